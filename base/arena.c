@@ -59,9 +59,8 @@ static struct chunk *add_chunk(struct atoll_arena *arena, size_t bytes)
     int is_large = bytes > arena->next_chunk_bytes / 4 && arena->chunks;
     size_t capacity = bytes > arena->next_chunk_bytes || is_large ? bytes : arena->next_chunk_bytes;
     struct chunk *chunk = calloc(1, sizeof(*chunk) + capacity);
-    if (!chunk) {
+    if (!chunk)
         return NULL;
-    }
     chunk->capacity = capacity;
     if (is_large) {
         chunk->next = arena->chunks->next;
@@ -70,9 +69,8 @@ static struct chunk *add_chunk(struct atoll_arena *arena, size_t bytes)
     }
     chunk->next = arena->chunks;
     arena->chunks = chunk;
-    if (arena->next_chunk_bytes < LAST_CHUNK_BYTES) {
+    if (arena->next_chunk_bytes < LAST_CHUNK_BYTES)
         arena->next_chunk_bytes *= 2;
-    }
     return chunk;
 }
 
@@ -86,9 +84,8 @@ void *atoll_arena_alloc(struct atoll_arena *arena, size_t bytes, struct atoll_er
     }
     size_t rounded = bytes ? (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT : ALIGNMENT;
     struct chunk *chunk = arena->chunks;
-    if (!chunk || chunk->capacity - chunk->used < rounded) {
+    if (!chunk || chunk->capacity - chunk->used < rounded)
         chunk = add_chunk(arena, rounded);
-    }
     if (!chunk) {
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for %zu bytes", bytes);
         return NULL;
@@ -118,8 +115,7 @@ char *atoll_arena_text(struct atoll_arena *arena, const char *text, size_t lengt
         return NULL;
     }
     char *copy = atoll_arena_alloc(arena, length + 1, err);
-    if (copy && length) {
+    if (copy && length)
         memcpy(copy, text, length);
-    }
     return copy;
 }

@@ -31,18 +31,16 @@ void atoll_buffer_clear(struct atoll_buffer *b)
 static size_t grown_capacity(const struct atoll_buffer *b, size_t needed)
 {
     size_t capacity = b->capacity ? b->capacity : FIRST_CAPACITY;
-    while (capacity < needed && capacity <= b->limit_bytes / 2) {
+    while (capacity < needed && capacity <= b->limit_bytes / 2)
         capacity *= 2;
-    }
     return capacity < needed || capacity > b->limit_bytes ? b->limit_bytes : capacity;
 }
 
 /* Room for length bytes at the end, counted into the length; NULL once failed. */
 static unsigned char *reserve(struct atoll_buffer *b, size_t length)
 {
-    if (b->failed) {
+    if (b->failed)
         return NULL;
-    }
     if (length > b->limit_bytes - b->length) {
         b->failed = ATOLL_E_LIMIT;
         return NULL;
@@ -65,21 +63,18 @@ static unsigned char *reserve(struct atoll_buffer *b, size_t length)
 
 void atoll_buffer_put_bytes(struct atoll_buffer *b, const void *bytes, size_t length)
 {
-    if (!length) {
+    if (!length)
         return;
-    }
     unsigned char *start = reserve(b, length);
-    if (start) {
+    if (start)
         memcpy(start, bytes, length);
-    }
 }
 
 static void put_little_endian(struct atoll_buffer *b, uint64_t v, size_t bytes)
 {
     unsigned char *start = reserve(b, bytes);
-    for (size_t i = 0; start && i < bytes; i++) {
+    for (size_t i = 0; start && i < bytes; i++)
         start[i] = (unsigned char)(v >> (8 * i));
-    }
 }
 
 void atoll_buffer_put_u8(struct atoll_buffer *b, uint8_t v)
@@ -147,9 +142,8 @@ void atoll_buffer_printf(struct atoll_buffer *b, const char *format, ...)
 
 int atoll_buffer_check(const struct atoll_buffer *b, struct atoll_err *err)
 {
-    if (!b->failed) {
+    if (!b->failed)
         return 0;
-    }
     if (b->failed == ATOLL_E_LIMIT) {
         return atoll_err_set(err, ATOLL_E_LIMIT, "encoding would pass the limit of %zu bytes",
                              b->limit_bytes);
@@ -178,9 +172,8 @@ static uint64_t take_little_endian(struct atoll_reader *r, size_t bytes)
 {
     const unsigned char *start = take(r, bytes);
     uint64_t v = 0;
-    for (size_t i = 0; start && i < bytes; i++) {
+    for (size_t i = 0; start && i < bytes; i++)
         v |= (uint64_t)start[i] << (8 * i);
-    }
     return v;
 }
 
@@ -215,38 +208,34 @@ double atoll_reader_f64(struct atoll_reader *r)
 uint32_t atoll_reader_count(struct atoll_reader *r, size_t element_bytes)
 {
     uint32_t count = atoll_reader_u32(r);
-    if (!r->failed && element_bytes && count > (r->length - r->offset) / element_bytes) {
+    if (!r->failed && element_bytes && count > (r->length - r->offset) / element_bytes)
         r->failed = ATOLL_E_PROTOCOL;
-    }
     return r->failed ? 0 : count;
 }
 
 uint32_t atoll_reader_u32_in(struct atoll_reader *r, uint32_t low, uint32_t high)
 {
     uint32_t v = atoll_reader_u32(r);
-    if (!r->failed && (v < low || v > high)) {
+    if (!r->failed && (v < low || v > high))
         r->failed = ATOLL_E_PROTOCOL;
-    }
     return r->failed ? low : v;
 }
 
 double atoll_reader_f64_in(struct atoll_reader *r, double low, double high)
 {
     double v = atoll_reader_f64(r);
-    if (!r->failed && !(v >= low && v <= high)) {
+    if (!r->failed && !(v >= low && v <= high))
         r->failed = ATOLL_E_PROTOCOL;
-    }
     return r->failed ? low : v;
 }
 
 void atoll_reader_bytes(struct atoll_reader *r, void *ret_bytes, size_t length)
 {
     const unsigned char *start = take(r, length);
-    if (start && length) {
+    if (start && length)
         memcpy(ret_bytes, start, length);
-    } else if (length) {
+    else if (length)
         memset(ret_bytes, 0, length);
-    }
 }
 
 const void *atoll_reader_blob(struct atoll_reader *r, size_t *ret_length)
@@ -261,9 +250,8 @@ const char *atoll_reader_text(struct atoll_reader *r, struct atoll_arena *arena)
 {
     size_t length;
     const char *blob = atoll_reader_blob(r, &length);
-    if (r->failed) {
+    if (r->failed)
         return "";
-    }
     if (memchr(blob, '\0', length)) {
         r->failed = ATOLL_E_PROTOCOL;
         return "";
@@ -281,9 +269,8 @@ void atoll_reader_fixed_text(struct atoll_reader *r, char *ret_text, size_t text
 {
     size_t length;
     const char *blob = atoll_reader_blob(r, &length);
-    if (!r->failed && (length >= text_bytes || memchr(blob, '\0', length))) {
+    if (!r->failed && (length >= text_bytes || memchr(blob, '\0', length)))
         r->failed = ATOLL_E_PROTOCOL;
-    }
     length = r->failed ? 0 : length;
     memcpy(ret_text, blob, length);
     ret_text[length] = '\0';

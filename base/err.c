@@ -42,11 +42,9 @@ static const struct {
 
 static enum atoll_code code_of_errno(int sys_errno)
 {
-    for (size_t i = 0; i < sizeof(system_codes) / sizeof(*system_codes); i++) {
-        if (system_codes[i].sys_errno == sys_errno) {
+    for (size_t i = 0; i < sizeof(system_codes) / sizeof(*system_codes); i++)
+        if (system_codes[i].sys_errno == sys_errno)
             return system_codes[i].code;
-        }
-    }
     return ATOLL_E_IO;
 }
 
@@ -54,22 +52,18 @@ static enum atoll_code code_of_errno(int sys_errno)
 static void make_one_line(char *text)
 {
     size_t length = 0;
-    for (; text[length]; length++) {
-        if (text[length] == '\n' || text[length] == '\r') {
+    for (; text[length]; length++)
+        if (text[length] == '\n' || text[length] == '\r')
             text[length] = ' ';
-        }
-    }
-    while (length > 0 && text[length - 1] == ' ') {
+    while (length > 0 && text[length - 1] == ' ')
         text[--length] = '\0';
-    }
 }
 
 int atoll_err_fill(struct atoll_err *err, enum atoll_code code, int sys_errno, const char *file, int line,
                    const char *format, ...)
 {
-    if (!err) {
+    if (!err)
         return -1;
-    }
     char text[ATOLL_ERR_TEXT_BYTES];
     va_list args;
     va_start(args, format);
@@ -92,9 +86,8 @@ int atoll_err_fill(struct atoll_err *err, enum atoll_code code, int sys_errno, c
 
 int atoll_err_add(struct atoll_err *err, const char *format, ...)
 {
-    if (!err) {
+    if (!err)
         return -1;
-    }
     char clause[ATOLL_ERR_TEXT_BYTES];
     va_list args;
     va_start(args, format);
@@ -108,9 +101,8 @@ int atoll_err_add(struct atoll_err *err, const char *format, ...)
 
 void atoll_err_clear(struct atoll_err *err)
 {
-    if (err) {
+    if (err)
         *err = (struct atoll_err)ATOLL_ERR_INIT;
-    }
 }
 
 const char *atoll_code_name(enum atoll_code code)

@@ -75,9 +75,8 @@ int atoll_write_all(int fd, const void *bytes, size_t length)
     const char *at = bytes;
     while (length > 0) {
         ssize_t n = write(fd, at, length);
-        if (n < 0 && errno == EINTR) {
+        if (n < 0 && errno == EINTR)
             continue;
-        }
         if (n <= 0) {
             errno = n < 0 ? errno : EIO; /* a file that takes nothing and gives no reason */
             return -1;
@@ -94,15 +93,12 @@ int atoll_file_write_all(const struct atoll_file_ops *ops, int fd, const void *b
     const unsigned char *at = bytes;
     while (length > 0) {
         ssize_t n = ops->write_at(ops->context, fd, at, length, offset);
-        if (n < 0 && errno == EINTR) {
+        if (n < 0 && errno == EINTR)
             continue;
-        }
-        if (n == 0) {
+        if (n == 0)
             errno = EIO; /* a regular file that takes nothing and gives no reason */
-        }
-        if (n <= 0) {
+        if (n <= 0)
             return -1;
-        }
         at += n;
         length -= (size_t)n;
         offset += n;
@@ -126,14 +122,12 @@ int atoll_file_write_failed(const char *path, const char *doing, int sys_errno, 
 int atoll_file_sync_directory(const struct atoll_file_ops *ops, const char *path, struct atoll_err *err)
 {
     int fd = ops->open(ops->context, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-    if (fd < 0) {
+    if (fd < 0)
         return atoll_file_write_failed(path, "open the folder to sync it", errno, err);
-    }
     int failed = ops->fsync(ops->context, fd) != 0 ? errno : 0;
     ops->close(ops->context, fd);
-    if (failed == EINVAL || failed == ENOTSUP) {
+    if (failed == EINVAL || failed == ENOTSUP)
         failed = 0; /* file systems that keep no dirty directories say so */
-    }
     return failed ? atoll_file_write_failed(path, "sync the folder", failed, err) : 0;
 }
 
@@ -141,15 +135,12 @@ int atoll_file_sync_parent(const struct atoll_file_ops *ops, const char *path, s
 {
     char parent[PATH_MAX];
     const char *slash = strrchr(path, '/');
-    if (!slash) {
+    if (!slash)
         return atoll_file_sync_directory(ops, ".", err);
-    }
-    if (slash == path) {
+    if (slash == path)
         return atoll_file_sync_directory(ops, "/", err);
-    }
-    if ((size_t)(slash - path) >= sizeof(parent)) {
+    if ((size_t)(slash - path) >= sizeof(parent))
         return atoll_err_set(err, ATOLL_E_LIMIT, "path too long: %.80s...", path);
-    }
     memcpy(parent, path, (size_t)(slash - path));
     parent[slash - path] = '\0';
     return atoll_file_sync_directory(ops, parent, err);
@@ -158,9 +149,8 @@ int atoll_file_sync_parent(const struct atoll_file_ops *ops, const char *path, s
 int atoll_file_make_directory(const struct atoll_file_ops *ops, const char *path, int exist_ok,
                               struct atoll_err *err)
 {
-    if (ops->mkdir(ops->context, path, 0777) != 0 && !(exist_ok && errno == EEXIST)) {
+    if (ops->mkdir(ops->context, path, 0777) != 0 && !(exist_ok && errno == EEXIST))
         return atoll_file_write_failed(path, "make the folder", errno, err);
-    }
     return atoll_file_sync_parent(ops, path, err);
 }
 
@@ -168,19 +158,15 @@ int atoll_file_write(const struct atoll_file_ops *ops, const char *path, const v
                      struct atoll_err *err)
 {
     int fd = ops->open(ops->context, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd < 0) {
+    if (fd < 0)
         return atoll_file_write_failed(path, "create the file", errno, err);
-    }
     int failed = 0;
-    if (atoll_file_write_all(ops, fd, bytes, length, 0) != 0 || ops->fsync(ops->context, fd) != 0) {
+    if (atoll_file_write_all(ops, fd, bytes, length, 0) != 0 || ops->fsync(ops->context, fd) != 0)
         failed = errno;
-    }
-    if (ops->close(ops->context, fd) != 0 && !failed) {
+    if (ops->close(ops->context, fd) != 0 && !failed)
         failed = errno;
-    }
-    if (!failed) {
+    if (!failed)
         return 0;
-    }
     ops->unlink(ops->context, path);
     return atoll_file_write_failed(path, "write the file", failed, err);
 }
@@ -188,9 +174,8 @@ int atoll_file_write(const struct atoll_file_ops *ops, const char *path, const v
 int atoll_file_put_in_place(const struct atoll_file_ops *ops, const char *temporary, const char *path,
                             struct atoll_err *err)
 {
-    if (ops->rename(ops->context, temporary, path) == 0) {
+    if (ops->rename(ops->context, temporary, path) == 0)
         return 0;
-    }
     int failed = errno;
     ops->unlink(ops->context, temporary);
     return atoll_file_write_failed(path, "rename the new file into place", failed, err);
@@ -200,15 +185,12 @@ int atoll_file_replace(const struct atoll_file_ops *ops, const char *path, const
                        struct atoll_err *err)
 {
     char temporary[PATH_MAX];
-    if (!ops) {
+    if (!ops)
         ops = atoll_file_ops_real();
-    }
-    if ((size_t)snprintf(temporary, sizeof(temporary), "%s.tmp", path) >= sizeof(temporary)) {
+    if ((size_t)snprintf(temporary, sizeof(temporary), "%s.tmp", path) >= sizeof(temporary))
         return atoll_err_set(err, ATOLL_E_LIMIT, "path too long: %.80s...", path);
-    }
-    if (atoll_file_write(ops, temporary, bytes, length, err) != 0) {
+    if (atoll_file_write(ops, temporary, bytes, length, err) != 0)
         return -1;
-    }
     return atoll_file_put_in_place(ops, temporary, path, err) != 0 ? -1
                                                                    : atoll_file_sync_parent(ops, path, err);
 }
@@ -229,9 +211,8 @@ int atoll_folder_make_parents(const char *path, struct atoll_err *err)
         if (mkdir(parent, 0777) != 0 && errno != EEXIST) {
             int failed = errno;
 
-            if (stat(parent, &st) != 0) { /* a read-only file system says so before it looks */
+            if (stat(parent, &st) != 0) /* a read-only file system says so before it looks */
                 return atoll_err_errno(err, failed, "cannot make the folder %s for %s", parent, path);
-            }
         }
         *slash = '/';
     }
@@ -242,12 +223,10 @@ int atoll_folder_make(const char *path, struct atoll_err *err)
 {
     struct stat st;
 
-    if (atoll_folder_make_parents(path, err) != 0) {
+    if (atoll_folder_make_parents(path, err) != 0)
         return -1;
-    }
-    if (mkdir(path, 0777) == 0 || (errno == EEXIST && stat(path, &st) == 0 && S_ISDIR(st.st_mode))) {
+    if (mkdir(path, 0777) == 0 || (errno == EEXIST && stat(path, &st) == 0 && S_ISDIR(st.st_mode)))
         return 0;
-    }
     return atoll_err_errno(err, errno, "cannot make the folder %s", path);
 }
 
@@ -259,16 +238,14 @@ static int rest_append(const char *rest, char *ret_path, size_t bytes, struct at
     while (*rest) {
         size_t name = strcspn(rest, "/");
 
-        if (name == 2 && strncmp(rest, "..", 2) == 0) {
+        if (name == 2 && strncmp(rest, "..", 2) == 0)
             return atoll_err_set(err, ATOLL_E_USAGE, "%.200s/..: the folder is not there", ret_path);
-        }
         if (name > 0 && !(name == 1 && *rest == '.')) {
             int more = snprintf(ret_path + length, bytes - length, "%s%.*s",
                                 length && ret_path[length - 1] == '/' ? "" : "/", (int)name, rest);
 
-            if (more < 0 || (size_t)more >= bytes - length) {
+            if (more < 0 || (size_t)more >= bytes - length)
                 return atoll_err_set(err, ATOLL_E_LIMIT, "path too long: %.80s/...", ret_path);
-            }
             length += (size_t)more;
         }
         rest += name + (rest[name] == '/');
@@ -281,27 +258,21 @@ int atoll_folder_absolute(const char *path, char *ret_path, size_t bytes, struct
     char there[PATH_MAX], real[PATH_MAX];
     size_t length = strlen(path);
 
-    if (length == 0 || length >= sizeof(there)) {
+    if (length == 0 || length >= sizeof(there))
         return atoll_err_set(err, ATOLL_E_USAGE, "'%.80s' is no path of a folder", path);
-    }
     for (;;) {
         snprintf(there, sizeof(there), "%.*s", (int)length, path);
-        if (realpath(length ? there : *path == '/' ? "/" : ".", real)) {
+        if (realpath(length ? there : *path == '/' ? "/" : ".", real))
             break;
-        }
-        if (errno != ENOENT || length == 0) {
+        if (errno != ENOENT || length == 0)
             return atoll_err_errno(err, errno, "%s: cannot open the folder", length ? there : ".");
-        }
-        while (length > 0 && path[length - 1] == '/') {
+        while (length > 0 && path[length - 1] == '/')
             length--;
-        }
-        while (length > 0 && path[length - 1] != '/') {
+        while (length > 0 && path[length - 1] != '/')
             length--;
-        }
     }
-    if ((size_t)snprintf(ret_path, bytes, "%s", real) >= bytes) {
+    if ((size_t)snprintf(ret_path, bytes, "%s", real) >= bytes)
         return atoll_err_set(err, ATOLL_E_LIMIT, "path too long: %.80s...", real);
-    }
     return rest_append(path + length, ret_path, bytes, err);
 }
 

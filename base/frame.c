@@ -37,9 +37,8 @@ static void fill_table(void)
 {
     for (uint32_t n = 0; n < 256; n++) {
         uint32_t crc = n;
-        for (int bit = 0; bit < 8; bit++) {
+        for (int bit = 0; bit < 8; bit++)
             crc = crc & 1 ? crc >> 1 ^ POLYNOMIAL : crc >> 1;
-        }
         table[0][n] = crc;
     }
     for (size_t slice = 1; slice < 8; slice++) {
@@ -58,9 +57,8 @@ static uint32_t crc_by_table(uint32_t crc, const unsigned char *p, size_t length
               table[4][low >> 24] ^ table[3][high & 255] ^ table[2][high >> 8 & 255] ^
               table[1][high >> 16 & 255] ^ table[0][high >> 24];
     }
-    for (; length; length--, p++) {
+    for (; length; length--, p++)
         crc = crc >> 8 ^ table[0][(crc ^ *p) & 255];
-    }
     return crc;
 }
 
@@ -75,9 +73,8 @@ __attribute__((target("sse4.2"))) static uint32_t crc_by_sse42(uint32_t crc, con
         wide = _mm_crc32_u64(wide, word);
     }
     crc = (uint32_t)wide;
-    for (; length; length--, p++) {
+    for (; length; length--, p++)
         crc = _mm_crc32_u8(crc, *p);
-    }
     return crc;
 }
 
@@ -89,9 +86,8 @@ static uint32_t crc_by_armv8(uint32_t crc, const unsigned char *p, size_t length
         memcpy(&word, p, sizeof(word));
         crc = __crc32cd(crc, word);
     }
-    for (; length; length--, p++) {
+    for (; length; length--, p++)
         crc = __crc32cb(crc, *p);
-    }
     return crc;
 }
 
@@ -102,9 +98,8 @@ static void choose(void)
     fill_table();
     chosen = crc_by_table;
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("sse4.2")) {
+    if (__builtin_cpu_supports("sse4.2"))
         chosen = crc_by_sse42;
-    }
 #elif defined(__aarch64__) && defined(__ARM_FEATURE_CRC32)
     chosen = crc_by_armv8;
 #endif
@@ -136,9 +131,8 @@ int atoll_frame_encode(struct atoll_buffer *out, uint16_t type, const void *payl
     atoll_buffer_put_u32(out, (uint32_t)length);
     atoll_buffer_put_u32(out, atoll_crc32c(0, payload, length));
     atoll_buffer_put_u32(out, 0);
-    if (!out->failed) {
+    if (!out->failed)
         atoll_buffer_put_u32(out, atoll_crc32c(0, out->data + start, CHECKED_BYTES));
-    }
     atoll_buffer_put_bytes(out, payload, length);
     return atoll_buffer_check(out, err);
 }
@@ -147,17 +141,15 @@ static int check_header(const unsigned char *header, struct atoll_err *err)
 {
     uint16_t version = load_u16(header + 4);
     uint32_t length = load_u32(header + 8);
-    if (load_u32(header + 20) != atoll_crc32c(0, header, CHECKED_BYTES)) {
+    if (load_u32(header + 20) != atoll_crc32c(0, header, CHECKED_BYTES))
         return atoll_err_set(err, ATOLL_E_PROTOCOL, "frame: checksum of the header does not hold");
-    }
     if (version > ATOLL_FRAME_VERSION) {
         return atoll_err_set(err, ATOLL_E_SCHEMA,
                              "frame: version %u is newer than %u, the last this program knows", version,
                              ATOLL_FRAME_VERSION);
     }
-    if (version == 0 || load_u32(header + 16) != 0) {
+    if (version == 0 || load_u32(header + 16) != 0)
         return atoll_err_set(err, ATOLL_E_PROTOCOL, "frame: version 0 or reserved bits set");
-    }
     if (length > ATOLL_FRAME_PAYLOAD_LIMIT) {
         return atoll_err_set(err, ATOLL_E_PROTOCOL, "frame: payload of %u bytes passes the limit of %u",
                              length, ATOLL_FRAME_PAYLOAD_LIMIT);
@@ -170,15 +162,12 @@ int atoll_frame_peek(const void *bytes, size_t length, uint16_t *ret_type, size_
 {
     const unsigned char *p = bytes;
     size_t known = length < sizeof(magic) ? length : sizeof(magic);
-    if (known && memcmp(p, magic, known) != 0) {
+    if (known && memcmp(p, magic, known) != 0)
         return atoll_err_set(err, ATOLL_E_PROTOCOL, "frame: does not start with \"ATLF\"");
-    }
-    if (length < ATOLL_FRAME_HEADER_BYTES) {
+    if (length < ATOLL_FRAME_HEADER_BYTES)
         return 0;
-    }
-    if (check_header(p, err)) {
+    if (check_header(p, err))
         return -1;
-    }
     *ret_type = load_u16(p + 6);
     *ret_payload_length = load_u32(p + 8);
     return 1;
@@ -191,16 +180,13 @@ int atoll_frame_decode(const void *bytes, size_t length, struct atoll_frame *ret
     uint16_t type;
     size_t payload_length;
     int got = atoll_frame_peek(bytes, length, &type, &payload_length, err);
-    if (got != 1) {
+    if (got != 1)
         return got;
-    }
-    if (length - ATOLL_FRAME_HEADER_BYTES < payload_length) {
+    if (length - ATOLL_FRAME_HEADER_BYTES < payload_length)
         return 0;
-    }
     const unsigned char *payload = p + ATOLL_FRAME_HEADER_BYTES;
-    if (load_u32(p + 12) != atoll_crc32c(0, payload, payload_length)) {
+    if (load_u32(p + 12) != atoll_crc32c(0, payload, payload_length))
         return atoll_err_set(err, ATOLL_E_PROTOCOL, "frame: checksum of the payload does not hold");
-    }
     *ret_frame = (struct atoll_frame){.type = type, .payload = payload, .length = payload_length};
     *ret_consumed = ATOLL_FRAME_HEADER_BYTES + payload_length;
     return 1;

@@ -13,7 +13,7 @@ struct atoll_index {
     struct atoll_index_slot {
         uint64_t key;
         uint32_t position; /* ATOLL_NONE = free */
-    } * slots;
+    } *slots;
     uint32_t capacity, count; /* capacity is a power of two */
 };
 

@@ -61,21 +61,18 @@ void atoll_id_hex(const struct atoll_id *id, char ret_hex[ATOLL_ID_HEX])
 
 static int digit_value(char c)
 {
-    if (c >= '0' && c <= '9') {
+    if (c >= '0' && c <= '9')
         return c - '0';
-    }
-    if (c >= 'a' && c <= 'f') {
+    if (c >= 'a' && c <= 'f')
         return c - 'a' + 10;
-    }
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
 int atoll_id_parse(const char *hex, struct atoll_id *ret_id, struct atoll_err *err)
 {
     struct atoll_id id;
-    if (strnlen(hex, ATOLL_ID_HEX) != ATOLL_ID_HEX - 1) {
+    if (strnlen(hex, ATOLL_ID_HEX) != ATOLL_ID_HEX - 1)
         return atoll_err_set(err, ATOLL_E_INPUT, "id '%.80s': 64 hex digits are expected", hex);
-    }
     for (size_t i = 0; i < ATOLL_ID_BYTES; i++) {
         int high = digit_value(hex[2 * i]), low = digit_value(hex[2 * i + 1]);
         if (high < 0 || low < 0) {
@@ -91,8 +88,7 @@ int atoll_id_parse(const char *hex, struct atoll_id *ret_id, struct atoll_err *e
 uint64_t atoll_id_u64(const struct atoll_id *id)
 {
     uint64_t v = 0;
-    for (size_t i = 0; i < 8; i++) {
+    for (size_t i = 0; i < 8; i++)
         v |= (uint64_t)id->bytes[i] << (8 * i);
-    }
     return v;
 }

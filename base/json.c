@@ -29,13 +29,12 @@ static size_t value_bound(const char *text, size_t length)
     int is_inside = 0;
     for (size_t i = 0; i < length; i++) {
         char c = text[i];
-        if (is_inside && c == '\\') {
+        if (is_inside && c == '\\')
             i++;
-        } else if (c == '"') {
+        else if (c == '"')
             is_inside = !is_inside;
-        } else if (!is_inside && (c == ',' || c == '[' || c == '{')) {
+        else if (!is_inside && (c == ',' || c == '[' || c == '{'))
             count++;
-        }
     }
     return count;
 }
@@ -51,9 +50,8 @@ json_t *atoll_json_load(const void *bytes, size_t length, size_t value_limit, si
     pthread_once(&watch_once, watch);
     was_refused = 0;
     json_t *document = json_loadb(length ? bytes : "", length, flags, &e);
-    if (!document && !was_refused && json_error_code(&e) == json_error_numeric_overflow) {
+    if (!document && !was_refused && json_error_code(&e) == json_error_numeric_overflow)
         document = json_loadb(bytes, length, flags | JSON_DECODE_INT_AS_REAL, &e);
-    }
     if (was_refused) {
         json_decref(document);
         document = NULL;
@@ -74,9 +72,8 @@ static int put(const char *text, size_t length, void *context)
 int atoll_json_put(struct atoll_buffer *out, const json_t *document, struct atoll_err *err)
 {
     int failed = !document || json_dump_callback(document, put, out, JSON_COMPACT | JSON_ENCODE_ANY) != 0;
-    if (atoll_buffer_check(out, err)) {
+    if (atoll_buffer_check(out, err))
         return -1;
-    }
     return failed ? atoll_err_set(err, ATOLL_E_MEMORY, "no memory to write JSON") : 0;
 }
 
@@ -89,13 +86,11 @@ const char *atoll_json_member(const json_t *object, const char *key)
 json_t *atoll_json_text(const char *text)
 {
     json_t *string = json_string(text);
-    if (string) {
+    if (string)
         return string;
-    }
     char *utf8 = malloc(2 * strlen(text) + 1), *to = utf8;
-    if (!utf8) {
+    if (!utf8)
         return NULL;
-    }
     for (const unsigned char *at = (const unsigned char *)text; *at; at++) {
         if (*at < 0x80) {
             *to++ = (char)*at;

@@ -50,9 +50,8 @@ struct atoll_lease {
 /* Paths below folder (which is DIR/lease).  LIMIT when they are too long. */
 static int claim_path(const char *folder, uint32_t epoch, char *ret_path, size_t bytes, struct atoll_err *err)
 {
-    if ((size_t)snprintf(ret_path, bytes, "%s/%06u", folder, epoch) >= bytes) {
+    if ((size_t)snprintf(ret_path, bytes, "%s/%06u", folder, epoch) >= bytes)
         return atoll_err_set(err, ATOLL_E_LIMIT, "path too long: %.80s...", folder);
-    }
     return 0;
 }
 
@@ -72,9 +71,8 @@ static int is_claim(const char *name, uint32_t *ret_epoch)
 {
     size_t length = strspn(name, "0123456789");
     unsigned long long epoch = strtoull(name, NULL, 10);
-    if (length < 6 || length > EPOCH_DIGITS_LIMIT || name[length] || epoch > UINT32_MAX) {
+    if (length < 6 || length > EPOCH_DIGITS_LIMIT || name[length] || epoch > UINT32_MAX)
         return 0;
-    }
     *ret_epoch = (uint32_t)epoch;
     return 1;
 }
@@ -86,9 +84,8 @@ static int newest_epoch(const char *folder, uint32_t *ret_epoch, struct atoll_er
     struct dirent *e;
     uint32_t epoch;
     int found = 0;
-    if (!d) {
+    if (!d)
         return errno == ENOENT ? 0 : atoll_err_errno(err, errno, "%s: cannot list the claims", folder);
-    }
     errno = 0;
     for (; (e = readdir(d)); errno = 0) {
         if (is_claim(e->d_name, &epoch) && (!found || epoch > *ret_epoch)) {
@@ -109,20 +106,17 @@ static int newest_read(const char *folder, struct atoll_lease_record *ret_record
         struct atoll_err own = ATOLL_ERR_INIT;
         uint32_t epoch = 0;
         int found = newest_epoch(folder, &epoch, err);
-        if (found <= 0) {
+        if (found <= 0)
             return found;
-        }
-        if (claim_path(folder, epoch, path, sizeof(path), err) != 0) {
+        if (claim_path(folder, epoch, path, sizeof(path), err) != 0)
             return -1;
-        }
         if (atoll_lease_record_read(path, ret_record, &own) == 0) {
             ret_record->epoch = epoch;
             return 1;
         }
         if (own.code != ATOLL_E_NOTFOUND) {
-            if (err) {
+            if (err)
                 *err = own;
-            }
             return -1;
         }
     }
@@ -158,9 +152,8 @@ static void prepared_sweep(const char *folder, const char *name, const struct ti
     char path[PATH_MAX];
     long long pid = 0;
     unsigned long long start = 0;
-    if ((size_t)snprintf(path, sizeof(path), "%s/%s", folder, name) >= sizeof(path)) {
+    if ((size_t)snprintf(path, sizeof(path), "%s/%s", folder, name) >= sizeof(path))
         return;
-    }
     if (sscanf(name, PREPARED "%lld+%llu+%39[^+]", &pid, &start, of.boot) == 3) {
         of.pid = pid;
         of.pid_start = start;
@@ -182,26 +175,21 @@ static void sweep(const char *folder, uint32_t newest, const struct atoll_lease_
     char path[PATH_MAX];
     struct stat st;
     DIR *d = opendir(folder);
-    if (!d) {
+    if (!d)
         return;
-    }
     int has_now = claim_path(folder, newest, path, sizeof(path), NULL) == 0 && stat(path, &st) == 0;
     for (struct dirent *e; (e = readdir(d));) {
-        if (has_now && strncmp(e->d_name, PREPARED, strlen(PREPARED)) == 0) {
+        if (has_now && strncmp(e->d_name, PREPARED, strlen(PREPARED)) == 0)
             prepared_sweep(folder, e->d_name, &st.st_mtim, self, ops);
-        }
-        if (!is_claim(e->d_name, &epoch) || epoch >= newest) {
+        if (!is_claim(e->d_name, &epoch) || epoch >= newest)
             continue;
-        }
         seen++;
-        if (count < SWEEP_LIMIT) {
+        if (count < SWEEP_LIMIT)
             epochs[count++] = epoch;
-        }
     }
     closedir(d);
-    if (seen == count) { /* else the lowest may be among those that were not kept */
+    if (seen == count) /* else the lowest may be among those that were not kept */
         claims_remove(folder, epochs, count, ops);
-    }
 }
 
 /* ---- looking ---- */
@@ -210,11 +198,10 @@ static struct atoll_lease_seen seen_of(const struct atoll_lease_record *r,
                                        const struct atoll_lease_holder *self)
 {
     enum atoll_lease_state state = ATOLL_LEASE_HELD;
-    if (r->is_beat_good && r->is_released) {
+    if (r->is_beat_good && r->is_released)
         state = r->epoch == 0 ? ATOLL_LEASE_FREE : ATOLL_LEASE_RELEASED;
-    } else if (r->is_head_good && atoll_lease_holder_is_dead(&r->holder, self)) {
+    else if (r->is_head_good && atoll_lease_holder_is_dead(&r->holder, self))
         state = ATOLL_LEASE_DEAD;
-    }
     return (struct atoll_lease_seen){state, r->epoch, r->beat, r->holder};
 }
 
@@ -223,13 +210,11 @@ int atoll_lease_look(const char *dir, const struct atoll_lease_holder *self,
 {
     char folder[PATH_MAX];
     struct atoll_lease_record record;
-    if ((size_t)snprintf(folder, sizeof(folder), "%s/" FOLDER, dir) >= sizeof(folder)) {
+    if ((size_t)snprintf(folder, sizeof(folder), "%s/" FOLDER, dir) >= sizeof(folder))
         return atoll_err_set(err, ATOLL_E_LIMIT, "path too long: %.80s...", dir);
-    }
     int found = newest_read(folder, &record, err);
-    if (found < 0) {
+    if (found < 0)
         return -1;
-    }
     *ret_seen = found ? seen_of(&record, self) : (struct atoll_lease_seen){.state = ATOLL_LEASE_FREE};
     return 0;
 }
@@ -237,9 +222,8 @@ int atoll_lease_look(const char *dir, const struct atoll_lease_holder *self,
 double atoll_lease_watch_note(struct atoll_lease_watch *watch, const struct atoll_lease_seen *seen,
                               double now_ns)
 {
-    if (!watch->is_started || watch->epoch != seen->epoch || watch->beat != seen->beat) {
+    if (!watch->is_started || watch->epoch != seen->epoch || watch->beat != seen->beat)
         *watch = (struct atoll_lease_watch){seen->epoch, seen->beat, now_ns, 1};
-    }
     return (now_ns - watch->since_ns) / 1e9;
 }
 
@@ -267,9 +251,8 @@ static int busy_by_newest(const struct atoll_lease *l, struct atoll_err *err)
 {
     struct atoll_lease_record newest;
     int found = newest_read(l->folder, &newest, err);
-    if (found < 0) {
+    if (found < 0)
         return -1;
-    }
     if (found == 0 || newest.epoch <= l->record.epoch) {
         return atoll_err_set(err, ATOLL_E_BUSY, "%s: the claim of epoch %u was removed by hand; start again",
                              l->folder, l->record.epoch);
@@ -283,9 +266,8 @@ static int busy_by_newest(const struct atoll_lease *l, struct atoll_err *err)
 
 static void file_close(struct atoll_lease *l)
 {
-    if (l->fd >= 0) {
+    if (l->fd >= 0)
         l->ops->close(l->ops->context, l->fd);
-    }
     l->fd = -1;
 }
 
@@ -322,15 +304,12 @@ static int file_place_new(struct atoll_lease *l, const char *path, struct atoll_
 {
     struct atoll_err own = ATOLL_ERR_INIT;
     file_close(l);
-    if (record_write(l, path, &own) == 0) {
+    if (record_write(l, path, &own) == 0)
         return 1;
-    }
-    if (own.code == ATOLL_E_EXISTS) {
+    if (own.code == ATOLL_E_EXISTS)
         return 0;
-    }
-    if (err) {
+    if (err)
         *err = own;
-    }
     return -1;
 }
 
@@ -338,9 +317,8 @@ static int file_place_new(struct atoll_lease *l, const char *path, struct atoll_
 static int place(struct atoll_lease *l, const char *prepared, const char *path, struct atoll_err *err)
 {
     int failed = l->ops->link(l->ops->context, prepared, path) == 0 ? 0 : errno;
-    if (!failed || is_linked(l, path)) {
+    if (!failed || is_linked(l, path))
         return 1;
-    }
     switch (failed) {
     case EEXIST:
     case ENOENT: return 0; /* ENOENT: slept so long that the prepared file was swept */
@@ -356,9 +334,8 @@ static int place(struct atoll_lease *l, const char *prepared, const char *path, 
 static int number_take(struct atoll_lease *l, struct atoll_err *err)
 {
     char prepared[PATH_MAX], path[PATH_MAX];
-    if (getrandom(&l->record.token, sizeof(l->record.token), 0) != (ssize_t)sizeof(l->record.token)) {
+    if (getrandom(&l->record.token, sizeof(l->record.token), 0) != (ssize_t)sizeof(l->record.token))
         return atoll_err_errno(err, errno, "%s: no random number for a claim", l->folder);
-    }
     if (prepared_path(l->folder, &l->record, prepared, sizeof(prepared), err) != 0 ||
         claim_path(l->folder, l->record.epoch, path, sizeof(path), err) != 0 ||
         record_write(l, prepared, err) != 0) {
@@ -366,9 +343,8 @@ static int number_take(struct atoll_lease *l, struct atoll_err *err)
     }
     int placed = place(l, prepared, path, err);
     l->ops->unlink(l->ops->context, prepared);
-    if (placed != 1) {
+    if (placed != 1)
         file_close(l);
-    }
     return placed;
 }
 
@@ -397,9 +373,8 @@ static void mark_released(struct atoll_lease *l)
 {
     l->record.beat++;
     l->record.is_released = 1;
-    for (int i = 0; i < 2 && beat_write(l, NULL) != 0; i++) {
+    for (int i = 0; i < 2 && beat_write(l, NULL) != 0; i++)
         continue; /* where it cannot be said, the end of this process says it */
-    }
     file_close(l);
 }
 
@@ -410,47 +385,38 @@ static int counts(const struct atoll_lease *l, struct atoll_err *err)
     struct atoll_err own = ATOLL_ERR_INIT;
     struct atoll_lease_record before;
     uint32_t newest = 0;
-    if (claim_path(l->folder, l->before.epoch, path, sizeof(path), err) != 0) {
+    if (claim_path(l->folder, l->before.epoch, path, sizeof(path), err) != 0)
         return -1;
-    }
     if (atoll_lease_record_read(path, &before, &own) != 0) {
-        if (own.code == ATOLL_E_NOTFOUND) {
+        if (own.code == ATOLL_E_NOTFOUND)
             return 0;
-        }
-        if (err) {
+        if (err)
             *err = own;
-        }
         return -1;
     }
-    if (memcmp(before.head, l->follows, sizeof(before.head)) != 0) {
+    if (memcmp(before.head, l->follows, sizeof(before.head)) != 0)
         return 0;
-    }
-    if (newest_epoch(l->folder, &newest, err) < 0) {
+    if (newest_epoch(l->folder, &newest, err) < 0)
         return -1;
-    }
     return newest == l->record.epoch;
 }
 
 /* Claims the number behind what was seen.  1, 0 (look again), -1. */
 static int follow(struct atoll_lease *l, const struct atoll_lease_record *newest, struct atoll_err *err)
 {
-    if (newest->epoch == UINT32_MAX) {
+    if (newest->epoch == UINT32_MAX)
         return atoll_err_set(err, ATOLL_E_LIMIT, "%s: no number is left", l->folder);
-    }
     memcpy(l->follows, newest->head, sizeof(l->follows));
     l->record.epoch = newest->epoch + 1;
     l->record.beat = 1;
     l->record.is_released = 0;
     int placed = number_take(l, err);
-    if (placed == 0) {
+    if (placed == 0)
         return 0;
-    }
-    if (placed > 0) {
+    if (placed > 0)
         placed = atoll_file_sync_directory(l->ops, l->folder, err) == 0 ? counts(l, err) : -1;
-    }
-    if (placed != 1 && l->fd >= 0) {
+    if (placed != 1 && l->fd >= 0)
         mark_released(l);
-    }
     return placed == 0 ? busy_by_newest(l, err) : placed;
 }
 
@@ -458,16 +424,13 @@ static int claim_once(struct atoll_lease *l, uint32_t silent_epoch, uint32_t aft
 {
     struct atoll_lease_record newest;
     int found = newest_read(l->folder, &newest, err);
-    if (found < 0) {
+    if (found < 0)
         return -1;
-    }
-    if (found == 0) {
+    if (found == 0)
         return released_place(l, after, err);
-    }
     l->before = seen_of(&newest, &l->record.holder);
-    if (l->before.state == ATOLL_LEASE_HELD && (silent_epoch == 0 || silent_epoch != newest.epoch)) {
+    if (l->before.state == ATOLL_LEASE_HELD && (silent_epoch == 0 || silent_epoch != newest.epoch))
         return busy(l, &l->before, err);
-    }
     return newest.epoch < after ? released_place(l, after, err) : follow(l, &newest, err);
 }
 
@@ -492,17 +455,14 @@ struct atoll_lease *atoll_lease_claim_after(const char *dir, const struct atoll_
     l->ops = ops ? ops : atoll_file_ops_real();
     l->fd = -1;
     l->record.holder = *self;
-    if (l->ops->mkdir(l->ops->context, l->folder, 0777) == 0) {
+    if (l->ops->mkdir(l->ops->context, l->folder, 0777) == 0)
         got = atoll_file_sync_parent(l->ops, l->folder, err);
-    } else if (errno != EEXIST) {
+    else if (errno != EEXIST)
         got = atoll_file_write_failed(l->folder, "make the folder", errno, err);
-    }
-    for (int i = 0; got == 0 && i < LOOKS; i++) {
+    for (int i = 0; got == 0 && i < LOOKS; i++)
         got = claim_once(l, silent_epoch, after, err);
-    }
-    if (got == 0) {
+    if (got == 0)
         atoll_err_set(err, ATOLL_E_BUSY, "%s: others claim faster; try again", l->folder);
-    }
     if (got == 1) {
         sweep(l->folder, l->record.epoch, &l->record.holder, l->ops);
         return l;
@@ -524,17 +484,14 @@ struct atoll_lease *atoll_lease_claim(const char *dir, const struct atoll_lease_
 int atoll_lease_renew(struct atoll_lease *l, struct atoll_err *err)
 {
     uint32_t newest = 0;
-    if (l->is_lost) {
+    if (l->is_lost)
         return busy_by_newest(l, err);
-    }
     l->record.beat++;
-    if (beat_write(l, err) != 0) {
+    if (beat_write(l, err) != 0)
         return -1;
-    }
     int found = newest_epoch(l->folder, &newest, err);
-    if (found < 0) {
+    if (found < 0)
         return -1;
-    }
     if (found == 0 || newest != l->record.epoch) {
         l->is_lost = 1;
         return busy_by_newest(l, err);
@@ -555,11 +512,9 @@ struct atoll_lease_seen atoll_lease_before(const struct atoll_lease *lease)
 
 void atoll_lease_release(struct atoll_lease *l)
 {
-    if (!l) {
+    if (!l)
         return;
-    }
-    if (!l->is_lost) {
+    if (!l->is_lost)
         mark_released(l);
-    }
     lease_destroy(l);
 }

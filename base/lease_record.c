@@ -38,12 +38,10 @@ static int line_is_good(const char *line, size_t bytes)
 static const char *word_of(const char *text, char ret_word[64])
 {
     size_t length = 0;
-    for (; length < 63 && text[length]; length++) {
+    for (; length < 63 && text[length]; length++)
         ret_word[length] = text[length] > ' ' && text[length] <= '~' ? text[length] : '_';
-    }
-    if (length == 0) {
+    if (length == 0)
         ret_word[length++] = '-';
-    }
     ret_word[length] = '\0';
     return ret_word;
 }
@@ -79,9 +77,8 @@ static int head_scan(struct atoll_lease_record *r)
         r->head + CRC_BYTES,
         " atoll-lease 1 epoch %u job %63s restarts %u host %63s boot %39s pid %lld start %llu token %llx",
         &r->epoch, h->job, &h->restarts, h->host, h->boot, &pid, &start, &token);
-    if (fields != 8) {
+    if (fields != 8)
         return 0;
-    }
     h->pid = pid;
     h->pid_start = start;
     r->token = token;
@@ -92,9 +89,8 @@ static int beat_scan(const char *line, struct atoll_lease_record *r)
 {
     unsigned long long beat;
     char state[16] = "";
-    if (sscanf(line + CRC_BYTES, " beat %llu %15s", &beat, state) != 2) {
+    if (sscanf(line + CRC_BYTES, " beat %llu %15s", &beat, state) != 2)
         return 0;
-    }
     r->beat = beat;
     r->is_released = strcmp(state, "released") == 0;
     return 1;
@@ -111,12 +107,10 @@ void atoll_lease_record_decode(const char *bytes, size_t length, struct atoll_le
     r.is_head_good = line_is_good(all, ATOLL_LEASE_HEAD_BYTES) && head_scan(&r);
     memcpy(r.head, all, sizeof(r.head));
     r.is_beat_good = line_is_good(beat, ATOLL_LEASE_BEAT_BYTES) && beat_scan(beat, &r);
-    if (!r.is_beat_good) {
+    if (!r.is_beat_good)
         r.beat = TORN_BEAT | atoll_crc32c(0, all, ATOLL_LEASE_RECORD_BYTES);
-    }
-    if (!r.is_head_good) {
+    if (!r.is_head_good)
         r.holder = (struct atoll_lease_holder){.pid = 0};
-    }
     *ret_record = r;
 }
 
@@ -126,22 +120,19 @@ int atoll_lease_record_read(const char *path, struct atoll_lease_record *ret_rec
     size_t length = 0;
     ssize_t n = 1;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
+    if (fd < 0)
         return atoll_err_errno(err, errno == ESTALE ? ENOENT : errno, "%s: cannot read the claim", path);
-    }
     while (n > 0 && length < sizeof(bytes)) {
         n = read(fd, bytes + length, sizeof(bytes) - length);
-        if (n < 0 && errno == EINTR) {
+        if (n < 0 && errno == EINTR)
             n = 1;
-        } else if (n > 0) {
+        else if (n > 0)
             length += (size_t)n;
-        }
     }
     int failed = n < 0 ? errno : 0;
     close(fd);
-    if (failed) { /* ESTALE: removed on another client while it was open here */
+    if (failed) /* ESTALE: removed on another client while it was open here */
         return atoll_err_errno(err, failed == ESTALE ? ENOENT : failed, "%s: cannot read the claim", path);
-    }
     atoll_lease_record_decode(bytes, length, ret_record);
     return 0;
 }
@@ -154,9 +145,8 @@ static void read_text(const char *path, char *ret_text, size_t bytes)
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t length = fd >= 0 ? read(fd, ret_text, bytes - 1) : 0;
     ret_text[length > 0 ? length : 0] = '\0';
-    if (fd >= 0) {
+    if (fd >= 0)
         close(fd);
-    }
 }
 
 /* From /proc/PID/stat: the start in clock ticks since boot, and the state's letter ('Z' and 'X': it has ended, and its parent
@@ -180,11 +170,9 @@ static void boot_read(char ret_boot[40])
     unsigned long inode = 0;
     size_t count = 0;
     read_text("/proc/sys/kernel/random/boot_id", id, sizeof(id));
-    for (const char *c = id; *c && count < BOOT_ID_DIGITS; c++) {
-        if (strchr("0123456789abcdef", *c)) {
+    for (const char *c = id; *c && count < BOOT_ID_DIGITS; c++)
+        if (strchr("0123456789abcdef", *c))
             digits[count++] = *c;
-        }
-    }
     digits[count] = '\0';
     ret_boot[0] = '\0';
     if (count == BOOT_ID_DIGITS && readlink("/proc/self/ns/pid", link, sizeof(link) - 1) > 0 &&
@@ -201,27 +189,22 @@ void atoll_lease_holder_self(const char *job, uint32_t restarts, struct atoll_le
     snprintf(ret_holder->job, sizeof(ret_holder->job), "%s", job);
     gethostname(ret_holder->host, sizeof(ret_holder->host) - 1);
     boot_read(ret_holder->boot);
-    if (process_stat(getpid(), &start, &state)) {
+    if (process_stat(getpid(), &start, &state))
         ret_holder->pid_start = start;
-    }
 }
 
 static int process_is_gone(const struct atoll_lease_holder *h)
 {
     unsigned long long start;
     char state;
-    if (h->pid <= 0) {
+    if (h->pid <= 0)
         return 0;
-    }
-    if (kill((pid_t)h->pid, 0) != 0 && errno == ESRCH) {
+    if (kill((pid_t)h->pid, 0) != 0 && errno == ESRCH)
         return 1;
-    }
-    if (!process_stat(h->pid, &start, &state)) {
+    if (!process_stat(h->pid, &start, &state))
         return 0; /* hidden from us, or ended just now */
-    }
-    if (state == 'Z' || state == 'X') {
+    if (state == 'Z' || state == 'X')
         return 1; /* its parent has not been told yet */
-    }
     return h->pid_start != 0 && start != h->pid_start;
 }
 
@@ -235,14 +218,11 @@ static int is_rebooted(const struct atoll_lease_holder *h, const struct atoll_le
 
 int atoll_lease_holder_is_dead(const struct atoll_lease_holder *holder, const struct atoll_lease_holder *self)
 {
-    if (!self) {
+    if (!self)
         return 0;
-    }
-    if (*self->boot && strcmp(holder->boot, self->boot) == 0 && process_is_gone(holder)) {
+    if (*self->boot && strcmp(holder->boot, self->boot) == 0 && process_is_gone(holder))
         return 1;
-    }
-    if (is_rebooted(holder, self)) {
+    if (is_rebooted(holder, self))
         return 1;
-    }
     return *self->job && strcmp(holder->job, self->job) == 0 && holder->restarts < self->restarts;
 }

@@ -21,9 +21,8 @@ static int try_one(const struct atoll_library *library, const char *path, void *
     for (size_t i = 0; i < library->function_count; i++) {
         const struct atoll_library_function *function = &library->functions[i];
         void *symbol = dlsym(handle, function->symbol);
-        if (!symbol && function->older) {
+        if (!symbol && function->older)
             symbol = dlsym(handle, function->older);
-        }
         if (!symbol && !function->optional) {
             snprintf(complaint, COMPLAINT_BYTES, "%s is too old: it has no %s", path, function->symbol);
             dlclose(handle);
@@ -60,9 +59,8 @@ int atoll_library_open(const struct atoll_library *library, void *ret_functions,
     if (chosen && chosen[0]) {
         found = try_one(library, chosen, ret_functions, complaint);
     } else {
-        for (const char *const *name = library->names; *name && !found; name++) {
+        for (const char *const *name = library->names; *name && !found; name++)
             found = try_one(library, *name, ret_functions, complaint);
-        }
         found = found || try_toolkits(library, ret_functions, complaint);
     }
     return found ? 0

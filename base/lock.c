@@ -15,15 +15,13 @@ int atoll_lock_take(const char *path, int *ret_fd, struct atoll_err *err)
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     char host[128] = "", text[160] = "";
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (fd < 0) {
+    if (fd < 0)
         return atoll_file_write_failed(path, "open the lock file", errno, err);
-    }
     if (fcntl(fd, F_OFD_SETLK, &lock) == 0) {
         gethostname(host, sizeof(host) - 1);
         int length = snprintf(text, sizeof(text), "pid %ld on host %.64s\n", (long)getpid(), host);
-        if (ftruncate(fd, 0) == 0) { /* on a full disk the lock holds without its text */
+        if (ftruncate(fd, 0) == 0) /* on a full disk the lock holds without its text */
             (void)!pwrite(fd, text, (size_t)length, 0);
-        }
         *ret_fd = fd;
         return 0;
     }
@@ -45,7 +43,6 @@ int atoll_lock_take(const char *path, int *ret_fd, struct atoll_err *err)
 
 void atoll_lock_release(int fd)
 {
-    if (fd >= 0) {
+    if (fd >= 0)
         close(fd);
-    }
 }

@@ -75,9 +75,8 @@ void atoll_log(enum atoll_log_level level, const char *id, const char *format, .
 
 void atoll_log_err(enum atoll_log_level level, const char *id, const struct atoll_err *err)
 {
-    if (!err) {
+    if (!err)
         return;
-    }
     pthread_mutex_lock(&lock);
     int with_place = settings.level >= ATOLL_LOG_DEBUG && err->file;
     pthread_mutex_unlock(&lock);

@@ -26,18 +26,16 @@ struct parse {
 static size_t row_count(const struct atoll_option *rows)
 {
     size_t count = 0;
-    while (rows && rows[count].name) {
+    while (rows && rows[count].name)
         count++;
-    }
     return count;
 }
 
 const struct atoll_option *atoll_option_at(const struct atoll_command *command, size_t index)
 {
     size_t own = row_count(command->options);
-    if (index < own) {
+    if (index < own)
         return &command->options[index];
-    }
     return index - own < row_count(command->shared) ? &command->shared[index - own] : NULL;
 }
 
@@ -56,12 +54,10 @@ static int set_int(const struct atoll_option *o, const char *text, void *field, 
     char *end;
     errno = 0;
     long long value = strtoll(text, &end, 10);
-    if (end == text || *end || errno || strchr(" \t\n\v\f\r", *text)) {
+    if (end == text || *end || errno || strchr(" \t\n\v\f\r", *text))
         return atoll_err_set(err, ATOLL_E_USAGE, "--%s %.64s: a whole number is expected", o->name, text);
-    }
-    if (check_bounds(o, (double)value, text, err)) {
+    if (check_bounds(o, (double)value, text, err))
         return -1;
-    }
     *(long long *)field = value;
     return 0;
 }
@@ -70,12 +66,10 @@ static int set_double(const struct atoll_option *o, const char *text, void *fiel
 {
     char *end;
     double value = strtod(text, &end);
-    if (end == text || *end || !isfinite(value) || strchr(" \t\n\v\f\r", *text)) {
+    if (end == text || *end || !isfinite(value) || strchr(" \t\n\v\f\r", *text))
         return atoll_err_set(err, ATOLL_E_USAGE, "--%s %.64s: a number is expected", o->name, text);
-    }
-    if (check_bounds(o, value, text, err)) {
+    if (check_bounds(o, value, text, err))
         return -1;
-    }
     *(double *)field = value;
     return 0;
 }
@@ -84,12 +78,10 @@ static int set_duration(const struct atoll_option *o, const char *text, void *fi
 {
     struct atoll_err why = ATOLL_ERR_INIT;
     double seconds;
-    if (atoll_duration_parse(text, &seconds, &why)) {
+    if (atoll_duration_parse(text, &seconds, &why))
         return atoll_err_set(err, ATOLL_E_USAGE, "--%s: %s", o->name, why.text);
-    }
-    if (check_bounds(o, seconds, text, err)) {
+    if (check_bounds(o, seconds, text, err))
         return -1;
-    }
     *(double *)field = seconds;
     return 0;
 }
@@ -98,9 +90,8 @@ static int set_bytes(const struct atoll_option *o, const char *text, void *field
 {
     struct atoll_err why = ATOLL_ERR_INIT;
     uint64_t bytes;
-    if (atoll_bytes_parse(text, &bytes, &why)) {
+    if (atoll_bytes_parse(text, &bytes, &why))
         return atoll_err_set(err, ATOLL_E_USAGE, "--%s: %s", o->name, why.text);
-    }
     *(unsigned long long *)field = bytes;
     return 0;
 }
@@ -124,9 +115,8 @@ static int set_list(const struct atoll_option *o, const char *text, void *field,
 {
     struct atoll_option_list *list = field;
     size_t limit = sizeof(list->items) / sizeof(*list->items);
-    if (list->count == limit) {
+    if (list->count == limit)
         return atoll_err_set(err, ATOLL_E_USAGE, "--%s: given more than %zu times", o->name, limit);
-    }
     list->items[list->count++] = text;
     return 0;
 }
@@ -164,12 +154,10 @@ static int set_defaults(struct parse *p)
     for (size_t i = 0; (o = atoll_option_at(p->command, i)) != NULL; i++) {
         struct atoll_option unbounded = *o;
         unbounded.min = unbounded.max = 0.0;
-        if (o->kind == ATOLL_OPT_LIST) {
+        if (o->kind == ATOLL_OPT_LIST)
             ((struct atoll_option_list *)(void *)(p->settings + o->offset))->count = 0;
-        }
-        if (o->fallback && set_value(p, &unbounded, o->fallback)) {
+        if (o->fallback && set_value(p, &unbounded, o->fallback))
             return atoll_err_add(p->err, "this default is a defect of the program");
-        }
     }
     return 0;
 }
@@ -178,11 +166,9 @@ static const struct atoll_option *find_long(const struct atoll_command *command,
                                             size_t length)
 {
     const struct atoll_option *o;
-    for (size_t i = 0; (o = atoll_option_at(command, i)) != NULL; i++) {
-        if (strlen(o->name) == length && strncmp(o->name, name, length) == 0) {
+    for (size_t i = 0; (o = atoll_option_at(command, i)) != NULL; i++)
+        if (strlen(o->name) == length && strncmp(o->name, name, length) == 0)
             return o;
-        }
-    }
     return NULL;
 }
 
@@ -195,9 +181,8 @@ static const char *nearest_name(const struct atoll_command *command, const char 
     snprintf(word, sizeof(word), "%.*s", length < NAME_BYTES ? (int)length : (int)NAME_BYTES - 1, name);
     const struct atoll_option *o;
     for (size_t i = 0; (o = atoll_option_at(command, i)) != NULL && count < OPTION_LIMIT; i++) {
-        if (length >= 2 && strncmp(o->name, name, length) == 0) {
+        if (length >= 2 && strncmp(o->name, name, length) == 0)
             return o->name;
-        }
         known[count++] = o->name;
     }
     return atoll_spelling_nearest(word, known, count);
@@ -241,17 +226,14 @@ static int parse_long(struct parse *p, const char *name)
     size_t length = strcspn(name, "=");
     const char *attached = name[length] ? name + length + 1 : NULL;
     const struct atoll_option *o = find_long(p->command, name, length);
-    if (o) {
+    if (o)
         return o->kind == ATOLL_OPT_FLAG ? set_flag_to(p, o, 1, attached) : take_value(p, o, attached);
-    }
-    if (length == strlen("help") && strncmp(name, "help", length) == 0) {
+    if (length == strlen("help") && strncmp(name, "help", length) == 0)
         return 1;
-    }
     if (length > 3 && strncmp(name, "no-", 3) == 0) {
         o = find_long(p->command, name + 3, length - 3);
-        if (o && o->kind == ATOLL_OPT_FLAG) {
+        if (o && o->kind == ATOLL_OPT_FLAG)
             return set_flag_to(p, o, 0, attached);
-        }
     }
     return unknown_option(p, name, length);
 }
@@ -263,16 +245,14 @@ static int parse_letters(struct parse *p, const char *letters)
         const struct atoll_option *o = NULL;
         for (size_t i = 0; (o = atoll_option_at(p->command, i)) != NULL && o->letter != *letters; i++) {
         }
-        if (!o && *letters == 'h') {
+        if (!o && *letters == 'h')
             return 1;
-        }
         if (!o) {
             return atoll_err_set(p->err, ATOLL_E_USAGE, "%s: unknown option -%c; --help lists all",
                                  p->command->name, *letters);
         }
-        if (o->kind != ATOLL_OPT_FLAG) {
+        if (o->kind != ATOLL_OPT_FLAG)
             return take_value(p, o, letters[1] ? letters + 1 : NULL);
-        }
         set_flag_to(p, o, 1, NULL);
     }
     return 0;
@@ -285,21 +265,18 @@ int atoll_option_parse(const struct atoll_command *command, int argc, char **arg
     struct parse p = {command, argc, argv, 1, settings, err};
     size_t count = 0;
     int options_ended = 0;
-    if (set_defaults(&p)) {
+    if (set_defaults(&p))
         return -1;
-    }
     while (p.next < argc) {
         const char *argument = argv[p.next++];
         if (!options_ended && argument[0] == '-' && argument[1]) {
             int status = 0;
-            if (strcmp(argument, "--") == 0) {
+            if (strcmp(argument, "--") == 0)
                 options_ended = 1;
-            } else {
+            else
                 status = argument[1] == '-' ? parse_long(&p, argument + 2) : parse_letters(&p, argument + 1);
-            }
-            if (status) {
+            if (status)
                 return status;
-            }
         } else if (count == argument_limit) {
             return atoll_err_set(err, ATOLL_E_USAGE, "%s: '%.64s' is one argument too many; expected: %s",
                                  command->name, argument, command->synopsis);

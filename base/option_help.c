@@ -19,9 +19,8 @@ static const char *program_of(const struct atoll_command *command)
 static size_t option_head(const struct atoll_option *o, char *ret_head, size_t bytes)
 {
     char letter[8] = "    ";
-    if (o->letter) {
+    if (o->letter)
         snprintf(letter, sizeof(letter), "-%c, ", o->letter);
-    }
     const char *metavar = o->metavar ? o->metavar : o->kind == ATOLL_OPT_CHOICE ? o->choices : "VALUE";
     int is_flag = o->kind == ATOLL_OPT_FLAG;
     int length = snprintf(ret_head, bytes, "%s--%s%s%s%s", letter, is_flag ? "[no-]" : "", o->name,
@@ -34,17 +33,14 @@ static void option_tail(const struct atoll_option *o, char *ret_tail, size_t byt
 {
     size_t length = 0;
     ret_tail[0] = '\0';
-    if (o->kind == ATOLL_OPT_CHOICE && o->metavar) {
+    if (o->kind == ATOLL_OPT_CHOICE && o->metavar)
         length += (size_t)snprintf(ret_tail, bytes, " One of %s.", o->choices);
-    }
-    if (o->kind == ATOLL_OPT_LIST) {
+    if (o->kind == ATOLL_OPT_LIST)
         length += (size_t)snprintf(ret_tail + length, bytes - length, " May be given several times.");
-    }
-    if (o->fallback && o->fallback[0] && o->kind != ATOLL_OPT_FLAG && length < bytes) {
+    if (o->fallback && o->fallback[0] && o->kind != ATOLL_OPT_FLAG && length < bytes)
         snprintf(ret_tail + length, bytes - length, " Default: %s.", o->fallback);
-    } else if (o->fallback && strcmp(o->fallback, "1") == 0 && length < bytes) {
+    else if (o->fallback && strcmp(o->fallback, "1") == 0 && length < bytes)
         snprintf(ret_tail + length, bytes - length, " On by default.");
-    }
 }
 
 /* Words of text from column on, lines broken before WIDTH and indented; returns the column reached. */
@@ -55,9 +51,8 @@ static size_t put_words(FILE *out, const char *text, size_t column, size_t inden
         size_t blanks = strspn(text, " \n");
         size_t length = strcspn(text + blanks, " \n");
         text += blanks;
-        if (!length) {
+        if (!length)
             break;
-        }
         if (!is_first && column + 1 + length > WIDTH) {
             fprintf(out, "\n%*s", (int)indent, "");
             column = indent;
@@ -98,11 +93,10 @@ static void put_indented_lines(FILE *out, const char *text, const char *indent)
 static void put_option(FILE *out, const char *head, size_t head_length, const char *help, const char *tail)
 {
     fprintf(out, "  %s", head);
-    if (head_length + 4 > HELP_COLUMN) {
+    if (head_length + 4 > HELP_COLUMN)
         fprintf(out, "\n%*s", (int)HELP_COLUMN, "");
-    } else {
+    else
         fprintf(out, "%*s", (int)(HELP_COLUMN - 2 - head_length), "");
-    }
     size_t column = put_words(out, help, HELP_COLUMN, HELP_COLUMN);
     if (*tail && column + strlen(tail) > WIDTH) {
         fprintf(out, "\n%*s", (int)HELP_COLUMN, "");
@@ -142,16 +136,14 @@ static void put_roff(FILE *out, const char *text, size_t length)
     int starts_line = 1;
     for (size_t i = 0; i < length; i++) {
         char c = text[i];
-        if (starts_line && (c == '.' || c == '\'')) {
+        if (starts_line && (c == '.' || c == '\''))
             fputs("\\&", out);
-        }
-        if (c == '\\') {
+        if (c == '\\')
             fputs("\\e", out);
-        } else if (c == '-') {
+        else if (c == '-')
             fputs("\\-", out);
-        } else {
+        else
             fputc(c, out);
-        }
         starts_line = c == '\n';
     }
 }
@@ -176,9 +168,8 @@ static void put_man_name(FILE *out, const struct atoll_command *command, int is_
     char name[HEAD_BYTES];
     const char *program = program_of(command);
     snprintf(name, sizeof(name), "%s%s%s", program, *program ? "-" : "", command->name);
-    for (char *c = name; *c; c++) {
+    for (char *c = name; *c; c++)
         *c = *c == ' ' ? '-' : is_title ? (char)toupper((unsigned char)*c) : *c;
-    }
     put_roff_text(out, name);
 }
 
@@ -214,9 +205,8 @@ void atoll_option_man(const struct atoll_command *command, const char *date, FIL
     }
     fputs(".SH OPTIONS\n", out);
     const struct atoll_option *o;
-    for (size_t i = 0; (o = atoll_option_at(command, i)) != NULL; i++) {
+    for (size_t i = 0; (o = atoll_option_at(command, i)) != NULL; i++)
         put_man_option(out, o);
-    }
     fputs(".TP\n.B \\-h, \\-\\-help\nPrint a summary of the options.\n", out);
     if (command->examples) {
         fputs(".SH EXAMPLES\n.nf\n", out);

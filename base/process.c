@@ -52,21 +52,18 @@ __attribute__((noreturn)) static void run_child(const struct atoll_process *proc
 
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) {
+    if (getppid() != parent)
         _exit(NO_PROGRAM);
-    }
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    for (int number = 1; number < NSIG; number++) {
+    for (int number = 1; number < NSIG; number++)
         signal(number, SIG_DFL);
-    }
     dup2(input, STDIN_FILENO);
     dup2(out, STDOUT_FILENO);
     dup2(words, STDERR_FILENO);
     if (process->argv) {
-        if (process->environment) {
+        if (process->environment)
             environ = (char **)(uintptr_t)process->environment;
-        }
         execvp(process->argv[0], (char *const *)(uintptr_t)process->argv);
         _exit(NO_PROGRAM);
     }
@@ -79,12 +76,10 @@ __attribute__((noreturn)) static void run_child(const struct atoll_process *proc
 
 static void close_ours(struct child *child)
 {
-    if (child->out_fd >= 0) {
+    if (child->out_fd >= 0)
         close(child->out_fd);
-    }
-    if (child->words_fd >= 0) {
+    if (child->words_fd >= 0)
         close(child->words_fd);
-    }
     child->out_fd = child->words_fd = -1;
 }
 
@@ -98,16 +93,13 @@ static int start(const struct atoll_process *process, struct child *child, struc
         (input = input_of(process->input)) >= 0) {
         fflush(NULL);
         child->pid = fork();
-        if (child->pid == 0) {
+        if (child->pid == 0)
             run_child(process, input, out[1], words[1], parent);
-        }
     }
     failed = errno;
-    for (int *fds[] = {&input, &out[1], &words[1], NULL}, **fd = fds; *fd; fd++) {
-        if (**fd >= 0) {
+    for (int *fds[] = {&input, &out[1], &words[1], NULL}, **fd = fds; *fd; fd++)
+        if (**fd >= 0)
             close(**fd);
-        }
-    }
     child->out_fd = out[0];
     child->words_fd = words[0];
     if (child->pid < 0) {
@@ -120,9 +112,8 @@ static int start(const struct atoll_process *process, struct child *child, struc
 
 static void note_end(struct child *child)
 {
-    if (!child->has_ended && waitpid(child->pid, &child->status, WNOHANG) == child->pid) {
+    if (!child->has_ended && waitpid(child->pid, &child->status, WNOHANG) == child->pid)
         child->has_ended = 1;
-    }
 }
 
 /* Kills what is left of the group.  A child that the kernel will not let die is left behind. */
@@ -133,9 +124,8 @@ static void end(struct child *child)
     kill(-child->pid, SIGKILL);
     for (int i = 0; i < REAP_TRIES && !child->has_ended; i++) {
         note_end(child);
-        if (!child->has_ended) {
+        if (!child->has_ended)
             nanosleep(&pause, NULL);
-        }
     }
     close_ours(child);
 }
@@ -146,18 +136,16 @@ static void take(struct child *child, int *fd, struct atoll_process_result *resu
     char bytes[READ_BYTES];
     ssize_t n = read(*fd, bytes, sizeof(bytes));
 
-    if (n < 0 && (errno == EINTR || errno == EAGAIN)) {
+    if (n < 0 && (errno == EINTR || errno == EAGAIN))
         return;
-    }
     if (n <= 0) {
         close(*fd);
         *fd = -1;
     } else if (fd == &child->out_fd) {
         atoll_buffer_put_bytes(&result->out, bytes, (size_t)n);
     } else {
-        for (ssize_t i = 0; i < n && child->words_length < sizeof(result->words) - 1; i++) {
+        for (ssize_t i = 0; i < n && child->words_length < sizeof(result->words) - 1; i++)
             result->words[child->words_length++] = bytes[i] ? bytes[i] : ' ';
-        }
         result->words[child->words_length] = '\0';
     }
 }
@@ -172,26 +160,20 @@ static int collect(const struct atoll_process *process, double until_ns, struct 
         int was_over = child->has_ended;
         int is_silent = child->out_fd < 0 && child->words_fd < 0; /* it has closed both and is about to end */
 
-        if (atoll_clock_mono_ns() >= until_ns) {
+        if (atoll_clock_mono_ns() >= until_ns)
             return ATOLL_E_TIMEOUT;
-        }
         int count = poll(ready, 2, was_over ? 0 : is_silent ? 1 : SLICE_MS);
 
-        if (count > 0 && ready[0].revents) {
+        if (count > 0 && ready[0].revents)
             take(child, &child->out_fd, result);
-        }
-        if (count > 0 && ready[1].revents) {
+        if (count > 0 && ready[1].revents)
             take(child, &child->words_fd, result);
-        }
-        if (count <= 0 && was_over) {
+        if (count <= 0 && was_over)
             return 0; /* all is read that it wrote; a grandchild holds the pipe */
-        }
-        if (result->out.failed) {
+        if (result->out.failed)
             return result->out.failed;
-        }
-        if (process->hopeless && strstr(result->words, process->hopeless)) {
+        if (process->hopeless && strstr(result->words, process->hopeless))
             return HOPELESS;
-        }
         note_end(child);
     }
     return 0;
@@ -217,9 +199,8 @@ static int judge(const struct atoll_process *process, int code, const struct chi
                              process->what);
     }
     result->status = atoll_process_exit_status(child->status);
-    if (process->argv && result->status == NO_PROGRAM) {
+    if (process->argv && result->status == NO_PROGRAM)
         return atoll_err_set(err, ATOLL_E_MISSING, "cannot start %s: is it in PATH?", process->argv[0]);
-    }
     return 0;
 }
 
@@ -230,9 +211,8 @@ int atoll_process_run(const struct atoll_process *process, size_t out_limit_byte
     double until_ns = atoll_clock_mono_ns() + 1e9 * process->deadline_s;
     int code, status;
 
-    if (start(process, &child, err) != 0) {
+    if (start(process, &child, err) != 0)
         return -1;
-    }
     memset(ret_result, 0, sizeof(*ret_result));
     atoll_buffer_init(&ret_result->out, out_limit_bytes + 1);
     code = collect(process, until_ns, &child, ret_result);
@@ -279,18 +259,16 @@ json_t *atoll_probe(atoll_probe_function *function, void *context, const char *w
     struct atoll_process_result result;
     json_t *object = NULL;
 
-    if (atoll_process_run(&process, ATOLL_PROBE_BYTES_LIMIT, &result, err) != 0) {
+    if (atoll_process_run(&process, ATOLL_PROBE_BYTES_LIMIT, &result, err) != 0)
         return NULL;
-    }
     if (result.status > 128) {
         atoll_err_set(err, ATOLL_E_CHILD, "%s crashed the process that asked it (%s)", what,
                       strsignal(result.status - 128));
     } else {
         object =
             result.status == 0 ? json_loadb((const char *)result.out.data, result.out.length, 0, NULL) : NULL;
-        if (!object) {
+        if (!object)
             atoll_err_set(err, ATOLL_E_CHILD, "%s gave no answer", what);
-        }
     }
     atoll_process_result_fini(&result);
     return object;
@@ -311,11 +289,9 @@ int atoll_signal_number(const char *name)
     char *end;
     long number;
 
-    for (size_t i = 0; plain && i < sizeof(signal_names) / sizeof(signal_names[0]); i++) {
-        if (strcmp(plain, signal_names[i].name) == 0) {
+    for (size_t i = 0; plain && i < sizeof(signal_names) / sizeof(signal_names[0]); i++)
+        if (strcmp(plain, signal_names[i].name) == 0)
             return signal_names[i].number;
-        }
-    }
     number = name && *name >= '0' && *name <= '9' ? strtol(name, &end, 10) : 0;
     return number >= 1 && number <= 64 && !*end ? (int)number : -1;
 }
@@ -328,9 +304,8 @@ int atoll_process_start(const char *const *argv, int out_fd, int err_fd, int dea
     pid_t parent = getpid(), pid;
     int report[2], failed = 0;
 
-    if (pipe2(report, O_CLOEXEC) != 0) {
+    if (pipe2(report, O_CLOEXEC) != 0)
         return atoll_err_errno(err, errno, "no pipe for %s", argv[0]);
-    }
     fflush(NULL);
     pid = fork();
     if (pid == 0) { /* nothing but async-signal-safe calls */
@@ -339,19 +314,16 @@ int atoll_process_start(const char *const *argv, int out_fd, int err_fd, int dea
 
         setpgid(0, 0);
         prctl(PR_SET_PDEATHSIG, death_signal);
-        if (getppid() != parent) {
+        if (getppid() != parent)
             _exit(NO_PROGRAM);
-        }
         sigemptyset(&none);
         sigprocmask(SIG_SETMASK, &none, NULL);
         signal(SIGPIPE, SIG_DFL);
         dup2(in, STDIN_FILENO);
-        if (out_fd >= 0) {
+        if (out_fd >= 0)
             dup2(out_fd, STDOUT_FILENO);
-        }
-        if (err_fd >= 0) {
+        if (err_fd >= 0)
             dup2(err_fd, STDERR_FILENO);
-        }
         execvp(argv[0], (char *const *)(uintptr_t)argv);
         failed = errno;
         _exit(write(report[1], &failed, sizeof(failed)) == sizeof(failed) ? NO_PROGRAM : NO_PROGRAM - 1);

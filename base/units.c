@@ -53,20 +53,17 @@ static int parse_number(const char *text, struct number *ret_number)
         }
         n.fraction = numerator / denominator;
     }
-    if (!digits) {
+    if (!digits)
         return -1;
-    }
     *ret_number = n;
     return 0;
 }
 
 static double find_unit(const struct unit *units, const char *name, size_t length)
 {
-    for (; units->name; units++) {
-        if (strlen(units->name) == length && strncasecmp(units->name, name, length) == 0) {
+    for (; units->name; units++)
+        if (strlen(units->name) == length && strncasecmp(units->name, name, length) == 0)
             return units->factor;
-        }
-    }
     return 0.0;
 }
 
@@ -102,28 +99,24 @@ static int parse_clock(const char *text, double *ret_seconds)
     struct number n;
     int has_days = strchr(text, '-') != NULL;
     if (has_days) {
-        if (parse_number(text, &n) || *n.end != '-' || n.fraction > 0.0) {
+        if (parse_number(text, &n) || *n.end != '-' || n.fraction > 0.0)
             return -1;
-        }
         days = (double)n.whole;
         text = n.end + 1;
     }
     for (;; text++) {
-        if (count == 3 || !isdigit((unsigned char)*text) || parse_number(text, &n) || n.fraction > 0.0) {
+        if (count == 3 || !isdigit((unsigned char)*text) || parse_number(text, &n) || n.fraction > 0.0)
             return -1;
-        }
         fields[count++] = n.whole;
         text = n.end;
-        if (*text != ':') {
+        if (*text != ':')
             break;
-        }
     }
     static const double scales[3] = {3600.0, 60.0, 1.0};
     size_t first = has_days ? 0 : 3 - count;
     double seconds = days * 86400.0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         seconds += (double)fields[i] * scales[first + i];
-    }
     *ret_seconds = seconds;
     return *text ? -1 : 0;
 }
@@ -134,22 +127,18 @@ static int parse_terms(const char *text, double *ret_seconds)
     double seconds = 0.0;
     struct number n;
     for (const char *start = text; *text; text = n.end) {
-        if (parse_number(text, &n)) {
+        if (parse_number(text, &n))
             return -1;
-        }
         const char *unit = n.end;
-        while (isalpha((unsigned char)*n.end)) {
+        while (isalpha((unsigned char)*n.end))
             n.end++;
-        }
         int is_bare = unit == n.end;
         double factor = is_bare ? 1.0 : find_unit(duration_units, unit, (size_t)(n.end - unit));
-        if (factor <= 0.0 || (is_bare && (text != start || *n.end))) {
+        if (factor <= 0.0 || (is_bare && (text != start || *n.end)))
             return -1;
-        }
         seconds += ((double)n.whole + n.fraction) * factor;
-        if (*n.end == ' ') {
+        if (*n.end == ' ')
             n.end++;
-        }
     }
     *ret_seconds = seconds;
     return 0;
@@ -186,9 +175,8 @@ const char *atoll_bytes_text(uint64_t bytes, char *ret_text, size_t text_bytes)
     }
     double value = (double)bytes / 1024.0;
     size_t i = 0;
-    for (; value >= 1023.95 && i < 5; i++) {
+    for (; value >= 1023.95 && i < 5; i++)
         value /= 1024.0;
-    }
     snprintf(ret_text, text_bytes, "%.1f %s", value, prefixes[i]);
     return ret_text;
 }
@@ -196,13 +184,12 @@ const char *atoll_bytes_text(uint64_t bytes, char *ret_text, size_t text_bytes)
 static const char *long_duration_text(double seconds, char *ret_text, size_t text_bytes)
 {
     unsigned long long s = (unsigned long long)(seconds + 0.5);
-    if (s < 3600) {
+    if (s < 3600)
         snprintf(ret_text, text_bytes, "%llum %02llus", s / 60, s % 60);
-    } else if (s < 86400) {
+    else if (s < 86400)
         snprintf(ret_text, text_bytes, "%lluh %02llum", s / 3600, s / 60 % 60);
-    } else {
+    else
         snprintf(ret_text, text_bytes, "%llud %02lluh", s / 86400, s / 3600 % 24);
-    }
     return ret_text;
 }
 
@@ -213,11 +200,9 @@ const char *atoll_duration_text(double ns, char *ret_text, size_t text_bytes)
         snprintf(ret_text, text_bytes, "?");
         return ret_text;
     }
-    for (size_t i = 0; i < 3; i++) {
-        if (ns / steps[i].factor < 999.5) {
+    for (size_t i = 0; i < 3; i++)
+        if (ns / steps[i].factor < 999.5)
             return digits_text(ns / steps[i].factor, steps[i].name, ret_text, text_bytes);
-        }
-    }
     double seconds = ns / 1e9;
     return seconds < 59.95 ? digits_text(seconds, "s", ret_text, text_bytes)
                            : long_duration_text(seconds, ret_text, text_bytes);
@@ -232,8 +217,7 @@ const char *atoll_count_text(double count, char *ret_text, size_t text_bytes)
     }
     size_t i = 0;
     double value = count / 1000.0;
-    for (; fabs(value) >= 999.5 && i < 5; i++) {
+    for (; fabs(value) >= 999.5 && i < 5; i++)
         value /= 1000.0;
-    }
     return digits_text(value, prefixes[i], ret_text, text_bytes);
 }

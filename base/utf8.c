@@ -14,20 +14,15 @@ size_t atoll_utf8_character_bytes(const void *bytes, size_t left)
 {
     const unsigned char *p = bytes;
     size_t row = 0, count = sizeof(leads) / sizeof(*leads);
-    while (row < count && (*p < leads[row].first || *p > leads[row].last)) {
+    while (row < count && (*p < leads[row].first || *p > leads[row].last))
         row++;
-    }
-    if (row == count || leads[row].length > left) {
+    if (row == count || leads[row].length > left)
         return 0;
-    }
-    if (leads[row].length > 1 && (p[1] < leads[row].second_low || p[1] > leads[row].second_high)) {
+    if (leads[row].length > 1 && (p[1] < leads[row].second_low || p[1] > leads[row].second_high))
         return 0;
-    }
-    for (size_t i = 2; i < leads[row].length; i++) {
-        if ((p[i] & 0xc0) != 0x80) {
+    for (size_t i = 2; i < leads[row].length; i++)
+        if ((p[i] & 0xc0) != 0x80)
             return 0;
-        }
-    }
     return leads[row].length;
 }
 
@@ -37,9 +32,8 @@ size_t atoll_utf8_valid_bytes(const void *bytes, size_t length)
     size_t at = 0;
     while (at < length) {
         size_t step = p[at] < 0x80 ? 1 : atoll_utf8_character_bytes(p + at, length - at);
-        if (!step) {
+        if (!step)
             break;
-        }
         at += step;
     }
     return at;
@@ -51,9 +45,8 @@ void atoll_utf8_line(char *ret_text, size_t text_bytes, const char *from, size_t
     size_t at = 0, put = 0;
     while (at < length) {
         size_t step = atoll_utf8_character_bytes(p + at, length - at), room = step ? step : 1;
-        if (put + room >= text_bytes) {
+        if (put + room >= text_bytes)
             break;
-        }
         if (!step || p[at] < 0x20 || p[at] == 0x7f) {
             ret_text[put++] = step ? ' ' : '?';
             at++;
@@ -69,12 +62,10 @@ void atoll_utf8_line(char *ret_text, size_t text_bytes, const char *from, size_t
 size_t atoll_utf8_cut(const char *text, size_t length)
 {
     size_t at = length;
-    while (at > 0 && length - at < 4 && ((unsigned char)text[at - 1] & 0xc0) == 0x80) {
+    while (at > 0 && length - at < 4 && ((unsigned char)text[at - 1] & 0xc0) == 0x80)
         at--;
-    }
-    if (at == 0) {
+    if (at == 0)
         return length;
-    }
     unsigned char lead = (unsigned char)text[at - 1];
     size_t needs = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
     return length - (at - 1) < needs ? at - 1 : length;

@@ -57,9 +57,8 @@ static int fail_at(const char *file, size_t line, struct atoll_err *err, const c
 static const struct atoll_yaml_node *find(const struct atoll_yaml_node *map, const char *key)
 {
     const struct atoll_yaml_node *node = map->first;
-    while (node && strcmp(node->key, key) != 0) {
+    while (node && strcmp(node->key, key) != 0)
         node = node->next;
-    }
     return node;
 }
 
@@ -70,19 +69,17 @@ static struct atoll_yaml_node *add_node(struct builder *b, enum kind kind, size_
         return NULL;
     }
     struct atoll_yaml_node *node = atoll_arena_alloc(b->yaml->arena, sizeof(*node), b->err);
-    if (!node) {
+    if (!node)
         return NULL;
-    }
     *node = (struct atoll_yaml_node){
         .kind = kind, .line = line, .key = b->key, .key_line = b->key_line, .text = ""};
     struct atoll_yaml_node *parent = b->depth ? b->open[b->depth - 1] : NULL;
-    if (!parent) {
+    if (!parent)
         b->yaml->root = node;
-    } else if (parent->last) {
+    else if (parent->last)
         parent->last->next = node;
-    } else {
+    else
         parent->first = node;
-    }
     if (parent) {
         parent->last = node;
         parent->count++;
@@ -94,12 +91,10 @@ static struct atoll_yaml_node *add_node(struct builder *b, enum kind kind, size_
 static int take_key(struct builder *b, const char *text, size_t line)
 {
     const struct atoll_yaml_node *map = b->open[b->depth - 1], *twin = find(map, text);
-    if (!text[0]) {
+    if (!text[0])
         return fail_at(b->yaml->file, line, b->err, "a key must be a word; write 'key: value'");
-    }
-    if (b->open[b->depth - 1]->count == ATOLL_YAML_KEY_LIMIT) {
+    if (b->open[b->depth - 1]->count == ATOLL_YAML_KEY_LIMIT)
         return fail_at(b->yaml->file, line, b->err, "more than %d keys in one map", ATOLL_YAML_KEY_LIMIT);
-    }
     if (twin) {
         return fail_at(b->yaml->file, line, b->err,
                        "key '%.64s' stands here twice, first in line %zu; remove one", text, twin->key_line);
@@ -118,36 +113,29 @@ static int take_scalar(struct builder *b, const yaml_event_t *event)
 {
     size_t line = event->start_mark.line + 1, length = event->data.scalar.length;
     const char *value = (const char *)event->data.scalar.value;
-    if (strlen(value) != length) {
+    if (strlen(value) != length)
         return fail_at(b->yaml->file, line, b->err, "a text with a NUL inside; remove it");
-    }
     char *text = atoll_arena_text(b->yaml->arena, value, length, b->err);
-    if (!text) {
+    if (!text)
         return -1;
-    }
-    if (awaits_key(b)) {
+    if (awaits_key(b))
         return take_key(b, text, line);
-    }
     struct atoll_yaml_node *node = add_node(b, SCALAR, line);
-    if (node) {
+    if (node)
         node->text = text;
-    }
     return node ? 0 : -1;
 }
 
 static int take_start(struct builder *b, enum kind kind, const yaml_event_t *event)
 {
     size_t line = event->start_mark.line + 1;
-    if (awaits_key(b)) {
+    if (awaits_key(b))
         return fail_at(b->yaml->file, line, b->err, "a key must be a word; write 'key: value'");
-    }
-    if (b->depth == ATOLL_YAML_DEPTH_LIMIT) {
+    if (b->depth == ATOLL_YAML_DEPTH_LIMIT)
         return fail_at(b->yaml->file, line, b->err, "nested deeper than %d levels", ATOLL_YAML_DEPTH_LIMIT);
-    }
     struct atoll_yaml_node *node = add_node(b, kind, line);
-    if (!node) {
+    if (!node)
         return -1;
-    }
     b->open[b->depth++] = node;
     return 0;
 }
@@ -155,9 +143,8 @@ static int take_start(struct builder *b, enum kind kind, const yaml_event_t *eve
 static int check_plain(struct builder *b, const yaml_event_t *event, const yaml_char_t *anchor,
                        const yaml_char_t *tag)
 {
-    if (!anchor && !tag) {
+    if (!anchor && !tag)
         return 0;
-    }
     return fail_at(b->yaml->file, event->start_mark.line + 1, b->err,
                    "%s are not read here; write the value itself", anchor ? "anchors" : "tags");
 }
@@ -190,9 +177,8 @@ static int take_event(struct builder *b, const yaml_event_t *event)
 static int syntax_error(struct builder *b)
 {
     const yaml_parser_t *p = &b->parser;
-    if (p->error == YAML_MEMORY_ERROR) {
+    if (p->error == YAML_MEMORY_ERROR)
         return atoll_err_set(b->err, ATOLL_E_MEMORY, "%s: no memory to read it", b->yaml->file);
-    }
     return fail_at(b->yaml->file, p->problem_mark.line + 1, b->err,
                    "not valid YAML: %s%s%s; check indentation, quotes and brackets",
                    p->context ? p->context : "", p->context ? ", " : "",
@@ -203,17 +189,14 @@ static int read_events(struct builder *b)
 {
     for (;;) {
         yaml_event_t event;
-        if (!yaml_parser_parse(&b->parser, &event)) {
+        if (!yaml_parser_parse(&b->parser, &event))
             return syntax_error(b);
-        }
         int rc = take_event(b, &event), is_over = event.type == YAML_STREAM_END_EVENT;
         yaml_event_delete(&event);
-        if (rc) {
+        if (rc)
             return -1;
-        }
-        if (is_over) {
+        if (is_over)
             return b->yaml->root ? 0 : fail_at(b->yaml->file, 1, b->err, "the file is empty");
-        }
     }
 }
 
@@ -223,14 +206,12 @@ static int build(struct atoll_yaml *yaml, const char *text, size_t length, struc
     const char *nul = memchr(text, 0, length);
     if (nul) { /* libyaml would take it for the end */
         size_t line = 1;
-        for (const char *c = text; c < nul; c++) {
+        for (const char *c = text; c < nul; c++)
             line += *c == '\n';
-        }
         return fail_at(yaml->file, line, err, "a NUL byte; this is no text file");
     }
-    if (!yaml_parser_initialize(&b.parser)) {
+    if (!yaml_parser_initialize(&b.parser))
         return atoll_err_set(err, ATOLL_E_MEMORY, "%s: no memory to read it", yaml->file);
-    }
     yaml_parser_set_encoding(&b.parser, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&b.parser, (const unsigned char *)text, length);
     int rc = read_events(&b);
@@ -253,9 +234,8 @@ struct atoll_yaml *atoll_yaml_parse(const char *file, const char *text, size_t l
     if (yaml) {
         yaml->arena = arena;
         yaml->file = atoll_arena_text(arena, file, strlen(file), err);
-        if (yaml->file && !build(yaml, text, length, err)) {
+        if (yaml->file && !build(yaml, text, length, err))
             return yaml;
-        }
     }
     atoll_arena_destroy(arena);
     return NULL;
@@ -263,9 +243,8 @@ struct atoll_yaml *atoll_yaml_parse(const char *file, const char *text, size_t l
 
 void atoll_yaml_destroy(struct atoll_yaml *yaml)
 {
-    if (yaml) {
+    if (yaml)
         atoll_arena_destroy(yaml->arena);
-    }
 }
 
 static struct atoll_yaml *parse_stream(const char *path, FILE *stream, struct atoll_err *err)
@@ -277,11 +256,10 @@ static struct atoll_yaml *parse_stream(const char *path, FILE *stream, struct at
         return NULL;
     }
     size_t length = fread(text, 1, ATOLL_YAML_FILE_BYTES + 1, stream);
-    if (ferror(stream)) {
+    if (ferror(stream))
         atoll_err_errno(err, errno, "%s: cannot be read", path);
-    } else {
+    else
         yaml = atoll_yaml_parse(path, text, length, err);
-    }
     free(text);
     return yaml;
 }
@@ -355,19 +333,16 @@ static int unknown_key(struct atoll_yaml_walk *walk, const struct atoll_yaml_sec
     const char *keys[ATOLL_YAML_ROW_LIMIT] = {0};
     char list[640] = "";
     size_t used = 0, known = 0;
-    for (size_t i = 0; i < section->row_count; i++) {
-        if (section->rows[i].need != ATOLL_YAML_HIDDEN) {
+    for (size_t i = 0; i < section->row_count; i++)
+        if (section->rows[i].need != ATOLL_YAML_HIDDEN)
             keys[known++] = section->rows[i].key;
-        }
-    }
     const char *near = atoll_spelling_nearest(value->key, keys, known);
     if (near) {
         return fail_at(walk->yaml->file, value->key_line, walk->err,
                        "unknown key '%.64s'; did you mean '%s'?", value->key, near);
     }
-    for (size_t i = 0; i < known && used < sizeof(list); i++) {
+    for (size_t i = 0; i < known && used < sizeof(list); i++)
         used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", i ? ", " : "", keys[i]);
-    }
     return fail_at(walk->yaml->file, value->key_line, walk->err, "unknown key '%.64s'; known here: %s",
                    value->key, known ? list : "none");
 }
@@ -375,27 +350,22 @@ static int unknown_key(struct atoll_yaml_walk *walk, const struct atoll_yaml_sec
 int atoll_yaml_map(struct atoll_yaml_walk *walk, const struct atoll_yaml_section *section,
                    const struct atoll_yaml_node *map, void *target)
 {
-    if (map->kind != MAP) {
+    if (map->kind != MAP)
         return atoll_yaml_fail(walk, map, "a map is expected here; write {key: value, ...}");
-    }
     for (const struct atoll_yaml_node *value = map->first; value; value = value->next) {
         size_t i = 0;
-        while (i < section->row_count && strcmp(section->rows[i].key, value->key) != 0) {
+        while (i < section->row_count && strcmp(section->rows[i].key, value->key) != 0)
             i++;
-        }
-        if (i == section->row_count) {
+        if (i == section->row_count)
             return unknown_key(walk, section, value);
-        }
     }
     for (size_t i = 0; i < section->row_count; i++) {
         const struct atoll_yaml_row *row = &section->rows[i];
         const struct atoll_yaml_node *value = find(map, row->key);
-        if (!value && row->need == ATOLL_YAML_REQUIRED) {
+        if (!value && row->need == ATOLL_YAML_REQUIRED)
             return atoll_yaml_fail(walk, map, "key '%s' is missing here; add it", row->key);
-        }
-        if (value && row->read(walk, value, (char *)target + row->offset)) {
+        if (value && row->read(walk, value, (char *)target + row->offset))
             return -1;
-        }
     }
     return 0;
 }
@@ -407,29 +377,25 @@ static int walk_items(struct atoll_yaml_walk *walk, const struct atoll_yaml_node
         return atoll_yaml_fail(walk, list, "%zu %s, at most %zu are allowed; remove some", list->count, what,
                                limit);
     }
-    for (const struct atoll_yaml_node *node = list->first; node; node = node->next) {
-        if (item(walk, node, target)) {
+    for (const struct atoll_yaml_node *node = list->first; node; node = node->next)
+        if (item(walk, node, target))
             return -1;
-        }
-    }
     return 0;
 }
 
 int atoll_yaml_list(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *list, size_t limit,
                     const char *what, atoll_yaml_reader *item, void *target)
 {
-    if (list->kind != LIST) {
+    if (list->kind != LIST)
         return atoll_yaml_fail(walk, list, "a list of %s is expected here; write [a, b]", what);
-    }
     return walk_items(walk, list, limit, what, item, target);
 }
 
 int atoll_yaml_pairs(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *map, size_t limit,
                      const char *what, atoll_yaml_reader *item, void *target)
 {
-    if (map->kind != MAP) {
+    if (map->kind != MAP)
         return atoll_yaml_fail(walk, map, "a map of %s is expected here; write {NAME: value, ...}", what);
-    }
     return walk_items(walk, map, limit, what, item, target);
 }
 

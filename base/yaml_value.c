@@ -19,18 +19,14 @@ static const char *shown(const struct atoll_yaml_node *node)
 int atoll_yaml_read_text(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
 {
     const char *text = atoll_yaml_scalar(node);
-    if (!text) {
+    if (!text)
         return atoll_yaml_fail(walk, node, "a text is expected here");
-    }
-    for (const char *c = text; *c; c++) {
-        if ((unsigned char)*c < 0x20 || *c == 0x7f) {
+    for (const char *c = text; *c; c++)
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
             return atoll_yaml_fail(walk, node, "a line break or control character in a text; remove it");
-        }
-    }
     const char *copy = atoll_arena_text(walk->arena, text, strlen(text), walk->err);
-    if (!copy) {
+    if (!copy)
         return -1;
-    }
     *(const char **)target = copy;
     return 0;
 }
@@ -38,9 +34,8 @@ int atoll_yaml_read_text(struct atoll_yaml_walk *walk, const struct atoll_yaml_n
 int atoll_yaml_read_flag(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
 {
     const char *text = shown(node);
-    if (strcmp(text, "true") != 0 && strcmp(text, "false") != 0) {
+    if (strcmp(text, "true") != 0 && strcmp(text, "false") != 0)
         return atoll_yaml_fail(walk, node, "'%.32s' is neither true nor false; write one of them", text);
-    }
     *(int *)target = text[0] == 't';
     return 0;
 }
@@ -51,12 +46,10 @@ static int read_double(struct atoll_yaml_walk *walk, const struct atoll_yaml_nod
     const char *text = shown(node);
     char *end = NULL;
     double value = strtod(text, &end);
-    if (!text[0] || *end || !isfinite(value) || strspn(text, "0123456789+-.eE") != strlen(text)) {
+    if (!text[0] || *end || !isfinite(value) || strspn(text, "0123456789+-.eE") != strlen(text))
         return atoll_yaml_fail(walk, node, "'%.40s' is not a finite number; write one like 1.5", text);
-    }
-    if (value < low || value > high) {
+    if (value < low || value > high)
         return atoll_yaml_fail(walk, node, "'%.40s' must %s", text, what);
-    }
     *(double *)target = value;
     return 0;
 }
@@ -87,9 +80,8 @@ int atoll_yaml_read_count(struct atoll_yaml_walk *walk, const struct atoll_yaml_
     char *end = NULL;
     errno = 0;
     unsigned long long value = strtoull(text, &end, 10);
-    if (!text[0] || *end || errno || strspn(text, "0123456789") != strlen(text) || value > UINT32_MAX) {
+    if (!text[0] || *end || errno || strspn(text, "0123456789") != strlen(text) || value > UINT32_MAX)
         return atoll_yaml_fail(walk, node, "'%.40s' is not a whole number from 0 to 2^32-1", text);
-    }
     *(uint32_t *)target = (uint32_t)value;
     return 0;
 }
@@ -98,9 +90,8 @@ static double thousands(const char *suffix)
 {
     static const char letters[] = "kMGT";
     const char *at = suffix[0] && !suffix[1] ? strchr(letters, suffix[0]) : NULL;
-    if (!suffix[0]) {
+    if (!suffix[0])
         return 1;
-    }
     return at ? pow(1000, (double)(at - letters + 1)) : 0;
 }
 
@@ -125,12 +116,10 @@ int atoll_yaml_read_duration(struct atoll_yaml_walk *walk, const struct atoll_ya
     struct atoll_err inner = ATOLL_ERR_INIT;
     double seconds;
     const char *text = atoll_yaml_scalar(node);
-    if (!text) {
+    if (!text)
         return atoll_yaml_fail(walk, node, "a duration is expected here, like 90s or 10m");
-    }
-    if (atoll_duration_parse(text, &seconds, &inner)) {
+    if (atoll_duration_parse(text, &seconds, &inner))
         return atoll_yaml_pass(walk, node, &inner);
-    }
     *(double *)target = seconds;
     return 0;
 }

@@ -26,7 +26,7 @@ static int measure(struct atoll_compiler *compiler, const char *what, const char
         const char *defines[] = {define};
         struct atoll_compiled result;
         struct atoll_err err = ATOLL_ERR_INIT;
-        snprintf(define, sizeof define, "SCALE=%u", first + i);
+        snprintf(define, sizeof(define), "SCALE=%u", first + i);
         if (atoll_compiler_run(compiler, "candidate.cu", text, strlen(text), defines, 1, &result, &err) !=
                 0 ||
             result.status != ATOLL_COMPILE_OK) {
@@ -68,6 +68,6 @@ int main(int argc, char **argv)
                  measure(compiler, "headers, cached", with_headers, 1, ROUNDS);
     atoll_compiler_destroy(compiler);
     char command[64];
-    snprintf(command, sizeof command, "rm -r %s", folder);
+    snprintf(command, sizeof(command), "rm -r %s", folder);
     return system(command) != 0 || failed;
 }

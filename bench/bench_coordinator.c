@@ -148,11 +148,11 @@ static void measure(const char *program, int is_mpi, unsigned evaluators, unsign
     char command[4096], line[4096];
     const char *carrier = is_mpi ? "mpi" : "local";
     int found = 0;
-    command_make(command, sizeof command, program, is_mpi, evaluators, "");
+    command_make(command, sizeof(command), program, is_mpi, evaluators, "");
     for (int attempt = 0; attempt < ATTEMPTS && !found; attempt++) {
         campaign_make(DIR_NAME "/campaign", results);
         FILE *out = popen(command, "r");
-        while (out && fgets(line, sizeof line, out))
+        while (out && fgets(line, sizeof(line), out))
             found |= result_print(line, carrier, evaluators);
         if (out)
             pclose(out);
@@ -175,7 +175,7 @@ struct process {
 static size_t proc_read(long pid, const char *name, char *ret_text, size_t bytes)
 {
     char path[64];
-    snprintf(path, sizeof path, "/proc/%ld/%s", pid, name);
+    snprintf(path, sizeof(path), "/proc/%ld/%s", pid, name);
     FILE *file = fopen(path, "r");
     size_t length = file ? fread(ret_text, 1, bytes - 1, file) : 0;
     if (file)
@@ -188,7 +188,7 @@ static size_t proc_read(long pid, const char *name, char *ret_text, size_t bytes
 static enum role role_of(long pid)
 {
     char text[4096] = "";
-    size_t length = proc_read(pid, "cmdline", text, sizeof text), first = strlen(text);
+    size_t length = proc_read(pid, "cmdline", text, sizeof(text)), first = strlen(text);
     const char *name = strrchr(text, '/'), *word = first < length ? text + first + 1 : "";
     if (strcmp(name ? name + 1 : text, "atoll-eval") != 0)
         return OTHER;
@@ -200,7 +200,7 @@ static int process_read(long pid, struct process *ret_process)
     char text[1024];
     unsigned long user, system;
     *ret_process = (struct process){.pid = pid, .role = role_of(pid)};
-    proc_read(pid, "stat", text, sizeof text);
+    proc_read(pid, "stat", text, sizeof(text));
     const char *rest = strrchr(text, ')');
     if (!rest || sscanf(rest, ") %*c %ld %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &ret_process->parent,
                         &user, &system) != 3)
@@ -315,9 +315,9 @@ static void idle_measure(const char *program, int is_mpi, unsigned evaluators)
     char command[4096], line[4096];
     unsigned hellos = 0;
     campaign_make(DIR_NAME "/campaign", 100000000);
-    command_make(command, sizeof command, program, is_mpi, evaluators, "--heartbeat-timeout 10m");
+    command_make(command, sizeof(command), program, is_mpi, evaluators, "--heartbeat-timeout 10m");
     FILE *out = popen(command, "r");
-    while (out && hellos < evaluators && fgets(line, sizeof line, out))
+    while (out && hellos < evaluators && fgets(line, sizeof(line), out))
         hellos += strstr(line, "eval.peer.hello") != NULL;
     if (hellos == evaluators)
         idle_print(is_mpi ? "mpi" : "local", evaluators);
@@ -333,7 +333,7 @@ int main(int argc, char **argv)
 {
     char program[2048];
     unsigned long results = argc > 1 ? strtoul(argv[1], NULL, 10) : 20000;
-    ssize_t n = readlink("/proc/self/exe", program, sizeof program - 64);
+    ssize_t n = readlink("/proc/self/exe", program, sizeof(program) - 64);
     if (n <= 0)
         return 1;
     program[n] = '\0';

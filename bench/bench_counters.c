@@ -131,14 +131,14 @@ static int kernel_count(struct counting *c, const char *set, uint32_t task, cons
     struct atoll_evaluation e;
     struct atoll_spread spread;
     char detail[ATOLL_DETAIL_BYTES];
-    double first_ns = 0, kernel_ns, *ns = calloc(repeats, sizeof *ns);
+    double first_ns = 0, kernel_ns, *ns = calloc(repeats, sizeof(*ns));
     if (!ns)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for times");
     atoll_evaluation_init(&e);
     int rc = atoll_kernel_evaluate(&c->solo, task, kernel, task + 1, &e, err);
     kernel_ns = rc == 0 ? e.timings[0].summary.median : 0;
     atoll_evaluation_fini(&e);
-    memset(&c->candidate, 0, sizeof c->candidate);
+    memset(&c->candidate, 0, sizeof(c->candidate));
     if (rc == 0 && atoll_cuda_loaded_candidate_open(r, kernel->prepared, kernel->compiled.object,
                                                     kernel->compiled.object_length, &c->candidate,
                                                     detail) != ATOLL_V_CORRECT)
@@ -241,14 +241,13 @@ int main(int argc, char **argv)
     struct options o = {.repeats = 20};
     struct atoll_err err = ATOLL_ERR_INIT;
     int key;
-    while ((key = getopt_long(argc, argv, "", names, NULL)) != -1) {
+    while ((key = getopt_long(argc, argv, "", names, NULL)) != -1)
         if (key == 'n')
             o.repeats = (unsigned)strtoul(optarg, NULL, 10);
         else if (key == 'j')
             o.json = optarg;
         else
             return 2;
-    }
     if (o.repeats < 1 || o.repeats > REPEAT_LIMIT) {
         fprintf(stderr, "bench_counters: 1 to %d repeats\n", REPEAT_LIMIT);
         return 2;

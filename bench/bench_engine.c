@@ -131,7 +131,7 @@ static void answer_ask(struct bench *b, const struct atoll_decision *order)
     if (!atoll_engine_candidate(b->engine, order->task, &order->ask.parent, &source, &choice))
         atoll_engine_source(b->engine, &source, &language, &parent);
     int body = (int)strcspn(parent, "\x01");
-    snprintf(text, sizeof text, "%.*s\x01 %llu\n", body, parent, (unsigned long long)order->ask.number);
+    snprintf(text, sizeof(text), "%.*s\x01 %llu\n", body, parent, (unsigned long long)order->ask.number);
     atoll_event_init(&event, ATOLL_EVENT_REPLY);
     event.reply.ask = order->ask.number;
     event.reply.origin = "null";
@@ -238,7 +238,7 @@ static void report(struct bench *b, uint64_t candidates)
                  {ATOLL_EVENT_REPLY, "reply"}};
     struct cost all = {0, 0, 0};
     printf("%llu candidates:", (unsigned long long)candidates);
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
         const struct cost *cost = &b->costs[kinds[i].type];
         all.events += cost->events;
         all.cpu_ns += cost->cpu_ns;
@@ -253,7 +253,7 @@ static void report(struct bench *b, uint64_t candidates)
                all.cpu_ns / (double)all.events / 1e3, all.worst_ns / 1e3,
                (double)b->decisions / (double)all.events, (unsigned long long)b->elites,
                (unsigned long long)b->duels, (unsigned long long)b->replies, allocated_bytes() / 1024);
-    memset(b->costs, 0, sizeof b->costs);
+    memset(b->costs, 0, sizeof(b->costs));
     b->decisions = 0;
 }
 
@@ -299,7 +299,7 @@ static void set(struct bench *b, const char *setting)
     struct atoll_err err = ATOLL_ERR_INIT;
     char name[64];
     const char *value = strchr(setting, '=');
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(setting, "="), setting);
+    snprintf(name, sizeof(name), "%.*s", (int)strcspn(setting, "="), setting);
     const struct atoll_search_field *field = atoll_search_field(name);
     if (!value || !field) {
         fprintf(stderr, "bench_engine: no setting %s\n", setting);

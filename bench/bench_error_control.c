@@ -18,7 +18,7 @@
 #define IN_FLIGHT_MAX 16
 
 static const double gains[] = {0.02, 0.03, 0.05, 0.1, 0.2, 0.3};
-#define GAIN_COUNT (sizeof gains / sizeof *gains)
+#define GAIN_COUNT (sizeof(gains) / sizeof(*gains))
 
 /* What comes to challenge. */
 enum nulls { NULLS_TYPICAL, NULLS_AT_MARGIN, NULLS_NOOP };
@@ -158,7 +158,7 @@ static void streams_print(unsigned streams, size_t length)
     for (size_t i = 0; i < GAIN_COUNT; i++)
         printf("---|");
     printf("---|\n");
-    for (size_t i = 0; i < sizeof worlds / sizeof *worlds; i++) {
+    for (size_t i = 0; i < sizeof(worlds) / sizeof(*worlds); i++) {
         struct world w = worlds[i];
         w.length = length;
         for (unsigned rule = 0; rule < ATOLL_ERROR_RULE_COUNT; rule++)
@@ -172,7 +172,7 @@ static void noops_print(unsigned streams)
     printf("\n300 no-ops and nothing else, %u times\n\n| sigma %% | rule | promoted | any promoted "
            "|\n|---|---|---|---|\n",
            streams);
-    for (size_t i = 0; i < sizeof sigmas / sizeof *sigmas; i++)
+    for (size_t i = 0; i < sizeof(sigmas) / sizeof(*sigmas); i++)
         for (unsigned rule = 0; rule < ATOLL_ERROR_RULE_COUNT; rule++) {
             struct world w = {sigmas[i], 0, NULLS_NOOP, 0, 4, 300};
             struct tally t = streams_run(&w, (enum atoll_error_rule)rule, streams);
@@ -188,8 +188,8 @@ static void nulls_print(unsigned count)
     const double lambda = ATOLL_ERROR_LAMBDA, tau = ATOLL_ERROR_TAU;
     printf("\nA null's mean is so many deviations of a pair below the margin, %u duels\n\n", count);
     printf("| below | heavy | level | promoted | allowed | lambda < p <= tau |\n|---|---|---|---|---|---|\n");
-    for (size_t i = 0; i < 2 * sizeof below / sizeof *below; i++)
-        for (size_t j = 0; j < sizeof levels / sizeof *levels; j++) {
+    for (size_t i = 0; i < 2 * sizeof(below) / sizeof(*below); i++)
+        for (size_t j = 0; j < sizeof(levels) / sizeof(*levels); j++) {
             struct world w = {.sigma = 0.01, .heavy = (int)(i & 1)};
             double promoted = 0, between = 0;
             for (unsigned k = 0; k < count; k++) {
@@ -214,7 +214,7 @@ int main(int argc, char **argv)
     size_t length = 1000;
     const char *only = "";
     int key;
-    while ((key = getopt_long(argc, argv, "", names, NULL)) != -1) {
+    while ((key = getopt_long(argc, argv, "", names, NULL)) != -1)
         if (key == 's')
             streams = (unsigned)strtoul(optarg, NULL, 10);
         else if (key == 'l')
@@ -223,7 +223,6 @@ int main(int argc, char **argv)
             only = optarg;
         else
             return 2;
-    }
     if (!*only || strcmp(only, "streams") == 0)
         streams_print(streams, length);
     if (!*only || strcmp(only, "noops") == 0)

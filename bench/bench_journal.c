@@ -17,7 +17,7 @@ static void make_event(struct atoll_event *e)
     atoll_event_init(e, ATOLL_EVENT_EVALUATED);
     struct atoll_timing *t = &e->evaluation.timings[0];
     e->evaluation.timing_count = 1;
-    t->samples_ns = calloc(SAMPLES, sizeof *t->samples_ns);
+    t->samples_ns = calloc(SAMPLES, sizeof(*t->samples_ns));
     t->sample_count = t->samples_ns ? SAMPLES : 0;
     for (size_t i = 0; i < t->sample_count; i++)
         t->samples_ns[i] = 1e6 + (double)i;
@@ -29,7 +29,7 @@ static int fill(struct atoll_journal *j, const struct atoll_event *e, unsigned s
                 struct atoll_err *err)
 {
     struct atoll_decision d[2];
-    memset(d, 0, sizeof d);
+    memset(d, 0, sizeof(d));
     d[0].type = ATOLL_DECIDE_EVALUATE;
     d[1].type = ATOLL_DECIDE_ELITE;
     double begin = atoll_clock_mono_s(), cpu = 1e-9 * atoll_clock_cpu_ns();
@@ -76,7 +76,7 @@ int main(int argc, char **argv)
     char path[4096];
     double seconds = argc > 2 ? atof(argv[2]) : 1;
     int failed = 0;
-    snprintf(path, sizeof path, "%.4000s/bench-%ld.atl", argc > 1 ? argv[1] : ".", (long)getpid());
+    snprintf(path, sizeof(path), "%.4000s/bench-%ld.atl", argc > 1 ? argv[1] : ".", (long)getpid());
     make_event(&e);
     struct atoll_journal *j = atoll_journal_create(path, &h, NULL, &err);
     for (size_t i = 0; j && !failed && i < 3; i++)

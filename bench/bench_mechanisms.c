@@ -42,7 +42,7 @@ static void set_mixed(struct atoll_simulator_settings *s)
     } tasks[] = {{ATOLL_LANDSCAPE_SMOOTH, 0.05}, {ATOLL_LANDSCAPE_SMOOTH, 0.1},
                  {ATOLL_LANDSCAPE_PLATEAU, 0.1}, {ATOLL_LANDSCAPE_BASINS, 0.1},
                  {ATOLL_LANDSCAPE_SMOOTH, 1.5},  {ATOLL_LANDSCAPE_BASINS, 1.5}};
-    s->task_count = sizeof tasks / sizeof *tasks;
+    s->task_count = sizeof(tasks) / sizeof(*tasks);
     s->search.evaluation_budget *= 2;
     for (uint32_t i = 0; i < s->task_count; i++)
         s->landscapes[i] = (struct atoll_landscape){tasks[i].kind, s->seed * 100 + i, tasks[i].hardness};
@@ -80,7 +80,7 @@ static const struct world worlds[] = {
     {"slow", ATOLL_LANDSCAPE_TEMPLATE, set_slow},
     {"mixed", ATOLL_LANDSCAPE_SMOOTH, set_mixed},
 };
-#define WORLDS (sizeof worlds / sizeof *worlds)
+#define WORLDS (sizeof(worlds) / sizeof(*worlds))
 
 /* ---- mechanisms ---- */
 
@@ -123,7 +123,7 @@ static const struct mechanism mechanisms[] = {
     {"tree against islands", "strategy=tree", "", NULL},
     {"staged against islands", "strategy=staged", "", NULL},
 };
-#define MECHANISMS (sizeof mechanisms / sizeof *mechanisms)
+#define MECHANISMS (sizeof(mechanisms) / sizeof(*mechanisms))
 
 static void die(const char *what, const char *why)
 {
@@ -135,7 +135,7 @@ static void set_all(struct atoll_search *search, const char *settings)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     char copy[256], *rest, *at = copy;
-    snprintf(copy, sizeof copy, "%s", settings);
+    snprintf(copy, sizeof(copy), "%s", settings);
     for (char *word; (word = strtok_r(at, " ", &rest)); at = NULL) {
         char *value = strchr(word, '=');
         if (!value)
@@ -156,8 +156,8 @@ struct result {
 
 static struct result run(const struct world *world, const char *changes, uint64_t seed, uint64_t evaluations)
 {
-    struct atoll_simulator_settings *s = malloc(sizeof *s);
-    struct atoll_simulator_outcome *outcome = malloc(sizeof *outcome);
+    struct atoll_simulator_settings *s = malloc(sizeof(*s));
+    struct atoll_simulator_outcome *outcome = malloc(sizeof(*outcome));
     struct atoll_err err = ATOLL_ERR_INIT;
     if (!s || !outcome)
         die(world->name, "no memory");
@@ -215,7 +215,7 @@ static const struct series *run_all(const struct world *world, const char *chang
     for (size_t i = 0; i < count; i++)
         if (known[i]->world == world && strcmp(known[i]->changes, changes) == 0)
             return known[i];
-    struct series *s = calloc(1, sizeof *s);
+    struct series *s = calloc(1, sizeof(*s));
     if (!s || count == SERIES_LIMIT)
         die(world->name, "no room for another series");
     known[count++] = s;
@@ -254,14 +254,14 @@ static double sign_test(unsigned wins, unsigned losses)
 static int ascending(const void *a, const void *b)
 {
     double x, y;
-    memcpy(&x, a, sizeof x);
-    memcpy(&y, b, sizeof y);
+    memcpy(&x, a, sizeof(x));
+    memcpy(&y, b, sizeof(y));
     return (x > y) - (x < y);
 }
 
 static double median(double *values, size_t count)
 {
-    qsort(values, count, sizeof *values, ascending);
+    qsort(values, count, sizeof(*values), ascending);
     return (values[(count - 1) / 2] + values[count / 2]) / 2;
 }
 

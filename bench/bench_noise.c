@@ -24,9 +24,8 @@ static void print_phases(const struct atoll_phases *phases)
     double trials = (double)phases->trial_count;
 
     printf("per trial (us):");
-    for (unsigned i = 0; i < ATOLL_PHASE_COUNT; i++) {
+    for (unsigned i = 0; i < ATOLL_PHASE_COUNT; i++)
         printf(" %s %.0f", atoll_phase_name((enum atoll_phase)i), phases->ns[i] / trials / 1e3);
-    }
     printf(", of %.0f trials\n", trials);
 }
 
@@ -98,12 +97,10 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: bench_noise TASK_DIR [REPEATS]; %s\n", err.text);
         return 2;
     }
-    if (atoll_bench_setup(&device.setup, &err) != 0 || atoll_bench_device_open(&device, &err) != 0) {
+    if (atoll_bench_setup(&device.setup, &err) != 0 || atoll_bench_device_open(&device, &err) != 0)
         return fail(&err);
-    }
-    if (measure(&device, task, repeats ? repeats : 1, &err) != 0) {
+    if (measure(&device, task, repeats ? repeats : 1, &err) != 0)
         return fail(&err);
-    }
     atoll_bench_device_close(&device);
     atoll_task_destroy(task);
     return 0;

@@ -230,7 +230,7 @@ int main(int argc, char **argv)
     char *usual_dirs[] = {usual[0], usual[1], usual[2], usual[3]}, *task = NULL;
     struct atoll_err err = ATOLL_ERR_INIT;
     int key;
-    while ((key = getopt_long(argc, argv, "", names, NULL)) != -1) {
+    while ((key = getopt_long(argc, argv, "", names, NULL)) != -1)
         if (key == 'b')
             s.backend = optarg;
         else if (key == 'c')
@@ -243,7 +243,6 @@ int main(int argc, char **argv)
             task = optarg;
         else
             return 2;
-    }
     atoll_place_programs();
     char **dirs = task ? &task : optind < argc ? argv + optind : usual_dirs;
     int rc = measure(&s, dirs, task ? 1 : optind < argc ? argc - optind : 4, &err);

@@ -51,7 +51,7 @@ static const struct series {
     {"all, as in a measurement", FREE, FREE, FREE, FIXED, 1, 0.15},
     {"all, distributions in turn", TURN, FREE, FREE, FIXED, 0, 0.15},
 };
-#define SERIES_COUNT (sizeof all_series / sizeof *all_series)
+#define SERIES_COUNT (sizeof(all_series) / sizeof(*all_series))
 
 struct shot {
     unsigned level, place;
@@ -273,7 +273,7 @@ static void span_print(const struct rig *g, enum span span, unsigned levels)
     struct level_spread spread;
     size_t n = values_of(g, span, -1, values);
     double median = median_of(values, n), range = blocks_range(values, n, median);
-    qsort(values, n, sizeof *values, is_less);
+    qsort(values, n, sizeof(*values), is_less);
     levels_compare(g, span, levels, values[n / 50], values[n - 1 - n / 50], &spread);
     printf("    %-7s median %11.0f ns  p10 %+6.2f %%  p90 %+6.2f %%  ten blocks of %4zu: %5.2f %%  levels "
            "%5.2f %% "
@@ -419,14 +419,13 @@ int main(int argc, char **argv)
     double seconds = 100;
     struct atoll_err err = ATOLL_ERR_INIT;
     int key;
-    while ((key = getopt_long(argc, argv, "", names, NULL)) != -1) {
+    while ((key = getopt_long(argc, argv, "", names, NULL)) != -1)
         if (key == 's')
             seconds = strtod(optarg, NULL);
         else if (key == 'j')
             json = optarg;
         else
             return 2;
-    }
     atoll_place_programs();
     int count = optind < argc ? argc - optind : 1;
     if (measure(optind < argc ? argv + optind : usual, count, seconds, json, &err) == 0)

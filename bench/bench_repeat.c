@@ -68,11 +68,11 @@ static int ask(const char *backend, const char *dir, size_t place, struct told *
 {
     char self[4096], line[256], number[32];
     int found = 0, ends[2];
-    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
     if (length <= 0 || pipe(ends) != 0)
         return atoll_err_errno(err, errno, "cannot start another process");
     self[length] = '\0';
-    snprintf(number, sizeof number, "%zu", place);
+    snprintf(number, sizeof(number), "%zu", place);
     pid_t pid = fork();
     if (pid == 0) {
         dup2(ends[1], STDOUT_FILENO);
@@ -83,7 +83,7 @@ static int ask(const char *backend, const char *dir, size_t place, struct told *
     }
     close(ends[1]);
     FILE *in = fdopen(ends[0], "r");
-    while (in && fgets(line, sizeof line, in))
+    while (in && fgets(line, sizeof(line), in))
         found |= sscanf(line, "told %lf %lf %u %lf", &ret_told->median_ns, &ret_told->half_width,
                         &ret_told->samples, &ret_told->clock_hz) == 4;
     if (in)
@@ -172,7 +172,7 @@ int main(int argc, char **argv)
     struct atoll_err err = ATOLL_ERR_INIT;
     long told = -1;
     int key, rc;
-    while ((key = getopt_long(argc, argv, "", names, NULL)) != -1) {
+    while ((key = getopt_long(argc, argv, "", names, NULL)) != -1)
         if (key == 'b')
             o.backend = optarg;
         else if (key == 'n')
@@ -183,7 +183,6 @@ int main(int argc, char **argv)
             told = strtol(optarg, NULL, 10);
         else
             return 2;
-    }
     if (o.processes < 1 || o.processes > PROCESS_LIMIT) {
         fprintf(stderr, "bench_repeat: 1 to %d processes\n", PROCESS_LIMIT);
         return 2;

@@ -86,12 +86,12 @@ struct maker {
 static void maker_init(struct maker *m, const struct options *o)
 {
     struct atoll_timing *timing = &m->evaluation.timings[0];
-    memset(m, 0, sizeof *m);
+    memset(m, 0, sizeof(*m));
     m->options = o;
     atoll_evaluation_init(&m->evaluation);
     m->evaluation.timing_count = 1;
     timing->sample_count = o->samples;
-    timing->samples_ns = calloc(o->samples + 1, sizeof *timing->samples_ns);
+    timing->samples_ns = calloc(o->samples + 1, sizeof(*timing->samples_ns));
     m->snapshot = calloc(1, SNAPSHOT_BYTES);
     if (!timing->samples_ns || !m->snapshot)
         die("no memory", NULL);
@@ -99,7 +99,7 @@ static void maker_init(struct maker *m, const struct options *o)
         timing->samples_ns[i] = 1e6 * (1 + 1e-4 * atoll_random_unit(atoll_random_at(1, i)));
     for (size_t i = 0; i < SNAPSHOT_BYTES; i++)
         m->snapshot[i] = (unsigned char)atoll_random_at(2, i);
-    snprintf(m->evaluation.detail, sizeof m->evaluation.detail,
+    snprintf(m->evaluation.detail, sizeof(m->evaluation.detail),
              "correct on all draws; worst element at 0.31 of the tolerance");
 }
 
@@ -119,8 +119,8 @@ static void result_append(struct maker *m)
     event.campaign_ns = (int64_t)m->evaluated * 100000000;
     event.evaluation = m->evaluation; /* stays the maker's */
     event.evaluation.evaluation = m->evaluated++;
-    event.evaluation.candidate = atoll_id_of(&m->evaluated, sizeof m->evaluated);
-    memset(next, 0, sizeof next);
+    event.evaluation.candidate = atoll_id_of(&m->evaluated, sizeof(m->evaluated));
+    memset(next, 0, sizeof(next));
     next[0].type = ATOLL_DECIDE_EVALUATE;
     next[1].type = ATOLL_DECIDE_ELITE;
     if (atoll_journal_append_event(m->journal, &event, &number, &err) != 0 ||
@@ -157,13 +157,13 @@ static struct atoll_progress_json hint_of(const struct maker *m, const struct at
                                        .reason = "none",
                                        .task_count = config->task_count,
                                        .tasks = rows};
-    memcpy(hint.attempt, m->attempt, sizeof hint.attempt);
+    memcpy(hint.attempt, m->attempt, sizeof(hint.attempt));
     for (size_t i = 0; i < config->task_count; i++) {
         rows[i] = (struct atoll_campaign_progress_task){.evaluated = m->evaluated / config->task_count,
                                                         .correct = m->evaluated / config->task_count / 2,
                                                         .baseline_ns = 1234567.8912,
                                                         .best_ns = 345678.91234};
-        snprintf(rows[i].name, sizeof rows[i].name, "%s", config->tasks[i].name);
+        snprintf(rows[i].name, sizeof(rows[i].name), "%s", config->tasks[i].name);
     }
     return hint;
 }
@@ -172,7 +172,7 @@ static void hint_write(const struct maker *m, const struct atoll_campaign *campa
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     struct atoll_campaign_progress_task *rows =
-        calloc(atoll_campaign_config(campaign)->task_count + 1, sizeof *rows);
+        calloc(atoll_campaign_config(campaign)->task_count + 1, sizeof(*rows));
     if (!rows)
         die("no memory", NULL);
     struct atoll_progress_json hint = hint_of(m, campaign, rows);
@@ -189,7 +189,7 @@ static void attempt_start(struct maker *m, struct atoll_campaign *campaign)
     m->journal = atoll_campaign_start_attempt(campaign, "4711", 1, atoll_clock_unix_ns(), &dir, &err);
     if (!m->journal)
         die("attempt", &err);
-    snprintf(m->attempt, sizeof m->attempt, "%.63s", strrchr(dir, '/') + 1);
+    snprintf(m->attempt, sizeof(m->attempt), "%.63s", strrchr(dir, '/') + 1);
 }
 
 static struct atoll_campaign *part_create(const struct options *o, const char *path, size_t part,
@@ -198,14 +198,14 @@ static struct atoll_campaign *part_create(const struct options *o, const char *p
     struct atoll_err err = ATOLL_ERR_INIT;
     char suite[PATH_MAX];
     struct atoll_config config = {.engine_version = 1, .atoll_version = ATOLL_VERSION};
-    struct atoll_campaign_task *list = calloc(tasks, sizeof *list);
-    char(*texts)[64] = calloc(tasks, sizeof *texts);
+    struct atoll_campaign_task *list = calloc(tasks, sizeof(*list));
+    char(*texts)[64] = calloc(tasks, sizeof(*texts));
     if (!list || !texts)
         die("no memory", NULL);
-    snprintf(suite, sizeof suite, "%.4000s/suite", o->dir);
+    snprintf(suite, sizeof(suite), "%.4000s/suite", o->dir);
     for (size_t i = 0; i < tasks; i++) {
-        snprintf(texts[i], sizeof texts[i], "task_%04zu_%02zu", part, i);
-        list[i] = (struct atoll_campaign_task){texts[i], suite, atoll_id_of(texts[i], sizeof texts[i])};
+        snprintf(texts[i], sizeof(texts[i]), "task_%04zu_%02zu", part, i);
+        list[i] = (struct atoll_campaign_task){texts[i], suite, atoll_id_of(texts[i], sizeof(texts[i]))};
     }
     config.id = atoll_id_of(path, strlen(path));
     atoll_search_defaults(&config.search);
@@ -249,7 +249,7 @@ static void folder_make(const char *dir, const char *name)
 {
     char path[PATH_MAX];
     struct atoll_err err = ATOLL_ERR_INIT;
-    snprintf(path, sizeof path, "%s%s", dir, name);
+    snprintf(path, sizeof(path), "%s%s", dir, name);
     if (atoll_file_make_directory(atoll_file_ops_real(), path, 1, &err) != 0)
         die(path, &err);
 }
@@ -262,7 +262,7 @@ static void campaign_make(const struct options *o)
     folder_make(o->dir, "");
     folder_make(o->dir, "/suite");
     folder_make(o->dir, "/parts");
-    snprintf(path, sizeof path, "%s/suite/task.yaml", o->dir);
+    snprintf(path, sizeof(path), "%s/suite/task.yaml", o->dir);
     if (atoll_file_write(atoll_file_ops_real(), path, "name: task\n", 11, NULL) != 0)
         die(path, NULL);
     maker_init(&m, o);
@@ -310,12 +310,12 @@ struct reading {
 
 static void reading_take(const struct options *o, struct reading *ret)
 {
-    struct atoll_campaign_progress *all = calloc(o->parts, sizeof *all);
-    struct atoll_campaign_progress_row *rows = calloc(o->parts, sizeof *rows);
+    struct atoll_campaign_progress *all = calloc(o->parts, sizeof(*all));
+    struct atoll_campaign_progress_row *rows = calloc(o->parts, sizeof(*rows));
     FILE *out = fopen("/dev/null", "w");
     if (!all || !rows || !out)
         die("no memory", NULL);
-    memset(ret, 0, sizeof *ret);
+    memset(ret, 0, sizeof(*ret));
     double wall = atoll_clock_mono_s(), cpu = 1e-9 * atoll_clock_cpu_ns();
     for (size_t i = 0; i < o->parts; i++) {
         struct atoll_err err = ATOLL_ERR_INIT;
@@ -347,7 +347,7 @@ static int by_wall(const void *a, const void *b)
 
 static void readings_tell(const struct options *o, const char *name, int is_cold)
 {
-    struct reading *r = calloc(o->repeat, sizeof *r);
+    struct reading *r = calloc(o->repeat, sizeof(*r));
     if (!r)
         die("no memory", NULL);
     for (size_t i = 0; i < o->repeat; i++) {
@@ -357,7 +357,7 @@ static void readings_tell(const struct options *o, const char *name, int is_cold
         if (r[i].evaluated != o->evaluations || r[i].ended != (o->parts + 1) / 2)
             die("the progress are not what was written", NULL);
     }
-    qsort(r, o->repeat, sizeof *r, by_wall);
+    qsort(r, o->repeat, sizeof(*r), by_wall);
     const struct reading *m = &r[o->repeat / 2];
     printf(
         "%-28s %8.1f ms (%.1f to %.1f)  CPU %8.1f ms  %6.2f ms a part  %9.1f MB of journals stepped over\n",
@@ -387,7 +387,7 @@ static void hints_remove(const struct options *o)
     for (size_t i = 0; i < o->parts; i++) {
         char path[PATH_MAX];
         size_t length = strlen(part_path(o, i, path));
-        snprintf(path + length, sizeof path - length, "/" ATOLL_CAMPAIGN_PROGRESS_FILE);
+        snprintf(path + length, sizeof(path) - length, "/" ATOLL_CAMPAIGN_PROGRESS_FILE);
         unlink(path);
     }
 }
@@ -435,7 +435,7 @@ static void hint_measure(struct options o, size_t tasks)
         took[i] = atoll_clock_mono_s() - begin;
     }
     cpu = 1e-9 * atoll_clock_cpu_ns() - cpu;
-    qsort(took, HINT_WRITES, sizeof *took, by_value);
+    qsort(took, HINT_WRITES, sizeof(*took), by_value);
     printf("%4zu tasks: CPU %.3f ms, median %.3f ms, 99 %% %.3f ms, worst %.3f ms\n", tasks,
            cpu / HINT_WRITES * 1e3, took[HINT_WRITES / 2] * 1e3, took[HINT_WRITES * 99 / 100] * 1e3,
            took[HINT_WRITES - 1] * 1e3);

@@ -104,7 +104,7 @@ static size_t series_list(const struct options *o, const struct atoll_t4 *t4, st
                                   .replay = {t4, o->pending, o->is_raw, i < 2 ? 0 : 1u << (i - 2)},
                                   .search = i == 1 ? atoll_replay_random : atoll_replay_tuner,
                                   .err = ATOLL_ERR_INIT};
-        snprintf(list[i].name, sizeof list[i].name, "atoll%s%s", i < 2 ? "" : "/",
+        snprintf(list[i].name, sizeof(list[i].name), "atoll%s%s", i < 2 ? "" : "/",
                  i < 2 ? "" : atoll_tune_strategy_name((unsigned)i - 2));
     }
     strcpy(list[1].name, "random");

@@ -18,12 +18,12 @@ static int add_evaluation(struct atoll_tables *t, uint64_t n, struct atoll_err *
     struct atoll_row_evaluation e;
     struct atoll_row_sample s;
     char detail[64];
-    memset(&e, 0, sizeof e);
-    memset(&s, 0, sizeof s);
+    memset(&e, 0, sizeof(e));
+    memset(&s, 0, sizeof(s));
     e.event = e.evaluation = s.event = s.evaluation = n;
-    e.candidate = atoll_id_of(&n, sizeof n);
+    e.candidate = atoll_id_of(&n, sizeof(n));
     e.time_ns = 1e6 + (double)n;
-    int length = snprintf(detail, sizeof detail, "evidence of evaluation %llu", (unsigned long long)n);
+    int length = snprintf(detail, sizeof(detail), "evidence of evaluation %llu", (unsigned long long)n);
     if (atoll_tables_add_text(t, detail, (size_t)length, &e.detail, err) != 0 ||
         atoll_tables_append(t, ATOLL_TABLE_EVALUATIONS, &e, err) != 0)
         return -1;
@@ -60,10 +60,10 @@ int main(int argc, char **argv)
     struct atoll_err err = ATOLL_ERR_INIT;
     uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 10) : 10000;
     char path[4096];
-    snprintf(path, sizeof path, "%.4000s/bench-%ld.h5", argc > 1 ? argv[1] : ".", (long)getpid());
+    snprintf(path, sizeof(path), "%.4000s/bench-%ld.h5", argc > 1 ? argv[1] : ".", (long)getpid());
     struct atoll_tables *t = atoll_tables_create((size_t)8 << 30, &err);
     struct atoll_row_campaign campaign;
-    memset(&campaign, 0, sizeof campaign);
+    memset(&campaign, 0, sizeof(campaign));
     int failed = !t || atoll_tables_append(t, ATOLL_TABLE_CAMPAIGN, &campaign, &err) != 0;
     double begin = atoll_clock_mono_s();
     for (uint64_t i = 0; !failed && i < count; i++)

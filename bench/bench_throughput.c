@@ -110,12 +110,12 @@ static int barrier_wait(const struct atoll_session_options *o, struct atoll_err 
     char path[4096];
     if (!o->barrier)
         return 0;
-    snprintf(path, sizeof path, "%.4000s/ready.%.64s", o->barrier, o->gpu ? o->gpu : "0");
+    snprintf(path, sizeof(path), "%.4000s/ready.%.64s", o->barrier, o->gpu ? o->gpu : "0");
     int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0)
         return atoll_err_errno(err, errno, "cannot make %s", path);
     close(fd);
-    snprintf(path, sizeof path, "%.4000s/go", o->barrier);
+    snprintf(path, sizeof(path), "%.4000s/go", o->barrier);
     while (access(path, F_OK) != 0)
         usleep(1000);
     return 0;
@@ -163,7 +163,7 @@ static int mix_run(struct atoll_session *s, struct atoll_err *err)
 {
     static double medians[ATOLL_MIX_TASK_LIMIT][ATOLL_TASK_SEED_LIMIT];
     struct atoll_mix_candidate *candidates = NULL;
-    struct atoll_drive_record *records = calloc(s->options.count, sizeof *records);
+    struct atoll_drive_record *records = calloc(s->options.count, sizeof(*records));
     int rc = records ? atoll_mix_make(&s->tasks, s->options.count, s->options.seed, &candidates, err)
                      : atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the results");
     if (rc == 0 && s->options.compile_only) {

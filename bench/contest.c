@@ -60,7 +60,7 @@ int atoll_contest_score(struct atoll_contest *contest, struct atoll_err *err)
     for (size_t i = 0; i < contest->count; i++)
         if (contestant_score(contest, &contest->list[i], err) != 0)
             return -1;
-    qsort_r(contest->list, contest->count, sizeof *contest->list, better_first, &last);
+    qsort_r(contest->list, contest->count, sizeof(*contest->list), better_first, &last);
     return 0;
 }
 

@@ -17,13 +17,13 @@ static int ascending(const void *a, const void *b)
 int atoll_baseline_init(struct atoll_baseline *baseline, const struct atoll_t4 *t4, struct atoll_err *err)
 {
     baseline->count = 0;
-    baseline->times = malloc(t4->count * sizeof *baseline->times);
+    baseline->times = malloc(t4->count * sizeof(*baseline->times));
     if (!baseline->times)
         return atoll_err_set(err, ATOLL_E_MEMORY, "baseline: out of memory");
     for (size_t i = 0; i < t4->count; i++)
         if (t4->entries[i].status == ATOLL_T4_CORRECT)
             baseline->times[baseline->count++] = t4->entries[i].time_ns;
-    qsort(baseline->times, baseline->count, sizeof *baseline->times, ascending);
+    qsort(baseline->times, baseline->count, sizeof(*baseline->times), ascending);
     return 0;
 }
 
@@ -84,7 +84,7 @@ static double quantile_of(double *values, size_t count, const struct atoll_basel
 {
     double place = quantile * (double)(count - 1);
     size_t low = (size_t)floor(place), high = (size_t)ceil(place);
-    qsort(values, count, sizeof *values, ascending);
+    qsort(values, count, sizeof(*values), ascending);
     double low_rank = rank_of(baseline, values[low]), high_rank = rank_of(baseline, values[high]);
     return baseline->times[(size_t)nearbyint(low_rank + (place - (double)low) * (high_rank - low_rank))];
 }
@@ -101,7 +101,7 @@ static double picked_quantile(const struct atoll_curves *curves, const struct at
 double atoll_curves_quantile(const struct atoll_curves *curves, const struct atoll_baseline *baseline,
                              size_t evaluation, double quantile)
 {
-    double *scratch = malloc((curves->runs + 1) * sizeof *scratch), value = NAN;
+    double *scratch = malloc((curves->runs + 1) * sizeof(*scratch)), value = NAN;
     if (scratch && curves->runs)
         value = picked_quantile(curves, baseline, evaluation, quantile, NULL, scratch);
     free(scratch);
@@ -126,7 +126,7 @@ static double picked_score(const struct atoll_curves *curves, const struct atoll
 double atoll_curves_score(const struct atoll_curves *curves, const struct atoll_baseline *baseline,
                           size_t budget)
 {
-    double *scratch = malloc((curves->runs + 1) * sizeof *scratch), score = NAN;
+    double *scratch = malloc((curves->runs + 1) * sizeof(*scratch)), score = NAN;
     if (scratch && curves->runs)
         score = picked_score(curves, baseline, budget, NULL, scratch);
     free(scratch);
@@ -137,8 +137,8 @@ int atoll_curves_score_error(const struct atoll_curves *curves, const struct ato
                              size_t budget, size_t resamples, double *ret_error, struct atoll_err *err)
 {
     struct atoll_random random = {.key = 1};
-    size_t *picks = malloc((curves->runs + 1) * sizeof *picks);
-    double *scratch = malloc((curves->runs + 1) * sizeof *scratch), sum = 0, squares = 0;
+    size_t *picks = malloc((curves->runs + 1) * sizeof(*picks));
+    double *scratch = malloc((curves->runs + 1) * sizeof(*scratch)), sum = 0, squares = 0;
     for (size_t i = 0; picks && scratch && curves->runs && i < resamples; i++) {
         for (size_t r = 0; r < curves->runs; r++)
             picks[r] = (size_t)atoll_random_below(atoll_random_next(&random), curves->runs);

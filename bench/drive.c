@@ -22,7 +22,7 @@
 static unsigned slots_of(unsigned slots)
 {
     cpu_set_t cores;
-    unsigned count = sched_getaffinity(0, sizeof cores, &cores) == 0 ? (unsigned)CPU_COUNT(&cores) : 1;
+    unsigned count = sched_getaffinity(0, sizeof(cores), &cores) == 0 ? (unsigned)CPU_COUNT(&cores) : 1;
     if (slots == 0)
         slots = count > 2 ? count - 2 : 1;
     return slots > SLOT_LIMIT ? SLOT_LIMIT : slots;
@@ -36,7 +36,7 @@ static void events_wait(struct atoll_drive *d)
     fds[count++] = (struct pollfd){.fd = atoll_referee_thread_fd(d->referee_thread), .events = POLLIN};
     if (atoll_pipeline_owns_compiler(d->pipeline)) {
         int deadline_ms = atoll_compiler_timeout_ms(d->compiler);
-        count += atoll_compiler_pollfds(d->compiler, fds + count, sizeof fds / sizeof fds[0] - count);
+        count += atoll_compiler_pollfds(d->compiler, fds + count, sizeof(fds) / sizeof(fds[0]) - count);
         if (deadline_ms >= 0 && deadline_ms < timeout_ms)
             timeout_ms = deadline_ms;
     }
@@ -48,7 +48,7 @@ int atoll_drive_open(struct atoll_drive *d, const struct atoll_setup *setup, uns
 {
     const struct atoll_backend *backend = atoll_backend_find(setup->backend);
     double begin = atoll_clock_mono_ns();
-    memset(d, 0, sizeof *d);
+    memset(d, 0, sizeof(*d));
     prctl(PR_SET_DUMPABLE, 0);
     signal(SIGPIPE, SIG_IGN);
     d->slots = slots_of(slots);
@@ -77,7 +77,7 @@ int atoll_drive_close(struct atoll_drive *d)
     if (hangs)
         return -1;
     atoll_pipeline_destroy(d->pipeline);
-    memset(d, 0, sizeof *d);
+    memset(d, 0, sizeof(*d));
     return 0;
 }
 
@@ -149,10 +149,9 @@ static int orders_send(struct run *r, struct atoll_err *err)
 {
     struct atoll_drive_series *s = r->series;
     int is_late = s->limit_ns > 0 && atoll_clock_mono_ns() - r->begin_ns > s->limit_ns;
-    while (!is_late && r->sent < s->count && r->sent - s->answered < r->drive->slots + AHEAD) {
+    while (!is_late && r->sent < s->count && r->sent - s->answered < r->drive->slots + AHEAD)
         if (order_send(r, err) != 0)
             return -1;
-    }
     return 0;
 }
 
@@ -172,7 +171,7 @@ static void record_fill(struct atoll_drive_record *record, const struct atoll_mi
                                           .draws = e->draw_count,
                                           .compared = e->fully_compared_count,
                                           .tier = e->profile.tier};
-    snprintf(record->detail, sizeof record->detail, "%.255s", e->detail);
+    snprintf(record->detail, sizeof(record->detail), "%.255s", e->detail);
     if (e->timing_count == 0)
         return;
     record->median_ns = e->timings[0].summary.median;

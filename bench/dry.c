@@ -91,7 +91,7 @@ static void collect(struct dry *d)
             atoll_compiled_fini(&compiled);
         }
         if (d->done < d->count)
-            poll(fds, (nfds_t)atoll_compiler_pollfds(d->compiler, fds, sizeof fds / sizeof fds[0]), 100);
+            poll(fds, (nfds_t)atoll_compiler_pollfds(d->compiler, fds, sizeof(fds) / sizeof(fds[0])), 100);
     }
 }
 

@@ -126,7 +126,7 @@ void atoll_mix_candidate_fini(struct atoll_mix_candidate *candidate)
 void atoll_mix_order(const struct atoll_mix_candidate *candidate, uint64_t evaluation,
                      struct atoll_order *ret_order)
 {
-    memset(ret_order, 0, sizeof *ret_order);
+    memset(ret_order, 0, sizeof(*ret_order));
     ret_order->evaluation = evaluation;
     ret_order->task = candidate->task;
     ret_order->candidate.id = candidate->id;
@@ -194,7 +194,7 @@ static void shuffle(struct atoll_mix_candidate *candidates, size_t count, uint64
 int atoll_mix_make(const struct atoll_mix_tasks *tasks, size_t count, uint64_t seed,
                    struct atoll_mix_candidate **ret_candidates, struct atoll_err *err)
 {
-    struct atoll_mix_candidate *candidates = calloc(count + 1, sizeof *candidates);
+    struct atoll_mix_candidate *candidates = calloc(count + 1, sizeof(*candidates));
     if (!candidates)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for %zu candidates", count);
     for (size_t i = 0; i < count; i++) {

@@ -46,7 +46,7 @@ static const char *matching(const char *at, char open, char close)
 
 static int kernel_find(const char *source, struct kernel *k)
 {
-    memset(k, 0, sizeof *k);
+    memset(k, 0, sizeof(*k));
     k->start = strstr(source, "__global__");
     k->body = k->start ? strchr(k->start, '{') : NULL;
     if (!k->body)

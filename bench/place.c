@@ -14,15 +14,15 @@ static pid_t owner;
 static void program_name(const char *variable, const char *folder, const char *name)
 {
     char path[PATH_MAX];
-    int length = snprintf(path, sizeof path, "%s/../%s", folder, name);
-    if (!getenv(variable) && length > 0 && (size_t)length < sizeof path && access(path, X_OK) == 0)
+    int length = snprintf(path, sizeof(path), "%s/../%s", folder, name);
+    if (!getenv(variable) && length > 0 && (size_t)length < sizeof(path) && access(path, X_OK) == 0)
         setenv(variable, path, 1);
 }
 
 void atoll_place_programs(void)
 {
     char self[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
     if (length <= 0)
         return;
     self[length] = '\0';
@@ -53,8 +53,8 @@ static void scratch_remove(void)
 int atoll_place_scratch(struct atoll_err *err)
 {
     const char *tmp = getenv("TMPDIR");
-    int length = snprintf(scratch, sizeof scratch, "%s/atoll-bench-XXXXXX", tmp ? tmp : "/tmp");
-    if (length < 0 || (size_t)length >= sizeof scratch || !mkdtemp(scratch)) {
+    int length = snprintf(scratch, sizeof(scratch), "%s/atoll-bench-XXXXXX", tmp ? tmp : "/tmp");
+    if (length < 0 || (size_t)length >= sizeof(scratch) || !mkdtemp(scratch)) {
         scratch[0] = '\0';
         return atoll_err_errno(err, errno, "cannot make a scratch folder");
     }

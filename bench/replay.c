@@ -139,7 +139,7 @@ int atoll_replay_random(const struct atoll_replay *replay, uint64_t seed, struct
     const struct atoll_t4 *t4 = replay->t4;
     struct best best = {curves, run, 0, INFINITY};
     struct atoll_random random = stream(seed, STREAM_RANDOM);
-    size_t *places = malloc(t4->count * sizeof *places);
+    size_t *places = malloc(t4->count * sizeof(*places));
     if (!places)
         return atoll_err_set(err, ATOLL_E_MEMORY, "replay: out of memory");
     for (size_t i = 0; i < t4->count; i++)

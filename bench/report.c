@@ -16,10 +16,10 @@ static int ascending(const void *a, const void *b)
 
 void atoll_spread_of(double *values, size_t count, struct atoll_spread *ret_spread)
 {
-    memset(ret_spread, 0, sizeof *ret_spread);
+    memset(ret_spread, 0, sizeof(*ret_spread));
     if (count == 0)
         return;
-    qsort(values, count, sizeof *values, ascending);
+    qsort(values, count, sizeof(*values), ascending);
     for (size_t i = 0; i < count; i++)
         ret_spread->sum += values[i];
     ret_spread->count = count;
@@ -55,7 +55,7 @@ static void split_make(struct atoll_report *r, double occupied_ns)
 
 void atoll_report_make(struct atoll_report *r)
 {
-    double occupied_ns = 0, candidate_ns = 0, *scratch = malloc((r->count + 1) * sizeof *scratch);
+    double occupied_ns = 0, candidate_ns = 0, *scratch = malloc((r->count + 1) * sizeof(*scratch));
     r->hang_ns = 0;
     r->hang_count = r->as_meant_count = 0;
     r->split = (struct atoll_split){0};
@@ -88,9 +88,9 @@ struct row {
 
 static void row_make(const struct atoll_report *r, uint32_t task, struct row *ret_row)
 {
-    double *widths = malloc((r->count + 1) * sizeof *widths);
+    double *widths = malloc((r->count + 1) * sizeof(*widths));
     struct atoll_spread spread;
-    memset(ret_row, 0, sizeof *ret_row);
+    memset(ret_row, 0, sizeof(*ret_row));
     for (size_t i = 0; widths && i < r->count; i++) {
         const struct atoll_drive_record *e = &r->records[i];
         ret_row->count += e->task == task;
@@ -182,14 +182,13 @@ void atoll_report_print(const struct atoll_report *r)
 void atoll_report_json_text(FILE *out, const char *text)
 {
     fputc('"', out);
-    for (const unsigned char *at = (const unsigned char *)text; *at; at++) {
+    for (const unsigned char *at = (const unsigned char *)text; *at; at++)
         if (*at == '"' || *at == '\\')
             fprintf(out, "\\%c", *at);
         else if (*at < 0x20 || *at > 0x7e)
             fprintf(out, "\\u%04x", *at);
         else
             fputc(*at, out);
-    }
     fputc('"', out);
 }
 

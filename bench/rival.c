@@ -38,8 +38,8 @@ static int rival_read(struct atoll_rival *rival, const char *name, json_t *value
     if (!json_is_array(runs) || count > RUN_LIMIT || json_array_size(evaluations) != count)
         return atoll_err_set(err, ATOLL_E_INPUT,
                              "rivals: '%.48s': fields 'runs' and 'evaluations' do not fit", name);
-    snprintf(rival->name, sizeof rival->name, "%s", name);
-    snprintf(rival->note, sizeof rival->note, "%s", error ? error : "");
+    snprintf(rival->name, sizeof(rival->name), "%s", name);
+    snprintf(rival->note, sizeof(rival->note), "%s", error ? error : "");
     rival->seconds = json_number_value(json_object_get(value, "seconds"));
     rival->least_evaluations = budget;
     if (atoll_curves_init(&rival->curves, count, budget, err) != 0)
@@ -61,7 +61,7 @@ static void versions_read(struct atoll_rivals *rivals, json_t *versions)
     json_object_foreach(versions, name, value)
     {
         size_t used = strlen(rivals->versions);
-        snprintf(rivals->versions + used, sizeof rivals->versions - used, "%s%s %s", used ? ", " : "", name,
+        snprintf(rivals->versions + used, sizeof(rivals->versions) - used, "%s%s %s", used ? ", " : "", name,
                  json_is_string(value) ? json_string_value(value) : "?");
     }
 }
@@ -76,7 +76,7 @@ static int root_read(struct atoll_rivals *rivals, json_t *root, double unit_ns, 
                              ATOLL_RIVAL_LIMIT);
     if (json_integer_value(json_object_get(root, "budget")) < (json_int_t)budget)
         return atoll_err_set(err, ATOLL_E_INPUT, "rivals: recorded for less than %zu evaluations", budget);
-    snprintf(rivals->space, sizeof rivals->space, "%s", space);
+    snprintf(rivals->space, sizeof(rivals->space), "%s", space);
     versions_read(rivals, json_object_get(root, "versions"));
     json_object_foreach(strategies, name, value)
     {
@@ -88,7 +88,7 @@ static int root_read(struct atoll_rivals *rivals, json_t *root, double unit_ns, 
 
 struct atoll_rivals *atoll_rivals_load(const char *path, double unit_ns, size_t budget, struct atoll_err *err)
 {
-    struct atoll_rivals *rivals = calloc(1, sizeof *rivals);
+    struct atoll_rivals *rivals = calloc(1, sizeof(*rivals));
     json_t *root = rivals ? atoll_json_file_load(path, err) : NULL;
     int rc = -1;
     if (!rivals)

@@ -17,7 +17,7 @@ int atoll_session_setup(struct atoll_session *s, struct atoll_err *err)
     if (atoll_setup_option(&s->setup, "backend", "cuda", err) < 0 ||
         atoll_setup_option(&s->setup, "counters", s->options.counters, err) < 0)
         return -1;
-    if (getrandom(s->setup.secret, sizeof s->setup.secret, 0) != (ssize_t)sizeof s->setup.secret)
+    if (getrandom(s->setup.secret, sizeof(s->setup.secret), 0) != (ssize_t)sizeof(s->setup.secret))
         return atoll_err_errno(err, errno, "no random bytes for the draws");
     return 0;
 }
@@ -62,7 +62,7 @@ int atoll_session_seed_run(struct atoll_session *s, uint32_t task, size_t seed, 
                            double incumbent_ns, struct atoll_drive_record *records,
                            struct atoll_drive_series *ret_series, struct atoll_err *err)
 {
-    struct atoll_mix_candidate *candidates = calloc(count, sizeof *candidates);
+    struct atoll_mix_candidate *candidates = calloc(count, sizeof(*candidates));
     int rc = candidates ? 0 : atoll_err_set(err, ATOLL_E_MEMORY, "no memory for %zu candidates", count);
     for (size_t i = 0; rc == 0 && i < count; i++)
         rc = atoll_mix_candidate_make(&s->tasks, task, seed, ATOLL_MUTANT_COMMENT, number + (unsigned)i, 0,

@@ -16,7 +16,7 @@ static int setup_of_environment(struct atoll_setup *setup, struct atoll_err *err
 {
     const char *given = getenv("ATOLL_BENCH_SETUP");
     char text[512], *rest = text, *pair;
-    snprintf(text, sizeof text, "%s", given ? given : "");
+    snprintf(text, sizeof(text), "%s", given ? given : "");
     while ((pair = strsep(&rest, ",")) != NULL) {
         char *value = strchr(pair, '=');
         if (!*pair)
@@ -32,7 +32,7 @@ static int setup_of_environment(struct atoll_setup *setup, struct atoll_err *err
 
 int atoll_solo_open(struct atoll_solo *solo, const char *backend, struct atoll_err *err)
 {
-    memset(solo, 0, sizeof *solo);
+    memset(solo, 0, sizeof(*solo));
     if (atoll_bench_setup(&solo->device.setup, err) != 0 ||
         atoll_setup_option(&solo->device.setup, "backend", backend, err) < 0 ||
         atoll_setup_option(&solo->device.setup, "counters", "none", err) < 0 ||
@@ -114,7 +114,7 @@ void atoll_kernel_fini(struct atoll_kernel *kernel)
     atoll_prepared_destroy(kernel->prepared);
     atoll_compiled_fini(&kernel->compiled);
     free(kernel->source);
-    memset(kernel, 0, sizeof *kernel);
+    memset(kernel, 0, sizeof(*kernel));
 }
 
 int atoll_kernel_evaluate(struct atoll_solo *solo, uint32_t task, const struct atoll_kernel *kernel,

@@ -56,7 +56,7 @@ static int column_add(struct column *column, const char *name, json_t *value, st
 static void column_finish(struct column *column, struct atoll_param *param)
 {
     int is_integer = 1;
-    qsort(column->values, column->count, sizeof *column->values, value_compare);
+    qsort(column->values, column->count, sizeof(*column->values), value_compare);
     for (size_t i = 0; i < column->count; i++)
         is_integer = is_integer && json_is_integer(column->values[i]);
     for (size_t i = 0; i < column->count; i++)
@@ -147,7 +147,7 @@ static int runs_add(struct reader *r, struct atoll_t4_entry *entry, json_t *time
     size_t used = entry->first, more = json_array_size(runs);
     if (used + more > r->run_room) {
         r->run_room = 2 * (used + more);
-        double *room = realloc(t4->runs_ns, r->run_room * sizeof *room);
+        double *room = realloc(t4->runs_ns, r->run_room * sizeof(*room));
         if (!room)
             return atoll_err_set(err, ATOLL_E_MEMORY, "t4: out of memory");
         t4->runs_ns = room;
@@ -162,7 +162,7 @@ static int runs_add(struct reader *r, struct atoll_t4_entry *entry, json_t *time
 
 static void point_of(const struct reader *r, json_t *configuration, struct atoll_point *ret_point)
 {
-    memset(ret_point, 0, sizeof *ret_point);
+    memset(ret_point, 0, sizeof(*ret_point));
     for (size_t i = 0; i < r->t4->space.count; i++) {
         json_t *value = json_object_get(configuration, r->t4->space.params[i].name);
         size_t digit = 0;
@@ -180,7 +180,7 @@ static int entry_add(struct reader *r, json_t *result, struct atoll_err *err)
     json_t *times = json_object_get(result, "times");
     double objective = objective_of(result),
            compile = json_number_value(json_object_get(times, "compilation"));
-    memset(entry, 0, sizeof *entry);
+    memset(entry, 0, sizeof(*entry));
     point_of(r, json_object_get(result, "configuration"), &entry->point);
     entry->status = status_of(result, json_string_value(json_object_get(result, "invalidity")), objective);
     entry->compile_ns = isfinite(compile) && compile > 0 ? compile * t4->unit_ns : 0;
@@ -197,13 +197,13 @@ static int entry_add(struct reader *r, json_t *result, struct atoll_err *err)
 static int entry_compare(const void *a, const void *b)
 {
     const struct atoll_t4_entry *x = a, *y = b;
-    return memcmp(&x->point, &y->point, sizeof x->point);
+    return memcmp(&x->point, &y->point, sizeof(x->point));
 }
 
 const struct atoll_t4_entry *atoll_t4_find(const struct atoll_t4 *t4, const struct atoll_point *point)
 {
     const struct atoll_t4_entry key = {.point = *point};
-    return bsearch(&key, t4->entries, t4->count, sizeof key, entry_compare);
+    return bsearch(&key, t4->entries, t4->count, sizeof(key), entry_compare);
 }
 
 static int table_legal(const void *context, const struct atoll_point *point)
@@ -243,7 +243,7 @@ static int unit_read(json_t *root, double *ret_unit_ns, struct atoll_err *err)
     const char *name = json_string_value(json_object_get(json_object_get(root, "metadata"), "timeunit"));
     if (!name)
         return atoll_err_set(err, ATOLL_E_INPUT, "t4: field 'metadata.timeunit' is missing");
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+    for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
         if (strcmp(name, units[i].name) == 0) {
             *ret_unit_ns = units[i].ns;
             return 0;
@@ -255,7 +255,7 @@ static int unit_read(json_t *root, double *ret_unit_ns, struct atoll_err *err)
 static void name_read(struct atoll_t4 *t4, const char *path)
 {
     const char *slash = strrchr(path, '/');
-    snprintf(t4->name, sizeof t4->name, "%s", slash ? slash + 1 : path);
+    snprintf(t4->name, sizeof(t4->name), "%s", slash ? slash + 1 : path);
     t4->name[strcspn(t4->name, ".")] = '\0';
     size_t length = strlen(t4->name);
     if (length > 3 && strcmp(t4->name + length - 3, "_T4") == 0)
@@ -294,7 +294,7 @@ static int table_make(struct reader *r, struct atoll_err *err)
     size_t count = json_array_size(r->results), correct = 0;
     for (size_t i = 0; i < t4->space.count; i++)
         column_finish(&r->columns[i], &t4->space.params[i]);
-    t4->entries = calloc(count, sizeof *t4->entries);
+    t4->entries = calloc(count, sizeof(*t4->entries));
     if (!t4->entries)
         return atoll_err_set(err, ATOLL_E_MEMORY, "t4: out of memory");
     for (size_t i = 0; i < count; i++) {
@@ -304,7 +304,7 @@ static int table_make(struct reader *r, struct atoll_err *err)
     }
     if (correct == 0)
         return atoll_err_set(err, ATOLL_E_INPUT, "t4: no result is correct");
-    qsort(t4->entries, count, sizeof *t4->entries, entry_compare);
+    qsort(t4->entries, count, sizeof(*t4->entries), entry_compare);
     for (size_t i = 1; i < count; i++)
         if (entry_compare(&t4->entries[i - 1], &t4->entries[i]) == 0)
             return atoll_err_set(err, ATOLL_E_INPUT, "t4: a configuration stands there twice");
@@ -313,8 +313,8 @@ static int table_make(struct reader *r, struct atoll_err *err)
 
 struct atoll_t4 *atoll_t4_load(const char *path, struct atoll_err *err)
 {
-    struct atoll_t4 *t4 = calloc(1, sizeof *t4);
-    struct reader *r = calloc(1, sizeof *r);
+    struct atoll_t4 *t4 = calloc(1, sizeof(*t4));
+    struct reader *r = calloc(1, sizeof(*r));
     json_t *root = t4 && r ? atoll_json_file_load(path, err) : NULL;
     int rc = -1;
     if (!t4 || !r)

@@ -13,7 +13,7 @@ static const struct {
 
 static double yardstick_of(const char *task)
 {
-    for (size_t i = 0; i < sizeof yardsticks / sizeof yardsticks[0]; i++)
+    for (size_t i = 0; i < sizeof(yardsticks) / sizeof(yardsticks[0]); i++)
         if (strcmp(yardsticks[i].task, task) == 0)
             return yardsticks[i].seconds;
     return 0;
@@ -27,9 +27,9 @@ struct standing {
 static void standing_make(const struct atoll_session *s, const struct atoll_drive_record *records,
                           size_t count, struct standing *ret_standing)
 {
-    double *widths = calloc(2 * count + 1, sizeof *widths);
+    double *widths = calloc(2 * count + 1, sizeof(*widths));
     struct atoll_spread width, median;
-    memset(ret_standing, 0, sizeof *ret_standing);
+    memset(ret_standing, 0, sizeof(*ret_standing));
     for (size_t i = 0; widths && i < count; i++) {
         const struct atoll_drive_record *e = &records[i];
         if (e->verdict != ATOLL_V_CORRECT)
@@ -80,7 +80,7 @@ static int task_measure(struct atoll_session *s, uint32_t task, const double *me
 {
     size_t seeds[ATOLL_TASK_SEED_LIMIT];
     size_t count = atoll_mix_seeds(s->tasks.tasks[task], seeds);
-    struct atoll_drive_record *records = calloc(s->options.each, sizeof *records);
+    struct atoll_drive_record *records = calloc(s->options.each, sizeof(*records));
     int rc = records ? 0 : atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the results");
     for (size_t i = 0; rc == 0 && i < count; i++) {
         struct atoll_drive_series series;
@@ -103,12 +103,11 @@ static int task_measure(struct atoll_session *s, uint32_t task, const double *me
 static void tasks_reduce(struct atoll_mix_tasks *tasks)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < tasks->count; i++) {
+    for (size_t i = 0; i < tasks->count; i++)
         if (yardstick_of(tasks->tasks[i]->name) > 0)
             tasks->tasks[kept++] = tasks->tasks[i];
         else
             atoll_task_destroy(tasks->tasks[i]);
-    }
     tasks->count = kept;
 }
 

@@ -48,29 +48,25 @@ const char *atoll_reply_status_name(enum atoll_reply_status status)
 static void put_ids(struct atoll_buffer *out, const struct atoll_id *ids, size_t count)
 {
     atoll_buffer_put_u8(out, (uint8_t)count);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         atoll_buffer_put_bytes(out, ids[i].bytes, sizeof(ids[i].bytes));
-    }
 }
 
 static size_t take_ids(struct atoll_reader *r, struct atoll_id *ret_ids, uint32_t limit)
 {
     uint32_t count = atoll_reader_u8(r);
-    if (count > limit) {
+    if (count > limit)
         r->failed = 1;
-    }
-    for (uint32_t i = 0; i < count && !r->failed; i++) {
+    for (uint32_t i = 0; i < count && !r->failed; i++)
         atoll_reader_bytes(r, ret_ids[i].bytes, sizeof(ret_ids[i].bytes));
-    }
     return r->failed ? 0 : count;
 }
 
 static uint8_t take_below(struct atoll_reader *r, unsigned limit)
 {
     uint8_t v = atoll_reader_u8(r);
-    if (v >= limit) {
+    if (v >= limit)
         r->failed = 1;
-    }
     return v < limit ? v : 0;
 }
 
@@ -95,9 +91,8 @@ static void take_advice(struct atoll_reader *r, struct atoll_ask *ask)
         a->level = take_below(r, LEVELS);
         a->sign = take_below(r, 2) ? 1 : -1;
         a->weight = atoll_reader_f64(r);
-        if (!isfinite(a->weight) || !(a->weight > 0)) {
+        if (!isfinite(a->weight) || !(a->weight > 0))
             r->failed = 1;
-        }
     }
     ask->advice_count = r->failed ? 0 : count;
 }
@@ -139,9 +134,8 @@ void atoll_ask_decode(struct atoll_reader *reader, struct atoll_ask *ret_ask)
     struct atoll_ask a = {.number = atoll_reader_u64(reader)};
     unsigned kind = take_below(reader, HAS_TIMES | ATOLL_ASK_KIND_COUNT), has_times = kind & HAS_TIMES;
     kind &= ~HAS_TIMES;
-    if (kind >= ATOLL_ASK_KIND_COUNT) {
+    if (kind >= ATOLL_ASK_KIND_COUNT)
         reader->failed = 1;
-    }
     a.kind = reader->failed ? ATOLL_ASK_WRITE : (enum atoll_ask_kind)kind;
     a.op = (enum atoll_operator)take_below(reader, ATOLL_OPERATOR_COUNT);
     a.task = atoll_reader_u32(reader);
@@ -159,9 +153,8 @@ void atoll_ask_decode(struct atoll_reader *reader, struct atoll_ask *ret_ask)
     a.inspiration_count = take_ids(reader, a.inspirations, ATOLL_ASK_INSPIRATION_LIMIT);
     a.failure_count = take_ids(reader, a.failures, ATOLL_ASK_FAILURE_LIMIT);
     take_advice(reader, &a);
-    if (has_times) {
+    if (has_times)
         take_times(reader, &a);
-    }
     *ret_ask = a;
 }
 
@@ -173,9 +166,8 @@ static int has_dialogue(const struct atoll_dialogue *d)
 /* The last of a reply, and there only where a model answered: replies of earlier engines end before it. */
 static void put_dialogue(const struct atoll_dialogue *d, struct atoll_buffer *out)
 {
-    if (!has_dialogue(d)) {
+    if (!has_dialogue(d))
         return;
-    }
     atoll_buffer_put_bytes(out, d->request.bytes, sizeof(d->request.bytes));
     atoll_buffer_put_text(out, d->system);
     atoll_buffer_put_text(out, d->prompt);
@@ -193,9 +185,8 @@ static void put_dialogue(const struct atoll_dialogue *d, struct atoll_buffer *ou
 static void take_dialogue(struct atoll_reader *r, struct atoll_arena *arena, struct atoll_dialogue *d)
 {
     d->system = d->prompt = d->answer = d->thought = d->detail = "";
-    if (r->failed || r->offset == r->length) {
+    if (r->failed || r->offset == r->length)
         return;
-    }
     atoll_reader_bytes(r, d->request.bytes, sizeof(d->request.bytes));
     d->system = atoll_reader_text(r, arena);
     d->prompt = atoll_reader_text(r, arena);
@@ -208,9 +199,8 @@ static void take_dialogue(struct atoll_reader *r, struct atoll_arena *arena, str
     d->reasoning_tokens = atoll_reader_u64(r);
     d->elapsed_s = atoll_reader_f64_in(r, 0, 1e12);
     d->is_from_store = atoll_reader_u32_in(r, 0, 1);
-    if (!has_dialogue(d)) {
+    if (!has_dialogue(d))
         r->failed = 1;
-    }
 }
 
 void atoll_reply_encode(const struct atoll_reply *reply, struct atoll_buffer *out)
@@ -228,9 +218,8 @@ void atoll_reply_encode(const struct atoll_reply *reply, struct atoll_buffer *ou
     atoll_buffer_put_u32(out, reply->plan_count);
     atoll_buffer_put_u64(out, reply->issues);
     atoll_buffer_put_u32(out, reply->order_count);
-    for (uint32_t i = 0; i < reply->order_count; i++) {
+    for (uint32_t i = 0; i < reply->order_count; i++)
         atoll_buffer_put_u8(out, reply->order[i]);
-    }
     put_dialogue(&reply->dialogue, out);
 }
 
@@ -251,16 +240,14 @@ void atoll_reply_decode(struct atoll_reader *reader, struct atoll_arena *arena, 
     reply.origin = atoll_reader_text(reader, arena);
     reply.tokens = atoll_reader_u64(reader);
     reply.cost_usd = atoll_reader_f64(reader);
-    if (!isfinite(reply.cost_usd) || reply.cost_usd < 0) {
+    if (!isfinite(reply.cost_usd) || reply.cost_usd < 0)
         reader->failed = 1;
-    }
     take_sources(reader, arena, &reply);
     reply.plan_count = atoll_reader_u32_in(reader, 0, ATOLL_ASK_COUNT_LIMIT);
     reply.issues = atoll_reader_u64(reader);
     reply.order_count = atoll_reader_u32_in(reader, 0, ATOLL_STAGE_LIMIT);
-    for (uint32_t i = 0; i < reply.order_count && !reader->failed; i++) {
+    for (uint32_t i = 0; i < reply.order_count && !reader->failed; i++)
         reply.order[i] = atoll_reader_u8(reader);
-    }
     take_dialogue(reader, arena, &reply.dialogue);
     *ret_reply = reply;
 }

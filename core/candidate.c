@@ -25,9 +25,8 @@ static void put_launch(struct atoll_buffer *b, const struct atoll_launch *l)
     put_expression(b, l->units);
     atoll_buffer_put_u8(b, (uint8_t)l->cooperative);
     atoll_buffer_put_u32(b, (uint32_t)l->arg_count);
-    for (size_t i = 0; i < l->arg_count; i++) {
+    for (size_t i = 0; i < l->arg_count; i++)
         atoll_buffer_put_text(b, l->args[i].text);
-    }
 }
 
 static void put_plan(struct atoll_buffer *b, const struct atoll_plan *plan)
@@ -38,9 +37,8 @@ static void put_plan(struct atoll_buffer *b, const struct atoll_plan *plan)
         put_expression(b, plan->scratch[i].bytes);
     }
     atoll_buffer_put_u32(b, (uint32_t)plan->launch_count);
-    for (size_t i = 0; i < plan->launch_count; i++) {
+    for (size_t i = 0; i < plan->launch_count; i++)
         put_launch(b, &plan->launches[i]);
-    }
 }
 
 /* By name, so that the order in which a template lists its params says nothing. */
@@ -51,9 +49,8 @@ static void put_choice(struct atoll_buffer *b, const struct atoll_plan *plan,
     size_t order[ATOLL_PLAN_PARAM_LIMIT];
     for (size_t i = 0; i < count; i++) {
         size_t k = i;
-        for (; k > 0 && strcmp(plan->params[order[k - 1]].name, plan->params[i].name) > 0; k--) {
+        for (; k > 0 && strcmp(plan->params[order[k - 1]].name, plan->params[i].name) > 0; k--)
             order[k] = order[k - 1];
-        }
         order[k] = i;
     }
     atoll_buffer_put_u32(b, (uint32_t)count);
@@ -67,9 +64,8 @@ static void put_choice(struct atoll_buffer *b, const struct atoll_plan *plan,
 static struct atoll_id finish(struct atoll_buffer *b)
 {
     struct atoll_id id = {{0}};
-    if (!b->failed) {
+    if (!b->failed)
         id = atoll_id_of(b->data, b->length);
-    }
     atoll_buffer_fini(b);
     return id;
 }

@@ -103,11 +103,9 @@ void atoll_decision_normalise(struct atoll_decision *d)
     };
 #undef SPAN
     unsigned has = fields_of(d);
-    for (size_t i = 0; i < sizeof(spans) / sizeof(*spans); i++) {
-        if (!(has & spans[i].field)) {
+    for (size_t i = 0; i < sizeof(spans) / sizeof(*spans); i++)
+        if (!(has & spans[i].field))
             memset((char *)d + spans[i].begin, 0, spans[i].bytes);
-        }
-    }
 }
 
 static void put_id(struct atoll_buffer *out, const struct atoll_id *id)
@@ -118,9 +116,8 @@ static void put_id(struct atoll_buffer *out, const struct atoll_id *id)
 static void put_choice(struct atoll_buffer *out, const struct atoll_choice *choice)
 {
     atoll_buffer_put_u8(out, (uint8_t)choice->count);
-    for (size_t i = 0; i < choice->count; i++) {
+    for (size_t i = 0; i < choice->count; i++)
         atoll_buffer_put_i64(out, choice->values[i]);
-    }
 }
 
 static void put_cell(struct atoll_buffer *out, struct atoll_behaviour cell)
@@ -137,9 +134,8 @@ static void put_identities(const struct atoll_decision *d, unsigned has, struct 
         put_id(out, &d->source);
         put_choice(out, &d->choice);
     }
-    if (has & HAS_ELITE) {
+    if (has & HAS_ELITE)
         put_id(out, &d->elite);
-    }
     if (has & HAS_ELITE_SOURCE) {
         put_id(out, &d->elite_source);
         put_choice(out, &d->elite_choice);
@@ -167,55 +163,47 @@ static void put_numbers(const struct atoll_decision *d, unsigned has, struct ato
         atoll_buffer_put_f64(out, d->margin);
         atoll_buffer_put_u32(out, d->pair_limit);
     }
-    if (has & HAS_REASON) {
+    if (has & HAS_REASON)
         atoll_buffer_put_u8(out, (uint8_t)d->reason);
-    }
 }
 
 /* At the end, where there is anything to say: decisions of engines that knew neither are as they were. */
 static void put_place_rest(const struct atoll_decision *d, struct atoll_buffer *out)
 {
-    if (!d->model && !d->answers_ask) {
+    if (!d->model && !d->answers_ask)
         return;
-    }
     atoll_buffer_put_u32(out, d->model);
     atoll_buffer_put_u64(out, d->answers_ask);
 }
 
 static void take_place_rest(struct atoll_reader *r, struct atoll_decision *d)
 {
-    if (r->failed || r->offset == r->length) {
+    if (r->failed || r->offset == r->length)
         return;
-    }
     d->model = atoll_reader_u32(r);
     d->answers_ask = atoll_reader_u64(r);
-    if (!d->model && !d->answers_ask) {
+    if (!d->model && !d->answers_ask)
         r->failed = 1;
-    }
 }
 
 void atoll_decision_encode(const struct atoll_decision *d, struct atoll_buffer *out)
 {
     unsigned has = fields_of(d);
     atoll_buffer_put_u8(out, (uint8_t)d->type);
-    if (has & HAS_EVALUATION) {
+    if (has & HAS_EVALUATION)
         atoll_buffer_put_u64(out, d->evaluation);
-    }
     if (has & HAS_PLACE) {
         atoll_buffer_put_u32(out, d->task);
         atoll_buffer_put_u32(out, d->island);
     }
-    if (has & HAS_OTHER_ISLAND) {
+    if (has & HAS_OTHER_ISLAND)
         atoll_buffer_put_u32(out, d->other_island);
-    }
-    if (has & HAS_CELL) {
+    if (has & HAS_CELL)
         put_cell(out, d->cell);
-    }
     put_identities(d, has, out);
     put_numbers(d, has, out);
-    if (has & HAS_ASK) {
+    if (has & HAS_ASK)
         atoll_ask_encode(&d->ask, out);
-    }
     put_place_rest(d, out);
 }
 
@@ -223,18 +211,16 @@ void atoll_decision_encode(const struct atoll_decision *d, struct atoll_buffer *
 static unsigned take_below(struct atoll_reader *r, unsigned limit)
 {
     unsigned v = atoll_reader_u8(r);
-    if (v >= limit) {
+    if (v >= limit)
         r->failed = 1;
-    }
     return v < limit ? v : 0;
 }
 
 static double take_number(struct atoll_reader *r)
 {
     double v = atoll_reader_f64(r);
-    if (!isfinite(v) || v < 0) {
+    if (!isfinite(v) || v < 0)
         r->failed = 1;
-    }
     return v;
 }
 
@@ -246,9 +232,8 @@ static void take_id(struct atoll_reader *r, struct atoll_id *ret_id)
 static void take_choice(struct atoll_reader *r, struct atoll_choice *ret_choice)
 {
     ret_choice->count = take_below(r, ATOLL_PLAN_PARAM_LIMIT + 1);
-    for (size_t i = 0; i < ret_choice->count; i++) {
+    for (size_t i = 0; i < ret_choice->count; i++)
         ret_choice->values[i] = atoll_reader_i64(r);
-    }
 }
 
 static void take_cell(struct atoll_reader *r, struct atoll_behaviour *ret_cell)
@@ -265,9 +250,8 @@ static void take_identities(struct atoll_reader *r, unsigned has, struct atoll_d
         take_id(r, &d->source);
         take_choice(r, &d->choice);
     }
-    if (has & HAS_ELITE) {
+    if (has & HAS_ELITE)
         take_id(r, &d->elite);
-    }
     if (has & HAS_ELITE_SOURCE) {
         take_id(r, &d->elite_source);
         take_choice(r, &d->elite_choice);
@@ -295,9 +279,8 @@ static void take_numbers(struct atoll_reader *r, unsigned has, struct atoll_deci
         d->margin = take_number(r);
         d->pair_limit = atoll_reader_u32(r);
     }
-    if (has & HAS_REASON) {
+    if (has & HAS_REASON)
         d->reason = (enum atoll_reason)take_below(r, ATOLL_REASON_COUNT);
-    }
 }
 
 int atoll_decision_decode(const void *bytes, size_t length, struct atoll_decision *ret_decision,
@@ -308,33 +291,27 @@ int atoll_decision_decode(const void *bytes, size_t length, struct atoll_decisio
     struct atoll_decision d;
     memset(&d, 0, sizeof(d));
     unsigned type = atoll_reader_u8(&r);
-    if (!r.failed && (type >= ATOLL_DECISION_TYPE_COUNT || !type_fields[type])) {
+    if (!r.failed && (type >= ATOLL_DECISION_TYPE_COUNT || !type_fields[type]))
         return atoll_err_set(err, ATOLL_E_PROTOCOL, "decision: unknown type %u", type);
-    }
     unsigned has = r.failed ? 0 : type_fields[type];
     d.type = (enum atoll_decision_type)type;
-    if (has & HAS_EVALUATION) {
+    if (has & HAS_EVALUATION)
         d.evaluation = atoll_reader_u64(&r);
-    }
     if (has & HAS_PLACE) {
         d.task = atoll_reader_u32(&r);
         d.island = atoll_reader_u32(&r);
     }
-    if (has & HAS_OTHER_ISLAND) {
+    if (has & HAS_OTHER_ISLAND)
         d.other_island = atoll_reader_u32(&r);
-    }
-    if (has & HAS_CELL) {
+    if (has & HAS_CELL)
         take_cell(&r, &d.cell);
-    }
     take_identities(&r, has, &d);
     take_numbers(&r, has, &d);
-    if (has & HAS_ASK) {
+    if (has & HAS_ASK)
         atoll_ask_decode(&r, &d.ask);
-    }
     take_place_rest(&r, &d);
-    if (atoll_reader_finish(&r, "decision", err)) {
+    if (atoll_reader_finish(&r, "decision", err))
         return -1;
-    }
     *ret_decision = d;
     return 0;
 }

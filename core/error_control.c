@@ -40,9 +40,8 @@ double atoll_error_level(const struct atoll_error_control *e)
 {
     const struct rule *rule = &rules[e->rule];
     double sum = 0;
-    for (uint32_t i = 0; i < e->term_count; i++) {
+    for (uint32_t i = 0; i < e->term_count; i++)
         sum += e->terms[i].weight * pow((double)(e->terms[i].age + e->under_way) + 1, -rule->exponent);
-    }
     return fmin((rule->tau - rule->lambda) * sum / rule->zeta, rule->highest);
 }
 
@@ -66,17 +65,15 @@ static void reward(struct atoll_error_control *e)
 {
     double start = rules[e->rule].start;
     e->rejections++;
-    if (start >= 1) {
+    if (start >= 1)
         return;
-    }
     double weight = e->rejections == 1 ? e->alpha * (1 - start) : e->alpha;
     if (e->terms[e->term_count - 1].age == 0) {
         e->terms[e->term_count - 1].weight += weight;
         return;
     }
-    if (e->term_count == ATOLL_ERROR_TERM_LIMIT) {
+    if (e->term_count == ATOLL_ERROR_TERM_LIMIT)
         merge_oldest(e);
-    }
     e->terms[e->term_count++] = (struct atoll_error_term){.weight = weight};
 }
 
@@ -84,16 +81,13 @@ void atoll_error_close(struct atoll_error_control *e, double p, int rejected)
 {
     const struct rule *rule = &rules[e->rule];
     int is_free = (rule->lambda > 0 && p >= 0 && p <= rule->lambda) || (p > rule->tau && p <= 1);
-    if (!e->under_way) {
+    if (!e->under_way)
         return;
-    }
     e->under_way--;
-    for (uint32_t i = 0; i < e->term_count && !is_free; i++) {
+    for (uint32_t i = 0; i < e->term_count && !is_free; i++)
         e->terms[i].age++;
-    }
-    if (rejected) {
+    if (rejected)
         reward(e);
-    }
 }
 
 void atoll_error_abandon(struct atoll_error_control *e)
@@ -118,9 +112,8 @@ static int is_possible(const struct atoll_error_control *e)
     double start = rules[e->rule].start, sum = 0;
     double earned = start < 1 && e->rejections ? (double)e->rejections : start;
     for (uint32_t i = 0; i < e->term_count; i++) {
-        if (!(e->terms[i].weight > 0) || (i && e->terms[i].age >= e->terms[i - 1].age)) {
+        if (!(e->terms[i].weight > 0) || (i && e->terms[i].age >= e->terms[i - 1].age))
             return 0;
-        }
         sum += e->terms[i].weight;
     }
     return fabs(sum - e->alpha * earned) <= 1e-9 * sum;
@@ -136,10 +129,8 @@ void atoll_error_decode(struct atoll_reader *r, struct atoll_error_control *e)
         read.terms[i].weight = atoll_reader_f64(r);
         read.terms[i].age = atoll_reader_u64(r);
     }
-    if (!r->failed && !is_possible(&read)) {
+    if (!r->failed && !is_possible(&read))
         r->failed = ATOLL_E_PROTOCOL;
-    }
-    if (!r->failed) {
+    if (!r->failed)
         *e = read;
-    }
 }

@@ -19,9 +19,8 @@ void atoll_evaluation_init(struct atoll_evaluation *e)
 
 void atoll_evaluation_fini(struct atoll_evaluation *e)
 {
-    for (size_t i = 0; i < ATOLL_TASK_VARIANT_LIMIT; i++) {
+    for (size_t i = 0; i < ATOLL_TASK_VARIANT_LIMIT; i++)
         free(e->timings[i].samples_ns);
-    }
     atoll_evaluation_init(e);
 }
 
@@ -38,9 +37,8 @@ static void read_id(struct atoll_reader *r, struct atoll_id *ret_id)
 static uint8_t read_u8_in(struct atoll_reader *r, uint8_t limit)
 {
     uint8_t v = atoll_reader_u8(r);
-    if (v >= limit) {
+    if (v >= limit)
         r->failed = r->failed ? r->failed : ATOLL_E_PROTOCOL;
-    }
     return r->failed ? 0 : v;
 }
 
@@ -49,24 +47,21 @@ static void put_summary(struct atoll_buffer *out, const struct atoll_summary *s)
     const double values[] = {s->min, s->p10,  s->median, s->p90,
                              s->max, s->lo95, s->hi95,   s->relative_half_width};
     atoll_buffer_put_u64(out, s->count);
-    for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++) {
+    for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++)
         atoll_buffer_put_f64(out, values[i]);
-    }
 }
 
 static void read_summary(struct atoll_reader *r, struct atoll_summary *s)
 {
     double *const values[] = {&s->min, &s->p10, &s->median, &s->p90, &s->max, &s->lo95, &s->hi95};
     uint64_t count = atoll_reader_u64(r);
-    for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++) {
+    for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++)
         *values[i] = read_time(r);
-    }
     s->relative_half_width = atoll_reader_f64_in(r, 0.0, HUGE_VAL);
     int is_ordered = s->min <= s->p10 && s->p10 <= s->median && s->median <= s->p90 && s->p90 <= s->max &&
                      s->min <= s->lo95 && s->lo95 <= s->median && s->median <= s->hi95 && s->hi95 <= s->max;
-    if (!r->failed && (count > ATOLL_SAMPLES_LIMIT || !is_ordered)) {
+    if (!r->failed && (count > ATOLL_SAMPLES_LIMIT || !is_ordered))
         r->failed = ATOLL_E_PROTOCOL;
-    }
     s->count = r->failed ? 0 : (size_t)count;
 }
 
@@ -79,29 +74,25 @@ static void put_timing(struct atoll_buffer *out, const struct atoll_timing *t)
     atoll_buffer_put_f64(out, t->resolution_ns);
     atoll_buffer_put_u32(out, t->discarded_count);
     atoll_buffer_put_u32(out, (uint32_t)t->sample_count);
-    for (size_t i = 0; i < t->sample_count; i++) {
+    for (size_t i = 0; i < t->sample_count; i++)
         atoll_buffer_put_f64(out, t->samples_ns[i]);
-    }
 }
 
 static void read_samples(struct atoll_reader *r, struct atoll_timing *t)
 {
     size_t count = atoll_reader_count(r, sizeof(double));
-    if (count > ATOLL_SAMPLES_LIMIT) {
+    if (count > ATOLL_SAMPLES_LIMIT)
         r->failed = ATOLL_E_PROTOCOL;
-    }
-    if (r->failed || count == 0) {
+    if (r->failed || count == 0)
         return;
-    }
     t->samples_ns = malloc(count * sizeof(*t->samples_ns));
     if (!t->samples_ns) {
         r->failed = ATOLL_E_MEMORY;
         return;
     }
     t->sample_count = count;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         t->samples_ns[i] = read_time(r);
-    }
 }
 
 static void read_timing(struct atoll_reader *r, struct atoll_timing *t)
@@ -119,15 +110,13 @@ static void read_timings(struct atoll_reader *r, struct atoll_evaluation *e)
 {
     size_t count = atoll_reader_count(r, TIMING_BYTES);
     uint32_t seen = 0; /* bit 1 << variant */
-    if (count > ATOLL_TASK_VARIANT_LIMIT) {
+    if (count > ATOLL_TASK_VARIANT_LIMIT)
         r->failed = ATOLL_E_PROTOCOL;
-    }
     for (size_t i = 0; i < count && !r->failed; i++) {
         struct atoll_timing *t = &e->timings[i];
         read_timing(r, t);
-        if (seen & 1u << t->variant) {
+        if (seen & 1u << t->variant)
             r->failed = r->failed ? r->failed : ATOLL_E_PROTOCOL;
-        }
         seen |= 1u << t->variant;
         e->timing_count = i + 1;
     }
@@ -147,17 +136,15 @@ void atoll_evaluation_encode(const struct atoll_evaluation *e, struct atoll_buff
     atoll_buffer_put_bytes(out, e->binary.bytes, sizeof(e->binary.bytes));
     atoll_buffer_put_u64(out, e->device);
     atoll_buffer_put_i64(out, e->started_unix_ns);
-    for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++) {
+    for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++)
         atoll_buffer_put_f64(out, times[i]);
-    }
     atoll_buffer_put_u32(out, e->code_bytes);
     atoll_buffer_put_u32(out, e->draw_count);
     atoll_buffer_put_u32(out, e->fully_compared_count);
     atoll_buffer_put_f64(out, e->worst_error);
     atoll_buffer_put_u32(out, (uint32_t)e->timing_count);
-    for (size_t i = 0; i < e->timing_count; i++) {
+    for (size_t i = 0; i < e->timing_count; i++)
         put_timing(out, &e->timings[i]);
-    }
     atoll_profile_encode(&e->profile, out);
 }
 
@@ -174,18 +161,16 @@ static void read_head(struct atoll_reader *r, struct atoll_evaluation *e)
     read_id(r, &e->binary);
     e->device = atoll_reader_u64(r);
     e->started_unix_ns = atoll_reader_i64(r);
-    if (e->started_unix_ns < 0) {
+    if (e->started_unix_ns < 0)
         r->failed = ATOLL_E_PROTOCOL;
-    }
 }
 
 static void read_costs(struct atoll_reader *r, struct atoll_evaluation *e)
 {
     double *const times[] = {&e->compile_ns, &e->check_ns, &e->sampling_ns, &e->occupied_ns,
                              &e->candidate_ns};
-    for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++) {
+    for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++)
         *times[i] = read_time(r);
-    }
     e->code_bytes = atoll_reader_u32(r);
     e->draw_count = atoll_reader_u32(r);
     e->fully_compared_count = atoll_reader_u32(r);
@@ -203,9 +188,8 @@ int atoll_evaluation_decode(const void *bytes, size_t length, struct atoll_evalu
     read_head(&r, &decoded);
     read_costs(&r, &decoded);
     read_timings(&r, &decoded);
-    if (r.failed || r.offset < r.length) { /* frame version 1 ends here */
+    if (r.failed || r.offset < r.length) /* frame version 1 ends here */
         atoll_profile_decode(&r, &decoded.profile);
-    }
     if (atoll_reader_finish(&r, "evaluation", err)) {
         atoll_evaluation_fini(&decoded);
         return -1;
@@ -221,13 +205,11 @@ static double geometric_mean(const struct atoll_evaluation *e, const struct atol
     double sum = 0.0, weights = 0.0;
     for (size_t i = 0; i < e->timing_count; i++) {
         const struct atoll_timing *t = &e->timings[i];
-        if (t->variant >= task->variant_count || task->variants[t->variant].kind != ATOLL_VARIANT_BENCH) {
+        if (t->variant >= task->variant_count || task->variants[t->variant].kind != ATOLL_VARIANT_BENCH)
             continue;
-        }
         double value = value_of(t), weight = task->variants[t->variant].weight;
-        if (!(value > 0.0)) {
+        if (!(value > 0.0))
             return 0.0;
-        }
         sum += weight * log(value);
         weights += weight;
     }
@@ -307,9 +289,8 @@ int atoll_duel_decode(const void *bytes, size_t length, struct atoll_duel *ret_d
     d.candidate_ns = read_time(&r);
     d.device = atoll_reader_u64(&r);
     atoll_reader_fixed_text(&r, d.detail, sizeof(d.detail));
-    if (atoll_reader_finish(&r, "duel", err)) {
+    if (atoll_reader_finish(&r, "duel", err))
         return -1;
-    }
     *ret_duel = d;
     return 0;
 }

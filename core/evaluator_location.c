@@ -26,9 +26,8 @@ int atoll_evaluator_location_decode(const void *bytes, size_t length,
     atoll_reader_fixed_text(&r, p.cores, sizeof(p.cores));
     atoll_reader_fixed_text(&r, p.numa, sizeof(p.numa));
     atoll_reader_fixed_text(&r, p.note, sizeof(p.note));
-    if (atoll_reader_finish(&r, "PLACE", err) != 0) {
+    if (atoll_reader_finish(&r, "PLACE", err) != 0)
         return -1;
-    }
     *ret_location = p;
     return 0;
 }

@@ -8,19 +8,16 @@ void atoll_event_init(struct atoll_event *e, enum atoll_event_type type)
 {
     memset(e, 0, sizeof(*e));
     e->type = type;
-    if (type == ATOLL_EVENT_EVALUATED) {
+    if (type == ATOLL_EVENT_EVALUATED)
         atoll_evaluation_init(&e->evaluation);
-    }
 }
 
 void atoll_event_fini(struct atoll_event *e)
 {
-    if (!e) {
+    if (!e)
         return;
-    }
-    if (e->type == ATOLL_EVENT_EVALUATED) {
+    if (e->type == ATOLL_EVENT_EVALUATED)
         atoll_evaluation_fini(&e->evaluation);
-    }
     memset(e, 0, sizeof(*e));
 }
 
@@ -74,9 +71,8 @@ static int decode_task(struct atoll_reader *r, struct atoll_arena *arena, struct
 static void encode_capacity(const struct atoll_event *e, struct atoll_buffer *out)
 {
     atoll_buffer_put_u32(out, e->slots);
-    if (!e->model_count) { /* as before there were models */
+    if (!e->model_count) /* as before there were models */
         return;
-    }
     atoll_buffer_put_u32(out, e->model_count);
     for (uint32_t i = 0; i < e->model_count; i++) {
         atoll_buffer_put_text(out, e->models[i].model);
@@ -88,9 +84,8 @@ static int decode_capacity(struct atoll_reader *r, struct atoll_arena *arena, st
                            struct atoll_err *err)
 {
     e->slots = atoll_reader_u32(r);
-    if (r->offset == r->length) {
+    if (r->offset == r->length)
         return 0;
-    }
     e->model_count = atoll_reader_u32_in(r, 1, ATOLL_MODEL_LIMIT);
     for (uint32_t i = 0; i < e->model_count && !r->failed; i++) {
         atoll_reader_fixed_text(r, e->models[i].model, sizeof(e->models[i].model));
@@ -163,9 +158,8 @@ static void encode_hint(const struct atoll_event *e, struct atoll_buffer *out)
     atoll_buffer_put_u32(out, e->task);
     atoll_buffer_put_bytes(out, h->source.bytes, sizeof(h->source.bytes));
     atoll_buffer_put_u8(out, (uint8_t)h->choice.count);
-    for (size_t i = 0; i < h->choice.count; i++) {
+    for (size_t i = 0; i < h->choice.count; i++)
         atoll_buffer_put_i64(out, h->choice.values[i]);
-    }
     atoll_buffer_put_f64(out, h->time_ns);
 }
 
@@ -180,9 +174,8 @@ static int decode_hint(struct atoll_reader *r, struct atoll_arena *arena, struct
         h->choice.count = 0;
         r->failed = 1;
     }
-    for (size_t i = 0; i < h->choice.count; i++) {
+    for (size_t i = 0; i < h->choice.count; i++)
         h->choice.values[i] = atoll_reader_i64(r);
-    }
     h->time_ns = atoll_reader_f64_in(r, 0, 1e18);
     return 0;
 }
@@ -216,9 +209,8 @@ void atoll_event_encode(const struct atoll_event *e, struct atoll_buffer *out)
     atoll_buffer_put_i64(out, e->campaign_ns);
     atoll_buffer_put_i64(out, e->unix_ns);
     const struct body *body = body_of(e->type);
-    if (body) {
+    if (body)
         body->encode(e, out);
-    }
 }
 
 int atoll_event_decode(const void *bytes, size_t length, struct atoll_arena *arena, struct atoll_event *e,
@@ -230,15 +222,12 @@ int atoll_event_decode(const void *bytes, size_t length, struct atoll_arena *are
     int64_t campaign_ns = atoll_reader_i64(&r);
     int64_t unix_ns = atoll_reader_i64(&r);
     const struct body *body = body_of(type);
-    if (!r.failed && !body) {
+    if (!r.failed && !body)
         return atoll_err_set(err, ATOLL_E_PROTOCOL, "event: unknown type %u", type);
-    }
-    if (!r.failed && campaign_ns < 0) {
+    if (!r.failed && campaign_ns < 0)
         return atoll_err_set(err, ATOLL_E_PROTOCOL, "event: negative campaign time");
-    }
-    if (r.failed) {
+    if (r.failed)
         return atoll_reader_finish(&r, "event", err);
-    }
     atoll_event_init(e, (enum atoll_event_type)type);
     e->campaign_ns = campaign_ns;
     e->unix_ns = unix_ns;

@@ -18,17 +18,15 @@ static void put(struct writer *w, const char *format, ...)
     va_start(list, format);
     int n = vsnprintf(w->text + w->used, w->bytes - w->used, format, list);
     va_end(list);
-    if (n > 0) {
+    if (n > 0)
         w->used += (size_t)n < w->bytes - w->used ? (size_t)n : w->bytes - w->used - 1;
-    }
 }
 
 /* A text of the device: other bytes than printable ASCII become '?'. */
 static void put_text(struct writer *w, const char *text, size_t bytes)
 {
-    for (size_t i = 0; i < bytes && text[i]; i++) {
+    for (size_t i = 0; i < bytes && text[i]; i++)
         put(w, "%c", text[i] >= ' ' && text[i] <= '~' ? text[i] : '?');
-    }
 }
 
 /* Three significant digits with a decimal prefix: "4.2 TB/s". */
@@ -39,9 +37,8 @@ static void put_quantity(struct writer *w, double value, const char *unit)
         const char *prefix;
     } prefixes[] = {{1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}, {0, ""}};
     size_t i = 0;
-    while (i + 1 < sizeof(prefixes) / sizeof(*prefixes) && value < prefixes[i].least) {
+    while (i + 1 < sizeof(prefixes) / sizeof(*prefixes) && value < prefixes[i].least)
         i++;
-    }
     double scale = prefixes[i].least > 0 ? prefixes[i].least : 1;
     put(w, value / scale < 999.5 ? "%.3g %s%s" : "%.0f %s%s", value / scale, prefixes[i].prefix, unit);
 }
@@ -50,30 +47,26 @@ static void put_bytes(struct writer *w, double bytes)
 {
     static const char *const units[] = {"bytes", "KiB", "MiB", "GiB"};
     size_t i = 0;
-    while (i + 1 < sizeof(units) / sizeof(*units) && bytes >= 1024) {
+    while (i + 1 < sizeof(units) / sizeof(*units) && bytes >= 1024)
         bytes /= 1024, i++;
-    }
     put(w, "%.4g %s", bytes, units[i]);
 }
 
 static void put_count(struct writer *w, uint32_t count, const char *what)
 {
-    if (count) {
+    if (count)
         put(w, ", %u %s", count, what);
-    }
 }
 
 static void name(struct writer *w, const struct atoll_device_info *d)
 {
     const struct atoll_device_limits *l = &d->limits;
-    if (d->model[0]) {
+    if (d->model[0])
         put_text(w, d->model, sizeof(d->model));
-    } else {
+    else
         put(w, "A device");
-    }
-    if (l->compute_capability) {
+    if (l->compute_capability)
         put(w, ", compute capability %u.%u", l->compute_capability / 10, l->compute_capability % 10);
-    }
     if (l->target[0]) {
         put(w, " (compile target ");
         put_text(w, l->target, sizeof(l->target));
@@ -90,9 +83,8 @@ static void name(struct writer *w, const struct atoll_device_info *d)
 
 static void per_multiprocessor(struct writer *w, const struct atoll_device_limits *l)
 {
-    if (!l->multiprocessors || !l->threads_per_multiprocessor) {
+    if (!l->multiprocessors || !l->threads_per_multiprocessor)
         return;
-    }
     put(w, " Each multiprocessor holds %u threads", l->threads_per_multiprocessor);
     put_count(w, l->blocks_per_multiprocessor, "blocks");
     put_count(w, l->registers_per_multiprocessor, "registers of 32 bits");
@@ -107,19 +99,16 @@ static void per_multiprocessor(struct writer *w, const struct atoll_device_limit
 
 static void per_block(struct writer *w, const struct atoll_device_limits *l)
 {
-    if (!l->threads_per_block) {
+    if (!l->threads_per_block)
         return;
-    }
     put(w, " A block has at most %u threads", l->threads_per_block);
-    if (l->shared_bytes_per_block) {
+    if (l->shared_bytes_per_block)
         put(w, " and %u bytes of shared memory, static and dynamic together", l->shared_bytes_per_block);
-    }
     put(w, "; ");
-    if (l->cluster_blocks) {
+    if (l->cluster_blocks)
         put(w, "a cluster has at most %u blocks", l->cluster_blocks);
-    } else {
+    else
         put(w, "there are no clusters");
-    }
     put(w, "; cooperative launches are %s.", l->cooperative ? "possible" : "not possible");
 }
 
@@ -147,9 +136,8 @@ static void peaks(struct writer *w, const char *title, const double *rates, size
 {
     int any = 0;
     for (size_t i = 0; i < count; i++) {
-        if (!(rates[i] > 0)) {
+        if (!(rates[i] > 0))
             continue;
-        }
         put(w, "%s%s ", any ? ", " : title,
             i < ATOLL_DTYPE_COUNT ? atoll_dtype_name((enum atoll_dtype)i) : "tf32");
         put_quantity(w, rates[i],
@@ -161,17 +149,15 @@ static void peaks(struct writer *w, const char *title, const double *rates, size
 
 static void launch(struct writer *w, const struct atoll_device_info *d)
 {
-    if (d->empty_launch_ns > 0) {
+    if (d->empty_launch_ns > 0)
         put(w, " An empty launch takes %.3g us.", d->empty_launch_ns / 1000);
-    }
 }
 
 const char *atoll_device_facts(const struct atoll_device_info *device, char *ret_text, size_t bytes)
 {
     struct writer w = {ret_text, bytes, 0};
-    if (!bytes) {
+    if (!bytes)
         return ret_text;
-    }
     ret_text[0] = 0;
     name(&w, device);
     per_multiprocessor(&w, &device->limits);

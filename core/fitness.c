@@ -19,17 +19,15 @@ double atoll_fitness(enum atoll_fitness_form form, enum atoll_verdict verdict, d
     case ATOLL_V_INFRASTRUCTURE: return 0;
     default: return COMPILED_ONLY;
     }
-    if (!(time_ns > 0) || !(baseline_ns > 0)) {
+    if (!(time_ns > 0) || !(baseline_ns > 0))
         return CORRECT_BASE;
-    }
     double speedup = baseline_ns / time_ns;
     double share, ceiling = floor_ns > 0 ? baseline_ns / floor_ns : UNKNOWN_CEILING;
-    if (form == ATOLL_FITNESS_CLIPPED) {
+    if (form == ATOLL_FITNESS_CLIPPED)
         share = speedup / CLIPPED_TARGET;
-    } else if (ceiling > 1) {
+    else if (ceiling > 1)
         share = log(speedup) / log(ceiling);
-    } else { /* the baseline is at its floor already: only being as fast counts */
+    else /* the baseline is at its floor already: only being as fast counts */
         share = speedup >= 1 ? 1 : 0;
-    }
     return CORRECT_BASE + CORRECT_BASE * (share > 1 ? 1 : share > 0 ? share : 0); /* NaN gives 0 */
 }

@@ -120,22 +120,18 @@ const char *atoll_stage_name(enum atoll_issue_stage stage)
 uint64_t atoll_issues_of_stage(uint64_t issues, enum atoll_issue_stage stage)
 {
     uint64_t of_stage = 0;
-    for (unsigned i = 0; i < ATOLL_ISSUE_COUNT; i++) {
-        if (rows[i].stage == stage) {
+    for (unsigned i = 0; i < ATOLL_ISSUE_COUNT; i++)
+        if (rows[i].stage == stage)
             of_stage |= issues & BIT(i);
-        }
-    }
     return of_stage;
 }
 
 uint32_t atoll_issue_stages(uint64_t issues)
 {
     uint32_t stages = 0;
-    for (unsigned i = 0; i < ATOLL_ISSUE_COUNT; i++) {
-        if (issues & BIT(i)) {
+    for (unsigned i = 0; i < ATOLL_ISSUE_COUNT; i++)
+        if (issues & BIT(i))
             stages |= (uint32_t)1 << rows[i].stage;
-        }
-    }
     return stages;
 }
 
@@ -143,11 +139,9 @@ uint32_t atoll_issue_stages(uint64_t issues)
 static uint32_t all_before(unsigned stage)
 {
     uint32_t all = before[stage];
-    for (unsigned earlier = stage; earlier-- > 0;) {
-        if (all >> earlier & 1) {
+    for (unsigned earlier = stage; earlier-- > 0;)
+        if (all >> earlier & 1)
             all |= before[earlier];
-        }
-    }
     return all;
 }
 
@@ -161,9 +155,8 @@ int atoll_stage_precedes(enum atoll_issue_stage a, enum atoll_issue_stage b)
 static uint8_t next_of(const uint8_t *wanted, size_t count, uint32_t left)
 {
     size_t i = 0;
-    while (i + 1 < count && (!(left >> wanted[i] & 1) || (all_before(wanted[i]) & left))) {
+    while (i + 1 < count && (!(left >> wanted[i] & 1) || (all_before(wanted[i]) & left)))
         i++;
-    }
     return wanted[i];
 }
 
@@ -179,14 +172,11 @@ size_t atoll_stage_order_complete(uint64_t issues, const uint8_t *wished, size_t
             missing &= ~((uint32_t)1 << wished[i]);
         }
     }
-    for (unsigned stage = 0; stage < ATOLL_ISSUE_STAGE_COUNT; stage++) {
-        if (missing >> stage & 1) {
+    for (unsigned stage = 0; stage < ATOLL_ISSUE_STAGE_COUNT; stage++)
+        if (missing >> stage & 1)
             wanted[wanted_count++] = (uint8_t)stage;
-        }
-    }
-    for (uint32_t left = stages; left; left &= ~((uint32_t)1 << ret_order[ordered++])) {
+    for (uint32_t left = stages; left; left &= ~((uint32_t)1 << ret_order[ordered++]))
         ret_order[ordered] = next_of(wanted, wanted_count, left);
-    }
     return ordered;
 }
 
@@ -195,16 +185,12 @@ uint64_t atoll_issues_of(const struct atoll_issue_evidence *evidence)
     unsigned levels[DIMENSIONS] = {evidence->cell / 16 % 4, evidence->cell / 4 % 4, evidence->cell % 4};
     double ratio = evidence->floor_ns > 0 ? evidence->time_ns / evidence->floor_ns : 0;
     uint64_t issues = evidence->has_open_parameters ? BIT(ATOLL_ISSUE_OPEN_PARAMETERS) : 0;
-    if (ratio > 0 && ratio < AT_FLOOR) {
+    if (ratio > 0 && ratio < AT_FLOOR)
         return 0;
-    }
-    if (ratio > FAR) {
+    if (ratio > FAR)
         issues |= BIT(ATOLL_ISSUE_FAR_FROM_FLOOR);
-    }
-    for (unsigned d = 0; d < DIMENSIONS; d++) {
-        if (levels[d] < TOP_LEVEL && (evidence->higher >> d & 1)) {
+    for (unsigned d = 0; d < DIMENSIONS; d++)
+        if (levels[d] < TOP_LEVEL && (evidence->higher >> d & 1))
             issues |= BIT(lacks[d][levels[d]]);
-        }
-    }
     return issues;
 }

@@ -72,9 +72,8 @@ static void put_limits(struct atoll_buffer *out, const struct atoll_device_limit
     atoll_buffer_put_f64(out, l->memory_bytes);
     atoll_buffer_put_f64(out, l->clock_hz);
     atoll_buffer_put_f64(out, l->memory_clock_hz);
-    for (size_t t = 0; t < ATOLL_DTYPE_COUNT + 1; t++) {
+    for (size_t t = 0; t < ATOLL_DTYPE_COUNT + 1; t++)
         atoll_buffer_put_f64(out, l->tensor_flops[t]);
-    }
     put_fixed_text(out, l->driver, sizeof(l->driver));
     put_fixed_text(out, l->target, sizeof(l->target));
     put_fixed_text(out, l->counters, sizeof(l->counters));
@@ -89,9 +88,8 @@ static void read_limits(struct atoll_reader *r, struct atoll_device_limits *l)
     l->memory_bytes = read_rate(r);
     l->clock_hz = read_rate(r);
     l->memory_clock_hz = read_rate(r);
-    for (size_t t = 0; t < ATOLL_DTYPE_COUNT + 1; t++) {
+    for (size_t t = 0; t < ATOLL_DTYPE_COUNT + 1; t++)
         l->tensor_flops[t] = read_rate(r);
-    }
     atoll_reader_fixed_text(r, l->driver, sizeof(l->driver));
     atoll_reader_fixed_text(r, l->target, sizeof(l->target));
     atoll_reader_fixed_text(r, l->counters, sizeof(l->counters));
@@ -107,9 +105,8 @@ void atoll_device_info_encode(const struct atoll_device_info *d, struct atoll_bu
     put_fixed_text(out, d->toolchain, sizeof(d->toolchain));
     atoll_buffer_put_u32(out, d->threads);
     atoll_buffer_put_f64(out, d->bandwidth_bytes_per_s);
-    for (size_t t = 0; t < ATOLL_DTYPE_COUNT; t++) {
+    for (size_t t = 0; t < ATOLL_DTYPE_COUNT; t++)
         atoll_buffer_put_f64(out, d->peak_flops[t]);
-    }
     atoll_buffer_put_f64(out, d->empty_launch_ns);
     atoll_buffer_put_f64(out, d->clock_resolution_ns);
     atoll_buffer_put_f64(out, d->last_level_cache_bytes);
@@ -132,19 +129,16 @@ int atoll_device_info_decode(const void *bytes, size_t length, struct atoll_devi
     atoll_reader_fixed_text(&r, d.toolchain, sizeof(d.toolchain));
     d.threads = atoll_reader_u32_in(&r, 0, THREAD_LIMIT);
     d.bandwidth_bytes_per_s = read_rate(&r);
-    for (size_t t = 0; t < ATOLL_DTYPE_COUNT; t++) {
+    for (size_t t = 0; t < ATOLL_DTYPE_COUNT; t++)
         d.peak_flops[t] = read_rate(&r);
-    }
     d.empty_launch_ns = read_time(&r);
     d.clock_resolution_ns = read_time(&r);
     d.last_level_cache_bytes = read_rate(&r);
     atoll_reader_fixed_text(&r, d.isolation, sizeof(d.isolation));
-    if (r.failed || r.offset < r.length) { /* frame version 1 ends here */
+    if (r.failed || r.offset < r.length) /* frame version 1 ends here */
         read_limits(&r, &d.limits);
-    }
-    if (atoll_reader_finish(&r, "device", err)) {
+    if (atoll_reader_finish(&r, "device", err))
         return -1;
-    }
     *ret_info = d;
     return 0;
 }
@@ -174,9 +168,8 @@ int atoll_pulse_decode(const void *bytes, size_t length, struct atoll_pulse *ret
     p.queued = atoll_reader_u32(&r);
     p.compiling = atoll_reader_u32(&r);
     p.worker_restarts = atoll_reader_u32(&r);
-    if (atoll_reader_finish(&r, "heartbeat", err)) {
+    if (atoll_reader_finish(&r, "heartbeat", err))
         return -1;
-    }
     *ret_pulse = p;
     return 0;
 }
@@ -227,9 +220,8 @@ int atoll_setup_decode(const void *bytes, size_t length, struct atoll_setup *ret
     s.is_warm = atoll_reader_u32_in(&r, 0, 1);
     s.profile_all = atoll_reader_u32_in(&r, 0, 1);
     s.profile_ratio = atoll_reader_f64_in(&r, 0.0, RATIO_LIMIT);
-    if (atoll_reader_finish(&r, "setup", err)) {
+    if (atoll_reader_finish(&r, "setup", err))
         return -1;
-    }
     *ret_setup = s;
     return 0;
 }
@@ -240,17 +232,15 @@ static void put_candidate(struct atoll_buffer *out, const struct atoll_order_can
     atoll_buffer_put_text(out, c->language);
     atoll_buffer_put_text(out, c->source);
     atoll_buffer_put_u32(out, (uint32_t)c->choice.count);
-    for (size_t i = 0; i < c->choice.count; i++) {
+    for (size_t i = 0; i < c->choice.count; i++)
         atoll_buffer_put_i64(out, c->choice.values[i]);
-    }
 }
 
 static const char *read_text(struct atoll_reader *r, struct atoll_arena *arena, size_t limit)
 {
     const char *text = atoll_reader_text(r, arena);
-    if (strlen(text) > limit) {
+    if (strlen(text) > limit)
         r->failed = ATOLL_E_PROTOCOL;
-    }
     return text;
 }
 
@@ -260,9 +250,8 @@ static void read_candidate(struct atoll_reader *r, struct atoll_arena *arena, st
     c->language = read_text(r, arena, LANGUAGE_LIMIT);
     c->source = read_text(r, arena, ATOLL_SOURCE_LIMIT);
     size_t count = atoll_reader_count(r, sizeof(int64_t));
-    if (count > ATOLL_PLAN_PARAM_LIMIT) {
+    if (count > ATOLL_PLAN_PARAM_LIMIT)
         r->failed = ATOLL_E_PROTOCOL;
-    }
     for (size_t i = 0; i < count && !r->failed; i++) {
         c->choice.values[i] = atoll_reader_i64(r);
         c->choice.count = i + 1;
@@ -276,9 +265,8 @@ void atoll_order_encode(const struct atoll_order *o, struct atoll_buffer *out)
     atoll_buffer_put_u32(out, o->is_duel != 0);
     atoll_buffer_put_u32(out, o->purpose);
     put_candidate(out, &o->candidate);
-    if (o->is_duel) {
+    if (o->is_duel)
         put_candidate(out, &o->elite);
-    }
     atoll_buffer_put_f64(out, o->baseline_ns);
     atoll_buffer_put_f64(out, o->incumbent_ns);
     atoll_buffer_put_f64(out, o->alpha);
@@ -299,17 +287,15 @@ int atoll_order_decode(const void *bytes, size_t length, struct atoll_arena *are
     o.is_duel = (int)atoll_reader_u32_in(&r, 0, 1);
     o.purpose = (enum atoll_duel_purpose)atoll_reader_u32_in(&r, 0, ATOLL_DUEL_PURPOSE_COUNT - 1);
     read_candidate(&r, arena, &o.candidate);
-    if (o.is_duel) {
+    if (o.is_duel)
         read_candidate(&r, arena, &o.elite);
-    }
     o.baseline_ns = read_time(&r);
     o.incumbent_ns = read_time(&r);
     o.alpha = atoll_reader_f64_in(&r, 0.0, 0.5);
     o.margin = atoll_reader_f64_in(&r, 0.0, MARGIN_LIMIT);
     o.pair_limit = atoll_reader_u32(&r);
-    if (atoll_reader_finish(&r, "order", err)) {
+    if (atoll_reader_finish(&r, "order", err))
         return -1;
-    }
     *ret_order = o;
     return 0;
 }

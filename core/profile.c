@@ -108,9 +108,8 @@ const char *atoll_limiter_name(enum atoll_limiter limiter)
 void atoll_profile_init(struct atoll_profile *p)
 {
     memset(p, 0, sizeof(*p));
-    for (size_t c = 0; c < ATOLL_COUNTER_COUNT; c++) {
+    for (size_t c = 0; c < ATOLL_COUNTER_COUNT; c++)
         p->counters[c] = NAN;
-    }
 }
 
 static double limit_of(size_t counter)
@@ -127,18 +126,16 @@ static int is_plausible(double value, double limit)
 static size_t known_counters(const struct atoll_profile *p)
 {
     size_t count = ATOLL_COUNTER_COUNT;
-    while (count && !is_plausible(p->counters[count - 1], limit_of(count - 1))) {
+    while (count && !is_plausible(p->counters[count - 1], limit_of(count - 1)))
         count--;
-    }
     return count;
 }
 
 static size_t known_mixes(const struct atoll_resources *r)
 {
     size_t count = ATOLL_MIX_COUNT;
-    while (count && r->mix[count - 1] == 0) {
+    while (count && r->mix[count - 1] == 0)
         count--;
-    }
     return count;
 }
 
@@ -159,31 +156,27 @@ static void put_resources(struct atoll_buffer *out, const struct atoll_resources
     const uint32_t values[] = {r->kernel_count,         r->registers,   r->static_shared_bytes,
                                r->dynamic_shared_bytes, r->stack_bytes, r->spill_store_bytes,
                                r->spill_load_bytes};
-    for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++) {
+    for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++)
         atoll_buffer_put_u32(out, values[i]);
-    }
     put_known(out, r->occupancy, 1.0);
     size_t count = known_mixes(r);
     atoll_buffer_put_u32(out, (uint32_t)count);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         atoll_buffer_put_u32(out, r->mix[i]);
-    }
 }
 
 void atoll_profile_encode(const struct atoll_profile *p, struct atoll_buffer *out)
 {
     int there = !atoll_profile_is_empty(p);
     atoll_buffer_put_u8(out, (uint8_t)there);
-    if (!there) {
+    if (!there)
         return;
-    }
     atoll_buffer_put_u8(out, (uint8_t)p->tier);
     atoll_buffer_put_u8(out, (uint8_t)p->limiter);
     size_t count = known_counters(p);
     atoll_buffer_put_u32(out, (uint32_t)count);
-    for (size_t c = 0; c < count; c++) {
+    for (size_t c = 0; c < count; c++)
         atoll_buffer_put_f64(out, is_plausible(p->counters[c], limit_of(c)) ? p->counters[c] : (double)NAN);
-    }
     put_known(out, p->intensity_flops_per_byte, COUNT_LIMIT);
     put_known(out, p->wall_ns, TIME_LIMIT_NS);
     atoll_buffer_put_blob(out, p->reason, strnlen(p->reason, sizeof(p->reason) - 1));
@@ -222,9 +215,8 @@ static void read_counters(struct atoll_reader *r, struct atoll_profile *p)
     size_t count = read_count(r, sizeof(double), ATOLL_COUNTER_COUNT);
     for (size_t c = 0; c < count; c++) {
         double value = atoll_reader_f64(r);
-        if (!isnan(value) && !is_plausible(value, limit_of(c))) {
+        if (!isnan(value) && !is_plausible(value, limit_of(c)))
             refuse(r);
-        }
         p->counters[c] = isnan(value) ? (double)NAN : value;
     }
 }
@@ -234,14 +226,12 @@ static void read_resources(struct atoll_reader *r, struct atoll_resources *ret)
     uint32_t *const values[] = {&ret->kernel_count,         &ret->registers,   &ret->static_shared_bytes,
                                 &ret->dynamic_shared_bytes, &ret->stack_bytes, &ret->spill_store_bytes,
                                 &ret->spill_load_bytes};
-    for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++) {
+    for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++)
         *values[i] = atoll_reader_u32(r);
-    }
     ret->occupancy = atoll_reader_f64_in(r, 0.0, 1.0);
     size_t count = read_count(r, sizeof(uint32_t), ATOLL_MIX_COUNT);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         ret->mix[i] = atoll_reader_u32(r);
-    }
 }
 
 void atoll_profile_decode(struct atoll_reader *r, struct atoll_profile *ret_profile)
@@ -259,9 +249,8 @@ void atoll_profile_decode(struct atoll_reader *r, struct atoll_profile *ret_prof
         p.throttle_reasons = atoll_reader_u64(r);
         read_resources(r, &p.resources);
     }
-    if (r->failed) {
+    if (r->failed)
         atoll_profile_init(&p);
-    }
     *ret_profile = p;
 }
 
@@ -269,9 +258,8 @@ void atoll_profile_decode(struct atoll_reader *r, struct atoll_profile *ret_prof
 static double largest(const struct atoll_profile *p, const enum atoll_counter *which, size_t count)
 {
     double most = NAN;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         most = fmax(most, p->counters[which[i]]);
-    }
     return most;
 }
 
@@ -282,16 +270,13 @@ enum atoll_limiter atoll_limiter_of(const struct atoll_profile *p, double time_n
     static const enum atoll_counter pipes[] = {
         ATOLL_COUNTER_SM_THROUGHPUT, ATOLL_COUNTER_ISSUE_ACTIVE, ATOLL_COUNTER_TENSOR, ATOLL_COUNTER_FMA,
         ATOLL_COUNTER_ALU,           ATOLL_COUNTER_FP64,         ATOLL_COUNTER_XU,     ATOLL_COUNTER_LSU};
-    if (time_ns > 0.0 && time_ns < LAUNCHES * empty_launch_ns) {
+    if (time_ns > 0.0 && time_ns < LAUNCHES * empty_launch_ns)
         return ATOLL_LIMITER_LAUNCH;
-    }
     double memory = largest(p, memories, sizeof(memories) / sizeof(*memories));
     double pipe = largest(p, pipes, sizeof(pipes) / sizeof(*pipes));
-    if (memory > LIMITING && !(pipe > memory)) {
+    if (memory > LIMITING && !(pipe > memory))
         return ATOLL_LIMITER_MEMORY;
-    }
-    if (pipe > LIMITING) {
+    if (pipe > LIMITING)
         return ATOLL_LIMITER_INSTRUCTION;
-    }
     return isnan(memory) || isnan(pipe) ? ATOLL_LIMITER_UNKNOWN : ATOLL_LIMITER_LATENCY;
 }

@@ -79,16 +79,16 @@ double atoll_search_log_margin(const struct atoll_search *s)
 /* The order is the order of the bytes. */
 #define FIELD(name, kind, min, max, summary)                                                                 \
     {                                                                                                        \
-#name, ATOLL_SEARCH_##kind, offsetof(struct atoll_search, name), min, max, NULL, summary             \
+        #name, ATOLL_SEARCH_##kind, offsetof(struct atoll_search, name), min, max, NULL, summary             \
     }
 #define NAMES(name, table, summary)                                                                          \
     {                                                                                                        \
-#name, ATOLL_SEARCH_NAME, offsetof(struct atoll_search, name), 0,                                    \
+        #name, ATOLL_SEARCH_NAME, offsetof(struct atoll_search, name), 0,                                    \
             (int)(sizeof(table) / sizeof(*table)) - 1, table, summary                                        \
     }
 #define SHARE(name, rule, summary)                                                                           \
     {                                                                                                        \
-#name, ATOLL_SEARCH_F64, offsetof(struct atoll_search, selection_share) + (rule) * sizeof(double),   \
+        #name, ATOLL_SEARCH_F64, offsetof(struct atoll_search, selection_share) + (rule) * sizeof(double),   \
             0, 1e6, NULL, summary                                                                            \
     }
 #define COUNT_MAX 4294967295.0
@@ -155,11 +155,9 @@ const struct atoll_search_field *atoll_search_fields(size_t *ret_count)
 
 const struct atoll_search_field *atoll_search_field(const char *name)
 {
-    for (size_t i = 0; i < FIELD_COUNT; i++) {
-        if (strcmp(fields[i].name, name) == 0) {
+    for (size_t i = 0; i < FIELD_COUNT; i++)
+        if (strcmp(fields[i].name, name) == 0)
             return &fields[i];
-        }
-    }
     return NULL;
 }
 
@@ -174,9 +172,8 @@ static uint64_t get_whole(const struct atoll_search *s, const struct atoll_searc
     uint32_t narrow;
     uint64_t wide;
     memcpy(&narrow, at(s, f), sizeof(narrow));
-    if (f->kind != ATOLL_SEARCH_U64) {
+    if (f->kind != ATOLL_SEARCH_U64)
         return narrow;
-    }
     memcpy(&wide, at(s, f), sizeof(wide));
     return wide;
 }
@@ -192,11 +189,10 @@ static void put_whole(struct atoll_search *s, const struct atoll_search_field *f
 {
     uint32_t narrow = (uint32_t)v;
     char *to = (char *)s + f->offset;
-    if (f->kind == ATOLL_SEARCH_U64) {
+    if (f->kind == ATOLL_SEARCH_U64)
         memcpy(to, &v, sizeof(v));
-    } else {
+    else
         memcpy(to, &narrow, sizeof(narrow));
-    }
 }
 
 static void field_encode(const struct atoll_search_field *f, const struct atoll_search *s,
@@ -221,57 +217,48 @@ static int field_decode(const struct atoll_search_field *f, struct atoll_reader 
     case ATOLL_SEARCH_NAME: whole = atoll_reader_u8(r); break;
     case ATOLL_SEARCH_F64: value = atoll_reader_f64(r); break;
     }
-    if (r->failed) {
+    if (r->failed)
         return 0;
-    }
-    if (f->kind != ATOLL_SEARCH_F64) {
+    if (f->kind != ATOLL_SEARCH_F64)
         value = (double)whole;
-    }
     if (!(value >= f->min && value <= f->max)) {
         return atoll_err_set(err, ATOLL_E_PROTOCOL, "search settings: %s is %g, must be %g to %g", f->name,
                              value, f->min, f->max);
     }
-    if (f->kind == ATOLL_SEARCH_F64) {
+    if (f->kind == ATOLL_SEARCH_F64)
         memcpy((char *)s + f->offset, &value, sizeof(value));
-    } else {
+    else
         put_whole(s, f, whole);
-    }
     return 0;
 }
 
 void atoll_search_encode(const struct atoll_search *s, struct atoll_buffer *out)
 {
-    for (size_t i = 0; i < OLD_COUNT; i++) {
+    for (size_t i = 0; i < OLD_COUNT; i++)
         field_encode(&fields[i], s, out);
-    }
     atoll_buffer_put_u8(out, (uint8_t)s->language);
     atoll_buffer_put_u8(out, (uint8_t)(FIELD_COUNT - OLD_COUNT));
-    for (size_t i = OLD_COUNT; i < FIELD_COUNT; i++) {
+    for (size_t i = OLD_COUNT; i < FIELD_COUNT; i++)
         field_encode(&fields[i], s, out);
-    }
 }
 
 /* Older engines end after the first rows, or with one byte more, a language that is not c. */
 static int take_rest(struct atoll_reader *r, struct atoll_search *s, struct atoll_err *err)
 {
     unsigned language = atoll_reader_u8(r);
-    if (language >= ATOLL_LANGUAGE_COUNT || (language == ATOLL_LANGUAGE_C && r->offset == r->length)) {
+    if (language >= ATOLL_LANGUAGE_COUNT || (language == ATOLL_LANGUAGE_C && r->offset == r->length))
         return atoll_err_set(err, ATOLL_E_PROTOCOL, "search settings: language is %u", language);
-    }
     s->language = (enum atoll_language)language;
-    if (r->offset == r->length) {
+    if (r->offset == r->length)
         return 0;
-    }
     uint8_t rows = atoll_reader_u8(r);
     if (!rows || rows > FIELD_COUNT - OLD_COUNT) {
         return atoll_err_set(err, ATOLL_E_PROTOCOL, "search settings: %u rows are more than this Atoll knows",
                              rows);
     }
-    for (size_t i = OLD_COUNT; i < OLD_COUNT + (size_t)rows && !r->failed; i++) {
-        if (field_decode(&fields[i], r, s, err)) {
+    for (size_t i = OLD_COUNT; i < OLD_COUNT + (size_t)rows && !r->failed; i++)
+        if (field_decode(&fields[i], r, s, err))
             return -1;
-        }
-    }
     return 0;
 }
 
@@ -282,21 +269,16 @@ int atoll_search_decode(const void *bytes, size_t length, struct atoll_search *r
     struct atoll_search s;
     atoll_reader_init(&r, bytes, length);
     atoll_search_defaults(&s);
-    for (size_t i = 0; i < OLD_COUNT && !r.failed; i++) {
-        if (field_decode(&fields[i], &r, &s, err)) {
+    for (size_t i = 0; i < OLD_COUNT && !r.failed; i++)
+        if (field_decode(&fields[i], &r, &s, err))
             return -1;
-        }
-    }
-    if (!r.failed && r.offset < r.length && take_rest(&r, &s, err)) {
+    if (!r.failed && r.offset < r.length && take_rest(&r, &s, err))
         return -1;
-    }
-    if (atoll_reader_finish(&r, "search settings", err)) {
+    if (atoll_reader_finish(&r, "search settings", err))
         return -1;
-    }
     double sum = 0;
-    for (size_t i = 0; i < ATOLL_SELECTION_COUNT; i++) {
+    for (size_t i = 0; i < ATOLL_SELECTION_COUNT; i++)
         sum += s.selection_share[i];
-    }
     if (!(sum > 0)) {
         return atoll_err_set(err, ATOLL_E_PROTOCOL,
                              "search settings: the shares of all selection rules are 0");
@@ -326,9 +308,8 @@ int atoll_search_set(struct atoll_search *search, const struct atoll_search_fiel
     uint64_t whole = 0;
     double real;
     char *end;
-    if (field->kind == ATOLL_SEARCH_NAME) {
+    if (field->kind == ATOLL_SEARCH_NAME)
         return set_name(search, field, value, err);
-    }
     errno = 0;
     if (field->kind == ATOLL_SEARCH_F64) {
         real = strtod(value, &end);
@@ -341,11 +322,10 @@ int atoll_search_set(struct atoll_search *search, const struct atoll_search_fiel
         return atoll_err_set(err, ATOLL_E_INPUT, "%s: \"%.64s\" is no %snumber of %g to %g", field->name,
                              value, field->kind == ATOLL_SEARCH_F64 ? "" : "whole ", field->min, field->max);
     }
-    if (field->kind == ATOLL_SEARCH_F64) {
+    if (field->kind == ATOLL_SEARCH_F64)
         memcpy((char *)search + field->offset, &real, sizeof(real));
-    } else {
+    else
         put_whole(search, field, whole);
-    }
     return 0;
 }
 

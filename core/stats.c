@@ -21,9 +21,8 @@ static double quantile(const double *sorted, size_t count, double q)
 {
     double place = q * (double)(count - 1);
     size_t below = (size_t)place;
-    if (below + 1 >= count) {
+    if (below + 1 >= count)
         return sorted[count - 1];
-    }
     double share = place - (double)below;
     return sorted[below] + share * (sorted[below + 1] - sorted[below]);
 }
@@ -77,9 +76,8 @@ void atoll_summary_of(const double *values, size_t count, double *scratch, struc
 static double polynomial(const double *coefficients, size_t count, double x)
 {
     double sum = 0.0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         sum = sum * x + coefficients[i];
-    }
     return sum;
 }
 
@@ -94,12 +92,10 @@ double atoll_normal_quantile(double p)
                                -2.549732539343734e+00, 4.374664141464968e+00,  2.938163982698783e+00};
     static const double d[] = {7.784695709041462e-03, 3.224671290700398e-01, 2.445134137142996e+00,
                                3.754408661907416e+00, 1.0};
-    if (!(p > 0.0 && p < 1.0)) {
+    if (!(p > 0.0 && p < 1.0))
         return p <= 0.0 ? -HUGE_VAL : p >= 1.0 ? HUGE_VAL : (double)NAN;
-    }
-    if (p > 0.5) {
+    if (p > 0.5)
         return -atoll_normal_quantile(1.0 - p);
-    }
     double x;
     if (p < 0.02425) {
         double q = sqrt(-2.0 * log(p));
@@ -134,9 +130,8 @@ static double beta_fraction(double a, double b, double x)
             factor = c * d;
             h *= factor;
         }
-        if (fabs(factor - 1.0) < 1e-15) {
+        if (fabs(factor - 1.0) < 1e-15)
             break;
-        }
     }
     return h;
 }
@@ -144,34 +139,29 @@ static double beta_fraction(double a, double b, double x)
 /* Regularised incomplete beta function I_x(a, b). */
 static double incomplete_beta(double a, double b, double x)
 {
-    if (x <= 0.0 || x >= 1.0) {
+    if (x <= 0.0 || x >= 1.0)
         return x <= 0.0 ? 0.0 : 1.0;
-    }
     int sign;
     double front =
         exp(lgamma_r(a + b, &sign) - lgamma_r(a, &sign) - lgamma_r(b, &sign) + a * log(x) + b * log1p(-x));
-    if (x < (a + 1.0) / (a + b + 2.0)) {
+    if (x < (a + 1.0) / (a + b + 2.0))
         return front * beta_fraction(a, b, x) / a;
-    }
     return 1.0 - front * beta_fraction(b, a, 1.0 - x) / b;
 }
 
 double atoll_student_cdf(double t, double degrees)
 {
     double tail;
-    if (t != t || !(degrees > 0.0)) {
+    if (t != t || !(degrees > 0.0))
         return (double)NAN;
-    }
-    if (isinf(t)) {
+    if (isinf(t))
         return t > 0.0 ? 1.0 : 0.0;
-    }
     double square = t * t;
     /* The smaller of x and 1 - x is computed directly, so that no digits are lost near t = 0. */
-    if (square < degrees) {
+    if (square < degrees)
         tail = 0.5 - 0.5 * incomplete_beta(0.5, degrees / 2.0, square / (degrees + square));
-    } else {
+    else
         tail = 0.5 * incomplete_beta(degrees / 2.0, 0.5, degrees / (degrees + square));
-    }
     return t > 0.0 ? 1.0 - tail : tail;
 }
 
@@ -184,9 +174,8 @@ static double order_statistic(const double *values, size_t count, size_t rank)
             less += values[j] < values[i];
             equal += values[j] <= values[i] && values[j] >= values[i];
         }
-        if (less <= rank && rank < less + equal) {
+        if (less <= rank && rank < less + equal)
             return values[i];
-        }
     }
     return (double)NAN;
 }
@@ -201,9 +190,8 @@ static struct winsorised winsorise(const double *values, size_t count)
     size_t cut = (size_t)(WINSOR_SHARE * (double)count);
     double low = order_statistic(values, count, cut), high = order_statistic(values, count, count - 1 - cut);
     double n = (double)count, h = (double)(count - 2 * cut), sum = 0.0, squares = 0.0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         sum += fmin(fmax(values[i], low), high);
-    }
     double mean = sum / n;
     for (size_t i = 0; i < count; i++) {
         double x = fmin(fmax(values[i], low), high) - mean;
@@ -218,28 +206,22 @@ enum atoll_comparison atoll_paired_look(struct atoll_paired_test *test, const do
 {
     *ret_p = 1.0;
     *ret_ratio = 1.0;
-    if (count < 4) {
+    if (count < 4)
         return ATOLL_COMPARE_MORE;
-    }
-    for (size_t i = 0; i < count; i++) {
-        if (!isfinite(log_ratios[i])) {
+    for (size_t i = 0; i < count; i++)
+        if (!isfinite(log_ratios[i]))
             return ATOLL_COMPARE_NOT_BETTER;
-        }
-    }
     test->look++;
     struct winsorised w = winsorise(log_ratios, count);
     double distance = w.mean - test->margin, t = distance > 0.0 ? HUGE_VAL : -HUGE_VAL;
-    if (w.standard_error > 0.0) { /* Student's t; without any spread only the sign is left */
+    if (w.standard_error > 0.0) /* Student's t; without any spread only the sign is left */
         t = distance / w.standard_error;
-    }
     *ret_p = atoll_student_cdf(-t, w.degrees);
     *ret_ratio = exp(w.mean);
     unsigned looks = test->looks ? test->looks : 1;
-    if (test->look <= looks && *ret_p <= test->alpha / looks) {
+    if (test->look <= looks && *ret_p <= test->alpha / looks)
         return ATOLL_COMPARE_BETTER;
-    }
-    if (test->look >= looks || atoll_student_cdf(t, w.degrees) < FUTILITY) {
+    if (test->look >= looks || atoll_student_cdf(t, w.degrees) < FUTILITY)
         return ATOLL_COMPARE_NOT_BETTER;
-    }
     return ATOLL_COMPARE_MORE;
 }

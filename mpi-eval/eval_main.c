@@ -124,9 +124,8 @@ static volatile sig_atomic_t interrupts;
 
 static void on_interrupt(int signal_number)
 {
-    if (++interrupts > 1) {
+    if (++interrupts > 1)
         _exit(128 + signal_number);
-    }
 }
 
 static void catch_interrupts(void)
@@ -150,9 +149,8 @@ static struct atoll_spawner *start_spawner(const struct settings *settings, stru
     static char program[PATH_MAX];
     static const char *const quiet[] = {"atoll-eval", "--evaluator", NULL};
     static const char *const verbose[] = {"atoll-eval", "--evaluator", "--verbose", NULL};
-    if (atoll_program_path(program, sizeof(program), err) != 0) {
+    if (atoll_program_path(program, sizeof(program), err) != 0)
         return NULL;
-    }
     return atoll_spawner_create(program, settings->verbose ? verbose : quiet, err);
 }
 
@@ -235,9 +233,8 @@ static struct atoll_llm_queue_settings llm_settings_of(const struct settings *se
                                            .token_file =
                                                given_or_kept(settings->token_file, campaign, "gateway-token"),
                                            .deadline_s = deadline ? strtod(deadline, NULL) : 0};
-    if (!llm.model || (llm.gateway && strcmp(llm.gateway, "none") == 0)) {
+    if (!llm.model || (llm.gateway && strcmp(llm.gateway, "none") == 0))
         llm.gateway = NULL;
-    }
     return llm;
 }
 
@@ -287,9 +284,8 @@ static int coordinate(const struct settings *settings, const char *dir, const st
     struct atoll_lease_renewer *lease_renewer =
         campaign ? atoll_lease_renewer_create(atoll_campaign_lease(campaign), &times, err) : NULL;
     int rc = lease_renewer ? run_campaign(settings, campaign, lease_renewer, peers, &result, err) : -1;
-    if (rc == 0) {
+    if (rc == 0)
         log_result(&result);
-    }
     atoll_lease_renewer_destroy(lease_renewer);
     atoll_campaign_close(campaign);
     return rc;
@@ -319,9 +315,8 @@ static void send_stop(const struct atoll_peers *peers, const unsigned char *last
     atoll_buffer_init(&frame, 4096);
     if (atoll_frame_encode(&frame, ATOLL_MSG_STOP, last ? last : (const unsigned char *)"", last != NULL,
                            NULL) == 0) {
-        for (unsigned i = 0; i < peers->count; i++) {
+        for (unsigned i = 0; i < peers->count; i++)
             peers->send(peers->context, i, frame.data, frame.length, NULL);
-        }
     }
     atoll_buffer_fini(&frame);
 }
@@ -353,9 +348,8 @@ static int wait_for_ranks(const struct atoll_peers *peers)
         /* Those that live need not wait for what never comes.  What is sent to lost ranks stays unsent, so the wait is short. */
         until_ns = atoll_clock_mono_ns() + LEAVE_SENT_NS;
         send_stop(peers, &leave);
-        while (peers->waiting(peers->context) > 0 && atoll_clock_mono_ns() < until_ns) {
+        while (peers->waiting(peers->context) > 0 && atoll_clock_mono_ns() < until_ns)
             peers->wait(peers->context, NULL, 0, 10);
-        }
         return 0;
     }
     send_stop(peers, &finalize);
@@ -369,9 +363,8 @@ static int run_rank0(const struct settings *settings, const char *dir, struct at
     struct atoll_peers peers = atoll_comm_peers(comm);
     int rc = coordinate(settings, dir, &peers, &err);
     int status = rc == 0 ? 0 : (int)log_failure(&err);
-    if (rc != 0) {
+    if (rc != 0)
         send_stop(&peers, NULL); /* a run that failed early has sent none */
-    }
     *ret_answered = wait_for_ranks(&peers);
     return status;
 }
@@ -382,9 +375,8 @@ static int run_forwarder(const struct settings *settings, struct atoll_comm *com
     struct atoll_err err = ATOLL_ERR_INIT;
     struct atoll_peers peers = atoll_comm_peers(comm);
     struct atoll_evaluator_pool *pool = atoll_evaluator_pool_create(spawner, 1, &err);
-    if (!pool) {
+    if (!pool)
         return (int)log_failure(&err);
-    }
     *ret_answered = atoll_forwarder_run(&peers, pool, settings->heartbeat_timeout_s * 1e9);
     atoll_evaluator_pool_destroy(pool);
     return 0;
@@ -397,9 +389,8 @@ static int run_ranks(const struct settings *settings, const char *dir, struct at
     struct atoll_comm *comm = atoll_comm_create(argc, argv, &err);
     char prefix[32];
     int answered = 0, status;
-    if (!comm) {
+    if (!comm)
         return (int)log_failure(&err);
-    }
     snprintf(prefix, sizeof(prefix), "rank %u", atoll_comm_rank(comm));
     atoll_log_setup(2, settings->verbose ? ATOLL_LOG_DEBUG : ATOLL_LOG_INFO, prefix);
     if (atoll_comm_size(comm) == 1) {
@@ -418,20 +409,17 @@ static int run_ranks(const struct settings *settings, const char *dir, struct at
     }
     atoll_spawner_destroy(*spawner);
     fflush(NULL);
-    if (atoll_comm_rank(comm) == 0) {
+    if (atoll_comm_rank(comm) == 0)
         atoll_comm_abort(comm, status);
-    }
     _exit(status);
 }
 
 static int is_launched_by_mpi(void)
 {
     static const char *const marks[] = {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK", "PMI_SIZE"};
-    for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
-        if (getenv(marks[i])) {
+    for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
+        if (getenv(marks[i]))
             return 1;
-        }
-    }
     return 0;
 }
 
@@ -448,9 +436,8 @@ static unsigned evaluators_for(const char *dir, int is_null)
     struct atoll_gpus gpus = {0};
     struct atoll_campaign *campaign = is_null ? NULL : atoll_campaign_open(dir, NULL, NULL);
     const char *backend = campaign ? atoll_campaign_option(campaign, "backend") : NULL;
-    if (backend && strcmp(backend, "cuda") == 0 && !getenv(ATOLL_GPU_VARIABLE)) {
+    if (backend && strcmp(backend, "cuda") == 0 && !getenv(ATOLL_GPU_VARIABLE))
         atoll_gpus_list(getenv("CUDA_VISIBLE_DEVICES"), "/dev", &gpus);
-    }
     atoll_campaign_close(campaign);
     return gpus.count < 1                           ? 1
            : gpus.count < ATOLL_SPAWNER_CHILD_LIMIT ? gpus.count
@@ -473,31 +460,25 @@ int main(int argc, char **argv)
         atoll_option_help(&command, stdout);
         return 0;
     }
-    if (rc == 0 && settings.evaluator) {
+    if (rc == 0 && settings.evaluator)
         return run_evaluator(&settings);
-    }
-    if (rc == 0 && argument_count != 1) {
+    if (rc == 0 && argument_count != 1)
         rc = atoll_err_set(&err, ATOLL_E_USAGE, "name one campaign directory; atoll-eval --help says more");
-    }
-    if (rc != 0) {
+    if (rc != 0)
         return (int)log_failure(&err);
-    }
     atoll_log_setup(2, settings.verbose ? ATOLL_LOG_DEBUG : ATOLL_LOG_INFO, "");
     int is_local = settings.local || !is_launched_by_mpi();
-    if (settings.evaluators == 0) {
+    if (settings.evaluators == 0)
         settings.evaluators = evaluators_for(arguments[0], settings.null_backend);
-    }
     char here[24];
     snprintf(here, sizeof(here), "%lld", settings.evaluators);
-    if (is_local) {
+    if (is_local)
         setenv("ATOLL_EVALUATORS_HERE", here, 1); /* the spawner gives each a slice of the cores */
-    } else {
+    else
         unsetenv("ATOLL_EVALUATORS_HERE");
-    }
     struct atoll_spawner *spawner = start_spawner(&settings, &err);
-    if (!spawner) {
+    if (!spawner)
         return (int)log_failure(&err);
-    }
     catch_interrupts();
     int status = is_local ? run_local(&settings, arguments[0], spawner)
                           : run_ranks(&settings, arguments[0], &spawner, &argc, &argv);

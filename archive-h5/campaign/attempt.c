@@ -30,9 +30,8 @@ int atoll_campaign_digest(const char *path, uint64_t length, struct atoll_id *re
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &st) != 0) {
         int failed = errno;
-        if (fd >= 0) {
+        if (fd >= 0)
             close(fd);
-        }
         return atoll_err_errno(err, failed, "%s: cannot read the journal", path);
     }
     if ((uint64_t)st.st_size < length || length == 0) {
@@ -44,9 +43,8 @@ int atoll_campaign_digest(const char *path, uint64_t length, struct atoll_id *re
     void *map = mmap(NULL, (size_t)length, PROT_READ, MAP_PRIVATE, fd, 0);
     int failed = errno;
     close(fd);
-    if (map == MAP_FAILED) {
+    if (map == MAP_FAILED)
         return atoll_err_errno(err, failed, "%s: cannot map the journal", path);
-    }
     *ret_digest = atoll_id_of(map, (size_t)length);
     munmap(map, (size_t)length);
     return 0;
@@ -68,22 +66,19 @@ static int read_attempt(const struct atoll_campaign *c, const char *name, struct
     const struct atoll_record *record;
     memset(ret_attempt, 0, sizeof(*ret_attempt));
     snprintf(ret_attempt->name, sizeof(ret_attempt->name), "%.63s", name);
-    if (atoll_campaign_journal_path(c, path, sizeof(path), name, err) != 0) {
+    if (atoll_campaign_journal_path(c, path, sizeof(path), name, err) != 0)
         return -1;
-    }
     struct atoll_journal_reader *reader = atoll_journal_reader_open(path, &local);
     int got = reader ? atoll_journal_reader_next(reader, &record, &local) : -1;
-    if (!reader && local.code == ATOLL_E_NOTFOUND) {
+    if (!reader && local.code == ATOLL_E_NOTFOUND)
         got = 0;
-    }
     if (got == 1) {
         ret_attempt->has_journal = 1;
         ret_attempt->header = record->header;
     }
     atoll_journal_reader_close(reader);
-    if (got < 0 && err) {
+    if (got < 0 && err)
         *err = local;
-    }
     if (got == 0 && atoll_campaign_has_segment(c, name)) {
         return atoll_err_set(
             err, ATOLL_E_CORRUPT,
@@ -96,12 +91,10 @@ static int read_attempt(const struct atoll_campaign *c, const char *name, struct
 static int by_number(const void *a, const void *b)
 {
     const struct atoll_attempt *x = a, *y = b;
-    if (x->has_journal != y->has_journal) {
+    if (x->has_journal != y->has_journal)
         return x->has_journal ? -1 : 1;
-    }
-    if (x->header.attempt != y->header.attempt) {
+    if (x->header.attempt != y->header.attempt)
         return x->header.attempt < y->header.attempt ? -1 : 1;
-    }
     return strcmp(x->name, y->name);
 }
 
@@ -114,23 +107,19 @@ int atoll_campaign_attempts(const struct atoll_campaign *c, struct atoll_attempt
     int failed = !attempts ? atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the list of attempts")
                            : atoll_campaign_path(c, path, sizeof(path), "jobs", err);
     DIR *d = failed ? NULL : opendir(path);
-    if (!failed && !d && errno != ENOENT) {
+    if (!failed && !d && errno != ENOENT)
         failed = atoll_err_errno(err, errno, "%s: cannot list the attempts", path);
-    }
     for (struct dirent *e; !failed && d && (e = readdir(d));) {
-        if (e->d_name[0] == '.' || strlen(e->d_name) >= ATOLL_ATTEMPT_NAME_BYTES) {
+        if (e->d_name[0] == '.' || strlen(e->d_name) >= ATOLL_ATTEMPT_NAME_BYTES)
             continue;
-        }
         struct atoll_attempt *grown = realloc(attempts, (count + 1) * sizeof(*grown));
         failed = !grown ? atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the list of attempts") : 0;
         attempts = grown ? grown : attempts;
-        if (!failed) {
+        if (!failed)
             failed = read_attempt(c, e->d_name, &attempts[count++], err);
-        }
     }
-    if (d) {
+    if (d)
         closedir(d);
-    }
     if (failed) {
         free(attempts);
         return -1;
@@ -153,14 +142,12 @@ static long predecessor(const struct atoll_campaign *c, const struct atoll_attem
                         size_t of, struct atoll_err *err)
 {
     const struct atoll_journal_header *h = &attempts[of].header;
-    if (!h->previous[0]) {
+    if (!h->previous[0])
         return -1;
-    }
     for (size_t i = 0; i < count; i++) {
         if (!strcmp(attempts[i].name, h->previous)) {
-            if (attempts[i].has_journal && attempts[i].header.attempt < h->attempt) {
+            if (attempts[i].has_journal && attempts[i].header.attempt < h->attempt)
                 return (long)i;
-            }
             break;
         }
     }
@@ -172,11 +159,9 @@ int atoll_campaign_chain(const struct atoll_campaign *c, const struct atoll_atte
                          long *chain, long *ret_length, struct atoll_err *err)
 {
     long at = -1, length = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (attempts[i].has_journal) {
+    for (size_t i = 0; i < count; i++)
+        if (attempts[i].has_journal)
             at = (long)i;
-        }
-    }
     while (at >= 0) {
         chain[length++] = at;
         at = predecessor(c, attempts, count, (size_t)at, err);
@@ -187,11 +172,9 @@ int atoll_campaign_chain(const struct atoll_campaign *c, const struct atoll_atte
 
 int atoll_campaign_own(const struct atoll_campaign *c, const struct atoll_attempt *a, struct atoll_err *err)
 {
-    if (!atoll_id_equal(&a->header.campaign, &c->config.id)) {
+    if (!atoll_id_equal(&a->header.campaign, &c->config.id))
         return atoll_campaign_corrupt(c, a->name, "belongs to another campaign", err);
-    }
-    if (strcmp(a->header.name, a->name) != 0) {
+    if (strcmp(a->header.name, a->name) != 0)
         return atoll_campaign_corrupt(c, a->name, "was written in a folder of another name", err);
-    }
     return 0;
 }

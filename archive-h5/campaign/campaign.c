@@ -26,21 +26,18 @@
 int atoll_campaign_path(const struct atoll_campaign *c, char *ret_path, size_t bytes, const char *name,
                         struct atoll_err *err)
 {
-    if ((size_t)snprintf(ret_path, bytes, "%s/%s", c->dir, name) >= bytes) {
+    if ((size_t)snprintf(ret_path, bytes, "%s/%s", c->dir, name) >= bytes)
         return atoll_err_set(err, ATOLL_E_LIMIT, "path too long: %.80s.../%s", c->dir, name);
-    }
     return 0;
 }
 
 int atoll_campaign_lock(struct atoll_campaign *c, struct atoll_err *err)
 {
     char path[PATH_MAX];
-    if (c->lock_fd >= 0) {
+    if (c->lock_fd >= 0)
         return 0;
-    }
-    if (atoll_campaign_path(c, path, sizeof(path), "campaign.lock", err) != 0) {
+    if (atoll_campaign_path(c, path, sizeof(path), "campaign.lock", err) != 0)
         return -1;
-    }
     return atoll_lock_take(path, &c->lock_fd, err);
 }
 
@@ -60,13 +57,11 @@ int atoll_campaign_hold_new(struct atoll_campaign *c, struct atoll_err *err)
 {
     struct atoll_err own = ATOLL_ERR_INIT;
     struct atoll_lease_holder self;
-    if (atoll_campaign_lock(c, &own) == 0) {
+    if (atoll_campaign_lock(c, &own) == 0)
         return 0;
-    }
     if (!atoll_campaign_has_no_locks(&own)) {
-        if (err) {
+        if (err)
             *err = own;
-        }
         return -1;
     }
     atoll_lease_holder_self("create", 0, &self);
@@ -100,9 +95,8 @@ static struct atoll_campaign *new_campaign(const char *dir, const struct atoll_f
     c->lock_fd = -1;
     c->ops = ops ? ops : atoll_file_ops_real();
     size_t length = strlen(dir);
-    while (length > 1 && dir[length - 1] == '/') {
+    while (length > 1 && dir[length - 1] == '/')
         length--;
-    }
     if (!(c->arena = atoll_arena_create(ARENA_LIMIT_BYTES, err)) ||
         !(c->dir = atoll_arena_text(c->arena, dir, length, err))) {
         atoll_campaign_close(c);
@@ -113,9 +107,8 @@ static struct atoll_campaign *new_campaign(const char *dir, const struct atoll_f
 
 void atoll_campaign_close(struct atoll_campaign *c)
 {
-    if (!c) {
+    if (!c)
         return;
-    }
     atoll_campaign_let_go(c);
     atoll_arena_destroy(c->arena);
     free(c->seen);
@@ -133,9 +126,8 @@ static int place_tasks(struct atoll_campaign *c, struct atoll_err *err)
 {
     struct atoll_campaign_task *tasks =
         atoll_arena_alloc_array(c->arena, c->config.task_count, sizeof(*tasks), err);
-    if (!tasks) {
+    if (!tasks)
         return -1;
-    }
     for (size_t i = 0; i < c->config.task_count; i++) {
         char name[128], path[PATH_MAX];
         tasks[i] = c->config.tasks[i];
@@ -154,9 +146,8 @@ static int load_config(struct atoll_campaign *c, struct atoll_err *err)
     struct atoll_err local = ATOLL_ERR_INIT;
     char path[PATH_MAX];
     size_t length;
-    if (atoll_campaign_path(c, path, sizeof(path), "campaign.yaml", err) != 0) {
+    if (atoll_campaign_path(c, path, sizeof(path), "campaign.yaml", err) != 0)
         return -1;
-    }
     char *text = atoll_file_read(path, CONFIG_LIMIT_BYTES, &length, &local);
     if (!text && local.code == ATOLL_E_NOTFOUND) {
         return atoll_err_set(
@@ -165,9 +156,8 @@ static int load_config(struct atoll_campaign *c, struct atoll_err *err)
             c->dir);
     }
     if (!text) {
-        if (err) {
+        if (err)
             *err = local;
-        }
         return -1;
     }
     int failed = atoll_config_read(text, length, path, c->arena, &c->config, err);
@@ -195,9 +185,8 @@ static int check_folder(const char *dir, struct atoll_err *err)
     const size_t leftover_count = sizeof(leftovers) / sizeof(*leftovers);
     int failed = 0;
     DIR *d = opendir(dir);
-    if (!d) {
+    if (!d)
         return atoll_err_errno(err, errno, "%s: cannot open the folder", dir);
-    }
     if (faccessat(dirfd(d), "campaign.yaml", F_OK, 0) == 0) {
         closedir(d);
         return atoll_err_set(
@@ -206,9 +195,8 @@ static int check_folder(const char *dir, struct atoll_err *err)
     }
     for (struct dirent *e; !failed && (e = readdir(d));) {
         size_t i = 0;
-        while (i < leftover_count && strcmp(e->d_name, leftovers[i]) != 0) {
+        while (i < leftover_count && strcmp(e->d_name, leftovers[i]) != 0)
             i++;
-        }
         if (i == leftover_count) {
             failed = atoll_err_set(err, ATOLL_E_EXISTS,
                                    "%s: is not empty (%s is there); choose another folder", dir, e->d_name);
@@ -251,21 +239,18 @@ static int copy_directory(struct copy *c, const char *from, const char *to, stru
 {
     char source[PATH_MAX], target[PATH_MAX];
     int failed = 0;
-    if (c->depth == COPY_DEPTH_LIMIT) {
+    if (c->depth == COPY_DEPTH_LIMIT)
         return atoll_err_set(err, ATOLL_E_LIMIT, "%s: folders nested deeper than %d", from, COPY_DEPTH_LIMIT);
-    }
     DIR *d = opendir(from);
-    if (!d) {
+    if (!d)
         return atoll_err_errno(err, errno, "%s: cannot open the task's folder", from);
-    }
     c->depth++;
     failed = atoll_file_make_directory(c->ops, to, 1, err);
     for (struct dirent *e; !failed && (e = readdir(d));) {
         struct stat st;
         size_t length;
-        if (e->d_name[0] == '.') {
+        if (e->d_name[0] == '.')
             continue;
-        }
         if ((size_t)snprintf(source, sizeof(source), "%s/%s", from, e->d_name) >= sizeof(source) ||
             (size_t)snprintf(target, sizeof(target), "%s/%s", to, e->d_name) >= sizeof(target)) {
             failed = atoll_err_set(err, ATOLL_E_LIMIT, "%s: path too long", e->d_name);
@@ -327,9 +312,8 @@ struct atoll_campaign *atoll_campaign_create(const char *dir, const struct atoll
 {
     char prior[PATH_MAX];
     struct atoll_campaign *c = new_campaign(dir, ops, err);
-    if (!c) {
+    if (!c)
         return NULL;
-    }
     if (check_tasks(config, err) != 0 || atoll_file_make_directory(c->ops, c->dir, 1, err) != 0 ||
         check_folder(c->dir, err) != 0 || atoll_campaign_hold_new(c, err) != 0) {
         goto failed;
@@ -360,10 +344,8 @@ const char *atoll_campaign_dir(const struct atoll_campaign *c)
 
 const char *atoll_campaign_option(const struct atoll_campaign *c, const char *key)
 {
-    for (size_t i = 0; i < c->config.option_count; i++) {
-        if (!strcmp(c->config.options[i].key, key)) {
+    for (size_t i = 0; i < c->config.option_count; i++)
+        if (!strcmp(c->config.options[i].key, key))
             return c->config.options[i].value;
-        }
-    }
     return NULL;
 }

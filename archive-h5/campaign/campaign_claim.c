@@ -21,18 +21,15 @@ static int lock_beneath(struct atoll_campaign *c, const struct atoll_lease_holde
     struct atoll_err own = ATOLL_ERR_INIT;
     struct atoll_lease_seen before = atoll_lease_before(c->lease);
     *ret_hold = ATOLL_HOLD_LOCKED;
-    if (atoll_campaign_lock(c, &own) == 0) {
+    if (atoll_campaign_lock(c, &own) == 0)
         return 0;
-    }
     *ret_hold = own.code == ATOLL_E_BUSY ? ATOLL_HOLD_PASSED_OVER : ATOLL_HOLD_NO_LOCKS;
     int is_passed_over = before.state == ATOLL_LEASE_HELD ||
                          (before.state == ATOLL_LEASE_DEAD && strcmp(before.holder.host, self->host) != 0);
-    if (own.code == ATOLL_E_BUSY ? is_passed_over : atoll_campaign_has_no_locks(&own)) {
+    if (own.code == ATOLL_E_BUSY ? is_passed_over : atoll_campaign_has_no_locks(&own))
         return 0;
-    }
-    if (err) {
+    if (err)
         *err = own;
-    }
     return -1;
 }
 
@@ -43,29 +40,23 @@ int atoll_campaign_claim(struct atoll_campaign *c, const struct atoll_lease_hold
     struct atoll_attempt *attempts;
     size_t count;
     uint32_t last = 0; /* the highest number of an attempt */
-    if (c->lease) {
+    if (c->lease)
         return atoll_err_set(err, ATOLL_E_INTERNAL, "%s: is claimed already", c->dir);
-    }
-    if (atoll_campaign_attempts(c, &attempts, &count, err) != 0) {
+    if (atoll_campaign_attempts(c, &attempts, &count, err) != 0)
         return -1;
-    }
-    for (size_t i = 0; i < count; i++) {
-        if (attempts[i].has_journal && attempts[i].header.attempt > last) {
+    for (size_t i = 0; i < count; i++)
+        if (attempts[i].has_journal && attempts[i].header.attempt > last)
             last = attempts[i].header.attempt;
-        }
-    }
     free(attempts);
-    if (!(c->lease = atoll_lease_claim_after(c->dir, self, silent_epoch, last, c->ops, err))) {
+    if (!(c->lease = atoll_lease_claim_after(c->dir, self, silent_epoch, last, c->ops, err)))
         return -1;
-    }
     if (lock_beneath(c, self, &hold, err) != 0) {
         atoll_campaign_let_go(c);
         return -1;
     }
     c->seen->valid = 0;
-    if (ret_hold) {
+    if (ret_hold)
         *ret_hold = hold;
-    }
     return 0;
 }
 
@@ -74,9 +65,8 @@ static long suffix_of(const char *name, const char *job)
 {
     size_t length = strlen(job);
     char *end;
-    if (strncmp(name, job, length) != 0 || name[length] != '.' || !isdigit((unsigned char)name[length + 1])) {
+    if (strncmp(name, job, length) != 0 || name[length] != '.' || !isdigit((unsigned char)name[length + 1]))
         return -1;
-    }
     long n = strtol(name + length + 1, &end, 10);
     return *end ? -1 : n;
 }
@@ -86,20 +76,16 @@ static long suffix_of(const char *name, const char *job)
 static int seal(const struct atoll_campaign *c, struct atoll_journal_header *h, struct atoll_err *err)
 {
     char path[PATH_MAX];
-    if (atoll_campaign_journal_path(c, path, sizeof(path), h->previous, err) != 0) {
+    if (atoll_campaign_journal_path(c, path, sizeof(path), h->previous, err) != 0)
         return -1;
-    }
     int fd = c->ops->open(c->ops->context, path, O_RDONLY | O_CLOEXEC, 0);
     int failed = fd < 0 || c->ops->fsync(c->ops->context, fd) != 0 ? errno : 0;
-    if (fd >= 0) {
+    if (fd >= 0)
         c->ops->close(c->ops->context, fd);
-    }
-    if (failed) {
+    if (failed)
         return atoll_file_write_failed(path, "sync the journal that is taken over", failed, err);
-    }
-    if (atoll_file_sync_parent(c->ops, path, err) != 0) {
+    if (atoll_file_sync_parent(c->ops, path, err) != 0)
         return -1;
-    }
     return atoll_campaign_digest(path, h->sealed_offset, &h->sealed_digest, err);
 }
 
@@ -112,20 +98,17 @@ static int fill_header(const struct atoll_campaign *c, const char *job, struct a
     size_t count;
     long n = 0;
     uint32_t next = 0; /* above the number of every attempt there is */
-    if (c->seen->valid) {
+    if (c->seen->valid)
         report = c->seen->report;
-    } else if (atoll_campaign_replay(c, NULL, NULL, &report, err) != 0) {
+    else if (atoll_campaign_replay(c, NULL, NULL, &report, err) != 0)
         return -1;
-    }
-    if (atoll_campaign_attempts(c, &attempts, &count, err) != 0) {
+    if (atoll_campaign_attempts(c, &attempts, &count, err) != 0)
         return -1;
-    }
     for (size_t i = 0; i < count; i++) {
         long suffix = suffix_of(attempts[i].name, job);
         n = suffix >= n ? suffix + 1 : n;
-        if (attempts[i].has_journal && attempts[i].header.attempt >= next) {
+        if (attempts[i].has_journal && attempts[i].header.attempt >= next)
             next = attempts[i].header.attempt + 1;
-        }
     }
     free(attempts);
     h->attempt = c->lease ? atoll_lease_epoch(c->lease) : next;
@@ -137,9 +120,8 @@ static int fill_header(const struct atoll_campaign *c, const char *job, struct a
     }
     snprintf(h->name, sizeof(h->name), "%.48s.%ld", job, n % 1000000000);
     h->first_event = report.event_count;
-    if (!report.last[0]) {
+    if (!report.last[0])
         return 0;
-    }
     memcpy(h->previous, report.last, sizeof(h->previous));
     h->sealed_offset = report.last_good_bytes;
     return seal(c, h, err);
@@ -165,9 +147,8 @@ struct atoll_journal *atoll_campaign_start_attempt(struct atoll_campaign *c, con
         return NULL;
     }
     /* The entry of campaign.yaml first: its create may have been killed between rename and sync. */
-    if (atoll_file_sync_directory(c->ops, c->dir, err) != 0 || fill_header(c, job, &h, err) != 0) {
+    if (atoll_file_sync_directory(c->ops, c->dir, err) != 0 || fill_header(c, job, &h, err) != 0)
         return NULL;
-    }
     snprintf(name, sizeof(name), "jobs/%s", h.name);
     if (atoll_campaign_path(c, dir, sizeof(dir), name, err) != 0 ||
         atoll_campaign_journal_path(c, path, sizeof(path), h.name, err) != 0 ||
@@ -177,8 +158,7 @@ struct atoll_journal *atoll_campaign_start_attempt(struct atoll_campaign *c, con
     const char *kept = atoll_arena_text(c->arena, dir, strlen(dir), err);
     struct atoll_journal *journal = kept ? atoll_journal_create(path, &h, c->ops, err) : NULL;
     c->seen->valid = 0;
-    if (journal && ret_dir) {
+    if (journal && ret_dir)
         *ret_dir = kept;
-    }
     return journal;
 }

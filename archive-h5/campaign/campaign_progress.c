@@ -87,9 +87,8 @@ void atoll_progress_json_fini(struct atoll_progress_json *hint)
 static int text_put(struct atoll_buffer *out, const char *text)
 {
     const char *at = text;
-    while (*at >= ' ' && *at <= '~' && *at != '"' && *at != '\\') {
+    while (*at >= ' ' && *at <= '~' && *at != '"' && *at != '\\')
         at++;
-    }
     if (!*at) { /* nothing to escape */
         atoll_buffer_put_u8(out, '"');
         atoll_buffer_put_bytes(out, text, strlen(text));
@@ -98,9 +97,8 @@ static int text_put(struct atoll_buffer *out, const char *text)
     }
     json_t *string = json_string(text);
     char *quoted = string ? json_dumps(string, JSON_ENCODE_ANY) : NULL;
-    if (quoted) {
+    if (quoted)
         atoll_buffer_printf(out, "%s", quoted);
-    }
     free(quoted);
     json_decref(string);
     return quoted != NULL;
@@ -151,9 +149,8 @@ static int fields_put(struct atoll_buffer *out, const struct field *fields, size
 {
     int is_good = 1;
     for (size_t i = 0; i < count; i++) {
-        if (i > 0) {
+        if (i > 0)
             atoll_buffer_put_u8(out, ',');
-        }
         is_good &= field_put(out, &fields[i], from);
     }
     return is_good;
@@ -184,16 +181,13 @@ static int file_replace(const char *path, const char *temporary, const struct at
                         const struct atoll_file_ops *ops, struct atoll_err *err)
 {
     int fd = ops->open(ops->context, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd < 0) {
+    if (fd < 0)
         return atoll_file_write_failed(temporary, "create the file", errno, err);
-    }
     int failed = atoll_file_write_all(ops, fd, text->data, text->length, 0) != 0 ? errno : 0;
-    if (ops->close(ops->context, fd) != 0 && !failed) {
+    if (ops->close(ops->context, fd) != 0 && !failed)
         failed = errno;
-    }
-    if (!failed) {
+    if (!failed)
         return atoll_file_put_in_place(ops, temporary, path, err);
-    }
     ops->unlink(ops->context, temporary);
     return atoll_file_write_failed(temporary, "write the file", failed, err);
 }
@@ -212,9 +206,8 @@ int atoll_progress_json_write(const char *dir, const struct atoll_progress_json 
     int rc = hint_put(&text, hint) ? atoll_buffer_check(&text, err)
                                    : atoll_err_set(err, ATOLL_E_INTERNAL,
                                                    "%s: a number or a text that JSON does not have", path);
-    if (rc == 0) {
+    if (rc == 0)
         rc = file_replace(path, temporary, &text, ops ? ops : atoll_file_ops_real(), err);
-    }
     atoll_buffer_fini(&text);
     return rc;
 }
@@ -236,14 +229,11 @@ static int number_take(const json_t *value, double limit, double *ret_number)
 static int text_take(const json_t *value, size_t bytes, char *ret_text)
 {
     const char *text = json_string_value(value);
-    if (!text || json_string_length(value) != strlen(text) || strlen(text) >= bytes) {
+    if (!text || json_string_length(value) != strlen(text) || strlen(text) >= bytes)
         return 0;
-    }
-    for (const char *at = text; *at; at++) {
-        if ((unsigned char)*at < ' ' || *at == 0x7f) {
+    for (const char *at = text; *at; at++)
+        if ((unsigned char)*at < ' ' || *at == 0x7f)
             return 0;
-        }
-    }
     memcpy(ret_text, text, strlen(text) + 1);
     return 1;
 }
@@ -262,24 +252,21 @@ static int field_take(const struct field *f, const json_t *value, void *to)
     case SHARE: return number_take(value, 1, place);
     case TEXT: return text_take(value, f->bytes, at);
     }
-    if (f->kind == UNIX_NS) {
+    if (f->kind == UNIX_NS)
         *(int64_t *)place = count;
-    } else if (f->kind == FLAG) {
+    else if (f->kind == FLAG)
         *(int *)place = (int)count;
-    } else {
+    else
         *(uint64_t *)place = (uint64_t)count;
-    }
     return is_good;
 }
 
 /* 1 when every field is there and good. */
 static int object_take(const struct field *fields, size_t count, const json_t *object, void *to)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (!field_take(&fields[i], json_object_get(object, fields[i].key), to)) {
+    for (size_t i = 0; i < count; i++)
+        if (!field_take(&fields[i], json_object_get(object, fields[i].key), to))
             return 0;
-        }
-    }
     return json_is_object(object);
 }
 
@@ -294,17 +281,15 @@ static int tasks_take(const struct atoll_config *config, const json_t *array,
     hint->task_count = count;
     for (size_t i = 0; i < count; i++) {
         struct atoll_campaign_progress_task *t = &hint->tasks[i];
-        if (!object_take(task_fields, COUNT_OF(task_fields), json_array_get(array, i), t)) {
+        if (!object_take(task_fields, COUNT_OF(task_fields), json_array_get(array, i), t))
             return 0;
-        }
         size_t tried = 0; /* from where the last one was found: the file has them in the campaign's order */
         while (tried < config->task_count && strcmp(config->tasks[at].name, t->name) != 0) {
             at = (at + 1) % config->task_count;
             tried++;
         }
-        if (tried == config->task_count) {
+        if (tried == config->task_count)
             return 0;
-        }
     }
     return 1;
 }
@@ -339,11 +324,10 @@ int atoll_progress_json_read(const struct atoll_campaign *campaign, struct atoll
     int is_good = object && hint_take(atoll_campaign_config(campaign), object, &hint);
     json_decref(object);
     free(text);
-    if (is_good) {
+    if (is_good)
         *ret_hint = hint;
-    } else {
+    else
         atoll_progress_json_fini(&hint);
-    }
     return is_good;
 }
 
@@ -369,21 +353,16 @@ static uint64_t seal_of(const struct look *l, long index)
 static int look_init(struct look *l, const struct atoll_campaign *campaign, struct atoll_err *err)
 {
     *l = (struct look){.campaign = campaign};
-    if (atoll_campaign_attempts(campaign, &l->attempts, &l->count, err) != 0) {
+    if (atoll_campaign_attempts(campaign, &l->attempts, &l->count, err) != 0)
         return -1;
-    }
     l->chain = calloc(l->count + 1, sizeof(*l->chain));
-    if (!l->chain) {
+    if (!l->chain)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory to look at %zu attempts", l->count);
-    }
-    if (atoll_campaign_chain(campaign, l->attempts, l->count, l->chain, &l->length, err) != 0) {
+    if (atoll_campaign_chain(campaign, l->attempts, l->count, l->chain, &l->length, err) != 0)
         return -1;
-    }
-    for (long i = 0; i < l->length; i++) {
-        if (atoll_campaign_own(campaign, linked(l, i), err) != 0) {
+    for (long i = 0; i < l->length; i++)
+        if (atoll_campaign_own(campaign, linked(l, i), err) != 0)
             return -1;
-        }
-    }
     return 0;
 }
 
@@ -394,9 +373,8 @@ static int chain_count(const struct look *l, long first, uint64_t from, struct a
     int got = 1;
     for (long i = first; got == 1 && i >= 0; i--) {
         char path[PATH_MAX];
-        if (atoll_campaign_journal_path(l->campaign, path, sizeof(path), linked(l, i)->name, err) != 0) {
+        if (atoll_campaign_journal_path(l->campaign, path, sizeof(path), linked(l, i)->name, err) != 0)
             return -1;
-        }
         /* A segment is made of closed journals only.  Asked before the journal is read: one that is closed meanwhile may
          * have a segment soon after. */
         int has_segment = i == 0 && atoll_campaign_has_segment(l->campaign, linked(l, 0)->name);
@@ -420,9 +398,8 @@ static int hint_continue(const struct look *l, const struct atoll_progress_json 
                                             (int64_t)(fmin(hint->campaign_s, CAMPAIGN_LIMIT_S) * 1e9),
                                         .unix_ns = hint->written_unix_ns};
     long place = 0; /* of the attempt that it is about */
-    while (place < l->length && strcmp(linked(l, place)->name, hint->attempt) != 0) {
+    while (place < l->length && strcmp(linked(l, place)->name, hint->attempt) != 0)
         place++;
-    }
     if (place == l->length || hint->journal_bytes == 0 ||
         chain_count(l, place, hint->journal_bytes, &tally, NULL) != 1) {
         return 0;
@@ -447,35 +424,29 @@ static void progress_fill(struct atoll_campaign_progress *s, const struct look *
     memcpy(s->reason, tally->reason, sizeof(s->reason));
     s->lost_bytes = tally->lost_bytes;
     s->walked_bytes = tally->walked_bytes;
-    for (size_t i = 0; i < l->count; i++) {
+    for (size_t i = 0; i < l->count; i++)
         s->attempt_count += (uint64_t)l->attempts[i].has_journal;
-    }
 }
 
 static int progress_find(struct atoll_campaign_progress *s, const struct look *l, struct atoll_err *err)
 {
     struct atoll_journal_tally tally = {.events = 0};
-    if (l->length > 0 && atoll_progress_json_read(l->campaign, &s->hint)) {
+    if (l->length > 0 && atoll_progress_json_read(l->campaign, &s->hint))
         s->has_hint = hint_continue(l, &s->hint, &tally);
-    }
     if (!s->has_hint) { /* the tasks' names are known all the same */
         const struct atoll_config *config = atoll_campaign_config(l->campaign);
         atoll_progress_json_fini(&s->hint);
         s->hint.tasks = calloc(config->task_count + 1, sizeof(*s->hint.tasks));
-        if (!s->hint.tasks) {
+        if (!s->hint.tasks)
             return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for %zu tasks", config->task_count);
-        }
         s->hint.task_count = config->task_count;
-        for (size_t i = 0; i < config->task_count; i++) {
+        for (size_t i = 0; i < config->task_count; i++)
             snprintf(s->hint.tasks[i].name, sizeof(s->hint.tasks[i].name), "%s", config->tasks[i].name);
-        }
     }
-    if (l->length == 0) {
+    if (l->length == 0)
         return 0;
-    }
-    if (!s->has_hint && chain_count(l, l->length - 1, 0, &tally, err) != 1) {
+    if (!s->has_hint && chain_count(l, l->length - 1, 0, &tally, err) != 1)
         return -1;
-    }
     progress_fill(s, l, &tally);
     return 0;
 }
@@ -488,16 +459,14 @@ int atoll_campaign_progress_of(const struct atoll_campaign *campaign,
                                                    atoll_campaign_config(campaign)->search.evaluation_budget};
     struct look look;
     int rc = look_init(&look, campaign, err);
-    if (rc == 0) {
+    if (rc == 0)
         rc = progress_find(&progress, &look, err);
-    }
     free(look.attempts);
     free(look.chain);
-    if (rc == 0) {
+    if (rc == 0)
         *ret_progress = progress;
-    } else {
+    else
         atoll_campaign_progress_fini(&progress);
-    }
     return rc;
 }
 

@@ -50,9 +50,8 @@ int atoll_campaign_own(const struct atoll_campaign *c, const struct atoll_attemp
 
 static inline void atoll_campaign_show_life(const struct atoll_campaign *c)
 {
-    if (c->alive) {
+    if (c->alive)
         c->alive(c->alive_context);
-    }
 }
 int atoll_campaign_is_held(const struct atoll_campaign *c);
 /* Whether a lock failed because the file system has none. */

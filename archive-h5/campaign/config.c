@@ -22,7 +22,7 @@ struct field {
 
 #define TOP(name, kind)                                                                                      \
     {                                                                                                        \
-#name, kind, offsetof(struct atoll_config, name)                                                     \
+        #name, kind, offsetof(struct atoll_config, name)                                                     \
     }
 static const struct field top_fields[] = {
     TOP(schema, KIND_U32),          TOP(id, KIND_ID),
@@ -37,13 +37,12 @@ static void put_quoted(struct atoll_buffer *out, const char *text)
     atoll_buffer_put_u8(out, '"');
     for (; *text; text++) {
         unsigned char c = (unsigned char)*text;
-        if (c == '"' || c == '\\') {
+        if (c == '"' || c == '\\')
             atoll_buffer_printf(out, "\\%c", c);
-        } else if (c < 0x20 || c == 0x7f) {
+        else if (c < 0x20 || c == 0x7f)
             atoll_buffer_printf(out, "\\x%02x", c);
-        } else {
+        else
             atoll_buffer_put_u8(out, c);
-        }
     }
     atoll_buffer_put_u8(out, '"');
 }
@@ -73,9 +72,8 @@ int atoll_config_write(const struct atoll_config *c, struct atoll_buffer *out, s
     atoll_buffer_printf(
         out,
         "# Settings of an Atoll campaign, frozen when it started. Every resume reads them; do not edit.\n");
-    for (size_t i = 0; i < COUNT(top_fields); i++) {
+    for (size_t i = 0; i < COUNT(top_fields); i++)
         put_field(out, "", &top_fields[i], c);
-    }
     atoll_buffer_printf(out, "search:\n");
     size_t count;
     const struct atoll_search_field *fields = atoll_search_fields(&count);
@@ -123,9 +121,8 @@ static int complain(struct parser *p, const char *what, const char *value)
 static char *unquote(char *text)
 {
     char *to = text, *from = text + 1;
-    if (text[0] != '"') {
+    if (text[0] != '"')
         return NULL;
-    }
     for (; *from && *from != '"'; from++) {
         unsigned code;
         if (*from != '\\') {
@@ -139,9 +136,8 @@ static char *unquote(char *text)
             return NULL;
         }
     }
-    if (from[0] != '"' || from[1] != '\0') {
+    if (from[0] != '"' || from[1] != '\0')
         return NULL;
-    }
     *to = '\0';
     return text;
 }
@@ -152,9 +148,8 @@ static int take_number(struct parser *p, const struct field *f, char *value, voi
     errno = 0;
     if (f->kind == KIND_F64) {
         double v = strtod(value, &end);
-        if (*end || end == value || !isfinite(v)) {
+        if (*end || end == value || !isfinite(v))
             return complain(p, "bad number", value);
-        }
         *(double *)at = v;
         return 0;
     }
@@ -162,14 +157,12 @@ static int take_number(struct parser *p, const struct field *f, char *value, voi
         *(int64_t *)at = strtoll(value, &end, 10);
     } else {
         uint64_t v = strtoull(value, &end, 10);
-        if (value[0] == '-' || (f->kind == KIND_U32 && v > UINT32_MAX)) {
+        if (value[0] == '-' || (f->kind == KIND_U32 && v > UINT32_MAX))
             return complain(p, "number out of range", value);
-        }
-        if (f->kind == KIND_U32) {
+        if (f->kind == KIND_U32)
             *(uint32_t *)at = (uint32_t)v;
-        } else {
+        else
             *(uint64_t *)at = v;
-        }
     }
     return *end || end == value || errno ? complain(p, "bad number", value) : 0;
 }
@@ -182,9 +175,8 @@ static int take_field(struct parser *p, const struct field *f, char *value, void
     case KIND_ID: return atoll_id_parse(value, at, NULL) != 0 ? complain(p, "bad id", value) : 0;
     case KIND_TEXT32:
         text = unquote(value);
-        if (!text || strlen(text) >= 32) {
+        if (!text || strlen(text) >= 32)
             return complain(p, "bad text", value);
-        }
         memcpy(at, text, strlen(text) + 1);
         return 0;
     default: return take_number(p, f, value, at);
@@ -201,15 +193,12 @@ static int take_top(struct parser *p, char *key, char *value)
             return *value ? complain(p, "unexpected value", value) : 0;
         }
     }
-    while (index < COUNT(top_fields) && strcmp(top_fields[index].name, key) != 0) {
+    while (index < COUNT(top_fields) && strcmp(top_fields[index].name, key) != 0)
         index++;
-    }
-    if (index == COUNT(top_fields)) {
+    if (index == COUNT(top_fields))
         return complain(p, "unknown field", key);
-    }
-    if (take_field(p, &top_fields[index], value, &p->config) != 0) {
+    if (take_field(p, &top_fields[index], value, &p->config) != 0)
         return -1;
-    }
     p->seen_top |= 1u << index;
     if (index == 0 && p->config.schema > ATOLL_CAMPAIGN_SCHEMA) {
         return atoll_err_set(p->err, ATOLL_E_SCHEMA,
@@ -223,15 +212,13 @@ static int take_top(struct parser *p, char *key, char *value)
 static int take_option(struct parser *p, char *key, char *value)
 {
     char *text = unquote(value);
-    if (!text || p->config.option_count == ATOLL_CAMPAIGN_OPTION_LIMIT) {
+    if (!text || p->config.option_count == ATOLL_CAMPAIGN_OPTION_LIMIT)
         return complain(p, text ? "too many options at" : "bad text", text ? key : value);
-    }
     struct atoll_config_option *o = &p->options[p->config.option_count];
     o->key = atoll_arena_text(p->arena, key, strlen(key), p->err);
     o->value = atoll_arena_text(p->arena, text, strlen(text), p->err);
-    if (!o->key || !o->value) {
+    if (!o->key || !o->value)
         return -1;
-    }
     p->config.option_count++;
     return 0;
 }
@@ -248,9 +235,8 @@ static int take_task(struct parser *p, char *key, char *value)
         t->name = atoll_arena_text(p->arena, value, strlen(value), p->err);
         return t->name ? 0 : -1;
     }
-    if (strcmp(key, "id") != 0 || p->config.task_count == 0) {
+    if (strcmp(key, "id") != 0 || p->config.task_count == 0)
         return complain(p, "unknown field", key);
-    }
     return atoll_id_parse(value, &p->tasks[p->config.task_count - 1].id, NULL) != 0
                ? complain(p, "bad id", value)
                : 0;
@@ -263,12 +249,10 @@ static int take_line(struct parser *p, char *line)
     struct atoll_err why = ATOLL_ERR_INIT;
     const struct atoll_search_field *field;
     char *key = line + indent, *colon = strstr(key, ":");
-    if (*key == '\0' || *key == '#') {
+    if (*key == '\0' || *key == '#')
         return 0;
-    }
-    if (!colon || (colon[1] != ' ' && colon[1] != '\0')) {
+    if (!colon || (colon[1] != ' ' && colon[1] != '\0'))
         return complain(p, "not a field", key);
-    }
     *colon = '\0';
     char *value = colon + 1 + strspn(colon + 1, " ");
     if (indent == 0) {
@@ -279,9 +263,8 @@ static int take_line(struct parser *p, char *line)
     case SECTION_OPTIONS: return take_option(p, key, value);
     case SECTION_TASKS: return take_task(p, key, value);
     case SECTION_SEARCH:
-        if (!(field = atoll_search_field(key))) {
+        if (!(field = atoll_search_field(key)))
             return complain(p, "unknown field", key);
-        }
         return atoll_search_set(&p->config.search, field, value, &why) ? complain(p, why.text, value) : 0;
     default: return complain(p, "unexpected indent before", key);
     }
@@ -294,21 +277,18 @@ int atoll_config_read(const char *text, size_t length, const char *file, struct 
     char *copy = atoll_arena_text(arena, text, length, err), *rest = copy, *line;
     p.options = atoll_arena_alloc_array(arena, ATOLL_CAMPAIGN_OPTION_LIMIT, sizeof(*p.options), err);
     p.tasks = atoll_arena_alloc_array(arena, ATOLL_CAMPAIGN_TASK_LIMIT, sizeof(*p.tasks), err);
-    if (!copy || !p.options || !p.tasks) {
+    if (!copy || !p.options || !p.tasks)
         return -1;
-    }
     atoll_search_defaults(&p.config.search);
     p.config.options = p.options;
     p.config.tasks = p.tasks;
     while ((line = strsep(&rest, "\n")) != NULL) {
         p.line++;
-        if (take_line(&p, line) != 0) {
+        if (take_line(&p, line) != 0)
             return -1;
-        }
     }
-    if (p.seen_top != (1u << COUNT(top_fields)) - 1) {
+    if (p.seen_top != (1u << COUNT(top_fields)) - 1)
         return complain(&p, "fields missing at the top of", file);
-    }
     *ret_config = p.config;
     return 0;
 }

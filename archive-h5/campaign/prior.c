@@ -15,9 +15,8 @@ void atoll_prior_put(struct atoll_buffer *out, const struct atoll_event *event)
     atoll_buffer_init(&bytes, EVENT_BYTES);
     atoll_event_encode(event, &bytes);
     atoll_buffer_put_blob(out, bytes.data, bytes.length);
-    if (bytes.failed && !out->failed) {
+    if (bytes.failed && !out->failed)
         out->failed = bytes.failed;
-    }
     atoll_buffer_fini(&bytes);
 }
 
@@ -26,17 +25,14 @@ int atoll_prior_next(const struct atoll_prior *prior, size_t *cursor, struct ato
 {
     struct atoll_reader r;
     size_t length;
-    if (*cursor == prior->length) {
+    if (*cursor == prior->length)
         return 0;
-    }
     atoll_reader_init(&r, (const char *)prior->bytes + *cursor, prior->length - *cursor);
     const void *bytes = atoll_reader_blob(&r, &length);
-    if (r.failed) {
+    if (r.failed)
         return atoll_err_set(err, ATOLL_E_PROTOCOL, ATOLL_PRIOR_FILE ": ends within an event");
-    }
-    if (atoll_event_decode(bytes, length, arena, ret_event, err) != 0) {
+    if (atoll_event_decode(bytes, length, arena, ret_event, err) != 0)
         return -1;
-    }
     if (ret_event->type != ATOLL_EVENT_SOURCE && ret_event->type != ATOLL_EVENT_HINT) {
         atoll_event_fini(ret_event);
         return atoll_err_set(err, ATOLL_E_PROTOCOL, ATOLL_PRIOR_FILE ": holds an event of another type");
@@ -74,20 +70,18 @@ int atoll_prior_read(const struct atoll_campaign *campaign, struct atoll_prior *
     }
     snprintf(path, sizeof(path), "%s/" ATOLL_PRIOR_FILE, atoll_campaign_dir(campaign));
     prior.bytes = atoll_file_read(path, ATOLL_PRIOR_LIMIT_BYTES, &prior.length, &why);
-    if (!prior.bytes) {
+    if (!prior.bytes)
         return atoll_err_set(err, ATOLL_E_CORRUPT, "%s: %s", path, why.text);
-    }
     struct atoll_id id = atoll_id_of(prior.bytes, prior.length);
     atoll_id_hex(&id, hex);
     int failed = strcmp(hex, digest) == 0
                      ? count_events(&prior, err)
                      : atoll_err_set(err, ATOLL_E_CORRUPT,
                                      "%s: is not the file that the campaign was made with; restore it", path);
-    if (failed) {
+    if (failed)
         atoll_prior_fini(&prior);
-    } else {
+    else
         *ret_prior = prior;
-    }
     return failed ? -1 : 0;
 }
 

@@ -57,9 +57,8 @@ static void quarantine(struct replay *p, const struct atoll_attempt *a, struct a
     }
     atoll_journal_reader_end(reader, &end);
     p->report.quarantined_bytes += good - from;
-    if (end.file_bytes > good) {
+    if (end.file_bytes > good)
         p->report.torn_bytes += end.file_bytes - good;
-    }
 }
 
 /* One attempt up to `seal` (UINT64_MAX: to its end). */
@@ -69,9 +68,8 @@ static int walk(struct replay *p, const struct atoll_attempt *a, struct atoll_jo
     const struct atoll_record *record;
     struct atoll_journal_end end;
     int got = 1;
-    if (atoll_campaign_own(p->campaign, a, p->err) != 0) {
+    if (atoll_campaign_own(p->campaign, a, p->err) != 0)
         return -1;
-    }
     if (a->header.first_event != p->report.event_count) {
         return atoll_campaign_corrupt(p->campaign, a->name, "does not start where its predecessor ends",
                                       p->err);
@@ -80,16 +78,13 @@ static int walk(struct replay *p, const struct atoll_attempt *a, struct atoll_jo
     while (at < seal && (got = atoll_journal_reader_next(reader, &record, p->err)) == 1) {
         atoll_campaign_show_life(p->campaign);
         at = record->end_offset;
-        if (at > seal) {
+        if (at > seal)
             return atoll_campaign_corrupt(p->campaign, a->name, "is sealed inside a record", p->err);
-        }
-        if (account(p, a, record) != 0 || (p->visit && p->visit(p->context, a, record, p->err) != 0)) {
+        if (account(p, a, record) != 0 || (p->visit && p->visit(p->context, a, record, p->err) != 0))
             return -1;
-        }
     }
-    if (got < 0) {
+    if (got < 0)
         return -1;
-    }
     if (seal != UINT64_MAX) {
         if (at != seal) {
             return atoll_campaign_corrupt(p->campaign, a->name, "is shorter than its successor sealed it",
@@ -124,9 +119,8 @@ static int walk_file(struct replay *p, const struct atoll_attempt *a, const stru
                                       p->err);
     }
     struct atoll_journal_reader *reader = atoll_journal_reader_open(path, p->err);
-    if (!reader) {
+    if (!reader)
         return -1;
-    }
     p->report.attempt_count++;
     int failed = walk(p, a, reader, next ? next->sealed_offset : UINT64_MAX);
     atoll_journal_reader_close(reader);
@@ -140,9 +134,8 @@ static void quarantine_file(struct replay *p, const struct atoll_attempt *a)
         atoll_campaign_journal_path(p->campaign, path, sizeof(path), a->name, NULL) == 0
             ? atoll_journal_reader_open(path, NULL)
             : NULL;
-    if (reader) {
+    if (reader)
         quarantine(p, a, reader, 0);
-    }
     atoll_journal_reader_close(reader);
 }
 
@@ -160,9 +153,8 @@ static int replay_attempts(struct replay *p, const struct atoll_attempt *attempt
     }
     for (size_t i = 0; !failed && i < count; i++) {
         p->report.stillborn_count += !attempts[i].has_journal;
-        if (attempts[i].has_journal && !linked[i]) {
+        if (attempts[i].has_journal && !linked[i])
             quarantine_file(p, &attempts[i]);
-        }
     }
     free(chain);
     free(linked);
@@ -176,21 +168,18 @@ int atoll_campaign_replay(const struct atoll_campaign *c, atoll_replay_visitor *
     struct atoll_attempt *attempts;
     size_t count;
     p.report.ending = ATOLL_JOURNAL_STILLBORN;
-    if (atoll_campaign_attempts(c, &attempts, &count, err) != 0) {
+    if (atoll_campaign_attempts(c, &attempts, &count, err) != 0)
         return -1;
-    }
     int failed = replay_attempts(&p, attempts, count);
     free(attempts);
-    if (failed) {
+    if (failed)
         return -1;
-    }
     if (atoll_campaign_is_held(c)) {
         c->seen->report = p.report;
         c->seen->valid = 1;
     }
-    if (ret_report) {
+    if (ret_report)
         *ret_report = p.report;
-    }
     return 0;
 }
 
@@ -205,9 +194,8 @@ static int keep_snapshot(void *context, const struct atoll_attempt *attempt,
                          const struct atoll_record *record, struct atoll_err *err)
 {
     struct snapshot_search *s = context;
-    if (record->type != ATOLL_RECORD_SNAPSHOT || attempt->header.engine_version != s->engine_version) {
+    if (record->type != ATOLL_RECORD_SNAPSHOT || attempt->header.engine_version != s->engine_version)
         return 0;
-    }
     s->found = 1;
     s->event = record->event;
     atoll_buffer_clear(s->out);
@@ -219,11 +207,9 @@ int atoll_campaign_last_snapshot(const struct atoll_campaign *c, uint32_t engine
                                  struct atoll_buffer *out, struct atoll_err *err)
 {
     struct snapshot_search s = {engine_version, 0, 0, out};
-    if (atoll_campaign_replay(c, keep_snapshot, &s, NULL, err) != 0) {
+    if (atoll_campaign_replay(c, keep_snapshot, &s, NULL, err) != 0)
         return -1;
-    }
-    if (s.found) {
+    if (s.found)
         *ret_event = s.event;
-    }
     return s.found;
 }

@@ -24,15 +24,13 @@ int atoll_archive_build(const struct atoll_campaign *campaign, const char *out,
     struct atoll_replay_report report;
     char origin[ATOLL_MADE_OF_BYTES];
     struct atoll_projection *p = atoll_projection_of_campaign(campaign, &report, err);
-    if (!p) {
+    if (!p)
         return -1;
-    }
     made_of(&report, origin);
     int failed = atoll_segment_write(out, atoll_projection_tables(p), origin, ops, err);
     atoll_projection_destroy(p);
-    if (!failed && ret_report) {
+    if (!failed && ret_report)
         *ret_report = report;
-    }
     return failed;
 }
 
@@ -42,13 +40,11 @@ int atoll_archive_refresh(const struct atoll_campaign *campaign, const char *out
     struct atoll_replay_report report;
     char want[ATOLL_MADE_OF_BYTES], have[ATOLL_MADE_OF_BYTES];
     if (atoll_segment_made_of(out, &atoll_campaign_config(campaign)->id, have) == 0) {
-        if (atoll_campaign_replay(campaign, NULL, NULL, &report, err) != 0) {
+        if (atoll_campaign_replay(campaign, NULL, NULL, &report, err) != 0)
             return -1;
-        }
         made_of(&report, want);
-        if (!strcmp(want, have)) {
+        if (!strcmp(want, have))
             return 1;
-        }
     }
     return atoll_archive_build(campaign, out, ops, NULL, err);
 }
@@ -66,9 +62,8 @@ static int seal_visit(void *context, const struct atoll_attempt *attempt, const 
 {
     struct sealing *s = context;
     if (strcmp(s->attempt, attempt->name) != 0) {
-        if (*s->attempt && atoll_campaign_has_segment(s->campaign, s->attempt)) {
+        if (*s->attempt && atoll_campaign_has_segment(s->campaign, s->attempt))
             atoll_projection_mark(s->projection);
-        }
         memcpy(s->attempt, attempt->name, sizeof(s->attempt));
     }
     return atoll_projection_visit(s->projection, attempt, record, err);
@@ -78,9 +73,8 @@ static int segment_make(struct atoll_projection *projection, const char *origin,
                         const struct atoll_file_ops *ops, struct atoll_err *err)
 {
     char path[PATH_MAX];
-    if (atoll_segment_name(dir, path, sizeof(path), err) != 0) {
+    if (atoll_segment_name(dir, path, sizeof(path), err) != 0)
         return -1;
-    }
     struct atoll_tables *cut = atoll_projection_cut(projection, err);
     int failed = cut ? atoll_segment_write(path, cut, origin, ops, err) : -1;
     atoll_tables_destroy(cut);
@@ -98,18 +92,16 @@ int atoll_archive_seal(const struct atoll_campaign *campaign, const char *attemp
         return -1;
     }
     int failed = atoll_campaign_replay(campaign, seal_visit, &s, &report, err);
-    if (!failed) {
+    if (!failed)
         failed = atoll_projection_definitions(s.projection, atoll_campaign_config(campaign), err);
-    }
     if (!failed) {
         made_of(&report, origin);
         atoll_campaign_show_life(campaign);
         failed = segment_make(s.projection, origin, attempt_dir, ops, err);
     }
     atoll_campaign_show_life(campaign);
-    if (!failed) {
+    if (!failed)
         failed = atoll_segment_write(path, atoll_projection_tables(s.projection), origin, ops, err);
-    }
     atoll_projection_destroy(s.projection);
     return failed;
 }

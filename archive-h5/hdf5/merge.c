@@ -34,12 +34,10 @@ struct atoll_merge *atoll_merge_create(size_t limit_bytes, struct atoll_err *err
 
 void atoll_merge_destroy(struct atoll_merge *m)
 {
-    if (!m) {
+    if (!m)
         return;
-    }
-    for (size_t i = 0; i < ATOLL_TABLE_COUNT; i++) {
+    for (size_t i = 0; i < ATOLL_TABLE_COUNT; i++)
         atoll_index_fini(&m->index[i]);
-    }
     atoll_tables_destroy(m->tables);
     free(m);
 }
@@ -48,9 +46,8 @@ struct atoll_tables *atoll_merge_take(struct atoll_merge *m)
 {
     struct atoll_tables *tables = m->tables;
     m->tables = atoll_tables_create(m->limit_bytes, NULL);
-    for (size_t i = 0; i < ATOLL_TABLE_COUNT; i++) {
+    for (size_t i = 0; i < ATOLL_TABLE_COUNT; i++)
         atoll_index_fini(&m->index[i]);
-    }
     return tables;
 }
 
@@ -103,9 +100,8 @@ static int put_row(struct atoll_merge *m, enum atoll_table table, const void *ro
         return 0;
     }
     *ret_row = atoll_tables_count(m->tables, table);
-    if (atoll_tables_append(m->tables, table, row, err) != 0) {
+    if (atoll_tables_append(m->tables, table, row, err) != 0)
         return -1;
-    }
     return atoll_index_add(&m->index[table], hash, (uint32_t)*ret_row, err);
 }
 
@@ -115,13 +111,10 @@ static int add_table(struct atoll_merge *m, struct atoll_row_copier *copier, enu
     union atoll_any_row row;
     uint64_t at, count = atoll_tables_count(copier->from, table);
     for (uint64_t i = 0; i < count; i++) {
-        if (atoll_row_copier_get(copier, table, i, &row, err) != 0 ||
-            put_row(m, table, &row, &at, err) != 0) {
+        if (atoll_row_copier_get(copier, table, i, &row, err) != 0 || put_row(m, table, &row, &at, err) != 0)
             return -1;
-        }
-        if (ret_rows) {
+        if (ret_rows)
             ret_rows[i] = (uint32_t)at;
-        }
     }
     return 0;
 }
@@ -131,9 +124,8 @@ int atoll_merge_add(struct atoll_merge *m, const struct atoll_tables *from, stru
     struct atoll_row_copier copier;
     uint64_t campaign_count = atoll_tables_count(from, ATOLL_TABLE_CAMPAIGN);
     uint32_t *campaigns = calloc((size_t)campaign_count + 1, sizeof(*campaigns));
-    if (!campaigns) {
+    if (!campaigns)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a merge");
-    }
     if (atoll_row_copier_init(&copier, m->tables, from, err) != 0) {
         free(campaigns);
         return -1;
@@ -141,11 +133,9 @@ int atoll_merge_add(struct atoll_merge *m, const struct atoll_tables *from, stru
     int failed = add_table(m, &copier, ATOLL_TABLE_CAMPAIGN, campaigns, err);
     copier.campaigns = campaigns;
     copier.campaign_count = (size_t)campaign_count;
-    for (size_t t = 0; !failed && t < ATOLL_TABLE_COUNT; t++) {
-        if (t != ATOLL_TABLE_CAMPAIGN) {
+    for (size_t t = 0; !failed && t < ATOLL_TABLE_COUNT; t++)
+        if (t != ATOLL_TABLE_CAMPAIGN)
             failed = add_table(m, &copier, (enum atoll_table)t, NULL, err);
-        }
-    }
     atoll_row_copier_fini(&copier);
     free(campaigns);
     return failed;

@@ -38,9 +38,8 @@ struct message {
 static herr_t keep_innermost(unsigned n, const H5E_error2_t *e, void *context)
 {
     struct message *m = context;
-    if (n == 0) {
+    if (n == 0)
         snprintf(m->text, sizeof(m->text), "%s", e->desc ? e->desc : "");
-    }
     return 0;
 }
 
@@ -92,10 +91,8 @@ static int is_hard_link(hid_t at, const char *name)
 static hid_t open_object(hid_t at, const char *name, H5O_type_t type)
 {
     H5O_info_t info;
-    if (!is_hard_link(at, name) || H5Oget_info_by_name(at, name, &info, H5P_DEFAULT) < 0 ||
-        info.type != type) {
+    if (!is_hard_link(at, name) || H5Oget_info_by_name(at, name, &info, H5P_DEFAULT) < 0 || info.type != type)
         return -1;
-    }
     return H5Oopen(at, name, H5P_DEFAULT);
 }
 
@@ -131,9 +128,8 @@ static int count_of(hid_t set, enum atoll_column_type type, uint64_t *ret_count)
 
 static int number_attribute(hid_t object, const char *name, uint32_t *ret_value)
 {
-    if (H5Aexists(object, name) <= 0) {
+    if (H5Aexists(object, name) <= 0)
         return -1;
-    }
     hid_t attribute = H5Aopen(object, name, H5P_DEFAULT), type = H5Aget_type(attribute),
           space = H5Aget_space(attribute);
     int failed = H5Tequal(type, H5T_STD_U32LE) <= 0 || H5Sget_simple_extent_npoints(space) != 1 ||
@@ -174,9 +170,8 @@ static int read_cells(struct input *in, hid_t set, const char *table, const char
                       enum atoll_column_type type, uint64_t count, void *ret_cells)
 {
     uint32_t checksum;
-    if (count && H5Dread(set, file_type(type), H5S_ALL, H5S_ALL, H5P_DEFAULT, ret_cells) < 0) {
+    if (count && H5Dread(set, file_type(type), H5S_ALL, H5S_ALL, H5P_DEFAULT, ret_cells) < 0)
         return damaged(in, table, name, "cannot be read");
-    }
     if (number_attribute(set, "crc32c", &checksum) != 0 ||
         checksum != (count ? atoll_crc32c(0, ret_cells, (size_t)count * atoll_column_bytes(type)) : 0)) {
         return damaged(in, table, name, "does not match its checksum");
@@ -189,9 +184,8 @@ static void *read_text_set(struct input *in, hid_t group, const char *name, enum
                            uint64_t *ret_count)
 {
     hid_t set = admit(in, group, "texts", name, type, ret_count);
-    if (set < 0) {
+    if (set < 0)
         return NULL;
-    }
     void *cells = malloc((size_t)*ret_count * atoll_column_bytes(type) + 1);
     if (!cells) {
         atoll_err_set(in->err, ATOLL_E_MEMORY, "%s: no memory for its texts", in->path);
@@ -212,13 +206,11 @@ static int add_texts(struct input *in, const char *heap, uint64_t heap_bytes, co
             heap[offset[i] + length[i]] != '\0' || memchr(heap + offset[i], 0, (size_t)length[i])) {
             return damaged(in, "texts", NULL, "has a text outside its heap");
         }
-        if (atoll_tables_add_text(in->tables, heap + offset[i], (size_t)length[i], &text, in->err) != 0) {
+        if (atoll_tables_add_text(in->tables, heap + offset[i], (size_t)length[i], &text, in->err) != 0)
             return -1;
-        }
         struct atoll_id want = atoll_id_of(heap + offset[i], (size_t)length[i]);
-        if (text != i || !atoll_id_equal(&hash[i], &want)) {
+        if (text != i || !atoll_id_equal(&hash[i], &want))
             return damaged(in, "texts", NULL, "has a text that is not what its hash says, or is there twice");
-        }
     }
     return 0;
 }
@@ -227,9 +219,8 @@ static int read_texts(struct input *in)
 {
     uint64_t heap_bytes, offsets, lengths, hashes;
     hid_t group = open_object(in->file, "texts", H5O_TYPE_GROUP);
-    if (group < 0) {
+    if (group < 0)
         return damaged(in, "texts", NULL, "is missing");
-    }
     char *heap = read_text_set(in, group, "heap", ATOLL_COLUMN_U8, &heap_bytes);
     uint64_t *offset = heap ? read_text_set(in, group, "offset", ATOLL_COLUMN_U64, &offsets) : NULL;
     uint64_t *length = offset ? read_text_set(in, group, "length", ATOLL_COLUMN_U64, &lengths) : NULL;
@@ -254,11 +245,9 @@ static int check_references(struct input *in, const char *table, const struct at
                      : column->type == ATOLL_COLUMN_CAMPAIGN
                          ? atoll_tables_count(in->tables, ATOLL_TABLE_CAMPAIGN)
                          : UINT64_MAX;
-    for (uint64_t i = 0; limit != UINT64_MAX && i < count; i++) {
-        if (cells[i] >= limit) {
+    for (uint64_t i = 0; limit != UINT64_MAX && i < count; i++)
+        if (cells[i] >= limit)
             return damaged(in, table, column->name, "refers to a row that is not there");
-        }
-    }
     return 0;
 }
 
@@ -270,63 +259,52 @@ static int read_columns(struct input *in, hid_t group, enum atoll_table table)
     for (size_t c = 0; c < schema->column_count; c++) {
         const struct atoll_column *column = &schema->columns[c];
         if (column->since > in->schema) { /* never the first column */
-            if (count) {
+            if (count)
                 memset(cells[c], 0, (size_t)count * atoll_column_bytes(column->type));
-            }
             continue;
         }
         hid_t set = admit(in, group, schema->name, column->name, column->type, &have);
-        if (set < 0) {
+        if (set < 0)
             return -1;
-        }
         int failed = c > 0 && have != count
                          ? damaged(in, schema->name, column->name, "has not as many rows as the others")
                          : 0;
-        if (!failed && c == 0) {
+        if (!failed && c == 0)
             failed = atoll_tables_extend(in->tables, table, count = have, cells, in->err);
-        }
-        if (!failed) {
+        if (!failed)
             failed = read_cells(in, set, schema->name, column->name, column->type, count, cells[c]);
-        }
-        if (!failed) {
+        if (!failed)
             failed = check_references(in, schema->name, column, cells[c], count);
-        }
         H5Dclose(set);
-        if (failed) {
+        if (failed)
             return -1;
-        }
     }
     return 0;
 }
 
 static int read_file(struct input *in)
 {
-    if (number_attribute(in->file, "schema", &in->schema) != 0 || in->schema == 0) {
+    if (number_attribute(in->file, "schema", &in->schema) != 0 || in->schema == 0)
         return damaged(in, "", NULL, "has no schema version");
-    }
     if (in->schema > ATOLL_ARCHIVE_SCHEMA) {
         return atoll_err_set(in->err, ATOLL_E_SCHEMA,
                              "%s: archive schema %u, this Atoll (" ATOLL_VERSION
                              ") knows up to %u; use the newer Atoll that wrote it",
                              in->path, in->schema, ATOLL_ARCHIVE_SCHEMA);
     }
-    if (read_texts(in) != 0) {
+    if (read_texts(in) != 0)
         return -1;
-    }
     for (size_t i = 0; i < ATOLL_TABLE_COUNT; i++) {
         const struct atoll_table_schema *schema = atoll_table_schema((enum atoll_table)i);
-        if (schema->since > in->schema) {
+        if (schema->since > in->schema)
             continue;
-        }
         hid_t group = open_object(in->file, schema->name, H5O_TYPE_GROUP);
-        if (group < 0) {
+        if (group < 0)
             return damaged(in, schema->name, NULL, "is missing");
-        }
         int failed = read_columns(in, group, (enum atoll_table)i);
         H5Gclose(group);
-        if (failed) {
+        if (failed)
             return -1;
-        }
     }
     return 0;
 }
@@ -370,9 +348,8 @@ struct atoll_tables *atoll_segment_read(const char *path, struct atoll_err *err)
 /* A text attribute of at most bytes - 1 bytes. */
 static int text_attribute(hid_t object, const char *name, char *ret_text, size_t bytes)
 {
-    if (H5Aexists(object, name) <= 0) {
+    if (H5Aexists(object, name) <= 0)
         return -1;
-    }
     hid_t attribute = H5Aopen(object, name, H5P_DEFAULT), type = H5Aget_type(attribute),
           space = H5Aget_space(attribute);
     int failed = H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) != 0 ||
@@ -393,18 +370,16 @@ int atoll_segment_made_of(const char *path, const struct atoll_id *campaign, cha
     uint32_t schema;
     silence();
     hid_t file = open_file(path);
-    if (file < 0) {
+    if (file < 0)
         return -1;
-    }
     atoll_id_hex(campaign, want);
     int failed = number_attribute(file, "schema", &schema) != 0 || schema != ATOLL_ARCHIVE_SCHEMA ||
                  text_attribute(file, "campaign", have, sizeof(have)) != 0 || strcmp(want, have) != 0 ||
                  text_attribute(file, "made_of", origin, sizeof(origin)) != 0;
     H5Fclose(file);
     H5Eclear2(H5E_DEFAULT);
-    if (!failed) {
+    if (!failed)
         memcpy(ret_text, origin, sizeof(origin));
-    }
     return failed ? -1 : 0;
 }
 
@@ -414,9 +389,8 @@ static int put_text_attribute(hid_t object, const char *name, const char *text)
     H5Tset_size(type, strlen(text) + 1);
     hid_t attribute = H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
     int failed = attribute < 0 || H5Awrite(attribute, type, text) < 0;
-    if (attribute >= 0) {
+    if (attribute >= 0)
         H5Aclose(attribute);
-    }
     H5Sclose(space);
     H5Tclose(type);
     return failed ? -1 : 0;
@@ -427,9 +401,8 @@ static int put_number_attribute(hid_t object, const char *name, uint32_t value)
     hid_t space = H5Screate(H5S_SCALAR);
     hid_t attribute = H5Acreate2(object, name, H5T_STD_U32LE, space, H5P_DEFAULT, H5P_DEFAULT);
     int failed = attribute < 0 || H5Awrite(attribute, H5T_NATIVE_UINT32, &value) < 0;
-    if (attribute >= 0) {
+    if (attribute >= 0)
         H5Aclose(attribute);
-    }
     H5Sclose(space);
     return failed ? -1 : 0;
 }
@@ -439,13 +412,11 @@ static hid_t layout_of(int rank, const hsize_t *dims, size_t element_bytes)
 {
     hid_t layout = H5Pcreate(H5P_DATASET_CREATE);
     H5Pset_obj_track_times(layout, 0);
-    if (dims[0] == 0) {
+    if (dims[0] == 0)
         return layout;
-    }
     hsize_t chunk[2] = {CHUNK_BYTES / element_bytes / (rank == 2 ? dims[1] : 1), dims[1]};
-    if (chunk[0] > dims[0]) {
+    if (chunk[0] > dims[0])
         chunk[0] = dims[0];
-    }
     H5Pset_chunk(layout, rank, chunk);
     H5Pset_shuffle(layout);
     H5Pset_deflate(layout, DEFLATE_LEVEL);
@@ -483,9 +454,8 @@ static int put_column(hid_t group, const struct atoll_column *column, uint64_t c
         at += n > 0 ? (size_t)n : 0;
     }
     hid_t set = put_dataset(group, column->name, column->type, count, cells);
-    if (set < 0) {
+    if (set < 0)
         return -1;
-    }
     int failed = put_text_attribute(set, "description", column->description) != 0 ||
                  put_text_attribute(set, "type", atoll_column_type_name(column->type)) != 0 ||
                  (*column->unit && put_text_attribute(set, "unit", column->unit) != 0) ||
@@ -503,9 +473,8 @@ static int put_table(hid_t file, const struct atoll_tables *t, enum atoll_table 
         failed = put_column(group, &schema->columns[c], atoll_tables_count(t, table),
                             atoll_tables_column(t, table, c));
     }
-    if (group >= 0) {
+    if (group >= 0)
         H5Gclose(group);
-    }
     return failed ? -1 : 0;
 }
 
@@ -514,9 +483,8 @@ static int put_texts(hid_t file, const struct atoll_tables *t)
     struct atoll_text_columns x;
     atoll_tables_texts(t, &x);
     hid_t group = H5Gcreate2(file, "texts", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    if (group < 0) {
+    if (group < 0)
         return -1;
-    }
     const struct {
         const char *name;
         enum atoll_column_type type;
@@ -531,9 +499,8 @@ static int put_texts(hid_t file, const struct atoll_tables *t)
     for (size_t i = 0; !failed && i < sizeof(sets) / sizeof(*sets); i++) {
         hid_t set = put_dataset(group, sets[i].name, sets[i].type, sets[i].count, sets[i].cells);
         failed = set < 0;
-        if (set >= 0) {
+        if (set >= 0)
             H5Dclose(set);
-        }
     }
     H5Gclose(group);
     return failed ? -1 : 0;
@@ -546,9 +513,8 @@ static int put_root(hid_t file, const struct atoll_tables *t, const char *made_o
     if (atoll_tables_count(t, ATOLL_TABLE_CAMPAIGN) == 1) {
         atoll_tables_get(t, ATOLL_TABLE_CAMPAIGN, 0, &campaign);
         atoll_id_hex(&campaign.id, hex);
-        if (put_number_attribute(file, "engine_version", campaign.engine_version) != 0) {
+        if (put_number_attribute(file, "engine_version", campaign.engine_version) != 0)
             return -1;
-        }
     }
     return put_number_attribute(file, "schema", ATOLL_ARCHIVE_SCHEMA) != 0 ||
                    put_text_attribute(file, "atoll_version", ATOLL_VERSION) != 0 ||
@@ -570,25 +536,21 @@ static void *build_image(const char *path, const struct atoll_tables *t, const c
     H5Pset_fapl_core(access, CORE_GROW_BYTES, 0);
     hid_t file = H5Fcreate("atoll", H5F_ACC_TRUNC, creation, access);
     int failed = file < 0 || put_root(file, t, made_of) != 0 || put_texts(file, t) != 0;
-    for (size_t i = 0; !failed && i < ATOLL_TABLE_COUNT; i++) {
+    for (size_t i = 0; !failed && i < ATOLL_TABLE_COUNT; i++)
         failed = put_table(file, t, (enum atoll_table)i);
-    }
-    if (!failed && H5Fflush(file, H5F_SCOPE_GLOBAL) >= 0) {
+    if (!failed && H5Fflush(file, H5F_SCOPE_GLOBAL) >= 0)
         length = H5Fget_file_image(file, NULL, 0);
-    }
     if (length > 0 && (image = malloc((size_t)length)) &&
         H5Fget_file_image(file, image, (size_t)length) != length) {
         free(image);
         image = NULL;
     }
-    if (!image) {
+    if (!image)
         library_failed(ATOLL_E_MEMORY, path, "cannot build the archive file", err);
-    } else {
+    else
         *ret_length = (size_t)length;
-    }
-    if (file >= 0) {
+    if (file >= 0)
         H5Fclose(file);
-    }
     H5Pclose(creation);
     H5Pclose(access);
     return image;
@@ -598,9 +560,8 @@ static int same_table(const struct atoll_tables *a, const struct atoll_tables *b
 {
     const struct atoll_table_schema *schema = atoll_table_schema(table);
     uint64_t count = atoll_tables_count(a, table);
-    if (count != atoll_tables_count(b, table)) {
+    if (count != atoll_tables_count(b, table))
         return 0;
-    }
     for (size_t c = 0; count && c < schema->column_count; c++) {
         if (memcmp(atoll_tables_column(a, table, c), atoll_tables_column(b, table, c),
                    (size_t)count * atoll_column_bytes(schema->columns[c].type)) != 0) {
@@ -615,16 +576,14 @@ static int verify(const char *path, const struct atoll_tables *t, struct atoll_e
 {
     struct atoll_text_columns x, y;
     struct atoll_tables *again = atoll_segment_read(path, err);
-    if (!again) {
+    if (!again)
         return atoll_err_add(err, "while reading back what was just written");
-    }
     atoll_tables_texts(t, &x);
     atoll_tables_texts(again, &y);
     int same = x.count == y.count && x.heap_bytes == y.heap_bytes &&
                memcmp(x.heap, y.heap, (size_t)x.heap_bytes) == 0;
-    for (size_t i = 0; same && i < ATOLL_TABLE_COUNT; i++) {
+    for (size_t i = 0; same && i < ATOLL_TABLE_COUNT; i++)
         same = same_table(t, again, (enum atoll_table)i);
-    }
     atoll_tables_destroy(again);
     return same ? 0
                 : atoll_err_set(err, ATOLL_E_CORRUPT, "%s: what was read back differs from what was written",
@@ -636,21 +595,17 @@ int atoll_segment_write(const char *path, const struct atoll_tables *tables, con
 {
     char temporary[PATH_MAX];
     size_t length;
-    if (!ops) {
+    if (!ops)
         ops = atoll_file_ops_real();
-    }
-    if ((size_t)snprintf(temporary, sizeof(temporary), "%s.tmp", path) >= sizeof(temporary)) {
+    if ((size_t)snprintf(temporary, sizeof(temporary), "%s.tmp", path) >= sizeof(temporary))
         return atoll_err_set(err, ATOLL_E_LIMIT, "path too long: %.80s...", path);
-    }
     void *image = build_image(path, tables, made_of, &length, err);
-    if (!image) {
+    if (!image)
         return -1;
-    }
     int failed = atoll_file_write(ops, temporary, image, length, err);
     free(image);
-    if (failed) {
+    if (failed)
         return -1;
-    }
     if (verify(temporary, tables, err) != 0) {
         ops->unlink(ops->context, temporary);
         return -1;
@@ -662,12 +617,10 @@ int atoll_segment_write(const char *path, const struct atoll_tables *tables, con
 int atoll_segment_name(const char *dir, char *ret_path, size_t bytes, struct atoll_err *err)
 {
     for (unsigned n = 0; n < 10000; n++) {
-        if ((size_t)snprintf(ret_path, bytes, "%s/segment-%04u.h5", dir, n) >= bytes) {
+        if ((size_t)snprintf(ret_path, bytes, "%s/segment-%04u.h5", dir, n) >= bytes)
             return atoll_err_set(err, ATOLL_E_LIMIT, "path too long: %.80s...", dir);
-        }
-        if (access(ret_path, F_OK) != 0) {
+        if (access(ret_path, F_OK) != 0)
             return 0;
-        }
     }
     return atoll_err_set(err, ATOLL_E_LIMIT, "%s: more than 10,000 segments", dir);
 }

@@ -31,12 +31,10 @@ static void write_line(struct check *c, int is_problem, const char *format, ...)
     va_start(args, format);
     vsnprintf(line + at, sizeof(line) - at, format, args);
     va_end(args);
-    if (is_problem && c->report->problems++ == 0) {
+    if (is_problem && c->report->problems++ == 0)
         snprintf(c->report->first_problem, sizeof(c->report->first_problem), "%.500s", line);
-    }
-    if (c->sink) {
+    if (c->sink)
         c->sink(c->context, is_problem, line);
-    }
 }
 
 /* Candidates are not written again in later segments, so only whole archives must be closed under reference.
@@ -62,14 +60,11 @@ static void check_references(struct check *c, const struct atoll_tables *t, cons
         const uint32_t *campaigns = atoll_tables_column(t, references[r].table, 0);
         const struct atoll_id *ids = NULL;
         uint64_t missing = 0, count = atoll_tables_count(t, references[r].table);
-        for (size_t i = 0; i < schema->column_count; i++) {
-            if (!strcmp(schema->columns[i].name, references[r].column)) {
+        for (size_t i = 0; i < schema->column_count; i++)
+            if (!strcmp(schema->columns[i].name, references[r].column))
                 ids = atoll_tables_column(t, references[r].table, i);
-            }
-        }
-        for (uint64_t i = 0; ids && i < count; i++) {
+        for (uint64_t i = 0; ids && i < count; i++)
             missing += !atoll_id_is_zero(&ids[i]) && atoll_query_candidate(q, campaigns[i], &ids[i]) < 0;
-        }
         if (missing) {
             write_line(c, 1, "%s.%s names %llu candidates that are not there", schema->name,
                        references[r].column, (unsigned long long)missing);
@@ -85,12 +80,10 @@ static void check_cells(struct check *c, const struct atoll_tables *t, enum atol
         const struct atoll_column *column = &schema->columns[k];
         const void *cells = atoll_tables_column(t, table, k);
         uint64_t bad = 0;
-        for (uint64_t i = 0; column->value_name && i < count; i++) {
+        for (uint64_t i = 0; column->value_name && i < count; i++)
             bad += ((const uint8_t *)cells)[i] >= column->value_count;
-        }
-        for (uint64_t i = 0; column->type == ATOLL_COLUMN_F64 && i < count; i++) {
+        for (uint64_t i = 0; column->type == ATOLL_COLUMN_F64 && i < count; i++)
             bad += isnan(((const double *)cells)[i]) ? !column->may_be_nan : ((const double *)cells)[i] < 0;
-        }
         if (bad) {
             write_line(c, 1, "%s.%s has %llu values out of range", schema->name, column->name,
                        (unsigned long long)bad);
@@ -121,17 +114,14 @@ static void check_samples(struct check *c, const struct atoll_tables *t, const s
 static int check_tables(struct check *c, const struct atoll_tables *t, int is_segment, struct atoll_err *err)
 {
     struct atoll_query *q = atoll_query_create(t, err);
-    if (!q) {
+    if (!q)
         return -1;
-    }
-    for (size_t i = 0; i < ATOLL_TABLE_COUNT; i++) {
+    for (size_t i = 0; i < ATOLL_TABLE_COUNT; i++)
         check_cells(c, t, (enum atoll_table)i);
-    }
     c->report->texts += atoll_tables_text_count(t);
     check_samples(c, t, q);
-    if (!is_segment) {
+    if (!is_segment)
         check_references(c, t, q);
-    }
     atoll_query_destroy(q);
     return 0;
 }
@@ -144,9 +134,8 @@ static int file_failed(struct check *c, const struct atoll_err *why, struct atol
         write_line(c, 1, "%s", why->text);
         return 0;
     }
-    if (err) {
+    if (err)
         *err = *why;
-    }
     return -1;
 }
 
@@ -160,9 +149,8 @@ static int verify_archive(struct check *c, const char *path, struct atoll_err *e
     c->report->files++;
     c->report->archives++;
     struct atoll_tables *t = atoll_segment_read(path, &why);
-    if (!t) {
+    if (!t)
         return file_failed(c, &why, err);
-    }
     int failed = check_tables(c, t, !strncmp(name, "segment-", 8), err);
     if (!failed) {
         write_line(c, 0, "%llu rows, %llu texts", (unsigned long long)(c->report->rows - rows),
@@ -179,12 +167,10 @@ static int verify_record(struct check *c, const struct atoll_record *record, str
     int got;
     c->report->records++;
     c->report->events += record->type == ATOLL_RECORD_EVENT;
-    if (record->type != ATOLL_RECORD_DECISIONS) {
+    if (record->type != ATOLL_RECORD_DECISIONS)
         return 0;
-    }
-    while ((got = atoll_record_decision(record, &cursor, &d, err)) == 1) {
+    while ((got = atoll_record_decision(record, &cursor, &d, err)) == 1)
         c->report->decisions++;
-    }
     return got;
 }
 
@@ -199,16 +185,14 @@ static int verify_journal(struct check *c, const char *path, struct atoll_err *e
     c->report->files++;
     c->report->journals++;
     struct atoll_journal_reader *r = atoll_journal_reader_open(path, &why);
-    if (!r) {
+    if (!r)
         return file_failed(c, &why, err);
-    }
     while ((got = atoll_journal_reader_next(r, &record, &why)) == 1 && verify_record(c, record, &why) == 0)
         ;
     atoll_journal_reader_end(r, &end);
     atoll_journal_reader_close(r);
-    if (got != 0) {
+    if (got != 0)
         return file_failed(c, &why, err);
-    }
     c->report->torn_bytes += end.lost_bytes;
     write_line(c, 0, "%llu records, %s, %llu bytes never acknowledged", (unsigned long long)end.record_count,
                endings[end.ending], (unsigned long long)end.lost_bytes);
@@ -226,9 +210,8 @@ static int verify_folder(struct check *c, const char *dir, unsigned depth, struc
 {
     struct dirent **entries;
     int failed = 0, count = scandir(dir, &entries, NULL, alphasort);
-    if (count < 0) {
+    if (count < 0)
         return atoll_err_errno(err, errno, "%s: cannot list the folder", dir);
-    }
     for (int i = 0; i < count; i++) {
         char path[PATH_MAX];
         struct stat st;
@@ -236,13 +219,12 @@ static int verify_folder(struct check *c, const char *dir, unsigned depth, struc
         int usable = name[0] != '.' &&
                      (size_t)snprintf(path, sizeof(path), "%s/%s", dir, name) < sizeof(path) &&
                      stat(path, &st) == 0;
-        if (!failed && usable && S_ISDIR(st.st_mode) && depth > 0 && strcmp(name, "tasks") != 0) {
+        if (!failed && usable && S_ISDIR(st.st_mode) && depth > 0 && strcmp(name, "tasks") != 0)
             failed = verify_folder(c, path, depth - 1, err);
-        } else if (!failed && usable && S_ISREG(st.st_mode) && !strcmp(name, ATOLL_JOURNAL_FILE)) {
+        else if (!failed && usable && S_ISREG(st.st_mode) && !strcmp(name, ATOLL_JOURNAL_FILE))
             failed = verify_journal(c, path, err);
-        } else if (!failed && usable && S_ISREG(st.st_mode) && has_suffix(name, ".h5")) {
+        else if (!failed && usable && S_ISREG(st.st_mode) && has_suffix(name, ".h5"))
             failed = verify_archive(c, path, err);
-        }
         free(entries[i]);
     }
     c->file = dir;
@@ -285,14 +267,12 @@ int atoll_verify_path(const char *path, atoll_verify_sink *sink, void *context,
     struct check c = {sink, context, &report, NULL};
     struct stat st;
     memset(&report, 0, sizeof(report));
-    if (stat(path, &st) != 0) {
+    if (stat(path, &st) != 0)
         return atoll_err_errno(err, errno, "%s: cannot verify", path);
-    }
     int failed = S_ISDIR(st.st_mode)       ? verify_campaign(&c, path, err)
                  : has_suffix(path, ".h5") ? verify_archive(&c, path, err)
                                            : verify_journal(&c, path, err);
-    if (!failed) {
+    if (!failed)
         *ret_report = report;
-    }
     return failed;
 }

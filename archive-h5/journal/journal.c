@@ -40,9 +40,8 @@ static int append_frame(struct atoll_journal *j, enum atoll_record_type type, st
 
 static int payload_begin(struct atoll_journal *j, struct atoll_err *err)
 {
-    if (j->closed) {
+    if (j->closed)
         return atoll_err_set(err, ATOLL_E_INTERNAL, "%s: append after close", j->path);
-    }
     atoll_buffer_clear(&j->payload);
     return 0;
 }
@@ -66,9 +65,8 @@ struct atoll_journal *atoll_journal_create(const char *path, const struct atoll_
     atoll_buffer_init(&j->payload, ATOLL_FRAME_PAYLOAD_LIMIT);
     own.schema = ATOLL_JOURNAL_SCHEMA;
     atoll_record_put_header(&j->payload, &own);
-    if (append_frame(j, ATOLL_RECORD_HEADER, err) != 0) {
+    if (append_frame(j, ATOLL_RECORD_HEADER, err) != 0)
         goto failed;
-    }
     j->fd = j->ops->open(j->ops->context, path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (j->fd < 0) {
         if (errno == EEXIST) {
@@ -91,12 +89,10 @@ failed:
 
 void atoll_journal_destroy(struct atoll_journal *j)
 {
-    if (!j) {
+    if (!j)
         return;
-    }
-    if (j->fd >= 0) {
+    if (j->fd >= 0)
         j->ops->close(j->ops->context, j->fd);
-    }
     atoll_buffer_fini(&j->pending);
     atoll_buffer_fini(&j->payload);
     free(j->path);
@@ -106,16 +102,13 @@ void atoll_journal_destroy(struct atoll_journal *j)
 int atoll_journal_append_event(struct atoll_journal *j, const struct atoll_event *event, uint64_t *ret_number,
                                struct atoll_err *err)
 {
-    if (payload_begin(j, err) != 0) {
+    if (payload_begin(j, err) != 0)
         return -1;
-    }
     atoll_record_put_event(&j->payload, j->durable_bytes, j->next_event, event);
-    if (append_frame(j, ATOLL_RECORD_EVENT, err) != 0) {
+    if (append_frame(j, ATOLL_RECORD_EVENT, err) != 0)
         return -1;
-    }
-    if (ret_number) {
+    if (ret_number)
         *ret_number = j->next_event;
-    }
     j->next_event++;
     return 0;
 }
@@ -124,17 +117,15 @@ int atoll_journal_append_decisions(struct atoll_journal *j, uint64_t event,
                                    const struct atoll_decision *decisions, size_t count,
                                    struct atoll_err *err)
 {
-    if (payload_begin(j, err) != 0) {
+    if (payload_begin(j, err) != 0)
         return -1;
-    }
     if (event >= j->next_event || event < j->undecided) {
         return atoll_err_set(err, ATOLL_E_INTERNAL, "%s: decisions of event %llu out of order", j->path,
                              (unsigned long long)event);
     }
     atoll_record_put_decisions(&j->payload, j->durable_bytes, event, decisions, count);
-    if (append_frame(j, ATOLL_RECORD_DECISIONS, err) != 0) {
+    if (append_frame(j, ATOLL_RECORD_DECISIONS, err) != 0)
         return -1;
-    }
     j->undecided = event + 1;
     return 0;
 }
@@ -142,9 +133,8 @@ int atoll_journal_append_decisions(struct atoll_journal *j, uint64_t event,
 int atoll_journal_append_snapshot(struct atoll_journal *j, uint64_t event, const void *bytes, size_t length,
                                   struct atoll_err *err)
 {
-    if (payload_begin(j, err) != 0) {
+    if (payload_begin(j, err) != 0)
         return -1;
-    }
     atoll_record_put_snapshot(&j->payload, j->durable_bytes, event, bytes, length);
     return append_frame(j, ATOLL_RECORD_SNAPSHOT, err);
 }
@@ -152,9 +142,8 @@ int atoll_journal_append_snapshot(struct atoll_journal *j, uint64_t event, const
 int atoll_journal_append_device(struct atoll_journal *j, int64_t unix_ns,
                                 const struct atoll_device_info *device, struct atoll_err *err)
 {
-    if (payload_begin(j, err) != 0) {
+    if (payload_begin(j, err) != 0)
         return -1;
-    }
     atoll_record_put_device(&j->payload, j->durable_bytes, unix_ns, device);
     return append_frame(j, ATOLL_RECORD_DEVICE, err);
 }
@@ -162,13 +151,11 @@ int atoll_journal_append_device(struct atoll_journal *j, int64_t unix_ns,
 int atoll_journal_append_close(struct atoll_journal *j, int64_t unix_ns, const char *reason,
                                struct atoll_err *err)
 {
-    if (payload_begin(j, err) != 0) {
+    if (payload_begin(j, err) != 0)
         return -1;
-    }
     atoll_record_put_close(&j->payload, j->durable_bytes, unix_ns, reason);
-    if (append_frame(j, ATOLL_RECORD_CLOSE, err) != 0) {
+    if (append_frame(j, ATOLL_RECORD_CLOSE, err) != 0)
         return -1;
-    }
     j->closed = 1;
     return 0;
 }
@@ -183,16 +170,12 @@ static int sync_failed(struct atoll_journal *j, const char *doing, int sys_errno
 
 int atoll_journal_sync(struct atoll_journal *j, struct atoll_err *err)
 {
-    if (j->pending.length == 0) {
+    if (j->pending.length == 0)
         return 0;
-    }
-    if (atoll_file_write_all(j->ops, j->fd, j->pending.data, j->pending.length, (off_t)j->durable_bytes) !=
-        0) {
+    if (atoll_file_write_all(j->ops, j->fd, j->pending.data, j->pending.length, (off_t)j->durable_bytes) != 0)
         return sync_failed(j, "write the journal", errno, err);
-    }
-    if (j->ops->fdatasync(j->ops->context, j->fd) != 0) {
+    if (j->ops->fdatasync(j->ops->context, j->fd) != 0)
         return sync_failed(j, "sync the journal", errno, err);
-    }
     j->durable_bytes += j->pending.length;
     atoll_buffer_clear(&j->pending);
     return 0;

@@ -34,14 +34,11 @@ struct atoll_journal_reader {
 
 int atoll_journal_is_final(enum atoll_journal_ending ending, const char *reason)
 {
-    if (ending != ATOLL_JOURNAL_CLOSED) {
+    if (ending != ATOLL_JOURNAL_CLOSED)
         return 0;
-    }
-    for (unsigned r = 0; r < ATOLL_REASON_COUNT; r++) {
-        if (!strcmp(reason, atoll_reason_name((enum atoll_reason)r))) {
+    for (unsigned r = 0; r < ATOLL_REASON_COUNT; r++)
+        if (!strcmp(reason, atoll_reason_name((enum atoll_reason)r)))
             return 1;
-        }
-    }
     return 0;
 }
 
@@ -64,12 +61,10 @@ struct atoll_journal_reader *atoll_journal_reader_open(const char *path, struct 
 
 void atoll_journal_reader_close(struct atoll_journal_reader *r)
 {
-    if (!r) {
+    if (!r)
         return;
-    }
-    if (r->fd >= 0) {
+    if (r->fd >= 0)
         close(r->fd);
-    }
     free(r->window);
     free(r->path);
     free(r);
@@ -79,9 +74,8 @@ void atoll_journal_reader_close(struct atoll_journal_reader *r)
 static int fill(struct atoll_journal_reader *r, size_t want, struct atoll_err *err)
 {
     size_t skip = (size_t)(r->offset - r->window_offset);
-    if (r->window_length - skip >= want && r->window_length >= skip) {
+    if (r->window_length - skip >= want && r->window_length >= skip)
         return 0;
-    }
     if (skip) {
         memmove(r->window, r->window + skip, r->window_length - skip);
         r->window_length -= skip;
@@ -101,15 +95,12 @@ static int fill(struct atoll_journal_reader *r, size_t want, struct atoll_err *e
     while (r->window_length < r->window_capacity) {
         ssize_t n = pread(r->fd, r->window + r->window_length, r->window_capacity - r->window_length,
                           (off_t)(r->window_offset + r->window_length));
-        if (n < 0 && errno == EINTR) {
+        if (n < 0 && errno == EINTR)
             continue;
-        }
-        if (n < 0) {
+        if (n < 0)
             return atoll_err_errno(err, errno, "%s: cannot read the journal", r->path);
-        }
-        if (n == 0) {
+        if (n == 0)
             break;
-        }
         r->window_length += (size_t)n;
     }
     return 0;
@@ -123,9 +114,8 @@ static int frame_here(struct atoll_journal_reader *r, struct atoll_frame *ret_fr
     size_t want = ATOLL_FRAME_HEADER_BYTES;
     for (;;) {
         size_t have, used;
-        if (fill(r, want, err) != 0) {
+        if (fill(r, want, err) != 0)
             return -1;
-        }
         size_t skip = (size_t)(r->offset - r->window_offset);
         const unsigned char *bytes = r->window + skip;
         *ret_length = have = r->window_length - skip;
@@ -138,13 +128,11 @@ static int frame_here(struct atoll_journal_reader *r, struct atoll_frame *ret_fr
             return atoll_err_set(err, ATOLL_E_SCHEMA, "%s: at offset %llu: %s", r->path,
                                  (unsigned long long)r->offset, local.text);
         }
-        if (got < 0 || have < want || want > ATOLL_FRAME_PAYLOAD_LIMIT) {
+        if (got < 0 || have < want || want > ATOLL_FRAME_PAYLOAD_LIMIT)
             return 0;
-        }
         want = have < WINDOW_BYTES ? WINDOW_BYTES : have * 2;
-        if (want > ATOLL_FRAME_PAYLOAD_LIMIT + ATOLL_FRAME_HEADER_BYTES) {
+        if (want > ATOLL_FRAME_PAYLOAD_LIMIT + ATOLL_FRAME_HEADER_BYTES)
             want = ATOLL_FRAME_PAYLOAD_LIMIT + ATOLL_FRAME_HEADER_BYTES;
-        }
     }
 }
 
@@ -157,9 +145,8 @@ ssize_t atoll_journal_witness(const void *bytes, size_t length, uint64_t place)
         size_t used;
         if (atoll_frame_decode(at, (size_t)(end - at), &frame, &used, NULL) == 1) {
             atoll_reader_init(&payload, frame.payload, frame.length);
-            if (atoll_reader_u64(&payload) > place && !payload.failed) {
+            if (atoll_reader_u64(&payload) > place && !payload.failed)
                 return at - begin;
-            }
         }
         at++;
     }
@@ -184,9 +171,8 @@ static unsigned char *read_rest(struct atoll_journal_reader *r, uint64_t from, s
     }
     while (have < length) {
         ssize_t n = pread(r->fd, rest + have, length - have, (off_t)(from + have));
-        if (n <= 0) {
+        if (n <= 0)
             break;
-        }
         have += (size_t)n;
     }
     *ret_length = have;
@@ -198,17 +184,15 @@ static int end_of_good(struct atoll_journal_reader *r, struct atoll_err *err)
 {
     size_t length;
     unsigned char *rest = read_rest(r, r->offset, &length, err);
-    if (!rest) {
+    if (!rest)
         return -1;
-    }
     ssize_t witness = atoll_journal_witness(rest, length, r->offset);
     static const unsigned char zeros[4];
     int foreign =
         r->offset == 0 && length >= 4 && memcmp(rest, "ATLF", 4) != 0 && memcmp(rest, zeros, 4) != 0;
     free(rest);
-    if (foreign) {
+    if (foreign)
         return atoll_err_set(err, ATOLL_E_CORRUPT, "%s: is not a journal of Atoll", r->path);
-    }
     if (witness >= 0) {
         return atoll_err_set(err, ATOLL_E_CORRUPT,
                              "%s: damaged at offset %llu although the record at offset %llu says it was "
@@ -246,15 +230,12 @@ static int check_order(struct atoll_journal_reader *r, const struct atoll_record
                        struct atoll_err *err)
 {
     int first = r->end.record_count == 0;
-    if (first != (record->type == ATOLL_RECORD_HEADER)) {
+    if (first != (record->type == ATOLL_RECORD_HEADER))
         return out_of_order(r, record, first ? "comes before the header" : "comes twice", err);
-    }
-    if (!first && r->record.type == ATOLL_RECORD_CLOSE) {
+    if (!first && r->record.type == ATOLL_RECORD_CLOSE)
         return out_of_order(r, record, "follows a close record", err);
-    }
-    if (record->durable_bytes > r->offset) {
+    if (record->durable_bytes > r->offset)
         return out_of_order(r, record, "claims more durable bytes than lie before it", err);
-    }
     switch (record->type) {
     case ATOLL_RECORD_HEADER:
         r->header = record->header;
@@ -263,15 +244,13 @@ static int check_order(struct atoll_journal_reader *r, const struct atoll_record
             r->next_event > ATOLL_JOURNAL_UNDECIDED_LIMIT ? r->next_event - ATOLL_JOURNAL_UNDECIDED_LIMIT : 0;
         return 0;
     case ATOLL_RECORD_EVENT:
-        if (record->event != r->next_event) {
+        if (record->event != r->next_event)
             return out_of_order(r, record, "has a number out of order", err);
-        }
         r->next_event++;
         return 0;
     case ATOLL_RECORD_DECISIONS:
-        if (record->event >= r->next_event || record->event < r->undecided) {
+        if (record->event >= r->next_event || record->event < r->undecided)
             return out_of_order(r, record, "belongs to no event that waits for it", err);
-        }
         r->undecided = record->event + 1;
         return 0;
     case ATOLL_RECORD_SNAPSHOT:
@@ -288,24 +267,20 @@ int atoll_journal_reader_next(struct atoll_journal_reader *r, const struct atoll
     struct atoll_frame frame;
     struct atoll_record record;
     size_t length;
-    if (r->finished) {
+    if (r->finished)
         return 0;
-    }
     int got = frame_here(r, &frame, &length, err);
-    if (got < 0) {
+    if (got < 0)
         return -1;
-    }
-    if (got == 0) {
+    if (got == 0)
         return length == 0 ? end_of_file(r) : end_of_good(r, err);
-    }
     struct atoll_err why = ATOLL_ERR_INIT;
     if (atoll_record_decode(frame.type, frame.payload, frame.length, &record, &why) != 0) {
         return atoll_err_set(err, why.code == ATOLL_E_PROTOCOL ? ATOLL_E_CORRUPT : why.code,
                              "%s: at offset %llu: %s", r->path, (unsigned long long)r->offset, why.text);
     }
-    if (check_order(r, &record, err) != 0) {
+    if (check_order(r, &record, err) != 0)
         return -1;
-    }
     record.offset = r->offset;
     record.end_offset = r->offset + length;
     r->record = record;

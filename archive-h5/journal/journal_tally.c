@@ -40,9 +40,8 @@ static int window_fill(struct walk *w, size_t want, struct atoll_err *err)
 {
     uint64_t left = w->end - w->at;
     want = left < want ? (size_t)left : want;
-    if (w->at >= w->window_offset && w->at + want <= w->window_offset + w->window_length) {
+    if (w->at >= w->window_offset && w->at + want <= w->window_offset + w->window_length)
         return 0;
-    }
     size_t capacity = want > WINDOW_BYTES ? want : WINDOW_BYTES;
     if (capacity > w->window_capacity) {
         unsigned char *window = realloc(w->window, capacity);
@@ -59,12 +58,10 @@ static int window_fill(struct walk *w, size_t want, struct atoll_err *err)
     while (w->window_length < goal) {
         ssize_t n = pread(w->fd, w->window + w->window_length, goal - w->window_length,
                           (off_t)(w->window_offset + w->window_length));
-        if (n < 0 && errno == EINTR) {
+        if (n < 0 && errno == EINTR)
             continue;
-        }
-        if (n < 0) {
+        if (n < 0)
             return atoll_err_errno(err, errno, "%s: cannot read the journal", w->path);
-        }
         if (n == 0) { /* a writer cut it back: what it had not acknowledged is gone */
             w->end = w->window_offset + w->window_length;
             break;
@@ -113,9 +110,8 @@ static enum found record_count(struct walk *w, uint16_t type, const unsigned cha
     }
     if (type == ATOLL_RECORD_EVENT) { /* the head of its payload says enough */
         struct atoll_reader r;
-        if (length < EVENT_HEAD_BYTES || have < EVENT_HEAD_BYTES) {
+        if (length < EVENT_HEAD_BYTES || have < EVENT_HEAD_BYTES)
             return FOUND_NOTHING;
-        }
         atoll_reader_init(&r, payload + EVENT_TYPE_AT, EVENT_HEAD_BYTES - EVENT_TYPE_AT);
         uint8_t event = atoll_reader_u8(&r);
         w->tally.campaign_ns = atoll_reader_i64(&r);
@@ -134,9 +130,8 @@ static int group_mark(struct walk *w, const unsigned char *payload, size_t lengt
     struct atoll_reader r;
     atoll_reader_init(&r, payload, length);
     uint64_t durable = atoll_reader_u64(&r);
-    if (r.failed || durable > w->at) {
+    if (r.failed || durable > w->at)
         return 0;
-    }
     if (durable == w->at) {
         w->group.at = w->at;
         w->group.tally = w->tally;
@@ -149,12 +144,10 @@ static enum found head_look(struct walk *w, uint16_t *ret_type, size_t *ret_leng
 {
     struct atoll_err why = ATOLL_ERR_INIT;
     size_t have;
-    if (w->at >= w->end) {
+    if (w->at >= w->end)
         return FOUND_END;
-    }
-    if (window_fill(w, ATOLL_FRAME_HEADER_BYTES + EVENT_HEAD_BYTES, err) != 0) {
+    if (window_fill(w, ATOLL_FRAME_HEADER_BYTES + EVENT_HEAD_BYTES, err) != 0)
         return FOUND_ERROR;
-    }
     const unsigned char *bytes = window_at(w, &have);
     int got = atoll_frame_peek(bytes, have, ret_type, ret_length, &why);
     if (got < 0 && why.code == ATOLL_E_SCHEMA) {
@@ -171,13 +164,11 @@ static enum found step(struct walk *w, int is_checked, struct atoll_err *err)
     uint16_t type;
     size_t length, have;
     enum found found = head_look(w, &type, &length, err);
-    if (found != FOUND_RECORD) {
+    if (found != FOUND_RECORD)
         return found;
-    }
     is_checked |= type == ATOLL_RECORD_CLOSE;
-    if (is_checked && window_fill(w, ATOLL_FRAME_HEADER_BYTES + length, err) != 0) {
+    if (is_checked && window_fill(w, ATOLL_FRAME_HEADER_BYTES + length, err) != 0)
         return FOUND_ERROR;
-    }
     const unsigned char *bytes = window_at(w, &have), *payload = bytes + ATOLL_FRAME_HEADER_BYTES;
     struct atoll_frame frame;
     size_t used;
@@ -186,22 +177,19 @@ static enum found step(struct walk *w, int is_checked, struct atoll_err *err)
         return FOUND_NOTHING;
     }
     have -= ATOLL_FRAME_HEADER_BYTES;
-    if (!group_mark(w, payload, have < length ? have : length)) {
+    if (!group_mark(w, payload, have < length ? have : length))
         return FOUND_NOTHING;
-    }
     found = record_count(w, type, payload, length, have, err);
-    if (found == FOUND_RECORD) {
+    if (found == FOUND_RECORD)
         w->at += ATOLL_FRAME_HEADER_BYTES + length;
-    }
     return found;
 }
 
 static enum found pass(struct walk *w, uint64_t until, int is_checked, struct atoll_err *err)
 {
     enum found found = FOUND_RECORD;
-    while (found == FOUND_RECORD && w->at < until) {
+    while (found == FOUND_RECORD && w->at < until)
         found = step(w, is_checked, err);
-    }
     return found;
 }
 
@@ -209,14 +197,12 @@ static enum found pass(struct walk *w, uint64_t until, int is_checked, struct at
 static int tail_judge(struct walk *w, struct atoll_err *err)
 {
     size_t length;
-    if (window_fill(w, (size_t)(w->end - w->at), err) != 0) {
+    if (window_fill(w, (size_t)(w->end - w->at), err) != 0)
         return -1;
-    }
     const unsigned char *bytes = window_at(w, &length);
     w->tally.lost_bytes = length;
-    if (atoll_journal_witness(bytes, length, w->at) < 0) {
+    if (atoll_journal_witness(bytes, length, w->at) < 0)
         return 0;
-    }
     return atoll_err_set(err, ATOLL_E_CORRUPT,
                          "%s: damaged at offset %llu although a later record says it was durable; restore "
                          "the file from a copy",
@@ -225,15 +211,13 @@ static int tail_judge(struct walk *w, struct atoll_err *err)
 
 static int open_count(struct walk *w, struct atoll_err *err)
 {
-    if (pass(w, UINT64_MAX, 0, err) == FOUND_ERROR) {
+    if (pass(w, UINT64_MAX, 0, err) == FOUND_ERROR)
         return -1;
-    }
     w->at = w->group.at;
     w->tally = w->group.tally;
     enum found found = pass(w, UINT64_MAX, 1, err);
-    if (found == FOUND_ERROR || (found == FOUND_NOTHING && tail_judge(w, err) != 0)) {
+    if (found == FOUND_ERROR || (found == FOUND_NOTHING && tail_judge(w, err) != 0))
         return -1;
-    }
     return 1;
 }
 
@@ -250,9 +234,8 @@ int atoll_journal_tally(const char *path, uint64_t from, uint64_t until, struct 
     struct stat st;
     int rc = 0;
     w.fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (w.fd < 0 || fstat(w.fd, &st) != 0) {
+    if (w.fd < 0 || fstat(w.fd, &st) != 0)
         rc = atoll_err_errno(&why, errno, "%s: cannot read the journal", path);
-    }
     w.end = rc == 0 ? (uint64_t)st.st_size : 0;
     if (rc == 0 && from <= w.end && from <= until) {
         if (until == UINT64_MAX) {
@@ -269,19 +252,16 @@ int atoll_journal_tally(const char *path, uint64_t from, uint64_t until, struct 
                 (unsigned long long)until);
         }
     }
-    if (from > 0 && w.at == from && w.end > from && until > from) {
+    if (from > 0 && w.at == from && w.end > from && until > from)
         rc = 0; /* not where a record starts */
-    }
     if (rc == 1) {
         w.tally.walked_bytes += w.at - from;
         *tally = w.tally;
     }
-    if (rc < 0 && err) {
+    if (rc < 0 && err)
         *err = why;
-    }
-    if (w.fd >= 0) {
+    if (w.fd >= 0)
         close(w.fd);
-    }
     free(w.window);
     return rc;
 }

@@ -24,13 +24,11 @@ static size_t blob_begin(struct atoll_buffer *out)
 
 static void blob_end(struct atoll_buffer *out, size_t begin)
 {
-    if (out->failed) {
+    if (out->failed)
         return;
-    }
     size_t length = out->length - begin;
-    for (unsigned i = 0; i < 4; i++) {
+    for (unsigned i = 0; i < 4; i++)
         out->data[begin - 4 + i] = (unsigned char)(length >> (8 * i));
-    }
 }
 
 void atoll_record_put_header(struct atoll_buffer *out, const struct atoll_journal_header *h)
@@ -109,9 +107,8 @@ static void take_text(struct atoll_reader *r, char *ret_text, size_t bytes)
         r->failed = 1;
         return;
     }
-    if (length) {
+    if (length)
         memcpy(ret_text, text, length);
-    }
     ret_text[length] = '\0';
 }
 
@@ -135,9 +132,8 @@ static int take_header(struct atoll_reader *r, struct atoll_record *record, stru
     atoll_reader_bytes(r, h->sealed_digest.bytes, ATOLL_ID_BYTES);
     h->first_event = atoll_reader_u64(r);
     h->created_unix_ns = atoll_reader_i64(r);
-    if (h->schema == 0 || strchr(h->name, '/') || strchr(h->previous, '/')) {
+    if (h->schema == 0 || strchr(h->name, '/') || strchr(h->previous, '/'))
         r->failed = 1;
-    }
     return 0;
 }
 
@@ -197,12 +193,10 @@ int atoll_record_decode(uint16_t type, const void *payload, size_t length, struc
     record.type = (enum atoll_record_type)type;
     atoll_reader_init(&r, payload, length);
     record.durable_bytes = atoll_reader_u64(&r);
-    if (takers[index](&r, &record, err) != 0) {
+    if (takers[index](&r, &record, err) != 0)
         return -1;
-    }
-    if (atoll_reader_finish(&r, atoll_record_type_name(record.type), err) != 0) {
+    if (atoll_reader_finish(&r, atoll_record_type_name(record.type), err) != 0)
         return -1;
-    }
     *ret_record = record;
     return 0;
 }
@@ -212,9 +206,8 @@ int atoll_record_decision(const struct atoll_record *record, size_t *cursor,
 {
     struct atoll_reader r;
     size_t length;
-    if (*cursor >= record->length) {
+    if (*cursor >= record->length)
         return 0;
-    }
     atoll_reader_init(&r, record->bytes, record->length);
     r.offset = *cursor;
     const void *bytes = atoll_reader_blob(&r, &length);
@@ -222,9 +215,8 @@ int atoll_record_decision(const struct atoll_record *record, size_t *cursor,
         return atoll_err_set(err, ATOLL_E_PROTOCOL, "decisions of event %llu: cut off",
                              (unsigned long long)record->event);
     }
-    if (atoll_decision_decode(bytes, length, ret_decision, err) != 0) {
+    if (atoll_decision_decode(bytes, length, ret_decision, err) != 0)
         return -1;
-    }
     *cursor = r.offset;
     return 1;
 }

@@ -49,9 +49,8 @@ static void put_csv(FILE *out, const char *text)
     }
     fputc('"', out);
     for (; *text; text++) {
-        if (*text == '"') {
+        if (*text == '"')
             fputc('"', out);
-        }
         fputc(*text, out);
     }
     fputc('"', out);
@@ -61,17 +60,15 @@ static int put_row(FILE *out, const struct atoll_tables *t, enum atoll_table tab
                    enum atoll_export_format format, uint64_t row)
 {
     const struct atoll_table_schema *schema = atoll_table_schema(table);
-    if (format == ATOLL_EXPORT_JSONL) {
+    if (format == ATOLL_EXPORT_JSONL)
         fputc('{', out);
-    }
     for (size_t c = 0; c < schema->column_count; c++) {
         char scratch[80];
         int number;
         const char *text =
             cell_text(t, &schema->columns[c], atoll_tables_column(t, table, c), row, scratch, &number);
-        if (c) {
+        if (c)
             fputs(format == ATOLL_EXPORT_CSV ? "," : ", ", out);
-        }
         if (format == ATOLL_EXPORT_CSV) {
             put_csv(out, text);
             continue;
@@ -83,9 +80,8 @@ static int put_row(FILE *out, const struct atoll_tables *t, enum atoll_table tab
             json_t *string = atoll_json_text(text);
             int failed = !string || json_dumpf(string, out, JSON_ENCODE_ANY) != 0;
             json_decref(string);
-            if (failed) {
+            if (failed)
                 return -1;
-            }
         }
     }
     fputs(format == ATOLL_EXPORT_CSV ? "\r\n" : "}\n", out);
@@ -96,17 +92,15 @@ int atoll_export_table(const struct atoll_tables *t, enum atoll_table table, enu
                        FILE *out, struct atoll_err *err)
 {
     const struct atoll_table_schema *schema = atoll_table_schema(table);
-    for (size_t c = 0; format == ATOLL_EXPORT_CSV && c < schema->column_count; c++) {
+    for (size_t c = 0; format == ATOLL_EXPORT_CSV && c < schema->column_count; c++)
         fprintf(out, "%s%s", schema->columns[c].name, c + 1 < schema->column_count ? "," : "\r\n");
-    }
     for (uint64_t i = 0; i < atoll_tables_count(t, table); i++) {
         if (put_row(out, t, table, format, i) != 0) {
             return atoll_err_set(err, ATOLL_E_MEMORY, "no memory to write row %llu of %s",
                                  (unsigned long long)i, schema->name);
         }
     }
-    if (fflush(out) != 0 || ferror(out)) {
+    if (fflush(out) != 0 || ferror(out))
         return atoll_err_errno(err, errno ? errno : EIO, "cannot write the exported table %s", schema->name);
-    }
     return 0;
 }

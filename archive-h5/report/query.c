@@ -27,11 +27,9 @@ const double atoll_fast_thresholds[5] = {1.0, 1.5, 2.0, 3.0, 5.0};
 static const void *column(const struct atoll_tables *t, enum atoll_table table, const char *name)
 {
     const struct atoll_table_schema *schema = atoll_table_schema(table);
-    for (size_t c = 0; c < schema->column_count; c++) {
-        if (!strcmp(schema->columns[c].name, name)) {
+    for (size_t c = 0; c < schema->column_count; c++)
+        if (!strcmp(schema->columns[c].name, name))
             return atoll_tables_column(t, table, c);
-        }
-    }
     return NULL;
 }
 
@@ -98,18 +96,14 @@ static int group(struct atoll_query *q, struct groups *g, enum atoll_table table
             uint32_t row = atoll_index_find(&q->evaluations, events[i], event_matches, &key);
             owners[i] = row == ATOLL_NONE ? -1 : (int64_t)row;
         }
-        if (owners[i] >= 0) {
+        if (owners[i] >= 0)
             g->begin[owners[i] + 2]++;
-        }
     }
-    for (uint64_t o = 2; o < owner_count + 2; o++) {
+    for (uint64_t o = 2; o < owner_count + 2; o++)
         g->begin[o] += g->begin[o - 1];
-    }
-    for (uint64_t i = 0; i < row_count; i++) {
-        if (owners[i] >= 0) {
+    for (uint64_t i = 0; i < row_count; i++)
+        if (owners[i] >= 0)
             g->rows[g->begin[owners[i] + 1]++] = (uint32_t)i;
-        }
-    }
     free(owners);
     return 0;
 }
@@ -125,12 +119,10 @@ struct atoll_query *atoll_query_create(const struct atoll_tables *t, struct atol
     const struct atoll_id *ids = column(t, ATOLL_TABLE_CANDIDATES, "id");
     const uint64_t *events = column(t, ATOLL_TABLE_EVALUATIONS, "event");
     int failed = 0;
-    for (uint64_t i = 0; !failed && i < atoll_tables_count(t, ATOLL_TABLE_CANDIDATES); i++) {
+    for (uint64_t i = 0; !failed && i < atoll_tables_count(t, ATOLL_TABLE_CANDIDATES); i++)
         failed = atoll_index_add(&q->candidates, atoll_id_u64(&ids[i]), (uint32_t)i, err);
-    }
-    for (uint64_t i = 0; !failed && i < atoll_tables_count(t, ATOLL_TABLE_EVALUATIONS); i++) {
+    for (uint64_t i = 0; !failed && i < atoll_tables_count(t, ATOLL_TABLE_EVALUATIONS); i++)
         failed = atoll_index_add(&q->evaluations, events[i], (uint32_t)i, err);
-    }
     if (failed || group(q, &q->by_candidate, ATOLL_TABLE_EVALUATIONS, err) != 0 ||
         group(q, &q->timings, ATOLL_TABLE_TIMINGS, err) != 0 ||
         group(q, &q->samples, ATOLL_TABLE_SAMPLES, err) != 0 ||
@@ -143,9 +135,8 @@ struct atoll_query *atoll_query_create(const struct atoll_tables *t, struct atol
 
 void atoll_query_destroy(struct atoll_query *q)
 {
-    if (!q) {
+    if (!q)
         return;
-    }
     atoll_index_fini(&q->candidates);
     atoll_index_fini(&q->evaluations);
     struct groups *const groups[] = {&q->by_candidate, &q->timings, &q->samples, &q->profiles};
@@ -163,9 +154,8 @@ const struct atoll_tables *atoll_query_tables(const struct atoll_query *q)
 
 static struct atoll_rows rows_of(const struct groups *g, uint64_t owner)
 {
-    if (owner >= g->owner_count) {
+    if (owner >= g->owner_count)
         return (struct atoll_rows){NULL, 0};
-    }
     return (struct atoll_rows){g->rows + g->begin[owner], g->begin[owner + 1] - g->begin[owner]};
 }
 
@@ -187,9 +177,8 @@ struct atoll_rows atoll_query_samples(const struct atoll_query *q, uint64_t eval
 /* Correct and timed, then correct, then the rest; faster first. */
 static double merit(const struct atoll_row_evaluation *e)
 {
-    if (e->verdict != ATOLL_V_CORRECT) {
+    if (e->verdict != ATOLL_V_CORRECT)
         return e->verdict == ATOLL_V_INFRASTRUCTURE ? 0 : 1;
-    }
     return e->time_ns > 0 ? 3 + 1 / e->time_ns : 2;
 }
 
@@ -225,9 +214,8 @@ int64_t atoll_query_candidate_profile(const struct atoll_query *q, uint64_t cand
     double best_merit = -1;
     for (size_t i = 0; i < rows.count; i++) {
         int64_t row = atoll_query_profile(q, rows.rows[i]);
-        if (row < 0) {
+        if (row < 0)
             continue;
-        }
         atoll_tables_get(q->tables, ATOLL_TABLE_PROFILES, (uint64_t)row, &profile);
         atoll_tables_get(q->tables, ATOLL_TABLE_EVALUATIONS, rows.rows[i], &e);
         double worth = 8.0 * profile.tier + merit(&e);
@@ -253,18 +241,16 @@ int atoll_query_candidate_prefix(const struct atoll_query *q, const char *prefix
     for (uint64_t i = 0; i < atoll_tables_count(q->tables, ATOLL_TABLE_CANDIDATES); i++) {
         char hex[ATOLL_ID_HEX];
         atoll_id_hex(&ids[i], hex);
-        if (strncmp(hex, prefix, length) != 0) {
+        if (strncmp(hex, prefix, length) != 0)
             continue;
-        }
         if (found >= 0 && !atoll_id_equal(&ids[found], &ids[i])) {
             char first[ATOLL_ID_HEX];
             atoll_id_hex(&ids[found], first);
             return atoll_err_set(err, ATOLL_E_INPUT, "candidate %s could be %.16s or %.16s; give more digits",
                                  prefix, first, hex);
         }
-        if (found < 0) {
+        if (found < 0)
             found = (int64_t)i;
-        }
     }
     if (found < 0) {
         return atoll_err_set(err, ATOLL_E_NOTFOUND,
@@ -281,11 +267,9 @@ size_t atoll_query_lineage(const struct atoll_query *q, uint64_t candidate_row, 
     size_t count = 0;
     int64_t at = (int64_t)candidate_row;
     while (at >= 0 && count < limit) {
-        for (size_t i = 0; i < count; i++) {
-            if (ret_rows[i] == (uint64_t)at) {
+        for (size_t i = 0; i < count; i++)
+            if (ret_rows[i] == (uint64_t)at)
                 return count;
-            }
-        }
         ret_rows[count++] = (uint64_t)at;
         atoll_tables_get(q->tables, ATOLL_TABLE_CANDIDATES, (uint64_t)at, &c);
         at = atoll_id_is_zero(&c.parent) ? -1 : atoll_query_candidate(q, c.campaign, &c.parent);
@@ -300,9 +284,8 @@ int64_t atoll_query_task(const struct atoll_query *q, const char *name)
     for (uint64_t i = 0; i < atoll_tables_count(q->tables, ATOLL_TABLE_TASKS); i++) {
         atoll_tables_get(q->tables, ATOLL_TABLE_TASKS, i, &row);
         snprintf(number, sizeof(number), "%u", row.task);
-        if (!strcmp(atoll_tables_text(q->tables, row.name), name) || !strcmp(number, name)) {
+        if (!strcmp(atoll_tables_text(q->tables, row.name), name) || !strcmp(number, name))
             return (int64_t)i;
-        }
     }
     return -1;
 }
@@ -322,11 +305,9 @@ void atoll_query_task_summary(const struct atoll_query *q, uint64_t task_row, st
                                        .correct = row.correct};
     /* Worth showing only where a table has tasks of more than one. */
     const uint32_t *names = column(q->tables, ATOLL_TABLE_TASKS, "model_name");
-    for (uint64_t i = 0; i < atoll_tables_count(q->tables, ATOLL_TABLE_TASKS); i++) {
-        if (names[i] != row.model_name) {
+    for (uint64_t i = 0; i < atoll_tables_count(q->tables, ATOLL_TABLE_TASKS); i++)
+        if (names[i] != row.model_name)
             ret->model = atoll_tables_text(q->tables, row.model_name);
-        }
-    }
     ret->speedup_is_final = row.final_ratio > 0;
     if (row.final_ratio > 0) {
         ret->speedup = row.final_ratio;
@@ -337,9 +318,8 @@ void atoll_query_task_summary(const struct atoll_query *q, uint64_t task_row, st
     } else if (row.baseline_ns > 0 && row.best_ns > 0) {
         ret->speedup = row.baseline_ns / row.best_ns;
     }
-    if (row.floor_ns > 0 && ret->best_ns > 0) {
+    if (row.floor_ns > 0 && ret->best_ns > 0)
         ret->floor_share = row.floor_ns / ret->best_ns;
-    }
     ret->correct_share = row.evaluated ? (double)row.correct / (double)row.evaluated : 0;
 }
 
@@ -360,9 +340,8 @@ static void add_campaigns(const struct atoll_query *q, struct atoll_archive_summ
     for (uint64_t i = 0; i < atoll_tables_count(q->tables, ATOLL_TABLE_CAMPAIGN); i++) {
         uint64_t devices = 0;
         atoll_tables_get(q->tables, ATOLL_TABLE_CAMPAIGN, i, &c);
-        for (uint64_t d = 0; d < atoll_tables_count(q->tables, ATOLL_TABLE_DEVICES); d++) {
+        for (uint64_t d = 0; d < atoll_tables_count(q->tables, ATOLL_TABLE_DEVICES); d++)
             devices += owners[d] == i;
-        }
         s->noop_challenges += c.noop_challenges;
         s->noop_promotions += c.noop_promotions;
         s->tokens += c.tokens;
@@ -385,13 +364,11 @@ void atoll_query_summary(const struct atoll_query *q, struct atoll_archive_summa
             s.timed_count++;
             logs += log(t.speedup);
         }
-        for (size_t k = 0; k < 5; k++) {
+        for (size_t k = 0; k < 5; k++)
             s.fast_share[k] += t.speedup >= atoll_fast_thresholds[k];
-        }
     }
-    for (size_t k = 0; k < 5; k++) {
+    for (size_t k = 0; k < 5; k++)
         s.fast_share[k] /= s.task_count ? (double)s.task_count : 1;
-    }
     s.geometric_mean = s.timed_count ? exp(logs / (double)s.timed_count) : 0;
     add_times(q, ATOLL_TABLE_EVALUATIONS, &s);
     add_times(q, ATOLL_TABLE_DUELS, &s);

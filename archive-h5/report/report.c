@@ -15,9 +15,8 @@ static void put_limits(struct atoll_buffer *out, const struct atoll_tables *t,
                        const struct atoll_row_device *d)
 {
     char memory[32];
-    if (d->multiprocessors == 0) {
+    if (d->multiprocessors == 0)
         return;
-    }
     uint64_t bytes = d->memory_bytes > 0 && d->memory_bytes < 1e18 ? (uint64_t)d->memory_bytes : 0;
     atoll_buffer_printf(out, "<br/>%u multiprocessors, %s, up to %.0f MHz; driver ", d->multiprocessors,
                         atoll_bytes_text(bytes, memory, sizeof(memory)), d->clock_hz * 1e-6);
@@ -33,9 +32,8 @@ static void put_devices(struct atoll_buffer *out, const struct atoll_query *quer
 {
     const struct atoll_tables *t = atoll_query_tables(query);
     char bytes[32];
-    if (atoll_tables_count(t, ATOLL_TABLE_DEVICES) == 0) {
+    if (atoll_tables_count(t, ATOLL_TABLE_DEVICES) == 0)
         return;
-    }
     atoll_buffer_printf(
         out, "<h2>Devices</h2>\n<div class=\"card scroll\"><table><tr><th class=\"l\">node</th><th "
              "class=\"l\">device</th><th class=\"l\">backend</th><th>threads</th><th>bandwidth</th><th>peak "
@@ -69,13 +67,11 @@ static void put_pair(struct atoll_buffer *out, const char *name, double value, c
     const char *space = unit[0] && unit[0] != '1' ? "&#8201;" : "";
     int is_long = value >= 1e6;
     atoll_buffer_printf(out, "<tr><td class=\"l\">");
-    for (; *name; name++) {
+    for (; *name; name++)
         atoll_buffer_put_u8(out, *name == '_' ? ' ' : (uint8_t)*name);
-    }
     atoll_buffer_printf(out, is_long ? "</td><td>%.4g%s" : "</td><td>%.6g%s", value, space);
-    if (*space) {
+    if (*space)
         atoll_html_text(out, unit);
-    }
     atoll_buffer_printf(out, "</td></tr>\n");
 }
 
@@ -87,14 +83,11 @@ static void put_resources(struct atoll_buffer *out, const struct atoll_row_profi
     put_pair(out, "stack", p->stack_bytes, "bytes");
     put_pair(out, "spill stores", p->spill_store_bytes, "bytes");
     put_pair(out, "spill loads", p->spill_load_bytes, "bytes");
-    if (p->theoretical_occupancy > 0) {
+    if (p->theoretical_occupancy > 0)
         put_pair(out, "theoretical occupancy", 100 * p->theoretical_occupancy, "%");
-    }
-    for (unsigned m = 0; m < ATOLL_MIX_COUNT; m++) {
-        if (p->mix[m]) {
+    for (unsigned m = 0; m < ATOLL_MIX_COUNT; m++)
+        if (p->mix[m])
             put_pair(out, atoll_mix_name((enum atoll_mix)m), p->mix[m], "instructions");
-        }
-    }
 }
 
 static void put_counters(struct atoll_buffer *out, const struct atoll_row_profile *p)
@@ -105,12 +98,10 @@ static void put_counters(struct atoll_buffer *out, const struct atoll_row_profil
                      atoll_counter_unit((enum atoll_counter)c));
         }
     }
-    if (p->intensity_flops_per_byte > 0) {
+    if (p->intensity_flops_per_byte > 0)
         put_pair(out, "operations per byte", p->intensity_flops_per_byte, "");
-    }
-    if (p->clock_hz > 0) {
+    if (p->clock_hz > 0)
         put_pair(out, "clock", p->clock_hz * 1e-6, "MHz");
-    }
 }
 
 static void put_profile(struct atoll_buffer *out, const struct atoll_query *query, uint64_t task_row)
@@ -124,9 +115,8 @@ static void put_profile(struct atoll_buffer *out, const struct atoll_query *quer
         atoll_id_is_zero(&task.best) ? -1 : atoll_query_candidate(query, task.campaign, &task.best);
     int64_t row =
         best < 0 ? -1 : atoll_query_candidate_profile(query, (uint64_t)best, task.model, &evaluation);
-    if (row < 0) {
+    if (row < 0)
         return;
-    }
     atoll_tables_get(t, ATOLL_TABLE_PROFILES, (uint64_t)row, &p);
     atoll_buffer_printf(out,
                         "<div class=\"figures\">\n<div><h3>The best kernel</h3>\n<p>Limited by: <b>%s</b>",
@@ -142,15 +132,13 @@ static void put_profile(struct atoll_buffer *out, const struct atoll_query *quer
     }
     atoll_buffer_printf(out, "</p>\n<details><summary>Resources and counters</summary>\n<div "
                              "class=\"scroll\"><table><tr><th class=\"l\">resource</th><th></th></tr>\n");
-    if (p.kernel_count) {
+    if (p.kernel_count)
         put_resources(out, &p);
-    }
     atoll_buffer_printf(out, "<tr><th class=\"l\">counter</th><th></th></tr>\n");
     put_counters(out, &p);
     atoll_buffer_printf(out, "</table></div></details>\n</div>\n<div><h3>Elites under the roofline</h3>\n");
-    if (!atoll_svg_roofline(out, query, task_row, (uint64_t)best)) {
+    if (!atoll_svg_roofline(out, query, task_row, (uint64_t)best))
         atoll_buffer_printf(out, "<p class=\"none\">Traffic of device memory was not counted.</p>\n");
-    }
     atoll_buffer_printf(out, "</div>\n</div>\n");
 }
 
@@ -182,15 +170,13 @@ static void put_task(struct atoll_buffer *out, const struct atoll_query *query, 
 int atoll_report_render(const struct atoll_tables *tables, struct atoll_buffer *out, struct atoll_err *err)
 {
     struct atoll_query *query = atoll_query_create(tables, err);
-    if (!query) {
+    if (!query)
         return -1;
-    }
     atoll_html_begin(out, query);
     atoll_html_summary(out, query);
     atoll_buffer_printf(out, "<h2>Each task</h2>\n");
-    for (uint64_t i = 0; i < atoll_tables_count(tables, ATOLL_TABLE_TASKS); i++) {
+    for (uint64_t i = 0; i < atoll_tables_count(tables, ATOLL_TABLE_TASKS); i++)
         put_task(out, query, i);
-    }
     put_devices(out, query);
     atoll_html_end(out);
     atoll_query_destroy(query);

@@ -90,11 +90,10 @@ void atoll_html_text(struct atoll_buffer *out, const char *text)
             s++;
             continue;
         }
-        if (strchr("&<>\"'", *s)) {
+        if (strchr("&<>\"'", *s))
             atoll_buffer_printf(out, "&#%d;", *s);
-        } else {
+        else
             atoll_buffer_put_bytes(out, s, length);
-        }
         s += length;
     }
 }
@@ -102,11 +101,10 @@ void atoll_html_text(struct atoll_buffer *out, const char *text)
 static void put_duration(struct atoll_buffer *out, double ns)
 {
     char text[64];
-    if (ns > 0) {
+    if (ns > 0)
         atoll_html_text(out, atoll_duration_text(ns, text, sizeof(text)));
-    } else {
+    else
         atoll_buffer_printf(out, "<span class=\"soft\">&#8211;</span>");
-    }
 }
 
 void atoll_html_begin(struct atoll_buffer *out, const struct atoll_query *query)
@@ -128,9 +126,8 @@ void atoll_html_begin(struct atoll_buffer *out, const struct atoll_query *query)
         char date[64];
         time_t seconds = (time_t)(c.created_unix_ns / 1000000000);
         struct tm tm;
-        if (gmtime_r(&seconds, &tm) && strftime(date, sizeof(date), "%Y-%m-%d %H:%M UTC", &tm) > 0) {
+        if (gmtime_r(&seconds, &tm) && strftime(date, sizeof(date), "%Y-%m-%d %H:%M UTC", &tm) > 0)
             atoll_buffer_printf(out, "%s", date);
-        }
         atoll_buffer_printf(out, ", ran ");
         put_duration(out, (double)c.campaign_ns);
         atoll_buffer_printf(out, ", Atoll ");
@@ -208,11 +205,10 @@ static void put_speedup(struct atoll_buffer *out, const struct atoll_task_summar
 
 static void put_share(struct atoll_buffer *out, double share)
 {
-    if (share > 0) {
+    if (share > 0)
         atoll_buffer_printf(out, "<td>%.0f&#8201;%%</td>", 100 * share);
-    } else {
+    else
         atoll_buffer_printf(out, "<td><span class=\"soft\">&#8211;</span></td>");
-    }
 }
 
 static void put_task_row(struct atoll_buffer *out, const struct atoll_task_summary *t, double most)
@@ -240,13 +236,11 @@ static void put_fast(struct atoll_buffer *out, const struct atoll_archive_summar
 {
     atoll_buffer_printf(out, "<h2>Share of tasks at least p times faster (fast<sub>p</sub>)</h2>\n<div "
                              "class=\"card scroll\"><table><tr><th class=\"l\">p</th>");
-    for (size_t k = 0; k < 5; k++) {
+    for (size_t k = 0; k < 5; k++)
         atoll_buffer_printf(out, "<th>%.1f&#215;</th>", atoll_fast_thresholds[k]);
-    }
     atoll_buffer_printf(out, "</tr><tr><td class=\"l\">tasks</td>");
-    for (size_t k = 0; k < 5; k++) {
+    for (size_t k = 0; k < 5; k++)
         atoll_buffer_printf(out, "<td>%.0f&#8201;%%</td>", 100 * s->fast_share[k]);
-    }
     atoll_buffer_printf(out, "</tr></table></div>\n");
 }
 
@@ -277,11 +271,9 @@ void atoll_html_summary(struct atoll_buffer *out, const struct atoll_query *quer
 static const char *value_name(enum atoll_table table, const char *name, unsigned value)
 {
     const struct atoll_table_schema *schema = atoll_table_schema(table);
-    for (size_t c = 0; c < schema->column_count; c++) {
-        if (!strcmp(schema->columns[c].name, name)) {
+    for (size_t c = 0; c < schema->column_count; c++)
+        if (!strcmp(schema->columns[c].name, name))
             return value < schema->columns[c].value_count ? schema->columns[c].value_name(value) : "unknown";
-        }
-    }
     return "unknown";
 }
 
@@ -294,9 +286,8 @@ static void put_ancestor(struct atoll_buffer *out, const struct atoll_query *que
     char hex[ATOLL_ID_HEX];
     int64_t evaluation = atoll_query_best_evaluation(query, row, task->model);
     atoll_tables_get(t, ATOLL_TABLE_CANDIDATES, row, &c);
-    if (evaluation >= 0) {
+    if (evaluation >= 0)
         atoll_tables_get(t, ATOLL_TABLE_EVALUATIONS, (uint64_t)evaluation, &e);
-    }
     atoll_id_hex(&c.id, hex);
     atoll_buffer_printf(out, "<tr><td class=\"l mono\">%.12s</td><td class=\"l\">", hex);
     atoll_html_text(out, value_name(ATOLL_TABLE_CANDIDATES, "operator", c.operator_));
@@ -309,11 +300,10 @@ static void put_ancestor(struct atoll_buffer *out, const struct atoll_query *que
                                          : "under way");
     atoll_buffer_printf(out, "</td><td>");
     put_duration(out, e.time_ns);
-    if (e.time_ns > 0 && task->baseline_ns > 0) {
+    if (e.time_ns > 0 && task->baseline_ns > 0)
         atoll_buffer_printf(out, "</td><td>%.2f&#215;</td></tr>\n", task->baseline_ns / e.time_ns);
-    } else {
+    else
         atoll_buffer_printf(out, "</td><td></td></tr>\n");
-    }
 }
 
 static void put_source(struct atoll_buffer *out, const struct atoll_query *query, uint64_t row)
@@ -339,18 +329,16 @@ void atoll_html_lineage(struct atoll_buffer *out, const struct atoll_query *quer
     atoll_tables_get(atoll_query_tables(query), ATOLL_TABLE_TASKS, task_row, &task);
     int64_t best =
         atoll_id_is_zero(&task.best) ? -1 : atoll_query_candidate(query, task.campaign, &task.best);
-    if (best < 0) {
+    if (best < 0)
         return;
-    }
     size_t count = atoll_query_lineage(query, (uint64_t)best, rows, LINEAGE_LIMIT);
     atoll_buffer_printf(
         out, "<h3>Lineage of the best kernel, newest first</h3>\n<div class=\"scroll\"><table><tr><th "
              "class=\"l\">candidate</th><th class=\"l\">operator</th><th class=\"l\">origin</th><th "
              "class=\"l\">parameters</th><th>island</th><th>generation</th><th "
              "class=\"l\">verdict</th><th>time</th><th>speedup</th></tr>\n");
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         put_ancestor(out, query, rows[i], &task);
-    }
     atoll_buffer_printf(out, "</table></div>\n");
     put_source(out, query, (uint64_t)best);
 }

@@ -52,9 +52,8 @@ static int find_device(const struct atoll_tables *t, uint32_t campaign, uint64_t
 {
     for (uint64_t i = 0; i < atoll_tables_count(t, ATOLL_TABLE_DEVICES); i++) {
         atoll_tables_get(t, ATOLL_TABLE_DEVICES, i, ret);
-        if (ret->campaign == campaign && ret->key == key) {
+        if (ret->campaign == campaign && ret->key == key)
             return 0;
-        }
     }
     return -1;
 }
@@ -67,18 +66,16 @@ static int place(const struct roof *r, uint64_t candidate_row, struct point *ret
     struct atoll_row_device device;
     uint64_t evaluation;
     int64_t row = atoll_query_candidate_profile(r->query, candidate_row, r->task.model, &evaluation);
-    if (row < 0) {
+    if (row < 0)
         return -1;
-    }
     atoll_tables_get(t, ATOLL_TABLE_PROFILES, (uint64_t)row, &p);
     double read = p.counters[ATOLL_COUNTER_DRAM_READ_BYTES],
            written = p.counters[ATOLL_COUNTER_DRAM_WRITE_BYTES];
     struct atoll_rows timings = atoll_query_timings(r->query, evaluation);
     struct atoll_row_timing counted = {.median_ns =
                                            0}; /* the first timed variant is the one that was counted */
-    if (timings.count > 0) {
+    if (timings.count > 0)
         atoll_tables_get(t, ATOLL_TABLE_TIMINGS, timings.rows[0], &counted);
-    }
     double time_ns = counted.median_ns;
     if (!(p.intensity_flops_per_byte > 0) || !(read >= 0) || !(time_ns > 0) ||
         find_device(t, p.campaign, p.device, &device) != 0 || device.model != r->device.model) {
@@ -93,14 +90,11 @@ static int place(const struct roof *r, uint64_t candidate_row, struct point *ret
 static void add_point(struct roof *r, const struct atoll_id *candidate)
 {
     int64_t row = atoll_query_candidate(r->query, r->task.campaign, candidate);
-    for (size_t i = 0; i < r->point_count; i++) {
-        if (atoll_id_equal(&r->points[i].candidate, candidate)) {
+    for (size_t i = 0; i < r->point_count; i++)
+        if (atoll_id_equal(&r->points[i].candidate, candidate))
             return;
-        }
-    }
-    if (row >= 0 && r->point_count < POINT_MOST && place(r, (uint64_t)row, &r->points[r->point_count]) == 0) {
+    if (row >= 0 && r->point_count < POINT_MOST && place(r, (uint64_t)row, &r->points[r->point_count]) == 0)
         r->point_count++;
-    }
 }
 
 /* The best first, so that it has room; then every candidate that holds or held a cell, the newest first. */
@@ -111,9 +105,8 @@ static void collect_points(struct roof *r)
     for (uint64_t i = atoll_tables_count(t, ATOLL_TABLE_ELITES); i-- > 0;) {
         struct atoll_row_elite e;
         atoll_tables_get(t, ATOLL_TABLE_ELITES, i, &e);
-        if (e.campaign == r->task.campaign && e.task == r->task.task && e.model == r->task.model) {
+        if (e.campaign == r->task.campaign && e.task == r->task.task && e.model == r->task.model)
             add_point(r, &e.candidate);
-        }
     }
 }
 
@@ -209,9 +202,8 @@ static void draw_names(const struct roof *r)
 static void draw_roof(const struct roof *r)
 {
     double bandwidth = r->device.bandwidth_bytes_per_s, highest = 0;
-    for (size_t i = 0; i < r->peak_count; i++) {
+    for (size_t i = 0; i < r->peak_count; i++)
         highest = fmax(highest, r->peaks[i].flops);
-    }
     double from = fmax(pow(10, r->x_low), pow(10, r->y_low) / bandwidth),
            to = fmin(pow(10, r->x_high), (highest > 0 ? highest : pow(10, r->y_high)) / bandwidth);
     if (from < to) {
@@ -236,18 +228,16 @@ int atoll_svg_roofline(struct atoll_buffer *out, const struct atoll_query *query
     struct atoll_row_evaluation e;
     atoll_tables_get(t, ATOLL_TABLE_TASKS, task_row, &r.task);
     int64_t evaluation = atoll_query_best_evaluation(query, best_row, r.task.model);
-    if (evaluation < 0) {
+    if (evaluation < 0)
         return 0;
-    }
     atoll_tables_get(t, ATOLL_TABLE_EVALUATIONS, (uint64_t)evaluation, &e);
     if (find_device(t, e.campaign, e.device, &r.device) != 0 || !(r.device.bandwidth_bytes_per_s > 0) ||
         !isfinite(r.device.bandwidth_bytes_per_s)) {
         return 0;
     }
     collect_points(&r);
-    if (r.point_count == 0) {
+    if (r.point_count == 0)
         return 0;
-    }
     const struct atoll_row_device *d = &r.device;
     const struct peak all[PEAK_MOST] = {
         {"f64", d->peak_f64_flops},          {"f32", d->peak_f32_flops},
@@ -255,11 +245,9 @@ int atoll_svg_roofline(struct atoll_buffer *out, const struct atoll_query *query
         {"tensor f64", d->tensor_f64_flops}, {"tensor tf32", d->tensor_tf32_flops},
         {"tensor f16", d->tensor_f16_flops}, {"tensor bf16", d->tensor_bf16_flops},
         {"tensor f8", d->tensor_f8_flops},   {"tensor i8", d->tensor_i8_flops}};
-    for (size_t i = 0; i < PEAK_MOST; i++) {
-        if (all[i].flops > 0 && isfinite(all[i].flops)) {
+    for (size_t i = 0; i < PEAK_MOST; i++)
+        if (all[i].flops > 0 && isfinite(all[i].flops))
             r.peaks[r.peak_count++] = all[i];
-        }
-    }
     qsort(r.peaks, r.peak_count, sizeof(*r.peaks), higher_first);
     measure_roof(&r);
     atoll_buffer_printf(out,
@@ -320,9 +308,8 @@ static uint64_t measure(struct plot *p)
     uint64_t points = 0;
     for (uint64_t i = 0; i < atoll_tables_count(atoll_query_tables(p->query), ATOLL_TABLE_EVALUATIONS); i++) {
         double x, y;
-        if (!point_at(p, i, &x, &y)) {
+        if (!point_at(p, i, &x, &y))
             continue;
-        }
         points++;
         p->x_max = fmax(p->x_max, x);
         p->y_max = fmax(p->y_max, y);
@@ -361,9 +348,8 @@ static void draw_axes(struct plot *p)
 static void draw_floor(struct plot *p)
 {
     double y = p->task.floor_ns > 0 ? p->task.baseline_ns / p->task.floor_ns : 0;
-    if (y <= 0 || y > p->y_max) {
+    if (y <= 0 || y > p->y_max)
         return;
-    }
     atoll_buffer_printf(p->out,
                         "<line class=\"floor\" x1=\"%.0f\" x2=\"%.0f\" y1=\"%.1f\" y2=\"%.1f\"/><text "
                         "class=\"tick\" x=\"%.0f\" y=\"%.1f\">floor</text>\n",
@@ -387,19 +373,16 @@ static void draw_best(struct plot *p)
     double best = 0;
     for (uint64_t i = 0; i < atoll_tables_count(atoll_query_tables(p->query), ATOLL_TABLE_EVALUATIONS); i++) {
         double x, y;
-        if (!point_at(p, i, &x, &y) || y <= best) {
+        if (!point_at(p, i, &x, &y) || y <= best)
             continue;
-        }
-        if (best == 0) {
+        if (best == 0)
             atoll_buffer_printf(p->out, "\n<path class=\"best\" d=\"M%.1f %.1f", x_of(p, x), y_of(p, y));
-        } else {
+        else
             atoll_buffer_printf(p->out, "H%.1fV%.1f", x_of(p, x), y_of(p, y));
-        }
         best = y;
     }
-    if (best > 0) {
+    if (best > 0)
         atoll_buffer_printf(p->out, "H%.1f\"/>\n", x_of(p, p->x_max));
-    }
 }
 
 void atoll_svg_progress(struct atoll_buffer *out, const struct atoll_query *query, uint64_t task_row)
@@ -451,11 +434,9 @@ static unsigned collect(const struct atoll_query *query, const struct atoll_row_
         }
     }
     for (unsigned c = 0; c < ATOLL_BEHAVIOUR_CELLS; c++) {
-        for (unsigned i = 0; i < island_limit; i++) {
-            if (last[i][c].time_ns > 0 && (cells[c].time_ns <= 0 || last[i][c].time_ns < cells[c].time_ns)) {
+        for (unsigned i = 0; i < island_limit; i++)
+            if (last[i][c].time_ns > 0 && (cells[c].time_ns <= 0 || last[i][c].time_ns < cells[c].time_ns))
                 cells[c] = last[i][c];
-            }
-        }
         occupied += cells[c].time_ns > 0;
     }
     return occupied;

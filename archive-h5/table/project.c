@@ -28,11 +28,9 @@ static int add_campaign(struct atoll_projection *p, const struct atoll_config *c
                                      .device_budget_ns = c->search.device_budget_ns,
                                      .wall_budget_ns = c->search.wall_budget_ns,
                                      .timing = 0};
-    for (size_t i = 0; i < c->option_count; i++) { /* one way of timing holds for a whole campaign */
-        if (!strcmp(c->options[i].key, "timing")) {
+    for (size_t i = 0; i < c->option_count; i++) /* one way of timing holds for a whole campaign */
+        if (!strcmp(c->options[i].key, "timing"))
             row.timing = !strcmp(c->options[i].value, "warm");
-        }
-    }
     p->form = c->search.fitness_form;
     if (atoll_tables_add_text(p->tables, c->atoll_version, strlen(c->atoll_version), &row.atoll_version,
                               err) != 0) {
@@ -60,12 +58,10 @@ struct atoll_projection *atoll_projection_create(const struct atoll_config *conf
 
 void atoll_projection_destroy(struct atoll_projection *p)
 {
-    if (!p) {
+    if (!p)
         return;
-    }
-    for (size_t i = 0; i < p->tasks.count; i++) {
+    for (size_t i = 0; i < p->tasks.count; i++)
         atoll_task_destroy(((struct atoll_projection_task *)p->tasks.items)[i].task);
-    }
     free(p->tasks.items);
     free(p->sources.items);
     free(p->dispatches.items);
@@ -157,16 +153,13 @@ int atoll_projection_definition(struct atoll_projection *p, uint32_t task, const
     struct atoll_row_task row;
     uint32_t definition;
     const struct atoll_projection_task *t = atoll_projection_find_task(p, task);
-    if (!t) {
+    if (!t)
         return 0;
-    }
-    if (atoll_tables_add_text(p->tables, yaml, strnlen(yaml, length), &definition, err) != 0) {
+    if (atoll_tables_add_text(p->tables, yaml, strnlen(yaml, length), &definition, err) != 0)
         return -1;
-    }
     for (uint32_t model = 0; model < ATOLL_MODEL_LIMIT; model++) {
-        if (t->rows[model] == ATOLL_PROJECTION_NONE) {
+        if (t->rows[model] == ATOLL_PROJECTION_NONE)
             continue;
-        }
         atoll_tables_get(p->tables, ATOLL_TABLE_TASKS, t->rows[model], &row);
         row.definition = definition;
         atoll_tables_set(p->tables, ATOLL_TABLE_TASKS, t->rows[model], &row);
@@ -185,19 +178,16 @@ int atoll_projection_record(struct atoll_projection *p, const struct atoll_recor
     case ATOLL_RECORD_EVENT:
         atoll_arena_reset(p->arena);
         atoll_event_init(&e, ATOLL_EVENT_TICK);
-        if (atoll_event_decode(record->bytes, record->length, p->arena, &e, err) != 0) {
+        if (atoll_event_decode(record->bytes, record->length, p->arena, &e, err) != 0)
             return -1;
-        }
         got = atoll_projection_event(p, record->event, &e, err);
         atoll_event_fini(&e);
         return got;
     case ATOLL_RECORD_DEVICE: return atoll_projection_device(p, &record->device, err);
     case ATOLL_RECORD_DECISIONS:
-        while ((got = atoll_record_decision(record, &cursor, &d, err)) == 1) {
-            if (atoll_projection_decision(p, record->event, &d, err) != 0) {
+        while ((got = atoll_record_decision(record, &cursor, &d, err)) == 1)
+            if (atoll_projection_decision(p, record->event, &d, err) != 0)
                 return -1;
-            }
-        }
         return got;
     default: return 0;
     }
@@ -232,9 +222,8 @@ struct atoll_tables *atoll_projection_cut(struct atoll_projection *p, struct ato
 
 void atoll_projection_mark(struct atoll_projection *p)
 {
-    for (size_t t = 0; t < ATOLL_TABLE_COUNT; t++) {
+    for (size_t t = 0; t < ATOLL_TABLE_COUNT; t++)
         p->marks[t] = atoll_tables_count(p->tables, (enum atoll_table)t);
-    }
 }
 
 int atoll_projection_visit(struct atoll_projection *p, const struct atoll_attempt *attempt,
@@ -259,15 +248,13 @@ int atoll_projection_definitions(struct atoll_projection *p, const struct atoll_
     for (size_t i = 0; i < config->task_count; i++) {
         char path[PATH_MAX];
         size_t length;
-        if ((size_t)snprintf(path, sizeof(path), "%s/task.yaml", config->tasks[i].dir) >= sizeof(path)) {
+        if ((size_t)snprintf(path, sizeof(path), "%s/task.yaml", config->tasks[i].dir) >= sizeof(path))
             continue;
-        }
         char *yaml = atoll_file_read(path, ATOLL_TASK_FILE_LIMIT, &length, NULL);
         int failed = yaml ? atoll_projection_definition(p, (uint32_t)i, yaml, length, err) : 0;
         free(yaml);
-        if (failed) {
+        if (failed)
             return -1;
-        }
     }
     return 0;
 }

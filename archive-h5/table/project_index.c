@@ -56,13 +56,11 @@ int atoll_projection_add_source(struct atoll_projection *p, const char *language
                                 const char *origin, struct atoll_err *err)
 {
     struct atoll_id id = atoll_source_id(language, text);
-    if (atoll_projection_find_source(p, &id)) {
+    if (atoll_projection_find_source(p, &id))
         return 0;
-    }
     struct atoll_projection_source *s = atoll_projection_list_add(&p->sources, sizeof(*s), err);
-    if (!s) {
+    if (!s)
         return -1;
-    }
     s->id = id;
     if (atoll_projection_put_text(p, language, &s->language, err) != 0 ||
         atoll_projection_put_text(p, text, &s->text, err) != 0 ||
@@ -82,9 +80,8 @@ int atoll_projection_task_row(struct atoll_projection *p, uint32_t task, uint32_
 {
     struct atoll_row_task row, fresh = {.model = model};
     struct atoll_projection_task *t = atoll_projection_find_task(p, task);
-    if (!t || model >= ATOLL_MODEL_LIMIT) {
+    if (!t || model >= ATOLL_MODEL_LIMIT)
         return 0;
-    }
     if (t->rows[model] == ATOLL_PROJECTION_NONE) {
         atoll_tables_get(p->tables, ATOLL_TABLE_TASKS, t->rows[0], &row);
         fresh.task = row.task;
@@ -95,9 +92,8 @@ int atoll_projection_task_row(struct atoll_projection *p, uint32_t task, uint32_
         fresh.reference = row.reference;
         fresh.model_name = model < p->model_count ? p->models[model] : 0;
         t->rows[model] = atoll_tables_count(p->tables, ATOLL_TABLE_TASKS);
-        if (atoll_tables_append(p->tables, ATOLL_TABLE_TASKS, &fresh, err) != 0) {
+        if (atoll_tables_append(p->tables, ATOLL_TABLE_TASKS, &fresh, err) != 0)
             return -1;
-        }
     }
     *ret_row = t->rows[model];
     return 1;
@@ -126,13 +122,11 @@ struct atoll_projection_dispatch *atoll_projection_find_dispatch(const struct at
 int atoll_projection_add_dispatch(struct atoll_projection *p, const struct atoll_decision *d,
                                   struct atoll_err *err)
 {
-    if (atoll_projection_find_dispatch(p, d->evaluation)) {
+    if (atoll_projection_find_dispatch(p, d->evaluation))
         return 0;
-    }
     struct atoll_projection_dispatch *x = atoll_projection_list_add(&p->dispatches, sizeof(*x), err);
-    if (!x) {
+    if (!x)
         return -1;
-    }
     *x = (struct atoll_projection_dispatch){d->evaluation, d->task,  d->model, d->island,
                                             d->candidate,  d->elite, 0};
     return atoll_index_add(&p->dispatch_index, d->evaluation, (uint32_t)(p->dispatches.count - 1), err);
@@ -172,9 +166,8 @@ static int plan_find(struct atoll_projection *p, struct atoll_projection_source 
 {
     const struct atoll_projection_task *t = atoll_projection_find_task(p, task);
     struct atoll_err why = ATOLL_ERR_INIT;
-    if (s->parsed_in == p->plan_round && s->task == task) {
+    if (s->parsed_in == p->plan_round && s->task == task)
         return 0;
-    }
     const struct atoll_plan *plan = t ? plan_parse(p, t->task, s, &why) : NULL;
     if (!plan && (why.code == ATOLL_E_LIMIT || why.code == ATOLL_E_MEMORY)) {
         atoll_arena_reset(p->plans);
@@ -194,9 +187,8 @@ static int describe_plan(struct atoll_projection *p, const struct atoll_decision
 {
     char text[1024];
     const char *choice;
-    if (s && plan_find(p, s, d->task, err) != 0) {
+    if (s && plan_find(p, s, d->task, err) != 0)
         return -1;
-    }
     if (s && s->plan && s->plan->param_count == d->choice.count) {
         choice = atoll_choice_text(s->plan, &d->choice, text, sizeof(text));
     } else {
@@ -219,18 +211,16 @@ static int add_mutant(struct atoll_projection *p, const struct atoll_decision *d
     struct atoll_buffer text;
     char language[16]; /* a copy, for texts move when one is added */
     int64_t row = atoll_projection_find_candidate(p, &d->parent);
-    if (row < 0) {
+    if (row < 0)
         return 0;
-    }
     atoll_tables_get(p->tables, ATOLL_TABLE_CANDIDATES, (uint64_t)row, &original);
     const char *source = atoll_tables_text(p->tables, original.source);
     snprintf(language, sizeof(language), "%s", atoll_tables_text(p->tables, original.language));
     atoll_buffer_init(&text, strlen(source) + COMMENT_LIMIT);
     atoll_null_control_source(source, &d->parent, &text);
     int rc = atoll_buffer_check(&text, err);
-    if (rc == 0) {
+    if (rc == 0)
         rc = atoll_projection_add_source(p, language, (const char *)text.data, "no-op mutant", err);
-    }
     atoll_buffer_fini(&text);
     return rc;
 }
@@ -239,12 +229,10 @@ int atoll_projection_add_candidate(struct atoll_projection *p, const struct atol
                                    struct atoll_err *err)
 {
     struct atoll_row_candidate row;
-    if (atoll_projection_find_candidate(p, &d->candidate) >= 0) {
+    if (atoll_projection_find_candidate(p, &d->candidate) >= 0)
         return 0;
-    }
-    if (d->op == ATOLL_OPERATOR_NULL_CONTROL && add_mutant(p, d, err) != 0) {
+    if (d->op == ATOLL_OPERATOR_NULL_CONTROL && add_mutant(p, d, err) != 0)
         return -1;
-    }
     struct atoll_projection_source *s = atoll_projection_find_source(p, &d->source);
     memset(&row, 0, sizeof(row));
     row.id = d->candidate;

@@ -12,25 +12,20 @@ static int name_models(struct atoll_projection *p, const struct atoll_event *e, 
 {
     for (uint32_t i = 0; i < e->model_count; i++) {
         uint32_t name, model = 0;
-        if (atoll_projection_put_text(p, e->models[i].model, &name, err) != 0) {
+        if (atoll_projection_put_text(p, e->models[i].model, &name, err) != 0)
             return -1;
-        }
-        while (model < p->model_count && p->models[model] != name) {
+        while (model < p->model_count && p->models[model] != name)
             model++;
-        }
-        if (model == ATOLL_MODEL_LIMIT) {
+        if (model == ATOLL_MODEL_LIMIT)
             return 0;
-        }
-        if (model < p->model_count) {
+        if (model < p->model_count)
             continue;
-        }
         p->models[p->model_count++] = name;
         for (size_t t = 0; t < p->tasks.count; t++) { /* rows that were made before the model had a name */
             uint64_t at = ((const struct atoll_projection_task *)p->tasks.items)[t].rows[model];
             struct atoll_row_task row;
-            if (at == ATOLL_PROJECTION_NONE) {
+            if (at == ATOLL_PROJECTION_NONE)
                 continue;
-            }
             atoll_tables_get(p->tables, ATOLL_TABLE_TASKS, at, &row);
             row.model_name = name;
             atoll_tables_set(p->tables, ATOLL_TABLE_TASKS, at, &row);
@@ -77,12 +72,10 @@ static int add_ask(struct atoll_projection *p, const struct atoll_decision *d, s
                                 .round = ask->round,
                                 .count = ask->count,
                                 .issues = ask->issues};
-    if (find_ask(p, ask->number, &known)) {
+    if (find_ask(p, ask->number, &known))
         return 0;
-    }
-    if (atoll_tables_append(p->tables, ATOLL_TABLE_ASKS, &row, err) != 0) {
+    if (atoll_tables_append(p->tables, ATOLL_TABLE_ASKS, &row, err) != 0)
         return -1;
-    }
     return atoll_index_add(&p->ask_index, ask->number,
                            (uint32_t)atoll_tables_count(p->tables, ATOLL_TABLE_ASKS) - 1, err);
 }
@@ -91,9 +84,8 @@ static void count_accepted(struct atoll_projection *p, uint64_t ask)
 {
     struct atoll_row_ask row;
     uint32_t at;
-    if (!ask || !find_ask(p, ask, &at)) {
+    if (!ask || !find_ask(p, ask, &at))
         return;
-    }
     atoll_tables_get(p->tables, ATOLL_TABLE_ASKS, at, &row);
     row.accepted++;
     atoll_tables_set(p->tables, ATOLL_TABLE_ASKS, at, &row);
@@ -110,11 +102,9 @@ static int put_dialogue(struct atoll_projection *p, const struct atoll_dialogue 
                  {d->answer, &row->answer},
                  {d->thought, &row->thought},
                  {d->detail, &row->detail}};
-    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
-        if (texts[i].text && atoll_projection_put_text(p, texts[i].text, texts[i].number, err) != 0) {
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+        if (texts[i].text && atoll_projection_put_text(p, texts[i].text, texts[i].number, err) != 0)
             return -1;
-        }
-    }
     row->request = d->request;
     row->input_tokens = d->input_tokens;
     row->cached_tokens = d->cached_tokens;
@@ -130,13 +120,11 @@ static int take_reply(struct atoll_projection *p, const struct atoll_reply *repl
 {
     struct atoll_row_ask row;
     uint32_t at;
-    if (!find_ask(p, reply->ask, &at)) {
+    if (!find_ask(p, reply->ask, &at))
         return 0;
-    }
     atoll_tables_get(p->tables, ATOLL_TABLE_ASKS, at, &row);
-    if (row.status) {
+    if (row.status)
         return 0;
-    }
     row.status = (uint8_t)(1 + (unsigned)reply->status);
     row.answered_ns = p->campaign_ns;
     row.tokens = reply->tokens;
@@ -182,27 +170,22 @@ static int add_task_texts(struct atoll_projection *p, const struct atoll_task *t
 static int add_task(struct atoll_projection *p, const struct atoll_event *e, struct atoll_err *err)
 {
     struct atoll_row_task row;
-    if (e->task != p->tasks.count) {
+    if (e->task != p->tasks.count)
         return 0;
-    }
     struct atoll_projection_task *t = atoll_projection_list_add(&p->tasks, sizeof(*t), err);
-    if (!t) {
+    if (!t)
         return -1;
-    }
-    for (size_t i = 0; i < ATOLL_MODEL_LIMIT; i++) {
+    for (size_t i = 0; i < ATOLL_MODEL_LIMIT; i++)
         t->rows[i] = ATOLL_PROJECTION_NONE;
-    }
     t->rows[0] = atoll_tables_count(p->tables, ATOLL_TABLE_TASKS);
     memset(&row, 0, sizeof(row));
     row.task = e->task;
-    if (!(t->task = atoll_task_decode(e->task_bytes, e->task_length, err))) {
+    if (!(t->task = atoll_task_decode(e->task_bytes, e->task_length, err)))
         return -1;
-    }
     row.id = t->task->id;
     row.model_name = p->model_count ? p->models[0] : 0;
-    if (add_task_texts(p, t->task, &row, err) != 0) {
+    if (add_task_texts(p, t->task, &row, err) != 0)
         return -1;
-    }
     return atoll_tables_append(p->tables, ATOLL_TABLE_TASKS, &row, err);
 }
 
@@ -235,9 +218,8 @@ static int add_timing(struct atoll_projection *p, const struct atoll_evaluation 
     for (size_t i = 0; i < t->sample_count; i++) {
         sample.number = (uint32_t)i;
         sample.time_ns = t->samples_ns[i];
-        if (atoll_tables_append(p->tables, ATOLL_TABLE_SAMPLES, &sample, err) != 0) {
+        if (atoll_tables_append(p->tables, ATOLL_TABLE_SAMPLES, &sample, err) != 0)
             return -1;
-        }
     }
     return 0;
 }
@@ -266,14 +248,12 @@ static int add_profile(struct atoll_projection *p, const struct atoll_profile *f
                                     .spill_store_bytes = r->spill_store_bytes,
                                     .spill_load_bytes = r->spill_load_bytes,
                                     .theoretical_occupancy = r->occupancy};
-    if (from->tier == ATOLL_TIER_TIMES && from->limiter == ATOLL_LIMITER_UNKNOWN) {
+    if (from->tier == ATOLL_TIER_TIMES && from->limiter == ATOLL_LIMITER_UNKNOWN)
         return 0;
-    }
     memcpy(row.counters, from->counters, sizeof(row.counters));
     memcpy(row.mix, r->mix, sizeof(row.mix));
-    if (atoll_projection_put_text(p, from->reason, &row.reason, err) != 0) {
+    if (atoll_projection_put_text(p, from->reason, &row.reason, err) != 0)
         return -1;
-    }
     return atoll_tables_append(p->tables, ATOLL_TABLE_PROFILES, &row, err);
 }
 
@@ -282,12 +262,10 @@ static void count_evaluation(struct atoll_projection *p, uint64_t task_row,
 {
     struct atoll_row_task row;
     int64_t candidate = atoll_projection_find_candidate(p, &e->candidate);
-    if (candidate >= 0 && e->floor_ns > 0 && e->model < ATOLL_MODEL_LIMIT) {
+    if (candidate >= 0 && e->floor_ns > 0 && e->model < ATOLL_MODEL_LIMIT)
         ((struct atoll_projection_floor *)p->floors.items)[candidate].ns[e->model] = e->floor_ns;
-    }
-    if (task_row == ATOLL_PROJECTION_NONE || e->verdict == ATOLL_V_INFRASTRUCTURE) {
+    if (task_row == ATOLL_PROJECTION_NONE || e->verdict == ATOLL_V_INFRASTRUCTURE)
         return;
-    }
     atoll_tables_get(p->tables, ATOLL_TABLE_TASKS, task_row, &row);
     row.evaluated++;
     row.correct += e->verdict == ATOLL_V_CORRECT;
@@ -297,13 +275,11 @@ static void count_evaluation(struct atoll_projection *p, uint64_t task_row,
 static int add_evaluation(struct atoll_projection *p, const struct atoll_evaluation *e, struct atoll_err *err)
 {
     struct atoll_projection_dispatch *order = atoll_projection_find_dispatch(p, e->evaluation);
-    if (!order || order->answered) {
+    if (!order || order->answered)
         return 0; /* never ordered, or answered already: the engine ignores it too */
-    }
     uint64_t task_row = ATOLL_PROJECTION_NONE;
-    if (atoll_projection_task_row(p, order->task, order->model, &task_row, err) < 0) {
+    if (atoll_projection_task_row(p, order->task, order->model, &task_row, err) < 0)
         return -1;
-    }
     const struct atoll_projection_task *t = atoll_projection_find_task(p, order->task);
     struct atoll_row_evaluation row = {.event = p->event,
                                        .evaluation = e->evaluation,
@@ -332,9 +308,8 @@ static int add_evaluation(struct atoll_projection *p, const struct atoll_evaluat
         row.time_ns = atoll_evaluation_time_ns(e, t->task);
         row.floor_ns = atoll_evaluation_floor_ns(e, t->task);
         struct atoll_row_task task = {.baseline_ns = 0};
-        if (task_row != ATOLL_PROJECTION_NONE) {
+        if (task_row != ATOLL_PROJECTION_NONE)
             atoll_tables_get(p->tables, ATOLL_TABLE_TASKS, task_row, &task);
-        }
         row.fitness = atoll_fitness(p->form, e->verdict, row.time_ns, task.baseline_ns, row.floor_ns);
     }
     order->answered = e->verdict != ATOLL_V_INFRASTRUCTURE;
@@ -342,11 +317,9 @@ static int add_evaluation(struct atoll_projection *p, const struct atoll_evaluat
         atoll_tables_append(p->tables, ATOLL_TABLE_EVALUATIONS, &row, err) != 0) {
         return -1;
     }
-    for (size_t i = 0; i < e->timing_count; i++) {
-        if (add_timing(p, e, &e->timings[i], t ? t->task : NULL, err) != 0) {
+    for (size_t i = 0; i < e->timing_count; i++)
+        if (add_timing(p, e, &e->timings[i], t ? t->task : NULL, err) != 0)
             return -1;
-        }
-    }
     count_evaluation(p, task_row, &row);
     return add_profile(p, &e->profile, &row, err);
 }
@@ -363,9 +336,8 @@ static void count_duel(struct atoll_projection *p, const struct atoll_duel *d, u
         campaign.noop_promotions += d->better != 0;
         atoll_tables_set(p->tables, ATOLL_TABLE_CAMPAIGN, 0, &campaign);
     }
-    if (task_row == ATOLL_PROJECTION_NONE || d->purpose == ATOLL_DUEL_NULL_CONTROL) {
+    if (task_row == ATOLL_PROJECTION_NONE || d->purpose == ATOLL_DUEL_NULL_CONTROL)
         return;
-    }
     atoll_tables_get(p->tables, ATOLL_TABLE_TASKS, task_row, &row);
     if (d->purpose == ATOLL_DUEL_PROMOTION) {
         row.challenges += carried_out;
@@ -385,12 +357,10 @@ static int add_duel(struct atoll_projection *p, const struct atoll_duel *d, stru
 {
     struct atoll_projection_dispatch *order = atoll_projection_find_dispatch(p, d->evaluation);
     uint64_t task_row = ATOLL_PROJECTION_NONE;
-    if (!order || order->answered) {
+    if (!order || order->answered)
         return 0;
-    }
-    if (atoll_projection_task_row(p, order->task, order->model, &task_row, err) < 0) {
+    if (atoll_projection_task_row(p, order->task, order->model, &task_row, err) < 0)
         return -1;
-    }
     struct atoll_row_duel row = {.event = p->event,
                                  .evaluation = d->evaluation,
                                  .task = order->task,
@@ -411,9 +381,8 @@ static int add_duel(struct atoll_projection *p, const struct atoll_duel *d, stru
                                  .device = d->device,
                                  .campaign_ns = p->campaign_ns};
     order->answered = d->verdict != ATOLL_V_INFRASTRUCTURE;
-    if (atoll_projection_put_text(p, d->detail, &row.detail, err) != 0) {
+    if (atoll_projection_put_text(p, d->detail, &row.detail, err) != 0)
         return -1;
-    }
     count_duel(p, d, task_row);
     return atoll_tables_append(p->tables, ATOLL_TABLE_DUELS, &row, err);
 }
@@ -519,9 +488,8 @@ static int update_task(struct atoll_projection *p, const struct atoll_decision *
     struct atoll_row_task row;
     uint64_t task_row;
     int known = atoll_projection_task_row(p, d->task, d->model, &task_row, err);
-    if (known != 1) {
+    if (known != 1)
         return known;
-    }
     atoll_tables_get(p->tables, ATOLL_TABLE_TASKS, task_row, &row);
     int64_t candidate = atoll_projection_find_candidate(p, &d->candidate);
     if (d->type == ATOLL_DECIDE_TASK_DONE) {
@@ -536,9 +504,8 @@ static int update_task(struct atoll_projection *p, const struct atoll_decision *
         row.best_fitness = d->fitness;
         row.floor_ns =
             candidate >= 0 ? ((struct atoll_projection_floor *)p->floors.items)[candidate].ns[d->model] : 0;
-        if (row.done) {
+        if (row.done)
             conclude_finals(p, &row);
-        }
     }
     atoll_tables_set(p->tables, ATOLL_TABLE_TASKS, task_row, &row);
     return 0;
@@ -571,9 +538,8 @@ int atoll_projection_decision(struct atoll_projection *p, uint64_t event, const 
                               struct atoll_err *err)
 {
     p->event = event;
-    if (project_decision(p, d, err) != 0 || add_decision(p, d, err) != 0) {
+    if (project_decision(p, d, err) != 0 || add_decision(p, d, err) != 0)
         return -1;
-    }
     p->ordinal++;
     return 0;
 }

@@ -46,14 +46,11 @@ struct atoll_tables *atoll_tables_create(size_t limit_bytes, struct atoll_err *e
 
 void atoll_tables_destroy(struct atoll_tables *t)
 {
-    if (!t) {
+    if (!t)
         return;
-    }
-    for (size_t i = 0; i < ATOLL_TABLE_COUNT; i++) {
-        for (size_t c = 0; c < ATOLL_COLUMN_LIMIT; c++) {
+    for (size_t i = 0; i < ATOLL_TABLE_COUNT; i++)
+        for (size_t c = 0; c < ATOLL_COLUMN_LIMIT; c++)
             free(t->rows[i].columns[c]);
-        }
-    }
     free(t->texts.heap);
     free(t->texts.offset);
     free(t->texts.length);
@@ -73,9 +70,8 @@ static int grow_array(struct atoll_tables *t, void *array, uint64_t old_count, u
                              t->limit_bytes);
     }
     void *grown = realloc(*at, (size_t)count * element);
-    if (!grown) {
+    if (!grown)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the archive's tables");
-    }
     *at = grown;
     t->used_bytes += (size_t)extra;
     return 0;
@@ -92,12 +88,10 @@ static int reserve_rows(struct atoll_tables *t, enum atoll_table table, uint64_t
 {
     const struct atoll_table_schema *schema = atoll_table_schema(table);
     struct rows *rows = &t->rows[table];
-    if (needed <= rows->capacity) {
+    if (needed <= rows->capacity)
         return 0;
-    }
-    if (needed > UINT32_MAX) {
+    if (needed > UINT32_MAX)
         return atoll_err_set(err, ATOLL_E_LIMIT, "table %s: more than 2^32 rows", schema->name);
-    }
     uint64_t capacity = next_capacity(rows->capacity, needed);
     for (size_t c = 0; c < schema->column_count; c++) {
         if (grow_array(t, &rows->columns[c], rows->capacity, capacity,
@@ -138,9 +132,8 @@ int atoll_tables_append(struct atoll_tables *t, enum atoll_table table, const vo
                         struct atoll_err *err)
 {
     struct rows *rows = &t->rows[table];
-    if (reserve_rows(t, table, rows->count + 1, err) != 0) {
+    if (reserve_rows(t, table, rows->count + 1, err) != 0)
         return -1;
-    }
     atoll_tables_set(t, table, rows->count++, row);
     return 0;
 }
@@ -183,9 +176,8 @@ static int text_matches(const void *context, uint32_t row)
 static int reserve_text(struct atoll_tables *t, size_t length, struct atoll_err *err)
 {
     struct texts *x = &t->texts;
-    if (x->count == TEXT_LIMIT) {
+    if (x->count == TEXT_LIMIT)
         return atoll_err_set(err, ATOLL_E_LIMIT, "more than 2^32 texts");
-    }
     if (x->count == x->capacity) {
         uint64_t capacity = next_capacity(x->capacity, x->count + 1);
         if (grow_array(t, &x->offset, x->capacity, capacity, sizeof(*x->offset), err) != 0 ||
@@ -197,9 +189,8 @@ static int reserve_text(struct atoll_tables *t, size_t length, struct atoll_err 
     }
     if (x->heap_capacity - x->heap_bytes <= length) {
         uint64_t capacity = next_capacity(x->heap_capacity, x->heap_bytes + length + 1);
-        if (grow_array(t, &x->heap, x->heap_capacity, capacity, 1, err) != 0) {
+        if (grow_array(t, &x->heap, x->heap_capacity, capacity, 1, err) != 0)
             return -1;
-        }
         x->heap_capacity = capacity;
     }
     return 0;
@@ -219,9 +210,8 @@ int atoll_tables_add_text(struct atoll_tables *t, const char *text, size_t lengt
         atoll_index_add(&x->index, atoll_id_u64(&key.hash), (uint32_t)x->count, err) != 0) {
         return -1;
     }
-    if (length) {
+    if (length)
         memcpy(x->heap + x->heap_bytes, text, length);
-    }
     x->heap[x->heap_bytes + length] = '\0';
     x->offset[x->count] = x->heap_bytes;
     x->length[x->count] = length;

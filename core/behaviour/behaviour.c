@@ -84,34 +84,27 @@ static unsigned char level_of(const struct atoll_sign_board *b, const struct wei
                               unsigned dimension)
 {
     unsigned score[ATOLL_BEHAVIOUR_LEVELS] = {0}, level = ATOLL_BEHAVIOUR_LEVELS - 1;
-    for (unsigned c = 0; c < ATOLL_SIGN_COUNT; c++) {
-        if (b->seen[c] && weights[c].dimension == dimension) {
+    for (unsigned c = 0; c < ATOLL_SIGN_COUNT; c++)
+        if (b->seen[c] && weights[c].dimension == dimension)
             score[weights[c].level] += weights[c].weight;
-        }
-    }
     /* Several levels of memory are blocks of registers, packing or prefetch within tiles, not alone. */
-    if (dimension == MEMORY && score[2] < THRESHOLD) {
+    if (dimension == MEMORY && score[2] < THRESHOLD)
         score[3] = 0;
-    }
-    while (level > 0 && score[level] < THRESHOLD) {
+    while (level > 0 && score[level] < THRESHOLD)
         level--;
-    }
     return (unsigned char)level;
 }
 
 static void see_plan(const struct atoll_plan *plan, struct atoll_sign_board *b)
 {
-    if (plan->launch_count > 1) {
+    if (plan->launch_count > 1)
         atoll_sign_mark(b, ATOLL_SIGN_PHASES);
-    }
     for (size_t i = 0; i < plan->launch_count; i++) {
         const struct atoll_launch *l = &plan->launches[i];
-        if (l->cooperative) {
+        if (l->cooperative)
             atoll_sign_mark(b, ATOLL_SIGN_GRID_SYNC);
-        }
-        if (l->cluster[0]) {
+        if (l->cluster[0])
             atoll_sign_mark(b, ATOLL_SIGN_CLUSTER);
-        }
         for (size_t k = 0; k < l->arg_count; k++) {
             if (l->args[k].kind == ATOLL_ARG_TENSORMAP) {
                 atoll_sign_mark(b, ATOLL_SIGN_SHARED_TILE);
@@ -136,11 +129,9 @@ struct filter {
 
 static int parameter(const struct filter *f, const struct atoll_token *name)
 {
-    for (size_t i = 0; f->plan && f->choice && i < f->plan->param_count && i < f->choice->count; i++) {
-        if (atoll_token_is(name, f->plan->params[i].name)) {
+    for (size_t i = 0; f->plan && f->choice && i < f->plan->param_count && i < f->choice->count; i++)
+        if (atoll_token_is(name, f->plan->params[i].name))
             return (int)i;
-        }
-    }
     return -1;
 }
 
@@ -152,9 +143,8 @@ static int condition_text(const struct filter *f, const struct atoll_token *t, c
     for (; t < end && used + t->length + 4 < CONDITION_BYTES; t++) {
         if (atoll_token_is(t, "defined")) {
             const struct atoll_token *name = t + 1 < end && atoll_token_is(t + 1, "(") ? t + 2 : t + 1;
-            if (name >= end || parameter(f, name) < 0) {
+            if (name >= end || parameter(f, name) < 0)
                 return -1;
-            }
             used += (size_t)snprintf(ret + used, CONDITION_BYTES - used, " 1");
             t = name > t + 1 ? name + 1 : name;
             continue;
@@ -171,12 +161,10 @@ static int evaluate(const struct filter *f, const struct atoll_token *begin, con
     struct atoll_binding bindings[ATOLL_PLAN_PARAM_LIMIT];
     size_t n = 0;
     int64_t value = 0;
-    if (condition_text(f, begin, end, text)) {
+    if (condition_text(f, begin, end, text))
         return -1;
-    }
-    for (; f->plan && f->choice && n < f->plan->param_count && n < f->choice->count; n++) {
+    for (; f->plan && f->choice && n < f->plan->param_count && n < f->choice->count; n++)
         bindings[n] = (struct atoll_binding){f->plan->params[n].name, f->choice->values[n]};
-    }
     struct atoll_arena *arena = atoll_arena_create(1u << 20, NULL);
     const struct atoll_expression *e = arena ? atoll_expression_parse(arena, text, NULL) : NULL;
     int rc = e && !atoll_expression_eval(e, bindings, n, &value, NULL) ? value != 0 : -1;
@@ -219,11 +207,9 @@ static void conditional(struct filter *f, const struct atoll_token *name, const 
 
 static int is_active(const struct filter *f)
 {
-    for (size_t i = 0; i < f->depth && i < CONDITION_DEPTH; i++) {
-        if (!f->stack[i].active) {
+    for (size_t i = 0; i < f->depth && i < CONDITION_DEPTH; i++)
+        if (!f->stack[i].active)
             return 0;
-        }
-    }
     return 1;
 }
 
@@ -236,17 +222,14 @@ static size_t keep_active(const struct atoll_token *tokens, size_t count, const 
     size_t kept = 0;
     for (size_t i = 0; i < count;) {
         size_t end = i + 1;
-        while (end < count && tokens[i].directive && tokens[end].directive && !tokens[end].first) {
+        while (end < count && tokens[i].directive && tokens[end].directive && !tokens[end].first)
             end++;
-        }
-        if (tokens[i].directive && end > i + 1) {
+        if (tokens[i].directive && end > i + 1)
             conditional(&f, &tokens[i + 1], &tokens[end]);
-        }
         int keep = !tokens[i].directive || (end > i + 1 && (atoll_token_is(&tokens[i + 1], "pragma") ||
                                                             atoll_token_is(&tokens[i + 1], "define")));
-        for (size_t k = i; k < end && keep && is_active(&f); k++) {
+        for (size_t k = i; k < end && keep && is_active(&f); k++)
             ret_tokens[kept++] = tokens[k];
-        }
         i = end;
     }
     return kept;
@@ -261,23 +244,19 @@ static struct atoll_behaviour classify_tokens(int is_device, const struct atoll_
     struct atoll_behaviour cell = {0, 0, 0};
     struct atoll_sign_board board = {{0}};
     struct atoll_loop_list *loops = malloc(sizeof(*loops));
-    if (!loops) {
+    if (!loops)
         return cell;
-    }
     atoll_loop_list_find(loops, tokens, count < TOKEN_LIMIT ? count : TOKEN_LIMIT);
     atoll_sign_see_names(loops, is_device, &board);
     atoll_sign_see_loops(loops, &board);
     atoll_sign_see_sums(loops, &board);
-    if (is_device) {
+    if (is_device)
         atoll_sign_see_device(loops, &board);
-    }
-    if (plan) {
+    if (plan)
         see_plan(plan, &board);
-    }
     /* A barrier that guards a tile is part of the tile. */
-    if (board.seen[ATOLL_SIGN_SHARED_TILE]) {
+    if (board.seen[ATOLL_SIGN_SHARED_TILE])
         board.seen[ATOLL_SIGN_BARRIER] = 0;
-    }
     cell.memory = level_of(&board, weights, MEMORY);
     cell.algorithm = level_of(&board, weights, ALGORITHM);
     cell.coordination = level_of(&board, weights, COORDINATION);
@@ -292,9 +271,8 @@ struct atoll_behaviour atoll_behaviour_classify(const char *language, const char
     struct atoll_behaviour cell = {0, 0, 0};
     struct atoll_token_list list;
     int is_device = strcmp(language, "cuda") == 0;
-    if ((!is_device && strcmp(language, "c") != 0) || atoll_token_list_init(&list, body, NULL)) {
+    if ((!is_device && strcmp(language, "c") != 0) || atoll_token_list_init(&list, body, NULL))
         return cell;
-    }
     struct atoll_token *kept = malloc((list.count + 1) * sizeof(*kept));
     if (kept) {
         cell =

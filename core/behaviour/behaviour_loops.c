@@ -5,11 +5,9 @@
 
 static int range_is_min(const struct atoll_loop_list *l, size_t begin, size_t end)
 {
-    for (size_t i = begin; i < end; i++) {
-        if (atoll_sign_is(l, i, "?") || atoll_sign_is(l, i, "MIN") || atoll_sign_is(l, i, "min")) {
+    for (size_t i = begin; i < end; i++)
+        if (atoll_sign_is(l, i, "?") || atoll_sign_is(l, i, "MIN") || atoll_sign_is(l, i, "min"))
             return 1;
-        }
-    }
     return 0;
 }
 
@@ -17,12 +15,10 @@ static int range_is_min(const struct atoll_loop_list *l, size_t begin, size_t en
 static int follows(const struct atoll_loop_list *l, const struct atoll_loop *inner, int outer)
 {
     const struct atoll_token *variable = l->loops[outer].variable;
-    if (!variable || atoll_token_same(variable, inner->variable)) {
+    if (!variable || atoll_token_same(variable, inner->variable))
         return 0;
-    }
-    if (atoll_loop_mentions(l, inner->header_begin, inner->header_end, variable)) {
+    if (atoll_loop_mentions(l, inner->header_begin, inner->header_end, variable))
         return 1;
-    }
     for (size_t i = 0; i < l->assignment_count; i++) {
         const struct atoll_assignment *a = &l->assignments[i];
         if (a->loop == outer && !a->is_element &&
@@ -43,9 +39,8 @@ static void see_tiles(const struct atoll_loop_list *l, struct atoll_sign_board *
         const struct atoll_loop *inner = &l->loops[i];
         int depth = 0;
         for (int k = inner->parent; k >= 0 && depth < NEST_DEPTH; k = l->loops[k].parent, depth++) {
-            if (!follows(l, inner, k)) {
+            if (!follows(l, inner, k))
                 continue;
-            }
             int twice = inner->parent != k && inner->parent >= 0 && follows(l, &l->loops[inner->parent], k);
             atoll_sign_mark(b,
                             !l->loops[k].unit_step || twice ? ATOLL_SIGN_TILE_LOOP : ATOLL_SIGN_CHUNK_LOOP);
@@ -72,9 +67,8 @@ static int is_contiguous_index(const struct atoll_loop_list *l, size_t open,
 {
     int found = 0;
     for (size_t i = open + 1; i < l->token_count && !atoll_sign_is(l, i, "]"); i++) {
-        if (!atoll_token_same(&l->tokens[i], variable)) {
+        if (!atoll_token_same(&l->tokens[i], variable))
             continue;
-        }
         if (atoll_sign_is(l, i + 1, "*") || atoll_sign_is(l, i - 1, "*") || atoll_sign_is(l, i + 1, "/") ||
             atoll_sign_is(l, i + 1, "%")) {
             return 0;
@@ -98,31 +92,26 @@ static int uses_restrict(const struct atoll_loop_list *l)
 /* Innermost loops of unit step whose every indexed access is contiguous or fixed. */
 static void see_contiguous(const struct atoll_loop_list *l, struct atoll_sign_board *b)
 {
-    if (!uses_restrict(l)) {
+    if (!uses_restrict(l))
         return;
-    }
     for (size_t i = 0; i < l->loop_count; i++) {
         const struct atoll_loop *loop = &l->loops[i];
         size_t good = 0, bad = 0;
-        if (!loop->is_innermost || !loop->unit_step || !loop->variable) {
+        if (!loop->is_innermost || !loop->unit_step || !loop->variable)
             continue;
-        }
         for (size_t k = loop->body_begin; k < loop->body_end; k++) {
-            if (!atoll_sign_is(l, k, "[")) {
+            if (!atoll_sign_is(l, k, "["))
                 continue;
-            }
             size_t end = k;
-            while (end < loop->body_end && end < k + INDEX_TOKENS && !atoll_sign_is(l, end, "]")) {
+            while (end < loop->body_end && end < k + INDEX_TOKENS && !atoll_sign_is(l, end, "]"))
                 end++;
-            }
             int uses = atoll_loop_mentions(l, k, end, loop->variable);
             int fits = uses && is_contiguous_index(l, k, loop->variable);
             good += fits ? 1u : 0u;
             bad += uses && !fits ? 1u : 0u;
         }
-        if (good && !bad) {
+        if (good && !bad)
             atoll_sign_mark(b, ATOLL_SIGN_CONTIGUOUS);
-        }
     }
 }
 
@@ -130,11 +119,9 @@ static int range_has(const struct atoll_loop_list *l, size_t begin, size_t end, 
                      size_t count)
 {
     for (size_t i = begin; i < end; i++) {
-        for (size_t k = 0; k < count; k++) {
-            if (atoll_sign_is(l, i, texts[k])) {
+        for (size_t k = 0; k < count; k++)
+            if (atoll_sign_is(l, i, texts[k]))
                 return 1;
-            }
-        }
     }
     return 0;
 }
@@ -149,9 +136,8 @@ static void see_rescale(const struct atoll_loop_list *l, struct atoll_sign_board
                                                "__builtin_exp", "__expf", "ex2"};
     for (size_t i = 0; i < l->assignment_count; i++) {
         const struct atoll_assignment *a = &l->assignments[i];
-        if (a->loop < 0 || a->is_element) {
+        if (a->loop < 0 || a->is_element)
             continue;
-        }
         const struct atoll_loop *loop = &l->loops[a->loop];
         int rescales = atoll_sign_is(l, a->op, "*=") ||
                        (atoll_sign_is(l, a->op, "=") && atoll_sign_is(l, a->op + 2, "*") &&

@@ -159,11 +159,9 @@ static const struct name device_names[] = {
 static int contains(const struct atoll_token *t, const char *text)
 {
     size_t n = strlen(text);
-    for (size_t i = 0; i + n <= t->length; i++) {
-        if (strncasecmp(t->text + i, text, n) == 0) {
+    for (size_t i = 0; i + n <= t->length; i++)
+        if (strncasecmp(t->text + i, text, n) == 0)
             return 1;
-        }
-    }
     return 0;
 }
 
@@ -188,12 +186,10 @@ static int says(const struct atoll_token *t, const char *text)
 static int matches(const struct atoll_token *t, const struct name *name)
 {
     int is_text = t->kind == ATOLL_TOKEN_STRING;
-    if (name->match == TEXT || is_text) {
+    if (name->match == TEXT || is_text)
         return name->match == TEXT && is_text && says(t, name->text);
-    }
-    if (t->kind != ATOLL_TOKEN_NAME) {
+    if (t->kind != ATOLL_TOKEN_NAME)
         return 0;
-    }
     switch (name->match) {
     case EXACT: return atoll_token_is(t, name->text);
     case PREFIX: return atoll_token_starts(t, name->text);
@@ -207,11 +203,9 @@ static void see_listed(const struct atoll_loop_list *l, const struct name *names
                        struct atoll_sign_board *b)
 {
     for (size_t i = 0; i < l->token_count; i++) {
-        for (size_t k = 0; k < count; k++) {
-            if (matches(&l->tokens[i], &names[k])) {
+        for (size_t k = 0; k < count; k++)
+            if (matches(&l->tokens[i], &names[k]))
                 atoll_sign_mark(b, names[k].category);
-            }
-        }
     }
 }
 
@@ -223,9 +217,8 @@ static void see_approximations(const struct atoll_loop_list *l, struct atoll_sig
     for (size_t i = 0; i < l->token_count; i++) {
         for (size_t k = 0;
              l->tokens[i].kind == ATOLL_TOKEN_NUMBER && k < sizeof(constants) / sizeof(*constants); k++) {
-            if (atoll_token_starts(&l->tokens[i], constants[k])) {
+            if (atoll_token_starts(&l->tokens[i], constants[k]))
                 atoll_sign_mark(b, ATOLL_SIGN_APPROXIMATE);
-            }
         }
     }
 }
@@ -240,12 +233,10 @@ static void see_recursion(const struct atoll_loop_list *l, struct atoll_sign_boa
             !atoll_sign_is(l, i, "__attribute__")) {
             name = &l->tokens[i];
         }
-        if (atoll_sign_is(l, i, "{") && depth++ == 0) {
+        if (atoll_sign_is(l, i, "{") && depth++ == 0)
             function = name;
-        }
-        if (atoll_sign_is(l, i, "}") && depth > 0) {
+        if (atoll_sign_is(l, i, "}") && depth > 0)
             depth--;
-        }
         if (depth > 0 && function && atoll_sign_is(l, i + 1, "(") &&
             atoll_token_same(&l->tokens[i], function)) {
             atoll_sign_mark(b, ATOLL_SIGN_RECURSION);
@@ -253,7 +244,7 @@ static void see_recursion(const struct atoll_loop_list *l, struct atoll_sign_boa
     }
 }
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 void atoll_sign_see_names(const struct atoll_loop_list *l, int is_device, struct atoll_sign_board *b)
 {

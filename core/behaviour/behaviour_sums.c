@@ -26,9 +26,8 @@ static size_t statement_begin(const struct atoll_loop_list *l, size_t at)
 /* "type name[", or a later name of such a declaration. */
 static int declares(const struct atoll_loop_list *l, size_t at)
 {
-    if (l->tokens[at - 1].kind == ATOLL_TOKEN_NAME) {
+    if (l->tokens[at - 1].kind == ATOLL_TOKEN_NAME)
         return !atoll_sign_is(l, at - 1, "return") && !atoll_sign_is(l, at - 1, "else");
-    }
     size_t begin = statement_begin(l, at);
     int depth = 0;
     if (!atoll_sign_is(l, at - 1, ",") || begin + 1 >= at || l->tokens[begin].kind != ATOLL_TOKEN_NAME ||
@@ -48,9 +47,8 @@ static int is_local_array(const struct atoll_loop_list *l, const struct atoll_to
     for (size_t i = 1; i + 1 < l->token_count; i++) {
         depth += atoll_sign_is(l, i, "{") ? 1 : atoll_sign_is(l, i, "}") ? -1 : 0;
         if (depth > 0 && atoll_token_same(&l->tokens[i], name) && atoll_sign_is(l, i + 1, "[")) {
-            if (declares(l, i)) {
+            if (declares(l, i))
                 return 1;
-            }
         }
     }
     return 0;
@@ -64,11 +62,9 @@ static int is_compound(const struct atoll_loop_list *l, const struct atoll_assig
 
 static int is_loop_variable(const struct atoll_loop_list *l, const struct atoll_token *name)
 {
-    for (size_t i = 0; i < l->loop_count; i++) {
-        if (l->loops[i].variable && atoll_token_same(l->loops[i].variable, name)) {
+    for (size_t i = 0; i < l->loop_count; i++)
+        if (l->loops[i].variable && atoll_token_same(l->loops[i].variable, name))
             return 1;
-        }
-    }
     return 0;
 }
 
@@ -76,11 +72,9 @@ static int is_loop_variable(const struct atoll_loop_list *l, const struct atoll_
 static int is_local(const struct atoll_loop_list *l, const struct facts *f, size_t assignment)
 {
     const struct atoll_token *base = l->assignments[assignment].base;
-    for (size_t i = 0; i < assignment; i++) {
-        if (l->assignments[i].is_element && atoll_token_same(l->assignments[i].base, base)) {
+    for (size_t i = 0; i < assignment; i++)
+        if (l->assignments[i].is_element && atoll_token_same(l->assignments[i].base, base))
             return f->locals[i];
-        }
-    }
     return is_local_array(l, base);
 }
 
@@ -100,9 +94,8 @@ static void know_assignments(const struct atoll_loop_list *l, struct facts *f)
 static size_t stem(const struct atoll_token *t)
 {
     size_t n = t->length;
-    while (n > 1 && t->text[n - 1] >= '0' && t->text[n - 1] <= '9') {
+    while (n > 1 && t->text[n - 1] >= '0' && t->text[n - 1] <= '9')
         n--;
-    }
     return n;
 }
 
@@ -111,9 +104,8 @@ static size_t skip_index(const struct atoll_loop_list *l, size_t at, size_t end)
     int depth = 0;
     for (; at < end; at++) {
         depth += atoll_sign_is(l, at, "[") ? 1 : atoll_sign_is(l, at, "]") ? -1 : 0;
-        if (depth == 0) {
+        if (depth == 0)
             break;
-        }
     }
     return at;
 }
@@ -126,13 +118,11 @@ static int same_operation(const struct atoll_loop_list *l, const struct atoll_as
     for (; i < a->end && k < b->end; i++, k++) {
         i = atoll_sign_is(l, i, "[") ? skip_index(l, i, a->end) : i;
         k = atoll_sign_is(l, k, "[") ? skip_index(l, k, b->end) : k;
-        if (i >= a->end || k >= b->end) {
+        if (i >= a->end || k >= b->end)
             break;
-        }
         const struct atoll_token *x = &l->tokens[i], *y = &l->tokens[k];
-        if (stem(x) != stem(y) || memcmp(x->text, y->text, stem(x)) != 0) {
+        if (stem(x) != stem(y) || memcmp(x->text, y->text, stem(x)) != 0)
             return 0;
-        }
     }
     return i >= a->end && k >= b->end;
 }
@@ -145,9 +135,8 @@ static void see_sums(const struct atoll_loop_list *l, const struct facts *f, str
         const struct atoll_assignment *a = &l->assignments[i];
         for (size_t k = 0; k < i && f->sums[i]; k++) {
             const struct atoll_assignment *other = &l->assignments[k];
-            if (other->loop != a->loop || !f->sums[k] || atoll_token_same(a->base, other->base)) {
+            if (other->loop != a->loop || !f->sums[k] || atoll_token_same(a->base, other->base))
                 continue;
-            }
             atoll_sign_mark(b,
                             same_operation(l, a, other) ? ATOLL_SIGN_SPLIT_SUM : ATOLL_SIGN_SEVERAL_RESULTS);
         }
@@ -159,20 +148,16 @@ static void see_stores(const struct atoll_loop_list *l, const struct facts *f, s
 {
     for (size_t i = 0; i < l->assignment_count; i++) {
         const struct atoll_assignment *a = &l->assignments[i];
-        if (a->loop < 0 || !a->is_element || f->locals[i]) {
+        if (a->loop < 0 || !a->is_element || f->locals[i])
             continue;
-        }
         for (size_t k = 0; k < l->assignment_count; k++) {
             const struct atoll_assignment *other = &l->assignments[k];
-            if (other->loop != a->loop || k == i) {
+            if (other->loop != a->loop || k == i)
                 continue;
-            }
-            if (f->sums[k]) {
+            if (f->sums[k])
                 atoll_sign_mark(b, ATOLL_SIGN_STORE_AND_SUM);
-            }
-            if (other->is_element && !f->locals[k] && !atoll_token_same(other->base, a->base)) {
+            if (other->is_element && !f->locals[k] && !atoll_token_same(other->base, a->base))
                 atoll_sign_mark(b, ATOLL_SIGN_SEVERAL_RESULTS);
-            }
         }
     }
 }
@@ -182,11 +167,9 @@ static void see_stores(const struct atoll_loop_list *l, const struct facts *f, s
 static int is_summed_up(const struct atoll_loop_list *l, const struct facts *f,
                         const struct atoll_token *array)
 {
-    for (size_t i = 0; i < l->assignment_count; i++) {
-        if (f->sums[i] && atoll_loop_mentions(l, l->assignments[i].op + 1, l->assignments[i].end, array)) {
+    for (size_t i = 0; i < l->assignment_count; i++)
+        if (f->sums[i] && atoll_loop_mentions(l, l->assignments[i].op + 1, l->assignments[i].end, array))
             return 1;
-        }
-    }
     return 0;
 }
 
@@ -197,9 +180,8 @@ static int is_copy(const struct atoll_loop_list *l, const struct atoll_assignmen
         return 0;
     }
     size_t at = a->op + 2;
-    while (at < a->end && atoll_sign_is(l, at, "[")) {
+    while (at < a->end && atoll_sign_is(l, at, "["))
         at = skip_index(l, at, a->end) + 1;
-    }
     return at >= a->end;
 }
 
@@ -207,9 +189,8 @@ static void see_blocks(const struct atoll_loop_list *l, const struct facts *f, s
 {
     for (size_t i = 0; i < l->assignment_count; i++) {
         const struct atoll_assignment *a = &l->assignments[i];
-        if (a->loop < 0 || !f->locals[i] || f->shared[i]) {
+        if (a->loop < 0 || !f->locals[i] || f->shared[i])
             continue;
-        }
         if (is_copy(l, a)) {
             atoll_sign_mark(b, ATOLL_SIGN_PACKING);
         } else if (is_compound(l, a)) {
@@ -224,9 +205,8 @@ static void see_running_mean(const struct atoll_loop_list *l, struct atoll_sign_
 {
     for (size_t i = 0; i < l->assignment_count; i++) {
         const struct atoll_assignment *mean = &l->assignments[i];
-        if (mean->loop < 0 || !atoll_sign_is(l, mean->op, "+=")) {
+        if (mean->loop < 0 || !atoll_sign_is(l, mean->op, "+="))
             continue;
-        }
         for (size_t k = 0; k < i; k++) {
             const struct atoll_assignment *delta = &l->assignments[k];
             if (delta->loop == mean->loop && atoll_sign_is(l, delta->op, "=") &&

@@ -44,9 +44,8 @@ static int value_at(const struct scope *scope, const struct atoll_expression *e,
 {
     struct atoll_err inner = ATOLL_ERR_INIT;
     int64_t value = 0;
-    if (!e) {
+    if (!e)
         return 0;
-    }
     if (atoll_expression_eval(e, scope->bindings, scope->binding_count, &value, &inner)) {
         return atoll_err_set(scope->err, ATOLL_E_INPUT, "plan: field '%s' at variant '%s': %s", field,
                              scope->variant->name, inner.text);
@@ -57,9 +56,8 @@ static int value_at(const struct scope *scope, const struct atoll_expression *e,
                              field, atoll_expression_text(e), (long long)value, scope->variant->name,
                              (long long)low, (long long)high);
     }
-    if (ret_value) {
+    if (ret_value)
         *ret_value = value;
-    }
     return 0;
 }
 
@@ -71,9 +69,8 @@ static int extents_hold(const struct scope *p, size_t launch, const char *key,
     char field[FIELD_BYTES];
     for (size_t i = 0; i < 3; i++) {
         snprintf(field, sizeof(field), "launch[%zu].%s[%zu]", launch, key, i);
-        if (value_at(p, extents[i], 1, INT32_MAX, field, NULL)) {
+        if (value_at(p, extents[i], 1, INT32_MAX, field, NULL))
             return -1;
-        }
     }
     return 0;
 }
@@ -83,17 +80,14 @@ static int map_holds(const struct scope *p, const struct atoll_tensormap *m, con
     char part[FIELD_BYTES];
     for (size_t i = 0; i < m->rank; i++) {
         snprintf(part, sizeof(part), "%.60s.extent[%zu]", field, i);
-        if (value_at(p, m->extent[i], 1, EXTENT_LIMIT, part, NULL)) {
+        if (value_at(p, m->extent[i], 1, EXTENT_LIMIT, part, NULL))
             return -1;
-        }
         snprintf(part, sizeof(part), "%.60s.box[%zu]", field, i);
-        if (value_at(p, m->box[i], 1, BOX_LIMIT, part, NULL)) {
+        if (value_at(p, m->box[i], 1, BOX_LIMIT, part, NULL))
             return -1;
-        }
         snprintf(part, sizeof(part), "%.60s.stride[%zu]", field, i);
-        if (i + 1 < m->rank && value_at(p, m->stride_bytes[i], 16, STRIDE_LIMIT, part, NULL)) {
+        if (i + 1 < m->rank && value_at(p, m->stride_bytes[i], 16, STRIDE_LIMIT, part, NULL))
             return -1;
-        }
     }
     return 0;
 }
@@ -103,24 +97,21 @@ static int launch_holds(const struct scope *p, size_t index)
     const struct atoll_launch *l = &p->plan->launches[index];
     char field[FIELD_BYTES];
     snprintf(field, sizeof(field), "launch[%zu].units", index);
-    if (value_at(p, l->units, 1, UNIT_LIMIT, field, NULL)) {
+    if (value_at(p, l->units, 1, UNIT_LIMIT, field, NULL))
         return -1;
-    }
     if (extents_hold(p, index, "grid", l->grid) || extents_hold(p, index, "block", l->block) ||
         extents_hold(p, index, "cluster", l->cluster)) {
         return -1;
     }
     snprintf(field, sizeof(field), "launch[%zu].shared_bytes", index);
-    if (value_at(p, l->shared_bytes, 0, SHARED_LIMIT, field, NULL)) {
+    if (value_at(p, l->shared_bytes, 0, SHARED_LIMIT, field, NULL))
         return -1;
-    }
     for (size_t i = 0; i < l->arg_count; i++) {
         snprintf(field, sizeof(field), "launch[%zu].args[%zu]", index, i);
         const struct atoll_arg *a = &l->args[i];
         int narrow = a->width == ATOLL_I32;
-        if (a->kind == ATOLL_ARG_TENSORMAP && map_holds(p, a->map, field)) {
+        if (a->kind == ATOLL_ARG_TENSORMAP && map_holds(p, a->map, field))
             return -1;
-        }
         if (a->kind == ATOLL_ARG_INTEGER && value_at(p, a->value, narrow ? INT32_MIN : INT64_MIN,
                                                      narrow ? INT32_MAX : INT64_MAX, field, NULL)) {
             return -1;
@@ -134,15 +125,12 @@ static int plan_holds(const struct scope *p)
     char field[FIELD_BYTES];
     for (size_t i = 0; i < p->plan->scratch_count; i++) {
         snprintf(field, sizeof(field), "scratch.%s", p->plan->scratch[i].name);
-        if (value_at(p, p->plan->scratch[i].bytes, 0, SCRATCH_BYTES, field, NULL)) {
+        if (value_at(p, p->plan->scratch[i].bytes, 0, SCRATCH_BYTES, field, NULL))
             return -1;
-        }
     }
-    for (size_t i = 0; i < p->plan->launch_count; i++) {
-        if (launch_holds(p, i)) {
+    for (size_t i = 0; i < p->plan->launch_count; i++)
+        if (launch_holds(p, i))
             return -1;
-        }
-    }
     return 0;
 }
 
@@ -155,13 +143,11 @@ int atoll_plan_choice_check(const struct atoll_task *task, const struct atoll_pl
                              plan->param_count);
     }
     for (size_t i = 0; i < task->variant_count; i++) {
-        if (!atoll_plan_concerns(plan, &task->variants[i])) {
+        if (!atoll_plan_concerns(plan, &task->variants[i]))
             continue;
-        }
         scope_init(&scope, task, plan, choice, &task->variants[i], err);
-        if (plan_holds(&scope)) {
+        if (plan_holds(&scope))
             return -1;
-        }
     }
     return 0;
 }
@@ -211,9 +197,8 @@ static int read_extents(const struct site *s, const char *key, const struct atol
         char field[FIELD_BYTES];
         snprintf(field, sizeof(field), "launch[%zu].%s[%zu]", s->launch, key, i);
         ret[i] = 1;
-        if (value_at(&s->scope, e[i], 1, INT32_MAX, field, &ret[i])) {
+        if (value_at(&s->scope, e[i], 1, INT32_MAX, field, &ret[i]))
             return -1;
-        }
     }
     return 0;
 }
@@ -225,9 +210,8 @@ static int check_axes(const struct site *s, const char *key, const int64_t value
         char field[16];
         int64_t most = limit_or(limit[i], otherwise[i]);
         snprintf(field, sizeof(field), "%s[%zu]", key, i);
-        if (value[i] > most) {
+        if (value[i] > most)
             return beyond(s, field, "in this axis", value[i], most, "; use another axis or a loop");
-        }
     }
     return 0;
 }
@@ -236,9 +220,8 @@ static int check_block(const struct site *s)
 {
     static const int64_t grids[3] = {INT32_MAX, 65535, 65535}, blocks[3] = {1024, 1024, 64};
     int64_t most = limit_or(s->limits->threads_per_block, 1024);
-    if (volume(s->block) > most) {
+    if (volume(s->block) > most)
         return beyond(s, "block", "threads", volume(s->block), most, "; make the block smaller");
-    }
     return check_axes(s, "block", s->block, s->limits->block, blocks) ||
                    check_axes(s, "grid", s->grid, s->limits->grid, grids)
                ? -1
@@ -248,9 +231,8 @@ static int check_block(const struct site *s)
 static int check_cluster(const struct site *s)
 {
     int64_t most = s->known ? (int64_t)s->limits->cluster_blocks : CLUSTER_BLOCKS;
-    if (volume(s->cluster) == 1) {
+    if (volume(s->cluster) == 1)
         return 0;
-    }
     if (volume(s->cluster) > most) {
         return beyond(s, "cluster", "blocks", volume(s->cluster), most < 1 ? 1 : most,
                       most < 1 ? "; leave cluster out" : "; make the cluster smaller");
@@ -274,9 +256,8 @@ static int64_t resident_blocks(const struct site *s)
     int64_t warp = limit_or(l->warp_size, 32);
     int64_t threads = (volume(s->block) + warp - 1) / warp * warp;
     int64_t per = limit_or(l->blocks_per_multiprocessor, 32);
-    if (l->threads_per_multiprocessor && l->threads_per_multiprocessor / threads < per) {
+    if (l->threads_per_multiprocessor && l->threads_per_multiprocessor / threads < per)
         per = l->threads_per_multiprocessor / threads;
-    }
     if (l->shared_bytes_per_multiprocessor && s->shared_bytes &&
         l->shared_bytes_per_multiprocessor / s->shared_bytes < per) {
         per = l->shared_bytes_per_multiprocessor / s->shared_bytes;
@@ -286,9 +267,8 @@ static int64_t resident_blocks(const struct site *s)
 
 static int check_cooperative(const struct site *s)
 {
-    if (!s->scope.plan->launches[s->launch].cooperative || !s->known) {
+    if (!s->scope.plan->launches[s->launch].cooperative || !s->known)
         return 0;
-    }
     if (!s->limits->cooperative) {
         return atoll_err_set(s->scope.err, ATOLL_E_INPUT,
                              "plan: field 'launch[%zu].cooperative': true at variant '%s'; the device has no "
@@ -351,20 +331,17 @@ static int map_fails(const struct map_site *m, const char *part, int64_t value, 
 static int check_box(const struct map_site *m)
 {
     int64_t row = m->box[0] * (int64_t)atoll_dtype_bytes(m->map->dtype);
-    if (row % COPY_BYTES) {
+    if (row % COPY_BYTES)
         return map_fails(m, "box[0]", row, "must be a multiple of", COPY_BYTES, "widen the box's first axis");
-    }
     if (m->map->swizzle && row > (int64_t)m->map->swizzle) {
         return map_fails(m, "box[0]", row, "at most the swizzle's", m->map->swizzle,
                          "cut the box's first axis or use a wider swizzle");
     }
     int64_t bytes = row, most = limit_or(m->site->limits->shared_bytes_per_block, INT64_MAX);
-    for (size_t i = 1; i < m->map->rank; i++) {
+    for (size_t i = 1; i < m->map->rank; i++)
         bytes = product(bytes, m->box[i]);
-    }
-    if (bytes > most) {
+    if (bytes > most)
         return map_fails(m, "box", bytes, "at most the shared memory's", most, "make the box smaller");
-    }
     return 0;
 }
 
@@ -373,9 +350,8 @@ static int check_strides(const struct map_site *m)
     for (size_t i = 1; i < m->map->rank; i++) {
         char part[32];
         snprintf(part, sizeof(part), "stride[%zu]", i - 1);
-        if (m->stride[i] > STRIDE_LIMIT) {
+        if (m->stride[i] > STRIDE_LIMIT)
             return map_fails(m, part, m->stride[i], "at most", STRIDE_LIMIT, "reorder the axes");
-        }
         if (m->stride[i] % COPY_BYTES) {
             return map_fails(m, part, m->stride[i], "must be a multiple of", COPY_BYTES,
                              "the engine needs aligned rows: pass the plain pointer for such shapes");
@@ -394,9 +370,8 @@ static int buffer_bytes(const struct map_site *m, int64_t *ret_bytes)
         snprintf(field, sizeof(field), "scratch.%s", s->name);
         return value_at(p, s->bytes, 0, INT64_MAX, field, ret_bytes);
     }
-    if (atoll_task_element_count(p->task, m->arg->index, p->variant, &count, p->err)) {
+    if (atoll_task_element_count(p->task, m->arg->index, p->variant, &count, p->err))
         return -1;
-    }
     *ret_bytes = product((int64_t)count, (int64_t)atoll_dtype_bytes(p->task->tensors[m->arg->index].dtype));
     return 0;
 }
@@ -405,14 +380,11 @@ static int buffer_bytes(const struct map_site *m, int64_t *ret_bytes)
 static int check_span(const struct map_site *m)
 {
     int64_t span = (int64_t)atoll_dtype_bytes(m->map->dtype), bytes = 0;
-    for (size_t i = 0; i < m->map->rank; i++) {
-        if (__builtin_add_overflow(span, product(m->extent[i] - 1, m->stride[i]), &span)) {
+    for (size_t i = 0; i < m->map->rank; i++)
+        if (__builtin_add_overflow(span, product(m->extent[i] - 1, m->stride[i]), &span))
             span = INT64_MAX;
-        }
-    }
-    if (buffer_bytes(m, &bytes)) {
+    if (buffer_bytes(m, &bytes))
         return -1;
-    }
     if (span > bytes) {
         return map_fails(m, "extent", span, m->map->is_scratch ? "but the scratch has" : "but the tensor has",
                          bytes, "correct extents, strides or dtype");
@@ -446,9 +418,8 @@ static int check_launch(struct site *s)
         value_at(&s->scope, l->shared_bytes, 0, INT32_MAX, field, &s->shared_bytes)) {
         return -1;
     }
-    if (check_block(s)) {
+    if (check_block(s))
         return -1;
-    }
     int64_t most = limit_or(s->limits->shared_bytes_per_block, INT64_MAX);
     if (s->shared_bytes > most) {
         return beyond(s, "shared_bytes", "bytes", s->shared_bytes, most,
@@ -466,16 +437,14 @@ static int check_memory(const struct site *s)
         char field[FIELD_BYTES];
         int64_t bytes = 0;
         snprintf(field, sizeof(field), "scratch.%s", p->plan->scratch[i].name);
-        if (value_at(p, p->plan->scratch[i].bytes, 0, INT64_MAX, field, &bytes)) {
+        if (value_at(p, p->plan->scratch[i].bytes, 0, INT64_MAX, field, &bytes))
             return -1;
-        }
         scratch += (double)bytes;
     }
     for (size_t i = 0; i < p->task->tensor_count && scratch > 0; i++) {
         size_t count = 0;
-        if (atoll_task_element_count(p->task, i, p->variant, &count, p->err)) {
+        if (atoll_task_element_count(p->task, i, p->variant, &count, p->err))
             return -1;
-        }
         tensors += (double)count * (double)atoll_dtype_bytes(p->task->tensors[i].dtype);
     }
     if (scratch > 0 && s->limits->memory_bytes > 0 && scratch + tensors > s->limits->memory_bytes) {
@@ -502,23 +471,18 @@ int atoll_plan_limits_check(const struct atoll_task *task, const struct atoll_pl
         return atoll_err_set(err, ATOLL_E_INPUT, "plan: %zu values chosen for %zu params", choice->count,
                              plan->param_count);
     }
-    if (strcmp(plan->backend, "cpu") == 0) {
+    if (strcmp(plan->backend, "cpu") == 0)
         return 0;
-    }
     for (size_t i = 0; i < task->variant_count; i++) {
         const struct atoll_variant *v = &task->variants[i];
-        if (!(kinds & ATOLL_PLAN_KIND(v->kind)) || !atoll_plan_concerns(plan, v)) {
+        if (!(kinds & ATOLL_PLAN_KIND(v->kind)) || !atoll_plan_concerns(plan, v))
             continue;
-        }
         scope_init(&s.scope, task, plan, choice, v, err);
-        if (check_memory(&s)) {
+        if (check_memory(&s))
             return -1;
-        }
-        for (s.launch = 0; s.launch < plan->launch_count; s.launch++) {
-            if (check_launch(&s)) {
+        for (s.launch = 0; s.launch < plan->launch_count; s.launch++)
+            if (check_launch(&s))
                 return -1;
-            }
-        }
     }
     return 0;
 }

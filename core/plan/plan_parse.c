@@ -23,9 +23,8 @@ struct row {
 
 static int read_version(struct atoll_plan_reader *p, const char *path, json_t *value)
 {
-    if (!json_is_integer(value) || json_integer_value(value) != 1) {
+    if (!json_is_integer(value) || json_integer_value(value) != 1)
         return atoll_plan_fail(p, path, "this program reads version 1; write \"version\": 1");
-    }
     return 0;
 }
 
@@ -33,14 +32,11 @@ static int read_param_value(struct atoll_plan_reader *p, const char *path, json_
                             struct atoll_param *param)
 {
     json_int_t v = json_integer_value(value);
-    if (!json_is_integer(value) || v > INT32_MAX || v < -INT32_MAX) {
+    if (!json_is_integer(value) || v > INT32_MAX || v < -INT32_MAX)
         return atoll_plan_fail(p, path, "an integer of at most 31 bits is expected");
-    }
-    for (size_t i = 0; i < param->value_count; i++) {
-        if (param->values[i] == v) {
+    for (size_t i = 0; i < param->value_count; i++)
+        if (param->values[i] == v)
             return atoll_plan_fail(p, path, "value %lld stands here twice; remove one", (long long)v);
-        }
-    }
     param->values[param->value_count++] = v;
     return 0;
 }
@@ -49,18 +45,15 @@ static int read_param(struct atoll_plan_reader *p, const char *path, const char 
 {
     struct atoll_param *param = &p->plan->params[p->plan->param_count];
     size_t n = json_array_size(value);
-    if (atoll_plan_new_name(p, path, name)) {
+    if (atoll_plan_new_name(p, path, name))
         return -1;
-    }
-    if (!json_is_array(value) || n == 0 || n > ATOLL_PLAN_VALUE_LIMIT) {
+    if (!json_is_array(value) || n == 0 || n > ATOLL_PLAN_VALUE_LIMIT)
         return atoll_plan_fail(p, path, "a list of 1 to %d integers is expected", ATOLL_PLAN_VALUE_LIMIT);
-    }
     for (size_t i = 0; i < n; i++) {
         char part[ATOLL_PLAN_PATH_BYTES];
         snprintf(part, sizeof(part), "%.*s[%zu]", (int)sizeof(part) - 24, path, i); /* 24: "[...]" */
-        if (read_param_value(p, part, json_array_get(value, i), param)) {
+        if (read_param_value(p, part, json_array_get(value, i), param))
             return -1;
-        }
     }
     param->name = atoll_plan_copy(p, name);
     p->plan->param_count++;
@@ -70,9 +63,8 @@ static int read_param(struct atoll_plan_reader *p, const char *path, const char 
 static int read_scratch_one(struct atoll_plan_reader *p, const char *path, const char *name, json_t *value)
 {
     struct atoll_scratch *s = &p->plan->scratch[p->plan->scratch_count];
-    if (atoll_plan_new_name(p, path, name) || atoll_plan_json_expression(p, path, value, &s->bytes)) {
+    if (atoll_plan_new_name(p, path, name) || atoll_plan_json_expression(p, path, value, &s->bytes))
         return -1;
-    }
     s->name = atoll_plan_copy(p, name);
     p->plan->scratch_count++;
     return s->name ? 0 : -1;
@@ -84,9 +76,8 @@ static int read_object(struct atoll_plan_reader *p, const char *path, json_t *ob
 {
     const char *name;
     json_t *value;
-    if (!json_is_object(object)) {
+    if (!json_is_object(object))
         return atoll_plan_fail(p, path, "an object is expected, like {\"NAME\": ...}");
-    }
     if (json_object_size(object) > limit) {
         return atoll_plan_fail(p, path, "%zu entries, at most %zu are allowed", json_object_size(object),
                                limit);
@@ -95,9 +86,8 @@ static int read_object(struct atoll_plan_reader *p, const char *path, json_t *ob
     {
         char part[ATOLL_PLAN_PATH_BYTES];
         snprintf(part, sizeof(part), "%s.%.64s", path, name);
-        if (read(p, part, name, value)) {
+        if (read(p, part, name, value))
             return -1;
-        }
     }
     return 0;
 }
@@ -105,9 +95,8 @@ static int read_object(struct atoll_plan_reader *p, const char *path, json_t *ob
 static int read_array(struct atoll_plan_reader *p, const char *path, json_t *array, size_t limit,
                       int (*read)(struct atoll_plan_reader *p, const char *path, json_t *value))
 {
-    if (!json_is_array(array)) {
+    if (!json_is_array(array))
         return atoll_plan_fail(p, path, "a list is expected, like [...]");
-    }
     if (json_array_size(array) > limit) {
         return atoll_plan_fail(p, path, "%zu entries, at most %zu are allowed", json_array_size(array),
                                limit);
@@ -115,9 +104,8 @@ static int read_array(struct atoll_plan_reader *p, const char *path, json_t *arr
     for (size_t i = 0; i < json_array_size(array); i++) {
         char part[ATOLL_PLAN_PATH_BYTES];
         snprintf(part, sizeof(part), "%s[%zu]", path, i);
-        if (read(p, part, json_array_get(array, i))) {
+        if (read(p, part, json_array_get(array, i)))
             return -1;
-        }
     }
     return 0;
 }
@@ -175,15 +163,13 @@ static int read_extents(struct atoll_plan_reader *p, const char *path, json_t *v
                         const struct atoll_expression **ret)
 {
     size_t n = json_array_size(value);
-    if (!json_is_array(value) || n == 0 || n > 3) {
+    if (!json_is_array(value) || n == 0 || n > 3)
         return atoll_plan_fail(p, path, "a list of 1 to 3 extents is expected, like [\"cdiv(N, 256)\"]");
-    }
     for (size_t i = 0; i < n; i++) {
         char part[ATOLL_PLAN_PATH_BYTES];
         snprintf(part, sizeof(part), "%s[%zu]", path, i);
-        if (atoll_plan_json_expression(p, part, json_array_get(value, i), &ret[i])) {
+        if (atoll_plan_json_expression(p, part, json_array_get(value, i), &ret[i]))
             return -1;
-        }
     }
     return 0;
 }
@@ -220,19 +206,15 @@ static int read_integer(struct atoll_plan_reader *p, const char *path, const cha
 {
     int64_t value = 0;
     arg->kind = ATOLL_ARG_INTEGER;
-    if (atoll_plan_expression(p, path, text, &arg->value)) {
+    if (atoll_plan_expression(p, path, text, &arg->value))
         return -1;
-    }
-    if (atoll_expression_name_count(arg->value)) {
+    if (atoll_expression_name_count(arg->value))
         return 0;
-    }
     struct atoll_err inner = ATOLL_ERR_INIT;
-    if (atoll_expression_eval(arg->value, NULL, 0, &value, &inner)) {
+    if (atoll_expression_eval(arg->value, NULL, 0, &value, &inner))
         return atoll_plan_fail(p, path, "%s", inner.text);
-    }
-    if (arg->width == ATOLL_I32 && (value > INT32_MAX || value < INT32_MIN)) {
+    if (arg->width == ATOLL_I32 && (value > INT32_MAX || value < INT32_MIN))
         return atoll_plan_fail(p, path, "%lld does not fit i32; write i64:%s", (long long)value, text);
-    }
     return 0;
 }
 
@@ -247,9 +229,8 @@ static int read_typed(struct atoll_plan_reader *p, const char *path, const char 
                  {"f32:", ATOLL_F32, read_float},
                  {"f64:", ATOLL_F64, read_float}};
     for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
-        if (strncmp(text, types[i].prefix, 4) != 0) {
+        if (strncmp(text, types[i].prefix, 4) != 0)
             continue;
-        }
         arg->width = types[i].width;
         return types[i].read(p, path, text + 4, arg);
     }
@@ -279,16 +260,13 @@ static int read_arg(struct atoll_plan_reader *p, const char *path, json_t *value
 {
     struct atoll_arg *arg = &p->launch->args[p->launch->arg_count++];
     const char *text = json_string_value(value);
-    if (!text) {
+    if (!text)
         return atoll_plan_fail(p, path, "a text is expected, like \"x\", \"i64:N\" or \"f32:0.5\"");
-    }
-    if (strncmp(text, "tensormap(", 10) == 0) {
+    if (strncmp(text, "tensormap(", 10) == 0)
         return atoll_plan_read_tensormap(p, path, text, arg);
-    }
     arg->text = atoll_plan_copy(p, text);
-    if (!arg->text) {
+    if (!arg->text)
         return -1;
-    }
     return strchr(text, ':') ? read_typed(p, path, text, arg) : read_named(p, path, text, arg);
 }
 
@@ -333,22 +311,18 @@ static int check_keys(struct atoll_plan_reader *p, enum level level, const char 
     const char *keys[ROW_COUNT], *key;
     json_t *value;
     size_t n = 0;
-    for (size_t i = 0; i < ROW_COUNT; i++) {
-        if (applies(p, &rows[i], level)) {
+    for (size_t i = 0; i < ROW_COUNT; i++)
+        if (applies(p, &rows[i], level))
             keys[n++] = rows[i].key;
-        }
-    }
     json_object_foreach(object, key, value)
     {
         char part[ATOLL_PLAN_PATH_BYTES];
         const char *near = atoll_spelling_nearest(key, keys, n);
         field_path(part, path, key);
-        if (atoll_plan_find_name(keys, n, key) >= 0) {
+        if (atoll_plan_find_name(keys, n, key) >= 0)
             continue;
-        }
-        if (near) {
+        if (near)
             return atoll_plan_fail(p, part, "unknown key; did you mean '%s'?", near);
-        }
         return atoll_plan_fail(p, part, "unknown key for language %s; see docs/spec/plan.md", p->language);
     }
     return 0;
@@ -357,25 +331,20 @@ static int check_keys(struct atoll_plan_reader *p, enum level level, const char 
 /* Reads an object in the order of the table. */
 static int read_level(struct atoll_plan_reader *p, enum level level, const char *path, json_t *object)
 {
-    if (!json_is_object(object)) {
+    if (!json_is_object(object))
         return atoll_plan_fail(p, path, "an object is expected, like {\"key\": ...}");
-    }
-    if (check_keys(p, level, path, object)) {
+    if (check_keys(p, level, path, object))
         return -1;
-    }
     for (size_t i = 0; i < ROW_COUNT; i++) {
         char part[ATOLL_PLAN_PATH_BYTES];
         json_t *value = json_object_get(object, rows[i].key);
-        if (!applies(p, &rows[i], level)) {
+        if (!applies(p, &rows[i], level))
             continue;
-        }
         field_path(part, path, rows[i].key);
-        if (!value && rows[i].required) {
+        if (!value && rows[i].required)
             return atoll_plan_fail(p, part, "is missing; add it");
-        }
-        if (value && rows[i].read(p, part, value)) {
+        if (value && rows[i].read(p, part, value))
             return -1;
-        }
     }
     return 0;
 }
@@ -388,9 +357,8 @@ static int read_launch(struct atoll_plan_reader *p, const char *path, json_t *va
 
 static int read_launches(struct atoll_plan_reader *p, const char *path, json_t *value)
 {
-    if (json_is_array(value) && json_array_size(value) == 0) {
+    if (json_is_array(value) && json_array_size(value) == 0)
         return atoll_plan_fail(p, path, "is empty; a plan launches something");
-    }
     return read_array(p, path, value, ATOLL_PLAN_LAUNCH_LIMIT, read_launch);
 }
 
@@ -400,13 +368,11 @@ static int read_launches(struct atoll_plan_reader *p, const char *path, json_t *
 static json_t *ordered_args(const struct atoll_launch *launch, json_t *args)
 {
     json_t *list = json_array();
-    for (size_t i = 0; i < json_array_size(args); i++) {
-        if (launch->args[i].kind == ATOLL_ARG_TENSORMAP) {
+    for (size_t i = 0; i < json_array_size(args); i++)
+        if (launch->args[i].kind == ATOLL_ARG_TENSORMAP)
             json_array_append_new(list, json_string(launch->args[i].text));
-        } else {
+        else
             json_array_append(list, json_array_get(args, i));
-        }
-    }
     return list;
 }
 
@@ -415,14 +381,12 @@ static json_t *ordered_launch(const struct atoll_launch *launch, json_t *object)
     json_t *copy = json_object();
     for (size_t i = 0; i < ROW_COUNT; i++) {
         json_t *value = rows[i].level == AT_LAUNCH ? json_object_get(object, rows[i].key) : NULL;
-        if (!value) {
+        if (!value)
             continue;
-        }
-        if (rows[i].read == read_args) {
+        if (rows[i].read == read_args)
             json_object_set_new(copy, rows[i].key, ordered_args(launch, value));
-        } else {
+        else
             json_object_set(copy, rows[i].key, value);
-        }
     }
     return copy;
 }
@@ -432,17 +396,15 @@ static json_t *ordered(const struct atoll_plan *plan, json_t *object)
     json_t *copy = json_object();
     for (size_t i = 0; i < ROW_COUNT; i++) {
         json_t *value = rows[i].level == AT_PLAN ? json_object_get(object, rows[i].key) : NULL;
-        if (!value) {
+        if (!value)
             continue;
-        }
         if (rows[i].read != read_launches) {
             json_object_set(copy, rows[i].key, value);
             continue;
         }
         json_t *launches = json_array();
-        for (size_t k = 0; k < json_array_size(value); k++) {
+        for (size_t k = 0; k < json_array_size(value); k++)
             json_array_append_new(launches, ordered_launch(&plan->launches[k], json_array_get(value, k)));
-        }
         json_object_set_new(copy, rows[i].key, launches);
     }
     return copy;
@@ -453,9 +415,8 @@ static int canonicalise(struct atoll_plan_reader *p, json_t *root)
     json_t *object = ordered(p->plan, root);
     char *text = json_dumps(object, JSON_COMPACT | JSON_ENSURE_ASCII);
     json_decref(object);
-    if (!text) {
+    if (!text)
         return atoll_err_set(p->err, ATOLL_E_MEMORY, "no memory for the canonical form of a plan");
-    }
     p->plan->canonical = atoll_plan_copy(p, text);
     free(text);
     return p->plan->canonical ? 0 : -1;
@@ -485,9 +446,8 @@ static int find_plan(const char *source, const char **ret_json, size_t *ret_leng
     }
     at += 10;
     const char *end = strstr(at, "*/");
-    if (!end) {
+    if (!end)
         return atoll_err_set(err, ATOLL_E_INPUT, "plan: the plan's comment never ends; close it with */");
-    }
     if ((size_t)(end - at) > ATOLL_PLAN_BYTES) {
         return atoll_err_set(err, ATOLL_E_INPUT, "plan: %zu bytes of JSON, at most %u are allowed",
                              (size_t)(end - at), ATOLL_PLAN_BYTES);
@@ -504,9 +464,8 @@ static json_t *load_json(const char *source, const char *json, size_t length, st
     json_t *root = json_loadb(json, length, JSON_REJECT_DUPLICATES, &e);
     if (!root) {
         size_t line = e.line > 0 ? (size_t)e.line : 1;
-        for (const char *c = source; c < json; c++) {
+        for (const char *c = source; c < json; c++)
             line += *c == '\n';
-        }
         atoll_err_set(err, ATOLL_E_INPUT,
                       "plan: line %zu: not valid JSON: %s; check quotes, commas and braces", line, e.text);
     }
@@ -516,11 +475,9 @@ static json_t *load_json(const char *source, const char *json, size_t length, st
 static const char *backend_of(const char *language)
 {
     static const char *const known[][2] = {{"c", "cpu"}, {"cuda", "cuda"}, {"opencl", "opencl"}};
-    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
-        if (strcmp(known[i][0], language) == 0) {
+    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+        if (strcmp(known[i][0], language) == 0)
             return known[i][1];
-        }
-    }
     return NULL;
 }
 
@@ -540,22 +497,19 @@ const struct atoll_plan *atoll_plan_parse(struct atoll_arena *arena, const struc
                       ATOLL_SOURCE_LIMIT);
         return NULL;
     }
-    if (find_plan(source, &json, &length, &body, err)) {
+    if (find_plan(source, &json, &length, &body, err))
         return NULL;
-    }
     p.plan = atoll_arena_alloc(arena, sizeof(*p.plan), err);
     json_t *root = p.plan ? load_json(source, json, length, err) : NULL;
-    if (!root) {
+    if (!root)
         return NULL;
-    }
     p.plan->backend = backend_of(language);
     int rc = json_is_object(root)
                  ? read_level(&p, AT_PLAN, "", root) || canonicalise(&p, root)
                  : atoll_err_set(err, ATOLL_E_INPUT, "plan: the JSON must be an object {...}");
     json_decref(root);
-    if (rc) {
+    if (rc)
         return NULL;
-    }
     *ret_body = body;
     return p.plan;
 }

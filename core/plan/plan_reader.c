@@ -62,34 +62,28 @@ int atoll_plan_is_reserved(const struct atoll_plan_reader *p, const char *text)
 size_t atoll_plan_number_names(const struct atoll_plan_reader *p, const char **ret_names)
 {
     size_t n = 0;
-    for (size_t i = 0; i < p->task->dim_count; i++) {
+    for (size_t i = 0; i < p->task->dim_count; i++)
         ret_names[n++] = p->task->dims[i];
-    }
-    for (size_t i = 0; i < p->plan->param_count; i++) {
+    for (size_t i = 0; i < p->plan->param_count; i++)
         ret_names[n++] = p->plan->params[i].name;
-    }
     return n;
 }
 
 size_t atoll_plan_buffer_names(const struct atoll_plan_reader *p, const char **ret_names)
 {
     size_t n = 0;
-    for (size_t i = 0; i < p->task->tensor_count; i++) {
+    for (size_t i = 0; i < p->task->tensor_count; i++)
         ret_names[n++] = p->task->tensors[i].name;
-    }
-    for (size_t i = 0; i < p->plan->scratch_count; i++) {
+    for (size_t i = 0; i < p->plan->scratch_count; i++)
         ret_names[n++] = p->plan->scratch[i].name;
-    }
     return n;
 }
 
 int atoll_plan_find_name(const char *const *names, size_t count, const char *name)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(names[i], name) == 0) {
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(names[i], name) == 0)
             return (int)i;
-        }
-    }
     return -1;
 }
 
@@ -97,9 +91,8 @@ int atoll_plan_unknown_name(struct atoll_plan_reader *p, const char *path, const
                             const char *const *names, size_t count, const char *known)
 {
     const char *near = atoll_spelling_nearest(name, names, count);
-    if (near) {
+    if (near)
         return atoll_plan_fail(p, path, "unknown name '%.64s'; did you mean '%s'?", name, near);
-    }
     return atoll_plan_fail(p, path, "unknown name '%.64s'; known are %s", name, known);
 }
 
@@ -128,9 +121,8 @@ int atoll_plan_expression(struct atoll_plan_reader *p, const char *path, const c
     const char *names[ATOLL_PLAN_NAMES_LIMIT];
     size_t count = atoll_plan_number_names(p, names);
     const struct atoll_expression *e = atoll_expression_parse(p->arena, text, &inner);
-    if (!e) {
+    if (!e)
         return atoll_plan_fail(p, path, "%s", inner.text);
-    }
     for (size_t i = 0; i < atoll_expression_name_count(e); i++) {
         if (atoll_plan_find_name(names, count, atoll_expression_name(e, i)) < 0) {
             return atoll_plan_unknown_name(p, path, atoll_expression_name(e, i), names, count,
@@ -150,8 +142,7 @@ int atoll_plan_json_expression(struct atoll_plan_reader *p, const char *path, js
         snprintf(digits, sizeof(digits), "%" JSON_INTEGER_FORMAT, json_integer_value(value));
         return atoll_plan_expression(p, path, digits, ret);
     }
-    if (!json_is_string(value)) {
+    if (!json_is_string(value))
         return atoll_plan_fail(p, path, "an expression is expected, like \"cdiv(N, 4)\" or 128");
-    }
     return atoll_plan_expression(p, path, json_string_value(value), ret);
 }

@@ -27,9 +27,8 @@ static char *trim(char *text)
 {
     text += strspn(text, " \t\r\n");
     size_t n = strlen(text);
-    while (n && strchr(" \t\r\n", text[n - 1])) {
+    while (n && strchr(" \t\r\n", text[n - 1]))
         text[--n] = 0;
-    }
     return text;
 }
 
@@ -40,22 +39,18 @@ static int cut(struct parts *parts)
     char *begin = parts->text;
     for (char *c = parts->text;; c++) {
         depth += (*c == '(' || *c == '[') - (*c == ')' || *c == ']');
-        if (depth < 0 || (!*c && depth)) {
+        if (depth < 0 || (!*c && depth))
             return -1;
-        }
-        if (*c && (*c != ',' || depth)) {
+        if (*c && (*c != ',' || depth))
             continue;
-        }
-        if (parts->count == PART_LIMIT) {
+        if (parts->count == PART_LIMIT)
             return -1;
-        }
         int last = !*c;
         *c = 0;
         parts->part[parts->count++] = trim(begin);
         begin = c + 1;
-        if (last) {
+        if (last)
             return 0;
-        }
     }
 }
 
@@ -71,14 +66,11 @@ static int read_list(struct atoll_plan_reader *p, const char *path, const char *
     }
     memcpy(inner.text, text + 1, n - 2);
     inner.text[n - 2] = 0;
-    if (cut(&inner) || inner.count > limit) {
+    if (cut(&inner) || inner.count > limit)
         return atoll_plan_fail(p, path, "tensormap: %s must be a list of 1 to %zu expressions", what, limit);
-    }
-    for (size_t i = 0; i < inner.count; i++) {
-        if (atoll_plan_expression(p, path, inner.part[i], &ret[i])) {
+    for (size_t i = 0; i < inner.count; i++)
+        if (atoll_plan_expression(p, path, inner.part[i], &ret[i]))
             return -1;
-        }
-    }
     *ret_count = inner.count;
     return 0;
 }
@@ -117,12 +109,10 @@ static int read_stride(struct atoll_plan_reader *p, const char *path, const char
                        struct atoll_tensormap *map)
 {
     size_t count = 0;
-    if (map->rank < 2) {
+    if (map->rank < 2)
         return atoll_plan_fail(p, path, "tensormap: one axis has no stride; leave stride= out");
-    }
-    if (read_list(p, path, "stride", value, map->rank - 1, map->stride_bytes, &count)) {
+    if (read_list(p, path, "stride", value, map->rank - 1, map->stride_bytes, &count))
         return -1;
-    }
     if (count != map->rank - 1) {
         return atoll_plan_fail(
             p, path, "tensormap: %zu strides for %zu axes; give the bytes of axis 1 and up, %zu of them",
@@ -151,19 +141,16 @@ static int read_option(struct atoll_plan_reader *p, const char *path, char *text
 {
     const char *keys[OPTION_COUNT];
     char *equals = strchr(text, '=');
-    if (!equals) {
+    if (!equals)
         return atoll_plan_fail(p, path, "tensormap: '%.40s' is no option; write key=value", text);
-    }
     *equals = 0;
     const char *key = trim(text), *value = trim(equals + 1);
     for (size_t i = 0; i < OPTION_COUNT; i++) {
         keys[i] = options[i].key;
-        if (strcmp(key, keys[i]) != 0) {
+        if (strcmp(key, keys[i]) != 0)
             continue;
-        }
-        if (*seen >> i & 1) {
+        if (*seen >> i & 1)
             return atoll_plan_fail(p, path, "tensormap: %s stands there twice; remove one", key);
-        }
         *seen |= 1u << i;
         return options[i].read(p, path, value, map);
     }
@@ -180,9 +167,8 @@ static int read_buffer(struct atoll_plan_reader *p, const char *path, const char
     const char *names[ATOLL_PLAN_NAMES_LIMIT];
     size_t tensors = p->task->tensor_count, count = atoll_plan_buffer_names(p, names);
     int found = atoll_plan_find_name(names, count, name);
-    if (found < 0) {
+    if (found < 0)
         return atoll_plan_unknown_name(p, path, name, names, count, "tensors and scratch");
-    }
     map->is_scratch = (size_t)found >= tensors;
     arg->index = map->is_scratch ? (size_t)found - tensors : (size_t)found;
     map->dtype = map->is_scratch ? ATOLL_DTYPE_COUNT : p->task->tensors[found].dtype;
@@ -203,11 +189,9 @@ static int read_parts(struct atoll_plan_reader *p, const char *path, struct part
         return atoll_plan_fail(p, path, "tensormap: %zu extents and a box of %zu; they must be as many",
                                map->rank, boxes);
     }
-    for (size_t i = 3; i < parts->count; i++) {
-        if (read_option(p, path, parts->part[i], map, &seen)) {
+    for (size_t i = 3; i < parts->count; i++)
+        if (read_option(p, path, parts->part[i], map, &seen))
             return -1;
-        }
-    }
     if (map->dtype == ATOLL_DTYPE_COUNT) {
         return atoll_plan_fail(p, path,
                                "tensormap: scratch has no type of its own; add dtype=f32 or another");
@@ -257,9 +241,8 @@ static const char *canonical(struct atoll_plan_reader *p, const char *name, cons
     put_list(&w, ", ", map->box, map->rank);
     put_number(&w, "swizzle", map->swizzle);
     put_number(&w, "l2", map->l2);
-    if (map->stride_bytes[0]) {
+    if (map->stride_bytes[0])
         put_list(&w, ", stride=", map->stride_bytes, map->rank - 1);
-    }
     if (map->is_scratch || map->dtype != p->task->tensors[arg->index].dtype) {
         put(&w, ", dtype=");
         put(&w, atoll_dtype_name(map->dtype));
@@ -273,26 +256,22 @@ int atoll_plan_read_tensormap(struct atoll_plan_reader *p, const char *path, con
 {
     struct parts parts = {.count = 0};
     size_t n = strlen(text);
-    if (strcmp(p->language, "cuda") != 0) {
+    if (strcmp(p->language, "cuda") != 0)
         return atoll_plan_fail(p, path, "tensormap arguments are not available for language %s", p->language);
-    }
-    if (n > TEXT_LIMIT) {
+    if (n > TEXT_LIMIT)
         return atoll_plan_fail(p, path, "tensormap: %zu characters, at most %d are allowed", n, TEXT_LIMIT);
-    }
     memcpy(parts.text, text + 10, n - 10 + 1); /* after "tensormap(" */
     char *close = strrchr(parts.text, ')');
-    if (!close || *trim(close + 1)) {
+    if (!close || *trim(close + 1))
         return atoll_plan_fail(p, path, "tensormap: the closing ')' is missing");
-    }
     *close = 0;
     if (cut(&parts) || parts.count < 3) {
         return atoll_plan_fail(p, path,
                                "tensormap: write it as \"tensormap(NAME, [EXTENTS], [BOX], swizzle=128)\"");
     }
     struct atoll_tensormap *map = atoll_arena_alloc(p->arena, sizeof(*map), p->err);
-    if (!map || read_parts(p, path, &parts, arg, map)) {
+    if (!map || read_parts(p, path, &parts, arg, map))
         return -1;
-    }
     arg->kind = ATOLL_ARG_TENSORMAP;
     arg->map = map;
     arg->text = canonical(p, parts.part[0], arg, map);

@@ -14,13 +14,11 @@
 static int trigraph_line(const char *body)
 {
     int line = 1;
-    for (const char *p = body; *p; p++) {
-        if (*p == '\n') {
+    for (const char *p = body; *p; p++)
+        if (*p == '\n')
             line++;
-        } else if (p[0] == '?' && p[1] == '?' && p[2] && strchr("=/'()!<>-", p[2])) {
+        else if (p[0] == '?' && p[1] == '?' && p[2] && strchr("=/'()!<>-", p[2]))
             return line;
-        }
-    }
     return 0;
 }
 
@@ -40,9 +38,8 @@ static int is_known(uint32_t *memo, const struct atoll_rule_site *s)
 {
     const struct atoll_token *t = atoll_rule_token(s, 0);
     uint32_t hash = 2166136261u; /* FNV-1a */
-    for (uint32_t i = 0; i < t->length; i++) {
+    for (uint32_t i = 0; i < t->length; i++)
         hash = (hash ^ (unsigned char)t->text[i]) * 16777619u;
-    }
     uint32_t *slot = &memo[hash % MEMO_SLOTS], before = *slot;
     *slot = (uint32_t)s->at + 1;
     return before && s->tokens[before - 1].length == t->length &&
@@ -59,11 +56,9 @@ static const struct language *find_language(const char *name)
 {
     static const struct language known[] = {{"c", atoll_rules_c, &atoll_rules_c_count},
                                             {"cuda", atoll_rules_cuda, &atoll_rules_cuda_count}};
-    for (size_t i = 0; i < ATOLL_RULE_COUNT(known); i++) {
-        if (strcmp(known[i].name, name) == 0) {
+    for (size_t i = 0; i < ATOLL_RULE_COUNT(known); i++)
+        if (strcmp(known[i].name, name) == 0)
             return &known[i];
-        }
-    }
     return NULL;
 }
 
@@ -71,11 +66,9 @@ static int check_token(const struct language *l, const struct atoll_rule_site *s
                        struct atoll_err *err)
 {
     const struct atoll_token *t = atoll_rule_token(s, 0);
-    for (size_t i = 0; i < *l->count; i++) {
-        if (l->rules[i].broken && !(known && l->rules[i].by_name) && l->rules[i].broken(s)) {
+    for (size_t i = 0; i < *l->count; i++)
+        if (l->rules[i].broken && !(known && l->rules[i].by_name) && l->rules[i].broken(s))
             return report(err, l->rules[i].id, t->line, l->rules[i].why, t);
-        }
-    }
     return 0;
 }
 
@@ -83,16 +76,13 @@ static int check_tokens(const struct language *l, const struct atoll_token_list 
 {
     uint32_t memo[MEMO_SLOTS] = {0};
     struct atoll_rule_site s = {list->tokens, list->count, 0};
-    for (; s.at < s.count; s.at++) {
-        if (check_token(l, &s, is_known(memo, &s), err)) {
+    for (; s.at < s.count; s.at++)
+        if (check_token(l, &s, is_known(memo, &s), err))
             return -1;
-        }
-    }
     for (size_t i = 0; i < *l->count; i++) {
         size_t at = l->rules[i].find ? l->rules[i].find(list->tokens, list->count) : list->count;
-        if (at < list->count) {
+        if (at < list->count)
             return report(err, l->rules[i].id, list->tokens[at].line, l->rules[i].why, &list->tokens[at]);
-        }
     }
     return 0;
 }
@@ -108,12 +98,10 @@ int atoll_rules_check(const char *language, const char *body, struct atoll_err *
                              "rule language, line 1: no rules are known for language '%.32s'", language);
     }
     int line = trigraph_line(body);
-    if (line) {
+    if (line)
         return report(err, "trigraph", (unsigned)line, trigraph_why, NULL);
-    }
-    if (atoll_token_list_init(&list, body, err)) {
+    if (atoll_token_list_init(&list, body, err))
         return -1;
-    }
     int rc = list.odd_line ? report(err, "comment", list.odd_line, "this comment never ends", NULL)
                            : check_tokens(l, &list, err);
     atoll_token_list_fini(&list);

@@ -15,9 +15,8 @@ static int pragma_forbidden(const struct atoll_rule_site *s)
 {
     static const char *const known[][2] = {
         {"GCC", "ivdep"}, {"GCC", "unroll"}, {"omp", "simd"}, {"clang", "loop"}};
-    if (!atoll_rule_is_directive(s) || !atoll_rule_is(s, 0, "pragma")) {
+    if (!atoll_rule_is_directive(s) || !atoll_rule_is(s, 0, "pragma"))
         return 0;
-    }
     for (size_t i = 0; i < ATOLL_RULE_COUNT(known); i++) {
         if (atoll_rule_is(s, 1, known[i][0]) && atoll_rule_is(s, 2, known[i][1]) &&
             !atoll_rule_token(s, 1)->first && !atoll_rule_token(s, 2)->first) {

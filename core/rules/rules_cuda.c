@@ -51,9 +51,8 @@ static int pragma_forbidden(const struct atoll_rule_site *s)
 static int bracket_attribute(const struct atoll_rule_site *s)
 {
     static const char known[] = " maybe_unused nodiscard likely unlikely fallthrough noreturn ";
-    if (atoll_rule_is(s, 0, "__declspec")) {
+    if (atoll_rule_is(s, 0, "__declspec"))
         return 1;
-    }
     return atoll_rule_is(s, 0, "[") && atoll_rule_is(s, 1, "[") &&
            atoll_rule_token(s, 1)->text == atoll_rule_token(s, 0)->text + 1 &&
            !atoll_rule_any(atoll_rule_token(s, 2), known);
@@ -67,9 +66,8 @@ static int managed(const struct atoll_rule_site *s)
 /* __host__ beside __device__ is the custom of shared headers. */
 static int host_function(const struct atoll_rule_site *s)
 {
-    if (atoll_rule_is(s, 0, "main")) {
+    if (atoll_rule_is(s, 0, "main"))
         return atoll_rule_is(s, 1, "(");
-    }
     return atoll_rule_is(s, 0, "__host__") && !atoll_rule_is(s, 1, "__device__") &&
            !(s->at > 0 && atoll_token_is(&s->tokens[s->at - 1], "__device__"));
 }
@@ -114,12 +112,10 @@ static int memory_name(const struct atoll_rule_site *s)
                                 "__nv_aligned_device_malloc new ";
     static const char calls[] = " free ";
     const struct atoll_token *t = atoll_rule_token(s, 0);
-    if (!atoll_rule_is_name(s)) {
+    if (!atoll_rule_is_name(s))
         return 0;
-    }
-    if (atoll_rule_is(s, 0, "delete")) {
+    if (atoll_rule_is(s, 0, "delete"))
         return !(s->at > 0 && atoll_token_is(&s->tokens[s->at - 1], "="));
-    }
     return atoll_rule_any(t, names) || (atoll_rule_any(t, calls) && atoll_rule_is(s, 1, "("));
 }
 
@@ -149,9 +145,8 @@ static int clock_name(const struct atoll_rule_site *s)
         " get_sreg_clock get_sreg_globaltimer get_sreg_pm __nvvm_read_ptx_sreg_clock "
         "__nvvm_read_ptx_sreg_globaltimer ";
     const struct atoll_token *t = atoll_rule_token(s, 0);
-    if (!atoll_rule_is_name(s)) {
+    if (!atoll_rule_is_name(s))
         return 0;
-    }
     return atoll_rule_any(t, names) || atoll_rule_starts(t, prefixes) ||
            (atoll_token_is(t, "clock") && atoll_rule_is(s, 1, "("));
 }

@@ -24,42 +24,34 @@ static int is_name_byte(char c)
 /* Only blanks, a predicate or a label lie between the last ";", brace or line and here. */
 static int begins_statement(const char *text, size_t at)
 {
-    while (at > 0 && strchr(" \t\n\r", text[at - 1])) {
+    while (at > 0 && strchr(" \t\n\r", text[at - 1]))
         at--;
-    }
-    if (at == 0 || strchr(";{}:/", text[at - 1])) {
+    if (at == 0 || strchr(";{}:/", text[at - 1]))
         return 1;
-    }
     size_t word = at;
-    while (word > 0 && (is_name_byte(text[word - 1]) || strchr("%!", text[word - 1]))) {
+    while (word > 0 && (is_name_byte(text[word - 1]) || strchr("%!", text[word - 1])))
         word--;
-    }
     return word > 0 && word < at && text[word - 1] == '@';
 }
 
 static int stands_at(const char *text, size_t at, const struct pattern *p)
 {
     size_t n = strlen(p->text);
-    if (strncasecmp(text + at, p->text, n) != 0) {
+    if (strncasecmp(text + at, p->text, n) != 0)
         return 0;
-    }
-    if (p->place == ANYWHERE) {
+    if (p->place == ANYWHERE)
         return 1;
-    }
-    if ((at > 0 && is_name_byte(text[at - 1])) || is_name_byte(text[at + n])) {
+    if ((at > 0 && is_name_byte(text[at - 1])) || is_name_byte(text[at + n]))
         return 0;
-    }
     return p->place == WORD || begins_statement(text, at);
 }
 
 static int speaks(const char *text, const struct pattern *patterns, size_t count)
 {
     for (size_t at = 0; text[at]; at++) {
-        for (size_t i = 0; i < count; i++) {
-            if (stands_at(text, at, &patterns[i])) {
+        for (size_t i = 0; i < count; i++)
+            if (stands_at(text, at, &patterns[i]))
                 return 1;
-            }
-        }
     }
     return 0;
 }
@@ -87,9 +79,8 @@ static size_t search(const struct atoll_token *tokens, size_t count, const struc
     char text[TEXT_LIMIT + 1] = "";
     size_t used = 0, begin = 0;
     for (size_t i = 0; i < count; i++) {
-        if (tokens[i].kind != ATOLL_TOKEN_STRING) {
+        if (tokens[i].kind != ATOLL_TOKEN_STRING)
             continue;
-        }
         if (!(i > 0 && tokens[i - 1].kind == ATOLL_TOKEN_STRING)) {
             used = 0;
             begin = i;
@@ -98,20 +89,19 @@ static size_t search(const struct atoll_token *tokens, size_t count, const struc
             memmove(text, text + used - OVERLAP, OVERLAP);
             used = OVERLAP;
         }
-        if (tokens[i].length > TEXT_LIMIT - OVERLAP) {
+        if (tokens[i].length > TEXT_LIMIT - OVERLAP)
             return i; /* nobody writes such a text by hand */
-        }
         used = append(text, used, &tokens[i]);
         int last = i + 1 == count || tokens[i + 1].kind != ATOLL_TOKEN_STRING ||
                    used + tokens[i + 1].length > TEXT_LIMIT;
-        if (last && speaks(text, patterns, pattern_count)) {
+        if (last && speaks(text, patterns, pattern_count))
             return begin;
-        }
     }
     return count;
 }
 
-#define SEARCH(tokens, count, patterns) search(tokens, count, patterns, sizeof(patterns) / sizeof *(patterns))
+#define SEARCH(tokens, count, patterns)                                                                      \
+    search(tokens, count, patterns, sizeof(patterns) / sizeof(*(patterns)))
 
 size_t atoll_ptx_clock(const struct atoll_token *tokens, size_t count)
 {
@@ -151,11 +141,9 @@ static int is(const struct atoll_token *tokens, size_t count, size_t at, const c
 /* Octal, hexadecimal and Unicode escapes. */
 static int has_odd_escape(const struct atoll_token *t)
 {
-    for (size_t i = 1; i + 1 < t->length; i++) {
-        if (t->text[i] == '\\' && !strchr("ntrvf\"'\\", t->text[++i])) {
+    for (size_t i = 1; i + 1 < t->length; i++)
+        if (t->text[i] == '\\' && !strchr("ntrvf\"'\\", t->text[++i]))
             return 1;
-        }
-    }
     return 0;
 }
 
@@ -165,24 +153,19 @@ static int has_neighbour(const struct atoll_token *tokens, size_t count, size_t 
     static const char *const before[] = {"extern",       "asm",  "__asm__", "__asm", "volatile",
                                          "__volatile__", "goto", "return",  "error", "warning"};
     int bare = is(tokens, count, at, "\"C\"") || tokens[at].first;
-    if (!bare && at + 1 < count && tokens[at + 1].kind == ATOLL_TOKEN_NAME && !tokens[at + 1].first) {
+    if (!bare && at + 1 < count && tokens[at + 1].kind == ATOLL_TOKEN_NAME && !tokens[at + 1].first)
         return 1;
-    }
     if (!bare && at + 1 < count && tokens[at + 1].kind == ATOLL_TOKEN_NAME &&
         tokens[at].directive == tokens[at + 1].directive) {
         return 1;
     }
-    if (at == 0 || tokens[at - 1].kind != ATOLL_TOKEN_NAME) {
+    if (at == 0 || tokens[at - 1].kind != ATOLL_TOKEN_NAME)
         return 0;
-    }
-    if (at > 1 && tokens[at].directive && is(tokens, count, at - 2, "define")) {
+    if (at > 1 && tokens[at].directive && is(tokens, count, at - 2, "define"))
         return 0;
-    }
-    for (size_t i = 0; i < sizeof(before) / sizeof(*before); i++) {
-        if (atoll_token_is(&tokens[at - 1], before[i])) {
+    for (size_t i = 0; i < sizeof(before) / sizeof(*before); i++)
+        if (atoll_token_is(&tokens[at - 1], before[i]))
             return 0;
-        }
-    }
     return tokens[at - 1].directive == tokens[at].directive;
 }
 
@@ -194,14 +177,11 @@ static int has_odd_text(const struct atoll_token *tokens, size_t count, size_t a
                          is(tokens, count, i, "goto"))) {
         i++;
     }
-    if (!is(tokens, count, i, "(")) {
+    if (!is(tokens, count, i, "("))
         return 1;
-    }
-    for (i++; i < count && !is(tokens, count, i, ":") && !is(tokens, count, i, ")"); i++) {
-        if (tokens[i].kind != ATOLL_TOKEN_STRING) {
+    for (i++; i < count && !is(tokens, count, i, ":") && !is(tokens, count, i, ")"); i++)
+        if (tokens[i].kind != ATOLL_TOKEN_STRING)
             return 1;
-        }
-    }
     return 0;
 }
 

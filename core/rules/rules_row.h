@@ -18,7 +18,7 @@ struct atoll_rule {
     size_t (*find)(const struct atoll_token *tokens, size_t count);
 };
 
-#define ATOLL_RULE_COUNT(array) (sizeof(array) / sizeof *(array))
+#define ATOLL_RULE_COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 const struct atoll_token *atoll_rule_token(const struct atoll_rule_site *s, size_t offset);
 int atoll_rule_is(const struct atoll_rule_site *s, size_t offset, const char *text);

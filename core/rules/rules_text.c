@@ -20,23 +20,19 @@ int atoll_rule_is(const struct atoll_rule_site *s, size_t offset, const char *te
 int atoll_rule_any(const struct atoll_token *t, const char *words)
 {
     for (const char *w = words + 1; *w; w++) {
-        if (*w == *t->text && strncmp(w, t->text, t->length) == 0 && w[t->length] == ' ') {
+        if (*w == *t->text && strncmp(w, t->text, t->length) == 0 && w[t->length] == ' ')
             return 1;
-        }
-        while (*w != ' ') {
+        while (*w != ' ')
             w++;
-        }
     }
     return 0;
 }
 
 int atoll_rule_starts(const struct atoll_token *t, const char *prefixes)
 {
-    for (const char *w = prefixes + 1; *w; w += strcspn(w, " ") + 1) {
-        if (strcspn(w, " ") <= t->length && memcmp(w, t->text, strcspn(w, " ")) == 0) {
+    for (const char *w = prefixes + 1; *w; w += strcspn(w, " ") + 1)
+        if (strcspn(w, " ") <= t->length && memcmp(w, t->text, strcspn(w, " ")) == 0)
             return 1;
-        }
-    }
     return 0;
 }
 
@@ -56,28 +52,20 @@ int atoll_rule_includes(const struct atoll_rule_site *s, const char *const *head
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./";
     const char *name =
         atoll_rule_token(s, 1)->text + 1; /* raw, as a compiler reads it; the text ends with NUL */
-    if (!atoll_rule_is(s, 1, "<")) {
+    if (!atoll_rule_is(s, 1, "<"))
         return 0;
-    }
     size_t length = strspn(name, letters);
-    if (name[length] != '>') {
+    if (name[length] != '>')
         return 0;
-    }
-    for (size_t i = 0; i < header_count; i++) {
-        if (strlen(headers[i]) == length && strncmp(name, headers[i], length) == 0) {
+    for (size_t i = 0; i < header_count; i++)
+        if (strlen(headers[i]) == length && strncmp(name, headers[i], length) == 0)
             return 1;
-        }
-    }
-    for (size_t i = 0; i + 1 < length; i++) {
-        if (name[i] == '.' && name[i + 1] == '.') {
+    for (size_t i = 0; i + 1 < length; i++)
+        if (name[i] == '.' && name[i + 1] == '.')
             return 0;
-        }
-    }
-    for (size_t i = 0; i < folder_count; i++) {
-        if (strlen(folders[i]) < length && strncmp(name, folders[i], strlen(folders[i])) == 0) {
+    for (size_t i = 0; i < folder_count; i++)
+        if (strlen(folders[i]) < length && strncmp(name, folders[i], strlen(folders[i])) == 0)
             return 1;
-        }
-    }
     return 0;
 }
 
@@ -154,24 +142,20 @@ static int attribute_allowed(const struct atoll_token *t)
 int atoll_rule_attribute_forbidden(const struct atoll_rule_site *s)
 {
     int depth = 0;
-    if (!atoll_rule_is(s, 0, "__attribute__") && !atoll_rule_is(s, 0, "__attribute")) {
+    if (!atoll_rule_is(s, 0, "__attribute__") && !atoll_rule_is(s, 0, "__attribute"))
         return 0;
-    }
-    if (!atoll_rule_is(s, 1, "(") || !atoll_rule_is(s, 2, "(")) {
+    if (!atoll_rule_is(s, 1, "(") || !atoll_rule_is(s, 2, "("))
         return 1;
-    }
     for (size_t i = 1; s->at + i < s->count && i < ATTRIBUTE_TOKENS; i++) {
         const struct atoll_token *t = atoll_rule_token(s, i);
-        if (atoll_token_is(t, "(")) {
+        if (atoll_token_is(t, "("))
             depth++;
-        } else if (atoll_token_is(t, ")") && --depth == 0) {
+        else if (atoll_token_is(t, ")") && --depth == 0)
             return 0;
-        } else if (depth == 2 && t->kind != ATOLL_TOKEN_MARK && !attribute_allowed(t)) {
+        else if (depth == 2 && t->kind != ATOLL_TOKEN_MARK && !attribute_allowed(t))
             return 1;
-        }
-        if (depth == 1 && i > 2 && !atoll_token_is(t, ")")) {
+        if (depth == 1 && i > 2 && !atoll_token_is(t, ")"))
             return 1;
-        }
     }
     return 1;
 }
@@ -179,12 +163,10 @@ int atoll_rule_attribute_forbidden(const struct atoll_rule_site *s)
 /* &&label: an address of a label stands where no left operand does. */
 int atoll_rule_label_address(const struct atoll_rule_site *s)
 {
-    if (atoll_rule_is(s, 0, "goto") && atoll_rule_is(s, 1, "*")) {
+    if (atoll_rule_is(s, 0, "goto") && atoll_rule_is(s, 1, "*"))
         return 1;
-    }
-    if (!atoll_rule_is(s, 0, "&&") || atoll_rule_token(s, 1)->kind != ATOLL_TOKEN_NAME || s->at == 0) {
+    if (!atoll_rule_is(s, 0, "&&") || atoll_rule_token(s, 1)->kind != ATOLL_TOKEN_NAME || s->at == 0)
         return 0;
-    }
     const struct atoll_token *before = &s->tokens[s->at - 1];
     if (before->kind == ATOLL_TOKEN_MARK) {
         return !atoll_token_is(before, ")") && !atoll_token_is(before, "]") &&
@@ -207,9 +189,8 @@ int atoll_rule_builtin_forbidden(const struct atoll_rule_site *s)
         "nontemporal_load nontemporal_store isunordered isless isgreater tgmath "
         "speculation_safe_value ";
     struct atoll_token rest = *atoll_rule_token(s, 0);
-    if (!atoll_rule_is_name(s) || !atoll_token_starts(&rest, "__builtin_")) {
+    if (!atoll_rule_is_name(s) || !atoll_token_starts(&rest, "__builtin_"))
         return 0;
-    }
     rest.text += 10;
     rest.length -= 10;
     return !atoll_rule_any(&rest, names);

@@ -18,11 +18,9 @@ static int is(const struct atoll_loop_list *l, size_t at, const char *text)
 int atoll_loop_mentions(const struct atoll_loop_list *list, size_t begin, size_t end,
                         const struct atoll_token *name)
 {
-    for (size_t i = begin; i < end && i < list->token_count; i++) {
-        if (list->tokens[i].kind == ATOLL_TOKEN_NAME && atoll_token_same(&list->tokens[i], name)) {
+    for (size_t i = begin; i < end && i < list->token_count; i++)
+        if (list->tokens[i].kind == ATOLL_TOKEN_NAME && atoll_token_same(&list->tokens[i], name))
             return 1;
-        }
-    }
     return 0;
 }
 
@@ -30,30 +28,26 @@ int atoll_loop_mentions(const struct atoll_loop_list *list, size_t begin, size_t
 static size_t skip_group(const struct atoll_loop_list *l, size_t at)
 {
     int depth = 0;
-    for (; at < l->token_count; at++) {
-        if (is(l, at, "(") || is(l, at, "[") || is(l, at, "{")) {
+    for (; at < l->token_count; at++)
+        if (is(l, at, "(") || is(l, at, "[") || is(l, at, "{"))
             depth++;
-        } else if ((is(l, at, ")") || is(l, at, "]") || is(l, at, "}")) && --depth <= 0) {
+        else if ((is(l, at, ")") || is(l, at, "]") || is(l, at, "}")) && --depth <= 0)
             return at + 1;
-        }
-    }
     return at;
 }
 
 static size_t skip_statement(const struct atoll_loop_list *l, size_t at, int nesting)
 {
-    if (is(l, at, "{")) {
+    if (is(l, at, "{"))
         return skip_group(l, at);
-    }
     if (nesting < NESTING_LIMIT && is(l, at + 1, "(") &&
         (is(l, at, "for") || is(l, at, "while") || is(l, at, "if"))) {
         int has_else = is(l, at, "if");
         at = skip_statement(l, skip_group(l, at + 1), nesting + 1);
         return has_else && is(l, at, "else") ? skip_statement(l, at + 1, nesting + 1) : at;
     }
-    while (at < l->token_count && !is(l, at, ";") && !is(l, at, "}")) {
+    while (at < l->token_count && !is(l, at, ";") && !is(l, at, "}"))
         at = is(l, at, "(") || is(l, at, "[") || is(l, at, "{") ? skip_group(l, at) : at + 1;
-    }
     return at < l->token_count ? at + 1 : at;
 }
 
@@ -61,9 +55,8 @@ static size_t skip_statement(const struct atoll_loop_list *l, size_t at, int nes
 static void read_header(const struct atoll_loop_list *l, struct atoll_loop *loop)
 {
     size_t at = loop->header_begin, parts = 0;
-    for (; at < loop->header_end && parts < 2; at++) {
+    for (; at < loop->header_end && parts < 2; at++)
         parts += is(l, at, ";") ? 1u : 0u;
-    }
     for (; at < loop->header_end; at++) {
         const struct atoll_token *t = &l->tokens[at];
         if (is(l, at, "++") || is(l, at, "--")) {
@@ -85,9 +78,8 @@ static void read_header(const struct atoll_loop_list *l, struct atoll_loop *loop
 static void find_loops(struct atoll_loop_list *l)
 {
     for (size_t i = 0; i + 1 < l->token_count && l->loop_count < ATOLL_LOOP_LIMIT; i++) {
-        if (!is(l, i, "for") || !is(l, i + 1, "(")) {
+        if (!is(l, i, "for") || !is(l, i + 1, "("))
             continue;
-        }
         struct atoll_loop *loop = &l->loops[l->loop_count];
         size_t after = skip_group(l, i + 1);
         *loop =
@@ -106,33 +98,27 @@ static void find_loops(struct atoll_loop_list *l)
 static int loop_around(const struct atoll_loop_list *l, size_t at)
 {
     int found = -1;
-    for (size_t k = 0; k < l->loop_count; k++) {
-        if (l->loops[k].body_begin <= at && at < l->loops[k].body_end) {
+    for (size_t k = 0; k < l->loop_count; k++)
+        if (l->loops[k].body_begin <= at && at < l->loops[k].body_end)
             found = (int)k;
-        }
-    }
     return found;
 }
 
 /* End of the loop header that a token lies in; 0 outside of headers. */
 static size_t header_end(const struct atoll_loop_list *l, size_t at)
 {
-    for (size_t k = 0; k < l->loop_count; k++) {
-        if (l->loops[k].header_begin <= at && at < l->loops[k].header_end) {
+    for (size_t k = 0; k < l->loop_count; k++)
+        if (l->loops[k].header_begin <= at && at < l->loops[k].header_end)
             return l->loops[k].header_end;
-        }
-    }
     return 0;
 }
 
 static int is_assignment(const struct atoll_loop_list *l, size_t at)
 {
     static const char *const marks[] = {"=", "+=", "-=", "*=", "/=", "|=", "&=", "^="};
-    for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++) {
-        if (is(l, at, marks[i])) {
+    for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++)
+        if (is(l, at, marks[i]))
             return 1;
-        }
-    }
     return 0;
 }
 
@@ -146,9 +132,8 @@ static void read_left(const struct atoll_loop_list *l, struct atoll_assignment *
             a->is_element = 1;
             return;
         }
-        if (l->tokens[i].kind == ATOLL_TOKEN_NAME) {
+        if (l->tokens[i].kind == ATOLL_TOKEN_NAME)
             a->base = &l->tokens[i];
-        }
     }
 }
 
@@ -163,9 +148,8 @@ static size_t skip_keywords(const struct atoll_loop_list *l, size_t begin, size_
                    (is(l, begin, "if") || is(l, begin, "while") || is(l, begin, "for"))) {
             next = skip_group(l, begin + 1);
         }
-        if (next == begin || next >= op) {
+        if (next == begin || next >= op)
             return begin;
-        }
         begin = next;
     }
 }
@@ -180,9 +164,8 @@ static size_t add_assignment(struct atoll_loop_list *l, size_t begin, size_t op)
     }
     *a = (struct atoll_assignment){skip_keywords(l, begin, op), op, end, loop_around(l, op), NULL, 0};
     read_left(l, a);
-    if (a->base) {
+    if (a->base)
         l->assignment_count++;
-    }
     return end;
 }
 
@@ -191,14 +174,12 @@ static void find_assignments(struct atoll_loop_list *l)
     size_t begin = 0;
     for (size_t i = 0; i < l->token_count && l->assignment_count < ATOLL_ASSIGNMENT_LIMIT; i++) {
         size_t header = is_assignment(l, i) || is(l, i, ";") ? header_end(l, i) : 0;
-        if (header) {
+        if (header)
             i = header;
-        } else if (is_assignment(l, i)) {
+        else if (is_assignment(l, i))
             i = add_assignment(l, begin, i);
-        }
-        if (header || is(l, i, ";") || is(l, i, "{") || is(l, i, "}") || is(l, i, ",")) {
+        if (header || is(l, i, ";") || is(l, i, "{") || is(l, i, "}") || is(l, i, ","))
             begin = i + 1;
-        }
     }
 }
 

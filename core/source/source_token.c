@@ -21,9 +21,8 @@ struct lexer {
 static size_t splice_length(const char *p)
 {
     size_t n = 1;
-    while (p[n] == ' ' || p[n] == '\t' || p[n] == '\v' || p[n] == '\f' || p[n] == '\r') {
+    while (p[n] == ' ' || p[n] == '\t' || p[n] == '\v' || p[n] == '\f' || p[n] == '\r')
         n++;
-    }
     return p[n] == '\n' ? n + 1 : 0;
 }
 
@@ -40,9 +39,8 @@ static void splice(char *out, const char *in)
         }
         char c = *in++;
         *out++ = c == SPLICE ? '\2' : c;
-        for (; c == '\n' && owed; owed--) {
+        for (; c == '\n' && owed; owed--)
             *out++ = SPLICE;
-        }
     }
     *out = 0;
 }
@@ -63,9 +61,8 @@ static int push(struct lexer *x, enum atoll_token_kind kind, const char *text, s
     if (list->count == x->capacity) {
         size_t capacity = x->capacity ? x->capacity * 2 : 1024;
         struct atoll_token *tokens = realloc(list->tokens, capacity * sizeof(*tokens));
-        if (!tokens) {
+        if (!tokens)
             return -1;
-        }
         list->tokens = tokens;
         x->capacity = capacity;
     }
@@ -101,13 +98,11 @@ static int skip_space(struct lexer *x)
 
 static int skip_comment(struct lexer *x)
 {
-    if (x->at[0] != '/' || (x->at[1] != '/' && x->at[1] != '*')) {
+    if (x->at[0] != '/' || (x->at[1] != '/' && x->at[1] != '*'))
         return 0;
-    }
     if (x->at[1] == '/') {
-        while (x->at < x->end && *x->at != '\n') {
+        while (x->at < x->end && *x->at != '\n')
             x->at++;
-        }
         return 1;
     }
     uint32_t opened = x->line;
@@ -125,12 +120,10 @@ static int skip_comment(struct lexer *x)
 static size_t quoted_length(const char *p)
 {
     for (size_t n = 1; p[n] && p[n] != '\n'; n++) {
-        if (p[n] == p[0]) {
+        if (p[n] == p[0])
             return n + 1;
-        }
-        if (p[n] == '\\' && p[n + 1] && p[n + 1] != '\n') {
+        if (p[n] == '\\' && p[n + 1] && p[n + 1] != '\n')
             n++;
-        }
     }
     return 0;
 }
@@ -139,12 +132,10 @@ static size_t number_length(const char *p)
 {
     size_t n = 1;
     for (;; n++) {
-        if ((p[n] == '+' || p[n] == '-') && strchr("eEpP", p[n - 1])) {
+        if ((p[n] == '+' || p[n] == '-') && strchr("eEpP", p[n - 1]))
             continue;
-        }
-        if (!is_name_start(p[n]) && !is_digit(p[n]) && p[n] != '.') {
+        if (!is_name_start(p[n]) && !is_digit(p[n]) && p[n] != '.')
             return n;
-        }
     }
 }
 
@@ -153,11 +144,9 @@ static size_t mark_length(const char *p)
     static const char *const marks[] = {
         "%:%:", "...", "<<=", ">>=", "->", "++", "--", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||",
         "+=",   "-=",  "*=",  "/=",  "%=", "&=", "|=", "^=", "##", "<:", ":>", "<%", "%>", "%:"};
-    for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++) {
-        if (strncmp(p, marks[i], strlen(marks[i])) == 0) {
+    for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++)
+        if (strncmp(p, marks[i], strlen(marks[i])) == 0)
             return strlen(marks[i]);
-        }
-    }
     return strchr("+-*/%<>=!&|^~?:;,.()[]{}#", *p) ? 1 : 0;
 }
 
@@ -168,9 +157,8 @@ static int lex_token(struct lexer *x)
     size_t n = 0;
     if (is_name_start(*p)) {
         kind = ATOLL_TOKEN_NAME;
-        for (n = 1; is_name_start(p[n]) || is_digit(p[n]);) {
+        for (n = 1; is_name_start(p[n]) || is_digit(p[n]);)
             n++;
-        }
     } else if (is_digit(*p) || (*p == '.' && is_digit(p[1]))) {
         kind = ATOLL_TOKEN_NUMBER;
         n = number_length(p);
@@ -193,19 +181,16 @@ int atoll_token_list_init(struct atoll_token_list *list, const char *source, str
 {
     size_t length = strlen(source);
     memset(list, 0, sizeof(*list));
-    if (length > SOURCE_LIMIT) {
+    if (length > SOURCE_LIMIT)
         return atoll_err_set(err, ATOLL_E_LIMIT, "source of %zu bytes, at most %zu", length, SOURCE_LIMIT);
-    }
     list->text = calloc(length + 1, 1);
-    if (!list->text) {
+    if (!list->text)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the tokens of a source");
-    }
     splice(list->text, source);
     struct lexer x = {list->text, list->text + strlen(list->text), list, 0, 1, 1, 0};
     while (x.at < x.end) {
-        if (skip_space(&x) || skip_comment(&x)) {
+        if (skip_space(&x) || skip_comment(&x))
             continue;
-        }
         if (lex_token(&x)) {
             atoll_token_list_fini(list);
             return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the tokens of a source");

@@ -92,14 +92,12 @@ static inline double decode(const struct small_float *f, uint32_t bits)
 {
     uint32_t magnitude = bits & (f->sign - 1);
     double sign = bits & f->sign ? -1.0 : 1.0;
-    if (magnitude >= f->infinity) {
+    if (magnitude >= f->infinity)
         return sign * (magnitude == f->infinity && f->infinity != f->nan ? HUGE_VAL : (double)NAN);
-    }
     int exponent = (int)(magnitude >> f->mantissa_bits);
     uint32_t fraction = magnitude & ((1u << f->mantissa_bits) - 1);
-    if (exponent == 0) {
+    if (exponent == 0)
         return sign * (double)fraction * power_of_two(1 - f->exponent_bias - f->mantissa_bits);
-    }
     fraction |= 1u << f->mantissa_bits;
     return sign * (double)fraction * power_of_two(exponent - f->exponent_bias - f->mantissa_bits);
 }
@@ -109,14 +107,12 @@ static inline uint32_t encode(const struct small_float *f, double value)
     uint64_t bits = bits_of(value);
     uint32_t sign = bits >> 63 ? f->sign : 0;
     double magnitude = double_of(bits & INT64_MAX);
-    if (!(magnitude <= HUGE_VAL)) {
+    if (!(magnitude <= HUGE_VAL))
         return sign | f->nan;
-    }
     uint32_t overflow = f->saturates ? f->largest : f->infinity;
     int exponent = (int)(bits >> 52 & 0x7ff) - 1023, smallest = 1 - f->exponent_bias;
-    if (exponent > f->exponent_bias + 1) {
+    if (exponent > f->exponent_bias + 1)
         return sign | overflow;
-    }
     exponent = exponent < smallest ? smallest : exponent;
     /* Adding and taking away 2^52 units in the last place leaves a whole number of them, rounded to nearest
      * even. */
@@ -140,12 +136,10 @@ static inline double integer_of(double value, double low, double high)
 static inline int64_t i64_of(double value)
 {
     double rounded = rint(value);
-    if (rounded >= 9223372036854775808.0) {
+    if (rounded >= 9223372036854775808.0)
         return INT64_MAX;
-    }
-    if (!(rounded >= -9223372036854775808.0)) {
+    if (!(rounded >= -9223372036854775808.0))
         return rounded == rounded ? INT64_MIN : 0;
-    }
     return (int64_t)rounded;
 }
 

@@ -94,16 +94,13 @@ ATOLL_INLINE unsigned atoll_small_encode(double value, int mantissa, int bias, u
     atoll_u64 bits = atoll_bits_of(value), magnitude = bits & 0x7fffffffffffffffull;
     unsigned sign = bits >> 63 ? sign_bit : 0u;
     int exponent = (int)(magnitude >> 52) - 1023, least = 1 - bias;
-    if (magnitude > 0x7ff0000000000000ull) {
+    if (magnitude > 0x7ff0000000000000ull)
         return sign | nan;
-    }
-    if (exponent > bias + 1) {
+    if (exponent > bias + 1)
         return sign | infinity;
-    }
     int drop = 52 - mantissa + (exponent < least ? least - exponent : 0);
-    if (drop > 54) {
+    if (drop > 54)
         return sign;
-    }
     atoll_u64 whole = (magnitude & 0xfffffffffffffull) | 0x10000000000000ull, unit = 1ull << drop;
     atoll_u64 units = whole >> drop, rest = whole & (unit - 1);
     units += rest + (units & 1) > unit >> 1;
@@ -124,12 +121,10 @@ ATOLL_INLINE long long atoll_integer_of(double value, double low, double high)
 ATOLL_INLINE long long atoll_i64_of(double value)
 {
     double rounded = ATOLL_RINT(value);
-    if (rounded >= 9223372036854775808.0) {
+    if (rounded >= 9223372036854775808.0)
         return 0x7fffffffffffffffll;
-    }
-    if (!(rounded >= -9223372036854775808.0)) {
+    if (!(rounded >= -9223372036854775808.0))
         return rounded == rounded ? -0x7fffffffffffffffll - 1 : 0;
-    }
     return (long long)rounded;
 }
 
@@ -155,9 +150,8 @@ ATOLL_INLINE atoll_u64 atoll_dtype_encode(int t, double v)
 ATOLL_INLINE double atoll_half_value(unsigned bits)
 {
     unsigned magnitude = bits & 0x7fffu, wide = magnitude << 13, sign = (bits & 0x8000u) << 16;
-    if (magnitude >= 0x7c00u) {
+    if (magnitude >= 0x7c00u)
         return atoll_widen(atoll_float_of(sign | wide | 0x7f800000u));
-    }
     return atoll_widen(atoll_float_of(sign | wide)) * 5192296858534827628530496329220096.0; /* 2^112 */
 }
 

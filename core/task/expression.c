@@ -109,9 +109,8 @@ static size_t sign_length(const char *s)
 {
     for (size_t i = 0; i < sizeof(binaries) / sizeof(*binaries); i++) {
         size_t length = strlen(binaries[i].sign);
-        if (strncmp(s, binaries[i].sign, length) == 0) {
+        if (strncmp(s, binaries[i].sign, length) == 0)
             return length;
-        }
     }
     return *s && strchr("(),!", *s) ? 1 : 0;
 }
@@ -135,19 +134,16 @@ static int read_number(struct parser *p, struct token *t)
 /* Reads the token at place into p->token. */
 static int read_token(struct parser *p, const char *place)
 {
-    while (*place == ' ' || *place == '\t' || *place == '\n' || *place == '\r') {
+    while (*place == ' ' || *place == '\t' || *place == '\n' || *place == '\r')
         place++;
-    }
     struct token t = {TOKEN_END, place, 0, 0};
     if (isdigit((unsigned char)*place)) {
-        if (read_number(p, &t)) {
+        if (read_number(p, &t))
             return -1;
-        }
     } else if (isalpha((unsigned char)*place) || *place == '_') {
         t.kind = TOKEN_NAME;
-        while (isalnum((unsigned char)place[t.length]) || place[t.length] == '_') {
+        while (isalnum((unsigned char)place[t.length]) || place[t.length] == '_')
             t.length++;
-        }
     } else if (*place) {
         t.kind = TOKEN_SIGN;
         t.length = sign_length(place);
@@ -181,11 +177,10 @@ static size_t emit(struct parser *p, enum op_kind kind, const char *place, int64
 {
     struct atoll_expression *e = p->e;
     e->ops[e->op_count] = (struct op){kind, column_of(p, place), value};
-    if (kind == OP_NUMBER || kind == OP_NAME) {
+    if (kind == OP_NUMBER || kind == OP_NAME)
         p->stack++;
-    } else if (kind >= OP_AND) {
+    else if (kind >= OP_AND)
         p->stack--;
-    }
     return e->op_count++;
 }
 
@@ -194,19 +189,16 @@ static int parse_binary(struct parser *p, int least_precedence);
 static int name_index(struct parser *p, const struct token *t)
 {
     struct atoll_expression *e = p->e;
-    for (size_t i = 0; i < e->name_count; i++) {
-        if (strlen(e->names[i]) == t->length && strncmp(e->names[i], t->start, t->length) == 0) {
+    for (size_t i = 0; i < e->name_count; i++)
+        if (strlen(e->names[i]) == t->length && strncmp(e->names[i], t->start, t->length) == 0)
             return (int)i;
-        }
-    }
     if (e->name_count == NAME_LIMIT) {
         return atoll_err_set(p->err, ATOLL_E_INPUT, "expression '%.200s': more than %u names", e->text,
                              NAME_LIMIT);
     }
     const char *copy = atoll_arena_text(p->arena, t->start, t->length, p->err);
-    if (!copy) {
+    if (!copy)
         return -1;
-    }
     e->names[e->name_count] = copy;
     return (int)e->name_count++;
 }
@@ -222,14 +214,11 @@ static int parse_call(struct parser *p, const struct token *name)
         p->token = *name;
         return expected(p, "a function among min, max, cdiv, ilog2");
     }
-    for (unsigned i = 0; i < functions[f].argument_count; i++) {
-        if (take_sign(p, i ? "," : "(") || parse_binary(p, 1)) {
+    for (unsigned i = 0; i < functions[f].argument_count; i++)
+        if (take_sign(p, i ? "," : "(") || parse_binary(p, 1))
             return -1;
-        }
-    }
-    if (take_sign(p, ")")) {
+    if (take_sign(p, ")"))
         return -1;
-    }
     emit(p, functions[f].op, name->start, 0);
     return 0;
 }
@@ -237,16 +226,13 @@ static int parse_call(struct parser *p, const struct token *name)
 static int parse_name(struct parser *p)
 {
     struct token name = p->token;
-    if (advance(p)) {
+    if (advance(p))
         return -1;
-    }
-    if (is_sign(p, "(")) {
+    if (is_sign(p, "("))
         return parse_call(p, &name);
-    }
     int index = name_index(p, &name);
-    if (index < 0) {
+    if (index < 0)
         return -1;
-    }
     emit(p, OP_NAME, name.start, index);
     return 0;
 }
@@ -258,12 +244,10 @@ static int parse_operand(struct parser *p)
         emit(p, OP_NUMBER, t.start, t.number);
         return advance(p);
     }
-    if (t.kind == TOKEN_NAME) {
+    if (t.kind == TOKEN_NAME)
         return parse_name(p);
-    }
-    if (is_sign(p, "(")) {
+    if (is_sign(p, "("))
         return advance(p) || parse_binary(p, 1) ? -1 : take_sign(p, ")");
-    }
     return expected(p, "a number, a name or (");
 }
 
@@ -279,9 +263,8 @@ static int parse_unary(struct parser *p)
     }
     if (is_sign(p, "-") || is_sign(p, "!")) {
         failed = advance(p) || parse_unary(p);
-        if (!failed) {
+        if (!failed)
             emit(p, *t.start == '-' ? OP_NEGATE : OP_NOT, t.start, 0);
-        }
     } else {
         failed = parse_operand(p);
     }
@@ -291,11 +274,9 @@ static int parse_unary(struct parser *p)
 
 static const struct binary *binary_here(const struct parser *p)
 {
-    for (size_t i = 0; i < sizeof(binaries) / sizeof(*binaries); i++) {
-        if (is_sign(p, binaries[i].sign)) {
+    for (size_t i = 0; i < sizeof(binaries) / sizeof(*binaries); i++)
+        if (is_sign(p, binaries[i].sign))
             return &binaries[i];
-        }
-    }
     return NULL;
 }
 
@@ -304,27 +285,21 @@ static int parse_right_side(struct parser *p, const struct binary *b)
     const char *place = p->token.start;
     int is_jump = b->op == OP_AND || b->op == OP_OR;
     size_t jump = is_jump ? emit(p, b->op, place, 0) : 0;
-    if (advance(p) || parse_binary(p, b->precedence + 1)) {
+    if (advance(p) || parse_binary(p, b->precedence + 1))
         return -1;
-    }
     size_t last = emit(p, is_jump ? OP_TRUTH : b->op, place, 0);
-    if (is_jump) {
+    if (is_jump)
         p->e->ops[jump].value = (int64_t)last + 1;
-    }
     return 0;
 }
 
 static int parse_binary(struct parser *p, int least_precedence)
 {
-    if (parse_unary(p)) {
+    if (parse_unary(p))
         return -1;
-    }
-    for (const struct binary *b = binary_here(p); b && b->precedence >= least_precedence;
-         b = binary_here(p)) {
-        if (parse_right_side(p, b)) {
+    for (const struct binary *b = binary_here(p); b && b->precedence >= least_precedence; b = binary_here(p))
+        if (parse_right_side(p, b))
             return -1;
-        }
-    }
     return 0;
 }
 
@@ -343,9 +318,8 @@ static int prepare(struct parser *p, const char *text)
     }
     while (p->token.kind != TOKEN_END) {
         token_count++;
-        if (advance(p)) {
+        if (advance(p))
             return -1;
-        }
     }
     size_t name_limit = token_count < NAME_LIMIT ? token_count : NAME_LIMIT;
     p->e->ops = atoll_arena_alloc_array(p->arena, 2 * token_count, sizeof(*p->e->ops), p->err);
@@ -357,9 +331,8 @@ const struct atoll_expression *atoll_expression_parse(struct atoll_arena *arena,
                                                       struct atoll_err *err)
 {
     struct parser p = {.arena = arena, .err = err};
-    if (prepare(&p, text) || parse_binary(&p, 1)) {
+    if (prepare(&p, text) || parse_binary(&p, 1))
         return NULL;
-    }
     if (p.token.kind != TOKEN_END) {
         expected(&p, "an operator or the end");
         return NULL;
@@ -386,16 +359,13 @@ const char *atoll_expression_text(const struct atoll_expression *e)
 
 static const char *divide(int64_t a, int64_t b, enum op_kind kind, int64_t *ret)
 {
-    if (b == 0) {
+    if (b == 0)
         return "division by zero";
-    }
-    if (a == INT64_MIN && b == -1) {
+    if (a == INT64_MIN && b == -1)
         return "overflow";
-    }
     int64_t quotient = a / b, remainder = a % b;
-    if (kind == OP_CDIV && remainder != 0 && (remainder < 0) == (b < 0)) {
+    if (kind == OP_CDIV && remainder != 0 && (remainder < 0) == (b < 0))
         quotient++;
-    }
     *ret = kind == OP_REMAINDER ? remainder : quotient;
     return NULL;
 }
@@ -430,9 +400,8 @@ static const char *apply_unary(enum op_kind kind, int64_t *value)
     case OP_TRUTH: *value = *value != 0; return NULL;
     default: break;
     }
-    if (*value < 1) {
+    if (*value < 1)
         return "ilog2 of less than 1";
-    }
     *value = 63 - __builtin_clzll((unsigned long long)*value);
     return NULL;
 }
@@ -447,16 +416,14 @@ int atoll_expression_eval(const struct atoll_expression *e, const struct atoll_b
         const struct op *op = &e->ops[i];
         const char *wrong = NULL;
         size_t operands = op->kind == OP_NUMBER || op->kind == OP_NAME ? 0 : op->kind <= OP_OR ? 1 : 2;
-        if (top < operands) {
+        if (top < operands)
             return atoll_err_set(err, ATOLL_E_INTERNAL, "expression '%.200s': no operand", e->text);
-        }
         if (op->kind == OP_NUMBER) {
             stack[top++] = op->value;
         } else if (op->kind == OP_NAME) {
             size_t b = 0;
-            while (b < binding_count && strcmp(bindings[b].name, e->names[op->value]) != 0) {
+            while (b < binding_count && strcmp(bindings[b].name, e->names[op->value]) != 0)
                 b++;
-            }
             if (b == binding_count) {
                 return atoll_err_set(err, ATOLL_E_INPUT,
                                      "expression '%.200s', column %u: unknown name '%.64s'", e->text,

@@ -14,11 +14,9 @@ typedef void fill_batch(const struct atoll_init_params *params, uint64_t begin, 
 unsigned atoll_input_set_distribution(const struct atoll_task *task, uint64_t draw_seed)
 {
     unsigned bits[5], n = 0;
-    for (unsigned bit = ATOLL_DRAW_BASE; bit <= ATOLL_DRAW_SIGNED; bit <<= 1) {
-        if (task->distributions & bit) {
+    for (unsigned bit = ATOLL_DRAW_BASE; bit <= ATOLL_DRAW_SIGNED; bit <<= 1)
+        if (task->distributions & bit)
             bits[n++] = bit;
-        }
-    }
     return n ? bits[atoll_random_below(atoll_random_at(draw_seed, ~0ull), n)] : ATOLL_DRAW_BASE;
 }
 
@@ -95,9 +93,8 @@ static void put_signs(const struct atoll_init_params *p, uint64_t begin, size_t 
         uint64_t row = (begin + i) / p->row;
         uint64_t end = (row + 1) * p->row - begin;
         double sign = atoll_value_sign(p, row);
-        for (; i < count && i < end; i++) {
+        for (; i < count && i < end; i++)
             values[i] = atoll_value_signed(values[i], sign);
-        }
     }
 }
 
@@ -151,11 +148,9 @@ static int choose(enum atoll_init_kind kind, unsigned distribution)
         {ATOLL_INIT_NORMAL, ATOLL_DRAW_SIGNED, ATOLL_VALUE_NORMAL_SIGNED},
         {ATOLL_INIT_UNIFORM, ATOLL_DRAW_SIGNED, ATOLL_VALUE_UNIFORM_SIGNED},
     };
-    for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
-        if (others[i].kind == kind && others[i].distribution == distribution) {
+    for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+        if (others[i].kind == kind && others[i].distribution == distribution)
             return others[i].form;
-        }
-    }
     return base[kind];
 }
 
@@ -167,12 +162,10 @@ static double scale_factor(atoll_u64 key, const struct atoll_tensor *t)
     atoll_u64 bits = atoll_random_at(key + 2, 0);
     int is_narrow = t->dtype == ATOLL_F16 || t->dtype == ATOLL_F8E4M3 || t->dtype == ATOLL_F8E5M2;
     int exponent = is_narrow ? narrow[atoll_random_below(bits, 4)] : wide[atoll_random_below(bits, 5)];
-    if (t->init.kind == ATOLL_INIT_UNIFORM && (t->init.a > 0 || t->init.b < 0)) {
+    if (t->init.kind == ATOLL_INIT_UNIFORM && (t->init.a > 0 || t->init.b < 0))
         return 1;
-    }
-    if (t->init.kind == ATOLL_INIT_UNIFORM && exponent > 0) {
+    if (t->init.kind == ATOLL_INIT_UNIFORM && exponent > 0)
         exponent = -exponent;
-    }
     return exponent < 0 ? 1.0 / (double)(1 << -exponent) : (double)(1 << exponent);
 }
 
@@ -190,12 +183,10 @@ static int settle_extent(const struct atoll_task *task, const struct atoll_tenso
     int64_t bound =
         t->init.kind == ATOLL_INIT_INTEGER || t->init.kind == ATOLL_INIT_RAGGED ? (int64_t)t->init.b : 0;
     int64_t row = 1;
-    if (t->rank && atoll_expression_eval(t->shape[t->rank - 1], bindings, n, &row, err)) {
+    if (t->rank && atoll_expression_eval(t->shape[t->rank - 1], bindings, n, &row, err))
         return atoll_err_add(err, "while filling tensor '%s'", t->name);
-    }
-    if (t->init.bound && atoll_expression_eval(t->init.bound, bindings, n, &bound, err)) {
+    if (t->init.bound && atoll_expression_eval(t->init.bound, bindings, n, &bound, err))
         return atoll_err_add(err, "while filling tensor '%s'", t->name);
-    }
     p->row = (uint64_t)row;
     p->low = t->init.kind == ATOLL_INIT_INTEGER ? (int64_t)t->init.a : 0;
     p->span = bound - p->low;
@@ -213,12 +204,10 @@ int atoll_init_settle(const struct atoll_task *task, size_t tensor, const struct
     const struct atoll_tensor *t = &task->tensors[tensor];
     struct atoll_init_params p = {.key = atoll_random_at(draw_seed, tensor), .dtype = (int)t->dtype};
     double factor = 1, a, b;
-    if (settle_extent(task, t, variant, &p, err)) {
+    if (settle_extent(task, t, variant, &p, err))
         return -1;
-    }
-    if (distribution == ATOLL_DRAW_SIGNED && !is_symmetric(&t->init)) {
+    if (distribution == ATOLL_DRAW_SIGNED && !is_symmetric(&t->init))
         distribution = ATOLL_DRAW_BASE;
-    }
     if (distribution == ATOLL_DRAW_SCALED &&
         (t->init.kind == ATOLL_INIT_NORMAL || t->init.kind == ATOLL_INIT_UNIFORM)) {
         factor = scale_factor(p.key, t);
@@ -228,11 +217,10 @@ int atoll_init_settle(const struct atoll_task *task, size_t tensor, const struct
     b = t->init.b * factor;
     p.a = a;
     p.rest = a > 0 ? a : b < 0 ? b : 0.0;
-    if (t->init.kind == ATOLL_INIT_UNIFORM) {
+    if (t->init.kind == ATOLL_INIT_UNIFORM)
         p.step = b - a;
-    } else {
+    else
         p.step = b * (p.form == ATOLL_VALUE_NORMAL_TIES ? 0.5 : ATOLL_NORMAL_STEP);
-    }
     *ret_params = p;
     return 0;
 }
@@ -242,9 +230,8 @@ int atoll_init_fill(const struct atoll_task *task, size_t tensor, const struct a
                     struct atoll_err *err)
 {
     struct atoll_init_params params;
-    if (atoll_init_settle(task, tensor, variant, draw_seed, distribution, &params, err)) {
+    if (atoll_init_settle(task, tensor, variant, draw_seed, distribution, &params, err))
         return -1;
-    }
     fill_batch *fill = loops[params.form];
     enum atoll_dtype dtype = (enum atoll_dtype)params.dtype;
     size_t bytes = atoll_dtype_bytes(dtype);

@@ -134,9 +134,8 @@ ATOLL_INLINE atoll_u64 atoll_value_scramble(atoll_u64 key, unsigned bits, atoll_
 ATOLL_INLINE atoll_u64 atoll_value_permute(atoll_u64 key, atoll_u64 n, atoll_u64 x)
 {
     unsigned bits = 1;
-    while ((1ull << bits) < n) {
+    while ((1ull << bits) < n)
         bits++;
-    }
     do {
         x = atoll_value_scramble(key, bits, x);
     } while (x >= n);
@@ -154,16 +153,13 @@ ATOLL_INLINE double atoll_value_permutation(const struct atoll_init_params *p, a
 ATOLL_INLINE double atoll_value_ragged(const struct atoll_init_params *p, atoll_u64 index)
 {
     atoll_u64 i = index % p->row, segments = p->row - 1, total = (atoll_u64)p->span;
-    if (i == 0 || segments == 0) {
+    if (i == 0 || segments == 0)
         return 0;
-    }
-    if (i >= segments) {
+    if (i >= segments)
         return (double)(long long)total;
-    }
     atoll_u64 low = (2 * i - 1) * total / (2 * segments), high = (2 * i + 1) * total / (2 * segments);
-    if (high > low) {
+    if (high > low)
         low += atoll_random_below(atoll_random_at(p->key, index), high - low);
-    }
     return (double)(long long)low;
 }
 

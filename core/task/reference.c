@@ -91,20 +91,17 @@ static void put_raw(struct atoll_buffer *out, const char *text)
 static void put_maths(struct atoll_buffer *out)
 {
     put_raw(out, "#ifndef ATOLL_DEVICE\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
-    for (size_t i = 0; i < MATHS_COUNT; i++) {
-        if (maths[i].host) {
+    for (size_t i = 0; i < MATHS_COUNT; i++)
+        if (maths[i].host)
             atoll_buffer_printf(out, "extern double %s(%s);\n", maths[i].host, maths[i].parameters);
-        }
-    }
     put_raw(out, "#ifdef __cplusplus\n}\n#endif\n#endif\n");
     for (size_t i = 0; i < MATHS_COUNT; i++) {
         atoll_buffer_printf(out, "ATOLL_FN double atoll_%s(%s) { return ", maths[i].name,
                             maths[i].parameters);
-        if (maths[i].host) {
+        if (maths[i].host)
             atoll_buffer_printf(out, "%s(%s); }\n", maths[i].host, maths[i].arguments);
-        } else {
+        else
             atoll_buffer_printf(out, "%s; }\n", maths[i].body);
-        }
     }
 }
 
@@ -134,9 +131,8 @@ static void put_names(struct atoll_buffer *out, const struct atoll_task *task)
             "ATOLL_FN long dim_%s(const struct atoll_reference_args *a) { return (long)a->dims[%zu]; }\n",
             task->dims[i], i);
     }
-    for (size_t i = 0; i < task->tensor_count; i++) {
+    for (size_t i = 0; i < task->tensor_count; i++)
         put_accessors(out, &task->tensors[i], i);
-    }
     put_raw(out, "ATOLL_FN double *scratch(const struct atoll_reference_args *a) { return a->scratch; }\n");
 }
 
@@ -145,9 +141,8 @@ static int check_directives(const struct atoll_task *task, struct atoll_err *err
 {
     struct atoll_token_list list;
     int rc = 0;
-    if (atoll_token_list_init(&list, task->reference_source, err)) {
+    if (atoll_token_list_init(&list, task->reference_source, err))
         return -1;
-    }
     for (size_t i = 0; !rc && i + 1 < list.count; i++) {
         const struct atoll_token *name = &list.tokens[i + 1];
         if (list.tokens[i].first && list.tokens[i].directive && atoll_token_starts(name, "include")) {
@@ -164,9 +159,8 @@ static int check_directives(const struct atoll_task *task, struct atoll_err *err
 int atoll_reference_translation_unit(const struct atoll_task *task, struct atoll_buffer *out,
                                      struct atoll_err *err)
 {
-    if (check_directives(task, err)) {
+    if (check_directives(task, err))
         return -1;
-    }
     put_raw(out, prelude_types);
     put_maths(out);
     put_raw(out, prelude_narrow);
@@ -189,12 +183,10 @@ int atoll_reference_has_scale(const struct atoll_task *task, size_t tensor)
     struct atoll_token_list list;
     int found = 0;
     snprintf(name, sizeof(name), "scale_%s", task->tensors[tensor].name);
-    if (atoll_token_list_init(&list, task->reference_source, NULL)) {
+    if (atoll_token_list_init(&list, task->reference_source, NULL))
         return 0;
-    }
-    for (size_t i = 0; !found && i < list.count; i++) {
+    for (size_t i = 0; !found && i < list.count; i++)
         found = atoll_token_is(&list.tokens[i], name);
-    }
     atoll_token_list_fini(&list);
     return found;
 }

@@ -24,9 +24,8 @@ int atoll_task_element_count(const struct atoll_task *task, size_t tensor,
     int64_t count = 1;
     for (size_t i = 0; i < t->rank; i++) {
         int64_t extent = 0;
-        if (atoll_expression_eval(t->shape[i], bindings, binding_count, &extent, err)) {
+        if (atoll_expression_eval(t->shape[i], bindings, binding_count, &extent, err))
             return atoll_err_add(err, "; while sizing tensor '%s' at variant '%s'", t->name, variant->name);
-        }
         if (extent < 1) {
             return atoll_err_set(
                 err, ATOLL_E_INPUT, "tensor '%s': extent '%s' is %lld at variant '%s', must be at least 1",
@@ -49,16 +48,13 @@ static int role_bytes(const struct atoll_task *task, const struct atoll_variant 
 {
     for (size_t i = 0; i < task->tensor_count; i++) {
         size_t count = 0;
-        if (atoll_task_element_count(task, i, variant, &count, err)) {
+        if (atoll_task_element_count(task, i, variant, &count, err))
             return -1;
-        }
         double bytes = (double)count * (double)atoll_dtype_bytes(task->tensors[i].dtype);
-        if (task->tensors[i].role != ATOLL_ROLE_OUT) {
+        if (task->tensors[i].role != ATOLL_ROLE_OUT)
             work->read_bytes += bytes;
-        }
-        if (task->tensors[i].role == ATOLL_ROLE_OUT || task->tensors[i].role == ATOLL_ROLE_INOUT) {
+        if (task->tensors[i].role == ATOLL_ROLE_OUT || task->tensors[i].role == ATOLL_ROLE_INOUT)
             work->write_bytes += bytes;
-        }
     }
     return 0;
 }
@@ -69,9 +65,8 @@ int atoll_task_work(const struct atoll_task *task, const struct atoll_variant *v
     struct atoll_binding bindings[ATOLL_TASK_DIM_LIMIT];
     size_t binding_count = atoll_task_bindings(task, variant, bindings);
     struct atoll_work work = {0, 0, 0};
-    if (role_bytes(task, variant, &work, err)) {
+    if (role_bytes(task, variant, &work, err))
         return -1;
-    }
     const struct {
         const char *name;
         const struct atoll_expression *e;
@@ -81,9 +76,8 @@ int atoll_task_work(const struct atoll_task *task, const struct atoll_variant *v
                 {"writes", task->writes, &work.write_bytes}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         int64_t value = 0;
-        if (!rows[i].e) {
+        if (!rows[i].e)
             continue;
-        }
         if (atoll_expression_eval(rows[i].e, bindings, binding_count, &value, err)) {
             return atoll_err_add(err, "; while computing work.%s at variant '%s'", rows[i].name,
                                  variant->name);
@@ -100,10 +94,8 @@ int atoll_task_work(const struct atoll_task *task, const struct atoll_variant *v
 
 int atoll_task_find_tensor(const struct atoll_task *task, const char *name)
 {
-    for (size_t i = 0; i < task->tensor_count; i++) {
-        if (strcmp(task->tensors[i].name, name) == 0) {
+    for (size_t i = 0; i < task->tensor_count; i++)
+        if (strcmp(task->tensors[i].name, name) == 0)
             return (int)i;
-        }
-    }
     return -1;
 }

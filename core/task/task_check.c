@@ -35,35 +35,29 @@ static int settle_distributions(struct atoll_task_parse *p)
             &p->walk, p->distribution_node,
             "distribution 'signed' needs an init that is symmetric about 0; remove it from the list");
     }
-    if (!p->distribution_node && floats) {
+    if (!p->distribution_node && floats)
         task->distributions = ATOLL_DRAW_SCALED | ATOLL_DRAW_TIES | ATOLL_DRAW_SPARSE;
-    }
-    if (!p->distribution_node && symmetric) {
+    if (!p->distribution_node && symmetric)
         task->distributions |= ATOLL_DRAW_SIGNED;
-    }
     task->distributions |= ATOLL_DRAW_BASE;
     return 0;
 }
 
 static void settle_precisions(struct atoll_task *task)
 {
-    for (size_t i = 0; !task->precisions && i < task->tensor_count; i++) {
-        if (atoll_dtype_is_float(task->tensors[i].dtype)) {
+    for (size_t i = 0; !task->precisions && i < task->tensor_count; i++)
+        if (atoll_dtype_is_float(task->tensors[i].dtype))
             task->precisions |= 1u << task->tensors[i].dtype;
-        }
-    }
-    for (size_t i = 0; !task->precisions && i < task->tensor_count; i++) {
+    for (size_t i = 0; !task->precisions && i < task->tensor_count; i++)
         task->precisions |= 1u << task->tensors[i].dtype;
-    }
 }
 
 static int check_shape_of_task(struct atoll_task_parse *p, const struct atoll_yaml_node *root)
 {
     const struct atoll_task *task = p->task;
     int writes = 0, checks = 0, benches = 0;
-    for (size_t i = 0; i < task->tensor_count; i++) {
+    for (size_t i = 0; i < task->tensor_count; i++)
         writes |= task->tensors[i].role == ATOLL_ROLE_OUT || task->tensors[i].role == ATOLL_ROLE_INOUT;
-    }
     for (size_t i = 0; i < task->variant_count; i++) {
         const struct atoll_variant *v = &task->variants[i];
         checks |= v->kind == ATOLL_VARIANT_CHECK;
@@ -93,12 +87,10 @@ static int check_range(struct atoll_task_parse *p, const struct atoll_yaml_node 
 {
     struct atoll_err inner = ATOLL_ERR_INIT;
     int64_t value = 0;
-    if (!e) {
+    if (!e)
         return 0;
-    }
-    if (eval_at(p, e, v, &value, &inner)) {
+    if (eval_at(p, e, v, &value, &inner))
         return pass(p, node, &inner, what);
-    }
     if (value < low || value > high) {
         return atoll_yaml_fail(
             &p->walk, node, "%s '%s' is %lld at variant '%s', must lie between %lld and %lld", what,
@@ -112,12 +104,10 @@ static int greatest_value(struct atoll_task_parse *p, const struct atoll_tensor 
                           const struct atoll_variant *v, size_t count, int64_t *ret, struct atoll_err *err)
 {
     int64_t bound = (int64_t)t->init.b, extent = 1;
-    if (t->init.bound && eval_at(p, t->init.bound, v, &bound, err)) {
+    if (t->init.bound && eval_at(p, t->init.bound, v, &bound, err))
         return -1;
-    }
-    if (t->rank && eval_at(p, t->shape[t->rank - 1], v, &extent, err)) {
+    if (t->rank && eval_at(p, t->shape[t->rank - 1], v, &extent, err))
         return -1;
-    }
     switch (t->init.kind) {
     case ATOLL_INIT_INTEGER: *ret = bound - 1; break;
     case ATOLL_INIT_RAGGED: *ret = bound; break;
@@ -156,9 +146,8 @@ static int check_init(struct atoll_task_parse *p, const struct atoll_yaml_node *
             "tensor '%s': normal and uniform make fractions, dtype %s holds integers; use integer", t->name,
             atoll_dtype_name(t->dtype));
     }
-    if (greatest_value(p, t, v, count, &greatest, &inner)) {
+    if (greatest_value(p, t, v, count, &greatest, &inner))
         return pass(p, node, &inner, "init");
-    }
     if (t->init.kind == ATOLL_INIT_INTEGER && greatest < (int64_t)t->init.a) {
         return atoll_yaml_fail(
             &p->walk, node, "tensor '%s': integer init is empty at variant '%s'; low must be less than high",
@@ -189,12 +178,10 @@ static int check_at_variant(struct atoll_task_parse *p, size_t index)
     for (size_t i = 0; i < p->task->tensor_count; i++) {
         const struct atoll_tensor *t = &p->task->tensors[i];
         size_t count = 0;
-        if (atoll_task_element_count(p->task, i, v, &count, &inner)) {
+        if (atoll_task_element_count(p->task, i, v, &count, &inner))
             return pass(p, p->tensor_nodes[i], &inner, "shape");
-        }
-        if (t->role != ATOLL_ROLE_OUT && check_init(p, p->tensor_nodes[i], t, v, count)) {
+        if (t->role != ATOLL_ROLE_OUT && check_init(p, p->tensor_nodes[i], t, v, count))
             return -1;
-        }
     }
     if (check_range(p, p->reference_node, "units", p->task->units, v, 1, ATOLL_DIM_MAX) ||
         check_range(p, p->reference_node, "scratch", p->task->scratch, v, 0, SCRATCH_MAX)) {
@@ -205,14 +192,11 @@ static int check_at_variant(struct atoll_task_parse *p, size_t index)
 
 int atoll_task_check(struct atoll_task_parse *p, const struct atoll_yaml_node *root)
 {
-    if (check_shape_of_task(p, root) || settle_distributions(p)) {
+    if (check_shape_of_task(p, root) || settle_distributions(p))
         return -1;
-    }
     settle_precisions(p->task);
-    for (size_t i = 0; i < p->task->variant_count; i++) {
-        if (check_at_variant(p, i)) {
+    for (size_t i = 0; i < p->task->variant_count; i++)
+        if (check_at_variant(p, i))
             return -1;
-        }
-    }
     return 0;
 }

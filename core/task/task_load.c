@@ -38,9 +38,8 @@ static struct atoll_task_owner *owner_create(struct atoll_err *err)
 
 void atoll_task_destroy(struct atoll_task *task)
 {
-    if (!task) {
+    if (!task)
         return;
-    }
     struct atoll_task_owner *owner = (struct atoll_task_owner *)task;
     atoll_arena_destroy(owner->arena);
     free(owner);
@@ -68,16 +67,14 @@ static char *read_fd(int fd, const char *name, struct atoll_arena *arena, size_t
     char *text = atoll_arena_alloc(arena, (size_t)st.st_size + 1, err);
     while (text && length < (size_t)st.st_size) {
         ssize_t n = read(fd, text + length, (size_t)st.st_size - length);
-        if (n < 0 && errno == EINTR) {
+        if (n < 0 && errno == EINTR)
             continue;
-        }
         if (n < 0) {
             atoll_err_errno(err, errno, "cannot read '%s'", name);
             return NULL;
         }
-        if (n == 0) {
+        if (n == 0)
             break;
-        }
         length += (size_t)n;
     }
     if (text && memchr(text, 0, length)) {
@@ -145,20 +142,18 @@ static int list_seeds(const char *root, struct atoll_arena *arena, const char **
         *ret_count = 0;
         return 0;
     }
-    if (n < 0) {
+    if (n < 0)
         return atoll_err_errno(err, errno, "cannot list 'seeds'");
-    }
     int rc = 0;
     if (n > ATOLL_TASK_SEED_LIMIT) {
         rc = atoll_err_set(err, ATOLL_E_INPUT, "seeds holds %d files, at most %d; remove some", n,
                            ATOLL_TASK_SEED_LIMIT);
     }
     for (int i = 0; i < n; i++) {
-        char path[sizeof "seeds/" + NAME_MAX];
+        char path[sizeof("seeds/") + NAME_MAX];
         int length = snprintf(path, sizeof(path), "seeds/%s", entries[i]->d_name);
-        if (!rc && !(ret_paths[i] = atoll_arena_text(arena, path, (size_t)length, err))) {
+        if (!rc && !(ret_paths[i] = atoll_arena_text(arena, path, (size_t)length, err)))
             rc = -1;
-        }
         free(entries[i]);
     }
     free(entries);
@@ -171,28 +166,24 @@ static int load_into(struct atoll_task_owner *owner, const char *dir, struct ato
     char root[PATH_MAX], file[PATH_MAX + 16];
     const char *seeds[ATOLL_TASK_SEED_LIMIT];
     snprintf(file, sizeof(file), "%.*s/task.yaml", PATH_MAX - 1, dir);
-    if (!realpath(dir, root)) {
+    if (!realpath(dir, root))
         return atoll_err_errno(err, errno, "cannot open the task folder '%s'", dir);
-    }
     struct atoll_task_store store = {folder_read, root, 0, seeds};
     char *yaml = read_file(file, file, owner->arena, ATOLL_TASK_FILE_LIMIT, err);
     const char *name = yaml ? atoll_arena_text(owner->arena, file, strlen(file), err) : NULL;
-    if (!name) {
+    if (!name)
         return -1;
-    }
     struct atoll_err inner = ATOLL_ERR_INIT;
-    if (list_seeds(root, owner->arena, seeds, &store.seed_count, &inner)) {
+    if (list_seeds(root, owner->arena, seeds, &store.seed_count, &inner))
         return atoll_err_set(err, inner.code, "%s:1: %s", file, inner.text);
-    }
     return atoll_task_parse(owner, name, yaml, &store, err);
 }
 
 struct atoll_task *atoll_task_load(const char *dir, struct atoll_err *err)
 {
     struct atoll_task_owner *owner = owner_create(err);
-    if (!owner) {
+    if (!owner)
         return NULL;
-    }
     if (load_into(owner, dir, err)) {
         atoll_task_destroy(&owner->task);
         return NULL;
@@ -226,12 +217,10 @@ static const char *decoded_read(void *context, struct atoll_arena *arena, const 
 {
     const struct decoded_texts *d = context;
     for (size_t i = 0; i < d->count; i++) {
-        if (strcmp(d->texts[i].path, path) != 0) {
+        if (strcmp(d->texts[i].path, path) != 0)
             continue;
-        }
-        if (strlen(d->texts[i].text) <= limit) {
+        if (strlen(d->texts[i].text) <= limit)
             return d->texts[i].text;
-        }
         atoll_err_set(err, ATOLL_E_INPUT, "'%s' is longer than %zu bytes; shorten it", path, limit);
         return NULL;
     }
@@ -265,16 +254,13 @@ static int decode_into(struct atoll_task_owner *owner, struct atoll_reader *r, s
     const char *file = atoll_reader_text(r, owner->arena);
     const char *yaml = atoll_reader_text(r, owner->arena);
     struct decoded_texts d;
-    if (decode_texts(r, owner->arena, &d, err)) {
+    if (decode_texts(r, owner->arena, &d, err))
         return -1;
-    }
     const char *seeds[ATOLL_TASK_SEED_LIMIT + 1];
     struct atoll_task_store store = {decoded_read, &d, 0, seeds};
-    for (size_t i = 0; i < d.count; i++) {
-        if (strncmp(d.texts[i].path, "seeds/", 6) == 0) {
+    for (size_t i = 0; i < d.count; i++)
+        if (strncmp(d.texts[i].path, "seeds/", 6) == 0)
             seeds[store.seed_count++] = d.texts[i].path;
-        }
-    }
     return atoll_task_parse(owner, file, yaml, &store, err);
 }
 
@@ -285,9 +271,8 @@ struct atoll_task *atoll_task_decode(const void *bytes, size_t length, struct at
         return NULL;
     }
     struct atoll_task_owner *owner = owner_create(err);
-    if (!owner) {
+    if (!owner)
         return NULL;
-    }
     struct atoll_reader r;
     atoll_reader_init(&r, bytes, length);
     if (decode_into(owner, &r, err)) {
@@ -309,9 +294,8 @@ static int holds_task(const char *dir)
 
 static int suite_add(char **dirs, size_t *count, char *path, struct atoll_err *err)
 {
-    if (!path) {
+    if (!path)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the list of tasks");
-    }
     if (!holds_task(path)) {
         free(path);
         return 0;
@@ -323,13 +307,11 @@ static int suite_add(char **dirs, size_t *count, char *path, struct atoll_err *e
 static int list_tasks(const char *dir, char **dirs, size_t *count, struct atoll_err *err)
 {
     struct dirent **entries = NULL;
-    if (holds_task(dir)) {
+    if (holds_task(dir))
         return suite_add(dirs, count, strdup(dir), err);
-    }
     int n = scandir(dir, &entries, visible, bytewise);
-    if (n < 0) {
+    if (n < 0)
         return atoll_err_errno(err, errno, "cannot list the suite '%s'", dir);
-    }
     int rc = 0;
     for (int i = 0; i < n; i++) {
         char *path = NULL;
@@ -347,9 +329,8 @@ int atoll_suite_list(const char *dir, char ***ret_dirs, size_t *ret_count, struc
 {
     size_t count = 0;
     char **dirs = calloc(SUITE_LIMIT, sizeof(*dirs));
-    if (!dirs) {
+    if (!dirs)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the list of tasks");
-    }
     int rc = list_tasks(dir, dirs, &count, err);
     if (!rc && count == 0) {
         rc = atoll_err_set(err, ATOLL_E_NOTFOUND,
@@ -367,12 +348,10 @@ int atoll_suite_list(const char *dir, char ***ret_dirs, size_t *ret_count, struc
 
 void atoll_suite_free(char **dirs, size_t count)
 {
-    if (!dirs) {
+    if (!dirs)
         return;
-    }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         free(dirs[i]);
-    }
     free(dirs);
 }
 
@@ -383,12 +362,10 @@ int atoll_suite_visit(const char *dir,
     char **dirs;
     size_t count;
     int status = 0;
-    if (atoll_suite_list(dir, &dirs, &count, err)) {
+    if (atoll_suite_list(dir, &dirs, &count, err))
         return -1;
-    }
-    for (size_t i = 0; i < count && status == 0; i++) {
+    for (size_t i = 0; i < count && status == 0; i++)
         status = visit(context, dirs[i], err);
-    }
     atoll_suite_free(dirs, count);
     return status;
 }

@@ -50,14 +50,12 @@ static int path_ok(const char *path)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-/";
     size_t length = strlen(path);
-    if (length == 0 || length > PATH_LIMIT || strspn(path, plain) != length || path[length - 1] == '/') {
+    if (length == 0 || length > PATH_LIMIT || strspn(path, plain) != length || path[length - 1] == '/')
         return 0;
-    }
     for (const char *part = path; part; part = strchr(part, '/') ? strchr(part, '/') + 1 : NULL) {
         size_t n = strcspn(part, "/");
-        if (n == 0 || (n == 1 && part[0] == '.') || (n == 2 && part[0] == '.' && part[1] == '.')) {
+        if (n == 0 || (n == 1 && part[0] == '.') || (n == 2 && part[0] == '.' && part[1] == '.'))
             return 0;
-        }
     }
     return 1;
 }
@@ -74,11 +72,9 @@ static const char *take(struct atoll_yaml_walk *w, const struct atoll_yaml_node 
                         "path '%.80s' must stay inside the task's folder; write a plain relative path", path);
         return NULL;
     }
-    for (size_t i = 0; i < o->text_count; i++) {
-        if (strcmp(o->texts[i].path, path) == 0) {
+    for (size_t i = 0; i < o->text_count; i++)
+        if (strcmp(o->texts[i].path, path) == 0)
             return o->texts[i].text;
-        }
-    }
     if (o->text_count == ATOLL_TASK_SEED_LIMIT + 1) {
         atoll_yaml_fail(w, node, "more than %d baselines and seeds; remove some", ATOLL_TASK_SEED_LIMIT);
         return NULL;
@@ -100,9 +96,8 @@ static int parse_integer(const char *text, int64_t *ret)
     char *end = NULL;
     errno = 0;
     long long value = strtoll(text, &end, 10);
-    if (errno || *end || end == text || strspn(text, "-0123456789") != strlen(text)) {
+    if (errno || *end || end == text || strspn(text, "-0123456789") != strlen(text))
         return -1;
-    }
     *ret = value;
     return 0;
 }
@@ -111,20 +106,17 @@ static int read_integer_number(struct atoll_yaml_walk *w, const struct atoll_yam
 {
     int64_t value = 0;
     const char *text = atoll_yaml_scalar(node);
-    if (!text || parse_integer(text, &value) || value > ATOLL_DIM_MAX || value < -ATOLL_DIM_MAX) {
+    if (!text || parse_integer(text, &value) || value > ATOLL_DIM_MAX || value < -ATOLL_DIM_MAX)
         return atoll_yaml_fail(w, node, "'%.40s' is not an integer between -2^40 and 2^40", text ? text : "");
-    }
     *(double *)target = (double)value;
     return 0;
 }
 
 static int is_dim(const struct atoll_task *task, const char *name)
 {
-    for (size_t i = 0; i < task->dim_count; i++) {
-        if (strcmp(task->dims[i], name) == 0) {
+    for (size_t i = 0; i < task->dim_count; i++)
+        if (strcmp(task->dims[i], name) == 0)
             return 1;
-        }
-    }
     return 0;
 }
 
@@ -132,19 +124,16 @@ static int read_expression(struct atoll_yaml_walk *w, const struct atoll_yaml_no
 {
     struct atoll_err inner = ATOLL_ERR_INIT;
     const char *text = atoll_yaml_scalar(node);
-    if (!text) {
+    if (!text)
         return atoll_yaml_fail(w, node, "an expression over dims is expected here, like \"cdiv(N, 4)\"");
-    }
     const struct atoll_expression *e = atoll_expression_parse(w->arena, text, &inner);
-    if (!e) {
+    if (!e)
         return pass(w, node, &inner);
-    }
     for (size_t i = 0; i < atoll_expression_name_count(e); i++) {
         const char *name = atoll_expression_name(e, i);
         const char *near = atoll_spelling_nearest(name, task_of(w)->dims, task_of(w)->dim_count);
-        if (is_dim(task_of(w), name)) {
+        if (is_dim(task_of(w), name))
             continue;
-        }
         if (near) {
             return atoll_yaml_fail(w, node, "unknown name '%s' in '%.80s'; did you mean '%s'?", name, text,
                                    near);
@@ -180,23 +169,19 @@ static int read_path(struct atoll_yaml_walk *w, const struct atoll_yaml_node *no
 static int name_free(struct atoll_yaml_walk *w, const struct atoll_yaml_node *node, const char *name)
 {
     static const char *const reserved[] = {"min", "max", "cdiv", "ilog2", "weight", "backend", "tensormap"};
-    for (size_t i = 0; i < sizeof(reserved) / sizeof(*reserved); i++) {
-        if (strcmp(name, reserved[i]) == 0) {
+    for (size_t i = 0; i < sizeof(reserved) / sizeof(*reserved); i++)
+        if (strcmp(name, reserved[i]) == 0)
             return atoll_yaml_fail(w, node, "name '%s' is reserved; take another", name);
-        }
-    }
-    if (is_dim(task_of(w), name) || atoll_task_find_tensor(task_of(w), name) >= 0) {
+    if (is_dim(task_of(w), name) || atoll_task_find_tensor(task_of(w), name) >= 0)
         return atoll_yaml_fail(w, node, "name '%s' is used twice among dims and tensors; rename one", name);
-    }
     return 0;
 }
 
 static int read_dim(struct atoll_yaml_walk *w, const struct atoll_yaml_node *node, void *target)
 {
     const char *name = NULL;
-    if (read_name(w, node, &name) || name_free(w, node, name)) {
+    if (read_name(w, node, &name) || name_free(w, node, name))
         return -1;
-    }
     task_of(w)->dims[task_of(w)->dim_count++] = name;
     return 0;
 }
@@ -261,9 +246,8 @@ static int read_bound(struct atoll_yaml_walk *w, const struct atoll_yaml_node *n
     struct atoll_init *init = target;
     const char *text = atoll_yaml_scalar(node);
     int64_t value = 0;
-    if (!text || parse_integer(text, &value)) {
+    if (!text || parse_integer(text, &value))
         return read_expression(w, node, (void *)&init->bound);
-    }
     return read_integer_number(w, node, &init->b);
 }
 
@@ -292,9 +276,8 @@ static int read_uniform(struct atoll_yaml_walk *w, const struct atoll_yaml_node 
 {
     struct atoll_init *init = target;
     init->kind = ATOLL_INIT_UNIFORM;
-    if (atoll_yaml_map(w, &uniform, node, init)) {
+    if (atoll_yaml_map(w, &uniform, node, init))
         return -1;
-    }
     return init->a < init->b ? 0 : atoll_yaml_fail(w, node, "uniform: low must be less than high");
 }
 
@@ -362,13 +345,11 @@ static const struct atoll_yaml_section tensor = {tensor_rows, sizeof(tensor_rows
 static int read_tensor(struct atoll_yaml_walk *w, const struct atoll_yaml_node *node, void *target)
 {
     struct atoll_tensor *t = &task_of(w)->tensors[task_of(w)->tensor_count];
-    if (atoll_yaml_map(w, &tensor, node, t) || name_free(w, node, t->name)) {
+    if (atoll_yaml_map(w, &tensor, node, t) || name_free(w, node, t->name))
         return -1;
-    }
     int has_init = atoll_yaml_find(node, "init") != NULL;
-    if (t->role == ATOLL_ROLE_OUT && has_init) {
+    if (t->role == ATOLL_ROLE_OUT && has_init)
         return atoll_yaml_fail(w, node, "tensor '%s' of role out has an init; remove it", t->name);
-    }
     if (t->role != ATOLL_ROLE_OUT && !has_init) {
         return atoll_yaml_fail(w, node, "tensor '%s' needs an init; add one like {normal: {mean: 0, std: 1}}",
                                t->name);
@@ -389,9 +370,8 @@ static int variant_kind(const char *name, enum atoll_variant_kind *ret)
     static const char *const kinds[] = {"check", "bench", "hidden"};
     for (unsigned i = 0; i < 3; i++) {
         size_t n = strlen(kinds[i]);
-        if (strncmp(name, kinds[i], n) != 0) {
+        if (strncmp(name, kinds[i], n) != 0)
             continue;
-        }
         size_t rest = strlen(name + n);
         if (rest == 0 || (name[n] == '.' && rest > 1 && rest <= ATOLL_NAME_LIMIT - 6 &&
                           strspn(name + n + 1, "abcdefghijklmnopqrstuvwxyz0123456789_") == rest - 1)) {
@@ -427,21 +407,18 @@ static int read_variant_pair(struct atoll_yaml_walk *w, const struct atoll_yaml_
                    ? atoll_yaml_read_positive(w, node, &v->weight)
                    : atoll_yaml_fail_key(w, node, "only bench variants have a weight; remove it");
     }
-    if (strcmp(name, "backend") == 0) {
+    if (strcmp(name, "backend") == 0)
         return read_backend(w, node, &v->backend);
-    }
-    while (i < task->dim_count && strcmp(task->dims[i], name) != 0) {
+    while (i < task->dim_count && strcmp(task->dims[i], name) != 0)
         i++;
-    }
     if (i == task->dim_count) {
         const char *near = atoll_spelling_nearest(name, task->dims, task->dim_count);
         return atoll_yaml_fail_key(w, node, "unknown key '%.40s' in a variant; %s%s", name,
                                    near ? "did you mean " : "it holds dims, weight and backend",
                                    near ? near : "");
     }
-    if (!text || parse_integer(text, &v->dims[i]) || v->dims[i] < 1 || v->dims[i] > ATOLL_DIM_MAX) {
+    if (!text || parse_integer(text, &v->dims[i]) || v->dims[i] < 1 || v->dims[i] > ATOLL_DIM_MAX)
         return atoll_yaml_fail(w, node, "dim '%s' must be an integer of at least 1 and at most 2^40", name);
-    }
     return 0;
 }
 
@@ -482,11 +459,9 @@ static const char *language_of(const char *path)
 {
     static const char *const known[][2] = {{".c", "c"}, {".cu", "cuda"}, {".cl", "opencl"}};
     const char *dot = strrchr(path, '.');
-    for (size_t i = 0; dot && i < 3; i++) {
-        if (strcmp(dot, known[i][0]) == 0) {
+    for (size_t i = 0; dot && i < 3; i++)
+        if (strcmp(dot, known[i][0]) == 0)
             return known[i][1];
-        }
-    }
     return NULL;
 }
 
@@ -499,19 +474,16 @@ static int add_seed(struct atoll_yaml_walk *w, const struct atoll_yaml_node *nod
         return atoll_yaml_fail(
             w, node, "'%.80s': seeds and baselines end in .c, .cu or .cl; rename or remove it", path);
     }
-    for (size_t i = 0; i < task->seed_count; i++) {
-        if (strcmp(task->seeds[i].name, name) == 0 && strcmp(task->seeds[i].language, language) == 0) {
+    for (size_t i = 0; i < task->seed_count; i++)
+        if (strcmp(task->seeds[i].name, name) == 0 && strcmp(task->seeds[i].language, language) == 0)
             return atoll_yaml_fail(w, node, "two %s seeds are called '%s'; rename one", language, name);
-        }
-    }
     if (task->seed_count == ATOLL_TASK_SEED_LIMIT) {
         return atoll_yaml_fail(w, node, "more than %d baselines and seeds; remove some",
                                ATOLL_TASK_SEED_LIMIT);
     }
     const char *source = take(w, node, path, ATOLL_SOURCE_LIMIT);
-    if (!source) {
+    if (!source)
         return -1;
-    }
     task->seeds[task->seed_count++] = (struct atoll_seed){name, language, source, is_baseline};
     return 0;
 }
@@ -530,9 +502,8 @@ static const struct atoll_yaml_section baseline = {baseline_rows,
 static int read_baseline(struct atoll_yaml_walk *w, const struct atoll_yaml_node *node, void *target)
 {
     struct baseline b = {NULL, NULL};
-    if (atoll_yaml_map(w, &baseline, node, &b)) {
+    if (atoll_yaml_map(w, &baseline, node, &b))
         return -1;
-    }
     return add_seed(w, node, b.name, b.file, 1);
 }
 
@@ -549,16 +520,13 @@ static int add_seeds(struct atoll_yaml_walk *w, const struct atoll_yaml_node *ro
         const char *path = store->seeds[i], *base = strrchr(path, '/');
         size_t taken = 0;
         base = base ? base + 1 : path;
-        while (taken < owner->text_count && strcmp(owner->texts[taken].path, path) != 0) {
+        while (taken < owner->text_count && strcmp(owner->texts[taken].path, path) != 0)
             taken++;
-        }
-        if (taken < owner->text_count) { /* a baseline, or the reference */
+        if (taken < owner->text_count) /* a baseline, or the reference */
             continue;
-        }
         const char *name = atoll_arena_text(w->arena, base, strcspn(base, "."), w->err);
-        if (!name || add_seed(w, root, name, path, 0)) {
+        if (!name || add_seed(w, root, name, path, 0))
             return -1;
-        }
     }
     return 0;
 }
@@ -591,12 +559,10 @@ static int read_summary(struct atoll_yaml_walk *w, const struct atoll_yaml_node 
 static int read_reference_file(struct atoll_yaml_walk *w, const struct atoll_yaml_node *node, void *target)
 {
     const char *path = atoll_yaml_scalar(node), *name = NULL;
-    if (!path) {
+    if (!path)
         return atoll_yaml_fail(w, node, "a file name is expected here, like reference.c");
-    }
-    if (copy(w, path, &name)) {
+    if (copy(w, path, &name))
         return -1;
-    }
     task_of(w)->reference_source = take(w, node, name, ATOLL_TASK_FILE_LIMIT);
     return task_of(w)->reference_source ? 0 : -1;
 }
@@ -641,12 +607,10 @@ static const struct atoll_yaml_section tolerance = {tolerance_rows,
 static int read_tolerance(struct atoll_yaml_walk *w, const struct atoll_yaml_node *node, void *target)
 {
     struct atoll_tolerance *t = target;
-    if (atoll_yaml_map(w, &tolerance, node, t)) {
+    if (atoll_yaml_map(w, &tolerance, node, t))
         return -1;
-    }
-    if (t->rtol > 0 || t->atol > 0 || t->norm > 0 || t->cosine > 0 || atoll_yaml_find(node, "rtol")) {
+    if (t->rtol > 0 || t->atol > 0 || t->norm > 0 || t->cosine > 0 || atoll_yaml_find(node, "rtol"))
         return 0;
-    }
     return atoll_yaml_fail(
         w, node, "tolerance states no bound; give rtol and atol, norm or cosine (rtol: 0 means exact)");
 }
@@ -718,9 +682,8 @@ static int identify(struct atoll_task_parse *p)
     atoll_buffer_put_text(&b, p->owner->yaml);
     atoll_buffer_put_text(&b, p->task->reference_source);
     int rc = atoll_buffer_check(&b, p->walk.err);
-    if (!rc) {
+    if (!rc)
         p->task->id = atoll_id_of(b.data, b.length);
-    }
     atoll_buffer_fini(&b);
     return rc;
 }
@@ -729,9 +692,8 @@ int atoll_task_parse(struct atoll_task_owner *owner, const char *file, const cha
                      const struct atoll_task_store *store, struct atoll_err *err)
 {
     struct atoll_yaml *tree = atoll_yaml_parse(file, yaml, strlen(yaml), err);
-    if (!tree) {
+    if (!tree)
         return -1;
-    }
     struct atoll_task_parse p = {.walk = {.yaml = tree, .arena = owner->arena, .err = err},
                                  .owner = owner,
                                  .task = &owner->task,

@@ -42,9 +42,8 @@ static double finals_ns(const struct atoll_engine *e)
     double sum = 0, mean = mean_of(e->duels_ns, e->duels, DUEL_COST * mean_ns(e));
     for (uint32_t i = 0; i < e->task_count; i++) {
         const struct atoll_task_state *t = &e->tasks[i];
-        if (t->stage == ATOLL_STAGE_OPEN && t->final != ATOLL_FINAL_OVER) {
+        if (t->stage == ATOLL_STAGE_OPEN && t->final != ATOLL_FINAL_OVER)
             sum += mean_of(t->duels_ns, t->duels, mean);
-        }
     }
     return FINALS_SAFETY * sum;
 }
@@ -64,33 +63,27 @@ static int device_is_spent(const struct atoll_engine *e, double expected_ns)
 enum atoll_reason atoll_budget_asks_reason(const struct atoll_engine *e)
 {
     const struct atoll_search *s = &e->search;
-    if (s->token_budget && e->tokens >= s->token_budget) {
+    if (s->token_budget && e->tokens >= s->token_budget)
         return ATOLL_REASON_TOKENS;
-    }
-    if (s->money_budget_usd > 0 && e->cost_usd >= s->money_budget_usd) {
+    if (s->money_budget_usd > 0 && e->cost_usd >= s->money_budget_usd)
         return ATOLL_REASON_MONEY;
-    }
     return ATOLL_REASON_NONE;
 }
 
 enum atoll_reason atoll_budget_reason(const struct atoll_engine *e)
 {
     const struct atoll_search *s = &e->search;
-    if (s->evaluation_budget && e->evaluated >= s->evaluation_budget) {
+    if (s->evaluation_budget && e->evaluated >= s->evaluation_budget)
         return ATOLL_REASON_EVALUATIONS;
-    }
-    if (device_is_spent(e, 0)) {
+    if (device_is_spent(e, 0))
         return ATOLL_REASON_DEVICE_TIME;
-    }
     /* Evaluators work at the same time; while none is there, nothing is known of how long it will take. */
     double under_way_ns = 0;
-    for (uint32_t i = 0; i < e->task_count; i++) {
+    for (uint32_t i = 0; i < e->task_count; i++)
         under_way_ns += (double)e->tasks[i].under_way * atoll_budget_expected_ns(e, &e->tasks[i]);
-    }
     double need_ns = e->slots ? (finals_ns(e) + under_way_ns) / e->slots : 0;
-    if (s->wall_budget_ns > 0 && (double)e->campaign_ns >= left_ns(e, s->wall_budget_ns, need_ns)) {
+    if (s->wall_budget_ns > 0 && (double)e->campaign_ns >= left_ns(e, s->wall_budget_ns, need_ns))
         return ATOLL_REASON_WALL_TIME;
-    }
     int only_asks = !s->evaluation_budget && !(s->device_budget_ns > 0) && !(s->wall_budget_ns > 0);
     return only_asks ? atoll_budget_asks_reason(e) : ATOLL_REASON_NONE;
 }
@@ -100,9 +93,8 @@ enum atoll_reason atoll_budget_reason(const struct atoll_engine *e)
 static uint32_t stuck_evaluations(const struct atoll_engine *e)
 {
     uint32_t stuck = 0;
-    if (e->model_count < 2) {
+    if (e->model_count < 2)
         return 0;
-    }
     for (uint32_t i = 0; i < e->proposals.count; i++) {
         const struct atoll_decision *d = &e->proposals.items[i].decision;
         stuck += d->type == ATOLL_DECIDE_EVALUATE && !e->models[d->model].slots;
@@ -114,9 +106,8 @@ int atoll_budget_allows(const struct atoll_engine *e)
 {
     const struct atoll_search *s = &e->search;
     uint32_t stuck = stuck_evaluations(e);
-    if (s->evaluation_budget && e->evaluated + e->proposals.evaluations - stuck >= s->evaluation_budget) {
+    if (s->evaluation_budget && e->evaluated + e->proposals.evaluations - stuck >= s->evaluation_budget)
         return 0;
-    }
     uint32_t alive = e->proposals.alive - stuck;
     return !alive || !device_is_spent(e, (double)alive * mean_ns(e));
 }

@@ -20,9 +20,8 @@ struct atoll_decision atoll_decide_about(const struct atoll_engine *e, enum atol
     d.choice = r->choice;
     d.op = (enum atoll_operator)r->op;
     d.generation = r->generation;
-    if (r->parent != ATOLL_NONE) {
+    if (r->parent != ATOLL_NONE)
         d.parent = e->individuals.items[r->parent].id;
-    }
     d.time_ns = r->time_ns;
     d.fitness = r->fitness;
     return d;
@@ -32,9 +31,8 @@ void atoll_decide(struct atoll_engine *e, const struct atoll_decision *decision)
 {
     struct atoll_decision plain = *decision;
     atoll_decision_normalise(&plain);
-    if (e->sink) {
+    if (e->sink)
         e->sink(e->context, &plain);
-    }
 }
 
 static int send(struct atoll_engine *e, const struct atoll_proposal *p, struct atoll_err *err)
@@ -42,9 +40,8 @@ static int send(struct atoll_engine *e, const struct atoll_proposal *p, struct a
     struct atoll_proposal sent = *p;
     sent.decision.evaluation = e->next_evaluation;
     atoll_decision_normalise(&sent.decision);
-    if (atoll_proposals_add(&e->proposals, &sent, err)) {
+    if (atoll_proposals_add(&e->proposals, &sent, err))
         return -1;
-    }
     e->next_evaluation++;
     e->tasks[e->individuals.items[sent.individual].task].under_way++;
     atoll_decide(e, &sent.decision);

@@ -33,11 +33,9 @@
 static const struct atoll_task_state *find_task(const struct atoll_engine *engine, uint32_t task,
                                                 uint32_t model)
 {
-    for (uint32_t i = 0; i < engine->task_count; i++) {
-        if (engine->tasks[i].number == task && engine->tasks[i].model == model) {
+    for (uint32_t i = 0; i < engine->task_count; i++)
+        if (engine->tasks[i].number == task && engine->tasks[i].model == model)
             return &engine->tasks[i];
-        }
-    }
     return NULL;
 }
 
@@ -66,9 +64,8 @@ int atoll_engine_source(const struct atoll_engine *engine, const struct atoll_id
                         const char **ret_language, const char **ret_text)
 {
     uint32_t at = atoll_sources_find(&engine->sources, source, ATOLL_NONE);
-    if (at == ATOLL_NONE) {
+    if (at == ATOLL_NONE)
         return -1;
-    }
     *ret_language = engine->sources.items[at].language;
     *ret_text = engine->sources.items[at].text;
     return 0;
@@ -81,9 +78,8 @@ int atoll_engine_candidate(const struct atoll_engine *engine, uint32_t task, con
         uint32_t at = engine->tasks[i].number == task
                           ? atoll_individuals_find(&engine->individuals, i, candidate)
                           : ATOLL_NONE;
-        if (at == ATOLL_NONE) {
+        if (at == ATOLL_NONE)
             continue;
-        }
         *ret_source = engine->sources.items[engine->individuals.items[at].source].id;
         *ret_choice = engine->individuals.items[at].choice;
         return 0;
@@ -95,9 +91,8 @@ int atoll_engine_task_status(const struct atoll_engine *engine, uint32_t task, u
                              struct atoll_task_status *ret_status)
 {
     const struct atoll_task_state *t = find_task(engine, task, model);
-    if (!t) {
+    if (!t)
         return -1;
-    }
     struct atoll_task_status s = {
         .evaluated = t->evaluated,
         .correct = t->correct,
@@ -112,9 +107,8 @@ int atoll_engine_task_status(const struct atoll_engine *engine, uint32_t task, u
         .done = t->done,
         .reason = (enum atoll_reason)t->reason,
     };
-    if (t->baseline != ATOLL_NONE) {
+    if (t->baseline != ATOLL_NONE)
         s.baseline = engine->individuals.items[t->baseline].id;
-    }
     if (t->best != ATOLL_NONE) {
         const struct atoll_individual *best = &engine->individuals.items[t->best];
         s.best = best->id;
@@ -147,9 +141,8 @@ static void charge(struct atoll_engine *e, struct atoll_task_state *t, double oc
 {
     t->answers++;
     e->answers++;
-    if (!isfinite(occupied_ns) || occupied_ns <= 0) {
+    if (!isfinite(occupied_ns) || occupied_ns <= 0)
         return;
-    }
     t->device_ns += occupied_ns;
     e->device_ns += occupied_ns;
 }
@@ -168,9 +161,8 @@ static int retry(struct atoll_engine *e, struct atoll_proposal *p, struct atoll_
 {
     struct atoll_proposal taken = take(e, p);
     struct atoll_task_state *t = task_of(e, &taken);
-    if (taken.decision.evaluation == t->best_duel) {
+    if (taken.decision.evaluation == t->best_duel)
         t->best_duel = e->next_evaluation;
-    }
     return atoll_decide_again(e, &taken, err);
 }
 
@@ -184,9 +176,8 @@ static void record_time(struct atoll_engine *e, const struct atoll_individual *r
                                          .time_ns = r->time_ns,
                                          .lo_ns = r->lo_ns,
                                          .hi_ns = r->hi_ns};
-    if (tune) {
+    if (tune)
         atoll_tune_record(tune, &r->choice, &outcome);
-    }
 }
 
 static int settle_with_strategy(struct atoll_engine *e, struct atoll_task_state *t, uint32_t individual,
@@ -207,15 +198,12 @@ static void judge(struct atoll_engine *e, struct atoll_task_state *t, struct ato
     r->state = (uint8_t)(correct && !timed ? ATOLL_V_UNSTABLE : evaluation->verdict);
     r->cell = (uint8_t)(e->search.grid ? atoll_behaviour_cell(evaluation->behaviour) : 0);
     r->time_ns = r->state == ATOLL_V_CORRECT ? time_ns : 0;
-    if (r->state == ATOLL_V_CORRECT) {
+    if (r->state == ATOLL_V_CORRECT)
         atoll_evaluation_interval_ns(evaluation, t->task, &r->lo_ns, &r->hi_ns);
-    }
-    if (r->state == ATOLL_V_CORRECT && !(t->floor_ns > 0)) {
+    if (r->state == ATOLL_V_CORRECT && !(t->floor_ns > 0))
         t->floor_ns = fmax(0, atoll_evaluation_floor_ns(evaluation, t->task));
-    }
-    if (r->state == ATOLL_V_CORRECT && t->stage == ATOLL_STAGE_BASELINE_UNDER_WAY) {
+    if (r->state == ATOLL_V_CORRECT && t->stage == ATOLL_STAGE_BASELINE_UNDER_WAY)
         t->baseline_ns = time_ns;
-    }
     r->fitness = atoll_fitness(e->search.fitness_form, (enum atoll_verdict)r->state, r->time_ns,
                                t->baseline_ns, t->floor_ns);
 }
@@ -223,9 +211,8 @@ static void judge(struct atoll_engine *e, struct atoll_task_state *t, struct ato
 static void settle_baseline(struct atoll_engine *e, struct atoll_task_state *t, uint32_t individual)
 {
     if (e->individuals.items[individual].state != ATOLL_V_CORRECT) {
-        if (!t->done) {
+        if (!t->done)
             atoll_decide_task_done(e, t, ATOLL_REASON_NO_BASELINE);
-        }
         return;
     }
     t->stage = ATOLL_STAGE_OPEN;
@@ -243,9 +230,8 @@ static void remember_step(struct atoll_engine *e, struct atoll_task_state *t, ui
                           int became_elite)
 {
     const struct atoll_individual *child = &e->individuals.items[individual];
-    if (child->parent == ATOLL_NONE || child->state == ATOLL_V_BAD_PLAN) {
+    if (child->parent == ATOLL_NONE || child->state == ATOLL_V_BAD_PLAN)
         return;
-    }
     const struct atoll_individual *parent = &e->individuals.items[child->parent];
     struct atoll_transition step = {.child = individual,
                                     .from = parent->cell,
@@ -268,16 +254,14 @@ static int use(struct atoll_engine *e, const struct atoll_proposal *p,
     judge(e, t, r, evaluation);
     e->evaluated++;
     t->evaluated++;
-    if (atoll_null_control_is(r)) {
+    if (atoll_null_control_is(r))
         return atoll_null_control_evaluated(e, t, p->individual, err);
-    }
     t->since_elite++;
     t->islands[island].evaluated++;
     t->islands[island].since_elite++;
     int was_dropped = 0;
-    for (size_t i = 0; i < evaluation->timing_count; i++) {
+    for (size_t i = 0; i < evaluation->timing_count; i++)
         was_dropped |= (evaluation->timings[i].flags & ATOLL_TIMING_DROPPED_EARLY) != 0;
-    }
     record_time(e, r, was_dropped);
     atoll_share_add(&t->share, r->time_ns, evaluation->occupied_ns);
     if (r->state != ATOLL_V_CORRECT) {
@@ -286,9 +270,8 @@ static int use(struct atoll_engine *e, const struct atoll_proposal *p,
         f->next = (f->next + 1) % ATOLL_FAILURE_LIMIT;
         f->count += f->count < ATOLL_FAILURE_LIMIT;
     }
-    if (t->stage == ATOLL_STAGE_BASELINE_UNDER_WAY) {
+    if (t->stage == ATOLL_STAGE_BASELINE_UNDER_WAY)
         settle_baseline(e, t, p->individual);
-    }
     if (r->state == ATOLL_V_CORRECT) {
         t->correct++;
         /* A template's instance that is not its best does not challenge. */
@@ -301,18 +284,14 @@ static int use(struct atoll_engine *e, const struct atoll_proposal *p,
         failed = atoll_challenge_enter(e, t, island, p->individual, is_best, err);
     }
     remember_step(e, t, p->individual, t->since_elite == 0);
-    if (!failed) {
+    if (!failed)
         failed = settle_with_strategy(e, t, p->individual, err);
-    }
-    if (!failed && !e->finishing) {
+    if (!failed && !e->finishing)
         failed = atoll_migrate(e, t, island, err);
-    }
-    if (!failed) {
+    if (!failed)
         failed = atoll_best_continue(e, t, err);
-    }
-    if (!failed) {
+    if (!failed)
         atoll_schedule_stagnation(e, t);
-    }
     return failed;
 }
 
@@ -331,20 +310,17 @@ static int on_evaluated(struct atoll_engine *e, const struct atoll_event *event,
     int infrastructure = evaluation->verdict == ATOLL_V_INFRASTRUCTURE;
     int shaky = evaluation->verdict == ATOLL_V_UNSTABLE && t->stage == ATOLL_STAGE_BASELINE_UNDER_WAY;
     charge(e, t, evaluation->occupied_ns);
-    if ((infrastructure || shaky) && p->retries < (shaky ? UNSTABLE_LIMIT : RETRY_LIMIT)) {
+    if ((infrastructure || shaky) && p->retries < (shaky ? UNSTABLE_LIMIT : RETRY_LIMIT))
         return retry(e, p, err);
-    }
     struct atoll_proposal taken = take(e, p);
-    if (!infrastructure) {
+    if (!infrastructure)
         return use(e, &taken, evaluation, err);
-    }
     struct atoll_individual *r = &e->individuals.items[taken.individual];
     r->state = ATOLL_INDIVIDUAL_ABANDONED;
     atoll_decide_abandon(e, &taken);
     record_time(e, r, 0);
-    if (t->stage == ATOLL_STAGE_BASELINE_UNDER_WAY && !t->done) {
+    if (t->stage == ATOLL_STAGE_BASELINE_UNDER_WAY && !t->done)
         atoll_decide_task_done(e, t, ATOLL_REASON_NO_BASELINE);
-    }
     return settle_with_strategy(e, t, taken.individual, err);
 }
 
@@ -366,13 +342,11 @@ static int on_duelled(struct atoll_engine *e, const struct atoll_event *event, s
         e->duels_ns += duel->occupied_ns;
     }
     int infrastructure = duel->verdict == ATOLL_V_INFRASTRUCTURE;
-    if (infrastructure && p->retries < RETRY_LIMIT) {
+    if (infrastructure && p->retries < RETRY_LIMIT)
         return retry(e, p, err);
-    }
     struct atoll_proposal taken = take(e, p);
-    if (infrastructure) {
+    if (infrastructure)
         atoll_decide_abandon(e, &taken);
-    }
     return atoll_challenge_result(e, &taken, infrastructure ? NULL : duel, err);
 }
 
@@ -389,13 +363,11 @@ struct atoll_engine *atoll_engine_create(struct atoll_err *err)
 
 void atoll_engine_destroy(struct atoll_engine *engine)
 {
-    if (!engine) {
+    if (!engine)
         return;
-    }
     atoll_sources_fini(&engine->sources);
-    for (uint32_t i = 0; i < engine->task_count; i++) {
+    for (uint32_t i = 0; i < engine->task_count; i++)
         atoll_task_state_fini(engine, &engine->tasks[i]);
-    }
     free(engine->tasks);
     atoll_individuals_fini(&engine->individuals);
     atoll_proposals_fini(&engine->proposals);
@@ -417,9 +389,8 @@ static int on_start(struct atoll_engine *e, const struct atoll_event *event, str
 
 static int on_task(struct atoll_engine *e, const struct atoll_event *event, struct atoll_err *err)
 {
-    if (e->finishing) {
+    if (e->finishing)
         return IGNORED;
-    }
     return atoll_models_add_task(e, event->task, event->task_bytes, event->task_length, err);
 }
 
@@ -440,14 +411,11 @@ static int on_source(struct atoll_engine *e, const struct atoll_event *event, st
     uint32_t island = event->island % e->search.islands;
     for (uint32_t i = 0; i < e->task_count; i++) {
         struct atoll_task_state *t = &e->tasks[i];
-        if (t->number != event->task || t->done) {
+        if (t->number != event->task || t->done)
             continue;
-        }
         used = 1;
-        if (atoll_propose_source(e, t, event->language, event->source, ATOLL_OPERATOR_IMPORT, island, 0,
-                                 err)) {
+        if (atoll_propose_source(e, t, event->language, event->source, ATOLL_OPERATOR_IMPORT, island, 0, err))
             return -1;
-        }
     }
     return used ? 0 : IGNORED;
 }
@@ -457,16 +425,14 @@ static int on_hint(struct atoll_engine *e, const struct atoll_event *event, stru
     int used = 0;
     for (uint32_t i = 0; i < e->task_count; i++) {
         uint32_t at = atoll_sources_find(&e->sources, &event->hint.source, i);
-        if (e->tasks[i].number != event->task || at == ATOLL_NONE || !e->sources.items[at].tune) {
+        if (e->tasks[i].number != event->task || at == ATOLL_NONE || !e->sources.items[at].tune)
             continue;
-        }
         used = 1;
         struct atoll_tune_outcome outcome = {.kind = event->hint.time_ns > 0 ? ATOLL_TUNE_CORRECT
                                                                              : ATOLL_TUNE_FAILED,
                                              .time_ns = event->hint.time_ns};
-        if (atoll_tune_hint(e->sources.items[at].tune, &event->hint.choice, &outcome, err)) {
+        if (atoll_tune_hint(e->sources.items[at].tune, &event->hint.choice, &outcome, err))
             return -1;
-        }
     }
     return used ? 0 : IGNORED;
 }
@@ -487,11 +453,9 @@ static int on_finish(struct atoll_engine *e, const struct atoll_event *event, st
 static int on_resume(struct atoll_engine *e, const struct atoll_event *event, struct atoll_err *err)
 {
     atoll_models_forget_slots(e);
-    for (uint32_t i = 0; i < e->proposals.count; i++) {
-        if (e->proposals.items[i].decision.type) {
+    for (uint32_t i = 0; i < e->proposals.count; i++)
+        if (e->proposals.items[i].decision.type)
             atoll_decide_redispatch(e, &e->proposals.items[i]);
-        }
-    }
     atoll_ask_repeat(e);
     return 0;
 }
@@ -522,14 +486,12 @@ int atoll_engine_step(struct atoll_engine *engine, const struct atoll_event *eve
     }
     engine->sink = sink;
     engine->context = context;
-    if (event->campaign_ns > engine->campaign_ns) {
+    if (event->campaign_ns > engine->campaign_ns)
         engine->campaign_ns = event->campaign_ns;
-    }
     int result = handlers[event->type](engine, event, err);
     engine->ignored += result == IGNORED;
-    if (result >= 0) {
+    if (result >= 0)
         result = atoll_schedule_settle(engine, err);
-    }
     engine->sink = NULL;
     engine->context = NULL;
     return result < 0 ? -1 : 0;
@@ -537,9 +499,7 @@ int atoll_engine_step(struct atoll_engine *engine, const struct atoll_event *eve
 
 void atoll_engine_under_way(const struct atoll_engine *engine, atoll_decision_sink *sink, void *context)
 {
-    for (uint32_t i = 0; i < engine->proposals.count; i++) {
-        if (engine->proposals.items[i].decision.type) {
+    for (uint32_t i = 0; i < engine->proposals.count; i++)
+        if (engine->proposals.items[i].decision.type)
             sink(context, &engine->proposals.items[i].decision);
-        }
-    }
 }

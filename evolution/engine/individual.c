@@ -75,9 +75,8 @@ int atoll_individuals_codec(struct atoll_individuals *individuals, uint32_t sour
         struct atoll_individual loaded;
         memset(&loaded, 0, sizeof(loaded));
         individual_codec(codec->out ? &individuals->items[i] : &loaded, codec);
-        if (codec->out || codec->in->failed) {
+        if (codec->out || codec->in->failed)
             continue;
-        }
         if (loaded.source >= source_count || (loaded.parent != ATOLL_NONE && loaded.parent >= i) ||
             loaded.op >= ATOLL_OPERATOR_COUNT || loaded.state >= ATOLL_INDIVIDUAL_STATE_COUNT ||
             loaded.cell >= ATOLL_BEHAVIOUR_CELLS || loaded.finalist > 1 || !isfinite(loaded.time_ns) ||

@@ -17,16 +17,13 @@ int atoll_proposals_add(struct atoll_proposals *p, const struct atoll_proposal *
 {
     if (p->count >= 16 && p->alive < p->count / 2) { /* drop what was answered */
         uint32_t kept = 0;
-        for (uint32_t i = 0; i < p->count; i++) {
-            if (p->items[i].decision.type) {
+        for (uint32_t i = 0; i < p->count; i++)
+            if (p->items[i].decision.type)
                 p->items[kept++] = p->items[i];
-            }
-        }
         p->count = kept;
     }
-    if (atoll_array_reserve(&p->items, &p->capacity, p->count + 1, sizeof(*p->items), err)) {
+    if (atoll_array_reserve(&p->items, &p->capacity, p->count + 1, sizeof(*p->items), err))
         return -1;
-    }
     p->items[p->count++] = *proposal;
     p->alive++;
     p->evaluations += proposal->decision.type == ATOLL_DECIDE_EVALUATE;
@@ -38,15 +35,13 @@ struct atoll_proposal *atoll_proposals_find(const struct atoll_proposals *p, uin
     uint32_t low = 0, high = p->count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (p->items[middle].decision.evaluation < evaluation) {
+        if (p->items[middle].decision.evaluation < evaluation)
             low = middle + 1;
-        } else {
+        else
             high = middle;
-        }
     }
-    if (low == p->count || p->items[low].decision.evaluation != evaluation || !p->items[low].decision.type) {
+    if (low == p->count || p->items[low].decision.evaluation != evaluation || !p->items[low].decision.type)
         return NULL;
-    }
     return &p->items[low];
 }
 
@@ -79,9 +74,8 @@ static int decision_codec(struct atoll_decision *d, struct atoll_codec *codec, s
 
 static int proposal_codec(struct atoll_proposal *p, struct atoll_codec *codec, struct atoll_err *err)
 {
-    if (decision_codec(&p->decision, codec, err)) {
+    if (decision_codec(&p->decision, codec, err))
         return -1;
-    }
     atoll_codec_u32(codec, &p->individual);
     atoll_codec_u32(codec, &p->elite);
     atoll_codec_u32(codec, &p->retries);
@@ -94,20 +88,17 @@ int atoll_proposals_codec(struct atoll_proposals *p, uint32_t individual_count, 
     uint32_t count = p->alive;
     atoll_codec_count(codec, &count, 16);
     if (codec->out) {
-        for (uint32_t i = 0; i < p->count; i++) {
-            if (p->items[i].decision.type && proposal_codec(&p->items[i], codec, err)) {
+        for (uint32_t i = 0; i < p->count; i++)
+            if (p->items[i].decision.type && proposal_codec(&p->items[i], codec, err))
                 return -1;
-            }
-        }
         return 0;
     }
     uint64_t last = 0;
     for (uint32_t i = 0; i < count && !codec->in->failed; i++) {
         struct atoll_proposal loaded;
         memset(&loaded, 0, sizeof(loaded));
-        if (proposal_codec(&loaded, codec, err)) {
+        if (proposal_codec(&loaded, codec, err))
             return -1;
-        }
         int is_duel = loaded.decision.type == ATOLL_DECIDE_DUEL;
         if (codec->in->failed || loaded.decision.evaluation <= last ||
             loaded.individual >= individual_count ||

@@ -32,12 +32,10 @@ static int add_source(struct atoll_engine *e, struct atoll_task_state *t, const 
                           ret_source, err)) {
         return -1;
     }
-    if (*ret_source < known) {
+    if (*ret_source < known)
         return 0;
-    }
-    if (!e->sources.items[*ret_source].tune || op == ATOLL_OPERATOR_NULL_CONTROL) {
+    if (!e->sources.items[*ret_source].tune || op == ATOLL_OPERATOR_NULL_CONTROL)
         return 1;
-    }
     if (atoll_array_reserve(&t->templates, &t->template_capacity, t->template_count + 1,
                             sizeof(*t->templates), err)) {
         return -1;
@@ -50,9 +48,8 @@ int atoll_propose_text(struct atoll_engine *e, struct atoll_task_state *t, const
                        const char *text, struct atoll_pending *pending, struct atoll_err *err)
 {
     int added = add_source(e, t, language, text, (enum atoll_operator)pending->op, &pending->source, err);
-    if (added != 1) {
+    if (added != 1)
         return added;
-    }
     /* What is no template has one instance. */
     const struct atoll_source *s = &e->sources.items[pending->source];
     if (pending->has_choice && !s->tune &&
@@ -68,30 +65,26 @@ int atoll_propose_source(struct atoll_engine *e, struct atoll_task_state *t, con
                          struct atoll_err *err)
 {
     struct atoll_pending p = {.island = island, .parent = ATOLL_NONE, .op = (uint8_t)op};
-    if (!as_baseline) {
+    if (!as_baseline)
         return atoll_propose_text(e, t, language, text, &p, err) < 0 ? -1 : 0;
-    }
     int added = add_source(e, t, language, text, op, &p.source, err);
-    if (added == 1) {
+    if (added == 1)
         t->baseline_source = p.source;
-    }
     return added < 0 ? -1 : 0;
 }
 
 int atoll_propose_ready(const struct atoll_engine *e, const struct atoll_task_state *t)
 {
-    if (t->done || t->stage == ATOLL_STAGE_BASELINE_UNDER_WAY) {
+    if (t->done || t->stage == ATOLL_STAGE_BASELINE_UNDER_WAY)
         return 0;
-    }
     return t->stage == ATOLL_STAGE_BASELINE || t->pending_next < t->pending_count ||
            atoll_strategy_of(e)->ready(e, t);
 }
 
 enum atoll_turn atoll_propose_turn(const struct atoll_engine *e, const struct atoll_task_state *t)
 {
-    if (t->stage == ATOLL_STAGE_BASELINE) {
+    if (t->stage == ATOLL_STAGE_BASELINE)
         return ATOLL_TURN_BASELINE;
-    }
     int waits = t->pending_next < t->pending_count;
     return waits && t->pending[t->pending_next].op == ATOLL_OPERATOR_SEED ? ATOLL_TURN_SEED : ATOLL_TURN_OPEN;
 }
@@ -119,16 +112,14 @@ static int send(struct atoll_engine *e, struct atoll_task_state *t, struct atoll
     uint32_t known = atoll_individuals_find(&e->individuals, r->task, &r->id);
     if (known != ATOLL_NONE) {
         const struct atoll_individual *same = &e->individuals.items[known];
-        if (s->tune && same->state != ATOLL_INDIVIDUAL_UNDER_WAY) {
+        if (s->tune && same->state != ATOLL_INDIVIDUAL_UNDER_WAY)
             atoll_tune_result(s->tune, &r->choice, same->state == ATOLL_V_CORRECT ? same->time_ns : 0);
-        }
         return 0;
     }
     r->state = ATOLL_INDIVIDUAL_UNDER_WAY;
     r->generation = (uint32_t)(t->islands[r->island].evaluated / e->search.generation_size);
-    if (atoll_individuals_add(&e->individuals, r, err)) {
+    if (atoll_individuals_add(&e->individuals, r, err))
         return -1;
-    }
     struct atoll_decision d = atoll_decide_about(e, ATOLL_DECIDE_EVALUATE, t, e->individuals.count - 1);
     d.baseline_ns = t->baseline_ns;
     /* What is clearly slower need not be measured to its end; 0: everything is. */
@@ -148,14 +139,12 @@ static int send_pending(struct atoll_engine *e, struct atoll_task_state *t, cons
                                  .ask = p->ask,
                                  .island = p->island == ATOLL_NONE ? atoll_propose_island(e, t) : p->island,
                                  .op = p->op};
-    if (s->tune && !p->has_choice && atoll_tune_add(s->tune, &s->first, err)) {
+    if (s->tune && !p->has_choice && atoll_tune_add(s->tune, &s->first, err))
         return -1;
-    }
     int sent = send(e, t, &r, err);
     const struct atoll_strategy *strategy = atoll_strategy_of(e);
-    if (sent == 0 && p->ask && strategy->settled) {
+    if (sent == 0 && p->ask && strategy->settled)
         return strategy->settled(e, t, p->ask, ATOLL_NONE, err);
-    }
     return sent < 0 ? -1 : 0;
 }
 
@@ -170,9 +159,8 @@ static uint32_t choose_template(struct atoll_engine *e, struct atoll_task_state 
     int any = atoll_random_unit(atoll_random_next(&t->random)) < ANY_TEMPLATE_SHARE;
     if (!any && parent != ATOLL_NONE) {
         const struct atoll_tune *own = e->sources.items[e->individuals.items[parent].source].tune;
-        if (own && !atoll_tune_exhausted(own)) {
+        if (own && !atoll_tune_exhausted(own))
             return e->individuals.items[parent].source;
-        }
     }
     return any_template(t);
 }
@@ -180,11 +168,9 @@ static uint32_t choose_template(struct atoll_engine *e, struct atoll_task_state 
 static void drop_template(struct atoll_task_state *t, uint32_t source)
 {
     uint32_t kept = 0;
-    for (uint32_t i = 0; i < t->template_count; i++) {
-        if (t->templates[i] != source) {
+    for (uint32_t i = 0; i < t->template_count; i++)
+        if (t->templates[i] != source)
             t->templates[kept++] = t->templates[i];
-        }
-    }
     t->template_count = kept;
 }
 
@@ -196,22 +182,19 @@ static int choose_instance(struct atoll_engine *e, struct atoll_task_state *t, u
     struct atoll_choice around;
     /* The model is worth its processor time only while the evaluators do not wait for it. */
     const unsigned model = 1u << ATOLL_TUNE_MODEL;
-    if ((settings.strategies & ~model) && !atoll_budget_affords_model(e)) {
+    if ((settings.strategies & ~model) && !atoll_budget_affords_model(e))
         settings.strategies &= ~model;
-    }
     atoll_tune_set(tune, &settings);
-    if (parent != ATOLL_NONE) {
+    if (parent != ATOLL_NONE)
         around = e->individuals.items[parent].choice;
-    }
     return atoll_tune_propose(tune, &t->random, parent != ATOLL_NONE ? &around : NULL, ret_choice, err);
 }
 
 /* The parent where it is of this template, else the template's best. */
 static uint32_t parent_in(const struct atoll_engine *e, uint32_t source, uint32_t parent)
 {
-    if (parent != ATOLL_NONE && e->individuals.items[parent].source == source) {
+    if (parent != ATOLL_NONE && e->individuals.items[parent].source == source)
         return parent;
-    }
     return e->sources.items[source].best;
 }
 
@@ -223,13 +206,11 @@ static int send_tuned(struct atoll_engine *e, struct atoll_task_state *t, struct
     r->op = ATOLL_OPERATOR_TUNE;
     do {
         proposed = choose_instance(e, t, r->source, r->parent, &r->choice, err);
-        if (proposed > 0) {
+        if (proposed > 0)
             sent = send(e, t, r, err);
-        }
     } while (proposed > 0 && !sent);
-    if (atoll_tune_exhausted(e->sources.items[r->source].tune)) {
+    if (atoll_tune_exhausted(e->sources.items[r->source].tune))
         drop_template(t, r->source);
-    }
     return proposed < 0 || sent < 0 ? -1 : 0;
 }
 
@@ -272,9 +253,8 @@ static int vary(const struct atoll_engine *e, struct atoll_task_state *t, uint32
     size_t start = (size_t)atoll_random_below(atoll_random_next(&t->random), count);
     for (size_t i = 0; i < count; i++) {
         choice->values[parameter] = plan->params[parameter].values[(start + i) % count];
-        if (atoll_plan_choice_legal(t->task, plan, choice, NULL) == 1 && is_new(e, t, source, choice)) {
+        if (atoll_plan_choice_legal(t->task, plan, choice, NULL) == 1 && is_new(e, t, source, choice))
             return 1;
-        }
     }
     return 0;
 }
@@ -282,9 +262,8 @@ static int vary(const struct atoll_engine *e, struct atoll_task_state *t, uint32
 int atoll_propose_variant(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_pending *pending,
                           uint32_t source, uint32_t parameter, struct atoll_err *err)
 {
-    if (!e->sources.items[source].tune) {
+    if (!e->sources.items[source].tune)
         return 0;
-    }
     pending->source = source;
     pending->parent = parent_in(e, source, pending->parent);
     pending->has_choice = 1;
@@ -293,29 +272,25 @@ int atoll_propose_variant(struct atoll_engine *e, struct atoll_task_state *t, st
         proposed = choose_instance(e, t, source, pending->parent, &pending->choice, err);
     } else if (pending->parent != ATOLL_NONE) {
         pending->choice = e->individuals.items[pending->parent].choice;
-        if (parameter < pending->choice.count && vary(e, t, source, parameter, &pending->choice)) {
+        if (parameter < pending->choice.count && vary(e, t, source, parameter, &pending->choice))
             proposed = atoll_tune_add(e->sources.items[source].tune, &pending->choice, err) ? -1 : 1;
-        }
     }
-    if (atoll_tune_exhausted(e->sources.items[source].tune)) {
+    if (atoll_tune_exhausted(e->sources.items[source].tune))
         drop_template(t, source);
-    }
     return proposed == 1 && queue(t, pending, err) ? -1 : proposed;
 }
 
 int atoll_propose_instance(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_pending *pending,
                            struct atoll_err *err)
 {
-    if (!t->template_count) {
+    if (!t->template_count)
         return 0;
-    }
     pending->source = choose_template(e, t, pending->parent);
     pending->parent = parent_in(e, pending->source, pending->parent);
     pending->has_choice = 1;
     int proposed = choose_instance(e, t, pending->source, pending->parent, &pending->choice, err);
-    if (atoll_tune_exhausted(e->sources.items[pending->source].tune)) {
+    if (atoll_tune_exhausted(e->sources.items[pending->source].tune))
         drop_template(t, pending->source);
-    }
     return proposed == 1 && queue(t, pending, err) ? -1 : proposed;
 }
 
@@ -331,9 +306,8 @@ int atoll_propose(struct atoll_engine *e, struct atoll_task_state *t, struct ato
     }
     if (t->pending_next < t->pending_count) {
         struct atoll_pending next = t->pending[t->pending_next++];
-        if (t->pending_next == t->pending_count) {
+        if (t->pending_next == t->pending_count)
             t->pending_next = t->pending_count = 0;
-        }
         return send_pending(e, t, &next, err);
     }
     return atoll_strategy_of(e)->propose(e, t, err);

@@ -33,12 +33,10 @@ static int head_codec(struct atoll_codec *c, struct atoll_err *err)
     uint32_t magic = MAGIC, version = ATOLL_ENGINE_VERSION;
     atoll_codec_u32(c, &magic);
     atoll_codec_u32(c, &version);
-    if (c->out || c->in->failed) {
+    if (c->out || c->in->failed)
         return 0;
-    }
-    if (magic != MAGIC) {
+    if (magic != MAGIC)
         return atoll_err_set(err, ATOLL_E_CORRUPT, "the snapshot is none of a search");
-    }
     if (version != ATOLL_ENGINE_VERSION) {
         return atoll_err_set(err, ATOLL_E_SCHEMA,
                              "the snapshot is of engine version %u, this is %u; replay the journal", version,
@@ -72,11 +70,10 @@ static void models_codec(struct atoll_codec *c, struct atoll_engine *e)
     }
     for (uint32_t i = 0; i < e->model_count; i++) {
         struct atoll_model_state *m = &e->models[i];
-        if (c->out) {
+        if (c->out)
             atoll_buffer_put_text(c->out, m->name);
-        } else {
+        else
             atoll_reader_fixed_text(c->in, m->name, sizeof(m->name));
-        }
         atoll_codec_u32(c, &m->slots);
         atoll_codec_i64(c, &m->seen_ns);
     }
@@ -85,9 +82,8 @@ static void models_codec(struct atoll_codec *c, struct atoll_engine *e)
 static int run_codec(struct atoll_codec *c, struct atoll_engine *e, struct atoll_err *err)
 {
     bounded_codec(c, &e->started, 2);
-    if (e->started && search_codec(c, &e->search, err)) {
+    if (e->started && search_codec(c, &e->search, err))
         return -1;
-    }
     bounded_codec(c, &e->finishing, 2);
     bounded_codec(c, &e->stopped, 2);
     bounded_codec(c, &e->reason, ATOLL_REASON_COUNT);
@@ -128,13 +124,11 @@ static int load_task(struct atoll_codec *c, struct atoll_engine *e, struct atoll
         c->in->failed = 1;
         return 0;
     }
-    if (atoll_array_reserve(&e->tasks, &e->task_capacity, e->task_count + 1, sizeof(*e->tasks), err)) {
+    if (atoll_array_reserve(&e->tasks, &e->task_capacity, e->task_count + 1, sizeof(*e->tasks), err))
         return -1;
-    }
     struct atoll_task *task = atoll_task_decode(bytes, length, err);
-    if (!task || atoll_task_state_init(&e->tasks[e->task_count], e, task, bytes, length, err)) {
+    if (!task || atoll_task_state_init(&e->tasks[e->task_count], e, task, bytes, length, err))
         return -1;
-    }
     e->task_count++;
     return 0;
 }
@@ -146,9 +140,8 @@ static int load_source(struct atoll_codec *c, struct atoll_engine *e, struct ato
     position_codec(c, &task, e->task_count, 0);
     bounded_codec(c, &op, ATOLL_OPERATOR_COUNT);
     struct atoll_arena *texts = atoll_arena_create((size_t)4 * ATOLL_TASK_FILE_LIMIT, err);
-    if (!texts) {
+    if (!texts)
         return -1;
-    }
     const char *language = atoll_reader_text(c->in, texts);
     const char *text = atoll_reader_text(c->in, texts);
     int failed = c->in->failed
@@ -156,9 +149,8 @@ static int load_source(struct atoll_codec *c, struct atoll_engine *e, struct ato
                      : atoll_sources_add(&e->sources, task, e->tasks[task].task, e->tasks[task].arena,
                                          language, text, (enum atoll_operator)op, &position, err);
     atoll_arena_destroy(texts);
-    if (!failed && position + 1 != e->sources.count) {
+    if (!failed && position + 1 != e->sources.count)
         c->in->failed = 1;
-    }
     return failed;
 }
 
@@ -176,15 +168,13 @@ static int sources_codec(struct atoll_codec *c, struct atoll_engine *e, struct a
         } else if (load_source(c, e, err)) {
             return -1;
         }
-        if (atoll_codec_failed(c)) {
+        if (atoll_codec_failed(c))
             break;
-        }
         struct atoll_source *s = &e->sources.items[i];
         atoll_codec_u32(c, &s->best);
         atoll_codec_f64(c, &s->best_ns);
-        if (s->tune && atoll_tune_codec(s->tune, c, err)) {
+        if (s->tune && atoll_tune_codec(s->tune, c, err))
             return -1;
-        }
     }
     return 0;
 }
@@ -194,12 +184,10 @@ static int queues_codec(struct atoll_codec *c, struct atoll_engine *e, struct at
 {
     uint32_t waiting = t->pending_count - t->pending_next;
     atoll_codec_count(c, &waiting, 22);
-    if (c->in && atoll_array_reserve(&t->pending, &t->pending_capacity, waiting, sizeof(*t->pending), err)) {
+    if (c->in && atoll_array_reserve(&t->pending, &t->pending_capacity, waiting, sizeof(*t->pending), err))
         return -1;
-    }
-    if (c->in) {
+    if (c->in)
         t->pending_count = waiting;
-    }
     for (uint32_t i = t->pending_next; i < t->pending_count; i++) {
         struct atoll_pending *p = &t->pending[i];
         position_codec(c, &p->source, e->sources.count, 0);
@@ -208,9 +196,8 @@ static int queues_codec(struct atoll_codec *c, struct atoll_engine *e, struct at
         atoll_codec_u64(c, &p->ask);
         bounded_codec(c, &p->op, ATOLL_OPERATOR_COUNT);
         bounded_codec(c, &p->has_choice, 2);
-        if (p->has_choice) {
+        if (p->has_choice)
             atoll_codec_choice(c, &p->choice);
-        }
     }
     atoll_codec_count(c, &t->template_count, 4);
     if (c->in && atoll_array_reserve(&t->templates, &t->template_capacity, t->template_count,
@@ -219,9 +206,8 @@ static int queues_codec(struct atoll_codec *c, struct atoll_engine *e, struct at
     }
     for (uint32_t i = 0; i < t->template_count; i++) {
         position_codec(c, &t->templates[i], e->sources.count, 0);
-        if (c->in && !c->in->failed && !e->sources.items[t->templates[i]].tune) {
+        if (c->in && !c->in->failed && !e->sources.items[t->templates[i]].tune)
             c->in->failed = 1;
-        }
     }
     return 0;
 }
@@ -233,12 +219,10 @@ static void counters_codec(struct atoll_codec *c, struct atoll_task_state *t)
                                   &t->since_elite, &t->duels,      &t->opening_answers};
     double *const numbers[] = {&t->device_ns, &t->baseline_ns, &t->floor_ns,         &t->final_ratio,
                                &t->duels_ns,  &t->opening_ns,  &t->final_baseline_ns};
-    for (size_t i = 0; i < sizeof(counters) / sizeof(*counters); i++) {
+    for (size_t i = 0; i < sizeof(counters) / sizeof(*counters); i++)
         atoll_codec_u64(c, counters[i]);
-    }
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
         atoll_codec_f64(c, numbers[i]);
-    }
 }
 
 static void failures_codec(struct atoll_codec *c, struct atoll_failures *f, uint32_t individual_count)
@@ -249,9 +233,8 @@ static void failures_codec(struct atoll_codec *c, struct atoll_failures *f, uint
         f->count = f->next = 0;
         c->in->failed = 1;
     }
-    for (uint32_t i = 0; i < f->count; i++) {
+    for (uint32_t i = 0; i < f->count; i++)
         position_codec(c, &f->items[i], individual_count, 0);
-    }
 }
 
 static int task_codec(struct atoll_codec *c, struct atoll_engine *e, struct atoll_task_state *t,
@@ -282,60 +265,47 @@ static int task_codec(struct atoll_codec *c, struct atoll_engine *e, struct atol
     atoll_transitions_codec(&t->transitions, c);
     failures_codec(c, &t->failures, e->individuals.count);
     atoll_share_codec(&t->share, c);
-    for (uint32_t i = 0; i < e->search.islands; i++) {
+    for (uint32_t i = 0; i < e->search.islands; i++)
         atoll_island_codec(&t->islands[i], e->individuals.count, c);
-    }
     if (c->in && ((t->stage == ATOLL_STAGE_OPEN && t->baseline == ATOLL_NONE) ||
                   (t->baseline_source == ATOLL_NONE && !t->done))) {
         c->in->failed = 1;
     }
-    if (c->in) {
+    if (c->in)
         e->open_count += !t->done;
-    }
     const struct atoll_strategy *strategy = atoll_strategy_of(e);
-    if (queues_codec(c, e, t, err)) {
+    if (queues_codec(c, e, t, err))
         return -1;
-    }
     return strategy->codec && !atoll_codec_failed(c) ? strategy->codec(e, t, c, err) : 0;
 }
 
 static int engine_codec(struct atoll_codec *c, struct atoll_engine *e, struct atoll_err *err)
 {
-    if (head_codec(c, err) || run_codec(c, e, err)) {
+    if (head_codec(c, err) || run_codec(c, e, err))
         return -1;
-    }
     uint32_t count = e->task_count;
     atoll_codec_count(c, &count, 4);
-    for (uint32_t i = 0; i < count && !atoll_codec_failed(c); i++) {
-        if (c->out) {
+    for (uint32_t i = 0; i < count && !atoll_codec_failed(c); i++)
+        if (c->out)
             atoll_buffer_put_blob(c->out, e->tasks[i].bytes, e->tasks[i].length);
-        } else if (load_task(c, e, err)) {
+        else if (load_task(c, e, err))
             return -1;
-        }
-    }
-    if (sources_codec(c, e, err) || atoll_individuals_codec(&e->individuals, e->sources.count, c, err)) {
+    if (sources_codec(c, e, err) || atoll_individuals_codec(&e->individuals, e->sources.count, c, err))
         return -1;
-    }
     /* The templates' best instances can be checked only once the individuals are there. */
     for (uint32_t i = 0; c->in && i < e->sources.count; i++) {
         const struct atoll_source *s = &e->sources.items[i];
-        if ((s->best != ATOLL_NONE && s->best >= e->individuals.count) || !isfinite(s->best_ns)) {
+        if ((s->best != ATOLL_NONE && s->best >= e->individuals.count) || !isfinite(s->best_ns))
             c->in->failed = 1;
-        }
     }
-    for (uint32_t i = 0; c->in && i < e->individuals.count; i++) {
-        if (e->individuals.items[i].task != e->sources.items[e->individuals.items[i].source].task) {
+    for (uint32_t i = 0; c->in && i < e->individuals.count; i++)
+        if (e->individuals.items[i].task != e->sources.items[e->individuals.items[i].source].task)
             c->in->failed = 1;
-        }
-    }
-    for (uint32_t i = 0; i < e->task_count && !atoll_codec_failed(c); i++) {
-        if (task_codec(c, e, &e->tasks[i], err)) {
+    for (uint32_t i = 0; i < e->task_count && !atoll_codec_failed(c); i++)
+        if (task_codec(c, e, &e->tasks[i], err))
             return -1;
-        }
-    }
-    if (!atoll_codec_failed(c) && atoll_proposals_codec(&e->proposals, e->individuals.count, c, err)) {
+    if (!atoll_codec_failed(c) && atoll_proposals_codec(&e->proposals, e->individuals.count, c, err))
         return -1;
-    }
     return atoll_codec_failed(c) ? 0 : atoll_asks_codec(e, c, err);
 }
 
@@ -353,10 +323,8 @@ static int check_proposals(const struct atoll_engine *e)
     uint64_t challenges = 0;
     for (uint32_t i = 0; i < e->proposals.count; i++) {
         const struct atoll_decision *d = &e->proposals.items[i].decision;
-        if (d->task >= e->task_count || d->island >= e->search.islands ||
-            d->evaluation >= e->next_evaluation) {
+        if (d->task >= e->task_count || d->island >= e->search.islands || d->evaluation >= e->next_evaluation)
             return -1;
-        }
         challenges += d->type == ATOLL_DECIDE_DUEL && d->purpose == ATOLL_DUEL_PROMOTION;
     }
     return challenges == e->error.under_way ? 0 : -1;
@@ -368,20 +336,17 @@ struct atoll_engine *atoll_engine_load(const void *bytes, size_t length, struct 
     atoll_reader_init(&reader, bytes, length);
     struct atoll_codec codec = {.in = &reader};
     struct atoll_engine *e = atoll_engine_create(err);
-    if (!e) {
+    if (!e)
         return NULL;
-    }
     int failed = engine_codec(&codec, e, err);
-    if (!failed) {
+    if (!failed)
         failed = atoll_reader_finish(&reader, "snapshot of the search", err);
-    }
     if (!failed && check_proposals(e)) {
         failed =
             atoll_err_set(err, ATOLL_E_CORRUPT, "the snapshot of the search names what it does not hold");
     }
-    if (!failed) {
+    if (!failed)
         return e;
-    }
     atoll_engine_destroy(e);
     return NULL;
 }
@@ -392,9 +357,8 @@ struct atoll_id atoll_engine_digest(const struct atoll_engine *engine)
     struct atoll_id id;
     memset(&id, 0, sizeof(id));
     atoll_buffer_init(&bytes, SAVE_LIMIT);
-    if (!atoll_engine_save(engine, &bytes, NULL)) {
+    if (!atoll_engine_save(engine, &bytes, NULL))
         id = atoll_id_of(bytes.data, bytes.length);
-    }
     atoll_buffer_fini(&bytes);
     return id;
 }

@@ -19,32 +19,27 @@ void atoll_schedule_stagnation(struct atoll_engine *e, struct atoll_task_state *
         e->open_count < 2) {
         return;
     }
-    if (t->stage == ATOLL_STAGE_OPEN && t->pending_next == t->pending_count) {
+    if (t->stage == ATOLL_STAGE_OPEN && t->pending_next == t->pending_count)
         atoll_decide_task_done(e, t, ATOLL_REASON_STAGNATION);
-    }
 }
 
 void atoll_schedule_finish(struct atoll_engine *e, enum atoll_reason reason)
 {
-    if (e->finishing) {
+    if (e->finishing)
         return;
-    }
     e->finishing = 1;
     e->reason = (uint8_t)reason;
-    for (uint32_t i = 0; i < e->task_count; i++) {
-        if (!e->tasks[i].done) {
+    for (uint32_t i = 0; i < e->task_count; i++)
+        if (!e->tasks[i].done)
             atoll_decide_task_done(e, &e->tasks[i], reason);
-        }
-    }
 }
 
 /* The lower goes first.  Seeds of the task that had least tries; then whoever promises most, and now and then whoever
  * had least. */
 static double order_of(const struct atoll_engine *e, const struct atoll_task_state *t, enum atoll_turn turn)
 {
-    if (turn == ATOLL_TURN_SEED) {
+    if (turn == ATOLL_TURN_SEED)
         return (double)(t->answers + t->under_way);
-    }
     double expected_ns = atoll_budget_expected_ns(e, t);
     if (turn == ATOLL_TURN_BASELINE || e->search.sharing == ATOLL_SHARING_EQUAL ||
         e->next_evaluation % ATOLL_SHARE_EQUAL_EVERY == 0) {
@@ -63,13 +58,11 @@ static struct atoll_task_state *next_task(const struct atoll_engine *e, const ui
         struct atoll_task_state *t = &e->tasks[i];
         /* Its model's evaluators must have room; where no model has a name, all are alike. */
         uint32_t slots = e->model_count ? e->models[t->model].slots : e->slots;
-        if (alive[t->model] >= (uint64_t)slots * e->search.queue_depth || !atoll_propose_ready(e, t)) {
+        if (alive[t->model] >= (uint64_t)slots * e->search.queue_depth || !atoll_propose_ready(e, t))
             continue;
-        }
         enum atoll_turn turn = atoll_propose_turn(e, t);
-        if (next && turn > first) {
+        if (next && turn > first)
             continue;
-        }
         double its = order_of(e, t, turn);
         if (!next || turn < first || its < least) {
             next = t;
@@ -83,25 +76,20 @@ static struct atoll_task_state *next_task(const struct atoll_engine *e, const ui
 static int fill(struct atoll_engine *e, struct atoll_err *err)
 {
     uint64_t alive[ATOLL_MODEL_LIMIT] = {0};
-    for (uint32_t i = 0; i < e->task_count; i++) {
+    for (uint32_t i = 0; i < e->task_count; i++)
         alive[e->tasks[i].model] += e->tasks[i].under_way;
-    }
     while (atoll_budget_allows(e)) {
         struct atoll_task_state *t = next_task(e, alive);
-        if (!t) {
+        if (!t)
             break;
-        }
         uint64_t before = t->under_way;
-        if (atoll_propose(e, t, err)) {
+        if (atoll_propose(e, t, err))
             return -1;
-        }
         alive[t->model] += t->under_way - before;
     }
-    for (uint32_t i = 0; i < e->task_count; i++) {
-        if (atoll_propose_exhausted(e, &e->tasks[i])) {
+    for (uint32_t i = 0; i < e->task_count; i++)
+        if (atoll_propose_exhausted(e, &e->tasks[i]))
             atoll_decide_task_done(e, &e->tasks[i], ATOLL_REASON_EXHAUSTED);
-        }
-    }
     return 0;
 }
 
@@ -110,11 +98,9 @@ static void stop(struct atoll_engine *e)
     struct atoll_decision d;
     memset(&d, 0, sizeof(d));
     atoll_models_abandon(e, NULL);
-    for (uint32_t i = 0; i < e->task_count; i++) {
-        if (e->tasks[i].final != ATOLL_FINAL_OVER) {
+    for (uint32_t i = 0; i < e->task_count; i++)
+        if (e->tasks[i].final != ATOLL_FINAL_OVER)
             atoll_final_conclude(e, &e->tasks[i]);
-        }
-    }
     d.type = ATOLL_DECIDE_STOP;
     d.reason = (enum atoll_reason)e->reason;
     e->stopped = 1;
@@ -128,10 +114,8 @@ static int settle_finals(struct atoll_engine *e, uint32_t *ret_missing, struct a
         struct atoll_task_state *t = &e->tasks[i];
         /* Nobody could carry out its final duel, while there are devices of other models. */
         int waits = e->model_count > 1 && e->slots && !atoll_models_has_slots(e, t);
-        if (t->done && !t->under_way && t->final == ATOLL_FINAL_NONE && !waits &&
-            atoll_final_next(e, t, err)) {
+        if (t->done && !t->under_way && t->final == ATOLL_FINAL_NONE && !waits && atoll_final_next(e, t, err))
             return -1;
-        }
         *ret_missing += t->final != ATOLL_FINAL_OVER;
     }
     return 0;
@@ -151,39 +135,31 @@ static void end_at_goal(struct atoll_engine *e)
 
 int atoll_schedule_settle(struct atoll_engine *e, struct atoll_err *err)
 {
-    if (!e->started || e->stopped) {
+    if (!e->started || e->stopped)
         return 0;
-    }
     enum atoll_reason reason = atoll_budget_reason(e);
-    if (reason) {
+    if (reason)
         atoll_schedule_finish(e, reason);
-    }
     if (atoll_budget_over(e)) {
         stop(e);
         return 0;
     }
     end_at_goal(e);
-    if (!e->finishing && fill(e, err)) {
+    if (!e->finishing && fill(e, err))
         return -1;
-    }
     uint32_t missing;
-    if (settle_finals(e, &missing, err)) {
+    if (settle_finals(e, &missing, err))
         return -1;
-    }
-    if (atoll_models_give_up(e)) {
+    if (atoll_models_give_up(e))
         missing = 0;
-    }
     if (!e->open_count && e->task_count && e->slots) {
         reason = (enum atoll_reason)e->tasks[0].reason;
-        for (uint32_t i = 0; i < e->task_count; i++) {
-            if (e->tasks[i].reason != e->tasks[0].reason) {
+        for (uint32_t i = 0; i < e->task_count; i++)
+            if (e->tasks[i].reason != e->tasks[0].reason)
                 reason = ATOLL_REASON_EXHAUSTED;
-            }
-        }
         atoll_schedule_finish(e, reason);
     }
-    if (e->finishing && !missing && !e->proposals.alive) {
+    if (e->finishing && !missing && !e->proposals.alive)
         stop(e);
-    }
     return 0;
 }

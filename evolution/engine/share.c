@@ -14,16 +14,13 @@ void atoll_share_add(struct atoll_share *share, double time_ns, double occupied_
     const double decay = exp2(-1 / HALF_LIFE);
     share->gain *= decay;
     share->spent_ns *= decay;
-    if (isfinite(occupied_ns) && occupied_ns > 0) {
+    if (isfinite(occupied_ns) && occupied_ns > 0)
         share->spent_ns += occupied_ns;
-    }
     share->since++;
-    if (!(time_ns > 0) || (share->best_ns > 0 && time_ns >= share->best_ns)) {
+    if (!(time_ns > 0) || (share->best_ns > 0 && time_ns >= share->best_ns))
         return;
-    }
-    if (share->best_ns > 0) {
+    if (share->best_ns > 0)
         share->gain += log(share->best_ns / time_ns);
-    }
     share->best_ns = time_ns;
     share->since = 0;
 }
@@ -45,7 +42,6 @@ void atoll_share_codec(struct atoll_share *share, struct atoll_codec *codec)
     atoll_codec_f64(codec, &share->spent_ns);
     atoll_codec_f64(codec, &share->best_ns);
     atoll_codec_u64(codec, &share->since);
-    if (codec->in && !(isfinite(share->gain) && isfinite(share->spent_ns) && isfinite(share->best_ns))) {
+    if (codec->in && !(isfinite(share->gain) && isfinite(share->spent_ns) && isfinite(share->best_ns)))
         codec->in->failed = 1;
-    }
 }

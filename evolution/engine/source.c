@@ -17,9 +17,8 @@ static void source_fini(struct atoll_source *s)
 
 void atoll_sources_fini(struct atoll_sources *sources)
 {
-    for (uint32_t i = 0; i < sources->count; i++) {
+    for (uint32_t i = 0; i < sources->count; i++)
         source_fini(&sources->items[i]);
-    }
     atoll_index_fini(&sources->index);
     free(sources->items);
     memset(sources, 0, sizeof(*sources));
@@ -51,13 +50,11 @@ static int read_template(struct atoll_source *s, const struct atoll_task *task, 
 {
     struct atoll_err why = ATOLL_ERR_INIT;
     s->plan = atoll_plan_parse(arena, task, s->language, s->text, &s->body, &why);
-    if (!s->plan) {
+    if (!s->plan)
         return why.code == ATOLL_E_LIMIT ? 0 : atoll_err_set(err, why.code, "%s", why.text);
-    }
     s->tune = atoll_tune_create(task, s->plan, err);
-    if (!s->tune) {
+    if (!s->tune)
         return -1;
-    }
     atoll_tune_set(s->tune, settings);
     return 0;
 }
@@ -71,25 +68,21 @@ static int read_plan(struct atoll_source *s, const struct atoll_task *task, stru
     const char *body = NULL;
     const struct atoll_plan *plan = atoll_plan_parse(passing, task, s->language, s->text, &body, &why);
     s->only = s->id;
-    if (!plan) {
+    if (!plan)
         return why.code == ATOLL_E_MEMORY ? atoll_err_set(err, why.code, "%s", why.text) : 0;
-    }
     atoll_plan_first_choice(plan, &s->first);
     if (plan->param_count) {
         /* A template has more than one legal combination, else the one it has is its only instance. */
         struct atoll_tune *tune = atoll_tune_create(task, plan, err);
-        if (!tune) {
+        if (!tune)
             return -1;
-        }
         int is_template = atoll_tune_first(tune, &s->first) && atoll_tune_legal_count(tune) >= 2;
         atoll_tune_destroy(tune);
-        if (is_template && read_template(s, task, arena, settings, err)) {
+        if (is_template && read_template(s, task, arena, settings, err))
             return -1;
-        }
     }
-    if (!s->tune) {
+    if (!s->tune)
         s->only = atoll_candidate_id(task, s->language, plan, body, &s->first);
-    }
     return 0;
 }
 
@@ -104,9 +97,8 @@ int atoll_sources_add(struct atoll_sources *sources, uint32_t task_number, const
         *ret_position = known;
         return 0;
     }
-    if (atoll_array_reserve(&sources->items, &sources->capacity, sources->count + 1, sizeof(s), err)) {
+    if (atoll_array_reserve(&sources->items, &sources->capacity, sources->count + 1, sizeof(s), err))
         return -1;
-    }
     struct atoll_arena *passing = NULL;
     int failed = -1;
     s.language = strdup(language);
@@ -125,17 +117,15 @@ int atoll_sources_add(struct atoll_sources *sources, uint32_t task_number, const
     failed = 0;
 out:
     atoll_arena_destroy(passing);
-    if (failed) {
+    if (failed)
         source_fini(&s);
-    }
     return failed;
 }
 
 struct atoll_id atoll_source_candidate(const struct atoll_source *source, const struct atoll_task *task,
                                        const struct atoll_choice *choice)
 {
-    if (!source->tune) {
+    if (!source->tune)
         return source->only;
-    }
     return atoll_candidate_id(task, source->language, source->plan, source->body, choice);
 }

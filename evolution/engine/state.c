@@ -13,12 +13,10 @@ static struct atoll_tune_settings tuners_of(const struct atoll_search *search)
 {
     struct atoll_tune_settings settings = atoll_tune_settings_default();
     settings.strategies = search->tuners;
-    if (!search->racing) {
+    if (!search->racing)
         settings.racing = 0;
-    }
-    if (search->strategy == ATOLL_STRATEGY_REPEATED) {
+    if (search->strategy == ATOLL_STRATEGY_REPEATED)
         settings = (struct atoll_tune_settings){.strategies = 1u << ATOLL_TUNE_RANDOM};
-    }
     return settings;
 }
 
@@ -40,12 +38,10 @@ int atoll_task_state_init(struct atoll_task_state *t, struct atoll_engine *e, st
     memcpy(t->bytes, bytes, length);
     t->length = length;
     t->arena = atoll_arena_create(PLAN_ARENA_BYTES, err);
-    if (!t->arena || (strategy->create && strategy->create(e, t, err))) {
+    if (!t->arena || (strategy->create && strategy->create(e, t, err)))
         goto failed;
-    }
-    for (uint32_t i = 0; i < e->search.islands; i++) {
+    for (uint32_t i = 0; i < e->search.islands; i++)
         atoll_island_init(&t->islands[i]);
-    }
     return 0;
 failed:
     atoll_task_state_fini(e, t);
@@ -55,9 +51,8 @@ failed:
 void atoll_task_state_fini(const struct atoll_engine *e, struct atoll_task_state *t)
 {
     struct atoll_task *task;
-    if (t->strategy) {
+    if (t->strategy)
         atoll_strategy_of(e)->destroy(t->strategy);
-    }
     memcpy(&task, &t->task, sizeof(task));
     atoll_task_destroy(task);
     atoll_arena_destroy(t->arena);

@@ -149,20 +149,16 @@ size_t atoll_advice_of(const struct atoll_gradient *g, unsigned cell, size_t lim
                                    .level = levels[d],
                                    .sign = g->combined[d] > 0 ? 1 : -1,
                                    .weight = fabs(g->combined[d])};
-        if (!isfinite(one.weight) || one.weight < ATOLL_ADVICE_LEAST ||
-            !leads_somewhere(one.level, one.sign)) {
+        if (!isfinite(one.weight) || one.weight < ATOLL_ADVICE_LEAST || !leads_somewhere(one.level, one.sign))
             continue;
-        }
         size_t at = count++; /* after every one that is at least as strong */
-        for (; at > 0 && sorted[at - 1].weight < one.weight; at--) {
+        for (; at > 0 && sorted[at - 1].weight < one.weight; at--)
             sorted[at] = sorted[at - 1];
-        }
         sorted[at] = one;
     }
     count = count < limit ? count : limit;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         ret_advice[i] = sorted[i];
-    }
     return count;
 }
 

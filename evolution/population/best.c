@@ -42,34 +42,29 @@ int atoll_best_consider(struct atoll_engine *e, struct atoll_task_state *t, uint
         atoll_best_announce(e, t, individual);
         return 0;
     }
-    if (!may_be_best(e, t, individual)) {
+    if (!may_be_best(e, t, individual))
         return 0;
-    }
     const struct atoll_individual *r = at(e, individual), *best = at(e, t->best);
     if (r->time_ns * CLEAR_RATIO < best->time_ns && r->hi_ns > 0 && r->hi_ns < best->lo_ns) {
         atoll_best_announce(e, t, individual);
         return 0;
     }
-    if (faster(e, individual, t->best_waiting)) {
+    if (faster(e, individual, t->best_waiting))
         t->best_waiting = individual;
-    }
     return atoll_best_continue(e, t, err);
 }
 
 int atoll_best_continue(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_err *err)
 {
     uint32_t next = t->best_waiting;
-    if (next == ATOLL_NONE || t->best_duel || t->done) {
+    if (next == ATOLL_NONE || t->best_duel || t->done)
         return 0;
-    }
     int worth = t->best != ATOLL_NONE && may_be_best(e, t, next);
-    if (worth && t->evaluated < (uint64_t)t->best_duels * DUEL_INTERVAL) {
+    if (worth && t->evaluated < (uint64_t)t->best_duels * DUEL_INTERVAL)
         return 0;
-    }
     t->best_waiting = ATOLL_NONE;
-    if (!worth) {
+    if (!worth)
         return 0;
-    }
     t->best_duel = e->next_evaluation;
     t->best_duels++;
     return atoll_duel_challenge(e, t, at(e, next)->island, next, t->best, err);
@@ -79,23 +74,19 @@ int atoll_best_continue(struct atoll_engine *e, struct atoll_task_state *t, stru
 static int withdraw(struct atoll_engine *e, struct atoll_task_state *t, uint32_t individual,
                     struct atoll_err *err)
 {
-    if (t->best_waiting == individual) {
+    if (t->best_waiting == individual)
         t->best_waiting = ATOLL_NONE;
-    }
-    if (t->best != individual) {
+    if (t->best != individual)
         return 0;
-    }
     t->best = ATOLL_NONE;
-    if (t->baseline != ATOLL_NONE && at(e, t->baseline)->state == ATOLL_V_CORRECT) {
+    if (t->baseline != ATOLL_NONE && at(e, t->baseline)->state == ATOLL_V_CORRECT)
         atoll_best_announce(e, t, t->baseline);
-    }
     uint32_t next = ATOLL_NONE;
     for (uint32_t i = 0; i < e->search.islands; i++) {
         for (uint64_t left = t->islands[i].occupied; left; left &= left - 1) {
             uint32_t elite = t->islands[i].cells[__builtin_ctzll(left)].elite;
-            if (faster(e, elite, next)) {
+            if (faster(e, elite, next))
                 next = elite;
-            }
         }
     }
     return next == ATOLL_NONE ? 0 : atoll_best_consider(e, t, next, ATOLL_NONE, err);
@@ -117,16 +108,13 @@ static int disqualify(struct atoll_engine *e, struct atoll_task_state *t, uint32
     update_fitness(e, t, r);
     for (uint32_t i = 0; i < e->search.islands; i++) {
         struct atoll_cell *cell = &t->islands[i].cells[r->cell];
-        if (cell->waiting == individual) {
+        if (cell->waiting == individual)
             cell->waiting = ATOLL_NONE;
-        }
-        if (cell->elite == individual) {
+        if (cell->elite == individual)
             atoll_island_clear(&t->islands[i], r->cell);
-        }
     }
-    if (s->tune) {
+    if (s->tune)
         atoll_tune_result(s->tune, &r->choice, 0);
-    }
     if (s->best == individual) {
         s->best = ATOLL_NONE;
         s->best_ns = 0;
@@ -148,12 +136,10 @@ static void correct_time(struct atoll_engine *e, struct atoll_task_state *t, con
     }
     r->time_ns = paired;
     update_fitness(e, t, r);
-    if (s->tune) {
+    if (s->tune)
         atoll_tune_result(s->tune, &r->choice, paired);
-    }
-    if (s->best == p->individual) {
+    if (s->best == p->individual)
         s->best_ns = paired;
-    }
 }
 
 int atoll_challenger_lost(struct atoll_engine *e, struct atoll_task_state *t, const struct atoll_proposal *p,
@@ -162,9 +148,8 @@ int atoll_challenger_lost(struct atoll_engine *e, struct atoll_task_state *t, co
     struct atoll_decision d = p->decision;
     d.type = ATOLL_DECIDE_NOT_CONFIRMED;
     atoll_decide(e, &d);
-    if (atoll_duel_proves_wrong(duel)) {
+    if (atoll_duel_proves_wrong(duel))
         return disqualify(e, t, p->individual, duel->verdict, err);
-    }
     correct_time(e, t, p, duel);
     return 0;
 }
@@ -174,9 +159,8 @@ int atoll_challenger_won(struct atoll_engine *e, struct atoll_task_state *t, con
 {
     t->promotions++;
     e->promotions++;
-    if (!e->search.noop_interval || e->promotions % e->search.noop_interval || e->finishing) {
+    if (!e->search.noop_interval || e->promotions % e->search.noop_interval || e->finishing)
         return 0;
-    }
     return atoll_null_control_inject(e, t, p->individual, err);
 }
 
@@ -189,9 +173,8 @@ int atoll_best_settle(struct atoll_engine *e, struct atoll_task_state *t, const 
         failed = (p->individual != t->best && atoll_best_consider(e, t, p->individual, p->elite, err)) ||
                  atoll_challenger_won(e, t, p, err);
     } else if (duel) {
-        if (p->elite == t->best) {
+        if (p->elite == t->best)
             t->best_refused = p->individual;
-        }
         failed = atoll_challenger_lost(e, t, p, duel, err);
     }
     return failed ? -1 : atoll_best_continue(e, t, err);

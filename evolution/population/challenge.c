@@ -25,9 +25,8 @@ static int promote(struct atoll_engine *e, struct atoll_task_state *t, uint32_t 
     unsigned cell = individual_at(e, individual)->cell;
     struct atoll_decision d = atoll_decide_about(e, ATOLL_DECIDE_ELITE, t, individual);
     d.island = island;
-    if (home->cells[cell].elite != ATOLL_NONE) {
+    if (home->cells[cell].elite != ATOLL_NONE)
         d.elite = individual_at(e, home->cells[cell].elite)->id;
-    }
     atoll_island_set(home, cell, individual);
     t->since_elite = 0;
     atoll_transitions_improved(&t->transitions, individual);
@@ -40,12 +39,10 @@ static int worth_a_duel(const struct atoll_engine *e, const struct atoll_task_st
                         const struct atoll_cell *cell, uint32_t individual)
 {
     double limit = individual_at(e, cell->elite)->time_ns;
-    if (cell->elite == individual || cell->refused == individual) {
+    if (cell->elite == individual || cell->refused == individual)
         return 0;
-    }
-    if (!(individual_at(e, individual)->time_ns * (1 + e->search.margin) < limit)) {
+    if (!(individual_at(e, individual)->time_ns * (1 + e->search.margin) < limit))
         return 0;
-    }
     return !e->finishing || faster(e, individual, t->best);
 }
 
@@ -53,16 +50,13 @@ int atoll_challenge_enter(struct atoll_engine *e, struct atoll_task_state *t, ui
                           uint32_t individual, int challenges, struct atoll_err *err)
 {
     struct atoll_cell *cell = &t->islands[island].cells[individual_at(e, individual)->cell];
-    if (cell->elite == ATOLL_NONE) {
+    if (cell->elite == ATOLL_NONE)
         return promote(e, t, island, individual, ATOLL_NONE, err);
-    }
-    if (!challenges || !worth_a_duel(e, t, cell, individual)) {
+    if (!challenges || !worth_a_duel(e, t, cell, individual))
         return 0;
-    }
     if (cell->open) {
-        if (faster(e, individual, cell->waiting)) {
+        if (faster(e, individual, cell->waiting))
             cell->waiting = individual;
-        }
         return 0;
     }
     cell->open = 1;
@@ -81,14 +75,12 @@ static int settle_cell(struct atoll_engine *e, struct atoll_task_state *t, const
     if (atoll_duel_is_won(e, p, duel)) {
         failed = promote(e, t, island, p->individual, p->elite, err) || atoll_challenger_won(e, t, p, err);
     } else if (duel) {
-        if (cell->elite == p->elite) {
+        if (cell->elite == p->elite)
             cell->refused = p->individual;
-        }
         failed = atoll_challenger_lost(e, t, p, duel, err);
     }
-    if (failed || next == ATOLL_NONE || individual_at(e, next)->state != ATOLL_V_CORRECT) {
+    if (failed || next == ATOLL_NONE || individual_at(e, next)->state != ATOLL_V_CORRECT)
         return failed ? -1 : 0;
-    }
     return atoll_challenge_enter(e, t, island, next, 1, err);
 }
 
@@ -107,9 +99,8 @@ static int settle_null_control(struct atoll_engine *e, struct atoll_task_state *
 {
     struct atoll_proposal original = *p;
     t->noop_promotions += duel && duel->verdict == ATOLL_V_CORRECT && duel->better;
-    if (!duel || !atoll_duel_proves_wrong(duel)) {
+    if (!duel || !atoll_duel_proves_wrong(duel))
         return 0;
-    }
     original.individual = p->elite;
     original.decision.candidate = p->decision.elite;
     original.decision.source = p->decision.elite_source;

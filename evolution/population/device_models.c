@@ -21,15 +21,13 @@ static int is_ours(const struct atoll_engine *e, const char *language)
 static int add_seeds(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_err *err)
 {
     int any = 1; /* no baseline is in the language that is evolved */
-    for (size_t i = 0; i < t->task->seed_count; i++) {
+    for (size_t i = 0; i < t->task->seed_count; i++)
         any &= !(t->task->seeds[i].is_baseline && is_ours(e, t->task->seeds[i].language));
-    }
     for (size_t i = 0; i < t->task->seed_count; i++) {
         const struct atoll_seed *seed = &t->task->seeds[i];
         int first = (seed->is_baseline || any) && t->baseline_source == ATOLL_NONE;
-        if (!is_ours(e, seed->language)) {
+        if (!is_ours(e, seed->language))
             continue;
-        }
         if (atoll_propose_source(e, t, seed->language, seed->source, ATOLL_OPERATOR_SEED, ATOLL_NONE, first,
                                  err)) {
             return -1;
@@ -41,38 +39,31 @@ static int add_seeds(struct atoll_engine *e, struct atoll_task_state *t, struct 
 static int add(struct atoll_engine *e, uint32_t number, uint32_t model, const void *bytes, size_t length,
                struct atoll_err *err)
 {
-    if (atoll_array_reserve(&e->tasks, &e->task_capacity, e->task_count + 1, sizeof(*e->tasks), err)) {
+    if (atoll_array_reserve(&e->tasks, &e->task_capacity, e->task_count + 1, sizeof(*e->tasks), err))
         return -1;
-    }
     struct atoll_task *task = atoll_task_decode(bytes, length, err);
     struct atoll_task_state *t = &e->tasks[e->task_count];
-    if (!task || atoll_task_state_init(t, e, task, bytes, length, err)) {
+    if (!task || atoll_task_state_init(t, e, task, bytes, length, err))
         return -1;
-    }
     t->number = number;
     t->model = model;
     e->task_count++;
     e->open_count++;
-    if (add_seeds(e, t, err)) {
+    if (add_seeds(e, t, err))
         return -1;
-    }
-    if (t->baseline_source == ATOLL_NONE) {
+    if (t->baseline_source == ATOLL_NONE)
         atoll_decide_task_done(e, t, ATOLL_REASON_NO_BASELINE);
-    }
     return 0;
 }
 
 int atoll_models_add_task(struct atoll_engine *e, uint32_t number, const void *bytes, size_t length,
                           struct atoll_err *err)
 {
-    if (number != e->number_count) {
+    if (number != e->number_count)
         return 1;
-    }
-    for (uint32_t model = 0; model < (e->model_count ? e->model_count : 1); model++) {
-        if (add(e, number, model, bytes, length, err)) {
+    for (uint32_t model = 0; model < (e->model_count ? e->model_count : 1); model++)
+        if (add(e, number, model, bytes, length, err))
             return -1;
-        }
-    }
     e->number_count++;
     return 0;
 }
@@ -93,11 +84,9 @@ static int add_model(struct atoll_engine *e, const char *name, struct atoll_err 
 
 static struct atoll_model_state *find(struct atoll_engine *e, const char *name)
 {
-    for (uint32_t i = 0; i < e->model_count; i++) {
-        if (strcmp(e->models[i].name, name) == 0) {
+    for (uint32_t i = 0; i < e->model_count; i++)
+        if (strcmp(e->models[i].name, name) == 0)
             return &e->models[i];
-        }
-    }
     return NULL;
 }
 
@@ -105,9 +94,8 @@ void atoll_models_forget_slots(struct atoll_engine *e)
 {
     e->slots = 0;
     for (uint32_t i = 0; i < e->model_count; i++) {
-        if (e->models[i].slots) {
+        if (e->models[i].slots)
             e->models[i].seen_ns = e->campaign_ns;
-        }
         e->models[i].slots = 0;
     }
 }
@@ -121,18 +109,15 @@ static void add_slots(uint32_t *slots, uint32_t more)
 int atoll_models_set_capacity(struct atoll_engine *e, const struct atoll_event *event, struct atoll_err *err)
 {
     atoll_models_forget_slots(e);
-    if (!event->model_count) {
+    if (!event->model_count)
         e->slots = event->slots;
-    }
     for (uint32_t i = 0; i < event->model_count; i++) {
         const struct atoll_capacity *c = &event->models[i];
         int is_new = !find(e, c->model);
-        if (is_new && e->model_count == ATOLL_MODEL_LIMIT) {
+        if (is_new && e->model_count == ATOLL_MODEL_LIMIT)
             continue;
-        }
-        if (is_new && add_model(e, c->model, err)) {
+        if (is_new && add_model(e, c->model, err))
             return -1;
-        }
         add_slots(&find(e, c->model)->slots, c->slots);
         add_slots(&e->slots, c->slots);
     }
@@ -150,9 +135,8 @@ void atoll_models_abandon(struct atoll_engine *e, const struct atoll_task_state 
     for (uint32_t i = 0; i < e->proposals.count; i++) {
         struct atoll_proposal *p = &e->proposals.items[i];
         struct atoll_task_state *t = &e->tasks[e->individuals.items[p->individual].task];
-        if (!p->decision.type || (only && t != only)) {
+        if (!p->decision.type || (only && t != only))
             continue;
-        }
         atoll_decide_abandon(e, p);
         t->under_way--;
         atoll_duel_close(e, p, NULL);
@@ -163,27 +147,22 @@ void atoll_models_abandon(struct atoll_engine *e, const struct atoll_task_state 
 int atoll_models_give_up(struct atoll_engine *e)
 {
     int waits = 0;
-    if (e->model_count < 2 || !e->slots) {
+    if (e->model_count < 2 || !e->slots)
         return 0;
-    }
-    for (uint32_t i = 0; i < e->task_count; i++) {
-        if (atoll_models_has_slots(e, &e->tasks[i]) && e->tasks[i].final != ATOLL_FINAL_OVER) {
+    for (uint32_t i = 0; i < e->task_count; i++)
+        if (atoll_models_has_slots(e, &e->tasks[i]) && e->tasks[i].final != ATOLL_FINAL_OVER)
             return 0;
-        }
-    }
     for (uint32_t i = 0; i < e->task_count; i++) {
         struct atoll_task_state *t = &e->tasks[i];
-        if (atoll_models_has_slots(e, t) || t->final == ATOLL_FINAL_OVER) {
+        if (atoll_models_has_slots(e, t) || t->final == ATOLL_FINAL_OVER)
             continue;
-        }
         if (e->campaign_ns - e->models[t->model].seen_ns < GRACE_NS) { /* it may be started again */
             waits = 1;
             continue;
         }
         atoll_models_abandon(e, t);
-        if (!t->done) {
+        if (!t->done)
             atoll_decide_task_done(e, t, ATOLL_REASON_NO_DEVICE);
-        }
         atoll_final_conclude(e, t);
     }
     return !waits;

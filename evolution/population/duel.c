@@ -33,16 +33,14 @@ int atoll_duel_challenge(struct atoll_engine *e, struct atoll_task_state *t, uin
 /* A challenger that failed has no p-value: 1 is what it proved.  A defender that failed was not beaten by a test. */
 void atoll_duel_close(struct atoll_engine *e, const struct atoll_proposal *p, const struct atoll_duel *duel)
 {
-    if (p->decision.type != ATOLL_DECIDE_DUEL || p->decision.purpose != ATOLL_DUEL_PROMOTION) {
+    if (p->decision.type != ATOLL_DECIDE_DUEL || p->decision.purpose != ATOLL_DUEL_PROMOTION)
         return;
-    }
-    if (!duel) {
+    if (!duel)
         atoll_error_abandon(&e->error);
-    } else if (duel->verdict != ATOLL_V_CORRECT) {
+    else if (duel->verdict != ATOLL_V_CORRECT)
         atoll_error_close(&e->error, 1, 0);
-    } else {
+    else
         atoll_error_close(&e->error, duel->p_value, duel->better && duel->p_value <= p->decision.alpha);
-    }
 }
 
 int atoll_duel_final(struct atoll_engine *e, struct atoll_task_state *t, uint32_t individual,

@@ -34,12 +34,10 @@ static int may_compete(const struct atoll_engine *e, const struct atoll_task_sta
 /* What another one must promise: more than what is confirmed, and clearly more than what held. */
 static double bar(const struct atoll_engine *e, const struct atoll_task_state *t)
 {
-    if (t->finalist == ATOLL_NONE) {
+    if (t->finalist == ATOLL_NONE)
         return 1 + e->search.margin;
-    }
-    if (t->final_ratio < HELD * promise(e, t, t->finalist)) {
+    if (t->final_ratio < HELD * promise(e, t, t->finalist))
         return t->final_ratio * (1 + e->search.margin);
-    }
     return t->final_ratio / HELD;
 }
 
@@ -48,9 +46,8 @@ static uint32_t next_finalist(const struct atoll_engine *e, const struct atoll_t
 {
     uint32_t next = ATOLL_NONE, task = atoll_task_position(e, t);
     double most = bar(e, t);
-    if (may_compete(e, t, t->best)) {
+    if (may_compete(e, t, t->best))
         return t->best;
-    }
     for (uint32_t i = 0; i < e->individuals.count; i++) {
         if (at(e, i)->task == task && may_compete(e, t, i) && promise(e, t, i) > most) {
             next = i;
@@ -78,9 +75,8 @@ int atoll_final_settle(struct atoll_engine *e, struct atoll_task_state *t, const
                        const struct atoll_duel *duel, struct atoll_err *err)
 {
     t->final = ATOLL_FINAL_NONE;
-    if (!duel) {
+    if (!duel)
         return 0;
-    }
     /* Without a pair there was no comparison, whoever was to blame: unless the finalist proved wrong it may try again. */
     int was_compared = duel->verdict == ATOLL_V_CORRECT && duel->pair_count > 0;
     if (was_compared) {
@@ -94,9 +90,8 @@ int atoll_final_settle(struct atoll_engine *e, struct atoll_task_state *t, const
     } else {
         e->individuals.items[p->individual].finalist = 0;
     }
-    if (!was_compared || !atoll_duel_is_won(e, p, duel)) {
+    if (!was_compared || !atoll_duel_is_won(e, p, duel))
         return atoll_challenger_lost(e, t, p, duel, err);
-    }
     if (t->finalist == ATOLL_NONE || duel->ratio > t->final_ratio) {
         t->finalist = p->individual;
         t->final_ratio = duel->ratio;
@@ -114,7 +109,6 @@ void atoll_final_conclude(struct atoll_engine *e, struct atoll_task_state *t)
         winner = t->baseline;
         t->final_ratio = 1;
     }
-    if (winner != ATOLL_NONE) {
+    if (winner != ATOLL_NONE)
         atoll_best_announce(e, t, winner);
-    }
 }

@@ -15,18 +15,15 @@ void atoll_transitions_add(struct atoll_transitions *t, const struct atoll_trans
 {
     t->items[t->next] = *transition;
     t->next = (t->next + 1) % ATOLL_TRANSITION_LIMIT;
-    if (t->count < ATOLL_TRANSITION_LIMIT) {
+    if (t->count < ATOLL_TRANSITION_LIMIT)
         t->count++;
-    }
 }
 
 void atoll_transitions_improved(struct atoll_transitions *t, uint32_t child)
 {
-    for (uint32_t i = 0; i < t->count; i++) {
-        if (t->items[i].child == child && t->items[i].gain > ATOLL_NEUTRAL_FITNESS) {
+    for (uint32_t i = 0; i < t->count; i++)
+        if (t->items[i].child == child && t->items[i].gain > ATOLL_NEUTRAL_FITNESS)
             t->items[i].outcome = ATOLL_OUTCOME_IMPROVEMENT;
-        }
-    }
 }
 
 void atoll_transitions_codec(struct atoll_transitions *t, struct atoll_codec *codec)
@@ -98,9 +95,8 @@ static void look_back(const struct atoll_transitions *transitions, uint64_t now,
     memset(tallies, 0, sizeof(tallies));
     for (uint32_t i = 0; i < transitions->count; i++) {
         const struct atoll_transition *t = &transitions->items[i];
-        if (occupied >> t->from & 1) {
+        if (occupied >> t->from & 1)
             take_step(t, now, &tallies[t->from], &gradients[t->from]);
-        }
     }
     for (unsigned cell = 0; cell < ATOLL_BEHAVIOUR_CELLS; cell++) {
         const struct tally *tally = &tallies[cell];
@@ -142,23 +138,19 @@ static void look_around(const struct gaps *gaps, unsigned cell, struct atoll_gra
     int here[ATOLL_DIMENSIONS], there[ATOLL_DIMENSIONS];
     levels_of(cell, here);
     for (unsigned i = 0; i < gaps->count; i++) {
-        if (gaps->cells[i] == cell) {
+        if (gaps->cells[i] == cell)
             continue;
-        }
         levels_of(gaps->cells[i], there);
         int distance = 0;
-        for (unsigned d = 0; d < ATOLL_DIMENSIONS; d++) {
+        for (unsigned d = 0; d < ATOLL_DIMENSIONS; d++)
             distance += there[d] > here[d] ? there[d] - here[d] : here[d] - there[d];
-        }
         double pull = gaps->depth[i] / (distance * distance);
-        for (unsigned d = 0; d < ATOLL_DIMENSIONS; d++) {
+        for (unsigned d = 0; d < ATOLL_DIMENSIONS; d++)
             g->explore[d] += pull * (there[d] - here[d]);
-        }
         count++;
     }
-    for (unsigned d = 0; d < ATOLL_DIMENSIONS && count; d++) {
+    for (unsigned d = 0; d < ATOLL_DIMENSIONS && count; d++)
         g->explore[d] /= count;
-    }
 }
 
 /* cells: a bit per cell that is wanted. */
@@ -200,8 +192,7 @@ void atoll_gradient_of(const struct atoll_transitions *transitions, uint64_t now
 double atoll_gradient_magnitude(const struct atoll_gradient *g)
 {
     double sum = 0;
-    for (unsigned d = 0; d < ATOLL_DIMENSIONS; d++) {
+    for (unsigned d = 0; d < ATOLL_DIMENSIONS; d++)
         sum += g->combined[d] * g->combined[d];
-    }
     return sqrt(sum);
 }

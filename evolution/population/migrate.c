@@ -35,9 +35,8 @@ static int send(struct atoll_engine *e, struct atoll_task_state *t, uint32_t fro
                 struct atoll_err *err)
 {
     uint32_t migrant = fastest(e, &t->islands[from]);
-    if (migrant == ATOLL_NONE || t->islands[to].cells[e->individuals.items[migrant].cell].elite == migrant) {
+    if (migrant == ATOLL_NONE || t->islands[to].cells[e->individuals.items[migrant].cell].elite == migrant)
         return 0;
-    }
     struct atoll_decision d = atoll_decide_about(e, ATOLL_DECIDE_MIGRATE, t, migrant);
     d.island = from;
     d.other_island = to;
@@ -59,19 +58,16 @@ static int help(struct atoll_engine *e, struct atoll_task_state *t, uint32_t isl
 
 int atoll_migrate(struct atoll_engine *e, struct atoll_task_state *t, uint32_t island, struct atoll_err *err)
 {
-    if (e->search.islands < 2) {
+    if (e->search.islands < 2)
         return 0;
-    }
     if (ends_generations(&e->search, &t->islands[island], e->search.migration_interval)) {
         int failed = 0;
-        if (e->search.topology == ATOLL_TOPOLOGY_RING) { /* to who is next, or to anybody */
+        if (e->search.topology == ATOLL_TOPOLOGY_RING) /* to who is next, or to anybody */
             failed = send(e, t, island, (island + 1) % e->search.islands, err);
-        } else if (e->search.topology == ATOLL_TOPOLOGY_RANDOM) {
+        else if (e->search.topology == ATOLL_TOPOLOGY_RANDOM)
             failed = send(e, t, island, random_other(e, t, island), err);
-        }
-        if (failed) {
+        if (failed)
             return -1;
-        }
     }
     return help(e, t, island, err);
 }

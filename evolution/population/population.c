@@ -46,9 +46,8 @@ static void reference_codec(uint32_t *individual, uint32_t individual_count, str
 void atoll_island_codec(struct atoll_island *island, uint32_t individual_count, struct atoll_codec *codec)
 {
     uint64_t used = 0;
-    if (codec->in) {
+    if (codec->in)
         atoll_island_init(island);
-    }
     for (unsigned i = 0; i < ATOLL_BEHAVIOUR_CELLS; i++) {
         const struct atoll_cell *cell = &island->cells[i];
         int in_use = cell->elite != ATOLL_NONE || cell->waiting != ATOLL_NONE || cell->open;
@@ -59,15 +58,13 @@ void atoll_island_codec(struct atoll_island *island, uint32_t individual_count, 
     atoll_codec_u64(codec, &used);
     for (unsigned i = 0; i < ATOLL_BEHAVIOUR_CELLS; i++) {
         struct atoll_cell *cell = &island->cells[i];
-        if (!(used >> i & 1)) {
+        if (!(used >> i & 1))
             continue;
-        }
         reference_codec(&cell->elite, individual_count, codec);
         reference_codec(&cell->waiting, individual_count, codec);
         reference_codec(&cell->refused, individual_count, codec);
         atoll_codec_u8(codec, &cell->open);
-        if (codec->in && cell->elite != ATOLL_NONE) {
+        if (codec->in && cell->elite != ATOLL_NONE)
             island->occupied |= UINT64_C(1) << i;
-        }
     }
 }

@@ -17,9 +17,8 @@ struct view {
 
 static void weigh_uniform(const struct view *view, double *ret_weights)
 {
-    for (size_t i = 0; i < view->count; i++) {
+    for (size_t i = 0; i < view->count; i++)
         ret_weights[i] = 1;
-    }
 }
 
 static double fitness_at(const struct view *view, size_t i)
@@ -47,9 +46,8 @@ static void weigh_curiosity(const struct view *view, double *ret_weights)
     struct atoll_gradient gradients[ATOLL_BEHAVIOUR_CELLS];
     atoll_gradients_of(view->look->transitions, view->look->now, view->look->individuals, view->island,
                        gradients);
-    for (size_t i = 0; i < view->count; i++) {
+    for (size_t i = 0; i < view->count; i++)
         ret_weights[i] = LEAST_CURIOSITY + atoll_gradient_magnitude(&gradients[view->cells[i]]);
-    }
 }
 
 static double role_level(enum atoll_island_role role, struct atoll_behaviour b)
@@ -65,9 +63,8 @@ static double role_level(enum atoll_island_role role, struct atoll_behaviour b)
 
 static void weigh_role(const struct view *view, double *ret_weights)
 {
-    for (size_t i = 0; i < view->count; i++) {
+    for (size_t i = 0; i < view->count; i++)
         ret_weights[i] = 1 + role_level(view->role, atoll_cell_behaviour(view->cells[i]));
-    }
 }
 
 static void (*const rules[ATOLL_SELECTION_COUNT])(const struct view *view, double *ret_weights) = {
@@ -80,19 +77,16 @@ static void (*const rules[ATOLL_SELECTION_COUNT])(const struct view *view, doubl
 static size_t pick_weighted(const double *weights, size_t count, struct atoll_random *random)
 {
     double sum = 0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         sum += weights[i];
-    }
     double at = atoll_random_unit(atoll_random_next(random)) * sum;
     size_t last = 0;
     for (size_t i = 0; i < count; i++) {
-        if (!(weights[i] > 0)) {
+        if (!(weights[i] > 0))
             continue;
-        }
         last = i;
-        if (at < weights[i]) {
+        if (at < weights[i])
             return i;
-        }
         at -= weights[i];
     }
     return last;
@@ -102,15 +96,13 @@ uint32_t atoll_select_parent(const struct atoll_search *search, const struct ato
                              const struct atoll_island *island, uint32_t island_number,
                              struct atoll_random *random)
 {
-    if (!island->occupied) {
+    if (!island->occupied)
         return ATOLL_NONE;
-    }
     struct view view = {.look = look,
                         .island = island,
                         .role = (enum atoll_island_role)(island_number % ATOLL_ISLAND_ROLE_COUNT)};
-    for (uint64_t left = island->occupied; left; left &= left - 1) {
+    for (uint64_t left = island->occupied; left; left &= left - 1)
         view.cells[view.count++] = (unsigned)__builtin_ctzll(left);
-    }
     double weights[ATOLL_BEHAVIOUR_CELLS];
     size_t rule = pick_weighted(search->selection_share, ATOLL_SELECTION_COUNT, random);
     if ((rule == ATOLL_SELECT_CURIOSITY && !search->gradients) ||

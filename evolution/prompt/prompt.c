@@ -11,11 +11,9 @@
 
 const char *atoll_prompt_file(const char *name)
 {
-    for (size_t i = 0; i < atoll_prompt_file_count; i++) {
-        if (strcmp(atoll_prompt_files[i].name, name) == 0) {
+    for (size_t i = 0; i < atoll_prompt_file_count; i++)
+        if (strcmp(atoll_prompt_files[i].name, name) == 0)
             return atoll_prompt_files[i].text;
-        }
-    }
     return NULL;
 }
 
@@ -38,9 +36,8 @@ int atoll_prompt_write_system(const char *language, struct atoll_buffer *out, st
         const char *language, *example;
     } known[] = {{"c", "example.c"}, {"cuda", "example.cu"}, {"opencl", "example.cl"}};
     size_t i = 0, count = sizeof(known) / sizeof(*known);
-    while (i < count && (!language || strcmp(known[i].language, language) != 0)) {
+    while (i < count && (!language || strcmp(known[i].language, language) != 0))
         i++;
-    }
     if (i == count) {
         return atoll_err_set(err, ATOLL_E_INPUT,
                              "no prompt texts for language '%.32s'; there are texts for c, cuda and opencl",
@@ -53,9 +50,8 @@ int atoll_prompt_write_system(const char *language, struct atoll_buffer *out, st
         atoll_buffer_printf(out, "\n## Static rules\n\nA source that breaks one of these is refused before "
                                  "it is compiled; comments and strings of your own are fine.\n\n");
     }
-    for (unsigned r = 0; r < atoll_rules_count(language); r++) {
+    for (unsigned r = 0; r < atoll_rules_count(language); r++)
         atoll_buffer_printf(out, "- %s: %s\n", atoll_rules_id(language, r), atoll_rules_why(language, r));
-    }
     put_file("honesty", out);
     put_file("example.md", out);
     put_code("c", "reference.c", out);
@@ -123,9 +119,8 @@ static void give_room(const struct atoll_prompt_text *texts, size_t limit,
     for (unsigned rank = 0; rank < ATOLL_PROMPT_SECTION_COUNT; rank++) {
         for (unsigned i = 0; i < ATOLL_PROMPT_SECTION_COUNT; i++) {
             size_t more = need[i] - ret_room[i] < left ? need[i] - ret_room[i] : left;
-            if (rows[i].rank != rank) {
+            if (rows[i].rank != rank)
                 continue;
-            }
             ret_room[i] += more;
             left -= more;
         }
@@ -151,25 +146,21 @@ int atoll_prompt_write(const struct atoll_prompt_input *input, struct atoll_prom
     atoll_buffer_clear(&prompt->system);
     atoll_buffer_clear(&prompt->user);
     memset(prompt->cut_bytes, 0, sizeof(prompt->cut_bytes));
-    if (atoll_prompt_write_system(input->language, &prompt->system, err)) {
+    if (atoll_prompt_write_system(input->language, &prompt->system, err))
         return -1;
-    }
-    for (unsigned i = 0; i < ATOLL_PROMPT_SECTION_COUNT; i++) {
+    for (unsigned i = 0; i < ATOLL_PROMPT_SECTION_COUNT; i++)
         atoll_prompt_text_init(&texts[i]);
-    }
     int rc = -1;
     for (unsigned i = 0; i < ATOLL_PROMPT_SECTION_COUNT; i++) {
         rows[i].write(input, &texts[i]);
-        if (atoll_buffer_check(&texts[i].text, err)) {
+        if (atoll_buffer_check(&texts[i].text, err))
             goto out;
-        }
     }
     give_room(texts, limit, room);
     for (unsigned i = 0; i < ATOLL_PROMPT_SECTION_COUNT; i++) {
         size_t title = title_bytes(i);
-        if (!texts[i].piece_count) {
+        if (!texts[i].piece_count)
             continue;
-        }
         atoll_buffer_printf(&prompt->user, "%s# %s\n\n", prompt->user.length ? "\n" : "", rows[i].title);
         size_t cut =
             atoll_prompt_text_render(&texts[i], room[i] > title ? room[i] - title : 0, &prompt->user);
@@ -177,8 +168,7 @@ int atoll_prompt_write(const struct atoll_prompt_input *input, struct atoll_prom
     }
     rc = atoll_buffer_check(&prompt->user, err);
 out:
-    for (unsigned i = 0; i < ATOLL_PROMPT_SECTION_COUNT; i++) {
+    for (unsigned i = 0; i < ATOLL_PROMPT_SECTION_COUNT; i++)
         atoll_prompt_text_fini(&texts[i]);
-    }
     return rc;
 }

@@ -45,9 +45,8 @@ static void put_timings(const struct atoll_prompt_input *input, struct atoll_pro
 static void put_resources(struct atoll_prompt_text *t, const struct atoll_resources *r)
 {
     int any = 0;
-    if (!r->kernel_count) {
+    if (!r->kernel_count)
         return;
-    }
     atoll_prompt_put(t,
                      "Resources: %u registers per thread, %u bytes of static and %u of dynamic shared memory",
                      r->registers, r->static_shared_bytes, r->dynamic_shared_bytes);
@@ -55,12 +54,10 @@ static void put_resources(struct atoll_prompt_text *t, const struct atoll_resour
         atoll_prompt_put(t, ", %u bytes spilled and %u loaded again per thread", r->spill_store_bytes,
                          r->spill_load_bytes);
     }
-    if (r->stack_bytes) {
+    if (r->stack_bytes)
         atoll_prompt_put(t, ", %u bytes of stack", r->stack_bytes);
-    }
-    if (r->occupancy > 0) {
+    if (r->occupancy > 0)
         atoll_prompt_put(t, ", theoretical occupancy %.0f %%", 100 * r->occupancy);
-    }
     atoll_prompt_put(t, ".\n");
     for (unsigned i = 0; i < ATOLL_MIX_COUNT; i++) {
         if (r->mix[i]) {
@@ -79,9 +76,8 @@ static void put_profile(struct atoll_prompt_text *t, const struct atoll_profile 
     for (unsigned i = 0; i < ATOLL_COUNTER_COUNT; i++) {
         char text[32];
         const char *unit = atoll_counter_unit((enum atoll_counter)i);
-        if (isnan(profile->counters[i]) || i == ATOLL_COUNTER_TIME_NS) {
+        if (isnan(profile->counters[i]) || i == ATOLL_COUNTER_TIME_NS)
             continue;
-        }
         atoll_prompt_put(t, "%s%s %s%s", any ? ", " : "Counters: ", atoll_counter_name((enum atoll_counter)i),
                          atoll_count_text(profile->counters[i], text, sizeof(text)),
                          unit[0] == '%'   ? " %"
@@ -109,26 +105,22 @@ static void choice_text(const struct atoll_prompt_input *input, struct atoll_pro
     struct atoll_err err = ATOLL_ERR_INIT;
     const char *body = NULL;
     ret_text[0] = 0;
-    if (!kernel->choice || !kernel->choice->count) {
+    if (!kernel->choice || !kernel->choice->count)
         return;
-    }
     struct atoll_arena *arena = atoll_arena_create(PLAN_ARENA_BYTES, &err);
     const struct atoll_plan *plan =
         arena ? atoll_plan_parse(arena, input->task, input->language, kernel->source, &body, &err) : NULL;
-    if (plan && plan->param_count == kernel->choice->count) {
+    if (plan && plan->param_count == kernel->choice->count)
         atoll_choice_text(plan, kernel->choice, ret_text, bytes);
-    }
-    if (err.code == ATOLL_E_MEMORY) {
+    if (err.code == ATOLL_E_MEMORY)
         t->text.failed = ATOLL_E_MEMORY;
-    }
     atoll_arena_destroy(arena);
 }
 
 static void put_detail(struct atoll_prompt_text *t, const struct atoll_evaluation *evaluation, size_t cap)
 {
-    if (!evaluation->detail[0]) {
+    if (!evaluation->detail[0])
         return;
-    }
     const char *detail = evaluation->detail;
     if (strstr(detail, "variant hidden") || strstr(detail, "variant 'hidden") ||
         strstr(detail, "hidden variant")) {
@@ -152,14 +144,12 @@ static void put_cell(const struct atoll_prompt_input *input, struct atoll_prompt
 static void put_speed(struct atoll_prompt_text *t, const struct atoll_prompt_kernel *kernel)
 {
     char time[32];
-    if (!(kernel->time_ns > 0)) {
+    if (!(kernel->time_ns > 0))
         return;
-    }
     atoll_prompt_put(t, "Time %s (weighted over the timed shapes)",
                      atoll_duration_text(kernel->time_ns, time, sizeof(time)));
-    if (kernel->speedup > 0) {
+    if (kernel->speedup > 0)
         atoll_prompt_put(t, ", %.3g times the baseline's speed", kernel->speedup);
-    }
     atoll_prompt_put(t, ".\n");
 }
 
@@ -201,9 +191,8 @@ void atoll_prompt_write_parent(const struct atoll_prompt_input *input, struct at
 
 void atoll_prompt_write_inspiration(const struct atoll_prompt_input *input, struct atoll_prompt_text *t)
 {
-    if (!input->inspiration_count || !input->inspirations) {
+    if (!input->inspiration_count || !input->inspirations)
         return;
-    }
     atoll_prompt_put(t, "Correct kernels for this task that work in other ways. Take ideas from them where "
                         "they are better; do not return one of them.\n");
     for (size_t i = 0; i < input->inspiration_count && i < ATOLL_ASK_INSPIRATION_LIMIT; i++) {
@@ -211,9 +200,8 @@ void atoll_prompt_write_inspiration(const struct atoll_prompt_input *input, stru
         atoll_prompt_put(t, "\n## Kernel %zu\n\n", i + 1);
         put_speed(t, k);
         put_choice(input, t, k);
-        if (k->evaluation) {
+        if (k->evaluation)
             put_cell(input, t, &k->evaluation->behaviour);
-        }
         atoll_prompt_put(t, "\n");
         atoll_prompt_put_code(t, input->language, k->source, 0);
     }
@@ -225,9 +213,8 @@ static int put_unusable(struct atoll_prompt_text *t, const char *source)
     char why[512];
     size_t prefix = strlen(ATOLL_REPLY_UNUSABLE);
     const char *end = strncmp(source, ATOLL_REPLY_UNUSABLE, prefix) == 0 ? strstr(source, " */") : NULL;
-    if (!end) {
+    if (!end)
         return 0;
-    }
     snprintf(why, sizeof(why), "%.*s",
              (int)(end - source - (long)prefix < 500 ? end - source - (long)prefix : 500), source + prefix);
     atoll_prompt_put(t, "The answer could not be used:\n\n");
@@ -239,21 +226,18 @@ static int put_unusable(struct atoll_prompt_text *t, const char *source)
 
 void atoll_prompt_write_failures(const struct atoll_prompt_input *input, struct atoll_prompt_text *t)
 {
-    if (!input->failure_count || !input->failures) {
+    if (!input->failure_count || !input->failures)
         return;
-    }
     atoll_prompt_put(t, "What was tried lately and did not work. Do not repeat these mistakes.\n");
     for (size_t i = 0; i < input->failure_count && i < ATOLL_ASK_FAILURE_LIMIT; i++) {
         const struct atoll_prompt_kernel *k = &input->failures[i];
         atoll_prompt_put(t, "\n## Failure %zu%s%s\n\n", i + 1, k->evaluation ? ": " : "",
                          k->evaluation ? atoll_verdict_name(k->evaluation->verdict) : "");
-        if (put_unusable(t, k->source)) {
+        if (put_unusable(t, k->source))
             continue;
-        }
         put_choice(input, t, k);
-        if (k->evaluation) {
+        if (k->evaluation)
             put_detail(t, k->evaluation, FAILURE_DETAIL);
-        }
         atoll_prompt_put(t, "\n");
         atoll_prompt_put_code(t, input->language, k->source, FAILURE_SOURCE);
     }
@@ -376,11 +360,9 @@ static void put_error(struct atoll_prompt_text *t, const struct atoll_prompt_ker
 {
     const struct atoll_evaluation *e = parent->evaluation;
     const struct error_class *c = NULL;
-    for (size_t i = 0; i < sizeof(classes) / sizeof(*classes) && !c; i++) {
-        if (classes[i].verdict == e->verdict && (!classes[i].part || strstr(e->detail, classes[i].part))) {
+    for (size_t i = 0; i < sizeof(classes) / sizeof(*classes) && !c; i++)
+        if (classes[i].verdict == e->verdict && (!classes[i].part || strstr(e->detail, classes[i].part)))
             c = &classes[i];
-        }
-    }
     int unusable = strncmp(parent->source, ATOLL_REPLY_UNUSABLE, strlen(ATOLL_REPLY_UNUSABLE)) == 0;
     atoll_prompt_put(t, "The parent is not correct: %s. First make it correct, then fast.\n",
                      atoll_verdict_name(parent->evaluation->verdict));
@@ -398,9 +380,8 @@ static void put_error(struct atoll_prompt_text *t, const struct atoll_prompt_ker
 
 static void put_gap(struct atoll_prompt_text *t, double time_ns, double floor_ns)
 {
-    if (!(floor_ns > 0) || !(time_ns > 0)) {
+    if (!(floor_ns > 0) || !(time_ns > 0))
         return;
-    }
     if (time_ns < NEAR_FLOOR * floor_ns) {
         atoll_prompt_put(t, "It runs at %.0f %% of the floor's speed: what is left to gain is small.\n",
                          100 * floor_ns / time_ns);
@@ -412,9 +393,8 @@ static void put_gap(struct atoll_prompt_text *t, double time_ns, double floor_ns
 
 static void put_spills(struct atoll_prompt_text *t, const struct atoll_resources *r)
 {
-    if (r->kernel_count && r->spill_load_bytes + r->spill_store_bytes > 0) {
+    if (r->kernel_count && r->spill_load_bytes + r->spill_store_bytes > 0)
         atoll_prompt_put(t, "Registers spill to memory: use fewer per thread, or allow more of them.\n");
-    }
     if (r->kernel_count && r->mix[ATOLL_MIX_FP64] > 0 && r->mix[ATOLL_MIX_FP32] > 0) {
         atoll_prompt_put(t,
                          "The binary has %u double-precision instructions beside the single-precision ones: "
@@ -430,9 +410,8 @@ static const char *guess(const struct atoll_prompt_input *input, double time_ns,
         time_ns < 3 * input->device->empty_launch_ns) {
         return limiters[ATOLL_LIMITER_LAUNCH];
     }
-    if (floor_ns > 0 && time_ns > 0 && time_ns < NEAR_FLOOR * floor_ns) {
+    if (floor_ns > 0 && time_ns > 0 && time_ns < NEAR_FLOOR * floor_ns)
         return "It is at the floor of bandwidth and peak arithmetic.";
-    }
     return "No counters were measured that would say what limits it. Compare useful operations and bytes "
            "with the device's peaks: work out which of the two it should be limited by, and what in the "
            "kernel keeps it away from there.";
@@ -441,9 +420,8 @@ static const char *guess(const struct atoll_prompt_input *input, double time_ns,
 void atoll_prompt_write_diagnosis(const struct atoll_prompt_input *input, struct atoll_prompt_text *t)
 {
     const struct atoll_prompt_kernel *parent = input->parent;
-    if (!parent || !parent->evaluation) {
+    if (!parent || !parent->evaluation)
         return;
-    }
     const struct atoll_evaluation *e = parent->evaluation;
     if (!atoll_prompt_is_correct(parent)) {
         put_error(t, parent);

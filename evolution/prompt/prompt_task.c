@@ -18,11 +18,10 @@ static void put_values(struct atoll_prompt_text *t, const struct atoll_init *ini
     case ATOLL_INIT_NORMAL: atoll_prompt_put(t, "normal, mean %g, deviation %g", init->a, init->b); break;
     case ATOLL_INIT_UNIFORM: atoll_prompt_put(t, "uniform in [%g, %g]", init->a, init->b); break;
     case ATOLL_INIT_INTEGER:
-        if (bound) {
+        if (bound)
             atoll_prompt_put(t, "integers from %g to below %.200s", init->a, bound);
-        } else {
+        else
             atoll_prompt_put(t, "integers from %g to below %g", init->a, init->b);
-        }
         break;
     case ATOLL_INIT_INDEX: atoll_prompt_put(t, "each its own flat index"); break;
     case ATOLL_INIT_PERMUTATION:
@@ -43,9 +42,8 @@ static void put_tensor(struct atoll_prompt_text *t, const struct atoll_tensor *t
                                                "input and output in place", "input (weights), never written"};
     int reads = tensor->role == ATOLL_ROLE_IN || tensor->role == ATOLL_ROLE_CONSTANT;
     atoll_prompt_put(t, "- `%s`: %s ", tensor->name, atoll_dtype_name(tensor->dtype));
-    for (size_t i = 0; i < tensor->rank; i++) {
+    for (size_t i = 0; i < tensor->rank; i++)
         atoll_prompt_put(t, "%s%.200s", i ? ", " : "[", atoll_expression_text(tensor->shape[i]));
-    }
     atoll_prompt_put(t, "%s]", tensor->rank ? "" : "[");
     atoll_prompt_put(t, ", %s; as an argument `%s%s *`", tensor_roles[tensor->role], reads ? "const " : "",
                      atoll_dtype_c_type(tensor->dtype));
@@ -77,17 +75,14 @@ static void put_tolerance(struct atoll_prompt_text *t, const struct atoll_tolera
                      "Tolerance: an element y with reference r is right when |y - r| <= %g + %g * max(|r|, "
                      "s), s being the scale that the reference gives, else 0.",
                      o->atol, o->rtol);
-    if (o->norm > 0) {
+    if (o->norm > 0)
         atoll_prompt_put(t, " Also ||y - r|| <= %g * ||r||.", o->norm);
-    }
-    if (o->cosine > 0) {
+    if (o->cosine > 0)
         atoll_prompt_put(t, " Also cos(y, r) >= %g.", o->cosine);
-    }
-    if (o->wrong_share > 0) {
+    if (o->wrong_share > 0)
         atoll_prompt_put(t, " At most %g of the elements may be wrong.", o->wrong_share);
-    } else {
+    else
         atoll_prompt_put(t, " No element may be wrong.");
-    }
     atoll_prompt_put(t, "\n");
 }
 
@@ -110,14 +105,12 @@ static void put_variants(const struct atoll_prompt_input *input, struct atoll_pr
     atoll_prompt_put(t, "Shapes:\n");
     for (size_t i = 0; i < task->variant_count; i++) {
         const struct atoll_variant *v = &task->variants[i];
-        if (v->kind == ATOLL_VARIANT_HIDDEN || (v->backend && strcmp(v->backend, input->backend) != 0)) {
+        if (v->kind == ATOLL_VARIANT_HIDDEN || (v->backend && strcmp(v->backend, input->backend) != 0))
             continue;
-        }
         atoll_prompt_put(t, "- %s (%s):", v->name,
                          v->kind == ATOLL_VARIANT_BENCH ? "timed and checked" : "checked only");
-        for (size_t d = 0; d < task->dim_count; d++) {
+        for (size_t d = 0; d < task->dim_count; d++)
             atoll_prompt_put(t, " %s=%lld", task->dims[d], (long long)v->dims[d]);
-        }
         if (v->kind == ATOLL_VARIANT_BENCH) {
             struct atoll_work work;
             char flops[32], reads[32], writes[32];
@@ -127,9 +120,8 @@ static void put_variants(const struct atoll_prompt_input *input, struct atoll_pr
                                  atoll_count_text(work.read_bytes, reads, sizeof(reads)),
                                  atoll_count_text(work.write_bytes, writes, sizeof(writes)));
             }
-            if (v->weight < 1 || v->weight > 1) {
+            if (v->weight < 1 || v->weight > 1)
                 atoll_prompt_put(t, "; weight %g", v->weight);
-            }
         }
         atoll_prompt_put(t, "\n");
     }
@@ -144,13 +136,11 @@ void atoll_prompt_write_task(const struct atoll_prompt_input *input, struct atol
                      task->name);
     atoll_prompt_put_quote(t, task->summary ? task->summary : "", 1024);
     atoll_prompt_put(t, "\nDims (the names that expressions of the plan may use):");
-    for (size_t i = 0; i < task->dim_count; i++) {
+    for (size_t i = 0; i < task->dim_count; i++)
         atoll_prompt_put(t, "%s `%s`", i ? "," : "", task->dims[i]);
-    }
     atoll_prompt_put(t, "\n\nTensors (dense, row-major, the last axis is contiguous):\n");
-    for (size_t i = 0; i < task->tensor_count; i++) {
+    for (size_t i = 0; i < task->tensor_count; i++)
         put_tensor(t, &task->tensors[i]);
-    }
     atoll_prompt_put(t, "\n");
     put_distributions(t, task->distributions);
     put_tolerance(t, &task->tolerance);
@@ -173,9 +163,8 @@ void atoll_prompt_write_reference(const struct atoll_prompt_input *input, struct
 void atoll_prompt_write_device(const struct atoll_prompt_input *input, struct atoll_prompt_text *t)
 {
     char facts[ATOLL_FACTS_BYTES];
-    if (!input->device && !input->threads) {
+    if (!input->device && !input->threads)
         return;
-    }
     if (input->device) {
         atoll_prompt_put_quote(t, atoll_device_facts(input->device, facts, sizeof(facts)), 0);
         if (input->device->toolchain[0]) {
@@ -207,19 +196,16 @@ static const char *const island_roles[ATOLL_ISLAND_ROLE_COUNT] = {
 static const char *wanted(const struct atoll_prompt_input *input)
 {
     const struct atoll_prompt_kernel *parent = input->parent;
-    if (!parent) {
+    if (!parent)
         return "Wanted: a first kernel that is correct at every shape, and as fast as you can make it.";
-    }
     if (input->ask->op == ATOLL_OPERATOR_TEMPLATE) {
         return "Wanted: the parent as a template, with the sizes that matter (tiles, unrolling, vector "
                "widths, stages) as params of the plan.";
     }
-    if (input->ask->op == ATOLL_OPERATOR_TRANSLATE) {
+    if (input->ask->op == ATOLL_OPERATOR_TRANSLATE)
         return "Wanted: the parent's idea, written anew for this device.";
-    }
-    if (parent->evaluation && !atoll_prompt_is_correct(parent)) {
+    if (parent->evaluation && !atoll_prompt_is_correct(parent))
         return "Wanted: a correct kernel. Repair the parent, or replace it where its approach is at fault.";
-    }
     return "Wanted: a kernel that is faster than the parent, better still than the best so far: improve the "
            "parent, or replace it by a better approach. It counts when it is at least 1 % faster in a direct "
            "comparison.";
@@ -228,13 +214,11 @@ static const char *wanted(const struct atoll_prompt_input *input)
 static void put_time(struct atoll_prompt_text *t, const char *what, double ns, double baseline_ns)
 {
     char time[32];
-    if (!(ns > 0)) {
+    if (!(ns > 0))
         return;
-    }
     atoll_prompt_put(t, "- %s: %s", what, atoll_duration_text(ns, time, sizeof(time)));
-    if (baseline_ns > 0) {
+    if (baseline_ns > 0)
         atoll_prompt_put(t, " (%.3g times the baseline's speed)", baseline_ns / ns);
-    }
     atoll_prompt_put(t, "\n");
 }
 
@@ -254,9 +238,8 @@ static void put_issues(const struct atoll_ask *ask, struct atoll_prompt_text *t)
     uint64_t issues = ask->op == ATOLL_OPERATOR_STAGED && ask->stage < ATOLL_ISSUE_STAGE_COUNT
                           ? atoll_issues_of_stage(ask->issues, (enum atoll_issue_stage)ask->stage)
                           : 0;
-    if (!issues) {
+    if (!issues)
         return;
-    }
     atoll_prompt_put(t, "Stage of the work: %s. Known issues of the parent; work on these alone:\n",
                      atoll_stage_name((enum atoll_issue_stage)ask->stage));
     for (unsigned i = 0; i < ATOLL_ISSUE_COUNT; i++) {
@@ -271,15 +254,13 @@ void atoll_prompt_write_advice(const struct atoll_prompt_input *input, struct at
 {
     const struct atoll_ask *ask = input->ask;
     int any = 0;
-    if (ask->role < ATOLL_ISLAND_ROLE_COUNT) {
+    if (ask->role < ATOLL_ISLAND_ROLE_COUNT)
         atoll_prompt_put(t, "%s\n", island_roles[ask->role]);
-    }
     put_issues(ask, t);
     for (size_t i = 0; i < ask->advice_count && i < ATOLL_ASK_ADVICE_LIMIT; i++) {
         const char *sentence = atoll_advice_text(input->language, &ask->advice[i]);
-        if (!sentence) {
+        if (!sentence)
             continue;
-        }
         if (!any) {
             atoll_prompt_put(
                 t,
@@ -293,9 +274,8 @@ void atoll_prompt_write_advice(const struct atoll_prompt_input *input, struct at
 
 void atoll_prompt_write_plan(const struct atoll_prompt_input *input, struct atoll_prompt_text *t)
 {
-    if (!input->plan || !input->plan[0]) {
+    if (!input->plan || !input->plan[0])
         return;
-    }
     atoll_prompt_put(
         t,
         "Carry out this one step and leave the rest of the parent as it is, unless it is plainly wrong:\n\n");

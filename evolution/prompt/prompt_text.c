@@ -33,9 +33,8 @@ static size_t clean_one(const char *text, struct atoll_buffer *out)
 {
     const unsigned char *at = (const unsigned char *)text;
     size_t n = atoll_utf8_character_bytes(at, 4);
-    if (at[0] == '\r' && at[1] == '\n') {
+    if (at[0] == '\r' && at[1] == '\n')
         return 1;
-    }
     if (at[0] == '\r' || at[0] == '\f' || at[0] == '\v') {
         atoll_buffer_put_bytes(out, "\n", 1);
     } else if (n == 0 || (at[0] < ' ' && at[0] != '\n' && at[0] != '\t') || at[0] == 0x7f ||
@@ -55,9 +54,8 @@ static size_t clean_one(const char *text, struct atoll_buffer *out)
 
 static void atoll_prompt_clean(const char *text, struct atoll_buffer *out)
 {
-    while (*text) {
+    while (*text)
         text += clean_one(text, out);
-    }
 }
 
 static int is_path_byte(char c)
@@ -72,12 +70,10 @@ static size_t folder_bytes(const char *text, const char before[2])
 {
     size_t last = 0;
     int is_option = before[0] == '-' && is_path_byte(before[1]);
-    if (text[0] != '/' || (is_path_byte(before[1]) && !is_option)) {
+    if (text[0] != '/' || (is_path_byte(before[1]) && !is_option))
         return 0;
-    }
-    for (size_t i = 0; is_path_byte(text[i]); i++) {
+    for (size_t i = 0; is_path_byte(text[i]); i++)
         last = text[i] == '/' && is_path_byte(text[i + 1]) ? i : last;
-    }
     return last ? last + 1 : 0;
 }
 
@@ -87,9 +83,8 @@ static void atoll_prompt_clean_message(const char *text, struct atoll_buffer *ou
         text += folder_bytes(text, before);
         before[0] = before[1];
         before[1] = *text;
-        if (*text) {
+        if (*text)
             text += clean_one(text, out);
-        }
     }
 }
 
@@ -110,12 +105,10 @@ void atoll_prompt_text_fini(struct atoll_prompt_text *t)
 static struct atoll_prompt_piece *add_piece(struct atoll_prompt_text *t, enum atoll_prompt_cut cut)
 {
     struct atoll_prompt_piece *last = t->piece_count ? &t->pieces[t->piece_count - 1] : NULL;
-    if (last && cut == ATOLL_PROMPT_KEEP && last->cut == ATOLL_PROMPT_KEEP) {
+    if (last && cut == ATOLL_PROMPT_KEEP && last->cut == ATOLL_PROMPT_KEEP)
         return last;
-    }
-    if (t->piece_count == ATOLL_PROMPT_PIECE_LIMIT) {
+    if (t->piece_count == ATOLL_PROMPT_PIECE_LIMIT)
         return NULL;
-    }
     last = &t->pieces[t->piece_count++];
     *last = (struct atoll_prompt_piece){.begin = t->text.length, .cut = cut};
     return last;
@@ -129,9 +122,8 @@ void atoll_prompt_put(struct atoll_prompt_text *t, const char *format, ...)
     va_start(args, format);
     int n = vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    if (!p || n < 0) {
+    if (!p || n < 0)
         return;
-    }
     atoll_buffer_put_bytes(&t->text, text, strlen(text));
     p->length = t->text.length - p->begin;
 }
@@ -144,15 +136,13 @@ static void put_hostile(struct atoll_prompt_text *t, enum atoll_prompt_cut cut, 
         t->dropped_bytes += strlen(text);
         return;
     }
-    if (cut == ATOLL_PROMPT_MIDDLE) {
+    if (cut == ATOLL_PROMPT_MIDDLE)
         atoll_prompt_clean(text, &t->text);
-    } else {
+    else
         atoll_prompt_clean_message(text, &t->text);
-    }
     p->length = t->text.length - p->begin;
-    while (p->length > 0 && strchr("\n ", t->text.data[p->begin + p->length - 1])) {
+    while (p->length > 0 && strchr("\n ", t->text.data[p->begin + p->length - 1]))
         p->length--;
-    }
     t->text.length = p->begin + p->length;
     p->cap = cap;
     snprintf(p->info, sizeof(p->info), "%s", info);
@@ -189,15 +179,13 @@ static size_t fence_length(const char *text, size_t length)
 /* What quoting adds to a piece that is not cut. */
 static size_t frame_bytes(const struct atoll_prompt_text *t, const struct atoll_prompt_piece *p)
 {
-    if (p->cut == ATOLL_PROMPT_KEEP) {
+    if (p->cut == ATOLL_PROMPT_KEEP)
         return 0;
-    }
     if (p->cut == ATOLL_PROMPT_TAIL) {
         const char *text = text_of(t, p);
         size_t lines = p->length > 0;
-        for (size_t i = 0; i + 1 < p->length; i++) {
+        for (size_t i = 0; i + 1 < p->length; i++)
             lines += text[i] == '\n';
-        }
         return 2 * lines + 1 + NOTE_BYTES;
     }
     return 2 * fence_length(text_of(t, p), p->length) + strlen(p->info) + 3 + NOTE_BYTES;
@@ -211,9 +199,8 @@ static size_t wish(const struct atoll_prompt_piece *p)
 size_t atoll_prompt_text_bytes(const struct atoll_prompt_text *t)
 {
     size_t bytes = 0;
-    for (size_t i = 0; i < t->piece_count; i++) {
+    for (size_t i = 0; i < t->piece_count; i++)
         bytes += wish(&t->pieces[i]) + frame_bytes(t, &t->pieces[i]);
-    }
     return bytes;
 }
 
@@ -231,12 +218,10 @@ static size_t render_code(const char *text, size_t length, size_t keep, const ch
         atoll_buffer_put_bytes(out, text, length);
     } else {
         size_t head = keep / 3 * 2, tail = length - (keep - head);
-        while (head > 0 && text[head - 1] != '\n') {
+        while (head > 0 && text[head - 1] != '\n')
             head--;
-        }
-        while (tail < length && (tail == 0 || text[tail - 1] != '\n')) {
+        while (tail < length && (tail == 0 || text[tail - 1] != '\n'))
             tail++;
-        }
         cut = tail - head;
         atoll_buffer_put_bytes(out, text, head);
         atoll_buffer_printf(out, "/* ... %zu bytes are left out here ... */\n", cut);
@@ -257,9 +242,8 @@ static size_t render_quote(const char *text, size_t length, size_t keep, struct 
         atoll_buffer_printf(out, "\n");
         at = stop + 1;
     }
-    if (end < length) {
+    if (end < length)
         atoll_buffer_printf(out, "| ... (%zu more bytes are left out)\n", length - end);
-    }
     return length - end;
 }
 
@@ -273,11 +257,10 @@ static size_t share_of(const struct atoll_prompt_text *t, size_t room)
             size_t w = t->pieces[i].cut == ATOLL_PROMPT_KEEP ? 0 : wish(&t->pieces[i]);
             sum += w < middle ? w : middle;
         }
-        if (sum <= room) {
+        if (sum <= room)
             low = middle;
-        } else {
+        else
             high = middle - 1;
-        }
     }
     return low;
 }
@@ -294,13 +277,12 @@ size_t atoll_prompt_text_render(const struct atoll_prompt_text *t, size_t limit,
         const struct atoll_prompt_piece *p = &t->pieces[i];
         const char *text = text_of(t, p);
         size_t keep = wish(p) < share ? wish(p) : share;
-        if (p->cut == ATOLL_PROMPT_KEEP) {
+        if (p->cut == ATOLL_PROMPT_KEEP)
             atoll_buffer_put_bytes(out, text, p->length);
-        } else if (p->cut == ATOLL_PROMPT_MIDDLE) {
+        else if (p->cut == ATOLL_PROMPT_MIDDLE)
             cut += render_code(text, p->length, keep, p->info, out);
-        } else {
+        else
             cut += render_quote(text, p->length, keep, out);
-        }
     }
     return cut;
 }

@@ -28,9 +28,8 @@ static struct atoll_reply_span plan_comment(struct atoll_reply_span source)
     for (size_t at = 0; at < source.length;) {
         struct atoll_reply_span rest = {source.text + at, source.length - at};
         size_t found = at + atoll_reply_find(rest, word), begin = found < source.length ? found : 0;
-        while (begin > 0 && strchr(" \t\n", source.text[begin - 1])) {
+        while (begin > 0 && strchr(" \t\n", source.text[begin - 1]))
             begin--;
-        }
         if (begin >= 2 && memcmp(source.text + begin - 2, "/*", 2) == 0) {
             begin -= 2;
             rest = (struct atoll_reply_span){source.text + found, source.length - found};
@@ -51,9 +50,8 @@ static const char *join_plan(struct atoll_arena *arena, struct atoll_reply_span 
     size_t before = own.length ? (size_t)(own.text - source.text) : 0, used = 0;
     struct atoll_reply_span head = atoll_reply_trim((struct atoll_reply_span){source.text, before});
     char *text = atoll_arena_alloc(arena, source.length + json.length + sizeof(begin) + sizeof(end) + 4, err);
-    if (!text) {
+    if (!text)
         return NULL;
-    }
 #define APPEND(bytes, n) (memcpy(text + used, bytes, n), used += (n))
     if (json.length) {
         APPEND(begin, sizeof(begin) - 1);
@@ -71,9 +69,8 @@ static const char *join_plan(struct atoll_arena *arena, struct atoll_reply_span 
     rest += used && text[used - 1] == '\n' && rest < source.length && source.text[rest] == '\n';
     APPEND(source.text + rest, source.length - rest);
 #undef APPEND
-    while (used && strchr(" \t\n", text[used - 1])) {
+    while (used && strchr(" \t\n", text[used - 1]))
         used--;
-    }
     text[used++] = '\n';
     text[used] = 0;
     return text;
@@ -89,18 +86,16 @@ static size_t launch_names(struct atoll_reply_span plan, struct atoll_reply_span
     for (size_t k = 0; k < 2; k++) {
         for (struct atoll_reply_span rest = plan; count < NAME_LIMIT;) {
             size_t at = atoll_reply_find(rest, keys[k]);
-            if (at == rest.length) {
+            if (at == rest.length)
                 break;
-            }
             rest.text += at + strlen(keys[k]);
             rest.length -= at + strlen(keys[k]);
             size_t open = atoll_reply_find(rest, "\"");
             struct atoll_reply_span value = {rest.text + open + 1,
                                              rest.length > open ? rest.length - open - 1 : 0};
             value.length = atoll_reply_find(value, "\"");
-            if (value.length) {
+            if (value.length)
                 ret_names[count++] = value;
-            }
         }
     }
     return count;
@@ -118,13 +113,11 @@ static size_t find_definition(const struct atoll_token_list *list, struct atoll_
         }
         for (tries++; at < list->count && at < i + PARAM_LIMIT; at++) {
             depth += atoll_token_is(&list->tokens[at], "(") ? 1 : 0;
-            if (atoll_token_is(&list->tokens[at], ")") && --depth == 0) {
+            if (atoll_token_is(&list->tokens[at], ")") && --depth == 0)
                 break;
-            }
         }
-        if (at + 1 < list->count && atoll_token_is(&list->tokens[at + 1], "{")) {
+        if (at + 1 < list->count && atoll_token_is(&list->tokens[at + 1], "{"))
             return i + 1;
-        }
     }
     return list->count;
 }
@@ -138,12 +131,10 @@ static const struct atoll_token *next_type(const struct atoll_token_list *list, 
         const struct atoll_token *t = &list->tokens[*at], *next = t + 1;
         int is_last = *at + 1 < list->count && (atoll_token_is(next, ",") || atoll_token_is(next, ")"));
         int is_skipped = is_last;
-        for (size_t i = 0; i < sizeof(qualifiers) / sizeof(*qualifiers); i++) {
+        for (size_t i = 0; i < sizeof(qualifiers) / sizeof(*qualifiers); i++)
             is_skipped |= atoll_token_is(t, qualifiers[i]);
-        }
-        if (t->kind == ATOLL_TOKEN_NAME && is_skipped) {
+        if (t->kind == ATOLL_TOKEN_NAME && is_skipped)
             continue;
-        }
         *depth += atoll_token_is(t, "(") ? 1 : 0;
         *depth -= atoll_token_is(t, ")") && *depth > 0 ? 1 : 0;
         (*at)++;
@@ -158,12 +149,10 @@ static int same_parameters(const struct atoll_token_list *a, size_t at_a, const 
     size_t depth_a = 0, depth_b = 0;
     for (;;) {
         const struct atoll_token *x = next_type(a, &at_a, &depth_a), *y = next_type(b, &at_b, &depth_b);
-        if (!x || !y || x->length != y->length || memcmp(x->text, y->text, x->length) != 0) {
+        if (!x || !y || x->length != y->length || memcmp(x->text, y->text, x->length) != 0)
             return 0;
-        }
-        if (depth_a == 0) {
+        if (depth_a == 0)
             return 1;
-        }
     }
 }
 
@@ -193,9 +182,8 @@ static int is_balanced(struct atoll_reply_span source, struct atoll_arena *arena
     struct atoll_token_list list;
     const char *text = atoll_arena_text(arena, source.text, source.length, err);
     long depth = 0;
-    if (!text || atoll_token_list_init(&list, text, err) != 0) {
+    if (!text || atoll_token_list_init(&list, text, err) != 0)
         return -1;
-    }
     for (size_t i = 0; i < list.count; i++) {
         depth += list.tokens[i].directive               ? 0
                  : atoll_token_is(&list.tokens[i], "{") ? 1
@@ -225,9 +213,8 @@ struct part {
 
 static void complain(struct reading *a, const char *why)
 {
-    if (!a->why[0]) {
+    if (!a->why[0])
         snprintf(a->why, sizeof(a->why), "%s", why);
-    }
 }
 
 /* Keeps a copy, unless it is known or of no use; of more than are wanted the first goes. */
@@ -241,15 +228,12 @@ static int add(struct reading *a, const char *text, struct atoll_err *err)
         complain(a, "the kernel is the parent, unchanged");
         return 0;
     }
-    for (uint32_t i = 0; i < a->count; i++) {
-        if (strcmp(a->sources[i], text) == 0) {
+    for (uint32_t i = 0; i < a->count; i++)
+        if (strcmp(a->sources[i], text) == 0)
             return 0;
-        }
-    }
     char *copy = strdup(text);
-    if (!copy) {
+    if (!copy)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a kernel of a reply");
-    }
     if (a->count == a->limit) {
         free(a->sources[0]);
         memmove(a->sources, a->sources + 1, (a->count - 1) * sizeof(*a->sources));
@@ -265,29 +249,25 @@ static int add(struct reading *a, const char *text, struct atoll_err *err)
 static struct atoll_reply_span json_of(struct atoll_reply_span comment)
 {
     size_t open = atoll_reply_find(comment, "{"), end = comment.length;
-    while (end > open && comment.text[end - 1] != '}') {
+    while (end > open && comment.text[end - 1] != '}')
         end--;
-    }
     return (struct atoll_reply_span){comment.text + open, end - open};
 }
 
 static int use(struct part *p, struct atoll_reply_span source, struct atoll_reply_span plan,
                struct atoll_err *err)
 {
-    if (plan.length > PLAN_LIMIT) {
+    if (plan.length > PLAN_LIMIT)
         plan.length = 0;
-    }
     const char *text = join_plan(p->reading->work, plan, source, err);
     return text ? add(p->reading, text, err) : -1;
 }
 
 static int is_one_of(struct atoll_reply_span info, const char *const *words, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (info.length >= strlen(words[i]) && strncasecmp(info.text, words[i], strlen(words[i])) == 0) {
+    for (size_t i = 0; i < count; i++)
+        if (info.length >= strlen(words[i]) && strncasecmp(info.text, words[i], strlen(words[i])) == 0)
             return 1;
-        }
-    }
     return 0;
 }
 
@@ -295,9 +275,8 @@ static int looks_like_source(const struct atoll_reply_block *b)
 {
     static const char *const others[] = {"json", "text", "txt", "diff",     "bash", "sh",  "console",
                                          "py",   "yaml", "yml", "markdown", "md",   "make"};
-    if (plan_comment(b->text).length) {
+    if (plan_comment(b->text).length)
         return 1;
-    }
     return !is_one_of(b->info, others, sizeof(others) / sizeof(*others)) &&
            atoll_reply_find(b->text, "{") < b->text.length &&
            atoll_reply_find(b->text, "(") < b->text.length && atoll_reply_find(b->text, ";") < b->text.length;
@@ -312,23 +291,19 @@ static int read_source(struct part *p, const struct atoll_reply_block *b, struct
         return 0;
     }
     int whole = b->is_open ? is_balanced(source, p->reading->work, err) : 1;
-    if (whole == 0) {
+    if (whole == 0)
         complain(p->reading, "the answer ends in the middle of a kernel; was it cut off?");
-    }
-    if (whole <= 0) {
+    if (whole <= 0)
         return whole;
-    }
-    if (plan_comment(source).length) {
+    if (plan_comment(source).length)
         return use(p, source, none, err);
-    }
     if (p->plan.length) {
         int rc = use(p, source, p->plan, err);
         p->plan.length = 0;
         return rc;
     }
-    if (p->planless_count == PLANLESS_LIMIT) {
+    if (p->planless_count == PLANLESS_LIMIT)
         memmove(p->planless, p->planless + 1, --p->planless_count * sizeof(*p->planless));
-    }
     p->planless[p->planless_count++] = source;
     return 0;
 }
@@ -336,12 +311,10 @@ static int read_source(struct part *p, const struct atoll_reply_block *b, struct
 /* A plan that stands alone belongs to the source before it that has none, else to the one behind it. */
 static int read_plan(struct part *p, struct atoll_reply_span json, struct atoll_err *err)
 {
-    if (json.length == 0 || json.length > PLAN_LIMIT) {
+    if (json.length == 0 || json.length > PLAN_LIMIT)
         return 0;
-    }
-    if (p->planless_count) {
+    if (p->planless_count)
         return use(p, p->planless[--p->planless_count], json, err);
-    }
     p->plan = json;
     return 0;
 }
@@ -354,17 +327,15 @@ static int read_planless(struct part *p, struct atoll_err *err)
     struct atoll_reply_span plan = json_of(plan_comment(whole));
     for (size_t i = 0; i < p->planless_count; i++) {
         int fits = plan.length ? plan_fits(parent, p->planless[i], p->reading->work, err) : 0;
-        if (fits < 0) {
+        if (fits < 0)
             return -1;
-        }
         if (!fits) {
             complain(p->reading, parent ? "a kernel has no plan, and the parent's does not fit it"
                                         : "a kernel has no plan; put its comment in front");
             continue;
         }
-        if (use(p, p->planless[i], plan, err)) {
+        if (use(p, p->planless[i], plan, err))
             return -1;
-        }
     }
     return 0;
 }
@@ -383,10 +354,8 @@ static struct atoll_reply_span code_in_prose(struct atoll_reply_span prose)
             is_one_of(line, begins, sizeof(begins) / sizeof(*begins))) {
             begin = place;
         }
-        if (line.length &&
-            (line.text[0] == '}' || (line.length >= 6 && memcmp(line.text, "#endif", 6) == 0))) {
+        if (line.length && (line.text[0] == '}' || (line.length >= 6 && memcmp(line.text, "#endif", 6) == 0)))
             end = place + line.length;
-        }
     }
     end = begin < prose.length && end <= begin ? prose.length : end;
     return (struct atoll_reply_span){prose.text + begin, begin < end ? end - begin : 0};
@@ -397,12 +366,10 @@ static struct atoll_reply_span plan_alone(struct atoll_reply_span block)
 {
     struct atoll_reply_span comment = plan_comment(block);
     block = atoll_reply_trim(block);
-    if (comment.length == block.length) {
+    if (comment.length == block.length)
         return json_of(comment);
-    }
-    if (block.length > 10 && memcmp(block.text, "atoll-plan", 10) == 0) {
+    if (block.length > 10 && memcmp(block.text, "atoll-plan", 10) == 0)
         block.text += 10, block.length -= 10;
-    }
     block = atoll_reply_trim(block);
     int is_json = block.length > 2 && block.text[0] == '{' && block.text[block.length - 1] == '}' &&
                   atoll_reply_find(block, "\"launch\"") < block.length;
@@ -415,23 +382,19 @@ static int read_blocks(struct part *p, const struct atoll_reply_block *blocks, s
     for (size_t i = 0; i < count; i++) {
         const struct atoll_reply_block *b = &blocks[i];
         int rc = 0;
-        if (atoll_reply_has_edits(b->text)) {
+        if (atoll_reply_has_edits(b->text))
             continue;
-        }
-        if (b->kind == ATOLL_REPLY_PROSE) {
+        if (b->kind == ATOLL_REPLY_PROSE)
             rc = read_plan(p, json_of(plan_comment(b->text)), err);
-        } else if (plan_alone(b->text).length) {
+        else if (plan_alone(b->text).length)
             rc = read_plan(p, plan_alone(b->text), err);
-        } else if (looks_like_source(b)) {
+        else if (looks_like_source(b))
             rc = read_source(p, b, err);
-        }
-        if (rc) {
+        if (rc)
             return -1;
-        }
     }
-    if (p->source_count) {
+    if (p->source_count)
         return 0;
-    }
     for (size_t i = 0; i < count; i++) { /* without a fence that holds a source: code in the prose */
         struct atoll_reply_block code = {.text = code_in_prose(blocks[i].text), .is_open = 1};
         if (blocks[i].kind == ATOLL_REPLY_PROSE && code.text.length && looks_like_source(&code) &&
@@ -458,11 +421,9 @@ static int read_edits(struct part *p, struct atoll_reply_span text, const struct
         complain(a, why);
         return why[0] ? 0 : -1;
     }
-    for (size_t i = 0; i < count; i++) {
-        if (blocks[i].kind == ATOLL_REPLY_FENCED && plan_alone(blocks[i].text).length) {
+    for (size_t i = 0; i < count; i++)
+        if (blocks[i].kind == ATOLL_REPLY_FENCED && plan_alone(blocks[i].text).length)
             json = plan_alone(blocks[i].text);
-        }
-    }
     struct atoll_reply_span source = {edited, strlen(edited)};
     if (source.length > ATOLL_SOURCE_LIMIT) {
         complain(a, "the kernel is longer than a source may be (262144 bytes)");
@@ -477,14 +438,12 @@ static int read_part(struct reading *a, struct atoll_reply_span text, struct ato
     atoll_arena_reset(a->work);
     struct atoll_reply_block *blocks =
         atoll_arena_alloc_array(a->work, ATOLL_REPLY_BLOCK_LIMIT, sizeof(*blocks), err);
-    if (!blocks) {
+    if (!blocks)
         return -1;
-    }
     size_t count = atoll_reply_blocks(text, blocks);
     int edited = atoll_reply_has_edits(text) ? read_edits(&p, text, blocks, count, err) : 0;
-    if (edited) {
+    if (edited)
         return edited < 0 ? -1 : 0;
-    }
     return read_blocks(&p, blocks, count, err) || read_planless(&p, err) ? -1 : 0;
 }
 
@@ -493,9 +452,8 @@ static int is_heading(struct atoll_reply_span line)
 {
     size_t marks = 0;
     line = atoll_reply_trim(line);
-    while (marks < line.length && strchr("#*", line.text[marks])) {
+    while (marks < line.length && strchr("#*", line.text[marks]))
         marks++;
-    }
     line.text += marks, line.length -= marks;
     line = marks ? atoll_reply_trim(line) : line;
     return marks && line.length >= 8 && strncasecmp(line.text, "kernel ", 7) == 0 && line.text[7] >= '0' &&
@@ -508,12 +466,10 @@ static int read_parts(struct reading *a, struct atoll_reply_span text, struct at
     size_t at = 0, begin = 0;
     while (atoll_reply_line(text, &at, &line)) {
         size_t here = (size_t)(line.text - text.text);
-        if (here == begin || !is_heading(line)) {
+        if (here == begin || !is_heading(line))
             continue;
-        }
-        if (read_part(a, (struct atoll_reply_span){text.text + begin, here - begin}, err)) {
+        if (read_part(a, (struct atoll_reply_span){text.text + begin, here - begin}, err))
             return -1;
-        }
         begin = here;
     }
     return read_part(a, (struct atoll_reply_span){text.text + begin, text.length - begin}, err);
@@ -525,15 +481,13 @@ static const char *unusable(const struct reading *a, struct atoll_reply_span tex
                             struct atoll_err *err)
 {
     size_t keep = text.length < BEGINNING_BYTES ? text.length : BEGINNING_BYTES, bytes;
-    if (keep < text.length) {
+    if (keep < text.length)
         keep = atoll_utf8_cut(text.text, keep);
-    }
     const char *why = a->why[0] ? a->why : text.length ? "no kernel is in it" : "the answer is empty";
     bytes = sizeof(ATOLL_REPLY_UNUSABLE) + strlen(why) + 8 + keep;
     char *source = atoll_arena_alloc(arena, bytes, err);
-    if (source) {
+    if (source)
         snprintf(source, bytes, "%s%s */\n%.*s\n", ATOLL_REPLY_UNUSABLE, why, (int)keep, text.text);
-    }
     return source;
 }
 
@@ -543,16 +497,14 @@ static int fill(const struct reading *a, struct atoll_reply_span text, struct at
     struct atoll_reply_source sources[ATOLL_REPLY_SOURCE_LIMIT];
     const char *language = atoll_arena_text(arena, a->language, strlen(a->language), err);
     uint32_t count = a->count ? a->count : 1;
-    if (!language) {
+    if (!language)
         return -1;
-    }
     for (uint32_t i = 0; i < count; i++) {
         sources[i].language = language;
         sources[i].text = a->count ? atoll_arena_text(arena, a->sources[i], strlen(a->sources[i]), err)
                                    : unusable(a, text, arena, err);
-        if (!sources[i].text) {
+        if (!sources[i].text)
             return -1;
-        }
     }
     memcpy(ret_reply->sources, sources, count * sizeof(*sources));
     ret_reply->source_count = count;
@@ -574,12 +526,10 @@ int atoll_reply_read(const char *text, size_t length, const char *language, cons
     a.work = texts ? atoll_arena_create(WORK_BYTES, err) : NULL;
     int rc = !a.work || atoll_reply_clean(texts, text, length, &clean, err) || read_parts(&a, clean, err) ||
              fill(&a, clean, arena, ret_reply, err);
-    if (!rc) {
+    if (!rc)
         *ret_usable = a.count > 0;
-    }
-    for (uint32_t i = 0; i < a.count; i++) {
+    for (uint32_t i = 0; i < a.count; i++)
         free(a.sources[i]);
-    }
     atoll_arena_destroy(a.work);
     atoll_arena_destroy(texts);
     return rc ? -1 : 0;

@@ -30,17 +30,14 @@ static enum mark mark_of(struct atoll_reply_span line)
     line = atoll_reply_trim(line);
     for (size_t i = 0; i < 3; i++) {
         size_t count = 0;
-        while (count < line.length && line.text[count] == marks[i].sign) {
+        while (count < line.length && line.text[count] == marks[i].sign)
             count++;
-        }
-        if (count < 5 || count > 9) {
+        if (count < 5 || count > 9)
             continue;
-        }
         struct atoll_reply_span word =
             atoll_reply_trim((struct atoll_reply_span){line.text + count, line.length - count});
-        if (word.length == 0) {
+        if (word.length == 0)
             return marks[i].bare ? marks[i].mark : MARK_NONE;
-        }
         for (size_t w = 0; w < 2; w++) {
             size_t n = strlen(marks[i].words[w]);
             if (n && word.length >= n && word.length <= n + 2 &&
@@ -56,11 +53,9 @@ int atoll_reply_has_edits(struct atoll_reply_span text)
 {
     struct atoll_reply_span line;
     size_t at = 0;
-    while (atoll_reply_line(text, &at, &line)) {
-        if (mark_of(line) == MARK_SEARCH) {
+    while (atoll_reply_line(text, &at, &line))
+        if (mark_of(line) == MARK_SEARCH)
             return 1;
-        }
-    }
     return 0;
 }
 
@@ -74,13 +69,11 @@ static struct atoll_reply_span lines_between(struct atoll_reply_span text, size_
         return part;
     }
     cut = part.length - 1;
-    while (cut > 0 && part.text[cut - 1] != '\n') {
+    while (cut > 0 && part.text[cut - 1] != '\n')
         cut--;
-    }
     last = atoll_reply_trim((struct atoll_reply_span){part.text + cut, part.length - cut});
-    if (cut < at || last.length != 3 || memcmp(last.text, "```", 3) != 0) {
+    if (cut < at || last.length != 3 || memcmp(last.text, "```", 3) != 0)
         return part;
-    }
     return (struct atoll_reply_span){part.text + at, cut - at};
 }
 
@@ -93,9 +86,8 @@ static int read_edits(struct atoll_reply_span text, struct edit *ret_edits, char
     int count = 0;
     while (atoll_reply_line(text, &at, &line)) {
         enum mark m = mark_of(line);
-        if (m == MARK_SEARCH && state != MARK_REPLACE) {
+        if (m == MARK_SEARCH && state != MARK_REPLACE)
             break;
-        }
         if (m == MARK_SEARCH && count == ATOLL_REPLY_EDIT_LIMIT) {
             snprintf(ret_why, why_bytes, "there are more than %d edits; write the whole kernel",
                      ATOLL_REPLY_EDIT_LIMIT);
@@ -105,18 +97,15 @@ static int read_edits(struct atoll_reply_span text, struct edit *ret_edits, char
             (m == MARK_REPLACE && state != MARK_DIVIDER)) {
             continue;
         }
-        if (m == MARK_DIVIDER) {
+        if (m == MARK_DIVIDER)
             ret_edits[count].search = lines_between(text, begin, line.text);
-        }
-        if (m == MARK_REPLACE) {
+        if (m == MARK_REPLACE)
             ret_edits[count++].replace = lines_between(text, begin, line.text);
-        }
         state = m;
         begin = at;
     }
-    if (state == MARK_REPLACE) {
+    if (state == MARK_REPLACE)
         return count;
-    }
     snprintf(ret_why, why_bytes, "edit %d: it has no %s; was the answer cut off?", count + 1,
              state == MARK_SEARCH ? "'=======' behind its SEARCH text" : "'>>>>>>> REPLACE' at its end");
     return -1;
@@ -135,17 +124,15 @@ struct match {
 static size_t indent_of(struct atoll_reply_span line)
 {
     size_t n = 0;
-    while (n < line.length && strchr(" \t", line.text[n])) {
+    while (n < line.length && strchr(" \t", line.text[n]))
         n++;
-    }
     return n;
 }
 
 static struct atoll_reply_span without_end(struct atoll_reply_span line)
 {
-    while (line.length && strchr(" \t", line.text[line.length - 1])) {
+    while (line.length && strchr(" \t", line.text[line.length - 1]))
         line.length--;
-    }
     return line;
 }
 
@@ -158,14 +145,12 @@ static int same(struct atoll_reply_span a, struct atoll_reply_span b)
 static int lines_match(struct atoll_reply_span from, struct atoll_reply_span search, enum way way, int *known,
                        struct match *m)
 {
-    if (way == EXACTLY) {
+    if (way == EXACTLY)
         return same(from, search);
-    }
     from = without_end(from);
     search = without_end(search);
-    if (way == BUT_FOR_ENDS || from.length == 0 || search.length == 0) {
+    if (way == BUT_FOR_ENDS || from.length == 0 || search.length == 0)
         return same(from, search);
-    }
     size_t a = indent_of(from), b = indent_of(search);
     if (!*known) {
         *known = 1;
@@ -217,13 +202,11 @@ static int count_inside(struct atoll_reply_span source, struct atoll_reply_span 
                         struct match *ret_match)
 {
     search = atoll_reply_trim(search);
-    if (search.length == 0 || memchr(search.text, '\n', search.length)) {
+    if (search.length == 0 || memchr(search.text, '\n', search.length))
         return 0;
-    }
     const char *found = memmem(source.text, source.length, search.text, search.length);
-    if (!found) {
+    if (!found)
         return 0;
-    }
     size_t begin = (size_t)(found - source.text), after = begin + search.length;
     *ret_match = (struct match){.begin = begin, .end = after};
     return memmem(source.text + after, source.length - after, search.text, search.length) ? 2 : 1;
@@ -233,9 +216,8 @@ static struct atoll_reply_span without_blank_lines(struct atoll_reply_span text)
 {
     struct atoll_reply_span line;
     size_t at = 0, begin = 0;
-    while (atoll_reply_line(text, &at, &line) && without_end(line).length == 0) {
+    while (atoll_reply_line(text, &at, &line) && without_end(line).length == 0)
         begin = at;
-    }
     begin = begin < text.length ? begin : text.length;
     text.text += begin, text.length -= begin;
     struct atoll_reply_span kept = atoll_reply_trim(text);
@@ -250,9 +232,8 @@ static int find(struct atoll_reply_span source, const struct edit *e, size_t *wo
     for (enum way way = EXACTLY; way < WAY_COUNT; way++) {
         int count = count_lines(source, way == EXACTLY ? e->search : without_blank_lines(e->search), way,
                                 work, ret_match);
-        if (count) {
+        if (count)
             return count;
-        }
     }
     *ret_inside = 1;
     return count_inside(source, e->search, ret_match);
@@ -286,9 +267,8 @@ static int replace(const struct edit *e, const struct match *m, int inside, char
     struct atoll_reply_span with = inside ? atoll_reply_trim(e->replace) : e->replace;
     struct atoll_reply_span line;
     size_t used = m->begin, lines = 0;
-    for (size_t at = 0; atoll_reply_line(with, &at, &line);) {
+    for (size_t at = 0; atoll_reply_line(with, &at, &line);)
         lines++;
-    }
     if (m->add.length > ROOM_BYTES / (lines + 1) ||
         source->length + with.length + (m->add.length + 1) * lines >= ROOM_BYTES) {
         return -1;
@@ -314,17 +294,16 @@ static int apply(const struct edit *e, int number, char *room, struct atoll_repl
     struct match m = {0};
     int inside = 0, count = atoll_reply_trim(e->search).length ? find(*source, e, work, &m, &inside) : -1;
     const char *why = "the kernel grows too long";
-    if (count < 0) {
+    if (count < 0)
         why = "its SEARCH text is empty; give the lines that are replaced";
-    } else if (*work > WORK_LIMIT) {
+    else if (*work > WORK_LIMIT)
         why = "the edits are too long; write the whole kernel";
-    } else if (count == 0) {
+    else if (count == 0)
         why = "its SEARCH text is not in the kernel; copy its lines exactly";
-    } else if (count > 1) {
+    else if (count > 1)
         why = "its SEARCH text is in the kernel more than once; add lines around it";
-    } else if (replace(e, &m, inside, room, source) == 0) {
+    else if (replace(e, &m, inside, room, source) == 0)
         return 0;
-    }
     snprintf(ret_why, why_bytes, "edit %d: %s", number, why);
     return -1;
 }
@@ -338,13 +317,10 @@ const char *atoll_reply_apply(struct atoll_arena *arena, struct atoll_reply_span
     size_t work = 0;
     ret_why[0] = 0;
     int count = room ? read_edits(text, edits, ret_why, why_bytes) : -1;
-    if (count < 0) {
+    if (count < 0)
         return NULL;
-    }
-    for (int i = 0; i < count; i++) {
-        if (apply(&edits[i], i + 1, room + (i % 2 ? ROOM_BYTES : 0), &now, &work, ret_why, why_bytes) != 0) {
+    for (int i = 0; i < count; i++)
+        if (apply(&edits[i], i + 1, room + (i % 2 ? ROOM_BYTES : 0), &now, &work, ret_why, why_bytes) != 0)
             return NULL;
-        }
-    }
     return now.text;
 }

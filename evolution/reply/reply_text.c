@@ -10,9 +10,8 @@
 
 int atoll_reply_line(struct atoll_reply_span text, size_t *at, struct atoll_reply_span *ret_line)
 {
-    if (*at >= text.length) {
+    if (*at >= text.length)
         return 0;
-    }
     const char *begin = text.text + *at, *end = memchr(begin, '\n', text.length - *at);
     ret_line->text = begin;
     ret_line->length = end ? (size_t)(end - begin) : text.length - *at;
@@ -22,12 +21,10 @@ int atoll_reply_line(struct atoll_reply_span text, size_t *at, struct atoll_repl
 
 struct atoll_reply_span atoll_reply_trim(struct atoll_reply_span span)
 {
-    while (span.length && strchr(" \t\n", span.text[0])) {
+    while (span.length && strchr(" \t\n", span.text[0]))
         span.text++, span.length--;
-    }
-    while (span.length && strchr(" \t\n", span.text[span.length - 1])) {
+    while (span.length && strchr(" \t\n", span.text[span.length - 1]))
         span.length--;
-    }
     return span;
 }
 
@@ -43,9 +40,8 @@ static size_t copy_text(const unsigned char *from, size_t length, char *to)
     while (at < length) {
         size_t n = atoll_utf8_character_bytes(from + at, length - at);
         if (from[at] == '\r') {
-            if (at + 1 == length || from[at + 1] != '\n') {
+            if (at + 1 == length || from[at + 1] != '\n')
                 to[used++] = '\n';
-            }
         } else if (n == 0 || (from[at] < ' ' && from[at] != '\n' && from[at] != '\t') || from[at] == 0x7f) {
             to[used++] = '?';
         } else {
@@ -66,9 +62,8 @@ static const char *thought_tag(struct atoll_reply_span line, int is_end, struct 
 {
     line = atoll_reply_trim(line);
     size_t open = is_end ? 2 : 1;
-    if (line.length < open || memcmp(line.text, "</", open) != 0) {
+    if (line.length < open || memcmp(line.text, "</", open) != 0)
         return NULL;
-    }
     for (size_t i = 0; i < sizeof(thoughts) / sizeof(*thoughts); i++) {
         size_t n = strlen(thoughts[i]);
         if (line.length > open + n && memcmp(line.text + open, thoughts[i], n) == 0 &&
@@ -87,12 +82,10 @@ static size_t stray_end(struct atoll_reply_span text)
     size_t at = 0, end = 0;
     struct atoll_reply_span line, after;
     while (atoll_reply_line(text, &at, &line)) {
-        if (thought_tag(line, 0, &after)) {
+        if (thought_tag(line, 0, &after))
             return end;
-        }
-        if (thought_tag(line, 1, &after)) {
+        if (thought_tag(line, 1, &after))
             end = (size_t)(after.text - text.text);
-        }
     }
     return end;
 }
@@ -124,9 +117,8 @@ int atoll_reply_clean(struct atoll_arena *arena, const char *text, size_t length
                       struct atoll_reply_span *ret_text, struct atoll_err *err)
 {
     char *copy = atoll_arena_alloc(arena, length + 1, err);
-    if (!copy) {
+    if (!copy)
         return -1;
-    }
     size_t used = drop_thoughts(copy, copy_text((const unsigned char *)text, length, copy));
     copy[used] = 0;
     ret_text->text = copy;
@@ -144,19 +136,15 @@ static struct fence fence_of(struct atoll_reply_span line)
 {
     struct fence f = {0};
     line = atoll_reply_trim(line);
-    if (!line.length || (line.text[0] != '`' && line.text[0] != '~')) {
+    if (!line.length || (line.text[0] != '`' && line.text[0] != '~'))
         return f;
-    }
-    while (f.count < line.length && line.text[f.count] == line.text[0]) {
+    while (f.count < line.length && line.text[f.count] == line.text[0])
         f.count++;
-    }
-    if (f.count < 3) {
+    if (f.count < 3)
         return f;
-    }
     f.info = atoll_reply_trim((struct atoll_reply_span){line.text + f.count, line.length - f.count});
-    if (memchr(f.info.text, '`', f.info.length)) {
+    if (memchr(f.info.text, '`', f.info.length))
         return f; /* code inside of a line */
-    }
     f.sign = line.text[0];
     return f;
 }
@@ -183,12 +171,10 @@ static void cut(struct reader *r, size_t end, size_t begin, int is_open)
     b->kind = r->open.sign ? ATOLL_REPLY_FENCED : ATOLL_REPLY_PROSE;
     b->info = r->open.info;
     b->is_open = is_open;
-    if (b->text.length) {
+    if (b->text.length)
         r->count++;
-    }
-    if (r->count < ATOLL_REPLY_BLOCK_LIMIT) {
+    if (r->count < ATOLL_REPLY_BLOCK_LIMIT)
         r->blocks[r->count].text.text = r->text.text + (begin < r->text.length ? begin : r->text.length);
-    }
 }
 
 static const char *const wrappers[] = {"markdown", "md", "text", "txt"};
@@ -202,9 +188,8 @@ size_t atoll_reply_blocks(struct atoll_reply_span text, struct atoll_reply_block
     while (r.count < ATOLL_REPLY_BLOCK_LIMIT && atoll_reply_line(text, &at, &line)) {
         struct fence f = fence_of(line);
         size_t begin = (size_t)(line.text - text.text);
-        if (!f.sign) {
+        if (!f.sign)
             continue;
-        }
         if (!r.open.sign && closes(&f, &r.wrapper)) {
             cut(&r, begin, at, 0);
             r.wrapper.sign = 0;
@@ -223,14 +208,12 @@ size_t atoll_reply_blocks(struct atoll_reply_span text, struct atoll_reply_block
         } else if (f.info.length && f.sign == r.open.sign &&
                    (f.count == r.open.count || !r.open.info.length)) {
             cut(&r, begin, at, 1);
-            if (f.count < r.open.count) {
+            if (f.count < r.open.count)
                 r.wrapper = r.open;
-            }
             r.open = f;
         }
     }
-    if (r.count < ATOLL_REPLY_BLOCK_LIMIT) {
+    if (r.count < ATOLL_REPLY_BLOCK_LIMIT)
         cut(&r, text.length, text.length, r.open.sign != 0);
-    }
     return r.count;
 }

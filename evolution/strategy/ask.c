@@ -41,12 +41,10 @@ struct atoll_asked atoll_ask_about(const struct atoll_engine *e, const struct at
     a.ask.count = 1;
     a.ask.baseline_ns = t->baseline_ns;
     a.ask.floor_ns = t->floor_ns;
-    if (t->best != ATOLL_NONE) {
+    if (t->best != ATOLL_NONE)
         a.ask.best_ns = e->individuals.items[t->best].time_ns;
-    }
-    if (parent != ATOLL_NONE) {
+    if (parent != ATOLL_NONE)
         a.ask.parent = e->individuals.items[parent].id;
-    }
     return a;
 }
 
@@ -76,9 +74,8 @@ static int answer_here(struct atoll_engine *e, struct atoll_task_state *t, const
     uint32_t accepted = 0;
     memset(&reply, 0, sizeof(reply));
     reply.ask = asked->ask.number;
-    if (atoll_builtin_answer(e, t, asked, &reply, &accepted, err)) {
+    if (atoll_builtin_answer(e, t, asked, &reply, &accepted, err))
         return -1;
-    }
     return hand_over(e, t, asked, &reply, accepted, err);
 }
 
@@ -94,14 +91,12 @@ int atoll_ask_make(struct atoll_engine *e, struct atoll_task_state *t, const str
                    struct atoll_err *err)
 {
     struct atoll_asks *asks = &e->asks;
-    if (!atoll_ask_is_outside(e, t)) {
+    if (!atoll_ask_is_outside(e, t))
         return atoll_ask_make_here(e, t, asked, err);
-    }
     struct atoll_asked made = *asked;
     made.ask.number = e->next_ask++;
-    if (atoll_array_reserve(&asks->items, &asks->capacity, asks->count + 1, sizeof(*asks->items), err)) {
+    if (atoll_array_reserve(&asks->items, &asks->capacity, asks->count + 1, sizeof(*asks->items), err))
         return -1;
-    }
     asks->items[asks->count++] = made;
     t->asks++;
     send(e, &made);
@@ -119,9 +114,8 @@ static int accept(struct atoll_engine *e, struct atoll_task_state *t, const stru
                   const struct atoll_reply *reply, uint32_t *ret_accepted, struct atoll_err *err)
 {
     *ret_accepted = 0;
-    if (asked->ask.kind != ATOLL_ASK_WRITE || t->done) {
+    if (asked->ask.kind != ATOLL_ASK_WRITE || t->done)
         return 0;
-    }
     for (uint32_t i = 0; i < reply->source_count && *ret_accepted < asked->ask.count; i++) {
         const struct atoll_reply_source *s = &reply->sources[i];
         if (!s->language || !s->text || strcmp(s->language, atoll_language_name(e->search.language)) != 0 ||
@@ -133,9 +127,8 @@ static int accept(struct atoll_engine *e, struct atoll_task_state *t, const stru
                                   .ask = asked->ask.number,
                                   .op = (uint8_t)asked->ask.op};
         int queued = atoll_propose_text(e, t, s->language, s->text, &p, err);
-        if (queued < 0) {
+        if (queued < 0)
             return -1;
-        }
         *ret_accepted += (uint32_t)queued;
     }
     return 0;
@@ -145,12 +138,10 @@ int atoll_ask_answered(struct atoll_engine *e, const struct atoll_reply *reply, 
 {
     struct atoll_asks *asks = &e->asks;
     uint32_t at = 0, accepted;
-    while (at < asks->count && asks->items[at].ask.number != reply->ask) {
+    while (at < asks->count && asks->items[at].ask.number != reply->ask)
         at++;
-    }
-    if (at == asks->count) {
+    if (at == asks->count)
         return 1;
-    }
     struct atoll_asked asked = asks->items[at];
     struct atoll_task_state *t = &e->tasks[asked.task];
     memmove(&asks->items[at], &asks->items[at + 1], (asks->count - at - 1) * sizeof(*asks->items));
@@ -158,29 +149,23 @@ int atoll_ask_answered(struct atoll_engine *e, const struct atoll_reply *reply, 
     t->asks--;
     /* What was spent never becomes less, whatever a reply says. */
     e->tokens += reply->tokens < UINT64_MAX - e->tokens ? reply->tokens : UINT64_MAX - e->tokens;
-    if (reply->cost_usd > 0) {
+    if (reply->cost_usd > 0)
         e->cost_usd = fmin(e->cost_usd + reply->cost_usd, DBL_MAX);
-    }
-    if (reply->status == ATOLL_REPLY_SPENT) {
+    if (reply->status == ATOLL_REPLY_SPENT)
         e->asks_spent = 1;
-    }
-    if (reply->status == ATOLL_REPLY_TASK_SPENT) {
+    if (reply->status == ATOLL_REPLY_TASK_SPENT)
         t->asks_spent = 1;
-    }
-    if (reply->status == ATOLL_REPLY_BUILTIN) {
+    if (reply->status == ATOLL_REPLY_BUILTIN)
         return answer_here(e, t, &asked, err);
-    }
-    if (accept(e, t, &asked, reply, &accepted, err)) {
+    if (accept(e, t, &asked, reply, &accepted, err))
         return -1;
-    }
     return hand_over(e, t, &asked, reply, accepted, err);
 }
 
 void atoll_ask_repeat(struct atoll_engine *e)
 {
-    for (uint32_t i = 0; i < e->asks.count; i++) {
+    for (uint32_t i = 0; i < e->asks.count; i++)
         send(e, &e->asks.items[i]);
-    }
 }
 
 void atoll_asks_fini(struct atoll_asks *asks)
@@ -203,11 +188,10 @@ int atoll_asks_codec(struct atoll_engine *e, struct atoll_codec *codec, struct a
         struct atoll_asked *a = &asks->items[i];
         atoll_codec_u32(codec, &a->task);
         atoll_codec_u32(codec, &a->parent);
-        if (codec->out) {
+        if (codec->out)
             atoll_ask_encode(&a->ask, codec->out);
-        } else {
+        else
             atoll_ask_decode(codec->in, &a->ask);
-        }
         if (codec->in && (a->ask.number <= last || a->ask.number >= e->next_ask || a->task >= e->task_count ||
                           a->ask.island >= e->search.islands ||
                           (a->parent != ATOLL_NONE && a->parent >= e->individuals.count))) {

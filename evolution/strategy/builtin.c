@@ -50,11 +50,9 @@ uint64_t atoll_builtin_issues(const struct atoll_engine *e, const struct atoll_t
 {
     const struct atoll_individual *r = &e->individuals.items[kernel];
     unsigned higher = 0; /* dimensions in which some source has a better instance */
-    for (uint32_t i = 0; i < e->sources.count; i++) {
-        for (unsigned d = 0; d < ATOLL_DIMENSIONS; d++) {
+    for (uint32_t i = 0; i < e->sources.count; i++)
+        for (unsigned d = 0; d < ATOLL_DIMENSIONS; d++)
             higher |= (unsigned)is_above(e, &e->sources.items[i], kernel, d) << d;
-        }
-    }
     struct atoll_issue_evidence evidence = {.cell = r->cell,
                                             .higher = higher,
                                             .time_ns = r->time_ns,
@@ -68,9 +66,8 @@ static uint32_t template_for(const struct atoll_engine *e, uint32_t kernel, unsi
 {
     unsigned dimension = dimensions[stage];
     uint32_t found = ATOLL_NONE;
-    if (stage == ATOLL_ISSUE_STAGE_TUNING) {
+    if (stage == ATOLL_ISSUE_STAGE_TUNING)
         return atoll_builtin_is_tunable(e, kernel) ? e->individuals.items[kernel].source : ATOLL_NONE;
-    }
     for (uint32_t i = 0; i < e->sources.count && dimension < NO_DIMENSION; i++) {
         const struct atoll_source *s = &e->sources.items[i];
         if (is_tunable(s) && is_above(e, s, kernel, dimension) &&
@@ -95,9 +92,8 @@ static int write_stage(struct atoll_engine *e, struct atoll_task_state *t, const
                                   .ask = asked->ask.number,
                                   .op = ATOLL_OPERATOR_TUNE};
         int queued = atoll_propose_variant(e, t, &p, source, ATOLL_NONE, err);
-        if (queued < 0) {
+        if (queued < 0)
             return -1;
-        }
         *ret_accepted += (uint32_t)queued;
     }
     return 0;
@@ -111,15 +107,12 @@ static int carry_out(struct atoll_engine *e, struct atoll_task_state *t, const s
     uint32_t source = e->individuals.items[asked->parent].source;
     const struct atoll_source *s = &e->sources.items[source];
     size_t parameters = s->tune ? s->plan->param_count : 0, plan = asked->ask.plan_index;
-    if (plan < parameters) {
+    if (plan < parameters)
         return atoll_propose_variant(e, t, p, source, (uint32_t)plan, err);
-    }
     size_t others = plan - parameters;
-    for (uint32_t i = 0; i < t->template_count; i++) {
-        if (t->templates[i] != source && others-- == 0) {
+    for (uint32_t i = 0; i < t->template_count; i++)
+        if (t->templates[i] != source && others-- == 0)
             return atoll_propose_variant(e, t, p, t->templates[i], ATOLL_NONE, err);
-        }
-    }
     return atoll_propose_instance(e, t, p, err);
 }
 
@@ -133,9 +126,8 @@ static int write_some(struct atoll_engine *e, struct atoll_task_state *t, const 
                                   .op = ATOLL_OPERATOR_TUNE};
         int carries_out = asked->ask.op == ATOLL_OPERATOR_EXECUTE && asked->parent != ATOLL_NONE;
         int queued = carries_out ? carry_out(e, t, asked, &p, err) : atoll_propose_instance(e, t, &p, err);
-        if (queued < 0) {
+        if (queued < 0)
             return -1;
-        }
         *ret_accepted += (uint32_t)queued;
     }
     return 0;
@@ -155,12 +147,10 @@ int atoll_builtin_answer(struct atoll_engine *e, struct atoll_task_state *t, con
         ret_reply->order_count =
             (uint32_t)atoll_stage_order_complete(asked->ask.issues, NULL, 0, ret_reply->order);
     }
-    if (asked->ask.kind == ATOLL_ASK_ANALYSE && asked->parent != ATOLL_NONE) {
+    if (asked->ask.kind == ATOLL_ASK_ANALYSE && asked->parent != ATOLL_NONE)
         ret_reply->issues = atoll_builtin_issues(e, t, asked->parent);
-    }
-    if (asked->ask.kind == ATOLL_ASK_PLAN) {
+    if (asked->ask.kind == ATOLL_ASK_PLAN)
         ret_reply->plan_count = asked->ask.count;
-    }
     ret_reply->status =
         asked->ask.kind == ATOLL_ASK_WRITE && !*ret_accepted ? ATOLL_REPLY_EMPTY : ATOLL_REPLY_OK;
     return 0;

@@ -65,16 +65,13 @@ static int faster(const struct atoll_engine *e, uint32_t a, uint32_t b)
 static void rank(const struct atoll_engine *e, struct ranking *r, uint32_t individual)
 {
     uint32_t at = r->count;
-    while (at > 0 && faster(e, individual, r->items[at - 1])) {
+    while (at > 0 && faster(e, individual, r->items[at - 1]))
         at--;
-    }
-    if (at == r->limit) {
+    if (at == r->limit)
         return;
-    }
     r->count += r->count < r->limit;
-    for (uint32_t i = r->count - 1; i > at; i--) {
+    for (uint32_t i = r->count - 1; i > at; i--)
         r->items[i] = r->items[i - 1];
-    }
     r->items[at] = individual;
 }
 
@@ -85,11 +82,9 @@ static int is_correct(const struct atoll_engine *e, uint32_t individual)
 
 static struct group *group_of(const struct beam *b, uint64_t ask)
 {
-    for (uint32_t i = 0; i < b->group_count; i++) {
-        if (b->groups[i].ask == ask) {
+    for (uint32_t i = 0; i < b->group_count; i++)
+        if (b->groups[i].ask == ask)
             return &b->groups[i];
-        }
-    }
     return NULL;
 }
 
@@ -97,26 +92,21 @@ static struct group *group_of(const struct beam *b, uint64_t ask)
 static void pool(const struct atoll_engine *e, const struct atoll_task_state *t, const struct beam *b,
                  struct ranking *ranking)
 {
-    for (uint32_t i = 0; i < b->group_count; i++) {
+    for (uint32_t i = 0; i < b->group_count; i++)
         b->groups[i].best = ATOLL_NONE;
-    }
     for (uint32_t i = b->first; i < e->individuals.count; i++) {
         const struct atoll_individual *r = &e->individuals.items[i];
-        if (r->task != atoll_task_position(e, t) || !is_correct(e, i) || atoll_null_control_is(r)) {
+        if (r->task != atoll_task_position(e, t) || !is_correct(e, i) || atoll_null_control_is(r))
             continue;
-        }
         struct group *group = r->ask ? group_of(b, r->ask) : NULL;
-        if (!r->ask) {
+        if (!r->ask)
             rank(e, ranking, i);
-        } else if (group && faster(e, i, group->best)) {
+        else if (group && faster(e, i, group->best))
             group->best = i;
-        }
     }
-    for (uint32_t i = 0; i < b->group_count; i++) {
-        if (b->groups[i].best != ATOLL_NONE) {
+    for (uint32_t i = 0; i < b->group_count; i++)
+        if (b->groups[i].best != ATOLL_NONE)
             rank(e, ranking, b->groups[i].best);
-        }
-    }
 }
 
 static void begin(struct atoll_engine *e, const struct atoll_task_state *t, struct beam *b)
@@ -125,14 +115,11 @@ static void begin(struct atoll_engine *e, const struct atoll_task_state *t, stru
     pool(e, t, b, &next);
     struct ranking old = {.limit =
                               next.limit - next.count}; /* members of the last beam take the places left */
-    for (uint32_t i = 0; i < b->member_count && old.limit; i++) {
-        if (is_correct(e, b->members[i].individual)) {
+    for (uint32_t i = 0; i < b->member_count && old.limit; i++)
+        if (is_correct(e, b->members[i].individual))
             rank(e, &old, b->members[i].individual);
-        }
-    }
-    for (uint32_t i = 0; i < old.count; i++) {
+    for (uint32_t i = 0; i < old.count; i++)
         next.items[next.count++] = old.items[i];
-    }
     if (!next.count) { /* duels proved the whole beam wrong: once more with what nobody asked for */
         b->first = 0;
         pool(e, t, b, &next);
@@ -141,9 +128,8 @@ static void begin(struct atoll_engine *e, const struct atoll_task_state *t, stru
     b->first = e->individuals.count;
     b->group_count = 0;
     b->member_count = next.count;
-    for (uint32_t i = 0; i < next.count; i++) {
+    for (uint32_t i = 0; i < next.count; i++)
         b->members[i] = (struct member){.individual = next.items[i], .plans = ATOLL_NONE};
-    }
 }
 
 /* ---- asking ---- */
@@ -157,16 +143,12 @@ static int has_plans(const struct member *m)
 static struct member *next_member(struct beam *b)
 {
     struct member *next = NULL;
-    for (uint32_t i = b->member_count; i-- > 0;) {
-        if (!b->members[i].ask) {
+    for (uint32_t i = b->member_count; i-- > 0;)
+        if (!b->members[i].ask)
             next = &b->members[i];
-        }
-    }
-    for (uint32_t i = b->member_count; i-- > 0;) {
-        if (has_plans(&b->members[i])) {
+    for (uint32_t i = b->member_count; i-- > 0;)
+        if (has_plans(&b->members[i]))
             next = &b->members[i];
-        }
-    }
     return next;
 }
 
@@ -194,9 +176,8 @@ static int ask_attempts(struct atoll_engine *e, struct atoll_task_state *t, stru
 {
     struct beam *b = t->strategy;
     struct atoll_asked asked = ask_about(e, t, m, ATOLL_ASK_WRITE, ATOLL_OPERATOR_EXECUTE);
-    if (atoll_array_reserve(&b->groups, &b->group_capacity, b->group_count + 1, sizeof(*b->groups), err)) {
+    if (atoll_array_reserve(&b->groups, &b->group_capacity, b->group_count + 1, sizeof(*b->groups), err))
         return -1;
-    }
     asked.ask.count = e->search.beam_attempts;
     asked.ask.plan = m->ask;
     asked.ask.plan_index = m->tried++;
@@ -208,31 +189,23 @@ static int ask_attempts(struct atoll_engine *e, struct atoll_task_state *t, stru
 static int ready(const struct atoll_engine *e, const struct atoll_task_state *t)
 {
     struct beam *b = t->strategy;
-    if (!atoll_ask_allowed(e, t) || (!atoll_ask_is_outside(e, t) && !t->template_count)) {
+    if (!atoll_ask_allowed(e, t) || (!atoll_ask_is_outside(e, t) && !t->template_count))
         return 0;
-    }
-    if (next_member(b)) {
+    if (next_member(b))
         return 1;
-    }
-    if (b->iterations >= e->search.beam_iterations) {
+    if (b->iterations >= e->search.beam_iterations)
         return 0;
-    }
-    for (uint32_t i = 0; i < b->member_count; i++) {
-        if (b->members[i].ask && b->members[i].plans == ATOLL_NONE) {
+    for (uint32_t i = 0; i < b->member_count; i++)
+        if (b->members[i].ask && b->members[i].plans == ATOLL_NONE)
             return 0; /* an ask for plans is not answered */
-        }
-    }
-    for (uint32_t i = 0; i < b->group_count; i++) {
-        if (b->groups[i].left) {
+    for (uint32_t i = 0; i < b->group_count; i++)
+        if (b->groups[i].left)
             return 0; /* a group is not closed */
-        }
-    }
     for (uint32_t i = 0; i < e->proposals.count; i++) {
         const struct atoll_proposal *p = &e->proposals.items[i];
         const struct atoll_individual *r = &e->individuals.items[p->individual];
-        if (p->decision.type == ATOLL_DECIDE_EVALUATE && r->task == atoll_task_position(e, t) && !r->ask) {
+        if (p->decision.type == ATOLL_DECIDE_EVALUATE && r->task == atoll_task_position(e, t) && !r->ask)
             return 0; /* something nobody asked for waits for its verdict */
-        }
     }
     return 1;
 }
@@ -240,13 +213,11 @@ static int ready(const struct atoll_engine *e, const struct atoll_task_state *t)
 static int propose(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_err *err)
 {
     struct beam *b = t->strategy;
-    if (!next_member(b)) {
+    if (!next_member(b))
         begin(e, t, b);
-    }
     struct member *m = next_member(b);
-    if (!m) {
+    if (!m)
         return 0;
-    }
     return has_plans(m) ? ask_attempts(e, t, m, err) : ask_plans(e, t, m, err);
 }
 
@@ -258,14 +229,11 @@ static int replied(struct atoll_engine *e, struct atoll_task_state *t, const str
     struct beam *b = t->strategy;
     struct group *group = group_of(b, reply->ask);
     uint32_t plans = reply->status == ATOLL_REPLY_OK ? reply->plan_count : 0;
-    if (group) {
+    if (group)
         group->left = accepted;
-    }
-    for (uint32_t i = 0; i < b->member_count && !group; i++) {
-        if (b->members[i].ask == reply->ask) {
+    for (uint32_t i = 0; i < b->member_count && !group; i++)
+        if (b->members[i].ask == reply->ask)
             b->members[i].plans = plans < e->search.beam_plans ? plans : e->search.beam_plans;
-        }
-    }
     return 0;
 }
 
@@ -273,9 +241,8 @@ static int settled(struct atoll_engine *e, struct atoll_task_state *t, uint64_t 
                    struct atoll_err *err)
 {
     struct group *group = group_of(t->strategy, ask);
-    if (group && group->left && group->left != ATOLL_NONE) {
+    if (group && group->left && group->left != ATOLL_NONE)
         group->left--;
-    }
     return 0;
 }
 
@@ -315,9 +282,8 @@ static int codec(struct atoll_engine *e, struct atoll_task_state *t, struct atol
     members_codec(e, t, b, c);
     uint32_t count = b->group_count;
     atoll_codec_count(c, &count, 12);
-    if (c->in && atoll_array_reserve(&b->groups, &b->group_capacity, count, sizeof(*b->groups), err)) {
+    if (c->in && atoll_array_reserve(&b->groups, &b->group_capacity, count, sizeof(*b->groups), err))
         return -1;
-    }
     b->group_count = count;
     for (uint32_t i = 0; i < count; i++) {
         struct group *g = &b->groups[i];

@@ -26,9 +26,8 @@ static int islands_propose(struct atoll_engine *e, struct atoll_task_state *t, s
         uint32_t from = (island + i) % e->search.islands;
         parent = atoll_select_parent(&e->search, &look, &t->islands[from], from, &t->random);
     }
-    if (!asks) {
+    if (!asks)
         return atoll_propose_tuned(e, t, island, parent, err);
-    }
     struct atoll_asked asked =
         atoll_ask_about(e, t, ATOLL_ASK_WRITE, ATOLL_OPERATOR_UNIVERSAL, island, parent);
     atoll_inspire(e, t, &asked);
@@ -41,9 +40,8 @@ const struct atoll_strategy atoll_strategy_islands = {
 static int repeated_propose(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_err *err)
 {
     uint32_t island = atoll_propose_island(e, t);
-    if (!atoll_ask_is_outside(e, t) || !atoll_ask_allowed(e, t)) {
+    if (!atoll_ask_is_outside(e, t) || !atoll_ask_allowed(e, t))
         return atoll_propose_sampled(e, t, island, err);
-    }
     struct atoll_asked asked =
         atoll_ask_about(e, t, ATOLL_ASK_WRITE, ATOLL_OPERATOR_INITIALISE, island, ATOLL_NONE);
     return atoll_ask_make(e, t, &asked, err);

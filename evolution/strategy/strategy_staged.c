@@ -81,11 +81,9 @@ uint64_t atoll_staged_open_issues(const struct atoll_staged_run *run)
 {
     uint64_t issues = run->issues;
     uint32_t closed = barred(run);
-    for (unsigned stage = 0; stage < ATOLL_ISSUE_STAGE_COUNT; stage++) {
-        if (closed & STAGE_BIT(stage)) {
+    for (unsigned stage = 0; stage < ATOLL_ISSUE_STAGE_COUNT; stage++)
+        if (closed & STAGE_BIT(stage))
             issues &= ~atoll_issues_of_stage(run->issues, (enum atoll_issue_stage)stage);
-        }
-    }
     return issues;
 }
 
@@ -111,9 +109,8 @@ static void enter_stage(struct atoll_staged_run *run)
 
 static void keep_failure(struct atoll_staged_run *run, uint32_t individual)
 {
-    if (run->failure_count == ATOLL_ASK_FAILURE_LIMIT) {
+    if (run->failure_count == ATOLL_ASK_FAILURE_LIMIT)
         memmove(run->failures, run->failures + 1, --run->failure_count * sizeof(*run->failures));
-    }
     run->failures[run->failure_count++] = individual;
 }
 
@@ -145,9 +142,8 @@ static void small_codec(uint8_t *v, unsigned limit, struct atoll_codec *c)
 static void kernel_codec(uint32_t *kernel, uint32_t individual_count, int may_be_none, struct atoll_codec *c)
 {
     atoll_codec_u32(c, kernel);
-    if (c->in && *kernel >= individual_count && !(may_be_none && *kernel == ATOLL_NONE)) {
+    if (c->in && *kernel >= individual_count && !(may_be_none && *kernel == ATOLL_NONE))
         c->in->failed = 1;
-    }
 }
 
 static void run_codec(struct atoll_staged_run *run, uint32_t individual_count, struct atoll_codec *c)
@@ -156,29 +152,25 @@ static void run_codec(struct atoll_staged_run *run, uint32_t individual_count, s
     small_codec(&run->stage, ATOLL_ISSUE_STAGE_COUNT, c);
     atoll_codec_u8(c, &run->round);
     small_codec(&run->order_count, ATOLL_ISSUE_STAGE_COUNT + 1, c);
-    for (unsigned i = 0; i < run->order_count; i++) {
+    for (unsigned i = 0; i < run->order_count; i++)
         small_codec(&run->order[i], ATOLL_ISSUE_STAGE_COUNT, c);
-    }
     int has_kernel = run->state != ATOLL_STAGED_WAITING && run->state != ATOLL_STAGED_OVER;
     kernel_codec(&run->kernel, individual_count, !has_kernel, c);
     kernel_codec(&run->winner, individual_count, 1, c);
     small_codec(&run->failure_count, ATOLL_ASK_FAILURE_LIMIT + 1, c);
-    for (unsigned i = 0; i < run->failure_count; i++) {
+    for (unsigned i = 0; i < run->failure_count; i++)
         kernel_codec(&run->failures[i], individual_count, 0, c);
-    }
     atoll_codec_u32(c, &run->left);
     atoll_codec_u64(c, &run->ask);
     atoll_codec_u64(c, &run->issues);
     uint32_t *const stages[] = {&run->done, &run->improved, &run->idle};
     for (unsigned i = 0; i < 3; i++) {
         atoll_codec_u32(c, stages[i]);
-        if (c->in && *stages[i] >= STAGE_BIT(ATOLL_ISSUE_STAGE_COUNT)) {
+        if (c->in && *stages[i] >= STAGE_BIT(ATOLL_ISSUE_STAGE_COUNT))
             c->in->failed = 1;
-        }
     }
-    if (c->in && run->state == ATOLL_STAGED_TRYING && !run->left) {
+    if (c->in && run->state == ATOLL_STAGED_TRYING && !run->left)
         c->in->failed = 1;
-    }
 }
 
 static struct atoll_staged *staged_of(const struct atoll_task_state *t)
@@ -190,13 +182,11 @@ static int create(struct atoll_engine *e, struct atoll_task_state *t, struct ato
 {
     uint32_t count = e->search.staged_runs;
     struct atoll_staged *s = calloc(1, sizeof(*s) + count * sizeof(*s->runs));
-    if (!s) {
+    if (!s)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the runs of task %s", t->task->name);
-    }
     s->run_count = count;
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++)
         atoll_staged_init(&s->runs[i]);
-    }
     t->strategy = s;
     return 0;
 }
@@ -250,9 +240,8 @@ static uint32_t next_run(const struct atoll_engine *e, const struct atoll_task_s
         case ATOLL_STAGED_WRITE: may_act = atoll_ask_allowed(e, t) || is_tuned_here(e, run); break;
         default: break;
         }
-        if (may_act) {
+        if (may_act)
             return at;
-        }
     }
     return s->run_count;
 }
@@ -280,13 +269,11 @@ static int ask_for(struct atoll_engine *e, struct atoll_task_state *t, struct at
         asked.ask.round = run->round;
         asked.ask.issues = atoll_issues_of_stage(run->issues, (enum atoll_issue_stage)run->stage);
         asked.ask.failure_count = run->failure_count;
-        for (unsigned i = 0; i < run->failure_count; i++) {
+        for (unsigned i = 0; i < run->failure_count; i++)
             asked.ask.failures[i] = e->individuals.items[run->failures[i]].id;
-        }
     }
-    if (is_tuned) {
+    if (is_tuned)
         asked.ask.count = TUNING_COUNT;
-    }
     run->ask = asked.ask.number;
     move(t, run, ATOLL_STAGED_ASKED); /* before it is made: it may be answered at once */
     return (is_tuned ? atoll_ask_make_here : atoll_ask_make)(e, t, &asked, err);
@@ -298,16 +285,14 @@ static int propose(struct atoll_engine *e, struct atoll_task_state *t, struct at
     uint32_t at = next_run(e, t);
     struct atoll_staged_run *run = &s->runs[at];
     s->next = (at + 1) % s->run_count;
-    if (!is_correct(e, run->kernel)) { /* a kernel that a duel proved wrong gives way to the task's best */
+    if (!is_correct(e, run->kernel)) /* a kernel that a duel proved wrong gives way to the task's best */
         run->kernel = is_correct(e, t->best) ? t->best : ATOLL_NONE;
-    }
     if (run->kernel == ATOLL_NONE) {
         move(t, run, ATOLL_STAGED_LOST);
         return 0;
     }
-    if (run->state != ATOLL_STAGED_WAITING) {
+    if (run->state != ATOLL_STAGED_WAITING)
         return ask_for(e, t, run, err);
-    }
     run->issues = atoll_builtin_issues(e, t, run->kernel);
     move(t, run, ATOLL_STAGED_BEGUN);
     return 0;
@@ -319,11 +304,9 @@ static int propose(struct atoll_engine *e, struct atoll_task_state *t, struct at
 static struct atoll_staged_run *waiting_for(struct atoll_staged *s, uint64_t ask,
                                             enum atoll_staged_state state)
 {
-    for (uint32_t i = 0; i < s->run_count; i++) {
-        if (s->runs[i].ask == ask && s->runs[i].state == state) {
+    for (uint32_t i = 0; i < s->run_count; i++)
+        if (s->runs[i].ask == ask && s->runs[i].state == state)
             return &s->runs[i];
-        }
-    }
     s->strays++;
     return NULL;
 }
@@ -342,9 +325,8 @@ static void close_round(struct atoll_engine *e, struct atoll_task_state *t, stru
 {
     const struct atoll_individual *all = e->individuals.items;
     /* duels may have changed what is known of either */
-    if (run->winner != ATOLL_NONE && !atoll_staged_beats(&e->search, &all[run->winner], &all[run->kernel])) {
+    if (run->winner != ATOLL_NONE && !atoll_staged_beats(&e->search, &all[run->winner], &all[run->kernel]))
         run->winner = ATOLL_NONE;
-    }
     move(t, run, atoll_staged_close_round(run, e->search.stage_rounds));
 }
 
@@ -352,23 +334,20 @@ static void close_round(struct atoll_engine *e, struct atoll_task_state *t, stru
 static void analysed(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_staged_run *run,
                      const struct atoll_reply *reply, uint32_t accepted)
 {
-    if (reply->status == ATOLL_REPLY_OK) {
+    if (reply->status == ATOLL_REPLY_OK)
         run->issues = reply->issues & KNOWN_ISSUES;
-    }
     atoll_staged_arrange(run, run->order, run->order_count);
-    if (!run->done && run->order_count > 1) {
+    if (!run->done && run->order_count > 1)
         move(t, run, ATOLL_STAGED_UNORDERED);
-    } else {
+    else
         next_stage(t, run);
-    }
 }
 
 static void ordered(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_staged_run *run,
                     const struct atoll_reply *reply, uint32_t accepted)
 {
-    if (reply->status == ATOLL_REPLY_OK) {
+    if (reply->status == ATOLL_REPLY_OK)
         atoll_staged_arrange(run, reply->order, reply->order_count);
-    }
     next_stage(t, run);
 }
 
@@ -399,9 +378,8 @@ static int replied(struct atoll_engine *e, struct atoll_task_state *t, const str
     };
     enum atoll_ask_kind kind = asked->ask.kind;
     struct atoll_staged_run *run = waiting_for(staged_of(t), asked->ask.number, answers[kind].state);
-    if (run) {
+    if (run)
         answers[kind].handle(e, t, run, reply, accepted);
-    }
     return 0;
 }
 
@@ -409,23 +387,18 @@ static int settled(struct atoll_engine *e, struct atoll_task_state *t, uint64_t 
                    struct atoll_err *err)
 {
     struct atoll_staged_run *run = ask ? waiting_for(staged_of(t), ask, ATOLL_STAGED_TRYING) : NULL;
-    if (!run) {
+    if (!run)
         return 0;
-    }
     if (individual != ATOLL_NONE) {
         const struct atoll_individual *all = e->individuals.items, *r = &all[individual];
         int beats = atoll_staged_beats(&e->search, r, &all[run->kernel]);
-        if (beats && (run->winner == ATOLL_NONE || r->time_ns < all[run->winner].time_ns)) {
+        if (beats && (run->winner == ATOLL_NONE || r->time_ns < all[run->winner].time_ns))
             run->winner = individual;
-        }
-        if (!beats &&
-            r->state != ATOLL_INDIVIDUAL_ABANDONED) { /* what was abandoned has no verdict to show */
+        if (!beats && r->state != ATOLL_INDIVIDUAL_ABANDONED) /* what was abandoned has no verdict to show */
             keep_failure(run, individual);
-        }
     }
-    if (!--run->left) {
+    if (!--run->left)
         close_round(e, t, run);
-    }
     return 0;
 }
 
@@ -443,13 +416,11 @@ static int codec(struct atoll_engine *e, struct atoll_task_state *t, struct atol
     atoll_codec_u64(c, &s->strays);
     for (uint32_t i = 0; i < s->run_count && !atoll_codec_failed(c); i++) {
         run_codec(&s->runs[i], e->individuals.count, c);
-        if (c->in && (!is_of(e, t, s->runs[i].kernel) || !is_of(e, t, s->runs[i].winner))) {
+        if (c->in && (!is_of(e, t, s->runs[i].kernel) || !is_of(e, t, s->runs[i].winner)))
             c->in->failed = 1;
-        }
     }
-    if (c->in && s->next >= s->run_count) {
+    if (c->in && s->next >= s->run_count)
         c->in->failed = 1;
-    }
     return 0;
 }
 

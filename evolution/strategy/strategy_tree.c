@@ -107,11 +107,9 @@ static void count_visits(const struct atoll_engine *e, struct tree *tree, struct
         n->next = ATOLL_NONE;
         n->leads = (uint8_t)has_tries(e, n);
     }
-    for (uint32_t i = 0; i < tree->expansion_count; i++) {
-        if (tree->expansions[i].node != ATOLL_NONE) {
+    for (uint32_t i = 0; i < tree->expansion_count; i++)
+        if (tree->expansions[i].node != ATOLL_NONE)
             tree->nodes[tree->expansions[i].node].visits++;
-        }
-    }
     for (uint32_t i = tree->node_count; i-- > 0;) {
         const struct node *n = &tree->nodes[i];
         struct node *parent = parent_of(tree, n, root);
@@ -131,17 +129,15 @@ static uint32_t choose_uct(const struct atoll_engine *e, const struct atoll_task
     for (uint32_t i = 0; i < tree->node_count; i++) {
         struct node *n = &tree->nodes[i], *parent = parent_of(tree, n, &root);
         n->score = n->value + exploration * sqrt(log(parent->visits) / n->visits);
-        if (n->leads && (parent->next == ATOLL_NONE || n->score > tree->nodes[parent->next].score)) {
+        if (n->leads && (parent->next == ATOLL_NONE || n->score > tree->nodes[parent->next].score))
             parent->next = i;
-        }
     }
     uint32_t at = root.next;
     while (at != ATOLL_NONE) {
         const struct node *n = &tree->nodes[at];
         int widens = n->tries < ceil(pow(n->visits, WIDENING));
-        if (has_tries(e, n) && (widens || n->next == ATOLL_NONE)) {
+        if (has_tries(e, n) && (widens || n->next == ATOLL_NONE))
             break;
-        }
         at = n->next;
     }
     return at;
@@ -159,12 +155,10 @@ static policy *const policies[ATOLL_TREE_POLICY_COUNT] = {
 static int drafts_are_missing(const struct atoll_engine *e, const struct atoll_task_state *t)
 {
     const struct tree *tree = t->strategy;
-    if (tree->drafts >= e->search.tree_drafts) {
+    if (tree->drafts >= e->search.tree_drafts)
         return 0;
-    }
-    if (atoll_ask_is_outside(e, t)) {
+    if (atoll_ask_is_outside(e, t))
         return 1;
-    }
     /* Seeds and imports, whatever became of them, count as drafts. */
     uint32_t missing = e->search.tree_drafts - tree->drafts;
     for (uint32_t i = 0; i < e->individuals.count && missing; i++) {
@@ -177,22 +171,16 @@ static int drafts_are_missing(const struct atoll_engine *e, const struct atoll_t
 static int ready(const struct atoll_engine *e, const struct atoll_task_state *t)
 {
     const struct tree *tree = t->strategy;
-    if (!atoll_ask_allowed(e, t) || (!atoll_ask_is_outside(e, t) && !t->template_count)) {
+    if (!atoll_ask_allowed(e, t) || (!atoll_ask_is_outside(e, t) && !t->template_count))
         return 0;
-    }
-    if (drafts_are_missing(e, t)) {
+    if (drafts_are_missing(e, t))
         return 1;
-    }
-    for (uint32_t i = 0; i < tree->expansion_count; i++) {
-        if (tree->expansions[i].node == ATOLL_NONE) {
+    for (uint32_t i = 0; i < tree->expansion_count; i++)
+        if (tree->expansions[i].node == ATOLL_NONE)
             return 0; /* a draft is not answered */
-        }
-    }
-    for (uint32_t i = tree->node_count; i-- > 0;) {
-        if (has_tries(e, &tree->nodes[i])) {
+    for (uint32_t i = tree->node_count; i-- > 0;)
+        if (has_tries(e, &tree->nodes[i]))
             return 1;
-        }
-    }
     return 0;
 }
 
@@ -233,9 +221,8 @@ static int propose(struct atoll_engine *e, struct atoll_task_state *t, struct at
 static uint32_t expansion_of(const struct tree *tree, uint64_t ask)
 {
     uint32_t at = 0;
-    while (at < tree->expansion_count && tree->expansions[at].ask != ask) {
+    while (at < tree->expansion_count && tree->expansions[at].ask != ask)
         at++;
-    }
     return at;
 }
 
@@ -251,13 +238,11 @@ static int replied(struct atoll_engine *e, struct atoll_task_state *t, const str
 {
     struct tree *tree = t->strategy;
     uint32_t at = expansion_of(tree, reply->ask);
-    if (at == tree->expansion_count) {
+    if (at == tree->expansion_count)
         return 0;
-    }
     tree->expansions[at].left = accepted;
-    if (!accepted) {
+    if (!accepted)
         close_expansion(tree, at);
-    }
     return 0;
 }
 
@@ -269,13 +254,11 @@ static int settled(struct atoll_engine *e, struct atoll_task_state *t, uint64_t 
     uint32_t at = expansion_of(tree, ask), parent = ATOLL_NONE;
     if (at < tree->expansion_count) {
         parent = tree->expansions[at].node;
-        if (!--tree->expansions[at].left) {
+        if (!--tree->expansions[at].left)
             close_expansion(tree, at);
-        }
     }
-    if (individual == ATOLL_NONE || e->individuals.items[individual].state == ATOLL_INDIVIDUAL_ABANDONED) {
+    if (individual == ATOLL_NONE || e->individuals.items[individual].state == ATOLL_INDIVIDUAL_ABANDONED)
         return 0;
-    }
     if (atoll_array_reserve(&tree->nodes, &tree->node_capacity, tree->node_count + 1, sizeof(*tree->nodes),
                             err)) {
         return -1;
@@ -296,9 +279,8 @@ static int nodes_codec(const struct atoll_engine *e, const struct atoll_task_sta
 {
     uint32_t count = tree->node_count;
     atoll_codec_count(c, &count, 12);
-    if (c->in && atoll_array_reserve(&tree->nodes, &tree->node_capacity, count, sizeof(*tree->nodes), err)) {
+    if (c->in && atoll_array_reserve(&tree->nodes, &tree->node_capacity, count, sizeof(*tree->nodes), err))
         return -1;
-    }
     tree->node_count = count;
     for (uint32_t i = 0; i < count; i++) {
         struct node *n = &tree->nodes[i];

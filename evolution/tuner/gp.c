@@ -35,23 +35,19 @@ static void fill_distances(const struct atoll_param *param, double *ret_distance
         double ratio = by_ratio ? log((double)param->values[i] / low) / log(high / low) : rank;
         places[i] = (rank + ratio) / 2;
     }
-    for (size_t i = 0; i < param->value_count; i++) {
-        for (size_t j = 0; j < param->value_count; j++) {
+    for (size_t i = 0; i < param->value_count; i++)
+        for (size_t j = 0; j < param->value_count; j++)
             ret_distances[i * param->value_count + j] = fabs(places[i] - places[j]);
-        }
-    }
 }
 
 /* The cosine of two values' prime factors, log gcd / sqrt(log a log b): a positive definite function, and so is its
  * exponential (both are sums with positive weights over the prime powers that divide a and b). */
 static double common_factors(int64_t a, int64_t b)
 {
-    if (a == b) {
+    if (a == b)
         return 1;
-    }
-    if (a < 2 || b < 2) {
+    if (a < 2 || b < 2)
         return 0;
-    }
     int64_t divisor = a, rest = b;
     while (rest) {
         int64_t next = divisor % rest;
@@ -64,13 +60,11 @@ static double common_factors(int64_t a, int64_t b)
 struct atoll_gp_scale *atoll_gp_scale_create(const struct atoll_space *space)
 {
     size_t cells = 0;
-    for (size_t i = 0; i < space->count; i++) {
+    for (size_t i = 0; i < space->count; i++)
         cells += space->params[i].value_count * space->params[i].value_count;
-    }
     struct atoll_gp_scale *s = calloc(1, sizeof(*s) + 3 * cells * sizeof(**s->table));
-    if (!s) {
+    if (!s)
         return NULL;
-    }
     double *free_cells = (double *)(s + 1);
     s->count = space->count;
     for (size_t i = 0; i < space->count; i++) {
@@ -117,9 +111,8 @@ double atoll_gp_scale_covariance(const struct atoll_gp_scale *scale, const struc
                                  const struct atoll_point *b)
 {
     double k = 1;
-    for (size_t i = 0; i < scale->count; i++) {
+    for (size_t i = 0; i < scale->count; i++)
         k *= scale->table[i][a->digits[i] * scale->radix[i] + b->digits[i]];
-    }
     return k;
 }
 
@@ -152,9 +145,8 @@ struct atoll_gp {
 struct atoll_gp *atoll_gp_create(const struct atoll_space *space, struct atoll_err *err)
 {
     struct atoll_gp *gp = calloc(1, sizeof(*gp));
-    if (gp) {
+    if (gp)
         gp->scale = atoll_gp_scale_create(space);
-    }
     if (!gp || !gp->scale) {
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a model of a template's times");
         atoll_gp_destroy(gp);
@@ -163,17 +155,15 @@ struct atoll_gp *atoll_gp_create(const struct atoll_space *space, struct atoll_e
     gp->space = space;
     gp->kernel = atoll_gp_kernel_default();
     atoll_gp_scale_texture(gp->scale, &textures[gp->kernel.texture]);
-    for (size_t i = 0; i < space->count; i++) {
+    for (size_t i = 0; i < space->count; i++)
         atoll_gp_scale_set(gp->scale, i, lengths[gp->kernel.scale[i]]);
-    }
     return gp;
 }
 
 void atoll_gp_destroy(struct atoll_gp *gp)
 {
-    if (!gp) {
+    if (!gp)
         return;
-    }
     atoll_gp_scale_destroy(gp->scale);
     free(gp->pool);
     free(gp->whitened);
@@ -193,11 +183,9 @@ struct atoll_gp_kernel atoll_gp_kernel_default(void)
 
 int atoll_gp_kernel_valid(const struct atoll_gp_kernel *kernel)
 {
-    for (size_t i = 0; i < ATOLL_SPACE_BYTES; i++) {
-        if (kernel->scale[i] >= COUNT(lengths)) {
+    for (size_t i = 0; i < ATOLL_SPACE_BYTES; i++)
+        if (kernel->scale[i] >= COUNT(lengths))
             return 0;
-        }
-    }
     return kernel->noise < COUNT(noises) && kernel->texture < COUNT(textures) &&
            kernel->transfer < COUNT(transfers);
 }
@@ -207,11 +195,9 @@ static void set_kernel(struct atoll_gp *gp, const struct atoll_gp_kernel *kernel
 {
     int is_other = gp->kernel.texture != kernel->texture;
     atoll_gp_scale_texture(gp->scale, &textures[kernel->texture]);
-    for (size_t i = 0; i < gp->space->count; i++) {
-        if (is_other || gp->kernel.scale[i] != kernel->scale[i]) {
+    for (size_t i = 0; i < gp->space->count; i++)
+        if (is_other || gp->kernel.scale[i] != kernel->scale[i])
             atoll_gp_scale_set(gp->scale, i, lengths[kernel->scale[i]]);
-        }
-    }
     gp->kernel = *kernel;
 }
 
@@ -232,14 +218,11 @@ static double dot(const double *a, const double *b, size_t count)
 {
     double s[4] = {0};
     size_t i = 0;
-    for (; i + 4 <= count; i += 4) {
-        for (size_t k = 0; k < 4; k++) {
+    for (; i + 4 <= count; i += 4)
+        for (size_t k = 0; k < 4; k++)
             s[k] += a[i + k] * b[i + k];
-        }
-    }
-    for (; i < count; i++) {
+    for (; i < count; i++)
         s[0] += a[i] * b[i];
-    }
     return (s[0] + s[1]) + (s[2] + s[3]);
 }
 
@@ -304,9 +287,8 @@ static double score(struct atoll_gp *gp, const struct atoll_gp_kernel *kernel,
     double k[ATOLL_GP_FIT_LIMIT] = {0};
     set_kernel(gp, kernel);
     for (size_t i = 0; i < count; i++) {
-        for (size_t j = 0; j < i; j++) {
+        for (size_t j = 0; j < i; j++)
             k[j] = covariance(gp, &rows[i], &rows[j]);
-        }
         extend(gp->fit, i, variance_of(gp, &rows[i]), k);
     }
     return likelihood(gp, rows, targets, count, ret_variance) + prior(gp);
@@ -339,9 +321,8 @@ struct fit {
 static int try_kernel(struct atoll_gp *gp, const struct atoll_gp_kernel *kernel, struct fit *fit)
 {
     double variance, s = score(gp, kernel, fit->rows, fit->targets, fit->count, &variance);
-    if (s <= fit->score) {
+    if (s <= fit->score)
         return 0;
-    }
     fit->score = s;
     fit->variance = variance;
     *fit->kernel = *kernel;
@@ -353,9 +334,8 @@ double atoll_gp_fit(struct atoll_gp *gp, const struct atoll_gp_row *rows, const 
 {
     struct fit fit = {.rows = rows, .targets = targets, .count = count, .kernel = kernel};
     int foreign = 0, better = 1;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         foreign |= rows[i].foreign;
-    }
     fit.score = score(gp, kernel, rows, targets, count, &fit.variance);
     for (int pass = 0; pass < FIT_PASSES && better; pass++) {
         better = 0;
@@ -388,16 +368,13 @@ int atoll_gp_reset(struct atoll_gp *gp, const struct atoll_gp_kernel *kernel, co
         gp->variances = malloc(room * sizeof(*gp->variances));
     }
     gp->row_count = gp->pool_count = 0;
-    if (!gp->pool || !gp->whitened || !gp->variances) {
+    if (!gp->pool || !gp->whitened || !gp->variances)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a model of a template's times");
-    }
     gp->pool_count = pool_count;
-    if (pool_count) {
+    if (pool_count)
         memcpy(gp->pool, pool, pool_count * sizeof(*pool));
-    }
-    for (size_t i = 0; i < pool_count; i++) {
+    for (size_t i = 0; i < pool_count; i++)
         gp->variances[i] = 1;
-    }
     set_kernel(gp, kernel);
     return 0;
 }
@@ -409,30 +386,26 @@ size_t atoll_gp_row_count(const struct atoll_gp *gp)
 
 static void subtract(float *restrict to, const float *restrict what, float factor, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         to[i] -= factor * what[i];
-    }
 }
 
 void atoll_gp_append(struct atoll_gp *gp, const struct atoll_gp_row *row)
 {
     double k[ATOLL_GP_ROW_LIMIT] = {0};
     size_t at = gp->row_count;
-    for (size_t i = 0; i < at; i++) {
+    for (size_t i = 0; i < at; i++)
         k[i] = covariance(gp, row, &gp->rows[i]);
-    }
     gp->rows[at] = *row;
     extend(gp->factor, at, variance_of(gp, row), k);
     const double *of_row = packed_row(gp->factor, at);
     float *v = gp->whitened + at * gp->pool_count;
     const float scale = (float)(1 / of_row[at]);
     const double factor = row->foreign ? transfers[gp->kernel.transfer] : 1;
-    for (size_t c = 0; c < gp->pool_count; c++) {
+    for (size_t c = 0; c < gp->pool_count; c++)
         v[c] = (float)(factor * atoll_gp_scale_covariance(gp->scale, &gp->pool[c], &row->point));
-    }
-    for (size_t i = 0; i < at; i++) {
+    for (size_t i = 0; i < at; i++)
         subtract(v, gp->whitened + i * gp->pool_count, (float)of_row[i], gp->pool_count);
-    }
     for (size_t c = 0; c < gp->pool_count; c++) {
         v[c] *= scale;
         gp->variances[c] -= v[c] * v[c];
@@ -456,9 +429,8 @@ static void estimate(const struct atoll_gp *gp, const struct atoll_gp_target *ta
     double yy = dot(y, y, gp->row_count), yo = dot(y, one, gp->row_count), oo = dot(one, one, gp->row_count);
     w->mean = oo > 0 ? yo / oo : 0;
     w->variance = known ? (yy - w->mean * yo) / (double)known : 0;
-    if (!(w->variance > VARIANCE_LEAST)) {
+    if (!(w->variance > VARIANCE_LEAST))
         w->variance = VARIANCE_LEAST;
-    }
 }
 
 void atoll_gp_solve(const struct atoll_gp *gp, const struct atoll_gp_target *targets, const double *mean,
@@ -488,25 +460,21 @@ void atoll_gp_predict(struct atoll_gp *gp, const struct atoll_point *point,
 {
     struct atoll_gp_row row = {.point = *point};
     double k[ATOLL_GP_ROW_LIMIT];
-    for (size_t i = 0; i < gp->row_count; i++) {
+    for (size_t i = 0; i < gp->row_count; i++)
         k[i] = covariance(gp, &row, &gp->rows[i]);
-    }
     whiten(gp->factor, gp->row_count, k);
-    for (size_t w = 0; w < weights_count; w++) {
+    for (size_t w = 0; w < weights_count; w++)
         ret_means[w] = weights[w].mean + dot(k, weights[w].weights, gp->row_count);
-    }
     double variance = 1 - dot(k, k, gp->row_count);
     *ret_variance = variance > VARIANCE_LEAST ? variance : VARIANCE_LEAST;
 }
 
 void atoll_gp_pool_means(const struct atoll_gp *gp, const struct atoll_gp_weights *weights, float *ret_means)
 {
-    for (size_t c = 0; c < gp->pool_count; c++) {
+    for (size_t c = 0; c < gp->pool_count; c++)
         ret_means[c] = (float)weights->mean;
-    }
-    for (size_t i = 0; i < gp->row_count; i++) {
+    for (size_t i = 0; i < gp->row_count; i++)
         subtract(ret_means, gp->whitened + i * gp->pool_count, (float)-weights->weights[i], gp->pool_count);
-    }
 }
 
 const float *atoll_gp_pool_variances(const struct atoll_gp *gp)

@@ -11,9 +11,8 @@ static struct atoll_choice choice_of(const struct atoll_plan *plan, const struct
     struct atoll_choice c;
     memset(&c, 0, sizeof(c));
     c.count = plan->param_count;
-    for (size_t i = 0; i < c.count; i++) {
+    for (size_t i = 0; i < c.count; i++)
         c.values[i] = plan->params[i].values[point->digits[i]];
-    }
     return c;
 }
 
@@ -28,11 +27,9 @@ static size_t due_of(const struct atoll_plan *plan, const struct atoll_expressio
 {
     size_t due = 1;
     for (size_t n = 0; n < atoll_expression_name_count(require); n++) {
-        for (size_t i = due; i < plan->param_count; i++) {
-            if (!strcmp(plan->params[i].name, atoll_expression_name(require, n))) {
+        for (size_t i = due; i < plan->param_count; i++)
+            if (!strcmp(plan->params[i].name, atoll_expression_name(require, n)))
                 due = i + 1;
-            }
-        }
     }
     return due;
 }
@@ -45,13 +42,11 @@ static int holds(const struct atoll_space_of_plan *of, const struct atoll_choice
     for (size_t v = 0; v < of->task->variant_count; v++) {
         const struct atoll_variant *variant = &of->task->variants[v];
         int64_t value;
-        if (variant->kind == ATOLL_VARIANT_HIDDEN || !atoll_plan_concerns(of->plan, variant)) {
+        if (variant->kind == ATOLL_VARIANT_HIDDEN || !atoll_plan_concerns(of->plan, variant))
             continue;
-        }
         size_t count = atoll_plan_bindings(of->task, variant, of->plan, choice, bindings);
-        if (atoll_expression_eval(require, bindings, count, &value, NULL) || !value) {
+        if (atoll_expression_eval(require, bindings, count, &value, NULL) || !value)
             return 0;
-        }
     }
     return 1;
 }
@@ -61,11 +56,9 @@ static int plan_prefix(const void *context, const struct atoll_point *point, siz
 {
     const struct atoll_space_of_plan *of = context;
     struct atoll_choice c = choice_of(of->plan, point);
-    for (size_t i = 0; i < of->plan->require_count; i++) {
-        if (of->due[i] == known && !holds(of, &c, of->plan->require[i])) {
+    for (size_t i = 0; i < of->plan->require_count; i++)
+        if (of->due[i] == known && !holds(of, &c, of->plan->require[i]))
             return 0;
-        }
-    }
     return 1;
 }
 
@@ -74,9 +67,8 @@ void atoll_space_init_plan(struct atoll_space *space, struct atoll_space_of_plan
     memset(space, 0, sizeof(*space));
     space->count = of->plan->param_count;
     memcpy(space->params, of->plan->params, space->count * sizeof(*space->params));
-    for (size_t i = 0; i < of->plan->require_count; i++) {
+    for (size_t i = 0; i < of->plan->require_count; i++)
         of->due[i] = (uint8_t)due_of(of->plan, of->plan->require[i]);
-    }
     space->legal = plan_legal;
     space->prefix = plan_prefix;
     space->context = of;
@@ -87,9 +79,8 @@ struct atoll_choice atoll_space_choice(const struct atoll_space *space, const st
     struct atoll_choice c;
     memset(&c, 0, sizeof(c));
     c.count = space->count;
-    for (size_t i = 0; i < c.count; i++) {
+    for (size_t i = 0; i < c.count; i++)
         c.values[i] = space->params[i].values[point->digits[i]];
-    }
     return c;
 }
 
@@ -98,18 +89,15 @@ int atoll_space_point(const struct atoll_space *space, const struct atoll_choice
 {
     struct atoll_point point;
     memset(&point, 0, sizeof(point));
-    if (choice->count != space->count) {
+    if (choice->count != space->count)
         return 0;
-    }
     for (size_t i = 0; i < space->count; i++) {
         const struct atoll_param *p = &space->params[i];
         size_t v = 0;
-        while (v < p->value_count && p->values[v] != choice->values[i]) {
+        while (v < p->value_count && p->values[v] != choice->values[i])
             v++;
-        }
-        if (v == p->value_count) {
+        if (v == p->value_count)
             return 0;
-        }
         point.digits[i] = (uint8_t)v;
     }
     *ret_point = point;
@@ -134,9 +122,8 @@ static size_t choices(struct dive *d, size_t at, uint8_t *ret_digits)
     for (size_t k = 0; k < count && d->nodes_left; k++) {
         d->nodes_left--;
         d->point.digits[at] = (uint8_t)((start + k) % count);
-        if (!d->space->prefix || d->space->prefix(d->space->context, &d->point, at + 1)) {
+        if (!d->space->prefix || d->space->prefix(d->space->context, &d->point, at + 1))
             ret_digits[kept++] = d->point.digits[at];
-        }
     }
     d->point.digits[at] = 0;
     return kept;
@@ -157,9 +144,8 @@ static void shuffle(struct dive *d, uint8_t *digits, size_t count)
 static int descend(struct dive *d, size_t at)
 {
     uint8_t digits[ATOLL_PLAN_VALUE_LIMIT];
-    if (at == d->space->count) {
+    if (at == d->space->count)
         return d->accept(d->context, &d->point);
-    }
     size_t count = choices(d, at, digits);
     shuffle(d, digits, count);
     for (size_t k = 0; k < count; k++) {
@@ -183,9 +169,8 @@ struct listing {
 static int list_point(const void *context, const struct atoll_point *point)
 {
     const struct listing *l = context;
-    if (!l->space->legal(l->space->context, point)) {
+    if (!l->space->legal(l->space->context, point))
         return 0;
-    }
     *l->stopped = !l->visit(l->context, point);
     return *l->stopped;
 }
@@ -206,9 +191,8 @@ static int search(const struct atoll_space *space, struct atoll_random *random, 
 {
     struct dive d = {
         .space = space, .random = random, .nodes_left = node_limit, .accept = accept, .context = context};
-    if (!descend(&d, 0)) {
+    if (!descend(&d, 0))
         return 0;
-    }
     *ret_point = d.point;
     *ret_log_weight = d.log_weight;
     return 1;
@@ -228,9 +212,8 @@ int atoll_legal_sample(const struct atoll_space *space, struct atoll_random *ran
     for (unsigned k = 0; k < SAMPLE_SEARCHES; k++) {
         struct atoll_point point;
         double log_weight;
-        if (!search(space, random, node_limit / SAMPLE_SEARCHES, accept, context, &point, &log_weight)) {
+        if (!search(space, random, node_limit / SAMPLE_SEARCHES, accept, context, &point, &log_weight))
             continue;
-        }
         /* The largest of weight times an exponential's inverse is a draw in proportion to the weights. */
         double key = log_weight - log(-log1p(-atoll_random_unit(atoll_random_next(random))));
         if (key > best || best == -HUGE_VAL) {

@@ -49,28 +49,24 @@ static int pick_hint(const struct atoll_tune *tune, struct atoll_point *ret_poin
             best = hint;
         }
     }
-    if (best) {
+    if (best)
         *ret_point = best->point;
-    }
     return best != NULL;
 }
 
 static int pick_start(const struct atoll_tune *tune, struct atoll_random *random,
                       struct atoll_point *ret_point)
 {
-    if (tune->trial_count < HINTS_FIRST && pick_hint(tune, ret_point)) {
+    if (tune->trial_count < HINTS_FIRST && pick_hint(tune, ret_point))
         return 1;
-    }
-    if (tune->trial_count >= tune->settings.start) {
+    if (tune->trial_count >= tune->settings.start)
         return 0;
-    }
     uint32_t effort = EFFORT;
     double farthest = -1;
     for (unsigned k = 0; k < (tune->trial_count < RANDOM_FIRST ? 1 : CANDIDATES); k++) {
         struct atoll_point point;
-        if (!atoll_tune_draw(tune, random, &effort, &point)) {
+        if (!atoll_tune_draw(tune, random, &effort, &point))
             break;
-        }
         double distance = nearest2(tune, &point);
         if (distance > farthest) {
             farthest = distance;
@@ -109,9 +105,8 @@ static struct atoll_tune *prepare(struct atoll_tune *t, struct atoll_err *err)
 struct atoll_tune *atoll_tune_create_space(const struct atoll_space *space, struct atoll_err *err)
 {
     struct atoll_tune *t = calloc(1, sizeof(*t));
-    if (t) {
+    if (t)
         t->space = space;
-    }
     return prepare(t, err);
 }
 
@@ -119,9 +114,8 @@ struct atoll_tune *atoll_tune_create(const struct atoll_task *task, const struct
                                      struct atoll_err *err)
 {
     struct atoll_tune *t = calloc(1, sizeof(*t));
-    if (!t) {
+    if (!t)
         return prepare(NULL, err);
-    }
     t->of = (struct atoll_space_of_plan){.task = task, .plan = plan};
     atoll_space_init_plan(&t->own, &t->of);
     t->space = &t->own;
@@ -135,9 +129,8 @@ void atoll_tune_set(struct atoll_tune *tune, const struct atoll_tune_settings *s
 
 void atoll_tune_destroy(struct atoll_tune *tune)
 {
-    if (!tune) {
+    if (!tune)
         return;
-    }
     atoll_surrogate_destroy(tune->surrogate);
     free(tune->points.legal);
     free(tune->points.untried);
@@ -155,28 +148,23 @@ uint64_t atoll_tune_legal_count(const struct atoll_tune *tune)
 int atoll_tune_first(struct atoll_tune *tune, struct atoll_choice *ret_choice)
 {
     struct atoll_point point;
-    if (!atoll_tune_points_first(&tune->points, &point)) {
+    if (!atoll_tune_points_first(&tune->points, &point))
         return 0;
-    }
     *ret_choice = atoll_space_choice(tune->space, &point);
     return 1;
 }
 
 static int list_late(struct atoll_tune *t, struct atoll_err *err)
 {
-    if (t->listed) {
+    if (t->listed)
         return 0;
-    }
-    if (atoll_tune_points_enumerate(&t->points, LIST_NODES_LATE, LIST_POINTS_LATE, err)) {
+    if (atoll_tune_points_enumerate(&t->points, LIST_NODES_LATE, LIST_POINTS_LATE, err))
         return -1;
-    }
     t->listed = 1;
-    if (!t->points.enumerated) {
+    if (!t->points.enumerated)
         return 0;
-    }
-    for (uint32_t i = 0; i < t->trial_count; i++) {
+    for (uint32_t i = 0; i < t->trial_count; i++)
         atoll_tune_points_remove(&t->points, &t->trials[i].point);
-    }
     t->exhausted = !t->points.untried_count;
     return 0;
 }
@@ -189,12 +177,10 @@ int atoll_tune_propose(struct atoll_tune *tune, struct atoll_random *random,
     memset(&trial, 0, sizeof(trial));
     trial.strategy = ATOLL_TUNE_STRATEGIES;
     trial.centre = ATOLL_NONE;
-    if (list_late(tune, err)) {
+    if (list_late(tune, err))
         return -1;
-    }
-    if (tune->exhausted) {
+    if (tune->exhausted)
         return 0;
-    }
     struct atoll_point parent;
     int picked = pick_start(tune, random, &trial.point);
     if (!picked && around && atoll_space_point(tune->space, around, &parent) &&
@@ -216,16 +202,13 @@ int atoll_tune_propose(struct atoll_tune *tune, struct atoll_random *random,
         trial.strategy = ATOLL_TUNE_RANDOM;
         picked = atoll_tune_pick_random(tune, random, &trial.point);
     }
-    if (picked < 0) {
+    if (picked < 0)
         return -1;
-    }
     tune->exhausted = !picked;
-    if (!picked) {
+    if (!picked)
         return 0;
-    }
-    if (atoll_tune_append(tune, &trial, err)) {
+    if (atoll_tune_append(tune, &trial, err))
         return -1;
-    }
     *ret_choice = atoll_space_choice(tune->space, &trial.point);
     return 1;
 }
@@ -263,13 +246,11 @@ void atoll_tune_record(struct atoll_tune *tune, const struct atoll_choice *choic
 {
     struct atoll_point point;
     uint32_t at = atoll_space_point(tune->space, choice, &point) ? atoll_tune_find(tune, &point) : ATOLL_NONE;
-    if (at == ATOLL_NONE) {
+    if (at == ATOLL_NONE)
         return;
-    }
     set_outcome(&tune->trials[at], outcome);
-    if (atoll_tune_fastest(tune, 1, &tune->best) == 0) {
+    if (atoll_tune_fastest(tune, 1, &tune->best) == 0)
         tune->best = ATOLL_NONE;
-    }
     /* The climb starts at a random trial and follows its better neighbours. */
     const struct atoll_trial *trial = &tune->trials[at];
     if (trial->state != TRIAL_CORRECT) {
@@ -295,18 +276,16 @@ int atoll_tune_hint(struct atoll_tune *tune, const struct atoll_choice *choice,
     memset(&hint, 0, sizeof(hint));
     hint.strategy = ATOLL_TUNE_STRATEGIES;
     hint.centre = ATOLL_NONE;
-    if (tune->hint_count == ATOLL_TUNE_HINT_LIMIT || !atoll_space_point(tune->space, choice, &hint.point)) {
+    if (tune->hint_count == ATOLL_TUNE_HINT_LIMIT || !atoll_space_point(tune->space, choice, &hint.point))
         return 0;
-    }
     set_outcome(&hint, outcome);
     return atoll_tune_append_hint(tune, &hint, err);
 }
 
 double atoll_tune_bar_ns(const struct atoll_tune *tune)
 {
-    if (!(tune->settings.racing > 0) || tune->best == ATOLL_NONE) {
+    if (!(tune->settings.racing > 0) || tune->best == ATOLL_NONE)
         return HUGE_VAL;
-    }
     const struct atoll_trial *best = &tune->trials[tune->best];
     return fmax(best->time_ns, best->hi_ns) * tune->settings.racing;
 }
@@ -321,9 +300,8 @@ static int load_trial(struct atoll_tune *t, struct atoll_codec *codec, struct at
     struct atoll_trial trial;
     memset(&trial, 0, sizeof(trial));
     atoll_trial_codec(t->space, &trial, codec);
-    if (codec->in->failed) {
+    if (codec->in->failed)
         return 0;
-    }
     if ((trial.centre != ATOLL_NONE && trial.centre >= t->trial_count) ||
         atoll_tune_find(t, &trial.point) != ATOLL_NONE) {
         codec->in->failed = 1;
@@ -350,21 +328,18 @@ static int list_codec(struct atoll_tune *t, struct atoll_trial *trials, uint32_t
                       struct atoll_codec *codec, struct atoll_err *err)
 {
     atoll_codec_count(codec, &count, t->space->count + NUMBERS_BYTES);
-    for (uint32_t i = 0; i < count; i++) {
-        if (codec->out) {
+    for (uint32_t i = 0; i < count; i++)
+        if (codec->out)
             atoll_trial_codec(t->space, &trials[i], codec);
-        } else if (load_one(t, codec, err)) {
+        else if (load_one(t, codec, err))
             return -1;
-        }
-    }
     return 0;
 }
 
 static void check_trial(const struct atoll_tune *t, uint32_t trial, struct atoll_codec *codec)
 {
-    if (codec->in && trial != ATOLL_NONE && trial >= t->trial_count) {
+    if (codec->in && trial != ATOLL_NONE && trial >= t->trial_count)
         codec->in->failed = 1;
-    }
 }
 
 int atoll_tune_codec(struct atoll_tune *tune, struct atoll_codec *codec, struct atoll_err *err)
@@ -382,12 +357,10 @@ int atoll_tune_codec(struct atoll_tune *tune, struct atoll_codec *codec, struct 
     atoll_codec_u8(codec, &has_model);
     if (codec->in && has_model && !codec->in->failed) {
         tune->surrogate = atoll_surrogate_create(tune->space, err);
-        if (!tune->surrogate) {
+        if (!tune->surrogate)
             return -1;
-        }
     }
-    if (tune->surrogate) {
+    if (tune->surrogate)
         atoll_surrogate_codec(tune, tune->surrogate, codec);
-    }
     return 0;
 }

@@ -75,19 +75,15 @@ static struct target_range range_of(const struct atoll_surrogate_row *rows,
 {
     double values[ATOLL_GP_ROW_LIMIT], sum = 0;
     uint32_t n = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        if (rows[i].foreign == foreign && targets[i].known == ATOLL_GP_EXACT) {
+    for (uint32_t i = 0; i < count; i++)
+        if (rows[i].foreign == foreign && targets[i].known == ATOLL_GP_EXACT)
             values[n++] = targets[i].value;
-        }
-    }
-    if (!n) {
+    if (!n)
         return (struct target_range){HUGE_VAL, 0, HUGE_VAL};
-    }
     qsort(values, n, sizeof(*values), ascending);
     double slow = values[(uint32_t)(SLOW_QUANTILE * (n - 1))];
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n; i++)
         sum += values[i] > slow ? slow + SLOW_SLOPE * (values[i] - slow) : values[i];
-    }
     return (struct target_range){slow, sum / n, values[0]};
 }
 
@@ -110,9 +106,8 @@ double atoll_surrogate_targets(const struct atoll_tune *tune, const struct atoll
     for (uint32_t i = 0; i < count; i++) {
         const struct target_range *p = rows[i].foreign ? &theirs : &ours;
         double *v = &ret_targets[i].value;
-        if (*v > p->slow) {
+        if (*v > p->slow)
             *v = p->slow + SLOW_SLOPE * (*v - p->slow);
-        }
         *v -= rows[i].foreign ? theirs.mean : 0;
     }
     return ours.least;
@@ -128,9 +123,8 @@ static void offer(struct atoll_tune *tune, const struct atoll_point *point)
 {
     struct atoll_surrogate *s = tune->surrogate;
     uint32_t trial = atoll_tune_find(tune, point);
-    if (s->pool_count < POOL_LIMIT && (trial == ATOLL_NONE || trial >= s->known_trials)) {
+    if (s->pool_count < POOL_LIMIT && (trial == ATOLL_NONE || trial >= s->known_trials))
         s->pool[s->pool_count++] = *point;
-    }
 }
 
 /* One digit differs; in long lists of values by 1, 2, 4, 8, ... steps. */
@@ -149,9 +143,8 @@ static void fill_pool(struct atoll_tune *tune)
     uint32_t effort = POOL_EFFORT;
     s->pool_count = 0;
     if (wholly_in_pool(tune)) {
-        for (uint32_t i = 0; i < tune->points.legal_count; i++) {
+        for (uint32_t i = 0; i < tune->points.legal_count; i++)
             offer(tune, &tune->points.legal[i]);
-        }
         return;
     }
     for (uint32_t i = 0; i < s->centre_count; i++) {
@@ -168,9 +161,8 @@ static void fill_pool(struct atoll_tune *tune)
     }
     for (uint32_t left = POOL_LIMIT - s->pool_count; left > 0; left--) {
         struct atoll_point point;
-        if (!atoll_tune_points_draw(&tune->points, &draw, &effort, &point)) {
+        if (!atoll_tune_points_draw(&tune->points, &draw, &effort, &point))
             break;
-        }
         offer(tune, &point);
     }
 }
@@ -185,9 +177,8 @@ struct scene {
 static double log_improvement(double z)
 {
     static const double log_root_2pi = 0.91893853320467274;
-    if (z < FAR_BELOW) {
+    if (z < FAR_BELOW)
         return -0.5 * z * z - log_root_2pi - 2 * log(-z);
-    }
     return log(exp(-0.5 * z * z - log_root_2pi) + z * 0.5 * erfc(-z * sqrt(0.5)));
 }
 
@@ -206,9 +197,8 @@ struct climb {
 
 static void consider(struct climb *c, const struct atoll_point *point, double value)
 {
-    if (c->found && !(value > c->value)) {
+    if (c->found && !(value > c->value))
         return;
-    }
     c->best = *point;
     c->value = value;
     c->found = 1;
@@ -219,13 +209,11 @@ static void search_pool(struct atoll_tune *tune, const struct scene *scene, stru
     struct atoll_surrogate *s = tune->surrogate;
     const float *variances = atoll_gp_pool_variances(s->gp);
     atoll_gp_pool_means(s->gp, &s->weights[0], s->means);
-    if (scene->has_failures) {
+    if (scene->has_failures)
         atoll_gp_pool_means(s->gp, &s->weights[1], s->failures);
-    }
     for (uint32_t i = 0; i < s->pool_count; i++) {
-        if (atoll_tune_find(tune, &s->pool[i]) != ATOLL_NONE) {
+        if (atoll_tune_find(tune, &s->pool[i]) != ATOLL_NONE)
             continue;
-        }
         double variance = variances[i] > 1e-6f ? (double)variances[i] : 1e-6;
         consider(c, &s->pool[i], acquisition(scene, s->means[i], variance, s->failures[i]));
     }
@@ -254,35 +242,30 @@ static int best_candidate(struct atoll_tune *tune, double incumbent, struct atol
 {
     const struct atoll_surrogate *s = tune->surrogate;
     struct scene scene = {incumbent, sqrt(s->weights[0].variance), atoll_gp_noise(s->gp), 0};
-    for (uint32_t i = 0; i < tune->trial_count; i++) {
+    for (uint32_t i = 0; i < tune->trial_count; i++)
         scene.has_failures |= tune->trials[i].state == TRIAL_FAILED;
-    }
     struct climb c = {.found = 0};
-    if (!(incumbent < HUGE_VAL)) {
+    if (!(incumbent < HUGE_VAL))
         scene.incumbent = s->weights[0].mean;
-    }
     search_pool(tune, &scene, &c);
     if (!wholly_in_pool(tune)) {
-        if (tune->best != ATOLL_NONE && tune->best >= s->known_trials) {
+        if (tune->best != ATOLL_NONE && tune->best >= s->known_trials)
             search_neighbours(tune, &scene, &tune->trials[tune->best].point, ATOLL_PLAN_VALUE_LIMIT, &c);
-        }
         for (int round = 0; round < CLIMB_ROUNDS && c.found; round++) {
             struct atoll_point centre = c.best;
             search_neighbours(tune, &scene, &centre, 1, &c);
         }
     }
-    if (c.found) {
+    if (c.found)
         *ret_point = c.best;
-    }
     return c.found;
 }
 
 static uint32_t count_results(const struct atoll_tune *tune)
 {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < tune->trial_count; i++) {
+    for (uint32_t i = 0; i < tune->trial_count; i++)
         count += tune->trials[i].state != TRIAL_PENDING;
-    }
     return count;
 }
 
@@ -303,9 +286,8 @@ struct ranked {
 static int by_time(const void *a, const void *b)
 {
     const struct ranked *x = a, *y = b;
-    if (x->time_ns != y->time_ns) {
+    if (x->time_ns != y->time_ns)
         return x->time_ns < y->time_ns ? -1 : 1;
-    }
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
@@ -318,14 +300,12 @@ static int by_index(const void *a, const void *b)
 /* Of count sorted by time: keeps `fastest`, then `latest` by index, then evenly spread ones, `limit` in all. */
 static uint32_t thin(struct ranked *r, uint32_t count, uint32_t fastest, uint32_t latest, uint32_t limit)
 {
-    if (count <= limit) {
+    if (count <= limit)
         return count;
-    }
     qsort(r + fastest, count - fastest, sizeof(*r), by_index);
     uint32_t kept = fastest, spread = limit - fastest - latest, middle = count - fastest - latest;
-    for (uint32_t i = 0; i < spread; i++) {
+    for (uint32_t i = 0; i < spread; i++)
         r[kept++] = r[fastest + (uint32_t)((uint64_t)i * middle / spread)];
-    }
     memmove(r + kept, r + count - latest, latest * sizeof(*r));
     return kept + latest;
 }
@@ -340,18 +320,15 @@ static void push_timed(struct atoll_surrogate *s, struct ranked *ranked, const s
                        uint32_t count, int foreign)
 {
     uint32_t kept = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        if (trials[i].state == TRIAL_CORRECT || trials[i].state == TRIAL_CENSORED) {
+    for (uint32_t i = 0; i < count; i++)
+        if (trials[i].state == TRIAL_CORRECT || trials[i].state == TRIAL_CENSORED)
             ranked[kept++] = (struct ranked){trials[i].time_ns, i};
-        }
-    }
     qsort(ranked, kept, sizeof(*ranked), by_time);
     kept = foreign ? thin(ranked, kept, ROWS_HINTS / 2, 0, ROWS_HINTS)
                    : thin(ranked, kept, ROWS_FASTEST, ROWS_LATEST, ROWS_RESULTS);
     qsort(ranked, kept, sizeof(*ranked), by_index);
-    for (uint32_t i = 0; i < kept; i++) {
+    for (uint32_t i = 0; i < kept; i++)
         push(s, ranked[i].index, foreign);
-    }
 }
 
 /* The latest of a state, in their order. */
@@ -359,14 +336,11 @@ static void push_latest(struct atoll_surrogate *s, const struct atoll_tune *tune
                         uint32_t limit)
 {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < tune->trial_count; i++) {
+    for (uint32_t i = 0; i < tune->trial_count; i++)
         count += tune->trials[i].state == state;
-    }
-    for (uint32_t i = 0; i < tune->trial_count; i++) {
-        if (tune->trials[i].state == state && count-- <= limit) {
+    for (uint32_t i = 0; i < tune->trial_count; i++)
+        if (tune->trials[i].state == state && count-- <= limit)
             push(s, i, 0);
-        }
-    }
 }
 
 /* Our own rows', of their targets. */
@@ -389,15 +363,13 @@ static void fit(struct atoll_tune *tune, const struct atoll_gp_target *targets)
     struct atoll_gp_row rows[ATOLL_GP_FIT_LIMIT];
     double values[ATOLL_GP_FIT_LIMIT];
     uint32_t count = 0, exact = 0, n = 0;
-    for (uint32_t i = 0; i < s->row_count; i++) {
+    for (uint32_t i = 0; i < s->row_count; i++)
         exact += targets[i].known == ATOLL_GP_EXACT;
-    }
     uint32_t stride = exact > ATOLL_GP_FIT_LIMIT ? (exact + ATOLL_GP_FIT_LIMIT - 1) / ATOLL_GP_FIT_LIMIT : 1;
     for (uint32_t i = 0; i < s->row_count; i++) {
         const struct atoll_surrogate_row *row = &s->rows[i];
-        if (targets[i].known != ATOLL_GP_EXACT || n++ % stride) {
+        if (targets[i].known != ATOLL_GP_EXACT || n++ % stride)
             continue;
-        }
         const struct atoll_trial *of = row->foreign ? &tune->hints[row->index] : &tune->trials[row->index];
         rows[count] = (struct atoll_gp_row){of->point, row->noise, row->foreign};
         values[count++] = targets[i].value;
@@ -411,9 +383,8 @@ static void choose_centres(struct atoll_tune *tune)
     uint32_t fastest[CENTRE_LIMIT];
     uint32_t count = atoll_tune_fastest(tune, CENTRE_LIMIT - CENTRE_HINTS, fastest);
     s->centre_count = 0;
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++)
         s->centres[s->centre_count++] = tune->trials[fastest[i]].point;
-    }
     double above = 0; /* the fastest hint, then the next one */
     for (uint32_t k = 0; k < CENTRE_HINTS; k++) {
         const struct atoll_trial *next = NULL;
@@ -423,9 +394,8 @@ static void choose_centres(struct atoll_tune *tune)
                 next = &tune->hints[i];
             }
         }
-        if (!next) {
+        if (!next)
             break;
-        }
         above = next->time_ns;
         s->centres[s->centre_count++] = next->point;
     }
@@ -437,9 +407,8 @@ static int refit(struct atoll_tune *tune, struct atoll_random *random, struct at
     struct atoll_gp_target targets[ATOLL_GP_ROW_LIMIT];
     uint32_t most = tune->hint_count > tune->trial_count ? tune->hint_count : tune->trial_count;
     struct ranked *ranked = malloc(most * sizeof(*ranked));
-    if (!ranked) {
+    if (!ranked)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a model of a template's times");
-    }
     s->known_trials = tune->trial_count;
     s->known_results = count_results(tune);
     s->known_hints = tune->hint_count;
@@ -482,9 +451,8 @@ struct atoll_surrogate *atoll_surrogate_create(const struct atoll_space *space, 
 
 void atoll_surrogate_destroy(struct atoll_surrogate *surrogate)
 {
-    if (!surrogate) {
+    if (!surrogate)
         return;
-    }
     atoll_gp_destroy(surrogate->gp);
     free(surrogate);
 }
@@ -492,9 +460,8 @@ void atoll_surrogate_destroy(struct atoll_surrogate *surrogate)
 /* The trials since the refit follow its rows. */
 static struct atoll_surrogate_row row_at(const struct atoll_surrogate *s, uint32_t at)
 {
-    if (at < s->row_count) {
+    if (at < s->row_count)
         return s->rows[at];
-    }
     return (struct atoll_surrogate_row){.index = s->known_trials + at - s->row_count};
 }
 
@@ -509,9 +476,8 @@ static int build(struct atoll_tune *tune, struct atoll_err *err)
     struct atoll_surrogate *s = tune->surrogate;
     if (!s->is_built) {
         fill_pool(tune);
-        if (atoll_gp_reset(s->gp, &s->kernel, s->pool, s->pool_count, err)) {
+        if (atoll_gp_reset(s->gp, &s->kernel, s->pool, s->pool_count, err))
             return -1;
-        }
         s->is_built = 1;
     }
     for (uint32_t i = (uint32_t)atoll_gp_row_count(s->gp); i < rows_now(tune); i++) {
@@ -540,29 +506,23 @@ int atoll_tune_model(struct atoll_tune *tune, struct atoll_random *random, struc
 {
     struct atoll_surrogate_row rows[ATOLL_GP_ROW_LIMIT] = {{0}};
     uint32_t correct = 0;
-    for (uint32_t i = 0; i < tune->trial_count; i++) {
+    for (uint32_t i = 0; i < tune->trial_count; i++)
         correct += tune->trials[i].state == TRIAL_CORRECT;
-    }
-    if (correct < (tune->hint_count ? 1 : RESULTS_MIN)) {
+    if (correct < (tune->hint_count ? 1 : RESULTS_MIN))
         return 0;
-    }
     if (!tune->surrogate) {
         tune->surrogate = atoll_surrogate_create(tune->space, err);
-        if (!tune->surrogate) {
+        if (!tune->surrogate)
             return -1;
-        }
     }
-    if (refit_is_due(tune) && refit(tune, random, err)) {
+    if (refit_is_due(tune) && refit(tune, random, err))
         return -1;
-    }
-    if (build(tune, err)) {
+    if (build(tune, err))
         return -1;
-    }
     struct atoll_surrogate *s = tune->surrogate;
     uint32_t count = rows_now(tune);
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++)
         rows[i] = row_at(s, i);
-    }
     double incumbent = atoll_surrogate_targets(tune, rows, count, s->targets);
     atoll_gp_solve(s->gp, s->targets, NULL, &s->weights[0]);
     solve_failures(tune, rows, count);
@@ -572,15 +532,13 @@ int atoll_tune_model(struct atoll_tune *tune, struct atoll_random *random, struc
 void atoll_surrogate_codec(const struct atoll_tune *tune, struct atoll_surrogate *s,
                            struct atoll_codec *codec)
 {
-    for (size_t i = 0; i < ATOLL_SPACE_BYTES; i++) {
+    for (size_t i = 0; i < ATOLL_SPACE_BYTES; i++)
         atoll_codec_u8(codec, &s->kernel.scale[i]);
-    }
     atoll_codec_u8(codec, &s->kernel.noise);
     atoll_codec_u8(codec, &s->kernel.texture);
     atoll_codec_u8(codec, &s->kernel.transfer);
-    if (codec->in && !atoll_gp_kernel_valid(&s->kernel)) {
+    if (codec->in && !atoll_gp_kernel_valid(&s->kernel))
         codec->in->failed = 1;
-    }
     atoll_codec_u32(codec, &s->known_trials);
     atoll_codec_u32(codec, &s->known_results);
     atoll_codec_u32(codec, &s->known_hints);
@@ -592,9 +550,8 @@ void atoll_surrogate_codec(const struct atoll_tune *tune, struct atoll_surrogate
         codec->in->failed = 1;
         return;
     }
-    for (uint32_t i = 0; i < s->centre_count; i++) {
+    for (uint32_t i = 0; i < s->centre_count; i++)
         atoll_point_codec(tune->space, &s->centres[i], codec);
-    }
     for (uint32_t i = 0; i < s->row_count; i++) {
         struct atoll_surrogate_row *row = &s->rows[i];
         atoll_codec_u32(codec, &row->index);

@@ -46,9 +46,8 @@ static struct record look_back(const struct atoll_tune *tune)
         const struct atoll_trial *trial = &tune->trials[i];
         int improves = trial->state == TRIAL_CORRECT && trial->time_ns < best;
         best = improves ? trial->time_ns : best;
-        if (i < from) {
+        if (i < from)
             continue;
-        }
         r.proposed[trial->strategy]++;
         r.improved[trial->strategy] += (unsigned)improves;
     }
@@ -61,14 +60,12 @@ size_t atoll_tune_bandit(const struct atoll_tune *tune, uint8_t ret_order[ATOLL_
     double claims[ATOLL_TUNE_STRATEGIES];
     size_t count = 0;
     for (unsigned s = 0; s < ATOLL_TUNE_STRATEGIES; s++) {
-        if (!(tune->settings.strategies >> s & 1)) {
+        if (!(tune->settings.strategies >> s & 1))
             continue;
-        }
         claims[s] = (WEIGHT * atoll_tune_strategies[s].claim + r.improved[s]) / (WEIGHT + r.proposed[s]);
         size_t at = count++;
-        for (; at > 0 && claims[s] > claims[ret_order[at - 1]]; at--) {
+        for (; at > 0 && claims[s] > claims[ret_order[at - 1]]; at--)
             ret_order[at] = ret_order[at - 1];
-        }
         ret_order[at] = (uint8_t)s;
     }
     return count;
@@ -94,13 +91,11 @@ static int pick_around(struct atoll_tune *t, struct atoll_random *random, uint32
 int atoll_tune_local(struct atoll_tune *tune, struct atoll_random *random, struct atoll_trial *ret,
                      struct atoll_err *err)
 {
-    if (pick_around(tune, random, tune->best, 0, ret) || pick_around(tune, random, tune->climb, 0, ret)) {
+    if (pick_around(tune, random, tune->best, 0, ret) || pick_around(tune, random, tune->climb, 0, ret))
         return 1;
-    }
     tune->climb = ATOLL_NONE;
-    if (atoll_random_next(random) & 1 && pick_around(tune, random, tune->best, 1, ret)) {
+    if (atoll_random_next(random) & 1 && pick_around(tune, random, tune->best, 1, ret))
         return 1;
-    }
     return atoll_tune_pick_random(tune, random, &ret->point);
 }
 
@@ -125,14 +120,12 @@ static int offspring(struct atoll_tune *tune, struct atoll_random *random, breed
 {
     struct population p;
     p.count = atoll_tune_fastest(tune, POPULATION, p.trials);
-    if (p.count < POPULATION_MIN) {
+    if (p.count < POPULATION_MIN)
         return 0;
-    }
     for (unsigned k = 0; k < ATTEMPTS; k++) {
         of(tune, &p, random, &ret->point);
-        if (atoll_tune_available(tune, &ret->point)) {
+        if (atoll_tune_available(tune, &ret->point))
             return 1;
-        }
     }
     struct atoll_point child = ret->point;
     return atoll_tune_pick_neighbour(tune, random, &child, 0, &ret->point);
@@ -152,12 +145,10 @@ static void cross(const struct atoll_tune *tune, const struct population *p, str
     const struct atoll_point *mother = parent(tune, p, random), *father = parent(tune, p, random);
     *ret_child = *mother;
     for (size_t i = 0; i < tune->space->count; i++) {
-        if (atoll_random_next(random) & 1) {
+        if (atoll_random_next(random) & 1)
             ret_child->digits[i] = father->digits[i];
-        }
-        if (unit(random) * (double)tune->space->count < MUTATIONS) {
+        if (unit(random) * (double)tune->space->count < MUTATIONS)
             ret_child->digits[i] = (uint8_t)below(random, tune->space->params[i].value_count);
-        }
     }
 }
 
@@ -167,18 +158,15 @@ static void differ(const struct atoll_tune *tune, const struct population *p, st
     uint32_t at = below(random, p->count), step = 1 + below(random, (p->count - 1) / 3);
     const struct atoll_point *x[4]; /* different ones, the base x[1] the fastest of its three */
     uint32_t base = 1;
-    for (uint32_t k = 2; k < 4; k++) {
+    for (uint32_t k = 2; k < 4; k++)
         base = (at + k * step) % p->count < (at + base * step) % p->count ? k : base;
-    }
-    for (uint32_t k = 0; k < 4; k++) {
+    for (uint32_t k = 0; k < 4; k++)
         x[k == base ? 1 : k == 1 ? base : k] = &tune->trials[p->trials[(at + k * step) % p->count]].point;
-    }
     *ret_child = *x[0];
     size_t count = tune->space->count, forced = count ? below(random, count) : 0;
     for (size_t i = 0; i < count; i++) {
-        if (i != forced && unit(random) >= CROSSOVER) {
+        if (i != forced && unit(random) >= CROSSOVER)
             continue;
-        }
         double digit = x[1]->digits[i] + SCALE * (x[2]->digits[i] - x[3]->digits[i]);
         double last = (double)tune->space->params[i].value_count - 1;
         ret_child->digits[i] = (uint8_t)lround(fmin(fmax(digit, 0), last));

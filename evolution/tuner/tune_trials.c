@@ -25,13 +25,11 @@ static int gather_point(void *context, const struct atoll_point *point)
 {
     struct gather *g = context;
     struct atoll_tune_points *p = g->points;
-    if (p->legal_count == g->limit) {
+    if (p->legal_count == g->limit)
         return 0;
-    }
     g->failed = atoll_array_reserve(&p->legal, &g->capacity, p->legal_count + 1, sizeof(*p->legal), g->err);
-    if (g->failed) {
+    if (g->failed)
         return 0;
-    }
     p->legal[p->legal_count++] = *point;
     return 1;
 }
@@ -46,9 +44,8 @@ int atoll_tune_points_enumerate(struct atoll_tune_points *points, uint64_t node_
         points->untried = calloc(2 * (size_t)count + 1, sizeof(*points->untried));
         if (points->untried) {
             points->position = points->untried + count;
-            for (uint32_t i = 0; i < count; i++) {
+            for (uint32_t i = 0; i < count; i++)
                 points->untried[i] = points->position[i] = i;
-            }
             points->untried_count = count;
             points->enumerated = 1;
             return 0;
@@ -76,18 +73,16 @@ static uint32_t place_of(const struct atoll_tune_points *points, const struct at
 
 int atoll_tune_points_legal(const struct atoll_tune_points *points, const struct atoll_point *point)
 {
-    if (points->enumerated) {
+    if (points->enumerated)
         return place_of(points, point) != ATOLL_NONE;
-    }
     return points->space->legal(points->space->context, point);
 }
 
 void atoll_tune_points_remove(struct atoll_tune_points *points, const struct atoll_point *point)
 {
     uint32_t place = place_of(points, point);
-    if (place == ATOLL_NONE || points->position[place] == ATOLL_NONE) {
+    if (place == ATOLL_NONE || points->position[place] == ATOLL_NONE)
         return;
-    }
     uint32_t at = points->position[place], last = points->untried[--points->untried_count];
     points->untried[at] = last;
     points->position[last] = at;
@@ -111,9 +106,8 @@ int atoll_tune_points_draw(const struct atoll_tune_points *points, struct atoll_
 {
     const struct atoll_space *space = points->space;
     if (points->enumerated) {
-        if (points->legal_count) {
+        if (points->legal_count)
             *ret_point = points->legal[atoll_random_below(atoll_random_next(random), points->legal_count)];
-        }
         return points->legal_count > 0;
     }
     for (unsigned attempt = 0; attempt < DRAW_ATTEMPTS && spend(effort, 1); attempt++) {
@@ -122,9 +116,8 @@ int atoll_tune_points_draw(const struct atoll_tune_points *points, struct atoll_
             ret_point->digits[i] =
                 (uint8_t)atoll_random_below(atoll_random_next(random), space->params[i].value_count);
         }
-        if (atoll_tune_points_legal(points, ret_point)) {
+        if (atoll_tune_points_legal(points, ret_point))
             return 1;
-        }
     }
     return spend(effort, DRAW_NODES) &&
            atoll_legal_sample(space, random, DRAW_NODES, accept_legal, points, ret_point);
@@ -142,17 +135,15 @@ int atoll_tune_points_first(const struct atoll_tune_points *points, struct atoll
     uint32_t effort = DRAW_NODES;
     struct atoll_point none, first;
     if (points->enumerated) {
-        if (points->legal_count) {
+        if (points->legal_count)
             *ret_point = points->legal[0];
-        }
         return points->legal_count > 0;
     }
     memset(&none, 0xff, sizeof(none));
     first = none;
     atoll_legal_list(points->space, FIRST_NODES, keep_first, &first);
-    if (!memcmp(&first, &none, sizeof(none))) {
+    if (!memcmp(&first, &none, sizeof(none)))
         return atoll_tune_points_draw(points, &fixed, &effort, ret_point);
-    }
     *ret_point = first;
     return 1;
 }
@@ -207,12 +198,10 @@ int atoll_tune_draw(const struct atoll_tune *tune, struct atoll_random *random, 
         return p->untried_count > 0;
     }
     for (unsigned attempt = 0; attempt < PICK_ATTEMPTS; attempt++) {
-        if (!atoll_tune_points_draw(p, random, effort, ret_point)) {
+        if (!atoll_tune_points_draw(p, random, effort, ret_point))
             break;
-        }
-        if (atoll_tune_find(tune, ret_point) == ATOLL_NONE) {
+        if (atoll_tune_find(tune, ret_point) == ATOLL_NONE)
             return 1;
-        }
     }
     return 0;
 }
@@ -221,9 +210,8 @@ int atoll_tune_pick_random(const struct atoll_tune *tune, struct atoll_random *r
                            struct atoll_point *ret_point)
 {
     uint32_t effort = PICK_EFFORT;
-    if (atoll_tune_draw(tune, random, &effort, ret_point)) {
+    if (atoll_tune_draw(tune, random, &effort, ret_point))
         return 1;
-    }
     return !tune->points.enumerated &&
            atoll_legal_search(tune->space, random, PICK_NODES, accept_available, tune, ret_point);
 }
@@ -236,14 +224,12 @@ int atoll_tune_pick_neighbour(const struct atoll_tune *tune, struct atoll_random
     for (size_t k = 0; k < count; k++) {
         size_t n = (start + k) % count, i = n / per, old = centre->digits[i];
         size_t digit = any ? n % per : n % per ? old + 1 : old - 1;
-        if (digit >= tune->space->params[i].value_count || digit == old) {
+        if (digit >= tune->space->params[i].value_count || digit == old)
             continue;
-        }
         *ret_point = *centre;
         ret_point->digits[i] = (uint8_t)digit;
-        if (atoll_tune_available(tune, ret_point)) {
+        if (atoll_tune_available(tune, ret_point))
             return 1;
-        }
     }
     return 0;
 }
@@ -258,9 +244,8 @@ uint32_t atoll_tune_fastest(const struct atoll_tune *tune, uint32_t limit, uint3
             continue;
         }
         uint32_t at = count < limit ? count++ : count - 1;
-        for (; at > 0 && trial->time_ns < tune->trials[ret_trials[at - 1]].time_ns; at--) {
+        for (; at > 0 && trial->time_ns < tune->trials[ret_trials[at - 1]].time_ns; at--)
             ret_trials[at] = ret_trials[at - 1];
-        }
         ret_trials[at] = i;
     }
     return count;
@@ -274,9 +259,8 @@ int atoll_tune_append(struct atoll_tune *tune, const struct atoll_trial *trial, 
         return -1;
     }
     tune->trials[tune->trial_count++] = *trial;
-    if (!tune->points.enumerated) {
+    if (!tune->points.enumerated)
         return 0;
-    }
     atoll_tune_points_remove(&tune->points, &trial->point);
     tune->exhausted = !tune->points.untried_count;
     return 0;

@@ -39,9 +39,8 @@ static struct atoll_call **row_of_id(const struct atoll_broker_index *index, con
 static struct atoll_call **row_of_key(const struct atoll_broker_index *index, const char *key)
 {
     uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a, then mixed: keys differ in their last bytes */
-    for (const char *c = key; *c; c++) {
+    for (const char *c = key; *c; c++)
         hash = (hash ^ (unsigned char)*c) * 0x100000001b3u;
-    }
     return &index->by_key[atoll_mix64(hash) & (index->row_count - 1)];
 }
 
@@ -60,27 +59,21 @@ static void index_add(struct atoll_broker_index *index, struct atoll_call *call)
 
 static void index_remove(struct atoll_broker_index *index, struct atoll_call *call)
 {
-    if (!call->is_indexed) {
+    if (!call->is_indexed)
         return;
-    }
     call->is_indexed = 0;
     struct atoll_call **link = row_of_id(index, &call->id);
-    while (*link && *link != call) {
+    while (*link && *link != call)
         link = &(*link)->next_of_id;
-    }
-    if (*link) {
+    if (*link)
         *link = call->next_of_id;
-    }
-    if (!*call->request.key) {
+    if (!*call->request.key)
         return;
-    }
     link = row_of_key(index, call->request.key);
-    while (*link && *link != call) {
+    while (*link && *link != call)
         link = &(*link)->next_of_key;
-    }
-    if (*link) {
+    if (*link)
         *link = call->next_of_key;
-    }
 }
 
 static int may_join(const struct atoll_call *call)
@@ -96,16 +89,13 @@ static struct atoll_call *index_find(const struct atoll_broker *broker, const ch
     const struct atoll_broker_index *index = &broker->index;
     enum atoll_exchange_mode mode = broker->config->mode;
     struct atoll_call *call = *key ? *row_of_key(index, key) : NULL;
-    while (call && (strcmp(call->request.key, key) != 0 || !may_join(call))) {
+    while (call && (strcmp(call->request.key, key) != 0 || !may_join(call)))
         call = call->next_of_key;
-    }
-    if (call || (mode != ATOLL_EXCHANGE_REPLAY && mode != ATOLL_EXCHANGE_REPLAY_THEN_LIVE)) {
+    if (call || (mode != ATOLL_EXCHANGE_REPLAY && mode != ATOLL_EXCHANGE_REPLAY_THEN_LIVE))
         return call;
-    }
     call = *row_of_id(index, id);
-    while (call && (!atoll_id_equal(&call->id, id) || !may_join(call))) {
+    while (call && (!atoll_id_equal(&call->id, id) || !may_join(call)))
         call = call->next_of_id;
-    }
     return call;
 }
 
@@ -114,9 +104,8 @@ static struct atoll_call *index_find(const struct atoll_broker *broker, const ch
 static void leave_later(struct atoll_waiter *waiter, enum atoll_llm_status why)
 {
     struct atoll_broker *broker = waiter->broker;
-    if (waiter->is_leaving || !waiter->call) {
+    if (waiter->is_leaving || !waiter->call)
         return;
-    }
     waiter->is_leaving = 1;
     waiter->left_as = why;
     waiter->next_leaving = broker->leaving;
@@ -134,12 +123,10 @@ static void deadline_passed(void *context)
 static void remove_from_call(struct atoll_waiter *waiter)
 {
     struct atoll_waiter **link = &waiter->call->waiters;
-    while (*link && *link != waiter) {
+    while (*link && *link != waiter)
         link = &(*link)->next;
-    }
-    if (*link) {
+    if (*link)
         *link = waiter->next;
-    }
     waiter->call = NULL;
 }
 
@@ -156,10 +143,8 @@ static void leave(struct atoll_waiter *waiter)
         atoll_call_step(call, ATOLL_CALL_ABANDONED);
         return;
     }
-    if (is_over &&
-        waiter->left_as == ATOLL_LLM_TIMEOUT) { /* its outcome is there, and comes with this turn */
+    if (is_over && waiter->left_as == ATOLL_LLM_TIMEOUT) /* its outcome is there, and comes with this turn */
         return;
-    }
     remove_from_call(waiter);
     waiter->next = NULL;
     *broker->left_end = waiter;
@@ -195,9 +180,8 @@ static struct atoll_waiter *waiter_create(struct atoll_call *call, double deadli
         free(waiter);
         return NULL;
     }
-    while (*end) {
+    while (*end)
         end = &(*end)->next;
-    }
     *end = waiter;
     broker->next_number++;
     broker->waiter_count++;
@@ -213,12 +197,10 @@ static void answer(struct atoll_waiter *waiter, const struct atoll_llm_outcome *
     struct atoll_broker *broker = waiter->broker;
     struct atoll_waiter **link = row_of_number(&broker->index, waiter->number);
     atoll_loop_cancel(broker->loop, waiter->timer);
-    while (*link && *link != waiter) {
+    while (*link && *link != waiter)
         link = &(*link)->next_in_row;
-    }
-    if (*link) {
+    if (*link)
         *link = waiter->next_in_row;
-    }
     for (link = &broker->leaving; waiter->is_leaving && *link; link = &(*link)->next_leaving) {
         if (*link == waiter) {
             *link = waiter->next_leaving;
@@ -270,9 +252,8 @@ int atoll_broker_submit(struct atoll_broker *broker, const struct atoll_llm_requ
                         atoll_broker_done *done, void *context, uint64_t *ret_call, struct atoll_err *err)
 {
     const struct atoll_gateway_config *config = broker->config;
-    if (broker->is_closing) {
+    if (broker->is_closing)
         return atoll_err_set(err, ATOLL_E_LIMIT, "gateway: it is ending and takes nothing new");
-    }
     if (config->in_flight_limit && broker->waiter_count >= config->in_flight_limit) {
         return atoll_err_set(err, ATOLL_E_LIMIT,
                              "gateway: %u calls are held, no more at once (in_flight_limit)",
@@ -283,9 +264,8 @@ int atoll_broker_submit(struct atoll_broker *broker, const struct atoll_llm_requ
                                               : DEADLINE_S;
     const struct atoll_id id = atoll_llm_request_id(request);
     struct atoll_call *call = index_find(broker, request->key, &id), *made = NULL;
-    if (!call) {
+    if (!call)
         call = made = atoll_call_create(broker, request, &id, err);
-    }
     struct atoll_waiter *waiter =
         call ? waiter_create(call, atoll_loop_now_ns(broker->loop) + seconds * ATOLL_NS_PER_S, done, context,
                              err)
@@ -294,9 +274,8 @@ int atoll_broker_submit(struct atoll_broker *broker, const struct atoll_llm_requ
         atoll_call_destroy(made);
         return -1;
     }
-    if (ret_call) {
+    if (ret_call)
         *ret_call = waiter->number;
-    }
     if (made) {
         index_add(&broker->index, made);
         atoll_call_start(made);
@@ -307,12 +286,10 @@ int atoll_broker_submit(struct atoll_broker *broker, const struct atoll_llm_requ
 void atoll_broker_cancel(struct atoll_broker *broker, uint64_t call)
 {
     struct atoll_waiter *waiter = *row_of_number(&broker->index, call);
-    while (waiter && waiter->number != call) {
+    while (waiter && waiter->number != call)
         waiter = waiter->next_in_row;
-    }
-    if (waiter) {
+    if (waiter)
         leave_later(waiter, ATOLL_LLM_CANCELLED);
-    }
 }
 
 void atoll_broker_stop(struct atoll_broker *broker)
@@ -332,9 +309,8 @@ static void take(struct atoll_call_list *list, struct atoll_call_list *ret_taken
 {
     *ret_taken = *list;
     *list = (struct atoll_call_list){NULL, NULL};
-    for (struct atoll_call *call = ret_taken->first; call; call = call->next) {
+    for (struct atoll_call *call = ret_taken->first; call; call = call->next)
         call->list = ret_taken;
-    }
 }
 
 static void tell_all(struct atoll_call_list *list, enum atoll_call_event (*event_of)(struct atoll_call *call),
@@ -354,9 +330,8 @@ static void let_go(struct atoll_broker *broker)
     for (size_t i = 0; i < broker->config->endpoint_count && !broker->is_ending; i++) {
         struct atoll_broker_endpoint *endpoint = &broker->endpoints[i];
         struct atoll_call *call;
-        while (endpoint->is_due && (call = atoll_broker_endpoint_next(endpoint)) != NULL) {
+        while (endpoint->is_due && (call = atoll_broker_endpoint_next(endpoint)) != NULL)
             atoll_call_step(call, ATOLL_CALL_ADMITTED);
-        }
         endpoint->is_due = 0;
     }
 }
@@ -366,15 +341,13 @@ static int keep(struct atoll_call *call, struct atoll_err *err)
 {
     struct atoll_store *store = call->broker->store;
     struct atoll_err why = ATOLL_ERR_INIT;
-    if (atoll_store_put(store, &call->request, &call->outcome, call->last_reservation, &why) == 0) {
+    if (atoll_store_put(store, &call->request, &call->outcome, call->last_reservation, &why) == 0)
         return 0;
-    }
     if (why.code == ATOLL_E_LIMIT) {
         atoll_buffer_fini(&call->outcome.raw);
         atoll_err_clear(&why);
-        if (atoll_store_put(store, &call->request, &call->outcome, call->last_reservation, &why) == 0) {
+        if (atoll_store_put(store, &call->request, &call->outcome, call->last_reservation, &why) == 0)
             return 0;
-        }
     }
     if (why.code == ATOLL_E_LIMIT || why.code == ATOLL_E_INPUT) {
         atoll_log_err(ATOLL_LOG_ERROR, "gateway.store.put", &why);
@@ -386,39 +359,31 @@ static int keep(struct atoll_call *call, struct atoll_err *err)
 static int write_all(struct atoll_broker *broker, struct atoll_err *err)
 {
     int is_due = broker->spending && atoll_spending_is_dirty(broker->spending), result = 0;
-    for (const struct atoll_call *call = broker->ended.first; call && !is_due; call = call->next) {
+    for (const struct atoll_call *call = broker->ended.first; call && !is_due; call = call->next)
         is_due = !call->is_kept;
-    }
-    if (!is_due) {
+    if (!is_due)
         return 0;
-    }
     double began_ns = atoll_clock_mono_ns();
-    if (atoll_database_begin(broker->database, err)) {
+    if (atoll_database_begin(broker->database, err))
         return -1;
-    }
-    if (broker->spending) {
+    if (broker->spending)
         result = atoll_spending_write(broker->spending, err);
-    }
-    for (struct atoll_call *call = broker->ended.first; call && result == 0; call = call->next) {
+    for (struct atoll_call *call = broker->ended.first; call && result == 0; call = call->next)
         result = call->is_kept ? 0 : keep(call, err);
-    }
-    if (result) {
+    if (result)
         atoll_database_rollback(broker->database);
-    } else {
+    else
         result = atoll_database_commit(broker->database, err);
-    }
     double ended_ns = atoll_clock_mono_ns();
     broker->commit_due_ns = ended_ns + fmin(ended_ns - began_ns, PACE_NS);
-    if (result) {
+    if (result)
         return -1;
-    }
     if (broker->spending) {
         atoll_spending_written(broker->spending);
         broker->is_summary_due = 1;
     }
-    for (struct atoll_call *call = broker->ended.first; call; call = call->next) {
+    for (struct atoll_call *call = broker->ended.first; call; call = call->next)
         call->is_kept = 1;
-    }
     return 0;
 }
 
@@ -426,14 +391,12 @@ static int write_all(struct atoll_broker *broker, struct atoll_err *err)
 static int commit(struct atoll_broker *broker, struct atoll_err *err)
 {
     double now_ns = atoll_loop_now_ns(broker->loop);
-    if (!broker->is_ending && now_ns < broker->retry_ns) {
+    if (!broker->is_ending && now_ns < broker->retry_ns)
         return atoll_err_set(err, broker->failed.code, "%s", broker->failed.text);
-    }
     atoll_err_clear(&broker->failed);
     broker->retry_ns = 0;
-    if (write_all(broker, &broker->failed) == 0) {
+    if (write_all(broker, &broker->failed) == 0)
         return 0;
-    }
     broker->retry_ns = now_ns + RETRY_S * ATOLL_NS_PER_S;
     return atoll_err_set(err, broker->failed.code, "%s", broker->failed.text);
 }
@@ -464,13 +427,11 @@ static void summary_rang(void *context)
 static void write_summary(struct atoll_broker *broker)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    if (!broker->is_summary_due || broker->summary_timer) {
+    if (!broker->is_summary_due || broker->summary_timer)
         return;
-    }
     broker->is_summary_due = 0;
-    if (atoll_spend_summary_write(broker->spending, broker->config->file, &err)) {
+    if (atoll_spend_summary_write(broker->spending, broker->config->file, &err))
         atoll_log_err(ATOLL_LOG_WARNING, "gateway.summary", &err);
-    }
     if (!broker->is_ending) {
         atoll_loop_at(broker->loop, atoll_loop_now_ns(broker->loop) + SUMMARY_S * ATOLL_NS_PER_S,
                       summary_rang, broker, &broker->summary_timer, NULL);
@@ -480,9 +441,8 @@ static void write_summary(struct atoll_broker *broker)
 int atoll_broker_turn(struct atoll_broker *broker, struct atoll_err *err)
 {
     struct atoll_call_list reserved, ended;
-    if (broker->is_turning) {
+    if (broker->is_turning)
         return 0;
-    }
     tell_all(&broker->finished, atoll_call_judge, ATOLL_CALL_NOTHING);
     tell_all(&broker->resumed, NULL, ATOLL_CALL_RESUMED);
     leave_all(broker);
@@ -491,12 +451,10 @@ int atoll_broker_turn(struct atoll_broker *broker, struct atoll_err *err)
         tell_all(&broker->waiting_budget, atoll_call_reserve, ATOLL_CALL_NOTHING);
     }
     let_go(broker);
-    if (is_too_soon(broker)) {
+    if (is_too_soon(broker))
         return 0;
-    }
-    if ((broker->database && atoll_database_turn(broker->database, err)) || commit(broker, err)) {
+    if ((broker->database && atoll_database_turn(broker->database, err)) || commit(broker, err))
         return -1;
-    }
     broker->is_turning = 1;
     take(&broker->reserved, &reserved);
     take(&broker->ended, &ended);
@@ -522,14 +480,12 @@ static int open_memory(struct atoll_broker *broker, struct atoll_err *err)
     atoll_buffer_init(&broker->body, BODY_BYTES);
     atoll_buffer_init(&broker->headers, HEADER_BYTES);
     atoll_buffer_put_bytes(&broker->headers, room, sizeof(room));
-    if (atoll_buffer_check(&broker->headers, err)) {
+    if (atoll_buffer_check(&broker->headers, err))
         return -1;
-    }
     atoll_buffer_clear(&broker->headers);
     index->row_count = 64;
-    while (index->row_count < broker->config->in_flight_limit && index->row_count < (size_t)1 << 20) {
+    while (index->row_count < broker->config->in_flight_limit && index->row_count < (size_t)1 << 20)
         index->row_count *= 2;
-    }
     index->by_number = calloc(index->row_count, sizeof(*index->by_number));
     index->by_id = calloc(index->row_count, sizeof(*index->by_id));
     index->by_key = calloc(index->row_count, sizeof(*index->by_key));
@@ -555,16 +511,14 @@ static int open_database(struct atoll_broker *broker, struct atoll_err *err)
                          "gateway: recording and replaying need a file: name one (budget: {file: ...})");
     }
     broker->database = atoll_database_open(&settings, err);
-    if (!broker->database) {
+    if (!broker->database)
         return -1;
-    }
     if (!is_replay) {
         broker->spending = atoll_spending_open(broker->database, config->limits, config->limit_count, err);
         broker->is_summary_due = 1;
     }
-    if (config->mode != ATOLL_EXCHANGE_LIVE) {
+    if (config->mode != ATOLL_EXCHANGE_LIVE)
         broker->store = atoll_store_of(broker->database, err);
-    }
     return (is_replay || broker->spending) && (config->mode == ATOLL_EXCHANGE_LIVE || broker->store) ? 0 : -1;
 }
 
@@ -584,9 +538,8 @@ static struct atoll_secret *shared_key(const struct atoll_broker_endpoint *endpo
 static int open_key(struct atoll_broker_endpoint *endpoint, struct atoll_err *err)
 {
     const struct atoll_endpoint *config = endpoint->config;
-    if (!config->key_file && !config->key_env) {
+    if (!config->key_file && !config->key_env)
         return 0;
-    }
     endpoint->key = shared_key(endpoint);
     if (!endpoint->key) {
         endpoint->key = config->key_file ? atoll_secret_of_file(config->key_file, err)
@@ -602,9 +555,8 @@ static int open_endpoints(struct atoll_broker *broker, struct atoll_err *err)
     const struct atoll_gateway_config *config = broker->config;
     double now_ns = atoll_loop_now_ns(broker->loop);
     broker->endpoints = calloc(config->endpoint_count + 1, sizeof(*broker->endpoints));
-    if (!broker->endpoints) {
+    if (!broker->endpoints)
         return atoll_err_set(err, ATOLL_E_MEMORY, "gateway: no memory for its endpoints");
-    }
     for (size_t i = 0; i < config->endpoint_count; i++) {
         struct atoll_broker_endpoint *endpoint = &broker->endpoints[i];
         endpoint->broker = broker;
@@ -614,9 +566,8 @@ static int open_endpoints(struct atoll_broker *broker, struct atoll_err *err)
                             endpoint->config->concurrency);
         atoll_bucket_init(&endpoint->requests, endpoint->config->requests_per_minute, now_ns);
         atoll_bucket_init(&endpoint->tokens, endpoint->config->tokens_per_minute, now_ns);
-        if (config->mode != ATOLL_EXCHANGE_REPLAY && open_key(endpoint, err)) {
+        if (config->mode != ATOLL_EXCHANGE_REPLAY && open_key(endpoint, err))
             return -1;
-        }
     }
     return 0;
 }
@@ -638,9 +589,8 @@ static int open_queues(struct atoll_broker *broker, struct atoll_err *err)
     double now_ns = atoll_loop_now_ns(broker->loop);
     broker->queues = calloc(config->model_count + 1, sizeof(*broker->queues));
     broker->queue_of = calloc(config->model_count + 1, sizeof(*broker->queue_of));
-    if (!broker->queues || !broker->queue_of) {
+    if (!broker->queues || !broker->queue_of)
         return atoll_err_set(err, ATOLL_E_MEMORY, "gateway: no memory for its models");
-    }
     for (unsigned i = 0; i < config->model_count; i++) {
         atoll_bucket_init(&broker->queues[i].requests, 0, now_ns);
         atoll_bucket_init(&broker->queues[i].tokens, 0, now_ns);
@@ -653,20 +603,17 @@ static int open_queues(struct atoll_broker *broker, struct atoll_err *err)
 static void close_all(struct atoll_broker *broker)
 {
     const struct atoll_gateway_config *config = broker->config;
-    if (broker->transfers) {
+    if (broker->transfers)
         atoll_transfers_destroy(broker->transfers);
-    }
     for (size_t i = broker->endpoints ? config->endpoint_count : 0; i-- > 0;) {
         struct atoll_broker_endpoint *endpoint =
             &broker->endpoints[i]; /* who shares a key asks those before it */
         atoll_loop_cancel(broker->loop, endpoint->timer);
-        if (endpoint->key && endpoint->key != shared_key(endpoint)) {
+        if (endpoint->key && endpoint->key != shared_key(endpoint))
             atoll_secret_destroy(endpoint->key);
-        }
     }
-    for (size_t i = 0; broker->queues && i < config->model_count; i++) {
+    for (size_t i = 0; broker->queues && i < config->model_count; i++)
         free(broker->queues[i].heap);
-    }
     free(broker->endpoints);
     free(broker->queues);
     free(broker->queue_of);
@@ -676,9 +623,8 @@ static void close_all(struct atoll_broker *broker)
     free(broker->index.by_number);
     free(broker->index.by_id);
     free(broker->index.by_key);
-    if (broker->headers.data) {
+    if (broker->headers.data)
         sodium_memzero(broker->headers.data, broker->headers.capacity);
-    }
     atoll_buffer_fini(&broker->headers);
     atoll_buffer_fini(&broker->body);
     atoll_loop_cancel(broker->loop, broker->wake_timer);
@@ -726,16 +672,13 @@ void atoll_broker_destroy(struct atoll_broker *broker)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     struct atoll_call_list ended;
-    if (!broker) {
+    if (!broker)
         return;
-    }
     broker->is_closing = broker->is_ending = 1;
     tell_all(&broker->finished, atoll_call_judge, ATOLL_CALL_NOTHING);
-    for (size_t row = 0; row < broker->index.row_count; row++) {
-        for (struct atoll_waiter *w = broker->index.by_number[row]; w; w = w->next_in_row) {
+    for (size_t row = 0; row < broker->index.row_count; row++)
+        for (struct atoll_waiter *w = broker->index.by_number[row]; w; w = w->next_in_row)
             leave_later(w, ATOLL_LLM_CANCELLED);
-        }
-    }
     leave_all(broker);
     if (commit(broker, &err)) { /* what is not durable stays reserved: it counts as spent */
         atoll_log_err(ATOLL_LOG_ERROR, "gateway.commit", &err);

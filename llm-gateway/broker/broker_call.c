@@ -29,9 +29,8 @@ static const char *move_text(const char *text, char **room)
 {
     size_t bytes = text_bytes(text);
     char *copy = *room;
-    if (!text) {
+    if (!text)
         return NULL;
-    }
     memcpy(copy, text, bytes);
     *room += bytes;
     return copy;
@@ -46,9 +45,8 @@ static void copy_request(struct atoll_llm_request *to, const struct atoll_llm_re
     to->task = move_text(from->task, &room);
     to->purpose = move_text(from->purpose, &room);
     to->schema = move_text(from->schema, &room);
-    for (size_t i = 0; i < from->message_count; i++) {
+    for (size_t i = 0; i < from->message_count; i++)
         to->messages[i].text = move_text(from->messages[i].text, &room);
-    }
 }
 
 static int find_model(struct atoll_call *call, struct atoll_err *err)
@@ -56,16 +54,12 @@ static int find_model(struct atoll_call *call, struct atoll_err *err)
     const struct atoll_gateway_config *config = call->broker->config;
     const char *name = call->request.model;
     int found = -1;
-    for (size_t i = 0; i < config->ensemble_count; i++) {
-        if (strcmp(config->ensembles[i].name, name) == 0) {
+    for (size_t i = 0; i < config->ensemble_count; i++)
+        if (strcmp(config->ensembles[i].name, name) == 0)
             found = atoll_ensemble_choose(&config->ensembles[i], call->request.generation, &call->id);
-        }
-    }
-    for (size_t i = 0; found < 0 && i < config->model_count; i++) {
-        if (strcmp(config->models[i].name, name) == 0) {
+    for (size_t i = 0; found < 0 && i < config->model_count; i++)
+        if (strcmp(config->models[i].name, name) == 0)
             found = (int)i;
-        }
-    }
     if (found < 0) {
         return atoll_err_set(err, ATOLL_E_INPUT,
                              "model: this gateway has no model or ensemble of the name %.64s", name);
@@ -79,9 +73,8 @@ struct atoll_call *atoll_call_create(struct atoll_broker *broker, const struct a
 {
     size_t bytes = text_bytes(request->model) + text_bytes(request->key) + text_bytes(request->campaign) +
                    text_bytes(request->task) + text_bytes(request->purpose) + text_bytes(request->schema);
-    for (size_t i = 0; i < request->message_count; i++) {
+    for (size_t i = 0; i < request->message_count; i++)
         bytes += text_bytes(request->messages[i].text);
-    }
     struct atoll_call *call = calloc(1, sizeof(*call) + bytes);
     if (!call) {
         atoll_err_set(err, ATOLL_E_MEMORY, "gateway: no memory for a call");
@@ -103,9 +96,8 @@ struct atoll_call *atoll_call_create(struct atoll_broker *broker, const struct a
 
 void atoll_call_destroy(struct atoll_call *call)
 {
-    if (!call) {
+    if (!call)
         return;
-    }
     atoll_call_list_leave(call);
     call->broker->call_count--;
     atoll_llm_outcome_fini(&call->outcome);
@@ -115,9 +107,8 @@ void atoll_call_destroy(struct atoll_call *call)
 double atoll_call_deadline_ns(const struct atoll_call *call)
 {
     double latest_ns = 0;
-    for (const struct atoll_waiter *w = call->waiters; w; w = w->next) {
+    for (const struct atoll_waiter *w = call->waiters; w; w = w->next)
         latest_ns = fmax(latest_ns, w->deadline_ns);
-    }
     return latest_ns;
 }
 
@@ -127,9 +118,8 @@ enum atoll_call_event atoll_call_reserve(struct atoll_call *call)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     char before[sizeof(call->outcome.detail)] = "";
-    if (atoll_reservation_make(call, &err) == 0) {
+    if (atoll_reservation_make(call, &err) == 0)
         return ATOLL_CALL_BUDGET_AVAILABLE;
-    }
     if (err.code == ATOLL_E_BUSY) { /* the outcome if nothing comes before the deadline */
         atoll_llm_outcome_set(&call->outcome, ATOLL_LLM_BUDGET, "%s", err.text);
         return ATOLL_CALL_BUDGET_MISSING;
@@ -165,9 +155,8 @@ enum atoll_call_event atoll_call_judge(struct atoll_call *call)
 static enum atoll_call_event push(struct atoll_call *call)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    if (atoll_queue_push(call, &err) == 0) {
+    if (atoll_queue_push(call, &err) == 0)
         return ATOLL_CALL_NOTHING;
-    }
     atoll_llm_outcome_set(&call->outcome, ATOLL_LLM_OVERLOADED, "%s", err.text);
     return ATOLL_CALL_FINISHED;
 }
@@ -202,9 +191,8 @@ static enum atoll_call_event wait_for_budget(struct atoll_call *call)
 static enum atoll_call_event send(struct atoll_call *call)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    if (atoll_try_send(call, atoll_call_deadline_ns(call), &err) == 0) {
+    if (atoll_try_send(call, atoll_call_deadline_ns(call), &err) == 0)
         return ATOLL_CALL_NOTHING;
-    }
     atoll_llm_outcome_set(&call->outcome, err.code == ATOLL_E_INPUT ? ATOLL_LLM_INVALID : ATOLL_LLM_NETWORK,
                           "%s", err.text);
     return ATOLL_CALL_FINISHED;
@@ -249,9 +237,8 @@ static enum atoll_call_event end(struct atoll_call *call)
                  broker->config->endpoints[model->endpoint].name);
     }
     call->is_kept = !broker->store || !call->try_count;
-    if (broker->metrics) {
+    if (broker->metrics)
         atoll_metrics_outcome(broker->metrics, model->name, outcome);
-    }
     atoll_call_list_append(&broker->ended, call);
     atoll_broker_wake(broker);
     return ATOLL_CALL_NOTHING;
@@ -297,9 +284,8 @@ static enum atoll_call_event abandon_reserved(struct atoll_call *call)
 /* What came of the answer is kept: it is paid for. */
 static enum atoll_call_event abandon_sent(struct atoll_call *call)
 {
-    if (call->attempt) { /* else it is over, and was not looked at yet */
+    if (call->attempt) /* else it is over, and was not looked at yet */
         atoll_try_stop(call->attempt, call->abandoned_as);
-    }
     return abandon(call);
 }
 
@@ -336,9 +322,8 @@ void atoll_call_step(struct atoll_call *call, enum atoll_call_event event)
 {
     while (event != ATOLL_CALL_NOTHING) {
         const struct row *row = rows, *end = rows + sizeof(rows) / sizeof(*rows);
-        while (row < end && (row->state != call->state || row->event != event)) {
+        while (row < end && (row->state != call->state || row->event != event))
             row++;
-        }
         if (row == end) {
             atoll_log(ATOLL_LOG_ERROR, "gateway.call.event", "a call in state %d cannot take event %d",
                       (int)call->state, (int)event);
@@ -358,9 +343,8 @@ void atoll_call_start(struct atoll_call *call)
     int found = call->broker->store && (is_replay || config->mode == ATOLL_EXCHANGE_REPLAY_THEN_LIVE)
                     ? atoll_store_find(call->broker->store, &call->request, &call->outcome, &err)
                     : 0;
-    if (found < 0) {
+    if (found < 0)
         atoll_log_err(ATOLL_LOG_ERROR, "gateway.store.read", &err);
-    }
     if (found <= 0 && is_replay) {
         char hex[ATOLL_ID_HEX];
         atoll_id_hex(&call->id, hex);

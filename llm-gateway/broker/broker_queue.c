@@ -17,29 +17,25 @@ void atoll_call_list_append(struct atoll_call_list *list, struct atoll_call *cal
     call->list = list;
     call->next = NULL;
     call->previous = list->last;
-    if (list->last) {
+    if (list->last)
         list->last->next = call;
-    } else {
+    else
         list->first = call;
-    }
     list->last = call;
 }
 
 void atoll_call_list_leave(struct atoll_call *call)
 {
-    if (!call->list) {
+    if (!call->list)
         return;
-    }
-    if (call->previous) {
+    if (call->previous)
         call->previous->next = call->next;
-    } else {
+    else
         call->list->first = call->next;
-    }
-    if (call->next) {
+    if (call->next)
         call->next->previous = call->previous;
-    } else {
+    else
         call->list->last = call->previous;
-    }
     call->list = NULL;
     call->next = call->previous = NULL;
 }
@@ -97,12 +93,10 @@ static void sift_down(struct atoll_queue *queue, size_t place)
 {
     struct atoll_call *call = queue->heap[place];
     for (size_t child = 2 * place + 1; child < queue->count; child = 2 * place + 1) {
-        if (child + 1 < queue->count && queue->heap[child + 1]->arrival < queue->heap[child]->arrival) {
+        if (child + 1 < queue->count && queue->heap[child + 1]->arrival < queue->heap[child]->arrival)
             child++;
-        }
-        if (queue->heap[child]->arrival > call->arrival) {
+        if (queue->heap[child]->arrival > call->arrival)
             break;
-        }
         put(queue, place, queue->heap[child]);
         place = child;
     }
@@ -124,9 +118,8 @@ int atoll_queue_push(struct atoll_call *call, struct atoll_err *err)
     }
     put(queue, queue->count++, call);
     sift_up(queue, call->place);
-    if (call->place == 0) { /* another head, another amount */
+    if (call->place == 0) /* another head, another amount */
         queue->blocked_ns = 0;
-    }
     make_due(atoll_broker_endpoint_of(call->broker, call->model));
     return 0;
 }
@@ -136,12 +129,10 @@ void atoll_queue_remove(struct atoll_call *call)
     struct atoll_queue *queue = atoll_queue_of(call->broker, call->model);
     size_t place = call->place;
     struct atoll_call *last = queue->heap[--queue->count];
-    if (place == 0) {
+    if (place == 0)
         queue->blocked_ns = 0;
-    }
-    if (last == call) {
+    if (last == call)
         return;
-    }
     put(queue, place, last);
     sift_up(queue, place);
     sift_down(queue, last->place);
@@ -152,12 +143,10 @@ void atoll_queue_remove(struct atoll_call *call)
 static int take_both(struct atoll_bucket *requests, struct atoll_bucket *tokens, double amount, double now_ns,
                      double *ret_when_ns)
 {
-    if (!atoll_bucket_take(requests, 1, now_ns, ret_when_ns)) {
+    if (!atoll_bucket_take(requests, 1, now_ns, ret_when_ns))
         return 0;
-    }
-    if (atoll_bucket_take(tokens, amount, now_ns, ret_when_ns)) {
+    if (atoll_bucket_take(tokens, amount, now_ns, ret_when_ns))
         return 1;
-    }
     atoll_bucket_return(requests, 1);
     return 0;
 }
@@ -170,19 +159,16 @@ static enum admission admit(struct atoll_broker_endpoint *endpoint, struct atoll
 {
     enum admission admission = ENDPOINT_WAITS;
     *ret_when_ns = INFINITY;
-    if (!atoll_throttle_admit(&endpoint->throttle)) {
+    if (!atoll_throttle_admit(&endpoint->throttle))
         return ENDPOINT_WAITS;
-    }
-    if (!take_both(&endpoint->requests, &endpoint->tokens, tokens, now_ns, ret_when_ns)) {
+    if (!take_both(&endpoint->requests, &endpoint->tokens, tokens, now_ns, ret_when_ns))
         goto out_throttle;
-    }
     if (!take_both(&queue->requests, &queue->tokens, tokens, now_ns, ret_when_ns)) {
         admission = QUEUE_WAITS;
         goto out_endpoint;
     }
-    if (atoll_breaker_admit(&endpoint->breaker, now_ns, ret_when_ns)) {
+    if (atoll_breaker_admit(&endpoint->breaker, now_ns, ret_when_ns))
         return ADMITTED;
-    }
     atoll_bucket_return(&queue->requests, 1);
     atoll_bucket_return(&queue->tokens, tokens);
 out_endpoint:
@@ -217,15 +203,13 @@ static void timer_rang(void *context)
 static void set_timer(struct atoll_broker_endpoint *endpoint, double when_ns)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    if (endpoint->timer && endpoint->timer_ns <= when_ns) {
+    if (endpoint->timer && endpoint->timer_ns <= when_ns)
         return;
-    }
     atoll_loop_cancel(endpoint->broker->loop, endpoint->timer);
     endpoint->timer = 0;
     endpoint->timer_ns = when_ns;
-    if (atoll_loop_at(endpoint->broker->loop, when_ns, timer_rang, endpoint, &endpoint->timer, &err)) {
+    if (atoll_loop_at(endpoint->broker->loop, when_ns, timer_rang, endpoint, &endpoint->timer, &err))
         atoll_log_err(ATOLL_LOG_ERROR, "gateway.timer", &err);
-    }
 }
 
 /* The queue of the endpoint whose head came first, of those that are not blocked. */
@@ -236,14 +220,12 @@ static struct atoll_queue *next_queue(const struct atoll_broker_endpoint *endpoi
     struct atoll_queue *best = NULL;
     for (size_t i = 0; i < broker->config->model_count; i++) {
         struct atoll_queue *queue = &broker->queues[i];
-        if (!queue->count || atoll_broker_endpoint_of(broker, (unsigned)i) != endpoint) {
+        if (!queue->count || atoll_broker_endpoint_of(broker, (unsigned)i) != endpoint)
             continue;
-        }
-        if (queue->blocked_ns > now_ns) {
+        if (queue->blocked_ns > now_ns)
             *wake_ns = fmin(*wake_ns, queue->blocked_ns);
-        } else if (!best || queue->heap[0]->arrival < best->heap[0]->arrival) {
+        else if (!best || queue->heap[0]->arrival < best->heap[0]->arrival)
             best = queue;
-        }
     }
     return best;
 }
@@ -261,13 +243,11 @@ struct atoll_call *atoll_broker_endpoint_next(struct atoll_broker_endpoint *endp
         }
         when_ns = fmax(when_ns, now_ns + 1e6); /* a millisecond: no turning on the spot */
         wake_ns = fmin(wake_ns, when_ns);
-        if (admission == ENDPOINT_WAITS) {
+        if (admission == ENDPOINT_WAITS)
             break;
-        }
         queue->blocked_ns = when_ns;
     }
-    if (wake_ns < INFINITY) {
+    if (wake_ns < INFINITY)
         set_timer(endpoint, wake_ns);
-    }
     return NULL;
 }

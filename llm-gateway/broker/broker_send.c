@@ -33,9 +33,8 @@ static uint64_t sum_of(uint64_t a, uint64_t b)
 
 static uint64_t output_limit(const struct atoll_call *call)
 {
-    if (call->request.operation == ATOLL_LLM_EMBED) {
+    if (call->request.operation == ATOLL_LLM_EMBED)
         return 0;
-    }
     return call->request.max_output_tokens
                ? call->request.max_output_tokens
                : call->broker->config->models[call->model].traits.max_output_tokens;
@@ -50,9 +49,8 @@ int atoll_reservation_make(struct atoll_call *call, struct atoll_err *err)
 {
     struct atoll_broker *broker = call->broker;
     const struct atoll_gateway_model *model = &broker->config->models[call->model];
-    if (call->reservation.is_held) {
+    if (call->reservation.is_held)
         return 0;
-    }
     uint64_t input = atoll_llm_request_input_bound(&call->request), output = output_limit(call);
     struct atoll_reservation made = {.is_held = 1,
                                      .model = call->model,
@@ -75,14 +73,11 @@ static void settle(struct atoll_call *call, struct atoll_reservation *reservatio
 {
     struct atoll_broker *broker = call->broker;
     struct atoll_err err = ATOLL_ERR_INIT;
-    if (!reservation->is_held) {
+    if (!reservation->is_held)
         return;
-    }
     call->spent = sum_of(call->spent, money);
-    if (broker->spending &&
-        atoll_spending_settle(broker->spending, reservation->number, money, tokens, &err)) {
+    if (broker->spending && atoll_spending_settle(broker->spending, reservation->number, money, tokens, &err))
         atoll_log_err(ATOLL_LOG_ERROR, "gateway.budget.settle", &err);
-    }
     *reservation = (struct atoll_reservation){0};
     broker->is_budget_freed = 1;
     atoll_broker_wake(broker);
@@ -90,9 +85,8 @@ static void settle(struct atoll_call *call, struct atoll_reservation *reservatio
 
 void atoll_reservation_drop(struct atoll_call *call)
 {
-    if (call->reservation.number) {
+    if (call->reservation.number)
         call->last_reservation = call->reservation.number;
-    }
     settle(call, &call->reservation, 0, 0);
 }
 
@@ -105,9 +99,8 @@ static atoll_nanousd cost_of(const struct atoll_try *it, int may_be_billed, stru
         *usage = (struct atoll_llm_usage){0};
         return 0;
     }
-    if (!usage->is_estimated) {
+    if (!usage->is_estimated)
         return atoll_price_cost(call->broker->config->models[call->model].price, usage);
-    }
     *usage = (struct atoll_llm_usage){.input = atoll_llm_request_input_bound(&call->request),
                                       .output = output_limit(call),
                                       .is_estimated = 1};
@@ -239,9 +232,8 @@ static void on_done(void *context, const struct atoll_transfer_end *end)
         account(it, it->http_status ? is_success(it->http_status) : end->is_sent, call->outcome.status,
                 &call->outcome);
         call->headers = it->headers;
-        if (broker->metrics) {
+        if (broker->metrics)
             atoll_metrics_try(broker->metrics, endpoint->config->name, end->http_status);
-        }
         call->attempt = NULL;
         atoll_call_list_append(&broker->finished, call);
         atoll_broker_wake(broker);
@@ -287,8 +279,8 @@ static int start(struct atoll_try *it, const struct atoll_broker_endpoint *endpo
     struct atoll_broker *broker = it->broker;
     const char *headers[HEADER_LIMIT];
     char url[URL_BYTES];
-    int length = snprintf(url, sizeof url, "%s%s", endpoint->config->url, path);
-    if (length < 0 || (size_t)length >= sizeof url)
+    int length = snprintf(url, sizeof(url), "%s%s", endpoint->config->url, path);
+    if (length < 0 || (size_t)length >= sizeof(url))
         return atoll_err_set(err, ATOLL_E_INPUT, "endpoint %s: its url is too long", endpoint->config->name);
     const struct atoll_transfer transfer = {.method = "POST",
                                             .url = url,
@@ -349,9 +341,8 @@ int atoll_try_send(struct atoll_call *call, double deadline_ns, struct atoll_err
     if (!it || compose(it, endpoint, deadline_ns, err)) {
         atoll_broker_endpoint_note(endpoint, atoll_queue_of(broker, call->model), ATOLL_LLM_CANCELLED, now_ns,
                                    tokens);
-        if (it) {
+        if (it)
             try_destroy(it);
-        }
         return -1;
     }
     it->reservation = call->reservation;

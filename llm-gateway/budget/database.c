@@ -77,9 +77,8 @@ static int failed(sqlite3 *sqlite, const char *path, struct atoll_err *err)
             return atoll_err_set(err, ATOLL_E_FULL, "%s: no space is left to write it (%s); free some", path,
                                  strerror(system));
         }
-        if (system && (code & 0xff) == SQLITE_CANTOPEN) {
+        if (system && (code & 0xff) == SQLITE_CANTOPEN)
             return atoll_err_errno(err, system, "%s: %s", path, text);
-        }
         return atoll_err_set(err, ATOLL_E_IO, "%s: %s (%s)", path, text, strerror(system));
     case SQLITE_NOMEM: return atoll_err_set(err, ATOLL_E_MEMORY, "%s: no memory", path);
     case SQLITE_NOTADB:
@@ -113,9 +112,8 @@ sqlite3_stmt *atoll_database_prepare(struct atoll_database *database, const char
 int atoll_database_step(struct atoll_database *database, sqlite3_stmt *statement, struct atoll_err *err)
 {
     int code = sqlite3_step(statement);
-    if (code == SQLITE_ROW) {
+    if (code == SQLITE_ROW)
         return 1;
-    }
     int result = code == SQLITE_DONE ? 0 : failed(database->sqlite, database->path, err);
     sqlite3_reset(statement);
     sqlite3_clear_bindings(statement);
@@ -191,25 +189,21 @@ static struct atoll_lease *claim(const struct atoll_database_settings *settings,
     uint64_t first_beat = 0;
     uint32_t silent = 0;
     describe_self(&self);
-    if (beside(settings->path, ".owner", folder, err)) {
+    if (beside(settings->path, ".owner", folder, err))
         return NULL;
-    }
     if (mkdir(folder, 0777) && errno != EEXIST) {
         atoll_err_errno(err, errno, "%s: cannot be made", folder);
         return NULL;
     }
     for (int looks = 0;; looks++) {
         struct atoll_lease_seen seen;
-        if (atoll_lease_look(folder, &self, &seen, err)) {
+        if (atoll_lease_look(folder, &self, &seen, err))
             return NULL;
-        }
-        if (seen.state != ATOLL_LEASE_HELD) {
+        if (seen.state != ATOLL_LEASE_HELD)
             break;
-        }
         double silent_s = atoll_lease_watch_note(&watch, &seen, now_s() * 1e9);
-        if (looks == 0) {
+        if (looks == 0)
             first_beat = seen.beat;
-        }
         int is_near = self.boot[0] && strcmp(seen.holder.boot, self.boot) == 0;
         if (!settings->is_patient || seen.beat != first_beat || (is_near && looks == NEAR_LOOKS)) {
             is_owned_by(settings->path, &seen, err);
@@ -231,14 +225,12 @@ static struct atoll_lease *claim(const struct atoll_database_settings *settings,
     struct atoll_err why = ATOLL_ERR_INIT;
     struct atoll_lease *lease = atoll_lease_claim_after(folder, &self, silent, after, NULL, &why);
     struct atoll_lease_seen seen;
-    if (lease) {
+    if (lease)
         return lease;
-    }
-    if (why.code == ATOLL_E_BUSY && atoll_lease_look(folder, &self, &seen, NULL) == 0) {
+    if (why.code == ATOLL_E_BUSY && atoll_lease_look(folder, &self, &seen, NULL) == 0)
         is_owned_by(settings->path, &seen, err);
-    } else {
+    else
         atoll_err_set(err, why.code, "%s", why.text);
-    }
     return NULL;
 }
 
@@ -264,45 +256,37 @@ static int renew(struct atoll_database *database, struct atoll_err *err)
 
 int atoll_database_begin(struct atoll_database *database, struct atoll_err *err)
 {
-    if (database->lease && now_s() - database->renewed_s > FENCE_S && renew(database, err)) {
+    if (database->lease && now_s() - database->renewed_s > FENCE_S && renew(database, err))
         return -1;
-    }
-    if (atoll_database_run(database, "BEGIN IMMEDIATE", err)) {
+    if (atoll_database_run(database, "BEGIN IMMEDIATE", err))
         return -1;
-    }
-    if (!database->epoch_check) {
+    if (!database->epoch_check)
         return 0;
-    }
     int got = atoll_database_step(database, database->epoch_check, err);
     int is_ours =
         got == 1 && sqlite3_column_int64(database->epoch_check, 0) == atoll_lease_epoch(database->lease);
     sqlite3_reset(database->epoch_check);
-    if (is_ours) {
+    if (is_ours)
         return 0;
-    }
     atoll_database_rollback(database);
     return got < 0 ? -1 : is_lost(database, err);
 }
 
 void atoll_database_rollback(struct atoll_database *database)
 {
-    if (!sqlite3_get_autocommit(database->sqlite)) { /* some errors have rolled back already */
+    if (!sqlite3_get_autocommit(database->sqlite)) /* some errors have rolled back already */
         sqlite3_exec(database->sqlite, "ROLLBACK", NULL, NULL, NULL);
-    }
 }
 
 int atoll_database_commit(struct atoll_database *database, struct atoll_err *err)
 {
     int result = 0;
-    if (database->lease && now_s() - database->renewed_s > FENCE_S) {
+    if (database->lease && now_s() - database->renewed_s > FENCE_S)
         result = renew(database, err);
-    }
-    if (result == 0) {
+    if (result == 0)
         result = atoll_database_run(database, "COMMIT", err);
-    }
-    if (result) {
+    if (result)
         atoll_database_rollback(database);
-    }
     return result;
 }
 
@@ -323,12 +307,10 @@ static int check_schema(struct atoll_database *database, struct atoll_err *err)
                    ? -1
                    : 0;
     }
-    if (application != strtoll(APPLICATION_ID, NULL, 16)) {
+    if (application != strtoll(APPLICATION_ID, NULL, 16))
         return atoll_err_set(err, ATOLL_E_INPUT, "%s: is not a gateway's file; name another", database->path);
-    }
-    if (read_integer(database, "SELECT value FROM meta WHERE name = 'schema'", 0, &schema, err)) {
+    if (read_integer(database, "SELECT value FROM meta WHERE name = 'schema'", 0, &schema, err))
         return -1;
-    }
     return schema > SCHEMA
                ? atoll_err_set(err, ATOLL_E_SCHEMA, "%s: schema %lld is newer than %d: use a newer Atoll",
                                database->path, schema, SCHEMA)
@@ -342,15 +324,13 @@ static int take_over(struct atoll_database *database, const struct atoll_databas
 {
     long long before;
     char sql[160];
-    if (read_integer(database, "SELECT value FROM meta WHERE name = 'epoch'", 0, &before, err)) {
+    if (read_integer(database, "SELECT value FROM meta WHERE name = 'epoch'", 0, &before, err))
         return -1;
-    }
     if (before >= atoll_lease_epoch(database->lease)) {
         atoll_lease_release(database->lease);
         database->lease = claim(settings, (uint32_t)before, err);
-        if (!database->lease) {
+        if (!database->lease)
             return -1;
-        }
     }
     snprintf(sql, sizeof(sql), "UPDATE meta SET value = %u WHERE name = 'epoch'",
              atoll_lease_epoch(database->lease));
@@ -370,20 +350,17 @@ static int check_quiet(const char *path, struct atoll_err *err)
     struct atoll_lease_seen seen;
     char other[PATH_BYTES];
     struct stat st;
-    if (stat(path, &st)) {
+    if (stat(path, &st))
         return atoll_err_errno(err, errno, "%s: cannot be read", path);
-    }
-    if (atoll_database_owner(path, &seen, err)) {
+    if (atoll_database_owner(path, &seen, err))
         return -1;
-    }
     if (seen.state == ATOLL_LEASE_HELD) {
         is_owned_by(path, &seen, err);
         return atoll_err_add(err, "or read a copy: atoll gateway spend --copy FILE");
     }
     for (size_t i = 0; i < 2; i++) {
-        if (beside(path, ends[i], other, err)) {
+        if (beside(path, ends[i], other, err))
             return -1;
-        }
         if (stat(other, &st) == 0 && st.st_size > 0) {
             return atoll_err_set(
                 err, ATOLL_E_BUSY,
@@ -411,9 +388,8 @@ static int uri_of(const char *path, char ret_uri[PATH_BYTES], struct atoll_err *
 static int make_private(const char *path, struct atoll_err *err)
 {
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (fd < 0) {
+    if (fd < 0)
         return atoll_file_write_failed(path, "open the file", errno, err);
-    }
     close(fd);
     return 0;
 }
@@ -454,9 +430,8 @@ struct atoll_database *atoll_database_open(const struct atoll_database_settings 
                                            struct atoll_err *err)
 {
     struct atoll_database *database = calloc(1, sizeof(*database));
-    if (database) {
+    if (database)
         database->path = strdup(settings->path);
-    }
     if (!database || !database->path) {
         free(database);
         atoll_err_set(err, ATOLL_E_MEMORY, "%s: no memory to open it", settings->path);
@@ -466,13 +441,11 @@ struct atoll_database *atoll_database_open(const struct atoll_database_settings 
     if (settings->mode == ATOLL_DATABASE_OWN) {
         database->lease = claim(settings, 0, err);
         database->renewed_s = database->tried_s = now_s();
-        if (!database->lease) {
+        if (!database->lease)
             goto fail;
-        }
     }
-    if (open_file(database, settings, err) || (database->lease && take_over(database, settings, err))) {
+    if (open_file(database, settings, err) || (database->lease && take_over(database, settings, err)))
         goto fail;
-    }
     return database;
 fail:
     atoll_database_close(database);
@@ -490,16 +463,13 @@ static void end_copy(struct atoll_database *database)
 void atoll_database_close(struct atoll_database *database)
 {
     sqlite3_stmt *statement;
-    if (!database) {
+    if (!database)
         return;
-    }
     end_copy(database);
-    while (database->sqlite && (statement = sqlite3_next_stmt(database->sqlite, NULL)) != NULL) {
+    while (database->sqlite && (statement = sqlite3_next_stmt(database->sqlite, NULL)) != NULL)
         sqlite3_finalize(statement);
-    }
-    if (database->sqlite && database->mode != ATOLL_DATABASE_READ) { /* one file, and none beside it */
+    if (database->sqlite && database->mode != ATOLL_DATABASE_READ) /* one file, and none beside it */
         sqlite3_exec(database->sqlite, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL);
-    }
     sqlite3_close(database->sqlite);
     atoll_lease_release(database->lease);
     free(database->path);
@@ -526,16 +496,14 @@ const char *atoll_database_path(const struct atoll_database *database)
 static int begin_copy(struct atoll_database *database, const char *target, struct atoll_err *err)
 {
     unlink(target);
-    if (make_private(target, err)) {
+    if (make_private(target, err))
         return -1;
-    }
     if (sqlite3_open_v2(target, &database->copy, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, "unix-none") ==
         SQLITE_OK) {
         database->backup = sqlite3_backup_init(database->copy, "main", database->sqlite, "main");
     }
-    if (database->backup) {
+    if (database->backup)
         return 0;
-    }
     failed(database->copy, target, err);
     end_copy(database);
     return -1;
@@ -545,9 +513,8 @@ static int begin_copy(struct atoll_database *database, const char *target, struc
 static int step_copy(struct atoll_database *database, int pages, const char *target, struct atoll_err *err)
 {
     int code = sqlite3_backup_step(database->backup, pages);
-    if (code == SQLITE_OK) {
+    if (code == SQLITE_OK)
         return 1;
-    }
     sqlite3_backup_finish(database->backup);
     database->backup = NULL;
     int result = code == SQLITE_DONE && sqlite3_exec(database->copy,
@@ -569,25 +536,20 @@ static void serve_copy(struct atoll_database *database)
         return;
     }
     if (!database->backup) {
-        if (now_s() - database->looked_s < COPY_LOOK_S) {
+        if (now_s() - database->looked_s < COPY_LOOK_S)
             return;
-        }
         database->looked_s = now_s();
-        if (access(wanted, F_OK)) {
+        if (access(wanted, F_OK))
             return;
-        }
         unlink(copy);
-        if (begin_copy(database, part, &err)) {
+        if (begin_copy(database, part, &err))
             goto done;
-        }
     }
     int more = step_copy(database, COPY_PAGES, part, &err);
-    if (more > 0) {
+    if (more > 0)
         return;
-    }
-    if (more == 0 && rename(part, copy)) {
+    if (more == 0 && rename(part, copy))
         atoll_err_errno(&err, errno, "%s: cannot be renamed", part);
-    }
 done:
     if (err.code) {
         atoll_log_err(ATOLL_LOG_ERROR, "gateway.copy", &err);
@@ -599,15 +561,13 @@ done:
 int atoll_database_turn(struct atoll_database *database, struct atoll_err *err)
 {
     double now = now_s();
-    if (!database->lease) {
+    if (!database->lease)
         return 0;
-    }
     if (now - database->renewed_s >= ATOLL_LEASE_BEAT_S && now - database->tried_s >= 1.0) {
         struct atoll_err why = ATOLL_ERR_INIT;
         if (renew(database, &why)) {
-            if (why.code == ATOLL_E_BUSY) {
+            if (why.code == ATOLL_E_BUSY)
                 return atoll_err_set(err, why.code, "%s", why.text);
-            }
             atoll_log_err(ATOLL_LOG_WARNING, "gateway.owner.renew", &why); /* the next turns try again */
         }
     }
@@ -623,17 +583,15 @@ static int move_file(const char *from, const char *to, struct atoll_err *err)
     int source = open(from, O_RDONLY | O_CLOEXEC),
         target = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     int is_good = source >= 0 && target >= 0;
-    while (is_good && (got = read(source, block, sizeof(block))) > 0) {
+    while (is_good && (got = read(source, block, sizeof(block))) > 0)
         is_good = write(target, block, (size_t)got) == got;
-    }
     int system = errno;
     is_good = is_good && got == 0 && fsync(target) == 0;
     close(source);
     close(target);
     if (!is_good) {
-        if (target >= 0) {
+        if (target >= 0)
             unlink(to);
-        }
         return atoll_err_errno(err, system, "%s: the copy cannot be moved to %s", from, to);
     }
     unlink(from);
@@ -644,14 +602,12 @@ static int ask_for_copy(const char *path, const char *target, double wait_s, str
 {
     char wanted[PATH_BYTES], copy[PATH_BYTES];
     double until_s = now_s() + wait_s;
-    if (beside(path, WANTED, wanted, err) || beside(path, COPY, copy, err)) {
+    if (beside(path, WANTED, wanted, err) || beside(path, COPY, copy, err))
         return -1;
-    }
     unlink(copy);
     int fd = open(wanted, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-    if (fd < 0) {
+    if (fd < 0)
         return atoll_err_errno(err, errno, "%s: cannot ask the owner for a copy", wanted);
-    }
     close(fd);
     while (access(wanted, F_OK) == 0) {
         if (now_s() > until_s) {
@@ -663,12 +619,10 @@ static int ask_for_copy(const char *path, const char *target, double wait_s, str
         }
         nanosleep(&(struct timespec){.tv_nsec = 50 * 1000 * 1000}, NULL);
     }
-    if (rename(copy, target) == 0) {
+    if (rename(copy, target) == 0)
         return 0;
-    }
-    if (errno == EXDEV) {
+    if (errno == EXDEV)
         return move_file(copy, target, err);
-    }
     if (errno == ENOENT) {
         return atoll_err_set(err, ATOLL_E_IO,
                              "%s: the gateway that owns it could not make a copy; its log says why", path);
@@ -681,26 +635,20 @@ int atoll_database_copy(const char *path, const char *target, double wait_s, str
 {
     struct atoll_database_settings settings = {.path = path, .mode = ATOLL_DATABASE_OWN};
     struct atoll_lease_seen seen;
-    if (access(path, F_OK)) {
+    if (access(path, F_OK))
         return atoll_err_errno(err, errno, "%s: there is nothing to copy", path);
-    }
-    if (access(target, F_OK) == 0) {
+    if (access(target, F_OK) == 0)
         return atoll_err_set(err, ATOLL_E_EXISTS, "%s is there already; name another file", target);
-    }
-    if (atoll_database_owner(path, &seen, err)) {
+    if (atoll_database_owner(path, &seen, err))
         return -1;
-    }
-    if (seen.state == ATOLL_LEASE_HELD) {
+    if (seen.state == ATOLL_LEASE_HELD)
         return ask_for_copy(path, target, wait_s, err);
-    }
     struct atoll_database *database = atoll_database_open(&settings, err);
     int result = database ? begin_copy(database, target, err) : -1;
-    while (result == 0 && database->backup) {
+    while (result == 0 && database->backup)
         result = step_copy(database, -1, target, err) < 0 ? -1 : 0;
-    }
     atoll_database_close(database);
-    if (result && database) {
+    if (result && database)
         unlink(target);
-    }
     return result;
 }

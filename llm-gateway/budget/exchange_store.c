@@ -43,9 +43,8 @@ struct atoll_store *atoll_store_of(struct atoll_database *database, struct atoll
         err);
     store->by_key = atoll_database_prepare(database, by_key, err);
     store->by_request = atoll_database_prepare(database, by_request, err);
-    if (store->put && store->by_key && store->by_request) {
+    if (store->put && store->by_key && store->by_request)
         return store;
-    }
     atoll_store_close(store);
     return NULL;
 }
@@ -72,9 +71,8 @@ int atoll_store_finish(struct atoll_store *store, struct atoll_err *err)
 
 void atoll_store_close(struct atoll_store *store)
 {
-    if (!store) {
+    if (!store)
         return;
-    }
     sqlite3_finalize(store->put);
     sqlite3_finalize(store->by_key);
     sqlite3_finalize(store->by_request);
@@ -95,9 +93,8 @@ static void bind(sqlite3_stmt *statement, int at, const char *text)
 
 static void empty(struct atoll_buffer *buffer)
 {
-    if (buffer->capacity > KEPT_BYTES) {
+    if (buffer->capacity > KEPT_BYTES)
         atoll_buffer_fini(buffer);
-    }
     atoll_buffer_clear(buffer);
 }
 
@@ -110,9 +107,8 @@ int atoll_store_put(struct atoll_store *store, const struct atoll_llm_request *r
     atoll_buffer_clear(&store->outcome);
     atoll_llm_outcome_encode(outcome, &store->outcome);
     int result = atoll_llm_request_encode(request, &store->request, err);
-    if (result == 0) {
+    if (result == 0)
         result = atoll_buffer_check(&store->outcome, err);
-    }
     if (result == 0 && store->request.length + store->outcome.length > ATOLL_EXCHANGE_BYTES) {
         result =
             atoll_err_set(err, ATOLL_E_LIMIT, "an exchange of %zu bytes is more than the %zu that are kept",
@@ -149,9 +145,8 @@ static int read_row(struct atoll_store *store, sqlite3_stmt *find, struct atoll_
     int got = atoll_database_step(store->database, find, err);
     if (got == 1) {
         const void *bytes = sqlite3_column_blob(find, 0);
-        if (atoll_llm_outcome_decode(bytes, (size_t)sqlite3_column_bytes(find, 0), ret_outcome, err)) {
+        if (atoll_llm_outcome_decode(bytes, (size_t)sqlite3_column_bytes(find, 0), ret_outcome, err))
             got = -1;
-        }
     }
     sqlite3_reset(find);
     sqlite3_clear_bindings(find);
@@ -171,9 +166,8 @@ int atoll_store_find(struct atoll_store *store, const struct atoll_llm_request *
         sqlite3_bind_blob(store->by_request, 1, id.bytes, sizeof(id.bytes), SQLITE_STATIC);
         got = read_row(store, store->by_request, ret_outcome, err);
     }
-    if (got == 1) {
+    if (got == 1)
         ret_outcome->is_from_store = 1;
-    }
     return got;
 }
 

@@ -79,7 +79,7 @@ static const struct atoll_yaml_row model_rows[] = {
     {"above_input_tokens", ATOLL_YAML_OPTIONAL, atoll_yaml_read_positive, ROW(above_input_tokens)},
     {"above_ratio", ATOLL_YAML_OPTIONAL, read_ratio, ROW(above_ratio)},
 };
-static const struct atoll_yaml_section model_section = {model_rows, sizeof model_rows / sizeof *model_rows};
+static const struct atoll_yaml_section model_section = {model_rows, sizeof(model_rows) / sizeof(*model_rows)};
 
 /* What a row does not say is never cheaper than what it says. */
 static int read_model(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
@@ -104,7 +104,7 @@ static int read_models(struct atoll_yaml_walk *walk, const struct atoll_yaml_nod
     struct atoll_prices *prices = walk->owner;
     size_t count = atoll_yaml_count(node);
     prices->rows = atoll_arena_alloc_array(walk->arena, count < MODEL_LIMIT ? count : MODEL_LIMIT,
-                                           sizeof *prices->rows, walk->err);
+                                           sizeof(*prices->rows), walk->err);
     if (!prices->rows)
         return -1;
     return atoll_yaml_list(walk, node, MODEL_LIMIT, "models", read_model, prices);
@@ -115,7 +115,7 @@ static int read_date(struct atoll_yaml_walk *walk, const struct atoll_yaml_node 
 {
     const char *text = atoll_yaml_scalar(node);
     static const char shape[] = "0000-00-00";
-    int is_date = text && strlen(text) == sizeof shape - 1;
+    int is_date = text && strlen(text) == sizeof(shape) - 1;
     for (size_t i = 0; is_date && shape[i]; i++)
         is_date = shape[i] == '-' ? text[i] == '-' : text[i] >= '0' && text[i] <= '9';
     if (!is_date)
@@ -129,12 +129,12 @@ static const struct atoll_yaml_row file_rows[] = {
     {"source", ATOLL_YAML_REQUIRED, atoll_yaml_read_text, offsetof(struct atoll_prices, source)},
     {"models", ATOLL_YAML_REQUIRED, read_models, 0},
 };
-static const struct atoll_yaml_section file_section = {file_rows, sizeof file_rows / sizeof *file_rows};
+static const struct atoll_yaml_section file_section = {file_rows, sizeof(file_rows) / sizeof(*file_rows)};
 
 static struct atoll_prices *read_prices(const struct atoll_yaml *yaml, struct atoll_err *err)
 {
     struct atoll_arena *arena = atoll_arena_create((size_t)4 << 20, err);
-    struct atoll_prices *prices = arena ? atoll_arena_alloc(arena, sizeof *prices, err) : NULL;
+    struct atoll_prices *prices = arena ? atoll_arena_alloc(arena, sizeof(*prices), err) : NULL;
     struct atoll_yaml_walk walk = {yaml, arena, prices, err};
     if (prices) {
         prices->arena = arena;

@@ -70,11 +70,9 @@ static json_t *summary_of(const struct atoll_spending *spending, const char *pat
     const struct atoll_spending_limit *limits = atoll_spending_limits(spending, &limit_count);
     json_t *accounts = json_array();
     for (int scope = 0; scope < ATOLL_SCOPE_COUNT; scope++) {
-        for (size_t i = 0; i < count; i++) {
-            if (known[i].scope == (enum atoll_spending_scope)scope) {
+        for (size_t i = 0; i < count; i++)
+            if (known[i].scope == (enum atoll_spending_scope)scope)
                 json_array_append_new(accounts, account_json(&known[i]));
-            }
-        }
         add_unmet_limits(accounts, known, count, (enum atoll_spending_scope)scope, limits, limit_count);
     }
     atoll_spending_sum(spending, &sum);
@@ -91,9 +89,8 @@ int atoll_spend_summary_write(const struct atoll_spending *spending, const char 
     json_t *document = summary_of(spending, path);
     atoll_buffer_init(&text, SUMMARY_BYTES);
     int result = atoll_json_put(&text, document, err);
-    if (result == 0 && (result = summary_path(path, summary, err)) == 0) {
+    if (result == 0 && (result = summary_path(path, summary, err)) == 0)
         result = atoll_file_replace(atoll_file_ops_real(), summary, text.data, text.length, err);
-    }
     atoll_buffer_fini(&text);
     json_decref(document);
     return result;
@@ -103,9 +100,8 @@ static json_t *read_owned(const char *path, struct atoll_err *err)
 {
     char summary[PATH_BYTES];
     json_error_t why;
-    if (summary_path(path, summary, err)) {
+    if (summary_path(path, summary, err))
         return NULL;
-    }
     json_t *document = json_load_file(summary, 0, &why);
     if (!document) {
         atoll_err_set(err, ATOLL_E_BUSY,
@@ -123,9 +119,8 @@ static json_t *read_free(const char *path, const struct atoll_spending_limit *li
     struct atoll_spending *spending =
         database ? atoll_spending_open(database, limits, limit_count, err) : NULL;
     json_t *document = spending ? summary_of(spending, path) : NULL;
-    if (spending) {
+    if (spending)
         atoll_spend_summary_write(spending, path, NULL);
-    }
     atoll_spending_close(spending);
     atoll_database_close(database);
     return document;
@@ -143,9 +138,8 @@ json_t *atoll_spend_summary_read(const char *path, const struct atoll_spending_l
         atoll_err_set(err, ATOLL_E_NOTFOUND, "%s is not there", path);
         return NULL;
     }
-    if (atoll_database_owner(path, &seen, err)) {
+    if (atoll_database_owner(path, &seen, err))
         return NULL;
-    }
     json_t *document =
         seen.state == ATOLL_LEASE_HELD ? read_owned(path, err) : read_free(path, limits, limit_count, err);
     if (document) {

@@ -125,9 +125,8 @@ static uint64_t key_of(const struct wanted *wanted)
     for (size_t t = 0; t < 2; t++) {
         for (const char *at = texts[t];; at++) {
             hash = (hash ^ (unsigned char)*at) * 1099511628211u; /* FNV-1a */
-            if (!*at) {
+            if (!*at)
                 break;
-            }
         }
     }
     return hash ^ hash >> 29;
@@ -154,9 +153,8 @@ static long find_account(struct atoll_spending *spending, enum atoll_spending_sc
     struct wanted wanted = {spending, scope, name, task};
     uint64_t key = key_of(&wanted);
     uint32_t at = atoll_index_find(&spending->index, key, is_wanted, &wanted);
-    if (at < spending->account_count) {
+    if (at < spending->account_count)
         return (long)at;
-    }
     if (strlen(name) >= ATOLL_SPENDING_NAME_BYTES || strlen(task) >= ATOLL_SPENDING_NAME_BYTES) {
         return atoll_err_set(
             err, ATOLL_E_INPUT, "the %s \"%.40s...\" is too long; at most %d bytes are counted by",
@@ -173,9 +171,8 @@ static long find_account(struct atoll_spending *spending, enum atoll_spending_sc
     if (spending->account_count == spending->account_capacity) {
         size_t capacity = spending->account_capacity ? 2 * spending->account_capacity : 64;
         struct atoll_spending_account *accounts = realloc(spending->accounts, capacity * sizeof(*accounts));
-        if (!accounts) {
+        if (!accounts)
             return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for %zu accounts", capacity);
-        }
         spending->accounts = accounts;
         spending->account_capacity = capacity;
     }
@@ -184,9 +181,8 @@ static long find_account(struct atoll_spending *spending, enum atoll_spending_sc
     strcpy(account->name, name);
     strcpy(account->task, task);
     set_limit(spending, account);
-    if (atoll_index_add(&spending->index, key, (uint32_t)spending->account_count, err)) {
+    if (atoll_index_add(&spending->index, key, (uint32_t)spending->account_count, err))
         return -1;
-    }
     return (long)spending->account_count++;
 }
 
@@ -216,9 +212,8 @@ static int find_accounts(struct atoll_spending *spending, const char *campaign, 
     for (int scope = 0; scope < ATOLL_SCOPE_COUNT; scope++) {
         long at =
             find_account(spending, (enum atoll_spending_scope)scope, names[scope][0], names[scope][1], err);
-        if (at < 0) {
+        if (at < 0)
             return -1;
-        }
         ret_accounts[scope] = (uint32_t)at;
     }
     return 0;
@@ -233,9 +228,8 @@ static void write_amount(char *ret_text, size_t bytes, struct atoll_spending_amo
     int length =
         snprintf(money, sizeof(money), "%llu.%09llu", (unsigned long long)(amount.money / 1000000000u),
                  (unsigned long long)(amount.money % 1000000000u));
-    while (money[length - 1] == '0' && money[length - 3] != '.') {
+    while (money[length - 1] == '0' && money[length - 3] != '.')
         money[--length] = '\0';
-    }
     snprintf(tokens, sizeof(tokens), "%llu tokens", (unsigned long long)amount.tokens);
     int has_money = limit.money != UINT64_MAX, has_tokens = limit.tokens != UINT64_MAX;
     snprintf(ret_text, bytes, "%s%s%s", has_money ? money : "",
@@ -286,29 +280,24 @@ int atoll_spending_reserve(struct atoll_spending *spending, const struct atoll_s
     for (int scope = 0; scope < ATOLL_SCOPE_COUNT; scope++) {
         const struct atoll_spending_account *account = &spending->accounts[made.accounts[scope]];
         struct atoll_spending_amount used = firm_of(account);
-        if (!fits(account, used, made.amount)) {
+        if (!fits(account, used, made.amount))
             return refuse(account, made.amount, ATOLL_E_LIMIT, err);
-        }
         add(&used, account->reserved);
-        if (!fits(account, used, made.amount)) {
+        if (!fits(account, used, made.amount))
             busy = account;
-        }
     }
-    if (busy) {
+    if (busy)
         return refuse(busy, made.amount, ATOLL_E_BUSY, err);
-    }
     if (spending->open_count == spending->open_capacity) {
         size_t capacity = spending->open_capacity ? 2 * spending->open_capacity : 64;
         struct reservation *open = realloc(spending->open, capacity * sizeof(*open));
-        if (!open) {
+        if (!open)
             return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for %zu reservations", capacity);
-        }
         spending->open = open;
         spending->open_capacity = capacity;
     }
-    for (int scope = 0; scope < ATOLL_SCOPE_COUNT; scope++) {
+    for (int scope = 0; scope < ATOLL_SCOPE_COUNT; scope++)
         add(&spending->accounts[made.accounts[scope]].reserved, made.amount);
-    }
     spending->open[spending->open_count++] = made;
     spending->next_number++;
     spending->is_dirty = 1;
@@ -322,11 +311,10 @@ int atoll_spending_settle(struct atoll_spending *spending, uint64_t reservation,
     size_t low = 0, high = spending->open_count;
     while (low < high) {
         size_t middle = (low + high) / 2;
-        if (spending->open[middle].number < reservation) {
+        if (spending->open[middle].number < reservation)
             low = middle + 1;
-        } else {
+        else
             high = middle;
-        }
     }
     struct reservation *it = low < spending->open_count ? &spending->open[low] : NULL;
     if (!it || it->number != reservation || it->is_settled) {
@@ -373,9 +361,8 @@ static int write_reservation(struct atoll_spending *spending, const struct reser
     sqlite3_stmt *statement = it->is_stored ? spending->settle : spending->insert;
     sqlite3_bind_int64(statement, 1, (sqlite3_int64)it->number);
     bind_text(statement, 2, it->is_settled ? "settled" : "open");
-    if (it->is_settled) {
+    if (it->is_settled)
         bind_amount(statement, 3, it->spent);
-    }
     if (!it->is_stored) {
         sqlite3_bind_blob(statement, 5, it->request.bytes, sizeof(it->request.bytes), SQLITE_TRANSIENT);
         bind_text(statement, 6, spending->accounts[it->accounts[ATOLL_SCOPE_CAMPAIGN]].name);
@@ -393,25 +380,22 @@ int atoll_spending_write(struct atoll_spending *spending, struct atoll_err *err)
 {
     for (size_t i = 0; i < spending->open_count; i++) {
         const struct reservation *it = &spending->open[i];
-        if ((!it->is_stored || it->is_settled) && write_reservation(spending, it, err)) {
+        if ((!it->is_stored || it->is_settled) && write_reservation(spending, it, err))
             return -1;
-        }
     }
     for (size_t i = 0; i < spending->account_count; i++) {
         const struct atoll_spending_account *account = &spending->accounts[i];
         sqlite3_stmt *statement = spending->spend;
-        if (!account->is_dirty) {
+        if (!account->is_dirty)
             continue;
-        }
         bind_text(statement, 1, scope_names[account->scope]);
         bind_text(statement, 2, account->name);
         bind_text(statement, 3, account->task);
         bind_amount(statement, 4, account->spent);
         bind_amount(statement, 6, account->excess);
         sqlite3_bind_int64(statement, 8, (sqlite3_int64)account->calls);
-        if (atoll_database_step(spending->database, statement, err)) {
+        if (atoll_database_step(spending->database, statement, err))
             return -1;
-        }
     }
     return 0;
 }
@@ -426,9 +410,8 @@ void atoll_spending_written(struct atoll_spending *spending)
         }
     }
     spending->open_count = kept;
-    for (size_t i = 0; i < spending->account_count; i++) {
+    for (size_t i = 0; i < spending->account_count; i++)
         spending->accounts[i].is_dirty = 0;
-    }
     spending->is_dirty = 0;
 }
 
@@ -453,22 +436,19 @@ static int read_spend(struct atoll_spending *spending, struct atoll_err *err)
                                "SELECT scope, name, task, money, tokens, excess_money, excess_tokens, calls "
                                "FROM spend",
                                err);
-    if (!statement) {
+    if (!statement)
         return -1;
-    }
     while ((got = atoll_database_step(spending->database, statement, err)) == 1) {
         int scope = 0;
-        while (scope < ATOLL_SCOPE_COUNT && strcmp(scope_names[scope], column_text(statement, 0)) != 0) {
+        while (scope < ATOLL_SCOPE_COUNT && strcmp(scope_names[scope], column_text(statement, 0)) != 0)
             scope++;
-        }
         long at = scope < ATOLL_SCOPE_COUNT
                       ? find_account(spending, (enum atoll_spending_scope)scope, column_text(statement, 1),
                                      column_text(statement, 2), err)
                       : atoll_err_set(err, ATOLL_E_CORRUPT, "%s: spend of '%.40s'",
                                       atoll_database_path(spending->database), column_text(statement, 0));
-        if (at < 0) {
+        if (at < 0)
             return -1;
-        }
         struct atoll_spending_account *account = &spending->accounts[at];
         account->spent = column_amount(statement, 3);
         account->excess = column_amount(statement, 5);
@@ -483,9 +463,8 @@ static int read_unknown(struct atoll_spending *spending, struct atoll_err *err)
     sqlite3_stmt *statement = atoll_database_prepare(
         spending->database,
         "SELECT campaign, task, model, day, money, tokens FROM reservations WHERE state <> 'settled'", err);
-    if (!statement) {
+    if (!statement)
         return -1;
-    }
     while ((got = atoll_database_step(spending->database, statement, err)) == 1) {
         uint32_t accounts[ATOLL_SCOPE_COUNT];
         if (find_accounts(spending, column_text(statement, 0), column_text(statement, 1),
@@ -505,22 +484,18 @@ static int write_limits(struct atoll_spending *spending, struct atoll_err *err)
 {
     sqlite3_stmt *statement = atoll_database_prepare(
         spending->database, "INSERT OR REPLACE INTO limits VALUES(?1, ?2, ?3, ?4)", err);
-    if (!statement || atoll_database_run(spending->database, "DELETE FROM limits", err)) {
+    if (!statement || atoll_database_run(spending->database, "DELETE FROM limits", err))
         return -1;
-    }
     for (size_t i = 0; i < spending->limit_count; i++) {
         const struct atoll_spending_limit *limit = &spending->limits[i];
         bind_text(statement, 1, scope_names[limit->scope]);
         bind_text(statement, 2, limit->name);
-        if (limit->money != UINT64_MAX) {
+        if (limit->money != UINT64_MAX)
             sqlite3_bind_int64(statement, 3, (sqlite3_int64)least(limit->money, AMOUNT_MOST));
-        }
-        if (limit->tokens != UINT64_MAX) {
+        if (limit->tokens != UINT64_MAX)
             sqlite3_bind_int64(statement, 4, (sqlite3_int64)least(limit->tokens, AMOUNT_MOST));
-        }
-        if (atoll_database_step(spending->database, statement, err)) {
+        if (atoll_database_step(spending->database, statement, err))
             return -1;
-        }
     }
     return 0;
 }
@@ -546,9 +521,8 @@ static int load(struct atoll_spending *spending, struct atoll_err *err)
     }
     spending->next_number = (uint64_t)sqlite3_column_int64(last, 0) + 1;
     sqlite3_finalize(last);
-    if (atoll_database_begin(database, err)) {
+    if (atoll_database_begin(database, err))
         return -1;
-    }
     if (atoll_database_run(database, "UPDATE reservations SET state = 'unknown' WHERE state = 'open'", err) ||
         write_limits(spending, err) || read_spend(spending, err) || read_unknown(spending, err)) {
         atoll_database_rollback(database);
@@ -572,21 +546,18 @@ struct atoll_spending *atoll_spending_open(struct atoll_database *database,
     }
     spending->database = database;
     spending->limit_count = limit_count;
-    if (limit_count) {
+    if (limit_count)
         memcpy(spending->limits, limits, limit_count * sizeof(*limits));
-    }
-    if (load(spending, err) == 0) {
+    if (load(spending, err) == 0)
         return spending;
-    }
     atoll_spending_close(spending);
     return NULL;
 }
 
 void atoll_spending_close(struct atoll_spending *spending)
 {
-    if (!spending) {
+    if (!spending)
         return;
-    }
     atoll_index_fini(&spending->index);
     free(spending->accounts);
     free(spending->open);

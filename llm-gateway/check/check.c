@@ -33,9 +33,8 @@ int atoll_check_run_open(struct atoll_check_run *run, struct atoll_err *err)
 {
     run->loop = atoll_loop_create(NULL, NULL, err);
     run->transfers = run->loop ? atoll_transfers_create(run->loop, 0, err) : NULL;
-    if (run->transfers) {
+    if (run->transfers)
         return 0;
-    }
     atoll_check_run_close(run);
     return -1;
 }
@@ -62,9 +61,8 @@ void atoll_check_report(struct atoll_check_run *run, const char *name, const cha
     vsnprintf(text, sizeof(text), format, list);
     va_end(list);
     struct atoll_check_step step = {.subject = run->subject, .name = name, .model = model, .result = result};
-    if (result != ATOLL_CHECK_SKIPPED) {
+    if (result != ATOLL_CHECK_SKIPPED)
         step.elapsed_s = (atoll_loop_now_ns(run->loop) - run->step_ns) / 1e9;
-    }
     atoll_utf8_line(step.text, sizeof(step.text), text, strlen(text));
     run->failed += result == ATOLL_CHECK_FAILED;
     run->sink(run->context, &step);
@@ -126,9 +124,8 @@ void atoll_check_exchange(struct atoll_check_run *run, const char *path, const s
     int is_long = snprintf(url, sizeof(url), "%s%s", run->url, path) >= (int)sizeof(url);
     int failed = is_long ? atoll_err_set(&err, ATOLL_E_INPUT, "the url is too long")
                          : atoll_transfers_start(run->transfers, &transfer, &number, &err);
-    while (!failed && !ret_reply->is_done) {
+    while (!failed && !ret_reply->is_done)
         failed = atoll_loop_run(run->loop, atoll_loop_wait_ms(run->loop, 1000), &err);
-    }
     if (failed) {
         ret_reply->end.status = ATOLL_LLM_NETWORK;
         snprintf(ret_reply->end.detail, sizeof(ret_reply->end.detail), "%.250s", err.text);
@@ -182,14 +179,11 @@ static const struct atoll_secret *take_key(const struct look *look, struct atoll
                                            struct atoll_err *err)
 {
     const struct atoll_endpoint *all = look->config->endpoints;
-    if (look->e->key_file) {
+    if (look->e->key_file)
         return keys[look->endpoint] = atoll_secret_of_file(look->e->key_file, err);
-    }
-    for (unsigned i = 0; i < look->endpoint; i++) {
-        if (all[i].key_env && strcmp(all[i].key_env, look->e->key_env) == 0 && keys[i]) {
+    for (unsigned i = 0; i < look->endpoint; i++)
+        if (all[i].key_env && strcmp(all[i].key_env, look->e->key_env) == 0 && keys[i])
             return keys[i];
-        }
-    }
     return keys[look->endpoint] = atoll_secret_of_environment(look->e->key_env, err);
 }
 
@@ -238,9 +232,8 @@ static void check_models(const struct look *look, const struct atoll_check_reply
         const struct atoll_gateway_model *model = &c->models[i];
         struct list list = {.wanted = model->traits.model};
         struct atoll_err err = ATOLL_ERR_INIT;
-        if (model->endpoint != look->endpoint) {
+        if (model->endpoint != look->endpoint)
             continue;
-        }
         if (!is_listed) {
             atoll_check_report(look->run, "models", model->name, ATOLL_CHECK_SKIPPED,
                                "the endpoint gives no list (HTTP %d)", reply->end.http_status);
@@ -261,9 +254,8 @@ static void check_models(const struct look *look, const struct atoll_check_reply
 
 static void read_limits(struct look *look, const struct atoll_reply_headers *h)
 {
-    if (!isnan(h->request_limit) || !isnan(h->token_limit)) {
+    if (!isnan(h->request_limit) || !isnan(h->token_limit))
         look->limits = *h;
-    }
 }
 
 /* Asks for as little as there is: 16 tokens are the least that OpenAI's Responses accept. */
@@ -319,13 +311,11 @@ done:
 static void put_limit(char *text, size_t bytes, const char *what, double limit, double left)
 {
     size_t used = strlen(text);
-    if (isnan(limit)) {
+    if (isnan(limit))
         return;
-    }
     used += (size_t)snprintf(text + used, bytes - used, "%s%.0f %s", used ? ", " : "", limit, what);
-    if (!isnan(left) && used < bytes) {
+    if (!isnan(left) && used < bytes)
         snprintf(text + used, bytes - used, " (%.0f left)", left);
-    }
 }
 
 /* What the endpoint says of its key, of each model and of its limits. */
@@ -352,14 +342,12 @@ static void check_service(struct look *look, const struct atoll_check_reply *rep
         const char *why = run->settings->has_no_call ? "nothing that costs money was wanted"
                           : !look->is_usable         ? "the key is refused"
                                                      : NULL;
-        if (c->models[i].endpoint != look->endpoint) {
+        if (c->models[i].endpoint != look->endpoint)
             continue;
-        }
-        if (why) {
+        if (why)
             atoll_check_report(run, "call", c->models[i].name, ATOLL_CHECK_SKIPPED, "%s", why);
-        } else {
+        else
             check_call(look, &c->models[i]);
-        }
     }
     put_limit(text, sizeof(text), "requests", h->request_limit, h->request_left);
     put_limit(text, sizeof(text), "tokens", h->token_limit, h->token_left);
@@ -381,9 +369,8 @@ static void check_endpoint(struct look *look, struct atoll_secret **keys)
                          &reply);
     read_limits(look, &reply.headers);
     int is_reached = !atoll_check_connected(look->run, &reply);
-    if (is_reached && has_key) {
+    if (is_reached && has_key)
         check_service(look, &reply);
-    }
     for (size_t i = 0; !(is_reached && has_key) && i < sizeof(rest) / sizeof(*rest); i++) {
         atoll_check_report(look->run, rest[i], "", ATOLL_CHECK_SKIPPED, "%s",
                            is_reached ? "there is no key" : "there was no reply");
@@ -397,12 +384,10 @@ int atoll_check_endpoints(const struct atoll_gateway_config *config,
 {
     struct atoll_check_run run = {.settings = settings, .sink = sink, .context = context};
     struct atoll_secret *keys[ENDPOINT_LIMIT] = {NULL};
-    if (config->endpoint_count > ENDPOINT_LIMIT) {
+    if (config->endpoint_count > ENDPOINT_LIMIT)
         return atoll_err_set(err, ATOLL_E_LIMIT, "more than %d endpoints", ENDPOINT_LIMIT);
-    }
-    if (atoll_check_run_open(&run, err) != 0) {
+    if (atoll_check_run_open(&run, err) != 0)
         return -1;
-    }
     for (unsigned i = 0; i < config->endpoint_count; i++) {
         struct look look = {.run = &run, .config = config, .endpoint = i, .e = &config->endpoints[i]};
         run.subject = look.e->name;
@@ -410,14 +395,12 @@ int atoll_check_endpoints(const struct atoll_gateway_config *config,
         run.site = &look.e->site;
         atoll_reply_headers_init(&look.limits);
         check_endpoint(&look, keys);
-        if (look.headers.data) {
+        if (look.headers.data)
             explicit_bzero(look.headers.data, look.headers.capacity);
-        }
         atoll_buffer_fini(&look.headers);
     }
-    for (size_t i = 0; i < config->endpoint_count; i++) {
+    for (size_t i = 0; i < config->endpoint_count; i++)
         atoll_secret_destroy(keys[i]);
-    }
     atoll_check_run_close(&run);
     *ret_failed = run.failed;
     return 0;

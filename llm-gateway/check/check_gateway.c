@@ -46,7 +46,7 @@ static int ask(struct atoll_client *client, struct answer *answer, struct atoll_
     struct atoll_llm_request request;
     uint64_t call;
     char text[64]; /* another one each time: a gateway's store would answer what was asked before */
-    snprintf(text, sizeof text, "Say: ok (%lld)", (long long)time(NULL));
+    snprintf(text, sizeof(text), "Say: ok (%lld)", (long long)time(NULL));
     atoll_llm_request_init(&request);
     request.model = answer->model;
     request.message_count = 1;
@@ -116,8 +116,8 @@ struct list {
 static void on_model(void *context, const char *id)
 {
     struct list *list = context;
-    size_t used = strlen(list->names), bytes = sizeof list->names - used;
-    if (strlen(id) + sizeof ", " <= bytes)
+    size_t used = strlen(list->names), bytes = sizeof(list->names) - used;
+    if (strlen(id) + sizeof(", ") <= bytes)
         snprintf(list->names + used, bytes, "%s%s", list->count ? ", " : "", id);
     list->count++;
     list->is_there |= list->wanted && strcmp(id, list->wanted) == 0;
@@ -176,13 +176,12 @@ static void check_http(struct atoll_check_run *run, const char *token_file, cons
     atoll_check_exchange(run, "/healthz", NULL, NULL, &reply);
     int is_reached = !atoll_check_connected(run, &reply);
     atoll_buffer_fini(&reply.body);
-    if (!is_reached) {
+    if (!is_reached)
         atoll_check_report(run, "call", name, ATOLL_CHECK_SKIPPED, "there is no way to the gateway");
-    } else if (check_list(run, token_file, model) != 0) {
+    else if (check_list(run, token_file, model) != 0)
         atoll_check_report(run, "call", name, ATOLL_CHECK_SKIPPED, "a step before it failed");
-    } else {
+    else
         check_call(run, run->subject, token_file, model);
-    }
 }
 
 /* ---- through files ---- */

@@ -110,9 +110,8 @@ struct atoll_client *atoll_client_create_at(const char *where, const char *token
     const struct atoll_client_transport *transport = NULL;
     for (size_t i = 0; where && !transport && i < sizeof(transports) / sizeof(*transports); i++) {
         size_t length = strlen(transports[i]->prefix);
-        if (strncmp(where, transports[i]->prefix, length) == 0 && where[length]) {
+        if (strncmp(where, transports[i]->prefix, length) == 0 && where[length])
             transport = transports[i];
-        }
     }
     if (!transport) {
         atoll_err_set(
@@ -122,7 +121,7 @@ struct atoll_client *atoll_client_create_at(const char *where, const char *token
             where ? where : "");
         return NULL;
     }
-    struct atoll_client *client = calloc(1, sizeof *client);
+    struct atoll_client *client = calloc(1, sizeof(*client));
     if (!client) {
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a client of the gateway");
         return NULL;
@@ -157,8 +156,8 @@ static void free_call(struct atoll_client_call *call)
 static void give_up(struct atoll_client *client, struct atoll_client_call *call, enum atoll_llm_status status,
                     const char *why)
 {
-    char last[sizeof call->outcome.detail];
-    memcpy(last, call->outcome.detail, sizeof last);
+    char last[sizeof(call->outcome.detail)];
+    memcpy(last, call->outcome.detail, sizeof(last));
     client->transport->stop(client->handle, call);
     call->name[0] = '\0'; /* nothing to settle */
     atoll_llm_outcome_fini(&call->outcome);
@@ -181,12 +180,12 @@ static void remember_settlement(struct atoll_client *client, const struct atoll_
     if (client->settlement_count ==
         SETTLEMENT_LIMIT) { /* nobody settles: what is oldest stays for the cleaning */
         memmove(client->settlements, client->settlements + 1,
-                (SETTLEMENT_LIMIT - 1) * sizeof *client->settlements);
+                (SETTLEMENT_LIMIT - 1) * sizeof(*client->settlements));
         client->settlement_count--;
     }
     if (client->settlement_count == client->settlement_capacity) {
         size_t capacity = client->settlement_capacity ? 2 * client->settlement_capacity : 64;
-        void *grown = realloc(client->settlements, capacity * sizeof *client->settlements);
+        void *grown = realloc(client->settlements, capacity * sizeof(*client->settlements));
         if (!grown)
             return; /* the spool's cleaning removes it */
         client->settlements = grown;
@@ -194,7 +193,7 @@ static void remember_settlement(struct atoll_client *client, const struct atoll_
     }
     struct settlement *s = &client->settlements[client->settlement_count++];
     s->number = call->number;
-    memcpy(s->name, call->name, sizeof s->name);
+    memcpy(s->name, call->name, sizeof(s->name));
 }
 
 /* The callback may ask, cancel and settle: calls move then, but stay where they are in memory. */
@@ -202,9 +201,8 @@ static void deliver(struct atoll_client *client, size_t index)
 {
     struct atoll_client_call *call = client->calls[index];
     client->calls[index] = NULL;
-    if (atoll_id_is_zero(&call->outcome.request)) {
+    if (atoll_id_is_zero(&call->outcome.request))
         call->outcome.request = call->id;
-    }
     remember_settlement(client, call);
     call->done(call->context, &call->outcome);
     free_call(call);
@@ -213,14 +211,12 @@ static void deliver(struct atoll_client *client, size_t index)
 static void deliver_all(struct atoll_client *client)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < client->count; i++) {
+    for (size_t i = 0; i < client->count; i++)
         if (client->calls[i] && client->calls[i]->is_concluded)
             deliver(client, i);
-    }
-    for (size_t i = 0; i < client->count; i++) {
+    for (size_t i = 0; i < client->count; i++)
         if (client->calls[i])
             client->calls[kept++] = client->calls[i];
-    }
     client->count = kept;
 }
 
@@ -283,9 +279,8 @@ int atoll_client_ask(struct atoll_client *client, const struct atoll_llm_request
                      atoll_client_done *done, void *context, uint64_t *ret_call, struct atoll_err *err)
 {
     double deadline_s = request->deadline_s > 0.0 ? request->deadline_s : DEFAULT_S;
-    if (!client->handle) {
+    if (!client->handle)
         return atoll_err_set(err, ATOLL_E_USAGE, "the client of the gateway is being closed");
-    }
     if (client->count == client->capacity) {
         size_t capacity = client->capacity ? 2 * client->capacity : 64;
         if (capacity > CALL_LIMIT) {
@@ -293,16 +288,14 @@ int atoll_client_ask(struct atoll_client *client, const struct atoll_llm_request
                                  "%u calls of the gateway are open: wait for some of them", CALL_LIMIT);
         }
         void *calls = realloc(client->calls, capacity * sizeof(*client->calls));
-        if (!calls) {
+        if (!calls)
             return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for %zu calls of the gateway", capacity);
-        }
         client->calls = calls;
         client->capacity = capacity;
     }
     struct atoll_client_call *call = calloc(1, sizeof(*call));
-    if (!call) {
+    if (!call)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a call of the gateway");
-    }
     call->number = client->last_number + 1;
     call->done = done;
     call->context = context;
@@ -329,9 +322,8 @@ void atoll_client_cancel(struct atoll_client *client, uint64_t number)
 {
     for (size_t i = 0; i < client->count; i++) {
         struct atoll_client_call *call = client->calls[i];
-        if (call && call->number == number && !call->is_concluded) {
+        if (call && call->number == number && !call->is_concluded)
             give_up(client, call, ATOLL_LLM_CANCELLED, "cancelled");
-        }
     }
     arm(client);
 }
@@ -344,7 +336,7 @@ void atoll_client_settled(struct atoll_client *client, uint64_t number)
         client->transport->settle(client->handle, client->settlements[i].name);
         client->settlement_count--;
         memmove(&client->settlements[i], &client->settlements[i + 1],
-                (client->settlement_count - i) * sizeof *client->settlements);
+                (client->settlement_count - i) * sizeof(*client->settlements));
         return;
     }
 }

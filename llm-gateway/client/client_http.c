@@ -65,7 +65,7 @@ static int set_url(struct transport *t, const char *scheme, const char *where, s
         length -= 3;
     if (!length || where[0] == '/' || strpbrk(where, " \t\r\n@?#"))
         return atoll_err_set(err, ATOLL_E_USAGE, "gateway '%s%.80s': HOST:PORT is expected", scheme, where);
-    if ((size_t)snprintf(t->url, sizeof t->url, "%s%.*s", scheme, (int)length, where) >= sizeof t->url)
+    if ((size_t)snprintf(t->url, sizeof(t->url), "%s%.*s", scheme, (int)length, where) >= sizeof(t->url))
         return atoll_err_set(err, ATOLL_E_USAGE, "gateway '%s%.80s...': too long", scheme, where);
     t->is_near = strncmp(where, "localhost", 9) == 0 || strncmp(where, "127.", 4) == 0 ||
                  strncmp(where, "[::1]", 5) == 0;
@@ -80,8 +80,8 @@ static int set_socket(struct transport *t, const char *path, struct atoll_err *e
             "gateway 'unix:%.80s...': a socket's path has at most %zu bytes; choose a shorter "
             "folder, such as one in /tmp",
             path, sizeof((struct sockaddr_un *)0)->sun_path - 1);
-    snprintf(t->socket, sizeof t->socket, "%s", path);
-    snprintf(t->url, sizeof t->url, "http://localhost");
+    snprintf(t->socket, sizeof(t->socket), "%s", path);
+    snprintf(t->url, sizeof(t->url), "http://localhost");
     t->is_near = 1;
     return 0;
 }
@@ -89,7 +89,7 @@ static int set_socket(struct transport *t, const char *path, struct atoll_err *e
 static void on_timer(void *context, int fd, uint32_t events)
 {
     uint64_t count;
-    ssize_t n = read(fd, &count, sizeof count); /* that it was due is all there is to know */
+    ssize_t n = read(fd, &count, sizeof(count)); /* that it was due is all there is to know */
     (void)n;
 }
 
@@ -128,9 +128,8 @@ static void *create(const char *scheme, const char *where, const char *token_fil
         atoll_err_set(err, ATOLL_E_IO, "no timer for the client of the gateway");
         goto failed;
     }
-    if (atoll_loop_watch(t->loop, t->timer_fd, EPOLLIN, on_timer, t, err) == 0) {
+    if (atoll_loop_watch(t->loop, t->timer_fd, EPOLLIN, on_timer, t, err) == 0)
         return t;
-    }
 failed:
     destroy(t);
     return NULL;
@@ -167,10 +166,9 @@ static enum atoll_llm_status status_of(int http_status)
         {404, ATOLL_LLM_NOTFOUND},   {407, ATOLL_LLM_DENIED},    {408, ATOLL_LLM_OVERLOADED},
         {409, ATOLL_LLM_OVERLOADED}, {413, ATOLL_LLM_TOO_LARGE}, {429, ATOLL_LLM_RATE},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
         if (rows[i].http_status == http_status)
             return rows[i].status;
-    }
     return http_status >= 500   ? ATOLL_LLM_OVERLOADED
            : http_status >= 400 ? ATOLL_LLM_INVALID
                                 : ATOLL_LLM_PROTOCOL;
@@ -192,7 +190,7 @@ static int parse_reply(struct atoll_client_call *call, int http_status)
     } else {
         char words[200] = "";
         if (is_read && *call->outcome.detail)
-            snprintf(words, sizeof words, ": %.190s", call->outcome.detail);
+            snprintf(words, sizeof(words), ": %.190s", call->outcome.detail);
         atoll_llm_outcome_fini(&call->outcome);
         atoll_llm_outcome_set(&call->outcome, status_of(http_status), "the gateway answered %d%s%s",
                               http_status, words, http_status == 401 ? "; name the file of its token" : "");
@@ -238,9 +236,8 @@ static void on_done(void *context, const struct atoll_transfer_end *end)
 static void on_header(void *context, const char *name, const char *value)
 {
     struct atoll_client_call *call = ((struct flight *)context)->call;
-    if (call) {
+    if (call)
         atoll_reply_headers_read(&call->headers, name, value, atoll_clock_unix_s());
-    }
 }
 
 static int on_data(void *context, int http_status, const void *bytes, size_t length)
@@ -265,14 +262,13 @@ static int start_transfer(struct transport *t, struct atoll_client_call *call, s
             (call->deadline_ns - now_of(t)) / NS_PER_S + 1.0, /* an answer comes whole, after minutes */
     };
     struct flight *flight = calloc(1, sizeof(*flight));
-    if (!flight) {
+    if (!flight)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a call of the gateway");
-    }
     *flight = (struct flight){t, call};
-    snprintf(url, sizeof url, "%s/v1/%s", t->url,
+    snprintf(url, sizeof(url), "%s/v1/%s", t->url,
              call->operation == ATOLL_LLM_EMBED ? "embeddings" : "chat/completions");
     if (t->token)
-        snprintf(authorization, sizeof authorization, "Authorization: Bearer %s",
+        snprintf(authorization, sizeof(authorization), "Authorization: Bearer %s",
                  atoll_secret_text(t->token));
     struct atoll_transfer transfer = {
         .method = "POST",
@@ -292,9 +288,8 @@ static int start_transfer(struct transport *t, struct atoll_client_call *call, s
     int failed = atoll_transfers_start(t->transfers, &transfer, &call->transfer, err);
     sodium_memzero(authorization, sizeof(authorization));
     call->flight = failed ? NULL : flight;
-    if (failed) {
+    if (failed)
         free(flight);
-    }
     return failed;
 }
 
@@ -321,11 +316,11 @@ static int start(void *transport, struct atoll_client_call *call, const struct a
     struct transport *t = transport;
     struct atoll_llm_request keyed = *request;
     unsigned char random[16];
-    char key[2 * sizeof random + 1];
+    char key[2 * sizeof(random) + 1];
     call->id = atoll_llm_request_id(request);
     if (!keyed.key || !*keyed.key) {
-        randombytes_buf(random, sizeof random);
-        keyed.key = sodium_bin2hex(key, sizeof key, random, sizeof random);
+        randombytes_buf(random, sizeof(random));
+        keyed.key = sodium_bin2hex(key, sizeof(key), random, sizeof(random));
     }
     if (atoll_llm_request_encode(&keyed, &call->body, err) != 0)
         return -1;

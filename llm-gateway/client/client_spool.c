@@ -24,7 +24,7 @@ static double now_of(const struct transport *t)
 static void *create(const char *where, const char *token_file, const struct atoll_client_clock *clock,
                     struct atoll_err *err)
 {
-    struct transport *t = calloc(1, sizeof *t);
+    struct transport *t = calloc(1, sizeof(*t));
     if (!t) {
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a client of the spool %s", where);
         return NULL;
@@ -91,10 +91,9 @@ static int turn(void *transport, struct atoll_client_call *const *calls, size_t 
 {
     struct transport *t = transport;
     double now_ns = now_of(t);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         if (!calls[i]->is_concluded && now_ns >= calls[i]->look_ns)
             look(t, calls[i]);
-    }
     return 0;
 }
 

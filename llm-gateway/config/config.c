@@ -26,7 +26,7 @@ static int read_prices(struct atoll_yaml_walk *walk, const struct atoll_yaml_nod
         return -1;
     d->prices = atoll_prices_load(path, &inner);
     if (!d->prices && inner.code == ATOLL_E_NOTFOUND && strncmp(text, "knowledge/", 10) == 0 &&
-        atoll_program_data(text, installed, sizeof installed, NULL) == 0) {
+        atoll_program_data(text, installed, sizeof(installed), NULL) == 0) {
         atoll_err_clear(&inner);
         d->prices = atoll_prices_load(installed, &inner);
     }
@@ -78,7 +78,7 @@ static const struct atoll_yaml_row limit_rows[] = {
     {"money", ATOLL_YAML_OPTIONAL, read_money, LIMIT(money)},
     {"tokens", ATOLL_YAML_OPTIONAL, atoll_yaml_read_count64, LIMIT(tokens)},
 };
-static const struct atoll_yaml_section limit_section = {limit_rows, sizeof limit_rows / sizeof *limit_rows};
+static const struct atoll_yaml_section limit_section = {limit_rows, sizeof(limit_rows) / sizeof(*limit_rows)};
 
 static int check_limit(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node,
                        const struct atoll_spending_limit *limit)
@@ -133,7 +133,7 @@ static const struct atoll_yaml_row budget_rows[] = {
     {"limits", ATOLL_YAML_OPTIONAL, read_limits, 0},
 };
 static const struct atoll_yaml_section budget_section = {budget_rows,
-                                                         sizeof budget_rows / sizeof *budget_rows};
+                                                         sizeof(budget_rows) / sizeof(*budget_rows)};
 
 static int read_budget(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
 {
@@ -152,7 +152,7 @@ static const struct atoll_yaml_row call_rows[] = {
     {"first_backoff", ATOLL_YAML_OPTIONAL, atoll_config_read_positive_duration, RETRY(first_s)},
     {"longest_backoff", ATOLL_YAML_OPTIONAL, atoll_config_read_positive_duration, RETRY(longest_s)},
 };
-static const struct atoll_yaml_section call_section = {call_rows, sizeof call_rows / sizeof *call_rows};
+static const struct atoll_yaml_section call_section = {call_rows, sizeof(call_rows) / sizeof(*call_rows)};
 
 static int read_calls(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
 {
@@ -176,7 +176,7 @@ static int read_address(struct atoll_yaml_walk *walk, const struct atoll_yaml_no
         return -1;
     if (strncmp(text, "unix:", 5) == 0 && text[5] && text[5] != '/') {
         const char *path = atoll_config_path(d, text + 5, &inner);
-        size_t bytes = path ? strlen(path) + sizeof "unix:" : 0;
+        size_t bytes = path ? strlen(path) + sizeof("unix:") : 0;
         char *whole = path ? atoll_arena_alloc(walk->arena, bytes, &inner) : NULL;
         if (!whole)
             return atoll_yaml_pass(walk, node, &inner);
@@ -196,7 +196,7 @@ static const struct atoll_yaml_row listen_rows[] = {
     {"token_env", ATOLL_YAML_OPTIONAL, atoll_config_read_variable, CONFIG(token_env)},
 };
 static const struct atoll_yaml_section listen_section = {listen_rows,
-                                                         sizeof listen_rows / sizeof *listen_rows};
+                                                         sizeof(listen_rows) / sizeof(*listen_rows)};
 
 static int read_listen(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
 {
@@ -231,7 +231,7 @@ static const struct atoll_yaml_row file_rows[] = {
     {"spool", ATOLL_YAML_OPTIONAL, atoll_config_read_path, CONFIG(spool)},
     {"batch_poll", ATOLL_YAML_HIDDEN, atoll_config_refuse_removed, 0},
 };
-static const struct atoll_yaml_section file_section = {file_rows, sizeof file_rows / sizeof *file_rows};
+static const struct atoll_yaml_section file_section = {file_rows, sizeof(file_rows) / sizeof(*file_rows)};
 
 /* ---- between the sections ---- */
 

@@ -110,7 +110,7 @@ static const struct atoll_yaml_row endpoint_rows[] = {
     {"batch", ATOLL_YAML_HIDDEN, atoll_config_refuse_removed, 0},
 };
 static const struct atoll_yaml_section endpoint_section = {endpoint_rows,
-                                                           sizeof endpoint_rows / sizeof *endpoint_rows};
+                                                           sizeof(endpoint_rows) / sizeof(*endpoint_rows)};
 
 static int read_endpoint(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
 {
@@ -121,17 +121,15 @@ static int read_endpoint(struct atoll_yaml_walk *walk, const struct atoll_yaml_n
         .endpoint = {.concurrency = 64, .site = {.connect_s = 10, .silence_s = 300}}};
     const struct atoll_endpoint *e = &draft.endpoint;
     int is_local = 0;
-    if (atoll_yaml_map(walk, &endpoint_section, node, &draft) != 0) {
+    if (atoll_yaml_map(walk, &endpoint_section, node, &draft) != 0)
         return -1;
-    }
     const char *host = strstr(e->url, "://") + 3;
     for (size_t i = 0; i < sizeof(hosts) / sizeof(*hosts); i++) {
         size_t length = strlen(hosts[i]);
         is_local |= strncmp(host, hosts[i], length) == 0 && strchr(":/", host[length]);
     }
-    if (e->key_file && e->key_env) {
+    if (e->key_file && e->key_env)
         return atoll_yaml_fail(walk, node, "endpoint '%s' has both key_file and key_env; keep one", e->name);
-    }
     if ((e->key_file || e->key_env) && strncmp(e->url, "http:", 5) == 0 && !is_local &&
         !e->site.unix_socket && !draft.allows_plain) {
         return atoll_yaml_fail(walk, node,
@@ -221,7 +219,7 @@ static const struct atoll_yaml_row model_rows[] = {
     {"old_limit", ATOLL_YAML_OPTIONAL, atoll_yaml_read_flag, MODEL(traits.has_old_limit)},
     {"price", ATOLL_YAML_OPTIONAL, keep_node, offsetof(struct model_draft, price)},
 };
-static const struct atoll_yaml_section model_section = {model_rows, sizeof model_rows / sizeof *model_rows};
+static const struct atoll_yaml_section model_section = {model_rows, sizeof(model_rows) / sizeof(*model_rows)};
 
 /* By `price`, else by the provider's name of the model; `free` costs nothing and says so. */
 static int find_price(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node,
@@ -305,7 +303,7 @@ static const struct atoll_yaml_row member_rows[] = {
     {"until", ATOLL_YAML_OPTIONAL, atoll_yaml_read_count, MEMBER(until_generation)},
 };
 static const struct atoll_yaml_section member_section = {member_rows,
-                                                         sizeof member_rows / sizeof *member_rows};
+                                                         sizeof(member_rows) / sizeof(*member_rows)};
 
 static int read_member(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
 {
@@ -331,7 +329,7 @@ static const struct atoll_yaml_row ensemble_rows[] = {
     {"fallbacks", ATOLL_YAML_HIDDEN, atoll_config_refuse_removed, 0},
 };
 static const struct atoll_yaml_section ensemble_section = {ensemble_rows,
-                                                           sizeof ensemble_rows / sizeof *ensemble_rows};
+                                                           sizeof(ensemble_rows) / sizeof(*ensemble_rows)};
 
 static int read_ensemble(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
 {

@@ -36,11 +36,10 @@ void atoll_exchange_decide(struct atoll_exchange *exchange, enum atoll_llm_statu
         return;
     va_list args;
     va_start(args, format);
-    vsnprintf(exchange->detail, sizeof exchange->detail, format, args);
+    vsnprintf(exchange->detail, sizeof(exchange->detail), format, args);
     va_end(args);
-    for (char *c = exchange->detail; *c; c++) {
+    for (char *c = exchange->detail; *c; c++)
         *c = *c < ' ' || *c > '~' ? '?' : *c;
-    }
     exchange->status = status;
     exchange->is_ended = 1;
 }
@@ -79,7 +78,7 @@ static int line_split(char *line, char **ret_name, char **ret_value)
 static void header_line(struct atoll_exchange *exchange, const char *bytes, size_t length)
 {
     char line[LINE_LIMIT_BYTES] = "", *name, *value;
-    if (length >= sizeof line) {
+    if (length >= sizeof(line)) {
         atoll_exchange_decide(exchange, ATOLL_LLM_PROTOCOL, "a header line of the reply has %zu bytes",
                               length);
         return;
@@ -113,7 +112,7 @@ static size_t take_head(char *line, size_t size, size_t count, void *context)
         return exchange->is_ended ? 0 : length; /* a trailer */
     else if (length > 5 && memcmp(line, "HTTP/", 5) == 0) {
         char text[32];
-        snprintf(text, sizeof text, "%.*s", (int)(length < 31 ? length : 31), line);
+        snprintf(text, sizeof(text), "%.*s", (int)(length < 31 ? length : 31), line);
         exchange->http_status = sscanf(text, "HTTP/%*[0-9.] %d", &status) == 1 ? status : 0;
     } else if (length > 0 && (line[0] == '\r' || line[0] == '\n')) {
         exchange->is_head_done = exchange->http_status >= 200;
@@ -205,16 +204,13 @@ void atoll_exchange_explain(struct atoll_exchange *exchange, CURLcode code)
 {
     const char *said = exchange->error[0] ? exchange->error : curl_easy_strerror(code);
     const struct failure *failure = NULL;
-    for (size_t i = 0; i < sizeof(failures) / sizeof(failures[0]); i++) {
+    for (size_t i = 0; i < sizeof(failures) / sizeof(failures[0]); i++)
         failure = failures[i].code == code ? &failures[i] : failure;
-    }
     if (code == CURLE_PEER_FAILED_VERIFICATION) {
         const char *text = NULL;
-        for (size_t i = 0; !text && i < sizeof(certificates) / sizeof(certificates[0]); i++) {
-            for (size_t w = 0; w < 3 && certificates[i].words[w]; w++) {
+        for (size_t i = 0; !text && i < sizeof(certificates) / sizeof(certificates[0]); i++)
+            for (size_t w = 0; w < 3 && certificates[i].words[w]; w++)
                 text = strcasestr(said, certificates[i].words[w]) ? certificates[i].text : text;
-            }
-        }
         atoll_exchange_decide(exchange, ATOLL_LLM_NETWORK, "%s (%.120s)",
                               text ? text : "the server's certificate was not accepted: see ca_file", said);
     } else if (code == CURLE_RECV_ERROR && strstr(said, "CONNECT")) {
@@ -316,12 +312,11 @@ static int url_check(const char *url, struct atoll_err *err)
     if (scheme == 0 || !url[scheme] || strlen(url) > URL_LIMIT_BYTES)
         return atoll_err_set(err, ATOLL_E_INPUT, "transfer: '%.100s' is no url of http:// or https://",
                              url ? url : "");
-    for (const char *c = url; *c; c++) {
+    for (const char *c = url; *c; c++)
         if (*c <= ' ' || *c > '~')
             return atoll_err_set(err, ATOLL_E_INPUT,
                                  "transfer: the url has a blank or a byte beyond ASCII at offset %td",
                                  c - url);
-    }
     size_t authority = strcspn(url + scheme, "/?#");
     if (memchr(url + scheme, '@', authority))
         return atoll_err_set(err, ATOLL_E_INPUT,
@@ -354,12 +349,10 @@ static int headers_prepare(struct atoll_exchange *exchange, const struct atoll_t
                                      "transfer: a header of the request has a line end or blank");
             }
         }
-        if (name == 0 || line[name] != ':') {
+        if (name == 0 || line[name] != ':')
             return atoll_err_set(err, ATOLL_E_INPUT, "transfer: a header of the request has no name");
-        }
-        if (headers_add(exchange, line, err) != 0) {
+        if (headers_add(exchange, line, err) != 0)
             return -1;
-        }
     }
     /* Without these curl would ask for permission to send a large body, and call it a form. */
     if (headers_add(exchange, "Expect:", err))
@@ -420,7 +413,7 @@ static void site_prepare(struct atoll_exchange *exchange, const struct atoll_tra
 static void fixed_prepare(struct atoll_exchange *exchange, CURLcode *ret_bad)
 {
     CURL *easy = exchange->easy;
-    for (size_t i = 0; i < sizeof fixed_options / sizeof fixed_options[0]; i++)
+    for (size_t i = 0; i < sizeof(fixed_options) / sizeof(fixed_options[0]); i++)
         set_long(easy, fixed_options[i].option, fixed_options[i].value, ret_bad);
     /* With libcurl 7.88 and many exchanges at once, one in a hundred over HTTP/2 ended as a stream error of curl's own making
      * (or was sent twice, where curl could rewind); none did over HTTP/1.1.  That code was written anew in the 8 series. */

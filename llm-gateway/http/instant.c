@@ -94,7 +94,7 @@ int atoll_instant_of_http(const char *text, double unix_s, double *ret_unix_s)
 {
     static const char *const patterns[] = {"%W, %d %b %Y %H:%M:%S GMT", "%W, %d-%b-%y %H:%M:%S GMT",
                                            "%W %b %e %H:%M:%S %Y"};
-    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
+    for (size_t i = 0; i < sizeof(patterns) / sizeof(*patterns); i++) {
         struct fields f = {0};
         const char *at = text;
         if (match(&at, patterns[i], &f) != 0 || *at)
@@ -112,32 +112,27 @@ int atoll_instant_of_http(const char *text, double unix_s, double *ret_unix_s)
 int atoll_instant_of_rfc3339(const char *text, double *ret_unix_s)
 {
     struct fields f = {0}, offset = {0};
-    if (match(&text, "%Y-%m-%d", &f) != 0 || !*text || !strchr("Tt ", *text)) {
+    if (match(&text, "%Y-%m-%d", &f) != 0 || !*text || !strchr("Tt ", *text))
         return -1;
-    }
     text++;
-    if (match(&text, "%H:%M:%S", &f) != 0) {
+    if (match(&text, "%H:%M:%S", &f) != 0)
         return -1;
-    }
     if (*text == '.') {
         double unit = 1.0;
-        if (!isdigit((unsigned char)*++text)) {
+        if (!isdigit((unsigned char)*++text))
             return -1;
-        }
         for (; isdigit((unsigned char)*text); text++) {
             unit /= 10.0;
             f.fraction += unit * (*text - '0');
         }
     }
     char sign = *text;
-    if (!sign || !strchr("Zz+-", sign)) {
+    if (!sign || !strchr("Zz+-", sign))
         return -1;
-    }
     text++;
     if (sign == '+' || sign == '-') {
-        if (match(&text, "%H:%M", &offset) != 0 || offset.hour > 23 || offset.minute > 59) {
+        if (match(&text, "%H:%M", &offset) != 0 || offset.hour > 23 || offset.minute > 59)
             return -1;
-        }
         f.offset_s = (sign == '+' ? 1 : -1) * (offset.hour * 3600.0 + offset.minute * 60.0);
     }
     return *text ? -1 : to_unix(&f, ret_unix_s);

@@ -57,7 +57,7 @@ static double system_now_ns(void *context)
 
 struct atoll_loop *atoll_loop_create(double (*now_ns)(void *context), void *context, struct atoll_err *err)
 {
-    struct atoll_loop *loop = calloc(1, sizeof *loop);
+    struct atoll_loop *loop = calloc(1, sizeof(*loop));
     if (!loop) {
         atoll_err_set(err, ATOLL_E_MEMORY, "loop: out of memory");
         return NULL;
@@ -107,10 +107,10 @@ static int watches_reach(struct atoll_loop *loop, int fd, struct atoll_err *err)
                              FD_LIMIT);
     while (capacity < need)
         capacity *= 2;
-    struct watch *watches = realloc(loop->watches, capacity * sizeof *watches);
+    struct watch *watches = realloc(loop->watches, capacity * sizeof(*watches));
     if (!watches)
         return atoll_err_set(err, ATOLL_E_MEMORY, "loop: no memory to watch descriptor %d", fd);
-    memset(watches + loop->watch_capacity, 0, (capacity - loop->watch_capacity) * sizeof *watches);
+    memset(watches + loop->watch_capacity, 0, (capacity - loop->watch_capacity) * sizeof(*watches));
     loop->watches = watches;
     loop->watch_capacity = capacity;
     return 0;
@@ -221,10 +221,10 @@ static int timers_grow(struct atoll_loop *loop, struct atoll_err *err)
     size_t capacity = loop->timer_capacity ? loop->timer_capacity * 2 : 64;
     if (capacity > TIMER_LIMIT)
         return atoll_err_set(err, ATOLL_E_LIMIT, "loop: more than %zu timers", TIMER_LIMIT);
-    struct timer *timers = realloc(loop->timers, capacity * sizeof *timers);
+    struct timer *timers = realloc(loop->timers, capacity * sizeof(*timers));
     if (timers)
         loop->timers = timers;
-    uint32_t *heap = timers ? realloc(loop->heap, capacity * sizeof *heap) : NULL;
+    uint32_t *heap = timers ? realloc(loop->heap, capacity * sizeof(*heap)) : NULL;
     if (!heap)
         return atoll_err_set(err, ATOLL_E_MEMORY, "loop: no memory for a timer");
     loop->heap = heap;
@@ -288,18 +288,16 @@ int atoll_loop_run(struct atoll_loop *loop, int timeout_ms, struct atoll_err *er
         if (watch->ready && watch->generation == (uint32_t)(loop->batch[i].data.u64 >> 32)) {
             /* Hang-ups and errors come unasked; what is no longer wanted is left out. */
             uint32_t events = loop->batch[i].events & (watch->events | EPOLLERR | EPOLLHUP);
-            if (events) {
+            if (events)
                 watch->ready(watch->context, fd, events);
-            }
         }
     }
     uint64_t last_order = loop->next_order;
     loop->turn_ns = atoll_loop_now_ns(loop);
     while (loop->timer_count > 0) {
         const struct timer *timer = &loop->timers[loop->heap[0]];
-        if (timer->when_ns > loop->turn_ns || timer->order > last_order) {
+        if (timer->when_ns > loop->turn_ns || timer->order > last_order)
             break;
-        }
         atoll_loop_due *due = timer->due;
         void *context = timer->context;
         timer_remove(loop, loop->heap[0]);

@@ -41,14 +41,12 @@ int atoll_retry_decide(const struct atoll_retry_settings *settings, const struct
                        const struct atoll_reply_headers *headers, unsigned tries, double left_s, double unit,
                        double *ret_wait_s)
 {
-    if (outcome->status >= ATOLL_LLM_STATUS_COUNT || tries < 1 || tries >= settings->try_limit) {
+    if (outcome->status >= ATOLL_LLM_STATUS_COUNT || tries < 1 || tries >= settings->try_limit)
         return 0;
-    }
     enum again again = rows[outcome->status];
     int is_asked = headers && outcome->http_status > 0 && headers->should_retry >= 0;
-    if (again == NEVER || again == NOT_SENT || !(is_asked ? headers->should_retry : again == YES)) {
+    if (again == NEVER || again == NOT_SENT || !(is_asked ? headers->should_retry : again == YES))
         return 0;
-    }
     int doublings = tries - 1 < 1000 ? (int)tries - 1 : 1000; /* of ldexp: beyond it all is infinite */
     double wait_s = unit * fmin(settings->longest_s, ldexp(settings->first_s, doublings));
     if (headers && !isnan(headers->retry_after_s))
@@ -167,9 +165,8 @@ static void read_window(struct atoll_reply_headers *headers, const char *name, c
         }
         const struct atoll_reply_window *requests = &headers->windows[REQUESTS];
         const struct atoll_reply_window *tokens = &headers->windows[TOKENS]; /* the tightest of them */
-        for (size_t k = PROJECT; k < ATOLL_REPLY_WINDOW_COUNT; k++) {
+        for (size_t k = PROJECT; k < ATOLL_REPLY_WINDOW_COUNT; k++)
             tokens = room(&headers->windows[k]) < room(tokens) ? &headers->windows[k] : tokens;
-        }
         headers->request_limit = requests->limit;
         headers->request_left = requests->left;
         headers->request_reset_s = requests->reset_s;

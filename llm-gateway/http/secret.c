@@ -29,15 +29,15 @@ struct atoll_secret {
 
 static struct atoll_secret *create(struct atoll_err *err)
 {
-    struct atoll_secret *secret = sodium_init() < 0 ? NULL : sodium_malloc(sizeof *secret);
+    struct atoll_secret *secret = sodium_init() < 0 ? NULL : sodium_malloc(sizeof(*secret));
     if (!secret) {
         atoll_err_set(err, ATOLL_E_MEMORY, "no locked memory for a secret; raise ulimit -l");
         return NULL;
     }
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), start = (uintptr_t)secret & ~(page - 1);
-    size_t bytes = (size_t)((uintptr_t)secret + sizeof *secret - start + page - 1) / page * page;
+    size_t bytes = (size_t)((uintptr_t)secret + sizeof(*secret) - start + page - 1) / page * page;
     madvise((void *)start, bytes, MADV_WIPEONFORK); /* Linux 4.14; without it, as all other memory */
-    memset(secret, 0, sizeof *secret);
+    memset(secret, 0, sizeof(*secret));
     secret->owner = getpid();
     return secret;
 }
@@ -75,9 +75,9 @@ static struct atoll_secret *finish(struct atoll_secret *secret, const char *wher
         atoll_secret_destroy(secret);
         return NULL;
     }
-    randombytes_buf(secret->key, sizeof secret->key);
-    crypto_generichash(secret->digest, sizeof secret->digest, (const unsigned char *)secret->text,
-                       secret->length, secret->key, sizeof secret->key);
+    randombytes_buf(secret->key, sizeof(secret->key));
+    crypto_generichash(secret->digest, sizeof(secret->digest), (const unsigned char *)secret->text,
+                       secret->length, secret->key, sizeof(secret->key));
     sodium_mprotect_readonly(secret);
     return secret;
 }
@@ -106,7 +106,7 @@ static int check_file(int fd, const char *path, struct atoll_err *err)
 
 static int read_text(int fd, struct atoll_secret *secret, const char *path, struct atoll_err *err)
 {
-    size_t have = 0, room = sizeof secret->text - 1;
+    size_t have = 0, room = sizeof(secret->text) - 1;
     while (have < room) {
         ssize_t n = read(fd, secret->text + have, room - have);
         if (n < 0 && errno == EINTR)
@@ -163,7 +163,7 @@ struct atoll_secret *atoll_secret_of_environment(const char *name, struct atoll_
     }
     struct atoll_secret *secret = create(err);
     if (secret) {
-        size_t length = strlen(value), room = sizeof secret->text - 1;
+        size_t length = strlen(value), room = sizeof(secret->text) - 1;
         memcpy(secret->text, value, length < room ? length : room);
     }
     wipe_environment(name);
@@ -180,10 +180,10 @@ int atoll_secret_matches(const struct atoll_secret *secret, const char *given, s
     unsigned char digest[DIGEST_BYTES];
     if (secret->length == 0) /* a forked child's: nothing matches */
         return 0;
-    crypto_generichash(digest, sizeof digest, (const unsigned char *)(length ? given : ""), length,
-                       secret->key, sizeof secret->key);
-    int is_same = sodium_memcmp(digest, secret->digest, sizeof digest) == 0;
-    sodium_memzero(digest, sizeof digest);
+    crypto_generichash(digest, sizeof(digest), (const unsigned char *)(length ? given : ""), length,
+                       secret->key, sizeof(secret->key));
+    int is_same = sodium_memcmp(digest, secret->digest, sizeof(digest)) == 0;
+    sodium_memzero(digest, sizeof(digest));
     return is_same;
 }
 

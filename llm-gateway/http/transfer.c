@@ -57,7 +57,7 @@ static void end_fill(const struct atoll_exchange *exchange, struct atoll_transfe
                                            .is_sent = is_sent};
     if (exchange->first_byte_ns > 0)
         ret_end->first_byte_s = (exchange->first_byte_ns - exchange->started_ns) / 1e9;
-    memcpy(ret_end->detail, exchange->detail, sizeof ret_end->detail);
+    memcpy(ret_end->detail, exchange->detail, sizeof(ret_end->detail));
 }
 
 /* Wipes headers, frees what belongs to one exchange, and leaves the handle as new (its connection stays with the multi). */
@@ -216,14 +216,14 @@ static void *block_make(size_t size)
     unsigned char *front = malloc(size + FRONT_BYTES);
     if (!front)
         return NULL;
-    memcpy(front, &size, sizeof size);
+    memcpy(front, &size, sizeof(size));
     return front + FRONT_BYTES;
 }
 
 static size_t block_size(const void *block)
 {
     size_t size;
-    memcpy(&size, (const unsigned char *)block - FRONT_BYTES, sizeof size);
+    memcpy(&size, (const unsigned char *)block - FRONT_BYTES, sizeof(size));
     return size;
 }
 
@@ -268,7 +268,7 @@ static void *block_zero(size_t count, size_t size)
 struct atoll_transfers *atoll_transfers_create(struct atoll_loop *loop, unsigned connection_limit,
                                                struct atoll_err *err)
 {
-    struct atoll_transfers *transfers = calloc(1, sizeof *transfers);
+    struct atoll_transfers *transfers = calloc(1, sizeof(*transfers));
     if (!transfers || curl_global_init_mem(CURL_GLOBAL_DEFAULT, block_make, block_free, block_resize,
                                            block_text, block_zero)) {
         atoll_err_set(err, ATOLL_E_MEMORY, "transfer: libcurl does not start");
@@ -341,7 +341,7 @@ static struct atoll_exchange *exchange_take(struct atoll_transfers *transfers, s
         transfers->all = all;
         transfers->all_capacity = capacity;
     }
-    exchange = calloc(1, sizeof *exchange);
+    exchange = calloc(1, sizeof(*exchange));
     if (exchange)
         exchange->easy = curl_easy_init();
     if (!exchange || !exchange->easy) {

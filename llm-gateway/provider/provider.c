@@ -57,12 +57,10 @@ int atoll_provider_headers(enum atoll_provider provider, const char *key, struct
                 "the key holds a byte that no header may; is there more than the key in its place?");
         }
     }
-    if (key) {
+    if (key)
         put_line(out, row->key_header, key);
-    }
-    if (row->version_header) {
+    if (row->version_header)
         put_line(out, row->version_header, "");
-    }
     return atoll_buffer_check(out, err);
 }
 
@@ -112,13 +110,12 @@ int atoll_provider_set_cache_key(json_t *body, const struct atoll_llm_request *r
     } link;
     char hex[ATOLL_ID_HEX];
     size_t end = request->message_count;
-    while (end && !request->messages[end - 1].is_cacheable) {
+    while (end && !request->messages[end - 1].is_cacheable)
         end--;
-    }
     for (size_t i = 0; i < end; i++) {
         link.before = chain;
         link.text = atoll_id_of(request->messages[i].text, strlen(request->messages[i].text));
-        chain = atoll_id_of(&link, sizeof link);
+        chain = atoll_id_of(&link, sizeof(link));
     }
     atoll_id_hex(&chain, hex);
     hex[32] = '\0'; /* 64 characters are allowed; half of them tell all prompts apart */
@@ -134,16 +131,14 @@ static int check_body(const struct atoll_provider_row *row, const struct atoll_l
         const struct atoll_llm_message *m = &request->messages[i];
         has_turn |= m->role != ATOLL_LLM_SYSTEM && m->text && *m->text;
     }
-    if (atoll_llm_request_check(request, err)) {
+    if (atoll_llm_request_check(request, err))
         return -1;
-    }
     if (!length || atoll_utf8_valid_bytes(model->model, length) < length) {
         return atoll_err_set(err, ATOLL_E_INPUT, "model '%s': no name that %s could carry", model->model,
                              row->name);
     }
-    if (!row->paths[request->operation]) {
+    if (!row->paths[request->operation])
         return atoll_err_set(err, ATOLL_E_INPUT, "model '%s': %s has no embeddings", model->model, row->name);
-    }
     if (request->operation == ATOLL_LLM_CHAT && !atoll_provider_limit(request, model)) {
         return atoll_err_set(err, ATOLL_E_INPUT,
                              "model '%s': no max_output_tokens, neither asked nor configured", model->model);
@@ -161,18 +156,15 @@ int atoll_provider_body(enum atoll_provider provider, const struct atoll_llm_req
 {
     const struct atoll_provider_row *row = atoll_provider_row(provider);
     json_t *schema = NULL;
-    if (check_body(row, request, model, err)) {
+    if (check_body(row, request, model, err))
         return -1;
-    }
-    if (request->schema && !(schema = atoll_llm_schema_load(request->schema, err))) {
+    if (request->schema && !(schema = atoll_llm_schema_load(request->schema, err)))
         return -1;
-    }
     json_t *body, *input = NULL;
     if (request->operation == ATOLL_LLM_EMBED) { /* the same for all who embed */
         input = json_array();
-        for (size_t i = 0; i < request->message_count; i++) {
+        for (size_t i = 0; i < request->message_count; i++)
             json_array_append_new(input, json_string(request->messages[i].text));
-        }
         body = json_array_size(input) == request->message_count
                    ? json_pack("{s:s,s:s,s:O}", "model", model->model, "encoding_format", "float", "input",
                                input)
@@ -205,9 +197,8 @@ int atoll_provider_models(enum atoll_provider provider, const void *bytes, size_
     {
         char id[256] = "";
         atoll_reply_name(id, sizeof(id), json_object_get(one, "id"));
-        if (*id) {
+        if (*id)
             sink(context, id);
-        }
     }
     json_decref(document);
     return 0;

@@ -15,7 +15,7 @@
 static void choose_marks(const struct atoll_llm_request *request, int ret_marked[ATOLL_LLM_MESSAGE_LIMIT])
 {
     int left = CACHE_MARK_LIMIT;
-    memset(ret_marked, 0, ATOLL_LLM_MESSAGE_LIMIT * sizeof *ret_marked);
+    memset(ret_marked, 0, ATOLL_LLM_MESSAGE_LIMIT * sizeof(*ret_marked));
     for (int pass = 0; pass < 2; pass++) { /* in the body the turns stand behind all of system */
         for (size_t i = request->message_count; i-- > 0;) {
             const struct atoll_llm_message *m = &request->messages[i];
@@ -43,9 +43,8 @@ static int set_messages(json_t *body, const struct atoll_llm_request *request)
     choose_marks(request, marked);
     for (size_t i = 0; i < request->message_count && !failed; i++) {
         const struct atoll_llm_message *m = &request->messages[i];
-        if (!*m->text) {
+        if (!*m->text)
             continue;
-        }
         json_t *one = block(m->text, marked[i]);
         if (m->role == ATOLL_LLM_SYSTEM) {
             failed = json_array_append_new(system, one);
@@ -73,9 +72,8 @@ static int set_effort(json_t *body, json_t *config, const struct atoll_llm_reque
     thinking = thinking > THINKING_TOKENS_LOW ? thinking : THINKING_TOKENS_LOW;
     const char *word = effort == ATOLL_LLM_EFFORT_MINIMAL ? "low" : atoll_llm_effort_name(effort);
     *ret_thinks = effort > ATOLL_LLM_EFFORT_MINIMAL;
-    if (!effort) {
+    if (!effort)
         return 0;
-    }
     if (!model->has_old_limit) {
         return json_object_set_new(config, "effort", json_string(word)) ||
                (*ret_thinks && json_object_set_new(body, "thinking", json_pack("{s:s}", "type", "adaptive")));
@@ -123,9 +121,8 @@ static void read_usage(struct atoll_reply_parts *parts, const json_t *usage, int
 {
     struct atoll_llm_usage *u = &parts->usage;
     uint64_t fresh = u->input - u->cached_input - u->cache_write;
-    if (!json_is_object(usage)) {
+    if (!json_is_object(usage))
         return;
-    }
     atoll_reply_count(parts, usage, "input_tokens", &fresh);
     atoll_reply_count(parts, usage, "cache_read_input_tokens", &u->cached_input);
     atoll_reply_count(parts, usage, "cache_creation_input_tokens", &u->cache_write);
@@ -147,14 +144,15 @@ static void read_block(struct atoll_reply_parts *parts, const json_t *block)
 static void read_stop(struct atoll_reply_parts *parts, const json_t *holder)
 {
     const json_t *details = json_object_get(holder, "stop_details");
-    atoll_reply_name(parts->finish, sizeof parts->finish, json_object_get(holder, "stop_reason"));
-    atoll_reply_name(parts->error_message, sizeof parts->error_message, json_object_get(details, "category"));
+    atoll_reply_name(parts->finish, sizeof(parts->finish), json_object_get(holder, "stop_reason"));
+    atoll_reply_name(parts->error_message, sizeof(parts->error_message),
+                     json_object_get(details, "category"));
 }
 
 static void on_start(struct atoll_reply_parts *parts, const json_t *event)
 {
     const json_t *message = json_object_get(event, "message");
-    atoll_reply_name(parts->model, sizeof parts->model, json_object_get(message, "model"));
+    atoll_reply_name(parts->model, sizeof(parts->model), json_object_get(message, "model"));
     read_usage(parts, json_object_get(message, "usage"), 0);
 }
 
@@ -190,7 +188,7 @@ static const struct {
 static void anthropic_event(struct atoll_reply_parts *parts, const json_t *event)
 {
     const char *type = atoll_json_member(event, "type");
-    for (size_t i = 0; i < sizeof events / sizeof *events; i++) {
+    for (size_t i = 0; i < sizeof(events) / sizeof(*events); i++) {
         if (strcmp(type, events[i].type) == 0) {
             events[i].read(parts, event);
             return;
@@ -206,7 +204,7 @@ static void anthropic_object(struct atoll_reply_parts *parts, const json_t *repl
     {
         read_block(parts, one);
     }
-    atoll_reply_name(parts->model, sizeof parts->model, json_object_get(reply, "model"));
+    atoll_reply_name(parts->model, sizeof(parts->model), json_object_get(reply, "model"));
     read_stop(parts, reply);
     read_usage(parts, json_object_get(reply, "usage"), 1);
     parts->is_ended = 1;

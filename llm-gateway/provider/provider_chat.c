@@ -9,9 +9,8 @@
 
 static int set_format(json_t *body, const json_t *schema)
 {
-    if (!schema) {
+    if (!schema)
         return 0;
-    }
     json_t *named = json_pack("{s:s,s:b}", "name", "answer", "strict", 1);
     if (json_object_set_new(named, "schema", json_deep_copy(schema))) {
         json_decref(named);
@@ -68,9 +67,8 @@ static void read_usage(struct atoll_reply_parts *parts, const json_t *usage)
 {
     struct atoll_llm_usage u = {.input = 0};
     uint64_t total = 0;
-    if (!json_is_object(usage)) {
+    if (!json_is_object(usage))
         return;
-    }
     const json_t *input = json_object_get(usage, "prompt_tokens_details");
     const json_t *output = json_object_get(usage, "completion_tokens_details");
     parts->is_usage_wrong = 0;
@@ -82,9 +80,8 @@ static void read_usage(struct atoll_reply_parts *parts, const json_t *usage)
     atoll_reply_count(parts, input, "cached_tokens", &u.cached_input);
     atoll_reply_count(parts, input, "cache_write_tokens", &u.cache_write);
     atoll_reply_count(parts, output, "reasoning_tokens", &u.reasoning);
-    if (u.reasoning && total == u.input + u.output + u.reasoning) {
+    if (u.reasoning && total == u.input + u.output + u.reasoning)
         u.output += u.reasoning; /* some servers count the reasoning beside the output; the total tells */
-    }
     parts->usage = u;
     parts->has_usage = json_object_get(usage, "prompt_tokens") != NULL;
 }
@@ -100,8 +97,8 @@ static void read_choice(struct atoll_reply_parts *parts, const json_t *chunk, co
     atoll_reply_add(&parts->reasoning,
                     json_is_string(reasoning) ? reasoning : json_object_get(message, "reasoning"));
     atoll_reply_add(&parts->refusal, json_object_get(message, "refusal"));
-    atoll_reply_name(parts->finish, sizeof parts->finish, json_object_get(choice, "finish_reason"));
-    atoll_reply_name(parts->model, sizeof parts->model, json_object_get(chunk, "model"));
+    atoll_reply_name(parts->finish, sizeof(parts->finish), json_object_get(choice, "finish_reason"));
+    atoll_reply_name(parts->model, sizeof(parts->model), json_object_get(chunk, "model"));
     read_usage(parts, json_object_get(choice, "usage"));
     read_usage(parts, json_object_get(chunk, "usage"));
 }

@@ -9,9 +9,8 @@
 
 static int set_format(json_t *body, const json_t *schema)
 {
-    if (!schema) {
+    if (!schema)
         return 0;
-    }
     json_t *format = json_pack("{s:s,s:s,s:b}", "type", "json_schema", "name", "answer", "strict", 1);
     if (json_object_set_new(format, "schema", json_deep_copy(schema))) {
         json_decref(format);
@@ -44,9 +43,8 @@ static void read_usage(struct atoll_reply_parts *parts, const json_t *usage)
 {
     struct atoll_llm_usage u = {.input = 0};
     const json_t *in = json_object_get(usage, "input_tokens_details");
-    if (!json_is_object(usage)) {
+    if (!json_is_object(usage))
         return;
-    }
     parts->is_usage_wrong = 0;
     atoll_reply_count(parts, usage, "input_tokens", &u.input);
     atoll_reply_count(parts, usage, "output_tokens", &u.output);
@@ -78,9 +76,8 @@ static void read_output(struct atoll_reply_parts *parts, const json_t *response)
     {
         const json_t *content = json_object_get(item, "content");
         int is_reasoning = strcmp(atoll_json_member(item, "type"), "reasoning") == 0;
-        if (is_said) {
+        if (is_said)
             break;
-        }
         read_texts(is_reasoning ? &parts->reasoning : &parts->text, content, "text");
         read_texts(&parts->refusal, content, "refusal");
         read_texts(&parts->reasoning, json_object_get(item, "summary"), "text");
@@ -92,14 +89,13 @@ static void read_response(struct atoll_reply_parts *parts, const json_t *respons
 {
     const json_t *error = json_object_get(response, "error");
     const json_t *why = json_object_get(json_object_get(response, "incomplete_details"), "reason");
-    atoll_reply_name(parts->model, sizeof parts->model, json_object_get(response, "model"));
-    atoll_reply_name(parts->finish, sizeof parts->finish, json_object_get(response, "status"));
-    atoll_reply_name(parts->finish, sizeof parts->finish, why);
+    atoll_reply_name(parts->model, sizeof(parts->model), json_object_get(response, "model"));
+    atoll_reply_name(parts->finish, sizeof(parts->finish), json_object_get(response, "status"));
+    atoll_reply_name(parts->finish, sizeof(parts->finish), why);
     read_output(parts, response);
     read_usage(parts, json_object_get(response, "usage"));
-    if (json_is_object(error)) {
+    if (json_is_object(error))
         atoll_reply_error(parts, error);
-    }
     parts->is_ended = 1;
 }
 
@@ -121,14 +117,13 @@ static void on_reasoning(struct atoll_reply_parts *parts, const json_t *event)
 /* Summaries come in parts that are paragraphs. */
 static void on_reasoning_part(struct atoll_reply_parts *parts, const json_t *event)
 {
-    if (parts->reasoning.length) {
+    if (parts->reasoning.length)
         atoll_outcome_text_put(&parts->reasoning, "\n\n", 2);
-    }
 }
 
 static void on_created(struct atoll_reply_parts *parts, const json_t *event)
 {
-    atoll_reply_name(parts->model, sizeof parts->model,
+    atoll_reply_name(parts->model, sizeof(parts->model),
                      json_object_get(json_object_get(event, "response"), "model"));
 }
 
@@ -156,7 +151,7 @@ static const struct {
 static void responses_event(struct atoll_reply_parts *parts, const json_t *event)
 {
     const char *type = atoll_json_member(event, "type");
-    for (size_t i = 0; i < sizeof events / sizeof *events; i++) {
+    for (size_t i = 0; i < sizeof(events) / sizeof(*events); i++) {
         if (strcmp(type, events[i].type) == 0) {
             events[i].read(parts, event);
             return;

@@ -15,7 +15,7 @@
 
 void atoll_reply_parts_init(struct atoll_reply_parts *parts)
 {
-    memset(parts, 0, sizeof *parts);
+    memset(parts, 0, sizeof(*parts));
     atoll_buffer_init(&parts->text, ATOLL_OUTCOME_TEXT_BYTES + 1);
     atoll_buffer_init(&parts->reasoning, ATOLL_OUTCOME_TEXT_BYTES + 1);
     atoll_buffer_init(&parts->refusal, ATOLL_OUTCOME_TEXT_BYTES + 1);
@@ -31,9 +31,8 @@ void atoll_reply_parts_fini(struct atoll_reply_parts *parts)
 
 int atoll_reply_parts_failed(const struct atoll_reply_parts *parts)
 {
-    if (parts->text.failed) {
+    if (parts->text.failed)
         return parts->text.failed;
-    }
     return parts->reasoning.failed ? parts->reasoning.failed : parts->refusal.failed;
 }
 
@@ -58,9 +57,8 @@ void atoll_reply_count(struct atoll_reply_parts *parts, const json_t *object, co
                        uint64_t *ret_count)
 {
     const json_t *value = json_object_get(object, key);
-    if (!value || json_is_null(value)) {
+    if (!value || json_is_null(value))
         return;
-    }
     double v = json_is_number(value) ? json_number_value(value) : -1;
     if (!(v >= 0 && v <= TOKENS_ABSURD) || v != floor(v)) {
         parts->is_usage_wrong = 1;
@@ -71,23 +69,21 @@ void atoll_reply_count(struct atoll_reply_parts *parts, const json_t *object, co
 
 void atoll_reply_name(char *ret_name, size_t name_bytes, const json_t *value)
 {
-    if (json_is_string(value) && json_string_length(value)) {
+    if (json_is_string(value) && json_string_length(value))
         atoll_utf8_line(ret_name, name_bytes, json_string_value(value), json_string_length(value));
-    } else if (json_is_number(value)) {
+    else if (json_is_number(value))
         snprintf(ret_name, name_bytes, "%.0f", json_number_value(value));
-    }
 }
 
 void atoll_reply_error(struct atoll_reply_parts *parts, const json_t *error)
 {
     const json_t *message = json_is_object(error) ? json_object_get(error, "message") : error;
     parts->has_error = 1;
-    atoll_reply_name(parts->error_type, sizeof parts->error_type, json_object_get(error, "type"));
-    atoll_reply_name(parts->error_code, sizeof parts->error_code, json_object_get(error, "code"));
-    if (!message) {
+    atoll_reply_name(parts->error_type, sizeof(parts->error_type), json_object_get(error, "type"));
+    atoll_reply_name(parts->error_code, sizeof(parts->error_code), json_object_get(error, "code"));
+    if (!message)
         message = json_object_get(error, "detail");
-    }
-    atoll_reply_name(parts->error_message, sizeof parts->error_message, message);
+    atoll_reply_name(parts->error_message, sizeof(parts->error_message), message);
 }
 
 int atoll_reply_read_error(struct atoll_reply_parts *parts, const json_t *object)
@@ -197,14 +193,11 @@ static int find(const struct word *words, size_t count, const char *word, enum a
 
 static enum atoll_llm_status of_http(int status)
 {
-    if (status == 409) {
+    if (status == 409)
         return ATOLL_LLM_OVERLOADED;
-    }
-    for (size_t i = 0; i < sizeof http / sizeof *http; i++) {
-        if (status >= http[i].from) {
+    for (size_t i = 0; i < sizeof(http) / sizeof(*http); i++)
+        if (status >= http[i].from)
             return http[i].status;
-        }
-    }
     return ATOLL_LLM_PROTOCOL;
 }
 
@@ -219,16 +212,13 @@ static enum atoll_llm_status classify(const struct atoll_reply_parts *parts, int
         find(strong, strong_count, parts->error_type, &status)) {
         return status;
     }
-    for (size_t i = 0; i < sizeof(phrases) / sizeof(*phrases); i++) {
-        if (strcasestr(parts->error_message, phrases[i].word)) {
+    for (size_t i = 0; i < sizeof(phrases) / sizeof(*phrases); i++)
+        if (strcasestr(parts->error_message, phrases[i].word))
             return phrases[i].status;
-        }
-    }
     /* Servers that relay others give their HTTP status as the code. */
     long relayed = strtol(parts->error_code, &end, 10);
-    if (is_failed || (*parts->error_code && !*end && relayed >= 400 && relayed <= 599)) {
+    if (is_failed || (*parts->error_code && !*end && relayed >= 400 && relayed <= 599))
         return of_http(is_failed ? http_status : (int)relayed);
-    }
     if (find(weak, weak_count, parts->error_code, &status) ||
         find(weak, weak_count, parts->error_type, &status)) {
         return status;
@@ -263,11 +253,9 @@ static const struct {
 
 static int is_blank(const struct atoll_buffer *text)
 {
-    for (size_t i = 0; i < text->length; i++) {
-        if (!text->data[i] || !strchr(" \t\r\n", text->data[i])) {
+    for (size_t i = 0; i < text->length; i++)
+        if (!text->data[i] || !strchr(" \t\r\n", text->data[i]))
             return 0;
-        }
-    }
     return 1;
 }
 
@@ -298,11 +286,9 @@ static void set_answer(struct atoll_reply_parts *p, const struct atoll_reply_end
                        struct atoll_llm_outcome *o)
 {
     enum atoll_llm_status status = ATOLL_LLM_OK;
-    for (size_t i = 0; i < sizeof(finishes) / sizeof(*finishes); i++) {
-        if (strcasecmp(finishes[i].finish, p->finish) == 0) {
+    for (size_t i = 0; i < sizeof(finishes) / sizeof(*finishes); i++)
+        if (strcasecmp(finishes[i].finish, p->finish) == 0)
             status = finishes[i].status;
-        }
-    }
     if (end->is_embedding) {
         int is_there = p->is_embedded;
         atoll_llm_outcome_set(o, is_there ? ATOLL_LLM_OK : ATOLL_LLM_PROTOCOL, "%s",
@@ -316,9 +302,8 @@ static void set_answer(struct atoll_reply_parts *p, const struct atoll_reply_end
         atoll_llm_outcome_set(o, ATOLL_LLM_REFUSED, "refused (%s)%s%s",
                               *p->finish ? p->finish : "no reason said", *p->error_message ? ": " : "",
                               p->error_message);
-        if (is_blank(&p->text) && has_words) {
+        if (is_blank(&p->text) && has_words)
             swap(&p->text, &p->refusal);
-        }
     } else if (status == ATOLL_LLM_STREAM || status == ATOLL_LLM_OVERLOADED) {
         atoll_llm_outcome_set(o, status, "the provider ended it as '%s'", p->finish);
     } else if (is_blank(&p->text)) {
@@ -337,9 +322,8 @@ void atoll_reply_conclude(struct atoll_reply_parts *p, const struct atoll_reply_
     o->http_status = end->http_status;
     if (p->has_error || is_failed) {
         char place[32] = "error inside the reply";
-        if (is_failed) {
+        if (is_failed)
             snprintf(place, sizeof(place), "HTTP %d", end->http_status);
-        }
         atoll_llm_outcome_set(o, classify(p, end->http_status ? end->http_status : 200), "%s%s%s%s%s%s%s",
                               place, *p->error_type ? ": " : "", p->error_type, *p->error_code ? ": " : "",
                               p->error_code, *p->error_message ? ": " : "", p->error_message);
@@ -358,6 +342,6 @@ void atoll_reply_conclude(struct atoll_reply_parts *p, const struct atoll_reply_
     p->text.failed = p->reasoning.failed = 0; /* what is there is whole up to its limit */
     swap(&o->text, &p->text);
     swap(&o->reasoning, &p->reasoning);
-    snprintf(o->model, sizeof o->model, "%s", p->model);
-    snprintf(o->finish, sizeof o->finish, "%s", p->finish);
+    snprintf(o->model, sizeof(o->model), "%s", p->model);
+    snprintf(o->finish, sizeof(o->finish), "%s", p->finish);
 }

@@ -34,7 +34,7 @@ struct atoll_reply_reader *atoll_reply_reader_create(enum atoll_provider provide
                                                      enum atoll_llm_operation operation,
                                                      struct atoll_err *err)
 {
-    struct atoll_reply_reader *reader = calloc(1, sizeof *reader);
+    struct atoll_reply_reader *reader = calloc(1, sizeof(*reader));
     if (!reader) {
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory to read a reply");
         return NULL;
@@ -49,9 +49,8 @@ struct atoll_reply_reader *atoll_reply_reader_create(enum atoll_provider provide
 
 void atoll_reply_reader_destroy(struct atoll_reply_reader *reader)
 {
-    if (!reader) {
+    if (!reader)
         return;
-    }
     atoll_sse_fini(&reader->sse);
     atoll_reply_parts_fini(&reader->parts);
     atoll_buffer_fini(&reader->raw);
@@ -66,9 +65,8 @@ static int fail(struct atoll_reply_reader *reader, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    if (!reader->is_failed) {
-        vsnprintf(reader->fault, sizeof reader->fault, format, args);
-    }
+    if (!reader->is_failed)
+        vsnprintf(reader->fault, sizeof(reader->fault), format, args);
     va_end(args);
     reader->is_failed = 1;
     return -1;
@@ -91,9 +89,8 @@ static int on_event(void *context, const char *name, const char *data, size_t le
     struct atoll_reply_reader *reader = context;
     struct atoll_err why = ATOLL_ERR_INIT;
     reader->event_count++;
-    if (!length || reader->parts.is_ended) {
+    if (!length || reader->parts.is_ended)
         return 0;
-    }
     if (strcmp(data, "[DONE]") == 0) {
         reader->parts.is_ended = reader->row == &atoll_provider_chat;
         return 0;
@@ -105,9 +102,8 @@ static int on_event(void *context, const char *name, const char *data, size_t le
     } else if (!json_is_object(event)) {
         status = fail(reader, "event %zu is no JSON object", reader->event_count);
     } else {
-        if (!atoll_reply_read_error(&reader->parts, event) && strcmp(name, "error") == 0) {
+        if (!atoll_reply_read_error(&reader->parts, event) && strcmp(name, "error") == 0)
             atoll_reply_error(&reader->parts, event);
-        }
         reader->row->event(&reader->parts, event);
         status = check_texts(reader);
     }
@@ -119,39 +115,32 @@ static enum form form_of(const struct atoll_buffer *raw)
 {
     for (size_t i = 0; i < raw->length; i++) {
         unsigned char c = raw->data[i];
-        if (c == '{' || c == '[') {
+        if (c == '{' || c == '[')
             return FORM_OBJECT;
-        }
-        if (!c || !strchr(" \t\r\n\xef\xbb\xbf", (char)c)) {
+        if (!c || !strchr(" \t\r\n\xef\xbb\xbf", (char)c))
             return FORM_EVENTS;
-        }
     }
     return FORM_UNKNOWN;
 }
 
 static int feed_events(struct atoll_reply_reader *reader, const void *bytes, size_t length)
 {
-    if (!atoll_sse_feed(&reader->sse, bytes, length, on_event, reader)) {
+    if (!atoll_sse_feed(&reader->sse, bytes, length, on_event, reader))
         return 0;
-    }
     return reader->is_failed ? -1 : fail_full(reader, reader->sse.failed, "an event", EVENT_BYTES);
 }
 
 int atoll_reply_reader_feed(struct atoll_reply_reader *reader, const void *bytes, size_t length)
 {
-    if (reader->is_failed) {
+    if (reader->is_failed)
         return -1;
-    }
     atoll_buffer_put_bytes(&reader->raw, bytes, length);
-    if (reader->raw.failed) {
+    if (reader->raw.failed)
         return fail_full(reader, reader->raw.failed, "reply", ATOLL_OUTCOME_RAW_BYTES);
-    }
-    if (reader->form == FORM_EVENTS) {
+    if (reader->form == FORM_EVENTS)
         return feed_events(reader, bytes, length);
-    }
-    if (reader->form == FORM_UNKNOWN) {
+    if (reader->form == FORM_UNKNOWN)
         reader->form = form_of(&reader->raw);
-    }
     return reader->form == FORM_EVENTS ? feed_events(reader, reader->raw.data, reader->raw.length) : 0;
 }
 
@@ -162,7 +151,7 @@ static void show_page(struct atoll_reply_reader *reader)
 {
     size_t length = reader->raw.length < SHOWN_BYTES ? reader->raw.length : SHOWN_BYTES;
     if (!reader->parts.has_error && length) {
-        atoll_utf8_line(reader->parts.error_message, sizeof reader->parts.error_message,
+        atoll_utf8_line(reader->parts.error_message, sizeof(reader->parts.error_message),
                         (const char *)reader->raw.data, length);
     }
 }
@@ -176,17 +165,15 @@ static void finish_object(struct atoll_reply_reader *reader, int is_error, int i
     const json_t *object = json_is_array(document) ? json_array_get(document, 0) : document;
     int is_reply = reader->row->is_reply(object) || reader->operation == ATOLL_LLM_EMBED;
     if (!json_is_object(object)) {
-        if (is_error) {
+        if (is_error)
             show_page(reader);
-        } else if (document || is_whole) {
+        else if (document || is_whole)
             fail(reader, "the reply is no JSON object: %.200s", document ? "a list" : why.text);
-        }
         json_decref(document);
         return;
     }
-    if (!atoll_reply_read_error(parts, object) && is_error) {
+    if (!atoll_reply_read_error(parts, object) && is_error)
         atoll_reply_error(parts, object);
-    }
     if (is_reply && !is_error) {
         reader->row->object(parts, object);
         check_texts(reader);
@@ -203,11 +190,10 @@ void atoll_reply_reader_finish(struct atoll_reply_reader *reader, int http_statu
     if (reader->form == FORM_OBJECT && !reader->is_failed) {
         finish_object(reader, is_error, is_whole);
     } else if (reader->form == FORM_EVENTS && !reader->is_failed) {
-        if (is_error) {
+        if (is_error)
             show_page(reader);
-        } else if (!reader->event_count && is_whole) {
+        else if (!reader->event_count && is_whole)
             fail(reader, "neither JSON nor server-sent events");
-        }
     } else if (is_whole && !is_error) {
         fail(reader, "an empty reply");
     }
@@ -236,9 +222,8 @@ static double number_in(const json_t *object, const char *key, double high)
 static void take_line(char *ret_text, size_t text_bytes, const json_t *object, const char *key)
 {
     const json_t *value = json_object_get(object, key);
-    if (json_is_string(value)) {
+    if (json_is_string(value))
         atoll_utf8_line(ret_text, text_bytes, json_string_value(value), json_string_length(value));
-    }
 }
 
 static void take_atoll(struct atoll_llm_outcome *o, const json_t *about)
@@ -246,17 +231,14 @@ static void take_atoll(struct atoll_llm_outcome *o, const json_t *about)
     struct atoll_id id;
     struct atoll_reply_parts p = {.has_usage = 0};
     const json_t *usage = json_object_get(about, "usage");
-    for (int i = 0; i < ATOLL_LLM_STATUS_COUNT; i++) {
-        if (strcmp(atoll_json_member(about, "status"), atoll_llm_status_name((enum atoll_llm_status)i)) ==
-            0) {
+    for (int i = 0; i < ATOLL_LLM_STATUS_COUNT; i++)
+        if (strcmp(atoll_json_member(about, "status"), atoll_llm_status_name((enum atoll_llm_status)i)) == 0)
             o->status = (enum atoll_llm_status)i;
-        }
-    }
-    take_line(o->detail, sizeof o->detail, about, "detail");
-    take_line(o->model, sizeof o->model, about, "model");
-    take_line(o->name, sizeof o->name, about, "name");
-    take_line(o->endpoint, sizeof o->endpoint, about, "endpoint");
-    take_line(o->finish, sizeof o->finish, about, "finish");
+    take_line(o->detail, sizeof(o->detail), about, "detail");
+    take_line(o->model, sizeof(o->model), about, "model");
+    take_line(o->name, sizeof(o->name), about, "name");
+    take_line(o->endpoint, sizeof(o->endpoint), about, "endpoint");
+    take_line(o->finish, sizeof(o->finish), about, "finish");
     if (json_is_object(usage)) {
         atoll_reply_count(&p, usage, "input", &p.usage.input);
         atoll_reply_count(&p, usage, "cached_input", &p.usage.cached_input);
@@ -273,9 +255,8 @@ static void take_atoll(struct atoll_llm_outcome *o, const json_t *about)
     o->first_byte_s = number_in(about, "first_byte_s", LONGEST_S);
     o->elapsed_s = number_in(about, "elapsed_s", LONGEST_S);
     o->is_from_store = json_is_true(json_object_get(about, "is_from_store"));
-    if (!atoll_id_parse(atoll_json_member(about, "request"), &id, NULL)) {
+    if (!atoll_id_parse(atoll_json_member(about, "request"), &id, NULL))
         o->request = id;
-    }
 }
 
 /* ---- forms ---- */
@@ -315,9 +296,8 @@ static int read_document(struct atoll_llm_outcome *o, const json_t *document, st
                                "a message nor an error");
     } else {
         atoll_reply_conclude(&parts, &end, o);
-        if (json_is_object(about)) {
+        if (json_is_object(about))
             take_atoll(o, about);
-        }
         if (atoll_llm_status_is_answer(o->status) && !o->text.length && !end.is_embedding) {
             atoll_llm_outcome_set(o, ATOLL_LLM_EMPTY, "a reply that says '%s' and holds no text",
                                   atoll_json_member(about, "status"));
@@ -336,13 +316,11 @@ static int read_words(struct atoll_llm_outcome *o, const char *bytes, size_t len
                              nul && (size_t)(nul - bytes) < valid ? (size_t)(nul - bytes) : valid);
     }
     atoll_outcome_text_put(&o->text, bytes, length);
-    if (atoll_buffer_check(&o->text, err)) {
+    if (atoll_buffer_check(&o->text, err))
         return -1;
-    }
     o->usage.is_estimated = 1;
-    if (strspn((const char *)o->text.data, " \t\r\n") == o->text.length) {
+    if (strspn((const char *)o->text.data, " \t\r\n") == o->text.length)
         atoll_llm_outcome_set(o, ATOLL_LLM_EMPTY, "a reply without any text");
-    }
     return 0;
 }
 
@@ -352,9 +330,8 @@ int atoll_reply_parse(const void *bytes, size_t length, struct atoll_llm_outcome
     struct atoll_llm_outcome o;
     const char *text = length ? bytes : "";
     size_t start = length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0, first = start;
-    while (first < length && text[first] && strchr(" \t\r\n", text[first])) {
+    while (first < length && text[first] && strchr(" \t\r\n", text[first]))
         first++;
-    }
     int is_json = first < length && text[first] == '{', status;
     atoll_llm_outcome_init(&o);
     if (is_json) {

@@ -9,7 +9,7 @@ enum { FAILED_STOPPED = -1 };
 
 void atoll_sse_init(struct atoll_sse *sse, size_t event_limit_bytes)
 {
-    memset(sse, 0, sizeof *sse);
+    memset(sse, 0, sizeof(*sse));
     atoll_buffer_init(&sse->line, event_limit_bytes);
     atoll_buffer_init(&sse->data, event_limit_bytes);
     sse->state = STATE_START;
@@ -30,9 +30,8 @@ static void dispatch(struct atoll_sse *sse, atoll_sse_sink *sink, void *context)
             sse->failed = sse->data.failed;
             return;
         }
-        if (sink(context, sse->event, (const char *)sse->data.data, sse->data.length - 1)) {
+        if (sink(context, sse->event, (const char *)sse->data.data, sse->data.length - 1))
             sse->failed = FAILED_STOPPED;
-        }
     }
     atoll_buffer_clear(&sse->data);
     sse->has_data = 0;
@@ -61,9 +60,8 @@ static void take_line(struct atoll_sse *sse, const char *line, size_t length, at
         value_bytes--;
     }
     if (name_bytes == 4 && memcmp(line, "data", 4) == 0) {
-        if (sse->has_data) {
+        if (sse->has_data)
             atoll_buffer_put_u8(&sse->data, '\n');
-        }
         atoll_buffer_put_bytes(&sse->data, value, value_bytes);
         sse->has_data = 1;
         sse->failed = sse->data.failed;
@@ -110,9 +108,8 @@ int atoll_sse_feed(struct atoll_sse *sse, const void *bytes, size_t length, atol
             sse->failed = sse->line.failed;
             break;
         }
-        if (*end == '\r') {
+        if (*end == '\r')
             sse->state |= STATE_AFTER_CR;
-        }
         end_line(sse, p, (size_t)(end - p), sink, context);
         p = end + 1;
     }

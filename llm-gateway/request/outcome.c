@@ -40,7 +40,7 @@ int atoll_llm_status_is_final(enum atoll_llm_status status)
 
 void atoll_llm_outcome_init(struct atoll_llm_outcome *outcome)
 {
-    memset(outcome, 0, sizeof *outcome);
+    memset(outcome, 0, sizeof(*outcome));
     atoll_buffer_init(&outcome->text, ATOLL_OUTCOME_TEXT_BYTES + 1);
     atoll_buffer_init(&outcome->reasoning, ATOLL_OUTCOME_TEXT_BYTES + 1);
     atoll_buffer_init(&outcome->raw, ATOLL_OUTCOME_RAW_BYTES);
@@ -57,15 +57,13 @@ void atoll_llm_outcome_fini(struct atoll_llm_outcome *outcome)
 void atoll_outcome_text_put(struct atoll_buffer *text, const void *bytes, size_t length)
 {
     size_t before = text->length;
-    if (length >= text->limit_bytes - before) {
+    if (length >= text->limit_bytes - before)
         text->failed = text->failed ? text->failed : ATOLL_E_LIMIT;
-    }
     atoll_buffer_put_bytes(text, bytes, length);
     atoll_buffer_put_u8(text, 0);
     text->length = text->failed ? before : text->length - 1;
-    if (text->failed && text->data) {
+    if (text->failed && text->data)
         text->data[before] = 0;
-    }
 }
 
 int atoll_llm_outcome_copy(const struct atoll_llm_outcome *from, struct atoll_llm_outcome *ret_outcome,
@@ -75,12 +73,10 @@ int atoll_llm_outcome_copy(const struct atoll_llm_outcome *from, struct atoll_ll
     atoll_buffer_init(&copy.text, from->text.limit_bytes);
     atoll_buffer_init(&copy.reasoning, from->reasoning.limit_bytes);
     atoll_buffer_init(&copy.raw, from->raw.limit_bytes);
-    if (from->text.data) {
+    if (from->text.data)
         atoll_outcome_text_put(&copy.text, from->text.data, from->text.length);
-    }
-    if (from->reasoning.data) {
+    if (from->reasoning.data)
         atoll_outcome_text_put(&copy.reasoning, from->reasoning.data, from->reasoning.length);
-    }
     atoll_buffer_put_bytes(&copy.raw, from->raw.data, from->raw.length);
     if (atoll_buffer_check(&copy.text, err) || atoll_buffer_check(&copy.reasoning, err) ||
         atoll_buffer_check(&copy.raw, err)) {
@@ -95,13 +91,13 @@ int atoll_llm_outcome_copy(const struct atoll_llm_outcome *from, struct atoll_ll
 void atoll_llm_outcome_set(struct atoll_llm_outcome *outcome, enum atoll_llm_status status,
                            const char *format, ...)
 {
-    char text[2 * sizeof outcome->detail]; /* longer than what is kept: no cut character gets there */
+    char text[2 * sizeof(outcome->detail)]; /* longer than what is kept: no cut character gets there */
     va_list args;
     va_start(args, format);
-    int length = vsnprintf(text, sizeof text, format, args);
+    int length = vsnprintf(text, sizeof(text), format, args);
     va_end(args);
     outcome->status = status;
-    atoll_utf8_line(outcome->detail, sizeof outcome->detail, text, length < 0 ? 0 : strlen(text));
+    atoll_utf8_line(outcome->detail, sizeof(outcome->detail), text, length < 0 ? 0 : strlen(text));
 }
 
 /* ---- bytes ---- */
@@ -138,15 +134,14 @@ void atoll_llm_outcome_encode(const struct atoll_llm_outcome *o, struct atoll_bu
     atoll_buffer_put_f64(out, sane(o->first_byte_s, LONGEST_S));
     atoll_buffer_put_f64(out, sane(o->elapsed_s, LONGEST_S));
     atoll_buffer_put_u8(out, o->is_from_store != 0);
-    atoll_buffer_put_bytes(out, o->request.bytes, sizeof o->request.bytes);
+    atoll_buffer_put_bytes(out, o->request.bytes, sizeof(o->request.bytes));
 }
 
 static int read_u8_in(struct atoll_reader *r, uint8_t limit)
 {
     uint8_t v = atoll_reader_u8(r);
-    if (v >= limit) {
+    if (v >= limit)
         r->failed = r->failed ? r->failed : ATOLL_E_PROTOCOL;
-    }
     return r->failed ? 0 : v;
 }
 
@@ -155,16 +150,14 @@ static void read_bytes(struct atoll_reader *r, struct atoll_buffer *out, int is_
 {
     size_t length;
     const void *bytes = atoll_reader_blob(r, &length);
-    if (r->failed || !length) {
+    if (r->failed || !length)
         return;
-    }
-    if (is_text && (memchr(bytes, 0, length) || atoll_utf8_valid_bytes(bytes, length) < length)) {
+    if (is_text && (memchr(bytes, 0, length) || atoll_utf8_valid_bytes(bytes, length) < length))
         r->failed = ATOLL_E_PROTOCOL;
-    } else if (is_text) {
+    else if (is_text)
         atoll_outcome_text_put(out, bytes, length);
-    } else {
+    else
         atoll_buffer_put_bytes(out, bytes, length);
-    }
     r->failed = out->failed ? out->failed : r->failed;
 }
 
@@ -172,11 +165,11 @@ static void read_fields(struct atoll_reader *r, struct atoll_llm_outcome *o)
 {
     o->status = (enum atoll_llm_status)read_u8_in(r, ATOLL_LLM_STATUS_COUNT);
     o->http_status = (int)atoll_reader_u32_in(r, 0, HTTP_HIGHEST);
-    atoll_reader_fixed_text(r, o->detail, sizeof o->detail);
-    atoll_reader_fixed_text(r, o->model, sizeof o->model);
-    atoll_reader_fixed_text(r, o->name, sizeof o->name);
-    atoll_reader_fixed_text(r, o->endpoint, sizeof o->endpoint);
-    atoll_reader_fixed_text(r, o->finish, sizeof o->finish);
+    atoll_reader_fixed_text(r, o->detail, sizeof(o->detail));
+    atoll_reader_fixed_text(r, o->model, sizeof(o->model));
+    atoll_reader_fixed_text(r, o->name, sizeof(o->name));
+    atoll_reader_fixed_text(r, o->endpoint, sizeof(o->endpoint));
+    atoll_reader_fixed_text(r, o->finish, sizeof(o->finish));
     read_bytes(r, &o->text, 1);
     read_bytes(r, &o->reasoning, 1);
     read_bytes(r, &o->raw, 0);
@@ -192,7 +185,7 @@ static void read_fields(struct atoll_reader *r, struct atoll_llm_outcome *o)
     o->first_byte_s = atoll_reader_f64_in(r, 0, LONGEST_S);
     o->elapsed_s = atoll_reader_f64_in(r, 0, LONGEST_S);
     o->is_from_store = read_u8_in(r, 2);
-    atoll_reader_bytes(r, o->request.bytes, sizeof o->request.bytes);
+    atoll_reader_bytes(r, o->request.bytes, sizeof(o->request.bytes));
 }
 
 int atoll_llm_outcome_decode(const void *bytes, size_t length, struct atoll_llm_outcome *outcome,
@@ -206,9 +199,8 @@ int atoll_llm_outcome_decode(const void *bytes, size_t length, struct atoll_llm_
         return atoll_err_set(err, ATOLL_E_SCHEMA, "outcome of version %u: this program reads up to %u",
                              version, VERSION);
     }
-    if (!r.failed && version == 0) {
+    if (!r.failed && version == 0)
         return atoll_err_set(err, ATOLL_E_PROTOCOL, "outcome of version 0");
-    }
     atoll_llm_outcome_init(&o);
     read_fields(&r, &o);
     if (atoll_reader_finish(&r, "outcome", err)) {
@@ -292,9 +284,8 @@ static json_t *list_json(const struct atoll_llm_outcome *o)
     json_t *list =
         is_list ? atoll_json_load(o->raw.data, o->raw.length, VALUE_LIMIT, JSON_REJECT_DUPLICATES, NULL)
                 : NULL;
-    if (json_is_array(json_object_get(list, "data"))) {
+    if (json_is_array(json_object_get(list, "data")))
         return list;
-    }
     json_decref(list);
     return NULL;
 }

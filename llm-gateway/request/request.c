@@ -32,7 +32,7 @@ const char *atoll_llm_effort_name(enum atoll_llm_effort effort)
 
 void atoll_llm_request_init(struct atoll_llm_request *request)
 {
-    memset(request, 0, sizeof *request);
+    memset(request, 0, sizeof(*request));
     request->temperature = request->top_p = NAN;
     request->seed = -1;
     request->model = request->key = request->campaign = request->task = request->purpose = "";
@@ -42,16 +42,13 @@ void atoll_llm_request_init(struct atoll_llm_request *request)
 
 static int check_text(const char *member, const char *text, size_t limit, struct atoll_err *err)
 {
-    if (!text) {
+    if (!text)
         return atoll_err_set(err, ATOLL_E_INPUT, "%s: a text is expected", member);
-    }
     size_t length = strlen(text), valid = atoll_utf8_valid_bytes(text, length);
-    if (length > limit) {
+    if (length > limit)
         return atoll_err_set(err, ATOLL_E_INPUT, "%s: %zu bytes, the limit is %zu", member, length, limit);
-    }
-    if (valid < length) {
+    if (valid < length)
         return atoll_err_set(err, ATOLL_E_INPUT, "%s: byte %zu is not UTF-8", member, valid);
-    }
     return 0;
 }
 
@@ -64,14 +61,11 @@ static int check_names(const struct atoll_llm_request *request, struct atoll_err
                  {"atoll.campaign", request->campaign},
                  {"atoll.task", request->task},
                  {"atoll.purpose", request->purpose}};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (check_text(names[i].member, names[i].text, NAME_BYTES, err)) {
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        if (check_text(names[i].member, names[i].text, NAME_BYTES, err))
             return -1;
-        }
-    }
-    if (!*request->model) {
+    if (!*request->model)
         return atoll_err_set(err, ATOLL_E_INPUT, "model: missing; name a model or an ensemble");
-    }
     return 0;
 }
 
@@ -86,12 +80,10 @@ static int check_messages(const struct atoll_llm_request *request, struct atoll_
     for (size_t i = 0; i < request->message_count; i++) {
         const struct atoll_llm_message *m = &request->messages[i];
         struct atoll_err why = ATOLL_ERR_INIT;
-        if ((unsigned)m->role >= ATOLL_LLM_ROLE_COUNT) {
+        if ((unsigned)m->role >= ATOLL_LLM_ROLE_COUNT)
             return atoll_err_set(err, ATOLL_E_INPUT, "%s[%zu].role: unknown", member, i);
-        }
-        if (check_text("text", m->text, left, &why)) {
+        if (check_text("text", m->text, left, &why))
             return atoll_err_set(err, ATOLL_E_INPUT, "%s[%zu]: %s", member, i, why.text);
-        }
         left -= strlen(m->text);
     }
     return request->schema ? check_text("response_format", request->schema, left, err) : 0;
@@ -99,9 +91,8 @@ static int check_messages(const struct atoll_llm_request *request, struct atoll_
 
 static int check_range(const char *member, double v, double low, double high, struct atoll_err *err)
 {
-    if (!isnan(v) && !(v >= low && v <= high)) {
+    if (!isnan(v) && !(v >= low && v <= high))
         return atoll_err_set(err, ATOLL_E_INPUT, "%s: %g is not within %g and %g", member, v, low, high);
-    }
     return 0;
 }
 
@@ -112,26 +103,21 @@ static int check_numbers(const struct atoll_llm_request *request, struct atoll_e
         check_range("atoll.deadline_s", request->deadline_s, 0, LONGEST_S, err)) {
         return -1;
     }
-    if (isnan(request->deadline_s)) {
+    if (isnan(request->deadline_s))
         return atoll_err_set(err, ATOLL_E_INPUT, "atoll.deadline_s: no number");
-    }
-    if (request->seed < -1) {
+    if (request->seed < -1)
         return atoll_err_set(err, ATOLL_E_INPUT, "seed: %lld is negative", (long long)request->seed);
-    }
-    if (request->sample > INT64_MAX) {
+    if (request->sample > INT64_MAX)
         return atoll_err_set(err, ATOLL_E_INPUT, "atoll.sample: beyond 63 bits");
-    }
-    if ((unsigned)request->effort >= ATOLL_LLM_EFFORT_COUNT) {
+    if ((unsigned)request->effort >= ATOLL_LLM_EFFORT_COUNT)
         return atoll_err_set(err, ATOLL_E_INPUT, "reasoning_effort: unknown");
-    }
     return 0;
 }
 
 int atoll_llm_request_check(const struct atoll_llm_request *request, struct atoll_err *err)
 {
-    if ((unsigned)request->operation >= ATOLL_LLM_OPERATION_COUNT) {
+    if ((unsigned)request->operation >= ATOLL_LLM_OPERATION_COUNT)
         return atoll_err_set(err, ATOLL_E_INPUT, "operation %u is unknown", (unsigned)request->operation);
-    }
     return check_names(request, err) || check_messages(request, err) || check_numbers(request, err) ? -1 : 0;
 }
 
@@ -140,9 +126,8 @@ json_t *atoll_llm_schema_load(const char *schema, struct atoll_err *err)
     struct atoll_err why = ATOLL_ERR_INIT;
     json_t *document =
         atoll_json_load(schema, strlen(schema), ATOLL_LLM_REQUEST_VALUES, JSON_REJECT_DUPLICATES, &why);
-    if (json_is_object(document)) {
+    if (json_is_object(document))
         return document;
-    }
     json_decref(document);
     atoll_err_set(err, document || why.code == ATOLL_E_LIMIT ? ATOLL_E_INPUT : why.code,
                   "response_format.json_schema.schema: %s", document ? "an object is expected" : why.text);
@@ -161,9 +146,8 @@ static json_t *messages_json(const struct atoll_llm_request *request)
                           ? json_string(m->text)
                           : json_pack("{s:s,s:s}", "role", role_names[m->role], "content", m->text);
         failed = json_array_append_new(list, one) != 0;
-        if (!failed && m->is_cacheable && request->operation == ATOLL_LLM_CHAT) {
+        if (!failed && m->is_cacheable && request->operation == ATOLL_LLM_CHAT)
             failed = json_object_set_new(one, "cache_control", json_pack("{s:s}", "type", "ephemeral")) != 0;
-        }
     }
     if (failed) {
         json_decref(list);
@@ -221,12 +205,10 @@ int atoll_llm_request_encode(const struct atoll_llm_request *request, struct ato
                              struct atoll_err *err)
 {
     json_t *schema = NULL;
-    if (atoll_llm_request_check(request, err)) {
+    if (atoll_llm_request_check(request, err))
         return -1;
-    }
-    if (request->schema && !(schema = atoll_llm_schema_load(request->schema, err))) {
+    if (request->schema && !(schema = atoll_llm_schema_load(request->schema, err)))
         return -1;
-    }
     json_t *document = request_json(request, schema);
     int status = atoll_json_put(out, document, err);
     json_decref(document);
@@ -238,10 +220,9 @@ int atoll_llm_request_encode(const struct atoll_llm_request *request, struct ato
 static void hash_u64(crypto_generichash_state *hash, uint64_t v)
 {
     unsigned char bytes[8];
-    for (size_t i = 0; i < sizeof bytes; i++) {
+    for (size_t i = 0; i < sizeof(bytes); i++)
         bytes[i] = (unsigned char)(v >> (8 * i));
-    }
-    crypto_generichash_update(hash, bytes, sizeof bytes);
+    crypto_generichash_update(hash, bytes, sizeof(bytes));
 }
 
 static void hash_text(crypto_generichash_state *hash, const char *text)
@@ -255,9 +236,8 @@ static void hash_real(crypto_generichash_state *hash, double v)
 {
     uint64_t bits = UINT64_MAX; /* unsaid: a NaN that no arithmetic makes */
     double plain = v + 0.0;     /* -0 and 0 are one value */
-    if (!isnan(v)) {
-        memcpy(&bits, &plain, sizeof bits);
-    }
+    if (!isnan(v))
+        memcpy(&bits, &plain, sizeof(bits));
     hash_u64(hash, bits);
 }
 
@@ -283,7 +263,7 @@ struct atoll_id atoll_llm_request_id(const struct atoll_llm_request *request)
     crypto_generichash_state hash;
     struct atoll_id id;
     int is_chat = request->operation == ATOLL_LLM_CHAT;
-    crypto_generichash_init(&hash, NULL, 0, sizeof id.bytes);
+    crypto_generichash_init(&hash, NULL, 0, sizeof(id.bytes));
     hash_text(&hash, domain);
     hash_u64(&hash, request->operation);
     hash_text(&hash, request->model);
@@ -301,7 +281,7 @@ struct atoll_id atoll_llm_request_id(const struct atoll_llm_request *request)
     hash_u64(&hash, request->schema != NULL);
     hash_schema(&hash, request->schema);
     hash_u64(&hash, request->sample);
-    crypto_generichash_final(&hash, id.bytes, sizeof id.bytes);
+    crypto_generichash_final(&hash, id.bytes, sizeof(id.bytes));
     return id;
 }
 
@@ -310,9 +290,8 @@ struct atoll_id atoll_llm_request_id(const struct atoll_llm_request *request)
 static uint64_t text_bytes(const struct atoll_llm_request *request)
 {
     uint64_t bytes = request->schema ? strlen(request->schema) : 0;
-    for (size_t i = 0; i < request->message_count && i < ATOLL_LLM_MESSAGE_LIMIT; i++) {
+    for (size_t i = 0; i < request->message_count && i < ATOLL_LLM_MESSAGE_LIMIT; i++)
         bytes += strlen(request->messages[i].text);
-    }
     return bytes;
 }
 

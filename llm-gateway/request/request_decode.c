@@ -35,9 +35,8 @@ static int expected(struct decoder *d, const char *path, const char *what)
 
 static int take_text(struct decoder *d, const char *path, const json_t *value, const char **ret_text)
 {
-    if (!json_is_string(value)) {
+    if (!json_is_string(value))
         return expected(d, path, "a text");
-    }
     const char *copy =
         atoll_arena_text(d->arena, json_string_value(value), json_string_length(value), d->err);
     *ret_text = copy ? copy : *ret_text;
@@ -52,9 +51,8 @@ static int take_member(struct decoder *d, const struct member *m, const char *pa
     case OWN: return m->read(d, path, value);
     case TEXT: return take_text(d, path, value, field);
     case REAL:
-        if (!json_is_number(value)) {
+        if (!json_is_number(value))
             return expected(d, path, "a number");
-        }
         *(double *)field = json_number_value(value);
         return 0;
     case COUNT32:
@@ -64,11 +62,10 @@ static int take_member(struct decoder *d, const struct member *m, const char *pa
         return atoll_err_set(d->err, ATOLL_E_INPUT, "%s: an integer from %lld to %lld is expected", path,
                              (long long)m->low, (long long)m->high);
     }
-    if (m->kind == COUNT32) {
+    if (m->kind == COUNT32)
         *(uint32_t *)field = (uint32_t)v;
-    } else {
+    else
         *(int64_t *)field = v;
-    }
     return 0;
 }
 
@@ -79,9 +76,8 @@ static int read_members(struct decoder *d, const json_t *object, const char *pre
         char path[64];
         const json_t *value = json_object_get(object, members[i].key);
         snprintf(path, sizeof(path), "%s%s", prefix, members[i].key);
-        if (value && !json_is_null(value) && take_member(d, &members[i], path, value) != 0) {
+        if (value && !json_is_null(value) && take_member(d, &members[i], path, value) != 0)
             return -1;
-        }
     }
     return 0;
 }
@@ -117,9 +113,8 @@ static int read_content(struct decoder *d, const char *path, const json_t *value
         atoll_buffer_put_bytes(&text, json_string_value(words), json_string_length(words));
         m->is_cacheable |= is_marked(part);
     }
-    if (!failed && atoll_buffer_check(&text, d->err) == 0) {
+    if (!failed && atoll_buffer_check(&text, d->err) == 0)
         m->text = atoll_arena_text(d->arena, text.length ? (const char *)text.data : "", text.length, d->err);
-    }
     atoll_buffer_fini(&text);
     return m->text ? 0 : -1;
 }
@@ -153,22 +148,19 @@ static int read_messages(struct decoder *d, const char *path, const json_t *valu
 {
     size_t i;
     json_t *one;
-    if (check_count(d, path, value)) {
+    if (check_count(d, path, value))
         return -1;
-    }
     json_array_foreach(value, i, one)
     {
         char place[64];
         struct atoll_llm_message *m = &d->request.messages[i];
-        snprintf(place, sizeof place, "%s[%zu].role", path, i);
-        if (read_role(d, place, atoll_json_member(one, "role"), &m->role)) {
+        snprintf(place, sizeof(place), "%s[%zu].role", path, i);
+        if (read_role(d, place, atoll_json_member(one, "role"), &m->role))
             return -1;
-        }
-        snprintf(place, sizeof place, "%s[%zu].content", path, i);
+        snprintf(place, sizeof(place), "%s[%zu].content", path, i);
         m->is_cacheable = is_marked(one);
-        if (read_content(d, place, json_object_get(one, "content"), m)) {
+        if (read_content(d, place, json_object_get(one, "content"), m))
             return -1;
-        }
     }
     d->request.message_count = i;
     d->request.operation = ATOLL_LLM_CHAT;
@@ -186,17 +178,15 @@ static int read_input(struct decoder *d, const char *path, const json_t *value)
         d->request.messages[0].role = ATOLL_LLM_USER;
         return take_text(d, path, value, &d->request.messages[0].text);
     }
-    if (check_count(d, path, value)) {
+    if (check_count(d, path, value))
         return -1;
-    }
     json_array_foreach(value, i, one)
     {
         char place[64];
-        snprintf(place, sizeof place, "%s[%zu]", path, i);
+        snprintf(place, sizeof(place), "%s[%zu]", path, i);
         d->request.messages[i].role = ATOLL_LLM_USER;
-        if (take_text(d, place, one, &d->request.messages[i].text)) {
+        if (take_text(d, place, one, &d->request.messages[i].text))
             return -1;
-        }
     }
     d->request.message_count = i;
     return 0;
@@ -216,7 +206,7 @@ static const struct {
 static int read_effort(struct decoder *d, const char *path, const json_t *value)
 {
     const char *word = json_string_value(value);
-    for (size_t i = 0; word && i < sizeof efforts / sizeof *efforts; i++) {
+    for (size_t i = 0; word && i < sizeof(efforts) / sizeof(*efforts); i++) {
         if (strcmp(word, efforts[i].word) == 0) {
             d->request.effort = efforts[i].effort;
             return 0;
@@ -230,19 +220,15 @@ static int read_format(struct decoder *d, const char *path, const json_t *value)
     const char *type = atoll_json_member(value, "type");
     const json_t *schema = json_object_get(json_object_get(value, "json_schema"), "schema");
     struct atoll_buffer text;
-    if (strcmp(type, "text") == 0) {
+    if (strcmp(type, "text") == 0)
         return 0;
-    }
-    if (strcmp(type, "json_schema") != 0) {
+    if (strcmp(type, "json_schema") != 0)
         return expected(d, path, "type text or json_schema");
-    }
-    if (!json_is_object(schema)) {
+    if (!json_is_object(schema))
         return expected(d, "response_format.json_schema.schema", "an object");
-    }
     atoll_buffer_init(&text, ATOLL_LLM_TEXT_BYTES);
-    if (atoll_json_put(&text, schema, d->err) == 0) {
+    if (atoll_json_put(&text, schema, d->err) == 0)
         d->request.schema = atoll_arena_text(d->arena, (const char *)text.data, text.length, d->err);
-    }
     atoll_buffer_fini(&text);
     return d->request.schema ? 0 : -1;
 }
@@ -292,10 +278,9 @@ static const struct member atoll_members[] = {
 
 static int read_atoll(struct decoder *d, const char *path, const json_t *value)
 {
-    if (!json_is_object(value)) {
+    if (!json_is_object(value))
         return expected(d, path, "an object");
-    }
-    return read_members(d, value, "atoll.", atoll_members, sizeof atoll_members / sizeof *atoll_members);
+    return read_members(d, value, "atoll.", atoll_members, sizeof(atoll_members) / sizeof(*atoll_members));
 }
 
 int atoll_llm_request_decode(const void *bytes, size_t length, struct atoll_arena *arena,
@@ -318,8 +303,7 @@ int atoll_llm_request_decode(const void *bytes, size_t length, struct atoll_aren
                      : expected(&d, "request", "an object");
     json_decref(body);
     status = status ? status : atoll_llm_request_check(&d.request, err);
-    if (!status) {
+    if (!status)
         *ret_request = d.request;
-    }
     return status;
 }

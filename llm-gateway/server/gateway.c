@@ -48,20 +48,17 @@ static void keep_memory_flat(const struct atoll_gateway_config *config)
     size_t calls = 0;
     mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
     mallopt(M_TRIM_THRESHOLD, 2 * READY_LIMIT);
-    for (size_t i = 0; i < config->endpoint_count; i++) {
+    for (size_t i = 0; i < config->endpoint_count; i++)
         calls += config->endpoints[i].concurrency;
-    }
-    if (config->in_flight_limit && calls > config->in_flight_limit) {
+    if (config->in_flight_limit && calls > config->in_flight_limit)
         calls = config->in_flight_limit;
-    }
     size_t bytes = calls < READY_LIMIT / EXCHANGE_BYTES ? calls * EXCHANGE_BYTES : READY_LIMIT;
     /* Blocks that lie side by side become one again, at the heap's end, where calls will be cut from it. */
     bytes = config->mode == ATOLL_EXCHANGE_REPLAY ? 0 : bytes;
     for (size_t size = LARGE_BYTES / 2, made = 0; made < bytes; made += size) {
         struct block *block = malloc(size);
-        if (!block) {
+        if (!block)
             break;
-        }
         memset(block, 1, size);
         block->next = first;
         first = block;
@@ -88,19 +85,16 @@ static int gateway_open(struct gateway *gateway, struct atoll_err *err)
     keep_memory_flat(config);
     for (size_t i = 0; i < sizeof(paths) / sizeof(*paths);
          i++) { /* they may name folders that are not there yet */
-        if (paths[i] && *paths[i] && atoll_folder_make_parents(paths[i], err) != 0) {
+        if (paths[i] && *paths[i] && atoll_folder_make_parents(paths[i], err) != 0)
             return -1;
-        }
     }
-    if (atoll_secret_harden(&why) != 0) {
+    if (atoll_secret_harden(&why) != 0)
         atoll_log_err(ATOLL_LOG_WARNING, "gateway.harden", &why);
-    }
     if (config->token_file || config->token_env) {
         gateway->token = config->token_file ? atoll_secret_of_file(config->token_file, err)
                                             : atoll_secret_of_environment(config->token_env, err);
-        if (!gateway->token) {
+        if (!gateway->token)
             return atoll_err_add(err, "the token of this gateway's clients");
-        }
     }
     if (!(gateway->loop = atoll_loop_create(NULL, NULL, err)) ||
         !(gateway->metrics = atoll_metrics_create(err)) ||
@@ -122,12 +116,10 @@ static int turn(struct gateway *gateway, struct atoll_err *err)
         atoll_spool_service_state(gateway->spool, err) != 0) {
         return -1;
     }
-    if (atoll_broker_turn(gateway->broker, &why) == 0) {
+    if (atoll_broker_turn(gateway->broker, &why) == 0)
         return 0;
-    }
-    if (why.code != ATOLL_E_FULL) {
+    if (why.code != ATOLL_E_FULL)
         return atoll_err_set(err, why.code, "%s", why.text);
-    }
     /* A full disk stops answers, not the gateway: it goes on once there is space. */
     double now_ns = atoll_loop_now_ns(gateway->loop);
     if (gateway->full_ns <= 0 || now_ns - gateway->full_ns >= LOG_NS) {
@@ -143,12 +135,10 @@ int atoll_gateway_run(const struct atoll_gateway_config *config,
 {
     struct gateway gateway = {.config = config};
     int result = gateway_open(&gateway, err);
-    if (result == 0 && opened && gateway.server) {
+    if (result == 0 && opened && gateway.server)
         opened(context, atoll_http_server_url(gateway.server));
-    }
-    while (result == 0 && !*stop) {
+    while (result == 0 && !*stop)
         result = turn(&gateway, err);
-    }
     if (result == 0) {
         /* Calls in flight have until then; an error ends it as well. */
         double until_ns = atoll_loop_now_ns(gateway.loop) + stop_s * 1e9;

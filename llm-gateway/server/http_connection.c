@@ -35,9 +35,8 @@ void atoll_http_daemon_wake(struct atoll_http_server *s)
 static void list_remove(struct atoll_http_connection *c)
 {
     struct atoll_http_server *s = c->server;
-    if (!c->is_listed) {
+    if (!c->is_listed)
         return;
-    }
     *(c->previous ? &c->previous->next : &s->first) = c->next;
     *(c->next ? &c->next->previous : &s->last) = c->previous;
     c->next = c->previous = NULL;
@@ -56,9 +55,8 @@ static void on_patience(void *context)
     while (s->first && s->first->deadline_ns <= now_ns) {
         struct atoll_http_connection *c = s->first;
         list_remove(c);
-        if (c->is_reading) {
+        if (c->is_reading)
             send(c->fd, timeout, sizeof(timeout) - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
-        }
         shutdown(c->fd, SHUT_RDWR); /* the daemon reads the end and closes */
     }
     set_timer(s);
@@ -67,16 +65,14 @@ static void on_patience(void *context)
 
 static void set_timer(struct atoll_http_server *s)
 {
-    if (s->first && !s->patience) {
+    if (s->first && !s->patience)
         atoll_loop_at(s->loop, s->first->deadline_ns, on_patience, s, &s->patience, NULL);
-    }
 }
 
 void atoll_http_connection_expect(struct atoll_http_connection *c, double patience_s)
 {
-    if (!c) {
+    if (!c)
         return;
-    }
     struct atoll_http_server *s = c->server;
     list_remove(c);
     if (patience_s > 0) {
@@ -98,9 +94,8 @@ void atoll_http_connection_notify(void *server, struct MHD_Connection *connectio
             MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
         c = info ? calloc(1, sizeof(*c)) : NULL;
         *context = c;
-        if (!c) {
+        if (!c)
             return; /* its requests find no context and are refused */
-        }
         c->server = server;
         c->fd = info->connect_fd;
         c->is_reading = 1;

@@ -66,9 +66,8 @@ static int is_authorized(const struct atoll_http_request *x)
     static const char scheme[] = "Bearer ";
     const char *given = header(x, "Authorization");
     size_t skip = sizeof(scheme) - 1;
-    if (!x->server->token) {
+    if (!x->server->token)
         return 1;
-    }
     return strncasecmp(given, scheme, skip) == 0 &&
            atoll_secret_matches(x->server->token, given + skip, strlen(given + skip));
 }
@@ -79,14 +78,11 @@ static int is_from_browser(const struct atoll_http_request *x)
 {
     static const char *const hosts[] = {"127.", "localhost", "[::1]"};
     const char *host = header(x, "Host");
-    if (x->server->token || x->server->is_unix) {
+    if (x->server->token || x->server->is_unix)
         return 0;
-    }
-    for (size_t i = 0; i < sizeof(hosts) / sizeof(*hosts); i++) {
-        if (strncasecmp(host, hosts[i], strlen(hosts[i])) == 0) {
+    for (size_t i = 0; i < sizeof(hosts) / sizeof(*hosts); i++)
+        if (strncasecmp(host, hosts[i], strlen(hosts[i])) == 0)
             return header(x, "Origin")[0] != 0;
-        }
-    }
     return 1;
 }
 
@@ -109,9 +105,8 @@ static void authorize(struct atoll_http_request *x, const char *url, const char 
 {
     const struct atoll_http_server *s = x->server;
     size_t i = 0;
-    while (i < PATH_COUNT && strcmp(paths[i].url, url) != 0) {
+    while (i < PATH_COUNT && strcmp(paths[i].url, url) != 0)
         i++;
-    }
     int is_unknown = i == PATH_COUNT;
     x->path = is_unknown ? METRICS : (enum path)i; /* METRICS: whatever needs a token */
     int is_json = strncasecmp(header(x, "Content-Type"), "application/json", 16) == 0;
@@ -187,11 +182,10 @@ static void on_readable(void *context, int fd, uint32_t events)
 {
     char byte;
     ssize_t count = recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-    if (count > 0) {
+    if (count > 0)
         watch(context, 0);
-    } else if (count == 0 || (events & (EPOLLERR | EPOLLHUP))) {
+    else if (count == 0 || (events & (EPOLLERR | EPOLLHUP)))
         leave(context);
-    }
 }
 
 static void on_tick(void *context)
@@ -200,11 +194,10 @@ static void on_tick(void *context)
     struct atoll_loop *loop = x->server->loop;
     struct pollfd p = {.fd = x->connection ? x->connection->fd : -1, .events = POLLRDHUP};
     x->tick = 0;
-    if (poll(&p, 1, 0) == 1 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR))) {
+    if (poll(&p, 1, 0) == 1 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR)))
         leave(x);
-    } else {
+    else
         atoll_loop_at(loop, atoll_loop_now_ns(loop) + TICK_S * 1e9, on_tick, x, &x->tick, NULL);
-    }
 }
 
 static void on_outcome(void *context, const struct atoll_llm_outcome *outcome)
@@ -212,9 +205,8 @@ static void on_outcome(void *context, const struct atoll_llm_outcome *outcome)
     struct question *question = context;
     struct atoll_http_request *x = question->request;
     free(question);
-    if (!x) {
+    if (!x)
         return;
-    }
     x->question = NULL;
     atoll_loop_cancel(x->server->loop, x->tick);
     x->tick = 0;
@@ -230,9 +222,8 @@ static int submit(struct atoll_http_request *x, const struct atoll_llm_request *
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     struct question *question = calloc(1, sizeof(*question));
-    if (!question) {
+    if (!question)
         atoll_err_set(&err, ATOLL_E_MEMORY, "no memory for a call");
-    }
     if (question &&
         atoll_broker_submit(x->server->broker, request, on_outcome, question, &question->call, &err) == 0) {
         question->request = x;
@@ -275,13 +266,11 @@ static int ask(struct atoll_http_request *x)
     }
     atoll_arena_destroy(arena);
     release_body(x); /* the broker has its own copy */
-    if (failed) {
+    if (failed)
         return -1;
-    }
     x->state = ASKING;
-    if (x->connection) {
+    if (x->connection)
         x->connection->is_reading = 0;
-    }
     atoll_http_connection_expect(x->connection, 0);
     atoll_loop_at(x->server->loop, atoll_loop_now_ns(x->server->loop) + TICK_S * 1e9, on_tick, x, &x->tick,
                   NULL);
@@ -296,22 +285,19 @@ static int ask(struct atoll_http_request *x)
 static struct atoll_http_request *begin(struct atoll_http_server *server, struct MHD_Connection *mhd)
 {
     struct atoll_http_request *x = calloc(1, sizeof(*x));
-    if (!x) {
+    if (!x)
         return NULL;
-    }
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     x->server = server;
     x->mhd = mhd;
     x->connection = info ? info->socket_context : NULL;
-    if (x->connection) {
+    if (x->connection)
         x->connection->is_reading = 1;
-    }
     atoll_buffer_init(&x->body, BODY_BYTES);
     atoll_http_response_init(&x->response);
     x->next = server->requests;
-    if (x->next) {
+    if (x->next)
         x->next->previous = x;
-    }
     server->requests = x;
     return x;
 }
@@ -320,16 +306,13 @@ static enum MHD_Result send_response(struct atoll_http_request *x, int is_last)
 {
     unsigned status = (unsigned)x->response.http_status;
     struct MHD_Response *response = atoll_http_response_finish(&x->response);
-    if (!response) {
+    if (!response)
         return MHD_NO;
-    }
-    if (is_last || x->server->is_closing) {
+    if (is_last || x->server->is_closing)
         MHD_add_response_header(response, "Connection", "close");
-    }
     x->state = SENT;
-    if (x->connection) {
+    if (x->connection)
         x->connection->is_reading = 0;
-    }
     atoll_http_connection_expect(x->connection, ATOLL_HTTP_PATIENCE_S);
     enum MHD_Result rc = MHD_queue_response(x->mhd, status, response);
     MHD_destroy_response(response);
@@ -340,32 +323,27 @@ static enum MHD_Result take_body(struct atoll_http_request *x, const char *bytes
 {
     struct atoll_http_server *s = x->server;
     x->received += length;
-    if (x->received > DRAIN_BYTES) {
+    if (x->received > DRAIN_BYTES)
         return MHD_NO;
-    }
-    if (!x->is_refused && x->received > BODY_BYTES) {
+    if (!x->is_refused && x->received > BODY_BYTES)
         refuse(x, 413, "request_too_large", "a request has at most 8 MiB");
-    } else if (!x->is_refused && s->held_bytes + length > HELD_BYTES) {
+    else if (!x->is_refused && s->held_bytes + length > HELD_BYTES)
         refuse(x, 503, "gateway_full", "too many large requests at once; come back later");
-    }
-    if (x->is_refused) {
+    if (x->is_refused)
         return MHD_YES;
-    }
     atoll_buffer_put_bytes(&x->body, bytes, length);
-    if (x->body.failed) {
+    if (x->body.failed)
         refuse(x, 503, "gateway_full", "no memory for this request");
-    } else {
+    else
         s->held_bytes += length;
-    }
     return MHD_YES;
 }
 
 static enum MHD_Result take_end(struct atoll_http_request *x)
 {
     struct atoll_http_server *s = x->server;
-    if (x->is_refused) {
+    if (x->is_refused)
         return send_response(x, 0);
-    }
     switch (x->path) {
     case MODELS: atoll_http_response_models(&x->response, s->config); break;
     case HEALTH: atoll_buffer_put_bytes(&x->response.out, "{\"status\":\"ok\"}", 15); break;
@@ -376,9 +354,8 @@ static enum MHD_Result take_end(struct atoll_http_request *x)
         x->response.type = "text/plain; version=0.0.4; charset=utf-8";
         break;
     default:
-        if (ask(x) == 0) {
+        if (ask(x) == 0)
             return MHD_YES;
-        }
     }
     return send_response(x, 0);
 }
@@ -390,9 +367,8 @@ enum MHD_Result atoll_http_request_access(void *server, struct MHD_Connection *c
     struct atoll_http_request *x = *context;
     if (!x) {
         *context = x = begin(server, connection);
-        if (!x) {
+        if (!x)
             return MHD_NO;
-        }
         authorize(x, url, method);
         /* Of a refusal nothing need be read where the client waits to hear that it may go on, or would send without end. */
         int is_answered = x->is_refused && (header(x, "Expect")[0] ||
@@ -418,9 +394,8 @@ void atoll_http_request_completed(void *server, struct MHD_Connection *connectio
                                   enum MHD_RequestTerminationCode why)
 {
     struct atoll_http_request *x = *context;
-    if (!x) {
+    if (!x)
         return;
-    }
     *context = NULL;
     drop_question(x);
     if (x->connection) {
@@ -428,9 +403,8 @@ void atoll_http_request_completed(void *server, struct MHD_Connection *connectio
         atoll_http_connection_expect(x->connection, ATOLL_HTTP_PATIENCE_S);
     }
     *(x->previous ? &x->previous->next : &x->server->requests) = x->next;
-    if (x->next) {
+    if (x->next)
         x->next->previous = x->previous;
-    }
     release_body(x);
     atoll_http_response_fini(&x->response);
     free(x);

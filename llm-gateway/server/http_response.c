@@ -50,9 +50,8 @@ void atoll_http_response_refuse(struct atoll_http_response *response, int http_s
     atoll_buffer_clear(&response->out);
     response->http_status = http_status;
     response->type = JSON;
-    if (atoll_json_put(&response->out, document, NULL) != 0) {
+    if (atoll_json_put(&response->out, document, NULL) != 0)
         atoll_buffer_clear(&response->out); /* no memory: the status alone */
-    }
     json_decref(document);
 }
 
@@ -62,14 +61,12 @@ void atoll_http_response_outcome(struct atoll_http_response *response,
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     response->http_status = outcome->status < ATOLL_LLM_STATUS_COUNT ? http_statuses[outcome->status] : 500;
-    if (outcome->status == ATOLL_LLM_RATE || outcome->status == ATOLL_LLM_OVERLOADED) {
+    if (outcome->status == ATOLL_LLM_RATE || outcome->status == ATOLL_LLM_OVERLOADED)
         response->retry_after_s = 10;
-    } else if (outcome->status == ATOLL_LLM_CANCELLED) { /* by a gateway that ends: there will be another */
+    else if (outcome->status == ATOLL_LLM_CANCELLED) /* by a gateway that ends: there will be another */
         response->retry_after_s = 1;
-    }
-    if (atoll_llm_outcome_json(outcome, &response->out, &err) || atoll_buffer_check(&response->out, &err)) {
+    if (atoll_llm_outcome_json(outcome, &response->out, &err) || atoll_buffer_check(&response->out, &err))
         atoll_http_response_refuse(response, 500, NULL, "%s", err.text);
-    }
 }
 
 static json_t *model_json(const char *name, const char *owner)
@@ -81,17 +78,15 @@ void atoll_http_response_models(struct atoll_http_response *response,
                                 const struct atoll_gateway_config *config)
 {
     json_t *list = json_array();
-    for (size_t i = 0; i < config->ensemble_count; i++) {
+    for (size_t i = 0; i < config->ensemble_count; i++)
         json_array_append_new(list, model_json(config->ensembles[i].name, "ensemble"));
-    }
     for (size_t i = 0; i < config->model_count; i++) {
         json_array_append_new(
             list, model_json(config->models[i].name, config->endpoints[config->models[i].endpoint].name));
     }
     json_t *document = json_pack("{s:s,s:o}", "object", "list", "data", list);
-    if (atoll_json_put(&response->out, document, NULL) != 0) {
+    if (atoll_json_put(&response->out, document, NULL) != 0)
         atoll_http_response_refuse(response, 503, NULL, "no memory for the list of models");
-    }
     json_decref(document);
 }
 
@@ -101,19 +96,16 @@ struct MHD_Response *atoll_http_response_finish(struct atoll_http_response *resp
     struct atoll_buffer *out = &response->out;
     struct MHD_Response *finished = MHD_create_response_from_buffer(
         out->length, out->data, out->data ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
-    if (!finished) {
+    if (!finished)
         return NULL;
-    }
     out->data = NULL;
     out->length = out->capacity = 0;
     MHD_add_response_header(finished, "Content-Type", response->type);
     MHD_add_response_header(finished, "Cache-Control", "no-store");
-    if (response->http_status == 401) {
+    if (response->http_status == 401)
         MHD_add_response_header(finished, "WWW-Authenticate", "Bearer");
-    }
-    if (response->allow) {
+    if (response->allow)
         MHD_add_response_header(finished, "Allow", response->allow);
-    }
     if (response->retry_after_s) {
         snprintf(seconds, sizeof(seconds), "%u", response->retry_after_s);
         MHD_add_response_header(finished, "Retry-After", seconds);

@@ -32,9 +32,9 @@ static int open_socket(const struct atoll_address *a, struct atoll_err *err)
     if (fd < 0)
         return atoll_err_errno(err, errno, "listen: no socket");
     if (!a->is_unix)
-        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
     if (a->socket.ss_family == AF_INET6)
-        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof one);
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof(one));
     return fd;
 }
 
@@ -87,28 +87,28 @@ static int bind_socket(int fd, const struct atoll_address *a)
 static void name_inet(struct atoll_http_server *server, int fd)
 {
     struct sockaddr_storage name = {.ss_family = AF_INET};
-    socklen_t length = sizeof name;
+    socklen_t length = sizeof(name);
     char host[INET6_ADDRSTRLEN] = "";
     getsockname(fd, (struct sockaddr *)&name, &length);
     if (name.ss_family == AF_INET6) {
         const struct sockaddr_in6 *in = (const struct sockaddr_in6 *)&name;
-        inet_ntop(AF_INET6, &in->sin6_addr, host, sizeof host);
-        snprintf(server->url, sizeof server->url, "http://[%s]:%u", host, ntohs(in->sin6_port));
+        inet_ntop(AF_INET6, &in->sin6_addr, host, sizeof(host));
+        snprintf(server->url, sizeof(server->url), "http://[%s]:%u", host, ntohs(in->sin6_port));
     } else {
         struct sockaddr_in in;
-        memcpy(&in, &name, sizeof in);
-        inet_ntop(AF_INET, &in.sin_addr, host, sizeof host);
-        snprintf(server->url, sizeof server->url, "http://%s:%u", host, ntohs(in.sin_port));
+        memcpy(&in, &name, sizeof(in));
+        inet_ntop(AF_INET, &in.sin_addr, host, sizeof(host));
+        snprintf(server->url, sizeof(server->url), "http://%s:%u", host, ntohs(in.sin_port));
     }
 }
 
 static void name_unix(struct atoll_http_server *server, const char *path)
 {
     struct stat status;
-    snprintf(server->url, sizeof server->url, "unix:%s", path);
+    snprintf(server->url, sizeof(server->url), "unix:%s", path);
     if (lstat(path, &status))
         return;
-    snprintf(server->path, sizeof server->path, "%s", path);
+    snprintf(server->path, sizeof(server->path), "%s", path);
     server->device = status.st_dev;
     server->inode = status.st_ino;
 }
@@ -190,7 +190,7 @@ struct atoll_http_server *atoll_http_server_create(struct atoll_loop *loop, stru
         atoll_err_set(err, ATOLL_E_INPUT, "the configuration names no address (listen)");
         return NULL;
     }
-    struct atoll_http_server *s = calloc(1, sizeof *s);
+    struct atoll_http_server *s = calloc(1, sizeof(*s));
     if (!s) {
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for an HTTP server");
         return NULL;
@@ -213,27 +213,22 @@ struct atoll_http_server *atoll_http_server_create(struct atoll_loop *loop, stru
 void atoll_http_server_destroy(struct atoll_http_server *s)
 {
     struct stat status;
-    if (!s) {
+    if (!s)
         return;
-    }
     s->is_closing = 1;
-    if (s->epoll_fd >= 0) {
+    if (s->epoll_fd >= 0)
         atoll_loop_watch(s->loop, s->epoll_fd, 0, NULL, NULL, NULL);
-    }
     if (s->daemon) {
         /* Suspended connections would hold the daemon: all are woken, and their responses given some turns to get out. */
         atoll_http_requests_close(s);
-        for (int i = 0; i < CLOSING_TURNS && s->requests; i++) {
+        for (int i = 0; i < CLOSING_TURNS && s->requests; i++)
             MHD_run(s->daemon);
-        }
         MHD_stop_daemon(s->daemon);
     }
     atoll_loop_cancel(s->loop, s->runner);
     atoll_loop_cancel(s->loop, s->patience);
-    if (s->path[0] && lstat(s->path, &status) == 0 && status.st_dev == s->device &&
-        status.st_ino == s->inode) {
+    if (s->path[0] && lstat(s->path, &status) == 0 && status.st_dev == s->device && status.st_ino == s->inode)
         unlink(s->path);
-    }
     free(s);
 }
 

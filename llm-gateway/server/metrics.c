@@ -15,7 +15,7 @@
 
 /* seconds; the last bucket is +Inf */
 static const double bounds[] = {0.1, 0.3, 1, 3, 10, 30, 60, 120, 300, 600, 1800};
-#define BOUND_COUNT (sizeof bounds / sizeof *bounds)
+#define BOUND_COUNT (sizeof(bounds) / sizeof(*bounds))
 
 struct model {
     char name[NAME_BYTES];
@@ -50,7 +50,7 @@ struct atoll_metrics {
 
 struct atoll_metrics *atoll_metrics_create(struct atoll_err *err)
 {
-    struct atoll_metrics *metrics = calloc(1, sizeof *metrics);
+    struct atoll_metrics *metrics = calloc(1, sizeof(*metrics));
     if (!metrics)
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for metrics");
     return metrics;
@@ -95,10 +95,10 @@ static struct model *find_model(struct atoll_metrics *metrics, const char *given
     }
     if (model)
         return model;
-    model = calloc(1, sizeof *model);
+    model = calloc(1, sizeof(*model));
     if (!model)
         return NULL;
-    memcpy(model->name, name, sizeof name);
+    memcpy(model->name, name, sizeof(name));
     metrics->models[metrics->model_count++] = model;
     return model;
 }
@@ -163,7 +163,7 @@ void atoll_metrics_try(struct atoll_metrics *metrics, const char *endpoint, int 
     if (!t) {
         t = &metrics->tries[metrics->try_count++];
         *t = (struct try){.http_status = http_status};
-        memcpy(t->endpoint, name, sizeof name);
+        memcpy(t->endpoint, name, sizeof(name));
     }
     t->count++;
 }

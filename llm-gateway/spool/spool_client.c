@@ -44,7 +44,7 @@ struct atoll_spool_client *atoll_spool_client_open(const char *folder, double (*
 {
     if (atoll_spool_tree_open(folder, err) != 0)
         return NULL;
-    struct atoll_spool_client *client = calloc(1, sizeof *client);
+    struct atoll_spool_client *client = calloc(1, sizeof(*client));
     if (!client) {
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a client of the spool %s", folder);
         return NULL;
@@ -82,15 +82,13 @@ static int publish(struct atoll_spool_client *client, const char *name, const vo
 {
     unsigned folder = atoll_spool_name_folder(name);
     char bell[PATH_MAX];
-    if (atoll_spool_publish(client->root, client->tag, name, ATOLL_SPOOL_REQUEST, json, length, err) < 0) {
+    if (atoll_spool_publish(client->root, client->tag, name, ATOLL_SPOOL_REQUEST, json, length, err) < 0)
         return -1;
-    }
     /* The bell is a hint that the other side looks here first: without it a request is found a little later. */
     atoll_spool_path_bell(client->root, folder, bell);
     int fd = open(bell, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
-    if (fd >= 0) {
+    if (fd >= 0)
         close(fd);
-    }
     client->views[folder].read_ns = -INFINITY; /* of before the request */
     return 0;
 }
@@ -110,7 +108,7 @@ int atoll_spool_client_ask(struct atoll_spool_client *client, const struct atoll
     struct view *view = &client->views[atoll_spool_name_folder(name)];
     client->awaited_folders += view->awaited == 0;
     view->awaited++;
-    memcpy(ret_name, name, sizeof name);
+    memcpy(ret_name, name, sizeof(name));
     return 0;
 }
 

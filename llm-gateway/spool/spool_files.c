@@ -37,14 +37,11 @@ static int digit_of(char c)
 int atoll_spool_name_is_valid(const char *name)
 {
     size_t length = strnlen(name, NAME_LONGEST + 1);
-    if (length < 3 || length > NAME_LONGEST || digit_of(name[0]) < 0 || digit_of(name[1]) < 0) {
+    if (length < 3 || length > NAME_LONGEST || digit_of(name[0]) < 0 || digit_of(name[1]) < 0)
         return 0;
-    }
-    for (const char *c = name; *c; c++) {
-        if (!isascii((unsigned char)*c) || (!isalnum((unsigned char)*c) && *c != '-' && *c != '_')) {
+    for (const char *c = name; *c; c++)
+        if (!isascii((unsigned char)*c) || (!isalnum((unsigned char)*c) && *c != '-' && *c != '_'))
             return 0;
-        }
-    }
     return 1;
 }
 
@@ -68,15 +65,13 @@ int atoll_spool_name_parse(const char *file, char ret_name[ATOLL_SPOOL_NAME_BYTE
 {
     char name[ATOLL_SPOOL_NAME_BYTES];
     const char *dot = strchr(file, '.');
-    if (!dot || (size_t)(dot - file) >= sizeof(name)) {
+    if (!dot || (size_t)(dot - file) >= sizeof(name))
         return 0;
-    }
     memcpy(name, file, (size_t)(dot - file));
     name[dot - file] = '\0';
     int is_request = strcmp(dot, suffixes[ATOLL_SPOOL_REQUEST]) == 0;
-    if (!atoll_spool_name_is_valid(name) || (!is_request && strcmp(dot, suffixes[ATOLL_SPOOL_REPLY]) != 0)) {
+    if (!atoll_spool_name_is_valid(name) || (!is_request && strcmp(dot, suffixes[ATOLL_SPOOL_REPLY]) != 0))
         return 0;
-    }
     memcpy(ret_name, name, sizeof(name));
     *ret_kind = is_request ? ATOLL_SPOOL_REQUEST : ATOLL_SPOOL_REPLY;
     return 1;
@@ -101,25 +96,22 @@ static int read_once(const char *path, struct atoll_buffer *out)
     struct stat status;
     ssize_t n = 1;
     int failed = 0, fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (fd < 0) {
+    if (fd < 0)
         return errno;
-    }
-    if (fstat(fd, &status) != 0) {
+    if (fstat(fd, &status) != 0)
         failed = errno;
-    } else if (!S_ISREG(status.st_mode)) {
+    else if (!S_ISREG(status.st_mode))
         failed = ELOOP;
-    }
     while (!failed && n > 0) {
         n = read(fd, piece, sizeof(piece));
         if (n < 0 && errno == EINTR) {
             n = 1;
             continue;
         }
-        if (n < 0) {
+        if (n < 0)
             failed = errno;
-        } else {
+        else
             atoll_buffer_put_bytes(out, piece, (size_t)n);
-        }
     }
     close(fd);
     if (!failed) {
@@ -175,9 +167,8 @@ void atoll_spool_tag_draw(char ret_tag[SPOOL_TAG_BYTES])
 static int give_name(const char *temporary, const char *path)
 {
     struct stat status;
-    if (link(temporary, path) == 0) {
+    if (link(temporary, path) == 0)
         return 0;
-    }
     switch (errno) {
     case EEXIST: return stat(temporary, &status) == 0 && status.st_nlink == 2 ? 0 : EEXIST;
     case EPERM:
@@ -204,9 +195,8 @@ static int publish(const char *temporary, const char *path, const void *bytes, s
                                                                             : give_name(temporary, path);
         atoll_spool_remove(temporary);
     }
-    if (failed && failed != EEXIST) {
+    if (failed && failed != EEXIST)
         return atoll_file_write_failed(path, "write the file", failed, err);
-    }
     /* Also of one that was there: who made it may have been killed before its folder was synced. */
     return atoll_file_sync_parent(ops, path, err) != 0 ? -1 : !failed;
 }
@@ -227,16 +217,14 @@ static int refuse_foreign(const char *root, struct atoll_err *err)
 {
     static const char *const parts[] = {"bell", "spool", "lease"};
     DIR *directory = opendir(root);
-    if (!directory) {
+    if (!directory)
         return atoll_err_errno(err, errno, "%s: cannot read the folder of the spool", root);
-    }
     int failed = 0;
     for (const struct dirent *e; !failed && (e = readdir(directory));) {
         const char *file = e->d_name;
         int is_part = file[0] == '.' || (digit_of(file[0]) >= 0 && digit_of(file[1]) >= 0 && !file[2]);
-        for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+        for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
             is_part |= strcmp(file, parts[i]) == 0;
-        }
         if (!is_part) {
             failed = atoll_err_set(err, ATOLL_E_INPUT,
                                    "%s: no spool, for it holds '%.64s'; name an empty folder or a new one",
@@ -250,18 +238,15 @@ static int refuse_foreign(const char *root, struct atoll_err *err)
 static int make_tree(const char *root, const char *mark, struct atoll_err *err)
 {
     char path[PATH_MAX], tag[SPOOL_TAG_BYTES];
-    if (refuse_foreign(root, err) != 0) {
+    if (refuse_foreign(root, err) != 0)
         return -1;
-    }
     for (unsigned i = 0; i <= SPOOL_FOLDER_COUNT; i++) {
-        if (i < SPOOL_FOLDER_COUNT) {
+        if (i < SPOOL_FOLDER_COUNT)
             snprintf(path, sizeof(path), "%s/%02x", root, i);
-        } else {
+        else
             snprintf(path, sizeof(path), "%s/bell", root);
-        }
-        if (mkdir(path, 0777) != 0 && errno != EEXIST) {
+        if (mkdir(path, 0777) != 0 && errno != EEXIST)
             return atoll_file_write_failed(path, "make the folder", errno, err);
-        }
     }
     atoll_spool_tag_draw(tag);
     snprintf(path, sizeof(path), "%s/.spool.%s.tmp", root, tag);
@@ -277,9 +262,8 @@ int atoll_spool_tree_open(const char *root, struct atoll_err *err)
                              "spool '%.64s': a folder's path of at most %d bytes is expected", root,
                              SPOOL_ROOT_BYTES - 1);
     }
-    if (atoll_folder_make(root, err) != 0) {
+    if (atoll_folder_make(root, err) != 0)
         return -1;
-    }
     snprintf(mark, sizeof(mark), "%s/spool", root);
     atoll_buffer_init(&bytes, 64);
     int result = atoll_spool_read(mark, &bytes, err);
@@ -317,9 +301,8 @@ static int add(struct atoll_spool_folder *folder, const char *file, unsigned ind
 {
     struct atoll_spool_entry entry = {.name = ""};
     enum atoll_spool_kind kind;
-    if (!atoll_spool_name_parse(file, entry.name, &kind) || atoll_spool_name_folder(entry.name) != index) {
+    if (!atoll_spool_name_parse(file, entry.name, &kind) || atoll_spool_name_folder(entry.name) != index)
         return 0; /* temporary, or nothing of ours */
-    }
     if (folder->count == folder->capacity) {
         size_t capacity = folder->capacity ? 2 * folder->capacity : 32;
         if (capacity > FILE_LIMIT) {
@@ -327,9 +310,8 @@ static int add(struct atoll_spool_folder *folder, const char *file, unsigned ind
                                  FILE_LIMIT);
         }
         void *entries = realloc(folder->entries, capacity * sizeof(*folder->entries));
-        if (!entries) {
+        if (!entries)
             return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the names of %zu files", capacity);
-        }
         folder->entries = entries;
         folder->capacity = capacity;
     }
@@ -345,9 +327,8 @@ static int read_names(struct atoll_spool_folder *folder, const char *path, unsig
 {
     int failed = 0;
     DIR *directory = opendir(path);
-    if (!directory) {
+    if (!directory)
         return errno;
-    }
     folder->count = 0;
     while (!failed) {
         errno = 0;
@@ -368,9 +349,8 @@ int atoll_spool_folder_read(struct atoll_spool_folder *folder, const char *root,
     char path[PATH_MAX];
     int failed = ESTALE;
     snprintf(path, sizeof(path), "%s/%02x", root, index & 0xff);
-    for (int i = 0; i < ATTEMPTS && failed == ESTALE; i++) {
+    for (int i = 0; i < ATTEMPTS && failed == ESTALE; i++)
         failed = read_names(folder, path, index, err);
-    }
     if (failed) {
         folder->count = 0;
         return failed < 0 ? atoll_err_add(err, "in the spool's folder %s", path)
@@ -378,9 +358,8 @@ int atoll_spool_folder_read(struct atoll_spool_folder *folder, const char *root,
     }
     /* Files of one name become one entry. */
     size_t kept = 0;
-    if (folder->count) {
+    if (folder->count)
         qsort(folder->entries, folder->count, sizeof(*folder->entries), by_name);
-    }
     for (size_t i = 0; i < folder->count; i++) {
         const struct atoll_spool_entry *e = &folder->entries[i];
         if (!kept || by_name(&folder->entries[kept - 1], e) != 0) {
@@ -398,9 +377,8 @@ const struct atoll_spool_entry *atoll_spool_folder_find(const struct atoll_spool
                                                         const char *name)
 {
     struct atoll_spool_entry key = {.name = ""};
-    if (!folder->count || strlen(name) >= sizeof(key.name)) {
+    if (!folder->count || strlen(name) >= sizeof(key.name))
         return NULL;
-    }
     memcpy(key.name, name, strlen(name) + 1);
     return bsearch(&key, folder->entries, folder->count, sizeof(key), by_name);
 }

@@ -68,24 +68,20 @@ static int hold_lease(struct atoll_spool_server *server, struct atoll_err *err)
     double now_ns = server->now_ns(server->clock);
     struct atoll_lease_seen seen;
     if (server->lease) {
-        if (now_ns - server->beaten_ns < ATOLL_LEASE_BEAT_S * NS_PER_S) {
+        if (now_ns - server->beaten_ns < ATOLL_LEASE_BEAT_S * NS_PER_S)
             return 1;
-        }
-        if (atoll_lease_renew(server->lease, err) != 0) {
+        if (atoll_lease_renew(server->lease, err) != 0)
             return -1;
-        }
         server->beaten_ns = now_ns;
         return 1;
     }
-    if (atoll_lease_look(server->root, &server->self, &seen, err) != 0) {
+    if (atoll_lease_look(server->root, &server->self, &seen, err) != 0)
         return -1;
-    }
     int is_held = seen.state == ATOLL_LEASE_HELD;
     double silent_s = atoll_lease_watch_note(&server->watch, &seen, now_ns);
     int is_here = is_held && *server->self.boot && strcmp(seen.holder.boot, server->self.boot) == 0;
-    if (!server->watched_beat) {
+    if (!server->watched_beat)
         server->watched_beat = seen.beat + 1;
-    }
     if (is_here || (is_held && seen.beat + 1 != server->watched_beat)) {
         /* It lives: here its process is there, elsewhere its count has moved. */
         return atoll_err_set(
@@ -95,9 +91,8 @@ static int hold_lease(struct atoll_spool_server *server, struct atoll_err *err)
             server->root, (long long)seen.holder.pid, *seen.holder.host ? seen.holder.host : "?",
             *seen.holder.job ? seen.holder.job : "?");
     }
-    if (is_held && silent_s < ATOLL_LEASE_TIME_S) {
+    if (is_held && silent_s < ATOLL_LEASE_TIME_S)
         return 0;
-    }
     server->lease = atoll_lease_claim(server->root, &server->self, is_held ? seen.epoch : 0, NULL, err);
     server->beaten_ns = now_ns;
     return server->lease ? 1 : -1;
@@ -107,9 +102,8 @@ struct atoll_spool_server *atoll_spool_server_open(const char *folder, double (*
                                                    void *context, struct atoll_err *err)
 {
     const char *job = getenv("SLURM_JOB_ID"), *restarts = getenv("SLURM_RESTART_COUNT");
-    if (atoll_spool_tree_open(folder, err) != 0) {
+    if (atoll_spool_tree_open(folder, err) != 0)
         return NULL;
-    }
     struct atoll_spool_server *server = calloc(1, sizeof(*server));
     if (!server) {
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a server of the spool %s", folder);
@@ -132,13 +126,11 @@ struct atoll_spool_server *atoll_spool_server_open(const char *folder, double (*
 
 void atoll_spool_server_close(struct atoll_spool_server *server)
 {
-    if (!server) {
+    if (!server)
         return;
-    }
     atoll_lease_release(server->lease);
-    for (size_t i = 0; i < SPOOL_FOLDER_COUNT; i++) {
+    for (size_t i = 0; i < SPOOL_FOLDER_COUNT; i++)
         free(server->taken[i].names);
-    }
     atoll_spool_folder_fini(&server->folder);
     atoll_arena_destroy(server->arena);
     free(server);
@@ -150,9 +142,8 @@ void atoll_spool_server_close(struct atoll_spool_server *server)
 static size_t taken_find(const struct taken *taken, const char *name)
 {
     size_t i = 0;
-    while (i < taken->count && strcmp(taken->names[i], name) != 0) {
+    while (i < taken->count && strcmp(taken->names[i], name) != 0)
         i++;
-    }
     return i;
 }
 
@@ -175,9 +166,8 @@ static int taken_add(struct taken *taken, const char *name, struct atoll_err *er
 static void taken_remove(struct taken *taken, const char *name)
 {
     size_t i = taken_find(taken, name);
-    if (i < taken->count) {
+    if (i < taken->count)
         memmove(taken->names[i], taken->names[--taken->count], sizeof(*taken->names));
-    }
 }
 
 /* ---- replies ---- */
@@ -187,12 +177,10 @@ int atoll_spool_server_reply(struct atoll_spool_server *server, const char *name
 {
     struct atoll_buffer bytes;
     int failed = 0;
-    if (!atoll_spool_name_is_valid(name)) {
+    if (!atoll_spool_name_is_valid(name))
         return atoll_err_set(err, ATOLL_E_INPUT, "'%.80s' is no name of a request", name);
-    }
-    if (server->lease && hold_lease(server, err) < 0) {
+    if (server->lease && hold_lease(server, err) < 0)
         return -1;
-    }
     if (atoll_spool_is_there(server->root, name, ATOLL_SPOOL_REQUEST)) {
         atoll_buffer_init(&bytes, REPLY_BYTES);
         failed = atoll_llm_outcome_json(outcome, &bytes, err) != 0 ||
@@ -200,9 +188,8 @@ int atoll_spool_server_reply(struct atoll_spool_server *server, const char *name
                                      bytes.length, err) < 0;
         atoll_buffer_fini(&bytes);
     }
-    if (!failed) {
+    if (!failed)
         taken_remove(&server->taken[atoll_spool_name_folder(name)], name);
-    }
     return failed ? -1 : 0;
 }
 
@@ -269,28 +256,22 @@ static int scan_folder(struct scan *scan, unsigned index, struct atoll_err *err)
     struct atoll_spool_server *server = scan->server;
     char bell[PATH_MAX];
     atoll_spool_path_bell(server->root, index, bell);
-    if (server->is_due[index] > 1) {
+    if (server->is_due[index] > 1)
         atoll_spool_remove(bell); /* before the names are read: what is rung for later rings again */
-    }
     server->is_due[index] = 1;
-    if (atoll_spool_folder_read(&server->folder, server->root, index, err) != 0) {
+    if (atoll_spool_folder_read(&server->folder, server->root, index, err) != 0)
         return -1;
-    }
     for (size_t i = 0; i < server->folder.count; i++) {
         const struct atoll_spool_entry *entry = &server->folder.entries[i];
         const struct taken *taken = &server->taken[index];
-        if (!entry->has_request || entry->has_reply || taken_find(taken, entry->name) < taken->count) {
+        if (!entry->has_request || entry->has_reply || taken_find(taken, entry->name) < taken->count)
             continue;
-        }
-        if (scan->left == 0) {
+        if (scan->left == 0)
             return 0;
-        }
-        if (take(scan, entry->name, err) != 0) {
+        if (take(scan, entry->name, err) != 0)
             return -1;
-        }
-        if (scan->is_over) {
+        if (scan->is_over)
             return 0;
-        }
     }
     server->is_due[index] = 0;
     return 0;
@@ -305,13 +286,11 @@ static void find_due(struct atoll_spool_server *server)
     for (const struct dirent *e; directory && (e = readdir(directory));) {
         char *end;
         unsigned long index = strtoul(e->d_name, &end, 16);
-        if (strlen(e->d_name) == 2 && !*end && isxdigit((unsigned char)*e->d_name)) {
+        if (strlen(e->d_name) == 2 && !*end && isxdigit((unsigned char)*e->d_name))
             server->is_due[index] = 2;
-        }
     }
-    if (directory) {
+    if (directory)
         closedir(directory);
-    }
     double now_ns = server->now_ns(server->clock);
     double share = (now_ns - server->swept_ns) / SWEEP_NS * SPOOL_FOLDER_COUNT;
     unsigned count = share < SPOOL_FOLDER_COUNT ? (unsigned)fmax(share, 0.0) : SPOOL_FOLDER_COUNT;
@@ -330,19 +309,16 @@ int atoll_spool_server_scan(struct atoll_spool_server *server, size_t limit, ato
 {
     struct scan scan = {server, limit, 0, sink, context};
     int failed = 0, held = hold_lease(server, err);
-    if (held <= 0 || limit == 0) {
+    if (held <= 0 || limit == 0)
         return held < 0 ? -1 : 0;
-    }
     find_due(server);
     for (unsigned i = 0; i < SPOOL_FOLDER_COUNT && scan.left > 0 && !scan.is_over; i++) {
         unsigned index = (server->first + i) % SPOOL_FOLDER_COUNT;
         struct atoll_err why = ATOLL_ERR_INIT;
-        if (!server->is_due[index] || scan_folder(&scan, index, &why) == 0) {
+        if (!server->is_due[index] || scan_folder(&scan, index, &why) == 0)
             continue;
-        }
-        if (!failed && err) { /* one bad folder holds up no other */
+        if (!failed && err) /* one bad folder holds up no other */
             *err = why;
-        }
         failed = 1;
     }
     server->first =
@@ -355,32 +331,27 @@ int atoll_spool_server_check(struct atoll_spool_server *server, void (*gone)(voi
 {
     double now_ns = server->now_ns(server->clock);
     int failed = 0;
-    if (now_ns - server->checked_ns < CHECK_NS) {
+    if (now_ns - server->checked_ns < CHECK_NS)
         return 0;
-    }
-    if (server->lease && hold_lease(server, err) < 0) {
+    if (server->lease && hold_lease(server, err) < 0)
         return -1;
-    }
     server->checked_ns = now_ns;
     for (unsigned index = 0; index < SPOOL_FOLDER_COUNT; index++) {
         struct taken *taken = &server->taken[index];
         struct atoll_err why = ATOLL_ERR_INIT;
-        if (!taken->count) {
+        if (!taken->count)
             continue;
-        }
         if (atoll_spool_folder_read(&server->folder, server->root, index, &why) != 0) {
-            if (!failed && err) {
+            if (!failed && err)
                 *err = why;
-            }
             failed = 1;
             continue;
         }
         for (size_t i = taken->count; i-- > 0;) {
             char name[ATOLL_SPOOL_NAME_BYTES];
             const struct atoll_spool_entry *entry = atoll_spool_folder_find(&server->folder, taken->names[i]);
-            if (entry && entry->has_request && !entry->has_reply) {
+            if (entry && entry->has_request && !entry->has_reply)
                 continue;
-            }
             memcpy(name, taken->names[i], sizeof(name));
             taken_remove(taken, name);
             gone(context, name);
@@ -404,15 +375,13 @@ static int read_clock(const struct atoll_spool_server *server, double *ret_now_s
     struct stat status = {.st_size = 0};
     snprintf(path, sizeof(path), "%s/.clock.%s.tmp", server->root, server->tag);
     int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
-    if (fd < 0) {
+    if (fd < 0)
         return atoll_file_write_failed(path, "create the file", errno, err);
-    }
     int failed = write(fd, "\n", 1) != 1 || fstat(fd, &status) != 0 ? errno : 0;
     close(fd);
     atoll_spool_remove(path);
-    if (failed) {
+    if (failed)
         return atoll_file_write_failed(path, "write the file", failed, err);
-    }
     *ret_now_s = modified_s(&status);
     return 0;
 }
@@ -428,9 +397,8 @@ static void clean_file(const struct atoll_spool_server *server, const char *path
     int is_temporary = file[0] == '.' && length > 4 && strcmp(file + length - 4, ".tmp") == 0;
     int is_reply = atoll_spool_name_parse(file, name, &kind) && kind == ATOLL_SPOOL_REPLY;
     double life_s = is_temporary ? fmin(LEFTOVER_S, keep_s) : keep_s;
-    if ((!is_temporary && !is_reply) || lstat(path, &status) != 0 || now_s - modified_s(&status) < life_s) {
+    if ((!is_temporary && !is_reply) || lstat(path, &status) != 0 || now_s - modified_s(&status) < life_s)
         return;
-    }
     if (is_reply) {
         atoll_spool_path(server->root, name, ATOLL_SPOOL_REQUEST, request);
         atoll_spool_remove(request); /* first: without its reply it would be answered again */
@@ -442,24 +410,20 @@ int atoll_spool_server_clean(struct atoll_spool_server *server, double keep_s, s
 {
     char path[PATH_MAX];
     double now_s = 0.0;
-    if (!server->lease) {
+    if (!server->lease)
         return 0;
-    }
-    if (read_clock(server, &now_s, err) != 0) {
+    if (read_clock(server, &now_s, err) != 0)
         return -1;
-    }
     for (unsigned i = 0; i < CLEANED_FOLDERS; i++) {
         size_t length = (size_t)snprintf(path, sizeof(path), "%s/%02x", server->root, server->next_cleaned);
         DIR *directory = opendir(path);
         server->next_cleaned = (server->next_cleaned + 1) % SPOOL_FOLDER_COUNT;
-        if (!directory) {
+        if (!directory)
             return atoll_err_errno(err, errno, "%s: cannot read the spool's folder", path);
-        }
         for (const struct dirent *e; (e = readdir(directory));) {
             size_t room = sizeof(path) - length;
-            if ((size_t)snprintf(path + length, room, "/%s", e->d_name) < room) {
+            if ((size_t)snprintf(path + length, room, "/%s", e->d_name) < room)
                 clean_file(server, path, e->d_name, fmax(keep_s, 0.0), now_s);
-            }
         }
         closedir(directory);
     }

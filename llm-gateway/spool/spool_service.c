@@ -42,30 +42,26 @@ struct atoll_spool_service {
 static struct job *job_create(struct atoll_spool_service *service, const char *name)
 {
     struct job *job = calloc(1, sizeof(*job));
-    if (!job) {
+    if (!job)
         return NULL;
-    }
     job->service = service;
     snprintf(job->name, sizeof(job->name), "%s", name);
     atoll_llm_outcome_init(&job->outcome);
     job->next = service->jobs;
-    if (service->jobs) {
+    if (service->jobs)
         service->jobs->previous = job;
-    }
     service->jobs = job;
     return job;
 }
 
 static void job_destroy(struct job *job)
 {
-    if (job->previous) {
+    if (job->previous)
         job->previous->next = job->next;
-    } else {
+    else
         job->service->jobs = job->next;
-    }
-    if (job->next) {
+    if (job->next)
         job->next->previous = job->previous;
-    }
     atoll_llm_outcome_fini(&job->outcome);
     free(job);
 }
@@ -75,17 +71,15 @@ static int job_reply(struct job *job, const struct atoll_llm_outcome *outcome)
 {
     struct atoll_spool_service *service = job->service;
     struct atoll_err err = ATOLL_ERR_INIT;
-    if (atoll_spool_server_reply(service->server, job->name, outcome, &err) == 0) {
+    if (atoll_spool_server_reply(service->server, job->name, outcome, &err) == 0)
         return 1;
-    }
     double now_ns = atoll_loop_now_ns(service->loop);
     if (service->logged_ns <= 0 || now_ns - service->logged_ns >= LOG_NS) {
         service->logged_ns = now_ns;
         atoll_log_err(ATOLL_LOG_ERROR, "gateway.spool.reply", &err);
     }
-    if (err.code != ATOLL_E_LIMIT && err.code != ATOLL_E_INTERNAL) {
+    if (err.code != ATOLL_E_LIMIT && err.code != ATOLL_E_INTERNAL)
         return 0;
-    }
     /* No time makes a file of it: what asked learns that, and others are not held up. */
     struct atoll_llm_outcome instead;
     atoll_llm_outcome_init(&instead);
@@ -108,9 +102,8 @@ static void job_done(void *context, const struct atoll_llm_outcome *outcome)
         job_destroy(job);
         return;
     }
-    if (atoll_llm_outcome_copy(outcome, &job->outcome, NULL) != 0) {
+    if (atoll_llm_outcome_copy(outcome, &job->outcome, NULL) != 0)
         atoll_llm_outcome_set(&job->outcome, outcome->status, "%s", outcome->detail);
-    }
     service->done_count++;
 }
 
@@ -120,13 +113,11 @@ static int take(void *context, const char *name, const struct atoll_llm_request 
 {
     struct atoll_spool_service *service = context;
     struct atoll_err err = ATOLL_ERR_INIT;
-    if (atoll_broker_count(service->broker) >= service->in_flight_limit) {
+    if (atoll_broker_count(service->broker) >= service->in_flight_limit)
         return 1;
-    }
     struct job *job = job_create(service, name);
-    if (!job) {
+    if (!job)
         return 1;
-    }
     service->has_news = 1;
     if (atoll_broker_submit(service->broker, request, job_done, job, &job->call, &err) == 0) {
         service->open_count++;
@@ -146,12 +137,10 @@ static void write_replies(struct atoll_spool_service *service)
     struct job *next;
     for (struct job *job = service->done_count ? service->jobs : NULL; job; job = next) {
         next = job->next;
-        if (job->call) {
+        if (job->call)
             continue;
-        }
-        if (!job_reply(job, &job->outcome)) {
+        if (!job_reply(job, &job->outcome))
             return; /* no space for this one, none for others */
-        }
         service->done_count--;
         job_destroy(job);
     }
@@ -189,24 +178,20 @@ static void look(void *context)
         atoll_spool_server_scan(service->server, SCAN_LIMIT, take, service, &err) != 0) {
         handle_failure(service, &err);
     }
-    if (service->lost.code) {
+    if (service->lost.code)
         return;
-    }
     write_replies(service);
-    if (atoll_spool_server_check(service->server, gone, service, &err) != 0) {
+    if (atoll_spool_server_check(service->server, gone, service, &err) != 0)
         handle_failure(service, &err);
-    }
     if (now_ns - service->cleaned_ns >= CLEAN_NS) {
         service->cleaned_ns = now_ns;
-        if (atoll_spool_server_clean(service->server, KEEP_S, &err) != 0) {
+        if (atoll_spool_server_clean(service->server, KEEP_S, &err) != 0)
             handle_failure(service, &err);
-        }
     }
     double wait_ns = service->open_count || service->done_count || service->has_news ? BUSY_NS : IDLE_NS;
     service->has_news = 0;
-    if (atoll_loop_at(service->loop, now_ns + wait_ns, look, service, &service->timer, &err) != 0) {
+    if (atoll_loop_at(service->loop, now_ns + wait_ns, look, service, &service->timer, &err) != 0)
         handle_failure(service, &err);
-    }
 }
 
 /* ---- lifetime ---- */
@@ -240,16 +225,14 @@ int atoll_spool_service_state(const struct atoll_spool_service *service, struct 
 
 void atoll_spool_service_stop(struct atoll_spool_service *service)
 {
-    if (service) {
+    if (service)
         service->is_stopped = 1;
-    }
 }
 
 void atoll_spool_service_destroy(struct atoll_spool_service *service)
 {
-    if (!service) {
+    if (!service)
         return;
-    }
     atoll_loop_cancel(service->loop, service->timer);
     atoll_spool_server_close(service->server);
     struct job *next;

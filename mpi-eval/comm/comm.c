@@ -45,9 +45,8 @@ static int check_mpi(int rc, const char *what, struct atoll_err *err)
 {
     char text[MPI_MAX_ERROR_STRING] = "";
     int length = 0;
-    if (rc == MPI_SUCCESS) {
+    if (rc == MPI_SUCCESS)
         return 0;
-    }
     MPI_Error_string(rc, text, &length);
     return atoll_err_set(err, ATOLL_E_IO, "%s: %s", what, text);
 }
@@ -69,9 +68,8 @@ struct atoll_comm *atoll_comm_create(int *argc, char ***argv, struct atoll_err *
     MPI_Comm_size(MPI_COMM_WORLD, &comm->size);
     comm->traffic_ns = atoll_clock_mono_ns();
     comm->queued_bytes = calloc((size_t)comm->size, sizeof(*comm->queued_bytes));
-    if (comm->queued_bytes) {
+    if (comm->queued_bytes)
         return comm;
-    }
     atoll_err_set(err, ATOLL_E_MEMORY, "no memory for %d ranks", comm->size);
     free(comm);
     return NULL;
@@ -89,18 +87,16 @@ unsigned atoll_comm_size(const struct atoll_comm *comm)
 
 static void transfer_destroy(struct transfer *transfer)
 {
-    if (transfer) {
+    if (transfer)
         free(transfer->bytes);
-    }
     free(transfer);
 }
 
 static struct transfer *transfer_create(int rank, const void *bytes, size_t length, struct atoll_err *err)
 {
     struct transfer *transfer = calloc(1, sizeof(*transfer));
-    if (transfer) {
+    if (transfer)
         transfer->bytes = malloc(length ? length : 1);
-    }
     if (!transfer || !transfer->bytes) {
         transfer_destroy(transfer);
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a message of %zu bytes", length);
@@ -108,9 +104,8 @@ static struct transfer *transfer_create(int rank, const void *bytes, size_t leng
     }
     transfer->rank = rank;
     transfer->length = length;
-    if (bytes) {
+    if (bytes)
         memcpy(transfer->bytes, bytes, length);
-    }
     return transfer;
 }
 
@@ -135,18 +130,16 @@ static int comm_send(void *context, unsigned peer, const void *frame, size_t len
 {
     struct atoll_comm *comm = context;
     int rank = comm->rank == 0 ? (int)peer + 1 : 0;
-    if (rank >= comm->size || length > FRAME_BYTES) {
+    if (rank >= comm->size || length > FRAME_BYTES)
         return atoll_err_set(err, ATOLL_E_INTERNAL, "no rank %d, or a message of %zu bytes", rank, length);
-    }
     test_sends(comm);
     if (comm->queued_bytes[rank] + length > QUEUE_BYTES) {
         return atoll_err_set(err, ATOLL_E_LIMIT, "rank %d does not read: %zu bytes wait for it", rank,
                              comm->queued_bytes[rank]);
     }
     struct transfer *transfer = transfer_create(rank, frame, length, err);
-    if (!transfer) {
+    if (!transfer)
         return -1;
-    }
     int rc = MPI_Isend(transfer->bytes, (int)length, MPI_BYTE, rank, TAG, MPI_COMM_WORLD, &transfer->request);
     if (check_mpi(rc, "MPI_Isend", err) != 0) {
         transfer_destroy(transfer);
@@ -164,9 +157,8 @@ static size_t comm_waiting(void *context)
     struct atoll_comm *comm = context;
     size_t bytes = 0;
     test_sends(comm);
-    for (const struct transfer *transfer = comm->sends; transfer; transfer = transfer->next) {
+    for (const struct transfer *transfer = comm->sends; transfer; transfer = transfer->next)
         bytes += transfer->length;
-    }
     return bytes;
 }
 
@@ -183,22 +175,19 @@ static int probe(struct atoll_comm *comm)
         return 0;
     }
     MPI_Get_count(&status, MPI_BYTE, &length);
-    if (length < 0 || (size_t)length > FRAME_BYTES) {
+    if (length < 0 || (size_t)length > FRAME_BYTES)
         length = 0;
-    }
     struct transfer *transfer = transfer_create(status.MPI_SOURCE, NULL, (size_t)length, NULL);
-    if (!transfer) {
+    if (!transfer)
         return 0;
-    }
     if (MPI_Irecv(transfer->bytes, length, MPI_BYTE, status.MPI_SOURCE, TAG, MPI_COMM_WORLD,
                   &transfer->request) != MPI_SUCCESS) {
         transfer_destroy(transfer);
         return 0;
     }
     struct transfer **end = &comm->receives;
-    while (*end) {
+    while (*end)
         end = &(*end)->next;
-    }
     *end = transfer;
     comm->receive_count++;
     return 1;
@@ -208,9 +197,8 @@ static int transfer_test(struct transfer *transfer)
 {
     MPI_Status status;
     int done = 0, length = 0;
-    if (transfer->is_done) {
+    if (transfer->is_done)
         return 1;
-    }
     if (MPI_Test(&transfer->request, &done, &status) != MPI_SUCCESS) {
         transfer->is_done = 1;
         transfer->length = 0; /* shows as a frame that does not decode */
@@ -230,12 +218,10 @@ static struct transfer *take_received(struct atoll_comm *comm)
     for (struct transfer **at = &comm->receives; *at; at = &(*at)->next) {
         struct transfer *transfer = *at;
         int is_blocked = 0;
-        for (const struct transfer *before = comm->receives; before != transfer; before = before->next) {
+        for (const struct transfer *before = comm->receives; before != transfer; before = before->next)
             is_blocked |= before->rank == transfer->rank;
-        }
-        if (is_blocked || !transfer_test(transfer)) {
+        if (is_blocked || !transfer_test(transfer))
             continue;
-        }
         *at = transfer->next;
         comm->receive_count--;
         return transfer;
@@ -252,13 +238,11 @@ static int comm_receive(void *context, unsigned *ret_peer, struct atoll_frame *r
     test_sends(comm);
     for (;;) {
         struct atoll_err err = ATOLL_ERR_INIT;
-        while (probe(comm)) {
+        while (probe(comm))
             continue;
-        }
         struct transfer *transfer = take_received(comm);
-        if (!transfer) {
+        if (!transfer)
             return 0;
-        }
         comm->traffic_ns = atoll_clock_mono_ns();
         if (atoll_frame_decode(transfer->bytes, transfer->length, ret_frame, &consumed, &err) == 1 &&
             consumed == transfer->length && (comm->rank == 0) == (transfer->rank != 0)) {
@@ -274,14 +258,11 @@ static int comm_receive(void *context, unsigned *ret_peer, struct atoll_frame *r
 
 static int is_something_there(struct atoll_comm *comm)
 {
-    while (probe(comm)) {
+    while (probe(comm))
         continue;
-    }
-    for (struct transfer *transfer = comm->receives; transfer; transfer = transfer->next) {
-        if (transfer_test(transfer)) {
+    for (struct transfer *transfer = comm->receives; transfer; transfer = transfer->next)
+        if (transfer_test(transfer))
             return 1;
-        }
-    }
     return 0;
 }
 
@@ -294,9 +275,8 @@ static void comm_wait(void *context, struct pollfd *others, size_t other_count, 
         struct timespec pause = {.tv_nsec = (long)fmin(fmax(idle_ns / 8, SLEEP_MIN_NS), SLEEP_MAX_NS)};
         test_sends(comm);
         int ready = ppoll(others, other_count, &pause, NULL);
-        if (ready != 0) { /* a descriptor, or a signal */
+        if (ready != 0) /* a descriptor, or a signal */
             return;
-        }
     }
 }
 
@@ -325,9 +305,8 @@ struct atoll_peers atoll_comm_peers(struct atoll_comm *comm)
 
 void atoll_comm_destroy(struct atoll_comm *comm, int all_answered)
 {
-    if (!comm || !all_answered) {
+    if (!comm || !all_answered)
         return;
-    }
     MPI_Finalize();
     transfer_destroy(comm->delivered);
     while (comm->sends) {

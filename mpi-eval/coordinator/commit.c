@@ -59,17 +59,15 @@ struct atoll_commit *atoll_commit_create(struct atoll_engine *engine, struct ato
 
 static void round_clear(struct atoll_commit *commit)
 {
-    for (size_t i = 0; i < commit->count; i++) {
+    for (size_t i = 0; i < commit->count; i++)
         atoll_event_fini(&commit->events[i]);
-    }
     commit->count = commit->stepped = 0;
 }
 
 void atoll_commit_destroy(struct atoll_commit *commit)
 {
-    if (!commit) {
+    if (!commit)
         return;
-    }
     round_clear(commit);
     atoll_decisions_fini(&commit->decisions);
     atoll_buffer_fini(&commit->state);
@@ -113,9 +111,8 @@ int atoll_commit_add(struct atoll_commit *commit, struct atoll_event *event, str
         return atoll_err_set(err, ATOLL_E_LIMIT, "more than %d events in one round",
                              ATOLL_COMMIT_ROUND_LIMIT);
     }
-    if (atoll_journal_append_event(commit->journal, event, &commit->numbers[index], err) != 0) {
+    if (atoll_journal_append_event(commit->journal, event, &commit->numbers[index], err) != 0)
         return -1;
-    }
     commit->events[index] = *event;
     commit->count++;
     atoll_event_init(event, event->type);
@@ -126,9 +123,8 @@ int atoll_commit_add(struct atoll_commit *commit, struct atoll_event *event, str
  * sync. */
 int atoll_commit_sync(struct atoll_commit *commit, struct atoll_err *err)
 {
-    if (commit->count == 0 && !commit->is_closed) {
+    if (commit->count == 0 && !commit->is_closed)
         return 0;
-    }
     if (atoll_lease_renewer_check(commit->lease_renewer, err) != 0 ||
         atoll_journal_sync(commit->journal, err) != 0) {
         return -1;
@@ -146,9 +142,8 @@ static void snapshot_when_due(struct atoll_commit *commit, uint64_t event)
     commit->age.events += commit->count;
     commit->age.bytes += bytes - commit->journal_bytes;
     commit->journal_bytes = bytes;
-    if (!atoll_snapshot_is_due(&commit->age, commit->every_events)) {
+    if (!atoll_snapshot_is_due(&commit->age, commit->every_events))
         return;
-    }
     atoll_buffer_clear(state);
     if (atoll_engine_save(commit->engine, state, &err) != 0 || atoll_buffer_check(state, &err) != 0 ||
         atoll_journal_append_snapshot(commit->journal, event, state->data, state->length, &err) != 0) {
@@ -164,9 +159,8 @@ int atoll_commit_step(struct atoll_commit *commit, struct atoll_commit_step *ret
     struct atoll_decisions *decisions = &commit->decisions;
     size_t index = commit->stepped;
     if (index == commit->count) {
-        if (commit->count > 0) {
+        if (commit->count > 0)
             snapshot_when_due(commit, commit->numbers[commit->count - 1]);
-        }
         round_clear(commit);
         return 0;
     }

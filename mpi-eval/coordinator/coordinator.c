@@ -82,15 +82,12 @@ static void write_progress_if_due(struct coordinator *c, const char *message)
     double now = now_ns(c);
     int line_is_due = atoll_progress_line_is_due(&c->progress, now);
     int file_is_due = !message && atoll_progress_file_is_due(&c->progress, now);
-    if (line_is_due || file_is_due) {
+    if (line_is_due || file_is_due)
         gather_facts(c, message, &facts);
-    }
-    if (line_is_due) {
+    if (line_is_due)
         atoll_progress_write_line(&c->progress, &facts, now, 0);
-    }
-    if (file_is_due) {
+    if (file_is_due)
         atoll_progress_write_file(&c->progress, &facts, now);
-    }
 }
 
 /* has_failed: then nothing is ours any more, or nothing can be written. */
@@ -99,9 +96,8 @@ static void write_summary(struct coordinator *c, int has_failed)
     struct atoll_progress_facts facts;
     gather_facts(c, NULL, &facts);
     atoll_progress_write_line(&c->progress, &facts, now_ns(c), 1);
-    if (!has_failed) {
+    if (!has_failed)
         atoll_progress_write_file(&c->progress, &facts, now_ns(c));
-    }
 }
 
 /* ---- events of our own ---- */
@@ -126,9 +122,8 @@ static int add_finish_if_asked(struct coordinator *c, struct atoll_err *err)
     double wall_ns = c->settings->wall_ns;
     int is_asked = atoll_shutdown_ends_search(&c->shutdown) ||
                    (wall_ns > 0 && now_ns(c) - c->clock.started_ns > wall_ns);
-    if (c->has_asked_for_end || !is_asked) {
+    if (c->has_asked_for_end || !is_asked)
         return 0;
-    }
     c->has_asked_for_end = 1;
     atoll_log(ATOLL_LOG_INFO, "eval.finish", "an orderly end was asked for");
     atoll_campaign_clock_event(&c->clock, &event, ATOLL_EVENT_FINISH);
@@ -138,9 +133,8 @@ static int add_finish_if_asked(struct coordinator *c, struct atoll_err *err)
 static int add_tick_if_due(struct coordinator *c, struct atoll_err *err)
 {
     struct atoll_event event;
-    if (now_ns(c) - c->tick_ns < TICK_NS) {
+    if (now_ns(c) - c->tick_ns < TICK_NS)
         return 0;
-    }
     c->tick_ns = now_ns(c);
     atoll_campaign_clock_event(&c->clock, &event, ATOLL_EVENT_TICK);
     return atoll_commit_add(c->commit, &event, err);
@@ -164,28 +158,24 @@ static int give_up_lost_orders(struct coordinator *c, struct atoll_err *err)
                  ATOLL_DISPATCH_LOSS_LIMIT);
         int rc = atoll_receive_own_result(&c->receive, &event, order->evaluation, err);
         atoll_event_fini(&event);
-        if (rc != 0) {
+        if (rc != 0)
             return -1;
-        }
     }
     return 0;
 }
 
 static int add_replies(struct coordinator *c, struct atoll_err *err)
 {
-    if (atoll_llm_queue_advance(c->llm_queue, err) != 0) {
+    if (atoll_llm_queue_advance(c->llm_queue, err) != 0)
         return -1;
-    }
     while (atoll_commit_round_count(c->commit) < ATOLL_COMMIT_ROUND_LIMIT - ROUND_SPARE) {
         struct atoll_event event;
         atoll_campaign_clock_event(&c->clock, &event, ATOLL_EVENT_REPLY);
         int got = atoll_llm_queue_next_reply(c->llm_queue, c->engine, now_ns(c), &event.reply, err);
-        if (got <= 0) {
+        if (got <= 0)
             return got;
-        }
-        if (atoll_commit_add(c->commit, &event, err) != 0) {
+        if (atoll_commit_add(c->commit, &event, err) != 0)
             return -1;
-        }
     }
     return 0;
 }
@@ -198,9 +188,8 @@ static int sync_round(struct coordinator *c, struct atoll_err *err)
     struct atoll_err why = ATOLL_ERR_INIT;
     while (atoll_commit_sync(c->commit, &why) != 0) {
         if (why.code != ATOLL_E_FULL || atoll_shutdown_wait_for_space(&c->shutdown, now_ns(c), &why) != 0) {
-            if (err) {
+            if (err)
                 *err = why;
-            }
             return -1;
         }
         write_progress_if_due(c, "no space left for the journal; the run waits until there is some");
@@ -226,28 +215,24 @@ static void acknowledge_round(struct coordinator *c)
     atoll_receive_acknowledge(&c->receive);
     atoll_progress_count(&c->progress, events, count,
                          atoll_journal_durable_bytes(atoll_commit_journal(c->commit)));
-    if (c->ack_fd < 0) {
+    if (c->ack_fd < 0)
         return;
-    }
     struct atoll_buffer lines;
     atoll_buffer_init(&lines, 64 * ATOLL_COMMIT_ROUND_LIMIT);
     for (size_t i = 0; i < count; i++) {
         uint64_t evaluation = evaluation_of(&events[i]);
-        if (evaluation != UINT64_MAX) {
+        if (evaluation != UINT64_MAX)
             atoll_buffer_printf(&lines, "%llu\n", (unsigned long long)evaluation);
-        }
     }
-    if (lines.length > 0 && !lines.failed && write(c->ack_fd, lines.data, lines.length) < 0) {
+    if (lines.length > 0 && !lines.failed && write(c->ack_fd, lines.data, lines.length) < 0)
         atoll_log(ATOLL_LOG_WARNING, "eval.ack.log", "%s: %s", c->settings->ack_log, strerror(errno));
-    }
     atoll_buffer_fini(&lines);
 }
 
 static int take_decision(struct coordinator *c, const struct atoll_decision *decision, struct atoll_err *err)
 {
-    if (decision->type == ATOLL_DECIDE_ASK) {
+    if (decision->type == ATOLL_DECIDE_ASK)
         return atoll_llm_queue_add(c->llm_queue, &decision->ask, err);
-    }
     return atoll_dispatch_decide(c->dispatch, decision, err);
 }
 
@@ -255,28 +240,23 @@ static int take_decision(struct coordinator *c, const struct atoll_decision *dec
 static void settle_asks(struct coordinator *c, const struct atoll_event *event)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    if (atoll_llm_queue_settle(c->llm_queue, c->engine, event, now_ns(c), &err) != 0) {
+    if (atoll_llm_queue_settle(c->llm_queue, c->engine, event, now_ns(c), &err) != 0)
         atoll_log_err(ATOLL_LOG_WARNING, "eval.ask.context", &err);
-    }
 }
 
 static int commit_round(struct coordinator *c, struct atoll_err *err)
 {
     struct atoll_commit_step step;
     int got = 1;
-    if (atoll_commit_round_count(c->commit) == 0) {
+    if (atoll_commit_round_count(c->commit) == 0)
         return 0;
-    }
-    if (sync_round(c, err) != 0) {
+    if (sync_round(c, err) != 0)
         return -1;
-    }
     acknowledge_round(c);
     while ((got = atoll_commit_step(c->commit, &step, err)) == 1) {
-        for (size_t i = 0; i < step.decision_count; i++) {
-            if (take_decision(c, &step.decisions[i], err) != 0) {
+        for (size_t i = 0; i < step.decision_count; i++)
+            if (take_decision(c, &step.decisions[i], err) != 0)
                 return -1;
-            }
-        }
         atoll_dispatch_settle(c->dispatch, evaluation_of(step.event));
         settle_asks(c, step.event);
     }
@@ -287,9 +267,8 @@ static int run_rounds(struct coordinator *c, struct atoll_err *err)
 {
     const struct atoll_peers *carrier = &c->settings->peers;
     while (!is_run_over(c)) {
-        if (atoll_lease_renewer_check(c->settings->lease_renewer, err) != 0) {
+        if (atoll_lease_renewer_check(c->settings->lease_renewer, err) != 0)
             return -1;
-        }
         int has_more = atoll_receive_frames(&c->receive);
         atoll_peer_table_check_silence(c->peers);
         atoll_rank_map_update(&c->rank_map, c->peers, c->attempt_dir, now_ns(c), 0);
@@ -303,13 +282,11 @@ static int run_rounds(struct coordinator *c, struct atoll_err *err)
             atoll_llm_queue_hold(c->llm_queue);
         }
         int goes_on = !is_search_over(c) && !c->shutdown.is_draining;
-        if (goes_on && atoll_peer_table_send_orders(c->peers, err) != 0) {
+        if (goes_on && atoll_peer_table_send_orders(c->peers, err) != 0)
             return -1;
-        }
         write_progress_if_due(c, NULL);
-        if (goes_on && atoll_peer_table_check_left(c->peers, err) != 0) {
+        if (goes_on && atoll_peer_table_check_left(c->peers, err) != 0)
             return -1;
-        }
         if (!has_more && !is_run_over(c)) {
             struct pollfd gateway = {.fd = atoll_llm_queue_fd(c->llm_queue), .events = POLLIN};
             carrier->wait(carrier->context, &gateway, gateway.fd >= 0, WAIT_MS);
@@ -344,9 +321,8 @@ static int coordinator_init(struct coordinator *c, const struct atoll_coordinato
                                           .archive_ns = atoll_write_archive_last_ns(s->campaign)};
     atoll_progress_init(&c->progress, s->progress_fd, now_ns(c));
     c->dispatch = atoll_dispatch_create(s->peers.count, err);
-    if (!c->dispatch) {
+    if (!c->dispatch)
         return -1;
-    }
     const struct atoll_peer_table_settings peers = {.carrier = &s->peers,
                                                     .setup = s->setup,
                                                     .clock = &c->clock,
@@ -354,12 +330,10 @@ static int coordinator_init(struct coordinator *c, const struct atoll_coordinato
                                                     .heartbeat_timeout_ns = s->heartbeat_timeout_ns};
     c->peers = atoll_peer_table_create(&peers, err);
     c->llm_queue = c->peers ? atoll_llm_queue_create(&s->llm, s->campaign, err) : NULL;
-    if (!c->llm_queue) {
+    if (!c->llm_queue)
         return -1;
-    }
-    if (s->ack_log) {
+    if (s->ack_log)
         c->ack_fd = open(s->ack_log, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
-    }
     return s->ack_log && c->ack_fd < 0 ? atoll_err_errno(err, errno, "cannot open %s", s->ack_log) : 0;
 }
 
@@ -370,9 +344,8 @@ static void coordinator_fini(struct coordinator *c)
     atoll_dispatch_destroy(c->dispatch);
     atoll_llm_queue_destroy(c->llm_queue);
     atoll_progress_fini(&c->progress);
-    if (c->ack_fd >= 0) {
+    if (c->ack_fd >= 0)
         close(c->ack_fd);
-    }
 }
 
 static void log_resumed(const struct atoll_resumed *resumed)
@@ -412,13 +385,11 @@ static int coordinator_resume(struct coordinator *c, struct atoll_err *err)
                                                  .lease_renewer = s->lease_renewer,
                                                  .shutdown = &c->shutdown,
                                                  .clock = &c->clock};
-    if (atoll_resume(&resume, &resumed, err) != 0) {
+    if (atoll_resume(&resume, &resumed, err) != 0)
         return -1;
-    }
     c->result.was_finished = resumed.is_finished;
-    if (resumed.is_finished) {
+    if (resumed.is_finished)
         return 0;
-    }
     log_resumed(&resumed);
     c->attempt_dir = resumed.attempt_dir;
     c->commit = resumed.commit;
@@ -435,9 +406,8 @@ static int coordinator_resume(struct coordinator *c, struct atoll_err *err)
                                         .shutdown = &c->shutdown};
     atoll_progress_begin_file(&c->progress, s->campaign, c->attempt_dir,
                               atoll_journal_durable_bytes(atoll_commit_journal(c->commit)));
-    for (size_t i = 0; i < resumed.decisions.count && rc == 0; i++) {
+    for (size_t i = 0; i < resumed.decisions.count && rc == 0; i++)
         rc = take_decision(c, &resumed.decisions.items[i], err);
-    }
     atoll_decisions_fini(&resumed.decisions);
     atoll_engine_under_way(c->engine, add_order, c->dispatch);
     atoll_campaign_clock_event(&c->clock, &now, ATOLL_EVENT_TICK);
@@ -457,14 +427,12 @@ int atoll_coordinator_run(const struct atoll_coordinator_settings *settings,
     double cpu_ns = atoll_clock_cpu_ns();
     atoll_campaign_on_life(settings->campaign, show_life, settings->lease_renewer);
     int rc = coordinator_init(&c, settings, err);
-    if (rc == 0) {
+    if (rc == 0)
         rc = coordinator_resume(&c, err);
-    }
     if (rc == 0 && c.commit) {
         rc = run_rounds(&c, err);
-        if (rc == 0) {
+        if (rc == 0)
             rc = close_journal(&c, err);
-        }
         c.result.cpu_ns = atoll_clock_cpu_ns() - cpu_ns;
         c.result.elapsed_ns = now_ns(&c) - c.clock.started_ns;
         write_summary(&c, rc != 0);
@@ -475,15 +443,12 @@ int atoll_coordinator_run(const struct atoll_coordinator_settings *settings,
         c.result.bad_messages = c.receive.bad_messages;
         c.result.peers_lost = atoll_peer_table_lost_count(c.peers);
     }
-    if (c.peers) {
+    if (c.peers)
         atoll_peer_table_stop_all(c.peers);
-    }
-    if (rc == 0) {
+    if (rc == 0)
         rc = atoll_lease_renewer_check(settings->lease_renewer, err);
-    }
-    if (rc == 0) {
+    if (rc == 0)
         rc = atoll_write_archive(settings->campaign, c.attempt_dir, err);
-    }
     atoll_campaign_on_life(settings->campaign, NULL, NULL);
     if (rc == 0) {
         c.result.is_finished = !c.result.is_drained;

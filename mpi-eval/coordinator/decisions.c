@@ -7,12 +7,10 @@
 void atoll_decisions_sink(void *context, const struct atoll_decision *decision)
 {
     struct atoll_decisions *list = context;
-    if (atoll_array_reserve(&list->items, &list->capacity, list->count + 1, sizeof(*list->items), NULL) !=
-        0) {
+    if (atoll_array_reserve(&list->items, &list->capacity, list->count + 1, sizeof(*list->items), NULL) != 0)
         list->failed = 1;
-    } else {
+    else
         list->items[list->count++] = *decision;
-    }
 }
 
 void atoll_decisions_clear(struct atoll_decisions *list)

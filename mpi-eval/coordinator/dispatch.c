@@ -66,9 +66,8 @@ struct atoll_dispatch *atoll_dispatch_create(unsigned peer_count, struct atoll_e
 
 void atoll_dispatch_destroy(struct atoll_dispatch *d)
 {
-    if (!d) {
+    if (!d)
         return;
-    }
     for (unsigned i = 0; i < BUCKETS; i++) {
         for (struct order *order = d->buckets[i], *next; order; order = next) {
             next = order->chained;
@@ -82,18 +81,16 @@ void atoll_dispatch_destroy(struct atoll_dispatch *d)
 static struct order *order_find(const struct atoll_dispatch *d, uint64_t evaluation)
 {
     struct order *order = d->buckets[evaluation % BUCKETS];
-    while (order && order->decision.evaluation != evaluation) {
+    while (order && order->decision.evaluation != evaluation)
         order = order->chained;
-    }
     return order;
 }
 
 /* Takes the order out of the list of its state. */
 static void order_detach(struct atoll_dispatch *d, struct order *order)
 {
-    if (order->state == ORDER_WAITING) {
+    if (order->state == ORDER_WAITING)
         queue_remove(&d->waiting, order);
-    }
     if (order->state == ORDER_SENT) {
         queue_remove(&d->sent, order);
         d->sent_counts[order->peer]--;
@@ -103,9 +100,8 @@ static void order_detach(struct atoll_dispatch *d, struct order *order)
 static void order_forget(struct atoll_dispatch *d, struct order *order)
 {
     struct order **place = &d->buckets[order->decision.evaluation % BUCKETS];
-    while (*place != order) {
+    while (*place != order)
         place = &(*place)->chained;
-    }
     *place = order->chained;
     order_detach(d, order);
     d->count--;
@@ -115,16 +111,13 @@ static void order_forget(struct atoll_dispatch *d, struct order *order)
 static int order_add(struct atoll_dispatch *d, const struct atoll_decision *decision, struct atoll_err *err)
 {
     struct order *order = order_find(d, decision->evaluation);
-    if (order) {
+    if (order)
         return 0; /* it comes twice after a resume */
-    }
-    if (d->count >= ORDER_LIMIT) {
+    if (d->count >= ORDER_LIMIT)
         return atoll_err_set(err, ATOLL_E_LIMIT, "more than %u orders under way", ORDER_LIMIT);
-    }
     order = calloc(1, sizeof(*order));
-    if (!order) {
+    if (!order)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for an order");
-    }
     order->decision = *decision;
     order->chained = d->buckets[decision->evaluation % BUCKETS];
     d->buckets[decision->evaluation % BUCKETS] = order;
@@ -142,9 +135,8 @@ int atoll_dispatch_decide(struct atoll_dispatch *d, const struct atoll_decision 
     case ATOLL_DECIDE_EVALUATE:
     case ATOLL_DECIDE_DUEL: return order_add(d, decision, err);
     case ATOLL_DECIDE_ABANDON:
-        if (order) {
+        if (order)
             order_forget(d, order);
-        }
         return 0;
     default: return 0;
     }
@@ -153,12 +145,10 @@ int atoll_dispatch_decide(struct atoll_dispatch *d, const struct atoll_decision 
 const struct atoll_decision *atoll_dispatch_next(struct atoll_dispatch *d, unsigned peer, uint32_t model)
 {
     struct order *order = d->waiting.first;
-    while (order && order->decision.model != model) {
+    while (order && order->decision.model != model)
         order = order->next;
-    }
-    if (!order) {
+    if (!order)
         return NULL;
-    }
     queue_remove(&d->waiting, order);
     order->state = ORDER_SENT;
     order->peer = peer;
@@ -170,9 +160,8 @@ const struct atoll_decision *atoll_dispatch_next(struct atoll_dispatch *d, unsig
 void atoll_dispatch_stamp(struct atoll_dispatch *d, uint64_t evaluation, double now_ns)
 {
     struct order *order = order_find(d, evaluation);
-    if (order) {
+    if (order)
         order->sent_ns = now_ns;
-    }
 }
 
 double atoll_dispatch_sent_ns(const struct atoll_dispatch *d, uint64_t evaluation)
@@ -190,9 +179,8 @@ const struct atoll_decision *atoll_dispatch_find(const struct atoll_dispatch *d,
 void atoll_dispatch_answered(struct atoll_dispatch *d, uint64_t evaluation)
 {
     struct order *order = order_find(d, evaluation);
-    if (!order) {
+    if (!order)
         return;
-    }
     order_detach(d, order);
     order->state = ORDER_ANSWERED;
 }
@@ -200,9 +188,8 @@ void atoll_dispatch_answered(struct atoll_dispatch *d, uint64_t evaluation)
 void atoll_dispatch_settle(struct atoll_dispatch *d, uint64_t evaluation)
 {
     struct order *order = order_find(d, evaluation);
-    if (order && order->state == ORDER_ANSWERED) {
+    if (order && order->state == ORDER_ANSWERED)
         order_forget(d, order);
-    }
 }
 
 /* From the last to the first, each put in front of all that wait: they keep their order. */
@@ -210,9 +197,8 @@ void atoll_dispatch_lose(struct atoll_dispatch *d, unsigned peer)
 {
     for (struct order *order = d->sent.last, *previous; order; order = previous) {
         previous = order->previous;
-        if (order->peer != peer) {
+        if (order->peer != peer)
             continue;
-        }
         order->losses++;
         order_detach(d, order);
         order->state = ORDER_WAITING;
@@ -225,11 +211,9 @@ void atoll_dispatch_lose(struct atoll_dispatch *d, unsigned peer)
 
 const struct atoll_decision *atoll_dispatch_find_lost(const struct atoll_dispatch *d)
 {
-    for (const struct order *order = d->waiting.first; order; order = order->next) {
-        if (order->losses >= ATOLL_DISPATCH_LOSS_LIMIT) {
+    for (const struct order *order = d->waiting.first; order; order = order->next)
+        if (order->losses >= ATOLL_DISPATCH_LOSS_LIMIT)
             return &order->decision;
-        }
-    }
     return NULL;
 }
 

@@ -72,12 +72,10 @@ static void *renew_always(void *context)
     double pause_ns = t->beat_ns;
     pthread_mutex_lock(&t->lock);
     while (!t->is_ending && !t->is_lost) {
-        if (!t->is_wanted) {
+        if (!t->is_wanted)
             wait_ns(t, pause_ns);
-        }
-        if (t->is_ending) {
+        if (t->is_ending)
             break;
-        }
         pause_ns = t->beat_ns;
         int is_alive = now_ns() - t->alive_ns <= t->life_ns;
         if (is_alive) {
@@ -122,9 +120,8 @@ struct atoll_lease_renewer *atoll_lease_renewer_create(struct atoll_lease *lease
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int failed = pthread_create(&t->thread, NULL, renew_always, t);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (!failed) {
+    if (!failed)
         return t;
-    }
     atoll_err_errno(err, failed, "cannot start the thread that renews the lease");
     pthread_cond_destroy(&t->changed);
     pthread_mutex_destroy(&t->lock);
@@ -134,9 +131,8 @@ struct atoll_lease_renewer *atoll_lease_renewer_create(struct atoll_lease *lease
 
 void atoll_lease_renewer_destroy(struct atoll_lease_renewer *t)
 {
-    if (!t) {
+    if (!t)
         return;
-    }
     pthread_mutex_lock(&t->lock);
     t->is_ending = 1;
     pthread_cond_broadcast(&t->changed);
@@ -149,9 +145,8 @@ void atoll_lease_renewer_destroy(struct atoll_lease_renewer *t)
 
 void atoll_lease_renewer_show_life(struct atoll_lease_renewer *t)
 {
-    if (!t) {
+    if (!t)
         return;
-    }
     pthread_mutex_lock(&t->lock);
     t->alive_ns = now_ns();
     pthread_mutex_unlock(&t->lock);
@@ -160,15 +155,13 @@ void atoll_lease_renewer_show_life(struct atoll_lease_renewer *t)
 int atoll_lease_renewer_check(struct atoll_lease_renewer *t, struct atoll_err *err)
 {
     double logged_ns = 0;
-    if (!t) {
+    if (!t)
         return 0;
-    }
     pthread_mutex_lock(&t->lock);
     t->alive_ns = now_ns();
     t->is_wanted = t->alive_ns - t->renewed_ns > t->trusted_ns;
-    if (t->is_wanted) {
+    if (t->is_wanted)
         pthread_cond_broadcast(&t->changed);
-    }
     while (!t->is_lost && now_ns() - t->renewed_ns > t->trusted_ns) {
         t->alive_ns = now_ns(); /* whoever waits here lives */
         if (now_ns() - logged_ns > WAIT_LOG_NS && logged_ns > 0) {
@@ -177,15 +170,13 @@ int atoll_lease_renewer_check(struct atoll_lease_renewer *t, struct atoll_err *e
                 "the lease was renewed %.0f s ago for the last time; nothing is written until it is again",
                 (now_ns() - t->renewed_ns) / 1e9);
         }
-        if (now_ns() - logged_ns > WAIT_LOG_NS) {
+        if (now_ns() - logged_ns > WAIT_LOG_NS)
             logged_ns = now_ns();
-        }
         wait_ns(t, t->beat_ns);
     }
     int is_lost = t->is_lost;
-    if (is_lost && err) {
+    if (is_lost && err)
         *err = t->loss;
-    }
     pthread_mutex_unlock(&t->lock);
     return is_lost ? -1 : 0;
 }

@@ -66,9 +66,8 @@ struct atoll_peer_table *atoll_peer_table_create(const struct atoll_peer_table_s
 
 void atoll_peer_table_destroy(struct atoll_peer_table *t)
 {
-    if (!t) {
+    if (!t)
         return;
-    }
     atoll_buffer_fini(&t->payload);
     atoll_buffer_fini(&t->frame);
     free(t->peers);
@@ -100,9 +99,8 @@ int atoll_peer_table_rank(const struct atoll_peer_table *t, unsigned peer)
 unsigned atoll_peer_table_ready_count(const struct atoll_peer_table *t)
 {
     unsigned count = 0;
-    for (unsigned i = 0; i < t->count; i++) {
+    for (unsigned i = 0; i < t->count; i++)
         count += t->peers[i].state == ATOLL_PEER_READY;
-    }
     return count;
 }
 
@@ -114,14 +112,11 @@ uint64_t atoll_peer_table_lost_count(const struct atoll_peer_table *t)
 /* The row of a model, added where it is new; NULL: more models than a campaign can have. */
 static struct atoll_capacity *capacity_of(struct atoll_event *event, const char *model)
 {
-    for (uint32_t i = 0; i < event->model_count; i++) {
-        if (strcmp(event->models[i].model, model) == 0) {
+    for (uint32_t i = 0; i < event->model_count; i++)
+        if (strcmp(event->models[i].model, model) == 0)
             return &event->models[i];
-        }
-    }
-    if (event->model_count == ATOLL_MODEL_LIMIT) {
+    if (event->model_count == ATOLL_MODEL_LIMIT)
         return NULL;
-    }
     struct atoll_capacity *added = &event->models[event->model_count++];
     snprintf(added->model, sizeof(added->model), "%s", model);
     return added;
@@ -129,16 +124,14 @@ static struct atoll_capacity *capacity_of(struct atoll_event *event, const char 
 
 void atoll_peer_table_capacity(const struct atoll_peer_table *t, struct atoll_event *event)
 {
-    for (uint32_t i = 0; i < atoll_engine_model_count(t->engine); i++) {
+    for (uint32_t i = 0; i < atoll_engine_model_count(t->engine); i++)
         capacity_of(event, atoll_engine_model(t->engine, i));
-    }
     for (unsigned i = 0; i < t->count; i++) {
         const struct atoll_peer *p = &t->peers[i];
         struct atoll_capacity *of = p->state == ATOLL_PEER_READY ? capacity_of(event, p->model) : NULL;
         event->slots += of != NULL;
-        if (of) {
+        if (of)
             of->slots++;
-        }
     }
 }
 
@@ -163,10 +156,8 @@ int atoll_peer_table_check_left(const struct atoll_peer_table *t, struct atoll_e
             t->peers[i].state == ATOLL_PEER_SURPLUS)) {
         i++;
     }
-    if (i < t->count &&
-        (now_ns(t) - t->attended_ns < ORPHANED_NS || t->peers[i].state == ATOLL_PEER_GREETED)) {
+    if (i < t->count && (now_ns(t) - t->attended_ns < ORPHANED_NS || t->peers[i].state == ATOLL_PEER_GREETED))
         return 0;
-    }
     if (t->failure.code != ATOLL_OK) {
         *err = t->failure;
         return -1;
@@ -182,9 +173,8 @@ static const char *name_of(struct atoll_peer_table *t, unsigned peer)
     const struct atoll_peer *p = &t->peers[peer];
     const char *node = p->place.node[0] ? p->place.node : "an unknown node";
     char rank[32] = "";
-    if (t->settings.carrier->are_ranks) {
+    if (t->settings.carrier->are_ranks)
         snprintf(rank, sizeof(rank), "rank %u on ", peer + 1);
-    }
     snprintf(t->name, sizeof(t->name), "evaluator %u (%s%s%s%s%s%s)", peer, rank, node,
              p->model[0] ? ", " : "", p->model, p->uuid[0] ? " " : "", p->uuid);
     return t->name;
@@ -245,14 +235,12 @@ void atoll_peer_table_drop(struct atoll_peer_table *t, unsigned peer, const char
 static void lose(struct atoll_peer_table *t, unsigned lost, enum atoll_peer_state state)
 {
     int had_device = t->peers[lost].said_hello;
-    if (t->peers[lost].state == ATOLL_PEER_READY || t->peers[lost].state == ATOLL_PEER_GREETED) {
+    if (t->peers[lost].state == ATOLL_PEER_READY || t->peers[lost].state == ATOLL_PEER_GREETED)
         t->lost_count++;
-    }
     t->peers[lost].state = state;
     atoll_dispatch_lose(t->settings.dispatch, lost);
-    if (!had_device || state == ATOLL_PEER_ABSENT) {
+    if (!had_device || state == ATOLL_PEER_ABSENT)
         return;
-    }
     for (unsigned i = 0; i < t->count; i++) {
         const struct atoll_peer *p = &t->peers[i];
         struct atoll_err err = ATOLL_ERR_INIT;
@@ -261,9 +249,8 @@ static void lose(struct atoll_peer_table *t, unsigned lost, enum atoll_peer_stat
             continue;
         }
         atoll_log(ATOLL_LOG_INFO, "eval.peer.retry", "%s looks for a device again", name_of(t, i));
-        if (greet(t, i, &err) != 0) {
+        if (greet(t, i, &err) != 0)
             atoll_peer_table_drop(t, i, err.text);
-        }
     }
 }
 
@@ -271,9 +258,8 @@ static void lose(struct atoll_peer_table *t, unsigned lost, enum atoll_peer_stat
 static uint32_t model_of(const struct atoll_peer_table *t, unsigned peer)
 {
     uint32_t model = 0, count = atoll_engine_model_count(t->engine);
-    while (model < count && strcmp(atoll_engine_model(t->engine, model), t->peers[peer].model) != 0) {
+    while (model < count && strcmp(atoll_engine_model(t->engine, model), t->peers[peer].model) != 0)
         model++;
-    }
     return model;
 }
 
@@ -320,9 +306,8 @@ int atoll_peer_table_send_orders(struct atoll_peer_table *t, struct atoll_err *e
                 continue;
             }
             const struct atoll_decision *decision = atoll_dispatch_next(dispatch, i, model_of(t, i));
-            if (!decision) {
+            if (!decision)
                 continue;
-            }
             sent = 1;
             if (send_order(t, i, decision, &own) == 0) {
                 atoll_dispatch_stamp(dispatch, decision->evaluation, now_ns(t));
@@ -347,24 +332,20 @@ void atoll_peer_table_check_silence(struct atoll_peer_table *t)
             now - p->heard_ns > t->settings.heartbeat_timeout_ns) {
             atoll_peer_table_drop(t, i, "it has been silent for too long");
         }
-        if (p->state != ATOLL_PEER_READY || atoll_dispatch_sent_count(t->settings.dispatch, i) == 0) {
+        if (p->state != ATOLL_PEER_READY || atoll_dispatch_sent_count(t->settings.dispatch, i) == 0)
             p->answered_ns = now;
-        }
-        if (now - p->answered_ns > STUCK_NS) {
+        if (now - p->answered_ns > STUCK_NS)
             atoll_peer_table_drop(t, i, "it lives but does not answer");
-        }
     }
-    if (atoll_peer_table_ready_count(t) > 0) {
+    if (atoll_peer_table_ready_count(t) > 0)
         t->attended_ns = now;
-    }
 }
 
 void atoll_peer_table_excuse_silence(struct atoll_peer_table *t)
 {
     double now = now_ns(t);
-    for (unsigned i = 0; i < t->count; i++) {
+    for (unsigned i = 0; i < t->count; i++)
         t->peers[i].heard_ns = now;
-    }
 }
 
 void atoll_peer_table_stop_all(struct atoll_peer_table *t)
@@ -372,12 +353,10 @@ void atoll_peer_table_stop_all(struct atoll_peer_table *t)
     const struct atoll_peers *carrier = t->settings.carrier;
     double until_ns = now_ns(t) + STOP_WAIT_NS;
     atoll_buffer_clear(&t->payload);
-    for (unsigned i = 0; i < t->count; i++) {
+    for (unsigned i = 0; i < t->count; i++)
         atoll_peer_table_send(t, i, ATOLL_MSG_STOP, &t->payload, NULL);
-    }
-    while (carrier->waiting(carrier->context) > 0 && now_ns(t) < until_ns) {
+    while (carrier->waiting(carrier->context) > 0 && now_ns(t) < until_ns)
         carrier->wait(carrier->context, NULL, 0, 1);
-    }
 }
 
 /* ---- what arrives ---- */
@@ -387,9 +366,8 @@ int atoll_peer_table_heard(struct atoll_peer_table *t, unsigned peer, uint16_t t
 {
     struct atoll_peer *p = &t->peers[peer];
     p->heard_ns = now_ns(t);
-    if (type == ATOLL_MSG_PEER_LOST) {
+    if (type == ATOLL_MSG_PEER_LOST)
         return 0;
-    }
     if (p->state == ATOLL_PEER_SILENT && p->bad_count < BAD_LIMIT) {
         p->state = p->said_hello      ? ATOLL_PEER_READY
                    : p->place.surplus ? ATOLL_PEER_SURPLUS
@@ -404,9 +382,8 @@ void atoll_peer_table_hello(struct atoll_peer_table *t, unsigned peer, const str
     p->said_hello = 1;
     snprintf(p->model, sizeof(p->model), "%s", device->model);
     snprintf(p->uuid, sizeof(p->uuid), "%s", device->uuid);
-    if (!p->place.node[0]) {
+    if (!p->place.node[0])
         snprintf(p->place.node, sizeof(p->place.node), "%s", device->node);
-    }
 }
 
 void atoll_peer_table_answered(struct atoll_peer_table *t, unsigned peer)
@@ -419,12 +396,10 @@ static int on_place(struct atoll_peer_table *t, unsigned peer, const struct atol
                     struct atoll_err *err)
 {
     struct atoll_peer *p = &t->peers[peer];
-    if (atoll_evaluator_location_decode(frame->payload, frame->length, &p->place, err) != 0) {
+    if (atoll_evaluator_location_decode(frame->payload, frame->length, &p->place, err) != 0)
         return -1;
-    }
-    if (p->place.surplus == ATOLL_SURPLUS_NONE) {
+    if (p->place.surplus == ATOLL_SURPLUS_NONE)
         return 0;
-    }
     p->state = ATOLL_PEER_SURPLUS;
     p->said_hello = 0;
     atoll_dispatch_lose(t->settings.dispatch, peer);
@@ -443,9 +418,8 @@ static int on_request(struct atoll_peer_table *t, unsigned peer, const struct at
     struct atoll_reader reader;
     atoll_reader_init(&reader, frame->payload, frame->length);
     uint32_t wanted = atoll_reader_u32(&reader);
-    if (atoll_reader_finish(&reader, "REQUEST", err) != 0) {
+    if (atoll_reader_finish(&reader, "REQUEST", err) != 0)
         return -1;
-    }
     if (!p->said_hello || wanted > WANTED_LIMIT) {
         return atoll_err_set(err, ATOLL_E_PROTOCOL, "REQUEST of %u orders, %s", wanted,
                              p->said_hello ? "too many" : "before HELLO");
@@ -469,9 +443,8 @@ static int on_failed(struct atoll_peer_table *t, unsigned peer, const struct ato
     atoll_reader_init(&reader, frame->payload, frame->length);
     uint32_t code = atoll_reader_u32(&reader);
     const char *text = atoll_reader_blob(&reader, &length);
-    if (atoll_reader_finish(&reader, "FAILED", err) != 0 || length >= ATOLL_ERR_TEXT_BYTES) {
+    if (atoll_reader_finish(&reader, "FAILED", err) != 0 || length >= ATOLL_ERR_TEXT_BYTES)
         return atoll_err_set(err, ATOLL_E_PROTOCOL, "FAILED: not a code and a text");
-    }
     atoll_err_clear(&t->failure);
     atoll_err_set(&t->failure, code > 0 && code < ATOLL_CODE_COUNT ? (enum atoll_code)code : ATOLL_E_CHILD,
                   "%.*s", (int)length, text);
@@ -485,9 +458,8 @@ static int on_lost(struct atoll_peer_table *t, unsigned peer, const struct atoll
 {
     int is_gone = frame->length == 1 && frame->payload[0] == ATOLL_PEER_GONE;
     (void)err;
-    if (is_gone || t->peers[peer].state != ATOLL_PEER_FAILED) {
+    if (is_gone || t->peers[peer].state != ATOLL_PEER_FAILED)
         lose(t, peer, is_gone ? ATOLL_PEER_LOST_FOR_GOOD : ATOLL_PEER_ABSENT);
-    }
     atoll_log(ATOLL_LOG_WARNING, "eval.peer.lost", "%s is lost%s", name_of(t, peer),
               is_gone ? " for good" : "");
     return 0;
@@ -515,10 +487,8 @@ void atoll_peer_table_refuse(struct atoll_peer_table *t, unsigned peer, uint16_t
 {
     atoll_log(ATOLL_LOG_WARNING, "eval.peer.message", "a message of evaluator %u was dropped: %s", peer,
               why->text);
-    if (type == ATOLL_MSG_EVALUATED || type == ATOLL_MSG_DUELLED) {
+    if (type == ATOLL_MSG_EVALUATED || type == ATOLL_MSG_DUELLED)
         atoll_dispatch_lose(t->settings.dispatch, peer);
-    }
-    if (++t->peers[peer].bad_count == BAD_LIMIT) {
+    if (++t->peers[peer].bad_count == BAD_LIMIT)
         atoll_peer_table_drop(t, peer, "too many bad messages");
-    }
 }

@@ -52,13 +52,11 @@ static void put_task(const struct atoll_engine *engine, uint32_t number, uint32_
 {
     struct atoll_task_status s;
     const struct atoll_task *task = atoll_engine_task(engine, number);
-    if (!task || atoll_engine_task_status(engine, number, model, &s) != 0) {
+    if (!task || atoll_engine_task_status(engine, number, model, &s) != 0)
         return;
-    }
     atoll_buffer_printf(out, "%s{\"name\":\"%s\",", number || model ? "," : "", task->name);
-    if (atoll_engine_model_count(engine) > 1) {
+    if (atoll_engine_model_count(engine) > 1)
         put_model(atoll_engine_model(engine, model), out);
-    }
     atoll_buffer_printf(
         out,
         "\"evaluated\":%llu,\"correct\":%llu,\"baseline_ns\":%.17g,\"best_ns\":%.17g,"
@@ -90,15 +88,12 @@ static void put_line(const struct atoll_progress_facts *facts, double rate, int 
     }
     atoll_buffer_printf(out, "\"tasks\":[");
     uint32_t models = atoll_engine_model_count(facts->engine);
-    for (uint32_t i = 0; i < atoll_engine_task_count(facts->engine); i++) {
-        for (uint32_t model = 0; model < (models ? models : 1); model++) {
+    for (uint32_t i = 0; i < atoll_engine_task_count(facts->engine); i++)
+        for (uint32_t model = 0; model < (models ? models : 1); model++)
             put_task(facts->engine, i, model, out);
-        }
-    }
     atoll_buffer_printf(out, "]");
-    if (facts->message) {
+    if (facts->message)
         atoll_buffer_printf(out, ",\"message\":\"%s\"", facts->message);
-    }
     atoll_buffer_printf(out, "}\n");
 }
 
@@ -108,9 +103,8 @@ void atoll_progress_write_line(struct atoll_progress *p, const struct atoll_prog
     struct atoll_engine_status status;
     size_t written = 0;
     double since_ns = now_ns - p->line_ns;
-    if (p->fd < 0) {
+    if (p->fd < 0)
         return;
-    }
     atoll_engine_status(facts->engine, &status);
     double rate = since_ns > 0 ? (double)(status.evaluated - p->line_evaluated) * 1e9 / since_ns : 0;
     p->line_ns = now_ns;
@@ -119,13 +113,11 @@ void atoll_progress_write_line(struct atoll_progress *p, const struct atoll_prog
     put_line(facts, rate, is_last, &p->line);
     while (!p->line.failed && written < p->line.length) {
         struct pollfd ready = {.fd = p->fd, .events = POLLOUT};
-        if (poll(&ready, 1, is_last || written ? LAST_LINE_WAIT_MS : 0) <= 0 || !(ready.revents & POLLOUT)) {
+        if (poll(&ready, 1, is_last || written ? LAST_LINE_WAIT_MS : 0) <= 0 || !(ready.revents & POLLOUT))
             return;
-        }
         ssize_t n = write(p->fd, p->line.data + written, p->line.length - written);
-        if (n <= 0) {
+        if (n <= 0)
             return;
-        }
         written += (size_t)n;
     }
 }
@@ -134,9 +126,8 @@ void atoll_progress_write_line(struct atoll_progress *p, const struct atoll_prog
 
 static void complain(struct atoll_progress *p, const struct atoll_err *err)
 {
-    if (!p->has_complained) {
+    if (!p->has_complained)
         atoll_log_err(ATOLL_LOG_WARNING, "eval.progress.file", err);
-    }
     p->has_complained = 1;
 }
 
@@ -177,9 +168,8 @@ static void fill_task(const struct atoll_engine *engine, uint32_t number, uint32
 {
     struct atoll_task_status s;
     const struct atoll_task *task = atoll_engine_task(engine, number);
-    if (!task || atoll_engine_task_status(engine, number, model, &s) != 0) {
+    if (!task || atoll_engine_task_status(engine, number, model, &s) != 0)
         return;
-    }
     struct atoll_campaign_progress_task *row = &json->tasks[json->task_count++];
     snprintf(row->name, sizeof(row->name), "%s", task->name);
     if (atoll_engine_model_count(engine) > 1) {
@@ -206,9 +196,8 @@ void atoll_progress_write_file(struct atoll_progress *p, const struct atoll_prog
     struct atoll_err err = ATOLL_ERR_INIT;
     struct atoll_engine_status s;
     const struct atoll_llm_queue_counts *q = &facts->asks;
-    if (!p->campaign) {
+    if (!p->campaign)
         return;
-    }
     p->file_ns = now_ns;
     atoll_engine_status(facts->engine, &s);
     struct atoll_progress_json json = {
@@ -243,13 +232,10 @@ void atoll_progress_write_file(struct atoll_progress *p, const struct atoll_prog
         complain(p, &err);
         return;
     }
-    for (uint32_t i = 0; i < tasks; i++) {
-        for (uint32_t model = 0; model < models; model++) {
+    for (uint32_t i = 0; i < tasks; i++)
+        for (uint32_t model = 0; model < models; model++)
             fill_task(facts->engine, i, model, &json);
-        }
-    }
-    if (atoll_progress_json_write(atoll_campaign_dir(p->campaign), &json, NULL, &err) != 0) {
+    if (atoll_progress_json_write(atoll_campaign_dir(p->campaign), &json, NULL, &err) != 0)
         complain(p, &err);
-    }
     atoll_progress_json_fini(&json);
 }

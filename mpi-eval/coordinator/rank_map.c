@@ -21,24 +21,19 @@ static const char *or_dash(const char *text)
 void atoll_rank_map_line(const struct atoll_rank_map_row *row, struct atoll_buffer *out)
 {
     const struct atoll_evaluator_location *p = row->place;
-    if (row->rank >= 0) {
+    if (row->rank >= 0)
         atoll_buffer_printf(out, "rank %-4d", row->rank);
-    } else {
+    else
         atoll_buffer_printf(out, "evaluator %-3u", row->evaluator);
-    }
     atoll_buffer_printf(out, " %-9s %-16s", row->state, or_dash(p->node));
-    if (p->surplus == ATOLL_SURPLUS_NONE) {
+    if (p->surplus == ATOLL_SURPLUS_NONE)
         atoll_buffer_printf(out, " %s %s", or_dash(row->model), row->uuid);
-    }
-    if (p->core_count) {
+    if (p->core_count)
         atoll_buffer_printf(out, "; NUMA %s, %u cores %s", or_dash(p->numa), p->core_count, p->cores);
-    }
-    if (p->slots) {
+    if (p->slots)
         atoll_buffer_printf(out, ", %u compile slot%s", p->slots, p->slots == 1 ? "" : "s");
-    }
-    if (p->note[0]) {
+    if (p->note[0])
         atoll_buffer_printf(out, "; %s", p->note);
-    }
 }
 
 /* Nodes are counted in quadratic time: this is done once in a while, for some hundred rows. */
@@ -47,9 +42,8 @@ void atoll_rank_map_summary(const struct atoll_rank_map_row *rows, unsigned coun
     unsigned ready = 0, surplus = 0, nodes = 0;
     for (unsigned i = 0; i < count; i++) {
         unsigned first = 0;
-        while (first < i && strcmp(rows[first].place->node, rows[i].place->node) != 0) {
+        while (first < i && strcmp(rows[first].place->node, rows[i].place->node) != 0)
             first++;
-        }
         nodes += first == i && rows[i].place->node[0];
         ready += strcmp(rows[i].state, "ready") == 0;
         surplus += strcmp(rows[i].state, "surplus") == 0;
@@ -57,21 +51,18 @@ void atoll_rank_map_summary(const struct atoll_rank_map_row *rows, unsigned coun
     unsigned others = count - ready - surplus;
     atoll_buffer_printf(out, "%u of %u evaluators work, on %u node%s", ready, count, nodes,
                         nodes == 1 ? "" : "s");
-    if (surplus) {
+    if (surplus)
         atoll_buffer_printf(out, "; %u surplus", surplus);
-    }
-    if (others) {
+    if (others)
         atoll_buffer_printf(out, "; %u not there", others);
-    }
 }
 
 static void put_text(const char *name, const char *text, struct atoll_buffer *out)
 {
     atoll_buffer_printf(out, ",\"%s\":\"", name);
     for (const char *c = text; *c; c++) {
-        if (*c == '"' || *c == '\\') {
+        if (*c == '"' || *c == '\\')
             atoll_buffer_put_u8(out, '\\');
-        }
         atoll_buffer_put_u8(out, *c < ' ' || *c > '~' ? '?' : (uint8_t)*c);
     }
     atoll_buffer_put_u8(out, '"');
@@ -81,9 +72,8 @@ static void put_row(const struct atoll_rank_map_row *row, struct atoll_buffer *o
 {
     const struct atoll_evaluator_location *p = row->place;
     atoll_buffer_printf(out, "{\"evaluator\":%u", row->evaluator);
-    if (row->rank >= 0) {
+    if (row->rank >= 0)
         atoll_buffer_printf(out, ",\"rank\":%d", row->rank);
-    }
     put_text("state", row->state, out);
     put_text("node", p->node, out);
     put_text("model", row->model, out);
@@ -110,9 +100,8 @@ void atoll_rank_map_json(const struct atoll_rank_map_row *rows, unsigned count, 
 static void log_line(struct atoll_buffer *line)
 {
     atoll_buffer_put_u8(line, '\0');
-    if (!line->failed) {
+    if (!line->failed)
         atoll_log(ATOLL_LOG_INFO, "eval.ranks", "%s", (const char *)line->data);
-    }
     atoll_buffer_clear(line);
 }
 
@@ -156,23 +145,19 @@ void atoll_rank_map_update(struct atoll_rank_map *map, const struct atoll_peer_t
 {
     unsigned count = atoll_peer_table_count(peers);
     int all_are_known = 1; /* nobody is expected to send a place any more */
-    if (!is_last && now_ns - map->looked_ns < LOOK_NS && map->looked_ns > 0) {
+    if (!is_last && now_ns - map->looked_ns < LOOK_NS && map->looked_ns > 0)
         return;
-    }
     map->looked_ns = now_ns;
     for (unsigned i = 0; i < count; i++) {
         enum atoll_peer_state state = atoll_peer_table_peer(peers, i)->state;
-        if (state == ATOLL_PEER_ABSENT || state == ATOLL_PEER_GREETED) {
+        if (state == ATOLL_PEER_ABSENT || state == ATOLL_PEER_GREETED)
             all_are_known = 0;
-        }
-        if ((state == ATOLL_PEER_READY || state == ATOLL_PEER_SURPLUS) && map->first_ns <= 0) {
+        if ((state == ATOLL_PEER_READY || state == ATOLL_PEER_SURPLUS) && map->first_ns <= 0)
             map->first_ns = now_ns;
-        }
     }
     int is_time = all_are_known || is_last || (map->first_ns > 0 && now_ns - map->first_ns > STARTS_NS);
-    if (!map->is_logged && !is_time) {
+    if (!map->is_logged && !is_time)
         return;
-    }
     struct atoll_rank_map_row *rows = calloc(count ? count : 1, sizeof(*rows));
     for (unsigned i = 0; rows && i < count; i++) {
         const struct atoll_peer *peer = atoll_peer_table_peer(peers, i);
@@ -183,12 +168,10 @@ void atoll_rank_map_update(struct atoll_rank_map *map, const struct atoll_peer_t
                                               .uuid = peer->uuid,
                                               .place = &peer->place};
     }
-    if (rows && !map->is_logged) {
+    if (rows && !map->is_logged)
         log_map(rows, count);
-    }
-    if (rows) {
+    if (rows)
         write_file(map, rows, count, attempt_dir);
-    }
     map->is_logged = 1;
     free(rows);
 }

@@ -9,24 +9,21 @@ static int on_hello(struct atoll_receive *r, unsigned peer, const struct atoll_f
                     struct atoll_err *err)
 {
     struct atoll_device_info device;
-    if (atoll_device_info_decode(frame->payload, frame->length, &device, err) != 0) {
+    if (atoll_device_info_decode(frame->payload, frame->length, &device, err) != 0)
         return -1;
-    }
     atoll_peer_table_hello(r->peers, peer, &device);
     atoll_log(ATOLL_LOG_INFO, "eval.peer.hello", "evaluator %u: %s on %s, %u threads, %s", peer, device.model,
               device.node, device.threads, device.toolchain);
-    if (atoll_llm_queue_add_device(r->llm_queue, &device, err) != 0) {
+    if (atoll_llm_queue_add_device(r->llm_queue, &device, err) != 0)
         return -1;
-    }
     return atoll_journal_append_device(atoll_commit_journal(r->commit), atoll_clock_unix_ns(), &device, err);
 }
 
 static int add_result(struct atoll_receive *r, unsigned peer, struct atoll_event *event, uint64_t evaluation,
                       struct atoll_err *err)
 {
-    if (atoll_commit_add(r->commit, event, err) != 0) {
+    if (atoll_commit_add(r->commit, event, err) != 0)
         return -1;
-    }
     r->results[r->result_count].peer = peer;
     r->results[r->result_count++].evaluation = evaluation;
     atoll_dispatch_answered(r->dispatch, evaluation);
@@ -89,12 +86,10 @@ int atoll_receive_frames(struct atoll_receive *r)
     unsigned peer;
     while (atoll_commit_round_count(r->commit) < ROUND_FRAMES) {
         struct atoll_err err = ATOLL_ERR_INIT;
-        if (r->carrier->receive(r->carrier->context, &peer, &frame) <= 0) {
+        if (r->carrier->receive(r->carrier->context, &peer, &frame) <= 0)
             return 0;
-        }
-        if (peer >= r->carrier->count) {
+        if (peer >= r->carrier->count)
             continue;
-        }
         /* A peer that is gone already may have left messages that say why: they are read, and PEER_LOST follows them. */
         if (atoll_peer_table_heard(r->peers, peer, frame.type, &err) != 0 && err.code != ATOLL_E_CHILD) {
             atoll_peer_table_drop(r->peers, peer, err.text);
@@ -115,9 +110,8 @@ void atoll_receive_acknowledge(struct atoll_receive *r)
     struct atoll_buffer payload;
     atoll_buffer_init(&payload, sizeof(uint64_t));
     for (size_t i = 0; i < r->result_count; i++) {
-        if (r->results[i].peer == NO_PEER) {
+        if (r->results[i].peer == NO_PEER)
             continue;
-        }
         atoll_buffer_clear(&payload);
         atoll_buffer_put_u64(&payload, r->results[i].evaluation);
         atoll_peer_table_send(r->peers, r->results[i].peer, ATOLL_MSG_ACK, &payload, NULL);

@@ -34,9 +34,8 @@ struct replayer {
 
 static void replayer_destroy(struct replayer *r)
 {
-    if (!r) {
+    if (!r)
         return;
-    }
     atoll_engine_destroy(r->engine);
     atoll_arena_destroy(r->arena);
     atoll_buffer_fini(&r->left);
@@ -58,9 +57,8 @@ static struct replayer *replayer_create(struct atoll_engine *engine, struct atol
     atoll_buffer_init(&r->right, DECISION_LIMIT_BYTES);
     r->engine = engine ? engine : atoll_engine_create(err);
     r->arena = r->engine ? atoll_arena_create(EVENT_ARENA_BYTES, err) : NULL;
-    if (r->arena) {
+    if (r->arena)
         return r;
-    }
     replayer_destroy(r);
     return NULL;
 }
@@ -74,22 +72,19 @@ static int step_event(struct replayer *r, const struct atoll_attempt *attempt,
         return atoll_err_set(err, ATOLL_E_CORRUPT, "attempt %s: the decisions of event %llu are missing",
                              attempt->name, (unsigned long long)r->queue[r->head].event);
     }
-    if (is_seen && record->event + 1 < r->skipped_count) {
+    if (is_seen && record->event + 1 < r->skipped_count)
         return 0;
-    }
     struct atoll_undecided *step = &r->queue[r->head + r->count];
     *step = (struct atoll_undecided){.event = record->event, .first = r->derived.count};
     atoll_event_init(&event, ATOLL_EVENT_START);
     atoll_arena_reset(r->arena);
     int rc = atoll_event_decode(record->bytes, record->length, r->arena, &event, err);
-    if (rc == 0) {
+    if (rc == 0)
         r->campaign_ns = event.campaign_ns;
-    }
     if (rc == 0 && !is_seen) {
         rc = atoll_engine_step(r->engine, &event, atoll_decisions_sink, &r->derived, err);
-        if (rc == 0) {
+        if (rc == 0)
             rc = atoll_decisions_check(&r->derived, err);
-        }
         step->count = r->derived.count - step->first;
         if (rc == 0 && r->replay) {
             rc = atoll_prompt_replay_step(r->replay, r->engine, &event,
@@ -118,9 +113,8 @@ static int compare_decisions(struct replayer *r, const struct atoll_attempt *att
     struct atoll_decision decision;
     size_t cursor = 0, index = 0;
     int rc = 0;
-    if (record->event < r->skipped_count) {
+    if (record->event < r->skipped_count)
         return 0;
-    }
     if (r->count == 0 || r->queue[r->head].event != record->event) {
         return atoll_err_set(err, ATOLL_E_CORRUPT,
                              "attempt %s: decisions of event %llu where others were due", attempt->name,
@@ -128,14 +122,12 @@ static int compare_decisions(struct replayer *r, const struct atoll_attempt *att
     }
     const struct atoll_undecided *step = &r->queue[r->head];
     while ((rc = atoll_record_decision(record, &cursor, &decision, err)) == 1) {
-        if (index >= step->count || !is_equal(r, &decision, &r->derived.items[step->first + index])) {
+        if (index >= step->count || !is_equal(r, &decision, &r->derived.items[step->first + index]))
             break;
-        }
         index++;
     }
-    if (rc < 0) {
+    if (rc < 0)
         return -1;
-    }
     if (rc > 0 || index != step->count) {
         return atoll_err_set(
             err, ATOLL_E_MISMATCH,
@@ -175,9 +167,8 @@ static int visit(void *context, const struct atoll_attempt *attempt, const struc
     r->age.events += record->type == ATOLL_RECORD_EVENT;
     switch (record->type) {
     case ATOLL_RECORD_HEADER:
-        if (record->header.engine_version == ATOLL_ENGINE_VERSION) {
+        if (record->header.engine_version == ATOLL_ENGINE_VERSION)
             return 0;
-        }
         return atoll_err_set(err, ATOLL_E_SCHEMA,
                              "attempt %s was written by engine version %u, this is version %u: use that "
                              "version of Atoll, or start a new campaign",
@@ -185,9 +176,8 @@ static int visit(void *context, const struct atoll_attempt *attempt, const struc
     case ATOLL_RECORD_EVENT: return step_event(r, attempt, record, err);
     case ATOLL_RECORD_DECISIONS: return compare_decisions(r, attempt, record, err);
     case ATOLL_RECORD_SNAPSHOT:
-        if (r->compares_snapshots && compare_snapshot(r, attempt, record, err) != 0) {
+        if (r->compares_snapshots && compare_snapshot(r, attempt, record, err) != 0)
             return -1;
-        }
         r->age = (struct atoll_snapshot_age){.snapshot_bytes = record->length};
         return 0;
     case ATOLL_RECORD_DEVICE:
@@ -263,9 +253,8 @@ static int replay_from(const struct atoll_campaign *campaign, struct atoll_engin
                        struct atoll_replayed *ret_replayed, struct atoll_err *err)
 {
     struct replayer *replayer = replayer_create(engine, err);
-    if (replayer) {
+    if (replayer)
         replayer->skipped_count = seen;
-    }
     return run_replay(campaign, replayer, ret_replayed, err);
 }
 
@@ -276,12 +265,10 @@ int atoll_replay_latest(const struct atoll_campaign *campaign, struct atoll_repl
     struct atoll_err why = ATOLL_ERR_INIT;
     uint64_t seen;
     int got = load_snapshot(campaign, &engine, &seen, err);
-    if (got < 0) {
+    if (got < 0)
         return -1;
-    }
-    if (got == 1 && replay_from(campaign, engine, seen, ret_replayed, &why) == 0) {
+    if (got == 1 && replay_from(campaign, engine, seen, ret_replayed, &why) == 0)
         return 0;
-    }
     if (got == 1) {
         atoll_log(ATOLL_LOG_WARNING, "eval.snapshot.ignored", "the snapshot after event %llu: %s",
                   (unsigned long long)seen - 1, why.text);
@@ -311,15 +298,12 @@ int atoll_replay(const char *dir, const char *recording, const char *record,
         rc = -1;
     }
     if (rc == 0) {
-        if (ret_prompts) {
+        if (ret_prompts)
             atoll_prompt_replay_report(replay, ret_prompts);
-        }
-        if (ret_report) {
+        if (ret_report)
             *ret_report = replayed.report;
-        }
-        if (ret_digest) {
+        if (ret_digest)
             *ret_digest = atoll_engine_digest(replayed.engine);
-        }
         atoll_replayed_fini(&replayed);
     }
     atoll_prompt_replay_destroy(replay);

@@ -37,9 +37,8 @@ static int commit_round(struct resume *r, struct atoll_err *err)
     while (atoll_commit_sync(r->commit, &own) != 0) {
         if (own.code != ATOLL_E_FULL || !s->shutdown ||
             atoll_shutdown_wait_for_space(s->shutdown, atoll_campaign_clock_now_ns(s->clock), &own) != 0) {
-            if (err) {
+            if (err)
                 *err = own;
-            }
             return -1;
         }
         atoll_err_clear(&own);
@@ -60,11 +59,9 @@ static int add_start(struct resume *r, struct atoll_err *err)
 {
     struct atoll_event event;
     const char *backend = "";
-    for (size_t i = 0; i < r->config->option_count; i++) {
-        if (strcmp(r->config->options[i].key, "backend") == 0) {
+    for (size_t i = 0; i < r->config->option_count; i++)
+        if (strcmp(r->config->options[i].key, "backend") == 0)
             backend = r->config->options[i].value;
-        }
-    }
     event_of_now(r, &event, ATOLL_EVENT_START);
     event.search = r->config->search;
     event.search.language = atoll_language_of_backend(backend);
@@ -80,9 +77,8 @@ static int add_task(struct resume *r, uint32_t number, struct atoll_err *err)
     int rc = -1;
     struct atoll_task *task = atoll_task_load(listed->dir, err);
     atoll_buffer_init(&bytes, TASK_BYTES_LIMIT);
-    if (!task) {
+    if (!task)
         goto done;
-    }
     if (!atoll_id_equal(&task->id, &listed->id)) {
         atoll_err_set(err, ATOLL_E_MISMATCH,
                       "%s: task '%s' was changed after the campaign was made; a campaign's files are never "
@@ -90,9 +86,8 @@ static int add_task(struct resume *r, uint32_t number, struct atoll_err *err)
                       listed->dir, listed->name);
         goto done;
     }
-    if (atoll_task_encode(task, &bytes, err) != 0) {
+    if (atoll_task_encode(task, &bytes, err) != 0)
         goto done;
-    }
     event_of_now(r, &event, ATOLL_EVENT_TASK);
     event.task = number;
     event.task_bytes = bytes.data;
@@ -115,18 +110,15 @@ static int add_prior(struct resume *r, const struct atoll_prior *prior, uint64_t
         while (got == 1 && atoll_commit_round_count(r->commit) < ATOLL_COMMIT_ROUND_LIMIT) {
             struct atoll_event event;
             got = atoll_prior_next(prior, &cursor, arena, &event, err);
-            if (got != 1 || number++ < known) {
+            if (got != 1 || number++ < known)
                 continue;
-            }
             event.campaign_ns = r->campaign_ns;
             event.unix_ns = r->settings->now_unix_ns;
-            if (atoll_commit_add(r->commit, &event, err) != 0) {
+            if (atoll_commit_add(r->commit, &event, err) != 0)
                 got = -1;
-            }
         }
-        if (got >= 0 && commit_round(r, err) != 0) {
+        if (got >= 0 && commit_round(r, err) != 0)
             got = -1;
-        }
         atoll_arena_reset(arena);
     }
     atoll_arena_destroy(arena);
@@ -138,14 +130,12 @@ static int add_events(struct resume *r, uint64_t event_count, struct atoll_err *
 {
     struct atoll_prior prior;
     uint64_t before_prior = 1 + (uint64_t)r->config->task_count;
-    if (atoll_prior_read(r->settings->campaign, &prior, err) != 0) {
+    if (atoll_prior_read(r->settings->campaign, &prior, err) != 0)
         return -1;
-    }
     uint32_t task = atoll_engine_task_count(atoll_commit_engine(r->commit));
     int rc = event_count == 0 ? add_start(r, err) : 0;
-    while (rc == 0 && task < r->config->task_count) {
+    while (rc == 0 && task < r->config->task_count)
         rc = add_task(r, task++, err);
-    }
     if (rc == 0 && event_count >= before_prior + prior.count) {
         struct atoll_event event;
         event_of_now(r, &event, ATOLL_EVENT_RESUME);
@@ -183,9 +173,8 @@ int atoll_resume(const struct atoll_resume_settings *settings, struct atoll_resu
     struct atoll_engine_status status;
     struct atoll_journal *journal;
     int rc = -1;
-    if (atoll_replay_latest(settings->campaign, &replayed, err) != 0) {
+    if (atoll_replay_latest(settings->campaign, &replayed, err) != 0)
         return -1;
-    }
     struct atoll_resumed resumed = {.campaign_ns = replayed.campaign_ns,
                                     .lost_bytes = replayed.report.torn_bytes,
                                     .event_count = replayed.report.event_count,
@@ -204,18 +193,15 @@ int atoll_resume(const struct atoll_resume_settings *settings, struct atoll_resu
                                  replayed.report.last, replayed.report.reason);
         goto done;
     }
-    if (atoll_lease_renewer_check(settings->lease_renewer, err) != 0) {
+    if (atoll_lease_renewer_check(settings->lease_renewer, err) != 0)
         goto done;
-    }
     journal = start_journal(settings, &replayed, &resumed.attempt_dir, err);
-    if (!journal) {
+    if (!journal)
         goto done;
-    }
     resumed.commit = atoll_commit_create(replayed.engine, journal, settings->lease_renewer, err);
     replayed.engine = NULL;
-    if (!resumed.commit) {
+    if (!resumed.commit)
         goto done;
-    }
     atoll_commit_snapshots(resumed.commit, settings->snapshot_events, &replayed.age);
     struct resume r = {settings, atoll_campaign_config(settings->campaign), resumed.commit,
                        &resumed.decisions, replayed.campaign_ns};

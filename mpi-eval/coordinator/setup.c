@@ -79,47 +79,40 @@ static int parse_number(const struct row *row, const char *value, double *ret_nu
     char *end = NULL;
     uint64_t bytes;
     int rc = 0;
-    if (row->kind == KIND_SECONDS) {
+    if (row->kind == KIND_SECONDS)
         return atoll_duration_parse(value, ret_number, err);
-    }
     if (row->kind == KIND_BYTES) {
         rc = atoll_bytes_parse(value, &bytes, err);
         *ret_number = (double)bytes;
         return rc;
     }
     *ret_number = strtod(value, &end);
-    if (end == value || *end || (row->kind == KIND_COUNT && *ret_number != floor(*ret_number))) {
+    if (end == value || *end || (row->kind == KIND_COUNT && *ret_number != floor(*ret_number)))
         rc = atoll_err_set(err, ATOLL_E_INPUT, "'%s' is not a number that fits", value);
-    }
     return rc;
 }
 
 static int apply_backend(struct atoll_setup *setup, const char *value, struct atoll_err *err)
 {
     setup->backend_null = strcmp(value, "null") == 0;
-    if (setup->backend_null) {
+    if (setup->backend_null)
         return 0;
-    }
-    if (!value[0] || !atoll_backend_find(value)) {
+    if (!value[0] || !atoll_backend_find(value))
         return atoll_err_set(err, ATOLL_E_INPUT, "'%s' is no backend; there are cpu, cuda and null", value);
-    }
     snprintf(setup->backend, sizeof(setup->backend), "%s", value);
     /* What compiles for the backend unless the campaign says otherwise. */
     int is_cuda = strcmp(setup->backend, "cuda") == 0;
-    if (is_cuda && strcmp(setup->compiler, CPU_COMPILER) == 0) {
+    if (is_cuda && strcmp(setup->compiler, CPU_COMPILER) == 0)
         snprintf(setup->compiler, sizeof(setup->compiler), "nvrtc");
-    }
-    if (is_cuda && strcmp(setup->compile_flags, ATOLL_SETUP_COMPILE_FLAGS) == 0) {
+    if (is_cuda && strcmp(setup->compile_flags, ATOLL_SETUP_COMPILE_FLAGS) == 0)
         setup->compile_flags[0] = '\0';
-    }
     return 0;
 }
 
 static int apply_timing(struct atoll_setup *setup, const char *value, struct atoll_err *err)
 {
-    if (strcmp(value, "cold") != 0 && strcmp(value, "warm") != 0) {
+    if (strcmp(value, "cold") != 0 && strcmp(value, "warm") != 0)
         return atoll_err_set(err, ATOLL_E_INPUT, "'%s' is no way of timing; there are cold and warm", value);
-    }
     setup->is_warm = strcmp(value, "warm") == 0;
     return 0;
 }
@@ -132,21 +125,18 @@ static int apply_counters(struct atoll_setup *setup, const char *value, struct a
                              "'%s' is no choice of counters; there are none, near and all", value);
     }
     setup->profile_all = strcmp(value, "all") == 0;
-    if (strcmp(value, "none") == 0) {
+    if (strcmp(value, "none") == 0)
         setup->profile_ratio = 0;
-    }
     return 0;
 }
 
 /* none or finals. */
 static int apply_sanitize(struct atoll_setup *setup, const char *value, struct atoll_err *err)
 {
-    if (strcmp(value, "none") != 0 && strcmp(value, "finals") != 0) {
+    if (strcmp(value, "none") != 0 && strcmp(value, "finals") != 0)
         return atoll_err_set(err, ATOLL_E_INPUT, "'%s' is no choice; there are none and finals", value);
-    }
-    if (strcmp(value, "none") == 0) {
+    if (strcmp(value, "none") == 0)
         setup->sanitize_deadline_ns = 0;
-    }
     return 0;
 }
 
@@ -161,22 +151,18 @@ static int apply_row(struct atoll_setup *setup, const struct row *row, const cha
                      struct atoll_err *err)
 {
     double number = 0;
-    if (choices[row->kind]) {
+    if (choices[row->kind])
         return choices[row->kind](setup, value, err);
-    }
     if (row->kind == KIND_TEXT) {
-        if (strlen(value) >= row->size) {
+        if (strlen(value) >= row->size)
             return atoll_err_set(err, ATOLL_E_INPUT, "the text is longer than %zu bytes", row->size - 1);
-        }
         memcpy((char *)setup + row->offset, value, strlen(value) + 1);
         return 0;
     }
-    if (parse_number(row, value, &number, err) != 0) {
+    if (parse_number(row, value, &number, err) != 0)
         return -1;
-    }
-    if (!(number >= row->min && number <= row->max)) {
+    if (!(number >= row->min && number <= row->max))
         return atoll_err_set(err, ATOLL_E_INPUT, "%s is not within %g to %g", value, row->min, row->max);
-    }
     /* counters: none and sanitize: none stand, wherever they stood. */
     if ((row->offset == offsetof(struct atoll_setup, profile_ratio) && !(setup->profile_ratio > 0)) ||
         (row->offset == offsetof(struct atoll_setup, sanitize_deadline_ns) &&
@@ -196,11 +182,9 @@ static int apply_row(struct atoll_setup *setup, const struct row *row, const cha
 
 int atoll_setup_option(struct atoll_setup *setup, const char *key, const char *value, struct atoll_err *err)
 {
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        if (strcmp(rows[i].key, key) == 0) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        if (strcmp(rows[i].key, key) == 0)
             return apply_row(setup, &rows[i], value, err) == 0 ? 1 : -1;
-        }
-    }
     return 0;
 }
 
@@ -218,12 +202,10 @@ int atoll_setup_of_campaign(const struct atoll_campaign *campaign, int is_null, 
         }
     }
     setup.backend_null |= is_null != 0;
-    if (setup.backend_null && !atoll_campaign_option(campaign, "sample-device")) {
+    if (setup.backend_null && !atoll_campaign_option(campaign, "sample-device"))
         setup.sample_device_ns = 0;
-    }
-    if (getrandom(setup.secret, sizeof(setup.secret), 0) != (ssize_t)sizeof(setup.secret)) {
+    if (getrandom(setup.secret, sizeof(setup.secret), 0) != (ssize_t)sizeof(setup.secret))
         return atoll_err_errno(err, errno, "cannot draw the run's secret");
-    }
     *ret_setup = setup;
     return 0;
 }

@@ -18,9 +18,8 @@ void atoll_shutdown_record_round_trip(struct atoll_shutdown *s, double round_tri
 double atoll_shutdown_longest_order_ns(const struct atoll_shutdown *s)
 {
     double longest = s->round_trip_count > 0 ? 0 : ATOLL_SHUTDOWN_UNSEEN_ORDER_NS;
-    for (unsigned i = 0; i < s->round_trip_count && i < ATOLL_SHUTDOWN_WINDOW; i++) {
+    for (unsigned i = 0; i < s->round_trip_count && i < ATOLL_SHUTDOWN_WINDOW; i++)
         longest = fmax(longest, s->round_trips_ns[i]);
-    }
     return longest;
 }
 
@@ -51,27 +50,22 @@ int atoll_shutdown_ends_search(const struct atoll_shutdown *s)
 
 static int is_drain_file_there(struct atoll_shutdown *s, double now_ns)
 {
-    if (s->drain_file_count == 0 || now_ns - s->looked_ns < DRAIN_FILES_NS) {
+    if (s->drain_file_count == 0 || now_ns - s->looked_ns < DRAIN_FILES_NS)
         return 0;
-    }
     s->looked_ns = now_ns;
-    for (size_t i = 0; i < s->drain_file_count; i++) {
-        if (access(s->drain_files[i], F_OK) == 0) {
+    for (size_t i = 0; i < s->drain_file_count; i++)
+        if (access(s->drain_files[i], F_OK) == 0)
             return 1;
-        }
-    }
     return 0;
 }
 
 int atoll_shutdown_start_draining(struct atoll_shutdown *s, double now_ns, size_t under_way_count)
 {
-    if (s->is_draining) {
+    if (s->is_draining)
         return 0;
-    }
     int is_asked = (s->drains_on_interrupt && is_interrupted(s)) || is_drain_file_there(s, now_ns);
-    if (!is_asked && atoll_shutdown_has_room(s, left_ns(s, now_ns))) {
+    if (!is_asked && atoll_shutdown_has_room(s, left_ns(s, now_ns)))
         return 0;
-    }
     s->is_draining = 1;
     atoll_log(ATOLL_LOG_INFO, "eval.drain",
               "%s: no more orders are sent; waiting for the %zu under way (the longest of late took %.1f s; "
@@ -94,9 +88,8 @@ int atoll_shutdown_wait_for_space(struct atoll_shutdown *s, double now_ns, const
         atoll_log(ATOLL_LOG_WARNING, "eval.journal.full", "%s; the run waits until there is space",
                   why->text);
     }
-    if (is_interrupted(s) || left_ns(s, now_ns) < 0) {
+    if (is_interrupted(s) || left_ns(s, now_ns) < 0)
         return -1;
-    }
     nanosleep(&pause, NULL);
     return 0;
 }

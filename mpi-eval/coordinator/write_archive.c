@@ -13,13 +13,11 @@
 int atoll_write_archive(const struct atoll_campaign *campaign, const char *attempt_dir, struct atoll_err *err)
 {
     char path[PATH_MAX];
-    if (attempt_dir) {
+    if (attempt_dir)
         return atoll_archive_seal(campaign, attempt_dir, NULL, err);
-    }
     int length = snprintf(path, sizeof(path), "%s/archive.h5", atoll_campaign_dir(campaign));
-    if (length < 0 || (size_t)length >= sizeof(path)) {
+    if (length < 0 || (size_t)length >= sizeof(path))
         return atoll_err_set(err, ATOLL_E_LIMIT, "the path of the campaign is too long");
-    }
     return atoll_archive_refresh(campaign, path, NULL, err) < 0 ? -1 : 0;
 }
 
@@ -49,12 +47,10 @@ double atoll_write_archive_last_ns(const struct atoll_campaign *campaign)
     struct atoll_attempt *attempts;
     size_t count;
     double ns = 0;
-    if (atoll_campaign_attempts(campaign, &attempts, &count, NULL) != 0) {
+    if (atoll_campaign_attempts(campaign, &attempts, &count, NULL) != 0)
         return 0;
-    }
-    for (size_t i = count; i > 0 && ns <= 0; i--) {
+    for (size_t i = count; i > 0 && ns <= 0; i--)
         ns = seal_ns_of(campaign, attempts[i - 1].name);
-    }
     free(attempts);
     return ns;
 }

@@ -60,7 +60,7 @@ int atoll_compiler_collect(struct atoll_compiler *compiler, struct atoll_compile
         return compiler->kind->collect(compiler, ret_compiled);
     *ret_compiled = compiler->kept[0];
     compiler->kept_count--;
-    memmove(compiler->kept, compiler->kept + 1, compiler->kept_count * sizeof compiler->kept[0]);
+    memmove(compiler->kept, compiler->kept + 1, compiler->kept_count * sizeof(compiler->kept[0]));
     return 1;
 }
 
@@ -76,7 +76,7 @@ void atoll_compiler_resume(struct atoll_compiler *compiler)
 
 static int make_room(struct atoll_compiler *compiler, struct atoll_err *err)
 {
-    void *grown = realloc(compiler->kept, (compiler->kept_count + 1) * sizeof compiler->kept[0]);
+    void *grown = realloc(compiler->kept, (compiler->kept_count + 1) * sizeof(compiler->kept[0]));
     if (!grown)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for compile results");
     compiler->kept = grown;

@@ -73,9 +73,8 @@ static int send_message(struct evaluator *ev, uint16_t type, struct atoll_buffer
                         struct atoll_err *err)
 {
     int rc = atoll_buffer_check(payload, err);
-    if (rc == 0) {
+    if (rc == 0)
         ev->is_alone = (rc = atoll_stream_send(ev->stream, type, payload->data, payload->length, err)) != 0;
-    }
     atoll_buffer_clear(payload);
     return rc;
 }
@@ -83,9 +82,8 @@ static int send_message(struct evaluator *ev, uint16_t type, struct atoll_buffer
 static int send_pulse(struct evaluator *ev, struct atoll_err *err)
 {
     struct atoll_pulse pulse = {.uptime_ns = atoll_clock_mono_ns() - ev->started_ns};
-    if (ev->pipeline) {
+    if (ev->pipeline)
         atoll_pipeline_pulse(ev->pipeline, &pulse);
-    }
     pulse.idle_ns = pulse.uptime_ns > pulse.occupied_ns ? pulse.uptime_ns - pulse.occupied_ns : 0;
     atoll_pulse_encode(&pulse, &ev->payload);
     return send_message(ev, ATOLL_MSG_HEARTBEAT, &ev->payload, err);
@@ -103,12 +101,10 @@ static int send_place(struct evaluator *ev, const char *pci, const char *note, s
         ev->slots = fitting;
     }
     place.slots = ev->slots;
-    if (gethostname(place.node, sizeof(place.node) - 1) != 0) {
+    if (gethostname(place.node, sizeof(place.node) - 1) != 0)
         snprintf(place.node, sizeof(place.node), "unknown");
-    }
-    if (note) {
+    if (note)
         snprintf(place.note, sizeof(place.note), "%.*s", (int)sizeof(place.note) - 1, note);
-    }
     atoll_evaluator_location_encode(&place, &ev->payload);
     return send_message(ev, ATOLL_MSG_PLACE, &ev->payload, err);
 }
@@ -118,9 +114,8 @@ static int send_hello(struct evaluator *ev, const struct atoll_device_info *devi
 {
     ev->hello_sent = 1;
     atoll_device_info_encode(device, &ev->payload);
-    if (send_message(ev, ATOLL_MSG_HELLO, &ev->payload, err) != 0) {
+    if (send_message(ev, ATOLL_MSG_HELLO, &ev->payload, err) != 0)
         return -1;
-    }
     atoll_buffer_put_u32(&ev->payload, orders);
     return send_message(ev, ATOLL_MSG_REQUEST, &ev->payload, err);
 }
@@ -131,14 +126,12 @@ static void send_failed(struct evaluator *ev, const struct atoll_err *why)
     atoll_buffer_clear(&ev->payload);
     atoll_buffer_put_u32(&ev->payload, (uint32_t)why->code);
     atoll_buffer_put_text(&ev->payload, why->text);
-    if (send_message(ev, ATOLL_MSG_FAILED, &ev->payload, NULL) != 0) {
+    if (send_message(ev, ATOLL_MSG_FAILED, &ev->payload, NULL) != 0)
         return;
-    }
     while (atoll_stream_waiting_bytes(ev->stream) > 0) {
         struct pollfd fd = {.fd = atoll_stream_fd(ev->stream), .events = POLLOUT};
-        if (poll(&fd, 1, FAILED_FLUSH_MS) <= 0 || atoll_stream_flush(ev->stream, NULL) != 0) {
+        if (poll(&fd, 1, FAILED_FLUSH_MS) <= 0 || atoll_stream_flush(ev->stream, NULL) != 0)
             return;
-        }
     }
 }
 
@@ -174,9 +167,8 @@ static int start_measuring(struct evaluator *ev, struct atoll_err *err)
 {
     const struct atoll_setup *setup = &ev->setup;
     const struct atoll_backend *backend = atoll_backend_find(setup->backend);
-    if (!backend) {
+    if (!backend)
         return atoll_err_set(err, ATOLL_E_INPUT, "this program has no backend \"%.15s\"", setup->backend);
-    }
     /* The spawner may have found no device for this process. */
     const char *device = getenv(ATOLL_GPU_VARIABLE);
     if (backend != &atoll_backend_cpu && device && strcmp(device, ATOLL_GPU_SURPLUS) == 0) {
@@ -189,28 +181,23 @@ static int start_measuring(struct evaluator *ev, struct atoll_err *err)
     ev->slots = compile_slots(backend);
     ev->orders = ev->slots + (backend->compiles_beside ? BESIDE_AHEAD : MEASURED_AHEAD);
     ev->compiler = backend->compiler_create(setup, ev->slots, err);
-    if (ev->compiler) {
+    if (ev->compiler)
         ev->referee_thread = atoll_referee_thread_create(setup, ev->compiler, err);
-    }
-    if (ev->referee_thread) {
+    if (ev->referee_thread)
         ev->pipeline = atoll_pipeline_create(backend, ev->compiler, ev->referee_thread, err);
-    }
     return ev->pipeline ? 0 : -1;
 }
 
 static int on_setup(struct evaluator *ev, const struct atoll_frame *frame, struct atoll_err *err)
 {
-    if (ev->has_setup && !ev->surplus) {
+    if (ev->has_setup && !ev->surplus)
         return 0; /* the coordinator had lost sight of this process and sends it again */
-    }
     ev->surplus = ATOLL_SURPLUS_NONE;
-    if (atoll_setup_decode(frame->payload, frame->length, &ev->setup, err) != 0) {
+    if (atoll_setup_decode(frame->payload, frame->length, &ev->setup, err) != 0)
         return -1;
-    }
     ev->has_setup = 1;
-    if (!ev->setup.backend_null) {
+    if (!ev->setup.backend_null)
         return start_measuring(ev, err);
-    }
     struct atoll_device_info device;
     atoll_synthetic_device(&device);
     return send_place(ev, "", NULL, err) != 0 ? -1 : send_hello(ev, &device, NULL_ORDERS, err);
@@ -220,9 +207,8 @@ static int null_add_task(struct evaluator *ev, uint32_t number, struct atoll_tas
                          struct atoll_err *err)
 {
     struct atoll_task **grown = NULL;
-    if (number == ev->null_task_count && number < NULL_TASK_LIMIT) {
+    if (number == ev->null_task_count && number < NULL_TASK_LIMIT)
         grown = realloc(ev->null_tasks, (number + 1) * sizeof(struct atoll_task *));
-    }
     if (!grown) {
         atoll_task_destroy(task);
         return atoll_err_set(err, ATOLL_E_PROTOCOL, "task %u cannot be taken", number);
@@ -239,16 +225,13 @@ static int on_task(struct evaluator *ev, const struct atoll_frame *frame, struct
     atoll_reader_init(&reader, frame->payload, frame->length);
     uint32_t number = atoll_reader_u32(&reader);
     const void *bytes = atoll_reader_blob(&reader, &length);
-    if (atoll_reader_finish(&reader, "TASK", err) != 0) {
+    if (atoll_reader_finish(&reader, "TASK", err) != 0)
         return -1;
-    }
     struct atoll_task *task = atoll_task_decode(bytes, length, err);
-    if (!task) {
+    if (!task)
         return -1;
-    }
-    if (ev->setup.backend_null) {
+    if (ev->setup.backend_null)
         return null_add_task(ev, number, task, err);
-    }
     if (ev->surplus) {
         atoll_task_destroy(task);
         return 0;
@@ -264,9 +247,8 @@ static int null_answer(struct evaluator *ev, const struct atoll_order *order, st
 {
     double pause_ns = ev->setup.sample_device_ns < NULL_PAUSE_NS ? ev->setup.sample_device_ns : NULL_PAUSE_NS;
     struct timespec pause = {.tv_nsec = (long)pause_ns};
-    if (pause_ns > 0) {
+    if (pause_ns > 0)
         nanosleep(&pause, NULL);
-    }
     if (order->task >= ev->null_task_count) {
         return atoll_err_set(err, ATOLL_E_PROTOCOL, "an order for task %u, which was never sent",
                              order->task);
@@ -290,15 +272,13 @@ static int null_answer(struct evaluator *ev, const struct atoll_order *order, st
 
 static int on_order(struct evaluator *ev, const struct atoll_frame *frame, struct atoll_err *err)
 {
-    if (ev->pipeline) {
+    if (ev->pipeline)
         return atoll_pipeline_order(ev->pipeline, frame->payload, frame->length, err);
-    }
     struct atoll_arena *arena = atoll_arena_create(4u << 20, err);
     struct atoll_order order;
     int rc = arena ? atoll_order_decode(frame->payload, frame->length, arena, &order, err) : -1;
-    if (rc == 0) {
+    if (rc == 0)
         rc = null_answer(ev, &order, err);
-    }
     atoll_arena_destroy(arena);
     return rc;
 }
@@ -330,9 +310,8 @@ static int take_message(struct evaluator *ev, const struct atoll_frame *frame, s
                   frame->type);
         return 0;
     }
-    if (handlers[frame->type].handle(ev, frame, &own) == 0) {
+    if (handlers[frame->type].handle(ev, frame, &own) == 0)
         return 0;
-    }
     if (handlers[frame->type].is_fatal || ev->is_alone) {
         *err = own;
         return -1;
@@ -345,13 +324,11 @@ static int send_results(struct evaluator *ev, struct atoll_err *err)
 {
     uint16_t type;
     struct atoll_err own = ATOLL_ERR_INIT;
-    if (!ev->pipeline) {
+    if (!ev->pipeline)
         return 0;
-    }
     if (atoll_pipeline_advance(ev->pipeline, &own) != 0) {
-        if (own.code == ATOLL_E_BUSY && !ev->hello_sent) {
+        if (own.code == ATOLL_E_BUSY && !ev->hello_sent)
             return become_surplus(ev, ATOLL_SURPLUS_BUSY, own.text, err);
-        }
         *err = own;
         return -1;
     }
@@ -360,11 +337,9 @@ static int send_results(struct evaluator *ev, struct atoll_err *err)
          send_hello(ev, atoll_referee_thread_device(ev->referee_thread), ev->orders, err) != 0)) {
         return -1;
     }
-    while (atoll_pipeline_result(ev->pipeline, &type, &ev->payload)) {
-        if (send_message(ev, type, &ev->payload, err) != 0) {
+    while (atoll_pipeline_result(ev->pipeline, &type, &ev->payload))
+        if (send_message(ev, type, &ev->payload, err) != 0)
             return -1;
-        }
-    }
     return 0;
 }
 
@@ -376,15 +351,13 @@ static void wait_for_events(struct evaluator *ev)
     int timeout_ms = left_ns <= 0 ? 0 : (int)(left_ns / 1e6) + 1;
     fds[count++] =
         (struct pollfd){.fd = atoll_stream_fd(ev->stream), .events = atoll_stream_events(ev->stream)};
-    if (ev->referee_thread) {
+    if (ev->referee_thread)
         fds[count++] = (struct pollfd){.fd = atoll_referee_thread_fd(ev->referee_thread), .events = POLLIN};
-    }
     if (ev->pipeline && atoll_pipeline_owns_compiler(ev->pipeline)) {
         int deadline_ms = atoll_compiler_timeout_ms(ev->compiler);
         count += atoll_compiler_pollfds(ev->compiler, fds + count, sizeof(fds) / sizeof(fds[0]) - count);
-        if (deadline_ms >= 0 && deadline_ms < timeout_ms) {
+        if (deadline_ms >= 0 && deadline_ms < timeout_ms)
             timeout_ms = deadline_ms;
-        }
     }
     poll(fds, count, timeout_ms);
 }
@@ -395,28 +368,22 @@ static int loop(struct evaluator *ev, struct atoll_err *err)
         struct atoll_frame frame;
         int got;
         while (!ev->leave && (got = atoll_stream_receive(ev->stream, &frame, NULL)) != 0) {
-            if (got < 0) {
+            if (got < 0)
                 return 0; /* the coordinator is gone */
-            }
-            if (take_message(ev, &frame, err) != 0) {
+            if (take_message(ev, &frame, err) != 0)
                 return -1;
-            }
         }
-        if (send_results(ev, err) != 0) {
+        if (send_results(ev, err) != 0)
             return -1;
-        }
         if (atoll_clock_mono_ns() - ev->beat_ns >= HEARTBEAT_NS) {
             ev->beat_ns = atoll_clock_mono_ns();
-            if (send_pulse(ev, err) != 0) {
+            if (send_pulse(ev, err) != 0)
                 return -1;
-            }
         }
-        if (atoll_stream_flush(ev->stream, err) != 0) {
+        if (atoll_stream_flush(ev->stream, err) != 0)
             return 0;
-        }
-        if (!ev->leave) {
+        if (!ev->leave)
             wait_for_events(ev);
-        }
     }
     return 0;
 }
@@ -429,23 +396,19 @@ int atoll_evaluator_run(int fd, struct atoll_err *err)
     signal(SIGPIPE, SIG_IGN);
     atoll_buffer_init(&ev.payload, PAYLOAD_LIMIT_BYTES);
     ev.stream = atoll_stream_create(fd, 0, err);
-    if (!ev.stream) {
+    if (!ev.stream)
         return -1;
-    }
     int rc = loop(&ev, &own);
-    if (ev.is_alone) {
+    if (ev.is_alone)
         rc = 0;
-    }
     if (rc != 0) {
         send_failed(&ev, &own);
-        if (err) {
+        if (err)
             *err = own;
-        }
     }
     stop_measuring(&ev);
-    for (uint32_t i = 0; i < ev.null_task_count; i++) {
+    for (uint32_t i = 0; i < ev.null_task_count; i++)
         atoll_task_destroy(ev.null_tasks[i]);
-    }
     free(ev.null_tasks);
     atoll_buffer_fini(&ev.payload);
     atoll_stream_destroy(ev.stream);

@@ -14,11 +14,10 @@ struct atoll_object_cache {
 struct atoll_object_cache *atoll_object_cache_create(size_t limit_bytes, struct atoll_err *err)
 {
     struct atoll_object_cache *cache = calloc(1, sizeof(*cache));
-    if (cache) {
+    if (cache)
         cache->limit_bytes = limit_bytes;
-    } else {
+    else
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the cache of compiled objects");
-    }
     return cache;
 }
 
@@ -46,9 +45,8 @@ static void object_drop(struct atoll_object_cache *cache, struct atoll_object *o
 
 void atoll_object_cache_destroy(struct atoll_object_cache *cache)
 {
-    if (!cache) {
+    if (!cache)
         return;
-    }
     for (struct atoll_object *object = cache->newest, *older; object; object = older) {
         older = object->older;
         object_destroy(object);
@@ -60,10 +58,8 @@ struct atoll_object *atoll_object_cache_take(struct atoll_object_cache *cache,
                                              const struct atoll_id *candidate, struct atoll_err *err)
 {
     struct atoll_object *object = cache->newest;
-    while (object &&
-           (object->state == ATOLL_OBJECT_FAILED || !atoll_id_equal(&object->candidate, candidate))) {
+    while (object && (object->state == ATOLL_OBJECT_FAILED || !atoll_id_equal(&object->candidate, candidate)))
         object = object->older;
-    }
     if (object) {
         list_remove(cache, object);
     } else {
@@ -85,17 +81,15 @@ struct atoll_object *atoll_object_cache_take(struct atoll_object_cache *cache,
 size_t atoll_object_cache_bytes(const struct atoll_object_cache *cache)
 {
     size_t bytes = 0;
-    for (const struct atoll_object *object = cache->newest; object; object = object->older) {
+    for (const struct atoll_object *object = cache->newest; object; object = object->older)
         bytes += object->length;
-    }
     return bytes;
 }
 
 void atoll_object_cache_release(struct atoll_object_cache *cache, struct atoll_object *object)
 {
-    if (!object) {
+    if (!object)
         return;
-    }
     object->references--;
     if (object->references == 0 &&
         (object->state == ATOLL_OBJECT_FAILED || object->state == ATOLL_OBJECT_NEW)) { /* nothing to keep */
@@ -104,12 +98,10 @@ void atoll_object_cache_release(struct atoll_object_cache *cache, struct atoll_o
     size_t bytes = atoll_object_cache_bytes(cache);
     for (struct atoll_object *old = cache->oldest, *newer; old; old = newer) {
         newer = old->newer;
-        if (bytes <= cache->limit_bytes && cache->count <= ENTRY_LIMIT) {
+        if (bytes <= cache->limit_bytes && cache->count <= ENTRY_LIMIT)
             break;
-        }
-        if (old->references > 0) {
+        if (old->references > 0)
             continue;
-        }
         bytes -= old->length;
         object_drop(cache, old);
     }

@@ -124,9 +124,8 @@ static void work_destroy(struct atoll_pipeline *p, struct work *work)
 
 void atoll_pipeline_destroy(struct atoll_pipeline *p)
 {
-    if (!p) {
+    if (!p)
         return;
-    }
     for (struct work *work = p->first, *next; work; work = next) {
         next = work->next;
         work_destroy(p, work);
@@ -168,23 +167,19 @@ static int start_compile(struct atoll_pipeline *p, struct atoll_object *object,
                          struct atoll_err *err)
 {
     struct compile_job *job = &p->jobs[p->job_count];
-    if (p->job_count >= sizeof(p->jobs) / sizeof(p->jobs[0])) {
+    if (p->job_count >= sizeof(p->jobs) / sizeof(p->jobs[0]))
         return atoll_err_set(err, ATOLL_E_LIMIT, "too many compilations at a time");
-    }
-    if (atoll_compiler_submit(p->compiler, p->next_job, name, text, length, NULL, 0, err) != 0) {
+    if (atoll_compiler_submit(p->compiler, p->next_job, name, text, length, NULL, 0, err) != 0)
         return -1;
-    }
     *job = (struct compile_job){.number = p->next_job++, .object = object};
     if (plan) {
         struct atoll_buffer bytes;
         atoll_buffer_init(&bytes, 1u << 20);
         atoll_buffer_put_text(&bytes, plan->plan->canonical);
-        for (size_t i = 0; i < plan->choice.count; i++) {
+        for (size_t i = 0; i < plan->choice.count; i++)
             atoll_buffer_put_i64(&bytes, plan->choice.values[i]);
-        }
-        if (!bytes.failed) {
+        if (!bytes.failed)
             job->plan = atoll_id_of(bytes.data, bytes.length);
-        }
         atoll_buffer_fini(&bytes);
     }
     p->job_count++;
@@ -236,12 +231,10 @@ static void collect_compiles(struct atoll_pipeline *p)
     struct atoll_compiled compiled;
     while (!p->lent && p->job_count > 0 && atoll_compiler_collect(p->compiler, &compiled) == 1) {
         unsigned i = 0;
-        while (i < p->job_count && p->jobs[i].number != compiled.job) {
+        while (i < p->job_count && p->jobs[i].number != compiled.job)
             i++;
-        }
-        if (i < p->job_count) {
+        if (i < p->job_count)
             finish_compile(p, i, &compiled);
-        }
         atoll_compiled_fini(&compiled);
     }
 }
@@ -286,23 +279,19 @@ static int collect_setup(struct atoll_pipeline *p, struct atoll_err *err)
     p->busy = p->lent = 0;
     if (setup->kind == ATOLL_REFEREE_REQUEST_OPEN) {
         p->open = setup->rc == 0;
-        if (setup->rc != 0 && err) {
+        if (setup->rc != 0 && err)
             *err = setup->err;
-        }
         return setup->rc;
     }
     struct task_entry *task = &p->tasks[setup->task_number];
     release_reference(p, task);
     task->known = setup->rc == 0;
-    if (setup->rc == 0) {
+    if (setup->rc == 0)
         return 0;
-    }
-    if (setup->err.code == ATOLL_E_INPUT) {
+    if (setup->err.code == ATOLL_E_INPUT)
         return refuse_task(task, setup->err.text, err);
-    }
-    if (err) {
+    if (err)
         *err = setup->err;
-    }
     return atoll_err_add(err, "in task '%s'", task->task->name);
 }
 
@@ -315,9 +304,8 @@ static void advance_tasks_by_lending(struct atoll_pipeline *p)
                     p->tasks[work->order.task].refusal)) {
         work = work->next;
     }
-    if (work && !p->lent && p->job_count == 0) {
+    if (work && !p->lent && p->job_count == 0)
         post_setup(p, ATOLL_REFEREE_REQUEST_TASK, work->order.task);
-    }
     p->draining = work != NULL;
 }
 
@@ -333,16 +321,13 @@ static int start_reference(struct atoll_pipeline *p, struct task_entry *task, st
         task->reference = atoll_object_cache_take(p->cache, &id, &why);
         rc = task->reference ? 0 : -1;
     }
-    if (rc == 0 && task->reference->state == ATOLL_OBJECT_NEW) {
+    if (rc == 0 && task->reference->state == ATOLL_OBJECT_NEW)
         rc = start_compile(p, task->reference, NULL, name, (const char *)unit.data, unit.length, &why);
-    }
     atoll_buffer_fini(&unit);
-    if (rc != 0 && why.code == ATOLL_E_INPUT) {
+    if (rc != 0 && why.code == ATOLL_E_INPUT)
         return refuse_task(task, why.text, err);
-    }
-    if (rc != 0 && err) {
+    if (rc != 0 && err)
         *err = why;
-    }
     return rc;
 }
 
@@ -350,18 +335,14 @@ static int start_reference(struct atoll_pipeline *p, struct task_entry *task, st
 static int advance_task(struct atoll_pipeline *p, uint32_t number, struct atoll_err *err)
 {
     struct task_entry *task = &p->tasks[number];
-    if (task->known || task->refusal || (p->busy && p->setup.task_number == number)) {
+    if (task->known || task->refusal || (p->busy && p->setup.task_number == number))
         return 0;
-    }
-    if (!task->reference) {
+    if (!task->reference)
         return p->lent ? 0 : start_reference(p, task, err);
-    }
-    if (task->reference->state == ATOLL_OBJECT_READY && !p->busy) {
+    if (task->reference->state == ATOLL_OBJECT_READY && !p->busy)
         post_setup(p, ATOLL_REFEREE_REQUEST_TASK, number);
-    }
-    if (task->reference->state != ATOLL_OBJECT_FAILED) {
+    if (task->reference->state != ATOLL_OBJECT_FAILED)
         return 0;
-    }
     char text[1024];
     int is_wrong = task->reference->verdict == ATOLL_V_COMPILE_ERROR;
     snprintf(text, sizeof(text), "the reference of task '%s' does not compile for the device: %.800s",
@@ -423,9 +404,8 @@ int atoll_pipeline_order(struct atoll_pipeline *p, const void *payload, size_t l
                              ATOLL_PIPELINE_ORDER_LIMIT);
     }
     struct work *work = calloc(1, sizeof(*work));
-    if (!work) {
+    if (!work)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for an order");
-    }
     atoll_evaluation_init(&work->request.evaluation);
     work->arrived_unix_ns = atoll_clock_unix_ns();
     work->arena = atoll_arena_create(ORDER_ARENA_BYTES, err);
@@ -450,9 +430,8 @@ static void fetch_objects(struct atoll_pipeline *p, struct work *work)
     struct atoll_err err = ATOLL_ERR_INIT;
     for (int side = 0; side < side_count(work); side++) {
         const struct atoll_prepared *prepared = work->prepared[side];
-        if (work->objects[side]) {
+        if (work->objects[side])
             continue;
-        }
         struct atoll_object *object = atoll_object_cache_take(p->cache, &prepared->id, &err);
         work->objects[side] = object;
         if (!object || (object->state == ATOLL_OBJECT_NEW &&
@@ -468,9 +447,8 @@ static void fetch_objects(struct atoll_pipeline *p, struct work *work)
 static void post_order(struct atoll_pipeline *p, struct work *work)
 {
     struct atoll_referee_request *request = &work->request;
-    for (int side = 0; side < side_count(work); side++) {
+    for (int side = 0; side < side_count(work); side++)
         work->prepared[side]->report = work->objects[side]->report;
-    }
     request->kind = work->order.is_duel ? ATOLL_REFEREE_REQUEST_DUEL : ATOLL_REFEREE_REQUEST_EVALUATE;
     request->task_number = work->order.task;
     request->order = &work->order;
@@ -486,20 +464,17 @@ static void post_order(struct atoll_pipeline *p, struct work *work)
 static void advance_order(struct atoll_pipeline *p, struct work *work)
 {
     const struct task_entry *task = &p->tasks[work->order.task];
-    if (work->state != WORK_WAITS_TASK && work->state != WORK_COMPILES) {
+    if (work->state != WORK_WAITS_TASK && work->state != WORK_COMPILES)
         return;
-    }
     /* A task whose reference is wrong costs its own orders, not the evaluator. */
     if (work->state == WORK_WAITS_TASK && task->refusal) {
         conclude(p, work, ATOLL_V_COMPILE_ERROR, 3, task->refusal);
         return;
     }
-    if (task->known) {
+    if (task->known)
         work->state = WORK_COMPILES;
-    }
-    if (!p->lent && !p->draining) {
+    if (!p->lent && !p->draining)
         fetch_objects(p, work);
-    }
     int ready_count = 0;
     for (int side = 0; side < side_count(work) && work->state != WORK_DONE; side++) {
         const struct atoll_object *object = work->objects[side];
@@ -510,9 +485,8 @@ static void advance_order(struct atoll_pipeline *p, struct work *work)
                      object->diagnostics ? object->diagnostics : "");
         }
     }
-    if (work->state == WORK_COMPILES && ready_count == side_count(work)) {
+    if (work->state == WORK_COMPILES && ready_count == side_count(work))
         post_order(p, work);
-    }
 }
 
 /* EVALUATE or DUEL has come back.  -1: the device computes no more. */
@@ -523,9 +497,8 @@ static int collect_measured(struct atoll_pipeline *p, struct work *work, struct 
     p->pulse.occupied_ns += is_duel ? request->duel.occupied_ns : request->evaluation.occupied_ns;
     p->pulse.candidate_ns += is_duel ? request->duel.candidate_ns : request->evaluation.candidate_ns;
     work->state = WORK_DONE;
-    if (request->rc != 0 && err) {
+    if (request->rc != 0 && err)
         *err = request->err;
-    }
     return request->rc;
 }
 
@@ -534,46 +507,37 @@ int atoll_pipeline_advance(struct atoll_pipeline *p, struct atoll_err *err)
     struct atoll_referee_request *request;
     while ((request = atoll_referee_thread_collect(p->referee_thread)) != NULL) {
         struct work *work = p->first;
-        while (work && request != &work->request) {
+        while (work && request != &work->request)
             work = work->next;
-        }
         if ((request == &p->setup && collect_setup(p, err) != 0) ||
             (work && collect_measured(p, work, err) != 0)) {
             return -1;
         }
     }
     collect_compiles(p);
-    if (!p->open) {
+    if (!p->open)
         return 0;
-    }
-    if (!p->backend->case_unit) {
+    if (!p->backend->case_unit)
         advance_tasks_by_lending(p);
-    }
-    for (struct work *work = p->first; work && p->backend->case_unit; work = work->next) {
-        if (work->state == WORK_WAITS_TASK && advance_task(p, work->order.task, err) != 0) {
+    for (struct work *work = p->first; work && p->backend->case_unit; work = work->next)
+        if (work->state == WORK_WAITS_TASK && advance_task(p, work->order.task, err) != 0)
             return -1;
-        }
-    }
-    for (struct work *work = p->first; work; work = work->next) {
+    for (struct work *work = p->first; work; work = work->next)
         advance_order(p, work);
-    }
     return 0;
 }
 
 int atoll_pipeline_result(struct atoll_pipeline *p, uint16_t *ret_type, struct atoll_buffer *out)
 {
     struct work **at = &p->first;
-    while (*at && (*at)->state != WORK_DONE) {
+    while (*at && (*at)->state != WORK_DONE)
         at = &(*at)->next;
-    }
     struct work *work = *at;
-    if (!work) {
+    if (!work)
         return 0;
-    }
     *at = work->next;
-    if (!*at) {
+    if (!*at)
         p->end = at;
-    }
     p->work_count--;
     if (work->order.is_duel) {
         work->request.duel.evaluation = work->order.evaluation;
@@ -585,12 +549,10 @@ int atoll_pipeline_result(struct atoll_pipeline *p, uint16_t *ret_type, struct a
         const struct atoll_object *object = work->objects[CANDIDATE];
         e->evaluation = work->order.evaluation;
         e->candidate = work->order.candidate.id;
-        if (e->started_unix_ns == 0) {
+        if (e->started_unix_ns == 0)
             e->started_unix_ns = work->arrived_unix_ns;
-        }
-        if (work->prepared[CANDIDATE]) {
+        if (work->prepared[CANDIDATE])
             e->behaviour = work->prepared[CANDIDATE]->behaviour;
-        }
         if (object) {
             e->compile_ns = object->compile_ns;
             e->binary = object->binary;

@@ -52,13 +52,11 @@ static void list_append(struct list *list, struct atoll_referee_request *request
 static struct atoll_referee_request *list_take(struct list *list)
 {
     struct atoll_referee_request *request = list->first;
-    if (!request) {
+    if (!request)
         return NULL;
-    }
     list->first = request->next;
-    if (!list->first) {
+    if (!list->first)
         list->end = &list->first;
-    }
     return request;
 }
 
@@ -106,14 +104,12 @@ static void log_account(const struct atoll_referee_thread *x)
     static const char *const kinds[REQUEST_KINDS] = {"opening", "tasks", "evaluations", "duels"};
     char text[512] = "";
     size_t n = 0;
-    for (int k = 0; k < REQUEST_KINDS; k++) {
+    for (int k = 0; k < REQUEST_KINDS; k++)
         n += (size_t)snprintf(text + n, sizeof(text) - n, "%s %.2f s, ", kinds[k], x->spent_ns[k] / 1e9);
-    }
     n += (size_t)snprintf(text + n, sizeof(text) - n, "waiting %.2f s", x->waited_ns / 1e9);
     const struct atoll_phases *phases = x->referee ? atoll_referee_phases(x->referee) : NULL;
-    if (phases && phases->trial_count) {
+    if (phases && phases->trial_count)
         n += (size_t)snprintf(text + n, sizeof(text) - n, "; %lu samples:", phases->trial_count);
-    }
     for (int k = 0; phases && phases->trial_count && k < ATOLL_PHASE_COUNT; k++) {
         n += (size_t)snprintf(text + n, sizeof(text) - n, "%s %s %.3f ms", k ? "," : "",
                               atoll_phase_name((enum atoll_phase)k),
@@ -127,12 +123,10 @@ static struct atoll_referee_request *next_request(struct atoll_referee_thread *x
     double begin = atoll_clock_mono_ns();
     struct atoll_referee_request *request = NULL;
     pthread_mutex_lock(&x->mutex);
-    while (!x->leave && !x->posted.first) {
+    while (!x->leave && !x->posted.first)
         pthread_cond_wait(&x->posted_something, &x->mutex);
-    }
-    if (!x->leave) {
+    if (!x->leave)
         request = list_take(&x->posted);
-    }
     pthread_mutex_unlock(&x->mutex);
     x->waited_ns += x->referee ? atoll_clock_mono_ns() - begin : 0;
     return request;
@@ -175,17 +169,14 @@ struct atoll_referee_thread *atoll_referee_thread_create(const struct atoll_setu
     int rc = x->event_fd < 0 ? errno : 0;
     sigfillset(&all); /* signals are the main thread's business */
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    if (rc == 0) {
+    if (rc == 0)
         rc = pthread_create(&x->thread, NULL, thread_main, x);
-    }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (rc == 0) {
+    if (rc == 0)
         return x;
-    }
     atoll_err_errno(err, rc, "cannot start the referee's thread");
-    if (x->event_fd >= 0) {
+    if (x->event_fd >= 0)
         close(x->event_fd);
-    }
     free(x);
     return NULL;
 }
@@ -193,20 +184,17 @@ struct atoll_referee_thread *atoll_referee_thread_create(const struct atoll_setu
 int atoll_referee_thread_destroy(struct atoll_referee_thread *x, double wait_ns)
 {
     struct timespec until;
-    if (!x) {
+    if (!x)
         return 0;
-    }
     pthread_mutex_lock(&x->mutex);
     x->leave = 1;
-    if (x->referee) {
+    if (x->referee)
         atoll_referee_cancel(x->referee);
-    }
     pthread_cond_signal(&x->posted_something);
     pthread_mutex_unlock(&x->mutex);
     until = atoll_clock_after_ns(CLOCK_REALTIME, wait_ns);
-    if (pthread_timedjoin_np(x->thread, NULL, &until) != 0) {
+    if (pthread_timedjoin_np(x->thread, NULL, &until) != 0)
         return -1;
-    }
     pthread_mutex_destroy(&x->mutex);
     pthread_cond_destroy(&x->posted_something);
     close(x->event_fd);
@@ -226,9 +214,8 @@ void atoll_referee_thread_post_first(struct atoll_referee_thread *x, struct atol
 {
     pthread_mutex_lock(&x->mutex);
     request->next = x->posted.first;
-    if (!request->next) {
+    if (!request->next)
         x->posted.end = &request->next;
-    }
     x->posted.first = request;
     pthread_cond_signal(&x->posted_something);
     pthread_mutex_unlock(&x->mutex);

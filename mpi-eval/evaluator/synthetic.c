@@ -23,9 +23,8 @@ void atoll_synthetic_device(struct atoll_device_info *ret_device)
                                              .clock_resolution_ns = 1,
                                              .last_level_cache_bytes = 1 << 20,
                                              .isolation = "none"};
-    for (int i = 0; i < ATOLL_DTYPE_COUNT; i++) {
+    for (int i = 0; i < ATOLL_DTYPE_COUNT; i++)
         ret_device->peak_flops[i] = 1e11;
-    }
 }
 
 double atoll_synthetic_time_ns(const struct atoll_id *candidate)
@@ -37,14 +36,12 @@ static int timing_fill(struct atoll_timing *timing, uint32_t variant, double tim
 {
     double scratch[SAMPLES];
     timing->samples_ns = malloc(SAMPLES * sizeof(*timing->samples_ns));
-    if (!timing->samples_ns) {
+    if (!timing->samples_ns)
         return -1;
-    }
     timing->variant = variant;
     timing->sample_count = SAMPLES;
-    for (int i = 0; i < SAMPLES; i++) {
+    for (int i = 0; i < SAMPLES; i++)
         timing->samples_ns[i] = time_ns * (1.0 + 1e-4 * i);
-    }
     atoll_summary_of(timing->samples_ns, SAMPLES, scratch, &timing->summary);
     timing->floor_ns = 5e5;
     timing->resolution_ns = 1;
@@ -70,12 +67,10 @@ int atoll_synthetic_evaluate(const struct atoll_task *task, const struct atoll_o
     e->draw_count = SAMPLES;
     e->worst_error = 0.5;
     for (uint32_t v = 0; v < task->variant_count; v++) {
-        if (task->variants[v].kind != ATOLL_VARIANT_BENCH) {
+        if (task->variants[v].kind != ATOLL_VARIANT_BENCH)
             continue;
-        }
-        if (timing_fill(&e->timings[e->timing_count], v, time_ns) != 0) {
+        if (timing_fill(&e->timings[e->timing_count], v, time_ns) != 0)
             return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for samples");
-        }
         e->timing_count++;
     }
     return 0;

@@ -28,12 +28,10 @@ static int read_attribute(const char *folder, const char *address, const char *n
     int n = snprintf(path, sizeof(path), "%s/%s/%s", folder, address, name);
     FILE *file = n > 0 && (size_t)n < sizeof(path) ? fopen(path, "re") : NULL;
     int rc = file && fgets(ret_text, (int)bytes, file) ? 0 : -1;
-    if (file) {
+    if (file)
         fclose(file);
-    }
-    if (rc == 0) {
+    if (rc == 0)
         ret_text[strcspn(ret_text, "\n")] = '\0';
-    }
     return rc;
 }
 
@@ -56,19 +54,16 @@ int atoll_pci_seat(const char *folder, const char *address, struct atoll_pci_sea
 {
     struct atoll_pci_seat seat = {.local = ""};
     char lower[32] = "", local[sizeof(seat.local)];
-    for (size_t i = 0; is_address(address) && address[i]; i++) {
+    for (size_t i = 0; is_address(address) && address[i]; i++)
         lower[i] = (char)tolower((unsigned char)address[i]);
-    }
     DIR *dir = lower[0] && read_attribute(folder, lower, "local_cpulist", seat.local, sizeof(seat.local)) == 0
                    ? opendir(folder)
                    : NULL;
-    if (!dir) {
+    if (!dir)
         return -1;
-    }
     for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
-        if (entry->d_name[0] == '.' || !is_gpu(folder, entry->d_name)) {
+        if (entry->d_name[0] == '.' || !is_gpu(folder, entry->d_name))
             continue;
-        }
         seat.total++;
         if (read_attribute(folder, entry->d_name, "local_cpulist", local, sizeof(local)) != 0 ||
             strcmp(local, seat.local) != 0) {
@@ -85,9 +80,8 @@ int atoll_pci_seat(const char *folder, const char *address, struct atoll_pci_sea
 struct atoll_slice atoll_binding_part(const struct atoll_pci_seat *seat, const struct atoll_slice *slice,
                                       int is_whole_gpu)
 {
-    if (is_whole_gpu && seat->total == slice->count && seat->count > 0) {
+    if (is_whole_gpu && seat->total == slice->count && seat->count > 0)
         return (struct atoll_slice){seat->index, seat->count};
-    }
     return *slice;
 }
 
@@ -101,12 +95,10 @@ static void bind_children(pid_t pid, pid_t thread, const cpu_set_t *cores, int d
     int child;
     snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)thread);
     FILE *file = fopen(path, "re");
-    while (file && fscanf(file, "%d", &child) == 1) {
+    while (file && fscanf(file, "%d", &child) == 1)
         bind_process(child, cores, depth + 1);
-    }
-    if (file) {
+    if (file)
         fclose(file);
-    }
 }
 
 /* Before its children are listed, so that one made meanwhile has inherited. */
@@ -117,15 +109,13 @@ static void bind_process(pid_t pid, const cpu_set_t *cores, int depth)
     DIR *dir = depth < DEPTH_LIMIT ? opendir(path) : NULL;
     for (struct dirent *entry = dir ? readdir(dir) : NULL; entry; entry = readdir(dir)) {
         int thread = atoi(entry->d_name);
-        if (thread <= 0) {
+        if (thread <= 0)
             continue;
-        }
         sched_setaffinity(thread, sizeof(*cores), cores);
         bind_children(pid, thread, cores, depth);
     }
-    if (dir) {
+    if (dir)
         closedir(dir);
-    }
 }
 
 /* ---- this process ---- */
@@ -135,9 +125,8 @@ static struct atoll_slice slice_from_environment(void)
     struct atoll_slice slice = {0, 1};
     const char *text = getenv(ATOLL_SLICE_VARIABLE);
     unsigned index, count;
-    if (text && sscanf(text, "%u/%u", &index, &count) == 2 && index < count) {
+    if (text && sscanf(text, "%u/%u", &index, &count) == 2 && index < count)
         slice = (struct atoll_slice){index, count};
-    }
     return slice;
 }
 
@@ -156,9 +145,8 @@ static hwloc_bitmap_t mask_of(hwloc_topology_t topology, pid_t pid)
 static void put_list(hwloc_const_bitmap_t set, char *ret_text, size_t bytes)
 {
     int n = hwloc_bitmap_list_snprintf(ret_text, bytes, set);
-    if (n >= (int)bytes) {
+    if (n >= (int)bytes)
         memcpy(ret_text + bytes - 4, "...", 4);
-    }
 }
 
 /* Chooses the cores, goes there, and fills the place.  pool: of the spawner, which is not sliced. */
@@ -176,9 +164,8 @@ static void choose_cores(hwloc_topology_t topology, const struct atoll_pci_seat 
                                                        .local = local,
                                                        .index = part.index,
                                                        .count = part.count};
-        if (has_seat) {
+        if (has_seat)
             hwloc_bitmap_list_sscanf(local, seat->local);
-        }
         enum atoll_locality found = atoll_locality_choose(topology, &request, cores);
         cpu_set_t set;
         if (found == ATOLL_LOCALITY_NEAR && !hwloc_bitmap_isequal(cores, mask) &&
@@ -198,9 +185,8 @@ static void choose_cores(hwloc_topology_t topology, const struct atoll_pci_seat 
         hwloc_bitmap_t nodes = hwloc_bitmap_alloc();
         place->core_count = count > 0 ? (uint32_t)count : 0;
         put_list(cores, place->cores, sizeof(place->cores));
-        if (nodes && hwloc_cpuset_to_nodeset(topology, cores, nodes) == 0) {
+        if (nodes && hwloc_cpuset_to_nodeset(topology, cores, nodes) == 0)
             put_list(nodes, place->numa, sizeof(place->numa));
-        }
         hwloc_bitmap_free(nodes);
     }
     hwloc_bitmap_free(mask);
@@ -214,11 +200,9 @@ void atoll_binding_make(const char *address, struct atoll_evaluator_location *re
     struct atoll_pci_seat seat = {.local = ""};
     hwloc_topology_t topology;
     int has_seat = address[0] && atoll_pci_seat(ATOLL_PCI_FOLDER, address, &seat) == 0;
-    if (hwloc_topology_init(&topology) != 0) {
+    if (hwloc_topology_init(&topology) != 0)
         return;
-    }
-    if (hwloc_topology_load(topology) == 0) {
+    if (hwloc_topology_load(topology) == 0)
         choose_cores(topology, &seat, has_seat, ret_place);
-    }
     hwloc_topology_destroy(topology);
 }

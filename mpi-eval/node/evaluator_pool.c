@@ -41,14 +41,12 @@ static int start_member(struct atoll_evaluator_pool *pool, unsigned index, struc
     struct member *member = &pool->members[index];
     pid_t pid;
     int fd;
-    if (atoll_spawner_start(pool->spawner, index, &pid, &fd, err) != 0) {
+    if (atoll_spawner_start(pool->spawner, index, &pid, &fd, err) != 0)
         return -1;
-    }
     member->has_process = 1;
     member->stream = atoll_stream_create(fd, 0, err);
-    if (!member->stream) {
+    if (!member->stream)
         return -1;
-    }
     member->state = MEMBER_RUNNING;
     member->started_ns = atoll_clock_mono_ns();
     return 0;
@@ -57,9 +55,8 @@ static int start_member(struct atoll_evaluator_pool *pool, unsigned index, struc
 static void lose_member(struct atoll_evaluator_pool *pool, unsigned index, const char *why)
 {
     struct member *member = &pool->members[index];
-    if (member->state != MEMBER_RUNNING) {
+    if (member->state != MEMBER_RUNNING)
         return;
-    }
     atoll_log(pool->retired ? ATOLL_LOG_DEBUG : ATOLL_LOG_WARNING, "eval.pool.lost", "evaluator %u: %s",
               index, why);
     atoll_stream_destroy(member->stream);
@@ -67,9 +64,8 @@ static void lose_member(struct atoll_evaluator_pool *pool, unsigned index, const
     member->state = MEMBER_DOWN;
     member->must_report_loss = 1;
     member->lost_ns = atoll_clock_mono_ns();
-    if (member->lost_ns - member->started_ns > LONG_LIFE_NS) {
+    if (member->lost_ns - member->started_ns > LONG_LIFE_NS)
         member->restarts = 0;
-    }
 }
 
 static void give_up_member(struct atoll_evaluator_pool *pool, unsigned index)
@@ -83,9 +79,8 @@ static void collect_exits(struct atoll_evaluator_pool *pool)
     unsigned tag = 0;
     int status = 0, rc = 0;
     while (!pool->spawner_gone && (rc = atoll_spawner_exited(pool->spawner, &tag, &status)) > 0) {
-        if (tag >= pool->count) {
+        if (tag >= pool->count)
             continue;
-        }
         struct member *member = &pool->members[tag];
         member->has_process = 0;
         if (WIFSIGNALED(status)) {
@@ -97,19 +92,16 @@ static void collect_exits(struct atoll_evaluator_pool *pool)
             atoll_log(ATOLL_LOG_WARNING, "eval.pool.left", "evaluator %u left with status %d", tag,
                       WEXITSTATUS(status));
         }
-        if (WEXITSTATUS(status) != 0) { /* 0: it found its socket closed, by us */
+        if (WEXITSTATUS(status) != 0) /* 0: it found its socket closed, by us */
             member->restarts = ATOLL_EVALUATOR_POOL_RESTART_LIMIT;
-        }
     }
-    if (rc >= 0 || pool->spawner_gone) {
+    if (rc >= 0 || pool->spawner_gone)
         return;
-    }
     atoll_log(ATOLL_LOG_ERROR, "eval.spawner.lost",
               "the spawner process is gone: no evaluator can be started again");
     pool->spawner_gone = 1;
-    for (unsigned i = 0; i < pool->count; i++) {
+    for (unsigned i = 0; i < pool->count; i++)
         pool->members[i].has_process = 0;
-    }
 }
 
 /* A member that is down is started again once its old process is reaped. */
@@ -117,13 +109,11 @@ static void revive_member(struct atoll_evaluator_pool *pool, unsigned index)
 {
     struct member *member = &pool->members[index];
     struct atoll_err err = ATOLL_ERR_INIT;
-    if (member->state != MEMBER_DOWN) {
+    if (member->state != MEMBER_DOWN)
         return;
-    }
     if (member->has_process && !pool->spawner_gone) {
-        if (atoll_clock_mono_ns() - member->lost_ns > EXIT_WAIT_NS) {
+        if (atoll_clock_mono_ns() - member->lost_ns > EXIT_WAIT_NS)
             atoll_spawner_kill(pool->spawner, index, NULL);
-        }
         return;
     }
     if (pool->retired || pool->spawner_gone || member->restarts >= ATOLL_EVALUATOR_POOL_RESTART_LIMIT) {
@@ -141,9 +131,8 @@ static int pool_send(void *context, unsigned peer, const void *frame, size_t len
 {
     struct atoll_evaluator_pool *pool = context;
     struct member *member = &pool->members[peer];
-    if (member->state != MEMBER_RUNNING) {
+    if (member->state != MEMBER_RUNNING)
         return atoll_err_set(err, ATOLL_E_CHILD, "evaluator %u is not running", peer);
-    }
     return atoll_stream_send_encoded(member->stream, frame, length, err);
 }
 
@@ -165,20 +154,16 @@ static int receive_from_member(struct atoll_evaluator_pool *pool, unsigned index
     struct atoll_err err = ATOLL_ERR_INIT;
     if (member->state == MEMBER_RUNNING) {
         int rc = atoll_stream_receive(member->stream, ret_frame, &err);
-        if (rc > 0) {
+        if (rc > 0)
             *ret_peer = index;
-        }
-        if (rc >= 0) {
+        if (rc >= 0)
             return rc;
-        }
         lose_member(pool, index, err.text);
-        if (err.code != ATOLL_E_CHILD && !pool->spawner_gone) {
+        if (err.code != ATOLL_E_CHILD && !pool->spawner_gone)
             atoll_spawner_kill(pool->spawner, index, NULL);
-        }
     }
-    if (member->must_report_loss) {
+    if (member->must_report_loss)
         return lost_frame(pool, index, ret_peer, ret_frame);
-    }
     revive_member(pool, index);
     return member->must_report_loss ? lost_frame(pool, index, ret_peer, ret_frame) : 0;
 }
@@ -190,9 +175,8 @@ static int pool_receive(void *context, unsigned *ret_peer, struct atoll_frame *r
     for (unsigned turn = 0; turn < pool->count; turn++) {
         unsigned index = pool->next;
         pool->next = (pool->next + 1) % pool->count;
-        if (receive_from_member(pool, index, ret_peer, ret_frame)) {
+        if (receive_from_member(pool, index, ret_peer, ret_frame))
             return 1;
-        }
     }
     return 0;
 }
@@ -201,9 +185,8 @@ static size_t pool_pollfds(void *context, struct pollfd *ret_fds, size_t limit)
 {
     struct atoll_evaluator_pool *pool = context;
     size_t count = 0;
-    if (limit > 0 && !pool->spawner_gone) {
+    if (limit > 0 && !pool->spawner_gone)
         ret_fds[count++] = (struct pollfd){.fd = atoll_spawner_fd(pool->spawner), .events = POLLIN};
-    }
     for (unsigned i = 0; i < pool->count && count < limit; i++) {
         struct atoll_stream *stream = pool->members[i].stream;
         if (stream) {
@@ -218,9 +201,8 @@ static void flush_streams(struct atoll_evaluator_pool *pool)
 {
     for (unsigned i = 0; i < pool->count; i++) {
         struct atoll_stream *stream = pool->members[i].stream;
-        if (stream && atoll_stream_waiting_bytes(stream) > 0 && atoll_stream_flush(stream, NULL) != 0) {
+        if (stream && atoll_stream_waiting_bytes(stream) > 0 && atoll_stream_flush(stream, NULL) != 0)
             lose_member(pool, i, "its socket is broken");
-        }
     }
 }
 
@@ -229,18 +211,14 @@ static void pool_wait(void *context, struct pollfd *others, size_t other_count, 
     struct pollfd fds[2 * ATOLL_SPAWNER_CHILD_LIMIT];
     size_t limit = sizeof(fds) / sizeof(fds[0]);
     size_t own = pool_pollfds(context, fds, limit);
-    if (other_count > limit - own) {
+    if (other_count > limit - own)
         other_count = limit - own;
-    }
-    for (size_t i = 0; i < other_count; i++) {
+    for (size_t i = 0; i < other_count; i++)
         fds[own + i] = others[i];
-    }
-    if (poll(fds, own + other_count, timeout_ms) < 0) {
+    if (poll(fds, own + other_count, timeout_ms) < 0)
         return;
-    }
-    for (size_t i = 0; i < other_count; i++) {
+    for (size_t i = 0; i < other_count; i++)
         others[i].revents = fds[own + i].revents;
-    }
     flush_streams(context);
 }
 
@@ -248,9 +226,8 @@ static void pool_drop(void *context, unsigned peer)
 {
     struct atoll_evaluator_pool *pool = context;
     lose_member(pool, peer, "given up by the coordinator");
-    if (!pool->spawner_gone) {
+    if (!pool->spawner_gone)
         atoll_spawner_kill(pool->spawner, peer, NULL);
-    }
 }
 
 static size_t pool_waiting(void *context)
@@ -258,9 +235,8 @@ static size_t pool_waiting(void *context)
     struct atoll_evaluator_pool *pool = context;
     size_t bytes = 0;
     flush_streams(pool);
-    for (unsigned i = 0; i < pool->count; i++) {
+    for (unsigned i = 0; i < pool->count; i++)
         bytes += pool->members[i].stream ? atoll_stream_waiting_bytes(pool->members[i].stream) : 0;
-    }
     return bytes;
 }
 
@@ -279,9 +255,8 @@ struct atoll_peers atoll_evaluator_pool_peers(struct atoll_evaluator_pool *pool)
 unsigned atoll_evaluator_pool_alive(const struct atoll_evaluator_pool *pool)
 {
     unsigned alive = 0;
-    for (unsigned i = 0; i < pool->count; i++) {
+    for (unsigned i = 0; i < pool->count; i++)
         alive += pool->members[i].state != MEMBER_GONE || pool->members[i].has_process;
-    }
     return alive;
 }
 
@@ -304,9 +279,8 @@ struct atoll_evaluator_pool *atoll_evaluator_pool_create(struct atoll_spawner *s
     }
     *pool = (struct atoll_evaluator_pool){.spawner = spawner, .count = count, .members = members};
     for (unsigned i = 0; i < count; i++) {
-        if (start_member(pool, i, err) == 0) {
+        if (start_member(pool, i, err) == 0)
             continue;
-        }
         atoll_evaluator_pool_destroy(pool);
         return NULL;
     }
@@ -315,12 +289,10 @@ struct atoll_evaluator_pool *atoll_evaluator_pool_create(struct atoll_spawner *s
 
 void atoll_evaluator_pool_destroy(struct atoll_evaluator_pool *pool)
 {
-    if (!pool) {
+    if (!pool)
         return;
-    }
-    for (unsigned i = 0; i < pool->count; i++) {
+    for (unsigned i = 0; i < pool->count; i++)
         atoll_stream_destroy(pool->members[i].stream);
-    }
     free(pool->members);
     free(pool);
 }

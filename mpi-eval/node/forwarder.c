@@ -49,9 +49,8 @@ static void pass_down(struct forwarder *f)
             f->is_stopping = 1;
             atoll_evaluator_pool_retire(f->pool);
         }
-        if (atoll_evaluator_pool_alive(f->pool) > 0) {
+        if (atoll_evaluator_pool_alive(f->pool) > 0)
             pass(f, &f->down, &frame);
-        }
     }
 }
 
@@ -62,9 +61,8 @@ static void pass_up(struct forwarder *f)
     unsigned peer;
     while (f->down.receive(f->down.context, &peer, &frame) > 0) {
         f->heard_ns = atoll_clock_mono_ns();
-        if (frame.type != ATOLL_MSG_PEER_LOST || !f->is_stopping) {
+        if (frame.type != ATOLL_MSG_PEER_LOST || !f->is_stopping)
             pass(f, f->up, &frame);
-        }
     }
 }
 
@@ -82,13 +80,11 @@ static void end_evaluator(struct forwarder *f)
     double until_ns = atoll_clock_mono_ns() + EVALUATOR_ENDS;
     while (atoll_evaluator_pool_alive(f->pool) > 0 && atoll_clock_mono_ns() < until_ns) {
         pass_up(f);
-        if (atoll_evaluator_pool_alive(f->pool) > 0) {
+        if (atoll_evaluator_pool_alive(f->pool) > 0)
             wait_for_frames(f, 10);
-        }
     }
-    if (atoll_evaluator_pool_alive(f->pool) > 0) {
+    if (atoll_evaluator_pool_alive(f->pool) > 0)
         f->down.drop(f->down.context, 0);
-    }
 }
 
 /* Reports that the evaluator is gone, and waits for rank 0's word: 1 = all may finalize. */
@@ -97,14 +93,12 @@ static int ask_to_finalize(struct forwarder *f)
     static const unsigned char gone = ATOLL_PEER_GONE;
     const struct atoll_frame lost = {.type = ATOLL_MSG_PEER_LOST, .payload = &gone, .length = 1};
     double until_ns = atoll_clock_mono_ns() + RANK0_ANSWERS;
-    if (pass(f, f->up, &lost) != 0) {
+    if (pass(f, f->up, &lost) != 0)
         return 0;
-    }
     while (!f->is_dismissed && atoll_clock_mono_ns() < until_ns) {
         pass_down(f);
-        if (!f->is_dismissed) {
+        if (!f->is_dismissed)
             f->up->wait(f->up->context, NULL, 0, 100);
-        }
     }
     return f->may_finalize;
 }
@@ -118,14 +112,12 @@ int atoll_forwarder_run(const struct atoll_peers *up, struct atoll_evaluator_poo
     while (!f.is_stopping) {
         pass_down(&f);
         pass_up(&f);
-        if (f.is_stopping) {
+        if (f.is_stopping)
             break;
-        }
         if (atoll_clock_mono_ns() - f.heard_ns > heartbeat_timeout_ns) {
             f.heard_ns = atoll_clock_mono_ns();
-            if (atoll_evaluator_pool_alive(pool) > 0) {
+            if (atoll_evaluator_pool_alive(pool) > 0)
                 f.down.drop(f.down.context, 0); /* it is silent: another is started */
-            }
         }
         wait_for_frames(&f, WAIT_MS);
     }

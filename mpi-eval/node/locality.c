@@ -4,9 +4,8 @@ static unsigned cores_in(hwloc_topology_t topology, hwloc_const_cpuset_t set)
 {
     unsigned count = 0;
     hwloc_obj_t core = NULL;
-    while ((core = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_CORE, core)) != NULL) {
+    while ((core = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_CORE, core)) != NULL)
         count += hwloc_bitmap_intersects(core->cpuset, set) ? 1 : 0;
-    }
     return count;
 }
 
@@ -24,12 +23,10 @@ void atoll_locality_part(hwloc_topology_t topology, hwloc_const_cpuset_t set, un
     last = last == first ? first + 1 : last;
     hwloc_bitmap_zero(ret_cores);
     while ((core = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_CORE, core)) != NULL) {
-        if (!hwloc_bitmap_intersects(core->cpuset, set)) {
+        if (!hwloc_bitmap_intersects(core->cpuset, set))
             continue;
-        }
-        if (seen >= first && seen < last) {
+        if (seen >= first && seen < last)
             hwloc_bitmap_or(ret_cores, ret_cores, core->cpuset);
-        }
         seen++;
     }
     hwloc_bitmap_and(ret_cores, ret_cores, set);
@@ -39,18 +36,15 @@ enum atoll_locality atoll_locality_choose(hwloc_topology_t topology, const struc
                                           hwloc_cpuset_t ret_cores)
 {
     hwloc_bitmap_copy(ret_cores, r->mask);
-    if (!r->local || hwloc_bitmap_iszero(r->local)) {
+    if (!r->local || hwloc_bitmap_iszero(r->local))
         return ATOLL_LOCALITY_UNKNOWN;
-    }
-    if (!hwloc_bitmap_intersects(r->pool, r->local)) {
+    if (!hwloc_bitmap_intersects(r->pool, r->local))
         return ATOLL_LOCALITY_FAR;
-    }
     hwloc_bitmap_and(ret_cores, r->pool, r->local);
     if (!hwloc_bitmap_isequal(r->pool, r->mask)) {
         hwloc_bitmap_t near = hwloc_bitmap_dup(ret_cores);
-        if (near) {
+        if (near)
             atoll_locality_part(topology, near, r->index, r->count, ret_cores);
-        }
         hwloc_bitmap_free(near);
     }
     return ATOLL_LOCALITY_NEAR;

@@ -9,9 +9,8 @@ static int number(const char *name, unsigned *ret_value)
     char *end;
     unsigned long value = text ? strtoul(text, &end, 10) : 0;
 
-    if (!text || end == text || *end || value > 1u << 20) {
+    if (!text || end == text || *end || value > 1u << 20)
         return -1;
-    }
     *ret_value = (unsigned)value;
     return 0;
 }
@@ -26,17 +25,15 @@ int atoll_slice_tasks_of_node(const char *list, unsigned node, unsigned *ret_tas
             times = strtoul(end + 2, &end, 10);
             end += *end == ')';
         }
-        if (tasks == 0 || tasks > 1u << 20 || times == 0) {
+        if (tasks == 0 || tasks > 1u << 20 || times == 0)
             return -1;
-        }
         if (node < times) {
             *ret_tasks = (unsigned)tasks;
             return 0;
         }
         node -= (unsigned)times;
-        if (*end != ',') {
+        if (*end != ',')
             return -1;
-        }
         list = end + 1;
     }
     return -1;
@@ -53,12 +50,10 @@ struct atoll_slice atoll_slice_of_rank(void)
                    number("SLURM_NODEID", &node) == 0 &&
                    atoll_slice_tasks_of_node(getenv("SLURM_STEP_TASKS_PER_NODE"), node, &size) == 0;
     }
-    if (!is_known || local >= size || rank == 0) {
+    if (!is_known || local >= size || rank == 0)
         return (struct atoll_slice){0, 1};
-    }
-    if (rank == local) { /* ranks are dealt node by node: rank 0 is here too */
+    if (rank == local) /* ranks are dealt node by node: rank 0 is here too */
         return (struct atoll_slice){local - 1, size - 1};
-    }
     return (struct atoll_slice){local, size};
 }
 
@@ -74,16 +69,13 @@ void atoll_slice_cores(const struct atoll_slice *slice, const cpu_set_t *mask, i
     }
     first = (int)((long)total * (long)slice->index / (long)slice->count);
     last = (int)((long)total * (long)(slice->index + 1) / (long)slice->count);
-    if (last == first) {
+    if (last == first)
         last = first + 1;
-    }
     for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-        if (!CPU_ISSET(cpu, mask)) {
+        if (!CPU_ISSET(cpu, mask))
             continue;
-        }
-        if (seen < first || seen >= last) {
+        if (seen < first || seen >= last)
             CPU_CLR(cpu, ret_cores);
-        }
         seen++;
     }
 }
@@ -94,9 +86,8 @@ void atoll_slice_bind(const struct atoll_slice *slice, int is_shared)
 {
     cpu_set_t mask, all, own;
 
-    if (slice->count < 2 || sched_getaffinity(0, sizeof(mask), &mask) != 0) {
+    if (slice->count < 2 || sched_getaffinity(0, sizeof(mask), &mask) != 0)
         return;
-    }
     memset(&all, 0xff, sizeof(all));
     if (is_shared || sched_setaffinity(0, sizeof(all), &all) != 0 ||
         sched_getaffinity(0, sizeof(all), &all) != 0) {

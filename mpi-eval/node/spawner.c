@@ -83,19 +83,14 @@ static int is_allowed(const char *entry)
                                         "TMPDIR=",    "TZ=",        "LD_LIBRARY_PATH=",
                                         "CUDA_HOME=", "CUDA_PATH=", "CUDA_DEVICE_ORDER="};
     static const char *const prefixes[] = {"LC_", "ATOLL_"};
-    if (strncmp(entry, ATOLL_SLICE_VARIABLE "=", sizeof(ATOLL_SLICE_VARIABLE)) == 0) {
+    if (strncmp(entry, ATOLL_SLICE_VARIABLE "=", sizeof(ATOLL_SLICE_VARIABLE)) == 0)
         return 0; /* each child gets its own */
-    }
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (strncmp(entry, names[i], strlen(names[i])) == 0) {
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strncmp(entry, names[i], strlen(names[i])) == 0)
             return 1;
-        }
-    }
-    for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
-        if (strncmp(entry, prefixes[i], strlen(prefixes[i])) == 0) {
+    for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+        if (strncmp(entry, prefixes[i], strlen(prefixes[i])) == 0)
             return 1;
-        }
-    }
     return 0;
 }
 
@@ -103,15 +98,12 @@ static int is_allowed(const char *entry)
 static char **clean_environment(void)
 {
     size_t count = 0, kept = 0;
-    while (environ && environ[count]) {
+    while (environ && environ[count])
         count++;
-    }
     char **clean = calloc(count + ADDED_ENTRIES + 1, sizeof(*clean));
-    for (size_t i = 0; clean && i < count; i++) {
-        if (is_allowed(environ[i])) {
+    for (size_t i = 0; clean && i < count; i++)
+        if (is_allowed(environ[i]))
             clean[kept++] = environ[i];
-        }
-    }
     return clean;
 }
 
@@ -119,19 +111,16 @@ static void close_all_but(int keep)
 {
     DIR *dir = opendir("/proc/self/fd");
     if (!dir) {
-        for (int fd = 3; fd < 1024; fd++) {
-            if (fd != keep) {
+        for (int fd = 3; fd < 1024; fd++)
+            if (fd != keep)
                 close(fd);
-            }
-        }
         return;
     }
     int own = dirfd(dir);
     for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
         int fd = atoi(entry->d_name);
-        if (fd > 2 && fd != keep && fd != own) {
+        if (fd > 2 && fd != keep && fd != own)
             close(fd);
-        }
     }
     closedir(dir);
 }
@@ -140,15 +129,13 @@ static void reset_signals(void)
 {
     sigset_t none;
     sigemptyset(&none);
-    for (int signal_number = 1; signal_number < 32; signal_number++) {
+    for (int signal_number = 1; signal_number < 32; signal_number++)
         signal(signal_number, SIG_DFL);
-    }
     /* Slurm sends a step's signals to every process of it, and a terminal to its whole group.  Rank 0 ends a run in order and
      * needs these processes until then: they are ended by SIGKILL or by their socket's end. */
     static const int left_to_rank0[] = {SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
-    for (size_t i = 0; i < sizeof(left_to_rank0) / sizeof(*left_to_rank0); i++) {
+    for (size_t i = 0; i < sizeof(left_to_rank0) / sizeof(*left_to_rank0); i++)
         signal(left_to_rank0[i], SIG_IGN);
-    }
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
@@ -158,15 +145,13 @@ static void choose_slice(const struct server *s, unsigned tag)
     static char entry[sizeof(ATOLL_GPU_VARIABLE) + ATOLL_GPU_NAME_BYTES], place[64];
     struct atoll_slice slice = s->slice;
     const char *here = getenv("ATOLL_EVALUATORS_HERE");
-    if (here) {
+    if (here)
         slice = (struct atoll_slice){tag, (unsigned)strtoul(here, NULL, 10)};
-    }
     atoll_slice_bind(&slice, here != NULL);
     const char *gpu = getenv(ATOLL_GPU_VARIABLE) ? NULL : atoll_gpus_of(&s->gpus, &slice);
     char **end = s->environment;
-    while (*end) {
+    while (*end)
         end++;
-    }
     snprintf(place, sizeof(place), "%s=%u/%u", ATOLL_SLICE_VARIABLE, slice.index, slice.count);
     *end++ = place;
     if (gpu) {
@@ -180,14 +165,12 @@ static _Noreturn void child_main(const struct server *s, int socket_fd, pid_t pa
     setpgid(0, 0);
     reset_signals();
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) {
+    if (getppid() != parent)
         _exit(127);
-    }
-    if (socket_fd == ATOLL_SPAWNER_CHILD_FD) {
+    if (socket_fd == ATOLL_SPAWNER_CHILD_FD)
         fcntl(socket_fd, F_SETFD, 0);
-    } else if (dup2(socket_fd, ATOLL_SPAWNER_CHILD_FD) < 0) {
+    else if (dup2(socket_fd, ATOLL_SPAWNER_CHILD_FD) < 0)
         _exit(127);
-    }
     close_all_but(ATOLL_SPAWNER_CHILD_FD);
     choose_slice(s, tag);
     char *const *argv = NULL;
@@ -201,9 +184,8 @@ static struct child *find_child(struct server *s, pid_t pid, unsigned tag)
 {
     for (size_t i = 0; i < ATOLL_SPAWNER_CHILD_LIMIT; i++) {
         struct child *child = &s->children[i];
-        if (pid ? child->pid == pid : (child->pid != 0 && child->tag == tag)) {
+        if (pid ? child->pid == pid : (child->pid != 0 && child->tag == tag))
             return child;
-        }
     }
     return NULL;
 }
@@ -213,20 +195,16 @@ static pid_t fork_child(struct server *s, unsigned tag, int *ret_fd)
 {
     int pair[2];
     size_t free_index = 0;
-    while (free_index < ATOLL_SPAWNER_CHILD_LIMIT && s->children[free_index].pid != 0) {
+    while (free_index < ATOLL_SPAWNER_CHILD_LIMIT && s->children[free_index].pid != 0)
         free_index++;
-    }
-    if (free_index == ATOLL_SPAWNER_CHILD_LIMIT || find_child(s, 0, tag)) {
+    if (free_index == ATOLL_SPAWNER_CHILD_LIMIT || find_child(s, 0, tag))
         return -EBUSY;
-    }
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
         return -errno;
-    }
     pid_t parent = getpid();
     pid_t pid = fork();
-    if (pid == 0) {
+    if (pid == 0)
         child_main(s, pair[1], parent, tag);
-    }
     int fork_errno = errno;
     close(pair[1]);
     if (pid < 0) {
@@ -254,9 +232,8 @@ static void send_to_owner(const struct server *s, struct message message, int pa
         e.header.msg_control = NULL;
         e.header.msg_controllen = 0;
     }
-    while (sendmsg(s->fd, &e.header, MSG_NOSIGNAL) < 0 && errno == EINTR) {
+    while (sendmsg(s->fd, &e.header, MSG_NOSIGNAL) < 0 && errno == EINTR)
         continue;
-    }
 }
 
 /* The spawner adopts what its children leave behind (a compiler or a worker in a group of its own), and ends
@@ -266,15 +243,13 @@ static void kill_orphans(struct server *s)
     FILE *file = fopen("/proc/thread-self/children", "re");
     int pid;
     while (file && fscanf(file, "%d", &pid) == 1) {
-        if (find_child(s, pid, 0)) {
+        if (find_child(s, pid, 0))
             continue;
-        }
         kill(-pid, SIGKILL);
         kill(pid, SIGKILL);
     }
-    if (file) {
+    if (file)
         fclose(file);
-    }
 }
 
 /* The group is killed before its leader is reaped: afterwards its number could belong to somebody else. */
@@ -285,9 +260,8 @@ static void reap_children(struct server *s)
         int status = 0;
         pid_t pid = info.si_pid;
         struct child *child = find_child(s, pid, 0);
-        if (child) {
+        if (child)
             kill(-pid, SIGKILL);
-        }
         waitpid(pid, &status, 0);
         kill_orphans(s);
         if (child) {
@@ -302,11 +276,9 @@ static void reap_children(struct server *s)
 
 static _Noreturn void kill_all_and_exit(struct server *s)
 {
-    for (size_t i = 0; i < ATOLL_SPAWNER_CHILD_LIMIT; i++) {
-        if (s->children[i].pid > 0) {
+    for (size_t i = 0; i < ATOLL_SPAWNER_CHILD_LIMIT; i++)
+        if (s->children[i].pid > 0)
             kill(-s->children[i].pid, SIGKILL);
-        }
-    }
     do {
         kill_orphans(s);
     } while (waitpid(-1, NULL, 0) > 0 || errno == EINTR);
@@ -318,12 +290,10 @@ static void take_message(struct server *s)
 {
     struct message message;
     ssize_t n = recv(s->fd, &message, sizeof(message), MSG_DONTWAIT);
-    if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
-    }
-    if (n != (ssize_t)sizeof(message)) {
+    if (n != (ssize_t)sizeof(message))
         kill_all_and_exit(s);
-    }
     if (message.type == MESSAGE_START) {
         int fd = -1;
         pid_t pid = fork_child(s, message.tag, &fd);
@@ -332,14 +302,12 @@ static void take_message(struct server *s)
                                  .pid = pid > 0 ? pid : 0,
                                  .value = pid > 0 ? 0 : -pid};
         send_to_owner(s, answer, fd);
-        if (fd >= 0) {
+        if (fd >= 0)
             close(fd);
-        }
     }
     const struct child *child = message.type == MESSAGE_KILL ? find_child(s, 0, message.tag) : NULL;
-    if (child) {
+    if (child)
         kill(-child->pid, SIGKILL);
-    }
 }
 
 static _Noreturn void server_main(int fd, const char *program, const char *const *argv)
@@ -355,14 +323,12 @@ static _Noreturn void server_main(int fd, const char *program, const char *const
         dup2(null, 0);
         dup2(null, 1);
     }
-    if (null > 2) {
+    if (null > 2)
         close(null);
-    }
     s.environment = clean_environment();
     atoll_gpus_list(getenv("CUDA_VISIBLE_DEVICES"), "/dev", &s.gpus);
-    if (!s.environment) {
+    if (!s.environment)
         _exit(1);
-    }
     reset_signals();
     sigemptyset(&mask);
     sigaddset(&mask, SIGCHLD);
@@ -371,16 +337,13 @@ static _Noreturn void server_main(int fd, const char *program, const char *const
     for (;;) {
         struct pollfd fds[2] = {{.fd = fd, .events = POLLIN}, {.fd = signal_fd, .events = POLLIN}};
         struct signalfd_siginfo info;
-        if (poll(fds, 2, -1) < 0 && errno != EINTR) {
+        if (poll(fds, 2, -1) < 0 && errno != EINTR)
             kill_all_and_exit(&s);
-        }
-        while (signal_fd >= 0 && read(signal_fd, &info, sizeof(info)) > 0) {
+        while (signal_fd >= 0 && read(signal_fd, &info, sizeof(info)) > 0)
             continue;
-        }
         reap_children(&s);
-        if (fds[0].revents) {
+        if (fds[0].revents)
             take_message(&s);
-        }
     }
 }
 
@@ -401,9 +364,8 @@ struct atoll_spawner *atoll_spawner_create(const char *program, const char *cons
         return NULL;
     }
     spawner->pid = fork();
-    if (spawner->pid == 0) {
+    if (spawner->pid == 0)
         server_main(pair[1], program, argv);
-    }
     int fork_errno = errno;
     close(pair[1]);
     spawner->fd = pair[0];
@@ -418,13 +380,11 @@ struct atoll_spawner *atoll_spawner_create(const char *program, const char *cons
 
 void atoll_spawner_destroy(struct atoll_spawner *spawner)
 {
-    if (!spawner) {
+    if (!spawner)
         return;
-    }
     close(spawner->fd);
-    while (waitpid(spawner->pid, NULL, 0) < 0 && errno == EINTR) {
+    while (waitpid(spawner->pid, NULL, 0) < 0 && errno == EINTR)
         continue;
-    }
     free(spawner);
 }
 
@@ -442,12 +402,10 @@ static int receive_message(int fd, struct message *ret_message, int *ret_fd)
     do {
         n = recvmsg(fd, &e.header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     } while (n < 0 && errno == EINTR);
-    if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+    if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
         return 0;
-    }
-    if (n != (ssize_t)sizeof(*ret_message)) {
+    if (n != (ssize_t)sizeof(*ret_message))
         return -1;
-    }
     struct cmsghdr *control = CMSG_FIRSTHDR(&e.header);
     *ret_fd = -1;
     if (control && control->cmsg_level == SOL_SOCKET && control->cmsg_type == SCM_RIGHTS &&
@@ -465,9 +423,8 @@ static int send_message(struct atoll_spawner *spawner, enum message_type type, u
     do {
         n = send(spawner->fd, &message, sizeof(message), MSG_NOSIGNAL);
     } while (n < 0 && errno == EINTR);
-    if (n < 0) {
+    if (n < 0)
         return atoll_err_set(err, ATOLL_E_CHILD, "the spawner process is gone: %s", strerror(errno));
-    }
     return 0;
 }
 
@@ -476,21 +433,18 @@ static int wait_for_answer(struct atoll_spawner *spawner, struct message *ret_me
 {
     for (;;) {
         int rc = receive_message(spawner->fd, ret_message, ret_fd);
-        if (rc < 0) {
+        if (rc < 0)
             return atoll_err_set(err, ATOLL_E_CHILD, "the spawner process is gone");
-        }
-        if (rc > 0 && ret_message->type != MESSAGE_EXITED) {
+        if (rc > 0 && ret_message->type != MESSAGE_EXITED)
             return 0;
-        }
         if (rc > 0 && spawner->kept_count < sizeof(spawner->kept) / sizeof(spawner->kept[0])) {
             spawner->kept[spawner->kept_count++] = *ret_message;
             continue;
         }
         struct pollfd waited = {.fd = spawner->fd, .events = POLLIN};
         int ready = poll(&waited, 1, ANSWER_MS);
-        if (ready == 0) {
+        if (ready == 0)
             return atoll_err_set(err, ATOLL_E_TIMEOUT, "the spawner process does not answer");
-        }
     }
 }
 
@@ -508,9 +462,8 @@ int atoll_spawner_start(struct atoll_spawner *spawner, unsigned tag, pid_t *ret_
         *ret_fd = fd;
         return 0;
     }
-    if (fd >= 0) {
+    if (fd >= 0)
         close(fd);
-    }
     return atoll_err_errno(err, answer.value, "cannot start an evaluator process");
 }
 
@@ -529,12 +482,10 @@ int atoll_spawner_exited(struct atoll_spawner *spawner, unsigned *ret_tag, int *
     } else {
         rc = receive_message(spawner->fd, &message, &fd);
     }
-    if (fd >= 0) {
+    if (fd >= 0)
         close(fd);
-    }
-    if (rc <= 0 || message.type != MESSAGE_EXITED) {
+    if (rc <= 0 || message.type != MESSAGE_EXITED)
         return rc < 0 ? -1 : 0;
-    }
     *ret_tag = message.tag;
     *ret_status = message.value;
     return 1;

@@ -46,9 +46,8 @@ struct atoll_stream *atoll_stream_create(int fd, size_t queue_bytes, struct atol
 
 void atoll_stream_destroy(struct atoll_stream *stream)
 {
-    if (!stream) {
+    if (!stream)
         return;
-    }
     close(stream->fd);
     atoll_buffer_fini(&stream->in);
     atoll_buffer_fini(&stream->out);
@@ -89,15 +88,14 @@ int atoll_stream_flush(struct atoll_stream *stream, struct atoll_err *err)
     while (atoll_stream_waiting_bytes(stream) > 0) {
         ssize_t n = send(stream->fd, stream->out.data + stream->out_offset,
                          atoll_stream_waiting_bytes(stream), MSG_NOSIGNAL | MSG_DONTWAIT);
-        if (n > 0) {
+        if (n > 0)
             stream->out_offset += (size_t)n;
-        } else if (n < 0 && errno == EINTR) {
+        else if (n < 0 && errno == EINTR)
             continue;
-        } else if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+        else if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
             break;
-        } else {
+        else
             return atoll_err_set(err, ATOLL_E_CHILD, "the peer process is gone: %s", strerror(errno));
-        }
     }
     compact_queue(stream);
     return 0;
@@ -119,9 +117,8 @@ int atoll_stream_send(struct atoll_stream *stream, uint16_t type, const void *pa
         return atoll_err_set(err, ATOLL_E_LIMIT, "a message of %zu bytes is longer than a frame may be",
                              length);
     }
-    if (atoll_frame_encode(&stream->out, type, payload, length, NULL) != 0 || stream->out.failed) {
+    if (atoll_frame_encode(&stream->out, type, payload, length, NULL) != 0 || stream->out.failed)
         return restore_queue(stream, before, err);
-    }
     return atoll_stream_flush(stream, err);
 }
 
@@ -130,18 +127,16 @@ int atoll_stream_send_encoded(struct atoll_stream *stream, const void *frame, si
 {
     size_t before = stream->out.length;
     atoll_buffer_put_bytes(&stream->out, frame, length);
-    if (stream->out.failed) {
+    if (stream->out.failed)
         return restore_queue(stream, before, err);
-    }
     return atoll_stream_flush(stream, err);
 }
 
 static void cut_input(struct atoll_stream *stream)
 {
     size_t left = stream->in.length - stream->consumed;
-    if (stream->consumed == 0) {
+    if (stream->consumed == 0)
         return;
-    }
     memmove(stream->in.data, stream->in.data + stream->consumed, left);
     stream->in.length = left;
     stream->consumed = 0;
@@ -164,34 +159,29 @@ static int fill_input(struct atoll_stream *stream, struct atoll_err *err)
         atoll_buffer_put_bytes(&stream->in, chunk, (size_t)n);
         return atoll_buffer_check(&stream->in, err) == 0 ? 1 : -1;
     }
-    if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+    if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
         return 0;
-    }
     stream->at_end = 1;
     return 0;
 }
 
 int atoll_stream_receive(struct atoll_stream *stream, struct atoll_frame *ret_frame, struct atoll_err *err)
 {
-    if (stream->over) {
+    if (stream->over)
         return atoll_err_set(err, ATOLL_E_CHILD, "the stream of the peer process is over");
-    }
     cut_input(stream);
     for (;;) {
         if (stream->in.length > 0) {
             int rc =
                 atoll_frame_decode(stream->in.data, stream->in.length, ret_frame, &stream->consumed, err);
-            if (rc < 0) {
+            if (rc < 0)
                 stream->over = 1;
-            }
-            if (rc != 0) {
+            if (rc != 0)
                 return rc;
-            }
         }
         int filled = stream->at_end ? 0 : fill_input(stream, err);
-        if (filled == 0 && !stream->at_end) {
+        if (filled == 0 && !stream->at_end)
             return 0;
-        }
         if (filled == 0) {
             atoll_err_set(err, ATOLL_E_CHILD,
                           stream->in.length > 0 ? "the peer process ended in the middle of a message"

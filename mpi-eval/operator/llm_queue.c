@@ -54,9 +54,8 @@ static void open_ask_destroy(struct open_ask *a)
 
 void atoll_llm_queue_destroy(struct atoll_llm_queue *queue)
 {
-    if (!queue) {
+    if (!queue)
         return;
-    }
     atoll_client_destroy(queue->client); /* its callbacks come now */
     while (queue->first) {
         struct open_ask *a = queue->first;
@@ -78,20 +77,17 @@ struct atoll_llm_queue *atoll_llm_queue_create(const struct atoll_llm_queue_sett
     }
     queue->settings = *settings;
     queue->end = &queue->first;
-    if (!(queue->settings.deadline_s > 0)) {
+    if (!(queue->settings.deadline_s > 0))
         queue->settings.deadline_s = ATOLL_LLM_QUEUE_DEADLINE_S;
-    }
     atoll_id_hex(&atoll_campaign_config(campaign)->id, queue->campaign);
     queue->account = atoll_campaign_option(campaign, ATOLL_LLM_QUEUE_ACCOUNT_OPTION);
     snprintf(queue->backend, sizeof(queue->backend), "%s", backend ? backend : "cpu");
-    if (!settings->gateway) {
+    if (!settings->gateway)
         return queue;
-    }
     queue->client = atoll_client_create(settings->gateway, settings->token_file, err);
     queue->context = queue->client ? atoll_prompt_context_create(0, err) : NULL;
-    if (queue->context && atoll_prompt_context_add_campaign(queue->context, campaign, err) == 0) {
+    if (queue->context && atoll_prompt_context_add_campaign(queue->context, campaign, err) == 0)
         return queue;
-    }
     atoll_llm_queue_destroy(queue);
     return NULL;
 }
@@ -105,9 +101,8 @@ int atoll_llm_queue_add_device(struct atoll_llm_queue *queue, const struct atoll
 int atoll_llm_queue_add(struct atoll_llm_queue *queue, const struct atoll_ask *ask, struct atoll_err *err)
 {
     struct open_ask *a = calloc(1, sizeof(*a));
-    if (!a) {
+    if (!a)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for an ask to a model");
-    }
     a->arena = atoll_arena_create(ATOLL_PROMPT_IO_ARENA_BYTES, err);
     if (!a->arena) {
         free(a);
@@ -136,9 +131,8 @@ static void on_outcome(void *context, const struct atoll_llm_outcome *outcome)
 {
     struct open_ask *a = context;
     struct atoll_err err = ATOLL_ERR_INIT;
-    if (atoll_llm_outcome_copy(outcome, &a->outcome, &err) != 0) {
+    if (atoll_llm_outcome_copy(outcome, &a->outcome, &err) != 0)
         atoll_llm_outcome_set(&a->outcome, ATOLL_LLM_CANCELLED, "%s", err.text);
-    }
     a->state = ASK_ANSWERED;
 }
 
@@ -155,9 +149,8 @@ static void send_ask(struct atoll_llm_queue *queue, struct open_ask *a, const st
     struct atoll_err err = ATOLL_ERR_INIT;
     a->sent_ns = now_ns;
     a->state = ASK_ANSWERED;
-    if (!is_for_model(queue, a)) {
+    if (!is_for_model(queue, a))
         return;
-    }
     if (atoll_prompt_io_request(&io, &a->ask, a->arena, &a->request, &err) != 0) {
         atoll_llm_outcome_set(&a->outcome, ATOLL_LLM_INVALID, "%s", err.text);
         return;
@@ -183,11 +176,9 @@ int atoll_llm_queue_settle(struct atoll_llm_queue *queue, const struct atoll_eng
             atoll_client_settled(queue->client, a->call);
         }
     }
-    for (struct open_ask *a = queue->first; a && !queue->is_held; a = a->next) {
-        if (a->state == ASK_ADDED) {
+    for (struct open_ask *a = queue->first; a && !queue->is_held; a = a->next)
+        if (a->state == ASK_ADDED)
             send_ask(queue, a, engine, now_ns);
-        }
-    }
     return rc;
 }
 
@@ -245,9 +236,8 @@ static int make_reply(struct atoll_llm_queue *queue, struct open_ask *a, const s
         return 0;
     }
     if (!a->call) { /* it was not sent */
-        if (!queue->client && !queue->has_logged_none) {
+        if (!queue->client && !queue->has_logged_none)
             atoll_log(ATOLL_LOG_WARNING, "eval.ask", "no operator is connected; the tuner answers all asks");
-        }
         queue->has_logged_none = 1;
         if (is_for_model(queue, a)) {
             record_outcome(queue, a); /* which may end the asking: the tuner goes on then */
@@ -257,12 +247,10 @@ static int make_reply(struct atoll_llm_queue *queue, struct open_ask *a, const s
     }
     queue->counts.open--;
     record_outcome(queue, a);
-    if (atoll_prompt_io_reply(&io, &a->ask, &a->request, &a->outcome, a->arena, ret_reply, err) != 0) {
+    if (atoll_prompt_io_reply(&io, &a->ask, &a->request, &a->outcome, a->arena, ret_reply, err) != 0)
         return -1;
-    }
-    if (queue->counts.is_over && is_failure(a->outcome.status)) {
+    if (queue->counts.is_over && is_failure(a->outcome.status))
         ret_reply->status = ATOLL_REPLY_SPENT;
-    }
     return 0;
 }
 
@@ -289,12 +277,10 @@ int atoll_llm_queue_next_reply(struct atoll_llm_queue *queue, const struct atoll
         double backoff_ns = 1e9 * fmin(BACKOFF_LONGEST_S, exp2((double)queue->failures));
         int waits =
             is_for_model(queue, a) && is_failure(a->outcome.status) && now_ns < a->sent_ns + backoff_ns;
-        if (a->state != ASK_ANSWERED || waits) {
+        if (a->state != ASK_ANSWERED || waits)
             continue;
-        }
-        if (make_reply(queue, a, engine, ret_reply, err) != 0) {
+        if (make_reply(queue, a, engine, ret_reply, err) != 0)
             return -1;
-        }
         a->state = ASK_DELIVERED;
         return 1;
     }
@@ -308,11 +294,9 @@ void atoll_llm_queue_hold(struct atoll_llm_queue *queue)
 
 void atoll_llm_queue_cancel(struct atoll_llm_queue *queue)
 {
-    for (struct open_ask *a = queue->first; a; a = a->next) {
-        if (a->state == ASK_SENT) {
+    for (struct open_ask *a = queue->first; a; a = a->next)
+        if (a->state == ASK_SENT)
             atoll_client_cancel(queue->client, a->call);
-        }
-    }
 }
 
 int atoll_llm_queue_fd(const struct atoll_llm_queue *queue)

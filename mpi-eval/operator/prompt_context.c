@@ -34,9 +34,8 @@ struct atoll_prompt_context {
 struct atoll_prompt_context *atoll_prompt_context_create(size_t limit_bytes, struct atoll_err *err)
 {
     struct atoll_prompt_context *c = calloc(1, sizeof(*c));
-    if (c) {
+    if (c)
         c->devices = calloc(DEVICE_LIMIT, sizeof(*c->devices));
-    }
     if (!c || !c->devices) {
         free(c);
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for what prompts say of candidates");
@@ -48,9 +47,8 @@ struct atoll_prompt_context *atoll_prompt_context_create(size_t limit_bytes, str
 
 void atoll_prompt_context_destroy(struct atoll_prompt_context *c)
 {
-    if (!c) {
+    if (!c)
         return;
-    }
     atoll_index_fini(&c->index);
     atoll_buffer_fini(&c->bytes);
     free(c->entries);
@@ -61,9 +59,8 @@ void atoll_prompt_context_destroy(struct atoll_prompt_context *c)
 static uint32_t model_of(const struct atoll_prompt_context *c, const char *name)
 {
     uint32_t i = 0;
-    while (name && i < c->model_count && strcmp(c->models[i], name) != 0) {
+    while (name && i < c->model_count && strcmp(c->models[i], name) != 0)
         i++;
-    }
     return name && i < c->model_count ? i : ANY_MODEL;
 }
 
@@ -72,29 +69,23 @@ int atoll_prompt_context_add_device(struct atoll_prompt_context *c, const struct
                                     struct atoll_err *err)
 {
     (void)err;
-    for (size_t i = 0; i < c->device_count; i++) {
-        if (c->devices[i].key == device->key) {
+    for (size_t i = 0; i < c->device_count; i++)
+        if (c->devices[i].key == device->key)
             return 0;
-        }
-    }
-    if (c->device_count == DEVICE_LIMIT) {
+    if (c->device_count == DEVICE_LIMIT)
         return 0;
-    }
     struct atoll_device_info *kept = &c->devices[c->device_count++];
     *kept = *device;
-    if (model_of(c, kept->model) == ANY_MODEL && c->model_count < ATOLL_MODEL_LIMIT) {
+    if (model_of(c, kept->model) == ANY_MODEL && c->model_count < ATOLL_MODEL_LIMIT)
         c->models[c->model_count++] = kept->model;
-    }
     return 0;
 }
 
 static uint32_t model_of_device(const struct atoll_prompt_context *c, uint64_t key)
 {
-    for (size_t i = 0; i < c->device_count; i++) {
-        if (c->devices[i].key == key) {
+    for (size_t i = 0; i < c->device_count; i++)
+        if (c->devices[i].key == key)
             return model_of(c, c->devices[i].model);
-        }
-    }
     return ANY_MODEL;
 }
 
@@ -133,9 +124,8 @@ static int append_result(struct atoll_prompt_context *c, const struct atoll_eval
     entry->offset = c->bytes.length;
     atoll_evaluation_encode(&brief, &c->bytes);
     entry->length = c->bytes.length - entry->offset;
-    if (!c->bytes.failed) {
+    if (!c->bytes.failed)
         return 1;
-    }
     c->is_full = c->bytes.failed == ATOLL_E_LIMIT;
     int rc = c->is_full ? 0 : atoll_buffer_check(&c->bytes, err);
     c->bytes.failed = 0;
@@ -156,9 +146,8 @@ static int add_evaluation(struct atoll_prompt_context *c, const struct atoll_eva
         return 0;
     }
     int kept = append_result(c, evaluation, &entry, err);
-    if (kept <= 0) {
+    if (kept <= 0)
         return kept;
-    }
     if (is_known) {
         entry.model = c->entries[row].model;
         c->entries[row] = entry;
@@ -189,9 +178,8 @@ static int fill_record(void *context, const struct atoll_attempt *attempt, const
     struct filling *f = context;
     struct atoll_event event;
     (void)attempt;
-    if (record->type == ATOLL_RECORD_DEVICE) {
+    if (record->type == ATOLL_RECORD_DEVICE)
         return atoll_prompt_context_add_device(f->context, &record->device, err);
-    }
     if (record->type != ATOLL_RECORD_EVENT || record->length == 0 ||
         *(const unsigned char *)record->bytes != ATOLL_EVENT_EVALUATED) {
         return 0;
@@ -199,9 +187,8 @@ static int fill_record(void *context, const struct atoll_attempt *attempt, const
     atoll_event_init(&event, ATOLL_EVENT_EVALUATED);
     atoll_arena_reset(f->arena);
     int rc = atoll_event_decode(record->bytes, record->length, f->arena, &event, err);
-    if (rc == 0) {
+    if (rc == 0)
         rc = atoll_prompt_context_add_event(f->context, &event, err);
-    }
     atoll_event_fini(&event);
     return rc;
 }
@@ -220,9 +207,8 @@ int atoll_prompt_context_find(const struct atoll_prompt_context *c, const struct
                               struct atoll_err *err)
 {
     uint32_t row;
-    if (!find(c, candidate, model_of(c, model), &row) && !find(c, candidate, ANY_MODEL, &row)) {
+    if (!find(c, candidate, model_of(c, model), &row) && !find(c, candidate, ANY_MODEL, &row))
         return 0;
-    }
     atoll_evaluation_init(ret_evaluation);
     return atoll_evaluation_decode(c->bytes.data + c->entries[row].offset, c->entries[row].length,
                                    ret_evaluation, err) == 0
@@ -233,10 +219,8 @@ int atoll_prompt_context_find(const struct atoll_prompt_context *c, const struct
 const struct atoll_device_info *atoll_prompt_context_device(const struct atoll_prompt_context *c,
                                                             const char *model)
 {
-    for (size_t i = 0; model && i < c->device_count; i++) {
-        if (strcmp(c->devices[i].model, model) == 0) {
+    for (size_t i = 0; model && i < c->device_count; i++)
+        if (strcmp(c->devices[i].model, model) == 0)
             return &c->devices[i];
-        }
-    }
     return c->device_count ? &c->devices[0] : NULL;
 }

@@ -26,9 +26,8 @@ static int find_evaluation(const struct kernels *k, const struct atoll_id *candi
 {
     struct atoll_evaluation found, *kept;
     int got = atoll_prompt_context_find(k->io->context, candidate, k->model, &found, err);
-    if (got <= 0) {
+    if (got <= 0)
         return got;
-    }
     kept = atoll_arena_alloc(k->arena, sizeof(*kept), err);
     if (!kept) {
         atoll_evaluation_fini(&found);
@@ -37,9 +36,8 @@ static int find_evaluation(const struct kernels *k, const struct atoll_id *candi
     *kept = found; /* it owns nothing: a prompt context keeps no samples */
     kernel->evaluation = kept;
     kernel->time_ns = atoll_evaluation_time_ns(kept, k->task);
-    if (kernel->time_ns > 0 && k->ask->baseline_ns > 0) {
+    if (kernel->time_ns > 0 && k->ask->baseline_ns > 0)
         kernel->speedup = k->ask->baseline_ns / kernel->time_ns;
-    }
     return 0;
 }
 
@@ -51,9 +49,8 @@ static int find_kernel(const struct kernels *k, const struct atoll_id *candidate
     struct atoll_choice *choice = atoll_arena_alloc(k->arena, sizeof(*choice), err);
     struct atoll_id source;
     const char *language;
-    if (!choice) {
+    if (!choice)
         return -1;
-    }
     *ret_kernel = (struct atoll_prompt_kernel){.choice = choice};
     if (atoll_engine_candidate(engine, k->ask->task, candidate, &source, choice) != 0 ||
         atoll_engine_source(engine, &source, &language, &ret_kernel->source) != 0) {
@@ -68,9 +65,8 @@ static int find_kernels(const struct kernels *k, const struct atoll_id *candidat
     *ret_count = 0;
     for (size_t i = 0; i < count; i++) {
         int got = find_kernel(k, &candidates[i], &ret_kernels[*ret_count], err);
-        if (got < 0) {
+        if (got < 0)
             return -1;
-        }
         *ret_count += (size_t)got;
     }
     return 0;
@@ -82,11 +78,9 @@ static const char *keep_text(struct atoll_arena *arena, const void *bytes, size_
 {
     size_t kept = !bytes ? 0 : length <= limit ? length : atoll_utf8_cut(bytes, limit);
     char *text = atoll_arena_text(arena, bytes ? bytes : "", kept, err);
-    for (size_t i = 0; text && i < kept; i++) {
-        if (text[i] == '\0') {
+    for (size_t i = 0; text && i < kept; i++)
+        if (text[i] == '\0')
             text[i] = ' ';
-        }
-    }
     return text;
 }
 
@@ -132,9 +126,8 @@ int atoll_prompt_io_request(const struct atoll_prompt_io *io, const struct atoll
         return atoll_err_set(err, ATOLL_E_INTERNAL, "ask %llu is about task %u, which is not there",
                              (unsigned long long)ask->number, ask->task);
     }
-    if (input.device) {
+    if (input.device)
         input.threads = input.device->threads;
-    }
     int has_parent = atoll_id_is_zero(&ask->parent) ? 0 : find_kernel(&k, &ask->parent, &parent, err);
     if (has_parent < 0 ||
         find_kernels(&k, ask->inspirations, ask->inspiration_count, inspirations, &input.inspiration_count,
@@ -144,9 +137,8 @@ int atoll_prompt_io_request(const struct atoll_prompt_io *io, const struct atoll
     }
     input.parent = has_parent ? &parent : NULL;
     atoll_llm_request_init(ret_request);
-    if (write_prompt(&input, arena, ret_request, err) != 0) {
+    if (write_prompt(&input, arena, ret_request, err) != 0)
         return -1;
-    }
     char key[128];
     int length = snprintf(key, sizeof(key), "%.32s.%llu", io->campaign, (unsigned long long)ask->number);
     ret_request->key = atoll_arena_text(arena, key, (size_t)length, err);
@@ -176,9 +168,8 @@ static int keep_dialogue(const struct atoll_llm_request *request, const struct a
                          struct atoll_arena *arena, struct atoll_dialogue *d, struct atoll_err *err)
 {
     d->request = outcome->request;
-    if (atoll_id_is_zero(&d->request)) {
+    if (atoll_id_is_zero(&d->request))
         d->request = atoll_llm_request_id(request);
-    }
     d->system = request->messages[0].text;
     d->prompt = request->messages[1].text;
     d->answer = keep_text(arena, outcome->text.data, outcome->text.length, ANSWER_KEPT_BYTES, err);
@@ -219,13 +210,11 @@ int atoll_prompt_io_reply(const struct atoll_prompt_io *io, const struct atoll_a
                                 .tokens = outcome->usage.input + outcome->usage.output,
                                 .cost_usd = outcome->cost_usd};
     int is_usable = 0;
-    if (!(reply.cost_usd >= 0) || !isfinite(reply.cost_usd)) {
+    if (!(reply.cost_usd >= 0) || !isfinite(reply.cost_usd))
         reply.cost_usd = 0;
-    }
     reply.origin = keep_text(arena, who, strlen(who), SIZE_MAX, err);
-    if (!reply.origin || keep_dialogue(request, outcome, arena, &reply.dialogue, err) != 0) {
+    if (!reply.origin || keep_dialogue(request, outcome, arena, &reply.dialogue, err) != 0)
         return -1;
-    }
     /* What is read is the text that the journal will hold: a replay has no more. */
     const char *answer = reply.dialogue.answer;
     if (atoll_llm_status_is_answer(outcome->status) &&

@@ -35,9 +35,8 @@ static void open_ask_destroy(struct open_ask *o)
 
 void atoll_prompt_replay_destroy(struct atoll_prompt_replay *r)
 {
-    if (!r) {
+    if (!r)
         return;
-    }
     while (r->open) {
         struct open_ask *o = r->open;
         r->open = o->next;
@@ -58,15 +57,12 @@ static const char *option_of(const struct atoll_campaign *campaign, const char *
 static int open_stores(struct atoll_prompt_replay *r, const char *recording, const char *record,
                        struct atoll_err *err)
 {
-    if (recording) {
+    if (recording)
         r->store = atoll_store_open(recording, ATOLL_STORE_READ, err);
-    }
-    if (recording && !r->store) {
+    if (recording && !r->store)
         return -1;
-    }
-    if (record) {
+    if (record)
         r->record = atoll_store_open(record, ATOLL_STORE_RECORD, err);
-    }
     return record && !r->record ? -1 : 0;
 }
 
@@ -85,9 +81,8 @@ struct atoll_prompt_replay *atoll_prompt_replay_create(const struct atoll_campai
     r->is_compared =
         strtoul(option_of(campaign, ATOLL_PROMPT_REPLAY_OPTION, "0"), NULL, 10) == ATOLL_PROMPT_VERSION;
     r->context = atoll_prompt_context_create(0, err);
-    if (r->context && open_stores(r, recording, record, err) == 0) {
+    if (r->context && open_stores(r, recording, record, err) == 0)
         return r;
-    }
     atoll_prompt_replay_destroy(r);
     return NULL;
 }
@@ -108,9 +103,8 @@ static struct atoll_prompt_io prompt_io_of(const struct atoll_prompt_replay *r,
 static struct open_ask **find_open_ask(struct atoll_prompt_replay *r, uint64_t ask)
 {
     struct open_ask **at = &r->open;
-    while (*at && (*at)->ask.number != ask) {
+    while (*at && (*at)->ask.number != ask)
         at = &(*at)->next;
-    }
     return at;
 }
 
@@ -121,14 +115,12 @@ static int write_prompt(struct atoll_prompt_replay *r, const struct atoll_engine
     struct atoll_prompt_io io = prompt_io_of(r, engine);
     struct open_ask **at = find_open_ask(r, ask->number);
     if (!*at) {
-        *at = calloc(1, sizeof **at);
-        if (!*at) {
+        *at = calloc(1, sizeof(**at));
+        if (!*at)
             return atoll_err_set(err, ATOLL_E_MEMORY, "no memory to write prompts again");
-        }
         (*at)->arena = atoll_arena_create(ATOLL_PROMPT_IO_ARENA_BYTES, err);
-        if (!(*at)->arena) {
+        if (!(*at)->arena)
             return -1;
-        }
     }
     (*at)->ask = *ask;
     atoll_arena_reset((*at)->arena);
@@ -170,12 +162,10 @@ static int find_outcome(struct atoll_prompt_replay *r, const struct open_ask *o,
         return atoll_buffer_check(&outcome->text, err);
     }
     int got = atoll_store_find(r->store, &o->request, outcome, err);
-    if (got < 0) {
+    if (got < 0)
         return -1;
-    }
-    if (!got) {
+    if (!got)
         return differs("the recording does not hold its request", reply, err);
-    }
     r->report.recorded++;
     return 0;
 }
@@ -200,24 +190,20 @@ static int compare_answer(struct atoll_prompt_replay *r, const struct atoll_engi
     struct atoll_reply derived = {0};
     atoll_llm_outcome_init(&outcome);
     int rc = find_outcome(r, o, reply, &outcome, err);
-    if (rc == 0) {
+    if (rc == 0)
         rc = atoll_prompt_io_reply(&io, &o->ask, &o->request, &outcome, o->arena, &derived, err);
-    }
-    if (rc == 0 && strcmp(derived.dialogue.answer, reply->dialogue.answer) != 0) {
+    if (rc == 0 && strcmp(derived.dialogue.answer, reply->dialogue.answer) != 0)
         rc = differs("the recorded answer is not the one of the journal", reply, err);
-    }
-    if (rc == 0 && !has_same_sources(reply, &derived)) {
+    if (rc == 0 && !has_same_sources(reply, &derived))
         rc = differs("its answer is read differently now", reply, err);
-    }
     if (rc == 0 && r->record) {
         outcome.started_unix_ns = unix_ns - (int64_t)(1e9 * outcome.elapsed_s);
         rc = atoll_store_put(r->record, &o->request, &outcome, 0, err);
         r->report.kept += rc == 0;
     }
     atoll_llm_outcome_fini(&outcome);
-    if (rc == 0) {
+    if (rc == 0)
         r->report.answers++;
-    }
     return rc;
 }
 
@@ -227,9 +213,8 @@ static int compare_prompt(struct atoll_prompt_replay *r, struct open_ask *o, con
     const struct atoll_dialogue *d = &reply->dialogue;
     int is_equal = strcmp(d->system, o->request.messages[0].text) == 0 &&
                    strcmp(d->prompt, o->request.messages[1].text) == 0;
-    if (!is_equal && r->is_compared) {
+    if (!is_equal && r->is_compared)
         return differs("its prompt is written differently now", reply, err);
-    }
     r->report.prompts += (uint64_t)is_equal;
     r->report.other += (uint64_t)!is_equal;
     o->request.messages[0].text = d->system; /* a recording holds what was sent */
@@ -242,15 +227,13 @@ static int compare_reply(struct atoll_prompt_replay *r, const struct atoll_engin
 {
     struct open_ask **at = find_open_ask(r, reply->ask), *o = *at;
     int rc = 0;
-    if (!o) {
+    if (!o)
         return 0;
-    }
     *at = o->next;
     if (!atoll_id_is_zero(&reply->dialogue.request)) {
         rc = compare_prompt(r, o, reply, err);
-        if (rc == 0 && reply->status == ATOLL_REPLY_OK) {
+        if (rc == 0 && reply->status == ATOLL_REPLY_OK)
             rc = compare_answer(r, engine, o, reply, unix_ns, err);
-        }
     }
     open_ask_destroy(o);
     return rc;
@@ -261,13 +244,10 @@ int atoll_prompt_replay_step(struct atoll_prompt_replay *r, const struct atoll_e
                              const struct atoll_event *event, const struct atoll_decision *decisions,
                              size_t count, struct atoll_err *err)
 {
-    if (event->type == ATOLL_EVENT_REPLY &&
-        compare_reply(r, engine, &event->reply, event->unix_ns, err) != 0) {
+    if (event->type == ATOLL_EVENT_REPLY && compare_reply(r, engine, &event->reply, event->unix_ns, err) != 0)
         return -1;
-    }
-    if (atoll_prompt_context_add_event(r->context, event, err) != 0) {
+    if (atoll_prompt_context_add_event(r->context, event, err) != 0)
         return -1;
-    }
     for (size_t i = 0; i < count; i++) {
         if (decisions[i].type == ATOLL_DECIDE_ASK && decisions[i].ask.kind == ATOLL_ASK_WRITE &&
             write_prompt(r, engine, &decisions[i].ask, err) != 0) {

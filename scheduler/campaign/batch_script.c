@@ -14,13 +14,11 @@ void atoll_shell_put(struct atoll_buffer *out, const char *word)
         return;
     }
     atoll_buffer_put_u8(out, '\'');
-    for (const char *c = word; *c; c++) {
-        if (*c == '\'') {
+    for (const char *c = word; *c; c++)
+        if (*c == '\'')
             atoll_buffer_put_bytes(out, "'\\''", 4);
-        } else {
+        else
             atoll_buffer_put_u8(out, (uint8_t)*c);
-        }
-    }
     atoll_buffer_put_u8(out, '\'');
 }
 
@@ -40,9 +38,8 @@ static void put(struct atoll_buffer *out, const char *text)
 
 static void put_modules(const struct atoll_site *site, struct atoll_buffer *out)
 {
-    if (site->modules.count == 0) {
+    if (site->modules.count == 0)
         return;
-    }
     put(out, "if ! command -v module >/dev/null 2>&1; then\n"
              "    for file in \"${LMOD_PKG:-/usr/share/lmod/lmod}/init/bash\" "
              "\"${MODULESHOME:-/usr/share/modules}/init/bash\" "
@@ -78,15 +75,12 @@ static void put_environment(const struct atoll_site *site, struct atoll_buffer *
     static const char *const proxies[] = {"http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"};
     static const char *const direct[] = {"no_proxy", "NO_PROXY"};
 
-    for (size_t i = 0; site->network.proxy && i < sizeof(proxies) / sizeof(proxies[0]); i++) {
+    for (size_t i = 0; site->network.proxy && i < sizeof(proxies) / sizeof(proxies[0]); i++)
         put_variable(out, proxies[i], site->network.proxy);
-    }
-    for (size_t i = 0; site->network.no_proxy && i < sizeof(direct) / sizeof(direct[0]); i++) {
+    for (size_t i = 0; site->network.no_proxy && i < sizeof(direct) / sizeof(direct[0]); i++)
         put_variable(out, direct[i], site->network.no_proxy);
-    }
-    for (size_t i = 0; i < site->environment_count; i++) {
+    for (size_t i = 0; i < site->environment_count; i++)
         put_variable(out, site->environment[i].name, site->environment[i].value);
-    }
     put(out, "export ATOLL_SCRATCH=\"");
     put(out,
         site->files.scratch); /* its reader let variables through, and nothing that runs or ends the quotes */
@@ -139,9 +133,8 @@ static void put_pilot(const struct atoll_batch_script *script, struct atoll_buff
 
 static int check_path(const char *what, const char *path, struct atoll_err *err)
 {
-    if (path && path[0] == '/') {
+    if (path && path[0] == '/')
         return 0;
-    }
     return atoll_err_set(err, ATOLL_E_INPUT, "%s '%.200s' of a batch script must be an absolute path", what,
                          path ? path : "");
 }

@@ -104,18 +104,16 @@ void atoll_plan_search_defaults(const struct atoll_plan_settings *settings, stru
     atoll_search_defaults(ret_search);
     ret_search->wall_budget_ns =
         settings->default_seconds > 0 ? settings->default_seconds * 1e9 : WALL_BUDGET_NS;
-    if (strcmp(settings->backend, "cuda") == 0) {
+    if (strcmp(settings->backend, "cuda") == 0)
         ret_search->queue_depth = DEVICE_QUEUE_DEPTH;
-    }
 }
 
 static int search_choose(struct atoll_plan_settings *settings, struct atoll_search *ret_search,
                          struct atoll_err *err)
 {
     atoll_plan_search_defaults(settings, ret_search);
-    if (atoll_search_options_apply(&settings->search, ret_search, err) != 0) {
+    if (atoll_search_options_apply(&settings->search, ret_search, err) != 0)
         return -1;
-    }
     if (!atoll_search_options_has(&settings->search, "seed") &&
         getrandom(&ret_search->seed, sizeof(ret_search->seed), 0) != (ssize_t)sizeof(ret_search->seed)) {
         return atoll_err_errno(err, errno, "no random seed");
@@ -139,9 +137,8 @@ static int sanitize_choose(struct atoll_campaign_plan *plan, double evaluators, 
     int is_short = strcmp(plan->settings->backend, "cuda") == 0 && plan->search.wall_budget_ns > 0 &&
                    kept < SANITIZE_SECONDS * (double)plan->tasks.count;
 
-    if (!is_sanitize_auto(plan->settings)) {
+    if (!is_sanitize_auto(plan->settings))
         return 0;
-    }
     if (is_short && !is_quiet) {
         fprintf(stderr,
                 "atoll: this run is too short for compute-sanitizer on finalists: %.0f s are kept for %zu of "
@@ -201,9 +198,8 @@ void atoll_campaign_plan_log_reuse(const struct atoll_campaign_plan *plan)
     const struct atoll_option_list *reuse = &plan->settings->reuse;
     const struct atoll_reuse_counts *counts = &plan->reused;
 
-    if (reuse->count == 0) {
+    if (reuse->count == 0)
         return;
-    }
     if (counts->hints + counts->sources == 0) {
         fprintf(stderr,
                 "atoll: warning: nothing is taken over from %s%s: no result there is of a task of this run, "
@@ -229,17 +225,14 @@ static int reuse_take(struct atoll_campaign_plan *plan, const struct atoll_plan_
     char model[96];
     int status;
 
-    if (settings->reuse.count == 0) {
+    if (settings->reuse.count == 0)
         return 0;
-    }
     atoll_reuse_model(settings->backend, model, sizeof(model));
     reuse = atoll_reuse_create(plan->tasks.tasks + part->first, part->count, settings->backend, model, err);
     status = reuse ? 0 : -1;
-    for (size_t i = 0; status == 0 && i < settings->reuse.count; i++) {
-        if (atoll_reuse_add(reuse, settings->reuse.items[i], err) != 0) {
+    for (size_t i = 0; status == 0 && i < settings->reuse.count; i++)
+        if (atoll_reuse_add(reuse, settings->reuse.items[i], err) != 0)
             status = atoll_err_add(err, "in --reuse %s", settings->reuse.items[i]);
-        }
-    }
     status = status == 0 ? atoll_reuse_write(reuse, out, &counts, err) : status;
     atoll_reuse_destroy(reuse);
     plan->reused.hints += counts.hints;
@@ -267,9 +260,8 @@ static void texts_fill(const struct atoll_plan_settings *settings, const struct 
 
     memset(texts, 0, sizeof(*texts));
     atoll_id_hex(&prior_id, texts->digest);
-    if (part->sweep) {
+    if (part->sweep)
         atoll_id_hex(part->sweep, texts->sweep);
-    }
     snprintf(texts->ranks, sizeof(texts->ranks), "%u", part->ranks);
     snprintf(texts->threads, sizeof(texts->threads), "%lld", settings->threads);
     snprintf(texts->sample, sizeof(texts->sample), "%.17gs", settings->sample_seconds);
@@ -306,11 +298,9 @@ static size_t options_fill(const struct atoll_campaign_plan *plan, const struct 
         {*texts->sweep ? ATOLL_LLM_QUEUE_ACCOUNT_OPTION : NULL, texts->sweep}};
     size_t count = 0;
 
-    for (size_t i = 0; i < OPTION_ROWS; i++) {
-        if (options[i].key) {
+    for (size_t i = 0; i < OPTION_ROWS; i++)
+        if (options[i].key)
             ret_options[count++] = options[i];
-        }
-    }
     return count;
 }
 
@@ -330,9 +320,8 @@ static int folder_create(const struct atoll_campaign_plan *plan, const struct at
     struct atoll_campaign_task *tasks = calloc(part->count, sizeof(*tasks));
     struct atoll_campaign *campaign = NULL;
 
-    if (!tasks) {
+    if (!tasks)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the campaign");
-    }
     texts_fill(plan->settings, part, prior, &texts);
     config.option_count = options_fill(plan, &texts, prior->length > 0, options);
     for (size_t i = 0; i < part->count; i++) {
@@ -341,11 +330,10 @@ static int folder_create(const struct atoll_campaign_plan *plan, const struct at
         tasks[i] = (struct atoll_campaign_task){task->name, plan->tasks.dirs[part->first + i], task->id};
     }
     config.tasks = tasks;
-    if (getrandom(&config.id, sizeof(config.id), 0) != (ssize_t)sizeof(config.id)) {
+    if (getrandom(&config.id, sizeof(config.id), 0) != (ssize_t)sizeof(config.id))
         atoll_err_errno(err, errno, "no random id");
-    } else {
+    else
         campaign = atoll_campaign_create(dir, &config, NULL, err);
-    }
     free(tasks);
     atoll_campaign_close(campaign);
     return campaign ? 0 : -1;

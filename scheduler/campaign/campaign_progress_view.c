@@ -20,15 +20,12 @@ const char *atoll_campaign_progress_state_name(enum atoll_campaign_progress_stat
 enum atoll_campaign_progress_state
 atoll_campaign_progress_row_state(const struct atoll_campaign_progress_row *row)
 {
-    if (!row->progress) {
+    if (!row->progress)
         return ATOLL_STATE_UNREADABLE;
-    }
-    if (row->progress->phase == ATOLL_CAMPAIGN_PROGRESS_ENDED) {
+    if (row->progress->phase == ATOLL_CAMPAIGN_PROGRESS_ENDED)
         return ATOLL_STATE_ENDED;
-    }
-    if (row->is_held) {
+    if (row->is_held)
         return ATOLL_STATE_RUNNING;
-    }
     return row->progress->phase == ATOLL_CAMPAIGN_PROGRESS_FRESH ? ATOLL_STATE_FRESH : ATOLL_STATE_WAITING;
 }
 
@@ -40,9 +37,8 @@ static const char *state_text(const struct atoll_campaign_progress_row *row)
 /* 0 while unknown. */
 static double speedup_of(const struct atoll_campaign_progress_task *task)
 {
-    if (task->final_ratio > 0) {
+    if (task->final_ratio > 0)
         return task->final_ratio;
-    }
     return task->baseline_ns > 0 && task->best_ns > 0 ? task->baseline_ns / task->best_ns : 0;
 }
 
@@ -107,9 +103,8 @@ static void sums_make(const struct atoll_campaign_progress_row *rows, size_t cou
         enum atoll_campaign_progress_state state = atoll_campaign_progress_row_state(&rows[i]);
 
         ret_sums->states[state]++;
-        if (!s) {
+        if (!s)
             continue;
-        }
         ret_sums->tasks += s->hint.task_count;
         ret_sums->evaluated += s->evaluated;
         ret_sums->duelled += s->duelled;
@@ -135,9 +130,8 @@ static void print_sums(FILE *out, const struct atoll_campaign_progress_row *rows
         }
     }
     fprintf(out, "; %llu evaluations", (unsigned long long)sums.evaluated);
-    if (sums.device_s > 0) {
+    if (sums.device_s > 0)
         fprintf(out, ", %s of device time", atoll_duration_text(1e9 * sums.device_s, device, sizeof(device)));
-    }
     fputc('\n', out);
     if (sums.mean.count > 0) {
         fprintf(out, "%zu of %zu tasks timed, geometric mean %.2fx%s\n", sums.mean.count, sums.tasks,
@@ -150,20 +144,18 @@ static void print_sums(FILE *out, const struct atoll_campaign_progress_row *rows
 
 static void print_speedup(FILE *out, double speedup, int is_final)
 {
-    if (speedup > 0) {
+    if (speedup > 0)
         fprintf(out, "%8.2fx%s ", speedup, is_final ? " " : "*");
-    } else {
+    else
         fprintf(out, "%9s  ", "-");
-    }
 }
 
 static void print_count(FILE *out, int is_known, uint64_t count)
 {
-    if (is_known) {
+    if (is_known)
         fprintf(out, " %8llu", (unsigned long long)count);
-    } else {
+    else
         fprintf(out, " %8s", "-");
-    }
 }
 
 static void print_tasks(FILE *out, const struct atoll_campaign_progress_row *row)
@@ -203,9 +195,8 @@ static void print_part(FILE *out, const struct atoll_campaign_progress_row *row,
         return;
     }
     mean_add(&mean, s);
-    for (size_t i = 0; i < s->hint.task_count; i++) {
+    for (size_t i = 0; i < s->hint.task_count; i++)
         done_count += s->hint.tasks[i].is_done != 0;
-    }
     snprintf(done, sizeof(done), "%zu/%zu", done_count, s->hint.task_count);
     fprintf(out, "%-12s %-10s %9s ", row->name, state_text(row), done);
     print_speedup(out, mean_value(&mean), mean.all_final);
@@ -227,13 +218,11 @@ void atoll_campaign_progress_view_print(FILE *out, const struct atoll_campaign_p
         fprintf(out, "%-12s %-10s %9s %9s   %8s %8s %12s %10s  %s\n", "part", "state", "tasks", "speedup",
                 "evals", "correct", "device", "told", "job");
     }
-    for (size_t i = 0; i < count; i++) {
-        if (by_task) {
+    for (size_t i = 0; i < count; i++)
+        if (by_task)
             print_tasks(out, &rows[i]);
-        } else {
+        else
             print_part(out, &rows[i], now_unix_ns);
-        }
-    }
     print_sums(out, rows, count);
 }
 
@@ -297,9 +286,8 @@ json_t *atoll_campaign_progress_view_json(const struct atoll_campaign_progress_r
                                  state_text(&rows[i]), "holder", known_text(rows[i].holder), "error",
                                  known_text(rows[i].trouble));
 
-        if (rows[i].progress) {
+        if (rows[i].progress)
             add_progress(part, rows[i].progress, now_unix_ns);
-        }
         json_array_append_new(parts, part);
     }
     sums_make(rows, count, &sums);
@@ -308,8 +296,7 @@ json_t *atoll_campaign_progress_view_json(const struct atoll_campaign_progress_r
                     (json_int_t)sums.evaluated, "duelled", (json_int_t)sums.duelled, "device_s",
                     sums.device_s, "evaluators", (json_int_t)sums.evaluators, "geometric_mean",
                     known_real(sums.mean.count > 0, mean_value(&sums.mean)));
-    for (size_t i = 0; all && i < ATOLL_STATE_COUNT; i++) {
+    for (size_t i = 0; all && i < ATOLL_STATE_COUNT; i++)
         json_object_set_new(all, state_names[i], json_integer((json_int_t)sums.states[i]));
-    }
     return json_pack("{s:o, s:o}", "parts", parts, "sums", all);
 }

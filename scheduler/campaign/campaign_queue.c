@@ -20,9 +20,8 @@ int atoll_campaign_queue_folder(char *ret_path, size_t bytes, struct atoll_err *
     const char *own = getenv("ATOLL_QUEUE"), *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
     int length;
 
-    if (own && *own) { /* jobs get it too, and work elsewhere */
+    if (own && *own) /* jobs get it too, and work elsewhere */
         return atoll_folder_absolute(own, ret_path, bytes, err);
-    }
     if (data && *data == '/') {
         length = snprintf(ret_path, bytes, "%s/atoll/queue", data);
     } else if (home && *home == '/') {
@@ -46,12 +45,10 @@ static int entry_path(const char *id, char path[PATH_MAX], struct atoll_err *err
 {
     char dir[PATH_MAX];
 
-    if (atoll_campaign_queue_folder(dir, sizeof(dir), err) != 0) {
+    if (atoll_campaign_queue_folder(dir, sizeof(dir), err) != 0)
         return -1;
-    }
-    if (!is_id(id) || snprintf(path, PATH_MAX, "%s/%.64s%s", dir, id, SUFFIX) >= PATH_MAX) {
+    if (!is_id(id) || snprintf(path, PATH_MAX, "%s/%.64s%s", dir, id, SUFFIX) >= PATH_MAX)
         return atoll_err_set(err, ATOLL_E_INPUT, "'%.80s' is no campaign's id", id);
-    }
     return 0;
 }
 
@@ -59,9 +56,8 @@ static int entry_path(const char *id, char path[PATH_MAX], struct atoll_err *err
 
 static void entry_fini(struct atoll_campaign_queue_entry *entry)
 {
-    for (size_t i = 0; i < entry->after_count; i++) {
+    for (size_t i = 0; i < entry->after_count; i++)
         free(entry->after[i]);
-    }
     free(entry->after);
     free(entry->id);
     free(entry->campaign);
@@ -105,9 +101,8 @@ int atoll_campaign_queue_put(const struct atoll_campaign_queue_entry *entry, str
         json_decref(after);
         return -1;
     }
-    for (size_t i = 0; i < entry->after_count; i++) {
+    for (size_t i = 0; i < entry->after_count; i++)
         json_array_append_new(after, json_string(entry->after[i]));
-    }
     object = json_pack("{s:s, s:s, s:f, s:f, s:I, s:o}", "id", entry->id, "campaign", entry->campaign,
                        "priority", entry->priority, "share", entry->share, "added_unix_s",
                        (json_int_t)entry->added_unix_s, "after", after);
@@ -124,9 +119,8 @@ int atoll_campaign_queue_remove(const char *id, struct atoll_err *err)
 {
     char path[PATH_MAX];
 
-    if (entry_path(id, path, err) != 0) {
+    if (entry_path(id, path, err) != 0)
         return -1;
-    }
     return unlink(path) == 0 || errno == ENOENT ? 0 : atoll_err_errno(err, errno, "%s: cannot remove", path);
 }
 
@@ -136,12 +130,10 @@ static int by_priority(const void *a, const void *b)
 {
     const struct atoll_campaign_queue_entry *x = a, *y = b;
 
-    if (x->priority > y->priority || x->priority < y->priority) {
+    if (x->priority > y->priority || x->priority < y->priority)
         return x->priority > y->priority ? -1 : 1;
-    }
-    if (x->added_unix_s != y->added_unix_s) {
+    if (x->added_unix_s != y->added_unix_s)
         return x->added_unix_s < y->added_unix_s ? -1 : 1;
-    }
     return strcmp(x->id, y->id);
 }
 
@@ -161,13 +153,11 @@ static int entry_add(struct atoll_campaign_queue *queue, const char *name, struc
     json_t *object;
     int is_good;
 
-    if (!grown) {
+    if (!grown)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the queue");
-    }
     queue->entries = grown;
-    if (snprintf(path, sizeof(path), "%s/%s", queue->dir, name) >= (int)sizeof(path)) {
+    if (snprintf(path, sizeof(path), "%s/%s", queue->dir, name) >= (int)sizeof(path))
         return 0;
-    }
     entry = &grown[queue->count];
     *entry = (struct atoll_campaign_queue_entry){0};
     object = json_load_file(path, JSON_REJECT_DUPLICATES, &why);
@@ -180,9 +170,8 @@ static int entry_add(struct atoll_campaign_queue *queue, const char *name, struc
         return 0;
     }
     entry_fini(entry);
-    if (access(path, F_OK) == 0) { /* not taken out a moment ago */
+    if (access(path, F_OK) == 0) /* not taken out a moment ago */
         fprintf(stderr, "atoll: warning: %s is no entry of a queue and is passed over; remove it\n", path);
-    }
     return 0;
 }
 
@@ -193,9 +182,8 @@ int atoll_campaign_queue_load(struct atoll_campaign_queue *ret_queue, struct ato
     int status = 0;
 
     *ret_queue = (struct atoll_campaign_queue){0};
-    if (atoll_campaign_queue_folder(dir, sizeof(dir), err) != 0 || atoll_folder_make(dir, err) != 0) {
+    if (atoll_campaign_queue_folder(dir, sizeof(dir), err) != 0 || atoll_folder_make(dir, err) != 0)
         return -1;
-    }
     ret_queue->dir = strdup(dir);
     folder = ret_queue->dir ? opendir(dir) : NULL;
     if (!folder) {
@@ -203,25 +191,22 @@ int atoll_campaign_queue_load(struct atoll_campaign_queue *ret_queue, struct ato
         atoll_campaign_queue_fini(ret_queue);
         return -1;
     }
-    for (struct dirent *e; status == 0 && ret_queue->count < ENTRY_LIMIT && (e = readdir(folder));) {
+    for (struct dirent *e; status == 0 && ret_queue->count < ENTRY_LIMIT && (e = readdir(folder));)
         status = is_entry(e->d_name) ? entry_add(ret_queue, e->d_name, err) : 0;
-    }
     closedir(folder);
     if (status != 0) {
         atoll_campaign_queue_fini(ret_queue);
         return -1;
     }
-    if (ret_queue->count) {
+    if (ret_queue->count)
         qsort(ret_queue->entries, ret_queue->count, sizeof(*ret_queue->entries), by_priority);
-    }
     return 0;
 }
 
 void atoll_campaign_queue_fini(struct atoll_campaign_queue *queue)
 {
-    for (size_t i = 0; i < queue->count; i++) {
+    for (size_t i = 0; i < queue->count; i++)
         entry_fini(&queue->entries[i]);
-    }
     free(queue->entries);
     free(queue->dir);
     *queue = (struct atoll_campaign_queue){0};
@@ -230,10 +215,8 @@ void atoll_campaign_queue_fini(struct atoll_campaign_queue *queue)
 const struct atoll_campaign_queue_entry *atoll_campaign_queue_find(const struct atoll_campaign_queue *queue,
                                                                    const char *id)
 {
-    for (size_t i = 0; i < queue->count; i++) {
-        if (strcmp(queue->entries[i].id, id) == 0) {
+    for (size_t i = 0; i < queue->count; i++)
+        if (strcmp(queue->entries[i].id, id) == 0)
             return &queue->entries[i];
-        }
-    }
     return NULL;
 }

@@ -57,12 +57,10 @@ static int parts_read(struct atoll_campaign_status *s, struct atoll_err *err)
     s->rows = calloc(count, sizeof(*s->rows));
     s->leases = calloc(count, sizeof(*s->leases));
     s->troubles = calloc(count, sizeof(*s->troubles));
-    if (!s->progresses || !s->rows || !s->leases || !s->troubles) {
+    if (!s->progresses || !s->rows || !s->leases || !s->troubles)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for %zu parts", count);
-    }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         part_read(s, i);
-    }
     return 0;
 }
 
@@ -75,14 +73,11 @@ static int jobs_pick(struct atoll_campaign_status *s, const struct atoll_job_lis
 
     atoll_sweep_job_name(s->sweep, name);
     s->jobs = calloc(list->count + 1, sizeof(*s->jobs));
-    if (!s->jobs) {
+    if (!s->jobs)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for %zu jobs", list->count);
-    }
-    for (size_t i = 0; i < list->count; i++) {
-        if (strcmp(list->jobs[i].name, name) == 0) {
+    for (size_t i = 0; i < list->count; i++)
+        if (strcmp(list->jobs[i].name, name) == 0)
             s->jobs[s->job_count++] = list->jobs[i];
-        }
-    }
     s->jobs_age_s = list->age_s;
     return 0;
 }
@@ -100,17 +95,14 @@ static int jobs_read(struct atoll_campaign_status *s, double max_age_s, double t
         snprintf(s->jobs_trouble, sizeof(s->jobs_trouble), "%.500s", why.text);
         return 0;
     }
-    if (max_age_s < 0) {
+    if (max_age_s < 0)
         max_age_s = site->limits.poll_s > 0 ? site->limits.poll_s : POLL_S;
-    }
     status = atoll_job_list_get(site->launcher, timeout_s, max_age_s, &list, &why);
     atoll_site_destroy(site);
-    if (status != 0) {
+    if (status != 0)
         snprintf(s->jobs_trouble, sizeof(s->jobs_trouble), "%.500s", why.text);
-    }
-    if (status < 0) {
+    if (status < 0)
         return 0;
-    }
     status = jobs_pick(s, &list, err);
     atoll_job_list_fini(&list);
     return status;
@@ -125,9 +117,8 @@ static const struct atoll_job *job_in(const struct atoll_campaign_status *s, int
         int runs =
             state == ATOLL_JOB_RUNNING || state == ATOLL_JOB_COMPLETING || state == ATOLL_JOB_SUSPENDED;
 
-        if (state != ATOLL_JOB_UNKNOWN && !atoll_job_has_ended(state) && runs == is_running) {
+        if (state != ATOLL_JOB_UNKNOWN && !atoll_job_has_ended(state) && runs == is_running)
             return &s->jobs[i];
-        }
     }
     return NULL;
 }
@@ -140,9 +131,8 @@ static const struct atoll_job *job_lost(const struct atoll_campaign_status *s)
     for (size_t i = 0; i < s->job_count; i++) {
         const struct atoll_job *job = &s->jobs[i];
 
-        if (atoll_job_has_ended(job->state) && (!last || job->end_unix_s >= last->end_unix_s)) {
+        if (atoll_job_has_ended(job->state) && (!last || job->end_unix_s >= last->end_unix_s))
             last = job;
-        }
     }
     return last && last->state != ATOLL_JOB_COMPLETED ? last : NULL;
 }
@@ -170,9 +160,8 @@ static void phase_find(struct atoll_campaign_status *s)
     struct stat st;
     int is_held = 0;
 
-    for (size_t i = 0; i < s->sweep->part_count; i++) {
+    for (size_t i = 0; i < s->sweep->part_count; i++)
         is_held |= s->rows[i].is_held;
-    }
     if (atoll_sweep_is_done(dir)) {
         phase_set(s, ATOLL_PHASE_DONE, "%s", "");
     } else if (is_held || job_in(s, 1)) {
@@ -216,11 +205,9 @@ int atoll_campaign_status_read(const struct atoll_sweep *sweep, double max_age_s
 
 void atoll_campaign_status_fini(struct atoll_campaign_status *status)
 {
-    for (size_t i = 0; status->progresses && i < status->sweep->part_count; i++) {
-        if (status->rows && status->rows[i].progress) {
+    for (size_t i = 0; status->progresses && i < status->sweep->part_count; i++)
+        if (status->rows && status->rows[i].progress)
             atoll_campaign_progress_fini(&status->progresses[i]);
-        }
-    }
     free(status->progresses);
     free(status->rows);
     free(status->leases);
@@ -237,12 +224,10 @@ static void job_print(const struct atoll_job *job, FILE *out)
     double left_s = (double)job->end_unix_s - (double)time(NULL);
 
     fprintf(out, "  job %-12s %-10s", job->id, atoll_job_state_name(job->state));
-    if (job->state == ATOLL_JOB_RUNNING && job->end_unix_s > 0 && left_s > 0) {
+    if (job->state == ATOLL_JOB_RUNNING && job->end_unix_s > 0 && left_s > 0)
         fprintf(out, " %s left", atoll_duration_text(left_s * 1e9, text, sizeof(text)));
-    }
-    if (job->restart_count) {
+    if (job->restart_count)
         fprintf(out, " started %u times", job->restart_count + 1);
-    }
     fprintf(out, " %s%s%s\n", job->nodes, job->nodes[0] && job->reason[0] ? " " : "",
             strcmp(job->reason, "None") ? job->reason : "");
 }
@@ -276,13 +261,11 @@ static void history_print(const struct atoll_sweep *sweep, FILE *out)
         }
         json_decref(object);
     }
-    if (file) {
+    if (file)
         fclose(file);
-    }
     for (size_t i = count > HISTORY_SHOWN ? count - HISTORY_SHOWN : 0; i < count; i++) {
-        for (char *c = shown[i % HISTORY_SHOWN]; *c; c++) { /* another user's words do not move the cursor */
+        for (char *c = shown[i % HISTORY_SHOWN]; *c; c++) /* another user's words do not move the cursor */
             *c = (unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c;
-        }
         fprintf(out, "%s\n", shown[i % HISTORY_SHOWN]);
     }
 }
@@ -293,11 +276,9 @@ void atoll_campaign_status_print(const struct atoll_campaign_status *s, int by_t
 
     fprintf(out, "%s: %s%s%s\n", s->sweep->dir, atoll_campaign_phase_name(s->phase), s->why[0] ? ": " : "",
             s->why);
-    for (size_t i = 0; i < s->job_count; i++) {
-        if (!atoll_job_has_ended(s->jobs[i].state)) {
+    for (size_t i = 0; i < s->job_count; i++)
+        if (!atoll_job_has_ended(s->jobs[i].state))
             job_print(&s->jobs[i], out);
-        }
-    }
     if (!s->jobs_trouble[0] && s->jobs_age_s > AGE_TOLD_S && s->phase != ATOLL_PHASE_DONE) {
         fprintf(out, "  jobs are as of %s ago; --fresh asks the scheduler now\n",
                 atoll_duration_text(s->jobs_age_s * 1e9, age, sizeof(age)));
@@ -325,9 +306,8 @@ json_t *atoll_campaign_status_json(const struct atoll_campaign_status *s)
 {
     json_t *jobs = json_array(), *object;
 
-    for (size_t i = 0; i < s->job_count; i++) {
+    for (size_t i = 0; i < s->job_count; i++)
         json_array_append_new(jobs, job_json(&s->jobs[i]));
-    }
     object = json_pack("{s:o, s:s, s:s, s:o, s:o, s:o}", "campaign", atoll_json_text(s->sweep->dir), "id",
                        s->sweep->id, "phase", atoll_campaign_phase_name(s->phase), "why",
                        atoll_json_text(s->why), "jobs", jobs, "jobs_age_s",

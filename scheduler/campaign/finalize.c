@@ -45,9 +45,8 @@ static int part_look(struct finalizer *f, size_t part, struct atoll_err *err)
     struct atoll_campaign_progress progress;
     char path[PATH_MAX];
 
-    if (atoll_sweep_part_path(f->sweep, part, path, sizeof(path), err) != 0) {
+    if (atoll_sweep_part_path(f->sweep, part, path, sizeof(path), err) != 0)
         return -1;
-    }
     if (atoll_campaign_progress_read(path, &progress, &own) != 0) {
         f->open_count++;
         f->states[part] = PART_DAMAGED;
@@ -71,9 +70,8 @@ static int quarantined_record(struct finalizer *f, size_t part, const struct ato
 {
     struct atoll_replay_report report;
 
-    if (atoll_campaign_replay(campaign, NULL, NULL, &report, err) != 0) {
+    if (atoll_campaign_replay(campaign, NULL, NULL, &report, err) != 0)
         return -1;
-    }
     f->quarantined += report.quarantined_records;
     for (size_t i = 0; f->open_count == 0 && i < report.quarantined_count; i++) {
         atoll_sweep_record(
@@ -95,19 +93,16 @@ static int part_archive(struct finalizer *f, size_t part, struct atoll_err *err)
     size_t count = 0;
     int status = -1;
 
-    if (atoll_sweep_part_path(f->sweep, part, dir, sizeof(dir), err) != 0) {
+    if (atoll_sweep_part_path(f->sweep, part, dir, sizeof(dir), err) != 0)
         return -1;
-    }
-    if (snprintf(archive, PATH_MAX, "%s/archive.h5", dir) >= PATH_MAX) {
+    if (snprintf(archive, PATH_MAX, "%s/archive.h5", dir) >= PATH_MAX)
         return atoll_err_set(err, ATOLL_E_LIMIT, "path too long: %.80s...", dir);
-    }
     campaign = atoll_campaign_open(dir, NULL, err);
     if (campaign && atoll_campaign_attempts(campaign, &attempts, &count, err) == 0) {
         free(attempts);
         status = count == 0 ? 0 : atoll_archive_refresh(campaign, archive, NULL, err);
-        if (status >= 0 && count > 1 && quarantined_record(f, part, campaign, err) != 0) {
+        if (status >= 0 && count > 1 && quarantined_record(f, part, campaign, err) != 0)
             status = -1;
-        }
     }
     atoll_campaign_close(campaign);
     if (status >= 0 && count > 0) {
@@ -129,9 +124,8 @@ static int merge(struct finalizer *f, struct atoll_err *err)
             return -1;
         }
     }
-    if (f->path_count == 0) {
+    if (f->path_count == 0)
         return 0;
-    }
     if (atoll_sweep_path(f->sweep, "archive.h5", archive, sizeof(archive), err) != 0 ||
         atoll_sweep_path(f->sweep, "report.html", report, sizeof(report), err) != 0 ||
         atoll_merge_files(f->paths, f->path_count, archive, NULL, err) != 0) {
@@ -153,12 +147,10 @@ static int done_write(const struct finalizer *f, struct atoll_err *err)
         f->sweep->part_count, (unsigned long long)f->evaluated, (unsigned long long)f->duelled,
         (unsigned long long)f->quarantined, (long long)time(NULL));
 
-    if (atoll_sweep_path(f->sweep, "done.json", path, sizeof(path), err) != 0) {
+    if (atoll_sweep_path(f->sweep, "done.json", path, sizeof(path), err) != 0)
         return -1;
-    }
-    if (atoll_file_replace(atoll_file_ops_real(), path, text, (size_t)length, err) != 0) {
+    if (atoll_file_replace(atoll_file_ops_real(), path, text, (size_t)length, err) != 0)
         return -1;
-    }
     atoll_sweep_record(f->sweep->dir, "finalizer", "done",
                        "every part has ended; archive and report are written");
     return 0;
@@ -196,9 +188,8 @@ static int writers_wait(struct finalizer *f, struct atoll_err *err)
         double waited_s = (atoll_clock_mono_ns() - begin_ns) / 1e9;
 
         writers = 0;
-        for (size_t i = 0; i < f->sweep->part_count; i++) {
+        for (size_t i = 0; i < f->sweep->part_count; i++)
             writers += (size_t)is_written(f, i, &watches[i], waited_s);
-        }
         if (writers > 0) {
             status = atoll_lease_renew(f->lease, err);
             nanosleep(&pause, NULL);
@@ -215,12 +206,10 @@ static int finalize_locked(struct finalizer *f, int is_partial, struct atoll_err
     f->archives = calloc(f->sweep->part_count, sizeof(*f->archives));
     f->paths = calloc(f->sweep->part_count, sizeof(*f->paths));
     f->states = calloc(f->sweep->part_count, sizeof(*f->states));
-    if (!f->archives || !f->paths || !f->states) {
+    if (!f->archives || !f->paths || !f->states)
         status = atoll_err_set(err, ATOLL_E_MEMORY, "no memory for %zu parts", f->sweep->part_count);
-    }
-    for (size_t i = 0; status == 0 && i < f->sweep->part_count; i++) {
+    for (size_t i = 0; status == 0 && i < f->sweep->part_count; i++)
         status = part_look(f, i, err);
-    }
     if (status == 0 && (f->open_count == 0 || is_partial)) {
         status = writers_wait(f, err) != 0 || merge(f, err) != 0 ? -1 : 0;
         status = status == 0 && f->open_count == 0 ? done_write(f, err) : status;
@@ -260,11 +249,10 @@ static struct atoll_lease *lease_claim(const struct atoll_sweep *sweep, struct a
             *err = own;
             return NULL;
         }
-        if (!lease && atoll_lease_watch_note(&watch, &seen, atoll_clock_mono_ns()) > SILENCE_S) {
+        if (!lease && atoll_lease_watch_note(&watch, &seen, atoll_clock_mono_ns()) > SILENCE_S)
             silent = seen.epoch;
-        } else if (!lease) {
+        else if (!lease)
             nanosleep(&pause, NULL);
-        }
     }
     return lease;
 }
@@ -274,13 +262,11 @@ int atoll_finalize(const struct atoll_sweep *sweep, int is_partial, struct atoll
     struct finalizer finalizer = {.sweep = sweep};
     int status;
 
-    if (is_complete(sweep)) {
+    if (is_complete(sweep))
         return 1;
-    }
     finalizer.lease = lease_claim(sweep, err);
-    if (!finalizer.lease) {
+    if (!finalizer.lease)
         return is_complete(sweep) ? 1 : -1;
-    }
     status = finalize_locked(&finalizer, is_partial, err);
     atoll_lease_release(finalizer.lease);
     return status;

@@ -18,9 +18,8 @@ static int cache_path(enum atoll_launcher_kind kind, char path[PATH_MAX])
     struct atoll_err err = ATOLL_ERR_INIT;
     char dir[PATH_MAX];
 
-    if (atoll_campaign_queue_folder(dir, sizeof(dir), &err) != 0) {
+    if (atoll_campaign_queue_folder(dir, sizeof(dir), &err) != 0)
         return -1;
-    }
     return snprintf(path, PATH_MAX, "%s/.jobs-%d.json", dir, (int)kind) < PATH_MAX ? 0 : -1;
 }
 
@@ -74,9 +73,8 @@ static void list_keep(enum atoll_launcher_kind kind, const struct atoll_job_list
     json_t *jobs = json_array(), *object;
     char *text;
 
-    for (size_t i = 0; i < list->count; i++) {
+    for (size_t i = 0; i < list->count; i++)
         json_array_append_new(jobs, job_to_json(&list->jobs[i]));
-    }
     object = json_pack("{s:f, s:s, s:o}", "asked_unix_s", atoll_clock_unix_s(), "launcher", list->launcher,
                        "jobs", jobs);
     text = object ? json_dumps(object, JSON_COMPACT) : NULL;
@@ -95,17 +93,14 @@ static int list_fill(const json_t *object, struct atoll_job_list *list)
 
     memset(list, 0, sizeof(*list));
     list->age_s = atoll_clock_unix_s() - asked;
-    if (!json_is_array(jobs) || !(asked > 0) || list->age_s < 0) {
+    if (!json_is_array(jobs) || !(asked > 0) || list->age_s < 0)
         return -1;
-    }
     list->jobs = calloc(json_array_size(jobs) + 1, sizeof(*list->jobs));
-    if (!list->jobs) {
+    if (!list->jobs)
         return -1;
-    }
     list->count = json_array_size(jobs);
-    for (size_t i = 0; i < list->count; i++) {
+    for (size_t i = 0; i < list->count; i++)
         job_from_json(json_array_get(jobs, i), &list->jobs[i]);
-    }
     copy_text(object, "launcher", list->launcher, sizeof(list->launcher));
     return 0;
 }
@@ -116,9 +111,8 @@ int atoll_job_list_ask(struct atoll_launcher *launcher, enum atoll_launcher_kind
                        struct atoll_job_list *ret_list, struct atoll_err *err)
 {
     memset(ret_list, 0, sizeof(*ret_list));
-    if (atoll_launcher_list(launcher, NULL, &ret_list->jobs, &ret_list->count, err) != 0) {
+    if (atoll_launcher_list(launcher, NULL, &ret_list->jobs, &ret_list->count, err) != 0)
         return -1;
-    }
     snprintf(ret_list->launcher, sizeof(ret_list->launcher), "%s", atoll_launcher_name(launcher));
     list_keep(kind, ret_list);
     return 0;
@@ -143,15 +137,13 @@ int atoll_job_list_get(enum atoll_launcher_kind kind, double timeout_s, double m
     status = launcher ? atoll_job_list_ask(launcher, kind, &asked, err) : -1;
     atoll_launcher_destroy(launcher);
     if (status == 0) {
-        if (has_kept) {
+        if (has_kept)
             atoll_job_list_fini(&kept);
-        }
         *ret_list = asked;
         return 0;
     }
-    if (has_kept) {
+    if (has_kept)
         *ret_list = kept;
-    }
     return has_kept ? 1 : -1;
 }
 
@@ -159,9 +151,8 @@ void atoll_job_list_forget(enum atoll_launcher_kind kind)
 {
     char path[PATH_MAX];
 
-    if (cache_path(kind, path) == 0) {
+    if (cache_path(kind, path) == 0)
         unlink(path);
-    }
 }
 
 void atoll_job_list_fini(struct atoll_job_list *list)

@@ -39,14 +39,12 @@ char *atoll_model_where(const char *gateway, struct atoll_err *err)
 {
     for (size_t i = 0; i < sizeof(path_forms) / sizeof(*path_forms); i++) {
         size_t length = strlen(path_forms[i]);
-        if (strncmp(gateway, path_forms[i], length) == 0) {
+        if (strncmp(gateway, path_forms[i], length) == 0)
             return absolute(path_forms[i], gateway + length, err);
-        }
     }
     char *copy = strdup(gateway);
-    if (!copy) {
+    if (!copy)
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the gateway's address");
-    }
     return copy;
 }
 
@@ -61,18 +59,16 @@ static int where_check(const struct atoll_model_options *options, struct atoll_e
 static int paths_complete(struct atoll_model_options *options, const char *gateway, struct atoll_err *err)
 {
     options->where = gateway ? atoll_model_where(gateway, err) : NULL;
-    if (gateway && !options->where) {
+    if (gateway && !options->where)
         return -1;
-    }
     options->token = options->token_file ? absolute("", options->token_file, err) : NULL;
     return options->token_file && !options->token ? -1 : 0;
 }
 
 int atoll_model_options_complete(struct atoll_model_options *options, struct atoll_err *err)
 {
-    if (paths_complete(options, options->gateway, err) != 0) {
+    if (paths_complete(options, options->gateway, err) != 0)
         return -1;
-    }
     return options->where && strcmp(options->where, "none") != 0 ? where_check(options, err) : 0;
 }
 
@@ -90,15 +86,12 @@ int atoll_model_options_apply(struct atoll_model_options *options, const struct 
         return atoll_err_set(err, ATOLL_E_USAGE,
                              "--gateway needs --model NAME: a model or an ensemble, as the gateway calls it");
     }
-    if (!options->model) {
+    if (!options->model)
         return 0;
-    }
-    if (paths_complete(options, gateway, err) != 0) {
+    if (paths_complete(options, gateway, err) != 0)
         return -1;
-    }
-    if (!atoll_search_options_has(given, "ask_share")) {
+    if (!atoll_search_options_has(given, "ask_share"))
         search->ask_share = ATOLL_MODEL_ASK_SHARE;
-    }
     return where_check(options, err);
 }
 

@@ -106,9 +106,8 @@ struct atoll_reuse *atoll_reuse_create(struct atoll_task *const *tasks, size_t t
 
 void atoll_reuse_destroy(struct atoll_reuse *r)
 {
-    if (!r) {
+    if (!r)
         return;
-    }
     atoll_arena_destroy(r->texts_arena);
     atoll_arena_destroy(r->event_arena);
     free(r->results.items);
@@ -125,11 +124,9 @@ static int read_task(struct atoll_reuse *r, const struct atoll_event *e, struct 
     uint32_t *number = task ? list_add(&r->numbers, sizeof(*number), err) : NULL;
     if (number) {
         *number = NONE;
-        for (uint32_t i = 0; i < r->task_count; i++) {
-            if (atoll_id_equal(&r->tasks[i]->id, &task->id)) {
+        for (uint32_t i = 0; i < r->task_count; i++)
+            if (atoll_id_equal(&r->tasks[i]->id, &task->id))
                 *number = i;
-            }
-        }
     }
     atoll_task_destroy(task);
     return number ? 0 : -1;
@@ -143,9 +140,8 @@ static uint32_t number_of(const struct atoll_reuse *r, uint32_t task)
 static int add_text(struct atoll_reuse *r, const char *language, const char *source, struct atoll_err *err)
 {
     struct text *t = list_add(&r->texts, sizeof(*t), err);
-    if (!t) {
+    if (!t)
         return -1;
-    }
     t->id = atoll_source_id(language, source);
     t->language = atoll_arena_text(r->texts_arena, language, strlen(language), err);
     t->source = t->language ? atoll_arena_text(r->texts_arena, source, strlen(source), err) : NULL;
@@ -161,11 +157,9 @@ static int compare_order(const void *key, const void *item)
 static uint32_t model_of(const struct atoll_reuse *r, uint64_t device)
 {
     const struct device *d = r->devices.items;
-    for (size_t i = r->devices.count; i-- > 0;) {
-        if (d[i].key == device) {
+    for (size_t i = r->devices.count; i-- > 0;)
+        if (d[i].key == device)
             return d[i].model;
-        }
-    }
     return 0;
 }
 
@@ -180,13 +174,11 @@ static int read_evaluation(struct atoll_reuse *r, const struct atoll_evaluation 
         return 0;
     }
     double time_ns = correct ? atoll_evaluation_time_ns(e, r->tasks[order->task]) : 0;
-    if (correct && !(time_ns > 0)) {
+    if (correct && !(time_ns > 0))
         return 0;
-    }
     struct result *result = list_add(&r->results, sizeof(*result), err);
-    if (!result) {
+    if (!result)
         return -1;
-    }
     *result = (struct result){order->task,   model_of(r, e->device), r->results.count,
                               order->source, order->choice,          time_ns};
     return 0;
@@ -196,21 +188,18 @@ static int read_event(struct atoll_reuse *r, const struct atoll_record *record, 
 {
     struct atoll_event e;
     atoll_arena_reset(r->event_arena);
-    if (atoll_event_decode(record->bytes, record->length, r->event_arena, &e, err) != 0) {
+    if (atoll_event_decode(record->bytes, record->length, r->event_arena, &e, err) != 0)
         return -1;
-    }
     int rc = 0;
-    if (e.type == ATOLL_EVENT_TASK) {
+    if (e.type == ATOLL_EVENT_TASK)
         rc = read_task(r, &e, err);
-    } else if (e.type == ATOLL_EVENT_SOURCE && number_of(r, e.task) != NONE) {
+    else if (e.type == ATOLL_EVENT_SOURCE && number_of(r, e.task) != NONE)
         rc = add_text(r, e.language, e.source, err);
-    } else if (e.type == ATOLL_EVENT_REPLY) {
-        for (uint32_t i = 0; i < e.reply.source_count && rc == 0; i++) {
+    else if (e.type == ATOLL_EVENT_REPLY)
+        for (uint32_t i = 0; i < e.reply.source_count && rc == 0; i++)
             rc = add_text(r, e.reply.sources[i].language, e.reply.sources[i].text, err);
-        }
-    } else if (e.type == ATOLL_EVENT_EVALUATED) {
+    else if (e.type == ATOLL_EVENT_EVALUATED)
         rc = read_evaluation(r, &e.evaluation, err);
-    }
     atoll_event_fini(&e);
     return rc;
 }
@@ -228,9 +217,8 @@ static int read_decisions(struct atoll_reuse *r, const struct atoll_record *reco
             continue;
         }
         struct order *order = list_add(&r->orders, sizeof(*order), err);
-        if (!order) {
+        if (!order)
             return -1;
-        }
         *order = (struct order){d.evaluation, number_of(r, d.task), d.source, d.choice};
     }
     return got;
@@ -240,18 +228,14 @@ static int read_device(struct atoll_reuse *r, const struct atoll_device_info *in
 {
     struct device *d = list_add(&r->devices, sizeof(*d), err);
     uint32_t model = 0;
-    if (!d) {
+    if (!d)
         return -1;
-    }
-    while (model < r->model_count && strcmp(r->models[model], info->model) != 0) {
+    while (model < r->model_count && strcmp(r->models[model], info->model) != 0)
         model++;
-    }
-    if (model == MODEL_LIMIT) {
+    if (model == MODEL_LIMIT)
         return atoll_err_set(err, ATOLL_E_LIMIT, "more than %d device models", MODEL_LIMIT - 1);
-    }
-    if (model == r->model_count) {
+    if (model == r->model_count)
         snprintf(r->models[r->model_count++], sizeof(r->models[0]), "%s", info->model);
-    }
     *d = (struct device){info->key, model};
     return 0;
 }
@@ -271,9 +255,8 @@ static int read_record(void *context, const struct atoll_attempt *attempt, const
 int atoll_reuse_add(struct atoll_reuse *r, const char *dir, struct atoll_err *err)
 {
     struct atoll_campaign *campaign = atoll_campaign_open(dir, NULL, err);
-    if (!campaign) {
+    if (!campaign)
         return -1;
-    }
     const char *backend = atoll_campaign_option(campaign, "backend");
     int rc = 0;
     if (strcmp(backend ? backend : "cpu", r->backend) == 0) {
@@ -297,20 +280,16 @@ void atoll_reuse_model(const char *backend, char *ret_model, size_t bytes)
     }
     free(device);
     free(info);
-    if (strcmp(backend, "cuda") != 0 ||
-        glob("/proc/driver/nvidia/gpus/*/information", 0, NULL, &found) != 0) {
+    if (strcmp(backend, "cuda") != 0 || glob("/proc/driver/nvidia/gpus/*/information", 0, NULL, &found) != 0)
         return;
-    }
     FILE *file = fopen(found.gl_pathv[0], "re"); /* the driver says it without a context on the device */
     while (file && !*ret_model && fgets(line, sizeof(line), file)) {
         line[strcspn(line, "\n")] = '\0';
-        if (strncmp(line, "Model:", 6) == 0) {
+        if (strncmp(line, "Model:", 6) == 0)
             snprintf(ret_model, bytes, "%s", line + 6 + strspn(line + 6, " \t"));
-        }
     }
-    if (file) {
+    if (file)
         fclose(file);
-    }
     globfree(&found);
 }
 
@@ -326,9 +305,8 @@ static int compare_instance(const struct result *x, const struct result *y)
     int order = compare_number(x->task, y->task);
     order = order ? order : memcmp(&x->source, &y->source, sizeof(x->source));
     order = order ? order : compare_number((double)x->choice.count, (double)y->choice.count);
-    for (size_t i = 0; i < x->choice.count && !order; i++) {
+    for (size_t i = 0; i < x->choice.count && !order; i++)
         order = (x->choice.values[i] > y->choice.values[i]) - (x->choice.values[i] < y->choice.values[i]);
-    }
     return order;
 }
 
@@ -360,16 +338,12 @@ static uint32_t task_model(const struct atoll_reuse *r, uint32_t task)
     const struct result *results = r->results.items;
     size_t counts[MODEL_LIMIT] = {0};
     uint32_t best = 0;
-    for (size_t i = 0; i < r->results.count; i++) {
-        if (results[i].task == task) {
+    for (size_t i = 0; i < r->results.count; i++)
+        if (results[i].task == task)
             counts[results[i].model]++;
-        }
-    }
-    for (uint32_t m = 1; m < r->model_count && !counts[0]; m++) {
-        if (counts[m] > counts[best]) {
+    for (uint32_t m = 1; m < r->model_count && !counts[0]; m++)
+        if (counts[m] > counts[best])
             best = m;
-        }
-    }
     return best;
 }
 
@@ -379,31 +353,23 @@ static int choose_results(struct atoll_reuse *r, struct atoll_reuse_counts *coun
     struct result *results = r->results.items;
     size_t kept = 0;
     uint32_t *models = calloc(r->task_count + 1, sizeof(*models));
-    if (!models) {
+    if (!models)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for earlier results");
-    }
-    for (uint32_t i = 0; i < r->task_count; i++) {
+    for (uint32_t i = 0; i < r->task_count; i++)
         models[i] = task_model(r, i);
-    }
-    for (size_t i = 0; i < r->results.count; i++) {
-        if (results[i].model == models[results[i].task]) {
+    for (size_t i = 0; i < r->results.count; i++)
+        if (results[i].model == models[results[i].task])
             results[kept++] = results[i];
-        }
-    }
     r->results.count = kept;
-    if (kept) {
+    if (kept)
         qsort(results, kept, sizeof(*results), by_instance);
-    }
     kept = 0;
-    for (size_t i = 0; i < r->results.count; i++) {
-        if (!kept || compare_instance(&results[kept - 1], &results[i]) != 0) {
+    for (size_t i = 0; i < r->results.count; i++)
+        if (!kept || compare_instance(&results[kept - 1], &results[i]) != 0)
             results[kept++] = results[i];
-        }
-    }
     r->results.count = kept;
-    if (kept) {
+    if (kept)
         qsort(results, kept, sizeof(*results), by_merit);
-    }
     for (size_t i = 0; i < kept; i++) {
         if (i == 0 || results[i - 1].task != results[i].task) {
             counts->tasks++;
@@ -418,9 +384,8 @@ static int is_seed(const struct atoll_task *task, const struct atoll_id *source)
 {
     for (size_t i = 0; i < task->seed_count; i++) {
         struct atoll_id id = atoll_source_id(task->seeds[i].language, task->seeds[i].source);
-        if (atoll_id_equal(&id, source)) {
+        if (atoll_id_equal(&id, source))
             return 1;
-        }
     }
     return 0;
 }
@@ -428,11 +393,9 @@ static int is_seed(const struct atoll_task *task, const struct atoll_id *source)
 static const struct text *text_of(const struct atoll_reuse *r, const struct atoll_id *source)
 {
     const struct text *texts = r->texts.items;
-    for (size_t i = 0; i < r->texts.count; i++) {
-        if (atoll_id_equal(&texts[i].id, source)) {
+    for (size_t i = 0; i < r->texts.count; i++)
+        if (atoll_id_equal(&texts[i].id, source))
             return &texts[i];
-        }
-    }
     return NULL;
 }
 
@@ -462,13 +425,11 @@ static int take_source(const struct atoll_reuse *r, size_t at, struct atoll_buff
 {
     const struct result *result = (const struct result *)r->results.items + at;
     struct atoll_event e;
-    if (is_seed(r->tasks[result->task], &result->source)) {
+    if (is_seed(r->tasks[result->task], &result->source))
         return 1;
-    }
     const struct text *text = text_of(r, &result->source);
-    if (!text || !(result->time_ns > 0) || rank_of(r, at) >= ATOLL_REUSE_SOURCE_LIMIT) {
+    if (!text || !(result->time_ns > 0) || rank_of(r, at) >= ATOLL_REUSE_SOURCE_LIMIT)
         return 0;
-    }
     atoll_event_init(&e, ATOLL_EVENT_SOURCE);
     e.task = result->task;
     e.language = text->language;
@@ -485,9 +446,8 @@ int atoll_reuse_write(struct atoll_reuse *r, struct atoll_buffer *out, struct at
     struct atoll_reuse_counts counts = {0};
     struct atoll_buffer hints;
     struct atoll_event e;
-    if (choose_results(r, &counts, err) != 0) {
+    if (choose_results(r, &counts, err) != 0)
         return -1;
-    }
     const struct result *results = r->results.items;
     size_t of_template = 0;
     int is_known = 0;
@@ -497,9 +457,8 @@ int atoll_reuse_write(struct atoll_reuse *r, struct atoll_buffer *out, struct at
             is_known = take_source(r, i, out, &counts);
             of_template = 0;
         }
-        if (!is_known || results[i].choice.count == 0 || of_template++ >= ATOLL_REUSE_HINT_LIMIT) {
+        if (!is_known || results[i].choice.count == 0 || of_template++ >= ATOLL_REUSE_HINT_LIMIT)
             continue;
-        }
         atoll_event_init(&e, ATOLL_EVENT_HINT);
         e.task = results[i].task;
         e.hint = (struct atoll_hint){results[i].source, results[i].choice, results[i].time_ns};
@@ -509,8 +468,7 @@ int atoll_reuse_write(struct atoll_reuse *r, struct atoll_buffer *out, struct at
     atoll_buffer_put_bytes(out, hints.data, hints.length);
     int rc = atoll_buffer_check(&hints, err) != 0 ? -1 : atoll_buffer_check(out, err);
     atoll_buffer_fini(&hints);
-    if (rc == 0) {
+    if (rc == 0)
         *ret_counts = counts;
-    }
     return rc;
 }

@@ -11,11 +11,9 @@
 
 static int has_seed(const struct atoll_task *task, const char *language)
 {
-    for (size_t i = 0; i < task->seed_count; i++) {
-        if (strcmp(task->seeds[i].language, language) == 0) {
+    for (size_t i = 0; i < task->seed_count; i++)
+        if (strcmp(task->seeds[i].language, language) == 0)
             return 1;
-        }
-    }
     return 0;
 }
 
@@ -24,9 +22,8 @@ static int has_variant(const struct atoll_task *task, const char *backend, enum 
     for (size_t i = 0; i < task->variant_count; i++) {
         const struct atoll_variant *v = &task->variants[i];
 
-        if (v->kind == kind && (!v->backend || strcmp(v->backend, backend) == 0)) {
+        if (v->kind == kind && (!v->backend || strcmp(v->backend, backend) == 0))
             return 1;
-        }
     }
     return 0;
 }
@@ -70,12 +67,10 @@ static int add(void *context, const char *dir, struct atoll_err *err)
     int is_wanted = list->only->count == 0, status = -1;
     char why[256];
 
-    if (!task) {
+    if (!task)
         return -1;
-    }
-    for (size_t i = 0; i < list->only->count; i++) {
+    for (size_t i = 0; i < list->only->count; i++)
         is_wanted |= strcmp(list->only->items[i], task->name) == 0;
-    }
     if (!is_wanted) {
         status = 0;
         goto leave_out;
@@ -136,9 +131,8 @@ int atoll_run_tasks_find_suite(const char *name, char *ret_dir, size_t bytes, st
             name = whole;
         }
     }
-    if (strlen(name) >= bytes) {
+    if (strlen(name) >= bytes)
         return atoll_err_set(err, ATOLL_E_LIMIT, "the path of a suite is too long: %.200s", name);
-    }
     memcpy(ret_dir, name, strlen(name) + 1);
     return 0;
 }
@@ -160,17 +154,15 @@ int atoll_run_tasks_collect(struct atoll_run_tasks *ret_tasks, const char *const
     for (size_t i = 0; i < only->count; i++) {
         size_t k = 0;
 
-        while (k < list->count && strcmp(list->tasks[k]->name, only->items[i]) != 0) {
+        while (k < list->count && strcmp(list->tasks[k]->name, only->items[i]) != 0)
             k++;
-        }
         if (k == list->count) {
             return atoll_err_set(err, ATOLL_E_NOTFOUND, "--only %s: no such task in %s", only->items[i],
                                  suites[0]);
         }
     }
-    if (list->count) {
+    if (list->count)
         return 0;
-    }
     return list->skipped
                ? atoll_err_set(err, ATOLL_E_INPUT,
                                "no task of %s has what the backend %s needs; add seeds in its language or "

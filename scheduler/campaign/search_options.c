@@ -45,11 +45,9 @@ static const char *given(const struct atoll_search_options *options, const struc
 /* The row of a setting's own option where that was given. */
 static const struct row *row_given(const struct atoll_search_options *options, const char *field)
 {
-    for (size_t i = 0; i < ROW_COUNT; i++) {
-        if (strcmp(rows[i].field, field) == 0 && given(options, &rows[i])) {
+    for (size_t i = 0; i < ROW_COUNT; i++)
+        if (strcmp(rows[i].field, field) == 0 && given(options, &rows[i]))
             return &rows[i];
-        }
-    }
     return NULL;
 }
 
@@ -61,11 +59,9 @@ static int names(const char *setting, const char *field)
 
 int atoll_search_options_has(const struct atoll_search_options *options, const char *field)
 {
-    for (size_t i = 0; i < options->set.count; i++) {
-        if (names(options->set.items[i], field)) {
+    for (size_t i = 0; i < options->set.count; i++)
+        if (names(options->set.items[i], field))
             return 1;
-        }
-    }
     return row_given(options, field) != NULL;
 }
 
@@ -74,9 +70,8 @@ static int set(struct atoll_search *search, const struct atoll_search_field *fie
                const char *value, struct atoll_err *err)
 {
     struct atoll_err why = ATOLL_ERR_INIT;
-    if (atoll_search_set(search, field, value, &why) == 0) {
+    if (atoll_search_set(search, field, value, &why) == 0)
         return 0;
-    }
     return atoll_err_set(err, ATOLL_E_USAGE, "--%s: %s", option, why.text);
 }
 
@@ -99,9 +94,8 @@ static int apply_setting(const struct atoll_search_options *options, size_t inde
         size_t count;
         const struct atoll_search_field *fields = atoll_search_fields(&count);
         count = count < FIELD_LIMIT ? count : FIELD_LIMIT;
-        for (size_t i = 0; i < count; i++) {
+        for (size_t i = 0; i < count; i++)
             known[i] = fields[i].name;
-        }
         nearest = atoll_spelling_nearest(name, known, count);
         return atoll_err_set(err, ATOLL_E_USAGE,
                              "--set %s: no such setting%s%s; `atoll run --list-settings` prints all", name,
@@ -112,11 +106,9 @@ static int apply_setting(const struct atoll_search_options *options, size_t inde
         return atoll_err_set(err, ATOLL_E_USAGE, "--set %s and --%s are the same setting; give one of them",
                              name, row->option);
     }
-    for (size_t i = 0; i < index; i++) {
-        if (names(options->set.items[i], name)) {
+    for (size_t i = 0; i < index; i++)
+        if (names(options->set.items[i], name))
             return atoll_err_set(err, ATOLL_E_USAGE, "--set %s is given twice", name);
-        }
-    }
     return set(search, field, "set", equals + 1, err);
 }
 
@@ -131,32 +123,26 @@ int atoll_search_options_apply(const struct atoll_search_options *options, struc
         char nanoseconds[32];
         double seconds;
         if (value && rows[i].is_duration) {
-            if (atoll_duration_parse(value, &seconds, &why) != 0) {
+            if (atoll_duration_parse(value, &seconds, &why) != 0)
                 return atoll_err_set(err, ATOLL_E_USAGE, "--%s: %s", rows[i].option, why.text);
-            }
             snprintf(nanoseconds, sizeof(nanoseconds), "%.17g", seconds * 1e9);
             value = nanoseconds;
         }
-        if (value && set(&chosen, atoll_search_field(rows[i].field), rows[i].option, value, err) != 0) {
+        if (value && set(&chosen, atoll_search_field(rows[i].field), rows[i].option, value, err) != 0)
             return -1;
-        }
     }
-    for (size_t i = 0; i < options->set.count; i++) {
-        if (apply_setting(options, i, &chosen, err) != 0) {
+    for (size_t i = 0; i < options->set.count; i++)
+        if (apply_setting(options, i, &chosen, err) != 0)
             return -1;
-        }
-    }
     /* The engine refuses settings that do not go together: here before a campaign is made. */
     atoll_buffer_init(&bytes, LISTING_BYTES);
     atoll_search_encode(&chosen, &bytes);
     int status = atoll_buffer_check(&bytes, err);
-    if (status == 0 && atoll_search_decode(bytes.data, bytes.length, &same, &why) != 0) {
+    if (status == 0 && atoll_search_decode(bytes.data, bytes.length, &same, &why) != 0)
         status = atoll_err_set(err, ATOLL_E_USAGE, "%s", why.text);
-    }
     atoll_buffer_fini(&bytes);
-    if (status == 0) {
+    if (status == 0)
         *search = chosen;
-    }
     return status;
 }
 
@@ -166,9 +152,8 @@ static void put_range(const struct atoll_search_field *field, struct atoll_buffe
         atoll_buffer_printf(out, isinf(field->max) ? "%g.." : "%g..%.10g", field->min, field->max);
         return;
     }
-    for (uint32_t i = 0; i <= (uint32_t)field->max; i++) {
+    for (uint32_t i = 0; i <= (uint32_t)field->max; i++)
         atoll_buffer_printf(out, "%s%s", i ? "|" : "", field->names[i]);
-    }
 }
 
 /* A cell of at least width columns, and a blank. */
@@ -250,9 +235,8 @@ static json_t *setting_json(const struct atoll_search *defaults, const struct at
         return o;
     }
     json_t *values = json_array();
-    for (uint32_t i = 0; i <= (uint32_t)field->max; i++) {
+    for (uint32_t i = 0; i <= (uint32_t)field->max; i++)
         json_array_append_new(values, json_string(field->names[i]));
-    }
     json_object_set_new(o, "values", values);
     return o;
 }
@@ -262,8 +246,7 @@ void atoll_search_options_list_json(const struct atoll_search *defaults, FILE *o
     size_t count;
     const struct atoll_search_field *fields = atoll_search_fields(&count);
     json_t *list = json_array();
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         json_array_append_new(list, setting_json(defaults, &fields[i]));
-    }
     atoll_json_print(list, JSON_INDENT(2), out);
 }

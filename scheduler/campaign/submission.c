@@ -32,9 +32,8 @@ static uint64_t counted(uint64_t budget, const struct atoll_budget_share *share)
 {
     uint64_t rest;
 
-    if (budget == 0) {
+    if (budget == 0)
         return 0;
-    }
     rest = budget - share->parts;
     return 1 + running(rest, share->first + share->count, share->tasks) -
            running(rest, share->first, share->tasks);
@@ -154,18 +153,16 @@ static int parts_fill(struct atoll_submission *s, struct atoll_err *err)
                              ATOLL_SWEEP_PART_LIMIT);
     }
     parts = atoll_arena_alloc_array(s->arena, count, sizeof(*parts), err);
-    if (!parts || atoll_budget_share_check(&s->plan.search, count, err) != 0) {
+    if (!parts || atoll_budget_share_check(&s->plan.search, count, err) != 0)
         return -1;
-    }
     for (size_t i = 0; i < count; i++) {
         char name[16];
 
         snprintf(name, sizeof(name), "%04zu", i);
         parts[i].name = atoll_arena_text(s->arena, name, strlen(name), err);
         parts[i].task_count = (uint32_t)((i + 1) * tasks / count - i * tasks / count);
-        if (!parts[i].name) {
+        if (!parts[i].name)
             return -1;
-        }
     }
     s->sweep.parts = parts;
     s->sweep.part_count = count;
@@ -177,9 +174,8 @@ static int sweep_fill(struct atoll_submission *s, struct atoll_err *err)
     const struct atoll_submission_settings *settings = s->settings;
     char hex[ATOLL_ID_HEX];
 
-    if (getrandom(&s->id, sizeof(s->id), 0) != (ssize_t)sizeof(s->id)) {
+    if (getrandom(&s->id, sizeof(s->id), 0) != (ssize_t)sizeof(s->id))
         return atoll_err_errno(err, errno, "no random id");
-    }
     atoll_id_hex(&s->id, hex);
     s->sweep = (struct atoll_sweep){.dir = s->out,
                                     .id = atoll_arena_text(s->arena, hex, strlen(hex), err),
@@ -251,11 +247,9 @@ int atoll_submission_plan(struct atoll_submission *ret_submission, struct atoll_
         atoll_folder_absolute(settings->out, s->out, sizeof(s->out), err) != 0) {
         return -1;
     }
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-        if (check_text(texts[i][0], texts[i][1], err) != 0) {
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        if (check_text(texts[i][0], texts[i][1], err) != 0)
             return -1;
-        }
-    }
     if (atoll_campaign_plan_make(&s->plan, &settings->plan, suites, count,
                                  jobs_nodes * (double)evaluators_of(s), settings->is_quiet, err) != 0) {
         return -1;
@@ -271,9 +265,8 @@ int atoll_submission_plan(struct atoll_submission *ret_submission, struct atoll_
 
 void atoll_submission_fini(struct atoll_submission *s)
 {
-    if (s->plan.settings) {
+    if (s->plan.settings)
         atoll_campaign_plan_fini(&s->plan);
-    }
     atoll_site_destroy(s->site);
     atoll_arena_destroy(s->arena);
     atoll_buffer_fini(&s->script);
@@ -305,12 +298,10 @@ static int parts_make(struct atoll_submission *s, const char *draft, struct atol
         struct atoll_plan_part part = atoll_submission_part(s, i, first);
         char path[PATH_MAX];
 
-        if (snprintf(path, sizeof(path), "%s/parts/%s", draft, s->sweep.parts[i].name) >= (int)sizeof(path)) {
+        if (snprintf(path, sizeof(path), "%s/parts/%s", draft, s->sweep.parts[i].name) >= (int)sizeof(path))
             return atoll_err_set(err, ATOLL_E_LIMIT, "the path of -o is too long");
-        }
-        if (atoll_campaign_plan_create(&s->plan, &part, path, err) != 0) {
+        if (atoll_campaign_plan_create(&s->plan, &part, path, err) != 0)
             return -1;
-        }
         first += part.count;
     }
     return 0;
@@ -321,9 +312,8 @@ static int file_make(const char *draft, const char *name, const void *bytes, siz
 {
     char path[PATH_MAX];
 
-    if (snprintf(path, sizeof(path), "%s/%s", draft, name) >= (int)sizeof(path)) {
+    if (snprintf(path, sizeof(path), "%s/%s", draft, name) >= (int)sizeof(path))
         return atoll_err_set(err, ATOLL_E_LIMIT, "the path of -o is too long");
-    }
     return atoll_file_replace(atoll_file_ops_real(), path, bytes, length, err);
 }
 
@@ -333,13 +323,11 @@ static int sweep_make(const struct atoll_submission *s, const char *draft, struc
     struct atoll_sweep *sweep;
     int is_same;
 
-    if (atoll_sweep_write(&s->sweep, draft, err) != 0) {
+    if (atoll_sweep_write(&s->sweep, draft, err) != 0)
         return -1;
-    }
     sweep = atoll_sweep_open(draft, err);
-    if (!sweep) {
+    if (!sweep)
         return -1;
-    }
     is_same = sweep->part_count == s->sweep.part_count && sweep->after_count == s->sweep.after_count &&
               strcmp(sweep->id, s->sweep.id) == 0;
     atoll_sweep_close(sweep);
@@ -354,9 +342,8 @@ static int draft_fill(struct atoll_submission *s, const char *draft, struct atol
     size_t length;
     const char *site = atoll_site_text(s->site, &length);
 
-    if (snprintf(log, sizeof(log), "%s/log", draft) >= (int)sizeof(log)) {
+    if (snprintf(log, sizeof(log), "%s/log", draft) >= (int)sizeof(log))
         return atoll_err_set(err, ATOLL_E_LIMIT, "the path of -o is too long");
-    }
     return atoll_folder_make(log, err) != 0 || parts_make(s, draft, err) != 0 ||
                    file_make(draft, ATOLL_SITE_FILE, site, length, err) != 0 ||
                    file_make(draft, ATOLL_SWEEP_SCRIPT, s->script.data, s->script.length, err) != 0 ||
@@ -372,12 +359,10 @@ static int is_empty(const char *path)
     DIR *dir = opendir(path);
     int count = 0;
 
-    for (struct dirent *e; dir && (e = readdir(dir));) {
+    for (struct dirent *e; dir && (e = readdir(dir));)
         count += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
-    }
-    if (dir) {
+    if (dir)
         closedir(dir);
-    }
     return dir && count == 0;
 }
 
@@ -396,9 +381,8 @@ static void drafts_warn(const char *out)
     DIR *dir;
 
     snprintf(parent, sizeof(parent), "%.*s", (int)(name - out), out);
-    if (snprintf(start, sizeof(start), "%s.new-", name) >= (int)sizeof(start)) {
+    if (snprintf(start, sizeof(start), "%s.new-", name) >= (int)sizeof(start))
         return;
-    }
     dir = opendir(parent);
     for (struct dirent *e; dir && (e = readdir(dir));) {
         if (strncmp(e->d_name, start, strlen(start)) == 0) {
@@ -408,9 +392,8 @@ static void drafts_warn(const char *out)
                     parent, e->d_name);
         }
     }
-    if (dir) {
+    if (dir)
         closedir(dir);
-    }
 }
 
 int atoll_submission_make(struct atoll_submission *s, struct atoll_err *err)
@@ -418,29 +401,22 @@ int atoll_submission_make(struct atoll_submission *s, struct atoll_err *err)
     char draft[PATH_MAX];
     struct stat st;
 
-    if (snprintf(draft, sizeof(draft), "%s.new-%.8s", s->out, s->sweep.id) >= (int)sizeof(draft)) {
+    if (snprintf(draft, sizeof(draft), "%s.new-%.8s", s->out, s->sweep.id) >= (int)sizeof(draft))
         return atoll_err_set(err, ATOLL_E_LIMIT, "the path of -o is too long");
-    }
-    if (lstat(s->out, &st) == 0 && !is_empty(s->out)) {
+    if (lstat(s->out, &st) == 0 && !is_empty(s->out))
         return is_taken(s, err);
-    }
-    if (atoll_folder_make_parents(s->out, err) != 0) {
+    if (atoll_folder_make_parents(s->out, err) != 0)
         return -1;
-    }
     drafts_warn(s->out);
-    if (mkdir(draft, 0777) != 0) {
+    if (mkdir(draft, 0777) != 0)
         return atoll_err_errno(err, errno, "cannot make the folder %s", draft);
-    }
-    if (draft_fill(s, draft, err) != 0) {
+    if (draft_fill(s, draft, err) != 0)
         return atoll_err_add(err, "while making %s, which can be removed", draft);
-    }
-    if (rename(draft, s->out) == 0) {
+    if (rename(draft, s->out) == 0)
         return atoll_file_sync_parent(atoll_file_ops_real(), s->out, err);
-    }
-    if (errno == EEXIST || errno == ENOTEMPTY || errno == ENOTDIR) {
+    if (errno == EEXIST || errno == ENOTEMPTY || errno == ENOTDIR)
         is_taken(s, err);
-    } else {
+    else
         atoll_err_errno(err, errno, "cannot rename %s to %s", draft, s->out);
-    }
     return atoll_err_add(err, "while making %s, which can be removed", draft);
 }

@@ -30,12 +30,10 @@ static int read_part_name(struct atoll_yaml_walk *walk, const struct atoll_yaml_
 {
     const char *name;
 
-    if (atoll_yaml_read_text(walk, node, &name) != 0) {
+    if (atoll_yaml_read_text(walk, node, &name) != 0)
         return -1;
-    }
-    if (strspn(name, "0123456789") != strlen(name) || strlen(name) > 8) {
+    if (strspn(name, "0123456789") != strlen(name) || strlen(name) > 8)
         return atoll_yaml_fail(walk, node, "'%.40s' is no part: parts are named by up to eight digits", name);
-    }
     *(const char **)target = name;
     return 0;
 }
@@ -44,9 +42,8 @@ static int read_id(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *n
 {
     const char *id;
 
-    if (atoll_yaml_read_text(walk, node, &id) != 0) {
+    if (atoll_yaml_read_text(walk, node, &id) != 0)
         return -1;
-    }
     if (strspn(id, "0123456789abcdef") != strlen(id) || strlen(id) != ATOLL_ID_HEX - 1) {
         return atoll_yaml_fail(walk, node, "'%.80s' is no id of a campaign: %d hexadecimal digits are", id,
                                ATOLL_ID_HEX - 1);
@@ -59,12 +56,10 @@ static int read_count1(struct atoll_yaml_walk *walk, const struct atoll_yaml_nod
 {
     uint32_t count;
 
-    if (atoll_yaml_read_count(walk, node, &count) != 0) {
+    if (atoll_yaml_read_count(walk, node, &count) != 0)
         return -1;
-    }
-    if (count == 0) {
+    if (count == 0)
         return atoll_yaml_fail(walk, node, "at least 1 is expected here");
-    }
     *(uint32_t *)target = count;
     return 0;
 }
@@ -78,9 +73,8 @@ static int read_part(struct atoll_yaml_walk *walk, const struct atoll_yaml_node 
     struct atoll_sweep *sweep = target;
     struct atoll_sweep_part part = {"", 0};
 
-    if (atoll_yaml_map(walk, &section, node, &part) != 0) {
+    if (atoll_yaml_map(walk, &section, node, &part) != 0)
         return -1;
-    }
     if (sweep->part_count && strcmp(sweep->parts[sweep->part_count - 1].name, part.name) >= 0) {
         return atoll_yaml_fail(walk, node, "part %s follows part %s: each stands once, in order", part.name,
                                sweep->parts[sweep->part_count - 1].name);
@@ -95,9 +89,8 @@ static int read_parts(struct atoll_yaml_walk *walk, const struct atoll_yaml_node
     struct atoll_sweep *sweep = target;
     size_t count = atoll_yaml_count(node);
 
-    if (count == 0) {
+    if (count == 0)
         return atoll_yaml_fail(walk, node, "a campaign has at least one part");
-    }
     sweep->parts = atoll_arena_alloc_array(walk->arena, count, sizeof(*sweep->parts), walk->err);
     return sweep->parts ? atoll_yaml_list(walk, node, ATOLL_SWEEP_PART_LIMIT, "parts", read_part, sweep) : -1;
 }
@@ -154,14 +147,12 @@ static struct atoll_sweep *sweep_new(const char *dir, struct atoll_err *err)
     }
     *sweep =
         (struct atoll_sweep){.arena = arena, .partition = "", .account = "", .qos = "", .constraint = ""};
-    if (!realpath(dir, path)) {
+    if (!realpath(dir, path))
         atoll_err_errno(err, errno, "%s: cannot open the campaign", dir);
-    } else {
+    else
         sweep->dir = atoll_arena_text(arena, path, strlen(path), err);
-    }
-    if (sweep->dir) {
+    if (sweep->dir)
         return sweep;
-    }
     atoll_arena_destroy(arena);
     return NULL;
 }
@@ -173,13 +164,11 @@ static int sweep_load(struct atoll_sweep *sweep, struct atoll_err *err)
     struct atoll_yaml *yaml;
     int status;
 
-    if (atoll_sweep_path(sweep, ATOLL_SWEEP_FILE, path, sizeof(path), err) != 0) {
+    if (atoll_sweep_path(sweep, ATOLL_SWEEP_FILE, path, sizeof(path), err) != 0)
         return -1;
-    }
     yaml = atoll_yaml_load(path, err);
-    if (!yaml) {
+    if (!yaml)
         return -1;
-    }
     walk.yaml = yaml;
     status = atoll_yaml_map(&walk, &sweep_section, atoll_yaml_root(yaml), sweep);
     atoll_yaml_destroy(yaml);
@@ -200,30 +189,24 @@ int atoll_sweep_look(const char *dir)
     char path[PATH_MAX];
     char *slash;
 
-    if (snprintf(path, sizeof(path), "%s/%s", dir, ATOLL_SWEEP_FILE) >= (int)sizeof(path)) {
+    if (snprintf(path, sizeof(path), "%s/%s", dir, ATOLL_SWEEP_FILE) >= (int)sizeof(path))
         return 0;
-    }
-    if (access(path, F_OK) == 0) {
+    if (access(path, F_OK) == 0)
         return 1;
-    }
-    if (errno != ENOENT && errno != ENOTDIR) {
+    if (errno != ENOENT && errno != ENOTDIR)
         return -1;
-    }
     *strrchr(path, '/') = '\0';
     slash = strrchr(path, '/');
-    if (slash && slash != path) {
+    if (slash && slash != path)
         *slash = '\0';
-    }
     return access(path, F_OK) == 0 ? 0 : -1;
 }
 
 const char *atoll_sweep_waits_for(const char *const *after, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (atoll_sweep_look(after[i]) != 0 && !atoll_sweep_is_done(after[i])) {
+    for (size_t i = 0; i < count; i++)
+        if (atoll_sweep_look(after[i]) != 0 && !atoll_sweep_is_done(after[i]))
             return after[i];
-        }
-    }
     return NULL;
 }
 
@@ -247,9 +230,8 @@ struct atoll_sweep *atoll_sweep_open(const char *dir, struct atoll_err *err)
 
 void atoll_sweep_close(struct atoll_sweep *sweep)
 {
-    if (sweep) {
+    if (sweep)
         atoll_arena_destroy(sweep->arena);
-    }
 }
 
 /* ---- writing ---- */
@@ -271,9 +253,8 @@ static void put_text(struct atoll_buffer *out, const char *key, const char *text
     json_t *value = text && *text ? json_string(text) : NULL;
     char *quoted = value ? json_dumps(value, JSON_ENCODE_ANY) : NULL;
 
-    if (quoted) {
+    if (quoted)
         atoll_buffer_printf(out, "%s%s\n", key, quoted);
-    }
     free(quoted);
     json_decref(value);
 }
@@ -292,20 +273,16 @@ static void put_all(const struct atoll_sweep *s, struct atoll_buffer *out)
     put_text(out, "account: ", s->account);
     put_text(out, "qos: ", s->qos);
     put_text(out, "constraint: ", s->constraint);
-    if (s->max_queued) {
+    if (s->max_queued)
         atoll_buffer_printf(out, "max_queued: %u\n", s->max_queued);
-    }
     atoll_buffer_printf(out, "priority: %.17g\nshare: %.17g\n", s->priority, s->share);
-    if (s->after_count) {
+    if (s->after_count)
         atoll_buffer_printf(out, "after:\n");
-    }
-    for (size_t i = 0; i < s->after_count; i++) {
+    for (size_t i = 0; i < s->after_count; i++)
         put_text(out, "  - ", s->after[i]);
-    }
     atoll_buffer_printf(out, "parts:\n");
-    for (size_t i = 0; i < s->part_count; i++) {
+    for (size_t i = 0; i < s->part_count; i++)
         atoll_buffer_printf(out, "  - {name: \"%s\", tasks: %u}\n", s->parts[i].name, s->parts[i].task_count);
-    }
 }
 
 int atoll_sweep_write(const struct atoll_sweep *sweep, const char *dir, struct atoll_err *err)
@@ -317,9 +294,8 @@ int atoll_sweep_write(const struct atoll_sweep *sweep, const char *dir, struct a
     atoll_buffer_init(&text, FILE_BYTES);
     put_all(sweep, &text);
     status = atoll_buffer_check(&text, err);
-    if (status == 0 && snprintf(path, sizeof(path), "%s/%s", dir, ATOLL_SWEEP_FILE) >= (int)sizeof(path)) {
+    if (status == 0 && snprintf(path, sizeof(path), "%s/%s", dir, ATOLL_SWEEP_FILE) >= (int)sizeof(path))
         status = atoll_err_set(err, ATOLL_E_LIMIT, "the path of the campaign is too long");
-    }
     status =
         status == 0 ? atoll_file_replace(atoll_file_ops_real(), path, text.data, text.length, err) : status;
     atoll_buffer_fini(&text);
@@ -331,9 +307,8 @@ int atoll_sweep_write(const struct atoll_sweep *sweep, const char *dir, struct a
 int atoll_sweep_path(const struct atoll_sweep *sweep, const char *name, char *ret_path, size_t bytes,
                      struct atoll_err *err)
 {
-    if ((size_t)snprintf(ret_path, bytes, "%s/%s", sweep->dir, name) >= bytes) {
+    if ((size_t)snprintf(ret_path, bytes, "%s/%s", sweep->dir, name) >= bytes)
         return atoll_err_set(err, ATOLL_E_LIMIT, "path too long: %.80s.../%s", sweep->dir, name);
-    }
     return 0;
 }
 
@@ -369,17 +344,15 @@ int atoll_sweep_mark(const char *dir, enum atoll_sweep_mark mark, int is_set, st
     char path[PATH_MAX];
     int fd;
 
-    if (mark_path(dir, marks[mark], path) != 0) {
+    if (mark_path(dir, marks[mark], path) != 0)
         return atoll_err_set(err, ATOLL_E_LIMIT, "the path of the campaign is too long");
-    }
     if (!is_set) {
         return unlink(path) == 0 || errno == ENOENT ? 0
                                                     : atoll_err_errno(err, errno, "%s: cannot remove", path);
     }
     fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-    if (fd < 0) {
+    if (fd < 0)
         return atoll_err_errno(err, errno, "%s: cannot write", path);
-    }
     close(fd);
     return 0;
 }
@@ -436,9 +409,8 @@ void atoll_sweep_record(const char *dir, const char *job, const char *what, cons
     object = json_pack("{s:I, s:s, s:s, s:o}", "unix_s", (json_int_t)time(NULL), "job", job, "what", what,
                        "text", atoll_json_text(words));
     line = object ? json_dumps(object, JSON_COMPACT) : NULL;
-    if (line && mark_path(dir, ATOLL_SWEEP_HISTORY, path) == 0) {
+    if (line && mark_path(dir, ATOLL_SWEEP_HISTORY, path) == 0)
         line_append(path, line);
-    }
     free(line);
     json_decref(object);
 }

@@ -37,9 +37,8 @@ static const char *keep_log(struct atoll_arena *arena, const char *dir, struct a
 
     for (; *dir && length + 2 < sizeof(escaped); dir++) {
         escaped[length++] = *dir;
-        if (*dir == '%') {
+        if (*dir == '%')
             escaped[length++] = '%';
-        }
     }
     escaped[length] = '\0';
     if (*dir) {
@@ -72,9 +71,8 @@ int atoll_sweep_request(const struct atoll_sweep *sweep, const struct atoll_site
             0) {
         return -1;
     }
-    if (request.signal_before_s > SIGNAL_SHARE * 60 * request.time_min) { /* a short job would only drain */
+    if (request.signal_before_s > SIGNAL_SHARE * 60 * request.time_min) /* a short job would only drain */
         request.signal_before_s = (unsigned)(SIGNAL_SHARE * 60 * request.time_min);
-    }
     *ret_request = request;
     return 0;
 }
@@ -87,13 +85,11 @@ const char *atoll_sweep_script(const struct atoll_sweep *sweep, struct atoll_are
     const char *kept = NULL;
     char *text;
 
-    if (atoll_sweep_path(sweep, ATOLL_SWEEP_SCRIPT, path, sizeof(path), err) != 0) {
+    if (atoll_sweep_path(sweep, ATOLL_SWEEP_SCRIPT, path, sizeof(path), err) != 0)
         return NULL;
-    }
     text = atoll_file_read(path, SCRIPT_BYTES, &length, err);
-    if (text) {
+    if (text)
         kept = atoll_arena_text(arena, text, length, err);
-    }
     free(text);
     return kept;
 }
@@ -122,10 +118,8 @@ int atoll_sweep_jobs_cancel(const struct atoll_sweep *sweep, double timeout_s, i
         int is_waiting = job->state == ATOLL_JOB_PENDING || job->state == ATOLL_JOB_HELD ||
                          job->state == ATOLL_JOB_REQUEUED;
 
-        if (strcmp(job->name, name) != 0 || atoll_job_has_ended(job->state) ||
-            (only_waiting && !is_waiting)) {
+        if (strcmp(job->name, name) != 0 || atoll_job_has_ended(job->state) || (only_waiting && !is_waiting))
             continue;
-        }
         status = atoll_launcher_cancel(launcher, job->id, err);
         if (status != 0 && err->code == ATOLL_E_NOTFOUND) { /* it ended in between */
             atoll_err_clear(err);
@@ -134,9 +128,8 @@ int atoll_sweep_jobs_cancel(const struct atoll_sweep *sweep, double timeout_s, i
         }
         *ret_count += status == 0;
     }
-    if (*ret_count > 0) {
+    if (*ret_count > 0)
         atoll_job_list_forget(site->launcher);
-    }
     atoll_job_list_fini(&list);
     atoll_launcher_destroy(launcher);
     atoll_site_destroy(site);

@@ -42,9 +42,8 @@ int atoll_archive_view_open(const char *path, struct atoll_archive_view *ret_vie
     struct stat st;
 
     memset(&view, 0, sizeof(view));
-    if (stat(path, &st) != 0) {
+    if (stat(path, &st) != 0)
         return atoll_err_errno(err, errno, "%s: name a campaign's folder or an .h5 archive", path);
-    }
     view.is_folder = S_ISDIR(st.st_mode);
     if (!view.is_folder) {
         view.own = atoll_segment_read(path, err);
@@ -81,13 +80,11 @@ int atoll_archive_each_part(const char *path,
     struct atoll_sweep *sweep;
     int status = 0;
 
-    if (!atoll_sweep_is(path)) {
+    if (!atoll_sweep_is(path))
         return one(path, settings, err);
-    }
     sweep = atoll_sweep_open(path, err);
-    if (!sweep) {
+    if (!sweep)
         return -1;
-    }
     for (size_t i = 0; i < sweep->part_count && status == 0; i++) {
         char part[PATH_MAX];
 
@@ -102,9 +99,8 @@ int atoll_archive_check_output(const char *path, struct atoll_err *err)
 {
     struct stat st;
 
-    if (lstat(path, &st) != 0 || S_ISREG(st.st_mode)) {
+    if (lstat(path, &st) != 0 || S_ISREG(st.st_mode))
         return 0;
-    }
     return atoll_err_set(err, ATOLL_E_INPUT, "%s: is there and is not a regular file; name another file",
                          path);
 }

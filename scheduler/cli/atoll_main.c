@@ -12,9 +12,8 @@ static void standard_streams_open(void)
     do {
         fd = open("/dev/null", O_RDWR);
     } while (fd >= 0 && fd <= STDERR_FILENO);
-    if (fd >= 0) {
+    if (fd >= 0)
         close(fd);
-    }
 }
 
 int main(int argc, char **argv)

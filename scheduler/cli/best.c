@@ -45,9 +45,8 @@ static int print_best_source(const struct atoll_archive_view *view, const char *
     }
     atoll_tables_get(view->tables, ATOLL_TABLE_TASKS, (uint64_t)row, &task);
     best = atoll_query_candidate(view->query, task.campaign, &task.best);
-    if (best < 0) {
+    if (best < 0)
         return atoll_err_set(err, ATOLL_E_NOTFOUND, "task %s has no correct kernel yet", name);
-    }
     atoll_tables_get(view->tables, ATOLL_TABLE_CANDIDATES, (uint64_t)best, &candidate);
     printf("/* parameters: %s */\n%s", atoll_tables_text(view->tables, candidate.choice),
            atoll_tables_text(view->tables, candidate.source));
@@ -57,12 +56,10 @@ static int print_best_source(const struct atoll_archive_view *view, const char *
 static int print_best(const struct atoll_archive_view *view, const struct best_settings *settings,
                       struct atoll_err *err)
 {
-    if (settings->task && atoll_query_task(view->query, settings->task) < 0) {
+    if (settings->task && atoll_query_task(view->query, settings->task) < 0)
         return atoll_err_set(err, ATOLL_E_NOTFOUND, "no task '%s' in the archive", settings->task);
-    }
-    if (settings->source) {
+    if (settings->source)
         return print_best_source(view, settings->task, err);
-    }
     if (settings->json) {
         json_t *rows = atoll_task_table_json(view->query, settings->task);
 
@@ -78,9 +75,8 @@ static int run_best(void *given, const char *const *arguments, size_t count, str
     struct atoll_archive_view view;
     int status;
 
-    if (atoll_archive_view_open(arguments[0], &view, err) != 0) {
+    if (atoll_archive_view_open(arguments[0], &view, err) != 0)
         return -1;
-    }
     status = print_best(&view, given, err);
     atoll_archive_view_close(&view);
     return status;

@@ -39,9 +39,8 @@ static void print_overview(FILE *out)
     fputs("atoll " ATOLL_VERSION " - evolves compute kernels: searches, measures, keeps the truth on disk\n\n"
           "usage: atoll COMMAND [OPTIONS] ...\n\n",
           out);
-    for (size_t i = 0; i < SUBCOMMAND_COUNT; i++) {
+    for (size_t i = 0; i < SUBCOMMAND_COUNT; i++)
         fprintf(out, "  %-16s %s\n", subcommands[i]->command->name, subcommands[i]->command->summary);
-    }
     fputs("\n`atoll COMMAND --help` says more, `atoll man COMMAND` prints the manual page.\n"
           "Start here: atoll run suites/starter -o my-campaign --seconds 120\n",
           out);
@@ -54,9 +53,8 @@ static const struct atoll_subcommand *find_subcommand(int argc, char **argv, int
         const char *name = subcommands[i]->command->name, *blank = strchr(name, ' ');
         size_t first = blank ? (size_t)(blank - name) : strlen(name);
 
-        if (strlen(argv[0]) != first || strncmp(argv[0], name, first) != 0) {
+        if (strlen(argv[0]) != first || strncmp(argv[0], name, first) != 0)
             continue;
-        }
         if (!blank || (argc >= 2 && strcmp(argv[1], blank + 1) == 0)) {
             *ret_words = blank ? 2 : 1;
             return subcommands[i];
@@ -78,12 +76,10 @@ static int run_subcommand(const struct atoll_subcommand *sub, int argc, char **a
     size_t count;
     int status;
 
-    if (!settings) {
+    if (!settings)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for settings");
-    }
-    if (sub->defaults) {
+    if (sub->defaults)
         memcpy(settings, sub->defaults, sub->settings_bytes);
-    }
     status = atoll_option_parse(sub->command, argc, argv, settings, arguments, sub->most, &count, err);
     if (status == 1) {
         atoll_option_help(sub->command, stdout);
@@ -108,21 +104,18 @@ static int run_family(int argc, char **argv, struct atoll_err *err)
     for (size_t i = 0; i < SUBCOMMAND_COUNT; i++) {
         const struct atoll_command *command = subcommands[i]->command;
 
-        if (strncmp(command->name, argv[0], length) != 0 || command->name[length] != ' ') {
+        if (strncmp(command->name, argv[0], length) != 0 || command->name[length] != ' ')
             continue;
-        }
         if (argc >= 2 && !wants_help) {
             return atoll_err_set(err, ATOLL_E_USAGE, "no command '%s %s'; `atoll %s --help` lists them",
                                  argv[0], argv[1], argv[0]);
         }
-        if (members++ == 0) {
+        if (members++ == 0)
             fprintf(out, "usage: atoll %s COMMAND [OPTIONS] ...\n\n", argv[0]);
-        }
         fprintf(out, "  %-16s %s\n", command->name, command->summary);
     }
-    if (members == 0) {
+    if (members == 0)
         return atoll_err_set(err, ATOLL_E_USAGE, "no command '%s'; `atoll --help` lists them", argv[0]);
-    }
     fprintf(out, "\n`atoll %s COMMAND --help` says more.\n", argv[0]);
     return wants_help ? 0 : atoll_code_exit_status(ATOLL_E_USAGE);
 }

@@ -38,13 +38,11 @@ static int export_to(const struct atoll_archive_view *view, const struct export_
     FILE *out = settings->out ? fopen(settings->out, "we") : stdout;
     int status;
 
-    if (!out) {
+    if (!out)
         return atoll_err_errno(err, errno, "cannot write %s", settings->out);
-    }
     status = atoll_export_table(view->tables, table, format, out, err);
-    if (settings->out && fclose(out) != 0 && status == 0) {
+    if (settings->out && fclose(out) != 0 && status == 0)
         status = atoll_err_errno(err, errno, "cannot write %s", settings->out);
-    }
     return status;
 }
 
@@ -62,12 +60,10 @@ static int run_export(void *given, const char *const *arguments, size_t count, s
             "atoll export: name one archive and one of --csv and --jsonl; usage: atoll export %s",
             export_command.synopsis);
     }
-    if (atoll_table_find(name, &table) != 0) {
+    if (atoll_table_find(name, &table) != 0)
         return atoll_err_set(err, ATOLL_E_USAGE, "no table '%s'; there are %s", name, atoll_table_names());
-    }
-    if (atoll_archive_view_open(arguments[0], &view, err) != 0) {
+    if (atoll_archive_view_open(arguments[0], &view, err) != 0)
         return -1;
-    }
     status = export_to(&view, settings, table, err);
     atoll_archive_view_close(&view);
     return status;

@@ -65,13 +65,11 @@ static void print_step(struct table *table, const struct atoll_check_step *step)
         snprintf(table->subject, sizeof(table->subject), "%s", step->subject);
     }
     printf("  %-4s %-9s", marks[step->result], step->name);
-    if (*step->model) {
+    if (*step->model)
         printf(" %s:", step->model);
-    }
     printf(" %s", step->text);
-    if (step->result != ATOLL_CHECK_SKIPPED && step->elapsed_s >= 0.001) {
+    if (step->result != ATOLL_CHECK_SKIPPED && step->elapsed_s >= 0.001)
         printf(" (%.3f s)", step->elapsed_s);
-    }
     putchar('\n');
     fflush(stdout);
 }
@@ -103,13 +101,11 @@ static int check_config(const struct check_settings *settings, const struct atol
                              "atoll gateway check: --model goes with --gateway; of a configuration every "
                              "model is checked");
     }
-    if (atoll_secret_harden(&hardening) != 0) { /* keys are read from here on */
+    if (atoll_secret_harden(&hardening) != 0) /* keys are read from here on */
         atoll_log_err(ATOLL_LOG_WARNING, "gateway.harden", &hardening);
-    }
     config = atoll_gateway_file_load(settings->config, err);
-    if (!config) {
+    if (!config)
         return -1;
-    }
     status = atoll_check_endpoints(config, how, on_step, table, ret_failed, err);
     atoll_gateway_config_destroy(config);
     return status;
@@ -141,12 +137,10 @@ static int check(const struct check_settings *settings, struct table *table, uns
     atoll_check_defaults(&how);
     how.deadline_s = settings->deadline_s;
     how.has_no_call = !settings->call;
-    if (!gateway && !settings->config) {
+    if (!gateway && !settings->config)
         gateway = getenv("ATOLL_GATEWAY");
-    }
-    if (!gateway || !*gateway) {
+    if (!gateway || !*gateway)
         return check_config(settings, &how, table, ret_failed, err);
-    }
     return check_where(gateway, settings, &how, table, ret_failed, err);
 }
 
@@ -157,11 +151,10 @@ static int run_check(void *given, const char *const *arguments, size_t count, st
     unsigned failed = 0;
     int status = check(settings, &table, &failed, err);
 
-    if (status == 0 && table.rows) {
+    if (status == 0 && table.rows)
         atoll_json_print(json_incref(table.rows), JSON_INDENT(2), stdout);
-    } else if (status == 0) {
+    else if (status == 0)
         printf("\n%u %s failed\n", failed, failed == 1 ? "step" : "steps");
-    }
     json_decref(table.rows);
     return status == 0 ? failed > 0 : -1;
 }

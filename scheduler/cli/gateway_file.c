@@ -13,8 +13,7 @@ struct atoll_gateway_config *atoll_gateway_file_load(const char *given, struct a
 {
     struct atoll_gateway_config *config = atoll_gateway_config_load(atoll_gateway_file_path(given), err);
 
-    if (!config && err->code == ATOLL_E_NOTFOUND && !given) {
+    if (!config && err->code == ATOLL_E_NOTFOUND && !given)
         atoll_err_add(err, "-c FILE names the configuration (jobscripts/gateway.yaml is an example to copy)");
-    }
     return config;
 }

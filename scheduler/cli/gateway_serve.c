@@ -66,9 +66,8 @@ static volatile sig_atomic_t interrupts;
 
 static void on_interrupt(int signal_number)
 {
-    if (++interrupts > 1) {
+    if (++interrupts > 1)
         _exit(128 + signal_number);
-    }
 }
 
 static void interrupts_catch(void)
@@ -90,14 +89,12 @@ static FILE *announce_open(const char *path, char *ret_temporary, size_t bytes, 
         atoll_err_set(err, ATOLL_E_USAGE, "the path of --url-file is too long");
         return NULL;
     }
-    if (atoll_folder_make_parents(path, err) != 0) {
+    if (atoll_folder_make_parents(path, err) != 0)
         return NULL;
-    }
     unlink(path); /* what a killed one left */
     file = fopen(ret_temporary, "w");
-    if (!file) {
+    if (!file)
         atoll_err_errno(err, errno, "cannot write %s", ret_temporary);
-    }
     return file;
 }
 
@@ -114,16 +111,13 @@ static void announcement_withdraw(const struct announcement *a)
     char url[sizeof(a->url)] = "";
     FILE *file = *a->url ? fopen(a->path, "re") : NULL;
 
-    if (!file) {
+    if (!file)
         return;
-    }
-    if (fgets(url, sizeof(url), file)) {
+    if (fgets(url, sizeof(url), file))
         url[strcspn(url, "\n")] = '\0';
-    }
     fclose(file);
-    if (strcmp(url, a->url) == 0) {
+    if (strcmp(url, a->url) == 0)
         unlink(a->path);
-    }
 }
 
 static void announced(void *context, const char *url)
@@ -187,9 +181,8 @@ static int serve(const struct serve_settings *settings, const struct atoll_gatew
     if (settings->url_file) {
         announcement.file =
             announce_open(settings->url_file, announcement.temporary, sizeof(announcement.temporary), err);
-        if (!announcement.file) {
+        if (!announcement.file)
             return -1;
-        }
     }
     say_start(&given);
     status = atoll_gateway_run(&given, announced, &announcement, &interrupts, settings->stop_s, err);
@@ -209,9 +202,8 @@ static int run_serve(void *given, const char *const *arguments, size_t count, st
     int status;
 
     atoll_log_setup(2, settings->verbose ? ATOLL_LOG_DEBUG : ATOLL_LOG_INFO, "gateway");
-    if (atoll_secret_harden(&hardening) != 0) {
+    if (atoll_secret_harden(&hardening) != 0)
         atoll_log_err(ATOLL_LOG_WARNING, "gateway.harden", &hardening);
-    }
     interrupts_catch();
     config = atoll_gateway_file_load(settings->config, err);
     status = config ? serve(settings, config, err) : -1;

@@ -53,13 +53,12 @@ static void print_figures(const char *unit, const json_t *figures)
     printf(" %-6s", unit);
     for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++) {
         const json_t *value = json_object_get(figures, columns[i]);
-        if (json_is_real(value)) {
+        if (json_is_real(value))
             printf(" %12.6f", json_real_value(value));
-        } else if (json_is_integer(value)) {
+        else if (json_is_integer(value))
             printf(" %12lld", (long long)json_integer_value(value));
-        } else {
+        else
             printf(" %12s", "-");
-        }
     }
     putchar('\n');
 }
@@ -113,9 +112,8 @@ static int spend(const struct spend_settings *settings, const struct atoll_gatew
             "%s names no file, so nothing is counted; add budget: {file: gateway/gateway.sqlite}",
             atoll_gateway_file_path(settings->config));
     }
-    if (settings->copy) {
+    if (settings->copy)
         return atoll_database_copy(config->file, settings->copy, COPY_WAIT_S, err);
-    }
     json_t *summary = atoll_spend_summary_read(config->file, config->limits, config->limit_count, err);
     if (!summary) {
         return err->code == ATOLL_E_NOTFOUND
@@ -165,20 +163,17 @@ static int run_convert(void *given, const char *const *paths, size_t count, stru
     size_t exchanges = 0, left_bytes = 0;
     struct atoll_lease_seen seen;
 
-    if (atoll_database_owner(paths[1], &seen, err) != 0) {
+    if (atoll_database_owner(paths[1], &seen, err) != 0)
         return -1;
-    }
     if (seen.state == ATOLL_LEASE_HELD) {
         return atoll_err_set(err, ATOLL_E_BUSY, "%s is owned by a gateway (pid %lld on %s); stop it first",
                              paths[1], (long long)seen.holder.pid, seen.holder.host);
     }
-    if (atoll_old_exchanges_convert(paths[0], paths[1], &exchanges, &left_bytes, err) != 0) {
+    if (atoll_old_exchanges_convert(paths[0], paths[1], &exchanges, &left_bytes, err) != 0)
         return -1;
-    }
     printf("%zu exchanges", exchanges);
-    if (left_bytes) {
+    if (left_bytes)
         printf("; %zu bytes at the end of %s are not whole and were left out", left_bytes, paths[0]);
-    }
     putchar('\n');
     return 0;
 }

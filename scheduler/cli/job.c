@@ -76,18 +76,16 @@ static int run_job(void *given, const char *const *arguments, size_t count, stru
     char profile[4096];
     int status = -1;
 
-    if (settings->queue) {
+    if (settings->queue)
         setenv("ATOLL_QUEUE", settings->queue, 1);
-    }
     atoll_log_setup(2, ATOLL_LOG_INFO, "pilot");
     sigemptyset(&action.sa_mask);
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGINT, &action, NULL);
     signal(SIGPIPE, SIG_IGN);
     sweep = atoll_sweep_open(arguments[0], err);
-    if (sweep && atoll_sweep_path(sweep, ATOLL_SITE_FILE, profile, sizeof(profile), err) == 0) {
+    if (sweep && atoll_sweep_path(sweep, ATOLL_SITE_FILE, profile, sizeof(profile), err) == 0)
         site = atoll_site_load(settings->site ? settings->site : profile, err);
-    }
     if (site) {
         const struct atoll_pilot_settings pilot = {.sweep = sweep,
                                                    .site = site,
@@ -99,9 +97,8 @@ static int run_job(void *given, const char *const *arguments, size_t count, stru
 
         status = atoll_pilot_run(&pilot, &end, err);
     }
-    if (status == 0) {
+    if (status == 0)
         atoll_log(ATOLL_LOG_INFO, "pilot.end", "%s", ends[end]);
-    }
     atoll_site_destroy(site);
     atoll_sweep_close(sweep);
     return status;

@@ -46,9 +46,8 @@ static void read_line(const char *line, struct log_summary *log)
     }
     text = *word[3] ? word[3] : line;
     is_error = strncmp(word[1], "error ", strlen("error ")) == 0;
-    if (is_error || !log->has_error) {
+    if (is_error || !log->has_error)
         snprintf(log->reason, sizeof(log->reason), "%.900s", text);
-    }
     log->has_error |= is_error;
     for (size_t i = 0; i < MODEL_LINE_COUNT; i++) {
         size_t length = strlen(model_ids[i]);
@@ -74,18 +73,15 @@ static void read_log(const char *path, long begin, struct log_summary *ret_log)
             read_line(line, ret_log);
         }
     }
-    if (file) {
+    if (file)
         fclose(file);
-    }
 }
 
 static void print_model_lines(const struct log_summary *log)
 {
-    for (size_t i = 0; i < MODEL_FAILED; i++) {
-        if (log->model[i].count) {
+    for (size_t i = 0; i < MODEL_FAILED; i++)
+        if (log->model[i].count)
             fprintf(stderr, "atoll: warning: %s\n", log->model[i].text);
-        }
-    }
     if (log->model[MODEL_FAILED].count && !log->model[MODEL_OVER].count && !log->model[MODEL_BUDGET].count) {
         fprintf(stderr, "atoll: warning: %u questions to the model failed, the last one: %s\n",
                 log->model[MODEL_FAILED].count, log->model[MODEL_FAILED].text);
@@ -98,9 +94,8 @@ static void on_signal(int signal_fd, const struct atoll_launched *launched, unsi
 {
     struct signalfd_siginfo info;
 
-    if (read(signal_fd, &info, sizeof(info)) != (ssize_t)sizeof(info)) {
+    if (read(signal_fd, &info, sizeof(info)) != (ssize_t)sizeof(info))
         return;
-    }
     if (++*interrupts == 1) {
         fputs("atoll: finishing; interrupt again to stop at once (nothing acknowledged is lost either way)\n",
               stderr);
@@ -120,18 +115,15 @@ static void show_progress(const struct atoll_launched *launched, struct atoll_pr
     for (;;) {
         struct pollfd fds[2] = {{launched->progress_fd, POLLIN, 0}, {signal_fd, POLLIN, 0}};
 
-        if (poll(fds, 2, -1) < 0 && errno != EINTR) {
+        if (poll(fds, 2, -1) < 0 && errno != EINTR)
             return;
-        }
-        if (fds[1].revents) {
+        if (fds[1].revents)
             on_signal(signal_fd, launched, ranks, &interrupts);
-        }
         if (fds[0].revents) {
             ssize_t got = read(launched->progress_fd, bytes, sizeof(bytes));
 
-            if (got <= 0) {
+            if (got <= 0)
                 return;
-            }
             atoll_progress_view_feed(view, bytes, (size_t)got);
         }
     }
@@ -152,9 +144,8 @@ static int run_child(const struct atoll_local_run *run, const char *log_path, in
     sigset_t set, old;
     int signal_fd, status = -1;
 
-    if (!view) {
+    if (!view)
         return -1;
-    }
     while (count < sizeof(run->arguments) / sizeof(run->arguments[0]) && run->arguments[count]) {
         settings.arguments[count] = run->arguments[count];
         count++;
@@ -175,9 +166,8 @@ static int run_child(const struct atoll_local_run *run, const char *log_path, in
         show_progress(&launched, view, signal_fd, run->ranks);
         status = atoll_launch_wait(&launched, ret_status, err);
     }
-    if (signal_fd >= 0) {
+    if (signal_fd >= 0)
         close(signal_fd);
-    }
     sigprocmask(SIG_SETMASK, &old, NULL);
     atoll_progress_view_destroy(view);
     return status;
@@ -194,9 +184,8 @@ static int print_result(const struct atoll_local_run *run, struct atoll_err *err
 
     snprintf(archive, sizeof(archive), "%s/archive.h5", run->campaign);
     snprintf(report, sizeof(report), "%s/report.html", run->campaign);
-    if (atoll_archive_view_open(run->campaign, &view, err) != 0) {
+    if (atoll_archive_view_open(run->campaign, &view, err) != 0)
         return -1;
-    }
     status = atoll_archive_refresh(view.campaign, archive, NULL, err) < 0 ? -1 : 0;
     status = status == 0 ? atoll_report_write(view.tables, report, NULL, err) : status;
     if (status == 0 && run->is_json) {
@@ -209,9 +198,8 @@ static int print_result(const struct atoll_local_run *run, struct atoll_err *err
     }
     atoll_query_summary(view.query, &summary);
     if (status == 0 && summary.timed_count == 0) {
-        if (summary.task_count) {
+        if (summary.task_count)
             atoll_task_table_failure(view.query, 0, failure, sizeof(failure));
-        }
         status = atoll_err_set(err, ATOLL_E_INPUT, "no task has a correct baseline: %s",
                                *failure ? failure : "no evaluation finished in time");
     }
@@ -230,22 +218,19 @@ int atoll_local_run(const struct atoll_local_run *run, struct atoll_err *err)
 
     snprintf(log_path, sizeof(log_path), "%s/log", run->campaign);
     begin = stat(log_path, &st) == 0 ? (long)st.st_size : 0;
-    if (run_child(run, log_path, &status, err) != 0) {
+    if (run_child(run, log_path, &status, err) != 0)
         return -1;
-    }
     read_log(log_path, begin, &log);
-    if (!run->is_json) {
+    if (!run->is_json)
         print_model_lines(&log);
-    }
     if (status > 128) {
         return atoll_err_set(err, ATOLL_E_CHILD,
                              "the run was ended by signal %d; nothing acknowledged is lost: atoll resume %s",
                              status - 128, run->campaign);
     }
     if (status != 0) { /* atoll-eval ends with the exit status of its error's code */
-        while (code < ATOLL_CODE_COUNT && atoll_code_exit_status(code) != status) {
+        while (code < ATOLL_CODE_COUNT && atoll_code_exit_status(code) != status)
             code++;
-        }
         return atoll_err_set(err, code < ATOLL_CODE_COUNT ? code : ATOLL_E_CHILD, "%s; the log is %s",
                              log.reason, log_path);
     }

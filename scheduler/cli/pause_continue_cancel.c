@@ -41,9 +41,8 @@ static int cancel_one(const struct control_settings *settings, const struct atol
         return -1;
     }
     atoll_sweep_record(sweep->dir, "user", "cancelled", "%u jobs were cancelled", count);
-    if (atoll_finalize(sweep, 1, err) < 0) {
+    if (atoll_finalize(sweep, 1, err) < 0)
         return -1;
-    }
     printf(
         "%s: cancelled, %u jobs; what was measured is in archive.h5 and report.html; atoll resume goes on\n",
         sweep->dir, count);
@@ -78,9 +77,8 @@ static int queue_again(const struct atoll_sweep *sweep, struct atoll_err *err)
     struct atoll_campaign_queue queue;
     int status = 0;
 
-    if (atoll_campaign_queue_load(&queue, err) != 0) {
+    if (atoll_campaign_queue_load(&queue, err) != 0)
         return -1;
-    }
     there = atoll_campaign_queue_find(&queue, sweep->id);
     if (!there || strcmp(there->campaign, sweep->dir) != 0) { /* its folder was moved */
         entry.priority = there ? there->priority : entry.priority;
@@ -99,9 +97,8 @@ static int submit_wanted(const struct atoll_job_submitter_settings *settings,
 
     for (int i = 0; i < END_WAIT_S && status == 0 && ret_result->submitted == 0 && ret_result->ending > 0;
          i++) {
-        if (i == 0) {
+        if (i == 0)
             fprintf(settings->log, "%u jobs of it are about to end: waits for them\n", ret_result->ending);
-        }
         sleep(1);
         status = atoll_job_submitter_run(settings, ret_result, err);
     }
@@ -132,9 +129,8 @@ int atoll_continue_campaign(const struct atoll_sweep *sweep, double timeout_s, F
         }
         return done > 0 ? 0 : -1;
     }
-    if (queue_again(sweep, err) != 0 || submit_wanted(&settings, &result, err) != 0) {
+    if (queue_again(sweep, err) != 0 || submit_wanted(&settings, &result, err) != 0)
         return -1;
-    }
     fprintf(out, "%s: %u jobs submitted, %u more are wanted\n", sweep->dir, result.submitted, result.wanted);
     return 0;
 }
@@ -166,9 +162,8 @@ static int run_each(control_one *one, const struct control_settings *settings, c
         }
         atoll_sweep_close(sweep);
     }
-    if (failed > 1) {
+    if (failed > 1)
         atoll_err_add(err, "as one of %zu that failed", failed);
-    }
     return failed == 0 ? 0 : -1;
 }
 

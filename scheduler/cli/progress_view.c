@@ -50,9 +50,8 @@ static void draw_task(FILE *out, const json_t *task)
     int full = fitness > 0.5 ? (int)((fitness - 0.5) * 2 * BAR_CELLS + 0.5) : 0;
 
     fprintf(out, "  %-16.16s [", text(task, "name"));
-    for (int i = 0; i < BAR_CELLS; i++) {
+    for (int i = 0; i < BAR_CELLS; i++)
         fputc(i < full ? '#' : '.', out);
-    }
     fputc(']', out);
     if (ratio > 0) {
         fprintf(out, " %8s -> %8s  %6.2fx",
@@ -62,9 +61,8 @@ static void draw_task(FILE *out, const json_t *task)
         fprintf(out, " %-29s", "waiting for its baseline");
     }
     fprintf(out, "  %5.0f%s", number(task, "evaluated"), number(task, "done") > 0 ? " done" : "");
-    if (*text(task, "model")) {
+    if (*text(task, "model"))
         fprintf(out, "  %s", text(task, "model"));
-    }
 }
 
 static void print_totals(FILE *out, const json_t *line)
@@ -77,17 +75,15 @@ static void print_totals(FILE *out, const json_t *line)
                                                         : "search";
 
     fprintf(out, "%s", atoll_duration_text(1e9 * number(line, "elapsed_s"), elapsed, sizeof(elapsed)));
-    if (number(line, "budget_s") > 0) {
+    if (number(line, "budget_s") > 0)
         fprintf(out, " of %s", atoll_duration_text(1e9 * number(line, "budget_s"), budget, sizeof(budget)));
-    }
     fprintf(out, "  %s  %.0f evaluations, %.1f/s  device busy %.0f %%, candidates %.0f %%", phase,
             number(line, "evaluated"), seconds > 0 ? number(line, "evaluated") / seconds : 0,
             100 * number(line, "busy"), 100 * number(line, "candidate_share"));
     if (asks) { /* where a language model is asked */
         fprintf(out, "  model: %.0f open, %.0f answered", number(asks, "open"), number(asks, "answered"));
-        if (number(asks, "failed") > 0) {
+        if (number(asks, "failed") > 0)
             fprintf(out, ", %.0f failed", number(asks, "failed"));
-        }
         fprintf(out, ", %.0f tokens, $%.4f%s", number(asks, "tokens"), number(asks, "cost_usd"),
                 number(asks, "over") > 0 ? " (over: the tuner goes on)" : "");
     }
@@ -100,9 +96,8 @@ static void draw_bars(struct atoll_progress_view *view, const json_t *line)
     size_t index;
 
     fputs("\033[?7l", view->out);
-    if (view->drawn_lines) {
+    if (view->drawn_lines)
         fprintf(view->out, "\033[%dA", view->drawn_lines);
-    }
     json_array_foreach((json_t *)(uintptr_t)tasks, index, task)
     {
         draw_task(view->out, task);
@@ -119,15 +114,13 @@ static void print_plain(struct atoll_progress_view *view, const json_t *line)
     double elapsed = number(line, "elapsed_s");
     size_t index;
 
-    if (view->printed_s > 0 && elapsed < view->printed_s + PLAIN_PERIOD_S) {
+    if (view->printed_s > 0 && elapsed < view->printed_s + PLAIN_PERIOD_S)
         return;
-    }
     view->printed_s = elapsed;
     json_array_foreach((json_t *)(uintptr_t)tasks, index, task)
     {
-        if (!leader || speedup(task) > speedup(leader)) {
+        if (!leader || speedup(task) > speedup(leader))
             leader = task;
-        }
     }
     print_totals(view->out, line);
     if (leader && speedup(leader) > 0) {
@@ -159,11 +152,10 @@ static void show(struct atoll_progress_view *view, const char *bytes, size_t len
             }
             fprintf(view->out, "atoll: %s\n", view->message);
         }
-        if (view->mode == ATOLL_PROGRESS_BARS) {
+        if (view->mode == ATOLL_PROGRESS_BARS)
             draw_bars(view, line);
-        } else {
+        else
             print_plain(view, line);
-        }
         fflush(view->out);
     }
     json_decref(line);
@@ -202,9 +194,8 @@ void atoll_progress_view_feed(struct atoll_progress_view *view, const char *byte
 {
     for (size_t i = 0; i < length; i++) {
         if (bytes[i] == '\n') {
-            if (!view->skipping && view->length && view->mode != ATOLL_PROGRESS_NONE) {
+            if (!view->skipping && view->length && view->mode != ATOLL_PROGRESS_NONE)
                 show(view, view->line, view->length);
-            }
             view->length = 0;
             view->skipping = 0;
         } else if (view->length == LINE_LIMIT) {

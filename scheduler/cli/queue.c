@@ -46,15 +46,12 @@ static const char *state_of(const struct atoll_campaign_queue_entry *entry)
 {
     int is_there = atoll_sweep_look(entry->campaign);
 
-    if (is_there <= 0) {
+    if (is_there <= 0)
         return is_there < 0 ? "unseen" : "gone";
-    }
-    if (atoll_sweep_is_done(entry->campaign)) {
+    if (atoll_sweep_is_done(entry->campaign))
         return "done";
-    }
-    if (atoll_sweep_waits_for((const char *const *)(uintptr_t)entry->after, entry->after_count)) {
+    if (atoll_sweep_waits_for((const char *const *)(uintptr_t)entry->after, entry->after_count))
         return "waits";
-    }
     return atoll_sweep_is_marked(entry->campaign, ATOLL_SWEEP_PAUSED) ? "paused" : "open";
 }
 
@@ -69,9 +66,8 @@ static void print_text(const struct atoll_campaign_queue *queue)
         const struct atoll_campaign_queue_entry *e = &queue->entries[i];
 
         printf("%-8g %-8g %-7s %s\n", e->priority, e->share, state_of(e), e->campaign);
-        for (size_t k = 0; k < e->after_count; k++) {
+        for (size_t k = 0; k < e->after_count; k++)
             printf("%26safter %s\n", "", e->after[k]);
-        }
     }
 }
 
@@ -83,9 +79,8 @@ static void print_json(const struct atoll_campaign_queue *queue)
         const struct atoll_campaign_queue_entry *e = &queue->entries[i];
         json_t *after = json_array();
 
-        for (size_t k = 0; k < e->after_count; k++) {
+        for (size_t k = 0; k < e->after_count; k++)
             json_array_append_new(after, atoll_json_text(e->after[k]));
-        }
         json_array_append_new(list, json_pack("{s:s, s:o, s:f, s:f, s:s, s:o}", "id", e->id, "campaign",
                                               atoll_json_text(e->campaign), "priority", e->priority, "share",
                                               e->share, "state", state_of(e), "after", after));
@@ -102,9 +97,8 @@ static int place_change(const struct queue_settings *settings, const struct atol
     struct atoll_campaign_queue_entry entry;
 
     atoll_sweep_close(sweep);
-    if (!sweep) {
+    if (!sweep)
         return -1;
-    }
     if (!found) {
         return atoll_err_set(err, ATOLL_E_NOTFOUND, "%s: is not in the queue; atoll resume puts it there",
                              dir);
@@ -128,24 +122,19 @@ static int run_queue(void *given, const char *const *arguments, size_t count, st
                              "atoll queue: name campaigns together with --priority or --share, or neither");
     }
     status = atoll_campaign_queue_load(&queue, err);
-    if (status != 0) {
+    if (status != 0)
         return -1;
-    }
-    for (size_t i = 0; i < count && status == 0; i++) {
+    for (size_t i = 0; i < count && status == 0; i++)
         status = place_change(settings, &queue, arguments[i], err);
-    }
     atoll_campaign_queue_fini(&queue);
-    if (status == 0 && settings->submit) {
+    if (status == 0 && settings->submit)
         status = atoll_job_submitter_run(&jobs, &result, err);
-    }
-    if (status != 0 || atoll_campaign_queue_load(&queue, err) != 0) {
+    if (status != 0 || atoll_campaign_queue_load(&queue, err) != 0)
         return -1;
-    }
-    if (settings->json) {
+    if (settings->json)
         print_json(&queue);
-    } else {
+    else
         print_text(&queue);
-    }
     atoll_campaign_queue_fini(&queue);
     return 0;
 }

@@ -38,9 +38,8 @@ static const struct atoll_command replay_command = {
 
 static void print_dialogues(const struct atoll_prompt_replay_report *d)
 {
-    if (d->prompts + d->other == 0) {
+    if (d->prompts + d->other == 0)
         return;
-    }
     printf("%llu prompts worded again and equal, %llu answers read again and equal, %llu of them in the "
            "recording\n",
            (unsigned long long)d->prompts, (unsigned long long)d->answers, (unsigned long long)d->recorded);
@@ -48,9 +47,8 @@ static void print_dialogues(const struct atoll_prompt_replay_report *d)
         printf("%llu prompts of another version of Atoll's texts were not compared\n",
                (unsigned long long)d->other);
     }
-    if (d->kept) {
+    if (d->kept)
         printf("%llu exchanges recorded\n", (unsigned long long)d->kept);
-    }
 }
 
 static int replay_one(const char *dir, const void *context, struct atoll_err *err)

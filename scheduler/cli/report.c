@@ -37,9 +37,8 @@ static int run_report(void *given, const char *const *arguments, size_t count, s
     char beside[4096];
     int status;
 
-    if (atoll_archive_view_open(path, &view, err) != 0) {
+    if (atoll_archive_view_open(path, &view, err) != 0)
         return -1;
-    }
     if (!out) {
         const char *slash = strrchr(path, '/');
 
@@ -53,9 +52,8 @@ static int run_report(void *given, const char *const *arguments, size_t count, s
     status = atoll_archive_check_output(out, err);
     status = status == 0 ? atoll_report_write(view.tables, out, NULL, err) : status;
     atoll_archive_view_close(&view);
-    if (status == 0) {
+    if (status == 0)
         printf("%s\n", out);
-    }
     return status;
 }
 

@@ -69,13 +69,11 @@ static int run_resume(void *given, const char *const *arguments, size_t count, s
     struct atoll_local_run run;
     int status;
 
-    if (atoll_sweep_is(dir)) {
+    if (atoll_sweep_is(dir))
         return resume_sweep(settings, dir, err);
-    }
     campaign = atoll_campaign_open(dir, NULL, err);
-    if (!campaign) {
+    if (!campaign)
         return -1;
-    }
     if (settings->model.model && !(atoll_campaign_config(campaign)->search.ask_share > 0)) {
         atoll_campaign_close(campaign);
         return atoll_err_set(
@@ -91,9 +89,8 @@ static int run_resume(void *given, const char *const *arguments, size_t count, s
                                    .is_json = settings->json,
                                    .is_quiet = settings->quiet};
     atoll_campaign_close(campaign);
-    if (atoll_model_options_complete(&settings->model, err) != 0) {
+    if (atoll_model_options_complete(&settings->model, err) != 0)
         return -1;
-    }
     atoll_model_options_arguments(&settings->model, run.arguments);
     status = atoll_local_run(&run, err);
     atoll_model_options_fini(&settings->model);

@@ -54,13 +54,11 @@ static const struct atoll_command run_command = {
 static int devices_check(const struct run_settings *settings, struct atoll_err *err)
 {
     struct atoll_gpus *gpus;
-    if (settings->create_only || strcmp(settings->plan.backend, "cuda") != 0) {
+    if (settings->create_only || strcmp(settings->plan.backend, "cuda") != 0)
         return 0;
-    }
     gpus = calloc(1, sizeof(*gpus));
-    if (gpus == NULL) {
+    if (gpus == NULL)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the list of GPUs");
-    }
     atoll_gpus_list(getenv("CUDA_VISIBLE_DEVICES"), "/dev", gpus);
     int status = gpus->count > 0
                      ? 0
@@ -87,9 +85,8 @@ static int campaign_make(struct run_settings *settings, const char *const *suite
         whole = atoll_campaign_plan_whole(&plan, (unsigned)settings->ranks);
         status = atoll_campaign_plan_create(&plan, &whole, settings->out, err);
     }
-    if (status == 0) {
+    if (status == 0)
         atoll_campaign_plan_log_reuse(&plan);
-    }
     atoll_campaign_plan_fini(&plan);
     return status;
 }
@@ -99,18 +96,16 @@ static int run_run(void *given, const char *const *arguments, size_t count, stru
     struct run_settings *settings = given;
     int is_listing = settings->list_settings;
 
-    for (size_t i = 0; i < settings->plan.search.set.count; i++) {
+    for (size_t i = 0; i < settings->plan.search.set.count; i++)
         is_listing |= strcmp(settings->plan.search.set.items[i], "help") == 0;
-    }
     if (is_listing) {
         struct atoll_search defaults;
 
         atoll_plan_search_defaults(&settings->plan, &defaults);
-        if (settings->json) {
+        if (settings->json)
             atoll_search_options_list_json(&defaults, stdout);
-        } else {
+        else
             atoll_search_options_list(&defaults, stdout);
-        }
         return 0;
     }
     if (count == 0) {
@@ -118,9 +113,8 @@ static int run_run(void *given, const char *const *arguments, size_t count, stru
             err, ATOLL_E_USAGE,
             "atoll run: name a suite, for example `atoll run suites/starter -o my-campaign`");
     }
-    if (campaign_make(settings, arguments, count, err) != 0) {
+    if (campaign_make(settings, arguments, count, err) != 0)
         return -1;
-    }
     if (settings->create_only) {
         printf("%s is ready; next: atoll resume %s\n", settings->out, settings->out);
         return 0;

@@ -47,7 +47,7 @@ static const struct {
 } resources[] = {
 #define RESOURCE(field, unit)                                                                                \
     {                                                                                                        \
-#field, unit, offsetof(struct atoll_row_profile, field)                                              \
+        #field, unit, offsetof(struct atoll_row_profile, field)                                              \
     }
     RESOURCE(kernel_count, ""),
     RESOURCE(registers, ""),
@@ -70,9 +70,8 @@ static int find_profile(const struct atoll_archive_view *view, uint64_t evaluati
 {
     int64_t row = atoll_query_profile(view->query, evaluation);
 
-    if (row < 0) {
+    if (row < 0)
         return -1;
-    }
     atoll_tables_get(view->tables, ATOLL_TABLE_PROFILES, (uint64_t)row, ret);
     return 0;
 }
@@ -87,38 +86,30 @@ static void print_profile(const struct atoll_archive_view *view, uint64_t evalua
     struct atoll_row_profile p;
     const char *reason;
 
-    if (find_profile(view, evaluation, &p) != 0) {
+    if (find_profile(view, evaluation, &p) != 0)
         return;
-    }
     reason = atoll_tables_text(view->tables, p.reason);
     printf("  profile      %s, limited by: %s%s%s\n", atoll_tier_name((enum atoll_tier)p.tier),
            atoll_limiter_name((enum atoll_limiter)p.limiter), *reason ? "; no more: " : "", reason);
-    if (p.clock_hz > 0) {
+    if (p.clock_hz > 0)
         print_line("clock", p.clock_hz * 1e-6, "MHz");
-    }
-    if (p.throttle_reasons) {
+    if (p.throttle_reasons)
         printf("    %-24s %#14llx\n", "throttle_reasons", (unsigned long long)p.throttle_reasons);
-    }
-    for (size_t i = 0; p.kernel_count && i < RESOURCE_COUNT; i++) {
+    for (size_t i = 0; p.kernel_count && i < RESOURCE_COUNT; i++)
         print_line(resources[i].name, resource(&p, i), resources[i].unit);
-    }
-    if (p.kernel_count && p.theoretical_occupancy > 0) {
+    if (p.kernel_count && p.theoretical_occupancy > 0)
         print_line("theoretical_occupancy", 100 * p.theoretical_occupancy, "%");
-    }
-    for (unsigned m = 0; p.kernel_count && m < ATOLL_MIX_COUNT; m++) {
-        if (p.mix[m]) {
+    for (unsigned m = 0; p.kernel_count && m < ATOLL_MIX_COUNT; m++)
+        if (p.mix[m])
             print_line(atoll_mix_name((enum atoll_mix)m), p.mix[m], "instructions");
-        }
-    }
     for (unsigned c = 0; c < ATOLL_COUNTER_COUNT; c++) {
         if (isfinite(p.counters[c])) {
             print_line(atoll_counter_name((enum atoll_counter)c), p.counters[c],
                        atoll_counter_unit((enum atoll_counter)c));
         }
     }
-    if (p.intensity_flops_per_byte > 0) {
+    if (p.intensity_flops_per_byte > 0)
         print_line("intensity", p.intensity_flops_per_byte, "operations per byte");
-    }
 }
 
 static json_t *profile_json(const struct atoll_archive_view *view, uint64_t evaluation)
@@ -126,9 +117,8 @@ static json_t *profile_json(const struct atoll_archive_view *view, uint64_t eval
     struct atoll_row_profile p;
     json_t *object, *counters;
 
-    if (find_profile(view, evaluation, &p) != 0) {
+    if (find_profile(view, evaluation, &p) != 0)
         return json_null();
-    }
     object =
         json_pack("{s:s, s:s, s:o, s:f, s:I, s:f, s:f}", "tier", atoll_tier_name((enum atoll_tier)p.tier),
                   "limiter", atoll_limiter_name((enum atoll_limiter)p.limiter), "reason",
@@ -139,13 +129,11 @@ static json_t *profile_json(const struct atoll_archive_view *view, uint64_t eval
     if (p.kernel_count) {
         json_t *used = json_object(), *mix = json_object();
 
-        for (size_t i = 0; i < RESOURCE_COUNT; i++) {
+        for (size_t i = 0; i < RESOURCE_COUNT; i++)
             json_object_set_new(used, resources[i].name, json_integer(resource(&p, i)));
-        }
         json_object_set_new(used, "theoretical_occupancy", json_real(p.theoretical_occupancy));
-        for (unsigned m = 0; m < ATOLL_MIX_COUNT; m++) {
+        for (unsigned m = 0; m < ATOLL_MIX_COUNT; m++)
             json_object_set_new(mix, atoll_mix_name((enum atoll_mix)m), json_integer(p.mix[m]));
-        }
         json_object_set_new(used, "mix", mix);
         json_object_set_new(object, "resources", used);
     }
@@ -201,9 +189,8 @@ static void print_evaluations(const struct atoll_archive_view *view, uint64_t ca
                (unsigned long long)e.evaluation, atoll_verdict_name((enum atoll_verdict)e.verdict), e.level,
                e.fitness, e.memory, e.algorithm, e.coordination, e.worst_error, e.draw_count,
                e.fully_compared_count);
-        if (*atoll_tables_text(view->tables, e.detail)) {
+        if (*atoll_tables_text(view->tables, e.detail))
             printf("  %s\n", atoll_tables_text(view->tables, e.detail));
-        }
         print_timings(view, rows.rows[i], with_samples);
         print_profile(view, rows.rows[i]);
     }
@@ -220,9 +207,8 @@ static void print_duels(const struct atoll_archive_view *view, const struct atol
 
         atoll_tables_get(view->tables, ATOLL_TABLE_DUELS, i, &d);
         challenged = atoll_id_equal(&d.challenger, id);
-        if (!challenged && !atoll_id_equal(&d.elite, id)) {
+        if (!challenged && !atoll_id_equal(&d.elite, id))
             continue;
-        }
         atoll_id_hex(challenged ? &d.elite : &d.challenger, other);
         printf("%s %s %.12s: ratio %.4f, p %.2g, %u pairs, %s\n",
                d.purpose < 3 ? purposes[d.purpose] : "duel", challenged ? "against" : "defended against",
@@ -351,9 +337,8 @@ static int64_t ask_row(const struct atoll_archive_view *view, uint32_t campaign,
         struct atoll_row_ask ask;
 
         atoll_tables_get(view->tables, ATOLL_TABLE_ASKS, i, &ask);
-        if (ask.campaign == campaign && ask.number == number && !atoll_id_is_zero(&ask.request)) {
+        if (ask.campaign == campaign && ask.number == number && !atoll_id_is_zero(&ask.request))
             return (int64_t)i;
-        }
     }
     return -1;
 }
@@ -365,9 +350,8 @@ static int64_t find_ask(const struct atoll_archive_view *view, uint64_t candidat
     int64_t found = -1;
 
     atoll_tables_get(view->tables, ATOLL_TABLE_CANDIDATES, candidate, &wanted);
-    if (wanted.ask) {
+    if (wanted.ask)
         return ask_row(view, wanted.campaign, wanted.ask);
-    }
     for (uint64_t i = 0; i < atoll_tables_count(view->tables, ATOLL_TABLE_CANDIDATES) && found < 0; i++) {
         atoll_tables_get(view->tables, ATOLL_TABLE_CANDIDATES, i, &other);
         if (other.ask && other.campaign == wanted.campaign && other.task == wanted.task &&
@@ -406,9 +390,8 @@ static void print_ask(const struct atoll_archive_view *view, uint64_t row)
            ask.elapsed_s, ask.from_store ? ", from a recording" : "");
     print_text(view, "system", ask.system);
     print_text(view, "prompt", ask.prompt);
-    if (*atoll_tables_text(view->tables, ask.thought)) {
+    if (*atoll_tables_text(view->tables, ask.thought))
         print_text(view, "reasoning", ask.thought);
-    }
     print_text(view, "answer", ask.answer);
 }
 
@@ -441,9 +424,8 @@ static int run_show(void *given, const char *const *arguments, size_t count, str
     uint64_t row;
     int status;
 
-    if (atoll_archive_view_open(arguments[0], &view, err) != 0) {
+    if (atoll_archive_view_open(arguments[0], &view, err) != 0)
         return -1;
-    }
     status = atoll_query_candidate_prefix(view.query, arguments[1], &row, err);
     if (status == 0 && settings->prompt) {
         int64_t ask = find_ask(&view, row);

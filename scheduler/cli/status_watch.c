@@ -47,9 +47,8 @@ struct folders {
 
 static int folders_add(struct folders *folders, const char *dir, struct atoll_err *err)
 {
-    if (folders->count == CAMPAIGN_LIMIT) {
+    if (folders->count == CAMPAIGN_LIMIT)
         return atoll_err_set(err, ATOLL_E_LIMIT, "more than %d campaigns at once; name some", CAMPAIGN_LIMIT);
-    }
     folders->dirs[folders->count] = strdup(dir);
     return folders->dirs[folders->count++] ? 0 : atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a path");
 }
@@ -60,16 +59,13 @@ static int folders_find(const char *const *dirs, size_t count, struct folders *f
     struct atoll_campaign_queue queue;
     int status = 0;
 
-    for (size_t i = 0; i < count && status == 0; i++) {
+    for (size_t i = 0; i < count && status == 0; i++)
         status = folders_add(folders, dirs[i], err);
-    }
-    if (count > 0 || status != 0) {
+    if (count > 0 || status != 0)
         return status;
-    }
     status = atoll_campaign_queue_load(&queue, err);
-    if (status != 0) {
+    if (status != 0)
         return -1;
-    }
     for (size_t i = 0; i < queue.count && status == 0; i++) {
         status = atoll_sweep_is(queue.entries[i].campaign)
                      ? folders_add(folders, queue.entries[i].campaign, err)
@@ -81,9 +77,8 @@ static int folders_find(const char *const *dirs, size_t count, struct folders *f
 
 static void folders_fini(struct folders *folders)
 {
-    for (size_t i = 0; i < folders->count; i++) {
+    for (size_t i = 0; i < folders->count; i++)
         free(folders->dirs[i]);
-    }
 }
 
 /* ---- status ---- */
@@ -98,11 +93,10 @@ static int status_one(const struct status_settings *settings, const char *dir, j
 
     if (!failed) {
         *ret_phase = status.phase;
-        if (list) {
+        if (list)
             json_array_append_new(list, atoll_campaign_status_json(&status));
-        } else {
+        else
             atoll_campaign_status_print(&status, settings->tasks, stdout);
-        }
         atoll_campaign_status_fini(&status);
     }
     atoll_sweep_close(sweep);
@@ -119,9 +113,8 @@ static int status_each(const struct status_settings *settings, const struct fold
         enum atoll_campaign_phase phase = ATOLL_PHASE_IDLE;
         struct atoll_err own = ATOLL_ERR_INIT;
 
-        if (i > 0 && !list) {
+        if (i > 0 && !list)
             putchar('\n');
-        }
         if (status_one(settings, folders->dirs[i], list, &phase, &own) == 0) {
             *ret_all_done &= phase == ATOLL_PHASE_DONE || phase == ATOLL_PHASE_CANCELLED;
             continue;
@@ -148,11 +141,10 @@ static int status_all(const struct status_settings *settings, const struct folde
     struct atoll_err own = ATOLL_ERR_INIT;
     int status = status_each(settings, folders, list, ret_all_done, &own);
 
-    if (status != 0) {
+    if (status != 0)
         *err = own;
-    } else if (list) {
+    else if (list)
         atoll_json_print(json_incref(list), JSON_INDENT(2), stdout);
-    }
     json_decref(list);
     return status;
 }
@@ -182,11 +174,10 @@ static int run_status(void *given, const char *const *arguments, size_t count, s
     struct folders folders = {.count = 0};
     int all_done, status = folders_find(arguments, count, &folders, err);
 
-    if (status == 0 && folders.count == 0 && !settings->json) {
+    if (status == 0 && folders.count == 0 && !settings->json)
         puts("no campaign is in the queue; name one, or submit one: atoll submit SUITE -o DIR");
-    } else if (status == 0) {
+    else if (status == 0)
         status = status_all(settings, &folders, &all_done, err);
-    }
     folders_fini(&folders);
     return status;
 }
@@ -223,24 +214,20 @@ static int watch_loop(const struct status_settings *settings, const struct folde
     int all_done = 0, is_terminal = isatty(STDOUT_FILENO);
 
     for (;;) {
-        if (is_terminal) {
+        if (is_terminal)
             fputs("\033[H\033[2J", stdout);
-        }
-        if (status_all(settings, folders, &all_done, err) != 0) {
+        if (status_all(settings, folders, &all_done, err) != 0)
             return -1;
-        }
         fflush(stdout);
-        if (all_done || ferror(stdout)) {
+        if (all_done || ferror(stdout))
             return 0;
-        }
         if (atoll_clock_mono_ns() - submitted_ns >= SUBMIT_S * 1e9) {
             struct atoll_job_submitter_result result;
             struct atoll_err own = ATOLL_ERR_INIT;
 
             submitted_ns = atoll_clock_mono_ns();
-            if (atoll_job_submitter_run(&jobs, &result, &own) != 0) {
+            if (atoll_job_submitter_run(&jobs, &result, &own) != 0)
                 fprintf(stderr, "atoll: warning: %s\n", own.text);
-            }
         }
         usleep((useconds_t)(settings->interval_s * 1e6));
     }
@@ -252,11 +239,10 @@ static int run_watch(void *given, const char *const *arguments, size_t count, st
     struct folders folders = {.count = 0};
     int status = folders_find(arguments, count, &folders, err);
 
-    if (status == 0 && folders.count == 0) {
+    if (status == 0 && folders.count == 0)
         puts("no campaign is in the queue");
-    } else if (status == 0) {
+    else if (status == 0)
         status = watch_loop(settings, &folders, err);
-    }
     folders_fini(&folders);
     return status;
 }

@@ -102,9 +102,8 @@ static void parts_print(const struct atoll_submission *s)
 
         printf("# part %s, %s of clock:", s->sweep.parts[i].name,
                atoll_duration_text(part.search.wall_budget_ns, time, sizeof(time)));
-        for (size_t k = 0; k < part.count; k++) {
+        for (size_t k = 0; k < part.count; k++)
             printf(" %s", s->plan.tasks.tasks[first + k]->name);
-        }
         putchar('\n');
         first += part.count;
     }
@@ -118,9 +117,8 @@ static int dry_run(struct atoll_submission *s, struct atoll_err *err)
     int status;
 
     atoll_buffer_put_u8(&s->script, 0);
-    if (atoll_buffer_check(&s->script, err) != 0) {
+    if (atoll_buffer_check(&s->script, err) != 0)
         return -1;
-    }
     atoll_buffer_init(&text, ATOLL_BATCH_SCRIPT_BYTES);
     status = atoll_sweep_request(&s->sweep, s->site, (const char *)s->script.data, s->arena, &request, err);
     request.array_count = status == 0 && s->site->limits.has_arrays && jobs > 1 ? jobs : 0;
@@ -148,9 +146,8 @@ static int submit(const struct submit_settings *settings, struct atoll_submissio
                                                      .added_unix_s = (int64_t)time(NULL)};
     struct atoll_job_submitter_result result = {0};
 
-    if (atoll_submission_make(s, err) != 0) {
+    if (atoll_submission_make(s, err) != 0)
         return -1;
-    }
     atoll_campaign_plan_log_reuse(&s->plan);
     if (atoll_campaign_queue_put(&entry, err) != 0 || atoll_job_submitter_run(&jobs, &result, err) != 0) {
         return atoll_err_add(err, "the campaign is made and waits; `atoll resume %s` tries again",
@@ -181,9 +178,8 @@ static int run_submit(void *given, const char *const *arguments, size_t count, s
     }
     settings->make.is_quiet = settings->json;
     status = atoll_submission_plan(&submission, &settings->make, arguments, count, err);
-    if (status == 0) {
+    if (status == 0)
         status = settings->dry_run ? dry_run(&submission, err) : submit(settings, &submission, err);
-    }
     atoll_submission_fini(&submission);
     return status;
 }

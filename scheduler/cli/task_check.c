@@ -55,11 +55,10 @@ static void print_row(void *context, const char *test, int passed, const char *d
 {
     struct check_state *state = context;
 
-    if (passed) {
+    if (passed)
         state->passed++;
-    } else {
+    else
         state->failed++;
-    }
     if (state->json) {
         json_t *row = json_pack("{s:s, s:s, s:b, s:o}", "task", state->task, "test", test, "passed", passed,
                                 "detail", atoll_json_text(detail ? detail : ""));
@@ -77,13 +76,11 @@ static int check_task(void *context, const char *dir, struct atoll_err *err)
     struct atoll_task *task = atoll_task_load(dir, err);
     int status;
 
-    if (!task) {
+    if (!task)
         return -1;
-    }
     state->task = task->name;
-    if (!state->json) {
+    if (!state->json)
         printf("%s: %s\n", task->name, task->summary);
-    }
     status = atoll_referee_admit(state->host->referee, state->device ? state->device->referee : NULL, task,
                                  print_row, state, err);
     atoll_task_destroy(task);
@@ -94,14 +91,12 @@ static int check_task(void *context, const char *dir, struct atoll_err *err)
 static int open_devices(const struct check_settings *settings, struct atoll_bench_device *host,
                         struct atoll_bench_device *device, struct atoll_err *err)
 {
-    if (atoll_bench_setup(&host->setup, err) != 0) {
+    if (atoll_bench_setup(&host->setup, err) != 0)
         return -1;
-    }
     snprintf(host->setup.compiler, sizeof(host->setup.compiler), "%s", settings->compiler);
     snprintf(host->setup.compile_flags, sizeof(host->setup.compile_flags), "%s", settings->flags);
-    if (atoll_bench_device_open(host, err) != 0) {
+    if (atoll_bench_device_open(host, err) != 0)
         return -1;
-    }
     if (device && (atoll_bench_setup(&device->setup, err) != 0 ||
                    atoll_setup_option(&device->setup, "backend", settings->backend, err) < 0 ||
                    atoll_bench_device_open(device, err) != 0)) {
@@ -124,9 +119,8 @@ static int run_check(void *given, const char *const *arguments, size_t count, st
         return atoll_err_set(err, ATOLL_E_USAGE, "atoll task check: --backend %s: there are cpu and cuda",
                              settings->backend);
     }
-    if (open_devices(settings, &host, state.device, err) != 0) {
+    if (open_devices(settings, &host, state.device, err) != 0)
         return -1;
-    }
     for (size_t i = 0; i < count && status == 0; i++) {
         char dir[PATH_MAX];
 
@@ -134,12 +128,10 @@ static int run_check(void *given, const char *const *arguments, size_t count, st
                      ? -1
                      : atoll_suite_visit(dir, check_task, &state, err);
     }
-    if (status == 0 && !state.json) {
+    if (status == 0 && !state.json)
         printf("%u tests passed, %u failed\n", state.passed, state.failed);
-    }
-    if (state.device) {
+    if (state.device)
         atoll_bench_device_close(&device);
-    }
     atoll_bench_device_close(&host);
     return status != 0 ? -1 : state.failed > 0;
 }

@@ -94,9 +94,8 @@ static int write_file(const char *dir, const char *name, const char *text, struc
 
     snprintf(path, sizeof(path), "%s/%s", dir, name);
     fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-    if (fd < 0) {
+    if (fd < 0)
         return atoll_err_errno(err, errno, "cannot make %s", path);
-    }
     failed = write(fd, text, length) != (ssize_t)length;
     failed |= close(fd) != 0;
     return failed ? atoll_err_errno(err, errno, "cannot write %s", path) : 0;
@@ -107,9 +106,8 @@ static int check_name(const char *name, struct atoll_err *err)
     size_t length = strlen(name);
     int good = length > 0 && length <= 63 && islower((unsigned char)name[0]);
 
-    for (size_t i = 0; good && i < length; i++) {
+    for (size_t i = 0; good && i < length; i++)
         good = islower((unsigned char)name[i]) || isdigit((unsigned char)name[i]) || name[i] == '_';
-    }
     return good
                ? 0
                : atoll_err_set(
@@ -124,12 +122,10 @@ static int write_skeleton(const char *dir, const char *name, struct atoll_err *e
 
     snprintf(yaml, sizeof(yaml), task_yaml, name);
     snprintf(seeds, sizeof(seeds), "%s/seeds", dir);
-    if (mkdir(dir, 0755) != 0) {
+    if (mkdir(dir, 0755) != 0)
         return atoll_err_errno(err, errno, "cannot make %s (its parent must exist, it must not)", dir);
-    }
-    if (mkdir(seeds, 0755) != 0) {
+    if (mkdir(seeds, 0755) != 0)
         return atoll_err_errno(err, errno, "cannot make %s", seeds);
-    }
     if (write_file(dir, "reference.c", reference_c, err) != 0 ||
         write_file(seeds, "naive.c", naive_c, err) != 0 ||
         write_file(seeds, "unrolled.c", unrolled_c, err) != 0) {
@@ -143,13 +139,11 @@ static int run_new(void *given, const char *const *arguments, size_t count, stru
     const char *slash;
     char dir[3072];
 
-    if (strlen(arguments[0]) >= sizeof(dir)) {
+    if (strlen(arguments[0]) >= sizeof(dir))
         return atoll_err_set(err, ATOLL_E_USAGE, "atoll task new: the name of the folder is too long");
-    }
     memcpy(dir, arguments[0], strlen(arguments[0]) + 1);
-    for (size_t length = strlen(dir); length > 1 && dir[length - 1] == '/'; length--) {
+    for (size_t length = strlen(dir); length > 1 && dir[length - 1] == '/'; length--)
         dir[length - 1] = '\0';
-    }
     slash = strrchr(dir, '/');
     if (check_name(slash ? slash + 1 : dir, err) != 0 ||
         write_skeleton(dir, slash ? slash + 1 : dir, err) != 0) {

@@ -20,9 +20,8 @@ static void each_task(const struct atoll_query *query, const char *only, summary
 
         atoll_query_task_summary(query, i, &summary);
         atoll_tables_get(tables, ATOLL_TABLE_TASKS, i, &task);
-        if (!only || strcmp(only, summary.name) == 0) {
+        if (!only || strcmp(only, summary.name) == 0)
             row(context, query, &summary, &task);
-        }
     }
 }
 
@@ -33,9 +32,8 @@ static const char *origin_of(const struct atoll_query *query, const struct atoll
     int64_t row = atoll_query_candidate(query, e->campaign, &e->candidate);
     struct atoll_row_candidate candidate;
 
-    if (row < 0) {
+    if (row < 0)
         return "candidate";
-    }
     atoll_tables_get(tables, ATOLL_TABLE_CANDIDATES, (uint64_t)row, &candidate);
     return atoll_tables_text(tables, candidate.origin);
 }
@@ -71,25 +69,22 @@ static void print_row(void *context, const struct atoll_query *query, const stru
     fprintf(out, "%-20s %12s %12s ", s->name,
             s->baseline_ns > 0 ? atoll_duration_text(s->baseline_ns, baseline, sizeof(baseline)) : "-",
             s->best_ns > 0 ? atoll_duration_text(s->best_ns, best, sizeof(best)) : "-");
-    if (s->speedup > 0) {
+    if (s->speedup > 0)
         fprintf(out, "%8.2fx%s ", s->speedup, s->speedup_is_final ? " " : "*");
-    } else {
+    else
         fprintf(out, "%8s   ", "-");
-    }
-    if (s->floor_share > 0) {
+    if (s->floor_share > 0)
         fprintf(out, "%9.1f %%", 100 * s->floor_share);
-    } else {
+    else
         fprintf(out, "%11s", "-");
-    }
     fprintf(out, " %8llu %8llu%s%s\n", (unsigned long long)s->evaluated, (unsigned long long)s->correct,
             *s->model ? "  " : "", s->model);
     if (s->baseline_ns <= 0) {
         char failure[512];
 
         atoll_task_table_failure(query, s->row, failure, sizeof(failure));
-        if (*failure) {
+        if (*failure)
             fprintf(out, "    %s\n", failure);
-        }
     }
 }
 
@@ -122,12 +117,10 @@ static const char *limiter_of(const struct atoll_query *query, const struct atol
     uint64_t evaluation;
     int64_t candidate = atoll_query_candidate(query, task->campaign, &task->best), row = -1;
 
-    if (candidate >= 0) {
+    if (candidate >= 0)
         row = atoll_query_candidate_profile(query, (uint64_t)candidate, task->model, &evaluation);
-    }
-    if (row < 0) {
+    if (row < 0)
         return atoll_limiter_name(ATOLL_LIMITER_UNKNOWN);
-    }
     atoll_tables_get(atoll_query_tables(query), ATOLL_TABLE_PROFILES, (uint64_t)row, &profile);
     return atoll_limiter_name((enum atoll_limiter)profile.limiter);
 }
@@ -137,9 +130,8 @@ static void add_row(void *context, const struct atoll_query *query, const struct
 {
     char best[ATOLL_ID_HEX] = "";
 
-    if (!atoll_id_is_zero(&task->best)) {
+    if (!atoll_id_is_zero(&task->best))
         atoll_id_hex(&task->best, best);
-    }
     json_array_append_new(
         context,
         json_pack("{s:s, s:o, s:s, s:f, s:f, s:f, s:f, s:b, s:f, s:f, s:I, s:I, s:s}", "task", s->name,

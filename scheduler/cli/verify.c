@@ -56,9 +56,8 @@ static int verify_files(const char *path, int json, struct atoll_err *err)
 {
     struct atoll_verify_report report;
 
-    if (atoll_verify_path(path, json ? NULL : print_finding, NULL, &report, err) != 0) {
+    if (atoll_verify_path(path, json ? NULL : print_finding, NULL, &report, err) != 0)
         return -1;
-    }
     if (json) {
         json_t *object = json_pack(
             "{s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "files", (json_int_t)report.files, "records",
@@ -112,9 +111,8 @@ static int side_compile(struct side *side, struct atoll_bench_device *device, co
     side->candidate.choice = given->choice;
     side->prepared =
         atoll_prepared_create(task, backend, &side->candidate, atoll_referee_device(device->referee), err);
-    if (!side->prepared) {
+    if (!side->prepared)
         return -1;
-    }
     if (side->prepared->verdict != ATOLL_V_CORRECT) {
         return atoll_err_set(err, ATOLL_E_MISMATCH, "%s: the %s is %s now: %s", task->name, name,
                              atoll_verdict_name(side->prepared->verdict), side->prepared->detail);
@@ -250,13 +248,11 @@ static int recheck_all(struct atoll_bench_device *device, const struct atoll_eng
     for (uint32_t i = 0; i < atoll_engine_task_count(engine); i++) {
         int passed;
 
-        if (settings->task && strcmp(settings->task, atoll_engine_task(engine, i)->name) != 0) {
+        if (settings->task && strcmp(settings->task, atoll_engine_task(engine, i)->name) != 0)
             continue;
-        }
         passed = recheck_task(device, engine, i, settings, err);
-        if (passed < 0) {
+        if (passed < 0)
             return -1;
-        }
         checked++;
         failed += !passed;
     }
@@ -265,9 +261,8 @@ static int recheck_all(struct atoll_bench_device *device, const struct atoll_eng
                       settings->task ? settings->task : "");
         return -1;
     }
-    if (!settings->json) {
+    if (!settings->json)
         printf("%u tasks measured again, %u failed\n", checked, failed);
-    }
     return failed ? 1 : 0;
 }
 

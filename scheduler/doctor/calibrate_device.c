@@ -16,9 +16,8 @@ int atoll_bench_setup(struct atoll_setup *ret_setup, struct atoll_err *err)
     struct atoll_setup setup;
 
     atoll_setup_defaults(&setup);
-    if (getrandom(setup.secret, sizeof(setup.secret), 0) != (ssize_t)sizeof(setup.secret)) {
+    if (getrandom(setup.secret, sizeof(setup.secret), 0) != (ssize_t)sizeof(setup.secret))
         return atoll_err_errno(err, errno, "no random bytes for the draws");
-    }
     *ret_setup = setup;
     return 0;
 }

@@ -64,9 +64,8 @@ static void find_maybe(struct findings *findings, const char *check, int ok, int
     findings->bad |= needed && !ok;
     json_object_set_new(findings->object, check,
                         json_pack("{s:b, s:b, s:s}", "ok", ok, "needed", needed, "text", text));
-    if (!findings->json) {
+    if (!findings->json)
         printf("%-4s %-18s %s\n", ok ? "ok" : needed ? "FAIL" : "--", check, text);
-    }
 }
 
 static void find(struct findings *findings, const char *check, int ok, const char *text)
@@ -162,14 +161,12 @@ static void check_cuda(struct findings *findings, int calibrate)
 
         snprintf(name, sizeof(name), "gpu %d", (int)json_integer_value(json_object_get(device, "number")));
         atoll_err_clear(&err);
-        if (calibrate && atoll_doctor_cuda_calibrate(device, &err) != 0) {
+        if (calibrate && atoll_doctor_cuda_calibrate(device, &err) != 0)
             find(findings, name, 0, err.text);
-        } else {
+        else
             find(findings, name, 1, json_string_value(json_object_get(device, "model")));
-        }
-        if (!findings->json) {
+        if (!findings->json)
             atoll_doctor_cuda_print(device, stdout);
-        }
     }
     json_object_set(findings->object, "devices", devices);
     json_decref(cuda);
@@ -180,9 +177,8 @@ static void on_gateway_step(void *context, const struct atoll_check_step *step)
 {
     struct atoll_check_step *last = context;
 
-    if (step->result == ATOLL_CHECK_FAILED) {
+    if (step->result == ATOLL_CHECK_FAILED)
         *last = *step;
-    }
 }
 
 /* Where a run would look for models; nothing is asked that costs money. */
@@ -195,9 +191,8 @@ static void check_gateway(struct findings *findings)
     char text[sizeof(err.text) + 32];
     unsigned failed = 0;
 
-    if (!where || !*where) {
+    if (!where || !*where)
         return;
-    }
     atoll_check_defaults(&settings);
     settings.has_no_call = 1;
     settings.deadline_s = GATEWAY_SECONDS;
@@ -227,9 +222,8 @@ static int run_doctor(void *given, const char *const *arguments, size_t count, s
         /* Jobs run on a machine without Slurm, too: only a controller that does not answer is a failure. */
         find(&findings, "slurm", json_is_true(json_object_get(slurm, "ok")),
              json_string_value(json_object_get(slurm, "text")));
-        if (!settings->json) {
+        if (!settings->json)
             atoll_doctor_slurm_print(slurm, stdout);
-        }
         json_object_update_missing(json_object_get(findings.object, "slurm"), slurm);
         json_decref(slurm);
     } else {
@@ -247,9 +241,8 @@ static int run_doctor(void *given, const char *const *arguments, size_t count, s
         check_device(&findings, settings->compiler);
         check_cuda(&findings, settings->calibrate);
     }
-    if (settings->json) {
+    if (settings->json)
         atoll_json_print(json_incref(findings.object), JSON_INDENT(2), stdout);
-    }
     json_decref(findings.object);
     return findings.bad ? 1 : 0;
 }

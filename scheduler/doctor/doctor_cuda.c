@@ -33,14 +33,11 @@ int atoll_doctor_counters(const char *params, int is_root, char *ret_text, size_
     int admin_only = -1;
     FILE *file = fopen(params, "r");
 
-    while (file && fgets(line, sizeof(line), file)) {
-        if (strncmp(line, key, sizeof(key) - 1) == 0) {
+    while (file && fgets(line, sizeof(line), file))
+        if (strncmp(line, key, sizeof(key) - 1) == 0)
             admin_only = atoi(line + sizeof(key) - 1) != 0;
-        }
-    }
-    if (file) {
+    if (file)
         fclose(file);
-    }
     if (admin_only < 0) {
         snprintf(ret_text, bytes, "not known: %s does not say", params);
     } else if (admin_only && !is_root) {
@@ -163,14 +160,11 @@ static void put_clocks(json_t *device, const struct atoll_nvml *nvml, struct nvm
     unsigned long long reasons;
     unsigned mhz, celsius;
 
-    for (size_t i = 0; i < sizeof(clocks) / sizeof(*clocks); i++) {
-        if (nvml->nvmlDeviceGetClockInfo(handle, clocks[i].clock, &mhz) == ATOLL_NVML_SUCCESS) {
+    for (size_t i = 0; i < sizeof(clocks) / sizeof(*clocks); i++)
+        if (nvml->nvmlDeviceGetClockInfo(handle, clocks[i].clock, &mhz) == ATOLL_NVML_SUCCESS)
             json_object_set_new(device, clocks[i].name, json_real(mhz * 1e6));
-        }
-    }
-    if (nvml->nvmlDeviceGetCurrentClocksEventReasons(handle, &reasons) == ATOLL_NVML_SUCCESS) {
+    if (nvml->nvmlDeviceGetCurrentClocksEventReasons(handle, &reasons) == ATOLL_NVML_SUCCESS)
         json_object_set_new(device, "throttle_reasons", json_integer((json_int_t)reasons));
-    }
     if (nvml->nvmlDeviceGetTemperature &&
         nvml->nvmlDeviceGetTemperature(handle, ATOLL_NVML_TEMPERATURE_GPU, &celsius) == ATOLL_NVML_SUCCESS) {
         json_object_set_new(device, "celsius", json_integer(celsius));
@@ -188,9 +182,8 @@ static void put_processes(json_t *device, const struct atoll_nvml *nvml, struct 
         return;
     }
     array = json_array();
-    for (unsigned i = 0; i < count && i < PROCESS_LIMIT; i++) {
+    for (unsigned i = 0; i < count && i < PROCESS_LIMIT; i++)
         json_array_append_new(array, json_integer(processes[i].pid));
-    }
     json_object_set_new(device, "processes", array);
 }
 
@@ -205,9 +198,8 @@ static json_t *describe(const struct atoll_cuda *cuda, const struct atoll_nvml *
     int handle, are_open, lock;
     json_t *device;
 
-    if (cuda->cuDeviceGet(&handle, ordinal) != ATOLL_CUDA_SUCCESS) {
+    if (cuda->cuDeviceGet(&handle, ordinal) != ATOLL_CUDA_SUCCESS)
         return json_pack("{s:i, s:s}", "number", ordinal, "model", "does not answer");
-    }
     cuda->cuDeviceGetName(model, sizeof(model) - 1, handle);
     if (cuda->cuDeviceGetUuid(&id, handle) == ATOLL_CUDA_SUCCESS) {
         size_t at = (size_t)snprintf(uuid, sizeof(uuid), "GPU"); /* "GPU-8-4-4-4-12", as NVML writes it */
@@ -225,9 +217,8 @@ static json_t *describe(const struct atoll_cuda *cuda, const struct atoll_nvml *
     put_attributes(device, cuda, handle);
     lock = atoll_cuda_lock(NULL, uuid, &err); /* given back at once: it says who has it */
     json_object_set_new(device, "held", json_boolean(lock < 0));
-    if (lock < 0) {
+    if (lock < 0)
         json_object_set_new(device, "holder", json_string(err.text));
-    }
     atoll_cuda_unlock(lock);
     if (nvml && nvml->nvmlDeviceGetHandleByUUID(uuid, &monitored) == ATOLL_NVML_SUCCESS) {
         put_clocks(device, nvml, monitored);
@@ -250,21 +241,18 @@ static json_t *ask(void *context)
     int count = 0;
 
     find_nvrtc(findings);
-    if (!atoll_cupti_open(&err)) {
+    if (!atoll_cupti_open(&err))
         found(findings, "cupti", 0, err.text);
-    } else {
+    else
         found(findings, "cupti", 1, "is there");
-    }
     atoll_err_clear(&err);
     sanitizer = atoll_sanitizer_find(&err);
     found(findings, "compute-sanitizer", sanitizer != NULL, sanitizer ? sanitizer : err.text);
     free(sanitizer);
-    if (cuda) {
+    if (cuda)
         cuda->cuDeviceGetCount(&count);
-    }
-    for (int i = 0; i < count && i < DEVICE_LIMIT; i++) {
+    for (int i = 0; i < count && i < DEVICE_LIMIT; i++)
         json_array_append_new(devices, describe(cuda, nvml, i));
-    }
     json_object_set_new(findings, "devices", devices);
     return findings;
 }
@@ -303,13 +291,11 @@ static json_t *measure(void *context)
     struct atoll_err err = ATOLL_ERR_INIT;
     json_t *object;
 
-    if (setenv("ATOLL_DEVICE", context, 1) != 0 || atoll_bench_setup(&device.setup, &err) != 0) {
+    if (setenv("ATOLL_DEVICE", context, 1) != 0 || atoll_bench_setup(&device.setup, &err) != 0)
         return json_pack("{s:s}", "error", err.text);
-    }
     snprintf(device.setup.backend, sizeof(device.setup.backend), "cuda");
-    if (atoll_bench_device_open(&device, &err) != 0) {
+    if (atoll_bench_device_open(&device, &err) != 0)
         return json_pack("{s:s, s:i}", "error", err.text, "code", (int)err.code);
-    }
     object = rates(atoll_referee_device(device.referee));
     atoll_bench_device_close(&device);
     return object;
@@ -323,9 +309,8 @@ int atoll_doctor_cuda_calibrate(json_t *device, struct atoll_err *err)
 
     snprintf(name, sizeof(name), "%s", uuid ? uuid : "");
     object = atoll_probe(measure, name, "the device's calibration", MEASURE_DEADLINE_S, err);
-    if (!object) {
+    if (!object)
         return -1;
-    }
     failed = json_object_get(object, "error");
     if (failed) {
         json_int_t code = json_integer_value(json_object_get(object, "code"));
@@ -362,9 +347,8 @@ static void print_state(const json_t *device, FILE *out)
         }
         fprintf(out, "; times measured beside them are worth little\n");
     }
-    if (json_is_true(json_object_get(device, "held"))) {
+    if (json_is_true(json_object_get(device, "held")))
         fprintf(out, "     %s\n", json_string_value(json_object_get(device, "holder")));
-    }
 }
 
 void atoll_doctor_cuda_print(const json_t *device, FILE *out)

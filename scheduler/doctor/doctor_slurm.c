@@ -67,11 +67,10 @@ static void ask_job(struct atoll_launcher *launcher, const char *id, json_t *slu
     json_t *job = json_pack("{s:o, s:o, s:i}", "id", atoll_json_text(id), "nodes",
                             atoll_json_text(nodes ? nodes : ""), "node_count", count ? atoi(count) : 1);
 
-    if (atoll_launcher_remaining(launcher, id, &left_s, &err) != 0) {
+    if (atoll_launcher_remaining(launcher, id, &left_s, &err) != 0)
         json_object_set_new(job, "problem", atoll_json_text(err.text));
-    } else {
+    else
         json_object_set_new(job, "remaining_s", isfinite(left_s) ? json_real(left_s) : json_null());
-    }
     json_object_set_new(slurm, "job", job);
 }
 
@@ -86,9 +85,8 @@ json_t *atoll_doctor_slurm(void)
         struct atoll_err err = ATOLL_ERR_INIT;
 
         launcher = atoll_launcher_create(kinds[i].kind, TIMEOUT_S, &err);
-        if (!launcher) {
+        if (!launcher)
             json_object_set_new(why, kinds[i].name, atoll_json_text(err.text));
-        }
     }
     name = launcher ? atoll_launcher_name(launcher) : "";
     json_object_set_new(slurm, "ok", json_boolean(launcher != NULL));
@@ -97,9 +95,8 @@ json_t *atoll_doctor_slurm(void)
     json_object_set_new(slurm, "why", why);
     if (launcher && atoll_launcher_is_slurm(launcher)) {
         ask_cluster(launcher, slurm);
-        if (id && *id) {
+        if (id && *id)
             ask_job(launcher, id, slurm);
-        }
     } else if (launcher) {
         json_object_set_new(slurm, "text",
                             json_string("no Slurm here: jobs run on this machine, one after another"));
@@ -148,9 +145,8 @@ void atoll_doctor_slurm_print(const json_t *slurm, FILE *out)
         const json_t *limit = json_object_get(partition, "time_limit_min");
 
         snprintf(time, sizeof(time), "no limit");
-        if (json_is_real(limit)) {
+        if (json_is_real(limit))
             atoll_duration_text(json_real_value(limit) * 60e9, time, sizeof(time));
-        }
         fprintf(out, "     %-18s %d nodes (%d idle), %d CPUs each%s%s, time %s, %s\n",
                 text_of(partition, "name"), number_of(partition, "nodes"), number_of(partition, "idle_nodes"),
                 number_of(partition, "cpus_per_node"), *text_of(partition, "gres") ? ", " : "",
@@ -162,9 +158,8 @@ void atoll_doctor_slurm_print(const json_t *slurm, FILE *out)
         const json_t *left = json_object_get(job, "remaining_s");
 
         snprintf(time, sizeof(time), "without a limit");
-        if (json_is_real(left)) {
+        if (json_is_real(left))
             atoll_duration_text(json_real_value(left) * 1e9, time, sizeof(time));
-        }
         fprintf(out, "     %-18s job %s of %d nodes (%s), time left: %s\n", "here", text_of(job, "id"),
                 number_of(job, "node_count"), text_of(job, "nodes"),
                 json_object_get(job, "problem") ? text_of(job, "problem") : time);

@@ -51,9 +51,8 @@ struct submitter {
 
 static void log_line(const struct submitter *s, const char *campaign, const char *text)
 {
-    if (s->settings->log) {
+    if (s->settings->log)
         fprintf(s->settings->log, "%s: %s\n", campaign, text);
-    }
 }
 
 static int is_mine(const struct submitter *s, const struct atoll_campaign_queue_entry *entry)
@@ -65,9 +64,8 @@ static void fail(struct submitter *s, const struct atoll_campaign_queue_entry *e
                  const struct atoll_err *why)
 {
     s->result.failed++;
-    if (!s->settings->mine || is_mine(s, entry)) {
+    if (!s->settings->mine || is_mine(s, entry))
         s->failure = *why;
-    }
     log_line(s, entry->campaign, why->text);
 }
 
@@ -105,9 +103,8 @@ static struct line *line_of(struct submitter *s, enum atoll_launcher_kind kind)
     struct line *line = &s->lines[kind];
     const char *except = s->settings->except_job;
 
-    if (line->launcher || line->has_failed) {
+    if (line->launcher || line->has_failed)
         return line->has_failed ? NULL : line;
-    }
     line->launcher = atoll_launcher_create(kind, s->settings->timeout_s, &line->why);
     if (!line->launcher || atoll_job_list_ask(line->launcher, kind, &line->jobs, &line->why) != 0) {
         line->has_failed = 1;
@@ -130,9 +127,8 @@ static int want_open(struct submitter *s, const struct atoll_campaign_queue_entr
 
     *want = (struct want){.entry = entry, .sweep = atoll_sweep_open(entry->campaign, err)};
     want->site = want->sweep ? atoll_sweep_site(want->sweep, err) : NULL;
-    if (!want->site || open_count(s, want->sweep, &open, err) != 0) {
+    if (!want->site || open_count(s, want->sweep, &open, err) != 0)
         return -1;
-    }
     want->kind = want->site->launcher;
     line = line_of(s, want->kind);
     if (!line) { /* each campaign behind it gets the reason, not only the first */
@@ -182,9 +178,8 @@ static int is_eligible(const struct submitter *s, const struct atoll_campaign_qu
         return 0;
     }
     other = atoll_sweep_waits_for((const char *const *)(uintptr_t)entry->after, entry->after_count);
-    if (other && s->settings->log) {
+    if (other && s->settings->log)
         fprintf(s->settings->log, "%s: waits until %s is done\n", entry->campaign, other);
-    }
     return !other;
 }
 
@@ -193,9 +188,8 @@ static int lease_keep(struct submitter *s, struct atoll_err *err)
 {
     struct atoll_err own = ATOLL_ERR_INIT;
 
-    if (atoll_lease_renew(s->lease, &own) == 0 || own.code != ATOLL_E_BUSY) {
+    if (atoll_lease_renew(s->lease, &own) == 0 || own.code != ATOLL_E_BUSY)
         return 0;
-    }
     *err = own;
     return -1;
 }
@@ -203,19 +197,16 @@ static int lease_keep(struct submitter *s, struct atoll_err *err)
 static int wants_collect(struct submitter *s, struct atoll_err *err)
 {
     s->wants = calloc(s->queue.count + 1, sizeof(*s->wants));
-    if (!s->wants) {
+    if (!s->wants)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the queue");
-    }
     for (size_t i = 0; i < s->queue.count; i++) {
         const struct atoll_campaign_queue_entry *entry = &s->queue.entries[i];
         struct atoll_err own = ATOLL_ERR_INIT;
 
-        if (!is_eligible(s, entry)) {
+        if (!is_eligible(s, entry))
             continue;
-        }
-        if (lease_keep(s, err) != 0) {
+        if (lease_keep(s, err) != 0)
             return -1;
-        }
         if (want_open(s, entry, &s->wants[s->count], &own) == 0) {
             s->count++;
         } else {
@@ -235,12 +226,10 @@ static int has_turn(const struct atoll_fair_share_claim *claim)
 
 int atoll_fair_share_is_before(const struct atoll_fair_share_claim *a, const struct atoll_fair_share_claim *b)
 {
-    if (!has_turn(a) || !has_turn(b)) {
+    if (!has_turn(a) || !has_turn(b))
         return has_turn(a) && !has_turn(b);
-    }
-    if (a->priority > b->priority || a->priority < b->priority) {
+    if (a->priority > b->priority || a->priority < b->priority)
         return a->priority > b->priority;
-    }
     return (double)a->live / a->share < (double)b->live / b->share;
 }
 
@@ -253,15 +242,12 @@ unsigned atoll_fair_share_elements(const struct atoll_fair_share_array *array)
 {
     size_t count = array->missing;
 
-    if (!array->is_allowed) {
+    if (!array->is_allowed)
         return 1;
-    }
-    if (array->ceiling) {
+    if (array->ceiling)
         count = least(count, array->ceiling > array->queued ? array->ceiling - array->queued : 0);
-    }
-    if (array->array_size) {
+    if (array->array_size)
         count = least(count, array->array_size);
-    }
     return count > 1 ? (unsigned)count : 1;
 }
 
@@ -318,13 +304,11 @@ static int submit_some(struct submitter *s, struct want *want, struct atoll_aren
     char id[ATOLL_JOB_ID_BYTES];
     const char *script = atoll_sweep_script(want->sweep, arena, err);
 
-    if (!script || atoll_sweep_request(want->sweep, want->site, script, arena, &request, err) != 0) {
+    if (!script || atoll_sweep_request(want->sweep, want->site, script, arena, &request, err) != 0)
         return -1;
-    }
     request.array_count = count > 1 ? count : 0;
-    if (atoll_launcher_submit(line->launcher, &request, id, err) != 0) {
+    if (atoll_launcher_submit(line->launcher, &request, id, err) != 0)
         return -1;
-    }
     atoll_sweep_record(want->sweep->dir, id, "submitted", "through %s", atoll_launcher_name(line->launcher));
     if (s->settings->log) {
         fprintf(s->settings->log, "%s: job %s%s is in the queue (%s)\n", want->sweep->dir, id,
@@ -368,17 +352,14 @@ static int submit_all(struct submitter *s, struct atoll_err *err)
         struct atoll_err own = ATOLL_ERR_INIT;
         struct atoll_arena *arena = lease_keep(s, err) == 0 ? atoll_arena_create(ARENA_BYTES, err) : NULL;
 
-        if (!arena) {
+        if (!arena)
             return -1;
-        }
-        if (submit_some(s, want, arena, &own) != 0) {
+        if (submit_some(s, want, arena, &own) != 0)
             submit_failed(s, want, &own);
-        }
         atoll_arena_destroy(arena);
     }
-    for (size_t i = 0; i < s->count; i++) {
+    for (size_t i = 0; i < s->count; i++)
         s->result.wanted += (unsigned)s->wants[i].missing;
-    }
     return 0;
 }
 
@@ -401,9 +382,8 @@ static struct atoll_lease *lease_claim(const struct submitter *s, struct atoll_e
         struct atoll_err own = ATOLL_ERR_INIT;
         struct atoll_lease *lease = atoll_lease_claim(s->queue.dir, &self, silent, NULL, &own);
 
-        if (lease) {
+        if (lease)
             return lease;
-        }
         if (own.code != ATOLL_E_BUSY || atoll_clock_mono_ns() > until_ns ||
             atoll_lease_look(s->queue.dir, &self, &seen, &own) != 0) {
             *err = own;
@@ -434,9 +414,8 @@ int atoll_job_submitter_run(const struct atoll_job_submitter_settings *settings,
         status = -1;
     }
     *ret_result = s.result;
-    for (size_t i = 0; i < s.count; i++) {
+    for (size_t i = 0; i < s.count; i++)
         want_fini(&s.wants[i]);
-    }
     free(s.wants);
     for (size_t i = 0; i < KINDS; i++) {
         atoll_job_list_fini(&s.lines[i].jobs);

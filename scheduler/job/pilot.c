@@ -110,9 +110,8 @@ static void arguments_fill(const struct pilot *p, uint32_t silent_epoch, struct 
         add(t, "--until");
         add(t, t->until);
     }
-    for (size_t i = 0; i < p->settings->eval_word_count; i++) {
+    for (size_t i = 0; i < p->settings->eval_word_count; i++)
         add(t, p->settings->eval_words[i]);
-    }
     add(t, t->part);
 }
 
@@ -124,10 +123,8 @@ static int hosts_write(const struct pilot *p, struct step_texts *texts, struct a
     struct atoll_buffer text;
     int status;
 
-    if (start != ATOLL_SITE_MPIEXEC &&
-        !(start == ATOLL_SITE_MPIRUN && request->node_count > HOSTS_IN_WORDS)) {
+    if (start != ATOLL_SITE_MPIEXEC && !(start == ATOLL_SITE_MPIRUN && request->node_count > HOSTS_IN_WORDS))
         return 0;
-    }
     atoll_buffer_init(&text, HOSTS_BYTES);
     status = atoll_step_hosts(p->settings->site, request, &text, err);
     if (status == 0) {
@@ -153,19 +150,15 @@ static int step_words(const struct pilot *p, struct step_texts *texts, struct at
                                          .program = texts->program,
                                          .arguments = texts->arguments};
 
-    if (!nodes || !out) {
+    if (!nodes || !out)
         return -1;
-    }
-    for (size_t i = 0; i < p->nodes.count; i++) {
-        if (atoll_node_list_has(&p->bad, p->nodes.names[i])) {
+    for (size_t i = 0; i < p->nodes.count; i++)
+        if (atoll_node_list_has(&p->bad, p->nodes.names[i]))
             out[request.left_out_count++] = p->nodes.names[i];
-        } else {
+        else
             nodes[request.node_count++] = p->nodes.names[i];
-        }
-    }
-    if (request.node_count == 0) {
+    if (request.node_count == 0)
         return atoll_err_set(err, ATOLL_E_CHILD, "no node of the job is left that the scheduler calls good");
-    }
     return hosts_write(p, texts, &request, err) != 0
                ? -1
                : atoll_step_command(p->settings->site, &request, arena, ret_words, err);
@@ -177,9 +170,8 @@ static int evaluated_count(const char *part, uint64_t *ret_count, int *ret_ended
 {
     struct atoll_campaign_progress progress;
 
-    if (atoll_campaign_progress_read(part, &progress, err) != 0) {
+    if (atoll_campaign_progress_read(part, &progress, err) != 0)
         return -1;
-    }
     *ret_count = progress.evaluated + progress.duelled;
     *ret_ended = progress.phase == ATOLL_CAMPAIGN_PROGRESS_ENDED;
     atoll_campaign_progress_fini(&progress);
@@ -228,9 +220,8 @@ static void step_look(void *context)
     size_t known = p->bad.count;
     uint64_t now;
 
-    if (p->nodes.count < 2 || atoll_campaign_progress_read(watch->part, &progress, NULL) != 0) {
+    if (p->nodes.count < 2 || atoll_campaign_progress_read(watch->part, &progress, NULL) != 0)
         return;
-    }
     now = progress.has_hint ? progress.hint.evaluators : 0;
     atoll_campaign_progress_fini(&progress);
     if (now >= watch->evaluators) {
@@ -256,16 +247,14 @@ static void step_judge(struct pilot *p, size_t part, const struct atoll_pilot_st
     atoll_log(is_good ? ATOLL_LOG_INFO : ATOLL_LOG_WARNING, "pilot.step",
               "part %s: the step %s with status %d after %llu results%s", name, ends[result->end],
               result->status, (unsigned long long)gained, has_ended ? "; the part has ended" : "");
-    if (result->end == ATOLL_STEP_EXITED && result->status == atoll_code_exit_status(ATOLL_E_BUSY)) {
+    if (result->end == ATOLL_STEP_EXITED && result->status == atoll_code_exit_status(ATOLL_E_BUSY))
         return; /* another job took the part first */
-    }
     if (!is_good) {
         atoll_sweep_record(p->sweep->dir, p->allocation.job, "lost",
                            "part %s: the step %s with status %d after %llu results", name, ends[result->end],
                            result->status, (unsigned long long)gained);
-        if (!is_interrupted(p)) {
+        if (!is_interrupted(p))
             sleep(STEP_FAILED_S);
-        }
     }
     bad_nodes_find(p);
     atoll_pilot_choice_record(p->choice, part, is_good || gained > 0);
@@ -295,9 +284,8 @@ static int part_run(struct pilot *p, size_t part, uint32_t silent_epoch, struct 
         goto done;
     }
     arguments_fill(p, silent_epoch, &texts);
-    if (step_words(p, &texts, arena, &settings.words, err) != 0) {
+    if (step_words(p, &texts, arena, &settings.words, err) != 0)
         goto done;
-    }
     atoll_log(ATOLL_LOG_INFO, "pilot.part", "takes part %s%s", p->sweep->parts[part].name,
               silent_epoch ? ", whose job was lost" : "");
     atoll_sweep_record(p->sweep->dir, p->allocation.job, silent_epoch ? "takeover" : "part",
@@ -327,9 +315,8 @@ static int campaign_continue(struct pilot *p, const char *why, struct atoll_err 
     if (p->settings->site->end.go_on == ATOLL_SITE_REQUEUE && p->launcher && p->allocation.is_job) {
         atoll_sweep_record(p->sweep->dir, p->allocation.job, "requeue", "%s: the job asks to be queued again",
                            why);
-        if (atoll_launcher_requeue(p->launcher, p->allocation.job, err) == 0) {
+        if (atoll_launcher_requeue(p->launcher, p->allocation.job, err) == 0)
             return 0;
-        }
         atoll_log_err(ATOLL_LOG_WARNING, "pilot.requeue", err);
         atoll_err_clear(err);
     }
@@ -348,13 +335,11 @@ static int campaign_finish(struct pilot *p, enum atoll_pilot_end *ret_end, struc
     unsigned count;
     int done = atoll_finalize(p->sweep, 0, err);
 
-    if (done < 0) {
+    if (done < 0)
         return -1;
-    }
     *ret_end = done ? ATOLL_PILOT_DONE : ATOLL_PILOT_NO_WORK;
-    if (!done) {
+    if (!done)
         return 0;
-    }
     /* Also where another job wrote the archive: nobody knows whether that one came to the rest. */
     atoll_log(ATOLL_LOG_INFO, "pilot.done", "every part has ended: %s/archive.h5 and report.html are there",
               p->sweep->dir);
@@ -362,9 +347,8 @@ static int campaign_finish(struct pilot *p, enum atoll_pilot_end *ret_end, struc
         atoll_log_err(ATOLL_LOG_WARNING, "pilot.waiting", &own);
         atoll_err_clear(&own);
     }
-    if (atoll_job_submitter_run(&submitter, &result, &own) != 0) {
+    if (atoll_job_submitter_run(&submitter, &result, &own) != 0)
         atoll_log_err(ATOLL_LOG_WARNING, "pilot.submit", &own);
-    }
     return 0;
 }
 
@@ -375,12 +359,10 @@ static int is_being_ended(struct pilot *p)
 {
     struct atoll_job job;
 
-    if (!p->launcher || atoll_launcher_ask(p->launcher, p->allocation.job, &job, NULL) != 0) {
+    if (!p->launcher || atoll_launcher_ask(p->launcher, p->allocation.job, &job, NULL) != 0)
         return -1;
-    }
-    if (job.state == ATOLL_JOB_RUNNING || job.state == ATOLL_JOB_SUSPENDED) {
+    if (job.state == ATOLL_JOB_RUNNING || job.state == ATOLL_JOB_SUSPENDED)
         return 0;
-    }
     return strcmp(job.reason, "TimeLimit") != 0 && atoll_allocation_remaining_s(&p->allocation) > 0;
 }
 
@@ -453,20 +435,17 @@ static int parts_run(struct pilot *p, enum atoll_pilot_end *ret_end, struct atol
             return 0;
         }
         /* Nobody is submitted for a campaign whose parts have all ended: what is left to write is written here. */
-        if ((is_interrupted(p) || left_s(p) < worth_s) && !atoll_pilot_choice_all_ended(p->choice)) {
+        if ((is_interrupted(p) || left_s(p) < worth_s) && !atoll_pilot_choice_all_ended(p->choice))
             return is_interrupted(p) ? interrupted_leave(p, ret_end, err) : time_over_leave(p, ret_end, err);
-        }
-        if (atoll_pilot_choose(p->choice, atoll_clock_mono_ns(), &offer, &part, &silent_epoch, err) != 0) {
+        if (atoll_pilot_choose(p->choice, atoll_clock_mono_ns(), &offer, &part, &silent_epoch, err) != 0)
             return -1;
-        }
         switch (offer) {
         case ATOLL_OFFER_ENDED: return campaign_finish(p, ret_end, err);
         case ATOLL_OFFER_NONE: return no_work_leave(p, ret_end, err);
         case ATOLL_OFFER_WAIT: sleep(LOOK_AGAIN_S); break;
         case ATOLL_OFFER_PART:
-            if (part_run(p, part, silent_epoch, err) != 0) {
+            if (part_run(p, part, silent_epoch, err) != 0)
                 return -1;
-            }
             break;
         }
     }
@@ -477,9 +456,8 @@ static size_t first_part(const char *job)
 {
     size_t sum = 0;
 
-    for (; *job; job++) {
+    for (; *job; job++)
         sum = *job >= '0' && *job <= '9' ? sum * 10 + (size_t)(*job - '0') : sum * 7;
-    }
     return sum;
 }
 
@@ -492,9 +470,8 @@ static int pilot_init(struct pilot *p, const struct atoll_pilot_settings *settin
                         .lease_time_s =
                             settings->lease_time_s > 0 ? settings->lease_time_s : ATOLL_LEASE_TIME_S};
     p->launcher = atoll_launcher_create(settings->site->launcher, settings->call_timeout_s, &why);
-    if (!p->launcher) {
+    if (!p->launcher)
         atoll_log_err(ATOLL_LOG_WARNING, "pilot.launcher", &why);
-    }
     atoll_allocation_find(p->launcher, &p->allocation);
     p->total_s = atoll_allocation_remaining_s(&p->allocation);
     p->reserve_s = RESERVE_SHARE * p->total_s < END_RESERVE_S ? RESERVE_SHARE * p->total_s : END_RESERVE_S;
@@ -517,9 +494,8 @@ static int programs_place(struct pilot *p, struct atoll_err *err)
     struct atoll_err why = ATOLL_ERR_INIT;
     int is_copied;
 
-    if (atoll_launch_beside("atoll-eval", beside, sizeof(beside), err) != 0) {
+    if (atoll_launch_beside("atoll-eval", beside, sizeof(beside), err) != 0)
         return -1;
-    }
     *strrchr(beside, '/') = '\0';
     is_copied = atoll_step_programs_copy(p->settings->site, &p->nodes, p->allocation.job, beside, p->programs,
                                          sizeof(p->programs), &why) == 0;

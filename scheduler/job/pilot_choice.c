@@ -49,9 +49,8 @@ struct atoll_pilot_choice *atoll_pilot_choice_create(const struct atoll_sweep *s
 
 void atoll_pilot_choice_destroy(struct atoll_pilot_choice *choice)
 {
-    if (choice) {
+    if (choice)
         free(choice->parts);
-    }
     free(choice);
 }
 
@@ -59,9 +58,8 @@ static int ended_look(const char *dir, struct part *part, struct atoll_err *err)
 {
     struct atoll_campaign_progress progress;
 
-    if (atoll_campaign_progress_read(dir, &progress, err) != 0) {
+    if (atoll_campaign_progress_read(dir, &progress, err) != 0)
         return -1;
-    }
     part->has_ended = progress.phase == ATOLL_CAMPAIGN_PROGRESS_ENDED;
     atoll_campaign_progress_fini(&progress);
     return 0;
@@ -76,9 +74,8 @@ static enum atoll_offer held_judge(struct part *part, const struct atoll_lease_s
     part->is_alive = part->epoch == seen->epoch && (part->is_alive || part->beat != seen->beat);
     part->epoch = seen->epoch;
     part->beat = seen->beat;
-    if (silent_s >= lease_time_s) {
+    if (silent_s >= lease_time_s)
         return ATOLL_OFFER_PART;
-    }
     return part->is_alive && silent_s < ALIVE_SHARE * lease_time_s ? ATOLL_OFFER_NONE : ATOLL_OFFER_WAIT;
 }
 
@@ -113,15 +110,12 @@ static int part_judge(struct atoll_pilot_choice *choice, size_t number, double n
 
     *ret_silent_epoch = 0;
     *ret_choice = part->has_ended ? ATOLL_OFFER_ENDED : ATOLL_OFFER_NONE;
-    if (part->has_ended || part->failures >= FAILURE_LIMIT) {
+    if (part->has_ended || part->failures >= FAILURE_LIMIT)
         return 0;
-    }
-    if (atoll_sweep_part_path(choice->sweep, number, dir, sizeof(dir), err) != 0) {
+    if (atoll_sweep_part_path(choice->sweep, number, dir, sizeof(dir), err) != 0)
         return -1;
-    }
-    if (ended_look(dir, part, &own) != 0 || atoll_lease_look(dir, choice->self, &seen, &own) != 0) {
+    if (ended_look(dir, part, &own) != 0 || atoll_lease_look(dir, choice->self, &seen, &own) != 0)
         return unreadable_judge(choice, number, &own, ret_choice, err);
-    }
     part->unread = 0;
     if (part->has_ended) {
         *ret_choice = ATOLL_OFFER_ENDED;
@@ -143,9 +137,8 @@ int atoll_pilot_choose(struct atoll_pilot_choice *choice, double now_ns, enum at
         enum atoll_offer found;
         size_t part = (choice->first + i) % count;
 
-        if (part_judge(choice, part, now_ns, &found, ret_silent_epoch, err) != 0) {
+        if (part_judge(choice, part, now_ns, &found, ret_silent_epoch, err) != 0)
             return -1;
-        }
         if (found == ATOLL_OFFER_PART) {
             *ret_choice = found;
             *ret_part = part;
@@ -183,8 +176,7 @@ size_t atoll_pilot_choice_given_up(const struct atoll_pilot_choice *choice)
 {
     size_t count = 0;
 
-    for (size_t i = 0; i < choice->sweep->part_count; i++) {
+    for (size_t i = 0; i < choice->sweep->part_count; i++)
         count += choice->parts[i].failures >= FAILURE_LIMIT;
-    }
     return count;
 }

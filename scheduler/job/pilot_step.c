@@ -38,9 +38,8 @@ static int reap(struct step *step)
     int status;
     pid_t got = waitpid(step->pid, &status, WNOHANG);
 
-    if (got == 0 || (got < 0 && errno == EINTR)) {
+    if (got == 0 || (got < 0 && errno == EINTR))
         return 0;
-    }
     step->status = got < 0 ? NO_PROGRAM : atoll_process_exit_status(status);
     return 1;
 }
@@ -51,9 +50,8 @@ static int reap_within(struct step *step, double seconds)
     double until_ns = atoll_clock_mono_ns() + seconds * 1e9;
 
     while (atoll_clock_mono_ns() < until_ns) {
-        if (reap(step)) {
+        if (reap(step))
             return 1;
-        }
         nanosleep(&pause, NULL);
     }
     return 0;
@@ -63,9 +61,8 @@ static void end_it(struct step *step)
 {
     for (int i = 0; i < 3; i++) {
         kill(step->pid, SIGINT);
-        if (reap_within(step, 0.3)) {
+        if (reap_within(step, 0.3))
             return;
-        }
     }
     if (!reap_within(step, LEAVE_S)) {
         kill(-step->pid, SIGKILL);
@@ -77,9 +74,8 @@ static void drain_ask(struct step *step)
 {
     int fd;
 
-    if (step->drain_said || !step->settings->interrupts || !*step->settings->interrupts) {
+    if (step->drain_said || !step->settings->interrupts || !*step->settings->interrupts)
         return;
-    }
     step->drain_said = 1;
     atoll_log(ATOLL_LOG_INFO, "pilot.drain", "a signal came: the step is asked to end in order");
     fd = open(step->settings->drain_file, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
@@ -97,16 +93,13 @@ static int is_silent(struct step *step, double now_ns)
     double limit_s = step->settings->start_limit_s > 0 ? step->settings->start_limit_s : START_LIMIT_S;
     struct atoll_lease_seen seen;
 
-    if (now_ns - step->looked_ns < LOOK_S * 1e9) {
+    if (now_ns - step->looked_ns < LOOK_S * 1e9)
         return 0;
-    }
     step->looked_ns = now_ns;
-    if (atoll_lease_look(step->settings->part, step->settings->self, &seen, NULL) != 0) {
+    if (atoll_lease_look(step->settings->part, step->settings->self, &seen, NULL) != 0)
         return 0;
-    }
-    if (seen.epoch == step->epoch_before) {
+    if (seen.epoch == step->epoch_before)
         return now_ns - step->started_ns > limit_s * 1e9;
-    }
     /* Released: it writes its last files. */
     return seen.state != ATOLL_LEASE_RELEASED &&
            atoll_lease_watch_note(&step->watch, &seen, now_ns) > SILENCE_TIMES * step->settings->lease_time_s;
@@ -119,9 +112,8 @@ static enum atoll_pilot_step_end watch_it(struct step *step)
     for (;;) {
         double now_ns = atoll_clock_mono_ns();
 
-        if (reap(step)) {
+        if (reap(step))
             return ATOLL_STEP_EXITED;
-        }
         drain_ask(step);
         if (step->settings->look && now_ns - step->caller_looked_ns >= CALLER_LOOK_S * 1e9) {
             step->caller_looked_ns = now_ns;
@@ -142,9 +134,8 @@ int atoll_pilot_step_run(const struct atoll_pilot_step_settings *settings,
     struct atoll_err why = ATOLL_ERR_INIT;
     struct atoll_lease_seen seen;
 
-    if (atoll_lease_look(settings->part, settings->self, &seen, err) != 0) {
+    if (atoll_lease_look(settings->part, settings->self, &seen, err) != 0)
         return -1;
-    }
     step.epoch_before = seen.epoch;
     step.looked_ns = step.caller_looked_ns = step.started_ns;
     unlink(settings->drain_file);

@@ -34,9 +34,8 @@ struct step {
 
 static void put(struct step *step, const char *word)
 {
-    if (step->has_failed) {
+    if (step->has_failed)
         return;
-    }
     if (step->count + 1 >= ATOLL_STEP_WORD_LIMIT) {
         atoll_err_set(step->err, ATOLL_E_LIMIT,
                       "a step's command has more than %d words; give fewer arguments", ATOLL_STEP_WORD_LIMIT);
@@ -48,9 +47,8 @@ static void put(struct step *step, const char *word)
 
 static void put_all(struct step *step, const char *const *words)
 {
-    for (; words && *words; words++) {
+    for (; words && *words; words++)
         put(step, *words);
-    }
 }
 
 /* Takes the text. */
@@ -65,9 +63,8 @@ static void put_buffer(struct step *step, struct atoll_buffer *text)
         step->has_failed = !word;
     }
     atoll_buffer_fini(text);
-    if (word) {
+    if (word)
         put(step, word);
-    }
 }
 
 static void put_format(struct step *step, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -95,12 +92,10 @@ static void set_layout(struct step *step)
 {
     step->ranks_first = atoll_site_ranks_per_node(step->request->evaluators_per_node);
     step->ranks_other = step->site->step.is_uniform ? step->ranks_first : step->request->evaluators_per_node;
-    if (step->is_copy) {
+    if (step->is_copy)
         step->ranks_first = step->ranks_other = 1;
-    }
-    if (step->site->step.start == ATOLL_SITE_DIRECT) {
+    if (step->site->step.start == ATOLL_SITE_DIRECT)
         step->ranks_first = 1;
-    }
 }
 
 /* "a,b,c" behind prefix; with counts "a:5,b:4". */
@@ -113,9 +108,8 @@ static void put_nodes(struct step *step, const char *prefix, const char *const *
     atoll_buffer_printf(&text, "%s", prefix);
     for (size_t i = 0; i < count; i++) {
         atoll_buffer_printf(&text, "%s%s", i ? "," : "", nodes[i]);
-        if (has_counts) {
+        if (has_counts)
             atoll_buffer_printf(&text, ":%u", i ? step->ranks_other : step->ranks_first);
-        }
     }
     put_buffer(step, &text);
 }
@@ -128,19 +122,16 @@ static void put_srun_gpus(struct step *step)
     unsigned gpus = step->request->gpus_per_node;
     struct atoll_buffer text;
 
-    if (gpus == 0) {
+    if (gpus == 0)
         return;
-    }
-    if (site->gpus.ask == ATOLL_SITE_GPUS_GRES) {
+    if (site->gpus.ask == ATOLL_SITE_GPUS_GRES)
         put_format(step, "--gres=%s:%u", site->gpus.gres, gpus);
-    } else if (site->gpus.ask != ATOLL_SITE_GPUS_NONE) {
+    else if (site->gpus.ask != ATOLL_SITE_GPUS_NONE)
         put_format(step, "--gpus-per-node=%u", gpus);
-    }
     if (site->gpus.visible == ATOLL_SITE_VISIBLE_ONE) {
         atoll_buffer_init(&text, 1 << 16);
-        for (unsigned i = 0; i < gpus; i++) {
+        for (unsigned i = 0; i < gpus; i++)
             atoll_buffer_printf(&text, "%s%u", i ? "," : "--gpu-bind=map_gpu:", i);
-        }
         put_buffer(step, &text);
     }
 }
@@ -156,19 +147,16 @@ static void put_srun(struct step *step)
     put_format(step, "--nodes=%zu", r->node_count);
     put_format(step, "--ntasks=%u", rank_count(step));
     put_all(step, fixed);
-    if (step->site->step.has_overlap) {
+    if (step->site->step.has_overlap)
         put(step, "--overlap");
-    }
-    if (r->left_out_count) {
+    if (r->left_out_count)
         put_nodes(step, "--exclude=", r->left_out, r->left_out_count, 0);
-    }
     if (step->is_copy) {
         put(step, "--mpi=none");
         return;
     }
-    if (step->site->step.mpi) {
+    if (step->site->step.mpi)
         put_format(step, "--mpi=%s", step->site->step.mpi);
-    }
     put_srun_gpus(step);
 }
 
@@ -253,11 +241,10 @@ static void put_container(struct step *step)
 
     put(step, site->container.runtime);
     put(step, "exec");
-    if (site->container.device == ATOLL_SITE_DEVICE_NV) {
+    if (site->container.device == ATOLL_SITE_DEVICE_NV)
         put(step, "--nv");
-    } else if (site->container.device == ATOLL_SITE_DEVICE_ROCM) {
+    else if (site->container.device == ATOLL_SITE_DEVICE_ROCM)
         put(step, "--rocm");
-    }
     for (size_t i = 0; i < site->container.binds.count; i++) {
         put(step, "--bind");
         put(step, site->container.binds.items[i]);
@@ -286,18 +273,15 @@ int atoll_step_command(const struct atoll_site *site, const struct atoll_step_re
 {
     struct step step = {.site = site, .request = request, .arena = arena, .err = err};
 
-    if (begin(&step) != 0) {
+    if (begin(&step) != 0)
         return -1;
-    }
     put_launcher(&step);
-    if (site->container.image) {
+    if (site->container.image)
         put_container(&step);
-    }
     put(&step, site->container.image && site->container.program ? site->container.program : request->program);
     put_all(&step, request->arguments);
-    if (step.has_failed) {
+    if (step.has_failed)
         return -1;
-    }
     *ret_words = step.words;
     return 0;
 }
@@ -310,9 +294,8 @@ int atoll_step_hosts(const struct atoll_site *site, const struct atoll_step_requ
     set_layout(&step);
     for (size_t i = 0; i < request->node_count; i++) {
         atoll_buffer_printf(out, "%s", request->nodes[i]);
-        if (site->step.start == ATOLL_SITE_MPIRUN) {
+        if (site->step.start == ATOLL_SITE_MPIRUN)
             atoll_buffer_printf(out, " slots=%u", i ? step.ranks_other : step.ranks_first);
-        }
         atoll_buffer_put_u8(out, '\n');
     }
     return atoll_buffer_check(out, err);
@@ -337,18 +320,16 @@ int atoll_step_broadcast(const struct atoll_site *site, const struct atoll_step_
         *ret_words = NULL;
         return 0;
     }
-    if (begin(&step) != 0) {
+    if (begin(&step) != 0)
         return -1;
-    }
     if (site->files.broadcast == ATOLL_SITE_BROADCAST_SBCAST) {
         put_all(&step, sbcast);
     } else {
         put_launcher(&step);
         put_all(&step, copy);
     }
-    if (step.has_failed) {
+    if (step.has_failed)
         return -1;
-    }
     *ret_words = step.words;
     return 0;
 }
@@ -368,16 +349,13 @@ static int program_copy(const struct atoll_site *site, const struct atoll_step_r
     struct atoll_process_result result;
     int status;
 
-    if (atoll_step_broadcast(site, request, from, to, arena, &process.argv, err) != 0) {
+    if (atoll_step_broadcast(site, request, from, to, arena, &process.argv, err) != 0)
         return -1;
-    }
-    if (!process.argv) {
+    if (!process.argv)
         return 0;
-    }
     process.what = process.argv[0];
-    if (atoll_process_run(&process, 1 << 16, &result, err) != 0) {
+    if (atoll_process_run(&process, 1 << 16, &result, err) != 0)
         return -1;
-    }
     status = result.status == 0
                  ? 0
                  : atoll_err_set(err, ATOLL_E_CHILD, "%s: %.400s", process.argv[0], result.words);
@@ -397,9 +375,8 @@ static int scratch_find(const struct atoll_site *site, const char *job, char *re
 
     snprintf(command, sizeof(command), "printf %%s \"%.4000s\"",
              site->files.scratch ? site->files.scratch : "/tmp");
-    if (atoll_process_run(&process, PATH_MAX, &result, err) != 0) {
+    if (atoll_process_run(&process, PATH_MAX, &result, err) != 0)
         return -1;
-    }
     length = snprintf(ret_path, bytes, "%.*s/atoll-%.60s", (int)result.out.length,
                       (const char *)result.out.data, job);
     atoll_process_result_fini(&result);
@@ -415,12 +392,10 @@ static int folder_own(const char *path, struct atoll_err *err)
 {
     struct stat st;
 
-    if (mkdir(path, 0700) == 0) {
+    if (mkdir(path, 0700) == 0)
         return 0;
-    }
-    if (errno != EEXIST || lstat(path, &st) != 0) {
+    if (errno != EEXIST || lstat(path, &st) != 0)
         return atoll_err_errno(err, errno, "cannot make %s", path);
-    }
     return S_ISDIR(st.st_mode) && st.st_uid == geteuid() && (st.st_mode & (S_IWGRP | S_IWOTH)) == 0
                ? 0
                : atoll_err_set(
@@ -431,17 +406,15 @@ static int folder_own(const char *path, struct atoll_err *err)
 static int programs_copy(const struct atoll_site *site, const struct atoll_step_request *request,
                          const char *from, const char *to, struct atoll_arena *arena, struct atoll_err *err)
 {
-    if (folder_own(to, err) != 0) {
+    if (folder_own(to, err) != 0)
         return -1;
-    }
     for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
         char source[PATH_MAX], target[PATH_MAX];
 
         snprintf(source, sizeof(source), "%.4000s/%s", from, programs[i]);
         snprintf(target, sizeof(target), "%.4000s/%s", to, programs[i]);
-        if (access(source, X_OK) == 0 && program_copy(site, request, source, target, arena, err) != 0) {
+        if (access(source, X_OK) == 0 && program_copy(site, request, source, target, arena, err) != 0)
             return -1;
-        }
     }
     return 0;
 }
@@ -457,16 +430,14 @@ int atoll_step_programs_copy(const struct atoll_site *site, const struct atoll_n
     int status;
 
     snprintf(ret_folder, bytes, "%s", from);
-    if (site->files.broadcast == ATOLL_SITE_BROADCAST_NONE || nodes->count < 2) {
+    if (site->files.broadcast == ATOLL_SITE_BROADCAST_NONE || nodes->count < 2)
         return 0;
-    }
     arena = atoll_arena_create(ARENA_BYTES, err);
     status = !arena || scratch_find(site, job, to, sizeof(to), err) != 0
                  ? -1
                  : programs_copy(site, &request, from, to, arena, err);
     atoll_arena_destroy(arena);
-    if (status == 0) {
+    if (status == 0)
         snprintf(ret_folder, bytes, "%s", to);
-    }
     return status;
 }

@@ -36,18 +36,15 @@ struct atoll_job *atoll_job_append(struct atoll_job **jobs, size_t *count)
     size_t capacity = 0;
 
     /* Grows at powers of two, so no capacity needs to be carried along. */
-    if ((*count & (*count - 1)) == 0) {
+    if ((*count & (*count - 1)) == 0)
         capacity = *count ? 2 * *count : 1;
-    }
-    if (*count >= ATOLL_JOB_LIMIT) {
+    if (*count >= ATOLL_JOB_LIMIT)
         return NULL;
-    }
     if (capacity) {
         struct atoll_job *more = realloc(*jobs, capacity * sizeof(**jobs));
 
-        if (!more) {
+        if (!more)
             return NULL;
-        }
         *jobs = more;
     }
     memset(&(*jobs)[*count], 0, sizeof(**jobs));

@@ -70,11 +70,9 @@ static unsigned number_of(const struct atoll_job_request *request, size_t offset
 /* Quoted text cannot hold every byte, and nobody names a job with one of these. */
 static int has_control(const char *text)
 {
-    for (; *text; text++) {
-        if (iscntrl((unsigned char)*text)) {
+    for (; *text; text++)
+        if (iscntrl((unsigned char)*text))
             return 1;
-        }
-    }
     return 0;
 }
 
@@ -104,9 +102,8 @@ static int check_texts(const struct atoll_job_request *request, struct atoll_err
 
 int atoll_job_request_check(const struct atoll_job_request *request, struct atoll_err *err)
 {
-    if (!request->name || !*request->name || !request->work_dir) {
+    if (!request->name || !*request->name || !request->work_dir)
         return atoll_err_set(err, ATOLL_E_INPUT, "a job needs a name and an absolute folder to work in");
-    }
     if (!request->script || strncmp(request->script, "#!", 2) != 0) {
         return atoll_err_set(
             err, ATOLL_E_INPUT,
@@ -135,9 +132,8 @@ static void put_quoted(struct atoll_buffer *out, const char *text)
     }
     atoll_buffer_put_u8(out, '"');
     for (; *text; text++) {
-        if (*text == '"' || *text == '\\') {
+        if (*text == '"' || *text == '\\')
             atoll_buffer_put_u8(out, '\\');
-        }
         atoll_buffer_put_u8(out, (uint8_t)*text);
     }
     atoll_buffer_put_u8(out, '"');
@@ -154,18 +150,16 @@ static void put_texts(const struct atoll_job_request *request, struct atoll_buff
             atoll_buffer_put_u8(out, '\n');
         }
     }
-    if (request->log_path) {
+    if (request->log_path)
         atoll_buffer_printf(out, "#SBATCH --open-mode=append\n"); /* a requeued job must not cut its log */
-    }
 }
 
 int atoll_job_script(const struct atoll_job_request *request, struct atoll_buffer *out, struct atoll_err *err)
 {
     const char *rest;
 
-    if (atoll_job_request_check(request, err) != 0) {
+    if (atoll_job_request_check(request, err) != 0)
         return -1;
-    }
     rest = strchr(request->script, '\n');
     rest = rest ? rest : request->script + strlen(request->script);
     atoll_buffer_put_bytes(out, request->script, (size_t)(rest - request->script));
@@ -177,30 +171,25 @@ int atoll_job_script(const struct atoll_job_request *request, struct atoll_buffe
                                 number_of(request, numbers[i].offset));
         }
     }
-    if (request->array_count) {
+    if (request->array_count)
         atoll_buffer_printf(out, "#SBATCH --array=0-%u\n", request->array_count - 1);
-    }
     /* B: to the batch shell alone; it knows what its steps need. */
     if (request->signal_name) {
         atoll_buffer_printf(out, "#SBATCH --signal=B:%s", request->signal_name);
-        if (request->signal_before_s) {
+        if (request->signal_before_s)
             atoll_buffer_printf(out, "@%u", request->signal_before_s);
-        }
         atoll_buffer_put_u8(out, '\n');
     }
     for (size_t i = 0; i < COUNT(flags); i++) {
         int is_set;
 
         memcpy(&is_set, (const char *)request + flags[i].offset, sizeof(is_set));
-        if (is_set) {
+        if (is_set)
             atoll_buffer_printf(out, "#SBATCH --%s\n", flags[i].line);
-        }
     }
-    for (size_t i = 0; request->extra && request->extra[i]; i++) {
+    for (size_t i = 0; request->extra && request->extra[i]; i++)
         atoll_buffer_printf(out, "#SBATCH %s\n", request->extra[i]);
-    }
-    if (*rest) {
+    if (*rest)
         atoll_buffer_put_bytes(out, rest + 1, strlen(rest + 1));
-    }
     return atoll_buffer_check(out, err);
 }

@@ -30,13 +30,11 @@ static struct atoll_launcher *create_any(double timeout_s, struct atoll_err *err
     for (size_t i = ATOLL_LAUNCHER_LIBSLURM; i < KINDS && !launcher; i++) {
         atoll_err_clear(&why);
         launcher = creators[i](timeout_s, &why);
-        if (why.code != ATOLL_E_MISSING) {
+        if (why.code != ATOLL_E_MISSING)
             break;
-        }
     }
-    if (!launcher && err) {
+    if (!launcher && err)
         *err = why;
-    }
     return launcher;
 }
 
@@ -54,9 +52,8 @@ struct atoll_launcher *atoll_launcher_create(enum atoll_launcher_kind kind, doub
 
 void atoll_launcher_destroy(struct atoll_launcher *launcher)
 {
-    if (launcher) {
+    if (launcher)
         launcher->ops->destroy(launcher);
-    }
 }
 
 const char *atoll_launcher_name(const struct atoll_launcher *launcher)
@@ -85,9 +82,8 @@ static int check_id(const char *id, struct atoll_err *err)
 int atoll_launcher_submit(struct atoll_launcher *launcher, const struct atoll_job_request *request,
                           char ret_id[ATOLL_JOB_ID_BYTES], struct atoll_err *err)
 {
-    if (atoll_job_request_check(request, err) != 0) {
+    if (atoll_job_request_check(request, err) != 0)
         return -1;
-    }
     return launcher->ops->submit(launcher, request, ret_id, err);
 }
 
@@ -111,17 +107,13 @@ int atoll_launcher_list(struct atoll_launcher *launcher, const char *name_prefix
     size_t length = name_prefix ? strlen(name_prefix) : 0, kept = 0, count = 0;
     struct atoll_job *jobs = NULL;
 
-    if (launcher->ops->list(launcher, &jobs, &count, err) != 0) {
+    if (launcher->ops->list(launcher, &jobs, &count, err) != 0)
         return -1;
-    }
-    for (size_t i = 0; i < count; i++) {
-        if (length == 0 || strncmp(jobs[i].name, name_prefix, length) == 0) {
+    for (size_t i = 0; i < count; i++)
+        if (length == 0 || strncmp(jobs[i].name, name_prefix, length) == 0)
             jobs[kept++] = jobs[i];
-        }
-    }
-    if (kept) {
+    if (kept)
         qsort(jobs, kept, sizeof(*jobs), by_id);
-    }
     *ret_jobs = jobs;
     *ret_count = kept;
     return 0;
@@ -130,12 +122,10 @@ int atoll_launcher_list(struct atoll_launcher *launcher, const char *name_prefix
 /* How much a state says of an array: what still runs before what waits before what went wrong before what went well. */
 static int weight(enum atoll_job_state state)
 {
-    if (state == ATOLL_JOB_UNKNOWN || state == ATOLL_JOB_COMPLETED) {
+    if (state == ATOLL_JOB_UNKNOWN || state == ATOLL_JOB_COMPLETED)
         return state == ATOLL_JOB_COMPLETED;
-    }
-    if (atoll_job_has_ended(state)) {
+    if (atoll_job_has_ended(state))
         return 2;
-    }
     return state == ATOLL_JOB_RUNNING ? 4 : 3;
 }
 
@@ -145,14 +135,11 @@ int atoll_launcher_ask(struct atoll_launcher *launcher, const char *id, struct a
     struct atoll_job *jobs = NULL, found = {.state = ATOLL_JOB_UNKNOWN};
     size_t count = 0;
 
-    if (check_id(id, err) != 0 || launcher->ops->ask(launcher, id, &jobs, &count, err) != 0) {
+    if (check_id(id, err) != 0 || launcher->ops->ask(launcher, id, &jobs, &count, err) != 0)
         return -1;
-    }
-    for (size_t i = 0; i < count; i++) {
-        if (i == 0 || weight(jobs[i].state) > weight(found.state)) {
+    for (size_t i = 0; i < count; i++)
+        if (i == 0 || weight(jobs[i].state) > weight(found.state))
             found = jobs[i];
-        }
-    }
     memcpy(found.id, id, strlen(id) + 1);
     free(jobs);
     *ret_job = found;
@@ -175,24 +162,21 @@ int atoll_launcher_remaining(struct atoll_launcher *launcher, const char *id, do
     struct atoll_job job;
     double left_s;
 
-    if (atoll_launcher_ask(launcher, id, &job, err) != 0) {
+    if (atoll_launcher_ask(launcher, id, &job, err) != 0)
         return -1;
-    }
-    if (job.state == ATOLL_JOB_UNKNOWN) {
+    if (job.state == ATOLL_JOB_UNKNOWN)
         return atoll_err_set(err, ATOLL_E_NOTFOUND, "job %s is not known to the queue", id);
-    }
     if (job.state < ATOLL_JOB_RUNNING) {
         return atoll_err_set(err, ATOLL_E_INPUT, "job %s has not started (%s)", id,
                              atoll_job_state_name(job.state));
     }
     left_s = (double)(job.end_unix_s - time(NULL));
-    if (atoll_job_has_ended(job.state)) {
+    if (atoll_job_has_ended(job.state))
         *ret_seconds = 0;
-    } else if (job.end_unix_s == 0) {
+    else if (job.end_unix_s == 0)
         *ret_seconds = HUGE_VAL;
-    } else {
+    else
         *ret_seconds = left_s > 0 ? left_s : 0;
-    }
     return 0;
 }
 

@@ -34,17 +34,15 @@ static void nodes_of_file(struct atoll_allocation *a, const char *path)
     size_t length = 0;
 
     for (a->node_count = 0; file && fscanf(file, "%255s", name) == 1;) {
-        if (strcmp(name, last) == 0 || length + strlen(name) + 2 > sizeof(a->nodes)) {
+        if (strcmp(name, last) == 0 || length + strlen(name) + 2 > sizeof(a->nodes))
             continue;
-        }
         length +=
             (size_t)snprintf(a->nodes + length, sizeof(a->nodes) - length, "%s%s", length ? "," : "", name);
         snprintf(last, sizeof(last), "%s", name);
         a->node_count++;
     }
-    if (file) {
+    if (file)
         fclose(file);
-    }
     a->node_count = a->node_count ? a->node_count : 1;
 }
 
@@ -58,11 +56,10 @@ void atoll_allocation_find(struct atoll_launcher *launcher, struct atoll_allocat
     double left_s = HUGE_VAL;
 
     if (variable("SLURM_JOB_ID")) {
-        if (array && task) { /* an element of an array is known by the array's id and its number */
+        if (array && task) /* an element of an array is known by the array's id and its number */
             snprintf(a.job, sizeof(a.job), "%.40s_%.20s", array, task);
-        } else {
+        else
             snprintf(a.job, sizeof(a.job), "%.60s", variable("SLURM_JOB_ID"));
-        }
         a.restarts = (uint32_t)number("SLURM_RESTART_COUNT", 0);
         snprintf(a.nodes, sizeof(a.nodes), "%s", nodes ? nodes : "");
         a.node_count = (unsigned)number("SLURM_JOB_NUM_NODES", 1);
@@ -76,11 +73,10 @@ void atoll_allocation_find(struct atoll_launcher *launcher, struct atoll_allocat
     } else {
         a.is_job = 0;
     }
-    if (end_unix_s > 0) {
+    if (end_unix_s > 0)
         left_s = (double)end_unix_s - (double)time(NULL);
-    } else if (a.is_job && launcher) {
+    else if (a.is_job && launcher)
         atoll_launcher_remaining(launcher, a.job, &left_s, &err);
-    }
     a.end_mono_ns = atoll_clock_mono_ns() + left_s * 1e9;
     *ret_allocation = a;
 }

@@ -25,17 +25,15 @@ static int name_add(struct expansion *x, const char *name)
     struct atoll_node_list *list = x->list;
     const char **grown;
 
-    if (list->count >= ATOLL_NODE_LIST_LIMIT) {
+    if (list->count >= ATOLL_NODE_LIST_LIMIT)
         return atoll_err_set(x->err, ATOLL_E_LIMIT, "more than %d nodes in a list", ATOLL_NODE_LIST_LIMIT);
-    }
     grown = realloc(list->names, (list->count + 2) * sizeof(*grown));
     if (grown) {
         list->names = grown;
         grown[list->count] = strdup(name);
     }
-    if (!grown || !grown[list->count]) {
+    if (!grown || !grown[list->count])
         return atoll_err_set(x->err, ATOLL_E_MEMORY, "no memory for a list of nodes");
-    }
     grown[++list->count] = NULL;
     return 0;
 }
@@ -51,25 +49,20 @@ static int expand_range(struct expansion *x, const char *done, const char *range
     char *end;
     int width;
 
-    if (length == 0 || length >= sizeof(word) || !isdigit((unsigned char)*range)) {
+    if (length == 0 || length >= sizeof(word) || !isdigit((unsigned char)*range))
         return wrong(x);
-    }
     snprintf(word, sizeof(word), "%.*s", (int)length, range);
     first = last = strtoul(word, &end, 10);
     width = (int)(end - word);
-    if (*end == '-' && isdigit((unsigned char)end[1])) {
+    if (*end == '-' && isdigit((unsigned char)end[1]))
         last = strtoul(end + 1, &end, 10);
-    }
-    if (*end || last < first || last - first > ATOLL_NODE_LIST_LIMIT) {
+    if (*end || last < first || last - first > ATOLL_NODE_LIST_LIMIT)
         return wrong(x);
-    }
     for (unsigned long i = first; i <= last; i++) {
-        if (snprintf(name, sizeof(name), "%s%0*lu", done, width, i) >= (int)sizeof(name)) {
+        if (snprintf(name, sizeof(name), "%s%0*lu", done, width, i) >= (int)sizeof(name))
             return wrong(x);
-        }
-        if (expand(x, name, rest) != 0) {
+        if (expand(x, name, rest) != 0)
             return -1;
-        }
     }
     return 0;
 }
@@ -78,15 +71,13 @@ static int expand_bracket(struct expansion *x, const char *done, const char *ope
 {
     const char *close = strchr(open, ']');
 
-    if (!close) {
+    if (!close)
         return wrong(x);
-    }
     for (const char *range = open + 1; range <= close;) {
         size_t length = strcspn(range, ",]");
 
-        if (expand_range(x, done, range, length, close + 1) != 0) {
+        if (expand_range(x, done, range, length, close + 1) != 0)
             return -1;
-        }
         range += length + 1;
     }
     return 0;
@@ -102,9 +93,8 @@ static int expand(struct expansion *x, const char *done, const char *rest)
         strchr(name, ']')) {
         return wrong(x);
     }
-    if (rest[plain]) {
+    if (rest[plain])
         return expand_bracket(x, name, rest + plain);
-    }
     return *name ? name_add(x, name) : wrong(x);
 }
 
@@ -135,9 +125,8 @@ int atoll_node_list_parse(const char *text, struct atoll_node_list *ret_list, st
             item ? expand(&x, "", item) : atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a list of nodes");
         free(item);
         at += length;
-        if (status == 0 && *at == ',' && *++at == '\0') {
+        if (status == 0 && *at == ',' && *++at == '\0')
             status = wrong(&x);
-        }
     }
     if (status != 0) {
         atoll_node_list_fini(&list);
@@ -149,19 +138,16 @@ int atoll_node_list_parse(const char *text, struct atoll_node_list *ret_list, st
 
 void atoll_node_list_fini(struct atoll_node_list *list)
 {
-    for (size_t i = 0; i < list->count; i++) {
+    for (size_t i = 0; i < list->count; i++)
         free((char *)(uintptr_t)list->names[i]);
-    }
     free(list->names);
     *list = (struct atoll_node_list){0};
 }
 
 int atoll_node_list_has(const struct atoll_node_list *list, const char *name)
 {
-    for (size_t i = 0; i < list->count; i++) {
-        if (strcmp(list->names[i], name) == 0) {
+    for (size_t i = 0; i < list->count; i++)
+        if (strcmp(list->names[i], name) == 0)
             return 1;
-        }
-    }
     return 0;
 }

@@ -38,9 +38,8 @@ struct atoll_site *atoll_site_parse(const char *path, const char *text, size_t l
 
 void atoll_site_destroy(struct atoll_site *site)
 {
-    if (site) {
+    if (site)
         atoll_arena_destroy(((struct atoll_site_draft *)site)->arena);
-    }
 }
 
 /* ---- finding ---- */
@@ -59,9 +58,8 @@ static int look(struct search *search, const char *folder, size_t length)
                                         folder, search->name) >= sizeof(search->path)) {
         return 0;
     }
-    if (access(search->path, F_OK) == 0) {
+    if (access(search->path, F_OK) == 0)
         return 1;
-    }
     if (search->used < sizeof(search->places)) {
         search->used += (size_t)snprintf(search->places + search->used, sizeof(search->places) - search->used,
                                          "%s%.*s", search->used ? ", " : "", (int)length, folder);
@@ -78,19 +76,16 @@ static int find(struct search *search, struct atoll_err *err)
     for (const char *list = getenv("ATOLL_SITES"); list && *list;) {
         size_t length = strcspn(list, ":");
 
-        if (look(search, list, length)) {
+        if (look(search, list, length))
             return 0;
-        }
         list += length + (list[length] == ':');
     }
-    if (look(search, ".", 1)) {
+    if (look(search, ".", 1))
         return 0;
-    }
-    if (config && *config) {
+    if (config && *config)
         snprintf(folder, sizeof(folder), "%s/atoll/sites", config);
-    } else if (home && *home) {
+    else if (home && *home)
         snprintf(folder, sizeof(folder), "%s/.config/atoll/sites", home);
-    }
     if (look(search, folder, strlen(folder)) ||
         (atoll_program_data("jobscripts/sites", folder, sizeof(folder), NULL) == 0 &&
          look(search, folder, strlen(folder)))) {
@@ -113,9 +108,8 @@ struct atoll_site *atoll_site_load(const char *name_or_path, struct atoll_err *e
     search.name = path = chosen && *chosen ? chosen : ATOLL_SITE_DEFAULT;
     length = strlen(path);
     if (!strchr(path, '/') && !(length > 5 && strcmp(path + length - 5, ".yaml") == 0)) {
-        if (find(&search, err) != 0) {
+        if (find(&search, err) != 0)
             return NULL;
-        }
         path = search.path;
     }
     text = atoll_file_read(path, ATOLL_YAML_FILE_BYTES, &length, err);

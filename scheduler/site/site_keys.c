@@ -75,9 +75,8 @@ static int read_words(struct atoll_yaml_walk *walk, const struct atoll_yaml_node
                                ATOLL_SITE_WORD_LIMIT);
     }
     next = items = atoll_arena_alloc_array(walk->arena, count + 1, sizeof(*items), walk->err);
-    if (!items || atoll_yaml_list(walk, node, ATOLL_SITE_WORD_LIMIT, "texts", read_item, &next) != 0) {
+    if (!items || atoll_yaml_list(walk, node, ATOLL_SITE_WORD_LIMIT, "texts", read_item, &next) != 0)
         return -1;
-    }
     words->items = items;
     words->count = count;
     return 0;
@@ -85,9 +84,8 @@ static int read_words(struct atoll_yaml_walk *walk, const struct atoll_yaml_node
 
 static int read_setup(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
 {
-    if (atoll_yaml_scalar(node)) {
+    if (atoll_yaml_scalar(node))
         return atoll_yaml_fail(walk, node, "a list of shell lines is expected here; write each as '- LINE'");
-    }
     return read_words(walk, node, target);
 }
 
@@ -117,9 +115,8 @@ static int read_signal(struct atoll_yaml_walk *walk, const struct atoll_yaml_nod
         return atoll_yaml_fail(walk, node,
                                "signal USR1 is caught by communication libraries (NCCL); write TERM or USR2");
     }
-    if (atoll_yaml_choose(walk, node, "signal", names, COUNT(names), &i) != 0) {
+    if (atoll_yaml_choose(walk, node, "signal", names, COUNT(names), &i) != 0)
         return -1;
-    }
     *(const char **)target = names[i];
     return 0;
 }
@@ -128,12 +125,10 @@ static int read_limit(struct atoll_yaml_walk *walk, const struct atoll_yaml_node
 {
     double seconds;
 
-    if (atoll_yaml_read_duration(walk, node, &seconds) != 0) {
+    if (atoll_yaml_read_duration(walk, node, &seconds) != 0)
         return -1;
-    }
-    if (!(seconds > 0)) {
+    if (!(seconds > 0))
         return atoll_yaml_fail(walk, node, "'%.40s' must be longer than 0", atoll_yaml_scalar(node));
-    }
     *(double *)target = seconds;
     return 0;
 }
@@ -142,9 +137,8 @@ static int read_positive(struct atoll_yaml_walk *walk, const struct atoll_yaml_n
 {
     uint32_t count;
 
-    if (atoll_yaml_read_count(walk, node, &count) != 0) {
+    if (atoll_yaml_read_count(walk, node, &count) != 0)
         return -1;
-    }
     if (count == 0) {
         return atoll_yaml_fail(
             walk, node, "0 is too few; write at least 1, or leave the key out where there is no limit");
@@ -214,9 +208,8 @@ static int read_runtime(struct atoll_yaml_walk *walk, const struct atoll_yaml_no
 {
     size_t i;
 
-    if (atoll_yaml_choose(walk, node, "runtime", runtimes, COUNT(runtimes), &i) != 0) {
+    if (atoll_yaml_choose(walk, node, "runtime", runtimes, COUNT(runtimes), &i) != 0)
         return -1;
-    }
     *(const char **)target = runtimes[i];
     return 0;
 }
@@ -352,9 +345,8 @@ static int check(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *roo
                                "srun is Slurm's, and scheduler is %s; write start: mpiexec or mpirun",
                                schedulers[site->scheduler]);
     }
-    if (site->step.mpi && site->step.start != ATOLL_SITE_SRUN) {
+    if (site->step.mpi && site->step.start != ATOLL_SITE_SRUN)
         return atoll_yaml_fail(walk, atoll_yaml_find(step, "mpi"), "mpi is for start: srun alone; remove it");
-    }
     if (site->step.start == ATOLL_SITE_IBRUN && !site->step.is_uniform) {
         return atoll_yaml_fail(walk, atoll_yaml_find(step, "layout"),
                                "ibrun knows layout: uniform alone; remove the line");
@@ -382,15 +374,13 @@ int atoll_site_read_keys(struct atoll_yaml_walk *walk, const struct atoll_yaml_n
     struct atoll_site *site = &draft->site;
 
     set_defaults(draft);
-    if (atoll_yaml_map(walk, &section, root, &draft->site) != 0) {
+    if (atoll_yaml_map(walk, &section, root, &draft->site) != 0)
         return -1;
-    }
     if (site->step.is_uniform < 0) { /* what a profile leaves open follows from other keys */
         site->step.is_uniform =
             site->step.start == ATOLL_SITE_MPIEXEC || site->step.start == ATOLL_SITE_IBRUN;
     }
-    if (site->scheduler == ATOLL_SITE_LOCAL) {
+    if (site->scheduler == ATOLL_SITE_LOCAL)
         site->launcher = ATOLL_LAUNCHER_LOCAL;
-    }
     return check(walk, root, site);
 }

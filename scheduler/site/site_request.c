@@ -33,9 +33,8 @@ static int check_limits(const struct atoll_site *site, const struct atoll_job_re
 
 static void take(const char **target, const char *value)
 {
-    if (!*target) {
+    if (!*target)
         *target = value;
-    }
 }
 
 static int take_gpus(const struct atoll_site *site, unsigned gpus, struct atoll_arena *arena,
@@ -53,9 +52,8 @@ static int take_gpus(const struct atoll_site *site, unsigned gpus, struct atoll_
         return 0;
     }
     text = atoll_arena_alloc(arena, bytes, err);
-    if (!text) {
+    if (!text)
         return -1;
-    }
     snprintf(text, bytes, "%s:%u", site->gpus.gres, gpus);
     request->gpus_by_gres = text;
     return 0;
@@ -68,17 +66,14 @@ static int take_directives(const struct atoll_site *site, struct atoll_arena *ar
     size_t own = 0;
     const char **words;
 
-    while (request->extra && request->extra[own]) {
+    while (request->extra && request->extra[own])
         own++;
-    }
     words = atoll_arena_alloc_array(arena, site->job.directives.count + own + 1, sizeof(*words), err);
-    if (!words) {
+    if (!words)
         return -1;
-    }
     memcpy(words, site->job.directives.items, site->job.directives.count * sizeof(*words));
-    for (size_t i = 0; i < own; i++) {
+    for (size_t i = 0; i < own; i++)
         words[site->job.directives.count + i] = request->extra[i];
-    }
     request->extra = words;
     return 0;
 }
@@ -90,12 +85,10 @@ static void take_plain(const struct atoll_site *site, unsigned evaluators, struc
     take(&request->qos, site->job.qos);
     take(&request->constraint, site->job.constraint);
     take(&request->reservation, site->job.reservation);
-    if (!request->tasks_per_node) {
+    if (!request->tasks_per_node)
         request->tasks_per_node = atoll_site_ranks_per_node(evaluators);
-    }
-    if (!request->cpus_per_task) {
+    if (!request->cpus_per_task)
         request->cpus_per_task = site->job.cpus_per_rank;
-    }
     if (!request->signal_name) {
         request->signal_name = site->end.signal;
         request->signal_before_s = (unsigned)fmin(site->end.before_s, 65535);
@@ -112,9 +105,8 @@ int atoll_site_request(const struct atoll_site *site, unsigned evaluators_per_no
     unsigned evaluators = evaluators_per_node ? evaluators_per_node : site->gpus.per_node;
     struct atoll_job_request filled = *request;
 
-    if (!filled.nodes) {
+    if (!filled.nodes)
         filled.nodes = site->limits.nodes_min ? site->limits.nodes_min : 1;
-    }
     if (check_limits(site, &filled, err) != 0 || take_gpus(site, gpus, arena, &filled, err) != 0 ||
         take_directives(site, arena, &filled, err) != 0) {
         return -1;

@@ -76,8 +76,8 @@ static void address_read(struct driver *driver)
     if (strncmp(to, "unix:", 5) == 0) {
         struct sockaddr_un *address = (struct sockaddr_un *)&driver->address;
         address->sun_family = AF_UNIX;
-        snprintf(address->sun_path, sizeof address->sun_path, "%s", to + 5);
-        driver->address_length = sizeof *address;
+        snprintf(address->sun_path, sizeof(address->sun_path), "%s", to + 5);
+        driver->address_length = sizeof(*address);
         return;
     }
     struct sockaddr_in *address = (struct sockaddr_in *)&driver->address;
@@ -85,7 +85,7 @@ static void address_read(struct driver *driver)
     address->sin_family = AF_INET;
     address->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     address->sin_port = htons((uint16_t)(port ? atoi(port + 1) : 0));
-    driver->address_length = sizeof *address;
+    driver->address_length = sizeof(*address);
 }
 
 /* ---- one slot ---- */
@@ -119,16 +119,16 @@ static void question_compose(const struct driver *driver, struct slot *slot)
     const struct options *o = &driver->options;
     char body[2048], token[512] = "", atoll[1024] = "";
     if (!o->is_plain)
-        snprintf(atoll, sizeof atoll,
+        snprintf(atoll, sizeof(atoll),
                  ",\"atoll\":{\"key\":\"%s/%u\",\"campaign\":\"%s\",\"task\":\"t%u\",\"deadline_s\":%.3f}",
                  o->prefix, slot->question, o->campaign, slot->question % 4, o->deadline_s);
     int length =
-        snprintf(body, sizeof body,
+        snprintf(body, sizeof(body),
                  "{\"model\":\"%s\",\"messages\":[{\"role\":\"user\",\"content\":\"say id=%s-%u\"}]%s}",
                  o->model, o->prefix, slot->question, atoll);
     if (o->token)
-        snprintf(token, sizeof token, "Authorization: Bearer %s\r\n", o->token);
-    slot->out_length = (size_t)snprintf(slot->out, sizeof slot->out,
+        snprintf(token, sizeof(token), "Authorization: Bearer %s\r\n", o->token);
+    slot->out_length = (size_t)snprintf(slot->out, sizeof(slot->out),
                                         "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
                                         "application/json\r\n%sContent-Length: %d\r\n\r\n%s",
                                         o->path, token, length, body);
@@ -160,7 +160,7 @@ static void slot_connect(struct driver *driver, struct slot *slot)
     if (slot->fd < 0)
         die("socket");
     if (driver->address.ss_family == AF_INET)
-        setsockopt(slot->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+        setsockopt(slot->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
     if (connect(slot->fd, (struct sockaddr *)&driver->address, driver->address_length) &&
         errno != EINPROGRESS) {
         slot_ask_again(driver, slot);
@@ -221,7 +221,7 @@ static void answer_keep(struct driver *driver, struct slot *slot, int http, cons
     char line[256];
     double spent = strtod(member(atoll, "\"cost_usd\""), NULL) * 1e9;
     uint32_t took_us = (uint32_t)((now_ns() - slot->asked_ns) / 1e3);
-    int length = snprintf(line, sizeof line, "%u %d %.*s %.0f %ld %d %u\n", slot->question, http,
+    int length = snprintf(line, sizeof(line), "%u %d %.*s %.0f %ld %d %u\n", slot->question, http,
                           (int)strspn(status, "abcdefghijklmnopqrstuvwxyz_"), status, spent,
                           strtol(member(atoll, "\"tries\""), NULL, 10),
                           strncmp(member(atoll, "\"is_from_store\""), "true", 4) == 0, took_us);
@@ -290,7 +290,7 @@ static void answers_read(struct driver *driver)
     char line[256], end = '\n';
     unsigned question;
     FILE *file = fopen(o->answers, "r");
-    while (file && fgets(line, sizeof line, file)) {
+    while (file && fgets(line, sizeof(line), file)) {
         end = line[strlen(line) - 1];
         if (end == '\n' && sscanf(line, "%u ", &question) == 1 && question >= o->first &&
             question - o->first < o->count && !driver->is_answered[question - o->first]) {
@@ -329,7 +329,7 @@ static void summary(struct driver *driver, double seconds)
 {
     unsigned long n = driver->answered;
     uint32_t *us = driver->microseconds;
-    qsort(us, n, sizeof *us, compare);
+    qsort(us, n, sizeof(*us), compare);
     printf("{\"answered\": %lu, \"left\": %u, \"asked_again\": %lu, \"not_200\": %lu, \"seconds\": %.3f, "
            "\"p50_us\": %u, "
            "\"p99_us\": %u, \"most_us\": %u}\n",
@@ -401,8 +401,8 @@ int main(int argc, char **argv)
     driver.next = o->first;
     driver.left = o->count;
     driver.is_answered = calloc(o->count, 1);
-    driver.microseconds = calloc(o->count, sizeof *driver.microseconds);
-    driver.slots = calloc(o->at_once, sizeof *driver.slots);
+    driver.microseconds = calloc(o->count, sizeof(*driver.microseconds));
+    driver.slots = calloc(o->at_once, sizeof(*driver.slots));
     driver.epoll = epoll_create1(EPOLL_CLOEXEC);
     if (!driver.is_answered || !driver.microseconds || !driver.slots || driver.epoll < 0)
         die("start");

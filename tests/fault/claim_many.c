@@ -36,8 +36,8 @@ static double now_ns(void)
 static void say(const struct racer *r, char what, uint32_t epoch)
 {
     char line[64];
-    int length = what == 'B' ? snprintf(line, sizeof line, "B %ld\n", (long)getpid())
-                             : snprintf(line, sizeof line, "%c %ld %u\n", what, (long)getpid(), epoch);
+    int length = what == 'B' ? snprintf(line, sizeof(line), "B %ld\n", (long)getpid())
+                             : snprintf(line, sizeof(line), "%c %ld %u\n", what, (long)getpid(), epoch);
     if (write(r->log_fd, line, (size_t)length) != length)
         _exit(3);
 }

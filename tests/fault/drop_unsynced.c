@@ -71,9 +71,8 @@ static void keep_file(int fd, const struct stat *st)
     while (from >= 0 && to >= 0 && left > 0 && (got = read(from, block, sizeof(block))) > 0) {
         got = got < left ? got : (ssize_t)left;
         left -= got;
-        if (write(to, block, (size_t)got) != got) {
+        if (write(to, block, (size_t)got) != got)
             abort();
-        }
     }
     close(from);
     close(to);
@@ -97,12 +96,10 @@ static void keep_directory(int fd, const struct stat *st)
                     entry->d_name);
         }
     }
-    if (dir) {
+    if (dir)
         closedir(dir);
-    }
-    if (out) {
+    if (out)
         fclose(out);
-    }
     commit(temporary, "dir", (unsigned long)st->st_ino);
 }
 
@@ -112,11 +109,10 @@ static int synced(int fd, const char *symbol)
     int is_kept = shadow() && !getenv("ATOLL_SHADOW_LIE") && fstat(fd, &st) == 0;
     int result = ((int (*)(int))next(symbol))(fd);
 
-    if (result == 0 && is_kept && S_ISDIR(st.st_mode)) {
+    if (result == 0 && is_kept && S_ISDIR(st.st_mode))
         keep_directory(fd, &st);
-    } else if (result == 0 && is_kept && S_ISREG(st.st_mode)) {
+    else if (result == 0 && is_kept && S_ISREG(st.st_mode))
         keep_file(fd, &st);
-    }
     return result;
 }
 
@@ -135,15 +131,13 @@ static int watched_open(const char *symbol, int dir, const char *path, int flags
     int (*real_openat)(int, const char *, int, ...) = (int (*)(int, const char *, int, ...))next(symbol);
     struct stat st;
     const char *boot = getenv("ATOLL_SHADOW_BOOT");
-    if (boot && strcmp(path, "/proc/sys/kernel/random/boot_id") == 0) {
+    if (boot && strcmp(path, "/proc/sys/kernel/random/boot_id") == 0)
         return real_openat(AT_FDCWD, boot, flags);
-    }
     int is_new = (flags & O_CREAT) && shadow() && fstatat(dir, path, &st, 0) != 0;
     int fd = real_openat(dir, path, flags, mode);
 
-    if (fd >= 0 && is_new && fstat(fd, &st) == 0) {
+    if (fd >= 0 && is_new && fstat(fd, &st) == 0)
         forget((unsigned long)st.st_ino);
-    }
     return fd;
 }
 
@@ -180,9 +174,8 @@ int mkdir(const char *path, mode_t mode)
     int result = ((int (*)(const char *, mode_t))next("mkdir"))(path, mode);
     struct stat st;
 
-    if (result == 0 && shadow() && stat(path, &st) == 0) {
+    if (result == 0 && shadow() && stat(path, &st) == 0)
         forget((unsigned long)st.st_ino);
-    }
     return result;
 }
 
@@ -191,8 +184,7 @@ int mkdirat(int dir, const char *path, mode_t mode)
     int result = ((int (*)(int, const char *, mode_t))next("mkdirat"))(dir, path, mode);
     struct stat st;
 
-    if (result == 0 && shadow() && fstatat(dir, path, &st, 0) == 0) {
+    if (result == 0 && shadow() && fstatat(dir, path, &st, 0) == 0)
         forget((unsigned long)st.st_ino);
-    }
     return result;
 }

@@ -38,9 +38,8 @@ static unsigned draw(struct run *run, unsigned count)
 
 static void must(int rc, const struct atoll_err *err)
 {
-    if (rc == 0) {
+    if (rc == 0)
         return;
-    }
     fprintf(stderr, "%s: %s\n", atoll_code_name(err->code), err->text);
     exit(1);
 }
@@ -95,13 +94,11 @@ static void settle(struct run *run)
 static void one_turn(struct run *run)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    for (unsigned left = 1 + draw(run, 32); left; left--) {
-        if (run->open_count < OPEN_COUNT && (run->open_count == 0 || draw(run, 2))) {
+    for (unsigned left = 1 + draw(run, 32); left; left--)
+        if (run->open_count < OPEN_COUNT && (run->open_count == 0 || draw(run, 2)))
             reserve(run);
-        } else if (run->open_count) {
+        else if (run->open_count)
             settle(run);
-        }
-    }
     must(atoll_database_begin(run->database, &err), &err);
     must(atoll_spending_write(run->spending, &err), &err);
     must(atoll_database_commit(run->database, &err), &err);
@@ -122,9 +119,8 @@ static void one_turn(struct run *run)
 int main(int argc, char **argv)
 {
     struct run run = {0};
-    if (argc != 5) {
+    if (argc != 5)
         return 2;
-    }
     run.path = argv[1];
     run.acks = open(argv[2], O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     run.seed = (unsigned)strtoul(argv[3], NULL, 10);
@@ -134,7 +130,6 @@ int main(int argc, char **argv)
     run.limits[2] = (struct atoll_spending_limit){ATOLL_SCOPE_DAY, "", money * 5 / 2, UINT64_MAX};
     atoll_buffer_init(&run.lines, 1 << 20);
     begin(&run);
-    for (;;) {
+    for (;;)
         one_turn(&run);
-    }
 }

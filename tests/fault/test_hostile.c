@@ -143,10 +143,9 @@ static void expect_still(const char *name)
 {
     int copy[UNITS];
     memcpy(copy, buffers.y, sizeof(copy));
-    for (int i = 0; i < 1000; i++) {
+    for (int i = 0; i < 1000; i++)
         if (memcmp(copy, buffers.y, sizeof(copy)) != 0)
             fail_msg("%s: its output still changes", name);
-    }
 }
 
 static void run_hostile(const struct row *row, struct atoll_runner *runner)

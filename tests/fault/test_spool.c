@@ -87,7 +87,7 @@ static void reply_all(struct atoll_spool_server *server, struct taken *taken)
         struct atoll_llm_outcome outcome;
         struct atoll_err err = ATOLL_ERR_INIT;
         char text[64];
-        int length = snprintf(text, sizeof text, "%s by life %d %u", taken->keys[i], (int)getpid(),
+        int length = snprintf(text, sizeof(text), "%s by life %d %u", taken->keys[i], (int)getpid(),
                               __atomic_add_fetch(&shared->replies, 1, __ATOMIC_RELAXED));
         atoll_llm_outcome_init(&outcome);
         atoll_buffer_put_bytes(&outcome.text, text, (size_t)length + 1);
@@ -136,7 +136,7 @@ static void ask_key(struct atoll_spool_client *client, struct open_call *call, i
     struct atoll_llm_request request;
     struct atoll_err err = ATOLL_ERR_INIT;
     char text[32];
-    snprintf(text, sizeof text, "key-%d", key);
+    snprintf(text, sizeof(text), "key-%d", key);
     atoll_llm_request_init(&request);
     request.model = "any";
     request.key = text;
@@ -152,7 +152,7 @@ static void ask_key(struct atoll_spool_client *client, struct open_call *call, i
 static void record(int key, const char *text)
 {
     char prefix[32];
-    int length = snprintf(prefix, sizeof prefix, "key-%d by ", key);
+    int length = snprintf(prefix, sizeof(prefix), "key-%d by ", key);
     if (strncmp(text, prefix, (size_t)length) != 0 ||
         (*shared->answers[key] && strcmp(shared->answers[key], text) != 0))
         shared->differing++;
@@ -179,7 +179,7 @@ static void look_at(struct atoll_spool_client *client, struct open_call *call)
     if (found < 0)
         broken(&err, "look");
     if (found) {
-        if (outcome.text.length < sizeof text)
+        if (outcome.text.length < sizeof(text))
             memcpy(text, outcome.text.data, outcome.text.length);
         record(call->key, text);
         if (!(call->due_ms > 0.0)) {
@@ -280,10 +280,9 @@ static void expect_empty(void)
     struct atoll_err err = ATOLL_ERR_INIT;
     struct atoll_spool_server *server = atoll_spool_server_open(folder, NULL, NULL, &err);
     assert_non_null(server);
-    for (int i = 0; i < 16; i++) {
+    for (int i = 0; i < 16; i++)
         if (atoll_spool_server_clean(server, 0, &err) != 0)
             fail_msg("%s", err.text);
-    }
     atoll_spool_server_close(server);
     file_count = 0;
     nftw(folder, count_one, 16, FTW_PHYS);
@@ -323,7 +322,7 @@ static int make_folder(void **state)
         memcpy(folder, places[1], strlen(places[1]) + 1);
         assert_non_null(mkdtemp(folder));
     }
-    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_true(shared != MAP_FAILED);
     return 0;
 }
@@ -331,7 +330,7 @@ static int make_folder(void **state)
 static int remove_folder(void **state)
 {
     nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-    munmap(shared, sizeof *shared);
+    munmap(shared, sizeof(*shared));
     return 0;
 }
 

@@ -62,7 +62,7 @@ static void reply(const uint8_t *data, size_t size)
     atoll_command_batch_reply_init(&r);
     atoll_buffer_init(&out, ATOLL_COMMAND_BATCH_BYTES);
     if (atoll_command_batch_reply_decode(data, size, &r, NULL) == 0) {
-        if (r.event_count > ATOLL_DEVICE_COMMAND_EVENT_LIMIT || !memchr(r.text, 0, sizeof r.text))
+        if (r.event_count > ATOLL_DEVICE_COMMAND_EVENT_LIMIT || !memchr(r.text, 0, sizeof(r.text)))
             abort();
         atoll_command_batch_reply_encode(&r, &out);
         if (out.failed || out.length != size || memcmp(out.data, data, size) != 0)

@@ -23,10 +23,10 @@ static const struct atoll_device_limits hopper = {.compute_capability = 90,
 
 static void look(const uint8_t *data, size_t size, const char *report)
 {
-    memset(&one, 0, sizeof one);
-    memset(&other, 0, sizeof other);
+    memset(&one, 0, sizeof(one));
+    memset(&other, 0, sizeof(other));
     int rc = atoll_cubin_read(data, size, report, &one, NULL);
-    if (rc != atoll_cubin_read(data, size, report, &other, NULL) || memcmp(&one, &other, sizeof one) != 0)
+    if (rc != atoll_cubin_read(data, size, report, &other, NULL) || memcmp(&one, &other, sizeof(one)) != 0)
         abort();
     if (one.kernel_count > ATOLL_CUBIN_KERNEL_LIMIT)
         abort();
@@ -34,7 +34,7 @@ static void look(const uint8_t *data, size_t size, const char *report)
         const char *by = NULL;
         double share = atoll_cubin_occupancy(&one.kernels[i], &hopper, 256, 1024, &by);
         if (!(share >= 0 && share <= 1) || !by || one.kernels[i].param_count > ATOLL_CUBIN_PARAM_LIMIT ||
-            strlen(one.kernels[i].name) >= sizeof one.kernels[i].name)
+            strlen(one.kernels[i].name) >= sizeof(one.kernels[i].name))
             abort();
     }
 }

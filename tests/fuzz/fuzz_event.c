@@ -221,7 +221,7 @@ static void say_capacity(struct campaign *c)
     event.slots = event.model_count ? event.model_count : 1;
     for (uint32_t i = 0; i < event.model_count; i++) {
         event.models[i].slots = 1;
-        memcpy(event.models[i].model, atoll_engine_model(c->engine, i), sizeof event.models[i].model);
+        memcpy(event.models[i].model, atoll_engine_model(c->engine, i), sizeof(event.models[i].model));
     }
     step(c, &event);
 }

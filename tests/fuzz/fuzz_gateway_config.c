@@ -44,7 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct atoll_err err = ATOLL_ERR_INIT;
     int fd = memfd_create("gateway.yaml", MFD_CLOEXEC);
     demand(fd >= 0 && write(fd, data, size) == (ssize_t)size);
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
     struct atoll_gateway_config *config = atoll_gateway_config_load(path, &err);
     if (config)
         use(config);

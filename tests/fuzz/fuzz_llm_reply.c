@@ -67,7 +67,7 @@ static void compare(const struct atoll_llm_outcome *a, const struct atoll_llm_ou
 {
     if (a->status != b->status || strcmp(a->detail, b->detail) != 0 || strcmp(a->finish, b->finish) != 0 ||
         strcmp(a->model, b->model) != 0 || !same_text(&a->text, &b->text) ||
-        !same_text(&a->reasoning, &b->reasoning) || memcmp(&a->usage, &b->usage, sizeof a->usage) != 0)
+        !same_text(&a->reasoning, &b->reasoning) || memcmp(&a->usage, &b->usage, sizeof(a->usage)) != 0)
         abort();
 }
 

@@ -35,7 +35,7 @@ static void use(struct atoll_arena *arena, const char *language, const struct at
     atoll_plan_first_choice(plan, &choice);
     atoll_plan_choice_legal(&task, plan, &choice, NULL);
     atoll_plan_choice_check(&task, plan, &choice, NULL);
-    atoll_choice_text(plan, &choice, text, sizeof text);
+    atoll_choice_text(plan, &choice, text, sizeof(text));
     atoll_candidate_id(&task, language, plan, body, &choice);
     snprintf(source, length, "/* atoll-plan %s */", plan->canonical);
     const struct atoll_plan *again = atoll_plan_parse(arena, &task, language, source, &rest, NULL);

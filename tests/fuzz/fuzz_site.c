@@ -12,17 +12,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void demand(int is_so)
 {
-    if (!is_so) {
+    if (!is_so)
         abort();
-    }
 }
 
 static void check_words(const struct atoll_site_words *words)
 {
     demand(words->items && words->count <= ATOLL_SITE_WORD_LIMIT && !words->items[words->count]);
-    for (size_t i = 0; i < words->count; i++) {
+    for (size_t i = 0; i < words->count; i++)
         demand(!strpbrk(words->items[i], "\n\r"));
-    }
 }
 
 static void check_site(const struct atoll_site *site)
@@ -51,9 +49,8 @@ static void use_script(const struct atoll_site *site, struct atoll_arena *arena)
         atoll_buffer_put_u8(&body, 0);
         demand(strncmp((const char *)body.data, "#!/bin/bash\n", 12) == 0);
         request.script = (const char *)body.data;
-        if (atoll_site_request(site, 0, 0, arena, &request, NULL) == 0) {
+        if (atoll_site_request(site, 0, 0, arena, &request, NULL) == 0)
             (void)atoll_job_script(&request, &whole, NULL);
-        }
     }
     atoll_buffer_fini(&whole);
     atoll_buffer_fini(&body);
@@ -72,9 +69,8 @@ static void use_step(const struct atoll_site *site, struct atoll_arena *arena)
                                          .host_file = "/h"};
     const char *const *words = NULL;
 
-    if (atoll_step_command(site, &request, arena, &words, NULL) == 0) {
+    if (atoll_step_command(site, &request, arena, &words, NULL) == 0)
         demand(words && words[0]);
-    }
     (void)atoll_step_broadcast(site, &request, "/a", "/b", arena, &words, NULL);
 }
 

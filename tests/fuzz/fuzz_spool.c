@@ -51,7 +51,7 @@ static void read_name(const uint8_t *data, size_t size)
 {
     char file[300], name[ATOLL_SPOOL_NAME_BYTES], path[PATH_MAX];
     enum atoll_spool_kind kind;
-    size_t length = size < sizeof file ? size : sizeof file - 1;
+    size_t length = size < sizeof(file) ? size : sizeof(file) - 1;
     memcpy(file, data, length);
     file[length] = '\0';
     if (!atoll_spool_name_parse(file, name, &kind))

@@ -30,9 +30,8 @@ static void decode_payload(unsigned kind, const uint8_t *data, size_t size, stru
         atoll_evaluation_fini(&evaluation);
         break;
     case 1:
-        if (atoll_event_decode(data, size, arena, &event, NULL) == 0) {
+        if (atoll_event_decode(data, size, arena, &event, NULL) == 0)
             atoll_event_fini(&event);
-        }
         break;
     case 2: atoll_device_info_decode(data, size, &device, NULL); break;
     case 3: atoll_pulse_decode(data, size, &pulse, NULL); break;

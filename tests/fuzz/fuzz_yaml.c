@@ -21,7 +21,7 @@ static int read_any(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *
         uint64_t bits;
         const char *text;
     } value;
-    for (size_t i = 0; i < sizeof readers / sizeof *readers; i++)
+    for (size_t i = 0; i < sizeof(readers) / sizeof(*readers); i++)
         readers[i](walk, node, &value);
     return atoll_yaml_list(walk, node, 1000, "things", read_item, NULL) && read_item(walk, node, NULL) && 0;
 }
@@ -34,7 +34,7 @@ static int read_item(struct atoll_yaml_walk *walk, const struct atoll_yaml_node 
         {"a", ATOLL_YAML_OPTIONAL, read_any, 0},
         {"b", ATOLL_YAML_REQUIRED, read_any, 0},
         {"secret", ATOLL_YAML_HIDDEN, read_any, 0}};
-    static const struct atoll_yaml_section section = {rows, sizeof rows / sizeof *rows};
+    static const struct atoll_yaml_section section = {rows, sizeof(rows) / sizeof(*rows)};
     return atoll_yaml_map(walk, &section, node, walk->owner);
 }
 

@@ -44,17 +44,16 @@ int main(int argc, char **argv)
     struct atoll_config config = {.engine_version = ATOLL_ENGINE_VERSION, .options = options, .tasks = told};
     if (argc < 5)
         return 2;
-    snprintf(config.atoll_version, sizeof config.atoll_version, "%s", ATOLL_VERSION);
+    snprintf(config.atoll_version, sizeof(config.atoll_version), "%s", ATOLL_VERSION);
     config.id = atoll_id_of(argv[1], strlen(argv[1]));
     config.created_unix_ns = (int64_t)time(NULL) * 1000000000;
     atoll_search_defaults(&config.search);
     config.search.seed = 1;
     config.search.evaluation_budget = strtoull(argv[2], NULL, 10);
     config.search.wall_budget_ns = strtod(argv[3], NULL) * 1e9;
-    for (int i = 4; i < argc; i++) {
+    for (int i = 4; i < argc; i++)
         if (argument_take(argv[i], &config, &err) != 0)
             return fail(&err);
-    }
     for (size_t i = 0; i < config.option_count; i++) {
         if (strcmp(options[i].key, "queue-depth") == 0)
             config.search.queue_depth = (uint32_t)strtoul(options[i].value, NULL, 10);

@@ -22,7 +22,7 @@ static const struct wanted wanted[] = {
     {"wrong-host.pem", "wrong", "DNS:elsewhere.invalid", -DAY_S, 365 * DAY_S, 0, 1},
     {"self-signed.pem", "self", "IP:127.0.0.1,DNS:localhost", -DAY_S, 365 * DAY_S, 5, 1},
 };
-#define COUNT (sizeof wanted / sizeof wanted[0])
+#define COUNT (sizeof(wanted) / sizeof(wanted[0]))
 
 static int extension_add(X509 *certificate, int nid, const char *value)
 {
@@ -48,7 +48,7 @@ static int fill(X509 *certificate, const struct wanted *row, long serial, EVP_PK
 static int write_file(const char *folder, const struct wanted *row, X509 *certificate, EVP_PKEY *key)
 {
     char path[4096];
-    snprintf(path, sizeof path, "%s/%s", folder, row->file);
+    snprintf(path, sizeof(path), "%s/%s", folder, row->file);
     FILE *file = fopen(path, "w");
     if (!file)
         return 0;

@@ -54,10 +54,9 @@ const char *dialect_error_type(int status)
                  {403, "permission_error"},      {404, "not_found_error"},      {413, "request_too_large"},
                  {422, "invalid_request_error"}, {429, "rate_limit_error"},     {504, "timeout_error"},
                  {529, "overloaded_error"}};
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
         if (types[i].status == status)
             return types[i].type;
-    }
     return "api_error";
 }
 

@@ -48,7 +48,7 @@ static inline void provider_start(struct provider *provider, const char *option,
     provider->stdin_fd = in[1];
     close(in[0]);
     close(out[1]);
-    while (length < sizeof provider->url - 1 && read(out[0], provider->url + length, 1) == 1 &&
+    while (length < sizeof(provider->url) - 1 && read(out[0], provider->url + length, 1) == 1 &&
            provider->url[length] != '\n')
         length++;
     provider->url[length] = '\0';
@@ -80,8 +80,8 @@ static inline void provider_certificates_remove(const char *folder)
     static const char *const names[] = {"ca.pem",      "other-ca.pem",   "valid.pem",
                                         "expired.pem", "wrong-host.pem", "self-signed.pem"};
     char path[256];
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
         unlink(path);
     }
     rmdir(folder);

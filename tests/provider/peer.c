@@ -189,13 +189,13 @@ static void header_read(struct service_request *request, const char *line, size_
     if (strncasecmp(line, "content-length:", 15) == 0 && sscanf(line + 15, "%llu", &length) == 1)
         *ret_length = (size_t)length;
     else if (strncasecmp(line, "authorization: bearer ", 22) == 0)
-        snprintf(request->key, sizeof request->key, "%.*s", (int)strcspn(line + 22, "\r\n"), line + 22);
+        snprintf(request->key, sizeof(request->key), "%.*s", (int)strcspn(line + 22, "\r\n"), line + 22);
     else if (strncasecmp(line, "x-api-key: ", 11) == 0)
-        snprintf(request->key, sizeof request->key, "%.*s", (int)strcspn(line + 11, "\r\n"), line + 11);
+        snprintf(request->key, sizeof(request->key), "%.*s", (int)strcspn(line + 11, "\r\n"), line + 11);
     else if (strncasecmp(line, "anthropic-version:", 18) == 0)
         request->is_anthropic = 1;
     else if (strncasecmp(line, "content-type:", 13) == 0 && boundary)
-        snprintf(request->boundary, sizeof request->boundary, "%.*s",
+        snprintf(request->boundary, sizeof(request->boundary), "%.*s",
                  (int)strcspn(boundary + 9 + (boundary[9] == '"'), "\"\r\n;"),
                  boundary + 9 + (boundary[9] == '"'));
 }
@@ -256,7 +256,7 @@ static int peer_fill(struct peer *peer)
 {
     static char bytes[READ_BYTES]; /* one thread */
     for (;;) {
-        ssize_t got = bytes_read(peer, bytes, sizeof bytes);
+        ssize_t got = bytes_read(peer, bytes, sizeof(bytes));
         if (got == IO_AGAIN)
             return 0;
         if (got > 0)
@@ -265,7 +265,7 @@ static int peer_fill(struct peer *peer)
             peer_drop(peer, 0);
             return 1;
         }
-        if (!peer->tls && (size_t)got < sizeof bytes)
+        if (!peer->tls && (size_t)got < sizeof(bytes))
             return 0;
     }
 }
@@ -300,7 +300,7 @@ static void peer_go(struct peer *peer)
 
 void peer_start(struct atoll_loop *loop, struct service *service, SSL_CTX *tls, int fd)
 {
-    struct peer *peer = calloc(1, sizeof *peer);
+    struct peer *peer = calloc(1, sizeof(*peer));
     if (!peer)
         abort();
     peer->loop = loop;

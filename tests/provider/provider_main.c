@@ -41,20 +41,20 @@ static void on_stdin(void *context, int fd, uint32_t epoll_events)
 {
     struct server *server = context;
     char bytes[256];
-    if (read(fd, bytes, sizeof bytes) <= 0)
+    if (read(fd, bytes, sizeof(bytes)) <= 0)
         server->is_ended = 1;
 }
 
 static int listen_tcp(struct server *server)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t length = sizeof address;
+    socklen_t length = sizeof(address);
     server->is_tcp = 1;
     server->fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (server->fd < 0 || bind(server->fd, (struct sockaddr *)&address, length) || listen(server->fd, 4096) ||
         getsockname(server->fd, (struct sockaddr *)&address, &length))
         return -1;
-    snprintf(server->service.url, sizeof server->service.url, "%s://127.0.0.1:%d",
+    snprintf(server->service.url, sizeof(server->service.url), "%s://127.0.0.1:%d",
              server->tls ? "https" : "http", ntohs(address.sin_port));
     return 0;
 }
@@ -62,14 +62,14 @@ static int listen_tcp(struct server *server)
 static int listen_unix(struct server *server, const char *path)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    if (strlen(path) >= sizeof address.sun_path) {
+    if (strlen(path) >= sizeof(address.sun_path)) {
         errno = ENAMETOOLONG;
         return -1;
     }
     memcpy(address.sun_path, path, strlen(path) + 1);
-    snprintf(server->service.url, sizeof server->service.url, "unix:%s", path);
+    snprintf(server->service.url, sizeof(server->service.url), "unix:%s", path);
     server->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    return server->fd < 0 || bind(server->fd, (struct sockaddr *)&address, sizeof address) ||
+    return server->fd < 0 || bind(server->fd, (struct sockaddr *)&address, sizeof(address)) ||
            listen(server->fd, 4096);
 }
 
@@ -100,10 +100,9 @@ static int serve(struct server *server, const char *unix_path)
     }
     puts(server->service.url);
     fflush(stdout);
-    while (!server->is_ended) {
+    while (!server->is_ended)
         if (atoll_loop_run(server->loop, 10000, &err))
             return 1;
-    }
     return 0;
 }
 

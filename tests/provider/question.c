@@ -14,7 +14,7 @@ static const char *last_text(const json_t *value, int depth)
         return json_string_value(value);
     if (json_is_array(value) && json_array_size(value) > 0)
         return last_text(json_array_get(value, json_array_size(value) - 1), depth + 1);
-    for (size_t i = 0; json_is_object(value) && i < sizeof members / sizeof members[0]; i++) {
+    for (size_t i = 0; json_is_object(value) && i < sizeof(members) / sizeof(members[0]); i++) {
         const json_t *member = json_object_get(value, members[i]);
         /* Responses has an object named text, which says the format. */
         if (member && !json_is_object(member))

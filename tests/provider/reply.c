@@ -44,10 +44,9 @@ static const char *reason(int status)
                    {400, "Bad Request"}, {401, "Unauthorized"},       {403, "Forbidden"},
                    {404, "Not Found"},   {429, "Too Many Requests"},  {500, "Internal Server Error"},
                    {502, "Bad Gateway"}, {503, "Service Unavailable"}};
-    for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++) {
+    for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
         if (reasons[i].status == status)
             return reasons[i].text;
-    }
     return "As Asked";
 }
 

@@ -88,7 +88,7 @@ static const struct word *word_find(const char *at)
 {
     const struct word *best = NULL;
     size_t best_length = 0;
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
         size_t length = strlen(words[i].text);
         if (length > best_length && strncmp(at, words[i].text, length) == 0 &&
             (at[length] == '\0' || at[length] == '-')) {
@@ -123,11 +123,11 @@ static const char *word_take(const struct word *word, const char *at, struct sce
         if (word->value == -1)
             value = (int)number;
         else
-            memcpy(base + word->number[i], &number, sizeof number);
+            memcpy(base + word->number[i], &number, sizeof(number));
         at = end;
     }
     if (word->value != 0 || word->member != 0)
-        memcpy(base + word->member, &value, sizeof value);
+        memcpy(base + word->member, &value, sizeof(value));
     return at;
 }
 
@@ -201,7 +201,7 @@ void scenario_apply(struct scenario *scenario, const char *id, unsigned try_numb
     int is_first = try_number <= (scenario->fails > 0 ? scenario->fails : 1) || scenario->is_always;
     if (mix > 0) {
         if (is_first && (double)(hash % 10000) < mix * 100)
-            fault_add(scenario, mixed[(hash >> 32) % (sizeof mixed / sizeof mixed[0])]);
+            fault_add(scenario, mixed[(hash >> 32) % (sizeof(mixed) / sizeof(mixed[0]))]);
     } else if (scenario->fails > 0 && try_number > scenario->fails) {
         faults_remove(scenario);
     }

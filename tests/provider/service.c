@@ -87,7 +87,7 @@ static void put_date(struct reply *reply, const struct scenario *scenario)
     gmtime_r(&when, &broken);
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-    strftime(text, sizeof text, formats[scenario->date], &broken);
+    strftime(text, sizeof(text), formats[scenario->date], &broken);
 #pragma GCC diagnostic pop
     atoll_buffer_printf(&reply->bytes, "Retry-After: %s\r\n", text);
 }
@@ -262,7 +262,7 @@ static void answer_question(struct service *service, const struct dialect *diale
     row->seen++;
     service->tally.sum.seen++;
     if (scenario_parse(question.model, &scenario, &word)) {
-        snprintf(message, sizeof message, "model: unknown word at offset %td", word - question.model);
+        snprintf(message, sizeof(message), "model: unknown word at offset %td", word - question.model);
         reply_say(reply, 404, message);
         tally_note(&service->tally, question.id, TALLY_REFUSED, 0, 0);
         return;
@@ -274,7 +274,7 @@ static void answer_question(struct service *service, const struct dialect *diale
     reply->end = is_answer ? TALLY_ANSWERED : scenario.status != 200 ? TALLY_REFUSED : TALLY_BROKEN;
     reply->input = scenario.input;
     reply->output = scenario.output;
-    memcpy(reply->id, question.id, sizeof reply->id);
+    memcpy(reply->id, question.id, sizeof(reply->id));
 }
 
 /* ---- what is no question ---- */
@@ -285,7 +285,7 @@ static void answer_models(const struct service_request *request, struct reply *r
     struct atoll_buffer body;
     atoll_buffer_init(&body, 4096);
     atoll_buffer_printf(&body, request->is_anthropic ? "{\"data\":[" : "{\"object\":\"list\",\"data\":[");
-    for (size_t i = 0; i < sizeof models / sizeof models[0]; i++)
+    for (size_t i = 0; i < sizeof(models) / sizeof(models[0]); i++)
         atoll_buffer_printf(&body,
                             request->is_anthropic
                                 ? "%s{\"type\":\"model\",\"id\":\"%s\",\"display_name\":\"%s\"}"
@@ -318,7 +318,7 @@ static int answer_own(struct service *service, const struct service_request *req
 
 static void answer_json(struct service *service, const struct service_request *request, struct reply *reply)
 {
-    for (size_t i = 0; i < sizeof dialects / sizeof dialects[0]; i++) {
+    for (size_t i = 0; i < sizeof(dialects) / sizeof(dialects[0]); i++) {
         if (strcmp(request->path, dialects[i]->path) != 0)
             continue;
         json_t *body = json_loadb(request->body, request->body_length, 0, NULL);

@@ -33,10 +33,9 @@ static void grow(struct tally *tally)
     struct tally_row **rows = calloc(capacity, sizeof(struct tally_row *));
     if (!rows)
         abort();
-    for (size_t i = 0; i < tally->capacity; i++) {
+    for (size_t i = 0; i < tally->capacity; i++)
         if (tally->rows[i])
             *place_of(rows, capacity, tally->rows[i]->id) = tally->rows[i];
-    }
     free(tally->rows);
     tally->rows = rows;
     tally->capacity = capacity;
@@ -48,7 +47,7 @@ struct tally_row *tally_row(struct tally *tally, const char *id)
         grow(tally);
     struct tally_row **place = place_of(tally->rows, tally->capacity, id);
     if (!*place) {
-        *place = calloc(1, sizeof **place);
+        *place = calloc(1, sizeof(**place));
         if (!*place)
             abort();
         snprintf((*place)->id, sizeof(*place)->id, "%s", id);

@@ -60,14 +60,12 @@ static struct step follow_advice(struct writing *w)
 {
     const struct atoll_ask *ask = w->ask;
     double sum = 0;
-    for (size_t i = 0; i < ask->advice_count; i++) {
+    for (size_t i = 0; i < ask->advice_count; i++)
         sum += ask->advice[i].weight;
-    }
     double at = atoll_random_unit(atoll_random_next(&w->random)) * sum;
     size_t i = 0;
-    while (i + 1 < ask->advice_count && at >= ask->advice[i].weight) {
+    while (i + 1 < ask->advice_count && at >= ask->advice[i].weight)
         at -= ask->advice[i++].weight;
-    }
     return (struct step){ask->advice[i].dimension % 3u, ask->advice[i].sign > 0};
 }
 
@@ -88,12 +86,10 @@ static const uint8_t stage_dimensions[ATOLL_ISSUE_STAGE_COUNT] = {
 static unsigned focus(struct writing *w)
 {
     const struct atoll_ask *ask = w->ask;
-    if (ask->op == ATOLL_OPERATOR_STAGED && ask->stage < ATOLL_ISSUE_STAGE_COUNT) {
+    if (ask->op == ATOLL_OPERATOR_STAGED && ask->stage < ATOLL_ISSUE_STAGE_COUNT)
         return stage_dimensions[ask->stage];
-    }
-    if (ask->role < ATOLL_ISLAND_ROLE_COUNT && happens(w, w->author->cast)) {
+    if (ask->role < ATOLL_ISLAND_ROLE_COUNT && happens(w, w->author->cast))
         return role_dimensions[ask->role];
-    }
     return 4;
 }
 
@@ -101,18 +97,14 @@ static void change_level(struct writing *w, unsigned dimension, int up, struct a
 {
     unsigned count = happens(w, w->author->leap) ? 2 : 1;
     uint8_t *level = &p->levels[dimension];
-    for (unsigned i = 0; i < count; i++) {
-        if (up && *level < ATOLL_BEHAVIOUR_LEVELS - 1) {
+    for (unsigned i = 0; i < count; i++)
+        if (up && *level < ATOLL_BEHAVIOUR_LEVELS - 1)
             ++*level;
-        } else if (!up && *level > 0) {
+        else if (!up && *level > 0)
             --*level;
-        }
-    }
-    for (unsigned k = 0; k < ATOLL_LANDSCAPE_TRAITS; k++) {
-        if (happens(w, w->author->loss)) {
+    for (unsigned k = 0; k < ATOLL_LANDSCAPE_TRAITS; k++)
+        if (happens(w, w->author->loss))
             p->traits[k] = (uint8_t)below(w, atoll_landscape_ideas(w->landscape, p, k));
-        }
-    }
 }
 
 /* One step of a trait, or another idea for it.  Values beyond the author's ideas are kept, not found. */
@@ -124,9 +116,8 @@ static void change_trait(struct writing *w, struct atoll_landscape_point *p)
         return;
     }
     int next = p->traits[k] + (happens(w, 0.5) ? 1 : -1);
-    if (next >= 0 && next < ATOLL_LANDSCAPE_VALUES && (next < (int)ideas || next < p->traits[k])) {
+    if (next >= 0 && next < ATOLL_LANDSCAPE_VALUES && (next < (int)ideas || next < p->traits[k]))
         p->traits[k] = (uint8_t)next;
-    }
 }
 
 /* Each of the other's traits with even chance: what somebody adopts who reads another kernel. */
@@ -137,20 +128,17 @@ static int adopt(struct writing *w, struct atoll_landscape_point *p)
         look_up(w, &w->ask->inspirations[below(w, (unsigned)w->ask->inspiration_count)], &other)) {
         return 0;
     }
-    for (unsigned k = 0; k < ATOLL_LANDSCAPE_TRAITS; k++) {
-        if (happens(w, 0.5)) {
+    for (unsigned k = 0; k < ATOLL_LANDSCAPE_TRAITS; k++)
+        if (happens(w, 0.5))
             p->traits[k] = other.traits[k];
-        }
-    }
     return 1;
 }
 
 static void change_structure(struct writing *w, unsigned where, struct atoll_landscape_point *p)
 {
     struct step step = {where < 3 ? where : below(w, 3), happens(w, 0.5)};
-    if (w->ask->advice_count && happens(w, w->author->advised)) {
+    if (w->ask->advice_count && happens(w, w->author->advised))
         step = follow_advice(w);
-    }
     change_level(w, step.dimension, step.up, p);
 }
 
@@ -158,11 +146,10 @@ static void mutate(struct writing *w, struct atoll_landscape_point *p)
 {
     unsigned where = focus(w);
     int structure = where == 3 ? 0 : where < 3 ? 1 : happens(w, w->author->structure);
-    if (structure) {
+    if (structure)
         change_structure(w, where, p);
-    } else if (!adopt(w, p)) {
+    else if (!adopt(w, p))
         change_trait(w, p);
-    }
 }
 
 /* A plan is a step from the parent, known by the ask that made it and its place there; whoever carries it out may
@@ -173,35 +160,31 @@ static void carry_out(struct writing *w, uint64_t seed, struct atoll_landscape_p
     w->random = (struct atoll_random){atoll_random_at(seed ^ w->ask->plan, w->ask->plan_index), 0};
     mutate(w, p);
     w->random = own;
-    if (happens(w, 0.5)) {
+    if (happens(w, 0.5))
         change_trait(w, p);
-    }
 }
 
 static void draft(struct writing *w, struct atoll_landscape_point *p)
 {
-    for (unsigned steps = 1 + below(w, DRAFT_STEPS); steps; steps--) {
+    for (unsigned steps = 1 + below(w, DRAFT_STEPS); steps; steps--)
         mutate(w, p);
-    }
 }
 
 static void write_source(struct writing *w, uint64_t seed, uint32_t index, struct atoll_buffer *texts)
 {
     struct atoll_landscape_point p = {{0}, {0}, 0};
     w->random = (struct atoll_random){atoll_random_at(seed ^ w->ask->number, index), 0};
-    if (look_up(w, &w->ask->parent, &p)) {
+    if (look_up(w, &w->ask->parent, &p))
         draft(w, &p);
-    } else if (w->ask->plan) {
+    else if (w->ask->plan)
         carry_out(w, seed, &p);
-    } else {
+    else
         mutate(w, &p);
-    }
     p.attempt = w->ask->number * ATOLL_ASK_COUNT_LIMIT + index;
-    if (happens(w, w->author->garbled)) {
+    if (happens(w, w->author->garbled))
         atoll_buffer_printf(texts, "garbled %llu", (unsigned long long)p.attempt);
-    } else {
+    else
         atoll_landscape_print(&p, texts);
-    }
     atoll_buffer_put_u8(texts, 0);
 }
 
@@ -214,18 +197,16 @@ static void write_sources(struct writing *w, uint64_t seed, struct atoll_buffer 
         offsets[i] = texts->length;
         write_source(w, seed, i, texts);
     }
-    for (uint32_t i = 0; i < reply->source_count; i++) {
+    for (uint32_t i = 0; i < reply->source_count; i++)
         reply->sources[i] = (struct atoll_reply_source){"c", (const char *)texts->data + offsets[i]};
-    }
 }
 
 /* Whether a step upwards in a dimension (3: the way to the middle of the traits) would make the parent faster. */
 static int wants(const struct writing *w, unsigned dimension, const struct atoll_landscape_point *p)
 {
     struct atoll_landscape_point better = *p;
-    if (dimension < 3) {
+    if (dimension < 3)
         better.levels[dimension] = (uint8_t)(p->levels[dimension] < 3 ? p->levels[dimension] + 1 : 3);
-    }
     return dimension == 3 ||
            atoll_landscape_time_ns(w->landscape, &better) < atoll_landscape_time_ns(w->landscape, p);
 }
@@ -263,9 +244,8 @@ static enum atoll_reply_status status(struct writing *w)
     static const enum atoll_reply_status states[] = {ATOLL_REPLY_REFUSED, ATOLL_REPLY_FAILED,
                                                      ATOLL_REPLY_EMPTY};
     for (unsigned i = 0; i < sizeof(shares) / sizeof(*shares); i++) {
-        if (at < shares[i]) {
+        if (at < shares[i])
             return states[i];
-        }
         at -= shares[i];
     }
     return ATOLL_REPLY_OK;
@@ -284,9 +264,8 @@ void atoll_author_answer(const struct atoll_author_settings *author, uint64_t se
     ret_reply->tokens = TOKENS;
     ret_reply->cost_usd = COST_USD;
     ret_reply->status = status(&w);
-    if (ret_reply->status != ATOLL_REPLY_OK) {
+    if (ret_reply->status != ATOLL_REPLY_OK)
         return;
-    }
     switch (ask->kind) {
     case ATOLL_ASK_WRITE: write_sources(&w, seed, texts, ret_reply); break;
     case ATOLL_ASK_PLAN: ret_reply->plan_count = ask->count; break;

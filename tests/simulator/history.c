@@ -22,9 +22,8 @@ int atoll_history_add(struct atoll_history *h, const struct atoll_event *event, 
     atoll_buffer_init(&one, EVENT_BYTES);
     atoll_event_encode(event, &one);
     int failed = atoll_buffer_check(&one, err);
-    if (!failed) {
+    if (!failed)
         atoll_buffer_put_blob(&h->bytes, one.data, one.length);
-    }
     atoll_buffer_fini(&one);
     h->count++;
     return failed || atoll_buffer_check(&h->bytes, err) ? -1 : 0;
@@ -37,9 +36,8 @@ static int replay_one(struct atoll_engine *engine, struct atoll_reader *reader, 
     size_t length;
     const void *bytes = atoll_reader_blob(reader, &length);
     atoll_arena_reset(arena);
-    if (atoll_event_decode(bytes, length, arena, &event, err)) {
+    if (atoll_event_decode(bytes, length, arena, &event, err))
         return -1;
-    }
     int failed = atoll_engine_step(engine, &event, sink, context, err);
     atoll_event_fini(&event);
     return failed;
@@ -53,13 +51,11 @@ struct atoll_engine *atoll_history_replay(const struct atoll_history *h, atoll_d
     struct atoll_reader reader;
     int failed = !engine || !arena;
     atoll_reader_init(&reader, h->bytes.data, h->bytes.length);
-    for (uint64_t i = 0; i < h->count && !failed; i++) {
+    for (uint64_t i = 0; i < h->count && !failed; i++)
         failed = replay_one(engine, &reader, arena, sink, context, err);
-    }
     atoll_arena_destroy(arena);
-    if (!failed) {
+    if (!failed)
         return engine;
-    }
     atoll_engine_destroy(engine);
     return NULL;
 }

@@ -31,9 +31,8 @@ static double trait_distance(const struct atoll_landscape *l, const struct atoll
                              unsigned first, unsigned salt)
 {
     int sum = 0;
-    for (unsigned k = first; k < ATOLL_LANDSCAPE_TRAITS; k++) {
+    for (unsigned k = first; k < ATOLL_LANDSCAPE_TRAITS; k++)
         sum += distance(p->traits[k], drawn(l, salt + k, ATOLL_LANDSCAPE_VALUES));
-    }
     return sum / ((ATOLL_LANDSCAPE_VALUES - 1.0) * (ATOLL_LANDSCAPE_TRAITS - first));
 }
 
@@ -58,15 +57,13 @@ static double plateau(const struct atoll_landscape *l, const struct atoll_landsc
     double cost = 0;
     for (unsigned k = 0; k < ATOLL_LANDSCAPE_TRAITS; k += 2) {
         int far = 0;
-        for (unsigned i = k; i < k + 2; i++) {
+        for (unsigned i = k; i < k + 2; i++)
             far |= distance(p->traits[i], drawn(l, SALT_TRAIT + i, ATOLL_LANDSCAPE_VALUES)) > 1;
-        }
         cost += far ? 0.4 : 0;
     }
     unsigned lowest = p->levels[0];
-    for (unsigned d = 1; d < 3; d++) {
+    for (unsigned d = 1; d < 3; d++)
         lowest = p->levels[d] < lowest ? p->levels[d] : lowest;
-    }
     return cost + (lowest < 1 ? 0.8 : lowest < 2 ? 0.4 : 0);
 }
 
@@ -101,12 +98,10 @@ static double basins(const struct atoll_landscape *l, const struct atoll_landsca
 static double transfer(const struct atoll_landscape *l, const struct atoll_landscape_point *p)
 {
     double cost = 0;
-    for (unsigned d = 0; d < 3; d++) {
+    for (unsigned d = 0; d < 3; d++)
         cost += 0.3 * distance(p->levels[d], drawn(l, SALT_CELL + d, 2));
-    }
-    for (unsigned k = 0; k < ATOLL_LANDSCAPE_TRAITS; k++) {
+    for (unsigned k = 0; k < ATOLL_LANDSCAPE_TRAITS; k++)
         cost += 0.05 * distance(p->traits[k], 5 + drawn(l, SALT_TRAIT + k, 3));
-    }
     return cost;
 }
 
@@ -116,9 +111,8 @@ static double path(const struct atoll_landscape *l, const struct atoll_landscape
     unsigned at[3] = {0}, steps = 0;
     while (steps < level_sum(p)) {
         unsigned d = drawn(l, SALT_PATH + steps, 3);
-        while (at[d] == 3) {
+        while (at[d] == 3)
             d = (d + 1) % 3;
-        }
         at[d]++;
         steps++;
     }
@@ -192,17 +186,14 @@ double atoll_landscape_time_ns(const struct atoll_landscape *l, const struct ato
 double atoll_landscape_optimum_ns(const struct atoll_landscape *l)
 {
     double best = HUGE_VAL;
-    if (l->kind != ATOLL_LANDSCAPE_TEMPLATE) {
+    if (l->kind != ATOLL_LANDSCAPE_TEMPLATE)
         return ATOLL_LANDSCAPE_OPTIMUM_NS;
-    }
     for (unsigned n = 0; n < 1u << 15; n++) {
         struct atoll_landscape_point p = {{3, 3, 3}, {0}, 0};
-        for (unsigned k = 0; k < 5; k++) {
+        for (unsigned k = 0; k < 5; k++)
             p.traits[k] = (uint8_t)(n >> 3 * k & 7);
-        }
-        if (p.traits[0] + p.traits[1] <= TEMPLATE_SUM) {
+        if (p.traits[0] + p.traits[1] <= TEMPLATE_SUM)
             best = fmin(best, atoll_landscape_time_ns(l, &p));
-        }
     }
     return best;
 }
@@ -211,12 +202,10 @@ double atoll_landscape_optimum_ns(const struct atoll_landscape *l)
 int atoll_landscape_is_correct(const struct atoll_landscape *l, const struct atoll_landscape_point *p)
 {
     uint64_t key = p->attempt;
-    for (unsigned d = 0; d < 3; d++) {
+    for (unsigned d = 0; d < 3; d++)
         key = atoll_mix64(key * 31 + p->levels[d]);
-    }
-    for (unsigned k = 0; k < ATOLL_LANDSCAPE_TRAITS; k++) {
+    for (unsigned k = 0; k < ATOLL_LANDSCAPE_TRAITS; k++)
         key = atoll_mix64(key * 31 + p->traits[k]);
-    }
     return !p->attempt || atoll_random_unit(atoll_random_at(l->seed, key)) < rows[l->kind].correct(l, p);
 }
 
@@ -252,12 +241,10 @@ void atoll_landscape_print(const struct atoll_landscape_point *p, struct atoll_b
 
 static int parse_digit(const char **at, unsigned limit, uint8_t *ret)
 {
-    while (**at == ' ') {
+    while (**at == ' ')
         ++*at;
-    }
-    if (**at < '0' || **at >= (char)('0' + limit)) {
+    if (**at < '0' || **at >= (char)('0' + limit))
         return -1;
-    }
     *ret = (uint8_t)(*(*at)++ - '0');
     return 0;
 }
@@ -267,24 +254,18 @@ int atoll_landscape_parse(const char *text, const struct atoll_choice *choice,
 {
     struct atoll_landscape_point p = {0};
     const char *at = strstr(text, MARK);
-    if (!at) {
+    if (!at)
         return -1;
-    }
     at += sizeof(MARK) - 1;
-    for (unsigned d = 0; d < 3; d++) {
-        if (parse_digit(&at, ATOLL_BEHAVIOUR_LEVELS, &p.levels[d])) {
+    for (unsigned d = 0; d < 3; d++)
+        if (parse_digit(&at, ATOLL_BEHAVIOUR_LEVELS, &p.levels[d]))
             return -1;
-        }
-    }
-    for (unsigned k = 0; k < ATOLL_LANDSCAPE_TRAITS; k++) {
-        if (parse_digit(&at, ATOLL_LANDSCAPE_VALUES, &p.traits[k])) {
+    for (unsigned k = 0; k < ATOLL_LANDSCAPE_TRAITS; k++)
+        if (parse_digit(&at, ATOLL_LANDSCAPE_VALUES, &p.traits[k]))
             return -1;
-        }
-    }
     p.attempt = strtoull(at, NULL, 10);
-    for (size_t i = 0; i < choice->count && i < ATOLL_LANDSCAPE_TRAITS; i++) {
+    for (size_t i = 0; i < choice->count && i < ATOLL_LANDSCAPE_TRAITS; i++)
         p.traits[i] = (uint8_t)(choice->values[i] & (ATOLL_LANDSCAPE_VALUES - 1));
-    }
     *ret_point = p;
     return 0;
 }

@@ -62,18 +62,14 @@ static enum atoll_verdict verdict_of(const struct atoll_simulated_settings *s,
                                      const struct atoll_landscape_point *point, struct atoll_random *random)
 {
     double at = atoll_random_unit(atoll_random_next(random));
-    if (at < s->infrastructure) {
+    if (at < s->infrastructure)
         return ATOLL_V_INFRASTRUCTURE;
-    }
-    if (!point) {
+    if (!point)
         return ATOLL_V_BAD_PLAN;
-    }
-    if (!point->attempt) { /* what a task comes with */
+    if (!point->attempt) /* what a task comes with */
         return ATOLL_V_CORRECT;
-    }
-    if (at < s->infrastructure + s->crash) {
+    if (at < s->infrastructure + s->crash)
         return ATOLL_V_CRASH;
-    }
     return atoll_landscape_is_correct(l, point) ? ATOLL_V_CORRECT : ATOLL_V_WRONG;
 }
 
@@ -88,12 +84,10 @@ void atoll_simulated_evaluate(const struct atoll_simulated_settings *s, const st
     e->verdict = verdict_of(s, l, point, random);
     e->level = e->verdict == ATOLL_V_INFRASTRUCTURE ? 0 : e->verdict == ATOLL_V_CORRECT ? 6 : 5;
     e->occupied_ns = s->check_ns * speed;
-    if (point) {
+    if (point)
         e->behaviour = atoll_landscape_cell(point);
-    }
-    if (e->verdict != ATOLL_V_CORRECT) {
+    if (e->verdict != ATOLL_V_CORRECT)
         return;
-    }
     double time_ns = atoll_landscape_time_ns(l, point) * speed * exp(s->noise * normal(random));
     int is_raced = s->racing && order->incumbent_ns > 0 && time_ns > RACED_RATIO * order->incumbent_ns;
     e->candidate_ns = s->samples * (is_raced ? RACED_SHARE : 1) * time_ns;
@@ -112,19 +106,16 @@ static int run_pairs(const struct atoll_simulated_settings *s, const struct atol
                      : order->pair_limit > PAIR_LIMIT ? PAIR_LIMIT
                                                       : order->pair_limit;
     unsigned looks[4], look_count = 0;
-    for (unsigned i = 0; i < 3; i++) {
-        if (plan[i] < limit) {
+    for (unsigned i = 0; i < 3; i++)
+        if (plan[i] < limit)
             looks[look_count++] = plan[i];
-        }
-    }
     looks[look_count++] = limit;
     struct atoll_paired_test test = {
         .margin = log1p(order->margin), .alpha = order->alpha, .looks = look_count};
     enum atoll_comparison state = ATOLL_COMPARE_MORE;
     for (unsigned look = 0; look < look_count && state == ATOLL_COMPARE_MORE; look++) {
-        while (duel->pair_count < looks[look]) {
+        while (duel->pair_count < looks[look])
             pairs[duel->pair_count++] = mean + s->pair_noise * normal(random);
-        }
         state = atoll_paired_look(&test, pairs, duel->pair_count, &duel->p_value, &duel->ratio);
     }
     return state == ATOLL_COMPARE_BETTER;
@@ -153,9 +144,8 @@ void atoll_simulated_duel(const struct atoll_simulated_settings *s, const struct
                order->purpose != ATOLL_DUEL_NULL_CONTROL) {
         duel->verdict = ATOLL_V_WRONG;
     }
-    if (duel->verdict != ATOLL_V_CORRECT) {
+    if (duel->verdict != ATOLL_V_CORRECT)
         return;
-    }
     duel->better = run_pairs(s, order, log(elite_ns / challenger_ns), random, duel);
     duel->elite_ns = elite_ns;
     duel->challenger_ns = elite_ns / duel->ratio;

@@ -96,9 +96,8 @@ static void see_best(struct atoll_simulator *s, const struct atoll_decision *d)
     struct atoll_landscape_point point;
     const struct atoll_landscape *l = &s->settings.landscapes[d->task];
     struct atoll_simulator_task *t = &s->outcome.tasks[d->task];
-    if (point_of(s, &d->source, &d->choice, &point)) {
+    if (point_of(s, &d->source, &d->choice, &point))
         return;
-    }
     t->best_ns = atoll_landscape_time_ns(l, &point);
     if (!t->reached && t->best_ns <= ATOLL_SIMULATOR_GOAL * s->optimum_ns[d->task]) {
         t->reached = s->outcome.evaluated ? s->outcome.evaluated : 1;
@@ -109,9 +108,8 @@ static void see_best(struct atoll_simulator *s, const struct atoll_decision *d)
 static uint32_t question_at(const struct atoll_simulator *s, uint64_t number)
 {
     uint32_t i = 0;
-    while (i < s->question_count && s->questions[i].number != number) {
+    while (i < s->question_count && s->questions[i].number != number)
         i++;
-    }
     return i;
 }
 
@@ -119,10 +117,8 @@ static int see_ask(struct atoll_simulator *s, const struct atoll_ask *ask)
 {
     uint32_t at = question_at(s, ask->number);
     if (at == s->question_count) {
-        if (atoll_array_reserve(&s->questions, &s->question_capacity, at + 1, sizeof(*s->questions),
-                                s->err)) {
+        if (atoll_array_reserve(&s->questions, &s->question_capacity, at + 1, sizeof(*s->questions), s->err))
             return -1;
-        }
         s->questions[s->question_count++] = *ask;
     }
     return plan_for(s, exponential_ns(s, s->settings.reply_ns), REPLY, 0, ask->number, s->err);
@@ -131,22 +127,19 @@ static int see_ask(struct atoll_simulator *s, const struct atoll_ask *ask)
 static void give_up(struct atoll_simulator *s, const struct atoll_decision *d)
 {
     struct atoll_order *order = atoll_orders_find(&s->orders, d->evaluation);
-    if (order) {
+    if (order)
         atoll_orders_remove(&s->orders, order);
-    }
 }
 
 static void add_to_digest(struct atoll_simulator *s, const struct atoll_decision *d)
 {
-    if (!s->settings.is_recorded && !s->settings.is_witnessed) {
+    if (!s->settings.is_recorded && !s->settings.is_witnessed)
         return;
-    }
     atoll_buffer_clear(&s->scratch);
     atoll_decision_encode(d, &s->scratch);
     uint64_t digest = s->outcome.digest;
-    for (size_t i = 0; i < s->scratch.length; i++) {
+    for (size_t i = 0; i < s->scratch.length; i++)
         digest = (digest ^ s->scratch.data[i]) * 0x100000001b3u;
-    }
     s->outcome.digest = atoll_mix64(digest);
 }
 
@@ -169,9 +162,8 @@ static void sink(void *context, const struct atoll_decision *d)
     struct atoll_simulator *s = context;
     s->outcome.decisions++;
     add_to_digest(s, d);
-    if (s->failed) {
+    if (s->failed)
         return;
-    }
     if (s->settings.is_witnessed &&
         atoll_witness_decision(&s->witness, &s->settings.search, &s->orders, d, s->err)) {
         s->failed = 1;
@@ -186,14 +178,12 @@ static int step(struct atoll_simulator *s, struct atoll_event *event, struct ato
 {
     event->campaign_ns = s->now_ns;
     s->outcome.events++;
-    if (s->settings.is_recorded && atoll_history_add(&s->history, event, err)) {
+    if (s->settings.is_recorded && atoll_history_add(&s->history, event, err))
         return -1;
-    }
     s->err = err;
     s->failed = 0;
-    if (atoll_engine_step(s->engine, event, sink, s, err) || s->failed) {
+    if (atoll_engine_step(s->engine, event, sink, s, err) || s->failed)
         return -1;
-    }
     if (s->settings.is_witnessed && !s->stopped &&
         atoll_witness_state(&s->witness, &s->settings.search, &s->orders, s->engine, err)) {
         return -1;
@@ -220,22 +210,19 @@ static uint64_t ignored(const struct atoll_simulator *s)
 static int step_ignored(struct atoll_simulator *s, struct atoll_event *event, struct atoll_err *err)
 {
     uint64_t before = ignored(s);
-    if (step(s, event, err)) {
+    if (step(s, event, err))
         return -1;
-    }
     s->outcome.ignored++;
-    if (ignored(s) == before + 1) {
+    if (ignored(s) == before + 1)
         return 0;
-    }
     return atoll_err_set(err, ATOLL_E_INTERNAL, "event %llu was to be ignored",
                          (unsigned long long)s->outcome.events);
 }
 
 static int step_perhaps_twice(struct atoll_simulator *s, struct atoll_event *event, struct atoll_err *err)
 {
-    if (step(s, event, err)) {
+    if (step(s, event, err))
         return -1;
-    }
     return s->settings.twice > 0 && unit(s) < s->settings.twice ? step_ignored(s, event, err) : 0;
 }
 
@@ -249,9 +236,8 @@ static void make_event(struct atoll_simulator *s, const struct atoll_decision *o
     struct atoll_landscape_point candidate, elite;
     double speed = atoll_rank_speed(&referee, rank, s->now_ns, &s->random);
     int is_bad = point_of(s, &order->source, &order->choice, &candidate);
-    if (is_lost) {
+    if (is_lost)
         referee.infrastructure = 1;
-    }
     if (order->type == ATOLL_DECIDE_EVALUATE) {
         atoll_event_init(event, ATOLL_EVENT_EVALUATED);
         atoll_simulated_evaluate(&referee, l, order, is_bad ? NULL : &candidate, speed, &random,
@@ -259,9 +245,8 @@ static void make_event(struct atoll_simulator *s, const struct atoll_decision *o
         return;
     }
     atoll_event_init(event, ATOLL_EVENT_DUELLED);
-    if (is_bad || point_of(s, &order->elite_source, &order->elite_choice, &elite)) {
+    if (is_bad || point_of(s, &order->elite_source, &order->elite_choice, &elite))
         referee.infrastructure = 1;
-    }
     atoll_simulated_duel(&referee, l, order, &candidate, &elite, speed, &random, &event->duel);
 }
 
@@ -298,9 +283,8 @@ static int answer(struct atoll_simulator *s, struct atoll_order *order, struct a
     struct atoll_decision d = order->decision;
     atoll_orders_remove(&s->orders, order);
     count_answer(s, &d, event);
-    if (is_failure(event)) {
+    if (is_failure(event))
         s->witness.failing = d;
-    }
     int failed = step_perhaps_twice(s, event, err);
     s->witness.failing.type = (enum atoll_decision_type)0;
     return failed;
@@ -320,9 +304,8 @@ static int begin(struct atoll_simulator *s, uint32_t number, struct atoll_order 
     rank->busy = order->decision.evaluation;
     s->free_count--;
     int64_t done_ns = (int64_t)busy_ns;
-    if (plan_for(s, done_ns, RANK_DONE, number, rank->busy, err)) {
+    if (plan_for(s, done_ns, RANK_DONE, number, rank->busy, err))
         return -1;
-    }
     return plan_for(s, done_ns + exponential_ns(s, s->settings.latency_ns), ANSWER, number, rank->busy, err);
 }
 
@@ -330,16 +313,13 @@ static int dispatch(struct atoll_simulator *s, struct atoll_err *err)
 {
     struct atoll_order *order;
     for (uint32_t i = 0; i < s->settings.rank_count && s->free_count; i++) {
-        if (!s->ranks[i].is_there || s->ranks[i].busy) {
+        if (!s->ranks[i].is_there || s->ranks[i].busy)
             continue;
-        }
         order = atoll_orders_next(&s->orders);
-        if (!order) {
+        if (!order)
             break;
-        }
-        if (begin(s, i, order, err)) {
+        if (begin(s, i, order, err))
             return -1;
-        }
     }
     return 0;
 }
@@ -353,9 +333,8 @@ static void set_free(struct atoll_simulator *s, uint32_t number)
 static int on_rank_done(struct atoll_simulator *s, const struct atoll_agenda_entry *entry,
                         struct atoll_err *err)
 {
-    if (s->ranks[entry->which].busy == entry->number && s->ranks[entry->which].is_there) {
+    if (s->ranks[entry->which].busy == entry->number && s->ranks[entry->which].is_there)
         set_free(s, entry->which);
-    }
     return 0;
 }
 
@@ -363,9 +342,8 @@ static int on_rank_done(struct atoll_simulator *s, const struct atoll_agenda_ent
 static int arrive_late(struct atoll_simulator *s, uint64_t number, struct atoll_err *err)
 {
     struct atoll_event event;
-    if (!(s->settings.late > 0) || unit(s) >= s->settings.late) {
+    if (!(s->settings.late > 0) || unit(s) >= s->settings.late)
         return 0;
-    }
     atoll_event_init(&event, ATOLL_EVENT_EVALUATED);
     event.evaluation.evaluation = number;
     int failed = step_ignored(s, &event, err);
@@ -377,12 +355,10 @@ static int on_answer(struct atoll_simulator *s, const struct atoll_agenda_entry 
 {
     struct atoll_order *order = atoll_orders_find(&s->orders, entry->number);
     struct atoll_event event;
-    if (!order) {
+    if (!order)
         return arrive_late(s, entry->number, err);
-    }
-    if (order->rank != entry->which || entry->attempt != s->attempt) {
+    if (order->rank != entry->which || entry->attempt != s->attempt)
         return 0;
-    }
     make_event(s, &order->decision, &s->ranks[entry->which], 0, &event);
     int failed = answer(s, order, &event, err);
     atoll_event_fini(&event);
@@ -400,9 +376,8 @@ static int lose(struct atoll_simulator *s, uint32_t number, struct atoll_order *
 
 static int plan_life(struct atoll_simulator *s, uint32_t number, struct atoll_err *err)
 {
-    if (!(s->settings.vanish_per_hour > 0)) {
+    if (!(s->settings.vanish_per_hour > 0))
         return 0;
-    }
     return plan_for(s, exponential_ns(s, HOUR_NS / s->settings.vanish_per_hour), VANISH, number, 0, err);
 }
 
@@ -410,9 +385,8 @@ static int on_vanish(struct atoll_simulator *s, const struct atoll_agenda_entry 
 {
     struct atoll_rank *rank = &s->ranks[entry->which];
     struct atoll_order *order = rank->busy ? atoll_orders_find(&s->orders, rank->busy) : NULL;
-    if (entry->attempt != s->attempt || !rank->is_there) {
+    if (entry->attempt != s->attempt || !rank->is_there)
         return 0;
-    }
     set_free(s, entry->which);
     rank->is_there = 0;
     s->there--;
@@ -436,18 +410,16 @@ static void arrive(struct atoll_simulator *s, uint32_t number)
 static int on_come_back(struct atoll_simulator *s, const struct atoll_agenda_entry *entry,
                         struct atoll_err *err)
 {
-    if (entry->attempt != s->attempt || s->ranks[entry->which].is_there) {
+    if (entry->attempt != s->attempt || s->ranks[entry->which].is_there)
         return 0;
-    }
     arrive(s, entry->which);
     return plan_life(s, entry->which, err) || send_capacity(s, err) ? -1 : 0;
 }
 
 static int plan_attempt(struct atoll_simulator *s, struct atoll_err *err)
 {
-    if (!(s->settings.resume_per_hour > 0)) {
+    if (!(s->settings.resume_per_hour > 0))
         return 0;
-    }
     return plan_for(s, exponential_ns(s, HOUR_NS / s->settings.resume_per_hour), NEW_ATTEMPT, 0, 0, err);
 }
 
@@ -458,9 +430,8 @@ static int begin_attempt(struct atoll_simulator *s, struct atoll_err *err)
     atoll_orders_recall(&s->orders);
     for (uint32_t i = 0; i < s->settings.rank_count; i++) {
         arrive(s, i);
-        if (plan_life(s, i, err)) {
+        if (plan_life(s, i, err))
             return -1;
-        }
     }
     return plan_attempt(s, err);
 }
@@ -470,9 +441,8 @@ static int on_new_attempt(struct atoll_simulator *s, const struct atoll_agenda_e
 {
     struct atoll_event event;
     atoll_event_init(&event, ATOLL_EVENT_RESUME);
-    if (begin_attempt(s, err) || step(s, &event, err)) {
+    if (begin_attempt(s, err) || step(s, &event, err))
         return -1;
-    }
     return s->stopped ? 0 : send_capacity(s, err);
 }
 
@@ -480,9 +450,8 @@ static int on_reply(struct atoll_simulator *s, const struct atoll_agenda_entry *
 {
     struct atoll_event event;
     uint32_t at = question_at(s, entry->number);
-    if (entry->attempt != s->attempt || at == s->question_count) {
+    if (entry->attempt != s->attempt || at == s->question_count)
         return 0;
-    }
     struct atoll_ask ask = s->questions[at];
     s->questions[at] = s->questions[--s->question_count];
     atoll_event_init(&event, ATOLL_EVENT_REPLY);
@@ -504,19 +473,15 @@ int atoll_simulator_run(struct atoll_simulator *s, uint64_t events, struct atoll
     uint64_t last = events ? s->outcome.events + events : UINT64_MAX;
     while (!s->stopped && s->outcome.events < last) {
         struct atoll_agenda_entry entry;
-        if (dispatch(s, err)) {
+        if (dispatch(s, err))
             return -1;
-        }
-        if (!atoll_agenda_take(&s->agenda, &entry)) {
+        if (!atoll_agenda_take(&s->agenda, &entry))
             return atoll_err_set(err, ATOLL_E_INTERNAL, "nothing is under way and the campaign is not over");
-        }
         s->now_ns = entry.when_ns;
-        if (happenings[entry.what](s, &entry, err)) {
+        if (happenings[entry.what](s, &entry, err))
             return -1;
-        }
-        if (s->settings.reload > 0 && unit(s) < s->settings.reload && atoll_simulator_reload(s, err)) {
+        if (s->settings.reload > 0 && unit(s) < s->settings.reload && atoll_simulator_reload(s, err))
             return -1;
-        }
     }
     return s->stopped;
 }
@@ -524,9 +489,8 @@ int atoll_simulator_run(struct atoll_simulator *s, uint64_t events, struct atoll
 int atoll_simulator_finish(struct atoll_simulator *s, struct atoll_err *err)
 {
     struct atoll_event event;
-    if (s->stopped) {
+    if (s->stopped)
         return 0;
-    }
     atoll_event_init(&event, ATOLL_EVENT_FINISH);
     return step(s, &event, err);
 }
@@ -547,9 +511,8 @@ static int same_bytes(const struct atoll_engine *a, const struct atoll_engine *b
         (bytes[0].length != bytes[1].length || memcmp(bytes[0].data, bytes[1].data, bytes[0].length) != 0)) {
         failed = atoll_err_set(err, ATOLL_E_MISMATCH, "the engine is not the same after a %s", what);
     }
-    for (unsigned i = 0; i < 2; i++) {
+    for (unsigned i = 0; i < 2; i++)
         atoll_buffer_fini(&bytes[i]);
-    }
     return failed ? -1 : 0;
 }
 
@@ -558,9 +521,8 @@ int atoll_simulator_reload(struct atoll_simulator *s, struct atoll_err *err)
     struct atoll_buffer bytes;
     struct atoll_engine *loaded = NULL;
     atoll_buffer_init(&bytes, STATE_BYTES);
-    if (!atoll_engine_save(s->engine, &bytes, err)) {
+    if (!atoll_engine_save(s->engine, &bytes, err))
         loaded = atoll_engine_load(bytes.data, bytes.length, err);
-    }
     atoll_buffer_fini(&bytes);
     if (!loaded || same_bytes(s->engine, loaded, "reload", err)) {
         atoll_engine_destroy(loaded);
@@ -583,9 +545,8 @@ static void sink_again(void *context, const struct atoll_decision *d)
     uint64_t digest = again->digest;
     atoll_buffer_clear(&again->scratch);
     atoll_decision_encode(d, &again->scratch);
-    for (size_t i = 0; i < again->scratch.length; i++) {
+    for (size_t i = 0; i < again->scratch.length; i++)
         digest = (digest ^ again->scratch.data[i]) * 0x100000001b3u;
-    }
     again->digest = atoll_mix64(digest);
     again->decisions++;
 }
@@ -597,9 +558,8 @@ int atoll_simulator_replay(const struct atoll_simulator *s, struct atoll_err *er
     struct atoll_engine *engine = atoll_history_replay(&s->history, sink_again, &again, err);
     atoll_buffer_fini(&again.scratch);
     int failed = engine ? same_bytes(s->engine, engine, "replay", err) : -1;
-    if (!failed && (again.digest != s->outcome.digest || again.decisions != s->outcome.decisions)) {
+    if (!failed && (again.digest != s->outcome.digest || again.decisions != s->outcome.decisions))
         failed = atoll_err_set(err, ATOLL_E_MISMATCH, "a replay decides otherwise");
-    }
     atoll_engine_destroy(engine);
     return failed;
 }
@@ -634,19 +594,15 @@ static int start(struct atoll_simulator *s, struct atoll_err *err)
 {
     struct atoll_event event;
     s->engine = atoll_engine_create(err);
-    if (!s->engine) {
+    if (!s->engine)
         return -1;
-    }
     atoll_event_init(&event, ATOLL_EVENT_START);
     event.search = s->settings.search;
-    if (step(s, &event, err)) {
+    if (step(s, &event, err))
         return -1;
-    }
-    for (uint32_t i = 0; i < s->settings.task_count; i++) {
-        if (add_task(s, i, err)) {
+    for (uint32_t i = 0; i < s->settings.task_count; i++)
+        if (add_task(s, i, err))
             return -1;
-        }
-    }
     for (uint32_t i = 0; i < s->settings.rank_count; i++) {
         double u = 2 * unit(s) - 1;
         s->ranks[i].speed = exp(s->settings.referee.spread * u);
@@ -668,18 +624,16 @@ struct atoll_simulator *atoll_simulator_create(const struct atoll_simulator_sett
     atoll_history_init(&s->history);
     atoll_buffer_init(&s->texts, TEXT_BYTES);
     atoll_buffer_init(&s->scratch, TEXT_BYTES);
-    if (!start(s, err)) {
+    if (!start(s, err))
         return s;
-    }
     atoll_simulator_destroy(s);
     return NULL;
 }
 
 void atoll_simulator_destroy(struct atoll_simulator *s)
 {
-    if (!s) {
+    if (!s)
         return;
-    }
     atoll_engine_destroy(s->engine);
     atoll_agenda_fini(&s->agenda);
     atoll_orders_fini(&s->orders);

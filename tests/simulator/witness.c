@@ -48,9 +48,8 @@ static int duel_fits(const struct atoll_orders *orders, const struct atoll_decis
         return atoll_err_set(err, ATOLL_E_INTERNAL, "duel %" PRIu64 ": a candidate against itself",
                              d->evaluation);
     }
-    if (!(d->alpha > 0 && d->alpha < 0.5)) {
+    if (!(d->alpha > 0 && d->alpha < 0.5))
         return atoll_err_set(err, ATOLL_E_INTERNAL, "duel %" PRIu64 ": error %g", d->evaluation, d->alpha);
-    }
     for (uint32_t i = 0; i < orders->count && d->purpose == ATOLL_DUEL_PROMOTION; i++) {
         const struct atoll_decision *o = &orders->items[i].decision;
         open += o->type == ATOLL_DECIDE_DUEL && o->purpose == ATOLL_DUEL_PROMOTION && o->task == d->task &&
@@ -97,9 +96,8 @@ static int migration_fits(const struct atoll_search *s, const struct atoll_decis
         return atoll_err_set(err, ATOLL_E_INTERNAL, "a migrant goes from island %" PRIu32 " to %" PRIu32,
                              d->island, d->other_island);
     }
-    if (s->topology == ATOLL_TOPOLOGY_NONE && !(s->stagnation_migration > 0)) {
+    if (s->topology == ATOLL_TOPOLOGY_NONE && !(s->stagnation_migration > 0))
         return atoll_err_set(err, ATOLL_E_INTERNAL, "a migrant where none may be");
-    }
     return 0;
 }
 
@@ -107,9 +105,8 @@ int atoll_witness_decision(struct atoll_witness *w, const struct atoll_search *s
                            const struct atoll_orders *orders, const struct atoll_decision *d,
                            struct atoll_err *err)
 {
-    if (w->stopped) {
+    if (w->stopped)
         return atoll_err_set(err, ATOLL_E_INTERNAL, "a decision follows the stop");
-    }
     switch (d->type) {
     case ATOLL_DECIDE_EVALUATE:
     case ATOLL_DECIDE_DUEL: return dispatch_fits(w, orders, d, err);
@@ -150,15 +147,12 @@ int atoll_witness_end(const struct atoll_engine *engine, struct atoll_err *err)
     }
     for (uint32_t i = 0; i < atoll_engine_task_count(engine); i++) {
         struct atoll_task_status t;
-        if (atoll_engine_task_status(engine, i, 0, &t)) {
+        if (atoll_engine_task_status(engine, i, 0, &t))
             return atoll_err_set(err, ATOLL_E_INTERNAL, "the end: task %" PRIu32 " is unknown", i);
-        }
-        if (!t.done || t.under_way) {
+        if (!t.done || t.under_way)
             return atoll_err_set(err, ATOLL_E_INTERNAL, "the end: task %" PRIu32 " goes on", i);
-        }
-        if (t.final_ratio > 0 && !atoll_id_equal(&t.best, &t.baseline) && t.final_ratio < 1) {
+        if (t.final_ratio > 0 && !atoll_id_equal(&t.best, &t.baseline) && t.final_ratio < 1)
             return atoll_err_set(err, ATOLL_E_INTERNAL, "the end: the best of task %" PRIu32 " is slower", i);
-        }
     }
     return 0;
 }

@@ -48,9 +48,8 @@ static struct atoll_job_request request_of(const json_t *order, const char *extr
 {
     json_t *words = json_object_get(order, "extra");
 
-    for (size_t i = 0; i < json_array_size(words) && i + 1 < extra_count; i++) {
+    for (size_t i = 0; i < json_array_size(words) && i + 1 < extra_count; i++)
         extra[i] = json_string_value(json_array_get(words, i));
-    }
     return (struct atoll_job_request){
         .name = text_of(order, "name"),
         .script = text_of(order, "script"),
@@ -94,13 +93,11 @@ static json_t *do_list(struct atoll_launcher *launcher, const json_t *order, str
     size_t count;
     json_t *array;
 
-    if (atoll_launcher_list(launcher, text_of(order, "prefix"), &jobs, &count, err) != 0) {
+    if (atoll_launcher_list(launcher, text_of(order, "prefix"), &jobs, &count, err) != 0)
         return failure(err);
-    }
     array = json_array();
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         json_array_append_new(array, job_json(&jobs[i]));
-    }
     free(jobs);
     return json_pack("{s:b, s:o}", "ok", 1, "jobs", array);
 }
@@ -116,9 +113,8 @@ static json_t *do_remaining(struct atoll_launcher *launcher, const json_t *order
 {
     double seconds;
 
-    if (atoll_launcher_remaining(launcher, text_of(order, "id"), &seconds, err) != 0) {
+    if (atoll_launcher_remaining(launcher, text_of(order, "id"), &seconds, err) != 0)
         return failure(err);
-    }
     return json_pack("{s:b, s:f}", "ok", 1, "seconds", seconds > 1e30 ? 1e30 : seconds);
 }
 
@@ -136,9 +132,8 @@ static json_t *do_cluster(struct atoll_launcher *launcher, struct atoll_err *err
     struct atoll_cluster cluster;
     json_t *array;
 
-    if (atoll_launcher_cluster(launcher, &cluster, err) != 0) {
+    if (atoll_launcher_cluster(launcher, &cluster, err) != 0)
         return failure(err);
-    }
     array = json_array();
     for (size_t i = 0; i < cluster.partition_count; i++) {
         const struct atoll_partition *p = &cluster.partitions[i];
@@ -163,30 +158,22 @@ static json_t *obey(struct atoll_launcher *launcher, const json_t *order, struct
         return json_pack("{s:b, s:s, s:b}", "ok", 1, "name", atoll_launcher_name(launcher), "is_slurm",
                          atoll_launcher_is_slurm(launcher));
     }
-    if (strcmp(verb, "submit") == 0) {
+    if (strcmp(verb, "submit") == 0)
         return do_submit(launcher, order, err);
-    }
-    if (strcmp(verb, "list") == 0) {
+    if (strcmp(verb, "list") == 0)
         return do_list(launcher, order, err);
-    }
-    if (strcmp(verb, "ask") == 0) {
+    if (strcmp(verb, "ask") == 0)
         return do_ask(launcher, order, err);
-    }
-    if (strcmp(verb, "remaining") == 0) {
+    if (strcmp(verb, "remaining") == 0)
         return do_remaining(launcher, order, err);
-    }
-    if (strcmp(verb, "bad_nodes") == 0) {
+    if (strcmp(verb, "bad_nodes") == 0)
         return do_bad_nodes(launcher, order, err);
-    }
-    if (strcmp(verb, "cluster") == 0) {
+    if (strcmp(verb, "cluster") == 0)
         return do_cluster(launcher, err);
-    }
-    if (strcmp(verb, "cancel") == 0) {
+    if (strcmp(verb, "cancel") == 0)
         return plain(atoll_launcher_cancel(launcher, id, err), err);
-    }
-    if (strcmp(verb, "requeue") == 0) {
+    if (strcmp(verb, "requeue") == 0)
         return plain(atoll_launcher_requeue(launcher, id, err), err);
-    }
     return json_pack("{s:b, s:s, s:s}", "ok", 0, "code", "usage", "text", verb);
 }
 
@@ -206,9 +193,8 @@ int main(int argc, char **argv)
     struct atoll_launcher *launcher;
     char *line = malloc(LINE_BYTES);
 
-    while (argc >= 2 && kind < 4 && strcmp(argv[1], kinds[kind]) != 0) {
+    while (argc >= 2 && kind < 4 && strcmp(argv[1], kinds[kind]) != 0)
         kind++;
-    }
     if (argc < 2 || kind == 4 || !line) {
         fputs("usage: launch auto|libslurm|commands|local [TIMEOUT_S]\n", stderr);
         return 2;
@@ -225,9 +211,8 @@ int main(int argc, char **argv)
         json_t *order = json_loads(line, 0, NULL);
 
         atoll_err_clear(&err);
-        if (order) {
+        if (order)
             answer(obey(launcher, order, &err));
-        }
         json_decref(order);
     }
     atoll_launcher_destroy(launcher);

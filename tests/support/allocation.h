@@ -32,9 +32,8 @@ static __thread struct {
 
 static int allocation_refused(void)
 {
-    if (!allocation.armed || allocation.until_failure < 0 || allocation.until_failure-- > 0) {
+    if (!allocation.armed || allocation.until_failure < 0 || allocation.until_failure-- > 0)
         return 0;
-    }
     allocation.failed = 1;
     allocation.until_failure = -1;
     errno = ENOMEM;
@@ -59,9 +58,8 @@ void *calloc(size_t count, size_t bytes)
 
 void *realloc(void *old, size_t bytes)
 {
-    if (allocation_refused()) {
+    if (allocation_refused())
         return NULL;
-    }
     void *p = __libc_realloc(old, bytes);
     return old ? p : allocation_counted(p);
 }

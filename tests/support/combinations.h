@@ -9,9 +9,8 @@ static inline uint64_t combination_count(const struct atoll_plan *plan)
 {
     uint64_t count = 1;
     for (size_t i = 0; i < plan->param_count; i++) {
-        if (count > UINT64_MAX / plan->params[i].value_count) {
+        if (count > UINT64_MAX / plan->params[i].value_count)
             return UINT64_MAX;
-        }
         count *= plan->params[i].value_count;
     }
     return count;

@@ -14,13 +14,11 @@ static inline void sample_timing(struct atoll_timing *t, uint32_t variant, doubl
     *t = (struct atoll_timing){
         .variant = variant, .floor_ns = 10.5, .resolution_ns = 20.25, .discarded_count = 1};
     t->samples_ns = malloc(sizeof(scratch));
-    if (!t->samples_ns) {
+    if (!t->samples_ns)
         abort();
-    }
     t->sample_count = 9;
-    for (size_t i = 0; i < 9; i++) {
+    for (size_t i = 0; i < 9; i++)
         t->samples_ns[i] = first_ns + (double)(i * 5 % 9);
-    }
     atoll_summary_of(t->samples_ns, t->sample_count, scratch, &t->summary);
 }
 
@@ -30,9 +28,8 @@ static inline void sample_profile(struct atoll_profile *p)
     atoll_profile_init(p);
     p->tier = ATOLL_TIER_COUNTERS;
     p->limiter = ATOLL_LIMITER_MEMORY;
-    for (size_t c = 0; c < ATOLL_COUNTER_COUNT; c++) {
+    for (size_t c = 0; c < ATOLL_COUNTER_COUNT; c++)
         p->counters[c] = 1.5 + (double)c;
-    }
     p->counters[ATOLL_COUNTER_DRAM_THROUGHPUT] = 88.25;
     p->counters[ATOLL_COUNTER_DRAM_READ_BYTES] = 67108864.0;
     p->intensity_flops_per_byte = 0.625;
@@ -48,9 +45,8 @@ static inline void sample_profile(struct atoll_profile *p)
                                             .spill_store_bytes = 8,
                                             .spill_load_bytes = 12,
                                             .occupancy = 0.75};
-    for (uint32_t m = 0; m < ATOLL_MIX_COUNT; m++) {
+    for (uint32_t m = 0; m < ATOLL_MIX_COUNT; m++)
         p->resources.mix[m] = 10 + m;
-    }
 }
 
 /* Correct, two bench variants (1 and 3) of 9 samples each; to be fini'ed. */

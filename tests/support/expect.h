@@ -26,9 +26,8 @@ static inline void expect_err(const struct atoll_err *err, enum atoll_code code,
 static inline void expect_close(double a, double b, double tolerance)
 {
     double scale = b < 0 ? -b : b, distance = a < b ? b - a : a - b;
-    if (!(distance <= tolerance * (scale < 1 ? 1 : scale))) {
+    if (!(distance <= tolerance * (scale < 1 ? 1 : scale)))
         fail_msg("%.17g is not within %g of %.17g", a, tolerance, b);
-    }
 }
 
 #endif

@@ -136,7 +136,7 @@ struct sim {
         struct atoll_id id, source;
         double time_ns; /* as last evaluated */
         int is_finalist, is_noop;
-    } * candidates;
+    } *candidates;
     size_t candidate_count, candidate_capacity;
     struct atoll_decision last[ATOLL_DECISION_TYPE_COUNT];
     struct atoll_id best[SIM_TASKS]; /* of each task, as decided last */

@@ -29,10 +29,9 @@ static int copy_in(struct atoll_compile_job *job, const char *text, size_t lengt
         memcpy(job->text, text, length);
     job->text[length] = '\0';
     job->length = length;
-    for (; job->define_count < define_count; job->define_count++) {
+    for (; job->define_count < define_count; job->define_count++)
         if (asprintf(&job->defines[job->define_count], "-D%s", defines[job->define_count]) < 0)
             return -1;
-    }
     return 0;
 }
 
@@ -151,10 +150,9 @@ enum atoll_compile_status atoll_compile_judge(const char *output, const char *fi
 {
     if (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0)
         return ATOLL_COMPILE_OK;
-    for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++) {
+    for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++)
         if (find_words(output, file_name, signs[i].words))
             return signs[i].status;
-    }
     return WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL ? ATOLL_COMPILE_BROKEN
                                                                         : ATOLL_COMPILE_ERROR;
 }

@@ -388,10 +388,9 @@ static size_t cc_pollfds(const struct atoll_compiler *compiler, struct pollfd *r
 {
     const struct cc *cc = (const struct cc *)compiler;
     size_t count = 0;
-    for (unsigned i = 0; i < cc->slot_count && count < limit; i++) {
+    for (unsigned i = 0; i < cc->slot_count && count < limit; i++)
         if (cc->slots[i].job)
             ret_fds[count++] = (struct pollfd){cc->slots[i].pipe, POLLIN, 0};
-    }
     return count;
 }
 

@@ -64,10 +64,9 @@ static size_t match_ours(const char *s, size_t left, const char *folder, const c
     }
     if (left <= TEMPORARY_LENGTH + 2 || memcmp(s, "cc", 2) != 0 || memcmp(s + TEMPORARY_LENGTH, ".o", 2) != 0)
         return 0;
-    for (size_t i = 2; i < TEMPORARY_LENGTH; i++) {
+    for (size_t i = 2; i < TEMPORARY_LENGTH; i++)
         if (!isalnum((unsigned char)s[i]))
             return 0;
-    }
     *ret_name = "object";
     return TEMPORARY_LENGTH + 2;
 }

@@ -81,10 +81,9 @@ struct atoll_scratch *atoll_scratch_create(struct atoll_err *err)
     }
     DIR *dir = opendir(base);
     if (dir) {
-        for (struct dirent *e = readdir(dir); e; e = readdir(dir)) {
+        for (struct dirent *e = readdir(dir); e; e = readdir(dir))
             if (strncmp(e->d_name, PREFIX, sizeof(PREFIX) - 1) == 0)
                 remove_if_stale(dirfd(dir), e->d_name);
-        }
         closedir(dir);
     }
     scratch->fd = -1;

@@ -32,10 +32,9 @@ static int move_descriptors(const struct atoll_spawn *spawn)
         if (high[i] < 0)
             return errno;
     }
-    for (size_t i = 0; i < spawn->fd_count; i++) {
+    for (size_t i = 0; i < spawn->fd_count; i++)
         if (dup2(high[i], (int)i) < 0)
             return errno;
-    }
     return 0;
 }
 

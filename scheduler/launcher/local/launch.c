@@ -25,9 +25,8 @@ struct command_line {
 
 int atoll_launch_beside(const char *program, char *ret_path, size_t bytes, struct atoll_err *err)
 {
-    if (atoll_program_beside(program, ret_path, bytes, err) != 0) {
+    if (atoll_program_beside(program, ret_path, bytes, err) != 0)
         return -1;
-    }
     if (access(ret_path, X_OK) != 0) {
         return atoll_err_set(err, ATOLL_E_MISSING, "%s is not there; build or install it beside atoll",
                              ret_path);
@@ -49,25 +48,21 @@ static int build(const struct atoll_launch_settings *settings, struct command_li
     static const char *const mpirun[] = {"mpirun", "--oversubscribe", "--bind-to", "none", "-n"};
 
     line->count = 0;
-    if (atoll_launch_beside("atoll-eval", line->eval_path, sizeof(line->eval_path), err) != 0) {
+    if (atoll_launch_beside("atoll-eval", line->eval_path, sizeof(line->eval_path), err) != 0)
         return -1;
-    }
     if (settings->ranks > 1) {
-        for (size_t i = 0; i < sizeof(mpirun) / sizeof(mpirun[0]); i++) {
+        for (size_t i = 0; i < sizeof(mpirun) / sizeof(mpirun[0]); i++)
             add(line, mpirun[i]);
-        }
         snprintf(line->ranks, sizeof(line->ranks), "%u", settings->ranks);
         add(line, line->ranks);
     }
     add(line, line->eval_path);
-    if (settings->ranks <= 1) {
+    if (settings->ranks <= 1)
         add(line, "--local");
-    }
     add(line, "--progress-fd");
     add(line, "1");
-    for (size_t i = 0; settings->arguments[i]; i++) {
+    for (size_t i = 0; settings->arguments[i]; i++)
         add(line, settings->arguments[i]);
-    }
     add(line, settings->campaign);
     return 0;
 }
@@ -79,13 +74,11 @@ int atoll_launch_start(const struct atoll_launch_settings *settings, struct atol
     int ends[2], log_fd;
     int status;
 
-    if (build(settings, &line, err) != 0) {
+    if (build(settings, &line, err) != 0)
         return -1;
-    }
     log_fd = open(settings->log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-    if (log_fd < 0) {
+    if (log_fd < 0)
         return atoll_err_errno(err, errno, "cannot write %s", settings->log_path);
-    }
     if (pipe2(ends, O_CLOEXEC) != 0) {
         close(log_fd);
         return atoll_err_errno(err, errno, "cannot make a pipe");
@@ -113,11 +106,9 @@ int atoll_launch_wait(struct atoll_launched *launch, int *ret_status, struct ato
 {
     int status;
 
-    while (waitpid(launch->pid, &status, 0) < 0) {
-        if (errno != EINTR) {
+    while (waitpid(launch->pid, &status, 0) < 0)
+        if (errno != EINTR)
             return atoll_err_errno(err, errno, "cannot wait for the run");
-        }
-    }
     close(launch->progress_fd);
     launch->progress_fd = -1;
     *ret_status = atoll_process_exit_status(status);

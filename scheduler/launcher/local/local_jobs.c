@@ -63,16 +63,14 @@ int atoll_local_numbers(const char *root, unsigned long **ret_numbers, size_t *r
     unsigned long *numbers = NULL;
     size_t count = 0, capacity = 0;
 
-    if (!dir) {
+    if (!dir)
         return atoll_err_errno(err, errno, "%s: cannot read this machine's jobs", root);
-    }
     for (struct dirent *entry; (entry = readdir(dir));) {
         char *end;
         unsigned long number = strtoul(entry->d_name, &end, 10);
 
-        if (number == 0 || *end) {
+        if (number == 0 || *end)
             continue;
-        }
         if (count == capacity) {
             unsigned long *more = realloc(numbers, (2 * capacity + 16) * sizeof(*numbers));
 
@@ -87,9 +85,8 @@ int atoll_local_numbers(const char *root, unsigned long **ret_numbers, size_t *r
         numbers[count++] = number;
     }
     closedir(dir);
-    if (count) {
+    if (count)
         qsort(numbers, count, sizeof(*numbers), by_number);
-    }
     *ret_numbers = numbers;
     *ret_count = count;
     return 0;
@@ -101,9 +98,8 @@ void atoll_local_forget(const char *root, int64_t before_unix_s)
     unsigned long *numbers = NULL;
     size_t count = 0;
 
-    if (atoll_local_numbers(root, &numbers, &count, NULL) != 0) {
+    if (atoll_local_numbers(root, &numbers, &count, NULL) != 0)
         return;
-    }
     for (size_t i = 0; i + 1 < count; i++) {
         struct atoll_local_job job;
         char path[PATH_MAX];
@@ -153,9 +149,8 @@ static int environment_write(const char *root, unsigned long number, struct atol
     int status;
 
     atoll_buffer_init(&text, ENVIRONMENT_BYTES);
-    for (char **variable = environ; *variable; variable++) {
+    for (char **variable = environ; *variable; variable++)
         atoll_buffer_put_bytes(&text, *variable, strlen(*variable) + 1);
-    }
     status = atoll_buffer_check(&text, err);
     status = status == 0 ? file_write(root, number, "environment", text.data, text.length, err) : status;
     atoll_buffer_fini(&text);
@@ -169,9 +164,8 @@ int atoll_local_job_create(const char *root, struct atoll_local_job *job, const 
     size_t count = 0;
     char path[PATH_MAX], pattern[PATH_MAX];
 
-    if (atoll_local_numbers(root, &numbers, &count, err) != 0) {
+    if (atoll_local_numbers(root, &numbers, &count, err) != 0)
         return -1;
-    }
     job->number = count ? numbers[count - 1] : 0;
     free(numbers);
     do { /* two that submit at once get two numbers; nobody else reads what is in the folder */
@@ -251,11 +245,9 @@ int atoll_local_job_read(const char *root, unsigned long number, struct atoll_lo
     text_get(object, "reason", ret_job->reason, sizeof(ret_job->reason));
     text_get(object, "state", state, sizeof(state));
     json_decref(object);
-    for (int i = 0; i < ATOLL_JOB_STATE_COUNT; i++) {
-        if (strcmp(state, atoll_job_state_name((enum atoll_job_state)i)) == 0) {
+    for (int i = 0; i < ATOLL_JOB_STATE_COUNT; i++)
+        if (strcmp(state, atoll_job_state_name((enum atoll_job_state)i)) == 0)
             ret_job->state = (enum atoll_job_state)i; /* UNKNOWN for a word that is none */
-        }
-    }
     atoll_local_path(root, number, "cancel", path);
     if (!atoll_job_has_ended(ret_job->state) && stat(path, &wish) == 0) {
         int has_begun = ret_job->state == ATOLL_JOB_RUNNING || ret_job->state == ATOLL_JOB_COMPLETING;

@@ -44,9 +44,8 @@ static int submit(struct atoll_launcher *launcher, const struct atoll_job_reques
                              "has more (the profile's key launcher)",
                              request->nodes);
     }
-    if (request->array_count > 0) {
+    if (request->array_count > 0)
         return atoll_err_set(err, ATOLL_E_LIMIT, "this machine's queue takes no arrays: submit single jobs");
-    }
     snprintf(job.name, sizeof(job.name), "%s", request->name);
     if (snprintf(job.work_dir, sizeof(job.work_dir), "%s", request->work_dir) >= (int)sizeof(job.work_dir) ||
         snprintf(job.log_path, sizeof(job.log_path), "%s%s%s", *log == '/' ? "" : request->work_dir,
@@ -65,9 +64,8 @@ static int submit(struct atoll_launcher *launcher, const struct atoll_job_reques
                      : 0;
     }
     atoll_buffer_fini(&script);
-    if (status == 0) {
+    if (status == 0)
         snprintf(ret_id, ATOLL_JOB_ID_BYTES, "%lu", job.number);
-    }
     return status;
 }
 
@@ -78,21 +76,18 @@ static int job_add(const char *root, unsigned long number, struct atoll_job **jo
     struct atoll_local_job job;
     struct atoll_job *out;
 
-    if (atoll_local_job_read(root, number, &job, NULL) != 0) {
+    if (atoll_local_job_read(root, number, &job, NULL) != 0)
         return 0;
-    }
     out = atoll_job_append(jobs, count);
-    if (!out) {
+    if (!out)
         return atoll_err_set(err, ATOLL_E_LIMIT, "more than %zu jobs on this machine", ATOLL_JOB_LIMIT);
-    }
     snprintf(out->id, sizeof(out->id), "%lu", number);
     snprintf(out->name, sizeof(out->name), "%s", job.name);
     snprintf(out->reason, sizeof(out->reason), "%s",
              job.state == ATOLL_JOB_PENDING ? "this machine runs one job at a time" : job.reason);
     snprintf(out->partition, sizeof(out->partition), "local");
-    if (job.start_unix_s) {
+    if (job.start_unix_s)
         gethostname(out->nodes, sizeof(out->nodes) - 1);
-    }
     out->node_count = 1;
     out->state = job.state;
     out->restart_count = job.restart_count;
@@ -111,9 +106,8 @@ static int list(struct atoll_launcher *launcher, struct atoll_job **ret_jobs, si
     size_t number_count = 0, count = 0;
     int status = atoll_local_numbers(root_of(launcher), &numbers, &number_count, err);
 
-    for (size_t i = 0; i < number_count && status == 0; i++) {
+    for (size_t i = 0; i < number_count && status == 0; i++)
         status = job_add(root_of(launcher), numbers[i], &jobs, &count, err);
-    }
     free(numbers);
     if (status != 0) {
         free(jobs);
@@ -140,9 +134,8 @@ static int wish(const char *root, unsigned long number, const char *name, struct
 
     atoll_local_path(root, number, name, path);
     fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-    if (fd < 0) {
+    if (fd < 0)
         return atoll_err_errno(err, errno, "%s: cannot write", path);
-    }
     close(fd);
     return atoll_local_supervise(root, err);
 }
@@ -151,9 +144,8 @@ static int cancel(struct atoll_launcher *launcher, const char *id, struct atoll_
 {
     struct atoll_local_job job;
 
-    if (atoll_local_job_read(root_of(launcher), strtoul(id, NULL, 10), &job, err) != 0) {
+    if (atoll_local_job_read(root_of(launcher), strtoul(id, NULL, 10), &job, err) != 0)
         return -1;
-    }
     return atoll_job_has_ended(job.state) ? 0 : wish(root_of(launcher), job.number, "cancel", err);
 }
 
@@ -161,9 +153,8 @@ static int requeue(struct atoll_launcher *launcher, const char *id, struct atoll
 {
     struct atoll_local_job job;
 
-    if (atoll_local_job_read(root_of(launcher), strtoul(id, NULL, 10), &job, err) != 0) {
+    if (atoll_local_job_read(root_of(launcher), strtoul(id, NULL, 10), &job, err) != 0)
         return -1;
-    }
     if (job.state != ATOLL_JOB_RUNNING) {
         return atoll_err_set(err, ATOLL_E_INPUT, "job %s is %s and cannot be requeued", id,
                              atoll_job_state_name(job.state));

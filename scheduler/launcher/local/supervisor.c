@@ -52,9 +52,8 @@ static void become(const char *root, struct atoll_local_job *job, enum atoll_job
 {
     job->state = state;
     snprintf(job->reason, sizeof(job->reason), "%s", reason);
-    if (atoll_job_has_ended(state)) {
+    if (atoll_job_has_ended(state))
         job->end_unix_s = (int64_t)time(NULL);
-    }
     atoll_local_job_write(root, job, NULL);
 }
 
@@ -69,13 +68,11 @@ static int belongs_to(const char *pid, const char *mark)
 
     snprintf(path, sizeof(path), "/proc/%.20s/environ", pid);
     environment = fopen(path, "re");
-    while (environment && !found && getdelim(&variable, &bytes, '\0', environment) > 0) {
+    while (environment && !found && getdelim(&variable, &bytes, '\0', environment) > 0)
         found = strcmp(variable, mark) == 0;
-    }
     free(variable);
-    if (environment) {
+    if (environment)
         fclose(environment);
-    }
     return found;
 }
 
@@ -94,16 +91,13 @@ static void processes_end(const char *root, unsigned long number)
         for (struct dirent *entry; dir && (entry = readdir(dir));) {
             pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
 
-            if (pid > 0 && pid != getpid() && belongs_to(entry->d_name, mark)) {
+            if (pid > 0 && pid != getpid() && belongs_to(entry->d_name, mark))
                 count += kill(pid, SIGKILL) == 0;
-            }
         }
-        if (dir) {
+        if (dir)
             closedir(dir);
-        }
-        if (count > 0) {
+        if (count > 0)
             pause_briefly();
-        }
     }
 }
 
@@ -122,9 +116,8 @@ static void environment_set(const char *root, const struct atoll_local_job *job)
     while (file && getdelim(&variable, &bytes, '\0', file) > 0) {
         char *own = strdup(variable);
 
-        if (own) {
+        if (own)
             putenv(own);
-        }
     }
     atoll_local_path(root, job->number, "", path);
     setenv(FOLDER, path, 1);
@@ -150,9 +143,8 @@ __attribute__((noreturn)) static void script_exec(const char *root, const struct
 
     setsid();
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != supervisor || in < 0 || log < 0) {
+    if (getppid() != supervisor || in < 0 || log < 0)
         _exit(CANNOT_START);
-    }
     signal(SIGHUP, SIG_DFL);
     dup2(in, STDIN_FILENO);
     dup2(log, STDOUT_FILENO);
@@ -170,12 +162,10 @@ __attribute__((noreturn)) static void script_exec(const char *root, const struct
 
 static enum ending ending_find(const char *root, const struct atoll_local_job *job, double ran_s)
 {
-    if (wish_take(root, job->number, "cancel")) {
+    if (wish_take(root, job->number, "cancel"))
         return CANCELLING;
-    }
-    if (wish_take(root, job->number, "requeue")) {
+    if (wish_take(root, job->number, "requeue"))
         return REQUEUEING;
-    }
     return job->time_limit_s > 0 && ran_s >= job->time_limit_s ? TIMING_OUT : NOT_ENDING;
 }
 
@@ -189,9 +179,8 @@ static int script_watch(const char *root, struct atoll_local_job *job, pid_t scr
     for (pid_t got; (got = waitpid(script, &status, WNOHANG)) != script; pause_briefly()) {
         double now_ns = atoll_clock_mono_ns(), ran_s = (now_ns - begin_ns) / 1e9;
 
-        if (got < 0 && errno != EINTR) {
+        if (got < 0 && errno != EINTR)
             return CANNOT_START;
-        }
         if (!was_warned && ran_s >= job->time_limit_s - job->signal_before_s) {
             was_warned = 1;
             kill(script, job->signal_number); /* the batch shell alone */
@@ -208,9 +197,8 @@ static int script_watch(const char *root, struct atoll_local_job *job, pid_t scr
             kill(-script, SIGKILL);
         }
     }
-    if (*ret_ending == NOT_ENDING) { /* a script that asked for its own requeue may have ended at once */
+    if (*ret_ending == NOT_ENDING) /* a script that asked for its own requeue may have ended at once */
         *ret_ending = ending_find(root, job, 0);
-    }
     return atoll_process_exit_status(status);
 }
 
@@ -230,9 +218,8 @@ static void job_run(const char *root, struct atoll_local_job *job)
     job->end_unix_s = job->time_limit_s > 0 ? job->start_unix_s + (int64_t)job->time_limit_s : 0;
     become(root, job, ATOLL_JOB_RUNNING, "");
     script = fork();
-    if (script == 0) {
+    if (script == 0)
         script_exec(root, job, supervisor);
-    }
     if (script < 0) {
         job->exit_status = CANNOT_START;
         become(root, job, ATOLL_JOB_FAILED, "no process for its script");
@@ -263,9 +250,8 @@ static int job_find(const char *root, struct atoll_local_job *ret_job)
     size_t count = 0;
     int found = 0;
 
-    if (atoll_local_numbers(root, &numbers, &count, NULL) != 0) {
+    if (atoll_local_numbers(root, &numbers, &count, NULL) != 0)
         return 0;
-    }
     for (size_t i = 0; i < count && !found; i++) {
         found = atoll_local_job_read(root, numbers[i], ret_job, NULL) == 0 &&
                 ret_job->state != ATOLL_JOB_UNKNOWN && !atoll_job_has_ended(ret_job->state);
@@ -295,17 +281,14 @@ static void detach(void)
     int null_fd = open("/dev/null", O_RDWR);
 
     setsid();
-    for (int fd = 0; fd < 3; fd++) {
+    for (int fd = 0; fd < 3; fd++)
         dup2(null_fd, fd);
-    }
     close_range(3, ~0u, 0);
-    if (chdir("/") != 0) {
+    if (chdir("/") != 0)
         _exit(1);
-    }
     prctl(PR_SET_NAME, "atoll-jobs");
-    for (int number = 1; number < NSIG; number++) {
+    for (int number = 1; number < NSIG; number++)
         signal(number, SIG_DFL);
-    }
     signal(SIGHUP, SIG_IGN);
 }
 
@@ -332,14 +315,12 @@ int atoll_local_supervise(const char *root, struct atoll_err *err)
     int lock_fd, status = 0;
     pid_t child;
 
-    if (!job_find(root, &job)) {
+    if (!job_find(root, &job))
         return 0;
-    }
     snprintf(lock_path, sizeof(lock_path), "%.*s/supervisor", PATH_MAX - 16, root);
     if (atoll_lock_take(lock_path, &lock_fd, &own) != 0) {
-        if (own.code != ATOLL_E_BUSY && err) {
+        if (own.code != ATOLL_E_BUSY && err)
             *err = own;
-        }
         return own.code == ATOLL_E_BUSY ? 0 : -1;
     }
     atoll_lock_release(lock_fd);
@@ -348,14 +329,12 @@ int atoll_local_supervise(const char *root, struct atoll_err *err)
     if (child == 0) { /* twice, so that nobody has to wait for the supervisor */
         pid_t supervisor = fork();
 
-        if (supervisor == 0) {
+        if (supervisor == 0)
             supervise(root, lock_path);
-        }
         _exit(supervisor < 0);
     }
-    if (child < 0) {
+    if (child < 0)
         return atoll_err_errno(err, errno, "no process for the supervisor of this machine's jobs");
-    }
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
     return status == 0

@@ -60,12 +60,10 @@ static void cut(const char *line, enum field which, char *ret_text, size_t bytes
 {
     size_t at = 0, length = fields[which].width;
 
-    for (size_t i = 0; i < (size_t)which; i++) {
+    for (size_t i = 0; i < (size_t)which; i++)
         at += fields[i].width;
-    }
-    while (length && line[at + length - 1] == ' ') {
+    while (length && line[at + length - 1] == ' ')
         length--;
-    }
     snprintf(ret_text, bytes, "%.*s", (int)length, line + at);
 }
 
@@ -88,9 +86,8 @@ static void read_job(const char *line, struct atoll_job *job)
     cut(line, PARTITION, job->partition, sizeof(job->partition));
     cut(line, NODES, job->nodes, sizeof(job->nodes));
     cut(line, STATE, word, sizeof(word));
-    if (strcmp(job->reason, "None") == 0) {
+    if (strcmp(job->reason, "None") == 0)
         *job->reason = '\0';
-    }
     job->node_count = (unsigned)number(line, NODE_COUNT);
     job->restart_count = (unsigned)number(line, RESTARTS);
     job->state = atoll_slurm_state(word, job->reason, job->restart_count);
@@ -100,18 +97,16 @@ static void read_job(const char *line, struct atoll_job *job)
     job->start_unix_s = number(line, START);
     cut(line, LIMIT, limit, sizeof(limit));
     /* The end of a job that runs is when its time is over; that of one that waits is a guess. */
-    if (strcmp(word, "PENDING") != 0 && (has_ended || atoll_slurm_minutes(limit) < YEAR_MIN)) {
+    if (strcmp(word, "PENDING") != 0 && (has_ended || atoll_slurm_minutes(limit) < YEAR_MIN))
         job->end_unix_s = number(line, END);
-    }
 }
 
 int atoll_slurm_jobs_read(const char *text, struct atoll_job **jobs, size_t *count, struct atoll_err *err)
 {
     size_t width = 0;
 
-    for (size_t i = 0; i < FIELDS; i++) {
+    for (size_t i = 0; i < FIELDS; i++)
         width += fields[i].width;
-    }
 
     while (*text) {
         size_t length = strcspn(text, "\n");
@@ -124,9 +119,8 @@ int atoll_slurm_jobs_read(const char *text, struct atoll_job **jobs, size_t *cou
                 (int)(length < 80 ? length : 80), text);
         }
         job = atoll_job_append(jobs, count);
-        if (!job) {
+        if (!job)
             return atoll_err_set(err, ATOLL_E_LIMIT, "squeue listed more than %zu jobs", ATOLL_JOB_LIMIT);
-        }
         read_job(text, job);
         text += length + (text[length] == '\n');
     }
@@ -151,9 +145,8 @@ static const char *next_line(const char *text, char *line, size_t bytes)
 {
     size_t length = strcspn(text, "\n");
 
-    if (!*text) {
+    if (!*text)
         return NULL;
-    }
     snprintf(line, bytes, "%.*s", (int)length, text);
     return text + length + (text[length] == '\n');
 }
@@ -164,9 +157,8 @@ double atoll_slurm_minutes(const char *text)
     size_t count = 0;
     const char *dash = strchr(text, '-');
 
-    if (!isdigit((unsigned char)*text)) {
+    if (!isdigit((unsigned char)*text))
         return HUGE_VAL;
-    }
     if (dash) {
         days = strtod(text, NULL);
         text = dash + 1;
@@ -176,9 +168,8 @@ double atoll_slurm_minutes(const char *text)
         text = strchr(text, ':');
         text = text ? text + 1 : NULL;
     }
-    if (count == 3 || dash) { /* days-hours:minutes:seconds, or fewer of them from the left */
+    if (count == 3 || dash) /* days-hours:minutes:seconds, or fewer of them from the left */
         return days * 1440 + parts[0] * 60 + parts[1] + parts[2] / 60;
-    }
     return parts[0] + parts[1] / 60;
 }
 
@@ -187,14 +178,11 @@ static struct atoll_partition *partition_named(struct atoll_cluster *cluster, co
     const size_t room = sizeof(cluster->partitions) / sizeof(cluster->partitions[0]);
     struct atoll_partition *made;
 
-    for (size_t i = 0; i < cluster->partition_count; i++) {
-        if (strcmp(cluster->partitions[i].name, name) == 0) {
+    for (size_t i = 0; i < cluster->partition_count; i++)
+        if (strcmp(cluster->partitions[i].name, name) == 0)
             return &cluster->partitions[i];
-        }
-    }
-    if (cluster->partition_count == room) {
+    if (cluster->partition_count == room)
         return NULL; /* a site of that many partitions is told by its first ones */
-    }
     made = &cluster->partitions[cluster->partition_count++];
     snprintf(made->name, sizeof(made->name), "%.63s", name);
     return made;
@@ -208,13 +196,11 @@ static void read_partition(char *parts[LINE_FIELDS], struct atoll_cluster *clust
     const char *idle = strchr(parts[5], '/');
     unsigned cpus = (unsigned)strtoul(parts[6], NULL, 10);
 
-    if (is_default) {
+    if (is_default)
         parts[0][length - 1] = '\0';
-    }
     partition = partition_named(cluster, parts[0]);
-    if (!partition) {
+    if (!partition)
         return;
-    }
     partition->is_default = is_default;
     snprintf(partition->state, sizeof(partition->state), "%.31s", parts[1]);
     partition->time_limit_min = atoll_slurm_minutes(parts[2]);
@@ -222,9 +208,8 @@ static void read_partition(char *parts[LINE_FIELDS], struct atoll_cluster *clust
     partition->nodes += (unsigned)strtoul(parts[4], NULL, 10);
     partition->idle_nodes += idle ? (unsigned)strtoul(idle + 1, NULL, 10) : 0;
     partition->cpus_per_node = cpus > partition->cpus_per_node ? cpus : partition->cpus_per_node;
-    if (!*partition->gres && strcmp(parts[7], "(null)") != 0) {
+    if (!*partition->gres && strcmp(parts[7], "(null)") != 0)
         snprintf(partition->gres, sizeof(partition->gres), "%.159s", parts[7]);
-    }
 }
 
 int atoll_slurm_partitions_read(const char *text, struct atoll_cluster *cluster, struct atoll_err *err)
@@ -249,11 +234,9 @@ static int is_bad_state(const char *state)
 {
     static const char *const bad[] = {"down", "drain", "fail", "error", "no_respond"};
 
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        if (strncasecmp(state, bad[i], strlen(bad[i])) == 0) {
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        if (strncasecmp(state, bad[i], strlen(bad[i])) == 0)
             return 1;
-        }
-    }
     return strchr(state, '*') != NULL;
 }
 
@@ -272,9 +255,8 @@ int atoll_slurm_bad_nodes_read(const char *text, char *ret_names, size_t bytes, 
                  (listed[name_length] == ',' || !listed[name_length]))) {
             listed += name_length;
         }
-        if (!name_length || listed) { /* a node is listed once for each of its partitions */
+        if (!name_length || listed) /* a node is listed once for each of its partitions */
             continue;
-        }
         length += (size_t)snprintf(ret_names + length, bytes - length, "%s%s", length ? "," : "", parts[0]);
         if (length >= bytes) {
             return atoll_err_set(err, ATOLL_E_LIMIT,
@@ -314,9 +296,8 @@ void atoll_slurm_mpi_types_read(const char *text, char *ret_types, size_t bytes)
 
         word = special ? special + 10 : word;
         word += strspn(word, " \t");
-        if (!*word || strstr(word, "types are") || length >= bytes) {
+        if (!*word || strstr(word, "types are") || length >= bytes)
             continue;
-        }
         length += (size_t)snprintf(ret_types + length, bytes - length, "%s%s", length ? " " : "", word);
     }
 }

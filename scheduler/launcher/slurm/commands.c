@@ -33,12 +33,10 @@ static int run_plain(const char *const *argv, char *const *environment, double t
     const struct atoll_process process = {
         .what = argv[0], .argv = argv, .environment = environment, .deadline_s = timeout_s};
 
-    if (atoll_process_run(&process, OUT_BYTES, ret_result, err) != 0) {
+    if (atoll_process_run(&process, OUT_BYTES, ret_result, err) != 0)
         return -1;
-    }
-    if (ret_result->status == 0) {
+    if (ret_result->status == 0)
         return 0;
-    }
     atoll_slurm_refuse(argv[0], *ret_result->words ? ret_result->words : (const char *)ret_result->out.data,
                        ATOLL_E_INPUT, err);
     atoll_process_result_fini(ret_result);
@@ -56,12 +54,10 @@ static int check_controller(struct commands *commands, struct atoll_err *err)
         .deadline_s = commands->base.timeout_s < PING_S ? commands->base.timeout_s : PING_S};
     struct atoll_process_result result;
 
-    if (!commands->was_silent) {
+    if (!commands->was_silent)
         return 0;
-    }
-    if (atoll_process_run(&process, OUT_BYTES, &result, err) != 0) {
+    if (atoll_process_run(&process, OUT_BYTES, &result, err) != 0)
         return -1;
-    }
     commands->was_silent = strstr((const char *)result.out.data, " is UP") == NULL;
     atoll_process_result_fini(&result);
     return commands->was_silent ? atoll_err_set(err, ATOLL_E_TIMEOUT,
@@ -71,9 +67,8 @@ static int check_controller(struct commands *commands, struct atoll_err *err)
 
 static int pass_on(const struct atoll_err *why, struct atoll_err *err)
 {
-    if (err) {
+    if (err)
         *err = *why;
-    }
     return -1;
 }
 
@@ -96,9 +91,8 @@ static int run_silently(struct atoll_launcher *launcher, const char *const *argv
 {
     struct atoll_process_result result;
 
-    if (run(launcher, argv, &result, err) != 0) {
+    if (run(launcher, argv, &result, err) != 0)
         return -1;
-    }
     atoll_process_result_fini(&result);
     return 0;
 }
@@ -125,10 +119,8 @@ int atoll_slurm_sbatch(const struct atoll_job_request *request, double timeout_s
                                           .hopeless = ATOLL_SLURM_QUEUE_FULL,
                                           .deadline_s = timeout_s};
 
-    if (atoll_buffer_check(&script, err) != 0 ||
-        atoll_process_run(&process, SCRIPT_BYTES, &result, err) != 0) {
+    if (atoll_buffer_check(&script, err) != 0 || atoll_process_run(&process, SCRIPT_BYTES, &result, err) != 0)
         goto done;
-    }
     status = result.status == 0 ? atoll_slurm_submitted_read((const char *)result.out.data, ret_id, err)
                                 : atoll_slurm_refuse("sbatch", result.words, ATOLL_E_INPUT, err);
     atoll_process_result_fini(&result);
@@ -163,9 +155,8 @@ static int squeue(struct atoll_launcher *launcher, const char *which, const char
     struct atoll_job *jobs = NULL;
     size_t count = 0;
 
-    if (run(launcher, argv, &result, err) != 0) {
+    if (run(launcher, argv, &result, err) != 0)
         return -1;
-    }
     if (atoll_slurm_jobs_read((const char *)result.out.data, &jobs, &count, err) != 0) {
         free(jobs);
         atoll_process_result_fini(&result);
@@ -191,9 +182,8 @@ static int ask(struct atoll_launcher *launcher, const char *id, struct atoll_job
 {
     struct atoll_err why = ATOLL_ERR_INIT;
 
-    if (squeue(launcher, "-j", id, ret_jobs, ret_count, &why) == 0) {
+    if (squeue(launcher, "-j", id, ret_jobs, ret_count, &why) == 0)
         return 0;
-    }
     if (why.code == ATOLL_E_NOTFOUND) {
         *ret_jobs = NULL;
         *ret_count = 0;
@@ -212,9 +202,8 @@ static int cancel(struct atoll_launcher *launcher, const char *id, struct atoll_
     if (run(launcher, argv, &result, &why) == 0) {
         const char *error = strstr(result.words, "error: ");
 
-        if (error) {
+        if (error)
             atoll_slurm_refuse("scancel", error, ATOLL_E_INPUT, &why);
-        }
         atoll_process_result_fini(&result);
     }
     return !why.code || atoll_slurm_has_ended(why.text) ? 0 : pass_on(&why, err);
@@ -234,9 +223,8 @@ static int bad_nodes(struct atoll_launcher *launcher, const char *nodes, char *r
     struct atoll_process_result result;
     int status;
 
-    if (run(launcher, argv, &result, err) != 0) {
+    if (run(launcher, argv, &result, err) != 0)
         return -1;
-    }
     status = atoll_slurm_bad_nodes_read((const char *)result.out.data, ret_names, bytes, err);
     atoll_process_result_fini(&result);
     return status;
@@ -261,9 +249,8 @@ static int read_limits(struct atoll_launcher *launcher, struct atoll_cluster *cl
     struct atoll_process_result result;
     char text[32];
 
-    if (run(launcher, argv, &result, err) != 0) {
+    if (run(launcher, argv, &result, err) != 0)
         return -1;
-    }
     const char *config = (const char *)result.out.data;
 
     atoll_slurm_setting_read(config, "SLURM_VERSION", cluster->version, sizeof(cluster->version));
@@ -287,13 +274,11 @@ static int cluster(struct atoll_launcher *launcher, struct atoll_cluster *ret_cl
     double begin_s = atoll_clock_mono_s();
     int status;
 
-    if (run_silently(launcher, ping, err) != 0) {
+    if (run_silently(launcher, ping, err) != 0)
         return -1;
-    }
     found.answer_s = atoll_clock_mono_s() - begin_s;
-    if (read_limits(launcher, &found, err) != 0 || run(launcher, partitions, &result, err) != 0) {
+    if (read_limits(launcher, &found, err) != 0 || run(launcher, partitions, &result, err) != 0)
         return -1;
-    }
     status = atoll_slurm_partitions_read((const char *)result.out.data, &found, err);
     atoll_process_result_fini(&result);
     if (status == 0) {
@@ -353,9 +338,8 @@ struct atoll_launcher *atoll_launcher_commands(double timeout_s, struct atoll_er
     struct commands *commands;
     char version[64];
 
-    if (find_version(timeout_s, version, sizeof(version), err) != 0) {
+    if (find_version(timeout_s, version, sizeof(version), err) != 0)
         return NULL;
-    }
     commands = calloc(1, sizeof(*commands));
     if (!commands) {
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a launcher");

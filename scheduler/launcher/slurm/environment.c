@@ -28,11 +28,9 @@ static const char *const foreign[] = {"SLURM_",           "SLURMD_", "SLURMSTEPD
 
 static int starts_with_one(const char *item, const char *const *words, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (strncmp(item, words[i], strlen(words[i])) == 0) {
+    for (size_t i = 0; i < count; i++)
+        if (strncmp(item, words[i], strlen(words[i])) == 0)
             return 1;
-        }
-    }
     return 0;
 }
 
@@ -50,9 +48,8 @@ static int is_in_request(const struct atoll_job_request *request, const char *it
         size_t length = strlen(defaults[i].name);
         const char *text = text_at(request, defaults[i].offset);
 
-        if (strncmp(item, defaults[i].name, length) == 0 && item[length] == '=') {
+        if (strncmp(item, defaults[i].name, length) == 0 && item[length] == '=')
             return text && *text;
-        }
     }
     return 0;
 }
@@ -95,11 +92,9 @@ int atoll_slurm_environment_ask(struct atoll_slurm_environment *ret_environment,
                                            "SLURM_TIME_FORMAT=", "SLURM_BITSTR_LEN="};
     struct atoll_slurm_environment made = {0};
 
-    for (char **item = environ; *item; item++) {
-        if (!starts_with_one(*item, changing, COUNT(changing)) && append(&made, strdup(*item), err) != 0) {
+    for (char **item = environ; *item; item++)
+        if (!starts_with_one(*item, changing, COUNT(changing)) && append(&made, strdup(*item), err) != 0)
             goto failed;
-        }
-    }
     if (atoll_slurm_environment_add(&made, err, "SLURM_TIME_FORMAT=%%s") != 0 ||
         atoll_slurm_environment_add(&made, err, "SLURM_BITSTR_LEN=0") != 0) {
         goto failed;
@@ -126,9 +121,8 @@ int atoll_slurm_environment_add(struct atoll_slurm_environment *environment, str
 
 void atoll_slurm_environment_destroy(struct atoll_slurm_environment *environment)
 {
-    for (size_t i = 0; i < environment->count; i++) {
+    for (size_t i = 0; i < environment->count; i++)
         free(environment->items[i]);
-    }
     free(environment->items);
     memset(environment, 0, sizeof(*environment));
 }
@@ -139,8 +133,7 @@ void atoll_slurm_request_complete(struct atoll_job_request *request)
         const char *text = text_at(request, defaults[i].offset);
         const char *value = getenv(defaults[i].name);
 
-        if (!(text && *text) && value && *value) {
+        if (!(text && *text) && value && *value)
             memcpy((char *)request + defaults[i].offset, &value, sizeof(value));
-        }
     }
 }

@@ -83,9 +83,8 @@ static int in_child(void *context, int out_fd)
     const struct atoll_slurm_plugin *plugin = open_plugin(call->path);
     struct head head = {0};
 
-    if (!plugin) {
+    if (!plugin)
         return NO_PLUGIN;
-    }
     plugin->start();
     if (call->function) {
         head.is_refused = call->function(plugin, call) != 0;
@@ -120,9 +119,8 @@ static int run_call(struct call *call, const char *what, double timeout_s, struc
     struct head head;
 
     atoll_buffer_init(&call->out, OUT_BYTES);
-    if (atoll_process_run(&process, OUT_BYTES, result, err) != 0) {
+    if (atoll_process_run(&process, OUT_BYTES, result, err) != 0)
         return -1;
-    }
     if (result->status == 0 && result->out.length >= sizeof(head)) {
         memcpy(&head, result->out.data, sizeof(head));
         if (!head.is_refused) {
@@ -187,9 +185,8 @@ static int do_bad_nodes(const struct atoll_slurm_plugin *plugin, struct call *ca
     char *names = calloc(1, (size_t)call->number);
     int status = names ? plugin->bad_nodes(call->id, names, (size_t)call->number, &call->refusal) : -1;
 
-    if (status == 0) {
+    if (status == 0)
         atoll_buffer_put_bytes(&call->out, names, strlen(names) + 1);
-    }
     free(names);
     return status;
 }
@@ -233,9 +230,8 @@ static void add_folder(struct candidates *candidates, const char *folder)
             candidates->count += length > 0 && length < PATH_MAX ? 1 : 0;
         }
     }
-    if (dir) {
+    if (dir)
         closedir(dir);
-    }
 }
 
 /* Beside the program, as it is built; ../lib/atoll, as it is installed; or the one that the user names. */
@@ -246,18 +242,15 @@ static void find_candidates(struct candidates *candidates)
     char folder[PATH_MAX];
 
     candidates->count = 0;
-    if (named && strcmp(named, "none") == 0) {
+    if (named && strcmp(named, "none") == 0)
         return;
-    }
     if (named && *named) {
         snprintf(candidates->paths[candidates->count++], PATH_MAX, "%s", named);
         return;
     }
-    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
-        if (atoll_program_beside(folders[i], folder, sizeof(folder), NULL) == 0) {
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
+        if (atoll_program_beside(folders[i], folder, sizeof(folder), NULL) == 0)
             add_folder(candidates, folder);
-        }
-    }
     qsort(candidates->paths, candidates->count, sizeof(candidates->paths[0]), newest_first);
 }
 
@@ -270,9 +263,8 @@ static int find_plugin(double timeout_s, char *ret_path, size_t path_bytes, char
     struct atoll_err why = ATOLL_ERR_INIT;
     int status = -1;
 
-    if (!candidates) {
+    if (!candidates)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory to look for plugins");
-    }
     find_candidates(candidates);
     for (size_t i = 0; i < candidates->count && status != 0; i++) {
         struct call call = {.path = candidates->paths[i]};
@@ -321,16 +313,14 @@ static int ask_slurm(struct atoll_launcher *launcher, struct call *call, const c
 
     if (libslurm->was_silent) {
         status = run_call(&ping, "pinging Slurm's controller", ping_s, &pinged, &why);
-        if (status == 0) {
+        if (status == 0)
             atoll_process_result_fini(&pinged.result);
-        }
     }
     call->path = libslurm->path;
     status = status == 0 ? run_call(call, what, launcher->timeout_s, ret_reply, &why) : status;
     libslurm->was_silent = why.code == ATOLL_E_TIMEOUT;
-    if (status != 0 && err) {
+    if (status != 0 && err)
         *err = why;
-    }
     return status;
 }
 
@@ -340,9 +330,8 @@ static int ask_nothing(struct atoll_launcher *launcher, struct call *call, const
 {
     struct reply reply;
 
-    if (ask_slurm(launcher, call, what, &reply, err) != 0) {
+    if (ask_slurm(launcher, call, what, &reply, err) != 0)
         return -1;
-    }
     atoll_process_result_fini(&reply.result);
     return 0;
 }
@@ -365,9 +354,8 @@ static int add_sbatch_variables(const struct atoll_job_request *request,
              atoll_slurm_environment_add(environment, err, "SLURM_SUBMIT_HOST=%s", host) != 0 ||
              atoll_slurm_environment_add(environment, err, "SLURM_JOB_NAME=%s", request->name) != 0 ||
              atoll_slurm_environment_add(environment, err, "SLURM_PRIO_PROCESS=0") != 0;
-    if (!status && request->log_path) {
+    if (!status && request->log_path)
         status = atoll_slurm_environment_add(environment, err, "SLURM_OPEN_MODE=a") != 0;
-    }
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]) && !status; i++) {
         if (numbers[i].value) {
             status = atoll_slurm_environment_add(environment, err, "%s=%u", numbers[i].name,
@@ -386,9 +374,8 @@ static int submit(struct atoll_launcher *launcher, const struct atoll_job_reques
     struct atoll_buffer script;
     int status = -1;
 
-    if (request->extra && request->extra[0]) {
+    if (request->extra && request->extra[0])
         return atoll_slurm_sbatch(request, launcher->timeout_s, ret_id, err);
-    }
     atoll_slurm_request_complete(&whole);
     atoll_buffer_init(&script, SCRIPT_BYTES);
     if (atoll_job_script(&whole, &script, err) != 0 ||
@@ -454,9 +441,8 @@ static int list(struct atoll_launcher *launcher, struct atoll_job **ret_jobs, si
     struct reply reply;
     int status;
 
-    if (ask_slurm(launcher, &call, "listing jobs", &reply, err) != 0) {
+    if (ask_slurm(launcher, &call, "listing jobs", &reply, err) != 0)
         return -1;
-    }
     status = take_jobs(&reply, ret_jobs, ret_count, err);
     atoll_process_result_fini(&reply.result);
     return status;
@@ -477,21 +463,17 @@ static int ask(struct atoll_launcher *launcher, const char *id, struct atoll_job
             *ret_count = 0;
             return 0;
         }
-        if (err) {
+        if (err)
             *err = why;
-        }
         return -1;
     }
     status = take_jobs(&reply, ret_jobs, ret_count, err);
     atoll_process_result_fini(&reply.result);
-    for (size_t i = 0; status == 0 && strchr(id, '_') && i < *ret_count; i++) {
-        if (strcmp((*ret_jobs)[i].id, id) == 0) { /* of an array Slurm gives all elements, and one is meant */
+    for (size_t i = 0; status == 0 && strchr(id, '_') && i < *ret_count; i++)
+        if (strcmp((*ret_jobs)[i].id, id) == 0) /* of an array Slurm gives all elements, and one is meant */
             (*ret_jobs)[kept++] = (*ret_jobs)[i];
-        }
-    }
-    if (status == 0 && strchr(id, '_')) {
+    if (status == 0 && strchr(id, '_'))
         *ret_count = kept;
-    }
     return status;
 }
 
@@ -500,12 +482,10 @@ static int cancel(struct atoll_launcher *launcher, const char *id, struct atoll_
     struct call call = {.function = do_cancel, .id = id};
     struct atoll_err why = ATOLL_ERR_INIT;
 
-    if (ask_nothing(launcher, &call, "cancelling a job", &why) == 0 || atoll_slurm_has_ended(why.text)) {
+    if (ask_nothing(launcher, &call, "cancelling a job", &why) == 0 || atoll_slurm_has_ended(why.text))
         return 0;
-    }
-    if (err) {
+    if (err)
         *err = why;
-    }
     return -1;
 }
 
@@ -523,9 +503,8 @@ static int bad_nodes(struct atoll_launcher *launcher, const char *nodes, char *r
         .function = do_bad_nodes, .id = nodes, .number = bytes < INT_MAX ? (int)bytes : INT_MAX};
     struct reply reply;
 
-    if (ask_slurm(launcher, &call, "asking after nodes", &reply, err) != 0) {
+    if (ask_slurm(launcher, &call, "asking after nodes", &reply, err) != 0)
         return -1;
-    }
     snprintf(ret_names, bytes, "%.*s", (int)reply.length, (const char *)reply.data);
     atoll_process_result_fini(&reply.result);
     return 0;
@@ -537,9 +516,8 @@ static int cluster(struct atoll_launcher *launcher, struct atoll_cluster *ret_cl
     struct atoll_cluster found = {0};
     struct reply reply;
 
-    if (ask_slurm(launcher, &call, "asking after the cluster", &reply, err) != 0) {
+    if (ask_slurm(launcher, &call, "asking after the cluster", &reply, err) != 0)
         return -1;
-    }
     memcpy(&found, reply.data, reply.length < sizeof(found) ? reply.length : sizeof(found));
     atoll_process_result_fini(&reply.result);
     atoll_slurm_mpi_types(launcher->timeout_s, found.mpi_types, sizeof(found.mpi_types));

@@ -88,9 +88,8 @@ static int ping(struct atoll_slurm_refusal *refusal)
 {
     int failed;
 
-    if (slurm_ping(0) == SLURM_SUCCESS) {
+    if (slurm_ping(0) == SLURM_SUCCESS)
         return 0;
-    }
     failed = errno;
     return slurm_ping(1) == SLURM_SUCCESS ? 0 : refuse(refusal, failed);
 }
@@ -106,14 +105,11 @@ static int requeue(const char *id, struct atoll_slurm_refusal *refusal)
     char copy[ATOLL_JOB_ID_BYTES];
 
     copy_text(copy, sizeof(copy), id);
-    if (slurm_requeue2(copy, 0, &answer) != SLURM_SUCCESS) {
+    if (slurm_requeue2(copy, 0, &answer) != SLURM_SUCCESS)
         return refuse(refusal, errno);
-    }
-    for (uint32_t i = 0; answer && i < answer->job_array_count; i++) { /* each element of an array */
-        if (answer->error_code[i]) {
+    for (uint32_t i = 0; answer && i < answer->job_array_count; i++) /* each element of an array */
+        if (answer->error_code[i])
             return refuse(refusal, (int)answer->error_code[i]);
-        }
-    }
     return 0;
 }
 
@@ -138,11 +134,10 @@ static void describe_texts(job_desc_msg_t *job, const struct atoll_job_request *
     job->qos = own(request->qos);
     job->features = own(request->constraint);
     job->reservation = own(request->reservation);
-    if (request->gpus_by_gres && *request->gpus_by_gres) {
+    if (request->gpus_by_gres && *request->gpus_by_gres)
         snprintf(gpus, sizeof(gpus), ATOLL_SLURM_GRES "%s", request->gpus_by_gres);
-    } else if (request->gpus_per_node) {
+    else if (request->gpus_per_node)
         snprintf(gpus, sizeof(gpus), ATOLL_SLURM_GRES "gpu:%u", request->gpus_per_node);
-    }
     job->tres_per_node = own(gpus);
     if (request->array_count) {
         char range[64];
@@ -165,35 +160,28 @@ static void describe_size(job_desc_msg_t *job, const struct atoll_job_request *r
     unsigned cpus = request->cpus_per_task ? request->cpus_per_task : 1;
 
     job->min_nodes = nodes;
-    if (request->nodes) {
+    if (request->nodes)
         job->max_nodes = nodes;
-    }
     job->num_tasks = tasks;
     job->min_cpus = tasks * cpus;
-    if (request->tasks_per_node) {
+    if (request->tasks_per_node)
         job->ntasks_per_node = (uint16_t)request->tasks_per_node;
-    }
-    if (request->cpus_per_task) {
+    if (request->cpus_per_task)
         job->cpus_per_task = (uint16_t)cpus;
-    }
-    if (request->time_min) {
+    if (request->time_min)
         job->time_limit = request->time_min;
-    }
 }
 
 static void describe_manner(job_desc_msg_t *job, const struct atoll_slurm_submission *submission)
 {
     const struct atoll_job_request *request = submission->request;
 
-    if (request->no_kill) {
+    if (request->no_kill)
         job->kill_on_node_fail = 0;
-    }
-    if (request->requeue) {
+    if (request->requeue)
         job->requeue = 1;
-    }
-    if (request->exclusive) {
+    if (request->exclusive)
         job->shared = JOB_SHARED_NONE;
-    }
     if (submission->signal_number > 0) {
         job->warn_flags = KILL_JOB_BATCH;
         job->warn_signal = (uint16_t)submission->signal_number;
@@ -216,9 +204,8 @@ static int call_submit(const struct atoll_slurm_submission *submission, uint32_t
     job.env_size = submission->environment_count;
     job.user_id = (uint32_t)getuid();
     job.group_id = (uint32_t)getgid();
-    if (slurm_submit_batch_job(&job, &answer) != SLURM_SUCCESS) {
+    if (slurm_submit_batch_job(&job, &answer) != SLURM_SUCCESS)
         return refuse(refusal, errno);
-    }
     *ret_id = ATOLL_SLURM_SUBMITTED(answer);
     return 0;
 }
@@ -266,9 +253,8 @@ static void translate(const slurm_job_info_t *info, struct atoll_slurm_job *out)
     const char *word = base < sizeof(base_words) / sizeof(base_words[0]) ? base_words[base] : NULL;
     struct atoll_job *job = &out->job;
 
-    for (size_t i = sizeof(flag_words) / sizeof(flag_words[0]); i-- > 0;) { /* the first one wins */
+    for (size_t i = sizeof(flag_words) / sizeof(flag_words[0]); i-- > 0;) /* the first one wins */
         word = info->job_state & flag_words[i].flag ? flag_words[i].word : word;
-    }
     memset(out, 0, sizeof(*out));
     copy_text(out->word, sizeof(out->word), word);
     copy_text(job->name, sizeof(job->name), info->name);
@@ -301,17 +287,14 @@ static int give_elements(const slurm_job_info_t *info, struct atoll_slurm_job *j
         char *end;
         unsigned long first = strtoul(at, &end, 10), last = first, step = 1;
 
-        if (*end == '-') {
+        if (*end == '-')
             last = strtoul(end + 1, &end, 10);
-        }
-        if (*end == ':') {
+        if (*end == ':')
             step = strtoul(end + 1, &end, 10);
-        }
         for (unsigned long i = first; step && i <= last; i += step) {
             snprintf(job->job.id, sizeof(job->job.id), "%u_%lu", info->array_job_id, i);
-            if (sink(context, job) != 0) {
+            if (sink(context, job) != 0)
                 return -1;
-            }
         }
         at = *end == ',' ? end + 1 : NULL;
     }
@@ -321,9 +304,8 @@ static int give_elements(const slurm_job_info_t *info, struct atoll_slurm_job *j
 static int give_all(int status, const job_info_msg_t *jobs, atoll_slurm_job_sink *sink, void *context,
                     struct atoll_slurm_refusal *refusal)
 {
-    if (status != SLURM_SUCCESS) {
+    if (status != SLURM_SUCCESS)
         return refuse(refusal, errno);
-    }
     for (uint32_t i = 0; i < jobs->record_count; i++) {
         const slurm_job_info_t *info = &jobs->job_array[i];
         struct atoll_slurm_job job;
@@ -332,16 +314,14 @@ static int give_all(int status, const job_info_msg_t *jobs, atoll_slurm_job_sink
         if (info->array_task_str && *info->array_task_str) {
             status = give_elements(info, &job, sink, context);
         } else {
-            if (info->array_job_id && info->array_task_id != NO_VAL) {
+            if (info->array_job_id && info->array_task_id != NO_VAL)
                 snprintf(job.job.id, sizeof(job.job.id), "%u_%u", info->array_job_id, info->array_task_id);
-            } else {
+            else
                 snprintf(job.job.id, sizeof(job.job.id), "%u", info->job_id);
-            }
             status = sink(context, &job);
         }
-        if (status != 0) {
+        if (status != 0)
             return refuse(refusal, ENOMEM);
-        }
     }
     return 0;
 }
@@ -382,22 +362,18 @@ static int call_bad_nodes(const char *nodes, char *ret_names, size_t bytes,
     size_t length = 0;
 
     *ret_names = '\0';
-    if (!wanted) {
+    if (!wanted)
         return refuse(refusal, ESLURM_INVALID_NODE_NAME);
-    }
-    if (slurm_load_node(0, &all, SHOW_ALL) != SLURM_SUCCESS) {
+    if (slurm_load_node(0, &all, SHOW_ALL) != SLURM_SUCCESS)
         return refuse(refusal, errno);
-    }
     for (uint32_t i = 0; i < all->record_count; i++) {
         const node_info_t *node = &all->node_array[i];
 
-        if (!node->name || !is_bad(node->node_state) || slurm_hostlist_find(wanted, node->name) < 0) {
+        if (!node->name || !is_bad(node->node_state) || slurm_hostlist_find(wanted, node->name) < 0)
             continue;
-        }
         length += (size_t)snprintf(ret_names + length, bytes - length, "%s%s", length ? "," : "", node->name);
-        if (length >= bytes) { /* a caller would use what it does not hear of */
+        if (length >= bytes) /* a caller would use what it does not hear of */
             return refuse(refusal, ENOMEM);
-        }
     }
     return 0;
 }
@@ -415,9 +391,8 @@ static void count_nodes(const partition_info_t *info, const node_info_msg_t *nod
                 out->idle_nodes++;
             }
             out->cpus_per_node = node->cpus > out->cpus_per_node ? node->cpus : out->cpus_per_node;
-            if (!*out->gres) {
+            if (!*out->gres)
                 copy_text(out->gres, sizeof(out->gres), node->gres);
-            }
         }
     }
 }
@@ -426,14 +401,12 @@ static int put_limits(struct atoll_cluster *cluster, struct atoll_slurm_refusal 
 {
     slurm_conf_t *conf = NULL;
 
-    if (slurm_load_ctl_conf(0, &conf) != SLURM_SUCCESS) {
+    if (slurm_load_ctl_conf(0, &conf) != SLURM_SUCCESS)
         return refuse(refusal, errno);
-    }
     copy_text(cluster->version, sizeof(cluster->version), conf->version);
     copy_text(cluster->name, sizeof(cluster->name), conf->cluster_name);
-    if (conf->control_cnt && conf->control_machine) {
+    if (conf->control_cnt && conf->control_machine)
         copy_text(cluster->controller, sizeof(cluster->controller), conf->control_machine[0]);
-    }
     cluster->array_limit = conf->max_array_sz;
     cluster->job_limit = conf->max_job_cnt;
     return 0;
@@ -446,12 +419,10 @@ static int call_cluster(struct atoll_cluster *ret_cluster, struct atoll_slurm_re
     node_info_msg_t *nodes = NULL;
     double begin_s = atoll_clock_mono_s();
 
-    if (slurm_ping(0) == SLURM_SUCCESS) {
+    if (slurm_ping(0) == SLURM_SUCCESS)
         ret_cluster->answer_s = atoll_clock_mono_s() - begin_s;
-    }
-    if (put_limits(ret_cluster, refusal) != 0) {
+    if (put_limits(ret_cluster, refusal) != 0)
         return -1;
-    }
     if (slurm_load_partitions(0, &partitions, SHOW_ALL) != SLURM_SUCCESS ||
         slurm_load_node(0, &nodes, SHOW_ALL) != SLURM_SUCCESS) {
         return refuse(refusal, errno);

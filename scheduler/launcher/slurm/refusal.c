@@ -83,21 +83,17 @@ int atoll_slurm_refuse(const char *what, const char *words, enum atoll_code othe
     const char *text = words;
     size_t length = strlen(what);
 
-    if (strncmp(text, what, length) == 0 && text[length] == ':') { /* "sbatch: error: ..." of sbatch */
+    if (strncmp(text, what, length) == 0 && text[length] == ':') /* "sbatch: error: ..." of sbatch */
         text += length + 1 + strspn(text + length + 1, " ");
-    }
     text += strncmp(text, "error: ", 7) == 0 ? 7 : 0;
     length = strlen(text);
 
-    while (length && (text[length - 1] == '\n' || text[length - 1] == ' ')) {
+    while (length && (text[length - 1] == '\n' || text[length - 1] == ' '))
         length--;
-    }
     length = length < TEXT_LIMIT ? length : TEXT_LIMIT;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        if (strstr(words, rows[i].words)) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        if (strstr(words, rows[i].words))
             return atoll_err_set(err, rows[i].code, "%s: %.*s; %s", what, (int)length, text, rows[i].remedy);
-        }
-    }
     return length ? atoll_err_set(err, otherwise, "%s: %.*s", what, (int)length, text)
                   : atoll_err_set(err, otherwise, "%s was refused without a word", what);
 }

@@ -27,11 +27,9 @@ enum atoll_job_state atoll_slurm_state(const char *word, const char *reason, uns
 {
     enum atoll_job_state state = ATOLL_JOB_UNKNOWN;
 
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-        if (strcmp(word, words[i].word) == 0) {
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        if (strcmp(word, words[i].word) == 0)
             state = words[i].state;
-        }
-    }
     /* "JobHeldUser", "JobHeldAdmin", "JobHoldMaxRequeue", "launch failed requeued held" */
     if (state == ATOLL_JOB_PENDING &&
         (strncmp(reason, "JobHeld", 7) == 0 || strncmp(reason, "JobHold", 7) == 0 ||

@@ -19,9 +19,8 @@ struct faulty {
 /* 0 = go on; else -1 with errno.  A short or interrupted write is handled by the caller. */
 static int faulty_hit(struct faulty *f)
 {
-    if (f->calls++ != f->fail_at || f->fault == FAULT_SHORT) {
+    if (f->calls++ != f->fail_at || f->fault == FAULT_SHORT)
         return 0;
-    }
     errno = f->fault == FAULT_IO ? EIO : f->fault == FAULT_INTERRUPT ? EINTR : ENOSPC;
     return -1;
 }
@@ -39,13 +38,11 @@ static ssize_t faulty_write_at(void *context, int fd, const void *bytes, size_t 
     struct faulty *f = context;
     int now = f->calls == f->fail_at;
     if (now && (f->fault == FAULT_SHORT || f->fault == FAULT_PARTIAL_THEN_FULL) && length > 1) {
-        if (f->fault == FAULT_SHORT) {
+        if (f->fault == FAULT_SHORT)
             f->calls++;
-        }
         ssize_t n = pwrite(fd, bytes, length / 2, offset);
-        if (f->fault == FAULT_SHORT) {
+        if (f->fault == FAULT_SHORT)
             return n;
-        }
     }
     return faulty_hit(f) ? -1 : pwrite(fd, bytes, length, offset);
 }

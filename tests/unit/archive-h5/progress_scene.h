@@ -158,9 +158,8 @@ static inline int count_record(void *context, const struct atoll_attempt *attemp
     struct counts *c = context;
     struct atoll_event e;
     (void)attempt;
-    if (record->type != ATOLL_RECORD_EVENT) {
+    if (record->type != ATOLL_RECORD_EVENT)
         return 0;
-    }
     atoll_arena_reset(c->arena);
     assert_int_equal(atoll_event_decode(record->bytes, record->length, c->arena, &e, err), 0);
     c->evaluated += e.type == ATOLL_EVENT_EVALUATED;
@@ -178,9 +177,8 @@ static inline struct atoll_campaign_progress progress_checked(void)
     struct counts counts = {.arena = atoll_arena_create(1 << 20, NULL)};
     struct atoll_campaign *c = atoll_campaign_open(target, NULL, NULL);
     assert_int_equal(atoll_campaign_replay(c, count_record, &counts, &report, NULL), 0);
-    if (atoll_campaign_progress_read(target, &s, &err) != 0) {
+    if (atoll_campaign_progress_read(target, &s, &err) != 0)
         fail_msg("%s", err.text);
-    }
     assert_int_equal(s.evaluated, counts.evaluated);
     assert_int_equal(s.duelled, counts.duelled);
     assert_string_equal(s.attempt, report.last);

@@ -34,9 +34,8 @@ static void sample_flush(struct sample_campaign *s)
 
 static void sample_put(struct sample_campaign *s, struct atoll_event *e)
 {
-    if (s->campaign_ns) {
+    if (s->campaign_ns)
         sample_flush(s);
-    }
     s->campaign_ns += 40000000;
     e->campaign_ns = s->campaign_ns;
     e->unix_ns = 1700000000000000000 + s->campaign_ns;
@@ -63,9 +62,8 @@ static struct atoll_decision sample_candidate(struct sample_campaign *s, const s
         atoll_plan_parse(s->arena, task, seed->language, seed->source, &body, NULL);
     if (plan) {
         atoll_plan_first_choice(plan, &d.choice);
-        for (size_t i = 0; i < plan->param_count; i++) {
+        for (size_t i = 0; i < plan->param_count; i++)
             d.choice.values[i] = plan->params[i].values[variation % plan->params[i].value_count];
-        }
         d.candidate = atoll_candidate_id(task, seed->language, plan, body, &d.choice);
     } else {
         d.candidate = sample_id(900 + number);
@@ -85,9 +83,8 @@ static void sample_timing(struct sample_campaign *s, struct atoll_timing *t, uin
     t->variant = variant;
     t->sample_count = 9;
     t->samples_ns = calloc(9, sizeof(double));
-    for (size_t i = 0; i < 9; i++) {
+    for (size_t i = 0; i < 9; i++)
         t->samples_ns[i] = ns * (1 + 0.01 * atoll_random_unit(atoll_random_next(&s->random)));
-    }
     atoll_summary_of(t->samples_ns, 9, scratch, &t->summary);
     t->floor_ns = 120000;
     t->resolution_ns = 20;
@@ -139,15 +136,12 @@ static double sample_evaluated(struct sample_campaign *s, const struct atoll_tas
     v->occupied_ns = 2.5e7;
     v->candidate_ns = 1.1e7;
     v->worst_error = 0.25;
-    for (uint32_t i = 0; verdict == ATOLL_V_CORRECT && i < task->variant_count; i++) {
-        if (task->variants[i].kind == ATOLL_VARIANT_BENCH) {
+    for (uint32_t i = 0; verdict == ATOLL_V_CORRECT && i < task->variant_count; i++)
+        if (task->variants[i].kind == ATOLL_VARIANT_BENCH)
             sample_timing(s, &v->timings[v->timing_count++], i, ns);
-        }
-    }
     double time_ns = atoll_evaluation_time_ns(v, task);
-    if (verdict == ATOLL_V_CORRECT) {
+    if (verdict == ATOLL_V_CORRECT)
         sample_counters(&v->profile, &v->candidate, time_ns);
-    }
     sample_put(s, &e);
     return time_ns;
 }
@@ -233,9 +227,8 @@ static void sample_task(struct sample_campaign *s, const struct atoll_task *task
     for (unsigned i = 0; i < 24; i++) {
         const struct atoll_seed *seed = &task->seeds[i < task->seed_count ? i : task->seed_count - 1];
         struct atoll_decision d = sample_candidate(s, task, number, seed, i < task->seed_count ? 0 : i);
-        if (i >= task->seed_count) {
+        if (i >= task->seed_count)
             d.parent = best.candidate;
-        }
         sample_decide(s, ATOLL_DECIDE_EVALUATE, &d);
         enum atoll_verdict verdict = i > 3 && i % 5 == 4 ? ATOLL_V_WRONG : ATOLL_V_CORRECT;
         double ns =
@@ -250,9 +243,8 @@ static void sample_task(struct sample_campaign *s, const struct atoll_task *task
             sample_decide(s, ATOLL_DECIDE_BASELINE, &d);
         }
         d.fitness = atoll_fitness(ATOLL_FITNESS_LOG, verdict, d.time_ns, baseline_ns, 120000);
-        if (verdict == ATOLL_V_CORRECT) {
+        if (verdict == ATOLL_V_CORRECT)
             sample_decide(s, ATOLL_DECIDE_ELITE, &d);
-        }
         if (verdict == ATOLL_V_CORRECT && (best_ns <= 0 || d.time_ns < best_ns)) {
             best = d;
             best_ns = d.time_ns;
@@ -345,9 +337,8 @@ static inline struct atoll_campaign *sample_campaign_create(const char *dir)
     char path[PATH_MAX], dirs[2][PATH_MAX];
     for (uint32_t i = 0; i < 2; i++) {
         snprintf(dirs[i], PATH_MAX, "%s/tests/fixtures/archive/tasks/%s", ATOLL_SOURCE_DIR, names[i]);
-        if (!(tasks[i] = atoll_task_load(dirs[i], &err))) {
+        if (!(tasks[i] = atoll_task_load(dirs[i], &err)))
             fail_msg("%s", err.text);
-        }
         told[i] = (struct atoll_campaign_task){tasks[i]->name, dirs[i], tasks[i]->id};
     }
     struct atoll_config config = {.engine_version = 1,
@@ -359,27 +350,23 @@ static inline struct atoll_campaign *sample_campaign_create(const char *dir)
     atoll_search_defaults(&config.search);
     struct atoll_campaign *c =
         atoll_campaign_create(scratch_join(path, dir, "campaign"), &config, NULL, &err);
-    if (!c) {
+    if (!c)
         fail_msg("%s", err.text);
-    }
     s.arena = atoll_arena_create((size_t)64 << 20, NULL);
     s.journal = atoll_campaign_start_attempt(c, "local", 1, config.created_unix_ns, NULL, &err);
-    if (!s.journal) {
+    if (!s.journal)
         fail_msg("%s", err.text);
-    }
     sample_begin(&s, &config, tasks, 2);
-    for (uint32_t i = 0; i < 2; i++) {
+    for (uint32_t i = 0; i < 2; i++)
         sample_task(&s, tasks[i], i);
-    }
     sample_hostile(&s, tasks[0]);
     sample_flush(&s);
     assert_int_equal(atoll_journal_append_close(s.journal, 2, "exhausted", NULL), 0);
     assert_int_equal(atoll_journal_sync(s.journal, NULL), 0);
     atoll_journal_destroy(s.journal);
     atoll_arena_destroy(s.arena);
-    for (uint32_t i = 0; i < 2; i++) {
+    for (uint32_t i = 0; i < 2; i++)
         atoll_task_destroy(tasks[i]);
-    }
     return c;
 }
 

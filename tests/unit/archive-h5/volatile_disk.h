@@ -43,20 +43,17 @@ struct volatile_disk {
 
 static struct disk_object *disk_find(struct volatile_disk *d, ino_t inode)
 {
-    for (unsigned i = 0; i < d->object_count; i++) {
-        if (d->objects[i].inode == inode) {
+    for (unsigned i = 0; i < d->object_count; i++)
+        if (d->objects[i].inode == inode)
             return &d->objects[i];
-        }
-    }
     return NULL;
 }
 
 static struct disk_object *disk_object(struct volatile_disk *d, int fd, const struct stat *st)
 {
     struct disk_object *o = disk_find(d, st->st_ino);
-    if (o) {
+    if (o)
         return o;
-    }
     assert_true(d->object_count < DISK_OBJECTS);
     o = &d->objects[d->object_count++];
     memset(o, 0, sizeof(*o));
@@ -87,9 +84,8 @@ static void disk_keep_entries(struct disk_object *o, int fd)
 
 static int disk_dead(struct volatile_disk *d)
 {
-    if (d->stop_at < 0 || d->steps++ < d->stop_at) {
+    if (d->stop_at < 0 || d->steps++ < d->stop_at)
         return 0;
-    }
     errno = EIO;
     return 1;
 }
@@ -98,9 +94,8 @@ static int disk_sync(void *context, int fd)
 {
     struct volatile_disk *d = context;
     struct stat st;
-    if (disk_dead(d)) {
+    if (disk_dead(d))
         return -1;
-    }
     assert_int_equal(fstat(fd, &st), 0);
     struct disk_object *o = disk_object(d, fd, &st);
     if (o->is_dir) {
@@ -122,13 +117,11 @@ static int disk_sync(void *context, int fd)
 static int disk_open(void *context, const char *path, int flags, mode_t mode)
 {
     struct stat st;
-    if (disk_dead(context)) {
+    if (disk_dead(context))
         return -1;
-    }
     int fd = open(path, flags, mode);
-    if (fd >= 0 && fstat(fd, &st) == 0) {
+    if (fd >= 0 && fstat(fd, &st) == 0)
         disk_object(context, fd, &st);
-    }
     return fd;
 }
 
@@ -192,9 +185,8 @@ static void disk_write_out(struct volatile_disk *d, ino_t inode, int is_dir, con
     if (!is_dir) {
         FILE *f = fopen(path, "wb");
         assert_non_null(f);
-        if (o && o->length) {
+        if (o && o->length)
             fwrite(o->bytes, 1, o->length, f);
-        }
         fclose(f);
         return;
     }

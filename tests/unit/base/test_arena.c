@@ -13,9 +13,8 @@ static void test_gives_zeroed_aligned_memory(void **state)
             unsigned char *p = atoll_arena_alloc(arena, sizes[i], NULL);
             assert_non_null(p);
             assert_int_equal((uintptr_t)p % 16, 0);
-            for (size_t j = 0; j < sizes[i]; j++) {
+            for (size_t j = 0; j < sizes[i]; j++)
                 assert_int_equal(p[j], 0);
-            }
             memset(p, 0xff, sizes[i]);
         }
         atoll_arena_reset(arena);

@@ -83,9 +83,8 @@ static void test_prints(void **state)
 {
     struct atoll_buffer b;
     atoll_buffer_init(&b, 4000);
-    for (int i = 0; i < 1000; i++) {
+    for (int i = 0; i < 1000; i++)
         atoll_buffer_printf(&b, "%03d", i);
-    }
     assert_int_equal(b.length, 3000);
     assert_memory_equal(b.data + 2997, "999", 3);
     atoll_buffer_printf(&b, "%2000s", "");

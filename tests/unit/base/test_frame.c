@@ -30,9 +30,8 @@ static void test_crc32c_is_the_same_everywhere_and_goes_on(void **state)
 {
     unsigned char bytes[300];
     struct atoll_random random = {7, 0};
-    for (size_t i = 0; i < sizeof(bytes); i++) {
+    for (size_t i = 0; i < sizeof(bytes); i++)
         bytes[i] = (unsigned char)atoll_random_next(&random);
-    }
     for (size_t start = 0; start < 9; start++) {
         for (size_t length = 0; start + length <= sizeof(bytes); length += 1 + length / 7) {
             uint32_t crc = atoll_crc32c(0, bytes + start, length);
@@ -50,9 +49,8 @@ static void test_round_trip_of_several(void **state)
     struct atoll_buffer b;
     size_t at = 0;
     atoll_buffer_init(&b, 1000);
-    for (uint16_t i = 0; i < 3; i++) {
+    for (uint16_t i = 0; i < 3; i++)
         assert_int_equal(atoll_frame_encode(&b, i, payloads[i], strlen(payloads[i]), NULL), 0);
-    }
     for (uint16_t i = 0; i < 3; i++) {
         struct atoll_frame frame;
         size_t consumed;
@@ -73,9 +71,8 @@ static void test_asks_for_more_until_whole(void **state)
     size_t consumed = 77;
     atoll_buffer_init(&b, 1000);
     atoll_frame_encode(&b, 5, "payload", 7, NULL);
-    for (size_t length = 0; length < b.length; length++) {
+    for (size_t length = 0; length < b.length; length++)
         assert_int_equal(atoll_frame_decode(b.data, length, &frame, &consumed, NULL), 0);
-    }
     assert_int_equal(consumed, 77);
     assert_int_equal(atoll_frame_decode(b.data, b.length, &frame, &consumed, NULL), 1);
     atoll_buffer_fini(&b);
@@ -132,9 +129,8 @@ static int decode_with_field(size_t offset, uint32_t value, size_t bytes, struct
     atoll_buffer_init(&b, 1000);
     atoll_buffer_init(&header, 1000);
     atoll_frame_encode(&b, 5, "payload", 7, NULL);
-    for (size_t i = 0; i < bytes; i++) {
+    for (size_t i = 0; i < bytes; i++)
         b.data[offset + i] = (unsigned char)(value >> 8 * i);
-    }
     atoll_buffer_put_u32(&header, atoll_crc32c(0, b.data, 20));
     memcpy(b.data + 20, header.data, 4);
     int status = atoll_frame_decode(b.data, b.length, &frame, &consumed, err);

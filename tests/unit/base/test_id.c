@@ -41,9 +41,8 @@ static void test_hex_round_trip(void **state)
     atoll_id_hex(&id, hex);
     assert_int_equal(atoll_id_parse(hex, &back, NULL), 0);
     assert_true(atoll_id_equal(&id, &back));
-    for (char *c = hex; *c; c++) {
+    for (char *c = hex; *c; c++)
         *c = (char)toupper((unsigned char)*c);
-    }
     assert_int_equal(atoll_id_parse(hex, &back, NULL), 0);
     assert_true(atoll_id_equal(&id, &back));
 }

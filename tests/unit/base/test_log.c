@@ -93,9 +93,8 @@ static void test_errors_with_place_at_debug_level(void **state)
 
 static void *log_many(void *text)
 {
-    for (int i = 0; i < 50; i++) {
+    for (int i = 0; i < 50; i++)
         atoll_log(ATOLL_LOG_INFO, "test.thread", "%s", (const char *)text);
-    }
     return NULL;
 }
 
@@ -110,9 +109,8 @@ static void test_lines_of_threads_stay_whole(void **state)
         texts[i][60] = '\0';
         assert_int_equal(pthread_create(&threads[i], NULL, log_many, texts[i]), 0);
     }
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; i++)
         pthread_join(threads[i], NULL);
-    }
     char *copy = strdup(logged()), *rest = copy;
     for (char *line = strsep(&rest, "\n"); line && *line; line = strsep(&rest, "\n")) {
         const char *text = strstr(line, "test.thread ");
@@ -122,9 +120,8 @@ static void test_lines_of_threads_stay_whole(void **state)
         assert_string_equal(text, texts[*text - 'a']);
         counts[*text - 'a']++;
     }
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; i++)
         assert_int_equal(counts[i], 50);
-    }
     free(copy);
 }
 

@@ -58,9 +58,8 @@ static int parse(const char *line, struct settings *s, const char **arguments, s
     char *argv[96] = {program}, *save = NULL;
     int argc = 1;
     snprintf(copy, sizeof(copy), "%s", line);
-    for (char *word = strtok_r(copy, " ", &save); word && argc < 95; word = strtok_r(NULL, " ", &save)) {
+    for (char *word = strtok_r(copy, " ", &save); word && argc < 95; word = strtok_r(NULL, " ", &save))
         argv[argc++] = word;
-    }
     memset(s, 0x55, sizeof(*s));
     s->output = "kept";
     return atoll_option_parse(&command, argc, argv, s, arguments, 3, count, err);
@@ -207,11 +206,10 @@ static char *printed(int as_man, size_t *ret_length)
 {
     char *text = NULL;
     FILE *out = open_memstream(&text, ret_length);
-    if (as_man) {
+    if (as_man)
         atoll_option_man(&command, "2026-01-31", out);
-    } else {
+    else
         atoll_option_help(&command, out);
-    }
     fclose(out);
     return text;
 }
@@ -240,18 +238,15 @@ static void test_help_and_man_come_from_the_table(void **state)
                                           "May be given several times.",
                                           "\n\nSecond paragraph.\n",
                                           "Examples:\n  atoll task check -j suites/x\n"};
-    for (size_t i = 0; i < sizeof(in_help) / sizeof(*in_help); i++) {
+    for (size_t i = 0; i < sizeof(in_help) / sizeof(*in_help); i++)
         assert_non_null(strstr(help, in_help[i]));
-    }
     static const char *const in_man[] = {
         ".TH ATOLL\\-TASK\\-CHECK 1 \"2026-01-31\"", "\natoll\\-task\\-check \\- check a task\n",
         "\n\\&.starts with a dot, has a \\e and", "\n.PP\nSecond paragraph.\n"};
-    for (size_t i = 0; i < sizeof(in_man) / sizeof(*in_man); i++) {
+    for (size_t i = 0; i < sizeof(in_man) / sizeof(*in_man); i++)
         assert_non_null(strstr(man, in_man[i]));
-    }
-    for (const char *line = help; *line; line += strcspn(line, "\n") + 1) {
+    for (const char *line = help; *line; line += strcspn(line, "\n") + 1)
         assert_true(strcspn(line, "\n") <= 80);
-    }
     free(help);
     free(man);
 }

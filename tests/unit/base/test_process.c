@@ -80,15 +80,12 @@ static void test_a_deadline_ends_all(void **state)
 
         snprintf(stat, sizeof(stat), "/proc/%d/stat", (int)pid);
         file = fopen(stat, "r");
-        if (!file || !fgets(line, sizeof(line), file) || strstr(line, ") Z")) {
+        if (!file || !fgets(line, sizeof(line), file) || strstr(line, ") Z"))
             pid = 0; /* killed, and nobody has reaped it */
-        }
-        if (file) {
+        if (file)
             fclose(file);
-        }
-        if (!pid) {
+        if (!pid)
             break;
-        }
         usleep(10000);
     }
     assert_true(pid == 0 || kill(pid, 0) != 0);
@@ -198,9 +195,8 @@ static json_t *crash_alone(void *context)
 
 static json_t *hang_alone(void *context)
 {
-    for (;;) {
+    for (;;)
         pause();
-    }
     return NULL;
 }
 

@@ -14,9 +14,8 @@ static void test_known_values(void **state)
         {1, 1, 0x5c52bd4054e958c9ull},
         {0xffffffffffffffffull, 0xffffffffffffffffull, 0xeecd27369f7ec29aull},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
         assert_true(atoll_random_at(cases[i].key, cases[i].counter) == cases[i].value);
-    }
 }
 
 static void test_ranges(void **state)
@@ -40,12 +39,10 @@ static void test_cells_fill_evenly(void **state)
     enum { DRAWS = 64000 };
     for (atoll_u64 key = 0; key < 2; key++) {
         double counts[64] = {0}, sum = 0.0;
-        for (atoll_u64 i = 0; i < DRAWS; i++) {
+        for (atoll_u64 i = 0; i < DRAWS; i++)
             counts[atoll_random_below(atoll_random_at(key, i), 64)]++;
-        }
-        for (int c = 0; c < 64; c++) {
+        for (int c = 0; c < 64; c++)
             sum += (counts[c] - 1000.0) * (counts[c] - 1000.0) / 1000.0;
-        }
         assert_true(sum < 113.0);
     }
 }

@@ -100,9 +100,8 @@ static void test_durations_are_refused(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct atoll_err err = ATOLL_ERR_INIT;
         double seconds = 77;
-        if (atoll_duration_parse(cases[i], &seconds, &err) != -1) {
+        if (atoll_duration_parse(cases[i], &seconds, &err) != -1)
             fail_msg("'%s' was taken", cases[i]);
-        }
         expect_err(&err, ATOLL_E_INPUT, "1-12:00:00");
         assert_true(seconds == 77);
     }
@@ -116,9 +115,8 @@ static void test_texts(void **state)
         const char *text;
     } sizes[] = {{0, "0 B"},           {1023, "1023 B"},     {1024, "1.0 KiB"},
                  {1572864, "1.5 MiB"}, {1048575, "1.0 MiB"}, {UINT64_MAX, "16.0 EiB"}};
-    for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
         assert_string_equal(atoll_bytes_text(sizes[i].bytes, text, sizeof(text)), sizes[i].text);
-    }
     static const struct {
         double ns;
         const char *text;
@@ -126,17 +124,15 @@ static void test_texts(void **state)
                  {59.94e9, "59.9 s"}, {59.96e9, "1m 00s"}, {63e9, "1m 03s"},    {3599.6e9, "1h 00m"},
                  {7500e9, "2h 05m"},  {4e14, "4d 15h"},    {-1, "?"},           {NAN, "?"},
                  {HUGE_VAL, "?"}};
-    for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++) {
+    for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++)
         assert_string_equal(atoll_duration_text(times[i].ns, text, sizeof(text)), times[i].text);
-    }
     static const struct {
         double count;
         const char *text;
     } counts[] = {{0, "0"},          {999, "999"},      {999.7, "1.00 k"},
                   {12345, "12.3 k"}, {4.5e9, "4.50 G"}, {-2e6, "-2.00 M"}};
-    for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++) {
+    for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++)
         assert_string_equal(atoll_count_text(counts[i].count, text, sizeof(text)), counts[i].text);
-    }
     char tiny[4];
     assert_string_equal(atoll_bytes_text(1572864, tiny, sizeof(tiny)), "1.5");
 }

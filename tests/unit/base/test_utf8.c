@@ -33,9 +33,8 @@ static void test_cuts(void **state)
 {
     static const char text[] = "a\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80";
     static const size_t kept[] = {0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10};
-    for (size_t length = 0; length < sizeof(kept) / sizeof(*kept); length++) {
+    for (size_t length = 0; length < sizeof(kept) / sizeof(*kept); length++)
         assert_int_equal(atoll_utf8_cut(text, length), kept[length]);
-    }
     assert_int_equal(atoll_utf8_cut("\x80\x80", 2), 2); /* no character begins there: nothing is cut */
 }
 

@@ -19,7 +19,7 @@ static inline void recorded_write(struct recorded_file *file, const char *name, 
 {
     strcpy(file->folder, "/tmp/atoll-recorded-XXXXXX");
     assert_non_null(mkdtemp(file->folder));
-    snprintf(file->path, sizeof file->path, "%s/%s", file->folder, name);
+    snprintf(file->path, sizeof(file->path), "%s/%s", file->folder, name);
     FILE *out = fopen(file->path, "we");
     assert_non_null(out);
     assert_int_equal(fwrite(bytes, 1, count, out), count);

@@ -70,8 +70,8 @@ static void a_seed_says_everything(void **state)
     struct atoll_replay replay = {t4, 4, 1, 0};
     struct atoll_curves a = searched(&replay, 7, 20), b = searched(&replay, 7, 20),
                         c = searched(&replay, 8, 20);
-    assert_memory_equal(a.best, b.best, 20 * sizeof *a.best);
-    assert_memory_not_equal(a.best, c.best, 20 * sizeof *a.best);
+    assert_memory_equal(a.best, b.best, 20 * sizeof(*a.best));
+    assert_memory_not_equal(a.best, c.best, 20 * sizeof(*a.best));
     atoll_curves_fini(&a);
     atoll_curves_fini(&b);
     atoll_curves_fini(&c);

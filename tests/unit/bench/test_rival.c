@@ -36,7 +36,7 @@ static void curves_of_improvements(void **state)
     assert_string_equal(climb->note, "why");
     assert_int_equal(climb->curves.runs, 2);
     assert_int_equal(climb->least_evaluations, 3);
-    assert_memory_equal(climb->curves.best, expected, sizeof expected);
+    assert_memory_equal(climb->curves.best, expected, sizeof(expected));
     assert_true(isinf(climb->curves.best[9]));
     assert_int_equal(rivals->list[1].curves.runs, 0);
     atoll_rivals_destroy(rivals);
@@ -61,7 +61,7 @@ static void what_is_wrong_is_said(void **state)
         {FILE_OF(STRATEGY("a", "[[1, -1]]", "1")), 5, "run 0: improvement 0"},
         {FILE_OF(STRATEGY("a", "[7]", "1")), 5, "run 0: improvement 0"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct atoll_err err = ATOLL_ERR_INIT;
         assert_null(rivals_load(cases[i].text, cases[i].budget, &err));
         expect_err(&err, ATOLL_E_INPUT, cases[i].complaint);

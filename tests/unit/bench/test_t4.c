@@ -73,9 +73,9 @@ static const struct {
 
 static void points_check(const struct atoll_t4 *t4)
 {
-    for (size_t i = 0; i < sizeof points / sizeof *points; i++) {
+    for (size_t i = 0; i < sizeof(points) / sizeof(*points); i++) {
         struct atoll_point point = {{0}};
-        memcpy(point.digits, points[i].digits, sizeof points[i].digits);
+        memcpy(point.digits, points[i].digits, sizeof(points[i].digits));
         const struct atoll_t4_entry *entry = atoll_t4_find(t4, &point);
         assert_int_equal(entry != NULL, points[i].legal);
         assert_int_equal(t4->space.legal(t4->space.context, &point), points[i].legal);
@@ -109,7 +109,7 @@ static void gzipped(void **state)
     struct recorded_file file;
     char command[160];
     recorded_write(&file, "small-device_T4.json", SMALL, strlen(SMALL));
-    snprintf(command, sizeof command, "gzip %s", file.path);
+    snprintf(command, sizeof(command), "gzip %s", file.path);
     assert_int_equal(system(command), 0);
     strcat(file.path, ".gz");
     struct atoll_t4 *t4 = atoll_t4_load(file.path, &err);
@@ -130,9 +130,9 @@ static void a_prefix_is_refused_when_nothing_starts_with_it(void **state)
         int possible;
     } cases[] = {{{0, 0, 0}, 0, 1}, {{2, 0, 0}, 1, 1}, {{2, 1, 0}, 2, 1}, {{2, 0, 0}, 2, 0},
                  {{0, 0, 0}, 2, 1}, {{0, 0, 0}, 3, 0}, {{9, 0, 0}, 1, 0}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct atoll_point point = {{0}};
-        memcpy(point.digits, cases[i].digits, sizeof cases[i].digits);
+        memcpy(point.digits, cases[i].digits, sizeof(cases[i].digits));
         assert_int_equal(space->prefix(space->context, &point, cases[i].known), cases[i].possible);
     }
     atoll_t4_destroy(t4);
@@ -167,7 +167,7 @@ static void what_is_wrong_is_said(void **state)
                         "correct", "1")),
          "17 parameters, at most 16"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct atoll_err err = ATOLL_ERR_INIT;
         assert_null(recorded_load(cases[i].text, &err));
         expect_err(&err, ATOLL_E_INPUT, cases[i].complaint);
@@ -180,7 +180,7 @@ static void too_many_values(void **state)
     char text[32768] = "{\"metadata\": {\"timeunit\": \"seconds\"}, \"results\": [" ONE;
     for (int i = 2; i <= ATOLL_PLAN_VALUE_LIMIT + 1; i++) {
         size_t used = strlen(text);
-        snprintf(text + used, sizeof text - used,
+        snprintf(text + used, sizeof(text) - used,
                  ",{\"configuration\": {\"X\": %d}, \"invalidity\": \"runtime\"}", i);
     }
     strcat(text, "]}");

@@ -227,9 +227,8 @@ static void test_every_truncation_fails(void **state)
     atoll_evaluation_init(&back);
     for (size_t length = 0; length < b.length; length++) {
         struct atoll_err err = ATOLL_ERR_INIT;
-        if (length == older_length(&e, &b)) {
+        if (length == older_length(&e, &b))
             continue;
-        }
         unsigned char *exact = malloc(length ? length : 1); /* so that a sanitizer sees any read behind it */
         memcpy(exact, b.data, length);
         assert_int_equal(atoll_evaluation_decode(exact, length, &back, &err), -1);

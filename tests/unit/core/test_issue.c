@@ -63,9 +63,8 @@ static void every_issue_has_a_row(void **state)
         assert_non_null(row->name);
         assert_true(strlen(row->meaning) > 10 && !strchr(row->meaning, '\n'));
         assert_in_range(row->severity, 1, ATOLL_ISSUE_SEVERITY_LIMIT);
-        for (unsigned other = 0; other < i; other++) {
+        for (unsigned other = 0; other < i; other++)
             assert_string_not_equal(row->name, atoll_issue_row((enum atoll_issue)other)->name);
-        }
         for (unsigned stage = 0; stage < STAGES; stage++)
             stages += atoll_issues_of_stage(UINT64_C(1) << i, (enum atoll_issue_stage)stage) != 0;
         assert_int_equal(stages, 1);

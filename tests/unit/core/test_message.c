@@ -56,9 +56,8 @@ static void fill_device(struct atoll_device_info *d)
                                              .target = "sm_90a",
                                              .counters = "not",
                                              .host_memory = 1};
-    for (size_t t = 0; t < ATOLL_DTYPE_COUNT + 1; t++) {
+    for (size_t t = 0; t < ATOLL_DTYPE_COUNT + 1; t++)
         d->limits.tensor_flops[t] = 1e14 + (double)t;
-    }
 }
 
 static void encode_device(struct atoll_buffer *out)
@@ -71,9 +70,8 @@ static void encode_device(struct atoll_buffer *out)
 static int recode_device(const void *bytes, size_t length, struct atoll_buffer *out, struct atoll_err *err)
 {
     struct atoll_device_info d;
-    if (atoll_device_info_decode(bytes, length, &d, err)) {
+    if (atoll_device_info_decode(bytes, length, &d, err))
         return -1;
-    }
     assert_true(strlen(d.isolation) < sizeof(d.isolation));
     atoll_device_info_encode(&d, out);
     return 0;
@@ -88,9 +86,8 @@ static void encode_pulse(struct atoll_buffer *out)
 static int recode_pulse(const void *bytes, size_t length, struct atoll_buffer *out, struct atoll_err *err)
 {
     struct atoll_pulse p;
-    if (atoll_pulse_decode(bytes, length, &p, err)) {
+    if (atoll_pulse_decode(bytes, length, &p, err))
         return -1;
-    }
     atoll_pulse_encode(&p, out);
     return 0;
 }
@@ -126,9 +123,8 @@ static void encode_setup(struct atoll_buffer *out)
 static int recode_setup(const void *bytes, size_t length, struct atoll_buffer *out, struct atoll_err *err)
 {
     struct atoll_setup s;
-    if (atoll_setup_decode(bytes, length, &s, err)) {
+    if (atoll_setup_decode(bytes, length, &s, err))
         return -1;
-    }
     atoll_setup_encode(&s, out);
     return 0;
 }
@@ -141,9 +137,8 @@ static void fill_order(struct atoll_order *o, int is_duel)
     o->is_duel = is_duel;
     o->purpose = is_duel ? ATOLL_DUEL_NULL_CONTROL : ATOLL_DUEL_PROMOTION;
     o->candidate = (struct atoll_order_candidate){atoll_id_of("a", 1), "c", "void f(void) {}", {2, {64, -3}}};
-    if (is_duel) {
+    if (is_duel)
         o->elite = (struct atoll_order_candidate){atoll_id_of("b", 1), "c", "", {0, {0}}};
-    }
     o->baseline_ns = 1e6;
     o->incumbent_ns = 9e5;
     o->alpha = is_duel ? 0.01 : 0.0;
@@ -212,9 +207,8 @@ static void test_every_truncation_fails(void **state)
         kinds[k].encode_sample(&b);
         for (size_t length = 0; length < b.length; length++) {
             struct atoll_err err = ATOLL_ERR_INIT;
-            if (kinds[k].newer_bytes && length == b.length - kinds[k].newer_bytes) {
+            if (kinds[k].newer_bytes && length == b.length - kinds[k].newer_bytes)
                 continue;
-            }
             unsigned char *exact = malloc(length ? length : 1);
             memcpy(exact, b.data, length);
             assert_int_equal(kinds[k].recode(exact, length, &unused, &err), -1);
@@ -328,12 +322,10 @@ static void test_too_many_choices(void **state)
         atoll_buffer_put_text(&b, "c");
         atoll_buffer_put_text(&b, "");
         atoll_buffer_put_u32(&b, count);
-        for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t i = 0; i < count; i++)
             atoll_buffer_put_i64(&b, i);
-        }
-        for (int i = 0; i < 4; i++) {
+        for (int i = 0; i < 4; i++)
             atoll_buffer_put_f64(&b, 0.0);
-        }
         atoll_buffer_put_u32(&b, 0);
         assert_int_equal(recode_order(b.data, b.length, &unused, NULL),
                          count > ATOLL_PLAN_PARAM_LIMIT ? -1 : 0);

@@ -33,9 +33,8 @@ static void expect_same(const struct atoll_profile *a, const struct atoll_profil
 {
     assert_int_equal(a->tier, b->tier);
     assert_int_equal(a->limiter, b->limiter);
-    for (size_t c = 0; c < ATOLL_COUNTER_COUNT; c++) {
+    for (size_t c = 0; c < ATOLL_COUNTER_COUNT; c++)
         assert_true(same_number(a->counters[c], b->counters[c]));
-    }
     assert_true(same_number(a->intensity_flops_per_byte, b->intensity_flops_per_byte));
     assert_true(same_number(a->wall_ns, b->wall_ns) && same_number(a->clock_hz, b->clock_hz));
     assert_string_equal(a->reason, b->reason);
@@ -202,9 +201,8 @@ static void test_hostile_integers(void **state)
         encode(&p, &b);
         assert_int_equal(b.length, AT_MIX + 4 + 4 * ATOLL_MIX_COUNT);
         b.data[cases[i].at] = cases[i].value;
-        for (int padding = 0; i == 7 && padding < 4; padding++) {
+        for (int padding = 0; i == 7 && padding < 4; padding++)
             atoll_buffer_put_u8(&b, 0); /* so that it is the limit that refuses, not the end */
-        }
         expect_refused(&b);
         atoll_buffer_fini(&b);
     }
@@ -223,9 +221,8 @@ static void test_hostile_numbers(void **state)
 {
     static const double bad[] = {-1.0, HUGE_VAL, -HUGE_VAL, 1e25, NAN};
     size_t fields[ATOLL_COUNTER_COUNT + 4] = {AT_INTENSITY, AT_WALL, AT_CLOCK, AT_OCCUPANCY};
-    for (size_t c = 0; c < ATOLL_COUNTER_COUNT; c++) {
+    for (size_t c = 0; c < ATOLL_COUNTER_COUNT; c++)
         fields[4 + c] = AT_COUNTERS + 8 * c;
-    }
     for (size_t f = 0; f < sizeof(fields) / sizeof(*fields); f++) {
         for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
             struct atoll_profile p, back;
@@ -315,11 +312,9 @@ static void test_names(void **state)
         }
         assert_true(strlen(atoll_counter_unit((enum atoll_counter)a)) > 0);
     }
-    for (unsigned a = 0; a < ATOLL_MIX_COUNT; a++) {
-        for (unsigned b = 0; b < a; b++) {
+    for (unsigned a = 0; a < ATOLL_MIX_COUNT; a++)
+        for (unsigned b = 0; b < a; b++)
             assert_string_not_equal(atoll_mix_name((enum atoll_mix)a), atoll_mix_name((enum atoll_mix)b));
-        }
-    }
     assert_string_equal(atoll_counter_name(ATOLL_COUNTER_DRAM_THROUGHPUT), "dram_throughput");
     assert_string_equal(atoll_counter_unit(ATOLL_COUNTER_DRAM_THROUGHPUT), "%");
     assert_string_equal(atoll_counter_unit(ATOLL_COUNTER_DRAM_WRITE_BYTES), "bytes");

@@ -45,9 +45,8 @@ static void test_interval_ranks(void **state)
     static double values[4096], scratch[4096];
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         size_t n = cases[i].count;
-        for (size_t j = 0; j < n; j++) {
+        for (size_t j = 0; j < n; j++)
             values[j] = (double)((j * 2731) % n + 1); /* 1..n in another order: 2731 is prime */
-        }
         struct atoll_summary s;
         atoll_summary_of(values, n, scratch, &s);
         expect_close(s.lo95, (double)(cases[i].rank + 1), 0);
@@ -65,9 +64,8 @@ static void test_interval_covers_the_median(void **state)
         for (atoll_u64 seed = 0; seed < SEEDS; seed++) {
             struct atoll_random random = {seed + 1000 * i, 0};
             double values[64], scratch[64];
-            for (size_t j = 0; j < counts[i]; j++) {
+            for (size_t j = 0; j < counts[i]; j++)
                 values[j] = 100.0 + exp(normal(&random)); /* skewed, median 101 */
-            }
             struct atoll_summary s;
             atoll_summary_of(values, counts[i], scratch, &s);
             covered += s.lo95 <= 101.0 && 101.0 <= s.hi95;
@@ -96,9 +94,8 @@ static void test_normal_quantile(void **state)
                  {1e-10, -6.361340902404056},
                  {0.02425, -1.972961},
                  {0.9, 1.2815515655446004}};
-    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
         expect_close(atoll_normal_quantile(cases[i].p), cases[i].x, i == 5 ? 1e-5 : 1e-12);
-    }
     for (int i = 1; i < 1000; i++) {
         double p = i / 1000.0;
         expect_close(0.5 * erfc(-atoll_normal_quantile(p) / M_SQRT2), p, 1e-14);
@@ -121,11 +118,9 @@ static double student_closed(double t, int degrees)
 
 static void test_student_cdf(void **state)
 {
-    for (int degrees = 1; degrees <= 4; degrees++) {
-        for (double t = -12.0; t <= 12.0; t += 0.37) {
+    for (int degrees = 1; degrees <= 4; degrees++)
+        for (double t = -12.0; t <= 12.0; t += 0.37)
             expect_close(atoll_student_cdf(t, degrees), student_closed(t, degrees), 1e-13);
-        }
-    }
     for (double t = -5.0; t <= 5.0; t += 0.5) {
         expect_close(atoll_student_cdf(t, 1e7), 0.5 * erfc(-t / M_SQRT2), 1e-6);
         expect_close(atoll_student_cdf(t, 13.5) + atoll_student_cdf(-t, 13.5), 1.0, 1e-14);
@@ -161,9 +156,8 @@ static int count_better(double mean, double noise, int heavy, double alpha, unsi
                         size_t pairs_per_look)
 {
     int better = 0;
-    for (atoll_u64 seed = 0; seed < SEEDS; seed++) {
+    for (atoll_u64 seed = 0; seed < SEEDS; seed++)
         better += compare(seed, mean, noise, heavy, alpha, looks, pairs_per_look);
-    }
     return better;
 }
 
@@ -184,9 +178,8 @@ static void test_false_promotions(void **state)
         double alpha = cases[i].alpha;
         double share = count_better(log(1.01), 0.01, cases[i].heavy, alpha, cases[i].looks, cases[i].pairs) /
                        (double)SEEDS;
-        if (share > alpha + 3.0 * sqrt(alpha * (1.0 - alpha) / SEEDS) || share < cases[i].least) {
+        if (share > alpha + 3.0 * sqrt(alpha * (1.0 - alpha) / SEEDS) || share < cases[i].least)
             fail_msg("case %zu: %g of comparisons at the margin are promoted, alpha %g", i, share, alpha);
-        }
     }
 }
 
@@ -229,9 +222,8 @@ static void test_looks_and_futility(void **state)
 static void test_winsorising(void **state)
 {
     double pairs[20], p, ratio;
-    for (int i = 0; i < 20; i++) {
+    for (int i = 0; i < 20; i++)
         pairs[i] = i % 2 ? 0.001 : -0.001;
-    }
     pairs[7] = 50.0;
     struct atoll_paired_test test = {log(1.01), 0.05, 1, 0};
     assert_int_equal(atoll_paired_look(&test, pairs, 20, &p, &ratio), ATOLL_COMPARE_NOT_BETTER);

@@ -60,13 +60,13 @@ static inline void case_models(struct broker_case *c)
 
 static inline void case_begin(struct broker_case *c)
 {
-    memset(c, 0, sizeof *c);
+    memset(c, 0, sizeof(*c));
     provider_start(&c->provider, NULL, NULL);
     strcpy(c->folder,
            access("/dev/shm", W_OK) == 0 ? "/dev/shm/atoll-broker-XXXXXX" : "/tmp/atoll-broker-XXXXXX");
     assert_non_null(mkdtemp(c->folder));
     snprintf(c->file, sizeof(c->file), "%s/gateway.sqlite", c->folder);
-    snprintf(c->url, sizeof c->url, "%s/v1", c->provider.url);
+    snprintf(c->url, sizeof(c->url), "%s/v1", c->provider.url);
     case_models(c);
     for (int i = 0; i < 2; i++)
         c->endpoints[i] = (struct atoll_endpoint){.name = i ? "second" : "first",
@@ -112,8 +112,8 @@ static inline void remove_folder(const char *path)
     for (struct dirent *entry; folder && (entry = readdir(folder)) != NULL;) {
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
             continue;
-        int length = snprintf(inner, sizeof inner, "%s/%s", path, entry->d_name);
-        if (length > 0 && (size_t)length < sizeof inner && unlink(inner))
+        int length = snprintf(inner, sizeof(inner), "%s/%s", path, entry->d_name);
+        if (length > 0 && (size_t)length < sizeof(inner) && unlink(inner))
             remove_folder(inner);
     }
     if (folder)
@@ -149,11 +149,11 @@ static inline void case_done(void *context, const struct atoll_llm_outcome *outc
     answer->tries = outcome->tries;
     answer->cost_usd = outcome->cost_usd;
     answer->usage = outcome->usage;
-    snprintf(answer->text, sizeof answer->text, "%.*s", (int)outcome->text.length,
+    snprintf(answer->text, sizeof(answer->text), "%.*s", (int)outcome->text.length,
              outcome->text.data ? (const char *)outcome->text.data : "");
-    snprintf(answer->detail, sizeof answer->detail, "%s", outcome->detail);
-    snprintf(answer->name, sizeof answer->name, "%s", outcome->name);
-    snprintf(answer->endpoint, sizeof answer->endpoint, "%s", outcome->endpoint);
+    snprintf(answer->detail, sizeof(answer->detail), "%s", outcome->detail);
+    snprintf(answer->name, sizeof(answer->name), "%s", outcome->name);
+    snprintf(answer->endpoint, sizeof(answer->endpoint), "%s", outcome->endpoint);
 }
 
 /* A request for a model whose prompt carries id. */
@@ -161,7 +161,7 @@ static inline struct atoll_llm_request case_request(struct broker_case *c, const
 {
     struct atoll_llm_request request;
     atoll_llm_request_init(&request);
-    snprintf(c->prompt, sizeof c->prompt, "say something id=%s", id);
+    snprintf(c->prompt, sizeof(c->prompt), "say something id=%s", id);
     request.model = model;
     request.message_count = 1;
     request.messages[0] = (struct atoll_llm_message){.role = ATOLL_LLM_USER, .text = c->prompt};
@@ -230,12 +230,12 @@ static inline json_t *case_stats(struct broker_case *c, const char *path)
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
     address.sin_port = htons((uint16_t)atoi(strrchr(c->provider.url, ':') + 1));
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
-    snprintf(ask, sizeof ask, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", path);
+    assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    snprintf(ask, sizeof(ask), "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", path);
     assert_int_equal(write(fd, ask, strlen(ask)), strlen(ask));
     text[0] = '\0';
     while (!case_body(text, length)) {
-        ssize_t count = read(fd, text + length, sizeof text - 1 - length);
+        ssize_t count = read(fd, text + length, sizeof(text) - 1 - length);
         assert_true(count > 0);
         length += (size_t)count;
         text[length] = '\0';

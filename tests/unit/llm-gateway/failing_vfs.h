@@ -31,9 +31,8 @@ static inline sqlite3_file *real_of(sqlite3_file *file)
 /* SQLITE_OK: go on. */
 static inline int failing_hit(int io_code)
 {
-    if (!failing.is_dead && failing.calls++ != failing.fail_at) {
+    if (!failing.is_dead && failing.calls++ != failing.fail_at)
         return SQLITE_OK;
-    }
     failing.is_dead = failing.is_dead || failing.failure == FAILS_DEAD;
     return failing.failure == FAILS_FULL ? SQLITE_FULL : io_code;
 }
@@ -49,9 +48,8 @@ static inline int failing_read(sqlite3_file *file, void *bytes, int length, sqli
 static inline int failing_write(sqlite3_file *file, const void *bytes, int length, sqlite3_int64 offset)
 {
     int was_dead = failing.is_dead, code = failing_hit(SQLITE_IOERR_WRITE);
-    if (code && !was_dead && (failing.failure == FAILS_SHORT || failing.failure == FAILS_DEAD)) {
+    if (code && !was_dead && (failing.failure == FAILS_SHORT || failing.failure == FAILS_DEAD))
         real_of(file)->pMethods->xWrite(real_of(file), bytes, length / 2, offset);
-    }
     return code ? code : real_of(file)->pMethods->xWrite(real_of(file), bytes, length, offset);
 }
 static inline int failing_truncate(sqlite3_file *file, sqlite3_int64 length)
@@ -100,12 +98,10 @@ static inline int failing_open(sqlite3_vfs *vfs, const char *path, sqlite3_file 
     file->pMethods = NULL;
     it->real = (sqlite3_file *)(it + 1);
     int code = failing.is_dead && (flags & SQLITE_OPEN_CREATE) ? SQLITE_CANTOPEN : SQLITE_OK;
-    if (code == SQLITE_OK) {
+    if (code == SQLITE_OK)
         code = failing.real->xOpen(failing.real, path, it->real, flags, ret_flags);
-    }
-    if (code == SQLITE_OK) {
+    if (code == SQLITE_OK)
         file->pMethods = &failing.methods;
-    }
     return code;
 }
 

@@ -28,11 +28,10 @@ struct reply_case {
 static size_t reply_read(const char *name, char **ret_bytes)
 {
     char path[512];
-    snprintf(path, sizeof path, "%s%s", REPLY_FOLDER, name);
+    snprintf(path, sizeof(path), "%s%s", REPLY_FOLDER, name);
     FILE *f = fopen(path, "rb");
-    if (!f) {
+    if (!f)
         fail_msg("%s is not there", path);
-    }
     *ret_bytes = malloc(WHOLE_LIMIT);
     assert_non_null(*ret_bytes);
     size_t length = fread(*ret_bytes, 1, WHOLE_LIMIT, f);
@@ -52,9 +51,8 @@ static void reply_feed(enum atoll_provider provider, enum atoll_llm_operation op
         seed = seed * 1664525u + 1013904223u;
         size_t piece = step ? step : 1 + (seed >> 16) % 40;
         piece = piece < length - at ? piece : length - at;
-        if (atoll_reply_reader_feed(reader, bytes + at, piece)) {
+        if (atoll_reply_reader_feed(reader, bytes + at, piece))
             break;
-        }
         at += piece;
     }
     atoll_reply_reader_finish(reader, c->http_status ? c->http_status : 200, !c->is_cut, ret_outcome);
@@ -63,9 +61,8 @@ static void reply_feed(enum atoll_provider provider, enum atoll_llm_operation op
 
 static const char *buffer_text(const struct atoll_buffer *text)
 {
-    if (text->data) {
+    if (text->data)
         assert_int_equal(text->data[text->length], 0);
-    }
     return text->data ? (const char *)text->data : "";
 }
 
@@ -77,12 +74,10 @@ static void expect_reply(const char *name, const struct atoll_llm_outcome *o, co
         fail_msg("%s: %s '%s' text '%s' reasoning '%s'", name, atoll_llm_status_name(o->status), o->detail,
                  buffer_text(&o->text), buffer_text(&o->reasoning));
     }
-    if (c->detail ? !strstr(o->detail, c->detail) : o->detail[0] != 0) {
+    if (c->detail ? !strstr(o->detail, c->detail) : o->detail[0] != 0)
         fail_msg("%s: detail '%s', expected '%s'", name, o->detail, c->detail ? c->detail : "");
-    }
-    if (c->finish && strcmp(o->finish, c->finish) != 0) {
+    if (c->finish && strcmp(o->finish, c->finish) != 0)
         fail_msg("%s: finish '%s'", name, o->finish);
-    }
     if (u->is_estimated != e->is_estimated ||
         (!e->is_estimated &&
          (u->input != e->input || u->cached_input != e->cached_input || u->cache_write != e->cache_write ||
@@ -100,7 +95,7 @@ static void expect_same(const char *name, const struct atoll_llm_outcome *a,
     if (a->status != b->status || strcmp(a->detail, b->detail) != 0 ||
         strcmp(buffer_text(&a->text), buffer_text(&b->text)) != 0 ||
         strcmp(buffer_text(&a->reasoning), buffer_text(&b->reasoning)) != 0 ||
-        memcmp(&a->usage, &b->usage, sizeof a->usage) != 0 || strcmp(a->model, b->model) != 0 ||
+        memcmp(&a->usage, &b->usage, sizeof(a->usage)) != 0 || strcmp(a->model, b->model) != 0 ||
         strcmp(a->finish, b->finish) != 0) {
         fail_msg("%s: in pieces %s '%s', at once %s '%s'", name, atoll_llm_status_name(a->status), a->detail,
                  atoll_llm_status_name(b->status), b->detail);
@@ -170,9 +165,8 @@ static inline void expect_body(enum atoll_provider provider, const struct atoll_
     struct atoll_buffer out;
     struct atoll_err err = ATOLL_ERR_INIT;
     atoll_buffer_init(&out, WHOLE_LIMIT);
-    if (atoll_provider_body(provider, request, model, &out, &err)) {
+    if (atoll_provider_body(provider, request, model, &out, &err))
         fail_msg("%s", err.text);
-    }
     atoll_buffer_put_u8(&out, 0);
     assert_string_equal((const char *)out.data, expected);
     atoll_buffer_fini(&out);

@@ -32,7 +32,7 @@ static int scene_remove_one(const char *path, const struct stat *status, int kin
 
 static inline int scene_make(void **state)
 {
-    struct scene *scene = calloc(1, sizeof *scene);
+    struct scene *scene = calloc(1, sizeof(*scene));
     assert_non_null(scene);
     static const char *const places[] = {"/dev/shm/atoll-spool-XXXXXX", /* an fsync costs nothing there */
                                          "/tmp/atoll-spool-XXXXXX"};
@@ -91,7 +91,7 @@ static inline size_t scene_count(const struct scene *scene, const char *pattern)
 {
     char path[PATH_MAX];
     glob_t found;
-    snprintf(path, sizeof path, "%s/[0-9a-f][0-9a-f]/%s", scene->folder, pattern);
+    snprintf(path, sizeof(path), "%s/[0-9a-f][0-9a-f]/%s", scene->folder, pattern);
     size_t count = glob(path, 0, NULL, &found) == 0 ? found.gl_pathc : 0;
     if (count)
         globfree(&found);

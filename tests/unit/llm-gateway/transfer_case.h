@@ -85,7 +85,7 @@ static inline void result_fini(struct result *result)
 static char url_text[512];
 static inline const char *url_of(const struct provider *provider, const char *path)
 {
-    snprintf(url_text, sizeof url_text, "%s%s", provider->url, path);
+    snprintf(url_text, sizeof(url_text), "%s%s", provider->url, path);
     return url_text;
 }
 
@@ -120,7 +120,7 @@ static inline uint64_t start(struct result *result, const char *model, const str
     struct atoll_transfer transfer = transfer_of(result, model, like, body);
     if (atoll_transfers_start(transfers, &transfer, &result->number, &err))
         fail_msg("%s", err.text);
-    memset(body, 'z', sizeof body); /* it was copied */
+    memset(body, 'z', sizeof(body)); /* it was copied */
     assert_int_equal(result->calls, 0);
     return result->number;
 }
@@ -162,11 +162,11 @@ static inline long counted(const char *id, const char *name)
     atoll_buffer_put_u8(&result.body, 0);
     const char *at = (const char *)result.body.data;
     if (id) {
-        snprintf(mark, sizeof mark, "\"%s\":{", id);
+        snprintf(mark, sizeof(mark), "\"%s\":{", id);
         at = strstr(at, mark);
         assert_non_null(at);
     }
-    snprintf(mark, sizeof mark, "\"%s\":", name);
+    snprintf(mark, sizeof(mark), "\"%s\":", name);
     at = strstr(at, mark);
     assert_non_null(at);
     long count = strtol(at + strlen(mark), NULL, 10);
@@ -179,10 +179,10 @@ static inline int setup(void **state)
     char certificate[128];
     static const char *const proxies[] = {"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy",
                                           "ALL_PROXY",  "no_proxy",    "NO_PROXY"};
-    for (size_t i = 0; i < sizeof proxies / sizeof proxies[0]; i++)
+    for (size_t i = 0; i < sizeof(proxies) / sizeof(proxies[0]); i++)
         unsetenv(proxies[i]);
     provider_certificates(folder);
-    snprintf(certificate, sizeof certificate, "%s/valid.pem", folder);
+    snprintf(certificate, sizeof(certificate), "%s/valid.pem", folder);
     provider_start(&plain, NULL, NULL);
     provider_start(&tls, "--tls", certificate);
     loop = atoll_loop_create(now_ns, NULL, NULL);

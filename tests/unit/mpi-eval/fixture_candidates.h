@@ -49,7 +49,7 @@ static inline struct atoll_setup fixture_setup(void)
                                 .full_compares = 5,
                                 .compile_deadline_ns = 20e9,
                                 .compile_memory_bytes = (uint64_t)2 << 30};
-    snprintf(setup.compiler, sizeof setup.compiler, "cc");
+    snprintf(setup.compiler, sizeof(setup.compiler), "cc");
     setenv("ATOLL_WORKER", ATOLL_BUILD_DIR "/atoll-worker", 1);
     return setup;
 }

@@ -21,7 +21,7 @@ static inline void cuda_candidate_open(struct cuda_candidate *c, const char *sou
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     const char *body;
-    memset(c, 0, sizeof *c);
+    memset(c, 0, sizeof(*c));
     c->task = atoll_task_load(ATOLL_SOURCE_DIR "/tests/fixtures/referee", &err);
     c->arena = atoll_arena_create((size_t)8 << 20, &err);
     if (!c->task || !c->arena)

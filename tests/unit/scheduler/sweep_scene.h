@@ -15,7 +15,7 @@ static struct atoll_sweep *scene_sweep;
 static inline void scene_part_path(size_t part, const char *name, char ret_path[PATH_MAX])
 {
     char dir[PATH_MAX];
-    assert_int_equal(atoll_sweep_part_path(scene_sweep, part, dir, sizeof dir, NULL), 0);
+    assert_int_equal(atoll_sweep_part_path(scene_sweep, part, dir, sizeof(dir), NULL), 0);
     scratch_join(ret_path, dir, name);
 }
 
@@ -27,7 +27,7 @@ static inline void scene_part_make(size_t part)
         .engine_version = 1, .atoll_version = "0.1.0", .task_count = 1, .tasks = &task};
     config.id = sample_id(part);
     atoll_search_defaults(&config.search);
-    assert_int_equal(atoll_sweep_part_path(scene_sweep, part, path, sizeof path, NULL), 0);
+    assert_int_equal(atoll_sweep_part_path(scene_sweep, part, path, sizeof(path), NULL), 0);
     struct atoll_campaign *campaign = atoll_campaign_create(path, &config, NULL, NULL);
     assert_non_null(campaign);
     atoll_campaign_close(campaign);
@@ -42,7 +42,7 @@ static inline void scene_part_run(size_t part, const char *reason)
     struct atoll_lease_holder self;
     struct atoll_event event;
     struct atoll_decision decision = sample_evaluate(1, 0);
-    assert_int_equal(atoll_sweep_part_path(scene_sweep, part, path, sizeof path, NULL), 0);
+    assert_int_equal(atoll_sweep_part_path(scene_sweep, part, path, sizeof(path), NULL), 0);
     struct atoll_campaign *campaign = atoll_campaign_open(path, NULL, NULL);
     atoll_lease_holder_self("local", 0, &self);
     assert_int_equal(atoll_campaign_claim(campaign, &self, 0, NULL, NULL), 0);

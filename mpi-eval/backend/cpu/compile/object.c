@@ -67,10 +67,9 @@ static const char *const libraries[] = {"libc.so.6", "libm.so.6", "libmvec.so.1"
 
 int atoll_object_import_allowed(const char *name)
 {
-    for (size_t i = 0; i < sizeof(primitives) / sizeof(primitives[0]); i++) {
+    for (size_t i = 0; i < sizeof(primitives) / sizeof(primitives[0]); i++)
         if (strcmp(name, primitives[i]) == 0)
             return 1;
-    }
     size_t length = strlen(name);
     for (size_t i = 0; i < sizeof(maths) / sizeof(maths[0]); i++) {
         size_t base = strlen(maths[i]);
@@ -280,10 +279,9 @@ static int check_library(const struct object *o, uint64_t offset)
     const char *name = string_at(o, offset);
     if (!name)
         return refuse(o, "the name of a needed library does not lie in the file");
-    for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++) {
+    for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++)
         if (strcmp(name, libraries[i]) == 0)
             return 0;
-    }
     return refuse(o, "library \"%s\" is not allowed", name);
 }
 
@@ -295,20 +293,18 @@ static int read_dynamic(struct object *o)
     size_t count = p->p_filesz / sizeof(*d), used = 0;
     if (!d || (uintptr_t)d % 8 != 0 || (uint64_t)((const unsigned char *)d - o->data) != p->p_offset)
         return refuse(o, "the dynamic section does not lie in the file");
-    while (used < count && used < DYNAMIC_LIMIT && d[used].d_tag != DT_NULL) {
+    while (used < count && used < DYNAMIC_LIMIT && d[used].d_tag != DT_NULL)
         if (read_entry(o, &d[used++]) != 0)
             return -1;
-    }
     if (used == count || used == DYNAMIC_LIMIT)
         return refuse(o, "the dynamic section has no end");
     o->string_bytes = o->entry[DT_STRSZ];
     o->strings = table_at(o, o->entry[DT_STRTAB], o->string_bytes, 1);
     if (!o->strings || o->string_bytes == 0 || o->strings[o->string_bytes - 1] != '\0')
         return refuse(o, "the string table does not lie in the file");
-    for (size_t i = 0; i < used; i++) {
+    for (size_t i = 0; i < used; i++)
         if (d[i].d_tag == DT_NEEDED && check_library(o, d[i].d_un.d_val) != 0)
             return -1;
-    }
     return 0;
 }
 
@@ -406,10 +402,9 @@ static int check_relocations(const struct object *o, uint64_t address, uint64_t 
     const Elf64_Rela *r = table_at(o, address, bytes, 8);
     if (!r || bytes % sizeof(*r) != 0)
         return refuse(o, "a relocation table does not lie in the file");
-    for (size_t i = 0; i < bytes / sizeof(*r); i++) {
+    for (size_t i = 0; i < bytes / sizeof(*r); i++)
         if (check_relocation(o, &r[i]) != 0)
             return -1;
-    }
     return 0;
 }
 
@@ -451,9 +446,8 @@ int atoll_object_check(const void *data, size_t length, int allow_mutable_global
     if (check_relocations(&o, o.entry[DT_RELA], o.entry[DT_RELASZ]) != 0 ||
         check_relocations(&o, o.entry[DT_JMPREL], o.entry[DT_PLTRELSZ]) != 0)
         return -1;
-    for (size_t i = 0; i < symbol_count; i++) {
+    for (size_t i = 0; i < symbol_count; i++)
         if (find_function(&o, symbols[i]) != 0)
             return -1;
-    }
     return 0;
 }

@@ -280,10 +280,9 @@ static int fill_launch(const struct atoll_runner *runner, const struct atoll_run
     to->symbol = (uint32_t)from->symbol;
     to->word_count = (uint32_t)from->argument_count;
     to->units = from->units;
-    for (size_t i = 0; i < from->argument_count; i++) {
+    for (size_t i = 0; i < from->argument_count; i++)
         if (fill_word(request, &from->arguments[i], &to->words[i], err) != 0)
             return -1;
-    }
     return 0;
 }
 
@@ -299,10 +298,9 @@ static int fill_reference(const struct atoll_run_request *request, struct atoll_
     message->scratch_doubles = request->scratch_doubles;
     for (size_t i = 0; i < request->dim_count; i++)
         message->dims[i] = request->dims[i];
-    for (size_t i = 0; i < 3 * request->tensor_count; i++) {
+    for (size_t i = 0; i < 3 * request->tensor_count; i++)
         if (fill_word(request, &request->reference_arguments[i], &message->reference[i], err) != 0)
             return -1;
-    }
     return 0;
 }
 
@@ -328,10 +326,9 @@ static int fill_run(struct atoll_runner *runner, const struct atoll_run_request 
         message->buffers[i] =
             (struct atoll_control_buffer){request->buffers[i].bytes, request->buffers[i].read_only != 0, 0};
     }
-    for (size_t i = 0; i < request->launch_count; i++) {
+    for (size_t i = 0; i < request->launch_count; i++)
         if (fill_launch(runner, request, &request->launches[i], &message->launches[i], err) != 0)
             return -1;
-    }
     return request->kind == ATOLL_RUN_REFERENCE ? fill_reference(request, message, err) : 0;
 }
 

@@ -99,12 +99,11 @@ static __attribute__((noreturn)) void park(void)
 
 static void wait_change(_Atomic uint32_t *word, uint32_t old, int shared)
 {
-    while (atomic_load_explicit(word, memory_order_acquire) == old) {
+    while (atomic_load_explicit(word, memory_order_acquire) == old)
         if (sample.spin)
             atoll_cpu_relax();
         else
             atoll_futex_wait(word, old, -1, shared);
-    }
 }
 
 static void barrier_wait(struct barrier *b)
@@ -315,11 +314,10 @@ static void make_stacks(void)
     sample.stacks = mmap(NULL, total, PROT_NONE, flags, -1, 0);
     if (sample.stacks == MAP_FAILED)
         give_up("no address space for %u stacks of %zu bytes", sample.thread_count, bytes);
-    for (uint32_t i = 0; i < sample.thread_count; i++) {
+    for (uint32_t i = 0; i < sample.thread_count; i++)
         if (mprotect(sample.stacks + i * sample.stack_stride + GUARD_BYTES, bytes, PROT_READ | PROT_WRITE) !=
             0)
             give_up("no memory for stack %u", i);
-    }
 }
 
 static void start_threads(void)

@@ -171,10 +171,9 @@ static void move_to_cores(const struct atoll_control_setup *setup)
 {
     cpu_set_t cores;
     CPU_ZERO(&cores);
-    for (uint32_t i = 0; i < setup->thread_count; i++) {
+    for (uint32_t i = 0; i < setup->thread_count; i++)
         if (setup->cores[i] >= 0 && setup->cores[i] < CPU_SETSIZE)
             CPU_SET((size_t)setup->cores[i], &cores);
-    }
     if (CPU_COUNT(&cores) > 0)
         sched_setaffinity(0, sizeof(cores), &cores);
 }

@@ -107,10 +107,9 @@ static void shrink(struct atoll_compile_cache *cache)
     uint64_t wanted = cache->limit_bytes - cache->limit_bytes / 8;
     if (cache->bytes > cache->limit_bytes) {
         qsort(files, count, sizeof(files[0]), by_use);
-        for (size_t i = 0; i < count && cache->bytes > wanted; i++) {
+        for (size_t i = 0; i < count && cache->bytes > wanted; i++)
             if (unlinkat(cache->fd, files[i].name, 0) == 0 || errno == ENOENT)
                 cache->bytes -= files[i].bytes;
-        }
     }
     free(files);
 }

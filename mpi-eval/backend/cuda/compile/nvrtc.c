@@ -35,9 +35,8 @@ static void open_library(void)
 const struct atoll_nvrtc_library *atoll_nvrtc_library_open(struct atoll_err *err)
 {
     pthread_once(&once, open_library);
-    if (trouble.code == ATOLL_OK) {
+    if (trouble.code == ATOLL_OK)
         return &functions;
-    }
     atoll_err_set(err, trouble.code, "%s", trouble.text);
     return NULL;
 }

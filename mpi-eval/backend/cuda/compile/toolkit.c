@@ -35,10 +35,9 @@ static int add_include(struct atoll_toolkit *t, const char *root, const char *be
     if (n <= 0 || (size_t)n >= sizeof(path) || !realpath(path, resolved) || stat(resolved, &st) != 0 ||
         !S_ISDIR(st.st_mode))
         return 0;
-    for (size_t i = 0; i < t->include_count; i++) {
+    for (size_t i = 0; i < t->include_count; i++)
         if (strcmp(t->includes[i], resolved) == 0)
             return 1;
-    }
     if (t->include_count == ATOLL_TOOLKIT_FOLDER_LIMIT || !(t->includes[t->include_count] = strdup(resolved)))
         return 0;
     t->include_count++;
@@ -69,14 +68,12 @@ void atoll_toolkit_find_headers(struct atoll_toolkit *t, const char *library_pat
     const char *slash = strrchr(library_path, '/');
     char folder[PATH_MAX];
     int n = snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - library_path) : 0, library_path);
-    for (size_t i = 0; n > 0 && i < sizeof(beside) / sizeof(beside[0]); i++) {
+    for (size_t i = 0; n > 0 && i < sizeof(beside) / sizeof(beside[0]); i++)
         if (add_headers(t, folder, beside[i]))
             return;
-    }
-    for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]); i++) {
+    for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]); i++)
         if (roots[i] && roots[i][0] == '/' && add_headers(t, roots[i], "include"))
             return;
-    }
 }
 
 static int add_user_folder(struct atoll_toolkit *t, const char *folder, struct atoll_err *err)
@@ -267,10 +264,9 @@ int atoll_compile_options_init(struct atoll_compile_options *o,
         add_option(o, "", "--ptxas-options=-v", 18, err) != 0 ||
         (!strstr(flags, "-std=") && add_option(o, "", "--std=c++17", 11, err) != 0))
         return -1;
-    for (size_t i = 0; i < toolkit->include_count; i++) {
+    for (size_t i = 0; i < toolkit->include_count; i++)
         if (add_option(o, "-I", toolkit->includes[i], strlen(toolkit->includes[i]), err) != 0)
             return -1;
-    }
     return add_flags(o, flags, err);
 }
 

@@ -40,11 +40,9 @@ static int fail(const struct atoll_nvml *nvml, unsigned int result, const char *
 {
     const char *text = nvml->nvmlErrorString(result);
     text = text ? text : "unknown error of NVML";
-    for (size_t i = 0; i < sizeof(meanings) / sizeof(*meanings); i++) {
-        if (meanings[i].result == result) {
+    for (size_t i = 0; i < sizeof(meanings) / sizeof(*meanings); i++)
+        if (meanings[i].result == result)
             return atoll_err_set(err, meanings[i].code, "%s: %s: %s", what, text, meanings[i].remedy);
-        }
-    }
     return atoll_err_set(err, ATOLL_E_IO, "%s: %s: look at nvidia-smi -q on this node", what, text);
 }
 
@@ -61,21 +59,16 @@ static void facts_read(struct atoll_monitor *m)
 {
     struct atoll_monitor_facts *f = &m->facts;
     struct atoll_nvml_pci pci = {0};
-    if (m->nvml->nvmlDeviceGetName(m->device, f->model, sizeof(f->model))) {
+    if (m->nvml->nvmlDeviceGetName(m->device, f->model, sizeof(f->model)))
         f->model[0] = '\0';
-    }
-    if (m->nvml->nvmlDeviceGetUUID(m->device, f->uuid, sizeof(f->uuid))) {
+    if (m->nvml->nvmlDeviceGetUUID(m->device, f->uuid, sizeof(f->uuid)))
         f->uuid[0] = '\0';
-    }
-    if (m->nvml->nvmlSystemGetDriverVersion(f->driver, sizeof(f->driver))) {
+    if (m->nvml->nvmlSystemGetDriverVersion(f->driver, sizeof(f->driver)))
         f->driver[0] = '\0';
-    }
-    if (m->nvml->nvmlSystemGetCudaDriverVersion(&f->cuda_version)) {
+    if (m->nvml->nvmlSystemGetCudaDriverVersion(&f->cuda_version))
         f->cuda_version = 0;
-    }
-    if (!m->nvml->nvmlDeviceGetPciInfo(m->device, &pci)) {
+    if (!m->nvml->nvmlDeviceGetPciInfo(m->device, &pci))
         snprintf(f->pci, sizeof(f->pci), "%.*s", (int)sizeof(pci.busId) - 1, pci.busId);
-    }
     f->sm_max_hz = max_clock(m, ATOLL_NVML_CLOCK_SM);
     f->memory_max_hz = max_clock(m, ATOLL_NVML_CLOCK_MEM);
 }
@@ -131,12 +124,10 @@ struct atoll_monitor *atoll_monitor_create(const char *uuid, struct atoll_err *e
 
 void atoll_monitor_destroy(struct atoll_monitor *m)
 {
-    if (!m) {
+    if (!m)
         return;
-    }
-    if (m->events) {
+    if (m->events)
         m->nvml->nvmlEventSetFree(m->events);
-    }
     m->nvml->nvmlShutdown(); /* counted by NVML, as init is */
     free(m);
 }
@@ -183,15 +174,13 @@ static void others_sort_out(const struct atoll_nvml_process *processes, size_t c
             own++;
             continue;
         }
-        if (r->other_count < ATOLL_MONITOR_PROCESS_LIMIT) {
+        if (r->other_count < ATOLL_MONITOR_PROCESS_LIMIT)
             r->others[r->other_count] = (pid_t)processes[i].pid;
-        }
         r->other_count++;
     }
     r->has_others = count == 0 || ours_count == 0 || own > 0;
-    if (!r->has_others) {
+    if (!r->has_others)
         r->other_count = 0;
-    }
 }
 
 static void processes_read(const struct atoll_monitor *m, const pid_t *ours, size_t ours_count,
@@ -200,9 +189,8 @@ static void processes_read(const struct atoll_monitor *m, const pid_t *ours, siz
     struct atoll_nvml_process processes[4 * ATOLL_MONITOR_PROCESS_LIMIT];
     unsigned int count = sizeof(processes) / sizeof(*processes);
     unsigned int room = count;
-    if (!m->nvml->nvmlDeviceGetComputeRunningProcesses) {
+    if (!m->nvml->nvmlDeviceGetComputeRunningProcesses)
         return;
-    }
     unsigned int result = m->nvml->nvmlDeviceGetComputeRunningProcesses(m->device, &count, processes);
     if (result == ATOLL_NVML_ERROR_INSUFFICIENT_SIZE) { /* then only their number is told */
         r->process_count = count;
@@ -226,9 +214,8 @@ static void events_read(const struct atoll_monitor *m, struct atoll_monitor_read
             return;
         }
         if (event.eventType & ATOLL_nvmlEventTypeXidCriticalError) {
-            if (r->xid_count < ATOLL_MONITOR_XID_LIMIT) {
+            if (r->xid_count < ATOLL_MONITOR_XID_LIMIT)
                 r->xids[r->xid_count] = event.eventData;
-            }
             r->xid_count++;
         }
     }
@@ -282,9 +269,8 @@ static const struct {
 uint64_t atoll_monitor_disturbing(uint64_t throttle_reasons)
 {
     uint64_t disturbing = 0;
-    for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++) {
+    for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++)
         disturbing |= reasons[i].disturbing ? throttle_reasons & reasons[i].bit : 0;
-    }
     return disturbing;
 }
 

@@ -83,11 +83,9 @@ static int usable(double value)
 /* How long each launch took is its weight; without any times all weigh the same. */
 static double weight_of(const struct atoll_metrics *metrics, const double *range)
 {
-    for (size_t i = 0; i < metrics->count; i++) {
-        if (metrics->counters[i] == ATOLL_COUNTER_TIME_NS) {
+    for (size_t i = 0; i < metrics->count; i++)
+        if (metrics->counters[i] == ATOLL_COUNTER_TIME_NS)
             return usable(range[i]) ? range[i] : 0.0;
-        }
-    }
     return 1.0;
 }
 
@@ -112,12 +110,10 @@ static double merge(const struct atoll_metrics *metrics, const double *values, s
 void atoll_metrics_merge(const struct atoll_metrics *metrics, const double *values, size_t ranges,
                          double *ret_counters)
 {
-    for (size_t counter = 0; counter < ATOLL_COUNTER_COUNT; counter++) {
+    for (size_t counter = 0; counter < ATOLL_COUNTER_COUNT; counter++)
         ret_counters[counter] = NAN;
-    }
-    for (size_t i = 0; i < metrics->count; i++) {
+    for (size_t i = 0; i < metrics->count; i++)
         ret_counters[metrics->counters[i]] = merge(metrics, values, ranges, i);
-    }
     for (size_t i = 0; i < sizeof(pipes) / sizeof(*pipes); i++) {
         ret_counters[ATOLL_COUNTER_SM_THROUGHPUT] = fmax(ret_counters[ATOLL_COUNTER_SM_THROUGHPUT],
                                                          ret_counters[pipes[i]]); /* fmax passes NaN over */

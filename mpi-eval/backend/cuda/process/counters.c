@@ -39,9 +39,8 @@ struct atoll_counters {
 static uint8_t *allocate(size_t bytes, struct atoll_err *err)
 {
     uint8_t *memory = calloc(1, bytes ? bytes : 1);
-    if (!memory) {
+    if (!memory)
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for %zu bytes of counter data", bytes);
-    }
     return memory;
 }
 
@@ -52,9 +51,8 @@ static int host_open(struct atoll_counters *c, const char *chip, const uint8_t *
 {
     ATOLL_CUPTI_PARAMS(host_initialize, params, .profilerType = ATOLL_CUPTI_PROFILER_TYPE_RANGE_PROFILER,
                        .pChipName = chip, .pCounterAvailabilityImage = availability);
-    if (CALL(c->cupti, cuptiProfilerHostInitialize, &params, err)) {
+    if (CALL(c->cupti, cuptiProfilerHostInitialize, &params, err))
         return atoll_err_add(err, "chip %s", chip);
-    }
     c->host = params.pHostObject;
     return 0;
 }
@@ -73,15 +71,13 @@ static int metric_blame(struct atoll_counters *c, const char *chip, const uint8_
                         struct atoll_err *err)
 {
     host_close(c);
-    if (host_open(c, chip, availability, err)) {
+    if (host_open(c, chip, availability, err))
         return -1;
-    }
     for (size_t i = 0; i < c->count; i++) {
         ATOLL_CUPTI_PARAMS(add_metrics, params, .pHostObject = c->host, .ppMetricNames = &c->names[i],
                            .numMetrics = 1);
-        if (c->cupti->cuptiProfilerHostConfigAddMetrics(&params) != ATOLL_CUPTI_SUCCESS) {
+        if (c->cupti->cuptiProfilerHostConfigAddMetrics(&params) != ATOLL_CUPTI_SUCCESS)
             return atoll_err_set(err, ATOLL_E_INPUT, "chip %s has no metric %s", chip, c->names[i]);
-        }
     }
     return atoll_err_set(err, ATOLL_E_INPUT, "chip %s cannot count this set of metrics", chip);
 }
@@ -93,23 +89,20 @@ static int metrics_add(struct atoll_counters *c, const char *chip, const uint8_t
     ATOLL_CUPTI_PARAMS(add_metrics, params, .pHostObject = c->host, .ppMetricNames = c->names,
                        .numMetrics = c->count);
     unsigned int result = c->cupti->cuptiProfilerHostConfigAddMetrics(&params);
-    if (result == ATOLL_CUPTI_ERROR_INVALID_PARAMETER || result == ATOLL_CUPTI_ERROR_INVALID_METRIC_NAME) {
+    if (result == ATOLL_CUPTI_ERROR_INVALID_PARAMETER || result == ATOLL_CUPTI_ERROR_INVALID_METRIC_NAME)
         return metric_blame(c, chip, availability, err);
-    }
     return atoll_cupti_check(c->cupti, result, "cuptiProfilerHostConfigAddMetrics", err);
 }
 
 static int config_make(struct atoll_counters *c, struct atoll_err *err)
 {
     ATOLL_CUPTI_PARAMS(config_size, size, .pHostObject = c->host);
-    if (CALL(c->cupti, cuptiProfilerHostGetConfigImageSize, &size, err)) {
+    if (CALL(c->cupti, cuptiProfilerHostGetConfigImageSize, &size, err))
         return -1;
-    }
     c->config_bytes = size.configImageSize;
     c->config = allocate(c->config_bytes, err);
-    if (!c->config) {
+    if (!c->config)
         return -1;
-    }
     ATOLL_CUPTI_PARAMS(config_image, image, .pHostObject = c->host, .configImageSize = c->config_bytes,
                        .pConfigImage = c->config);
     ATOLL_CUPTI_PARAMS(pass_count, passes, .configImageSize = c->config_bytes, .pConfigImage = c->config);
@@ -136,9 +129,8 @@ static int host_prepare(struct atoll_counters *c, const char *chip, const uint8_
 static struct atoll_counters *counters_new(const char *const *names, size_t count, struct atoll_err *err)
 {
     const struct atoll_cupti *cupti = atoll_cupti_open(err);
-    if (!cupti) {
+    if (!cupti)
         return NULL;
-    }
     if (count == 0 || count > ATOLL_COUNTERS_METRIC_LIMIT) {
         atoll_err_set(err, ATOLL_E_LIMIT, "%zu metrics: from 1 to %d can be counted at once", count,
                       ATOLL_COUNTERS_METRIC_LIMIT);
@@ -177,14 +169,12 @@ static void disable(struct atoll_counters *c)
 
 void atoll_counters_destroy(struct atoll_counters *c)
 {
-    if (!c) {
+    if (!c)
         return;
-    }
     disable(c);
     host_close(c);
-    for (size_t i = 0; i < c->count; i++) {
+    for (size_t i = 0; i < c->count; i++)
         free((char *)(uintptr_t)c->names[i]);
-    }
     free(c->names);
     free(c->config);
     free(c->data);
@@ -196,13 +186,11 @@ int atoll_counters_plan(const char *chip, const char *const *names, size_t count
                         struct atoll_err *err)
 {
     struct atoll_counters *c = counters_new(names, count, err);
-    if (!c) {
+    if (!c)
         return -1;
-    }
     int status = host_prepare(c, chip, NULL, err);
-    if (status == 0) {
+    if (status == 0)
         *ret_passes = c->passes;
-    }
     atoll_counters_destroy(c);
     return status;
 }
@@ -212,14 +200,12 @@ int atoll_counters_plan(const char *chip, const char *const *names, size_t count
 static int device_chip(struct atoll_counters *c, const char **ret_chip, struct atoll_err *err)
 {
     const struct atoll_cuda *cuda = atoll_cuda_open(err);
-    if (!cuda) {
+    if (!cuda)
         return -1;
-    }
     int device = 0;
     unsigned int result = cuda->cuCtxSetCurrent(c->context);
-    if (!result) {
+    if (!result)
         result = cuda->cuCtxGetDevice(&device);
-    }
     if (result) {
         char text[192];
         return atoll_err_set(err, ATOLL_E_CHILD, "counters: %s",
@@ -239,9 +225,8 @@ static int device_chip(struct atoll_counters *c, const char **ret_chip, struct a
 static uint8_t *availability_get(struct atoll_counters *c, struct atoll_err *err)
 {
     ATOLL_CUPTI_PARAMS(availability, params, .ctx = c->context);
-    if (CALL(c->cupti, cuptiProfilerGetCounterAvailability, &params, err)) {
+    if (CALL(c->cupti, cuptiProfilerGetCounterAvailability, &params, err))
         return NULL;
-    }
     uint8_t *image = allocate(params.counterAvailabilityImageSize, err);
     params.pCounterAvailabilityImage = image;
     if (image && CALL(c->cupti, cuptiProfilerGetCounterAvailability, &params, err)) {
@@ -254,9 +239,8 @@ static uint8_t *availability_get(struct atoll_counters *c, struct atoll_err *err
 static int enable(struct atoll_counters *c, struct atoll_err *err)
 {
     ATOLL_CUPTI_PARAMS(enable, params, .ctx = c->context);
-    if (CALL(c->cupti, cuptiRangeProfilerEnable, &params, err)) {
+    if (CALL(c->cupti, cuptiRangeProfilerEnable, &params, err))
         return -1;
-    }
     c->profiler = params.pRangeProfilerObject;
     return 0;
 }
@@ -266,9 +250,8 @@ static int data_allocate(struct atoll_counters *c, struct atoll_err *err)
     ATOLL_CUPTI_PARAMS(data_size, size, .pRangeProfilerObject = c->profiler, .pMetricNames = c->names,
                        .numMetrics = c->count, .maxNumOfRanges = ATOLL_COUNTERS_RANGE_LIMIT,
                        .maxNumRangeTreeNodes = ATOLL_COUNTERS_RANGE_LIMIT);
-    if (CALL(c->cupti, cuptiRangeProfilerGetCounterDataSize, &size, err)) {
+    if (CALL(c->cupti, cuptiRangeProfilerGetCounterDataSize, &size, err))
         return -1;
-    }
     c->data_bytes = size.counterDataSize;
     c->data = allocate(c->data_bytes, err);
     return c->data ? 0 : -1;
@@ -277,17 +260,14 @@ static int data_allocate(struct atoll_counters *c, struct atoll_err *err)
 static int device_prepare(struct atoll_counters *c, struct atoll_err *err)
 {
     const char *chip = NULL;
-    if (device_chip(c, &chip, err)) {
+    if (device_chip(c, &chip, err))
         return -1;
-    }
     uint8_t *availability = availability_get(c, err);
-    if (!availability) {
+    if (!availability)
         return -1;
-    }
     int status = host_prepare(c, chip, availability, err);
-    if (status == 0) {
+    if (status == 0)
         status = enable(c, err) || data_allocate(c, err) ? -1 : 0;
-    }
     free(availability);
     return status;
 }
@@ -296,9 +276,8 @@ struct atoll_counters *atoll_counters_create(struct CUctx_st *context, const cha
                                              struct atoll_err *err)
 {
     struct atoll_counters *c = counters_new(names, count, err);
-    if (!c) {
+    if (!c)
         return NULL;
-    }
     c->context = context;
     if (device_prepare(c, err)) {
         atoll_counters_destroy(c);
@@ -322,9 +301,8 @@ static int start(struct atoll_counters *c, struct atoll_err *err)
 
 int atoll_counters_begin(struct atoll_counters *c, struct atoll_err *err)
 {
-    if (c->begun) {
+    if (c->begun)
         return atoll_err_set(err, ATOLL_E_USAGE, "counting has begun already: end it first");
-    }
     ATOLL_CUPTI_PARAMS(data_image, data, .pRangeProfilerObject = c->profiler,
                        .counterDataSize = c->data_bytes, .pCounterData = c->data);
     ATOLL_CUPTI_PARAMS(set_config, config, .pRangeProfilerObject = c->profiler, .configSize = c->config_bytes,
@@ -344,16 +322,13 @@ int atoll_counters_begin(struct atoll_counters *c, struct atoll_err *err)
 int atoll_counters_pass(struct atoll_counters *c, int *ret_more, struct atoll_err *err)
 {
     ATOLL_CUPTI_PARAMS(stop, params, .pRangeProfilerObject = c->profiler);
-    if (!c->begun) {
+    if (!c->begun)
         return atoll_err_set(err, ATOLL_E_USAGE, "counting has not begun");
-    }
-    if (CALL(c->cupti, cuptiRangeProfilerStop, &params, err)) {
+    if (CALL(c->cupti, cuptiRangeProfilerStop, &params, err))
         return -1;
-    }
     *ret_more = !params.isAllPassSubmitted;
-    if (*ret_more && ++c->passes_done > PASS_LIMIT) {
+    if (*ret_more && ++c->passes_done > PASS_LIMIT)
         return atoll_err_set(err, ATOLL_E_MISSING, "CUPTI did not finish after %d passes", PASS_LIMIT);
-    }
     return *ret_more ? start(c, err) : 0;
 }
 
@@ -377,15 +352,13 @@ static int evaluate(struct atoll_counters *c, size_t ranges, struct atoll_err *e
 {
     for (size_t range = 0; range < ranges; range++) {
         double *values = &c->values[range * c->count];
-        for (size_t i = 0; i < c->count; i++) {
+        for (size_t i = 0; i < c->count; i++)
             values[i] = NAN;
-        }
         ATOLL_CUPTI_PARAMS(evaluate, params, .pHostObject = c->host, .pCounterDataImage = c->data,
                            .counterDataImageSize = c->data_bytes, .rangeIndex = range,
                            .ppMetricNames = c->names, .numMetrics = c->count, .pMetricValues = values);
-        if (CALL(c->cupti, cuptiProfilerHostEvaluateToGpuValues, &params, err)) {
+        if (CALL(c->cupti, cuptiProfilerHostEvaluateToGpuValues, &params, err))
             return -1;
-        }
     }
     return 0;
 }
@@ -393,14 +366,12 @@ static int evaluate(struct atoll_counters *c, size_t ranges, struct atoll_err *e
 int atoll_counters_end(struct atoll_counters *c, const double **ret_values, size_t *ret_ranges,
                        size_t *ret_metrics, struct atoll_err *err)
 {
-    if (!c->begun) {
+    if (!c->begun)
         return atoll_err_set(err, ATOLL_E_USAGE, "counting has not begun");
-    }
     size_t ranges = 0;
     int status = decode(c, &ranges, err);
-    if (status == 0) {
+    if (status == 0)
         status = evaluate(c, ranges, err);
-    }
     c->begun = 0;
     if (status == 0) {
         *ret_values = c->values;

@@ -35,9 +35,8 @@ static void open_library(void)
 const struct atoll_cupti *atoll_cupti_open(struct atoll_err *err)
 {
     pthread_once(&once, open_library);
-    if (trouble.code == ATOLL_OK) {
+    if (trouble.code == ATOLL_OK)
         return &functions;
-    }
     atoll_err_set(err, trouble.code, "%s", trouble.text);
     return NULL;
 }
@@ -46,11 +45,10 @@ const char *atoll_cupti_describe(const struct atoll_cupti *cupti, unsigned int r
                                  size_t bytes)
 {
     const char *name = NULL;
-    if (cupti->cuptiGetResultString(result, &name) || !name) {
+    if (cupti->cuptiGetResultString(result, &name) || !name)
         snprintf(ret_text, bytes, "CUPTI error %u", result);
-    } else {
+    else
         snprintf(ret_text, bytes, "%s", name);
-    }
     return ret_text;
 }
 
@@ -81,15 +79,12 @@ static const struct {
 int atoll_cupti_check(const struct atoll_cupti *cupti, unsigned int result, const char *call,
                       struct atoll_err *err)
 {
-    if (result == ATOLL_CUPTI_SUCCESS) {
+    if (result == ATOLL_CUPTI_SUCCESS)
         return 0;
-    }
     char name[96];
     atoll_cupti_describe(cupti, result, name, sizeof(name));
-    for (size_t i = 0; i < sizeof(meanings) / sizeof(*meanings); i++) {
-        if (meanings[i].result == result) {
+    for (size_t i = 0; i < sizeof(meanings) / sizeof(*meanings); i++)
+        if (meanings[i].result == result)
             return atoll_err_set(err, meanings[i].code, "%s (%s of %s)", meanings[i].text, name, call);
-        }
-    }
     return atoll_err_set(err, ATOLL_E_MISSING, "no counters on this device (%s of %s)", name, call);
 }

@@ -34,9 +34,8 @@ static void open_library(void)
 const struct atoll_cuda *atoll_cuda_open(struct atoll_err *err)
 {
     pthread_once(&once, open_library);
-    if (trouble.code == ATOLL_OK) {
+    if (trouble.code == ATOLL_OK)
         return &functions;
-    }
     atoll_err_set(err, trouble.code, "%s", trouble.text);
     return NULL;
 }
@@ -46,11 +45,10 @@ const char *atoll_cuda_describe(const struct atoll_cuda *cuda, unsigned int resu
 {
     const char *name = NULL;
     const char *text = NULL;
-    if (cuda->cuGetErrorName(result, &name) || cuda->cuGetErrorString(result, &text) || !name || !text) {
+    if (cuda->cuGetErrorName(result, &name) || cuda->cuGetErrorString(result, &text) || !name || !text)
         snprintf(ret_text, bytes, "CUDA error %u", result);
-    } else {
+    else
         snprintf(ret_text, bytes, "%s: %s", name, text);
-    }
     return ret_text;
 }
 

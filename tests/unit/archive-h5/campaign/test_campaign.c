@@ -68,14 +68,12 @@ static void test_create_and_open(void **state)
     char path[PATH_MAX];
     size_t length;
     struct atoll_campaign *c = create(&err);
-    if (!c) {
+    if (!c)
         fail_msg("%s", err.text);
-    }
     atoll_campaign_close(c);
     c = atoll_campaign_open(target, NULL, &err);
-    if (!c) {
+    if (!c)
         fail_msg("%s", err.text);
-    }
     const struct atoll_config *got = atoll_campaign_config(c);
     assert_memory_equal(&got->id, &want.id, sizeof(want.id));
     assert_int_equal(got->created_unix_ns, want.created_unix_ns);
@@ -159,9 +157,8 @@ static void test_damaged_config(void **state)
                  at + strlen(k->find));
         scratch_write(path, changed, strlen(changed));
         assert_null(atoll_campaign_open(target, NULL, &err));
-        if (err.code != k->code || !strstr(err.text, k->text)) {
+        if (err.code != k->code || !strstr(err.text, k->text))
             fail_msg("%s: %s", k->replace, err.text);
-        }
     }
     for (size_t cut = 0; cut < length - 200; cut += 7) { /* never a crash; missing fields are named */
         scratch_write(path, text, cut);
@@ -213,9 +210,8 @@ static void write_events(struct atoll_journal *j, unsigned count, int decide_las
         uint64_t number;
         sample_tick(&e, (int64_t)atoll_journal_next_event(j));
         assert_int_equal(atoll_journal_append_event(j, &e, &number, NULL), 0);
-        if (i + 1 < count || decide_last) {
+        if (i + 1 < count || decide_last)
             assert_int_equal(atoll_journal_append_decisions(j, number, &d, 1, NULL), 0);
-        }
     }
     assert_int_equal(atoll_journal_sync(j, NULL), 0);
 }
@@ -234,9 +230,8 @@ static int collect_event(void *context, const struct atoll_attempt *attempt,
     uint64_t *next = context;
     (void)attempt;
     (void)err;
-    if (record->type == ATOLL_RECORD_EVENT) {
+    if (record->type == ATOLL_RECORD_EVENT)
         assert_int_equal(record->event, (*next)++);
-    }
     return 0;
 }
 
@@ -252,9 +247,8 @@ static void test_attempts_and_replay(void **state)
     uint64_t seen = 0;
     struct atoll_campaign *c = create(NULL);
     struct atoll_journal *j = atoll_campaign_start_attempt(c, "local", 1, 11, &attempt_dir, &err);
-    if (!j) {
+    if (!j)
         fail_msg("%s", err.text);
-    }
     assert_non_null(strstr(attempt_dir, "jobs/local.0"));
     snprintf(first, sizeof(first), "%s/%s", attempt_dir, ATOLL_JOURNAL_FILE);
     write_events(j, 3, 0); /* killed before the decisions of event 2 were journaled, with a torn tail */
@@ -369,9 +363,8 @@ static void test_every_call_fails_once(void **state)
         struct atoll_journal *j = NULL;
         const struct atoll_file_ops *ops = faulty_init(&f, FAULT_FULL, at);
         struct atoll_campaign *c = atoll_campaign_create(target, &config, ops, &err);
-        if (c) {
+        if (c)
             j = atoll_campaign_start_attempt(c, "local", 1, 1, NULL, &err);
-        }
         int hit = !c || !j;
         if (hit) {
             assert_int_equal(err.code, ATOLL_E_FULL);
@@ -385,17 +378,14 @@ static void test_every_call_fails_once(void **state)
             break;
         }
         c = atoll_campaign_open(target, NULL, NULL);
-        if (!c) {
+        if (!c)
             c = atoll_campaign_create(target, &config, NULL, &err);
-        }
-        if (!c) {
+        if (!c)
             fail_msg("after failing call %ld: %s", at, err.text);
-        }
         assert_int_equal(atoll_campaign_lock(c, NULL), 0);
         j = atoll_campaign_start_attempt(c, "local", 1, 1, NULL, &err);
-        if (!j) {
+        if (!j)
             fail_msg("attempt after failing call %ld: %s", at, err.text);
-        }
         atoll_journal_destroy(j);
         atoll_campaign_close(c);
         scratch_remove(target);
@@ -430,9 +420,8 @@ static void test_power_loss_at_every_step(void **state)
                 acknowledged++;
                 finished = attempt == 1;
             }
-            if (j && !attempt) { /* killed with records in the page cache that were never synced */
+            if (j && !attempt) /* killed with records in the page cache that were never synced */
                 atoll_journal_append_event(j, &e, NULL, NULL);
-            }
             atoll_journal_destroy(j);
         }
         disk_power_loss(disk, after);
@@ -440,15 +429,12 @@ static void test_power_loss_at_every_step(void **state)
         disk_destroy(disk);
         scratch_join(inner, after, "campaign");
         c = atoll_campaign_open(inner, NULL, &err);
-        if (created && !c) {
+        if (created && !c)
             fail_msg("step %ld: a created campaign is lost: %s", stop, err.text);
-        }
-        if (!c) {
+        if (!c)
             c = atoll_campaign_create(inner, &config, NULL, &err);
-        }
-        if (!c || atoll_campaign_replay(c, NULL, NULL, &report, &err) != 0) {
+        if (!c || atoll_campaign_replay(c, NULL, NULL, &report, &err) != 0)
             fail_msg("step %ld: %s", stop, err.text);
-        }
         assert_true(report.event_count >= acknowledged);
         assert_int_equal(access(scratch_join(root, inner, "tasks/matmul/seeds/naive.c"), F_OK), 0);
         atoll_campaign_close(c);
@@ -484,9 +470,8 @@ static void test_power_loss_after_takeover(void **state)
         atoll_campaign_close(c);
         disk->stop_at = -1;
         c = atoll_campaign_open(inner, &disk->ops, NULL);
-        if (!c) {
+        if (!c)
             c = atoll_campaign_create(inner, &config, &disk->ops, &err);
-        }
         if (!c || atoll_campaign_lock(c, &err) != 0 ||
             atoll_campaign_replay(c, NULL, NULL, &promised, &err) != 0 ||
             !(j = atoll_campaign_start_attempt(c, "local", 1, 1, NULL, &err))) {
@@ -499,9 +484,8 @@ static void test_power_loss_after_takeover(void **state)
         disk_destroy(disk);
         scratch_join(inner, after, "campaign");
         c = atoll_campaign_open(inner, NULL, &err);
-        if (!c || atoll_campaign_replay(c, NULL, NULL, &report, &err) != 0) {
+        if (!c || atoll_campaign_replay(c, NULL, NULL, &report, &err) != 0)
             fail_msg("step %ld: %s", stop, err.text);
-        }
         assert_int_equal(report.event_count, promised.event_count + 1);
         atoll_campaign_close(c);
         scratch_remove(root);

@@ -48,9 +48,8 @@ static int setup(void **state)
     atoll_lease_holder_self("local", 0, &self);
     struct atoll_err err = ATOLL_ERR_INIT;
     struct atoll_campaign *c = create(&err);
-    if (!c) {
+    if (!c)
         fail_msg("%s", err.text);
-    }
     atoll_campaign_close(c);
     return 0;
 }
@@ -68,9 +67,8 @@ static struct atoll_campaign *claimed(uint32_t silent_epoch, enum atoll_campaign
     enum atoll_campaign_hold hold;
     struct atoll_campaign *c = atoll_campaign_open(target, NULL, &err);
     assert_non_null(c);
-    if (atoll_campaign_claim(c, &self, silent_epoch, &hold, &err) != 0) {
+    if (atoll_campaign_claim(c, &self, silent_epoch, &hold, &err) != 0)
         fail_msg("%s", err.text);
-    }
     assert_int_equal(hold, want);
     return c;
 }
@@ -81,9 +79,8 @@ static struct atoll_journal *start(struct atoll_campaign *c, const char *job, ui
     struct atoll_attempt *attempts;
     size_t count;
     struct atoll_journal *j = atoll_campaign_start_attempt(c, job, 1, 5, NULL, &err);
-    if (!j) {
+    if (!j)
         fail_msg("%s", err.text);
-    }
     assert_int_equal(atoll_campaign_attempts(c, &attempts, &count, NULL), 0);
     assert_int_equal(attempts[count - 1].header.attempt, number);
     free(attempts);
@@ -120,9 +117,8 @@ static void test_claims_follow_old_attempts(void **state)
     (void)state;
     struct atoll_campaign *c = atoll_campaign_open(target, NULL, NULL);
     assert_int_equal(atoll_campaign_lock(c, NULL), 0);
-    for (uint32_t i = 0; i < 4; i++) {
+    for (uint32_t i = 0; i < 4; i++)
         atoll_journal_destroy(start(c, "local", i));
-    }
     atoll_campaign_close(c);
     c = claimed(0, ATOLL_HOLD_LOCKED);
     atoll_journal_destroy(start(c, "local", 4));
@@ -142,9 +138,8 @@ static pid_t child_that_holds(int with_lease)
         struct atoll_campaign *mine = atoll_campaign_open(target, NULL, NULL);
         ok = mine && (with_lease ? atoll_campaign_claim(mine, &own, 0, NULL, NULL)
                                  : atoll_campaign_lock(mine, NULL)) == 0;
-        if (write(ready[1], &ok, 1) == 1) {
+        if (write(ready[1], &ok, 1) == 1)
             pause();
-        }
         _exit(0);
     }
     assert_int_equal(read(ready[0], &ok, 1), 1);
@@ -208,9 +203,8 @@ static void test_no_locks(void **state)
         atoll_campaign_close(claimed(0, ATOLL_HOLD_NO_LOCKS));
         scratch_remove(target);
         struct atoll_campaign *c = create(&err);
-        if (!c) {
+        if (!c)
             fail_msg("%s", err.text);
-        }
         atoll_campaign_close(c);
         atoll_campaign_close(claimed(0, ATOLL_HOLD_NO_LOCKS));
     }
@@ -223,9 +217,8 @@ static void test_no_locks(void **state)
 static void quarantine_told(void *context, int is_problem, const char *line)
 {
     assert_int_equal(is_problem, 0);
-    if (strstr(line, "6 records of attempt local.0 written after its lease was lost are kept aside")) {
+    if (strstr(line, "6 records of attempt local.0 written after its lease was lost are kept aside"))
         *(int *)context += 1;
-    }
 }
 
 /* What the one who lost the lease still writes, and an attempt that it still begins. */

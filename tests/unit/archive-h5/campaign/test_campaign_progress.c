@@ -75,9 +75,8 @@ static void test_killed_anywhere(void **state)
     attempt_start(c);
     journal_path(path, writer.attempt);
     for (int g = 0; g <= GROUPS; g++) {
-        if (g > 0) {
+        if (g > 0)
             group_write();
-        }
         hint_write();
         hints[g] = scratch_read(hint_path, &lengths[g]);
         bytes_at[g] = atoll_journal_durable_bytes(writer.journal);
@@ -88,12 +87,10 @@ static void test_killed_anywhere(void **state)
         for (size_t cut = bytes_at[0]; cut <= length; cut += cut + 40 < length ? 7 : 1) {
             scratch_write(path, journal, cut);
             int has = has_hint();
-            if (cut < bytes_at[g]) {
+            if (cut < bytes_at[g])
                 assert_false(has);
-            }
-            if (cut == bytes_at[g]) {
+            if (cut == bytes_at[g])
                 assert_true(has);
-            }
         }
         free(hints[g]);
     }
@@ -282,15 +279,13 @@ static pid_t writer_fork(int *ret_fd)
         return pid;
     }
     struct atoll_campaign *c = atoll_campaign_open(target, NULL, NULL);
-    if (!c || atoll_campaign_lock(c, NULL) != 0) {
+    if (!c || atoll_campaign_lock(c, NULL) != 0)
         _exit(1);
-    }
     attempt_start(c);
     for (int groups = 0; groups < 20000; groups++) { /* a test that failed leaves no endless writer */
         group_write();
-        if (write(ends[1], &writer.evaluated, sizeof(writer.evaluated)) < 0) {
+        if (write(ends[1], &writer.evaluated, sizeof(writer.evaluated)) < 0)
             _exit(1);
-        }
         hint_write();
     }
     _exit(0);
@@ -310,9 +305,8 @@ static void test_killed_process(void **state)
         pid_t pid = writer_fork(&fd);
         for (int groups = 0; groups <= round % 5; groups++) {
             assert_int_equal(read(fd, &acknowledged, sizeof(acknowledged)), sizeof(acknowledged));
-            if (atoll_campaign_progress_read(target, &s, &err) != 0) {
+            if (atoll_campaign_progress_read(target, &s, &err) != 0)
                 fail_msg("round %d: %s", round, err.text);
-            }
             assert_true(s.evaluated >= acknowledged);
             atoll_campaign_progress_fini(&s);
         }

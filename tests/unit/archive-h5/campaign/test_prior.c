@@ -52,9 +52,8 @@ static void fill(struct atoll_buffer *out)
 {
     const struct atoll_event events[] = {source_event(), hint_event(3), hint_event(4)};
     atoll_buffer_init(out, 1 << 20);
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 3; i++)
         atoll_prior_put(out, &events[i]);
-    }
     assert_int_equal(atoll_buffer_check(out, NULL), 0);
 }
 
@@ -66,9 +65,8 @@ static struct atoll_campaign *create(const struct atoll_buffer *prior, const cha
     char hex[ATOLL_ID_HEX];
     atoll_id_hex(&id, hex);
     struct atoll_task *task = atoll_task_load(TASK_DIR, &err);
-    if (!task) {
+    if (!task)
         fail_msg("%s", err.text);
-    }
     const struct atoll_campaign_task told = {task->name, TASK_DIR, task->id};
     const struct atoll_config_option option = {ATOLL_PRIOR_OPTION, digest ? digest : hex};
     struct atoll_config config = {.engine_version = 1,
@@ -81,9 +79,8 @@ static struct atoll_campaign *create(const struct atoll_buffer *prior, const cha
                                   .prior_length = prior ? prior->length : 0};
     atoll_search_defaults(&config.search);
     struct atoll_campaign *c = atoll_campaign_create(campaign_dir, &config, NULL, &err);
-    if (!c) {
+    if (!c)
         fail_msg("%s", err.text);
-    }
     atoll_task_destroy(task);
     return c;
 }
@@ -131,9 +128,8 @@ static void refuse(const struct atoll_campaign *c, enum atoll_code code, const c
     struct atoll_prior prior = {.count = 9};
     assert_int_equal(atoll_prior_read(c, &prior, &err), -1);
     assert_int_equal(err.code, code);
-    if (!strstr(err.text, text) || !strstr(err.text, ATOLL_PRIOR_FILE)) {
+    if (!strstr(err.text, text) || !strstr(err.text, ATOLL_PRIOR_FILE))
         fail_msg("%s", err.text);
-    }
     assert_int_equal(prior.count, 9); /* untouched */
 }
 

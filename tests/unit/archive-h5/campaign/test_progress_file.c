@@ -78,15 +78,13 @@ static void test_hostile_hint(void **state)
         const char *at = strstr(good, hostile_cases[i].find);
         char *bad = malloc(length + 200);
         assert_non_null(bad);
-        if (!at) {
+        if (!at)
             fail_msg("%s is not in %s", hostile_cases[i].find, good);
-        }
         int bad_length = snprintf(bad, length + 200, "%.*s%s%s", (int)(at - good), good,
                                   hostile_cases[i].replace, at + strlen(hostile_cases[i].find));
         scratch_write(hint_path, bad, (size_t)bad_length);
-        if (has_hint()) {
+        if (has_hint())
             fail_msg("case %zu was believed: %s", i, bad);
-        }
         free(bad);
     }
     scratch_write(hint_path, good, length);
@@ -132,9 +130,8 @@ static void test_every_call_fails_once(void **state)
                 assert_string_equal(now, before);
                 assert_non_null(strstr(err.text, ATOLL_CAMPAIGN_PROGRESS_FILE));
             }
-            if (access(temporary, F_OK) == 0) {
+            if (access(temporary, F_OK) == 0)
                 fail_msg("call %ld, fault %d: the temporary file stays", n, (int)faults[f]);
-            }
             free(now);
         }
     }

@@ -38,9 +38,8 @@ static const char *attempt_make(unsigned events, int ends_in_order)
         struct atoll_decision elite = {.type = ATOLL_DECIDE_ELITE, .candidate = sample_id(number)};
         assert_int_equal(atoll_journal_append_decisions(j, number, &elite, 1, NULL), 0);
     }
-    if (ends_in_order) {
+    if (ends_in_order)
         assert_int_equal(atoll_journal_append_close(j, 9, "asked", NULL), 0);
-    }
     assert_int_equal(atoll_journal_sync(j, NULL), 0);
     atoll_journal_destroy(j);
     return folder;
@@ -71,9 +70,8 @@ static int refresh(void)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     int got = atoll_archive_refresh(campaign, archive, NULL, &err);
-    if (got < 0) {
+    if (got < 0)
         fail_msg("%s", err.text);
-    }
     return got;
 }
 

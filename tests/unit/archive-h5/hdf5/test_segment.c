@@ -63,12 +63,10 @@ static int tear_down(void **state)
 static int has_h5py(void)
 {
     static int known = -1;
-    if (known < 0) {
+    if (known < 0)
         known = system("/usr/bin/python3 -c 'import h5py' 2>/dev/null") == 0;
-    }
-    if (!known) {
+    if (!known)
         print_message("skipped: /usr/bin/python3 has no h5py\n");
-    }
     return known;
 }
 
@@ -84,9 +82,8 @@ static int same_tables(const struct atoll_tables *a, const struct atoll_tables *
     for (size_t t = 0; t < ATOLL_TABLE_COUNT; t++) {
         const struct atoll_table_schema *s = atoll_table_schema((enum atoll_table)t);
         uint64_t count = atoll_tables_count(a, (enum atoll_table)t);
-        if (count != atoll_tables_count(b, (enum atoll_table)t)) {
+        if (count != atoll_tables_count(b, (enum atoll_table)t))
             return 0;
-        }
         for (size_t c = 0; count && c < s->column_count; c++) {
             if (memcmp(atoll_tables_column(a, (enum atoll_table)t, c),
                        atoll_tables_column(b, (enum atoll_table)t, c),
@@ -103,13 +100,11 @@ static void test_round_trip(void **state)
     (void)state;
     struct atoll_err err = ATOLL_ERR_INIT;
     size_t first, second;
-    if (atoll_segment_write(path, tables, NULL, NULL, &err) != 0) {
+    if (atoll_segment_write(path, tables, NULL, NULL, &err) != 0)
         fail_msg("%s", err.text);
-    }
     struct atoll_tables *again = atoll_segment_read(path, &err);
-    if (!again) {
+    if (!again)
         fail_msg("%s", err.text);
-    }
     assert_true(same_tables(tables, again));
     char *a = scratch_read(path, &first);
     assert_int_equal(atoll_segment_write(path, again, NULL, NULL, &err), 0);
@@ -158,12 +153,10 @@ static void test_damaged(void **state)
         scratch_write(path, bytes, length);
         struct atoll_tables *got = atoll_segment_read(path, &err);
         refused += !got;
-        if (got && !same_tables(got, tables)) {
+        if (got && !same_tables(got, tables))
             fail_msg("byte %zu changed the content unnoticed", at);
-        }
-        if (!got && !strstr(err.text, "a.h5")) {
+        if (!got && !strstr(err.text, "a.h5"))
             fail_msg("byte %zu: %s", at, err.text);
-        }
         atoll_tables_destroy(got);
         bytes[at] = (char)(bytes[at] ^ 0x55);
     }
@@ -185,9 +178,8 @@ static void test_missing_and_newer(void **state)
     scratch_write(path, "not HDF5 at all", 15);
     assert_null(atoll_segment_read(path, &err));
     assert_int_equal(err.code, ATOLL_E_CORRUPT);
-    if (!has_h5py()) {
+    if (!has_h5py())
         return;
-    }
     assert_int_equal(atoll_segment_write(path, tables, NULL, NULL, NULL), 0);
     snprintf(command, sizeof(command),
              "/usr/bin/python3 -c 'import h5py,numpy; f=h5py.File(\"%.2000s\",\"r+\"); "
@@ -236,9 +228,8 @@ static void test_hostile_files(void **state)
     };
     struct atoll_err err = ATOLL_ERR_INIT;
     char name[PATH_MAX], command[3 * PATH_MAX];
-    if (!has_h5py()) {
+    if (!has_h5py())
         skip();
-    }
     assert_int_equal(atoll_segment_write(path, tables, NULL, NULL, NULL), 0);
     FILE *script = fopen(scratch_join(name, dir, "hostile.py"), "wb");
     assert_non_null(script);
@@ -258,9 +249,8 @@ static void test_hostile_files(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         snprintf(name, sizeof(name), "%.2000s/%zu.h5", dir, i);
         struct atoll_tables *got = atoll_segment_read(name, &err);
-        if (got || err.code != ATOLL_E_CORRUPT || !strstr(err.text, cases[i].text)) {
+        if (got || err.code != ATOLL_E_CORRUPT || !strstr(err.text, cases[i].text))
             fail_msg("%s: %s", cases[i].change, got ? "was read" : err.text);
-        }
     }
 }
 
@@ -278,9 +268,8 @@ static void test_every_call_fails_once(void **state)
         size_t now;
         int failed = atoll_segment_write(path, empty, NULL, faulty_init(&f, FAULT_FULL, at), &err) != 0;
         assert_int_equal(failed, at < f.calls && err.code != ATOLL_OK);
-        if (failed && err.code != ATOLL_E_FULL) {
+        if (failed && err.code != ATOLL_E_FULL)
             fail_msg("call %ld: %s", at, err.text);
-        }
         assert_int_equal(access(scratch_join(temporary, dir, "a.h5.tmp"), F_OK), -1);
         char *after = scratch_read(path, &now);
         if (failed && at < 4) {
@@ -341,9 +330,8 @@ static void test_merge(void **state)
     assert_int_equal(atoll_segment_write(b, atoll_projection_tables(other), NULL, NULL, NULL), 0);
     atoll_projection_destroy(other);
     const char *files[] = {b, path};
-    if (atoll_merge_files(files, 2, out, NULL, &err) != 0) {
+    if (atoll_merge_files(files, 2, out, NULL, &err) != 0)
         fail_msg("%s", err.text);
-    }
     struct atoll_tables *merged = atoll_segment_read(out, NULL);
     assert_int_equal(atoll_tables_count(merged, ATOLL_TABLE_CAMPAIGN), 1); /* the same campaign */
     assert_int_equal(atoll_tables_count(merged, ATOLL_TABLE_DEVICES), 2);
@@ -392,9 +380,8 @@ static void test_build_from_campaign(void **state)
     char out[PATH_MAX];
     struct atoll_err err = ATOLL_ERR_INIT;
     scratch_join(out, atoll_campaign_dir(campaign), "archive.h5");
-    if (atoll_archive_build(campaign, out, NULL, &report, &err) != 0) {
+    if (atoll_archive_build(campaign, out, NULL, &report, &err) != 0)
         fail_msg("%s", err.text);
-    }
     struct atoll_tables *got = atoll_segment_read(out, NULL);
     assert_true(same_tables(got, tables));
     atoll_tables_destroy(got);
@@ -406,9 +393,8 @@ static void keep_journal(void)
     const char *golden = ATOLL_SOURCE_DIR "/tests/fixtures/archive/journal-2.atl";
     char from[PATH_MAX];
     size_t length;
-    if (!getenv("ATOLL_WRITE_GOLDEN") || access(golden, F_OK) == 0) {
+    if (!getenv("ATOLL_WRITE_GOLDEN") || access(golden, F_OK) == 0)
         return;
-    }
     char *bytes =
         scratch_read(scratch_join(from, atoll_campaign_dir(campaign), "jobs/local.0/journal.atl"), &length);
     scratch_write(golden, bytes, length);
@@ -436,13 +422,11 @@ static void test_golden(void **state)
         struct atoll_row_device device;
         char golden[PATH_MAX];
         snprintf(golden, sizeof(golden), "%s/tests/fixtures/archive/%s", ATOLL_SOURCE_DIR, cases[i].file);
-        if (getenv("ATOLL_WRITE_GOLDEN") && access(golden, F_OK) != 0) {
+        if (getenv("ATOLL_WRITE_GOLDEN") && access(golden, F_OK) != 0)
             assert_int_equal(atoll_segment_write(golden, tables, NULL, NULL, NULL), 0);
-        }
         struct atoll_tables *got = atoll_segment_read(golden, &err);
-        if (!got) {
+        if (!got)
             fail_msg("%s", err.text);
-        }
         assert_int_equal(atoll_tables_count(got, ATOLL_TABLE_TASKS), 2);
         assert_int_equal(atoll_tables_count(got, ATOLL_TABLE_EVALUATIONS), 50);
         assert_int_equal(count_profiles(got), cases[i].has_profiles ? count_profiles(tables) : 0);
@@ -468,9 +452,8 @@ static void test_merge_with_older(void **state)
     assert_true(count_profiles(tables) > 5);
     assert_true(count_profiles(tables) < atoll_tables_count(tables, ATOLL_TABLE_EVALUATIONS));
     assert_int_equal(atoll_segment_write(path, tables, NULL, NULL, NULL), 0);
-    if (atoll_merge_files(paths, 2, scratch_join(out, dir, "merged.h5"), NULL, &err) != 0) {
+    if (atoll_merge_files(paths, 2, scratch_join(out, dir, "merged.h5"), NULL, &err) != 0)
         fail_msg("%s", err.text);
-    }
     struct atoll_tables *got = atoll_segment_read(out, &err);
     assert_non_null(got);
     assert_int_equal(atoll_tables_count(got, ATOLL_TABLE_EVALUATIONS), 50);
@@ -492,17 +475,15 @@ static void test_older_journal(void **state)
     scratch_write(scratch_join(to, atoll_campaign_dir(campaign), "jobs/local.0/journal.atl"), bytes, length);
     free(bytes);
     struct atoll_projection *older = atoll_projection_of_campaign(campaign, NULL, &err);
-    if (!older) {
+    if (!older)
         fail_msg("%s", err.text);
-    }
     assert_int_equal(atoll_tables_count(atoll_projection_tables(older), ATOLL_TABLE_EVALUATIONS), 50);
     assert_int_equal(count_profiles(atoll_projection_tables(older)), 0);
     atoll_projection_destroy(older);
 
     struct atoll_journal *j = atoll_campaign_start_attempt(campaign, "local", 1, 12, NULL, &err);
-    if (!j) {
+    if (!j)
         fail_msg("%s", err.text);
-    }
     uint64_t events = atoll_journal_next_event(j);
     struct atoll_event e;
     sample_tick(&e, INT64_MAX / 4000); /* late; its time in ns still fits */
@@ -511,9 +492,8 @@ static void test_older_journal(void **state)
     assert_int_equal(atoll_journal_append_close(j, 5, "stopped", NULL), 0);
     assert_int_equal(atoll_journal_sync(j, NULL), 0);
     atoll_journal_destroy(j);
-    if (atoll_campaign_replay(campaign, NULL, NULL, &report, &err) != 0) {
+    if (atoll_campaign_replay(campaign, NULL, NULL, &report, &err) != 0)
         fail_msg("%s", err.text);
-    }
     assert_int_equal(report.event_count, events + 1);
     assert_int_equal(report.attempt_count, 2);
     assert_int_equal(report.quarantined_records, 0);
@@ -525,9 +505,8 @@ static void test_documented_example(void **state)
     (void)state;
     char script[PATH_MAX], command[3 * PATH_MAX];
     size_t length;
-    if (!has_h5py()) {
+    if (!has_h5py())
         skip();
-    }
     char *doc = scratch_read(ATOLL_SOURCE_DIR "/docs/spec/archive.md", &length);
     char *begin = strstr(doc, "```python\n");
     assert_non_null(begin);
@@ -536,9 +515,8 @@ static void test_documented_example(void **state)
     assert_non_null(end);
     scratch_write(scratch_join(script, dir, "example.py"), begin, (size_t)(end - begin));
     unsigned lines = 0;
-    for (char *c = begin; c < end; c++) {
+    for (char *c = begin; c < end; c++)
         lines += *c == '\n';
-    }
     assert_int_equal(lines, 3);
     assert_int_equal(atoll_segment_write(scratch_join(path, dir, "archive.h5"), tables, NULL, NULL, NULL), 0);
     snprintf(command, sizeof(command), "cd '%.2000s' && /usr/bin/python3 example.py > out.txt", dir);

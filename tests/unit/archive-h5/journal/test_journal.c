@@ -65,12 +65,10 @@ static uint64_t count_events(const char *file, struct atoll_journal_end *ret_end
     int got;
     struct atoll_journal_reader *r = atoll_journal_reader_open(file, &err);
     assert_non_null(r);
-    while ((got = atoll_journal_reader_next(r, &record, &err)) == 1) {
+    while ((got = atoll_journal_reader_next(r, &record, &err)) == 1)
         count += record->type == ATOLL_RECORD_EVENT;
-    }
-    if (got < 0) {
+    if (got < 0)
         fail_msg("%s", err.text);
-    }
     atoll_journal_reader_end(r, ret_end);
     atoll_journal_reader_close(r);
     return count;
@@ -211,9 +209,8 @@ static void test_every_call_fails_once(void **state)
                     assert_true(err.code == (faults[k] == FAULT_IO ? ATOLL_E_IO : ATOLL_E_FULL));
                     assert_int_equal(count_events(path, &end), i); /* cut back to what is durable */
                     assert_int_equal(end.lost_bytes, 0);
-                    if (i % 2) {
+                    if (i % 2)
                         assert_int_equal(atoll_journal_sync(j, NULL), 0);
-                    }
                 }
             }
             assert_int_equal(atoll_journal_sync(j, NULL), 0);
@@ -242,15 +239,13 @@ static void test_power_loss_at_every_step(void **state)
         struct atoll_journal *j = atoll_journal_create(file, &h, &disk->ops, NULL);
         for (unsigned i = 0; j && i < 6; i++) {
             append_pair(j, 1);
-            if (atoll_journal_sync(j, NULL) == 0) {
+            if (atoll_journal_sync(j, NULL) == 0)
                 acknowledged = i + 1;
-            }
         }
         disk_power_loss(disk, after);
         scratch_join(file, after, ATOLL_JOURNAL_FILE);
-        if (access(file, F_OK) == 0) {
+        if (access(file, F_OK) == 0)
             found = count_events(file, &end);
-        }
         assert_true(found >= acknowledged);
         atoll_journal_destroy(j);
         disk_destroy(disk);

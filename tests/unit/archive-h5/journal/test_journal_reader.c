@@ -52,9 +52,8 @@ static int read_all(struct atoll_journal_end *ret_end, uint64_t *ret_events, str
     struct atoll_journal_reader *r = atoll_journal_reader_open(path, err);
     assert_non_null(r);
     *ret_events = 0;
-    while ((got = atoll_journal_reader_next(r, &record, err)) == 1) {
+    while ((got = atoll_journal_reader_next(r, &record, err)) == 1)
         *ret_events += record->type == ATOLL_RECORD_EVENT;
-    }
     atoll_journal_reader_end(r, ret_end);
     atoll_journal_reader_close(r);
     return got;
@@ -71,17 +70,15 @@ static void test_torn_at_every_byte(void **state)
     for (size_t cut = 0; cut <= length; cut++) {
         scratch_write(path, bytes, cut);
         struct atoll_err err = ATOLL_ERR_INIT;
-        if (read_all(&end, &events, &err) != 0) {
+        if (read_all(&end, &events, &err) != 0)
             fail_msg("cut at %zu: %s", cut, err.text);
-        }
         assert_int_equal(end.good_bytes + end.lost_bytes, cut);
         assert_true(events >= last); /* never fewer events from more bytes */
         last = events;
-        if (cut < batch_end[0]) {
+        if (cut < batch_end[0])
             assert_int_equal(end.ending, ATOLL_JOURNAL_STILLBORN);
-        } else {
+        else
             assert_int_equal(end.ending, end.lost_bytes ? ATOLL_JOURNAL_TORN : ATOLL_JOURNAL_KILLED);
-        }
     }
     assert_int_equal(last, 2 * BATCHES);
     free(bytes);
@@ -106,9 +103,8 @@ static void test_damage_at_every_byte(void **state)
             assert_int_equal(err.code, ATOLL_E_CORRUPT);
             assert_non_null(strstr(err.text, "journal.atl"));
         } else {
-            if (got != 0) {
+            if (got != 0)
                 fail_msg("byte %zu: %s", at, err.text);
-            }
             assert_int_equal(end.ending, ATOLL_JOURNAL_TORN);
             assert_true(events >= 2 * (BATCHES - 1));
         }
@@ -210,15 +206,13 @@ static void test_order(void **state)
         struct atoll_buffer file;
         uint64_t events;
         atoll_buffer_init(&file, 1 << 20);
-        for (const char *r = c->records; *r; r++) {
+        for (const char *r = c->records; *r; r++)
             put_record(&file, *r);
-        }
         scratch_write(path, file.data, file.length);
         atoll_buffer_fini(&file);
         int got = read_all(&end, &events, &err);
-        if (got != (c->code ? -1 : 0) || err.code != c->code || (c->text && !strstr(err.text, c->text))) {
+        if (got != (c->code ? -1 : 0) || err.code != c->code || (c->text && !strstr(err.text, c->text)))
             fail_msg("%s: %d %s %s", c->name, got, atoll_code_name(err.code), err.text);
-        }
     }
 }
 
@@ -248,19 +242,16 @@ static void count_golden(const struct atoll_record *record, struct atoll_arena *
 {
     struct atoll_event e;
     struct atoll_err err = ATOLL_ERR_INIT;
-    if (record->type == ATOLL_RECORD_HEADER) {
+    if (record->type == ATOLL_RECORD_HEADER)
         g->schema = record->header.schema;
-    }
     if (record->type == ATOLL_RECORD_DEVICE) {
         g->devices++;
         g->capability = record->device.limits.compute_capability;
     }
-    if (record->type != ATOLL_RECORD_EVENT) {
+    if (record->type != ATOLL_RECORD_EVENT)
         return;
-    }
-    if (atoll_event_decode(record->bytes, record->length, arena, &e, &err) != 0) {
+    if (atoll_event_decode(record->bytes, record->length, arena, &e, &err) != 0)
         fail_msg("%s", err.text);
-    }
     if (e.type == ATOLL_EVENT_EVALUATED) {
         g->evaluations++;
         g->profiles += !atoll_profile_is_empty(&e.evaluation.profile);
@@ -287,12 +278,10 @@ static void test_golden(void **state)
         snprintf(file, sizeof(file), "%s/tests/fixtures/archive/%s", ATOLL_SOURCE_DIR, cases[i].file);
         struct atoll_journal_reader *r = atoll_journal_reader_open(file, &err);
         assert_non_null(r);
-        while ((got = atoll_journal_reader_next(r, &record, &err)) == 1) {
+        while ((got = atoll_journal_reader_next(r, &record, &err)) == 1)
             count_golden(record, arena, &g);
-        }
-        if (got < 0) {
+        if (got < 0)
             fail_msg("%s", err.text);
-        }
         atoll_journal_reader_end(r, &end);
         assert_int_equal(end.ending, ATOLL_JOURNAL_CLOSED);
         assert_memory_equal(&g, &cases[i].holds, sizeof(g));

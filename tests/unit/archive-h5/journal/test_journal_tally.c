@@ -40,12 +40,10 @@ static int set_up(void **state)
         event_append(j, ATOLL_EVENT_EVALUATED, g * 1000);
         event_append(j, ATOLL_EVENT_DUELLED, g * 1000 + 1);
         event_append(j, ATOLL_EVENT_TICK, g * 1000 + 2);
-        if (g == 2) {
+        if (g == 2)
             assert_int_equal(atoll_journal_append_snapshot(j, 1, dir, sizeof(dir), NULL), 0);
-        }
-        if (g == GROUPS) {
+        if (g == GROUPS)
             assert_int_equal(atoll_journal_append_close(j, 9, "asked", NULL), 0);
-        }
         assert_int_equal(atoll_journal_sync(j, NULL), 0);
         group_end[g] = atoll_journal_durable_bytes(j);
     }
@@ -72,12 +70,10 @@ static int read_all(struct atoll_journal_tally *ret, struct atoll_err *err)
     *ret = (struct atoll_journal_tally){.events = 0};
     while ((got = atoll_journal_reader_next(r, &record, err)) == 1) {
         struct atoll_event e;
-        if (record->type == ATOLL_RECORD_CLOSE) {
+        if (record->type == ATOLL_RECORD_CLOSE)
             memcpy(ret->reason, record->reason, sizeof(ret->reason));
-        }
-        if (record->type != ATOLL_RECORD_EVENT) {
+        if (record->type != ATOLL_RECORD_EVENT)
             continue;
-        }
         assert_int_equal(atoll_event_decode(record->bytes, record->length, arena, &e, NULL), 0);
         ret->events++;
         ret->evaluated += e.type == ATOLL_EVENT_EVALUATED;
@@ -248,9 +244,8 @@ static void frame_append(uint16_t type, const void *payload, size_t length, int 
     assert_int_equal(atoll_frame_encode(&frame, type, payload, length, NULL), 0);
     frame.data[4] = (unsigned char)version;
     uint32_t crc = atoll_crc32c(0, frame.data, 20);
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; i++)
         frame.data[20 + i] = (unsigned char)(crc >> (8 * i));
-    }
     assert_int_equal(fwrite(frame.data, 1, frame.length, f), frame.length);
     assert_int_equal(fclose(f), 0);
     atoll_buffer_fini(&frame);

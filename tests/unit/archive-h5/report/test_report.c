@@ -122,9 +122,8 @@ static char *export_text(enum atoll_table table, enum atoll_export_format format
 static unsigned count_text(const char *text, const char *what)
 {
     unsigned n = 0;
-    for (; (text = strstr(text, what)) != NULL; text++) {
+    for (; (text = strstr(text, what)) != NULL; text++)
         n++;
-    }
     return n;
 }
 
@@ -170,9 +169,8 @@ static void test_verify(void **state)
     const char *root = atoll_campaign_dir(campaign);
     assert_int_equal(atoll_archive_build(campaign, scratch_join(path, root, "archive.h5"), NULL, NULL, NULL),
                      0);
-    if (atoll_verify_path(root, NULL, NULL, &report, &err) != 0) {
+    if (atoll_verify_path(root, NULL, NULL, &report, &err) != 0)
         fail_msg("%s", err.text);
-    }
     assert_string_equal(report.first_problem, "");
     assert_int_equal(report.problems, 0);
     assert_int_equal(report.journals, 1);
@@ -245,9 +243,8 @@ static void test_report(void **state)
     struct atoll_err err = ATOLL_ERR_INIT;
     char path[PATH_MAX], command[2 * PATH_MAX];
     size_t length;
-    if (atoll_report_write(tables, scratch_join(path, dir, "report.html"), NULL, &err) != 0) {
+    if (atoll_report_write(tables, scratch_join(path, dir, "report.html"), NULL, &err) != 0)
         fail_msg("%s", err.text);
-    }
     char *page = scratch_read(path, &length);
     assert_null(strstr(page, "<script"));
     assert_null(strstr(page, "model <b>"));
@@ -267,11 +264,10 @@ static void test_report(void **state)
     free(page);
     snprintf(command, sizeof(command),
              "/usr/bin/python3 -c \"import xml.dom.minidom as m; m.parse('%.2000s')\"", path);
-    if (system("/usr/bin/python3 -c ''") == 0) {
+    if (system("/usr/bin/python3 -c ''") == 0)
         assert_int_equal(system(command), 0); /* well-formed */
-    } else {
+    else
         print_message("no /usr/bin/python3: the page was not parsed\n");
-    }
 }
 
 static void test_report_of_nothing(void **state)

@@ -16,9 +16,8 @@ static int set_up(void **state)
     scratch_make(dir);
     campaign = sample_campaign_create(dir);
     projection = atoll_projection_of_campaign(campaign, NULL, &err);
-    if (!projection) {
+    if (!projection)
         fail_msg("%s", err.text);
-    }
     tables = atoll_projection_tables(projection);
     return 0;
 }
@@ -40,9 +39,8 @@ static void test_counts(void **state)
         uint64_t count;
     } want[] = {{ATOLL_TABLE_CAMPAIGN, 1},     {ATOLL_TABLE_TASKS, 2}, {ATOLL_TABLE_DEVICES, 1},
                 {ATOLL_TABLE_EVALUATIONS, 50}, {ATOLL_TABLE_DUELS, 4}, {ATOLL_TABLE_MIGRATIONS, 2}};
-    for (size_t i = 0; i < sizeof(want) / sizeof(*want); i++) {
+    for (size_t i = 0; i < sizeof(want) / sizeof(*want); i++)
         assert_int_equal(atoll_tables_count(tables, want[i].table), want[i].count);
-    }
     assert_true(atoll_tables_count(tables, ATOLL_TABLE_CANDIDATES) > 10);
     uint64_t timings = atoll_tables_count(tables, ATOLL_TABLE_TIMINGS);
     assert_int_equal(atoll_tables_count(tables, ATOLL_TABLE_SAMPLES), timings * 9);
@@ -76,9 +74,8 @@ static void test_profiles(void **state)
         struct atoll_row_profile p;
         struct atoll_row_evaluation e = {.event = UINT64_MAX};
         atoll_tables_get(tables, ATOLL_TABLE_PROFILES, i, &p);
-        while (e.event != p.event) {
+        while (e.event != p.event)
             atoll_tables_get(tables, ATOLL_TABLE_EVALUATIONS, evaluations++, &e);
-        }
         assert_true(e.evaluation == p.evaluation && e.device == p.device && e.task == p.task);
         assert_true(atoll_id_equal(&e.candidate, &p.candidate));
         uint64_t draw = atoll_id_u64(&p.candidate);
@@ -144,15 +141,13 @@ static void test_mutants(void **state)
     for (uint64_t i = 0; i < atoll_tables_count(tables, ATOLL_TABLE_CANDIDATES); i++) {
         struct atoll_row_candidate c, original;
         atoll_tables_get(tables, ATOLL_TABLE_CANDIDATES, i, &c);
-        if (c.operator_ != ATOLL_OPERATOR_NULL_CONTROL) {
+        if (c.operator_ != ATOLL_OPERATOR_NULL_CONTROL)
             continue;
-        }
         mutants++;
         for (uint64_t k = 0; k < i; k++) {
             atoll_tables_get(tables, ATOLL_TABLE_CANDIDATES, k, &original);
-            if (atoll_id_equal(&original.id, &c.parent)) {
+            if (atoll_id_equal(&original.id, &c.parent))
                 break;
-            }
         }
         const char *text = atoll_tables_text(tables, c.source),
                    *first = atoll_tables_text(tables, original.source);

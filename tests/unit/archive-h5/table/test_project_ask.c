@@ -23,9 +23,8 @@ static int set_up(void **state)
     scratch_make(dir);
     campaign = sample_campaign_create(dir);
     projection = atoll_projection_of_campaign(campaign, NULL, &err);
-    if (!projection) {
+    if (!projection)
         fail_msg("%s", err.text);
-    }
     tables = atoll_projection_tables(projection);
     next_event = EVENT;
     return 0;

@@ -25,14 +25,12 @@ static void test_schema(void **state)
                 assert_true(o->offset + atoll_column_bytes(o->type) <= k->offset ||
                             k->offset + atoll_column_bytes(k->type) <= o->offset);
             }
-            for (unsigned v = 0; v < k->value_count; v++) {
+            for (unsigned v = 0; v < k->value_count; v++)
                 assert_true(*k->value_name(v));
-            }
         }
         assert_true(keys > 0);
-        if (t != ATOLL_TABLE_CAMPAIGN) { /* readers rely on it */
+        if (t != ATOLL_TABLE_CAMPAIGN) /* readers rely on it */
             assert_int_equal(s->columns[0].type, ATOLL_COLUMN_CAMPAIGN);
-        }
     }
     enum atoll_table none;
     assert_int_equal(atoll_table_find("nothing", &none), -1);
@@ -122,9 +120,8 @@ static void test_rows(void **state)
     struct atoll_id want = sample_id(777);
     assert_memory_equal(&got.candidate, &want, sizeof(want));
     int failed = 0;
-    for (uint32_t i = 0; i < 100000 && !failed; i++) {
+    for (uint32_t i = 0; i < 100000 && !failed; i++)
         failed = atoll_tables_append(t, ATOLL_TABLE_ELITES, &row, &err);
-    }
     assert_int_equal(failed, -1); /* born with a limit */
     assert_int_equal(err.code, ATOLL_E_LIMIT);
     atoll_tables_destroy(t);

@@ -26,9 +26,8 @@ static int run_arena(struct atoll_err *err)
     static const size_t sizes[] = {10, 5000, 100, 300000, 20000, 16};
     struct atoll_arena *arena = atoll_arena_create(1u << 20, err);
     int status = arena ? 0 : -1;
-    for (size_t i = 0; !status && i < sizeof(sizes) / sizeof(*sizes); i++) {
+    for (size_t i = 0; !status && i < sizeof(sizes) / sizeof(*sizes); i++)
         status = atoll_arena_alloc(arena, sizes[i], err) ? 0 : -1;
-    }
     atoll_arena_destroy(arena);
     return status;
 }
@@ -37,9 +36,8 @@ static int run_buffer(struct atoll_err *err)
 {
     struct atoll_buffer b;
     atoll_buffer_init(&b, 1u << 20);
-    for (uint64_t i = 0; i < 5000; i++) {
+    for (uint64_t i = 0; i < 5000; i++)
         atoll_buffer_put_u64(&b, i);
-    }
     atoll_buffer_printf(&b, "%d", 5);
     int status = atoll_buffer_check(&b, err);
     atoll_buffer_fini(&b);
@@ -60,9 +58,8 @@ static int run_expression(struct atoll_err *err)
 {
     static const struct atoll_binding bindings[] = {{"M", 5}, {"N", 6}};
     struct atoll_arena *arena = atoll_arena_create(1u << 20, err);
-    if (!arena) {
+    if (!arena)
         return -1;
-    }
     int64_t value;
     const struct atoll_expression *e =
         atoll_expression_parse(arena, "cdiv(M * N, 4) + min(M, N) % 3 && M < N", err);
@@ -106,18 +103,16 @@ static const struct {
 
 static void test_every_allocation_fails_once(void **state)
 {
-    for (size_t i = 0; i < sizeof(operations) / sizeof(*operations); i++) {
+    for (size_t i = 0; i < sizeof(operations) / sizeof(*operations); i++)
         assert_true(allocation_each_fails(operations[i].name, operations[i].run) >= operations[i].least);
-    }
 }
 
 static int encode_samples(void **state)
 {
     struct atoll_evaluation e;
     char *source = calloc(1, 20001);
-    if (!source) {
+    if (!source)
         return -1;
-    }
     memset(source, 'x', 20000);
     sample_evaluation(&e);
     atoll_buffer_init(&evaluation_bytes, 1u << 20);

@@ -30,9 +30,8 @@ static void test_names_sizes_and_c_types(void **state)
         assert_int_equal(atoll_dtype_bytes(parsed), cases[i].bytes);
         assert_int_equal(atoll_dtype_is_float(parsed), cases[i].is_float);
     }
-    for (size_t i = 0; i < ATOLL_DTYPE_COUNT; i++) {
+    for (size_t i = 0; i < ATOLL_DTYPE_COUNT; i++)
         assert_non_null(strstr(atoll_dtype_names(), atoll_dtype_name((enum atoll_dtype)i)));
-    }
     enum atoll_dtype untouched = ATOLL_I8;
     assert_int_equal(atoll_dtype_parse("f17", &untouched), -1);
     assert_int_equal(untouched, ATOLL_I8);
@@ -186,9 +185,8 @@ static void test_arrays_are_elements(void **state)
     enum { COUNT = 67 };
     struct atoll_random random = {3, 0};
     double values[COUNT], loaded[COUNT];
-    for (size_t i = 0; i < COUNT; i++) {
+    for (size_t i = 0; i < COUNT; i++)
         values[i] = (atoll_random_unit(atoll_random_next(&random)) - 0.3) * 400.0;
-    }
     for (size_t k = 0; k < sizeof(all) / sizeof(*all); k++) {
         uint64_t whole[COUNT] = {0}, single[COUNT] = {0};
         atoll_dtype_store_array(all[k], whole, COUNT, values);

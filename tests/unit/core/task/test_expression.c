@@ -142,9 +142,8 @@ static char *repeated(const char *head, const char *text, size_t count, const ch
 {
     size_t length = strlen(text);
     char *whole = malloc(strlen(head) + count * length + strlen(tail) + 1), *end = stpcpy(whole, head);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         end = stpcpy(end, text);
-    }
     strcpy(end, tail);
     return whole;
 }
@@ -188,9 +187,8 @@ static void test_too_many_names_and_a_full_arena(void **state)
     size_t length = 0;
     struct atoll_err err = ATOLL_ERR_INIT;
     int64_t value;
-    for (int i = 0; i < 65; i++) {
+    for (int i = 0; i < 65; i++)
         length += (size_t)snprintf(text + length, sizeof(text) - length, "%sn%d", i ? "+" : "", i);
-    }
     assert_int_equal(evaluate(text, &value, &err), -1);
     expect_err(&err, ATOLL_E_INPUT, "more than 64 names");
     struct atoll_arena *tiny = atoll_arena_create(200, NULL);

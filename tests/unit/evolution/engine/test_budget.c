@@ -17,9 +17,8 @@ static void the_model_must_not_be_waited_for(void **state)
         struct atoll_engine e = {.slots = cases[i].slots};
         e.answers = cases[i].mean_ns > 0 ? 10 : 0;
         e.device_ns = 10 * cases[i].mean_ns;
-        if (atoll_budget_affords_model(&e) != cases[i].affords) {
+        if (atoll_budget_affords_model(&e) != cases[i].affords)
             fail_msg("case %zu", i);
-        }
     }
 }
 
@@ -40,9 +39,8 @@ static void proposals_follow(void **state)
         s->occupied_ns = quick ? 1e6 : 1e9;
         sim_add_task(s, 0, &bytes);
         sim_capacity(s, quick ? 8 : 1);
-        for (unsigned i = 0; i < 12; i++) {
+        for (unsigned i = 0; i < 12; i++)
             sim_answer(s);
-        }
         const struct atoll_source *tiled = &s->engine->sources.items[1];
         assert_non_null(tiled->tune);
         assert_int_equal(tiled->tune->settings.strategies >> ATOLL_TUNE_MODEL & 1, !quick);

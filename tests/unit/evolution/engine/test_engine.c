@@ -14,9 +14,8 @@ struct fixture {
 static int set_up(void **state)
 {
     struct fixture *f = calloc(1, sizeof(*f));
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 3; i++)
         atoll_buffer_init(&f->tasks[i], 1u << 24);
-    }
     sim_task("alpha", small_seeds, 4, 1, &f->tasks[0]);
     sim_task("beta", small_seeds, 2, 1, &f->tasks[1]);
     sim_task("gamma", small_seeds, 3, 1, &f->tasks[2]);
@@ -27,9 +26,8 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     struct fixture *f = *state;
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 3; i++)
         atoll_buffer_fini(&f->tasks[i]);
-    }
     free(f);
     return 0;
 }
@@ -47,9 +45,8 @@ static struct atoll_search settings(void)
 /* Answers until nothing is under way. */
 static void drain(struct sim *s)
 {
-    for (unsigned i = 0; i < 20000 && s->order_count; i++) {
+    for (unsigned i = 0; i < 20000 && s->order_count; i++)
         sim_answer(s);
-    }
     assert_int_equal(s->order_count, 0);
 }
 
@@ -78,19 +75,17 @@ static void nonsense(struct sim *s)
     memset(&unknown, 0, sizeof(unknown));
     unknown.evaluation = 1 + sim_below(s, 2 * s->last_evaluation + 10);
     size_t known = sim_order_at(s, unknown.evaluation);
-    if (known < s->order_count) {
+    if (known < s->order_count)
         return;
-    }
     struct atoll_engine_status before, after;
     size_t length = s->decisions.length;
     uint64_t evaluated;
     atoll_engine_status(s->engine, &before);
     evaluated = before.evaluated;
-    if (sim_below(s, 2)) {
+    if (sim_below(s, 2))
         sim_evaluated(s, &unknown, ATOLL_V_CORRECT, 1e6);
-    } else {
+    else
         sim_duelled(s, &unknown, ATOLL_V_CORRECT, 1, 2);
-    }
     atoll_engine_status(s->engine, &after);
     assert_int_equal(after.ignored, before.ignored + 1);
     assert_int_equal(after.evaluated, evaluated);
@@ -129,9 +124,8 @@ static void happen(struct sim *s)
         sim_source(s, (uint32_t)sim_below(s, 4), (uint32_t)sim_below(s, 9), imports[sim_below(s, 3)]);
         break;
     case 6:
-        if (!sim_below(s, 10)) {
+        if (!sim_below(s, 10))
             sim_simple(s, ATOLL_EVENT_FINISH);
-        }
         break;
     case 7: second_start(s); break;
     default: sim_answer(s);
@@ -142,9 +136,8 @@ static void check_budgets(const struct sim *s, const struct atoll_search *search
 {
     struct atoll_engine_status status;
     atoll_engine_status(s->engine, &status);
-    if (search->evaluation_budget) {
+    if (search->evaluation_budget)
         assert_true(status.evaluated <= search->evaluation_budget);
-    }
     assert_int_equal(status.under_way, s->order_count);
 }
 
@@ -163,12 +156,10 @@ static void check_end(struct sim *s)
         assert_true(t.done);
         assert_int_equal(t.under_way, 0);
         assert_true(atoll_id_equal(&t.best, &s->best[i]) || atoll_id_is_zero(&t.best));
-        if (t.final_ratio > 0) { /* what the finals said last is true, whatever single times were */
+        if (t.final_ratio > 0) /* what the finals said last is true, whatever single times were */
             expect_close(t.final_ratio, sim_time(&t.baseline) / sim_time(&t.best), 1e-9);
-        }
-        if (t.final_ratio > 0 && !atoll_id_equal(&t.best, &t.baseline)) {
+        if (t.final_ratio > 0 && !atoll_id_equal(&t.best, &t.baseline))
             assert_true(t.final_ratio > 1.01);
-        }
     }
 }
 
@@ -187,9 +178,8 @@ static void run_random(struct fixture *f, uint64_t seed)
     s->defender_ns = sim_below(s, 2) ? 1e6 + 4e6 * sim_unit(s) : 0;
     s->broken_index = (unsigned)sim_below(s, 4);
     uint32_t tasks = 1 + (uint32_t)sim_below(s, 3);
-    for (uint32_t i = 0; i < tasks; i++) {
+    for (uint32_t i = 0; i < tasks; i++)
         sim_add_task(s, i, &f->tasks[i]);
-    }
     sim_capacity(s, 1 + (uint32_t)sim_below(s, 4));
     unsigned events = 60 + (unsigned)sim_below(s, 120);
     for (unsigned i = 0; i < events && !s->counts[ATOLL_DECIDE_STOP]; i++) {
@@ -211,9 +201,8 @@ static void random_campaigns_replay(void **state)
 {
     const char *wanted = getenv("ATOLL_SIMULATION_SEEDS");
     unsigned long count = wanted ? strtoul(wanted, NULL, 10) : 1000;
-    for (uint64_t seed = 1; seed <= count; seed++) {
+    for (uint64_t seed = 1; seed <= count; seed++)
         run_random(*state, seed);
-    }
 }
 
 static void exhausted_campaign(void **state)
@@ -357,9 +346,8 @@ static void one_language_is_evolved(void **state)
         assert_string_equal(language, atoll_language_name(languages[i]));
         atoll_engine_task_status(s->engine, 1, 0, &t);
         assert_int_equal(t.evaluated > 0, languages[i] == ATOLL_LANGUAGE_C);
-        if (languages[i] == ATOLL_LANGUAGE_CUDA) {
+        if (languages[i] == ATOLL_LANGUAGE_CUDA)
             assert_int_equal(t.reason, ATOLL_REASON_NO_BASELINE);
-        }
         check_end(s);
         sim_reload(s);
         sim_check_replay(s);
@@ -379,9 +367,8 @@ static void wall_budget_leaves_time_for_finals(void **state)
     sim_start(s, 3, &search);
     sim_add_task(s, 0, &f->tasks[0]);
     sim_capacity(s, 1);
-    for (unsigned i = 0; i < 6; i++) {
+    for (unsigned i = 0; i < 6; i++)
         sim_answer(s);
-    }
     s->now_ns = 800000000;
     sim_simple(s, ATOLL_EVENT_TICK);
     uint64_t sent = s->counts[ATOLL_DECIDE_EVALUATE];
@@ -403,9 +390,8 @@ static void wall_time_over_abandons(void **state)
     sim_start(s, 3, &search);
     sim_add_task(s, 0, &f->tasks[0]);
     sim_capacity(s, 2);
-    for (unsigned i = 0; i < 6; i++) {
+    for (unsigned i = 0; i < 6; i++)
         sim_answer(s);
-    }
     uint64_t held = s->order_count;
     assert_true(held > 0);
     s->now_ns = 1000000000;
@@ -435,9 +421,8 @@ static void tasks_share_the_device(void **state)
     search.sharing = ATOLL_SHARING_EQUAL;
     struct sim *s = malloc(sizeof(*s));
     sim_start(s, 3, &search);
-    for (uint32_t i = 0; i < 3; i++) {
+    for (uint32_t i = 0; i < 3; i++)
         sim_add_task(s, i, &bytes);
-    }
     sim_capacity(s, 2);
     drain(s);
     for (uint32_t i = 0; i < 3; i++) {
@@ -459,9 +444,8 @@ static void a_short_run_sees_every_seed(void **state)
     struct sim *s = malloc(sizeof(*s));
     search.queue_depth = 1;
     sim_start(s, 3, &search);
-    for (uint32_t i = 0; i < 3; i++) {
+    for (uint32_t i = 0; i < 3; i++)
         sim_add_task(s, i, &f->tasks[i]); /* 4, 2 and 3 seeds */
-    }
     sim_capacity(s, 1);
     static const unsigned seeds[] = {4, 2, 3};
     unsigned seen[3] = {0, 0, 0};
@@ -472,17 +456,15 @@ static void a_short_run_sees_every_seed(void **state)
             continue;
         }
         assert_int_equal(order.op, ATOLL_OPERATOR_SEED);
-        if (i < 3) {
+        if (i < 3)
             assert_int_equal(seen[order.task], 0);
-        }
         seen[order.task]++;
         i++;
         s->occupied_ns = order.task ? 1e7 : 1e9;
         sim_evaluated(s, &order, ATOLL_V_CORRECT, sim_time(&order.candidate));
     }
-    for (uint32_t i = 0; i < 3; i++) {
+    for (uint32_t i = 0; i < 3; i++)
         assert_int_equal(seen[i], seeds[i]);
-    }
     sim_fini(s);
     free(s);
 }
@@ -490,9 +472,8 @@ static void a_short_run_sees_every_seed(void **state)
 static void answer_baseline(struct sim *s)
 {
     size_t at = 0;
-    while (s->orders[at].baseline_ns > 0) {
+    while (s->orders[at].baseline_ns > 0)
         at++;
-    }
     struct atoll_decision order = sim_take(s, at);
     sim_evaluated(s, &order, ATOLL_V_CORRECT, sim_time(&order.candidate));
 }
@@ -516,13 +497,11 @@ static void dear_finals_are_given_time(void **state)
         search.stagnation_limit = 0;
         sim_start(s, 3, &search);
         s->occupied_ns = cases[i].opening_ns;
-        for (uint32_t k = 0; k < 3; k++) {
+        for (uint32_t k = 0; k < 3; k++)
             sim_add_task(s, k, &f->tasks[k]);
-        }
         sim_capacity(s, 1);
-        for (unsigned k = 0; k < 3; k++) {
+        for (unsigned k = 0; k < 3; k++)
             answer_baseline(s);
-        }
         s->occupied_ns = cases[i].evaluation_ns;
         sim_answer(s);
         while (!s->counts[ATOLL_DECIDE_TASK_DONE]) {
@@ -595,9 +574,8 @@ static void stagnation_yields(void **state)
         search.islands = 1;
         sim_start(s, 1, &search);
         s->cells = 1;
-        for (uint32_t i = 0; i < tasks; i++) {
+        for (uint32_t i = 0; i < tasks; i++)
             sim_add_task(s, i, &f->tasks[0]);
-        }
         sim_capacity(s, 1);
         drain(s);
         for (uint32_t i = 0; i < tasks; i++) {
@@ -622,9 +600,8 @@ static void snapshots_are_checked(void **state)
     sim_start(s, 3, &search);
     sim_add_task(s, 0, &f->tasks[0]);
     sim_capacity(s, 2);
-    for (unsigned i = 0; i < 8; i++) {
+    for (unsigned i = 0; i < 8; i++)
         sim_answer(s);
-    }
     atoll_buffer_init(&bytes, 1u << 26);
     assert_int_equal(atoll_engine_save(s->engine, &bytes, &err), 0);
     assert_null(atoll_engine_load("nonsense", 8, &err));
@@ -633,9 +610,8 @@ static void snapshots_are_checked(void **state)
     assert_null(atoll_engine_load(bytes.data, bytes.length, &err));
     expect_err(&err, ATOLL_E_SCHEMA, "version");
     bytes.data[4] ^= 0xff;
-    for (size_t length = 0; length < bytes.length; length += 1 + bytes.length / 100) {
+    for (size_t length = 0; length < bytes.length; length += 1 + bytes.length / 100)
         assert_null(atoll_engine_load(bytes.data, length, NULL));
-    }
     for (size_t at = 0; at < bytes.length; at += 1 + bytes.length / 300) { /* no crash, whatever it says */
         bytes.data[at] ^= 0x55;
         atoll_engine_destroy(atoll_engine_load(bytes.data, bytes.length, NULL));

@@ -99,9 +99,8 @@ static void nothing_is_ordered_between_resume_and_capacity(void **state)
     struct sim *s = begin(*state, 0);
     const struct atoll_capacity two[] = {{"H200", 1}, {"A100", 1}};
     say_models(s, two, 2);
-    while (s->counts[ATOLL_DECIDE_EVALUATE] < 8) {
+    while (s->counts[ATOLL_DECIDE_EVALUATE] < 8)
         sim_answer(s);
-    }
     uint64_t before = s->counts[ATOLL_DECIDE_EVALUATE];
     sim_simple(s, ATOLL_EVENT_RESUME);
     sim_answer(s);
@@ -117,9 +116,8 @@ static void nothing_is_ordered_between_resume_and_capacity(void **state)
 static void reach_an_ask(struct sim *s)
 {
     sim_capacity(s, 1);
-    while (!op_count(s)) {
+    while (!op_count(s))
         sim_answer(s);
-    }
 }
 
 /* What is spent never becomes less. */
@@ -149,11 +147,9 @@ static void tokens_and_dollars_do_not_overflow(void **state)
 
 static void fill_plans(struct atoll_task_state *t)
 {
-    for (size_t bytes = (size_t)1 << 30; bytes; bytes /= 2) {
-        while (atoll_arena_alloc(t->arena, bytes, NULL)) {
+    for (size_t bytes = (size_t)1 << 30; bytes; bytes /= 2)
+        while (atoll_arena_alloc(t->arena, bytes, NULL))
             continue;
-        }
-    }
 }
 
 static uint32_t waiting(const struct atoll_task_state *t)
@@ -165,11 +161,9 @@ static uint32_t waiting(const struct atoll_task_state *t)
 static uint32_t evaluate_until(struct sim *s, enum atoll_operator op)
 {
     for (;;) {
-        for (uint32_t i = 0; i < s->engine->individuals.count; i++) {
-            if (s->engine->individuals.items[i].op == op) {
+        for (uint32_t i = 0; i < s->engine->individuals.count; i++)
+            if (s->engine->individuals.items[i].op == op)
                 return i;
-            }
-        }
         assert_true(s->order_count > 0);
         sim_answer(s);
     }

@@ -15,9 +15,8 @@ static double promise(const struct atoll_share *s)
 /* count evaluations that improve the best time by ratio each, 1: none does. */
 static void add(struct atoll_share *s, unsigned count, double ratio)
 {
-    for (unsigned i = 0; i < count; i++) {
+    for (unsigned i = 0; i < count; i++)
         atoll_share_add(s, (s->best_ns > 0 ? s->best_ns : 1e9) / ratio, COST_NS);
-    }
 }
 
 static void who_improves_promises_more(void **state)
@@ -25,9 +24,8 @@ static void who_improves_promises_more(void **state)
     struct atoll_share flat = {0}, improving = {0}, fresh = {0}, failing = {0};
     add(&flat, 40, 1);
     add(&improving, 40, 1.05);
-    for (unsigned i = 0; i < 40; i++) {
+    for (unsigned i = 0; i < 40; i++)
         atoll_share_add(&failing, 0, COST_NS);
-    }
     assert_true(promise(&improving) > 2 * promise(&flat));
     assert_true(promise(&fresh) > 2 * promise(&flat));
     expect_close(promise(&failing), promise(&flat), 0.1);

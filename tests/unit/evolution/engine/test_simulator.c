@@ -60,9 +60,8 @@ static void orders_go_out_in_their_order(void **state)
             assert_non_null(o);
             assert_int_equal(o->decision.evaluation, out);
             o->rank = 1;
-            if (out > 20) {
+            if (out > 20)
                 atoll_orders_remove(&orders, atoll_orders_find(&orders, out - 20));
-            }
         }
     }
     assert_null(atoll_orders_find(&orders, 1));
@@ -90,9 +89,8 @@ static void points_are_texts(void **state)
     assert_int_equal(q.traits[0], 5);
     assert_int_equal(q.traits[1], 7);
     assert_int_equal(q.traits[2], 1);
-    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
         assert_int_equal(atoll_landscape_parse(bad[i], &none, &q), -1);
-    }
     atoll_buffer_fini(&text);
 }
 
@@ -132,11 +130,10 @@ static void optima_are_reached(void **state)
                     best = fmin(best, descend(&l, p));
                 }
             }
-            if (kind == ATOLL_LANDSCAPE_TEMPLATE) { /* not all of its points are legal */
+            if (kind == ATOLL_LANDSCAPE_TEMPLATE) /* not all of its points are legal */
                 assert_true(best <= optimum);
-            } else if (kind != ATOLL_LANDSCAPE_PLATEAU) { /* pairs cannot be found one by one */
+            else if (kind != ATOLL_LANDSCAPE_PLATEAU) /* pairs cannot be found one by one */
                 expect_close(best, optimum, 1e-12);
-            }
             assert_true(atoll_landscape_time_ns(&l, &origin) > 1.5 * optimum);
             assert_int_equal(atoll_landscape_is_correct(&l, &origin), 1);
         }
@@ -173,9 +170,8 @@ static void the_witness_complains(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         int result = atoll_witness_decision(&w, &search, &orders, &cases[i].decision, &err);
         assert_int_equal(result, cases[i].complaint ? -1 : 0);
-        if (cases[i].complaint) {
+        if (cases[i].complaint)
             expect_err(&err, ATOLL_E_INTERNAL, cases[i].complaint);
-        }
         atoll_err_clear(&err);
     }
     atoll_witness_fini(&w);
@@ -188,9 +184,8 @@ static struct atoll_simulator *begin(const struct atoll_simulator_settings *sett
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     struct atoll_simulator *s = atoll_simulator_create(settings, &err);
-    if (!s) {
+    if (!s)
         fail_msg("%s", err.text);
-    }
     return s;
 }
 
@@ -198,9 +193,8 @@ static int go_on(struct atoll_simulator *s, uint64_t events, const char *what, u
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     int result = atoll_simulator_run(s, events, &err);
-    if (result < 0) {
+    if (result < 0)
         fail_msg("%s, seed %llu: %s", what, (unsigned long long)seed, err.text);
-    }
     return result;
 }
 
@@ -210,9 +204,8 @@ static struct atoll_simulator_outcome run(const struct atoll_simulator_settings 
     struct atoll_err err = ATOLL_ERR_INIT;
     struct atoll_simulator *s = begin(settings);
     assert_int_equal(go_on(s, 0, what, settings->seed), 1);
-    if (settings->is_recorded && atoll_simulator_replay(s, &err)) {
+    if (settings->is_recorded && atoll_simulator_replay(s, &err))
         fail_msg("%s, seed %llu: %s", what, (unsigned long long)settings->seed, err.text);
-    }
     atoll_simulator_outcome(s, &outcome);
     atoll_simulator_destroy(s);
     return outcome;
@@ -283,12 +276,10 @@ static void nothing_disturbs_the_rules(void **state)
             disturb(&settings, d);
             struct atoll_simulator_outcome outcome = run(&settings, d->name);
             uint64_t trace = 1;
-            if (d->trace) {
+            if (d->trace)
                 memcpy(&trace, (const char *)&outcome + d->trace, sizeof(trace));
-            }
-            if (!trace) {
+            if (!trace)
                 fail_msg("%s left no trace under strategy %u", d->name, strategy);
-            }
         }
     }
 }
@@ -361,9 +352,8 @@ static void randomise(struct atoll_simulator_settings *settings, unsigned strate
     for (size_t i = 0; i < sizeof(disturbances) / sizeof(*disturbances); i++) {
         struct disturbance d = disturbances[i];
         d.value = share(&r, d.value);
-        if (d.value > 0) {
+        if (d.value > 0)
             disturb(settings, &d);
-        }
     }
     settings->is_recorded = settings->is_witnessed = 1;
 }
@@ -385,9 +375,8 @@ static void random_campaigns_replay(void **state)
                 fail_msg("%s, seed %llu: %s", name, (unsigned long long)seed, err.text);
             }
             assert_int_equal(go_on(s, 0, name, seed), 1);
-            if (atoll_simulator_replay(s, &err)) {
+            if (atoll_simulator_replay(s, &err))
                 fail_msg("%s, seed %llu, to the end: %s", name, (unsigned long long)seed, err.text);
-            }
             atoll_simulator_destroy(s);
         }
     }
@@ -404,9 +393,8 @@ static void a_snapshot_goes_on_alike(void **state)
         settings.is_witnessed = 1;
         struct atoll_simulator *with = begin(&settings), *without = begin(&settings);
         struct atoll_simulator_outcome a, b;
-        while (!go_on(with, 7, "with", strategy)) {
+        while (!go_on(with, 7, "with", strategy))
             assert_int_equal(atoll_simulator_reload(with, NULL), 0);
-        }
         go_on(without, 0, "without", strategy);
         atoll_simulator_outcome(with, &a);
         atoll_simulator_outcome(without, &b);

@@ -85,9 +85,8 @@ static void identities(void **state)
     add(f, PLAN("\"TM\": [1, 8], \"TN\": [64]", "") BODY, &at[0]);
     add(f, PLAN("\"TM\": [8, 16, 4], \"TN\": [64, 16]", "\"TM > 2\"") BODY, &at[1]);
     add(f, PLAN("\"TM\": [1, 8], \"TN\": [64]", "") BODY "// renamed\n", &at[2]);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++)
         ids[i] = atoll_source_candidate(&f->sources.items[at[i]], f->task, &choice);
-    }
     assert_true(atoll_id_equal(&ids[0], &ids[1]));
     assert_false(atoll_id_equal(&ids[0], &ids[2]));
 }

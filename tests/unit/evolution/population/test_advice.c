@@ -37,13 +37,11 @@ static void every_direction_has_a_sentence(void **state)
                 for (unsigned level = 0; level < ATOLL_BEHAVIOUR_LEVELS; level++) {
                     const char *text = text_of(language, d, sign, level);
                     assert_int_equal(text != NULL, sign > 0 ? level < 3 : level > 0);
-                    if (!text) {
+                    if (!text)
                         continue;
-                    }
                     check_sentence(text);
-                    for (size_t i = 0; i < count; i++) {
+                    for (size_t i = 0; i < count; i++)
                         assert_string_not_equal(seen[i], text);
-                    }
                     seen[count++] = text;
                 }
             }

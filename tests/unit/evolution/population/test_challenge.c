@@ -64,11 +64,9 @@ static void end(struct sim *s)
 static int is_crowded(const struct sim *s, const struct atoll_decision *order)
 {
     unsigned cell = atoll_behaviour_cell(sim_cell(s, &order->candidate));
-    for (size_t i = 0; i < s->candidate_count && s->cells == 64; i++) {
-        if (s->candidates[i].time_ns > 0 && atoll_behaviour_cell(sim_cell(s, &s->candidates[i].id)) == cell) {
+    for (size_t i = 0; i < s->candidate_count && s->cells == 64; i++)
+        if (s->candidates[i].time_ns > 0 && atoll_behaviour_cell(sim_cell(s, &s->candidates[i].id)) == cell)
             return 1;
-        }
-    }
     return 0;
 }
 
@@ -83,9 +81,8 @@ static struct atoll_decision give(struct sim *s, unsigned source, uint32_t islan
             continue;
         }
         assert_int_equal(atoll_engine_source(s->engine, &o->source, &language, &text), 0);
-        if (!strstr(text, source ? "/* wide */" : "/* other */")) {
+        if (!strstr(text, source ? "/* wide */" : "/* other */"))
             continue;
-        }
         struct atoll_decision order = sim_take(s, at);
         sim_evaluated(s, &order, time_ns > 0 ? ATOLL_V_CORRECT : ATOLL_V_WRONG, time_ns);
         return order;
@@ -102,9 +99,8 @@ static struct atoll_decision give_noop(struct sim *s, enum atoll_verdict verdict
            (s->orders[at].type != ATOLL_DECIDE_EVALUATE || s->orders[at].op != ATOLL_OPERATOR_NULL_CONTROL)) {
         at++;
     }
-    if (at == s->order_count) {
+    if (at == s->order_count)
         fail_msg("no mutant under way");
-    }
     struct atoll_decision order = sim_take(s, at);
     sim_evaluated(s, &order, verdict, time_ns);
     return order;
@@ -112,11 +108,9 @@ static struct atoll_decision give_noop(struct sim *s, enum atoll_verdict verdict
 
 static size_t find_duel(const struct sim *s, enum atoll_duel_purpose purpose)
 {
-    for (size_t at = 0; at < s->order_count; at++) {
-        if (s->orders[at].type == ATOLL_DECIDE_DUEL && s->orders[at].purpose == purpose) {
+    for (size_t at = 0; at < s->order_count; at++)
+        if (s->orders[at].type == ATOLL_DECIDE_DUEL && s->orders[at].purpose == purpose)
             return at;
-        }
-    }
     fail_msg("no duel of purpose %d under way", (int)purpose);
     return 0;
 }
@@ -223,9 +217,8 @@ static void noops_are_counted_apart(void **state)
         time *= 0.9;
     }
     assert_int_equal(s->duels[ATOLL_DUEL_NULL_CONTROL], 0);
-    for (unsigned i = 0; i < 3; i++) {
+    for (unsigned i = 0; i < 3; i++)
         give_noop(s, ATOLL_V_CORRECT, i ? 100 : 2000); /* faster or not */
-    }
     assert_int_equal(s->duels[ATOLL_DUEL_NULL_CONTROL], 3);
     double best = best_ns(s);
     uint64_t elites = s->counts[ATOLL_DECIDE_ELITE];
@@ -303,9 +296,8 @@ static void what_leaves_the_error_as_it_was(void **state)
     expect_close(duel.alpha / level, 1, 1e-12);
     give(s, 0, UINT32_MAX, 800);
     expect_close(s->last[ATOLL_DECIDE_DUEL].alpha / level, 1, 1e-12);
-    for (unsigned i = 0; i < 4; i++) { /* sent again three times */
+    for (unsigned i = 0; i < 4; i++) /* sent again three times */
         sim_infrastructure(s, find_duel(s, ATOLL_DUEL_PROMOTION));
-    }
     assert_int_equal(s->retries, 3);
     give(s, 0, UINT32_MAX, 700);
     duel = take_duel(s, ATOLL_DUEL_PROMOTION);
@@ -419,9 +411,8 @@ static void a_failed_duel_over_the_best_goes_on(void **state)
     struct atoll_decision duel = take_duel(s, ATOLL_DUEL_PROMOTION), next;
     sim_duelled(s, &duel, ATOLL_V_CORRECT, 1, 1.1);
     expect_close(best_ns(s), 900, 1e-9);
-    for (unsigned i = 0; i < 8; i++) {
+    for (unsigned i = 0; i < 8; i++)
         give(s, 1, UINT32_MAX, 0);
-    }
     next = give(s, 1, UINT32_MAX, 800); /* the way is free for another one */
     expect_duel(s, 2, &next);
     end(s);
@@ -475,9 +466,8 @@ struct finalist {
 static void run_finals(struct sim *s, const struct finalist *finalists, size_t count)
 {
     struct atoll_decision candidates[4];
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         candidates[i] = give(s, (unsigned)i % 2, UINT32_MAX, 1000 / finalists[i].promise);
-    }
     finish_all(s);
     for (size_t i = 0; i < count && finalists[i].ratio >= 0; i++) {
         struct atoll_decision duel = take_duel(s, ATOLL_DUEL_FINAL);
@@ -568,9 +558,8 @@ static void finals_that_fail_say_nothing(void **state)
     struct sim *s = start_apart(state);
     give(s, 0, UINT32_MAX, 500);
     finish_all(s);
-    for (unsigned i = 0; i < 4; i++) {
+    for (unsigned i = 0; i < 4; i++)
         sim_infrastructure(s, find_duel(s, ATOLL_DUEL_FINAL));
-    }
     assert_int_equal(s->counts[ATOLL_DECIDE_STOP], 1);
     expect_close(status_of(s).final_ratio, 0, 0);
     expect_close(best_ns(s), 500, 1e-9);

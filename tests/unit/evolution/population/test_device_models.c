@@ -53,19 +53,17 @@ static void answer(struct sim *s, size_t at)
 {
     struct atoll_decision order = sim_take(s, at);
     s->now_ns += 10000000;
-    if (order.type == ATOLL_DECIDE_EVALUATE) {
+    if (order.type == ATOLL_DECIDE_EVALUATE)
         sim_answer_evaluate(s, &order);
-    } else {
+    else
         sim_answer_duel(s, &order);
-    }
 }
 
 static unsigned orders_of(const struct sim *s, uint32_t model)
 {
     unsigned count = 0;
-    for (size_t i = 0; i < s->order_count; i++) {
+    for (size_t i = 0; i < s->order_count; i++)
         count += s->orders[i].model == model;
-    }
     return count;
 }
 
@@ -126,9 +124,8 @@ static void a_late_model_starts_anew(void **state)
     event.model_count = 1;
     event.models[0] = (struct atoll_capacity){"H200", 1};
     sim_step(s, &event);
-    for (unsigned i = 0; i < 5; i++) {
+    for (unsigned i = 0; i < 5; i++)
         answer(s, 0);
-    }
     assert_int_equal(orders_of(s, 1), 0);
     capacity(s, 1, 1);
     assert_int_equal(orders_of(s, 1), 1);
@@ -153,9 +150,8 @@ static void three_models_have_three_populations(void **state)
     event.models[2] = (struct atoll_capacity){"L40", 1};
     sim_step(s, &event);
     assert_int_equal(s->counts[ATOLL_DECIDE_EVALUATE], 3);
-    for (uint32_t model = 0; model < 3; model++) {
+    for (uint32_t model = 0; model < 3; model++)
         assert_int_equal(orders_of(s, model), 1);
-    }
     end(s);
 }
 
@@ -166,9 +162,8 @@ static void a_lost_model_is_given_up(void **state)
     capacity(s, 1, 1);
     for (unsigned i = 0; i < 3; i++) {
         size_t at = 0;
-        while (s->orders[at].model != 1) {
+        while (s->orders[at].model != 1)
             at++;
-        }
         answer(s, at);
     }
     unsigned held = orders_of(s, 1);
@@ -214,16 +209,14 @@ static void a_snapshot_keeps_them_apart(void **state)
     struct atoll_buffer bytes, again;
     struct atoll_err err = ATOLL_ERR_INIT;
     capacity(s, 2, 1);
-    for (unsigned i = 0; i < 9; i++) {
+    for (unsigned i = 0; i < 9; i++)
         answer(s, 0);
-    }
     atoll_buffer_init(&bytes, 1u << 26);
     atoll_buffer_init(&again, 1u << 26);
     assert_int_equal(atoll_engine_save(s->engine, &bytes, &err), 0);
     struct atoll_engine *loaded = atoll_engine_load(bytes.data, bytes.length, &err);
-    if (!loaded) {
+    if (!loaded)
         fail_msg("%s", err.text);
-    }
     assert_int_equal(atoll_engine_save(loaded, &again, &err), 0);
     assert_int_equal(bytes.length, again.length);
     assert_memory_equal(bytes.data, again.data, bytes.length);

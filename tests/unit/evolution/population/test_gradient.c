@@ -76,23 +76,20 @@ static void looks_towards_empty_cells(void **state)
     struct scene *s = *state;
     settle(s, CELL(0, 0, 0), 0.9);
     struct atoll_gradient g = at(s, CELL(0, 0, 0), 0);
-    for (unsigned d = 0; d < ATOLL_DIMENSIONS; d++) {
+    for (unsigned d = 0; d < ATOLL_DIMENSIONS; d++)
         assert_true(g.explore[d] > 0); /* everything lies above */
-    }
     settle(s, CELL(3, 3, 3), 0.9);
     g = at(s, CELL(3, 3, 3), 0);
-    for (unsigned d = 0; d < ATOLL_DIMENSIONS; d++) {
+    for (unsigned d = 0; d < ATOLL_DIMENSIONS; d++)
         assert_true(g.explore[d] < 0);
-    }
 }
 
 /* Of a line of strong cells in memory only the weak end pulls. */
 static void weak_cells_pull_strong_ones_do_not(void **state)
 {
     struct scene *s = *state;
-    for (unsigned cell = 0; cell < ATOLL_BEHAVIOUR_CELLS; cell++) {
+    for (unsigned cell = 0; cell < ATOLL_BEHAVIOUR_CELLS; cell++)
         settle(s, cell, cell == CELL(3, 1, 1) ? 0.5 : 1.0);
-    }
     struct atoll_gradient g = at(s, CELL(1, 1, 1), 0);
     expect_close(g.explore[0], 0.5 / 2, 1e-12);
     assert_true(g.explore[1] == 0 && g.explore[2] == 0);
@@ -111,11 +108,9 @@ static void a_whole_gradient_by_hand(void **state)
     unsigned here = CELL(1, 1, 1);
     for (unsigned cell = 0; cell < ATOLL_BEHAVIOUR_CELLS; cell++) {
         double fitness = 1;
-        for (size_t i = 0; i < sizeof(weak) / sizeof(*weak); i++) {
-            if (weak[i].cell == cell) {
+        for (size_t i = 0; i < sizeof(weak) / sizeof(*weak); i++)
+            if (weak[i].cell == cell)
                 fitness = weak[i].fitness;
-            }
-        }
         settle(s, cell, fitness);
     }
     step(s, here, CELL(2, 0, 1), 0.08, ATOLL_OUTCOME_IMPROVEMENT, 200);
@@ -140,9 +135,8 @@ static void the_ring_forgets(void **state)
     struct scene *s = *state;
     settle(s, 0, 1.0);
     step(s, 0, CELL(1, 0, 0), 1, ATOLL_OUTCOME_IMPROVEMENT, 0);
-    for (unsigned i = 0; i < ATOLL_TRANSITION_LIMIT; i++) {
+    for (unsigned i = 0; i < ATOLL_TRANSITION_LIMIT; i++)
         step(s, 0, 0, 0, ATOLL_OUTCOME_NEUTRAL, 0);
-    }
     assert_int_equal(s->transitions.count, ATOLL_TRANSITION_LIMIT);
     assert_true(at(s, 0, 0).fitness[0] == 0);
 }
@@ -152,9 +146,8 @@ static void the_ring_forgets(void **state)
 static struct atoll_decision take(struct sim *s, enum atoll_decision_type type)
 {
     size_t at = 0;
-    while (at < s->order_count && s->orders[at].type != type) {
+    while (at < s->order_count && s->orders[at].type != type)
         at++;
-    }
     assert_true(at < s->order_count);
     return sim_take(s, at);
 }
@@ -226,9 +219,8 @@ static void the_ring_travels(void **state)
     struct scene *s = *state;
     struct atoll_buffer bytes;
     struct atoll_transitions *back = calloc(1, sizeof(*back));
-    for (unsigned i = 0; i < ATOLL_TRANSITION_LIMIT + 5; i++) {
+    for (unsigned i = 0; i < ATOLL_TRANSITION_LIMIT + 5; i++)
         step(s, i % 64, (i * 7) % 64, i, ATOLL_OUTCOME_NEUTRAL, i);
-    }
     atoll_buffer_init(&bytes, 1u << 20);
     struct atoll_codec out = {.out = &bytes};
     atoll_transitions_codec(&s->transitions, &out);

@@ -20,9 +20,8 @@ static void put(struct stand *s, uint32_t island, unsigned cell, uint32_t indivi
     r->parent = ATOLL_NONE;
     r->state = ATOLL_V_CORRECT;
     atoll_island_set(&s->islands[island], cell, individual);
-    if (s->engine.individuals.count <= individual) {
+    if (s->engine.individuals.count <= individual)
         s->engine.individuals.count = individual + 1;
-    }
 }
 
 static void stand_init(struct stand *s)
@@ -56,11 +55,9 @@ static struct atoll_asked ask_about(struct stand *s, uint32_t parent)
 
 static uint32_t individual_of(const struct stand *s, const struct atoll_id *id)
 {
-    for (uint32_t i = 0; i < s->engine.individuals.count; i++) {
-        if (atoll_id_equal(&s->individuals[i].id, id)) {
+    for (uint32_t i = 0; i < s->engine.individuals.count; i++)
+        if (atoll_id_equal(&s->individuals[i].id, id))
             return i;
-        }
-    }
     return ATOLL_NONE;
 }
 
@@ -73,19 +70,16 @@ static void other_cells_are_told(void **state)
         s.engine.search.inspirations = wanted;
         struct atoll_asked asked = ask_about(&s, 0);
         assert_int_equal(asked.ask.inspiration_count, wanted);
-        if (wanted) {
+        if (wanted)
             assert_int_equal(individual_of(&s, &asked.ask.inspirations[0]), 2);
-        }
         for (size_t i = 0; i < wanted; i++) {
             uint32_t told = individual_of(&s, &asked.ask.inspirations[i]);
             assert_int_not_equal(s.individuals[told].cell, 0);
-            for (size_t k = 0; k < i; k++) {
+            for (size_t k = 0; k < i; k++)
                 assert_false(atoll_id_equal(&asked.ask.inspirations[i], &asked.ask.inspirations[k]));
-            }
         }
-        if (wanted == 4) { /* its own island has three */
+        if (wanted == 4) /* its own island has three */
             assert_int_equal(individual_of(&s, &asked.ask.inspirations[3]), 5);
-        }
     }
 }
 
@@ -103,9 +97,8 @@ static void the_parents_failures_are_told(void **state)
     struct atoll_asked asked = ask_about(&s, 0);
     static const uint32_t last_first[] = {11, 10, 9, 7};
     assert_int_equal(asked.ask.failure_count, ATOLL_ASK_FAILURE_LIMIT);
-    for (size_t i = 0; i < ATOLL_ASK_FAILURE_LIMIT; i++) {
+    for (size_t i = 0; i < ATOLL_ASK_FAILURE_LIMIT; i++)
         assert_int_equal(individual_of(&s, &asked.ask.failures[i]), last_first[i]);
-    }
     asked = ask_about(&s, 2);
     assert_int_equal(asked.ask.failure_count, 0);
     /* what a model wrote is told to others too, behind the parent's own */
@@ -113,14 +106,12 @@ static void the_parents_failures_are_told(void **state)
     static const uint32_t written[] = {10, 8, 7}, own_first[] = {8, 10, 7};
     asked = ask_about(&s, 2);
     assert_int_equal(asked.ask.failure_count, 3);
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 3; i++)
         assert_int_equal(individual_of(&s, &asked.ask.failures[i]), written[i]);
-    }
     asked = ask_about(&s, 1);
     assert_int_equal(asked.ask.failure_count, 3);
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 3; i++)
         assert_int_equal(individual_of(&s, &asked.ask.failures[i]), own_first[i]);
-    }
 }
 
 /* Steps upwards in memory improved: that is the advice, unless gradients are off or there is no parent. */

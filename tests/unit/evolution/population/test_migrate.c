@@ -9,9 +9,8 @@ static size_t sent_count;
 
 static void sink(void *context, const struct atoll_decision *d)
 {
-    if (d->type == ATOLL_DECIDE_MIGRATE) {
+    if (d->type == ATOLL_DECIDE_MIGRATE)
         sent[sent_count++ % 64] = *d;
-    }
 }
 
 /* Islands with one elite each, of a cell of its own, made by hand; the first is the fastest. */
@@ -86,17 +85,15 @@ static void a_random_graph_reaches_every_other(void **state)
     unsigned seen[ISLANDS] = {0};
     stand_init(&s, ATOLL_TOPOLOGY_RANDOM);
     for (unsigned i = 1; i <= 40; i++) {
-        for (uint32_t k = 1; k < ISLANDS; k++) {
+        for (uint32_t k = 1; k < ISLANDS; k++)
             atoll_island_clear(&s.islands[k], 0);
-        }
         tell(&s, 0, 8 * i, 0);
         seen[sent[(sent_count - 1) % 64].other_island]++;
     }
     assert_int_equal(sent_count, 40);
     assert_int_equal(seen[0], 0);
-    for (uint32_t k = 1; k < ISLANDS; k++) {
+    for (uint32_t k = 1; k < ISLANDS; k++)
         assert_in_range(seen[k], 5, 25);
-    }
 }
 
 static void nobody_travels_without_a_graph(void **state)
@@ -104,9 +101,8 @@ static void nobody_travels_without_a_graph(void **state)
     struct stand s;
     stand_init(&s, ATOLL_TOPOLOGY_NONE);
     uint64_t counter = s.task.random.counter;
-    for (unsigned i = 1; i <= 40; i++) {
+    for (unsigned i = 1; i <= 40; i++)
         tell(&s, i % ISLANDS, i, i);
-    }
     assert_int_equal(sent_count, 0);
     assert_int_equal(s.task.random.counter, counter); /* what is off draws nothing */
     stand_init(&s, ATOLL_TOPOLOGY_RING);
@@ -135,11 +131,9 @@ static void stagnating_islands_are_helped(void **state)
     assert_int_not_equal(sent[0].island, 2);
     s.engine.search.stagnation_migration = 0.25;
     for (unsigned i = 1; i <= 400; i++) {
-        for (uint32_t k = 0; k < ISLANDS; k++) {
-            if (k != 2) {
+        for (uint32_t k = 0; k < ISLANDS; k++)
+            if (k != 2)
                 atoll_island_clear(&s.islands[2], s.individuals[k].cell);
-            }
-        }
         size_t before = sent_count;
         tell(&s, 2, 4 * i, 100);
         helped += sent_count > before;

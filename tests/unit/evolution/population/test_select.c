@@ -67,9 +67,8 @@ static void rules_weigh_as_they_say(void **state)
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         double share[3];
         shares_of(rows[i].rule, rows[i].role, share);
-        for (size_t k = 0; k < 3; k++) {
+        for (size_t k = 0; k < 3; k++)
             expect_close(share[k], rows[i].share[k], 0.015);
-        }
     }
 }
 
@@ -90,9 +89,8 @@ static void curiosity_follows_improvements(void **state)
     atoll_search_defaults(&search);
     memset(search.selection_share, 0, sizeof(search.selection_share));
     search.selection_share[ATOLL_SELECT_CURIOSITY] = 1;
-    for (unsigned i = 0; i < 1000; i++) {
+    for (unsigned i = 0; i < 1000; i++)
         picked[atoll_select_parent(&search, &look, island, 0, &random)]++;
-    }
     assert_true(picked[1] > 700);
     assert_true(picked[0] > 0 && picked[2] > 0);
     atoll_individuals_fini(&individuals);
@@ -109,9 +107,8 @@ static void empty_islands_have_no_parent(void **state)
     struct atoll_transitions none = {.count = 0};
     struct atoll_look look = {&individuals, &none, 0};
     atoll_search_defaults(&search);
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 3; i++)
         atoll_island_clear(island, cells[i]);
-    }
     assert_int_equal(atoll_select_parent(&search, &look, island, 0, &random), ATOLL_NONE);
     assert_int_equal(random.counter, 0); /* nothing was drawn */
     atoll_individuals_fini(&individuals);

@@ -31,11 +31,9 @@ struct scene {
 
 static const char *seed_of(const struct atoll_task *task, const char *language, size_t which)
 {
-    for (size_t i = 0; i < task->seed_count; i++) {
-        if (strcmp(task->seeds[i].language, language) == 0 && which-- == 0) {
+    for (size_t i = 0; i < task->seed_count; i++)
+        if (strcmp(task->seeds[i].language, language) == 0 && which-- == 0)
             return task->seeds[i].source;
-        }
-    }
     fail_msg("no seed in %s", language);
     return NULL;
 }
@@ -83,9 +81,8 @@ static void scene_init(struct scene *s, const char *dir, const char *language)
     int is_cuda = strcmp(language, "cuda") == 0;
     memset(s, 0, sizeof(*s));
     s->task = atoll_task_load(dir, &err);
-    if (!s->task) {
+    if (!s->task)
         fail_msg("%s", err.text);
-    }
     fill_device(&s->device, is_cuda);
     atoll_evaluation_init(&s->parent_evaluation);
     atoll_evaluation_init(&s->failure_evaluation);
@@ -114,9 +111,8 @@ static void add_parent(struct scene *s, const char *source, enum atoll_verdict v
     snprintf(s->parent_evaluation.detail, sizeof(s->parent_evaluation.detail), "%s", detail);
     s->parent = (struct atoll_prompt_kernel){.source = source, .evaluation = &s->parent_evaluation};
     s->input.parent = &s->parent;
-    if (verdict != ATOLL_V_CORRECT) {
+    if (verdict != ATOLL_V_CORRECT)
         return;
-    }
     struct atoll_timing *t = &s->parent_evaluation.timings[0];
     size_t variant = first_bench(s->task, s->input.backend);
     *t = (struct atoll_timing){.variant = (uint32_t)variant,
@@ -135,9 +131,8 @@ static void add_parent(struct scene *s, const char *source, enum atoll_verdict v
 static const char *written(struct scene *s)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    if (atoll_prompt_write(&s->input, &s->prompt, &err)) {
+    if (atoll_prompt_write(&s->input, &s->prompt, &err))
         fail_msg("%s", err.text);
-    }
     atoll_buffer_put_u8(&s->prompt.user, 0); /* a text for strstr */
     s->prompt.user.length--;
     return (const char *)s->prompt.user.data;
@@ -211,9 +206,8 @@ static char *file_text(const char *path)
     FILE *f = fopen(path, "rb");
     char *text = calloc(1, 200000);
     assert_non_null(text);
-    if (!f) {
+    if (!f)
         fail_msg("%s is not there; ATOLL_WRITE_GOLDEN=1 writes it", path);
-    }
     assert_in_range(fread(text, 1, 199999, f), 1, 199998);
     fclose(f);
     return text;
@@ -241,9 +235,8 @@ static void prompts_are_as_they_were(void **state)
                       s.prompt.user.length);
         assert_string_equal(text, before);
         free(before);
-        for (unsigned k = 0; k < ATOLL_PROMPT_SECTION_COUNT; k++) {
+        for (unsigned k = 0; k < ATOLL_PROMPT_SECTION_COUNT; k++)
             assert_int_equal(s.prompt.cut_bytes[k], 0);
-        }
         scene_fini(&s);
     }
 }
@@ -275,9 +268,8 @@ static char *long_source(const struct atoll_task *task, size_t bytes)
     char *text = malloc(bytes + strlen(seed) + 100);
     assert_non_null(text);
     size_t used = (size_t)sprintf(text, "%s", seed);
-    while (used < bytes) {
+    while (used < bytes)
         used += (size_t)sprintf(text + used, "/* line %zu */\n", used);
-    }
     sprintf(text + used, "/* the end */\n");
     return text;
 }
@@ -332,9 +324,8 @@ static void a_tiny_limit_keeps_the_frame(void **state)
 static size_t run_of(const char *line, char c)
 {
     size_t n = 0;
-    while (line[n] == c) {
+    while (line[n] == c)
         n++;
-    }
     return n;
 }
 
@@ -346,18 +337,15 @@ static void expect_quoted(const char *text)
         const char *end = strchr(line, '\n'), *evil = strstr(line, EVIL);
         size_t ticks = run_of(line, '`');
         assert_non_null(end);
-        if (!open && ticks >= 3) {
+        if (!open && ticks >= 3)
             open = ticks;
-        } else if (open && ticks >= open && line[ticks] == '\n') {
+        else if (open && ticks >= open && line[ticks] == '\n')
             open = 0;
-        }
-        if (!evil || evil > end) {
+        if (!evil || evil > end)
             continue;
-        }
         seen++;
-        if (!open && strncmp(line, "| ", 2) != 0) {
+        if (!open && strncmp(line, "| ", 2) != 0)
             fail_msg("this stands outside of a quotation: %.*s", (int)(end - line), line);
-        }
     }
     assert_int_equal(open, 0);
     assert_true(seen > 0);
@@ -394,9 +382,8 @@ static void hostile_texts_stay_quoted(void **state)
             s.input.user_limit_bytes = limit;
             const char *text = written(&s);
             expect_quoted(text);
-            for (size_t k = 0; k < sizeof(gone) / sizeof(*gone); k++) {
+            for (size_t k = 0; k < sizeof(gone) / sizeof(*gone); k++)
                 assert_null(strstr(text, gone[k]));
-            }
         }
         scene_fini(&s);
     }
@@ -409,9 +396,8 @@ static void cuts_do_not_open_quotations(void **state)
     scene_init(&s, STARTER "softmax_rows", "c");
     char *text = malloc(100001);
     assert_non_null(text);
-    for (size_t i = 0; i < 100000; i++) {
+    for (size_t i = 0; i < 100000; i++)
         text[i] = (EVIL "`\xc3\xa9\n```" EVIL "\n")[i % 16];
-    }
     text[100000] = 0;
     add_parent(&s, text, ATOLL_V_WRONG, text);
     s.input.plan = text;
@@ -429,19 +415,16 @@ static void quotes_are_cut_between_characters(void **state)
         struct atoll_prompt_text t;
         struct atoll_buffer out;
         char text[601] = "";
-        while (strlen(text) < 590) {
+        while (strlen(text) < 590)
             strcat(text, "a\xc3\xa9");
-        }
         atoll_prompt_text_init(&t);
         atoll_buffer_init(&out, 10000);
         atoll_prompt_put_quote(&t, text, 0);
         assert_true(atoll_prompt_text_render(&t, limit, &out) > 0);
         atoll_buffer_put_u8(&out, 0);
-        for (const char *p = (const char *)out.data; *p; p++) {
-            if (*p == '\xc3' || p[1] == '\xa9') {
+        for (const char *p = (const char *)out.data; *p; p++)
+            if (*p == '\xc3' || p[1] == '\xa9')
                 assert_memory_equal(p, "\xc3\xa9", 2);
-            }
-        }
         assert_true(out.length <= limit + 1);
         atoll_buffer_fini(&out);
         atoll_prompt_text_fini(&t);
@@ -463,9 +446,8 @@ static void nothing_tells_of_machines_or_hidden_shapes(void **state)
     s.input.failures = s.failures;
     s.input.failure_count = 1;
     const char *text = written(&s);
-    for (size_t i = 0; i < sizeof(secrets) / sizeof(*secrets); i++) {
+    for (size_t i = 0; i < sizeof(secrets) / sizeof(*secrets); i++)
         assert_null(strstr(text, secrets[i]));
-    }
     assert_non_null(strstr(text, "It happened at a shape that is not listed."));
     assert_non_null(strstr(text, "-Iinclude"));
     scene_fini(&s);
@@ -505,9 +487,8 @@ static void verdicts_become_sentences(void **state)
         add_parent(&s, seed_of(s.task, "c", 0), rows[i].verdict, rows[i].detail);
         const char *text = strstr(written(&s), "# Diagnosis");
         assert_non_null(text);
-        if (!strstr(text, rows[i].sentence)) {
+        if (!strstr(text, rows[i].sentence))
             fail_msg("'%s' is not in: %s", rows[i].sentence, text);
-        }
         scene_fini(&s);
     }
 }
@@ -542,13 +523,11 @@ static void expect_every_combination_fits(const struct atoll_task *task, const s
             choice.values[p] = plan->params[p].values[rest % plan->params[p].value_count];
             rest /= plan->params[p].value_count;
         }
-        if (atoll_plan_choice_legal(task, plan, &choice, &err) != 1) {
+        if (atoll_plan_choice_legal(task, plan, &choice, &err) != 1)
             continue;
-        }
         legal++;
-        if (atoll_plan_choice_check(task, plan, &choice, &err)) {
+        if (atoll_plan_choice_check(task, plan, &choice, &err))
             fail_msg("%s", err.text);
-        }
     }
     assert_true(legal > 1);
 }
@@ -567,15 +546,12 @@ static void worked_examples_pass_plan_and_rules(void **state)
         struct atoll_arena *arena = atoll_arena_create((size_t)1 << 20, NULL);
         assert_non_null(source);
         const struct atoll_plan *plan = atoll_plan_parse(arena, task, rows[i].language, source, &body, &err);
-        if (!plan) {
+        if (!plan)
             fail_msg("%s: %s", rows[i].file, err.text);
-        }
-        if (atoll_rules_count(rows[i].language) && atoll_rules_check(rows[i].language, body, &err)) {
+        if (atoll_rules_count(rows[i].language) && atoll_rules_check(rows[i].language, body, &err))
             fail_msg("%s: %s", rows[i].file, err.text);
-        }
-        if (strcmp(rows[i].language, "opencl") != 0) { /* the task has no bench variant for it */
+        if (strcmp(rows[i].language, "opencl") != 0) /* the task has no bench variant for it */
             expect_every_combination_fits(task, plan);
-        }
         assert_int_equal(
             strcmp(seed_of(task, rows[i].language, strcmp(rows[i].language, "opencl") != 0), source), 0);
         atoll_arena_destroy(arena);
@@ -598,15 +574,13 @@ static void system_texts_are_whole(void **state)
         atoll_buffer_put_u8(&out, 0);
         const char *text = (const char *)out.data;
         print_message("%s: %zu bytes\n", languages[i], out.length - 1);
-        for (size_t k = 0; k < sizeof(parts) / sizeof(*parts); k++) {
+        for (size_t k = 0; k < sizeof(parts) / sizeof(*parts); k++)
             assert_non_null(strstr(text, parts[k]));
-        }
         snprintf(title, sizeof(title), "# Language %s\n", languages[i]);
         assert_non_null(strstr(text, title));
         assert_non_null(strstr(text, atoll_prompt_file(examples[i])));
-        for (unsigned k = 0; k < atoll_rules_count(languages[i]); k++) {
+        for (unsigned k = 0; k < atoll_rules_count(languages[i]); k++)
             assert_non_null(strstr(text, atoll_rules_why(languages[i], k)));
-        }
         assert_true(out.length < 24 << 10);
         atoll_buffer_fini(&out);
     }

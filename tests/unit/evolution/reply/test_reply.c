@@ -309,12 +309,10 @@ static void answers_as_they_occur(void **state)
         size_t count = 0;
         print_message("%s\n", c->name);
         assert_int_equal(read_answer(&o, c->answer, strlen(c->answer), c->flags), 0);
-        while (count < 4 && c->sources[count]) {
+        while (count < 4 && c->sources[count])
             count++;
-        }
-        if (count == 0) {
+        if (count == 0)
             expect_complaint(&o, c->complaint);
-        }
         for (size_t k = 0; k < count && k < o.reply.source_count; k++) {
             assert_string_equal(o.reply.sources[k].text, c->sources[k]);
             assert_string_equal(o.reply.sources[k].language, "c");
@@ -360,15 +358,13 @@ static void noise_is_bounded(void **state)
         struct outcome o;
         size_t n = strlen(patterns[i]);
         length = i == 0 ? ATOLL_REPLY_LIMIT_BYTES + 1000 : ATOLL_REPLY_LIMIT_BYTES / 8;
-        for (size_t at = 0; at < length; at++) {
+        for (size_t at = 0; at < length; at++)
             text[at] = patterns[i][at % n];
-        }
         for (int flags = 0; flags < 4; flags += PARENT | MANY) {
             assert_int_equal(read_answer(&o, text, length, flags), 0);
             assert_in_range(o.reply.source_count, 1, 3);
-            for (uint32_t k = 0; k < o.reply.source_count; k++) {
+            for (uint32_t k = 0; k < o.reply.source_count; k++)
                 assert_true(strlen(o.reply.sources[k].text) <= ATOLL_SOURCE_LIMIT);
-            }
             atoll_arena_destroy(o.arena);
         }
     }
@@ -385,9 +381,8 @@ static void edits_are_bounded(void **state)
     struct atoll_reply reply = {0};
     int usable = 1;
     assert_true(blank && answer && arena);
-    for (size_t i = 0; i < LINES; i++) {
+    for (size_t i = 0; i < LINES; i++)
         memcpy(blank + 2 * i, "a\n", 3);
-    }
     int n = sprintf(answer, "<<<<<<< SEARCH\n%.*sb\n=======\n>>>>>>> REPLACE\n", LINES, blank);
     assert_int_equal(atoll_reply_read(answer, (size_t)n, "c", blank, 1, arena, &reply, &usable, &err), 0);
     assert_int_equal(usable, 0);

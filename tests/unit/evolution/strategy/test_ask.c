@@ -50,17 +50,15 @@ static void end(struct sim *s)
 /* Until `asks` are under way, or nothing is. */
 static void answer_until(struct sim *s, uint32_t asks)
 {
-    for (int i = 0; i < 400 && s->order_count && op_count(s) < asks; i++) {
+    for (int i = 0; i < 400 && s->order_count && op_count(s) < asks; i++)
         sim_answer(s);
-    }
 }
 
 static uint32_t asks_of(const struct sim *s, uint32_t task)
 {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < op_count(s); i++) {
+    for (uint32_t i = 0; i < op_count(s); i++)
         count += op_at(s, i)->task == task;
-    }
     return count;
 }
 
@@ -101,9 +99,8 @@ static void spent_for_one_task(void **state)
     assert_int_equal(asks_of(s, 0), 0);
     struct atoll_task_status before, after;
     assert_int_equal(atoll_engine_task_status(s->engine, 0, 0, &before), 0);
-    for (int i = 0; i < 6 && s->order_count; i++) {
+    for (int i = 0; i < 6 && s->order_count; i++)
         sim_answer(s);
-    }
     assert_int_equal(atoll_engine_task_status(s->engine, 0, 0, &after), 0);
     assert_int_equal(asks_of(s, 0), 0);
     assert_true(asks_of(s, 1) > 0);

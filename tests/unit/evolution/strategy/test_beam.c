@@ -43,9 +43,8 @@ static void expect_ask(const struct sim *s, uint64_t number, enum atoll_ask_kind
 {
     for (uint32_t i = 0; i < op_count(s); i++) {
         const struct atoll_ask *ask = op_at(s, i);
-        if (ask->number != number) {
+        if (ask->number != number)
             continue;
-        }
         assert_int_equal(ask->kind, kind);
         assert_int_equal(ask->op, kind == ATOLL_ASK_PLAN ? ATOLL_OPERATOR_PLAN : ATOLL_OPERATOR_EXECUTE);
         assert_int_equal(ask->count, 2);
@@ -131,11 +130,10 @@ static void what_was_refuted_does_not_go_on(void **state)
     }
     while (s->order_count) {
         struct atoll_decision order = sim_take(s, 0);
-        if (order.type == ATOLL_DECIDE_DUEL) {
+        if (order.type == ATOLL_DECIDE_DUEL)
             sim_duelled(s, &order, ATOLL_V_WRONG, 0, 0);
-        } else {
+        else
             sim_evaluated(s, &order, ATOLL_V_WRONG, 0);
-        }
     }
     assert_int_equal(op_count(s), 1);
     expect_ask(s, 1, ATOLL_ASK_PLAN, 0, 0);
@@ -217,9 +215,8 @@ static void plans_of_the_tuner(void **state)
             sim_duelled(s, &order, ATOLL_V_CORRECT, 0, 1);
             continue;
         }
-        if (order.op == ATOLL_OPERATOR_SEED && ns == 1e6) {
+        if (order.op == ATOLL_OPERATOR_SEED && ns == 1e6)
             member = individual_of(s, &order.candidate)->choice;
-        }
         seen[order.answers_ask ? order.answers_ask - 1 : 0]++;
         if (order.answers_ask == 2 || order.answers_ask == 3) { /* its A alone, then its B alone */
             size_t varies = order.answers_ask - 2;
@@ -228,14 +225,12 @@ static void plans_of_the_tuner(void **state)
             assert_int_equal(order.choice.values[1 - varies], member.values[1 - varies]);
             assert_int_not_equal(order.choice.values[0] * order.choice.values[1], 6);
         }
-        if (order.answers_ask == 4) {
+        if (order.answers_ask == 4)
             assert_int_equal(op_number(s, 0, &order.candidate), 2);
-        }
         sim_evaluated(s, &order, ATOLL_V_CORRECT, ns);
     }
-    for (unsigned i = 1; i < 5; i++) { /* ask 1 was for the plans */
+    for (unsigned i = 1; i < 5; i++) /* ask 1 was for the plans */
         assert_int_equal(seen[i], 2);
-    }
     assert_int_equal(seen[0], 3);
     op_finish(s);
 }
@@ -281,9 +276,8 @@ static void operators_share(void **state)
         for (uint32_t i = 0; i < op_count(s); i++) {
             const struct atoll_ask *ask = op_at(s, i);
             assert_true(ask->number < 256);
-            if (ask->number <= seen) {
+            if (ask->number <= seen)
                 continue;
-            }
             seen = ask->number;
             planned[seen] = ask->kind == ATOLL_ASK_PLAN;
             outside += planned[seen];
@@ -292,9 +286,8 @@ static void operators_share(void **state)
         op_advance(s, &moods);
     }
     uint64_t here = 0;
-    for (uint32_t i = 0; i < s->engine->individuals.count; i++) {
+    for (uint32_t i = 0; i < s->engine->individuals.count; i++)
         here += s->engine->individuals.items[i].op == ATOLL_OPERATOR_TUNE;
-    }
     assert_in_range(here, 20, 100);
     assert_in_range(outside, 5, 60);
     op_finish(s);
@@ -360,9 +353,8 @@ static void next_iteration(const struct sim *s, struct oracle *o)
 {
     static uint32_t pool[8192];
     uint32_t count = 0, old_count = 0, old[64], members = 0, beam[64];
-    for (uint32_t i = 0; i < o->write_count; i++) {
+    for (uint32_t i = 0; i < o->write_count; i++)
         pool[count++] = group_best(s, o->writes[i].ask, o->first);
-    }
     for (uint32_t i = o->first; i < s->engine->individuals.count; i++) {
         if (!at(s, i)->ask && at(s, i)->state == ATOLL_V_CORRECT &&
             at(s, i)->op != ATOLL_OPERATOR_NULL_CONTROL) {
@@ -370,11 +362,9 @@ static void next_iteration(const struct sim *s, struct oracle *o)
         }
     }
     take_fastest(s, pool, count, s->search.beam_width, beam, &members);
-    for (uint32_t i = 0; i < o->members; i++) {
-        if (at(s, o->beam[i])->state == ATOLL_V_CORRECT) {
+    for (uint32_t i = 0; i < o->members; i++)
+        if (at(s, o->beam[i])->state == ATOLL_V_CORRECT)
             old[old_count++] = o->beam[i];
-        }
-    }
     take_fastest(s, old, old_count, s->search.beam_width, beam, &members);
     memcpy(o->beam, beam, sizeof(beam));
     o->members = members;
@@ -386,12 +376,10 @@ static void next_iteration(const struct sim *s, struct oracle *o)
 static void see_plan_ask(const struct sim *s, struct oracle *o, const struct atoll_ask *ask)
 {
     if (o->asked == o->members) {
-        for (uint32_t i = 0; i < s->engine->individuals.count; i++) { /* nothing of the last one is open */
+        for (uint32_t i = 0; i < s->engine->individuals.count; i++) /* nothing of the last one is open */
             assert_int_not_equal(at(s, i)->state, ATOLL_INDIVIDUAL_UNDER_WAY);
-        }
-        for (uint32_t i = 0; i < op_count(s); i++) {
+        for (uint32_t i = 0; i < op_count(s); i++)
             assert_true(op_at(s, i)->number > o->seen);
-        }
         next_iteration(s, o);
     }
     assert_true(o->asked < o->members);
@@ -404,12 +392,10 @@ static void see_plan_ask(const struct sim *s, struct oracle *o, const struct ato
 static void see_write_ask(const struct sim *s, struct oracle *o, const struct atoll_ask *ask)
 {
     uint32_t index = 0, member = 0;
-    for (uint32_t i = 0; i < o->write_count; i++) {
+    for (uint32_t i = 0; i < o->write_count; i++)
         index += o->writes[i].plan == ask->plan;
-    }
-    while (member < o->asked && o->plan_asks[member] != ask->plan) {
+    while (member < o->asked && o->plan_asks[member] != ask->plan)
         member++;
-    }
     assert_true(member < o->asked);
     assert_int_equal(ask->plan_index, index);
     assert_true(index < s->search.beam_plans);
@@ -424,9 +410,8 @@ static void look(const struct sim *s, struct oracle *o)
     uint64_t last = o->seen;
     for (uint32_t i = 0; i < op_count(s); i++) {
         const struct atoll_ask *ask = op_at(s, i);
-        if (ask->number <= o->seen) {
+        if (ask->number <= o->seen)
             continue;
-        }
         (ask->kind == ATOLL_ASK_PLAN ? see_plan_ask : see_write_ask)(s, o, ask);
         last = ask->number;
     }
@@ -439,11 +424,9 @@ static void check_counts(const struct sim *s)
     static uint32_t brought[1 << 16];
     assert_true(s->engine->next_ask < 1 << 16);
     memset(brought, 0, s->engine->next_ask * sizeof(*brought));
-    for (uint32_t i = 0; i < s->engine->individuals.count; i++) {
-        if (at(s, i)->ask) {
+    for (uint32_t i = 0; i < s->engine->individuals.count; i++)
+        if (at(s, i)->ask)
             assert_true(++brought[at(s, i)->ask] <= s->search.beam_attempts);
-        }
-    }
     uint64_t asks = (uint64_t)s->search.beam_width * (1 + s->search.beam_plans) * s->search.beam_iterations;
     assert_true(s->engine->next_ask - 1 <= asks * s->engine->task_count);
 }
@@ -485,9 +468,8 @@ static void the_rule_holds_whatever_happens(void **state)
             look(s, &o);
         }
         assert_true(o.iterations <= search.beam_iterations);
-        if (s->last[ATOLL_DECIDE_TASK_DONE].reason == ATOLL_REASON_EXHAUSTED) {
+        if (s->last[ATOLL_DECIDE_TASK_DONE].reason == ATOLL_REASON_EXHAUSTED)
             assert_int_equal(o.iterations, search.beam_iterations);
-        }
         op_finish(s);
     }
 }

@@ -24,9 +24,8 @@ static void the_table_is_complete(void **state)
             int listed =
                 atoll_staged_step((enum atoll_staged_state)from, (enum atoll_staged_event)event, &next) == 0;
             assert_int_equal(listed ? letters[next] : '.', expected[from][event]);
-            if (!listed) {
+            if (!listed)
                 assert_int_equal(next, 77);
-            }
         }
     }
 }
@@ -99,9 +98,8 @@ static void evidence_needs_a_margin_and_an_interval(void **state)
     };
     struct atoll_search search;
     atoll_search_defaults(&search);
-    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
         assert_int_equal(atoll_staged_beats(&search, &cases[i].candidate, &cases[i].given), cases[i].beats);
-    }
 }
 
 /* ---- a run against a script ---- */
@@ -179,9 +177,8 @@ static void finish(struct sim *s, const double *times_ms)
     assert_int_equal(s->counts[ATOLL_DECIDE_STOP], 1);
     assert_int_equal(s->last[ATOLL_DECIDE_STOP].reason, ATOLL_REASON_EXHAUSTED);
     assert_int_equal(runs_of(s)->strays, 0);
-    for (uint32_t i = 0; i < runs_of(s)->run_count; i++) {
+    for (uint32_t i = 0; i < runs_of(s)->run_count; i++)
         assert_int_equal(runs_of(s)->runs[i].state, ATOLL_STAGED_OVER);
-    }
     sim_reload(s);
     sim_check_replay(s);
     sim_fini(s);
@@ -218,9 +215,8 @@ static void reply_issues(struct sim *s, uint64_t issues)
 static void reply_order(struct sim *s, const uint8_t *order, uint32_t count)
 {
     struct atoll_reply reply = {.ask = op_at(s, 0)->number, .order_count = count};
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++)
         reply.order[i] = order[i];
-    }
     op_reply(s, &reply);
 }
 
@@ -286,13 +282,11 @@ static void failures_are_told_and_rolled_back(void **state)
     reply_kernel(s, 2, times);
     ask = expect_write(s, 1, ATOLL_ISSUE_STAGE_MEMORY, 1, 1);
     assert_int_equal(op_number(s, 0, &ask.failures[0]), 2);
-    for (uint32_t number = 3; number < 7; number++) { /* the first of them is faster, but not by the margin */
+    for (uint32_t number = 3; number < 7; number++) /* the first of them is faster, but not by the margin */
         reply_kernel(s, number, times);
-    }
     ask = expect_write(s, 1, ATOLL_ISSUE_STAGE_MEMORY, 5, 4);
-    for (uint32_t i = 0; i < 4; i++) {
+    for (uint32_t i = 0; i < 4; i++)
         assert_int_equal(op_number(s, 0, &ask.failures[i]), 3 + i);
-    }
     op_status(s, ask.number, ATOLL_REPLY_EMPTY);
     expect_ask(s, ATOLL_ASK_ANALYSE, 1); /* not a worse one */
     reply_issues(s, BIT(TILE_SIZE) | BIT(MISSING_TILES));
@@ -309,9 +303,8 @@ static void failures_are_told_and_rolled_back(void **state)
 static struct atoll_decision take_instance(struct sim *s)
 {
     size_t at = 0;
-    while (at < s->order_count && s->orders[at].type != ATOLL_DECIDE_EVALUATE) {
+    while (at < s->order_count && s->orders[at].type != ATOLL_DECIDE_EVALUATE)
         at++;
-    }
     assert_true(at < s->order_count);
     assert_int_equal(s->orders[at].op, ATOLL_OPERATOR_TUNE);
     assert_int_equal(op_number(s, 0, &s->orders[at].candidate), 1);
@@ -332,9 +325,8 @@ static void the_fastest_of_a_round_wins(void **state)
         assert_int_equal(runs_of(s)->runs[0].left, 12 - i);
         assert_int_equal(op_count(s), 0);
         struct atoll_decision order = take_instance(s);
-        if (instances[i] == 5) {
+        if (instances[i] == 5)
             fastest = order.candidate;
-        }
         sim_evaluated(s, &order, instances[i] > 0 ? ATOLL_V_CORRECT : ATOLL_V_WRONG, 1e6 * instances[i]);
     }
     struct atoll_ask ask = expect_ask(s, ATOLL_ASK_ANALYSE, 1);
@@ -392,9 +384,8 @@ static void a_useless_order_is_the_default(void **state)
             sim_reload(s);
             op_status(s, op_at(s, 0)->number, ATOLL_REPLY_EMPTY);
         }
-        if (stage + 1 < ATOLL_ISSUE_STAGE_COUNT) {
+        if (stage + 1 < ATOLL_ISSUE_STAGE_COUNT)
             op_status(s, op_at(s, 0)->number, ATOLL_REPLY_FAILED);
-        }
     }
     assert_int_equal(runs_of(s)->runs[0].done, ALL_STAGES); /* nothing can follow: it is not analysed again */
     finish(s, times);
@@ -438,9 +429,8 @@ static void abandoned_candidates_close_their_round(void **state)
     struct sim *s = start(&search, &f->plain, times);
     reply_issues(s, BIT(TILE_SIZE));
     op_kernel(s, op_at(s, 0)->number, 2);
-    while (!s->counts[ATOLL_DECIDE_ABANDON]) {
+    while (!s->counts[ATOLL_DECIDE_ABANDON])
         sim_infrastructure(s, 0);
-    }
     expect_write(s, 1, ATOLL_ISSUE_STAGE_DEVICE, 1, 0);
     op_status(s, op_at(s, 0)->number, ATOLL_REPLY_EMPTY);
     reply_issues(s, 0);
@@ -520,9 +510,8 @@ static void a_disproved_kernel_gives_way(void **state)
     }
     reply_issues(s, BIT(TILE_SIZE));
     expect_write(s, 1, ATOLL_ISSUE_STAGE_DEVICE, 0, 0);
-    for (unsigned round = 0; round < 2; round++) {
+    for (unsigned round = 0; round < 2; round++)
         op_status(s, op_at(s, 0)->number, ATOLL_REPLY_EMPTY);
-    }
     reply_issues(s, 0);
     finish(s, times);
 }
@@ -546,11 +535,10 @@ static void spent_goes_on_without_a_model(void **state)
 static void write_something(struct sim *s, const struct atoll_ask *ask, struct op_moods *m)
 {
     static const char *const lists[] = {"1, 2, 3, 4, 5", "1, 2, 3", "2, 1, 6"};
-    if (sim_percent(s, 20)) {
+    if (sim_percent(s, 20))
         reply_template(s, ask->number, 10 + (uint32_t)sim_below(s, 4), lists[sim_below(s, 3)]);
-    } else {
+    else
         op_write_some(s, m, ask);
-    }
 }
 
 static void judge_something(struct sim *s, const struct atoll_ask *ask)
@@ -558,9 +546,8 @@ static void judge_something(struct sim *s, const struct atoll_ask *ask)
     struct atoll_reply reply = {.ask = ask->number, .order_count = (uint32_t)sim_below(s, 17)};
     uint64_t half = atoll_random_next(&s->random);
     reply.issues = half & atoll_random_next(&s->random); /* a quarter of them, and some that do not exist */
-    for (uint32_t i = 0; i < reply.order_count; i++) {
+    for (uint32_t i = 0; i < reply.order_count; i++)
         reply.order[i] = (uint8_t)sim_below(s, ATOLL_ISSUE_STAGE_COUNT + 2);
-    }
     op_reply(s, &reply);
 }
 
@@ -568,19 +555,16 @@ static void answer_some_ask(struct sim *s, struct op_moods *m)
 {
     struct atoll_ask ask = *op_at(s, (uint32_t)sim_below(s, op_count(s)));
     unsigned status = sim_percent(s, m->failed) ? 1 + (unsigned)sim_below(s, 3) : 0;
-    if (!sim_below(s, 200)) {
+    if (!sim_below(s, 200))
         status = ATOLL_REPLY_SPENT;
-    }
-    if (status) {
+    if (status)
         op_status(s, ask.number, (enum atoll_reply_status)status);
-    } else if (ask.kind == ATOLL_ASK_WRITE) {
+    else if (ask.kind == ATOLL_ASK_WRITE)
         write_something(s, &ask, m);
-    } else {
+    else
         judge_something(s, &ask);
-    }
-    if (sim_percent(s, m->repeated)) {
+    if (sim_percent(s, m->repeated))
         op_status(s, ask.number, ATOLL_REPLY_SPENT); /* too late to say that */
-    }
 }
 
 static void happen(struct sim *s, struct op_moods *m)
@@ -593,11 +577,10 @@ static void happen(struct sim *s, struct op_moods *m)
     case 1: op_status(s, 1 + sim_below(s, 1000000), ATOLL_REPLY_FAILED); break;
     case 2: sim_simple(s, ATOLL_EVENT_TICK); break;
     default:
-        if (op_count(s) && (!s->order_count || sim_below(s, 2))) {
+        if (op_count(s) && (!s->order_count || sim_below(s, 2)))
             answer_some_ask(s, m);
-        } else {
+        else
             sim_answer(s);
-        }
     }
 }
 
@@ -613,13 +596,11 @@ static void check_step(const struct sim *s, const struct atoll_staged_run *befor
         assert_int_equal(before[i].done & ~run->done, 0);
         assert_int_equal(run->improved & ~run->done, 0);
         assert_true((run->state == ATOLL_STAGED_TRYING) == (run->left > 0));
-        if (run->kernel == before[i].kernel || before[i].kernel == ATOLL_NONE) {
+        if (run->kernel == before[i].kernel || before[i].kernel == ATOLL_NONE)
             continue;
-        }
         const struct atoll_individual *given = &all[before[i].kernel];
-        if (given->state != ATOLL_V_CORRECT) {
+        if (given->state != ATOLL_V_CORRECT)
             continue;
-        }
         assert_true(all[run->kernel].time_ns * (1 + s->search.margin) < given->time_ns);
         assert_true(all[run->kernel].hi_ns < given->lo_ns);
         assert_true(run->improved & ~before[i].improved);
@@ -662,18 +643,14 @@ static void run_random(const struct fixture *f, uint64_t seed)
         memcpy(before, runs_of(s)->runs, runs_of(s)->run_count * sizeof(*before));
         happen(s, &m);
         check_step(s, before);
-        if (reloads) {
+        if (reloads)
             sim_reload(s);
-        }
     }
-    for (uint32_t i = 0; i < runs_of(s)->run_count; i++) {
+    for (uint32_t i = 0; i < runs_of(s)->run_count; i++)
         improvements += runs_of(s)->runs[i].improved != 0;
-    }
-    if (s->last[ATOLL_DECIDE_STOP].reason == ATOLL_REASON_EXHAUSTED) {
-        for (uint32_t i = 0; i < runs_of(s)->run_count; i++) {
+    if (s->last[ATOLL_DECIDE_STOP].reason == ATOLL_REASON_EXHAUSTED)
+        for (uint32_t i = 0; i < runs_of(s)->run_count; i++)
             assert_int_equal(runs_of(s)->runs[i].state, ATOLL_STAGED_OVER);
-        }
-    }
     sim_reload(s);
     sim_check_replay(s); /* also of runs that were loaded after every step */
     sim_fini(s);
@@ -685,9 +662,8 @@ static void random_runs_end_and_never_get_worse(void **state)
 {
     const char *wanted = getenv("ATOLL_SIMULATION_SEEDS");
     unsigned long count = wanted ? strtoul(wanted, NULL, 10) : 160;
-    for (uint64_t seed = 1; seed <= count; seed++) {
+    for (uint64_t seed = 1; seed <= count; seed++)
         run_random(*state, seed);
-    }
     assert_true(improvements > count / 4);
 }
 
@@ -708,9 +684,8 @@ static void templates_alone_make_a_run(void **state)
         s->cells = 64;
         sim_add_task(s, 0, &f->templates);
         sim_capacity(s, 2);
-        while (!s->counts[ATOLL_DECIDE_STOP]) {
+        while (!s->counts[ATOLL_DECIDE_STOP])
             sim_answer(s);
-        }
         assert_int_equal(s->counts[ATOLL_DECIDE_ASK], 0); /* nobody is told */
         const struct atoll_staged_run *run = &runs_of(s)->runs[0];
         uint32_t tried = run->done & ~run->idle;
@@ -738,17 +713,15 @@ static void snapshots_are_checked(void **state)
     reply_issues(s, EVERY_ISSUE);
     atoll_buffer_init(&bytes, 1u << 26);
     assert_int_equal(atoll_engine_save(s->engine, &bytes, NULL), 0);
-    for (size_t length = 0; length < bytes.length; length++) {
+    for (size_t length = 0; length < bytes.length; length++)
         assert_null(atoll_engine_load(bytes.data, length, NULL));
-    }
     for (size_t at = 0; at < bytes.length; at++) { /* no crash, whatever it says, now or later */
         bytes.data[at] ^= 0x55;
         struct atoll_engine *e = atoll_engine_load(bytes.data, bytes.length, NULL);
         struct atoll_event event;
         atoll_event_init(&event, ATOLL_EVENT_TICK);
-        if (e) {
+        if (e)
             atoll_engine_step(e, &event, sim_replay_sink, &s->decisions, NULL);
-        }
         atoll_engine_destroy(e);
         bytes.data[at] ^= 0x55;
     }

@@ -50,11 +50,10 @@ static void expect_ask(const struct sim *s, uint32_t parent)
     assert_int_equal(ask->kind, ATOLL_ASK_WRITE);
     assert_int_equal(ask->count, 1);
     assert_int_equal(ask->op, parent == ATOLL_NONE ? ATOLL_OPERATOR_INITIALISE : ATOLL_OPERATOR_UNIVERSAL);
-    if (parent == ATOLL_NONE) {
+    if (parent == ATOLL_NONE)
         assert_true(atoll_id_is_zero(&ask->parent));
-    } else {
+    else
         assert_int_equal(op_number(s, 0, &ask->parent), parent);
-    }
 }
 
 /* Steps of a search with one ask at a time; kernel: of the answer, ATOLL_NONE: it fails. */
@@ -71,11 +70,10 @@ static void follow(enum atoll_tree_policy policy, double exploration, const stru
     op_evaluate(s, times);
     for (size_t i = 0; i < count; i++) {
         expect_ask(s, steps[i].parent);
-        if (steps[i].kernel == ATOLL_NONE) {
+        if (steps[i].kernel == ATOLL_NONE)
             op_status(s, op_at(s, 0)->number, ATOLL_REPLY_FAILED);
-        } else {
+        else
             op_kernel(s, op_at(s, 0)->number, steps[i].kernel);
-        }
         op_evaluate(s, times);
         sim_reload(s);
     }
@@ -138,9 +136,8 @@ static void under_way_counts_as_a_visit(void **state)
     expect_ask(s, ATOLL_NONE);
     op_status(s, 1, ATOLL_REPLY_EMPTY);
     assert_int_equal(op_count(s), 6); /* three tries each, not eight asks */
-    for (uint32_t i = 0; i < 6; i++) {
+    for (uint32_t i = 0; i < 6; i++)
         assert_int_equal(op_number(s, 0, &op_at(s, i)->parent), parents[i]);
-    }
     sim_simple(s, ATOLL_EVENT_FINISH);
     op_evaluate(s, times);
     op_finish(s);
@@ -191,9 +188,8 @@ static void seeds_are_drafts(void **state)
             }
         }
         uint32_t seen = 0;
-        for (uint32_t k = 0; k < all->count; k++) {
+        for (uint32_t k = 0; k < all->count; k++)
             seen += all->items[k].ask > 0 && all->items[k].ask <= asked;
-        }
         assert_int_equal(seen, asked);
         assert_int_equal(all->count, 20);
         op_finish(s);
@@ -209,13 +205,11 @@ static void operators_share(void **state)
     struct sim *s = op_start(1, &search, &tuned, 1);
     struct op_moods moods = {.next = 3};
     sim_capacity(s, 2);
-    while (!s->counts[ATOLL_DECIDE_STOP]) {
+    while (!s->counts[ATOLL_DECIDE_STOP])
         op_advance(s, &moods);
-    }
     uint64_t here = 0;
-    for (uint32_t i = 0; i < s->engine->individuals.count; i++) {
+    for (uint32_t i = 0; i < s->engine->individuals.count; i++)
         here += s->engine->individuals.items[i].op == ATOLL_OPERATOR_TUNE;
-    }
     assert_in_range(here, 8, 30);
     assert_in_range(s->counts[ATOLL_DECIDE_ASK], 8, 40);
     op_finish(s);
@@ -238,11 +232,9 @@ static const struct atoll_individual *at(const struct sim *s, uint32_t individua
 
 static int is_node(const struct oracle *o, uint32_t individual)
 {
-    for (uint32_t i = 0; i < o->count; i++) {
-        if (o->nodes[i] == individual) {
+    for (uint32_t i = 0; i < o->count; i++)
+        if (o->nodes[i] == individual)
             return 1;
-        }
-    }
     return 0;
 }
 
@@ -264,21 +256,15 @@ static uint32_t parent_of(const struct sim *s, const struct oracle *o, uint32_t 
 static int is_open(const struct sim *s, uint64_t ask)
 {
     const struct atoll_task_state *t = &s->engine->tasks[0];
-    for (uint32_t i = 0; i < op_count(s); i++) {
-        if (op_at(s, i)->number == ask) {
+    for (uint32_t i = 0; i < op_count(s); i++)
+        if (op_at(s, i)->number == ask)
             return 1;
-        }
-    }
-    for (uint32_t i = t->pending_next; i < t->pending_count; i++) {
-        if (t->pending[i].ask == ask) {
+    for (uint32_t i = t->pending_next; i < t->pending_count; i++)
+        if (t->pending[i].ask == ask)
             return 1;
-        }
-    }
-    for (uint32_t i = 0; i < s->engine->individuals.count; i++) {
-        if (at(s, i)->ask == ask && at(s, i)->state == ATOLL_INDIVIDUAL_UNDER_WAY) {
+    for (uint32_t i = 0; i < s->engine->individuals.count; i++)
+        if (at(s, i)->ask == ask && at(s, i)->state == ATOLL_INDIVIDUAL_UNDER_WAY)
             return 1;
-        }
-    }
     return 0;
 }
 
@@ -286,9 +272,8 @@ static int is_open(const struct sim *s, uint64_t ask)
 static uint32_t tries(const struct sim *s, const struct oracle *o, uint32_t node, uint64_t now, int open)
 {
     uint32_t count = 0;
-    for (uint64_t a = 1; a < now; a++) {
+    for (uint64_t a = 1; a < now; a++)
         count += o->parents[a] == node && (!open || is_open(s, a));
-    }
     return count;
 }
 
@@ -301,22 +286,18 @@ struct view {
 static uint32_t visits(const struct view *v, uint32_t node)
 {
     uint32_t count = node == ATOLL_NONE ? 0 : 1 + tries(v->s, v->o, node, v->now, 1);
-    for (uint32_t i = 0; i < v->o->count; i++) {
-        if (parent_of(v->s, v->o, v->o->nodes[i]) == node) {
+    for (uint32_t i = 0; i < v->o->count; i++)
+        if (parent_of(v->s, v->o, v->o->nodes[i]) == node)
             count += visits(v, v->o->nodes[i]);
-        }
-    }
     return count;
 }
 
 static double value(const struct view *v, uint32_t node)
 {
     double best = at(v->s, node)->fitness;
-    for (uint32_t i = 0; i < v->o->count; i++) {
-        if (parent_of(v->s, v->o, v->o->nodes[i]) == node) {
+    for (uint32_t i = 0; i < v->o->count; i++)
+        if (parent_of(v->s, v->o, v->o->nodes[i]) == node)
             best = fmax(best, value(v, v->o->nodes[i]));
-        }
-    }
     return best;
 }
 
@@ -328,9 +309,8 @@ static int has_tries(const struct view *v, uint32_t node)
 static int leads(const struct view *v, uint32_t node)
 {
     int any = has_tries(v, node);
-    for (uint32_t i = 0; i < v->o->count && !any; i++) {
+    for (uint32_t i = 0; i < v->o->count && !any; i++)
         any = parent_of(v->s, v->o, v->o->nodes[i]) == node && leads(v, v->o->nodes[i]);
-    }
     return any;
 }
 
@@ -338,14 +318,12 @@ static uint32_t best_child(const struct view *v, uint32_t node)
 {
     uint32_t best = ATOLL_NONE;
     double most = 0, gained = 0.01;
-    for (uint32_t i = 0; i < v->o->count; i++) {
+    for (uint32_t i = 0; i < v->o->count; i++)
         gained = fmax(gained, at(v->s, v->o->nodes[i])->fitness - at(v->s, 0)->fitness);
-    }
     for (uint32_t i = 0; i < v->o->count; i++) {
         uint32_t child = v->o->nodes[i];
-        if (parent_of(v->s, v->o, child) != node || !leads(v, child)) {
+        if (parent_of(v->s, v->o, child) != node || !leads(v, child))
             continue;
-        }
         double score = value(v, child) +
                        v->s->search.tree_exploration * gained * sqrt(log(visits(v, node)) / visits(v, child));
         if (best == ATOLL_NONE || score > most) {
@@ -363,9 +341,8 @@ static uint32_t by_uct(const struct view *v)
         assert_int_not_equal(node, ATOLL_NONE);
         uint32_t next = best_child(v, node);
         double room = ceil(sqrt(visits(v, node)));
-        if (has_tries(v, node) && (next == ATOLL_NONE || tries(v->s, v->o, node, v->now, 0) < room)) {
+        if (has_tries(v, node) && (next == ATOLL_NONE || tries(v->s, v->o, node, v->now, 0) < room))
             return node;
-        }
         node = next;
     }
 }
@@ -390,9 +367,8 @@ static void see_ask(const struct sim *s, struct oracle *o, const struct atoll_as
         o->drafts++;
         assert_int_equal(ask->op, ATOLL_OPERATOR_INITIALISE);
     } else {
-        for (uint64_t a = 1; a <= s->search.tree_drafts; a++) {
+        for (uint64_t a = 1; a <= s->search.tree_drafts; a++)
             assert_false(is_open(s, a));
-        }
         expected = s->search.tree_policy == ATOLL_TREE_UCT ? by_uct(&v) : by_greed(&v);
         assert_int_not_equal(expected, ATOLL_NONE);
         assert_int_equal(ask->op, ATOLL_OPERATOR_UNIVERSAL);
@@ -408,9 +384,8 @@ static void look(const struct sim *s, struct oracle *o)
     see_nodes(s, o);
     for (uint32_t i = 0; i < op_count(s); i++) {
         const struct atoll_ask *ask = op_at(s, i);
-        if (ask->number <= o->seen) {
+        if (ask->number <= o->seen)
             continue;
-        }
         assert_int_equal(ask->number, o->seen + 1);
         see_ask(s, o, ask);
         o->seen = ask->number;

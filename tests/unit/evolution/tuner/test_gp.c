@@ -13,9 +13,8 @@ static struct atoll_space grid(size_t count, size_t radix)
     s.count = count;
     for (size_t i = 0; i < count; i++) {
         s.params[i].value_count = radix;
-        for (size_t v = 0; v < radix; v++) {
+        for (size_t v = 0; v < radix; v++)
             s.params[i].values[v] = (int64_t)1 << v;
-        }
     }
     return s;
 }
@@ -24,9 +23,8 @@ static struct atoll_point random_point(const struct atoll_space *s, struct atoll
 {
     struct atoll_point p;
     memset(&p, 0, sizeof(p));
-    for (size_t i = 0; i < s->count; i++) {
+    for (size_t i = 0; i < s->count; i++)
         p.digits[i] = (uint8_t)atoll_random_below(atoll_random_next(random), s->params[i].value_count);
-    }
     return p;
 }
 
@@ -53,9 +51,8 @@ static void a_covariance_is_one_at_home_and_falls_with_distance(void **state)
     struct atoll_space s = grid(3, 8);
     struct atoll_gp_scale *scale = atoll_gp_scale_create(&s);
     struct atoll_point a = {{3, 3, 3}}, near = {{4, 3, 3}}, far = {{7, 3, 3}}, other = {{7, 0, 7}};
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 3; i++)
         atoll_gp_scale_set(scale, i, 0.6);
-    }
     assert_true(atoll_gp_scale_covariance(scale, &a, &a) == 1);
     assert_true(atoll_gp_scale_covariance(scale, &a, &near) == atoll_gp_scale_covariance(scale, &near, &a));
     assert_true(atoll_gp_scale_covariance(scale, &a, &near) > atoll_gp_scale_covariance(scale, &a, &far));
@@ -73,23 +70,19 @@ static void eliminate(double a[24][25], size_t n, double *ret_x)
 {
     for (size_t c = 0; c < n; c++) {
         size_t pivot = c;
-        for (size_t r = c + 1; r < n; r++) {
+        for (size_t r = c + 1; r < n; r++)
             pivot = fabs(a[r][c]) > fabs(a[pivot][c]) ? r : pivot;
-        }
         for (size_t k = 0; k <= n; k++) {
             double held = a[c][k];
             a[c][k] = a[pivot][k];
             a[pivot][k] = held;
         }
-        for (size_t r = 0; r < n; r++) {
-            for (size_t k = n + 1; r != c && k-- > c;) {
+        for (size_t r = 0; r < n; r++)
+            for (size_t k = n + 1; r != c && k-- > c;)
                 a[r][k] -= a[r][c] / a[c][c] * a[c][k];
-            }
-        }
     }
-    for (size_t c = 0; c < n; c++) {
+    for (size_t c = 0; c < n; c++)
         ret_x[c] = a[c][n] / a[c][c];
-    }
 }
 
 /* Mean and variance by the textbook's formulas. */
@@ -105,9 +98,8 @@ static void predictions_are_the_textbooks(void **state)
     struct atoll_point points[24], query = {{2, 6}};
     struct atoll_gp_weights weights;
     double mean, variance, x[24], k[24], given = 3.5, expected = given, reduction = 0;
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 2; i++)
         atoll_gp_scale_set(scale, i, 0.6);
-    }
     assert_int_equal(atoll_gp_reset(gp, &kernel, NULL, 0, NULL), 0);
     for (size_t i = 0; i < 24; i++) {
         struct atoll_gp_row row = {random_point(&s, &random), 0.02, 0};
@@ -127,9 +119,8 @@ static void predictions_are_the_textbooks(void **state)
             a[i][24] = pass ? k[i] : targets[i].value - given;
         }
         eliminate(a, 24, x);
-        for (size_t i = 0; i < 24; i++) {
+        for (size_t i = 0; i < 24; i++)
             *(pass ? &reduction : &expected) += k[i] * x[i];
-        }
     }
     assert_true(fabs(mean - expected) < 1e-9);
     assert_true(fabs(variance - (1 - reduction)) < 1e-9);
@@ -147,15 +138,13 @@ static void the_pool_says_what_a_single_prediction_says(void **state)
     struct atoll_gp_target targets[60];
     struct atoll_gp_weights weights;
     float means[40];
-    for (size_t i = 0; i < 40; i++) {
+    for (size_t i = 0; i < 40; i++)
         pool[i] = random_point(&s, &random);
-    }
     assert_int_equal(atoll_gp_reset(gp, &kernel, pool, 40, NULL), 0);
     append_rows(gp, &s, 60, points);
     assert_int_equal(atoll_gp_row_count(gp), 60);
-    for (size_t i = 0; i < 60; i++) {
+    for (size_t i = 0; i < 60; i++)
         targets[i] = (struct atoll_gp_target){truth(&points[i]), i % 4 ? ATOLL_GP_EXACT : ATOLL_GP_UNKNOWN};
-    }
     atoll_gp_solve(gp, targets, NULL, &weights);
     atoll_gp_pool_means(gp, &weights, means);
     for (size_t i = 0; i < 40; i++) {
@@ -178,18 +167,16 @@ static void the_same_rows_give_the_same_bits(void **state)
     struct atoll_gp_target targets[50];
     struct atoll_gp_weights wa, wb;
     double ma, mb, va, vb;
-    for (size_t i = 0; i < 9; i++) {
+    for (size_t i = 0; i < 9; i++)
         pool[i] = random_point(&s, &random);
-    }
     assert_int_equal(atoll_gp_reset(a, &kernel, pool, 9, NULL), 0);
     append_rows(a, &s, 30, points);
     assert_int_equal(atoll_gp_reset(a, &kernel, pool, 3, NULL), 0);
     assert_int_equal(atoll_gp_reset(b, &kernel, pool, 9, NULL), 0);
     append_rows(a, &s, 50, points);
     append_rows(b, &s, 50, points);
-    for (size_t i = 0; i < 50; i++) {
+    for (size_t i = 0; i < 50; i++)
         targets[i] = (struct atoll_gp_target){truth(&points[i]), ATOLL_GP_EXACT};
-    }
     atoll_gp_solve(a, targets, NULL, &wa);
     atoll_gp_solve(b, targets, NULL, &wb);
     atoll_gp_predict(a, &query, &wa, 1, &ma, &va);
@@ -221,9 +208,8 @@ static void unknown_and_bounded_targets(void **state)
     struct atoll_point query = {{8}};
     double before, after, open, bounded;
     assert_int_equal(atoll_gp_reset(gp, &kernel, NULL, 0, NULL), 0);
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 2; i++)
         atoll_gp_append(gp, &rows[i]);
-    }
     double without = predict_at(gp, targets, query, &before);
     atoll_gp_append(gp, &rows[2]);
     double with = predict_at(gp, targets, query, &after);
@@ -250,9 +236,8 @@ static void fitting_finds_what_matters(void **state)
         rows[i] = (struct atoll_gp_row){random_point(&s, &random), 0, 0};
         targets[i] = 5 + sin(rows[i].point.digits[0]);
     }
-    for (int pass = 0; pass < 4; pass++) {
+    for (int pass = 0; pass < 4; pass++)
         assert_true(atoll_gp_fit(gp, rows, targets, 60, &kernel) > 0);
-    }
     assert_true(atoll_gp_kernel_valid(&kernel));
     assert_true(kernel.scale[0] < kernel.scale[1] && kernel.scale[0] < kernel.scale[2]);
     assert_int_equal(kernel.noise, 0);
@@ -272,18 +257,15 @@ static void transfer_is_earned(void **state)
         for (size_t i = 0; i < 80; i++) {
             rows[i] = (struct atoll_gp_row){random_point(&s, &random), 0, i < 40};
             targets[i] = truth(&rows[i].point) - (i < 40 ? 3.5 : 0);
-            if (i < 40 && nonsense) {
+            if (i < 40 && nonsense)
                 targets[i] = atoll_random_unit(atoll_random_next(&random)) - 0.5;
-            }
         }
-        for (int pass = 0; pass < 4; pass++) {
+        for (int pass = 0; pass < 4; pass++)
             atoll_gp_fit(gp, rows, targets, 80, &kernel);
-        }
-        if (nonsense) {
+        if (nonsense)
             assert_true(kernel.transfer <= 1);
-        } else {
+        else
             assert_true(kernel.transfer >= 3);
-        }
     }
     atoll_gp_destroy(gp);
 }
@@ -307,9 +289,8 @@ static struct atoll_space blocks(void)
 {
     struct atoll_space s = grid(2, 2);
     s.params[0].value_count = 32;
-    for (size_t v = 0; v < 32; v++) {
+    for (size_t v = 0; v < 32; v++)
         s.params[0].values[v] = 8 * (int64_t)(v + 1);
-    }
     return s;
 }
 
@@ -321,9 +302,8 @@ static void a_texture_roughens(void **state)
     double smooth[2] = {0}, two_values = 0;
     for (size_t t = 0; t < 3; t++) {
         atoll_gp_scale_texture(scale, &(struct atoll_gp_texture){t == 1 ? 0.5 : 0, t == 2 ? 0.5 : 0});
-        for (size_t i = 0; i < 2; i++) {
+        for (size_t i = 0; i < 2; i++)
             atoll_gp_scale_set(scale, i, 5);
-        }
         double a = atoll_gp_scale_covariance(scale, &n96, &n128),
                b = atoll_gp_scale_covariance(scale, &n104, &n128),
                c = atoll_gp_scale_covariance(scale, &n128, &other);
@@ -348,9 +328,8 @@ static double smooth_truth(size_t v)
 static double divided_truth(size_t v)
 {
     size_t n = v + 1, halves = 0;
-    for (; n % 2 == 0; n /= 2) {
+    for (; n % 2 == 0; n /= 2)
         halves++;
-    }
     return -(double)halves - (v % 3 == 2 ? 0.5 : 0);
 }
 
@@ -376,9 +355,8 @@ static void fitting_finds_the_texture(void **state)
             rows[i] = (struct atoll_gp_row){{{(uint8_t)(i / 2), (uint8_t)(i % 2)}}, 0, 0};
             targets[i] = cases[k].truth(i / 2) + (i % 2 ? 0.3 : 0);
         }
-        for (int pass = 0; pass < 4; pass++) {
+        for (int pass = 0; pass < 4; pass++)
             atoll_gp_fit(gp, rows, targets, 64, &kernel);
-        }
         assert_int_equal(kernel.texture, cases[k].texture);
     }
     atoll_gp_destroy(gp);

@@ -14,9 +14,8 @@ static struct atoll_space grid(size_t count, size_t radix, atoll_space_legal *le
     s.prefix = prefix;
     for (size_t i = 0; i < count; i++) {
         s.params[i].value_count = radix;
-        for (size_t v = 0; v < radix; v++) {
+        for (size_t v = 0; v < radix; v++)
             s.params[i].values[v] = (int64_t)v;
-        }
     }
     return s;
 }
@@ -30,11 +29,9 @@ static int rising_prefix(const void *context, const struct atoll_point *point, s
 static int rising(const void *context, const struct atoll_point *point)
 {
     const size_t *count = context;
-    for (size_t i = 2; i <= *count; i++) {
-        if (!rising_prefix(NULL, point, i)) {
+    for (size_t i = 2; i <= *count; i++)
+        if (!rising_prefix(NULL, point, i))
             return 0;
-        }
-    }
     return 1;
 }
 
@@ -65,9 +62,8 @@ static void all_are_listed_in_order(void **state)
         s.context = &count;
         assert_int_equal(atoll_legal_list(&s, 1000, see, &seen), 1);
         assert_int_equal(seen.count, 20);
-        for (size_t i = 1; i < seen.count; i++) {
+        for (size_t i = 1; i < seen.count; i++)
             assert_true(memcmp(&seen.points[i - 1], &seen.points[i], sizeof(*seen.points)) < 0);
-        }
     }
 }
 

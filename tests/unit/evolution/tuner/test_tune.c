@@ -42,9 +42,8 @@ static const struct atoll_plan *plan_of(struct fixture *f, const char *params, c
              "\"launch\": [{\"function\": \"f\", \"units\": \"N\", \"args\": [\"x\", \"y\"]}]} */ body",
              params, require);
     const struct atoll_plan *plan = atoll_plan_parse(f->arena, f->task, "c", text, &body, &err);
-    if (!plan) {
+    if (!plan)
         fail_msg("%s", err.text);
-    }
     return plan;
 }
 
@@ -56,11 +55,9 @@ static const struct atoll_plan *plan_of(struct fixture *f, const char *params, c
 
 static int seen_before(const struct atoll_choice *seen, size_t count, const struct atoll_choice *c)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (!memcmp(seen[i].values, c->values, sizeof(c->values))) {
+    for (size_t i = 0; i < count; i++)
+        if (!memcmp(seen[i].values, c->values, sizeof(c->values)))
             return 1;
-        }
-    }
     return 0;
 }
 
@@ -79,9 +76,8 @@ static void every_legal_combination_once(void **state)
         assert_false(seen_before(seen, count, &c));
         assert_true(count < 200);
         seen[count++] = c;
-        if (count % 3) { /* some fail, some never answer */
+        if (count % 3) /* some fail, some never answer */
             atoll_tune_result(tune, &c, count % 2 ? 0 : (double)(100 + c.values[0]));
-        }
     }
     assert_int_equal(count, legal);
     assert_int_equal(count, 4 * (8 + 8 + 4)); /* C = 0, 1, 2 */
@@ -108,9 +104,8 @@ static void first_is_the_first_legal(void **state)
 static double bowl(const struct atoll_choice *c)
 {
     double time = 100;
-    for (size_t i = 0; i < c->count; i++) {
+    for (size_t i = 0; i < c->count; i++)
         time += (double)((c->values[i] - 5) * (c->values[i] - 5));
-    }
     return time;
 }
 
@@ -135,9 +130,8 @@ static void search_beats_blind_sampling(void **state)
     struct fixture *f = *state;
     const struct atoll_plan *plan = plan_of(f, VAST, "\"(A + B) % 2 == 0 || C > 1\"");
     unsigned wins = 0;
-    for (uint64_t seed = 1; seed <= 20; seed++) {
+    for (uint64_t seed = 1; seed <= 20; seed++)
         wins += tuned(f, plan, seed, 0) < tuned(f, plan, seed, 1);
-    }
     assert_true(wins >= 18);
 }
 
@@ -176,18 +170,15 @@ static void other_backends_do_not_count(void **state)
         plan_of(f, VAST, "\"A == 7\", \"B == 6\", \"C == 5\", \"D == 4\", \"N > 100\"");
     for (int other = 0; other < 2; other++) {
         struct atoll_choice c;
-        for (size_t v = 0; v < f->task->variant_count; v++) {
-            if (f->task->variants[v].kind == ATOLL_VARIANT_CHECK) {
+        for (size_t v = 0; v < f->task->variant_count; v++)
+            if (f->task->variants[v].kind == ATOLL_VARIANT_CHECK)
                 f->task->variants[v].backend = other ? "cuda" : NULL;
-            }
-        }
         struct atoll_tune *tune = atoll_tune_create(f->task, plan, NULL);
         assert_int_equal(atoll_tune_first(tune, &c), other);
         atoll_tune_destroy(tune);
     }
-    for (size_t v = 0; v < f->task->variant_count; v++) {
+    for (size_t v = 0; v < f->task->variant_count; v++)
         f->task->variants[v].backend = NULL;
-    }
 }
 
 static void unknown_results_are_ignored(void **state)

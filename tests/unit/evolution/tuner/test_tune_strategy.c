@@ -19,9 +19,8 @@ static struct atoll_space grid(size_t count, size_t radix, atoll_space_legal *le
     s.prefix = prefix;
     for (size_t i = 0; i < count; i++) {
         s.params[i].value_count = radix;
-        for (size_t v = 0; v < radix; v++) {
+        for (size_t v = 0; v < radix; v++)
             s.params[i].values[v] = (int64_t)v + 1;
-        }
     }
     return s;
 }
@@ -34,9 +33,8 @@ static int all_legal(const void *context, const struct atoll_point *point)
 static int odd_sum(const void *context, const struct atoll_point *point)
 {
     unsigned sum = 0;
-    for (size_t i = 0; i < ATOLL_SPACE_BYTES; i++) {
+    for (size_t i = 0; i < ATOLL_SPACE_BYTES; i++)
         sum += point->digits[i];
-    }
     return sum % 3 != 2;
 }
 
@@ -49,20 +47,17 @@ static int chain_prefix(const void *context, const struct atoll_point *point, si
 
 static int chain(const void *context, const struct atoll_point *point)
 {
-    for (size_t known = 2; known <= 16; known++) {
-        if (!chain_prefix(NULL, point, known)) {
+    for (size_t known = 2; known <= 16; known++)
+        if (!chain_prefix(NULL, point, known))
             return 0;
-        }
-    }
     return 1;
 }
 
 static double bowl(const struct atoll_choice *c)
 {
     double time = 100;
-    for (size_t i = 0; i < c->count; i++) {
+    for (size_t i = 0; i < c->count; i++)
         time += (double)((c->values[i] - 4) * (c->values[i] - 4)) * (double)(1 + i % 3);
-    }
     return time;
 }
 
@@ -73,15 +68,12 @@ static void answer(struct atoll_tune *tune, const struct atoll_choice *c, unsign
 {
     struct atoll_tune_outcome o = {.time_ns = bowl(c), .lo_ns = bowl(c) * 0.9, .hi_ns = bowl(c) * 1.1};
     o.kind = answers == FAILURES ? ATOLL_TUNE_FAILED : ATOLL_TUNE_CORRECT;
-    if (answers == MIXED && n % 7 == 3) {
+    if (answers == MIXED && n % 7 == 3)
         return;
-    }
-    if (answers == MIXED && n % 5 == 2) {
+    if (answers == MIXED && n % 5 == 2)
         o.kind = ATOLL_TUNE_FAILED;
-    }
-    if (answers == MIXED && n % 11 == 4) {
+    if (answers == MIXED && n % 11 == 4)
         o.kind = ATOLL_TUNE_CENSORED;
-    }
     atoll_tune_record(tune, c, &o);
 }
 
@@ -106,9 +98,8 @@ static unsigned spend(const struct atoll_space *space, unsigned strategies, enum
     while (count < limit && atoll_tune_propose(tune, &random, count % 3 ? NULL : &c, &c, NULL) == 1) {
         assert_int_equal(atoll_space_point(space, &c, &seen[count]), 1);
         assert_true(space->legal(space->context, &seen[count]));
-        for (unsigned i = 0; i < count; i++) {
+        for (unsigned i = 0; i < count; i++)
             assert_true(memcmp(&seen[i], &seen[count], sizeof(*seen)) != 0);
-        }
         answer(tune, &c, count++, answers);
     }
     if (count < limit) {
@@ -130,11 +121,9 @@ static void every_strategy_exhausts_exactly(void **state)
                  {1, 12, all_legal, 12}, {0, 0, all_legal, 1}, {2, 2, odd_sum, 3}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct atoll_space s = grid(cases[i].count, cases[i].radix, cases[i].legal, NULL);
-        for (unsigned strategies = 0; strategies <= ALL; strategies = strategies ? strategies * 2 : 1) {
-            for (enum answers a = TIMES; a <= MIXED; a++) {
+        for (unsigned strategies = 0; strategies <= ALL; strategies = strategies ? strategies * 2 : 1)
+            for (enum answers a = TIMES; a <= MIXED; a++)
                 assert_int_equal(spend(&s, strategies, a, 200), cases[i].points);
-            }
-        }
         assert_int_equal(spend(&s, ALL, MIXED, 200), cases[i].points);
     }
 }
@@ -166,9 +155,8 @@ static void any_number_may_be_pending(void **state)
     struct atoll_choice c;
     for (unsigned i = 0; i < 400; i++) {
         assert_int_equal(atoll_tune_propose(tune, &random, NULL, &c, NULL), 1);
-        if (i < 12) {
+        if (i < 12)
             answer(tune, &c, i, TIMES);
-        }
     }
     atoll_tune_destroy(tune);
 }
@@ -190,9 +178,8 @@ static void failures_are_avoided(void **state)
         }
         atoll_tune_destroy(tune);
     }
-    if (failed > 70) { /* of one that ignores them it is 102 */
+    if (failed > 70) /* of one that ignores them it is 102 */
         fail_msg("%u of 120 failed", failed);
-    }
 }
 
 static double best_of(const struct atoll_space *space, unsigned strategies, uint64_t seed, unsigned budget)
@@ -215,12 +202,10 @@ static void every_strategy_beats_random(void **state)
     struct atoll_space s = grid(6, 8, odd_sum, NULL);
     for (unsigned strategy = 0; strategy < ATOLL_TUNE_RANDOM; strategy++) {
         unsigned wins = 0;
-        for (uint64_t seed = 1; seed <= 12; seed++) {
+        for (uint64_t seed = 1; seed <= 12; seed++)
             wins += best_of(&s, 1u << strategy, seed, 120) < best_of(&s, 1u << ATOLL_TUNE_RANDOM, seed, 120);
-        }
-        if (wins < 10) {
+        if (wins < 10)
             fail_msg("%s won %u of 12", atoll_tune_strategy_name(strategy), wins);
-        }
     }
 }
 
@@ -265,9 +250,8 @@ static void continue_alike(const struct atoll_space *space, unsigned strategies,
     for (unsigned i = 0; i < 30; i++) {
         int more = atoll_tune_propose(a, &random, NULL, &c, NULL);
         assert_int_equal(atoll_tune_propose(b, &other, NULL, &d, NULL), more);
-        if (!more) {
+        if (!more)
             break;
-        }
         assert_memory_equal(&c, &d, sizeof(c));
         answer(a, &c, i, MIXED);
         answer(b, &d, i, MIXED);
@@ -302,9 +286,8 @@ static void hostile_states(void **state)
     for (unsigned i = 0; i < 18;
          i++) { /* the last ones pending: what was loaded is used before it is chosen anew */
         assert_int_equal(atoll_tune_propose(tune, &random, NULL, &c, NULL), 1);
-        if (i < 14) {
+        if (i < 14)
             answer(tune, &c, i, MIXED);
-        }
     }
     save(tune, &bytes);
     for (size_t i = 0; i < bytes.length; i++) {
@@ -312,9 +295,8 @@ static void hostile_states(void **state)
         assert_int_equal(load(cut, bytes.data, i), -1);
         uint8_t *byte = (uint8_t *)bytes.data + i, held = *byte;
         *byte = (uint8_t)(held ^ 0xa5);
-        if (load(changed, bytes.data, bytes.length) == 0) {
+        if (load(changed, bytes.data, bytes.length) == 0)
             assert_in_range(atoll_tune_propose(changed, &random, NULL, &c, NULL), 0, 1);
-        }
         *byte = held;
         atoll_tune_destroy(cut);
         atoll_tune_destroy(changed);
@@ -355,9 +337,8 @@ static double best_with_hints(const struct atoll_space *space, uint64_t seed, un
     double best = HUGE_VAL;
     struct atoll_choice c = {.count = space->count};
     for (unsigned i = 0; i < hints; i++) {
-        for (size_t k = 0; k < c.count; k++) {
+        for (size_t k = 0; k < c.count; k++)
             c.values[k] = 1 + (int64_t)atoll_random_below(atoll_random_next(&spread), 8);
-        }
         double time = useful ? 2 * bowl(&c) : 1 + (double)(atoll_random_next(&spread) % 1000);
         atoll_tune_hint(tune, &c, &(struct atoll_tune_outcome){.time_ns = time}, NULL);
     }
@@ -389,13 +370,11 @@ static void outcomes_are_revised(void **state)
     struct atoll_tune *tune = create(&s, ALL);
     struct atoll_random random = {5, 0};
     struct atoll_choice c[4];
-    for (unsigned i = 0; i < 4; i++) {
+    for (unsigned i = 0; i < 4; i++)
         assert_int_equal(atoll_tune_propose(tune, &random, NULL, &c[i], NULL), 1);
-    }
     assert_true(atoll_tune_bar_ns(tune) == HUGE_VAL);
-    for (unsigned i = 0; i < 4; i++) {
+    for (unsigned i = 0; i < 4; i++)
         atoll_tune_result(tune, &c[i], 10 + i);
-    }
     assert_true(atoll_tune_bar_ns(tune) == 20);
     atoll_tune_result(tune, &c[0], 40); /* raised */
     assert_true(atoll_tune_bar_ns(tune) == 22);
@@ -411,9 +390,8 @@ static void outcomes_are_revised(void **state)
     settings.racing = 0;
     atoll_tune_set(tune, &settings);
     assert_true(atoll_tune_bar_ns(tune) == HUGE_VAL);
-    for (unsigned i = 0; i < 60; i++) {
+    for (unsigned i = 0; i < 60; i++)
         assert_int_equal(atoll_tune_propose(tune, &random, NULL, &c[0], NULL), 1);
-    }
     assert_int_equal(atoll_tune_propose(tune, &random, NULL, &c[0], NULL), 0);
     atoll_tune_destroy(tune);
 }

@@ -55,7 +55,7 @@ static void test_open_time_doubles_to_its_longest(void **state)
     double now = 0;
     atoll_breaker_init(&b);
     fail_times(&b, 5, now);
-    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+    for (size_t i = 0; i < sizeof(expected) / sizeof(*expected); i++) {
         assert_false(admits(&b, now, now + expected[i]));
         now += expected[i];
         assert_true(admits(&b, now, 0));

@@ -97,10 +97,10 @@ static void expect_bill(size_t at, const struct answer *answer, const char *id,
 
 static void every_end_has_its_outcome_tries_and_price(void **state)
 {
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+    for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
         char id[16];
         struct atoll_spending_account before = case_spent(&bench), after;
-        snprintf(id, sizeof id, "end%zu", i);
+        snprintf(id, sizeof(id), "end%zu", i);
         bench.models[0].traits.model = ends[i].scenario;
         long seen = case_counted(&bench, "seen");
         case_open(&bench);
@@ -137,7 +137,7 @@ static void the_books_agree_with_the_server(void **state)
     case_open(&bench);
     for (unsigned i = 0; i < 100; i++) {
         char id[16];
-        snprintf(id, sizeof id, "mix%u", i);
+        snprintf(id, sizeof(id), "mix%u", i);
         case_ask(&bench, i, "m0", id);
     }
     case_finish(&bench);
@@ -169,7 +169,7 @@ static void an_ensemble_draws_its_member(void **state)
     case_open(&bench);
     for (uint32_t generation = 4; generation < 6; generation++) {
         char id[16];
-        snprintf(id, sizeof id, "draw%u", generation);
+        snprintf(id, sizeof(id), "draw%u", generation);
         struct atoll_llm_request request = case_request(&bench, "role", id);
         request.generation = generation;
         case_submit(&bench, 0, &request);
@@ -186,7 +186,7 @@ static void those_who_came_first_go_first(void **state)
     case_open(&bench);
     for (unsigned i = 0; i < 10; i++) {
         char id[16];
-        snprintf(id, sizeof id, "order%u", i);
+        snprintf(id, sizeof(id), "order%u", i);
         case_ask(&bench, i, i % 2 ? "m1" : "m0", id);
     }
     case_finish(&bench);
@@ -236,7 +236,7 @@ static void many_calls_share_a_budget(void **state)
     case_open(&bench);
     for (unsigned i = 0; i < 60; i++) {
         char id[16];
-        snprintf(id, sizeof id, "many%02u", i);
+        snprintf(id, sizeof(id), "many%02u", i);
         case_ask(&bench, i, "m0", id);
     }
     case_finish(&bench);
@@ -334,7 +334,7 @@ static void silence_ends_at_the_deadline(void **state)
     static const char *const scenarios[] = {"silent", "silent-after-400"};
     for (unsigned i = 0; i < 2; i++) {
         char id[16];
-        snprintf(id, sizeof id, "mute%u", i);
+        snprintf(id, sizeof(id), "mute%u", i);
         bench.models[0].traits.model = scenarios[i];
         struct atoll_spending_account before = case_spent(&bench), after;
         case_open(&bench);
@@ -434,7 +434,7 @@ static void die_with(unsigned count)
         case_open(&bench);
         for (unsigned i = 0; i < count; i++) {
             char id[16];
-            snprintf(id, sizeof id, "dead%u", i);
+            snprintf(id, sizeof(id), "dead%u", i);
             case_ask(&bench, i, "m0", id);
         }
         until_it_is_seen(count);
@@ -454,7 +454,7 @@ static void what_was_in_flight_is_unknown_and_tried_once_more(void **state)
     case_open(&bench);
     for (unsigned i = 0; i < 3; i++) {
         char id[16];
-        snprintf(id, sizeof id, "dead%u", i);
+        snprintf(id, sizeof(id), "dead%u", i);
         assert_int_equal(case_answer(&bench, "m0", id)->status, ATOLL_LLM_OK);
     }
     case_close(&bench);
@@ -551,7 +551,7 @@ static void no_answer_is_given_that_was_not_kept(void **state)
     bench.models[0].traits.model = "huge-8";
     case_open(&bench);
     for (unsigned i = 0; i < CALLS; i++) {
-        snprintf(id, sizeof id, "%u", i);
+        snprintf(id, sizeof(id), "%u", i);
         case_ask(&bench, i, "m0", id);
     }
     case_turn(&bench);
@@ -577,8 +577,8 @@ static void a_full_disk_is_no_limit(void **state)
     char name[160];
     case_open(&bench);
     struct atoll_llm_request request = case_request(&bench, "m0", "name");
-    memset(name, 'c', sizeof name - 1);
-    name[sizeof name - 1] = '\0';
+    memset(name, 'c', sizeof(name) - 1);
+    name[sizeof(name) - 1] = '\0';
     request.campaign = name;
     case_submit(&bench, 0, &request);
     case_finish(&bench);

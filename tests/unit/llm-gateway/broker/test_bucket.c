@@ -127,7 +127,7 @@ static void test_windows_longer_and_shorter_than_a_minute(void **state)
         {60, 0, 0, 60},
         {1440, 0, 1e9, 1}, /* no window is longer than a day */
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct atoll_bucket b;
         atoll_bucket_init(&b, 0, 0);
         atoll_bucket_learn(&b, cases[i].limit, cases[i].left, cases[i].reset_s, 0);
@@ -142,7 +142,7 @@ static void test_what_says_nothing(void **state)
     static const double nothing[] = {NAN, -1, 0, INFINITY, -INFINITY};
     struct atoll_bucket b;
     atoll_bucket_init(&b, 0, 0);
-    for (size_t i = 0; i < sizeof nothing / sizeof *nothing; i++) {
+    for (size_t i = 0; i < sizeof(nothing) / sizeof(*nothing); i++) {
         atoll_bucket_learn(&b, nothing[i], 5, 1, 0);
         expect_taken(&b, 1e9, 0);
     }

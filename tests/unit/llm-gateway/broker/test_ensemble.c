@@ -16,7 +16,7 @@ static const struct atoll_ensemble scheduled = {
 
 static struct atoll_id id_of(unsigned i)
 {
-    return atoll_id_of(&i, sizeof i);
+    return atoll_id_of(&i, sizeof(i));
 }
 
 static void test_first_is_drawn_by_weight(void **state)
@@ -37,7 +37,7 @@ static void test_generations_schedule(void **state)
         uint32_t generation;
         int is_strong;
     } cases[] = {{0, 1}, {9, 1}, {10, 0}, {4000000, 0}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         for (unsigned k = 0; k < 50; k++) {
             struct atoll_id id = id_of(k);
             assert_int_equal(atoll_ensemble_choose(&scheduled, cases[i].generation, &id) == 7,

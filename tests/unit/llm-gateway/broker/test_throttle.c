@@ -18,7 +18,7 @@ static void test_start_and_ceiling(void **state)
     static const struct {
         unsigned start, ceiling, admitted;
     } cases[] = {{8, 64, 8}, {64, 8, 8}, {0, 64, 1}, {1, 0, 1}, {0, 0, 1}, {1, 1, 1}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct atoll_throttle t;
         atoll_throttle_init(&t, cases[i].start, cases[i].ceiling);
         assert_int_equal(admit_all(&t), cases[i].admitted);
@@ -87,7 +87,7 @@ static void test_how_many_are_too_many(void **state)
         unsigned window, in_flight, epoch, rejections;
     } cases[] = {{1, 1, 20, 4},       {20, 20, 20, 4},     {21, 21, 21, 4},   {100, 100, 100, 16},
                  {200, 200, 200, 28}, {512, 512, 512, 64}, {1024, 10, 20, 4}, {1024, 200, 200, 28}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct atoll_throttle t;
         atoll_throttle_init(&t, cases[i].window, cases[i].window);
         for (unsigned n = 0; n < cases[i].in_flight; n++)
@@ -251,7 +251,7 @@ static void test_settles_at_a_real_limit(void **state)
 static void test_random_errors_do_not_close_it(void **state)
 {
     static const unsigned starts[] = {MOST, 64, 8, 1};
-    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
+    for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++) {
         struct world w;
         begin(&w, starts[i], MOST, 0.06, 1);
         live(&w, MOST - starts[i] + 200);

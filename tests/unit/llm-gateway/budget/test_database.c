@@ -36,9 +36,8 @@ static struct atoll_database *must_open(enum atoll_database_mode mode)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     struct atoll_database *database = try_open(mode, &err);
-    if (!database) {
+    if (!database)
         fail_msg("%s", err.text);
-    }
     return database;
 }
 
@@ -48,9 +47,8 @@ static int put(struct atoll_database *database, int number, struct atoll_err *er
     char sql[128];
     snprintf(sql, sizeof(sql), "INSERT OR REPLACE INTO spend VALUES('day', 'd%d', '', 1, 2, 0, 0, 1)",
              number);
-    if (atoll_database_begin(database, err)) {
+    if (atoll_database_begin(database, err))
         return -1;
-    }
     if (atoll_database_run(database, sql, err)) {
         atoll_database_rollback(database);
         return -1;
@@ -63,9 +61,8 @@ static long long read_number(const char *file, const char *sql)
     sqlite3 *sqlite = NULL;
     sqlite3_stmt *statement = NULL;
     assert_int_equal(sqlite3_open_v2(file, &sqlite, SQLITE_OPEN_READWRITE, "unix-none"), SQLITE_OK);
-    if (sqlite3_prepare_v2(sqlite, sql, -1, &statement, NULL) != SQLITE_OK) {
+    if (sqlite3_prepare_v2(sqlite, sql, -1, &statement, NULL) != SQLITE_OK)
         fail_msg("%s", sqlite3_errmsg(sqlite));
-    }
     assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
     long long value = sqlite3_column_int64(statement, 0);
     sqlite3_finalize(statement);
@@ -139,9 +136,8 @@ static void a_former_owner_writes_nothing(void **state)
 static void a_restored_file_goes_on(void **state)
 {
     char owner[PATH_MAX + 32];
-    for (int life = 0; life < 3; life++) {
+    for (int life = 0; life < 3; life++)
         atoll_database_close(must_open(ATOLL_DATABASE_OWN));
-    }
     snprintf(owner, sizeof(owner), "%s.owner", path);
     scratch_remove(owner);
     struct atoll_err err = ATOLL_ERR_INIT;
@@ -196,17 +192,14 @@ static int play(enum failure failure, long fail_at, int *ret_opened)
             acknowledged |= 1 << i;
             continue;
         }
-        if (!failing.is_dead && err.code != ATOLL_E_FULL && err.code != ATOLL_E_IO) {
+        if (!failing.is_dead && err.code != ATOLL_E_FULL && err.code != ATOLL_E_IO)
             fail_msg("failure %d of call %ld: %s", failure, fail_at, err.text);
-        }
-        if (failure == FAILS_FULL) {
+        if (failure == FAILS_FULL)
             assert_int_equal(err.code, ATOLL_E_FULL);
-        }
-        if (put(database, i, &err) == 0) { /* the same again */
+        if (put(database, i, &err) == 0) /* the same again */
             acknowledged |= 1 << i;
-        } else {
+        else
             assert_true(failing.is_dead);
-        }
     }
     atoll_database_close(database);
     return acknowledged;
@@ -229,13 +222,11 @@ static void whatever_fails_nothing_acknowledged_is_lost(void **state)
                 char sql[96];
                 snprintf(sql, sizeof(sql), "SELECT count(*) FROM spend WHERE name = 'd%d'", i);
                 long long there = read_number(path, sql);
-                if (acknowledged >> i & 1 && !there) {
+                if (acknowledged >> i & 1 && !there)
                     fail_msg("failure %d of call %ld: row %d is lost", failure, fail_at, i);
-                }
             }
-            if (!was_hit) {
+            if (!was_hit)
                 assert_int_equal(acknowledged, 7);
-            }
             tear_down(NULL);
             set_up(NULL);
         }

@@ -25,9 +25,8 @@ static struct atoll_store *must_open(enum atoll_store_mode mode)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     struct atoll_store *store = atoll_store_open(path, mode, &err);
-    if (!store) {
+    if (!store)
         fail_msg("%s", err.text);
-    }
     return store;
 }
 
@@ -55,9 +54,8 @@ static void must_put(struct atoll_store *store, const char *prompt, const char *
     atoll_buffer_put_bytes(&outcome.text, text, strlen(text) + 1);
     outcome.text.length = strlen(text);
     atoll_buffer_put_bytes(&outcome.raw, "\0raw\xff", 5);
-    if (atoll_store_put(store, &request, &outcome, 0, &err)) {
+    if (atoll_store_put(store, &request, &outcome, 0, &err))
         fail_msg("%s", err.text);
-    }
     atoll_llm_outcome_fini(&outcome);
 }
 

@@ -58,7 +58,7 @@ static void test_refused(void **state)
         {"version: 1\ndate: yesterday\nsource: x\nmodels: []\n", ":2: date 'yesterday' is none"},
         {"version: 1\ndate: 2026-11-06\nsource: x\nmodels: {}\n", "a list of models is expected"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct atoll_err err = ATOLL_ERR_INIT;
         assert_null(load_text(rows[i].text, &err));
         if (err.code != ATOLL_E_INPUT || !strstr(err.text, rows[i].words))
@@ -106,7 +106,7 @@ static void test_cost(void **state)
         {&absurd, 0, 0, 0, 1, 1000000000000000u},
         {NULL, 1000, 0, 0, 1000, 0},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct atoll_llm_usage usage = {.input = rows[i].input,
                                         .cached_input = rows[i].cached,
                                         .cache_write = rows[i].written,

@@ -44,23 +44,20 @@ static void open_with(const struct atoll_spending_limit *limits, size_t count, c
     struct atoll_err err = ATOLL_ERR_INIT;
     const struct atoll_database_settings settings = {.path = path, .mode = ATOLL_DATABASE_OWN, .vfs = vfs};
     database = atoll_database_open(&settings, &err);
-    if (!database || !(spending = atoll_spending_open(database, limits, count, &err))) {
+    if (!database || !(spending = atoll_spending_open(database, limits, count, &err)))
         fail_msg("%s", err.text);
-    }
 }
 
 static int commit(struct atoll_err *err)
 {
-    if (atoll_database_begin(database, err)) {
+    if (atoll_database_begin(database, err))
         return -1;
-    }
     if (atoll_spending_write(spending, err)) {
         atoll_database_rollback(database);
         return -1;
     }
-    if (atoll_database_commit(database, err)) {
+    if (atoll_database_commit(database, err))
         return -1;
-    }
     atoll_spending_written(spending);
     return 0;
 }
@@ -68,9 +65,8 @@ static int commit(struct atoll_err *err)
 static void must_commit(void)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    if (commit(&err)) {
+    if (commit(&err))
         fail_msg("%s", err.text);
-    }
 }
 
 static enum atoll_code reserve_at(const char *campaign, const char *task, atoll_nanousd money,
@@ -89,9 +85,8 @@ static uint64_t must_reserve(const char *campaign, const char *task, atoll_nanou
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     uint64_t number = 0;
-    if (reserve_at(campaign, task, money, tokens, NOON, &number, &err)) {
+    if (reserve_at(campaign, task, money, tokens, NOON, &number, &err))
         fail_msg("%s", err.text);
-    }
     return number;
 }
 
@@ -159,12 +154,10 @@ static void what_a_limit_speaks_of(void **state)
         uint64_t number = 0;
         enum atoll_code code = reserve_at(cases[i].campaign, cases[i].task, cases[i].money, cases[i].tokens,
                                           cases[i].unix_ns, &number, &err);
-        if (code != cases[i].code || !strstr(err.text, cases[i].says)) {
+        if (code != cases[i].code || !strstr(err.text, cases[i].says))
             fail_msg("row %zu: %s: %s", i, atoll_code_name(code), err.text);
-        }
-        if (number) {
+        if (number)
             must_settle(number, cases[i].money, cases[i].tokens);
-        }
     }
 }
 

@@ -33,7 +33,7 @@ static void note(void *context, const struct atoll_check_step *step)
 static void write_file(const char *name, const char *text)
 {
     char path[256];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
     FILE *stream = fopen(path, "w");
     assert_non_null(stream);
     assert_true(fputs(text, stream) >= 0);
@@ -46,7 +46,7 @@ static struct atoll_gateway_config *load_text(const char *text)
     char path[256];
     struct atoll_err err = ATOLL_ERR_INIT;
     write_file("gateway.yaml", text);
-    snprintf(path, sizeof path, "%s/gateway.yaml", folder);
+    snprintf(path, sizeof(path), "%s/gateway.yaml", folder);
     struct atoll_gateway_config *config = atoll_gateway_config_load(path, &err);
     if (!config)
         fail_msg("%s", err.text);
@@ -59,7 +59,7 @@ static void expect(const char *text, const char *const *words, size_t count)
         if (words[i] && !strstr(text, words[i]))
             fail_msg("'%s' is not in\n%s", words[i], text);
 }
-#define EXPECT(text, words) expect(text, words, sizeof words / sizeof *words)
+#define EXPECT(text, words) expect(text, words, sizeof(words) / sizeof(*words))
 
 static unsigned check_text(const char *yaml, int has_no_call, char text[TEXT_BYTES])
 {
@@ -79,9 +79,9 @@ static unsigned check_text(const char *yaml, int has_no_call, char text[TEXT_BYT
 static int closed_port(void)
 {
     struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t length = sizeof in;
+    socklen_t length = sizeof(in);
     int fd = socket(AF_INET, SOCK_STREAM, 0);
-    assert_int_equal(bind(fd, (struct sockaddr *)&in, sizeof in), 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&in, sizeof(in)), 0);
     assert_int_equal(getsockname(fd, (struct sockaddr *)&in, &length), 0);
     close(fd);
     return ntohs(in.sin_port);
@@ -94,7 +94,7 @@ static void test_endpoints(void **state)
     provider_start(&provider, NULL, NULL);
     write_file("good", "sk-good\n");
     write_file("bad", "bad-key\n");
-    snprintf(yaml, sizeof yaml,
+    snprintf(yaml, sizeof(yaml),
              "version: 1\nendpoints:\n"
              "  - {name: well, provider: chat, url: '%s/v1', proxy: none, key_file: good}\n"
              "  - {name: refused, provider: anthropic, url: '%s/v1', proxy: none, key_file: bad}\n"
@@ -151,12 +151,12 @@ static void test_tls(void **state)
     };
     char yaml[1024], text[TEXT_BYTES], certificates[64], file[128];
     provider_certificates(certificates);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct provider provider;
-        snprintf(file, sizeof file, "%s/%s", certificates, rows[i].certificate);
+        snprintf(file, sizeof(file), "%s/%s", certificates, rows[i].certificate);
         provider_start(&provider, "--tls", file);
         snprintf(
-            yaml, sizeof yaml,
+            yaml, sizeof(yaml),
             "version: 1\nendpoints: [{name: e, provider: chat, url: '%s/v1', proxy: none, ca_file: %s/%s}]\n"
             "models: [{name: m, endpoint: e, model: ok}]\n",
             provider.url, certificates, rows[i].ca);
@@ -227,7 +227,7 @@ static unsigned check_where(const char *where, const char *token, const char *mo
     struct atoll_check_settings settings;
     atoll_check_defaults(&settings);
     settings.deadline_s = deadline_s;
-    snprintf(path, sizeof path, "%s/%s", folder, token ? token : "");
+    snprintf(path, sizeof(path), "%s/%s", folder, token ? token : "");
     text[0] = 0;
     if (atoll_check_gateway(where, token ? path : NULL, model, &settings, note, text, &failed, &err))
         fail_msg("%s", err.text);
@@ -242,7 +242,7 @@ static void test_gateway(void **state)
     write_file("good", "a-token\n");
     write_file("bad", "another\n");
     snprintf(
-        yaml, sizeof yaml,
+        yaml, sizeof(yaml),
         "version: 1\nendpoints: [{name: e, provider: chat, url: '%s/v1', proxy: none}]\n"
         "models: [{name: m, endpoint: e, model: ok}]\nlisten: {address: '127.0.0.1:0', token_file: good}\n"
         "spool: spool\n",
@@ -266,7 +266,7 @@ static void test_gateway(void **state)
          {".token=failed (the gateway refuses callers without a token", ".connect=ok", ".call.m=skipped"}},
         {"missing", "m", 1, {".token=failed", ".connect=ok", ".call.m=skipped"}},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         unsigned failed = check_where(url, rows[i].token, rows[i].model, 30, text);
         if (failed < rows[i].failed || (failed && !rows[i].failed))
             fail_msg("row %zu: %u failed\n%s", i, failed, text);
@@ -274,7 +274,7 @@ static void test_gateway(void **state)
         assert_null(strstr(text, "a-token"));
     }
     static const char *const spooled[] = {".folder=ok", ".call.m=ok (m answered"};
-    snprintf(where, sizeof where, "spool:%s/spool", folder);
+    snprintf(where, sizeof(where), "spool:%s/spool", folder);
     if (check_where(where, NULL, "m", 30, text))
         fail_msg("%s", text);
     EXPECT(text, spooled);
@@ -285,7 +285,7 @@ static void test_gateway(void **state)
     static const char *const nowhere[] = {".folder=failed (/nonexistent: No such file"};
     assert_int_equal(check_where("spool:/nonexistent", NULL, "m", 1, text), 1);
     EXPECT(text, nowhere);
-    snprintf(where, sizeof where, "replay:%s/missing", folder);
+    snprintf(where, sizeof(where), "replay:%s/missing", folder);
     static const char *const unrecorded[] = {".recording=failed", ".call.m=skipped (a recording answers"};
     assert_int_equal(check_where(where, NULL, "m", 1, text), 1);
     EXPECT(text, unrecorded);

@@ -30,8 +30,8 @@ static void on_answer(void *context, const struct atoll_llm_outcome *outcome)
     a->status = outcome->status;
     a->is_from_store = outcome->is_from_store;
     a->has_id = !atoll_id_is_zero(&outcome->request);
-    snprintf(a->detail, sizeof a->detail, "%s", outcome->detail);
-    snprintf(a->text, sizeof a->text, "%.*s", (int)(outcome->text.length < 255 ? outcome->text.length : 255),
+    snprintf(a->detail, sizeof(a->detail), "%s", outcome->detail);
+    snprintf(a->text, sizeof(a->text), "%.*s", (int)(outcome->text.length < 255 ? outcome->text.length : 255),
              outcome->text.length ? (const char *)outcome->text.data : "");
 }
 
@@ -61,7 +61,7 @@ static uint64_t ask(struct atoll_client *client, const char *key, double deadlin
     uint64_t call = 0;
     scene_request(&request, key);
     request.deadline_s = deadline_s;
-    memset(answer, 0, sizeof *answer);
+    memset(answer, 0, sizeof(*answer));
     if (atoll_client_ask(client, &request, on_answer, answer, &call, &err) != 0)
         fail_msg("%s", err.text);
     assert_true(call > 0);
@@ -83,7 +83,7 @@ static void test_addresses(void **state)
     static const char *const wrong[] = {
         "",        "http:/x", "http://",   "https://",      "ftp://host", "unix:",      "spool:",
         "replay:", "host:80", "http:///x", "http://u@host", "http://a b", "https://h?q"};
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
         struct atoll_err err = ATOLL_ERR_INIT;
         if (atoll_client_create(wrong[i], NULL, &err))
             fail_msg("'%s' was taken", wrong[i]);
@@ -91,7 +91,7 @@ static void test_addresses(void **state)
     }
     static const char *const right[] = {"http://127.0.0.1:1", "http://host:1/v1/", "https://host",
                                         "unix:/tmp/none"};
-    for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
+    for (size_t i = 0; i < sizeof(right) / sizeof(*right); i++) {
         struct atoll_client *client = atoll_client_create(right[i], NULL, NULL);
         assert_non_null(client);
         assert_true(atoll_client_fd(client) >= 0);
@@ -113,7 +113,7 @@ static void test_addresses(void **state)
 static struct atoll_client *spool_client(struct scene *scene)
 {
     char where[256];
-    snprintf(where, sizeof where, "spool:%s", scene->folder);
+    snprintf(where, sizeof(where), "spool:%s", scene->folder);
     return open_client(scene, where, NULL);
 }
 
@@ -245,8 +245,8 @@ static void test_spool_trouble(void **state)
     char name[ATOLL_SPOOL_NAME_BYTES], from[PATH_MAX], to[PATH_MAX];
     ask(client, "k1", 10, &a);
     name_of("k1", name);
-    snprintf(from, sizeof from, "%s/%.2s", scene->folder, name);
-    snprintf(to, sizeof to, "%s/.away", scene->folder);
+    snprintf(from, sizeof(from), "%s/%.2s", scene->folder, name);
+    snprintf(to, sizeof(to), "%s/.away", scene->folder);
     assert_int_equal(rename(from, to), 0);
     scene->now_ns += S;
     turn(client);
@@ -277,7 +277,7 @@ static void on_chain(void *context, const struct atoll_llm_outcome *outcome)
     atoll_client_cancel(chain->client, chain->other);
     if (chain->left-- <= 0)
         return;
-    snprintf(key, sizeof key, "chain%d", chain->left);
+    snprintf(key, sizeof(key), "chain%d", chain->left);
     scene_request(&request, key);
     assert_int_equal(atoll_client_ask(chain->client, &request, on_chain, chain, &call, NULL), 0);
     atoll_client_settled(chain->client, call); /* too early: nothing */
@@ -327,7 +327,7 @@ static void test_replay(void **state)
     struct atoll_llm_request request;
     struct atoll_llm_outcome outcome;
     struct answer a, b;
-    snprintf(path, sizeof path, "%s/cassette", scene->folder);
+    snprintf(path, sizeof(path), "%s/cassette", scene->folder);
     struct atoll_store *store = atoll_store_open(path, ATOLL_STORE_RECORD, NULL);
     assert_non_null(store);
     scene_request(&request, "k1");
@@ -338,14 +338,14 @@ static void test_replay(void **state)
     assert_int_equal(atoll_store_finish(store, NULL), 0);
     atoll_store_close(store);
     atoll_llm_outcome_fini(&outcome);
-    snprintf(where, sizeof where, "replay:%s", path);
+    snprintf(where, sizeof(where), "replay:%s", path);
     struct atoll_client *client = open_client(scene, where, NULL);
     assert_int_equal(atoll_client_fd(client), -1);
     ask(client, "k1", 0, &a);
     scene_request(&request, "k2");
     request.messages[0].text = "something else";
     uint64_t call;
-    memset(&b, 0, sizeof b);
+    memset(&b, 0, sizeof(b));
     assert_int_equal(atoll_client_ask(client, &request, on_answer, &b, &call, NULL), 0);
     turn(client);
     expect_answer(&a, ATOLL_LLM_OK, "recorded");
@@ -365,13 +365,13 @@ struct door {
 static void door_open(struct door *door)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t length = sizeof address;
-    memset(door, 0, sizeof *door);
+    socklen_t length = sizeof(address);
+    memset(door, 0, sizeof(*door));
     door->connection = -1;
     door->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    assert_int_equal(bind(door->listener, (struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(bind(door->listener, (struct sockaddr *)&address, sizeof(address)), 0);
     assert_int_equal(getsockname(door->listener, (struct sockaddr *)&address, &length), 0);
-    snprintf(door->where, sizeof door->where, "http://127.0.0.1:%d/v1", ntohs(address.sin_port));
+    snprintf(door->where, sizeof(door->where), "http://127.0.0.1:%d/v1", ntohs(address.sin_port));
 }
 
 static void door_listen(struct door *door)
@@ -412,7 +412,7 @@ static void door_hear(struct scene *scene, struct door *door, struct atoll_clien
             door->connection = accept4(door->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         ssize_t n = door->connection < 0 ? 0
                                          : read(door->connection, door->seen + door->seen_length,
-                                                sizeof door->seen - 1 - door->seen_length);
+                                                sizeof(door->seen) - 1 - door->seen_length);
         door->seen_length += n > 0 ? (size_t)n : 0;
         door->seen[door->seen_length] = '\0';
     }
@@ -424,7 +424,7 @@ static void door_say(struct door *door, int status, const char *headers, const c
 {
     char reply[4096];
     if (body) {
-        int length = snprintf(reply, sizeof reply,
+        int length = snprintf(reply, sizeof(reply),
                               "HTTP/1.1 %d X\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n%s"
                               "Connection: close\r\n\r\n%s",
                               status, strlen(body), headers, body);
@@ -475,7 +475,7 @@ static void test_http_replies(void **state)
         {0, "", NULL, 1, ATOLL_LLM_OK, "32 lanes"},                             /* cut off */
     };
     struct scene *scene = *state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct door door;
         struct answer a;
         door_open(&door);
@@ -559,7 +559,7 @@ static void test_http_token_and_keys(void **state)
     struct answer a;
     char path[PATH_MAX];
     char *seen[2];
-    snprintf(path, sizeof path, "%s/token", scene->folder);
+    snprintf(path, sizeof(path), "%s/token", scene->folder);
     scene_write(path, "a-token-of-letters\n", 19);
     assert_int_equal(chmod(path, 0600), 0);
     door_open(&door);
@@ -574,7 +574,7 @@ static void test_http_token_and_keys(void **state)
         assert_non_null(seen[i]);
         door_say(&door, 502, "", "");
         char key[64];
-        snprintf(key, sizeof key, "%.40s", seen[i]);
+        snprintf(key, sizeof(key), "%.40s", seen[i]);
         door_hear(scene, &door, client);
         assert_non_null(strstr(door.seen, key));
         door_say(&door, 200, "", COMPLETION);
@@ -594,10 +594,10 @@ static void test_unix_socket_and_embeddings(void **state)
     struct atoll_llm_request request;
     struct answer a = {0};
     uint64_t call;
-    snprintf(address.sun_path, sizeof address.sun_path, "%.90s/s", scene->folder);
-    snprintf(door.where, sizeof door.where, "unix:%.100s", address.sun_path);
+    snprintf(address.sun_path, sizeof(address.sun_path), "%.90s/s", scene->folder);
+    snprintf(door.where, sizeof(door.where), "unix:%.100s", address.sun_path);
     door.listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    assert_int_equal(bind(door.listener, (struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(bind(door.listener, (struct sockaddr *)&address, sizeof(address)), 0);
     door_listen(&door);
     struct atoll_client *client = open_client(scene, door.where, NULL);
     scene_request(&request, "k1");

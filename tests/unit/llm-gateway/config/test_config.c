@@ -14,7 +14,7 @@ static char folder[] = "/tmp/atoll-config-XXXXXX";
 static void write_file(const char *name, const char *text)
 {
     char path[256];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
     FILE *stream = fopen(path, "w");
     assert_non_null(stream);
     assert_true(fputs(text, stream) >= 0);
@@ -25,7 +25,7 @@ static struct atoll_gateway_config *load_text(const char *text, struct atoll_err
 {
     char path[256];
     write_file("gateway.yaml", text);
-    snprintf(path, sizeof path, "%s/gateway.yaml", folder);
+    snprintf(path, sizeof(path), "%s/gateway.yaml", folder);
     return atoll_gateway_config_load(path, err);
 }
 
@@ -41,9 +41,9 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     char path[256];
-    snprintf(path, sizeof path, "%s/gateway.yaml", folder);
+    snprintf(path, sizeof(path), "%s/gateway.yaml", folder);
     unlink(path);
-    snprintf(path, sizeof path, "%s/prices.yaml", folder);
+    snprintf(path, sizeof(path), "%s/prices.yaml", folder);
     unlink(path);
     return rmdir(folder);
 }
@@ -51,7 +51,7 @@ static int teardown(void **state)
 static void expect_path(const char *path, const char *name)
 {
     char whole[256];
-    snprintf(whole, sizeof whole, "%s/%s", folder, name);
+    snprintf(whole, sizeof(whole), "%s/%s", folder, name);
     assert_string_equal(path, whole);
 }
 
@@ -169,7 +169,7 @@ static void test_whole(void **state)
     assert_int_equal(c->mode, ATOLL_EXCHANGE_RECORD);
     assert_true(c->deadline_s == 90 && c->in_flight_limit == 7);
     assert_true(c->retry.try_limit == 3 && c->retry.first_s == 0.25 && c->retry.longest_s == 10);
-    snprintf(address, sizeof address, "unix:%s/door", folder);
+    snprintf(address, sizeof(address), "unix:%s/door", folder);
     assert_string_equal(c->listen, address);
     assert_string_equal(c->token_env, "TOK");
     expect_path(c->spool, "sp");
@@ -282,7 +282,7 @@ static const struct {
 
 static void test_refused(void **state)
 {
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+    for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++) {
         struct atoll_err err = ATOLL_ERR_INIT;
         if (load_text(refused[i].text, &err))
             fail_msg("row %zu was read: %s", i, refused[i].text);
@@ -314,7 +314,7 @@ static void test_allowed(void **state)
         BASE "budget: {file: ~/x}\n",
     };
     assert_int_equal(setenv("HOME", "/home/somebody", 1), 0);
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
         struct atoll_err err = ATOLL_ERR_INIT;
         struct atoll_gateway_config *c = load_text(texts[i], &err);
         if (!c)

@@ -24,7 +24,7 @@ static void test_http_dates(void **state)
         /* at the end of a century: 05 is the next one's */
         {"Saturday, 01-Jan-05 00:00:00 GMT", 3786912000 /* 2090 */, 4260211200},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         double unix_s = -1;
         if (atoll_instant_of_http(cases[i].text, cases[i].now, &unix_s) != 0)
             fail_msg("'%s' was refused", cases[i].text);
@@ -51,7 +51,7 @@ static void test_what_is_no_http_date(void **state)
                                         "Sun Nov   6 08:49:37 1994",
                                         "Sun, 06 Nov 0000 08:49:37 GMT",
                                         "1994-11-06T08:49:37Z"};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         double unix_s = 77;
         if (atoll_instant_of_http(cases[i], 0, &unix_s) != -1)
             fail_msg("'%s' was taken", cases[i]);
@@ -69,7 +69,7 @@ static void test_rfc3339(void **state)
         {"1994-11-06 08:49:37Z", NOVEMBER_1994},      {"1994-11-06T08:49:37.250Z", NOVEMBER_1994 + 0.25},
         {"1994-11-06T09:49:37+01:00", NOVEMBER_1994}, {"1994-11-06T03:19:37-05:30", NOVEMBER_1994},
         {"2026-01-31T12:00:00+00:00", 1769860800}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         double unix_s = -1;
         if (atoll_instant_of_rfc3339(cases[i].text, &unix_s) != 0)
             fail_msg("'%s' was refused", cases[i].text);
@@ -86,7 +86,7 @@ static void test_rfc3339(void **state)
                                         "1994-11-06T08:49:37+24:00",
                                         "94-11-06T08:49:37Z",
                                         "60"};
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
         double unix_s = 77;
         if (atoll_instant_of_rfc3339(wrong[i], &unix_s) != -1)
             fail_msg("'%s' was taken", wrong[i]);

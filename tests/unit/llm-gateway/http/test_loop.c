@@ -133,7 +133,7 @@ static void test_wait(void **state)
     struct atoll_loop *loop = loop_start();
     assert_int_equal(atoll_loop_wait_ms(loop, 17), 17);
     assert_int_equal(atoll_loop_wait_ms(loop, -1), -1);
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         uint64_t timer = 0;
         assert_int_equal(atoll_loop_at(loop, clock_ns + rows[i].after_ns, on_self, loop, &timer, NULL), 0);
         assert_int_equal(atoll_loop_wait_ms(loop, rows[i].limit_ms), rows[i].expected_ms);
@@ -167,12 +167,11 @@ static void test_many_timers(void **state)
         when_ns[i] = 1e9 + (double)(random >> 8);
         assert_int_equal(atoll_loop_at(loop, when_ns[i], on_many, &when_ns[i], &timers[i], NULL), 0);
     }
-    for (int i = 0; i < MANY; i++) {
+    for (int i = 0; i < MANY; i++)
         if (i % 3 == 0)
             atoll_loop_cancel(loop, timers[i]);
         else
             expected++;
-    }
     for (int step = 0; step < 40; step++) {
         clock_ns += 5e5;
         turn(loop);
@@ -267,7 +266,7 @@ static void on_swap(void *context, int fd, uint32_t epoll_events)
     int fresh[2];
     char bytes[8];
     swap->calls++;
-    assert_true(read(fd, bytes, sizeof bytes) > 0);
+    assert_true(read(fd, bytes, sizeof(bytes)) > 0);
     atoll_loop_watch(swap->loop, swap->victim, 0, NULL, NULL, NULL);
     close(swap->victim);
     pair_open(fresh);

@@ -41,7 +41,7 @@ static void test_retry_after(void **state)
         {"retry-after-ms", "Sun, 06 Nov 1994 08:50:07 GMT", NAN},
         {"x-retry-after", "5", NAN},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct atoll_reply_headers h;
         atoll_reply_headers_init(&h);
         atoll_reply_headers_read(&h, cases[i].name, cases[i].value, NOW);
@@ -70,7 +70,7 @@ static void test_should_retry_is_read(void **state)
         const char *value;
         int expected;
     } cases[] = {{"true", 1}, {"True", 1}, {"false", 0}, {"", -1}, {"1", -1}, {"yes", -1}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct atoll_reply_headers h;
         atoll_reply_headers_init(&h);
         atoll_reply_headers_read(&h, "x-should-retry", cases[i].value, NOW);
@@ -163,14 +163,14 @@ static void test_resets_in_all_forms(void **state)
                  {"tomorrow", NAN},
                  {"1:30", NAN},
                  {"1-12", NAN}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct atoll_reply_headers h;
         atoll_reply_headers_init(&h);
         atoll_reply_headers_read(&h, "x-ratelimit-reset-requests", cases[i].value, NOW);
         expect_same(h.request_reset_s, cases[i].reset_s, cases[i].value);
     }
     static const char *const wrong[] = {"-1", "", "many", "5 requests", "1e5"};
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
         struct atoll_reply_headers h;
         atoll_reply_headers_init(&h);
         atoll_reply_headers_read(&h, "x-ratelimit-limit-tokens", wrong[i], NOW);
@@ -204,7 +204,7 @@ static void test_verdicts(void **state)
     struct atoll_retry_settings settings;
     atoll_retry_defaults(&settings);
     unsigned seen = 0;
-    for (size_t i = 0; i < sizeof verdicts / sizeof *verdicts; i++) {
+    for (size_t i = 0; i < sizeof(verdicts) / sizeof(*verdicts); i++) {
         struct atoll_llm_outcome outcome = {.status = verdicts[i].status,
                                             .http_status = verdicts[i].http_status};
         const int expected[] = {verdicts[i].plain, verdicts[i].if_false, verdicts[i].if_true};
@@ -247,7 +247,7 @@ static void test_backoff(void **state)
     atoll_retry_defaults(&settings);
     assert_int_equal(settings.try_limit, 6);
     struct atoll_llm_outcome outcome = {.status = ATOLL_LLM_RATE, .http_status = 429};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct atoll_reply_headers h;
         atoll_reply_headers_init(&h);
         h.retry_after_s = cases[i].header_s;
@@ -264,7 +264,7 @@ static void test_backoff_has_a_longest(void **state)
     struct atoll_retry_settings settings = {UINT32_MAX, 0.5, 30.0};
     struct atoll_llm_outcome outcome = {.status = ATOLL_LLM_NETWORK};
     static const unsigned tries[] = {7, 8, 100, 5000, UINT32_MAX - 1};
-    for (size_t i = 0; i < sizeof tries / sizeof *tries; i++) {
+    for (size_t i = 0; i < sizeof(tries) / sizeof(*tries); i++) {
         double wait_s = 0;
         assert_int_equal(atoll_retry_decide(&settings, &outcome, NULL, tries[i], 100, 1.0, &wait_s), 1);
         expect_same(wait_s, 30, "wait");

@@ -25,7 +25,7 @@ static int tear_down(void **state)
 static const char *write_file(const char *name, const char *bytes, size_t length, mode_t mode)
 {
     static char path[PATH_MAX + 64];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
     scratch_write(path, bytes, length);
     assert_int_equal(chmod(path, mode), 0);
     return path;
@@ -42,7 +42,7 @@ static void a_files_first_line_is_taken(void **state)
         {"  \n", NULL, "holds no secret"},  {"sk\x01\n", NULL, "byte 2"},
         {"s\xc3\xa4\n", NULL, "byte 1"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct atoll_err err = ATOLL_ERR_INIT;
         const char *path = write_file("key", cases[i].bytes, strlen(cases[i].bytes), 0600);
         struct atoll_secret *secret = atoll_secret_of_file(path, &err);
@@ -66,7 +66,7 @@ static void its_length_has_a_limit(void **state)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     char bytes[ATOLL_SECRET_LIMIT_BYTES + 10];
-    memset(bytes, 'k', sizeof bytes);
+    memset(bytes, 'k', sizeof(bytes));
     struct atoll_secret *secret =
         atoll_secret_of_file(write_file("k", bytes, ATOLL_SECRET_LIMIT_BYTES, 0600), &err);
     assert_non_null(secret);
@@ -75,7 +75,7 @@ static void its_length_has_a_limit(void **state)
     assert_null(atoll_secret_of_file(write_file("k", bytes, ATOLL_SECRET_LIMIT_BYTES + 1, 0600), &err));
     assert_int_equal(err.code, ATOLL_E_INPUT);
     assert_non_null(strstr(err.text, "longer than 4096"));
-    assert_null(atoll_secret_of_file(write_file("k", bytes, sizeof bytes, 0600), &err));
+    assert_null(atoll_secret_of_file(write_file("k", bytes, sizeof(bytes), 0600), &err));
 }
 
 static void a_file_others_can_reach_is_refused(void **state)
@@ -84,7 +84,7 @@ static void a_file_others_can_reach_is_refused(void **state)
         mode_t mode;
         int is_fine;
     } cases[] = {{0600, 1}, {0400, 1}, {0700, 1}, {0640, 0}, {0604, 0}, {0660, 0}, {0620, 0}, {0601, 0}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct atoll_err err = ATOLL_ERR_INIT;
         struct atoll_secret *secret = atoll_secret_of_file(write_file("m", "key\n", 4, cases[i].mode), &err);
         assert_int_equal(secret != NULL, cases[i].is_fine);
@@ -103,8 +103,8 @@ static void only_regular_files_are_read(void **state)
     struct atoll_err err = ATOLL_ERR_INIT;
     char link[PATH_MAX + 64], fifo[PATH_MAX + 64];
     const char *path = write_file("real", "key\n", 4, 0600);
-    snprintf(link, sizeof link, "%s/link", folder);
-    snprintf(fifo, sizeof fifo, "%s/fifo", folder);
+    snprintf(link, sizeof(link), "%s/link", folder);
+    snprintf(fifo, sizeof(fifo), "%s/fifo", folder);
     assert_int_equal(symlink(path, link), 0);
     assert_int_equal(mkfifo(fifo, 0600), 0);
     assert_null(atoll_secret_of_file(link, &err));
@@ -138,7 +138,7 @@ static int count_in(const char *path, const char *text)
     static char bytes[1 << 18];
     FILE *f = fopen(path, "rb");
     assert_non_null(f);
-    size_t length = fread(bytes, 1, sizeof bytes, f);
+    size_t length = fread(bytes, 1, sizeof(bytes), f);
     fclose(f);
     int count = 0;
     for (size_t i = 0; i + strlen(text) <= length; i++)
@@ -186,7 +186,7 @@ static void only_the_whole_secret_matches(void **state)
     struct atoll_err err = ATOLL_ERR_INIT;
     struct atoll_secret *secret = atoll_secret_of_file(write_file("t", "token\n", 6, 0600), &err);
     assert_non_null(secret);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
         assert_int_equal(atoll_secret_matches(secret, cases[i].given, cases[i].length), cases[i].is_same);
     atoll_secret_destroy(secret);
     atoll_secret_destroy(NULL);

@@ -44,7 +44,7 @@ static void test_replies(void **state)
         {"PUT", "/v1/nowhere", "ok", "no such path", 404},
     };
     struct result result;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct atoll_transfer like = {.method = rows[i].method, .url = url_of(&plain, rows[i].path)};
         ask(&result, rows[i].model, &like);
         expect_end(&result, ATOLL_LLM_OK, "");
@@ -59,7 +59,7 @@ static void test_unix_socket(void **state)
     char path[128];
     struct provider door;
     struct result result;
-    snprintf(path, sizeof path, "%s/socket", folder);
+    snprintf(path, sizeof(path), "%s/socket", folder);
     provider_start(&door, "--unix", path);
     struct atoll_transfer_site site = {.unix_socket = path};
     struct atoll_transfer like = {
@@ -101,7 +101,7 @@ static void test_bad_arguments(void **state)
         {"POST", "http://127.0.0.1/", no_colon, ATOLL_E_INPUT, "no name"},
         {"POST", "http://127.0.0.1/", blank, ATOLL_E_INPUT, "blank"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct atoll_err err = ATOLL_ERR_INIT;
         struct atoll_transfer transfer = {.method = rows[i].method,
                                           .url = rows[i].url,
@@ -134,7 +134,7 @@ static void test_redirects(void **state)
     static const char *const models[] = {"redirect-301", "redirect-302", "redirect-303", "redirect-307",
                                          "redirect-308"};
     struct result result;
-    for (size_t i = 0; i < sizeof models / sizeof models[0]; i++) {
+    for (size_t i = 0; i < sizeof(models) / sizeof(models[0]); i++) {
         ask(&result, models[i], NULL);
         expect_end(&result, ATOLL_LLM_PROTOCOL, "never followed");
         assert_non_null(strstr(result.end.detail, "/v1/elsewhere"));
@@ -153,7 +153,7 @@ static void test_body_limit(void **state)
                 {"huge-100", "larger than", 0}, /* 64 MiB */
                 {"words-1000", "larger than", 1000}};
     struct result result;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct atoll_transfer like = {.method = "POST", .body_limit_bytes = rows[i].limit_bytes};
         ask(&result, rows[i].model, &like);
         expect_end(&result, ATOLL_LLM_PROTOCOL, rows[i].part);
@@ -184,12 +184,12 @@ static void test_certificates(void **state)
         {"self-signed.pem", "self-signed.pem", ATOLL_LLM_OK, ""},
         {"valid.pem", "not-there.pem", ATOLL_LLM_NETWORK, "CA certificates cannot be read: see ca_file"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         char server[128], ca[128];
         struct provider door;
         struct result result;
-        snprintf(server, sizeof server, "%s/%s", folder, rows[i].server);
-        snprintf(ca, sizeof ca, "%s/%s", folder, rows[i].ca ? rows[i].ca : "");
+        snprintf(server, sizeof(server), "%s/%s", folder, rows[i].server);
+        snprintf(ca, sizeof(ca), "%s/%s", folder, rows[i].ca ? rows[i].ca : "");
         provider_start(&door, "--tls", server);
         struct atoll_transfer_site site = {.proxy = "", .ca_file = rows[i].ca ? ca : NULL};
         struct atoll_transfer like = {
@@ -206,7 +206,7 @@ static void test_no_tls_there(void **state)
 {
     char url[256];
     struct result result;
-    snprintf(url, sizeof url, "https%s/v1/models", strchr(plain.url, ':'));
+    snprintf(url, sizeof(url), "https%s/v1/models", strchr(plain.url, ':'));
     struct atoll_transfer like = {.method = "GET", .url = url};
     ask(&result, "", &like);
     expect_end(&result, ATOLL_LLM_NETWORK, "TLS could not be agreed on");
@@ -230,7 +230,7 @@ static void test_proxy(void **state)
         {"own", NULL, "http://127.0.0.1:1", NULL, ATOLL_LLM_NETWORK, "no connection"},
         {"https://elsewhere.invalid/", "own", NULL, NULL, ATOLL_LLM_NETWORK, "the proxy opens no way"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         int is_own = rows[i].proxy && strcmp(rows[i].proxy, "own") == 0;
         struct atoll_transfer_site site = {.proxy = is_own ? plain.url : rows[i].proxy};
         struct atoll_transfer like = {.method = "POST", .url = rows[i].url, .site = &site};

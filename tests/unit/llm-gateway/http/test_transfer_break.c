@@ -9,13 +9,13 @@
 static void test_nobody_listens(void **state)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t length = sizeof address;
+    socklen_t length = sizeof(address);
     char url[64];
     struct result result;
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_int_equal(bind(fd, (struct sockaddr *)&address, length), 0);
     assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &length), 0);
-    snprintf(url, sizeof url, "http://127.0.0.1:%d/", ntohs(address.sin_port));
+    snprintf(url, sizeof(url), "http://127.0.0.1:%d/", ntohs(address.sin_port));
     struct atoll_transfer like = {.method = "POST", .url = url};
     ask(&result, "ok", &like);
     expect_end(&result, ATOLL_LLM_NETWORK, "no connection");
@@ -28,7 +28,7 @@ static void break_everywhere(const char *path, const char *word, int is_tls)
 {
     char model[64], ca[128];
     struct result result;
-    snprintf(ca, sizeof ca, "%s/ca.pem", folder);
+    snprintf(ca, sizeof(ca), "%s/ca.pem", folder);
     struct atoll_transfer_site site = {.proxy = "", .ca_file = ca};
     struct atoll_transfer like = {
         .method = "POST", .url = url_of(is_tls ? &tls : &plain, path), .site = &site};
@@ -36,7 +36,7 @@ static void break_everywhere(const char *path, const char *word, int is_tls)
     size_t length = result.body.length + 70; /* with its head, and not beyond its end */
     result_fini(&result);
     for (size_t at = 0; at < length; at += is_tls ? 7 : 1) {
-        snprintf(model, sizeof model, "%s-%zu", word, at);
+        snprintf(model, sizeof(model), "%s-%zu", word, at);
         ask(&result, model, &like);
         if (result.end.status != ATOLL_LLM_NETWORK)
             fail_msg("%s of %s: status %d", model, path, (int)result.end.status);
@@ -48,7 +48,7 @@ static void break_everywhere(const char *path, const char *word, int is_tls)
 static void test_break_at_every_byte(void **state)
 {
     static const char *const paths[] = {"/v1/messages", "/v1/chat/completions", "/v1/responses"};
-    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+    for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++)
         break_everywhere(paths[i], "reset", 0);
     break_everywhere("/v1/messages", "cut", 0);
     break_everywhere("/v1/chat/completions", "reset", 1);
@@ -84,7 +84,7 @@ static void test_silence(void **state)
     struct atoll_transfer_site site = {.proxy = "", .silence_s = 300};
     struct atoll_transfer like = {.method = "POST", .site = &site};
     struct result result;
-    for (size_t i = 0; i < sizeof models / sizeof models[0]; i++) {
+    for (size_t i = 0; i < sizeof(models) / sizeof(models[0]); i++) {
         result_init(&result);
         start(&result, models[i], &like);
         pass_time(&result, 299);
@@ -100,7 +100,7 @@ static void test_deadline(void **state)
 {
     static const char *const models[] = {"silent", "silent-after-40", "delay-100000"};
     struct result result;
-    for (size_t i = 0; i < sizeof models / sizeof models[0]; i++) {
+    for (size_t i = 0; i < sizeof(models) / sizeof(models[0]); i++) {
         struct atoll_transfer like = {.method = "POST", .deadline_ns = atoll_loop_now_ns(loop) + 60e9};
         result_init(&result);
         start(&result, models[i], &like);
@@ -122,7 +122,7 @@ static void test_deadline(void **state)
 static void test_connect_limit(void **state)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t length = sizeof address;
+    socklen_t length = sizeof(address);
     int fillers[8];
     char url[64];
     struct result result;
@@ -135,7 +135,7 @@ static void test_connect_limit(void **state)
         if (connect(fillers[i], (struct sockaddr *)&address, length))
             assert_int_equal(errno, EINPROGRESS);
     }
-    snprintf(url, sizeof url, "http://127.0.0.1:%d/", ntohs(address.sin_port));
+    snprintf(url, sizeof(url), "http://127.0.0.1:%d/", ntohs(address.sin_port));
     struct atoll_transfer_site site = {.proxy = "", .connect_s = 0.05};
     struct atoll_transfer like = {.method = "POST", .url = url, .site = &site};
     ask(&result, "ok", &like);

@@ -12,8 +12,8 @@ static void server_start(void)
     int in[2], out[2];
     size_t length = 0;
     char pem[128];
-    snprintf(pem, sizeof pem, "%s/valid.pem", folder);
-    snprintf(ca, sizeof ca, "%s/ca.pem", folder);
+    snprintf(pem, sizeof(pem), "%s/valid.pem", folder);
+    snprintf(ca, sizeof(ca), "%s/ca.pem", folder);
     site = (struct atoll_transfer_site){.proxy = "", .ca_file = ca};
     assert_int_equal(pipe2(in, O_CLOEXEC), 0);
     assert_int_equal(pipe2(out, O_CLOEXEC), 0);
@@ -27,7 +27,7 @@ static void server_start(void)
     server.stdin_fd = in[1];
     close(in[0]);
     close(out[1]);
-    while (length < sizeof server.url - 1 && read(out[0], server.url + length, 1) == 1 &&
+    while (length < sizeof(server.url) - 1 && read(out[0], server.url + length, 1) == 1 &&
            server.url[length] != '\n')
         length++;
     server.url[length] = '\0';
@@ -40,7 +40,7 @@ static int on_count(void *context, int http_status, const void *bytes, size_t le
 {
     unsigned connections = 0, so_far = 0;
     char text[128];
-    snprintf(text, sizeof text, "%.*s", (int)length, (const char *)bytes);
+    snprintf(text, sizeof(text), "%.*s", (int)length, (const char *)bytes);
     assert_int_equal(sscanf(text, "%*u bytes, %u connections, %u", &connections, &so_far), 2);
     sessions = connections > sessions ? connections : sessions;
     requests = so_far > requests ? so_far : requests;
@@ -55,7 +55,7 @@ static void on_end(void *context, const struct atoll_transfer_end *end)
     if (left == 0)
         return;
     left--;
-    snprintf(url, sizeof url, "%s/", server.url);
+    snprintf(url, sizeof(url), "%s/", server.url);
     struct atoll_transfer like = {.method = "POST", .url = url, .site = &site};
     struct atoll_transfer transfer = transfer_of(NULL, "ok", &like, body);
     transfer.on_header = NULL;
@@ -68,7 +68,7 @@ static void ask_path(const char *path, enum atoll_llm_status status, const char 
 {
     char url[300];
     struct result result;
-    snprintf(url, sizeof url, "%s%s", server.url, path);
+    snprintf(url, sizeof(url), "%s%s", server.url, path);
     struct atoll_transfer like = {.method = "POST", .url = url, .site = &site};
     result_init(&result);
     start(&result, "ok", &like);

@@ -105,15 +105,15 @@ static unsigned memory_find(const unsigned char *complement)
     FILE *maps = fopen("/proc/self/maps", "re");
     int memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
     assert_true(maps && memory >= 0);
-    while (fgets(line, sizeof line, maps)) {
+    while (fgets(line, sizeof(line), maps)) {
         unsigned long from, until;
         char rights[8];
         if (sscanf(line, "%lx-%lx %7s", &from, &until, rights) != 3 || rights[1] != 'w' ||
             until - from > 1ul << 30) /* the books of a sanitizer, which hold no bytes of ours */
             continue;
-        for (unsigned long at = from; at < until; at += sizeof bytes - KEY_BYTES) {
-            size_t room = until - at < sizeof bytes ? until - at : sizeof bytes;
-            if (at <= (unsigned long)bytes + sizeof bytes && at + room >= (unsigned long)bytes)
+        for (unsigned long at = from; at < until; at += sizeof(bytes) - KEY_BYTES) {
+            size_t room = until - at < sizeof(bytes) ? until - at : sizeof(bytes);
+            if (at <= (unsigned long)bytes + sizeof(bytes) && at + room >= (unsigned long)bytes)
                 continue; /* this very buffer */
             ssize_t got = pread(memory, bytes, room, (off_t)at);
             for (ssize_t i = 0; i + KEY_BYTES <= got; i++) {
@@ -124,7 +124,7 @@ static unsigned memory_find(const unsigned char *complement)
             }
         }
     }
-    memset(bytes, 0, sizeof bytes);
+    memset(bytes, 0, sizeof(bytes));
     fclose(maps);
     close(memory);
     return found;
@@ -135,7 +135,7 @@ static void ask_with_key(const unsigned char *complement, int is_tls)
     char header[64] = "Authorization: Bearer ", ca[128];
     const char *headers[] = {header};
     struct result result;
-    snprintf(ca, sizeof ca, "%s/ca.pem", folder);
+    snprintf(ca, sizeof(ca), "%s/ca.pem", folder);
     struct atoll_transfer_site site = {.proxy = "", .ca_file = ca};
     for (int k = 0; k < KEY_BYTES; k++)
         header[22 + k] = (char)~complement[k];
@@ -148,7 +148,7 @@ static void ask_with_key(const unsigned char *complement, int is_tls)
     ask(&result, "ok", &like);
     expect_end(&result, ATOLL_LLM_OK, "");
     result_fini(&result);
-    explicit_bzero(header, sizeof header);
+    explicit_bzero(header, sizeof(header));
 }
 
 static void test_keys_are_wiped(void **state)

@@ -105,12 +105,10 @@ static const struct reply_case errors[] = {
 
 static void test_replies(void **state)
 {
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
         expect_case(ATOLL_PROVIDER_ANTHROPIC, ATOLL_LLM_CHAT, &cases[i]);
-    }
-    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
+    for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++)
         expect_case(ATOLL_PROVIDER_ANTHROPIC, ATOLL_LLM_CHAT, &errors[i]);
-    }
 }
 
 static void test_cut_at_every_byte(void **state)
@@ -161,7 +159,7 @@ static void test_efforts(void **state)
         {ATOLL_LLM_EFFORT_LOW, 1, 4096, ",\"thinking\":{\"type\":\"enabled\",\"budget_tokens\":1024}"},
         {ATOLL_LLM_EFFORT_HIGH, 1, 1024, ",\"temperature\":0.5"},
     };
-    for (size_t i = 0; i < sizeof efforts / sizeof *efforts; i++) {
+    for (size_t i = 0; i < sizeof(efforts) / sizeof(*efforts); i++) {
         char expected[512];
         struct atoll_llm_request r = asked();
         struct atoll_provider_model m = model;
@@ -170,7 +168,7 @@ static void test_efforts(void **state)
         r.temperature = 0.5;
         r.effort = efforts[i].effort;
         r.max_output_tokens = efforts[i].limit;
-        snprintf(expected, sizeof expected, "{\"model\":\"claude\",\"stream\":true,\"max_tokens\":%u,%s%s}",
+        snprintf(expected, sizeof(expected), "{\"model\":\"claude\",\"stream\":true,\"max_tokens\":%u,%s%s}",
                  efforts[i].limit ? efforts[i].limit : 4096, TURNS, efforts[i].said);
         expect_body(ATOLL_PROVIDER_ANTHROPIC, &r, &m, expected);
     }
@@ -183,7 +181,7 @@ static void test_cache_marks(void **state)
         const char *roles, *marks, *expected;
     } marks[] = {{"suau", "1010", "02"},       {"suauau", "111111", "2345"}, {"sssssu", "111111", "2345"},
                  {"sssssu", "111110", "1234"}, {"suauau", "000000", ""},     {"su", "11", "01"}};
-    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+    for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++) {
         static const char *const digits[] = {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"};
         struct atoll_llm_request r = asked();
         struct atoll_buffer out;
@@ -200,10 +198,10 @@ static void test_cache_marks(void **state)
         atoll_buffer_put_u8(&out, 0);
         for (size_t m = 0; m < r.message_count; m++) {
             char marked[80];
-            snprintf(marked, sizeof marked, "\"text\":\"%zu\",\"cache_control\":{\"type\":\"ephemeral\"}", m);
-            if (strstr((const char *)out.data, marked)) {
+            snprintf(marked, sizeof(marked), "\"text\":\"%zu\",\"cache_control\":{\"type\":\"ephemeral\"}",
+                     m);
+            if (strstr((const char *)out.data, marked))
                 strcat(seen, digits[m]);
-            }
         }
         assert_string_equal(seen, marks[i].expected);
         atoll_buffer_fini(&out);

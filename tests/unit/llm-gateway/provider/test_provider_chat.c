@@ -163,9 +163,8 @@ static const struct reply_case cases[] = {
 
 static void test_replies(void **state)
 {
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
         expect_case(ATOLL_PROVIDER_CHAT, ATOLL_LLM_CHAT, &cases[i]);
-    }
 }
 
 #define ERROR(http, said, outcome, part)                                                                     \
@@ -234,9 +233,8 @@ static const struct reply_case errors[] = {
 
 static void test_errors(void **state)
 {
-    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
+    for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++)
         expect_case(ATOLL_PROVIDER_CHAT, ATOLL_LLM_CHAT, &errors[i]);
-    }
 }
 
 static void test_every_status(void **state)
@@ -253,7 +251,7 @@ static void test_every_status(void **state)
                     {451, ATOLL_LLM_DENIED},     {499, ATOLL_LLM_INVALID},    {500, ATOLL_LLM_OVERLOADED},
                     {529, ATOLL_LLM_OVERLOADED}, {599, ATOLL_LLM_OVERLOADED}, {301, ATOLL_LLM_PROTOCOL},
                     {100, ATOLL_LLM_PROTOCOL}};
-    for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
+    for (size_t i = 0; i < sizeof(statuses) / sizeof(*statuses); i++) {
         const struct reply_case c = ERROR(statuses[i].http_status, "", statuses[i].status, "HTTP ");
         expect_case(ATOLL_PROVIDER_CHAT, ATOLL_LLM_CHAT, &c);
     }
@@ -275,8 +273,8 @@ static void test_text_beyond_its_limit(void **state)
     struct atoll_llm_outcome o;
     struct atoll_reply_reader *reader = atoll_reply_reader_create(ATOLL_PROVIDER_CHAT, ATOLL_LLM_CHAT, NULL);
     int fed = 0, status = 0;
-    memset(piece, 'x', sizeof piece - 1);
-    snprintf(event, sizeof event, "data: {\"choices\":[{\"delta\":{\"content\":\"%s\"}}]}\n\n", piece);
+    memset(piece, 'x', sizeof(piece) - 1);
+    snprintf(event, sizeof(event), "data: {\"choices\":[{\"delta\":{\"content\":\"%s\"}}]}\n\n", piece);
     while (!status && fed < 100) {
         status = atoll_reply_reader_feed(reader, event, strlen(event));
         fed++;
@@ -326,9 +324,8 @@ static void test_event_beyond_its_limit(void **state)
     struct atoll_reply_reader *reader = atoll_reply_reader_create(ATOLL_PROVIDER_CHAT, ATOLL_LLM_CHAT, NULL);
     assert_non_null(data);
     memset(data, 'd', length);
-    while (!atoll_reply_reader_feed(reader, data, length)) {
+    while (!atoll_reply_reader_feed(reader, data, length))
         fed += length;
-    }
     assert_int_equal(fed, (size_t)16 << 20);
     atoll_llm_outcome_init(&o);
     atoll_reply_reader_finish(reader, 200, 0, &o);
@@ -402,7 +399,7 @@ static void test_cache_key(void **state)
         atoll_buffer_put_u8(&a, 0);
         const char *key = strstr((const char *)a.data, "prompt_cache_key");
         assert_non_null(key);
-        snprintf(keys[i], sizeof keys[i], "%s", key);
+        snprintf(keys[i], sizeof(keys[i]), "%s", key);
     }
     assert_string_equal(keys[0], keys[1]);
     assert_string_not_equal(keys[0], keys[2]);

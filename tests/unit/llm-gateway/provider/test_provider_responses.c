@@ -81,9 +81,8 @@ static const struct reply_case cases[] = {
 
 static void test_replies(void **state)
 {
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
         expect_case(ATOLL_PROVIDER_RESPONSES, ATOLL_LLM_CHAT, &cases[i]);
-    }
 }
 
 static void test_cut_at_every_byte(void **state)

@@ -36,7 +36,7 @@ static int run_decode(struct atoll_err *err)
 {
     struct atoll_llm_request r;
     struct atoll_arena *arena = atoll_arena_create(LIMIT, err);
-    int status = arena ? atoll_llm_request_decode(body, sizeof body - 1, arena, &r, err) : -1;
+    int status = arena ? atoll_llm_request_decode(body, sizeof(body) - 1, arena, &r, err) : -1;
     atoll_arena_destroy(arena);
     return status;
 }
@@ -97,9 +97,8 @@ static int run_reader(enum atoll_provider provider, const char *bytes, size_t le
     struct atoll_llm_outcome o;
     struct atoll_reply_reader *reader = atoll_reply_reader_create(provider, ATOLL_LLM_CHAT, err);
     int status = reader ? 0 : -1;
-    if (!reader) {
+    if (!reader)
         return status;
-    }
     atoll_llm_outcome_init(&o);
     for (size_t at = 0; at < length && !atoll_reply_reader_feed(reader, bytes + at, 1); at++) {
     }
@@ -115,17 +114,17 @@ static int run_reader(enum atoll_provider provider, const char *bytes, size_t le
 
 static int run_chat_reader(struct atoll_err *err)
 {
-    return run_reader(ATOLL_PROVIDER_CHAT, chat_stream, sizeof chat_stream - 1, err);
+    return run_reader(ATOLL_PROVIDER_CHAT, chat_stream, sizeof(chat_stream) - 1, err);
 }
 
 static int run_responses_reader(struct atoll_err *err)
 {
-    return run_reader(ATOLL_PROVIDER_RESPONSES, response, sizeof response - 1, err);
+    return run_reader(ATOLL_PROVIDER_RESPONSES, response, sizeof(response) - 1, err);
 }
 
 static int run_anthropic_reader(struct atoll_err *err)
 {
-    return run_reader(ATOLL_PROVIDER_ANTHROPIC, message_stream, sizeof message_stream - 1, err);
+    return run_reader(ATOLL_PROVIDER_ANTHROPIC, message_stream, sizeof(message_stream) - 1, err);
 }
 
 static void note(void *context, const char *id)
@@ -134,7 +133,7 @@ static void note(void *context, const char *id)
 
 static int run_models(struct atoll_err *err)
 {
-    return atoll_provider_models(ATOLL_PROVIDER_CHAT, list, sizeof list - 1, note, NULL, err);
+    return atoll_provider_models(ATOLL_PROVIDER_CHAT, list, sizeof(list) - 1, note, NULL, err);
 }
 
 /* Decoded, copied, written and parsed. */
@@ -185,11 +184,10 @@ static const struct {
 
 static void test_every_allocation_fails_once(void **state)
 {
-    for (size_t i = 0; i < sizeof operations / sizeof *operations; i++) {
+    for (size_t i = 0; i < sizeof(operations) / sizeof(*operations); i++) {
         long count = allocation_each_fails(operations[i].name, operations[i].run);
-        if (count < operations[i].least) {
+        if (count < operations[i].least)
             fail_msg("%s: %ld allocations", operations[i].name, count);
-        }
     }
 }
 
@@ -205,9 +203,8 @@ static int make_samples(void **state)
     request.schema = "{\"type\":\"object\"}";
     request.key = "k";
     atoll_llm_outcome_init(&o);
-    if (atoll_reply_parse(response, sizeof response - 1, &o, NULL)) {
+    if (atoll_reply_parse(response, sizeof(response) - 1, &o, NULL))
         return -1;
-    }
     atoll_buffer_put_bytes(&o.reasoning, "Hm.", 4);
     o.reasoning.length--;
     atoll_buffer_init(&outcome_bytes, LIMIT);

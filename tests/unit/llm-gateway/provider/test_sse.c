@@ -14,7 +14,7 @@ static int note(void *context, const char *event, const char *data, size_t lengt
     struct seen *seen = context;
     size_t at = strlen(seen->text);
     assert_int_equal(data[length], 0);
-    snprintf(seen->text + at, sizeof seen->text - at, "%s=%s|", event, data);
+    snprintf(seen->text + at, sizeof(seen->text) - at, "%s=%s|", event, data);
     return seen->stop_after && --seen->stop_after == 0;
 }
 
@@ -76,10 +76,9 @@ static void expect_events(const char *stream, const char *events, int is_left, s
 
 static void test_streams(void **state)
 {
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        for (size_t step = 0; step < 12; step++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        for (size_t step = 0; step < 12; step++)
             expect_events(cases[i].stream, cases[i].events, cases[i].is_left, step);
-        }
         expect_events(cases[i].stream, cases[i].events, cases[i].is_left, 1000);
     }
 }
@@ -106,7 +105,7 @@ static void test_limit(void **state)
                   {"data: 0123456789abcdef\n\n", -1},
                   {"data: 0123456\ndata: 7890123\n\n", 0},
                   {"data: 0123456\ndata: 78901234\n\n", -1}};
-    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+    for (size_t i = 0; i < sizeof(limits) / sizeof(*limits); i++) {
         struct atoll_sse sse;
         struct seen seen = {.stop_after = 0};
         atoll_sse_init(&sse, 16);
@@ -123,9 +122,8 @@ static void test_line_in_pieces_beyond_the_limit(void **state)
     struct atoll_sse sse;
     struct seen seen = {.stop_after = 0};
     atoll_sse_init(&sse, 16);
-    for (int i = 0; i < 16; i++) {
+    for (int i = 0; i < 16; i++)
         assert_int_equal(atoll_sse_feed(&sse, ":", 1, note, &seen), 0);
-    }
     assert_int_equal(atoll_sse_feed(&sse, ":", 1, note, &seen), -1);
     assert_int_equal(sse.failed, ATOLL_E_LIMIT);
     assert_int_equal(atoll_sse_feed(&sse, "\n\ndata: a\n\n", 11, note, &seen), -1);

@@ -20,11 +20,11 @@ static void fill(struct atoll_llm_outcome *o)
     atoll_llm_outcome_init(o);
     o->status = ATOLL_LLM_TRUNCATED;
     o->http_status = 200;
-    snprintf(o->detail, sizeof o->detail, "ended by a limit");
-    snprintf(o->model, sizeof o->model, "gpt-5-mini-2025-08-07");
-    snprintf(o->name, sizeof o->name, "cheap");
-    snprintf(o->endpoint, sizeof o->endpoint, "openai");
-    snprintf(o->finish, sizeof o->finish, "length");
+    snprintf(o->detail, sizeof(o->detail), "ended by a limit");
+    snprintf(o->model, sizeof(o->model), "gpt-5-mini-2025-08-07");
+    snprintf(o->name, sizeof(o->name), "cheap");
+    snprintf(o->endpoint, sizeof(o->endpoint), "openai");
+    snprintf(o->finish, sizeof(o->finish), "length");
     put(&o->text, "Grüße\n\"x\"");
     put(&o->reasoning, "Hm.");
     atoll_buffer_put_bytes(&o->raw, "data: \xff\0\n", 9);
@@ -35,16 +35,14 @@ static void fill(struct atoll_llm_outcome *o)
     o->first_byte_s = 0.25;
     o->elapsed_s = 1.5;
     o->is_from_store = 1;
-    for (size_t i = 0; i < sizeof o->request.bytes; i++) {
+    for (size_t i = 0; i < sizeof(o->request.bytes); i++)
         o->request.bytes[i] = (uint8_t)(i * 7);
-    }
 }
 
 static const char *text_of(const struct atoll_buffer *text)
 {
-    if (text->data) {
+    if (text->data)
         assert_int_equal(text->data[text->length], 0);
-    }
     return text->data ? (const char *)text->data : "";
 }
 
@@ -60,7 +58,7 @@ static void expect_equal(const struct atoll_llm_outcome *a, const struct atoll_l
     assert_string_equal(a->finish, b->finish);
     assert_string_equal(text_of(&a->text), text_of(&b->text));
     assert_string_equal(text_of(&a->reasoning), text_of(&b->reasoning));
-    assert_memory_equal(&a->usage, &b->usage, sizeof a->usage);
+    assert_memory_equal(&a->usage, &b->usage, sizeof(a->usage));
     assert_true(a->cost_usd == b->cost_usd && a->first_byte_s == b->first_byte_s &&
                 a->elapsed_s == b->elapsed_s);
     assert_int_equal(a->tries, b->tries);
@@ -99,16 +97,16 @@ static void test_say(void **state)
     struct atoll_llm_outcome o;
     char longest[2000], expected[512];
     atoll_llm_outcome_init(&o);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         atoll_llm_outcome_set(&o, ATOLL_LLM_NETWORK, "%s", cases[i].said);
         assert_int_equal(o.status, ATOLL_LLM_NETWORK);
         assert_string_equal(o.detail, cases[i].detail);
     }
-    memset(longest, 'x', sizeof longest - 1);
-    longest[sizeof longest - 1] = 0;
+    memset(longest, 'x', sizeof(longest) - 1);
+    longest[sizeof(longest) - 1] = 0;
     memcpy(longest + 509, "\xe2\x82\xac", 3); /* does not fit into 511 bytes */
     atoll_llm_outcome_set(&o, ATOLL_LLM_RATE, "%s", longest);
-    snprintf(expected, sizeof expected, "%.509s", longest);
+    snprintf(expected, sizeof(expected), "%.509s", longest);
     assert_string_equal(o.detail, expected);
     atoll_llm_outcome_fini(&o);
 }
@@ -118,9 +116,8 @@ static void test_names(void **state)
     for (int i = 0; i < ATOLL_LLM_STATUS_COUNT; i++) {
         const char *name = atoll_llm_status_name((enum atoll_llm_status)i);
         assert_true(*name && *name != '?');
-        for (int k = 0; k < i; k++) {
+        for (int k = 0; k < i; k++)
             assert_string_not_equal(name, atoll_llm_status_name((enum atoll_llm_status)k));
-        }
     }
     assert_string_equal(atoll_llm_status_name(ATOLL_LLM_TOO_LARGE), "too_large");
     assert_string_equal(atoll_llm_status_name(ATOLL_LLM_UNKNOWN), "unknown");
@@ -172,7 +169,7 @@ static void test_bytes_of_broken_texts(void **state)
 {
     static const char *const broken[] = {"\xff", "\xed\xa0\x80", "\xc0\x80", "\xf4\x90\x80\x80", "a\xe2\x82",
                                          "\0"};
-    for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
+    for (size_t i = 0; i < sizeof(broken) / sizeof(*broken); i++) {
         struct atoll_llm_outcome a, b;
         struct atoll_buffer out;
         struct atoll_err err = ATOLL_ERR_INIT;
@@ -205,9 +202,8 @@ static void test_bytes_of_odd_numbers(void **state)
     atoll_llm_outcome_init(&b);
     atoll_buffer_init(&out, LIMIT);
     atoll_llm_outcome_encode(&a, &out);
-    if (atoll_llm_outcome_decode(out.data, out.length, &b, &err)) {
+    if (atoll_llm_outcome_decode(out.data, out.length, &b, &err))
         fail_msg("%s", err.text);
-    }
     assert_true(b.elapsed_s == 0 && b.first_byte_s == 0 && b.cost_usd == 1e9 && b.http_status == 0);
     atoll_buffer_fini(&out);
     atoll_llm_outcome_fini(&a);
@@ -220,9 +216,8 @@ static void json(const struct atoll_llm_outcome *o, struct atoll_buffer *out)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     atoll_buffer_init(out, LIMIT);
-    if (atoll_llm_outcome_json(o, out, &err)) {
+    if (atoll_llm_outcome_json(o, out, &err))
         fail_msg("%s", err.text);
-    }
     atoll_buffer_put_u8(out, 0);
     out->length--;
 }
@@ -264,7 +259,7 @@ static void test_json_of_an_error(void **state)
     const char start[] =
         "{\"error\":{\"message\":\"ended by a limit\",\"type\":\"stream\",\"code\":\"stream\","
         "\"param\":null},\"atoll\":{\"status\":\"stream\",";
-    assert_memory_equal(out.data, start, sizeof start - 1);
+    assert_memory_equal(out.data, start, sizeof(start) - 1);
     assert_non_null(strstr((const char *)out.data, "\"text\":\"Grüße\\n\\\"x\\\"\",\"reasoning\":\"Hm.\"}}"));
     atoll_buffer_fini(&out);
     atoll_llm_outcome_fini(&o);
@@ -278,9 +273,8 @@ static void test_json_round_trips(void **state)
             struct atoll_llm_outcome a, b;
             struct atoll_buffer out;
             struct atoll_err err = ATOLL_ERR_INIT;
-            if (!has_text && atoll_llm_status_is_answer((enum atoll_llm_status)status)) {
+            if (!has_text && atoll_llm_status_is_answer((enum atoll_llm_status)status))
                 continue;
-            }
             fill(&a);
             fill(&b);
             a.status = (enum atoll_llm_status)status;
@@ -290,9 +284,8 @@ static void test_json_round_trips(void **state)
                 atoll_buffer_fini(&a.reasoning);
             }
             json(&a, &out);
-            if (atoll_reply_parse(out.data, out.length, &b, &err)) {
+            if (atoll_reply_parse(out.data, out.length, &b, &err))
                 fail_msg("%s: %s", atoll_llm_status_name(a.status), err.text);
-            }
             expect_equal(&a, &b);
             assert_int_equal(b.raw.length, out.length);
             atoll_buffer_fini(&out);
@@ -313,9 +306,9 @@ static void test_json_of_embeddings(void **state)
     atoll_llm_outcome_init(&b);
     a.usage.input = 3;
     a.tries = 1;
-    atoll_buffer_put_bytes(&a.raw, reply, sizeof reply - 1);
+    atoll_buffer_put_bytes(&a.raw, reply, sizeof(reply) - 1);
     json(&a, &out);
-    assert_memory_equal(out.data, reply, sizeof reply - 2);
+    assert_memory_equal(out.data, reply, sizeof(reply) - 2);
     assert_int_equal(atoll_reply_parse(out.data, out.length, &b, NULL), 0);
     expect_equal(&a, &b);
     assert_int_equal(b.raw.length, out.length);
@@ -383,13 +376,12 @@ static const struct {
 
 static void test_parse(void **state)
 {
-    for (size_t i = 0; i < sizeof parsed / sizeof *parsed; i++) {
+    for (size_t i = 0; i < sizeof(parsed) / sizeof(*parsed); i++) {
         struct atoll_llm_outcome o;
         struct atoll_err err = ATOLL_ERR_INIT;
         fill(&o);
-        if (atoll_reply_parse(parsed[i].file, strlen(parsed[i].file), &o, &err)) {
+        if (atoll_reply_parse(parsed[i].file, strlen(parsed[i].file), &o, &err))
             fail_msg("%s: %s", parsed[i].file, err.text);
-        }
         assert_string_equal(atoll_llm_status_name(o.status), atoll_llm_status_name(parsed[i].status));
         assert_string_equal(text_of(&o.text), parsed[i].text);
         assert_string_equal(text_of(&o.reasoning), parsed[i].reasoning);
@@ -417,7 +409,7 @@ static void test_parse_refuses(void **state)
     struct atoll_llm_outcome o, before;
     fill(&o);
     fill(&before);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct atoll_err err = ATOLL_ERR_INIT;
         assert_int_equal(atoll_reply_parse(cases[i].file, cases[i].length, &o, &err), -1);
         expect_err(&err, ATOLL_E_INPUT, cases[i].part);

@@ -49,9 +49,8 @@ static void encode(const struct atoll_llm_request *r, struct atoll_buffer *out)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     atoll_buffer_init(out, LIMIT);
-    if (atoll_llm_request_encode(r, out, &err)) {
+    if (atoll_llm_request_encode(r, out, &err))
         fail_msg("%s", err.text);
-    }
     atoll_buffer_put_u8(out, 0);
     out->length--;
 }
@@ -75,12 +74,10 @@ static void expect_round_trip(const struct atoll_llm_request *r, const char *jso
     struct atoll_err err = ATOLL_ERR_INIT;
     struct atoll_arena *arena = atoll_arena_create(LIMIT, NULL);
     encode(r, &out);
-    if (json) {
+    if (json)
         assert_string_equal((const char *)out.data, json);
-    }
-    if (atoll_llm_request_decode(out.data, out.length, arena, &again, &err)) {
+    if (atoll_llm_request_decode(out.data, out.length, arena, &again, &err))
         fail_msg("%s", err.text);
-    }
     expect_equal(r, &again);
     assert_int_equal(again.operation, r->operation);
     assert_int_equal(again.generation, r->generation);
@@ -145,14 +142,13 @@ static const struct {
 
 static void test_accepted(void **state)
 {
-    for (size_t i = 0; i < sizeof accepted / sizeof *accepted; i++) {
+    for (size_t i = 0; i < sizeof(accepted) / sizeof(*accepted); i++) {
         struct atoll_buffer out;
         struct atoll_llm_request r;
         struct atoll_err err = ATOLL_ERR_INIT;
         struct atoll_arena *arena = atoll_arena_create(LIMIT, NULL);
-        if (atoll_llm_request_decode(accepted[i].json, strlen(accepted[i].json), arena, &r, &err)) {
+        if (atoll_llm_request_decode(accepted[i].json, strlen(accepted[i].json), arena, &r, &err))
             fail_msg("%s: %s", accepted[i].json, err.text);
-        }
         encode(&r, &out);
         assert_string_equal((const char *)out.data, accepted[i].means);
         atoll_buffer_fini(&out);
@@ -207,12 +203,11 @@ static const struct {
 static void test_refused(void **state)
 {
     struct atoll_arena *arena = atoll_arena_create(LIMIT, NULL);
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+    for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++) {
         struct atoll_llm_request r = {.seed = 77};
         struct atoll_err err = ATOLL_ERR_INIT;
-        if (!atoll_llm_request_decode(refused[i].json, strlen(refused[i].json), arena, &r, &err)) {
+        if (!atoll_llm_request_decode(refused[i].json, strlen(refused[i].json), arena, &r, &err))
             fail_msg("%s was read", refused[i].json);
-        }
         expect_err(&err, ATOLL_E_INPUT, refused[i].part);
         assert_int_equal(r.seed, 77);
     }
@@ -238,7 +233,7 @@ static void test_limits_of_texts(void **state)
     char *text = malloc(ATOLL_LLM_TEXT_BYTES + 2), name[258];
     memset(text, 'x', ATOLL_LLM_TEXT_BYTES + 1);
     text[ATOLL_LLM_TEXT_BYTES] = 0;
-    memset(name, 'k', sizeof name - 1);
+    memset(name, 'k', sizeof(name) - 1);
     name[256] = name[257] = 0;
     r.message_count = 1;
     r.messages[0].text = text;
@@ -417,13 +412,12 @@ static void test_identity(void **state)
     struct atoll_llm_request r = full();
     struct atoll_id id = atoll_llm_request_id(&r);
     char hex[ATOLL_ID_HEX];
-    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+    for (size_t i = 0; i < sizeof(changes) / sizeof(*changes); i++) {
         struct atoll_llm_request changed = full();
         changes[i].change(&changed);
         struct atoll_id other = atoll_llm_request_id(&changed);
-        if (atoll_id_equal(&id, &other) != changes[i].is_same) {
+        if (atoll_id_equal(&id, &other) != changes[i].is_same)
             fail_msg("change %zu", i);
-        }
     }
     struct atoll_llm_request nan = r, minus = r, zero = r;
     nan.temperature = NAN;

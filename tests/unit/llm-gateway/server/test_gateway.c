@@ -14,7 +14,7 @@ static char spool[96];
 static int setup(void **state)
 {
     case_begin(&bench);
-    snprintf(spool, sizeof spool, "%s/spool", bench.folder);
+    snprintf(spool, sizeof(spool), "%s/spool", bench.folder);
     return 0;
 }
 
@@ -68,9 +68,9 @@ static void child_start(struct child *child, double stop_s)
         _exit(result ? 1 : 0);
     }
     close(link[1]);
-    memset(child->url, 0, sizeof child->url);
+    memset(child->url, 0, sizeof(child->url));
     if (bench.config.listen)
-        length = read(link[0], child->url, sizeof child->url - 1);
+        length = read(link[0], child->url, sizeof(child->url) - 1);
     close(link[0]);
     assert_true(length > 0 || !bench.config.listen);
 }
@@ -96,10 +96,10 @@ static int door_ask(const struct child *child, const char *model, const char *id
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
     address.sin_port = htons((uint16_t)atoi(strrchr(child->url, ':') + 1));
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
-    snprintf(body, sizeof body, "{\"model\":\"%s\",\"messages\":[{\"role\":\"user\",\"content\":\"id=%s\"}]}",
-             model, id);
-    snprintf(head, sizeof head,
+    assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    snprintf(body, sizeof(body),
+             "{\"model\":\"%s\",\"messages\":[{\"role\":\"user\",\"content\":\"id=%s\"}]}", model, id);
+    snprintf(head, sizeof(head),
              "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
              "Content-Length: %zu\r\n\r\n",
              strlen(body));
@@ -139,9 +139,9 @@ static void the_door_answers(void **state)
     char text[1 << 14];
     bench.config.listen = "127.0.0.1:0";
     child_start(&child, 5);
-    assert_int_equal(door_answer(door_ask(&child, "m0", "d0"), text, sizeof text), 200);
+    assert_int_equal(door_answer(door_ask(&child, "m0", "d0"), text, sizeof(text)), 200);
     assert_non_null(strstr(text, "\"choices\""));
-    assert_int_equal(door_answer(door_ask(&child, "nobody", "d1"), text, sizeof text) / 100, 4);
+    assert_int_equal(door_answer(door_ask(&child, "nobody", "d1"), text, sizeof(text)) / 100, 4);
     assert_non_null(strstr(text, "nobody"));
     child_stop(&child);
     assert_int_equal(case_counted(&bench, "seen"), 1);
@@ -158,7 +158,7 @@ static void stopping_gives_calls_their_time(void **state)
     int fd = door_ask(&child, "m0", "s0");
     wait_until_seen(1);
     assert_int_equal(kill(child.pid, SIGTERM), 0);
-    assert_int_equal(door_answer(fd, text, sizeof text), 200);
+    assert_int_equal(door_answer(fd, text, sizeof(text)), 200);
     child_end(&child);
     assert_int_equal(case_spent(&bench).unknown_calls, 0);
 }
@@ -173,7 +173,7 @@ static void stopping_does_not_wait_for_ever(void **state)
     int fd = door_ask(&child, "m0", "s1");
     wait_until_seen(1);
     assert_int_equal(kill(child.pid, SIGTERM), 0);
-    assert_int_equal(door_answer(fd, text, sizeof text), 503);
+    assert_int_equal(door_answer(fd, text, sizeof(text)), 503);
     child_end(&child);
     const struct atoll_spending_account sum = case_spent(&bench);
     assert_int_equal(sum.unknown_calls, 0);
@@ -247,7 +247,7 @@ static void a_second_gateway_is_told_who_has_the_spool(void **state)
     child_start(&first, 5);
     wait_until_seen(1);
     assert_int_equal(atoll_gateway_run(&bench.config, NULL, NULL, &now, 0, &err), -1);
-    snprintf(words, sizeof words, "another gateway serves it: pid %d on host ", (int)first.pid);
+    snprintf(words, sizeof(words), "another gateway serves it: pid %d on host ", (int)first.pid);
     expect_err(&err, ATOLL_E_BUSY, words);
     spool_answer(client, name, &outcome);
     assert_int_equal(outcome.status, ATOLL_LLM_OK);

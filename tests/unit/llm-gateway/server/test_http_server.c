@@ -47,7 +47,7 @@ static double clock_ns(void *context)
 static void write_file(const char *folder, const char *name, const char *text)
 {
     char path[256];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
     FILE *stream = fopen(path, "w");
     assert_non_null(stream);
     assert_true(fputs(text, stream) >= 0);
@@ -58,7 +58,7 @@ static void write_file(const char *folder, const char *name, const char *text)
 static void remove_file(const char *folder, const char *name)
 {
     char path[256];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
     unlink(path);
 }
 
@@ -68,17 +68,17 @@ static struct atoll_gateway_config *load_config(const struct door *d, const char
         "ok", "echo", "silent", "delay-150", "status-500-always", "refusal", "tokens-7-3", "status-400"};
     char text[4096], path[128];
     struct atoll_err err = ATOLL_ERR_INIT;
-    int used = snprintf(text, sizeof text,
+    int used = snprintf(text, sizeof(text),
                         "version: 1\ncalls: {tries: 1}\nlisten: {address: '%s'%s}\n"
                         "endpoints: [{name: fault, provider: chat, url: '%s/v1', proxy: none}]\nmodels:\n",
                         address, has_token ? ", token_file: token" : "", d->provider.url);
-    for (size_t i = 0; i < sizeof models / sizeof *models; i++)
-        used +=
-            snprintf(text + used, sizeof text - (size_t)used, "  - {name: %s, endpoint: fault}\n", models[i]);
-    snprintf(text + used, sizeof text - (size_t)used,
+    for (size_t i = 0; i < sizeof(models) / sizeof(*models); i++)
+        used += snprintf(text + used, sizeof(text) - (size_t)used, "  - {name: %s, endpoint: fault}\n",
+                         models[i]);
+    snprintf(text + used, sizeof(text) - (size_t)used,
              "ensembles: [{name: both, members: [{model: ok}, {model: echo}]}]\n");
     write_file(d->folder, "gateway.yaml", text);
-    snprintf(path, sizeof path, "%s/gateway.yaml", d->folder);
+    snprintf(path, sizeof(path), "%s/gateway.yaml", d->folder);
     struct atoll_gateway_config *config = atoll_gateway_config_load(path, &err);
     if (!config)
         fail_msg("%s", err.text);
@@ -93,9 +93,9 @@ static void door_open(struct door *d, const char *address, int has_token)
     assert_non_null(mkdtemp(d->folder));
     provider_start(&d->provider, NULL, NULL);
     write_file(d->folder, "token", TOKEN "\n");
-    snprintf(d->address, sizeof d->address, "%s", address);
+    snprintf(d->address, sizeof(d->address), "%s", address);
     d->config = load_config(d, address, has_token);
-    snprintf(path, sizeof path, "%s/token", d->folder);
+    snprintf(path, sizeof(path), "%s/token", d->folder);
     d->token = has_token ? atoll_secret_of_file(path, &err) : NULL;
     d->metrics = atoll_metrics_create(&err);
     d->loop = atoll_loop_create(clock_ns, d, &err);
@@ -153,20 +153,20 @@ static int connect_to(const char *url)
     if (strncmp(url, "unix:", 5) == 0) {
         struct sockaddr_un *un = (struct sockaddr_un *)&name;
         un->sun_family = AF_UNIX;
-        snprintf(un->sun_path, sizeof un->sun_path, "%s", url + 5);
-        length = sizeof *un;
+        snprintf(un->sun_path, sizeof(un->sun_path), "%s", url + 5);
+        length = sizeof(*un);
     } else if (strncmp(url, "http://[", 8) == 0) {
         struct sockaddr_in6 *in = (struct sockaddr_in6 *)&name;
         *in = (struct sockaddr_in6){.sin6_family = AF_INET6,
                                     .sin6_port = htons((unsigned short)atoi(colon + 1)),
                                     .sin6_addr = in6addr_loopback};
-        length = sizeof *in;
+        length = sizeof(*in);
     } else {
         struct sockaddr_in *in = (struct sockaddr_in *)&name;
         *in = (struct sockaddr_in){.sin_family = AF_INET,
                                    .sin_port = htons((unsigned short)atoi(colon + 1)),
                                    .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-        length = sizeof *in;
+        length = sizeof(*in);
     }
     int fd = socket(name.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0 || connect(fd, (struct sockaddr *)&name, length))
@@ -205,7 +205,7 @@ static void client_send(struct client *c)
 static void client_receive(struct client *c)
 {
     char piece[65536];
-    ssize_t got = recv(c->fd, piece, sizeof piece, MSG_DONTWAIT);
+    ssize_t got = recv(c->fd, piece, sizeof(piece), MSG_DONTWAIT);
     if (got > 0) {
         c->in = realloc(c->in, c->in_length + (size_t)got + 1);
         assert_non_null(c->in);
@@ -308,7 +308,7 @@ static void test_answers(void **state)
     };
     struct door d;
     door_open(&d, "127.0.0.1:0", 1);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct client c;
         int status = ask(&d, &c, rows[i].path, rows[i].body);
         if (status != rows[i].status)
@@ -335,7 +335,7 @@ static void test_pages(void **state)
     struct door d;
     door_open(&d, "[::1]:0", 1);
     assert_non_null(strstr(atoll_http_server_url(d.server), "http://[::1]:"));
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct client c;
         if (ask_bytes(&d, &c, rows[i].request, strlen(rows[i].request)) != 200)
             fail_msg("row %zu: %s", i, c.in);
@@ -403,7 +403,7 @@ static void expect_alive(struct door *d)
 {
     struct client c;
     static const char request[] = "GET /healthz HTTP/1.1\r\n" HOST "\r\n";
-    assert_int_equal(ask_bytes(d, &c, request, sizeof request - 1), 200);
+    assert_int_equal(ask_bytes(d, &c, request, sizeof(request) - 1), 200);
     client_close(&c);
 }
 
@@ -412,7 +412,7 @@ static void test_hostile(void **state)
     struct door d;
     door_open(&d, "127.0.0.1:0", 1);
     for (size_t pace = 0; pace < 2; pace++) { /* at once, and byte by byte */
-        for (size_t i = 0; i < sizeof hostile / sizeof *hostile; i++) {
+        for (size_t i = 0; i < sizeof(hostile) / sizeof(*hostile); i++) {
             struct client c;
             client_open(&c, &d, hostile[i].request, strlen(hostile[i].request));
             c.at_once = pace;
@@ -437,7 +437,7 @@ static void test_large(void **state)
     } rows[] = {{(8 << 20) - 200, 400}, {(8 << 20) + 1, 413}, {20 << 20, 413}};
     struct door d;
     door_open(&d, "127.0.0.1:0", 1);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct client c;
         char *body = body_of(rows[i].length);
         if (ask(&d, &c, CHAT_PATH, body) != rows[i].status)
@@ -542,7 +542,7 @@ static void test_pipelined(void **state)
     static const char *const pieces[] = {"HTTP/1.1 200",    "Hello there",        "HTTP/1.1 404",
                                          "model_not_found", "HTTP/1.1 200",       "Hello there",
                                          "HTTP/1.1 200",    "{\"status\":\"ok\"}"};
-    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+    for (size_t i = 0; i < sizeof(pieces) / sizeof(*pieces); i++) {
         at = strstr(at, pieces[i]);
         if (!at)
             fail_msg("piece %zu does not come in its turn:\n%s", i, c.in);
@@ -603,7 +603,7 @@ static void test_too_many(void **state)
     static const char request[] = "GET /healthz HTTP/1.1\r\n" HOST "\r\n";
     for (int i = 0; i < 10; i++)
         turn(&d);
-    assert_int_equal(ask_bytes(&d, &late, request, sizeof request - 1), 503);
+    assert_int_equal(ask_bytes(&d, &late, request, sizeof(request) - 1), 503);
     expect_words(&late, "too many connections");
     expect_words(&late, "Retry-After: 1");
     client_close(&late);
@@ -622,7 +622,7 @@ static void test_patience(void **state)
     static const char *const texts[] = {"", "GET /heal", POST AUTH "Content-Length: 10\r\n\r\n12345"};
     struct door d;
     door_open(&d, "127.0.0.1:0", 1);
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
         struct client c;
         client_open(&c, &d, texts[i], strlen(texts[i]));
         client_send(&c);
@@ -665,7 +665,7 @@ static void test_browsers(void **state)
     };
     struct door d;
     door_open(&d, "127.0.0.1:0", 0);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct client c;
         if (ask_bytes(&d, &c, rows[i].request, strlen(rows[i].request)) != rows[i].status)
             fail_msg("row %zu: %s", i, c.in);
@@ -699,9 +699,9 @@ static void test_unix(void **state)
     assert_int_equal(stat(path, &status), -1); /* gone with its gateway */
     /* what a killed gateway leaves is replaced */
     struct sockaddr_un un = {.sun_family = AF_UNIX};
-    snprintf(un.sun_path, sizeof un.sun_path, "%s", path);
+    snprintf(un.sun_path, sizeof(un.sun_path), "%s", path);
     int fd = socket(AF_UNIX, SOCK_STREAM, 0);
-    assert_int_equal(bind(fd, (struct sockaddr *)&un, sizeof un), 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&un, sizeof(un)), 0);
     close(fd);
     door_open(&d, address, 0);
     expect_alive(&d);
@@ -715,8 +715,8 @@ static void test_addresses(void **state)
     door_open(&d, "127.0.0.1:0", 1);
     const char *colon = strrchr(atoll_http_server_url(d.server), ':');
     char taken[64], file[128];
-    snprintf(taken, sizeof taken, "127.0.0.1%s", colon);
-    snprintf(file, sizeof file, "unix:%s/token", d.folder);
+    snprintf(taken, sizeof(taken), "127.0.0.1%s", colon);
+    snprintf(file, sizeof(file), "unix:%s/token", d.folder);
     const struct {
         const char *address;
         int has_token;
@@ -731,7 +731,7 @@ static void test_addresses(void **state)
         {"here", 1, ATOLL_E_INPUT, "is no address to listen at"},
         {NULL, 1, ATOLL_E_INPUT, "names no address"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct atoll_gateway_config config = *d.config;
         config.listen = rows[i].address;
         atoll_err_clear(&err);

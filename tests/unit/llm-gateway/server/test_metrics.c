@@ -20,7 +20,7 @@ static const char *written(const struct atoll_metrics *metrics, struct atoll_buf
 static void expect_line(const char *text, const char *line)
 {
     char whole[256];
-    snprintf(whole, sizeof whole, "\n%s\n", line);
+    snprintf(whole, sizeof(whole), "\n%s\n", line);
     if (!strstr(text, whole))
         fail_msg("'%s' is not in\n%s", line, text);
 }
@@ -85,7 +85,7 @@ static void test_counts(void **state)
         "atoll_gateway_uncounted_total 1",
     };
     const char *text = written(metrics, &out);
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+    for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
         expect_line(text, lines[i]);
     atoll_buffer_fini(&out);
     atoll_metrics_destroy(metrics);
@@ -101,7 +101,7 @@ static void test_limits(void **state)
     assert_non_null(metrics);
     atoll_buffer_init(&out, 4 << 20);
     for (int i = 0; i < 2000; i++) {
-        snprintf(name, sizeof name, "m%d", i);
+        snprintf(name, sizeof(name), "m%d", i);
         count(metrics, name, ATOLL_LLM_OK, 1, 0);
         atoll_metrics_try(metrics, name, 200);
         atoll_metrics_gauge(metrics, name, 1);
@@ -127,7 +127,7 @@ static void test_format(void **state)
     count(metrics, "m", ATOLL_LLM_OK, 1, 0);
     atoll_metrics_try(metrics, "e", 200);
     atoll_metrics_gauge(metrics, "g", -1.5);
-    snprintf(text, sizeof text, "%s", written(metrics, &out));
+    snprintf(text, sizeof(text), "%s", written(metrics, &out));
     for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
         if (sscanf(line, "# TYPE %63s", family) == 1 || line[0] == '#')
             continue;

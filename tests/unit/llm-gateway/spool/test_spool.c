@@ -216,7 +216,7 @@ static void test_limits_and_refusals_of_the_sink(void **state)
     struct taken taken = {.refusals = 1};
     char name[ATOLL_SPOOL_NAME_BYTES], key[16];
     for (int i = 0; i < 20; i++) {
-        snprintf(key, sizeof key, "k%d", i);
+        snprintf(key, sizeof(key), "k%d", i);
         ask(client, key, name);
     }
     assert_int_equal(scan(scene, server, 0, &taken), 0);
@@ -240,20 +240,20 @@ static void test_bells(void **state)
     struct stat status;
     scan(scene, server, 10, &taken);
     ask(client, "k1", name);
-    snprintf(bell, sizeof bell, "%s/bell/%.2s", scene->folder, name);
+    snprintf(bell, sizeof(bell), "%s/bell/%.2s", scene->folder, name);
     assert_int_equal(stat(bell, &status), 0);
     assert_int_equal(atoll_spool_server_scan(server, 10, take, &taken, NULL), 0); /* no time has passed */
     assert_int_equal(taken.count, 1);
     assert_int_equal(stat(bell, &status), -1);
     ask(client, "k2", name);
-    snprintf(bell, sizeof bell, "%s/bell/%.2s", scene->folder, name);
+    snprintf(bell, sizeof(bell), "%s/bell/%.2s", scene->folder, name);
     assert_int_equal(unlink(bell), 0);
     assert_int_equal(atoll_spool_server_scan(server, 10, take, &taken, NULL), 0);
     assert_int_equal(taken.count, 1);
     assert_int_equal(scan(scene, server, 10, &taken), 1); /* two seconds later it is found without */
     static const char *const strange[] = {"zz", "-1", "0x", "abc", "+f"};
-    for (size_t i = 0; i < sizeof strange / sizeof *strange; i++) {
-        snprintf(bell, sizeof bell, "%s/bell/%s", scene->folder, strange[i]);
+    for (size_t i = 0; i < sizeof(strange) / sizeof(*strange); i++) {
+        snprintf(bell, sizeof(bell), "%s/bell/%s", scene->folder, strange[i]);
         scene_write(bell, "", 0);
     }
     assert_int_equal(scan(scene, server, 10, &taken), 0);
@@ -453,9 +453,9 @@ static void test_replies_of_people(void **state)
     };
     struct scene *scene = *state;
     struct atoll_spool_client *client = client_of(scene);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         char name[ATOLL_SPOOL_NAME_BYTES], path[PATH_MAX], key[8];
-        snprintf(key, sizeof key, "k%zu", i);
+        snprintf(key, sizeof(key), "k%zu", i);
         ask(client, key, name);
         scene_path(scene, name, "reply", path);
         scene_write(path, "", 0); /* an editor's empty file is not yet a reply */
@@ -500,7 +500,7 @@ static void test_requests_of_scripts(void **state)
     struct scene *scene = *state;
     struct atoll_spool_client *client = client_of(scene);
     struct atoll_spool_server *server = server_of(scene);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct taken taken = {0};
         char path[PATH_MAX];
         scene_path(scene, cases[i].name, "request", path);
@@ -524,8 +524,8 @@ static void test_strange_things_in_folders(void **state)
     static const char *const ignored[] = {"aa/README",       "aa/.x.request",      "aa/bbx.request",
                                           "aa/aa.request",   "aa/aax.request.txt", "aa/AAx.request",
                                           "aa/aa x.request", "aa/aax.lease-1"};
-    for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++) {
-        snprintf(path, sizeof path, "%s/%s", scene->folder, ignored[i]);
+    for (size_t i = 0; i < sizeof(ignored) / sizeof(*ignored); i++) {
+        snprintf(path, sizeof(path), "%s/%s", scene->folder, ignored[i]);
         scene_write(path, "x", 1);
     }
     assert_int_equal(scan(scene, server, 10, &taken), 0);
@@ -576,12 +576,12 @@ static void test_cleaning(void **state)
     };
     struct scene *scene = *state;
     struct atoll_spool_server *server = server_of(scene);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         char path[PATH_MAX];
         for (size_t k = 0; k < 3 && cases[i].files[k]; k++) {
             scene_path(scene, "00x", cases[i].files[k], path);
             if (cases[i].files[k][0] == '.')
-                snprintf(path, sizeof path, "%s/00/%s", scene->folder, cases[i].files[k]);
+                snprintf(path, sizeof(path), "%s/00/%s", scene->folder, cases[i].files[k]);
             scene_write(path, "x", 1);
             make_old(path, cases[i].age_s);
         }
@@ -609,20 +609,20 @@ static void test_folders_that_are_no_spool(void **state)
     char path[PATH_MAX], longest[PATH_MAX];
     assert_null(atoll_spool_client_open("", NULL, NULL, &err));
     expect_err(&err, ATOLL_E_INPUT, "a folder's path");
-    memset(longest, 'x', sizeof longest);
-    longest[sizeof longest - 1] = '\0';
+    memset(longest, 'x', sizeof(longest));
+    longest[sizeof(longest) - 1] = '\0';
     assert_null(atoll_spool_client_open(longest, NULL, NULL, &err));
     expect_err(&err, ATOLL_E_INPUT, "a folder's path");
-    snprintf(path, sizeof path, "%s/thesis.tex", scene->folder);
+    snprintf(path, sizeof(path), "%s/thesis.tex", scene->folder);
     scene_write(path, "x", 1);
-    snprintf(longest, sizeof longest, "%s/thesis.tex/deep/spool",
+    snprintf(longest, sizeof(longest), "%s/thesis.tex/deep/spool",
              scene->folder); /* folders above it are made */
     assert_null(atoll_spool_client_open(longest, NULL, NULL, &err));
     expect_err(&err, ATOLL_E_IO, "cannot make the folder");
     assert_null(atoll_spool_server_open(scene->folder, NULL, NULL, &err));
     expect_err(&err, ATOLL_E_INPUT, "thesis.tex");
     assert_int_equal(unlink(path), 0);
-    snprintf(path, sizeof path, "%s/spool", scene->folder);
+    snprintf(path, sizeof(path), "%s/spool", scene->folder);
     scene_write(path, "atoll-spool 2\n", 14);
     assert_null(atoll_spool_client_open(scene->folder, NULL, NULL, &err));
     expect_err(&err, ATOLL_E_SCHEMA, "newer version");
@@ -642,7 +642,7 @@ static void test_wrong_names(void **state)
     static const char *const names[] = {
         "",        "a",    "zz1",   "../../etc/passwd",
         "ab/../x", "ab.c", "aB1\n", "0123456789012345678901234567890123456789012345678901234567890123456789"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         struct atoll_err err = ATOLL_ERR_INIT;
         struct atoll_llm_outcome outcome;
         atoll_llm_outcome_init(&outcome);
@@ -666,7 +666,7 @@ static void test_a_missing_folder(void **state)
     struct atoll_err err = ATOLL_ERR_INIT;
     char path[PATH_MAX], name[ATOLL_SPOOL_NAME_BYTES];
     ask(client, "k1", name);
-    snprintf(path, sizeof path, "%s/%s", scene->folder, name[0] == '0' && name[1] == '0' ? "01" : "00");
+    snprintf(path, sizeof(path), "%s/%s", scene->folder, name[0] == '0' && name[1] == '0' ? "01" : "00");
     assert_int_equal(rmdir(path), 0);
     assert_int_equal(atoll_spool_server_scan(server, 10, take, &taken, &err), -1);
     expect_err(&err, ATOLL_E_NOTFOUND, path);

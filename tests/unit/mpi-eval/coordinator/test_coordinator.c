@@ -111,8 +111,8 @@ static void enqueue_place(struct peers *p, unsigned peer, enum atoll_surplus sur
     struct atoll_evaluator_location place = {
         .surplus = surplus, .core_count = 4, .slots = surplus ? 0 : 2, .cores = "0-3"};
     struct atoll_buffer payload;
-    snprintf(place.node, sizeof place.node, "n%u", peer / 2);
-    snprintf(place.note, sizeof place.note, "%s", surplus ? "the device is another's" : "");
+    snprintf(place.node, sizeof(place.node), "n%u", peer / 2);
+    snprintf(place.note, sizeof(place.note), "%s", surplus ? "the device is another's" : "");
     atoll_buffer_init(&payload, 1 << 16);
     atoll_evaluator_location_encode(&place, &payload);
     enqueue(p, peer, ATOLL_MSG_PLACE, payload.data, payload.length);
@@ -142,7 +142,7 @@ static void on_setup(struct peers *p, unsigned peer)
         enqueue_request(p, peer, 2); /* before HELLO: refused */
     atoll_synthetic_device(&device);
     if (peer == 0 && (p->mischief == UNLIKE || p->mischief == UNLIKE_LOST))
-        snprintf(device.model, sizeof device.model, "another device");
+        snprintf(device.model, sizeof(device.model), "another device");
     atoll_buffer_init(&payload, 1 << 16);
     atoll_device_info_encode(&device, &payload);
     enqueue(p, peer, ATOLL_MSG_HELLO, payload.data, payload.length);
@@ -339,7 +339,7 @@ static size_t fake_waiting(void *context)
 
 static struct peers *peers_create(enum mischief mischief)
 {
-    struct peers *p = calloc(1, sizeof *p);
+    struct peers *p = calloc(1, sizeof(*p));
     assert_non_null(p);
     p->mischief = mischief;
     for (unsigned i = 0; i < PEERS; i++)
@@ -366,8 +366,8 @@ static int entry_remove(const char *path, const struct stat *st, int kind, struc
 static int dir_make(void **state)
 {
     static char dir[] = ATOLL_BUILD_DIR "/tests/coordinator.XXXXXX";
-    static char path[sizeof dir];
-    memcpy(path, dir, sizeof dir);
+    static char path[sizeof(dir)];
+    memcpy(path, dir, sizeof(dir));
     *state = mkdtemp(path);
     return *state ? 0 : -1;
 }
@@ -382,7 +382,7 @@ static const char *path_of(void **state, const char *name)
     static char paths[4][512];
     static unsigned turn;
     char *path = paths[turn++ % 4];
-    snprintf(path, sizeof paths[0], "%s/%s", (const char *)*state, name);
+    snprintf(path, sizeof(paths[0]), "%s/%s", (const char *)*state, name);
     return path;
 }
 
@@ -394,12 +394,12 @@ static void campaign_make_with(void **state, const struct atoll_search *search)
     struct atoll_task *tasks[2];
     struct atoll_config config = {.engine_version = ATOLL_ENGINE_VERSION, .task_count = 2, .tasks = told};
     for (int i = 0; i < 2; i++) {
-        snprintf(dirs[i], sizeof dirs[i], "%s/suites/starter/%s", ATOLL_SOURCE_DIR, names[i]);
+        snprintf(dirs[i], sizeof(dirs[i]), "%s/suites/starter/%s", ATOLL_SOURCE_DIR, names[i]);
         tasks[i] = atoll_task_load(dirs[i], NULL);
         assert_non_null(tasks[i]);
         told[i] = (struct atoll_campaign_task){tasks[i]->name, dirs[i], tasks[i]->id};
     }
-    snprintf(config.atoll_version, sizeof config.atoll_version, "%s", ATOLL_VERSION);
+    snprintf(config.atoll_version, sizeof(config.atoll_version), "%s", ATOLL_VERSION);
     config.id = atoll_id_of("test", 4);
     config.search = *search;
     struct atoll_campaign *campaign = atoll_campaign_create(path_of(state, "c"), &config, NULL, NULL);
@@ -467,9 +467,9 @@ static unsigned acks_count(void **state)
     static unsigned char seen[100000];
     FILE *file = fopen(path_of(state, "acks"), "r");
     unsigned count = 0, number;
-    memset(seen, 0, sizeof seen);
+    memset(seen, 0, sizeof(seen));
     while (file && fscanf(file, "%u", &number) == 1) {
-        assert_true(number < sizeof seen);
+        assert_true(number < sizeof(seen));
         assert_int_equal(seen[number], 0);
         seen[number] = 1;
         count++;
@@ -525,7 +525,7 @@ static void test_campaigns(void **state)
         {UNKNOWN_TYPES, 0, 15, 0}, {OTHER_RESULTS, 0, 1, 0}, {LOST_ONCE, 0, 0, 1}, {LOST_FOR_GOOD, 0, 0, 1},
         {LATE, 0, 0, 1},           {GREEDY, 0, 6, 0},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct atoll_coordinator_result result;
         struct atoll_err err = ATOLL_ERR_INIT;
         campaign_make(state);
@@ -609,7 +609,7 @@ static unsigned file_count(void **state, const char *name, const char *wanted)
     static char text[1 << 16];
     FILE *file = fopen(path_of(state, name), "r");
     assert_non_null(file);
-    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
     fclose(file);
     unsigned count = 0;
     for (const char *at = strstr(text, wanted); at; at = strstr(at + 1, wanted))
@@ -844,9 +844,9 @@ static void test_progress_lines(void **state)
     assert_int_equal(campaign_run(state, HONEST, 0, &result, NULL), 0);
     FILE *file = fopen(path_of(state, "progress"), "r");
     assert_non_null(file);
-    char last[sizeof line] = "";
-    while (fgets(line, sizeof line, file))
-        memcpy(last, line, sizeof last);
+    char last[sizeof(line)] = "";
+    while (fgets(line, sizeof(line), file))
+        memcpy(last, line, sizeof(last));
     fclose(file);
     assert_non_null(strstr(last, "{\"type\":\"summary\""));
     assert_non_null(strstr(last, "\"stopped\":1"));

@@ -111,9 +111,8 @@ static void test_sent_again_or_given_up(void **state)
 static void test_a_lost_peers_orders_go_first(void **state)
 {
     struct atoll_dispatch *d = atoll_dispatch_create(2, NULL);
-    for (uint64_t i = 0; i < 4; i++) {
+    for (uint64_t i = 0; i < 4; i++)
         decide(d, ATOLL_DECIDE_EVALUATE, i);
-    }
     next(d, 0);
     next(d, 1);
     next(d, 0);

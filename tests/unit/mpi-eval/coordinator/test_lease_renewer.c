@@ -25,7 +25,7 @@ static int entry_remove(const char *path, const struct stat *st, int kind, struc
 
 static int setup(void **state)
 {
-    memcpy(dir + sizeof dir - 7, "XXXXXX", 6);
+    memcpy(dir + sizeof(dir) - 7, "XXXXXX", 6);
     atoll_lease_holder_self("local", 0, &self);
     if (!mkdtemp(dir))
         return -1;

@@ -62,7 +62,7 @@ static void test_summary(void **state)
                  {2, "1 of 2 evaluators work, on 2 nodes; 1 surplus"},
                  {3, "1 of 3 evaluators work, on 2 nodes; 1 surplus; 1 not there"}};
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct atoll_buffer line;
         atoll_buffer_init(&line, 4096);
         atoll_rank_map_summary(rows, cases[i].count, &line);

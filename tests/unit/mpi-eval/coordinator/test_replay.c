@@ -35,7 +35,7 @@ static int entry_remove(const char *path, const struct stat *st, int kind, struc
 static int dir_make(void **state)
 {
     static char path[] = ATOLL_BUILD_DIR "/tests/replay.XXXXXX";
-    memcpy(path + sizeof path - 7, "XXXXXX", 6);
+    memcpy(path + sizeof(path) - 7, "XXXXXX", 6);
     *state = mkdtemp(path);
     return *state ? 0 : -1;
 }
@@ -50,7 +50,7 @@ static const char *path_of(void **state, const char *name)
     static char paths[4][512];
     static unsigned turn;
     char *path = paths[turn++ % 4];
-    snprintf(path, sizeof paths[0], "%s/%s", (const char *)*state, name);
+    snprintf(path, sizeof(paths[0]), "%s/%s", (const char *)*state, name);
     return path;
 }
 
@@ -89,10 +89,9 @@ static int round_commit(struct drive *d, struct atoll_err *err)
 {
     struct atoll_commit_step step;
     int got = atoll_commit_sync(d->resumed.commit, err) == 0 ? 1 : -1;
-    while (got == 1 && (got = atoll_commit_step(d->resumed.commit, &step, err)) == 1) {
+    while (got == 1 && (got = atoll_commit_step(d->resumed.commit, &step, err)) == 1)
         for (size_t i = 0; i < step.decision_count; i++)
             order_add(d, &step.decisions[i]);
-    }
     return got;
 }
 
@@ -104,7 +103,7 @@ static void under_way_add(void *context, const struct atoll_decision *decision)
 static void drive_start(struct drive *d, void **state, uint64_t snapshot_events)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    memset(d, 0, sizeof *d);
+    memset(d, 0, sizeof(*d));
     d->campaign = atoll_campaign_open(path_of(state, "c"), counted_ops, &err);
     assert_non_null(d->campaign);
     assert_int_equal(atoll_campaign_lock(d->campaign, &err), 0);
@@ -152,7 +151,7 @@ static void answer_add(struct drive *d)
     }
     event.campaign_ns = d->resumed.campaign_ns += 1000000;
     assert_int_equal(atoll_commit_add(d->resumed.commit, &event, NULL), 0);
-    memmove(d->orders, d->orders + 1, --d->count * sizeof d->orders[0]);
+    memmove(d->orders, d->orders + 1, --d->count * sizeof(d->orders[0]));
 }
 
 /* Rounds of up to eight results. */
@@ -194,14 +193,14 @@ static uint64_t latest_equals_whole(void **state, uint64_t *ret_events)
         atoll_replay_latest(campaign, &latest, &err) != 0)
         fail_msg("%s", err.text);
     struct atoll_id a = atoll_engine_digest(latest.engine), b = atoll_engine_digest(whole.engine);
-    assert_memory_equal(&a, &b, sizeof a);
+    assert_memory_equal(&a, &b, sizeof(a));
     assert_int_equal(latest.campaign_ns, whole.campaign_ns);
     assert_int_equal(latest.undecided_count, whole.undecided_count);
     for (size_t i = 0; i < latest.undecided_count; i++) {
         assert_int_equal(latest.undecided[i].event, whole.undecided[i].event);
         assert_int_equal(latest.undecided[i].count, whole.undecided[i].count);
     }
-    assert_memory_equal(&latest.age, &whole.age, sizeof latest.age);
+    assert_memory_equal(&latest.age, &whole.age, sizeof(latest.age));
     assert_int_equal(whole.stepped_count, whole.report.event_count);
     uint64_t stepped = latest.stepped_count;
     *ret_events = whole.report.event_count;
@@ -234,7 +233,7 @@ static void test_torn_anywhere(void **state)
     char kept[512];
     uint64_t events;
     unsigned shorter = 0;
-    snprintf(kept, sizeof kept, "%s", path);
+    snprintf(kept, sizeof(kept), "%s", path);
     campaign_make(state);
     attempt_run(state, 80, 20);
     assert_int_equal(stat(kept, &st), 0);
@@ -291,7 +290,7 @@ static struct atoll_id digest_of(void **state, uint64_t *ret_stepped)
 static void test_bad_snapshots(void **state)
 {
     static const enum fault faults[] = {GARBAGE, EMPTY, FOREIGN_VERSION, CUT_SHORT, STALE};
-    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+    for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++) {
         struct atoll_err err = ATOLL_ERR_INIT;
         uint64_t stepped;
         campaign_make(state);
@@ -371,7 +370,7 @@ static void test_a_full_disk_keeps_the_round(void **state)
         assert_int_equal(atoll_commit_round_count(drive.resumed.commit), 2);
     }
     struct atoll_id waiting = atoll_engine_digest(atoll_commit_engine(drive.resumed.commit));
-    assert_memory_equal(&before, &waiting, sizeof before);
+    assert_memory_equal(&before, &waiting, sizeof(before));
     is_disk_full = 0;
     assert_int_equal(round_commit(&drive, &err), 0);
     assert_int_equal(atoll_commit_round_count(drive.resumed.commit), 0);
@@ -397,7 +396,7 @@ static void test_when_a_snapshot_is_due(void **state)
         {{5000, 399, 100}, 0},
         {{5000, 400, 100}, 1},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
         if (atoll_snapshot_is_due(&cases[i].age, ATOLL_SNAPSHOT_EVENTS) != cases[i].want)
             fail_msg("case %zu", i);
 }

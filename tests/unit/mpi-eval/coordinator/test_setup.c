@@ -60,7 +60,7 @@ static void test_cuda(void **state)
         {{{"counters", "near"}, {"counters-ratio", "3"}, {"backend", "cuda"}}, "cuda", "nvrtc", "", 3, 0},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct atoll_setup s;
         atoll_setup_defaults(&s);
         for (size_t k = 0; k < 3 && rows[i].options[k][0]; k++)
@@ -88,7 +88,7 @@ static void test_sanitize(void **state)
         {{{"sanitize-deadline", "20"}, {"sanitize", "none"}}, 0},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct atoll_setup s;
         atoll_setup_defaults(&s);
         for (size_t k = 0; k < 2 && rows[i].options[k][0]; k++)
@@ -115,8 +115,8 @@ static void test_wrong_values(void **state)
         {"timing", "", "no way of timing"},        {"compiler", long_text, "longer"},
         {"sample-device", "0s", "not within"},
     };
-    memset(long_text, 'x', sizeof long_text - 1);
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    memset(long_text, 'x', sizeof(long_text) - 1);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct atoll_setup s, before;
         struct atoll_err err = ATOLL_ERR_INIT;
         atoll_setup_defaults(&s);
@@ -125,7 +125,7 @@ static void test_wrong_values(void **state)
         assert_int_equal(err.code, ATOLL_E_INPUT);
         if (!strstr(err.text, cases[i].text))
             fail_msg("%s=%s: \"%s\"", cases[i].key, cases[i].value, err.text);
-        assert_memory_equal(&s, &before, sizeof s);
+        assert_memory_equal(&s, &before, sizeof(s));
     }
 }
 

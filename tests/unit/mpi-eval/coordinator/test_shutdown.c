@@ -23,9 +23,8 @@ static void test_the_longest_of_lately(void **state)
     struct atoll_shutdown d = {.round_trip_count = 0};
     atoll_shutdown_record_round_trip(&d, 30e9);
     assert_true(atoll_shutdown_longest_order_ns(&d) == 30e9);
-    for (int i = 0; i < ATOLL_SHUTDOWN_WINDOW - 1; i++) {
+    for (int i = 0; i < ATOLL_SHUTDOWN_WINDOW - 1; i++)
         atoll_shutdown_record_round_trip(&d, 1e9);
-    }
     assert_true(atoll_shutdown_longest_order_ns(&d) == 30e9);
     assert_false(atoll_shutdown_has_room(&d, 39e9));
     atoll_shutdown_record_round_trip(&d, 2e9); /* the long one is too long ago */

@@ -30,7 +30,7 @@ static int tear_down(void **state)
 static void submit(uint64_t job)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    if (atoll_compiler_submit(compiler, job, "candidate.c", good, sizeof good - 1, NULL, 0, &err) != 0)
+    if (atoll_compiler_submit(compiler, job, "candidate.c", good, sizeof(good) - 1, NULL, 0, &err) != 0)
         fail_msg("%s", err.text);
 }
 
@@ -42,7 +42,7 @@ static void test_run_keeps_what_others_wait_for(void **state)
     unsigned seen = 0;
     for (uint64_t job = 0; job < 6; job++)
         submit(job);
-    assert_int_equal(atoll_compiler_run(compiler, "late.c", good, sizeof good - 1, NULL, 0, &result, &err),
+    assert_int_equal(atoll_compiler_run(compiler, "late.c", good, sizeof(good) - 1, NULL, 0, &result, &err),
                      0);
     assert_int_equal(result.job, 0);
     assert_int_equal(result.status, ATOLL_COMPILE_OK);
@@ -66,8 +66,8 @@ static void test_reserved_number(void **state)
 {
     (void)state;
     struct atoll_err err = ATOLL_ERR_INIT;
-    assert_int_equal(atoll_compiler_submit(compiler, UINT64_MAX, "x.c", good, sizeof good - 1, NULL, 0, &err),
-                     -1);
+    assert_int_equal(
+        atoll_compiler_submit(compiler, UINT64_MAX, "x.c", good, sizeof(good) - 1, NULL, 0, &err), -1);
     assert_int_equal(err.code, ATOLL_E_INTERNAL);
     assert_non_null(strstr(err.text, "18446744073709551615 is taken"));
 }
@@ -77,7 +77,7 @@ static void test_run_refuses_what_submit_refuses(void **state)
     (void)state;
     struct atoll_compiled result;
     struct atoll_err err = ATOLL_ERR_INIT;
-    assert_int_equal(atoll_compiler_run(compiler, "../x.c", good, sizeof good - 1, NULL, 0, &result, &err),
+    assert_int_equal(atoll_compiler_run(compiler, "../x.c", good, sizeof(good) - 1, NULL, 0, &result, &err),
                      -1);
     assert_int_equal(err.code, ATOLL_E_INTERNAL);
 }
@@ -99,7 +99,7 @@ static void test_kept_results_go_with_the_compiler(void **state)
     struct atoll_err err = ATOLL_ERR_INIT;
     for (uint64_t job = 0; job < 6; job++)
         submit(job);
-    assert_int_equal(atoll_compiler_run(compiler, "late.c", good, sizeof good - 1, NULL, 0, &result, &err),
+    assert_int_equal(atoll_compiler_run(compiler, "late.c", good, sizeof(good) - 1, NULL, 0, &result, &err),
                      0);
     atoll_compiled_fini(&result);
     assert_int_equal(tear_down(state), 0); /* a leak checker watches */

@@ -245,7 +245,7 @@ static void say_setup_cuda(struct process *p, struct atoll_buffer *payload)
 {
     struct atoll_setup setup;
     atoll_setup_defaults(&setup);
-    snprintf(setup.backend, sizeof setup.backend, "cuda");
+    snprintf(setup.backend, sizeof(setup.backend), "cuda");
     atoll_setup_encode(&setup, payload);
     say(p, ATOLL_MSG_SETUP, payload);
 }
@@ -277,7 +277,7 @@ static void test_synthetic_results_agree(void **state)
     struct atoll_order order = {.margin = 0.01, .alpha = 0.05};
     struct atoll_duel duel;
     for (int i = 0; i < 100; i++) {
-        order.candidate.id = atoll_id_of(&i, sizeof i);
+        order.candidate.id = atoll_id_of(&i, sizeof(i));
         order.elite.id = atoll_id_of(&i, 1);
         atoll_synthetic_duel(&order, &duel);
         double ratio =

@@ -112,7 +112,7 @@ static const struct {
     {FIXTURE_RIGHT, FIXTURE_ERROR, ATOLL_V_INFRASTRUCTURE, 0, "no_such_thing"},
     {FIXTURE_RIGHT, "int x;\n", ATOLL_V_INFRASTRUCTURE, 0, "plan"},
 };
-#define CASES (sizeof cases / sizeof *cases)
+#define CASES (sizeof(cases) / sizeof(*cases))
 
 /* A busy machine may spoil a measurement; that is said, and is nothing that this test is about. */
 static int is_spoiled(enum atoll_verdict verdict, const char *detail)

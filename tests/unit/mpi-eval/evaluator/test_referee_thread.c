@@ -37,9 +37,8 @@ static struct atoll_referee_request *wait_done(struct atoll_referee_thread *x)
 {
     struct pollfd ready = {.fd = atoll_referee_thread_fd(x), .events = POLLIN};
     struct atoll_referee_request *request;
-    while (!(request = atoll_referee_thread_collect(x))) {
+    while (!(request = atoll_referee_thread_collect(x)))
         assert_int_equal(poll(&ready, 1, 60000), 1);
-    }
     return request;
 }
 
@@ -123,9 +122,8 @@ static void test_order_and_errors(void **state)
     atoll_referee_thread_post_first(x, &again);
     for (size_t i = 0, at = 0; i < 4; i++) {
         done[i] = wait_done(x);
-        if (done[i] != &again) {
+        if (done[i] != &again)
             assert_ptr_equal(done[i], &long_ones[at++]);
-        }
     }
     assert_ptr_not_equal(done[3], &again);
     assert_int_equal(again.rc, -1);
@@ -152,9 +150,8 @@ static void test_end_in_a_measurement(void **state)
     }
     assert_int_equal(atoll_referee_thread_destroy(x, 20e9), 0);
     assert_int_equal(evaluations[7].evaluation.verdict, ATOLL_V_TIMEOUT);
-    for (size_t i = 0; i < 8; i++) {
+    for (size_t i = 0; i < 8; i++)
         atoll_evaluation_fini(&evaluations[i].evaluation);
-    }
     built_free(&slow);
 }
 

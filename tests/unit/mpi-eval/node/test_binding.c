@@ -21,9 +21,9 @@ static char folder[] = ATOLL_BUILD_DIR "/pci-XXXXXX";
 static void file_put(const char *address, const char *name, const char *text)
 {
     char path[512];
-    snprintf(path, sizeof path, "%s/%s", folder, address);
+    snprintf(path, sizeof(path), "%s/%s", folder, address);
     mkdir(path, 0700);
-    snprintf(path, sizeof path, "%s/%s/%s", folder, address, name);
+    snprintf(path, sizeof(path), "%s/%s/%s", folder, address, name);
     FILE *file = fopen(path, "w");
     assert_non_null(file);
     fputs(text, file);
@@ -84,7 +84,7 @@ static void test_seats(void **state)
         {"0000:1b:00.0/../0000:43:00.0", -1, "", 0, 0},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct atoll_pci_seat seat = {.total = 99};
         if (atoll_pci_seat(folder, rows[i].address, &seat) != rows[i].rc)
             fail_msg("row %zu", i);
@@ -113,7 +113,7 @@ static void test_part(void **state)
         {{"", 0, 0, 0}, {1, 3}, 1, {1, 3}},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct atoll_slice got = atoll_binding_part(&rows[i].seat, &rows[i].slice, rows[i].is_whole);
         assert_int_equal(got.index, rows[i].expected.index);
         assert_int_equal(got.count, rows[i].expected.count);
@@ -154,7 +154,7 @@ static void *thread_sleep(void *argument)
     char byte;
     while (read(s->fds[0], &byte, 1) < 0)
         continue;
-    sched_getaffinity(0, sizeof s->got, &s->got);
+    sched_getaffinity(0, sizeof(s->got), &s->got);
     return NULL;
 }
 
@@ -170,7 +170,7 @@ static int bound_child(const char *address, const cpu_set_t *pool)
     for (size_t i = 0; i < CPU_SETSIZE && CPU_COUNT(&one) == 0; i++)
         if (CPU_ISSET(i, pool))
             CPU_SET(i, &one);
-    if (sched_setaffinity(0, sizeof one, &one) != 0 || pipe(sleeper.fds) != 0)
+    if (sched_setaffinity(0, sizeof(one), &one) != 0 || pipe(sleeper.fds) != 0)
         return 10;
     pid_t pid = fork();
     if (pid == 0)
@@ -180,7 +180,8 @@ static int bound_child(const char *address, const cpu_set_t *pool)
         return 11;
     atoll_binding_make(address, &place);
     int rc = write(sleeper.fds[1], "x", 1) != 1 || pthread_join(thread, NULL) != 0 ||
-             sched_getaffinity(0, sizeof own, &own) != 0 || sched_getaffinity(pid, sizeof grand, &grand) != 0;
+             sched_getaffinity(0, sizeof(own), &own) != 0 ||
+             sched_getaffinity(pid, sizeof(grand), &grand) != 0;
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
     return rc                                              ? 12
@@ -199,8 +200,8 @@ static void test_bind(void **state)
     char address[64] = "";
     int status = -1;
     (void)state;
-    assert_int_equal(sched_getaffinity(0, sizeof pool, &pool), 0);
-    if (CPU_COUNT(&pool) < 2 || !device_find(&pool, address, sizeof address)) {
+    assert_int_equal(sched_getaffinity(0, sizeof(pool), &pool), 0);
+    if (CPU_COUNT(&pool) < 2 || !device_find(&pool, address, sizeof(address))) {
         print_message("skipped: one core, or no PCI device of this machine says which cores are near it\n");
         skip();
     }
@@ -220,9 +221,9 @@ static void test_describe(void **state)
     cpu_set_t before, after;
     struct atoll_evaluator_location place = {.note = ""};
     (void)state;
-    assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
+    assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
     atoll_binding_make("", &place);
-    assert_int_equal(sched_getaffinity(0, sizeof after, &after), 0);
+    assert_int_equal(sched_getaffinity(0, sizeof(after), &after), 0);
     assert_true(CPU_EQUAL(&before, &after));
     assert_int_equal(place.core_count, CPU_COUNT(&before));
     assert_true(place.cores[0] && place.numa[0]);

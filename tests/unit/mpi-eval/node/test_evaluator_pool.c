@@ -148,7 +148,7 @@ int main(int argc, char **argv)
     atoll_log_setup(-1, ATOLL_LOG_ERROR, "");
     if (argc == 2 && strcmp(argv[0], "child") == 0)
         return child_main(argv[1]);
-    if (readlink("/proc/self/exe", program, sizeof program - 1) <= 0)
+    if (readlink("/proc/self/exe", program, sizeof(program) - 1) <= 0)
         return 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_crashes_are_started_again_so_often),

@@ -17,9 +17,9 @@ static int set_up(void **state)
     (void)state;
     if (!mkdtemp(folder))
         return -1;
-    for (size_t i = 0; i < sizeof nodes / sizeof nodes[0]; i++) {
+    for (size_t i = 0; i < sizeof(nodes) / sizeof(nodes[0]); i++) {
         char path[512];
-        snprintf(path, sizeof path, "%s/%s", folder, nodes[i]);
+        snprintf(path, sizeof(path), "%s/%s", folder, nodes[i]);
         close(open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
     }
     return 0;
@@ -28,9 +28,9 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof nodes / sizeof nodes[0]; i++) {
+    for (size_t i = 0; i < sizeof(nodes) / sizeof(nodes[0]); i++) {
         char path[512];
-        snprintf(path, sizeof path, "%s/%s", folder, nodes[i]);
+        snprintf(path, sizeof(path), "%s/%s", folder, nodes[i]);
         unlink(path);
     }
     return rmdir(folder);
@@ -60,7 +60,7 @@ static void test_list(void **state)
         {"GPU-0123456789012345678901234567890123456789012345678901234567890123456789", 0, {NULL}},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct atoll_gpus gpus;
         atoll_gpus_list(rows[i].visible, folder, &gpus);
         if (gpus.count != rows[i].count)

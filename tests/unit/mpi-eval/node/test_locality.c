@@ -27,7 +27,7 @@ static hwloc_bitmap_t set_of(const char *list)
 static void expect_list(hwloc_const_bitmap_t set, const char *expected, size_t row)
 {
     char text[256];
-    hwloc_bitmap_list_snprintf(text, sizeof text, set);
+    hwloc_bitmap_list_snprintf(text, sizeof(text), set);
     if (strcmp(text, expected) != 0)
         fail_msg("row %zu: %s instead of %s", row, text, expected);
 }
@@ -67,7 +67,7 @@ static void test_choice(void **state)
         {"pack:2 numa:2 core:4 pu:1", "0-3", "0-15", "8-15", 1, 4, ATOLL_LOCALITY_NEAR, "10-11"},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         hwloc_topology_t topology = synthetic(rows[i].topology);
         hwloc_bitmap_t mask = set_of(rows[i].mask), pool = set_of(rows[i].pool);
         hwloc_bitmap_t local = rows[i].local ? set_of(rows[i].local) : NULL, cores = hwloc_bitmap_alloc();

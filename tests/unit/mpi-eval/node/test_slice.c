@@ -11,11 +11,9 @@ static cpu_set_t cores(unsigned long bits)
     cpu_set_t set;
 
     CPU_ZERO(&set);
-    for (size_t i = 0; i < 64; i++) {
-        if (bits >> i & 1) {
+    for (size_t i = 0; i < 64; i++)
+        if (bits >> i & 1)
             CPU_SET(i, &set);
-        }
-    }
     return set;
 }
 

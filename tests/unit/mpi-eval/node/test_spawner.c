@@ -32,21 +32,21 @@ static void describe(void)
     DIR *dir = opendir("/proc/self/fd");
     for (struct dirent *entry = dir ? readdir(dir) : NULL; entry; entry = readdir(dir)) {
         if (entry->d_name[0] != '.' && atoi(entry->d_name) != dirfd(dir)) {
-            snprintf(line, sizeof line, "fd %s\n", entry->d_name);
+            snprintf(line, sizeof(line), "fd %s\n", entry->d_name);
             say(line);
         }
     }
     if (dir)
         closedir(dir);
     for (char **entry = environ; *entry; entry++) {
-        snprintf(line, sizeof line, "env %s\n", *entry);
+        snprintf(line, sizeof(line), "env %s\n", *entry);
         say(line);
     }
-    snprintf(line, sizeof line, "group %d\n", getpgid(0) == getpid());
+    snprintf(line, sizeof(line), "group %d\n", getpgid(0) == getpid());
     say(line);
     sigset_t mask;
     sigprocmask(SIG_BLOCK, NULL, &mask);
-    snprintf(line, sizeof line, "blocked %d\n", sigismember(&mask, SIGTERM) || sigismember(&mask, SIGCHLD));
+    snprintf(line, sizeof(line), "blocked %d\n", sigismember(&mask, SIGTERM) || sigismember(&mask, SIGCHLD));
     say(line);
     say("end\n");
 }
@@ -61,7 +61,7 @@ static void linger(void)
         pause();
         _exit(0);
     }
-    snprintf(line, sizeof line, "pids %d %d\n", getpid(), pid);
+    snprintf(line, sizeof(line), "pids %d %d\n", getpid(), pid);
     say(line);
     pause();
 }
@@ -127,16 +127,16 @@ static void test_child_is_clean(void **state)
     int leak = dup(2); /* stays open in this process, not in a child */
     struct atoll_spawner *spawner = spawner_open("describe");
     assert_int_equal(atoll_spawner_start(spawner, 4, &pid, &fd, NULL), 0);
-    read_until(fd, text, sizeof text, "end\n");
+    read_until(fd, text, sizeof(text), "end\n");
     assert_non_null(strstr(text, "fd 2\n"));
     assert_non_null(strstr(text, "fd 3\n"));
     for (int other = 4; other < 64; other++) {
         char line[32];
-        snprintf(line, sizeof line, "fd %d\n", other);
+        snprintf(line, sizeof(line), "fd %d\n", other);
         assert_null(strstr(text, line));
     }
     static const char *const refused[] = {"PMIX_", "OMPI_", "SLURM_", "SECRET", "TOKEN", "CUDA_VISIBLE"};
-    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++)
+    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
         assert_null(strstr(text, refused[i]));
     assert_non_null(strstr(text, "env PATH="));
     assert_non_null(strstr(text, "env ATOLL_SCRATCH=/tmp\n"));
@@ -158,7 +158,7 @@ static void linger_start(struct atoll_spawner *spawner, unsigned tag, int *ret_f
     char text[256];
     pid_t pid;
     assert_int_equal(atoll_spawner_start(spawner, tag, &pid, ret_fd, NULL), 0);
-    read_until(*ret_fd, text, sizeof text, "\n");
+    read_until(*ret_fd, text, sizeof(text), "\n");
     assert_int_equal(sscanf(text, "pids %d %d", ret_child, ret_grandchild), 2);
     assert_int_equal(*ret_child, pid);
 }
@@ -169,7 +169,7 @@ static void assert_all_gone(int fd)
     char text[16];
     struct pollfd ready = {.fd = fd, .events = POLLIN};
     assert_int_equal(poll(&ready, 1, 10000), 1);
-    assert_int_equal(read(fd, text, sizeof text), 0);
+    assert_int_equal(read(fd, text, sizeof(text)), 0);
     close(fd);
 }
 
@@ -195,7 +195,7 @@ static void test_signals_of_the_rank_pass_by(void **state)
     int fd, other, child, grandchild;
     unsigned tag = 99;
     linger_start(spawner, 1, &fd, &child, &grandchild);
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+    for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++) {
         assert_int_equal(kill(only_child(), signals[i]), 0);
         assert_int_equal(kill(-child, signals[i]), 0);
     }
@@ -235,14 +235,14 @@ static void test_killed_owner_leaves_nothing(void **state)
             _exit(1);
         char word = 'x';
         struct iovec part = {.iov_base = &word, .iov_len = 1};
-        char control[CMSG_SPACE(sizeof fd)] __attribute__((aligned(8))) = {0};
+        char control[CMSG_SPACE(sizeof(fd))] __attribute__((aligned(8))) = {0};
         struct msghdr message = {
-            .msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
+            .msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control)};
         struct cmsghdr *header = CMSG_FIRSTHDR(&message);
         header->cmsg_level = SOL_SOCKET;
         header->cmsg_type = SCM_RIGHTS;
-        header->cmsg_len = CMSG_LEN(sizeof fd);
-        memcpy(CMSG_DATA(header), &fd, sizeof fd);
+        header->cmsg_len = CMSG_LEN(sizeof(fd));
+        memcpy(CMSG_DATA(header), &fd, sizeof(fd));
         sent = (int)sendmsg(pair[1], &message, 0);
         close(pair[0]);
         close(pair[1]);
@@ -254,12 +254,12 @@ static void test_killed_owner_leaves_nothing(void **state)
     char byte, control[CMSG_SPACE(sizeof(int))] __attribute__((aligned(8)));
     struct iovec part = {.iov_base = &byte, .iov_len = 1};
     struct msghdr message = {
-        .msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control)};
     assert_int_equal(recvmsg(pair[0], &message, 0), 1);
     int fd;
-    memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof fd);
+    memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(fd));
     char text[256];
-    read_until(fd, text, sizeof text, "\n");
+    read_until(fd, text, sizeof(text), "\n");
     assert_int_equal(kill(owner, SIGKILL), 0);
     assert_int_equal(waitpid(owner, NULL, 0), owner);
     assert_all_gone(fd);
@@ -319,7 +319,7 @@ int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[0], "child") == 0)
         return child_main(argv[1]);
-    if (readlink("/proc/self/exe", program, sizeof program - 1) <= 0)
+    if (readlink("/proc/self/exe", program, sizeof(program) - 1) <= 0)
         return 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_child_is_clean),

@@ -51,9 +51,8 @@ static struct atoll_prompt_context *create_limited(size_t limit_bytes)
     const struct atoll_device_info devices[] = {device_of(1, "H200"), device_of(2, "A100"),
                                                 device_of(3, "H200")};
     assert_non_null(d);
-    for (size_t i = 0; i < sizeof(devices) / sizeof(*devices); i++) {
+    for (size_t i = 0; i < sizeof(devices) / sizeof(*devices); i++)
         assert_int_equal(atoll_prompt_context_add_device(d, &devices[i], NULL), 0);
-    }
     return d;
 }
 
@@ -119,9 +118,8 @@ static void an_unstable_result_gives_way(void **state)
 static void a_full_one_says_less(void **state)
 {
     struct atoll_prompt_context *d = create_limited(16384);
-    for (unsigned i = 0; i < 100; i++) {
+    for (unsigned i = 0; i < 100; i++)
         add(d, id_of(i), 1, ATOLL_V_CORRECT, "kept");
-    }
     expect_detail(d, id_of(0), "H200", "kept");
     expect_detail(d, id_of(99), "H200", NULL);
     atoll_prompt_context_destroy(d);

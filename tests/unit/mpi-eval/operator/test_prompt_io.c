@@ -58,9 +58,8 @@ static int set_up(void **state)
                                         .deadline_s = 60};
     stand.arena = atoll_arena_create(ATOLL_PROMPT_IO_ARENA_BYTES, NULL);
     stand.other = atoll_arena_create(ATOLL_PROMPT_IO_ARENA_BYTES, NULL);
-    for (int i = 0; i < 200 && op_count(stand.sim) == 0; i++) {
+    for (int i = 0; i < 200 && op_count(stand.sim) == 0; i++)
         sim_answer(stand.sim);
-    }
     assert_true(op_count(stand.sim) > 0);
     feed(&stand);
     atoll_buffer_fini(&task);
@@ -84,9 +83,8 @@ static struct atoll_llm_request request_of(struct stand *s, const struct atoll_a
 {
     struct atoll_llm_request request;
     struct atoll_err err = ATOLL_ERR_INIT;
-    if (atoll_prompt_io_request(&s->io, ask, arena, &request, &err) != 0) {
+    if (atoll_prompt_io_request(&s->io, ask, arena, &request, &err) != 0)
         fail_msg("%s", err.text);
-    }
     return request;
 }
 
@@ -117,9 +115,8 @@ static void words_do_not_change(void **state)
     const struct atoll_ask ask = *op_at(s->sim, 0);
     struct atoll_llm_request before = request_of(s, &ask, s->arena), after;
     struct atoll_task_status status;
-    for (int i = 0; i < 60 && s->sim->order_count; i++) {
+    for (int i = 0; i < 60 && s->sim->order_count; i++)
         sim_answer(s->sim);
-    }
     sim_reload(s->sim);
     feed(s);
     assert_int_equal(atoll_engine_task_status(s->sim->engine, 0, 0, &status), 0);
@@ -202,9 +199,8 @@ static void what_is_read_is_what_is_kept(void **state)
     char *text = malloc(length);
     memset(text, ' ', length);
     memcpy(text, "\0\xc3\xa4", 3);
-    for (size_t i = 3; i + 1 < length; i += 2) {
+    for (size_t i = 3; i + 1 < length; i += 2)
         memcpy(text + i, "\xc3\xa4", 2);
-    }
     memcpy(text + length - sizeof(kernel), kernel, sizeof(kernel) - 1);
     say(&outcome, ATOLL_LLM_OK, text, length);
     struct atoll_reply first = reply_of(*state, &outcome);

@@ -45,9 +45,8 @@ static void scores_decide_at_looks_alone(void **state)
         assert_int_equal(now, pair < 6 ? ATOLL_COMPARE_MORE : ATOLL_COMPARE_BETTER);
     }
     atoll_duel_score_init(&score, log(1.01), 0.01, 16);
-    for (int pair = 1; pair <= 16 && score.state == ATOLL_COMPARE_MORE; pair++) {
+    for (int pair = 1; pair <= 16 && score.state == ATOLL_COMPARE_MORE; pair++)
         atoll_duel_score_add(&score, pair & 1 ? 0.01 : -0.01);
-    }
     assert_int_equal(score.state, ATOLL_COMPARE_NOT_BETTER);
 }
 

@@ -34,9 +34,8 @@ static struct atoll_site *parse(const char *text)
     struct atoll_err err = ATOLL_ERR_INIT;
     struct atoll_site *site = atoll_site_parse("s.yaml", text, strlen(text), &err);
 
-    if (!site) {
+    if (!site)
         fail_msg("%s", err.text);
-    }
     return site;
 }
 
@@ -56,9 +55,8 @@ static void write_script(const struct atoll_batch_script *script, const char *pa
     struct atoll_buffer out;
 
     atoll_buffer_init(&out, ATOLL_BATCH_SCRIPT_BYTES);
-    if (atoll_batch_script_text(script, &out, &err) != 0) {
+    if (atoll_batch_script_text(script, &out, &err) != 0)
         fail_msg("%s", err.text);
-    }
     assert_memory_equal(out.data, "#!/bin/bash\n", 12);
     write_bytes(path, out.data, out.length, 0755);
     atoll_buffer_fini(&out);
@@ -70,9 +68,8 @@ static char *read_whole(const char *path, size_t *ret_length)
     FILE *stream = fopen(path, "r");
 
     *ret_length = 0;
-    if (!stream) {
+    if (!stream)
         return NULL;
-    }
     *ret_length = fread(bytes, 1, sizeof(bytes) - 1, stream);
     bytes[*ret_length] = '\0';
     fclose(stream);
@@ -153,9 +150,8 @@ static void wait_for(const char *path)
     const struct timespec pause = {0, 20000000};
 
     for (int i = 0; i < 3000; i++) { /* a minute: only a guard */
-        if (access(path, F_OK) == 0) {
+        if (access(path, F_OK) == 0)
             return;
-        }
         nanosleep(&pause, NULL);
     }
     fail_msg("%s did not come", path);
@@ -193,9 +189,8 @@ static void clear(void)
 {
     static const char *const files[] = {"ready", "got-1", "got-2", "got-3", "end"};
 
-    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
         unlink(files[i]);
-    }
 }
 
 static void write_slow_job(const char *profile, const char *path)
@@ -258,9 +253,8 @@ static void test_missing_module_ends_the_job(void **state)
     setenv("LMOD_PKG", "/nowhere", 1);
     setenv("MODULESHOME", "/nowhere", 1);
     write_script(&script, "module.sh");
-    if (access("/etc/profile.d/lmod.sh", R_OK) == 0 || access("/etc/profile.d/modules.sh", R_OK) == 0) {
+    if (access("/etc/profile.d/lmod.sh", R_OK) == 0 || access("/etc/profile.d/modules.sh", R_OK) == 0)
         print_message("this machine has modules; only the exit status is judged\n");
-    }
     assert_int_equal(run("module.sh 2>said.txt"), 69);
     assert_non_null(strstr(read_whole("said.txt", &length), "atoll: module no;such does not load here"));
     atoll_site_destroy(site);

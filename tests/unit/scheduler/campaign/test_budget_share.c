@@ -17,7 +17,7 @@ static void test_parts_have_together_what_the_whole_has(void **state)
     } cases[] = {{1, 1, 1},     {4, 4, 4},          {4, 4, 13},   {5, 4, 13},
                  {1000, 7, 13}, {10, 3, 100},       {11, 10, 10}, {4096, 4096, 4096},
                  {9007, 4, 6},  {UINT64_MAX, 4, 7}, {3, 2, 5}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         const struct atoll_search whole = {.evaluation_budget = cases[i].budget,
                                            .token_budget = cases[i].budget,
                                            .device_budget_ns = 8e9,
@@ -58,7 +58,7 @@ static void test_the_clock_is_divided_when_parts_follow_each_other(void **state)
         double wall_ns;
     } cases[] = {{1, 1, 1e9}, {4, 4, 1e9}, {4, 8, 1e9}, {4, 1, 0.25e9}, {8, 2, 0.25e9}};
     const struct atoll_search whole = {.wall_budget_ns = 1e9};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct atoll_budget_share share = share_of(0, cases[i].parts, 16, cases[i].jobs);
         expect_close(atoll_budget_share_of(&whole, &share).wall_budget_ns, cases[i].wall_ns, 1e-12);
     }

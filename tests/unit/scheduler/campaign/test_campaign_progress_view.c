@@ -102,9 +102,8 @@ static const char *line_with(const char *text, const char *start, char *ret_line
         at = strchr(at, '\n');
         at = at ? at + 1 : NULL;
     }
-    if (!at) {
+    if (!at)
         fail_msg("no line starts with %s:\n%s", start, text);
-    }
     snprintf(ret_line, bytes, "%.*s", (int)strcspn(at, "\n"), at);
     return ret_line;
 }

@@ -15,7 +15,7 @@ static char folder[64];
 static int make_folder(void **state)
 {
     mallopt(M_PERTURB, 0xa5); /* what nobody filled is no address and no zero */
-    snprintf(folder, sizeof folder, "/tmp/atoll-queue-XXXXXX");
+    snprintf(folder, sizeof(folder), "/tmp/atoll-queue-XXXXXX");
     assert_non_null(mkdtemp(folder));
     return setenv("ATOLL_QUEUE", folder, 1);
 }
@@ -23,14 +23,14 @@ static int make_folder(void **state)
 static int remove_folder(void **state)
 {
     char command[128];
-    snprintf(command, sizeof command, "rm -rf %s", folder);
+    snprintf(command, sizeof(command), "rm -rf %s", folder);
     return system(command);
 }
 
 static void write_file(const char *name, const char *text)
 {
     char path[256];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
     FILE *file = fopen(path, "w");
     assert_non_null(file);
     fputs(text, file);
@@ -117,20 +117,19 @@ static void test_files_that_are_no_entries_are_passed_over(void **state)
         {"XY.json", "{\"id\": \"XY\", " REST "}"}};
     char path[256];
     struct atoll_campaign_queue queue;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         write_file(cases[i].name, cases[i].text);
         assert_int_equal(atoll_campaign_queue_load(&queue, NULL), 0);
-        if (queue.count != 0) {
+        if (queue.count != 0)
             fail_msg("%s was taken: %s", cases[i].name, cases[i].text);
-        }
         atoll_campaign_queue_fini(&queue);
-        snprintf(path, sizeof path, "%s/%s", folder, cases[i].name);
+        snprintf(path, sizeof(path), "%s/%s", folder, cases[i].name);
         assert_int_equal(access(path, F_OK), 0); /* left alone */
         unlink(path);
     }
     write_file(".hidden.json", "{");
     write_file("ab.json.tmp", "{");
-    snprintf(path, sizeof path, "%s/cd.json", folder);
+    snprintf(path, sizeof(path), "%s/cd.json", folder);
     assert_int_equal(symlink("/nowhere/at/all", path), 0);
     assert_int_equal(atoll_campaign_queue_load(&queue, NULL), 0);
     assert_int_equal(queue.count, 0);
@@ -153,7 +152,7 @@ static void test_deep_and_long_files_are_passed_over(void **state)
 static void test_what_is_no_id_is_refused(void **state)
 {
     static const char *const ids[] = {"", "..", "../x", "ABC", "12 34", "zz"};
-    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
+    for (size_t i = 0; i < sizeof(ids) / sizeof(*ids); i++) {
         struct atoll_err err = ATOLL_ERR_INIT;
         struct atoll_campaign_queue_entry put = entry_of(ids[i], 0, 0);
         assert_int_equal(atoll_campaign_queue_put(&put, &err), -1);
@@ -177,20 +176,20 @@ static void test_where_the_folder_is(void **state)
     unsetenv("ATOLL_QUEUE");
     setenv("XDG_DATA_HOME", "/data", 1);
     setenv("HOME", "/home/me", 1);
-    assert_int_equal(atoll_campaign_queue_folder(path, sizeof path, NULL), 0);
+    assert_int_equal(atoll_campaign_queue_folder(path, sizeof(path), NULL), 0);
     assert_string_equal(path, "/data/atoll/queue");
-    assert_int_equal(atoll_campaign_queue_folder(small, sizeof small, &err), -1);
+    assert_int_equal(atoll_campaign_queue_folder(small, sizeof(small), &err), -1);
     expect_err(&err, ATOLL_E_LIMIT, "too long");
     setenv("XDG_DATA_HOME", "relative", 1);
-    assert_int_equal(atoll_campaign_queue_folder(path, sizeof path, NULL), 0);
+    assert_int_equal(atoll_campaign_queue_folder(path, sizeof(path), NULL), 0);
     assert_string_equal(path, "/home/me/.local/share/atoll/queue");
     unsetenv("HOME");
     err = (struct atoll_err)ATOLL_ERR_INIT;
-    assert_int_equal(atoll_campaign_queue_folder(path, sizeof path, &err), -1);
+    assert_int_equal(atoll_campaign_queue_folder(path, sizeof(path), &err), -1);
     expect_err(&err, ATOLL_E_MISSING, "set ATOLL_QUEUE");
     assert_int_equal(chdir(folder), 0);
     setenv("ATOLL_QUEUE", "mine/queue", 1); /* a job works in another folder */
-    assert_int_equal(atoll_campaign_queue_folder(path, sizeof path, NULL), 0);
+    assert_int_equal(atoll_campaign_queue_folder(path, sizeof(path), NULL), 0);
     assert_int_equal(strncmp(path, folder, strlen(folder)), 0);
     assert_string_equal(path + strlen(folder), "/mine/queue");
     setenv("ATOLL_QUEUE", folder, 1);

@@ -64,7 +64,7 @@ static pid_t writer_start(void)
     if (pid == 0) {
         const struct timespec a_while = {.tv_nsec = 700000000};
         struct atoll_lease_holder self;
-        atoll_sweep_part_path(scene_sweep, 1, part, sizeof part, NULL);
+        atoll_sweep_part_path(scene_sweep, 1, part, sizeof(part), NULL);
         atoll_lease_holder_self("12", 0, &self);
         struct atoll_lease *lease = atoll_lease_claim(part, &self, 0, NULL, NULL);
         if (!lease || write(ends[1], "x", 1) != 1)

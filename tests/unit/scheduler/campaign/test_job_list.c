@@ -14,7 +14,7 @@ static int make_folder(void **state)
 {
     char path[PATH_MAX];
     scratch_make(folder);
-    snprintf(cache, sizeof cache, "%.4000s/.jobs-%d.json", folder, ATOLL_LAUNCHER_LOCAL);
+    snprintf(cache, sizeof(cache), "%.4000s/.jobs-%d.json", folder, ATOLL_LAUNCHER_LOCAL);
     setenv("ATOLL_QUEUE", folder, 1);
     return setenv("XDG_STATE_HOME", scratch_join(path, folder, "state"), 1);
 }
@@ -30,8 +30,8 @@ static void keep(const char *text, double asked)
 {
     const char *at = strchr(text, '@');
     char filled[4096];
-    int length = at ? snprintf(filled, sizeof filled, "%.*s%f%s", (int)(at - text), text, asked, at + 1)
-                    : snprintf(filled, sizeof filled, "%s", text);
+    int length = at ? snprintf(filled, sizeof(filled), "%.*s%f%s", (int)(at - text), text, asked, at + 1)
+                    : snprintf(filled, sizeof(filled), "%s", text);
     scratch_write(cache, filled, (size_t)length);
 }
 
@@ -67,7 +67,7 @@ static void test_other_lists_are_asked_for_again(void **state)
                  {"[@]", 0},
                  {"{\"asked_unix_s\":@", 0},
                  {"", 0}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct atoll_job_list list;
         keep(cases[i].text, (double)time(NULL) - cases[i].ago_s);
         assert_int_equal(atoll_job_list_get(ATOLL_LAUNCHER_LOCAL, 5, 60, &list, NULL), 0);

@@ -22,14 +22,14 @@ static int make_folder(void **state)
 static int remove_folder(void **state)
 {
     char command[PATH_MAX + 16];
-    snprintf(command, sizeof command, "rm -rf %s", folder);
+    snprintf(command, sizeof(command), "rm -rf %s", folder);
     return system(command);
 }
 
 static void write_bytes(const char *name, const char *bytes, size_t length)
 {
     char path[PATH_MAX + 64];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
     FILE *file = fopen(path, "w");
     assert_non_null(file);
     assert_int_equal(fwrite(bytes, 1, length, file), length);
@@ -82,9 +82,9 @@ static void test_what_is_written_comes_back(void **state)
     assert_int_equal(got->part_count, 3);
     assert_string_equal(got->parts[2].name, "0007");
     assert_int_equal(got->parts[2].task_count, 2);
-    assert_int_equal(atoll_sweep_part_path(got, 1, path, sizeof path, NULL), 0);
+    assert_int_equal(atoll_sweep_part_path(got, 1, path, sizeof(path), NULL), 0);
     assert_memory_equal(path + strlen(folder), "/parts/0001", 12);
-    assert_int_equal(atoll_sweep_part_path(got, 1, small, sizeof small, &err), -1);
+    assert_int_equal(atoll_sweep_part_path(got, 1, small, sizeof(small), &err), -1);
     expect_err(&err, ATOLL_E_LIMIT, "path too long");
     atoll_sweep_job_name(got, name);
     assert_string_equal(name, "atoll-9452ab1ac5e09ac8");
@@ -146,7 +146,7 @@ static void test_hostile_files_are_refused_with_their_line(void **state)
         {HEAD "unknown: 1\n" PARTS, "unknown"},
         {HEAD PARTS "---\n" HEAD PARTS, "sweep.yaml"},
         {"&a [*a]", "sweep.yaml"}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
         expect_refused(cases[i].text, strlen(cases[i].text), cases[i].part);
     expect_refused(HEAD "qos: \"a\0b\"\n" PARTS, sizeof(HEAD "qos: \"a\0b\"\n" PARTS) - 1, "");
 }
@@ -173,14 +173,14 @@ static void test_each_key_refuses_what_it_cannot_be(void **state)
                  {"priority", "priority: .inf"},
                  {"share", "share: 0"},
                  {"share", "share: -1"}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         static const char head[] = HEAD;
         const char *at = strstr(head, cases[i].key), *end;
         char text[4096];
         while (at != head && at[-1] != '\n')
             at = strstr(at + 1, cases[i].key);
         end = strchr(at, '\n');
-        snprintf(text, sizeof text, "%.*s%s%s%s", (int)(at - head), head, cases[i].line, end, PARTS);
+        snprintf(text, sizeof(text), "%.*s%s%s%s", (int)(at - head), head, cases[i].line, end, PARTS);
         expect_refused(text, strlen(text), "sweep.yaml:");
     }
 }
@@ -213,7 +213,7 @@ static void test_a_truncated_file_is_never_a_smaller_campaign(void **state)
 {
     static const char text[] = HEAD PARTS "  - {name: \"0001\", tasks: 1}\n";
     size_t taken = 0;
-    for (size_t length = 0; length + 1 < sizeof text - 1; length++) {
+    for (size_t length = 0; length + 1 < sizeof(text) - 1; length++) {
         write_bytes(ATOLL_SWEEP_FILE, text, length);
         struct atoll_sweep *sweep = atoll_sweep_open(folder, NULL);
         taken += sweep != NULL && sweep->part_count != 1;
@@ -255,21 +255,21 @@ static void test_a_torn_line_takes_no_other_with_it(void **state)
 {
     char line[PATH_MAX + 64], long_text[3000];
     write_bytes(ATOLL_SWEEP_HISTORY, "{\"unix_s\":1,\"job\":\"1\",\"wh", 25);
-    memset(long_text, 'x', sizeof long_text - 1);
-    long_text[sizeof long_text - 1] = '\0';
+    memset(long_text, 'x', sizeof(long_text) - 1);
+    long_text[sizeof(long_text) - 1] = '\0';
     atoll_sweep_record(folder, "12", "lost", "a \"b\"\n%s", "\xe4\x01");
     atoll_sweep_record(folder, "12", "lost", "%s", long_text);
     atoll_sweep_record("/nowhere", "12", "lost", "nobody hears it");
-    snprintf(line, sizeof line, "%s/" ATOLL_SWEEP_HISTORY, folder);
+    snprintf(line, sizeof(line), "%s/" ATOLL_SWEEP_HISTORY, folder);
     FILE *file = fopen(line, "r");
-    assert_non_null(fgets(line, sizeof line, file));
+    assert_non_null(fgets(line, sizeof(line), file));
     assert_string_equal(line, "{\"unix_s\":1,\"job\":\"1\",\"wh\n");
-    assert_non_null(fgets(line, sizeof line, file));
+    assert_non_null(fgets(line, sizeof(line), file));
     assert_non_null(strstr(line, "\"text\":\"a \\\"b\\\"\\n"));
     assert_true(line[0] == '{' && line[strlen(line) - 2] == '}');
-    assert_non_null(fgets(line, sizeof line, file));
+    assert_non_null(fgets(line, sizeof(line), file));
     assert_true(line[0] == '{' && strlen(line) > 1000);
-    assert_null(fgets(line, sizeof line, file));
+    assert_null(fgets(line, sizeof(line), file));
     fclose(file);
 }
 
@@ -277,9 +277,9 @@ static void test_what_the_file_can_hold(void **state)
 {
     static const char *const good[] = {"", "/a b", "\xc3\xa4", "\xf0\x9f\x98\x80", "\xc2\xa0"};
     static const char *const bad[] = {"a\n", "\t", "\x7f", "\xe4", "\xc2\x85", "\xff", "\xed\xa0\x80"};
-    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+    for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++)
         assert_int_equal(atoll_sweep_can_hold(good[i]), 1);
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
         assert_int_equal(atoll_sweep_can_hold(bad[i]), 0);
 }
 

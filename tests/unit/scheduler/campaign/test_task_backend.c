@@ -33,9 +33,8 @@ static void test_suits(void **state)
         task.variant_count = 2;
         assert_int_equal(atoll_task_fits_backend(&task, rows[i].backend, why, sizeof(why)),
                          rows[i].why == NULL);
-        if (rows[i].why && !strstr(why, rows[i].why)) {
+        if (rows[i].why && !strstr(why, rows[i].why))
             fail_msg("row %zu: %s", i, why);
-        }
     }
 }
 

@@ -53,9 +53,8 @@ static void plain_lines_are_rare(void **state)
     size_t lines = 0;
 
     (void)state;
-    for (const char *at = out; (at = strchr(at, '\n')); at++) {
+    for (const char *at = out; (at = strchr(at, '\n')); at++)
         lines++;
-    }
     assert_int_equal(lines, 1);
     free(out);
 }

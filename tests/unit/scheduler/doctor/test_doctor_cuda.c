@@ -47,9 +47,8 @@ static void test_findings(void **state)
     struct atoll_err err = ATOLL_ERR_INIT;
     json_t *findings = atoll_doctor_cuda(&err);
 
-    if (!findings) {
+    if (!findings)
         fail_msg("%s", err.text);
-    }
     for (size_t i = 0; i < sizeof(libraries) / sizeof(*libraries); i++) {
         const json_t *library = json_object_get(findings, libraries[i]);
 
@@ -57,9 +56,8 @@ static void test_findings(void **state)
         assert_true(strlen(json_string_value(json_object_get(library, "text"))) > 0);
     }
     assert_true(json_is_array(json_object_get(findings, "devices")));
-    if (!json_is_true(json_object_get(json_object_get(findings, "driver"), "ok"))) {
+    if (!json_is_true(json_object_get(json_object_get(findings, "driver"), "ok")))
         assert_int_equal(json_array_size(json_object_get(findings, "devices")), 0);
-    }
     json_decref(findings);
 }
 

@@ -8,11 +8,9 @@ static int due(const struct atoll_fair_share_claim *claims, int count)
     struct atoll_fair_share_claim none = {.missing = 0};
     int best = -1;
 
-    for (int i = 0; i < count; i++) {
-        if (atoll_fair_share_is_before(&claims[i], best < 0 ? &none : &claims[best])) {
+    for (int i = 0; i < count; i++)
+        if (atoll_fair_share_is_before(&claims[i], best < 0 ? &none : &claims[best]))
             best = i;
-        }
-    }
     return best;
 }
 
@@ -30,7 +28,7 @@ static void test_who_is_due(void **state)
         {{{0, 1, 2, 1, 1}, {0, 1, 1, 1, 1}, {0, 1, 1, 1, 1}}, 1},  /* least for its share */
         {{{0, 4, 3, 1, 1}, {0, 1, 1, 1, 1}, {0, 2, 2, 1, 1}}, 0},  /* 0.75 before 1 */
         {{{0, 1e6, 9, 1, 1}, {0, 1e-6, 1, 1, 1}, {0, 1, 0, 1, 1}}, 2}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
         assert_int_equal(due(cases[i].claims, 3), cases[i].due);
 }
 
@@ -55,7 +53,7 @@ static void test_how_many_elements(void **state)
     } cases[] = {{{8, 0, 0, 0, 1}, 8},    {{8, 0, 0, 0, 0}, 1},  {{8, 10, 7, 0, 1}, 3}, {{8, 10, 9, 0, 1}, 1},
                  {{8, 10, 10, 0, 1}, 1},  {{8, 3, 70, 0, 1}, 1}, {{8, 0, 0, 4, 1}, 4},  {{8, 6, 0, 4, 1}, 4},
                  {{1, 0, 0, 1001, 1}, 1}, {{0, 0, 0, 0, 1}, 1}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
         assert_int_equal(atoll_fair_share_elements(&cases[i].array), cases[i].count);
 }
 

@@ -13,9 +13,9 @@ static int set_up(void **state)
 {
     atoll_lease_holder_self("12", 0, &self);
     other = self;
-    snprintf(other.job, sizeof other.job, "13");
-    snprintf(other.host, sizeof other.host, "elsewhere"); /* so that nobody can say that it is dead */
-    snprintf(other.boot, sizeof other.boot, "another");
+    snprintf(other.job, sizeof(other.job), "13");
+    snprintf(other.host, sizeof(other.host), "elsewhere"); /* so that nobody can say that it is dead */
+    snprintf(other.boot, sizeof(other.boot), "another");
     now_ns = 1e12;
     return scene_set_up(state);
 }
@@ -45,7 +45,7 @@ static size_t part_after(struct atoll_pilot_choice *choice, double seconds, enum
 static struct atoll_lease *take(size_t part, const struct atoll_lease_holder *holder)
 {
     char path[PATH_MAX];
-    assert_int_equal(atoll_sweep_part_path(scene_sweep, part, path, sizeof path, NULL), 0);
+    assert_int_equal(atoll_sweep_part_path(scene_sweep, part, path, sizeof(path), NULL), 0);
     struct atoll_lease *lease = atoll_lease_claim(path, holder, 0, NULL, NULL);
     assert_non_null(lease);
     return lease;

@@ -52,7 +52,7 @@ static void test_how_it_ended(void **state)
         const char *script;
         int status;
     } cases[] = {{"exit 0", 0}, {"exit 75", 75}, {"kill -9 $$", 137}, {"read x || exit 3", 3}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct atoll_pilot_step_result result = run(cases[i].script, HUGE_VAL, 0, NULL);
         assert_int_equal(result.end, ATOLL_STEP_EXITED);
         assert_int_equal(result.status, cases[i].status);

@@ -93,9 +93,8 @@ static void compare(const char *path, const struct atoll_buffer *text)
     length = fread(kept, 1, sizeof(kept) - 1, stream);
     kept[length] = '\0';
     fclose(stream);
-    if (strcmp(kept, (const char *)text->data) != 0) {
+    if (strcmp(kept, (const char *)text->data) != 0)
         fail_msg("%s differs:\n%s", path, (const char *)text->data);
-    }
 }
 
 static void check_profile(const char *file)
@@ -108,16 +107,14 @@ static void check_profile(const char *file)
 
     snprintf(path, sizeof(path), ATOLL_SOURCE_DIR "/jobscripts/sites/%s", file);
     site = atoll_site_load(path, &err);
-    if (!site) {
+    if (!site)
         fail_msg("%s", err.text);
-    }
     atoll_buffer_init(&text, 1 << 16);
     put_profile(&text, site, arena);
     atoll_buffer_put_u8(&text, 0);
     snprintf(path, sizeof(path), ATOLL_SOURCE_DIR "/tests/fixtures/step/%s.txt", site->name);
-    if (getenv("ATOLL_WRITE_FIXTURES")) {
+    if (getenv("ATOLL_WRITE_FIXTURES"))
         write_fixture(path, &text);
-    }
     compare(path, &text);
     atoll_buffer_fini(&text);
     atoll_site_destroy(site);
@@ -131,11 +128,9 @@ static void test_shipped_profiles(void **state)
 
     (void)state;
     assert_non_null(folder);
-    while ((entry = readdir(folder))) {
-        if (entry->d_name[0] != '.') {
+    while ((entry = readdir(folder)))
+        if (entry->d_name[0] != '.')
             check_profile(entry->d_name);
-        }
-    }
     closedir(folder);
 }
 
@@ -144,9 +139,8 @@ static struct atoll_site *parse(const char *text)
     struct atoll_err err = ATOLL_ERR_INIT;
     struct atoll_site *site = atoll_site_parse("s.yaml", text, strlen(text), &err);
 
-    if (!site) {
+    if (!site)
         fail_msg("%s", err.text);
-    }
     return site;
 }
 
@@ -179,9 +173,8 @@ static void test_refusals(void **state)
         r.node_count = rows[i].node_count;
         assert_int_equal(atoll_step_command(site, &r, arena, &words, &err), -1);
         assert_null(words);
-        if (!strstr(err.text, rows[i].words)) {
+        if (!strstr(err.text, rows[i].words))
             fail_msg("row %zu: %s", i, err.text);
-        }
         atoll_site_destroy(site);
         atoll_arena_destroy(arena);
     }
@@ -224,9 +217,8 @@ static void test_too_many_words(void **state)
     const char *const *command = NULL;
 
     (void)state;
-    for (size_t i = 0; i < ATOLL_STEP_WORD_LIMIT; i++) {
+    for (size_t i = 0; i < ATOLL_STEP_WORD_LIMIT; i++)
         words[i] = "x";
-    }
     r.arguments = words;
     assert_int_equal(atoll_step_command(site, &r, arena, &command, &err), -1);
     assert_int_equal(err.code, ATOLL_E_LIMIT);

@@ -15,7 +15,7 @@ static const char *const names[] = {"SLURM_JOB_ID",        "SLURM_ARRAY_JOB_ID",
 
 static int clear(void **state)
 {
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
         unsetenv(names[i]);
     return 0;
 }
@@ -39,7 +39,7 @@ static void test_outside_of_a_job(void **state)
 static void test_what_slurm_says(void **state)
 {
     char end[32];
-    snprintf(end, sizeof end, "%lld", (long long)time(NULL) + 500);
+    snprintf(end, sizeof(end), "%lld", (long long)time(NULL) + 500);
     setenv("SLURM_JOB_ID", "77", 1);
     setenv("SLURM_JOB_NODELIST", "n[1-4]", 1);
     setenv("SLURM_JOB_NUM_NODES", "4", 1);
@@ -61,7 +61,7 @@ static void test_values_that_are_none(void **state)
 {
     static const char *const bad[] = {"", "x", "4x", " ", "-"};
     setenv("SLURM_JOB_ID", "77", 1);
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         setenv("SLURM_JOB_NUM_NODES", bad[i], 1);
         setenv("SLURM_RESTART_COUNT", bad[i], 1);
         setenv("SLURM_JOB_END_TIME", bad[i], 1);

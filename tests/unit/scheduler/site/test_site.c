@@ -23,9 +23,8 @@ static struct atoll_site *parse_good(const char *text)
     struct atoll_err err = ATOLL_ERR_INIT;
     struct atoll_site *site = parse(text, &err);
 
-    if (!site) {
+    if (!site)
         fail_msg("%s", err.text);
-    }
     return site;
 }
 
@@ -178,9 +177,8 @@ static void test_refusals(void **state)
         struct atoll_err err = ATOLL_ERR_INIT;
         struct atoll_site *site = parse(rows[i].text, &err);
 
-        if (site || err.code != ATOLL_E_INPUT || !strstr(err.text, rows[i].words)) {
+        if (site || err.code != ATOLL_E_INPUT || !strstr(err.text, rows[i].words))
             fail_msg("row %zu: %s", i, site ? "it was taken" : err.text);
-        }
     }
 }
 
@@ -193,16 +191,14 @@ static void test_limits_of_the_file(void **state)
     (void)state;
     assert_non_null(text);
     used = (size_t)sprintf(text, BASE "modules: [");
-    for (int i = 0; i < ATOLL_SITE_WORD_LIMIT + 1; i++) {
+    for (int i = 0; i < ATOLL_SITE_WORD_LIMIT + 1; i++)
         used += (size_t)sprintf(text + used, "m%d, ", i);
-    }
     sprintf(text + used, "]\n");
     assert_null(parse(text, &err));
     assert_non_null(strstr(err.text, "65 items, at most 64 are allowed"));
     used = (size_t)sprintf(text, BASE "environment: {");
-    for (int i = 0; i < ATOLL_SITE_WORD_LIMIT + 1; i++) {
+    for (int i = 0; i < ATOLL_SITE_WORD_LIMIT + 1; i++)
         used += (size_t)sprintf(text + used, "V%d: 1, ", i);
-    }
     sprintf(text + used, "}\n");
     atoll_err_clear(&err);
     assert_null(parse(text, &err));
@@ -244,14 +240,12 @@ static void test_shipped(void **state)
         char path[512], file[300];
         struct atoll_site *site;
 
-        if (entry->d_name[0] == '.') {
+        if (entry->d_name[0] == '.')
             continue;
-        }
         snprintf(path, sizeof(path), ATOLL_SOURCE_DIR "/jobscripts/sites/%s", entry->d_name);
         site = atoll_site_load(path, &err);
-        if (!site) {
+        if (!site)
             fail_msg("%s", err.text);
-        }
         snprintf(file, sizeof(file), "%s.yaml", site->name);
         assert_string_equal(file, entry->d_name);
         assert_non_null(site->summary);
@@ -280,9 +274,8 @@ static void expect_found(const char *name, const char *path)
     struct atoll_err err = ATOLL_ERR_INIT;
     struct atoll_site *site = atoll_site_load(name, &err);
 
-    if (!site) {
+    if (!site)
         fail_msg("%s", err.text);
-    }
     assert_string_equal(site->path, path);
     atoll_site_destroy(site);
 }
@@ -293,9 +286,8 @@ static void expect_lost(const char *name, enum atoll_code code, const char *word
 
     assert_null(atoll_site_load(name, &err));
     assert_int_equal(err.code, code);
-    if (!strstr(err.text, words)) {
+    if (!strstr(err.text, words))
         fail_msg("%s", err.text);
-    }
 }
 
 static void test_finding(void **state)
@@ -419,9 +411,8 @@ static void test_request_beyond_limits(void **state)
         atoll_err_clear(&err);
         assert_int_equal(atoll_site_request(site, 0, 0, arena, &r, &err), -1);
         assert_int_equal(err.code, ATOLL_E_INPUT);
-        if (!strstr(err.text, rows[i].words)) {
+        if (!strstr(err.text, rows[i].words))
             fail_msg("row %zu: %s", i, err.text);
-        }
         assert_null(r.partition); /* untouched */
     }
     atoll_site_destroy(site);

@@ -21,9 +21,8 @@ static int set_up(void **state)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
 
-    if (!mkdtemp(home) || setenv("XDG_STATE_HOME", home, 1) != 0 || atoll_local_root(root, &err) != 0) {
+    if (!mkdtemp(home) || setenv("XDG_STATE_HOME", home, 1) != 0 || atoll_local_root(root, &err) != 0)
         return -1;
-    }
     launcher = atoll_launcher_create(ATOLL_LAUNCHER_LOCAL, 0, &err);
     return launcher ? 0 : -1;
 }
@@ -51,9 +50,8 @@ static unsigned long submit(const char *script, unsigned time_min)
     struct atoll_err err = ATOLL_ERR_INIT;
     char id[ATOLL_JOB_ID_BYTES];
 
-    if (atoll_launcher_submit(launcher, &request, id, &err) != 0) {
+    if (atoll_launcher_submit(launcher, &request, id, &err) != 0)
         fail_msg("%s", err.text);
-    }
     return strtoul(id, NULL, 10);
 }
 
@@ -70,9 +68,8 @@ static struct atoll_job ask(unsigned long number)
 
 static struct atoll_job wait_for(unsigned long number, enum atoll_job_state wanted)
 {
-    for (int i = 0; i < PATIENCE && ask(number).state != wanted; i++) {
+    for (int i = 0; i < PATIENCE && ask(number).state != wanted; i++)
         wait_a_bit();
-    }
     assert_string_equal(atoll_job_state_name(ask(number).state), atoll_job_state_name(wanted));
     return ask(number);
 }
@@ -94,11 +91,10 @@ static const char *text_of(const char *name, unsigned long number)
     FILE *file;
     size_t length = 0;
 
-    if (name) {
+    if (name)
         snprintf(path, sizeof(path), "%s/%s", home, name);
-    } else {
+    else
         snprintf(path, sizeof(path), "%s/log-%lu%%.txt", home, number);
-    }
     file = fopen(path, "r");
     if (file) {
         length = fread(text, 1, sizeof(text) - 1, file);
@@ -110,18 +106,16 @@ static const char *text_of(const char *name, unsigned long number)
 
 static void wait_text(const char *name, unsigned long number, const char *part)
 {
-    for (int i = 0; i < PATIENCE && !strstr(text_of(name, number), part); i++) {
+    for (int i = 0; i < PATIENCE && !strstr(text_of(name, number), part); i++)
         wait_a_bit();
-    }
     assert_non_null(strstr(text_of(name, number), part));
 }
 
 static void wait_gone(pid_t pid)
 {
     assert_true(pid > 0);
-    for (int i = 0; i < PATIENCE && kill(pid, 0) == 0; i++) {
+    for (int i = 0; i < PATIENCE && kill(pid, 0) == 0; i++)
         wait_a_bit();
-    }
     assert_int_equal(kill(pid, 0), -1);
 }
 

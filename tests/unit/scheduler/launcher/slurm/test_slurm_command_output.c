@@ -43,11 +43,9 @@ static const struct {
 
 static const struct atoll_job *find(const struct atoll_job *jobs, size_t count, const char *id)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(jobs[i].id, id) == 0) {
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(jobs[i].id, id) == 0)
             return &jobs[i];
-        }
-    }
     fail_msg("no job %s", id);
     return NULL;
 }
@@ -173,12 +171,10 @@ static void test_minutes(void **state)
                  {"90", 90},           {"0:30", 0.5},  {"365-00:00:00", 365.0 * 1440}};
     static const char *const none[] = {"infinite", "n/a", "UNLIMITED", "NOT_SET", "INVALID", ""};
 
-    for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+    for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
         expect_close(atoll_slurm_minutes(times[i].text), times[i].minutes, 1e-12);
-    }
-    for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
+    for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
         assert_true(isinf(atoll_slurm_minutes(none[i])));
-    }
 }
 
 static void test_ids_of_sbatch(void **state)

@@ -6,11 +6,9 @@
 
 static int has(const struct atoll_slurm_environment *environment, const char *item)
 {
-    for (size_t i = 0; i < environment->count; i++) {
-        if (strcmp(environment->items[i], item) == 0) {
+    for (size_t i = 0; i < environment->count; i++)
+        if (strcmp(environment->items[i], item) == 0)
             return 1;
-        }
-    }
     return 0;
 }
 

@@ -83,10 +83,9 @@ static Elf64_Ehdr *header(void)
 static Elf64_Phdr *segment(uint32_t type, uint32_t flags)
 {
     Elf64_Phdr *p = (void *)(copy + header()->e_phoff);
-    for (unsigned i = 0; i < header()->e_phnum; i++) {
+    for (unsigned i = 0; i < header()->e_phnum; i++)
         if (p[i].p_type == type && (flags == 0 || p[i].p_flags == flags))
             return &p[i];
-    }
     fail_msg("no segment of type %u", type);
     return NULL;
 }
@@ -103,10 +102,9 @@ static Elf64_Dyn *entry(int64_t tag)
 static Elf64_Rela *relocation(uint32_t type)
 {
     Elf64_Rela *r = (void *)(copy + entry(DT_RELA)->d_un.d_ptr);
-    for (size_t i = 0; i < entry(DT_RELASZ)->d_un.d_val / sizeof(*r); i++) {
+    for (size_t i = 0; i < entry(DT_RELASZ)->d_un.d_val / sizeof(*r); i++)
         if (type == 0 || ELF64_R_TYPE(r[i].r_info) == type)
             return &r[i];
-    }
     fail_msg("no relocation of type %u", type);
     return NULL;
 }
@@ -392,7 +390,7 @@ static void relocation_size(void)
 
 #define ROW(change, text)                                                                                    \
     {                                                                                                        \
-#change, change, text                                                                                \
+        #change, change, text                                                                                \
     }
 static const struct row {
     const char *name;
@@ -573,10 +571,9 @@ static void test_imports(void **state)
         {"environ", 0},
         {"", 0},
     };
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (atoll_object_import_allowed(names[i].name) != names[i].allowed)
             fail_msg("%s: %d", names[i].name, !names[i].allowed);
-    }
 }
 
 static void test_unaligned_is_our_bug(void **state)

@@ -19,9 +19,8 @@ static const struct {
 static int has(const struct atoll_metrics *metrics, enum atoll_counter counter)
 {
     int count = 0;
-    for (size_t i = 0; i < metrics->count; i++) {
+    for (size_t i = 0; i < metrics->count; i++)
         count += metrics->counters[i] == counter;
-    }
     return count;
 }
 
@@ -36,9 +35,8 @@ static void sets_hold_what_a_capability_has(void **state)
         assert_int_equal(has(&full, ATOLL_COUNTER_SM_THROUGHPUT), 0); /* made from the others */
         assert_in_range(full.count, 1, ATOLL_DEVICE_COMMAND_COUNTER_LIMIT);
         assert_int_equal(has(&full, ATOLL_COUNTER_STALL_TENSOR), chips[i].capability == 90);
-        for (size_t k = 0; k < small.count; k++) {
+        for (size_t k = 0; k < small.count; k++)
             assert_int_equal(has(&full, small.counters[k]), 1);
-        }
         for (size_t k = 0; k < full.count; k++) {
             assert_in_range(strlen(full.names[k]), 1, 127); /* of the device process */
             assert_int_equal(has(&full, full.counters[k]), 1);
@@ -85,11 +83,10 @@ static void busiest_pipe_is_the_throughput(void **state)
 
 static void assert_same(double got, double expected)
 {
-    if (isnan(expected)) {
+    if (isnan(expected))
         assert_true(isnan(got));
-    } else {
+    else
         assert_true(fabs(got - expected) < 1e-9);
-    }
 }
 
 static void launches_become_one_profile(void **state)
@@ -144,9 +141,8 @@ static size_t passes_of(const char *chip, const struct atoll_metrics *metrics)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     size_t passes = 0;
-    if (atoll_counters_plan(chip, metrics->names, metrics->count, &passes, &err)) {
+    if (atoll_counters_plan(chip, metrics->names, metrics->count, &passes, &err))
         fail_msg("%s", err.text);
-    }
     return passes;
 }
 

@@ -120,12 +120,10 @@ static unsigned int play_processes(struct nvmlDevice_st *device, unsigned int *c
 {
     unsigned int room = *count;
     *count = script.process_count;
-    if (script.process_count > room) {
+    if (script.process_count > room)
         return ATOLL_NVML_ERROR_INSUFFICIENT_SIZE;
-    }
-    for (unsigned int i = 0; i < script.process_count; i++) {
+    for (unsigned int i = 0; i < script.process_count; i++)
         ret_processes[i] = (struct atoll_nvml_process){.pid = script.pids[i]};
-    }
     return script.processes;
 }
 
@@ -153,9 +151,8 @@ static unsigned int play_wait(struct nvmlEventSet_st *set, struct atoll_nvml_eve
                               unsigned int timeout_ms)
 {
     assert_int_equal(timeout_ms, 0);
-    if (script.wait || script.event_count == 0) {
+    if (script.wait || script.event_count == 0)
         return script.wait ? script.wait : ATOLL_NVML_ERROR_TIMEOUT;
-    }
     script.event_count--;
     ret_event->eventType = script.event_type;
     ret_event->eventData = script.xids[script.event_count];
@@ -207,9 +204,8 @@ static struct atoll_monitor *create(void)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     struct atoll_monitor *monitor = atoll_monitor_create_on(&nvml, UUID, &err);
-    if (!monitor) {
+    if (!monitor)
         fail_msg("%s", err.text);
-    }
     return monitor;
 }
 
@@ -354,17 +350,15 @@ static void others_are_told_from_ours(void **state)
     for (size_t i = 0; i < sizeof(process_cases) / sizeof(*process_cases); i++) {
         setup(NULL);
         script.process_count = process_cases[i].count;
-        for (unsigned int k = 0; k < script.process_count; k++) {
+        for (unsigned int k = 0; k < script.process_count; k++)
             script.pids[k] = process_cases[i].pid + k;
-        }
         struct atoll_monitor_reading r = read_once(process_cases[i].ours, process_cases[i].ours_count);
         assert_int_equal(r.process_count, process_cases[i].count);
         assert_int_equal(r.has_others, process_cases[i].has_others);
         assert_int_equal(r.other_count, process_cases[i].other_count);
         assert_int_equal(r.xid_count, 0);
-        if (r.has_others) {
+        if (r.has_others)
             assert_int_equal(r.others[0], process_cases[i].first);
-        }
     }
 }
 

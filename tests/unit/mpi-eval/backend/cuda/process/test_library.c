@@ -73,9 +73,8 @@ static void libraries_open_or_say_why(void **state)
         struct functions functions = {0};
         struct atoll_err err = ATOLL_ERR_INIT;
         unsetenv(VARIABLE);
-        if (cases[i].path) {
+        if (cases[i].path)
             setenv(VARIABLE, cases[i].path, 1);
-        }
         int status = atoll_library_open(&cases[i].library, &functions, &err);
         if (cases[i].error) {
             assert_int_equal(status, -1);
