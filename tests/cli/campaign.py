@@ -19,6 +19,7 @@ PATIENCE_S = 150
 build, source = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 root = pathlib.Path(os.path.realpath(tempfile.mkdtemp(prefix="atoll-campaign-")))
 atexit.register(shutil.rmtree, root, ignore_errors=True)
+os.environ["OMPI_MCA_orte_tmpdir_base"] = str(root)  # an mpirun that is killed leaves its files here
 environment = {**os.environ, "ATOLL_QUEUE": str(root / "queue"), "XDG_STATE_HOME": str(root / "state")}
 environment.pop("ATOLL_SITE", None)
 

@@ -91,7 +91,7 @@ class Campaign:
         self.acks = os.path.join(root, "acks")
         self.shadow = os.path.join(root, "shadow")
         os.mkdir(os.path.join(root, "watched"))
-        self.environment = dict(os.environ)
+        self.environment = dict(os.environ, ATOLL_SCRATCH=root)  # what is killed leaves its scratch here
         suite = [os.path.join(options.source, "suites/starter")]
         only = [] if options.null else ["--only", "softmax_rows", "--only", "transpose"]
         subprocess.run([f"{options.build}/atoll", "run", *suite, "-o", self.dir, "--create-only", "--seed", "7", "--seconds",
