@@ -326,7 +326,7 @@ static int read_planless(struct part *p, struct atoll_err *err)
     struct atoll_reply_span whole = {parent ? parent : "", parent ? strlen(parent) : 0};
     struct atoll_reply_span plan = json_of(plan_comment(whole));
     for (size_t i = 0; i < p->planless_count; i++) {
-        int fits = plan.length ? plan_fits(parent, p->planless[i], p->reading->work, err) : 0;
+        int fits = parent && plan.length ? plan_fits(parent, p->planless[i], p->reading->work, err) : 0;
         if (fits < 0)
             return -1;
         if (!fits) {

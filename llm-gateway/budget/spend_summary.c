@@ -56,7 +56,7 @@ static void add_unmet_limits(json_t *accounts, const struct atoll_spending_accou
         }
         if (!is_met) {
             struct atoll_spending_account row = {.scope = scope, .limit = {limit->money, limit->tokens}};
-            strcpy(scope == ATOLL_SCOPE_TASK ? row.task : row.name, limit->name);
+            snprintf(scope == ATOLL_SCOPE_TASK ? row.task : row.name, sizeof(row.name), "%s", limit->name);
             json_array_append_new(accounts, account_json(&row));
         }
     }

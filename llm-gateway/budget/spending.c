@@ -178,8 +178,8 @@ static long find_account(struct atoll_spending *spending, enum atoll_spending_sc
     }
     struct atoll_spending_account *account = &spending->accounts[spending->account_count];
     *account = (struct atoll_spending_account){.scope = scope};
-    strcpy(account->name, name);
-    strcpy(account->task, task);
+    snprintf(account->name, sizeof(account->name), "%s", name);
+    snprintf(account->task, sizeof(account->task), "%s", task);
     set_limit(spending, account);
     if (atoll_index_add(&spending->index, key, (uint32_t)spending->account_count, err))
         return -1;

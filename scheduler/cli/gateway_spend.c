@@ -86,11 +86,11 @@ static void print_account(const json_t *account)
 
 static void print_summary(const json_t *summary)
 {
-    const json_t *owner = json_object_get(summary, "owner"), *account;
-    size_t i;
+    const json_t *owner = json_object_get(summary, "owner"), *accounts = json_object_get(summary, "accounts");
     printf("%-9s %-28s %-6s %12s %12s %12s %12s %12s\n", "of", "name", "in", "limit", "spent", "reserved",
            "unknown", "left");
-    json_array_foreach(json_object_get(summary, "accounts"), i, account) print_account(account);
+    for (size_t i = 0; i < json_array_size(accounts); i++)
+        print_account(json_array_get(accounts, i));
     printf("\n%lld calls, %lld cut short; the gateway is %s",
            (long long)json_integer_value(json_object_get(summary, "calls")),
            (long long)json_integer_value(json_object_get(summary, "unknown_calls")), text_of(owner, "state"));

@@ -196,6 +196,7 @@ static int lease_keep(struct submitter *s, struct atoll_err *err)
 
 static int wants_collect(struct submitter *s, struct atoll_err *err)
 {
+    s->count = 0;
     s->wants = calloc(s->queue.count + 1, sizeof(*s->wants));
     if (!s->wants)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the queue");

@@ -17,8 +17,6 @@
 #define ENVIRONMENT_BYTES ((size_t)4 << 20)
 #define NUMBER_DIGITS     24
 
-extern char **environ;
-
 int atoll_local_root(char ret_root[PATH_MAX], struct atoll_err *err)
 {
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");

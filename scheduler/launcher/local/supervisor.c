@@ -114,11 +114,16 @@ static void environment_set(const char *root, const struct atoll_local_job *job)
     file = fopen(path, "re");
     clearenv();
     while (file && getdelim(&variable, &bytes, '\0', file) > 0) {
-        char *own = strdup(variable);
+        char *value = strchr(variable, '=');
 
-        if (own)
-            putenv(own);
+        if (!value)
+            continue;
+        *value = '\0';
+        setenv(variable, value + 1, 1);
     }
+    free(variable);
+    if (file)
+        fclose(file);
     atoll_local_path(root, job->number, "", path);
     setenv(FOLDER, path, 1);
     snprintf(text, sizeof(text), "%lu", job->number);

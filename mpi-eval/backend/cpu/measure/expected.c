@@ -115,8 +115,10 @@ static struct atoll_expected *expected_new(struct atoll_expected_cache *a, const
     if (a->count == a->capacity) {
         size_t capacity = a->capacity ? 2 * a->capacity : 64;
         struct atoll_expected **items = realloc(a->items, capacity * sizeof(*items));
-        a->items = items ? items : a->items;
-        a->capacity = items ? capacity : a->capacity;
+        if (items) {
+            a->items = items;
+            a->capacity = capacity;
+        }
     }
     if (!expected || a->count == a->capacity) {
         free(expected);

@@ -343,7 +343,7 @@ int atoll_watch_judge(struct atoll_watch *w, const struct atoll_monitor_reading 
 
 int atoll_watch_record(struct atoll_watch *w, double now_ns, struct atoll_trial *t)
 {
-    struct atoll_monitor_reading reading;
+    struct atoll_monitor_reading reading = {0};
     int is_bad = 0;
     if (!w->monitor)
         return 0;
