@@ -258,7 +258,7 @@ def limit_successor(scene):
 
 def limit_sudden(scene):
     """The end comes earlier than the job was told."""
-    campaign = scene.submit("sudden", site=Site(go_on="none", pace_ms=100), evaluations=500)
+    campaign = scene.submit("sudden", site=Site(go_on="none", pace_ms=100), evaluations=1000)  # Slurm looks at limits every 30 s
     job, = campaign.jobs()
     campaign.wait_acks(30)
     scene.slurm("scontrol", "update", f"JobId={job}", "EndTime=now+1")
