@@ -54,18 +54,6 @@ static const char *option_of(const struct atoll_campaign *campaign, const char *
     return value && *value ? value : fallback;
 }
 
-static int open_stores(struct atoll_prompt_replay *r, const char *recording, const char *record,
-                       struct atoll_err *err)
-{
-    if (recording)
-        r->store = atoll_store_open(recording, ATOLL_STORE_READ, err);
-    if (recording && !r->store)
-        return -1;
-    if (record)
-        r->record = atoll_store_open(record, ATOLL_STORE_RECORD, err);
-    return record && !r->record ? -1 : 0;
-}
-
 struct atoll_prompt_replay *atoll_prompt_replay_create(const struct atoll_campaign *campaign,
                                                        const char *recording, const char *record,
                                                        struct atoll_err *err)
@@ -81,7 +69,8 @@ struct atoll_prompt_replay *atoll_prompt_replay_create(const struct atoll_campai
     r->is_compared =
         strtoul(option_of(campaign, ATOLL_PROMPT_REPLAY_OPTION, "0"), NULL, 10) == ATOLL_PROMPT_VERSION;
     r->context = atoll_prompt_context_create(0, err);
-    if (r->context && open_stores(r, recording, record, err) == 0)
+    if (r->context && (!recording || (r->store = atoll_store_open(recording, ATOLL_STORE_READ, err))) &&
+        (!record || (r->record = atoll_store_open(record, ATOLL_STORE_RECORD, err))))
         return r;
     atoll_prompt_replay_destroy(r);
     return NULL;

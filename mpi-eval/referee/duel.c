@@ -108,17 +108,6 @@ static int match_end(struct match *m, enum atoll_verdict verdict, const char *fo
     return -1;
 }
 
-/* An elite that fails on a fresh input set has no place to defend: the challenger, being right, takes it. */
-static int elite_failed(struct match *m, const struct atoll_trial *t)
-{
-    if (t->verdict == ATOLL_V_INFRASTRUCTURE || t->verdict == ATOLL_V_UNSTABLE) /* nothing it did */
-        return match_end(m, ATOLL_V_INFRASTRUCTURE, "%s", t->detail);
-    match_end(m, ATOLL_V_CORRECT, "the defender failed: %s, %.1900s", atoll_verdict_name(t->verdict),
-              t->detail);
-    m->duel->better = 1;
-    return -1;
-}
-
 static int match_run(struct match *m, enum side side, const struct atoll_input_set *input_set,
                      uint64_t placement, double *ret_ns)
 {
@@ -132,9 +121,15 @@ static int match_run(struct match *m, enum side side, const struct atoll_input_s
     m->disturbed |= trial.disturbed || atoll_sampling_disturbed(trial.ns, trial.lost_ns);
     if (trial.verdict == ATOLL_V_CORRECT)
         return 0;
-    if (side == ELITE)
-        return elite_failed(m, &trial);
-    return match_end(m, trial.verdict, "%s", trial.detail);
+    if (side == CHALLENGER)
+        return match_end(m, trial.verdict, "%s", trial.detail);
+    if (trial.verdict == ATOLL_V_INFRASTRUCTURE || trial.verdict == ATOLL_V_UNSTABLE) /* nothing it did */
+        return match_end(m, ATOLL_V_INFRASTRUCTURE, "%s", trial.detail);
+    /* An elite that fails on a fresh input set has no place to defend: the challenger, being right, takes it. */
+    match_end(m, ATOLL_V_CORRECT, "the defender failed: %s, %.1900s", atoll_verdict_name(trial.verdict),
+              trial.detail);
+    m->duel->better = 1;
+    return -1;
 }
 
 /* Both sides on one input set, the challenger first when `swapped`; what is expected is held over both. */

@@ -53,4 +53,17 @@ struct atoll_trial {
     char detail[ATOLL_DETAIL_BYTES]; /* of a CORRECT one: a short note on how it was measured, or "" */
 };
 
+/* ---- level 7: which correct candidates have their hardware counters read, and what an evaluation says of where its
+ * kernel stands.  Never part of a timed run; never changes a verdict. ---- */
+
+/* 1 when counters of a candidate are asked for.  incumbent_ns: of the elite of its cell, 0 = none; time_ns: its own.
+ * Pure. */
+int atoll_counting_wanted(const struct atoll_setup *setup, double incumbent_ns, double time_ns);
+
+/* Completes evaluation->profile of a correct candidate, whose clocks are there already: static resources, counters at
+ * `variant` where they are wanted and can be had (else the reason why not), limiter.  time_ns: its median there. */
+void atoll_counting_run(struct atoll_referee *referee, struct atoll_case *known,
+                        struct atoll_loaded_candidate *candidate, const struct atoll_order *order,
+                        uint32_t variant, double time_ns, struct atoll_evaluation *evaluation);
+
 #endif

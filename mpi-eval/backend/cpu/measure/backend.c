@@ -137,7 +137,11 @@ static int device_open(struct atoll_referee *r, struct atoll_err *err)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the device");
     if (atoll_device_open(r->setup.threads, &c->device, err) != 0)
         return -1;
-    c->runner = atoll_device_runner(&c->device);
+    c->runner = (struct atoll_runner_settings){.thread_count = (unsigned)c->device.core_count,
+                                               .cores = c->device.cores,
+                                               .worker_path = getenv("ATOLL_WORKER"),
+                                               .spin = c->device.spin,
+                                               .stack_bytes = (uint64_t)8 << 20};
     unsigned count = 0;
     for (size_t i = 0; i < CPU_SETSIZE && count < ATOLL_DEVICE_CORE_LIMIT; i++)
         if (CPU_ISSET(i, &c->device.affinity))

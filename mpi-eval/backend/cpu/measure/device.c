@@ -137,12 +137,3 @@ void atoll_device_describe(const struct atoll_device *device, const char *toolch
     info.key = atoll_id_u64(&id);
     *ret_info = info;
 }
-
-struct atoll_runner_settings atoll_device_runner(const struct atoll_device *device)
-{
-    return (struct atoll_runner_settings){.thread_count = (unsigned)device->core_count,
-                                          .cores = device->cores,
-                                          .worker_path = getenv("ATOLL_WORKER"),
-                                          .spin = device->spin,
-                                          .stack_bytes = (uint64_t)8 << 20};
-}

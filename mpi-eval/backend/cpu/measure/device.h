@@ -29,8 +29,6 @@ void atoll_device_unpin(const struct atoll_device *device);
 /* Names, caches, isolation, key; times and rates stay 0. */
 void atoll_device_describe(const struct atoll_device *device, const char *toolchain,
                            struct atoll_device_info *ret_info);
-/* ATOLL_WORKER names another atoll-worker than the one beside the running program. */
-struct atoll_runner_settings atoll_device_runner(const struct atoll_device *device);
 
 /* ---- calibrate.c: what these cores can do, measured by kernels of ours through the ordinary runner: bandwidth, peaks, an
  * empty launch; and the known-answer kernel that qualifies the device.  Lifetime: create/destroy of the compiled

@@ -131,18 +131,14 @@ static long region_oldest(const struct atoll_memory *m, size_t bytes, int exact)
     return best;
 }
 
-static long region_slot(struct atoll_memory *m)
-{
-    for (size_t i = 0; i < m->region_count; i++)
-        if (!m->regions[i].base)
-            return (long)i;
-    return m->region_count < REGION_LIMIT ? (long)m->region_count++ : -1;
-}
-
 static long region_new(struct atoll_memory *m, size_t bytes, struct atoll_err *err)
 {
-    long slot;
-    while (m->held_bytes + bytes > m->limit_bytes || (slot = region_slot(m)) < 0) {
+    size_t slot = 0;
+    for (;;) {
+        for (slot = 0; slot < m->region_count && m->regions[slot].base;)
+            slot++;
+        if (m->held_bytes + bytes <= m->limit_bytes && slot < REGION_LIMIT)
+            break;
         long old = region_oldest(m, 0, 0);
         if (old < 0) {
             atoll_err_set(err, ATOLL_E_LIMIT, "buffers of one sample need more than %zu bytes of memory",
@@ -153,8 +149,10 @@ static long region_new(struct atoll_memory *m, size_t bytes, struct atoll_err *e
     }
     if (region_map(&m->regions[slot], bytes, err) != 0)
         return -1;
+    if (slot == m->region_count)
+        m->region_count++;
     m->held_bytes += bytes;
-    return slot;
+    return (long)slot;
 }
 
 static long region_take(struct atoll_memory *m, size_t bytes, struct atoll_err *err)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "mpi-eval/backend/backends.h"
-#include "mpi-eval/referee/counting.h"
+#include "mpi-eval/referee/trial.h"
 
 static void test_wanted(void **state)
 {
