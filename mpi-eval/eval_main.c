@@ -25,8 +25,10 @@
 #include "mpi-eval/comm/comm.h"
 #include "mpi-eval/coordinator/coordinator.h"
 #include "mpi-eval/evaluator/evaluator.h"
+#include "mpi-eval/node/evaluator_pool.h"
 #include "mpi-eval/node/forwarder.h"
 #include "mpi-eval/node/gpus.h"
+#include "mpi-eval/node/spawner.h"
 #include "mpi-eval/coordinator/setup.h"
 #include "mpi-eval/coordinator/lease_renewer.h"
 

@@ -8,20 +8,25 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "archive-h5/hdf5/archive.h"
 #include "base/log.h"
 #include "mpi-eval/coordinator/progress.h"
 #include "mpi-eval/coordinator/rank_map.h"
-#include "mpi-eval/coordinator/receive.h"
+#include "mpi-eval/coordinator/peer_table.h"
+#include "mpi-eval/coordinator/dispatch.h"
+#include "mpi-eval/coordinator/shutdown.h"
 #include "mpi-eval/coordinator/resume.h"
-#include "mpi-eval/coordinator/write_archive.h"
 
-#define TICK_NS     1e9
-#define WAIT_MS     100
-#define ROUND_SPARE 2 /* events of a round that replies of language models leave free */
+#define TICK_NS      1e9
+#define WAIT_MS      100
+#define ROUND_FRAMES (ATOLL_COMMIT_ROUND_LIMIT - 8) /* the rest of a round is for events of our own */
+#define NO_PEER      UINT32_MAX
+#define ROUND_SPARE  2 /* events of a round that replies of language models leave free */
 
 struct coordinator {
     const struct atoll_coordinator_settings *settings;
@@ -32,7 +37,11 @@ struct coordinator {
     struct atoll_dispatch *dispatch;
     struct atoll_peer_table *peers;
     struct atoll_llm_queue *llm_queue;
-    struct atoll_receive receive;
+    struct {
+        unsigned peer;
+        uint64_t evaluation;
+    } results[ATOLL_COMMIT_ROUND_LIMIT]; /* of this round, to be acknowledged when durable */
+    size_t result_count;
     struct atoll_shutdown shutdown;
     struct atoll_rank_map rank_map;
     struct atoll_progress progress;
@@ -100,6 +109,117 @@ static void write_summary(struct coordinator *c, int has_failed)
         atoll_progress_write_file(&c->progress, &facts, now_ns(c));
 }
 
+/* ---- what peers send; every payload is hostile: what does not decode or does not fit is dropped and counted ---- */
+
+static int on_hello(struct coordinator *c, unsigned peer, const struct atoll_frame *frame,
+                    struct atoll_err *err)
+{
+    struct atoll_device_info device;
+    if (atoll_device_info_decode(frame->payload, frame->length, &device, err) != 0)
+        return -1;
+    atoll_peer_table_hello(c->peers, peer, &device);
+    atoll_log(ATOLL_LOG_INFO, "eval.peer.hello", "evaluator %u: %s on %s, %u threads, %s", peer, device.model,
+              device.node, device.threads, device.toolchain);
+    if (atoll_llm_queue_add_device(c->llm_queue, &device, err) != 0)
+        return -1;
+    return atoll_journal_append_device(atoll_commit_journal(c->commit), atoll_clock_unix_ns(), &device, err);
+}
+
+static int add_result(struct coordinator *c, unsigned peer, struct atoll_event *event, uint64_t evaluation,
+                      struct atoll_err *err)
+{
+    if (atoll_commit_add(c->commit, event, err) != 0)
+        return -1;
+    c->results[c->result_count].peer = peer;
+    c->results[c->result_count++].evaluation = evaluation;
+    atoll_dispatch_answered(c->dispatch, evaluation);
+    return 0;
+}
+
+/* An EVALUATED or DUELLED message.  A result that nobody waits for is ignored; one of something else than what was ordered
+ * is refused. */
+static int on_result(struct coordinator *c, unsigned peer, const struct atoll_frame *frame,
+                     struct atoll_err *err)
+{
+    struct atoll_event event;
+    int is_duel = frame->type == ATOLL_MSG_DUELLED;
+    atoll_campaign_clock_event(&c->clock, &event, is_duel ? ATOLL_EVENT_DUELLED : ATOLL_EVENT_EVALUATED);
+    int rc = is_duel ? atoll_duel_decode(frame->payload, frame->length, &event.duel, err)
+                     : atoll_evaluation_decode(frame->payload, frame->length, &event.evaluation, err);
+    uint64_t evaluation = is_duel ? event.duel.evaluation : event.evaluation.evaluation;
+    const struct atoll_decision *order = rc == 0 ? atoll_dispatch_find(c->dispatch, evaluation) : NULL;
+    if (rc == 0 && !order) {
+        c->result.ignored++;
+    } else if (rc == 0 && (order->type != (is_duel ? ATOLL_DECIDE_DUEL : ATOLL_DECIDE_EVALUATE) ||
+                           (!is_duel && !atoll_id_equal(&order->candidate, &event.evaluation.candidate)))) {
+        rc = atoll_err_set(err, ATOLL_E_PROTOCOL, "the result of evaluation %llu is of something else",
+                           (unsigned long long)evaluation);
+    } else if (rc == 0) {
+        double sent_ns = atoll_dispatch_sent_ns(c->dispatch, evaluation);
+        rc = add_result(c, peer, &event, evaluation, err);
+        if (rc == 0) {
+            atoll_peer_table_answered(c->peers, peer);
+            atoll_shutdown_record_round_trip(&c->shutdown, atoll_campaign_clock_now_ns(&c->clock) - sent_ns);
+            *(is_duel ? &c->result.duelled : &c->result.evaluated) += 1;
+        }
+    }
+    atoll_event_fini(&event);
+    return rc;
+}
+
+static int take_message(struct coordinator *c, unsigned peer, const struct atoll_frame *frame,
+                        struct atoll_err *err)
+{
+    switch (frame->type) {
+    case ATOLL_MSG_HELLO: return on_hello(c, peer, frame, err);
+    case ATOLL_MSG_EVALUATED:
+    case ATOLL_MSG_DUELLED: return on_result(c, peer, frame, err);
+    default: break;
+    }
+    int rc = atoll_peer_table_take(c->peers, peer, frame, err);
+    return rc == 0 ? atoll_err_set(err, ATOLL_E_PROTOCOL, "unknown type %u", frame->type) : rc < 0 ? -1 : 0;
+}
+
+static int receive_frames(struct coordinator *c)
+{
+    struct atoll_frame frame;
+    unsigned peer;
+    while (atoll_commit_round_count(c->commit) < ROUND_FRAMES) {
+        struct atoll_err err = ATOLL_ERR_INIT;
+        if (c->settings->peers.receive(c->settings->peers.context, &peer, &frame) <= 0)
+            return 0;
+        if (peer >= c->settings->peers.count)
+            continue;
+        /* A peer that is gone already may have left messages that say why: they are read, and PEER_LOST follows them. */
+        if (atoll_peer_table_heard(c->peers, peer, frame.type, &err) != 0 && err.code != ATOLL_E_CHILD) {
+            atoll_peer_table_drop(c->peers, peer, err.text);
+            continue;
+        }
+        atoll_err_clear(&err);
+        if (take_message(c, peer, &frame, &err) != 0) {
+            c->result.bad_messages++;
+            atoll_peer_table_refuse(c->peers, peer, frame.type, &err);
+        }
+    }
+    return 1;
+}
+
+/* A send that fails is ignored: a peer that is gone shows as PEER_LOST, or by its silence. */
+static void acknowledge_results(struct coordinator *c)
+{
+    struct atoll_buffer payload;
+    atoll_buffer_init(&payload, sizeof(uint64_t));
+    for (size_t i = 0; i < c->result_count; i++) {
+        if (c->results[i].peer == NO_PEER)
+            continue;
+        atoll_buffer_clear(&payload);
+        atoll_buffer_put_u64(&payload, c->results[i].evaluation);
+        atoll_peer_table_send(c->peers, c->results[i].peer, ATOLL_MSG_ACK, &payload, NULL);
+    }
+    c->result_count = 0;
+    atoll_buffer_fini(&payload);
+}
+
 /* ---- events of our own ---- */
 
 static int add_capacity_if_changed(struct coordinator *c, struct atoll_err *err)
@@ -156,7 +276,7 @@ static int give_up_lost_orders(struct coordinator *c, struct atoll_err *err)
         event.evaluation.verdict = event.duel.verdict = ATOLL_V_INFRASTRUCTURE;
         snprintf(event.evaluation.detail, sizeof(event.evaluation.detail), "%d evaluators were lost with it",
                  ATOLL_DISPATCH_LOSS_LIMIT);
-        int rc = atoll_receive_own_result(&c->receive, &event, order->evaluation, err);
+        int rc = add_result(c, NO_PEER, &event, order->evaluation, err);
         atoll_event_fini(&event);
         if (rc != 0)
             return -1;
@@ -212,7 +332,7 @@ static void acknowledge_round(struct coordinator *c)
 {
     size_t count;
     const struct atoll_event *events = atoll_commit_events(c->commit, &count);
-    atoll_receive_acknowledge(&c->receive);
+    acknowledge_results(c);
     atoll_progress_count(&c->progress, events, count,
                          atoll_journal_durable_bytes(atoll_commit_journal(c->commit)));
     if (c->ack_fd < 0)
@@ -269,7 +389,7 @@ static int run_rounds(struct coordinator *c, struct atoll_err *err)
     while (!is_run_over(c)) {
         if (atoll_lease_renewer_check(c->settings->lease_renewer, err) != 0)
             return -1;
-        int has_more = atoll_receive_frames(&c->receive);
+        int has_more = receive_frames(c);
         atoll_peer_table_check_silence(c->peers);
         atoll_rank_map_update(&c->rank_map, c->peers, c->attempt_dir, now_ns(c), 0);
         if (add_capacity_if_changed(c, err) != 0 || add_finish_if_asked(c, err) != 0 ||
@@ -318,7 +438,7 @@ static int coordinator_init(struct coordinator *c, const struct atoll_coordinato
                                           .drain_files = s->drain_files,
                                           .drain_file_count = s->drain_file_count,
                                           .until_ns = s->until_ns,
-                                          .archive_ns = atoll_write_archive_last_ns(s->campaign)};
+                                          .archive_ns = atoll_resume_last_archive_ns(s->campaign)};
     atoll_progress_init(&c->progress, s->progress_fd, now_ns(c));
     c->dispatch = atoll_dispatch_create(s->peers.count, err);
     if (!c->dispatch)
@@ -397,13 +517,6 @@ static int coordinator_resume(struct coordinator *c, struct atoll_err *err)
     c->clock.base_ns = resumed.campaign_ns;
     c->clock.started_ns = now_ns(c);
     atoll_peer_table_set_engine(c->peers, c->engine);
-    c->receive = (struct atoll_receive){.carrier = &s->peers,
-                                        .clock = &c->clock,
-                                        .peers = c->peers,
-                                        .commit = c->commit,
-                                        .dispatch = c->dispatch,
-                                        .llm_queue = c->llm_queue,
-                                        .shutdown = &c->shutdown};
     atoll_progress_begin_file(&c->progress, s->campaign, c->attempt_dir,
                               atoll_journal_durable_bytes(atoll_commit_journal(c->commit)));
     for (size_t i = 0; i < resumed.decisions.count && rc == 0; i++)
@@ -413,6 +526,19 @@ static int coordinator_resume(struct coordinator *c, struct atoll_err *err)
     atoll_campaign_clock_event(&c->clock, &now, ATOLL_EVENT_TICK);
     settle_asks(c, &now);
     return rc;
+}
+
+/* attempt_dir: NULL = only archive.h5, and only when it is not up to date. */
+static int write_archive(const struct atoll_campaign *campaign, const char *attempt_dir,
+                         struct atoll_err *err)
+{
+    char path[PATH_MAX];
+    if (attempt_dir)
+        return atoll_archive_seal(campaign, attempt_dir, NULL, err);
+    int length = snprintf(path, sizeof(path), "%s/archive.h5", atoll_campaign_dir(campaign));
+    if (length < 0 || (size_t)length >= sizeof(path))
+        return atoll_err_set(err, ATOLL_E_LIMIT, "the path of the campaign is too long");
+    return atoll_archive_refresh(campaign, path, NULL, err) < 0 ? -1 : 0;
 }
 
 static void show_life(void *context)
@@ -437,10 +563,6 @@ int atoll_coordinator_run(const struct atoll_coordinator_settings *settings,
         c.result.elapsed_ns = now_ns(&c) - c.clock.started_ns;
         write_summary(&c, rc != 0);
         atoll_rank_map_update(&c.rank_map, c.peers, c.attempt_dir, now_ns(&c), 1);
-        c.result.evaluated = c.receive.evaluated;
-        c.result.duelled = c.receive.duelled;
-        c.result.ignored = c.receive.ignored;
-        c.result.bad_messages = c.receive.bad_messages;
         c.result.peers_lost = atoll_peer_table_lost_count(c.peers);
     }
     if (c.peers)
@@ -448,7 +570,7 @@ int atoll_coordinator_run(const struct atoll_coordinator_settings *settings,
     if (rc == 0)
         rc = atoll_lease_renewer_check(settings->lease_renewer, err);
     if (rc == 0)
-        rc = atoll_write_archive(settings->campaign, c.attempt_dir, err);
+        rc = write_archive(settings->campaign, c.attempt_dir, err);
     atoll_campaign_on_life(settings->campaign, NULL, NULL);
     if (rc == 0) {
         c.result.is_finished = !c.result.is_drained;

@@ -3,14 +3,18 @@
  * RESUME is added when a former attempt got as far as all of them. */
 #include "mpi-eval/coordinator/resume.h"
 
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "archive-h5/campaign/prior.h"
 #include "mpi-eval/coordinator/replay.h"
 
-#define PRIOR_BYTES      (64u << 20) /* texts of one round */
-#define TASK_BYTES_LIMIT (64u << 20)
+#define PRIOR_BYTES        (64u << 20) /* texts of one round */
+#define TASK_BYTES_LIMIT   (64u << 20)
+#define ARCHIVE_LONGEST_NS 1800e9
 
 struct resume {
     const struct atoll_resume_settings *settings;
@@ -215,4 +219,38 @@ done:
         atoll_decisions_fini(&resumed.decisions);
     }
     return rc;
+}
+
+/* From the last record of its journal to its segment; archive.h5 takes as long again.  Times of files are what a copy may
+ * have made of them: none beyond ARCHIVE_LONGEST_NS is believed. */
+static double archive_ns_of(const struct atoll_campaign *campaign, const char *attempt)
+{
+    char path[PATH_MAX];
+    struct stat journal, segment;
+    const char *dir = atoll_campaign_dir(campaign);
+    if ((size_t)snprintf(path, sizeof(path), "%s/jobs/%s/" ATOLL_JOURNAL_FILE, dir, attempt) >=
+            sizeof(path) ||
+        stat(path, &journal) != 0) {
+        return 0;
+    }
+    if ((size_t)snprintf(path, sizeof(path), "%s/jobs/%s/segment-0000.h5", dir, attempt) >= sizeof(path) ||
+        stat(path, &segment) != 0) {
+        return 0;
+    }
+    double ns = 2e9 * (double)(segment.st_mtim.tv_sec - journal.st_mtim.tv_sec) +
+                2.0 * (double)(segment.st_mtim.tv_nsec - journal.st_mtim.tv_nsec);
+    return ns > 0 && ns < ARCHIVE_LONGEST_NS ? ns : 0;
+}
+
+double atoll_resume_last_archive_ns(const struct atoll_campaign *campaign)
+{
+    struct atoll_attempt *attempts;
+    size_t count;
+    double ns = 0;
+    if (atoll_campaign_attempts(campaign, &attempts, &count, NULL) != 0)
+        return 0;
+    for (size_t i = count; i > 0 && ns <= 0; i--)
+        ns = archive_ns_of(campaign, attempts[i - 1].name);
+    free(attempts);
+    return ns;
 }

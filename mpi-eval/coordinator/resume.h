@@ -38,4 +38,7 @@ struct atoll_resume_settings {
 int atoll_resume(const struct atoll_resume_settings *settings, struct atoll_resumed *ret_resumed,
                  struct atoll_err *err);
 
+/* How long writing segment and archive took last, in ns, from the times of the files that it left; 0 when there are none. */
+double atoll_resume_last_archive_ns(const struct atoll_campaign *campaign);
+
 #endif

@@ -25,6 +25,7 @@
 #include "core/message.h"
 #include "core/evaluator_location.h"
 #include "mpi-eval/evaluator/pipeline.h"
+#include "mpi-eval/evaluator/referee_thread.h"
 #include "mpi-eval/evaluator/synthetic.h"
 #include "mpi-eval/node/binding.h"
 #include "mpi-eval/node/gpus.h"

@@ -15,6 +15,7 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
+#include "mpi-eval/evaluator/object_cache.h"
 
 #define TASK_LIMIT        4096u
 #define CACHE_BYTES       (256u << 20)

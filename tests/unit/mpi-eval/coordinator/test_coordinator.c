@@ -15,7 +15,7 @@
 #include "core/evaluator_location.h"
 #include "mpi-eval/coordinator/coordinator.h"
 #include "mpi-eval/coordinator/replay.h"
-#include "mpi-eval/coordinator/write_archive.h"
+#include "mpi-eval/coordinator/resume.h"
 #include "mpi-eval/coordinator/setup.h"
 #include "mpi-eval/evaluator/synthetic.h"
 
@@ -708,7 +708,7 @@ static void check_closed(void **state, const char *reason)
     assert_int_equal(atoll_campaign_replay(campaign, NULL, NULL, &report, NULL), 0);
     assert_int_equal(report.ending, ATOLL_JOURNAL_CLOSED);
     assert_string_equal(report.reason, reason);
-    assert_true(atoll_write_archive_last_ns(campaign) > 0);
+    assert_true(atoll_resume_last_archive_ns(campaign) > 0);
     atoll_campaign_close(campaign);
 }
 

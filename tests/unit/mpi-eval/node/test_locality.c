@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "mpi-eval/node/locality.h"
+#include "mpi-eval/node/binding.h"
 
 #define SMALL "pack:2 numa:1 core:8 pu:2" /* 32 threads, two of a core side by side: node 0 has 0-15 */
 
