@@ -1,6 +1,6 @@
 /* reuse.c - one pass over the journals of each earlier campaign collects results; then hints and sources are made of them.
  * A task's hints are of one device model: times of different devices do not compare. */
-#include "scheduler/campaign/reuse.h"
+#include "scheduler/campaign/campaign_plan.h"
 
 #include <glob.h>
 #include <stdio.h>

@@ -21,7 +21,6 @@
 #include "scheduler/campaign/finalize.h"
 #include "scheduler/campaign/sweep_jobs.h"
 #include "scheduler/job/job_submitter.h"
-#include "scheduler/job/step.h"
 #include "scheduler/launcher/local/launch.h"
 #include "scheduler/site/allocation.h"
 #include "scheduler/site/node_list.h"

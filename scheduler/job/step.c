@@ -7,7 +7,7 @@
  *   no --cpus-per-task  it would narrow the step to so many processors; evaluators pin their own threads
  *   --gpu-bind=map_gpu:0,1,..  is dealt to the ranks of each node by local number and starts again at its end, so that on
  *                     the first node rank 0 shares a GPU with one evaluator and every GPU has its evaluator */
-#include "scheduler/job/step.h"
+#include "scheduler/job/pilot.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "scheduler/campaign/batch_script.h"
-#include "scheduler/job/step.h"
+#include "scheduler/job/pilot.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,4 +1,4 @@
-#include "scheduler/launcher/slurm/command_output.h"
+#include "scheduler/launcher/slurm/commands.h"
 
 #include <ctype.h>
 #include <math.h>

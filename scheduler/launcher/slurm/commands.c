@@ -12,7 +12,6 @@
 #include "base/clock.h"
 #include "base/process.h"
 #include "scheduler/launcher/launcher_ops.h"
-#include "scheduler/launcher/slurm/command_output.h"
 #include "scheduler/launcher/slurm/environment.h"
 #include "scheduler/launcher/slurm/refusal.h"
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "scheduler/campaign/batch_script.h"
-#include "scheduler/job/step.h"
+#include "scheduler/job/pilot.h"
 
 static const char *const nodes[] = {"n1", "n2", "n3", "n4"};
 static const char *const arguments[] = {"/c/parts/0000", "--until", "1800000000", NULL};

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "scheduler/launcher/slurm/command_output.h"
+#include "scheduler/launcher/slurm/commands.h"
 
 #define FIXTURES ATOLL_SOURCE_DIR "/tests/fixtures/slurm/"
 
