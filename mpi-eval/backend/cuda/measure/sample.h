@@ -7,6 +7,7 @@
 #ifndef ATOLL_MPI_EVAL_BACKEND_CUDA_MEASURE_SAMPLE_H
 #define ATOLL_MPI_EVAL_BACKEND_CUDA_MEASURE_SAMPLE_H
 
+#include "mpi-eval/backend/cuda/measure/expected.h"
 #include "mpi-eval/backend/cuda/measure/oracle.h"
 #include "mpi-eval/backend/cuda/measure/loaded_candidate.h"
 

@@ -82,20 +82,19 @@ static int metric_blame(struct atoll_counters *c, const char *chip, const uint8_
     return atoll_err_set(err, ATOLL_E_INPUT, "chip %s cannot count this set of metrics", chip);
 }
 
-/* All at once: what is added one by one shares no pass. */
-static int metrics_add(struct atoll_counters *c, const char *chip, const uint8_t *availability,
-                       struct atoll_err *err)
+static int host_prepare(struct atoll_counters *c, const char *chip, const uint8_t *availability,
+                        struct atoll_err *err)
 {
-    ATOLL_CUPTI_PARAMS(add_metrics, params, .pHostObject = c->host, .ppMetricNames = c->names,
+    if (host_open(c, chip, availability, err))
+        return -1;
+    /* All at once: what is added one by one shares no pass. */
+    ATOLL_CUPTI_PARAMS(add_metrics, metrics, .pHostObject = c->host, .ppMetricNames = c->names,
                        .numMetrics = c->count);
-    unsigned int result = c->cupti->cuptiProfilerHostConfigAddMetrics(&params);
+    unsigned int result = c->cupti->cuptiProfilerHostConfigAddMetrics(&metrics);
     if (result == ATOLL_CUPTI_ERROR_INVALID_PARAMETER || result == ATOLL_CUPTI_ERROR_INVALID_METRIC_NAME)
         return metric_blame(c, chip, availability, err);
-    return atoll_cupti_check(c->cupti, result, "cuptiProfilerHostConfigAddMetrics", err);
-}
-
-static int config_make(struct atoll_counters *c, struct atoll_err *err)
-{
+    if (atoll_cupti_check(c->cupti, result, "cuptiProfilerHostConfigAddMetrics", err))
+        return -1;
     ATOLL_CUPTI_PARAMS(config_size, size, .pHostObject = c->host);
     if (CALL(c->cupti, cuptiProfilerHostGetConfigImageSize, &size, err))
         return -1;
@@ -112,15 +111,6 @@ static int config_make(struct atoll_counters *c, struct atoll_err *err)
     }
     c->passes = passes.numOfPasses;
     return 0;
-}
-
-static int host_prepare(struct atoll_counters *c, const char *chip, const uint8_t *availability,
-                        struct atoll_err *err)
-{
-    return host_open(c, chip, availability, err) || metrics_add(c, chip, availability, err) ||
-                   config_make(c, err)
-               ? -1
-               : 0;
 }
 
 /* ---- lifetime ---- */
@@ -236,17 +226,12 @@ static uint8_t *availability_get(struct atoll_counters *c, struct atoll_err *err
     return image;
 }
 
-static int enable(struct atoll_counters *c, struct atoll_err *err)
+static int profiler_enable(struct atoll_counters *c, struct atoll_err *err)
 {
     ATOLL_CUPTI_PARAMS(enable, params, .ctx = c->context);
     if (CALL(c->cupti, cuptiRangeProfilerEnable, &params, err))
         return -1;
     c->profiler = params.pRangeProfilerObject;
-    return 0;
-}
-
-static int data_allocate(struct atoll_counters *c, struct atoll_err *err)
-{
     ATOLL_CUPTI_PARAMS(data_size, size, .pRangeProfilerObject = c->profiler, .pMetricNames = c->names,
                        .numMetrics = c->count, .maxNumOfRanges = ATOLL_COUNTERS_RANGE_LIMIT,
                        .maxNumRangeTreeNodes = ATOLL_COUNTERS_RANGE_LIMIT);
@@ -257,21 +242,6 @@ static int data_allocate(struct atoll_counters *c, struct atoll_err *err)
     return c->data ? 0 : -1;
 }
 
-static int device_prepare(struct atoll_counters *c, struct atoll_err *err)
-{
-    const char *chip = NULL;
-    if (device_chip(c, &chip, err))
-        return -1;
-    uint8_t *availability = availability_get(c, err);
-    if (!availability)
-        return -1;
-    int status = host_prepare(c, chip, availability, err);
-    if (status == 0)
-        status = enable(c, err) || data_allocate(c, err) ? -1 : 0;
-    free(availability);
-    return status;
-}
-
 struct atoll_counters *atoll_counters_create(struct CUctx_st *context, const char *const *names, size_t count,
                                              struct atoll_err *err)
 {
@@ -279,7 +249,11 @@ struct atoll_counters *atoll_counters_create(struct CUctx_st *context, const cha
     if (!c)
         return NULL;
     c->context = context;
-    if (device_prepare(c, err)) {
+    const char *chip = NULL;
+    uint8_t *availability = device_chip(c, &chip, err) ? NULL : availability_get(c, err);
+    int status = !availability || host_prepare(c, chip, availability, err) || profiler_enable(c, err);
+    free(availability);
+    if (status) {
         atoll_counters_destroy(c);
         return NULL;
     }
