@@ -28,14 +28,6 @@ void atoll_buffer_clear(struct atoll_buffer *b)
     b->failed = 0;
 }
 
-static size_t grown_capacity(const struct atoll_buffer *b, size_t needed)
-{
-    size_t capacity = b->capacity ? b->capacity : FIRST_CAPACITY;
-    while (capacity < needed && capacity <= b->limit_bytes / 2)
-        capacity *= 2;
-    return capacity < needed || capacity > b->limit_bytes ? b->limit_bytes : capacity;
-}
-
 /* Room for length bytes at the end, counted into the length; NULL once failed. */
 static unsigned char *reserve(struct atoll_buffer *b, size_t length)
 {
@@ -47,7 +39,11 @@ static unsigned char *reserve(struct atoll_buffer *b, size_t length)
     }
     size_t needed = b->length + length;
     if (needed > b->capacity) {
-        size_t capacity = grown_capacity(b, needed);
+        size_t capacity = b->capacity ? b->capacity : FIRST_CAPACITY;
+        while (capacity < needed && capacity <= b->limit_bytes / 2)
+            capacity *= 2;
+        if (capacity < needed || capacity > b->limit_bytes)
+            capacity = b->limit_bytes;
         unsigned char *data = realloc(b->data, capacity);
         if (!data) {
             b->failed = ATOLL_E_MEMORY;

@@ -18,6 +18,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +26,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/lease_record.h"
+#include "base/frame.h"
 
 #define FOLDER             "lease"
 #define PREPARED           ".claim+"
@@ -34,16 +35,256 @@
 #define SWEEP_LIMIT        4096 /* claims in one sweep; those beyond wait for the next */
 #define EPOCH_DIGITS_LIMIT 10
 #define LOOKS              16 /* until a claim gives way to others that are as fast */
+#define CRC_BYTES          8u
+#define TORN_BEAT          (1ull << 63)
+#define BOOT_ID_DIGITS     32u /* of boot; a hyphen and its namespace follow */
+
+/* ---- one claim file ----
+ *
+ * Two lines of fixed length, as text that a person can read too, each with the CRC-32C (hex) of what follows it.  The first
+ * says who claims what and never changes; the second is the beat, rewritten in place by a write that no sector boundary cuts,
+ * so that a torn one leaves the name of its holder readable.  `boot` joins the kernel's boot id and the process's pid
+ * namespace, for a pid means something in one namespace only. */
+
+#define HEAD_BYTES   448u
+#define BEAT_BYTES   64u
+#define RECORD_BYTES (HEAD_BYTES + BEAT_BYTES)
+
+struct record {
+    uint32_t epoch;
+    struct atoll_lease_holder holder;
+    uint64_t token; /* random: tells two claims of one number apart */
+    uint64_t beat;
+    int is_released;
+    int is_head_good, is_beat_good; /* checksums hold; 0: the fields of that line are zero */
+    char head[HEAD_BYTES];          /* as read or encoded */
+};
 
 struct atoll_lease {
     const struct atoll_file_ops *ops;
     char *folder;
     int fd; /* of the claim, -1 none */
-    struct atoll_lease_record record;
+    struct record record;
     struct atoll_lease_seen before; /* what the claim follows */
-    char follows[ATOLL_LEASE_HEAD_BYTES];
+    char follows[HEAD_BYTES];
     int is_lost;
 };
+
+/* Pads with spaces up to the newline at the end and writes the checksum in front. */
+static void line_close(char *line, size_t bytes)
+{
+    char crc[CRC_BYTES + 1];
+    size_t used = strnlen(line, bytes - 1);
+    memset(line + used, ' ', bytes - 1 - used);
+    line[bytes - 1] = '\n';
+    snprintf(crc, sizeof(crc), "%08x", atoll_crc32c(0, line + CRC_BYTES, bytes - CRC_BYTES));
+    memcpy(line, crc, CRC_BYTES);
+}
+
+static int line_is_good(const char *line, size_t bytes)
+{
+    char crc[CRC_BYTES + 1];
+    snprintf(crc, sizeof(crc), "%08x", atoll_crc32c(0, line + CRC_BYTES, bytes - CRC_BYTES));
+    return memcmp(line, crc, CRC_BYTES) == 0;
+}
+
+/* A word of the line: printable, never empty. */
+static const char *word_of(const char *text, char ret_word[64])
+{
+    size_t length = 0;
+    for (; length < 63 && text[length]; length++)
+        ret_word[length] = text[length] > ' ' && text[length] <= '~' ? text[length] : '_';
+    if (length == 0)
+        ret_word[length++] = '-';
+    ret_word[length] = '\0';
+    return ret_word;
+}
+
+/* The second line alone, which stands behind the first. */
+static void beat_encode(const struct record *r, char ret_bytes[BEAT_BYTES])
+{
+    snprintf(ret_bytes, BEAT_BYTES, "........ beat %llu %s", (unsigned long long)r->beat,
+             r->is_released ? "released" : "held");
+    line_close(ret_bytes, BEAT_BYTES);
+}
+
+/* Both lines; fills r->head. */
+static void record_encode(struct record *r, char ret_bytes[RECORD_BYTES])
+{
+    char job[64], host[64], boot[64];
+    snprintf(r->head, sizeof(r->head),
+             "........ atoll-lease 1 epoch %u job %s restarts %u host %s boot %s pid %lld start %llu token "
+             "%016llx",
+             r->epoch, word_of(r->holder.job, job), r->holder.restarts, word_of(r->holder.host, host),
+             word_of(r->holder.boot, boot), (long long)r->holder.pid, (unsigned long long)r->holder.pid_start,
+             (unsigned long long)r->token);
+    line_close(r->head, sizeof(r->head));
+    memcpy(ret_bytes, r->head, sizeof(r->head));
+    beat_encode(r, ret_bytes + sizeof(r->head));
+}
+
+static int head_scan(struct record *r)
+{
+    struct atoll_lease_holder *h = &r->holder;
+    long long pid;
+    unsigned long long start, token;
+    int fields = sscanf(
+        r->head + CRC_BYTES,
+        " atoll-lease 1 epoch %u job %63s restarts %u host %63s boot %39s pid %lld start %llu token %llx",
+        &r->epoch, h->job, &h->restarts, h->host, h->boot, &pid, &start, &token);
+    if (fields != 8)
+        return 0;
+    h->pid = pid;
+    h->pid_start = start;
+    r->token = token;
+    return 1;
+}
+
+static int beat_scan(const char *line, struct record *r)
+{
+    unsigned long long beat;
+    char state[16] = "";
+    if (sscanf(line + CRC_BYTES, " beat %llu %15s", &beat, state) != 2)
+        return 0;
+    r->beat = beat;
+    r->is_released = strcmp(state, "released") == 0;
+    return 1;
+}
+
+/* Never fails; a beat that is torn gets a value of its own, so that a watcher sees a change. */
+static void record_decode(const char *bytes, size_t length, struct record *ret_record)
+{
+    char all[RECORD_BYTES + 1] = "";
+    struct record r = {.epoch = 0};
+    memcpy(all, bytes, length < RECORD_BYTES ? length : RECORD_BYTES);
+    memcpy(r.head, all, sizeof(r.head));
+    r.head[sizeof(r.head) - 1] = '\0'; /* sscanf needs an end; a good line has its newline there */
+    const char *beat = all + HEAD_BYTES;
+    r.is_head_good = line_is_good(all, HEAD_BYTES) && head_scan(&r);
+    memcpy(r.head, all, sizeof(r.head));
+    r.is_beat_good = line_is_good(beat, BEAT_BYTES) && beat_scan(beat, &r);
+    if (!r.is_beat_good)
+        r.beat = TORN_BEAT | atoll_crc32c(0, all, RECORD_BYTES);
+    if (!r.is_head_good)
+        r.holder = (struct atoll_lease_holder){.pid = 0};
+    *ret_record = r;
+}
+
+/* Opens the file anew: that is when NFS asks its server.  Errors: NOTFOUND, DENIED, IO. */
+static int record_read(const char *path, struct record *ret_record, struct atoll_err *err)
+{
+    char bytes[RECORD_BYTES];
+    size_t length = 0;
+    ssize_t n = 1;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return atoll_err_errno(err, errno == ESTALE ? ENOENT : errno, "%s: cannot read the claim", path);
+    while (n > 0 && length < sizeof(bytes)) {
+        n = read(fd, bytes + length, sizeof(bytes) - length);
+        if (n < 0 && errno == EINTR)
+            n = 1;
+        else if (n > 0)
+            length += (size_t)n;
+    }
+    int failed = n < 0 ? errno : 0;
+    close(fd);
+    if (failed) /* ESTALE: removed on another client while it was open here */
+        return atoll_err_errno(err, failed == ESTALE ? ENOENT : failed, "%s: cannot read the claim", path);
+    record_decode(bytes, length, ret_record);
+    return 0;
+}
+
+/* ---- the holder ---- */
+
+/* The whole of a small file; "" when it is not there. */
+static void read_text(const char *path, char *ret_text, size_t bytes)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd >= 0 ? read(fd, ret_text, bytes - 1) : 0;
+    ret_text[length > 0 ? length : 0] = '\0';
+    if (fd >= 0)
+        close(fd);
+}
+
+/* From /proc/PID/stat: the start in clock ticks since boot, and the state's letter ('Z' and 'X': it has ended, and its parent
+ * was not told yet).  1, or 0 when it cannot be read: no such process, or hidden from us. */
+static int process_stat(int64_t pid, unsigned long long *ret_start_ticks, char *ret_state)
+{
+    char path[64], text[1024];
+    snprintf(path, sizeof(path), "/proc/%lld/stat", (long long)pid);
+    read_text(path, text, sizeof(text));
+    const char *at =
+        strrchr(text, ')'); /* the name may hold blanks and parentheses, so fields count from its end */
+    return at &&
+           sscanf(at + 1, " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
+                  ret_state, ret_start_ticks) == 2;
+}
+
+/* 32 digits of the boot id without hyphens, a hyphen, 6 of the namespace; "" when the kernel does not say. */
+static void boot_read(char ret_boot[40])
+{
+    char id[64], link[64] = "", digits[BOOT_ID_DIGITS + 1];
+    unsigned long inode = 0;
+    size_t count = 0;
+    read_text("/proc/sys/kernel/random/boot_id", id, sizeof(id));
+    for (const char *c = id; *c && count < BOOT_ID_DIGITS; c++)
+        if (strchr("0123456789abcdef", *c))
+            digits[count++] = *c;
+    digits[count] = '\0';
+    ret_boot[0] = '\0';
+    if (count == BOOT_ID_DIGITS && readlink("/proc/self/ns/pid", link, sizeof(link) - 1) > 0 &&
+        sscanf(link, "pid:[%lu]", &inode) == 1) {
+        snprintf(ret_boot, 40, "%s-%06lx", digits, inode & 0xfffffful);
+    }
+}
+
+void atoll_lease_holder_self(const char *job, uint32_t restarts, struct atoll_lease_holder *ret_holder)
+{
+    unsigned long long start;
+    char state;
+    *ret_holder = (struct atoll_lease_holder){.restarts = restarts, .pid = getpid()};
+    snprintf(ret_holder->job, sizeof(ret_holder->job), "%s", job);
+    gethostname(ret_holder->host, sizeof(ret_holder->host) - 1);
+    boot_read(ret_holder->boot);
+    if (process_stat(getpid(), &start, &state))
+        ret_holder->pid_start = start;
+}
+
+static int process_is_gone(const struct atoll_lease_holder *h)
+{
+    unsigned long long start;
+    char state;
+    if (h->pid <= 0)
+        return 0;
+    if (kill((pid_t)h->pid, 0) != 0 && errno == ESRCH)
+        return 1;
+    if (!process_stat(h->pid, &start, &state))
+        return 0; /* hidden from us, or ended just now */
+    if (state == 'Z' || state == 'X')
+        return 1; /* its parent has not been told yet */
+    return h->pid_start != 0 && start != h->pid_start;
+}
+
+/* The machine was started again since.  A name that any machine may have says nothing. */
+static int is_rebooted(const struct atoll_lease_holder *h, const struct atoll_lease_holder *self)
+{
+    return *self->boot && h->boot[0] != '-' && strncmp(h->boot, self->boot, BOOT_ID_DIGITS) != 0 &&
+           strcmp(h->host, self->host) == 0 && *h->host &&
+           strncmp(h->host, "localhost", strlen("localhost")) != 0;
+}
+
+/* Provably gone, as seen from self: same kernel and no such process, same host that was started again since, or same job with
+ * fewer restarts. */
+static int holder_is_dead(const struct atoll_lease_holder *holder, const struct atoll_lease_holder *self)
+{
+    if (!self)
+        return 0;
+    if (*self->boot && strcmp(holder->boot, self->boot) == 0 && process_is_gone(holder))
+        return 1;
+    if (is_rebooted(holder, self))
+        return 1;
+    return *self->job && strcmp(holder->job, self->job) == 0 && holder->restarts < self->restarts;
+}
 
 /* ---- the claim files ---- */
 
@@ -55,7 +296,7 @@ static int claim_path(const char *folder, uint32_t epoch, char *ret_path, size_t
     return 0;
 }
 
-static int prepared_path(const char *folder, const struct atoll_lease_record *r, char *ret_path, size_t bytes,
+static int prepared_path(const char *folder, const struct record *r, char *ret_path, size_t bytes,
                          struct atoll_err *err)
 {
     if ((size_t)snprintf(ret_path, bytes, "%s/" PREPARED "%lld+%llu+%s+%016llx", folder,
@@ -99,7 +340,7 @@ static int newest_epoch(const char *folder, uint32_t *ret_epoch, struct atoll_er
 }
 
 /* The newest claim, read.  1, 0, -1 alike. */
-static int newest_read(const char *folder, struct atoll_lease_record *ret_record, struct atoll_err *err)
+static int newest_read(const char *folder, struct record *ret_record, struct atoll_err *err)
 {
     char path[PATH_MAX];
     for (int i = 0; i < VANISHED_LIMIT; i++) { /* a newer claim's holder removes what was listed */
@@ -110,7 +351,7 @@ static int newest_read(const char *folder, struct atoll_lease_record *ret_record
             return found;
         if (claim_path(folder, epoch, path, sizeof(path), err) != 0)
             return -1;
-        if (atoll_lease_record_read(path, ret_record, &own) == 0) {
+        if (record_read(path, ret_record, &own) == 0) {
             ret_record->epoch = epoch;
             return 1;
         }
@@ -158,7 +399,7 @@ static void prepared_sweep(const char *folder, const char *name, const struct ti
         of.pid = pid;
         of.pid_start = start;
     }
-    if (atoll_lease_holder_is_dead(&of, self) ||
+    if (holder_is_dead(&of, self) ||
         (stat(path, &st) == 0 && now->tv_sec - st.st_mtim.tv_sec > PREPARED_OLD_S)) {
         ops->unlink(ops->context, path);
     }
@@ -194,13 +435,12 @@ static void sweep(const char *folder, uint32_t newest, const struct atoll_lease_
 
 /* ---- looking ---- */
 
-static struct atoll_lease_seen seen_of(const struct atoll_lease_record *r,
-                                       const struct atoll_lease_holder *self)
+static struct atoll_lease_seen seen_of(const struct record *r, const struct atoll_lease_holder *self)
 {
     enum atoll_lease_state state = ATOLL_LEASE_HELD;
     if (r->is_beat_good && r->is_released)
         state = r->epoch == 0 ? ATOLL_LEASE_FREE : ATOLL_LEASE_RELEASED;
-    else if (r->is_head_good && atoll_lease_holder_is_dead(&r->holder, self))
+    else if (r->is_head_good && holder_is_dead(&r->holder, self))
         state = ATOLL_LEASE_DEAD;
     return (struct atoll_lease_seen){state, r->epoch, r->beat, r->holder};
 }
@@ -209,7 +449,7 @@ int atoll_lease_look(const char *dir, const struct atoll_lease_holder *self,
                      struct atoll_lease_seen *ret_seen, struct atoll_err *err)
 {
     char folder[PATH_MAX];
-    struct atoll_lease_record record;
+    struct record record;
     if ((size_t)snprintf(folder, sizeof(folder), "%s/" FOLDER, dir) >= sizeof(folder))
         return atoll_err_set(err, ATOLL_E_LIMIT, "path too long: %.80s...", dir);
     int found = newest_read(folder, &record, err);
@@ -249,7 +489,7 @@ static int busy(const struct atoll_lease *l, const struct atoll_lease_seen *by, 
 /* Names whoever has the newest claim now. */
 static int busy_by_newest(const struct atoll_lease *l, struct atoll_err *err)
 {
-    struct atoll_lease_record newest;
+    struct record newest;
     int found = newest_read(l->folder, &newest, err);
     if (found < 0)
         return -1;
@@ -274,8 +514,8 @@ static void file_close(struct atoll_lease *l)
 /* Writes l->record into a new file, durable, and keeps it open. */
 static int record_write(struct atoll_lease *l, const char *path, struct atoll_err *err)
 {
-    char bytes[ATOLL_LEASE_RECORD_BYTES];
-    atoll_lease_record_encode(&l->record, bytes);
+    char bytes[RECORD_BYTES];
+    record_encode(&l->record, bytes);
     l->fd = l->ops->open(l->ops->context, path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (l->fd < 0) {
         return errno == EEXIST ? atoll_err_errno(err, errno, "%s: cannot claim", path)
@@ -360,9 +600,9 @@ static int released_place(struct atoll_lease *l, uint32_t epoch, struct atoll_er
 
 static int beat_write(struct atoll_lease *l, struct atoll_err *err)
 {
-    char bytes[ATOLL_LEASE_BEAT_BYTES];
-    atoll_lease_record_encode_beat(&l->record, bytes);
-    if (atoll_file_write_all(l->ops, l->fd, bytes, sizeof(bytes), ATOLL_LEASE_HEAD_BYTES) == 0 &&
+    char bytes[BEAT_BYTES];
+    beat_encode(&l->record, bytes);
+    if (atoll_file_write_all(l->ops, l->fd, bytes, sizeof(bytes), HEAD_BYTES) == 0 &&
         l->ops->fdatasync(l->ops->context, l->fd) == 0) {
         return 0;
     }
@@ -383,11 +623,11 @@ static int counts(const struct atoll_lease *l, struct atoll_err *err)
 {
     char path[PATH_MAX];
     struct atoll_err own = ATOLL_ERR_INIT;
-    struct atoll_lease_record before;
+    struct record before;
     uint32_t newest = 0;
     if (claim_path(l->folder, l->before.epoch, path, sizeof(path), err) != 0)
         return -1;
-    if (atoll_lease_record_read(path, &before, &own) != 0) {
+    if (record_read(path, &before, &own) != 0) {
         if (own.code == ATOLL_E_NOTFOUND)
             return 0;
         if (err)
@@ -402,7 +642,7 @@ static int counts(const struct atoll_lease *l, struct atoll_err *err)
 }
 
 /* Claims the number behind what was seen.  1, 0 (look again), -1. */
-static int follow(struct atoll_lease *l, const struct atoll_lease_record *newest, struct atoll_err *err)
+static int follow(struct atoll_lease *l, const struct record *newest, struct atoll_err *err)
 {
     if (newest->epoch == UINT32_MAX)
         return atoll_err_set(err, ATOLL_E_LIMIT, "%s: no number is left", l->folder);
@@ -422,7 +662,7 @@ static int follow(struct atoll_lease *l, const struct atoll_lease_record *newest
 
 static int claim_once(struct atoll_lease *l, uint32_t silent_epoch, uint32_t after, struct atoll_err *err)
 {
-    struct atoll_lease_record newest;
+    struct record newest;
     int found = newest_read(l->folder, &newest, err);
     if (found < 0)
         return -1;

@@ -173,19 +173,6 @@ static void put_man_name(FILE *out, const struct atoll_command *command, int is_
     put_roff_text(out, name);
 }
 
-static void put_man_option(FILE *out, const struct atoll_option *o)
-{
-    char head[HEAD_BYTES] = "", tail[HEAD_BYTES * 2] = "";
-    option_head(o, head, sizeof(head));
-    option_tail(o, tail, sizeof(tail));
-    fputs(".TP\n.B ", out);
-    put_roff_text(out, head + strspn(head, " "));
-    fputc('\n', out);
-    put_roff_text(out, o->help);
-    put_roff_text(out, tail);
-    fputc('\n', out);
-}
-
 void atoll_option_man(const struct atoll_command *command, const char *date, FILE *out)
 {
     fputs(".TH ", out);
@@ -205,8 +192,17 @@ void atoll_option_man(const struct atoll_command *command, const char *date, FIL
     }
     fputs(".SH OPTIONS\n", out);
     const struct atoll_option *o;
-    for (size_t i = 0; (o = atoll_option_at(command, i)) != NULL; i++)
-        put_man_option(out, o);
+    for (size_t i = 0; (o = atoll_option_at(command, i)) != NULL; i++) {
+        char head[HEAD_BYTES] = "", tail[HEAD_BYTES * 2] = "";
+        option_head(o, head, sizeof(head));
+        option_tail(o, tail, sizeof(tail));
+        fputs(".TP\n.B ", out);
+        put_roff_text(out, head + strspn(head, " "));
+        fputc('\n', out);
+        put_roff_text(out, o->help);
+        put_roff_text(out, tail);
+        fputc('\n', out);
+    }
     fputs(".TP\n.B \\-h, \\-\\-help\nPrint a summary of the options.\n", out);
     if (command->examples) {
         fputs(".SH EXAMPLES\n.nf\n", out);

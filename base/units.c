@@ -181,18 +181,6 @@ const char *atoll_bytes_text(uint64_t bytes, char *ret_text, size_t text_bytes)
     return ret_text;
 }
 
-static const char *long_duration_text(double seconds, char *ret_text, size_t text_bytes)
-{
-    unsigned long long s = (unsigned long long)(seconds + 0.5);
-    if (s < 3600)
-        snprintf(ret_text, text_bytes, "%llum %02llus", s / 60, s % 60);
-    else if (s < 86400)
-        snprintf(ret_text, text_bytes, "%lluh %02llum", s / 3600, s / 60 % 60);
-    else
-        snprintf(ret_text, text_bytes, "%llud %02lluh", s / 86400, s / 3600 % 24);
-    return ret_text;
-}
-
 const char *atoll_duration_text(double ns, char *ret_text, size_t text_bytes)
 {
     static const struct unit steps[] = {{"ns", 1.0}, {"us", 1e3}, {"ms", 1e6}};
@@ -204,8 +192,16 @@ const char *atoll_duration_text(double ns, char *ret_text, size_t text_bytes)
         if (ns / steps[i].factor < 999.5)
             return digits_text(ns / steps[i].factor, steps[i].name, ret_text, text_bytes);
     double seconds = ns / 1e9;
-    return seconds < 59.95 ? digits_text(seconds, "s", ret_text, text_bytes)
-                           : long_duration_text(seconds, ret_text, text_bytes);
+    if (seconds < 59.95)
+        return digits_text(seconds, "s", ret_text, text_bytes);
+    unsigned long long s = (unsigned long long)(seconds + 0.5);
+    if (s < 3600)
+        snprintf(ret_text, text_bytes, "%llum %02llus", s / 60, s % 60);
+    else if (s < 86400)
+        snprintf(ret_text, text_bytes, "%lluh %02llum", s / 3600, s / 60 % 60);
+    else
+        snprintf(ret_text, text_bytes, "%llud %02lluh", s / 86400, s / 3600 % 24);
+    return ret_text;
 }
 
 const char *atoll_count_text(double count, char *ret_text, size_t text_bytes)

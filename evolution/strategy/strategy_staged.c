@@ -107,13 +107,6 @@ static void enter_stage(struct atoll_staged_run *run)
     run->idle |= STAGE_BIT(run->stage);
 }
 
-static void keep_failure(struct atoll_staged_run *run, uint32_t individual)
-{
-    if (run->failure_count == ATOLL_ASK_FAILURE_LIMIT)
-        memmove(run->failures, run->failures + 1, --run->failure_count * sizeof(*run->failures));
-    run->failures[run->failure_count++] = individual;
-}
-
 enum atoll_staged_event atoll_staged_close_round(struct atoll_staged_run *run, unsigned rounds)
 {
     if (run->winner == ATOLL_NONE && run->round + 1u < rounds) {
@@ -394,8 +387,12 @@ static int settled(struct atoll_engine *e, struct atoll_task_state *t, uint64_t 
         int beats = atoll_staged_beats(&e->search, r, &all[run->kernel]);
         if (beats && (run->winner == ATOLL_NONE || r->time_ns < all[run->winner].time_ns))
             run->winner = individual;
-        if (!beats && r->state != ATOLL_INDIVIDUAL_ABANDONED) /* what was abandoned has no verdict to show */
-            keep_failure(run, individual);
+        if (!beats &&
+            r->state != ATOLL_INDIVIDUAL_ABANDONED) { /* what was abandoned has no verdict to show */
+            if (run->failure_count == ATOLL_ASK_FAILURE_LIMIT)
+                memmove(run->failures, run->failures + 1, --run->failure_count * sizeof(*run->failures));
+            run->failures[run->failure_count++] = individual;
+        }
     }
     if (!--run->left)
         close_round(e, t, run);

@@ -1,7 +1,7 @@
 /* tune.c - create, propose, record outcomes, save.  The first trials are the best hints, then points far from what was
  * tried: greedy maximin distance over random legal points (Johnson, Moore, Ylvisaker, J. Statistical Planning and Inference
  * 26, 1990), for with few trials in many parameters no formula for a low-discrepancy sequence survives the constraints.
- * What is proposed then: tune_strategy.h; what was tried: tune_trials.c. */
+ * What is proposed then: tune_trials.h; what was tried: tune_trials.c. */
 #include "evolution/tuner/tune.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "evolution/tuner/tune_strategy.h"
+#include "evolution/tuner/tune_trials.h"
 
 #define HINTS_FIRST  3     /* trials that the best hints get */
 #define EFFORT       32768 /* in questions whether a point is legal: fewer candidates where legal ones are rare */

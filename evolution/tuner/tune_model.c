@@ -8,7 +8,7 @@
  *
  * Order of a refit's rows: hints, results, failures, pending ones, so that what is unknown is believed to be what
  * everything known predicts.  Where there are more trials than rows: the fastest, the latest, and a spread of the others. */
-#include "evolution/tuner/tune_strategy.h"
+#include "evolution/tuner/tune_trials.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * Martin, Stuetzle, Handbook of Metaheuristics, 2003).  The genetic algorithm and differential evolution take the fastest
  * trials as population; a child that cannot be tried is bred anew a few times, then repaired: its nearest neighbours in
  * one digit. */
-#include "evolution/tuner/tune_strategy.h"
+#include "evolution/tuner/tune_trials.h"
 
 #include <math.h>
 

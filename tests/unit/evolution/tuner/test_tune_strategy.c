@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "evolution/tuner/tune_strategy.h"
+#include "evolution/tuner/tune_trials.h"
 
 #define ALL ((1u << ATOLL_TUNE_STRATEGIES) - 1)
 
