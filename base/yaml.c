@@ -2,13 +2,13 @@
  * while the text is read, before anything is kept. */
 #include "base/yaml.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <yaml.h>
 
+#include "base/file.h"
 #include "base/spelling.h"
 
 enum kind { SCALAR, LIST, MAP };
@@ -247,32 +247,12 @@ void atoll_yaml_destroy(struct atoll_yaml *yaml)
         atoll_arena_destroy(yaml->arena);
 }
 
-static struct atoll_yaml *parse_stream(const char *path, FILE *stream, struct atoll_err *err)
-{
-    struct atoll_yaml *yaml = NULL;
-    char *text = malloc(ATOLL_YAML_FILE_BYTES + 1); /* one more: parse says that it is too long */
-    if (!text) {
-        atoll_err_set(err, ATOLL_E_MEMORY, "%s: no memory to read it", path);
-        return NULL;
-    }
-    size_t length = fread(text, 1, ATOLL_YAML_FILE_BYTES + 1, stream);
-    if (ferror(stream))
-        atoll_err_errno(err, errno, "%s: cannot be read", path);
-    else
-        yaml = atoll_yaml_parse(path, text, length, err);
-    free(text);
-    return yaml;
-}
-
 struct atoll_yaml *atoll_yaml_load(const char *path, struct atoll_err *err)
 {
-    FILE *stream = fopen(path, "re");
-    if (!stream) {
-        atoll_err_errno(err, errno, "%s: cannot be opened", path);
-        return NULL;
-    }
-    struct atoll_yaml *yaml = parse_stream(path, stream, err);
-    fclose(stream);
+    size_t length;
+    char *text = atoll_file_read(path, ATOLL_YAML_FILE_BYTES, &length, err);
+    struct atoll_yaml *yaml = text ? atoll_yaml_parse(path, text, length, err) : NULL;
+    free(text);
     return yaml;
 }
 

@@ -19,7 +19,7 @@
 struct atoll_yaml;
 struct atoll_yaml_node;
 
-/* Errors: what open says (NOTFOUND, DENIED, IO), LIMIT (size), INPUT "path:line: ...". */
+/* Errors: what open says (NOTFOUND, DENIED, IO), LIMIT (size), INPUT (no regular file, or "path:line: ..."). */
 struct atoll_yaml *atoll_yaml_load(const char *path, struct atoll_err *err);
 /* file: for messages, copied. */
 struct atoll_yaml *atoll_yaml_parse(const char *file, const char *text, size_t length, struct atoll_err *err);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/yaml.h"
@@ -206,6 +207,31 @@ static void test_limits(void **state)
                    4, ATOLL_E_INPUT, "NUL byte"); /* UTF-16 */
 }
 
+/* What nests without end, or begins again and again, is refused where its limit is passed, however long it is. */
+static void test_endless(void **state)
+{
+    static const struct {
+        const char *piece, *words;
+    } endless[] = {
+        {"[", "f.yaml:1: nested deeper than 32 levels"},
+        {"{a: ", "f.yaml:1: nested deeper than 32 levels"},
+        {"- ", "f.yaml:1: nested deeper than 32 levels"},
+        {"[\n", "f.yaml:33: nested deeper than 32 levels"},
+        {"[[a], ", "f.yaml:1: nested deeper than 32 levels"},
+        {"{", "a key must be a word"},
+        {"? ", "a key must be a word"},
+        {"&a ", "anchors are not read here"},
+        {"---\n", "a second document"},
+        {"[a,", "nested deeper than 32 levels"},
+    };
+    for (size_t i = 0; i < sizeof(endless) / sizeof(*endless); i++) {
+        size_t length;
+        char *text = repeated(endless[i].piece, 100000, &length);
+        expect_failure(text, length, ATOLL_E_INPUT, endless[i].words);
+        free(text);
+    }
+}
+
 static void test_files(void **state)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
@@ -228,8 +254,14 @@ static void test_files(void **state)
     assert_int_equal(err.code, ATOLL_E_NOTFOUND);
     assert_non_null(strstr(err.text, path));
     atoll_err_clear(&err);
-    assert_null(atoll_yaml_load("/tmp", &err)); /* a folder opens and does not read */
-    assert_int_equal(err.code, ATOLL_E_IO);
+    assert_null(atoll_yaml_load("/tmp", &err));
+    assert_int_equal(err.code, ATOLL_E_INPUT);
+    atoll_err_clear(&err);
+    assert_int_equal(mkfifo(path, 0600), 0); /* nobody writes into it: opening it must not wait */
+    assert_null(atoll_yaml_load(path, &err));
+    unlink(path);
+    assert_int_equal(err.code, ATOLL_E_INPUT);
+    assert_non_null(strstr(err.text, "is not a regular file"));
     atoll_yaml_destroy(NULL);
 }
 
@@ -284,8 +316,9 @@ static void test_pairs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pairs),  cmocka_unit_test(test_reads), cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_limits), cmocka_unit_test(test_files), cmocka_unit_test(test_prefixes),
+        cmocka_unit_test(test_pairs),    cmocka_unit_test(test_reads),   cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_limits),   cmocka_unit_test(test_endless), cmocka_unit_test(test_files),
+        cmocka_unit_test(test_prefixes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
