@@ -147,12 +147,6 @@ static void peaks(struct writer *w, const char *title, const double *rates, size
     put(w, any ? "." : "");
 }
 
-static void launch(struct writer *w, const struct atoll_device_info *d)
-{
-    if (d->empty_launch_ns > 0)
-        put(w, " An empty launch takes %.3g us.", d->empty_launch_ns / 1000);
-}
-
 const char *atoll_device_facts(const struct atoll_device_info *device, char *ret_text, size_t bytes)
 {
     struct writer w = {ret_text, bytes, 0};
@@ -165,6 +159,7 @@ const char *atoll_device_facts(const struct atoll_device_info *device, char *ret
     memory(&w, device);
     peaks(&w, " Measured arithmetic peaks: ", device->peak_flops, ATOLL_DTYPE_COUNT);
     peaks(&w, " Measured tensor peaks: ", device->limits.tensor_flops, ATOLL_DTYPE_COUNT + 1);
-    launch(&w, device);
+    if (device->empty_launch_ns > 0)
+        put(&w, " An empty launch takes %.3g us.", device->empty_launch_ns / 1000);
     return ret_text;
 }

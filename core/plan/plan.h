@@ -118,6 +118,23 @@ int atoll_plan_choice_legal(const struct atoll_task *task, const struct atoll_pl
  * ATOLL_E_INPUT that names the field. */
 int atoll_plan_choice_check(const struct atoll_task *task, const struct atoll_plan *plan,
                             const struct atoll_choice *choice, struct atoll_err *err);
+/* Bits of `kinds`. */
+#define ATOLL_PLAN_KIND(kind) (1u << (kind))
+#define ATOLL_PLAN_KIND_ALL                                                                                  \
+    (ATOLL_PLAN_KIND(ATOLL_VARIANT_CHECK) | ATOLL_PLAN_KIND(ATOLL_VARIANT_BENCH) |                           \
+     ATOLL_PLAN_KIND(ATOLL_VARIANT_HIDDEN))
+
+struct atoll_device_limits; /* core/message.h */
+/* Whether a device can launch a choice (MEASUREMENT.md 1, level 1), at every variant of the given kinds that concerns
+ * the plan's backend: threads of a block, extents of grid, block and cluster, cluster divisibility and size, dynamic shared bytes, cooperative launches (support, and
+ * an upper bound of what can be resident), scratch and tensors against the memory, and the rules of tensor maps (rank
+ * 1..5, box 1..256, box row of whole 16 bytes within the swizzle span, strides of whole 16 bytes, nothing beyond the
+ * tensor or scratch).  limits NULL or all 0: an unknown device, only what holds on every one.  Plans of language "c"
+ * always pass.  -1 with ATOLL_E_INPUT that names field, value, limit and variant; 0 else.  Sources: CUDA C++
+ * Programming Guide, "Compute Capabilities", and the driver API's cuTensorMapEncodeTiled. */
+int atoll_plan_limits_check(const struct atoll_task *task, const struct atoll_plan *plan,
+                            const struct atoll_choice *choice, unsigned kinds,
+                            const struct atoll_device_limits *limits, struct atoll_err *err);
 /* The first value of every param: what a plan means when nobody chose. */
 void atoll_plan_first_choice(const struct atoll_plan *plan, struct atoll_choice *ret_choice);
 /* "TM=64 TN=32"; "" without params. */

@@ -1,9 +1,11 @@
 /* plan_check.c - every expression of a plan at every variant of its backend, for one choice: within the bounds that hold
  * everywhere, and against the limits of a device.  Everything is evaluated into 64-bit numbers first; products saturate. */
-#include "core/plan/plan_check.h"
+#include "core/plan/plan.h"
 
 #include <stdio.h>
 #include <string.h>
+
+#include "core/message.h"
 
 #define COPY_BYTES     16  /* granularity of the bulk copy engine */
 #define BOX_LIMIT      256 /* elements of an axis */

@@ -62,23 +62,31 @@ static const struct language *find_language(const char *name)
     return NULL;
 }
 
-static int check_token(const struct language *l, const struct atoll_rule_site *s, int known,
-                       struct atoll_err *err)
+/* known: a name that stood somewhere before, so that only its place is new. */
+static int breaks(const struct atoll_rule *rule, const struct atoll_rule_site *s, int known)
 {
     const struct atoll_token *t = atoll_rule_token(s, 0);
-    for (size_t i = 0; i < *l->count; i++)
-        if (l->rules[i].broken && !(known && l->rules[i].by_name) && l->rules[i].broken(s))
-            return report(err, l->rules[i].id, t->line, l->rules[i].why, t);
-    return 0;
+    if (rule->broken && rule->broken(s))
+        return 1;
+    if (t->kind != ATOLL_TOKEN_NAME)
+        return 0;
+    if (!known && ((rule->names && atoll_rule_any(t, rule->names)) ||
+                   (rule->prefixes && atoll_rule_starts(t, rule->prefixes))))
+        return 1;
+    return rule->calls && atoll_rule_is(s, 1, "(") && atoll_rule_any(t, rule->calls);
 }
 
 static int check_tokens(const struct language *l, const struct atoll_token_list *list, struct atoll_err *err)
 {
     uint32_t memo[MEMO_SLOTS] = {0};
     struct atoll_rule_site s = {list->tokens, list->count, 0};
-    for (; s.at < s.count; s.at++)
-        if (check_token(l, &s, is_known(memo, &s), err))
-            return -1;
+    for (; s.at < s.count; s.at++) {
+        const struct atoll_token *t = &list->tokens[s.at];
+        int known = is_known(memo, &s);
+        for (size_t i = 0; i < *l->count; i++)
+            if (breaks(&l->rules[i], &s, known))
+                return report(err, l->rules[i].id, t->line, l->rules[i].why, t);
+    }
     for (size_t i = 0; i < *l->count; i++) {
         size_t at = l->rules[i].find ? l->rules[i].find(list->tokens, list->count) : list->count;
         if (at < list->count)

@@ -58,11 +58,6 @@ static int bracket_attribute(const struct atoll_rule_site *s)
            !atoll_rule_any(atoll_rule_token(s, 2), known);
 }
 
-static int managed(const struct atoll_rule_site *s)
-{
-    return atoll_rule_is(s, 0, "__managed__");
-}
-
 /* __host__ beside __device__ is the custom of shared headers. */
 static int host_function(const struct atoll_rule_site *s)
 {
@@ -76,15 +71,6 @@ static int starts_capital(const struct atoll_token *t, const char *prefix)
 {
     size_t n = strlen(prefix);
     return atoll_token_starts(t, prefix) && t->length > n && t->text[n] >= 'A' && t->text[n] <= 'Z';
-}
-
-static int dependent_launch(const struct atoll_rule_site *s)
-{
-    static const char names[] =
-        " cudaTriggerProgrammaticLaunchCompletion cudaGridDependencySynchronize launch_dependent_grids "
-        "wait_on_dependent_grids griddepcontrol_launch_dependents griddepcontrol_wait "
-        "arch_launch_dependent_grids ";
-    return atoll_rule_is_name(s) && atoll_rule_any(atoll_rule_token(s, 0), names);
 }
 
 /* cudaMalloc, cudaLaunchKernel, cuMemAlloc ...; the type CUtensorMap and names like cudaBlock of one's own stay out
@@ -106,49 +92,10 @@ static int device_launch(const struct atoll_rule_site *s)
     return atoll_token_is(a, "<<") && b->length && *b->text == '<' && b->text == a->text + 2;
 }
 
-static int memory_name(const struct atoll_rule_site *s)
+/* "= delete" of a function is none. */
+static int deletes(const struct atoll_rule_site *s)
 {
-    static const char names[] = " malloc calloc realloc alloca __builtin_alloca memalign aligned_alloc "
-                                "__nv_aligned_device_malloc new ";
-    static const char calls[] = " free ";
-    const struct atoll_token *t = atoll_rule_token(s, 0);
-    if (!atoll_rule_is_name(s))
-        return 0;
-    if (atoll_rule_is(s, 0, "delete"))
-        return !(s->at > 0 && atoll_token_is(&s->tokens[s->at - 1], "="));
-    return atoll_rule_any(t, names) || (atoll_rule_any(t, calls) && atoll_rule_is(s, 1, "("));
-}
-
-static int print_name(const struct atoll_rule_site *s)
-{
-    static const char names[] =
-        " printf vprintf fprintf sprintf snprintf puts putchar fputs fwrite cout cerr ";
-    return atoll_rule_is_name(s) && atoll_rule_any(atoll_rule_token(s, 0), names);
-}
-
-static int abort_name(const struct atoll_rule_site *s)
-{
-    static const char names[] = " __trap __brkpt __assert_fail __assertfail _assert __builtin_trap ";
-    static const char calls[] = " assert abort exit terminate ";
-    const struct atoll_token *t = atoll_rule_token(s, 0);
-    return atoll_rule_is_name(s) &&
-           (atoll_rule_any(t, names) || (atoll_rule_any(t, calls) && atoll_rule_is(s, 1, "(")));
-}
-
-static int clock_name(const struct atoll_rule_site *s)
-{
-    static const char names[] =
-        " clock64 __clock __clock64 __clockhi globaltimer __globaltimer chrono system_clock "
-        "steady_clock high_resolution_clock __prof_trigger __pm0 __pm1 __pm2 __pm3 "
-        "get_sreg_pm __DATE__ try_wait_for ";
-    static const char prefixes[] =
-        " get_sreg_clock get_sreg_globaltimer get_sreg_pm __nvvm_read_ptx_sreg_clock "
-        "__nvvm_read_ptx_sreg_globaltimer ";
-    const struct atoll_token *t = atoll_rule_token(s, 0);
-    if (!atoll_rule_is_name(s))
-        return 0;
-    return atoll_rule_any(t, names) || atoll_rule_starts(t, prefixes) ||
-           (atoll_token_is(t, "clock") && atoll_rule_is(s, 1, "("));
+    return atoll_rule_is(s, 0, "delete") && !(s->at > 0 && atoll_token_is(&s->tokens[s->at - 1], "="));
 }
 
 /* EVICT_LAST of CUTLASS is this number. */
@@ -175,82 +122,94 @@ const struct atoll_rule atoll_rules_cuda[] = {
     {"odd-byte",
      "outside of comments and texts only plain C characters are allowed: no backslash names, '$', '@', digit "
      "separators or open quote",
-     atoll_rule_odd_byte, 0, NULL},
+     .broken = atoll_rule_odd_byte},
     {"digraph", "digraphs hide what is compiled; write the plain sign, and a blank between '<' and '::'",
-     atoll_rule_digraph, 0, NULL},
-    {"pasting", "## makes names that no reader sees; write the name, or use a template", atoll_rule_pasting,
-     0, NULL},
-    {"raw-string", "raw strings hide text; write an ordinary text", atoll_rule_raw_string, 0, NULL},
+     .broken = atoll_rule_digraph},
+    {"pasting", "## makes names that no reader sees; write the name, or use a template",
+     .broken = atoll_rule_pasting},
+    {"raw-string", "raw strings hide text; write an ordinary text", .broken = atoll_rule_raw_string},
     {"directive",
      "only define, undef, if, ifdef, ifndef, elif, else, endif, include, pragma, error and warning are "
      "allowed",
-     atoll_rule_directive_known, 0, NULL},
+     .broken = atoll_rule_directive_known},
     {"include",
      "only these may be included, by name in <>: cuda.h cuda_runtime.h cuda_fp16.h cuda_bf16.h cuda_fp8.h "
      "cuda_fp6.h cuda_fp4.h mma.h cooperative_groups.h cooperative_groups/* cuda_pipeline.h cuda_awbarrier.h "
      "cuda/barrier cuda/pipeline cuda/atomic cuda/semaphore cuda/latch cuda/functional cuda/cmath cuda/ptx "
      "cuda/std/* cub/block/* cub/warp/* cutlass/* cute/* math_constants.h cuComplex.h",
-     include_forbidden, 0, NULL},
-    {"pragma", "only unroll, nounroll, once and nv_diag pragmas are allowed", pragma_forbidden, 0, NULL},
-    {"probe", "a candidate may not look for files", atoll_rule_probes_files, 1, NULL},
-    {"stamp", "date, time and file macros make equal sources differ", atoll_rule_build_stamp, 1, NULL},
+     .broken = include_forbidden},
+    {"pragma", "only unroll, nounroll, once and nv_diag pragmas are allowed", .broken = pragma_forbidden},
+    {"probe", "a candidate may not look for files", .names = ATOLL_RULE_PROBES},
+    {"stamp", "date, time and file macros make equal sources differ", .names = ATOLL_RULE_STAMPS},
     {"pragma-operator", "_Pragma is not allowed; write #pragma on a line of its own",
-     atoll_rule_pragma_operator, 1, NULL},
+     .names = ATOLL_RULE_OPERATORS},
     {"attribute",
      "this attribute is not allowed: none that places, aliases, exports or runs code outside of a call",
-     atoll_rule_attribute_forbidden, 0, NULL},
+     .broken = atoll_rule_attribute_forbidden},
     {"bracket-attribute",
      "only [[maybe_unused]], [[nodiscard]], [[likely]], [[unlikely]], [[fallthrough]] and [[noreturn]] are "
      "allowed",
-     bracket_attribute, 0, NULL},
-    {"label-address", "addresses of labels and computed goto are not allowed", atoll_rule_label_address, 0,
-     NULL},
+     .broken = bracket_attribute},
+    {"label-address", "addresses of labels and computed goto are not allowed",
+     .broken = atoll_rule_label_address},
     {"builtin", "this __builtin_ function is not on the list of pure ones; use CUDA's own name",
-     atoll_rule_builtin_forbidden, 1, NULL},
+     .broken = atoll_rule_builtin_forbidden},
     {"managed", "managed memory is not allowed; data come as arguments, room of one's own as scratch",
-     managed, 1, NULL},
+     .names = " __managed__ "},
     {"host", "host functions are never called: the plan launches the kernels; write __device__",
-     host_function, 0, NULL},
+     .broken = host_function},
     {"dependent-launch",
      "dependent launches are the plan's business: kernels of a plan run in order; leave the call out",
-     dependent_launch, 1, NULL},
+     .names = " cudaTriggerProgrammaticLaunchCompletion cudaGridDependencySynchronize launch_dependent_grids "
+              "wait_on_dependent_grids griddepcontrol_launch_dependents griddepcontrol_wait "
+              "arch_launch_dependent_grids "},
     {"runtime", "the CUDA runtime and driver are the host's; the plan says what is launched on what data",
-     runtime_name, 1, NULL},
-    {"device-launch", "a kernel may not launch kernels; give the plan another launch", device_launch, 0,
-     NULL},
-    {"memory", "memory comes from the plan's scratch and shared_bytes, not from an allocator", memory_name, 0,
-     NULL},
-    {"print", "printing from a kernel is not allowed; leave it out", print_name, 1, NULL},
-    {"abort", "traps and assertions end the run; return from the kernel instead", abort_name, 0, NULL},
+     .broken = runtime_name},
+    {"device-launch", "a kernel may not launch kernels; give the plan another launch",
+     .broken = device_launch},
+    {"memory", "memory comes from the plan's scratch and shared_bytes, not from an allocator",
+     .names = " malloc calloc realloc alloca __builtin_alloca memalign aligned_alloc "
+              "__nv_aligned_device_malloc new ",
+     .calls = " free ", .broken = deletes},
+    {"print", "printing from a kernel is not allowed; leave it out",
+     .names = " printf vprintf fprintf sprintf snprintf puts putchar fputs fwrite cout cerr "},
+    {"abort", "traps and assertions end the run; return from the kernel instead",
+     .names = " __trap __brkpt __assert_fail __assertfail _assert __builtin_trap ",
+     .calls = " assert abort exit terminate "},
     {"clock", "clocks, timers and timed waits are not allowed: a kernel's work may not depend on time",
-     clock_name, 0, NULL},
+     .names = " clock64 __clock __clock64 __clockhi globaltimer __globaltimer chrono system_clock "
+              "steady_clock high_resolution_clock __prof_trigger __pm0 __pm1 __pm2 __pm3 "
+              "get_sreg_pm __DATE__ try_wait_for ",
+     .prefixes = " get_sreg_clock get_sreg_globaltimer get_sreg_pm __nvvm_read_ptx_sreg_clock "
+                 "__nvvm_read_ptx_sreg_globaltimer ",
+     .calls = " clock "},
     {"persisting",
      "nothing may stay in the cache beyond the launch: no evict_last of the L2, no persisting lines",
-     persisting_name, 1, NULL},
+     .broken = persisting_name},
     {"internal", "internal functions of the compiler are not allowed; use CUDA's documented name",
-     internal_name, 1, NULL},
-    {"harness", "names that start with atoll_ belong to the harness", atoll_rule_harness_name, 1, NULL},
+     .broken = internal_name},
+    {"harness", "names that start with atoll_ belong to the harness", .prefixes = ATOLL_RULE_HARNESS},
     {"global",
      "variables of file scope must be const, constexpr, __shared__, or __constant__ with a value; state "
      "between "
      "launches belongs into the plan's scratch",
-     NULL, 0, atoll_scope_mutable_global},
-    {"static", "static variables keep state between launches; make it const, __shared__ or scratch", NULL, 0,
-     atoll_scope_mutable_static},
-    {"linkage", "kernels are found by their plain name; write extern \"C\" __global__", NULL, 0,
-     atoll_scope_unlinked_kernel},
+     .find = atoll_scope_mutable_global},
+    {"static", "static variables keep state between launches; make it const, __shared__ or scratch",
+     .find = atoll_scope_mutable_static},
+    {"linkage", "kernels are found by their plain name; write extern \"C\" __global__",
+     .find = atoll_scope_unlinked_kernel},
     {"assembly-text",
      "texts of asm are plain: no macros in or beside them, no # of macros, no octal or hexadecimal escapes",
-     NULL, 0, atoll_ptx_hidden},
-    {"assembly-clock", "clocks, timers and performance counters are not allowed, not in asm either", NULL, 0,
-     atoll_ptx_clock},
+     .find = atoll_ptx_hidden},
+    {"assembly-clock", "clocks, timers and performance counters are not allowed, not in asm either",
+     .find = atoll_ptx_clock},
     {"assembly-persisting",
      "nothing may stay in the cache beyond the launch: no L2::evict_last, discard or applypriority in asm",
-     NULL, 0, atoll_ptx_persisting},
+     .find = atoll_ptx_persisting},
     {"assembly",
      "asm may not hold directives, calls, trap, brkpt or griddepcontrol; only instructions on registers and "
      "memory",
-     NULL, 0, atoll_ptx_forbidden},
+     .find = atoll_ptx_forbidden},
 };
 
 const size_t atoll_rules_cuda_count = ATOLL_RULE_COUNT(atoll_rules_cuda);

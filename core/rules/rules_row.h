@@ -12,9 +12,12 @@ struct atoll_rule_site {
 
 struct atoll_rule {
     const char *id, *why;
+    /* Words, each with a blank before and after it; NULL: none. */
+    const char *names;                              /* refused wherever they stand */
+    const char *prefixes;                           /* of such names */
+    const char *calls;                              /* ordinary words as well: refused before a "(" */
     int (*broken)(const struct atoll_rule_site *s); /* 1 when the token at s->at breaks the rule */
-    int by_name; /* 1: depends on the token's text alone, so once per name is enough */
-    /* instead of broken: looks at all tokens once; index of the one that breaks the rule, count when none does */
+    /* looks at all tokens once; index of the one that breaks the rule, count when none does */
     size_t (*find)(const struct atoll_token *tokens, size_t count);
 };
 
@@ -33,18 +36,20 @@ int atoll_rule_is_directive(const struct atoll_rule_site *s);
 int atoll_rule_includes(const struct atoll_rule_site *s, const char *const *headers, size_t header_count,
                         const char *const *folders, size_t folder_count);
 
+/* Words of the rows that every language has. */
+#define ATOLL_RULE_PROBES    " __has_include __has_include_next __has_embed "
+#define ATOLL_RULE_STAMPS    " __DATE__ __TIME__ __TIMESTAMP__ __FILE__ __BASE_FILE__ "
+#define ATOLL_RULE_OPERATORS " _Pragma __pragma "
+#define ATOLL_RULE_HARNESS   " atoll_ ATOLL_ "
+
 int atoll_rule_odd_byte(const struct atoll_rule_site *s);
 int atoll_rule_digraph(const struct atoll_rule_site *s);
 int atoll_rule_pasting(const struct atoll_rule_site *s);
 int atoll_rule_raw_string(const struct atoll_rule_site *s);
 int atoll_rule_directive_known(const struct atoll_rule_site *s);
-int atoll_rule_probes_files(const struct atoll_rule_site *s);
-int atoll_rule_build_stamp(const struct atoll_rule_site *s);
-int atoll_rule_pragma_operator(const struct atoll_rule_site *s);
 int atoll_rule_attribute_forbidden(const struct atoll_rule_site *s);
 int atoll_rule_label_address(const struct atoll_rule_site *s);
 int atoll_rule_builtin_forbidden(const struct atoll_rule_site *s);
-int atoll_rule_harness_name(const struct atoll_rule_site *s);
 
 /* ---- what a CUDA source declares at file scope (rules_scope.c), as far as brackets and keywords tell.  Odd nesting finds too
  * much or too little, nothing else. ---- */

@@ -103,23 +103,6 @@ int atoll_rule_directive_known(const struct atoll_rule_site *s)
     return atoll_rule_is_directive(s) && !atoll_rule_any(atoll_rule_token(s, 0), known);
 }
 
-int atoll_rule_probes_files(const struct atoll_rule_site *s)
-{
-    static const char names[] = " __has_include __has_include_next __has_embed ";
-    return atoll_rule_is_name(s) && atoll_rule_any(atoll_rule_token(s, 0), names);
-}
-
-int atoll_rule_build_stamp(const struct atoll_rule_site *s)
-{
-    static const char names[] = " __DATE__ __TIME__ __TIMESTAMP__ __FILE__ __BASE_FILE__ ";
-    return atoll_rule_is_name(s) && atoll_rule_any(atoll_rule_token(s, 0), names);
-}
-
-int atoll_rule_pragma_operator(const struct atoll_rule_site *s)
-{
-    return atoll_rule_is(s, 0, "_Pragma") || atoll_rule_is(s, 0, "__pragma");
-}
-
 /* ---- language ---- */
 
 static int attribute_allowed(const struct atoll_token *t)
@@ -194,10 +177,4 @@ int atoll_rule_builtin_forbidden(const struct atoll_rule_site *s)
     rest.text += 10;
     rest.length -= 10;
     return !atoll_rule_any(&rest, names);
-}
-
-int atoll_rule_harness_name(const struct atoll_rule_site *s)
-{
-    return atoll_rule_is_name(s) && (atoll_token_starts(atoll_rule_token(s, 0), "atoll_") ||
-                                     atoll_token_starts(atoll_rule_token(s, 0), "ATOLL_"));
 }

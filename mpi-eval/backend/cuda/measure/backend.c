@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/plan/plan_check.h"
+#include "core/message.h"
+#include "core/plan/plan.h"
 #include "mpi-eval/backend/cuda/compile/compile.h"
 #include "mpi-eval/backend/cuda/measure/launch.h"
 #include "mpi-eval/backend/cuda/measure/loaded_candidate.h"

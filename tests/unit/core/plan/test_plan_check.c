@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/plan/plan_check.h"
+#include "core/message.h"
+#include "core/plan/plan.h"
 
 static struct atoll_task *task; /* rowsum: check B=3 N=17, bench.large B=128 N=4096, hidden B=5 N=129 */
 static struct atoll_arena *arena;

@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/plan/plan_check.h"
+#include "core/message.h"
+#include "core/plan/plan.h"
 #include "core/rules/rules.h"
 #include "core/task/task.h"
 
