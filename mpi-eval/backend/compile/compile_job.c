@@ -128,9 +128,12 @@ static const struct sign {
     {"Memory allocation failure", ATOLL_COMPILE_MEMORY},
     {"Killed signal terminated", ATOLL_COMPILE_MEMORY},
     {"CPU time limit exceeded", ATOLL_COMPILE_TIMEOUT},
-    {"No space left on device", ATOLL_COMPILE_BROKEN},
-    {"cannot execute", ATOLL_COMPILE_BROKEN},
 };
+
+/* Words of tools that cannot work here.  A candidate can make the assembler say them, so they decide nothing. */
+static const char *const machine_words[] = {"No space left on device", "Disk quota exceeded",
+                                            "Input/output error",      "Stale file handle",
+                                            "cannot execute",          "Read-only file system"};
 
 /* Words count in lines of the tools themselves only: a candidate can put any words into "file:line: error:
  * ..." lines and the source lines under them. */
@@ -144,6 +147,14 @@ static const char *find_words(const char *output, const char *name, const char *
         line += length + (line[length] == '\n');
     }
     return NULL;
+}
+
+int atoll_compile_blames_machine(const char *output)
+{
+    for (size_t i = 0; i < sizeof(machine_words) / sizeof(machine_words[0]); i++)
+        if (strstr(output, machine_words[i]))
+            return 1;
+    return 0;
 }
 
 enum atoll_compile_status atoll_compile_judge(const char *output, const char *file_name, int wait_status)

@@ -38,9 +38,14 @@ struct atoll_compile_job *atoll_compile_queue_take(struct atoll_compile_queue *q
 int atoll_compile_queue_collect(struct atoll_compile_queue *queue, struct atoll_compiled *ret_compiled);
 void atoll_compile_queue_fini(struct atoll_compile_queue *queue);
 
-/* What the end of a compile child and its words mean: the candidate's error, a limit, or a failure of ours.  Pure.
+/* What the end of a compile child and its words mean: OK, the candidate's error, a limit; BROKEN only for a child that was
+ * killed, never for words.  Pure.
  * output: NUL-terminated words of cc, as, ld, cicc, ptxas ...  file_name: of the source; lines that start with it are the
  * candidate's, whatever they say.  wait_status: of wait(2). */
 enum atoll_compile_status atoll_compile_judge(const char *output, const char *file_name, int wait_status);
+
+/* 1: the words say that this machine is at fault (no space, no compiler).  Whether it is, a program that is known to
+ * compile shows.  Pure. */
+int atoll_compile_blames_machine(const char *output);
 
 #endif

@@ -34,7 +34,9 @@ struct slot {
     int folder_fd, ruleset, pipe;
     pid_t pid;
     struct atoll_compile_job *job; /* that runs, owned; NULL: free */
-    char *output;                  /* of the group, NUL-terminated by reap */
+    /* Failed with words that blame this machine, owned; what runs then is the probe, which is known to compile. */
+    struct atoll_compile_job *doubted;
+    char *output; /* of the group, NUL-terminated by reap */
     size_t output_length;
     double ran_ns, since_ns; /* running time up to the last pause; start of the present stretch */
     int timed_out;
@@ -76,6 +78,7 @@ static void slot_fini(struct slot *slot)
         close(slot->pipe);
     }
     atoll_compile_job_destroy(slot->job);
+    atoll_compile_job_destroy(slot->doubted);
     if (slot->folder_fd >= 0)
         close(slot->folder_fd);
     if (slot->ruleset >= 0)
@@ -351,20 +354,30 @@ static int compiler_start(struct cc *cc, struct slot *slot, struct atoll_err *er
     return status;
 }
 
+/* The slot's job begins now. */
+static int job_start(struct cc *cc, struct slot *slot, struct atoll_err *err)
+{
+    slot->output_length = 0;
+    slot->ran_ns = 0;
+    slot->timed_out = 0;
+    slot->since_ns = atoll_clock_mono_ns();
+    if (compiler_start(cc, slot, err) != 0)
+        return -1;
+    if (cc->paused)
+        kill(-slot->pid, SIGSTOP);
+    return 0;
+}
+
 static void jobs_start(struct cc *cc)
 {
     for (unsigned i = 0; i < cc->slot_count && cc->queued.first && !cc->paused; i++) {
-        if (!cc->slots[i].job) {
-            struct slot *slot = &cc->slots[i];
-            struct atoll_err err = ATOLL_ERR_INIT;
-            slot->job = atoll_compile_queue_take(&cc->queued);
-            slot->output_length = 0;
-            slot->ran_ns = 0;
-            slot->timed_out = 0;
-            slot->since_ns = atoll_clock_mono_ns();
-            if (compiler_start(cc, slot, &err) != 0)
-                job_finish(cc, slot, ATOLL_COMPILE_BROKEN, err.text, "");
-        }
+        struct slot *slot = &cc->slots[i];
+        struct atoll_err err = ATOLL_ERR_INIT;
+        if (slot->job)
+            continue;
+        slot->job = atoll_compile_queue_take(&cc->queued);
+        if (job_start(cc, slot, &err) != 0)
+            job_finish(cc, slot, ATOLL_COMPILE_BROKEN, err.text, "");
     }
 }
 
@@ -425,6 +438,37 @@ static int cc_timeout_ms(const struct atoll_compiler *compiler)
     return left / 1e6 < INT_MAX - 1 ? (int)(left / 1e6) + 1 : INT_MAX;
 }
 
+/* The job that failed is the candidate's or this machine's fault: the probe decides, which compiled before. */
+static void doubt_begin(struct cc *cc, struct slot *slot, const char *diagnostics, const char *report)
+{
+    const struct atoll_compiler_style *style = &cc->style;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    atoll_compile_job_finish(slot->job, ATOLL_COMPILE_ERROR, diagnostics, report, slot->ran_ns);
+    slot->doubted = slot->job;
+    slot->job = NULL;
+    atoll_scratch_empty(slot->folder_fd, 1); /* what the job left may be what took the space */
+    slot->job = atoll_compile_job_create(0, style->probe_name, style->suffix, style->probe_text,
+                                         strlen(style->probe_text), NULL, 0, &err);
+    if (slot->job && job_start(cc, slot, &err) == 0)
+        return;
+    atoll_compile_job_destroy(slot->job);
+    slot->job = slot->doubted;
+    slot->doubted = NULL;
+    job_finish(cc, slot, ATOLL_COMPILE_BROKEN, err.text, report);
+}
+
+static void doubt_end(struct cc *cc, struct slot *slot, int wait_status)
+{
+    int works = !slot->timed_out && WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0;
+    atoll_compile_job_destroy(slot->job);
+    slot->job = NULL;
+    atoll_scratch_empty(slot->folder_fd, 1);
+    if (!works)
+        slot->doubted->result.status = ATOLL_COMPILE_BROKEN;
+    atoll_compile_queue_put(&cc->done, slot->doubted);
+    slot->doubted = NULL;
+}
+
 static void job_conclude(struct cc *cc, struct slot *slot, int wait_status)
 {
     char diagnostics[ATOLL_DIAGNOSTICS_BYTES] = "", report[ATOLL_COMPILE_REPORT_BYTES] = "";
@@ -443,7 +487,10 @@ static void job_conclude(struct cc *cc, struct slot *slot, int wait_status)
         snprintf(diagnostics, sizeof(diagnostics), "the compiler left no object of at most %llu bytes",
                  (unsigned long long)cc->output_bytes);
     }
-    job_finish(cc, slot, status, diagnostics, report);
+    if (status == ATOLL_COMPILE_ERROR && atoll_compile_blames_machine(slot->output))
+        doubt_begin(cc, slot, diagnostics, report);
+    else
+        job_finish(cc, slot, status, diagnostics, report);
 }
 
 static int cc_collect(struct atoll_compiler *compiler, struct atoll_compiled *ret_compiled)
@@ -462,7 +509,10 @@ static int cc_collect(struct atoll_compiler *compiler, struct atoll_compiled *re
         }
         if (slot_reap(slot, &wait_status)) {
             slot->ran_ns = running_ns(cc, slot);
-            job_conclude(cc, slot, wait_status);
+            if (slot->doubted)
+                doubt_end(cc, slot, wait_status);
+            else
+                job_conclude(cc, slot, wait_status);
         }
     }
     jobs_start(cc);

@@ -162,6 +162,10 @@ static void test_bad_sources(void **state)
         {"#include \"/proc/self/environ\"\n", "/proc/self/environ", 1},
         {"__asm__(\".incbin \\\"/etc/passwd\\\"\");\n", "/etc/passwd", 1},
         {"#error cc1: out of memory\n", "out of memory", 0},
+        {"__asm__(\".error \\\"No space left on device\\\"\");\n", "No space left", 0},
+        {"__asm__(\".error \\\"gcc: fatal error: cannot execute cc1\\\"\");\n", "cannot execute", 0},
+        {"__asm__(\".print \\\"No space left on device\\\"\"); int f(void) { return x; }\n", "candidate.c:1",
+         0},
         {"int f(void) { return 0; }\nint f(void) { return 1; }\n", "redefinition", 0},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -176,6 +180,43 @@ static void test_bad_sources(void **state)
             fail_msg("row %zu: status %d: %s", i, (int)result.status, result.diagnostics);
         drop(&result);
     }
+}
+
+/* A compiler that works until the file `broken` is there: then it says what the tools say on a full disk, whatever it is
+ * given. */
+static void test_a_machine_at_fault(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"as: No space left on device", "cc: cannot execute cc1"};
+    char script[256], flag[256], text[1024];
+    snprintf(script, sizeof(script), "%s/some-cc", scratch);
+    snprintf(flag, sizeof(flag), "%s/broken", scratch);
+    FILE *out = fopen(script, "we");
+    assert_non_null(out);
+    fprintf(out,
+            "#!/bin/sh\nread words 2>/dev/null <%s && { echo \"$words\" >&2; exit 1; }\nexec cc \"$@\"\n",
+            flag);
+    fclose(out);
+    assert_int_equal(chmod(script, 0700), 0);
+    struct atoll_compiler_settings settings = usual;
+    settings.command = script;
+    struct atoll_compiler *some = create(&settings);
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        out = fopen(flag, "we");
+        fprintf(out, "%s\n", words[i]);
+        fclose(out);
+        struct atoll_compiled result = run(some, "int f;\n", NULL, 0);
+        assert_int_equal(result.status, ATOLL_COMPILE_BROKEN);
+        assert_string_equal(result.diagnostics, words[i]);
+        drop(&result);
+        snprintf(text, sizeof(text), "__asm__(\".error \\\"%s\\\"\");\n", words[i]);
+        assert_int_equal(unlink(flag), 0);
+        result = run(some, text, NULL, 0); /* the same words, and the machine works */
+        assert_int_equal(result.status, ATOLL_COMPILE_ERROR);
+        drop(&result);
+    }
+    atoll_compiler_destroy(some);
+    assert_int_equal(unlink(script), 0);
 }
 
 /* A source whose expansion has 10^depth tokens. */
@@ -344,11 +385,17 @@ static void test_stale_scratch_goes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bad_settings),       cmocka_unit_test(test_no_scratch),
-        cmocka_unit_test(test_good_source),        cmocka_unit_test(test_equal_sources_give_equal_objects),
-        cmocka_unit_test(test_bad_sources),        cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_many_jobs),          cmocka_unit_test(test_nothing_runs_while_paused),
-        cmocka_unit_test(test_destroy_ends_all),   cmocka_unit_test(test_bad_jobs),
+        cmocka_unit_test(test_bad_settings),
+        cmocka_unit_test(test_no_scratch),
+        cmocka_unit_test(test_good_source),
+        cmocka_unit_test(test_equal_sources_give_equal_objects),
+        cmocka_unit_test(test_bad_sources),
+        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_a_machine_at_fault),
+        cmocka_unit_test(test_many_jobs),
+        cmocka_unit_test(test_nothing_runs_while_paused),
+        cmocka_unit_test(test_destroy_ends_all),
+        cmocka_unit_test(test_bad_jobs),
         cmocka_unit_test(test_stale_scratch_goes),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
