@@ -58,7 +58,7 @@ struct atoll_backend {
     int (*case_open)(struct atoll_referee *referee, struct atoll_case *known, struct atoll_err *err);
     void (*case_close)(struct atoll_referee *referee, struct atoll_case *known);
 
-    /* Level 4, load: CORRECT, FORBIDDEN, LAUNCH_ERROR or INFRASTRUCTURE with the text in ret_detail
+    /* Level 4, load: CORRECT, FORBIDDEN, LAUNCH_ERROR, TIMEOUT or INFRASTRUCTURE with the text in ret_detail
      * (ATOLL_DETAIL_BYTES).  resources: static resources of what was loaded, filled where the backend knows them. */
     enum atoll_verdict (*candidate_open)(struct atoll_referee *referee, const struct atoll_prepared *prepared,
                                          const void *object, size_t object_length,

@@ -11,9 +11,13 @@
 #define PAGE          UINT64_C(4096)
 #define SEGMENT_LIMIT 32
 #define DYNAMIC_LIMIT 64
-#define SYMBOL_LIMIT  65536
+#define BUCKET_LIMIT  65536
 #define MEMORY_LIMIT  (UINT64_C(256) << 20) /* of all segments */
 #define NAME_LIMIT    256
+/* ld.so looks up each symbolic relocation along one chain: their product bounds the time of a load, some 20 ms. */
+#define SYMBOL_LIMIT   4096
+#define CHAIN_LIMIT    64
+#define SYMBOLIC_LIMIT 16384
 
 #if defined(__x86_64__)
 #define MACHINE EM_X86_64
@@ -308,7 +312,7 @@ static int read_dynamic(struct object *o)
     return 0;
 }
 
-/* Walks the GNU hash table as ld.so would; every chain must end inside the file.  Returns the symbol count
+/* Walks the GNU hash table as ld.so would; every chain must end inside the file and soon.  Returns the symbol count
  * through o. */
 static int read_hash(struct object *o)
 {
@@ -316,22 +320,28 @@ static int read_hash(struct object *o)
     if (!o->gnu_hash || !head)
         return refuse(o, "the object has no GNU hash table");
     uint64_t buckets = head[0], first = head[1], bloom = head[2];
-    if (buckets == 0 || buckets > SYMBOL_LIMIT || first > SYMBOL_LIMIT || bloom == 0 ||
-        bloom > SYMBOL_LIMIT || (bloom & (bloom - 1)) != 0 || head[3] > 63)
+    if (buckets == 0 || buckets > BUCKET_LIMIT || first > BUCKET_LIMIT || bloom == 0 ||
+        bloom > BUCKET_LIMIT || (bloom & (bloom - 1)) != 0 || head[3] > 63)
         return refuse(o, "the GNU hash table is malformed");
     const uint32_t *bucket = table_at(o, o->gnu_hash + 16 + bloom * 8, buckets * 4, 4);
     uint64_t chains = o->gnu_hash + 16 + bloom * 8 + buckets * 4, count = first;
     for (uint64_t i = 0; bucket && i < buckets; i++) {
         if (bucket[i] == 0)
             continue;
-        uint64_t at = bucket[i];
+        uint64_t at = bucket[i], last = at + CHAIN_LIMIT - 1;
         const uint32_t *chain = at < first ? NULL : table_at(o, chains + (at - first) * 4, 4, 4);
-        while (chain && !(*chain & 1) && at < SYMBOL_LIMIT)
+        while (chain && !(*chain & 1) && at < last)
             chain = table_at(o, chains + (++at - first) * 4, 4, 4);
-        if (!chain || at >= SYMBOL_LIMIT)
+        if (!chain)
             return refuse(o, "a chain of the GNU hash table has no end");
+        if (!(*chain & 1))
+            return refuse(
+                o, "more than %d symbols in one chain of the GNU hash table: it would take long to load",
+                CHAIN_LIMIT);
         count = at + 1 > count ? at + 1 : count;
     }
+    if (count > SYMBOL_LIMIT)
+        return refuse(o, "the object has more than %d symbols; make what only it uses static", SYMBOL_LIMIT);
     o->symbol_count = (size_t)count;
     return bucket ? 0 : refuse(o, "the GNU hash table does not lie in the file");
 }
@@ -402,9 +412,15 @@ static int check_relocations(const struct object *o, uint64_t address, uint64_t 
     const Elf64_Rela *r = table_at(o, address, bytes, 8);
     if (!r || bytes % sizeof(*r) != 0)
         return refuse(o, "a relocation table does not lie in the file");
-    for (size_t i = 0; i < bytes / sizeof(*r); i++)
+    size_t symbolic = 0;
+    for (size_t i = 0; i < bytes / sizeof(*r); i++) {
         if (check_relocation(o, &r[i]) != 0)
             return -1;
+        symbolic += ELF64_R_SYM(r[i].r_info) != 0;
+    }
+    if (symbolic > SYMBOLIC_LIMIT)
+        return refuse(o, "more than %d pointers to symbols that are not static: it would take long to load",
+                      SYMBOLIC_LIMIT);
     return 0;
 }
 

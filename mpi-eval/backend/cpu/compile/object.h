@@ -11,7 +11,8 @@
 /* Refuses what could run or reach anything at load time or beyond its own memory: constructors and
  * destructors, IFUNCs, text relocations, relocations outside its own data, an executable stack, writable
  * code, thread-local variables, libraries other than libc, libm and libmvec, imports that are not on the list
- * (memory and string primitives, maths), and writable data unless allowed.  symbols: functions that must be
+ * (memory and string primitives, maths), writable data unless allowed, and so many symbols, relocations by symbol or
+ * symbols in one hash chain that ld.so would be slow.  symbols: functions that must be
  * defined in it. 0, or -1 with ATOLL_E_INPUT and what was found. */
 int atoll_object_check(const void *data, size_t length, int allow_mutable_globals, const char *const *symbols,
                        size_t symbol_count, struct atoll_err *err);

@@ -22,7 +22,8 @@ enum atoll_verdict atoll_cpu_loaded_candidate_open(struct atoll_referee *referee
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     struct atoll_runner *runner = NULL;
-    for (int i = 0; i < LOST_LIMIT && !runner && err.code != ATOLL_E_INPUT; i++) {
+    for (int i = 0; i < LOST_LIMIT && !runner && err.code != ATOLL_E_INPUT && err.code != ATOLL_E_TIMEOUT;
+         i++) {
         atoll_err_clear(&err);
         runner = atoll_runner_create(&atoll_cpu_of(referee)->runner, object, object_length,
                                      prepared->task->allow_mutable_globals, prepared->symbols,
@@ -33,7 +34,9 @@ enum atoll_verdict atoll_cpu_loaded_candidate_open(struct atoll_referee *referee
     if (runner)
         return ATOLL_V_CORRECT;
     snprintf(ret_detail, ATOLL_DETAIL_BYTES, "%s", err.text);
-    return err.code == ATOLL_E_INPUT ? ATOLL_V_FORBIDDEN : ATOLL_V_INFRASTRUCTURE;
+    return err.code == ATOLL_E_INPUT     ? ATOLL_V_FORBIDDEN
+           : err.code == ATOLL_E_TIMEOUT ? ATOLL_V_TIMEOUT
+                                         : ATOLL_V_INFRASTRUCTURE;
 }
 
 void atoll_cpu_loaded_candidate_close(struct atoll_referee *referee, struct atoll_loaded_candidate *candidate)

@@ -3,7 +3,8 @@
  * version only catches a worker left over from another build.
  *
  *   referee                     zygote (worker)                sample child
- *   SETUP ------------------>   checks, loads, resolves
+ *   SETUP ------------------>   sandbox, checks
+ *         <------------ LOADING   loads, resolves: the candidate's time
  *         <--- LOADED | REFUSED
  *   RUN + buffer fds ------->   fork ------------------------> maps, threads, filter
  *         <---------- STARTED   waitid, leaves it a zombie     page.ready = 1, the starting thread parks
@@ -33,7 +34,7 @@
 #include "core/task/task.h"
 #include "mpi-eval/backend/cpu/process/runner.h"
 
-#define ATOLL_CONTROL_VERSION      3
+#define ATOLL_CONTROL_VERSION      4
 #define ATOLL_CONTROL_SYMBOL_LIMIT 32
 #define ATOLL_CONTROL_SYMBOL_BYTES 64
 #define ATOLL_CONTROL_THREAD_LIMIT 1024
@@ -59,6 +60,7 @@ struct atoll_control_page {
 
 enum atoll_control_type {
     ATOLL_CONTROL_SETUP = 1,
+    ATOLL_CONTROL_LOADING,
     ATOLL_CONTROL_LOADED,
     ATOLL_CONTROL_REFUSED,
     ATOLL_CONTROL_RUN,
@@ -70,6 +72,7 @@ struct atoll_control_setup {
     uint32_t type, version;
     uint32_t thread_count, spin, allow_mutable_globals, symbol_count;
     uint64_t stack_bytes;
+    int64_t load_cpu_ns; /* processor time for loading the object; then SIGPROF ends the worker */
     int32_t cores[ATOLL_CONTROL_THREAD_LIMIT]; /* -1: not pinned */
     char symbols[ATOLL_CONTROL_SYMBOL_LIMIT][ATOLL_CONTROL_SYMBOL_BYTES];
 };

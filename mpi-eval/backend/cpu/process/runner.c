@@ -31,12 +31,14 @@
 #include "base/clock.h"
 
 /* For steps of our own; a candidate's deadline comes with the request, from the referee. */
-#define LOAD_TIMEOUT_NS  20e9 /* worker start, checks, dlopen */
+#define LOAD_TIMEOUT_NS                                                                                      \
+    20e9 /* worker start and checks; then as long again for a load that others keep from a core */
 #define SETUP_TIMEOUT_NS 30e9 /* fork to ready; mapping of large buffers is in it */
 #define DEATH_TIMEOUT_NS 30e9 /* SIGKILL to the zygote's report */
 #define LOOK_EVERY_NS    50e3 /* a spinning referee looks at the socket this often */
 #define SLEEP_SLICE_NS   1000000L
 #define SPINS_PER_LOOK   64
+#define LOAD_CPU_NS      2000000000L /* of the candidate: loading its object; some 20 ms are much */
 #define STACK_DEFAULT    ((uint64_t)8 << 20)
 #define STACK_SMALLEST   ((uint64_t)64 << 10)
 
@@ -152,6 +154,7 @@ static int fill_setup(struct atoll_control_setup *setup, const struct atoll_runn
     setup->spin = settings->spin != 0;
     setup->allow_mutable_globals = allow_mutable_globals != 0;
     setup->symbol_count = (uint32_t)symbol_count;
+    setup->load_cpu_ns = LOAD_CPU_NS;
     setup->stack_bytes = (stack < STACK_SMALLEST ? STACK_SMALLEST : stack + 65535) & ~(uint64_t)65535;
     for (unsigned i = 0; i < ATOLL_CONTROL_THREAD_LIMIT; i++)
         setup->cores[i] = settings->cores && i < settings->thread_count ? settings->cores[i] : -1;
@@ -164,20 +167,36 @@ static int fill_setup(struct atoll_control_setup *setup, const struct atoll_runn
     return 0;
 }
 
+/* Whether the worker was ended because loading the object took too much processor time.  It has closed its socket. */
+static int has_loaded_too_long(const struct atoll_runner *runner)
+{
+    siginfo_t info = {0};
+    while (waitid(P_PID, (id_t)runner->worker, &info, WEXITED | WNOWAIT) != 0)
+        if (errno != EINTR)
+            return 0;
+    return info.si_code != CLD_EXITED && info.si_status == SIGPROF;
+}
+
 static int await_loaded(const struct atoll_runner *runner, struct atoll_err *err)
 {
     struct atoll_control_reply reply;
     int status = receive_reply(runner, LOAD_TIMEOUT_NS, &reply);
+    int is_loading = status == 1 && reply.type == ATOLL_CONTROL_LOADING;
+    if (is_loading)
+        status = receive_reply(runner, LOAD_TIMEOUT_NS, &reply);
     if (status == 0)
-        return atoll_err_set(err, ATOLL_E_TIMEOUT, "atoll-worker did not load the object within %.0f s",
-                             LOAD_TIMEOUT_NS / 1e9);
-    if (status == 1 && reply.type == ATOLL_CONTROL_LOADED)
+        return atoll_err_set(err, ATOLL_E_CHILD, "atoll-worker did not %s within %.0f s",
+                             is_loading ? "load the object" : "start", LOAD_TIMEOUT_NS / 1e9);
+    if (status == 1 && is_loading && reply.type == ATOLL_CONTROL_LOADED)
         return 0;
     if (status == 1 && reply.type == ATOLL_CONTROL_REFUSED && reply.code > 0 &&
         reply.code < ATOLL_CODE_COUNT) {
         reply.text[sizeof(reply.text) - 1] = '\0';
         return atoll_err_set(err, (enum atoll_code)reply.code, "%s", reply.text);
     }
+    if (status < 0 && is_loading && has_loaded_too_long(runner))
+        return atoll_err_set(err, ATOLL_E_TIMEOUT, "the object was not loaded after %.0f s of processor time",
+                             LOAD_CPU_NS / 1e9);
     return atoll_err_set(err, ATOLL_E_CHILD, "atoll-worker ended while it loaded the object");
 }
 

@@ -35,8 +35,8 @@ struct atoll_runner_settings {
 
 /* Starts a worker and loads `object` (a shared object in memory).  symbols: functions to look up, called by
  * index. Errors: ATOLL_E_INPUT when the object is refused (what and why: constructor, IFUNC, import of
- * "fork", writable data ...) or a symbol is missing: the candidate's fault; ATOLL_E_CHILD, ATOLL_E_IO,
- * ATOLL_E_TIMEOUT: infrastructure. */
+ * "fork", writable data ...) or a symbol is missing, ATOLL_E_TIMEOUT when it takes too long to load: the candidate's
+ * fault; ATOLL_E_CHILD, ATOLL_E_IO: infrastructure. */
 struct atoll_runner *atoll_runner_create(const struct atoll_runner_settings *settings, const void *object,
                                          size_t object_length, int allow_mutable_globals,
                                          const char *const *symbols, size_t symbol_count,

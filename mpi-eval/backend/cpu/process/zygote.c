@@ -15,6 +15,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 
 #include "mpi-eval/backend/cpu/compile/object.h"
@@ -178,6 +179,17 @@ static void move_to_cores(const struct atoll_control_setup *setup)
         sched_setaffinity(0, sizeof(cores), &cores);
 }
 
+/* From here on time is the candidate's: of the processor, which others cannot take from it. */
+static int begin_loading(const struct atoll_control_setup *setup, struct atoll_err *err)
+{
+    const struct atoll_control_reply loading = {.type = ATOLL_CONTROL_LOADING};
+    const struct itimerval limit = {.it_value = {.tv_sec = setup->load_cpu_ns / 1000000000,
+                                                 .tv_usec = setup->load_cpu_ns % 1000000000 / 1000}};
+    if (atoll_zygote_reply(&loading) != 0 || setitimer(ITIMER_PROF, &limit, NULL) != 0)
+        return atoll_err_errno(err, errno, "atoll-worker cannot limit the time of a load");
+    return 0;
+}
+
 int atoll_zygote_load(struct atoll_zygote *zygote, struct atoll_err *err)
 {
     zygote->pid = getpid();
@@ -195,8 +207,10 @@ int atoll_zygote_load(struct atoll_zygote *zygote, struct atoll_err *err)
     dlopen("libmvec.so.1", RTLD_NOW | RTLD_GLOBAL);
     if (atoll_filter_init(&zygote->own_filter, ATOLL_FILTER_ZYGOTE, err) != 0 ||
         atoll_filter_init(&zygote->sample_filter, ATOLL_FILTER_SAMPLE, err) != 0 || enter_sandbox(err) != 0 ||
-        check_object(&zygote->setup, err) != 0 || load_object(zygote, err) != 0)
+        check_object(&zygote->setup, err) != 0 || begin_loading(&zygote->setup, err) != 0 ||
+        load_object(zygote, err) != 0)
         return -1;
+    setitimer(ITIMER_PROF, &(struct itimerval){0}, NULL);
     close(ATOLL_CONTROL_FD_OBJECT);
     int error = atoll_filter_apply(&zygote->own_filter, 0);
     return error ? atoll_err_errno(err, error, "atoll-worker cannot apply its seccomp filter") : 0;

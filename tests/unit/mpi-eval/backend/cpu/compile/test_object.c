@@ -485,6 +485,53 @@ static void test_changed_is_refused(void **state)
     }
 }
 
+/* Sources whose objects ld.so would be slow with; a name is made of pairs of letters, and "ac" and "bB" have one hash. */
+enum slow { COLLIDING, DISTINCT, MANY, BY_SYMBOL, RELATIVE };
+
+static void slow_print(FILE *out, enum slow kind)
+{
+    int names = kind == COLLIDING || kind == DISTINCT ? 128 : kind == MANY ? 5000 : 0;
+    fputs("int f, g;\n", out);
+    for (int i = 0; i < names && kind == COLLIDING; i++) {
+        fputs("const char n", out);
+        for (int bit = 0; bit < 7; bit++)
+            fputs(i >> bit & 1 ? "ac" : "bB", out);
+        fputs("[1];\n", out);
+    }
+    for (int i = 0; i < names && kind != COLLIDING; i++)
+        fprintf(out, "const char n%x[1];\n", (unsigned)i * 2654435761u);
+    if (kind == BY_SYMBOL || kind == RELATIVE)
+        fprintf(out, "%sconst char one[1];\nconst char *const table[20000] = {[0 ... 19999] = one};\n",
+                kind == RELATIVE ? "static " : "");
+}
+
+static void test_slow_to_load(void **state)
+{
+    (void)state;
+    static const struct {
+        enum slow kind;
+        const char *says; /* NULL: passes */
+    } slow[] = {{COLLIDING, "in one chain"},
+                {DISTINCT, NULL},
+                {MANY, "more than 4096 symbols"},
+                {BY_SYMBOL, "more than 16384 pointers"},
+                {RELATIVE, NULL}};
+    for (size_t i = 0; i < sizeof(slow) / sizeof(slow[0]); i++) {
+        char *text = NULL;
+        size_t length = 0;
+        struct atoll_err err = ATOLL_ERR_INIT;
+        FILE *out = open_memstream(&text, &length);
+        slow_print(out, slow[i].kind);
+        fclose(out);
+        struct atoll_compiled made = compile(text, "-O0");
+        int refused = atoll_object_check(made.object, made.object_length, 1, NULL, 0, &err) != 0;
+        if (refused != (slow[i].says != NULL) || (refused && !strstr(err.text, slow[i].says)))
+            fail_msg("row %zu: \"%s\"", i, err.text);
+        free(made.object);
+        free(text);
+    }
+}
+
 /* Each check of its own heap block, so that a sanitizer sees a read past its end. */
 static void test_truncated_is_refused(void **state)
 {
@@ -589,6 +636,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_good_passes),
         cmocka_unit_test(test_changed_is_refused),
+        cmocka_unit_test(test_slow_to_load),
         cmocka_unit_test(test_truncated_is_refused),
         cmocka_unit_test(test_random_changes_are_read),
         cmocka_unit_test(test_mutable_only_where_allowed),

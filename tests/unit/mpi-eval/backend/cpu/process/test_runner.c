@@ -8,9 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "mpi-eval/backend/cpu/compile/compile.h"
+#include "mpi-eval/backend/cpu/process/control.h"
 #include "mpi-eval/backend/cpu/process/runner.h"
 
 #define WORKER ATOLL_BUILD_DIR "/atoll-worker"
@@ -369,8 +371,46 @@ static void test_names(void **state)
     assert_non_null(strstr(text, "landlock"));
 }
 
-int main(void)
+/* A worker that is slow to start is our trouble, one whose object is slow to load is the object's. */
+static void test_slow_loads(void **state)
 {
+    (void)state;
+    static const struct {
+        const char *end;
+        enum atoll_code code;
+        const char *says;
+    } rows[] = {
+        {"loading, then SIGPROF", ATOLL_E_TIMEOUT, "2 s of processor time"},
+        {"loading, then SIGKILL", ATOLL_E_CHILD, "ended while it loaded"},
+        {"SIGPROF", ATOLL_E_CHILD, "ended while it loaded"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct atoll_err err = ATOLL_ERR_INIT;
+        struct atoll_runner_settings settings = {"/proc/self/exe", 1, NULL, 0, 0};
+        settings.stack_bytes = (i + 1) << 20; /* tells the worker below which row it is */
+        assert_null(atoll_runner_create(&settings, object, object_length, 1, symbols, SYMBOL_COUNT, &err));
+        if (err.code != rows[i].code || !strstr(err.text, rows[i].says))
+            fail_msg("%s: %s: %s", rows[i].end, atoll_code_name(err.code), err.text);
+    }
+}
+
+/* This program as a worker. */
+static int be_a_worker(void)
+{
+    static struct atoll_control_setup setup;
+    const struct atoll_control_reply loading = {.type = ATOLL_CONTROL_LOADING};
+    if (recv(ATOLL_CONTROL_FD_SOCKET, &setup, sizeof(setup), 0) != (ssize_t)sizeof(setup))
+        return 2;
+    if (setup.stack_bytes != 3u << 20)
+        send(ATOLL_CONTROL_FD_SOCKET, &loading, sizeof(loading), 0);
+    raise(setup.stack_bytes == 2u << 20 ? SIGKILL : SIGPROF);
+    return 2;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 2 && strcmp(argv[1], "--zygote") == 0)
+        return be_a_worker();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bad_settings),
         cmocka_unit_test(test_units_are_split),
@@ -380,6 +420,7 @@ int main(void)
         cmocka_unit_test(test_reference),
         cmocka_unit_test(test_bad_requests),
         cmocka_unit_test(test_lost_worker),
+        cmocka_unit_test(test_slow_loads),
         cmocka_unit_test(test_window_and_pinning),
         cmocka_unit_test(test_names),
     };
