@@ -9,8 +9,9 @@
 #define ATOLL_LLM_GATEWAY_BROKER_BROKER_H
 
 #include "llm-gateway/config/config.h"
-#include "llm-gateway/server/metrics.h"
+#include "llm-gateway/http/loop.h"
 #include "llm-gateway/request/request.h"
+#include "llm-gateway/server/metrics.h"
 
 struct atoll_broker;
 

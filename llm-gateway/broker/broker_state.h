@@ -13,10 +13,8 @@
 #ifndef ATOLL_LLM_GATEWAY_BROKER_BROKER_STATE_H
 #define ATOLL_LLM_GATEWAY_BROKER_BROKER_STATE_H
 
-#include "llm-gateway/broker/breaker.h"
 #include "llm-gateway/broker/broker.h"
-#include "llm-gateway/broker/bucket.h"
-#include "llm-gateway/broker/throttle.h"
+#include "llm-gateway/broker/endpoint_limits.h"
 #include "llm-gateway/budget/database.h"
 #include "llm-gateway/budget/exchange_store.h"
 #include "llm-gateway/budget/spending.h"

@@ -34,4 +34,9 @@ int atoll_store_find(struct atoll_store *store, const struct atoll_llm_request *
 /* -1 trouble. */
 long atoll_store_count(struct atoll_store *store, struct atoll_err *err);
 
+/* exchanges.atl, a recording of an earlier version.  from: exchanges.atl, left as it is; to: a recording, made when it is not there, else added to.  ret_left_bytes: at the end of
+ * from, not whole; a kill left them.  After -1 nothing was added. */
+int atoll_old_exchanges_convert(const char *from, const char *to, size_t *ret_count, size_t *ret_left_bytes,
+                                struct atoll_err *err);
+
 #endif

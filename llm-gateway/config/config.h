@@ -3,10 +3,10 @@
 #ifndef ATOLL_LLM_GATEWAY_CONFIG_CONFIG_H
 #define ATOLL_LLM_GATEWAY_CONFIG_CONFIG_H
 
-#include "llm-gateway/broker/ensemble.h"
 #include "llm-gateway/provider/provider.h"
 #include "llm-gateway/http/retry.h"
 #include "llm-gateway/http/secret.h"
+#include "llm-gateway/budget/price.h"
 #include "llm-gateway/budget/spending.h"
 #include "llm-gateway/http/transfer.h"
 
@@ -26,6 +26,20 @@ struct atoll_gateway_model {
     struct atoll_provider_model traits;
     uint32_t context_tokens;         /* 0 unknown */
     const struct atoll_price *price; /* NULL: costs nothing (a server of one's own) */
+};
+
+/* Several models under one name. */
+#define ATOLL_ENSEMBLE_MEMBER_LIMIT 16
+
+struct atoll_ensemble_member {
+    unsigned model;                             /* index into the configuration's models */
+    double weight;                              /* >= 0 */
+    uint32_t from_generation, until_generation; /* [from, until) */
+};
+struct atoll_ensemble {
+    const char *name;
+    size_t member_count;
+    struct atoll_ensemble_member members[ATOLL_ENSEMBLE_MEMBER_LIMIT];
 };
 
 enum atoll_exchange_mode {
@@ -58,5 +72,10 @@ struct atoll_gateway_config {
  * a model with limits on money and no price, a key in the file itself, a remote address without a token. */
 struct atoll_gateway_config *atoll_gateway_config_load(const char *path, struct atoll_err *err);
 void atoll_gateway_config_destroy(struct atoll_gateway_config *config);
+
+/* The model for a request: drawn by weight among the members of its generation, or, where none is scheduled for it, among
+ * all.  The draw follows from the request's id alone, so that a repeated request gets the same model.  -1: no members. */
+int atoll_ensemble_choose(const struct atoll_ensemble *ensemble, uint32_t generation,
+                          const struct atoll_id *request);
 
 #endif

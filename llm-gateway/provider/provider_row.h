@@ -1,10 +1,58 @@
-/* provider_row.h - what a dialect is: one row of functions.
+/* provider_row.h - what a dialect is, one row of functions, and what its reader collects from a reply.  reply_parts.c is the one
+ * place where a finished reply gets its status.
  * Layer: llm-gateway, private, pure. */
 #ifndef ATOLL_LLM_GATEWAY_PROVIDER_PROVIDER_ROW_H
 #define ATOLL_LLM_GATEWAY_PROVIDER_PROVIDER_ROW_H
 
+#include <jansson.h>
+
 #include "llm-gateway/provider/provider.h"
-#include "llm-gateway/provider/reply_parts.h"
+
+/* ---- reply_parts.c; lifetime: init/fini ---- */
+
+struct atoll_reply_parts {
+    struct atoll_buffer text, reasoning, refusal;
+    char model[128], finish[32];
+    int is_ended;    /* the stream's terminator, or a whole object */
+    int is_embedded; /* an embedding is there */
+    /* what an error object said */
+    int has_error;
+    char error_type[64], error_code[64], error_message[384];
+    /* usage as it was said last; wrong: negative, absurd, no numbers, or contradicting itself */
+    int has_usage, is_usage_wrong;
+    struct atoll_llm_usage usage;
+};
+
+void atoll_reply_parts_init(struct atoll_reply_parts *parts);
+void atoll_reply_parts_fini(struct atoll_reply_parts *parts);
+/* 0; or MEMORY, or LIMIT when a text is beyond its limit. */
+int atoll_reply_parts_failed(const struct atoll_reply_parts *parts);
+
+/* A string's bytes; a NUL inside becomes U+FFFD.  What is no string is nothing. */
+void atoll_reply_add(struct atoll_buffer *text, const json_t *string);
+/* A member as one printable line into a fixed array, where it is a string that is not empty, or a number. */
+void atoll_reply_name(char *ret_name, size_t name_bytes, const json_t *value);
+/* An error object in any of the forms seen: {type, code, message}, a text, or FastAPI's {detail}. */
+void atoll_reply_error(struct atoll_reply_parts *parts, const json_t *error);
+/* An object that is, or holds, an error in any of these forms, "error" in front of others.  1: it was one and parts has it. */
+int atoll_reply_read_error(struct atoll_reply_parts *parts, const json_t *object);
+/* A number of tokens; absent or null: *ret_count stays.  What cannot be one marks the usage as wrong. */
+void atoll_reply_count(struct atoll_reply_parts *parts, const json_t *object, const char *key,
+                       uint64_t *ret_count);
+
+/* An exchange as it ended. */
+struct atoll_reply_end {
+    int http_status;
+    int is_whole;
+    int is_embedding;
+    const char *terminator; /* of the dialect's stream, for the detail */
+    const char *fault;      /* what is against the protocol, NULL nothing */
+};
+/* Status, detail, texts, usage, model and finish; the texts move to the outcome. */
+void atoll_reply_conclude(struct atoll_reply_parts *parts, const struct atoll_reply_end *end,
+                          struct atoll_llm_outcome *outcome);
+
+/* ---- provider*.c ---- */
 
 struct atoll_provider_row {
     const char *name;

@@ -1,6 +1,6 @@
 /* reply_parts.c - what all dialects' replies have in common, and the one table of error classes (docs/spec/providers.md):
  * what a provider calls its errors, and what follows for a call. */
-#include "llm-gateway/provider/reply_parts.h"
+#include "llm-gateway/provider/provider_row.h"
 
 #include <math.h>
 #include <stdio.h>

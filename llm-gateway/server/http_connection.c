@@ -1,25 +1,21 @@
-/* http_connection.c - all clients have the same patience, so the list by deadline is a queue and one timer serves it. */
-#include "llm-gateway/server/http_connection.h"
+/* http_connection.c - turns of the daemon, and deadlines for what clients must do: all clients have the same patience, so the list by deadline is a queue and one timer serves it. */
+#include "llm-gateway/server/http_server_state.h"
 
 #include <stdlib.h>
 #include <sys/socket.h>
 
 /* ---- the daemon ---- */
 
-static void on_run(void *context)
+void atoll_http_daemon_run(void *server)
 {
-    atoll_http_daemon_run(context);
-}
-
-void atoll_http_daemon_run(struct atoll_http_server *s)
-{
+    struct atoll_http_server *s = server;
     MHD_UNSIGNED_LONG_LONG wait_ms;
     atoll_loop_cancel(s->loop, s->runner);
     s->runner = 0;
     MHD_run(s->daemon);
     if (MHD_get_timeout(s->daemon, &wait_ms) == MHD_YES) {
-        atoll_loop_at(s->loop, atoll_loop_now_ns(s->loop) + (double)wait_ms * 1e6, on_run, s, &s->runner,
-                      NULL);
+        atoll_loop_at(s->loop, atoll_loop_now_ns(s->loop) + (double)wait_ms * 1e6, atoll_http_daemon_run, s,
+                      &s->runner, NULL);
     }
 }
 
@@ -27,7 +23,7 @@ void atoll_http_daemon_wake(struct atoll_http_server *s)
 {
     atoll_loop_cancel(s->loop, s->runner);
     s->runner = 0;
-    atoll_loop_at(s->loop, atoll_loop_now_ns(s->loop), on_run, s, &s->runner, NULL);
+    atoll_loop_at(s->loop, atoll_loop_now_ns(s->loop), atoll_http_daemon_run, s, &s->runner, NULL);
 }
 
 /* ---- deadlines ---- */

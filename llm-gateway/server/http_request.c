@@ -1,24 +1,142 @@
 /* http_request.c - the daemon's callbacks: a request comes in pieces, is authorized, goes to the broker, and its response
  * goes out.
  *
+ *   READING -> ASKING -> READY -> SENT           a question to the broker
+ *   READING -> SENT                              what the server knows itself, or refuses
+ *   ASKING -> LEFT                               the caller is gone: its call is cancelled
+ *
+ * What is refused is read to its end (within a bound) and thrown away, for a client that is still sending would lose the
+ * response in a reset.
+ *
  * A connection that waits for the broker is suspended, and libmicrohttpd does not read from it: that its caller left is seen
  * here, at once where nothing more was sent, with the next tick where the next request is there already. */
-#include "llm-gateway/server/http_request.h"
+#include "llm-gateway/server/http_server_state.h"
 
 #include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-#include "llm-gateway/server/http_response.h"
+#include "base/json.h"
+#include "base/utf8.h"
 
-#define BODY_BYTES  ((size_t)8 << 20)    /* of one request */
-#define HELD_BYTES  ((size_t)256 << 20)  /* of all requests that are being read */
-#define DRAIN_BYTES ((uint64_t)64 << 20) /* of a refused request, so that its response can be read */
-#define TICK_S      10.0                 /* how often it is looked whether a waiting caller is there still */
-#define ARENA_BYTES ((size_t)64 << 20)
+#define BODY_BYTES     ((size_t)8 << 20)    /* of one request */
+#define HELD_BYTES     ((size_t)256 << 20)  /* of all requests that are being read */
+#define DRAIN_BYTES    ((uint64_t)64 << 20) /* of a refused request, so that its response can be read */
+#define TICK_S         10.0 /* how often it is looked whether a waiting caller is there still */
+#define ARENA_BYTES    ((size_t)64 << 20)
+#define JSON           "application/json"
+#define RESPONSE_BYTES ((size_t)96 << 20)
+
+/* ---- what is answered: completions, lists, errors in OpenAI's form ---- */
+
+/* What is not here: 500. */
+static const short http_statuses[ATOLL_LLM_STATUS_COUNT] = {
+    [ATOLL_LLM_OK] = 200,         [ATOLL_LLM_TRUNCATED] = 200,
+    [ATOLL_LLM_EMPTY] = 200,      [ATOLL_LLM_REFUSED] = 200,
+    [ATOLL_LLM_INVALID] = 400,    [ATOLL_LLM_DENIED] = 502, /* the gateway's key */
+    [ATOLL_LLM_NOTFOUND] = 404,   [ATOLL_LLM_TOO_LARGE] = 413,
+    [ATOLL_LLM_QUOTA] = 402,      [ATOLL_LLM_RATE] = 429,
+    [ATOLL_LLM_OVERLOADED] = 503, [ATOLL_LLM_STREAM] = 502,
+    [ATOLL_LLM_NETWORK] = 502,    [ATOLL_LLM_PROTOCOL] = 502,
+    [ATOLL_LLM_TIMEOUT] = 504,    [ATOLL_LLM_CANCELLED] = 503,
+    [ATOLL_LLM_BUDGET] = 402,     [ATOLL_LLM_MISS] = 404,
+    [ATOLL_LLM_UNKNOWN] = 500,
+};
+
+struct response {
+    int http_status;
+    const char *type;        /* content */
+    struct atoll_buffer out; /* taken by MHD's response */
+    const char *allow;       /* 405: methods */
+    unsigned retry_after_s;  /* 0: unsaid */
+};
+
+/* An OpenAI error object: of type server_error from 500 on, else invalid_request_error; code may be NULL. */
+static void __attribute__((format(printf, 4, 5)))
+response_refuse(struct response *response, int http_status, const char *code, const char *format, ...)
+{
+    char text[ATOLL_ERR_TEXT_BYTES], line[ATOLL_ERR_TEXT_BYTES];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof(text), format, list);
+    va_end(list);
+    atoll_utf8_line(line, sizeof(line), text, strlen(text));
+    json_t *document =
+        json_pack("{s:{s:s,s:s,s:n,s:s?}}", "error", "message", line, "type",
+                  http_status >= 500 ? "server_error" : "invalid_request_error", "param", "code", code);
+    atoll_buffer_clear(&response->out);
+    response->http_status = http_status;
+    response->type = JSON;
+    if (atoll_json_put(&response->out, document, NULL) != 0)
+        atoll_buffer_clear(&response->out); /* no memory: the status alone */
+    json_decref(document);
+}
+
+/* An outcome as JSON; its status after the table in docs/spec/gateway.md.  The gateway has tried again where that helps: only a full or an ending one asks its client to do so. */
+static void response_outcome(struct response *response, const struct atoll_llm_outcome *outcome)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    response->http_status = outcome->status < ATOLL_LLM_STATUS_COUNT ? http_statuses[outcome->status] : 500;
+    if (outcome->status == ATOLL_LLM_RATE || outcome->status == ATOLL_LLM_OVERLOADED)
+        response->retry_after_s = 10;
+    else if (outcome->status == ATOLL_LLM_CANCELLED) /* by a gateway that ends: there will be another */
+        response->retry_after_s = 1;
+    if (atoll_llm_outcome_json(outcome, &response->out, &err) || atoll_buffer_check(&response->out, &err))
+        response_refuse(response, 500, NULL, "%s", err.text);
+}
+
+static json_t *model_json(const char *name, const char *owner)
+{
+    return json_pack("{s:s,s:s,s:i,s:s}", "id", name, "object", "model", "created", 0, "owned_by", owner);
+}
+
+static void response_models(struct response *response, const struct atoll_gateway_config *config)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < config->ensemble_count; i++)
+        json_array_append_new(list, model_json(config->ensembles[i].name, "ensemble"));
+    for (size_t i = 0; i < config->model_count; i++) {
+        json_array_append_new(
+            list, model_json(config->models[i].name, config->endpoints[config->models[i].endpoint].name));
+    }
+    json_t *document = json_pack("{s:s,s:o}", "object", "list", "data", list);
+    if (atoll_json_put(&response->out, document, NULL) != 0)
+        response_refuse(response, 503, NULL, "no memory for the list of models");
+    json_decref(document);
+}
+
+/* NULL: no memory; the response's bytes are MHD's from then on. */
+static struct MHD_Response *response_finish(struct response *response)
+{
+    char seconds[16];
+    struct atoll_buffer *out = &response->out;
+    struct MHD_Response *finished = MHD_create_response_from_buffer(
+        out->length, out->data, out->data ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
+    if (!finished)
+        return NULL;
+    out->data = NULL;
+    out->length = out->capacity = 0;
+    MHD_add_response_header(finished, "Content-Type", response->type);
+    MHD_add_response_header(finished, "Cache-Control", "no-store");
+    if (response->http_status == 401)
+        MHD_add_response_header(finished, "WWW-Authenticate", "Bearer");
+    if (response->allow)
+        MHD_add_response_header(finished, "Allow", response->allow);
+    if (response->retry_after_s) {
+        snprintf(seconds, sizeof(seconds), "%u", response->retry_after_s);
+        MHD_add_response_header(finished, "Retry-After", seconds);
+    } else if (response->http_status >= 400) {
+        MHD_add_response_header(finished, "x-should-retry", "false");
+    }
+    return finished;
+}
+
+/* ---- a request ---- */
 
 enum state { READING, ASKING, READY, SENT, LEFT };
 enum path { CHAT, EMBEDDINGS, MODELS, HEALTH, METRICS, PATH_COUNT };
@@ -49,7 +167,7 @@ struct atoll_http_request {
     struct atoll_buffer body;
     struct question *question; /* at the broker */
     uint64_t tick;
-    struct atoll_http_response response;
+    struct response response;
     struct atoll_http_request *next, *previous;
 };
 
@@ -94,7 +212,7 @@ static void release_body(struct atoll_http_request *x)
 
 static void refuse(struct atoll_http_request *x, int http_status, const char *code, const char *text)
 {
-    atoll_http_response_refuse(&x->response, http_status, code, "%s", text);
+    response_refuse(&x->response, http_status, code, "%s", text);
     x->response.retry_after_s = http_status == 503;
     x->is_refused = 1;
     release_body(x);
@@ -210,7 +328,7 @@ static void on_outcome(void *context, const struct atoll_llm_outcome *outcome)
     x->question = NULL;
     atoll_loop_cancel(x->server->loop, x->tick);
     x->tick = 0;
-    atoll_http_response_outcome(&x->response, outcome);
+    response_outcome(&x->response, outcome);
     x->state = READY;
     atoll_http_connection_expect(x->connection, ATOLL_HTTP_PATIENCE_S);
     resume(x);
@@ -232,12 +350,12 @@ static int submit(struct atoll_http_request *x, const struct atoll_llm_request *
     }
     free(question);
     if (err.code == ATOLL_E_INPUT) {
-        atoll_http_response_refuse(&x->response, 404, "model_not_found", "%s", err.text);
+        response_refuse(&x->response, 404, "model_not_found", "%s", err.text);
     } else if (err.code == ATOLL_E_LIMIT) {
-        atoll_http_response_refuse(&x->response, 429, "gateway_full", "%s", err.text);
+        response_refuse(&x->response, 429, "gateway_full", "%s", err.text);
         x->response.retry_after_s = 1;
     } else {
-        atoll_http_response_refuse(&x->response, 503, NULL, "%s", err.text);
+        response_refuse(&x->response, 503, NULL, "%s", err.text);
     }
     return -1;
 }
@@ -251,16 +369,15 @@ static int ask(struct atoll_http_request *x)
     const void *bytes = x->body.data ? (const void *)x->body.data : "";
     int failed = -1;
     if (!arena || atoll_llm_request_decode(bytes, x->body.length, arena, &request, &err) != 0) {
-        atoll_http_response_refuse(&x->response,
-                                   err.code == ATOLL_E_INPUT   ? 400
-                                   : err.code == ATOLL_E_LIMIT ? 413
-                                                               : 503,
-                                   err.code == ATOLL_E_LIMIT ? "request_too_large" : NULL, "%s", err.text);
+        response_refuse(&x->response,
+                        err.code == ATOLL_E_INPUT   ? 400
+                        : err.code == ATOLL_E_LIMIT ? 413
+                                                    : 503,
+                        err.code == ATOLL_E_LIMIT ? "request_too_large" : NULL, "%s", err.text);
     } else if ((request.operation == ATOLL_LLM_EMBED) != (x->path == EMBEDDINGS)) {
-        atoll_http_response_refuse(&x->response, 400, NULL,
-                                   x->path == EMBEDDINGS
-                                       ? "'input' is missing: texts to embed"
-                                       : "'input' belongs to /v1/embeddings; send 'messages'");
+        response_refuse(&x->response, 400, NULL,
+                        x->path == EMBEDDINGS ? "'input' is missing: texts to embed"
+                                              : "'input' belongs to /v1/embeddings; send 'messages'");
     } else {
         failed = submit(x, &request);
     }
@@ -294,7 +411,8 @@ static struct atoll_http_request *begin(struct atoll_http_server *server, struct
     if (x->connection)
         x->connection->is_reading = 1;
     atoll_buffer_init(&x->body, BODY_BYTES);
-    atoll_http_response_init(&x->response);
+    x->response = (struct response){.http_status = 200, .type = JSON};
+    atoll_buffer_init(&x->response.out, RESPONSE_BYTES);
     x->next = server->requests;
     if (x->next)
         x->next->previous = x;
@@ -305,7 +423,7 @@ static struct atoll_http_request *begin(struct atoll_http_server *server, struct
 static enum MHD_Result send_response(struct atoll_http_request *x, int is_last)
 {
     unsigned status = (unsigned)x->response.http_status;
-    struct MHD_Response *response = atoll_http_response_finish(&x->response);
+    struct MHD_Response *response = response_finish(&x->response);
     if (!response)
         return MHD_NO;
     if (is_last || x->server->is_closing)
@@ -345,7 +463,7 @@ static enum MHD_Result take_end(struct atoll_http_request *x)
     if (x->is_refused)
         return send_response(x, 0);
     switch (x->path) {
-    case MODELS: atoll_http_response_models(&x->response, s->config); break;
+    case MODELS: response_models(&x->response, s->config); break;
     case HEALTH: atoll_buffer_put_bytes(&x->response.out, "{\"status\":\"ok\"}", 15); break;
     case METRICS:
         atoll_metrics_gauge(s->metrics, "in_flight", atoll_broker_count(s->broker));
@@ -406,7 +524,7 @@ void atoll_http_request_completed(void *server, struct MHD_Connection *connectio
     if (x->next)
         x->next->previous = x->previous;
     release_body(x);
-    atoll_http_response_fini(&x->response);
+    atoll_buffer_fini(&x->response.out);
     free(x);
 }
 

@@ -1,7 +1,5 @@
 /* http_server.c - opens and closes: the socket that listens, and libmicrohttpd's daemon on it.  The file of a Unix socket
  * outlives a killed gateway: one that nobody answers at is replaced, one that somebody answers at is BUSY. */
-#include "llm-gateway/server/http_server.h"
-
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -15,7 +13,7 @@
 #include <unistd.h>
 
 #include "llm-gateway/http/address.h"
-#include "llm-gateway/server/http_request.h"
+#include "llm-gateway/server/http_server_state.h"
 
 #define BACKLOG       1024
 #define HEADER_BYTES  ((size_t)32 << 10) /* of a connection: request line, headers, and what is read at once */

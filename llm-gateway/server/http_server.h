@@ -7,6 +7,8 @@
 #define ATOLL_LLM_GATEWAY_SERVER_HTTP_SERVER_H
 
 #include "llm-gateway/broker/broker.h"
+#include "llm-gateway/http/loop.h"
+#include "llm-gateway/server/metrics.h"
 
 struct atoll_http_server;
 /* token: NULL only on loopback or a Unix socket (mode 0600).  Errors: INPUT (address), BUSY (port), DENIED. */

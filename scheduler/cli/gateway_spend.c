@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "llm-gateway/budget/database.h"
-#include "llm-gateway/budget/old_exchanges.h"
+#include "llm-gateway/budget/exchange_store.h"
 #include "llm-gateway/budget/spend_summary.h"
 #include "scheduler/cli/gateway_file.h"
 #include "scheduler/cli/command.h"

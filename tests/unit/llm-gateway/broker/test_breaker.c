@@ -1,6 +1,6 @@
 #include "tests/support/expect.h"
 
-#include "llm-gateway/broker/breaker.h"
+#include "llm-gateway/broker/endpoint_limits.h"
 
 #define S 1e9
 

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "llm-gateway/broker/bucket.h"
+#include "llm-gateway/broker/endpoint_limits.h"
 
 #define S 1e9
 

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "base/random.h"
-#include "llm-gateway/broker/throttle.h"
+#include "llm-gateway/broker/endpoint_limits.h"
 
 static unsigned admit_all(struct atoll_throttle *t)
 {

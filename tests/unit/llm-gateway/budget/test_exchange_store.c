@@ -3,7 +3,6 @@
 
 #include "llm-gateway/budget/database.h"
 #include "llm-gateway/budget/exchange_store.h"
-#include "llm-gateway/budget/old_exchanges.h"
 #include "tests/unit/llm-gateway/scratch_folder.h"
 
 static char folder[PATH_MAX], path[PATH_MAX + 16];

@@ -1,6 +1,6 @@
 #include "tests/support/expect.h"
 
-#include "llm-gateway/http/instant.h"
+#include "llm-gateway/http/retry.h"
 
 #define NOVEMBER_1994 784111777.0 /* Sun, 06 Nov 1994 08:49:37 GMT: the example of RFC 9110 */
 

@@ -1,10 +1,11 @@
-/* http_connection.h - connections of the HTTP server, with deadlines for what clients must do.
- * Layer: llm-gateway, private to http_*.c.
+/* http_server_state.h - what http_server.c (opens and closes), http_request.c (requests and responses) and
+ * http_connection.c (deadlines, the daemon's turns) share; each calls only those behind it.  Private to them.
+ * Layer: llm-gateway.
  *
  * libmicrohttpd runs on the loop's thread: its epoll descriptor is watched, MHD_run is called when it is readable and when
  * its timeout says so.  Who sends a byte now and then keeps a connection alive for libmicrohttpd, but not for us. */
-#ifndef ATOLL_LLM_GATEWAY_SERVER_HTTP_CONNECTION_H
-#define ATOLL_LLM_GATEWAY_SERVER_HTTP_CONNECTION_H
+#ifndef ATOLL_LLM_GATEWAY_SERVER_HTTP_SERVER_STATE_H
+#define ATOLL_LLM_GATEWAY_SERVER_HTTP_SERVER_STATE_H
 
 #include <microhttpd.h>
 #include <sys/types.h>
@@ -47,14 +48,24 @@ struct atoll_http_server {
     int is_closing;
 };
 
+/* ---- http_request.c ---- */
+/* The daemon's callbacks. */
+enum MHD_Result atoll_http_request_access(void *server, struct MHD_Connection *connection, const char *url,
+                                          const char *method, const char *version, const char *upload,
+                                          size_t *upload_length, void **context);
+void atoll_http_request_completed(void *server, struct MHD_Connection *connection, void **context,
+                                  enum MHD_RequestTerminationCode why);
+/* Ends all with 503, as far as that can be done still. */
+void atoll_http_requests_close(struct atoll_http_server *server);
+
+/* ---- http_connection.c ---- */
 /* The daemon's callback for connections that begin and end. */
 void atoll_http_connection_notify(void *server, struct MHD_Connection *connection, void **context,
                                   enum MHD_ConnectionNotificationCode what);
 /* The client has patience_s from now for its next step; 0: it waits for us.  NULL: nothing. */
 void atoll_http_connection_expect(struct atoll_http_connection *connection, double patience_s);
-
-/* Runs the daemon now, or with the loop's next turn. */
-void atoll_http_daemon_run(struct atoll_http_server *server);
+/* Runs the daemon now, or with the loop's next turn.  server: an atoll_http_server. */
+void atoll_http_daemon_run(void *server);
 void atoll_http_daemon_wake(struct atoll_http_server *server);
 
 #endif

@@ -1,6 +1,6 @@
 #include "tests/support/expect.h"
 
-#include "llm-gateway/broker/ensemble.h"
+#include "llm-gateway/config/config.h"
 
 #define DRAWS 4000
 
