@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 static pthread_once_t watch_once = PTHREAD_ONCE_INIT;
 static _Thread_local int was_refused;
 
@@ -105,9 +107,39 @@ json_t *atoll_json_text(const char *text)
     return string;
 }
 
+void atoll_json_print_text(const char *text, FILE *out)
+{
+    for (const char *at = text; *at;) {
+        const unsigned char *p = (const unsigned char *)at;
+        size_t length = *at == '\n' ? 1 : atoll_utf8_printable_bytes(at);
+        if (length) {
+            fwrite(at, 1, length, out);
+            at += length;
+            continue;
+        }
+        length = atoll_utf8_character_bytes(at, 4); /* all of four bytes are printable */
+        fprintf(out, "\\u%04x",
+                length == 3   ? (p[0] & 0xfu) << 12 | (p[1] & 0x3fu) << 6 | (p[2] & 0x3fu)
+                : length == 2 ? (p[0] & 0x1fu) << 6 | (p[1] & 0x3fu)
+                : length == 1 ? p[0]
+                              : 0xfffdu);
+        at += length ? length : 1;
+    }
+}
+
+int atoll_json_write(const json_t *document, size_t flags, FILE *out)
+{
+    char *text = json_dumps(document, flags);
+    if (!text)
+        return -1;
+    atoll_json_print_text(text, out);
+    free(text);
+    return 0;
+}
+
 void atoll_json_print(json_t *document, size_t flags, FILE *out)
 {
-    json_dumpf(document, out, flags);
+    atoll_json_write(document, flags, out);
     fputc('\n', out);
     json_decref(document);
 }

@@ -14,7 +14,12 @@ json_t *atoll_json_load(const void *bytes, size_t length, size_t value_limit, si
                         struct atoll_err *err);
 /* Compact, members in the order in which they were set. NULL document: no memory to build it. */
 int atoll_json_put(struct atoll_buffer *out, const json_t *document, struct atoll_err *err);
-/* Printed with a newline behind it; flags are jansson's.  Takes the document. */
+/* A text that is JSON, made harmless to a person's terminal as well: control characters that JSON lets pass (DEL, U+0080 to
+ * U+009F) and those that turn the direction of reading are escaped; what is no UTF-8 becomes U+FFFD. */
+void atoll_json_print_text(const char *text, FILE *out);
+/* A document, printed so.  flags: jansson's.  -1: no memory, and nothing was written. */
+int atoll_json_write(const json_t *document, size_t flags, FILE *out);
+/* The same with a newline behind it.  Takes the document. */
 void atoll_json_print(json_t *document, size_t flags, FILE *out);
 /* A member that is a string, else "". */
 const char *atoll_json_member(const json_t *object, const char *key);

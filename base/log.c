@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "base/utf8.h"
 
 #define LINE_BYTES   2048u
 #define PREFIX_BYTES 32u
@@ -53,7 +54,7 @@ static size_t put_head(char *line, enum atoll_log_level level, const char *id)
 void atoll_log(enum atoll_log_level level, const char *id, const char *format, ...)
 {
     int saved_errno = errno;
-    char line[LINE_BYTES + 1];
+    char line[LINE_BYTES + 1], clean[LINE_BYTES + 2];
     pthread_mutex_lock(&lock);
     if (settings.fd >= 0 && (unsigned)level <= ATOLL_LOG_DEBUG && level <= settings.level) {
         size_t length = put_head(line, level, id);
@@ -61,13 +62,11 @@ void atoll_log(enum atoll_log_level level, const char *id, const char *format, .
         va_start(args, format);
         vsnprintf(line + length, LINE_BYTES - length, format, args);
         va_end(args);
-        for (length = 0; line[length];
-             length++) { /* nothing from outside forges a line or steers a terminal */
-            unsigned char c = (unsigned char)line[length];
-            line[length] = c < ' ' || c == 127 ? ' ' : line[length];
-        }
-        line[length++] = '\n';
-        atoll_write_all(settings.fd, line, length);
+        /* Nothing from outside forges a line or steers a terminal. */
+        atoll_utf8_line(clean, sizeof(clean) - 1, line, strlen(line));
+        length = strlen(clean);
+        clean[length++] = '\n';
+        atoll_write_all(settings.fd, clean, length);
     }
     pthread_mutex_unlock(&lock);
     errno = saved_errno;

@@ -39,6 +39,31 @@ size_t atoll_utf8_valid_bytes(const void *bytes, size_t length)
     return at;
 }
 
+/* Characters of three bytes that are not printable: they turn the direction of reading, or are none. */
+static const struct {
+    unsigned char first[3], last;
+} unprintable[] = {{{0xe2, 0x80, 0xaa}, 0xae}, {{0xe2, 0x81, 0xa6}, 0xa9}, {{0xef, 0xbf, 0xbe}, 0xbf}};
+
+static int is_printable(const unsigned char *p, size_t length)
+{
+    if (length == 1)
+        return *p >= 0x20 && *p != 0x7f;
+    if (length == 2)
+        return p[0] != 0xc2 || p[1] >= 0xa0;
+    for (size_t i = 0; length == 3 && i < sizeof(unprintable) / sizeof(*unprintable); i++) {
+        const unsigned char *first = unprintable[i].first;
+        if (p[0] == first[0] && p[1] == first[1] && p[2] >= first[2] && p[2] <= unprintable[i].last)
+            return 0;
+    }
+    return length > 0;
+}
+
+size_t atoll_utf8_printable_bytes(const char *at)
+{
+    size_t length = atoll_utf8_character_bytes(at, 4);
+    return is_printable((const unsigned char *)at, length) ? length : 0;
+}
+
 void atoll_utf8_line(char *ret_text, size_t text_bytes, const char *from, size_t length)
 {
     const unsigned char *p = (const unsigned char *)from;
@@ -47,9 +72,9 @@ void atoll_utf8_line(char *ret_text, size_t text_bytes, const char *from, size_t
         size_t step = atoll_utf8_character_bytes(p + at, length - at), room = step ? step : 1;
         if (put + room >= text_bytes)
             break;
-        if (!step || p[at] < 0x20 || p[at] == 0x7f) {
+        if (!is_printable(p + at, step)) {
             ret_text[put++] = step ? ' ' : '?';
-            at++;
+            at += room;
             continue;
         }
         memcpy(ret_text + put, p + at, step);

@@ -1,4 +1,4 @@
-/* export.c - cells as text; jansson writes the strings of JSON lines. */
+/* export.c - cells as text, fit for a terminal and a spreadsheet. */
 #include "archive-h5/report/export.h"
 
 #include <errno.h>
@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/print.h"
 
 /* The cell as characters: a number, a name, hex, or a borrowed text.  scratch: room for 80 bytes. ret_number:
  * 1 when it may stand unquoted in JSON. */
@@ -40,20 +41,21 @@ static const char *cell_text(const struct atoll_tables *t, const struct atoll_co
     return scratch;
 }
 
-/* RFC 4180: quotes around a field with a comma, quote or line end; quotes doubled. */
-static void put_csv(FILE *out, const char *text)
+/* RFC 4180: quotes around a field with a comma, quote or line end; quotes doubled.  A text that a spreadsheet would take for a
+ * formula gets an apostrophe in front, which makes it a text there, and quotes. */
+static void put_csv(FILE *out, const char *text, int is_number)
 {
-    if (!strpbrk(text, ",\"\r\n")) {
-        fputs(text, out);
-        return;
-    }
-    fputc('"', out);
-    for (; *text; text++) {
+    int is_formula = !is_number && *text && strchr("=+-@\t\r", *text);
+    int is_quoted = is_formula || strpbrk(text, ",\"\r\n");
+    if (is_quoted)
+        fputs(is_formula ? "\"'" : "\"", out);
+    while (*text) {
         if (*text == '"')
             fputc('"', out);
-        fputc(*text, out);
+        text += atoll_print_character(out, text);
     }
-    fputc('"', out);
+    if (is_quoted)
+        fputc('"', out);
 }
 
 static int put_row(FILE *out, const struct atoll_tables *t, enum atoll_table table,
@@ -70,7 +72,7 @@ static int put_row(FILE *out, const struct atoll_tables *t, enum atoll_table tab
         if (c)
             fputs(format == ATOLL_EXPORT_CSV ? "," : ", ", out);
         if (format == ATOLL_EXPORT_CSV) {
-            put_csv(out, text);
+            put_csv(out, text, number);
             continue;
         }
         fprintf(out, "\"%s\": ", schema->columns[c].name);
@@ -78,7 +80,7 @@ static int put_row(FILE *out, const struct atoll_tables *t, enum atoll_table tab
             fputs(*text ? text : "null", out);
         } else {
             json_t *string = atoll_json_text(text);
-            int failed = !string || json_dumpf(string, out, JSON_ENCODE_ANY) != 0;
+            int failed = !string || atoll_json_write(string, JSON_ENCODE_ANY, out) != 0;
             json_decref(string);
             if (failed)
                 return -1;

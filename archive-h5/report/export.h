@@ -1,6 +1,7 @@
 /* export.h - a table as CSV (RFC 4180) or JSON lines.
  * Layer: archive-h5.  Ids are hex, texts are texts, enums are names; a number that is not finite is empty
- * (null). */
+ * (null).  CSV is for people: texts as base/print.h prints them, and with an apostrophe in front where a spreadsheet would
+ * take them for a formula (they begin with = + - @).  JSON lines hold them exactly. */
 #ifndef ATOLL_ARCHIVE_H5_REPORT_EXPORT_H
 #define ATOLL_ARCHIVE_H5_REPORT_EXPORT_H
 

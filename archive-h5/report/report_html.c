@@ -68,33 +68,19 @@ static const char style[] =
     "footer{margin-top:44px;color:var(--soft);font-size:13px;max-width:76ch}\n"
     "@media print{body{background:#fff}.card,.task{break-inside:avoid}}\n";
 
-/* Length of the character at s when it is UTF-8 and printable, else 0. */
-static size_t printable(const unsigned char *s)
-{
-    size_t length = atoll_utf8_character_bytes(s, 4);
-    if ((*s < 0x20 && *s != '\n' && *s != '\t') || *s == 0x7f ||
-        (s[0] == 0xc2 && length == 2 && s[1] < 0xa0) ||
-        (length == 3 && s[0] == 0xef && s[1] == 0xbf && s[2] >= 0xbe)) {
-        return 0;
-    }
-    return length;
-}
-
 void atoll_html_text(struct atoll_buffer *out, const char *text)
 {
-    const unsigned char *s = (const unsigned char *)text;
-    while (*s) {
-        size_t length = printable(s);
+    while (*text) {
+        size_t length = *text == '\n' || *text == '\t' ? 1 : atoll_utf8_printable_bytes(text);
         if (length == 0) {
             atoll_buffer_printf(out, "&#65533;");
-            s++;
-            continue;
+            length = atoll_utf8_character_bytes(text, 4);
+        } else if (strchr("&<>\"'", *text)) {
+            atoll_buffer_printf(out, "&#%d;", *text);
+        } else {
+            atoll_buffer_put_bytes(out, text, length);
         }
-        if (strchr("&<>\"'", *s))
-            atoll_buffer_printf(out, "&#%d;", *s);
-        else
-            atoll_buffer_put_bytes(out, s, length);
-        s += length;
+        text += length ? length : 1;
     }
 }
 

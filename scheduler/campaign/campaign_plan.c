@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/print.h"
 #include "archive-h5/campaign/campaign.h"
 #include "archive-h5/campaign/prior.h"
 #include "evolution/engine/engine.h"
@@ -201,10 +202,11 @@ void atoll_campaign_plan_log_reuse(const struct atoll_campaign_plan *plan)
     if (reuse->count == 0)
         return;
     if (counts->hints + counts->sources == 0) {
-        fprintf(stderr,
-                "atoll: warning: nothing is taken over from %s%s: no result there is of a task of this run, "
-                "unchanged, on the same backend\n",
-                reuse->items[0], reuse->count > 1 ? " and the others" : "");
+        atoll_print(
+            stderr,
+            "atoll: warning: nothing is taken over from %s%s: no result there is of a task of this run, "
+            "unchanged, on the same backend\n",
+            reuse->items[0], reuse->count > 1 ? " and the others" : "");
         return;
     }
     fprintf(stderr, "atoll: taken over: %zu results and %zu sources, for %zu of %zu tasks\n", counts->hints,

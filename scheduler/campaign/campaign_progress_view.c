@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/print.h"
 #include "base/units.h"
 #include "base/json.h"
 
@@ -121,22 +122,23 @@ static void print_sums(FILE *out, const struct atoll_campaign_progress_row *rows
     const char *between = ": ";
 
     sums_make(rows, count, &sums);
-    fprintf(out, "%zu task%s in %zu part%s", sums.tasks, sums.tasks == 1 ? "" : "s", count,
-            count == 1 ? "" : "s");
+    atoll_print(out, "%zu task%s in %zu part%s", sums.tasks, sums.tasks == 1 ? "" : "s", count,
+                count == 1 ? "" : "s");
     for (size_t i = 0; i < ATOLL_STATE_COUNT; i++) {
         if (sums.states[i]) {
-            fprintf(out, "%s%zu %s", between, sums.states[i], state_names[i]);
+            atoll_print(out, "%s%zu %s", between, sums.states[i], state_names[i]);
             between = ", ";
         }
     }
     fprintf(out, "; %llu evaluations", (unsigned long long)sums.evaluated);
     if (sums.device_s > 0)
-        fprintf(out, ", %s of device time", atoll_duration_text(1e9 * sums.device_s, device, sizeof(device)));
+        atoll_print(out, ", %s of device time",
+                    atoll_duration_text(1e9 * sums.device_s, device, sizeof(device)));
     fputc('\n', out);
     if (sums.mean.count > 0) {
-        fprintf(out, "%zu of %zu tasks timed, geometric mean %.2fx%s\n", sums.mean.count, sums.tasks,
-                mean_value(&sums.mean),
-                sums.mean.all_final ? "" : " (* not from an interleaved final comparison)");
+        atoll_print(out, "%zu of %zu tasks timed, geometric mean %.2fx%s\n", sums.mean.count, sums.tasks,
+                    mean_value(&sums.mean),
+                    sums.mean.all_final ? "" : " (* not from an interleaved final comparison)");
     }
 }
 
@@ -145,9 +147,9 @@ static void print_sums(FILE *out, const struct atoll_campaign_progress_row *rows
 static void print_speedup(FILE *out, double speedup, int is_final)
 {
     if (speedup > 0)
-        fprintf(out, "%8.2fx%s ", speedup, is_final ? " " : "*");
+        atoll_print(out, "%8.2fx%s ", speedup, is_final ? " " : "*");
     else
-        fprintf(out, "%9s  ", "-");
+        atoll_print(out, "%9s  ", "-");
 }
 
 static void print_count(FILE *out, int is_known, uint64_t count)
@@ -155,7 +157,7 @@ static void print_count(FILE *out, int is_known, uint64_t count)
     if (is_known)
         fprintf(out, " %8llu", (unsigned long long)count);
     else
-        fprintf(out, " %8s", "-");
+        atoll_print(out, " %8s", "-");
 }
 
 static void print_tasks(FILE *out, const struct atoll_campaign_progress_row *row)
@@ -163,22 +165,23 @@ static void print_tasks(FILE *out, const struct atoll_campaign_progress_row *row
     const struct atoll_campaign_progress *s = row->progress;
 
     if (!s) {
-        fprintf(out, "%-20s %12s %12s %9s   %8s %8s  %-8s %s\n    %s\n", "-", "-", "-", "-", "-", "-",
-                state_text(row), row->name, row->trouble ? row->trouble : "it cannot be read");
+        atoll_print(out, "%-20s %12s %12s %9s   %8s %8s  %-8s %s\n    %s\n", "-", "-", "-", "-", "-", "-",
+                    state_text(row), row->name, row->trouble ? row->trouble : "it cannot be read");
         return;
     }
     for (size_t i = 0; i < s->hint.task_count; i++) {
         const struct atoll_campaign_progress_task *t = &s->hint.tasks[i];
         char baseline[32], best[32];
 
-        fprintf(out, "%-20s %12s %12s ", t->name,
-                t->baseline_ns > 0 ? atoll_duration_text(t->baseline_ns, baseline, sizeof(baseline)) : "-",
-                t->best_ns > 0 ? atoll_duration_text(t->best_ns, best, sizeof(best)) : "-");
+        atoll_print(out, "%-20s %12s %12s ", t->name,
+                    t->baseline_ns > 0 ? atoll_duration_text(t->baseline_ns, baseline, sizeof(baseline))
+                                       : "-",
+                    t->best_ns > 0 ? atoll_duration_text(t->best_ns, best, sizeof(best)) : "-");
         print_speedup(out, speedup_of(t), t->final_ratio > 0);
         print_count(out, is_counted(s), task_evaluated(s, t));
         print_count(out, s->has_hint, t->correct);
-        fprintf(out, "  %-8s %s%s%s\n", t->is_done ? "done" : state_text(row), row->name,
-                *t->model ? "  " : "", t->model);
+        atoll_print(out, "  %-8s %s%s%s\n", t->is_done ? "done" : state_text(row), row->name,
+                    *t->model ? "  " : "", t->model);
     }
 }
 
@@ -190,33 +193,33 @@ static void print_part(FILE *out, const struct atoll_campaign_progress_row *row,
     size_t done_count = 0;
 
     if (!s) {
-        fprintf(out, "%-12s %-10s\n    %s\n", row->name, state_text(row),
-                row->trouble ? row->trouble : "it cannot be read");
+        atoll_print(out, "%-12s %-10s\n    %s\n", row->name, state_text(row),
+                    row->trouble ? row->trouble : "it cannot be read");
         return;
     }
     mean_add(&mean, s);
     for (size_t i = 0; i < s->hint.task_count; i++)
         done_count += s->hint.tasks[i].is_done != 0;
     snprintf(done, sizeof(done), "%zu/%zu", done_count, s->hint.task_count);
-    fprintf(out, "%-12s %-10s %9s ", row->name, state_text(row), done);
+    atoll_print(out, "%-12s %-10s %9s ", row->name, state_text(row), done);
     print_speedup(out, mean_value(&mean), mean.all_final);
     print_count(out, 1, s->evaluated);
     print_count(out, s->has_hint, s->hint.correct);
-    fprintf(out, " %12s %10s%s%s\n",
-            s->has_hint ? atoll_duration_text(1e9 * s->hint.device_s, device, sizeof(device)) : "-",
-            s->has_hint ? atoll_duration_text(1e9 * age_s(s, now_unix_ns), age, sizeof(age)) : "-",
-            row->holder ? "  " : "", row->holder ? row->holder : "");
+    atoll_print(out, " %12s %10s%s%s\n",
+                s->has_hint ? atoll_duration_text(1e9 * s->hint.device_s, device, sizeof(device)) : "-",
+                s->has_hint ? atoll_duration_text(1e9 * age_s(s, now_unix_ns), age, sizeof(age)) : "-",
+                row->holder ? "  " : "", row->holder ? row->holder : "");
 }
 
 void atoll_campaign_progress_view_print(FILE *out, const struct atoll_campaign_progress_row *rows,
                                         size_t count, int by_task, int64_t now_unix_ns)
 {
     if (by_task) {
-        fprintf(out, "%-20s %12s %12s %9s   %8s %8s  %-8s %s\n", "task", "baseline", "best", "speedup",
-                "evals", "correct", "state", "part");
+        atoll_print(out, "%-20s %12s %12s %9s   %8s %8s  %-8s %s\n", "task", "baseline", "best", "speedup",
+                    "evals", "correct", "state", "part");
     } else {
-        fprintf(out, "%-12s %-10s %9s %9s   %8s %8s %12s %10s  %s\n", "part", "state", "tasks", "speedup",
-                "evals", "correct", "device", "told", "job");
+        atoll_print(out, "%-12s %-10s %9s %9s   %8s %8s %12s %10s  %s\n", "part", "state", "tasks", "speedup",
+                    "evals", "correct", "device", "told", "job");
     }
     for (size_t i = 0; i < count; i++)
         if (by_task)

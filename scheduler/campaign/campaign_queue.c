@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/print.h"
 #include "base/buffer.h"
 
 #define ENTRY_LIMIT 4096
@@ -171,7 +172,8 @@ static int entry_add(struct atoll_campaign_queue *queue, const char *name, struc
     }
     entry_fini(entry);
     if (access(path, F_OK) == 0) /* not taken out a moment ago */
-        fprintf(stderr, "atoll: warning: %s is no entry of a queue and is passed over; remove it\n", path);
+        atoll_print(stderr, "atoll: warning: %s is no entry of a queue and is passed over; remove it\n",
+                    path);
     return 0;
 }
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/print.h"
 #include "base/units.h"
 #include "base/json.h"
 #include "scheduler/campaign/sweep_jobs.h"
@@ -223,13 +224,13 @@ static void job_print(const struct atoll_job *job, FILE *out)
     char text[32];
     double left_s = (double)job->end_unix_s - (double)time(NULL);
 
-    fprintf(out, "  job %-12s %-10s", job->id, atoll_job_state_name(job->state));
+    atoll_print(out, "  job %-12s %-10s", job->id, atoll_job_state_name(job->state));
     if (job->state == ATOLL_JOB_RUNNING && job->end_unix_s > 0 && left_s > 0)
-        fprintf(out, " %s left", atoll_duration_text(left_s * 1e9, text, sizeof(text)));
+        atoll_print(out, " %s left", atoll_duration_text(left_s * 1e9, text, sizeof(text)));
     if (job->restart_count)
         fprintf(out, " started %u times", job->restart_count + 1);
-    fprintf(out, " %s%s%s\n", job->nodes, job->nodes[0] && job->reason[0] ? " " : "",
-            strcmp(job->reason, "None") ? job->reason : "");
+    atoll_print(out, " %s%s%s\n", job->nodes, job->nodes[0] && job->reason[0] ? " " : "",
+                strcmp(job->reason, "None") ? job->reason : "");
 }
 
 /* The last things that happened that a user would want to know of. */
@@ -266,7 +267,7 @@ static void history_print(const struct atoll_sweep *sweep, FILE *out)
     for (size_t i = count > HISTORY_SHOWN ? count - HISTORY_SHOWN : 0; i < count; i++) {
         for (char *c = shown[i % HISTORY_SHOWN]; *c; c++) /* another user's words do not move the cursor */
             *c = (unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c;
-        fprintf(out, "%s\n", shown[i % HISTORY_SHOWN]);
+        atoll_print(out, "%s\n", shown[i % HISTORY_SHOWN]);
     }
 }
 
@@ -274,18 +275,18 @@ void atoll_campaign_status_print(const struct atoll_campaign_status *s, int by_t
 {
     char age[32];
 
-    fprintf(out, "%s: %s%s%s\n", s->sweep->dir, atoll_campaign_phase_name(s->phase), s->why[0] ? ": " : "",
-            s->why);
+    atoll_print(out, "%s: %s%s%s\n", s->sweep->dir, atoll_campaign_phase_name(s->phase),
+                s->why[0] ? ": " : "", s->why);
     for (size_t i = 0; i < s->job_count; i++)
         if (!atoll_job_has_ended(s->jobs[i].state))
             job_print(&s->jobs[i], out);
     if (!s->jobs_trouble[0] && s->jobs_age_s > AGE_TOLD_S && s->phase != ATOLL_PHASE_DONE) {
-        fprintf(out, "  jobs are as of %s ago; --fresh asks the scheduler now\n",
-                atoll_duration_text(s->jobs_age_s * 1e9, age, sizeof(age)));
+        atoll_print(out, "  jobs are as of %s ago; --fresh asks the scheduler now\n",
+                    atoll_duration_text(s->jobs_age_s * 1e9, age, sizeof(age)));
     }
     if (s->jobs_trouble[0] && s->jobs_age_s < HUGE_VAL) {
-        fprintf(out, "  the scheduler did not answer (%s); jobs are as of %s ago\n", s->jobs_trouble,
-                atoll_duration_text(s->jobs_age_s * 1e9, age, sizeof(age)));
+        atoll_print(out, "  the scheduler did not answer (%s); jobs are as of %s ago\n", s->jobs_trouble,
+                    atoll_duration_text(s->jobs_age_s * 1e9, age, sizeof(age)));
     }
     history_print(s->sweep, out);
     atoll_campaign_progress_view_print(out, s->rows, s->sweep->part_count, by_task, atoll_clock_unix_ns());

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/print.h"
 #include "base/program.h"
 #include "core/search.h"
 
@@ -81,7 +82,7 @@ static int add(void *context, const char *dir, struct atoll_err *err)
             goto leave_out;
         }
         list->skipped++;
-        fprintf(stderr, "atoll: warning: %s is left out: %s\n", dir, why);
+        atoll_print(stderr, "atoll: warning: %s is left out: %s\n", dir, why);
         status = 0;
         goto leave_out;
     }

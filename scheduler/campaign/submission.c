@@ -14,6 +14,7 @@
 
 #include "scheduler/campaign/batch_script.h"
 #include "base/file.h"
+#include "base/print.h"
 #include "scheduler/launcher/local/launch.h"
 #include "scheduler/campaign/campaign_queue.h"
 
@@ -386,10 +387,11 @@ static void drafts_warn(const char *out)
     dir = opendir(parent);
     for (struct dirent *e; dir && (e = readdir(dir));) {
         if (strncmp(e->d_name, start, strlen(start)) == 0) {
-            fprintf(stderr,
-                    "atoll: warning: %s%s is left of a submission that did not come to its end; remove it "
-                    "unless one is under way\n",
-                    parent, e->d_name);
+            atoll_print(
+                stderr,
+                "atoll: warning: %s%s is left of a submission that did not come to its end; remove it "
+                "unless one is under way\n",
+                parent, e->d_name);
         }
     }
     if (dir)

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "base/print.h"
 #include "archive-h5/hdf5/merge.h"
 #include "scheduler/cli/archive_view.h"
 
@@ -35,7 +36,7 @@ static int run_merge(void *given, const char *const *arguments, size_t count, st
         atoll_merge_files((const char **)(uintptr_t)arguments, count, settings->out, NULL, err) != 0) {
         return -1;
     }
-    printf("%s: %zu files merged\n", settings->out, count);
+    atoll_print(stdout, "%s: %zu files merged\n", settings->out, count);
     return 0;
 }
 

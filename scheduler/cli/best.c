@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/json.h"
+#include "base/print.h"
 #include "scheduler/cli/archive_view.h"
 #include "scheduler/cli/task_table.h"
 
@@ -48,8 +49,8 @@ static int print_best_source(const struct atoll_archive_view *view, const char *
     if (best < 0)
         return atoll_err_set(err, ATOLL_E_NOTFOUND, "task %s has no correct kernel yet", name);
     atoll_tables_get(view->tables, ATOLL_TABLE_CANDIDATES, (uint64_t)best, &candidate);
-    printf("/* parameters: %s */\n%s", atoll_tables_text(view->tables, candidate.choice),
-           atoll_tables_text(view->tables, candidate.source));
+    atoll_print(stdout, "/* parameters: %s */\n%s", atoll_tables_text(view->tables, candidate.choice),
+                atoll_tables_text(view->tables, candidate.source));
     return 0;
 }
 

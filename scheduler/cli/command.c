@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/print.h"
 #include "scheduler/campaign/search_options.h"
 
 /* In the order `atoll --help` shows them. */
@@ -40,7 +41,7 @@ static void print_overview(FILE *out)
           "usage: atoll COMMAND [OPTIONS] ...\n\n",
           out);
     for (size_t i = 0; i < SUBCOMMAND_COUNT; i++)
-        fprintf(out, "  %-16s %s\n", subcommands[i]->command->name, subcommands[i]->command->summary);
+        atoll_print(out, "  %-16s %s\n", subcommands[i]->command->name, subcommands[i]->command->summary);
     fputs("\n`atoll COMMAND --help` says more, `atoll man COMMAND` prints the manual page.\n"
           "Start here: atoll run suites/starter -o my-campaign --seconds 120\n",
           out);
@@ -111,12 +112,12 @@ static int run_family(int argc, char **argv, struct atoll_err *err)
                                  argv[0], argv[1], argv[0]);
         }
         if (members++ == 0)
-            fprintf(out, "usage: atoll %s COMMAND [OPTIONS] ...\n\n", argv[0]);
-        fprintf(out, "  %-16s %s\n", command->name, command->summary);
+            atoll_print(out, "usage: atoll %s COMMAND [OPTIONS] ...\n\n", argv[0]);
+        atoll_print(out, "  %-16s %s\n", command->name, command->summary);
     }
     if (members == 0)
         return atoll_err_set(err, ATOLL_E_USAGE, "no command '%s'; `atoll --help` lists them", argv[0]);
-    fprintf(out, "\n`atoll %s COMMAND --help` says more.\n", argv[0]);
+    atoll_print(out, "\n`atoll %s COMMAND --help` says more.\n", argv[0]);
     return wants_help ? 0 : atoll_code_exit_status(ATOLL_E_USAGE);
 }
 
@@ -160,7 +161,7 @@ int atoll_main(int argc, char **argv)
              : strcmp(argv[1], "man") == 0 ? run_man(argc - 1, argv + 1, &err)
                                            : run_family(argc - 1, argv + 1, &err);
     if (err.code) {
-        fprintf(stderr, "atoll: %s\n", err.text);
+        atoll_print(stderr, "atoll: %s\n", err.text);
         return atoll_code_exit_status(err.code);
     }
     if (fflush(stdout) != 0) {

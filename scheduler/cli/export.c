@@ -26,7 +26,10 @@ static const struct atoll_command export_command = {
     "print a table of the archive as CSV or JSON lines",
     "Tables: campaign, tasks, devices, candidates, evaluations, timings, samples, profiles, duels, elites, "
     "migrations, decisions. Columns and "
-    "units are those of the HDF5 archive.",
+    "units are those of the HDF5 archive. CSV is for people and spreadsheets: bytes that steer a terminal "
+    "are "
+    "written as \\033, and a "
+    "text that begins with = + - @ gets an apostrophe in front. JSON lines and HDF5 hold texts as they are.",
     "atoll export my-campaign --csv evaluations > evaluations.csv",
     export_options,
     NULL};

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/print.h"
 #include "llm-gateway/http/secret.h"
 #include "scheduler/cli/gateway_file.h"
 #include "base/json.h"
@@ -61,13 +62,13 @@ static void print_step(struct table *table, const struct atoll_check_step *step)
     static const char *const marks[ATOLL_CHECK_RESULT_COUNT] = {"ok", "FAIL", "--"};
 
     if (strncmp(table->subject, step->subject, sizeof(table->subject) - 1) != 0) {
-        printf("%s%s\n", *table->subject ? "\n" : "", step->subject);
+        atoll_print(stdout, "%s%s\n", *table->subject ? "\n" : "", step->subject);
         snprintf(table->subject, sizeof(table->subject), "%s", step->subject);
     }
-    printf("  %-4s %-9s", marks[step->result], step->name);
+    atoll_print(stdout, "  %-4s %-9s", marks[step->result], step->name);
     if (*step->model)
-        printf(" %s:", step->model);
-    printf(" %s", step->text);
+        atoll_print(stdout, " %s:", step->model);
+    atoll_print(stdout, " %s", step->text);
     if (step->result != ATOLL_CHECK_SKIPPED && step->elapsed_s >= 0.001)
         printf(" (%.3f s)", step->elapsed_s);
     putchar('\n');
@@ -154,7 +155,7 @@ static int run_check(void *given, const char *const *arguments, size_t count, st
     if (status == 0 && table.rows)
         atoll_json_print(json_incref(table.rows), JSON_INDENT(2), stdout);
     else if (status == 0)
-        printf("\n%u %s failed\n", failed, failed == 1 ? "step" : "steps");
+        atoll_print(stdout, "\n%u %s failed\n", failed, failed == 1 ? "step" : "steps");
     json_decref(table.rows);
     return status == 0 ? failed > 0 : -1;
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/print.h"
 #include "llm-gateway/server/gateway.h"
 #include "base/file.h"
 #include "scheduler/cli/gateway_file.h"
@@ -124,10 +125,10 @@ static void announced(void *context, const char *url)
 {
     struct announcement *a = context;
 
-    printf("%s\n", url);
+    atoll_print(stdout, "%s\n", url);
     fflush(stdout);
     if (a->file) {
-        fprintf(a->file, "%s\n", url);
+        atoll_print(a->file, "%s\n", url);
         fclose(a->file);
         a->file = NULL;
         snprintf(a->url, sizeof(a->url), "%s", url);

@@ -9,6 +9,7 @@
 #include "scheduler/cli/gateway_file.h"
 #include "scheduler/cli/command.h"
 #include "base/json.h"
+#include "base/print.h"
 
 #define COPY_WAIT_S 60.0
 
@@ -50,7 +51,7 @@ static const struct atoll_command spend_command = {
 static void print_figures(const char *unit, const json_t *figures)
 {
     static const char *const columns[] = {"limit", "spent", "reserved", "unknown", "left"};
-    printf(" %-6s", unit);
+    atoll_print(stdout, " %-6s", unit);
     for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++) {
         const json_t *value = json_object_get(figures, columns[i]);
         if (json_is_real(value))
@@ -58,7 +59,7 @@ static void print_figures(const char *unit, const json_t *figures)
         else if (json_is_integer(value))
             printf(" %12lld", (long long)json_integer_value(value));
         else
-            printf(" %12s", "-");
+            atoll_print(stdout, " %12s", "-");
     }
     putchar('\n');
 }
@@ -78,25 +79,27 @@ static void print_account(const json_t *account)
     char shown[300];
     snprintf(shown, sizeof(shown), "%.*s%s%s", is_campaigns ? 12 : 127, *name ? name : "-", *task ? "/" : "",
              task);
-    printf("%-9s %-28s", scope, shown);
+    atoll_print(stdout, "%-9s %-28s", scope, shown);
     print_figures("USD", json_object_get(account, "money_usd"));
-    printf("%-9s %-28s", "", "");
+    atoll_print(stdout, "%-9s %-28s", "", "");
     print_figures("tokens", json_object_get(account, "tokens"));
 }
 
 static void print_summary(const json_t *summary)
 {
     const json_t *owner = json_object_get(summary, "owner"), *accounts = json_object_get(summary, "accounts");
-    printf("%-9s %-28s %-6s %12s %12s %12s %12s %12s\n", "of", "name", "in", "limit", "spent", "reserved",
-           "unknown", "left");
+    atoll_print(stdout, "%-9s %-28s %-6s %12s %12s %12s %12s %12s\n", "of", "name", "in", "limit", "spent",
+                "reserved", "unknown", "left");
     for (size_t i = 0; i < json_array_size(accounts); i++)
         print_account(json_array_get(accounts, i));
-    printf("\n%lld calls, %lld cut short; the gateway is %s",
-           (long long)json_integer_value(json_object_get(summary, "calls")),
-           (long long)json_integer_value(json_object_get(summary, "unknown_calls")), text_of(owner, "state"));
+    atoll_print(stdout, "\n%lld calls, %lld cut short; the gateway is %s",
+                (long long)json_integer_value(json_object_get(summary, "calls")),
+                (long long)json_integer_value(json_object_get(summary, "unknown_calls")),
+                text_of(owner, "state"));
     if (*text_of(owner, "host")) {
-        printf(" (pid %lld on %s, job %s)", (long long)json_integer_value(json_object_get(owner, "pid")),
-               text_of(owner, "host"), text_of(owner, "job"));
+        atoll_print(stdout, " (pid %lld on %s, job %s)",
+                    (long long)json_integer_value(json_object_get(owner, "pid")), text_of(owner, "host"),
+                    text_of(owner, "job"));
     }
     putchar('\n');
 }
@@ -173,7 +176,8 @@ static int run_convert(void *given, const char *const *paths, size_t count, stru
         return -1;
     printf("%zu exchanges", exchanges);
     if (left_bytes)
-        printf("; %zu bytes at the end of %s are not whole and were left out", left_bytes, paths[0]);
+        atoll_print(stdout, "; %zu bytes at the end of %s are not whole and were left out", left_bytes,
+                    paths[0]);
     putchar('\n');
     return 0;
 }

@@ -13,6 +13,7 @@
 #include "archive-h5/hdf5/archive.h"
 #include "archive-h5/report/report.h"
 #include "base/json.h"
+#include "base/print.h"
 #include "scheduler/cli/archive_view.h"
 #include "scheduler/cli/progress_view.h"
 #include "scheduler/cli/task_table.h"
@@ -81,10 +82,10 @@ static void print_model_lines(const struct log_summary *log)
 {
     for (size_t i = 0; i < MODEL_FAILED; i++)
         if (log->model[i].count)
-            fprintf(stderr, "atoll: warning: %s\n", log->model[i].text);
+            atoll_print(stderr, "atoll: warning: %s\n", log->model[i].text);
     if (log->model[MODEL_FAILED].count && !log->model[MODEL_OVER].count && !log->model[MODEL_BUDGET].count) {
-        fprintf(stderr, "atoll: warning: %u questions to the model failed, the last one: %s\n",
-                log->model[MODEL_FAILED].count, log->model[MODEL_FAILED].text);
+        atoll_print(stderr, "atoll: warning: %u questions to the model failed, the last one: %s\n",
+                    log->model[MODEL_FAILED].count, log->model[MODEL_FAILED].text);
     }
 }
 
@@ -194,7 +195,7 @@ static int print_result(const struct atoll_local_run *run, struct atoll_err *err
                          JSON_INDENT(2), stdout);
     } else if (status == 0) {
         atoll_task_table_print(view.query, NULL, stdout);
-        printf("archive: %s\nreport:  %s\n", archive, report);
+        atoll_print(stdout, "archive: %s\nreport:  %s\n", archive, report);
     }
     atoll_query_summary(view.query, &summary);
     if (status == 0 && summary.timed_count == 0) {

@@ -10,6 +10,7 @@
 
 #include "scheduler/campaign/finalize.h"
 #include "base/file.h"
+#include "base/print.h"
 #include "scheduler/job/job_submitter.h"
 #include "scheduler/campaign/campaign_queue.h"
 #include "scheduler/campaign/sweep_jobs.h"
@@ -43,7 +44,8 @@ static int cancel_one(const struct control_settings *settings, const struct atol
     atoll_sweep_record(sweep->dir, "user", "cancelled", "%u jobs were cancelled", count);
     if (atoll_finalize(sweep, 1, err) < 0)
         return -1;
-    printf(
+    atoll_print(
+        stdout,
         "%s: cancelled, %u jobs; what was measured is in archive.h5 and report.html; atoll resume goes on\n",
         sweep->dir, count);
     return 0;
@@ -59,8 +61,8 @@ static int pause_one(const struct control_settings *settings, const struct atoll
         return -1;
     }
     atoll_sweep_record(sweep->dir, "user", "paused", "%u jobs were taken out of the queue", count);
-    printf("%s: paused; %u jobs cancelled%s\n", sweep->dir, count,
-           settings->now ? "" : ", running ones end when what is under way has come back");
+    atoll_print(stdout, "%s: paused; %u jobs cancelled%s\n", sweep->dir, count,
+                settings->now ? "" : ", running ones end when what is under way has come back");
     return 0;
 }
 
@@ -121,17 +123,18 @@ int atoll_continue_campaign(const struct atoll_sweep *sweep, double timeout_s, F
     done = atoll_finalize(sweep, 0, err);
     if (done != 0) {
         if (done > 0) {
-            fprintf(out, "%s: every part has ended; archive.h5 and report.html are there\n", sweep->dir);
+            atoll_print(out, "%s: every part has ended; archive.h5 and report.html are there\n", sweep->dir);
             if (atoll_job_submitter_run(&settings, &result, &waiting) != 0) {
-                fprintf(stderr, "atoll: warning: campaigns that waited for this one got no jobs: %s\n",
-                        waiting.text);
+                atoll_print(stderr, "atoll: warning: campaigns that waited for this one got no jobs: %s\n",
+                            waiting.text);
             }
         }
         return done > 0 ? 0 : -1;
     }
     if (queue_again(sweep, err) != 0 || submit_wanted(&settings, &result, err) != 0)
         return -1;
-    fprintf(out, "%s: %u jobs submitted, %u more are wanted\n", sweep->dir, result.submitted, result.wanted);
+    atoll_print(out, "%s: %u jobs submitted, %u more are wanted\n", sweep->dir, result.submitted,
+                result.wanted);
     return 0;
 }
 

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/json.h"
+#include "base/print.h"
 #include "base/units.h"
 
 #define LINE_LIMIT     (1u << 20)
@@ -15,7 +17,7 @@
 struct atoll_progress_view {
     FILE *out;
     enum atoll_progress_mode mode;
-    char *line; /* owned, LINE_LIMIT bytes */
+    char *line; /* owned, room for LINE_LIMIT bytes and a NUL */
     size_t length;
     int skipping;      /* the line was too long; drop it up to its end */
     int drawn_lines;   /* bars on the screen now */
@@ -49,20 +51,20 @@ static void draw_task(FILE *out, const json_t *task)
     /* Fitness 0.5..1 is the way from the baseline to the floor: that way is the bar. */
     int full = fitness > 0.5 ? (int)((fitness - 0.5) * 2 * BAR_CELLS + 0.5) : 0;
 
-    fprintf(out, "  %-16.16s [", text(task, "name"));
+    atoll_print(out, "  %-16.16s [", text(task, "name"));
     for (int i = 0; i < BAR_CELLS; i++)
         fputc(i < full ? '#' : '.', out);
     fputc(']', out);
     if (ratio > 0) {
-        fprintf(out, " %8s -> %8s  %6.2fx",
-                atoll_duration_text(number(task, "baseline_ns"), baseline, sizeof(baseline)),
-                atoll_duration_text(number(task, "best_ns"), best, sizeof(best)), ratio);
+        atoll_print(out, " %8s -> %8s  %6.2fx",
+                    atoll_duration_text(number(task, "baseline_ns"), baseline, sizeof(baseline)),
+                    atoll_duration_text(number(task, "best_ns"), best, sizeof(best)), ratio);
     } else {
-        fprintf(out, " %-29s", "waiting for its baseline");
+        atoll_print(out, " %-29s", "waiting for its baseline");
     }
-    fprintf(out, "  %5.0f%s", number(task, "evaluated"), number(task, "done") > 0 ? " done" : "");
+    atoll_print(out, "  %5.0f%s", number(task, "evaluated"), number(task, "done") > 0 ? " done" : "");
     if (*text(task, "model"))
-        fprintf(out, "  %s", text(task, "model"));
+        atoll_print(out, "  %s", text(task, "model"));
 }
 
 static void print_totals(FILE *out, const json_t *line)
@@ -74,18 +76,19 @@ static void print_totals(FILE *out, const json_t *line)
                         : number(line, "finishing") > 0 ? "finals"
                                                         : "search";
 
-    fprintf(out, "%s", atoll_duration_text(1e9 * number(line, "elapsed_s"), elapsed, sizeof(elapsed)));
+    atoll_print(out, "%s", atoll_duration_text(1e9 * number(line, "elapsed_s"), elapsed, sizeof(elapsed)));
     if (number(line, "budget_s") > 0)
-        fprintf(out, " of %s", atoll_duration_text(1e9 * number(line, "budget_s"), budget, sizeof(budget)));
-    fprintf(out, "  %s  %.0f evaluations, %.1f/s  device busy %.0f %%, candidates %.0f %%", phase,
-            number(line, "evaluated"), seconds > 0 ? number(line, "evaluated") / seconds : 0,
-            100 * number(line, "busy"), 100 * number(line, "candidate_share"));
+        atoll_print(out, " of %s",
+                    atoll_duration_text(1e9 * number(line, "budget_s"), budget, sizeof(budget)));
+    atoll_print(out, "  %s  %.0f evaluations, %.1f/s  device busy %.0f %%, candidates %.0f %%", phase,
+                number(line, "evaluated"), seconds > 0 ? number(line, "evaluated") / seconds : 0,
+                100 * number(line, "busy"), 100 * number(line, "candidate_share"));
     if (asks) { /* where a language model is asked */
         fprintf(out, "  model: %.0f open, %.0f answered", number(asks, "open"), number(asks, "answered"));
         if (number(asks, "failed") > 0)
             fprintf(out, ", %.0f failed", number(asks, "failed"));
-        fprintf(out, ", %.0f tokens, $%.4f%s", number(asks, "tokens"), number(asks, "cost_usd"),
-                number(asks, "over") > 0 ? " (over: the tuner goes on)" : "");
+        atoll_print(out, ", %.0f tokens, $%.4f%s", number(asks, "tokens"), number(asks, "cost_usd"),
+                    number(asks, "over") > 0 ? " (over: the tuner goes on)" : "");
     }
 }
 
@@ -124,8 +127,8 @@ static void print_plain(struct atoll_progress_view *view, const json_t *line)
     }
     print_totals(view->out, line);
     if (leader && speedup(leader) > 0) {
-        fprintf(view->out, "  best %s %.2fx%s%s", text(leader, "name"), speedup(leader),
-                *text(leader, "model") ? " on " : "", text(leader, "model"));
+        atoll_print(view->out, "  best %s %.2fx%s%s", text(leader, "name"), speedup(leader),
+                    *text(leader, "model") ? " on " : "", text(leader, "model"));
     }
     fputc('\n', view->out);
 }
@@ -135,7 +138,7 @@ static void show(struct atoll_progress_view *view, const char *bytes, size_t len
     json_t *line;
 
     if (view->mode == ATOLL_PROGRESS_JSON) {
-        fwrite(bytes, 1, length, view->out);
+        atoll_json_print_text(bytes, view->out);
         fputc('\n', view->out);
         fflush(view->out);
         return;
@@ -150,7 +153,7 @@ static void show(struct atoll_progress_view *view, const char *bytes, size_t len
                 fprintf(view->out, "\033[%dA\033[J", view->drawn_lines);
                 view->drawn_lines = 0;
             }
-            fprintf(view->out, "atoll: %s\n", view->message);
+            atoll_print(view->out, "atoll: %s\n", view->message);
         }
         if (view->mode == ATOLL_PROGRESS_BARS)
             draw_bars(view, line);
@@ -167,7 +170,7 @@ struct atoll_progress_view *atoll_progress_view_create(FILE *out, enum atoll_pro
     struct atoll_progress_view *view = calloc(1, sizeof(*view));
     const char *term = getenv("TERM");
 
-    if (!view || !(view->line = malloc(LINE_LIMIT))) {
+    if (!view || !(view->line = malloc(LINE_LIMIT + 1))) {
         free(view);
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the progress view");
         return NULL;
@@ -194,6 +197,7 @@ void atoll_progress_view_feed(struct atoll_progress_view *view, const char *byte
 {
     for (size_t i = 0; i < length; i++) {
         if (bytes[i] == '\n') {
+            view->line[view->length] = '\0';
             if (!view->skipping && view->length && view->mode != ATOLL_PROGRESS_NONE)
                 show(view, view->line, view->length);
             view->length = 0;

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/json.h"
+#include "base/print.h"
 #include "scheduler/job/job_submitter.h"
 #include "scheduler/campaign/campaign_queue.h"
 #include "scheduler/campaign/sweep.h"
@@ -61,13 +62,13 @@ static void print_text(const struct atoll_campaign_queue *queue)
         puts("no campaign wants jobs");
         return;
     }
-    printf("%-8s %-8s %-7s %s\n", "priority", "share", "state", "campaign");
+    atoll_print(stdout, "%-8s %-8s %-7s %s\n", "priority", "share", "state", "campaign");
     for (size_t i = 0; i < queue->count; i++) {
         const struct atoll_campaign_queue_entry *e = &queue->entries[i];
 
-        printf("%-8g %-8g %-7s %s\n", e->priority, e->share, state_of(e), e->campaign);
+        atoll_print(stdout, "%-8g %-8g %-7s %s\n", e->priority, e->share, state_of(e), e->campaign);
         for (size_t k = 0; k < e->after_count; k++)
-            printf("%26safter %s\n", "", e->after[k]);
+            atoll_print(stdout, "%26safter %s\n", "", e->after[k]);
     }
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/print.h"
 #include "mpi-eval/coordinator/replay.h"
 #include "scheduler/cli/archive_view.h"
 
@@ -78,12 +79,13 @@ static int replay_one(const char *dir, const void *context, struct atoll_err *er
         return 0;
     }
     print_dialogues(&dialogues);
-    printf("%llu attempts, %llu events, %llu decisions derived again and equal; %llu torn bytes, %llu "
-           "quarantined records\n"
-           "engine state %s\n",
-           (unsigned long long)report.attempt_count, (unsigned long long)report.event_count,
-           (unsigned long long)report.decision_count, (unsigned long long)report.torn_bytes,
-           (unsigned long long)report.quarantined_records, hex);
+    atoll_print(stdout,
+                "%llu attempts, %llu events, %llu decisions derived again and equal; %llu torn bytes, %llu "
+                "quarantined records\n"
+                "engine state %s\n",
+                (unsigned long long)report.attempt_count, (unsigned long long)report.event_count,
+                (unsigned long long)report.decision_count, (unsigned long long)report.torn_bytes,
+                (unsigned long long)report.quarantined_records, hex);
     return 0;
 }
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/print.h"
 #include "archive-h5/report/report.h"
 #include "scheduler/cli/archive_view.h"
 
@@ -53,7 +54,7 @@ static int run_report(void *given, const char *const *arguments, size_t count, s
     status = status == 0 ? atoll_report_write(view.tables, out, NULL, err) : status;
     atoll_archive_view_close(&view);
     if (status == 0)
-        printf("%s\n", out);
+        atoll_print(stdout, "%s\n", out);
     return status;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/print.h"
 #include "mpi-eval/node/gpus.h"
 #include "scheduler/campaign/campaign_plan.h"
 #include "scheduler/cli/local_run.h"
@@ -116,7 +117,7 @@ static int run_run(void *given, const char *const *arguments, size_t count, stru
     if (campaign_make(settings, arguments, count, err) != 0)
         return -1;
     if (settings->create_only) {
-        printf("%s is ready; next: atoll resume %s\n", settings->out, settings->out);
+        atoll_print(stdout, "%s is ready; next: atoll resume %s\n", settings->out, settings->out);
         return 0;
     }
     return atoll_local_run(&(struct atoll_local_run){.campaign = settings->out,

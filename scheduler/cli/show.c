@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/json.h"
+#include "base/print.h"
 #include "base/units.h"
 #include "core/ask.h"
 #include "core/behaviour/behaviour.h"
@@ -78,7 +79,7 @@ static int find_profile(const struct atoll_archive_view *view, uint64_t evaluati
 
 static void print_line(const char *name, double value, const char *unit)
 {
-    printf("    %-24s %14.10g %s\n", name, value, unit[0] == '1' ? "" : unit);
+    atoll_print(stdout, "    %-24s %14.10g %s\n", name, value, unit[0] == '1' ? "" : unit);
 }
 
 static void print_profile(const struct atoll_archive_view *view, uint64_t evaluation)
@@ -89,12 +90,13 @@ static void print_profile(const struct atoll_archive_view *view, uint64_t evalua
     if (find_profile(view, evaluation, &p) != 0)
         return;
     reason = atoll_tables_text(view->tables, p.reason);
-    printf("  profile      %s, limited by: %s%s%s\n", atoll_tier_name((enum atoll_tier)p.tier),
-           atoll_limiter_name((enum atoll_limiter)p.limiter), *reason ? "; no more: " : "", reason);
+    atoll_print(stdout, "  profile      %s, limited by: %s%s%s\n", atoll_tier_name((enum atoll_tier)p.tier),
+                atoll_limiter_name((enum atoll_limiter)p.limiter), *reason ? "; no more: " : "", reason);
     if (p.clock_hz > 0)
         print_line("clock", p.clock_hz * 1e-6, "MHz");
     if (p.throttle_reasons)
-        printf("    %-24s %#14llx\n", "throttle_reasons", (unsigned long long)p.throttle_reasons);
+        atoll_print(stdout, "    %-24s %#14llx\n", "throttle_reasons",
+                    (unsigned long long)p.throttle_reasons);
     for (size_t i = 0; p.kernel_count && i < RESOURCE_COUNT; i++)
         print_line(resources[i].name, resource(&p, i), resources[i].unit);
     if (p.kernel_count && p.theoretical_occupancy > 0)
@@ -161,11 +163,11 @@ static void print_timings(const struct atoll_archive_view *view, uint64_t evalua
         struct atoll_row_timing t;
 
         atoll_tables_get(view->tables, ATOLL_TABLE_TIMINGS, rows.rows[i], &t);
-        printf("  %-12s median %s, 95 %% interval %s to %s, %u samples, %u discarded\n",
-               atoll_tables_text(view->tables, t.variant_name),
-               atoll_duration_text(t.median_ns, median, sizeof(median)),
-               atoll_duration_text(t.lo95_ns, low, sizeof(low)),
-               atoll_duration_text(t.hi95_ns, high, sizeof(high)), t.sample_count, t.discarded_count);
+        atoll_print(stdout, "  %-12s median %s, 95 %% interval %s to %s, %u samples, %u discarded\n",
+                    atoll_tables_text(view->tables, t.variant_name),
+                    atoll_duration_text(t.median_ns, median, sizeof(median)),
+                    atoll_duration_text(t.lo95_ns, low, sizeof(low)),
+                    atoll_duration_text(t.hi95_ns, high, sizeof(high)), t.sample_count, t.discarded_count);
     }
     for (size_t i = 0; with_samples && i < samples.count; i++) {
         struct atoll_row_sample s;
@@ -183,14 +185,15 @@ static void print_evaluations(const struct atoll_archive_view *view, uint64_t ca
         struct atoll_row_evaluation e;
 
         atoll_tables_get(view->tables, ATOLL_TABLE_EVALUATIONS, rows.rows[i], &e);
-        printf("evaluation %llu: %s (level %u), fitness %.3f, cell %u %u %u, worst error %.3g of the "
-               "tolerance, %u draws, "
-               "%u fully compared\n",
-               (unsigned long long)e.evaluation, atoll_verdict_name((enum atoll_verdict)e.verdict), e.level,
-               e.fitness, e.memory, e.algorithm, e.coordination, e.worst_error, e.draw_count,
-               e.fully_compared_count);
+        atoll_print(stdout,
+                    "evaluation %llu: %s (level %u), fitness %.3f, cell %u %u %u, worst error %.3g of the "
+                    "tolerance, %u draws, "
+                    "%u fully compared\n",
+                    (unsigned long long)e.evaluation, atoll_verdict_name((enum atoll_verdict)e.verdict),
+                    e.level, e.fitness, e.memory, e.algorithm, e.coordination, e.worst_error, e.draw_count,
+                    e.fully_compared_count);
         if (*atoll_tables_text(view->tables, e.detail))
-            printf("  %s\n", atoll_tables_text(view->tables, e.detail));
+            atoll_print(stdout, "  %s\n", atoll_tables_text(view->tables, e.detail));
         print_timings(view, rows.rows[i], with_samples);
         print_profile(view, rows.rows[i]);
     }
@@ -210,9 +213,10 @@ static void print_duels(const struct atoll_archive_view *view, const struct atol
         if (!challenged && !atoll_id_equal(&d.elite, id))
             continue;
         atoll_id_hex(challenged ? &d.elite : &d.challenger, other);
-        printf("%s %s %.12s: ratio %.4f, p %.2g, %u pairs, %s\n",
-               d.purpose < 3 ? purposes[d.purpose] : "duel", challenged ? "against" : "defended against",
-               other, d.ratio, d.p_value, d.pair_count, d.better ? "challenger confirmed" : "not confirmed");
+        atoll_print(stdout, "%s %s %.12s: ratio %.4f, p %.2g, %u pairs, %s\n",
+                    d.purpose < 3 ? purposes[d.purpose] : "duel", challenged ? "against" : "defended against",
+                    other, d.ratio, d.p_value, d.pair_count,
+                    d.better ? "challenger confirmed" : "not confirmed");
     }
 }
 
@@ -227,9 +231,9 @@ static void print_lineage(const struct atoll_archive_view *view, uint64_t candid
 
         atoll_tables_get(view->tables, ATOLL_TABLE_CANDIDATES, rows[i], &c);
         atoll_id_hex(&c.id, id);
-        printf("%s%.12s  %s  island %u generation %u  %s\n", i ? "from     " : "lineage  ", id,
-               atoll_operator_name((enum atoll_operator)c.operator_), c.island, c.generation,
-               atoll_tables_text(view->tables, c.choice));
+        atoll_print(stdout, "%s%.12s  %s  island %u generation %u  %s\n", i ? "from     " : "lineage  ", id,
+                    atoll_operator_name((enum atoll_operator)c.operator_), c.island, c.generation,
+                    atoll_tables_text(view->tables, c.choice));
     }
 }
 
@@ -249,12 +253,12 @@ static void print_candidate(const struct atoll_archive_view *view, uint64_t row,
 
     atoll_tables_get(view->tables, ATOLL_TABLE_CANDIDATES, row, &c);
     atoll_id_hex(&c.id, id);
-    printf("candidate %s\nparameters %s\ntimed with %s caches\n", id,
-           atoll_tables_text(view->tables, c.choice), timing_of(view, &c));
+    atoll_print(stdout, "candidate %s\nparameters %s\ntimed with %s caches\n", id,
+                atoll_tables_text(view->tables, c.choice), timing_of(view, &c));
     print_evaluations(view, row, with_samples);
     print_duels(view, &c.id);
     print_lineage(view, row);
-    printf("\n%s", atoll_tables_text(view->tables, c.source));
+    atoll_print(stdout, "\n%s", atoll_tables_text(view->tables, c.source));
 }
 
 static json_t *timings_json(const struct atoll_archive_view *view, uint64_t evaluation)
@@ -364,7 +368,7 @@ static int64_t find_ask(const struct atoll_archive_view *view, uint64_t candidat
 
 static void print_text(const struct atoll_archive_view *view, const char *what, uint32_t text)
 {
-    printf("==== %s ====\n%s\n", what, atoll_tables_text(view->tables, text));
+    atoll_print(stdout, "==== %s ====\n%s\n", what, atoll_tables_text(view->tables, text));
 }
 
 static const char *status_name(uint8_t status)
@@ -379,15 +383,16 @@ static void print_ask(const struct atoll_archive_view *view, uint64_t row)
 
     atoll_tables_get(view->tables, ATOLL_TABLE_ASKS, row, &ask);
     atoll_id_hex(&ask.request, request);
-    printf("ask %llu of %s, request %s: %s%s%s\n%s: %llu tokens in (%llu cached), %llu out (%llu "
-           "reasoning), $%.6f, "
-           "%.1f s%s\n",
-           (unsigned long long)ask.number, atoll_operator_name((enum atoll_operator)ask.operator_), request,
-           status_name(ask.status), *atoll_tables_text(view->tables, ask.detail) ? ": " : "",
-           atoll_tables_text(view->tables, ask.detail), atoll_tables_text(view->tables, ask.origin),
-           (unsigned long long)ask.input_tokens, (unsigned long long)ask.cached_tokens,
-           (unsigned long long)ask.output_tokens, (unsigned long long)ask.reasoning_tokens, ask.cost_usd,
-           ask.elapsed_s, ask.from_store ? ", from a recording" : "");
+    atoll_print(stdout,
+                "ask %llu of %s, request %s: %s%s%s\n%s: %llu tokens in (%llu cached), %llu out (%llu "
+                "reasoning), $%.6f, "
+                "%.1f s%s\n",
+                (unsigned long long)ask.number, atoll_operator_name((enum atoll_operator)ask.operator_),
+                request, status_name(ask.status), *atoll_tables_text(view->tables, ask.detail) ? ": " : "",
+                atoll_tables_text(view->tables, ask.detail), atoll_tables_text(view->tables, ask.origin),
+                (unsigned long long)ask.input_tokens, (unsigned long long)ask.cached_tokens,
+                (unsigned long long)ask.output_tokens, (unsigned long long)ask.reasoning_tokens, ask.cost_usd,
+                ask.elapsed_s, ask.from_store ? ", from a recording" : "");
     print_text(view, "system", ask.system);
     print_text(view, "prompt", ask.prompt);
     if (*atoll_tables_text(view->tables, ask.thought))

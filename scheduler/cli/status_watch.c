@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/print.h"
 #include "scheduler/campaign/campaign_status.h"
 #include "base/json.h"
 #include "scheduler/job/job_submitter.h"
@@ -127,7 +128,7 @@ static int status_each(const struct status_settings *settings, const struct fold
                                       json_pack("{s:o, s:o}", "campaign", atoll_json_text(folders->dirs[i]),
                                                 "trouble", atoll_json_text(own.text)));
             } else {
-                printf("%s\n", own.text);
+                atoll_print(stdout, "%s\n", own.text);
             }
         }
     }
@@ -227,7 +228,7 @@ static int watch_loop(const struct status_settings *settings, const struct folde
 
             submitted_ns = atoll_clock_mono_ns();
             if (atoll_job_submitter_run(&jobs, &result, &own) != 0)
-                fprintf(stderr, "atoll: warning: %s\n", own.text);
+                atoll_print(stderr, "atoll: warning: %s\n", own.text);
         }
         usleep((useconds_t)(settings->interval_s * 1e6));
     }

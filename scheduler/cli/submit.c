@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/print.h"
 #include "base/units.h"
 #include "scheduler/campaign/batch_script.h"
 #include "base/json.h"
@@ -100,10 +101,10 @@ static void parts_print(const struct atoll_submission *s)
         struct atoll_plan_part part = atoll_submission_part(s, i, first);
         char time[32];
 
-        printf("# part %s, %s of clock:", s->sweep.parts[i].name,
-               atoll_duration_text(part.search.wall_budget_ns, time, sizeof(time)));
+        atoll_print(stdout, "# part %s, %s of clock:", s->sweep.parts[i].name,
+                    atoll_duration_text(part.search.wall_budget_ns, time, sizeof(time)));
         for (size_t k = 0; k < part.count; k++)
-            printf(" %s", s->plan.tasks.tasks[first + k]->name);
+            atoll_print(stdout, " %s", s->plan.tasks.tasks[first + k]->name);
         putchar('\n');
         first += part.count;
     }
@@ -125,8 +126,8 @@ static int dry_run(struct atoll_submission *s, struct atoll_err *err)
     status = status == 0 ? atoll_job_script(&request, &text, err) : status;
     if (status == 0) {
         parts_print(s);
-        printf("# %u jobs with this script, as far as the queue takes them:\n%.*s", jobs, (int)text.length,
-               (const char *)text.data);
+        atoll_print(stdout, "# %u jobs with this script, as far as the queue takes them:\n%.*s", jobs,
+                    (int)text.length, (const char *)text.data);
     }
     atoll_buffer_fini(&text);
     return status;
@@ -159,8 +160,8 @@ static int submit(const struct submit_settings *settings, struct atoll_submissio
                                    (int)result.submitted, "wanted", (int)result.wanted),
                          JSON_INDENT(2), stdout);
     } else {
-        printf("%s: %zu tasks in %zu parts; next: atoll status %s\n", s->settings->out, s->plan.tasks.count,
-               s->sweep.part_count, s->settings->out);
+        atoll_print(stdout, "%s: %zu tasks in %zu parts; next: atoll status %s\n", s->settings->out,
+                    s->plan.tasks.count, s->sweep.part_count, s->settings->out);
     }
     return 0;
 }

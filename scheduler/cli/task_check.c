@@ -11,6 +11,7 @@
 #include "scheduler/campaign/run_tasks.h"
 #include "scheduler/doctor/calibrate_device.h"
 #include "base/json.h"
+#include "base/print.h"
 
 struct check_settings {
     const char *backend, *compiler, *flags;
@@ -66,7 +67,7 @@ static void print_row(void *context, const char *test, int passed, const char *d
         atoll_json_print(row, JSON_COMPACT, stdout);
         return;
     }
-    printf("  %-4s %-28s %s\n", passed ? "ok" : "FAIL", test, detail ? detail : "");
+    atoll_print(stdout, "  %-4s %-28s %s\n", passed ? "ok" : "FAIL", test, detail ? detail : "");
     fflush(stdout);
 }
 
@@ -80,7 +81,7 @@ static int check_task(void *context, const char *dir, struct atoll_err *err)
         return -1;
     state->task = task->name;
     if (!state->json)
-        printf("%s: %s\n", task->name, task->summary);
+        atoll_print(stdout, "%s: %s\n", task->name, task->summary);
     status = atoll_referee_admit(state->host->referee, state->device ? state->device->referee : NULL, task,
                                  print_row, state, err);
     atoll_task_destroy(task);

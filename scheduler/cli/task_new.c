@@ -1,6 +1,8 @@
 /* task_new.c - `atoll task new`: a skeleton that `atoll task check` admits as it stands. */
 #include "scheduler/cli/command.h"
 
+#include "base/print.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -149,7 +151,7 @@ static int run_new(void *given, const char *const *arguments, size_t count, stru
         write_skeleton(dir, slash ? slash + 1 : dir, err) != 0) {
         return -1;
     }
-    printf("%s is there; next: atoll task check %s\n", dir, dir);
+    atoll_print(stdout, "%s is there; next: atoll task check %s\n", dir, dir);
     return 0;
 }
 

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/print.h"
 #include "base/units.h"
 #include "core/verdict.h"
 #include "base/json.h"
@@ -66,25 +67,25 @@ static void print_row(void *context, const struct atoll_query *query, const stru
     FILE *out = context;
     char baseline[32], best[32];
 
-    fprintf(out, "%-20s %12s %12s ", s->name,
-            s->baseline_ns > 0 ? atoll_duration_text(s->baseline_ns, baseline, sizeof(baseline)) : "-",
-            s->best_ns > 0 ? atoll_duration_text(s->best_ns, best, sizeof(best)) : "-");
+    atoll_print(out, "%-20s %12s %12s ", s->name,
+                s->baseline_ns > 0 ? atoll_duration_text(s->baseline_ns, baseline, sizeof(baseline)) : "-",
+                s->best_ns > 0 ? atoll_duration_text(s->best_ns, best, sizeof(best)) : "-");
     if (s->speedup > 0)
-        fprintf(out, "%8.2fx%s ", s->speedup, s->speedup_is_final ? " " : "*");
+        atoll_print(out, "%8.2fx%s ", s->speedup, s->speedup_is_final ? " " : "*");
     else
-        fprintf(out, "%8s   ", "-");
+        atoll_print(out, "%8s   ", "-");
     if (s->floor_share > 0)
         fprintf(out, "%9.1f %%", 100 * s->floor_share);
     else
-        fprintf(out, "%11s", "-");
-    fprintf(out, " %8llu %8llu%s%s\n", (unsigned long long)s->evaluated, (unsigned long long)s->correct,
-            *s->model ? "  " : "", s->model);
+        atoll_print(out, "%11s", "-");
+    atoll_print(out, " %8llu %8llu%s%s\n", (unsigned long long)s->evaluated, (unsigned long long)s->correct,
+                *s->model ? "  " : "", s->model);
     if (s->baseline_ns <= 0) {
         char failure[512];
 
         atoll_task_table_failure(query, s->row, failure, sizeof(failure));
         if (*failure)
-            fprintf(out, "    %s\n", failure);
+            atoll_print(out, "    %s\n", failure);
     }
 }
 
@@ -93,8 +94,8 @@ void atoll_task_table_print(const struct atoll_query *query, const char *only, F
     struct atoll_archive_summary summary;
     int are_final = 1;
 
-    fprintf(out, "%-20s %12s %12s %9s  %11s %8s %8s\n", "task", "baseline", "best", "speedup", "of floor",
-            "evals", "correct");
+    atoll_print(out, "%-20s %12s %12s %9s  %11s %8s %8s\n", "task", "baseline", "best", "speedup", "of floor",
+                "evals", "correct");
     each_task(query, only, print_row, out);
     for (uint64_t i = 0; i < atoll_tables_count(atoll_query_tables(query), ATOLL_TABLE_TASKS); i++) {
         struct atoll_task_summary task;
@@ -104,9 +105,9 @@ void atoll_task_table_print(const struct atoll_query *query, const char *only, F
     }
     atoll_query_summary(query, &summary);
     if (!only && summary.timed_count > 0) {
-        fprintf(out, "%llu of %llu tasks timed, geometric mean %.2fx%s\n",
-                (unsigned long long)summary.timed_count, (unsigned long long)summary.task_count,
-                summary.geometric_mean, are_final ? "" : " (* not from an interleaved final comparison)");
+        atoll_print(out, "%llu of %llu tasks timed, geometric mean %.2fx%s\n",
+                    (unsigned long long)summary.timed_count, (unsigned long long)summary.task_count,
+                    summary.geometric_mean, are_final ? "" : " (* not from an interleaved final comparison)");
     }
 }
 

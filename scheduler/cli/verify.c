@@ -9,6 +9,7 @@
 
 #include "archive-h5/hdf5/verify_file.h"
 #include "core/search.h"
+#include "base/print.h"
 #include "base/units.h"
 #include "mpi-eval/coordinator/replay.h"
 #include "mpi-eval/coordinator/setup.h"
@@ -49,7 +50,7 @@ static const struct atoll_command verify_command = {
 static void print_finding(void *context, int is_problem, const char *line)
 {
     (void)context;
-    printf("%-7s %s\n", is_problem ? "PROBLEM" : "ok", line);
+    atoll_print(stdout, "%-7s %s\n", is_problem ? "PROBLEM" : "ok", line);
 }
 
 static int verify_files(const char *path, int json, struct atoll_err *err)
@@ -192,10 +193,10 @@ static void print_recheck(const struct atoll_task *task, const struct atoll_duel
         atoll_json_print(row, JSON_COMPACT, stdout);
         return;
     }
-    printf("%-4s %-20s %s -> %s  %.2fx  p %.1g  %u pairs  %s %s\n", passed ? "ok" : "FAIL", task->name,
-           atoll_duration_text(duel->elite_ns, baseline, sizeof(baseline)),
-           atoll_duration_text(duel->challenger_ns, best, sizeof(best)), duel->ratio, duel->p_value,
-           duel->pair_count, atoll_verdict_name(duel->verdict), duel->detail);
+    atoll_print(stdout, "%-4s %-20s %s -> %s  %.2fx  p %.1g  %u pairs  %s %s\n", passed ? "ok" : "FAIL",
+                task->name, atoll_duration_text(duel->elite_ns, baseline, sizeof(baseline)),
+                atoll_duration_text(duel->challenger_ns, best, sizeof(best)), duel->ratio, duel->p_value,
+                duel->pair_count, atoll_verdict_name(duel->verdict), duel->detail);
     fflush(stdout);
 }
 
@@ -207,7 +208,7 @@ static int print_unmeasured(const struct atoll_task *task, int passed, const cha
 
         atoll_json_print(row, JSON_COMPACT, stdout);
     } else {
-        printf("%-4s %-20s %s\n", passed ? "ok" : "FAIL", task->name, why);
+        atoll_print(stdout, "%-4s %-20s %s\n", passed ? "ok" : "FAIL", task->name, why);
     }
     return passed;
 }

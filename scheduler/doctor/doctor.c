@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "base/print.h"
 #include "base/units.h"
 #include "llm-gateway/check/check.h"
 #include "mpi-eval/backend/cpu/process/runner.h"
@@ -67,7 +68,7 @@ static void find_maybe(struct findings *findings, const char *check, int ok, int
     json_object_set_new(findings->object, check,
                         json_pack("{s:b, s:b, s:s}", "ok", ok, "needed", needed, "text", text));
     if (!findings->json)
-        printf("%-4s %-18s %s\n", ok ? "ok" : needed ? "FAIL" : "--", check, text);
+        atoll_print(stdout, "%-4s %-18s %s\n", ok ? "ok" : needed ? "FAIL" : "--", check, text);
 }
 
 static void find(struct findings *findings, const char *check, int ok, const char *text)
@@ -332,18 +333,18 @@ static void slurm_print(const json_t *slurm, FILE *out)
 
     json_object_foreach(json_object_get(slurm, "why"), kind, why)
     {
-        fprintf(out, "     %-18s %s\n", kind, json_string_value(why));
+        atoll_print(out, "     %-18s %s\n", kind, json_string_value(why));
     }
     if (cluster) {
-        fprintf(out, "     %-18s %s, Slurm %s, controller %s answered in %s\n", "cluster",
-                text_of(cluster, "name"), text_of(cluster, "version"), text_of(cluster, "controller"),
-                atoll_duration_text(json_real_value(json_object_get(cluster, "answer_s")) * 1e9, time,
-                                    sizeof(time)));
-        fprintf(out, "     %-18s MaxJobCount %d, MaxArraySize %d\n", "limits",
-                number_of(cluster, "job_limit"), number_of(cluster, "array_limit"));
-        fprintf(out, "     %-18s %s\n", "mpi",
-                *text_of(cluster, "mpi_types") ? text_of(cluster, "mpi_types")
-                                               : "srun does not say which kinds it starts");
+        atoll_print(out, "     %-18s %s, Slurm %s, controller %s answered in %s\n", "cluster",
+                    text_of(cluster, "name"), text_of(cluster, "version"), text_of(cluster, "controller"),
+                    atoll_duration_text(json_real_value(json_object_get(cluster, "answer_s")) * 1e9, time,
+                                        sizeof(time)));
+        atoll_print(out, "     %-18s MaxJobCount %d, MaxArraySize %d\n", "limits",
+                    number_of(cluster, "job_limit"), number_of(cluster, "array_limit"));
+        atoll_print(out, "     %-18s %s\n", "mpi",
+                    *text_of(cluster, "mpi_types") ? text_of(cluster, "mpi_types")
+                                                   : "srun does not say which kinds it starts");
     }
     json_array_foreach(json_object_get(slurm, "partitions"), i, partition)
     {
@@ -352,12 +353,12 @@ static void slurm_print(const json_t *slurm, FILE *out)
         snprintf(time, sizeof(time), "no limit");
         if (json_is_real(limit))
             atoll_duration_text(json_real_value(limit) * 60e9, time, sizeof(time));
-        fprintf(out, "     %-18s %d nodes (%d idle), %d CPUs each%s%s, time %s, %s\n",
-                text_of(partition, "name"), number_of(partition, "nodes"), number_of(partition, "idle_nodes"),
-                number_of(partition, "cpus_per_node"), *text_of(partition, "gres") ? ", " : "",
-                text_of(partition, "gres"), time,
-                json_is_true(json_object_get(partition, "is_default")) ? "the default"
-                                                                       : text_of(partition, "state"));
+        atoll_print(out, "     %-18s %d nodes (%d idle), %d CPUs each%s%s, time %s, %s\n",
+                    text_of(partition, "name"), number_of(partition, "nodes"),
+                    number_of(partition, "idle_nodes"), number_of(partition, "cpus_per_node"),
+                    *text_of(partition, "gres") ? ", " : "", text_of(partition, "gres"), time,
+                    json_is_true(json_object_get(partition, "is_default")) ? "the default"
+                                                                           : text_of(partition, "state"));
     }
     if (job) {
         const json_t *left = json_object_get(job, "remaining_s");
@@ -365,9 +366,9 @@ static void slurm_print(const json_t *slurm, FILE *out)
         snprintf(time, sizeof(time), "without a limit");
         if (json_is_real(left))
             atoll_duration_text(json_real_value(left) * 1e9, time, sizeof(time));
-        fprintf(out, "     %-18s job %s of %d nodes (%s), time left: %s\n", "here", text_of(job, "id"),
-                number_of(job, "node_count"), text_of(job, "nodes"),
-                json_object_get(job, "problem") ? text_of(job, "problem") : time);
+        atoll_print(out, "     %-18s job %s of %d nodes (%s), time left: %s\n", "here", text_of(job, "id"),
+                    number_of(job, "node_count"), text_of(job, "nodes"),
+                    json_object_get(job, "problem") ? text_of(job, "problem") : time);
     }
 }
 

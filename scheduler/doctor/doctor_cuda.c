@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/print.h"
 #include "base/units.h"
 #include "mpi-eval/backend/cuda/process/cupti.h"
 #include "mpi-eval/backend/cuda/process/driver.h"
@@ -334,10 +335,10 @@ static void print_state(const json_t *device, FILE *out)
     size_t i;
 
     if (json_object_get(device, "clock_now_hz")) {
-        fprintf(out, "     clock %.0f MHz now, memory %.0f MHz; throttle reasons 0x%llx; MIG %s\n",
-                number(device, "clock_now_hz") / 1e6, number(device, "memory_clock_now_hz") / 1e6,
-                (unsigned long long)json_integer_value(json_object_get(device, "throttle_reasons")),
-                json_is_true(json_object_get(device, "mig")) ? "on: ask for a whole device" : "off");
+        atoll_print(out, "     clock %.0f MHz now, memory %.0f MHz; throttle reasons 0x%llx; MIG %s\n",
+                    number(device, "clock_now_hz") / 1e6, number(device, "memory_clock_now_hz") / 1e6,
+                    (unsigned long long)json_integer_value(json_object_get(device, "throttle_reasons")),
+                    json_is_true(json_object_get(device, "mig")) ? "on: ask for a whole device" : "off");
     }
     if (json_array_size(processes)) {
         fprintf(out, "     other processes on it:");
@@ -348,7 +349,7 @@ static void print_state(const json_t *device, FILE *out)
         fprintf(out, "; times measured beside them are worth little\n");
     }
     if (json_is_true(json_object_get(device, "held")))
-        fprintf(out, "     %s\n", json_string_value(json_object_get(device, "holder")));
+        atoll_print(out, "     %s\n", json_string_value(json_object_get(device, "holder")));
 }
 
 void atoll_doctor_cuda_print(const json_t *device, FILE *out)
@@ -357,22 +358,22 @@ void atoll_doctor_cuda_print(const json_t *device, FILE *out)
     const char *name;
     char memory[32];
 
-    fprintf(out, "     %s  sm_%lld, %lld multiprocessors, %s, up to %.0f MHz (memory %.0f MHz)\n",
-            json_string_value(json_object_get(device, "uuid")),
-            (long long)json_integer_value(json_object_get(device, "compute_capability")),
-            (long long)json_integer_value(json_object_get(device, "multiprocessors")),
-            atoll_bytes_text((uint64_t)number(device, "memory_bytes"), memory, sizeof(memory)),
-            number(device, "clock_hz") / 1e6, number(device, "memory_clock_hz") / 1e6);
-    fprintf(out, "     counters %s\n", json_string_value(json_object_get(device, "counters")));
-    fprintf(out, "     pageable host memory %s\n",
-            json_integer_value(json_object_get(device, "host_memory")) ? "can be addressed by kernels"
-                                                                       : "is out of reach of kernels");
+    atoll_print(out, "     %s  sm_%lld, %lld multiprocessors, %s, up to %.0f MHz (memory %.0f MHz)\n",
+                json_string_value(json_object_get(device, "uuid")),
+                (long long)json_integer_value(json_object_get(device, "compute_capability")),
+                (long long)json_integer_value(json_object_get(device, "multiprocessors")),
+                atoll_bytes_text((uint64_t)number(device, "memory_bytes"), memory, sizeof(memory)),
+                number(device, "clock_hz") / 1e6, number(device, "memory_clock_hz") / 1e6);
+    atoll_print(out, "     counters %s\n", json_string_value(json_object_get(device, "counters")));
+    atoll_print(out, "     pageable host memory %s\n",
+                json_integer_value(json_object_get(device, "host_memory")) ? "can be addressed by kernels"
+                                                                           : "is out of reach of kernels");
     print_state(device, out);
     if (measured) {
         fprintf(out, "     measured:");
         json_object_foreach(measured, name, value)
         {
-            fprintf(out, " %s %.4g", name, json_number_value(value));
+            atoll_print(out, " %s %.4g", name, json_number_value(value));
         }
         fputc('\n', out);
     }

@@ -11,6 +11,7 @@
 
 #include "archive-h5/campaign/campaign_progress.h"
 #include "base/clock.h"
+#include "base/print.h"
 #include "base/lease.h"
 #include "scheduler/campaign/campaign_queue.h"
 #include "scheduler/campaign/sweep_jobs.h"
@@ -52,7 +53,7 @@ struct submitter {
 static void log_line(const struct submitter *s, const char *campaign, const char *text)
 {
     if (s->settings->log)
-        fprintf(s->settings->log, "%s: %s\n", campaign, text);
+        atoll_print(s->settings->log, "%s: %s\n", campaign, text);
 }
 
 static int is_mine(const struct submitter *s, const struct atoll_campaign_queue_entry *entry)
@@ -161,10 +162,11 @@ static int is_eligible(const struct submitter *s, const struct atoll_campaign_qu
 
     if (is_there < 0) {
         if (s->settings->log) {
-            fprintf(s->settings->log,
-                    "%s: cannot be seen from here and stays in the queue; where it is gone for good, remove "
-                    "%s/%s.json\n",
-                    entry->campaign, s->queue.dir, entry->id);
+            atoll_print(
+                s->settings->log,
+                "%s: cannot be seen from here and stays in the queue; where it is gone for good, remove "
+                "%s/%s.json\n",
+                entry->campaign, s->queue.dir, entry->id);
         }
         return 0;
     }
@@ -179,7 +181,7 @@ static int is_eligible(const struct submitter *s, const struct atoll_campaign_qu
     }
     other = atoll_sweep_waits_for((const char *const *)(uintptr_t)entry->after, entry->after_count);
     if (other && s->settings->log)
-        fprintf(s->settings->log, "%s: waits until %s is done\n", entry->campaign, other);
+        atoll_print(s->settings->log, "%s: waits until %s is done\n", entry->campaign, other);
     return !other;
 }
 
@@ -312,8 +314,8 @@ static int submit_some(struct submitter *s, struct want *want, struct atoll_aren
         return -1;
     atoll_sweep_record(want->sweep->dir, id, "submitted", "through %s", atoll_launcher_name(line->launcher));
     if (s->settings->log) {
-        fprintf(s->settings->log, "%s: job %s%s is in the queue (%s)\n", want->sweep->dir, id,
-                count > 1 ? ", an array," : "", atoll_launcher_name(line->launcher));
+        atoll_print(s->settings->log, "%s: job %s%s is in the queue (%s)\n", want->sweep->dir, id,
+                    count > 1 ? ", an array," : "", atoll_launcher_name(line->launcher));
     }
     atoll_job_list_forget(want->kind);
     s->result.submitted += count;

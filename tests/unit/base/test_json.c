@@ -1,6 +1,8 @@
 /* JSON from others is read with limits, and texts that are no UTF-8 lose nothing. */
 #include "tests/support/expect.h"
 
+#include <stdlib.h>
+
 #include "base/json.h"
 
 static void test_what_is_read(void **state)
@@ -62,12 +64,30 @@ static void test_texts_lose_nothing(void **state)
     json_decref(latin1);
 }
 
+/* DEL and the C1 controls are allowed in JSON's texts and steer terminals; U+202E turns what is read. */
+static void test_what_is_printed(void **state)
+{
+    char *bytes;
+    size_t length;
+    FILE *out = open_memstream(&bytes, &length);
+    assert_non_null(out);
+    json_t *document = json_pack("{s:s}", "a\xc2\x80", "\xc2\x9b\x7f\033\xe2\x80\xae caf\xc3\xa9");
+    atoll_json_print(document, JSON_COMPACT, out);
+    assert_int_equal(fclose(out), 0);
+    assert_string_equal(bytes, "{\"a\\u0080\":\"\\u009b\\u007f\\u001B\\u202e caf\xc3\xa9\"}\n");
+    document = json_loads(bytes, 0, NULL);
+    assert_string_equal(atoll_json_member(document, "a\xc2\x80"), "\xc2\x9b\x7f\033\xe2\x80\xae caf\xc3\xa9");
+    json_decref(document);
+    free(bytes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_is_read),
         cmocka_unit_test(test_what_is_written),
         cmocka_unit_test(test_texts_lose_nothing),
+        cmocka_unit_test(test_what_is_printed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

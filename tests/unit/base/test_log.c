@@ -63,6 +63,10 @@ static void test_no_line_is_forged(void **state)
     atoll_log_setup(log_pipe[1], ATOLL_LOG_INFO, "");
     atoll_log(ATOLL_LOG_INFO, "test.a", "%s", "one\ntwo\033[2Jthree");
     assert_non_null(strstr(logged(), " test.a one two [2Jthree\n"));
+    atoll_log(ATOLL_LOG_INFO, "test.a", "%s",
+              "one\xc2\x9b"
+              "2Jtwo\x9bthree");
+    assert_non_null(strstr(logged(), " test.a one 2Jtwo?three\n"));
 }
 
 static void test_long_texts_are_cut(void **state)

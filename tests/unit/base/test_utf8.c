@@ -48,6 +48,12 @@ static void test_lines(void **state)
     assert_string_equal(line, "a ? b");
     atoll_utf8_line(line, sizeof(line), "abcde\xe2\x82\xac", 8);
     assert_string_equal(line, "abcde");
+    atoll_utf8_line(line, sizeof(line),
+                    "a\xc2\x9b"
+                    "b\xe2\x80\xae"
+                    "c",
+                    8);
+    assert_string_equal(line, "a b c");
     atoll_utf8_line(line, sizeof(line), "", 0);
     assert_string_equal(line, "");
 }

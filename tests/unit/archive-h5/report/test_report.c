@@ -119,6 +119,45 @@ static char *export_text(enum atoll_table table, enum atoll_export_format format
     return scratch_read(path, &length);
 }
 
+/* A table with one text, as a person gets it. */
+static char *export_detail(const char *detail, enum atoll_export_format format)
+{
+    struct atoll_row_duel row = {.campaign = 0};
+    char path[PATH_MAX];
+    size_t length;
+    struct atoll_tables *t = atoll_tables_create(1 << 20, NULL);
+    assert_non_null(t);
+    assert_int_equal(atoll_tables_add_text(t, detail, strlen(detail), &row.detail, NULL), 0);
+    row.ratio = -1.5;
+    assert_int_equal(atoll_tables_append(t, ATOLL_TABLE_DUELS, &row, NULL), 0);
+    FILE *f = fopen(scratch_join(path, dir, "export"), "wb");
+    assert_int_equal(atoll_export_table(t, ATOLL_TABLE_DUELS, format, f, NULL), 0);
+    fclose(f);
+    atoll_tables_destroy(t);
+    return scratch_read(path, &length);
+}
+
+static void test_export_for_people(void **state)
+{
+    static const struct {
+        const char *detail, *csv, *jsonl;
+    } rows[] = {{"=cmd|' /C calc'!A0", ",\"'=cmd|' /C calc'!A0\",", "\"detail\": \"=cmd|"},
+                {"+1", ",\"'+1\",", "\"+1\""},
+                {"-1", ",\"'-1\",", "\"-1\""},
+                {"@SUM(1+1)", ",\"'@SUM(1+1)\",", "\"@SUM(1+1)\""},
+                {"a=b", ",a=b,", "\"a=b\""},
+                {"\033[31m, \xc2\x9b", ",\"\\033[31m, \\302\\233\",", "\"\\u001B[31m, \\u009b\""}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        char *csv = export_detail(rows[i].detail, ATOLL_EXPORT_CSV),
+             *jsonl = export_detail(rows[i].detail, ATOLL_EXPORT_JSONL);
+        assert_non_null(strstr(csv, rows[i].csv));
+        assert_non_null(strstr(csv, ",-1.5,")); /* a number is no formula */
+        assert_non_null(strstr(jsonl, rows[i].jsonl));
+        free(csv);
+        free(jsonl);
+    }
+}
+
 static unsigned count_text(const char *text, const char *what)
 {
     unsigned n = 0;
@@ -294,6 +333,7 @@ int main(void)
         CASE(test_rows_of_candidate),
         CASE(test_summary),
         CASE(test_export),
+        CASE(test_export_for_people),
         CASE(test_verify),
         CASE(test_verify_finds_loose_ends),
         CASE(test_escape),

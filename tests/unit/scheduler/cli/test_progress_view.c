@@ -105,6 +105,9 @@ static void json_passes_through(void **state)
     (void)state;
     assert_string_equal(out, LINE);
     free(out);
+    out = shown(ATOLL_PROGRESS_JSON, "{\"message\": \"\xc2\x9b\\u001b \xff\"}\n", 3);
+    assert_string_equal(out, "{\"message\": \"\\u009b\\u001b \\ufffd\"}\n");
+    free(out);
 }
 
 static void garbage_is_skipped(void **state)

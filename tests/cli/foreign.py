@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+"""Texts and files of others, as they meet a person's terminal and a person's machine.  foreign.py BUILD SOURCE
+
+tests/fixtures/foreign: `evil` is a task whose name parts, summary, plans, sources and compiler messages hold ESC, OSC, C1, DEL, a lone
+CR, HTML and spreadsheet formulas; `esckey` has them in a key of task.yaml."""
+import atexit
+import csv
+import io
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+PATIENCE_S = 120
+build, source = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+fixtures = pathlib.Path(source) / "tests/fixtures/foreign"
+root = pathlib.Path(tempfile.mkdtemp(prefix="atoll-foreign-"))
+atexit.register(shutil.rmtree, root, ignore_errors=True)
+
+# What steers a terminal or the order of reading: C0 but line end and tab, a lone CR, DEL, C1 as UTF-8, what is no UTF-8.
+STEERS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]|\r(?!\n)")
+
+
+def check(condition, text):
+    if not condition:
+        sys.exit(f"FAIL {text}")
+
+
+def run(*words, status=0):
+    """What the command says on both streams; `status` None: any."""
+    done = subprocess.run([f"{build}/atoll", *map(str, words)], capture_output=True, timeout=PATIENCE_S, cwd=root)
+    said = (done.stdout + done.stderr).decode("utf-8", "surrogateescape")
+    check(status is None or done.returncode == status, f"atoll {' '.join(map(str, words))}: status {done.returncode}: {said[-1500:]}")
+    found = STEERS.search(said)
+    check(not found, f"atoll {' '.join(map(str, words))} lets {found and found.group()!r} through: {found and said[max(0, found.start() - 80):][:160]!r}")
+    return done.stdout.decode("utf-8", "surrogateescape") if status == 0 else said
+
+
+def texts_are_harmless():
+    run("task", "check", fixtures / "esckey", status=None)
+    run("run", fixtures / "esckey", "-o", "no", "--seconds", "5", status=None)
+    run("run", fixtures / "evil", "-o", "c", "--evaluations", "7", "--seconds", "20")
+    run("best", "c")
+    run("best", "c", "--json")
+    candidates = [json.loads(line) for line in run("export", "c", "--jsonl", "candidates").splitlines()]
+    check(len(candidates) >= 7, f"{len(candidates)} candidates")
+    escapes = 0
+    for c in candidates:
+        said = run("show", "c", c["id"])
+        run("show", "c", c["id"], "--json")
+        escapes += "\\033[" in said
+    check(escapes >= 2, "what steers a terminal is not shown as \\033")
+    for table in ("tasks", "candidates", "evaluations", "devices", "decisions"):
+        for row in csv.reader(io.StringIO(run("export", "c", "--csv", table), newline="")):
+            check(not [cell for cell in row if cell[:1] in ("=", "+", "@")], f"a formula in {table}: {row}")
+        run("export", "c", "--jsonl", table)
+    run("report", "c")
+    check("<script" not in (root / "c/report.html").read_text(), "a script got into the report")
+
+
+if __name__ == "__main__":
+    texts_are_harmless()
+    print("ok")
