@@ -21,7 +21,12 @@ case $check in
         ;;
     tidy)
         need clang-tidy
-        printf '%s\0' "${sources[@]}" | xargs -0 -n 1 -P "$(nproc)" clang-tidy --quiet -p "$build" 2>/dev/null
+        # A third of the paths that the analyzer would walk by itself: the rest is nine tenths of its time in long functions.
+        bound=()
+        for word in -analyzer-config max-nodes="${ATOLL_TIDY_NODES:-75000}"; do
+            bound+=(--extra-arg=-Xclang --extra-arg="$word")
+        done
+        printf '%s\0' "${sources[@]}" | xargs -0 -n 1 -P "$(nproc)" clang-tidy --quiet -p "$build" "${bound[@]}" 2>/dev/null
         status=$?
         echo "${#sources[@]} files"
         exit $status

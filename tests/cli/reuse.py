@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""`atoll run --reuse`: what an earlier campaign measured leads the tuner of the next one."""
+"""`atoll run --reuse`: what an earlier campaign measured leads the tuner of the next one.
+
+    reuse.py BUILD SOURCE [--measured]       on the null backend, or on a processor
+"""
 import atexit
 import json
 import pathlib
@@ -75,6 +78,15 @@ def start_killed(campaign, name, hints):
     return copy
 
 
+if sys.argv[3:] == ["--measured"]:
+    measured, _ = run("measured", "softmax_rows", 4, 12, "--seconds", 60)
+    wanted = fastest_instance(measured)
+    again, said = run("again", "softmax_rows", 5, 12, "--seconds", 60, "--reuse", measured)
+    check("taken over: " in said and "another device model" not in said, f"said {said!r}")
+    check(wanted in proposals(again)[:FIRST], "cpu: the earlier run's fastest instance is not among the first proposals")
+    print("earlier results lead later runs on a processor")
+    sys.exit()
+
 null = ("--backend", "null")
 earlier, _ = run("earlier", "matmul", 4, 300, *null)
 wanted = fastest_instance(earlier)
@@ -118,9 +130,4 @@ prior.write_bytes(content)
 said = subprocess.run([f"{build}/atoll", "resume", str(damaged), "-q"], capture_output=True, text=True, timeout=120)
 check(said.returncode != 0 and "prior.atl" in said.stderr + (damaged / "log").read_text(), f"a damaged file: {said.stderr!r}")
 
-measured, _ = run("measured", "softmax_rows", 4, 12, "--seconds", 60)
-wanted = fastest_instance(measured)
-again, said = run("again", "softmax_rows", 5, 12, "--seconds", 60, "--reuse", measured)
-check("taken over: " in said and "another device model" not in said, f"said {said!r}")
-check(wanted in proposals(again)[:FIRST], "cpu: the earlier run's fastest instance is not among the first proposals")
 print("earlier results lead later runs")

@@ -32,11 +32,11 @@ NAMES = {"coordinator": "--local", "evaluator": "--evaluator", "worker": "atoll-
 
 def children(pid):
     found = []
-    for task in pathlib.Path(f"/proc/{pid}/task").glob("*/children"):
-        try:
+    try:
+        for task in pathlib.Path(f"/proc/{pid}/task").glob("*/children"):
             found += [int(p) for p in task.read_text().split()]
-        except OSError:
-            pass
+    except OSError:  # it has ended meanwhile
+        pass
     return found
 
 
