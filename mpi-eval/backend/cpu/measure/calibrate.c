@@ -8,95 +8,198 @@
 #include "core/stats.h"
 #include "mpi-eval/backend/cpu/measure/memory.h"
 
-#define LONG_BYTES   ((size_t)32 << 20) /* hides launch overhead */
-#define SHORT_BYTES  ((size_t)2 << 20)  /* slips between whatever else the machine does */
-#define LONG_RUNS    2
-#define SHORT_RUNS   8
-#define PEAK_RUNS    24
-#define PEAK_STEPS   50000 /* a tenth of a millisecond */
-#define PEAK_CHAINS  12
-#define EMPTY_RUNS   25
-#define KNOWN_COUNT  ((size_t)1 << 14)
-#define DEADLINE_NS  5e9
-#define MEMORY_LIMIT ((size_t)512 << 20)
+#define LONG_BYTES     ((size_t)32 << 20) /* hides launch overhead */
+#define SHORT_BYTES    ((size_t)2 << 20)  /* slips between whatever else the machine does */
+#define LONG_RUNS      2
+#define SHORT_RUNS     8
+#define PEAK_RUNS      12
+#define PEAK_STEPS     100000 /* some tenths of a millisecond */
+#define EMPTY_RUNS     25
+#define ROUND_LIMIT    6    /* of the best kernel once more, while a number still rises */
+#define RISE           1.01 /* a smaller rise is none */
+#define KNOWN_COUNT    ((size_t)1 << 14)
+#define DEADLINE_NS    5e9
+#define MEMORY_LIMIT   ((size_t)512 << 20)
+#define WIDTH_VARIABLE "ATOLL_CALIBRATION_VECTOR_BYTES"
+
+/* Vectors that a processor may have.  A compiler cuts wider ones than there are into pieces and spills them, which is
+ * slower than narrow ones: so each width has kernels of its own, and the fastest says what the processor can do. */
+enum width { WIDTH_16, WIDTH_32, WIDTH_64, WIDTH_COUNT };
+
+static const unsigned width_bytes[WIDTH_COUNT] = {16, 32, 64};
+
+/* Peak kernels: instructions that may be missing even where vectors of the width are not. */
+enum peak { PEAK_16, PEAK_32, PEAK_32_FMA, PEAK_64, PEAK_SVE, PEAK_COUNT };
+
+static const struct {
+    const char *name;
+    enum width width;
+} peaks[PEAK_COUNT] = {[PEAK_16] = {"16", WIDTH_16},
+                       [PEAK_32] = {"32", WIDTH_32},
+                       [PEAK_32_FMA] = {"32_fma", WIDTH_32},
+                       [PEAK_64] = {"64", WIDTH_64},
+                       [PEAK_SVE] = {"sve", WIDTH_64}};
+
+/* What the processor executes, whatever the compiler's flags say: a candidate may ask for any of it. */
+static int has_peak(enum peak peak)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    switch (peak) {
+    case PEAK_32: return __builtin_cpu_supports("avx");
+    case PEAK_32_FMA: return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    case PEAK_64: return __builtin_cpu_supports("avx512f");
+    case PEAK_SVE: return 0;
+    default: return 1;
+    }
+#else
+    return peak != PEAK_32_FMA && peak != PEAK_64; /* 32: two at a time, as many pipes want */
+#endif
+}
+
+enum stream { STREAM_READ, STREAM_READ_STREAMS, STREAM_COPY, STREAM_UPDATE, STREAM_COPY_PAST, STREAM_COUNT };
+
+/* How many times the bytes of a buffer each moves, reads and writes. */
+static const double moves[STREAM_COUNT] = {1, 1, 2, 2, 2};
 
 enum kernel {
     KERNEL_EMPTY,
-    KERNEL_READ,
-    KERNEL_READ_STREAMS,
-    KERNEL_COPY,
-    KERNEL_COPY_PAST,
-    KERNEL_UPDATE,
-    KERNEL_PEAK_F32,
-    KERNEL_PEAK_F64,
     KERNEL_KNOWN,
+    KERNEL_PEAK_F32, /* of every kind of peak */
+    KERNEL_PEAK_F64 = KERNEL_PEAK_F32 + PEAK_COUNT,
+    KERNEL_STREAM = KERNEL_PEAK_F64 + PEAK_COUNT, /* of every width, but the last, which is one for all */
+    KERNEL_COPY_PAST = KERNEL_STREAM + WIDTH_COUNT * STREAM_COPY_PAST,
     KERNEL_COUNT
 };
 
-static const char *const symbols[KERNEL_COUNT] = {"k_empty",    "k_read",      "k_read_streams",
-                                                  "k_copy",     "k_copy_past", "k_update",
-                                                  "k_peak_f32", "k_peak_f64",  "k_known"};
+static unsigned stream_kernel(enum stream stream, enum width width)
+{
+    return stream == STREAM_COPY_PAST
+               ? (unsigned)KERNEL_COPY_PAST
+               : (unsigned)KERNEL_STREAM + (unsigned)width * STREAM_COPY_PAST + (unsigned)stream;
+}
+
+static const char *const symbols[KERNEL_COUNT] = {
+    "k_empty",       "k_known",           "k_peak_f32_16",     "k_peak_f32_32",     "k_peak_f32_32_fma",
+    "k_peak_f32_64", "k_peak_f32_sve",    "k_peak_f64_16",     "k_peak_f64_32",     "k_peak_f64_32_fma",
+    "k_peak_f64_64", "k_peak_f64_sve",    "k_read_16",         "k_read_streams_16", "k_copy_16",
+    "k_update_16",   "k_read_32",         "k_read_streams_32", "k_copy_32",         "k_update_32",
+    "k_read_64",     "k_read_streams_64", "k_copy_64",         "k_update_64",       "k_copy_past"};
 
 /* A unit is one line of 64 bytes for the stream kernels, one thread for the peaks, one element for the known
- * answer. Twelve independent chains hide a latency of up to six cycles at two fused multiply-adds a cycle. */
+ * answer. A peak kernel tells how many operations one of its steps has, 0 where the compiler has not got it: no host
+ * knows how wide scalable vectors are.  Twelve independent chains hide a latency of up to six cycles at two fused
+ * multiply-adds a cycle. */
 static const char source[] =
     "typedef union { void *p; long long i; double d; } word;\n"
-    "typedef unsigned long long line __attribute__((vector_size(64)));\n"
-    "typedef float f32v __attribute__((vector_size(64)));\n"
-    "typedef double f64v __attribute__((vector_size(64)));\n"
     "#define KERNEL(name) __attribute__((visibility(\"default\"))) void name(long b, long e, const word *w); "
     "\\\n"
     "    void name(long b, long e, const word *w)\n"
+    "#if defined(__x86_64__) || defined(__i386__)\n"
+    "#ifdef NARROW\n" /* as on a processor with nothing wider */
+    "#define FOR_16 __attribute__((target(\"no-avx\")))\n"
+    "#else\n"
+    "#define FOR_16\n"
+    "#endif\n"
+    "#define FOR_32 __attribute__((target(\"avx\")))\n"
+    "#define FOR_32_FMA __attribute__((target(\"avx2,fma\")))\n"
+    "#define FOR_64 __attribute__((target(\"avx512f\")))\n"
+    "#else\n"
+    "#define FOR_16\n"
+    "#define FOR_32\n"
+    "#define FOR_32_FMA\n"
+    "#define FOR_64\n"
+    "#endif\n"
     "KERNEL(k_empty) { (void)b; (void)e; (void)w; }\n"
-    "KERNEL(k_read) {\n"
-    "    const line *x = w[0].p; line *out = w[1].p; line s[4] = {{0}};\n"
-    "    long i = b;\n"
-    "    for (; i + 4 <= e; i += 4) { s[0] += x[i]; s[1] += x[i + 1]; s[2] += x[i + 2]; s[3] += x[i + 3]; }\n"
-    "    for (; i < e; i++) s[0] += x[i];\n"
-    "    if (b < e) out[b] = s[0] + s[1] + s[2] + s[3];\n"
-    "}\n"
+    "#define STREAMS(W, FOR) \\\n"
+    "typedef unsigned long long line_##W __attribute__((vector_size(W))); \\\n"
+    "FOR KERNEL(k_read_##W) { \\\n"
+    "    const line_##W *x = w[0].p; line_##W *out = w[1].p; line_##W s[4] = {{0}}; long n = 64 / W; \\\n"
+    "    long i = b * n, end = e * n; \\\n"
+    "    for (; i + 4 <= end; i += 4) { \\\n"
+    "        s[0] += x[i]; s[1] += x[i + 1]; s[2] += x[i + 2]; s[3] += x[i + 3]; } \\\n"
+    "    for (; i < end; i++) s[0] += x[i]; \\\n"
+    "    if (b < e) out[b * n] = s[0] + s[1] + s[2] + s[3]; \\\n"
+    "} \\\n"
     /* Four streams that the prefetchers follow each, and prefetches of ours ahead of them. */
-    "KERNEL(k_read_streams) {\n"
-    "    const line *x = w[0].p; line *out = w[1].p; line s[4] = {{0}}; long n = (e - b) / 4;\n"
-    "    for (long i = 0; i < n; i++) for (int k = 0; k < 4; k++) {\n"
-    "        const line *at = x + b + k * n + i; __builtin_prefetch(at + 24); s[k] += *at; }\n"
-    "    for (long i = b + 4 * n; i < e; i++) s[0] += x[i];\n"
-    "    if (b < e) out[b] = s[0] + s[1] + s[2] + s[3];\n"
+    "FOR KERNEL(k_read_streams_##W) { \\\n"
+    "    const line_##W *x = w[0].p; line_##W *out = w[1].p; line_##W s[4] = {{0}}; \\\n"
+    "    long n = 64 / W, part = (e - b) / 4; \\\n"
+    "    for (long i = 0; i < part; i++) for (int k = 0; k < 4; k++) { \\\n"
+    "        const line_##W *at = x + (b + k * part + i) * n; \\\n"
+    "        __builtin_prefetch((const char *)at + 24 * 64); \\\n"
+    "        for (long j = 0; j < n; j++) s[k] += at[j]; } \\\n"
+    "    for (long i = (b + 4 * part) * n; i < e * n; i++) s[0] += x[i]; \\\n"
+    "    if (b < e) out[b * n] = s[0] + s[1] + s[2] + s[3]; \\\n"
+    "} \\\n"
+    "FOR KERNEL(k_copy_##W) { \\\n"
+    "    const line_##W *x = w[0].p; line_##W *y = w[1].p; long n = 64 / W; \\\n"
+    "    for (long i = b * n; i < e * n; i++) y[i] = x[i]; \\\n"
+    "} \\\n"
+    /* In place, in four streams, as optimizers do. */
+    "FOR KERNEL(k_update_##W) { \\\n"
+    "    line_##W *x = w[0].p; long n = 64 / W, part = (e - b) / 4; \\\n"
+    "    for (long i = 0; i < part; i++) for (int k = 0; k < 4; k++) { \\\n"
+    "        line_##W *at = x + (b + k * part + i) * n; \\\n"
+    "        __builtin_prefetch((char *)at + 24 * 64, 1); \\\n"
+    "        for (long j = 0; j < n; j++) at[j] += 1; } \\\n"
+    "    for (long i = (b + 4 * part) * n; i < e * n; i++) x[i] += 1; \\\n"
     "}\n"
+    "STREAMS(16, FOR_16)\n"
+    "STREAMS(32, FOR_32)\n"
+    "STREAMS(64, FOR_64)\n"
     "#if defined(__SSE2__)\n"
     "#define PAST(to, from) do { typedef long long two __attribute__((vector_size(16))); \\\n"
     "    for (int k_ = 0; k_ < 4; k_++) __builtin_ia32_movntdq((two *)(to) + k_, ((const two *)(from))[k_]); "
-    "} "
-    "while (0)\n"
+    "} while (0)\n"
     "#else\n"
-    "#define PAST(to, from) (*(to) = *(from))\n"
+    "#define PAST(to, from) __builtin_memcpy(to, from, 64)\n"
     "#endif\n"
     "KERNEL(k_copy_past) {\n"
-    "    const line *x = w[0].p; line *y = w[1].p;\n"
-    "    for (long i = b; i < e; i++) { __builtin_prefetch(x + i + 24); PAST(y + i, x + i); }\n"
+    "    const char *x = w[0].p; char *y = w[1].p;\n"
+    "    for (long i = b * 64; i < e * 64; i += 64) { __builtin_prefetch(x + i + 24 * 64); PAST(y + i, x + "
+    "i); }\n"
     "}\n"
-    /* In place, in four streams, as optimizers do. */
-    "KERNEL(k_update) {\n"
-    "    line *x = w[0].p; long n = (e - b) / 4;\n"
-    "    for (long i = 0; i < n; i++) for (int k = 0; k < 4; k++) {\n"
-    "        line *at = x + b + k * n + i; __builtin_prefetch(at + 24, 1); *at += 1; }\n"
-    "    for (long i = b + 4 * n; i < e; i++) x[i] += 1;\n"
-    "}\n"
-    "KERNEL(k_copy) { const line *x = w[0].p; line *y = w[1].p; for (long i = b; i < e; i++) y[i] = x[i]; }\n"
-    "#define PEAK(name, type, one) KERNEL(name) { \\\n"
-    "    type a[12], m, c; double *out = w[0].p; \\\n"
-    "    for (int k = 0; k < 12; k++) for (unsigned l = 0; l < sizeof(type) / sizeof(one); l++) a[k][l] = "
-    "(one)(k + l); \\\n"
-    "    for (unsigned l = 0; l < sizeof(type) / sizeof(one); l++) { m[l] = (one)0.999; c[l] = (one)0.001; } "
-    "\\\n"
-    "    for (long i = 0; i < w[1].i; i++) { \\\n"
-    "        a[0] = a[0] * m + c; a[1] = a[1] * m + c; a[2] = a[2] * m + c; a[3] = a[3] * m + c; \\\n"
-    "        a[4] = a[4] * m + c; a[5] = a[5] * m + c; a[6] = a[6] * m + c; a[7] = a[7] * m + c; \\\n"
-    "        a[8] = a[8] * m + c; a[9] = a[9] * m + c; a[10] = a[10] * m + c; a[11] = a[11] * m + c; } \\\n"
-    "    for (int k = 1; k < 12; k++) a[0] += a[k]; \\\n"
-    "    if (b < e) out[b] = (double)a[0][0]; }\n"
-    "PEAK(k_peak_f32, f32v, float)\n"
-    "PEAK(k_peak_f64, f64v, double)\n"
+    "#define TWELVE(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7) DO(8) DO(9) DO(10) DO(11)\n"
+    "#define START(k) a##k = zero + (one_)(k + 1);\n"
+    "#define STEP(k) a##k = a##k * m + c;\n"
+    "#define SUM(k) + a##k\n"
+    "#define PEAK(name, FOR, W, one) FOR KERNEL(name) { \\\n"
+    "    typedef one one_; typedef one type __attribute__((vector_size(W))); \\\n"
+    "    type zero = {0}, m = zero + (one)0.999, c = zero + (one)0.001; \\\n"
+    "    type a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11; double *out = w[0].p; \\\n"
+    "    TWELVE(START) \\\n"
+    "    for (long i = 0; i < w[1].i; i++) { TWELVE(STEP) } \\\n"
+    "    type sum = zero TWELVE(SUM); \\\n"
+    "    if (b < e) { out[b] = 2.0 * 12 * (W / sizeof(one)); out[2048 + b] = (double)sum[0]; } }\n"
+    "PEAK(k_peak_f32_16, FOR_16, 16, float)\n"
+    "PEAK(k_peak_f64_16, FOR_16, 16, double)\n"
+    "PEAK(k_peak_f32_32, FOR_32, 32, float)\n"
+    "PEAK(k_peak_f64_32, FOR_32, 32, double)\n"
+    "PEAK(k_peak_f32_32_fma, FOR_32_FMA, 32, float)\n"
+    "PEAK(k_peak_f64_32_fma, FOR_32_FMA, 32, double)\n"
+    "PEAK(k_peak_f32_64, FOR_64, 64, float)\n"
+    "PEAK(k_peak_f64_64, FOR_64, 64, double)\n"
+    "#if defined(__ARM_FEATURE_SVE)\n"
+    "#include <arm_sve.h>\n"
+    "#define SVE_START(k) a##k = DUP(k + 1);\n"
+    "#define SVE_STEP(k) a##k = MLA(all, c, a##k, m);\n"
+    "#define SVE_SUM(k) sum = ADD(all, sum, a##k);\n"
+    "#define SVE_PEAK(name, type, lanes) KERNEL(name) { \\\n"
+    "    svbool_t all = svptrue_b8(); type m = DUP(0.999), c = DUP(0.001), sum = DUP(0); \\\n"
+    "    type a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11; double *out = w[0].p; \\\n"
+    "    TWELVE(SVE_START) \\\n"
+    "    for (long i = 0; i < w[1].i; i++) { TWELVE(SVE_STEP) } \\\n"
+    "    TWELVE(SVE_SUM) \\\n"
+    "    if (b < e) { out[b] = 2.0 * 12 * lanes; out[2048 + b] = (double)TOTAL(all, sum); } }\n"
+    "#define DUP svdup_f32\n#define MLA svmla_f32_x\n#define ADD svadd_f32_x\n#define TOTAL svaddv_f32\n"
+    "SVE_PEAK(k_peak_f32_sve, svfloat32_t, svcntw())\n"
+    "#undef DUP\n#undef MLA\n#undef ADD\n#undef TOTAL\n"
+    "#define DUP svdup_f64\n#define MLA svmla_f64_x\n#define ADD svadd_f64_x\n#define TOTAL svaddv_f64\n"
+    "SVE_PEAK(k_peak_f64_sve, svfloat64_t, svcntd())\n"
+    "#else\n"
+    "KERNEL(k_peak_f32_sve) { double *out = w[0].p; if (b < e) out[b] = 0; }\n"
+    "KERNEL(k_peak_f64_sve) { double *out = w[0].p; if (b < e) out[b] = 0; }\n"
+    "#endif\n"
     "KERNEL(k_known) { const unsigned *x = w[0].p; unsigned *y = w[1].p; for (long i = b; i < e; i++) y[i] = "
     "x[i] * 3u + (unsigned)i; }\n";
 
@@ -106,7 +209,33 @@ struct atoll_calibration {
     void *object;
     size_t object_length;
     struct atoll_runner *runner;
+    unsigned forced_bytes; /* of the only vectors to be used; 0: all that the processor has */
 };
+
+static int is_used(const struct atoll_calibration *cal, enum peak peak)
+{
+    return has_peak(peak) && (!cal->forced_bytes || cal->forced_bytes == width_bytes[peaks[peak].width]);
+}
+
+/* For tests and comparisons: as if the processor had vectors of one width only. */
+static int force_width(struct atoll_calibration *cal, struct atoll_err *err)
+{
+    const char *text = getenv(WIDTH_VARIABLE);
+    int is_there = 0;
+    if (!text || !text[0])
+        return 0;
+    for (enum width w = 0; w < WIDTH_COUNT; w++)
+        if (strtoul(text, NULL, 10) == width_bytes[w])
+            cal->forced_bytes = width_bytes[w];
+    if (!cal->forced_bytes)
+        return atoll_err_set(err, ATOLL_E_INPUT, WIDTH_VARIABLE " is %.20s; it can be 16, 32 or 64", text);
+    for (enum peak k = 0; k < PEAK_COUNT; k++)
+        is_there |= is_used(cal, k);
+    return is_there ? 0
+                    : atoll_err_set(err, ATOLL_E_MISSING,
+                                    WIDTH_VARIABLE " is %u, and this processor has no such vectors",
+                                    cal->forced_bytes);
+}
 
 struct atoll_calibration *atoll_calibration_create(struct atoll_compiler *compiler,
                                                    const struct atoll_runner_settings *runner,
@@ -120,7 +249,9 @@ struct atoll_calibration *atoll_calibration_create(struct atoll_compiler *compil
     }
     cal->compiler = compiler;
     cal->settings = *runner;
-    if (atoll_compiler_run(compiler, "calibrate.c", source, sizeof(source) - 1, NULL, 0, &c, err) != 0) {
+    static const char *const narrow[] = {"NARROW=1"};
+    if (force_width(cal, err) != 0 || atoll_compiler_run(compiler, "calibrate.c", source, sizeof(source) - 1,
+                                                         narrow, cal->forced_bytes == 16, &c, err) != 0) {
         free(cal);
         return NULL;
     }
@@ -158,7 +289,7 @@ static void window_end(void *compiler)
 }
 
 /* One run of one kernel over up to two buffers; a second argument without buffer is `number`. */
-static int kernel_run(struct atoll_calibration *cal, enum kernel kernel, int64_t units,
+static int kernel_run(struct atoll_calibration *cal, unsigned kernel, int64_t units,
                       const struct atoll_block *blocks, size_t block_count, int64_t number, double *ret_ns,
                       struct atoll_err *err)
 {
@@ -229,61 +360,110 @@ int atoll_calibration_qualify(struct atoll_calibration *calibration, struct atol
     return failed;
 }
 
-/* Best of some runs on cold buffers. */
-static int best_of(struct atoll_calibration *cal, struct atoll_memory *memory, enum kernel kernel,
-                   int64_t units, const struct atoll_block *blocks, size_t count, int64_t number, int runs,
-                   double *ret_ns, struct atoll_err *err)
+/* One kernel over two cold buffers of so many bytes; 0 bytes: one small buffer, where it tells its operations. */
+struct probe {
+    unsigned kernel;
+    size_t bytes;
+    int runs;
+    double moves; /* of all bytes of a buffer */
+};
+
+/* Buffers that stay open while their size does. */
+struct buffers {
+    struct atoll_memory *memory;
+    struct atoll_block blocks[2];
+    size_t count, bytes;
+};
+
+static void buffers_close(struct buffers *b)
 {
-    double best = HUGE_VAL, ns;
-    for (int i = 0; i < runs; i++) {
-        atoll_memory_flush(memory, blocks, count);
-        if (kernel_run(cal, kernel, units, blocks, count, number, &ns, err) != 0)
+    for (size_t i = 0; i < b->count; i++)
+        atoll_block_close(b->memory, &b->blocks[i]);
+    b->count = 0;
+}
+
+/* Best of some runs: bytes, or operations, in a second. */
+static int rate_measure(struct atoll_calibration *cal, struct buffers *b, const struct probe *p,
+                        double *ret_rate, struct atoll_err *err)
+{
+    size_t bytes = p->bytes ? p->bytes : 4096 * sizeof(double), threads = cal->settings.thread_count;
+    double best = HUGE_VAL, ns, work = p->moves * (double)p->bytes;
+    if (bytes != b->bytes || !b->count) {
+        buffers_close(b);
+        b->bytes = bytes;
+        b->count = p->bytes ? 2 : 1;
+        if (blocks_open(b->memory, bytes, b->blocks, b->count, err) != 0)
+            return -1;
+    }
+    for (int i = 0; i < p->runs; i++) {
+        if (p->bytes)
+            atoll_memory_flush(b->memory, b->blocks, b->count);
+        if (kernel_run(cal, p->kernel, (int64_t)(p->bytes ? bytes / 64 : threads), b->blocks, b->count,
+                       PEAK_STEPS, &ns, err) != 0)
             return -1;
         best = fmin(best, ns);
     }
-    *ret_ns = best;
+    for (size_t i = 0; !p->bytes && i < threads; i++)
+        work += PEAK_STEPS * ((const double *)atoll_block_data(&b->blocks[0]))[i];
+    *ret_rate = work / best * 1e9;
     return 0;
 }
 
-/* How many times `bytes` each kernel moves, reads and writes. */
-static const struct stream {
-    enum kernel kernel;
-    double moves;
-} streams[] = {
-    {KERNEL_READ, 1}, {KERNEL_READ_STREAMS, 1}, {KERNEL_COPY, 2}, {KERNEL_COPY_PAST, 2}, {KERNEL_UPDATE, 2}};
-
-/* The best of all: a bandwidth below the real one would call honest kernels impossible. */
-static int measure_streams(struct atoll_calibration *cal, struct atoll_memory *memory, size_t bytes, int runs,
-                           struct atoll_device_info *info, struct atoll_err *err)
+/* The best of all kernels, and of that one again while it rises: a rate below the real one makes honest kernels look
+ * impossible.  *rate only rises; ret_best: number of the kernel that had the best. */
+static int best_measure(struct atoll_calibration *cal, struct atoll_memory *memory, const struct probe *all,
+                        size_t count, double *rate, size_t *ret_best, struct atoll_err *err)
 {
-    struct atoll_block blocks[2] = {{0}};
-    double best = info->bandwidth_bytes_per_s, ns;
-    if (blocks_open(memory, bytes, blocks, 2, err) != 0)
-        return -1;
-    for (size_t i = 0; i < sizeof(streams) / sizeof(*streams); i++) {
-        if (best_of(cal, memory, streams[i].kernel, (int64_t)(bytes / 64), blocks, 2, 0, runs, &ns, err) != 0)
-            return -1;
-        best = fmax(best, streams[i].moves * (double)bytes / ns * 1e9);
+    struct buffers b = {.memory = memory};
+    double best = 0, one;
+    int failed = 0, rises = 1;
+    *ret_best = 0;
+    for (size_t i = 0; i < count && !failed; i++) {
+        failed = rate_measure(cal, &b, &all[i], &one, err);
+        if (!failed && one > best) {
+            best = one;
+            *ret_best = i;
+        }
     }
-    info->bandwidth_bytes_per_s = best;
-    for (size_t i = 0; i < 2; i++)
-        atoll_block_close(memory, &blocks[i]);
+    for (int round = 0; rises && round < ROUND_LIMIT && !failed; round++) {
+        failed = rate_measure(cal, &b, &all[*ret_best], &one, err);
+        rises = !failed && one > RISE * best;
+        best = rises ? one : best;
+    }
+    buffers_close(&b);
+    if (!failed)
+        *rate = fmax(*rate, best);
+    return failed;
+}
+
+/* ret_width: of the fastest. */
+static int measure_peak(struct atoll_calibration *cal, struct atoll_memory *memory, unsigned first,
+                        double *peak, enum width *ret_width, struct atoll_err *err)
+{
+    struct probe all[PEAK_COUNT];
+    enum peak kinds[PEAK_COUNT];
+    size_t count = 0, best;
+    for (enum peak k = 0; k < PEAK_COUNT; k++)
+        if (is_used(cal, k)) {
+            kinds[count] = k;
+            all[count++] = (struct probe){.kernel = first + k, .runs = PEAK_RUNS};
+        }
+    if (best_measure(cal, memory, all, count, peak, &best, err) != 0)
+        return -1;
+    *ret_width = peaks[kinds[best]].width;
     return 0;
 }
 
-static int measure_peak(struct atoll_calibration *cal, struct atoll_memory *memory, enum kernel kernel,
-                        double lanes, double *peak, struct atoll_err *err)
+static int measure_streams(struct atoll_calibration *cal, struct atoll_memory *memory, enum width width,
+                           double *bandwidth, struct atoll_err *err)
 {
-    struct atoll_block out = {0};
-    double ns, threads = (double)cal->settings.thread_count;
-    if (blocks_open(memory, 4096 * sizeof(double), &out, 1, err) != 0)
-        return -1;
-    int failed = best_of(cal, memory, kernel, (int64_t)cal->settings.thread_count, &out, 1, PEAK_STEPS,
-                         PEAK_RUNS, &ns, err);
-    if (!failed)
-        *peak = fmax(*peak, 2.0 * lanes * PEAK_CHAINS * PEAK_STEPS * threads / ns * 1e9);
-    atoll_block_close(memory, &out);
-    return failed;
+    struct probe all[2 * STREAM_COUNT];
+    size_t count = 0, best;
+    for (enum stream s = 0; s < STREAM_COUNT; s++)
+        all[count++] = (struct probe){stream_kernel(s, width), LONG_BYTES, LONG_RUNS, moves[s]};
+    for (enum stream s = 0; s < STREAM_COUNT; s++)
+        all[count++] = (struct probe){stream_kernel(s, width), SHORT_BYTES, SHORT_RUNS, moves[s]};
+    return best_measure(cal, memory, all, count, bandwidth, &best, err);
 }
 
 static int measure_empty(struct atoll_calibration *cal, struct atoll_device_info *info, double *ret_jitter_ns,
@@ -307,11 +487,11 @@ int atoll_calibration_measure(struct atoll_calibration *calibration, struct atol
         atoll_memory_create(MEMORY_LIMIT, (size_t)info->last_level_cache_bytes, err);
     if (!memory)
         return -1;
+    enum width width = WIDTH_16, of_f64;
     int failed =
-        measure_streams(calibration, memory, LONG_BYTES, LONG_RUNS, info, err) != 0 ||
-        measure_streams(calibration, memory, SHORT_BYTES, SHORT_RUNS, info, err) != 0 ||
-        measure_peak(calibration, memory, KERNEL_PEAK_F32, 16, &info->peak_flops[ATOLL_F32], err) != 0 ||
-        measure_peak(calibration, memory, KERNEL_PEAK_F64, 8, &info->peak_flops[ATOLL_F64], err) != 0 ||
+        measure_peak(calibration, memory, KERNEL_PEAK_F64, &info->peak_flops[ATOLL_F64], &of_f64, err) != 0 ||
+        measure_peak(calibration, memory, KERNEL_PEAK_F32, &info->peak_flops[ATOLL_F32], &width, err) != 0 ||
+        measure_streams(calibration, memory, width, &info->bandwidth_bytes_per_s, err) != 0 ||
         measure_empty(calibration, info, ret_jitter_ns, err) != 0;
     atoll_memory_destroy(memory);
     return failed ? -1 : 0;

@@ -1,0 +1,290 @@
+/* bench_peaks.c - are the calibration's peaks what the processor can do?  bench_peaks [REPEATS] (5)
+ * For vectors of 16, 32 and 64 bytes forced one after the other, and for all at once: the calibration's f64 and f32 peak
+ * beside DGEMM and SGEMM of OpenBLAS limited to that width (libopenblas.so.0, or ATOLL_OPENBLAS; Debian:
+ * libopenblas0-pthread), and its bandwidth beside STREAM (McCalpin) compiled for it, by as many threads.  Exit status 1
+ * when one is further away than 10 %.  Each figure comes from a process of its own: this program, called again. */
+#include <dlfcn.h>
+#include <math.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "bench/place.h"
+#include "scheduler/doctor/calibrate_device.h"
+
+#define ORDER         2048
+#define STREAM_LENGTH ((size_t)16 << 20) /* doubles in an array: four last-level caches */
+#define REPEAT_LIMIT  1000u
+#define NEAR          0.10
+
+/* ---- STREAM, for each width ---- */
+
+enum { COPY, SCALE, ADD, TRIAD, LOOP_COUNT };
+
+/* Arrays that a loop reads and writes; a write to what no cache holds reads it first. */
+static const double arrays[LOOP_COUNT] = {2, 2, 3, 3};
+
+#define LOOPS(name, attributes)                                                                              \
+    attributes static void name(int loop, double *a, double *b, double *c, size_t begin, size_t end)         \
+    {                                                                                                        \
+        if (loop == COPY)                                                                                    \
+            for (size_t i = begin; i < end; i++)                                                             \
+                c[i] = a[i];                                                                                 \
+        else if (loop == SCALE)                                                                              \
+            for (size_t i = begin; i < end; i++)                                                             \
+                b[i] = 3 * c[i];                                                                             \
+        else if (loop == ADD)                                                                                \
+            for (size_t i = begin; i < end; i++)                                                             \
+                c[i] = a[i] + b[i];                                                                          \
+        else                                                                                                 \
+            for (size_t i = begin; i < end; i++)                                                             \
+                a[i] = b[i] + 3 * c[i];                                                                      \
+    }
+
+#ifdef __clang__
+#define FAST
+#else
+#define FAST __attribute__((optimize("O3")))
+#endif
+#if defined(__x86_64__)
+LOOPS(loops_16, FAST __attribute__((target("no-avx"))))
+LOOPS(loops_32, FAST __attribute__((target("avx2"))))
+#ifdef __clang__
+LOOPS(loops_64, FAST __attribute__((target("avx512f"))))
+#else
+LOOPS(loops_64, FAST __attribute__((target("avx512f,prefer-vector-width=512"))))
+#endif
+#else
+LOOPS(loops_16, FAST)
+#define loops_32 loops_16
+#define loops_64 loops_16
+#endif
+
+struct part {
+    pthread_barrier_t *barrier;
+    int width, thread, thread_count;
+    double *arrays[3];
+    unsigned repeats;
+    double best_ns[LOOP_COUNT]; /* of thread 0 */
+};
+
+static void *stream_thread(void *of)
+{
+    struct part *p = of;
+    size_t begin = STREAM_LENGTH * (size_t)p->thread / (size_t)p->thread_count,
+           end = STREAM_LENGTH * ((size_t)p->thread + 1) / (size_t)p->thread_count;
+    for (int k = 0; k < 3; k++)
+        for (size_t i = begin; i < end; i++)
+            p->arrays[k][i] = k + 1;
+    for (unsigned r = 0; r < p->repeats; r++)
+        for (int loop = 0; loop < LOOP_COUNT; loop++) {
+            pthread_barrier_wait(p->barrier);
+            double start = atoll_clock_mono_ns();
+            (p->width == 16   ? loops_16
+             : p->width == 32 ? loops_32
+                              : loops_64)(loop, p->arrays[0], p->arrays[1], p->arrays[2], begin, end);
+            pthread_barrier_wait(p->barrier);
+            double ns = atoll_clock_mono_ns() - start;
+            if (p->best_ns[loop] == 0 || ns < p->best_ns[loop])
+                p->best_ns[loop] = ns;
+        }
+    return NULL;
+}
+
+/* Prints the best of the four as STREAM counts, and with what is read to be written. */
+static int stream_print(int width, int threads, unsigned repeats)
+{
+    struct part parts[256];
+    pthread_t ids[256];
+    pthread_barrier_t barrier;
+    double *a[3], best = 0, all = 0;
+    threads = threads > 256 ? 256 : threads;
+    for (int k = 0; k < 3; k++)
+        if (!(a[k] = aligned_alloc((size_t)2 << 20, STREAM_LENGTH * sizeof(double))) ||
+            madvise(a[k], STREAM_LENGTH * sizeof(double), MADV_HUGEPAGE) != 0)
+            perror("bench_peaks: no huge pages for STREAM");
+    pthread_barrier_init(&barrier, NULL, (unsigned)threads);
+    for (int i = 0; i < threads; i++) {
+        parts[i] = (struct part){&barrier, width, i, threads, {a[0], a[1], a[2]}, repeats, {0}};
+        if (pthread_create(&ids[i], NULL, stream_thread, &parts[i]) != 0)
+            return 1;
+    }
+    for (int i = 0; i < threads; i++)
+        pthread_join(ids[i], NULL);
+    for (int loop = 0; loop < LOOP_COUNT; loop++) {
+        double bytes = STREAM_LENGTH * sizeof(double);
+        best = fmax(best, arrays[loop] * bytes / parts[0].best_ns[loop]);
+        all = fmax(all, (arrays[loop] + 1) * bytes / parts[0].best_ns[loop]);
+    }
+    printf("%.6g %.6g\n", best, all);
+    return 0;
+}
+
+/* ---- OpenBLAS ---- */
+
+typedef void dgemm(int order, int transpose_a, int transpose_b, int m, int n, int k, double alpha,
+                   const double *a, int lda, const double *b, int ldb, double beta, double *c, int ldc);
+typedef void sgemm(int order, int transpose_a, int transpose_b, int m, int n, int k, float alpha,
+                   const float *a, int lda, const float *b, int ldb, float beta, float *c, int ldc);
+
+static void *symbol_of(void *library, const char *name)
+{
+    void *symbol = dlsym(library, name);
+    if (!symbol) {
+        fprintf(stderr, "bench_peaks: OpenBLAS without %s\n", name);
+        exit(1);
+    }
+    return symbol;
+}
+
+static int blas_print(unsigned repeats)
+{
+    const char *path = getenv("ATOLL_OPENBLAS");
+    void *library = dlopen(path ? path : "libopenblas.so.0", RTLD_NOW);
+    size_t count = (size_t)ORDER * ORDER;
+    double *d = calloc(3 * count, sizeof(*d)), best[2] = {HUGE_VAL, HUGE_VAL};
+    float *f = calloc(3 * count, sizeof(*f));
+    dgemm *multiply_d;
+    sgemm *multiply_f;
+    if (!library || !d || !f) {
+        fprintf(stderr, "bench_peaks: no OpenBLAS: %s\n", library ? "no memory" : dlerror());
+        return 1;
+    }
+    for (size_t i = 0; i < 2 * count; i++) {
+        d[i] = (double)(i % 7) / 7;
+        f[i] = (float)d[i];
+    }
+    *(void **)&multiply_d = symbol_of(library, "cblas_dgemm");
+    *(void **)&multiply_f = symbol_of(library, "cblas_sgemm");
+    for (unsigned r = 0; r < repeats; r++) {
+        double start = atoll_clock_mono_ns();
+        multiply_d(101, 111, 111, ORDER, ORDER, ORDER, 1, d, ORDER, d + count, ORDER, 0, d + 2 * count,
+                   ORDER);
+        best[0] = fmin(best[0], atoll_clock_mono_ns() - start);
+        start = atoll_clock_mono_ns();
+        multiply_f(101, 111, 111, ORDER, ORDER, ORDER, 1, f, ORDER, f + count, ORDER, 0, f + 2 * count,
+                   ORDER);
+        best[1] = fmin(best[1], atoll_clock_mono_ns() - start);
+    }
+    printf("%.6g %.6g\n", 2.0 * ORDER * (double)count / best[0], 2.0 * ORDER * (double)count / best[1]);
+    free(d);
+    free(f);
+    return 0;
+}
+
+/* ---- ours ---- */
+
+static int ours_print(void)
+{
+    struct atoll_bench_device device;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    atoll_place_programs();
+    if (atoll_bench_setup(&device.setup, &err) != 0 || atoll_bench_device_open(&device, &err) != 0) {
+        fprintf(stderr, "bench_peaks: %s\n", err.text);
+        return 1;
+    }
+    const struct atoll_device_info *info = atoll_referee_device(device.referee);
+    printf("%.6g %.6g %.6g %u\n", info->peak_flops[ATOLL_F64] / 1e9, info->peak_flops[ATOLL_F32] / 1e9,
+           info->bandwidth_bytes_per_s / 1e9, info->threads);
+    atoll_bench_device_close(&device);
+    return 0;
+}
+
+/* ---- the table ---- */
+
+/* What a call of this program with such an environment prints; how many numbers. */
+static int ask(const char *environment, const char *arguments, double *ret, int count)
+{
+    char path[4096], command[9000];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+    if (n <= 0)
+        return 0;
+    path[n] = 0;
+    snprintf(command, sizeof(command), "env %s '%s' %s", environment, path, arguments);
+    FILE *from = popen(command, "r");
+    int got = 0;
+    while (from && got < count && fscanf(from, "%lf", &ret[got]) == 1)
+        got++;
+    if (from)
+        pclose(from);
+    return got;
+}
+
+static int has_width(int width)
+{
+#if defined(__x86_64__)
+    return width == 16 || (width == 32 ? __builtin_cpu_supports("avx2") : __builtin_cpu_supports("avx512f"));
+#else
+    return width == 16;
+#endif
+}
+
+static int print_pair(double ours, double theirs)
+{
+    int is_near = theirs > 0 && fabs(ours / theirs - 1) <= NEAR;
+    printf(" %9.1f %9.1f %6.2f%s", ours, theirs, theirs > 0 ? ours / theirs : 0, is_near ? " " : "!");
+    return is_near;
+}
+
+/* width 0: whatever the processor has. */
+static int print_row(int width, const char *core, unsigned repeats)
+{
+    char environment[200], arguments[80];
+    double ours[4] = {0}, blas[2] = {0}, stream[2] = {0};
+    snprintf(environment, sizeof(environment), "ATOLL_CALIBRATION_VECTOR_BYTES=%.0d", width);
+    if (ask(environment, "--ours", ours, 4) != 4)
+        return 1;
+    snprintf(environment, sizeof(environment), "OPENBLAS_NUM_THREADS=%.0f%s%s", ours[3],
+             core[0] ? " OPENBLAS_CORETYPE=" : "", core);
+    snprintf(arguments, sizeof(arguments), "--blas %u", repeats);
+    int failed = ask(environment, arguments, blas, 2) != 2;
+    int widest = has_width(64) ? 64 : has_width(32) ? 32 : 16;
+    snprintf(arguments, sizeof(arguments), "--stream %d %.0f %u", width ? width : widest, ours[3], repeats);
+    failed |= ask("-", arguments, stream, 2) != 2;
+    if (width)
+        printf("%5d", width);
+    else
+        printf("  all");
+    failed |= !print_pair(ours[0], blas[0]);
+    failed |= !print_pair(ours[1], blas[1]);
+    failed |= !print_pair(ours[2], stream[1]);
+    printf(" %9.1f\n", stream[0]);
+    fflush(stdout);
+    return failed;
+}
+
+int main(int argc, char **argv)
+{
+    /* processors that OpenBLAS knows to have no wider vectors */
+    static const struct {
+        int width;
+        const char *core;
+    } rows[] = {{16, "Nehalem"}, {32, "Haswell"}, {64, "SkylakeX"}, {0, ""}};
+    if (argc > 1 && strcmp(argv[1], "--ours") == 0)
+        return ours_print();
+    if (argc > 2 && strcmp(argv[1], "--blas") == 0)
+        return blas_print((unsigned)atoi(argv[2]));
+    if (argc > 4 && strcmp(argv[1], "--stream") == 0)
+        return stream_print(atoi(argv[2]), atoi(argv[3]), (unsigned)atoi(argv[4]));
+    unsigned repeats = argc > 1 ? (unsigned)atoi(argv[1]) : 5;
+    if (repeats < 1 || repeats > REPEAT_LIMIT) {
+        fprintf(stderr, "bench_peaks: repeats from 1 to %u\n", REPEAT_LIMIT);
+        return 64;
+    }
+    int failed = 0;
+    printf(
+        "ours beside others, GFLOP/s and GB/s; ! further apart than %.0f %%.  STREAM with what is read to be "
+        "written, and as it counts itself\n",
+        100 * NEAR);
+    printf(
+        "bytes      f64     DGEMM            f32     SGEMM            memory    STREAM              plain\n");
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+        if (!rows[i].width || has_width(rows[i].width))
+            failed |= print_row(rows[i].width, rows[i].core, repeats);
+    return failed;
+}
