@@ -106,16 +106,8 @@ static void sift_down(struct atoll_queue *queue, size_t place)
 int atoll_queue_push(struct atoll_call *call, struct atoll_err *err)
 {
     struct atoll_queue *queue = atoll_queue_of(call->broker, call->model);
-    if (queue->count == queue->capacity) {
-        size_t capacity = queue->capacity ? 2 * queue->capacity : 64;
-        struct atoll_call **heap = realloc(queue->heap, capacity * sizeof(struct atoll_call *));
-        if (!heap) {
-            return atoll_err_set(err, ATOLL_E_MEMORY, "gateway: no memory for a queue of %zu calls",
-                                 capacity);
-        }
-        queue->heap = heap;
-        queue->capacity = capacity;
-    }
+    if (atoll_array_reserve(&queue->heap, &queue->capacity, queue->count + 1, sizeof(*queue->heap), err))
+        return atoll_err_add(err, "the gateway's queue of calls");
     put(queue, queue->count++, call);
     sift_up(queue, call->place);
     if (call->place == 0) /* another head, another amount */

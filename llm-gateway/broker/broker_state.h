@@ -13,6 +13,7 @@
 #ifndef ATOLL_LLM_GATEWAY_BROKER_BROKER_STATE_H
 #define ATOLL_LLM_GATEWAY_BROKER_BROKER_STATE_H
 
+#include "base/array.h"
 #include "llm-gateway/broker/broker.h"
 #include "llm-gateway/broker/endpoint_limits.h"
 #include "llm-gateway/budget/database.h"
@@ -130,7 +131,7 @@ struct atoll_call {
 struct atoll_queue {
     struct atoll_bucket requests, tokens; /* learned */
     struct atoll_call **heap;
-    size_t count, capacity;
+    uint32_t count, capacity;
     double blocked_ns; /* the head is not admitted before */
 };
 

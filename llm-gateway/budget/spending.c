@@ -8,16 +8,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <sqlite3.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/hash_index.h"
 #include "llm-gateway/budget/database.h"
 
 #define ACCOUNT_LIMIT 65536
 #define AMOUNT_MOST   ((uint64_t)INT64_MAX) /* of one call, and of a row of the file */
-#define DAY_NS        ((int64_t)86400 * 1000000000)
+#define NS_PER_S      1000000000
 
 struct reservation {
     uint64_t number;
@@ -33,10 +35,10 @@ struct atoll_spending {
     struct atoll_spending_limit limits[ATOLL_SPENDING_LIMIT_COUNT];
     size_t limit_count;
     struct atoll_spending_account *accounts;
-    size_t account_count, account_capacity;
+    uint32_t account_count, account_capacity;
     struct atoll_index index; /* of accounts, by their names */
     struct reservation *open; /* by number; those settled stay until that is written */
-    size_t open_count, open_capacity;
+    uint32_t open_count, open_capacity;
     uint64_t next_number;
     int is_dirty;
     sqlite3_stmt *insert, *settle, *spend;
@@ -168,14 +170,9 @@ static long find_account(struct atoll_spending *spending, enum atoll_spending_sc
                              "more than %d campaigns, tasks, models and days in one file; begin another one",
                              ACCOUNT_LIMIT);
     }
-    if (spending->account_count == spending->account_capacity) {
-        size_t capacity = spending->account_capacity ? 2 * spending->account_capacity : 64;
-        struct atoll_spending_account *accounts = realloc(spending->accounts, capacity * sizeof(*accounts));
-        if (!accounts)
-            return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for %zu accounts", capacity);
-        spending->accounts = accounts;
-        spending->account_capacity = capacity;
-    }
+    if (atoll_array_reserve(&spending->accounts, &spending->account_capacity, spending->account_count + 1,
+                            sizeof(*spending->accounts), err))
+        return atoll_err_add(err, "accounts of the budget");
     struct atoll_spending_account *account = &spending->accounts[spending->account_count];
     *account = (struct atoll_spending_account){.scope = scope};
     snprintf(account->name, sizeof(account->name), "%s", name);
@@ -186,21 +183,13 @@ static long find_account(struct atoll_spending *spending, enum atoll_spending_sc
     return (long)spending->account_count++;
 }
 
-/* Days since 1970-01-01 to a date of the proleptic Gregorian calendar; years begin in March inside, so that the odd day of
- * a leap year is the last. */
+/* UTC. */
 static void write_day(int64_t unix_ns, char ret_day[32])
 {
-    int64_t days = unix_ns / DAY_NS - (unix_ns % DAY_NS < 0);
-    int64_t since_march_0 = days + 719468;
-    int64_t era = since_march_0 / 146097, day = since_march_0 % 146097;
-    int64_t year = (day - day / 1460 + day / 36524 - day / 146096) / 365;
-    int64_t day_of_year = day - (365 * year + year / 4 - year / 100);
-    int64_t month = (5 * day_of_year + 2) / 153;
-    int64_t day_of_month = day_of_year - (153 * month + 2) / 5 + 1;
-    int is_next = month >= 10;
-    year += era * 400 + is_next;
-    snprintf(ret_day, 32, "%04lld-%02d-%02d", (long long)year, (int)(is_next ? month - 9 : month + 3),
-             (int)day_of_month);
+    struct tm day;
+    time_t seconds = unix_ns / NS_PER_S - (unix_ns % NS_PER_S < 0);
+    if (!gmtime_r(&seconds, &day) || !strftime(ret_day, 32, "%Y-%m-%d", &day))
+        ret_day[0] = '\0';
 }
 
 static int find_accounts(struct atoll_spending *spending, const char *campaign, const char *task,
@@ -288,14 +277,9 @@ int atoll_spending_reserve(struct atoll_spending *spending, const struct atoll_s
     }
     if (busy)
         return refuse(busy, made.amount, ATOLL_E_BUSY, err);
-    if (spending->open_count == spending->open_capacity) {
-        size_t capacity = spending->open_capacity ? 2 * spending->open_capacity : 64;
-        struct reservation *open = realloc(spending->open, capacity * sizeof(*open));
-        if (!open)
-            return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for %zu reservations", capacity);
-        spending->open = open;
-        spending->open_capacity = capacity;
-    }
+    if (atoll_array_reserve(&spending->open, &spending->open_capacity, spending->open_count + 1,
+                            sizeof(*spending->open), err))
+        return atoll_err_add(err, "reservations of the budget");
     for (int scope = 0; scope < ATOLL_SCOPE_COUNT; scope++)
         add(&spending->accounts[made.accounts[scope]].reserved, made.amount);
     spending->open[spending->open_count++] = made;
@@ -402,7 +386,7 @@ int atoll_spending_write(struct atoll_spending *spending, struct atoll_err *err)
 
 void atoll_spending_written(struct atoll_spending *spending)
 {
-    size_t kept = 0;
+    uint32_t kept = 0;
     for (size_t i = 0; i < spending->open_count; i++) {
         if (!spending->open[i].is_settled) {
             spending->open[kept] = spending->open[i];

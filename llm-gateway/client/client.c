@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "llm-gateway/budget/exchange_store.h"
 #include "llm-gateway/client/client_transport.h"
@@ -30,9 +31,9 @@ struct atoll_client {
     void *handle; /* the transport's */
     struct atoll_client_clock clock;
     struct atoll_client_call **calls; /* by number; NULL: delivered in this turn */
-    size_t count, capacity;
+    uint32_t count, capacity;
     struct settlement *settlements; /* by number */
-    size_t settlement_count, settlement_capacity;
+    uint32_t settlement_count, settlement_capacity;
     uint64_t last_number;
     double next_deadline_ns; /* not after the first one */
     int is_turning, has_concluded;
@@ -183,14 +184,9 @@ static void remember_settlement(struct atoll_client *client, const struct atoll_
                 (SETTLEMENT_LIMIT - 1) * sizeof(*client->settlements));
         client->settlement_count--;
     }
-    if (client->settlement_count == client->settlement_capacity) {
-        size_t capacity = client->settlement_capacity ? 2 * client->settlement_capacity : 64;
-        void *grown = realloc(client->settlements, capacity * sizeof(*client->settlements));
-        if (!grown)
-            return; /* the spool's cleaning removes it */
-        client->settlements = grown;
-        client->settlement_capacity = capacity;
-    }
+    if (atoll_array_reserve(&client->settlements, &client->settlement_capacity, client->settlement_count + 1,
+                            sizeof(*client->settlements), NULL))
+        return; /* the spool's cleaning removes it */
     struct settlement *s = &client->settlements[client->settlement_count++];
     s->number = call->number;
     memcpy(s->name, call->name, sizeof(s->name));
@@ -210,7 +206,7 @@ static void deliver(struct atoll_client *client, size_t index)
 
 static void deliver_all(struct atoll_client *client)
 {
-    size_t kept = 0;
+    uint32_t kept = 0;
     for (size_t i = 0; i < client->count; i++)
         if (client->calls[i] && client->calls[i]->is_concluded)
             deliver(client, i);
@@ -281,18 +277,13 @@ int atoll_client_ask(struct atoll_client *client, const struct atoll_llm_request
     double deadline_s = request->deadline_s > 0.0 ? request->deadline_s : DEFAULT_S;
     if (!client->handle)
         return atoll_err_set(err, ATOLL_E_USAGE, "the client of the gateway is being closed");
-    if (client->count == client->capacity) {
-        size_t capacity = client->capacity ? 2 * client->capacity : 64;
-        if (capacity > CALL_LIMIT) {
-            return atoll_err_set(err, ATOLL_E_LIMIT,
-                                 "%u calls of the gateway are open: wait for some of them", CALL_LIMIT);
-        }
-        void *calls = realloc(client->calls, capacity * sizeof(*client->calls));
-        if (!calls)
-            return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for %zu calls of the gateway", capacity);
-        client->calls = calls;
-        client->capacity = capacity;
+    if (client->count == CALL_LIMIT) {
+        return atoll_err_set(err, ATOLL_E_LIMIT, "%u calls of the gateway are open: wait for some of them",
+                             CALL_LIMIT);
     }
+    if (atoll_array_reserve(&client->calls, &client->capacity, client->count + 1, sizeof(*client->calls),
+                            err))
+        return atoll_err_add(err, "calls of the gateway");
     struct atoll_client_call *call = calloc(1, sizeof(*call));
     if (!call)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a call of the gateway");

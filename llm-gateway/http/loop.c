@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 
 #define BATCH       256
@@ -40,7 +41,7 @@ struct atoll_loop {
     double (*now_ns)(void *context);
     void *now_context;
     struct watch *watches;
-    size_t watch_capacity;
+    uint32_t watch_capacity;
     struct timer *timers;
     uint32_t *heap;
     size_t timer_capacity, timer_count; /* count: in the heap */
@@ -99,21 +100,11 @@ int atoll_loop_fd(const struct atoll_loop *loop)
 
 static int watches_reach(struct atoll_loop *loop, int fd, struct atoll_err *err)
 {
-    size_t need = (size_t)fd + 1, capacity = loop->watch_capacity ? loop->watch_capacity : 64;
-    if (need <= loop->watch_capacity)
-        return 0;
-    if (need > FD_LIMIT)
+    if ((size_t)fd >= FD_LIMIT)
         return atoll_err_set(err, ATOLL_E_LIMIT, "loop: descriptor %d is beyond the limit of %zu", fd,
                              FD_LIMIT);
-    while (capacity < need)
-        capacity *= 2;
-    struct watch *watches = realloc(loop->watches, capacity * sizeof(*watches));
-    if (!watches)
-        return atoll_err_set(err, ATOLL_E_MEMORY, "loop: no memory to watch descriptor %d", fd);
-    memset(watches + loop->watch_capacity, 0, (capacity - loop->watch_capacity) * sizeof(*watches));
-    loop->watches = watches;
-    loop->watch_capacity = capacity;
-    return 0;
+    return atoll_array_reserve(&loop->watches, &loop->watch_capacity, (uint32_t)fd + 1,
+                               sizeof(*loop->watches), err);
 }
 
 /* The table may be wrong about epoll where a descriptor was closed, or closed and opened again, behind its back. */

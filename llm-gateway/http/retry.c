@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 
 #include "base/units.h"
 
@@ -13,7 +14,7 @@
  * error ---- */
 
 struct fields {
-    int year, month, day, hour, minute, second; /* month 1..12 */
+    struct tm at; /* its year and month as people count them */
     int is_short_year;
     double fraction, offset_s;
 };
@@ -45,24 +46,24 @@ static int read_field(const char **text, char kind, struct fields *f)
             ++*text;
         return 0;
     case 'b':
-        for (f->month = 1; f->month <= 12; f->month++) {
-            if (strncmp(*text, month_names + 3 * (f->month - 1), 3) == 0) {
+        for (f->at.tm_mon = 1; f->at.tm_mon <= 12; f->at.tm_mon++) {
+            if (strncmp(*text, month_names + 3 * (f->at.tm_mon - 1), 3) == 0) {
                 *text += 3;
                 return 0;
             }
         }
         return -1;
-    case 'Y': return read_digits(text, 4, &f->year);
-    case 'y': f->is_short_year = 1; return read_digits(text, 2, &f->year);
-    case 'm': return read_digits(text, 2, &f->month);
-    case 'd': return read_digits(text, 2, &f->day);
+    case 'Y': return read_digits(text, 4, &f->at.tm_year);
+    case 'y': f->is_short_year = 1; return read_digits(text, 2, &f->at.tm_year);
+    case 'm': return read_digits(text, 2, &f->at.tm_mon);
+    case 'd': return read_digits(text, 2, &f->at.tm_mday);
     case 'e': /* a day of the month after a space instead of its leading zero (asctime) */
         digits = **text == ' ' ? 1 : 2;
         *text += digits == 1;
-        return read_digits(text, digits, &f->day);
-    case 'H': return read_digits(text, 2, &f->hour);
-    case 'M': return read_digits(text, 2, &f->minute);
-    case 'S': return read_digits(text, 2, &f->second);
+        return read_digits(text, digits, &f->at.tm_mday);
+    case 'H': return read_digits(text, 2, &f->at.tm_hour);
+    case 'M': return read_digits(text, 2, &f->at.tm_min);
+    case 'S': return read_digits(text, 2, &f->at.tm_sec);
     default: return -1;
     }
 }
@@ -83,17 +84,18 @@ static int match(const char **text, const char *pattern, struct fields *f)
 
 static int to_unix(const struct fields *f, double *ret_unix_s)
 {
-    static const signed char lengths[] = {31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    if (f->year < 1 || f->month < 1 || f->month > 12 || f->day < 1 || f->day > lengths[f->month - 1] ||
-        f->hour > 23 || f->minute > 59 || f->second > 60) {
+    struct tm at = f->at;
+    if (at.tm_year < 1 || at.tm_mon < 1 || at.tm_mon > 12 || at.tm_hour > 23 || at.tm_min > 59 ||
+        at.tm_sec > 60)
         return -1;
-    }
-    /* Days since 1970-01-01 of the proleptic Gregorian calendar: years begin in March, so that a leap day ends one. */
-    int64_t y = f->year - (f->month <= 2);
-    int64_t day_of_year = (153 * (f->month + (f->month > 2 ? -3 : 9)) + 2) / 5 + f->day - 1;
-    int64_t days = y * 365 + y / 4 - y / 100 + y / 400 + day_of_year - 719468;
-    *ret_unix_s =
-        (double)days * 86400.0 + f->hour * 3600.0 + f->minute * 60.0 + f->second + f->fraction - f->offset_s;
+    at.tm_year -= 1900;
+    at.tm_mon--;
+    int month = at.tm_mon, is_leap_second = at.tm_sec == 60;
+    at.tm_sec -= is_leap_second;
+    time_t unix_s = timegm(&at);
+    if (at.tm_mon != month || at.tm_mday != f->at.tm_mday) /* no month has that day */
+        return -1;
+    *ret_unix_s = (double)unix_s + is_leap_second + f->fraction - f->offset_s;
     return 0;
 }
 
@@ -108,8 +110,8 @@ int atoll_instant_of_http(const char *text, double unix_s, double *ret_unix_s)
             continue;
         if (f.is_short_year) {
             int now = 1970 + (int)(unix_s / (365.2425 * 86400.0));
-            f.year += now / 100 * 100;
-            f.year += f.year > now + 50 ? -100 : f.year <= now - 50 ? 100 : 0;
+            f.at.tm_year += now / 100 * 100;
+            f.at.tm_year += f.at.tm_year > now + 50 ? -100 : f.at.tm_year <= now - 50 ? 100 : 0;
         }
         return to_unix(&f, ret_unix_s);
     }
@@ -138,9 +140,9 @@ int atoll_instant_of_rfc3339(const char *text, double *ret_unix_s)
         return -1;
     text++;
     if (sign == '+' || sign == '-') {
-        if (match(&text, "%H:%M", &offset) != 0 || offset.hour > 23 || offset.minute > 59)
+        if (match(&text, "%H:%M", &offset) != 0 || offset.at.tm_hour > 23 || offset.at.tm_min > 59)
             return -1;
-        f.offset_s = (sign == '+' ? 1 : -1) * (offset.hour * 3600.0 + offset.minute * 60.0);
+        f.offset_s = (sign == '+' ? 1 : -1) * (offset.at.tm_hour * 3600.0 + offset.at.tm_min * 60.0);
     }
     return *text ? -1 : to_unix(&f, ret_unix_s);
 }

@@ -15,6 +15,8 @@
 
 #include <sodium.h>
 
+#include "base/array.h"
+
 #define EXCHANGE_LIMIT     ((uint32_t)1 << 16)
 #define CONNECTION_DEFAULT 1024
 #define IDLE_CONNECTIONS   512 /* kept open for reuse */
@@ -327,20 +329,13 @@ static struct atoll_exchange *exchange_take(struct atoll_transfers *transfers, s
         transfers->idle = exchange->next;
         return exchange;
     }
-    if (transfers->all_count == transfers->all_capacity) {
-        uint32_t capacity = transfers->all_capacity ? transfers->all_capacity * 2 : 16;
-        if (capacity > EXCHANGE_LIMIT) {
-            atoll_err_set(err, ATOLL_E_LIMIT, "transfer: more than %u exchanges at once", EXCHANGE_LIMIT);
-            return NULL;
-        }
-        struct atoll_exchange **all = realloc(transfers->all, capacity * sizeof(*all));
-        if (!all) {
-            atoll_err_set(err, ATOLL_E_MEMORY, "transfer: no memory for an exchange");
-            return NULL;
-        }
-        transfers->all = all;
-        transfers->all_capacity = capacity;
+    if (transfers->all_count == EXCHANGE_LIMIT) {
+        atoll_err_set(err, ATOLL_E_LIMIT, "transfer: more than %u exchanges at once", EXCHANGE_LIMIT);
+        return NULL;
     }
+    if (atoll_array_reserve(&transfers->all, &transfers->all_capacity, transfers->all_count + 1,
+                            sizeof(*transfers->all), err))
+        return NULL;
     exchange = calloc(1, sizeof(*exchange));
     if (exchange)
         exchange->easy = curl_easy_init();

@@ -17,6 +17,7 @@
 
 #include <sodium.h>
 
+#include "base/array.h"
 #include "base/file.h"
 
 #define NAME_LONGEST 64u
@@ -303,18 +304,11 @@ static int add(struct atoll_spool_folder *folder, const char *file, unsigned ind
     enum atoll_spool_kind kind;
     if (!atoll_spool_name_parse(file, entry.name, &kind) || atoll_spool_name_folder(entry.name) != index)
         return 0; /* temporary, or nothing of ours */
-    if (folder->count == folder->capacity) {
-        size_t capacity = folder->capacity ? 2 * folder->capacity : 32;
-        if (capacity > FILE_LIMIT) {
-            return atoll_err_set(err, ATOLL_E_LIMIT, "more than %d files: remove what nobody needs",
-                                 FILE_LIMIT);
-        }
-        void *entries = realloc(folder->entries, capacity * sizeof(*folder->entries));
-        if (!entries)
-            return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the names of %zu files", capacity);
-        folder->entries = entries;
-        folder->capacity = capacity;
-    }
+    if (folder->count == FILE_LIMIT)
+        return atoll_err_set(err, ATOLL_E_LIMIT, "more than %d files: remove what nobody needs", FILE_LIMIT);
+    if (atoll_array_reserve(&folder->entries, &folder->capacity, folder->count + 1, sizeof(*folder->entries),
+                            err))
+        return atoll_err_add(err, "names of files");
     entry.has_request = kind == ATOLL_SPOOL_REQUEST;
     entry.has_reply = kind == ATOLL_SPOOL_REPLY;
     folder->entries[folder->count++] = entry;
@@ -357,7 +351,7 @@ int atoll_spool_folder_read(struct atoll_spool_folder *folder, const char *root,
                           : atoll_err_errno(err, failed, "%s: cannot read the spool's folder", path);
     }
     /* Files of one name become one entry. */
-    size_t kept = 0;
+    uint32_t kept = 0;
     if (folder->count)
         qsort(folder->entries, folder->count, sizeof(*folder->entries), by_name);
     for (size_t i = 0; i < folder->count; i++) {

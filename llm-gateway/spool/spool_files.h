@@ -49,7 +49,7 @@ struct atoll_spool_entry {
 };
 struct atoll_spool_folder {
     struct atoll_spool_entry *entries; /* owned, by name; all zero: empty */
-    size_t count, capacity;
+    uint32_t count, capacity;
 };
 void atoll_spool_folder_fini(struct atoll_spool_folder *folder);
 /* What it held before is forgotten.  Opening the folder makes NFS ask its server whether its names changed; so this is also

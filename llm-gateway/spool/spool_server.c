@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/lease.h"
@@ -35,7 +36,7 @@
 /* Requests of one folder that the server has taken and not answered. */
 struct taken {
     char (*names)[ATOLL_SPOOL_NAME_BYTES]; /* owned */
-    size_t count, capacity;
+    uint32_t count, capacity;
 };
 
 struct atoll_spool_server {
@@ -149,16 +150,8 @@ static size_t taken_find(const struct taken *taken, const char *name)
 
 static int taken_add(struct taken *taken, const char *name, struct atoll_err *err)
 {
-    if (taken->count == taken->capacity) {
-        size_t capacity = taken->capacity ? 2 * taken->capacity : 8;
-        void *names = realloc(taken->names, capacity * sizeof(*taken->names));
-        if (!names) {
-            return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for %zu requests of a spool's folder",
-                                 capacity);
-        }
-        taken->names = names;
-        taken->capacity = capacity;
-    }
+    if (atoll_array_reserve(&taken->names, &taken->capacity, taken->count + 1, sizeof(*taken->names), err))
+        return atoll_err_add(err, "requests of a spool's folder");
     snprintf(taken->names[taken->count++], ATOLL_SPOOL_NAME_BYTES, "%s", name);
     return 0;
 }
