@@ -41,7 +41,7 @@ struct settings {
     const char *ack_log, *job, *gateway, *model, *token_file;
     double heartbeat_timeout_s, wall_s, lease_time_s;
     long long takeover, restarts, until;
-    int on_signal;
+    int on_signal, finish;
     struct atoll_option_list drain_files;
 };
 
@@ -66,6 +66,8 @@ static const struct atoll_option options[] = {
      "What the first signal does: finish the search in order, with its last comparisons, or drain it as "
      "--until "
      "does."},
+    {"finish", 0, ATOLL_OPT_FLAG, offsetof(struct settings, finish), NULL, NULL, 0, 0, NULL,
+     "Search no more: make the last comparisons and end, whatever is left of the budget."},
     {"drain-file", 0, ATOLL_OPT_LIST, offsetof(struct settings, drain_files), "FILE", NULL, 0, 0, NULL,
      "Drain the search when this file is there."},
     {"restarts", 0, ATOLL_OPT_INT, offsetof(struct settings, restarts), "N", "0", 0, 1e9, NULL,
@@ -265,6 +267,7 @@ static int run_campaign(const struct settings *settings, struct atoll_campaign *
                                                        .heartbeat_timeout_ns =
                                                            settings->heartbeat_timeout_s * 1e9,
                                                        .wall_ns = settings->wall_s * 1e9,
+                                                       .is_to_finish = settings->finish,
                                                        .interrupts = &interrupts,
                                                        .drains_on_interrupt = settings->on_signal,
                                                        .drain_files = settings->drain_files.items,

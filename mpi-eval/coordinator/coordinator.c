@@ -235,12 +235,12 @@ static int add_capacity_if_changed(struct coordinator *c, struct atoll_err *err)
     return atoll_commit_add(c->commit, &event, err);
 }
 
-/* A signal, or the wall time of this attempt, asks the search for an orderly end: once. */
+/* The user, a signal, or the wall time of this attempt asks the search for an orderly end: once. */
 static int add_finish_if_asked(struct coordinator *c, struct atoll_err *err)
 {
     struct atoll_event event;
     double wall_ns = c->settings->wall_ns;
-    int is_asked = atoll_shutdown_ends_search(&c->shutdown) ||
+    int is_asked = c->settings->is_to_finish || atoll_shutdown_ends_search(&c->shutdown) ||
                    (wall_ns > 0 && now_ns(c) - c->clock.started_ns > wall_ns);
     if (c->has_asked_for_end || !is_asked)
         return 0;

@@ -22,6 +22,7 @@ struct atoll_coordinator_settings {
     int progress_fd;                       /* -1 = none */
     double heartbeat_timeout_ns;           /* a peer that is silent for longer is lost; --heartbeat-timeout */
     double wall_ns;                        /* of this attempt, then an orderly end is asked for; 0 = never */
+    int is_to_finish;                      /* it is asked for at once */
     double (*now_ns)(void *peers_context); /* monotonic clock; NULL = that of the system */
     uint64_t snapshot_events;              /* between snapshots of the engine; 0 = ATOLL_SNAPSHOT_EVENTS */
     const volatile sig_atomic_t *interrupts; /* not 0: an orderly end is asked for; NULL = never */

@@ -1,4 +1,4 @@
-/* local_run.c - one child, one pipe, two signals; then what its log says, and what is made of its journals. */
+/* local_run.c - one child, one pipe, two interrupts; then what its log says, and what is made of its journals. */
 #include "scheduler/cli/local_run.h"
 
 #include <errno.h>
@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "archive-h5/campaign/campaign_progress.h"
 #include "archive-h5/hdf5/archive.h"
 #include "archive-h5/report/report.h"
 #include "base/json.h"
@@ -91,48 +92,53 @@ static void print_model_lines(const struct log_summary *log)
 
 /* ---- the child ---- */
 
-static void on_signal(int signal_fd, const struct atoll_launched *launched, unsigned ranks, int *interrupts)
+/* interrupt: the first signal's number, 0 before one came. */
+static void on_signal(int signal_fd, const struct atoll_launched *launched, unsigned ranks, int *interrupt)
 {
     struct signalfd_siginfo info;
 
     if (read(signal_fd, &info, sizeof(info)) != (ssize_t)sizeof(info))
         return;
-    if (++*interrupts == 1) {
-        fputs("atoll: finishing; interrupt again to stop at once (nothing acknowledged is lost either way)\n",
-              stderr);
-        kill(launched->pid, ranks > 1 ? SIGUSR2 : SIGTERM);
-    } else {
+    if (*interrupt) {
         kill(-launched->pid, SIGKILL);
+        return;
     }
+    *interrupt = (int)info.ssi_signo;
+    fputs("atoll: stopping as soon as what is under way has come back; interrupt again to stop at once "
+          "(nothing "
+          "acknowledged is lost either way)\n",
+          stderr);
+    kill(launched->pid, ranks > 1 ? SIGUSR2 : SIGTERM);
 }
 
-/* Until the pipe ends, which is when the last process that holds it is gone. */
-static void show_progress(const struct atoll_launched *launched, struct atoll_progress_view *view,
-                          int signal_fd, unsigned ranks)
+/* Until the pipe ends, which is when the last process that holds it is gone.  Returns the signal that interrupted it, 0: none
+ * did. */
+static int show_progress(const struct atoll_launched *launched, struct atoll_progress_view *view,
+                         int signal_fd, unsigned ranks)
 {
-    int interrupts = 0;
+    int interrupt = 0;
     char bytes[65536];
 
     for (;;) {
         struct pollfd fds[2] = {{launched->progress_fd, POLLIN, 0}, {signal_fd, POLLIN, 0}};
 
         if (poll(fds, 2, -1) < 0 && errno != EINTR)
-            return;
+            return interrupt;
         if (fds[1].revents)
-            on_signal(signal_fd, launched, ranks, &interrupts);
+            on_signal(signal_fd, launched, ranks, &interrupt);
         if (fds[0].revents) {
             ssize_t got = read(launched->progress_fd, bytes, sizeof(bytes));
 
             if (got <= 0)
-                return;
+                return interrupt;
             atoll_progress_view_feed(view, bytes, (size_t)got);
         }
     }
 }
 
-/* ret_status: atoll-eval's exit status, 128 and the signal that ended it. */
+/* ret_status: atoll-eval's exit status, 128 and the signal that ended it; ret_interrupt: as show_progress. */
 static int run_child(const struct atoll_local_run *run, const char *log_path, int *ret_status,
-                     struct atoll_err *err)
+                     int *ret_interrupt, struct atoll_err *err)
 {
     struct atoll_launch_settings settings = {
         .campaign = run->campaign, .ranks = run->ranks, .log_path = log_path};
@@ -153,8 +159,10 @@ static int run_child(const struct atoll_local_run *run, const char *log_path, in
     }
     if (run->ack_log) {
         settings.arguments[count++] = "--ack-log";
-        settings.arguments[count] = run->ack_log;
+        settings.arguments[count++] = run->ack_log;
     }
+    settings.arguments[count++] = "--on-signal";
+    settings.arguments[count] = "drain";
     sigemptyset(&set);
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGTERM);
@@ -164,7 +172,7 @@ static int run_child(const struct atoll_local_run *run, const char *log_path, in
     if (signal_fd < 0) {
         atoll_err_errno(err, errno, "cannot watch signals");
     } else if (atoll_launch_start(&settings, &launched, err) == 0) {
-        show_progress(&launched, view, signal_fd, run->ranks);
+        *ret_interrupt = show_progress(&launched, view, signal_fd, run->ranks);
         status = atoll_launch_wait(&launched, ret_status, err);
     }
     if (signal_fd >= 0)
@@ -176,11 +184,13 @@ static int run_child(const struct atoll_local_run *run, const char *log_path, in
 
 /* ---- what is made of the journals ---- */
 
-static int print_result(const struct atoll_local_run *run, struct atoll_err *err)
+/* ret_is_ended: the search has come to its end; 0: a resume goes on with it. */
+static int print_result(const struct atoll_local_run *run, int *ret_is_ended, struct atoll_err *err)
 {
     char archive[4096], report[4096], failure[512] = "";
     struct atoll_archive_view view;
     struct atoll_archive_summary summary;
+    struct atoll_campaign_progress progress;
     int status;
 
     snprintf(archive, sizeof(archive), "%s/archive.h5", run->campaign);
@@ -189,16 +199,21 @@ static int print_result(const struct atoll_local_run *run, struct atoll_err *err
         return -1;
     status = atoll_archive_refresh(view.campaign, archive, NULL, err) < 0 ? -1 : 0;
     status = status == 0 ? atoll_report_write(view.tables, report, NULL, err) : status;
+    if (status == 0 && (status = atoll_campaign_progress_of(view.campaign, &progress, err)) == 0) {
+        *ret_is_ended = progress.phase == ATOLL_CAMPAIGN_PROGRESS_ENDED;
+        atoll_campaign_progress_fini(&progress);
+    }
     if (status == 0 && run->is_json) {
-        atoll_json_print(json_pack("{s:o, s:o, s:o}", "tasks", atoll_task_table_json(view.query, NULL),
-                                   "archive", atoll_json_text(archive), "report", atoll_json_text(report)),
+        atoll_json_print(json_pack("{s:o, s:o, s:o, s:b}", "tasks", atoll_task_table_json(view.query, NULL),
+                                   "archive", atoll_json_text(archive), "report", atoll_json_text(report),
+                                   "ended", *ret_is_ended),
                          JSON_INDENT(2), stdout);
     } else if (status == 0) {
         atoll_task_table_print(view.query, NULL, stdout);
         atoll_print(stdout, "archive: %s\nreport:  %s\n", archive, report);
     }
     atoll_query_summary(view.query, &summary);
-    if (status == 0 && summary.timed_count == 0) {
+    if (status == 0 && *ret_is_ended && summary.timed_count == 0) {
         if (summary.task_count)
             atoll_task_table_failure(view.query, 0, failure, sizeof(failure));
         status = atoll_err_set(err, ATOLL_E_INPUT, "no task has a correct baseline: %s",
@@ -215,15 +230,20 @@ int atoll_local_run(const struct atoll_local_run *run, struct atoll_err *err)
     char log_path[4096];
     struct stat st;
     long begin;
-    int status = 0;
+    int status = 0, interrupt = 0, is_ended = 0;
 
     snprintf(log_path, sizeof(log_path), "%s/log", run->campaign);
     begin = stat(log_path, &st) == 0 ? (long)st.st_size : 0;
-    if (run_child(run, log_path, &status, err) != 0)
+    if (run_child(run, log_path, &status, &interrupt, err) != 0)
         return -1;
     read_log(log_path, begin, &log);
     if (!run->is_json)
         print_model_lines(&log);
+    if (status > 128 && interrupt) {
+        fprintf(stderr, "atoll: stopped at once; nothing acknowledged is lost: atoll resume %s\n",
+                run->campaign);
+        return 128 + interrupt;
+    }
     if (status > 128) {
         return atoll_err_set(err, ATOLL_E_CHILD,
                              "the run was ended by signal %d; nothing acknowledged is lost: atoll resume %s",
@@ -235,5 +255,14 @@ int atoll_local_run(const struct atoll_local_run *run, struct atoll_err *err)
         return atoll_err_set(err, code < ATOLL_CODE_COUNT ? code : ATOLL_E_CHILD, "%s; the log is %s",
                              log.reason, log_path);
     }
-    return print_result(run, err);
+    if (print_result(run, &is_ended, err) != 0)
+        return -1;
+    if (is_ended || !interrupt)
+        return 0;
+    fprintf(stderr,
+            "atoll: interrupted; `atoll resume %s` goes on with what is left of the budget, with --finish it "
+            "only makes "
+            "the last comparisons and ends\n",
+            run->campaign);
+    return 128 + interrupt;
 }

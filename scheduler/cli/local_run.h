@@ -8,14 +8,15 @@
 struct atoll_local_run {
     const char *campaign; /* directory of an existing campaign */
     unsigned ranks;
-    const char *ack_log;      /* NULL, or a file that gets one line per acknowledged evaluation */
-    int is_json, is_quiet;    /* progress and table as JSON; no progress */
-    const char *arguments[8]; /* more for atoll-eval; ends with NULL */
+    const char *ack_log;       /* NULL, or a file that gets one line per acknowledged evaluation */
+    int is_json, is_quiet;     /* progress and table as JSON; no progress */
+    const char *arguments[16]; /* more for atoll-eval; ends with NULL */
 };
 
-/* Interrupts: the first SIGINT or SIGTERM asks the run to finish, the second ends it at once; both leave a campaign that
- * `atoll resume` continues.  -1 with the code of what atoll-eval failed of, or ATOLL_E_INPUT when no task got a correct
- * baseline (the table says why). */
+/* Interrupts: the first SIGINT or SIGTERM lets what is under way come back and leaves the search where it is, the second ends
+ * the run at once; both leave a campaign that `atoll resume` continues.  Returns the exit status: 0; 128 and the signal's number
+ * after an interrupt, unless the search had come to its end by then; -1 with the code of what atoll-eval failed of, or
+ * ATOLL_E_INPUT when no task got a correct baseline (the table says why). */
 int atoll_local_run(const struct atoll_local_run *run, struct atoll_err *err);
 
 #endif

@@ -12,10 +12,12 @@
 struct resume_settings {
     const char *ack_log;
     struct atoll_model_options model;
-    int json, quiet;
+    int finish, json, quiet;
 };
 
 static const struct atoll_option resume_options[] = {
+    {"finish", 0, ATOLL_OPT_FLAG, FIELD(finish), NULL, NULL, 0, 0, NULL,
+     "Search no more: make the last comparisons and end, whatever is left of the budget."},
     {"model", 'm', ATOLL_OPT_TEXT, FIELD(model.model), "NAME", NULL, 0, 0, NULL,
      "Another model or ensemble than the campaign was made with."},
     {"gateway", 'g', ATOLL_OPT_TEXT, FIELD(model.gateway), "WHERE", NULL, 0, 0, NULL,
@@ -38,7 +40,7 @@ static const struct atoll_command resume_command = {
     "used. A campaign that "
     "has ended only gets its archive and report again. For one that was submitted the jobs that it wants are "
     "submitted.",
-    "atoll resume my-campaign",
+    "atoll resume my-campaign\natoll resume my-campaign --finish",
     resume_options,
     NULL};
 
@@ -48,7 +50,7 @@ static int resume_sweep(const struct resume_settings *settings, const char *dir,
     struct atoll_sweep *sweep;
     int status = -1;
 
-    if (settings->model.model || settings->model.gateway || settings->ack_log) {
+    if (settings->model.model || settings->model.gateway || settings->ack_log || settings->finish) {
         return atoll_err_set(err, ATOLL_E_USAGE, "%s was submitted: its jobs take no options of atoll resume",
                              dir);
     }
@@ -91,7 +93,9 @@ static int run_resume(void *given, const char *const *arguments, size_t count, s
     atoll_campaign_close(campaign);
     if (atoll_model_options_complete(&settings->model, err) != 0)
         return -1;
-    atoll_model_options_arguments(&settings->model, run.arguments);
+    size_t used = atoll_model_options_arguments(&settings->model, run.arguments);
+    if (settings->finish)
+        run.arguments[used] = "--finish";
     status = atoll_local_run(&run, err);
     atoll_model_options_fini(&settings->model);
     return status;

@@ -42,8 +42,13 @@ static const struct atoll_command run_command = {
     "Creates a campaign directory, evaluates seeds and tuned candidates of every task on this machine's "
     "evaluators, and leaves "
     "archive.h5 and report.html in it. SUITE is a folder of tasks or one task's folder.\n\n"
-    "A campaign that was killed or interrupted goes on with `atoll resume DIR`; nothing acknowledged is "
-    "lost.",
+    "The first interrupt (Ctrl-C, SIGTERM) waits for what is under way and stops, the second stops at once; "
+    "the exit status "
+    "is 130 or 143 then. A campaign that was killed or interrupted goes on with `atoll resume DIR` and what "
+    "is left of its "
+    "budget; nothing acknowledged is lost. The last comparisons are made when the budget is used, or with "
+    "`atoll resume DIR "
+    "--finish`.",
     "atoll run suites/starter -o my-campaign\natoll run suites/starter -o quick --seconds 30 --only "
     "softmax_rows --seed 7\n"
     "atoll run suites/starter -o again --reuse my-campaign\n"
