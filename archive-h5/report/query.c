@@ -9,6 +9,9 @@
 #include "base/hash_index.h"
 #include "core/evaluation.h"
 #include "base/random.h"
+#include "base/spelling.h"
+
+#define ID_DIGITS_LEAST 7 /* as git prints */
 
 /* Rows grouped by owner: rows[begin[o] .. begin[o + 1]). */
 struct groups {
@@ -258,6 +261,67 @@ int atoll_query_candidate_prefix(const struct atoll_query *q, const char *prefix
     }
     *ret_row = (uint64_t)found;
     return 0;
+}
+
+int atoll_query_find(const struct atoll_query *q, const char *word, uint64_t *ret_row, struct atoll_err *err)
+{
+    size_t length = strlen(word), count = 0;
+    uint64_t task_count = atoll_tables_count(q->tables, ATOLL_TABLE_TASKS);
+    struct atoll_row_task task;
+    for (uint64_t i = 0; i < task_count; i++) {
+        atoll_tables_get(q->tables, ATOLL_TABLE_TASKS, i, &task);
+        if (strcmp(atoll_tables_text(q->tables, task.name), word) != 0)
+            continue;
+        int64_t best = atoll_query_candidate(q, task.campaign, &task.best);
+        if (best < 0)
+            return atoll_err_set(err, ATOLL_E_NOTFOUND, "task %s has no correct kernel yet", word);
+        *ret_row = (uint64_t)best;
+        return 0;
+    }
+    if (length >= 4 && length <= 64 && strspn(word, "0123456789abcdef") == length)
+        return atoll_query_candidate_prefix(q, word, ret_row, err);
+    const char **names = calloc((size_t)task_count + 1, sizeof(*names));
+    for (; names && count < task_count; count++) {
+        atoll_tables_get(q->tables, ATOLL_TABLE_TASKS, count, &task);
+        names[count] = atoll_tables_text(q->tables, task.name);
+    }
+    const char *near = names ? atoll_spelling_nearest(word, names, count) : NULL;
+    free(names);
+    return atoll_err_set(err, ATOLL_E_NOTFOUND,
+                         "'%.70s' is neither a task nor the start of a candidate's id (4 to 64 of 0-9a-f); "
+                         "%s%s%s",
+                         word, near ? "did you mean task " : "atoll best and atoll list print both",
+                         near ? near : "", near ? "?" : "");
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+    return memcmp(a, b, sizeof(struct atoll_id));
+}
+
+int atoll_query_id_digits(const struct atoll_query *q)
+{
+    uint64_t count = atoll_tables_count(q->tables, ATOLL_TABLE_CANDIDATES);
+    struct atoll_id *ids = malloc((size_t)(count + 1) * sizeof(*ids));
+    size_t shared = ID_DIGITS_LEAST - 1;
+    if (!ids)
+        return ATOLL_ID_HEX - 1;
+    if (count)
+        memcpy(ids, column(q->tables, ATOLL_TABLE_CANDIDATES, "id"), (size_t)count * sizeof(*ids));
+    qsort(ids, (size_t)count, sizeof(*ids), compare_ids);
+    for (uint64_t i = 1; i < count; i++) {
+        char one[ATOLL_ID_HEX], other[ATOLL_ID_HEX];
+        size_t same = 0;
+        if (atoll_id_equal(&ids[i - 1], &ids[i])) /* of two parts of a campaign, or on two device models */
+            continue;
+        atoll_id_hex(&ids[i - 1], one);
+        atoll_id_hex(&ids[i], other);
+        while (one[same] == other[same])
+            same++;
+        shared = same > shared ? same : shared;
+    }
+    free(ids);
+    return (int)shared + 1;
 }
 
 size_t atoll_query_lineage(const struct atoll_query *q, uint64_t candidate_row, uint64_t *ret_rows,

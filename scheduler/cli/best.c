@@ -6,7 +6,10 @@
 #include "base/json.h"
 #include "base/print.h"
 #include "scheduler/cli/archive_view.h"
+#include "scheduler/cli/kernel_file.h"
 #include "scheduler/cli/task_table.h"
+
+#define FILE_BYTES ((size_t)4 << 20)
 
 struct best_settings {
     const char *task;
@@ -18,40 +21,66 @@ struct best_settings {
 static const struct atoll_option best_options[] = {
     {"task", 't', ATOLL_OPT_TEXT, FIELD(task), "TASK", NULL, 0, 0, NULL, "Only this task."},
     {"source", 0, ATOLL_OPT_FLAG, FIELD(source), NULL, NULL, 0, 0, NULL,
-     "Print the best kernel's source (with --task) and nothing else."},
-    {"json", 0, ATOLL_OPT_FLAG, FIELD(json), NULL, NULL, 0, 0, NULL, "A JSON array of tasks."},
+     "Print the best kernel of --task as a file that compiles by itself, and nothing else: its parameters "
+     "are "
+     "#defines, a comment says its launch, shapes, times and id."},
+    {"json", 0, ATOLL_OPT_FLAG, FIELD(json), NULL, NULL, 0, 0, NULL,
+     "A JSON array of tasks; with --source one object with the kernel, its source among the rest."},
     {0}};
 
 static const struct atoll_command best_command = {
     "best",
     "DIR|ARCHIVE",
     "the best kernel of every task",
-    "One line per task: baseline, best, speedup, share of the floor. With --task and --source the kernel "
-    "itself, with the chosen "
-    "parameters as a comment.",
-    "atoll best my-campaign\natoll best my-campaign --task matmul --source > matmul.c",
+    "One line per task: baseline, best, speedup, share of the floor, and the start of the best kernel's id, "
+    "which `atoll show` "
+    "and `atoll diff` take. With --task and --source the kernel itself, ready for a compiler; a campaign of "
+    "one task "
+    "needs no --task.",
+    "atoll best my-campaign\natoll best my-campaign --task matmul --source > matmul.c && cc -O3 "
+    "-march=native -c matmul.c",
     best_options,
     NULL};
 
-static int print_best_source(const struct atoll_archive_view *view, const char *name, struct atoll_err *err)
+static int print_best_source(const struct atoll_archive_view *view, const struct best_settings *settings,
+                             struct atoll_err *err)
 {
-    int64_t row = name ? atoll_query_task(view->query, name) : -1;
+    uint64_t task_count = atoll_tables_count(view->tables, ATOLL_TABLE_TASKS);
+    int64_t row = settings->task ? atoll_query_task(view->query, settings->task) : task_count == 1 ? 0 : -1;
     struct atoll_row_task task;
-    struct atoll_row_candidate candidate;
+    struct atoll_buffer file;
     int64_t best;
+    int status;
 
     if (row < 0) {
-        return atoll_err_set(err, ATOLL_E_NOTFOUND, "no task '%s' in the archive; --source needs --task",
-                             name ? name : "");
+        return atoll_err_set(err, ATOLL_E_USAGE,
+                             "the archive has %llu tasks; --source needs --task to say which one",
+                             (unsigned long long)task_count);
     }
     atoll_tables_get(view->tables, ATOLL_TABLE_TASKS, (uint64_t)row, &task);
     best = atoll_query_candidate(view->query, task.campaign, &task.best);
-    if (best < 0)
-        return atoll_err_set(err, ATOLL_E_NOTFOUND, "task %s has no correct kernel yet", name);
-    atoll_tables_get(view->tables, ATOLL_TABLE_CANDIDATES, (uint64_t)best, &candidate);
-    atoll_print(stdout, "/* parameters: %s */\n%s", atoll_tables_text(view->tables, candidate.choice),
-                atoll_tables_text(view->tables, candidate.source));
-    return 0;
+    if (best < 0) {
+        return atoll_err_set(err, ATOLL_E_NOTFOUND, "task %s has no correct kernel yet",
+                             atoll_tables_text(view->tables, task.name));
+    }
+    if (settings->json) {
+        json_t *kernel = atoll_kernel_file_json(view, (uint64_t)best, err);
+
+        if (!kernel)
+            return -1;
+        atoll_json_print(kernel, JSON_INDENT(2), stdout);
+        return 0;
+    }
+    atoll_buffer_init(&file, FILE_BYTES);
+    status = atoll_kernel_file_write(view, (uint64_t)best, &file, err);
+    if (status == 0) {
+        atoll_buffer_put_u8(&file, 0);
+        status = atoll_buffer_check(&file, err);
+    }
+    if (status == 0)
+        atoll_print_text(stdout, (const char *)file.data);
+    atoll_buffer_fini(&file);
+    return status;
 }
 
 static int print_best(const struct atoll_archive_view *view, const struct best_settings *settings,
@@ -60,7 +89,7 @@ static int print_best(const struct atoll_archive_view *view, const struct best_s
     if (settings->task && atoll_query_task(view->query, settings->task) < 0)
         return atoll_err_set(err, ATOLL_E_NOTFOUND, "no task '%s' in the archive", settings->task);
     if (settings->source)
-        return print_best_source(view, settings->task, err);
+        return print_best_source(view, settings, err);
     if (settings->json) {
         json_t *rows = atoll_task_table_json(view->query, settings->task);
 

@@ -30,12 +30,12 @@ static const struct atoll_option show_options[] = {
 
 static const struct atoll_command show_command = {
     "show",
-    "DIR|ARCHIVE CANDIDATE",
+    "DIR|ARCHIVE CANDIDATE|TASK",
     "everything about one candidate",
     "Source, plan, parameters, verdict with its evidence, timings, samples, comparisons and lineage. "
-    "CANDIDATE is the start of its id, "
-    "four digits or more.",
-    "atoll show my-campaign 3fa9c1",
+    "CANDIDATE is the start of its id, four digits or more that no other has: `atoll best`, `atoll list` and "
+    "the report print enough of them. TASK means the best kernel of that task.",
+    "atoll show my-campaign 3fa9c12\natoll show my-campaign softmax_rows",
     show_options,
     NULL};
 
@@ -202,6 +202,7 @@ static void print_evaluations(const struct atoll_archive_view *view, uint64_t ca
 static void print_duels(const struct atoll_archive_view *view, const struct atoll_id *id)
 {
     static const char *const purposes[] = {"promotion", "no-op", "final"};
+    int digits = atoll_query_id_digits(view->query);
 
     for (uint64_t i = 0; i < atoll_tables_count(view->tables, ATOLL_TABLE_DUELS); i++) {
         struct atoll_row_duel d;
@@ -213,9 +214,9 @@ static void print_duels(const struct atoll_archive_view *view, const struct atol
         if (!challenged && !atoll_id_equal(&d.elite, id))
             continue;
         atoll_id_hex(challenged ? &d.elite : &d.challenger, other);
-        atoll_print(stdout, "%s %s %.12s: ratio %.4f, p %.2g, %u pairs, %s\n",
+        atoll_print(stdout, "%s %s %.*s: ratio %.4f, p %.2g, %u pairs, %s\n",
                     d.purpose < 3 ? purposes[d.purpose] : "duel", challenged ? "against" : "defended against",
-                    other, d.ratio, d.p_value, d.pair_count,
+                    digits, other, d.ratio, d.p_value, d.pair_count,
                     d.better ? "challenger confirmed" : "not confirmed");
     }
 }
@@ -224,6 +225,7 @@ static void print_lineage(const struct atoll_archive_view *view, uint64_t candid
 {
     uint64_t rows[LINEAGE_LIMIT];
     size_t count = atoll_query_lineage(view->query, candidate, rows, LINEAGE_LIMIT);
+    int digits = atoll_query_id_digits(view->query);
 
     for (size_t i = 0; i < count; i++) {
         struct atoll_row_candidate c;
@@ -231,8 +233,8 @@ static void print_lineage(const struct atoll_archive_view *view, uint64_t candid
 
         atoll_tables_get(view->tables, ATOLL_TABLE_CANDIDATES, rows[i], &c);
         atoll_id_hex(&c.id, id);
-        atoll_print(stdout, "%s%.12s  %s  island %u generation %u  %s\n", i ? "from     " : "lineage  ", id,
-                    atoll_operator_name((enum atoll_operator)c.operator_), c.island, c.generation,
+        atoll_print(stdout, "%s%.*s  %s  island %u generation %u  %s\n", i ? "from     " : "lineage  ",
+                    digits, id, atoll_operator_name((enum atoll_operator)c.operator_), c.island, c.generation,
                     atoll_tables_text(view->tables, c.choice));
     }
 }
@@ -431,7 +433,7 @@ static int run_show(void *given, const char *const *arguments, size_t count, str
 
     if (atoll_archive_view_open(arguments[0], &view, err) != 0)
         return -1;
-    status = atoll_query_candidate_prefix(view.query, arguments[1], &row, err);
+    status = atoll_query_find(view.query, arguments[1], &row, err);
     if (status == 0 && settings->prompt) {
         int64_t ask = find_ask(&view, row);
 
@@ -456,5 +458,5 @@ const struct atoll_subcommand atoll_command_show = {.command = &show_command,
                                                     .settings_bytes = sizeof(struct show_settings),
                                                     .least = 2,
                                                     .most = 2,
-                                                    .missing = "name an archive and a candidate",
+                                                    .missing = "name an archive, and a candidate or a task",
                                                     .run = run_show};

@@ -61,11 +61,20 @@ void atoll_task_table_failure(const struct atoll_query *query, uint64_t task_row
     }
 }
 
+struct printing {
+    FILE *out;
+    int id_digits;
+};
+
 static void print_row(void *context, const struct atoll_query *query, const struct atoll_task_summary *s,
                       const struct atoll_row_task *task)
 {
-    FILE *out = context;
-    char baseline[32], best[32];
+    const struct printing *printing = context;
+    FILE *out = printing->out;
+    char baseline[32], best[32], id[ATOLL_ID_HEX] = "-";
+
+    if (!atoll_id_is_zero(&task->best))
+        atoll_id_hex(&task->best, id);
 
     atoll_print(out, "%-20s %12s %12s ", s->name,
                 s->baseline_ns > 0 ? atoll_duration_text(s->baseline_ns, baseline, sizeof(baseline)) : "-",
@@ -78,7 +87,8 @@ static void print_row(void *context, const struct atoll_query *query, const stru
         fprintf(out, "%9.1f %%", 100 * s->floor_share);
     else
         atoll_print(out, "%11s", "-");
-    atoll_print(out, " %8llu %8llu%s%s\n", (unsigned long long)s->evaluated, (unsigned long long)s->correct,
+    atoll_print(out, " %8llu %8llu  %-*.*s%s%s\n", (unsigned long long)s->evaluated,
+                (unsigned long long)s->correct, *s->model ? printing->id_digits : 0, printing->id_digits, id,
                 *s->model ? "  " : "", s->model);
     if (s->baseline_ns <= 0) {
         char failure[512];
@@ -91,12 +101,13 @@ static void print_row(void *context, const struct atoll_query *query, const stru
 
 void atoll_task_table_print(const struct atoll_query *query, const char *only, FILE *out)
 {
+    struct printing printing = {out, atoll_query_id_digits(query)};
     struct atoll_archive_summary summary;
     int are_final = 1;
 
-    atoll_print(out, "%-20s %12s %12s %9s  %11s %8s %8s\n", "task", "baseline", "best", "speedup", "of floor",
-                "evals", "correct");
-    each_task(query, only, print_row, out);
+    atoll_print(out, "%-20s %12s %12s %9s  %11s %8s %8s  %s\n", "task", "baseline", "best", "speedup",
+                "of floor", "evals", "correct", "kernel");
+    each_task(query, only, print_row, &printing);
     for (uint64_t i = 0; i < atoll_tables_count(atoll_query_tables(query), ATOLL_TABLE_TASKS); i++) {
         struct atoll_task_summary task;
 

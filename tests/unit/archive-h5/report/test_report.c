@@ -67,6 +67,44 @@ static void test_find_candidate(void **state)
     assert_int_equal(row, 5);
 }
 
+/* What a person types: a task, or as many digits as the tables print. */
+static void test_find_word(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *word;
+        enum atoll_code code;
+        const char *text;
+    } cases[] = {{"abc", ATOLL_E_NOTFOUND, "neither a task nor"},
+                 {"../x", ATOLL_E_NOTFOUND, "4 to 64"},
+                 {"0000000", ATOLL_E_NOTFOUND, "no candidate"}};
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_row_task task;
+    struct atoll_row_candidate c;
+    char hex[ATOLL_ID_HEX], wrong[80];
+    uint64_t row = 0;
+    int digits = atoll_query_id_digits(query);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        assert_int_equal(atoll_query_find(query, cases[i].word, &row, &err), -1);
+        assert_int_equal(err.code, cases[i].code);
+        assert_non_null(strstr(err.text, cases[i].text));
+    }
+    assert_in_range(digits, 7, 16);
+    for (uint64_t i = 0; i < atoll_tables_count(tables, ATOLL_TABLE_CANDIDATES); i++) {
+        atoll_tables_get(tables, ATOLL_TABLE_CANDIDATES, i, &c);
+        atoll_id_hex(&c.id, hex);
+        hex[digits] = '\0';
+        assert_int_equal(atoll_query_find(query, hex, &row, NULL), 0);
+        assert_int_equal(atoll_query_candidate(query, c.campaign, &c.id), row);
+    }
+    atoll_tables_get(tables, ATOLL_TABLE_TASKS, 0, &task);
+    assert_int_equal(atoll_query_find(query, atoll_tables_text(tables, task.name), &row, NULL), 0);
+    assert_int_equal(row, atoll_query_candidate(query, task.campaign, &task.best));
+    snprintf(wrong, sizeof(wrong), "%sx", atoll_tables_text(tables, task.name));
+    assert_int_equal(atoll_query_find(query, wrong, &row, &err), -1);
+    assert_non_null(strstr(err.text, "did you mean task"));
+}
+
 static void test_rows_of_candidate(void **state)
 {
     (void)state;
@@ -330,6 +368,7 @@ int main(void)
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         CASE(test_find_candidate),
+        CASE(test_find_word),
         CASE(test_rows_of_candidate),
         CASE(test_summary),
         CASE(test_export),

@@ -1,0 +1,433 @@
+/* diff.c - `atoll diff`: what tells two candidates apart. */
+#include "scheduler/cli/command.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "base/json.h"
+#include "base/line_diff.h"
+#include "base/print.h"
+#include "base/units.h"
+#include "core/ask.h"
+#include "core/verdict.h"
+#include "scheduler/cli/archive_view.h"
+
+#define DIFF_BYTES ((size_t)4 << 20)
+
+struct diff_settings {
+    long long context;
+    int json;
+};
+
+#define FIELD(name) offsetof(struct diff_settings, name)
+
+static const struct atoll_option diff_options[] = {
+    {"context", 'U', ATOLL_OPT_INT, FIELD(context), "N", "3", 0, 100000, NULL,
+     "So many equal lines around each difference of the sources."},
+    {"json", 0, ATOLL_OPT_FLAG, FIELD(json), NULL, NULL, 0, 0, NULL, "One JSON object."},
+    {0}};
+
+static const struct atoll_command diff_command = {
+    "diff",
+    "DIR|ARCHIVE A B",
+    "what tells two candidates apart: plan, parameters, source, times",
+    "A and B are the starts of candidates' ids, or a task's name for its best kernel. Prints who they are, "
+    "their times at "
+    "each shape, every comparison in which both ran side by side, the parameters and lines of the plan that "
+    "differ, and a "
+    "unified diff of the sources. Of several evaluations the best one counts.",
+    "atoll diff my-campaign 3fa9c12 softmax_rows\natoll diff my-campaign 3fa9c12 77e01b4 -U 0",
+    diff_options,
+    NULL};
+
+/* One of the two. */
+struct side {
+    uint64_t row;
+    struct atoll_row_candidate candidate;
+    char id[ATOLL_ID_HEX];
+    const char *task;
+    int64_t evaluation;             /* -1: none yet */
+    struct atoll_row_evaluation of; /* where there is one */
+    json_t *plan;                   /* owned; NULL where its text is no JSON */
+};
+
+static int side_find(const struct atoll_archive_view *view, const char *word, struct side *ret,
+                     struct atoll_err *err)
+{
+    struct atoll_row_task task;
+
+    *ret = (struct side){.task = "", .evaluation = -1};
+    if (atoll_query_find(view->query, word, &ret->row, err) != 0)
+        return -1;
+    atoll_tables_get(view->tables, ATOLL_TABLE_CANDIDATES, ret->row, &ret->candidate);
+    atoll_id_hex(&ret->candidate.id, ret->id);
+    for (uint64_t i = 0; i < atoll_tables_count(view->tables, ATOLL_TABLE_TASKS); i++) {
+        atoll_tables_get(view->tables, ATOLL_TABLE_TASKS, i, &task);
+        if (task.campaign == ret->candidate.campaign && task.task == ret->candidate.task)
+            ret->task = atoll_tables_text(view->tables, task.name);
+    }
+    ret->evaluation = atoll_query_best_evaluation(view->query, ret->row, ATOLL_QUERY_ANY_MODEL);
+    if (ret->evaluation >= 0)
+        atoll_tables_get(view->tables, ATOLL_TABLE_EVALUATIONS, (uint64_t)ret->evaluation, &ret->of);
+    ret->plan = json_loads(atoll_tables_text(view->tables, ret->candidate.plan), 0, NULL);
+    return 0;
+}
+
+static const char *verdict_of(const struct side *side)
+{
+    return side->evaluation < 0 ? "open" : atoll_verdict_name((enum atoll_verdict)side->of.verdict);
+}
+
+static double time_of(const struct side *side)
+{
+    return side->evaluation >= 0 && side->of.verdict == ATOLL_V_CORRECT ? side->of.time_ns : 0;
+}
+
+/* Behind the launch plan's comment, which is compared as a plan. */
+static const char *body_of(const struct atoll_archive_view *view, const struct side *side)
+{
+    const char *source = atoll_tables_text(view->tables, side->candidate.source), *end;
+
+    if (strncmp(source + strspn(source, " \t\r\n"), "/* atoll-plan", strlen("/* atoll-plan")) != 0)
+        return source;
+    end = strstr(source, "*/");
+    return end ? end + 2 + strspn(end + 2, " \t\r\n") : source;
+}
+
+/* ---- parameters: "BLOCK=256 LANES=32" ---- */
+
+static json_t *parameters_read(const char *choice)
+{
+    json_t *object = json_object();
+    char name[64], *end;
+
+    while (*choice) {
+        size_t length = strcspn(choice, "= ");
+        const char *value = choice + length + (choice[length] == '=');
+        long long number = strtoll(value, &end, 10);
+
+        snprintf(name, sizeof(name), "%.*s", (int)length, choice);
+        json_object_set_new(object, name, json_integer(number));
+        choice = end > value ? end : value;
+        choice += strspn(choice, " ");
+        if (length == 0 && end <= value)
+            break;
+    }
+    return object;
+}
+
+/* [{"name", "a", "b"}] of those that are not the same; null where one has none of the name. */
+static json_t *parameters_compare(const struct atoll_archive_view *view, const struct side *a,
+                                  const struct side *b)
+{
+    json_t *one = parameters_read(atoll_tables_text(view->tables, a->candidate.choice));
+    json_t *other = parameters_read(atoll_tables_text(view->tables, b->candidate.choice));
+    json_t *list = json_array(), *value;
+    const char *name;
+
+    json_object_foreach(one, name, value)
+    {
+        json_t *there = json_object_get(other, name);
+
+        if (!there || !json_equal(there, value)) {
+            json_array_append_new(
+                list, json_pack("{s:o, s:O, s:O?}", "name", atoll_json_text(name), "a", value, "b", there));
+        }
+    }
+    json_object_foreach(other, name, value)
+    {
+        if (!json_object_get(one, name))
+            json_array_append_new(
+                list, json_pack("{s:o, s:n, s:O}", "name", atoll_json_text(name), "a", "b", value));
+    }
+    json_decref(one);
+    json_decref(other);
+    return list;
+}
+
+/* ---- times ---- */
+
+static int find_timing(const struct atoll_archive_view *view, const struct side *side, const char *variant,
+                       struct atoll_row_timing *ret)
+{
+    struct atoll_rows rows = side->evaluation >= 0
+                                 ? atoll_query_timings(view->query, (uint64_t)side->evaluation)
+                                 : (struct atoll_rows){NULL, 0};
+
+    for (size_t i = 0; i < rows.count; i++) {
+        atoll_tables_get(view->tables, ATOLL_TABLE_TIMINGS, rows.rows[i], ret);
+        if (strcmp(atoll_tables_text(view->tables, ret->variant_name), variant) == 0)
+            return 1;
+    }
+    return 0;
+}
+
+static json_t *timing_json(int is_known, const struct atoll_row_timing *t)
+{
+    return is_known ? json_pack("{s:f, s:f, s:f, s:i}", "median_ns", t->median_ns, "lo95_ns", t->lo95_ns,
+                                "hi95_ns", t->hi95_ns, "samples", (int)t->sample_count)
+                    : json_null();
+}
+
+/* [{"variant", "a", "b"}] of the shapes of either. */
+static json_t *times_compare(const struct atoll_archive_view *view, const struct side *a,
+                             const struct side *b)
+{
+    const struct side *sides[] = {a, b};
+    json_t *list = json_array();
+
+    for (size_t s = 0; s < 2; s++) {
+        struct atoll_rows rows = sides[s]->evaluation >= 0
+                                     ? atoll_query_timings(view->query, (uint64_t)sides[s]->evaluation)
+                                     : (struct atoll_rows){NULL, 0};
+
+        for (size_t i = 0; i < rows.count; i++) {
+            struct atoll_row_timing t, of_a, of_b;
+            const char *variant;
+            int has_a, has_b;
+
+            atoll_tables_get(view->tables, ATOLL_TABLE_TIMINGS, rows.rows[i], &t);
+            variant = atoll_tables_text(view->tables, t.variant_name);
+            has_a = find_timing(view, a, variant, &of_a);
+            has_b = find_timing(view, b, variant, &of_b);
+            if (s == 0 || !has_a) {
+                json_array_append_new(list,
+                                      json_pack("{s:o, s:o, s:o}", "variant", atoll_json_text(variant), "a",
+                                                timing_json(has_a, &of_a), "b", timing_json(has_b, &of_b)));
+            }
+        }
+    }
+    return list;
+}
+
+/* Comparisons in which both ran side by side; "ratio" is the time of A over that of B. */
+static json_t *duels_find(const struct atoll_archive_view *view, const struct side *a, const struct side *b)
+{
+    json_t *list = json_array();
+
+    for (uint64_t i = 0; i < atoll_tables_count(view->tables, ATOLL_TABLE_DUELS); i++) {
+        struct atoll_row_duel d;
+        int is_turned;
+
+        atoll_tables_get(view->tables, ATOLL_TABLE_DUELS, i, &d);
+        is_turned =
+            atoll_id_equal(&d.challenger, &a->candidate.id) && atoll_id_equal(&d.elite, &b->candidate.id);
+        if (!(d.ratio > 0) || (!is_turned && !(atoll_id_equal(&d.challenger, &b->candidate.id) &&
+                                               atoll_id_equal(&d.elite, &a->candidate.id)))) {
+            continue;
+        }
+        json_array_append_new(list, json_pack("{s:f, s:f, s:i}", "ratio", is_turned ? 1 / d.ratio : d.ratio,
+                                              "p_value", d.p_value, "pairs", (int)d.pair_count));
+    }
+    return list;
+}
+
+/* ---- texts ---- */
+
+static int texts_compare(const char *a, const char *b, long long context, char **ret_text,
+                         struct atoll_err *err)
+{
+    struct atoll_buffer out;
+    int status;
+
+    atoll_buffer_init(&out, DIFF_BYTES);
+    status = atoll_line_diff("A", a, "B", b, (size_t)context, &out, err);
+    if (status >= 0) {
+        atoll_buffer_put_u8(&out, 0);
+        *ret_text = strdup(status ? (char *)out.data : "");
+        status = *ret_text ? 0 : atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a diff");
+    }
+    atoll_buffer_fini(&out);
+    return status < 0 ? -1 : 0;
+}
+
+/* A line for each launch, parameter, requirement and scratch. */
+static void plan_lines(const json_t *plan, struct atoll_buffer *out)
+{
+    const char *key, *name;
+    json_t *value, *item;
+    char *text;
+    size_t i;
+
+    json_object_foreach((json_t *)(uintptr_t)plan, key, value)
+    {
+        json_array_foreach(value, i, item)
+        {
+            text = json_dumps(item, JSON_COMPACT | JSON_ENCODE_ANY);
+            atoll_buffer_printf(out, "%s %s\n", key, text ? text : "");
+            free(text);
+        }
+        json_object_foreach(value, name, item)
+        {
+            text = json_dumps(item, JSON_COMPACT | JSON_ENCODE_ANY);
+            atoll_buffer_printf(out, "%s %s %s\n", key, name, text ? text : "");
+            free(text);
+        }
+    }
+    atoll_buffer_put_u8(out, 0);
+}
+
+static int plans_compare(const struct side *a, const struct side *b, char **ret_text, struct atoll_err *err)
+{
+    struct atoll_buffer one, other;
+    int status = -1;
+
+    atoll_buffer_init(&one, DIFF_BYTES);
+    atoll_buffer_init(&other, DIFF_BYTES);
+    plan_lines(a->plan, &one);
+    plan_lines(b->plan, &other);
+    if (atoll_buffer_check(&one, err) == 0 && atoll_buffer_check(&other, err) == 0)
+        status = texts_compare((char *)one.data, (char *)other.data, 0, ret_text, err);
+    atoll_buffer_fini(&one);
+    atoll_buffer_fini(&other);
+    return status;
+}
+
+/* ---- what is printed ---- */
+
+static void print_side(const struct atoll_archive_view *view, char mark, const struct side *side, int digits)
+{
+    char time[32] = "-";
+
+    if (time_of(side) > 0)
+        atoll_duration_text(time_of(side), time, sizeof(time));
+    atoll_print(stdout, "%c  %.*s  %s  %s  %s  %s%s%s\n", mark, digits, side->id, side->task,
+                verdict_of(side), time, atoll_operator_name((enum atoll_operator)side->candidate.operator_),
+                *atoll_tables_text(view->tables, side->candidate.origin) ? " of " : "",
+                atoll_tables_text(view->tables, side->candidate.origin));
+}
+
+static void print_time(const char *variant, const json_t *row)
+{
+    const json_t *sides[] = {json_object_get(row, "a"), json_object_get(row, "b")};
+    double medians[2] = {0, 0};
+
+    atoll_print(stdout, "  %-14s", variant);
+    for (size_t i = 0; i < 2; i++) {
+        char median[32], low[32], high[32];
+
+        medians[i] = json_number_value(json_object_get(sides[i], "median_ns"));
+        if (medians[i] > 0) {
+            atoll_print(stdout, " %c %s (%s to %s)", i ? 'B' : 'A',
+                        atoll_duration_text(medians[i], median, sizeof(median)),
+                        atoll_duration_text(json_number_value(json_object_get(sides[i], "lo95_ns")), low,
+                                            sizeof(low)),
+                        atoll_duration_text(json_number_value(json_object_get(sides[i], "hi95_ns")), high,
+                                            sizeof(high)));
+        } else {
+            printf(" %c -", i ? 'B' : 'A');
+        }
+    }
+    if (medians[0] > 0 && medians[1] > 0)
+        printf("  A/B %.3f", medians[0] / medians[1]);
+    putchar('\n');
+}
+
+static void print_diff(const struct atoll_archive_view *view, const struct side *a, const struct side *b,
+                       const json_t *times, const json_t *duels, const json_t *parameters, const char *plan,
+                       const char *source)
+{
+    int digits = atoll_query_id_digits(view->query);
+    const json_t *row;
+    size_t i;
+
+    print_side(view, 'A', a, digits);
+    print_side(view, 'B', b, digits);
+    if (strcmp(a->task, b->task) != 0)
+        puts("they are of different tasks: their times cannot be compared");
+    puts("\ntimes (median, 95 % interval)");
+    if (json_array_size(times) == 0)
+        puts("  neither was timed");
+    json_array_foreach(times, i, row)
+    {
+        print_time(json_string_value(json_object_get(row, "variant")), row);
+    }
+    json_array_foreach(duels, i, row)
+    {
+        printf("  side by side   A/B %.3f, p %.2g, %d pairs\n",
+               json_number_value(json_object_get(row, "ratio")),
+               json_number_value(json_object_get(row, "p_value")),
+               (int)json_integer_value(json_object_get(row, "pairs")));
+    }
+    atoll_print(stdout, "\nparameters%s\n", json_array_size(parameters) ? "" : ": the same");
+    json_array_foreach(parameters, i, row)
+    {
+        atoll_print(stdout, "  %-14s", json_string_value(json_object_get(row, "name")));
+        for (size_t s = 0; s < 2; s++) {
+            const json_t *value = json_object_get(row, s ? "b" : "a");
+
+            printf(" %c ", s ? 'B' : 'A');
+            if (json_is_integer(value))
+                printf("%lld", (long long)json_integer_value(value));
+            else
+                putchar('-');
+        }
+        putchar('\n');
+    }
+    atoll_print(stdout, "\nplan%s\n%s", *plan ? "" : ": the same", plan);
+    atoll_print(stdout, "\nsource%s\n%s", *source ? "" : ": the same", source);
+}
+
+static json_t *side_json(const struct atoll_archive_view *view, const struct side *side)
+{
+    return json_pack("{s:s, s:o, s:s, s:f, s:s, s:o, s:o}", "candidate", side->id, "task",
+                     atoll_json_text(side->task), "verdict", verdict_of(side), "time_ns", time_of(side),
+                     "operator", atoll_operator_name((enum atoll_operator)side->candidate.operator_),
+                     "origin", atoll_json_text(atoll_tables_text(view->tables, side->candidate.origin)),
+                     "choice", atoll_json_text(atoll_tables_text(view->tables, side->candidate.choice)));
+}
+
+static int diff_view(const struct atoll_archive_view *view, const struct diff_settings *settings,
+                     const char *const *words, struct atoll_err *err)
+{
+    struct side a = {0}, b = {0};
+    char *plan = NULL, *source = NULL;
+    int status = -1;
+
+    if (side_find(view, words[0], &a, err) == 0 && side_find(view, words[1], &b, err) == 0 &&
+        plans_compare(&a, &b, &plan, err) == 0 &&
+        texts_compare(body_of(view, &a), body_of(view, &b), settings->context, &source, err) == 0) {
+        json_t *times = times_compare(view, &a, &b), *duels = duels_find(view, &a, &b);
+        json_t *parameters = parameters_compare(view, &a, &b);
+
+        if (settings->json) {
+            atoll_json_print(json_pack("{s:o, s:o, s:O, s:O, s:O, s:o, s:o}", "a", side_json(view, &a), "b",
+                                       side_json(view, &b), "times", times, "comparisons", duels,
+                                       "parameters", parameters, "plan", atoll_json_text(plan), "source",
+                                       atoll_json_text(source)),
+                             JSON_INDENT(2), stdout);
+        } else {
+            print_diff(view, &a, &b, times, duels, parameters, plan, source);
+        }
+        json_decref(times);
+        json_decref(duels);
+        json_decref(parameters);
+        status = 0;
+    }
+    json_decref(a.plan);
+    json_decref(b.plan);
+    free(plan);
+    free(source);
+    return status;
+}
+
+static int run_diff(void *given, const char *const *arguments, size_t count, struct atoll_err *err)
+{
+    struct atoll_archive_view view;
+    int status;
+
+    if (atoll_archive_view_open(arguments[0], &view, err) != 0)
+        return -1;
+    status = diff_view(&view, given, arguments + 1, err);
+    atoll_archive_view_close(&view);
+    return status;
+}
+
+const struct atoll_subcommand atoll_command_diff = {.command = &diff_command,
+                                                    .settings_bytes = sizeof(struct diff_settings),
+                                                    .least = 3,
+                                                    .most = 3,
+                                                    .missing = "name an archive and two candidates or tasks",
+                                                    .run = run_diff};

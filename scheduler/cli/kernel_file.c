@@ -1,0 +1,332 @@
+#include "scheduler/cli/kernel_file.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/units.h"
+#include "base/utf8.h"
+#include "base/yaml.h"
+#include "core/ask.h"
+#include "core/task/task.h"
+#include "core/verdict.h"
+
+#define FILE_BYTES ((size_t)4 << 20)
+#define TEXT_BYTES 4096
+
+/* What the archive has on the candidate. */
+struct kernel {
+    const struct atoll_archive_view *view;
+    struct atoll_row_candidate candidate;
+    char id[ATOLL_ID_HEX];
+    int64_t task_row; /* -1: none */
+    struct atoll_row_task task;
+    int64_t evaluation; /* -1: none */
+    struct atoll_row_evaluation of;
+    int has_device;
+    struct atoll_row_device device;
+    json_t *plan;       /* owned; NULL where the text is no JSON */
+    json_t *parameters; /* owned; {NAME: VALUE} */
+    json_t *shapes;     /* owned; {variant: {DIM: VALUE}}, of the kernel's backend */
+};
+
+static const char *text_of(const struct kernel *k, uint32_t text)
+{
+    return atoll_tables_text(k->view->tables, text);
+}
+
+/* "BLOCK=256 LANES=32"; what is no C name with a number is left out. */
+static json_t *parameters_read(const char *choice)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+    json_t *object = json_object();
+
+    while (*choice) {
+        size_t length = strspn(choice, letters), word = strcspn(choice, " ");
+        char name[64], *end = NULL;
+
+        if (length > 0 && length < sizeof(name) && choice[length] == '=' &&
+            !(*choice >= '0' && *choice <= '9')) {
+            long long value = strtoll(choice + length + 1, &end, 10);
+
+            snprintf(name, sizeof(name), "%.*s", (int)length, choice);
+            if (end == choice + word)
+                json_object_set_new(object, name, json_integer(value));
+        }
+        choice += word + strspn(choice + word, " ");
+    }
+    return object;
+}
+
+static int read_dim(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
+{
+    const char *name = atoll_yaml_key(node), *text = atoll_yaml_scalar(node);
+    char *end = NULL;
+    long long value = text ? strtoll(text, &end, 10) : 0;
+
+    (void)walk;
+    if (name && strcmp(name, "weight") != 0 && end && *end == '\0' && end > text)
+        json_object_set_new(target, name, json_integer(value));
+    return 0;
+}
+
+static int read_variant(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
+{
+    const struct atoll_yaml_node *wanted = atoll_yaml_find(node, "backend");
+    const char *name = atoll_yaml_key(node), *backend = wanted ? atoll_yaml_scalar(wanted) : NULL;
+    const char *mine = walk->owner;
+    json_t *dims;
+
+    if (!name || (backend && strcmp(backend, mine) != 0))
+        return 0;
+    dims = json_object();
+    atoll_yaml_pairs(walk, node, ATOLL_TASK_DIM_LIMIT, "dims", read_dim, dims);
+    json_object_set_new(target, name, dims);
+    return 0;
+}
+
+/* Of the task's own text; {} where the archive has none. */
+static json_t *shapes_read(const struct kernel *k)
+{
+    const char *definition = k->task_row >= 0 ? text_of(k, k->task.definition) : "";
+    struct atoll_err ignored = ATOLL_ERR_INIT;
+    struct atoll_yaml *yaml = atoll_yaml_parse("task.yaml", definition, strlen(definition), &ignored);
+    json_t *shapes = json_object();
+    char backend[8];
+
+    snprintf(backend, sizeof(backend), "%s",
+             strcmp(text_of(k, k->candidate.language), "c") == 0 ? "cpu" : "cuda");
+    if (yaml) {
+        struct atoll_yaml_walk walk = {.yaml = yaml, .owner = backend, .err = &ignored};
+        const struct atoll_yaml_node *variants = atoll_yaml_find(atoll_yaml_root(yaml), "variants");
+
+        if (variants)
+            atoll_yaml_pairs(&walk, variants, ATOLL_TASK_VARIANT_LIMIT, "variants", read_variant, shapes);
+    }
+    atoll_yaml_destroy(yaml);
+    return shapes;
+}
+
+static void kernel_find(const struct atoll_archive_view *view, uint64_t row, struct kernel *ret)
+{
+    *ret = (struct kernel){.view = view, .task_row = -1};
+    atoll_tables_get(view->tables, ATOLL_TABLE_CANDIDATES, row, &ret->candidate);
+    atoll_id_hex(&ret->candidate.id, ret->id);
+    ret->evaluation = atoll_query_best_evaluation(view->query, row, ATOLL_QUERY_ANY_MODEL);
+    if (ret->evaluation >= 0)
+        atoll_tables_get(view->tables, ATOLL_TABLE_EVALUATIONS, (uint64_t)ret->evaluation, &ret->of);
+    for (uint64_t i = 0; i < atoll_tables_count(view->tables, ATOLL_TABLE_TASKS); i++) {
+        struct atoll_row_task task;
+
+        atoll_tables_get(view->tables, ATOLL_TABLE_TASKS, i, &task);
+        if (task.campaign == ret->candidate.campaign && task.task == ret->candidate.task &&
+            (ret->task_row < 0 || task.model == ret->of.model)) {
+            ret->task = task;
+            ret->task_row = (int64_t)i;
+        }
+    }
+    for (uint64_t i = 0; ret->evaluation >= 0 && i < atoll_tables_count(view->tables, ATOLL_TABLE_DEVICES);
+         i++) {
+        atoll_tables_get(view->tables, ATOLL_TABLE_DEVICES, i, &ret->device);
+        if (ret->device.campaign == ret->of.campaign && ret->device.key == ret->of.device) {
+            ret->has_device = 1;
+            break;
+        }
+    }
+    ret->plan = json_loads(text_of(ret, ret->candidate.plan), 0, NULL);
+    ret->parameters = parameters_read(text_of(ret, ret->candidate.choice));
+    ret->shapes = shapes_read(ret);
+}
+
+static void kernel_fini(struct kernel *k)
+{
+    json_decref(k->plan);
+    json_decref(k->parameters);
+    json_decref(k->shapes);
+}
+
+/* ---- the file ---- */
+
+/* One line of the comment.  A text of others ends no comment and moves no cursor. */
+static void put(struct atoll_buffer *out, const char *name, const char *text)
+{
+    char line[TEXT_BYTES];
+
+    atoll_utf8_line(line, sizeof(line), text, strlen(text));
+    for (char *at = line; (at = strchr(at, '*')) != NULL; at++)
+        if (at[1] == '/')
+            at[1] = '|';
+    atoll_buffer_printf(out, " * %-11s %s\n", name, line);
+}
+
+static void put_launches(struct atoll_buffer *out, const struct kernel *k)
+{
+    const json_t *scratch = json_object_get(k->plan, "scratch"), *launch;
+    char *text;
+    size_t i;
+
+    json_array_foreach(json_object_get(k->plan, "launch"), i, launch)
+    {
+        text = json_dumps(launch, JSON_COMPACT);
+        put(out, i ? "" : "launch", text ? text : "");
+        free(text);
+    }
+    text = scratch ? json_dumps(scratch, JSON_COMPACT) : NULL;
+    if (text)
+        put(out, "scratch", text);
+    free(text);
+}
+
+static void put_shapes(struct atoll_buffer *out, const struct kernel *k)
+{
+    const char *variant, *dim;
+    json_t *dims, *value;
+    int is_first = 1;
+
+    json_object_foreach(k->shapes, variant, dims)
+    {
+        char line[512];
+        int length = snprintf(line, sizeof(line), "%s:", variant);
+
+        json_object_foreach(dims, dim, value)
+        {
+            if (length < (int)sizeof(line))
+                length += snprintf(line + length, sizeof(line) - (size_t)length, " %s=%lld", dim,
+                                   (long long)json_integer_value(value));
+        }
+        put(out, is_first ? "shapes" : "", line);
+        is_first = 0;
+    }
+}
+
+static void put_times(struct atoll_buffer *out, const struct kernel *k)
+{
+    struct atoll_rows rows = k->evaluation >= 0 ? atoll_query_timings(k->view->query, (uint64_t)k->evaluation)
+                                                : (struct atoll_rows){NULL, 0};
+    char line[512], median[32], low[32], high[32];
+
+    for (size_t i = 0; i < rows.count; i++) {
+        struct atoll_row_timing t;
+
+        atoll_tables_get(k->view->tables, ATOLL_TABLE_TIMINGS, rows.rows[i], &t);
+        snprintf(line, sizeof(line), "%.64s: median %s, 95 %% interval %s to %s, %u samples",
+                 text_of(k, t.variant_name), atoll_duration_text(t.median_ns, median, sizeof(median)),
+                 atoll_duration_text(t.lo95_ns, low, sizeof(low)),
+                 atoll_duration_text(t.hi95_ns, high, sizeof(high)), t.sample_count);
+        put(out, i ? "" : "times", line);
+    }
+    if (k->task_row >= 0 && k->task.final_ratio > 0 && atoll_id_equal(&k->task.best, &k->candidate.id)) {
+        snprintf(line, sizeof(line),
+                 "%.4gx faster than the baseline (%s against %s), side by side on fresh data, %u pairs",
+                 k->task.final_ratio, atoll_duration_text(k->task.final_best_ns, median, sizeof(median)),
+                 atoll_duration_text(k->task.final_baseline_ns, low, sizeof(low)), k->task.final_pairs);
+        put(out, "final", line);
+    }
+}
+
+static void put_comment(struct atoll_buffer *out, const struct kernel *k)
+{
+    char line[TEXT_BYTES], campaign[ATOLL_ID_HEX];
+    struct atoll_row_campaign row;
+
+    atoll_buffer_printf(out, "/* Written by `atoll best --source`: compiles by itself.\n");
+    snprintf(line, sizeof(line), "%.64s: %.900s", k->task_row >= 0 ? text_of(k, k->task.name) : "unknown",
+             k->task_row >= 0 ? text_of(k, k->task.summary) : "");
+    put(out, "task", line);
+    put(out, "kernel", k->id);
+    atoll_tables_get(k->view->tables, ATOLL_TABLE_CAMPAIGN, k->candidate.campaign, &row);
+    atoll_id_hex(&row.id, campaign);
+    put(out, "campaign", campaign);
+    snprintf(line, sizeof(line), "%s of %.200s",
+             atoll_operator_name((enum atoll_operator)k->candidate.operator_),
+             text_of(k, k->candidate.origin));
+    put(out, "made by", line);
+    if (*text_of(k, k->candidate.choice))
+        put(out, "parameters", text_of(k, k->candidate.choice));
+    put_launches(out, k);
+    put_shapes(out, k);
+    put_times(out, k);
+    if (k->has_device) {
+        snprintf(line, sizeof(line), "%.200s, node %.100s, %s caches", text_of(k, k->device.model),
+                 text_of(k, k->device.node), row.timing ? "warm" : "cold");
+        put(out, "measured on", line);
+        put(out, "compiled by", text_of(k, k->device.toolchain));
+    }
+    atoll_buffer_printf(out, " */\n");
+}
+
+static int file_write(const struct kernel *k, struct atoll_buffer *out, struct atoll_err *err)
+{
+    const char *source = text_of(k, k->candidate.source), *name;
+    size_t length = strlen(source);
+    json_t *value;
+
+    put_comment(out, k);
+    json_object_foreach(k->parameters, name, value)
+    {
+        atoll_buffer_printf(out, "#ifndef %s\n#define %s %lld\n#endif\n", name, name,
+                            (long long)json_integer_value(value));
+    }
+    atoll_buffer_put_bytes(out, source, length);
+    if (length && source[length - 1] != '\n')
+        atoll_buffer_put_u8(out, '\n');
+    return atoll_buffer_check(out, err);
+}
+
+int atoll_kernel_file_write(const struct atoll_archive_view *view, uint64_t candidate,
+                            struct atoll_buffer *out, struct atoll_err *err)
+{
+    struct kernel k;
+    int status;
+
+    kernel_find(view, candidate, &k);
+    status = file_write(&k, out, err);
+    kernel_fini(&k);
+    return status;
+}
+
+/* ---- JSON ---- */
+
+static json_t *times_json(const struct kernel *k)
+{
+    struct atoll_rows rows = k->evaluation >= 0 ? atoll_query_timings(k->view->query, (uint64_t)k->evaluation)
+                                                : (struct atoll_rows){NULL, 0};
+    json_t *times = json_array();
+
+    for (size_t i = 0; i < rows.count; i++) {
+        struct atoll_row_timing t;
+
+        atoll_tables_get(k->view->tables, ATOLL_TABLE_TIMINGS, rows.rows[i], &t);
+        json_array_append_new(times, json_pack("{s:o, s:f, s:f, s:f, s:i}", "variant",
+                                               atoll_json_text(text_of(k, t.variant_name)), "median_ns",
+                                               t.median_ns, "lo95_ns", t.lo95_ns, "hi95_ns", t.hi95_ns,
+                                               "samples", (int)t.sample_count));
+    }
+    return times;
+}
+
+json_t *atoll_kernel_file_json(const struct atoll_archive_view *view, uint64_t candidate,
+                               struct atoll_err *err)
+{
+    struct atoll_buffer out;
+    struct kernel k;
+    json_t *object = NULL;
+
+    atoll_buffer_init(&out, FILE_BYTES);
+    kernel_find(view, candidate, &k);
+    if (file_write(&k, &out, err) == 0) {
+        atoll_buffer_put_u8(&out, 0);
+        object = json_pack("{s:o, s:s, s:o, s:O, s:O?, s:O, s:o, s:o, s:o, s:o}", "task",
+                           atoll_json_text(k.task_row >= 0 ? text_of(&k, k.task.name) : ""), "candidate",
+                           k.id, "language", atoll_json_text(text_of(&k, k.candidate.language)), "parameters",
+                           k.parameters, "plan", k.plan, "shapes", k.shapes, "times", times_json(&k),
+                           "device", atoll_json_text(k.has_device ? text_of(&k, k.device.model) : ""),
+                           "toolchain", atoll_json_text(k.has_device ? text_of(&k, k.device.toolchain) : ""),
+                           "source", atoll_json_text((char *)out.data));
+        if (!object)
+            atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the kernel as JSON");
+    }
+    kernel_fini(&k);
+    atoll_buffer_fini(&out);
+    return object;
+}

@@ -1,0 +1,271 @@
+/* list.c - `atoll list`: the candidates of an archive, a line each. */
+#include "scheduler/cli/command.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/spelling.h"
+#include "base/print.h"
+#include "base/units.h"
+#include "base/utf8.h"
+#include "core/ask.h"
+#include "core/verdict.h"
+#include "scheduler/cli/archive_view.h"
+
+enum list_sort { SORT_TIME, SORT_SPEEDUP, SORT_ORDER, SORT_ID };
+
+struct list_settings {
+    const char *task, *verdict;
+    long long most;
+    int sort, json;
+};
+
+#define FIELD(name) offsetof(struct list_settings, name)
+
+static const struct atoll_option list_options[] = {
+    {"task", 't', ATOLL_OPT_TEXT, FIELD(task), "TASK", NULL, 0, 0, NULL, "Only candidates of this task."},
+    {"verdict", 0, ATOLL_OPT_TEXT, FIELD(verdict), "VERDICT", NULL, 0, 0, NULL,
+     "Only candidates that ended so: correct, bad_plan, forbidden, compile_error, launch_error, crash, "
+     "timeout, wrong, "
+     "unstable, impossible, infrastructure, or open for those without a result yet."},
+    {"sort", 's', ATOLL_OPT_CHOICE, FIELD(sort), "KEY", "time", 0, 0, "time|speedup|order|id",
+     "time: task by task, the fastest first, what was not timed last; speedup: of all tasks together; order: "
+     "as they were "
+     "proposed; id: by id."},
+    {"most", 'n', ATOLL_OPT_INT, FIELD(most), "N", "0", 0, 1e9, NULL, "At most so many; 0: all."},
+    {"json", 0, ATOLL_OPT_FLAG, FIELD(json), NULL, NULL, 0, 0, NULL, "A JSON array of candidates."},
+    {0}};
+
+static const struct atoll_command list_command = {
+    "list",
+    "DIR|ARCHIVE",
+    "the candidates of a campaign: what was tried, and how it ended",
+    "One line per candidate: the start of its id, which `atoll show` and `atoll diff` take, its task, how it "
+    "ended, its time "
+    "and how many times faster than the task's baseline that is, how it was made, and its parameters or, "
+    "where it failed, why. "
+    "Of several evaluations the best one counts. Speedups are quotients of two medians; only finals (`atoll "
+    "best`) compare "
+    "kernels side by side.",
+    "atoll list my-campaign --task softmax_rows\natoll list my-campaign --verdict wrong\n"
+    "atoll list my-campaign --sort speedup --most 10",
+    list_options,
+    NULL};
+
+struct entry {
+    uint64_t row; /* in candidates */
+    struct atoll_row_candidate candidate;
+    int64_t evaluation;  /* that counts; -1: none yet */
+    const char *task;    /* borrowed */
+    const char *verdict; /* "open" without an evaluation */
+    double time_ns;      /* 0 where it was not timed */
+    double speedup;      /* against the task's baseline on its device model; 0 unknown */
+    const char *detail;  /* of the verdict; "" */
+    size_t evaluations;
+};
+
+static const struct atoll_row_task *task_of(const struct atoll_row_task *tasks, uint64_t count,
+                                            const struct atoll_row_candidate *c, uint32_t model)
+{
+    const struct atoll_row_task *any = NULL;
+
+    for (uint64_t i = 0; i < count; i++) {
+        if (tasks[i].campaign != c->campaign || tasks[i].task != c->task)
+            continue;
+        if (tasks[i].model == model)
+            return &tasks[i];
+        any = any ? any : &tasks[i];
+    }
+    return any;
+}
+
+static void entry_fill(const struct atoll_archive_view *view, const struct atoll_row_task *tasks,
+                       uint64_t task_count, uint64_t row, struct entry *ret)
+{
+    const struct atoll_row_task *task;
+    struct atoll_row_evaluation e = {0};
+
+    *ret = (struct entry){.row = row, .task = "", .verdict = "open", .detail = ""};
+    atoll_tables_get(view->tables, ATOLL_TABLE_CANDIDATES, row, &ret->candidate);
+    ret->evaluations = atoll_query_evaluations(view->query, row).count;
+    ret->evaluation = atoll_query_best_evaluation(view->query, row, ATOLL_QUERY_ANY_MODEL);
+    if (ret->evaluation >= 0) {
+        atoll_tables_get(view->tables, ATOLL_TABLE_EVALUATIONS, (uint64_t)ret->evaluation, &e);
+        ret->verdict = atoll_verdict_name((enum atoll_verdict)e.verdict);
+        ret->detail = atoll_tables_text(view->tables, e.detail);
+        ret->time_ns = e.verdict == ATOLL_V_CORRECT ? e.time_ns : 0;
+    }
+    task = task_of(tasks, task_count, &ret->candidate, e.model);
+    if (task) {
+        ret->task = atoll_tables_text(view->tables, task->name);
+        ret->speedup = ret->time_ns > 0 && task->baseline_ns > 0 ? task->baseline_ns / ret->time_ns : 0;
+    }
+}
+
+/* ---- order ---- */
+
+static int compare_orders(const void *one, const void *other)
+{
+    const struct entry *a = one, *b = other;
+
+    return (a->row > b->row) - (a->row < b->row);
+}
+
+static int compare_ids(const void *one, const void *other)
+{
+    const struct entry *a = one, *b = other;
+    int order = memcmp(&a->candidate.id, &b->candidate.id, sizeof(a->candidate.id));
+
+    return order ? order : compare_orders(a, b);
+}
+
+static int compare_speedups(const void *one, const void *other)
+{
+    const struct entry *a = one, *b = other;
+    int order = (a->speedup < b->speedup) - (a->speedup > b->speedup);
+
+    return order ? order : compare_orders(a, b);
+}
+
+static int compare_times(const void *one, const void *other)
+{
+    const struct entry *a = one, *b = other;
+    int order = strcmp(a->task, b->task);
+
+    order = order ? order : (b->time_ns > 0) - (a->time_ns > 0);
+    order = order ? order : (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns);
+    return order ? order : compare_orders(a, b);
+}
+
+static int (*const comparisons[])(const void *, const void *) = {[SORT_TIME] = compare_times,
+                                                                 [SORT_SPEEDUP] = compare_speedups,
+                                                                 [SORT_ORDER] = compare_orders,
+                                                                 [SORT_ID] = compare_ids};
+
+/* ---- what is printed ---- */
+
+static void print_entries(const struct atoll_archive_view *view, const struct entry *entries, size_t count)
+{
+    int digits = atoll_query_id_digits(view->query);
+
+    atoll_print(stdout, "%-*s  %-20s %-14s %12s %9s  %-20s %s\n", digits, "id", "task", "verdict", "time",
+                "speedup", "made by", "parameters, or why it failed");
+    for (size_t i = 0; i < count; i++) {
+        const struct entry *e = &entries[i];
+        int is_good = strcmp(e->verdict, atoll_verdict_name(ATOLL_V_CORRECT)) == 0;
+        const char *text =
+            is_good || !*e->detail ? atoll_tables_text(view->tables, e->candidate.choice) : e->detail;
+        const char *origin = atoll_tables_text(view->tables, e->candidate.origin);
+        char id[ATOLL_ID_HEX], time[32] = "-", speedup[32] = "-", made[64], line[160];
+
+        atoll_id_hex(&e->candidate.id, id);
+        if (e->time_ns > 0)
+            atoll_duration_text(e->time_ns, time, sizeof(time));
+        if (e->speedup > 0)
+            snprintf(speedup, sizeof(speedup), "%.2fx", e->speedup);
+        snprintf(made, sizeof(made), "%s%s%.40s",
+                 atoll_operator_name((enum atoll_operator)e->candidate.operator_), *origin ? " " : "",
+                 origin);
+        atoll_utf8_line(made, sizeof(made), made, strlen(made));
+        atoll_utf8_line(line, sizeof(line), text, strlen(text));
+        atoll_print(stdout, "%.*s  %-20s %-14s %12s %9s  %-20s %s\n", digits, id, e->task, e->verdict, time,
+                    speedup, made, line);
+    }
+}
+
+static json_t *entry_json(const struct atoll_archive_view *view, const struct entry *e)
+{
+    const struct atoll_row_candidate *c = &e->candidate;
+    char id[ATOLL_ID_HEX], parent[ATOLL_ID_HEX];
+
+    atoll_id_hex(&c->id, id);
+    atoll_id_hex(&c->parent, parent);
+    return json_pack(
+        "{s:s, s:o, s:s, s:o, s:f, s:f, s:s, s:o, s:i, s:i, s:o, s:o, s:i}", "candidate", id, "task",
+        atoll_json_text(e->task), "verdict", e->verdict, "detail", atoll_json_text(e->detail), "time_ns",
+        e->time_ns, "speedup", e->speedup, "operator", atoll_operator_name((enum atoll_operator)c->operator_),
+        "origin", atoll_json_text(atoll_tables_text(view->tables, c->origin)), "island", (int)c->island,
+        "generation", (int)c->generation, "parent",
+        atoll_id_is_zero(&c->parent) ? json_null() : json_string(parent), "choice",
+        atoll_json_text(atoll_tables_text(view->tables, c->choice)), "evaluations", (int)e->evaluations);
+}
+
+static int check_verdict(const char *verdict, struct atoll_err *err)
+{
+    const char *known[ATOLL_VERDICT_COUNT + 1], *near;
+
+    for (unsigned v = 0; v < ATOLL_VERDICT_COUNT; v++)
+        known[v] = atoll_verdict_name((enum atoll_verdict)v);
+    known[ATOLL_VERDICT_COUNT] = "open";
+    for (unsigned v = 0; v <= ATOLL_VERDICT_COUNT; v++)
+        if (strcmp(known[v], verdict) == 0)
+            return 0;
+    near = atoll_spelling_nearest(verdict, known, ATOLL_VERDICT_COUNT + 1);
+    return atoll_err_set(err, ATOLL_E_USAGE, "--verdict %.40s: no such verdict; %s%s%s", verdict,
+                         near ? "did you mean " : "`atoll list --help` names them", near ? near : "",
+                         near ? "?" : "");
+}
+
+static int list_view(const struct atoll_archive_view *view, const struct list_settings *settings,
+                     struct atoll_err *err)
+{
+    uint64_t candidate_count = atoll_tables_count(view->tables, ATOLL_TABLE_CANDIDATES);
+    uint64_t task_count = atoll_tables_count(view->tables, ATOLL_TABLE_TASKS);
+    struct entry *entries = malloc((size_t)(candidate_count + 1) * sizeof(*entries));
+    struct atoll_row_task *tasks = malloc((size_t)(task_count + 1) * sizeof(*tasks));
+    json_t *array = settings->json ? json_array() : NULL;
+    size_t count = 0;
+
+    if (!entries || !tasks) {
+        free(entries);
+        free(tasks);
+        json_decref(array);
+        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a list of %llu candidates",
+                             (unsigned long long)candidate_count);
+    }
+    for (uint64_t i = 0; i < task_count; i++)
+        atoll_tables_get(view->tables, ATOLL_TABLE_TASKS, i, &tasks[i]);
+    for (uint64_t i = 0; i < candidate_count; i++) {
+        entry_fill(view, tasks, task_count, i, &entries[count]);
+        count += (!settings->task || strcmp(settings->task, entries[count].task) == 0) &&
+                 (!settings->verdict || strcmp(settings->verdict, entries[count].verdict) == 0);
+    }
+    qsort(entries, count, sizeof(*entries), comparisons[settings->sort]);
+    if (settings->most > 0 && (size_t)settings->most < count)
+        count = (size_t)settings->most;
+    for (size_t i = 0; array && i < count; i++)
+        json_array_append_new(array, entry_json(view, &entries[i]));
+    if (array)
+        atoll_json_print(array, JSON_INDENT(2), stdout);
+    else
+        print_entries(view, entries, count);
+    free(entries);
+    free(tasks);
+    return 0;
+}
+
+static int run_list(void *given, const char *const *arguments, size_t count, struct atoll_err *err)
+{
+    const struct list_settings *settings = given;
+    struct atoll_archive_view view;
+    int status;
+
+    if ((settings->verdict && check_verdict(settings->verdict, err) != 0) ||
+        atoll_archive_view_open(arguments[0], &view, err) != 0) {
+        return -1;
+    }
+    status = settings->task && atoll_query_task(view.query, settings->task) < 0
+                 ? atoll_err_set(err, ATOLL_E_NOTFOUND, "no task '%s' in the archive", settings->task)
+                 : list_view(&view, settings, err);
+    atoll_archive_view_close(&view);
+    return status;
+}
+
+const struct atoll_subcommand atoll_command_list = {.command = &list_command,
+                                                    .settings_bytes = sizeof(struct list_settings),
+                                                    .least = 1,
+                                                    .most = 1,
+                                                    .missing = "name a campaign or an archive",
+                                                    .run = run_list};

@@ -1,0 +1,87 @@
+/* Candidates as files: the comment is one comment whatever others wrote, and the parameters come before the source. */
+#include "tests/support/expect.h"
+
+#include <stdio.h>
+
+#include "archive-h5/table/project.h"
+#include "base/utf8.h"
+#include "scheduler/cli/kernel_file.h"
+#include "tests/unit/archive-h5/sample_campaign.h"
+
+static char dir[PATH_MAX];
+static struct atoll_campaign *campaign;
+static struct atoll_projection *projection;
+static struct atoll_archive_view view;
+
+static int set_up(void **state)
+{
+    (void)state;
+    scratch_make(dir);
+    campaign = sample_campaign_create(dir);
+    projection = atoll_projection_of_campaign(campaign, NULL, NULL);
+    view = (struct atoll_archive_view){.tables = atoll_projection_tables(projection)};
+    view.query = atoll_query_create(view.tables, NULL);
+    return view.query ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    atoll_query_destroy(view.query);
+    atoll_projection_destroy(projection);
+    atoll_campaign_close(campaign);
+    scratch_remove(dir);
+    return 0;
+}
+
+static void test_files(void **state)
+{
+    (void)state;
+    for (uint64_t i = 0; i < atoll_tables_count(view.tables, ATOLL_TABLE_CANDIDATES); i++) {
+        struct atoll_row_candidate c;
+        struct atoll_buffer file;
+        char id[ATOLL_ID_HEX];
+        atoll_tables_get(view.tables, ATOLL_TABLE_CANDIDATES, i, &c);
+        atoll_id_hex(&c.id, id);
+        const char *source = atoll_tables_text(view.tables, c.source),
+                   *choice = atoll_tables_text(view.tables, c.choice);
+        atoll_buffer_init(&file, 1 << 20);
+        assert_int_equal(atoll_kernel_file_write(&view, i, &file, NULL), 0);
+        atoll_buffer_put_u8(&file, 0);
+        const char *text = (const char *)file.data, *end = strstr(text, "*/");
+        assert_int_equal(strncmp(text, "/* ", 3), 0);
+        assert_non_null(strstr(text, id));
+        assert_true(strstr(text, id) < end);
+        /* Behind the comment a define for each parameter, then the source and nothing more. */
+        assert_non_null(strstr(end, source));
+        assert_int_equal(strncmp(end + 3, *choice ? "#ifndef " : source, *choice ? 8 : strlen(source)), 0);
+        assert_true(strlen(strstr(end, source)) <= strlen(source) + 1);
+        json_t *object = atoll_kernel_file_json(&view, i, NULL);
+        if (atoll_utf8_valid_bytes(text, strlen(text)) == strlen(text) &&
+            !strchr(text, 1)) /* JSON says '?' for the rest */
+            assert_string_equal(json_string_value(json_object_get(object, "source")), text);
+        assert_string_equal(json_string_value(json_object_get(object, "candidate")), id);
+        json_decref(object);
+        atoll_buffer_fini(&file);
+    }
+}
+
+static void test_limit(void **state)
+{
+    (void)state;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_buffer file;
+    atoll_buffer_init(&file, 100);
+    assert_int_equal(atoll_kernel_file_write(&view, 0, &file, &err), -1);
+    assert_int_equal(err.code, ATOLL_E_LIMIT);
+    atoll_buffer_fini(&file);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_files, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_limit, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
