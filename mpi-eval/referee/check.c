@@ -9,7 +9,8 @@
 #include "mpi-eval/referee/shape.h"
 #include "mpi-eval/referee/wide.h"
 
-#define CHUNK 1024
+#define CHUNK           1024
+#define UNWRITTEN_TIMES 4.0
 
 /* ---- why an output is probably wrong, in one phrase: transposed, shifted, a constant factor, a missing tail ---- */
 
@@ -199,13 +200,41 @@ static double element_error(const struct atoll_tolerance *t, double y, double r,
     return bound > 0 ? fmin(difference / bound, ATOLL_WORST_ERROR_MAX) : ATOLL_WORST_ERROR_MAX;
 }
 
-/* Where only norm or cosine decide, every finite element is within its bound. */
-static struct atoll_tolerance element_tolerance(const struct atoll_task *task)
+/* Where only norm or cosine decide, every finite element is within its bound; one that nobody wrote is wrong none the
+ * less. */
+struct element_rule {
+    struct atoll_tolerance t;
+    double unwritten_atol,
+        unwritten_rtol; /* what still holds the fill beyond this was not written; HUGE_VAL: see t */
+};
+
+static struct element_rule element_rule_of(const struct atoll_task *task)
 {
-    struct atoll_tolerance t = task->tolerance;
-    if (!atoll_check_has_element_bound(&t))
-        t.atol = HUGE_VAL;
-    return t;
+    struct element_rule rule = {.t = task->tolerance, .unwritten_atol = HUGE_VAL};
+    if (!atoll_check_has_element_bound(&rule.t))
+        rule.t.atol = HUGE_VAL;
+    return rule;
+}
+
+double atoll_check_unwritten_ratio(const struct atoll_tolerance *tolerance)
+{
+    double angle = tolerance->cosine > 0 ? sqrt(2 * fmax(0, 1 - tolerance->cosine)) : 0;
+    return UNWRITTEN_TIMES * fmax(tolerance->norm, angle);
+}
+
+static int element_is_unwritten(const struct atoll_check *c, const struct element_rule *rule, size_t i,
+                                double y)
+{
+    double r = c->values[i], size = fmax(fabs(r), c->scale ? c->scale[i] : 0);
+    return c->fill && !isinf(rule->unwritten_atol) &&
+           !(fabs(y - r) <= fmax(rule->unwritten_atol, rule->unwritten_rtol * size)) &&
+           atoll_fill_holds(c->fill, c->data, i);
+}
+
+static int element_is_wrong(const struct atoll_check *c, const struct element_rule *rule, size_t i, double y)
+{
+    return !(element_error(&rule->t, y, c->values[i], c->scale ? c->scale[i] : 0) <= 1.0) ||
+           element_is_unwritten(c, rule, i, y);
 }
 
 /* Sums of one chunk, lane by lane. */
@@ -308,24 +337,45 @@ static void chunk_count(const struct atoll_check *c, const struct atoll_toleranc
     }
 }
 
-static void compare_all(const struct atoll_check *c, size_t count, struct totals *totals)
+static void compare_all(const struct atoll_check *c, const struct atoll_tolerance *t, size_t count,
+                        struct totals *totals)
 {
     enum atoll_dtype dtype = c->task->tensors[c->tensor].dtype;
-    const struct atoll_tolerance t = element_tolerance(c->task);
     size_t bytes = atoll_dtype_bytes(dtype);
     double y[CHUNK];
     for (size_t begin = 0; begin < count; begin += CHUNK) {
         size_t n = count - begin < CHUNK ? count - begin : CHUNK;
         atoll_dtype_load_array(dtype, (const char *)c->data + begin * bytes, n, y);
-        if (!chunk_is_right(&t, y, c->values + begin, c->scale ? c->scale + begin : NULL, n, totals))
-            chunk_count(c, &t, y, begin, n, totals);
+        if (!chunk_is_right(t, y, c->values + begin, c->scale ? c->scale + begin : NULL, n, totals))
+            chunk_count(c, t, y, begin, n, totals);
+    }
+}
+
+/* Without a bound for each element: an output may come to hold what stood there before by chance, but not far from
+ * what is expected.  Far: several times what norm or cosine allow an element of the output's usual size. */
+static void count_unwritten(const struct atoll_check *c, size_t count, struct element_rule *rule,
+                            struct totals *totals)
+{
+    enum atoll_dtype dtype = c->task->tensors[c->tensor].dtype;
+    if (!c->fill || atoll_check_has_element_bound(&c->task->tolerance))
+        return;
+    rule->unwritten_rtol = atoll_check_unwritten_ratio(&c->task->tolerance);
+    rule->unwritten_atol = rule->unwritten_rtol * sqrt(totals->expected2 / (double)count) +
+                           (atoll_dtype_is_float(dtype) ? 0 : 1);
+    for (size_t i = 0; i < count; i++) {
+        double y = atoll_dtype_load(dtype, c->data, i);
+        if (!isfinite(y) || !element_is_unwritten(c, rule, i, y))
+            continue;
+        totals->wrong++;
+        totals->worst_index = totals->worst < ATOLL_WORST_ERROR_MAX ? i : totals->worst_index;
+        totals->worst = ATOLL_WORST_ERROR_MAX;
     }
 }
 
 /* Second pass, only when something is wrong: where, and what was never written. */
-static void locate(const struct atoll_check *c, struct atoll_finding *f, struct symptoms *s)
+static void locate(const struct atoll_check *c, const struct element_rule *rule, struct atoll_finding *f,
+                   struct symptoms *s)
 {
-    const struct atoll_tolerance t = element_tolerance(c->task);
     enum atoll_dtype dtype = c->task->tensors[c->tensor].dtype;
     size_t columns = atoll_shape_columns(&s->shape), seen = 0,
            limit = sizeof(s->samples) / sizeof(*s->samples);
@@ -333,7 +383,7 @@ static void locate(const struct atoll_check *c, struct atoll_finding *f, struct 
     s->first_wrong = s->first_column = f->count;
     for (size_t i = 0; i < f->count; i++) {
         double y = atoll_dtype_load(dtype, c->data, i);
-        if (element_error(&t, y, c->values[i], c->scale ? c->scale[i] : 0) <= 1.0)
+        if (!element_is_wrong(c, rule, i, y))
             continue;
         if (s->first_wrong == f->count)
             s->first_wrong = i;
@@ -404,17 +454,19 @@ int atoll_check_compare(const struct atoll_check *check, struct atoll_finding *r
 {
     struct symptoms s = {.check = check, .finding = ret_finding};
     struct totals totals = {0};
+    struct element_rule rule = element_rule_of(check->task);
     if (atoll_shape_of(check->task, check->tensor, check->variant, &s.shape, err) != 0)
         return -1;
     memset(ret_finding, 0, sizeof(*ret_finding));
     ret_finding->count = s.shape.count;
-    compare_all(check, s.shape.count, &totals);
+    compare_all(check, &rule.t, s.shape.count, &totals);
+    count_unwritten(check, s.shape.count, &rule, &totals);
     ret_finding->wrong_count = totals.wrong;
     ret_finding->nonfinite_count = totals.nonfinite;
     ret_finding->worst_error = fmin(totals.worst, ATOLL_WORST_ERROR_MAX);
     ret_finding->worst_index = totals.worst_index;
     if (totals.wrong) {
-        locate(check, ret_finding, &s);
+        locate(check, &rule, ret_finding, &s);
         ret_finding->wrong =
             ret_finding->unwritten_count > 0 || ret_finding->nonfinite_count > 0 ||
             (double)totals.wrong > check->task->tolerance.wrong_share * (double)s.shape.count;

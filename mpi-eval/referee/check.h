@@ -32,5 +32,8 @@ int atoll_check_compare(const struct atoll_check *check, struct atoll_finding *r
 /* Whether the tolerance has a bound for each element (else only norm or cosine decide, never a fingerprint).
  */
 int atoll_check_has_element_bound(const struct atoll_tolerance *tolerance);
+/* Without such a bound: an element that holds what stood there before, and is off by more than this share of its own
+ * or the output's root mean square size, was not written. */
+double atoll_check_unwritten_ratio(const struct atoll_tolerance *tolerance);
 
 #endif

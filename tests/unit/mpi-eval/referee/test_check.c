@@ -247,6 +247,40 @@ static void test_wrong_share(void **state)
     task->tolerance.wrong_share = 0;
 }
 
+/* Elements that were never written fail whatever the tolerance is; what is right by chance passes. */
+static void test_unwritten_without_element_bound(void **state)
+{
+    static const struct {
+        struct atoll_tolerance tolerance;
+        enum atoll_fill_kind fill;
+        size_t left_out; /* every so many-th element */
+        size_t least;    /* of them are found */
+    } cases[] = {
+        {{.cosine = 0.99}, ATOLL_FILL_RANDOM, 0, 0},  {{.cosine = 0.99}, ATOLL_FILL_ZERO, 0, 0},
+        {{.cosine = 0.99}, ATOLL_FILL_STALE, 0, 0},   {{.norm = 0.01}, ATOLL_FILL_RANDOM, 0, 0},
+        {{.cosine = 0.9}, ATOLL_FILL_RANDOM, 200, 1}, {{.cosine = 0.99}, ATOLL_FILL_RANDOM, 200, 2},
+        {{.cosine = 0.99}, ATOLL_FILL_ZERO, 200, 2},  {{.norm = 0.1}, ATOLL_FILL_RANDOM, 200, 2},
+        {{.norm = 0.1}, ATOLL_FILL_ZERO, 200, 2},
+    };
+    struct atoll_tolerance saved = task->tolerance;
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        float before[COUNT];
+        task->tolerance = cases[i].tolerance;
+        fill_with(cases[i].fill);
+        memcpy(before, output, sizeof(before));
+        copy_right(0, COUNT);
+        for (size_t k = 0; cases[i].left_out && k < COUNT; k += cases[i].left_out)
+            output[k] = before[k];
+        struct atoll_finding f = compare();
+        if (f.wrong != (cases[i].least > 0) || f.unwritten_count < cases[i].least)
+            fail_msg("case %zu: wrong %d, %zu unwritten: %s", i, f.wrong, f.unwritten_count, f.detail);
+        if (f.wrong && !strstr(f.detail, "were never written"))
+            fail_msg("case %zu: \"%s\"", i, f.detail);
+    }
+    task->tolerance = saved;
+}
+
 /* Any single element that is off by more than what a block may be off is seen; rounding never is. */
 static void test_fingerprint(void **state)
 {
@@ -273,8 +307,8 @@ static void test_fingerprint(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_causes), cmocka_unit_test(test_tolerance),
-                                       cmocka_unit_test(test_wrong_share),
-                                       cmocka_unit_test(test_fingerprint)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_causes), cmocka_unit_test(test_tolerance), cmocka_unit_test(test_wrong_share),
+        cmocka_unit_test(test_unwritten_without_element_bound), cmocka_unit_test(test_fingerprint)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
