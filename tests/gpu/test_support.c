@@ -256,6 +256,24 @@ static void comparisons_find_what_is_wrong(void **state)
     }
 }
 
+/* Where only a norm decides, what is left out is found as well; what is merely far off is no fault by itself. */
+static void comparisons_find_what_is_unwritten_under_a_norm(void **state)
+{
+    static struct sealed a;
+    struct atoll_tolerance saved = blend->tolerance;
+    char detail[ATOLL_DETAIL_BYTES];
+    make_sealed(&a);
+    a.got[100] += 0.1f;
+    blend->tolerance = (struct atoll_tolerance){.norm = 0.001};
+    struct atoll_support_finding f = compare(&a, 0, 1, -1);
+    assert_int_equal(f.unwritten_count, 3);
+    assert_int_equal(atoll_support_finding_judge(&f, blend, Y, &blend->variants[0], detail, sizeof(detail)),
+                     0);
+    assert_non_null(strstr(detail, "y: 3 of 703 elements wrong"));
+    assert_non_null(strstr(detail, "3 were never written"));
+    blend->tolerance = saved;
+}
+
 /* Sums and the worst error are the host's, and damaged sealed values have another hash. */
 static void comparisons_agree_with_the_hosts(void **state)
 {
@@ -430,6 +448,7 @@ int main(void)
         cmocka_unit_test(guards_tell),
         cmocka_unit_test(hashes_see_every_bit_and_no_address),
         cmocka_unit_test(comparisons_find_what_is_wrong),
+        cmocka_unit_test(comparisons_find_what_is_unwritten_under_a_norm),
         cmocka_unit_test(comparisons_agree_with_the_hosts),
         cmocka_unit_test(answer_is_known),
         cmocka_unit_test(rates),

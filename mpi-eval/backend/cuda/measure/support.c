@@ -244,6 +244,15 @@ void atoll_support_compare(struct atoll_command_batch *batch, const struct atoll
 {
     static const struct atoll_support_key none = {{0, 0}};
     const struct atoll_support_key *k = key ? key : &none;
+    double atol = task->tolerance.atol, rtol = task->tolerance.rtol;
+    if (!atoll_check_has_element_bound(&task->tolerance)) {
+        /* Nothing is wrong by itself then; what is far off is looked at for having been left out (referee/check.h). */
+        int is_known = output->has_fill && output->fill.magnitude > 0;
+        rtol = is_known ? atoll_check_unwritten_ratio(&task->tolerance) : 0;
+        atol = is_known ? rtol * output->fill.magnitude +
+                              (atoll_dtype_is_float(task->tensors[output->tensor].dtype) ? 0 : 1)
+                        : HUGE_VAL;
+    }
     struct atoll_compare_launch p = {
         .address = output->address,
         .count = output->count,
@@ -253,8 +262,8 @@ void atoll_support_compare(struct atoll_command_batch *batch, const struct atoll
         .key = {k->words[0], k->words[1]},
         .salt = salt,
         .hash_key = atoll_mix64(k->words[0] ^ atoll_mix64(k->words[1] + salt)),
-        .atol = atoll_check_has_element_bound(&task->tolerance) ? task->tolerance.atol : HUGE_VAL,
-        .rtol = task->tolerance.rtol,
+        .atol = atol,
+        .rtol = rtol,
         .dtype = (int)task->tensors[output->tensor].dtype,
         .is_sealed = sealed != 0,
         .has_fill = output->has_fill,
@@ -309,16 +318,17 @@ static void append(struct text *t, const char *format, ...)
     t->room -= used;
 }
 
-static void describe(const struct atoll_support_finding *f, const char *name, const struct atoll_shape *shape,
-                     struct text *t)
+/* wrong_count: of elements, as far as each is judged by itself. */
+static void describe(const struct atoll_support_finding *f, uint64_t wrong_count, const char *name,
+                     const struct atoll_shape *shape, struct text *t)
 {
     char worst[160], first[160], last[160];
     append(t, "%s: %llu of %llu elements wrong (%.3g %%); worst %s: expected %.9g, got %.9g", name,
-           (unsigned long long)f->wrong_count, (unsigned long long)f->count,
-           100.0 * (double)f->wrong_count / (double)f->count,
+           (unsigned long long)wrong_count, (unsigned long long)f->count,
+           100.0 * (double)wrong_count / (double)f->count,
            atoll_shape_index_text(shape, name, f->worst_index, worst, sizeof(worst)), f->worst_expected,
            f->worst_got);
-    if (f->worst_error < ATOLL_WORST_ERROR_MAX)
+    if (f->worst_error < ATOLL_WORST_ERROR_MAX && wrong_count == f->wrong_count)
         append(t, ", error %.3g times the tolerance", f->worst_error);
     if (f->nonfinite_count)
         append(t, "; %llu are NaN or Inf where the reference is finite",
@@ -369,10 +379,16 @@ int atoll_support_finding_judge(const struct atoll_support_finding *f, const str
                (unsigned long long)f->count);
         return 0;
     }
-    if (f->wrong_count && (f->unwritten_count || f->nonfinite_count ||
-                           (double)f->wrong_count > task->tolerance.wrong_share * (double)f->count)) {
+    uint64_t wrong_count = f->wrong_count;
+    if (!atoll_check_has_element_bound(&task->tolerance)) { /* then being far off alone is no fault */
+        wrong_count = f->nonfinite_count > f->unwritten_count ? f->nonfinite_count : f->unwritten_count;
+        if (!wrong_count && f->worst_error >= ATOLL_WORST_ERROR_MAX)
+            wrong_count = 1; /* finite where the reference is not */
+    }
+    if (wrong_count && (f->unwritten_count || f->nonfinite_count ||
+                        (double)wrong_count > task->tolerance.wrong_share * (double)f->count)) {
         is_right = 0;
-        describe(f, name, &shape, &t);
+        describe(f, wrong_count, name, &shape, &t);
     }
     return judge_norms(f, &task->tolerance, name, is_right, &t);
 }
