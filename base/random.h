@@ -38,6 +38,40 @@ ATOLL_INLINE double atoll_random_unit(atoll_u64 bits)
     return (double)(bits >> 11) * (1.0 / 9007199254740992.0);
 }
 
+/* Words that tell nothing of each other, nor of their key: atoll_random_at can be inverted by who sees one of its words,
+ * these cannot.  Threefry-2x64 with 13 rounds: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3",
+ * SC 2011 (rotations of table 2, key schedule of Threefish; the fewest rounds that pass every statistical test there: they
+ * keep a secret from a kernel that has milliseconds). */
+struct atoll_pair {
+    atoll_u64 x, y;
+};
+
+#define ATOLL_THREEFRY_ROUND(turn)                                                                           \
+    p.x += p.y;                                                                                              \
+    p.y = p.y << (turn) | p.y >> (64 - (turn));                                                              \
+    p.y ^= p.x;
+#define ATOLL_THREEFRY_FOUR(a, b, c, d, left, right, number)                                                 \
+    ATOLL_THREEFRY_ROUND(a)                                                                                  \
+    ATOLL_THREEFRY_ROUND(b)                                                                                  \
+    ATOLL_THREEFRY_ROUND(c)                                                                                  \
+    ATOLL_THREEFRY_ROUND(d)                                                                                  \
+    p.x += (left);                                                                                           \
+    p.y += (right) + (number);
+
+ATOLL_INLINE struct atoll_pair atoll_threefry(atoll_u64 key0, atoll_u64 key1, atoll_u64 counter0,
+                                              atoll_u64 counter1)
+{
+    atoll_u64 key2 = 0x1bd11bdaa9fc1a22ull ^ key0 ^ key1;
+    struct atoll_pair p;
+    p.x = counter0 + key0;
+    p.y = counter1 + key1;
+    ATOLL_THREEFRY_FOUR(16, 42, 12, 31, key1, key2, 1)
+    ATOLL_THREEFRY_FOUR(16, 32, 24, 21, key2, key0, 2)
+    ATOLL_THREEFRY_FOUR(16, 42, 12, 31, key0, key1, 3)
+    ATOLL_THREEFRY_ROUND(16)
+    return p;
+}
+
 /* A stream for pure code: its whole state is (key, counter), saved with the state of whoever owns it. */
 struct atoll_random {
     atoll_u64 key, counter;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/random.h"
@@ -33,6 +34,7 @@ struct region {
 struct atoll_memory {
     size_t limit_bytes, held_bytes, cache_bytes;
     uint64_t clock;
+    uint64_t guard_key[2], guard_writes; /* no two patterns of this pool are alike */
     size_t region_count;
     struct region regions[REGION_LIMIT];
     unsigned char *sweep; /* only where no instruction flushes */
@@ -43,6 +45,11 @@ struct atoll_memory *atoll_memory_create(size_t limit_bytes, size_t cache_bytes,
     struct atoll_memory *m = calloc(1, sizeof(*m));
     if (!m) {
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the buffer pool");
+        return NULL;
+    }
+    if (getrandom(m->guard_key, sizeof(m->guard_key), 0) != (ssize_t)sizeof(m->guard_key)) {
+        atoll_err_errno(err, errno, "no random numbers for the guards of buffers");
+        free(m);
         return NULL;
     }
     m->limit_bytes = limit_bytes;
@@ -178,9 +185,10 @@ static long region_take(struct atoll_memory *m, size_t bytes, struct atoll_err *
 static size_t guard_range(const struct atoll_block *b, size_t begin, size_t end, int check)
 {
     for (size_t p = begin; p < end;) {
-        uint64_t word = atoll_mix64(b->guard_key + (p / 8) * 0x9e3779b97f4a7c15ull);
-        size_t from = p % 8, n = 8 - from < end - p ? 8 - from : end - p;
-        const unsigned char *pattern = (const unsigned char *)&word + from;
+        struct atoll_pair words =
+            atoll_threefry(b->guard_key[0], b->guard_key[1], p / sizeof(words), b->guard_turn);
+        size_t from = p % sizeof(words), n = sizeof(words) - from < end - p ? sizeof(words) - from : end - p;
+        const unsigned char *pattern = (const unsigned char *)&words + from;
         if (!check)
             memcpy(b->base + p, pattern, n);
         else if (memcmp(b->base + p, pattern, n) != 0) {
@@ -210,14 +218,20 @@ int atoll_block_open(struct atoll_memory *memory, size_t bytes, uint64_t key, st
                             .base = memory->regions[i].base,
                             .file_bytes = file_bytes,
                             .bytes = bytes,
-                            .guard_key = atoll_mix64(key ^ 0x677561726430ull),
+                            .guard_key = {memory->guard_key[0], memory->guard_key[1]},
                             .region = (size_t)i};
     size_t lines = (size_t)atoll_random_below(atoll_mix64(key), ATOLL_MEMORY_SHIFT_LINES);
     b.offset = ATOLL_MEMORY_GUARD_BYTES + lines * ATOLL_MEMORY_LINE_BYTES;
-    guard_range(&b, 0, b.offset, 0);
-    guard_range(&b, b.offset + bytes, file_bytes, 0);
+    atoll_block_guard(memory, &b);
     *ret_block = b;
     return 0;
+}
+
+void atoll_block_guard(struct atoll_memory *memory, struct atoll_block *block)
+{
+    block->guard_turn = ++memory->guard_writes;
+    guard_range(block, 0, block->offset, 0);
+    guard_range(block, block->offset + block->bytes, block->file_bytes, 0);
 }
 
 void atoll_block_close(struct atoll_memory *memory, struct atoll_block *block)

@@ -3,7 +3,8 @@
  * sample.
  *
  * Layout of a file: guard, shifted start (a secret multiple of the cache line), contents, guard.  Everything
- * outside the contents holds a keyed pattern, so a write out of bounds is seen wherever it lands in the file.
+ * outside the contents holds a keyed pattern, so a write out of bounds is seen wherever it lands in the file.  The
+ * pattern is another one each time it is written, and who reads a part of it cannot tell the rest.
  * Large files lie on huge pages where the system has them, so that a child maps and leaves them at no cost; what
  * is mapped and guarded ends at the page after the contents.
  * Files are sealed against growing and shrinking and reused in rotation, so that consecutive samples have
@@ -34,7 +35,7 @@ struct atoll_block {
     int fd;              /* borrowed from the pool */
     unsigned char *base; /* mapping of the whole file */
     size_t file_bytes, offset, bytes;
-    uint64_t guard_key;
+    uint64_t guard_key[2], guard_turn;
     size_t region; /* of the pool */
 };
 
@@ -43,6 +44,8 @@ struct atoll_block {
 int atoll_block_open(struct atoll_memory *memory, size_t bytes, uint64_t key, struct atoll_block *ret_block,
                      struct atoll_err *err);
 void atoll_block_close(struct atoll_memory *memory, struct atoll_block *block);
+/* Another pattern into the guards: before each run of a candidate over the same block. */
+void atoll_block_guard(struct atoll_memory *memory, struct atoll_block *block);
 void *atoll_block_data(const struct atoll_block *block);
 /* 1 when the guards hold; else 0 and where: bytes before the contents (negative) or from their start. */
 int atoll_block_guards_intact(const struct atoll_block *block, int64_t *ret_where);

@@ -247,29 +247,6 @@ static int stage_run_once(struct stage *s, int warming, struct atoll_run_result 
     return 0;
 }
 
-/* Runs until the worker survives; a lost worker is never the candidate's fault. */
-static int stage_run(struct stage *s, struct atoll_run_result *result, struct atoll_err *err)
-{
-    for (int i = 0; i < LOST_LIMIT; i++) {
-        for (int warming = s->referee->setup.is_warm != 0; warming >= 0; warming--) {
-            struct atoll_loaded_candidate *u = s->candidate;
-            if (!u->runner)
-                u->runner = atoll_runner_create(&s->cpu->runner, u->object, u->object_length,
-                                                s->known->task->allow_mutable_globals, u->prepared->symbols,
-                                                u->prepared->symbol_count, err);
-            if (!u->runner || stage_run_once(s, warming, result, err) != 0)
-                return -1;
-            if (result->status != ATOLL_RUN_DONE)
-                break; /* of the candidate, or of the worker: no sample follows */
-        }
-        if (result->status != ATOLL_RUN_LOST)
-            return 0;
-        atoll_runner_destroy(s->candidate->runner);
-        s->candidate->runner = NULL;
-    }
-    return atoll_err_set(err, ATOLL_E_CHILD, "the worker was lost %d times: %s", LOST_LIMIT, result->detail);
-}
-
 static void trial_set(struct atoll_trial *t, enum atoll_verdict verdict, unsigned level, const char *format,
                       ...) __attribute__((format(printf, 4, 5)));
 static void trial_set(struct atoll_trial *t, enum atoll_verdict verdict, unsigned level, const char *format,
@@ -281,20 +258,6 @@ static void trial_set(struct atoll_trial *t, enum atoll_verdict verdict, unsigne
     va_end(args);
     t->verdict = verdict;
     t->level = level;
-}
-
-/* How a run that did not finish is judged. */
-static void judge_end(const struct stage *s, const struct atoll_run_result *r, struct atoll_trial *t)
-{
-    static const enum atoll_verdict verdicts[] = {
-        [ATOLL_RUN_DONE] = ATOLL_V_CORRECT,    [ATOLL_RUN_CRASHED] = ATOLL_V_CRASH,
-        [ATOLL_RUN_FORBIDDEN] = ATOLL_V_CRASH, [ATOLL_RUN_EXITED] = ATOLL_V_CRASH,
-        [ATOLL_RUN_TIMEOUT] = ATOLL_V_TIMEOUT, [ATOLL_RUN_LOST] = ATOLL_V_INFRASTRUCTURE};
-    if (r->status == ATOLL_RUN_TIMEOUT)
-        trial_set(t, ATOLL_V_TIMEOUT, 4, "variant %s: not finished after %.3g s", s->variant->name,
-                  s->order->deadline_ns / 1e9);
-    else
-        trial_set(t, verdicts[r->status], 4, "variant %s: %s", s->variant->name, r->detail);
 }
 
 static const char *block_name(const struct stage *s, size_t block)
@@ -322,6 +285,49 @@ static int guards_hold(const struct stage *s, struct atoll_trial *t)
         return 0;
     }
     return 1;
+}
+
+/* Runs until the worker survives; a lost worker is never the candidate's fault.  Whatever a candidate can reach is
+ * written anew between two runs: contents by stage_fill, guards here.  1: the untimed run left its bounds. */
+static int stage_run(struct stage *s, struct atoll_trial *t, struct atoll_run_result *result,
+                     struct atoll_err *err)
+{
+    for (int i = 0; i < LOST_LIMIT; i++) {
+        for (int warming = s->referee->setup.is_warm != 0; warming >= 0; warming--) {
+            struct atoll_loaded_candidate *u = s->candidate;
+            if (!u->runner)
+                u->runner = atoll_runner_create(&s->cpu->runner, u->object, u->object_length,
+                                                s->known->task->allow_mutable_globals, u->prepared->symbols,
+                                                u->prepared->symbol_count, err);
+            if (!u->runner || stage_run_once(s, warming, result, err) != 0)
+                return -1;
+            if (result->status != ATOLL_RUN_DONE)
+                break; /* of the candidate, or of the worker: no sample follows */
+            if (warming && !guards_hold(s, t))
+                return 1;
+            for (size_t b = 0; warming && b < s->block_count; b++)
+                atoll_block_guard(s->cpu->memory, &s->blocks[b]);
+        }
+        if (result->status != ATOLL_RUN_LOST)
+            return 0;
+        atoll_runner_destroy(s->candidate->runner);
+        s->candidate->runner = NULL;
+    }
+    return atoll_err_set(err, ATOLL_E_CHILD, "the worker was lost %d times: %s", LOST_LIMIT, result->detail);
+}
+
+/* How a run that did not finish is judged. */
+static void judge_end(const struct stage *s, const struct atoll_run_result *r, struct atoll_trial *t)
+{
+    static const enum atoll_verdict verdicts[] = {
+        [ATOLL_RUN_DONE] = ATOLL_V_CORRECT,    [ATOLL_RUN_CRASHED] = ATOLL_V_CRASH,
+        [ATOLL_RUN_FORBIDDEN] = ATOLL_V_CRASH, [ATOLL_RUN_EXITED] = ATOLL_V_CRASH,
+        [ATOLL_RUN_TIMEOUT] = ATOLL_V_TIMEOUT, [ATOLL_RUN_LOST] = ATOLL_V_INFRASTRUCTURE};
+    if (r->status == ATOLL_RUN_TIMEOUT)
+        trial_set(t, ATOLL_V_TIMEOUT, 4, "variant %s: not finished after %.3g s", s->variant->name,
+                  s->order->deadline_ns / 1e9);
+    else
+        trial_set(t, verdicts[r->status], 4, "variant %s: %s", s->variant->name, r->detail);
 }
 
 static int inputs_hold(const struct stage *s, struct atoll_trial *t)
@@ -453,8 +459,9 @@ static int trial_do(struct stage *s, struct atoll_trial *t, struct atoll_err *er
         return 0;
     }
     stage_mark(s, ATOLL_PHASE_INPUTS);
-    if (stage_run(s, &result, err) != 0)
-        return -1;
+    int left_bounds = stage_run(s, t, &result, err);
+    if (left_bounds)
+        return left_bounds < 0 ? -1 : 0;
     s->candidate->candidate_ns += result.ns;
     t->ns = result.ns;
     t->stop_ns = result.stop_ns;

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/random.h"
+
 #include "mpi-eval/referee/fill.h"
 #include "mpi-eval/backend/cpu/measure/memory.h"
 
@@ -41,6 +43,45 @@ static void test_guards(void **state)
         assert_int_equal(where, places[i]);
         atoll_block_close(m, &b);
     }
+    atoll_memory_destroy(m);
+}
+
+/* Who sees a word of a guard cannot tell the next one (the pattern was once a bijection of key + index), and no pattern
+ * comes twice. */
+static uint64_t unmix(uint64_t x)
+{
+    uint64_t y = x; /* a finaliser of xor-shifts and odd factors, backwards */
+    for (int i = 0; i < 3; i++)
+        y = x ^ y >> 31;
+    y *= 0x319642b2d24d8ec3ull;
+    for (uint64_t i = 0, z = y; i < 3; i++)
+        y = z ^ y >> 27;
+    y *= 0x96de1b173f119089ull;
+    for (uint64_t i = 0, z = y; i < 3; i++)
+        y = z ^ y >> 30;
+    return y;
+}
+
+static void test_guards_tell_nothing(void **state)
+{
+    struct atoll_memory *m = atoll_memory_create((size_t)1 << 20, 0, NULL);
+    struct atoll_block b;
+    uint64_t first[256], second[256];
+    int64_t where;
+    (void)state;
+    assert_true(unmix(atoll_mix64(12345)) == 12345);
+    assert_int_equal(atoll_block_open(m, 1000, 5, &b, NULL), 0);
+    memcpy(first, b.base, sizeof(first));
+    for (size_t i = 1; i < 256; i++)
+        assert_true(unmix(first[i]) - unmix(first[i - 1]) != 0x9e3779b97f4a7c15ull);
+    atoll_block_guard(m, &b);
+    memcpy(second, b.base, sizeof(second));
+    for (size_t i = 0; i < 256; i++)
+        assert_true(first[i] != second[i]);
+    assert_int_equal(atoll_block_guards_intact(&b, &where), 1);
+    memcpy(b.base, first, 8); /* what stood there is no longer right */
+    assert_int_equal(atoll_block_guards_intact(&b, &where), 0);
+    atoll_block_close(m, &b);
     atoll_memory_destroy(m);
 }
 
@@ -131,8 +172,12 @@ static void test_fills(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_layout),   cmocka_unit_test(test_guards),
-                                       cmocka_unit_test(test_rotation), cmocka_unit_test(test_limit),
-                                       cmocka_unit_test(test_hash),     cmocka_unit_test(test_fills)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_layout),
+                                       cmocka_unit_test(test_guards),
+                                       cmocka_unit_test(test_guards_tell_nothing),
+                                       cmocka_unit_test(test_rotation),
+                                       cmocka_unit_test(test_limit),
+                                       cmocka_unit_test(test_hash),
+                                       cmocka_unit_test(test_fills)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

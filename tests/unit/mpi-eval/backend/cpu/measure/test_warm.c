@@ -24,6 +24,8 @@
 static struct {
     size_t flushes, touches, runs;
     struct atoll_id contents[RUN_LIMIT]; /* of the inputs */
+    uint64_t guards[RUN_LIMIT];          /* the first word of the first buffer's file */
+    int trespass;                        /* 1: what stands there is changed right after each untimed run */
 } seen;
 
 void __real_atoll_memory_flush(struct atoll_memory *memory, const struct atoll_block *blocks, size_t count);
@@ -55,10 +57,15 @@ void __wrap_atoll_runner_finish(struct atoll_runner *runner, const struct atoll_
 {
     if (request->kind == ATOLL_RUN_CANDIDATE && request->buffer_count > X_AND_W) { /* not a calibration */
         assert_true(seen.runs < RUN_LIMIT);
+        assert_true(pread(request->buffers[0].fd, &seen.guards[seen.runs], 8, 0) == 8);
         seen.contents[seen.runs++] = contents_of(request);
         seen.touches += request->touch != 0;
     }
     __real_atoll_runner_finish(runner, request, ret_result);
+    if (request->kind == ATOLL_RUN_CANDIDATE && seen.trespass && seen.runs % 2) {
+        uint64_t memo = 0x6b657074;
+        assert_true(pwrite(request->buffers[0].fd, &memo, sizeof(memo), 0) == sizeof(memo));
+    }
 }
 
 /* ---- a referee of either mode ---- */
@@ -199,6 +206,32 @@ static void test_nothing_is_kept(void **state)
     rig_close(&g);
 }
 
+/* Guards are checked after the untimed run and are others in the timed one: what is kept there is neither found again
+ * nor put right. */
+static void test_guards_change(void **state)
+{
+    struct rig g;
+    (void)state;
+    rig_open(&g, 1);
+    expect_verdict(&g, FIXTURE_RIGHT, ATOLL_V_CORRECT, "", NULL);
+    for (size_t i = 1; i < seen.runs; i++)
+        assert_true(seen.guards[i] != seen.guards[i - 1]);
+    struct built b = build(&g, FIXTURE_RIGHT);
+    struct atoll_order order = {.evaluation = 3};
+    struct atoll_evaluation e;
+    atoll_evaluation_init(&e);
+    memset(&seen, 0, sizeof(seen));
+    seen.trespass = 1;
+    atoll_referee_evaluate(g.referee, 0, &order, b.prepared, b.compiled.object, b.compiled.object_length, &e);
+    assert_int_equal(e.verdict, ATOLL_V_WRONG);
+    assert_non_null(strstr(e.detail, "wrote out of bounds"));
+    assert_int_equal(seen.runs, 1); /* the timed run did not take place */
+    seen.trespass = 0;
+    atoll_evaluation_fini(&e);
+    built_fini(&b);
+    rig_close(&g);
+}
+
 static void test_duel(void **state)
 {
     struct rig g;
@@ -222,6 +255,7 @@ static void test_duel(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_cold), cmocka_unit_test(test_warm),
-                                       cmocka_unit_test(test_nothing_is_kept), cmocka_unit_test(test_duel)};
+                                       cmocka_unit_test(test_nothing_is_kept),
+                                       cmocka_unit_test(test_guards_change), cmocka_unit_test(test_duel)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
