@@ -268,6 +268,12 @@ void atoll_duel_encode(const struct atoll_duel *d, struct atoll_buffer *out)
     atoll_buffer_put_f64(out, d->candidate_ns);
     atoll_buffer_put_u64(out, d->device);
     atoll_buffer_put_blob(out, d->detail, strnlen(d->detail, sizeof(d->detail) - 1));
+    if (!(d->ratio_hi > 0)) /* as before there were intervals */
+        return;
+    const double ends[] = {d->ratio_lo,    d->ratio_hi,         d->elite_lo_ns,
+                           d->elite_hi_ns, d->challenger_lo_ns, d->challenger_hi_ns};
+    for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
+        atoll_buffer_put_f64(out, ends[i]);
 }
 
 int atoll_duel_decode(const void *bytes, size_t length, struct atoll_duel *ret_duel, struct atoll_err *err)
@@ -289,6 +295,11 @@ int atoll_duel_decode(const void *bytes, size_t length, struct atoll_duel *ret_d
     d.candidate_ns = read_time(&r);
     d.device = atoll_reader_u64(&r);
     atoll_reader_fixed_text(&r, d.detail, sizeof(d.detail));
+    double *const ends[] = {&d.ratio_lo,    &d.ratio_hi,         &d.elite_lo_ns,
+                            &d.elite_hi_ns, &d.challenger_lo_ns, &d.challenger_hi_ns};
+    int is_early = r.offset == r.length; /* an engine before there were intervals */
+    for (size_t i = 0; !is_early && i < sizeof(ends) / sizeof(*ends); i++)
+        *ends[i] = atoll_reader_f64_in(&r, 0.0, TIME_LIMIT_NS);
     if (atoll_reader_finish(&r, "duel", err))
         return -1;
     *ret_duel = d;

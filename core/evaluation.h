@@ -90,6 +90,8 @@ struct atoll_duel {
     double p_value;
     uint32_t pair_count;
     double elite_ns, challenger_ns; /* medians of the interleaved samples, weighted over variants */
+    /* 95 % intervals of the three; all 0 where none was made, or an engine before them wrote it */
+    double ratio_lo, ratio_hi, elite_lo_ns, elite_hi_ns, challenger_lo_ns, challenger_hi_ns;
     double occupied_ns, candidate_ns;
     uint64_t device;
     char detail[ATOLL_DETAIL_BYTES];

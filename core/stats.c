@@ -225,3 +225,31 @@ enum atoll_comparison atoll_paired_look(struct atoll_paired_test *test, const do
         return ATOLL_COMPARE_NOT_BETTER;
     return ATOLL_COMPARE_MORE;
 }
+
+/* The t that is exceeded with probability TAIL. */
+static double student_bound(double degrees)
+{
+    double low = 0.0, high = 1e6; /* 12.7 at one degree */
+    for (int i = 0; i < 80; i++) {
+        double t = (low + high) / 2.0;
+        if (atoll_student_cdf(-t, degrees) > TAIL)
+            low = t;
+        else
+            high = t;
+    }
+    return high;
+}
+
+void atoll_paired_interval(const double *log_ratios, size_t count, double *ret_lo, double *ret_hi)
+{
+    *ret_lo = *ret_hi = 0.0;
+    for (size_t i = 0; i < count; i++)
+        if (!isfinite(log_ratios[i]))
+            return;
+    if (count < 4)
+        return;
+    struct winsorised w = winsorise(log_ratios, count);
+    double half = student_bound(w.degrees) * w.standard_error;
+    *ret_lo = exp(w.mean - half);
+    *ret_hi = exp(w.mean + half);
+}

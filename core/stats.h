@@ -38,4 +38,8 @@ struct atoll_paired_test {
 enum atoll_comparison atoll_paired_look(struct atoll_paired_test *test, const double *log_ratios,
                                         size_t count, double *ret_p, double *ret_ratio);
 
+/* The two-sided 95 % interval of exp(mean), by the same winsorised pairs and Student's t; without regard to looks, so it
+ * describes what was seen and decides nothing.  Both 0 when count < 4 or a value is not finite. */
+void atoll_paired_interval(const double *log_ratios, size_t count, double *ret_lo, double *ret_hi);
+
 #endif

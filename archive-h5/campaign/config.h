@@ -24,6 +24,10 @@ struct atoll_config_option {
     const char *value; /* any text without NUL */
 };
 
+/* Keys of the options that say where a campaign came from: its suites as named, and the command that made it. */
+#define ATOLL_CONFIG_SUITE        "suite"
+#define ATOLL_CONFIG_COMMAND_LINE "command-line"
+
 struct atoll_config {
     uint32_t schema;    /* filled by create */
     struct atoll_id id; /* of the campaign: unique, chosen by the caller */

@@ -10,8 +10,50 @@
 #include "archive-h5/table/copy_rows.h"
 #include "base/file.h"
 
-#define ARENA_LIMIT_BYTES ((size_t)64 << 20)
-#define PLANS_LIMIT_BYTES ((size_t)64 << 20)
+#define ARENA_LIMIT_BYTES    ((size_t)64 << 20)
+#define PLANS_LIMIT_BYTES    ((size_t)64 << 20)
+#define SETTINGS_LIMIT_BYTES ((size_t)4 << 20)
+
+/* A line `name: value` for each setting of the search, and for each option of the run. */
+static void put_settings(const struct atoll_config *c, struct atoll_buffer *search,
+                         struct atoll_buffer *options)
+{
+    size_t count;
+    const struct atoll_search_field *fields = atoll_search_fields(&count);
+    for (size_t i = 0; i < count; i++) {
+        atoll_buffer_printf(search, "%s: ", fields[i].name);
+        atoll_search_print(&c->search, &fields[i], search);
+        atoll_buffer_printf(search, "\n");
+    }
+    for (size_t i = 0; i < c->option_count; i++)
+        if (strcmp(c->options[i].key, ATOLL_CONFIG_SUITE) != 0 &&
+            strcmp(c->options[i].key, ATOLL_CONFIG_COMMAND_LINE) != 0) {
+            atoll_buffer_printf(options, "%s: %s\n", c->options[i].key, c->options[i].value);
+        }
+}
+
+static int add_campaign_texts(struct atoll_projection *p, const struct atoll_config *c,
+                              struct atoll_row_campaign *row, struct atoll_err *err)
+{
+    struct atoll_buffer search, options;
+    int failed = atoll_projection_put_text(p, c->atoll_version, &row->atoll_version, err);
+    atoll_buffer_init(&search, SETTINGS_LIMIT_BYTES);
+    atoll_buffer_init(&options, SETTINGS_LIMIT_BYTES);
+    put_settings(c, &search, &options);
+    if (!failed)
+        failed =
+            atoll_buffer_check(&search, err) || atoll_buffer_check(&options, err) ||
+            atoll_tables_add_text(p->tables, (const char *)search.data, search.length, &row->settings, err) ||
+            atoll_tables_add_text(p->tables, (const char *)options.data, options.length, &row->options, err);
+    for (size_t i = 0; !failed && i < c->option_count; i++)
+        if (!strcmp(c->options[i].key, ATOLL_CONFIG_SUITE))
+            failed = atoll_projection_put_text(p, c->options[i].value, &row->suite, err);
+        else if (!strcmp(c->options[i].key, ATOLL_CONFIG_COMMAND_LINE))
+            failed = atoll_projection_put_text(p, c->options[i].value, &row->command_line, err);
+    atoll_buffer_fini(&search);
+    atoll_buffer_fini(&options);
+    return failed ? -1 : 0;
+}
 
 static int add_campaign(struct atoll_projection *p, const struct atoll_config *c, struct atoll_err *err)
 {
@@ -27,15 +69,14 @@ static int add_campaign(struct atoll_projection *p, const struct atoll_config *c
                                      .evaluation_budget = c->search.evaluation_budget,
                                      .device_budget_ns = c->search.device_budget_ns,
                                      .wall_budget_ns = c->search.wall_budget_ns,
+                                     .strategy = (uint8_t)c->search.strategy,
                                      .timing = 0};
     for (size_t i = 0; i < c->option_count; i++) /* one way of timing holds for a whole campaign */
         if (!strcmp(c->options[i].key, "timing"))
             row.timing = !strcmp(c->options[i].value, "warm");
     p->form = c->search.fitness_form;
-    if (atoll_tables_add_text(p->tables, c->atoll_version, strlen(c->atoll_version), &row.atoll_version,
-                              err) != 0) {
+    if (add_campaign_texts(p, c, &row, err) != 0)
         return -1;
-    }
     return atoll_tables_append(p->tables, ATOLL_TABLE_CAMPAIGN, &row, err);
 }
 

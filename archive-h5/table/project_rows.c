@@ -307,6 +307,7 @@ static int add_evaluation(struct atoll_projection *p, const struct atoll_evaluat
     if (t) {
         row.time_ns = atoll_evaluation_time_ns(e, t->task);
         row.floor_ns = atoll_evaluation_floor_ns(e, t->task);
+        atoll_evaluation_interval_ns(e, t->task, &row.time_lo_ns, &row.time_hi_ns);
         struct atoll_row_task task = {.baseline_ns = 0};
         if (task_row != ATOLL_PROJECTION_NONE)
             atoll_tables_get(p->tables, ATOLL_TABLE_TASKS, task_row, &task);
@@ -324,8 +325,24 @@ static int add_evaluation(struct atoll_projection *p, const struct atoll_evaluat
     return add_profile(p, &e->profile, &row, err);
 }
 
+static void put_final(struct atoll_row_task *row, const struct atoll_row_duel *d)
+{
+    row->final_ratio = d->verdict == ATOLL_V_CORRECT ? d->ratio : 0;
+    row->final_p = d->p_value;
+    row->final_baseline_ns = d->elite_ns;
+    row->final_best_ns = d->challenger_ns;
+    row->final_pairs = d->pair_count;
+    row->final_verdict = d->verdict;
+    row->final_lo = d->ratio_lo;
+    row->final_hi = d->ratio_hi;
+    row->final_baseline_lo_ns = d->elite_lo_ns;
+    row->final_baseline_hi_ns = d->elite_hi_ns;
+    row->final_best_lo_ns = d->challenger_lo_ns;
+    row->final_best_hi_ns = d->challenger_hi_ns;
+}
+
 /* Promotions, null controls and finals leave their traces in tasks and campaign. */
-static void count_duel(struct atoll_projection *p, const struct atoll_duel *d, uint64_t task_row)
+static void count_duel(struct atoll_projection *p, const struct atoll_row_duel *d, uint64_t task_row)
 {
     struct atoll_row_campaign campaign;
     struct atoll_row_task row;
@@ -343,12 +360,9 @@ static void count_duel(struct atoll_projection *p, const struct atoll_duel *d, u
         row.challenges += carried_out;
         row.promotions += d->better ? carried_out : 0;
     } else {
-        row.final_ratio = carried_out && d->pair_count ? d->ratio : 0;
-        row.final_p = d->p_value;
-        row.final_baseline_ns = d->elite_ns;
-        row.final_best_ns = d->challenger_ns;
-        row.final_pairs = d->pair_count;
-        row.final_verdict = (uint8_t)d->verdict;
+        put_final(&row, d);
+        if (!d->pair_count)
+            row.final_ratio = 0;
     }
     atoll_tables_set(p->tables, ATOLL_TABLE_TASKS, task_row, &row);
 }
@@ -379,11 +393,17 @@ static int add_duel(struct atoll_projection *p, const struct atoll_duel *d, stru
                                  .occupied_ns = d->occupied_ns,
                                  .candidate_ns = d->candidate_ns,
                                  .device = d->device,
-                                 .campaign_ns = p->campaign_ns};
+                                 .campaign_ns = p->campaign_ns,
+                                 .ratio_lo = d->ratio_lo,
+                                 .ratio_hi = d->ratio_hi,
+                                 .elite_lo_ns = d->elite_lo_ns,
+                                 .elite_hi_ns = d->elite_hi_ns,
+                                 .challenger_lo_ns = d->challenger_lo_ns,
+                                 .challenger_hi_ns = d->challenger_hi_ns};
     order->answered = d->verdict != ATOLL_V_INFRASTRUCTURE;
     if (atoll_projection_put_text(p, d->detail, &row.detail, err) != 0)
         return -1;
-    count_duel(p, d, task_row);
+    count_duel(p, &row, task_row);
     return atoll_tables_append(p->tables, ATOLL_TABLE_DUELS, &row, err);
 }
 
@@ -474,12 +494,7 @@ static void conclude_finals(const struct atoll_projection *p, struct atoll_row_t
             break;
         }
     }
-    row->final_ratio = duel.verdict == ATOLL_V_CORRECT ? duel.ratio : 0;
-    row->final_p = duel.p_value;
-    row->final_baseline_ns = duel.elite_ns;
-    row->final_best_ns = duel.challenger_ns;
-    row->final_pairs = duel.pair_count;
-    row->final_verdict = duel.verdict;
+    put_final(row, &duel);
 }
 
 /* BASELINE, BEST, TASK_DONE. */

@@ -10,6 +10,7 @@
 
 #include "core/decision.h"
 #include "core/evaluation.h"
+#include "core/search.h"
 #include "core/verdict.h"
 
 #define FIELD(row, field) offsetof(struct atoll_row_##row, field)
@@ -175,6 +176,11 @@ static const char *reply_name(unsigned v)
     return v ? atoll_reply_status_name((enum atoll_reply_status)(v - 1)) : "open";
 }
 
+static const char *strategy_name(unsigned v)
+{
+    return atoll_search_field("strategy")->names[v];
+}
+
 static const char *timing_name(unsigned v)
 {
     return v ? "warm" : "cold";
@@ -209,6 +215,13 @@ static const struct atoll_column campaign_columns[] = {
      .value_count = 2, .since = 3},
     ADDED(campaign, tokens, U64, "", "tokens spent by operators outside", 4),
     ADDED(campaign, cost_usd, F64, "USD", "what they cost", 4),
+    {COLUMN(campaign, strategy, U8, "", "strategy of the search"), .value_name = strategy_name,
+     .value_count = ATOLL_STRATEGY_COUNT, .since = 6},
+    ADDED(campaign, settings, TEXT, "", "all settings of the search, a line `name: value` each", 6),
+    ADDED(campaign, suite, TEXT, "", "suites it was started with, as they were named", 6),
+    ADDED(campaign, command_line, TEXT, "", "command that made it, for a shell", 6),
+    ADDED(campaign, options, TEXT, "",
+          "options of the run, a line `name: value` each: backend, compiler, its flags ...", 6),
 };
 
 static const struct atoll_column task_columns[] = {
@@ -241,6 +254,13 @@ static const struct atoll_column task_columns[] = {
     {COLUMN(task, model, U32, "", "device model, from 0 in the order of their appearance in the campaign"),
      .is_key = 1, .since = 4},
     ADDED(task, model_name, TEXT, "", "name of that model, empty where none was told", 4),
+    ADDED(task, final_lo, F64, "", "lower end of the final ratio's 95 % interval, 0 = not known", 6),
+    ADDED(task, final_hi, F64, "", "upper end of it", 6),
+    ADDED(task, final_baseline_lo_ns, F64, "ns",
+          "lower end of the 95 % interval of the baseline's time in it", 6),
+    ADDED(task, final_baseline_hi_ns, F64, "ns", "upper end of it", 6),
+    ADDED(task, final_best_lo_ns, F64, "ns", "lower end of the 95 % interval of the best time in it", 6),
+    ADDED(task, final_best_hi_ns, F64, "ns", "upper end of it", 6),
 };
 
 static const struct atoll_column ask_columns[] = {
@@ -375,6 +395,9 @@ static const struct atoll_column evaluation_columns[] = {
     COL(evaluation, fully_compared_count, U32, "", "draws compared element by element"),
     COL(evaluation, worst_error, F64, "", "largest error in units of the tolerance, below 1 is right"),
     ADDED(evaluation, model, U32, "", "device model whose population it belongs to", 4),
+    ADDED(evaluation, time_lo_ns, F64, "ns",
+          "weighted geometric mean of the lower ends of the timings' 95 % intervals", 6),
+    ADDED(evaluation, time_hi_ns, F64, "ns", "the same of the upper ends", 6),
 };
 
 static const struct atoll_column timing_columns[] = {
@@ -429,6 +452,12 @@ static const struct atoll_column duel_columns[] = {
     COL(duel, campaign_ns, I64, "ns", "campaign time at which the result was journaled"),
     COL(duel, detail, TEXT, "", "evidence in sentences"),
     ADDED(duel, model, U32, "", "device model whose population it belongs to", 4),
+    ADDED(duel, ratio_lo, F64, "", "lower end of the ratio's 95 % interval, 0 = not known", 6),
+    ADDED(duel, ratio_hi, F64, "", "upper end of it", 6),
+    ADDED(duel, elite_lo_ns, F64, "ns", "lower end of the 95 % interval of the elite's time", 6),
+    ADDED(duel, elite_hi_ns, F64, "ns", "upper end of it", 6),
+    ADDED(duel, challenger_lo_ns, F64, "ns", "lower end of the 95 % interval of the challenger's time", 6),
+    ADDED(duel, challenger_hi_ns, F64, "ns", "upper end of it", 6),
 };
 
 static const struct atoll_column elite_columns[] = {

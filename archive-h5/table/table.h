@@ -27,6 +27,8 @@ struct atoll_row_campaign {
     uint8_t stop_reason, timing; /* 0 cold, 1 warm */
     uint64_t tokens;
     double cost_usd;
+    uint8_t strategy;
+    uint32_t settings, suite, command_line, options;
 };
 
 struct atoll_row_task {
@@ -42,6 +44,7 @@ struct atoll_row_task {
     uint32_t challenges, promotions;
     uint8_t done, reason;
     uint32_t model, model_name;
+    double final_lo, final_hi, final_baseline_lo_ns, final_baseline_hi_ns, final_best_lo_ns, final_best_hi_ns;
 };
 
 struct atoll_row_device {
@@ -112,6 +115,7 @@ struct atoll_row_evaluation {
     uint32_t code_bytes, draw_count, fully_compared_count;
     double worst_error;
     uint32_t model;
+    double time_lo_ns, time_hi_ns;
 };
 
 struct atoll_row_timing {
@@ -160,6 +164,7 @@ struct atoll_row_duel {
     uint64_t device;
     int64_t campaign_ns;
     uint32_t detail, model;
+    double ratio_lo, ratio_hi, elite_lo_ns, elite_hi_ns, challenger_lo_ns, challenger_hi_ns;
 };
 
 struct atoll_row_elite {
@@ -196,7 +201,7 @@ struct atoll_row_decision {
     uint32_t model;
 };
 
-#define ATOLL_ARCHIVE_SCHEMA 5
+#define ATOLL_ARCHIVE_SCHEMA 6
 #define ATOLL_COLUMN_LIMIT   80
 
 enum atoll_table {

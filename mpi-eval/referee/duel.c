@@ -223,16 +223,22 @@ static int match_repeat(struct match *m)
     return 0;
 }
 
-/* Median over pairs, weighted geometric mean over variants. */
-static double side_time(const struct match *m, enum side side)
+/* Median over pairs with the ends of its interval, weighted geometric means over variants. */
+static double side_time(const struct match *m, enum side side, double *ret_lo, double *ret_hi)
 {
-    double log_time = 0, scratch[ATOLL_DUEL_PAIR_LIMIT];
+    double log_time = 0, log_lo = 0, log_hi = 0, scratch[ATOLL_DUEL_PAIR_LIMIT];
     struct atoll_summary s;
+    if (m->score.pair_count == 0)
+        return 0;
     for (size_t i = 0; i < m->bench_count; i++) {
         atoll_summary_of(m->bench[i].ns[side], m->score.pair_count, scratch, &s);
         log_time += m->bench[i].weight * log(fmax(s.median, 1));
+        log_lo += m->bench[i].weight * log(fmax(s.lo95, 1));
+        log_hi += m->bench[i].weight * log(fmax(s.hi95, 1));
     }
-    return m->score.pair_count ? exp(log_time) : 0;
+    *ret_lo = exp(log_lo);
+    *ret_hi = exp(log_hi);
+    return exp(log_time);
 }
 
 static void match_play(struct match *m)
@@ -270,8 +276,9 @@ static void match_play(struct match *m)
     d->pair_count = (uint32_t)m->score.pair_count;
     d->p_value = m->score.p_value;
     d->ratio = m->score.ratio;
-    d->elite_ns = side_time(m, ELITE);
-    d->challenger_ns = side_time(m, CHALLENGER);
+    d->elite_ns = side_time(m, ELITE, &d->elite_lo_ns, &d->elite_hi_ns);
+    d->challenger_ns = side_time(m, CHALLENGER, &d->challenger_lo_ns, &d->challenger_hi_ns);
+    atoll_paired_interval(m->score.log_ratios, m->score.pair_count, &d->ratio_lo, &d->ratio_hi);
     if (failed)
         return;
     d->better = m->score.state == ATOLL_COMPARE_BETTER;

@@ -17,12 +17,15 @@
 #include "mpi-eval/operator/llm_queue.h"
 #include "mpi-eval/operator/prompt_replay.h"
 #include "base/file.h"
+#include "scheduler/campaign/batch_script.h"
 
 /* A GPU measures a candidate in tens of milliseconds, a compilation takes up to ten times as long: so many are under
  * way that some are always compiled. */
 #define DEVICE_QUEUE_DEPTH 16u
 #define WALL_BUDGET_NS     120e9
-#define OPTION_ROWS        19
+#define OPTION_ROWS        21
+#define COMMAND_LINE_BYTES 16384u /* of the command that makes a campaign */
+#define ORIGIN_LIMIT_BYTES ((size_t)128 << 10)
 
 #define FIELD(name) offsetof(struct atoll_plan_settings, name)
 
@@ -174,12 +177,43 @@ static int setup_choose(const struct atoll_plan_settings *settings, struct atoll
     return 0;
 }
 
+static void words_put(struct atoll_buffer *out, const char *word)
+{
+    if (out->length)
+        atoll_buffer_put_u8(out, ' ');
+    atoll_shell_put(out, word);
+}
+
+/* What the campaign is made of and by, for people who read it later; a command line that is too long is left out. */
+static int origin_fill(struct atoll_campaign_plan *plan, const char *const *suites, size_t suite_count,
+                       struct atoll_err *err)
+{
+    char line[COMMAND_LINE_BYTES];
+    size_t length = 0;
+    FILE *own = fopen("/proc/self/cmdline", "re");
+
+    if (own) {
+        length = fread(line, 1, sizeof(line), own);
+        fclose(own);
+    }
+    for (size_t at = 0; length < sizeof(line) && at < length; at += strlen(line + at) + 1)
+        words_put(&plan->command_line, line + at);
+    atoll_buffer_put_u8(&plan->command_line, '\0');
+    for (size_t i = 0; i < suite_count; i++)
+        words_put(&plan->suites, suites[i]);
+    atoll_buffer_put_u8(&plan->suites, '\0');
+    return atoll_buffer_check(&plan->command_line, err) != 0 ? -1 : atoll_buffer_check(&plan->suites, err);
+}
+
 int atoll_campaign_plan_make(struct atoll_campaign_plan *ret_plan, struct atoll_plan_settings *settings,
                              const char *const *suites, size_t suite_count, double evaluators, int is_quiet,
                              struct atoll_err *err)
 {
     *ret_plan = (struct atoll_campaign_plan){.settings = settings};
-    if (search_choose(settings, &ret_plan->search, err) != 0 ||
+    atoll_buffer_init(&ret_plan->suites, ORIGIN_LIMIT_BYTES);
+    atoll_buffer_init(&ret_plan->command_line, ORIGIN_LIMIT_BYTES);
+    if (origin_fill(ret_plan, suites, suite_count, err) != 0 ||
+        search_choose(settings, &ret_plan->search, err) != 0 ||
         setup_choose(settings, &ret_plan->setup, err) != 0 ||
         atoll_run_tasks_collect(&ret_plan->tasks, suites, suite_count, &settings->only, settings->backend,
                                 err) != 0) {
@@ -191,6 +225,8 @@ int atoll_campaign_plan_make(struct atoll_campaign_plan *ret_plan, struct atoll_
 void atoll_campaign_plan_fini(struct atoll_campaign_plan *plan)
 {
     atoll_run_tasks_fini(&plan->tasks);
+    atoll_buffer_fini(&plan->suites);
+    atoll_buffer_fini(&plan->command_line);
     atoll_model_options_fini(&plan->settings->model);
 }
 
@@ -296,6 +332,8 @@ static size_t options_fill(const struct atoll_campaign_plan *plan, const struct 
         {"gateway-token", text_or_empty(settings->model.token)},
         {"ask-deadline", texts->deadline},
         {ATOLL_PROMPT_REPLAY_OPTION, texts->prompts},
+        {ATOLL_CONFIG_SUITE, (const char *)plan->suites.data},
+        {ATOLL_CONFIG_COMMAND_LINE, (const char *)plan->command_line.data},
         {has_prior ? ATOLL_PRIOR_OPTION : NULL, texts->digest},
         {*texts->sweep ? ATOLL_LLM_QUEUE_ACCOUNT_OPTION : NULL, texts->sweep}};
     size_t count = 0;

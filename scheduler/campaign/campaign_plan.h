@@ -61,7 +61,8 @@ struct atoll_campaign_plan {
     struct atoll_search search;
     struct atoll_setup setup;
     struct atoll_run_tasks tasks;
-    struct atoll_reuse_counts reused; /* by all folders made so far */
+    struct atoll_reuse_counts reused;         /* by all folders made so far */
+    struct atoll_buffer suites, command_line; /* as given, for a shell: texts that end with NUL */
 };
 
 /* What the search is where nothing is given; its seed is drawn later. */

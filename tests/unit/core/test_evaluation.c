@@ -304,6 +304,22 @@ static void test_duels(void **state)
         assert_int_equal(atoll_duel_decode(b.data, length, &back, &err), -1);
         expect_err(&err, ATOLL_E_PROTOCOL, "duel: ");
     }
+    size_t before = b.length; /* intervals stand behind what an older engine reads and wrote */
+    d.ratio_lo = 1.5;
+    d.ratio_hi = 1.75;
+    d.elite_lo_ns = 100;
+    d.elite_hi_ns = 110;
+    d.challenger_lo_ns = 60;
+    d.challenger_hi_ns = 70;
+    atoll_buffer_clear(&b);
+    atoll_duel_encode(&d, &b);
+    assert_int_equal(b.length, before + 48);
+    assert_int_equal(atoll_duel_decode(b.data, b.length, &back, NULL), 0);
+    assert_memory_equal(&d, &back, sizeof(d));
+    for (size_t length = before + 1; length < b.length; length++)
+        assert_int_equal(atoll_duel_decode(b.data, length, &back, &err), -1);
+    assert_int_equal(atoll_duel_decode(b.data, before, &back, &err), 0);
+    assert_true(back.ratio_hi <= 0);
     struct atoll_random random = {23, 0};
     for (int i = 0; i < 20000; i++) {
         size_t at = atoll_random_below(atoll_random_next(&random), b.length);

@@ -230,6 +230,22 @@ static void test_winsorising(void **state)
     assert_true(fabs(ratio - 1.0) < 0.001);
 }
 
+/* Student's interval by hand: nothing is winsorised below ten pairs; t(0.975, 4) = 2.776445, standard deviation 0.1. */
+static void test_paired_interval(void **state)
+{
+    static const double pairs[] = {0.4, 0.5, 0.5, 0.5, 0.6}, equal[] = {0.5, 0.5, 0.5, 0.5};
+    double lo, hi, deviation = sqrt(0.02 / 4) / sqrt(5);
+    atoll_paired_interval(pairs, 5, &lo, &hi);
+    assert_true(fabs(log(lo) - (0.5 - 2.776445105 * deviation)) < 1e-8);
+    assert_true(fabs(log(hi) - (0.5 + 2.776445105 * deviation)) < 1e-8);
+    atoll_paired_interval(equal, 4, &lo, &hi);
+    assert_true(fabs(lo - exp(0.5)) < 1e-12 && fabs(hi - exp(0.5)) < 1e-12);
+    atoll_paired_interval(pairs, 3, &lo, &hi);
+    assert_true(lo <= 0 && hi <= 0);
+    atoll_paired_interval((const double[]){0.1, 0.2, HUGE_VAL, 0.3}, 4, &lo, &hi);
+    assert_true(lo <= 0 && hi <= 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -244,6 +260,7 @@ int main(void)
         cmocka_unit_test(test_power),
         cmocka_unit_test(test_looks_and_futility),
         cmocka_unit_test(test_winsorising),
+        cmocka_unit_test(test_paired_interval),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
