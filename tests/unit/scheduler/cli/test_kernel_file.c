@@ -54,7 +54,9 @@ static void test_files(void **state)
         assert_true(strstr(text, id) < end);
         /* Behind the comment a define for each parameter, then the source and nothing more. */
         assert_non_null(strstr(end, source));
-        assert_int_equal(strncmp(end + 3, *choice ? "#ifndef " : source, *choice ? 8 : strlen(source)), 0);
+        assert_int_equal(strncmp(end + 3, strchr(choice, '=') ? "#ifndef " : source,
+                                 strchr(choice, '=') ? 8 : strlen(source)),
+                         0);
         assert_true(strlen(strstr(end, source)) <= strlen(source) + 1);
         json_t *object = atoll_kernel_file_json(&view, i, NULL);
         if (atoll_utf8_valid_bytes(text, strlen(text)) == strlen(text) &&
