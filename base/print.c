@@ -5,11 +5,17 @@
 
 #include "base/utf8.h"
 
+/* Bytes of the character that is printed as it is; 0: it is written as a literal. */
+static size_t plain_bytes(const char *at)
+{
+    if (at[0] == '\r' && at[1] == '\n')
+        return 2;
+    return *at == '\n' || *at == '\t' ? 1 : atoll_utf8_printable_bytes(at);
+}
+
 size_t atoll_print_character(FILE *out, const char *at)
 {
-    size_t length = *at == '\n' || *at == '\t' ? 1 : atoll_utf8_printable_bytes(at);
-    if (at[0] == '\r' && at[1] == '\n')
-        length = 2;
+    size_t length = plain_bytes(at);
     if (length == 0) {
         fprintf(out, "\\%03o", (unsigned char)*at);
         return 1;
@@ -20,8 +26,15 @@ size_t atoll_print_character(FILE *out, const char *at)
 
 void atoll_print_text(FILE *out, const char *text)
 {
-    while (*text)
-        text += atoll_print_character(out, text);
+    while (*text) {
+        size_t length = 0, more; /* a stream without a buffer gets a run of them at once */
+        while (text[length] && (more = plain_bytes(text + length)) > 0)
+            length += more;
+        if (length > 0)
+            fwrite(text, 1, length, out);
+        text += length;
+        text += *text ? atoll_print_character(out, text) : 0;
+    }
 }
 
 int atoll_print(FILE *out, const char *format, ...)

@@ -25,6 +25,29 @@ const char *atoll_reason_name(enum atoll_reason r)
     return (unsigned)r < ATOLL_REASON_COUNT ? reason_names[r] : "unknown";
 }
 
+static const char *const reason_texts[ATOLL_REASON_COUNT] = {
+    [ATOLL_REASON_NONE] = "",
+    [ATOLL_REASON_EVALUATIONS] = "the budget's evaluations are used",
+    [ATOLL_REASON_DEVICE_TIME] = "the budget's device time is used",
+    [ATOLL_REASON_WALL_TIME] = "the time is over",
+    [ATOLL_REASON_EXHAUSTED] = "nothing is left to try",
+    [ATOLL_REASON_STAGNATION] = "nothing better was found for long",
+    [ATOLL_REASON_ASKED] = "it was asked to end",
+    [ATOLL_REASON_NO_BASELINE] = "no baseline is correct",
+    [ATOLL_REASON_TOKENS] = "the budget's tokens are used",
+    [ATOLL_REASON_MONEY] = "the budget's money is used",
+    [ATOLL_REASON_FLOOR] = "the floor goal is reached",
+    [ATOLL_REASON_NO_DEVICE] = "no device of its model is left",
+};
+
+const char *atoll_reason_text(const char *name)
+{
+    for (unsigned r = 0; r < ATOLL_REASON_COUNT; r++)
+        if (strcmp(reason_names[r], name) == 0)
+            return reason_texts[r];
+    return name;
+}
+
 enum field {
     HAS_EVALUATION = 1 << 0,
     HAS_PLACE = 1 << 1, /* task, island */

@@ -73,6 +73,9 @@ static const struct field task_fields[] = {
     FIELD(atoll_campaign_progress_task, FLAG, "done", is_done),
 };
 
+/* Files of earlier versions lack it. */
+static const struct field reason_field = FIELD(atoll_campaign_progress_task, TEXT, "reason", reason);
+
 #define COUNT_OF(table) (sizeof(table) / sizeof(*(table)))
 
 void atoll_progress_json_fini(struct atoll_progress_json *hint)
@@ -171,6 +174,8 @@ static int hint_put(struct atoll_buffer *out, const struct atoll_progress_json *
     for (size_t i = 0; i < hint->task_count; i++) {
         word_put(out, i > 0 ? ",\n{" : "\n{");
         is_good &= fields_put(out, task_fields, COUNT_OF(task_fields), &hint->tasks[i]);
+        atoll_buffer_put_u8(out, ',');
+        is_good &= field_put(out, &reason_field, &hint->tasks[i]);
         atoll_buffer_put_u8(out, '}');
     }
     word_put(out, "]}\n");
@@ -281,8 +286,11 @@ static int tasks_take(const struct atoll_config *config, const json_t *array,
     hint->task_count = count;
     for (size_t i = 0; i < count; i++) {
         struct atoll_campaign_progress_task *t = &hint->tasks[i];
-        if (!object_take(task_fields, COUNT_OF(task_fields), json_array_get(array, i), t))
+        const json_t *object = json_array_get(array, i), *reason = json_object_get(object, reason_field.key);
+        if (!object_take(task_fields, COUNT_OF(task_fields), object, t) ||
+            (reason && !field_take(&reason_field, reason, t))) {
             return 0;
+        }
         size_t tried = 0; /* from where the last one was found: the file has them in the campaign's order */
         while (tried < config->task_count && strcmp(config->tasks[at].name, t->name) != 0) {
             at = (at + 1) % config->task_count;

@@ -60,9 +60,10 @@ static void put_task(const struct atoll_engine *engine, uint32_t number, uint32_
     atoll_buffer_printf(
         out,
         "\"evaluated\":%llu,\"correct\":%llu,\"baseline_ns\":%.17g,\"best_ns\":%.17g,"
-        "\"floor_ns\":%.17g,\"best_fitness\":%.6g,\"final_ratio\":%.17g,\"promotions\":%llu,\"done\":%d}",
+        "\"floor_ns\":%.17g,\"best_fitness\":%.6g,\"final_ratio\":%.17g,\"promotions\":%llu,\"done\":%d,"
+        "\"reason\":\"%s\"}",
         (unsigned long long)s.evaluated, (unsigned long long)s.correct, s.baseline_ns, s.best_ns, s.floor_ns,
-        s.best_fitness, s.final_ratio, (unsigned long long)s.promotions, s.done);
+        s.best_fitness, s.final_ratio, (unsigned long long)s.promotions, s.done, atoll_reason_name(s.reason));
 }
 
 static void put_line(const struct atoll_progress_facts *facts, double rate, int is_last,
@@ -182,6 +183,7 @@ static void fill_task(const struct atoll_engine *engine, uint32_t number, uint32
     row->best_ns = s.best_ns;
     row->final_ratio = s.final_ratio;
     row->is_done = s.done != 0;
+    snprintf(row->reason, sizeof(row->reason), "%s", atoll_reason_name(s.reason));
     json->correct += s.correct;
 }
 

@@ -93,7 +93,8 @@ static void print_model_lines(const struct log_summary *log)
 /* ---- the child ---- */
 
 /* interrupt: the first signal's number, 0 before one came. */
-static void on_signal(int signal_fd, const struct atoll_launched *launched, unsigned ranks, int *interrupt)
+static void on_signal(int signal_fd, const struct atoll_launched *launched, struct atoll_progress_view *view,
+                      unsigned ranks, int *interrupt)
 {
     struct signalfd_siginfo info;
 
@@ -104,10 +105,9 @@ static void on_signal(int signal_fd, const struct atoll_launched *launched, unsi
         return;
     }
     *interrupt = (int)info.ssi_signo;
-    fputs("atoll: stopping as soon as what is under way has come back; interrupt again to stop at once "
-          "(nothing "
-          "acknowledged is lost either way)\n",
-          stderr);
+    atoll_progress_view_message(
+        view, "stopping as soon as what is under way has come back; interrupt again to stop at once "
+              "(nothing acknowledged is lost either way)");
     kill(launched->pid, ranks > 1 ? SIGUSR2 : SIGTERM);
 }
 
@@ -125,7 +125,7 @@ static int show_progress(const struct atoll_launched *launched, struct atoll_pro
         if (poll(fds, 2, -1) < 0 && errno != EINTR)
             return interrupt;
         if (fds[1].revents)
-            on_signal(signal_fd, launched, ranks, &interrupt);
+            on_signal(signal_fd, launched, view, ranks, &interrupt);
         if (fds[0].revents) {
             ssize_t got = read(launched->progress_fd, bytes, sizeof(bytes));
 

@@ -1,4 +1,5 @@
-/* progress_view.c - a line assembler in front of two renderers. */
+/* progress_view.c - a line assembler in front of two renderers.  What is shown of one line is composed in memory and written at
+ * once: a terminal never sees half a picture. */
 #include "scheduler/cli/progress_view.h"
 
 #include <jansson.h>
@@ -9,13 +10,17 @@
 #include "base/json.h"
 #include "base/print.h"
 #include "base/units.h"
+#include "core/decision.h"
 
 #define LINE_LIMIT     (1u << 20)
 #define PLAIN_PERIOD_S 5
 #define BAR_CELLS      20
 
 struct atoll_progress_view {
-    FILE *out;
+    FILE *target; /* borrowed */
+    FILE *out;    /* in memory, while something is composed */
+    char *text;   /* of that, owned */
+    size_t text_bytes;
     enum atoll_progress_mode mode;
     char *line; /* owned, room for LINE_LIMIT bytes and a NUL */
     size_t length;
@@ -37,11 +42,19 @@ static const char *text(const json_t *object, const char *key)
     return value ? value : "";
 }
 
+/* As the table of results has it: that of the final comparison where there was one. */
 static double speedup(const json_t *task)
 {
     double best = number(task, "best_ns"), baseline = number(task, "baseline_ns");
 
+    if (number(task, "final_ratio") > 0)
+        return number(task, "final_ratio");
     return best > 0 && baseline > 0 ? baseline / best : 0;
+}
+
+static const char *speedup_mark(const json_t *task)
+{
+    return number(task, "final_ratio") > 0 ? "" : "*";
 }
 
 static void draw_task(FILE *out, const json_t *task)
@@ -56,13 +69,17 @@ static void draw_task(FILE *out, const json_t *task)
         fputc(i < full ? '#' : '.', out);
     fputc(']', out);
     if (ratio > 0) {
-        atoll_print(out, " %8s -> %8s  %6.2fx",
+        atoll_print(out, " %8s -> %8s %7.2fx%-1s",
                     atoll_duration_text(number(task, "baseline_ns"), baseline, sizeof(baseline)),
-                    atoll_duration_text(number(task, "best_ns"), best, sizeof(best)), ratio);
+                    atoll_duration_text(number(task, "best_ns"), best, sizeof(best)), ratio,
+                    speedup_mark(task));
     } else {
-        atoll_print(out, " %-29s", "waiting for its baseline");
+        atoll_print(out, " %-30s", "waiting for its baseline");
     }
-    atoll_print(out, "  %5.0f%s", number(task, "evaluated"), number(task, "done") > 0 ? " done" : "");
+    atoll_print(out, " %5.0f", number(task, "evaluated"));
+    if (number(task, "done") > 0)
+        atoll_print(out, "  done%s%s", *atoll_reason_text(text(task, "reason")) ? ": " : "",
+                    atoll_reason_text(text(task, "reason")));
     if (*text(task, "model"))
         atoll_print(out, "  %s", text(task, "model"));
 }
@@ -101,6 +118,9 @@ static void draw_bars(struct atoll_progress_view *view, const json_t *line)
     fputs("\033[?7l", view->out);
     if (view->drawn_lines)
         fprintf(view->out, "\033[%dA", view->drawn_lines);
+    /* The bar's ends are named above it. */
+    fprintf(view->out, "  %-16s [%-*s] %8s -> %8s %8s  evals\033[K\n", "task", BAR_CELLS,
+            "baseline       floor", "baseline", "best", "speedup");
     json_array_foreach((json_t *)(uintptr_t)tasks, index, task)
     {
         draw_task(view->out, task);
@@ -108,7 +128,31 @@ static void draw_bars(struct atoll_progress_view *view, const json_t *line)
     }
     print_totals(view->out, line);
     fputs("\033[K\n\033[?7h", view->out);
-    view->drawn_lines = (int)json_array_size(tasks) + 1;
+    view->drawn_lines = (int)json_array_size(tasks) + 2;
+}
+
+static int is_last(const json_t *line)
+{
+    return strcmp(text(line, "type"), "summary") == 0;
+}
+
+/* The last line's times are of kernels measured alone, the table's of the final comparisons: why they differ is said between. */
+static void print_end(FILE *out, const json_t *line)
+{
+    const json_t *task;
+    size_t index, finals = 0, others = 0;
+
+    json_array_foreach(json_object_get(line, "tasks"), index, task)
+    {
+        finals += number(task, "final_ratio") > 0;
+        others += !(number(task, "final_ratio") > 0) && speedup(task) > 0;
+    }
+    if (finals > 0)
+        fputs("times above were measured one kernel at a time; the table has those of the final comparisons, "
+              "side by side\n",
+              out);
+    if (others > 0)
+        fputs("* the quotient of two times measured apart: no final comparison confirmed it\n", out);
 }
 
 static void print_plain(struct atoll_progress_view *view, const json_t *line)
@@ -117,7 +161,7 @@ static void print_plain(struct atoll_progress_view *view, const json_t *line)
     double elapsed = number(line, "elapsed_s");
     size_t index;
 
-    if (view->printed_s > 0 && elapsed < view->printed_s + PLAIN_PERIOD_S)
+    if (view->printed_s > 0 && elapsed < view->printed_s + PLAIN_PERIOD_S && !is_last(line))
         return;
     view->printed_s = elapsed;
     json_array_foreach((json_t *)(uintptr_t)tasks, index, task)
@@ -127,41 +171,78 @@ static void print_plain(struct atoll_progress_view *view, const json_t *line)
     }
     print_totals(view->out, line);
     if (leader && speedup(leader) > 0) {
-        atoll_print(view->out, "  best %s %.2fx%s%s", text(leader, "name"), speedup(leader),
-                    *text(leader, "model") ? " on " : "", text(leader, "model"));
+        atoll_print(view->out, "  best %s %.2fx%s%s%s", text(leader, "name"), speedup(leader),
+                    speedup_mark(leader), *text(leader, "model") ? " on " : "", text(leader, "model"));
     }
     fputc('\n', view->out);
 }
 
-static void show(struct atoll_progress_view *view, const char *bytes, size_t length)
+/* Takes the drawing away, so that a line of text can stand above the next one. */
+static void clear(struct atoll_progress_view *view)
 {
-    json_t *line;
+    if (view->drawn_lines)
+        fprintf(view->out, "\033[%dA\033[J", view->drawn_lines);
+    view->drawn_lines = 0;
+}
 
-    if (view->mode == ATOLL_PROGRESS_JSON) {
-        atoll_json_print_text(bytes, view->out);
-        fputc('\n', view->out);
-        fflush(view->out);
-        return;
+/* -1: no memory, the line is not shown. */
+static int compose(struct atoll_progress_view *view)
+{
+    view->out = open_memstream(&view->text, &view->text_bytes);
+    return view->out ? 0 : -1;
+}
+
+/* One write for all that was composed. */
+static void send(struct atoll_progress_view *view)
+{
+    if (fclose(view->out) == 0)
+        fwrite(view->text, 1, view->text_bytes, view->target);
+    fflush(view->target);
+    free(view->text);
+}
+
+static void show_object(struct atoll_progress_view *view, const json_t *line)
+{
+    const char *message = text(line, "message");
+
+    if (*message && strncmp(message, view->message, sizeof(view->message) - 1) != 0) {
+        snprintf(view->message, sizeof(view->message), "%s", message);
+        clear(view);
+        atoll_print(view->out, "atoll: %s\n", view->message);
     }
-    line = json_loadb(bytes, length, 0, NULL);
-    if (json_is_object(line)) {
-        const char *message = text(line, "message");
+    if (view->mode == ATOLL_PROGRESS_BARS)
+        draw_bars(view, line);
+    else
+        print_plain(view, line);
+    if (is_last(line)) {
+        print_end(view->out, line);
+        view->drawn_lines = 0; /* it stays */
+    }
+}
 
-        if (*message && strncmp(message, view->message, sizeof(view->message) - 1) != 0) {
-            snprintf(view->message, sizeof(view->message), "%s", message);
-            if (view->drawn_lines) {
-                fprintf(view->out, "\033[%dA\033[J", view->drawn_lines);
-                view->drawn_lines = 0;
-            }
-            atoll_print(view->out, "atoll: %s\n", view->message);
+static void show(struct atoll_progress_view *view)
+{
+    json_t *line = view->mode == ATOLL_PROGRESS_JSON ? NULL : json_loadb(view->line, view->length, 0, NULL);
+
+    if ((json_is_object(line) || view->mode == ATOLL_PROGRESS_JSON) && compose(view) == 0) {
+        if (line) {
+            show_object(view, line);
+        } else {
+            atoll_json_print_text(view->line, view->out);
+            fputc('\n', view->out);
         }
-        if (view->mode == ATOLL_PROGRESS_BARS)
-            draw_bars(view, line);
-        else
-            print_plain(view, line);
-        fflush(view->out);
+        send(view);
     }
     json_decref(line);
+}
+
+void atoll_progress_view_message(struct atoll_progress_view *view, const char *message)
+{
+    if (compose(view) != 0)
+        return;
+    clear(view);
+    atoll_print(view->out, "atoll: %s\n", message);
+    send(view);
 }
 
 struct atoll_progress_view *atoll_progress_view_create(FILE *out, enum atoll_progress_mode mode,
@@ -175,7 +256,7 @@ struct atoll_progress_view *atoll_progress_view_create(FILE *out, enum atoll_pro
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the progress view");
         return NULL;
     }
-    view->out = out;
+    view->target = out;
     view->mode = mode;
     if (mode == ATOLL_PROGRESS_AUTO) {
         int bars = isatty(fileno(out)) && term && strcmp(term, "dumb") != 0;
@@ -199,7 +280,7 @@ void atoll_progress_view_feed(struct atoll_progress_view *view, const char *byte
         if (bytes[i] == '\n') {
             view->line[view->length] = '\0';
             if (!view->skipping && view->length && view->mode != ATOLL_PROGRESS_NONE)
-                show(view, view->line, view->length);
+                show(view);
             view->length = 0;
             view->skipping = 0;
         } else if (view->length == LINE_LIMIT) {

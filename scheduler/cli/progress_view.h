@@ -1,4 +1,4 @@
-/* progress_view.h - shows a run's progress lines: bars on a terminal, plain lines elsewhere.
+/* progress_view.h - shows a run's progress lines: bars on a terminal, plain lines elsewhere; each redraw is one write.
  * Layer: scheduler.  Lifetime: create/destroy.  Input: one JSON object a line, docs/spec/progress.md. */
 #ifndef ATOLL_SCHEDULER_CLI_PROGRESS_VIEW_H
 #define ATOLL_SCHEDULER_CLI_PROGRESS_VIEW_H
@@ -25,5 +25,7 @@ void atoll_progress_view_destroy(struct atoll_progress_view *view); /* leaves th
 /* Bytes as they come from the pipe; lines may be split anywhere.  A line that is no JSON object is skipped.
  */
 void atoll_progress_view_feed(struct atoll_progress_view *view, const char *bytes, size_t length);
+/* "atoll: <message>" on a line of its own, above the bars. */
+void atoll_progress_view_message(struct atoll_progress_view *view, const char *message);
 
 #endif

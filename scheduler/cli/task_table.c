@@ -4,8 +4,12 @@
 
 #include "base/print.h"
 #include "base/units.h"
+#include "core/decision.h"
 #include "core/verdict.h"
+
 #include "base/json.h"
+
+#define NAMED_TASKS 4 /* behind a reason; the others are counted */
 
 /* Calls row for each task summary that is wanted. */
 typedef void summary_row(void *context, const struct atoll_query *query,
@@ -99,6 +103,38 @@ static void print_row(void *context, const struct atoll_query *query, const stru
     }
 }
 
+/* Why the search of the tasks ended, a line for each reason with its tasks. */
+static void print_reasons(const struct atoll_query *query, const char *only, FILE *out)
+{
+    const struct atoll_tables *tables = atoll_query_tables(query);
+    uint64_t task_count = atoll_tables_count(tables, ATOLL_TABLE_TASKS);
+    struct atoll_row_task task;
+
+    for (unsigned reason = ATOLL_REASON_NONE + 1; reason < ATOLL_REASON_COUNT; reason++) {
+        uint64_t count = 0;
+
+        for (uint64_t i = 0; i < task_count; i++) {
+            atoll_tables_get(tables, ATOLL_TABLE_TASKS, i, &task);
+            if (!task.done || task.reason != reason ||
+                (only && strcmp(only, atoll_tables_text(tables, task.name)) != 0)) {
+                continue;
+            }
+            if (count++ == 0)
+                atoll_print(out,
+                            "ended as %s:", atoll_reason_text(atoll_reason_name((enum atoll_reason)reason)));
+            if (count <= NAMED_TASKS)
+                atoll_print(out, " %s", atoll_tables_text(tables, task.name));
+        }
+        if (count > NAMED_TASKS)
+            fprintf(out, " and %llu more", (unsigned long long)count - NAMED_TASKS);
+        if (count > 0)
+            fputs(reason == ATOLL_REASON_FLOOR
+                      ? " (by times measured alone; the shares above are of the final comparisons)\n"
+                      : "\n",
+                  out);
+    }
+}
+
 void atoll_task_table_print(const struct atoll_query *query, const char *only, FILE *out)
 {
     struct printing printing = {out, atoll_query_id_digits(query)};
@@ -120,6 +156,7 @@ void atoll_task_table_print(const struct atoll_query *query, const char *only, F
                     (unsigned long long)summary.timed_count, (unsigned long long)summary.task_count,
                     summary.geometric_mean, are_final ? "" : " (* not from an interleaved final comparison)");
     }
+    print_reasons(query, only, out);
 }
 
 /* What the best candidate is limited by; "unknown" where nothing was counted. */
@@ -146,12 +183,14 @@ static void add_row(void *context, const struct atoll_query *query, const struct
         atoll_id_hex(&task->best, best);
     json_array_append_new(
         context,
-        json_pack("{s:s, s:o, s:s, s:f, s:f, s:f, s:f, s:b, s:f, s:f, s:I, s:I, s:s}", "task", s->name,
+        json_pack("{s:s, s:o, s:s, s:f, s:f, s:f, s:f, s:b, s:f, s:f, s:I, s:I, s:s, s:o}", "task", s->name,
                   "model", atoll_json_text(atoll_tables_text(atoll_query_tables(query), task->model_name)),
                   "candidate", best, "baseline_ns", s->baseline_ns, "best_ns", s->best_ns, "floor_ns",
                   s->floor_ns, "speedup", s->speedup, "final", s->speedup_is_final, "p_value", s->p_value,
                   "floor_share", s->floor_share, "evaluations", (json_int_t)s->evaluated, "correct",
-                  (json_int_t)s->correct, "limiter", limiter_of(query, task)));
+                  (json_int_t)s->correct, "limiter", limiter_of(query, task), "ended",
+                  task->done ? json_string(atoll_reason_name((enum atoll_reason)task->reason))
+                             : json_null()));
 }
 
 json_t *atoll_task_table_json(const struct atoll_query *query, const char *only)

@@ -65,9 +65,69 @@ static void bars_are_redrawn_in_place(void **state)
 
     (void)state;
     assert_non_null(strstr(out, "[##########..........]"));
-    assert_non_null(strstr(out, "\033[2A"));
+    assert_non_null(strstr(out, "\033[3A"));
+    assert_non_null(strstr(out, "[baseline       floor]")); /* what the bar is */
     assert_non_null(strstr(out, "4.00x"));
     free(out);
+}
+
+static ssize_t count_write(void *cookie, const char *bytes, size_t length)
+{
+    (void)bytes;
+    ++*(size_t *)cookie;
+    return (ssize_t)length;
+}
+
+/* Standard error has no buffer of its own. */
+static void a_redraw_is_one_write(void **state)
+{
+    static const enum atoll_progress_mode modes[] = {ATOLL_PROGRESS_BARS, ATOLL_PROGRESS_JSON};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+        size_t writes = 0;
+        FILE *stream = fopencookie(&writes, "w", (cookie_io_functions_t){.write = count_write});
+        struct atoll_progress_view *view;
+
+        setvbuf(stream, NULL, _IONBF, 0);
+        view = atoll_progress_view_create(stream, modes[i], NULL);
+        for (size_t line = 1; line <= 5; line++) {
+            atoll_progress_view_feed(view, LINE, strlen(LINE));
+            assert_int_equal(writes, line);
+        }
+        atoll_progress_view_message(view, "interrupted");
+        assert_int_equal(writes, 6);
+        atoll_progress_view_destroy(view);
+        fclose(stream);
+    }
+}
+
+/* The last line is always shown, has the ratio that the table has, says why tasks ended and why its times are others. */
+static void the_end_is_told(void **state)
+{
+    static const char end[] = "{\"type\": \"summary\", \"elapsed_s\": 3, \"evaluated\": 13, \"stopped\": 1, "
+                              "\"tasks\": [{\"name\": \"softmax\", "
+                              "\"baseline_ns\": 4e6, \"best_ns\": 1e6, \"final_ratio\": 3.5, \"evaluated\": "
+                              "13, \"done\": 1, \"reason\": "
+                              "\"floor\"}, {\"name\": \"other\", \"baseline_ns\": 4e6, \"best_ns\": 2e6, "
+                              "\"done\": 1, \"reason\": \"wall_time\"}]}\n";
+    char text[2048], *plain, *bars;
+
+    (void)state;
+    snprintf(text, sizeof(text), "%s%s", LINE, end);
+    plain = shown(ATOLL_PROGRESS_PLAIN, text, 4096);
+    bars = shown(ATOLL_PROGRESS_BARS, text, 4096);
+    assert_non_null(strstr(plain, "13 evaluations"));
+    assert_non_null(strstr(plain, "best softmax 4.00x*"));
+    assert_non_null(strstr(plain, "best softmax 3.50x\n"));
+    assert_non_null(strstr(bars, "3.50x "));
+    assert_non_null(strstr(bars, "2.00x*"));
+    assert_non_null(strstr(bars, "done: the floor goal is reached"));
+    assert_non_null(strstr(bars, "done: the time is over"));
+    assert_non_null(strstr(bars, "the table has those of the final comparisons"));
+    assert_non_null(strstr(plain, "no final comparison confirmed it"));
+    free(plain);
+    free(bars);
 }
 
 /* Where devices are of several models every line says of which it is. */
@@ -80,7 +140,7 @@ static void models_are_named(void **state)
     char *plain = shown(ATOLL_PROGRESS_PLAIN, line, 4096), *bars = shown(ATOLL_PROGRESS_BARS, line, 4096);
 
     (void)state;
-    assert_non_null(strstr(plain, "best softmax 4.00x on Fast"));
+    assert_non_null(strstr(plain, "best softmax 4.00x* on Fast"));
     assert_true(strstr(bars, "Slow") && strstr(bars, "Fast"));
     free(plain);
     free(bars);
@@ -150,10 +210,16 @@ static void an_endless_line_is_dropped(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_may_be_split_anywhere), cmocka_unit_test(plain_lines_are_rare),
-        cmocka_unit_test(bars_are_redrawn_in_place),   cmocka_unit_test(models_are_named),
-        cmocka_unit_test(messages_are_shown_once),     cmocka_unit_test(json_passes_through),
-        cmocka_unit_test(garbage_is_skipped),          cmocka_unit_test(an_endless_line_is_dropped),
+        cmocka_unit_test(lines_may_be_split_anywhere),
+        cmocka_unit_test(plain_lines_are_rare),
+        cmocka_unit_test(bars_are_redrawn_in_place),
+        cmocka_unit_test(a_redraw_is_one_write),
+        cmocka_unit_test(the_end_is_told),
+        cmocka_unit_test(models_are_named),
+        cmocka_unit_test(messages_are_shown_once),
+        cmocka_unit_test(json_passes_through),
+        cmocka_unit_test(garbage_is_skipped),
+        cmocka_unit_test(an_endless_line_is_dropped),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
