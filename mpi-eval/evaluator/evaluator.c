@@ -59,13 +59,13 @@ struct evaluator {
     double started_ns, beat_ns;
 };
 
-/* One compile child per four cores where the others measure; else all cores but those of the referee and of the
- * device's process. */
+/* One compile child per four cores where the others measure, and two at least: they give way to what measures and stand
+ * still while a sample is timed.  Else all cores but those of the referee and of the device's process. */
 static unsigned compile_slots(const struct atoll_backend *backend)
 {
     cpu_set_t cores;
     unsigned count = sched_getaffinity(0, sizeof(cores), &cores) == 0 ? (unsigned)CPU_COUNT(&cores) : 1;
-    unsigned slots = backend->compiles_beside ? (count > 2 ? count - 2 : 1) : count / 4;
+    unsigned slots = backend->compiles_beside ? (count > 2 ? count - 2 : 1) : count < 8 ? 2 : count / 4;
     unsigned limit = backend->compiles_beside ? BESIDE_SLOTS : MEASURED_SLOTS;
     return slots < 1 ? 1 : slots > limit ? limit : slots;
 }

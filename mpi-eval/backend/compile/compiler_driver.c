@@ -27,6 +27,7 @@
 
 #define FLAG_LIMIT   128
 #define SLOT_LIMIT   256
+#define NICENESS     10                 /* what measures must not wait for its turn behind compilers */
 #define OUTPUT_BYTES ((size_t)64 << 10) /* of diagnostics kept; the rest is read and dropped */
 
 struct slot {
@@ -348,6 +349,7 @@ static int compiler_start(struct cc *cc, struct slot *slot, struct atoll_err *er
         .limit_count = sizeof(cc->limits) / sizeof(cc->limits[0]),
         .filter = &cc->filter,
         .drop_privileges = 1,
+        .niceness = NICENESS,
     };
     int status = slot_start(slot, &spawn, err);
     free(argv);

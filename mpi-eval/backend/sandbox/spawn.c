@@ -96,6 +96,11 @@ static __attribute__((noreturn)) void child(const struct atoll_spawn *spawn, pid
         failure->step = "be tied to its parent";
         error = prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 ? errno : getppid() == parent ? 0 : ESRCH;
     }
+    if (!error && spawn->niceness > 0) {
+        failure->step = "give way to others";
+        errno = 0;
+        error = nice(spawn->niceness) == -1 ? errno : 0;
+    }
     if (!error)
         error = enter_sandbox(spawn, failure);
     if (!error) {

@@ -23,6 +23,7 @@ struct atoll_spawn {
     int ruleset;                       /* Landlock; -1 none */
     const struct atoll_filter *filter; /* NULL none */
     int drop_privileges;
+    int niceness; /* added to this process's: 0 to 19 */
 };
 
 /* The child's pid, or -1 and err. */

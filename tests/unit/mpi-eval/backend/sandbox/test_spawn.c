@@ -2,7 +2,10 @@
 #include "tests/support/expect.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "mpi-eval/backend/sandbox/spawn.h"
@@ -50,8 +53,34 @@ static void test_ask_whom(void **state)
     assert_non_null(strstr(err.text, nobody));
 }
 
+/* Compilers give way to what measures. */
+static void test_niceness(void **state)
+{
+    static char nice[] = "nice";
+    char *argv[] = {shell, run, nice, NULL}, text[16] = "";
+    int ends[2], before = getpriority(PRIO_PROCESS, 0), status;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    struct atoll_spawn spawn = {.path = shell,
+                                .argv = argv,
+                                .environment = environ,
+                                .fds = {-1, ends[1], -1},
+                                .fd_count = 3,
+                                .ruleset = -1,
+                                .niceness = 3};
+    pid_t pid = atoll_spawn_start(&spawn, &err);
+    assert_true(pid > 0);
+    close(ends[1]);
+    assert_true(read(ends[0], text, sizeof(text) - 1) > 0);
+    close(ends[0]);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(atoi(text), before + 3 < 19 ? before + 3 : 19);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_ask), cmocka_unit_test(test_ask_whom)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_ask), cmocka_unit_test(test_ask_whom),
+                                       cmocka_unit_test(test_niceness)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
