@@ -2,6 +2,7 @@
 #include "scheduler/campaign/campaign_plan.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,8 +72,10 @@ const struct atoll_option atoll_plan_options[] = {
      "sources that are no seeds are tried again."},
     {"threads", 0, ATOLL_OPT_INT, FIELD(threads), "N", "0", 0, 4096, NULL,
      "Threads of a candidate on the cpu backend; 0 is all cores of the device but one."},
-    {"sample-seconds", 0, ATOLL_OPT_DURATION, FIELD(sample_seconds), "TIME", "0.4", 0.01, 600, NULL,
-     "Wall-clock limit of sampling one candidate on one bench variant."},
+    {"sample-seconds", 0, ATOLL_OPT_DURATION, FIELD(sample_seconds), "TIME", "0", 0, 600, NULL,
+     "Wall-clock limit of sampling one candidate on one bench variant; 0 takes 0.1 to 0.4 s, by how much "
+     "time the "
+     "search has for each task."},
     {"backend", 'b', ATOLL_OPT_TEXT, FIELD(backend), "NAME", "cpu", 0, 0, NULL,
      "What measures: cpu evolves the .c seeds on this machine's cores, cuda the .cu seeds on its GPUs, one "
      "evaluator "
@@ -123,6 +126,21 @@ static int search_choose(struct atoll_plan_settings *settings, struct atoll_sear
         return atoll_err_errno(err, errno, "no random seed");
     }
     return atoll_model_options_apply(&settings->model, &settings->search, ret_search, err);
+}
+
+/* A short search is better off with more candidates than with narrow intervals: what decides between two of them is a duel.
+ * So a task gets time for about SAMPLE_EVALUATIONS, of which sampling is SAMPLE_SHARE. */
+#define SAMPLE_EVALUATIONS 50.0
+#define SAMPLE_SHARE       0.4
+#define SAMPLE_LEAST_S     0.1
+#define SAMPLE_MOST_S      0.4
+
+double atoll_plan_sample_seconds(double wall_budget_ns, size_t task_count, unsigned ranks)
+{
+    double evaluators = ranks > 1 ? ranks - 1.0 : 1.0;
+    double seconds =
+        wall_budget_ns / 1e9 * evaluators * SAMPLE_SHARE / (SAMPLE_EVALUATIONS * (double)task_count);
+    return wall_budget_ns > 0 ? fmin(fmax(seconds, SAMPLE_LEAST_S), SAMPLE_MOST_S) : SAMPLE_MOST_S;
 }
 
 /* Four tools take about so long for one kernel (docs/benchmarks/gpu.md). */
@@ -302,7 +320,10 @@ static void texts_fill(const struct atoll_plan_settings *settings, const struct 
         atoll_id_hex(part->sweep, texts->sweep);
     snprintf(texts->ranks, sizeof(texts->ranks), "%u", part->ranks);
     snprintf(texts->threads, sizeof(texts->threads), "%lld", settings->threads);
-    snprintf(texts->sample, sizeof(texts->sample), "%.17gs", settings->sample_seconds);
+    snprintf(texts->sample, sizeof(texts->sample), "%.17gs",
+             settings->sample_seconds > 0
+                 ? settings->sample_seconds
+                 : atoll_plan_sample_seconds(part->search.wall_budget_ns, part->count, part->ranks));
     snprintf(texts->ratio, sizeof(texts->ratio), "%.17g", settings->counters_ratio);
     snprintf(texts->sanitize, sizeof(texts->sanitize), "%.17gs", settings->sanitize_seconds);
     snprintf(texts->prompts, sizeof(texts->prompts), "%d", ATOLL_PROMPT_VERSION);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -221,6 +222,33 @@ static int print_result(const struct atoll_local_run *run, int *ret_is_ended, st
     }
     atoll_archive_view_close(&view);
     return status;
+}
+
+unsigned atoll_local_run_cores(void)
+{
+    cpu_set_t cores;
+    return sched_getaffinity(0, sizeof(cores), &cores) == 0 ? (unsigned)CPU_COUNT(&cores) : 1;
+}
+
+int atoll_local_run_check(unsigned cores, long long ranks, long long threads, struct atoll_err *err)
+{
+    long long evaluators = ranks > 1 ? ranks - 1 : 1, share = evaluators <= cores ? cores / evaluators : 0;
+    if (share == 0) {
+        return atoll_err_set(
+            err, ATOLL_E_LIMIT,
+            "--ranks %lld has %lld evaluators and this machine %u %s: an evaluator needs one of its own; "
+            "take --ranks %u or fewer, or --create-only and resume where there are more",
+            ranks, evaluators, cores, cores == 1 ? "core" : "cores", cores > 1 ? cores + 1 : 1);
+    }
+    if (threads > share) {
+        return atoll_err_set(
+            err, ATOLL_E_LIMIT,
+            "--threads %lld is more than the %lld %s that %s; take --threads %lld or fewer, or none "
+            "for as many as there is room for",
+            threads, share, share == 1 ? "core" : "cores",
+            evaluators == 1 ? "this machine has" : "each evaluator has on this machine", share);
+    }
+    return 0;
 }
 
 int atoll_local_run(const struct atoll_local_run *run, struct atoll_err *err)

@@ -19,4 +19,11 @@ struct atoll_local_run {
  * ATOLL_E_INPUT when no task got a correct baseline (the table says why). */
 int atoll_local_run(const struct atoll_local_run *run, struct atoll_err *err);
 
+/* Whether this many ranks with so many threads each (0: as there is room) have cores of their own: of `cores`, of which an
+ * evaluator needs one at least, and as many as its candidates have threads.  -1: ATOLL_E_LIMIT with the numbers and what would
+ * fit.  Pure. */
+int atoll_local_run_check(unsigned cores, long long ranks, long long threads, struct atoll_err *err);
+/* The cores that this process may use. */
+unsigned atoll_local_run_cores(void);
+
 #endif

@@ -60,7 +60,11 @@ static const struct atoll_command run_command = {
 static int devices_check(const struct run_settings *settings, struct atoll_err *err)
 {
     struct atoll_gpus *gpus;
-    if (settings->create_only || strcmp(settings->plan.backend, "cuda") != 0)
+    if (settings->create_only)
+        return 0;
+    if (atoll_local_run_check(atoll_local_run_cores(), settings->ranks, settings->plan.threads, err) != 0)
+        return -1;
+    if (strcmp(settings->plan.backend, "cuda") != 0)
         return 0;
     gpus = calloc(1, sizeof(*gpus));
     if (gpus == NULL)

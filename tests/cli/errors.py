@@ -67,6 +67,12 @@ def usage():
     expect("no suite", run("run"), 2, "suites/starter")
     expect("suite is not there", run("run", str(root / "nowhere")), EXIT["notfound"], "nowhere")
     expect("option out of bounds", run("run", suite, "--ranks", "0"), 2, "--ranks")
+    cores = len(os.sched_getaffinity(0))
+    expect("more evaluators than cores", run("run", suite, "--ranks", "4000", "-o", str(root / "many")), EXIT["limit"],
+           f"this machine {cores} core", "--ranks")
+    expect("more threads than cores", run("run", suite, "--threads", "999", "-o", str(root / "many")), EXIT["limit"], f"the {cores} core",
+           "--threads")
+    assert not (root / "many").exists(), "a campaign was made that could not run"
     expect("nearest option", run("run", suite, "--second", "5"), 2, "--seconds")
 
 
@@ -246,7 +252,7 @@ def truncated_journal():
 
 
 # exit statuses as atoll(1) lists them
-EXIT = {"input": 65, "notfound": 66, "missing": 69, "denied": 77, "busy": 75, "exists": 73, "schema": 78, "corrupt": 80}
+EXIT = {"input": 65, "limit": 72, "notfound": 66, "missing": 69, "denied": 77, "busy": 75, "exists": 73, "schema": 78, "corrupt": 80}
 for case in (usage, backends, broken_yaml, unknown_dtype, illegal_plan, broken_reference, missing_compiler, read_only, second_process, existing_campaign,
              newer_schema, truncated_journal, full_disk):
     try:
