@@ -135,20 +135,6 @@ static int on_data(void *context, int http_status, const void *bytes, size_t len
     return it->is_refused || it->is_crowded;
 }
 
-/* A server that echoes what it was sent must not bring its key into the store, logs and archives. */
-static void scrub(const struct atoll_broker_endpoint *endpoint, struct atoll_llm_outcome *outcome)
-{
-    const struct atoll_secret *key = endpoint->key;
-    if (!key)
-        return;
-    atoll_secret_scrub(key, outcome->text.data, outcome->text.length);
-    atoll_secret_scrub(key, outcome->reasoning.data, outcome->reasoning.length);
-    atoll_secret_scrub(key, outcome->raw.data, outcome->raw.length);
-    atoll_secret_scrub(key, outcome->detail, strlen(outcome->detail));
-    atoll_secret_scrub(key, outcome->model, strlen(outcome->model));
-    atoll_secret_scrub(key, outcome->finish, strlen(outcome->finish));
-}
-
 /* What came of the reply so far, as an outcome. */
 static void read_reply(struct atoll_try *it, int is_whole, struct atoll_llm_outcome *outcome)
 {
@@ -159,7 +145,8 @@ static void read_reply(struct atoll_try *it, int is_whole, struct atoll_llm_outc
         outcome->usage.is_estimated = 1;
     outcome->http_status = it->http_status;
     outcome->first_byte_s = it->first_byte_ns > 0 ? (it->first_byte_ns - it->sent_ns) / ATOLL_NS_PER_S : 0;
-    scrub(atoll_broker_endpoint_of(it->broker, it->reservation.model), outcome);
+    /* A server that echoes what it was sent must not bring its key into the store, logs and archives. */
+    atoll_secret_scrub_outcome(atoll_broker_endpoint_of(it->broker, it->reservation.model)->key, outcome);
 }
 
 static int is_success(int http_status)
@@ -227,7 +214,7 @@ static void on_done(void *context, const struct atoll_transfer_end *end)
     if (call) {
         struct atoll_broker_endpoint *endpoint = atoll_broker_endpoint_of(broker, call->model);
         read_end(it, end, &call->outcome);
-        scrub(endpoint, &call->outcome); /* what the exchange's end says, too */
+        atoll_secret_scrub_outcome(endpoint->key, &call->outcome); /* what the exchange's end says, too */
         learn(it);
         account(it, it->http_status ? is_success(it->http_status) : end->is_sent, call->outcome.status,
                 &call->outcome);

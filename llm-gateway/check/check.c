@@ -63,6 +63,7 @@ void atoll_check_report(struct atoll_check_run *run, const char *name, const cha
     struct atoll_check_step step = {.subject = run->subject, .name = name, .model = model, .result = result};
     if (result != ATOLL_CHECK_SKIPPED)
         step.elapsed_s = (atoll_loop_now_ns(run->loop) - run->step_ns) / 1e9;
+    atoll_secret_scrub_line(run->secret, text);
     atoll_utf8_line(step.text, sizeof(step.text), text, strlen(text));
     run->failed += result == ATOLL_CHECK_FAILED;
     run->sink(run->context, &step);
@@ -175,8 +176,8 @@ struct look {
 };
 
 /* A variable is read once and is gone from the environment then: endpoints that name the same one share it. */
-static const struct atoll_secret *take_key(const struct look *look, struct atoll_secret **keys,
-                                           struct atoll_err *err)
+static struct atoll_secret *take_key(const struct look *look, struct atoll_secret **keys,
+                                     struct atoll_err *err)
 {
     const struct atoll_endpoint *all = look->config->endpoints;
     if (look->e->key_file)
@@ -190,13 +191,14 @@ static const struct atoll_secret *take_key(const struct look *look, struct atoll
 static int check_key(struct look *look, struct atoll_secret **keys)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    const struct atoll_secret *key = NULL;
+    struct atoll_secret *key = NULL;
     int has_key = look->e->key_file || look->e->key_env;
     atoll_check_begin(look->run);
     atoll_buffer_init(&look->headers, 16384);
-    if ((has_key && !(key = take_key(look, keys, &err))) ||
-        atoll_provider_headers(look->e->provider, key ? atoll_secret_text(key) : NULL, &look->headers,
-                               &err) != 0) {
+    if (has_key)
+        look->run->secret = key = take_key(look, keys, &err);
+    if ((has_key && !key) || atoll_provider_headers(look->e->provider, key ? atoll_secret_text(key) : NULL,
+                                                    &look->headers, &err) != 0) {
         atoll_check_report(look->run, "key", "", ATOLL_CHECK_FAILED, "%s", err.text);
         return -1;
     }
@@ -290,6 +292,7 @@ static void check_call(struct look *look, const struct atoll_gateway_model *mode
     } else {
         atoll_llm_outcome_set(&outcome, reply.end.status, "%s", reply.end.detail);
     }
+    atoll_secret_scrub_outcome(look->run->secret, &outcome);
     if (outcome.status <= ATOLL_LLM_REFUSED) {
         atoll_check_report(look->run, "call", model->name, ATOLL_CHECK_OK,
                            "%s answered: %llu tokens in, %llu out, first byte after %.2f s",
@@ -393,6 +396,7 @@ int atoll_check_endpoints(const struct atoll_gateway_config *config,
         run.subject = look.e->name;
         run.url = look.e->url;
         run.site = &look.e->site;
+        run.secret = NULL;
         atoll_reply_headers_init(&look.limits);
         check_endpoint(&look, keys);
         if (look.headers.data)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "llm-gateway/check/check_run.h"
+#include "llm-gateway/http/address.h"
 #include "llm-gateway/client/client.h"
 #include "llm-gateway/budget/exchange_store.h"
 
@@ -95,14 +96,13 @@ static int put_token(struct atoll_check_run *run, const char *token_file, struct
     if (!path || !*path)
         return 0;
     atoll_check_begin(run);
-    struct atoll_secret *token = atoll_secret_of_file(path, &err);
-    if (!token) {
+    run->secret = atoll_secret_of_file(path, &err);
+    if (!run->secret) {
         atoll_check_report(run, "token", "", ATOLL_CHECK_FAILED, "%s", err.text);
         return -1;
     }
-    atoll_buffer_printf(headers, "Authorization: Bearer %s", atoll_secret_text(token));
+    atoll_buffer_printf(headers, "Authorization: Bearer %s", atoll_secret_text(run->secret));
     atoll_buffer_put_u8(headers, 0);
-    atoll_secret_destroy(token);
     return 0;
 }
 
@@ -239,10 +239,7 @@ static int set_site(const char *where, struct atoll_transfer_site *site, char ur
         length--;
     if (length >= 3 && memcmp(where + length - 3, "/v1", 3) == 0)
         length -= 3;
-    const char *host = strstr(where, "://") + 3;
-    int is_near =
-        strncmp(host, "localhost", 9) == 0 || strncmp(host, "127.", 4) == 0 || strncmp(host, "[::1]", 5) == 0;
-    site->proxy = is_near ? "" : NULL; /* as the client does */
+    site->proxy = atoll_address_is_here(strstr(where, "://") + 3) ? "" : NULL; /* as the client does */
     return snprintf(url, URL_BYTES, "%.*s", (int)length, where) < URL_BYTES ? 0 : -1;
 }
 
@@ -273,6 +270,7 @@ int atoll_check_gateway(const char *where, const char *token_file, const char *m
     else if (!check_folder(&run, where + 6))
         check_call(&run, where, token_file, model);
     atoll_check_run_close(&run);
+    atoll_secret_destroy(run.secret);
     *ret_failed = run.failed;
     return 0;
 }

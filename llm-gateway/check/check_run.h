@@ -16,7 +16,8 @@ struct atoll_check_run {
     const char *subject;
     const char *url; /* without a slash at the end */
     const struct atoll_transfer_site *site;
-    double step_ns; /* when the step began */
+    struct atoll_secret *secret; /* key or token, which no report shows; borrowed, NULL none */
+    double step_ns;              /* when the step began */
 };
 
 /* One exchange and what came of it. */

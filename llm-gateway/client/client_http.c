@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "llm-gateway/client/client_transport.h"
+#include "llm-gateway/http/address.h"
 #include "llm-gateway/http/secret.h"
 #include "llm-gateway/http/transfer.h"
 #include "llm-gateway/provider/provider.h"
@@ -67,8 +68,7 @@ static int set_url(struct transport *t, const char *scheme, const char *where, s
         return atoll_err_set(err, ATOLL_E_USAGE, "gateway '%s%.80s': HOST:PORT is expected", scheme, where);
     if ((size_t)snprintf(t->url, sizeof(t->url), "%s%.*s", scheme, (int)length, where) >= sizeof(t->url))
         return atoll_err_set(err, ATOLL_E_USAGE, "gateway '%s%.80s...': too long", scheme, where);
-    t->is_near = strncmp(where, "localhost", 9) == 0 || strncmp(where, "127.", 4) == 0 ||
-                 strncmp(where, "[::1]", 5) == 0;
+    t->is_near = atoll_address_is_here(where);
     return 0;
 }
 
@@ -178,7 +178,9 @@ static enum atoll_llm_status status_of(int http_status)
 static int parse_reply(struct atoll_client_call *call, int http_status)
 {
     static const char mark[] = "\"atoll\":{"; /* it cannot stand inside a text: its quotes would be escaped */
+    const struct transport *t = call->transport;
     struct atoll_err why = ATOLL_ERR_INIT;
+    atoll_secret_scrub(t->token, call->reply.data, call->reply.length); /* what is no gateway may echo it */
     int is_read = atoll_reply_parse(call->reply.data, call->reply.length, &call->outcome, &why) == 0;
     if (is_read && call->reply.length && memmem(call->reply.data, call->reply.length, mark, sizeof(mark) - 1))
         return 1;

@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/un.h>
 
 #define HOST_BYTES 64
@@ -64,4 +65,22 @@ int atoll_address_parse(const char *text, struct atoll_address *ret_address, str
     }
     *ret_address = a;
     return 0;
+}
+
+int atoll_address_is_here(const char *host)
+{
+    size_t length = host[0] == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":/?#");
+    const char *behind = host + length;
+    char name[HOST_BYTES];
+    struct in_addr in;
+    if (length >= sizeof(name) || (host[0] == '[' && !strchr(host, ']')))
+        return 0;
+    memcpy(name, host, length);
+    name[length] = '\0';
+    if (*behind == ':')
+        behind += 1 + strspn(behind + 1, "0123456789");
+    if (*behind && !strchr("/?#", *behind))
+        return 0;
+    return strcasecmp(name, "localhost") == 0 || strcmp(name, "[::1]") == 0 ||
+           (inet_pton(AF_INET, name, &in) == 1 && ntohl(in.s_addr) >> 24 == 127);
 }

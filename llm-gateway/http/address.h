@@ -16,5 +16,8 @@ struct atoll_address {
 
 /* Errors: INPUT, which shows the forms. */
 int atoll_address_parse(const char *text, struct atoll_address *ret_address, struct atoll_err *err);
+/* A host as in a URL or a Host header, perhaps with a port or a path behind it: 1 when it names this machine by a number or
+ * as localhost.  A name that only begins so, such as localhost.example, is somebody else's. */
+int atoll_address_is_here(const char *host);
 
 #endif

@@ -19,6 +19,7 @@
 #define DIGEST_BYTES   crypto_generichash_BYTES
 #define KEY_BYTES      crypto_generichash_KEYBYTES
 #define SCRUBBED_BYTES 8 /* shorter ones may be words of a text */
+#define SLASHES_MOST   15
 
 struct atoll_secret {
     pid_t owner; /* reads 0 in a forked child: its copy of the page is wiped */
@@ -187,14 +188,84 @@ int atoll_secret_matches(const struct atoll_secret *secret, const char *given, s
     return is_same;
 }
 
-void atoll_secret_scrub(const struct atoll_secret *secret, void *bytes, size_t length)
+/* The value of count hexadecimal digits; -1: they are none. */
+static long hex_value(const unsigned char *at, const unsigned char *end, size_t count)
+{
+    char digits[5] = "";
+    if ((size_t)(end - at) < count)
+        return -1;
+    memcpy(digits, at, count);
+    return strspn(digits, "0123456789abcdefABCDEF") == count ? strtol(digits, NULL, 16) : -1;
+}
+
+/* How many bytes at at stand for the character: \u0041, \/, %41 or itself; 0: they do not.  Each document around another one
+ * doubles the backslashes, and nobody wraps four. */
+static size_t stands_for(const unsigned char *at, const unsigned char *end, unsigned char character)
+{
+    size_t slashes = 0;
+    while (slashes < SLASHES_MOST && at + slashes < end && at[slashes] == '\\')
+        slashes++;
+    const unsigned char *behind = at + slashes;
+    if (slashes && behind < end && *behind == 'u' && hex_value(behind + 1, end, 4) == character)
+        return slashes + 5;
+    if (slashes && character == '\\')
+        return slashes;
+    if (slashes && behind < end && *behind == character && strchr("\"'/", character))
+        return slashes + 1;
+    if (at < end && *at == '%' && hex_value(at + 1, end, 2) == character)
+        return 3;
+    return at < end && *at == character;
+}
+
+/* How many bytes at at stand for the secret's first count ones; 0: they do not. */
+static size_t stands_for_secret(const struct atoll_secret *secret, size_t count, const unsigned char *at,
+                                const unsigned char *end)
+{
+    const unsigned char *begin = at;
+    for (size_t i = 0; i < count; i++) {
+        size_t used = stands_for(at, end, (unsigned char)secret->text[i]);
+        if (!used)
+            return 0;
+        at += used;
+    }
+    return (size_t)(at - begin);
+}
+
+size_t atoll_secret_scrub(const struct atoll_secret *secret, void *bytes, size_t length)
 {
     unsigned char *at = bytes, *end = length ? at + length : at;
-    while (secret->length >= SCRUBBED_BYTES && at < end &&
-           (at = memmem(at, (size_t)(end - at), secret->text, secret->length)) != NULL) {
-        memset(at, '*', secret->length);
-        at += secret->length;
+    size_t count = 0;
+    if (!secret || secret->length < SCRUBBED_BYTES)
+        return 0;
+    while (at < end) {
+        size_t used = (size_t)(end - at) >= secret->length && memcmp(at, secret->text, secret->length) == 0
+                          ? secret->length
+                          : stands_for_secret(secret, secret->length, at, end);
+        memset(at, '*', used);
+        count += used > 0;
+        at += used ? used : 1;
     }
+    return count;
+}
+
+void atoll_secret_scrub_line(const struct atoll_secret *secret, char *line)
+{
+    size_t length = strlen(line);
+    atoll_secret_scrub(secret, line, length);
+    for (size_t left = SCRUBBED_BYTES; secret && left < secret->length && left <= length; left++)
+        if (memcmp(line + length - left, secret->text, left) == 0)
+            memset(line + length - left, '*', left);
+}
+
+void atoll_secret_scrub_outcome(const struct atoll_secret *secret, struct atoll_llm_outcome *outcome)
+{
+    size_t in_texts = atoll_secret_scrub(secret, outcome->text.data, outcome->text.length) +
+                      atoll_secret_scrub(secret, outcome->reasoning.data, outcome->reasoning.length);
+    if (atoll_secret_scrub(secret, outcome->raw.data, outcome->raw.length) < in_texts)
+        atoll_buffer_fini(&outcome->raw);
+    atoll_secret_scrub_line(secret, outcome->detail);
+    atoll_secret_scrub_line(secret, outcome->model);
+    atoll_secret_scrub_line(secret, outcome->finish);
 }
 
 int atoll_secret_harden(struct atoll_err *err)

@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "base/err.h"
+#include "llm-gateway/request/outcome.h"
 
 #define ATOLL_SECRET_LIMIT_BYTES 4096
 
@@ -20,9 +21,14 @@ void atoll_secret_destroy(struct atoll_secret *secret);
 const char *atoll_secret_text(const struct atoll_secret *secret); /* borrowed; do not copy beyond a call */
 /* Constant time in the length of given. */
 int atoll_secret_matches(const struct atoll_secret *secret, const char *given, size_t length);
-/* Writes over every place where the secret stands in the bytes.  One of fewer than 8 bytes is a word that others use too:
- * nothing is done. */
-void atoll_secret_scrub(const struct atoll_secret *secret, void *bytes, size_t length);
+/* Writes over every place where the secret stands in the bytes, as it is or escaped as JSON (also a JSON text inside another)
+ * and URLs do it; how many there were.  One of fewer than 8 bytes is a word that others use too: nothing is done.  secret: NULL
+ * none. */
+size_t atoll_secret_scrub(const struct atoll_secret *secret, void *bytes, size_t length);
+/* The same for a text that may have been cut: what stands at its end of the secret, 8 bytes or more, goes as well. */
+void atoll_secret_scrub_line(const struct atoll_secret *secret, char *line);
+/* All of an outcome.  A raw reply that holds the secret in pieces (deltas of a stream) is dropped. */
+void atoll_secret_scrub_outcome(const struct atoll_secret *secret, struct atoll_llm_outcome *outcome);
 /* No core dumps, not traceable, not inherited: for processes that hold secrets.  -1 with DENIED is worth a warning. */
 int atoll_secret_harden(struct atoll_err *err);
 

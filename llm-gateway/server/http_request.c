@@ -23,6 +23,7 @@
 
 #include "base/json.h"
 #include "base/utf8.h"
+#include "llm-gateway/http/address.h"
 
 #define BODY_BYTES     ((size_t)8 << 20)    /* of one request */
 #define HELD_BYTES     ((size_t)256 << 20)  /* of all requests that are being read */
@@ -150,6 +151,11 @@ static const struct {
     [METRICS] = {"/metrics", "GET", 0},
 };
 
+/* Headers that say one thing. */
+enum { HOST, AUTHORIZATION, CONTENT_TYPE, CONTENT_LENGTH, TRANSFER_ENCODING, SINGLE_COUNT };
+static const char *const singles[SINGLE_COUNT] = {"Host", "Authorization", "Content-Type", "Content-Length",
+                                                  "Transfer-Encoding"};
+
 /* What a call's callback finds: it outlives a request whose caller left. */
 struct question {
     struct atoll_http_request *request; /* NULL: nobody is there any more */
@@ -163,6 +169,7 @@ struct atoll_http_request {
     enum state state;
     enum path path;
     int is_refused, is_suspended, is_watched;
+    int is_last; /* of its connection */
     uint64_t received;
     struct atoll_buffer body;
     struct question *question; /* at the broker */
@@ -194,14 +201,56 @@ static int is_authorized(const struct atoll_http_request *x)
  * programs send is demanded. */
 static int is_from_browser(const struct atoll_http_request *x)
 {
-    static const char *const hosts[] = {"127.", "localhost", "[::1]"};
-    const char *host = header(x, "Host");
     if (x->server->token || x->server->is_unix)
         return 0;
-    for (size_t i = 0; i < sizeof(hosts) / sizeof(*hosts); i++)
-        if (strncasecmp(host, hosts[i], strlen(hosts[i])) == 0)
-            return header(x, "Origin")[0] != 0;
-    return 1;
+    return !atoll_address_is_here(header(x, "Host")) || header(x, "Origin")[0];
+}
+
+/* A request's headers as the daemon read them: in the order in which they came, each in its place of one block of memory. */
+struct head {
+    const char *block, *block_end;    /* from the method to the last line's end */
+    const char *end;                  /* of what was looked at */
+    unsigned counts[SINGLE_COUNT];    /* of the headers that stand once at most */
+    int is_chunked, has_hidden_bytes; /* hidden: behind a NUL, where the daemon does not look */
+};
+
+static int is_blank(const char *from, const char *to)
+{
+    while (from < to && (!*from || strchr("\r\n\t ", *from)))
+        from++;
+    return from == to;
+}
+
+static enum MHD_Result on_header(void *context, enum MHD_ValueKind kind, const char *key, const char *value)
+{
+    struct head *head = context;
+    value = value ? value : "";
+    for (int i = 0; i < SINGLE_COUNT; i++)
+        head->counts[i] += strcasecmp(key, singles[i]) == 0;
+    head->is_chunked |= strcasecmp(key, "Transfer-Encoding") == 0 && strcasecmp(value, "chunked") == 0;
+    if (key >= head->end && key < head->block_end && value > key && value < head->block_end) {
+        head->has_hidden_bytes |= !is_blank(head->end, key);
+        head->end = value + strlen(value);
+    }
+    return MHD_YES;
+}
+
+/* 1: programs between us and the client could take it for another one, or for two: nothing behind it is believed. */
+static int is_ambiguous(const struct atoll_http_request *x, const char *method, const char *version)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(x->mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    struct head head = {.block = method, .block_end = method + (info ? info->header_size : 0)};
+    int is_inside = version > head.block && version < head.block_end;
+    head.end = is_inside ? version + strlen(version) : head.block_end;
+    MHD_get_connection_values(x->mhd, MHD_HEADER_KIND, on_header, &head);
+    for (int i = 0; i < SINGLE_COUNT; i++)
+        if (head.counts[i] > 1)
+            return 1;
+    if (head.counts[TRANSFER_ENCODING] &&
+        (head.counts[CONTENT_LENGTH] || !head.is_chunked || strcmp(version, "HTTP/1.1") != 0))
+        return 1;
+    return head.has_hidden_bytes || (is_inside && !is_blank(head.end, head.block_end));
 }
 
 static void release_body(struct atoll_http_request *x)
@@ -219,7 +268,7 @@ static void refuse(struct atoll_http_request *x, int http_status, const char *co
 }
 
 /* Every check that needs no more than a request's headers. */
-static void authorize(struct atoll_http_request *x, const char *url, const char *method)
+static void authorize(struct atoll_http_request *x, const char *url, const char *method, const char *version)
 {
     const struct atoll_http_server *s = x->server;
     size_t i = 0;
@@ -228,7 +277,13 @@ static void authorize(struct atoll_http_request *x, const char *url, const char 
     int is_unknown = i == PATH_COUNT;
     x->path = is_unknown ? METRICS : (enum path)i; /* METRICS: whatever needs a token */
     int is_json = strncasecmp(header(x, "Content-Type"), "application/json", 16) == 0;
-    if (s->is_closing) {
+    if (is_ambiguous(x, method, version)) {
+        refuse(
+            x, 400, "ambiguous_request",
+            "send each of Host, Authorization, Content-Type and Content-Length once, no Content-Length with "
+            "Transfer-Encoding: chunked, and no NUL");
+        x->is_last = 1;
+    } else if (s->is_closing) {
         refuse(x, 503, "gateway_ends", "the gateway ends; ask another one");
     } else if (s->connection_count > s->connection_limit) {
         refuse(x, 503, "gateway_full", "too many connections; come back later");
@@ -487,10 +542,11 @@ enum MHD_Result atoll_http_request_access(void *server, struct MHD_Connection *c
         *context = x = begin(server, connection);
         if (!x)
             return MHD_NO;
-        authorize(x, url, method);
+        authorize(x, url, method, version);
         /* Of a refusal nothing need be read where the client waits to hear that it may go on, or would send without end. */
-        int is_answered = x->is_refused && (header(x, "Expect")[0] ||
-                                            strtoull(header(x, "Content-Length"), NULL, 10) > DRAIN_BYTES);
+        int is_answered =
+            x->is_last || (x->is_refused && (header(x, "Expect")[0] ||
+                                             strtoull(header(x, "Content-Length"), NULL, 10) > DRAIN_BYTES));
         return is_answered ? send_response(x, 1) : MHD_YES;
     }
     if (*upload_length) {

@@ -55,6 +55,8 @@ static const struct word words[] = {
     {"no-end", 0, {0}, MEMBER(has_no_end), 1},
     {"bad-json", 0, {0}, MEMBER(is_bad_json), 1},
     {"html", 0, {0}, MEMBER(is_html), 1},
+    {"leak", 0, {0}, MEMBER(is_leak), 1},
+    {"leak-pieces", 0, {0}, MEMBER(is_leak), 2},
     {"delay", 1, {MEMBER(delay_ms)}, 0, 0},
     {"slow", 1, {MEMBER(slow_ms)}, 0, 0},
     {"bytes", 1, {MEMBER(step_bytes)}, 0, 0},

@@ -30,7 +30,7 @@ struct scenario {
     enum scenario_finish finish;
     enum scenario_usage usage;
     enum scenario_event event;
-    int has_no_end, is_bad_json, is_html;
+    int has_no_end, is_bad_json, is_html, is_leak;
     /* ---- how it goes out ---- */
     double delay_ms, slow_ms, step_bytes, break_at;
     enum scenario_break break_kind;

@@ -208,9 +208,43 @@ static void put_error(struct reply *reply, const struct dialect *dialect, const 
     atoll_buffer_fini(&body);
 }
 
+/* Chat Completions, whatever was asked for. */
+static void put_leak(struct reply *reply, const struct scenario *scenario, const char *key)
+{
+    struct atoll_buffer body;
+    char escaped[8 * 256] = "";
+    for (size_t i = 0; key[i]; i++)
+        snprintf(escaped + 6 * i, 7, "\\u%04x", (unsigned char)key[i]);
+    atoll_buffer_init(&body, 65536);
+    if (scenario->is_leak == 2) {
+        for (size_t at = 0; key[at]; at += at + 3 < strlen(key) ? 3 : strlen(key) - at)
+            atoll_buffer_printf(
+                &body, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"%.3s\"}}]}\n\n", key + at);
+        atoll_buffer_printf(&body,
+                            "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n"
+                            "data: [DONE]\n\n");
+    } else if (scenario->status != 200) {
+        atoll_buffer_printf(&body, "{\"error\":{\"message\":\"Incorrect API key %s, also %s\", \"", key,
+                            escaped);
+        body.length -= 4;
+        while (body.length < sizeof("{\"error\":{\"message\":\"") - 1 + 5 * strlen(key) + 383 - 10)
+            atoll_buffer_put_u8(&body, '.');
+        atoll_buffer_printf(&body, "%s\",\"type\":\"invalid_request_error\"}}", key);
+    } else {
+        atoll_buffer_printf(&body,
+                            "{\"object\":\"chat.completion\",\"model\":\"m\",\"choices\":[{\"index\":0,"
+                            "\"finish_reason\":\"stop\",\"message\":{\"role\":\"assistant\",\"content\":"
+                            "\"Your key is %s.\"}}],\"usage\":{\"prompt_tokens\":5,\"completion_tokens\":5}}",
+                            escaped);
+    }
+    put_head(reply, scenario, scenario->is_leak == 2 ? "text/event-stream" : "application/json");
+    reply_body(reply, body.data, body.length);
+    atoll_buffer_fini(&body);
+}
+
 /* 1: what goes out is an answer. */
 static int put_reply(struct service *service, const struct dialect *dialect, const struct question *question,
-                     struct scenario *scenario, struct reply *reply)
+                     const char *key, struct scenario *scenario, struct reply *reply)
 {
     struct atoll_buffer text, reasoning;
     struct answer answer;
@@ -221,6 +255,10 @@ static int put_reply(struct service *service, const struct dialect *dialect, con
         put_text(reply, scenario, scenario->is_html ? "text/html" : "application/json",
                  scenario->is_html ? "<html><body>a page</body></html>\n" : "{\"choices\": [{]");
         return 0;
+    }
+    if (scenario->is_leak) {
+        put_leak(reply, scenario, key);
+        return scenario->status == 200;
     }
     if (scenario->status != 200) {
         put_error(reply, dialect, scenario);
@@ -269,7 +307,7 @@ static void answer_question(struct service *service, const struct dialect *diale
     }
     scenario_apply(&scenario, question.id, row->seen);
     put_way(reply, &scenario);
-    int is_answer = put_reply(service, dialect, &question, &scenario, reply);
+    int is_answer = put_reply(service, dialect, &question, request->key, &scenario, reply);
     reply->is_counted = 1;
     reply->end = is_answer ? TALLY_ANSWERED : scenario.status != 200 ? TALLY_REFUSED : TALLY_BROKEN;
     reply->input = scenario.input;

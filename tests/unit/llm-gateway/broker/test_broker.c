@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 
+#include "base/file.h"
 #include "llm-gateway/broker/broker_state.h"
 
 static struct broker_case bench;
@@ -623,6 +624,42 @@ static void an_echoed_key_goes_nowhere(void **state)
     atoll_store_close(store);
 }
 
+/* The same where the echo is escaped, stands where a message is cut, or comes in pieces of a stream. */
+static void an_echo_in_any_form_goes_nowhere(void **state)
+{
+    static const char key[] = "key-that-is-echoed-0123456789";
+    static const struct {
+        const char *model;
+        enum atoll_llm_status status;
+    } rows[] = {
+        {"leak", ATOLL_LLM_OK}, {"leak-pieces", ATOLL_LLM_OK}, {"status-400-leak", ATOLL_LLM_INVALID}};
+    setenv("ATOLL_TEST_KEY", key, 1);
+    bench.endpoints[0].key_env = "ATOLL_TEST_KEY";
+    for (unsigned i = 0; i < 3; i++)
+        bench.models[i].traits.model = rows[i].model;
+    case_open(&bench);
+    for (unsigned i = 0; i < 3; i++)
+        case_ask(&bench, i, bench.models[i].name, "leak");
+    case_finish(&bench);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(bench.answers[i].status, rows[i].status);
+        assert_null(strstr(bench.answers[i].text, "key-that"));
+        assert_null(strstr(bench.answers[i].detail, "key-that"));
+        assert_non_null(strstr(i < 2 ? bench.answers[i].text : bench.answers[i].detail, "*******"));
+    }
+    case_close(&bench);
+    char *bytes;
+    size_t length;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    bytes = atoll_file_read(bench.file, 1 << 20, &length, &err);
+    assert_non_null(bytes);
+    static const char *const forms[] = {"key-that", "\\u006b\\u0065\\u0079"};
+    for (size_t i = 0; i < 2; i++)
+        assert_null(memmem(bytes, length, forms[i], strlen(forms[i])));
+    assert_null(memmem(bytes, length, "\"content\":\"key\"", 15)); /* the first piece */
+    free(bytes);
+}
+
 /* The place of a call that ends with the broker is nobody's: what waited for it was never sent, and costs nothing. */
 static void destroying_sends_nothing(void **state)
 {
@@ -681,6 +718,7 @@ int main(void)
         TEST(endpoints_share_a_variable),
         TEST(no_answer_is_given_that_was_not_kept),
         TEST(an_echoed_key_goes_nowhere),
+        TEST(an_echo_in_any_form_goes_nowhere),
         TEST(destroying_sends_nothing),
         TEST(a_full_disk_is_no_limit),
     };

@@ -128,8 +128,19 @@ static void test_endpoints(void **state)
     EXPECT(text, words);
     assert_null(strstr(text, "sk-good"));
     assert_null(strstr(text, "bad-key"));
-    static const char *const no_calls[] = {"well.call.fine=skipped (nothing that costs money was wanted)"};
-    assert_int_equal(check_text(yaml, 1, text), 3);
+    write_file("good", "sk-a-key-nobody-may-see\n");
+    snprintf(yaml, sizeof(yaml),
+             "version: 1\nendpoints:\n"
+             "  - {name: open, provider: chat, url: '%s/v1', proxy: none, key_file: good}\n"
+             "models:\n"
+             "  - {name: shown, endpoint: open, model: status-400-leak}\n",
+             provider.url);
+    static const char *const shown[] = {"open.call.shown=failed (invalid: ", "Incorrect API key ****"};
+    check_text(yaml, 0, text);
+    EXPECT(text, shown);
+    assert_null(strstr(text, "sk-a-key"));
+    static const char *const no_calls[] = {"open.call.shown=skipped (nothing that costs money was wanted)"};
+    assert_int_equal(check_text(yaml, 1, text), 0);
     EXPECT(text, no_calls);
     provider_stop(&provider);
 }

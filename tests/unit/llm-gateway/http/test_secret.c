@@ -226,15 +226,66 @@ static void a_hardened_process_leaves_no_core(void **state)
     assert_int_equal(status, 0);
 }
 
+/* As servers echo it: plain, escaped by any writer of JSON, inside a document inside a document, in a URL. */
+static void every_form_is_scrubbed(void **state)
+{
+    static const struct {
+        const char *text;
+        size_t count;
+        const char *scrubbed; /* a line, which may be cut */
+    } cases[] = {
+        {"", 0, ""},
+        {"nothing", 0, "nothing"},
+        {"sk-/a\"b+9", 1, "*********"},
+        {"x sk-/a\"b+9sk-/a\"b+9 y", 2, "x ****************** y"},
+        {"sk-\\/a\\\"b+9", 1, "***********"},
+        {"sk-\\\\\\/a\\\\\\\"b+9", 1, "***************"},
+        {"\\u0073\\u006B-\\u002f\\u0061\\\"b+9", 1, "******************************"},
+        {"\\\\u0073k-/a\\\"b+9", 1, "****************"},
+        {"sk-%2Fa%22b%2b9", 1, "***************"},
+        {"sk-/a\"b+8", 0, "sk-/a\"b+8"},
+        {"\\u0073k-/a\"b+\\u00", 0, "\\u0073k-/a\"b+\\u00"},
+        {"cut: sk-/a\"b+", 0, "cut: ********"},
+        {"cut: sk-/a\"b", 0, "cut: sk-/a\"b"}, /* too little to be one */
+        {"\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\", 0, "\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\"},
+    };
+    struct atoll_err err = ATOLL_ERR_INIT;
+    const char *path = write_file("key", "sk-/a\"b+9\n", 10, 0600);
+    struct atoll_secret *secret = atoll_secret_of_file(path, &err);
+    assert_non_null(secret);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        char text[128], line[128];
+        snprintf(text, sizeof(text), "%s", cases[i].text);
+        snprintf(line, sizeof(line), "%s", cases[i].text);
+        assert_int_equal(atoll_secret_scrub(secret, text, strlen(text)), cases[i].count);
+        if (cases[i].count)
+            assert_string_equal(text, cases[i].scrubbed);
+        atoll_secret_scrub_line(secret, line);
+        assert_string_equal(line, cases[i].scrubbed);
+    }
+    char text[] = "sk-/a";
+    assert_int_equal(atoll_secret_scrub(NULL, text, 5), 0);
+    atoll_secret_destroy(secret);
+    secret = atoll_secret_of_file(write_file("key", "sk-/a\n", 6, 0600), &err);
+    assert_int_equal(atoll_secret_scrub(secret, text, 5), 0);
+    atoll_secret_destroy(secret);
+}
+
 int main(int argc, char **argv)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        CASE(a_files_first_line_is_taken),        CASE(its_length_has_a_limit),
-        CASE(a_file_others_can_reach_is_refused), CASE(only_regular_files_are_read),
-        CASE(a_file_of_somebody_else_is_refused), CASE(a_variable_is_taken_and_wiped),
-        CASE(a_bad_variable_is_wiped_too),        CASE(only_the_whole_secret_matches),
-        CASE(a_forked_child_has_nothing),         CASE(a_hardened_process_leaves_no_core),
+        CASE(a_files_first_line_is_taken),
+        CASE(its_length_has_a_limit),
+        CASE(a_file_others_can_reach_is_refused),
+        CASE(only_regular_files_are_read),
+        CASE(a_file_of_somebody_else_is_refused),
+        CASE(a_variable_is_taken_and_wiped),
+        CASE(every_form_is_scrubbed),
+        CASE(a_bad_variable_is_wiped_too),
+        CASE(only_the_whole_secret_matches),
+        CASE(a_forked_child_has_nothing),
+        CASE(a_hardened_process_leaves_no_core),
     };
     if (!getenv("ATOLL_TEST_SECRET")) {
         setenv("ATOLL_TEST_SECRET", "sk-environment-42", 1);

@@ -648,6 +648,56 @@ static void test_patience(void **state)
     door_close(&d);
 }
 
+/* What another program on the way could take for another request, or for two.  Honest ones around it are answered. */
+static void test_ambiguous(void **state)
+{
+#define NEXT "GET /v1/models HTTP/1.1\r\n" HOST AUTH "Connection: close\r\n\r\n"
+#define ROW(status, text)                                                                                    \
+    {                                                                                                        \
+        status, text NEXT, sizeof(text NEXT) - 1                                                             \
+    }
+    static const struct {
+        int status;
+        const char *bytes;
+        size_t length;
+    } rows[] = {
+        ROW(200, "GET /healthz HTTP/1.1\r\n" HOST "\r\n"),
+        ROW(200, "GET /healthz HTTP/1.1\r\n" HOST "X-Spaced:  \t two \r\nX-Empty:\r\n\r\n"),
+        ROW(400, "POST /healthz HTTP/1.1\r\n" HOST
+                 "Content-Length: 6\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
+        ROW(400, "GET /healthz HTTP/1.1\r\n" HOST "Content-Length: 0\r\nContent-Length: 9\r\n\r\n"),
+        ROW(400, "GET /healthz HTTP/1.1\r\n" HOST "Content-Length: 0\r\nContent-Length: 0\r\n\r\n"),
+        ROW(400, "GET /healthz HTTP/1.1\r\n" HOST "Transfer-Encoding: gzip\r\n\r\n"),
+        ROW(400, "GET /healthz HTTP/1.1\r\n" HOST
+                 "Transfer-Encoding: identity\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
+        ROW(400, "GET /healthz HTTP/1.0\r\n" HOST "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
+        ROW(400, "GET /healthz HTTP/1.1\r\n" HOST "Host: evil.example\r\n\r\n"),
+        ROW(400, "GET /v1/models HTTP/1.1\r\n" HOST AUTH "Authorization: Bearer other\r\n\r\n"),
+        ROW(400, "GET /v1/models HTTP/1.1\r\n" HOST "Authorization: Bearer " TOKEN "\0junk\r\n\r\n"),
+        ROW(400, "GET /v1/models HTTP/1.1\r\n" HOST "Authorization: Bearer " TOKEN "\0\0j\r\nX: y\r\n\r\n"),
+        ROW(400, "GET /v1/models HTTP/1.1\r\n" HOST AUTH "X: a\0b\r\n\r\n"),
+    };
+    struct door d;
+    door_open(&d, "127.0.0.1:0", 1);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct client c;
+        time_t begun = time(NULL);
+        client_open(&c, &d, rows[i].bytes, rows[i].length);
+        while (!c.is_over) { /* each of them ends its connection */
+            client_send(&c);
+            turn(&d);
+            client_receive(&c);
+            guard(begun, "a connection's end");
+        }
+        int is_list = strstr(c.in, "\"object\":\"list\"") != NULL;
+        if (status_of(&c) != rows[i].status || is_list != (rows[i].status == 200))
+            fail_msg("row %zu: %.1000s", i, c.in);
+        client_close(&c);
+    }
+    expect_alive(&d);
+    door_close(&d);
+}
+
 /* Without a token the door is for programs of this machine. */
 static void test_browsers(void **state)
 {
@@ -657,7 +707,18 @@ static void test_browsers(void **state)
     } rows[] = {
         {"GET /v1/models HTTP/1.1\r\nHost: 127.0.0.1:80\r\n\r\n", 200},
         {"GET /v1/models HTTP/1.1\r\nHost: [::1]:80\r\n\r\n", 200},
+        {"GET /v1/models HTTP/1.1\r\nHost: LOCALHOST\r\n\r\n", 200},
+        {"GET /v1/models HTTP/1.1\r\nHost: 127.1.2.3\r\n\r\n", 200},
         {"GET /v1/models HTTP/1.1\r\nHost: evil.example\r\n\r\n", 403},
+        {"GET /v1/models HTTP/1.1\r\nHost: localhost.evil.example:80\r\n\r\n", 403},
+        {"GET /v1/models HTTP/1.1\r\nHost: localhostevil.example\r\n\r\n", 403},
+        {"GET /v1/models HTTP/1.1\r\nHost: 127.evil.example\r\n\r\n", 403},
+        {"GET /v1/models HTTP/1.1\r\nHost: 127.0.0.1.evil.example\r\n\r\n", 403},
+        {"GET /v1/models HTTP/1.1\r\nHost: localhost:80.evil.example\r\n\r\n", 403},
+        {"GET /v1/models HTTP/1.1\r\nHost: [::1].evil.example\r\n\r\n", 403},
+        {"GET /v1/models HTTP/1.1\r\nHost: localhost@evil.example\r\n\r\n", 403},
+        {"GET /v1/models HTTP/1.1\r\nHost: 0x7f.1\r\n\r\n", 403},
+        {"GET /v1/models HTTP/1.0\r\n\r\n", 403},
         {"GET /v1/models HTTP/1.1\r\nHost: localhost\r\nOrigin: https://evil.example\r\n\r\n", 403},
         {POST "Content-Type: text/plain\r\nContent-Length: 2\r\n\r\n{}", 415},
         {POST "Content-Length: 2\r\n\r\n{}", 415},
@@ -778,11 +839,11 @@ static void test_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_answers),  cmocka_unit_test(test_pages),    cmocka_unit_test(test_hostile),
-        cmocka_unit_test(test_large),    cmocka_unit_test(test_leavers),  cmocka_unit_test(test_pipelined),
-        cmocka_unit_test(test_crowd),    cmocka_unit_test(test_too_many), cmocka_unit_test(test_patience),
-        cmocka_unit_test(test_browsers), cmocka_unit_test(test_unix),     cmocka_unit_test(test_addresses),
-        cmocka_unit_test(test_end),
+        cmocka_unit_test(test_answers),   cmocka_unit_test(test_pages),    cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_large),     cmocka_unit_test(test_leavers),  cmocka_unit_test(test_pipelined),
+        cmocka_unit_test(test_crowd),     cmocka_unit_test(test_too_many), cmocka_unit_test(test_patience),
+        cmocka_unit_test(test_ambiguous), cmocka_unit_test(test_browsers), cmocka_unit_test(test_unix),
+        cmocka_unit_test(test_addresses), cmocka_unit_test(test_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
