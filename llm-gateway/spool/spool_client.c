@@ -5,11 +5,9 @@
  * looked for. */
 #include "llm-gateway/spool/spool.h"
 
-#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "llm-gateway/provider/provider.h"
@@ -81,14 +79,9 @@ static int publish(struct atoll_spool_client *client, const char *name, const vo
                    struct atoll_err *err)
 {
     unsigned folder = atoll_spool_name_folder(name);
-    char bell[PATH_MAX];
     if (atoll_spool_publish(client->root, client->tag, name, ATOLL_SPOOL_REQUEST, json, length, err) < 0)
         return -1;
-    /* The bell is a hint that the other side looks here first: without it a request is found a little later. */
-    atoll_spool_path_bell(client->root, folder, bell);
-    int fd = open(bell, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
-    if (fd >= 0)
-        close(fd);
+    atoll_spool_bell_ring(client->root, folder);
     client->views[folder].read_ns = -INFINITY; /* of before the request */
     return 0;
 }
@@ -149,7 +142,7 @@ int atoll_spool_client_look(struct atoll_spool_client *client, const char *name,
         return found;
     atoll_spool_path(client->root, name, ATOLL_SPOOL_REPLY, path);
     atoll_buffer_init(&bytes, REPLY_BYTES);
-    found = atoll_spool_read(path, &bytes, &why);
+    found = atoll_spool_read(client->root, name, ATOLL_SPOOL_REPLY, &bytes, &why);
     if (found > 0 && bytes.length == 0) {
         found = 0; /* somebody is just about to write into it */
     } else if (found > 0) {
@@ -168,18 +161,11 @@ int atoll_spool_client_look(struct atoll_spool_client *client, const char *name,
     return found;
 }
 
-static void remove_kind(const struct atoll_spool_client *client, const char *name, enum atoll_spool_kind kind)
-{
-    char path[PATH_MAX];
-    atoll_spool_path(client->root, name, kind, path);
-    atoll_spool_remove(path);
-}
-
 /* The request first: a reply without a request is nobody's, a request without a reply would be answered again. */
 static void remove_both(const struct atoll_spool_client *client, const char *name)
 {
-    remove_kind(client, name, ATOLL_SPOOL_REQUEST);
-    remove_kind(client, name, ATOLL_SPOOL_REPLY);
+    atoll_spool_remove(client->root, name, ATOLL_SPOOL_REQUEST);
+    atoll_spool_remove(client->root, name, ATOLL_SPOOL_REPLY);
 }
 
 int atoll_spool_client_done(struct atoll_spool_client *client, const char *name, struct atoll_err *err)
@@ -205,6 +191,6 @@ void atoll_spool_client_withdraw(struct atoll_spool_client *client, const char *
     if (!atoll_spool_name_is_valid(name))
         return;
     if (!atoll_spool_is_there(client->root, name, ATOLL_SPOOL_REPLY))
-        remove_kind(client, name, ATOLL_SPOOL_REQUEST);
+        atoll_spool_remove(client->root, name, ATOLL_SPOOL_REQUEST);
     forget(client, name);
 }

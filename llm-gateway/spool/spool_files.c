@@ -83,20 +83,35 @@ void atoll_spool_path(const char *root, const char *name, enum atoll_spool_kind 
     snprintf(ret_path, PATH_MAX, "%s/%.2s/%s%s", root, name, name, suffixes[kind]);
 }
 
-void atoll_spool_path_bell(const char *root, unsigned folder, char ret_path[PATH_MAX])
-{
-    snprintf(ret_path, PATH_MAX, "%s/bell/%02x", root, folder & 0xff);
-}
-
 /* ---- reading ---- */
 
+int atoll_spool_part_open(const char *root, const char *part)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof(path), "%s/%s", root, part);
+    return open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+/* What a name's file is called in its folder, and the folder. */
+struct place {
+    char part[3], file[ATOLL_SPOOL_NAME_BYTES + 16];
+};
+
+static struct place place_of(const char *name, enum atoll_spool_kind kind)
+{
+    struct place place;
+    snprintf(place.part, sizeof(place.part), "%.2s", name);
+    snprintf(place.file, sizeof(place.file), "%s%s", name, suffixes[kind]);
+    return place;
+}
+
 /* 0, or an errno; EFBIG beyond the buffer's limit.  Not blocking: a pipe of that name must not hold anybody up. */
-static int read_once(const char *path, struct atoll_buffer *out)
+static int read_once(int folder, const char *file, struct atoll_buffer *out)
 {
     char piece[16384];
     struct stat status;
     ssize_t n = 1;
-    int failed = 0, fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    int failed = 0, fd = openat(folder, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
         return errno;
     if (fstat(fd, &status) != 0)
@@ -123,12 +138,18 @@ static int read_once(const char *path, struct atoll_buffer *out)
     return failed;
 }
 
-int atoll_spool_read(const char *path, struct atoll_buffer *ret_bytes, struct atoll_err *err)
+/* A file of one of the parts; path: for messages. */
+static int read_file(const char *root, const char *part, const char *file, const char *path,
+                     struct atoll_buffer *ret_bytes, struct atoll_err *err)
 {
     int failed = ESTALE;
     for (int i = 0; i < ATTEMPTS && failed == ESTALE; i++) {
+        int folder = atoll_spool_part_open(root, part);
+        if (folder < 0)
+            return atoll_err_errno(err, errno, "%s/%s: cannot open the spool's folder", root, part);
         atoll_buffer_clear(ret_bytes);
-        failed = read_once(path, ret_bytes);
+        failed = read_once(folder, file, ret_bytes);
+        close(folder);
     }
     switch (failed) {
     case 0: return 1;
@@ -141,18 +162,63 @@ int atoll_spool_read(const char *path, struct atoll_buffer *ret_bytes, struct at
     }
 }
 
-int atoll_spool_is_there(const char *root, const char *name, enum atoll_spool_kind kind)
+int atoll_spool_read(const char *root, const char *name, enum atoll_spool_kind kind,
+                     struct atoll_buffer *ret_bytes, struct atoll_err *err)
 {
     char path[PATH_MAX];
-    struct stat status;
+    struct place place = place_of(name, kind);
     atoll_spool_path(root, name, kind, path);
-    return lstat(path, &status) == 0;
+    return read_file(root, place.part, place.file, path, ret_bytes, err);
 }
 
-void atoll_spool_remove(const char *path)
+int atoll_spool_is_there(const char *root, const char *name, enum atoll_spool_kind kind)
 {
-    for (int i = 0; i < ATTEMPTS && unlink(path) != 0 && errno == ESTALE; i++) {
+    struct stat status;
+    struct place place = place_of(name, kind);
+    int folder = atoll_spool_part_open(root, place.part);
+    int is_there = folder >= 0 && fstatat(folder, place.file, &status, AT_SYMLINK_NOFOLLOW) == 0;
+    if (folder >= 0)
+        close(folder);
+    return is_there;
+}
+
+static void remove_file(const char *root, const char *part, const char *file)
+{
+    for (int i = 0, failed = ESTALE; i < ATTEMPTS && failed == ESTALE; i++) {
+        int folder = atoll_spool_part_open(root, part);
+        if (folder < 0)
+            return;
+        failed = unlinkat(folder, file, 0) != 0 ? errno : 0;
+        close(folder);
     }
+}
+
+void atoll_spool_remove(const char *root, const char *name, enum atoll_spool_kind kind)
+{
+    struct place place = place_of(name, kind);
+    remove_file(root, place.part, place.file);
+}
+
+/* ---- bells ---- */
+
+void atoll_spool_bell_ring(const char *root, unsigned folder)
+{
+    char file[8];
+    snprintf(file, sizeof(file), "%02x", folder & 0xff);
+    int bells = atoll_spool_part_open(root, "bell");
+    int fd =
+        bells < 0 ? -1 : openat(bells, file, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
+    if (fd >= 0)
+        close(fd);
+    if (bells >= 0)
+        close(bells);
+}
+
+void atoll_spool_bell_remove(const char *root, unsigned folder)
+{
+    char file[8];
+    snprintf(file, sizeof(file), "%02x", folder & 0xff);
+    remove_file(root, "bell", file);
 }
 
 /* ---- publishing ---- */
@@ -165,50 +231,69 @@ void atoll_spool_tag_draw(char ret_tag[SPOOL_TAG_BYTES])
 }
 
 /* 0 or an errno; EEXIST: the name is taken; ENOENT: somebody cleaned the temporary file away. */
-static int give_name(const char *temporary, const char *path)
+static int give_name(int folder, const char *temporary, const char *file)
 {
     struct stat status;
-    if (link(temporary, path) == 0)
+    if (linkat(folder, temporary, folder, file, 0) == 0)
         return 0;
     switch (errno) {
-    case EEXIST: return stat(temporary, &status) == 0 && status.st_nlink == 2 ? 0 : EEXIST;
+    case EEXIST: return fstatat(folder, temporary, &status, 0) == 0 && status.st_nlink == 2 ? 0 : EEXIST;
     case EPERM:
     case ENOTSUP:
     case ENOSYS:
     case EMLINK: /* a file system without hard links: look, then rename */
-        return lstat(path, &status) == 0 ? EEXIST : rename(temporary, path) == 0 ? 0 : errno;
+        return fstatat(folder, file, &status, AT_SYMLINK_NOFOLLOW) == 0 ? EEXIST
+               : renameat(folder, temporary, folder, file) == 0         ? 0
+                                                                        : errno;
     default: return errno;
     }
 }
 
-/* 1, 0 or -1 as atoll_spool_publish; temporary: in the same folder, this process's alone. */
-static int publish(const char *temporary, const char *path, const void *bytes, size_t length,
-                   struct atoll_err *err)
+/* 0 or an errno. */
+static int write_new(int folder, const char *file, const void *bytes, size_t length)
 {
-    const struct atoll_file_ops *ops = atoll_file_ops_real();
-    struct atoll_err why = ATOLL_ERR_INIT;
-    int failed = ENOENT;
+    int fd = openat(folder, file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return errno;
+    int failed = atoll_write_all(fd, bytes, length) != 0 || fsync(fd) != 0 ? errno : 0;
+    if (close(fd) != 0 && !failed)
+        failed = errno;
+    return failed;
+}
+
+/* 1, 0 or -1 as atoll_spool_publish; temporary: in the same folder, this process's alone.  The folder is synced also for what
+ * was there: who made it may have been killed before. */
+static int publish(const char *root, const char *part, const char *temporary, const char *file,
+                   const void *bytes, size_t length, struct atoll_err *err)
+{
+    char path[PATH_MAX];
+    int failed = ENOENT, synced = 0;
     for (int i = 0; i < ATTEMPTS && (failed == ENOENT || failed == ESTALE); i++) {
-        atoll_err_clear(&why);
-        atoll_spool_remove(
-            temporary); /* never written over: it may be a second name of what stands at path */
-        failed = atoll_file_write(ops, temporary, bytes, length, &why) != 0 ? why.sys_errno
-                                                                            : give_name(temporary, path);
-        atoll_spool_remove(temporary);
+        int folder = atoll_spool_part_open(root, part);
+        if (folder < 0) {
+            failed = errno;
+            break;
+        }
+        unlinkat(folder, temporary, 0); /* never written over: it may be a second name of what stands there */
+        failed = write_new(folder, temporary, bytes, length);
+        failed = failed ? failed : give_name(folder, temporary, file);
+        unlinkat(folder, temporary, 0);
+        synced = fsync(folder) == 0 || errno == EINVAL || errno == ENOTSUP ? 0 : errno;
+        close(folder);
     }
+    snprintf(path, sizeof(path), "%s/%s/%s", root, part, file);
     if (failed && failed != EEXIST)
         return atoll_file_write_failed(path, "write the file", failed, err);
-    /* Also of one that was there: who made it may have been killed before its folder was synced. */
-    return atoll_file_sync_parent(ops, path, err) != 0 ? -1 : !failed;
+    return synced ? atoll_file_write_failed(path, "sync its folder", synced, err) : !failed;
 }
 
 int atoll_spool_publish(const char *root, const char *tag, const char *name, enum atoll_spool_kind kind,
                         const void *bytes, size_t length, struct atoll_err *err)
 {
-    char path[PATH_MAX], temporary[PATH_MAX];
-    atoll_spool_path(root, name, kind, path);
-    snprintf(temporary, sizeof(temporary), "%s/%.2s/.%s.%s.tmp", root, name, name, tag);
-    return publish(temporary, path, bytes, length, err);
+    char temporary[ATOLL_SPOOL_NAME_BYTES + SPOOL_TAG_BYTES + 16];
+    struct place place = place_of(name, kind);
+    snprintf(temporary, sizeof(temporary), ".%s.%s.tmp", name, tag);
+    return publish(root, place.part, temporary, place.file, bytes, length, err);
 }
 
 /* ---- the tree ---- */
@@ -236,9 +321,9 @@ static int refuse_foreign(const char *root, struct atoll_err *err)
     return failed;
 }
 
-static int make_tree(const char *root, const char *mark, struct atoll_err *err)
+static int make_tree(const char *root, struct atoll_err *err)
 {
-    char path[PATH_MAX], tag[SPOOL_TAG_BYTES];
+    char path[PATH_MAX], tag[SPOOL_TAG_BYTES], temporary[SPOOL_TAG_BYTES + 16];
     if (refuse_foreign(root, err) != 0)
         return -1;
     for (unsigned i = 0; i <= SPOOL_FOLDER_COUNT; i++) {
@@ -250,8 +335,8 @@ static int make_tree(const char *root, const char *mark, struct atoll_err *err)
             return atoll_file_write_failed(path, "make the folder", errno, err);
     }
     atoll_spool_tag_draw(tag);
-    snprintf(path, sizeof(path), "%s/.spool.%s.tmp", root, tag);
-    return publish(path, mark, MARK, strlen(MARK), err) < 0 ? -1 : 0;
+    snprintf(temporary, sizeof(temporary), ".spool.%s.tmp", tag);
+    return publish(root, ".", temporary, "spool", MARK, strlen(MARK), err) < 0 ? -1 : 0;
 }
 
 int atoll_spool_tree_open(const char *root, struct atoll_err *err)
@@ -267,9 +352,9 @@ int atoll_spool_tree_open(const char *root, struct atoll_err *err)
         return -1;
     snprintf(mark, sizeof(mark), "%s/spool", root);
     atoll_buffer_init(&bytes, 64);
-    int result = atoll_spool_read(mark, &bytes, err);
+    int result = read_file(root, ".", "spool", mark, &bytes, err);
     if (result == 0) {
-        result = make_tree(root, mark, err);
+        result = make_tree(root, err);
     } else if (result > 0) {
         const char *text = (const char *)bytes.data;
         int is_ours = bytes.length == strlen(MARK) && memcmp(text, MARK, bytes.length) == 0;
@@ -316,13 +401,19 @@ static int add(struct atoll_spool_folder *folder, const char *file, unsigned ind
 }
 
 /* 0, an errno, or -1 with err. */
-static int read_names(struct atoll_spool_folder *folder, const char *path, unsigned index,
+static int read_names(struct atoll_spool_folder *folder, const char *root, unsigned index,
                       struct atoll_err *err)
 {
-    int failed = 0;
-    DIR *directory = opendir(path);
-    if (!directory)
-        return errno;
+    char part[8];
+    snprintf(part, sizeof(part), "%02x", index & 0xff);
+    int failed = 0, fd = atoll_spool_part_open(root, part);
+    DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+    if (!directory) {
+        failed = errno;
+        if (fd >= 0)
+            close(fd);
+        return failed;
+    }
     folder->count = 0;
     while (!failed) {
         errno = 0;
@@ -344,9 +435,13 @@ int atoll_spool_folder_read(struct atoll_spool_folder *folder, const char *root,
     int failed = ESTALE;
     snprintf(path, sizeof(path), "%s/%02x", root, index & 0xff);
     for (int i = 0; i < ATTEMPTS && failed == ESTALE; i++)
-        failed = read_names(folder, path, index, err);
+        failed = read_names(folder, root, index, err);
     if (failed) {
         folder->count = 0;
+        if (failed == ELOOP || failed == ENOTDIR) {
+            return atoll_err_set(err, ATOLL_E_INPUT,
+                                 "%s: a folder of the spool is expected, and no link; remove it", path);
+        }
         return failed < 0 ? atoll_err_add(err, "in the spool's folder %s", path)
                           : atoll_err_errno(err, failed, "%s: cannot read the spool's folder", path);
     }

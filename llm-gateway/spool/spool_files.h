@@ -23,24 +23,31 @@ void atoll_spool_name_of(const struct atoll_llm_request *request, char ret_name[
 int atoll_spool_name_parse(const char *file, char ret_name[ATOLL_SPOOL_NAME_BYTES],
                            enum atoll_spool_kind *ret_kind);
 
-/* root: at most SPOOL_ROOT_BYTES, so nothing is cut. */
+/* For messages; root: at most SPOOL_ROOT_BYTES, so nothing is cut. */
 void atoll_spool_path(const char *root, const char *name, enum atoll_spool_kind kind,
                       char ret_path[PATH_MAX]);
-void atoll_spool_path_bell(const char *root, unsigned folder, char ret_path[PATH_MAX]);
 
+/* One of the tree's folders ("c0", "bell"), open for reading its names and for calls relative to it; -1 with errno.  A symbolic
+ * link in its place is not followed: whoever may write into a spool must not lead its server elsewhere. */
+int atoll_spool_part_open(const char *root, const char *part);
 /* Makes what is missing of the tree, or says why the folder cannot be a spool: INPUT (other files are in it), SCHEMA ... */
 int atoll_spool_tree_open(const char *root, struct atoll_err *err);
 /* Tells temporary files of this open handle from all others. */
 void atoll_spool_tag_draw(char ret_tag[SPOOL_TAG_BYTES]);
 
 /* 1 and its bytes, with a NUL behind that does not count; 0 there is none; -1: INPUT (no regular file), LIMIT, IO ... */
-int atoll_spool_read(const char *path, struct atoll_buffer *ret_bytes, struct atoll_err *err);
+int atoll_spool_read(const char *root, const char *name, enum atoll_spool_kind kind,
+                     struct atoll_buffer *ret_bytes, struct atoll_err *err);
 /* A request or reply under its name, as a whole or not at all, durable: 1; 0: there was one already, which stays.  -1: IO,
  * FULL, DENIED ... */
 int atoll_spool_publish(const char *root, const char *tag, const char *name, enum atoll_spool_kind kind,
                         const void *bytes, size_t length, struct atoll_err *err);
 int atoll_spool_is_there(const char *root, const char *name, enum atoll_spool_kind kind);
-void atoll_spool_remove(const char *path); /* gone already: fine; what else fails is left to the cleaning */
+/* Gone already: fine; what else fails is left to the cleaning. */
+void atoll_spool_remove(const char *root, const char *name, enum atoll_spool_kind kind);
+/* The bell of a folder: a hint that the other side looks there first.  Without it a request is found a little later. */
+void atoll_spool_bell_ring(const char *root, unsigned folder);
+void atoll_spool_bell_remove(const char *root, unsigned folder);
 
 /* What one of the 256 folders holds, from one reading of its names; no file is opened. */
 struct atoll_spool_entry {

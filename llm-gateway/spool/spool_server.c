@@ -216,11 +216,9 @@ static int take(struct scan *scan, const char *name, struct atoll_err *err)
     struct atoll_llm_request request;
     struct atoll_err why = ATOLL_ERR_INIT;
     struct atoll_buffer bytes;
-    char path[PATH_MAX];
     int failed = 0;
-    atoll_spool_path(server->root, name, ATOLL_SPOOL_REQUEST, path);
     atoll_buffer_init(&bytes, REQUEST_BYTES);
-    int found = atoll_spool_read(path, &bytes, &why);
+    int found = atoll_spool_read(server->root, name, ATOLL_SPOOL_REQUEST, &bytes, &why);
     if (found > 0) {
         atoll_arena_reset(server->arena);
         atoll_llm_request_init(&request);
@@ -247,10 +245,9 @@ static int take(struct scan *scan, const char *name, struct atoll_err *err)
 static int scan_folder(struct scan *scan, unsigned index, struct atoll_err *err)
 {
     struct atoll_spool_server *server = scan->server;
-    char bell[PATH_MAX];
-    atoll_spool_path_bell(server->root, index, bell);
     if (server->is_due[index] > 1)
-        atoll_spool_remove(bell); /* before the names are read: what is rung for later rings again */
+        atoll_spool_bell_remove(server->root,
+                                index); /* before the names are read: what is rung for later rings again */
     server->is_due[index] = 1;
     if (atoll_spool_folder_read(&server->folder, server->root, index, err) != 0)
         return -1;
@@ -270,12 +267,19 @@ static int scan_folder(struct scan *scan, unsigned index, struct atoll_err *err)
     return 0;
 }
 
+static DIR *open_names(const char *root, const char *part)
+{
+    int fd = atoll_spool_part_open(root, part);
+    DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+    if (!directory && fd >= 0)
+        close(fd);
+    return directory;
+}
+
 /* Where a bell was rung, and as many folders as the time since the last call asks for; all at first. */
 static void find_due(struct atoll_spool_server *server)
 {
-    char path[PATH_MAX];
-    snprintf(path, sizeof(path), "%s/bell", server->root);
-    DIR *directory = opendir(path); /* where it cannot be read the sweep finds all */
+    DIR *directory = open_names(server->root, "bell"); /* where it cannot be read the sweep finds all */
     for (const struct dirent *e; directory && (e = readdir(directory));) {
         char *end;
         unsigned long index = strtoul(e->d_name, &end, 16);
@@ -372,7 +376,7 @@ static int read_clock(const struct atoll_spool_server *server, double *ret_now_s
         return atoll_file_write_failed(path, "create the file", errno, err);
     int failed = write(fd, "\n", 1) != 1 || fstat(fd, &status) != 0 ? errno : 0;
     close(fd);
-    atoll_spool_remove(path);
+    unlink(path);
     if (failed)
         return atoll_file_write_failed(path, "write the file", failed, err);
     *ret_now_s = modified_s(&status);
@@ -380,44 +384,40 @@ static int read_clock(const struct atoll_spool_server *server, double *ret_now_s
 }
 
 /* Open requests stay for ever. */
-static void clean_file(const struct atoll_spool_server *server, const char *path, const char *file,
-                       double keep_s, double now_s)
+static void clean_file(const struct atoll_spool_server *server, int folder, const char *file, double keep_s,
+                       double now_s)
 {
-    char name[ATOLL_SPOOL_NAME_BYTES], request[PATH_MAX];
+    char name[ATOLL_SPOOL_NAME_BYTES];
     enum atoll_spool_kind kind;
     struct stat status;
     size_t length = strlen(file);
     int is_temporary = file[0] == '.' && length > 4 && strcmp(file + length - 4, ".tmp") == 0;
     int is_reply = atoll_spool_name_parse(file, name, &kind) && kind == ATOLL_SPOOL_REPLY;
     double life_s = is_temporary ? fmin(LEFTOVER_S, keep_s) : keep_s;
-    if ((!is_temporary && !is_reply) || lstat(path, &status) != 0 || now_s - modified_s(&status) < life_s)
+    if ((!is_temporary && !is_reply) || fstatat(folder, file, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
+        now_s - modified_s(&status) < life_s)
         return;
-    if (is_reply) {
-        atoll_spool_path(server->root, name, ATOLL_SPOOL_REQUEST, request);
-        atoll_spool_remove(request); /* first: without its reply it would be answered again */
-    }
-    atoll_spool_remove(path);
+    if (is_reply) /* the request first: without its reply it would be answered again */
+        atoll_spool_remove(server->root, name, ATOLL_SPOOL_REQUEST);
+    unlinkat(folder, file, 0);
 }
 
 int atoll_spool_server_clean(struct atoll_spool_server *server, double keep_s, struct atoll_err *err)
 {
-    char path[PATH_MAX];
     double now_s = 0.0;
     if (!server->lease)
         return 0;
     if (read_clock(server, &now_s, err) != 0)
         return -1;
     for (unsigned i = 0; i < CLEANED_FOLDERS; i++) {
-        size_t length = (size_t)snprintf(path, sizeof(path), "%s/%02x", server->root, server->next_cleaned);
-        DIR *directory = opendir(path);
+        char part[8];
+        snprintf(part, sizeof(part), "%02x", server->next_cleaned & 0xff);
+        DIR *directory = open_names(server->root, part);
         server->next_cleaned = (server->next_cleaned + 1) % SPOOL_FOLDER_COUNT;
         if (!directory)
-            return atoll_err_errno(err, errno, "%s: cannot read the spool's folder", path);
-        for (const struct dirent *e; (e = readdir(directory));) {
-            size_t room = sizeof(path) - length;
-            if ((size_t)snprintf(path + length, room, "/%s", e->d_name) < room)
-                clean_file(server, path, e->d_name, fmax(keep_s, 0.0), now_s);
-        }
+            return atoll_err_errno(err, errno, "%s/%s: cannot read the spool's folder", server->root, part);
+        for (const struct dirent *e; (e = readdir(directory));)
+            clean_file(server, dirfd(directory), e->d_name, fmax(keep_s, 0.0), now_s);
         closedir(directory);
     }
     return 0;

@@ -13,7 +13,7 @@
 #define IDLE_NS    500e6
 #define CLEAN_NS   600e9
 #define KEEP_S     (7.0 * 86400.0)
-#define LOG_NS     60e9 /* a full disk is met many times a second: it is logged so often */
+#define LOG_NS     60e9 /* a full disk, or a folder that is none, is met many times a second: logged so often */
 #define SCAN_LIMIT 256u
 
 struct job {
@@ -66,6 +66,16 @@ static void job_destroy(struct job *job)
     free(job);
 }
 
+/* 1: enough time has passed since the last line. */
+static int may_log(struct atoll_spool_service *service)
+{
+    double now_ns = atoll_loop_now_ns(service->loop);
+    if (service->logged_ns > 0 && now_ns - service->logged_ns < LOG_NS)
+        return 0;
+    service->logged_ns = now_ns;
+    return 1;
+}
+
 /* 1: the job is over. */
 static int job_reply(struct job *job, const struct atoll_llm_outcome *outcome)
 {
@@ -73,11 +83,8 @@ static int job_reply(struct job *job, const struct atoll_llm_outcome *outcome)
     struct atoll_err err = ATOLL_ERR_INIT;
     if (atoll_spool_server_reply(service->server, job->name, outcome, &err) == 0)
         return 1;
-    double now_ns = atoll_loop_now_ns(service->loop);
-    if (service->logged_ns <= 0 || now_ns - service->logged_ns >= LOG_NS) {
-        service->logged_ns = now_ns;
+    if (may_log(service))
         atoll_log_err(ATOLL_LOG_ERROR, "gateway.spool.reply", &err);
-    }
     if (err.code != ATOLL_E_LIMIT && err.code != ATOLL_E_INTERNAL)
         return 0;
     /* No time makes a file of it: what asked learns that, and others are not held up. */
@@ -163,7 +170,7 @@ static void handle_failure(struct atoll_spool_service *service, const struct ato
     if (err->code == ATOLL_E_BUSY) {
         service->lost = *err;
         service->is_stopped = 1;
-    } else {
+    } else if (may_log(service)) {
         atoll_log_err(ATOLL_LOG_WARNING, "gateway.spool.scan", err);
     }
 }

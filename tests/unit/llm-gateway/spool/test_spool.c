@@ -656,6 +656,64 @@ static void test_wrong_names(void **state)
     atoll_spool_server_close(server);
 }
 
+/* Whoever may write into a spool cannot lead its server, or another client, into folders of theirs. */
+static void test_links_are_not_followed(void **state)
+{
+    struct scene *scene = *state;
+    struct atoll_spool_client *client = client_of(scene);
+    struct atoll_spool_server *server = server_of(scene);
+    struct taken taken = {0};
+    struct atoll_err err = ATOLL_ERR_INIT;
+    char outside[256], path[PATH_MAX], name[ATOLL_SPOOL_NAME_BYTES], part[3];
+    static const char *const files[] = {"x.request", "y.reply", "y.request"};
+    ask(client, "k1", name); /* where its file will lie */
+    assert_int_equal(atoll_spool_client_done(client, name, &err), 0);
+    snprintf(part, sizeof(part), "%.2s", name);
+    snprintf(outside, sizeof(outside), "%s/.outside", scene->folder);
+    assert_int_equal(mkdir(outside, 0700), 0);
+    for (size_t i = 0; i < 3; i++) {
+        static const char request[] =
+            "{\"model\":\"any\",\"messages\":[{\"role\":\"user\",\"content\":\"a\"}]}";
+        snprintf(path, sizeof(path), "%s/%s%s", outside, part, files[i]);
+        scene_write(path, request, sizeof(request) - 1);
+        make_old(path, 7200);
+    }
+    snprintf(path, sizeof(path), "%s/bell/%s", scene->folder, part);
+    unlink(path);
+    for (int i = 0; i < 2; i++) {
+        snprintf(path, sizeof(path), "%s/%s", scene->folder, i ? "bell" : part);
+        assert_int_equal(rmdir(path), 0);
+        assert_int_equal(symlink(".outside", path), 0);
+    }
+    scene->now_ns += 2 * S;
+    assert_int_equal(atoll_spool_server_scan(server, 10, take, &taken, &err), -1);
+    snprintf(path, sizeof(path), "%s/%s: a folder of the spool is expected, and no link", scene->folder,
+             part);
+    expect_err(&err, ATOLL_E_INPUT, path);
+    assert_int_equal(taken.count, 0);
+    for (int i = 0; i < 16; i++)
+        atoll_spool_server_clean(server, 3600, NULL);
+    struct atoll_llm_outcome outcome;
+    atoll_llm_outcome_init(&outcome);
+    snprintf(name, sizeof(name), "%sx", part);
+    assert_int_equal(atoll_spool_server_reply(server, name, &outcome, &err), 0); /* its request is gone */
+    atoll_llm_outcome_fini(&outcome);
+    struct atoll_llm_request request;
+    scene_request(&request, "k1");
+    atoll_err_clear(&err);
+    assert_int_equal(atoll_spool_client_ask(client, &request, name, &err), -1);
+    scene_request(&request, "another folder's");
+    atoll_err_clear(&err);
+    assert_int_equal(atoll_spool_client_ask(client, &request, name, &err), 0); /* without a bell */
+    snprintf(path, sizeof(path), "%s/*", outside);
+    glob_t found;
+    assert_int_equal(glob(path, 0, NULL, &found), 0);
+    assert_int_equal(found.gl_pathc, 3);
+    globfree(&found);
+    atoll_spool_client_close(client);
+    atoll_spool_server_close(server);
+}
+
 /* A folder that cannot be read is said, and holds up no other. */
 static void test_a_missing_folder(void **state)
 {
@@ -698,6 +756,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_cleaning, scene_make, scene_end),
         cmocka_unit_test_setup_teardown(test_folders_that_are_no_spool, scene_make, scene_end),
         cmocka_unit_test_setup_teardown(test_wrong_names, scene_make, scene_end),
+        cmocka_unit_test_setup_teardown(test_links_are_not_followed, scene_make, scene_end),
         cmocka_unit_test_setup_teardown(test_a_missing_folder, scene_make, scene_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
