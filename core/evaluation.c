@@ -9,7 +9,9 @@
 #define TIME_LIMIT_NS 1e18 /* 31 years: nothing of ours takes longer, and sums of it stay finite */
 #define SUMMARY_BYTES 72u
 #define TIMING_BYTES  (4u + 4u + SUMMARY_BYTES + 8u + 8u + 4u + 4u) /* without samples */
-#define FLAGS_MASK    ((uint32_t)(ATOLL_TIMING_DROPPED_EARLY | ATOLL_TIMING_TIME_LIMIT | ATOLL_TIMING_AUDIT))
+#define FLAGS_MASK                                                                                           \
+    ((uint32_t)(ATOLL_TIMING_DROPPED_EARLY | ATOLL_TIMING_TIME_LIMIT | ATOLL_TIMING_AUDIT |                  \
+                ATOLL_TIMING_FLOOR_SINGLE | ATOLL_TIMING_FLOOR_SPLIT))
 
 void atoll_evaluation_init(struct atoll_evaluation *e)
 {
@@ -244,6 +246,29 @@ double atoll_evaluation_time_ns(const struct atoll_evaluation *e, const struct a
 double atoll_evaluation_floor_ns(const struct atoll_evaluation *e, const struct atoll_task *task)
 {
     return geometric_mean(e, task, floor_of);
+}
+
+const char *atoll_floor_model_name(enum atoll_floor_model model)
+{
+    static const char *const names[ATOLL_FLOOR_MODEL_COUNT] = {"untold", "single", "split"};
+    return (unsigned)model < ATOLL_FLOOR_MODEL_COUNT ? names[model] : "untold";
+}
+
+enum atoll_floor_model atoll_timing_floor_model(const struct atoll_timing *timing)
+{
+    return timing->flags & ATOLL_TIMING_FLOOR_SPLIT    ? ATOLL_FLOOR_SPLIT
+           : timing->flags & ATOLL_TIMING_FLOOR_SINGLE ? ATOLL_FLOOR_SINGLE
+                                                       : ATOLL_FLOOR_UNTOLD;
+}
+
+enum atoll_floor_model atoll_evaluation_floor_model(const struct atoll_evaluation *e)
+{
+    enum atoll_floor_model model =
+        e->timing_count ? atoll_timing_floor_model(&e->timings[0]) : ATOLL_FLOOR_UNTOLD;
+    for (size_t i = 1; i < e->timing_count; i++)
+        if (atoll_timing_floor_model(&e->timings[i]) != model)
+            return ATOLL_FLOOR_UNTOLD;
+    return model;
 }
 
 void atoll_evaluation_interval_ns(const struct atoll_evaluation *e, const struct atoll_task *task,

@@ -23,14 +23,26 @@
 enum {
     ATOLL_TIMING_DROPPED_EARLY = 1,
     ATOLL_TIMING_TIME_LIMIT = 2,
-    ATOLL_TIMING_AUDIT = 4 /* below the audit floor */
+    ATOLL_TIMING_AUDIT = 4,        /* below the audit floor */
+    ATOLL_TIMING_FLOOR_SINGLE = 8, /* what floor_ns is: enum atoll_floor_model */
+    ATOLL_TIMING_FLOOR_SPLIT = 16
 };
+
+/* How a floor was made; floors of different models are not compared. */
+enum atoll_floor_model {
+    ATOLL_FLOOR_UNTOLD, /* there is none, or it was made before floors had models */
+    ATOLL_FLOOR_SINGLE, /* all operations at the fastest peak of the allowed precisions */
+    ATOLL_FLOOR_SPLIT,  /* matrix and vector operations each at the peak of their unit */
+    ATOLL_FLOOR_MODEL_COUNT
+};
+
+const char *atoll_floor_model_name(enum atoll_floor_model model); /* "untold", "single", "split" */
 
 struct atoll_timing {
     uint32_t variant; /* index into task.variants */
     uint32_t flags;
     struct atoll_summary summary; /* ns */
-    double floor_ns;              /* reporting floor of this variant on this device */
+    double floor_ns;              /* reporting floor of this variant on this device, 0 unknown */
     double resolution_ns;         /* of clock and launch jitter, part of the interval */
     size_t sample_count;
     double *samples_ns;       /* owned; in the order taken */
@@ -66,6 +78,9 @@ int atoll_evaluation_decode(const void *bytes, size_t length, struct atoll_evalu
 /* Weighted geometric means over bench variants; 0 when there are no timings. */
 double atoll_evaluation_time_ns(const struct atoll_evaluation *e, const struct atoll_task *task);
 double atoll_evaluation_floor_ns(const struct atoll_evaluation *e, const struct atoll_task *task);
+enum atoll_floor_model atoll_timing_floor_model(const struct atoll_timing *timing);
+/* Of all its timings; UNTOLD where they differ. */
+enum atoll_floor_model atoll_evaluation_floor_model(const struct atoll_evaluation *e);
 /* The same means of the ends of the medians' 95 % intervals. */
 void atoll_evaluation_interval_ns(const struct atoll_evaluation *e, const struct atoll_task *task,
                                   double *ret_lo, double *ret_hi);

@@ -8,6 +8,11 @@
 #define CLIPPED_TARGET  2.0
 #define UNKNOWN_CEILING 100.0 /* speedup that stands in for an unknown floor */
 
+double atoll_floor_trusted_ns(double floor_ns, double time_ns)
+{
+    return floor_ns > 0 && !(time_ns > 0 && time_ns * ATOLL_FLOOR_BEATEN_RATIO < floor_ns) ? floor_ns : 0;
+}
+
 double atoll_fitness(enum atoll_fitness_form form, enum atoll_verdict verdict, double time_ns,
                      double baseline_ns, double floor_ns)
 {
@@ -22,6 +27,7 @@ double atoll_fitness(enum atoll_fitness_form form, enum atoll_verdict verdict, d
     if (!(time_ns > 0) || !(baseline_ns > 0))
         return CORRECT_BASE;
     double speedup = baseline_ns / time_ns;
+    floor_ns = atoll_floor_trusted_ns(floor_ns, fmin(time_ns, baseline_ns));
     double share, ceiling = floor_ns > 0 ? baseline_ns / floor_ns : UNKNOWN_CEILING;
     if (form == ATOLL_FITNESS_CLIPPED)
         share = speedup / CLIPPED_TARGET;

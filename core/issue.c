@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "core/fitness.h"
+
 #define BIT(n)      (UINT64_C(1) << (n))
 #define STAGE(name) ((uint32_t)1 << ATOLL_ISSUE_STAGE_##name)
 #define AT_FLOOR    1.01 /* time over floor: less is left than a promotion asks for (MEASUREMENT.md 5) */
@@ -183,7 +185,8 @@ size_t atoll_stage_order_complete(uint64_t issues, const uint8_t *wished, size_t
 uint64_t atoll_issues_of(const struct atoll_issue_evidence *evidence)
 {
     unsigned levels[DIMENSIONS] = {evidence->cell / 16 % 4, evidence->cell / 4 % 4, evidence->cell % 4};
-    double ratio = evidence->floor_ns > 0 ? evidence->time_ns / evidence->floor_ns : 0;
+    double floor_ns = atoll_floor_trusted_ns(evidence->floor_ns, evidence->time_ns);
+    double ratio = floor_ns > 0 ? evidence->time_ns / floor_ns : 0;
     uint64_t issues = evidence->has_open_parameters ? BIT(ATOLL_ISSUE_OPEN_PARAMETERS) : 0;
     if (ratio > 0 && ratio < AT_FLOOR)
         return 0;

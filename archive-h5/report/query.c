@@ -8,6 +8,7 @@
 
 #include "base/hash_index.h"
 #include "core/evaluation.h"
+#include "core/fitness.h"
 #include "base/random.h"
 #include "base/spelling.h"
 
@@ -382,8 +383,17 @@ void atoll_query_task_summary(const struct atoll_query *q, uint64_t task_row, st
     } else if (row.baseline_ns > 0 && row.best_ns > 0) {
         ret->speedup = row.baseline_ns / row.best_ns;
     }
-    if (row.floor_ns > 0 && ret->best_ns > 0)
-        ret->floor_share = row.floor_ns / ret->best_ns;
+    ret->floor_ns = atoll_floor_trusted_ns(row.floor_ns, ret->best_ns);
+    ret->floor_model = atoll_floor_model_name((enum atoll_floor_model)row.floor_model);
+    const uint8_t *models = column(q->tables, ATOLL_TABLE_TASKS, "floor_model");
+    const double *floors = column(q->tables, ATOLL_TABLE_TASKS, "floor_ns");
+    const uint32_t *tasks = column(q->tables, ATOLL_TABLE_TASKS, "name");
+    for (uint64_t i = 0; i < atoll_tables_count(q->tables, ATOLL_TABLE_TASKS); i++)
+        if (floors[i] > 0 && row.floor_ns > 0)
+            ret->floors_differ |=
+                !models[i] != !row.floor_model || (tasks[i] == row.name && models[i] != row.floor_model);
+    if (ret->floor_ns > 0 && ret->best_ns > 0 && !ret->floors_differ)
+        ret->floor_share = ret->floor_ns / ret->best_ns;
     ret->correct_share = row.evaluated ? (double)row.correct / (double)row.evaluated : 0;
 }
 

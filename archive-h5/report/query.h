@@ -64,7 +64,9 @@ struct atoll_task_summary {
     double speedup; /* final ratio where there is one, else baseline / best; 0 = unknown */
     int speedup_is_final;
     double p_value;     /* of the final comparison */
-    double floor_share; /* floor / best, 0 = unknown */
+    double floor_share; /* floor / best, 0 = unknown, or floors_differ */
+    int floors_differ;  /* from those of another archive in the table: of another model, or told by none */
+    const char *floor_model; /* of floor_ns, atoll_floor_model_name */
     uint64_t evaluated, correct;
     double correct_share;
 };

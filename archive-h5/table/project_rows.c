@@ -208,6 +208,7 @@ static int add_timing(struct atoll_projection *p, const struct atoll_evaluation 
                                    .hi95_ns = s->hi95,
                                    .relative_half_width = s->relative_half_width,
                                    .floor_ns = t->floor_ns,
+                                   .floor_model = (uint8_t)atoll_timing_floor_model(t),
                                    .resolution_ns = t->resolution_ns};
     const char *name = task && t->variant < task->variant_count ? task->variants[t->variant].name : "";
     if (atoll_projection_put_text(p, name, &row.variant_name, err) != 0 ||
@@ -262,8 +263,11 @@ static void count_evaluation(struct atoll_projection *p, uint64_t task_row,
 {
     struct atoll_row_task row;
     int64_t candidate = atoll_projection_find_candidate(p, &e->candidate);
-    if (candidate >= 0 && e->floor_ns > 0 && e->model < ATOLL_MODEL_LIMIT)
-        ((struct atoll_projection_floor *)p->floors.items)[candidate].ns[e->model] = e->floor_ns;
+    if (candidate >= 0 && e->time_ns > 0 && e->model < ATOLL_MODEL_LIMIT) {
+        struct atoll_projection_floor *floor = &((struct atoll_projection_floor *)p->floors.items)[candidate];
+        floor->ns[e->model] = e->floor_ns;
+        floor->model[e->model] = e->floor_model;
+    }
     if (task_row == ATOLL_PROJECTION_NONE || e->verdict == ATOLL_V_INFRASTRUCTURE)
         return;
     atoll_tables_get(p->tables, ATOLL_TABLE_TASKS, task_row, &row);
@@ -308,6 +312,7 @@ static int add_evaluation(struct atoll_projection *p, const struct atoll_evaluat
         row.time_ns = atoll_evaluation_time_ns(e, t->task);
         row.floor_ns = atoll_evaluation_floor_ns(e, t->task);
         atoll_evaluation_interval_ns(e, t->task, &row.time_lo_ns, &row.time_hi_ns);
+        row.floor_model = (uint8_t)atoll_evaluation_floor_model(e);
         struct atoll_row_task task = {.baseline_ns = 0};
         if (task_row != ATOLL_PROJECTION_NONE)
             atoll_tables_get(p->tables, ATOLL_TABLE_TASKS, task_row, &task);
@@ -517,8 +522,9 @@ static int update_task(struct atoll_projection *p, const struct atoll_decision *
         row.best = d->candidate;
         row.best_ns = d->time_ns;
         row.best_fitness = d->fitness;
-        row.floor_ns =
-            candidate >= 0 ? ((struct atoll_projection_floor *)p->floors.items)[candidate].ns[d->model] : 0;
+        const struct atoll_projection_floor *floors = p->floors.items;
+        row.floor_ns = candidate >= 0 ? floors[candidate].ns[d->model] : 0;
+        row.floor_model = candidate >= 0 ? floors[candidate].model[d->model] : (uint8_t)ATOLL_FLOOR_UNTOLD;
         if (row.done)
             conclude_finals(p, &row);
     }

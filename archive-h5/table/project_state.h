@@ -37,6 +37,7 @@ struct atoll_projection_task {
 /* Of a candidate, by device model. */
 struct atoll_projection_floor {
     double ns[ATOLL_MODEL_LIMIT];
+    uint8_t model[ATOLL_MODEL_LIMIT]; /* enum atoll_floor_model */
 };
 
 struct atoll_projection_list {

@@ -47,6 +47,11 @@ static const char *tier_name(unsigned v)
     return atoll_tier_name((enum atoll_tier)v);
 }
 
+static const char *floor_model_name(unsigned v)
+{
+    return atoll_floor_model_name((enum atoll_floor_model)v);
+}
+
 static const char *limiter_name(unsigned v)
 {
     return atoll_limiter_name((enum atoll_limiter)v);
@@ -261,6 +266,8 @@ static const struct atoll_column task_columns[] = {
     ADDED(task, final_baseline_hi_ns, F64, "ns", "upper end of it", 6),
     ADDED(task, final_best_lo_ns, F64, "ns", "lower end of the 95 % interval of the best time in it", 6),
     ADDED(task, final_best_hi_ns, F64, "ns", "upper end of it", 6),
+    {COLUMN(task, floor_model, U8, "", "how floor_ns was made; floors of different models are not compared"),
+     .value_name = floor_model_name, .value_count = ATOLL_FLOOR_MODEL_COUNT, .since = 6},
 };
 
 static const struct atoll_column ask_columns[] = {
@@ -398,6 +405,8 @@ static const struct atoll_column evaluation_columns[] = {
     ADDED(evaluation, time_lo_ns, F64, "ns",
           "weighted geometric mean of the lower ends of the timings' 95 % intervals", 6),
     ADDED(evaluation, time_hi_ns, F64, "ns", "the same of the upper ends", 6),
+    {COLUMN(evaluation, floor_model, U8, "", "how floor_ns was made"), .value_name = floor_model_name,
+     .value_count = ATOLL_FLOOR_MODEL_COUNT, .since = 6},
 };
 
 static const struct atoll_column timing_columns[] = {
@@ -406,7 +415,8 @@ static const struct atoll_column timing_columns[] = {
     COL(timing, evaluation, U64, "", "evaluation"),
     KEY(timing, variant, U32, "", "number of the variant in the task"),
     COL(timing, variant_name, TEXT, "", "its name"),
-    COL(timing, flags, U32, "", "1 dropped early, 2 time limit reached, 4 below the audit floor"),
+    COL(timing, flags, U32, "",
+        "1 dropped early, 2 time limit reached, 4 below the audit floor, 8 and 16 see floor_model"),
     COL(timing, sample_count, U32, "", "samples kept"),
     COL(timing, discarded_count, U32, "", "samples thrown away for clocks or slowdown"),
     COL(timing, min_ns, F64, "ns", "smallest sample"),
@@ -419,6 +429,8 @@ static const struct atoll_column timing_columns[] = {
     COL(timing, relative_half_width, F64, "", "half its width over the median"),
     COL(timing, floor_ns, F64, "ns", "roofline floor of the variant on the device"),
     COL(timing, resolution_ns, F64, "ns", "resolution of clock and launch"),
+    {COLUMN(timing, floor_model, U8, "", "how floor_ns was made"), .value_name = floor_model_name,
+     .value_count = ATOLL_FLOOR_MODEL_COUNT, .since = 6},
 };
 
 static const struct atoll_column sample_columns[] = {

@@ -45,6 +45,7 @@ struct atoll_row_task {
     uint8_t done, reason;
     uint32_t model, model_name;
     double final_lo, final_hi, final_baseline_lo_ns, final_baseline_hi_ns, final_best_lo_ns, final_best_hi_ns;
+    uint8_t floor_model; /* enum atoll_floor_model, of floor_ns; in evaluations and timings, too */
 };
 
 struct atoll_row_device {
@@ -116,6 +117,7 @@ struct atoll_row_evaluation {
     double worst_error;
     uint32_t model;
     double time_lo_ns, time_hi_ns;
+    uint8_t floor_model;
 };
 
 struct atoll_row_timing {
@@ -124,6 +126,7 @@ struct atoll_row_timing {
     uint32_t variant, variant_name, flags, sample_count, discarded_count;
     double min_ns, p10_ns, median_ns, p90_ns, max_ns, lo95_ns, hi95_ns, relative_half_width, floor_ns,
         resolution_ns;
+    uint8_t floor_model;
 };
 
 struct atoll_row_sample {

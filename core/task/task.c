@@ -64,7 +64,7 @@ int atoll_task_work(const struct atoll_task *task, const struct atoll_variant *v
 {
     struct atoll_binding bindings[ATOLL_TASK_DIM_LIMIT];
     size_t binding_count = atoll_task_bindings(task, variant, bindings);
-    struct atoll_work work = {0, 0, 0};
+    struct atoll_work work = {.is_split = task->matrix_flops != NULL};
     if (role_bytes(task, variant, &work, err))
         return -1;
     const struct {
@@ -72,6 +72,7 @@ int atoll_task_work(const struct atoll_task *task, const struct atoll_variant *v
         const struct atoll_expression *e;
         double *ret;
     } rows[] = {{"flops", task->flops, &work.flops},
+                {"matrix_flops", task->matrix_flops, &work.matrix_flops},
                 {"reads", task->reads, &work.read_bytes},
                 {"writes", task->writes, &work.write_bytes}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {

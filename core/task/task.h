@@ -92,10 +92,13 @@ struct atoll_task {
     const char *dims[ATOLL_TASK_DIM_LIMIT];
     size_t tensor_count;
     struct atoll_tensor tensors[ATOLL_TASK_TENSOR_LIMIT];
-    const char *reference_source;                  /* text of reference.c */
-    const struct atoll_expression *units;          /* independent units */
-    const struct atoll_expression *scratch;        /* doubles of scratch per unit; NULL = none */
-    const struct atoll_expression *flops;          /* useful operations */
+    const char *reference_source;           /* text of reference.c */
+    const struct atoll_expression *units;   /* independent units */
+    const struct atoll_expression *scratch; /* doubles of scratch per unit; NULL = none */
+    const struct atoll_expression
+        *flops; /* useful operations; with matrix_flops: those that are no matrix products */
+    const struct atoll_expression
+        *matrix_flops; /* useful operations of matrix products; NULL = not told apart */
     const struct atoll_expression *reads, *writes; /* compulsory bytes, NULL = from the roles */
     unsigned precisions; /* bit 1 << enum atoll_dtype; tf32 is bit ATOLL_DTYPE_COUNT */
     struct atoll_tolerance tolerance;
@@ -137,6 +140,8 @@ int atoll_task_element_count(const struct atoll_task *task, size_t tensor,
 /* Numbers of the roofline floor at a variant: useful operations, compulsory bytes read and written. */
 struct atoll_work {
     double flops, read_bytes, write_bytes;
+    double matrix_flops; /* beside flops, where the task tells them apart */
+    int is_split;        /* it does */
 };
 int atoll_task_work(const struct atoll_task *task, const struct atoll_variant *variant,
                     struct atoll_work *ret_work, struct atoll_err *err);

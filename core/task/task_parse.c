@@ -583,6 +583,7 @@ static int read_reference(struct atoll_yaml_walk *w, const struct atoll_yaml_nod
 
 static const struct atoll_yaml_row work_rows[] = {
     {"flops", ATOLL_YAML_REQUIRED, read_expression, TASK(flops)},
+    {"matrix_flops", ATOLL_YAML_OPTIONAL, read_expression, TASK(matrix_flops)},
     {"reads", ATOLL_YAML_OPTIONAL, read_expression, TASK(reads)},
     {"writes", ATOLL_YAML_OPTIONAL, read_expression, TASK(writes)},
 };

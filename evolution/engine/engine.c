@@ -102,7 +102,7 @@ int atoll_engine_task_status(const struct atoll_engine *engine, uint32_t task, u
         .noop_challenges = t->noop_challenges,
         .noop_promotions = t->noop_promotions,
         .baseline_ns = t->baseline_ns,
-        .floor_ns = t->floor_ns,
+        .floor_ns = fmax(0, t->floor_ns),
         .final_ratio = t->final_ratio,
         .done = t->done,
         .reason = (enum atoll_reason)t->reason,
@@ -188,6 +188,17 @@ static int settle_with_strategy(struct atoll_engine *e, struct atoll_task_state 
                              : 0;
 }
 
+/* The first floor that is told stands, until a correct kernel is faster than it or a referee no longer knows it: then it was
+ * wrong, for every device of the model. */
+static void judge_floor(struct atoll_task_state *t, double floor_ns, double time_ns)
+{
+    double stands_ns = t->floor_ns > 0 ? t->floor_ns : floor_ns;
+    if (t->floor_ns < 0)
+        return;
+    int is_wrong = stands_ns > 0 && (!(floor_ns > 0) || atoll_floor_trusted_ns(stands_ns, time_ns) == 0);
+    t->floor_ns = is_wrong ? -1 : stands_ns;
+}
+
 static void judge(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_individual *r,
                   const struct atoll_evaluation *evaluation)
 {
@@ -200,8 +211,8 @@ static void judge(struct atoll_engine *e, struct atoll_task_state *t, struct ato
     r->time_ns = r->state == ATOLL_V_CORRECT ? time_ns : 0;
     if (r->state == ATOLL_V_CORRECT)
         atoll_evaluation_interval_ns(evaluation, t->task, &r->lo_ns, &r->hi_ns);
-    if (r->state == ATOLL_V_CORRECT && !(t->floor_ns > 0))
-        t->floor_ns = fmax(0, atoll_evaluation_floor_ns(evaluation, t->task));
+    if (r->state == ATOLL_V_CORRECT)
+        judge_floor(t, atoll_evaluation_floor_ns(evaluation, t->task), r->hi_ns);
     if (r->state == ATOLL_V_CORRECT && t->stage == ATOLL_STAGE_BASELINE_UNDER_WAY)
         t->baseline_ns = time_ns;
     r->fitness = atoll_fitness(e->search.fitness_form, (enum atoll_verdict)r->state, r->time_ns,

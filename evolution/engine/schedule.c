@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "core/fitness.h"
+
 #include "evolution/engine/budget.h"
 #include "evolution/engine/decide.h"
 
@@ -126,10 +128,11 @@ static void end_at_goal(struct atoll_engine *e)
 {
     for (uint32_t i = 0; i < e->task_count && e->search.floor_goal > 0; i++) {
         struct atoll_task_state *t = &e->tasks[i];
-        if (!t->done && t->best != ATOLL_NONE &&
-            100 * t->floor_ns >= e->search.floor_goal * e->individuals.items[t->best].time_ns) {
+        if (t->done || t->best == ATOLL_NONE)
+            continue;
+        double best_ns = e->individuals.items[t->best].time_ns;
+        if (100 * atoll_floor_trusted_ns(t->floor_ns, best_ns) >= e->search.floor_goal * best_ns)
             atoll_decide_task_done(e, t, ATOLL_REASON_FLOOR);
-        }
     }
 }
 

@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "core/fitness.h"
+
 #define HALF_LIFE   32.0 /* evaluations after which an improvement weighs half */
 #define PRIOR_GAIN  0.2  /* ln of the improvement that a fresh task promises within the next PRIOR_TRIES */
 #define PRIOR_TRIES 16.0
@@ -30,6 +32,7 @@ double atoll_share_promise(const struct atoll_share *share, double expected_ns, 
 {
     double prior = PRIOR_GAIN * PRIOR_TRIES / (PRIOR_TRIES + (double)share->since);
     double cost_ns = share->spent_ns + ((double)under_way + PRIOR_TRIES) * fmax(expected_ns, 1);
+    floor_ns = atoll_floor_trusted_ns(floor_ns, share->best_ns);
     double room = floor_ns > 0 && share->best_ns > 0
                       ? fmin(1, fmax(LEAST_ROOM, log(share->best_ns / floor_ns)) / NEAR_FLOOR)
                       : 1;

@@ -95,7 +95,8 @@ struct atoll_task_state {
     uint64_t opening_answers;
     double
         final_baseline_ns; /* the baseline's time, or less where a final duel measured less; 0 before one did */
-    double baseline_ns, floor_ns, final_ratio;
+    double baseline_ns, final_ratio;
+    double floor_ns;    /* 0 not told; below 0: a correct kernel beat it, it is unknown for good */
     uint8_t asks_spent; /* operators outside answer no more for this task */
 };
 

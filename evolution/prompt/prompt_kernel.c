@@ -10,6 +10,7 @@
 
 #include "base/units.h"
 #include "core/candidate.h"
+#include "core/fitness.h"
 #include "evolution/reply/reply.h"
 
 #define PLAN_ARENA_BYTES ((size_t)4 << 20)
@@ -32,10 +33,11 @@ static void put_timings(const struct atoll_prompt_input *input, struct atoll_pro
                          atoll_duration_text(m->summary.median, median, sizeof(median)),
                          atoll_duration_text(m->summary.lo95, low, sizeof(low)),
                          atoll_duration_text(m->summary.hi95, high, sizeof(high)), m->summary.count);
-        if (m->floor_ns > 0 && m->summary.median > 0) {
+        double floor_ns = atoll_floor_trusted_ns(m->floor_ns, m->summary.median);
+        if (floor_ns > 0 && m->summary.median > 0) {
             atoll_prompt_put(t, "; floor %s (%.0f %% of it reached)",
-                             atoll_duration_text(m->floor_ns, floor_text, sizeof(floor_text)),
-                             100 * m->floor_ns / m->summary.median);
+                             atoll_duration_text(floor_ns, floor_text, sizeof(floor_text)),
+                             100 * floor_ns / m->summary.median);
         }
         atoll_prompt_put(t, "%s\n",
                          m->flags & ATOLL_TIMING_DROPPED_EARLY ? "; dropped early: clearly slower" : "");
@@ -429,7 +431,7 @@ void atoll_prompt_write_diagnosis(const struct atoll_prompt_input *input, struct
     }
     double floor_ns = atoll_evaluation_floor_ns(e, input->task);
     double time_ns = parent->time_ns > 0 ? parent->time_ns : atoll_evaluation_time_ns(e, input->task);
-    floor_ns = floor_ns > 0 ? floor_ns : input->floor_ns;
+    floor_ns = atoll_floor_trusted_ns(floor_ns > 0 ? floor_ns : input->floor_ns, time_ns);
     const char *limiter =
         (unsigned)e->profile.limiter < ATOLL_LIMITER_COUNT ? limiters[e->profile.limiter] : NULL;
     atoll_prompt_put(t, "The parent is correct. %s\n", limiter ? limiter : guess(input, time_ns, floor_ns));

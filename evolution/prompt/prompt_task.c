@@ -7,6 +7,7 @@
 
 #include "base/units.h"
 #include "core/facts.h"
+#include "core/fitness.h"
 #include "core/issue.h"
 #include "core/search.h"
 #include "evolution/population/advice.h"
@@ -116,7 +117,7 @@ static void put_variants(const struct atoll_prompt_input *input, struct atoll_pr
             char flops[32], reads[32], writes[32];
             if (atoll_task_work(task, v, &work, NULL) == 0) {
                 atoll_prompt_put(t, "; %s useful operations, at least %sB read and %sB written",
-                                 atoll_count_text(work.flops, flops, sizeof(flops)),
+                                 atoll_count_text(work.flops + work.matrix_flops, flops, sizeof(flops)),
                                  atoll_count_text(work.read_bytes, reads, sizeof(reads)),
                                  atoll_count_text(work.write_bytes, writes, sizeof(writes)));
             }
@@ -228,8 +229,9 @@ void atoll_prompt_write_state(const struct atoll_prompt_input *input, struct ato
     put_time(t, "baseline", input->baseline_ns, 0);
     put_time(t, "best so far", input->best_ns, input->baseline_ns);
     put_time(t, "the parent", parent ? parent->time_ns : 0, input->baseline_ns);
-    put_time(t, "floor (nothing can be faster than bandwidth and peak arithmetic allow)", input->floor_ns,
-             input->baseline_ns);
+    double fastest_ns = input->best_ns > 0 ? input->best_ns : input->baseline_ns;
+    put_time(t, "floor (nothing can be faster than bandwidth and peak arithmetic allow)",
+             atoll_floor_trusted_ns(input->floor_ns, fastest_ns), input->baseline_ns);
     atoll_prompt_put(t, "%s%s\n", t->piece_count ? "\n" : "", wanted(input));
 }
 

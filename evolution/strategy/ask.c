@@ -40,7 +40,7 @@ struct atoll_asked atoll_ask_about(const struct atoll_engine *e, const struct at
     a.ask.role = (uint8_t)(e->search.roles ? island % ATOLL_ISLAND_ROLE_COUNT : ATOLL_ISLAND_ROLE_COUNT);
     a.ask.count = 1;
     a.ask.baseline_ns = t->baseline_ns;
-    a.ask.floor_ns = t->floor_ns;
+    a.ask.floor_ns = fmax(0, t->floor_ns);
     if (t->best != ATOLL_NONE)
         a.ask.best_ns = e->individuals.items[t->best].time_ns;
     if (parent != ATOLL_NONE)

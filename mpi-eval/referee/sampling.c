@@ -103,20 +103,28 @@ struct atoll_floor atoll_floor_of(const struct atoll_work *work, unsigned precis
     /* Bytes that must pass between memory and the last-level cache. */
     double bytes = is_warm ? fmax(0.0, work->read_bytes + work->write_bytes - cache)
                            : work->read_bytes + fmax(0.0, work->write_bytes - cache);
-    /* The measured peak that stands for an arithmetic type, of ordinary or tensor units, whichever is faster: types without
-     * a measurement of their own count as float, since the audit floor refuses nothing. */
-    double peak = 0;
+    /* The measured peak that stands for an arithmetic type: types without a measurement of their own count as float, since
+     * the audit floor refuses nothing. */
+    double vector = 0, matrix = 0;
     for (unsigned t = 0; t <= ATOLL_DTYPE_COUNT; t++) {
         if (!(precisions >> t & 1u))
             continue;
-        double one = fmax(t < ATOLL_DTYPE_COUNT ? device->peak_flops[t] : 0, device->limits.tensor_flops[t]);
-        peak = fmax(peak, one > 0 || t == ATOLL_F64 ? one : device->peak_flops[ATOLL_F32]);
+        double ordinary = t < ATOLL_DTYPE_COUNT ? device->peak_flops[t] : 0,
+               tensor = device->limits.tensor_flops[t];
+        if (!(ordinary > 0) && (!(tensor > 0) || work->is_split) && t != ATOLL_F64)
+            ordinary = device->peak_flops[ATOLL_F32];
+        vector = fmax(vector, ordinary);
+        matrix = fmax(matrix, tensor);
     }
+    double peak = fmax(vector, matrix);
+    f.is_split = work->is_split && peak > 0;
     if (device->bandwidth_bytes_per_s > 0)
         f.hard_ns = 1e9 * bytes / device->bandwidth_bytes_per_s;
     f.hard_ns = fmax(f.hard_ns, device->empty_launch_ns);
-    if (peak > 0)
-        f.audit_ns = 1e9 * work->flops / peak;
+    if (f.is_split && matrix > vector)
+        f.audit_ns = 1e9 * fmax(work->matrix_flops / matrix, vector > 0 ? work->flops / vector : 0);
+    else if (peak > 0)
+        f.audit_ns = 1e9 * (work->flops + work->matrix_flops) / peak;
     f.reporting_ns = fmax(f.hard_ns, f.audit_ns);
     return f;
 }

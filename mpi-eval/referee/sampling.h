@@ -71,11 +71,14 @@ struct atoll_floor {
     double hard_ns;      /* compulsory traffic at the measured bandwidth, or an empty launch */
     double audit_ns;     /* useful operations at the peak of the fastest allowed arithmetic; 0 = not known */
     double reporting_ns; /* the larger of the two */
+    int is_split;        /* matrix and vector operations told apart */
 };
 
 #define ATOLL_FLOOR_IMPOSSIBLE_RATIO 0.9
 
-/* work: of one variant; precisions: task->precisions; is_warm: of the setup. */
+/* work: of one variant; precisions: task->precisions; is_warm: of the setup.  Where the work tells matrix operations
+ * apart, they are held against the matrix units and the others against the ordinary ones: both units may be busy at once,
+ * so the longer of the two is the floor; without matrix units everything is done by the ordinary ones. */
 struct atoll_floor atoll_floor_of(const struct atoll_work *work, unsigned precisions,
                                   const struct atoll_device_info *device, int is_warm);
 

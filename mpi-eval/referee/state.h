@@ -17,6 +17,8 @@ struct atoll_case {
     void *oracle;                  /* the backend's, made by case_open */
     size_t pool_size
         [ATOLL_TASK_VARIANT_LIMIT]; /* input sets in use per variant, at least ATOLL_INPUT_SET_POOL_MIN */
+    int floor_is_wrong
+        [ATOLL_TASK_VARIANT_LIMIT]; /* a correct kernel beat it, newly calibrated: it is unknown */
 };
 
 struct atoll_referee {

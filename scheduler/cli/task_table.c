@@ -139,7 +139,7 @@ void atoll_task_table_print(const struct atoll_query *query, const char *only, F
 {
     struct printing printing = {out, atoll_query_id_digits(query)};
     struct atoll_archive_summary summary;
-    int are_final = 1;
+    int are_final = 1, floors_differ = 0;
 
     atoll_print(out, "%-20s %12s %12s %9s  %11s %8s %8s  %s\n", "task", "baseline", "best", "speedup",
                 "of floor", "evals", "correct", "kernel");
@@ -149,7 +149,11 @@ void atoll_task_table_print(const struct atoll_query *query, const char *only, F
 
         atoll_query_task_summary(query, i, &task);
         are_final &= !(task.speedup > 0) || task.speedup_is_final;
+        floors_differ |= task.floors_differ;
     }
+    if (floors_differ)
+        fprintf(out, "no shares of floors: they were made in different ways (column floor_model) and cannot "
+                     "be compared\n");
     atoll_query_summary(query, &summary);
     if (!only && summary.timed_count > 0) {
         atoll_print(out, "%llu of %llu tasks timed, geometric mean %.2fx%s\n",
@@ -183,14 +187,14 @@ static void add_row(void *context, const struct atoll_query *query, const struct
         atoll_id_hex(&task->best, best);
     json_array_append_new(
         context,
-        json_pack("{s:s, s:o, s:s, s:f, s:f, s:f, s:f, s:b, s:f, s:f, s:I, s:I, s:s, s:o}", "task", s->name,
-                  "model", atoll_json_text(atoll_tables_text(atoll_query_tables(query), task->model_name)),
-                  "candidate", best, "baseline_ns", s->baseline_ns, "best_ns", s->best_ns, "floor_ns",
-                  s->floor_ns, "speedup", s->speedup, "final", s->speedup_is_final, "p_value", s->p_value,
-                  "floor_share", s->floor_share, "evaluations", (json_int_t)s->evaluated, "correct",
-                  (json_int_t)s->correct, "limiter", limiter_of(query, task), "ended",
-                  task->done ? json_string(atoll_reason_name((enum atoll_reason)task->reason))
-                             : json_null()));
+        json_pack(
+            "{s:s, s:o, s:s, s:f, s:f, s:f, s:f, s:b, s:f, s:f, s:s, s:I, s:I, s:s, s:o}", "task", s->name,
+            "model", atoll_json_text(atoll_tables_text(atoll_query_tables(query), task->model_name)),
+            "candidate", best, "baseline_ns", s->baseline_ns, "best_ns", s->best_ns, "floor_ns", s->floor_ns,
+            "speedup", s->speedup, "final", s->speedup_is_final, "p_value", s->p_value, "floor_share",
+            s->floor_share, "floor_model", s->floor_model, "evaluations", (json_int_t)s->evaluated, "correct",
+            (json_int_t)s->correct, "limiter", limiter_of(query, task), "ended",
+            task->done ? json_string(atoll_reason_name((enum atoll_reason)task->reason)) : json_null()));
 }
 
 json_t *atoll_task_table_json(const struct atoll_query *query, const char *only)

@@ -25,6 +25,8 @@ static const struct {
     {ATOLL_FITNESS_LOG, ATOLL_V_CORRECT, 10, 100, 0, 0.75},
     {ATOLL_FITNESS_LOG, ATOLL_V_CORRECT, 100, 100, 100, 1},
     {ATOLL_FITNESS_LOG, ATOLL_V_CORRECT, 110, 100, 120, 0.5},
+    {ATOLL_FITNESS_LOG, ATOLL_V_CORRECT, 10, 100, 610, 0.75}, /* a floor that both beat is none */
+    {ATOLL_FITNESS_LOG, ATOLL_V_CORRECT, 10, 100, 50, 0.75},
     {ATOLL_FITNESS_LOG, ATOLL_V_CORRECT, 10, 0, 0, 0.5},
     {ATOLL_FITNESS_LOG, ATOLL_V_CORRECT, 0, 10, 0, 0.5},
     {ATOLL_FITNESS_LOG, ATOLL_V_CORRECT, NAN, 10, 0, 0.5},
@@ -44,6 +46,19 @@ static void test_rows(void **state)
     }
 }
 
+static void test_trusted_floors(void **state)
+{
+    (void)state;
+    assert_true(atoll_floor_trusted_ns(100, 0) == 100); /* nothing was faster yet */
+    assert_true(atoll_floor_trusted_ns(100, 250) == 100);
+    assert_true(atoll_floor_trusted_ns(100, 100) == 100);
+    assert_true(atoll_floor_trusted_ns(100, 95.5) == 100); /* 104.7 % */
+    assert_true(atoll_floor_trusted_ns(100, 95) == 0);
+    assert_true(atoll_floor_trusted_ns(100, 16) == 0);
+    assert_true(atoll_floor_trusted_ns(0, 16) == 0);
+    assert_true(atoll_floor_trusted_ns(NAN, 16) == 0);
+}
+
 static void test_slope(void **state)
 {
     double last = 0;
@@ -56,6 +71,7 @@ static void test_slope(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows), cmocka_unit_test(test_slope)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows), cmocka_unit_test(test_trusted_floors),
+                                       cmocka_unit_test(test_slope)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

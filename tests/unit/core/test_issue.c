@@ -194,6 +194,8 @@ static void evidence_says_no_more_than_it_knows(void **state)
         {{.cell = 0, .time_ns = 100, .floor_ns = 100, .higher = 7, .has_open_parameters = 1}, 0},
         {{.cell = 0, .time_ns = 100.9, .floor_ns = 100, .higher = 7}, 0},
         {{.cell = 0, .time_ns = 102, .floor_ns = 100, .has_open_parameters = 1}, BIT(OPEN_PARAMETERS)},
+        {{.cell = 0, .time_ns = 16, .floor_ns = 100, .has_open_parameters = 1},
+         BIT(OPEN_PARAMETERS)}, /* no floor */
         {{.cell = 0, .time_ns = 200, .floor_ns = 100}, 0},
         {{.cell = 0, .time_ns = 201, .floor_ns = 100}, BIT(FAR_FROM_FLOOR)},
         {{.cell = 0, .time_ns = 100, .higher = 7},

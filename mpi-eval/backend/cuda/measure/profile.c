@@ -208,7 +208,7 @@ static void count(struct counting *c)
     struct atoll_work work;
     double bytes = p->counters[ATOLL_COUNTER_DRAM_READ_BYTES] + p->counters[ATOLL_COUNTER_DRAM_WRITE_BYTES];
     if (bytes > 0 && atoll_task_work(c->stage.known->task, c->stage.variant, &work, NULL) == 0)
-        p->intensity_flops_per_byte = work.flops / bytes;
+        p->intensity_flops_per_byte = (work.flops + work.matrix_flops) / bytes;
 }
 
 void atoll_cuda_profile(struct atoll_referee *referee, struct atoll_case *known,

@@ -329,6 +329,7 @@ static void test_numbers(void **state)
     assert_non_null(task);
     assert_int_equal(atoll_task_work(task, &task->variants[0], &work, &err), 0);
     assert_true(work.flops == 37 && work.read_bytes == 148 && work.write_bytes == 148);
+    assert_true(work.matrix_flops == 0 && !work.is_split);
     atoll_task_destroy(task);
 }
 

@@ -478,6 +478,33 @@ static void answer_baseline(struct sim *s)
     sim_evaluated(s, &order, ATOLL_V_CORRECT, sim_time(&order.candidate));
 }
 
+/* A floor stands until a correct kernel is faster than it, and is unknown from then on, whoever tells it again. */
+static void a_beaten_floor_is_unknown(void **state)
+{
+    static const double times_ns[] = {1e6, 5.1e5, 2e5, 1e6};
+    struct fixture *f = *state;
+    struct atoll_search search = settings();
+    struct sim *s = malloc(sizeof(*s));
+    struct atoll_task_status t;
+    search.queue_depth = 1;
+    sim_start(s, 3, &search);
+    sim_add_task(s, 0, &f->tasks[0]);
+    sim_capacity(s, 1);
+    for (size_t i = 0; i < sizeof(times_ns) / sizeof(*times_ns);) {
+        struct atoll_decision order = sim_take(s, 0);
+        if (order.type == ATOLL_DECIDE_DUEL) {
+            sim_duelled(s, &order, ATOLL_V_CORRECT, 0, 1);
+            continue;
+        }
+        sim_evaluated(s, &order, ATOLL_V_CORRECT, times_ns[i]); /* with a floor of 5e5 */
+        assert_int_equal(atoll_engine_task_status(s->engine, 0, 0, &t), 0);
+        expect_close(t.floor_ns, i < 2 ? 5e5 : 0, 1e-9);
+        i++;
+    }
+    sim_fini(s);
+    free(s);
+}
+
 /* Proposals end as early as the finals need, within limits. */
 static void dear_finals_are_given_time(void **state)
 {
@@ -662,6 +689,7 @@ int main(void)
         cmocka_unit_test(wall_time_over_abandons),
         cmocka_unit_test(tasks_share_the_device),
         cmocka_unit_test(a_short_run_sees_every_seed),
+        cmocka_unit_test(a_beaten_floor_is_unknown),
         cmocka_unit_test(dear_finals_are_given_time),
         cmocka_unit_test(equal_instances_are_one_candidate),
         cmocka_unit_test(a_resume_waits_for_capacity),

@@ -58,6 +58,8 @@ static void cost_way_and_floor_count(void **state)
     expect_close(atoll_share_promise(&s, COST_NS, 0, s.best_ns / 100), alone, 1e-12);
     assert_true(atoll_share_promise(&s, COST_NS, 0, s.best_ns / 1.05) < alone / 4);
     assert_true(atoll_share_promise(&s, COST_NS, 0, s.best_ns) > 0);
+    /* a floor that was beaten says nothing about what can be gained */
+    expect_close(atoll_share_promise(&s, COST_NS, 0, 6.1 * s.best_ns), alone, 1e-12);
 }
 
 static void nonsense_changes_nothing(void **state)

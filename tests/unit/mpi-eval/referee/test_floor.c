@@ -17,16 +17,20 @@ static void test_floors(void **state)
         unsigned precisions;
         double hard_ns, audit_ns, reporting_ns;
     } cases[] = {
-        {{0, 4000, 0}, BIT(ATOLL_F32), 4000, 0, 4000},
-        {{0, 4000, 900}, BIT(ATOLL_F32), 4000, 0, 4000},
-        {{0, 4000, 3000}, BIT(ATOLL_F32), 6000, 0, 6000},
-        {{1e6, 4000, 0}, BIT(ATOLL_F32), 4000, 1e5, 1e5},
-        {{1e6, 4000, 0}, BIT(ATOLL_F64), 4000, 2e5, 2e5},
-        {{1e6, 4000, 0}, BIT(ATOLL_F64) | BIT(ATOLL_F32), 4000, 1e5, 1e5},
-        {{1e6, 4000, 0}, BIT(ATOLL_BF16), 4000, 1e5, 1e5},
-        {{1e6, 4000, 0}, BIT(ATOLL_DTYPE_COUNT), 4000, 1e5, 1e5},
-        {{1e6, 4000, 0}, 0, 4000, 0, 4000},
-        {{0, 10, 10}, BIT(ATOLL_F32), 50, 0, 50},
+        {{.flops = 0, .read_bytes = 4000, .write_bytes = 0}, BIT(ATOLL_F32), 4000, 0, 4000},
+        {{.flops = 0, .read_bytes = 4000, .write_bytes = 900}, BIT(ATOLL_F32), 4000, 0, 4000},
+        {{.flops = 0, .read_bytes = 4000, .write_bytes = 3000}, BIT(ATOLL_F32), 6000, 0, 6000},
+        {{.flops = 1e6, .read_bytes = 4000, .write_bytes = 0}, BIT(ATOLL_F32), 4000, 1e5, 1e5},
+        {{.flops = 1e6, .read_bytes = 4000, .write_bytes = 0}, BIT(ATOLL_F64), 4000, 2e5, 2e5},
+        {{.flops = 1e6, .read_bytes = 4000, .write_bytes = 0},
+         BIT(ATOLL_F64) | BIT(ATOLL_F32),
+         4000,
+         1e5,
+         1e5},
+        {{.flops = 1e6, .read_bytes = 4000, .write_bytes = 0}, BIT(ATOLL_BF16), 4000, 1e5, 1e5},
+        {{.flops = 1e6, .read_bytes = 4000, .write_bytes = 0}, BIT(ATOLL_DTYPE_COUNT), 4000, 1e5, 1e5},
+        {{.flops = 1e6, .read_bytes = 4000, .write_bytes = 0}, 0, 4000, 0, 4000},
+        {{.flops = 0, .read_bytes = 10, .write_bytes = 10}, BIT(ATOLL_F32), 50, 0, 50},
     };
     struct atoll_device_info device;
     (void)state;
@@ -53,6 +57,40 @@ static void test_floors(void **state)
     assert_true(f.hard_ns == 0 && f.audit_ns == 0); /* not calibrated: nothing is impossible */
 }
 
+/* Matrix products are held against the matrix units, the rest against the ordinary ones; without matrix units all is. */
+static void test_split_floors(void **state)
+{
+    static const struct {
+        double flops, matrix_flops;
+        unsigned precisions;
+        double audit_ns;
+    } cases[] = {
+        {1e6, 0, BIT(ATOLL_BF16), 1e5},          {1e6, 1e6, BIT(ATOLL_BF16), 1e5},
+        {1e5, 1e7, BIT(ATOLL_BF16), 1e5},        {0, 1e6, BIT(ATOLL_BF16), 1e4},
+        {1e6, 1e6, BIT(ATOLL_F32), 2e5},         {0, 1e6, BIT(ATOLL_F32) | BIT(ATOLL_BF16), 1e4},
+        {1e6, 1e6, BIT(ATOLL_DTYPE_COUNT), 2e5},
+    };
+    struct atoll_device_info device;
+    (void)state;
+    memset(&device, 0, sizeof(device));
+    device.peak_flops[ATOLL_F32] = 10e9;
+    device.limits.tensor_flops[ATOLL_BF16] = 100e9;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct atoll_work work = {
+            .flops = cases[i].flops, .matrix_flops = cases[i].matrix_flops, .is_split = 1};
+        struct atoll_floor f = atoll_floor_of(&work, cases[i].precisions, &device, 0);
+        if (f.audit_ns < cases[i].audit_ns * 0.999999 || f.audit_ns > cases[i].audit_ns * 1.000001 ||
+            !f.is_split)
+            fail_msg("case %zu: %g", i, f.audit_ns);
+        /* told together they stand at the faster unit's peak, which is no more */
+        struct atoll_work one = {.flops = cases[i].flops + cases[i].matrix_flops};
+        struct atoll_floor g = atoll_floor_of(&one, cases[i].precisions, &device, 0);
+        assert_true(!g.is_split);
+        if (cases[i].flops > 0 && cases[i].precisions == BIT(ATOLL_BF16) && cases[i].matrix_flops < 1e7)
+            assert_true(g.audit_ns < f.audit_ns);
+    }
+}
+
 /* The same device: 1000 bytes of 1 byte a ns are at hand. */
 static void test_warm_floors(void **state)
 {
@@ -60,9 +98,15 @@ static void test_warm_floors(void **state)
         struct atoll_work work;
         double hard_ns;
     } cases[] = {
-        {{0, 4000, 0}, 3000}, {{0, 4000, 900}, 3900}, {{0, 4000, 3000}, 6000},
-        {{0, 900, 100}, 50},  {{0, 1040, 0}, 50},     {{0, 500, 700}, 200},
-        {{0, 0, 3000}, 2000}, {{0, 0, 0}, 50},        {{1e6, 4000, 0}, 3000},
+        {{.flops = 0, .read_bytes = 4000, .write_bytes = 0}, 3000},
+        {{.flops = 0, .read_bytes = 4000, .write_bytes = 900}, 3900},
+        {{.flops = 0, .read_bytes = 4000, .write_bytes = 3000}, 6000},
+        {{.flops = 0, .read_bytes = 900, .write_bytes = 100}, 50},
+        {{.flops = 0, .read_bytes = 1040, .write_bytes = 0}, 50},
+        {{.flops = 0, .read_bytes = 500, .write_bytes = 700}, 200},
+        {{.flops = 0, .read_bytes = 0, .write_bytes = 3000}, 2000},
+        {{.flops = 0, .read_bytes = 0, .write_bytes = 0}, 50},
+        {{.flops = 1e6, .read_bytes = 4000, .write_bytes = 0}, 3000},
     };
     struct atoll_device_info device;
     (void)state;
@@ -103,7 +147,7 @@ static void test_cores(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_floors), cmocka_unit_test(test_warm_floors),
-                                       cmocka_unit_test(test_cores)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_floors), cmocka_unit_test(test_split_floors),
+                                       cmocka_unit_test(test_warm_floors), cmocka_unit_test(test_cores)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -231,6 +231,58 @@ static void test_final(void **state)
     assert_int_equal(d.better, 0);
 }
 
+static unsigned calibrations;
+static double calibrated_flops; /* what a new calibration finds */
+
+static int calibrate(struct atoll_referee *r, struct atoll_err *err)
+{
+    (void)err;
+    calibrations++;
+    r->info.peak_flops[ATOLL_F32] = calibrated_flops;
+    return 0;
+}
+
+/* A correct kernel that is faster than its floor asks for a new calibration; where that does not help, the floor is
+ * unknown from then on. */
+static void test_beaten_floor(void **state)
+{
+    static const struct {
+        double flops; /* of the first calibration; of the second: next */
+        double next;
+        unsigned calibrations; /* so far */
+        int is_known;
+    } rows[] = {{1e6, 1e14, 1, 1}, {1e14, 1, 1, 1}, {1e6, 2e6, 4, 0}, {1e14, 1, 4, 0}};
+    struct atoll_backend backend = *referee->backend;
+    const struct atoll_backend *usual = referee->backend;
+    struct atoll_device_info info = referee->info;
+    struct atoll_case *known = atoll_referee_case(referee, 0);
+    (void)state;
+    backend.measure = calibrate;
+    referee->backend = &backend;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct built b = build(RIGHT_BODY);
+        struct atoll_order order = {.evaluation = next_evaluation++};
+        struct atoll_evaluation e;
+        atoll_evaluation_init(&e);
+        referee->info.peak_flops[ATOLL_F32] = rows[i].flops;
+        calibrated_flops = rows[i].next;
+        atoll_referee_evaluate(referee, 0, &order, b.prepared, b.compiled.object, b.compiled.object_length,
+                               &e);
+        if (e.verdict != ATOLL_V_CORRECT)
+            fail_msg("row %zu: %s, \"%s\"", i, atoll_verdict_name(e.verdict), e.detail);
+        assert_int_equal(calibrations, rows[i].calibrations);
+        assert_int_equal(e.timings[0].floor_ns > 0, rows[i].is_known);
+        assert_int_equal(atoll_evaluation_floor_model(&e),
+                         rows[i].is_known ? ATOLL_FLOOR_SINGLE : ATOLL_FLOOR_UNTOLD);
+        if (rows[i].is_known)
+            assert_true(e.timings[0].floor_ns <= 1.05 * e.timings[0].summary.hi95);
+        atoll_evaluation_fini(&e);
+    }
+    memset(known->floor_is_wrong, 0, sizeof(known->floor_is_wrong));
+    referee->info = info;
+    referee->backend = usual;
+}
+
 static unsigned watched_count;
 
 static enum atoll_verdict watch(struct atoll_referee *r, struct atoll_case *known,
@@ -348,10 +400,10 @@ static void test_cancel(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_device),     cmocka_unit_test(test_verdicts),
-        cmocka_unit_test(test_early_drop), cmocka_unit_test(test_duels),
-        cmocka_unit_test(test_final),      cmocka_unit_test(test_watched_final),
-        cmocka_unit_test(test_admission),  cmocka_unit_test(test_bad_arguments),
-        cmocka_unit_test(test_cancel)};
+        cmocka_unit_test(test_device),        cmocka_unit_test(test_verdicts),
+        cmocka_unit_test(test_early_drop),    cmocka_unit_test(test_duels),
+        cmocka_unit_test(test_final),         cmocka_unit_test(test_watched_final),
+        cmocka_unit_test(test_beaten_floor),  cmocka_unit_test(test_admission),
+        cmocka_unit_test(test_bad_arguments), cmocka_unit_test(test_cancel)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
