@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <ftw.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -307,27 +308,70 @@ static int write_config(struct atoll_campaign *c, const struct atoll_config *con
     return failed ? -1 : 0;
 }
 
+static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+    (void)st;
+    (void)type;
+    (void)at;
+    return remove(path);
+}
+
+/* What a create that found no space has made, under its lock; the folder itself where that was made, too. */
+static void take_back(struct atoll_campaign *c, int is_own_folder)
+{
+    static const char *const files[] = {"campaign.yaml.tmp", ATOLL_PRIOR_FILE, (ATOLL_PRIOR_FILE ".tmp"),
+                                        "jobs"};
+    char path[PATH_MAX];
+    if (atoll_campaign_path(c, path, sizeof(path), "tasks", NULL) == 0)
+        nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
+        if (atoll_campaign_path(c, path, sizeof(path), files[i], NULL) == 0)
+            remove(path);
+    if (is_own_folder && atoll_campaign_path(c, path, sizeof(path), "campaign.lock", NULL) == 0) {
+        remove(path);
+        rmdir(c->dir);
+    }
+}
+
 struct atoll_campaign *atoll_campaign_create(const char *dir, const struct atoll_config *config,
                                              const struct atoll_file_ops *ops, struct atoll_err *err)
 {
-    char prior[PATH_MAX];
+    char path[PATH_MAX];
+    struct atoll_err own = ATOLL_ERR_INIT;
+    int is_ours = 0; /* under the lock, and no campaign before */
     struct atoll_campaign *c = new_campaign(dir, ops, err);
     if (!c)
         return NULL;
-    if (check_tasks(config, err) != 0 || atoll_file_make_directory(c->ops, c->dir, 1, err) != 0 ||
-        check_folder(c->dir, err) != 0 || atoll_campaign_hold_new(c, err) != 0) {
+    int is_own_folder = access(c->dir, F_OK) != 0;
+    if (check_tasks(config, &own) != 0 || atoll_file_make_directory(c->ops, c->dir, 1, &own) != 0 ||
+        check_folder(c->dir, &own) != 0 || atoll_campaign_hold_new(c, &own) != 0) {
         goto failed;
     }
     /* Again under the lock: another create may have finished in between. */
-    if (check_folder(c->dir, err) != 0 || copy_tasks(c, config, err) != 0 ||
+    is_ours = check_folder(c->dir, &own) == 0;
+    if (!is_ours || copy_tasks(c, config, &own) != 0 ||
         (config->prior &&
-         (atoll_campaign_path(c, prior, sizeof(prior), ATOLL_PRIOR_FILE, err) != 0 ||
-          atoll_file_replace(c->ops, prior, config->prior, config->prior_length, err) != 0)) ||
-        write_config(c, config, err) != 0 || load_config(c, err) != 0) {
+         (atoll_campaign_path(c, path, sizeof(path), ATOLL_PRIOR_FILE, &own) != 0 ||
+          atoll_file_replace(c->ops, path, config->prior, config->prior_length, &own) != 0)) ||
+        write_config(c, config, &own) != 0 || load_config(c, &own) != 0) {
         goto failed;
     }
     return c;
 failed:
+    if (own.code == ATOLL_E_FULL && is_own_folder && !is_ours)
+        rmdir(c->dir); /* made, and not durable */
+    if (own.code == ATOLL_E_FULL && is_ours &&
+        atoll_campaign_path(c, path, sizeof(path), "campaign.yaml", NULL) == 0 && access(path, F_OK) != 0) {
+        take_back(c, is_own_folder);
+        atoll_err_clear(&own);
+        atoll_err_set(
+            &own, ATOLL_E_FULL,
+            "%s: no space for the campaign, and nothing was left of it: free space on this file system, then "
+            "start it again",
+            c->dir);
+    }
+    if (err)
+        *err = own;
     atoll_campaign_close(c);
     return NULL;
 }

@@ -164,6 +164,16 @@ def full_disk():
         print("skip full disk: no user namespaces")
         return
     script = f"""
+        mount -t tmpfs -o size=16k none {folder} || exit 99
+        {atoll} run {suite} -o {folder}/c --create-only 2>&1
+        echo "status $?"
+        ls -A {folder}
+    """
+    result = subprocess.run(["unshare", "-rm", "bash", "-c", script], capture_output=True, text=True, timeout=120)
+    result.stderr = result.stdout
+    expect("full disk while a campaign is made", result, 0, "nothing was left of it", "status 79")
+    assert result.stdout.endswith("status 79\n"), f"something was left: {result.stdout}"
+    script = f"""
         mount -t tmpfs -o size=1m none {folder} || exit 99
         {atoll} run {suite} -o {folder}/c --create-only --seconds 3000 --evaluations 100000 >/dev/null || exit 98
         {build}/atoll-eval --local --null-backend --ack-log {root}/full.acks {folder}/c 2>{root}/full.log &
