@@ -180,6 +180,28 @@ static int decode_hint(struct atoll_reader *r, struct atoll_arena *arena, struct
     return 0;
 }
 
+static void encode_extend(const struct atoll_event *e, struct atoll_buffer *out)
+{
+    const struct atoll_extension *x = &e->extension;
+    atoll_buffer_put_u64(out, x->evaluations);
+    atoll_buffer_put_f64(out, x->device_ns);
+    atoll_buffer_put_f64(out, x->wall_ns);
+    atoll_buffer_put_u64(out, x->tokens);
+    atoll_buffer_put_f64(out, x->money_usd);
+}
+
+static int decode_extend(struct atoll_reader *r, struct atoll_arena *arena, struct atoll_event *e,
+                         struct atoll_err *err)
+{
+    struct atoll_extension *x = &e->extension;
+    x->evaluations = atoll_reader_u64(r);
+    x->device_ns = atoll_reader_f64_in(r, 0, 1e18);
+    x->wall_ns = atoll_reader_f64_in(r, 0, 1e18);
+    x->tokens = atoll_reader_u64(r);
+    x->money_usd = atoll_reader_f64_in(r, 0, 1e12);
+    return 0;
+}
+
 static const struct body {
     void (*encode)(const struct atoll_event *e, struct atoll_buffer *out);
     int (*decode)(struct atoll_reader *r, struct atoll_arena *arena, struct atoll_event *e,
@@ -196,6 +218,7 @@ static const struct body {
     [ATOLL_EVENT_RESUME] = {encode_nothing, decode_nothing},
     [ATOLL_EVENT_REPLY] = {encode_reply, decode_reply},
     [ATOLL_EVENT_HINT] = {encode_hint, decode_hint},
+    [ATOLL_EVENT_EXTEND] = {encode_extend, decode_extend},
 };
 
 static const struct body *body_of(unsigned type)

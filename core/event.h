@@ -21,6 +21,7 @@ enum atoll_event_type {
     ATOLL_EVENT_RESUME, /* a new attempt took over: what was under way is dispatched again */
     ATOLL_EVENT_REPLY,  /* an ask is answered */
     ATOLL_EVENT_HINT,   /* a result of an earlier run or another device: prior knowledge for a tuner */
+    ATOLL_EVENT_EXTEND, /* more budget from here on; reopens a search that had stopped */
     ATOLL_EVENT_TYPE_COUNT
 };
 
@@ -35,6 +36,14 @@ struct atoll_hint {
     struct atoll_id source; /* the template, by its text (atoll_source_id) */
     struct atoll_choice choice;
     double time_ns; /* 0: it failed */
+};
+
+/* What a campaign may spend from here on, beside what it has spent; 0: not given. */
+struct atoll_extension {
+    uint64_t evaluations;
+    double device_ns, wall_ns;
+    uint64_t tokens;
+    double money_usd;
 };
 
 struct atoll_event {
@@ -57,6 +66,7 @@ struct atoll_event {
     uint32_t island;                                 /* SOURCE */
     struct atoll_reply reply;                        /* REPLY, its texts borrowed */
     struct atoll_hint hint;                          /* HINT */
+    struct atoll_extension extension;                /* EXTEND */
 };
 
 void atoll_event_init(struct atoll_event *e, enum atoll_event_type type);

@@ -1,6 +1,7 @@
 /* budget.c - what a run may spend, from what answers cost so far. */
 #include "evolution/engine/budget.h"
 
+#include <float.h>
 #include <math.h>
 
 #define UNKNOWN_COST_NS 1e8  /* before anything was measured */
@@ -48,16 +49,19 @@ static double finals_ns(const struct atoll_engine *e)
     return FINALS_SAFETY * sum;
 }
 
-/* What is left of a budget for proposals when what follows them needs so much. */
-static double left_ns(const struct atoll_engine *e, double budget_ns, double need_ns)
+/* Up to where a budget is for proposals when what follows them needs so much.  Finals get their share of what it was last
+ * extended by. */
+static double end_ns(const struct atoll_engine *e, double from_ns, double budget_ns, double need_ns)
 {
-    return budget_ns - fmax(e->search.finals_share * budget_ns, fmin(need_ns, FINALS_LIMIT * budget_ns));
+    double span_ns = budget_ns - from_ns;
+    return budget_ns - fmax(e->search.finals_share * span_ns, fmin(need_ns, FINALS_LIMIT * span_ns));
 }
 
 static int device_is_spent(const struct atoll_engine *e, double expected_ns)
 {
     double budget_ns = e->search.device_budget_ns;
-    return budget_ns > 0 && e->device_ns + expected_ns >= left_ns(e, budget_ns, finals_ns(e));
+    return budget_ns > 0 &&
+           e->device_ns + expected_ns >= end_ns(e, e->device_from_ns, budget_ns, finals_ns(e));
 }
 
 enum atoll_reason atoll_budget_asks_reason(const struct atoll_engine *e)
@@ -82,7 +86,8 @@ enum atoll_reason atoll_budget_reason(const struct atoll_engine *e)
     for (uint32_t i = 0; i < e->task_count; i++)
         under_way_ns += (double)e->tasks[i].under_way * atoll_budget_expected_ns(e, &e->tasks[i]);
     double need_ns = e->slots ? (finals_ns(e) + under_way_ns) / e->slots : 0;
-    if (s->wall_budget_ns > 0 && (double)e->campaign_ns >= left_ns(e, s->wall_budget_ns, need_ns))
+    if (s->wall_budget_ns > 0 &&
+        (double)e->campaign_ns >= end_ns(e, e->wall_from_ns, s->wall_budget_ns, need_ns))
         return ATOLL_REASON_WALL_TIME;
     int only_asks = !s->evaluation_budget && !(s->device_budget_ns > 0) && !(s->wall_budget_ns > 0);
     return only_asks ? atoll_budget_asks_reason(e) : ATOLL_REASON_NONE;
@@ -120,4 +125,37 @@ int atoll_budget_over(const struct atoll_engine *e)
 int atoll_budget_allows_final(const struct atoll_engine *e)
 {
     return !(e->search.device_budget_ns > 0) || e->device_ns < e->search.device_budget_ns;
+}
+
+static uint64_t sum_of(uint64_t used, uint64_t more)
+{
+    return more < UINT64_MAX - used ? used + more : UINT64_MAX;
+}
+
+/* A budget that ended the search and is not extended would end it again at once, so it is lifted; not so tokens and money,
+ * which end only asks while another budget is there. */
+void atoll_budget_extend(struct atoll_engine *e, const struct atoll_extension *by)
+{
+    struct atoll_search *s = &e->search;
+    double now_ns = (double)e->campaign_ns;
+    if (by->evaluations)
+        s->evaluation_budget = sum_of(e->evaluated, by->evaluations);
+    else if (e->evaluated >= s->evaluation_budget)
+        s->evaluation_budget = 0;
+    if (by->device_ns > 0) {
+        e->device_from_ns = e->device_ns;
+        s->device_budget_ns = e->device_ns + by->device_ns;
+    } else if (e->reason == ATOLL_REASON_DEVICE_TIME || e->device_ns >= s->device_budget_ns) {
+        s->device_budget_ns = 0;
+    }
+    if (by->wall_ns > 0) {
+        e->wall_from_ns = now_ns;
+        s->wall_budget_ns = now_ns + by->wall_ns;
+    } else if (e->reason == ATOLL_REASON_WALL_TIME || now_ns >= s->wall_budget_ns) {
+        s->wall_budget_ns = 0;
+    }
+    if (by->tokens)
+        s->token_budget = sum_of(e->tokens, by->tokens);
+    if (by->money_usd > 0)
+        s->money_budget_usd = fmin(e->cost_usd + by->money_usd, DBL_MAX);
 }

@@ -24,5 +24,7 @@ int atoll_budget_allows_final(const struct atoll_engine *e);
 int atoll_budget_affords_model(const struct atoll_engine *e);
 /* What one more answer of a task will probably cost its device, from its own past, else from all tasks'. */
 double atoll_budget_expected_ns(const struct atoll_engine *e, const struct atoll_task_state *t);
+/* Raises what was given to what is spent and that much more. */
+void atoll_budget_extend(struct atoll_engine *e, const struct atoll_extension *by);
 
 #endif

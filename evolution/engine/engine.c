@@ -96,14 +96,13 @@ int atoll_engine_task_status(const struct atoll_engine *engine, uint32_t task, u
     struct atoll_task_status s = {
         .evaluated = t->evaluated,
         .correct = t->correct,
-        .under_way = t->under_way,
+        .under_way = engine->stopped ? 0 : t->under_way,
         .challenges = t->challenges,
         .promotions = t->promotions,
         .noop_challenges = t->noop_challenges,
         .noop_promotions = t->noop_promotions,
         .baseline_ns = t->baseline_ns,
         .floor_ns = fmax(0, t->floor_ns),
-        .final_ratio = t->final_ratio,
         .done = t->done,
         .reason = (enum atoll_reason)t->reason,
     };
@@ -114,6 +113,9 @@ int atoll_engine_task_status(const struct atoll_engine *engine, uint32_t task, u
         s.best = best->id;
         s.best_ns = best->time_ns;
         s.best_fitness = best->fitness;
+        /* A search that was extended may have a better one since, which no final has confirmed. */
+        if (t->best == t->finalist || (t->best == t->baseline && t->final == ATOLL_FINAL_OVER))
+            s.final_ratio = t->final_ratio;
     }
     *ret_status = s;
     return 0;
@@ -123,8 +125,10 @@ void atoll_engine_status(const struct atoll_engine *engine, struct atoll_engine_
 {
     *ret_status = (struct atoll_engine_status){
         .evaluated = engine->evaluated,
-        .under_way = engine->proposals.alive,
+        .under_way = engine->stopped ? 0 : engine->proposals.alive,
         .ignored = engine->ignored,
+        .evaluation_budget = engine->search.evaluation_budget,
+        .wall_budget_ns = engine->search.wall_budget_ns,
         .device_ns = engine->device_ns,
         .finishing = engine->finishing,
         .stopped = engine->stopped,
@@ -471,6 +475,15 @@ static int on_resume(struct atoll_engine *e, const struct atoll_event *event, st
     return 0;
 }
 
+static int on_extend(struct atoll_engine *e, const struct atoll_event *event, struct atoll_err *err)
+{
+    const struct atoll_extension *by = &event->extension;
+    if (!by->evaluations && !(by->device_ns > 0) && !(by->wall_ns > 0) && !by->tokens && !(by->money_usd > 0))
+        return IGNORED;
+    atoll_schedule_extend(e, by);
+    return 0;
+}
+
 static int on_reply(struct atoll_engine *e, const struct atoll_event *event, struct atoll_err *err)
 {
     return atoll_ask_answered(e, &event->reply, err);
@@ -484,13 +497,14 @@ static handler *const handlers[ATOLL_EVENT_TYPE_COUNT] = {
     [ATOLL_EVENT_DUELLED] = on_duelled,   [ATOLL_EVENT_SOURCE] = on_source,
     [ATOLL_EVENT_TICK] = on_tick,         [ATOLL_EVENT_FINISH] = on_finish,
     [ATOLL_EVENT_RESUME] = on_resume,     [ATOLL_EVENT_REPLY] = on_reply,
-    [ATOLL_EVENT_HINT] = on_hint,
+    [ATOLL_EVENT_HINT] = on_hint,         [ATOLL_EVENT_EXTEND] = on_extend,
 };
 
 int atoll_engine_step(struct atoll_engine *engine, const struct atoll_event *event, atoll_decision_sink *sink,
                       void *context, struct atoll_err *err)
 {
-    if ((unsigned)event->type >= ATOLL_EVENT_TYPE_COUNT || !handlers[event->type] || engine->stopped ||
+    if ((unsigned)event->type >= ATOLL_EVENT_TYPE_COUNT || !handlers[event->type] ||
+        (engine->stopped && event->type != ATOLL_EVENT_EXTEND) ||
         (!engine->started && event->type != ATOLL_EVENT_START)) {
         engine->ignored++;
         return 0;
@@ -510,7 +524,7 @@ int atoll_engine_step(struct atoll_engine *engine, const struct atoll_event *eve
 
 void atoll_engine_under_way(const struct atoll_engine *engine, atoll_decision_sink *sink, void *context)
 {
-    for (uint32_t i = 0; i < engine->proposals.count; i++)
+    for (uint32_t i = 0; i < engine->proposals.count && !engine->stopped; i++)
         if (engine->proposals.items[i].decision.type)
             sink(context, &engine->proposals.items[i].decision);
 }

@@ -8,7 +8,7 @@
 #include "core/decision.h"
 #include "core/event.h"
 
-#define ATOLL_ENGINE_VERSION 5
+#define ATOLL_ENGINE_VERSION 6
 
 struct atoll_engine;
 
@@ -58,7 +58,8 @@ const char *atoll_engine_model(const struct atoll_engine *engine, uint32_t model
 
 struct atoll_engine_status {
     uint64_t evaluated, under_way, ignored;
-    double device_ns;
+    uint64_t evaluation_budget;       /* 0: none */
+    double wall_budget_ns, device_ns; /* budget in campaign time, 0: none; device time so far */
     int finishing, stopped;
     enum atoll_reason reason;
 };

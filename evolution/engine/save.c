@@ -88,6 +88,8 @@ static int run_codec(struct atoll_codec *c, struct atoll_engine *e, struct atoll
     bounded_codec(c, &e->stopped, 2);
     bounded_codec(c, &e->reason, ATOLL_REASON_COUNT);
     atoll_codec_i64(c, &e->campaign_ns);
+    atoll_codec_f64(c, &e->wall_from_ns);
+    atoll_codec_f64(c, &e->device_from_ns);
     atoll_codec_u32(c, &e->slots);
     models_codec(c, e);
     atoll_codec_u32(c, &e->number_count);
@@ -217,8 +219,9 @@ static void counters_codec(struct atoll_codec *c, struct atoll_task_state *t)
     uint64_t *const counters[] = {&t->evaluated,   &t->correct,    &t->under_way,       &t->answers,
                                   &t->challenges,  &t->promotions, &t->noop_challenges, &t->noop_promotions,
                                   &t->since_elite, &t->duels,      &t->opening_answers};
-    double *const numbers[] = {&t->device_ns, &t->baseline_ns, &t->floor_ns,         &t->final_ratio,
-                               &t->duels_ns,  &t->opening_ns,  &t->final_baseline_ns};
+    double *const numbers[] = {&t->device_ns,         &t->baseline_ns, &t->floor_ns,
+                               &t->final_ratio,       &t->duels_ns,    &t->opening_ns,
+                               &t->final_baseline_ns, &t->final_alpha, &t->final_alpha_spent};
     for (size_t i = 0; i < sizeof(counters) / sizeof(*counters); i++)
         atoll_codec_u64(c, counters[i]);
     for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)

@@ -99,7 +99,9 @@ static void stop(struct atoll_engine *e)
 {
     struct atoll_decision d;
     memset(&d, 0, sizeof(d));
-    atoll_models_abandon(e, NULL);
+    for (uint32_t i = 0; i < e->proposals.count; i++) /* kept, for the search may be extended */
+        if (e->proposals.items[i].decision.type)
+            atoll_decide_abandon(e, &e->proposals.items[i]);
     for (uint32_t i = 0; i < e->task_count; i++)
         if (e->tasks[i].final != ATOLL_FINAL_OVER)
             atoll_final_conclude(e, &e->tasks[i]);
@@ -107,6 +109,44 @@ static void stop(struct atoll_engine *e)
     d.reason = (enum atoll_reason)e->reason;
     e->stopped = 1;
     atoll_decide(e, &d);
+}
+
+static void reopen(struct atoll_engine *e, struct atoll_task_state *t)
+{
+    e->open_count += t->done;
+    t->done = t->asks_spent = 0;
+    t->reason = ATOLL_REASON_NONE;
+    t->since_elite = 0;
+    if (t->final == ATOLL_FINAL_OVER)
+        t->final = ATOLL_FINAL_NONE;
+    t->finals = t->finals_compared = t->finals_failed = 0;
+    t->final_alpha = atoll_final_alpha(e, t);
+    if (!t->under_way) { /* of what was given up for want of a device nothing comes back */
+        t->best_duel = 0;
+        for (uint32_t i = 0; i < e->search.islands; i++)
+            for (unsigned cell = 0; cell < ATOLL_BEHAVIOUR_CELLS; cell++)
+                t->islands[i].cells[cell].open = 0;
+    }
+    if (t->baseline_source == ATOLL_NONE || (t->stage == ATOLL_STAGE_BASELINE_UNDER_WAY && !t->under_way))
+        atoll_decide_task_done(e, t, ATOLL_REASON_NO_BASELINE);
+}
+
+void atoll_schedule_extend(struct atoll_engine *e, const struct atoll_extension *by)
+{
+    atoll_budget_extend(e, by);
+    e->stopped = e->finishing = e->asks_spent = 0;
+    e->reason = ATOLL_REASON_NONE;
+    atoll_models_forget_slots(e);
+    for (uint32_t i = 0; i < e->task_count; i++)
+        reopen(e, &e->tasks[i]);
+    for (uint32_t i = 0; i < e->proposals.count; i++) {
+        const struct atoll_proposal *p = &e->proposals.items[i];
+        struct atoll_task_state *t = &e->tasks[e->individuals.items[p->individual].task];
+        if (p->decision.type == ATOLL_DECIDE_DUEL && p->decision.purpose == ATOLL_DUEL_FINAL) {
+            t->final = ATOLL_FINAL_UNDER_WAY;
+            t->finals = 1;
+        }
+    }
 }
 
 static int settle_finals(struct atoll_engine *e, uint32_t *ret_missing, struct atoll_err *err)

@@ -14,6 +14,9 @@
 void atoll_schedule_stagnation(struct atoll_engine *e, struct atoll_task_state *t);
 /* Ends the search: all tasks are done, finals follow. */
 void atoll_schedule_finish(struct atoll_engine *e, enum atoll_reason reason);
+/* Reopens the search, stopped or not, with more budget.  Every task may go on; one that cannot is done again by the next settle.
+ * What was under way at a stop still is: a RESUME follows and sends it again. */
+void atoll_schedule_extend(struct atoll_engine *e, const struct atoll_extension *by);
 /* After every event: budgets, proposals up to the queue depth, exhausted tasks, finals, the stop. */
 int atoll_schedule_settle(struct atoll_engine *e, struct atoll_err *err);
 

@@ -81,10 +81,14 @@ struct atoll_task_state {
     uint32_t baseline, best; /* individuals */
     /* the fastest that waits for a duel with the best; the last that the best beat */
     uint32_t best_waiting, best_refused;
-    uint32_t best_duels;                             /* duels over the best so far */
-    uint64_t best_duel;                              /* evaluation number of the one under way; 0 = none */
-    uint32_t finals, finals_compared, finals_failed; /* duels sent; carried out; proved the finalist wrong */
-    uint32_t finalist;                               /* the best that its final duel confirmed */
+    uint32_t best_duels; /* duels over the best so far */
+    uint64_t best_duel;  /* evaluation number of the one under way; 0 = none */
+    uint32_t finals, finals_compared,
+        finals_failed; /* duels sent; carried out; proved the finalist wrong; all
+                                                        since the search began or was extended */
+    double final_alpha,
+        final_alpha_spent; /* error that these finals may spend; that all of the task's have spent */
+    uint32_t finalist;     /* the best that its final duel confirmed */
     uint64_t evaluated, correct, under_way, answers; /* answers: evaluations and duels, for the mean cost */
     uint64_t challenges, promotions, noop_challenges, noop_promotions;
     uint64_t since_elite; /* evaluations since the last new elite */
@@ -112,7 +116,8 @@ struct atoll_engine {
     uint8_t started, finishing, stopped;
     uint8_t reason; /* enum atoll_reason of finishing */
     int64_t campaign_ns;
-    uint32_t slots; /* of all models */
+    double wall_from_ns, device_from_ns; /* where the budgets of both times were last extended */
+    uint32_t slots;                      /* of all models */
     uint32_t model_count;
     struct atoll_model_state models[ATOLL_MODEL_LIMIT];
     uint64_t next_evaluation, next_ask; /* from 1 */

@@ -48,7 +48,7 @@ int atoll_duel_final(struct atoll_engine *e, struct atoll_task_state *t, uint32_
 {
     struct atoll_decision d = atoll_decide_about(e, ATOLL_DECIDE_DUEL, t, individual);
     d.purpose = ATOLL_DUEL_FINAL;
-    d.alpha = e->search.alpha / e->search.finals_tries;
+    d.alpha = t->final_alpha / e->search.finals_tries;
     return send(e, t, &d, individual, t->baseline, err);
 }
 

@@ -10,6 +10,7 @@
 #include "evolution/population/duel.h"
 #include "evolution/population/null_control.h"
 
+#define ALPHA_SHARE   0.5 /* of a task's error that is left, for the finals of one end of the search */
 #define FAILURE_LIMIT 8   /* finalists that may prove wrong; they are not counted as tries */
 #define HELD          0.8 /* of what was promised; nearer than that nobody else is asked */
 
@@ -57,10 +58,17 @@ static uint32_t next_finalist(const struct atoll_engine *e, const struct atoll_t
     return next;
 }
 
+/* A search may be extended again and again, so each end spends half of what is left at most: the sum of all levels is never
+ * more than alpha. */
+double atoll_final_alpha(const struct atoll_engine *e, const struct atoll_task_state *t)
+{
+    return ALPHA_SHARE * fmax(0, e->search.alpha - t->final_alpha_spent);
+}
+
 int atoll_final_next(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_err *err)
 {
     uint32_t next = t->baseline == ATOLL_NONE ? ATOLL_NONE : next_finalist(e, t);
-    if (next == ATOLL_NONE || t->finals_failed >= FAILURE_LIMIT ||
+    if (next == ATOLL_NONE || !(t->final_alpha > 0) || t->finals_failed >= FAILURE_LIMIT ||
         t->finals - t->finals_failed >= e->search.finals_tries || !atoll_budget_allows_final(e)) {
         atoll_final_conclude(e, t);
         return 0;
@@ -80,6 +88,7 @@ int atoll_final_settle(struct atoll_engine *e, struct atoll_task_state *t, const
     /* Without a pair there was no comparison, whoever was to blame: unless the finalist proved wrong it may try again. */
     int was_compared = duel->verdict == ATOLL_V_CORRECT && duel->pair_count > 0;
     if (was_compared) {
+        t->final_alpha_spent += p->decision.alpha;
         t->finals_compared++;
         if (isfinite(duel->elite_ns) && duel->elite_ns > 0) {
             t->final_baseline_ns =
@@ -104,6 +113,8 @@ void atoll_final_conclude(struct atoll_engine *e, struct atoll_task_state *t)
 {
     uint32_t winner = t->finalist;
     t->final = ATOLL_FINAL_OVER;
+    if (winner != ATOLL_NONE && t->best != winner && t->best != t->baseline && !t->finals_compared)
+        return; /* found since the last extension, and not compared */
     if (winner == ATOLL_NONE && t->baseline != ATOLL_NONE && at(e, t->baseline)->state == ATOLL_V_CORRECT &&
         (t->finals_compared || t->best == t->baseline)) {
         winner = t->baseline;

@@ -5,6 +5,8 @@
 
 #include "evolution/engine/state.h"
 
+/* What the finals of this end of the search may spend together. */
+double atoll_final_alpha(const struct atoll_engine *e, const struct atoll_task_state *t);
 /* The next step of a done task that has nothing under way: a final duel, or the end. */
 int atoll_final_next(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_err *err);
 /* A final duel was answered, or given up (duel NULL). */

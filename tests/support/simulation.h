@@ -122,6 +122,9 @@ struct sim {
     /* what the evaluators hold */
     struct atoll_decision orders[SIM_ORDERS];
     size_t order_count;
+    /* what was abandoned: an extension has it sent again where a stop did it */
+    struct atoll_decision abandoned[SIM_ORDERS];
+    size_t abandoned_count;
     /* kept for the replay */
     struct sim_bytes *events;
     size_t event_count, event_capacity;
@@ -348,9 +351,15 @@ static inline void sim_sink(void *context, const struct atoll_decision *d)
         assert_true(s->order_count < SIM_ORDERS);
         s->orders[s->order_count++] = *d;
         break;
-    case ATOLL_DECIDE_REDISPATCH: assert_true(at < s->order_count); break;
+    case ATOLL_DECIDE_REDISPATCH:
+        for (size_t i = 0; at == s->order_count && i < s->abandoned_count && i < SIM_ORDERS; i++)
+            if (s->abandoned[i].evaluation == d->evaluation)
+                s->orders[s->order_count++] = s->abandoned[i];
+        assert_true(at < s->order_count);
+        break;
     case ATOLL_DECIDE_ABANDON:
         assert_true(at < s->order_count);
+        s->abandoned[s->abandoned_count++ % SIM_ORDERS] = s->orders[at];
         s->orders[at] = s->orders[--s->order_count];
         break;
     default: break;
@@ -389,6 +398,18 @@ static inline void sim_capacity(struct sim *s, uint32_t slots)
     atoll_event_init(&event, ATOLL_EVENT_CAPACITY);
     event.slots = slots;
     sim_step(s, &event);
+}
+
+/* More budget, as a resume gives it: a new attempt takes over. */
+static inline void sim_extend(struct sim *s, const struct atoll_extension *by, uint32_t slots)
+{
+    struct atoll_event event;
+    atoll_event_init(&event, ATOLL_EVENT_EXTEND);
+    event.extension = *by;
+    s->counts[ATOLL_DECIDE_STOP] = 0;
+    sim_step(s, &event);
+    sim_simple(s, ATOLL_EVENT_RESUME);
+    sim_capacity(s, slots);
 }
 
 static inline void sim_add_task(struct sim *s, uint32_t number, const struct atoll_buffer *bytes)

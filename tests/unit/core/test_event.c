@@ -43,6 +43,10 @@ static void fill(struct atoll_event *e)
         e->task = 1;
         e->hint = (struct atoll_hint){.choice = {.count = 2, .values = {3, -4}}, .time_ns = 1.5e6};
         break;
+    case ATOLL_EVENT_EXTEND:
+        e->extension = (struct atoll_extension){
+            .evaluations = 7, .device_ns = 1e9, .wall_ns = 2e9, .tokens = 5000, .money_usd = 0.5};
+        break;
     case ATOLL_EVENT_EVALUATED: fill_evaluation(&e->evaluation); break;
     case ATOLL_EVENT_DUELLED:
         e->duel.evaluation = 78;

@@ -132,12 +132,12 @@ static void happen(struct sim *s)
     }
 }
 
-static void check_budgets(const struct sim *s, const struct atoll_search *search)
+static void check_budgets(const struct sim *s)
 {
     struct atoll_engine_status status;
     atoll_engine_status(s->engine, &status);
-    if (search->evaluation_budget)
-        assert_true(status.evaluated <= search->evaluation_budget);
+    if (status.evaluation_budget)
+        assert_true(status.evaluated <= status.evaluation_budget);
     assert_int_equal(status.under_way, s->order_count);
 }
 
@@ -163,6 +163,18 @@ static void check_end(struct sim *s)
     }
 }
 
+static void run_to_the_end(struct sim *s, unsigned events)
+{
+    for (unsigned i = 0; i < events && !s->counts[ATOLL_DECIDE_STOP]; i++) {
+        happen(s);
+        check_budgets(s);
+    }
+    sim_simple(s, ATOLL_EVENT_FINISH);
+    drain(s);
+    sim_simple(s, ATOLL_EVENT_TICK);
+    check_end(s);
+}
+
 static void run_random(struct fixture *f, uint64_t seed)
 {
     struct atoll_search search = random_settings(seed);
@@ -181,15 +193,14 @@ static void run_random(struct fixture *f, uint64_t seed)
     for (uint32_t i = 0; i < tasks; i++)
         sim_add_task(s, i, &f->tasks[i]);
     sim_capacity(s, 1 + (uint32_t)sim_below(s, 4));
-    unsigned events = 60 + (unsigned)sim_below(s, 120);
-    for (unsigned i = 0; i < events && !s->counts[ATOLL_DECIDE_STOP]; i++) {
-        happen(s);
-        check_budgets(s, &search);
+    run_to_the_end(s, 60 + (unsigned)sim_below(s, 120));
+    for (unsigned times = seed % 4 ? 0 : 1 + (unsigned)sim_below(s, 3); times; times--) {
+        struct atoll_extension by = {.wall_ns = 1e9 * sim_unit(s)};
+        by.evaluations = sim_below(s, 2) * sim_below(s, 30);
+        by.device_ns = (double)sim_below(s, 2) * 5e8 * sim_unit(s);
+        sim_extend(s, &by, 1 + (uint32_t)sim_below(s, 4));
+        run_to_the_end(s, (unsigned)sim_below(s, 60));
     }
-    sim_simple(s, ATOLL_EVENT_FINISH);
-    drain(s);
-    sim_simple(s, ATOLL_EVENT_TICK);
-    check_end(s);
     sim_reload(s);
     sim_check_replay(s);
     sim_fini(s);
@@ -402,6 +413,139 @@ static void wall_time_over_abandons(void **state)
     sim_simple(s, ATOLL_EVENT_TICK);
     sim_simple(s, ATOLL_EVENT_FINISH);
     assert_int_equal(s->decisions.length, length);
+    sim_fini(s);
+    free(s);
+}
+
+/* ---- extensions ---- */
+
+static void an_extension_reopens(void **state)
+{
+    struct fixture *f = *state;
+    struct atoll_search search = settings();
+    struct atoll_engine_status status;
+    search.evaluation_budget = 5;
+    search.noop_interval = 0;
+    struct sim *s = malloc(sizeof(*s));
+    sim_start(s, 3, &search);
+    sim_add_task(s, 0, &f->tasks[0]);
+    sim_capacity(s, 1);
+    drain(s);
+    check_end(s);
+    assert_int_equal(s->last[ATOLL_DECIDE_STOP].reason, ATOLL_REASON_EVALUATIONS);
+    sim_extend(s, &(struct atoll_extension){.evaluations = 4}, 1);
+    atoll_engine_status(s->engine, &status);
+    assert_false(status.stopped || status.finishing);
+    assert_int_equal(status.evaluation_budget, 9);
+    drain(s);
+    check_end(s);
+    atoll_engine_status(s->engine, &status);
+    assert_int_equal(status.evaluated, 9);
+    assert_int_equal(s->last[ATOLL_DECIDE_STOP].reason, ATOLL_REASON_EVALUATIONS);
+    /* The budget that ended it is lifted where another one is extended. */
+    sim_extend(s, &(struct atoll_extension){.wall_ns = 1e12}, 1);
+    atoll_engine_status(s->engine, &status);
+    assert_int_equal(status.evaluation_budget, 0);
+    expect_close(status.wall_budget_ns, 1e12 + (double)s->now_ns, 1);
+    drain(s);
+    check_end(s);
+    assert_int_equal(s->last[ATOLL_DECIDE_STOP].reason, ATOLL_REASON_EXHAUSTED);
+    assert_int_equal(s->counts[ATOLL_DECIDE_EVALUATE], 16); /* each of them once */
+    sim_check_replay(s);
+    sim_fini(s);
+    free(s);
+}
+
+/* What a stop cut off is answered after the extension, under its number, and nothing is lost or evaluated twice. */
+static void an_extension_sends_again_what_a_stop_cut_off(void **state)
+{
+    struct fixture *f = *state;
+    struct atoll_search search = settings();
+    search.wall_budget_ns = 1e9;
+    for (unsigned answers = 0; answers < 12; answers++) {
+        struct sim *s = malloc(sizeof(*s));
+        sim_start(s, 3, &search);
+        sim_add_task(s, 0, &f->tasks[0]);
+        sim_capacity(s, 2);
+        for (unsigned i = 0; i < answers; i++)
+            sim_answer(s);
+        size_t held = s->order_count;
+        s->now_ns = 1000000000;
+        sim_simple(s, ATOLL_EVENT_TICK);
+        check_end(s);
+        sim_extend(s, &(struct atoll_extension){.wall_ns = 1e12}, 2);
+        assert_int_equal(s->counts[ATOLL_DECIDE_REDISPATCH], held);
+        assert_true(s->order_count >= held);
+        sim_reload(s);
+        drain(s);
+        check_end(s);
+        assert_true(s->counts[ATOLL_DECIDE_EVALUATE] >= 16);
+        sim_check_replay(s);
+        sim_fini(s);
+        free(s);
+    }
+}
+
+/* However often it is extended, the finals of a task spend no more than the declared error together. */
+static void finals_share_one_error_budget(void **state)
+{
+    static const struct sim_seed wide[] = {
+        {"naive", NULL, NULL},
+        {"wide", "\"A\": [1, 2, 3, 4, 5, 6, 7, 8], \"B\": [1, 2, 3, 4, 5, 6, 7, 8]", NULL},
+    };
+    struct atoll_buffer bytes;
+    struct atoll_search search = settings();
+    double spent = 0;
+    atoll_buffer_init(&bytes, 1u << 24);
+    sim_task("wide", wide, 2, 1, &bytes);
+    search.evaluation_budget = 4;
+    search.stagnation_limit = 0;
+    struct sim *s = malloc(sizeof(*s));
+    sim_start(s, 11, &search);
+    s->noise = 0.9; /* promises that do not hold: several finals each time */
+    sim_add_task(s, 0, &bytes);
+    sim_capacity(s, 1);
+    for (unsigned round = 0; round < 12; round++) {
+        double left = search.alpha - spent;
+        for (uint64_t finals = s->duels[ATOLL_DUEL_FINAL]; s->order_count;) {
+            if (s->duels[ATOLL_DUEL_FINAL] > finals) {
+                expect_close(s->last[ATOLL_DECIDE_DUEL].alpha / (left / 2 / search.finals_tries), 1, 1e-9);
+                spent += s->last[ATOLL_DECIDE_DUEL].alpha;
+                finals = s->duels[ATOLL_DUEL_FINAL];
+            }
+            sim_answer(s);
+        }
+        check_end(s);
+        assert_true(spent < search.alpha);
+        sim_reload(s);
+        sim_extend(s, &(struct atoll_extension){.evaluations = 4}, 1);
+    }
+    assert_true(s->duels[ATOLL_DUEL_FINAL] > 4);
+    sim_check_replay(s);
+    sim_fini(s);
+    free(s);
+    atoll_buffer_fini(&bytes);
+}
+
+static void an_extension_by_nothing_is_ignored(void **state)
+{
+    struct atoll_event event;
+    struct atoll_engine_status status;
+    struct atoll_search search = settings();
+    struct sim *s = malloc(sizeof(*s));
+    struct atoll_engine *early = atoll_engine_create(NULL);
+    atoll_event_init(&event, ATOLL_EVENT_EXTEND);
+    event.extension.evaluations = 10;
+    assert_int_equal(atoll_engine_step(early, &event, NULL, NULL, NULL), 0); /* before the start */
+    atoll_engine_status(early, &status);
+    assert_int_equal(status.ignored, 1);
+    atoll_engine_destroy(early);
+    sim_start(s, 1, &search);
+    event.extension.evaluations = 0;
+    sim_step(s, &event);
+    atoll_engine_status(s->engine, &status);
+    assert_int_equal(status.ignored, 1);
+    assert_int_equal(status.evaluation_budget, 0);
     sim_fini(s);
     free(s);
 }
@@ -687,6 +831,10 @@ int main(void)
         cmocka_unit_test(one_language_is_evolved),
         cmocka_unit_test(wall_budget_leaves_time_for_finals),
         cmocka_unit_test(wall_time_over_abandons),
+        cmocka_unit_test(an_extension_reopens),
+        cmocka_unit_test(an_extension_sends_again_what_a_stop_cut_off),
+        cmocka_unit_test(finals_share_one_error_budget),
+        cmocka_unit_test(an_extension_by_nothing_is_ignored),
         cmocka_unit_test(tasks_share_the_device),
         cmocka_unit_test(a_short_run_sees_every_seed),
         cmocka_unit_test(a_beaten_floor_is_unknown),
