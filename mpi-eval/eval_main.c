@@ -42,7 +42,7 @@ struct settings {
     double heartbeat_timeout_s, wall_s, lease_time_s;
     long long takeover, restarts, until;
     int on_signal, finish;
-    struct atoll_option_list drain_files;
+    struct atoll_option_list drain_files, extend;
 };
 
 static const struct atoll_option options[] = {
@@ -68,6 +68,10 @@ static const struct atoll_option options[] = {
      "does."},
     {"finish", 0, ATOLL_OPT_FLAG, offsetof(struct settings, finish), NULL, NULL, 0, 0, NULL,
      "Search no more: make the last comparisons and end, whatever is left of the budget."},
+    {"extend", 0, ATOLL_OPT_LIST, offsetof(struct settings, extend), "NAME=VALUE", NULL, 0, 0, NULL,
+     "More budget from here on: evaluation_budget, device_budget_ns, wall_budget_ns, token_budget or "
+     "money_budget_usd. A "
+     "campaign that has ended goes on."},
     {"drain-file", 0, ATOLL_OPT_LIST, offsetof(struct settings, drain_files), "FILE", NULL, 0, 0, NULL,
      "Drain the search when this file is there."},
     {"restarts", 0, ATOLL_OPT_INT, offsetof(struct settings, restarts), "N", "0", 0, 1e9, NULL,
@@ -242,6 +246,29 @@ static struct atoll_llm_queue_settings llm_settings_of(const struct settings *se
     return llm;
 }
 
+/* 1 and the sum of all that was given; 0: nothing was. */
+static int extension_of(const struct settings *settings, struct atoll_extension *ret_extension,
+                        struct atoll_err *err)
+{
+    struct atoll_search given = {0};
+    for (size_t i = 0; i < settings->extend.count; i++) {
+        const char *text = settings->extend.items[i], *equals = strchr(text, '=');
+        char name[32];
+        snprintf(name, sizeof(name), "%.*s", equals ? (int)(equals - text) : 0, text);
+        const struct atoll_search_field *field = strstr(name, "_budget") ? atoll_search_field(name) : NULL;
+        if (!field)
+            return atoll_err_set(err, ATOLL_E_USAGE, "--extend %.64s: no budget has this name", text);
+        if (atoll_search_set(&given, field, equals + 1, err) != 0)
+            return -1;
+    }
+    *ret_extension = (struct atoll_extension){.evaluations = given.evaluation_budget,
+                                              .device_ns = given.device_budget_ns,
+                                              .wall_ns = given.wall_budget_ns,
+                                              .tokens = given.token_budget,
+                                              .money_usd = given.money_budget_usd};
+    return settings->extend.count > 0;
+}
+
 /* 0 is never; a time that is over already is the first one there is. */
 static double until_mono_ns(long long until_unix_s)
 {
@@ -255,7 +282,9 @@ static int run_campaign(const struct settings *settings, struct atoll_campaign *
                         struct atoll_coordinator_result *ret_result, struct atoll_err *err)
 {
     struct atoll_setup setup;
-    int rc = atoll_setup_of_campaign(campaign, settings->null_backend, &setup, err);
+    struct atoll_extension extension;
+    int extends = extension_of(settings, &extension, err);
+    int rc = extends < 0 ? -1 : atoll_setup_of_campaign(campaign, settings->null_backend, &setup, err);
     if (rc == 0) {
         const struct atoll_coordinator_settings run = {.peers = *peers,
                                                        .campaign = campaign,
@@ -268,6 +297,7 @@ static int run_campaign(const struct settings *settings, struct atoll_campaign *
                                                            settings->heartbeat_timeout_s * 1e9,
                                                        .wall_ns = settings->wall_s * 1e9,
                                                        .is_to_finish = settings->finish,
+                                                       .extension = extends ? &extension : NULL,
                                                        .interrupts = &interrupts,
                                                        .drains_on_interrupt = settings->on_signal,
                                                        .drain_files = settings->drain_files.items,

@@ -412,6 +412,25 @@ static int add_duel(struct atoll_projection *p, const struct atoll_duel *d, stru
     return atoll_tables_append(p->tables, ATOLL_TABLE_DUELS, &row, err);
 }
 
+/* What the campaign had come to when it was extended does not hold any more: no task is done, no final is the last. */
+static void reopen(struct atoll_projection *p)
+{
+    struct atoll_row_campaign campaign;
+    struct atoll_row_task row;
+    atoll_tables_get(p->tables, ATOLL_TABLE_CAMPAIGN, 0, &campaign);
+    campaign.stop_reason = ATOLL_REASON_NONE;
+    atoll_tables_set(p->tables, ATOLL_TABLE_CAMPAIGN, 0, &campaign);
+    for (uint64_t i = 0; i < atoll_tables_count(p->tables, ATOLL_TABLE_TASKS); i++) {
+        atoll_tables_get(p->tables, ATOLL_TABLE_TASKS, i, &row);
+        row.done = 0;
+        row.reason = ATOLL_REASON_NONE;
+        row.final_ratio = row.final_p = row.final_baseline_ns = row.final_best_ns = 0;
+        row.final_pairs = 0;
+        row.final_verdict = 0;
+        atoll_tables_set(p->tables, ATOLL_TABLE_TASKS, i, &row);
+    }
+}
+
 int atoll_projection_event(struct atoll_projection *p, uint64_t number, const struct atoll_event *e,
                            struct atoll_err *err)
 {
@@ -430,6 +449,7 @@ int atoll_projection_event(struct atoll_projection *p, uint64_t number, const st
     case ATOLL_EVENT_SOURCE: return atoll_projection_add_source(p, e->language, e->source, e->origin, err);
     case ATOLL_EVENT_EVALUATED: return add_evaluation(p, &e->evaluation, err);
     case ATOLL_EVENT_DUELLED: return add_duel(p, &e->duel, err);
+    case ATOLL_EVENT_EXTEND: reopen(p); return 0;
     default: return 0;
     }
 }

@@ -72,10 +72,12 @@ static int is_run_over(const struct coordinator *c)
 /* message: of ours, NULL = none. */
 static void gather_facts(const struct coordinator *c, const char *message, struct atoll_progress_facts *facts)
 {
+    struct atoll_engine_status status;
+    atoll_engine_status(c->engine, &status);
     *facts = (struct atoll_progress_facts){
         .engine = c->engine,
         .elapsed_ns = (double)atoll_campaign_clock_campaign_ns(&c->clock),
-        .budget_ns = atoll_campaign_config(c->settings->campaign)->search.wall_budget_ns,
+        .budget_ns = status.wall_budget_ns,
         .attempt_ns = now_ns(c) - c->clock.started_ns,
         .evaluators = atoll_peer_table_ready_count(c->peers),
         .message = message,
@@ -501,6 +503,7 @@ static int coordinator_resume(struct coordinator *c, struct atoll_err *err)
     const struct atoll_resume_settings resume = {.campaign = s->campaign,
                                                  .job = s->job,
                                                  .now_unix_ns = atoll_clock_unix_ns(),
+                                                 .extension = s->extension,
                                                  .snapshot_events = s->snapshot_events,
                                                  .lease_renewer = s->lease_renewer,
                                                  .shutdown = &c->shutdown,

@@ -17,12 +17,14 @@ struct atoll_coordinator_settings {
     struct atoll_campaign *campaign;           /* claimed or locked; borrowed */
     struct atoll_lease_renewer *lease_renewer; /* of the campaign's lease; NULL = without one; borrowed */
     const struct atoll_setup *setup;
-    const char *job;                       /* "local" or a scheduler's id */
-    const char *ack_log;                   /* file that gets one line per durable result; NULL = none */
-    int progress_fd;                       /* -1 = none */
-    double heartbeat_timeout_ns;           /* a peer that is silent for longer is lost; --heartbeat-timeout */
-    double wall_ns;                        /* of this attempt, then an orderly end is asked for; 0 = never */
-    int is_to_finish;                      /* it is asked for at once */
+    const char *job;             /* "local" or a scheduler's id */
+    const char *ack_log;         /* file that gets one line per durable result; NULL = none */
+    int progress_fd;             /* -1 = none */
+    double heartbeat_timeout_ns; /* a peer that is silent for longer is lost; --heartbeat-timeout */
+    double wall_ns;              /* of this attempt, then an orderly end is asked for; 0 = never */
+    int is_to_finish;            /* it is asked for at once */
+    const struct atoll_extension
+        *extension;                        /* more budget, also for a campaign that has ended; NULL = none */
     double (*now_ns)(void *peers_context); /* monotonic clock; NULL = that of the system */
     uint64_t snapshot_events;              /* between snapshots of the engine; 0 = ATOLL_SNAPSHOT_EVENTS */
     const volatile sig_atomic_t *interrupts; /* not 0: an orderly end is asked for; NULL = never */

@@ -1,6 +1,6 @@
 /* resume.c - starting and resuming.
  * A killed start leaves any prefix of: START, TASK 0, TASK 1, ..., the events of prior.atl; what is missing is added.
- * RESUME is added when a former attempt got as far as all of them. */
+ * EXTEND is added where more budget is given, and RESUME when a former attempt got as far as all of them. */
 #include "mpi-eval/coordinator/resume.h"
 
 #include <limits.h>
@@ -140,13 +140,22 @@ static int add_events(struct resume *r, uint64_t event_count, struct atoll_err *
     int rc = event_count == 0 ? add_start(r, err) : 0;
     while (rc == 0 && task < r->config->task_count)
         rc = add_task(r, task++, err);
-    if (rc == 0 && event_count >= before_prior + prior.count) {
+    int is_resume = event_count >= before_prior + prior.count;
+    if (rc == 0 && !is_resume && prior.count)
+        rc = add_prior(r, &prior, event_count > before_prior ? event_count - before_prior : 0, err);
+    if (rc == 0 && r->settings->extension) {
+        struct atoll_event event;
+        event_of_now(r, &event, ATOLL_EVENT_EXTEND);
+        event.extension = *r->settings->extension;
+        rc = atoll_commit_add(r->commit, &event, err);
+    }
+    if (rc == 0 && is_resume) {
         struct atoll_event event;
         event_of_now(r, &event, ATOLL_EVENT_RESUME);
-        rc = atoll_commit_add(r->commit, &event, err) != 0 ? -1 : commit_round(r, err);
-    } else if (rc == 0 && prior.count) {
-        rc = add_prior(r, &prior, event_count > before_prior ? event_count - before_prior : 0, err);
+        rc = atoll_commit_add(r->commit, &event, err);
     }
+    if (rc == 0 && atoll_commit_round_count(r->commit) > 0)
+        rc = commit_round(r, err);
     atoll_prior_fini(&prior);
     return rc;
 }
@@ -188,7 +197,9 @@ int atoll_resume(const struct atoll_resume_settings *settings, struct atoll_resu
     /* The journal says whether the search is over; the replayed search must agree. */
     resumed.is_finished = atoll_journal_is_final(replayed.report.ending, replayed.report.reason);
     atoll_engine_status(replayed.engine, &status);
-    if (resumed.is_finished) {
+    if (resumed.is_finished && settings->extension && status.stopped && replayed.undecided_count == 0) {
+        resumed.is_finished = 0;
+    } else if (resumed.is_finished) {
         rc = status.stopped && replayed.undecided_count == 0
                  ? 0
                  : atoll_err_set(err, ATOLL_E_CORRUPT,

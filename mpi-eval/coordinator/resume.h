@@ -27,6 +27,7 @@ struct atoll_resume_settings {
     struct atoll_campaign *campaign; /* claimed or locked; borrowed */
     const char *job;                 /* "local" or a scheduler's id */
     int64_t now_unix_ns;
+    const struct atoll_extension *extension;   /* NULL: none; a campaign that is finished goes on with one */
     uint64_t snapshot_events;                  /* between snapshots, 0 = ATOLL_SNAPSHOT_EVENTS */
     struct atoll_lease_renewer *lease_renewer; /* borrowed; NULL = without a lease */
     struct atoll_shutdown *shutdown;           /* how long to wait for space on a full disk; NULL = not */
@@ -34,7 +35,7 @@ struct atoll_resume_settings {
 };
 
 /* Replays what there is, starts the next attempt, and brings the engine to where orders can be sent: START and TASK events of a
- * new campaign, RESUME of an old one. */
+ * new campaign,  RESUME of an old one, EXTEND where more budget is given. */
 int atoll_resume(const struct atoll_resume_settings *settings, struct atoll_resumed *ret_resumed,
                  struct atoll_err *err);
 

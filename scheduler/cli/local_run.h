@@ -10,7 +10,7 @@ struct atoll_local_run {
     unsigned ranks;
     const char *ack_log;       /* NULL, or a file that gets one line per acknowledged evaluation */
     int is_json, is_quiet;     /* progress and table as JSON; no progress */
-    const char *arguments[16]; /* more for atoll-eval; ends with NULL */
+    const char *arguments[20]; /* more for atoll-eval; ends with NULL */
 };
 
 /* Interrupts: the first SIGINT or SIGTERM lets what is under way come back and leaves the search where it is, the second ends

@@ -1,10 +1,14 @@
 /* resume.c - `atoll resume`. */
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "archive-h5/campaign/campaign.h"
+#include "archive-h5/campaign/campaign_progress.h"
+#include "core/search.h"
 #include "scheduler/cli/continue.h"
 #include "scheduler/cli/local_run.h"
 #include "scheduler/campaign/model_options.h"
+#include "scheduler/campaign/search_options.h"
 #include "scheduler/cli/command.h"
 
 #define FIELD(name) offsetof(struct resume_settings, name)
@@ -12,10 +16,21 @@
 struct resume_settings {
     const char *ack_log;
     struct atoll_model_options model;
+    struct atoll_search_options more; /* budgets alone */
     int finish, json, quiet;
 };
 
 static const struct atoll_option resume_options[] = {
+    {"seconds", 's', ATOLL_OPT_TEXT, FIELD(more.seconds), "TIME", NULL, 0, 0, NULL,
+     "Extend the campaign: so much more time from now on, instead of what is left."},
+    {"evaluations", 'e', ATOLL_OPT_TEXT, FIELD(more.evaluations), "N", NULL, 0, 0, NULL,
+     "The same for evaluations."},
+    {"device-seconds", 0, ATOLL_OPT_TEXT, FIELD(more.device_seconds), "TIME", NULL, 0, 0, NULL,
+     "The same for device time."},
+    {"tokens", 0, ATOLL_OPT_TEXT, FIELD(more.tokens), "N", NULL, 0, 0, NULL,
+     "The same for the tokens that a language model may use."},
+    {"money", 0, ATOLL_OPT_TEXT, FIELD(more.money), "DOLLARS", NULL, 0, 0, NULL,
+     "The same for what a language model may cost."},
     {"finish", 0, ATOLL_OPT_FLAG, FIELD(finish), NULL, NULL, 0, 0, NULL,
      "Search no more: make the last comparisons and end, whatever is left of the budget."},
     {"model", 'm', ATOLL_OPT_TEXT, FIELD(model.model), "NAME", NULL, 0, 0, NULL,
@@ -38,11 +53,59 @@ static const struct atoll_command resume_command = {
     "go on with a campaign that was killed, interrupted or cancelled",
     "Replays the campaign's journals, dispatches again what was under way, and goes on until the budget is "
     "used. A campaign that "
-    "has ended only gets its archive and report again. For one that was submitted the jobs that it wants are "
+    "has ended only gets its archive and report again, unless it is extended: with --seconds, --evaluations "
+    "and the like it "
+    "searches on from where it stopped. What is given counts from now on, beside what was used; a budget "
+    "that is used up and "
+    "not given ends nothing any more (but for tokens and money). For one that was submitted the jobs that it "
+    "wants are "
     "submitted.",
-    "atoll resume my-campaign\natoll resume my-campaign --finish",
+    "atoll resume my-campaign\natoll resume my-campaign --finish\natoll resume my-campaign --seconds 600",
     resume_options,
     NULL};
+
+#define EXTENSIONS 5
+
+struct extension {
+    char items[EXTENSIONS][64]; /* "name=value" for atoll-eval --extend */
+    size_t count;
+};
+
+/* Of all budgets that were given. */
+static int extension_read(const struct atoll_search_options *more, struct extension *ret_extension,
+                          struct atoll_err *err)
+{
+    static const char *const names[EXTENSIONS] = {"evaluation_budget", "device_budget_ns", "wall_budget_ns",
+                                                  "token_budget", "money_budget_usd"};
+    struct atoll_search search;
+    atoll_search_defaults(&search);
+    ret_extension->count = 0;
+    if (atoll_search_options_apply(more, &search, err) != 0)
+        return -1;
+    for (size_t i = 0; i < EXTENSIONS; i++) {
+        struct atoll_buffer value;
+        char *item = ret_extension->items[ret_extension->count];
+        if (!atoll_search_options_has(more, names[i]))
+            continue;
+        atoll_buffer_init(&value, 64);
+        atoll_search_print(&search, atoll_search_field(names[i]), &value);
+        snprintf(item, sizeof(ret_extension->items[0]), "%s=%.*s", names[i], (int)value.length,
+                 value.data ? (const char *)value.data : "0");
+        atoll_buffer_fini(&value);
+        if (strcmp(strchr(item, '='), "=0") == 0)
+            return atoll_err_set(err, ATOLL_E_USAGE, "a campaign is extended by more than 0");
+        ret_extension->count++;
+    }
+    return 0;
+}
+
+/* Said of a campaign that had ended before, and was not extended. */
+static void print_ended(const char *dir, const char *reason)
+{
+    fprintf(stderr,
+            "atoll: %s has ended (%s); `atoll resume %s --seconds 600` goes on from where it stopped\n", dir,
+            reason, dir);
+}
 
 /* Jobs keep the model and the gateway that the campaign was made with. */
 static int resume_sweep(const struct resume_settings *settings, const char *dir, struct atoll_err *err)
@@ -68,11 +131,15 @@ static int run_resume(void *given, const char *const *arguments, size_t count, s
     struct resume_settings *settings = given;
     const char *dir = arguments[0], *ranks;
     struct atoll_campaign *campaign;
+    struct atoll_campaign_progress progress;
     struct atoll_local_run run;
+    struct extension extension;
     int status;
 
     if (atoll_sweep_is(dir))
         return resume_sweep(settings, dir, err);
+    if (extension_read(&settings->more, &extension, err) != 0)
+        return -1;
     campaign = atoll_campaign_open(dir, NULL, err);
     if (!campaign)
         return -1;
@@ -83,6 +150,12 @@ static int run_resume(void *given, const char *const *arguments, size_t count, s
             "%s was made without a model, and a campaign's search is never changed: start a new one with "
             "--model and --reuse %s",
             dir, dir);
+    }
+    char ended[sizeof(progress.reason)] = "";
+    if (atoll_campaign_progress_of(campaign, &progress, NULL) == 0) {
+        if (progress.phase == ATOLL_CAMPAIGN_PROGRESS_ENDED)
+            snprintf(ended, sizeof(ended), "%s", progress.reason);
+        atoll_campaign_progress_fini(&progress);
     }
     ranks = atoll_campaign_option(campaign, "ranks");
     run = (struct atoll_local_run){.campaign = dir,
@@ -95,9 +168,15 @@ static int run_resume(void *given, const char *const *arguments, size_t count, s
         return -1;
     size_t used = atoll_model_options_arguments(&settings->model, run.arguments);
     if (settings->finish)
-        run.arguments[used] = "--finish";
+        run.arguments[used++] = "--finish";
+    for (size_t i = 0; i < extension.count; i++) {
+        run.arguments[used++] = "--extend";
+        run.arguments[used++] = extension.items[i];
+    }
     status = atoll_local_run(&run, err);
     atoll_model_options_fini(&settings->model);
+    if (status == 0 && *ended && !extension.count && !settings->json)
+        print_ended(dir, ended);
     return status;
 }
 

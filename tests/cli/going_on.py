@@ -97,5 +97,36 @@ def finish_ends_it():
     holds("finished")
 
 
+def extended():
+    make("extended", "--evaluations", 30)
+    run("resume", "extended", "-q")
+    check(evaluations("extended") == 30, "30 evaluations were asked for")
+    said = run("resume", "extended", "-q")
+    check("has ended (evaluations)" in said and "--seconds 600" in said, said)
+    check(evaluations("extended") == 30, "what has ended went on by itself")
+    before = finals("extended")
+    run("resume", "extended", "-q", "--evaluations", 20)
+    check(evaluations("extended") == 50, f"30 and 20 evaluations are {evaluations('extended')}")
+    check(finals("extended") >= before, "finals of before are gone")
+    holds("extended")
+    # A kill behind the extension: it is in the journal, a plain resume goes on.
+    status, said = interrupt("extended", signal.SIGINT, "--evaluations", 40, after=8, times=2)
+    check(status == 130, f"two interrupts: {status}\n{said}")
+    run("resume", "extended", "-q")
+    check(evaluations("extended") == 90, f"50 and 40 evaluations are {evaluations('extended')}")
+    # The budget that ended it gives way to the one that is given.
+    run("resume", "extended", "-q", "--seconds", 1)
+    check(evaluations("extended") > 90, "nothing was done in another second")
+    holds("extended")
+
+
+def refusals():
+    for words, text in ((("--evaluations", 0), "more than 0"), (("--seconds", "soon"), "soon"), (("--money", -1), "money")):
+        said = run("resume", "extended", *words, status=2)
+        check(text in said, f"{words}: {said}")
+
+
 interrupted_is_interrupted()
 finish_ends_it()
+extended()
+refusals()
