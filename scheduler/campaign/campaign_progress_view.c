@@ -6,6 +6,7 @@
 #include "base/print.h"
 #include "base/units.h"
 #include "base/json.h"
+#include "core/decision.h"
 
 static const char *const state_names[ATOLL_STATE_COUNT] = {
     [ATOLL_STATE_FRESH] = "fresh", [ATOLL_STATE_RUNNING] = "running",       [ATOLL_STATE_WAITING] = "waiting",
@@ -180,8 +181,9 @@ static void print_tasks(FILE *out, const struct atoll_campaign_progress_row *row
         print_speedup(out, speedup_of(t), t->final_ratio > 0);
         print_count(out, is_counted(s), task_evaluated(s, t));
         print_count(out, s->has_hint, t->correct);
-        atoll_print(out, "  %-8s %s%s%s\n", t->is_done ? "done" : state_text(row), row->name,
-                    *t->model ? "  " : "", t->model);
+        atoll_print(out, "  %-8s %s%s%s%s%s\n", t->is_done ? "done" : state_text(row), row->name,
+                    *t->model ? "  " : "", t->model, t->is_done && *t->reason ? "  " : "",
+                    t->is_done ? atoll_reason_text(t->reason) : "");
     }
 }
 
@@ -259,12 +261,13 @@ static void add_progress(json_t *part, const struct atoll_campaign_progress *s, 
     for (size_t i = 0; i < hint->task_count; i++) {
         const struct atoll_campaign_progress_task *t = &hint->tasks[i];
 
-        json_array_append_new(tasks, json_pack("{s:o, s:o, s:o, s:o, s:f, s:f, s:f, s:b, s:b}", "task",
+        json_array_append_new(tasks, json_pack("{s:o, s:o, s:o, s:o, s:f, s:f, s:f, s:b, s:b, s:o}", "task",
                                                atoll_json_text(t->name), "model", known_text(t->model),
                                                "evaluated", known_count(is_counted(s), task_evaluated(s, t)),
                                                "correct", known_count(s->has_hint, t->correct), "baseline_ns",
                                                t->baseline_ns, "best_ns", t->best_ns, "ratio", speedup_of(t),
-                                               "final", t->final_ratio > 0, "done", t->is_done));
+                                               "final", t->final_ratio > 0, "done", t->is_done, "reason",
+                                               known_text(t->is_done ? t->reason : "")));
     }
     more = json_pack("{s:o, s:I, s:I, s:I, s:I, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "attempt",
                      known_text(s->attempt), "attempts", (json_int_t)s->attempt_count, "evaluated",

@@ -13,6 +13,7 @@
 #include "base/print.h"
 #include "base/units.h"
 #include "base/json.h"
+#include "core/decision.h"
 #include "scheduler/campaign/sweep_jobs.h"
 
 #define POLL_S        90.0
@@ -29,18 +30,20 @@ const char *atoll_campaign_phase_name(enum atoll_campaign_phase phase)
 
 /* ---- parts ---- */
 
-static void part_read(struct atoll_campaign_status *s, size_t i)
+static void trouble_set(struct atoll_campaign_status *s, size_t i, const struct atoll_err *err)
+{
+    snprintf(s->troubles[i], sizeof(s->troubles[i]), "%s", err->text);
+    s->rows[i].trouble = s->troubles[i];
+}
+
+static void part_read(struct atoll_campaign_status *s, size_t i, const char *path)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     struct atoll_lease_holder self;
-    char path[PATH_MAX];
 
-    s->rows[i].name = s->sweep->parts[i].name;
     atoll_lease_holder_self("status", 0, &self);
-    if (atoll_sweep_part_path(s->sweep, i, path, sizeof(path), &err) != 0 ||
-        atoll_campaign_progress_read(path, &s->progresses[i], &err) != 0) {
-        snprintf(s->troubles[i], sizeof(s->troubles[i]), "%s", err.text);
-        s->rows[i].trouble = s->troubles[i];
+    if (atoll_campaign_progress_read(path, &s->progresses[i], &err) != 0) {
+        trouble_set(s, i, &err);
         return;
     }
     s->rows[i].progress = &s->progresses[i];
@@ -50,18 +53,15 @@ static void part_read(struct atoll_campaign_status *s, size_t i)
     }
 }
 
-static int parts_read(struct atoll_campaign_status *s, struct atoll_err *err)
+static int parts_create(struct atoll_campaign_status *s, size_t count, struct atoll_err *err)
 {
-    size_t count = s->sweep->part_count;
-
     s->progresses = calloc(count, sizeof(*s->progresses));
     s->rows = calloc(count, sizeof(*s->rows));
     s->leases = calloc(count, sizeof(*s->leases));
     s->troubles = calloc(count, sizeof(*s->troubles));
+    s->part_count = count;
     if (!s->progresses || !s->rows || !s->leases || !s->troubles)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for %zu parts", count);
-    for (size_t i = 0; i < count; i++)
-        part_read(s, i);
     return 0;
 }
 
@@ -195,18 +195,82 @@ static void phase_find(struct atoll_campaign_status *s)
 int atoll_campaign_status_read(const struct atoll_sweep *sweep, double max_age_s, double timeout_s,
                                struct atoll_campaign_status *ret_status, struct atoll_err *err)
 {
-    *ret_status = (struct atoll_campaign_status){.sweep = sweep};
-    if (parts_read(ret_status, err) != 0 || jobs_read(ret_status, max_age_s, timeout_s, err) != 0) {
+    *ret_status = (struct atoll_campaign_status){.sweep = sweep, .dir = sweep->dir};
+    snprintf(ret_status->id, sizeof(ret_status->id), "%s", sweep->id);
+    if (parts_create(ret_status, sweep->part_count, err) != 0)
+        goto failed;
+    for (size_t i = 0; i < sweep->part_count; i++) {
+        struct atoll_err own = ATOLL_ERR_INIT;
+        char path[PATH_MAX];
+
+        ret_status->rows[i].name = sweep->parts[i].name;
+        if (atoll_sweep_part_path(sweep, i, path, sizeof(path), &own) == 0)
+            part_read(ret_status, i, path);
+        else
+            trouble_set(ret_status, i, &own);
+    }
+    if (jobs_read(ret_status, max_age_s, timeout_s, err) != 0)
+        goto failed;
+    phase_find(ret_status);
+    return 0;
+failed:
+    atoll_campaign_status_fini(ret_status);
+    return -1;
+}
+
+/* ---- a campaign of `atoll run` ---- */
+
+static void run_phase_find(struct atoll_campaign_status *s, double silent_s)
+{
+    const struct atoll_lease_seen *lease = &s->leases[0];
+    const struct atoll_campaign_progress *progress = s->rows[0].progress;
+
+    if (progress && progress->phase == ATOLL_CAMPAIGN_PROGRESS_ENDED) {
+        phase_set(s, ATOLL_PHASE_DONE, "%s",
+                  *progress->reason ? atoll_reason_text(progress->reason) : "the search has come to its end");
+    } else if (s->rows[0].is_held && silent_s <= ATOLL_LEASE_TIME_S) {
+        phase_set(s, ATOLL_PHASE_RUNNING, "process %lld on %.60s works on it", (long long)lease->holder.pid,
+                  lease->holder.host);
+    } else if (s->rows[0].is_held) {
+        s->rows[0].is_held = 0;
+        phase_set(
+            s, ATOLL_PHASE_IDLE,
+            "process %lld on %.60s has not moved for %.0f s: it counts as lost; atoll resume %s goes on",
+            (long long)lease->holder.pid, lease->holder.host, silent_s, s->dir);
+    } else if (progress && progress->phase == ATOLL_CAMPAIGN_PROGRESS_FRESH) {
+        phase_set(s, ATOLL_PHASE_IDLE, "nobody has begun it; atoll resume %s does", s->dir);
+    } else {
+        phase_set(s, ATOLL_PHASE_IDLE,
+                  "nobody works on it: it was interrupted or killed; atoll resume %s goes on", s->dir);
+    }
+}
+
+int atoll_campaign_status_read_run(const char *dir, double silent_s, struct atoll_campaign_status *ret_status,
+                                   struct atoll_err *err)
+{
+    struct atoll_campaign *campaign = atoll_campaign_open(dir, NULL, err);
+    const char *name;
+
+    if (!campaign)
+        return -1;
+    *ret_status = (struct atoll_campaign_status){.dir = dir, .jobs_age_s = HUGE_VAL};
+    atoll_id_hex(&atoll_campaign_config(campaign)->id, ret_status->id);
+    atoll_campaign_close(campaign);
+    if (parts_create(ret_status, 1, err) != 0) {
         atoll_campaign_status_fini(ret_status);
         return -1;
     }
-    phase_find(ret_status);
+    name = strrchr(dir, '/');
+    ret_status->rows[0].name = name && name[1] ? name + 1 : dir;
+    part_read(ret_status, 0, dir);
+    ret_status->rows[0].holder = NULL; /* "local" tells nobody anything */
+    run_phase_find(ret_status, silent_s);
     return 0;
 }
 
 void atoll_campaign_status_fini(struct atoll_campaign_status *status)
 {
-    for (size_t i = 0; status->progresses && i < status->sweep->part_count; i++)
+    for (size_t i = 0; status->progresses && i < status->part_count; i++)
         if (status->rows && status->rows[i].progress)
             atoll_campaign_progress_fini(&status->progresses[i]);
     free(status->progresses);
@@ -275,8 +339,8 @@ void atoll_campaign_status_print(const struct atoll_campaign_status *s, int by_t
 {
     char age[32];
 
-    atoll_print(out, "%s: %s%s%s\n", s->sweep->dir, atoll_campaign_phase_name(s->phase),
-                s->why[0] ? ": " : "", s->why);
+    atoll_print(out, "%s: %s%s%s\n", s->dir, atoll_campaign_phase_name(s->phase), s->why[0] ? ": " : "",
+                s->why);
     for (size_t i = 0; i < s->job_count; i++)
         if (!atoll_job_has_ended(s->jobs[i].state))
             job_print(&s->jobs[i], out);
@@ -288,8 +352,10 @@ void atoll_campaign_status_print(const struct atoll_campaign_status *s, int by_t
         atoll_print(out, "  the scheduler did not answer (%s); jobs are as of %s ago\n", s->jobs_trouble,
                     atoll_duration_text(s->jobs_age_s * 1e9, age, sizeof(age)));
     }
-    history_print(s->sweep, out);
-    atoll_campaign_progress_view_print(out, s->rows, s->sweep->part_count, by_task, atoll_clock_unix_ns());
+    if (s->sweep)
+        history_print(s->sweep, out);
+    atoll_campaign_progress_view_print(out, s->rows, s->part_count, by_task || !s->sweep,
+                                       atoll_clock_unix_ns());
 }
 
 /* ---- for programs ---- */
@@ -309,13 +375,13 @@ json_t *atoll_campaign_status_json(const struct atoll_campaign_status *s)
 
     for (size_t i = 0; i < s->job_count; i++)
         json_array_append_new(jobs, job_json(&s->jobs[i]));
-    object = json_pack("{s:o, s:s, s:s, s:o, s:o, s:o}", "campaign", atoll_json_text(s->sweep->dir), "id",
-                       s->sweep->id, "phase", atoll_campaign_phase_name(s->phase), "why",
-                       atoll_json_text(s->why), "jobs", jobs, "jobs_age_s",
-                       s->jobs_age_s < HUGE_VAL ? json_real(s->jobs_age_s) : json_null());
+    object = json_pack("{s:o, s:s, s:s, s:s, s:o, s:o, s:o}", "campaign", atoll_json_text(s->dir), "id",
+                       s->id, "kind", s->sweep ? "submitted" : "run", "phase",
+                       atoll_campaign_phase_name(s->phase), "why", atoll_json_text(s->why), "jobs", jobs,
+                       "jobs_age_s", s->jobs_age_s < HUGE_VAL ? json_real(s->jobs_age_s) : json_null());
     if (object) {
         json_object_update_missing_new(
-            object, atoll_campaign_progress_view_json(s->rows, s->sweep->part_count, atoll_clock_unix_ns()));
+            object, atoll_campaign_progress_view_json(s->rows, s->part_count, atoll_clock_unix_ns()));
     }
     return object;
 }

@@ -192,6 +192,7 @@ static int print_result(const struct atoll_local_run *run, int *ret_is_ended, st
     struct atoll_archive_view view;
     struct atoll_archive_summary summary;
     struct atoll_campaign_progress progress;
+    uint64_t counted = 0; /* by the search */
     int status;
 
     snprintf(archive, sizeof(archive), "%s/archive.h5", run->campaign);
@@ -202,8 +203,11 @@ static int print_result(const struct atoll_local_run *run, int *ret_is_ended, st
     status = status == 0 ? atoll_report_write(view.tables, report, NULL, err) : status;
     if (status == 0 && (status = atoll_campaign_progress_of(view.campaign, &progress, err)) == 0) {
         *ret_is_ended = progress.phase == ATOLL_CAMPAIGN_PROGRESS_ENDED;
+        for (size_t i = 0; progress.has_hint && i < progress.hint.task_count; i++)
+            counted += progress.hint.tasks[i].evaluated;
         atoll_campaign_progress_fini(&progress);
     }
+    atoll_query_summary(view.query, &summary);
     if (status == 0 && run->is_json) {
         atoll_json_print(json_pack("{s:o, s:o, s:o, s:b}", "tasks", atoll_task_table_json(view.query, NULL),
                                    "archive", atoll_json_text(archive), "report", atoll_json_text(report),
@@ -211,9 +215,12 @@ static int print_result(const struct atoll_local_run *run, int *ret_is_ended, st
                          JSON_INDENT(2), stdout);
     } else if (status == 0) {
         atoll_task_table_print(view.query, NULL, stdout);
+        if (counted > 0 && summary.evaluated > counted) {
+            printf("%llu of the evaluations were disturbed and made again: the progress counted them once\n",
+                   (unsigned long long)(summary.evaluated - counted));
+        }
         atoll_print(stdout, "archive: %s\nreport:  %s\n", archive, report);
     }
-    atoll_query_summary(view.query, &summary);
     if (status == 0 && *ret_is_ended && summary.timed_count == 0) {
         if (summary.task_count)
             atoll_task_table_failure(view.query, 0, failure, sizeof(failure));

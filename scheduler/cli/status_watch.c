@@ -1,8 +1,10 @@
 /* status_watch.c - `atoll status` and `atoll watch`. */
 #include <jansson.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,33 +18,24 @@
 
 #define CAMPAIGN_LIMIT 256
 #define SUBMIT_S       300.0 /* between two looks of `watch` at what could be submitted */
+#define PICTURE_BYTES  ((size_t)1 << 18)
+#define START_S        20.0 /* so long a new campaign may take to begin */
 
 struct status_settings {
     double interval_s, call_timeout_s;
     int tasks, fresh, json;
 };
 
-#define FIELD(name) offsetof(struct status_settings, name)
-#define COMMON_ROWS                                                                                          \
-    {"tasks",                                                                                                \
-     0,                                                                                                      \
-     ATOLL_OPT_FLAG,                                                                                         \
-     FIELD(tasks),                                                                                           \
-     NULL,                                                                                                   \
-     NULL,                                                                                                   \
-     0,                                                                                                      \
-     0,                                                                                                      \
-     NULL,                                                                                                   \
-     "A line for each task, not for each part."},                                                            \
-    {                                                                                                        \
-        "call-timeout", 0, ATOLL_OPT_DURATION, FIELD(call_timeout_s), "TIME", "10s", 1, 3600, NULL,          \
-            "What one call to the scheduler may take."                                                       \
-    }
+#define FIELD(name)  offsetof(struct status_settings, name)
+#define TASKS_HELP   "A line for each task, not for each part; of campaigns of `atoll run` always."
+#define TIMEOUT_HELP "What one call to the scheduler may take."
 
 /* ---- which ones ---- */
 
 struct folders {
     char *dirs[CAMPAIGN_LIMIT];
+    struct atoll_lease_watch
+        leases[CAMPAIGN_LIMIT]; /* of campaigns of `atoll run`, as far as this process has watched */
     size_t count;
 };
 
@@ -84,16 +77,70 @@ static void folders_fini(struct folders *folders)
 
 /* ---- status ---- */
 
-static int status_one(const struct status_settings *settings, const char *dir, json_t *list,
-                      enum atoll_campaign_phase *ret_phase, struct atoll_err *err)
+/* For how long the lease of a campaign of `atoll run` has stood still. */
+static double silent_s(const char *dir, struct atoll_lease_watch *watch)
 {
-    struct atoll_sweep *sweep = atoll_sweep_open(dir, err);
-    struct atoll_campaign_status status;
-    int failed = !sweep || atoll_campaign_status_read(sweep, settings->fresh ? 0 : -1,
-                                                      settings->call_timeout_s, &status, err) != 0;
+    struct atoll_lease_holder self;
+    struct atoll_lease_seen seen;
 
+    atoll_lease_holder_self("watch", 0, &self);
+    return atoll_lease_look(dir, &self, &seen, NULL) == 0
+               ? atoll_lease_watch_note(watch, &seen, atoll_clock_mono_ns())
+               : 0;
+}
+
+/* What is to be expected of all of them together. */
+struct outlook {
+    size_t ended;  /* done or cancelled */
+    size_t asleep; /* nothing happens to them until somebody does something */
+    size_t idle;   /* submitted, without a job: watch itself may submit one */
+    size_t active;
+};
+
+/* Whether it was made a moment ago and nobody has begun with it: its process may be about to. */
+static int is_about_to_begin(const struct atoll_campaign_status *s)
+{
+    char path[PATH_MAX];
+    struct stat st;
+
+    return !s->sweep && s->rows[0].progress && s->rows[0].progress->phase == ATOLL_CAMPAIGN_PROGRESS_FRESH &&
+           snprintf(path, sizeof(path), "%s/campaign.yaml", s->dir) < (int)sizeof(path) &&
+           stat(path, &st) == 0 && difftime(time(NULL), st.st_mtime) < START_S;
+}
+
+static void outlook_add(struct outlook *outlook, const struct atoll_campaign_status *s)
+{
+    switch (s->phase) {
+    case ATOLL_PHASE_DONE:
+    case ATOLL_PHASE_CANCELLED: outlook->ended++; break;
+    case ATOLL_PHASE_PAUSED: outlook->asleep++; break;
+    case ATOLL_PHASE_IDLE:
+        if (is_about_to_begin(s))
+            outlook->active++;
+        else if (s->sweep)
+            outlook->idle++;
+        else
+            outlook->asleep++;
+        break;
+    default: outlook->active++; break;
+    }
+}
+
+static int status_one(const struct status_settings *settings, const char *dir,
+                      struct atoll_lease_watch *watch, json_t *list, struct outlook *outlook,
+                      struct atoll_err *err)
+{
+    struct atoll_sweep *sweep = atoll_sweep_is(dir) ? atoll_sweep_open(dir, err) : NULL;
+    struct atoll_campaign_status status;
+    int failed;
+
+    if (sweep)
+        failed = atoll_campaign_status_read(sweep, settings->fresh ? 0 : -1, settings->call_timeout_s,
+                                            &status, err) != 0;
+    else
+        failed = err->code || atoll_campaign_status_read_run(dir, silent_s(dir, watch), &status, err) != 0;
     if (!failed) {
-        *ret_phase = status.phase;
+        outlook_add(outlook, &status);
         if (list)
             json_array_append_new(list, atoll_campaign_status_json(&status));
         else
@@ -104,22 +151,19 @@ static int status_one(const struct status_settings *settings, const char *dir, j
     return failed ? -1 : 0;
 }
 
-static int status_each(const struct status_settings *settings, const struct folders *folders, json_t *list,
-                       int *ret_all_done, struct atoll_err *err)
+static int status_each(const struct status_settings *settings, struct folders *folders, json_t *list,
+                       struct outlook *ret_outlook, struct atoll_err *err)
 {
     size_t troubles = 0;
 
-    *ret_all_done = 1;
+    *ret_outlook = (struct outlook){0};
     for (size_t i = 0; i < folders->count; i++) {
-        enum atoll_campaign_phase phase = ATOLL_PHASE_IDLE;
         struct atoll_err own = ATOLL_ERR_INIT;
 
         if (i > 0 && !list)
             putchar('\n');
-        if (status_one(settings, folders->dirs[i], list, &phase, &own) == 0) {
-            *ret_all_done &= phase == ATOLL_PHASE_DONE || phase == ATOLL_PHASE_CANCELLED;
+        if (status_one(settings, folders->dirs[i], &folders->leases[i], list, ret_outlook, &own) == 0)
             continue;
-        }
         *err = own;
         troubles++;
         if (folders->count > 1) {
@@ -135,12 +179,12 @@ static int status_each(const struct status_settings *settings, const struct fold
     return folders->count > 0 && troubles == folders->count ? -1 : 0;
 }
 
-static int status_all(const struct status_settings *settings, const struct folders *folders,
-                      int *ret_all_done, struct atoll_err *err)
+static int status_all(const struct status_settings *settings, struct folders *folders,
+                      struct outlook *ret_outlook, struct atoll_err *err)
 {
     json_t *list = settings->json ? json_array() : NULL;
     struct atoll_err own = ATOLL_ERR_INIT;
-    int status = status_each(settings, folders, list, ret_all_done, &own);
+    int status = status_each(settings, folders, list, ret_outlook, &own);
 
     if (status != 0)
         *err = own;
@@ -151,7 +195,9 @@ static int status_all(const struct status_settings *settings, const struct folde
 }
 
 static const struct atoll_option status_options[] = {
-    COMMON_ROWS,
+    {"tasks", 0, ATOLL_OPT_FLAG, FIELD(tasks), NULL, NULL, 0, 0, NULL, TASKS_HELP},
+    {"call-timeout", 0, ATOLL_OPT_DURATION, FIELD(call_timeout_s), "TIME", "10s", 1, 3600, NULL,
+     TIMEOUT_HELP},
     {"fresh", 0, ATOLL_OPT_FLAG, FIELD(fresh), NULL, NULL, 0, 0, NULL,
      "Ask the scheduler now, also when it was asked a moment ago."},
     {"json", 0, ATOLL_OPT_FLAG, FIELD(json), NULL, NULL, 0, 0, NULL, "As JSON: a list of campaigns."},
@@ -160,12 +206,15 @@ static const struct atoll_option status_options[] = {
 static const struct atoll_command status_command = {
     "status",
     "[CAMPAIGN...]",
-    "say how far submitted campaigns are, and why nothing runs",
-    "Without arguments all campaigns in your queue. Results are counted from the journals; the scheduler is "
-    "asked once for "
-    "all campaigns, and at most once in the poll interval of the site's profile: in between the last answer "
+    "say how far campaigns are, and why nothing runs",
+    "Of campaigns of `atoll run`, also while one runs in another terminal, and of submitted ones; only "
+    "looks. Without arguments all "
+    "campaigns in your queue. Results are counted from the journals, times of kernels are at most ten "
+    "seconds old. The scheduler "
+    "is asked once for all campaigns, and at most once in the poll interval of the site's profile: in "
+    "between the last answer "
     "is told again.",
-    "atoll status\natoll status /scratch/me/tonight --tasks\natoll status --json",
+    "atoll status my-campaign\natoll status\natoll status /scratch/me/tonight --tasks\natoll status --json",
     status_options,
     NULL};
 
@@ -173,12 +222,13 @@ static int run_status(void *given, const char *const *arguments, size_t count, s
 {
     const struct status_settings *settings = given;
     struct folders folders = {.count = 0};
-    int all_done, status = folders_find(arguments, count, &folders, err);
+    struct outlook outlook;
+    int status = folders_find(arguments, count, &folders, err);
 
     if (status == 0 && folders.count == 0 && !settings->json)
         puts("no campaign is in the queue; name one, or submit one: atoll submit SUITE -o DIR");
     else if (status == 0)
-        status = status_all(settings, &folders, &all_done, err);
+        status = status_all(settings, &folders, &outlook, err);
     folders_fini(&folders);
     return status;
 }
@@ -191,7 +241,9 @@ const struct atoll_subcommand atoll_command_status = {.command = &status_command
 /* ---- watch ---- */
 
 static const struct atoll_option watch_options[] = {
-    COMMON_ROWS,
+    {"tasks", 0, ATOLL_OPT_FLAG, FIELD(tasks), NULL, NULL, 0, 0, NULL, TASKS_HELP},
+    {"call-timeout", 0, ATOLL_OPT_DURATION, FIELD(call_timeout_s), "TIME", "10s", 1, 3600, NULL,
+     TIMEOUT_HELP},
     {"interval", 0, ATOLL_OPT_DURATION, FIELD(interval_s), "TIME", "10s", 1, 3600, NULL,
      "Between two looks at the journals; the scheduler is asked as rarely as `atoll status` does."},
     {0}};
@@ -199,39 +251,65 @@ static const struct atoll_option watch_options[] = {
 static const struct atoll_command watch_command = {
     "watch",
     "[CAMPAIGN...]",
-    "follow submitted campaigns until they are done",
-    "Prints what `atoll status` prints again and again, until every named campaign is done or cancelled. "
-    "While it runs, jobs "
-    "that campaigns still want are submitted every five minutes.",
-    "atoll watch /scratch/me/tonight",
+    "follow campaigns until nothing happens to them any more",
+    "Prints what `atoll status` prints again and again, of campaigns of `atoll run` in other terminals too. "
+    "It ends, and says why, "
+    "when nothing will happen any more: every campaign is done, cancelled, paused, or was left by its "
+    "process. While it follows "
+    "submitted campaigns, jobs that they still want are submitted every five minutes.",
+    "atoll watch my-campaign\natoll watch /scratch/me/tonight",
     watch_options,
     NULL};
 
-static int watch_loop(const struct status_settings *settings, const struct folders *folders,
-                      struct atoll_err *err)
+/* Submits what campaigns still want.  1: something may come of it; 0: nothing was wanted or nobody could be asked. */
+static int submit_wanted(const struct status_settings *settings)
 {
     const struct atoll_job_submitter_settings jobs = {.timeout_s = settings->call_timeout_s};
+    struct atoll_job_submitter_result result;
+    struct atoll_err err = ATOLL_ERR_INIT;
+
+    if (atoll_job_submitter_run(&jobs, &result, &err) != 0) {
+        atoll_print(stderr, "atoll: warning: %s\n", err.text);
+        return err.code == ATOLL_E_BUSY || err.code == ATOLL_E_TIMEOUT;
+    }
+    return result.submitted + result.wanted + result.ending > 0;
+}
+
+static int watch_loop(const struct status_settings *settings, struct folders *folders, struct atoll_err *err)
+{
     double submitted_ns = atoll_clock_mono_ns();
-    int all_done = 0, is_terminal = isatty(STDOUT_FILENO);
+    int has_asked = 0, is_hopeless = 0, has_sweeps = 0;
+    struct outlook outlook;
 
+    for (size_t i = 0; i < folders->count; i++)
+        has_sweeps |= atoll_sweep_is(folders->dirs[i]);
+    if (isatty(STDOUT_FILENO))
+        setvbuf(stdout, NULL, _IOFBF, PICTURE_BYTES); /* a picture is one write */
     for (;;) {
-        if (is_terminal)
+        if (isatty(STDOUT_FILENO))
             fputs("\033[H\033[2J", stdout);
-        if (status_all(settings, folders, &all_done, err) != 0)
+        if (status_all(settings, folders, &outlook, err) != 0)
             return -1;
+        if (outlook.active == 0 && (outlook.idle == 0 || is_hopeless))
+            break;
         fflush(stdout);
-        if (all_done || ferror(stdout))
+        if (ferror(stdout))
             return 0;
-        if (atoll_clock_mono_ns() - submitted_ns >= SUBMIT_S * 1e9) {
-            struct atoll_job_submitter_result result;
-            struct atoll_err own = ATOLL_ERR_INIT;
-
+        /* When all wait for a job it is asked for at once, and then as seldom as while some run. */
+        if (outlook.active > 0)
+            has_asked = is_hopeless = 0;
+        if (has_sweeps && ((outlook.active == 0 && outlook.idle > 0 && !has_asked) ||
+                           atoll_clock_mono_ns() - submitted_ns >= SUBMIT_S * 1e9)) {
             submitted_ns = atoll_clock_mono_ns();
-            if (atoll_job_submitter_run(&jobs, &result, &own) != 0)
-                atoll_print(stderr, "atoll: warning: %s\n", own.text);
+            has_asked = outlook.active == 0;
+            is_hopeless = !submit_wanted(settings) && has_asked;
         }
         usleep((useconds_t)(settings->interval_s * 1e6));
     }
+    puts(outlook.asleep + outlook.idle == 0
+             ? "\nNothing more will happen: watch ends."
+             : "\nNothing more will happen until somebody acts on what is said above: watch ends.");
+    return 0;
 }
 
 static int run_watch(void *given, const char *const *arguments, size_t count, struct atoll_err *err)
