@@ -226,6 +226,35 @@ static int script_fill(struct atoll_submission *s, struct atoll_err *err)
                                    &s->script, err);
 }
 
+/* The profile that was named, by the option or by ATOLL_SITE; else that of Slurm, or of this machine where no Slurm has a
+ * cluster, which is said with the reason. */
+static struct atoll_site *site_choose(const struct atoll_submission_settings *settings, struct atoll_err *err)
+{
+    const char *named = settings->site ? settings->site : getenv("ATOLL_SITE");
+    struct atoll_site *site = atoll_site_load(settings->site, err);
+    struct atoll_err why = ATOLL_ERR_INIT;
+    struct atoll_launcher *launcher;
+
+    if (!site || (named && *named) || site->launcher != ATOLL_LAUNCHER_AUTO)
+        return site;
+    launcher = atoll_launcher_create(ATOLL_LAUNCHER_AUTO, 0, err);
+    if (launcher && !atoll_launcher_is_slurm(launcher)) {
+        atoll_launcher_destroy(atoll_launcher_create(ATOLL_LAUNCHER_COMMANDS, 0, &why));
+        atoll_print(stderr,
+                    "atoll: jobs of this campaign run on this machine, one after the other, as with --site "
+                    "local (%s); "
+                    "--site NAME takes another profile\n",
+                    why.text);
+        atoll_site_destroy(site);
+        site = atoll_site_load("local", err);
+    } else if (!launcher) {
+        atoll_site_destroy(site);
+        site = NULL;
+    }
+    atoll_launcher_destroy(launcher);
+    return site;
+}
+
 int atoll_submission_plan(struct atoll_submission *ret_submission, struct atoll_submission_settings *settings,
                           const char *const *suites, size_t count, struct atoll_err *err)
 {
@@ -243,7 +272,7 @@ int atoll_submission_plan(struct atoll_submission *ret_submission, struct atoll_
     atoll_buffer_init(&s->script, ATOLL_BATCH_SCRIPT_BYTES);
     settings->plan.default_seconds = RESERVE * settings->time_s;
     s->arena = atoll_arena_create(ARENA_BYTES, err);
-    s->site = s->arena ? atoll_site_load(settings->site, err) : NULL;
+    s->site = s->arena ? site_choose(settings, err) : NULL;
     if (!s->site || check_request(s, err) != 0 ||
         atoll_folder_absolute(settings->out, s->out, sizeof(s->out), err) != 0) {
         return -1;

@@ -30,7 +30,7 @@ static const struct atoll_option submit_options[] = {
      "Folder of the campaign, on a file system that all nodes see; must not hold anything yet."},
     {"site", 0, ATOLL_OPT_TEXT, FIELD(make.site), "PROFILE", NULL, 0, 0, NULL,
      "How this cluster wants its jobs: the name of a profile in jobscripts/sites or a file; ATOLL_SITE, else "
-     "generic-slurm, when not given."},
+     "generic-slurm, when not given, and local where no Slurm has a cluster."},
     {"nodes", 'N', ATOLL_OPT_INT, FIELD(make.nodes), "N", "1", 1, 100000, NULL, "Nodes of each job."},
     {"gpus-per-node", 0, ATOLL_OPT_INT, FIELD(make.gpus_per_node), "N", "0", 0, 1024, NULL,
      "GPUs to ask for on each node; each gets an evaluator. 0 is what the profile says."},

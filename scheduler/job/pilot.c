@@ -250,8 +250,10 @@ static void step_judge(struct pilot *p, size_t part, const struct atoll_pilot_st
         return; /* another job took the part first */
     if (!is_good) {
         atoll_sweep_record(p->sweep->dir, p->allocation.job, "lost",
-                           "part %s: the step %s with status %d after %llu results", name, ends[result->end],
-                           result->status, (unsigned long long)gained);
+                           "part %s: the step %s with status %d after %llu results%s%s%s%s", name,
+                           ends[result->end], result->status, (unsigned long long)gained,
+                           *result->reason ? ": " : "", result->reason, *result->log ? "; its log is " : "",
+                           result->log);
         if (!is_interrupted(p))
             sleep(STEP_FAILED_S);
     }

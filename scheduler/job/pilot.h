@@ -86,6 +86,8 @@ enum atoll_pilot_step_end {
 struct atoll_pilot_step_result {
     enum atoll_pilot_step_end end;
     int status; /* exit status, 128 + signal */
+    /* Where standard error is a file: its last line about an error while the step ran, else its last line; and the file. */
+    char reason[512], log[512];
 };
 
 /* Runs it to its end.  Errors: IO (no process could be started). */

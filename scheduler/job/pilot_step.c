@@ -7,6 +7,8 @@
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -21,7 +23,9 @@
 #define START_LIMIT_S 600.0
 #define SILENCE_TIMES 2 /* its lease's time: others take it over after one */
 #define LEAVE_S       15.0
-#define NO_PROGRAM    127 /* a step that could not be started, as a shell says it */
+#define OWN_LOG       "/proc/self/fd/2"
+#define LOG_BYTES     65536 /* of its end are read */
+#define NO_PROGRAM    127   /* a step that could not be started, as a shell says it */
 
 struct step {
     const struct atoll_pilot_step_settings *settings;
@@ -127,12 +131,49 @@ static enum atoll_pilot_step_end watch_it(struct step *step)
     }
 }
 
+/* ---- what a step said ---- */
+
+/* The end of the file that standard error is; -1: it is none. */
+static off_t log_end(void)
+{
+    struct stat st;
+
+    return fstat(STDERR_FILENO, &st) == 0 && S_ISREG(st.st_mode) ? st.st_size : -1;
+}
+
+/* Launchers and atoll-eval write to the job's log, each in its own words: the last line with "error" in it says most. */
+static void log_read(off_t begin, struct atoll_pilot_step_result *result)
+{
+    char line[2048];
+    int has_error = 0;
+    ssize_t length = readlink(OWN_LOG, result->log, sizeof(result->log) - 1);
+    FILE *file = begin >= 0 && length > 0 ? fopen(OWN_LOG, "re") : NULL;
+
+    result->log[file ? length : 0] = '\0';
+    if (!file)
+        return;
+    if (log_end() - begin > LOG_BYTES)
+        begin = log_end() - LOG_BYTES;
+    if (fseeko(file, begin, SEEK_SET) == 0) {
+        while (fgets(line, sizeof(line), file)) {
+            int is_error = strcasestr(line, "error") != NULL;
+
+            line[strcspn(line, "\n")] = '\0';
+            if (strpbrk(line, "abcdefghijklmnopqrstuvwxyz") && (is_error || !has_error))
+                snprintf(result->reason, sizeof(result->reason), "%.500s", line);
+            has_error |= is_error;
+        }
+    }
+    fclose(file);
+}
+
 int atoll_pilot_step_run(const struct atoll_pilot_step_settings *settings,
                          struct atoll_pilot_step_result *ret_result, struct atoll_err *err)
 {
     struct step step = {.settings = settings, .started_ns = atoll_clock_mono_ns()};
     struct atoll_err why = ATOLL_ERR_INIT;
     struct atoll_lease_seen seen;
+    off_t log_begin = log_end();
 
     if (atoll_lease_look(settings->part, settings->self, &seen, err) != 0)
         return -1;
@@ -141,12 +182,15 @@ int atoll_pilot_step_run(const struct atoll_pilot_step_settings *settings,
     unlink(settings->drain_file);
     if (atoll_process_start(settings->words, -1, -1, SIGTERM, &step.pid, &why) != 0) {
         atoll_log_err(ATOLL_LOG_ERROR, "pilot.step", &why);
-        *ret_result = (struct atoll_pilot_step_result){ATOLL_STEP_EXITED, NO_PROGRAM};
+        *ret_result = (struct atoll_pilot_step_result){.end = ATOLL_STEP_EXITED, .status = NO_PROGRAM};
+        log_read(log_begin, ret_result);
         return 0;
     }
+    *ret_result = (struct atoll_pilot_step_result){0};
     ret_result->end = watch_it(&step);
     kill(-step.pid, SIGKILL); /* a launcher that died leaves ranks that would go on renewing the lease */
     ret_result->status = step.status;
+    log_read(log_begin, ret_result);
     unlink(settings->drain_file);
     return 0;
 }

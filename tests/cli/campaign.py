@@ -120,6 +120,15 @@ def nothing_is_made(name, words, status, text):
           [p for p in before if p.name not in ("queue", "state")], f"{words} left something")
 
 
+def no_cluster():
+    """Slurm's commands without a cluster: the launcher that works is taken, and said with the reason; a profile that was named is kept."""
+    words = ["submit", f"{source}/suites/starter", "--only", "transpose", "--backend", "null", "--dry-run", "-o", "none"]
+    for named in ([], ["--site", "generic-slurm"]):
+        done = subprocess.run([f"{build}/atoll", *words, *named], capture_output=True, text=True, cwd=root,
+                              env={**environment, "SLURM_CONF": str(root / "nowhere.conf")})
+        check(done.returncode == 0 and ("as with --site local (" in done.stderr) == (not named), done.stderr)
+
+
 def refusals():
     for name, words, status, text in (
             ("deep/er/x", ("--dry-run",), 0, "#SBATCH --job-name=atoll-"),
@@ -336,7 +345,7 @@ def stop_all():
         time.sleep(0.1)
 
 
-scenes = (a_tour, refusals, odd_names, rests, one_after_the_other, supervisors_are_killed, places, damaged_ones, history_is_hostile, a_colleague_looks)
+scenes = (a_tour, no_cluster, refusals, odd_names, rests, one_after_the_other, supervisors_are_killed, places, damaged_ones, history_is_hostile, a_colleague_looks)
 chosen = [s for s in scenes if not sys.argv[3:] or s.__name__ in sys.argv[3:]]
 try:
     for scene in chosen:

@@ -1,5 +1,6 @@
 #include "tests/support/expect.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -44,6 +45,33 @@ static struct atoll_pilot_step_result run(const char *script, double seconds, do
     assert_int_equal(atoll_pilot_step_run(&settings, &result, NULL), 0);
     assert_int_not_equal(access(drain, F_OK), 0); /* nothing is left that would stop the next one */
     return result;
+}
+
+/* The job's log is standard error: what the step said there, not what was there before. */
+static void test_what_it_said(void **state)
+{
+    static const struct {
+        const char *script, *reason;
+    } cases[] = {
+        {"echo 'srun: error: no controller' >&2; echo bye >&2; exit 1", "srun: error: no controller"},
+        {"echo 'first line' >&2; echo '------' >&2; exit 1", "first line"},
+        {"exit 1", ""},
+    };
+    char log[PATH_MAX];
+    int old = dup(STDERR_FILENO), file;
+    scratch_join(log, folder, "1.log");
+    file = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    assert_true(old >= 0 && file >= 0);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        assert_true(write(file, "error of before\n", 16) == 16);
+        dup2(file, STDERR_FILENO);
+        struct atoll_pilot_step_result result = run(cases[i].script, HUGE_VAL, 0, NULL);
+        dup2(old, STDERR_FILENO);
+        assert_string_equal(result.reason, cases[i].reason);
+        assert_string_equal(result.log, log);
+    }
+    close(file);
+    close(old);
 }
 
 static void test_how_it_ended(void **state)
@@ -106,6 +134,7 @@ static void test_at_the_end_it_is_killed_with_its_children(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_what_it_said, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_how_it_ended, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_a_program_that_is_not_there, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_a_signal_makes_the_drain_file, make_folder, remove_folder),
