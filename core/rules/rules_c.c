@@ -1,52 +1,63 @@
 /* rules_c.c - the rules of language "c". */
 #include "core/rules/rules_row.h"
 
+#define HEADERS                                                                                              \
+    "stddef.h stdint.h inttypes.h stdbool.h stdalign.h math.h complex.h float.h limits.h string.h stdlib.h " \
+    "assert.h immintrin.h x86intrin.h xmmintrin.h emmintrin.h pmmintrin.h tmmintrin.h smmintrin.h "          \
+    "nmmintrin.h arm_neon.h"
+const char atoll_rules_c_headers[] = " " HEADERS " ";
+#define STANDARD_ATTRIBUTES "maybe_unused nodiscard deprecated fallthrough noreturn likely unlikely"
+
+/* What "#if 0" leaves out may hold an apostrophe. */
+static int odd_byte(const struct atoll_rule_site *s)
+{
+    return atoll_rule_odd_byte(s) && !atoll_rule_token(s, 0)->dead;
+}
+
 static int include_forbidden(const struct atoll_rule_site *s)
 {
-    static const char *const headers[] = {"stddef.h", "stdint.h", "stdbool.h",  "math.h",      "float.h",
-                                          "limits.h", "string.h", "stdalign.h", "immintrin.h", "arm_neon.h"};
     return atoll_rule_is_directive(s) && atoll_rule_is(s, 0, "include") &&
-           !atoll_rule_includes(s, headers, ATOLL_RULE_COUNT(headers), NULL, 0);
+           !atoll_rule_includes(s, atoll_rules_c_headers, NULL, 0);
 }
 
 static int pragma_forbidden(const struct atoll_rule_site *s)
 {
-    static const char *const known[][2] = {
-        {"GCC", "ivdep"}, {"GCC", "unroll"}, {"omp", "simd"}, {"clang", "loop"}};
+    static const struct {
+        const char *owner, *names;
+    } known[] = {{"GCC", " ivdep unroll optimize target push_options pop_options reset_options diagnostic "},
+                 {"omp", " simd declare "},
+                 {"clang", " loop fp diagnostic "}};
     if (!atoll_rule_is_directive(s) || !atoll_rule_is(s, 0, "pragma"))
         return 0;
+    if (atoll_rule_token(s, 1)->first)
+        return 1;
     for (size_t i = 0; i < ATOLL_RULE_COUNT(known); i++) {
-        if (atoll_rule_is(s, 1, known[i][0]) && atoll_rule_is(s, 2, known[i][1]) &&
-            !atoll_rule_token(s, 1)->first && !atoll_rule_token(s, 2)->first) {
-            return 0;
+        if (atoll_rule_is(s, 1, known[i].owner) && !atoll_rule_token(s, 2)->first &&
+            atoll_rule_any(atoll_rule_token(s, 2), known[i].names)) {
+            return atoll_rule_is(s, 2, "declare") &&
+                   (!atoll_rule_is(s, 3, "simd") || atoll_rule_token(s, 3)->first);
         }
     }
-    return !(atoll_rule_is(s, 1, "STDC") && !atoll_rule_token(s, 1)->first);
+    return !atoll_rule_is(s, 1, "STDC");
 }
 
-static int bracket_attribute(const struct atoll_rule_site *s)
+static int brackets_forbidden(const struct atoll_rule_site *s)
 {
-    return (atoll_rule_is(s, 0, "[") && atoll_rule_is(s, 1, "[")) || atoll_rule_is(s, 0, "__declspec");
+    return atoll_rule_brackets_forbidden(s, " " STANDARD_ATTRIBUTES " ");
 }
 
 const struct atoll_rule atoll_rules_c[] = {
+    ATOLL_RULES_OF_TEXTS,
     {"odd-byte",
-     "outside of comments and texts only plain C characters are allowed: no backslash names, '$', '@' or "
-     "open quote",
-     .broken = atoll_rule_odd_byte},
-    {"digraph", "digraphs hide what is compiled; write the plain sign", .broken = atoll_rule_digraph},
-    {"pasting", "## makes names that no reader sees; write the name", .broken = atoll_rule_pasting},
-    {"raw-string", "raw strings are not C; write an ordinary text", .broken = atoll_rule_raw_string},
-    {"directive",
-     "only define, undef, if, ifdef, ifndef, elif, else, endif, include, pragma, error and warning are "
-     "allowed",
-     .broken = atoll_rule_directive_known},
-    {"include",
-     "only <stddef.h> <stdint.h> <stdbool.h> <math.h> <float.h> <limits.h> <string.h> <stdalign.h> "
-     "<immintrin.h> "
-     "<arm_neon.h> may be included, by name",
-     .broken = include_forbidden},
-    {"pragma", "only GCC ivdep, GCC unroll, omp simd, clang loop and STDC pragmas are allowed",
+     "outside of comments, texts and #if 0 only letters, digits and marks of C are allowed: no backslash "
+     "names, "
+     "'$', '@' or open quote",
+     .broken = odd_byte},
+    {"include", "only these may be included, by name in <>: " HEADERS, .broken = include_forbidden,
+     .of_text = 1},
+    {"pragma",
+     "only these pragmas are allowed: GCC ivdep, unroll, optimize, target, push_options, pop_options, "
+     "reset_options, diagnostic; omp simd, declare simd; clang loop, fp, diagnostic; STDC",
      .broken = pragma_forbidden},
     {"probe", "a candidate may not look for files", .names = ATOLL_RULE_PROBES},
     {"stamp", "date, time and file macros make equal sources differ", .names = ATOLL_RULE_STAMPS},
@@ -57,10 +68,14 @@ const struct atoll_rule atoll_rules_c[] = {
     {"attribute",
      "this attribute is not allowed: none that places, aliases, exports or runs code outside of a call",
      .broken = atoll_rule_attribute_forbidden},
-    {"bracket-attribute", "write attributes as __attribute__((...))", .broken = bracket_attribute},
-    {"label-address", "addresses of labels and computed goto are not allowed",
-     .broken = atoll_rule_label_address},
-    {"builtin", "this __builtin_ function is not on the list of pure ones",
+    {"bracket-attribute",
+     "[[...]] may hold the words that __attribute__((...)) may, with or without gnu::, "
+     "and " STANDARD_ATTRIBUTES,
+     .names = " __declspec ", .broken = brackets_forbidden},
+    {"builtin",
+     "this __builtin_ function is not on the list of pure ones; of the processor's (__builtin_ia32_) no "
+     "clocks, "
+     "random numbers, cache flushes, waits or transactions",
      .broken = atoll_rule_builtin_forbidden},
     {"system", "functions of processes, signals and the system are not allowed",
      .names = " syscall fork vfork clone3 execl execle execlp execv execve execvp execvpe fexecve "
@@ -84,15 +99,17 @@ const struct atoll_rule atoll_rules_c[] = {
               "longjmp siglongjmp setjmp _setjmp sigsetjmp __sigsetjmp sigaction sigaltstack sigprocmask "
               "makecontext swapcontext setcontext getcontext ",
      .prefixes = " pthread_ omp_ GOMP_ __kmpc_ "},
-    {"clock", "clocks, sleeping and random numbers are not allowed",
+    {"clock", "clocks, sleeping, random numbers, cache flushes and transactions are not allowed",
      .names = " clock_gettime clock_getres clock_nanosleep gettimeofday timespec_get nanosleep usleep "
               "setitimer timer_create timerfd_create ftime _rdtsc __rdtsc __rdtscp _rdpmc __rdpmc "
               "_xbegin _xend _xtest _mm_monitor _mm_mwait _umwait _umonitor _tpause perf_event_open "
               "srandom srand rand_r getrandom getentropy drand48 arc4random _rdrand16_step "
-              "_rdrand32_step _rdrand64_step _rdseed16_step _rdseed32_step _rdseed64_step "},
+              "_rdrand32_step _rdrand64_step _rdseed16_step _rdseed32_step _rdseed64_step "
+              "_mm_clflush _mm_clflushopt _mm_clwb _mm_cldemote _cldemote _mm_monitorx _mm_mwaitx "
+              "_xabort lrand48 mrand48 "},
     {"memory", "memory comes from the plan's scratch, not from an allocator or a mapping",
      .names = " malloc calloc realloc reallocarray cfree aligned_alloc posix_memalign memalign valloc "
-              "pvalloc alloca strdup strndup asprintf mmap mmap64 munmap mremap mprotect pkey_mprotect "
+              "pvalloc strdup strndup asprintf mmap mmap64 munmap mremap mprotect pkey_mprotect "
               "madvise msync mlock munlock mincore brk sbrk shmget shmat shm_open process_vm_readv "
               "process_vm_writev userfaultfd _mm_malloc _mm_free "},
     {"loader", "symbols of the loader, the environment and the C library's inside are not allowed",

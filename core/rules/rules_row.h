@@ -19,6 +19,9 @@ struct atoll_rule {
     int (*broken)(const struct atoll_rule_site *s); /* 1 when the token at s->at breaks the rule */
     /* looks at all tokens once; index of the one that breaks the rule, count when none does */
     size_t (*find)(const struct atoll_token *tokens, size_t count);
+    /* looks at the text before it is cut into tokens, and at what was odd in cutting it; line (from 1) or 0 */
+    unsigned (*raw)(const char *body, const struct atoll_token_list *list);
+    int of_text; /* 1: about how a text is written; says nothing of what a preprocessor made of it */
 };
 
 #define ATOLL_RULE_COUNT(array) (sizeof(array) / sizeof(*(array)))
@@ -31,10 +34,40 @@ int atoll_rule_starts(const struct atoll_token *t, const char *prefixes);
 int atoll_rule_is_name(const struct atoll_rule_site *s);
 /* The name of a directive stands right after the '#' that opens its line. */
 int atoll_rule_is_directive(const struct atoll_rule_site *s);
-/* Whether the header named by an #include is in a list of names or starts with one of some folders; any path that
+/* Whether the header named by an #include is one of the words or starts with one of some folders; any path that
  * climbs or holds odd characters is not. */
-int atoll_rule_includes(const struct atoll_rule_site *s, const char *const *headers, size_t header_count,
-                        const char *const *folders, size_t folder_count);
+int atoll_rule_includes(const struct atoll_rule_site *s, const char *headers, const char *const *folders,
+                        size_t folder_count);
+
+/* Rows that every language has begin with these. */
+#define ATOLL_RULES_OF_TEXTS                                                                                 \
+    {"control-byte",                                                                                         \
+     "control bytes end lines for one compiler and not for another; tabs and line ends are allowed",         \
+     .raw = atoll_rule_control_byte, .of_text = 1},                                                          \
+        {"splice",                                                                                           \
+         "a backslash that joins lines stands right before the line's end, with no blank between and a "     \
+         "line "                                                                                             \
+         "behind it",                                                                                        \
+         .raw = atoll_rule_splice, .of_text = 1},                                                            \
+        {"trigraph", "trigraphs hide what is compiled; break the question marks apart",                      \
+         .raw = atoll_rule_trigraph, .of_text = 1},                                                          \
+        {"comment", "this comment never ends", .raw = atoll_rule_open_comment, .of_text = 1},                \
+        {"digraph",                                                                                          \
+         "digraphs hide what is compiled; write the plain sign, and a blank between '<' and '::'",           \
+         .broken = atoll_rule_digraph, .of_text = 1},                                                        \
+        {"raw-string", "raw strings hide text; write an ordinary text", .broken = atoll_rule_raw_string,     \
+         .of_text = 1},                                                                                      \
+        {"directive",                                                                                        \
+         "only define, undef, if, ifdef, ifndef, elif, else, endif, include, pragma, error and warning are " \
+         "allowed",                                                                                          \
+         .broken = atoll_rule_directive_known, .of_text = 1},                                                \
+    {                                                                                                        \
+        "define",                                                                                            \
+            "keywords, words of attributes and names that start with _ and a capital or __ may not be "      \
+            "macros or "                                                                                     \
+            "their parameters; choose another name",                                                         \
+            .broken = atoll_rule_define, .of_text = 1                                                        \
+    }
 
 /* Words of the rows that every language has. */
 #define ATOLL_RULE_PROBES    " __has_include __has_include_next __has_embed "
@@ -42,12 +75,20 @@ int atoll_rule_includes(const struct atoll_rule_site *s, const char *const *head
 #define ATOLL_RULE_OPERATORS " _Pragma __pragma "
 #define ATOLL_RULE_HARNESS   " atoll_ ATOLL_ "
 
+unsigned atoll_rule_control_byte(const char *body, const struct atoll_token_list *list);
+unsigned atoll_rule_splice(const char *body, const struct atoll_token_list *list);
+unsigned atoll_rule_trigraph(const char *body, const struct atoll_token_list *list);
+unsigned atoll_rule_open_comment(const char *body, const struct atoll_token_list *list);
+/* #define and #undef of a keyword, of a word of attributes, or of a reserved name, and parameters of macros that are. */
+int atoll_rule_define(const struct atoll_rule_site *s);
 int atoll_rule_odd_byte(const struct atoll_rule_site *s);
 int atoll_rule_digraph(const struct atoll_rule_site *s);
 int atoll_rule_pasting(const struct atoll_rule_site *s);
 int atoll_rule_raw_string(const struct atoll_rule_site *s);
 int atoll_rule_directive_known(const struct atoll_rule_site *s);
 int atoll_rule_attribute_forbidden(const struct atoll_rule_site *s);
+/* standard: names that [[...]] may hold besides those of __attribute__. */
+int atoll_rule_brackets_forbidden(const struct atoll_rule_site *s, const char *standard);
 int atoll_rule_label_address(const struct atoll_rule_site *s);
 int atoll_rule_builtin_forbidden(const struct atoll_rule_site *s);
 
@@ -76,6 +117,7 @@ size_t atoll_ptx_hidden(const struct atoll_token *tokens, size_t count);
 /* The tables, one file each. */
 extern const struct atoll_rule atoll_rules_c[];
 extern const size_t atoll_rules_c_count;
+extern const char atoll_rules_c_headers[];
 extern const struct atoll_rule atoll_rules_cuda[];
 extern const size_t atoll_rules_cuda_count;
 

@@ -1,9 +1,11 @@
-/* source_token.c - a lexer for C-family sources.  Two passes: splice lines (backslash, blanks, newline: as
- * gcc and clang do) into a copy with a table of line starts, then cut the copy into tokens. */
+/* source_token.c - a lexer for C-family sources.  Two passes: splice lines into a copy, then cut the copy into tokens.
+ * Where compilers disagree (a blank between backslash and newline, a lone carriage return) the rules refuse the text. */
 #include "core/source/source_token.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/utf8.h"
 
 #define SOURCE_LIMIT ((size_t)1 << 20)
 
@@ -20,10 +22,7 @@ struct lexer {
 
 static size_t splice_length(const char *p)
 {
-    size_t n = 1;
-    while (p[n] == ' ' || p[n] == '\t' || p[n] == '\v' || p[n] == '\f' || p[n] == '\r')
-        n++;
-    return p[n] == '\n' ? n + 1 : 0;
+    return p[1] == '\n' ? 2 : p[1] == '\r' && p[2] == '\n' ? 3 : 0;
 }
 
 /* Drops splices; the lines they swallowed are given back after the next newline, where no token is cut. */
@@ -45,9 +44,12 @@ static void splice(char *out, const char *in)
     *out = 0;
 }
 
-static int is_name_start(char c)
+/* Bytes of a letter of names, plain or beyond ASCII; 0: none. */
+static size_t letter_length(const char *p)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+    if ((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || *p == '_')
+        return 1;
+    return *p & 0x80 ? atoll_utf8_character_bytes(p, 4) : 0;
 }
 
 static int is_digit(char c)
@@ -70,8 +72,12 @@ static int push(struct lexer *x, enum atoll_token_kind kind, const char *text, s
         (text[0] == '#' || (length == 2 && memcmp(text, "%:", 2) == 0))) {
         x->in_directive = 1;
     }
-    list->tokens[list->count++] = (struct atoll_token){
-        kind, text, (uint32_t)length, x->line, (uint8_t)x->in_directive, (uint8_t)x->at_line_start};
+    list->tokens[list->count++] = (struct atoll_token){.kind = kind,
+                                                       .text = text,
+                                                       .length = (uint32_t)length,
+                                                       .line = x->line,
+                                                       .directive = (uint8_t)x->in_directive,
+                                                       .first = (uint8_t)x->at_line_start};
     x->at_line_start = 0;
     return 0;
 }
@@ -128,14 +134,22 @@ static size_t quoted_length(const char *p)
     return 0;
 }
 
+static size_t name_length(const char *p)
+{
+    size_t n = 0;
+    for (size_t more = 1; more; n += more)
+        more = is_digit(p[n]) ? n > 0 : letter_length(p + n);
+    return n;
+}
+
 static size_t number_length(const char *p)
 {
     size_t n = 1;
-    for (;; n++) {
-        if ((p[n] == '+' || p[n] == '-') && strchr("eEpP", p[n - 1]))
-            continue;
-        if (!is_name_start(p[n]) && !is_digit(p[n]) && p[n] != '.')
+    for (;;) {
+        size_t more = (p[n] == '+' || p[n] == '-') && strchr("eEpP", p[n - 1]) ? 1 : letter_length(p + n);
+        if (!more && !is_digit(p[n]) && p[n] != '.')
             return n;
+        n += more ? more : 1;
     }
 }
 
@@ -153,18 +167,20 @@ static size_t mark_length(const char *p)
 static int lex_token(struct lexer *x)
 {
     const char *p = x->at;
-    enum atoll_token_kind kind = ATOLL_TOKEN_ODD;
-    size_t n = 0;
-    if (is_name_start(*p)) {
+    enum atoll_token_kind kind = ATOLL_TOKEN_NAME;
+    size_t n = name_length(p);
+    if (n > 0) {
         kind = ATOLL_TOKEN_NAME;
-        for (n = 1; is_name_start(p[n]) || is_digit(p[n]);)
-            n++;
     } else if (is_digit(*p) || (*p == '.' && is_digit(p[1]))) {
         kind = ATOLL_TOKEN_NUMBER;
         n = number_length(p);
     } else if (*p == '"' || *p == '\'') {
         kind = *p == '"' ? ATOLL_TOKEN_STRING : ATOLL_TOKEN_CHARACTER;
         n = quoted_length(p);
+        if (n == 0) { /* an open quote takes the rest of its line, comments and all */
+            kind = ATOLL_TOKEN_ODD;
+            n = strcspn(p, "\n");
+        }
     } else {
         kind = ATOLL_TOKEN_MARK;
         n = mark_length(p);
@@ -175,6 +191,38 @@ static int lex_token(struct lexer *x)
     }
     x->at += n;
     return push(x, kind, p, n);
+}
+
+static int is_directive(const struct atoll_token_list *list, size_t at, const char *name)
+{
+    return at + 1 < list->count && list->tokens[at].first && list->tokens[at].directive &&
+           !list->tokens[at + 1].first && atoll_token_is(&list->tokens[at + 1], name);
+}
+
+/* What "#if 0" leaves out, up to its #else, #elif or #endif; other conditions are not weighed. */
+static void mark_dead(struct atoll_token_list *list)
+{
+    static const char *const opens[] = {"if", "ifdef", "ifndef"}, *const turns[] = {"else", "elif", "elifdef",
+                                                                                    "elifndef"};
+    unsigned depth = 0;
+    for (size_t at = 0; at < list->count; at++) {
+        int open = 0, turn = 0, end = is_directive(list, at, "endif");
+        for (size_t i = 0; i < sizeof(opens) / sizeof(*opens); i++)
+            open |= is_directive(list, at, opens[i]);
+        for (size_t i = 0; i < sizeof(turns) / sizeof(*turns); i++)
+            turn |= is_directive(list, at, turns[i]);
+        if (depth > 0) {
+            depth += (unsigned)open;
+            depth -= (unsigned)(end || (turn && depth == 1));
+        } else if (is_directive(list, at, "if") && at + 2 < list->count && !list->tokens[at + 2].first &&
+                   atoll_token_is(&list->tokens[at + 2], "0") &&
+                   (at + 3 == list->count || list->tokens[at + 3].first)) {
+            depth = 1;
+            at += 2;
+            continue;
+        }
+        list->tokens[at].dead = depth > 0;
+    }
 }
 
 int atoll_token_list_init(struct atoll_token_list *list, const char *source, struct atoll_err *err)
@@ -196,6 +244,7 @@ int atoll_token_list_init(struct atoll_token_list *list, const char *source, str
             return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the tokens of a source");
         }
     }
+    mark_dead(list);
     return 0;
 }
 

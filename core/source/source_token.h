@@ -16,7 +16,8 @@ enum atoll_token_kind {
     ATOLL_TOKEN_STRING,
     ATOLL_TOKEN_CHARACTER,
     ATOLL_TOKEN_MARK, /* operators and punctuation, longest match */
-    /* a byte no token of plain C starts with: backslash, '$', '@', '`', non-ASCII, an open quote */
+    /* a byte no token of C starts with: backslash, '$', '@', '`', what is no UTF-8; an open quote with the rest of its
+     * line */
     ATOLL_TOKEN_ODD
 };
 
@@ -27,6 +28,7 @@ struct atoll_token {
     uint32_t line;     /* where its logical line begins in the original text, from 1 */
     uint8_t directive; /* 1: belongs to a preprocessor directive */
     uint8_t first;     /* 1: first of its line */
+    uint8_t dead;      /* 1: "#if 0" leaves it out */
 };
 
 struct atoll_token_list {

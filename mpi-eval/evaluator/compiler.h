@@ -28,7 +28,8 @@ enum atoll_compile_status {
     ATOLL_COMPILE_ERROR,
     ATOLL_COMPILE_TIMEOUT,
     ATOLL_COMPILE_MEMORY,
-    ATOLL_COMPILE_BROKEN /* ours, not the candidate's */
+    ATOLL_COMPILE_BROKEN,   /* ours, not the candidate's */
+    ATOLL_COMPILE_FORBIDDEN /* what was compiled breaks a static rule; diagnostics: which */
 };
 
 struct atoll_compiled {

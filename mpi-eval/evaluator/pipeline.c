@@ -199,6 +199,7 @@ static const struct {
     [ATOLL_COMPILE_MEMORY] = {ATOLL_V_COMPILE_ERROR, "the compiler ran out of its memory limit; "
                                                      "use less unrolling or smaller tables"},
     [ATOLL_COMPILE_BROKEN] = {ATOLL_V_INFRASTRUCTURE, "the compiler could not be run"},
+    [ATOLL_COMPILE_FORBIDDEN] = {ATOLL_V_FORBIDDEN, ""},
 };
 
 /* Takes what the compiler gave for a job, out of `compiled`. */

@@ -1,5 +1,5 @@
 /* The unit: one #define per parameter, the body under its own line numbers, then what the backend adds.  Names that
- * start with atoll_ are the harness's: a body that uses one is refused, so what is added cannot collide or be
+ * start with atoll_ are the harness's: the rules refuse a body that uses one, so what is added cannot collide or be
  * replaced. */
 #include "mpi-eval/referee/prepare.h"
 
@@ -29,50 +29,6 @@ static void verdict_set(struct atoll_prepared *p, enum atoll_verdict verdict, co
 {
     p->verdict = verdict;
     snprintf(p->detail, sizeof(p->detail), "%s", text);
-}
-
-static int is_name(int c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
-/* The end of a comment, string or character constant that starts at p, else p. */
-static const char *skip_text(const char *p)
-{
-    if (p[0] == '/' && p[1] == '/') {
-        while (*p && *p != '\n')
-            p++;
-    } else if (p[0] == '/' && p[1] == '*') {
-        const char *end = strstr(p + 2, "*/");
-        return end ? end + 2 : p + strlen(p);
-    } else if (*p == '"' || *p == '\'') {
-        char quote = *p++;
-        while (*p && *p != quote && *p != '\n')
-            p += p[0] == '\\' && p[1] ? 2 : 1;
-        if (*p)
-            p++;
-    }
-    return p;
-}
-
-/* Line (from 1) of the first name of the harness in body, 0 when there is none. */
-static size_t reserved_line(const char *body)
-{
-    size_t line = 1;
-    for (const char *p = body; *p;) {
-        const char *end = skip_text(p);
-        if (end == p && is_name((unsigned char)*p)) {
-            if (strncmp(p, "atoll_", 6) == 0)
-                return line;
-            while (is_name((unsigned char)*end))
-                end++;
-        }
-        if (end == p)
-            end = p + 1;
-        for (; p < end; p++)
-            line += *p == '\n';
-    }
-    return 0;
 }
 
 int atoll_prepare_within(const struct atoll_prepared *p, const struct atoll_variant *v,
@@ -162,15 +118,7 @@ static int levels_pass(struct preparation *w, struct atoll_err *err)
         for (; source < p->body; source++)
             line += *source == '\n';
         w->first_line = line;
-        /* Level 2. */
-        size_t reserved = reserved_line(p->body);
-        failed =
-            reserved
-                ? atoll_err_set(&mine, ATOLL_E_INPUT,
-                                "rule reserved-names, line %zu: names that start with atoll_ belong to the "
-                                "harness; choose another name",
-                                reserved + line - 1)
-                : atoll_rules_check(p->language, p->body, &mine);
+        failed = atoll_rules_check(p->language, p->body, (unsigned)line, &mine); /* level 2 */
     }
     if (!failed) {
         struct atoll_buffer out;

@@ -96,7 +96,7 @@ static struct atoll_compiled compile(const char *file)
     struct atoll_err err = ATOLL_ERR_INIT;
     snprintf(done, sizeof(done), "DONE_WORD=%zu", offsetof(struct atoll_control_page, done) / 4);
     assert_true(asprintf(&text, "%s%s", prelude, body) > 0);
-    if (atoll_compiler_run(compiler, "candidate.c", text, strlen(text), defines, 1, &result, &err) != 0)
+    if (atoll_compiler_run(compiler, "hostile.c", text, strlen(text), defines, 1, &result, &err) != 0)
         fail_msg("%s: %s", file, err.text);
     free(prelude);
     free(body);

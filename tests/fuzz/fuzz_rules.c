@@ -11,10 +11,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void look(const char *language, const char *text)
 {
-    int first = atoll_rules_check(language, text, NULL);
+    int first = atoll_rules_check(language, text, 1, NULL);
     struct atoll_behaviour a = atoll_behaviour_classify(language, text, NULL, NULL);
     struct atoll_behaviour b = atoll_behaviour_classify(language, text, NULL, NULL);
-    if (first != atoll_rules_check(language, text, NULL) ||
+    if (first != atoll_rules_check(language, text, 1, NULL) ||
         atoll_behaviour_cell(a) != atoll_behaviour_cell(b) ||
         atoll_behaviour_cell(a) >= ATOLL_BEHAVIOUR_CELLS)
         abort();

@@ -5,6 +5,7 @@
  * referee's thread stop and continue the groups while the owner's thread starts and reaps them. */
 #include "mpi-eval/backend/compile/compiler_driver.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -182,6 +183,40 @@ static int slot_read_object(struct slot *slot, const char *name, uint64_t limit)
     return slot->job->result.object ? 0 : -1;
 }
 
+/* The text of the one "*.i" in the slot's folder, terminated; NULL: none, or not to be read. */
+static char *slot_read_preprocessed(const struct slot *slot, uint64_t limit)
+{
+    char *text = NULL;
+    size_t length = 0, found = 0;
+    int copy = dup(slot->folder_fd);
+    DIR *folder = copy >= 0 ? fdopendir(copy) : NULL;
+    if (!folder && copy >= 0)
+        close(copy);
+    if (folder)
+        rewinddir(folder); /* it shares its place with folder_fd */
+    for (struct dirent *e; folder && (e = readdir(folder));) {
+        size_t n = strlen(e->d_name);
+        if (n < 3 || strcmp(e->d_name + n - 2, ".i") != 0)
+            continue;
+        int fd = openat(slot->folder_fd, e->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        if (fd >= 0 && found++ == 0)
+            text = read_all(fd, limit, &length);
+        if (fd >= 0)
+            close(fd);
+    }
+    if (folder) {
+        rewinddir(folder);
+        closedir(folder);
+    }
+    char *ended = text && found == 1 ? realloc(text, length + 1) : NULL;
+    if (!ended) {
+        free(text);
+        return NULL;
+    }
+    ended[length] = '\0';
+    return ended;
+}
+
 struct cc {
     struct atoll_compiler base;
     struct atoll_compiler_style style;
@@ -323,6 +358,21 @@ static char **arguments_make(const struct cc *cc, const struct atoll_compile_job
         argv[n++] = (char *)(uintptr_t)cc->style.tail[i];
     argv[n] = NULL;
     return argv;
+}
+
+/* Judges what was compiled: 0, or -1 with the rule, or with why there is nothing to judge, in err. */
+static int judge(const struct cc *cc, const struct slot *slot, struct atoll_err *err)
+{
+    if (!cc->style.judge || strcmp(slot->job->file_name, cc->style.judged_name) != 0)
+        return 0;
+    char *text = slot_read_preprocessed(slot, cc->output_bytes);
+    if (!text)
+        return atoll_err_set(err, ATOLL_E_CHILD,
+                             "the compiler left no preprocessed text of at most %llu bytes",
+                             (unsigned long long)cc->output_bytes);
+    int status = cc->style.judge(text, err);
+    free(text);
+    return status;
 }
 
 /* The slot is free again; the job waits for its collector. */
@@ -484,6 +534,12 @@ static void job_conclude(struct cc *cc, struct slot *slot, int wait_status)
                  cc->deadline_ns / 1e9);
     else if (status != ATOLL_COMPILE_OK)
         atoll_diagnostics_trim(slot->output, slot->folder, diagnostics);
+    struct atoll_err err = ATOLL_ERR_INIT;
+    if ((status == ATOLL_COMPILE_OK || status == ATOLL_COMPILE_ERROR) && judge(cc, slot, &err) != 0 &&
+        (status == ATOLL_COMPILE_OK || err.code == ATOLL_E_INPUT)) {
+        status = err.code == ATOLL_E_INPUT ? ATOLL_COMPILE_FORBIDDEN : ATOLL_COMPILE_BROKEN;
+        snprintf(diagnostics, sizeof(diagnostics), "%s", err.text);
+    }
     if (status == ATOLL_COMPILE_OK && slot_read_object(slot, cc->style.object_name, cc->output_bytes) != 0) {
         status = ATOLL_COMPILE_BROKEN;
         snprintf(diagnostics, sizeof(diagnostics), "the compiler left no object of at most %llu bytes",

@@ -23,6 +23,10 @@ struct atoll_compiler_style {
     /* Tried once at create; check: 0 when the object is what Atoll can use. */
     const char *probe_name, *probe_text;
     int (*check)(const void *object, size_t length, struct atoll_err *err);
+    /* The unit whose preprocessed text, which the flags leave beside the object, is judged; NULL: none.  judge: 0, or -1
+     * with the rule that it breaks. */
+    const char *judged_name;
+    int (*judge)(const char *preprocessed, struct atoll_err *err);
     const char *kind, *remedy; /* "shared object"; what to install */
 };
 

@@ -2,6 +2,7 @@
 
 #include <stddef.h>
 
+#include "core/rules/rules.h"
 #include "mpi-eval/backend/compile/compiler_driver.h"
 #include "mpi-eval/backend/cpu/compile/object.h"
 
@@ -12,12 +13,20 @@ static int check_object(const void *object, size_t length, struct atoll_err *err
     return atoll_object_check(object, length, 0, symbols, 1, err);
 }
 
-/* No start files: they bring constructors.  -z defs: what is not there is a compile error. */
+static int judge(const char *preprocessed, struct atoll_err *err)
+{
+    static const struct atoll_rules_unit unit = {ATOLL_CC_CANDIDATE, "candidate", ATOLL_CC_HARNESS};
+    return atoll_rules_check_preprocessed("c", preprocessed, &unit, err);
+}
+
+/* No start files: they bring constructors.  -z defs: what is not there is a compile error.  -save-temps leaves the
+ * preprocessed text that was compiled.  Assertions are not compiled: they would import a function that aborts. */
 static const char *const cc_flags[] = {
     "-shared",
     "-fPIC",
     "-nostartfiles",
-    "-pipe",
+    "-save-temps=cwd",
+    "-DNDEBUG",
     "-w",
     "-fmax-errors=5",
     "-fdiagnostics-color=never",
@@ -41,6 +50,8 @@ static const struct atoll_compiler_style cc_style = {
     .probe_text = "#include <math.h>\n"
                   "void atoll_probe(double *x, long n) { for (long i = 0; i < n; i++) x[i] = exp(x[i]); }\n",
     .check = check_object,
+    .judged_name = ATOLL_CC_CANDIDATE,
+    .judge = judge,
     .kind = "shared object",
     .remedy = "Debian: apt install gcc libc6-dev",
 };

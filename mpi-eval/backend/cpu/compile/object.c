@@ -51,14 +51,16 @@ struct object {
 
 /* Base names; each may carry a suffix f or l. */
 static const char *const maths[] = {
-    "acos",   "acosh",    "asin",      "asinh",     "atan",      "atan2", "atanh",     "cbrt",
-    "ceil",   "copysign", "cos",       "cosh",      "erf",       "erfc",  "exp",       "exp10",
-    "exp2",   "expm1",    "fabs",      "fdim",      "floor",     "fma",   "fmax",      "fmin",
-    "fmod",   "frexp",    "hypot",     "ilogb",     "j0",        "j1",    "jn",        "ldexp",
-    "lgamma", "llrint",   "llround",   "log",       "log10",     "log1p", "log2",      "logb",
-    "lrint",  "lround",   "modf",      "nearbyint", "nextafter", "pow",   "remainder", "remquo",
-    "rint",   "round",    "roundeven", "scalbln",   "scalbn",    "sin",   "sincos",    "sinh",
-    "sqrt",   "tan",      "tanh",      "tgamma",    "trunc",     "y0",    "y1",        "yn",
+    "acos",     "acosh",     "asin",   "asinh",  "atan",  "atan2",     "atanh",   "cbrt",      "ceil",
+    "copysign", "cos",       "cosh",   "erf",    "erfc",  "exp",       "exp10",   "exp2",      "expm1",
+    "fabs",     "fdim",      "floor",  "fma",    "fmax",  "fmin",      "fmod",    "frexp",     "hypot",
+    "ilogb",    "j0",        "j1",     "jn",     "ldexp", "lgamma",    "llrint",  "llround",   "log",
+    "log10",    "log1p",     "log2",   "logb",   "lrint", "lround",    "modf",    "nearbyint", "nextafter",
+    "pow",      "remainder", "remquo", "rint",   "round", "roundeven", "scalbln", "scalbn",    "sin",
+    "sincos",   "sinh",      "sqrt",   "tan",    "tanh",  "tgamma",    "trunc",   "y0",        "y1",
+    "yn",       "cabs",      "cacos",  "cacosh", "carg",  "casin",     "casinh",  "catan",     "catanh",
+    "ccos",     "ccosh",     "cexp",   "cimag",  "clog",  "conj",      "cpow",    "cproj",     "creal",
+    "csin",     "csinh",     "csqrt",  "ctan",   "ctanh",
 };
 static const char *const primitives[] = {
     "memcpy",   "memmove",      "memset",        "memcmp",       "memchr",           "bcmp",

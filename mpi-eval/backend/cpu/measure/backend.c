@@ -69,6 +69,7 @@ static void shim_print(struct atoll_buffer *out, const struct atoll_launch *l, s
 static void shims_print(const struct atoll_prepared *p, struct atoll_buffer *out)
 {
     atoll_buffer_printf(out,
+                        "#line 1 \"" ATOLL_CC_HARNESS "\"\n"
                         "union atoll_run_word_ { void *atoll_p_; long long atoll_i_; double atoll_d_; };\n");
     for (size_t k = 0; k < p->plan->launch_count; k++)
         shim_print(out, &p->plan->launches[k], k);
@@ -302,7 +303,7 @@ static int variant_fits(struct atoll_referee *r, const struct atoll_task *task, 
 const struct atoll_backend atoll_backend_cpu = {
     .name = "cpu",
     .language = "c",
-    .unit_name = "candidate.c",
+    .unit_name = ATOLL_CC_CANDIDATE,
     .prepare = backend_prepare,
     .compiler_create = compiler_create,
     .open = device_open,

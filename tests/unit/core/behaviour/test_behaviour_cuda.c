@@ -54,7 +54,7 @@ static struct atoll_behaviour classify(const char *name)
         if (!plan)
             fail_msg("%s: %s", name, err.text);
     }
-    if (atoll_rules_check("cuda", body, &err))
+    if (atoll_rules_check("cuda", body, 1, &err))
         fail_msg("%s: %s", name, err.text);
     return atoll_behaviour_classify("cuda", body, plan, &choice);
 }

@@ -18,12 +18,31 @@ static const struct {
      "?=define A 1\n"},
     {"comment", 2, "int a;\n/* open"},
     {"odd-byte", 1, "int caf\\u00e9;"},
-    {"odd-byte", 1, "int \xc3\xa9;"},
+    {"odd-byte", 1, "int \xc3;"},
+    {"odd-byte", 2, "#if 1\nint don't;\n#endif\n"},
+    {"odd-byte", 4, "#if 0\nit's\n#else\nit's\n#endif\n"},
+    {"control-byte", 1, "// hidden \r asm(\"nop\");\n"},
+    {"control-byte", 2, "int a;\n// x \r#include </etc/passwd>\n"},
+    {"control-byte", 1, "int a;\f\n"},
+    {"control-byte", 1, "// \x01\n"},
+    {"control-byte", 1, "// \x7f\n"},
+    {"control-byte", 1, "// \v\n"},
+    {"control-byte", 1, "int a;\r"},
+    {"control-byte", 1, "// hidden \\\r \nasm(\"nop\");\n"},
+    {"splice", 1, "// hidden \\ \nasm(\"nop\");\n"},
+    {"splice", 1, "// hidden \\\t\nasm(\"nop\");\n"},
+    {"splice", 2, "int a;\n// the line that comes \\"},
+    {"define", 1, "#define aligned section\n__attribute__((aligned(\".text\"))) void zz(void) {}\n"},
+    {"define", 1, "#define __aligned__ section\n"},
+    {"define", 2, "\n#define F(aligned) __attribute__((aligned))\n"},
+    {"define", 1, "#define const\n"},
+    {"define", 1, "#  undef __REDIRECT\n"},
+    {"define", 1, "#define /* c */ __OPTIMIZE__ 1\n"},
+    {"define", 1, "#define G(_Bool) _Bool\n"},
     {"odd-byte", 1, "int a$b;"},
     {"odd-byte", 2, "int a;\nchar c = 'x;\n"},
     {"digraph", 1, "int a<:3:>;"},
     {"digraph", 1, "%:define A 1"},
-    {"pasting", 1, "#define J(a, b) a##b\n"},
     {"raw-string", 1, "const char *s = R\"(/*)\";"},
     {"raw-string", 1, "const char *s = u8R\"(/*)\";"},
     {"directive", 1, "#line 7 \"x\"\n"},
@@ -60,9 +79,17 @@ static const struct {
     {"attribute", 1, "__attribute__((aligned(8))"},
     {"attribute", 1, "#define A constructor\n__attribute__(A) void f(void);"},
     {"bracket-attribute", 1, "[[gnu::constructor]] void f(void);"},
-    {"label-address", 1, "void f(void) { void *p = &&l; l:; }"},
-    {"label-address", 1, "void f(void *p) { goto *p; }"},
-    {"label-address", 1, "void *f(void) { l: return &&l; }"},
+    {"bracket-attribute", 1, "[[maybe_unused, gnu::section(\".text\")]] void f(void);"},
+    {"bracket-attribute", 1, "[[using gnu: alias(\"g\")]] void f(void);"},
+    {"bracket-attribute", 1, "[[gnu::unused"},
+    {"bracket-attribute", 1, "__declspec(dllexport) int a;"},
+    {"pragma", 1, "#pragma omp declare target\n"},
+    {"pragma", 1, "#pragma GCC\n"},
+    {"builtin", 1, "long f(void) { return __builtin_ia32_rdtsc(); }"},
+    {"builtin", 1, "void f(void *p) { __builtin_ia32_clflush(p); }"},
+    {"builtin", 1, "int f(void) { return __builtin_ia32_xbegin(); }"},
+    {"builtin", 1, "void f(void) { __builtin_ia32_tpause(0, 1); }"},
+    {"clock", 1, "void f(void *p) { _mm_clflush(p); }"},
     {"builtin", 1, "void f(void) { __builtin_trap(); }"},
     {"builtin", 1, "void *f(void) { return __builtin_return_address(0); }"},
     {"builtin", 1, "int f(void) { return __builtin_cpu_supports(\"avx2\"); }"},
@@ -91,7 +118,7 @@ static void test_forbidden(void **state)
         struct atoll_err err = ATOLL_ERR_INIT;
         char prefix[64];
         snprintf(prefix, sizeof(prefix), "rule %s, line ", forbidden[i].rule);
-        if (atoll_rules_check("c", forbidden[i].source, &err) == 0)
+        if (atoll_rules_check("c", forbidden[i].source, 1, &err) == 0)
             fail_msg("passed: %s", forbidden[i].source);
         assert_int_equal(err.code, ATOLL_E_INPUT);
         if (strncmp(err.text, prefix, strlen(prefix)) != 0)
@@ -117,7 +144,7 @@ static void test_lines(void **state)
         struct atoll_err err = ATOLL_ERR_INIT;
         char prefix[64];
         snprintf(prefix, sizeof(prefix), "rule assembly, line %d: ", rows[i].line);
-        assert_int_equal(atoll_rules_check("c", rows[i].source, &err), -1);
+        assert_int_equal(atoll_rules_check("c", rows[i].source, 1, &err), -1);
         if (strncmp(err.text, prefix, strlen(prefix)) != 0)
             fail_msg("'%s' gave '%s', expected line %d", rows[i].source, err.text, rows[i].line);
     }
@@ -141,16 +168,101 @@ static const char *const honest[] = {
     "void f(int *p) { __atomic_fetch_add(p, 1, __ATOMIC_RELAXED); goto done; done:; }",
     "double x = 1e-5, y = 0x1p-3, z = .5f;",
     "#define MAX(a, b) ((a) > (b) ? (a) : (b))\n#if defined(__AVX2__) && TILE >= 8\n#endif\n",
+    "#define _GNU_SOURCE\n#define J(a, b) a##b\n#define LONG \\\n    1\n#define CRLF \\\r\n    1\r\n",
+    "#include <xmmintrin.h>\n#include <emmintrin.h>\n#include <x86intrin.h>\n#include <inttypes.h>\n",
+    "#include <stdlib.h>\n#include <assert.h>\n#include <complex.h>\nint f(int a) { assert(a); return "
+    "abs(a); }\n",
+    "#pragma GCC optimize(\"O3\")\n#pragma GCC push_options\n#pragma GCC target(\"avx2\")\n#pragma GCC "
+    "pop_options\n",
+    "#pragma omp declare simd notinbranch\nfloat f(float a);\n",
+    "[[maybe_unused]] static int a; [[gnu::aligned(32), gnu::unused]] static float b[8]; [[__gnu__::hot]] "
+    "int f(void);",
+    "void f(float *a) { __builtin_ia32_storeups(a, __builtin_ia32_loadups(a)); }",
+    "int f(unsigned a) { char *p = __builtin_alloca(16); p[0] = 1; return __builtin_parity(a) + p[0]; }",
+    "#if 0\nit's /* not read\n#if 1\nnor's that\n#endif\n#endif\nint a;\n",
+    "int f(int i) { static const void *const t[] = {&&a, &&b}; goto *t[i]; a: return 1; b: return 2; }",
+    "float gr\xc3\xb6\xc3\x9f"
+    "e(float \xce\xb1) { return \xce\xb1; }",
 };
 
 static void test_honest(void **state)
 {
     for (size_t i = 0; i < sizeof(honest) / sizeof(*honest); i++) {
         struct atoll_err err = ATOLL_ERR_INIT;
-        if (atoll_rules_check("c", honest[i], &err) != 0)
+        if (atoll_rules_check("c", honest[i], 1, &err) != 0)
             fail_msg("'%s' gave '%s'", honest[i], err.text);
         assert_int_equal(err.code, ATOLL_OK);
     }
+}
+
+/* What gcc and clang say in front of a unit. */
+#define GCC_HEAD                                                                                             \
+    "# 0 \"candidate.c\"\n# 0 \"<built-in>\"\n# 0 \"<command-line>\"\n# 1 \"/usr/include/stdc-predef.h\" 1 " \
+    "3 4\n"                                                                                                  \
+    "# 0 \"<command-line>\" 2\n# 1 \"candidate.c\"\n"
+#define CLANG_HEAD                                                                                           \
+    "# 1 \"candidate.c\"\n# 1 \"<built-in>\" 1\n# 1 \"<built-in>\" 3\n# 409 \"<built-in>\" 3\n"              \
+    "# 1 \"<command line>\" 1\n# 1 \"<built-in>\" 2\n# 1 \"candidate.c\" 2\n"
+#define MATH                                                                                                 \
+    "# 1 \"/usr/include/math.h\" 1 3 4\nextern int g(void) __asm__(\"g2\");\n# 1 \"/usr/include/bits/x.h\" " \
+    "1 3 4\n"                                                                                                \
+    "# 2 \"/usr/include/math.h\" 2 3 4\n# 5 \"candidate.c\" 2\n"
+
+/* rule NULL: honest. */
+static void test_preprocessed(void **state)
+{
+    static const struct {
+        const char *rule, *text;
+    } rows[] = {
+        {NULL, ""},
+        {NULL, GCC_HEAD MATH
+         "int f(void);\n# 7 \"candidate.c\" 3 4\n(__builtin_nanf (\"\"))\n# 7 \"candidate.c\"\n;\n"},
+        {NULL, CLANG_HEAD MATH "int f(void);\n#pragma GCC ivdep\nint g(void);\n"},
+        {NULL, "# 1 \"candidate.c\"\n#pragma GCC unroll 4\n# 15 \"candidate.c\"\nint a;\n"},
+        {NULL, GCC_HEAD "int a;\n# 1 \"plan\"\nint atoll_x;\n# 1 \"plan.launch[0]\"\nint atoll_y;\n"},
+        {NULL, GCC_HEAD "# 9 \"candidate\"\nint a;\n"},
+        {"assembly, line 5", GCC_HEAD MATH "extern void gg (void) __asm__ (\"\" \"memcpy; .incbin\");\n"},
+        {"assembly, line 6", CLANG_HEAD MATH "\nasm(\"nop\");\n"},
+        {"assembly, line 12", GCC_HEAD "int a;\n# 12 \"candidate.c\"\nasm(\"nop\");\n"},
+        {"attribute, line 1", GCC_HEAD "__attribute__((section(\"x\"))) void f(void);\n"},
+        {"system, line 2", GCC_HEAD "\nlong f(void) { return syscall(1); }\n"},
+        {"pragma, line 1", GCC_HEAD "#pragma weak f\n"},
+        {"directive, line 1", GCC_HEAD " # define asm2 asm\n"},
+        {"include, line 1", GCC_HEAD "# 1 \"/usr/include/unistd.h\" 1 3 4\nint x;\n# 2 \"candidate.c\" 2\n"},
+        {"include, line 1", CLANG_HEAD "# 1 \"/usr/include/xmath.h\" 1 3 4\n# 2 \"candidate.c\" 2\n"},
+        {"directive, line 2", GCC_HEAD "int a;\n# 1 \"/usr/include/math.h\" 3 4\nasm(\"nop\");\n"},
+        {"directive, line 2", GCC_HEAD "int a;\n# 1 \"plan\"\nasm(\"nop\");\n# 1 \"plan\"\nint atoll_x;\n"},
+        {"harness, line 1", GCC_HEAD "int atoll_x;\n# 1 \"plan\"\n"},
+    };
+    static const struct atoll_rules_unit unit = {"candidate.c", "candidate", "plan"};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct atoll_err err = ATOLL_ERR_INIT;
+        char prefix[64];
+        snprintf(prefix, sizeof(prefix), "rule %s: ", rows[i].rule ? rows[i].rule : "");
+        int failed = atoll_rules_check_preprocessed("c", rows[i].text, &unit, &err);
+        if (failed != (rows[i].rule ? -1 : 0) || (failed && strncmp(err.text, prefix, strlen(prefix)) != 0))
+            fail_msg("row %zu gave '%s'", i, err.text);
+    }
+    struct atoll_err err = ATOLL_ERR_INIT;
+    size_t bytes = (size_t)2 << 20;
+    char *text = malloc(bytes + 1);
+    assert_non_null(text);
+    memset(text, 'a', bytes);
+    text[bytes] = 0;
+    assert_int_equal(atoll_rules_check_preprocessed("c", text, &unit, &err), -1);
+    assert_non_null(strstr(err.text, "rule expansion"));
+    free(text);
+}
+
+/* Lines count from the file's first, whatever stands before the body. */
+static void test_first_line(void **state)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    assert_int_equal(atoll_rules_check("c", "\nasm(\"nop\");", 7, &err), -1);
+    assert_memory_equal(err.text, "rule assembly, line 8:", 22);
+    err = (struct atoll_err)ATOLL_ERR_INIT;
+    assert_int_equal(atoll_rules_check("c", "\n// \r", 7, &err), -1);
+    assert_memory_equal(err.text, "rule control-byte, line 8:", 26);
 }
 
 static void test_rows(void **state)
@@ -181,7 +293,7 @@ static void test_every_rule_has_a_case(void **state)
 static void test_unknown_language(void **state)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    assert_int_equal(atoll_rules_check("pascal", "", &err), -1);
+    assert_int_equal(atoll_rules_check("pascal", "", 1, &err), -1);
     assert_non_null(strstr(err.text, "pascal"));
 }
 
@@ -203,7 +315,7 @@ static void test_mutations(void **state)
         for (int k = 0; k < 3 && length; k++)
             text[atoll_random_below(atoll_random_next(&r), length)] =
                 bytes[atoll_random_below(atoll_random_next(&r), sizeof(bytes) - 1)];
-        atoll_rules_check("c", text, NULL);
+        atoll_rules_check("c", text, 1, NULL);
         free(text);
     }
 }
@@ -214,6 +326,8 @@ int main(void)
         cmocka_unit_test(test_forbidden),
         cmocka_unit_test(test_lines),
         cmocka_unit_test(test_honest),
+        cmocka_unit_test(test_preprocessed),
+        cmocka_unit_test(test_first_line),
         cmocka_unit_test(test_rows),
         cmocka_unit_test(test_every_rule_has_a_case),
         cmocka_unit_test(test_unknown_language),

@@ -17,8 +17,15 @@ static const struct {
     {"trigraph",
      "int x;\n?"
      "?=define A 1\n",
-     NULL},
+     "const bool x = a ? b : 1;"},
     {"comment", "/* open", "/* closed */"},
+    {"odd-byte", "const int \xce\xb1 = 1;", "/* \xce\xb1 */"},
+    {"odd-byte", "#if 0\nit's\n#endif\n", NULL},
+    {"control-byte", "// x \r__device__ int memo;\n", "// x \r\n__device__ const int memo = 1;\r\n"},
+    {"control-byte", "// x \\\r \n__device__ int memo;\n", "// x \\\r\n__device__ int memo;\n"},
+    {"splice", "// x \\ \n__device__ int memo;\n", "// x \\\n__device__ int memo;\n"},
+    {"define", "#define __device__\n", "#define DEVICE __device__\n"},
+    {"define", "#define F(aligned) aligned\n", "#define F(align) align\n"},
     {"odd-byte", "const int a$b = 1;", "const int a_b = 1;"},
     {"odd-byte", "const int a = 1'000;", "const int a = 1000;"},
     {"digraph", "template <class T> struct S<::T> {};", "template <class T> struct S< ::T> {};"},
@@ -186,7 +193,7 @@ static void refuse(const char *rule, const char *source)
     struct atoll_err err = ATOLL_ERR_INIT;
     char prefix[64];
     snprintf(prefix, sizeof(prefix), "rule %s, line ", rule);
-    if (atoll_rules_check("cuda", source, &err) == 0)
+    if (atoll_rules_check("cuda", source, 1, &err) == 0)
         fail_msg("passed: %s", source);
     assert_int_equal(err.code, ATOLL_E_INPUT);
     if (strncmp(err.text, prefix, strlen(prefix)) != 0)
@@ -196,7 +203,7 @@ static void refuse(const char *rule, const char *source)
 static void accept(const char *source)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    if (atoll_rules_check("cuda", source, &err) != 0)
+    if (atoll_rules_check("cuda", source, 1, &err) != 0)
         fail_msg("'%s' gave '%s'", source, err.text);
     assert_int_equal(err.code, ATOLL_OK);
 }
@@ -219,10 +226,10 @@ static void test_twins(void **state)
 static void test_lines(void **state)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    assert_int_equal(atoll_rules_check("cuda", "\n\n__device__ void f();\n__device__ int x;", &err), -1);
+    assert_int_equal(atoll_rules_check("cuda", "\n\n__device__ void f();\n__device__ int x;", 1, &err), -1);
     assert_int_equal(strncmp(err.text, "rule global, line 4: ", 21), 0);
     atoll_err_clear(&err);
-    assert_int_equal(atoll_rules_check("cuda", "// a\n" ASM("\"mov.u32\"\n\" %0, %clock;\""), &err), -1);
+    assert_int_equal(atoll_rules_check("cuda", "// a\n" ASM("\"mov.u32\"\n\" %0, %clock;\""), 1, &err), -1);
     assert_int_equal(strncmp(err.text, "rule assembly-clock, line 2: ", 29), 0);
 }
 
@@ -276,7 +283,7 @@ static void test_mutations(void **state)
         for (int k = 0; k < 3 && length; k++)
             text[atoll_random_below(atoll_random_next(&r), length)] =
                 bytes[atoll_random_below(atoll_random_next(&r), sizeof(bytes) - 1)];
-        atoll_rules_check("cuda", text, NULL);
+        atoll_rules_check("cuda", text, 1, NULL);
         free(text);
     }
 }

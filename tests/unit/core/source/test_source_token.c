@@ -41,11 +41,14 @@ static void test_rows(void **state)
         {"#define A 1\nb", "@#M1:#|#N1:define|#N1:A|#D1:1|@N2:b"},
         {"#if A \\\n B\nc", "@#M1:#|#N1:if|#N1:A|#N1:B|@N3:c"},
         {"as\\\nm\nx", "@N1:asm|@N3:x"},
-        {"a\\  \nb\nc", "@N1:ab|@N3:c"},
+        {"a\\  \nb\nc", "@N1:a|O1:\\|@N2:b|@N3:c"},
+        {"a\\\r\nb\nc", "@N1:ab|@N3:c"},
+        {"a\\\r \nb", "@N1:a|O1:\\|O1:\r|@N2:b"},
+        {"gr\xc3\xb6 1\xce\xb1 \xc3(", "@N1:gr\xc3\xb6|D1:1\xce\xb1|O1:\xc3|M1:("},
         {"a \\ b", "@N1:a|O1:\\|N1:b"},
         {"/\\\n* x */ a", "@N1:a"},
-        {"'open\nx", "@O1:'|N1:open|@N2:x"},
-        {"\"open\nx", "@O1:\"|N1:open|@N2:x"},
+        {"'open /*\nx", "@O1:'open /*|@N2:x"},
+        {"\"open\nx", "@O1:\"open|@N2:x"},
         {"a$\x01", "@N1:a|O1:$|O1:\x02"},
         {"\r\na\r\n", "@N2:a"},
         {"a\rb", "@N1:a|O1:\r|N1:b"},
@@ -98,7 +101,7 @@ static void test_limit(void **state)
 
 static void test_compare(void **state)
 {
-    struct atoll_token t = {ATOLL_TOKEN_NAME, "forest", 3, 1, 0, 1};
+    struct atoll_token t = {.kind = ATOLL_TOKEN_NAME, .text = "forest", .length = 3, .line = 1};
     assert_true(atoll_token_is(&t, "for"));
     assert_false(atoll_token_is(&t, "fo"));
     assert_false(atoll_token_is(&t, "forest"));

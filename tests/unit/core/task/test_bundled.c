@@ -79,7 +79,7 @@ static void check_seed(const struct atoll_task *task, const struct atoll_seed *s
     const struct atoll_plan *plan = atoll_plan_parse(arena, task, seed->language, seed->source, &body, &err);
     if (!plan)
         fail_msg("%s/%s (%s): %s", task->name, seed->name, seed->language, err.text);
-    if (atoll_rules_check(seed->language, body, &err) != 0)
+    if (atoll_rules_check(seed->language, body, 1, &err) != 0)
         fail_msg("%s/%s (%s): %s", task->name, seed->name, seed->language, err.text);
     check_limits(task, plan, seed->name);
     size_t legal = check_choices(task, plan, seed->name);

@@ -548,7 +548,7 @@ static void worked_examples_pass_plan_and_rules(void **state)
         const struct atoll_plan *plan = atoll_plan_parse(arena, task, rows[i].language, source, &body, &err);
         if (!plan)
             fail_msg("%s: %s", rows[i].file, err.text);
-        if (atoll_rules_count(rows[i].language) && atoll_rules_check(rows[i].language, body, &err))
+        if (atoll_rules_count(rows[i].language) && atoll_rules_check(rows[i].language, body, 1, &err))
             fail_msg("%s: %s", rows[i].file, err.text);
         if (strcmp(rows[i].language, "opencl") != 0) /* the task has no bench variant for it */
             expect_every_combination_fits(task, plan);

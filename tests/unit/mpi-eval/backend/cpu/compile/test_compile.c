@@ -37,17 +37,24 @@ static size_t scratch_entries(void)
     return count;
 }
 
-static struct atoll_compiled run(struct atoll_compiler *with, const char *text, const char *const *defines,
-                                 size_t count)
+static struct atoll_compiled run_as(struct atoll_compiler *with, const char *name, const char *text,
+                                    const char *const *defines, size_t count)
 {
     struct atoll_compiled result;
     struct atoll_err err = ATOLL_ERR_INIT;
-    if (atoll_compiler_run(with, "candidate.c", text, strlen(text), defines, count, &result, &err) != 0)
+    if (atoll_compiler_run(with, name, text, strlen(text), defines, count, &result, &err) != 0)
         fail_msg("%s", err.text);
     assert_non_null(result.diagnostics);
     assert_true(strlen(result.diagnostics) < ATOLL_DIAGNOSTICS_BYTES);
     assert_null(strstr(result.diagnostics, scratch));
     return result;
+}
+
+/* A candidate's unit, which the rules judge. */
+static struct atoll_compiled run(struct atoll_compiler *with, const char *text, const char *const *defines,
+                                 size_t count)
+{
+    return run_as(with, ATOLL_CC_CANDIDATE, text, defines, count);
 }
 
 static void drop(struct atoll_compiled *result)
@@ -153,7 +160,7 @@ static void test_bad_sources(void **state)
         const char *text, *says;
         int needs_landlock;
     } rows[] = {
-        {"int f(void)\n{\n    return missing_name;\n}\n", "candidate.c:3:", 0},
+        {"int f(void)\n{\n    return missing_name;\n}\n", "unit.c:3:", 0},
         {"int f(void)\n{\n    return missing_name;\n}\n", "return missing_name;", 0},
         {"int f(void)\n{\n    return 1\n}\n", "expected", 0},
         {"int g(void);\nint f(void) { return g(); }\n", "undefined reference to `g'", 0},
@@ -164,8 +171,7 @@ static void test_bad_sources(void **state)
         {"#error cc1: out of memory\n", "out of memory", 0},
         {"__asm__(\".error \\\"No space left on device\\\"\");\n", "No space left", 0},
         {"__asm__(\".error \\\"gcc: fatal error: cannot execute cc1\\\"\");\n", "cannot execute", 0},
-        {"__asm__(\".print \\\"No space left on device\\\"\"); int f(void) { return x; }\n", "candidate.c:1",
-         0},
+        {"__asm__(\".print \\\"No space left on device\\\"\"); int f(void) { return x; }\n", "unit.c:1", 0},
         {"int f(void) { return 0; }\nint f(void) { return 1; }\n", "redefinition", 0},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -173,7 +179,7 @@ static void test_bad_sources(void **state)
             print_message("row %zu skipped: this kernel has no Landlock\n", i);
             continue;
         }
-        struct atoll_compiled result = run(compiler, rows[i].text, NULL, 0);
+        struct atoll_compiled result = run_as(compiler, "unit.c", rows[i].text, NULL, 0);
         assert_null(result.object);
         if (result.status != ATOLL_COMPILE_ERROR || !strstr(result.diagnostics, rows[i].says) ||
             strstr(result.diagnostics, "root:"))
@@ -211,12 +217,61 @@ static void test_a_machine_at_fault(void **state)
         drop(&result);
         snprintf(text, sizeof(text), "__asm__(\".error \\\"%s\\\"\");\n", words[i]);
         assert_int_equal(unlink(flag), 0);
-        result = run(some, text, NULL, 0); /* the same words, and the machine works */
+        result = run_as(some, "unit.c", text, NULL, 0); /* the same words, and the machine works */
         assert_int_equal(result.status, ATOLL_COMPILE_ERROR);
         drop(&result);
     }
     atoll_compiler_destroy(some);
     assert_int_equal(unlink(script), 0);
+}
+
+/* The rules decide over what the preprocessor made, whatever the text looked like. */
+static void test_preprocessed_text_is_judged(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *says;
+    } rows[] = {
+        {"int gr\xc3\xb6\xc3\x9f"
+         "e(int \xce\xb1) { return \xce\xb1; }\n",
+         NULL},
+        {"#if 0\nit's /* not read\n#endif\nint f(void) { return 1; }\n", NULL},
+        {"[[gnu::noinline]] static int g(void) { return 1; }\n#pragma omp declare simd\nint f(int i)\n{\n"
+         "    static const void *const t[] = {&&a, &&b};\n    goto *t[i];\na:\n    return g();\n"
+         "b:\n    return __builtin_parity(2);\n}\n",
+         NULL},
+        {"#include <math.h>\nint f(float x) { return isnan(x) || signbit(x) || fpclassify(x) == FP_ZERO || x "
+         "== INFINITY; }\n",
+         NULL},
+        {"#include <assert.h>\n#include <inttypes.h>\n#include <stdlib.h>\n#include <complex.h>\n"
+         "float complex f(float complex a) { assert(a); return cexpf(a) * abs(3) + (int)INT64_C(3); }\n",
+         NULL},
+#if defined(__x86_64__)
+        {"#include <x86intrin.h>\n#pragma GCC push_options\n#pragma GCC target(\"avx2\")\n"
+         "void f(float *x) { _mm256_storeu_ps(x, _mm256_shuffle_ps(_mm256_loadu_ps(x), _mm256_setzero_ps(), "
+         "5)); }\n"
+         "#pragma GCC pop_options\n",
+         NULL},
+        {"#include <x86intrin.h>\n#define J(a, b) a##b\nlong f(void) { return J(__rd, tsc)(); }\n",
+         "rule clock, line 3"},
+#endif
+        {"#define J(a, b) a##b\nJ(__as, m__)(\".incbin \\\"/etc/passwd\\\"\");\n", "rule assembly, line 2"},
+        {"#define J(a, b) a##b\nextern long J(sys, call)(long);\nlong f(void) { return 1; }\n",
+         "rule system, line 2"},
+        {"#include <string.h>\nextern void __REDIRECT(g, (void), memcpy);\n", "rule assembly, line 2"},
+        {"// x \r asm(\"nop\");\nint f(void);\n", "rule assembly"},
+        {"// x \r#include <unistd.h>\n", "rule include"},
+        {"#define attr section\n__attribute__((attr(\"x\"))) void f(void) {}\n", "rule attribute, line 2"},
+        {"_Pragma(\"weak g\") int g(void);\n", "rule pragma"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct atoll_compiled result = run(compiler, rows[i].text, NULL, 0);
+        enum atoll_compile_status expected = rows[i].says ? ATOLL_COMPILE_FORBIDDEN : ATOLL_COMPILE_OK;
+        if (result.status != expected || (rows[i].says && !strstr(result.diagnostics, rows[i].says)))
+            fail_msg("row %zu: status %d: %s", i, (int)result.status, result.diagnostics);
+        assert_true((result.object != NULL) == !rows[i].says);
+        drop(&result);
+    }
 }
 
 /* A source whose expansion has 10^depth tokens. */
@@ -392,6 +447,8 @@ int main(void)
         cmocka_unit_test(test_bad_sources),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_a_machine_at_fault),
+        cmocka_unit_test(test_preprocessed_text_is_judged),
+        cmocka_unit_test(test_limits),
         cmocka_unit_test(test_many_jobs),
         cmocka_unit_test(test_nothing_runs_while_paused),
         cmocka_unit_test(test_destroy_ends_all),

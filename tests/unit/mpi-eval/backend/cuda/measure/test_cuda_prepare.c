@@ -48,7 +48,7 @@ static const struct {
     {PLAN("\"T\"", ", \"cluster\": [4]") BODY, 128, ATOLL_V_BAD_PLAN, "cluster"},
     {PLAN("\"T\"", ", \"cooperative\": true") BODY, 128, ATOLL_V_CORRECT, ""},
     {"int f;\n", 128, ATOLL_V_BAD_PLAN, "plan"},
-    {PLAN("\"T\"", "") BODY "__device__ int atoll_mine;\n", 128, ATOLL_V_FORBIDDEN, "rule reserved-names"},
+    {PLAN("\"T\"", "") BODY "__device__ int atoll_mine;\n", 128, ATOLL_V_FORBIDDEN, "rule harness"},
 };
 
 static void test_cases(void **state)
