@@ -25,6 +25,10 @@ struct atoll_rules_unit {
 int atoll_rules_check_preprocessed(const char *language, const char *text,
                                    const struct atoll_rules_unit *unit, struct atoll_err *err);
 
+/* Checks PTX that a compiler made of a CUDA source, comments aside: clocks, lines that stay in caches, dependent and device
+ * launches, printing, allocation.  0, or -1 with ATOLL_E_INPUT "rule <id>, in the PTX ...", or MEMORY. */
+int atoll_rules_check_ptx(const char *ptx, struct atoll_err *err);
+
 /* Row access for docs and prompts. */
 unsigned atoll_rules_count(const char *language);
 const char *atoll_rules_id(const char *language, unsigned index);

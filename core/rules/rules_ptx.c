@@ -1,9 +1,13 @@
-/* rules_ptx.c - texts are joined as the compiler joins them, then searched for words.  A text that contains none is
- * no assembly or harmless; where it stands does not matter, so that a macro cannot hide it. */
+/* rules_ptx.c - texts are joined as the compiler joins them, then searched for words, with PTX's comments and without
+ * them: a comment may end where a statement begins.  A text that contains none is no assembly or harmless; where it stands
+ * does not matter, so that a macro cannot hide it.  The same words are looked for in finished PTX. */
 #include "core/rules/rules_row.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+#include "core/rules/rules.h"
 
 #define TEXT_LIMIT 16384 /* of joined texts; what is longer is looked at in pieces that overlap */
 #define OVERLAP    64
@@ -21,12 +25,27 @@ static int is_name_byte(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$';
 }
 
+/* Comments of a text become blanks, but for the line ends in them. */
+static void drop_comments(char *text)
+{
+    for (char *p = text; *p; p++) {
+        if (p[0] != '/' || (p[1] != '/' && p[1] != '*'))
+            continue;
+        int is_line = p[1] == '/';
+        char *end = is_line ? p + strcspn(p, "\n") : strstr(p + 2, "*/");
+        end = !end ? p + strlen(p) : is_line ? end : end + 2;
+        for (; p < end; p++)
+            *p = *p == '\n' ? '\n' : ' ';
+        p--;
+    }
+}
+
 /* Only blanks, a predicate or a label lie between the last ";", brace or line and here. */
 static int begins_statement(const char *text, size_t at)
 {
     while (at > 0 && strchr(" \t\n\r", text[at - 1]))
         at--;
-    if (at == 0 || strchr(";{}:/", text[at - 1]))
+    if (at == 0 || strchr(";{}:", text[at - 1]))
         return 1;
     size_t word = at;
     while (word > 0 && (is_name_byte(text[word - 1]) || strchr("%!", text[word - 1])))
@@ -46,14 +65,28 @@ static int stands_at(const char *text, size_t at, const struct pattern *p)
     return p->place == WORD || begins_statement(text, at);
 }
 
+/* Which of the patterns stands in a text, the first; count: none.  ret_at: where. */
+static size_t find_pattern(const char *text, const struct pattern *patterns, size_t count, size_t *ret_at)
+{
+    for (size_t at = 0; text[at]; at++)
+        for (size_t i = 0; i < count; i++)
+            if (stands_at(text, at, &patterns[i])) {
+                *ret_at = at;
+                return i;
+            }
+    return count;
+}
+
+/* With its comments and without. */
 static int speaks(const char *text, const struct pattern *patterns, size_t count)
 {
-    for (size_t at = 0; text[at]; at++) {
-        for (size_t i = 0; i < count; i++)
-            if (stands_at(text, at, &patterns[i]))
-                return 1;
-    }
-    return 0;
+    char bare[TEXT_LIMIT + 1];
+    size_t at;
+    if (find_pattern(text, patterns, count, &at) < count)
+        return 1;
+    memcpy(bare, text, strlen(text) + 1);
+    drop_comments(bare);
+    return find_pattern(bare, patterns, count, &at) < count;
 }
 
 /* Appends what a string token says, escapes for blanks as blanks. */
@@ -131,6 +164,48 @@ size_t atoll_ptx_persisting(const struct atoll_token *tokens, size_t count)
     static const struct pattern patterns[] = {
         {ANYWHERE, "L2::evict_last"}, {OPCODE, "discard"}, {OPCODE, "applypriority"}};
     return SEARCH(tokens, count, patterns);
+}
+
+/* What the compiler writes into PTX by itself (directives, calls, traps of unreachable places) says nothing. */
+int atoll_rules_check_ptx(const char *ptx, struct atoll_err *err)
+{
+    static const struct {
+        const char *id, *why;
+        struct pattern patterns[10];
+    } rows[] = {
+        {"assembly-clock",
+         "it reads a clock, timer or performance counter",
+         {{ANYWHERE, "%clock"},
+          {ANYWHERE, "%globaltimer"},
+          {ANYWHERE, "%pm0"},
+          {ANYWHERE, "%pm1"},
+          {ANYWHERE, "%pm2"},
+          {ANYWHERE, "%pm3"},
+          {ANYWHERE, "%pm4"},
+          {OPCODE, "pmevent"}}},
+        {"assembly-persisting",
+         "something would stay in the cache beyond the launch",
+         {{ANYWHERE, "L2::evict_last"}, {OPCODE, "discard"}, {OPCODE, "applypriority"}}},
+        {"dependent-launch", "dependent launches are the plan's business", {{WORD, "griddepcontrol"}}},
+        {"print", "printing from a kernel is not allowed", {{WORD, "vprintf"}}},
+        {"memory", "memory comes from the plan's scratch, not from an allocator", {{WORD, "malloc"}}},
+        {"device-launch", "a kernel may not launch kernels", {{ANYWHERE, "cudaLaunchDevice"}}},
+    };
+    char *text = strdup(ptx);
+    int rc = text ? 0 : atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a kernel's PTX");
+    if (text)
+        drop_comments(text);
+    for (size_t i = 0; !rc && i < sizeof(rows) / sizeof(*rows); i++) {
+        size_t count = 0, at = 0;
+        while (count < sizeof(rows[i].patterns) / sizeof(*rows[i].patterns) && rows[i].patterns[count].text)
+            count++;
+        size_t found = find_pattern(text, rows[i].patterns, count, &at);
+        if (found < count)
+            rc = atoll_err_set(err, ATOLL_E_INPUT, "rule %s, in the PTX that the compiler made: %s ('%s')",
+                               rows[i].id, rows[i].why, rows[i].patterns[found].text);
+    }
+    free(text);
+    return rc;
 }
 
 static int is(const struct atoll_token *tokens, size_t count, size_t at, const char *text)

@@ -203,6 +203,10 @@ static void job_conclude(struct nvrtc *n, struct slot *slot, uint32_t result, ch
         cubin_accept(n, slot, cubin, length, report);
         return;
     }
+    if (result == ATOLL_COMPILE_WIRE_FORBIDDEN) {
+        job_finish(n, slot, ATOLL_COMPILE_FORBIDDEN, log, "");
+        return;
+    }
     enum atoll_compile_status status = result == ATOLL_NVRTC_ERROR_OUT_OF_MEMORY || is_out_of_memory(log)
                                            ? ATOLL_COMPILE_MEMORY
                                            : atoll_compile_judge(log, slot->job->file_name, ERROR_STATUS);
@@ -450,6 +454,7 @@ static void identity_set(struct nvrtc *n)
 {
     struct atoll_buffer b;
     atoll_buffer_init(&b, (size_t)1 << 20);
+    atoll_buffer_put_text(&b, "PTX is judged, 1"); /* raised when a rule over PTX is added */
     atoll_buffer_put_text(&b, n->toolkit.version);
     atoll_buffer_put_text(&b, n->toolkit.nvrtc);
     for (size_t i = 0; i < n->options.count; i++)

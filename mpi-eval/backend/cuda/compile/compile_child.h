@@ -20,6 +20,10 @@
 #define ATOLL_COMPILE_WIRE_LOG_BYTES     ((size_t)64 << 10) /* the rest of a log is cut off */
 #define ATOLL_COMPILE_WIRE_EXIT_MEMORY   73 /* exit status: the compiler died for want of memory */
 #define ATOLL_COMPILE_WIRE_HEAD_BYTES    4
+/* A result that NVRTC does not have: the PTX it made breaks a rule; the log says which. */
+#define ATOLL_COMPILE_WIRE_FORBIDDEN 0xF0B1DDu
+/* The unit whose PTX is judged. */
+#define ATOLL_COMPILE_WIRE_CANDIDATE "candidate.cu"
 
 enum atoll_compile_child_state {
     ATOLL_COMPILE_CHILD_NONE,

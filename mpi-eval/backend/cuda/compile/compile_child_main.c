@@ -16,6 +16,7 @@
 
 #include "base/arena.h"
 #include "base/buffer.h"
+#include "core/rules/rules.h"
 #include "mpi-eval/backend/sandbox/sandbox.h"
 #include "mpi-eval/backend/cuda/compile/compile_child.h"
 #include "mpi-eval/backend/cuda/compile/nvrtc.h"
@@ -143,6 +144,22 @@ static unsigned compile(struct server *s, const char *name, const char *text, co
                                          : result;
 }
 
+/* 0 when what was made of a candidate may be used. */
+static int judge(struct server *s, const char *name, struct _nvrtcProgram *program, struct atoll_err *err)
+{
+    size_t bytes = 0;
+    char *ptx = NULL;
+    if (strcmp(name, ATOLL_COMPILE_WIRE_CANDIDATE) != 0)
+        return 0;
+    int failed = s->nvrtc->nvrtcGetPTXSize(program, &bytes) != ATOLL_NVRTC_SUCCESS || bytes == 0 ||
+                         !(ptx = calloc(1, bytes + 1)) ||
+                         s->nvrtc->nvrtcGetPTX(program, ptx) != ATOLL_NVRTC_SUCCESS
+                     ? atoll_err_set(err, ATOLL_E_INPUT, "the compiler shows no PTX of this source")
+                     : atoll_rules_check_ptx(ptx, err);
+    free(ptx);
+    return failed;
+}
+
 static int request_serve(struct server *s, uint64_t serial, const char *name, const char *text,
                          const char *const *options, int count)
 {
@@ -156,7 +173,10 @@ static int request_serve(struct server *s, uint64_t serial, const char *name, co
         limit.rlim_cur = seconds < limit.rlim_max ? seconds : limit.rlim_max;
         setrlimit(RLIMIT_CPU, &limit);
     }
+    struct atoll_err why = ATOLL_ERR_INIT;
     unsigned result = compile(s, name, text, options, count, &program);
+    if (result == ATOLL_NVRTC_SUCCESS && judge(s, name, program, &why) != 0)
+        result = ATOLL_COMPILE_WIRE_FORBIDDEN;
     int leaves = result == ATOLL_NVRTC_ERROR_OUT_OF_MEMORY || must_leave(s);
     atoll_buffer_clear(&s->reply);
     atoll_buffer_put_u64(&s->reply, serial);
@@ -169,7 +189,9 @@ static int request_serve(struct server *s, uint64_t serial, const char *name, co
         s->nvrtc->nvrtcGetProgramLog(program, log) != ATOLL_NVRTC_SUCCESS)
         log_bytes = 0;
     size_t length = log && log_bytes > 0 ? strnlen(log, log_bytes) : 0;
-    atoll_buffer_put_blob(&s->reply, log ? log : "",
+    const char *words = result == ATOLL_COMPILE_WIRE_FORBIDDEN ? why.text : log ? log : "";
+    length = result == ATOLL_COMPILE_WIRE_FORBIDDEN ? strlen(why.text) : length;
+    atoll_buffer_put_blob(&s->reply, words,
                           length < ATOLL_COMPILE_WIRE_LOG_BYTES ? length : ATOLL_COMPILE_WIRE_LOG_BYTES);
     free(log);
     size_t bytes = 0;

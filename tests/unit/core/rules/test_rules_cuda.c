@@ -130,6 +130,11 @@ static const struct {
     {"assembly-text", ASM("\"mov.u32 %0, \\x25clock;\" : \"=r\"(a)"),
      ASM("\"mov.u32 %0, 1;\\n\\t\" : \"=r\"(a)")},
     {"assembly-text", "#define A(x) asm volatile(\"mov.u32 %0, %\" x : \"=r\"(a))\n", NULL},
+    {"assembly", ASM("\"// note\\n\\ttrap;\""), ASM("\"// trap;\\n\\tmov.u32 %0, 1;\"")},
+    {"assembly", ASM("\"/* note */ .global .u32 memo;\""), ASM("\"/* a */ mov.u32 %0, 1; // b\"")},
+    {"assembly", ASM("\"add.u32 %0, %0, 1; // note \\n\"\n\"  brkpt;\""), NULL},
+    {"assembly", ASM("\"/* a\" \" note *\" \"/trap;\""), NULL},
+    {"assembly-persisting", ASM("\"// note\\n\\tdiscard.global.L2 [%0], 128;\""), NULL},
     {"assembly-clock", ASM("\"mov.u32 %0, %clock;\" : \"=r\"(a)"), ASM("\"mov.u32 %0, %smid;\" : \"=r\"(a)")},
     {"assembly-clock", ASM("\"mov.u64 %0, %CLOCK64;\" : \"=l\"(a)"), NULL},
     {"assembly-clock", ASM("\"mov.u64 %0, %glob\"\n\"altimer;\" : \"=l\"(a)"), NULL},
@@ -233,6 +238,34 @@ static void test_lines(void **state)
     assert_int_equal(strncmp(err.text, "rule assembly-clock, line 2: ", 29), 0);
 }
 
+static void test_finished_ptx(void **state)
+{
+    static const struct {
+        const char *rule, *text;
+    } ptx[] = {
+        {NULL, ""},
+        {NULL,
+         ".version 9.0\n.target sm_90a\n.visible .entry k()\n{\n\tcall.uni f, ();\n\ttrap;\n\tret;\n}\n"},
+        {NULL, "// %clock64 of a comment\n/* L2::evict_last */ .global .u32 mallocs;\n"},
+        {"assembly-clock", "\tmov.u64 %rd1, %globaltimer;\n"},
+        {"assembly-clock", "// a\n\tmov.u32 %r1, %clock;\n"},
+        {"assembly-persisting", "ld.global.L2::evict_last.f32 %f1, [%rd1];\n"},
+        {"assembly-persisting", "\t// begin inline asm\n\t// note\n\tdiscard.global.L2 [%rd1], 128;\n"},
+        {"dependent-launch", "griddepcontrol.wait;\n"},
+        {"print", ".extern .func (.param .b32 r) vprintf (.param .b64 a);\n"},
+        {"memory", "call.uni (r), malloc, (p);\n"},
+        {"device-launch", ".extern .func cudaLaunchDeviceV2();\n"},
+    };
+    for (size_t i = 0; i < sizeof(ptx) / sizeof(*ptx); i++) {
+        struct atoll_err err = ATOLL_ERR_INIT;
+        char prefix[64];
+        snprintf(prefix, sizeof(prefix), "rule %s, ", ptx[i].rule ? ptx[i].rule : "");
+        int failed = atoll_rules_check_ptx(ptx[i].text, &err);
+        if (failed != (ptx[i].rule ? -1 : 0) || (failed && strncmp(err.text, prefix, strlen(prefix)) != 0))
+            fail_msg("'%s' gave '%s'", ptx[i].text, err.text);
+    }
+}
+
 static void test_rows(void **state)
 {
     unsigned count = atoll_rules_count("cuda");
@@ -291,8 +324,9 @@ static void test_mutations(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_forbidden), cmocka_unit_test(test_twins),     cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_rows),      cmocka_unit_test(test_long_text), cmocka_unit_test(test_mutations),
+        cmocka_unit_test(test_forbidden),    cmocka_unit_test(test_twins), cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_finished_ptx), cmocka_unit_test(test_rows),  cmocka_unit_test(test_long_text),
+        cmocka_unit_test(test_mutations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -62,6 +62,28 @@ static void expect(struct atoll_compiler *with, const char *text, enum atoll_com
     atoll_compiled_fini(&result);
 }
 
+/* The finished PTX decides, whatever the source looked like; what the harness compiles is not judged. */
+static void test_finished_ptx_is_judged(void **state)
+{
+    (void)state;
+    static const char clock[] = "extern \"C\" __global__ void f(long long *y) { y[0] = clock64(); }\n";
+    expect(compiler, clock, ATOLL_COMPILE_FORBIDDEN, "rule assembly-clock, in the PTX");
+    expect(compiler,
+           "extern \"C\" __global__ void f(int *y) { asm(\"// a\\n\\tdiscard.global.L2 [%0], 128;\" "
+           "::\"l\"(y)); }\n",
+           ATOLL_COMPILE_FORBIDDEN, "rule assembly-persisting, in the PTX");
+    expect(
+        compiler,
+        "extern \"C\" __global__ void f(int *y) { asm(\"// %clock\\n\\tmov.u32 %0, 1;\" : \"=r\"(*y)); }\n",
+        ATOLL_COMPILE_OK, "");
+    struct atoll_compiled result;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    assert_int_equal(
+        atoll_compiler_run(compiler, "calibrate.cu", clock, strlen(clock), NULL, 0, &result, &err), 0);
+    assert_int_equal(result.status, ATOLL_COMPILE_OK);
+    atoll_compiled_fini(&result);
+}
+
 static void test_good_source(void **state)
 {
     (void)state;
@@ -504,19 +526,13 @@ int main(void)
     has_headers = toolkit.toolkit_include_count > 0;
     atoll_toolkit_fini(&toolkit);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_good_source),
-        cmocka_unit_test(test_headers),
-        cmocka_unit_test(test_architecture_specific_target),
-        cmocka_unit_test(test_bad_sources),
-        cmocka_unit_test(test_hostile_includes),
-        cmocka_unit_test(test_many_jobs),
-        cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_output_limit),
-        cmocka_unit_test(test_killed_children),
-        cmocka_unit_test(test_cache),
-        cmocka_unit_test(test_include_path),
-        cmocka_unit_test(test_bad_settings),
-        cmocka_unit_test(test_nvcc),
+        cmocka_unit_test(test_good_source),  cmocka_unit_test(test_finished_ptx_is_judged),
+        cmocka_unit_test(test_headers),      cmocka_unit_test(test_architecture_specific_target),
+        cmocka_unit_test(test_bad_sources),  cmocka_unit_test(test_hostile_includes),
+        cmocka_unit_test(test_many_jobs),    cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_output_limit), cmocka_unit_test(test_killed_children),
+        cmocka_unit_test(test_cache),        cmocka_unit_test(test_include_path),
+        cmocka_unit_test(test_bad_settings), cmocka_unit_test(test_nvcc),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
