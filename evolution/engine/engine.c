@@ -136,6 +136,20 @@ void atoll_engine_status(const struct atoll_engine *engine, struct atoll_engine_
     };
 }
 
+int atoll_engine_next_barren(const struct atoll_engine *engine, uint32_t *cursor,
+                             struct atoll_barren *ret_barren)
+{
+    for (; *cursor < engine->sources.count; (*cursor)++) {
+        const struct atoll_source *s = &engine->sources.items[*cursor];
+        if (!s->tune || !s->tried || s->uncompiled < s->tried)
+            continue;
+        *ret_barren = (struct atoll_barren){engine->tasks[s->task].number, s->id, s->tried};
+        (*cursor)++;
+        return 1;
+    }
+    return 0;
+}
+
 static struct atoll_task_state *task_of(struct atoll_engine *e, const struct atoll_proposal *p)
 {
     return &e->tasks[e->individuals.items[p->individual].task];
@@ -278,6 +292,9 @@ static int use(struct atoll_engine *e, const struct atoll_proposal *p,
     for (size_t i = 0; i < evaluation->timing_count; i++)
         was_dropped |= (evaluation->timings[i].flags & ATOLL_TIMING_DROPPED_EARLY) != 0;
     record_time(e, r, was_dropped);
+    e->sources.items[r->source].tried++;
+    e->sources.items[r->source].uncompiled +=
+        r->state == ATOLL_V_COMPILE_ERROR || r->state == ATOLL_V_FORBIDDEN || r->state == ATOLL_V_BAD_PLAN;
     atoll_share_add(&t->share, r->time_ns, evaluation->occupied_ns);
     if (r->state != ATOLL_V_CORRECT) {
         struct atoll_failures *f = &t->failures;

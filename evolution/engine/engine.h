@@ -41,6 +41,16 @@ int atoll_engine_source(const struct atoll_engine *engine, const struct atoll_id
 int atoll_engine_candidate(const struct atoll_engine *engine, uint32_t task, const struct atoll_id *candidate,
                            struct atoll_id *ret_source, struct atoll_choice *ret_choice);
 
+/* A template of which no combination that was tried compiles. */
+struct atoll_barren {
+    uint32_t task;
+    struct atoll_id source;
+    uint32_t tried;
+};
+/* Steps through them: *cursor starts at 0.  1 and ret_barren, 0 after the last. */
+int atoll_engine_next_barren(const struct atoll_engine *engine, uint32_t *cursor,
+                             struct atoll_barren *ret_barren);
+
 struct atoll_task_status {
     uint64_t evaluated, correct, under_way, challenges, promotions, noop_challenges, noop_promotions;
     double baseline_ns, best_ns, floor_ns, best_fitness; /* 0 while unknown */

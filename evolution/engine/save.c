@@ -175,6 +175,8 @@ static int sources_codec(struct atoll_codec *c, struct atoll_engine *e, struct a
         struct atoll_source *s = &e->sources.items[i];
         atoll_codec_u32(c, &s->best);
         atoll_codec_f64(c, &s->best_ns);
+        atoll_codec_u32(c, &s->tried);
+        atoll_codec_u32(c, &s->uncompiled);
         if (s->tune && atoll_tune_codec(s->tune, c, err))
             return -1;
     }

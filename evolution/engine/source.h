@@ -22,6 +22,8 @@ struct atoll_source {
     struct atoll_choice first;     /* its first instance */
     uint32_t best;                 /* individual of its best correct instance, ATOLL_NONE */
     double best_ns;                /* the time an instance must beat to challenge; 0 = none */
+    uint32_t tried,
+        uncompiled; /* instances with a verdict; those of them that the compiler or the rules refused */
 };
 
 struct atoll_sources {

@@ -15,6 +15,7 @@
 
 #include "archive-h5/hdf5/archive.h"
 #include "base/log.h"
+#include "mpi-eval/coordinator/notice.h"
 #include "mpi-eval/coordinator/progress.h"
 #include "mpi-eval/coordinator/rank_map.h"
 #include "mpi-eval/coordinator/peer_table.h"
@@ -45,6 +46,7 @@ struct coordinator {
     struct atoll_shutdown shutdown;
     struct atoll_rank_map rank_map;
     struct atoll_progress progress;
+    struct atoll_notice notice;
     struct atoll_event capacity; /* the last CAPACITY */
     const char *attempt_dir;     /* borrowed from the campaign */
     int ack_fd, has_asked_for_end;
@@ -92,13 +94,28 @@ static void write_progress_if_due(struct coordinator *c, const char *message)
     struct atoll_progress_facts facts;
     double now = now_ns(c);
     int line_is_due = atoll_progress_line_is_due(&c->progress, now);
-    int file_is_due = !message && atoll_progress_file_is_due(&c->progress, now);
+    int file_is_due = atoll_progress_file_is_due(&c->progress, now);
     if (line_is_due || file_is_due)
         gather_facts(c, message, &facts);
     if (line_is_due)
         atoll_progress_write_line(&c->progress, &facts, now, 0);
     if (file_is_due)
         atoll_progress_write_file(&c->progress, &facts, now);
+}
+
+static void check_notice(struct coordinator *c)
+{
+    struct atoll_engine_status status;
+    atoll_engine_status(c->engine, &status);
+    double left_ns = status.wall_budget_ns - (double)atoll_campaign_clock_campaign_ns(&c->clock);
+    const struct atoll_notice_facts facts = {.engine = c->engine,
+                                             .attempt_ns = now_ns(c) - c->clock.started_ns,
+                                             .left_ns = left_ns > 0 ? left_ns : 0,
+                                             .ready = atoll_peer_table_ready_count(c->peers),
+                                             .evaluators = atoll_peer_table_count(c->peers),
+                                             .under_way = status.under_way};
+    if (!status.stopped)
+        atoll_notice_check(&c->notice, &facts);
 }
 
 /* has_failed: then nothing is ours any more, or nothing can be written. */
@@ -376,10 +393,14 @@ static int commit_round(struct coordinator *c, struct atoll_err *err)
         return -1;
     acknowledge_round(c);
     while ((got = atoll_commit_step(c->commit, &step, err)) == 1) {
+        uint64_t evaluation = evaluation_of(step.event);
+        if (step.event->type == ATOLL_EVENT_EVALUATED)
+            atoll_notice_result(&c->notice, c->engine, atoll_dispatch_task(c->dispatch, evaluation),
+                                &step.event->evaluation);
         for (size_t i = 0; i < step.decision_count; i++)
             if (take_decision(c, &step.decisions[i], err) != 0)
                 return -1;
-        atoll_dispatch_settle(c->dispatch, evaluation_of(step.event));
+        atoll_dispatch_settle(c->dispatch, evaluation);
         settle_asks(c, step.event);
     }
     return got;
@@ -406,7 +427,8 @@ static int run_rounds(struct coordinator *c, struct atoll_err *err)
         int goes_on = !is_search_over(c) && !c->shutdown.is_draining;
         if (goes_on && atoll_peer_table_send_orders(c->peers, err) != 0)
             return -1;
-        write_progress_if_due(c, NULL);
+        check_notice(c);
+        write_progress_if_due(c, *c->notice.text ? c->notice.text : NULL);
         if (goes_on && atoll_peer_table_check_left(c->peers, err) != 0)
             return -1;
         if (!has_more && !is_run_over(c)) {
@@ -520,6 +542,9 @@ static int coordinator_resume(struct coordinator *c, struct atoll_err *err)
     c->clock.base_ns = resumed.campaign_ns;
     c->clock.started_ns = now_ns(c);
     atoll_peer_table_set_engine(c->peers, c->engine);
+    struct atoll_engine_status status;
+    atoll_engine_status(c->engine, &status);
+    c->notice.evaluated = status.evaluated;
     atoll_progress_begin_file(&c->progress, s->campaign, c->attempt_dir,
                               atoll_journal_durable_bytes(atoll_commit_journal(c->commit)));
     for (size_t i = 0; i < resumed.decisions.count && rc == 0; i++)
@@ -564,6 +589,7 @@ int atoll_coordinator_run(const struct atoll_coordinator_settings *settings,
             rc = close_journal(&c, err);
         c.result.cpu_ns = atoll_clock_cpu_ns() - cpu_ns;
         c.result.elapsed_ns = now_ns(&c) - c.clock.started_ns;
+        atoll_notice_end(c.engine);
         write_summary(&c, rc != 0);
         atoll_rank_map_update(&c.rank_map, c.peers, c.attempt_dir, now_ns(&c), 1);
         c.result.peers_lost = atoll_peer_table_lost_count(c.peers);

@@ -176,6 +176,12 @@ const struct atoll_decision *atoll_dispatch_find(const struct atoll_dispatch *d,
     return order && order->state != ORDER_ANSWERED ? &order->decision : NULL;
 }
 
+uint32_t atoll_dispatch_task(const struct atoll_dispatch *d, uint64_t evaluation)
+{
+    const struct order *order = order_find(d, evaluation);
+    return order ? order->decision.task : UINT32_MAX;
+}
+
 void atoll_dispatch_answered(struct atoll_dispatch *d, uint64_t evaluation)
 {
     struct order *order = order_find(d, evaluation);

@@ -32,6 +32,8 @@ double atoll_dispatch_sent_ns(const struct atoll_dispatch *dispatch, uint64_t ev
 /* The order of an evaluation number that is not answered yet; NULL when there is none (unknown, or answered
  * before). */
 const struct atoll_decision *atoll_dispatch_find(const struct atoll_dispatch *dispatch, uint64_t evaluation);
+/* Of an order that the engine has not settled; UINT32_MAX without one. */
+uint32_t atoll_dispatch_task(const struct atoll_dispatch *dispatch, uint64_t evaluation);
 /* Its result is journaled. */
 void atoll_dispatch_answered(struct atoll_dispatch *dispatch, uint64_t evaluation);
 /* The engine saw the result: the order is forgotten. */

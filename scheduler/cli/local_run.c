@@ -25,6 +25,9 @@
 
 /* Lines about the model that the user is told of; failed questions only where neither of the others explains them. */
 enum model_line { MODEL_OVER, MODEL_BUDGET, MODEL_FAILED, MODEL_LINE_COUNT };
+#define WAITS_ID       "eval.waits"        /* why no evaluation counts */
+#define TEMPLATE_ID    "eval.template.end" /* a template of which nothing compiles */
+#define TEMPLATE_LIMIT 8                   /* that are printed */
 static const char *const model_ids[MODEL_LINE_COUNT] = {"eval.ask.over", "eval.ask.budget",
                                                         "eval.ask.failed"};
 
@@ -33,7 +36,10 @@ struct log_summary {
         unsigned count;
         char text[1024]; /* of the last one */
     } model[MODEL_LINE_COUNT];
-    char reason[1024]; /* the last error; without one, the last line */
+    char waits[1024]; /* the last line of WAITS_ID */
+    char templates[TEMPLATE_LIMIT][512];
+    unsigned template_count; /* may be more */
+    char reason[1024];       /* the last error; without one, the last line */
     int has_error;
 };
 
@@ -52,6 +58,11 @@ static void read_line(const char *line, struct log_summary *log)
     if (is_error || !log->has_error)
         snprintf(log->reason, sizeof(log->reason), "%.900s", text);
     log->has_error |= is_error;
+    if (strncmp(word[2], WAITS_ID " ", strlen(WAITS_ID " ")) == 0)
+        snprintf(log->waits, sizeof(log->waits), "%.1000s", word[3]);
+    if (strncmp(word[2], TEMPLATE_ID " ", strlen(TEMPLATE_ID " ")) == 0 &&
+        log->template_count++ < TEMPLATE_LIMIT)
+        snprintf(log->templates[log->template_count - 1], sizeof(log->templates[0]), "%.500s", word[3]);
     for (size_t i = 0; i < MODEL_LINE_COUNT; i++) {
         size_t length = strlen(model_ids[i]);
 
@@ -89,6 +100,14 @@ static void print_model_lines(const struct log_summary *log)
         atoll_print(stderr, "atoll: warning: %u questions to the model failed, the last one: %s\n",
                     log->model[MODEL_FAILED].count, log->model[MODEL_FAILED].text);
     }
+}
+
+static void print_templates(const struct log_summary *log)
+{
+    for (unsigned i = 0; i < log->template_count && i < TEMPLATE_LIMIT; i++)
+        atoll_print(stderr, "atoll: warning: %s\n", log->templates[i]);
+    if (log->template_count > TEMPLATE_LIMIT)
+        fprintf(stderr, "atoll: warning: and %u templates more\n", log->template_count - TEMPLATE_LIMIT);
 }
 
 /* ---- the child ---- */
@@ -186,7 +205,8 @@ static int run_child(const struct atoll_local_run *run, const char *log_path, in
 /* ---- what is made of the journals ---- */
 
 /* ret_is_ended: the search has come to its end; 0: a resume goes on with it. */
-static int print_result(const struct atoll_local_run *run, int *ret_is_ended, struct atoll_err *err)
+static int print_result(const struct atoll_local_run *run, const struct log_summary *log, int *ret_is_ended,
+                        struct atoll_err *err)
 {
     char archive[4096], report[4096], failure[512] = "";
     struct atoll_archive_view view;
@@ -225,7 +245,9 @@ static int print_result(const struct atoll_local_run *run, int *ret_is_ended, st
         if (summary.task_count)
             atoll_task_table_failure(view.query, 0, failure, sizeof(failure));
         status = atoll_err_set(err, ATOLL_E_INPUT, "no task has a correct baseline: %s",
-                               *failure ? failure : "no evaluation finished in time");
+                               *failure      ? failure
+                               : *log->waits ? log->waits
+                                             : "no evaluation finished in time");
     }
     atoll_archive_view_close(&view);
     return status;
@@ -290,8 +312,10 @@ int atoll_local_run(const struct atoll_local_run *run, struct atoll_err *err)
         return atoll_err_set(err, code < ATOLL_CODE_COUNT ? code : ATOLL_E_CHILD, "%s; the log is %s",
                              log.reason, log_path);
     }
-    if (print_result(run, &is_ended, err) != 0)
+    if (print_result(run, &log, &is_ended, err) != 0)
         return -1;
+    if (!run->is_json)
+        print_templates(&log);
     if (is_ended || !interrupt)
         return 0;
     fprintf(stderr,

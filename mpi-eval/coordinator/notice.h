@@ -1,0 +1,33 @@
+/* notice.h - what a person should know while a run goes on: that no result counts, and why; that nothing of a template compiles.
+ * Layer: mpi-eval, part of the coordinator.  Plain values. */
+#ifndef ATOLL_MPI_EVAL_COORDINATOR_NOTICE_H
+#define ATOLL_MPI_EVAL_COORDINATOR_NOTICE_H
+
+#include "evolution/engine/engine.h"
+
+struct atoll_notice {
+    char text[512];             /* the last one, without quotes and backslashes; "" before there is one */
+    uint64_t evaluated;         /* by the engine, as of the last result or the start of the attempt */
+    unsigned uncounted;         /* results of this attempt before the first that counted */
+    char uncounted_detail[256]; /* of the last of them, with its task */
+    double waits_said_ns;       /* when it was said that none counts; 0 not yet */
+    int has_counted;            /* a result of this attempt counted */
+};
+
+/* What of an attempt a notice follows from. */
+struct atoll_notice_facts {
+    const struct atoll_engine *engine;
+    double attempt_ns, left_ns; /* of this attempt; of the budget of time, 0: there is none */
+    unsigned ready, evaluators;
+    uint64_t under_way;
+};
+
+/* The engine has seen this result. */
+void atoll_notice_result(struct atoll_notice *notice, const struct atoll_engine *engine, uint32_t task,
+                         const struct atoll_evaluation *evaluation);
+/* Now and then: says that nothing counts when that has gone on for too long a part of the time. */
+void atoll_notice_check(struct atoll_notice *notice, const struct atoll_notice_facts *facts);
+/* At the end of an attempt: every template of which nothing compiles. */
+void atoll_notice_end(const struct atoll_engine *engine);
+
+#endif
