@@ -271,12 +271,19 @@ int atoll_query_find(const struct atoll_query *q, const char *word, uint64_t *re
     struct atoll_row_task task;
     for (uint64_t i = 0; i < task_count; i++) {
         atoll_tables_get(q->tables, ATOLL_TABLE_TASKS, i, &task);
-        if (strcmp(atoll_tables_text(q->tables, task.name), word) != 0)
+        const char *name = atoll_tables_text(q->tables, task.name), *rest;
+        size_t name_length = strlen(name);
+        if (strncmp(name, word, name_length) != 0)
             continue;
-        int64_t best = atoll_query_candidate(q, task.campaign, &task.best);
-        if (best < 0)
-            return atoll_err_set(err, ATOLL_E_NOTFOUND, "task %s has no correct kernel yet", word);
-        *ret_row = (uint64_t)best;
+        rest = word + name_length;
+        if (*rest && strcmp(rest, "/baseline") != 0)
+            continue;
+        int64_t row = atoll_query_candidate(q, task.campaign, *rest ? &task.baseline : &task.best);
+        if (row < 0) {
+            return atoll_err_set(err, ATOLL_E_NOTFOUND, "task %s has no correct %s yet", name,
+                                 *rest ? "baseline" : "kernel");
+        }
+        *ret_row = (uint64_t)row;
         return 0;
     }
     if (length >= 4 && length <= 64 && strspn(word, "0123456789abcdef") == length)

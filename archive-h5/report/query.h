@@ -19,9 +19,9 @@ int64_t atoll_query_candidate(const struct atoll_query *query, uint32_t campaign
 int atoll_query_candidate_prefix(const struct atoll_query *query, const char *prefix, uint64_t *ret_row,
                                  struct atoll_err *err);
 
-/* Row of a candidate by what a person types: a task's name means its best kernel (on the first of its device models), anything else
- * the start of an id.  Errors: those of atoll_query_candidate_prefix, with the nearest task's name where no id was meant;
- * NOTFOUND for a task without a correct kernel. */
+/* Row of a candidate by what a person types: TASK means its best kernel and TASK/baseline what that is compared with (on the
+ * first of its device models), anything else the start of an id.  Errors: those of atoll_query_candidate_prefix; NOTFOUND for a
+ * task without such a kernel, and with the nearest task's name where neither is meant. */
 int atoll_query_find(const struct atoll_query *query, const char *word, uint64_t *ret_row,
                      struct atoll_err *err);
 /* How many hexadecimal digits tell all candidates of the archive apart, 7 at least: ids are printed that long.  64 without

@@ -33,12 +33,13 @@ static const struct atoll_command diff_command = {
     "diff",
     "DIR|ARCHIVE A B",
     "what tells two candidates apart: plan, parameters, source, times",
-    "A and B are the starts of candidates' ids, or a task's name for its best kernel. Prints who they are, "
+    "A and B are the starts of candidates' ids, or TASK for a task's best kernel, TASK/baseline for its "
+    "baseline. Prints who they are, "
     "their times at "
     "each shape, every comparison in which both ran side by side, the parameters and lines of the plan that "
     "differ, and a "
     "unified diff of the sources. Of several evaluations the best one counts.",
-    "atoll diff my-campaign 3fa9c12 softmax_rows\natoll diff my-campaign 3fa9c12 77e01b4 -U 0",
+    "atoll diff my-campaign softmax_rows/baseline softmax_rows\natoll diff my-campaign 3fa9c12 77e01b4 -U 0",
     diff_options,
     NULL};
 

@@ -34,7 +34,8 @@ static const struct atoll_command show_command = {
     "everything about one candidate",
     "Source, plan, parameters, verdict with its evidence, timings, samples, comparisons and lineage. "
     "CANDIDATE is the start of its id, four digits or more that no other has: `atoll best`, `atoll list` and "
-    "the report print enough of them. TASK means the best kernel of that task.",
+    "the report print enough of them. TASK means the best kernel of that task, TASK/baseline what that is "
+    "compared with.",
     "atoll show my-campaign 3fa9c12\natoll show my-campaign softmax_rows",
     show_options,
     NULL};

@@ -100,6 +100,9 @@ static void test_find_word(void **state)
     atoll_tables_get(tables, ATOLL_TABLE_TASKS, 0, &task);
     assert_int_equal(atoll_query_find(query, atoll_tables_text(tables, task.name), &row, NULL), 0);
     assert_int_equal(row, atoll_query_candidate(query, task.campaign, &task.best));
+    snprintf(wrong, sizeof(wrong), "%s/baseline", atoll_tables_text(tables, task.name));
+    assert_int_equal(atoll_query_find(query, wrong, &row, NULL), 0);
+    assert_int_equal(row, atoll_query_candidate(query, task.campaign, &task.baseline));
     snprintf(wrong, sizeof(wrong), "%sx", atoll_tables_text(tables, task.name));
     assert_int_equal(atoll_query_find(query, wrong, &row, &err), -1);
     assert_non_null(strstr(err.text, "did you mean task"));
