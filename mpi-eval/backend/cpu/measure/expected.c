@@ -7,9 +7,12 @@
 #include "base/random.h"
 #include "mpi-eval/referee/wide.h"
 
+#define SPARE_SHARE 8 /* of the limit of expected values */
+
 struct atoll_expected_cache {
     size_t limit_bytes, held_bytes;             /* expected values */
     size_t input_limit_bytes, input_held_bytes; /* raw inputs */
+    struct atoll_arrays spare;                  /* of what was dropped */
     uint64_t key, clock;
     struct atoll_expected **items;
     size_t count, capacity;
@@ -25,6 +28,7 @@ struct atoll_expected_cache *atoll_expected_cache_create(size_t limit_bytes, siz
     }
     a->limit_bytes = limit_bytes;
     a->input_limit_bytes = input_limit_bytes;
+    a->spare.limit_bytes = limit_bytes / SPARE_SHARE;
     a->key = key;
     return a;
 }
@@ -33,8 +37,8 @@ struct atoll_expected_cache *atoll_expected_cache_create(size_t limit_bytes, siz
 static void expected_shrink(struct atoll_expected_cache *a, struct atoll_expected *expected)
 {
     for (size_t i = 0; i < ATOLL_TASK_TENSOR_LIMIT; i++) {
-        free(expected->truth.values[i]);
-        free(expected->truth.scale[i]);
+        atoll_arrays_give(&a->spare, expected->truth.values[i], expected->truth.counts[i] * sizeof(double));
+        atoll_arrays_give(&a->spare, expected->truth.scale[i], expected->truth.counts[i] * sizeof(double));
         expected->truth.values[i] = expected->truth.scale[i] = NULL;
     }
     a->held_bytes -= expected->bytes;
@@ -45,7 +49,7 @@ static void expected_shrink(struct atoll_expected_cache *a, struct atoll_expecte
 static void expected_drop_inputs(struct atoll_expected_cache *a, struct atoll_expected *expected)
 {
     for (size_t i = 0; i < ATOLL_TASK_TENSOR_LIMIT; i++) {
-        free(expected->truth.inputs[i]);
+        atoll_arrays_give(&a->spare, expected->truth.inputs[i], expected->truth.input_bytes[i]);
         expected->truth.inputs[i] = NULL;
     }
     a->input_held_bytes -= expected->input_bytes;
@@ -68,6 +72,7 @@ void atoll_expected_cache_destroy(struct atoll_expected_cache *cache)
     for (size_t i = 0; i < cache->count; i++)
         expected_destroy(cache, cache->items[i]);
     free(cache->items);
+    atoll_arrays_fini(&cache->spare);
     free(cache);
 }
 
@@ -156,7 +161,7 @@ static int visit_expected(void *context, const struct atoll_truth *truth, struct
     struct atoll_truth own;
     if (!q->known)
         q->known = expected_new(q->cache, q->task, q->number, q->input_set, truth, err);
-    if (!q->known || atoll_truth_copy(truth, q->task, q->full, &own, err) != 0)
+    if (!q->known || atoll_truth_copy(truth, q->full, &q->cache->spare, &own, err) != 0)
         return -1;
     expected_shrink(q->cache, q->known);
     expected_drop_inputs(q->cache, q->known);
@@ -239,11 +244,12 @@ int atoll_expected_cache_input(struct atoll_expected_cache *cache, struct atoll_
     if (atoll_init_fill(task, tensor, &task->variants[d->variant], d->seed, d->distribution, 0, count,
                         ret_data, err) != 0)
         return -1;
-    void *copy = atoll_memory_array(bytes); /* without memory it is made again next time */
+    void *copy = atoll_arrays_take(&cache->spare, bytes); /* without memory it is made again next time */
     if (!copy)
         return 0;
     memcpy(copy, ret_data, bytes);
     expected->truth.inputs[tensor] = copy;
+    expected->truth.input_bytes[tensor] = bytes;
     expected->input_bytes += bytes;
     cache->input_held_bytes += bytes;
     make_room(cache);

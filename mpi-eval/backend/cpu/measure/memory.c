@@ -16,7 +16,8 @@
 #endif
 
 #define REGION_LIMIT 256
-#define RING         2 /* files of one size before one is used again */
+#define ARRAY_LEAST  ((size_t)64 << 10) /* smaller ones come from a heap that has them */
+#define RING         2                  /* files of one size before one is used again */
 #define HUGE_BYTES   ((size_t)2 << 20)
 #define HUGE_LEAST   ((size_t)1 << 20) /* smaller files stay on small pages */
 #ifndef MADV_COLLAPSE
@@ -332,6 +333,42 @@ void *atoll_memory_array(size_t bytes)
         return NULL;
     madvise(array, bytes / HUGE_BYTES * HUGE_BYTES, MADV_HUGEPAGE);
     return array;
+}
+
+static void *arrays_remove(struct atoll_arrays *a, size_t index)
+{
+    void *array = a->items[index].array;
+    a->bytes -= a->items[index].bytes;
+    a->count--;
+    memmove(a->items + index, a->items + index + 1, (a->count - index) * sizeof(a->items[0]));
+    return array;
+}
+
+void *atoll_arrays_take(struct atoll_arrays *arrays, size_t bytes)
+{
+    for (size_t i = arrays ? arrays->count : 0; i > 0; i--)
+        if (arrays->items[i - 1].bytes == bytes)
+            return arrays_remove(arrays, i - 1);
+    return atoll_memory_array(bytes);
+}
+
+void atoll_arrays_give(struct atoll_arrays *arrays, void *array, size_t bytes)
+{
+    if (!array || bytes < ARRAY_LEAST || bytes > arrays->limit_bytes) {
+        free(array);
+        return;
+    }
+    while (arrays->count == ATOLL_ARRAYS_LIMIT || arrays->bytes + bytes > arrays->limit_bytes)
+        free(arrays_remove(arrays, 0));
+    arrays->items[arrays->count].array = array;
+    arrays->items[arrays->count++].bytes = bytes;
+    arrays->bytes += bytes;
+}
+
+void atoll_arrays_fini(struct atoll_arrays *arrays)
+{
+    while (arrays->count > 0)
+        free(arrays_remove(arrays, 0));
 }
 
 #define HASH_LANES ((size_t)8)

@@ -57,6 +57,26 @@ const char *atoll_memory_flush_name(void);
 /* An array of the referee's own, on huge pages where it is large; uninitialised, freed by free. */
 void *atoll_memory_array(size_t bytes);
 
+/* Arrays that are not used any more, for those that will be: the kernel clears every page that it gives, which costs more than
+ * the copy that goes there.  All zero but the limit at first; the newest are kept. */
+#define ATOLL_ARRAYS_LIMIT 32
+
+struct atoll_arrays {
+    size_t limit_bytes; /* set by the caller */
+    struct {
+        void *array;
+        size_t bytes;
+    } items[ATOLL_ARRAYS_LIMIT]; /* oldest first */
+    size_t count, bytes;
+};
+
+/* One of so many bytes, for give() or free(); NULL without memory.  Its contents are whatever they were.
+ * arrays NULL: a new one. */
+void *atoll_arrays_take(struct atoll_arrays *arrays, size_t bytes);
+/* array: of atoll_memory_array with so many bytes; NULL is fine. */
+void atoll_arrays_give(struct atoll_arrays *arrays, void *array, size_t bytes);
+void atoll_arrays_fini(struct atoll_arrays *arrays);
+
 /* Keyed hash at memory speed, for "was it changed": no defence against someone who knows the key. */
 uint64_t atoll_memory_hash(uint64_t key, const void *bytes, size_t length);
 

@@ -235,6 +235,7 @@ static int question_collect(const struct question *q, struct atoll_truth *truth,
                                      "%s: the reference writes outside of %s (%lld bytes from its start)",
                                      task->name, task->tensors[i].name, (long long)where);
         truth->inputs[i] = b[0].base ? atoll_block_data(&b[0]) : NULL;
+        truth->input_bytes[i] = b[0].base ? b[0].bytes : 0;
         truth->values[i] = b[1].base ? atoll_block_data(&b[1]) : NULL;
         truth->scale[i] = b[2].base ? atoll_block_data(&b[2]) : NULL;
     }
@@ -266,24 +267,23 @@ int atoll_oracle_visit(struct atoll_oracle *oracle, const struct atoll_input_set
     return failed;
 }
 
-static void *copy_of(const void *from, size_t bytes)
+static void *copy_of(struct atoll_arrays *arrays, const void *from, size_t bytes)
 {
-    void *copy = from ? atoll_memory_array(bytes) : NULL;
+    void *copy = from ? atoll_arrays_take(arrays, bytes) : NULL;
     if (copy)
         atoll_wide_copy(copy, from, bytes);
     return copy;
 }
 
-int atoll_truth_copy(const struct atoll_truth *from, const struct atoll_task *task, int with_values,
+int atoll_truth_copy(const struct atoll_truth *from, int with_values, struct atoll_arrays *arrays,
                      struct atoll_truth *ret_truth, struct atoll_err *err)
 {
     struct atoll_truth t = *from;
     int whole = 1;
     for (size_t i = 0; i < ATOLL_TASK_TENSOR_LIMIT; i++) {
-        size_t bytes = i < task->tensor_count ? t.counts[i] * atoll_dtype_bytes(task->tensors[i].dtype) : 0;
-        t.inputs[i] = copy_of(from->inputs[i], bytes);
-        t.values[i] = with_values ? copy_of(from->values[i], t.counts[i] * sizeof(double)) : NULL;
-        t.scale[i] = with_values ? copy_of(from->scale[i], t.counts[i] * sizeof(double)) : NULL;
+        t.inputs[i] = copy_of(arrays, from->inputs[i], t.input_bytes[i]);
+        t.values[i] = with_values ? copy_of(arrays, from->values[i], t.counts[i] * sizeof(double)) : NULL;
+        t.scale[i] = with_values ? copy_of(arrays, from->scale[i], t.counts[i] * sizeof(double)) : NULL;
         whole &= (!from->inputs[i] || t.inputs[i]) &&
                  (!with_values || ((!from->values[i] || t.values[i]) && (!from->scale[i] || t.scale[i])));
     }
@@ -295,20 +295,13 @@ int atoll_truth_copy(const struct atoll_truth *from, const struct atoll_task *ta
     return 0;
 }
 
-struct copying {
-    const struct atoll_task *task;
-    struct atoll_truth *truth;
-};
-
 static int copy_visited(void *context, const struct atoll_truth *truth, struct atoll_err *err)
 {
-    const struct copying *c = context;
-    return atoll_truth_copy(truth, c->task, 1, c->truth, err);
+    return atoll_truth_copy(truth, 1, NULL, context, err);
 }
 
 int atoll_oracle_ask(struct atoll_oracle *oracle, const struct atoll_input_set *input_set,
                      long changed_tensor, struct atoll_truth *ret_truth, struct atoll_err *err)
 {
-    struct copying c = {oracle->task, ret_truth};
-    return atoll_oracle_visit(oracle, input_set, changed_tensor, copy_visited, &c, err);
+    return atoll_oracle_visit(oracle, input_set, changed_tensor, copy_visited, ret_truth, err);
 }

@@ -24,16 +24,18 @@ void atoll_oracle_destroy(struct atoll_oracle *oracle);
 /* Expected values of one input set, by tensor number. */
 struct atoll_truth {
     size_t counts[ATOLL_TASK_TENSOR_LIMIT];
-    double *values[ATOLL_TASK_TENSOR_LIMIT]; /* owned; NULL where nothing is expected */
-    double *scale[ATOLL_TASK_TENSOR_LIMIT];  /* owned; NULL where the reference gives none */
-    void *inputs[ATOLL_TASK_TENSOR_LIMIT];   /* owned; raw, as a candidate gets them; NULL for role out */
+    double *values[ATOLL_TASK_TENSOR_LIMIT];     /* owned; NULL where nothing is expected */
+    double *scale[ATOLL_TASK_TENSOR_LIMIT];      /* owned; NULL where the reference gives none */
+    void *inputs[ATOLL_TASK_TENSOR_LIMIT];       /* owned; raw, as a candidate gets them; NULL for role out */
+    size_t input_bytes[ATOLL_TASK_TENSOR_LIMIT]; /* of inputs */
     uint64_t input_hash[ATOLL_TASK_TENSOR_LIMIT]; /* of the raw inputs of role in and constant */
     double ns;
 };
 void atoll_truth_fini(struct atoll_truth *truth);
 
-/* inputs and, when asked for, values and scale as copies of the caller's own. */
-int atoll_truth_copy(const struct atoll_truth *from, const struct atoll_task *task, int with_values,
+/* inputs and, when asked for, values and scale as copies of the caller's own, in arrays of `arrays` where that has some (NULL:
+ * in new ones). */
+int atoll_truth_copy(const struct atoll_truth *from, int with_values, struct atoll_arrays *arrays,
                      struct atoll_truth *ret_truth, struct atoll_err *err);
 
 /* Asks and shows: the truth and its arrays are borrowed until see returns, which may fail with err. */

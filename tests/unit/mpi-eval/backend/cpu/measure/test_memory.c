@@ -1,5 +1,6 @@
 #include "tests/support/expect.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/random.h"
@@ -170,14 +171,46 @@ static void test_fills(void **state)
     }
 }
 
+/* What is given comes back for what has its size; the oldest go beyond the limits. */
+static void test_arrays(void **state)
+{
+    struct atoll_arrays arrays = {.limit_bytes = 10 << 20};
+    const size_t big = 3 << 20, small = 70000;
+    void *first = atoll_arrays_take(&arrays, big), *second;
+    (void)state;
+    assert_non_null(first);
+    atoll_arrays_give(&arrays, first, big);
+    assert_int_equal(arrays.count, 1);
+    second = atoll_arrays_take(&arrays, small);
+    assert_ptr_not_equal(second, first);
+    atoll_arrays_give(&arrays, second, small);
+    assert_ptr_equal(atoll_arrays_take(&arrays, big), first);
+    assert_ptr_equal(atoll_arrays_take(&arrays, small), second);
+    assert_int_equal(arrays.count + arrays.bytes, 0);
+    atoll_arrays_give(&arrays, second, small);
+    atoll_arrays_give(&arrays, first, big);
+    for (int i = 0; i < 3; i++)
+        atoll_arrays_give(&arrays, atoll_memory_array(big), big);
+    assert_int_equal(arrays.count, 3);
+    assert_int_equal(arrays.bytes, 3 * big);
+    for (int i = 0; i < 2 * ATOLL_ARRAYS_LIMIT; i++)
+        atoll_arrays_give(&arrays, atoll_memory_array(small), small);
+    assert_int_equal(arrays.count, ATOLL_ARRAYS_LIMIT);
+    atoll_arrays_give(&arrays, atoll_memory_array(100), 100); /* not worth it */
+    atoll_arrays_give(&arrays, atoll_memory_array(11 << 20), 11 << 20);
+    atoll_arrays_give(&arrays, NULL, small);
+    assert_int_equal(arrays.count, ATOLL_ARRAYS_LIMIT);
+    free(atoll_arrays_take(NULL, big));
+    atoll_arrays_fini(&arrays);
+    atoll_arrays_fini(&arrays);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_layout),
-                                       cmocka_unit_test(test_guards),
-                                       cmocka_unit_test(test_guards_tell_nothing),
-                                       cmocka_unit_test(test_rotation),
-                                       cmocka_unit_test(test_limit),
-                                       cmocka_unit_test(test_hash),
-                                       cmocka_unit_test(test_fills)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_arrays),   cmocka_unit_test(test_layout),
+        cmocka_unit_test(test_guards),   cmocka_unit_test(test_guards_tell_nothing),
+        cmocka_unit_test(test_rotation), cmocka_unit_test(test_limit),
+        cmocka_unit_test(test_hash),     cmocka_unit_test(test_fills)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
