@@ -88,11 +88,12 @@ struct match {
     size_t bench_count;
     struct bench_times bench[ATOLL_TASK_VARIANT_LIMIT];
     struct atoll_duel_score score;
-    uint64_t input_sets; /* fresh input sets used so far */
-    int disturbed;       /* others took cores, or the device changed its clocks, during the round under way */
-    unsigned again;      /* rounds played again for that */
-    double clock_hz[2];  /* of the device during the pair under way; 0 unknown */
-    int varies;          /* FINAL: two runs of the challenger on the same inputs differ in some bit */
+    uint64_t input_sets;    /* fresh input sets used so far */
+    uint64_t placement_key; /* of all pairs */
+    int disturbed;      /* others took cores, or the device changed its clocks, during the round under way */
+    unsigned again;     /* rounds played again for that */
+    double clock_hz[2]; /* of the device during the pair under way; 0 unknown */
+    int varies;         /* FINAL: two runs of the challenger on the same inputs differ in some bit */
     char watched[ATOLL_DETAIL_BYTES]; /* FINAL: what a tool that watches its accesses says; "" nothing */
 };
 
@@ -136,7 +137,7 @@ static int match_run(struct match *m, enum side side, const struct atoll_input_s
 static int match_pair(struct match *m, const struct atoll_input_set *input_set, int swapped, double ret_ns[2])
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    uint64_t placement = atoll_placement_at(atoll_referee_placement(m->referee), m->input_sets);
+    uint64_t placement = atoll_placement_at(m->placement_key, m->input_sets);
     /* Finalists are compared in full on every input set, others as often as a candidate that is evaluated. */
     void *held = m->referee->backend->hold(
         m->referee, m->known, input_set,
@@ -329,6 +330,7 @@ void atoll_referee_duel(struct atoll_referee *referee, uint32_t task, const stru
     m->order = order;
     m->duel = ret_duel;
     m->deadline_ns = atoll_referee_deadline_ns(order->baseline_ns);
+    m->placement_key = atoll_referee_placement(referee);
     if (side_open(m, CHALLENGER, challenger, challenger_object, challenger_length) == 0 &&
         side_open(m, ELITE, elite, elite_object, elite_length) == 0)
         match_play(m);

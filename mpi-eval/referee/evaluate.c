@@ -53,9 +53,8 @@ static int session_end(struct session *s, enum atoll_verdict verdict, unsigned l
 
 /* One trial; -1 when it ended the evaluation. */
 static int session_try(struct session *s, const struct atoll_input_set *input_set,
-                       enum atoll_comparing comparing, uint64_t turn, struct atoll_trial *trial)
+                       enum atoll_comparing comparing, uint64_t placement, struct atoll_trial *trial)
 {
-    uint64_t placement = atoll_placement_at(atoll_referee_placement(s->referee), turn);
     struct atoll_trial_order order = {input_set, comparing, s->deadline_ns, placement, 0};
     if (atomic_load(&s->referee->cancelled)) {
         session_end(s, ATOLL_V_INFRASTRUCTURE, 0, "cancelled");
@@ -82,9 +81,11 @@ static int session_check(struct session *s, uint32_t variant)
     if (other == first)
         other = (first + 1) % CHECK_POOL;
     unsigned numbers[CHECK_INPUT_SETS] = {first, other};
+    uint64_t key = atoll_referee_placement(s->referee);
     for (int i = 0; i < CHECK_INPUT_SETS; i++) {
         struct atoll_input_set input_set = atoll_case_input_set(s->referee, s->known, variant, numbers[i]);
-        if (session_try(s, &input_set, ATOLL_COMPARING_FULL, (uint64_t)i, &trial) != 0)
+        if (session_try(s, &input_set, ATOLL_COMPARING_FULL, atoll_placement_at(key, (uint64_t)i), &trial) !=
+            0)
             return -1;
     }
     return 0;
@@ -95,6 +96,7 @@ struct series {
     uint32_t variant;
     struct atoll_sampling sampling;
     struct atoll_input_set_order order;
+    uint64_t placement_key; /* of all its samples */
     double begin_ns;
     double
         first_ns; /* expected values of the first input sets, which no later candidate pays: outside of the limits */
@@ -131,7 +133,9 @@ static int series_step(struct session *s, struct series *r)
         comparing = r->sampling.count + (full - r->full) >= s->referee->setup.sample_min
                         ? ATOLL_COMPARING_FULL
                         : ATOLL_COMPARING_HELD;
-    if (session_try(s, &input_set, comparing, r->sampling.count + r->sampling.discarded, &trial) != 0)
+    if (session_try(s, &input_set, comparing,
+                    atoll_placement_at(r->placement_key, r->sampling.count + r->sampling.discarded),
+                    &trial) != 0)
         return -1;
     if ((size_t)number >= s->known->pool_size[r->variant])
         s->known->pool_size[r->variant] = (size_t)number + 1;
@@ -166,6 +170,7 @@ static int series_begin(struct session *s, struct series *r, struct atoll_err *e
     atoll_input_set_order_init(&r->order, setup->secret, s->order->evaluation, r->variant,
                                s->known->pool_size[r->variant], kept, kept_count, setup->full_compares,
                                setup->sample_min);
+    r->placement_key = atoll_referee_placement(s->referee);
     r->begin_ns = atoll_referee_now_ns();
     return atoll_sampling_init(&r->sampling, &rules, err);
 }
@@ -222,11 +227,12 @@ static int is_impossible(const struct series *r, const struct atoll_floor *floor
 static int audit(struct session *s, uint32_t variant)
 {
     struct atoll_trial trial;
+    uint64_t key = atoll_referee_placement(s->referee);
     for (unsigned i = 0; i < AUDIT_INPUT_SETS; i++) {
         struct atoll_input_set d =
             atoll_case_fresh_input_set(s->referee, s->known, variant, s->order->evaluation, i);
         d.distribution = atoll_input_set_nth_distribution(s->known->task, i);
-        if (session_try(s, &d, ATOLL_COMPARING_FULL, i, &trial) != 0)
+        if (session_try(s, &d, ATOLL_COMPARING_FULL, atoll_placement_at(key, i), &trial) != 0)
             return -1;
     }
     return 0;

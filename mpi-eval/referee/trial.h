@@ -24,6 +24,7 @@ enum atoll_comparing {
 
 #define ATOLL_PLACEMENT_TURN_MASK 0xfffull
 
+/* key: secret, and the same for all samples of a series (a variant of an evaluation, a duel). */
 static inline uint64_t atoll_placement_at(uint64_t key, uint64_t turn)
 {
     return (key & ~ATOLL_PLACEMENT_TURN_MASK) | (turn & ATOLL_PLACEMENT_TURN_MASK);
@@ -34,7 +35,7 @@ struct atoll_trial_order {
     enum atoll_comparing comparing;
     double deadline_ns; /* atoll_referee_deadline_ns; then the backend kills the candidate: TIMEOUT */
     /* key of places, shifts and fills; two candidates of a pair get the same.  Its lowest bits are the turn of the sample
-     * in its series (atoll_placement_at), the rest is secret */
+     * in its series (atoll_placement_at), the rest is the series' secret */
     uint64_t placement;
     int hash_outputs; /* for comparing two runs bit by bit */
 };

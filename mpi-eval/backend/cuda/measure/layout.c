@@ -44,11 +44,15 @@ static unsigned nth_prime(size_t index)
 }
 
 /* The multiples of an irrational number fill an interval evenly from the first on; roots of different primes are
- * independent (Kronecker sequence; Niederreiter, Random Number Generation and Quasi-Monte Carlo Methods, 1992). */
+ * independent (Kronecker sequence; Niederreiter, Random Number Generation and Quasi-Monte Carlo Methods, 1992).  Where
+ * they begin is a secret of the series, for each buffer another one (Cranley and Patterson, 1976): as even, and no
+ * address tells the turn. */
 static uint64_t turn_shift(uint64_t key, size_t buffer, uint64_t shift)
 {
     double whole, turn = (double)((key & ATOLL_LAYOUT_TURN_MASK) + 1);
-    double part = modf(turn * sqrt((double)nth_prime(buffer)), &whole);
+    uint64_t series = key & ~ATOLL_LAYOUT_TURN_MASK;
+    double begin = atoll_random_unit(atoll_random_at(series ^ 0x626567696eull, buffer));
+    double part = modf(turn * sqrt((double)nth_prime(buffer)) + begin, &whole);
     uint64_t places = shift / ATOLL_LAYOUT_ALIGN + 1;
     return (uint64_t)(part * (double)places) * ATOLL_LAYOUT_ALIGN;
 }

@@ -31,10 +31,11 @@ struct atoll_layout {
 /* Bytes of an arena that holds `places` (>= 1) full placements, or 0 places: the least that one needs. */
 uint64_t atoll_layout_need(const uint64_t *bytes, size_t count, unsigned places);
 /* key: secret, but for its lowest bits, the turn of the sample (referee/trial.h).  The rest decides the place; the
- * turn decides how far each buffer is shifted, the same for every candidate and process, and evenly over few turns:
- * the time of a kernel that is sensitive to where its buffers lie (8 % for a softmax in the naive order,
- * docs/benchmarks/gpu.md) is then a mean over the same placements everywhere.  Except that `not_place` (-1: none) is
- * left out where there is another one.  ATOLL_E_LIMIT when the arena is too small: "needs X bytes, device has Y". */
+ * turn decides how far each buffer is shifted, from where the secret part, which is a series' own, begins, and evenly
+ * over few turns: the time of a kernel that is sensitive to where its buffers lie (8 % for a softmax in the naive order,
+ * docs/benchmarks/gpu.md) is then a mean over placements that lie evenly, and no address tells a kernel which sample of
+ * a series, or whether a sample of one, it is in.  Except that `not_place` (-1: none) is left out where there is
+ * another one.  ATOLL_E_LIMIT when the arena is too small: "needs X bytes, device has Y". */
 int atoll_layout_make(const struct atoll_span *arena, const uint64_t *bytes, size_t count, uint64_t key,
                       int not_place, struct atoll_layout *ret_layout, struct atoll_err *err);
 /* What a changed 8-byte word (index `word` of guard zone `guard`) trespasses on: the buffer's number, and how far past

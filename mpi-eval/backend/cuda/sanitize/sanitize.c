@@ -1,7 +1,10 @@
-/* A run: the device process is started by the tool; at every check variant every buffer is an allocation of its own,
- * so that its bounds are seen; inputs are written by the host and nothing else is, so that a read of what nobody wrote
- * is seen; the launches are those of a sample; the process ends in order, and the tool writes its report.  What comes
- * out is not looked at: samples do that. */
+/* A run: the device process is started by the tool; inputs are written by the host and nothing else is, so that a read of
+ * what nobody wrote is seen; the launches are those of a sample; the process ends in order, and the tool writes its report.
+ * What comes out is not looked at: samples do that.
+ *
+ * Under memcheck every buffer is an allocation of its own, so that its bounds are seen; a kernel can tell that by its
+ * addresses.  Under the other tools the buffers lie in one arena as those of a sample, under a key that is as secret: a
+ * kernel that keeps to its bounds wherever it is not in a sample reads guard zones there, which nobody wrote. */
 #include "mpi-eval/backend/cuda/sanitize/sanitizer.h"
 
 #include <fcntl.h>
@@ -21,6 +24,7 @@
 #define WRITE_BYTES  ((size_t)32 << 20)   /* of one batch */
 #define REPORT_BYTES ((size_t)256 << 10)
 #define NOTES_BYTES  1024
+#define PLACES       2 /* that an arena has room for, as a sample's has at least */
 
 /* One tool's run. */
 struct run {
@@ -28,7 +32,8 @@ struct run {
     const struct atoll_loaded_candidate *candidate;
     const struct atoll_variant *variant;
     struct atoll_input_set input_set;
-    struct atoll_layout layout; /* buffers alone */
+    struct atoll_layout layout; /* under memcheck: buffers alone */
+    uint64_t placement;         /* of the arena; 0 under memcheck: there is none */
     struct atoll_cuda_worker *worker;
     struct atoll_command_batch batch;
     struct atoll_command_batch_reply reply;
@@ -81,10 +86,30 @@ static int module_load(struct run *r)
     return batch_run(r);
 }
 
+static int arena_allocate(struct run *r)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    uint64_t bytes[ATOLL_LAYOUT_BUFFER_LIMIT];
+    size_t count = r->layout.count;
+    for (size_t i = 0; i < count; i++)
+        bytes[i] = r->layout.buffers[i].bytes;
+    struct atoll_span arena = {.bytes = atoll_layout_need(bytes, count, PLACES)};
+    atoll_command_batch_alloc(&r->batch, 0, arena.bytes);
+    if (batch_run(r) != 0)
+        return -1;
+    arena.address = atoll_command_batch_take_u64(&r->reply);
+    if (atoll_reader_finish(&r->reply.reader, "addresses", &err) != 0 ||
+        atoll_layout_make(&arena, bytes, count, r->placement++, -1, &r->layout, &err) != 0)
+        return give_up(r, "%.400s", err.text);
+    return 0;
+}
+
 /* What an earlier variant had in a slot is freed. */
 static int buffers_allocate(struct run *r)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
+    if (r->placement)
+        return arena_allocate(r);
     for (uint32_t i = 0; i < r->layout.count; i++)
         atoll_command_batch_alloc(&r->batch, i, r->layout.buffers[i].bytes);
     if (batch_run(r) != 0)
@@ -224,6 +249,8 @@ void atoll_cuda_sanitize_with(struct atoll_referee *referee, const struct atoll_
                     .until_ns = atoll_referee_now_ns() + limit_ns,
                     .report = ret_report};
     struct atoll_err err = ATOLL_ERR_INIT;
+    if (tool != ATOLL_SANITIZER_MEMCHECK)
+        r.placement = atoll_placement_at(atoll_referee_placement(referee), tool + 1);
     *ret_report = (struct atoll_sanitizer_report){.state = ATOLL_SANITIZER_UNFINISHED};
     struct atoll_scratch *scratch = atoll_scratch_create(&err);
     atoll_command_batch_init(&r.batch);
