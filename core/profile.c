@@ -4,7 +4,10 @@
 #include "core/profile.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
+
+#include "core/task/task.h"
 
 #define TIME_LIMIT_NS 1e18
 #define COUNT_LIMIT   1e24   /* bytes, instructions, rates */
@@ -93,6 +96,41 @@ const char *atoll_counter_unit(enum atoll_counter counter)
 const char *atoll_mix_name(enum atoll_mix mix)
 {
     return (unsigned)mix < ATOLL_MIX_COUNT ? mixes[mix] : "unknown";
+}
+
+unsigned atoll_mix_beyond(const uint32_t mix[ATOLL_MIX_COUNT], const struct atoll_task *task)
+{
+    const unsigned eighth = 1u << ATOLL_F8E4M3 | 1u << ATOLL_F8E5M2, tf32 = 1u << ATOLL_DTYPE_COUNT;
+    const unsigned half = 1u << ATOLL_F16 | 1u << ATOLL_BF16 | eighth;
+    unsigned stored = 0, beyond = 0;
+    for (size_t i = 0; i < task->tensor_count; i++)
+        stored |= 1u << task->tensors[i].dtype;
+    const struct {
+        enum atoll_mix class;
+        unsigned needs; /* one of these among the precisions */
+    } rows[] = {{ATOLL_MIX_FP16, half},
+                {ATOLL_MIX_TENSOR_F16, half},
+                {ATOLL_MIX_TENSOR_TF32, half | tf32},
+                {ATOLL_MIX_TENSOR_F8, eighth}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        unsigned has = task->precisions | (rows[i].class == ATOLL_MIX_FP16 ? stored : 0);
+        if (mix[rows[i].class] > 0 && !(has & rows[i].needs))
+            beyond |= 1u << rows[i].class;
+    }
+    return beyond;
+}
+
+const char *atoll_mix_names(unsigned set, char *text, size_t bytes)
+{
+    size_t used = 0;
+    if (bytes)
+        text[0] = '\0';
+    for (unsigned i = 0; i < ATOLL_MIX_COUNT && used < bytes; i++)
+        if (set >> i & 1u) {
+            int n = snprintf(text + used, bytes - used, "%s%s", used ? ", " : "", mixes[i]);
+            used += n > 0 ? (size_t)n : 0;
+        }
+    return text;
 }
 
 const char *atoll_tier_name(enum atoll_tier tier)

@@ -105,6 +105,14 @@ struct atoll_profile {
     struct atoll_resources resources;
 };
 
+/* Classes of arithmetic instructions in a mix that are less exact than anything the task allows (bit 1 << enum atoll_mix; 0
+ * none): half precision beside no f16, bf16 or f8, matrix products of factors with fewer bits than its precisions have.
+ * Packed half instructions of a task with tensors of such a type are conversions, and are not counted. */
+struct atoll_task;
+unsigned atoll_mix_beyond(const uint32_t mix[ATOLL_MIX_COUNT], const struct atoll_task *task);
+/* Their names, "tensor_f16, fp16"; returns text. */
+const char *atoll_mix_names(unsigned set, char *text, size_t bytes);
+
 void atoll_profile_init(struct atoll_profile *profile); /* counters NaN, the rest 0 */
 /* 1 when nothing in it is known: as init leaves it. */
 int atoll_profile_is_empty(const struct atoll_profile *profile);

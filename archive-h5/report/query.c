@@ -373,6 +373,7 @@ void atoll_query_task_summary(const struct atoll_query *q, uint64_t task_row, st
                                        .best_ns = row.best_ns,
                                        .floor_ns = row.floor_ns,
                                        .p_value = row.final_p,
+                                       .beyond_precisions = row.best_beyond_precisions,
                                        .evaluated = row.evaluated,
                                        .correct = row.correct};
     /* Worth showing only where a table has tasks of more than one. */

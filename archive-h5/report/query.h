@@ -66,7 +66,8 @@ struct atoll_task_summary {
     double p_value;     /* of the final comparison */
     double floor_share; /* floor / best, 0 = unknown, or floors_differ */
     int floors_differ;  /* from those of another archive in the table: of another model, or told by none */
-    const char *floor_model; /* of floor_ns, atoll_floor_model_name */
+    const char *floor_model;    /* of floor_ns, atoll_floor_model_name */
+    unsigned beyond_precisions; /* of the best kernel: bits of enum atoll_mix, 0 none or not known */
     uint64_t evaluated, correct;
     double correct_share;
 };

@@ -267,6 +267,7 @@ static void count_evaluation(struct atoll_projection *p, uint64_t task_row,
         struct atoll_projection_floor *floor = &((struct atoll_projection_floor *)p->floors.items)[candidate];
         floor->ns[e->model] = e->floor_ns;
         floor->model[e->model] = e->floor_model;
+        floor->beyond = e->beyond_precisions;
     }
     if (task_row == ATOLL_PROJECTION_NONE || e->verdict == ATOLL_V_INFRASTRUCTURE)
         return;
@@ -313,6 +314,7 @@ static int add_evaluation(struct atoll_projection *p, const struct atoll_evaluat
         row.floor_ns = atoll_evaluation_floor_ns(e, t->task);
         atoll_evaluation_interval_ns(e, t->task, &row.time_lo_ns, &row.time_hi_ns);
         row.floor_model = (uint8_t)atoll_evaluation_floor_model(e);
+        row.beyond_precisions = atoll_mix_beyond(e->profile.resources.mix, t->task);
         struct atoll_row_task task = {.baseline_ns = 0};
         if (task_row != ATOLL_PROJECTION_NONE)
             atoll_tables_get(p->tables, ATOLL_TABLE_TASKS, task_row, &task);
@@ -545,6 +547,7 @@ static int update_task(struct atoll_projection *p, const struct atoll_decision *
         const struct atoll_projection_floor *floors = p->floors.items;
         row.floor_ns = candidate >= 0 ? floors[candidate].ns[d->model] : 0;
         row.floor_model = candidate >= 0 ? floors[candidate].model[d->model] : (uint8_t)ATOLL_FLOOR_UNTOLD;
+        row.best_beyond_precisions = candidate >= 0 ? floors[candidate].beyond : 0;
         if (row.done)
             conclude_finals(p, &row);
     }

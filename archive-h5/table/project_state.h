@@ -38,6 +38,7 @@ struct atoll_projection_task {
 struct atoll_projection_floor {
     double ns[ATOLL_MODEL_LIMIT];
     uint8_t model[ATOLL_MODEL_LIMIT]; /* enum atoll_floor_model */
+    uint32_t beyond;                  /* atoll_mix_beyond of its image */
 };
 
 struct atoll_projection_list {

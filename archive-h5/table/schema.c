@@ -268,6 +268,8 @@ static const struct atoll_column task_columns[] = {
     ADDED(task, final_best_hi_ns, F64, "ns", "upper end of it", 6),
     {COLUMN(task, floor_model, U8, "", "how floor_ns was made; floors of different models are not compared"),
      .value_name = floor_model_name, .value_count = ATOLL_FLOOR_MODEL_COUNT, .since = 6},
+    ADDED(task, best_beyond_precisions, U32, "",
+          "the same of the best candidate as beyond_precisions of evaluations", 6),
 };
 
 static const struct atoll_column ask_columns[] = {
@@ -407,6 +409,10 @@ static const struct atoll_column evaluation_columns[] = {
     ADDED(evaluation, time_hi_ns, F64, "ns", "the same of the upper ends", 6),
     {COLUMN(evaluation, floor_model, U8, "", "how floor_ns was made"), .value_name = floor_model_name,
      .value_count = ATOLL_FLOOR_MODEL_COUNT, .since = 6},
+    ADDED(evaluation, beyond_precisions, U32, "",
+          "bits of classes of instructions in the image, in the order of the columns mix_, that compute less "
+          "exactly than the task's precisions",
+          6),
 };
 
 static const struct atoll_column timing_columns[] = {

@@ -46,6 +46,7 @@ struct atoll_row_task {
     uint32_t model, model_name;
     double final_lo, final_hi, final_baseline_lo_ns, final_baseline_hi_ns, final_best_lo_ns, final_best_hi_ns;
     uint8_t floor_model; /* enum atoll_floor_model, of floor_ns; in evaluations and timings, too */
+    uint32_t best_beyond_precisions; /* atoll_mix_beyond of the best candidate */
 };
 
 struct atoll_row_device {
@@ -118,6 +119,7 @@ struct atoll_row_evaluation {
     uint32_t model;
     double time_lo_ns, time_hi_ns;
     uint8_t floor_model;
+    uint32_t beyond_precisions;
 };
 
 struct atoll_row_timing {

@@ -100,7 +100,8 @@ struct atoll_task {
     const struct atoll_expression
         *matrix_flops; /* useful operations of matrix products; NULL = not told apart */
     const struct atoll_expression *reads, *writes; /* compulsory bytes, NULL = from the roles */
-    unsigned precisions; /* bit 1 << enum atoll_dtype; tf32 is bit ATOLL_DTYPE_COUNT */
+    unsigned precisions;   /* bit 1 << enum atoll_dtype; tf32 is bit ATOLL_DTYPE_COUNT */
+    int precisions_strict; /* an image that computes less exactly is refused, not only told */
     struct atoll_tolerance tolerance;
     unsigned distributions;
     int allow_mutable_globals;

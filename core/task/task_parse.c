@@ -668,6 +668,7 @@ static const struct atoll_yaml_row task_rows[] = {
     {"reference", ATOLL_YAML_REQUIRED, read_reference, 0},
     {"work", ATOLL_YAML_REQUIRED, read_work, 0},
     {"precisions", ATOLL_YAML_OPTIONAL, read_precisions, TASK(precisions)},
+    {"precisions_strict", ATOLL_YAML_OPTIONAL, atoll_yaml_read_flag, TASK(precisions_strict)},
     {"tolerance", ATOLL_YAML_REQUIRED, read_tolerance, TASK(tolerance)},
     {"distributions", ATOLL_YAML_OPTIONAL, read_distributions, TASK(distributions)},
     {"allow_mutable_globals", ATOLL_YAML_OPTIONAL, atoll_yaml_read_flag, TASK(allow_mutable_globals)},

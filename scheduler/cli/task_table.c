@@ -101,6 +101,12 @@ static void print_row(void *context, const struct atoll_query *query, const stru
         if (*failure)
             atoll_print(out, "    %s\n", failure);
     }
+    if (s->beyond_precisions) {
+        char names[128];
+
+        atoll_print(out, "    the best computes with %s, less exactly than the task's precisions\n",
+                    atoll_mix_names(s->beyond_precisions, names, sizeof(names)));
+    }
 }
 
 /* Why the search of the tasks ended, a line for each reason with its tasks. */
@@ -181,6 +187,7 @@ static const char *limiter_of(const struct atoll_query *query, const struct atol
 static void add_row(void *context, const struct atoll_query *query, const struct atoll_task_summary *s,
                     const struct atoll_row_task *task)
 {
+    char names[128];
     char best[ATOLL_ID_HEX] = "";
 
     if (!atoll_id_is_zero(&task->best))
@@ -188,12 +195,14 @@ static void add_row(void *context, const struct atoll_query *query, const struct
     json_array_append_new(
         context,
         json_pack(
-            "{s:s, s:o, s:s, s:f, s:f, s:f, s:f, s:b, s:f, s:f, s:s, s:I, s:I, s:s, s:o}", "task", s->name,
-            "model", atoll_json_text(atoll_tables_text(atoll_query_tables(query), task->model_name)),
+            "{s:s, s:o, s:s, s:f, s:f, s:f, s:f, s:b, s:f, s:f, s:s, s:s, s:I, s:I, s:s, s:o}", "task",
+            s->name, "model", atoll_json_text(atoll_tables_text(atoll_query_tables(query), task->model_name)),
             "candidate", best, "baseline_ns", s->baseline_ns, "best_ns", s->best_ns, "floor_ns", s->floor_ns,
             "speedup", s->speedup, "final", s->speedup_is_final, "p_value", s->p_value, "floor_share",
-            s->floor_share, "floor_model", s->floor_model, "evaluations", (json_int_t)s->evaluated, "correct",
-            (json_int_t)s->correct, "limiter", limiter_of(query, task), "ended",
+            s->floor_share, "floor_model", s->floor_model, "beyond_precisions",
+            atoll_mix_names(s->beyond_precisions, names, sizeof(names)), "evaluations",
+            (json_int_t)s->evaluated, "correct", (json_int_t)s->correct, "limiter", limiter_of(query, task),
+            "ended",
             task->done ? json_string(atoll_reason_name((enum atoll_reason)task->reason)) : json_null()));
 }
 

@@ -20,6 +20,7 @@
 #define INSTRUCTION_BYTES 16
 #define OPERATION_MASK    0x1ffu
 #define NOP               0x118u
+#define HFMA2             0x031u
 #define HFMA2_MMA         0x035u
 #define HMMA              0x03cu
 #define HGMMA             0x1f0u
@@ -138,7 +139,7 @@ static enum atoll_mix class_of(unsigned operation, uint64_t low, uint64_t high)
     if (operation == HGMMA && (high >> 12 & 3) == 2)
         return ATOLL_MIX_TENSOR_TF32;
     /* The compiler moves constants through the half-precision pipe: -RZ * RZ + constant. */
-    if (operation == HFMA2_MMA && (low >> 24 & 0xff) == ZERO_REGISTER)
+    if ((operation == HFMA2_MMA || operation == HFMA2) && (low >> 24 & 0xff) == ZERO_REGISTER)
         return ATOLL_MIX_INTEGER;
     return class;
 }

@@ -14,11 +14,13 @@
 #define FAILURE_LIMIT 2 /* known-answer kernels in a row */
 #define START_LIMIT   3
 #define SEALED_SHARE  0.35
-#define MARGIN_BYTES  ((uint64_t)768 << 20) /* local memory of kernels, code, printf, the profiler's */
-#define ARENA_MIN     ((uint64_t)64 << 20)
-#define FLUSH_MIN     ((uint64_t)32 << 20)
-#define KNOWN_BYTES   ((uint64_t)1 << 20)
-#define FLUSH_CACHES  4 /* twice the cache is written, as much is read */
+#define SEALED_MOST                                                                                          \
+    ((uint64_t)16 << 30) /* what is free of it is overwritten whenever another candidate runs */
+#define MARGIN_BYTES ((uint64_t)768 << 20) /* local memory of kernels, code, printf, the profiler's */
+#define ARENA_MIN    ((uint64_t)64 << 20)
+#define FLUSH_MIN    ((uint64_t)32 << 20)
+#define KNOWN_BYTES  ((uint64_t)1 << 20)
+#define FLUSH_CACHES 4 /* twice the cache is written, as much is read */
 
 void atoll_cuda_device_choose(struct atoll_cuda_worker_settings *ret)
 {
@@ -115,6 +117,8 @@ int atoll_cuda_device_reserve(struct atoll_cuda_device *d, uint64_t arena_least,
     uint64_t all_plain = w[ATOLL_AREA_PLAIN] > plain ? w[ATOLL_AREA_PLAIN] : plain;
     budget = budget > fixed ? budget - fixed : 0;
     uint64_t sealed = (uint64_t)(SEALED_SHARE * (double)budget);
+    if (sealed > SEALED_MOST)
+        sealed = SEALED_MOST;
     if (arena > budget || all_plain > budget - arena || arena + all_plain + sealed > budget) {
         /* what earlier tasks wanted goes first, then the expected values, then the rotation */
         arena = arena_wanted > ARENA_MIN ? arena_wanted : ARENA_MIN;
@@ -135,10 +139,14 @@ int atoll_cuda_device_reserve(struct atoll_cuda_device *d, uint64_t arena_least,
     return areas_make(d, err);
 }
 
-int atoll_cuda_device_hand_over(struct atoll_cuda_device *d, uint64_t candidate, uint64_t key,
-                                struct atoll_err *err)
+int atoll_cuda_device_hand_over(struct atoll_cuda_device *d, uint64_t candidate, uint32_t stack_bytes,
+                                uint64_t key, struct atoll_err *err)
 {
-    static const enum atoll_cuda_area areas[] = {ATOLL_AREA_ARENA, ATOLL_AREA_PLAIN, ATOLL_AREA_FLUSH};
+    static const enum atoll_cuda_area areas[] = {ATOLL_AREA_ARENA, ATOLL_AREA_PLAIN, ATOLL_AREA_FLUSH,
+                                                 ATOLL_AREA_RESULT};
+    const struct atoll_span *sealed = &d->areas[ATOLL_AREA_SEALED];
+    uint32_t left_bytes = d->last_stack_bytes;
+    uint64_t offset, bytes;
     if (d->last_candidate == candidate)
         return 0;
     atoll_command_batch_clear(&d->batch);
@@ -146,9 +154,20 @@ int atoll_cuda_device_hand_over(struct atoll_cuda_device *d, uint64_t candidate,
         if (d->areas[areas[i]].bytes)
             atoll_command_batch_set(&d->batch, d->areas[areas[i]].address, (uint32_t)atoll_random_at(key, i),
                                     d->areas[areas[i]].bytes / 4);
-    int rc = atoll_cuda_device_run_own(d, "handing the memory over", err);
-    if (rc == 0)
+    for (size_t k = 0; sealed->bytes && atoll_expected_store_gap(d->expected_store, k, &offset, &bytes); k++)
+        atoll_command_batch_set(&d->batch, sealed->address + offset, (uint32_t)atoll_random_at(~key, k),
+                                bytes / 4);
+    int is_wiped =
+        atoll_support_local_wipe(&d->batch, left_bytes, d->facts.limits.multiprocessors,
+                                 d->facts.limits.threads_per_multiprocessor,
+                                 atoll_random_at(key, 0x6c6f63616cull), atoll_cuda_result(d, 0)) == 0;
+    int rc = is_wiped ? atoll_cuda_device_run_own(d, "handing the memory over", err) : 1;
+    if (!is_wiped)
+        atoll_cuda_device_drop(d);
+    if (rc == 0 || !is_wiped) {
         d->last_candidate = candidate;
+        d->last_stack_bytes = stack_bytes;
+    }
     return rc;
 }
 

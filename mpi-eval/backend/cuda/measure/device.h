@@ -67,6 +67,7 @@ struct atoll_cuda_device {
     void *oracles[ATOLL_CUDA_ORACLE_SLOTS];
     uint64_t clock;
     uint64_t candidate_count, last_candidate; /* opened so far; who ran last */
+    uint32_t last_stack_bytes;                /* of its kernels, a thread */
     /* the placement before this one: two candidates of a pair share it */
     uint64_t last_key;
     int last_place;
@@ -114,10 +115,12 @@ int atoll_cuda_device_run_own(struct atoll_cuda_device *device, const char *what
 int atoll_cuda_device_reserve(struct atoll_cuda_device *device, uint64_t arena_least, uint64_t arena_wanted,
                               uint64_t plain, struct atoll_err *err);
 
-/* Another candidate is about to run: what the last one may have left anywhere in the areas that nobody reads before writing
- * them (notes for its relatives, EXPLOITS.md D1) is overwritten.  0, 1 lost, -1. */
-int atoll_cuda_device_hand_over(struct atoll_cuda_device *device, uint64_t candidate, uint64_t key,
-                                struct atoll_err *err);
+/* Another candidate is about to run: what the last one may have left where nobody reads before writing (notes for its
+ * relatives, on the very draw that both sides of a pair share; EXPLOITS.md D1, F10) is overwritten: all areas, but for what
+ * is sealed, and local memory.  A process with more local memory than can be overwritten is replaced.  stack_bytes: of the
+ * new one's kernels, a thread.  0, 1 lost, -1. */
+int atoll_cuda_device_hand_over(struct atoll_cuda_device *device, uint64_t candidate, uint32_t stack_bytes,
+                                uint64_t key, struct atoll_err *err);
 
 /* Where the next sample's buffers lie. */
 int atoll_cuda_device_place(struct atoll_cuda_device *device, const uint64_t *bytes, size_t count,

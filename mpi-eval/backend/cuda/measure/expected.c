@@ -126,6 +126,22 @@ int atoll_expected_store_is_kept(const struct atoll_expected_store *s, uint64_t 
     return bytes > 0 && bytes <= s->bytes && padded(bytes) <= s->bytes / (pool + 1);
 }
 
+int atoll_expected_store_gap(const struct atoll_expected_store *s, size_t k, uint64_t *ret_offset,
+                             uint64_t *ret_bytes)
+{
+    uint64_t at = 0;
+    for (size_t i = 0; i <= s->placed_count; i++) {
+        uint64_t until = i < s->placed_count ? s->placed[i]->offset : s->bytes;
+        if (until > at && k-- == 0) {
+            *ret_offset = at;
+            *ret_bytes = until - at;
+            return 1;
+        }
+        at = i < s->placed_count ? until + (s->placed[i]->bytes + 3) / 4 * 4 : at;
+    }
+    return 0;
+}
+
 /* Puts the record into the first gap that is large enough. */
 static int gap_take(struct atoll_expected_store *s, struct atoll_sealed *a, uint64_t bytes)
 {

@@ -49,6 +49,10 @@ int atoll_expected_store_reserve(struct atoll_expected_store *store, struct atol
 void atoll_expected_store_unseal(struct atoll_expected_store *store,
                                  struct atoll_sealed *sealed); /* forgets what was sealed */
 
+/* The k-th stretch of the sealed memory that holds nothing sealed, from 0, by address; 0: there are no more. */
+int atoll_expected_store_gap(const struct atoll_expected_store *store, size_t k, uint64_t *ret_offset,
+                             uint64_t *ret_bytes);
+
 /* Pool input sets of (task, variant) whose expected values are sealed; at most limit. */
 size_t atoll_expected_store_kept(const struct atoll_expected_store *store, uint32_t task, uint32_t variant,
                                  uint16_t *ret_numbers, size_t limit);

@@ -52,6 +52,15 @@ enum atoll_verdict atoll_cuda_image_check(const struct atoll_prepared *prepared,
         }
         if (atoll_cuda_launch_fits(l, kernel, &err) != 0)
             return verdict_set(ret_detail, ATOLL_V_LAUNCH_ERROR, "%s", err.text);
+        unsigned beyond =
+            prepared->task->precisions_strict ? atoll_mix_beyond(kernel->mix, prepared->task) : 0;
+        char names[128];
+        if (beyond)
+            return verdict_set(
+                ret_detail, ATOLL_V_FORBIDDEN,
+                "rule precisions-strict: the image of kernel \"%s\" computes with %s, which is "
+                "less exact than the precisions of the task allow",
+                l->symbol, atoll_mix_names(beyond, names, sizeof(names)));
     }
     return ATOLL_V_CORRECT;
 }

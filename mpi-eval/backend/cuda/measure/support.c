@@ -182,6 +182,20 @@ void atoll_support_shared_wipe(struct atoll_command_batch *batch, uint32_t multi
     atoll_support_launch(batch, ATOLL_KERNEL_flush_write, multiprocessors, 1024, shared_bytes, &p, sizeof(p));
 }
 
+int atoll_support_local_wipe(struct atoll_command_batch *batch, uint32_t frame_bytes,
+                             uint32_t multiprocessors, uint32_t threads_per_multiprocessor, uint64_t key,
+                             uint64_t result)
+{
+    struct atoll_area_launch p = {.key = key, .result = result};
+    uint64_t blocks = (uint64_t)multiprocessors * (threads_per_multiprocessor / ATOLL_SUPPORT_BLOCK + 1);
+    if (frame_bytes > ATOLL_SUPPORT_LOCAL_BYTES)
+        return -1;
+    uint32_t kernel = frame_bytes > 1024 ? ATOLL_KERNEL_local_2k : ATOLL_KERNEL_local_1k;
+    for (int twice = 0; twice < 2; twice++)
+        atoll_support_launch(batch, kernel, blocks, ATOLL_SUPPORT_BLOCK, 0, &p, sizeof(p));
+    return 0;
+}
+
 void atoll_support_touch(struct atoll_command_batch *batch, uint64_t address, uint64_t bytes, uint64_t key,
                          uint64_t result)
 {

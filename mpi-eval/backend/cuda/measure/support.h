@@ -64,6 +64,13 @@ void atoll_support_flush(struct atoll_command_batch *batch, uint64_t area, uint6
 /* The last of it alone: what a kernel left in shared memory is gone. */
 void atoll_support_shared_wipe(struct atoll_command_batch *batch, uint32_t multiprocessors,
                                uint32_t shared_bytes, uint64_t key);
+
+/* Garbage in the local memory of every thread that a multiprocessor can hold, as far as frames of frame_bytes reach; -1:
+ * more than ATOLL_SUPPORT_LOCAL_BYTES. */
+#define ATOLL_SUPPORT_LOCAL_BYTES 2048u
+int atoll_support_local_wipe(struct atoll_command_batch *batch, uint32_t frame_bytes,
+                             uint32_t multiprocessors, uint32_t threads_per_multiprocessor, uint64_t key,
+                             uint64_t result);
 /* Reads `bytes` at address, but the last bytes % 16: as much of it as fits is in the cache afterwards. */
 void atoll_support_touch(struct atoll_command_batch *batch, uint64_t address, uint64_t bytes, uint64_t key,
                          uint64_t result);
@@ -158,6 +165,8 @@ int atoll_support_tensor(struct atoll_command_batch *batch, unsigned type, uint3
     X(gate, 0)                                                                                               \
     X(seal, 0)                                                                                               \
     X(compare, 0)                                                                                            \
+    X(local_1k, 0)                                                                                           \
+    X(local_2k, 0)                                                                                           \
     X(known_answer, 0)                                                                                       \
     X(empty, 1)                                                                                              \
     X(copy, 1)                                                                                               \

@@ -515,11 +515,15 @@ static int trial_check(struct trial *s, struct atoll_err *err)
 
 static int trial_once(struct trial *s, struct atoll_err *err)
 {
+    const struct atoll_cuda_loaded_candidate *loaded = atoll_cuda_loaded_candidate_of(s->candidate);
+    uint32_t stack_bytes = 0;
+    for (size_t k = 0; k < loaded->cubin.kernel_count; k++)
+        if (loaded->cubin.kernels[k].stack_bytes > stack_bytes)
+            stack_bytes = loaded->cubin.kernels[k].stack_bytes;
     s->mark_ns = atoll_referee_now_ns();
     int rc = trial_prepare(s, err);
     if (rc == 0)
-        rc = atoll_cuda_device_hand_over(s->device, atoll_cuda_loaded_candidate_of(s->candidate)->number,
-                                         ~s->order->placement, err);
+        rc = atoll_cuda_device_hand_over(s->device, loaded->number, stack_bytes, ~s->order->placement, err);
     trial_mark(s, ATOLL_PHASE_INPUTS);
     if (rc == 0)
         rc = trial_expected(s, err);

@@ -134,12 +134,40 @@ static void test_reset(void **state)
     assert_int_equal(atoll_expected_store_reserve(store, take(1, 0, 0, 2), 2048), 0);
 }
 
+/* Gaps and what is sealed cover the memory, and never each other. */
+static void test_gaps(void **state)
+{
+    struct atoll_sealed *all[6];
+    uint64_t offset, bytes, covered = 0, sealed = 0;
+    (void)state;
+    assert_int_equal(atoll_expected_store_gap(store, 0, &offset, &bytes), 1);
+    assert_true(offset == 0 && bytes == 10 * 1024);
+    assert_int_equal(atoll_expected_store_gap(store, 1, &offset, &bytes), 0);
+    for (size_t i = 0; i < 6; i++) {
+        all[i] = take(1, 0, 0, i);
+        assert_int_equal(atoll_expected_store_reserve(store, all[i], i == 2 ? 1000 : 1024), 0);
+    }
+    atoll_expected_store_unseal(store, all[1]);
+    atoll_expected_store_unseal(store, all[4]);
+    for (size_t k = 0; atoll_expected_store_gap(store, k, &offset, &bytes); k++) {
+        covered += bytes;
+        assert_true(bytes > 0 && bytes % 4 == 0 && offset % 4 == 0 && offset + bytes <= 10 * 1024);
+        for (size_t i = 0; i < 6; i++)
+            if (all[i]->is_sealed)
+                assert_true(offset >= all[i]->offset + all[i]->bytes || offset + bytes <= all[i]->offset);
+    }
+    for (size_t i = 0; i < 6; i++)
+        sealed += all[i]->is_sealed ? all[i]->bytes : 0;
+    assert_int_equal(covered + sealed, 10 * 1024);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(test_records, set_up, tear_down),
                                        cmocka_unit_test_setup_teardown(test_budget, set_up, tear_down),
                                        cmocka_unit_test_setup_teardown(test_no_overlap, set_up, tear_down),
                                        cmocka_unit_test_setup_teardown(test_eviction, set_up, tear_down),
+                                       cmocka_unit_test_setup_teardown(test_gaps, set_up, tear_down),
                                        cmocka_unit_test_setup_teardown(test_reset, set_up, tear_down)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
