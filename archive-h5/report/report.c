@@ -126,6 +126,12 @@ static void put_profile(struct atoll_buffer *out, const struct atoll_query *quer
         atoll_html_text(out, atoll_tables_text(t, p.reason));
         atoll_buffer_printf(out, "</span>");
     }
+    if (task.best_beyond_precisions) {
+        char names[128];
+        atoll_buffer_printf(
+            out, "<span class=\"warn\">. It computes with %s, less exactly than the task's precisions</span>",
+            atoll_mix_names(task.best_beyond_precisions, names, sizeof(names)));
+    }
     if (p.throttle_reasons) {
         atoll_buffer_printf(out, "<span class=\"warn\">. The device was throttled (0x%llx)</span>",
                             (unsigned long long)p.throttle_reasons);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "core/profile.h"
+#include "core/task/task.h"
 #include "base/random.h"
 #include "tests/support/evaluation.h"
 
@@ -363,9 +364,56 @@ static void test_limiters(void **state)
     }
 }
 
+/* Arithmetic that is less exact than any the task allows. */
+static void test_beyond_precisions(void **state)
+{
+    const unsigned tf32 = 1u << ATOLL_DTYPE_COUNT;
+    const struct {
+        unsigned precisions;
+        enum atoll_dtype stored;
+        enum atoll_mix class;
+        const char *names;
+    } rows[] = {
+        {1u << ATOLL_F32, ATOLL_F32, ATOLL_MIX_FP32, ""},
+        {1u << ATOLL_F32, ATOLL_F32, ATOLL_MIX_FP64, ""},
+        {1u << ATOLL_F32, ATOLL_F32, ATOLL_MIX_FP16, "fp16"},
+        {1u << ATOLL_F32, ATOLL_F16, ATOLL_MIX_FP16, ""}, /* conversions */
+        {1u << ATOLL_F32, ATOLL_F16, ATOLL_MIX_TENSOR_F16, "tensor_f16"},
+        {1u << ATOLL_F32, ATOLL_F32, ATOLL_MIX_TENSOR_F16, "tensor_f16"},
+        {1u << ATOLL_F32, ATOLL_F32, ATOLL_MIX_TENSOR_TF32, "tensor_tf32"},
+        {1u << ATOLL_F32 | tf32, ATOLL_F32, ATOLL_MIX_TENSOR_TF32, ""},
+        {1u << ATOLL_F32 | tf32, ATOLL_F32, ATOLL_MIX_TENSOR_F16, "tensor_f16"},
+        {1u << ATOLL_BF16, ATOLL_BF16, ATOLL_MIX_TENSOR_F16, ""},
+        {1u << ATOLL_BF16, ATOLL_BF16, ATOLL_MIX_TENSOR_TF32, ""}, /* more exact */
+        {1u << ATOLL_BF16, ATOLL_BF16, ATOLL_MIX_TENSOR_F8, "tensor_f8"},
+        {1u << ATOLL_F8E5M2, ATOLL_F8E5M2, ATOLL_MIX_TENSOR_F8, ""},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct atoll_task *task = calloc(1, sizeof(*task));
+        uint32_t mix[ATOLL_MIX_COUNT] = {0};
+        char names[64];
+        assert_non_null(task);
+        task->precisions = rows[i].precisions;
+        task->tensor_count = 1;
+        task->tensors[0].dtype = rows[i].stored;
+        mix[rows[i].class] = 3;
+        mix[ATOLL_MIX_INTEGER] = 100;
+        assert_string_equal(atoll_mix_names(atoll_mix_beyond(mix, task), names, sizeof(names)),
+                            rows[i].names);
+        free(task);
+    }
+    char names[64], few[5];
+    assert_string_equal(
+        atoll_mix_names(1u << ATOLL_MIX_FP16 | 1u << ATOLL_MIX_TENSOR_F8, names, sizeof(names)),
+        "fp16, tensor_f8");
+    assert_int_equal(strlen(atoll_mix_names(1u << ATOLL_MIX_TENSOR_F8, few, sizeof(few))), 4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_beyond_precisions),
         cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_each_field_alone),
         cmocka_unit_test(test_implausible_numbers_travel_as_unknown),

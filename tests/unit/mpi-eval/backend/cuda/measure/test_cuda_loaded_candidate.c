@@ -60,6 +60,37 @@ static void test_image_check(void **state)
     }
 }
 
+/* An image that holds half-precision arithmetic, under a task of f32 alone. */
+static void test_strict_precisions(void **state)
+{
+    static const struct {
+        int is_strict;
+        unsigned precisions;
+        enum atoll_verdict verdict;
+        const char *text;
+    } rows[] = {
+        {0, 1u << ATOLL_F32, ATOLL_V_CORRECT, ""},
+        {1, 1u << ATOLL_F32 | 1u << ATOLL_F8E4M3, ATOLL_V_CORRECT, ""},
+        {1, 1u << ATOLL_F32, ATOLL_V_FORBIDDEN,
+         "rule precisions-strict: the image of kernel \"tensor\" computes with tensor_f16, tensor_tf32, "
+         "tensor_f8, which"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct cuda_candidate c;
+        char detail[ATOLL_DETAIL_BYTES] = "";
+        cuda_candidate_open(
+            &c,
+            K_PLAN("tensor", "\"tensormap(x, [N, M], [32, 8], swizzle=128)\", \"y\", \"i64:N\", \"i64:N\""));
+        c.task->precisions_strict = rows[i].is_strict;
+        c.task->precisions = rows[i].precisions;
+        size_t length = fixture("tensor_90a");
+        enum atoll_verdict v = atoll_cuda_image_check(&c.prepared, image, length, "", &cubin, detail);
+        if (v != rows[i].verdict || strncmp(detail, rows[i].text, strlen(rows[i].text)) != 0)
+            fail_msg("row %zu: %s, %s", i, atoll_verdict_name(v), detail);
+        cuda_candidate_close(&c);
+    }
+}
+
 static void test_no_image(void **state)
 {
     struct cuda_candidate c;
@@ -91,7 +122,8 @@ static void test_empty_scratch(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_image_check), cmocka_unit_test(test_no_image),
-                                       cmocka_unit_test(test_empty_scratch)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_image_check),
+                                       cmocka_unit_test(test_strict_precisions),
+                                       cmocka_unit_test(test_no_image), cmocka_unit_test(test_empty_scratch)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
