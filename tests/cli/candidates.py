@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""Candidates by name: short ids and tasks, the list, what tells two apart, and the best kernel as a file that compiles by itself.
+On results that evaluators invented for real seeds.  candidates.py BUILD SOURCE"""
+import atexit
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+build, source = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+root = pathlib.Path(os.path.realpath(tempfile.mkdtemp(prefix="atoll-candidates-")))
+atexit.register(shutil.rmtree, root, ignore_errors=True)
+TASKS = ("row_reduce", "softmax_rows", "transpose")
+
+
+def check(condition, text):
+    if not condition:
+        sys.exit(str(text))
+
+
+def run(*words, status=0, which="stdout"):
+    done = subprocess.run([f"{build}/atoll", *map(str, words)], capture_output=True, text=True, timeout=120, cwd=root)
+    check(done.returncode == status, f"atoll {' '.join(map(str, words))}: status {done.returncode}, not {status}\n"
+                                     f"{done.stdout[-2000:]}\n{done.stderr[-2000:]}")
+    return getattr(done, which)
+
+
+run("run", f"{source}/suites/starter", *(word for task in TASKS for word in ("--only", task)), "--backend", "null", "--seed", 3,
+    "--evaluations", 90, "-o", "mine", "-q")
+best = {row["task"]: row["candidate"] for row in json.loads(run("best", "mine", "--json"))}
+check(set(best) == set(TASKS), best)
+
+# Ids as long as tells all apart, in every table; each stands for its candidate, a task's name for its best kernel.
+ids = {c["candidate"] for c in json.loads(run("list", "mine", "--json"))}
+rows = [line.split() for line in run("list", "mine").splitlines()[1:]]
+digits = {len(row[0]) for row in rows}
+check(len(digits) == 1 and min(digits) >= 7 and len({row[0] for row in rows}) == len(ids) > 20, rows)
+digits = digits.pop()
+table = run("best", "mine")
+for task, candidate in best.items():
+    short = candidate[:digits]
+    line = next(line for line in table.splitlines() if line.startswith(f"{task} "))
+    check(re.search(rf"\b{short}\b", line), f"the table does not name {task}'s kernel {short}:\n{table}")
+    shown = run("show", "mine", short)
+    check(candidate in shown and shown == run("show", "mine", task) == run("show", "mine", candidate), f"show {short}, {task}")
+    check(json.loads(run("show", "mine", task, "--json"))["candidate"] == candidate, task)
+check("did you mean task transpose?" in run("show", "mine", "transpos", status=66, which="stderr"), "no near task")
+check("neither a task nor the start" in run("show", "mine", "zzz", status=66, which="stderr"), "no id")
+check("no candidate" in run("show", "mine", "f" * 20, status=66, which="stderr"), "an unknown id")
+
+# The list, cut and sorted.
+listed = json.loads(run("list", "mine", "--json", "--task", "transpose", "--verdict", "correct"))
+check(listed and all(c["task"] == "transpose" and c["verdict"] == "correct" for c in listed), listed)
+check([c["time_ns"] for c in listed] == sorted(c["time_ns"] for c in listed), "the fastest is not the first")
+verdicts = {c["verdict"] for c in json.loads(run("list", "mine", "--json"))}
+check("correct" in verdicts, verdicts)
+for verdict in sorted(verdicts):
+    lines = run("list", "mine", "--verdict", verdict).splitlines()[1:]
+    check(lines and all(line.split()[2] == verdict for line in lines), f"--verdict {verdict}: {lines[:3]}")
+speedups = [c["speedup"] for c in json.loads(run("list", "mine", "--json", "--sort", "speedup", "--most", 5))]
+check(len(speedups) == 5 and speedups == sorted(speedups, reverse=True), speedups)
+order = [c["candidate"] for c in json.loads(run("list", "mine", "--json", "--sort", "id"))]
+check(order == sorted(order), "--sort id")
+check("did you mean correct?" in run("list", "mine", "--verdict", "corect", status=2, which="stderr"), "no near verdict")
+run("list", "mine", "--task", "nothing", status=66)
+
+# What tells two apart.
+for task in TASKS:
+    text = run("diff", "mine", f"{task}/baseline", task)
+    for part in (best[task][:digits], "times", "parameters", "plan", "source"):
+        check(part in text, f"diff of {task} lacks {part}:\n{text}")
+    apart = json.loads(run("diff", "mine", f"{task}/baseline", best[task][:digits], "--json"))
+    check(apart["b"]["candidate"] == best[task] and apart["a"]["origin"] == "naive", apart["a"])
+    same = json.loads(run("diff", "mine", task, task, "--json"))
+    check(same["a"] == same["b"] and not same["source"] and not same["plan"] and not same["parameters"], same)
+twins = {}
+for c in json.loads(run("list", "mine", "--json")):
+    twins.setdefault((c["task"], c["origin"]), []).append(c)
+one, other = next(group for group in twins.values() if len(group) > 1)[:2]
+apart = json.loads(run("diff", "mine", one["candidate"], other["candidate"], "--json"))
+check(apart["parameters"] and not apart["source"], f"instances of a template: {apart}")
+check("different tasks" in run("diff", "mine", "row_reduce", "transpose"), "kernels of two tasks are compared without a word")
+
+# The best kernel is a file that a compiler takes as it is, and that says what it is.
+for task in TASKS:
+    kernel = root / f"{task}.c"
+    kernel.write_text(run("best", "mine", "--task", task, "--source"))
+    compiled = subprocess.run(["cc", "-O1", "-march=native", "-Wall", "-Werror", "-fopenmp-simd", "-c", str(kernel), "-o",
+                               str(root / "kernel.o")], capture_output=True, text=True)
+    check(compiled.returncode == 0, f"{task}.c does not compile:\n{compiled.stderr[-2000:]}")
+    comment = kernel.read_text().split("*/")[0]
+    for part in (f"task        {task}", f"kernel      {best[task]}", "campaign ", "launch ", "shapes ", "bench: ", "times "):
+        check(part in comment, f"{task}.c does not say {part}:\n{comment}")
+    as_json = json.loads(run("best", "mine", "--task", task, "--source", "--json"))
+    check(as_json["source"] == kernel.read_text() and as_json["candidate"] == best[task] and as_json["shapes"]["bench"], as_json)
+check("needs --task" in run("best", "mine", "--source", status=2, which="stderr"), "which of three tasks")
+print(f"{len(ids)} candidates by name")
