@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "archive-h5/campaign/campaign_progress.h"
 #include "base/random.h"
-#include "scheduler/campaign/campaign_progress_view.h"
+#include "scheduler/campaign/campaign_status.h"
 
 #define ATTEMPTS       2
 #define GROUP          100 /* results between two syncs */

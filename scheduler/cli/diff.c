@@ -13,6 +13,7 @@
 #include "core/ask.h"
 #include "core/verdict.h"
 #include "scheduler/cli/archive_view.h"
+#include "scheduler/cli/kernel_file.h"
 
 #define DIFF_BYTES ((size_t)4 << 20)
 
@@ -97,34 +98,12 @@ static const char *body_of(const struct atoll_archive_view *view, const struct s
     return end ? end + 2 + strspn(end + 2, " \t\r\n") : source;
 }
 
-/* ---- parameters: "BLOCK=256 LANES=32" ---- */
-
-static json_t *parameters_read(const char *choice)
-{
-    json_t *object = json_object();
-    char name[64], *end;
-
-    while (*choice) {
-        size_t length = strcspn(choice, "= ");
-        const char *value = choice + length + (choice[length] == '=');
-        long long number = strtoll(value, &end, 10);
-
-        snprintf(name, sizeof(name), "%.*s", (int)length, choice);
-        json_object_set_new(object, name, json_integer(number));
-        choice = end > value ? end : value;
-        choice += strspn(choice, " ");
-        if (length == 0 && end <= value)
-            break;
-    }
-    return object;
-}
-
 /* [{"name", "a", "b"}] of those that are not the same; null where one has none of the name. */
 static json_t *parameters_compare(const struct atoll_archive_view *view, const struct side *a,
                                   const struct side *b)
 {
-    json_t *one = parameters_read(atoll_tables_text(view->tables, a->candidate.choice));
-    json_t *other = parameters_read(atoll_tables_text(view->tables, b->candidate.choice));
+    json_t *one = atoll_kernel_parameters(atoll_tables_text(view->tables, a->candidate.choice));
+    json_t *other = atoll_kernel_parameters(atoll_tables_text(view->tables, b->candidate.choice));
     json_t *list = json_array(), *value;
     const char *name;
 
@@ -150,56 +129,40 @@ static json_t *parameters_compare(const struct atoll_archive_view *view, const s
 
 /* ---- times ---- */
 
-static int find_timing(const struct atoll_archive_view *view, const struct side *side, const char *variant,
-                       struct atoll_row_timing *ret)
+static json_t *time_at(const json_t *times, const json_t *variant)
 {
-    struct atoll_rows rows = side->evaluation >= 0
-                                 ? atoll_query_timings(view->query, (uint64_t)side->evaluation)
-                                 : (struct atoll_rows){NULL, 0};
+    json_t *row;
+    size_t i;
 
-    for (size_t i = 0; i < rows.count; i++) {
-        atoll_tables_get(view->tables, ATOLL_TABLE_TIMINGS, rows.rows[i], ret);
-        if (strcmp(atoll_tables_text(view->tables, ret->variant_name), variant) == 0)
-            return 1;
+    json_array_foreach((json_t *)(uintptr_t)times, i, row)
+    {
+        if (json_equal(json_object_get(row, "variant"), variant))
+            return row;
     }
-    return 0;
+    return NULL;
 }
 
-static json_t *timing_json(int is_known, const struct atoll_row_timing *t)
-{
-    return is_known ? json_pack("{s:f, s:f, s:f, s:i}", "median_ns", t->median_ns, "lo95_ns", t->lo95_ns,
-                                "hi95_ns", t->hi95_ns, "samples", (int)t->sample_count)
-                    : json_null();
-}
-
-/* [{"variant", "a", "b"}] of the shapes of either. */
+/* [{"variant", "a", "b"}] of the shapes of either; null where one was not timed. */
 static json_t *times_compare(const struct atoll_archive_view *view, const struct side *a,
                              const struct side *b)
 {
-    const struct side *sides[] = {a, b};
-    json_t *list = json_array();
+    json_t *times[] = {atoll_kernel_times(view, a->evaluation), atoll_kernel_times(view, b->evaluation)};
+    json_t *list = json_array(), *row;
+    size_t i;
 
     for (size_t s = 0; s < 2; s++) {
-        struct atoll_rows rows = sides[s]->evaluation >= 0
-                                     ? atoll_query_timings(view->query, (uint64_t)sides[s]->evaluation)
-                                     : (struct atoll_rows){NULL, 0};
+        json_array_foreach(times[s], i, row)
+        {
+            json_t *variant = json_object_get(row, "variant"), *other = time_at(times[1 - s], variant);
 
-        for (size_t i = 0; i < rows.count; i++) {
-            struct atoll_row_timing t, of_a, of_b;
-            const char *variant;
-            int has_a, has_b;
-
-            atoll_tables_get(view->tables, ATOLL_TABLE_TIMINGS, rows.rows[i], &t);
-            variant = atoll_tables_text(view->tables, t.variant_name);
-            has_a = find_timing(view, a, variant, &of_a);
-            has_b = find_timing(view, b, variant, &of_b);
-            if (s == 0 || !has_a) {
-                json_array_append_new(list,
-                                      json_pack("{s:o, s:o, s:o}", "variant", atoll_json_text(variant), "a",
-                                                timing_json(has_a, &of_a), "b", timing_json(has_b, &of_b)));
+            if (s == 0 || !other) {
+                json_array_append_new(list, json_pack("{s:O, s:O?, s:O?}", "variant", variant, "a",
+                                                      s ? other : row, "b", s ? row : other));
             }
         }
     }
+    json_decref(times[0]);
+    json_decref(times[1]);
     return list;
 }
 

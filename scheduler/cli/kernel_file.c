@@ -35,8 +35,7 @@ static const char *text_of(const struct kernel *k, uint32_t text)
     return atoll_tables_text(k->view->tables, text);
 }
 
-/* "BLOCK=256 LANES=32"; what is no C name with a number is left out. */
-static json_t *parameters_read(const char *choice)
+json_t *atoll_kernel_parameters(const char *choice)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
     json_t *object = json_object();
@@ -134,7 +133,7 @@ static void kernel_find(const struct atoll_archive_view *view, uint64_t row, str
         }
     }
     ret->plan = json_loads(text_of(ret, ret->candidate.plan), 0, NULL);
-    ret->parameters = parameters_read(text_of(ret, ret->candidate.choice));
+    ret->parameters = atoll_kernel_parameters(text_of(ret, ret->candidate.choice));
     ret->shapes = shapes_read(ret);
 }
 
@@ -287,20 +286,21 @@ int atoll_kernel_file_write(const struct atoll_archive_view *view, uint64_t cand
 
 /* ---- JSON ---- */
 
-static json_t *times_json(const struct kernel *k)
+json_t *atoll_kernel_times(const struct atoll_archive_view *view, int64_t evaluation)
 {
-    struct atoll_rows rows = k->evaluation >= 0 ? atoll_query_timings(k->view->query, (uint64_t)k->evaluation)
-                                                : (struct atoll_rows){NULL, 0};
+    struct atoll_rows rows = evaluation >= 0 ? atoll_query_timings(view->query, (uint64_t)evaluation)
+                                             : (struct atoll_rows){NULL, 0};
     json_t *times = json_array();
 
     for (size_t i = 0; i < rows.count; i++) {
         struct atoll_row_timing t;
 
-        atoll_tables_get(k->view->tables, ATOLL_TABLE_TIMINGS, rows.rows[i], &t);
-        json_array_append_new(times, json_pack("{s:o, s:f, s:f, s:f, s:i}", "variant",
-                                               atoll_json_text(text_of(k, t.variant_name)), "median_ns",
-                                               t.median_ns, "lo95_ns", t.lo95_ns, "hi95_ns", t.hi95_ns,
-                                               "samples", (int)t.sample_count));
+        atoll_tables_get(view->tables, ATOLL_TABLE_TIMINGS, rows.rows[i], &t);
+        json_array_append_new(times,
+                              json_pack("{s:o, s:f, s:f, s:f, s:i}", "variant",
+                                        atoll_json_text(atoll_tables_text(view->tables, t.variant_name)),
+                                        "median_ns", t.median_ns, "lo95_ns", t.lo95_ns, "hi95_ns", t.hi95_ns,
+                                        "samples", (int)t.sample_count));
     }
     return times;
 }
@@ -319,10 +319,11 @@ json_t *atoll_kernel_file_json(const struct atoll_archive_view *view, uint64_t c
         object = json_pack("{s:o, s:s, s:o, s:O, s:O?, s:O, s:o, s:o, s:o, s:o}", "task",
                            atoll_json_text(k.task_row >= 0 ? text_of(&k, k.task.name) : ""), "candidate",
                            k.id, "language", atoll_json_text(text_of(&k, k.candidate.language)), "parameters",
-                           k.parameters, "plan", k.plan, "shapes", k.shapes, "times", times_json(&k),
-                           "device", atoll_json_text(k.has_device ? text_of(&k, k.device.model) : ""),
-                           "toolchain", atoll_json_text(k.has_device ? text_of(&k, k.device.toolchain) : ""),
-                           "source", atoll_json_text((char *)out.data));
+                           k.parameters, "plan", k.plan, "shapes", k.shapes, "times",
+                           atoll_kernel_times(view, k.evaluation), "device",
+                           atoll_json_text(k.has_device ? text_of(&k, k.device.model) : ""), "toolchain",
+                           atoll_json_text(k.has_device ? text_of(&k, k.device.toolchain) : ""), "source",
+                           atoll_json_text((char *)out.data));
         if (!object)
             atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the kernel as JSON");
     }

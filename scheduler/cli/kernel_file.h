@@ -20,4 +20,9 @@ int atoll_kernel_file_write(const struct atoll_archive_view *view, uint64_t cand
 json_t *atoll_kernel_file_json(const struct atoll_archive_view *view, uint64_t candidate,
                                struct atoll_err *err);
 
+/* {NAME: VALUE} of a choice as the archive has it ("BLOCK=256 LANES=32"); what is no C name with a number is left out. */
+json_t *atoll_kernel_parameters(const char *choice);
+/* [{"variant", "median_ns", "lo95_ns", "hi95_ns", "samples"}] of an evaluation, a row of evaluations; [] for -1. */
+json_t *atoll_kernel_times(const struct atoll_archive_view *view, int64_t evaluation);
+
 #endif

@@ -12,6 +12,7 @@
 #include "core/decision.h"
 #include "core/verdict.h"
 #include "scheduler/cli/archive_view.h"
+#include "scheduler/cli/kernel_file.h"
 
 struct show_settings {
     int samples, prompt, json;
@@ -264,23 +265,6 @@ static void print_candidate(const struct atoll_archive_view *view, uint64_t row,
     atoll_print(stdout, "\n%s", atoll_tables_text(view->tables, c.source));
 }
 
-static json_t *timings_json(const struct atoll_archive_view *view, uint64_t evaluation)
-{
-    struct atoll_rows rows = atoll_query_timings(view->query, evaluation);
-    json_t *array = json_array();
-
-    for (size_t i = 0; i < rows.count; i++) {
-        struct atoll_row_timing t;
-
-        atoll_tables_get(view->tables, ATOLL_TABLE_TIMINGS, rows.rows[i], &t);
-        json_array_append_new(array, json_pack("{s:s, s:f, s:f, s:f, s:i}", "variant",
-                                               atoll_tables_text(view->tables, t.variant_name), "median_ns",
-                                               t.median_ns, "lo95_ns", t.lo95_ns, "hi95_ns", t.hi95_ns,
-                                               "samples", (int)t.sample_count));
-    }
-    return array;
-}
-
 static json_t *evaluations_json(const struct atoll_archive_view *view, uint64_t candidate)
 {
     struct atoll_rows rows = atoll_query_evaluations(view->query, candidate);
@@ -299,14 +283,14 @@ static json_t *evaluations_json(const struct atoll_archive_view *view, uint64_t 
             json_array_append_new(
                 samples, json_pack("{s:i, s:f}", "variant", (int)sample.variant, "time_ns", sample.time_ns));
         }
-        json_array_append_new(array, json_pack("{s:I, s:s, s:o, s:f, s:f, s:[i,i,i], s:o, s:o, s:o}",
-                                               "evaluation", (json_int_t)e.evaluation, "verdict",
-                                               atoll_verdict_name((enum atoll_verdict)e.verdict), "detail",
-                                               atoll_json_text(atoll_tables_text(view->tables, e.detail)),
-                                               "time_ns", e.time_ns, "fitness", e.fitness, "cell",
-                                               (int)e.memory, (int)e.algorithm, (int)e.coordination,
-                                               "timings", timings_json(view, rows.rows[i]), "samples",
-                                               samples, "profile", profile_json(view, rows.rows[i])));
+        json_array_append_new(
+            array,
+            json_pack("{s:I, s:s, s:o, s:f, s:f, s:[i,i,i], s:o, s:o, s:o}", "evaluation",
+                      (json_int_t)e.evaluation, "verdict", atoll_verdict_name((enum atoll_verdict)e.verdict),
+                      "detail", atoll_json_text(atoll_tables_text(view->tables, e.detail)), "time_ns",
+                      e.time_ns, "fitness", e.fitness, "cell", (int)e.memory, (int)e.algorithm,
+                      (int)e.coordination, "timings", atoll_kernel_times(view, (int64_t)rows.rows[i]),
+                      "samples", samples, "profile", profile_json(view, rows.rows[i])));
     }
     return array;
 }
