@@ -74,6 +74,9 @@ static const struct field task_fields[] = {
 };
 
 /* Files of earlier versions lack it. */
+/* Not in the files of versions before campaigns were extended. */
+static const struct field budget_field =
+    FIELD(atoll_progress_json, COUNT, "evaluation_budget", evaluation_budget);
 static const struct field reason_field = FIELD(atoll_campaign_progress_task, TEXT, "reason", reason);
 
 #define COUNT_OF(table) (sizeof(table) / sizeof(*(table)))
@@ -165,6 +168,8 @@ static int hint_put(struct atoll_buffer *out, const struct atoll_progress_json *
     atoll_id_hex(&hint->campaign, hex);
     atoll_buffer_printf(out, "{\"schema\":%d,\"campaign\":\"%s\",", SCHEMA, hex);
     int is_good = fields_put(out, hint_fields, COUNT_OF(hint_fields), hint);
+    atoll_buffer_put_u8(out, ',');
+    is_good &= field_put(out, &budget_field, hint);
     if (hint->has_asks) {
         word_put(out, ",\"asks\":{");
         is_good &= fields_put(out, asks_fields, COUNT_OF(asks_fields), &hint->asks);
@@ -312,8 +317,11 @@ static int hint_take(const struct atoll_config *config, const json_t *object,
         !atoll_id_equal(&hint->campaign, &config->id)) {
         return 0;
     }
+    const json_t *budget = json_object_get(object, budget_field.key);
     hint->has_asks = asks != NULL;
-    return object_take(hint_fields, COUNT_OF(hint_fields), object, hint) &&
+    hint->evaluation_budget = config->search.evaluation_budget;
+    return (!budget || field_take(&budget_field, budget, hint)) &&
+           object_take(hint_fields, COUNT_OF(hint_fields), object, hint) &&
            (!asks || object_take(asks_fields, COUNT_OF(asks_fields), asks, &hint->asks)) &&
            tasks_take(config, json_object_get(object, "tasks"), hint);
 }
@@ -453,6 +461,8 @@ static int progress_find(struct atoll_campaign_progress *s, const struct look *l
     }
     if (l->length == 0)
         return 0;
+    if (s->has_hint)
+        s->evaluation_budget = s->hint.evaluation_budget;
     if (!s->has_hint && chain_count(l, l->length - 1, 0, &tally, err) != 1)
         return -1;
     progress_fill(s, l, &tally);

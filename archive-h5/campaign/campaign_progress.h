@@ -45,6 +45,7 @@ struct atoll_progress_json {
     double busy, candidate_share; /* of the evaluators' time in this attempt, 0..1 */
     uint64_t evaluators;          /* that answered then */
     int is_finishing, is_stopped;
+    uint64_t evaluation_budget;               /* as it holds after extensions, 0 = no limit */
     char reason[32];                          /* why it stops, "none" before */
     int has_asks;                             /* a language model is asked */
     struct atoll_campaign_progress_asks asks; /* of this attempt */
@@ -82,7 +83,7 @@ struct atoll_campaign_progress {
     char reason[128]; /* of the newest attempt's CLOSE record; "" where it has none */
     uint64_t lost_bytes;        /* torn end of the newest journal: never acknowledged */
     uint64_t walked_bytes;      /* of journals, to find this out */
-    uint64_t evaluation_budget; /* of the campaign, 0 = no limit */
+    uint64_t evaluation_budget; /* 0 = no limit; without a hint as the campaign began */
     int has_hint;               /* 0: in hint only the tasks' names count */
     struct atoll_progress_json hint;
 };

@@ -214,6 +214,7 @@ void atoll_progress_write_file(struct atoll_progress *p, const struct atoll_prog
         .busy = share(facts->busy),
         .candidate_share = share(facts->candidate_share),
         .evaluators = facts->evaluators,
+        .evaluation_budget = s.evaluation_budget,
         .is_finishing = s.finishing != 0,
         .is_stopped = s.stopped != 0,
         .has_asks = facts->has_model,

@@ -114,6 +114,7 @@ static void test_every_call_fails_once(void **state)
     char *before = scratch_read(hint_path, &length);
     struct atoll_progress_json hint = sample_hint(rows);
     hint.evaluators = 99;
+    hint.evaluation_budget = 77;
     snprintf(name, sizeof(name), "jobs/%s/" ATOLL_CAMPAIGN_PROGRESS_FILE ".tmp", writer.attempt);
     scratch_join(temporary, target, name);
     for (size_t f = 0; f < sizeof(faults) / sizeof(*faults); f++) {

@@ -56,8 +56,9 @@ struct peers {
     unsigned head, tail, visible; /* visible: SLOW, up to where messages have come */
     volatile sig_atomic_t asked;  /* an end, after so many results: */
     unsigned asks_after;
-    int drains;
-    double until_ns, frozen_ns; /* frozen: SLOW, nothing comes any more */
+    int drains, finishes;
+    const struct atoll_extension *extension; /* NULL: none */
+    double until_ns, frozen_ns;              /* frozen: SLOW, nothing comes any more */
     struct atoll_task *tasks[4];
     unsigned task_count, orders[PEERS], results;
     int is_lost[PEERS], has_setup[PEERS];
@@ -444,7 +445,9 @@ static int campaign_run_with(void **state, struct peers *p, sig_atomic_t interru
         .now_ns = has_own_clock(p) ? fake_now : NULL,
         .interrupts = &p->asked,
         .drains_on_interrupt = p->drains,
-        .until_ns = p->until_ns};
+        .until_ns = p->until_ns,
+        .is_to_finish = p->finishes,
+        .extension = p->extension};
     p->asked = interrupts;
     int rc = atoll_coordinator_run(&settings, ret_result, err);
     close(progress);
@@ -592,6 +595,59 @@ static void test_asks_without_an_operator(void **state)
         assert_int_equal(dir_remove(state), 0);
         assert_int_equal(dir_make(state), 0);
     }
+}
+
+/* A campaign that has ended goes on with more budget, whatever its strategy, and what was acknowledged is not done again. */
+static void test_extended(void **state)
+{
+    for (uint32_t strategy = 0; strategy < ATOLL_STRATEGY_COUNT; strategy++) {
+        struct atoll_coordinator_result result;
+        struct atoll_err err = ATOLL_ERR_INIT;
+        struct atoll_search search = search_of();
+        const struct atoll_extension by = {.evaluations = 15};
+        uint64_t evaluated = 0;
+        search.strategy = (enum atoll_strategy_kind)strategy;
+        search.stagnation_limit = 0;
+        campaign_make_with(state, &search);
+        for (unsigned round = 0; round < 3; round++) {
+            struct peers *p = peers_create(round == 1 ? DUPLICATES : HONEST);
+            p->extension = round ? &by : NULL;
+            if (campaign_run_with(state, p, 0, &result, &err) != 0)
+                fail_msg("strategy %u, round %u: %s", strategy, round, err.text);
+            assert_true(result.is_finished && !result.was_finished);
+            if (strategy != ATOLL_STRATEGY_STAGED) /* which may have nothing left to do */
+                assert_true(result.evaluated >= (round ? 15 : BUDGET));
+            evaluated += result.evaluated + result.duelled;
+            assert_int_equal(acks_count(state), evaluated);
+            replay_check(state);
+            peers_destroy(p);
+        }
+        if (campaign_run(state, HONEST, 0, &result, &err) != 0)
+            fail_msg("%s", err.text);
+        assert_true(result.was_finished);
+        assert_int_equal(dir_remove(state), 0);
+        assert_int_equal(dir_make(state), 0);
+    }
+}
+
+/* What is told to finish makes its finals and ends, with all of its budget left. */
+static void test_finished_by_wish(void **state)
+{
+    struct atoll_coordinator_result result;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    campaign_make(state);
+    struct peers *p = peers_create(HONEST);
+    p->drains = 1;
+    assert_int_equal(campaign_run_with(state, p, 1, &result, &err), 0);
+    assert_true(result.is_drained);
+    peers_destroy(p);
+    p = peers_create(HONEST);
+    p->finishes = 1;
+    if (campaign_run_with(state, p, 0, &result, &err) != 0)
+        fail_msg("%s", err.text);
+    assert_true(result.is_finished && result.evaluated < BUDGET);
+    replay_check(state);
+    peers_destroy(p);
 }
 
 static void test_all_evaluators_fail(void **state)
@@ -869,6 +925,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_hanging_peer, dir_make, dir_remove),
         cmocka_unit_test_setup_teardown(test_orderly_end, dir_make, dir_remove),
         cmocka_unit_test_setup_teardown(test_drained_by_a_signal, dir_make, dir_remove),
+        cmocka_unit_test_setup_teardown(test_extended, dir_make, dir_remove),
+        cmocka_unit_test_setup_teardown(test_finished_by_wish, dir_make, dir_remove),
         cmocka_unit_test_setup_teardown(test_drained_by_time, dir_make, dir_remove),
         cmocka_unit_test_setup_teardown(test_no_time_at_all, dir_make, dir_remove),
         cmocka_unit_test_setup_teardown(test_replay_finds_the_difference, dir_make, dir_remove),
