@@ -16,7 +16,7 @@ function(atoll_dependency name pkg static_ok)
     endif()
     foreach(lib ${wanted})
       find_library(STATIC_${name}_${lib} NAMES lib${lib}.a HINTS ${DEP_${name}_STATIC_LIBRARY_DIRS})
-      if(STATIC_${name}_${lib})
+      if(STATIC_${name}_${lib} AND NOT lib MATCHES "^(c|m|dl|rt|pthread)$") # the C library's own parts fit a C library alone
         list(APPEND libs ${STATIC_${name}_${lib}})
       else()
         list(APPEND libs ${lib})
