@@ -232,6 +232,29 @@ done:
     return rc;
 }
 
+int atoll_resume_extend(const char *dir, const char *job, const struct atoll_extension *extension,
+                        struct atoll_err *err)
+{
+    struct atoll_lease_holder self;
+    struct atoll_resumed resumed;
+    struct atoll_campaign *campaign = atoll_campaign_open(dir, NULL, err);
+    struct atoll_resume_settings settings = {
+        .campaign = campaign, .job = job, .now_unix_ns = atoll_clock_unix_ns(), .extension = extension};
+    int rc = -1;
+    atoll_lease_holder_self(job, 0, &self);
+    if (campaign && atoll_campaign_claim(campaign, &self, 0, NULL, err) == 0 &&
+        atoll_resume(&settings, &resumed, err) == 0) {
+        rc = atoll_commit_close(resumed.commit, atoll_clock_unix_ns(), ATOLL_CLOSE_DRAINED, err) != 0 ||
+                     atoll_commit_sync(resumed.commit, err) != 0
+                 ? -1
+                 : 0;
+        atoll_commit_destroy(resumed.commit);
+        atoll_decisions_fini(&resumed.decisions);
+    }
+    atoll_campaign_close(campaign);
+    return rc;
+}
+
 /* From the last record of its journal to its segment; archive.h5 takes as long again.  Times of files are what a copy may
  * have made of them: none beyond ARCHIVE_LONGEST_NS is believed. */
 static double archive_ns_of(const struct atoll_campaign *campaign, const char *attempt)

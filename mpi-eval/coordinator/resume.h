@@ -39,6 +39,11 @@ struct atoll_resume_settings {
 int atoll_resume(const struct atoll_resume_settings *settings, struct atoll_resumed *ret_resumed,
                  struct atoll_err *err);
 
+/* Writes the extension into the journals of a campaign on which nobody works, and leaves the rest to the next resume.  Errors:
+ * those of atoll_campaign_claim (BUSY: somebody works on it) and of atoll_resume. */
+int atoll_resume_extend(const char *dir, const char *job, const struct atoll_extension *extension,
+                        struct atoll_err *err);
+
 /* How long writing segment and archive took last, in ns, from the times of the files that it left; 0 when there are none. */
 double atoll_resume_last_archive_ns(const struct atoll_campaign *campaign);
 

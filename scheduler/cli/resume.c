@@ -1,14 +1,19 @@
 /* resume.c - `atoll resume`. */
+#include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "archive-h5/campaign/campaign_progress.h"
 #include "core/search.h"
+#include "mpi-eval/coordinator/resume.h"
 #include "scheduler/cli/continue.h"
 #include "scheduler/cli/local_run.h"
 #include "scheduler/campaign/model_options.h"
 #include "scheduler/campaign/search_options.h"
+#include "scheduler/campaign/submission.h"
 #include "scheduler/cli/command.h"
 
 #define FIELD(name) offsetof(struct resume_settings, name)
@@ -59,44 +64,56 @@ static const struct atoll_command resume_command = {
     "that is used up and "
     "not given ends nothing any more (but for tokens and money). For one that was submitted the jobs that it "
     "wants are "
-    "submitted.",
+    "submitted; an extension is shared among its parts, while none of its jobs runs.",
     "atoll resume my-campaign\natoll resume my-campaign --finish\natoll resume my-campaign --seconds 600",
     resume_options,
     NULL};
 
-#define EXTENSIONS 5
+static const char *const budgets[] = {"evaluation_budget", "device_budget_ns", "wall_budget_ns",
+                                      "token_budget", "money_budget_usd"};
+#define BUDGETS (sizeof(budgets) / sizeof(*budgets))
 
-struct extension {
-    char items[EXTENSIONS][64]; /* "name=value" for atoll-eval --extend */
-    size_t count;
-};
-
-/* Of all budgets that were given. */
-static int extension_read(const struct atoll_search_options *more, struct extension *ret_extension,
+/* ret_more: a search whose budgets are those that were given, and none else.  Returns how many were; -1: one cannot be used. */
+static int extension_read(const struct atoll_search_options *more, struct atoll_search *ret_more,
                           struct atoll_err *err)
 {
-    static const char *const names[EXTENSIONS] = {"evaluation_budget", "device_budget_ns", "wall_budget_ns",
-                                                  "token_budget", "money_budget_usd"};
-    struct atoll_search search;
-    atoll_search_defaults(&search);
-    ret_extension->count = 0;
-    if (atoll_search_options_apply(more, &search, err) != 0)
+    int given = 0;
+    atoll_search_defaults(ret_more);
+    if (atoll_search_options_apply(more, ret_more, err) != 0)
         return -1;
-    for (size_t i = 0; i < EXTENSIONS; i++) {
+    for (size_t i = 0; i < BUDGETS; i++) {
+        const struct atoll_search_field *field = atoll_search_field(budgets[i]);
         struct atoll_buffer value;
-        char *item = ret_extension->items[ret_extension->count];
-        if (!atoll_search_options_has(more, names[i]))
-            continue;
         atoll_buffer_init(&value, 64);
-        atoll_search_print(&search, atoll_search_field(names[i]), &value);
-        snprintf(item, sizeof(ret_extension->items[0]), "%s=%.*s", names[i], (int)value.length,
+        atoll_search_print(ret_more, field, &value);
+        int is_given = atoll_search_options_has(more, budgets[i]);
+        int is_nothing = value.length == 1 && value.data[0] == '0';
+        atoll_buffer_fini(&value);
+        if (is_given && is_nothing)
+            return atoll_err_set(err, ATOLL_E_USAGE, "a campaign is extended by more than 0");
+        if (!is_given && atoll_search_set(ret_more, field, "0", err) != 0)
+            return -1;
+        given += is_given;
+    }
+    return given;
+}
+
+/* "--extend name=value" for atoll-eval, of each budget that is not 0; into arguments from *used on. */
+static void extension_arguments(const struct atoll_search *more, char texts[BUDGETS][64],
+                                const char **arguments, size_t used)
+{
+    for (size_t i = 0; i < BUDGETS; i++) {
+        struct atoll_buffer value;
+        atoll_buffer_init(&value, 64);
+        atoll_search_print(more, atoll_search_field(budgets[i]), &value);
+        snprintf(texts[i], 64, "%s=%.*s", budgets[i], (int)value.length,
                  value.data ? (const char *)value.data : "0");
         atoll_buffer_fini(&value);
-        if (strcmp(strchr(item, '='), "=0") == 0)
-            return atoll_err_set(err, ATOLL_E_USAGE, "a campaign is extended by more than 0");
-        ret_extension->count++;
+        if (strcmp(strchr(texts[i], '='), "=0") == 0)
+            continue;
+        arguments[used++] = "--extend";
+        arguments[used++] = texts[i];
     }
-    return 0;
 }
 
 /* Said of a campaign that had ended before, and was not extended. */
@@ -107,18 +124,55 @@ static void print_ended(const char *dir, const char *reason)
             reason, dir);
 }
 
+/* Each part gets its share, as when it was submitted.  Nobody may work on them. */
+static int sweep_extend(const struct atoll_sweep *sweep, const struct atoll_search *more,
+                        struct atoll_err *err)
+{
+    struct atoll_budget_share share = {.parts = sweep->part_count, .jobs = sweep->jobs};
+    char path[PATH_MAX];
+
+    for (size_t i = 0; i < sweep->part_count; i++)
+        share.tasks += sweep->parts[i].task_count;
+    if (atoll_budget_share_check(more, share.parts, err) != 0 ||
+        atoll_sweep_path(sweep, "done.json", path, sizeof(path), err) != 0) {
+        return -1;
+    }
+    if (unlink(path) != 0 && errno != ENOENT)
+        return atoll_err_errno(err, errno, "cannot remove %s", path);
+    for (size_t i = 0; i < sweep->part_count; i++) {
+        share.number = i;
+        share.count = sweep->parts[i].task_count;
+        struct atoll_search part = atoll_budget_share_of(more, &share);
+        const struct atoll_extension by = {.evaluations = part.evaluation_budget,
+                                           .device_ns = part.device_budget_ns,
+                                           .wall_ns = part.wall_budget_ns,
+                                           .tokens = part.token_budget,
+                                           .money_usd = part.money_budget_usd};
+        if (atoll_sweep_part_path(sweep, i, path, sizeof(path), err) != 0)
+            return -1;
+        if (atoll_resume_extend(path, "extend", &by, err) != 0)
+            return atoll_err_add(err,
+                                 i ? "parts before it are extended; give the rest again once it is free"
+                                   : "a campaign is extended while none of its jobs runs: atoll pause first");
+        share.first += share.count;
+    }
+    atoll_sweep_record(sweep->dir, "user", "extended", "more budget from here on");
+    return 0;
+}
+
 /* Jobs keep the model and the gateway that the campaign was made with. */
-static int resume_sweep(const struct resume_settings *settings, const char *dir, struct atoll_err *err)
+static int resume_sweep(const struct resume_settings *settings, const char *dir,
+                        const struct atoll_search *more, struct atoll_err *err)
 {
     struct atoll_sweep *sweep;
     int status = -1;
 
     if (settings->model.model || settings->model.gateway || settings->ack_log || settings->finish) {
-        return atoll_err_set(err, ATOLL_E_USAGE, "%s was submitted: its jobs take no options of atoll resume",
-                             dir);
+        return atoll_err_set(err, ATOLL_E_USAGE,
+                             "%s was submitted: its jobs take no options of atoll resume but budgets", dir);
     }
     sweep = atoll_sweep_open(dir, err);
-    if (sweep) {
+    if (sweep && (!more || sweep_extend(sweep, more, err) == 0)) {
         atoll_sweep_record(sweep->dir, "user", "resumed", "goes on");
         status = atoll_continue_campaign(sweep, 0, stdout, err);
     }
@@ -133,13 +187,14 @@ static int run_resume(void *given, const char *const *arguments, size_t count, s
     struct atoll_campaign *campaign;
     struct atoll_campaign_progress progress;
     struct atoll_local_run run;
-    struct extension extension;
-    int status;
+    struct atoll_search more;
+    char extensions[BUDGETS][64];
+    int status, extended = extension_read(&settings->more, &more, err);
 
-    if (atoll_sweep_is(dir))
-        return resume_sweep(settings, dir, err);
-    if (extension_read(&settings->more, &extension, err) != 0)
+    if (extended < 0)
         return -1;
+    if (atoll_sweep_is(dir))
+        return resume_sweep(settings, dir, extended ? &more : NULL, err);
     campaign = atoll_campaign_open(dir, NULL, err);
     if (!campaign)
         return -1;
@@ -169,13 +224,10 @@ static int run_resume(void *given, const char *const *arguments, size_t count, s
     size_t used = atoll_model_options_arguments(&settings->model, run.arguments);
     if (settings->finish)
         run.arguments[used++] = "--finish";
-    for (size_t i = 0; i < extension.count; i++) {
-        run.arguments[used++] = "--extend";
-        run.arguments[used++] = extension.items[i];
-    }
+    extension_arguments(&more, extensions, run.arguments, used);
     status = atoll_local_run(&run, err);
     atoll_model_options_fini(&settings->model);
-    if (status == 0 && *ended && !extension.count && !settings->json)
+    if (status == 0 && *ended && !extended && !settings->json)
         print_ended(dir, ended);
     return status;
 }

@@ -109,6 +109,14 @@ def a_tour():
         run("replay", part)
     run("verify", "tour/archive.h5")
     check("every part has ended" in run("resume", "tour"), "resume of what is done")
+    check("less than one for each" in run("resume", "tour", "--evaluations", 1, status=2), "an extension too small to share")
+    run("resume", "tour", "--evaluations", 21)
+    wait_done("tour")
+    check(len(evaluations("tour")) == 81, f"60 and 21 evaluations are {len(evaluations('tour'))}")
+    check(sum(p["evaluation_budget"] for p in status_of("tour")["parts"]) == 81, f"the budget of 60 and 21: {status_of('tour')}")
+    for part in ("tour/parts/0000", "tour/parts/0001"):
+        run("verify", part)
+        run("replay", part)
     check("is there already; go on with `atoll resume`" in submit("tour", status=73), "a campaign was written over")
 
 
