@@ -58,7 +58,7 @@ struct atoll_device_info {
     char model[96];   /* "Intel(R) Xeon(R) Processor" */
     char uuid[64];
     char node[64];
-    char toolchain[128];                  /* "gcc 12.2.0 -O3 ..." */
+    char toolchain[512];                  /* "gcc 12.2.0 -O3 ..." */
     uint32_t threads;                     /* of a candidate, cpu */
     double bandwidth_bytes_per_s;         /* calibrated; 0 = not yet */
     double peak_flops[ATOLL_DTYPE_COUNT]; /* per arithmetic type, 0 = not measured */

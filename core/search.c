@@ -29,6 +29,11 @@ static const char *const topology_names[ATOLL_TOPOLOGY_COUNT] = {"none", "ring",
 static const char *const policy_names[ATOLL_TREE_POLICY_COUNT] = {"greedy", "uct"};
 static const char *const sharing_names[ATOLL_SHARING_COUNT] = {"improvement", "equal"};
 
+const char *atoll_strategy_name(unsigned strategy)
+{
+    return strategy < ATOLL_STRATEGY_COUNT ? strategy_names[strategy] : "unknown";
+}
+
 void atoll_search_defaults(struct atoll_search *ret_search)
 {
     *ret_search = (struct atoll_search){

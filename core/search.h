@@ -43,6 +43,8 @@ enum atoll_strategy_kind {
     ATOLL_STRATEGY_COUNT
 };
 
+const char *atoll_strategy_name(unsigned strategy); /* as --strategy takes it */
+
 enum atoll_topology { ATOLL_TOPOLOGY_NONE, ATOLL_TOPOLOGY_RING, ATOLL_TOPOLOGY_RANDOM, ATOLL_TOPOLOGY_COUNT };
 enum atoll_tree_policy { ATOLL_TREE_GREEDY, ATOLL_TREE_UCT, ATOLL_TREE_POLICY_COUNT };
 /* Which task gets a free slot: the one that promises most, or the one that had least. */

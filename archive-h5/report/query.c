@@ -7,12 +7,15 @@
 #include <string.h>
 
 #include "base/hash_index.h"
+#include "core/ask.h"
 #include "core/evaluation.h"
 #include "core/fitness.h"
 #include "base/random.h"
 #include "base/spelling.h"
 
 #define ID_DIGITS_LEAST 7 /* as git prints */
+
+#define SOURCES_LOOKED_AT 64 /* of a task, for those none of whose combinations compiles */
 
 /* Rows grouped by owner: rows[begin[o] .. begin[o + 1]). */
 struct groups {
@@ -23,7 +26,8 @@ struct groups {
 struct atoll_query {
     const struct atoll_tables *tables;
     struct atoll_index candidates, evaluations;
-    struct groups by_candidate, timings, samples, profiles;
+    struct groups by_candidate, by_task, timings, samples, profiles;
+    struct atoll_index tasks;
 };
 
 const double atoll_fast_thresholds[5] = {1.0, 1.5, 2.0, 3.0, 5.0};
@@ -71,19 +75,53 @@ static int event_matches(const void *context, uint32_t row)
     return key->campaigns[row] == key->campaign && key->events[row] == key->event;
 }
 
-/* The rows of a table by owner: evaluations by candidate, the rows of other tables by evaluation.  Counting sort, which keeps
- * the order of rows; rows without owner are left out. */
-static int group(struct atoll_query *q, struct groups *g, enum atoll_table table, struct atoll_err *err)
+struct task_key {
+    const uint32_t *campaigns, *tasks, *models;
+    uint32_t campaign, task, model;
+};
+
+static int task_matches(const void *context, uint32_t row)
 {
-    int by_candidate = table == ATOLL_TABLE_EVALUATIONS;
+    const struct task_key *key = context;
+    return key->campaigns[row] == key->campaign && key->tasks[row] == key->task &&
+           key->models[row] == key->model;
+}
+
+static uint64_t task_hash(uint32_t campaign, uint32_t task, uint32_t model)
+{
+    return (uint64_t)campaign << 40 ^ (uint64_t)task << 8 ^ model;
+}
+
+/* Row in tasks of the population an evaluation belongs to; -1. */
+static int64_t task_of(const struct atoll_query *q, uint64_t evaluation_row)
+{
+    const uint32_t *campaigns = column(q->tables, ATOLL_TABLE_EVALUATIONS, "campaign"),
+                   *tasks = column(q->tables, ATOLL_TABLE_EVALUATIONS, "task"),
+                   *models = column(q->tables, ATOLL_TABLE_EVALUATIONS, "model");
+    struct task_key key = {column(q->tables, ATOLL_TABLE_TASKS, "campaign"),
+                           column(q->tables, ATOLL_TABLE_TASKS, "task"),
+                           column(q->tables, ATOLL_TABLE_TASKS, "model"),
+                           campaigns[evaluation_row],
+                           tasks[evaluation_row],
+                           models[evaluation_row]};
+    uint32_t row =
+        atoll_index_find(&q->tasks, task_hash(key.campaign, key.task, key.model), task_matches, &key);
+    return row == ATOLL_NONE ? -1 : (int64_t)row;
+}
+
+/* The rows of a table by owner: evaluations by candidate or task, the rows of other tables by evaluation.  Counting sort, which
+ * keeps the order of rows; rows without owner are left out. */
+static int group(struct atoll_query *q, struct groups *g, enum atoll_table table, enum atoll_table owner,
+                 struct atoll_err *err)
+{
+    int by_candidate = owner == ATOLL_TABLE_CANDIDATES;
     const struct atoll_id *ids = by_candidate ? column(q->tables, table, "candidate") : NULL;
     const uint64_t *events = column(q->tables, table, "event");
     const uint32_t *campaigns = column(q->tables, table, "campaign");
     const uint64_t *evaluation_events = column(q->tables, ATOLL_TABLE_EVALUATIONS, "event");
     const uint32_t *evaluation_campaigns = column(q->tables, ATOLL_TABLE_EVALUATIONS, "campaign");
     uint64_t row_count = atoll_tables_count(q->tables, table);
-    uint64_t owner_count =
-        atoll_tables_count(q->tables, by_candidate ? ATOLL_TABLE_CANDIDATES : ATOLL_TABLE_EVALUATIONS);
+    uint64_t owner_count = atoll_tables_count(q->tables, owner);
     int64_t *owners = malloc((size_t)(row_count + 1) * sizeof(*owners));
     g->owner_count = (size_t)owner_count;
     g->begin = calloc((size_t)owner_count + 2, sizeof(*g->begin));
@@ -95,6 +133,8 @@ static int group(struct atoll_query *q, struct groups *g, enum atoll_table table
     for (uint64_t i = 0; i < row_count; i++) {
         if (by_candidate) {
             owners[i] = atoll_query_candidate(q, campaigns[i], &ids[i]);
+        } else if (owner == ATOLL_TABLE_TASKS) {
+            owners[i] = task_of(q, i);
         } else {
             struct event_key key = {evaluation_events, evaluation_campaigns, events[i], campaigns[i]};
             uint32_t row = atoll_index_find(&q->evaluations, events[i], event_matches, &key);
@@ -127,10 +167,16 @@ struct atoll_query *atoll_query_create(const struct atoll_tables *t, struct atol
         failed = atoll_index_add(&q->candidates, atoll_id_u64(&ids[i]), (uint32_t)i, err);
     for (uint64_t i = 0; !failed && i < atoll_tables_count(t, ATOLL_TABLE_EVALUATIONS); i++)
         failed = atoll_index_add(&q->evaluations, events[i], (uint32_t)i, err);
-    if (failed || group(q, &q->by_candidate, ATOLL_TABLE_EVALUATIONS, err) != 0 ||
-        group(q, &q->timings, ATOLL_TABLE_TIMINGS, err) != 0 ||
-        group(q, &q->samples, ATOLL_TABLE_SAMPLES, err) != 0 ||
-        group(q, &q->profiles, ATOLL_TABLE_PROFILES, err) != 0) {
+    for (uint64_t i = 0; !failed && i < atoll_tables_count(t, ATOLL_TABLE_TASKS); i++) {
+        struct atoll_row_task row;
+        atoll_tables_get(t, ATOLL_TABLE_TASKS, i, &row);
+        failed = atoll_index_add(&q->tasks, task_hash(row.campaign, row.task, row.model), (uint32_t)i, err);
+    }
+    if (failed || group(q, &q->by_candidate, ATOLL_TABLE_EVALUATIONS, ATOLL_TABLE_CANDIDATES, err) != 0 ||
+        group(q, &q->by_task, ATOLL_TABLE_EVALUATIONS, ATOLL_TABLE_TASKS, err) != 0 ||
+        group(q, &q->timings, ATOLL_TABLE_TIMINGS, ATOLL_TABLE_EVALUATIONS, err) != 0 ||
+        group(q, &q->samples, ATOLL_TABLE_SAMPLES, ATOLL_TABLE_EVALUATIONS, err) != 0 ||
+        group(q, &q->profiles, ATOLL_TABLE_PROFILES, ATOLL_TABLE_EVALUATIONS, err) != 0) {
         atoll_query_destroy(q);
         return NULL;
     }
@@ -143,8 +189,9 @@ void atoll_query_destroy(struct atoll_query *q)
         return;
     atoll_index_fini(&q->candidates);
     atoll_index_fini(&q->evaluations);
-    struct groups *const groups[] = {&q->by_candidate, &q->timings, &q->samples, &q->profiles};
-    for (size_t i = 0; i < 4; i++) {
+    atoll_index_fini(&q->tasks);
+    struct groups *const groups[] = {&q->by_candidate, &q->by_task, &q->timings, &q->samples, &q->profiles};
+    for (size_t i = 0; i < sizeof(groups) / sizeof(*groups); i++) {
         free(groups[i]->begin);
         free(groups[i]->rows);
     }
@@ -362,6 +409,173 @@ int64_t atoll_query_task(const struct atoll_query *q, const char *name)
     return -1;
 }
 
+const char *atoll_maker_name(enum atoll_maker maker)
+{
+    static const char *const names[ATOLL_MAKER_COUNT] = {"none", "seed", "tuner", "model", "migrant"};
+    return maker < ATOLL_MAKER_COUNT ? names[maker] : "unknown";
+}
+
+static enum atoll_maker maker_of_operator(unsigned op)
+{
+    switch (op) {
+    case ATOLL_OPERATOR_SEED: return ATOLL_MAKER_SEED;
+    case ATOLL_OPERATOR_TUNE: return ATOLL_MAKER_TUNER;
+    case ATOLL_OPERATOR_IMPORT:
+    case ATOLL_OPERATOR_TRANSLATE: return ATOLL_MAKER_MIGRANT;
+    case ATOLL_OPERATOR_NULL_CONTROL: return ATOLL_MAKER_NONE;
+    default: return ATOLL_MAKER_MODEL;
+    }
+}
+
+/* An instance of a template is made by who wrote the template, the tuner where that was a seed. */
+enum atoll_maker atoll_query_maker(const struct atoll_query *q, uint64_t candidate_row)
+{
+    struct atoll_row_candidate c, other;
+    atoll_tables_get(q->tables, ATOLL_TABLE_CANDIDATES, candidate_row, &c);
+    enum atoll_maker maker = maker_of_operator(c.operator_);
+    for (uint64_t i = 0; maker == ATOLL_MAKER_TUNER && i < candidate_row; i++) {
+        atoll_tables_get(q->tables, ATOLL_TABLE_CANDIDATES, i, &other);
+        if (other.campaign != c.campaign || !atoll_id_equal(&other.source_id, &c.source_id))
+            continue;
+        enum atoll_maker writer = maker_of_operator(other.operator_);
+        if (writer == ATOLL_MAKER_SEED)
+            break;
+        if (writer != ATOLL_MAKER_NONE)
+            maker = writer;
+    }
+    return maker;
+}
+
+size_t atoll_query_failures(const struct atoll_query *q, uint64_t task_row, uint64_t *ret_rows, size_t limit)
+{
+    struct atoll_rows rows = rows_of(&q->by_task, task_row);
+    const uint8_t *verdicts = column(q->tables, ATOLL_TABLE_EVALUATIONS, "verdict");
+    size_t count = 0;
+    for (size_t i = rows.count; i-- > 0 && count < limit;) {
+        uint8_t v = verdicts[rows.rows[i]];
+        if (v != ATOLL_V_CORRECT && v != ATOLL_V_UNSTABLE && v != ATOLL_V_INFRASTRUCTURE)
+            ret_rows[count++] = rows.rows[i];
+    }
+    return count;
+}
+
+/* Refused before anything of it could run. */
+static int is_stillborn(uint8_t verdict)
+{
+    return verdict == ATOLL_V_BAD_PLAN || verdict == ATOLL_V_FORBIDDEN || verdict == ATOLL_V_COMPILE_ERROR;
+}
+
+/* How many combinations of a source were judged; 0 when one of them got further than its compiler. */
+static uint64_t count_stillborn(const struct atoll_query *q, struct atoll_rows rows,
+                                const struct atoll_id *source)
+{
+    struct atoll_row_evaluation e;
+    struct atoll_row_candidate c;
+    uint64_t count = 0;
+    for (size_t i = 0; i < rows.count; i++) {
+        atoll_tables_get(q->tables, ATOLL_TABLE_EVALUATIONS, rows.rows[i], &e);
+        int64_t row = atoll_query_candidate(q, e.campaign, &e.candidate);
+        if (row < 0 || e.verdict == ATOLL_V_INFRASTRUCTURE)
+            continue;
+        atoll_tables_get(q->tables, ATOLL_TABLE_CANDIDATES, (uint64_t)row, &c);
+        if (!atoll_id_equal(&c.source_id, source))
+            continue;
+        if (!is_stillborn(e.verdict))
+            return 0;
+        count++;
+    }
+    return count;
+}
+
+size_t atoll_query_dead_templates(const struct atoll_query *q, uint64_t task_row,
+                                  struct atoll_dead_template *ret_templates, size_t limit)
+{
+    struct atoll_rows rows = rows_of(&q->by_task, task_row);
+    struct atoll_id seen[SOURCES_LOOKED_AT];
+    size_t seen_count = 0, count = 0;
+    for (size_t i = rows.count; i-- > 0 && count < limit && seen_count < SOURCES_LOOKED_AT;) {
+        struct atoll_row_evaluation e;
+        struct atoll_row_candidate c;
+        atoll_tables_get(q->tables, ATOLL_TABLE_EVALUATIONS, rows.rows[i], &e);
+        int64_t row = is_stillborn(e.verdict) ? atoll_query_candidate(q, e.campaign, &e.candidate) : -1;
+        if (row < 0)
+            continue;
+        atoll_tables_get(q->tables, ATOLL_TABLE_CANDIDATES, (uint64_t)row, &c);
+        size_t k = 0;
+        while (k < seen_count && !atoll_id_equal(&seen[k], &c.source_id))
+            k++;
+        if (k < seen_count)
+            continue;
+        seen[seen_count++] = c.source_id;
+        uint64_t combinations = count_stillborn(q, rows, &c.source_id);
+        if (combinations > 1)
+            ret_templates[count++] = (struct atoll_dead_template){(uint64_t)row, rows.rows[i], combinations};
+    }
+    return count;
+}
+
+static void add_verdicts(const struct atoll_query *q, uint64_t task_row, struct atoll_task_summary *s)
+{
+    struct atoll_rows rows = rows_of(&q->by_task, task_row);
+    struct atoll_row_candidate c;
+    struct atoll_row_evaluation e;
+    uint64_t judged = 0;
+    for (size_t i = 0; i < rows.count; i++) {
+        atoll_tables_get(q->tables, ATOLL_TABLE_EVALUATIONS, rows.rows[i], &e);
+        if (e.verdict >= ATOLL_VERDICT_COUNT)
+            continue;
+        s->verdicts[e.verdict]++;
+        judged += e.verdict != ATOLL_V_UNSTABLE && e.verdict != ATOLL_V_INFRASTRUCTURE;
+        int64_t candidate = e.verdict == ATOLL_V_CORRECT && e.time_ns > 0
+                                ? atoll_query_candidate(q, e.campaign, &e.candidate)
+                                : -1;
+        if (candidate < 0)
+            continue;
+        atoll_tables_get(q->tables, ATOLL_TABLE_CANDIDATES, (uint64_t)candidate, &c);
+        if (c.operator_ == ATOLL_OPERATOR_SEED && (s->seed_ns <= 0 || e.time_ns < s->seed_ns))
+            s->seed_ns = e.time_ns;
+    }
+    s->correct_share = judged ? (double)s->verdicts[ATOLL_V_CORRECT] / (double)judged : 0;
+}
+
+/* The evaluation that counts of a candidate by its id: 1 and ret. */
+static int evaluation_of(const struct atoll_query *q, const struct atoll_row_task *task,
+                         const struct atoll_id *id, uint64_t *ret_candidate, struct atoll_row_evaluation *ret)
+{
+    int64_t candidate = atoll_id_is_zero(id) ? -1 : atoll_query_candidate(q, task->campaign, id);
+    int64_t row = candidate < 0 ? -1 : atoll_query_best_evaluation(q, (uint64_t)candidate, task->model);
+    if (row < 0)
+        return 0;
+    *ret_candidate = (uint64_t)candidate;
+    atoll_tables_get(q->tables, ATOLL_TABLE_EVALUATIONS, (uint64_t)row, ret);
+    return 1;
+}
+
+static void add_best(const struct atoll_query *q, const struct atoll_row_task *task,
+                     struct atoll_task_summary *s)
+{
+    struct atoll_row_evaluation e;
+    struct atoll_row_candidate c;
+    uint64_t candidate;
+    if (evaluation_of(q, task, &task->baseline, &candidate, &e) && s->baseline_lo_ns <= 0) {
+        s->baseline_lo_ns = e.time_lo_ns;
+        s->baseline_hi_ns = e.time_hi_ns;
+    }
+    if (!evaluation_of(q, task, &task->best, &candidate, &e))
+        return;
+    if (s->best_lo_ns <= 0) {
+        s->best_lo_ns = e.time_lo_ns;
+        s->best_hi_ns = e.time_hi_ns;
+    }
+    atoll_tables_get(q->tables, ATOLL_TABLE_CANDIDATES, candidate, &c);
+    s->made_by = atoll_query_maker(q, candidate);
+    s->origin = atoll_tables_text(q->tables, c.origin);
+    if (s->made_by == ATOLL_MAKER_SEED)
+        s->gain_over_seeds = 1;
+    else if (s->seed_ns > 0 && e.time_ns > 0)
+        s->gain_over_seeds = s->seed_ns / e.time_ns;
+}
+
 void atoll_query_task_summary(const struct atoll_query *q, uint64_t task_row, struct atoll_task_summary *ret)
 {
     struct atoll_row_task row;
@@ -375,18 +589,27 @@ void atoll_query_task_summary(const struct atoll_query *q, uint64_t task_row, st
                                        .p_value = row.final_p,
                                        .beyond_precisions = row.best_beyond_precisions,
                                        .evaluated = row.evaluated,
-                                       .correct = row.correct};
+                                       .correct = row.correct,
+                                       .origin = ""};
     /* Worth showing only where a table has tasks of more than one. */
     const uint32_t *names = column(q->tables, ATOLL_TABLE_TASKS, "model_name");
     for (uint64_t i = 0; i < atoll_tables_count(q->tables, ATOLL_TABLE_TASKS); i++)
         if (names[i] != row.model_name)
             ret->model = atoll_tables_text(q->tables, row.model_name);
     ret->speedup_is_final = row.final_ratio > 0;
+    ret->is_baseline_best = !atoll_id_is_zero(&row.best) && atoll_id_equal(&row.best, &row.baseline);
     if (row.final_ratio > 0) {
         ret->speedup = row.final_ratio;
+        ret->pair_count = row.final_pairs;
+        ret->speedup_lo = row.final_lo;
+        ret->speedup_hi = row.final_hi;
         if (row.final_baseline_ns > 0 && row.final_best_ns > 0) {
             ret->baseline_ns = row.final_baseline_ns;
             ret->best_ns = row.final_best_ns;
+            ret->baseline_lo_ns = row.final_baseline_lo_ns;
+            ret->baseline_hi_ns = row.final_baseline_hi_ns;
+            ret->best_lo_ns = row.final_best_lo_ns;
+            ret->best_hi_ns = row.final_best_hi_ns;
         }
     } else if (row.baseline_ns > 0 && row.best_ns > 0) {
         ret->speedup = row.baseline_ns / row.best_ns;
@@ -402,7 +625,8 @@ void atoll_query_task_summary(const struct atoll_query *q, uint64_t task_row, st
                 !models[i] != !row.floor_model || (tasks[i] == row.name && models[i] != row.floor_model);
     if (ret->floor_ns > 0 && ret->best_ns > 0 && !ret->floors_differ)
         ret->floor_share = ret->floor_ns / ret->best_ns;
-    ret->correct_share = row.evaluated ? (double)row.correct / (double)row.evaluated : 0;
+    add_verdicts(q, task_row, ret);
+    add_best(q, &row, ret);
 }
 
 static void add_times(const struct atoll_query *q, enum atoll_table table, struct atoll_archive_summary *s)
@@ -442,12 +666,14 @@ void atoll_query_summary(const struct atoll_query *q, struct atoll_archive_summa
         atoll_query_task_summary(q, i, &t);
         s.evaluated += t.evaluated;
         s.correct += t.correct;
+        s.judged += t.evaluated -
+                    (t.verdicts[ATOLL_V_UNSTABLE] < t.evaluated ? t.verdicts[ATOLL_V_UNSTABLE] : t.evaluated);
         if (t.speedup > 0) {
             s.timed_count++;
             logs += log(t.speedup);
         }
         for (size_t k = 0; k < 5; k++)
-            s.fast_share[k] += t.speedup >= atoll_fast_thresholds[k];
+            s.fast_share[k] += t.speedup > atoll_fast_thresholds[k];
     }
     for (size_t k = 0; k < 5; k++)
         s.fast_share[k] /= s.task_count ? (double)s.task_count : 1;

@@ -169,6 +169,7 @@ static void put_task(struct atoll_buffer *out, const struct atoll_query *query, 
     atoll_svg_elites(out, query, row);
     atoll_buffer_printf(out, "</div>\n</div>\n");
     put_profile(out, query, row);
+    atoll_html_failures(out, query, row);
     atoll_html_lineage(out, query, row);
     atoll_buffer_printf(out, "</section>\n");
 }

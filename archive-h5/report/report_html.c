@@ -9,8 +9,12 @@
 #include "base/units.h"
 #include "base/utf8.h"
 #include "core/evaluation.h"
+#include "core/search.h"
 
-#define LINEAGE_LIMIT 64u
+#define LINEAGE_LIMIT   64u
+#define SIGNIFICANT     0.05
+#define FAILURES_SHOWN  3u
+#define TEMPLATES_SHOWN 8u
 
 static const char style[] =
     ":root{color-scheme:light "
@@ -60,7 +64,8 @@ static const char style[] =
     "fill:var(--card)!important;font-weight:600}\n"
     ".bar{display:inline-block;height:8px;border-radius:2px;background:var(--accent);opacity:.75;vertical-"
     "align:middle;margin-right:9px}\n"
-    ".good{color:var(--good)}.warn{color:var(--warn)}.none{color:var(--soft);padding:24px 0}\n"
+    ".range{font-size:12px}.good{color:var(--good)}.warn{color:var(--warn)}.none{color:var(--soft);padding:"
+    "24px 0}\n"
     "details{border-top:1px solid "
     "var(--line);padding-top:10px;margin-top:6px}summary{cursor:pointer;font-weight:560}pre{margin:10px 0 "
     "0;padding:14px 16px;background:var(--page);border:1px solid "
@@ -93,6 +98,55 @@ static void put_duration(struct atoll_buffer *out, double ns)
         atoll_buffer_printf(out, "<span class=\"soft\">&#8211;</span>");
 }
 
+static void put_budget(struct atoll_buffer *out, const struct atoll_row_campaign *c)
+{
+    int is_any = 0;
+    atoll_buffer_printf(out, ", budget ");
+    if (c->wall_budget_ns > 0) {
+        put_duration(out, c->wall_budget_ns);
+        atoll_buffer_printf(out, " of clock");
+        is_any = 1;
+    }
+    if (c->device_budget_ns > 0) {
+        atoll_buffer_printf(out, is_any ? ", " : "");
+        put_duration(out, c->device_budget_ns);
+        atoll_buffer_printf(out, " of devices");
+        is_any = 1;
+    }
+    if (c->evaluation_budget) {
+        atoll_buffer_printf(out, "%s%llu evaluations", is_any ? ", " : "",
+                            (unsigned long long)c->evaluation_budget);
+        is_any = 1;
+    }
+    atoll_buffer_printf(out, is_any ? "" : "not limited");
+}
+
+/* With what the campaign was made; files of earlier schemas do not say it. */
+static void put_origin(struct atoll_buffer *out, const struct atoll_tables *t,
+                       const struct atoll_row_campaign *c)
+{
+    if (!atoll_tables_text_length(t, c->settings))
+        return;
+    atoll_buffer_printf(out, "<p class=\"soft\">Strategy %s, seed %llu", atoll_strategy_name(c->strategy),
+                        (unsigned long long)c->seed);
+    put_budget(out, c);
+    if (atoll_tables_text_length(t, c->suite)) {
+        atoll_buffer_printf(out, ", suites <span class=\"mono\">");
+        atoll_html_text(out, atoll_tables_text(t, c->suite));
+        atoll_buffer_printf(out, "</span>");
+    }
+    atoll_buffer_printf(out, "</p>\n");
+    if (atoll_tables_text_length(t, c->command_line)) {
+        atoll_buffer_printf(out, "<p class=\"soft mono\">");
+        atoll_html_text(out, atoll_tables_text(t, c->command_line));
+        atoll_buffer_printf(out, "</p>\n");
+    }
+    atoll_buffer_printf(out, "<details><summary>All settings</summary>\n<pre>");
+    atoll_html_text(out, atoll_tables_text(t, c->options));
+    atoll_html_text(out, atoll_tables_text(t, c->settings));
+    atoll_buffer_printf(out, "</pre></details>\n");
+}
+
 void atoll_html_begin(struct atoll_buffer *out, const struct atoll_query *query)
 {
     const struct atoll_tables *t = atoll_query_tables(query);
@@ -119,6 +173,7 @@ void atoll_html_begin(struct atoll_buffer *out, const struct atoll_query *query)
         atoll_buffer_printf(out, ", Atoll ");
         atoll_html_text(out, atoll_tables_text(t, c.atoll_version));
         atoll_buffer_printf(out, ", timed with %s caches</p>\n", c.timing ? "warm" : "cold");
+        put_origin(out, t, &c);
     }
     atoll_buffer_printf(out, "</header>\n");
 }
@@ -138,12 +193,11 @@ static void put_tiles(struct atoll_buffer *out, const struct atoll_archive_summa
                             "<div class=\"tile\"><b>&#8211;</b><span>geometric mean speedup</span></div>\n");
     }
     atoll_buffer_printf(
-        out, "<div class=\"tile\"><b>%.0f of %.0f</b><span>tasks at least 1.5&#215; faster</span></div>\n",
+        out, "<div class=\"tile\"><b>%.0f of %.0f</b><span>tasks more than 1.5&#215; as fast</span></div>\n",
         s->fast_share[1] * tasks, (double)s->task_count);
     atoll_buffer_printf(
         out, "<div class=\"tile\"><b>%llu</b><span>evaluations, %.0f&#8201;%% correct</span></div>\n",
-        (unsigned long long)s->evaluated,
-        s->evaluated ? 100.0 * (double)s->correct / (double)s->evaluated : 0.0);
+        (unsigned long long)s->evaluated, s->judged ? 100.0 * (double)s->correct / (double)s->judged : 0.0);
     if (s->noop_challenges) {
         atoll_buffer_printf(out,
                             "<div class=\"tile\"><b class=\"%s\">%llu of %llu</b><span>false promotions of "
@@ -170,23 +224,68 @@ static void put_tiles(struct atoll_buffer *out, const struct atoll_archive_summa
     atoll_buffer_printf(out, "</section>\n");
 }
 
+/* A time with its 95 % interval beneath. */
+static void put_time(struct atoll_buffer *out, double ns, double lo, double hi)
+{
+    put_duration(out, ns);
+    if (!(ns > 0) || !(hi > 0))
+        return;
+    atoll_buffer_printf(out, "<br/><span class=\"soft range\">");
+    put_duration(out, lo);
+    atoll_buffer_printf(out, " to ");
+    put_duration(out, hi);
+    atoll_buffer_printf(out, "</span>");
+}
+
 static void put_speedup(struct atoll_buffer *out, const struct atoll_task_summary *t, double most)
 {
     if (t->speedup <= 0) {
         atoll_buffer_printf(out, "<td class=\"l\"><span class=\"soft\">&#8211;</span></td><td></td>");
         return;
     }
-    atoll_buffer_printf(
-        out, "<td class=\"l\"><span class=\"bar\" style=\"width:%.0fpx\"></span><b>%.2f&#215;</b></td>",
-        fmax(2, 130 * t->speedup / most), t->speedup);
-    if (t->speedup_is_final) {
-        atoll_buffer_printf(out,
-                            t->p_value < 0.0001 ? "<td class=\"good\">p &lt; 0.0001</td>"
-                                                : "<td class=\"good\">p = %.4f</td>",
-                            t->p_value);
+    atoll_buffer_printf(out,
+                        "<td class=\"l\"><span class=\"bar\" style=\"width:%.0fpx\"></span><b>%.2f&#215;</b>",
+                        fmax(2, 130 * t->speedup / most), t->speedup);
+    if (t->speedup_hi > 0)
+        atoll_buffer_printf(out, "<br/><span class=\"soft range\">%.2f to %.2f</span>", t->speedup_lo,
+                            t->speedup_hi);
+    atoll_buffer_printf(out, "</td>");
+    if (t->pair_count) {
+        atoll_buffer_printf(out, "<td class=\"%s\">", t->p_value < SIGNIFICANT ? "good" : "soft");
+        atoll_buffer_printf(out, t->p_value < 0.0001 ? "p &lt; 0.0001" : "p = %.4f", t->p_value);
+        atoll_buffer_printf(out, "<br/><span class=\"soft range\">%u pairs</span></td>", t->pair_count);
     } else {
-        atoll_buffer_printf(out, "<td class=\"soft\">not compared</td>");
+        atoll_buffer_printf(out, "<td class=\"soft\">%s</td>",
+                            t->is_baseline_best ? "baseline is best" : "not compared");
     }
+}
+
+/* Who made the best kernel, and what the search added to the seeds. */
+static void put_maker(struct atoll_buffer *out, const struct atoll_task_summary *t)
+{
+    if (t->made_by == ATOLL_MAKER_NONE) {
+        atoll_buffer_printf(out, "<td class=\"l\"><span class=\"soft\">&#8211;</span></td>");
+        return;
+    }
+    atoll_buffer_printf(out, "<td class=\"l\">%s", atoll_maker_name(t->made_by));
+    if (t->gain_over_seeds > 0 && t->made_by != ATOLL_MAKER_SEED)
+        atoll_buffer_printf(out, "<br/><span class=\"soft range\">%.2f&#215; the best seed</span>",
+                            t->gain_over_seeds);
+    atoll_buffer_printf(out, "</td>");
+}
+
+static void put_failed(struct atoll_buffer *out, const struct atoll_task_summary *t)
+{
+    const char *between = "";
+    atoll_buffer_printf(out, "<td class=\"l soft\">");
+    for (unsigned v = ATOLL_V_CORRECT + 1; v < ATOLL_VERDICT_COUNT; v++) {
+        if (!t->verdicts[v])
+            continue;
+        atoll_buffer_printf(out, "%s%llu&#160;%s", between, (unsigned long long)t->verdicts[v],
+                            atoll_verdict_name((enum atoll_verdict)v));
+        between = "<br/>";
+    }
+    atoll_buffer_printf(out, "</td>");
 }
 
 static void put_share(struct atoll_buffer *out, double share)
@@ -207,20 +306,22 @@ static void put_task_row(struct atoll_buffer *out, const struct atoll_task_summa
         atoll_buffer_printf(out, "</span>");
     }
     atoll_buffer_printf(out, "</a></td><td>");
-    put_duration(out, t->baseline_ns);
+    put_time(out, t->baseline_ns, t->baseline_lo_ns, t->baseline_hi_ns);
     atoll_buffer_printf(out, "</td><td>");
-    put_duration(out, t->best_ns);
+    put_time(out, t->best_ns, t->best_lo_ns, t->best_hi_ns);
     atoll_buffer_printf(out, "</td>");
     put_speedup(out, t, most);
+    put_maker(out, t);
     put_share(out, t->floor_share);
     atoll_buffer_printf(out, "<td>%llu</td>", (unsigned long long)t->evaluated);
     put_share(out, t->correct_share);
+    put_failed(out, t);
     atoll_buffer_printf(out, "</tr>\n");
 }
 
 static void put_fast(struct atoll_buffer *out, const struct atoll_archive_summary *s)
 {
-    atoll_buffer_printf(out, "<h2>Share of tasks at least p times faster (fast<sub>p</sub>)</h2>\n<div "
+    atoll_buffer_printf(out, "<h2>Share of tasks more than p times as fast (fast<sub>p</sub>)</h2>\n<div "
                              "class=\"card scroll\"><table><tr><th class=\"l\">p</th>");
     for (size_t k = 0; k < 5; k++)
         atoll_buffer_printf(out, "<th>%.1f&#215;</th>", atoll_fast_thresholds[k]);
@@ -242,9 +343,11 @@ void atoll_html_summary(struct atoll_buffer *out, const struct atoll_query *quer
     }
     put_tiles(out, &s);
     atoll_buffer_printf(
-        out, "<h2>Tasks</h2>\n<div class=\"card scroll\"><table><tr><th "
-             "class=\"l\">task</th><th>baseline</th><th>best</th><th class=\"l\">speedup</th><th>final "
-             "comparison</th><th>of floor</th><th>evaluations</th><th>correct</th></tr>\n");
+        out,
+        "<h2>Tasks</h2>\n<div class=\"card scroll\"><table><tr><th "
+        "class=\"l\">task</th><th>baseline</th><th>best</th><th class=\"l\">speedup</th><th>final "
+        "comparison</th><th class=\"l\">made by</th><th>of floor</th><th>evaluations</th><th>correct</th><th "
+        "class=\"l\">not correct</th></tr>\n");
     for (uint64_t i = 0; i < s.task_count; i++) {
         struct atoll_task_summary t;
         atoll_query_task_summary(query, i, &t);
@@ -285,7 +388,7 @@ static void put_ancestor(struct atoll_buffer *out, const struct atoll_query *que
     atoll_html_text(out, evaluation >= 0 ? value_name(ATOLL_TABLE_EVALUATIONS, "verdict", e.verdict)
                                          : "under way");
     atoll_buffer_printf(out, "</td><td>");
-    put_duration(out, e.time_ns);
+    put_time(out, e.time_ns, e.time_lo_ns, e.time_hi_ns);
     if (e.time_ns > 0 && task->baseline_ns > 0)
         atoll_buffer_printf(out, "</td><td>%.2f&#215;</td></tr>\n", task->baseline_ns / e.time_ns);
     else
@@ -306,6 +409,42 @@ static void put_source(struct atoll_buffer *out, const struct atoll_query *query
     atoll_buffer_printf(out, "<pre>");
     atoll_html_text(out, atoll_tables_text(t, c.source));
     atoll_buffer_printf(out, "</pre></details>\n");
+}
+
+void atoll_html_failures(struct atoll_buffer *out, const struct atoll_query *query, uint64_t task_row)
+{
+    const struct atoll_tables *t = atoll_query_tables(query);
+    uint64_t rows[FAILURES_SHOWN];
+    struct atoll_dead_template dead[TEMPLATES_SHOWN];
+    size_t count = atoll_query_failures(query, task_row, rows, FAILURES_SHOWN),
+           dead_count = atoll_query_dead_templates(query, task_row, dead, TEMPLATES_SHOWN);
+    if (count + dead_count == 0)
+        return;
+    atoll_buffer_printf(out, "<details%s><summary>What failed last</summary>\n<ul>\n",
+                        dead_count ? " open=\"open\"" : "");
+    for (size_t i = 0; i < dead_count; i++) {
+        struct atoll_row_candidate c;
+        struct atoll_row_evaluation e;
+        atoll_tables_get(t, ATOLL_TABLE_CANDIDATES, dead[i].candidate, &c);
+        atoll_tables_get(t, ATOLL_TABLE_EVALUATIONS, dead[i].evaluation, &e);
+        atoll_buffer_printf(out, "<li class=\"warn\">");
+        atoll_html_text(out, atoll_tables_text(t, c.origin));
+        atoll_buffer_printf(out, ": none of the %llu combinations that were tried compiles: ",
+                            (unsigned long long)dead[i].combinations);
+        atoll_html_text(out, atoll_tables_text(t, e.detail));
+        atoll_buffer_printf(out, "</li>\n");
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct atoll_row_evaluation e;
+        char hex[ATOLL_ID_HEX];
+        atoll_tables_get(t, ATOLL_TABLE_EVALUATIONS, rows[i], &e);
+        atoll_id_hex(&e.candidate, hex);
+        atoll_buffer_printf(out, "<li><span class=\"mono\">%.12s</span> %s: ", hex,
+                            atoll_verdict_name((enum atoll_verdict)e.verdict));
+        atoll_html_text(out, atoll_tables_text(t, e.detail));
+        atoll_buffer_printf(out, "</li>\n");
+    }
+    atoll_buffer_printf(out, "</ul></details>\n");
 }
 
 void atoll_html_lineage(struct atoll_buffer *out, const struct atoll_query *query, uint64_t task_row)
@@ -329,17 +468,46 @@ void atoll_html_lineage(struct atoll_buffer *out, const struct atoll_query *quer
     put_source(out, query, (uint64_t)best);
 }
 
+/* Sentences of the legend, each for pages that hold its mark. */
+static const struct {
+    const char *mark, *text;
+} legend[] = {
+    {"pairs</span>",
+     "Speedup is baseline time over best time, the ratio of interleaved samples of both on one device where "
+     "a final comparison was made, with its one-sided p-value and the number of pairs."},
+    {"not compared", "Where none was made it is the ratio of two separate measurements."},
+    {"range\">", "Ranges are 95 % intervals."},
+    {"made by",
+     "Made by: seed, one of the task's seeds as it was; tuner, with parameters that the tuner chose; "
+     "model, a language model; migrant, a source of an earlier campaign or another device."},
+    {"of floor",
+     "Of floor: the roofline floor (memory traffic or arithmetic that the task cannot avoid, from "
+     "bandwidth and peaks measured on the device) over the best time."},
+    {"not correct</th>", "Correct: share of the evaluations that judged a candidate; an unstable one says "
+                         "nothing of it."},
+    {"class=\"plot\"", "In the plots every dot is a correct candidate and the line is the best so far; the "
+                       "dotted line is the baseline."},
+    {"class=\"elites\"",
+     "In the grids a cell shows the speedup of its fastest elite over all islands, darker "
+     "for higher fitness; grids without an elite are left out."},
+    {"class=\"roofline\"",
+     "Under the roofline every dot is a candidate that is or was an elite, the large one "
+     "the best; the lines are the bandwidth and the peaks measured on the device, and "
+     "operations are those the task needs."},
+    {"no-op challenges",
+     "False promotions: a copy of an elite under another name that was called better than "
+     "it."},
+};
+
 void atoll_html_end(struct atoll_buffer *out)
 {
-    atoll_buffer_printf(
-        out, "<footer><p>Speedup is baseline time over best time; where a final comparison was made it is "
-             "the ratio of interleaved samples of both on one device, with its one-sided p-value. Of floor: "
-             "the roofline floor (memory traffic or arithmetic that the task cannot avoid, from bandwidth "
-             "and peaks measured on the device) over the best time. In the plots every dot is a correct "
-             "candidate and the line is the best so far; the dotted line is the baseline. In the grids a "
-             "cell shows the speedup of its fastest elite over all islands, darker for higher fitness. Under "
-             "the roofline every dot is a candidate that is or was an elite, the large one the best; the "
-             "lines are the bandwidth and the peaks measured on the device, and operations are those the "
-             "task needs. False promotions: a copy of an elite under another name that was called better "
-             "than it.</p></footer>\n</main>\n</body>\n</html>\n");
+    size_t page_bytes = out->length;
+    int is_any = 0;
+    for (size_t i = 0; i < sizeof(legend) / sizeof(*legend); i++) {
+        if (out->failed || !memmem(out->data, page_bytes, legend[i].mark, strlen(legend[i].mark)))
+            continue;
+        atoll_buffer_printf(out, "%s%s", is_any ? " " : "<footer><p>", legend[i].text);
+        is_any = 1;
+    }
+    atoll_buffer_printf(out, "%s</main>\n</body>\n</html>\n", is_any ? "</p></footer>\n" : "");
 }

@@ -460,6 +460,14 @@ static void draw_cell(struct atoll_buffer *out, const struct atoll_row_task *tas
         y + CELL / 2 + 3.5, speedup < 9.95 ? 1 : 0, isfinite(speedup) ? speedup : 0);
 }
 
+static int is_grid_occupied(const struct cell *cells, unsigned coordination)
+{
+    for (unsigned i = 0; i < 16; i++)
+        if (cells[i * 4 + coordination].time_ns > 0)
+            return 1;
+    return 0;
+}
+
 void atoll_svg_elites(struct atoll_buffer *out, const struct atoll_query *query, uint64_t task_row)
 {
     static const char *const captions[] = {"independent", "barriers", "sub-groups", "across blocks"};
@@ -468,14 +476,20 @@ void atoll_svg_elites(struct atoll_buffer *out, const struct atoll_query *query,
     memset(cells, 0, sizeof(cells));
     atoll_tables_get(atoll_query_tables(query), ATOLL_TABLE_TASKS, task_row, &task);
     unsigned occupied = collect(query, &task, cells);
+    if (occupied == 0) {
+        atoll_buffer_printf(out, "<p class=\"none\">There are no elites.</p>\n");
+        return;
+    }
     atoll_buffer_printf(out,
                         "<svg class=\"elites\" viewBox=\"0 0 %.0f 168\" role=\"img\" aria-label=\"elites: %u "
                         "of 64 cells\">\n",
                         4 * GRID_WIDTH + 20, occupied);
     atoll_buffer_printf(out, "<text class=\"tick\" x=\"10\" y=\"82\" text-anchor=\"middle\" "
                              "transform=\"rotate(-90 10 82)\">memory &#8594;</text>\n");
+    double left = 20;
     for (unsigned coordination = 0; coordination < 4; coordination++) {
-        double left = 20 + coordination * GRID_WIDTH;
+        if (!is_grid_occupied(cells, coordination))
+            continue;
         atoll_buffer_printf(out, "<text class=\"caption\" x=\"%.1f\" y=\"12\">%s</text>\n", left,
                             captions[coordination]);
         for (unsigned memory = 0; memory < 4; memory++) {
@@ -486,6 +500,7 @@ void atoll_svg_elites(struct atoll_buffer *out, const struct atoll_query *query,
         }
         atoll_buffer_printf(out, "\n<text class=\"tick\" x=\"%.1f\" y=\"160\">algorithm &#8594;</text>\n",
                             left);
+        left += GRID_WIDTH;
     }
     atoll_buffer_printf(out, "</svg>\n");
 }

@@ -181,11 +181,6 @@ static const char *reply_name(unsigned v)
     return v ? atoll_reply_status_name((enum atoll_reply_status)(v - 1)) : "open";
 }
 
-static const char *strategy_name(unsigned v)
-{
-    return atoll_search_field("strategy")->names[v];
-}
-
 static const char *timing_name(unsigned v)
 {
     return v ? "warm" : "cold";
@@ -220,7 +215,7 @@ static const struct atoll_column campaign_columns[] = {
      .value_count = 2, .since = 3},
     ADDED(campaign, tokens, U64, "", "tokens spent by operators outside", 4),
     ADDED(campaign, cost_usd, F64, "USD", "what they cost", 4),
-    {COLUMN(campaign, strategy, U8, "", "strategy of the search"), .value_name = strategy_name,
+    {COLUMN(campaign, strategy, U8, "", "strategy of the search"), .value_name = atoll_strategy_name,
      .value_count = ATOLL_STRATEGY_COUNT, .since = 6},
     ADDED(campaign, settings, TEXT, "", "all settings of the search, a line `name: value` each", 6),
     ADDED(campaign, suite, TEXT, "", "suites it was started with, as they were named", 6),

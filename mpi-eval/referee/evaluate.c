@@ -16,7 +16,8 @@
 #include "mpi-eval/referee/sampling.h"
 #include "mpi-eval/referee/trial.h"
 
-#define CHECK_POOL       8 /* input sets of a check variant, two of which a candidate sees */
+#define LATE_STOP_NS     1e6 /* after the end of a sample: usual is a tenth of it */
+#define CHECK_POOL       8   /* input sets of a check variant, two of which a candidate sees */
 #define CHECK_INPUT_SETS 2
 #define AUDIT_INPUT_SETS 4
 #define GROWTH_SHARE     0.25
@@ -288,9 +289,12 @@ static int series_judge(struct session *s, struct series *r, struct atoll_err *e
                            "variant %s: the median of %.0f ns is below 0.9 of the hard floor of %.0f ns",
                            s->known->task->variants[r->variant].name, r->sampling.summary.median,
                            floor.hard_ns);
-    if (r->stop_ns > 0)
-        snprintf(s->e->detail, sizeof(s->e->detail), "a forged end of a sample could gain at most %.0f us",
-                 r->stop_ns / 1e3);
+    if (r->stop_ns > LATE_STOP_NS)
+        snprintf(
+            s->e->detail, sizeof(s->e->detail),
+            "the machine was busy: samples could be stopped no sooner than %.1f ms after they said that they "
+            "were done; what one writes in that time is seen only where the outputs were looked at before",
+            r->stop_ns / 1e6);
     else
         snprintf(s->e->detail, sizeof(s->e->detail), "%s", r->note);
     if (r->sampling.summary.median < floor.audit_ns && audit(s, r->variant) != 0)

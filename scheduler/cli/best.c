@@ -32,9 +32,12 @@ static const struct atoll_command best_command = {
     "best",
     "DIR|ARCHIVE",
     "the best kernel of every task",
-    "One line per task: baseline, best, speedup, share of the floor, and the start of the best kernel's id, "
-    "which `atoll show` "
-    "and `atoll diff` take. With --task and --source the kernel itself, ready for a compiler; a campaign of "
+    "One line per task: times of baseline and best with half their 95 % interval, the speedup with its 95 % "
+    "interval and the pairs of the final comparison (* where there was none), the share of the floor, "
+    "evaluations, who made the best kernel (seed: as it was given; tuner: its parameters; model; migrant: an "
+    "earlier campaign or another device), and the start of its id, which `atoll show` and `atoll diff` take. "
+    "Below it what failed, by verdict. With --task and --source the kernel itself, ready for a compiler; a "
+    "campaign of "
     "one task "
     "needs no --task.",
     "atoll best my-campaign\natoll best my-campaign --task matmul --source > matmul.c && cc -O3 "

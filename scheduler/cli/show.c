@@ -3,6 +3,9 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
 #include "base/json.h"
 #include "base/print.h"
@@ -31,13 +34,15 @@ static const struct atoll_option show_options[] = {
 
 static const struct atoll_command show_command = {
     "show",
-    "DIR|ARCHIVE CANDIDATE|TASK",
-    "everything about one candidate",
-    "Source, plan, parameters, verdict with its evidence, timings, samples, comparisons and lineage. "
+    "DIR|ARCHIVE [CANDIDATE|TASK]",
+    "everything about one candidate, or how a campaign was made",
+    "Of DIR alone: suites, command line, strategy, seed, budgets, options with the compiler's flags, all "
+    "settings, machines and compilers. Of a candidate: source, plan, parameters, who made it, verdict with "
+    "its evidence, timings, samples, comparisons and lineage. "
     "CANDIDATE is the start of its id, four digits or more that no other has: `atoll best`, `atoll list` and "
     "the report print enough of them. TASK means the best kernel of that task, TASK/baseline what that is "
     "compared with.",
-    "atoll show my-campaign 3fa9c12\natoll show my-campaign softmax_rows",
+    "atoll show my-campaign\natoll show my-campaign 3fa9c12\natoll show my-campaign softmax_rows",
     show_options,
     NULL};
 
@@ -208,7 +213,7 @@ static void print_duels(const struct atoll_archive_view *view, const struct atol
 
     for (uint64_t i = 0; i < atoll_tables_count(view->tables, ATOLL_TABLE_DUELS); i++) {
         struct atoll_row_duel d;
-        char other[ATOLL_ID_HEX];
+        char other[ATOLL_ID_HEX], interval[64] = "";
         int challenged;
 
         atoll_tables_get(view->tables, ATOLL_TABLE_DUELS, i, &d);
@@ -216,9 +221,11 @@ static void print_duels(const struct atoll_archive_view *view, const struct atol
         if (!challenged && !atoll_id_equal(&d.elite, id))
             continue;
         atoll_id_hex(challenged ? &d.elite : &d.challenger, other);
-        atoll_print(stdout, "%s %s %.*s: ratio %.4f, p %.2g, %u pairs, %s\n",
+        if (d.ratio_hi > 0)
+            snprintf(interval, sizeof(interval), " (95 %% interval %.4f to %.4f)", d.ratio_lo, d.ratio_hi);
+        atoll_print(stdout, "%s %s %.*s: ratio %.4f%s, p %.2g, %u pairs, %s\n",
                     d.purpose < 3 ? purposes[d.purpose] : "duel", challenged ? "against" : "defended against",
-                    digits, other, d.ratio, d.p_value, d.pair_count,
+                    digits, other, d.ratio, interval, d.p_value, d.pair_count,
                     d.better ? "challenger confirmed" : "not confirmed");
     }
 }
@@ -257,8 +264,10 @@ static void print_candidate(const struct atoll_archive_view *view, uint64_t row,
 
     atoll_tables_get(view->tables, ATOLL_TABLE_CANDIDATES, row, &c);
     atoll_id_hex(&c.id, id);
-    atoll_print(stdout, "candidate %s\nparameters %s\ntimed with %s caches\n", id,
-                atoll_tables_text(view->tables, c.choice), timing_of(view, &c));
+    atoll_print(stdout, "candidate %s\nparameters %s\nmade by %s, source: %s\ntimed with %s caches\n", id,
+                atoll_tables_text(view->tables, c.choice),
+                atoll_maker_name(atoll_query_maker(view->query, row)),
+                atoll_tables_text(view->tables, c.origin), timing_of(view, &c));
     print_evaluations(view, row, with_samples);
     print_duels(view, &c.id);
     print_lineage(view, row);
@@ -285,12 +294,14 @@ static json_t *evaluations_json(const struct atoll_archive_view *view, uint64_t 
         }
         json_array_append_new(
             array,
-            json_pack("{s:I, s:s, s:o, s:f, s:f, s:[i,i,i], s:o, s:o, s:o}", "evaluation",
+            json_pack("{s:I, s:s, s:o, s:f, s:o, s:f, s:[i,i,i], s:o, s:o, s:o}", "evaluation",
                       (json_int_t)e.evaluation, "verdict", atoll_verdict_name((enum atoll_verdict)e.verdict),
                       "detail", atoll_json_text(atoll_tables_text(view->tables, e.detail)), "time_ns",
-                      e.time_ns, "fitness", e.fitness, "cell", (int)e.memory, (int)e.algorithm,
-                      (int)e.coordination, "timings", atoll_kernel_times(view, (int64_t)rows.rows[i]),
-                      "samples", samples, "profile", profile_json(view, rows.rows[i])));
+                      e.time_ns, "time_interval_ns",
+                      e.time_hi_ns > 0 ? json_pack("[f, f]", e.time_lo_ns, e.time_hi_ns) : json_null(),
+                      "fitness", e.fitness, "cell", (int)e.memory, (int)e.algorithm, (int)e.coordination,
+                      "timings", atoll_kernel_times(view, (int64_t)rows.rows[i]), "samples", samples,
+                      "profile", profile_json(view, rows.rows[i])));
     }
     return array;
 }
@@ -310,8 +321,10 @@ static void print_candidate_json(const struct atoll_archive_view *view, uint64_t
     }
     atoll_tables_get(view->tables, ATOLL_TABLE_CANDIDATES, row, &c);
     atoll_id_hex(&c.id, id);
-    atoll_json_print(json_pack("{s:s, s:s, s:s, s:i, s:i, s:s, s:s, s:o, s:o, s:o}", "candidate", id,
-                               "operator", atoll_operator_name((enum atoll_operator)c.operator_), "choice",
+    atoll_json_print(json_pack("{s:s, s:s, s:o, s:s, s:s, s:i, s:i, s:s, s:s, s:o, s:o, s:o}", "candidate",
+                               id, "made_by", atoll_maker_name(atoll_query_maker(view->query, row)), "origin",
+                               atoll_json_text(atoll_tables_text(view->tables, c.origin)), "operator",
+                               atoll_operator_name((enum atoll_operator)c.operator_), "choice",
                                atoll_tables_text(view->tables, c.choice), "island", (int)c.island,
                                "generation", (int)c.generation, "language",
                                atoll_tables_text(view->tables, c.language), "timing", timing_of(view, &c),
@@ -409,6 +422,135 @@ static json_t *ask_json(const struct atoll_archive_view *view, uint64_t row)
         atoll_json_text(atoll_tables_text(view->tables, ask.answer)));
 }
 
+/* ---- the campaign ---- */
+
+/* Lines of a text, the first behind its name. */
+static void print_indented(const char *name, const char *lines)
+{
+    while (*lines) {
+        size_t length = strcspn(lines, "\n");
+
+        if (length > 2 && memcmp(lines + length - 2, ": ", 2) != 0) { /* one without a value says nothing */
+            atoll_print(stdout, "%-13s %.*s\n", name, (int)length, lines);
+            name = "";
+        }
+        lines += length + (lines[length] != '\0');
+    }
+}
+
+/* {"name": "value", ...} from lines "name: value". */
+static json_t *lines_json(const char *lines)
+{
+    json_t *object = json_object();
+
+    while (*lines) {
+        size_t length = strcspn(lines, "\n");
+        char *line = strndup(lines, length), *value = line ? strstr(line, ": ") : NULL;
+
+        if (value) {
+            *value = '\0';
+            json_object_set_new(object, line, atoll_json_text(value + 2));
+        }
+        free(line);
+        lines += length + (lines[length] != '\0');
+    }
+    return object;
+}
+
+/* "7.5 s" or "no limit". */
+static const char *budget_text(double ns, char *ret_text, size_t bytes)
+{
+    return ns > 0 ? atoll_duration_text(ns, ret_text, bytes) : "no limit";
+}
+
+/* Of every campaign of an archive how it was made, and of every device what it is. */
+static void print_campaigns(const struct atoll_archive_view *view)
+{
+    const struct atoll_tables *t = view->tables;
+
+    for (uint64_t i = 0; i < atoll_tables_count(t, ATOLL_TABLE_CAMPAIGN); i++) {
+        struct atoll_row_campaign c;
+        char id[ATOLL_ID_HEX], wall[32], device[32], ran[32], date[32] = "";
+        time_t seconds;
+        struct tm utc;
+
+        atoll_tables_get(t, ATOLL_TABLE_CAMPAIGN, i, &c);
+        atoll_id_hex(&c.id, id);
+        seconds = (time_t)(c.created_unix_ns / 1000000000);
+        if (gmtime_r(&seconds, &utc))
+            strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S UTC", &utc);
+        atoll_print(stdout, "campaign      %s\nstarted       %s by Atoll %s, engine %u; ran %s, ended: %s\n",
+                    id, date, atoll_tables_text(t, c.atoll_version), c.engine_version,
+                    atoll_duration_text((double)c.campaign_ns, ran, sizeof(ran)),
+                    atoll_reason_name((enum atoll_reason)c.stop_reason));
+        atoll_print(stdout, "suites        %s\ncommand       %s\n", atoll_tables_text(t, c.suite),
+                    atoll_tables_text(t, c.command_line));
+        atoll_print(stdout, "strategy      %s, seed %llu\nbudget        %s of clock, %s of devices, ",
+                    atoll_strategy_name(c.strategy), (unsigned long long)c.seed,
+                    budget_text(c.wall_budget_ns, wall, sizeof(wall)),
+                    budget_text(c.device_budget_ns, device, sizeof(device)));
+        if (c.evaluation_budget)
+            printf("%llu evaluations\n", (unsigned long long)c.evaluation_budget);
+        else
+            puts("any number of evaluations");
+        print_indented("options", atoll_tables_text(t, c.options));
+    }
+    for (uint64_t i = 0; i < atoll_tables_count(t, ATOLL_TABLE_DEVICES); i++) {
+        struct atoll_row_device d;
+
+        atoll_tables_get(t, ATOLL_TABLE_DEVICES, i, &d);
+        atoll_print(stdout, "device        %s on %s (%s), %u threads, %.1f GB/s\ntoolchain     %s\n",
+                    atoll_tables_text(t, d.model), atoll_tables_text(t, d.node),
+                    atoll_tables_text(t, d.backend), d.threads, d.bandwidth_bytes_per_s * 1e-9,
+                    atoll_tables_text(t, d.toolchain));
+    }
+    for (uint64_t i = 0; i < atoll_tables_count(t, ATOLL_TABLE_CAMPAIGN); i++) {
+        struct atoll_row_campaign c;
+
+        atoll_tables_get(t, ATOLL_TABLE_CAMPAIGN, i, &c);
+        print_indented("settings", atoll_tables_text(t, c.settings));
+    }
+}
+
+static json_t *campaigns_json(const struct atoll_archive_view *view)
+{
+    const struct atoll_tables *t = view->tables;
+    json_t *campaigns = json_array(), *devices = json_array();
+
+    for (uint64_t i = 0; i < atoll_tables_count(t, ATOLL_TABLE_CAMPAIGN); i++) {
+        struct atoll_row_campaign c;
+        char id[ATOLL_ID_HEX];
+
+        atoll_tables_get(t, ATOLL_TABLE_CAMPAIGN, i, &c);
+        atoll_id_hex(&c.id, id);
+        json_array_append_new(
+            campaigns,
+            json_pack("{s:s, s:I, s:o, s:i, s:I, s:s, s:o, s:o, s:s, s:I, s:f, s:f, s:I, s:o, s:o}",
+                      "campaign", id, "created_unix_ns", (json_int_t)c.created_unix_ns, "atoll_version",
+                      atoll_json_text(atoll_tables_text(t, c.atoll_version)), "engine_version",
+                      (int)c.engine_version, "campaign_ns", (json_int_t)c.campaign_ns, "stop_reason",
+                      atoll_reason_name((enum atoll_reason)c.stop_reason), "suite",
+                      atoll_json_text(atoll_tables_text(t, c.suite)), "command_line",
+                      atoll_json_text(atoll_tables_text(t, c.command_line)), "strategy",
+                      atoll_strategy_name(c.strategy), "seed", (json_int_t)c.seed, "wall_budget_ns",
+                      c.wall_budget_ns, "device_budget_ns", c.device_budget_ns, "evaluation_budget",
+                      (json_int_t)c.evaluation_budget, "options", lines_json(atoll_tables_text(t, c.options)),
+                      "settings", lines_json(atoll_tables_text(t, c.settings))));
+    }
+    for (uint64_t i = 0; i < atoll_tables_count(t, ATOLL_TABLE_DEVICES); i++) {
+        struct atoll_row_device d;
+
+        atoll_tables_get(t, ATOLL_TABLE_DEVICES, i, &d);
+        json_array_append_new(devices, json_pack("{s:o, s:o, s:o, s:i, s:o}", "model",
+                                                 atoll_json_text(atoll_tables_text(t, d.model)), "node",
+                                                 atoll_json_text(atoll_tables_text(t, d.node)), "backend",
+                                                 atoll_json_text(atoll_tables_text(t, d.backend)), "threads",
+                                                 (int)d.threads, "toolchain",
+                                                 atoll_json_text(atoll_tables_text(t, d.toolchain))));
+    }
+    return json_pack("{s:o, s:o}", "campaigns", campaigns, "devices", devices);
+}
+
 static int run_show(void *given, const char *const *arguments, size_t count, struct atoll_err *err)
 {
     const struct show_settings *settings = given;
@@ -418,6 +560,19 @@ static int run_show(void *given, const char *const *arguments, size_t count, str
 
     if (atoll_archive_view_open(arguments[0], &view, err) != 0)
         return -1;
+    if (count == 1 && (settings->samples || settings->prompt)) {
+        atoll_archive_view_close(&view);
+        return atoll_err_set(err, ATOLL_E_USAGE,
+                             "--samples and --prompt are of a candidate: name one, or a task");
+    }
+    if (count == 1) {
+        if (settings->json)
+            atoll_json_print(campaigns_json(&view), JSON_INDENT(2), stdout);
+        else
+            print_campaigns(&view);
+        atoll_archive_view_close(&view);
+        return 0;
+    }
     status = atoll_query_find(view.query, arguments[1], &row, err);
     if (status == 0 && settings->prompt) {
         int64_t ask = find_ask(&view, row);
@@ -441,7 +596,7 @@ static int run_show(void *given, const char *const *arguments, size_t count, str
 
 const struct atoll_subcommand atoll_command_show = {.command = &show_command,
                                                     .settings_bytes = sizeof(struct show_settings),
-                                                    .least = 2,
+                                                    .least = 1,
                                                     .most = 2,
-                                                    .missing = "name an archive, and a candidate or a task",
+                                                    .missing = "name a campaign or an archive",
                                                     .run = run_show};

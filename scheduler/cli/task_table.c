@@ -70,30 +70,85 @@ struct printing {
     int id_digits;
 };
 
+/* "6.37 ms 3%": half the 95 % interval behind the time, where it is known. */
+static const char *time_text(double ns, double lo, double hi, char *ret_text, size_t bytes)
+{
+    char time[32];
+
+    if (!(ns > 0))
+        return "-";
+    atoll_duration_text(ns, time, sizeof(time));
+    if (hi > 0)
+        snprintf(ret_text, bytes, "%s %3.0f%%", time, 50 * (hi - lo) / ns);
+    else
+        snprintf(ret_text, bytes, "%s     ", time);
+    return ret_text;
+}
+
+/* "2 wrong, 1 compile_error"; "" when nothing failed. */
+static void failures_text(const struct atoll_task_summary *s, char *ret_text, size_t bytes)
+{
+    size_t at = 0;
+
+    *ret_text = '\0';
+    for (unsigned v = ATOLL_V_CORRECT + 1; v < ATOLL_VERDICT_COUNT && at < bytes; v++) {
+        if (!s->verdicts[v])
+            continue;
+        at += (size_t)snprintf(ret_text + at, bytes - at, "%s%llu %s", at ? ", " : "",
+                               (unsigned long long)s->verdicts[v], atoll_verdict_name((enum atoll_verdict)v));
+    }
+}
+
+static void print_dead_templates(FILE *out, const struct atoll_query *query, uint64_t task_row)
+{
+    const struct atoll_tables *tables = atoll_query_tables(query);
+    struct atoll_dead_template dead[8];
+    size_t count = atoll_query_dead_templates(query, task_row, dead, sizeof(dead) / sizeof(dead[0]));
+
+    for (size_t i = 0; i < count; i++) {
+        struct atoll_row_candidate c;
+        struct atoll_row_evaluation e;
+
+        atoll_tables_get(tables, ATOLL_TABLE_CANDIDATES, dead[i].candidate, &c);
+        atoll_tables_get(tables, ATOLL_TABLE_EVALUATIONS, dead[i].evaluation, &e);
+        atoll_print(out, "    %s: none of the %llu combinations that were tried compiles: %.300s\n",
+                    atoll_tables_text(tables, c.origin), (unsigned long long)dead[i].combinations,
+                    atoll_tables_text(tables, e.detail));
+    }
+}
+
 static void print_row(void *context, const struct atoll_query *query, const struct atoll_task_summary *s,
                       const struct atoll_row_task *task)
 {
     const struct printing *printing = context;
     FILE *out = printing->out;
-    char baseline[32], best[32], id[ATOLL_ID_HEX] = "-";
+    char baseline[48], best[48], interval[32] = "-", pairs[16] = "-", failures[256], id[ATOLL_ID_HEX] = "-";
 
     if (!atoll_id_is_zero(&task->best))
         atoll_id_hex(&task->best, id);
-
-    atoll_print(out, "%-20s %12s %12s ", s->name,
-                s->baseline_ns > 0 ? atoll_duration_text(s->baseline_ns, baseline, sizeof(baseline)) : "-",
-                s->best_ns > 0 ? atoll_duration_text(s->best_ns, best, sizeof(best)) : "-");
+    if (s->speedup_hi > 0)
+        snprintf(interval, sizeof(interval), "%.2f-%.2f", s->speedup_lo, s->speedup_hi);
+    if (s->pair_count)
+        snprintf(pairs, sizeof(pairs), "%u", s->pair_count);
+    atoll_print(out, "%-20s %13s %13s ", s->name,
+                time_text(s->baseline_ns, s->baseline_lo_ns, s->baseline_hi_ns, baseline, sizeof(baseline)),
+                time_text(s->best_ns, s->best_lo_ns, s->best_hi_ns, best, sizeof(best)));
     if (s->speedup > 0)
-        atoll_print(out, "%8.2fx%s ", s->speedup, s->speedup_is_final ? " " : "*");
+        atoll_print(out, "%8.2fx%s %13s %5s ", s->speedup, s->speedup_is_final ? " " : "*", interval, pairs);
     else
-        atoll_print(out, "%8s   ", "-");
+        atoll_print(out, "%8s   %13s %5s ", "-", interval, pairs);
     if (s->floor_share > 0)
-        fprintf(out, "%9.1f %%", 100 * s->floor_share);
+        fprintf(out, "%7.1f %%", 100 * s->floor_share);
     else
-        atoll_print(out, "%11s", "-");
-    atoll_print(out, " %8llu %8llu  %-*.*s%s%s\n", (unsigned long long)s->evaluated,
-                (unsigned long long)s->correct, *s->model ? printing->id_digits : 0, printing->id_digits, id,
-                *s->model ? "  " : "", s->model);
+        atoll_print(out, "%9s", "-");
+    atoll_print(out, " %6llu %7llu  %-7s  %-*.*s%s%s\n", (unsigned long long)s->evaluated,
+                (unsigned long long)s->correct, s->made_by ? atoll_maker_name(s->made_by) : "-",
+                *s->model ? printing->id_digits : 0, printing->id_digits, id, *s->model ? "  " : "",
+                s->model);
+    failures_text(s, failures, sizeof(failures));
+    if (*failures)
+        atoll_print(out, "    %s\n", failures);
+    print_dead_templates(out, query, s->row);
     if (s->baseline_ns <= 0) {
         char failure[512];
 
@@ -147,8 +202,9 @@ void atoll_task_table_print(const struct atoll_query *query, const char *only, F
     struct atoll_archive_summary summary;
     int are_final = 1, floors_differ = 0;
 
-    atoll_print(out, "%-20s %12s %12s %9s  %11s %8s %8s  %s\n", "task", "baseline", "best", "speedup",
-                "of floor", "evals", "correct", "kernel");
+    atoll_print(out, "%-20s %13s %13s %9s  %13s %5s %9s %6s %7s  %-7s  %s\n", "task", "baseline +-",
+                "best +-", "speedup", "95 % interval", "pairs", "of floor", "evals", "correct", "made by",
+                "kernel");
     each_task(query, only, print_row, &printing);
     for (uint64_t i = 0; i < atoll_tables_count(atoll_query_tables(query), ATOLL_TABLE_TASKS); i++) {
         struct atoll_task_summary task;
@@ -184,26 +240,53 @@ static const char *limiter_of(const struct atoll_query *query, const struct atol
     return atoll_limiter_name((enum atoll_limiter)profile.limiter);
 }
 
+/* [lo, hi]; null where it is not known. */
+static json_t *interval_json(double lo, double hi)
+{
+    return hi > 0 ? json_pack("[f, f]", lo, hi) : json_null();
+}
+
+/* What the numbers rest on, and who made the best kernel. */
+static void add_evidence(json_t *row, const struct atoll_task_summary *s)
+{
+    json_t *verdicts = json_object(), *more;
+
+    for (unsigned v = 0; v < ATOLL_VERDICT_COUNT; v++)
+        if (s->verdicts[v])
+            json_object_set_new(verdicts, atoll_verdict_name((enum atoll_verdict)v),
+                                json_integer((json_int_t)s->verdicts[v]));
+    more = json_pack("{s:o, s:o, s:o, s:I, s:b, s:f, s:o, s:s, s:o, s:f, s:f}", "baseline_interval_ns",
+                     interval_json(s->baseline_lo_ns, s->baseline_hi_ns), "best_interval_ns",
+                     interval_json(s->best_lo_ns, s->best_hi_ns), "speedup_interval",
+                     interval_json(s->speedup_lo, s->speedup_hi), "pairs", (json_int_t)s->pair_count,
+                     "baseline_is_best", s->is_baseline_best, "correct_rate", s->correct_share, "verdicts",
+                     verdicts, "made_by", atoll_maker_name(s->made_by), "origin", atoll_json_text(s->origin),
+                     "best_seed_ns", s->seed_ns, "gain_over_seeds", s->gain_over_seeds);
+    json_object_update(row, more);
+    json_decref(more);
+}
+
 static void add_row(void *context, const struct atoll_query *query, const struct atoll_task_summary *s,
                     const struct atoll_row_task *task)
 {
     char names[128];
     char best[ATOLL_ID_HEX] = "";
+    json_t *row;
 
     if (!atoll_id_is_zero(&task->best))
         atoll_id_hex(&task->best, best);
-    json_array_append_new(
-        context,
-        json_pack(
-            "{s:s, s:o, s:s, s:f, s:f, s:f, s:f, s:b, s:f, s:f, s:s, s:s, s:I, s:I, s:s, s:o}", "task",
-            s->name, "model", atoll_json_text(atoll_tables_text(atoll_query_tables(query), task->model_name)),
-            "candidate", best, "baseline_ns", s->baseline_ns, "best_ns", s->best_ns, "floor_ns", s->floor_ns,
-            "speedup", s->speedup, "final", s->speedup_is_final, "p_value", s->p_value, "floor_share",
-            s->floor_share, "floor_model", s->floor_model, "beyond_precisions",
-            atoll_mix_names(s->beyond_precisions, names, sizeof(names)), "evaluations",
-            (json_int_t)s->evaluated, "correct", (json_int_t)s->correct, "limiter", limiter_of(query, task),
-            "ended",
-            task->done ? json_string(atoll_reason_name((enum atoll_reason)task->reason)) : json_null()));
+    row = json_pack(
+        "{s:o, s:o, s:s, s:f, s:f, s:f, s:f, s:b, s:o, s:f, s:s, s:s, s:I, s:I, s:s, s:o}", "task",
+        atoll_json_text(s->name), "model",
+        atoll_json_text(atoll_tables_text(atoll_query_tables(query), task->model_name)), "candidate", best,
+        "baseline_ns", s->baseline_ns, "best_ns", s->best_ns, "floor_ns", s->floor_ns, "speedup", s->speedup,
+        "final", s->speedup_is_final, "p_value", s->pair_count ? json_real(s->p_value) : json_null(),
+        "floor_share", s->floor_share, "floor_model", s->floor_model, "beyond_precisions",
+        atoll_mix_names(s->beyond_precisions, names, sizeof(names)), "evaluations", (json_int_t)s->evaluated,
+        "correct", (json_int_t)s->correct, "limiter", limiter_of(query, task), "ended",
+        task->done ? json_string(atoll_reason_name((enum atoll_reason)task->reason)) : json_null());
+    add_evidence(row, s);
+    json_array_append_new(context, row);
 }
 
 json_t *atoll_task_table_json(const struct atoll_query *query, const char *only)

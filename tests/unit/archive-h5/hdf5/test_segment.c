@@ -147,7 +147,7 @@ static void test_damaged(void **state)
     assert_int_equal(atoll_segment_write(path, tables, NULL, NULL, NULL), 0);
     char *bytes = scratch_read(path, &length);
     unsigned refused = 0;
-    for (size_t at = 0; at < length; at += length / 60 + 1) {
+    for (size_t at = 0; at < length; at += length / 90 + 1) {
         struct atoll_err err = ATOLL_ERR_INIT;
         bytes[at] = (char)(bytes[at] ^ 0x55);
         scratch_write(path, bytes, length);

@@ -1,6 +1,8 @@
 /* Queries, exports, verification and the report, on the sample campaign. */
 #include "tests/support/expect.h"
 
+#include <math.h>
+
 #include "archive-h5/report/export.h"
 #include "archive-h5/hdf5/archive.h"
 #include "archive-h5/table/project.h"
@@ -350,6 +352,138 @@ static void test_report(void **state)
         print_message("no /usr/bin/python3: the page was not parsed\n");
 }
 
+/* Candidate `id` of source `source`, and what became of it. */
+static void add_judged(struct atoll_tables *t, uint64_t event, unsigned id, unsigned source, unsigned op,
+                       enum atoll_verdict verdict, double ns)
+{
+    struct atoll_row_candidate c = {
+        .event = event, .id = sample_id(id), .source_id = sample_id(source), .operator_ = (uint8_t)op};
+    struct atoll_row_evaluation e = {.event = event,
+                                     .evaluation = event,
+                                     .candidate = sample_id(id),
+                                     .verdict = (uint8_t)verdict,
+                                     .time_ns = ns,
+                                     .time_lo_ns = ns * 0.9,
+                                     .time_hi_ns = ns * 1.1};
+    const char *detail = verdict == ATOLL_V_COMPILE_ERROR ? "line 3: 'x' undeclared" : "element 7";
+    if (verdict != ATOLL_V_CORRECT)
+        assert_int_equal(atoll_tables_add_text(t, detail, strlen(detail), &e.detail, NULL), 0);
+    assert_int_equal(atoll_tables_append(t, ATOLL_TABLE_CANDIDATES, &c, NULL), 0);
+    assert_int_equal(atoll_tables_append(t, ATOLL_TABLE_EVALUATIONS, &e, NULL), 0);
+}
+
+/* A task with seed 100 (500 ns), its tuned instance (400), a model's source (250), an imported one (300), a template that
+ * never compiles, one that is wrong, one that was disturbed.  best: id of the best. */
+static struct atoll_tables *judged_task(unsigned best, double final_ratio)
+{
+    struct atoll_tables *t = atoll_tables_create(1 << 20, NULL);
+    struct atoll_row_campaign c = {.id = sample_id(1)};
+    struct atoll_row_task task = {.baseline = sample_id(10),
+                                  .best = sample_id(best),
+                                  .baseline_ns = 500,
+                                  .best_ns = 250,
+                                  .evaluated = 9,
+                                  .correct = 5,
+                                  .final_ratio = final_ratio,
+                                  .final_p = 0.001,
+                                  .final_pairs = 6,
+                                  .final_lo = 1.9,
+                                  .final_hi = 2.1};
+    assert_non_null(t);
+    assert_int_equal(atoll_tables_append(t, ATOLL_TABLE_CAMPAIGN, &c, NULL), 0);
+    assert_int_equal(atoll_tables_append(t, ATOLL_TABLE_TASKS, &task, NULL), 0);
+    add_judged(t, 1, 10, 100, ATOLL_OPERATOR_SEED, ATOLL_V_CORRECT, 500);
+    add_judged(t, 2, 11, 100, ATOLL_OPERATOR_TUNE, ATOLL_V_CORRECT, 400);
+    add_judged(t, 3, 12, 101, ATOLL_OPERATOR_UNIVERSAL, ATOLL_V_CORRECT, 260);
+    add_judged(t, 4, 13, 101, ATOLL_OPERATOR_TUNE, ATOLL_V_CORRECT, 250);
+    add_judged(t, 5, 14, 102, ATOLL_OPERATOR_IMPORT, ATOLL_V_CORRECT, 300);
+    add_judged(t, 6, 15, 103, ATOLL_OPERATOR_SEED, ATOLL_V_COMPILE_ERROR, 0);
+    add_judged(t, 7, 16, 103, ATOLL_OPERATOR_TUNE, ATOLL_V_COMPILE_ERROR, 0);
+    add_judged(t, 8, 17, 104, ATOLL_OPERATOR_TUNE, ATOLL_V_WRONG, 0);
+    add_judged(t, 9, 18, 104, ATOLL_OPERATOR_TUNE, ATOLL_V_UNSTABLE, 0);
+    return t;
+}
+
+static void test_who_made_the_best(void **state)
+{
+    static const struct {
+        unsigned best;
+        enum atoll_maker made_by;
+        double gain;
+    } rows[] = {{10, ATOLL_MAKER_SEED, 1},
+                {11, ATOLL_MAKER_TUNER, 1.25},
+                {12, ATOLL_MAKER_MODEL, 500.0 / 260},
+                {13, ATOLL_MAKER_MODEL, 2}, /* a model's template, tuned */
+                {14, ATOLL_MAKER_MIGRANT, 500.0 / 300}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct atoll_tables *t = judged_task(rows[i].best, 2);
+        struct atoll_query *q = atoll_query_create(t, NULL);
+        struct atoll_task_summary s;
+        assert_non_null(q);
+        atoll_query_task_summary(q, 0, &s);
+        assert_string_equal(atoll_maker_name(s.made_by), atoll_maker_name(rows[i].made_by));
+        assert_true(fabs(s.gain_over_seeds - rows[i].gain) < 1e-9);
+        assert_true(s.is_baseline_best == (rows[i].best == 10));
+        atoll_query_destroy(q);
+        atoll_tables_destroy(t);
+    }
+}
+
+/* Papers count what is faster by more than p; noise says nothing of a kernel; a template that never compiles is named. */
+static void test_what_is_counted(void **state)
+{
+    struct atoll_tables *t = judged_task(13, 2);
+    struct atoll_query *q = atoll_query_create(t, NULL);
+    struct atoll_task_summary s;
+    struct atoll_archive_summary all;
+    struct atoll_dead_template dead[4];
+    uint64_t failures[4];
+    struct atoll_buffer page;
+    assert_non_null(q);
+    atoll_query_task_summary(q, 0, &s);
+    atoll_query_summary(q, &all);
+    assert_int_equal(s.verdicts[ATOLL_V_CORRECT], 5);
+    assert_int_equal(s.verdicts[ATOLL_V_COMPILE_ERROR], 2);
+    assert_int_equal(s.verdicts[ATOLL_V_UNSTABLE], 1);
+    assert_true(fabs(s.correct_share - 5.0 / 8) < 1e-12);
+    assert_int_equal(all.judged, 8);
+    assert_true(s.speedup_lo == 1.9 && s.speedup_hi == 2.1 && s.pair_count == 6);
+    assert_true(s.best_lo_ns == 225 && fabs(s.best_hi_ns - 275) < 1e-9);
+    assert_true(all.fast_share[1] == 1 && all.fast_share[2] == 0); /* 2.0 is not more than 2 */
+    assert_int_equal(atoll_query_failures(q, 0, failures, 4), 3);
+    assert_int_equal(failures[0], 7);
+    assert_int_equal(atoll_query_dead_templates(q, 0, dead, 4), 1);
+    assert_int_equal(dead[0].combinations, 2);
+    atoll_query_destroy(q);
+    atoll_buffer_init(&page, 1 << 20);
+    assert_int_equal(atoll_report_render(t, &page, NULL), 0);
+    atoll_buffer_put_u8(&page, 0);
+    assert_non_null(strstr((char *)page.data, "none of the 2 combinations that were tried compiles: line 3"));
+    assert_non_null(strstr((char *)page.data, "<td class=\"l\">model<br/>"));
+    assert_null(strstr((char *)page.data, "Under the roofline")); /* there is none */
+    assert_null(strstr((char *)page.data, "In the grids"));
+    atoll_buffer_fini(&page);
+    atoll_tables_destroy(t);
+    t = judged_task(10, 1); /* the baseline is the best: as fast as itself is no success */
+    struct atoll_row_task task;
+    atoll_tables_get(t, ATOLL_TABLE_TASKS, 0, &task);
+    task.final_pairs = 0;
+    task.final_p = 1;
+    atoll_tables_set(t, ATOLL_TABLE_TASKS, 0, &task);
+    q = atoll_query_create(t, NULL);
+    assert_non_null(q);
+    atoll_query_summary(q, &all);
+    assert_true(all.fast_share[0] == 0);
+    atoll_query_destroy(q);
+    atoll_buffer_init(&page, 1 << 20);
+    assert_int_equal(atoll_report_render(t, &page, NULL), 0);
+    atoll_buffer_put_u8(&page, 0);
+    assert_non_null(strstr((char *)page.data, "baseline is best"));
+    assert_null(strstr((char *)page.data, "p = 1.0000"));
+    atoll_buffer_fini(&page);
+    atoll_tables_destroy(t);
+}
+
 static void test_report_of_nothing(void **state)
 {
     (void)state;
@@ -381,6 +515,8 @@ int main(void)
         CASE(test_escape),
         CASE(test_report),
         CASE(test_report_of_nothing),
+        CASE(test_who_made_the_best),
+        CASE(test_what_is_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
