@@ -17,8 +17,7 @@
 #include "bench/place.h"
 #include "scheduler/doctor/calibrate_device.h"
 
-#define ORDER         2048
-#define STREAM_LENGTH ((size_t)16 << 20) /* doubles in an array: four last-level caches */
+#define STREAM_LENGTH ((size_t)48 << 20) /* doubles in an array, 384 MB: more than last-level caches have */
 #define REPEAT_LIMIT  1000u
 #define NEAR          0.10
 
@@ -142,36 +141,40 @@ static void *symbol_of(void *library, const char *name)
     return symbol;
 }
 
+/* The best order decides: small ones do not feed all threads, and none reaches the peak that a floor wants. */
 static int blas_print(unsigned repeats)
 {
+    static const int orders[] = {1024, 2048, 4096, 6144};
     const char *path = getenv("ATOLL_OPENBLAS");
     void *library = dlopen(path ? path : "libopenblas.so.0", RTLD_NOW);
-    size_t count = (size_t)ORDER * ORDER;
-    double *d = calloc(3 * count, sizeof(*d)), best[2] = {HUGE_VAL, HUGE_VAL};
-    float *f = calloc(3 * count, sizeof(*f));
+    size_t most = (size_t)orders[3] * (size_t)orders[3];
+    double *d = calloc(3 * most, sizeof(*d)), best[2] = {0, 0};
+    float *f = calloc(3 * most, sizeof(*f));
     dgemm *multiply_d;
     sgemm *multiply_f;
     if (!library || !d || !f) {
         fprintf(stderr, "bench_peaks: no OpenBLAS: %s\n", library ? "no memory" : dlerror());
         return 1;
     }
-    for (size_t i = 0; i < 2 * count; i++) {
+    for (size_t i = 0; i < 2 * most; i++) {
         d[i] = (double)(i % 7) / 7;
         f[i] = (float)d[i];
     }
     *(void **)&multiply_d = symbol_of(library, "cblas_dgemm");
     *(void **)&multiply_f = symbol_of(library, "cblas_sgemm");
-    for (unsigned r = 0; r < repeats; r++) {
-        double start = atoll_clock_mono_ns();
-        multiply_d(101, 111, 111, ORDER, ORDER, ORDER, 1, d, ORDER, d + count, ORDER, 0, d + 2 * count,
-                   ORDER);
-        best[0] = fmin(best[0], atoll_clock_mono_ns() - start);
-        start = atoll_clock_mono_ns();
-        multiply_f(101, 111, 111, ORDER, ORDER, ORDER, 1, f, ORDER, f + count, ORDER, 0, f + 2 * count,
-                   ORDER);
-        best[1] = fmin(best[1], atoll_clock_mono_ns() - start);
+    for (size_t k = 0; k < sizeof(orders) / sizeof(*orders); k++) {
+        int n = orders[k];
+        size_t count = (size_t)n * (size_t)n;
+        for (unsigned r = 0; r < (n > 2048 ? 2 : repeats); r++) {
+            double start = atoll_clock_mono_ns();
+            multiply_d(101, 111, 111, n, n, n, 1, d, n, d + count, n, 0, d + 2 * count, n);
+            best[0] = fmax(best[0], 2.0 * n * (double)count / (atoll_clock_mono_ns() - start));
+            start = atoll_clock_mono_ns();
+            multiply_f(101, 111, 111, n, n, n, 1, f, n, f + count, n, 0, f + 2 * count, n);
+            best[1] = fmax(best[1], 2.0 * n * (double)count / (atoll_clock_mono_ns() - start));
+        }
     }
-    printf("%.6g %.6g\n", 2.0 * ORDER * (double)count / best[0], 2.0 * ORDER * (double)count / best[1]);
+    printf("%.6g %.6g\n", best[0], best[1]);
     free(d);
     free(f);
     return 0;
@@ -231,21 +234,26 @@ static int print_pair(double ours, double theirs)
     return is_near;
 }
 
-/* width 0: whatever the processor has. */
+/* width 0: whatever the processor has; others there are the best of the rows before, for OpenBLAS may not know a new
+ * processor. */
 static int print_row(int width, const char *core, unsigned repeats)
 {
+    static double most[4];
     char environment[200], arguments[80];
-    double ours[4] = {0}, blas[2] = {0}, stream[2] = {0};
+    double ours[4] = {0}, blas[2] = {most[0], most[1]}, stream[2] = {most[2], most[3]};
     snprintf(environment, sizeof(environment), "ATOLL_CALIBRATION_VECTOR_BYTES=%.0d", width);
     if (ask(environment, "--ours", ours, 4) != 4)
         return 1;
     snprintf(environment, sizeof(environment), "OPENBLAS_NUM_THREADS=%.0f%s%s", ours[3],
              core[0] ? " OPENBLAS_CORETYPE=" : "", core);
     snprintf(arguments, sizeof(arguments), "--blas %u", repeats);
-    int failed = ask(environment, arguments, blas, 2) != 2;
-    int widest = has_width(64) ? 64 : has_width(32) ? 32 : 16;
-    snprintf(arguments, sizeof(arguments), "--stream %d %.0f %u", width ? width : widest, ours[3], repeats);
-    failed |= ask("-", arguments, stream, 2) != 2;
+    int failed = width && ask(environment, arguments, blas, 2) != 2;
+    snprintf(arguments, sizeof(arguments), "--stream %d %.0f %u", width, ours[3], repeats);
+    failed |= width && ask("-", arguments, stream, 2) != 2;
+    for (int i = 0; i < 2; i++) {
+        most[i] = fmax(most[i], blas[i]);
+        most[2 + i] = fmax(most[2 + i], stream[i]);
+    }
     if (width)
         printf("%5d", width);
     else

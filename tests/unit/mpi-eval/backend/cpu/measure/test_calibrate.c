@@ -111,7 +111,7 @@ static void test_slow_width(void **state)
     calibrate(calibration, &quick);
     assert_true(runs_of("k_peak_f32_16") > 0 && runs_of("k_peak_f64_16") > 0);
     int has_64 = runs_of("k_peak_f32_64") > 0;
-    double by_16 = 2.0 * 12 * 4 * 100000 / USUAL_NS * 1e9;
+    double by_16 = 2.0 * 12 * 4 * 400000 / USUAL_NS * 1e9;
     assert_true(quick.peak_flops[ATOLL_F32] >= by_16 && quick.peak_flops[ATOLL_F64] >= by_16 / 2);
     if (has_64)
         expect_close(quick.peak_flops[ATOLL_F32] / by_16, 4, 1e-6);
