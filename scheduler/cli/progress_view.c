@@ -3,8 +3,10 @@
 #include "scheduler/cli/progress_view.h"
 
 #include <jansson.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/json.h"
@@ -15,6 +17,8 @@
 #define LINE_LIMIT     (1u << 20)
 #define PLAIN_PERIOD_S 5
 #define BAR_CELLS      20
+/* Head, totals, and the line that the cursor stands on. */
+#define LINES_BESIDE_TASKS 3
 
 struct atoll_progress_view {
     FILE *target; /* borrowed */
@@ -109,11 +113,29 @@ static void print_totals(FILE *out, const json_t *line)
     }
 }
 
-/* Lines are cut at a narrow terminal's edge: wrapped ones would not be where the next drawing expects them. */
+static int is_last(const json_t *line)
+{
+    return strcmp(text(line, "type"), "summary") == 0;
+}
+
+/* How many tasks fit on the screen, with the head and the totals; all where it is none. */
+static size_t tasks_that_fit(const struct atoll_progress_view *view)
+{
+    struct winsize size;
+    int fd = fileno(view->target);
+
+    if (fd < 0 || ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_row == 0)
+        return SIZE_MAX;
+    return size.ws_row > LINES_BESIDE_TASKS ? (size_t)size.ws_row - LINES_BESIDE_TASKS : 1;
+}
+
+/* Lines are cut at a narrow terminal's edge, and tasks that do not fit below each other are counted, those in work shown first:
+ * what wraps or scrolls would not be where the next drawing expects it.  The last drawing stays, and has them all. */
 static void draw_bars(struct atoll_progress_view *view, const json_t *line)
 {
     const json_t *tasks = json_object_get(line, "tasks"), *task;
-    size_t index;
+    size_t index, drawn = 0, count = json_array_size(tasks);
+    size_t room = is_last(line) ? SIZE_MAX : tasks_that_fit(view);
 
     fputs("\033[?7l", view->out);
     if (view->drawn_lines)
@@ -121,19 +143,21 @@ static void draw_bars(struct atoll_progress_view *view, const json_t *line)
     /* The bar's ends are named above it. */
     fprintf(view->out, "  %-16s [%-*s] %8s -> %8s %8s  evals\033[K\n", "task", BAR_CELLS,
             "baseline       floor", "baseline", "best", "speedup");
-    json_array_foreach((json_t *)(uintptr_t)tasks, index, task)
-    {
-        draw_task(view->out, task);
-        fputs("\033[K\n", view->out);
+    for (int done = 0; done < (count > room ? 2 : 1); done++) {
+        json_array_foreach((json_t *)(uintptr_t)tasks, index, task)
+        {
+            if (drawn < room && (count <= room || (number(task, "done") > 0) == done)) {
+                draw_task(view->out, task);
+                fputs("\033[K\n", view->out);
+                drawn++;
+            }
+        }
     }
     print_totals(view->out, line);
-    fputs("\033[K\n\033[?7h", view->out);
-    view->drawn_lines = (int)json_array_size(tasks) + 2;
-}
-
-static int is_last(const json_t *line)
-{
-    return strcmp(text(line, "type"), "summary") == 0;
+    if (drawn < count)
+        fprintf(view->out, "  (%zu more tasks)", count - drawn);
+    fputs("\033[K\n\033[J\033[?7h", view->out);
+    view->drawn_lines = (int)drawn + 2;
 }
 
 /* The last line's times are of kernels measured alone, the table's of the final comparisons: why they differ is said between. */

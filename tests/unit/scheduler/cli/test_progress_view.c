@@ -1,8 +1,11 @@
 #include "tests/support/expect.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "scheduler/cli/progress_view.h"
 
@@ -100,6 +103,47 @@ static void a_redraw_is_one_write(void **state)
         atoll_progress_view_destroy(view);
         fclose(stream);
     }
+}
+
+/* More tasks than lines: those in work are drawn, the others counted; the last picture has all. */
+static void a_low_screen_is_not_left(void **state)
+{
+    static const char tasks[] = "\"tasks\": [{\"name\": \"one\", \"done\": 1}, {\"name\": \"two\"}, "
+                                "{\"name\": \"three\", \"done\": 1}, "
+                                "{\"name\": \"four\"}, {\"name\": \"five\", \"done\": 1}]}\n";
+    char line[512], last[512], shown[8192] = "";
+    const struct winsize size = {.ws_row = 6, .ws_col = 80};
+    int master = posix_openpt(O_RDWR | O_NOCTTY), slave;
+    struct atoll_progress_view *view;
+    FILE *stream;
+    ssize_t got;
+
+    (void)state;
+    assert_true(master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0);
+    slave = open(ptsname(master), O_RDWR | O_NOCTTY);
+    assert_true(slave >= 0 && ioctl(slave, TIOCSWINSZ, &size) == 0);
+    stream = fdopen(slave, "w");
+    view = atoll_progress_view_create(stream, ATOLL_PROGRESS_BARS, NULL);
+    snprintf(line, sizeof(line), "{\"type\": \"progress\", %s", tasks);
+    snprintf(last, sizeof(last), "{\"type\": \"summary\", %s", tasks);
+    atoll_progress_view_feed(view, line, strlen(line));
+    atoll_progress_view_feed(view, line, strlen(line));
+    got = read(master, shown, sizeof(shown) - 1);
+    assert_true(got > 0);
+    assert_non_null(strstr(shown, "two"));
+    assert_non_null(strstr(shown, "four"));
+    assert_non_null(strstr(shown, "one"));
+    assert_null(strstr(shown, "five"));
+    assert_non_null(strstr(shown, "(2 more tasks)"));
+    assert_non_null(strstr(shown, "\033[5A"));
+    memset(shown, 0, sizeof(shown));
+    atoll_progress_view_feed(view, last, strlen(last));
+    assert_true(read(master, shown, sizeof(shown) - 1) > 0);
+    assert_non_null(strstr(shown, "five"));
+    assert_null(strstr(shown, "more tasks"));
+    atoll_progress_view_destroy(view);
+    fclose(stream);
+    close(master);
 }
 
 /* The last line is always shown, has the ratio that the table has, says why tasks ended and why its times are others. */
@@ -215,6 +259,7 @@ int main(void)
         cmocka_unit_test(bars_are_redrawn_in_place),
         cmocka_unit_test(a_redraw_is_one_write),
         cmocka_unit_test(the_end_is_told),
+        cmocka_unit_test(a_low_screen_is_not_left),
         cmocka_unit_test(models_are_named),
         cmocka_unit_test(messages_are_shown_once),
         cmocka_unit_test(json_passes_through),
