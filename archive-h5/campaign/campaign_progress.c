@@ -73,11 +73,13 @@ static const struct field task_fields[] = {
     FIELD(atoll_campaign_progress_task, FLAG, "done", is_done),
 };
 
-/* Files of earlier versions lack it. */
-/* Not in the files of versions before campaigns were extended. */
+/* Files of earlier versions lack these. */
 static const struct field budget_field =
     FIELD(atoll_progress_json, COUNT, "evaluation_budget", evaluation_budget);
-static const struct field reason_field = FIELD(atoll_campaign_progress_task, TEXT, "reason", reason);
+static const struct field late_task_fields[] = {
+    FIELD(atoll_campaign_progress_task, TEXT, "reason", reason),
+    FIELD(atoll_campaign_progress_task, TEXT, "best", best),
+};
 
 #define COUNT_OF(table) (sizeof(table) / sizeof(*(table)))
 
@@ -180,7 +182,7 @@ static int hint_put(struct atoll_buffer *out, const struct atoll_progress_json *
         word_put(out, i > 0 ? ",\n{" : "\n{");
         is_good &= fields_put(out, task_fields, COUNT_OF(task_fields), &hint->tasks[i]);
         atoll_buffer_put_u8(out, ',');
-        is_good &= field_put(out, &reason_field, &hint->tasks[i]);
+        is_good &= fields_put(out, late_task_fields, COUNT_OF(late_task_fields), &hint->tasks[i]);
         atoll_buffer_put_u8(out, '}');
     }
     word_put(out, "]}\n");
@@ -291,10 +293,13 @@ static int tasks_take(const struct atoll_config *config, const json_t *array,
     hint->task_count = count;
     for (size_t i = 0; i < count; i++) {
         struct atoll_campaign_progress_task *t = &hint->tasks[i];
-        const json_t *object = json_array_get(array, i), *reason = json_object_get(object, reason_field.key);
-        if (!object_take(task_fields, COUNT_OF(task_fields), object, t) ||
-            (reason && !field_take(&reason_field, reason, t))) {
+        const json_t *object = json_array_get(array, i);
+        if (!object_take(task_fields, COUNT_OF(task_fields), object, t))
             return 0;
+        for (size_t f = 0; f < COUNT_OF(late_task_fields); f++) {
+            const json_t *value = json_object_get(object, late_task_fields[f].key);
+            if (value && !field_take(&late_task_fields[f], value, t))
+                return 0;
         }
         size_t tried = 0; /* from where the last one was found: the file has them in the campaign's order */
         while (tried < config->task_count && strcmp(config->tasks[at].name, t->name) != 0) {

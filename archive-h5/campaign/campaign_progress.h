@@ -22,8 +22,9 @@ struct atoll_campaign_progress_task {
     double baseline_ns, best_ns; /* 0 while unknown */
     double final_ratio;          /* baseline / best of the final comparison, 0 before it */
     int is_done;
-    char reason
-        [32]; /* why it is done, as atoll_reason_name says it; "" where the file is of before it was told */
+    /* "" where the file is of before they were told: why it is done, as atoll_reason_name says it; the first digits of the best
+     * candidate's id ("" without one, too). */
+    char reason[32], best[17];
 };
 
 struct atoll_campaign_progress_asks {

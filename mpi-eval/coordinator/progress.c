@@ -183,6 +183,11 @@ static void fill_task(const struct atoll_engine *engine, uint32_t number, uint32
     row->best_ns = s.best_ns;
     row->final_ratio = s.final_ratio;
     row->is_done = s.done != 0;
+    if (!atoll_id_is_zero(&s.best)) {
+        char id[ATOLL_ID_HEX];
+        atoll_id_hex(&s.best, id);
+        snprintf(row->best, sizeof(row->best), "%.16s", id);
+    }
     snprintf(row->reason, sizeof(row->reason), "%s", atoll_reason_name(s.reason));
     json->correct += s.correct;
 }

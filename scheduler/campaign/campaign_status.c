@@ -19,6 +19,7 @@
 #define POLL_S        90.0
 #define AGE_TOLD_S    5.0
 #define HISTORY_SHOWN 5
+#define KERNEL_DIGITS 8 /* of an id: rarely more are needed, and whoever wants one is told */
 
 /* ---- how far its parts are ---- */
 
@@ -180,8 +181,9 @@ static void print_tasks(FILE *out, const struct atoll_campaign_progress_row *row
     const struct atoll_campaign_progress *s = row->progress;
 
     if (!s) {
-        atoll_print(out, "%-20s %12s %12s %9s   %8s %8s  %-8s %s\n    %s\n", "-", "-", "-", "-", "-", "-",
-                    state_text(row), row->name, row->trouble ? row->trouble : "it cannot be read");
+        atoll_print(out, "%-20s %12s %12s %9s   %8s %8s  %-*s %-8s %s\n    %s\n", "-", "-", "-", "-", "-",
+                    "-", KERNEL_DIGITS, "-", state_text(row), row->name,
+                    row->trouble ? row->trouble : "it cannot be read");
         return;
     }
     for (size_t i = 0; i < s->hint.task_count; i++) {
@@ -195,9 +197,9 @@ static void print_tasks(FILE *out, const struct atoll_campaign_progress_row *row
         print_speedup(out, speedup_of(t), t->final_ratio > 0);
         print_count(out, is_counted(s), task_evaluated(s, t));
         print_count(out, s->has_hint, t->correct);
-        atoll_print(out, "  %-8s %s%s%s%s%s\n", t->is_done ? "done" : state_text(row), row->name,
-                    *t->model ? "  " : "", t->model, t->is_done && *t->reason ? "  " : "",
-                    t->is_done ? atoll_reason_text(t->reason) : "");
+        atoll_print(out, "  %-*.*s %-8s %s%s%s%s%s\n", KERNEL_DIGITS, KERNEL_DIGITS, *t->best ? t->best : "-",
+                    t->is_done ? "done" : state_text(row), row->name, *t->model ? "  " : "", t->model,
+                    t->is_done && *t->reason ? "  " : "", t->is_done ? atoll_reason_text(t->reason) : "");
     }
 }
 
@@ -231,8 +233,8 @@ void atoll_campaign_progress_view_print(FILE *out, const struct atoll_campaign_p
                                         size_t count, int by_task, int64_t now_unix_ns)
 {
     if (by_task) {
-        atoll_print(out, "%-20s %12s %12s %9s   %8s %8s  %-8s %s\n", "task", "baseline", "best", "speedup",
-                    "evals", "correct", "state", "part");
+        atoll_print(out, "%-20s %12s %12s %9s   %8s %8s  %-*s %-8s %s\n", "task", "baseline", "best",
+                    "speedup", "evals", "correct", KERNEL_DIGITS, "kernel", "state", "part");
     } else {
         atoll_print(out, "%-12s %-10s %9s %9s   %8s %8s %12s %10s  %s\n", "part", "state", "tasks", "speedup",
                     "evals", "correct", "device", "told", "job");
@@ -275,13 +277,14 @@ static void add_progress(json_t *part, const struct atoll_campaign_progress *s, 
     for (size_t i = 0; i < hint->task_count; i++) {
         const struct atoll_campaign_progress_task *t = &hint->tasks[i];
 
-        json_array_append_new(tasks, json_pack("{s:o, s:o, s:o, s:o, s:f, s:f, s:f, s:b, s:b, s:o}", "task",
-                                               atoll_json_text(t->name), "model", known_text(t->model),
-                                               "evaluated", known_count(is_counted(s), task_evaluated(s, t)),
-                                               "correct", known_count(s->has_hint, t->correct), "baseline_ns",
-                                               t->baseline_ns, "best_ns", t->best_ns, "ratio", speedup_of(t),
-                                               "final", t->final_ratio > 0, "done", t->is_done, "reason",
-                                               known_text(t->is_done ? t->reason : "")));
+        json_array_append_new(
+            tasks,
+            json_pack("{s:o, s:o, s:o, s:o, s:f, s:f, s:f, s:b, s:b, s:o, s:o}", "task",
+                      atoll_json_text(t->name), "model", known_text(t->model), "evaluated",
+                      known_count(is_counted(s), task_evaluated(s, t)), "correct",
+                      known_count(s->has_hint, t->correct), "baseline_ns", t->baseline_ns, "best_ns",
+                      t->best_ns, "ratio", speedup_of(t), "final", t->final_ratio > 0, "done", t->is_done,
+                      "reason", known_text(t->is_done ? t->reason : ""), "candidate", known_text(t->best)));
     }
     more = json_pack("{s:o, s:I, s:I, s:I, s:I, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "attempt",
                      known_text(s->attempt), "attempts", (json_int_t)s->attempt_count, "evaluated",

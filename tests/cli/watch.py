@@ -57,7 +57,7 @@ check(now["kind"] == "run" and now["phase"] == "idle" and "nobody has begun it" 
 owner, watcher = start("resume", "mine"), start("watch", "mine", "--interval", "1s")
 try:
     end = time.monotonic() + PATIENCE_S
-    while (now["phase"] != "running" or now["sums"]["evaluated"] < 5) and time.monotonic() < end:
+    while (now["phase"] != "running" or now["sums"]["evaluated"] < 5 or not now["parts"][0]["tasks"]) and time.monotonic() < end:
         time.sleep(0.1)
         now = status_of("mine")
     check(now["phase"] == "running" and f"on {os.uname().nodename}" in now["why"], now)
@@ -90,5 +90,6 @@ check("done: the budget's evaluations are used" in said and said.rstrip().endswi
       said[-1500:])
 tasks = status_of("short")["parts"][0]["tasks"]
 check(all(t["done"] and t["reason"] for t in tasks), tasks)
+check(all(t["candidate"] in run("show", "short", t["candidate"]) for t in tasks), tasks)
 check("is not a campaign" in run("status", "home", status=66), "a folder without a campaign")
 print("looked from a second terminal")

@@ -62,6 +62,9 @@ static const struct {
     {"\"best_ns\":1000000", "\"best_ns\":[1]"},
     {"\"best_ns\":1000000", "\"best_ns\":1e999"},
     {"\"evaluated\":7", "\"evaluated\":7,\"evaluated\":7"},
+    {"\"best\":\"", "\"best\":\"0123456789abcdef0"},
+    {"\"best\":\"", "\"best\":\"\\u001b"},
+    {"\"best\":\"", "\"best\":7,\"x\":\""},
 };
 
 static void test_hostile_hint(void **state)

@@ -15,7 +15,9 @@ static struct atoll_campaign_progress_task timed[] = {
      .baseline_ns = 4e6,
      .best_ns = 1e6,
      .final_ratio = 4.5,
-     .is_done = 1},
+     .is_done = 1,
+     .reason = "floor",
+     .best = "3fa9c1277e01b4aa"},
     {.name = "matmul",
      .model = "device \"B\"",
      .evaluated = 40,
@@ -135,16 +137,17 @@ static void tasks_have_a_line_each(void **state)
     char line[256], *out = printed(ROWS, 1);
 
     (void)state;
-    assert_string_equal(
-        line_with(out, "softmax", line, sizeof(line)),
-        "softmax                   4.00 ms      1.00 ms     4.50x         60       50  done     0000");
+    assert_string_equal(line_with(out, "softmax", line, sizeof(line)),
+                        "softmax                   4.00 ms      1.00 ms     4.50x         60       50  "
+                        "3fa9c127 done     0000  "
+                        "the floor goal is reached");
     assert_string_equal(
         line_with(out, "matmul", line, sizeof(line)),
-        "matmul                    8.00 ms      4.00 ms     2.00x*        40       30  running  "
+        "matmul                    8.00 ms      4.00 ms     2.00x*        40       30  -        running  "
         "0000  device \"B\"");
-    assert_string_equal(
-        line_with(out, "gemv", line, sizeof(line)),
-        "gemv                            -            -         -          -        -  ended    0003");
+    assert_string_equal(line_with(out, "gemv", line, sizeof(line)),
+                        "gemv                            -            -         -          -        -  -     "
+                        "   ended    0003");
     assert_non_null(strstr(out, "unreadable 0004\n    parts/0004"));
     free(out);
 }
@@ -186,6 +189,11 @@ static void json_tells_the_same(void **state)
     assert_string_equal(json_string_value(json_object_get(task, "model")), "device \"B\"");
     assert_true(json_real_value(json_object_get(task, "ratio")) == 2);
     assert_true(json_is_false(json_object_get(task, "final")));
+    assert_true(json_is_null(json_object_get(task, "reason")) &&
+                json_is_null(json_object_get(task, "candidate")));
+    task = json_array_get(json_object_get(part, "tasks"), 0);
+    assert_string_equal(json_string_value(json_object_get(task, "reason")), "floor");
+    assert_string_equal(json_string_value(json_object_get(task, "candidate")), "3fa9c1277e01b4aa");
     part = json_array_get(json_object_get(all, "parts"), 2);
     assert_true(json_is_null(json_object_get(part, "hint_age_s")));
     assert_int_equal(json_integer_value(json_object_get(part, "evaluated")), 77);
