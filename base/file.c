@@ -1,6 +1,7 @@
 /* file.c - the real system calls, and what is built on them. */
 #include "base/file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -317,4 +318,15 @@ out:
     if (fd >= 0)
         close(fd);
     return bytes;
+}
+
+int atoll_folder_is_empty(const char *path)
+{
+    DIR *folder = opendir(path);
+    int is_empty = folder || errno == ENOENT;
+    for (const struct dirent *e; folder && is_empty && (e = readdir(folder));)
+        is_empty = strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0;
+    if (folder)
+        closedir(folder);
+    return is_empty;
 }

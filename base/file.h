@@ -67,6 +67,8 @@ int atoll_file_write_failed(const char *path, const char *doing, int sys_errno, 
  * INPUT (no regular file), MEMORY, IO. */
 char *atoll_file_read(const char *path, size_t limit_bytes, size_t *ret_length, struct atoll_err *err);
 
+/* 1: the folder is not there, or holds nothing. */
+int atoll_folder_is_empty(const char *path);
 /* mkdir -p. */
 int atoll_folder_make(const char *path, struct atoll_err *err);
 /* mkdir -p of what holds path; path itself is left alone. */

@@ -108,7 +108,10 @@ static int set_choice(const struct atoll_option *o, const char *text, void *fiel
         }
         c = *end ? end + 1 : NULL;
     }
-    return atoll_err_set(err, ATOLL_E_USAGE, "--%s %.64s: one of %s is expected", o->name, text, o->choices);
+    char hint[ATOLL_SPELLING_HINT_BYTES];
+    atoll_spelling_hint_in(text, o->choices, "", hint);
+    return atoll_err_set(err, ATOLL_E_USAGE, "--%s %.64s: one of %s is expected%s%s", o->name, text,
+                         o->choices, *hint ? "; " : "", hint);
 }
 
 static int set_list(const struct atoll_option *o, const char *text, void *field, struct atoll_err *err)

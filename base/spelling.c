@@ -1,9 +1,15 @@
 /* spelling.c - three rows of the distance matrix; words longer than WORD_LIMIT have no neighbours. */
 #include "base/spelling.h"
 
+#include <dirent.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
-#define WORD_LIMIT 63
+#define WORD_LIMIT   63
+#define PREFIX_LEAST 3
+#define NAME_LIMIT   1024 /* of one folder or list: a hint need not know more */
 
 static size_t min2(size_t a, size_t b)
 {
@@ -45,5 +51,89 @@ const char *atoll_spelling_nearest(const char *word, const char *const *known, s
             nearest = known[i];
         }
     }
+    for (size_t i = 0; i < count && !nearest && length >= PREFIX_LEAST; i++)
+        if (strncmp(known[i], word, length) == 0)
+            nearest = known[i];
     return nearest;
+}
+
+const char *atoll_spelling_hint(const char *word, const char *const *known, size_t count,
+                                const char *otherwise, char ret_hint[ATOLL_SPELLING_HINT_BYTES])
+{
+    const char *near = atoll_spelling_nearest(word, known, count);
+    if (near)
+        snprintf(ret_hint, ATOLL_SPELLING_HINT_BYTES, "did you mean '%s'?", near);
+    else
+        snprintf(ret_hint, ATOLL_SPELLING_HINT_BYTES, "%s", otherwise);
+    return ret_hint;
+}
+
+/* Names of at most WORD_LIMIT bytes, and pointers to them. */
+struct names {
+    size_t count;
+    const char *known[NAME_LIMIT];
+    char texts[NAME_LIMIT][WORD_LIMIT + 1];
+};
+
+static void add(struct names *names, const char *text, size_t length)
+{
+    if (length == 0 || length > WORD_LIMIT || names->count == NAME_LIMIT)
+        return;
+    memcpy(names->texts[names->count], text, length);
+    names->texts[names->count][length] = '\0';
+    names->known[names->count] = names->texts[names->count];
+    names->count++;
+}
+
+const char *atoll_spelling_hint_in(const char *word, const char *list, const char *otherwise,
+                                   char ret_hint[ATOLL_SPELLING_HINT_BYTES])
+{
+    struct names names = {.count = 0};
+    for (const char *at = list; *at; at += strspn(at, ", |")) {
+        size_t length = strcspn(at, ", |");
+        add(&names, at, length);
+        at += length;
+    }
+    return atoll_spelling_hint(word, names.known, names.count, otherwise, ret_hint);
+}
+
+int atoll_spelling_near_path(const char *path, const char *ending, char *ret_path, size_t bytes)
+{
+    char folder[PATH_MAX], word[PATH_MAX];
+    struct names names = {.count = 0};
+    size_t end = 0, begin = 0, ending_length = strlen(ending);
+    if (strlen(path) >= sizeof(folder))
+        return 0;
+    do { /* up to and with the first part that is not there */
+        begin = end + strspn(path + end, "/");
+        end = begin + strcspn(path + begin, "/");
+        memcpy(folder, path, end);
+        folder[end] = '\0';
+    } while (path[end] && access(folder, F_OK) == 0);
+    memcpy(word, path + begin, end - begin);
+    word[end - begin] = '\0';
+    folder[begin] = '\0';
+    DIR *directory = opendir(begin ? folder : ".");
+    for (const struct dirent *e; directory && (e = readdir(directory));) {
+        size_t length = strlen(e->d_name);
+        if (e->d_name[0] != '.' && length > ending_length &&
+            strcmp(e->d_name + length - ending_length, ending) == 0)
+            add(&names, e->d_name, length - ending_length);
+    }
+    if (directory)
+        closedir(directory);
+    const char *near =
+        end - begin < PREFIX_LEAST ? NULL : atoll_spelling_nearest(word, names.known, names.count);
+    return near && (size_t)snprintf(ret_path, bytes, "%s%s", folder, near) < bytes;
+}
+
+const char *atoll_spelling_hint_path(const char *path, const char *otherwise,
+                                     char ret_hint[ATOLL_SPELLING_HINT_BYTES])
+{
+    char near[ATOLL_SPELLING_HINT_BYTES - 32];
+    if (atoll_spelling_near_path(path, "", near, sizeof(near)))
+        snprintf(ret_hint, ATOLL_SPELLING_HINT_BYTES, "did you mean '%s'?", near);
+    else
+        snprintf(ret_hint, ATOLL_SPELLING_HINT_BYTES, "%s", otherwise);
+    return ret_hint;
 }

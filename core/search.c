@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/spelling.h"
+
 const char *atoll_language_name(enum atoll_language language)
 {
     static const char *const names[ATOLL_LANGUAGE_COUNT] = {
@@ -304,7 +306,10 @@ static int set_name(struct atoll_search *s, const struct atoll_search_field *f, 
         size_t used = strlen(allowed);
         snprintf(allowed + used, sizeof(allowed) - used, "%s%s", i ? ", " : "", f->names[i]);
     }
-    return atoll_err_set(err, ATOLL_E_INPUT, "%s: \"%.64s\" is none of: %s", f->name, value, allowed);
+    char hint[ATOLL_SPELLING_HINT_BYTES];
+    atoll_spelling_hint_in(value, allowed, "", hint);
+    return atoll_err_set(err, ATOLL_E_INPUT, "%s: \"%.64s\" is none of: %s%s%s", f->name, value, allowed,
+                         *hint ? "; " : "", hint);
 }
 
 int atoll_search_set(struct atoll_search *search, const struct atoll_search_field *field, const char *value,

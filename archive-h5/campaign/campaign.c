@@ -142,6 +142,27 @@ static int place_tasks(struct atoll_campaign *c, struct atoll_err *err)
     return 0;
 }
 
+/* A campaign is begun in an empty folder: one that holds other things is not suggested for it. */
+static int say_no_campaign(const char *dir, struct atoll_err *err)
+{
+    char below[NAME_MAX + 1] = "";
+    DIR *folder = opendir(dir);
+    for (const struct dirent *e; folder && (e = readdir(folder));) {
+        char path[PATH_MAX];
+        if (e->d_name[0] != '.' &&
+            snprintf(path, sizeof(path), "%s/%s/campaign.yaml", dir, e->d_name) < (int)sizeof(path) &&
+            access(path, F_OK) == 0 && (!*below || strcmp(e->d_name, below) < 0))
+            snprintf(below, sizeof(below), "%s", e->d_name);
+    }
+    if (folder)
+        closedir(folder);
+    atoll_err_set(err, ATOLL_E_NOTFOUND, "%s: is not a campaign (no campaign.yaml in it)", dir);
+    if (*below)
+        return atoll_err_add(err, "did you mean '%s/%s'?", dir, below);
+    return atoll_folder_is_empty(dir) ? atoll_err_add(err, "start one with atoll run SUITE -o %s", dir)
+                                      : atoll_err_add(err, "name the folder that was given to atoll run -o");
+}
+
 static int load_config(struct atoll_campaign *c, struct atoll_err *err)
 {
     struct atoll_err local = ATOLL_ERR_INIT;
@@ -150,12 +171,8 @@ static int load_config(struct atoll_campaign *c, struct atoll_err *err)
     if (atoll_campaign_path(c, path, sizeof(path), "campaign.yaml", err) != 0)
         return -1;
     char *text = atoll_file_read(path, CONFIG_LIMIT_BYTES, &length, &local);
-    if (!text && local.code == ATOLL_E_NOTFOUND) {
-        return atoll_err_set(
-            err, ATOLL_E_NOTFOUND,
-            "%s: is not a campaign (no campaign.yaml in it); start one with atoll run SUITE -o %s", c->dir,
-            c->dir);
-    }
+    if (!text && local.code == ATOLL_E_NOTFOUND)
+        return say_no_campaign(c->dir, err);
     if (!text) {
         if (err)
             *err = local;

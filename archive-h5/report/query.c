@@ -311,10 +311,35 @@ int atoll_query_candidate_prefix(const struct atoll_query *q, const char *prefix
     return 0;
 }
 
+static const char *task_hint(const struct atoll_query *q, const char *word,
+                             char ret_hint[ATOLL_SPELLING_HINT_BYTES])
+{
+    size_t count = 0, task_count = (size_t)atoll_tables_count(q->tables, ATOLL_TABLE_TASKS);
+    const char **names = calloc(task_count + 1, sizeof(*names));
+    struct atoll_row_task task;
+    for (; names && count < task_count; count++) {
+        atoll_tables_get(q->tables, ATOLL_TABLE_TASKS, count, &task);
+        names[count] = atoll_tables_text(q->tables, task.name);
+    }
+    atoll_spelling_hint(word, names, count, "atoll best and atoll list print both", ret_hint);
+    free(names);
+    return ret_hint;
+}
+
+int64_t atoll_query_task_named(const struct atoll_query *q, const char *name, struct atoll_err *err)
+{
+    int64_t row = atoll_query_task(q, name);
+    char hint[ATOLL_SPELLING_HINT_BYTES];
+    return row < 0 ? atoll_err_set(err, ATOLL_E_NOTFOUND, "no task '%.70s' in the archive; %s", name,
+                                   task_hint(q, name, hint))
+                   : row;
+}
+
 int atoll_query_find(const struct atoll_query *q, const char *word, uint64_t *ret_row, struct atoll_err *err)
 {
-    size_t length = strlen(word), count = 0;
+    size_t length = strlen(word);
     uint64_t task_count = atoll_tables_count(q->tables, ATOLL_TABLE_TASKS);
+    char hint[ATOLL_SPELLING_HINT_BYTES];
     struct atoll_row_task task;
     for (uint64_t i = 0; i < task_count; i++) {
         atoll_tables_get(q->tables, ATOLL_TABLE_TASKS, i, &task);
@@ -335,18 +360,10 @@ int atoll_query_find(const struct atoll_query *q, const char *word, uint64_t *re
     }
     if (length >= 4 && length <= 64 && strspn(word, "0123456789abcdef") == length)
         return atoll_query_candidate_prefix(q, word, ret_row, err);
-    const char **names = calloc((size_t)task_count + 1, sizeof(*names));
-    for (; names && count < task_count; count++) {
-        atoll_tables_get(q->tables, ATOLL_TABLE_TASKS, count, &task);
-        names[count] = atoll_tables_text(q->tables, task.name);
-    }
-    const char *near = names ? atoll_spelling_nearest(word, names, count) : NULL;
-    free(names);
-    return atoll_err_set(err, ATOLL_E_NOTFOUND,
-                         "'%.70s' is neither a task nor the start of a candidate's id (4 to 64 of 0-9a-f); "
-                         "%s%s%s",
-                         word, near ? "did you mean task " : "atoll best and atoll list print both",
-                         near ? near : "", near ? "?" : "");
+    return atoll_err_set(
+        err, ATOLL_E_NOTFOUND,
+        "'%.70s' is neither a task nor the start of a candidate's id (4 to 64 of 0-9a-f); %s", word,
+        task_hint(q, word, hint));
 }
 
 static int compare_ids(const void *a, const void *b)

@@ -53,6 +53,8 @@ size_t atoll_query_lineage(const struct atoll_query *query, uint64_t candidate_r
 
 /* Row in tasks of the task with this name or number, the first of its device models; -1. */
 int64_t atoll_query_task(const struct atoll_query *query, const char *name);
+/* The same; -1 with NOTFOUND, which names the nearest one. */
+int64_t atoll_query_task_named(const struct atoll_query *query, const char *name, struct atoll_err *err);
 
 /* Who made a kernel: what a search added to the seeds it was given. */
 enum atoll_maker {

@@ -14,6 +14,7 @@
 
 #include "base/arena.h"
 #include "base/buffer.h"
+#include "base/spelling.h"
 #include "core/task/task_parse.h"
 
 #define SUITE_LIMIT        4096
@@ -304,14 +305,20 @@ static int suite_add(char **dirs, size_t *count, char *path, struct atoll_err *e
     return 0;
 }
 
-static int list_tasks(const char *dir, char **dirs, size_t *count, struct atoll_err *err)
+/* levels: of folders to look into; where the first has no task, those below it may be suites. */
+static int list_tasks(const char *dir, int levels, char **dirs, size_t *count, struct atoll_err *err)
 {
     struct dirent **entries = NULL;
+    size_t before = *count;
     if (holds_task(dir))
         return suite_add(dirs, count, strdup(dir), err);
-    int n = scandir(dir, &entries, visible, bytewise);
-    if (n < 0)
-        return atoll_err_errno(err, errno, "cannot list the suite '%s'", dir);
+    int n = scandir(dir, &entries, visible, bytewise), system = errno;
+    if (n < 0) {
+        char hint[ATOLL_SPELLING_HINT_BYTES];
+        atoll_err_errno(err, system, "cannot list the suite '%s'", dir);
+        return system == ENOENT && *atoll_spelling_hint_path(dir, "", hint) ? atoll_err_add(err, "%s", hint)
+                                                                            : -1;
+    }
     int rc = 0;
     for (int i = 0; i < n; i++) {
         char *path = NULL;
@@ -319,8 +326,17 @@ static int list_tasks(const char *dir, char **dirs, size_t *count, struct atoll_
             rc = suite_add(dirs, count, asprintf(&path, "%s/%s", dir, entries[i]->d_name) < 0 ? NULL : path,
                            err);
         }
-        free(entries[i]);
     }
+    int has_none = *count == before;
+    for (int i = 0; i < n && !rc && levels > 1 && has_none; i++) {
+        char path[PATH_MAX];
+        struct stat st;
+        if (snprintf(path, sizeof(path), "%s/%s", dir, entries[i]->d_name) < (int)sizeof(path) &&
+            stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+            rc = list_tasks(path, levels - 1, dirs, count, err);
+    }
+    for (int i = 0; i < n; i++)
+        free(entries[i]);
     free(entries);
     return rc;
 }
@@ -331,7 +347,7 @@ int atoll_suite_list(const char *dir, char ***ret_dirs, size_t *ret_count, struc
     char **dirs = calloc(SUITE_LIMIT, sizeof(*dirs));
     if (!dirs)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the list of tasks");
-    int rc = list_tasks(dir, dirs, &count, err);
+    int rc = list_tasks(dir, 2, dirs, &count, err);
     if (!rc && count == 0) {
         rc = atoll_err_set(err, ATOLL_E_NOTFOUND,
                            "no task.yaml in '%s' or its subfolders; name a task's folder or a suite of them",

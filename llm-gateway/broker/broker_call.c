@@ -17,6 +17,7 @@
 
 #include "base/log.h"
 #include "base/random.h"
+#include "base/spelling.h"
 
 /* ---- a call as a value ---- */
 
@@ -61,8 +62,12 @@ static int find_model(struct atoll_call *call, struct atoll_err *err)
         if (strcmp(config->models[i].name, name) == 0)
             found = (int)i;
     if (found < 0) {
+        const char *known[ATOLL_CONFIG_NAMES_MOST];
+        char hint[ATOLL_SPELLING_HINT_BYTES];
+        size_t count = atoll_gateway_config_names(config, known);
         return atoll_err_set(err, ATOLL_E_INPUT,
-                             "model: this gateway has no model or ensemble of the name %.64s", name);
+                             "model: this gateway has no model or ensemble of the name %.64s; %s", name,
+                             atoll_spelling_hint(name, known, count, "gateway.yaml names them", hint));
     }
     call->model = (unsigned)found;
     return 0;

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/spelling.h"
 #include "llm-gateway/check/check_run.h"
 #include "llm-gateway/http/address.h"
 #include "llm-gateway/client/client.h"
@@ -129,14 +130,16 @@ static void report_models(struct atoll_check_run *run, const struct atoll_check_
     struct list list = {.wanted = model};
     struct atoll_err err = ATOLL_ERR_INIT;
     const char *name = model ? model : "";
+    char hint[ATOLL_SPELLING_HINT_BYTES];
     if (atoll_provider_models(ATOLL_PROVIDER_CHAT, reply->body.data, reply->body.length, on_model, &list,
                               &err))
         atoll_check_report(run, "models", name, ATOLL_CHECK_FAILED,
                            "HTTP %d and no list of models (%s); is this a gateway?", reply->end.http_status,
                            err.text);
-    else if (name[0] && !list.is_there)
+    else if (name[0] && !list.is_there && atoll_spelling_hint_in(name, list.names, "", hint))
         atoll_check_report(run, "models", name, ATOLL_CHECK_FAILED,
-                           "the gateway does not know it; it has %zu: %s", list.count, list.names);
+                           "the gateway does not know it; it has %zu: %s%s%s", list.count, list.names,
+                           *hint ? "; " : "", hint);
     else
         atoll_check_report(run, "models", name, ATOLL_CHECK_OK, "the gateway has %zu: %s", list.count,
                            list.names);

@@ -286,6 +286,17 @@ struct atoll_gateway_config *atoll_gateway_config_load(const char *path, struct 
     return c;
 }
 
+size_t atoll_gateway_config_names(const struct atoll_gateway_config *config,
+                                  const char *ret_names[ATOLL_CONFIG_NAMES_MOST])
+{
+    size_t count = 0;
+    for (size_t i = 0; i < config->ensemble_count && count < ATOLL_CONFIG_NAMES_MOST; i++)
+        ret_names[count++] = config->ensembles[i].name;
+    for (size_t i = 0; i < config->model_count && count < ATOLL_CONFIG_NAMES_MOST; i++)
+        ret_names[count++] = config->models[i].name;
+    return count;
+}
+
 void atoll_gateway_config_destroy(struct atoll_gateway_config *config)
 {
     struct atoll_config_draft *d = (struct atoll_config_draft *)config;

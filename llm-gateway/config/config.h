@@ -73,6 +73,11 @@ struct atoll_gateway_config {
 struct atoll_gateway_config *atoll_gateway_config_load(const char *path, struct atoll_err *err);
 void atoll_gateway_config_destroy(struct atoll_gateway_config *config);
 
+#define ATOLL_CONFIG_NAMES_MOST 320 /* models and ensembles */
+/* What clients may call models, ensembles first; how many.  Borrowed. */
+size_t atoll_gateway_config_names(const struct atoll_gateway_config *config,
+                                  const char *ret_names[ATOLL_CONFIG_NAMES_MOST]);
+
 /* The model for a request: drawn by weight among the members of its generation, or, where none is scheduled for it, among
  * all.  The draw follows from the request's id alone, so that a repeated request gets the same model.  -1: no members. */
 int atoll_ensemble_choose(const struct atoll_ensemble *ensemble, uint32_t generation,

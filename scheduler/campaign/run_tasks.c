@@ -8,6 +8,7 @@
 
 #include "base/print.h"
 #include "base/program.h"
+#include "base/spelling.h"
 #include "core/search.h"
 
 static int has_seed(const struct atoll_task *task, const char *language)
@@ -54,6 +55,8 @@ void atoll_run_tasks_fini(struct atoll_run_tasks *list)
         atoll_task_destroy(list->tasks[i]);
         free(list->dirs[i]);
     }
+    for (size_t i = 0; i < list->name_count; i++)
+        free(list->names[i]);
     free(list->tasks);
     free(list->dirs);
 }
@@ -73,7 +76,11 @@ static int add(void *context, const char *dir, struct atoll_err *err)
     for (size_t i = 0; i < list->only->count; i++)
         is_wanted |= strcmp(list->only->items[i], task->name) == 0;
     if (!is_wanted) {
-        status = 0;
+        if (list->name_count < sizeof(list->names) / sizeof(list->names[0]))
+            list->names[list->name_count++] = strdup(task->name);
+        status = list->name_count && !list->names[list->name_count - 1]
+                     ? atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the task list")
+                     : 0;
         goto leave_out;
     }
     if (!atoll_task_fits_backend(task, backend, why, sizeof(why))) {
@@ -132,6 +139,14 @@ int atoll_run_tasks_find_suite(const char *name, char *ret_dir, size_t bytes, st
             name = whole;
         }
     }
+    if (!strchr(name, '/') && access(name, F_OK) != 0 &&
+        !atoll_spelling_near_path(name, "", whole, sizeof(whole)) &&
+        atoll_program_data("suites", found, sizeof(found), NULL) == 0 &&
+        snprintf(relative, sizeof(relative), "%s/%s", found, name) < (int)sizeof(relative) &&
+        atoll_spelling_near_path(relative, "", whole, sizeof(whole))) {
+        return atoll_err_set(err, ATOLL_E_NOTFOUND, "no suite '%s'; did you mean '%s'?", name,
+                             strrchr(whole, '/') + 1);
+    }
     if (strlen(name) >= bytes)
         return atoll_err_set(err, ATOLL_E_LIMIT, "the path of a suite is too long: %.200s", name);
     memcpy(ret_dir, name, strlen(name) + 1);
@@ -158,8 +173,12 @@ int atoll_run_tasks_collect(struct atoll_run_tasks *ret_tasks, const char *const
         while (k < list->count && strcmp(list->tasks[k]->name, only->items[i]) != 0)
             k++;
         if (k == list->count) {
-            return atoll_err_set(err, ATOLL_E_NOTFOUND, "--only %s: no such task in %s", only->items[i],
-                                 suites[0]);
+            char hint[ATOLL_SPELLING_HINT_BYTES];
+
+            atoll_spelling_hint(only->items[i], (const char *const *)list->names, list->name_count,
+                                "its folders are its tasks", hint);
+            return atoll_err_set(err, ATOLL_E_NOTFOUND, "--only %s: no such task in %s; %s", only->items[i],
+                                 suites[0], hint);
         }
     }
     if (list->count)

@@ -11,6 +11,8 @@ struct atoll_run_tasks {
     const struct atoll_option_list *only; /* names; empty: all */
     struct atoll_task **tasks;            /* owned, as their folders */
     char **dirs;
+    char *names[256]; /* owned: of tasks that were not asked for, to suggest one of them */
+    size_t name_count;
     size_t count, capacity, skipped; /* skipped: left out, each with a warning on standard error */
 };
 

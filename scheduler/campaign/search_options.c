@@ -90,16 +90,16 @@ static int apply_setting(const struct atoll_search_options *options, size_t inde
     snprintf(name, sizeof(name), "%.*s", (int)(equals - text), text);
     const struct atoll_search_field *field = atoll_search_field(name);
     if (!field) {
-        const char *known[FIELD_LIMIT], *nearest;
+        const char *known[FIELD_LIMIT];
+        char hint[ATOLL_SPELLING_HINT_BYTES];
         size_t count;
         const struct atoll_search_field *fields = atoll_search_fields(&count);
         count = count < FIELD_LIMIT ? count : FIELD_LIMIT;
         for (size_t i = 0; i < count; i++)
             known[i] = fields[i].name;
-        nearest = atoll_spelling_nearest(name, known, count);
-        return atoll_err_set(err, ATOLL_E_USAGE,
-                             "--set %s: no such setting%s%s; `atoll run --list-settings` prints all", name,
-                             nearest ? "; did you mean " : "", nearest ? nearest : "");
+        return atoll_err_set(
+            err, ATOLL_E_USAGE, "--set %s: no such setting; %s", name,
+            atoll_spelling_hint(name, known, count, "`atoll run --list-settings` prints all", hint));
     }
     const struct row *row = row_given(options, name);
     if (row) {

@@ -215,9 +215,12 @@ struct atoll_sweep *atoll_sweep_open(const char *dir, struct atoll_err *err)
     struct atoll_sweep *sweep;
 
     if (!atoll_sweep_is(dir)) {
-        atoll_err_set(err, ATOLL_E_NOTFOUND,
-                      "%s: is not a submitted campaign (no %s in it); make one with atoll submit SUITE -o %s",
-                      dir, ATOLL_SWEEP_FILE, dir);
+        atoll_err_set(err, ATOLL_E_NOTFOUND, "%s: is not a submitted campaign (no %s in it)", dir,
+                      ATOLL_SWEEP_FILE);
+        if (atoll_folder_is_empty(dir))
+            atoll_err_add(err, "make one with atoll submit SUITE -o %s", dir);
+        else
+            atoll_err_add(err, "name the folder that was given to atoll submit -o");
         return NULL;
     }
     sweep = sweep_new(dir, err);

@@ -7,6 +7,7 @@
 
 #include "archive-h5/hdf5/merge.h"
 #include "archive-h5/hdf5/segment.h"
+#include "base/spelling.h"
 #include "scheduler/campaign/sweep.h"
 
 /* All parts in one set of tables. */
@@ -42,8 +43,14 @@ int atoll_archive_view_open(const char *path, struct atoll_archive_view *ret_vie
     struct stat st;
 
     memset(&view, 0, sizeof(view));
-    if (stat(path, &st) != 0)
-        return atoll_err_errno(err, errno, "%s: name a campaign's folder or an .h5 archive", path);
+    if (stat(path, &st) != 0) {
+        int system = errno;
+        char hint[ATOLL_SPELLING_HINT_BYTES];
+
+        atoll_err_errno(err, system, "%s: name a campaign's folder or an .h5 archive", path);
+        return system == ENOENT && *atoll_spelling_hint_path(path, "", hint) ? atoll_err_add(err, "%s", hint)
+                                                                             : -1;
+    }
     view.is_folder = S_ISDIR(st.st_mode);
     if (!view.is_folder) {
         view.own = atoll_segment_read(path, err);

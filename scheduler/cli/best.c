@@ -89,8 +89,8 @@ static int print_best_source(const struct atoll_archive_view *view, const struct
 static int print_best(const struct atoll_archive_view *view, const struct best_settings *settings,
                       struct atoll_err *err)
 {
-    if (settings->task && atoll_query_task(view->query, settings->task) < 0)
-        return atoll_err_set(err, ATOLL_E_NOTFOUND, "no task '%s' in the archive", settings->task);
+    if (settings->task && atoll_query_task_named(view->query, settings->task, err) < 0)
+        return -1;
     if (settings->source)
         return print_best_source(view, settings, err);
     if (settings->json) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/print.h"
+#include "base/spelling.h"
 #include "scheduler/campaign/search_options.h"
 
 /* In the order `atoll --help` shows them. */
@@ -44,9 +45,11 @@ static void print_overview(FILE *out)
           out);
     for (size_t i = 0; i < SUBCOMMAND_COUNT; i++)
         atoll_print(out, "  %-16s %s\n", subcommands[i]->command->name, subcommands[i]->command->summary);
-    fputs("\n`atoll COMMAND --help` says more, `atoll man COMMAND` prints the manual page.\n"
-          "Start here: atoll run suites/starter -o my-campaign --seconds 120\n",
-          out);
+    fputs(
+        "\n`atoll help COMMAND` says more; so do `atoll COMMAND --help` and, for every setting of a search, "
+        "`atoll help settings`.\n"
+        "Start here: atoll run suites/starter -o my-campaign --seconds 120\n",
+        out);
 }
 
 /* Names are of one word ("run") or two ("task check"); ret_words: how many of argv they are. */
@@ -69,6 +72,33 @@ static const struct atoll_subcommand *find_subcommand(int argc, char **argv, int
 static int is_help(const char *word)
 {
     return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0;
+}
+
+/* No such command, but perhaps one that is spelt like it.  Behind a right first word the second alone counts, else both. */
+static int no_command(int argc, char **argv, const char *otherwise, struct atoll_err *err)
+{
+    const char *names[SUBCOMMAND_COUNT + 4] = {"help", "man", "task", "gateway"}, *members[SUBCOMMAND_COUNT],
+                                         *near = NULL;
+    char two[128], hint[ATOLL_SPELLING_HINT_BYTES];
+    size_t count = 4, member_count = 0, first = strlen(argv[0]);
+
+    for (size_t i = 0; i < SUBCOMMAND_COUNT; i++) {
+        const char *name = names[count++] = subcommands[i]->command->name;
+
+        if (strncmp(name, argv[0], first) == 0 && name[first] == ' ')
+            members[member_count++] = name + first + 1;
+    }
+    if (argc > 1 && member_count && (near = atoll_spelling_nearest(argv[1], members, member_count)) != NULL)
+        return atoll_err_set(err, ATOLL_E_USAGE, "no command '%s %.60s'; did you mean '%s %s'?", argv[0],
+                             argv[1], argv[0], near);
+    if (argc > 1 && member_count)
+        return atoll_err_set(err, ATOLL_E_USAGE, "no command '%s %.60s'; %s", argv[0], argv[1], otherwise);
+    snprintf(two, sizeof(two), "%.60s %.60s", argv[0], argc > 1 ? argv[1] : "");
+    near = argc > 1 ? atoll_spelling_nearest(two, names, count) : NULL;
+    if (near && strchr(near, ' '))
+        return atoll_err_set(err, ATOLL_E_USAGE, "no command '%s'; did you mean '%s'?", two, near);
+    atoll_spelling_hint(argv[0], names, count, otherwise, hint);
+    return atoll_err_set(err, ATOLL_E_USAGE, "no command '%.60s'; %s", argv[0], hint);
 }
 
 /* argv[0] is the subcommand's (last) name. */
@@ -110,33 +140,52 @@ static int run_family(int argc, char **argv, struct atoll_err *err)
         if (strncmp(command->name, argv[0], length) != 0 || command->name[length] != ' ')
             continue;
         if (argc >= 2 && !wants_help) {
-            return atoll_err_set(err, ATOLL_E_USAGE, "no command '%s %s'; `atoll %s --help` lists them",
-                                 argv[0], argv[1], argv[0]);
+            char otherwise[128];
+
+            snprintf(otherwise, sizeof(otherwise), "`atoll help %s` lists those of %s", argv[0], argv[0]);
+            return no_command(argc, argv, otherwise, err);
         }
         if (members++ == 0)
             atoll_print(out, "usage: atoll %s COMMAND [OPTIONS] ...\n\n", argv[0]);
         atoll_print(out, "  %-16s %s\n", command->name, command->summary);
     }
     if (members == 0)
-        return atoll_err_set(err, ATOLL_E_USAGE, "no command '%s'; `atoll --help` lists them", argv[0]);
-    atoll_print(out, "\n`atoll %s COMMAND --help` says more.\n", argv[0]);
+        return no_command(argc, argv, "`atoll --help` lists them", err);
+    atoll_print(out, "\n`atoll help %s COMMAND` says more.\n", argv[0]);
     return wants_help ? 0 : atoll_code_exit_status(ATOLL_E_USAGE);
 }
 
-static int run_man(int argc, char **argv, struct atoll_err *err)
+/* "help" and "man": argv[1..] names what about.  Pages are printed to be read; with --roff as man(1) wants them. */
+static int run_help(int argc, char **argv, struct atoll_err *err)
 {
-    int words;
-    const struct atoll_subcommand *sub = find_subcommand(argc - 1, argv + 1, &words);
+    static char help[] = "--help";
+    int words, is_roff = argc > 1 && strcmp(argv[1], "--roff") == 0;
+    int is_settings = argc == 2 + is_roff && strcmp(argv[1 + is_roff], "settings") == 0;
+    const struct atoll_subcommand *sub;
 
-    if (argc == 2 && strcmp(argv[1], "settings") == 0) {
-        atoll_search_options_man(stdout);
+    argc -= 1 + is_roff;
+    argv += 1 + is_roff;
+    if (argc == 0 || is_help(argv[0])) {
+        print_overview(stdout);
         return 0;
     }
-    if (!sub) {
-        return atoll_err_set(err, ATOLL_E_USAGE, "atoll man: no command '%s'; `atoll --help` lists them",
-                             argc > 1 ? argv[1] : "");
+    sub = find_subcommand(argc, argv, &words);
+    if (is_settings && is_roff) {
+        atoll_search_options_man(stdout);
+    } else if (is_settings) {
+        struct atoll_search defaults;
+
+        atoll_search_defaults(&defaults);
+        atoll_search_options_list(&defaults, stdout);
+    } else if (sub && is_roff) {
+        atoll_option_man(sub->command, "", stdout);
+    } else if (sub) {
+        atoll_option_help(sub->command, stdout);
+    } else {
+        char *family[] = {argv[0], argc > 1 ? argv[1] : help};
+
+        return run_family(2, family, err);
     }
-    atoll_option_man(sub->command, "", stdout);
     return 0;
 }
 
@@ -150,18 +199,17 @@ int atoll_main(int argc, char **argv)
         print_overview(stderr);
         return atoll_code_exit_status(ATOLL_E_USAGE);
     }
-    if (is_help(argv[1])) {
-        print_overview(stdout);
-        return 0;
-    }
     if (strcmp(argv[1], "--version") == 0) {
         puts("atoll " ATOLL_VERSION);
         return 0;
     }
     sub = find_subcommand(argc - 1, argv + 1, &words);
-    status = sub                           ? run_subcommand(sub, argc - words, argv + words, &err)
-             : strcmp(argv[1], "man") == 0 ? run_man(argc - 1, argv + 1, &err)
-                                           : run_family(argc - 1, argv + 1, &err);
+    if (sub)
+        status = run_subcommand(sub, argc - words, argv + words, &err);
+    else if (is_help(argv[1]) || strcmp(argv[1], "man") == 0)
+        status = run_help(argc - 1, argv + 1, &err);
+    else
+        status = run_family(argc - 1, argv + 1, &err);
     if (err.code) {
         atoll_print(stderr, "atoll: %s\n", err.text);
         return atoll_code_exit_status(err.code);

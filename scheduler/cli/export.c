@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "archive-h5/report/export.h"
+#include "base/spelling.h"
 #include "scheduler/cli/archive_view.h"
 
 struct export_settings {
@@ -63,8 +64,12 @@ static int run_export(void *given, const char *const *arguments, size_t count, s
             "atoll export: name one archive and one of --csv and --jsonl; usage: atoll export %s",
             export_command.synopsis);
     }
-    if (atoll_table_find(name, &table) != 0)
-        return atoll_err_set(err, ATOLL_E_USAGE, "no table '%s'; there are %s", name, atoll_table_names());
+    if (atoll_table_find(name, &table) != 0) {
+        char hint[ATOLL_SPELLING_HINT_BYTES];
+        atoll_spelling_hint_in(name, atoll_table_names(), "", hint);
+        return atoll_err_set(err, ATOLL_E_USAGE, "no table '%.64s'; there are %s%s%s", name,
+                             atoll_table_names(), *hint ? "; " : "", hint);
+    }
     if (atoll_archive_view_open(arguments[0], &view, err) != 0)
         return -1;
     status = export_to(&view, settings, table, err);

@@ -194,7 +194,8 @@ static json_t *entry_json(const struct atoll_archive_view *view, const struct en
 
 static int check_verdict(const char *verdict, struct atoll_err *err)
 {
-    const char *known[ATOLL_VERDICT_COUNT + 1], *near;
+    const char *known[ATOLL_VERDICT_COUNT + 1];
+    char hint[ATOLL_SPELLING_HINT_BYTES];
 
     for (unsigned v = 0; v < ATOLL_VERDICT_COUNT; v++)
         known[v] = atoll_verdict_name((enum atoll_verdict)v);
@@ -202,10 +203,9 @@ static int check_verdict(const char *verdict, struct atoll_err *err)
     for (unsigned v = 0; v <= ATOLL_VERDICT_COUNT; v++)
         if (strcmp(known[v], verdict) == 0)
             return 0;
-    near = atoll_spelling_nearest(verdict, known, ATOLL_VERDICT_COUNT + 1);
-    return atoll_err_set(err, ATOLL_E_USAGE, "--verdict %.40s: no such verdict; %s%s%s", verdict,
-                         near ? "did you mean " : "`atoll list --help` names them", near ? near : "",
-                         near ? "?" : "");
+    return atoll_err_set(
+        err, ATOLL_E_USAGE, "--verdict %.40s: no such verdict; %s", verdict,
+        atoll_spelling_hint(verdict, known, ATOLL_VERDICT_COUNT + 1, "`atoll list --help` names them", hint));
 }
 
 static int list_view(const struct atoll_archive_view *view, const struct list_settings *settings,
@@ -256,8 +256,8 @@ static int run_list(void *given, const char *const *arguments, size_t count, str
         atoll_archive_view_open(arguments[0], &view, err) != 0) {
         return -1;
     }
-    status = settings->task && atoll_query_task(view.query, settings->task) < 0
-                 ? atoll_err_set(err, ATOLL_E_NOTFOUND, "no task '%s' in the archive", settings->task)
+    status = settings->task && atoll_query_task_named(view.query, settings->task, err) < 0
+                 ? -1
                  : list_view(&view, settings, err);
     atoll_archive_view_close(&view);
     return status;

@@ -1,6 +1,7 @@
 /* task_new.c - `atoll task new`: a skeleton that `atoll task check` admits as it stands. */
 #include "scheduler/cli/command.h"
 
+#include "base/file.h"
 #include "base/print.h"
 
 #include <ctype.h>
@@ -21,7 +22,8 @@ static const struct atoll_command new_command = {
     "task new",
     "DIR",
     "write the skeleton of a task",
-    "Makes DIR with task.yaml, reference.c and two seeds of a small working task (a scaled sum of two "
+    "Makes DIR, and the folder around it where that is missing, with task.yaml, reference.c and two seeds of "
+    "a small working task (a scaled sum of two "
     "arrays). The last part of DIR is the "
     "task's name. Change it step by step; `atoll task check DIR` says at each step what is missing.",
     "atoll task new my-suite/scaled_add\natoll task check my-suite/scaled_add",
@@ -124,8 +126,10 @@ static int write_skeleton(const char *dir, const char *name, struct atoll_err *e
 
     snprintf(yaml, sizeof(yaml), task_yaml, name);
     snprintf(seeds, sizeof(seeds), "%s/seeds", dir);
+    if (atoll_folder_make_parents(dir, err) != 0)
+        return -1;
     if (mkdir(dir, 0755) != 0)
-        return atoll_err_errno(err, errno, "cannot make %s (its parent must exist, it must not)", dir);
+        return atoll_err_errno(err, errno, "cannot make %s; name a folder that is not there", dir);
     if (mkdir(seeds, 0755) != 0)
         return atoll_err_errno(err, errno, "cannot make %s", seeds);
     if (write_file(dir, "reference.c", reference_c, err) != 0 ||

@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "base/program.h"
+#include "base/spelling.h"
 #include "scheduler/site/site_draft.h"
 
 /* ---- reading ---- */
@@ -47,6 +48,7 @@ void atoll_site_destroy(struct atoll_site *site)
 struct search {
     const char *name;
     char path[PATH_MAX]; /* where it is */
+    char near[PATH_MAX]; /* one that is spelt like it */
     char places[640];    /* where it is not */
     size_t used;
 };
@@ -60,6 +62,11 @@ static int look(struct search *search, const char *folder, size_t length)
     }
     if (access(search->path, F_OK) == 0)
         return 1;
+    if (!*search->near && strcmp(folder, ".") != 0) { /* this folder holds other files, too */
+        search->path[strlen(search->path) - strlen(".yaml")] = '\0';
+        if (!atoll_spelling_near_path(search->path, ".yaml", search->near, sizeof(search->near)))
+            search->near[0] = '\0';
+    }
     if (search->used < sizeof(search->places)) {
         search->used += (size_t)snprintf(search->places + search->used, sizeof(search->places) - search->used,
                                          "%s%.*s", search->used ? ", " : "", (int)length, folder);
@@ -90,6 +97,10 @@ static int find(struct search *search, struct atoll_err *err)
         (atoll_program_data("jobscripts/sites", folder, sizeof(folder), NULL) == 0 &&
          look(search, folder, strlen(folder)))) {
         return 0;
+    }
+    if (*search->near) {
+        return atoll_err_set(err, ATOLL_E_NOTFOUND, "no site profile %s.yaml in %s; did you mean '%s'?",
+                             search->name, search->places, strrchr(search->near, '/') + 1);
     }
     return atoll_err_set(err, ATOLL_E_NOTFOUND,
                          "no site profile %s.yaml in %s; write one from jobscripts/sites/" ATOLL_SITE_DEFAULT

@@ -48,7 +48,7 @@ for task, candidate in best.items():
     shown = run("show", "mine", short)
     check(candidate in shown and shown == run("show", "mine", task) == run("show", "mine", candidate), f"show {short}, {task}")
     check(json.loads(run("show", "mine", task, "--json"))["candidate"] == candidate, task)
-check("did you mean task transpose?" in run("show", "mine", "transpos", status=66, which="stderr"), "no near task")
+check("did you mean 'transpose'?" in run("show", "mine", "transpos", status=66, which="stderr"), "no near task")
 check("neither a task nor the start" in run("show", "mine", "zzz", status=66, which="stderr"), "no id")
 check("no candidate" in run("show", "mine", "f" * 20, status=66, which="stderr"), "an unknown id")
 
@@ -65,7 +65,7 @@ speedups = [c["speedup"] for c in json.loads(run("list", "mine", "--json", "--so
 check(len(speedups) == 5 and speedups == sorted(speedups, reverse=True), speedups)
 order = [c["candidate"] for c in json.loads(run("list", "mine", "--json", "--sort", "id"))]
 check(order == sorted(order), "--sort id")
-check("did you mean correct?" in run("list", "mine", "--verdict", "corect", status=2, which="stderr"), "no near verdict")
+check("did you mean 'correct'?" in run("list", "mine", "--verdict", "corect", status=2, which="stderr"), "no near verdict")
 run("list", "mine", "--task", "nothing", status=66)
 
 # What tells two apart.

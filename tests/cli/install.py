@@ -36,7 +36,7 @@ with tempfile.TemporaryDirectory(prefix="atoll-install-") as folder:
     commands = re.findall(r"^  ([a-z]+(?: [a-z]+)?)  ", atoll("--help"), re.M)
     for command in commands:
         page = prefix / f"share/man/man1/atoll-{command.replace(' ', '-')}.1"
-        check(page.read_text() == atoll("man", *command.split()), f"{page} is not what atoll man prints")
+        check(page.read_text() == atoll("man", "--roff", *command.split()), f"{page} is not what atoll man prints")
     check(len(commands) > 20, f"too few commands: {commands}")
     check((prefix / "share/man/man7/atoll-settings.7").is_file(), "atoll-settings.7 is not installed")
 

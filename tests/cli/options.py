@@ -21,7 +21,7 @@ if len(commands) < 10:
     bad.append(f"--help lists only {commands}")
 for command in commands:
     words = command.split()
-    usage, manual = run(*words, "--help"), run("man", *words)
+    usage, manual = run(*words, "--help"), run("man", "--roff", *words)
     if usage.returncode or manual.returncode:
         bad.append(f"{command}: --help gives {usage.returncode}, man gives {manual.returncode}")
         continue
@@ -29,12 +29,27 @@ for command in commands:
     in_manual = set(re.findall(r"--([a-z][a-z-]+)", manual.stdout.replace("\\-", "-")))
     if in_help != in_manual:
         bad.append(f"{command}: only in one of --help and man: {sorted(in_help ^ in_manual)}")
+    for other in ("help", "man"):  # to be read, without any other program
+        if (read := run(other, *words)).returncode or read.stdout != usage.stdout:
+            bad.append(f"atoll {other} {command} is not what its --help prints")
     page = pathlib.Path(source, "docs/man", f"atoll-{'-'.join(words)}.1")
     if not page.exists() or page.read_text() != manual.stdout:
-        bad.append(f"{page} is not what `atoll man {command}` prints; write it again with docs/man/write")
+        bad.append(f"{page} is not what `atoll man --roff {command}` prints; write it again with docs/man/write")
     wrong = run(*words, "--no-such-option-at-all")
     if wrong.returncode == 0 or "no-such-option-at-all" not in wrong.stderr:
         bad.append(f"{command}: an unknown option is not refused by name")
+
+
+for words, status, text in ((("help",), 0, "usage: atoll COMMAND"), (("man",), 0, "usage: atoll COMMAND"),
+                            (("help", "settings"), 0, "migration_interval"), (("help", "task"), 0, "task check"),
+                            (("help", "rnu"), 2, "did you mean 'run'?"), (("rnu",), 2, "did you mean 'run'?"),
+                            (("rseume", "DIR"), 2, "did you mean 'resume'?"), (("taks", "check"), 2, "'task check'?"),
+                            (("task", "chekc"), 2, "'task check'?"), (("gateway", "spned"), 2, "'gateway spend'?"),
+                            (("gatway",), 2, "did you mean 'gateway'?"), (("man", "settigns"), 2, "no command"),
+                            (("task", "fly"), 2, "`atoll help task` lists"), (("frobnicate",), 2, "--help` lists")):
+    said = run(*words)
+    if said.returncode != status or text not in said.stdout + said.stderr:
+        bad.append(f"atoll {' '.join(words)}: status {said.returncode}, said {said.stderr!r}, '{text}' is expected")
 
 
 def create(folder, *words):
@@ -44,10 +59,10 @@ def create(folder, *words):
 # Every setting of the one table: in the listing, the manual page and campaign.yaml, and --set takes its default.
 settings = json.loads(run("run", "--list-settings", "--json").stdout)
 listing = run("run", "--set", "help").stdout
-manual = run("man", "settings").stdout
+manual = run("man", "--roff", "settings").stdout
 page = pathlib.Path(source, "docs/man/atoll-settings.7")
 if not page.exists() or page.read_text() != manual:
-    bad.append(f"{page} is not what `atoll man settings` prints; write it again with docs/man/write")
+    bad.append(f"{page} is not what `atoll man --roff settings` prints; write it again with docs/man/write")
 names = [s["name"] for s in settings]
 if len(names) < 40 or len(set(names)) != len(names):
     bad.append(f"--list-settings has {names}")
@@ -72,7 +87,7 @@ with tempfile.TemporaryDirectory() as scratch:
     refused = [(("--set", "islands=3", "--islands", "2"), "--set islands and --islands are the same setting"),
                (("--seconds", "9", "--set", "wall_budget_ns=1e9"), "--set wall_budget_ns and --seconds"),
                (("--set", "islands=3", "--set", "islands=3"), "given twice"),
-               (("--set", "islnds=3"), "did you mean islands"), (("--set", "islands"), "NAME=VALUE is expected"),
+               (("--set", "islnds=3"), "did you mean 'islands'?"), (("--set", "islands"), "NAME=VALUE is expected"),
                (("--set", "=3"), "NAME=VALUE is expected"), (("--set", "islands=99"), "1 to 16"),
                (("--strategy", "forest"), "islands, beam, tree, staged, repeated"), (("--seed", "-1"), "--seed"),
                (("--seconds", "soon"), "1h30m"), (("--floor-goal", "101"), "0 to 100"),
@@ -81,6 +96,35 @@ with tempfile.TemporaryDirectory() as scratch:
         made = create(f"{scratch}/refused", *words)
         if made.returncode != 2 or text not in made.stderr or pathlib.Path(scratch, "refused").exists():
             bad.append(f"{' '.join(words)}: status {made.returncode}, said {made.stderr!r}, '{text}' is expected")
+with tempfile.TemporaryDirectory() as scratch:
+    starter, archive = f"{source}/suites/starter", f"{source}/tests/fixtures/archive/schema-5.h5"
+    create(f"{scratch}/campaign")
+    pathlib.Path(scratch, "full").mkdir()
+    pathlib.Path(scratch, "full/notes").write_text("mine")
+    for words, text in (
+            (("run", f"{source}/suites/startre"), "suites/starter'?"), (("run", "startre"), "did you mean 'starter'?"),
+            (("run", starter, "--only", "softmax_row"), "did you mean 'softmax_rows'?"),
+            (("run", starter, "--strategy", "tre"), "did you mean 'tree'?"),
+            (("submit", starter, "--site", "generic-slrum", "-o", f"{scratch}/s"), "did you mean 'generic-slurm'?"),
+            (("best", archive, "--task", "matmlu"), "did you mean 'matmul'?"),
+            (("list", archive, "--task", "matmlu"), "did you mean 'matmul'?"),
+            (("show", archive, "matmlu"), "did you mean 'matmul'?"),
+            (("export", archive, "--csv", "evalutions"), "did you mean 'evaluations'?"),
+            (("best", f"{scratch}/campagin"), "/campaign'?"), (("best", scratch), "/campaign'?"),
+            (("task", "check", f"{starter}/softmax_row"), "softmax_rows'?"),
+            (("best", f"{scratch}/full"), "name the folder that was given to atoll run -o"),
+            (("status", f"{scratch}/full"), "name the folder that was given to atoll submit -o")):
+        said = run(*words)
+        if said.returncode == 0 or text not in said.stderr:
+            bad.append(f"atoll {' '.join(words)}: status {said.returncode}, said {said.stderr!r}, '{text}' is expected")
+        if "/full" in words[1] and "SUITE -o" in said.stderr:
+            bad.append(f"a folder of other things is suggested for a campaign: {said.stderr!r}")
+    made = run("task", "new", f"{scratch}/my-suite/x")
+    if made.returncode or not pathlib.Path(scratch, "my-suite/x/task.yaml").exists():
+        bad.append(f"task new makes no parent: {made.stderr!r}")
+    made = run("run", f"{source}/suites", "--only", "softmax_rows", "--create-only", "-o", f"{scratch}/below")
+    if made.returncode:
+        bad.append(f"a folder of suites is not looked into: {made.stderr!r}")
 usage = subprocess.run([f"{build}/atoll-eval", "--help"], capture_output=True, text=True)
 manual = subprocess.run([f"{build}/atoll-eval", "--man"], capture_output=True, text=True)
 page = pathlib.Path(source, "docs/man/atoll-eval.1")

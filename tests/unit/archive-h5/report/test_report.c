@@ -107,7 +107,7 @@ static void test_find_word(void **state)
     assert_int_equal(row, atoll_query_candidate(query, task.campaign, &task.baseline));
     snprintf(wrong, sizeof(wrong), "%sx", atoll_tables_text(tables, task.name));
     assert_int_equal(atoll_query_find(query, wrong, &row, &err), -1);
-    assert_non_null(strstr(err.text, "did you mean task"));
+    assert_non_null(strstr(err.text, "did you mean '"));
 }
 
 static void test_rows_of_candidate(void **state)

@@ -426,6 +426,20 @@ static int visit(void *context, const char *dir, struct atoll_err *err)
     return ++v->seen == v->limit ? atoll_err_set(err, ATOLL_E_INPUT, "%s is refused", dir) : 0;
 }
 
+/* A folder of suites is all of them; one with tasks of its own is these alone. */
+static void test_suites_below(void **state)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct visitor starter = {0, 0}, gpu = {0, 0}, both = {0, 0};
+    assert_int_equal(atoll_suite_visit(ATOLL_SOURCE_DIR "/suites/starter", visit, &starter, &err), 0);
+    assert_int_equal(atoll_suite_visit(ATOLL_SOURCE_DIR "/suites/gpu", visit, &gpu, &err), 0);
+    assert_int_equal(atoll_suite_visit(ATOLL_SOURCE_DIR "/suites", visit, &both, &err), 0);
+    assert_true(starter.seen > 0 && gpu.seen > 0);
+    assert_int_equal(both.seen, starter.seen + gpu.seen);
+    assert_int_equal(atoll_suite_visit(ATOLL_SOURCE_DIR "/suites/startre", visit, &both, &err), -1);
+    expect_err(&err, ATOLL_E_NOTFOUND, "did you mean '" ATOLL_SOURCE_DIR "/suites/starter'?");
+}
+
 static void test_suite_visit(void **state)
 {
     char **dirs = NULL;
@@ -455,6 +469,7 @@ int main(void)
         cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_decode_hostile),
         cmocka_unit_test(test_suite),
+        cmocka_unit_test(test_suites_below),
         cmocka_unit_test(test_suite_visit),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

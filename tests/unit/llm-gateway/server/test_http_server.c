@@ -300,6 +300,7 @@ static void test_answers(void **state)
         {CHAT_PATH, CHAT("status-500-always", ""), 503, "\"type\":\"overloaded\""},
         {CHAT_PATH, CHAT("status-400", ""), 400, "\"type\":\"invalid\""},
         {CHAT_PATH, CHAT("nobody", ""), 404, "model_not_found"},
+        {CHAT_PATH, CHAT("ehco", ""), 404, "did you mean 'echo'?"},
         {CHAT_PATH, CHAT("echo", ",\"stream\":false"), 200, "\"content\":\"Hello there\""},
         {CHAT_PATH, CHAT("echo", ",\"stream\":true"), 400, "the gateway answers in one piece; send false"},
         {"/v1/embeddings", "{\"model\":\"ok\",\"input\":[\"a\",\"b\"]}", 200, "\"embedding\""},
