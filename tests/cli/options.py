@@ -113,7 +113,7 @@ with tempfile.TemporaryDirectory() as scratch:
             (("best", f"{scratch}/campagin"), "/campaign'?"), (("best", scratch), "/campaign'?"),
             (("task", "check", f"{starter}/softmax_row"), "softmax_rows'?"),
             (("best", f"{scratch}/full"), "name the folder that was given to atoll run -o"),
-            (("status", f"{scratch}/full"), "name the folder that was given to atoll submit -o")):
+            (("cancel", f"{scratch}/full"), "name the folder that was given to atoll submit -o")):
         said = run(*words)
         if said.returncode == 0 or text not in said.stderr:
             bad.append(f"atoll {' '.join(words)}: status {said.returncode}, said {said.stderr!r}, '{text}' is expected")
