@@ -40,7 +40,7 @@
 #define FAILED_FLUSH_MS     1000
 #define MEASURED_SLOTS      8u /* compile children at most, where they share cores with what is measured ... */
 #define BESIDE_SLOTS        16u /* ... and where they do not */
-#define MEASURED_AHEAD      2u  /* orders beside those that compile: measured, or waiting for the device */
+#define MEASURED_AHEAD      4u  /* orders beside those that compile: measured, or waiting for the device */
 #define BESIDE_AHEAD        8u
 
 struct evaluator {

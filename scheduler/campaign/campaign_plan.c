@@ -23,6 +23,8 @@
 /* A GPU measures a candidate in tens of milliseconds, a compilation takes up to ten times as long: so many are under
  * way that some are always compiled. */
 #define DEVICE_QUEUE_DEPTH 16u
+/* Two that compile, one that is measured, and some that wait for a comparison to end. */
+#define CORES_QUEUE_DEPTH  6u
 #define WALL_BUDGET_NS     120e9
 #define OPTION_ROWS        21
 #define COMMAND_LINE_BYTES 16384u /* of the command that makes a campaign */
@@ -113,6 +115,8 @@ void atoll_plan_search_defaults(const struct atoll_plan_settings *settings, stru
         settings->default_seconds > 0 ? settings->default_seconds * 1e9 : WALL_BUDGET_NS;
     if (strcmp(settings->backend, "cuda") == 0)
         ret_search->queue_depth = DEVICE_QUEUE_DEPTH;
+    else if (strcmp(settings->backend, "cpu") == 0)
+        ret_search->queue_depth = CORES_QUEUE_DEPTH;
 }
 
 static int search_choose(struct atoll_plan_settings *settings, struct atoll_search *ret_search,

@@ -22,6 +22,7 @@
 #include "core/task/reference.h"
 
 #define POPULATE_READ     22                  /* MADV_POPULATE_READ, Linux 5.14 */
+#define POPULATE_WRITE    23                  /* MADV_POPULATE_WRITE */
 #define GUARD_BYTES       ((size_t)1 << 20)   /* below each stack: more than one frame can jump over */
 #define STACK_TOUCH_BYTES ((size_t)256 << 10) /* of each stack, before the span */
 #define ADDRESS_LOW       ((uint64_t)1 << 40)
@@ -163,6 +164,11 @@ static void touch_stack(uint32_t index)
         depth = STACK_TOUCH_BYTES;
     uintptr_t top = ((uintptr_t)&here & ~(uintptr_t)(page_bytes - 1)) - page_bytes;
     uintptr_t bottom = (uintptr_t)sample.stacks + index * sample.stack_stride + GUARD_BYTES;
+    if (top < bottom)
+        return;
+    uintptr_t low = top - bottom > depth ? top - depth : bottom;
+    if (madvise((void *)low, top + page_bytes - low, POPULATE_WRITE) == 0)
+        return; /* one call and not a fault for each page */
     for (uintptr_t at = top; at >= bottom && top - at < depth; at -= page_bytes)
         *(volatile char *)at = 0;
 }
