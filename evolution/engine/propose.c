@@ -86,7 +86,14 @@ enum atoll_turn atoll_propose_turn(const struct atoll_engine *e, const struct at
     if (t->stage == ATOLL_STAGE_BASELINE)
         return ATOLL_TURN_BASELINE;
     int waits = t->pending_next < t->pending_count;
-    return waits && t->pending[t->pending_next].op == ATOLL_OPERATOR_SEED ? ATOLL_TURN_SEED : ATOLL_TURN_OPEN;
+    if (waits && t->pending[t->pending_next].op == ATOLL_OPERATOR_SEED)
+        return ATOLL_TURN_SEED;
+    double taken_ns = t->device_ns + (double)t->under_way * atoll_budget_expected_ns(e, t);
+    double others_ns = e->device_ns - t->device_ns;
+    int is_dear = taken_ns * (e->task_count - 1) > ATOLL_SHARE_DEAR * others_ns && e->task_count > 1;
+    int had_few = t->evaluated + t->under_way < ATOLL_SHARE_LEAST;
+    return e->search.sharing == ATOLL_SHARING_IMPROVEMENT && had_few && !is_dear ? ATOLL_TURN_FEW
+                                                                                 : ATOLL_TURN_OPEN;
 }
 
 int atoll_propose_exhausted(const struct atoll_engine *e, const struct atoll_task_state *t)

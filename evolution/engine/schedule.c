@@ -36,11 +36,11 @@ void atoll_schedule_finish(struct atoll_engine *e, enum atoll_reason reason)
             atoll_decide_task_done(e, &e->tasks[i], reason);
 }
 
-/* The lower goes first.  Seeds of the task that had least tries; then whoever promises most, and now and then whoever
- * had least. */
+/* The lower goes first.  Seeds, and what a task that had few tries does next, of the task that had least of them; then whoever
+ * promises most, and now and then whoever had least. */
 static double order_of(const struct atoll_engine *e, const struct atoll_task_state *t, enum atoll_turn turn)
 {
-    if (turn == ATOLL_TURN_SEED)
+    if (turn == ATOLL_TURN_SEED || turn == ATOLL_TURN_FEW)
         return (double)(t->answers + t->under_way);
     double expected_ns = atoll_budget_expected_ns(e, t);
     if (turn == ATOLL_TURN_BASELINE || e->search.sharing == ATOLL_SHARING_EQUAL ||

@@ -1,7 +1,7 @@
 /* schedule.h - which task goes next, and when the run is over.
  * Layer: evolution.
- * Baselines go first, then seeds, of the task that had least tries; then the task that promises most per device time
- * (share.h), or, with search.sharing equal and every few proposals, whose device time, spent and expected of what is
+ * Baselines go first, then seeds, of the task that had least tries; then each task has some evaluations; then the task that
+ * promises most per device time (share.h), or, with search.sharing equal and every few proposals, whose device time, spent and expected of what is
  * under way, is least (the lowest number of equals).  So a short run looks at every seed of every task before it tunes
  * any.  A task without a new elite for stagnation_limit evaluations is done while others are not; the last one goes on.
  * A task that reached search.floor_goal is done. */

@@ -580,6 +580,47 @@ static void tasks_share_the_device(void **state)
     atoll_buffer_fini(&bytes);
 }
 
+/* By what tasks promise, but none has less than 25 evaluations, unless it is so dear that the others would not have them. */
+static void no_task_is_forgotten(void **state)
+{
+    static const struct sim_seed wide[] = {
+        {"naive", NULL, NULL},
+        {"wide", "\"A\": [1, 2, 3, 4, 5, 6, 7, 8], \"B\": [1, 2, 3, 4, 5, 6, 7, 8]", NULL},
+    };
+    static const struct {
+        double dear; /* the first task's evaluations take so many times as long */
+        unsigned least, most;
+    } rows[] = {{1, 25, 60}, {4, 25, 30}, {400, 2, 8}};
+    for (size_t row = 0; row < sizeof(rows) / sizeof(*rows); row++) {
+        struct atoll_buffer bytes;
+        struct atoll_task_status t;
+        struct atoll_search search = settings();
+        struct sim *s = malloc(sizeof(*s));
+        atoll_buffer_init(&bytes, 1u << 24);
+        sim_task("wide", wide, 2, 1, &bytes);
+        search.evaluation_budget = 100;
+        search.stagnation_limit = 0;
+        search.queue_depth = 1;
+        sim_start(s, 3, &search);
+        for (uint32_t i = 0; i < 3; i++)
+            sim_add_task(s, i, &bytes);
+        sim_capacity(s, 1);
+        while (s->order_count) {
+            s->occupied_ns = 1e7 * (s->orders[0].task == 0 ? rows[row].dear : 1);
+            sim_answer(s);
+        }
+        check_end(s);
+        for (uint32_t i = 0; i < 3; i++) {
+            atoll_engine_task_status(s->engine, i, 0, &t);
+            if (t.evaluated < (i ? 25 : rows[row].least) || (i == 0 && t.evaluated > rows[row].most))
+                fail_msg("%gx: task %u had %u evaluations", rows[row].dear, i, (unsigned)t.evaluated);
+        }
+        sim_fini(s);
+        free(s);
+        atoll_buffer_fini(&bytes);
+    }
+}
+
 /* However dear a task is: every baseline, then every seed, before any is tuned. */
 static void a_short_run_sees_every_seed(void **state)
 {
@@ -836,6 +877,7 @@ int main(void)
         cmocka_unit_test(finals_share_one_error_budget),
         cmocka_unit_test(an_extension_by_nothing_is_ignored),
         cmocka_unit_test(tasks_share_the_device),
+        cmocka_unit_test(no_task_is_forgotten),
         cmocka_unit_test(a_short_run_sees_every_seed),
         cmocka_unit_test(a_beaten_floor_is_unknown),
         cmocka_unit_test(dear_finals_are_given_time),
