@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Campaigns that a real model took part in, kept with its answers: every decision is derived again, every prompt worded
-again, every answer read again and found in the recording, bit for bit.  Only the engine that wrote them can do that: after
-a change of its version a cassette has to be made anew (tests/fixtures/cassettes/README.md), and until then this is skipped,
-which is said."""
+again, every answer read again and found in the recording, bit for bit.  Only the engine that wrote them can do that: those of
+earlier versions are fixtures of the reader, which finds every decision and every answer in them; of this version there is one
+at least (tests/fixtures/cassettes/README.md)."""
 import json
 import pathlib
 import re
@@ -13,7 +13,7 @@ import tempfile
 
 build, source = sys.argv[1:3]
 cassettes = sorted(p for p in pathlib.Path(source, "tests/fixtures/cassettes").iterdir() if p.is_dir())
-skipped = 0
+replayed = 0
 
 
 def replay(folder, *more):
@@ -36,6 +36,21 @@ def damaged(folder, recording, scratch):
     check(replay(folder, "--gateway", f"replay:{changed}").returncode != 0, f"{folder}: a changed recording is believed")
 
 
+def read(cassette, campaign):
+    """Journals of an earlier engine are whole, and what they hold is found."""
+    def atoll(*words):
+        return subprocess.run([f"{build}/atoll", *map(str, words)], check=True, capture_output=True, text=True, timeout=300).stdout
+
+    expected = json.loads((cassette / "expected.json").read_text())
+    check("0 problems" in atoll("verify", campaign), f"{cassette.name}: verify")
+    decisions = atoll("export", campaign, "--csv", "decisions").count("\n") - 1
+    asks = [json.loads(line) for line in atoll("export", campaign, "--jsonl", "asks").splitlines()]
+    answers = sum(1 for ask in asks if ask["answer"])
+    check((decisions, answers) == (expected["decisions"], expected["answers"]),
+          f"{cassette.name}: {decisions} decisions and {answers} answers instead of {expected}")
+    print(f"{cassette.name}: of an earlier engine; {decisions} decisions and {answers} answers are read")
+
+
 check(cassettes, "no cassette in tests/fixtures/cassettes")
 for cassette in cassettes:
     with tempfile.TemporaryDirectory(prefix="atoll-cassette-") as scratch:
@@ -44,8 +59,7 @@ for cassette in cassettes:
         recording = cassette / "exchanges.sqlite"
         result = replay(campaign, "--gateway", f"replay:{recording}")
         if "was written by engine version" in result.stderr:
-            print(f"skipped: {cassette.name}: {result.stderr.strip()}")
-            skipped += 1
+            read(cassette, campaign)
             continue
         check(result.returncode == 0, f"{cassette.name}: {result.stderr}")
         report = json.loads(result.stdout)
@@ -56,5 +70,6 @@ for cassette in cassettes:
         header = (cassette / "README.md").read_text()
         check(re.search(r"^ *model: .+$", header, re.M) and re.search(r"^ *answered: \d{4}-\d{2}-\d{2}", header, re.M),
               f"{cassette.name}: README.md does not say which model answered and when")
+        replayed += 1
         print(f"{cassette.name}: {report['decisions']} decisions, {report['prompts']} prompts, {report['recorded']} answers, equal")
-sys.exit(77 if skipped == len(cassettes) else 0)
+check(replayed, "no cassette is of this engine's version: make one (tests/fixtures/cassettes/README.md)")
