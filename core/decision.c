@@ -27,17 +27,17 @@ const char *atoll_reason_name(enum atoll_reason r)
 
 static const char *const reason_texts[ATOLL_REASON_COUNT] = {
     [ATOLL_REASON_NONE] = "",
-    [ATOLL_REASON_EVALUATIONS] = "the budget's evaluations are used",
-    [ATOLL_REASON_DEVICE_TIME] = "the budget's device time is used",
-    [ATOLL_REASON_WALL_TIME] = "the time is over",
-    [ATOLL_REASON_EXHAUSTED] = "nothing is left to try",
-    [ATOLL_REASON_STAGNATION] = "nothing better was found for long",
-    [ATOLL_REASON_ASKED] = "it was asked to end",
-    [ATOLL_REASON_NO_BASELINE] = "no baseline is correct",
-    [ATOLL_REASON_TOKENS] = "the budget's tokens are used",
-    [ATOLL_REASON_MONEY] = "the budget's money is used",
-    [ATOLL_REASON_FLOOR] = "the floor goal is reached",
-    [ATOLL_REASON_NO_DEVICE] = "no device of its model is left",
+    [ATOLL_REASON_EVALUATIONS] = "evaluations used up",
+    [ATOLL_REASON_DEVICE_TIME] = "device time used up",
+    [ATOLL_REASON_WALL_TIME] = "time is over",
+    [ATOLL_REASON_EXHAUSTED] = "nothing left to try",
+    [ATOLL_REASON_STAGNATION] = "nothing better found",
+    [ATOLL_REASON_ASKED] = "asked to end",
+    [ATOLL_REASON_NO_BASELINE] = "no correct baseline",
+    [ATOLL_REASON_TOKENS] = "tokens used up",
+    [ATOLL_REASON_MONEY] = "money used up",
+    [ATOLL_REASON_FLOOR] = "floor goal reached",
+    [ATOLL_REASON_NO_DEVICE] = "its devices are gone",
 };
 
 const char *atoll_reason_text(const char *name)

@@ -42,8 +42,8 @@ enum atoll_reason {
     ATOLL_REASON_COUNT
 };
 const char *atoll_reason_name(enum atoll_reason r);
-/* For people: "the time is over".  By its name, as files and progress lines have it; "" for "none", the name itself where it is
- * none of these. */
+/* For people, at most 20 characters: "time is over".  By its name, as files and progress lines have it; "" for "none", the name
+ * itself where it is none of these. */
 const char *atoll_reason_text(const char *name);
 
 struct atoll_decision {

@@ -61,7 +61,9 @@ static const char *speedup_mark(const json_t *task)
     return number(task, "final_ratio") > 0 ? "" : "*";
 }
 
-static void draw_task(FILE *out, const json_t *task)
+/* While the search goes on, a task that is done shows why in place of its bar: what stands at the line's end a narrow terminal
+ * cuts off. */
+static void draw_task(FILE *out, const json_t *task, int is_searching)
 {
     char baseline[32], best[32];
     double ratio = speedup(task), fitness = number(task, "best_fitness");
@@ -69,7 +71,9 @@ static void draw_task(FILE *out, const json_t *task)
     int full = fitness > 0.5 ? (int)((fitness - 0.5) * 2 * BAR_CELLS + 0.5) : 0;
 
     atoll_print(out, "  %-16.16s [", text(task, "name"));
-    for (int i = 0; i < BAR_CELLS; i++)
+    if (number(task, "done") > 0 && is_searching)
+        atoll_print(out, "%-*.*s", BAR_CELLS, BAR_CELLS, atoll_reason_text(text(task, "reason")));
+    for (int i = 0; i < BAR_CELLS && !(number(task, "done") > 0 && is_searching); i++)
         fputc(i < full ? '#' : '.', out);
     fputc(']', out);
     if (ratio > 0) {
@@ -147,7 +151,7 @@ static void draw_bars(struct atoll_progress_view *view, const json_t *line)
         json_array_foreach((json_t *)(uintptr_t)tasks, index, task)
         {
             if (drawn < room && (count <= room || (number(task, "done") > 0) == done)) {
-                draw_task(view->out, task);
+                draw_task(view->out, task, number(line, "finishing") == 0 && number(line, "stopped") == 0);
                 fputs("\033[K\n", view->out);
                 drawn++;
             }

@@ -182,7 +182,7 @@ static void print_reasons(const struct atoll_query *query, const char *only, FIL
             }
             if (count++ == 0)
                 atoll_print(out,
-                            "ended as %s:", atoll_reason_text(atoll_reason_name((enum atoll_reason)reason)));
+                            "ended, %s:", atoll_reason_text(atoll_reason_name((enum atoll_reason)reason)));
             if (count <= NAMED_TASKS)
                 atoll_print(out, " %s", atoll_tables_text(tables, task.name));
         }

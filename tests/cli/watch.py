@@ -86,7 +86,7 @@ make("short", 60)
 owner, watcher = start("resume", "short"), start("watch", "short", "--interval", "1s")
 said = watcher.communicate(timeout=PATIENCE_S)[0]
 check(owner.wait() == 0 and watcher.returncode == 0, said[-1500:])
-check("done: the budget's evaluations are used" in said and said.rstrip().endswith("Nothing more will happen: watch ends."),
+check("done: evaluations used up" in said and said.rstrip().endswith("Nothing more will happen: watch ends."),
       said[-1500:])
 tasks = status_of("short")["parts"][0]["tasks"]
 check(all(t["done"] and t["reason"] for t in tasks), tasks)

@@ -141,6 +141,13 @@ static void names(void **state)
     assert_string_equal(atoll_reason_name(ATOLL_REASON_COUNT), "unknown");
     assert_string_equal(atoll_operator_name(ATOLL_OPERATOR_TUNE), "tune");
     assert_string_equal(atoll_reason_name(ATOLL_REASON_NO_BASELINE), "no_baseline");
+    for (unsigned r = ATOLL_REASON_NONE + 1; r < ATOLL_REASON_COUNT;
+         r++) { /* a column of the live view is 20 wide */
+        const char *text = atoll_reason_text(atoll_reason_name((enum atoll_reason)r));
+        assert_in_range(strlen(text), 1, 20);
+    }
+    assert_string_equal(atoll_reason_text("none"), "");
+    assert_string_equal(atoll_reason_text("of a later version"), "of a later version");
 }
 
 int main(void)

@@ -72,6 +72,12 @@ static void bars_are_redrawn_in_place(void **state)
     assert_non_null(strstr(out, "[baseline       floor]")); /* what the bar is */
     assert_non_null(strstr(out, "4.00x"));
     free(out);
+    out = shown(
+        ATOLL_PROGRESS_BARS,
+        "{\"tasks\": [{\"name\": \"early\", \"best_fitness\": 1, \"done\": 1, \"reason\": \"floor\"}]}\n",
+        4096);
+    assert_non_null(strstr(out, "[floor goal reached  ]"));
+    free(out);
 }
 
 static ssize_t count_write(void *cookie, const char *bytes, size_t length)
@@ -166,8 +172,8 @@ static void the_end_is_told(void **state)
     assert_non_null(strstr(plain, "best softmax 3.50x\n"));
     assert_non_null(strstr(bars, "3.50x "));
     assert_non_null(strstr(bars, "2.00x*"));
-    assert_non_null(strstr(bars, "done: the floor goal is reached"));
-    assert_non_null(strstr(bars, "done: the time is over"));
+    assert_non_null(strstr(bars, "done: floor goal reached"));
+    assert_non_null(strstr(bars, "done: time is over"));
     assert_non_null(strstr(bars, "the table has those of the final comparisons"));
     assert_non_null(strstr(plain, "no final comparison confirmed it"));
     free(plain);
