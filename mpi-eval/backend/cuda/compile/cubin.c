@@ -20,11 +20,25 @@
 #define INSTRUCTION_BYTES 16
 #define OPERATION_MASK    0x1ffu
 #define NOP               0x118u
+#define CS2R              0x005u
+#define S2R               0x119u
+#define S2UR              0x1c3u
+#define CCTL              0x18fu
+#define PREEXIT           0x02du
+#define ACQBULK           0x02eu
 #define HFMA2             0x031u
 #define HFMA2_MMA         0x035u
 #define HMMA              0x03cu
 #define HGMMA             0x1f0u
 #define ZERO_REGISTER     0xffu
+
+/* special registers, and what CCTL does */
+#define SR_CLOCK            0x50u
+#define SR_GLOBALTIMER_HIGH 0x53u
+#define SR_PM               0x64u
+#define CCTL_PREFETCH_LAST  9u
+#define CCTL_APPLY_PRIORITY 10u
+#define CCTL_DISCARD        11u
 
 /* Classes plus one; what is not listed is OTHER. */
 #define CLASS(name) (ATOLL_MIX_##name + 1)
@@ -128,6 +142,28 @@ static uint64_t word_at(const unsigned char *bytes)
     for (int i = 7; i >= 0; i--)
         value = value << 8 | bytes[i];
     return value;
+}
+
+/* What a rule refuses in a source and an instruction shows all the same: read off ptxas's output for 7.5, 8.0, 9.0a, 10.0a and
+ * 12.0a.  Policies of cache hints are numbers like any other: PTX tells them, an image does not. */
+static const char *breaks_of(unsigned operation, uint64_t high)
+{
+    unsigned special = (unsigned)(high >> 8 & 0xff), cache = (unsigned)(high >> 23 & 0xf);
+    switch (operation) {
+    case CS2R:
+    case S2R:
+    case S2UR:
+        return special >= SR_CLOCK && special <= SR_GLOBALTIMER_HIGH ? "reads a clock"
+               : special >= SR_PM && special < SR_PM + 8             ? "reads a performance monitor"
+                                                                     : NULL;
+    case CCTL:
+        return cache == CCTL_DISCARD                                         ? "discards lines of the cache"
+               : cache == CCTL_APPLY_PRIORITY || cache == CCTL_PREFETCH_LAST ? "makes lines stay in the cache"
+                                                                             : NULL;
+    case ACQBULK:
+    case PREEXIT: return "waits for, or starts, another launch";
+    default: return NULL;
+    }
 }
 
 /* Operations whose class depends on more than their number. */
@@ -344,7 +380,16 @@ static int kernels_read(const struct image *m, struct atoll_err *err)
         if (section_at(m, i, &s) != 0)
             return broken(err, "a section reaches beyond its end");
         name = after(section_name(m, &s), ".text.");
-        if (!name || s.sh_type == SHT_NOBITS || !is_kernel(m, name))
+        if (!name || s.sh_type == SHT_NOBITS)
+            continue;
+        for (size_t at = 0; at + INSTRUCTION_BYTES <= (size_t)s.sh_size && !c->breaks;
+             at += INSTRUCTION_BYTES) {
+            const unsigned char *instruction = m->bytes + s.sh_offset + at;
+            c->breaks = breaks_of((unsigned)word_at(instruction) & OPERATION_MASK, word_at(instruction + 8));
+            if (c->breaks)
+                snprintf(c->breaks_in, sizeof(c->breaks_in), "%s", name);
+        }
+        if (!is_kernel(m, name))
             continue;
         if (c->kernel_count == ATOLL_CUBIN_KERNEL_LIMIT || strlen(name) >= sizeof(c->kernels[0].name))
             return atoll_err_set(err, ATOLL_E_INPUT,

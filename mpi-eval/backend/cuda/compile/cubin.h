@@ -32,6 +32,10 @@ struct atoll_cubin {
     /* Everything a kernel could reach by a cast and find again in the next launch: globals (an image does not tell which of
      * them are const), texts, the compiler's tables, constants.  Not the banks of parameters. */
     uint64_t state_bytes;
+    /* The first instruction of any function that no source may have come to, whatever the rules made of its text: what it does
+     * ("reads a clock"), NULL none, and in which function. */
+    const char *breaks;
+    char breaks_in[128];
     char undefined_name[128]; /* a symbol it would need from elsewhere (device runtime ...), "" */
 };
 

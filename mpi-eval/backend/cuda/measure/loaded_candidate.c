@@ -36,6 +36,9 @@ enum atoll_verdict atoll_cuda_image_check(const struct atoll_prepared *prepared,
             "rule no-device-runtime: the image needs \"%s\" from outside; kernels launch nothing and "
             "link nothing",
             ret_cubin->undefined_name);
+    if (ret_cubin->breaks)
+        return verdict_set(ret_detail, ATOLL_V_FORBIDDEN, "rule image: \"%.100s\" of the compiled image %s",
+                           ret_cubin->breaks_in, ret_cubin->breaks);
     for (size_t k = 0; k < prepared->plan->launch_count; k++) {
         const struct atoll_launch *l = &prepared->plan->launches[k];
         const struct atoll_cubin_kernel *kernel = atoll_cubin_find(ret_cubin, l->symbol);

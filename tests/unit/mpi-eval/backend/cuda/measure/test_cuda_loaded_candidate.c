@@ -1,6 +1,7 @@
 /* What an image and a plan say of each other, without a device. */
 #include "tests/support/expect.h"
 
+#include <elf.h>
 #include <stdio.h>
 
 #include "mpi-eval/backend/cuda/measure/launch.h"
@@ -91,6 +92,66 @@ static void test_strict_precisions(void **state)
     }
 }
 
+/* The first instruction of a kernel becomes another one. */
+static void instruction_set(size_t length, const char *kernel, uint64_t low, uint64_t high)
+{
+    Elf64_Ehdr head;
+    Elf64_Shdr names, s;
+    memcpy(&head, image, sizeof(head));
+    memcpy(&names, image + head.e_shoff + head.e_shstrndx * sizeof(names), sizeof(names));
+    for (size_t i = 0; i < head.e_shnum; i++) {
+        memcpy(&s, image + head.e_shoff + i * sizeof(s), sizeof(s));
+        const char *name = (const char *)image + names.sh_offset + s.sh_name;
+        if (strncmp(name, ".text.", 6) != 0 || strcmp(name + 6, kernel) != 0)
+            continue;
+        assert_true(s.sh_offset + 16 <= length);
+        memcpy(image + s.sh_offset, &low, 8);
+        memcpy(image + s.sh_offset + 8, &high, 8);
+        return;
+    }
+    fail_msg("no code of %s", kernel);
+}
+
+/* Whatever text it came from: what ptxas makes of %clock, %globaltimer, discard and others is refused. */
+static void test_instructions(void **state)
+{
+    static const struct {
+        uint64_t low, high;
+        const char *text; /* NULL: nothing is wrong with it */
+    } rows[] = {
+        {0x0000000000057805, 0x000fcc0000005000, "reads a clock"}, /* %clock */
+        {0x0000000000047805, 0x000fcc0000015000, "reads a clock"}, /* %clock64 */
+        {0x0000000000047805, 0x000fcc0000015200, "reads a clock"}, /* %globaltimer */
+        {0x0000000000057919, 0x000e2e0000005300, "reads a clock"}, /* by S2R */
+        {0x0000000000057805, 0x000fe20000006400, "reads a performance monitor"},
+        {0x000000000200798f, 0x001fe20005800100, "discards lines"},
+        {0x000000000200798f, 0x001fe20005000100, "makes lines stay"},
+        {0x000000000200798f, 0x001fe20004800100, "makes lines stay"}, /* prefetch.L2::evict_last */
+        {0x000000000000782e, 0x000fca0000000000, "another launch"},
+        {0x000000000000782d, 0x000fe20000000000, "another launch"},
+        {0x000000000200798f, 0x001fe20000800100, NULL}, /* prefetch */
+        {0x0000000000057919, 0x000e2e0000002100, NULL}, /* %tid */
+        {0x0000000000057919, 0x000e2e0000004300, NULL}, /* %smid */
+        {0x000000640000795d, 0x000fea0003800000, NULL}, /* nanosleep */
+    };
+    static const char *const kernels[] = {"twice", "remember"}; /* launched or not */
+    (void)state;
+    for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(*rows); i++) {
+        struct cuda_candidate c;
+        char detail[ATOLL_DETAIL_BYTES] = "";
+        cuda_candidate_open(&c, K_PLAN("twice", "\"y\""));
+        size_t length = fixture("mixed_90a");
+        instruction_set(length, kernels[i % 2], rows[i / 2].low, rows[i / 2].high);
+        enum atoll_verdict v = atoll_cuda_image_check(&c.prepared, image, length, "", &cubin, detail);
+        int is_good = rows[i / 2].text ? v == ATOLL_V_FORBIDDEN && strstr(detail, rows[i / 2].text) &&
+                                             strstr(detail, kernels[i % 2])
+                                       : v == ATOLL_V_CORRECT;
+        if (!is_good)
+            fail_msg("row %zu: %s, %s", i / 2, atoll_verdict_name(v), detail);
+        cuda_candidate_close(&c);
+    }
+}
+
 static void test_no_image(void **state)
 {
     struct cuda_candidate c;
@@ -124,6 +185,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_image_check),
                                        cmocka_unit_test(test_strict_precisions),
-                                       cmocka_unit_test(test_no_image), cmocka_unit_test(test_empty_scratch)};
+                                       cmocka_unit_test(test_instructions), cmocka_unit_test(test_no_image),
+                                       cmocka_unit_test(test_empty_scratch)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
