@@ -277,29 +277,42 @@ int atoll_folder_absolute(const char *path, char *ret_path, size_t bytes, struct
     return rest_append(path + length, ret_path, bytes, err);
 }
 
-char *atoll_file_read(const char *path, size_t limit_bytes, size_t *ret_length, struct atoll_err *err)
+int atoll_file_open(const char *path, uint64_t *ret_bytes, struct atoll_err *err)
 {
     struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return atoll_err_errno(err, errno, "%s: cannot read", path);
+    int failed = fstat(fd, &st) != 0    ? atoll_err_errno(err, errno, "%s: cannot read", path)
+                 : !S_ISREG(st.st_mode) ? atoll_err_set(err, ATOLL_E_INPUT, "%s: is not a regular file", path)
+                                        : 0;
+    if (failed) {
+        close(fd);
+        return -1;
+    }
+    if (ret_bytes)
+        *ret_bytes = (uint64_t)st.st_size;
+    return fd;
+}
+
+char *atoll_file_read(const char *path, size_t limit_bytes, size_t *ret_length, struct atoll_err *err)
+{
     char *bytes = NULL;
     size_t have = 0;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0 || fstat(fd, &st) != 0) {
-        atoll_err_errno(err, errno, "%s: cannot read", path);
+    uint64_t size;
+    int fd = atoll_file_open(path, &size, err);
+    if (fd < 0)
+        return NULL;
+    if (size > limit_bytes) {
+        atoll_err_set(err, ATOLL_E_LIMIT, "%s: larger than the limit of %zu bytes", path, limit_bytes);
         goto out;
     }
-    if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size > limit_bytes) {
-        atoll_err_set(err, S_ISREG(st.st_mode) ? ATOLL_E_LIMIT : ATOLL_E_INPUT,
-                      S_ISREG(st.st_mode) ? "%s: larger than the limit of %zu bytes"
-                                          : "%s: is not a regular file",
-                      path, limit_bytes);
-        goto out;
-    }
-    if (!(bytes = malloc((size_t)st.st_size + 1))) {
+    if (!(bytes = malloc((size_t)size + 1))) {
         atoll_err_set(err, ATOLL_E_MEMORY, "%s: no memory to read it", path);
         goto out;
     }
-    while (have < (size_t)st.st_size) {
-        ssize_t n = read(fd, bytes + have, (size_t)st.st_size - have);
+    while (have < (size_t)size) {
+        ssize_t n = read(fd, bytes + have, (size_t)size - have);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0) {
@@ -315,8 +328,7 @@ char *atoll_file_read(const char *path, size_t limit_bytes, size_t *ret_length, 
     bytes[have] = '\0';
     *ret_length = have;
 out:
-    if (fd >= 0)
-        close(fd);
+    close(fd);
     return bytes;
 }
 

@@ -7,6 +7,7 @@
 #define ATOLL_BASE_FILE_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -62,6 +63,10 @@ int atoll_file_replace(const struct atoll_file_ops *ops, const char *path, const
 /* Fills err for a failed write below path; a full disk, a missing permission and a read-only file system get
  * their remedy. */
 int atoll_file_write_failed(const char *path, const char *doing, int sys_errno, struct atoll_err *err);
+
+/* Opens a regular file for reading, whatever lies at path: a FIFO or a device does not make the caller wait.  ret_bytes: its size;
+ * may be NULL.  A descriptor, or -1.  Errors: NOTFOUND, DENIED, INPUT (no regular file), IO. */
+int atoll_file_open(const char *path, uint64_t *ret_bytes, struct atoll_err *err);
 
 /* Reads a whole regular file of at most limit_bytes: owned bytes with a NUL behind them, free() them.  Errors: NOTFOUND, LIMIT,
  * INPUT (no regular file), MEMORY, IO. */

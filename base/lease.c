@@ -176,7 +176,7 @@ static int record_read(const char *path, struct record *ret_record, struct atoll
     char bytes[RECORD_BYTES];
     size_t length = 0;
     ssize_t n = 1;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return atoll_err_errno(err, errno == ESTALE ? ENOENT : errno, "%s: cannot read the claim", path);
     while (n > 0 && length < sizeof(bytes)) {
@@ -199,7 +199,7 @@ static int record_read(const char *path, struct record *ret_record, struct atoll
 /* The whole of a small file; "" when it is not there. */
 static void read_text(const char *path, char *ret_text, size_t bytes)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     ssize_t length = fd >= 0 ? read(fd, ret_text, bytes - 1) : 0;
     ret_text[length > 0 ? length : 0] = '\0';
     if (fd >= 0)

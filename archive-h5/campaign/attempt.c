@@ -26,19 +26,15 @@ int atoll_campaign_journal_path(const struct atoll_campaign *c, char *ret_path, 
 int atoll_campaign_digest(const char *path, uint64_t length, struct atoll_id *ret_digest,
                           struct atoll_err *err)
 {
-    struct stat st;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || fstat(fd, &st) != 0) {
-        int failed = errno;
-        if (fd >= 0)
-            close(fd);
-        return atoll_err_errno(err, failed, "%s: cannot read the journal", path);
-    }
-    if ((uint64_t)st.st_size < length || length == 0) {
+    uint64_t size;
+    int fd = atoll_file_open(path, &size, err);
+    if (fd < 0)
+        return -1;
+    if (size < length || length == 0) {
         close(fd);
         return atoll_err_set(err, ATOLL_E_CORRUPT,
                              "%s: has %llu bytes, its successor sealed %llu; restore the file from a copy",
-                             path, (unsigned long long)st.st_size, (unsigned long long)length);
+                             path, (unsigned long long)size, (unsigned long long)length);
     }
     void *map = mmap(NULL, (size_t)length, PROT_READ, MAP_PRIVATE, fd, 0);
     int failed = errno;

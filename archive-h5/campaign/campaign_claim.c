@@ -78,7 +78,7 @@ static int seal(const struct atoll_campaign *c, struct atoll_journal_header *h, 
     char path[PATH_MAX];
     if (atoll_campaign_journal_path(c, path, sizeof(path), h->previous, err) != 0)
         return -1;
-    int fd = c->ops->open(c->ops->context, path, O_RDONLY | O_CLOEXEC, 0);
+    int fd = c->ops->open(c->ops->context, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
     int failed = fd < 0 || c->ops->fsync(c->ops->context, fd) != 0 ? errno : 0;
     if (fd >= 0)
         c->ops->close(c->ops->context, fd);

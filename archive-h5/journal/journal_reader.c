@@ -13,10 +13,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/frame.h"
 
-#define FIRST_BYTES  ((size_t)4 << 10) /* enough for the header, which is often all that is wanted */
-#define WINDOW_BYTES ((size_t)1 << 20)
+#define FIRST_BYTES          ((size_t)4 << 10) /* enough for the header, which is often all that is wanted */
+#define WINDOW_BYTES         ((size_t)1 << 20)
+#define WITNESS_WINDOW_BYTES ((size_t)1 << 20)
+#define WITNESS_READS        8u /* of a damaged end at most so many times its length */
 
 struct atoll_journal_reader {
     char *path;
@@ -50,9 +53,8 @@ struct atoll_journal_reader *atoll_journal_reader_open(const char *path, struct 
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a journal reader");
         return NULL;
     }
-    r->fd = open(path, O_RDONLY | O_CLOEXEC);
+    r->fd = atoll_file_open(path, NULL, err);
     if (r->fd < 0) {
-        atoll_err_errno(err, errno, "%s: cannot open the journal", path);
         atoll_journal_reader_close(r);
         return NULL;
     }
@@ -106,6 +108,21 @@ static int fill(struct atoll_journal_reader *r, size_t want, struct atoll_err *e
     return 0;
 }
 
+/* Through signals and short reads; how many bytes there were, -1. */
+static ssize_t pread_all(int fd, unsigned char *bytes, size_t length, uint64_t at)
+{
+    size_t have = 0;
+    while (have < length) {
+        ssize_t n = pread(fd, bytes + have, length - have, (off_t)(at + have));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return n < 0 ? -1 : (ssize_t)have;
+        have += (size_t)n;
+    }
+    return (ssize_t)have;
+}
+
 /* 1 a frame, 0 no good frame here (ret_length: bytes there are), -1 error. */
 static int frame_here(struct atoll_journal_reader *r, struct atoll_frame *ret_frame, size_t *ret_length,
                       struct atoll_err *err)
@@ -136,72 +153,94 @@ static int frame_here(struct atoll_journal_reader *r, struct atoll_frame *ret_fr
     }
 }
 
-ssize_t atoll_journal_witness(const void *bytes, size_t length, uint64_t place)
+/* The whole frame at `at` of a file, when it is good and says that more than `place` bytes were durable: 1; 0; -1. */
+static int is_witness(int fd, const char *path, uint64_t at, size_t length, uint64_t place,
+                      struct atoll_err *err)
 {
-    const unsigned char *begin = bytes, *at = begin, *end = begin + length;
-    while ((at = memmem(at, (size_t)(end - at), "ATLF", 4)) != NULL) {
-        struct atoll_frame frame;
-        struct atoll_reader payload;
-        size_t used;
-        if (atoll_frame_decode(at, (size_t)(end - at), &frame, &used, NULL) == 1) {
-            atoll_reader_init(&payload, frame.payload, frame.length);
-            if (atoll_reader_u64(&payload) > place && !payload.failed)
-                return at - begin;
-        }
-        at++;
+    struct atoll_frame frame;
+    struct atoll_reader payload;
+    size_t used;
+    unsigned char *bytes = malloc(length);
+    if (!bytes)
+        return atoll_err_set(err, ATOLL_E_MEMORY, "%s: no memory for a record of %zu bytes", path, length);
+    int is_good = pread_all(fd, bytes, length, at) == (ssize_t)length &&
+                  atoll_frame_decode(bytes, length, &frame, &used, NULL) == 1;
+    if (is_good) {
+        atoll_reader_init(&payload, frame.payload, frame.length);
+        is_good = atoll_reader_u64(&payload) > place && !payload.failed;
     }
-    return -1;
+    free(bytes);
+    return is_good;
 }
 
-static unsigned char *read_rest(struct atoll_journal_reader *r, uint64_t from, size_t *ret_length,
-                                struct atoll_err *err)
+int atoll_journal_witness(int fd, const char *path, uint64_t place, uint64_t end, uint64_t *ret_offset,
+                          struct atoll_err *err)
 {
-    struct stat st;
-    if (fstat(r->fd, &st) != 0) {
-        atoll_err_errno(err, errno, "%s: cannot read the journal", r->path);
-        return NULL;
-    }
-    r->end.file_bytes = (uint64_t)st.st_size > from ? (uint64_t)st.st_size : from;
-    size_t length = (size_t)(r->end.file_bytes - from), have = 0;
-    unsigned char *rest = malloc(length + 1);
-    if (!rest) {
-        atoll_err_set(err, ATOLL_E_MEMORY, "%s: no memory to examine %zu bytes of damaged tail", r->path,
-                      length);
-        return NULL;
-    }
-    while (have < length) {
-        ssize_t n = pread(r->fd, rest + have, length - have, (off_t)(from + have));
-        if (n <= 0)
+    uint64_t at = place, weighed = 0, most = WITNESS_READS * (end - place) + ATOLL_FRAME_PAYLOAD_LIMIT;
+    unsigned char *window = malloc(WITNESS_WINDOW_BYTES);
+    int found = window ? 0 : atoll_err_set(err, ATOLL_E_MEMORY, "%s: no memory to examine its end", path);
+    while (found == 0 && at < end) {
+        off_t data = lseek(fd, (off_t)at, SEEK_DATA); /* a hole holds no record */
+        if (data < 0 && errno == ENXIO)
             break;
-        have += (size_t)n;
+        at = data > (off_t)at ? (uint64_t)data : at;
+        size_t want = end - at < WITNESS_WINDOW_BYTES ? (size_t)(end - at) : WITNESS_WINDOW_BYTES;
+        ssize_t have = pread_all(fd, window, want, at);
+        if (have <= 0)
+            break;
+        const unsigned char *begin = window, *magic = window;
+        while (found == 0 && (magic = memmem(magic, (size_t)(begin + have - magic), "ATLF", 4)) != NULL) {
+            uint16_t type;
+            size_t length, left = (size_t)(begin + have - magic);
+            uint64_t offset = at + (uint64_t)(magic - begin);
+            if (left < ATOLL_FRAME_HEADER_BYTES && offset + left < end)
+                break; /* its header is in the next window, too */
+            if (atoll_frame_peek(magic, left, &type, &length, NULL) == 1 && (weighed += length) <= most) {
+                *ret_offset = offset;
+                found = is_witness(fd, path, offset, ATOLL_FRAME_HEADER_BYTES + length, place, err);
+            }
+            magic++;
+        }
+        if (weighed > most) {
+            found =
+                atoll_err_set(err, ATOLL_E_CORRUPT,
+                              "%s: damaged at offset %llu, and what follows is made to cost time; restore "
+                              "the file from a copy",
+                              path, (unsigned long long)place);
+        }
+        /* Windows overlap by what a header needs. */
+        at += (size_t)have == want && at + want == end  ? want
+              : (size_t)have > ATOLL_FRAME_HEADER_BYTES ? (size_t)have - ATOLL_FRAME_HEADER_BYTES
+                                                        : (size_t)have;
     }
-    *ret_length = have;
-    return rest;
+    free(window);
+    return found;
 }
 
 /* The bytes at r->offset are no record: torn tail, or corruption. */
 static int end_of_good(struct atoll_journal_reader *r, struct atoll_err *err)
 {
-    size_t length;
-    unsigned char *rest = read_rest(r, r->offset, &length, err);
-    if (!rest)
-        return -1;
-    ssize_t witness = atoll_journal_witness(rest, length, r->offset);
+    struct stat st;
+    unsigned char first[4];
     static const unsigned char zeros[4];
-    int foreign =
-        r->offset == 0 && length >= 4 && memcmp(rest, "ATLF", 4) != 0 && memcmp(rest, zeros, 4) != 0;
-    free(rest);
-    if (foreign)
+    uint64_t witness;
+    if (fstat(r->fd, &st) != 0)
+        return atoll_err_errno(err, errno, "%s: cannot read the journal", r->path);
+    r->end.file_bytes = (uint64_t)st.st_size > r->offset ? (uint64_t)st.st_size : r->offset;
+    if (r->offset == 0 && pread_all(r->fd, first, 4, 0) == 4 && memcmp(first, "ATLF", 4) != 0 &&
+        memcmp(first, zeros, 4) != 0)
         return atoll_err_set(err, ATOLL_E_CORRUPT, "%s: is not a journal of Atoll", r->path);
-    if (witness >= 0) {
+    int found = atoll_journal_witness(r->fd, r->path, r->offset, r->end.file_bytes, &witness, err);
+    if (found < 0)
+        return -1;
+    if (found) {
         return atoll_err_set(err, ATOLL_E_CORRUPT,
                              "%s: damaged at offset %llu although the record at offset %llu says it was "
                              "durable; restore the file from a copy",
-                             r->path, (unsigned long long)r->offset,
-                             (unsigned long long)(r->offset + (uint64_t)witness));
+                             r->path, (unsigned long long)r->offset, (unsigned long long)witness);
     }
     r->end.good_bytes = r->offset;
-    r->end.lost_bytes = length;
+    r->end.lost_bytes = r->end.file_bytes - r->offset;
     r->end.ending = r->offset == 0 ? ATOLL_JOURNAL_STILLBORN : ATOLL_JOURNAL_TORN;
     r->finished = 1;
     return 0;

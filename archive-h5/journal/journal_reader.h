@@ -44,8 +44,10 @@ int atoll_journal_reader_next(struct atoll_journal_reader *reader, const struct 
                               struct atoll_err *err);
 /* How it ended; meaningful after next returned 0. */
 void atoll_journal_reader_end(const struct atoll_journal_reader *reader, struct atoll_journal_end *ret_end);
-/* Of bytes that lie at or behind `place` of a journal: where in them a good frame is that proves everything before
- * `place` and more to have been durable, or -1. */
-ssize_t atoll_journal_witness(const void *bytes, size_t length, uint64_t place);
+/* Looks in a journal from `place` to `end` for a good frame that proves everything before `place` and more to have been
+ * durable: 1 and where it is, 0 none, -1 CORRUPT (frames that would cost more than the file is worth), MEMORY.  Reads the
+ * file piece by piece and skips holes, so its length costs no memory. */
+int atoll_journal_witness(int fd, const char *path, uint64_t place, uint64_t end, uint64_t *ret_offset,
+                          struct atoll_err *err);
 
 #endif

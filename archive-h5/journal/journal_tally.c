@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "archive-h5/journal/journal_reader.h"
+#include "base/file.h"
 #include "base/frame.h"
 
 #define WINDOW_BYTES ((size_t)128 << 10)
@@ -196,13 +197,11 @@ static enum found pass(struct walk *w, uint64_t until, int is_checked, struct at
 /* Bytes without a good record at w->at: never acknowledged, or damaged when a later record proves them durable. */
 static int tail_judge(struct walk *w, struct atoll_err *err)
 {
-    size_t length;
-    if (window_fill(w, (size_t)(w->end - w->at), err) != 0)
-        return -1;
-    const unsigned char *bytes = window_at(w, &length);
-    w->tally.lost_bytes = length;
-    if (atoll_journal_witness(bytes, length, w->at) < 0)
-        return 0;
+    uint64_t witness;
+    int found = atoll_journal_witness(w->fd, w->path, w->at, w->end, &witness, err);
+    w->tally.lost_bytes = w->end - w->at;
+    if (found <= 0)
+        return found;
     return atoll_err_set(err, ATOLL_E_CORRUPT,
                          "%s: damaged at offset %llu although a later record says it was durable; restore "
                          "the file from a copy",
@@ -231,12 +230,8 @@ int atoll_journal_tally(const char *path, uint64_t from, uint64_t until, struct 
     w.tally.lost_bytes = 0;
     w.group.at = from;
     w.group.tally = w.tally;
-    struct stat st;
-    int rc = 0;
-    w.fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (w.fd < 0 || fstat(w.fd, &st) != 0)
-        rc = atoll_err_errno(&why, errno, "%s: cannot read the journal", path);
-    w.end = rc == 0 ? (uint64_t)st.st_size : 0;
+    w.fd = atoll_file_open(path, &w.end, &why);
+    int rc = w.fd < 0 ? -1 : 0;
     if (rc == 0 && from <= w.end && from <= until) {
         if (until == UINT64_MAX) {
             rc = open_count(&w, &why);

@@ -100,10 +100,35 @@ static void test_paths_that_cannot_be_are_refused(void **state)
     expect_err(&err, ATOLL_E_LIMIT, "path too long");
 }
 
+/* What is no regular file is refused at once: opening a FIFO that nobody writes would wait for ever. */
+static void test_opened_for_reading(void **state)
+{
+    char path[] = "/tmp/atoll-file-XXXXXX";
+    uint64_t bytes = 0;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, "abc", 3), 3);
+    close(fd);
+    fd = atoll_file_open(path, &bytes, &err);
+    assert_true(fd >= 0);
+    assert_int_equal(bytes, 3);
+    close(fd);
+    unlink(path);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_int_equal(atoll_file_open(path, &bytes, &err), -1);
+    expect_err(&err, ATOLL_E_INPUT, "is not a regular file");
+    unlink(path);
+    atoll_err_clear(&err);
+    assert_int_equal(atoll_file_open(path, NULL, &err), -1);
+    expect_err(&err, ATOLL_E_NOTFOUND, "cannot read");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_folders_are_made_with_all_above_them),
                                        cmocka_unit_test(test_absolute_paths_make_nothing),
+                                       cmocka_unit_test(test_opened_for_reading),
                                        cmocka_unit_test(test_paths_that_cannot_be_are_refused)};
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
