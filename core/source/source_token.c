@@ -69,7 +69,7 @@ static int push(struct lexer *x, enum atoll_token_kind kind, const char *text, s
         x->capacity = capacity;
     }
     if (x->at_line_start && kind == ATOLL_TOKEN_MARK &&
-        (text[0] == '#' || (length == 2 && memcmp(text, "%:", 2) == 0))) {
+        ((length == 1 && *text == '#') || (length == 2 && memcmp(text, "%:", 2) == 0))) {
         x->in_directive = 1;
     }
     list->tokens[list->count++] = (struct atoll_token){.kind = kind,
