@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/random.h"
 #include "mpi-eval/referee/backend.h"
 #include "mpi-eval/referee/check.h"
 #include "mpi-eval/referee/fakes.h"
@@ -25,6 +26,7 @@ struct admission {
     struct atoll_case *known;
     atoll_admission_row *row;
     void *context;
+    unsigned combinations;
     int failed;
     uint32_t variant;                        /* check variant of the battery */
     struct atoll_input_set input_sets[2];    /* of the battery, and another one */
@@ -216,37 +218,33 @@ static int seed_variant(struct admission *a, struct atoll_loaded_candidate *cand
     return 0;
 }
 
+/* ret_bench_ns: the fastest bench variant; NULL: only the check variants. */
 static int seed_run(struct admission *a, struct atoll_loaded_candidate *candidate, char *detail,
                     double *ret_bench_ns)
 {
     for (size_t i = 0; i < a->task->variant_count; i++) {
         double ns;
-        if (!atoll_variant_is_here(a->referee->backend, &a->task->variants[i]))
+        const struct atoll_variant *v = &a->task->variants[i];
+        if (!atoll_variant_is_here(a->referee->backend, v) ||
+            (!ret_bench_ns && v->kind != ATOLL_VARIANT_CHECK))
             continue;
         if (seed_variant(a, candidate, (uint32_t)i, detail, &ns) != 0)
             return -1;
-        if (a->task->variants[i].kind == ATOLL_VARIANT_BENCH)
+        if (ret_bench_ns && v->kind == ATOLL_VARIANT_BENCH)
             *ret_bench_ns = *ret_bench_ns > 0 ? fmin(*ret_bench_ns, ns) : ns;
     }
     return 0;
 }
 
-/* Prepares and compiles a seed with its first choice; -1 with the reason in detail. */
-static int seed_build(struct admission *a, const struct atoll_seed *seed,
+/* Prepares and compiles a seed with a choice; -1 with the reason in detail. */
+static int seed_build(struct admission *a, const struct atoll_seed *seed, const struct atoll_choice *choice,
                       struct atoll_prepared **ret_prepared, struct atoll_compiled *ret_compiled, char *detail)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    struct atoll_order_candidate candidate = {.language = seed->language, .source = seed->source};
-    struct atoll_arena *arena = atoll_arena_create((size_t)8 << 20, &err);
-    const char *body;
-    const struct atoll_plan *plan =
-        arena ? atoll_plan_parse(arena, a->task, seed->language, seed->source, &body, &err) : NULL;
-    if (plan)
-        atoll_plan_first_choice(plan, &candidate.choice);
+    struct atoll_order_candidate candidate = {
+        .language = seed->language, .source = seed->source, .choice = *choice};
     struct atoll_prepared *p =
-        plan ? atoll_prepared_create(a->task, a->referee->backend, &candidate, &a->referee->info, &err)
-             : NULL;
-    atoll_arena_destroy(arena);
+        atoll_prepared_create(a->task, a->referee->backend, &candidate, &a->referee->info, &err);
     *ret_prepared = p;
     if (p && p->verdict != ATOLL_V_CORRECT) {
         snprintf(detail, ATOLL_DETAIL_BYTES, "%s: %.1900s", atoll_verdict_name(p->verdict), p->detail);
@@ -259,34 +257,150 @@ static int seed_build(struct admission *a, const struct atoll_seed *seed,
     }
     if (ret_compiled->status == ATOLL_COMPILE_OK)
         return 0;
-    snprintf(detail, ATOLL_DETAIL_BYTES, "does not compile: %s", ret_compiled->diagnostics);
+    snprintf(detail, ATOLL_DETAIL_BYTES, "%s: %s",
+             ret_compiled->status == ATOLL_COMPILE_FORBIDDEN ? "forbidden" : "does not compile",
+             ret_compiled->diagnostics);
     return -1;
 }
 
-static void admit_seed(struct admission *a, const struct atoll_seed *seed)
+/* One choice of a seed, built and run; 0, or -1 with the reason in detail.  ret_bench_ns as in seed_run. */
+static int seed_try(struct admission *a, const struct atoll_seed *seed, const struct atoll_choice *choice,
+                    char *detail, double *ret_bench_ns)
 {
     struct atoll_prepared *prepared = NULL;
     struct atoll_compiled compiled = {0};
     struct atoll_loaded_candidate candidate = {0};
-    char test[160], detail[ATOLL_DETAIL_BYTES] = "";
-    double bench_ns = 0;
-    snprintf(test, sizeof(test), "%s %s is right", seed->is_baseline ? "baseline" : "seed", seed->name);
-    int failed = seed_build(a, seed, &prepared, &compiled, detail);
+    int failed = seed_build(a, seed, choice, &prepared, &compiled, detail);
     if (!failed)
         failed =
             a->referee->backend->candidate_open(a->referee, prepared, compiled.object, compiled.object_length,
                                                 &candidate, detail) != ATOLL_V_CORRECT ||
-            seed_run(a, &candidate, detail, &bench_ns) != 0;
+            seed_run(a, &candidate, detail, ret_bench_ns) != 0;
+    if (candidate.prepared)
+        a->referee->backend->candidate_close(a->referee, &candidate);
+    atoll_compiled_fini(&compiled);
+    atoll_prepared_destroy(prepared);
+    return failed ? -1 : 0;
+}
+
+/* ---- combinations of a template ---- */
+
+#define TRIES         500 /* to find a legal combination at random */
+#define CHOICES_LIMIT 128
+
+struct choices {
+    const struct atoll_plan *plan;
+    size_t count;
+    struct atoll_choice choices[CHOICES_LIMIT];
+};
+
+/* Adds what is legal and not there yet: 1, or 0. */
+static int add_choice(struct choices *c, const struct atoll_task *task, const struct atoll_choice *choice)
+{
+    for (size_t i = 0; i < c->count; i++)
+        if (memcmp(c->choices[i].values, choice->values, choice->count * sizeof(*choice->values)) == 0)
+            return 0;
+    if (c->count == CHOICES_LIMIT || atoll_plan_choice_legal(task, c->plan, choice, NULL) != 1)
+        return 0;
+    c->choices[c->count++] = *choice;
+    return 1;
+}
+
+/* A legal combination at random, with parameter `fixed` as it is; SIZE_MAX: none is fixed. */
+static int add_random(struct choices *c, const struct atoll_task *task, struct atoll_choice choice,
+                      size_t fixed)
+{
+    for (atoll_u64 try = 0; try < TRIES; try++) {
+        for (size_t i = 0; i < choice.count; i++) {
+            atoll_u64 bits = atoll_random_at(c->count * TRIES + try, i + 1);
+            if (i != fixed)
+                choice.values[i] =
+                    c->plan->params[i].values[atoll_random_below(bits, c->plan->params[i].value_count)];
+        }
+        if (add_choice(c, task, &choice))
+            return 1;
+    }
+    return 0;
+}
+
+/* The first choice, every parameter's least and largest value with the others as they are or else at random, and some
+ * more. */
+static void find_choices(struct choices *c, const struct atoll_task *task, unsigned more)
+{
+    struct atoll_choice first;
+    atoll_plan_first_choice(c->plan, &first);
+    add_choice(c, task, &first);
+    for (size_t i = 0; i < c->plan->param_count; i++) {
+        const struct atoll_param *p = &c->plan->params[i];
+        int64_t low = p->values[0], high = p->values[0];
+        for (size_t k = 1; k < p->value_count; k++) {
+            low = p->values[k] < low ? p->values[k] : low;
+            high = p->values[k] > high ? p->values[k] : high;
+        }
+        for (unsigned k = 0; k < 2; k++) {
+            struct atoll_choice extreme = first;
+            extreme.values[i] = k ? high : low;
+            int is_there = 0;
+            for (size_t j = 0; j < c->count; j++)
+                is_there |= c->choices[j].values[i] == extreme.values[i];
+            if (!is_there && !add_choice(c, task, &extreme))
+                add_random(c, task, extreme, i);
+        }
+    }
+    while (more-- > 0 && add_random(c, task, first, SIZE_MAX))
+        ;
+}
+
+static void admit_combinations(struct admission *a, const struct atoll_seed *seed, const struct choices *c)
+{
+    char test[160], detail[ATOLL_DETAIL_BYTES] = "", first[ATOLL_DETAIL_BYTES] = "", choice[256];
+    size_t failed = 0;
+    for (size_t i = 1; i < c->count; i++) {
+        if (seed_try(a, seed, &c->choices[i], detail, NULL) == 0 || failed++ > 0)
+            continue;
+        atoll_choice_text(c->plan, &c->choices[i], choice, sizeof(choice));
+        snprintf(first, sizeof(first), "%s: %.1700s", choice, detail);
+    }
+    snprintf(test, sizeof(test), "%s %s holds", seed->is_baseline ? "baseline" : "seed", seed->name);
+    if (failed > 0)
+        report(a, test, 0, "%zu of %zu combinations fail; %s", failed, c->count - 1, first);
+    else
+        report(a, test, 1, "with %zu more combinations, every parameter's extremes among them", c->count - 1);
+}
+
+static void admit_seed(struct admission *a, const struct atoll_seed *seed)
+{
+    char test[160], detail[ATOLL_DETAIL_BYTES] = "";
+    double bench_ns = 0;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct choices *c = calloc(1, sizeof(*c));
+    struct atoll_arena *arena = atoll_arena_create((size_t)8 << 20, &err);
+    const char *body;
+    int failed = !c || !arena;
+    snprintf(test, sizeof(test), "%s %s is right", seed->is_baseline ? "baseline" : "seed", seed->name);
+    if (!failed) {
+        c->plan = atoll_plan_parse(arena, a->task, seed->language, seed->source, &body, &err);
+        failed = !c->plan;
+    }
+    if (failed) {
+        snprintf(detail, sizeof(detail), "%s", err.text);
+    } else {
+        struct atoll_choice choice;
+        atoll_plan_first_choice(c->plan, &choice);
+        failed = seed_try(a, seed, &choice, detail, &bench_ns) != 0;
+    }
     if (!failed)
         snprintf(detail, sizeof(detail), "%.4g ms%s", bench_ns / 1e6,
                  bench_ns > 0 && bench_ns < ATOLL_SAMPLING_SHORT_NS
                      ? "; warning: a bench variant below 20 us, clock and launch dominate; make it larger"
                      : "");
     report(a, test, !failed, "%s", detail);
-    if (candidate.prepared)
-        a->referee->backend->candidate_close(a->referee, &candidate);
-    atoll_compiled_fini(&compiled);
-    atoll_prepared_destroy(prepared);
+    if (!failed && a->combinations > 0 && c->plan->param_count > 0) {
+        find_choices(c, a->task, a->combinations);
+        admit_combinations(a, seed, c);
+    }
+    atoll_arena_destroy(arena);
+    free(c);
 }
 
 static void admit_seeds(struct admission *a)
@@ -349,10 +463,15 @@ static int ask(struct admission *a, unsigned number, struct atoll_err *err)
 }
 
 int atoll_referee_admit(struct atoll_referee *referee, struct atoll_referee *device,
-                        const struct atoll_task *task, atoll_admission_row *row, void *context,
-                        struct atoll_err *err)
+                        const struct atoll_task *task, unsigned combinations, atoll_admission_row *row,
+                        void *context, struct atoll_err *err)
 {
-    struct admission a = {.referee = referee, .device = device, .task = task, .row = row, .context = context};
+    struct admission a = {.referee = referee,
+                          .device = device,
+                          .task = task,
+                          .combinations = combinations,
+                          .row = row,
+                          .context = context};
     struct atoll_err why = ATOLL_ERR_INIT;
     if (!referee->backend->variant_fits)
         return atoll_err_set(err, ATOLL_E_INPUT, "the admission battery runs on the cpu backend, not on %s",

@@ -80,11 +80,13 @@ int atoll_referee_requalify(struct atoll_referee *referee, struct atoll_err *err
 /* The admission battery of MEASUREMENT.md 7 on one loaded task; calls row once per test. 0 when all passed, 1 when
  * some failed.  referee: of a backend that leads a battery (the cpu).  device: another referee, NULL none; the
  * degenerate outputs must be refused there as well, its reference must agree with the host's, and its seeds must be
- * right; names of these tests begin with its backend's. */
+ * right; names of these tests begin with its backend's.  combinations: of a template's parameters, beside the first choice
+ * with which every seed is checked at all variants: 0 none, else every parameter's least and largest value and so many
+ * more at random, at the check variants. */
 typedef void atoll_admission_row(void *context, const char *test, int passed, const char *detail);
 int atoll_referee_admit(struct atoll_referee *referee, struct atoll_referee *device,
-                        const struct atoll_task *task, atoll_admission_row *row, void *context,
-                        struct atoll_err *err);
+                        const struct atoll_task *task, unsigned combinations, atoll_admission_row *row,
+                        void *context, struct atoll_err *err);
 
 /* Set to nonzero from another thread to make a running evaluate or duel end soon with INFRASTRUCTURE. */
 void atoll_referee_cancel(struct atoll_referee *referee);

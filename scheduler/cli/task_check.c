@@ -4,6 +4,7 @@
 #include <jansson.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/task/task.h"
@@ -15,7 +16,8 @@
 
 struct check_settings {
     const char *backend, *compiler, *flags;
-    int json;
+    long long combinations;
+    int json, verbose;
 };
 
 #define FIELD(name) offsetof(struct check_settings, name)
@@ -28,6 +30,11 @@ static const struct atoll_option check_options[] = {
     {"compiler", 0, ATOLL_OPT_TEXT, FIELD(compiler), "COMMAND", "cc", 0, 0, NULL, "C compiler."},
     {"compile-flags", 0, ATOLL_OPT_TEXT, FIELD(flags), "FLAGS", ATOLL_SETUP_COMPILE_FLAGS, 0, 0, NULL,
      "Its flags."},
+    {"combinations", 0, ATOLL_OPT_INT, FIELD(combinations), "N", "4", 0, 64, NULL,
+     "Of each template: every parameter's least and largest value, and N more combinations at random, must "
+     "be right at the "
+     "check variants. 0: only the first value of each parameter."},
+    {"verbose", 'v', ATOLL_OPT_FLAG, FIELD(verbose), NULL, NULL, 0, 0, NULL, "Print what passed as well."},
     {"json", 0, ATOLL_OPT_FLAG, FIELD(json), NULL, NULL, 0, 0, NULL,
      "One JSON object a test instead of lines."},
     {0}};
@@ -40,7 +47,9 @@ static const struct atoll_command check_command = {
     "a stale answer, a "
     "prefix) must be rejected, every input must matter, outputs must have spread, the reference must agree "
     "with itself, "
-    "and every seed must compile and be correct. Exit status 0 when all tasks pass.",
+    "and every seed must compile and be correct, a template with a sample of its parameters. What failed is "
+    "printed "
+    "first, what passed with -v. Exit status 0 when all tasks pass.",
     "atoll task check suites/starter\natoll task check --backend cuda suites/gpu",
     check_options,
     NULL};
@@ -48,8 +57,10 @@ static const struct atoll_command check_command = {
 struct check_state {
     struct atoll_bench_device *host, *device; /* device: NULL, the host alone */
     const char *task;
-    int json;
-    unsigned passed, failed;
+    int json, verbose;
+    unsigned combinations, passed, failed;
+    FILE *good; /* lines of what passed, until the task's end */
+    size_t task_passed;
 };
 
 static void print_row(void *context, const char *test, int passed, const char *detail)
@@ -67,23 +78,40 @@ static void print_row(void *context, const char *test, int passed, const char *d
         atoll_json_print(row, JSON_COMPACT, stdout);
         return;
     }
-    atoll_print(stdout, "  %-4s %-28s %s\n", passed ? "ok" : "FAIL", test, detail ? detail : "");
+    state->task_passed += (size_t)passed;
+    atoll_print(passed ? state->good : stdout, "  %-4s %-28s %s\n", passed ? "ok" : "FAIL", test,
+                detail ? detail : "");
     fflush(stdout);
 }
 
 static int check_task(void *context, const char *dir, struct atoll_err *err)
 {
     struct check_state *state = context;
+    char *good = NULL;
+    size_t good_bytes = 0;
     struct atoll_task *task = atoll_task_load(dir, err);
     int status;
 
     if (!task)
         return -1;
     state->task = task->name;
+    state->task_passed = 0;
+    state->good = open_memstream(&good, &good_bytes);
+    if (!state->good) {
+        atoll_task_destroy(task);
+        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for what passed");
+    }
     if (!state->json)
         atoll_print(stdout, "%s: %s\n", task->name, task->summary);
+    fflush(stdout);
     status = atoll_referee_admit(state->host->referee, state->device ? state->device->referee : NULL, task,
-                                 print_row, state, err);
+                                 state->combinations, print_row, state, err);
+    fclose(state->good);
+    if (state->verbose && !state->json)
+        fwrite(good, 1, good_bytes, stdout);
+    else if (!state->json)
+        printf("  ok   %zu tests%s\n", state->task_passed, state->task_passed ? " (-v prints them)" : "");
+    free(good);
     atoll_task_destroy(task);
     return status < 0 ? -1 : 0;
 }
@@ -111,7 +139,10 @@ static int run_check(void *given, const char *const *arguments, size_t count, st
 {
     const struct check_settings *settings = given;
     struct atoll_bench_device host, device;
-    struct check_state state = {.host = &host, .json = settings->json};
+    struct check_state state = {.host = &host,
+                                .json = settings->json,
+                                .verbose = settings->verbose,
+                                .combinations = (unsigned)settings->combinations};
     int status = 0;
 
     if (strcmp(settings->backend, "cuda") == 0) {

@@ -43,7 +43,7 @@ static void admit(const char *dir, double atol, struct rows *r)
     if (atol > 0)
         task->tolerance.atol = atol;
     printf("%s\n", task->name);
-    if (atoll_referee_admit(host, device, task, take_row, r, &err) < 0)
+    if (atoll_referee_admit(host, device, task, 0, take_row, r, &err) < 0)
         fail_msg("%s", err.text);
     atoll_task_destroy(task);
 }

@@ -1,11 +1,13 @@
 #include "mpi-eval/backend/cpu/measure/oracle.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/task/init.h"
 #include "base/random.h"
+#include "base/utf8.h"
 #include "mpi-eval/referee/wide.h"
 #include "core/task/reference.h"
 
@@ -23,6 +25,41 @@ struct atoll_oracle {
     int has_scale[ATOLL_TASK_TENSOR_LIMIT];
 };
 
+/* Number of the author's line that the first error names, or that uses the name a linker misses; 0: none. */
+static unsigned long blamed_line(const char *source, const char *diagnostics)
+{
+    static const char file[] = "reference.c:", missing[] = "undefined reference to `";
+    const char *at = strstr(diagnostics, file);
+    if (at)
+        return strtoul(at + strlen(file), NULL, 10);
+    if (!(at = strstr(diagnostics, missing)))
+        return 0;
+    char name[64];
+    snprintf(name, sizeof(name), "%.*s", (int)strcspn(at + strlen(missing), "'"), at + strlen(missing));
+    const char *use = strstr(source, name);
+    unsigned long number = use ? 1 : 0;
+    for (const char *p = source; use && p < use; p++)
+        number += *p == '\n';
+    return number;
+}
+
+/* Quotes the author's line: "; line 14 says: ...".  The compiler itself would quote the line of that number in the unit,
+ * which begins with what the author may use. */
+static void quote_line(const char *source, const char *diagnostics, char ret_quote[200])
+{
+    const char *line = source;
+    unsigned long number = blamed_line(source, diagnostics);
+    ret_quote[0] = 0;
+    for (unsigned long i = 1; i < number && line; i++)
+        line = (line = strchr(line, '\n')) ? line + 1 : NULL;
+    if (number == 0 || !line)
+        return;
+    line += strspn(line, " \t");
+    size_t length = strcspn(line, "\r\n");
+    snprintf(ret_quote, 200, "; line %lu of reference.c says: %.*s", number,
+             (int)(length < 140 ? length : atoll_utf8_cut(line, 140)), line);
+}
+
 static int oracle_compile(struct atoll_oracle *o, struct atoll_compiler *compiler, struct atoll_err *err)
 {
     struct atoll_buffer text;
@@ -32,14 +69,16 @@ static int oracle_compile(struct atoll_oracle *o, struct atoll_compiler *compile
     if (!failed)
         failed = atoll_buffer_check(&text, err);
     if (!failed)
-        failed = atoll_compiler_run(compiler, "reference.c", (const char *)text.data, text.length, NULL, 0,
-                                    &c, err);
+        failed = atoll_compiler_run(compiler, "reference-unit.c", (const char *)text.data, text.length, NULL,
+                                    0, &c, err);
     atoll_buffer_fini(&text);
     if (failed)
         return -1;
     if (c.status != ATOLL_COMPILE_OK) {
+        char quote[200];
+        quote_line(o->task->reference_source, c.diagnostics, quote);
         atoll_err_set(err, c.status == ATOLL_COMPILE_BROKEN ? ATOLL_E_CHILD : ATOLL_E_INPUT,
-                      "%s: the reference does not compile: %s", o->task->name, c.diagnostics);
+                      "%s: the reference does not compile: %s%s", o->task->name, c.diagnostics, quote);
         atoll_compiled_fini(&c);
         return -1;
     }

@@ -358,7 +358,7 @@ static void test_admission(void **state)
     struct atoll_err err = ATOLL_ERR_INIT;
     int rows = 0;
     (void)state;
-    assert_int_equal(atoll_referee_admit(referee, NULL, task, count_row, &rows, &err), 0);
+    assert_int_equal(atoll_referee_admit(referee, NULL, task, 2, count_row, &rows, &err), 0);
     assert_true(rows >= 15);
 }
 
