@@ -114,6 +114,11 @@ size_t atoll_ptx_persisting(const struct atoll_token *tokens, size_t count);
 /* A text put together by macros or escapes, or in asm something that is no text. */
 size_t atoll_ptx_hidden(const struct atoll_token *tokens, size_t count);
 
+/* What docs/spec/rules.md lists beside the rows: words of attributes and builtins (their names, beginnings of names, and
+ * beginnings of those that are refused all the same), each with a blank before and after it. */
+extern const char atoll_rule_attributes[], atoll_rule_builtins[], atoll_rule_builtin_prefixes[],
+    atoll_rule_builtins_refused[];
+
 /* The tables, one file each. */
 extern const struct atoll_rule atoll_rules_c[];
 extern const size_t atoll_rules_c_count;

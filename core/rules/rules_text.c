@@ -153,7 +153,7 @@ int atoll_rule_directive_known(const struct atoll_rule_site *s)
 /* ---- language ---- */
 
 /* Words of attributes that change how something is compiled, and nothing else. */
-static const char attributes[] =
+const char atoll_rule_attributes[] =
     " aligned vector_size always_inline noinline const pure hot cold may_alias packed unused "
     "nonnull assume_aligned flatten optimize target fallthrough noreturn leaf ext_vector_type "
     "malloc nothrow noclone noipa artificial gnu_inline returns_nonnull warn_unused_result "
@@ -173,7 +173,7 @@ static struct atoll_token bare_word(const struct atoll_token *t)
 static int attribute_allowed(const struct atoll_token *t)
 {
     struct atoll_token bare = bare_word(t);
-    return atoll_rule_any(&bare, attributes);
+    return atoll_rule_any(&bare, atoll_rule_attributes);
 }
 
 /* Whose macro would make the rules read another program than the compiler. */
@@ -270,39 +270,42 @@ int atoll_rule_label_address(const struct atoll_rule_site *s)
     return atoll_token_is(before, "return");
 }
 
+/* What follows "__builtin_". */
+const char atoll_rule_builtins[] =
+    " expect expect_with_probability assume_aligned prefetch unreachable memcpy memset memmove fma fmaf "
+    "sqrt "
+    "sqrtf exp expf exp2 exp2f log logf log2 log2f tanh tanhf pow powf fabs fabsf floor floorf ceil "
+    "ceilf trunc truncf round roundf rint rintf nearbyint nearbyintf fmin fminf fmax fmaxf "
+    "copysign copysignf copysignl inf inff infl huge_val huge_valf huge_vall nan nanf nanl isnan isinf "
+    "isinf_sign isfinite isnormal fpclassify signbit signbitf signbitl abs labs llabs clz clzl clzll ctz "
+    "ctzl ctzll clrsb clrsbl clrsbll parity parityl parityll popcount popcountl popcountll ffs ffsl "
+    "ffsll "
+    "bswap16 bswap32 bswap64 bitreverse8 bitreverse16 bitreverse32 bitreverse64 shuffle shufflevector "
+    "convertvector constant_p choose_expr complex types_compatible_p offsetof add_overflow sub_overflow "
+    "mul_overflow assume reduce_add reduce_mul reduce_max reduce_min elementwise_max elementwise_min "
+    "elementwise_abs nontemporal_load nontemporal_store isunordered isless islessequal isgreater "
+    "isgreaterequal islessgreater tgmath speculation_safe_value object_size alloca alloca_with_align ";
+const char atoll_rule_builtin_prefixes[] = " ia32_ neon_ aarch64_ ";
+/* Clocks, random numbers, lines pushed out of caches, waits, transactions, registers of the system. */
+const char atoll_rule_builtins_refused[] =
+    " ia32_rd ia32_wr ia32_clflush ia32_clwb ia32_cldemote ia32_clzero ia32_wb ia32_monitor ia32_mwait "
+    "ia32_umonitor ia32_umwait ia32_tpause ia32_xbegin ia32_xend ia32_xabort ia32_xtest ia32_xget "
+    "ia32_xset "
+    "ia32_xsave ia32_xrstor ia32_fxsave ia32_fxrstor ia32_incssp ia32_saveprevssp ia32_rstorssp "
+    "ia32_setssbsy ia32_clrssbsy ia32_slwpcb ia32_llwpcb ia32_lwp ia32_ptwrite ia32_enqcmd ia32_clui "
+    "ia32_stui ia32_testui ia32_senduipi ia32_hreset ia32_loadiwkey ia32_cpu ia32_readeflags "
+    "ia32_writeeflags ia32_serialize ia32_xsusldtrk ia32_xresldtrk aarch64_rnd aarch64_tstart "
+    "aarch64_tcommit aarch64_tcancel aarch64_ttest aarch64_get_fp aarch64_set_fp aarch64_rsr "
+    "aarch64_wsr ";
+
 int atoll_rule_builtin_forbidden(const struct atoll_rule_site *s)
 {
-    static const char names[] =
-        " expect expect_with_probability assume_aligned prefetch unreachable memcpy memset memmove fma fmaf "
-        "sqrt "
-        "sqrtf exp expf exp2 exp2f log logf log2 log2f tanh tanhf pow powf fabs fabsf floor floorf ceil "
-        "ceilf trunc truncf round roundf rint rintf nearbyint nearbyintf fmin fminf fmax fmaxf "
-        "copysign copysignf copysignl inf inff infl huge_val huge_valf huge_vall nan nanf nanl isnan isinf "
-        "isinf_sign isfinite isnormal fpclassify signbit signbitf signbitl abs labs llabs clz clzl clzll ctz "
-        "ctzl ctzll clrsb clrsbl clrsbll parity parityl parityll popcount popcountl popcountll ffs ffsl "
-        "ffsll "
-        "bswap16 bswap32 bswap64 bitreverse8 bitreverse16 bitreverse32 bitreverse64 shuffle shufflevector "
-        "convertvector constant_p choose_expr complex types_compatible_p offsetof add_overflow sub_overflow "
-        "mul_overflow assume reduce_add reduce_mul reduce_max reduce_min elementwise_max elementwise_min "
-        "elementwise_abs nontemporal_load nontemporal_store isunordered isless islessequal isgreater "
-        "isgreaterequal islessgreater tgmath speculation_safe_value object_size alloca alloca_with_align ";
-    static const char prefixes[] = " ia32_ neon_ aarch64_ ";
-    /* Clocks, random numbers, lines pushed out of caches, waits, transactions, registers of the system. */
-    static const char refused[] =
-        " ia32_rd ia32_wr ia32_clflush ia32_clwb ia32_cldemote ia32_clzero ia32_wb ia32_monitor ia32_mwait "
-        "ia32_umonitor ia32_umwait ia32_tpause ia32_xbegin ia32_xend ia32_xabort ia32_xtest ia32_xget "
-        "ia32_xset "
-        "ia32_xsave ia32_xrstor ia32_fxsave ia32_fxrstor ia32_incssp ia32_saveprevssp ia32_rstorssp "
-        "ia32_setssbsy ia32_clrssbsy ia32_slwpcb ia32_llwpcb ia32_lwp ia32_ptwrite ia32_enqcmd ia32_clui "
-        "ia32_stui ia32_testui ia32_senduipi ia32_hreset ia32_loadiwkey ia32_cpu ia32_readeflags "
-        "ia32_writeeflags ia32_serialize ia32_xsusldtrk ia32_xresldtrk aarch64_rnd aarch64_tstart "
-        "aarch64_tcommit aarch64_tcancel aarch64_ttest aarch64_get_fp aarch64_set_fp aarch64_rsr "
-        "aarch64_wsr ";
     struct atoll_token rest = *atoll_rule_token(s, 0);
     if (!atoll_rule_is_name(s) || !atoll_token_starts(&rest, "__builtin_"))
         return 0;
     rest.text += 10;
     rest.length -= 10;
-    return !atoll_rule_any(&rest, names) &&
-           (!atoll_rule_starts(&rest, prefixes) || atoll_rule_starts(&rest, refused));
+    return !atoll_rule_any(&rest, atoll_rule_builtins) &&
+           (!atoll_rule_starts(&rest, atoll_rule_builtin_prefixes) ||
+            atoll_rule_starts(&rest, atoll_rule_builtins_refused));
 }
