@@ -181,6 +181,20 @@ const char *atoll_bytes_text(uint64_t bytes, char *ret_text, size_t text_bytes)
     return ret_text;
 }
 
+const char *atoll_size_text(double bytes, char *ret_text, size_t text_bytes)
+{
+    static const char *const prefixes[] = {"MB", "GB", "TB", "PB", "EB"};
+    if (bytes < 1e7) {
+        snprintf(ret_text, text_bytes, "%.0f bytes", bytes);
+        return ret_text;
+    }
+    size_t i = 0;
+    for (bytes /= 1e6; bytes >= 999.95 && i + 1 < sizeof(prefixes) / sizeof(*prefixes); i++)
+        bytes /= 1e3;
+    snprintf(ret_text, text_bytes, bytes < 1e4 ? "%.1f %s" : "%.3g %s", bytes, prefixes[i]);
+    return ret_text;
+}
+
 const char *atoll_duration_text(double ns, char *ret_text, size_t text_bytes)
 {
     static const struct unit steps[] = {{"ns", 1.0}, {"us", 1e3}, {"ms", 1e6}};

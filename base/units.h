@@ -13,6 +13,8 @@ int atoll_bytes_parse(const char *text, uint64_t *ret_bytes, struct atoll_err *e
 int atoll_duration_parse(const char *text, double *ret_seconds, struct atoll_err *err);
 /* Written into caller's text, returned for use in printf. */
 const char *atoll_bytes_text(uint64_t bytes, char *ret_text, size_t text_bytes); /* "1.5 MiB" */
+/* Of a size in a message: "262144 bytes" exactly as long as a person reads it so (below ten million), then "4.0 TB". */
+const char *atoll_size_text(double bytes, char *ret_text, size_t text_bytes);
 /* "12.3 us", "4.56 ms", "1m 03s" */
 const char *atoll_duration_text(double ns, char *ret_text, size_t text_bytes);
 const char *atoll_count_text(double count, char *ret_text, size_t text_bytes); /* "12.3 k" */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "core/message.h"
 
 #define COPY_BYTES     16  /* granularity of the bulk copy engine */
@@ -51,6 +52,14 @@ static int value_at(const struct scope *scope, const struct atoll_expression *e,
     if (atoll_expression_eval(e, scope->bindings, scope->binding_count, &value, &inner)) {
         return atoll_err_set(scope->err, ATOLL_E_INPUT, "plan: field '%s' at variant '%s': %s", field,
                              scope->variant->name, inner.text);
+    }
+    if (value > high && strncmp(field, "scratch.", 8) == 0) {
+        char wanted[32], limit[32];
+        return atoll_err_set(
+            scope->err, ATOLL_E_INPUT,
+            "plan: field '%s': '%s' is %s at variant '%s', at most %s are allowed; use less scratch", field,
+            atoll_expression_text(e), atoll_size_text((double)value, wanted, sizeof(wanted)),
+            scope->variant->name, atoll_size_text((double)high, limit, sizeof(limit)));
     }
     if (value < low || value > high) {
         return atoll_err_set(scope->err, ATOLL_E_INPUT,
@@ -450,11 +459,14 @@ static int check_memory(const struct site *s)
         tensors += (double)count * (double)atoll_dtype_bytes(p->task->tensors[i].dtype);
     }
     if (scratch > 0 && s->limits->memory_bytes > 0 && scratch + tensors > s->limits->memory_bytes) {
+        char wanted[32], beside[32], limit[32];
         return atoll_err_set(
             p->err, ATOLL_E_INPUT,
-            "plan: field 'scratch': %.0f bytes at variant '%s' beside tensors of %.0f; the device "
-            "has %.0f; use less scratch",
-            scratch, p->variant->name, tensors, s->limits->memory_bytes);
+            "plan: field 'scratch': %s at variant '%s' beside tensors of %s; the device has %s; use "
+            "less scratch",
+            atoll_size_text(scratch, wanted, sizeof(wanted)), p->variant->name,
+            atoll_size_text(tensors, beside, sizeof(beside)),
+            atoll_size_text(s->limits->memory_bytes, limit, sizeof(limit)));
     }
     return 0;
 }

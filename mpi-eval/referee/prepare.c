@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/units.h"
 #include "core/rules/rules.h"
 #include "mpi-eval/referee/backend.h"
 #include "mpi-eval/referee/state.h"
@@ -41,11 +42,17 @@ int atoll_prepare_within(const struct atoll_prepared *p, const struct atoll_vari
     if (atoll_expression_eval(e, bindings, count, &value, err) != 0)
         return atoll_err_add(err, "while evaluating %s \"%s\" at variant %s", what, atoll_expression_text(e),
                              v->name);
-    if (value < low || value > high)
-        return atoll_err_set(
-            err, ATOLL_E_INPUT, "%s \"%s\" is %lld at variant %s; it must lie between %lld and %lld", what,
-            atoll_expression_text(e), (long long)value, v->name, (long long)low, (long long)high);
-    return 0;
+    if (value >= low && value <= high)
+        return 0;
+    char size[32], limit[32];
+    if (strcmp(what, "scratch") == 0 && value > high)
+        return atoll_err_set(err, ATOLL_E_INPUT,
+                             "scratch \"%s\" is %s at variant %s; at most %s are allowed; use less",
+                             atoll_expression_text(e), atoll_size_text((double)value, size, sizeof(size)),
+                             v->name, atoll_size_text((double)high, limit, sizeof(limit)));
+    return atoll_err_set(
+        err, ATOLL_E_INPUT, "%s \"%s\" is %lld at variant %s; it must lie between %lld and %lld", what,
+        atoll_expression_text(e), (long long)value, v->name, (long long)low, (long long)high);
 }
 
 static int variant_check(const struct preparation *w, const struct atoll_variant *v, struct atoll_err *err)

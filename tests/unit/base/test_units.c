@@ -134,6 +134,14 @@ static void test_texts(void **state)
     for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++)
         assert_string_equal(atoll_count_text(counts[i].count, text, sizeof(text)), counts[i].text);
     char tiny[4];
+    static const struct {
+        double bytes;
+        const char *text;
+    } messages[] = {{0, "0 bytes"},       {262144, "262144 bytes"}, {9999999, "9999999 bytes"},
+                    {1e7, "10.0 MB"},     {4e12, "4.0 TB"},         {4294967296.0, "4.3 GB"},
+                    {999.96e6, "1.0 GB"}, {8e18, "8.0 EB"},         {5e25, "5e+07 EB"}};
+    for (size_t i = 0; i < sizeof(messages) / sizeof(messages[0]); i++)
+        assert_string_equal(atoll_size_text(messages[i].bytes, text, sizeof(text)), messages[i].text);
     assert_string_equal(atoll_bytes_text(1572864, tiny, sizeof(tiny)), "1.5");
 }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/random.h"
+#include "base/units.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -207,9 +208,15 @@ int atoll_block_open(struct atoll_memory *memory, size_t bytes, uint64_t key, st
                      struct atoll_err *err)
 {
     size_t page = 4096, slack = ATOLL_MEMORY_SHIFT_LINES * ATOLL_MEMORY_LINE_BYTES;
-    if (bytes > memory->limit_bytes)
-        return atoll_err_set(err, ATOLL_E_LIMIT, "a buffer of %zu bytes is more than the limit of %zu bytes",
-                             bytes, memory->limit_bytes);
+    if (bytes > memory->limit_bytes) {
+        char wanted[32], limit[32];
+        return atoll_err_set(
+            err, ATOLL_E_LIMIT,
+            "a buffer of %s is more than the %s that this device has for one candidate; make the "
+            "variant's shapes or the plan's scratch smaller",
+            atoll_size_text((double)bytes, wanted, sizeof(wanted)),
+            atoll_size_text((double)memory->limit_bytes, limit, sizeof(limit)));
+    }
     size_t file_bytes = (2 * ATOLL_MEMORY_GUARD_BYTES + slack + bytes + page - 1) / page * page;
     size_t unit = file_bytes >= HUGE_LEAST ? HUGE_BYTES : page;
     long i = region_take(memory, (file_bytes + unit - 1) / unit * unit, err);

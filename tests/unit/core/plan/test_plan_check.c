@@ -108,7 +108,7 @@ static const struct {
     {&old, EVERYTHING, "", KERNEL ONE ", \"cooperative\": true", "the device has no cooperative launches"},
     {&unknown, EVERYTHING, "", KERNEL ONE ", \"cooperative\": true", NULL},
     {&hopper, EVERYTHING, "\"s\": \"B * 1200000000\"", KERNEL ONE,
-     "field 'scratch': 153600000000 bytes at variant 'bench.large'"},
+     "field 'scratch': 153.6 GB at variant 'bench.large'"},
     {&hopper, CHECK, "\"s\": \"B * 1200000000\"", KERNEL ONE, NULL},
     {&unknown, EVERYTHING, "\"s\": \"B * 1200000000\"", KERNEL ONE, NULL},
     /* tensor maps: x is f16, packed */

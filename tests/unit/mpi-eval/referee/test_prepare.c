@@ -51,6 +51,8 @@ static const struct {
      0, ATOLL_V_BAD_PLAN, "is 3700000000 at variant check"},
     {"c", PLAN("\"scratch\": {\"s\": \"4 - M\"}, " LAUNCH) BODY, 0, 0, ATOLL_V_BAD_PLAN,
      "scratch \"4 - M\" is -15"},
+    {"c", PLAN("\"scratch\": {\"s\": \"4000000000000\"}, " LAUNCH) BODY, 0, 0, ATOLL_V_BAD_PLAN,
+     "is 4.0 TB at variant"},
     {"c", PLAN(LAUNCH) BODY "\nint atoll_mine;\n", 0, 0, ATOLL_V_FORBIDDEN, "rule harness, line 4"},
     {"c", PLAN(LAUNCH) BODY "/* atoll_mine */ const char *t = \"atoll_\"; int not_atoll_ = 1;\n", 0, 0,
      ATOLL_V_CORRECT, ""},

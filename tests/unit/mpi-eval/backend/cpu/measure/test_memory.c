@@ -113,6 +113,10 @@ static void test_limit(void **state)
     struct atoll_memory *m = atoll_memory_create((size_t)1 << 20, 0, NULL);
     struct atoll_block a, b;
     (void)state;
+    assert_int_equal(atoll_block_open(m, (size_t)4000000000000, 1, &a, &err), -1);
+    assert_non_null(strstr(err.text, "a buffer of 4.0 TB is more than the 1048576 bytes"));
+    assert_non_null(strstr(err.text, "smaller"));
+    err = (struct atoll_err)ATOLL_ERR_INIT;
     assert_int_equal(atoll_block_open(m, (size_t)2 << 20, 1, &a, &err), -1);
     assert_int_equal(err.code, ATOLL_E_LIMIT);
     assert_int_equal(atoll_block_open(m, 700000, 1, &a, NULL), 0);
