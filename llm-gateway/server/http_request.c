@@ -236,7 +236,8 @@ static enum MHD_Result on_header(void *context, enum MHD_ValueKind kind, const c
 }
 
 /* 1: programs between us and the client could take it for another one, or for two: nothing behind it is believed. */
-static int is_ambiguous(const struct atoll_http_request *x, const char *method, const char *version)
+static int is_ambiguous(const struct atoll_http_request *x, const char *method, const char *url,
+                        const char *version)
 {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(x->mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
@@ -249,6 +250,10 @@ static int is_ambiguous(const struct atoll_http_request *x, const char *method, 
             return 1;
     if (head.counts[TRANSFER_ENCODING] &&
         (head.counts[CONTENT_LENGTH] || !head.is_chunked || strcmp(version, "HTTP/1.1") != 0))
+        return 1;
+    /* A path that ends before the version, and no question behind it. */
+    if (is_inside && url > head.block && url + strlen(url) + 1 < version &&
+        MHD_get_connection_values(x->mhd, MHD_GET_ARGUMENT_KIND, NULL, NULL) == 0)
         return 1;
     return head.has_hidden_bytes || (is_inside && !is_blank(head.end, head.block_end));
 }
@@ -277,7 +282,7 @@ static void authorize(struct atoll_http_request *x, const char *url, const char 
     int is_unknown = i == PATH_COUNT;
     x->path = is_unknown ? METRICS : (enum path)i; /* METRICS: whatever needs a token */
     int is_json = strncasecmp(header(x, "Content-Type"), "application/json", 16) == 0;
-    if (is_ambiguous(x, method, version)) {
+    if (is_ambiguous(x, method, url, version)) {
         refuse(
             x, 400, "ambiguous_request",
             "send each of Host, Authorization, Content-Type and Content-Length once, no Content-Length with "

@@ -113,12 +113,12 @@ static int read_once(int folder, const char *file, struct atoll_buffer *out)
     ssize_t n = 1;
     int failed = 0, fd = openat(folder, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
-        return errno;
+        return errno == ENXIO ? ELOOP : errno; /* a socket */
     if (fstat(fd, &status) != 0)
         failed = errno;
     else if (!S_ISREG(status.st_mode))
         failed = ELOOP;
-    while (!failed && n > 0) {
+    while (!failed && n > 0 && !out->failed) { /* a sparse file is larger than anybody's patience */
         n = read(fd, piece, sizeof(piece));
         if (n < 0 && errno == EINTR) {
             n = 1;

@@ -249,6 +249,7 @@ static int scan_folder(struct scan *scan, unsigned index, struct atoll_err *err)
         atoll_spool_bell_remove(server->root,
                                 index); /* before the names are read: what is rung for later rings again */
     server->is_due[index] = 1;
+    int failed = 0;
     if (atoll_spool_folder_read(&server->folder, server->root, index, err) != 0)
         return -1;
     for (size_t i = 0; i < server->folder.count; i++) {
@@ -257,14 +258,14 @@ static int scan_folder(struct scan *scan, unsigned index, struct atoll_err *err)
         if (!entry->has_request || entry->has_reply || taken_find(taken, entry->name) < taken->count)
             continue;
         if (scan->left == 0)
-            return 0;
-        if (take(scan, entry->name, err) != 0)
-            return -1;
+            return failed ? -1 : 0;
+        if (take(scan, entry->name, failed ? NULL : err) != 0) /* one bad request holds up no other */
+            failed = 1;
         if (scan->is_over)
-            return 0;
+            return failed ? -1 : 0;
     }
-    server->is_due[index] = 0;
-    return 0;
+    server->is_due[index] = failed ? 1 : 0;
+    return failed ? -1 : 0;
 }
 
 static DIR *open_names(const char *root, const char *part)

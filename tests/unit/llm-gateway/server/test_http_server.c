@@ -677,6 +677,8 @@ static void test_ambiguous(void **state)
         ROW(400, "GET /v1/models HTTP/1.1\r\n" HOST "Authorization: Bearer " TOKEN "\0junk\r\n\r\n"),
         ROW(400, "GET /v1/models HTTP/1.1\r\n" HOST "Authorization: Bearer " TOKEN "\0\0j\r\nX: y\r\n\r\n"),
         ROW(400, "GET /v1/models HTTP/1.1\r\n" HOST AUTH "X: a\0b\r\n\r\n"),
+        ROW(400, "GET /v1/models\0x HTTP/1.1\r\n" HOST AUTH "\r\n"),
+        ROW(200, "GET /v1/models?limit=100 HTTP/1.1\r\n" HOST AUTH "\r\n"),
     };
     struct door d;
     door_open(&d, "127.0.0.1:0", 1);

@@ -4,6 +4,9 @@
 #include <time.h>
 
 #include "base/lease.h"
+#include <sys/socket.h>
+#include <sys/un.h>
+
 #include "tests/unit/llm-gateway/spool_scene.h"
 
 #define S 1e9
@@ -535,10 +538,38 @@ static void test_strange_things_in_folders(void **state)
     assert_int_equal(mkdir(path, 0700), 0);
     scene_path(scene, "b2link", "request", path);
     assert_int_equal(symlink("/etc/passwd", path), 0);
+    scene_path(scene, "b3sparse", "request", path);
+    scene_write(path, "", 0);
+    assert_int_equal(truncate(path, (off_t)1 << 40), 0); /* read to its end it would take an hour */
+    struct sockaddr_un un = {.sun_family = AF_UNIX};
+    scene_path(scene, "b3socket", "request", path);
+    snprintf(un.sun_path, sizeof(un.sun_path), "%.100s", path);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&un, sizeof(un)), 0);
+    close(fd);
     assert_int_equal(scan(scene, server, 10, &taken), 0);
     static const char *const named[] = {"b0pipe", "b1folder", "b2link"};
     for (size_t i = 0; i < 3; i++)
         assert_true(look(scene, client, named[i], ATOLL_LLM_INVALID, "not a regular file"));
+    assert_true(look(scene, client, "b3sparse", ATOLL_LLM_INVALID, "larger than"));
+    assert_true(look(scene, client, "b3socket", ATOLL_LLM_INVALID, "not a regular file"));
+    /* What cannot be read holds up no other of its folder. */
+    if (geteuid() == 0)
+        print_message("root reads every file: one that cannot be read is not tried\n");
+    else {
+        struct atoll_err err = ATOLL_ERR_INIT;
+        for (int i = 0; i < 2; i++) {
+            static const char request[] =
+                "{\"model\":\"any\",\"messages\":[{\"role\":\"user\",\"content\":\"a\"}]}";
+            scene_path(scene, i ? "b4second" : "b4first", "request", path);
+            scene_write(path, request, sizeof(request) - 1);
+            assert_int_equal(chmod(path, i ? 0600 : 0), 0);
+        }
+        taken.count = 0;
+        scene->now_ns += 2 * S;
+        assert_int_equal(atoll_spool_server_scan(server, 10, take, &taken, &err), -1);
+        assert_int_equal(taken.count, 1);
+    }
     ask(client, "k1", name);
     scene_path(scene, name, "reply", path);
     assert_int_equal(mkfifo(path, 0600), 0);
