@@ -10,9 +10,11 @@
 #include "mpi-eval/referee/check.h"
 #include "mpi-eval/backend/cpu/measure/state.h"
 
-#define BLOCK_LIMIT  (ATOLL_TASK_TENSOR_LIMIT + ATOLL_PLAN_SCRATCH_LIMIT)
-#define LOST_LIMIT   3
-#define WARMING_SEED 0x7761726d696e67ull
+#define BLOCK_LIMIT   (ATOLL_TASK_TENSOR_LIMIT + ATOLL_PLAN_SCRATCH_LIMIT)
+#define LOST_LIMIT    3
+#define SCRATCH_TIMES 64
+#define SCRATCH_FREE  ((size_t)256 << 20)
+#define WARMING_SEED  0x7761726d696e67ull
 
 enum atoll_verdict atoll_cpu_loaded_candidate_open(struct atoll_referee *referee,
                                                    const struct atoll_prepared *prepared, const void *object,
@@ -188,8 +190,24 @@ static void window_end(void *compiler)
     atoll_compiler_resume(compiler);
 }
 
+/* Every sample's scratch is filled, which is the candidate's doing and in no span: what it may ask for is bounded by what the
+ * task itself handles. */
+static int scratch_check(const struct stage *s, size_t tensor_bytes, size_t scratch_bytes,
+                         struct atoll_err *err)
+{
+    size_t limit = SCRATCH_TIMES * tensor_bytes > SCRATCH_FREE ? SCRATCH_TIMES * tensor_bytes : SCRATCH_FREE;
+    if (scratch_bytes <= limit)
+        return 0;
+    return atoll_err_set(
+        err, ATOLL_E_LIMIT,
+        "scratch buffers of %zu bytes at variant %s are more than %zu, which is %d times its tensors or "
+        "256 MiB",
+        scratch_bytes, s->variant->name, limit, SCRATCH_TIMES);
+}
+
 static int stage_set(struct stage *s, struct atoll_err *err)
 {
+    size_t tensor_bytes = 0, scratch_bytes = 0;
     const struct atoll_prepared *p = s->candidate->prepared;
     const struct atoll_task *task = s->known->task;
     s->binding_count = atoll_plan_bindings(task, s->variant, p->plan, &p->choice, s->bindings);
@@ -197,6 +215,8 @@ static int stage_set(struct stage *s, struct atoll_err *err)
         if (stage_open_block(s, s->expected->truth.counts[i] * atoll_dtype_bytes(task->tensors[i].dtype), 0,
                              err) != 0)
             return -1;
+    for (size_t i = 0; i < task->tensor_count; i++)
+        tensor_bytes += s->blocks[i].bytes;
     for (size_t i = 0; i < p->plan->scratch_count; i++) {
         int64_t bytes;
         if (atoll_expression_eval(p->plan->scratch[i].bytes, s->bindings, s->binding_count, &bytes, err) != 0)
@@ -204,8 +224,11 @@ static int stage_set(struct stage *s, struct atoll_err *err)
         if (bytes < 0)
             return atoll_err_set(err, ATOLL_E_INPUT, "scratch \"%s\" is %lld bytes at variant %s",
                                  p->plan->scratch[i].name, (long long)bytes, s->variant->name);
-        if (stage_open_block(s, (size_t)bytes, 0, err) != 0)
+        scratch_bytes += (size_t)bytes;
+        if (scratch_check(s, tensor_bytes, scratch_bytes, err) != 0 ||
+            stage_open_block(s, (size_t)bytes, 0, err) != 0) {
             return -1;
+        }
     }
     s->request.kind = ATOLL_RUN_CANDIDATE;
     s->request.deadline_ns = s->order->deadline_ns;
