@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "core/evaluation.h"
 #include "archive-h5/report/export.h"
 #include "archive-h5/hdf5/archive.h"
 #include "archive-h5/table/project.h"
@@ -150,6 +151,44 @@ static void test_summary(void **state)
     assert_int_equal(atoll_query_task(query, "nothing"), -1);
     atoll_query_task_summary(query, 1, &t);
     assert_true(t.speedup_is_final && t.speedup > 1 && t.floor_share > 0 && t.floor_share < 1);
+}
+
+/* No share above 105 %, and none beside that of a floor which was made in another way. */
+static void test_shares_of_floors(void **state)
+{
+    struct atoll_tables *t = (struct atoll_tables *)(uintptr_t)tables;
+    struct atoll_row_task kept[2], row;
+    struct atoll_task_summary s;
+    (void)state;
+    for (uint64_t i = 0; i < 2; i++)
+        atoll_tables_get(tables, ATOLL_TABLE_TASKS, i, &kept[i]);
+    atoll_query_task_summary(query, 1, &s);
+    double best_ns = s.best_ns;
+    assert_true(s.floor_share > 0 && !s.floors_differ);
+    static const struct {
+        double share;
+        int is_told;
+    } cases[] = {{0.5, 1}, {1, 1}, {1.049, 1}, {1.06, 0}, {6.1, 0}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        row = kept[1];
+        row.floor_ns = cases[i].share * best_ns;
+        atoll_tables_set(t, ATOLL_TABLE_TASKS, 1, &row);
+        atoll_query_task_summary(query, 1, &s);
+        assert_int_equal(s.floor_share > 0, cases[i].is_told);
+        assert_int_equal(s.floor_ns > 0, cases[i].is_told);
+        assert_true(s.floor_share <= 1.05);
+    }
+    row = kept[1];
+    row.floor_model = row.floor_model ? ATOLL_FLOOR_UNTOLD : ATOLL_FLOOR_SINGLE;
+    row.floor_ns = 0.5 * best_ns;
+    atoll_tables_set(t, ATOLL_TABLE_TASKS, 1, &row);
+    row = kept[0];
+    row.floor_ns = row.floor_ns > 0 ? row.floor_ns : 1e5;
+    atoll_tables_set(t, ATOLL_TABLE_TASKS, 0, &row);
+    for (uint64_t i = 0; i < 2; i++) {
+        atoll_query_task_summary(query, i, &s);
+        assert_true(s.floors_differ && s.floor_share == 0);
+    }
 }
 
 static char *export_text(enum atoll_table table, enum atoll_export_format format)
@@ -508,6 +547,7 @@ int main(void)
         CASE(test_find_word),
         CASE(test_rows_of_candidate),
         CASE(test_summary),
+        CASE(test_shares_of_floors),
         CASE(test_export),
         CASE(test_export_for_people),
         CASE(test_verify),

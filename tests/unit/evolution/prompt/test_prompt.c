@@ -606,6 +606,23 @@ static void bad_input_is_refused(void **state)
     scene_fini(&s);
 }
 
+/* A floor that was beaten says nothing to a model: neither that little is left, nor where it lies. */
+static void a_beaten_floor_is_not_told(void **state)
+{
+    static struct scene s;
+    (void)state;
+    scene_init(&s, STARTER "softmax_rows", "c");
+    softmax_parent(&s);
+    assert_non_null(strstr(written(&s), "floor"));
+    s.parent_evaluation.timings[0].floor_ns = s.input.floor_ns = 5e6; /* 610 % of it reached */
+    const char *text = written(&s);
+    assert_null(strstr(text, "of it reached"));
+    assert_null(strstr(text, "at the floor"));
+    assert_null(strstr(text, "floor's speed"));
+    assert_null(strstr(text, "- floor ("));
+    scene_fini(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -620,6 +637,7 @@ int main(void)
         cmocka_unit_test(verdicts_become_sentences),
         cmocka_unit_test(limiters_become_sentences),
         cmocka_unit_test(worked_examples_pass_plan_and_rules),
+        cmocka_unit_test(a_beaten_floor_is_not_told),
         cmocka_unit_test(system_texts_are_whole),
         cmocka_unit_test(bad_input_is_refused),
     };
