@@ -1,6 +1,8 @@
 /* Queries, exports, verification and the report, on the sample campaign. */
 #include "tests/support/expect.h"
 
+#include <stdlib.h>
+
 #include <math.h>
 
 #include "core/evaluation.h"
@@ -109,6 +111,36 @@ static void test_find_word(void **state)
     snprintf(wrong, sizeof(wrong), "%sx", atoll_tables_text(tables, task.name));
     assert_int_equal(atoll_query_find(query, wrong, &row, &err), -1);
     assert_non_null(strstr(err.text, "did you mean '"));
+}
+
+/* As many digits as tell all apart, and no more; what two parts of a campaign share does not count. */
+static void test_digits(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *ids[3];
+        int digits;
+    } cases[] = {
+        {{"00", "11", "22"}, 7},
+        {{"1234567800", "1234567900", "22"}, 8},
+        {{"1234567800", "1234567800", "1234567811"}, 9},
+        {{"ff", "ff", "ff"}, 7},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct atoll_tables *own = atoll_tables_create(1 << 20, NULL);
+        for (size_t k = 0; k < 3; k++) {
+            struct atoll_row_candidate c = {.campaign = (uint32_t)k};
+            for (size_t b = 0; cases[i].ids[k][2 * b]; b++) {
+                char byte[3] = {cases[i].ids[k][2 * b], cases[i].ids[k][2 * b + 1], 0};
+                c.id.bytes[b] = (uint8_t)strtoul(byte, NULL, 16);
+            }
+            assert_int_equal(atoll_tables_append(own, ATOLL_TABLE_CANDIDATES, &c, NULL), 0);
+        }
+        struct atoll_query *q = atoll_query_create(own, NULL);
+        assert_int_equal(atoll_query_id_digits(q), cases[i].digits);
+        atoll_query_destroy(q);
+        atoll_tables_destroy(own);
+    }
 }
 
 static void test_rows_of_candidate(void **state)
@@ -545,6 +577,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(test_find_candidate),
         CASE(test_find_word),
+        CASE(test_digits),
         CASE(test_rows_of_candidate),
         CASE(test_summary),
         CASE(test_shares_of_floors),
