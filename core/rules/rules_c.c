@@ -78,12 +78,20 @@ const struct atoll_rule atoll_rules_c[] = {
      "random numbers, cache flushes, waits or transactions",
      .broken = atoll_rule_builtin_forbidden},
     {"system", "functions of processes, signals and the system are not allowed",
-     .names = " syscall fork vfork clone3 execl execle execlp execv execve execvp execvpe fexecve "
-              "posix_spawn posix_spawnp popen pclose waitpid waitid killpg tgkill _exit _Exit quick_exit "
-              "atexit at_quick_exit on_exit getpid getppid gettid getuid geteuid setuid setgid setsid "
-              "ptrace prctl arch_prctl personality unshare setns setpriority getrusage setrlimit "
-              "getrlimit sched_yield sched_setaffinity sched_getaffinity sched_getcpu getcpu sysconf "
-              "getauxval uname gethostname "},
+     .names =
+         " syscall fork vfork clone3 execl execle execlp execv execve execvp execvpe fexecve "
+         "posix_spawn posix_spawnp popen pclose waitpid waitid killpg tgkill _exit _Exit quick_exit "
+         "atexit at_quick_exit on_exit getpid getppid gettid getuid geteuid setuid setgid setsid "
+         "ptrace prctl arch_prctl personality unshare setns setpriority getrusage setrlimit "
+         "getrlimit sched_yield sched_setaffinity sched_getaffinity sched_getcpu getcpu sysconf "
+         "getauxval uname gethostname __readeflags __writeeflags _rdpid_u32 _rdpru_u32 _rdpkru_u32 _wrpkru "
+         "_get_ssp _wbinvd _wbnoinvd _pconfig_u32 _enclu_u32 _enclv_u32 _encls_u32 _serialize _xsusldtrk "
+         "_xresldtrk _hreset _clui _stui _testui _senduipi _enqcmd _enqcmds __monitor __mwait "
+         "__llwpcb __slwpcb ",
+     /* words of the processor that belong to the system */
+     .prefixes =
+         " _xsave _xrstor _fxsave _fxrstor _rdssp _incssp _inc_ssp _saveprevssp _rstorssp _wrss _wruss "
+         "_setssbsy _clrssbsy __lwp _ptwrite _loadiwkey "},
     {"file", "functions of files and terminals are not allowed",
      .names = " open64 openat openat2 creat pread pwrite readv writev lseek dup2 dup3 pipe2 fcntl ioctl "
               "pselect ppoll epoll_create epoll_wait fstat lstat unlink unlinkat mkdir rmdir chdir "

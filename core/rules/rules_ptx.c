@@ -185,7 +185,11 @@ int atoll_rules_check_ptx(const char *ptx, struct atoll_err *err)
           {OPCODE, "pmevent"}}},
         {"assembly-persisting",
          "something would stay in the cache beyond the launch",
-         {{ANYWHERE, "L2::evict_last"}, {OPCODE, "discard"}, {OPCODE, "applypriority"}}},
+         {{ANYWHERE, "L2::evict_last"},
+          {OPCODE, "discard"},
+          {OPCODE, "applypriority"},
+          {WORD, "1513209474796486656"}, /* the policy evict_last of cache hints */
+          {WORD, "0x14F0000000000000"}}},
         {"dependent-launch", "dependent launches are the plan's business", {{WORD, "griddepcontrol"}}},
         {"print", "printing from a kernel is not allowed", {{WORD, "vprintf"}}},
         {"memory", "memory comes from the plan's scratch, not from an allocator", {{WORD, "malloc"}}},

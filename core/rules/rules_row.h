@@ -70,8 +70,9 @@ int atoll_rule_includes(const struct atoll_rule_site *s, const char *headers, co
     }
 
 /* Words of the rows that every language has. */
-#define ATOLL_RULE_PROBES    " __has_include __has_include_next __has_embed "
-#define ATOLL_RULE_STAMPS    " __DATE__ __TIME__ __TIMESTAMP__ __FILE__ __BASE_FILE__ "
+#define ATOLL_RULE_PROBES                                                                                    \
+    " __has_include __has_include__ __has_include_next __has_include_next__ __has_embed "
+#define ATOLL_RULE_STAMPS    " __DATE__ __TIME__ __TIMESTAMP__ __FILE__ __FILE_NAME__ __BASE_FILE__ "
 #define ATOLL_RULE_OPERATORS " _Pragma __pragma "
 #define ATOLL_RULE_HARNESS   " atoll_ ATOLL_ "
 

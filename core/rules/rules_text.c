@@ -83,8 +83,10 @@ unsigned atoll_rule_control_byte(const char *body, const struct atoll_token_list
 {
     (void)list;
     for (const unsigned char *p = (const unsigned char *)body; *p; p++) {
+        int is_order_mark =
+            strncmp((const char *)p, "\xef\xbb\xbf", 3) == 0; /* no letter where a file begins */
         int is_end = *p == '\n' || (*p == '\r' && p[1] == '\n');
-        if ((*p < ' ' && *p != '\t' && !is_end) || *p == 127)
+        if ((*p < ' ' && *p != '\t' && !is_end) || *p == 127 || is_order_mark)
             return line_at(body, (const char *)p);
     }
     return 0;

@@ -454,7 +454,7 @@ static void identity_set(struct nvrtc *n)
 {
     struct atoll_buffer b;
     atoll_buffer_init(&b, (size_t)1 << 20);
-    atoll_buffer_put_text(&b, "PTX is judged, 1"); /* raised when a rule over PTX is added */
+    atoll_buffer_put_text(&b, "PTX is judged, 2"); /* raised when a rule over PTX is added */
     atoll_buffer_put_text(&b, n->toolkit.version);
     atoll_buffer_put_text(&b, n->toolkit.nvrtc);
     for (size_t i = 0; i < n->options.count; i++)

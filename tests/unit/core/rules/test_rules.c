@@ -29,6 +29,13 @@ static const struct {
     {"control-byte", 1, "// \v\n"},
     {"control-byte", 1, "int a;\r"},
     {"control-byte", 1, "// hidden \\\r \nasm(\"nop\");\n"},
+    {"control-byte", 1,
+     "\xef\xbb\xbf"
+     "asm(\"nop\");\n"},
+    {"system", 1, "int f(void) { return _rdpid_u32(); }"},
+    {"system", 1, "void f(void *p) { _xsave64(p, 1); }"},
+    {"stamp", 1, "const char *f(void) { return __FILE_NAME__; }"},
+    {"probe", 1, "#if __has_include__(<stdio.h>)\n#endif\n"},
     {"splice", 1, "// hidden \\ \nasm(\"nop\");\n"},
     {"splice", 1, "// hidden \\\t\nasm(\"nop\");\n"},
     {"splice", 2, "int a;\n// the line that comes \\"},

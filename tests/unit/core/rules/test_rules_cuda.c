@@ -251,6 +251,7 @@ static void test_finished_ptx(void **state)
         {"assembly-clock", "// a\n\tmov.u32 %r1, %clock;\n"},
         {"assembly-persisting", "ld.global.L2::evict_last.f32 %f1, [%rd1];\n"},
         {"assembly-persisting", "\t// begin inline asm\n\t// note\n\tdiscard.global.L2 [%rd1], 128;\n"},
+        {"assembly-persisting", "mov.u64 %rd2, 1513209474796486656;\n"},
         {"dependent-launch", "griddepcontrol.wait;\n"},
         {"print", ".extern .func (.param .b32 r) vprintf (.param .b64 a);\n"},
         {"memory", "call.uni (r), malloc, (p);\n"},
