@@ -111,11 +111,11 @@ void atoll_notice_check(struct atoll_notice *notice, const struct atoll_notice_f
         word(notice, "no evaluation has counted in %s; %u came back, the last one %s", time,
              notice->uncounted, notice->uncounted_detail);
     } else if (facts->ready < facts->evaluators) {
-        word(notice,
-             "no evaluation has come back in %s: %u of %u evaluators are ready, the others still start and "
-             "measure their "
-             "device (those that share cores do it slowly); fewer of them, or more time, would help",
-             time, facts->ready, facts->evaluators);
+        word(
+            notice,
+            "no evaluation has come back in %s: %u of %u evaluators %s ready; one measures its device first, "
+            "which takes long where others use the same cores; more time, or fewer evaluators, would help",
+            time, facts->ready, facts->evaluators, facts->evaluators == 1 ? "is" : "are");
     } else {
         word(
             notice,
