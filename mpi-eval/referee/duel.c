@@ -13,8 +13,14 @@
 #include "mpi-eval/referee/sampling.h"
 #include "mpi-eval/referee/trial.h"
 
-#define HIDDEN_DRAWS 2
-#define CLOCK_APART  0.02
+#define HIDDEN_DRAWS   2
+#define CLOCK_APART    0.02 /* clocks of a device are known exactly, */
+#define PACE_APART     0.15 /* what a core is worth by some microseconds of work */
+#define FAULT_ROUNDS   8    /* before "more than half" is said */
+#define FAULT_LEAST    4    /* rounds of each kind before they are held against each other */
+#define REPLACED_TIMES 3    /* the planned pairs */
+#define CHOSEN_RATIO   1.25
+#define CHOSEN_ERRORS  3.0
 
 int atoll_duel_challenger_first(size_t pair)
 {
@@ -62,11 +68,46 @@ enum atoll_comparison atoll_duel_score_add(struct atoll_duel_score *score, doubl
     return score->state;
 }
 
-int atoll_duel_clocks_differ(double one_hz, double other_hz)
+int atoll_duel_balance_add(struct atoll_duel_balance *balance, unsigned samples, unsigned disturbed,
+                           double own_log_ratio)
 {
-    if (!(one_hz > 0) || !(other_hz > 0))
+    struct atoll_duel_own *own = disturbed ? &balance->by_others : &balance->kept;
+    balance->samples += samples;
+    balance->disturbed += disturbed;
+    balance->rounds++;
+    balance->replaced += disturbed > 0;
+    if (isfinite(own_log_ratio)) {
+        own->count++;
+        own->sum += own_log_ratio;
+        own->squares += own_log_ratio * own_log_ratio;
+    }
+    return disturbed == 0;
+}
+
+/* Square of the standard error of the mean. */
+static double own_error2(const struct atoll_duel_own *own)
+{
+    double mean = own->sum / own->count;
+    return fmax(own->squares / own->count - mean * mean, 0) / (own->count - 1);
+}
+
+enum atoll_duel_fault atoll_duel_balance_fault(const struct atoll_duel_balance *b, unsigned pair_limit)
+{
+    if ((b->rounds >= FAULT_ROUNDS && 2 * b->disturbed > b->samples) ||
+        b->replaced >= REPLACED_TIMES * pair_limit)
+        return ATOLL_DUEL_BUSY;
+    if (b->kept.count < FAULT_LEAST || b->by_others.count < FAULT_LEAST)
+        return ATOLL_DUEL_FINE;
+    double apart = fabs(b->kept.sum / b->kept.count - b->by_others.sum / b->by_others.count);
+    double error = sqrt(own_error2(&b->kept) + own_error2(&b->by_others));
+    return apart > fmax(log(CHOSEN_RATIO), CHOSEN_ERRORS * error) ? ATOLL_DUEL_CHOSEN : ATOLL_DUEL_FINE;
+}
+
+int atoll_duel_differ(double one, double other, double share)
+{
+    if (!(one > 0) || !(other > 0))
         return 0;
-    return fabs(one_hz - other_hz) > CLOCK_APART * fmax(one_hz, other_hz);
+    return fabs(one - other) > share * fmax(one, other);
 }
 
 enum side { ELITE, CHALLENGER };
@@ -90,10 +131,12 @@ struct match {
     struct atoll_duel_score score;
     uint64_t input_sets;    /* fresh input sets used so far */
     uint64_t placement_key; /* of all pairs */
-    int disturbed;      /* others took cores, or the device changed its clocks, during the round under way */
-    unsigned again;     /* rounds played again for that */
-    double clock_hz[2]; /* of the device during the pair under way; 0 unknown */
-    int varies;         /* FINAL: two runs of the challenger on the same inputs differ in some bit */
+    struct atoll_duel_balance balance;
+    unsigned samples,
+        disturbed;    /* of the round under way: others took cores, or the device changed its clocks */
+    double own_ns[2]; /* processor time in the pair under way; 0 unknown */
+    double clock_hz[2], pace[2]; /* of the device during the pair under way; 0 unknown */
+    int varies;                  /* FINAL: two runs of the challenger on the same inputs differ in some bit */
     char watched[ATOLL_DETAIL_BYTES]; /* FINAL: what a tool that watches its accesses says; "" nothing */
 };
 
@@ -119,7 +162,11 @@ static int match_run(struct match *m, enum side side, const struct atoll_input_s
     m->referee->backend->trial(m->referee, m->known, &m->sides[side], &order, &trial);
     *ret_ns = trial.ns;
     m->clock_hz[side] = trial.clock_hz;
-    m->disturbed |= trial.disturbed || atoll_sampling_disturbed(trial.ns, trial.lost_ns);
+    struct atoll_sampling_sample sample = {trial.ns, trial.lost_ns, trial.own_ns, trial.disturbed};
+    m->own_ns[side] = fmax(trial.own_ns, 0);
+    m->samples++;
+    m->disturbed += atoll_sampling_disturbed(&sample) ? 1 : 0;
+    m->pace[side] = trial.pace;
     if (trial.verdict == ATOLL_V_CORRECT)
         return 0;
     if (side == CHALLENGER)
@@ -149,7 +196,10 @@ static int match_pair(struct match *m, const struct atoll_input_set *input_set, 
     int failed = match_run(m, first, input_set, placement, &ret_ns[first]);
     if (!failed)
         failed = match_run(m, second, input_set, placement, &ret_ns[second]);
-    m->disturbed |= !failed && atoll_duel_clocks_differ(m->clock_hz[ELITE], m->clock_hz[CHALLENGER]);
+    if (!failed && !m->disturbed &&
+        (atoll_duel_differ(m->clock_hz[ELITE], m->clock_hz[CHALLENGER], CLOCK_APART) ||
+         atoll_duel_differ(m->pace[ELITE], m->pace[CHALLENGER], PACE_APART)))
+        m->disturbed = 1;
     /* Both may be wrong on this input set: the challenger must not win by the elite's failure. */
     if (failed && m->duel->better && first == ELITE) {
         struct atoll_duel kept = *m->duel;
@@ -162,11 +212,11 @@ static int match_pair(struct match *m, const struct atoll_input_set *input_set, 
     return failed;
 }
 
-/* The k-th pair over all bench variants; a disturbed one counts for nothing, at most pair_limit times. */
+/* The k-th pair over all bench variants, unless something disturbed it: then its place is played again by both sides. */
 static int match_round(struct match *m, size_t k)
 {
-    double log_ratio = 0;
-    m->disturbed = 0;
+    double log_ratio = 0, own_log_ratio = 0;
+    m->samples = m->disturbed = 0;
     for (size_t i = 0; i < m->bench_count; i++) {
         struct bench_times *l = &m->bench[i];
         double ns[2] = {0, 0};
@@ -177,12 +227,24 @@ static int match_round(struct match *m, size_t k)
         l->ns[ELITE][k] = ns[ELITE];
         l->ns[CHALLENGER][k] = ns[CHALLENGER];
         log_ratio += atoll_duel_log_ratio(&l->weight, &ns[ELITE], &ns[CHALLENGER], 1);
+        if (!(m->own_ns[ELITE] > 0) || !(m->own_ns[CHALLENGER] > 0))
+            own_log_ratio = NAN;
+        own_log_ratio += atoll_duel_log_ratio(&l->weight, &m->own_ns[ELITE], &m->own_ns[CHALLENGER], 1);
     }
-    if (m->disturbed && m->again < m->score.pair_limit) {
-        m->again++;
-        return 0;
+    if (atoll_duel_balance_add(&m->balance, m->samples, m->disturbed, own_log_ratio))
+        atoll_duel_score_add(&m->score, log_ratio);
+    switch (atoll_duel_balance_fault(&m->balance, m->score.pair_limit)) {
+    case ATOLL_DUEL_FINE: break;
+    case ATOLL_DUEL_BUSY:
+        return match_end(m, ATOLL_V_UNSTABLE, "%u of %u samples were disturbed by others: nothing is decided",
+                         m->balance.disturbed, m->balance.samples);
+    case ATOLL_DUEL_CHOSEN:
+        return match_end(
+            m, ATOLL_V_UNSTABLE,
+            "the %u disturbed rounds, which do not count, have another ratio by the processor's own "
+            "account than the %u that do: nothing is decided",
+            m->balance.replaced, m->balance.rounds - m->balance.replaced);
     }
-    atoll_duel_score_add(&m->score, log_ratio);
     return 0;
 }
 
@@ -285,6 +347,9 @@ static void match_play(struct match *m)
     d->better = m->score.state == ATOLL_COMPARE_BETTER;
     snprintf(d->detail, sizeof(d->detail), "%u pairs, ratio %.4f, p %.3g", d->pair_count, d->ratio,
              d->p_value);
+    if (m->balance.replaced)
+        snprintf(d->detail + strlen(d->detail), sizeof(d->detail) - strlen(d->detail),
+                 ", %u disturbed rounds were replaced", m->balance.replaced);
     if (m->order->purpose == ATOLL_DUEL_FINAL)
         snprintf(d->detail + strlen(d->detail), sizeof(d->detail) - strlen(d->detail),
                  ", right at the hidden variants, %s%s%s",

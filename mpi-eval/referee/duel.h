@@ -31,8 +31,32 @@ int atoll_duel_challenger_first(size_t pair);
 double atoll_duel_log_ratio(const double *weights, const double *elite_ns, const double *challenger_ns,
                             size_t count);
 
-/* 1 when the device ran the two sides of a pair at clocks more than 2 % apart (MEASUREMENT.md 3); 0 when one of
- * them is not known (0). */
-int atoll_duel_clocks_differ(double one_hz, double other_hz);
+/* What was disturbed while a comparison went on.  Rounds are replaced by rule, on both sides and whatever they say: those
+ * with a disturbed sample. */
+struct atoll_duel_balance {
+    unsigned samples, disturbed; /* of all rounds */
+    unsigned rounds, replaced;   /* all; those that counted for nothing */
+    /* Of rounds whose processor times are known, those that counted and those that did not: how many, and sums and squares
+     * of ln(elite / challenger). */
+    struct atoll_duel_own {
+        unsigned count;
+        double sum, squares;
+    } kept, by_others;
+};
+
+/* One round; own_log_ratio: by processor time, NAN unknown.  1 when the round counts. */
+int atoll_duel_balance_add(struct atoll_duel_balance *balance, unsigned samples, unsigned disturbed,
+                           double own_log_ratio);
+
+enum atoll_duel_fault {
+    ATOLL_DUEL_FINE,
+    ATOLL_DUEL_BUSY, /* more than half of the samples were disturbed, or rounds had to be replaced without end */
+    ATOLL_DUEL_CHOSEN /* by the processor's own account the replaced rounds say something else than those that counted */
+};
+enum atoll_duel_fault atoll_duel_balance_fault(const struct atoll_duel_balance *balance, unsigned pair_limit);
+
+/* 1 when the two sides of a pair had clocks, or paces, further apart than this share of the higher one (MEASUREMENT.md 3); 0
+ * when one of them is not known (0). */
+int atoll_duel_differ(double one, double other, double share);
 
 #endif

@@ -150,9 +150,9 @@ static int series_step(struct session *s, struct series *r)
     s->e->profile.throttle_reasons |= trial.throttle_reasons;
     if (trial.clock_hz > 0 && s->clock_count < CLOCK_LIMIT)
         s->clocks_hz[s->clock_count++] = trial.clock_hz;
-    if (!atoll_sampling_discards(&r->sampling, trial.ns, trial.lost_ns, trial.disturbed))
-        r->state =
-            atoll_sampling_add(&r->sampling, trial.ns, atoll_referee_now_ns() - r->begin_ns - r->first_ns);
+    struct atoll_sampling_sample sample = {trial.ns, trial.lost_ns, trial.own_ns,
+                                           trial.disturbed || trial.pace > ATOLL_SAMPLING_PACE};
+    r->state = atoll_sampling_take(&r->sampling, &sample, atoll_referee_now_ns() - r->begin_ns - r->first_ns);
     return 0;
 }
 
@@ -265,11 +265,30 @@ static int floor_doubt(struct session *s, const struct series *r, struct atoll_f
     return 0;
 }
 
+static int series_unstable(struct session *s, const struct series *r)
+{
+    static const char *const causes[] = {
+        [ATOLL_SAMPLING_FINE] = "no sample could be kept",
+        [ATOLL_SAMPLING_BUSY] = "other programs took the device's cores",
+        [ATOLL_SAMPLING_SLOWED] =
+            "the device was slower than usual (heat, power, a neighbour on the same hardware)",
+        [ATOLL_SAMPLING_CHOSEN] =
+            "which samples are disturbed depends on the inputs: the disturbed ones worked longer than the "
+            "others; it was so",
+    };
+    return session_end(s, ATOLL_V_UNSTABLE, 6, "variant %s: %s during %zu of %zu samples",
+                       s->known->task->variants[r->variant].name,
+                       causes[atoll_sampling_fault_of(&r->sampling)], r->sampling.discarded,
+                       r->sampling.discarded + r->sampling.count);
+}
+
 static int series_judge(struct session *s, struct series *r, struct atoll_err *err)
 {
     struct atoll_floor floor;
     if (floor_get(s, r->variant, &floor, err) != 0)
         return -1;
+    if (r->state == ATOLL_SAMPLING_UNSTABLE)
+        return r->sampling.count && timing_store(s, r, &floor, err) != 0 ? -1 : series_unstable(s, r);
     while (is_impossible(r, &floor) && s->remeasured < REMEASURE_LIMIT) {
         s->remeasured++;
         if (s->referee->backend->measure(s->referee, err) != 0 || floor_get(s, r->variant, &floor, err) != 0)
@@ -277,13 +296,6 @@ static int series_judge(struct session *s, struct series *r, struct atoll_err *e
     }
     if (timing_store(s, r, &floor, err) != 0)
         return -1;
-    if (r->state != ATOLL_SAMPLING_DROPPED && atoll_sampling_is_unstable(&r->sampling))
-        return session_end(s, ATOLL_V_UNSTABLE, 6, "variant %s: %s during %zu of %zu samples",
-                           s->known->task->variants[r->variant].name,
-                           r->sampling.slowed ? "heat or hardware slowed the device down"
-                                              : "other programs took the device's cores",
-                           r->sampling.discarded + r->sampling.disturbed,
-                           r->sampling.discarded + r->sampling.count);
     if (is_impossible(r, &floor))
         return session_end(s, ATOLL_V_IMPOSSIBLE, 6,
                            "variant %s: the median of %.0f ns is below 0.9 of the hard floor of %.0f ns",

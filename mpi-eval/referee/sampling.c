@@ -5,13 +5,19 @@
 
 #include "core/evaluation.h"
 
+#define CHOSEN_LEAST 4       /* disturbed samples before anything is said of them */
+#define CHOSEN_RATIO 1.25    /* what a cache that others have used may cost */
+#define CHOSEN_NS    20000.0 /* what ends a sample takes now more, now less */
+
 int atoll_sampling_init(struct atoll_sampling *s, const struct atoll_sampling_rules *rules,
                         struct atoll_err *err)
 {
     *s = (struct atoll_sampling){.rules = *rules};
     s->samples_ns = calloc(ATOLL_SAMPLES_LIMIT, sizeof(*s->samples_ns));
     s->scratch = calloc(ATOLL_SAMPLES_LIMIT, sizeof(*s->scratch));
-    if (s->samples_ns && s->scratch)
+    for (int i = 0; i < 2; i++)
+        s->own_ns[i] = calloc(ATOLL_SAMPLES_LIMIT, sizeof(*s->own_ns[i]));
+    if (s->samples_ns && s->scratch && s->own_ns[0] && s->own_ns[1])
         return 0;
     atoll_sampling_fini(s);
     return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for samples");
@@ -21,6 +27,8 @@ void atoll_sampling_fini(struct atoll_sampling *s)
 {
     free(s->samples_ns);
     free(s->scratch);
+    free(s->own_ns[0]);
+    free(s->own_ns[1]);
     *s = (struct atoll_sampling){0};
 }
 
@@ -37,19 +45,34 @@ double atoll_sampling_half_width(const struct atoll_sampling *s)
 static int is_clearly_slower(const struct atoll_sampling *s)
 {
     double incumbent = s->rules.incumbent_ns;
-    if (incumbent <= 0 || s->count < ATOLL_SAMPLING_DROP_MIN || s->slowed_kept)
+    if (incumbent <= 0 || s->count < ATOLL_SAMPLING_DROP_MIN)
         return 0;
     if (s->least_ns > incumbent * ATOLL_SAMPLING_DROP_RATIO)
         return 1;
-    return !s->disturbed && s->count >= s->rules.sample_min && s->count >= 6 &&
-           s->summary.lo95 > incumbent * 1.05;
+    return s->count >= s->rules.sample_min && s->count >= 6 && s->summary.lo95 > incumbent * 1.05;
+}
+
+enum atoll_sampling_fault atoll_sampling_fault_of(const struct atoll_sampling *s)
+{
+    struct atoll_summary kept, discarded;
+    if (s->discarded > s->count)
+        return 2 * s->slowed > s->discarded ? ATOLL_SAMPLING_SLOWED : ATOLL_SAMPLING_BUSY;
+    if (s->own_count[0] < CHOSEN_LEAST || s->own_count[1] < CHOSEN_LEAST)
+        return ATOLL_SAMPLING_FINE;
+    atoll_summary_of(s->own_ns[0], s->own_count[0], s->scratch, &kept);
+    atoll_summary_of(s->own_ns[1], s->own_count[1], s->scratch, &discarded);
+    return discarded.median > CHOSEN_RATIO * kept.p90 + CHOSEN_NS ? ATOLL_SAMPLING_CHOSEN
+                                                                  : ATOLL_SAMPLING_FINE;
+}
+
+static enum atoll_sampling_state end_with(const struct atoll_sampling *s, enum atoll_sampling_state state)
+{
+    return atoll_sampling_fault_of(s) == ATOLL_SAMPLING_FINE ? state : ATOLL_SAMPLING_UNSTABLE;
 }
 
 enum atoll_sampling_state atoll_sampling_add(struct atoll_sampling *s, double sample_ns, double wall_ns)
 {
-    double own_ns = sample_ns - fmax(s->lost_ns, 0);
-    s->least_ns = s->least_ns > 0 ? fmin(s->least_ns, own_ns) : own_ns;
-    s->lost_ns = 0;
+    s->least_ns = s->least_ns > 0 ? fmin(s->least_ns, sample_ns) : sample_ns;
     if (s->count < ATOLL_SAMPLES_LIMIT) {
         s->samples_ns[s->count++] = sample_ns;
         s->device_ns += sample_ns;
@@ -58,41 +81,54 @@ enum atoll_sampling_state atoll_sampling_add(struct atoll_sampling *s, double sa
     if (is_clearly_slower(s))
         return ATOLL_SAMPLING_DROPPED;
     if (s->count >= ATOLL_SAMPLES_LIMIT)
-        return ATOLL_SAMPLING_LIMIT;
+        return end_with(s, ATOLL_SAMPLING_LIMIT);
     if (s->count < s->rules.sample_min)
         return ATOLL_SAMPLING_MORE;
     if (atoll_sampling_half_width(s) <= s->rules.interval_target)
-        return ATOLL_SAMPLING_ENOUGH;
+        return end_with(s, ATOLL_SAMPLING_ENOUGH);
     if (s->device_ns >= s->rules.device_limit_ns || wall_ns >= s->rules.wall_limit_ns)
-        return ATOLL_SAMPLING_LIMIT;
+        return end_with(s, ATOLL_SAMPLING_LIMIT);
     return ATOLL_SAMPLING_MORE;
 }
 
-int atoll_sampling_disturbed(double sample_ns, double lost_ns)
+int atoll_sampling_disturbed(const struct atoll_sampling_sample *sample)
 {
-    return lost_ns > fmax(ATOLL_SAMPLING_LOST_NS, ATOLL_SAMPLING_LOST_RATIO * sample_ns);
+    return sample->is_slowed ||
+           sample->lost_ns > fmax(ATOLL_SAMPLING_LOST_NS, ATOLL_SAMPLING_LOST_RATIO * sample->ns);
 }
 
-int atoll_sampling_discards(struct atoll_sampling *s, double sample_ns, double lost_ns, int is_slowed)
+static void own_add(struct atoll_sampling *s, const struct atoll_sampling_sample *sample, int is_discarded)
 {
-    if (!is_slowed && !atoll_sampling_disturbed(sample_ns, lost_ns))
-        return 0;
-    s->slowed += is_slowed ? 1 : 0;
-    if (s->discarded > s->count) {
-        s->disturbed++;
-        s->slowed_kept += is_slowed ? 1 : 0;
-        s->lost_ns = lost_ns;
-        return 0;
-    }
+    size_t *count = &s->own_count[is_discarded];
+    if (!sample->is_slowed && sample->own_ns > 0 && *count < ATOLL_SAMPLES_LIMIT)
+        s->own_ns[is_discarded][(*count)++] = sample->own_ns;
+}
+
+/* A busy machine is waited for, but not for ever: with enough samples, or past the limit with some, more than half of them
+ * disturbed is the end. */
+static enum atoll_sampling_state discard(struct atoll_sampling *s, const struct atoll_sampling_sample *sample,
+                                         double wall_ns)
+{
+    int is_late = wall_ns >= s->rules.wall_limit_ns;
     s->discarded++;
-    return 1;
+    s->slowed += sample->is_slowed ? 1 : 0;
+    own_add(s, sample, 1);
+    if (!sample->is_slowed)
+        s->least_ns = fmin(s->least_ns > 0 ? s->least_ns : sample->ns, sample->ns - sample->lost_ns);
+    size_t all = s->count + s->discarded, patience = is_late ? 2 : ATOLL_SAMPLING_PATIENCE;
+    if (s->discarded > s->count && all >= patience * s->rules.sample_min)
+        return ATOLL_SAMPLING_UNSTABLE;
+    return is_late && s->count >= s->rules.sample_min ? end_with(s, ATOLL_SAMPLING_LIMIT)
+                                                      : ATOLL_SAMPLING_MORE;
 }
 
-int atoll_sampling_is_unstable(const struct atoll_sampling *s)
+enum atoll_sampling_state atoll_sampling_take(struct atoll_sampling *s,
+                                              const struct atoll_sampling_sample *sample, double wall_ns)
 {
-    size_t all = s->count + s->discarded, disturbed = s->disturbed + s->discarded;
-    return s->disturbed > 0 && s->count >= s->rules.sample_min &&
-           (double)disturbed >= ATOLL_SAMPLING_UNSTABLE * (double)all;
+    if (atoll_sampling_disturbed(sample))
+        return discard(s, sample, wall_ns);
+    own_add(s, sample, 0);
+    return atoll_sampling_add(s, sample->ns, wall_ns);
 }
 
 struct atoll_floor atoll_floor_of(const struct atoll_work *work, unsigned precisions,

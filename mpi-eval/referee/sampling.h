@@ -22,26 +22,45 @@ struct atoll_sampling_rules {
 
 enum atoll_sampling_state {
     ATOLL_SAMPLING_MORE,
-    ATOLL_SAMPLING_ENOUGH, /* the interval is as narrow as asked for */
-    ATOLL_SAMPLING_LIMIT,  /* a time limit, or as many samples as fit */
-    ATOLL_SAMPLING_DROPPED /* clearly slower than the incumbent */
+    ATOLL_SAMPLING_ENOUGH,  /* the interval is as narrow as asked for */
+    ATOLL_SAMPLING_LIMIT,   /* a time limit, or as many samples as fit */
+    ATOLL_SAMPLING_DROPPED, /* clearly slower than the incumbent */
+    ATOLL_SAMPLING_UNSTABLE /* the numbers say nothing: enum atoll_sampling_fault says why */
+};
+
+enum atoll_sampling_fault {
+    ATOLL_SAMPLING_FINE,
+    ATOLL_SAMPLING_BUSY,   /* more than half of all samples were disturbed */
+    ATOLL_SAMPLING_SLOWED, /* and most of those because the device itself was slower than usual */
+    ATOLL_SAMPLING_CHOSEN /* which samples were disturbed depends on what the candidate does with its inputs */
+};
+
+/* A sample with what is known of how it went.  Disturbed: others took enough of its time to count, or the device was slower
+ * than usual.  Causes within the candidate do not count as such: who fills this in sees to that. */
+struct atoll_sampling_sample {
+    double ns;
+    double lost_ns; /* at most this much others took; negative: unknown */
+    double own_ns;  /* processor time of a thread; 0 or less: unknown */
+    int is_slowed;
 };
 
 #define ATOLL_SAMPLING_DROP_MIN   4
 #define ATOLL_SAMPLING_DROP_RATIO 1.15
-#define ATOLL_SAMPLING_LOST_RATIO 0.005   /* of a sample's time, lost to others: disturbed */
-#define ATOLL_SAMPLING_LOST_NS    20000.0 /* accounting is not finer */
-#define ATOLL_SAMPLING_UNSTABLE   0.9     /* of all samples disturbed */
+#define ATOLL_SAMPLING_LOST_RATIO 0.005  /* of a sample's time, lost to others: disturbed */
+#define ATOLL_SAMPLING_LOST_NS    4000.0 /* and at least this: interrupts are part of every machine */
+#define ATOLL_SAMPLING_PACE       1.33   /* times as slow as usual: disturbed */
+#define ATOLL_SAMPLING_PATIENCE   4 /* times sample_min samples are taken before "more than half" is said */
 #define ATOLL_SAMPLING_SHORT_NS   20000.0 /* below it resolution is part of the interval */
 
 struct atoll_sampling {
     struct atoll_sampling_rules rules;
     size_t count;
-    size_t discarded, disturbed;  /* thrown away; kept although disturbed */
-    size_t slowed, slowed_kept;   /* of all those, the device itself was slowed down; of the kept ones */
-    double lost_ns;               /* of the sample that is added next */
+    size_t discarded,
+        slowed; /* disturbed samples, thrown away; of those, with a device that was slower than usual */
+    size_t own_count[2];          /* samples whose processor time is known: kept, discarded */
     double least_ns;              /* fastest sample without the time lost to others */
     double *samples_ns, *scratch; /* owned, ATOLL_SAMPLES_LIMIT each */
+    double *own_ns[2];            /* the same, for kept and discarded ones */
     double device_ns;
     struct atoll_summary summary; /* of the samples so far */
 };
@@ -49,17 +68,16 @@ struct atoll_sampling {
 int atoll_sampling_init(struct atoll_sampling *s, const struct atoll_sampling_rules *rules,
                         struct atoll_err *err);
 void atoll_sampling_fini(struct atoll_sampling *s);
-/* One more sample; wall_ns: spent on this variant so far. */
+/* One more sample, thrown away and counted when it was disturbed; wall_ns: spent on this variant so far.  The state that is
+ * not MORE is final. */
+enum atoll_sampling_state atoll_sampling_take(struct atoll_sampling *s,
+                                              const struct atoll_sampling_sample *sample, double wall_ns);
+/* The same with one that nothing disturbed. */
 enum atoll_sampling_state atoll_sampling_add(struct atoll_sampling *s, double sample_ns, double wall_ns);
-/* disturbed: whether others took enough of a sample's time to count.
- * discards: a sample during which the candidate's threads went without their cores for lost_ns altogether (negative:
- * unknown), or the device was slowed down by heat or hardware.  1: throw it away (it is counted).  At most as many are
- * thrown away as are kept, then disturbed ones count, too; a slowed one never makes a candidate look slower than the
- * incumbent. */
-int atoll_sampling_disturbed(double sample_ns, double lost_ns);
-int atoll_sampling_discards(struct atoll_sampling *s, double sample_ns, double lost_ns, int is_slowed);
-/* 1 when nearly all samples were disturbed: the numbers say nothing. */
-int atoll_sampling_is_unstable(const struct atoll_sampling *s);
+int atoll_sampling_disturbed(const struct atoll_sampling_sample *sample);
+/* Why the numbers so far say nothing.  CHOSEN: by the processor's own account the disturbed samples took longer than nine of
+ * ten others.  What others take from a sample adds no work to it, so that they were not disturbed by chance. */
+enum atoll_sampling_fault atoll_sampling_fault_of(const struct atoll_sampling *s);
 /* Half the interval with the resolution in it, relative to the median. */
 double atoll_sampling_half_width(const struct atoll_sampling *s);
 

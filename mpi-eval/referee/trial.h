@@ -44,13 +44,15 @@ struct atoll_trial {
     enum atoll_verdict verdict; /* CORRECT, WRONG, CRASH, TIMEOUT, LAUNCH_ERROR, INFRASTRUCTURE */
     unsigned level;
     double ns, stop_ns, worst_error;
-    double lost_ns;      /* time that the candidate's threads did not have their cores; -1 unknown */
+    double lost_ns;      /* at most this much of it others took; -1 unknown */
+    double own_ns;       /* processor time of a thread of the candidate; 0 or less: unknown */
     double reference_ns; /* wall time of a question to the reference that nobody had asked before */
     int compared_fully;
     uint64_t output_hash;
     double clock_hz;           /* of the device during the sample; 0 unknown */
     uint64_t throttle_reasons; /* of the device's monitor; 0 none or unknown */
     int disturbed;             /* 1: the device was slowed down (heat, power brake): the time says little */
+    double pace; /* fixed work around it took so many times as long as it usually does; 0 unknown */
     char detail[ATOLL_DETAIL_BYTES]; /* of a CORRECT one: a short note on how it was measured, or "" */
 };
 

@@ -143,6 +143,8 @@ static const struct rule zygote_allowed[] = {
     ANY("sched_yield"),
     ANY("getrandom"),
     MASKED("getrusage", 0, UINT32_MAX, RUSAGE_THREAD),
+    MASKED("getrusage", 0, UINT32_MAX, RUSAGE_SELF),
+    ANY("clock_gettime"), /* where the kernel's page of it does not know the clock */
     ANY("getpid"),
     ANY("getppid"),
     ANY("gettid"),
@@ -158,15 +160,17 @@ static const struct rule zygote_allowed[] = {
 };
 
 #define FUTEX_COMMAND (uint64_t)(uint32_t) ~FUTEX_PRIVATE_FLAG
-/* Waiting for ever only: a sleep with an end would look like a core that somebody else took. */
+#define USAGE_AND_EXIT                                                                                       \
+    MASKED("getrusage", 0, UINT32_MAX, RUSAGE_THREAD), MASKED("getrusage", 0, UINT32_MAX, RUSAGE_SELF),      \
+        ANY("exit"), ANY("exit_group"), ANY("restart_syscall")
+/* Of threads that share their cores with the referee, which sleeps: nothing is discarded there. */
 static const struct rule sample_allowed[] = {
     {"futex", 1, FUTEX_COMMAND, FUTEX_WAIT, 3},
     MASKED("futex", 1, FUTEX_COMMAND, FUTEX_WAKE),
-    MASKED("getrusage", 0, UINT32_MAX, RUSAGE_THREAD),
-    ANY("exit"),
-    ANY("exit_group"),
-    ANY("restart_syscall"),
+    USAGE_AND_EXIT,
 };
+/* No sleep: two threads that hand work to each other would look like cores that somebody else took. */
+static const struct rule sample_spin_allowed[] = {USAGE_AND_EXIT};
 
 static const struct rule alone_denied[] = {
     ANY("execve"),
@@ -203,6 +207,7 @@ static const struct filter_table {
     [ATOLL_FILTER_DEVICE] = {ROWS(common_denied), SCMP_ACT_ALLOW, SCMP_ACT_ERRNO(EPERM), ROWS(device_denied)},
     [ATOLL_FILTER_ZYGOTE] = {ROWS(zygote_allowed), SCMP_ACT_KILL_PROCESS, SCMP_ACT_ALLOW, NULL, 0},
     [ATOLL_FILTER_SAMPLE] = {ROWS(sample_allowed), SCMP_ACT_KILL_PROCESS, SCMP_ACT_ALLOW, NULL, 0},
+    [ATOLL_FILTER_SAMPLE_SPIN] = {ROWS(sample_spin_allowed), SCMP_ACT_KILL_PROCESS, SCMP_ACT_ALLOW, NULL, 0},
     [ATOLL_FILTER_ALONE] = {ROWS(alone_denied), SCMP_ACT_ALLOW, SCMP_ACT_ERRNO(EPERM), NULL, 0},
 };
 
@@ -255,7 +260,7 @@ int atoll_filter_init(struct atoll_filter *filter, enum atoll_filter_kind kind, 
         status = add_rule(context, table->action, &table->rules[i]);
     for (size_t i = 0; i < table->more_count && status == 0; i++)
         status = add_rule(context, table->action, &table->more[i]);
-    if (status == 0 && kind != ATOLL_FILTER_SAMPLE)
+    if (status == 0 && kind != ATOLL_FILTER_SAMPLE && kind != ATOLL_FILTER_SAMPLE_SPIN)
         status = seccomp_rule_add(context, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
     int result = status == 0
                      ? export_code(context, filter, err)

@@ -15,6 +15,7 @@ enum atoll_filter_kind {
     ATOLL_FILTER_ZYGOTE,  /* fork, threads, private and shared maps without execution, its one socket; else
                              killed */
     ATOLL_FILTER_SAMPLE,  /* futex wait without an end and wake, exit; else killed */
+    ATOLL_FILTER_SAMPLE_SPIN, /* exit; else killed: its threads can neither sleep nor wake each other */
     ATOLL_FILTER_ALONE, /* on top of COMPILE, for a child without children: no program, no process, no signal to
                              another (EPERM) */
     ATOLL_FILTER_DEVICE, /* COMPILE, but for local sockets, which a device driver makes for itself */

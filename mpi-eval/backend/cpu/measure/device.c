@@ -9,7 +9,10 @@
 #include <unistd.h>
 
 #include "base/id.h"
+#include "core/stats.h"
 #include "mpi-eval/backend/cpu/measure/memory.h"
+
+#define PROBE_LEAST 8
 
 void atoll_device_share(const int *cores, size_t count, uint32_t threads, struct atoll_device *ret_device)
 {
@@ -136,4 +139,21 @@ void atoll_device_describe(const struct atoll_device *device, const char *toolch
     struct atoll_id id = atoll_id_of(&key, sizeof(key));
     info.key = atoll_id_u64(&id);
     *ret_info = info;
+}
+
+double atoll_probes_pace(struct atoll_probes *probes, double ns)
+{
+    double sorted[ATOLL_PROBE_KEPT], scratch[ATOLL_PROBE_KEPT];
+    struct atoll_summary summary;
+    size_t kept = probes->count < ATOLL_PROBE_KEPT ? probes->count : ATOLL_PROBE_KEPT, quarter = 0;
+    memcpy(sorted, probes->ns, sizeof(sorted));
+    probes->ns[probes->count++ % ATOLL_PROBE_KEPT] = ns;
+    if (kept < PROBE_LEAST)
+        return 1;
+    atoll_summary_of(sorted, kept, scratch, &summary);
+    for (size_t i = 0; i < kept; i++) /* of the faster half the median */
+        if (sorted[i] <= summary.median)
+            sorted[quarter++] = sorted[i];
+    atoll_summary_of(sorted, quarter, scratch, &summary);
+    return ns / summary.median;
 }

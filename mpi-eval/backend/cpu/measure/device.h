@@ -30,6 +30,16 @@ void atoll_device_unpin(const struct atoll_device *device);
 void atoll_device_describe(const struct atoll_device *device, const char *toolchain,
                            struct atoll_device_info *ret_info);
 
+/* What the same work on the device's cores took lately. */
+#define ATOLL_PROBE_KEPT 64
+struct atoll_probes {
+    size_t count; /* so far */
+    double ns[ATOLL_PROBE_KEPT];
+};
+/* Remembers one and says how many times as long it took as the faster quarter of those before it: more than 1 when a
+ * neighbour on the same core, another clock or a hypervisor takes something.  1 while too few are known. */
+double atoll_probes_pace(struct atoll_probes *probes, double ns);
+
 /* ---- calibrate.c: what these cores can do, measured by kernels of ours through the ordinary runner: bandwidth, peaks, an
  * empty launch; and the known-answer kernel that qualifies the device.  Lifetime: create/destroy of the compiled
  * kernels. ---- */

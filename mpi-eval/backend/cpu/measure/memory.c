@@ -10,11 +10,7 @@
 
 #include "base/random.h"
 #include "base/units.h"
-
-#if defined(__x86_64__)
-#include <cpuid.h>
-#include <immintrin.h>
-#endif
+#include "mpi-eval/backend/cpu/process/flush.h"
 
 #define REGION_LIMIT 256
 #define ARRAY_LEAST  ((size_t)64 << 10) /* smaller ones come from a heap that has them */
@@ -39,6 +35,7 @@ struct atoll_memory {
     uint64_t guard_key[2], guard_writes; /* no two patterns of this pool are alike */
     size_t region_count;
     struct region regions[REGION_LIMIT];
+    enum atoll_flush flush;
     unsigned char *sweep; /* only where no instruction flushes */
 };
 
@@ -54,6 +51,7 @@ struct atoll_memory *atoll_memory_create(size_t limit_bytes, size_t cache_bytes,
         free(m);
         return NULL;
     }
+    m->flush = atoll_flush_known();
     m->limit_bytes = limit_bytes;
     m->cache_bytes = cache_bytes ? cache_bytes : (size_t)32 << 20;
     return m;
@@ -268,51 +266,9 @@ int atoll_block_guards_intact(const struct atoll_block *block, int64_t *ret_wher
     return 0;
 }
 
-#if defined(__x86_64__)
-
-static int have_clflushopt(void)
+/* Where no instruction does it, writes push our dirty lines out, and the reads after them leave clean ones. */
+static void sweep(struct atoll_memory *memory)
 {
-    static int known = -1;
-    if (known < 0) {
-        unsigned a = 0, b = 0, c = 0, d = 0;
-        known = __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b >> 23 & 1);
-    }
-    return known;
-}
-
-__attribute__((target("clflushopt"))) static void flush_opt(unsigned char *p, size_t bytes)
-{
-    for (size_t i = 0; i < bytes; i += ATOLL_MEMORY_LINE_BYTES)
-        _mm_clflushopt(p + i);
-}
-
-static void flush_plain(const unsigned char *p, size_t bytes)
-{
-    for (size_t i = 0; i < bytes; i += ATOLL_MEMORY_LINE_BYTES)
-        _mm_clflush(p + i);
-}
-
-void atoll_memory_flush(struct atoll_memory *memory, const struct atoll_block *blocks, size_t count)
-{
-    (void)memory;
-    _mm_mfence();
-    for (size_t i = 0; i < count; i++)
-        have_clflushopt() ? flush_opt(blocks[i].base, blocks[i].file_bytes)
-                          : flush_plain(blocks[i].base, blocks[i].file_bytes);
-    _mm_mfence();
-}
-
-const char *atoll_memory_flush_name(void)
-{
-    return have_clflushopt() ? "clflushopt" : "clflush";
-}
-
-#else
-
-/* Writes push our dirty lines out, the reads after them leave clean ones. */
-void atoll_memory_flush(struct atoll_memory *memory, const struct atoll_block *blocks, size_t count)
-{
-    (void)blocks, (void)count;
     size_t bytes = 2 * memory->cache_bytes;
     if (!memory->sweep)
         memory->sweep = malloc(2 * bytes);
@@ -324,12 +280,19 @@ void atoll_memory_flush(struct atoll_memory *memory, const struct atoll_block *b
         sink = (unsigned char)(sink + memory->sweep[i]);
 }
 
-const char *atoll_memory_flush_name(void)
+void atoll_memory_flush(struct atoll_memory *memory, const struct atoll_block *blocks, size_t count)
 {
-    return "sweep";
+    if (memory->flush == ATOLL_FLUSH_NONE)
+        sweep(memory);
+    for (size_t i = 0; i < count; i++)
+        atoll_flush_lines(memory->flush, blocks[i].base, blocks[i].file_bytes);
 }
 
-#endif
+const char *atoll_memory_flush_name(void)
+{
+    static const char *const names[] = {"sweep", "clflush", "clflushopt"};
+    return names[atoll_flush_known()];
+}
 
 void *atoll_memory_array(size_t bytes)
 {

@@ -20,6 +20,8 @@ struct atoll_cpu {
     struct atoll_memory *memory;           /* of candidates */
     struct atoll_memory *oracle_memory;    /* of references: never shared with candidates */
     struct atoll_expected_cache *expected_cache;
+    struct atoll_probes probes[2]; /* before and after samples */
+    double busy;                   /* share of samples that others disturbed lately */
 };
 
 static inline struct atoll_cpu *atoll_cpu_of(const struct atoll_referee *referee)

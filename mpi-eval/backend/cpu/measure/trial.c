@@ -1,5 +1,6 @@
 #include "mpi-eval/referee/trial.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,12 +9,15 @@
 #include "core/task/init.h"
 #include "base/random.h"
 #include "mpi-eval/referee/check.h"
+#include "mpi-eval/referee/sampling.h"
 #include "mpi-eval/backend/cpu/measure/state.h"
 
 #define BLOCK_LIMIT   (ATOLL_TASK_TENSOR_LIMIT + ATOLL_PLAN_SCRATCH_LIMIT)
 #define LOST_LIMIT    3
 #define SCRATCH_TIMES 64
 #define SCRATCH_FREE  ((size_t)256 << 20)
+#define BUSY_WEIGHT   0.1
+#define BUSY_SHARE    0.1
 #define WARMING_SEED  0x7761726d696e67ull
 
 enum atoll_verdict atoll_cpu_loaded_candidate_open(struct atoll_referee *referee,
@@ -233,6 +237,7 @@ static int stage_set(struct stage *s, struct atoll_err *err)
     s->request.kind = ATOLL_RUN_CANDIDATE;
     s->request.deadline_ns = s->order->deadline_ns;
     s->request.touch = s->referee->setup.is_warm != 0;
+    s->request.flush = !s->referee->setup.is_warm;
     s->request.window_begin = window_begin;
     s->request.window_end = window_end;
     s->request.context = s->referee->compiler;
@@ -240,7 +245,8 @@ static int stage_set(struct stage *s, struct atoll_err *err)
     return stage_launches(s, err);
 }
 
-/* The child is forked while its buffers are filled, and its threads wake up while caches are flushed; a warm sample
+/* The child is forked while its buffers are filled, and its threads wake up while caches are flushed, or on a busy machine
+ * after that, so that the kernel's time slice is not spent before the sample begins; a warm sample
  * has no flush, but a run before it, in another child over the same memory, on contents of another input set: whatever a
  * candidate leaves there is gone or of no use. */
 static int stage_run_once(struct stage *s, int warming, struct atoll_run_result *result,
@@ -251,7 +257,9 @@ static int stage_run_once(struct stage *s, int warming, struct atoll_run_result 
         return -1;
     int failed = stage_fill(s, warming, err);
     stage_mark(s, ATOLL_PHASE_INPUTS);
-    atoll_runner_arm(runner);
+    int is_busy = s->cpu->busy > BUSY_SHARE;
+    if (!is_busy)
+        atoll_runner_arm(runner);
     stage_mark(s, ATOLL_PHASE_FORK);
     if (!s->referee->setup.is_warm)
         atoll_memory_flush(s->cpu->memory, s->blocks, s->block_count);
@@ -488,7 +496,16 @@ static int trial_do(struct stage *s, struct atoll_trial *t, struct atoll_err *er
     s->candidate->candidate_ns += result.ns;
     t->ns = result.ns;
     t->stop_ns = result.stop_ns;
-    t->lost_ns = result.lost_ns;
+    struct atoll_sampling_sample unseen = {.ns = result.ns, .lost_ns = result.blind_ns};
+    t->lost_ns = result.lost_ns < 0 ? -1 : result.lost_ns + result.blind_ns;
+    t->own_ns = atoll_sampling_disturbed(&unseen) ? -1 : result.own_ns; /* it went on until it was seen */
+    double paces[2] = {0, 0};
+    for (int i = 0; i < 2; i++)
+        if (result.probe_ns[i] > 0)
+            paces[i] = atoll_probes_pace(&s->cpu->probes[i], result.probe_ns[i]);
+    t->pace = paces[0] > 0 && paces[1] > 0 ? sqrt(paces[0] * paces[1]) : fmax(paces[0], paces[1]);
+    unseen.lost_ns = t->lost_ns;
+    s->cpu->busy += BUSY_WEIGHT * ((atoll_sampling_disturbed(&unseen) ? 1 : 0) - s->cpu->busy);
     if (result.status != ATOLL_RUN_DONE) {
         judge_end(s, &result, t);
         return 0;

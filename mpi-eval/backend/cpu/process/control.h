@@ -6,14 +6,15 @@
  *   SETUP ------------------>   sandbox, checks
  *         <------------ LOADING   loads, resolves: the candidate's time
  *         <--- LOADED | REFUSED
- *   RUN + buffer fds ------->   fork ------------------------> maps, threads, filter
- *         <---------- STARTED   waitid, leaves it a zombie     page.ready = 1, the starting thread parks
- *   page.armed = 1 ------------------------------------------> threads wake, read the buffers (touch) and spin
- *   page.armed = 2 ------------------------------------------> page.switches, cpu_ns; page.standing = 1
+ *   RUN + buffer fds ------->   fork ------------------------> maps, threads
+ *         <---------- STARTED   waitid, leaves it a zombie     page.ready = 1, the starting thread ends
+ *   page.armed = 1 ------------------------------------------> threads wake, read the buffers (touch) or flush the object,
+ *                                                              filter; page.awake = 1
+ *   page.armed = 2 ------------------------------------------> probe; page.switches, cpu_ns; page.standing = 1
  *   page.doorbell = 1 ---------------------------------------> launches
  *         <--------------------------------------------------  page.done = 1, parks
  *   SIGKILL to its group ------------------------------------> dies
- *         <------------ ENDED
+ *         <------------ ENDED   after a probe of its own
  *   RUN ... (reaps first, so that the pid that the referee kills is never another process)
  *
  * Buffers may be written until the doorbell: the child only maps them before.
@@ -31,10 +32,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "core/task/task.h"
 #include "mpi-eval/backend/cpu/process/runner.h"
 
-#define ATOLL_CONTROL_VERSION      4
+#define ATOLL_CONTROL_VERSION      5
 #define ATOLL_CONTROL_SYMBOL_LIMIT 32
 #define ATOLL_CONTROL_SYMBOL_BYTES 64
 #define ATOLL_CONTROL_THREAD_LIMIT 1024
@@ -49,10 +51,12 @@ enum atoll_control_fd {
 };
 
 struct atoll_control_page {
-    _Alignas(128) _Atomic uint32_t ready;    /* child: threads exist, filter is on */
+    _Alignas(128) _Atomic uint32_t ready;    /* child: threads exist */
     _Alignas(128) _Atomic uint32_t armed;    /* referee: 1 take your places, 2 stand still */
+    _Alignas(128) _Atomic uint32_t awake;    /* child: every thread has left its futex, the filter is on */
     _Alignas(128) _Atomic uint32_t standing; /* child: every thread waits for the doorbell alone */
     _Atomic int64_t switches, cpu_ns;        /* child, before standing: what its threads have used so far */
+    _Atomic int64_t flushed_bytes;           /* child, before standing: of its object's pages */
     _Alignas(128) _Atomic uint32_t doorbell; /* referee: go */
     _Alignas(128) _Atomic uint32_t done;     /* child: last thread left the last launch */
     _Alignas(128) char trouble[256];         /* child, before ready: why it cannot run */
@@ -104,7 +108,7 @@ struct atoll_control_run {
     uint32_t type, kind;
     uint32_t buffer_count, launch_count;
     uint32_t dim_count, tensor_count;
-    uint32_t touch, unused;
+    uint32_t touch, flush;
     uint64_t scratch_doubles;
     int64_t dims[ATOLL_TASK_DIM_LIMIT];
     struct atoll_control_word reference[3 * ATOLL_TASK_TENSOR_LIMIT];
@@ -119,7 +123,8 @@ struct atoll_control_reply {
     int32_t end_code;   /* ENDED: CLD_EXITED, CLD_KILLED ... of waitid */
     int32_t end_status; /* ENDED: exit status or signal */
     int32_t unused;
-    int64_t switches, cpu_ns;            /* ENDED: of all its threads; -1 unknown */
+    int64_t switches, cpu_ns;   /* ENDED: of all its threads; -1 unknown */
+    int64_t ended_ns, probe_ns; /* ENDED: when that was (CLOCK_MONOTONIC_RAW); the worker's probe after it */
     char text[ATOLL_CONTROL_TEXT_BYTES]; /* REFUSED */
 };
 
@@ -148,6 +153,22 @@ static inline int64_t atoll_cpu_time_ns(const struct rusage *usage)
 {
     return (usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * 1000000000L +
            (usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) * 1000L;
+}
+
+/* Work of a fixed number of cycles that fills a core and needs no memory: how long it takes tells what the core is worth at the
+ * moment, when a neighbour on the same core, another clock or a hypervisor takes something of it.  About 15 us. */
+static inline void atoll_probe_core(void)
+{
+    uint64_t a = 1, b = 2, c = 3, d = 4, e = 5, f = 6;
+    for (int i = 0; i < 8000; i++) {
+        a = a * 5 + 1;
+        b = b * 5 + 2;
+        c = c * 5 + 3;
+        d = d * 5 + 4;
+        e = e * 5 + 5;
+        f = f * 5 + 6;
+        __asm__ volatile("" : "+r"(a), "+r"(b), "+r"(c), "+r"(d), "+r"(e), "+r"(f));
+    }
 }
 
 /* Tells the core that this is a spin loop. */

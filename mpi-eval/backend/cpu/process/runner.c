@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -37,7 +38,9 @@
 #define DEATH_TIMEOUT_NS 30e9 /* SIGKILL to the zygote's report */
 #define LOOK_EVERY_NS    50e3 /* a spinning referee looks at the socket this often */
 #define SLEEP_SLICE_NS   1000000L
-#define SPINS_PER_LOOK   64
+#define IDLE_LIMIT_NS    50e3
+#define PROBE_BLIND_NS   3e3
+#define SPINS_PER_LOOK   16          /* less than a microsecond */
 #define LOAD_CPU_NS      2000000000L /* of the candidate: loading its object; some 20 ms are much */
 #define STACK_DEFAULT    ((uint64_t)8 << 20)
 #define STACK_SMALLEST   ((uint64_t)64 << 10)
@@ -46,8 +49,10 @@
 struct progress {
     pid_t pid;
     int armed, ended, lost, timed_out;
-    double wait_ns; /* for the child to be ready and to stand */
+    double wait_ns;  /* for the child to be ready and to stand */
+    double blind_ns; /* when a spinning referee saw a word set, it had last looked so long ago */
     struct atoll_control_reply end;
+    double rung_ns, seen_ns, killed_ns; /* when the doorbell rang, the clock stopped, the sample was killed */
     uint64_t seen[ATOLL_RUN_WATCH_LIMIT]; /* watched words when the clock stopped */
 };
 
@@ -336,8 +341,9 @@ static int fill_run(struct atoll_runner *runner, const struct atoll_run_request 
     message->kind = (uint32_t)request->kind;
     message->buffer_count = (uint32_t)request->buffer_count;
     message->launch_count = (uint32_t)request->launch_count;
-    message->dim_count = message->tensor_count = message->unused = 0;
+    message->dim_count = message->tensor_count = 0;
     message->touch = request->touch != 0;
+    message->flush = request->flush != 0;
     message->scratch_doubles = 0;
     for (size_t i = 0; i < request->buffer_count; i++) {
         if (request->buffers[i].bytes == 0)
@@ -380,17 +386,20 @@ static int send_run(const struct atoll_runner *runner, const struct atoll_run_re
 static double await_word(const struct atoll_runner *runner, _Atomic uint32_t *word, int spin, double deadline,
                          struct progress *progress)
 {
-    double look_at = atoll_clock_raw_ns() + LOOK_EVERY_NS;
+    double looked = atoll_clock_raw_ns(), look_at = looked + LOOK_EVERY_NS;
     for (;;) {
         for (int i = 0; i < (spin ? SPINS_PER_LOOK : 1); i++) {
-            if (atomic_load_explicit(word, memory_order_acquire) != 0)
-                return atoll_clock_raw_ns();
+            if (atomic_load_explicit(word, memory_order_acquire) != 0) {
+                double now = atoll_clock_raw_ns();
+                progress->blind_ns = spin ? now - looked : 0;
+                return now;
+            }
             if (spin)
                 atoll_cpu_relax();
             else
                 atoll_futex_wait(word, 0, SLEEP_SLICE_NS, 1);
         }
-        double now = atoll_clock_raw_ns();
+        double now = looked = atoll_clock_raw_ns();
         if (now < look_at)
             continue;
         look_at = now + LOOK_EVERY_NS;
@@ -431,6 +440,7 @@ static double time_span(struct atoll_runner *runner, const struct atoll_run_requ
         request->window_begin(request->context);
     double begin = atoll_clock_raw_ns();
     atomic_store_explicit(&page->doorbell, 1, memory_order_release);
+    double rung = atoll_clock_raw_ns();
     if (!runner->spin)
         atoll_futex_wake(&page->doorbell, 1);
     double end = await_word(runner, &page->done, runner->spin, begin + request->deadline_ns, progress);
@@ -438,8 +448,12 @@ static double time_span(struct atoll_runner *runner, const struct atoll_run_requ
         progress->seen[i] = *request->watch[i];
     if (progress->pid > 0 && !progress->ended)
         kill(-progress->pid, SIGKILL);
+    progress->killed_ns = atoll_clock_raw_ns();
     if (request->window_end)
         request->window_end(request->context);
+    progress->blind_ns += rung - begin;
+    progress->rung_ns = rung;
+    progress->seen_ns = end;
     return end - begin;
 }
 
@@ -507,37 +521,57 @@ void atoll_runner_arm(struct atoll_runner *runner)
     progress->wait_ns += atoll_clock_raw_ns() - begin;
 }
 
-/* What the threads had used when they stood is read before the doorbell: later their page is not to be trusted. */
-struct usage {
-    int64_t switches, cpu_ns;
+/* What the child said when its threads stood is read before the doorbell: later the page is not to be trusted. */
+struct stood {
+    double at_ns;
+    int64_t switches, cpu_ns, flushed_bytes;
 };
+
+/* What others took.  A thread that spins has used exactly the time that its core was not taken from it, from where it stood
+ * to its death; without a switch that the kernel forced nobody took anything. */
+static void account(const struct atoll_runner *runner, const struct stood *stood,
+                    struct atoll_run_result *result)
+{
+    const struct atoll_control_reply *end = &runner->progress.end;
+    result->probe_ns[1] = runner->spin ? (double)end->probe_ns : 0;
+    result->flushed_bytes = (size_t)stood->flushed_bytes;
+    result->blind_ns = runner->spin ? runner->progress.blind_ns : 0;
+    if (end->switches < stood->switches || end->cpu_ns < stood->cpu_ns)
+        return;
+    double used = (double)(end->cpu_ns - stood->cpu_ns),
+           lost = ((double)end->ended_ns - stood->at_ns) * runner->thread_count - used;
+    result->preemptions = (long)(end->switches - stood->switches);
+    if (!runner->spin)
+        return;
+    /* What its threads spun for before and after the span, as far as nobody kept us from ending it. */
+    double idle =
+        runner->progress.rung_ns - stood->at_ns + runner->progress.killed_ns - runner->progress.seen_ns;
+    if (idle < IDLE_LIMIT_NS)
+        result->own_ns = fmax(used / runner->thread_count - idle, 0);
+    result->lost_ns = lost > 0 && result->preemptions > 0 ? lost : 0;
+}
 
 /* From threads that stand to the end of the child. */
 static void sample_time(struct atoll_runner *runner, const struct atoll_run_request *request,
                         struct atoll_run_result *result)
 {
     struct progress *progress = &runner->progress;
-    struct usage stood = {runner->page->switches, runner->page->cpu_ns};
-    double ring = atoll_clock_raw_ns();
+    const struct atoll_control_page *page = runner->page;
+    struct stood stood = {atoll_clock_raw_ns(), page->switches, page->cpu_ns, page->flushed_bytes};
     result->ns = time_span(runner, request, progress);
-    double seen = ring + result->ns;
     int done = !progress->ended && !progress->lost && !progress->timed_out;
     if (!progress->ended && !progress->lost) {
         int status = receive_reply(runner, DEATH_TIMEOUT_NS, &progress->end);
         progress->ended = status == 1 && progress->end.type == ATOLL_CONTROL_ENDED;
         progress->lost = !progress->ended;
     }
-    result->stop_ns = atoll_clock_raw_ns() - seen;
     result->status = judge(progress, done);
     result->late_count = 0;
     for (size_t i = 0; done && i < request->watch_count; i++)
         result->late_count += *request->watch[i] != progress->seen[i];
-    const struct atoll_control_reply *end = &runner->progress.end;
-    if (runner->progress.ended && end->switches >= stood.switches && end->cpu_ns >= stood.cpu_ns) {
-        result->preemptions = (long)(end->switches - stood.switches);
-        double lost = result->ns * runner->thread_count - (double)(end->cpu_ns - stood.cpu_ns);
-        if (runner->spin) /* what no other program took, the candidate gave away itself */
-            result->lost_ns = lost > 0 && result->preemptions > 0 ? lost : 0;
+    if (progress->ended) {
+        result->stop_ns = fmax((double)progress->end.ended_ns - progress->seen_ns, 0);
+        account(runner, &stood, result);
     }
     describe(result, progress, request->deadline_ns);
 }
@@ -546,18 +580,24 @@ void atoll_runner_finish(struct atoll_runner *runner, const struct atoll_run_req
                          struct atoll_run_result *ret_result)
 {
     struct progress *progress = &runner->progress;
-    struct atoll_run_result result = {.status = ATOLL_RUN_LOST, .preemptions = -1, .lost_ns = -1};
+    struct atoll_run_result result = {
+        .status = ATOLL_RUN_LOST, .preemptions = -1, .lost_ns = -1, .own_ns = -1};
     atoll_runner_arm(runner);
     double begin = atoll_clock_raw_ns();
-    if (!has_failed(progress)) {
+    if (!has_failed(progress))
+        await_word(runner, &runner->page->awake, runner->spin, begin + SETUP_TIMEOUT_NS, progress);
+    if (!has_failed(progress) && !progress->timed_out) {
+        double armed = atoll_clock_raw_ns();
         atomic_store_explicit(&runner->page->armed, 2, memory_order_release);
         if (!runner->spin)
             atoll_futex_wake(&runner->page->armed, 1);
-        await_word(runner, &runner->page->standing, runner->spin, atoll_clock_raw_ns() + SETUP_TIMEOUT_NS,
-                   progress);
-        if (progress->timed_out)
-            progress->lost = 1;
+        double stood =
+            await_word(runner, &runner->page->standing, runner->spin, begin + SETUP_TIMEOUT_NS, progress);
+        if (runner->spin && request->kind == ATOLL_RUN_CANDIDATE && progress->blind_ns < PROBE_BLIND_NS)
+            result.probe_ns[0] = stood - armed;
     }
+    if (progress->timed_out)
+        progress->lost = 1;
     result.setup_ns = progress->wait_ns + atoll_clock_raw_ns() - begin;
     if (!has_failed(progress))
         sample_time(runner, request, &result);

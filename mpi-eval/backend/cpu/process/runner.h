@@ -78,6 +78,8 @@ struct atoll_run_request {
     enum atoll_run_kind kind;
     /* 1: once armed, each thread reads its share of all buffers: they are in its core's caches as far as they fit */
     int touch;
+    /* 1: once armed, the pages of the object are put out of every cache: tables and code are as cold as the buffers */
+    int flush;
     size_t buffer_count;
     struct atoll_run_buffer buffers[ATOLL_RUN_BUFFER_LIMIT];
     size_t launch_count;
@@ -114,8 +116,13 @@ struct atoll_run_result {
     double setup_ns;  /* waited for a child that stands ready */
     double stop_ns;   /* done to the child's death */
     long preemptions; /* involuntary context switches of its threads while it ran; -1 unknown */
-    /* time that its threads did not have their cores in the span; -1 unknown (they may sleep) */
+    /* At most this much of the span its threads did not have their cores, for others took one; -1 unknown (they may
+     * sleep) */
     double lost_ns;
+    double blind_ns;    /* for so long nobody had looked when the begin or the end was seen */
+    double own_ns;      /* processor time of a thread in the span and until it died; -1 unknown */
+    double probe_ns[2]; /* fixed work on the sample's cores before it and after it; 0 unknown */
+    size_t flushed_bytes;
     unsigned late_count; /* watched words that changed after done */
     char detail[256];    /* "segmentation fault (SIGSEGV)", "forbidden system call" ... */
 };

@@ -1,7 +1,11 @@
 /* Thread i of n gets the i-th of n nearly equal runs of units of every launch; a barrier of the harness lies
  * between two launches.  The threads wait for the doorbell with their stacks touched and the object's pages
  * mapped, so that the span holds the candidate's work only.  Nothing of the harness is needed after done:
- * the referee kills the group. */
+ * the referee kills the group.
+ *
+ * The thread that sets the sample up ends before the candidate runs.  Threads that spin then stand alone on their cores and
+ * can neither sleep nor wake each other, for no futex is allowed any more: when the kernel takes a core from one of them,
+ * the cause lies outside of the sample.  The filter comes once no thread is in a futex and before any stands. */
 #include "mpi-eval/backend/cpu/process/sample.h"
 
 #include <dlfcn.h>
@@ -55,28 +59,27 @@ struct sample {
     size_t stack_stride;
     struct barrier between;
     _Alignas(64) _Atomic uint32_t seated;   /* threads that wait to be armed */
+    _Alignas(64) _Atomic uint32_t awake;    /* threads that were armed, and sleep no more where they spin */
     _Alignas(64) _Atomic uint32_t standing; /* threads that wait for the doorbell */
     _Alignas(64) _Atomic uint32_t finished;
     _Alignas(64) _Atomic int64_t next_unit; /* REFERENCE */
     _Atomic uint32_t never;
 };
 static struct sample sample;
+static size_t page_bytes;
 
 /* Maps the pages of the object and of what it calls, which fork does not copy, so that the candidate pays for no page
  * fault on its code. */
 static void code_touch(const struct atoll_zygote *zygote)
 {
-    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     for (size_t i = 0; i < zygote->range_count; i++) {
         const struct atoll_zygote_range *range = &zygote->ranges[i];
         if (madvise(range->begin, range->bytes, POPULATE_READ) == 0)
             continue;
-        for (size_t at = 0; at < range->bytes; at += page)
+        for (size_t at = 0; at < range->bytes; at += page_bytes)
             (void)*(volatile char *)(range->begin + at);
     }
 }
-static size_t page_bytes;
-
 struct seat {
     uint32_t index;
     int core;
@@ -90,12 +93,6 @@ static __attribute__((noreturn, format(printf, 1, 2))) void give_up(const char *
     vsnprintf(sample.zygote->page->trouble, sizeof(sample.zygote->page->trouble), format, list);
     va_end(list);
     _exit(ATOLL_SAMPLE_TROUBLE);
-}
-
-static __attribute__((noreturn)) void park(void)
-{
-    for (;;)
-        atoll_futex_wait(&sample.never, 0, -1, 0);
 }
 
 static void wait_change(_Atomic uint32_t *word, uint32_t old, int shared)
@@ -185,15 +182,53 @@ static void pin(int core)
         give_up("cannot pin a thread to core %d: %s", core, strerrordesc_np(errno));
 }
 
-/* What this thread has used so far, added to what all have: the rest is the candidate's. */
+/* What this thread has used so far, added to what all have: the rest is the candidate's.  Switches are counted for the whole
+ * process by the last to stand, with those of the thread that has ended. */
 static void declare_usage(void)
 {
-    struct atoll_control_page *page = sample.zygote->page;
     struct rusage usage;
-    if (getrusage(RUSAGE_THREAD, &usage) != 0)
-        return;
-    atomic_fetch_add_explicit(&page->switches, usage.ru_nivcsw, memory_order_relaxed);
-    atomic_fetch_add_explicit(&page->cpu_ns, atoll_cpu_time_ns(&usage), memory_order_relaxed);
+    if (getrusage(RUSAGE_THREAD, &usage) == 0)
+        atomic_fetch_add_explicit(&sample.zygote->page->cpu_ns, atoll_cpu_time_ns(&usage),
+                                  memory_order_relaxed);
+}
+
+/* This thread's share of every buffer is read, or of every page of the object put out of the caches. */
+static void prepare_caches(uint32_t index)
+{
+    for (uint32_t i = 0; sample.run->touch && i < sample.run->buffer_count; i++) {
+        size_t bytes = sample.run->buffers[i].bytes, each = bytes / sample.thread_count, begin = each * index;
+        size_t end = index + 1 < sample.thread_count ? begin + each : bytes;
+        for (size_t at = begin; at < end; at += LINE_BYTES)
+            (void)*(const volatile char *)(sample.buffers[i] + at);
+    }
+    for (size_t i = 0; sample.run->flush && sample.zygote->flush && i < sample.zygote->range_count; i++) {
+        const struct atoll_zygote_range *range = &sample.zygote->ranges[i];
+        size_t pages = range->bytes / page_bytes, begin = pages * index / sample.thread_count,
+               end = pages * (index + 1) / sample.thread_count;
+        if (!range->is_object)
+            continue;
+        atoll_flush_lines(sample.zygote->flush, range->begin + begin * page_bytes,
+                          (end - begin) * page_bytes);
+        atomic_fetch_add_explicit(&sample.zygote->page->flushed_bytes, (int64_t)((end - begin) * page_bytes),
+                                  memory_order_relaxed);
+    }
+}
+
+/* By one thread for all, when each of them has left its futex behind. */
+static void filter_all(void)
+{
+    for (;;) {
+        uint32_t awake = atomic_load_explicit(&sample.awake, memory_order_acquire);
+        if (awake == sample.thread_count)
+            break;
+        wait_change(&sample.awake, awake, 0);
+    }
+    int error = atoll_filter_apply(&sample.zygote->sample_filter, 1);
+    if (error)
+        give_up("cannot install the seccomp filter: %s", strerrordesc_np(error));
+    atomic_store_explicit(&sample.zygote->page->awake, 1, memory_order_release);
+    if (!sample.spin)
+        atoll_futex_wake(&sample.zygote->page->awake, 1);
 }
 
 /* Asleep until armed, so that the threads do not take their cores from what still sets the sample up.  Contents are
@@ -201,22 +236,36 @@ static void declare_usage(void)
 static void await_armed(uint32_t index)
 {
     struct atoll_control_page *page = sample.zygote->page;
+    struct rusage usage;
     while (atomic_load_explicit(&page->armed, memory_order_acquire) == 0)
         atoll_futex_wait(&page->armed, 0, -1, 1);
-    for (uint32_t i = 0; sample.run->touch && i < sample.run->buffer_count; i++) {
-        /* This thread's share of every buffer. */
-        size_t bytes = sample.run->buffers[i].bytes, each = bytes / sample.thread_count, begin = each * index;
-        size_t end = index + 1 < sample.thread_count ? begin + each : bytes;
-        for (size_t at = begin; at < end; at += LINE_BYTES)
-            (void)*(const volatile char *)(sample.buffers[i] + at);
-    }
+    prepare_caches(index);
+    atomic_fetch_add_explicit(&sample.awake, 1, memory_order_acq_rel);
+    if (!sample.spin)
+        atoll_futex_wake(&sample.awake, 0);
+    if (index == 0)
+        filter_all();
     wait_change(&page->armed, 1, 1);
+    if (sample.spin && sample.run->kind == ATOLL_RUN_CANDIDATE)
+        atoll_probe_core();
     declare_usage();
     if (atomic_fetch_add_explicit(&sample.standing, 1, memory_order_acq_rel) + 1 < sample.thread_count)
         return;
+    if (getrusage(RUSAGE_SELF, &usage) == 0)
+        atomic_store_explicit(&page->switches, usage.ru_nivcsw, memory_order_relaxed);
     atomic_store_explicit(&page->standing, 1, memory_order_release);
     if (!sample.spin)
         atoll_futex_wake(&page->standing, 1);
+}
+
+/* A thread that spins to the end has used exactly the time that its core was not taken from it. */
+static __attribute__((noreturn)) void await_death(void)
+{
+    for (;;)
+        if (sample.spin)
+            atoll_cpu_relax();
+        else
+            atoll_futex_wait(&sample.never, 0, -1, 0);
 }
 
 static void *thread_main(void *argument)
@@ -239,10 +288,7 @@ static void *thread_main(void *argument)
         if (!sample.spin)
             atoll_futex_wake(&page->done, 1);
     }
-    /* A thread that spins to the end has used exactly the time that its core was not taken from it. */
-    while (sample.spin)
-        atoll_cpu_relax();
-    park();
+    await_death();
 }
 
 /* A reservation without access at a random multiple of `unit`. */
@@ -371,11 +417,9 @@ void atoll_sample_run(const struct atoll_zygote *zygote, const struct atoll_cont
         prepare_reference();
     code_touch(zygote);
     start_threads();
-    int error = atoll_filter_apply(&zygote->sample_filter, 1);
-    if (error)
-        give_up("cannot install the seccomp filter: %s", strerrordesc_np(error));
     declare_usage();
     atomic_store_explicit(&zygote->page->ready, 1, memory_order_release);
     atoll_futex_wake(&zygote->page->ready, 1);
-    park();
+    for (;;)
+        syscall(SYS_exit, 0); /* of this thread */
 }

@@ -108,7 +108,7 @@ static int data_make_readonly(struct dl_phdr_info *info)
     return 0;
 }
 
-static void ranges_record(struct atoll_zygote *zygote, struct dl_phdr_info *info)
+static void ranges_record(struct atoll_zygote *zygote, struct dl_phdr_info *info, int is_object)
 {
     const uintptr_t mask = (uintptr_t)sysconf(_SC_PAGESIZE) - 1;
     for (int i = 0; i < info->dlpi_phnum && zygote->range_count < ATOLL_ZYGOTE_RANGE_LIMIT; i++) {
@@ -117,7 +117,8 @@ static void ranges_record(struct atoll_zygote *zygote, struct dl_phdr_info *info
             continue;
         uintptr_t begin = (info->dlpi_addr + p->p_vaddr) & ~mask;
         uintptr_t end = (info->dlpi_addr + p->p_vaddr + p->p_memsz + mask) & ~mask;
-        zygote->ranges[zygote->range_count++] = (struct atoll_zygote_range){(char *)begin, end - begin};
+        zygote->ranges[zygote->range_count++] =
+            (struct atoll_zygote_range){(char *)begin, end - begin, is_object};
     }
 }
 
@@ -134,10 +135,10 @@ static int visit_library(struct dl_phdr_info *info, size_t size, void *argument)
     (void)size;
     const char *slash = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
     if (info->dlpi_addr == visit->base) {
-        ranges_record(visit->zygote, info);
+        ranges_record(visit->zygote, info, 1);
         visit->status = visit->zygote->setup.allow_mutable_globals ? 0 : data_make_readonly(info);
     } else if (slash && strncmp(slash, "/libm", 5) == 0) {
-        ranges_record(visit->zygote, info);
+        ranges_record(visit->zygote, info, 0);
     }
     return 0;
 }
@@ -193,6 +194,7 @@ static int begin_loading(const struct atoll_control_setup *setup, struct atoll_e
 int atoll_zygote_load(struct atoll_zygote *zygote, struct atoll_err *err)
 {
     zygote->pid = getpid();
+    zygote->flush = atoll_flush_known();
     zygote->page =
         mmap(NULL, ATOLL_CONTROL_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, ATOLL_CONTROL_FD_PAGE, 0);
     if (zygote->page == MAP_FAILED)
@@ -206,9 +208,10 @@ int atoll_zygote_load(struct atoll_zygote *zygote, struct atoll_err *err)
     dlopen("libm.so.6", RTLD_NOW | RTLD_GLOBAL);
     dlopen("libmvec.so.1", RTLD_NOW | RTLD_GLOBAL);
     if (atoll_filter_init(&zygote->own_filter, ATOLL_FILTER_ZYGOTE, err) != 0 ||
-        atoll_filter_init(&zygote->sample_filter, ATOLL_FILTER_SAMPLE, err) != 0 || enter_sandbox(err) != 0 ||
-        check_object(&zygote->setup, err) != 0 || begin_loading(&zygote->setup, err) != 0 ||
-        load_object(zygote, err) != 0)
+        atoll_filter_init(&zygote->sample_filter,
+                          zygote->setup.spin ? ATOLL_FILTER_SAMPLE_SPIN : ATOLL_FILTER_SAMPLE, err) != 0 ||
+        enter_sandbox(err) != 0 || check_object(&zygote->setup, err) != 0 ||
+        begin_loading(&zygote->setup, err) != 0 || load_object(zygote, err) != 0)
         return -1;
     setitimer(ITIMER_PROF, &(struct itimerval){0}, NULL);
     close(ATOLL_CONTROL_FD_OBJECT);
@@ -245,7 +248,7 @@ static int run_is_sound(const struct atoll_control_run *run, ssize_t length, siz
            run->tensor_count <= ATOLL_TASK_TENSOR_LIMIT;
 }
 
-static void await_end(pid_t pid, struct atoll_control_reply *reply)
+static void await_end(pid_t pid, int is_probed, struct atoll_control_reply *reply)
 {
     siginfo_t info;
     struct rusage usage = {.ru_nivcsw = -1};
@@ -260,6 +263,10 @@ static void await_end(pid_t pid, struct atoll_control_reply *reply)
     reply->end_status = info.si_status;
     reply->switches = usage.ru_nivcsw;
     reply->cpu_ns = usage.ru_nivcsw < 0 ? -1 : atoll_cpu_time_ns(&usage);
+    reply->ended_ns = atoll_clock_read_ns(CLOCK_MONOTONIC_RAW);
+    if (is_probed)
+        atoll_probe_core();
+    reply->probe_ns = atoll_clock_read_ns(CLOCK_MONOTONIC_RAW) - reply->ended_ns;
 }
 
 static int serve_run(struct atoll_zygote *zygote, const struct atoll_control_run *run, const int *fds,
@@ -277,7 +284,7 @@ static int serve_run(struct atoll_zygote *zygote, const struct atoll_control_run
     struct atoll_control_reply reply = {.type = ATOLL_CONTROL_STARTED, .pid = pid};
     if (atoll_zygote_reply(&reply) != 0)
         return -1;
-    await_end(pid, &reply);
+    await_end(pid, zygote->setup.spin && run->kind == ATOLL_RUN_CANDIDATE, &reply);
     return atoll_zygote_reply(&reply);
 }
 

@@ -4,6 +4,7 @@
 #define ATOLL_MPI_EVAL_BACKEND_CPU_PROCESS_ZYGOTE_H
 
 #include "mpi-eval/backend/cpu/process/control.h"
+#include "mpi-eval/backend/cpu/process/flush.h"
 #include "mpi-eval/backend/sandbox/sandbox.h"
 
 #define ATOLL_ZYGOTE_RANGE_LIMIT 32
@@ -11,6 +12,7 @@
 struct atoll_zygote_range {
     char *begin;
     size_t bytes;
+    int is_object; /* 0: of what it calls */
 };
 
 struct atoll_zygote {
@@ -20,6 +22,7 @@ struct atoll_zygote {
     struct atoll_filter own_filter, sample_filter;
     struct atoll_zygote_range ranges[ATOLL_ZYGOTE_RANGE_LIMIT]; /* pages of the object and of what it calls */
     size_t range_count;
+    enum atoll_flush flush;
     pid_t pid;
 };
 

@@ -50,11 +50,64 @@ static void scores_decide_at_looks_alone(void **state)
     assert_int_equal(score.state, ATOLL_COMPARE_NOT_BETTER);
 }
 
+/* A disturbed round counts for nothing, whatever it says; a machine that disturbs more than half of all samples, or never
+ * lets the rounds become enough, decides nothing. */
+static void disturbed_rounds_are_replaced(void **state)
+{
+    static const struct {
+        unsigned rounds, disturbed, each; /* rounds of two samples; so many with `each` disturbed samples */
+        enum atoll_duel_fault fault;
+    } rows[] = {{6, 0, 0, ATOLL_DUEL_FINE},  {7, 7, 2, ATOLL_DUEL_FINE},   {8, 4, 2, ATOLL_DUEL_FINE},
+                {8, 5, 2, ATOLL_DUEL_BUSY},  {16, 16, 1, ATOLL_DUEL_FINE}, {60, 48, 1, ATOLL_DUEL_BUSY},
+                {60, 47, 1, ATOLL_DUEL_FINE}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct atoll_duel_balance balance = {0};
+        unsigned counted = 0;
+
+        for (unsigned k = 0; k < rows[i].rounds; k++)
+            counted +=
+                (unsigned)atoll_duel_balance_add(&balance, 2, k < rows[i].disturbed ? rows[i].each : 0, NAN);
+        assert_int_equal(counted, rows[i].rounds - rows[i].disturbed);
+        assert_int_equal(balance.replaced, rows[i].disturbed);
+        if (atoll_duel_balance_fault(&balance, 16) != rows[i].fault)
+            fail_msg("row %zu", i);
+    }
+}
+
+/* Who has its slow rounds replaced is found by what all rounds say by processor time. */
+static void chosen_rounds_are_found(void **state)
+{
+    static const struct {
+        double kept, replaced; /* ratios by processor time */
+        unsigned count;        /* of replaced rounds */
+        enum atoll_duel_fault fault;
+    } rows[] = {{2.0, 0.7, 4, ATOLL_DUEL_CHOSEN},
+                {2.0, 0.7, 3, ATOLL_DUEL_FINE},
+                {2.0, 1.8, 6, ATOLL_DUEL_FINE},
+                {2.0, 3.0, 6, ATOLL_DUEL_CHOSEN},
+                {2.0, NAN, 6, ATOLL_DUEL_FINE}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct atoll_duel_balance balance = {0};
+
+        for (unsigned k = 0; k < 10; k++)
+            atoll_duel_balance_add(&balance, 2, 0, log(rows[i].kept));
+        for (unsigned k = 0; k < rows[i].count; k++)
+            atoll_duel_balance_add(&balance, 2, 1, log(rows[i].replaced));
+        if (atoll_duel_balance_fault(&balance, 16) != rows[i].fault)
+            fail_msg("row %zu", i);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(drift_falls_on_both_sides),
-                                       cmocka_unit_test(variants_count_by_their_weight),
-                                       cmocka_unit_test(scores_decide_at_looks_alone)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(drift_falls_on_both_sides), cmocka_unit_test(variants_count_by_their_weight),
+        cmocka_unit_test(scores_decide_at_looks_alone), cmocka_unit_test(disturbed_rounds_are_replaced),
+        cmocka_unit_test(chosen_rounds_are_found)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,8 +15,9 @@
 #include "mpi-eval/backend/cpu/process/control.h"
 #include "mpi-eval/backend/cpu/process/runner.h"
 
-#define WORKER ATOLL_BUILD_DIR "/atoll-worker"
-#define BYTES  65536
+#define WORKER      ATOLL_BUILD_DIR "/atoll-worker"
+#define BYTES       65536
+#define TABLE_BYTES 262144 /* in the object */
 
 static const char source[] =
     "union w { long long i64; double f64; void *p; };\n"
@@ -30,15 +31,23 @@ static const char source[] =
     "void where(long b, long e, const union w *w) { long long *y = w[0].p; y[0] = (long long)w[0].p; }\n"
     "static long calls;\n"
     "void remember(long b, long e, const union w *w) { long long *y = w[0].p; y[0] = ++calls; }\n"
+    "static const int table[65536] = {[0 ... 65535] = 1};\n"
+    "int look(long i);\nint look(long i) { return table[i & 65535]; }\n"
+    "void wake(long b, long e, const union w *w) { int *y = w[0].p; *y = 0;\n#if defined(__x86_64__)\n    "
+    "long r;\n"
+    "    __asm__ volatile(\"syscall\" : \"=a\"(r) : \"a\"(202L), \"D\"(y), \"S\"(129L), \"d\"(1L) : \"rcx\", "
+    "\"r11\", "
+    "\"memory\");\n#endif\n}\n"
+    "void forever(long b, long e, const union w *w) { volatile long long *y = w[0].p; for (;;) ++*y; }\n"
     "struct args { const long long *dims; const void *const *in; double *const *out; double *const *scale; "
     "double *scratch; };\n"
     "void atoll_reference_range(const struct args *a, long b, long e) {\n"
     "    for (long i = b; i < e; i++) { a->scratch[1] = ((const int *)a->in[0])[i]; a->out[1][i] = "
     "a->scratch[1] * a->dims[1];\n"
     "        if (a->scale[1]) a->scale[1][i] = 1; } }\n";
-static const char *const symbols[] = {"count", "reverse",  "add",
-                                      "where", "remember", "atoll_reference_range"};
-enum symbol { COUNT, REVERSE, ADD, WHERE, REMEMBER, REFERENCE, SYMBOL_COUNT };
+static const char *const symbols[] = {"count",    "reverse", "add",     "where",
+                                      "remember", "wake",    "forever", "atoll_reference_range"};
+enum symbol { COUNT, REVERSE, ADD, WHERE, REMEMBER, WAKE, FOREVER, REFERENCE, SYMBOL_COUNT };
 
 static void *object;
 static size_t object_length;
@@ -241,6 +250,90 @@ static void test_samples_share_nothing(void **state)
     atoll_runner_destroy(runner);
 }
 
+static void kill_children(void *context)
+{
+    char path[64], line[256];
+    (void)context;
+    snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    if (fgets(line, sizeof(line), f))
+        kill((pid_t)strtol(line, NULL, 10), SIGKILL);
+    fclose(f);
+}
+
+/* Cold means the object's own pages, too: a table in it is as cold as one in scratch. */
+static void test_object_is_flushed(void **state)
+{
+    (void)state;
+    struct atoll_runner *runner = create(2, 0);
+    struct atoll_run_request request = request_of(COUNT, 100);
+    struct atoll_run_result result = run(runner, &request);
+    assert_int_equal(result.status, ATOLL_RUN_DONE);
+    assert_int_equal(result.flushed_bytes, 0);
+    request.flush = 1;
+    result = run(runner, &request);
+    assert_int_equal(result.status, ATOLL_RUN_DONE);
+#if defined(__x86_64__)
+    assert_true(result.flushed_bytes >= TABLE_BYTES && result.flushed_bytes < 2 * TABLE_BYTES);
+#endif
+    atoll_runner_destroy(runner);
+}
+
+/* Threads that spin cannot sleep: no two of them can hand work to each other so that a core looks taken. */
+static void test_no_sleep_between_threads(void **state)
+{
+    (void)state;
+    for (int spin = 0; spin < 2; spin++) {
+        struct atoll_runner *runner = create(1, spin);
+        struct atoll_run_request request = request_of(WAKE, 1);
+        struct atoll_run_result result = run(runner, &request);
+#if defined(__x86_64__)
+        assert_int_equal(result.status, spin ? ATOLL_RUN_FORBIDDEN : ATOLL_RUN_DONE);
+#endif
+        atoll_runner_destroy(runner);
+    }
+}
+
+/* A sample dies with its worker although the thread that it was forked with has ended. */
+static void test_sample_dies_with_worker(void **state)
+{
+    (void)state;
+    struct atoll_runner *runner = create(2, 1);
+    struct atoll_run_request request = request_of(FOREVER, 2);
+    volatile long long *beats = memory[0];
+    request.launches[0].argument_count = 1;
+    request.deadline_ns = 10e9;
+    request.window_begin = kill_children;
+    struct atoll_run_result result = run(runner, &request);
+    assert_true(result.status == ATOLL_RUN_LOST);
+    for (int i = 0; i < 1000; i++) { /* the kernel delivers the parent's death soon */
+        long long before = *beats;
+        usleep(5000);
+        if (before == *beats)
+            break;
+        assert_true(i < 999);
+    }
+    atoll_runner_destroy(runner);
+}
+
+static void test_accounts(void **state)
+{
+    (void)state;
+    struct atoll_runner *runner = create(1, 1);
+    struct atoll_run_request request = request_of(COUNT, 1000);
+    struct atoll_run_result result = run(runner, &request);
+    assert_int_equal(result.status, ATOLL_RUN_DONE);
+    assert_true(result.probe_ns[1] > 1000);
+    assert_true(result.preemptions >= 0 && result.lost_ns >= 0 && result.blind_ns >= 0);
+    assert_true(result.preemptions > 0 || result.lost_ns == 0);
+    atoll_runner_destroy(runner);
+    runner = create(1, 0); /* it sleeps: nobody knows what was taken from it */
+    result = run(runner, &request);
+    assert_true(result.lost_ns < 0 && result.own_ns < 0 && result.blind_ns == 0);
+    atoll_runner_destroy(runner);
+}
+
 static void test_reference(void **state)
 {
     (void)state;
@@ -292,18 +385,6 @@ static void test_bad_requests(void **state)
     expect_done(runner, &good);
     atoll_runner_destroy(runner);
     atoll_runner_destroy(NULL);
-}
-
-static void kill_children(void *context)
-{
-    char path[64], line[256];
-    (void)context;
-    snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
-    FILE *f = fopen(path, "r");
-    assert_non_null(f);
-    if (fgets(line, sizeof(line), f))
-        kill((pid_t)strtol(line, NULL, 10), SIGKILL);
-    fclose(f);
 }
 
 /* The worker is killed in the middle of a run: the run is lost, so is the runner, and nobody hangs. */
@@ -417,6 +498,10 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_barrier_between_launches),
         cmocka_unit_test(test_arguments),
         cmocka_unit_test(test_samples_share_nothing),
+        cmocka_unit_test(test_object_is_flushed),
+        cmocka_unit_test(test_no_sleep_between_threads),
+        cmocka_unit_test(test_sample_dies_with_worker),
+        cmocka_unit_test(test_accounts),
         cmocka_unit_test(test_reference),
         cmocka_unit_test(test_bad_requests),
         cmocka_unit_test(test_lost_worker),
