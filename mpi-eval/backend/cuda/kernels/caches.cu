@@ -70,6 +70,7 @@ template <int WORDS> static __device__ void local_wipe(const atoll_area_launch &
     volatile unsigned frame[WORDS];
     atoll_u64 begin = nanoseconds();
     unsigned key = (unsigned)p.key + (unsigned)thread_index() * 0x9e3779b1u;
+#pragma unroll 1 /* at most 32 registers: then no thread of a multiprocessor is left out */
     for (unsigned i = 0; i < WORDS; i++)
         frame[i] = key + i;
     while (nanoseconds() - begin < 20000)

@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mpi-eval/backend/cuda/compile/cubin.h"
 #include "mpi-eval/backend/cuda/measure/oracle.h"
+#include "mpi-eval/backend/cuda/measure/support.h"
 #include "tests/support/nvrtc.h"
 
 static const struct atoll_nvrtc_library *nvrtc;
@@ -32,6 +34,24 @@ static int knows(int arch)
     return 0;
 }
 
+/* Kernels that overwrite local memory leave no thread of a multiprocessor out: 2048 of them have 32 registers each. */
+static void wipes_check(const void *bytes, size_t length)
+{
+    static const struct {
+        const char *name;
+        uint32_t stack_bytes;
+    } wipes[] = {{"atoll_local_1k_kernel", 1024}, {"atoll_local_2k_kernel", ATOLL_SUPPORT_LOCAL_BYTES}};
+    static struct atoll_cubin cubin;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    if (atoll_cubin_read(bytes, length, "", &cubin, &err) != 0)
+        fail_msg("%s", err.text);
+    for (size_t i = 0; i < sizeof(wipes) / sizeof(*wipes); i++) {
+        const struct atoll_cubin_kernel *k = atoll_cubin_find(&cubin, wipes[i].name);
+        if (k)
+            assert_true(k->registers <= 32 && k->stack_bytes >= wipes[i].stack_bytes);
+    }
+}
+
 static void check_text(const char *what, const char *text, const char *arch, const char *option)
 {
     char *log = NULL;
@@ -40,6 +60,7 @@ static void check_text(const char *what, const char *text, const char *arch, con
     if (!cubin || (log && strspn(log, " \n") != strlen(log)))
         fail_msg("%s for %s: %s", what, arch, log ? log : "no log");
     assert_memory_equal(cubin, "\177ELF", 4);
+    wipes_check(cubin, length);
     free(cubin);
     free(log);
 }
