@@ -253,3 +253,10 @@ void atoll_paired_interval(const double *log_ratios, size_t count, double *ret_l
     *ret_lo = exp(w.mean - half);
     *ret_hi = exp(w.mean + half);
 }
+
+double atoll_interval_gap(double lo, double hi, double other_lo, double other_hi)
+{
+    if (lo > other_hi)
+        return lo / other_hi;
+    return other_lo > hi ? other_lo / hi : 1.0;
+}

@@ -147,7 +147,7 @@ int atoll_merge_files(const char *const *paths, size_t count, const char *out,
     struct atoll_merge *m = atoll_merge_create(ATOLL_TABLES_LIMIT_BYTES, err);
     int failed = !m;
     for (size_t i = 0; !failed && i < count; i++) {
-        struct atoll_tables *from = atoll_segment_read(paths[i], err);
+        struct atoll_tables *from = atoll_segment_read_foreign(paths[i], err);
         failed = !from || atoll_merge_add(m, from, err) != 0;
         atoll_tables_destroy(from);
     }

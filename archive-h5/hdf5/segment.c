@@ -16,14 +16,20 @@
 #include <unistd.h>
 
 #include "archive-h5/table/project.h"
+#include "base/confine.h"
+#include "base/file.h"
 #include "base/frame.h"
+#include "base/process.h"
 
-#define DEFLATE_RATIO    1100u
-#define BASE_LIMIT_BYTES ((size_t)64 << 20)
-#define CHUNK_BYTES      ((hsize_t)64 << 10)
-#define CORE_GROW_BYTES  ((size_t)1 << 20)
-#define DEFLATE_LEVEL    1
-#define CHUNK_TREE_RANK  8 /* nodes of half a KiB instead of 2: most columns of a segment are one chunk */
+#define DEFLATE_RATIO      1100u
+#define BASE_LIMIT_BYTES   ((size_t)64 << 20)
+#define CHUNK_BYTES        ((hsize_t)64 << 10)
+#define CORE_GROW_BYTES    ((size_t)1 << 20)
+#define DEFLATE_LEVEL      1
+#define CHILD_CPU_SECONDS  600u
+#define CHILD_MEMORY_BYTES ((uint64_t)1 << 30)
+#define CHILD_NOT_CONFINED 99
+#define CHUNK_TREE_RANK    8 /* nodes of half a KiB instead of 2: most columns of a segment are one chunk */
 
 static void silence(void)
 {
@@ -320,28 +326,205 @@ static hid_t open_file(const char *path)
     return file;
 }
 
+/* The most that tables and texts of a file of so many bytes may take. */
+static size_t limit_of(uint64_t bytes)
+{
+    uint64_t most = ATOLL_TABLES_LIMIT_BYTES;
+    return bytes < most / DEFLATE_RATIO ? BASE_LIMIT_BYTES + (size_t)bytes * DEFLATE_RATIO : (size_t)most;
+}
+
 struct atoll_tables *atoll_segment_read(const char *path, struct atoll_err *err)
 {
     struct input in = {.path = path, .err = err};
-    struct stat st;
-    if (stat(path, &st) != 0) {
-        atoll_err_errno(err, errno, "%s: cannot open the archive", path);
+    uint64_t bytes;
+    int fd = atoll_file_open(path, &bytes, err);
+    if (fd < 0)
         return NULL;
-    }
+    close(fd);
     silence();
     if ((in.file = open_file(path)) < 0) {
         library_failed(ATOLL_E_CORRUPT, path, "is not an HDF5 file or is damaged", err);
         return NULL;
     }
-    uint64_t most = ATOLL_TABLES_LIMIT_BYTES, bytes = (uint64_t)st.st_size;
-    in.limit_bytes =
-        bytes < most / DEFLATE_RATIO ? BASE_LIMIT_BYTES + (size_t)bytes * DEFLATE_RATIO : (size_t)most;
+    in.limit_bytes = limit_of(bytes);
     in.tables = atoll_tables_create(in.limit_bytes, err);
     if (in.tables && read_file(&in) != 0) {
         atoll_tables_destroy(in.tables);
         in.tables = NULL;
     }
     H5Fclose(in.file);
+    return in.tables;
+}
+
+/* ---- files of others, read by a child ---- */
+
+struct errand {
+    const char *path;
+    uint64_t memory_bytes;
+};
+
+static int answer_tables(int fd, const struct atoll_tables *t)
+{
+    struct atoll_text_columns x;
+    atoll_tables_texts(t, &x);
+    const struct {
+        const void *bytes;
+        size_t length;
+    } parts[] = {{&x.count, sizeof(x.count)},
+                 {&x.heap_bytes, sizeof(x.heap_bytes)},
+                 {x.heap, (size_t)x.heap_bytes},
+                 {x.offset, (size_t)x.count * sizeof(*x.offset)},
+                 {x.length, (size_t)x.count * sizeof(*x.length)},
+                 {x.hash, (size_t)x.count * sizeof(*x.hash)}};
+    for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+        if (atoll_write_all(fd, parts[i].bytes, parts[i].length) != 0)
+            return -1;
+    for (size_t i = 0; i < ATOLL_TABLE_COUNT; i++) {
+        const struct atoll_table_schema *schema = atoll_table_schema((enum atoll_table)i);
+        uint64_t count = atoll_tables_count(t, (enum atoll_table)i);
+        if (atoll_write_all(fd, &count, sizeof(count)) != 0)
+            return -1;
+        for (size_t c = 0; c < schema->column_count; c++)
+            if (atoll_write_all(fd, atoll_tables_column(t, (enum atoll_table)i, c),
+                                (size_t)count * atoll_column_bytes(schema->columns[c].type)) != 0)
+                return -1;
+    }
+    return 0;
+}
+
+/* In the child: a u32 with the code of the error and its text, or 0 and the tables. */
+static int read_and_answer(void *context, int fd)
+{
+    const struct errand *errand = context;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    if (H5open() < 0 || atoll_confine_reader(errand->memory_bytes, CHILD_CPU_SECONDS) != 0)
+        return CHILD_NOT_CONFINED;
+    struct atoll_tables *t = atoll_segment_read(errand->path, &err);
+    uint32_t code = t ? ATOLL_OK : err.code;
+    int failed = atoll_write_all(fd, &code, sizeof(code)) != 0 ||
+                 (t ? answer_tables(fd, t) : atoll_write_all(fd, err.text, strlen(err.text))) != 0;
+    return failed;
+}
+
+struct answer {
+    const unsigned char *bytes;
+    size_t left;
+};
+
+/* count things of so many bytes; NULL when the answer ends before. */
+static const void *take(struct answer *a, uint64_t count, size_t bytes)
+{
+    if (count > a->left / bytes)
+        return NULL;
+    const unsigned char *at = a->bytes;
+    a->bytes += (size_t)count * bytes;
+    a->left -= (size_t)count * bytes;
+    return at;
+}
+
+/* An owned copy, aligned. */
+static void *take_copy(struct answer *a, uint64_t count, size_t bytes)
+{
+    const void *at = take(a, count, bytes);
+    void *copy = at ? malloc((size_t)count * bytes + 1) : NULL;
+    if (copy)
+        memcpy(copy, at, (size_t)count * bytes);
+    return copy;
+}
+
+static int take_texts(struct input *in, struct answer *a)
+{
+    uint64_t count = 0, heap_bytes = 0;
+    const void *counts[] = {take(a, 1, sizeof(count)), take(a, 1, sizeof(heap_bytes))};
+    if (!counts[0] || !counts[1])
+        return damaged(in, "texts", NULL, "was not told whole");
+    memcpy(&count, counts[0], sizeof(count));
+    memcpy(&heap_bytes, counts[1], sizeof(heap_bytes));
+    const char *heap = take(a, heap_bytes, 1);
+    uint64_t *offset = heap ? take_copy(a, count, sizeof(*offset)) : NULL,
+             *length = offset ? take_copy(a, count, sizeof(*length)) : NULL;
+    struct atoll_id *hash = length ? take_copy(a, count, sizeof(*hash)) : NULL;
+    int failed = hash ? add_texts(in, heap, heap_bytes, offset, length, hash, count)
+                      : damaged(in, "texts", NULL, "was not told whole");
+    free(offset);
+    free(length);
+    free(hash);
+    return failed;
+}
+
+static int take_table(struct input *in, struct answer *a, enum atoll_table table)
+{
+    const struct atoll_table_schema *schema = atoll_table_schema(table);
+    void *cells[ATOLL_COLUMN_LIMIT] = {NULL};
+    uint64_t count = 0;
+    const void *told = take(a, 1, sizeof(count));
+    if (told)
+        memcpy(&count, told, sizeof(count));
+    if (!told || count > a->left)
+        return damaged(in, schema->name, NULL, "was not told whole");
+    if (count && atoll_tables_extend(in->tables, table, count, cells, in->err) != 0)
+        return -1;
+    for (size_t c = 0; count && c < schema->column_count; c++) {
+        const struct atoll_column *column = &schema->columns[c];
+        const void *from = take(a, count, atoll_column_bytes(column->type));
+        if (!from)
+            return damaged(in, schema->name, column->name, "was not told whole");
+        memcpy(cells[c], from, (size_t)count * atoll_column_bytes(column->type));
+        if (check_references(in, schema->name, column, cells[c], count) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int take_answer(struct input *in, struct answer a)
+{
+    uint32_t code;
+    const void *told = take(&a, 1, sizeof(code));
+    if (!told)
+        return damaged(in, "", NULL, "was not read to its end");
+    memcpy(&code, told, sizeof(code));
+    if (code != ATOLL_OK) {
+        return atoll_err_set(in->err, code < ATOLL_CODE_COUNT ? (enum atoll_code)code : ATOLL_E_CORRUPT,
+                             "%.*s", (int)(a.left < 480 ? a.left : 480), (const char *)a.bytes);
+    }
+    int failed = take_texts(in, &a);
+    for (size_t i = 0; !failed && i < ATOLL_TABLE_COUNT; i++)
+        failed = take_table(in, &a, (enum atoll_table)i);
+    return failed;
+}
+
+struct atoll_tables *atoll_segment_read_foreign(const char *path, struct atoll_err *err)
+{
+    struct input in = {.path = path, .err = err};
+    struct atoll_process_result result;
+    uint64_t bytes;
+    int fd = atoll_file_open(path, &bytes, err);
+    if (fd < 0)
+        return NULL;
+    close(fd);
+    in.limit_bytes = limit_of(bytes);
+    struct errand errand = {path, 3 * (uint64_t)in.limit_bytes + CHILD_MEMORY_BYTES};
+    struct atoll_process child = {.what = "reading an archive",
+                                  .function = read_and_answer,
+                                  .context = &errand,
+                                  .deadline_s = CHILD_CPU_SECONDS};
+    if (atoll_process_run(&child, in.limit_bytes + BASE_LIMIT_BYTES, &result, err) != 0)
+        return NULL;
+    if (result.status == CHILD_NOT_CONFINED) {
+        atoll_err_set(err, ATOLL_E_DENIED,
+                      "%s: this kernel does not confine the process that reads a file of others (seccomp)",
+                      path);
+    } else if (result.status != 0) {
+        atoll_err_set(
+            err, ATOLL_E_CORRUPT,
+            "%s: the process that read it ended with status %d; the file is damaged, or made to do harm",
+            path, result.status);
+    } else if ((in.tables = atoll_tables_create(in.limit_bytes, err)) != NULL &&
+               take_answer(&in, (struct answer){result.out.data, result.out.length}) != 0) {
+        atoll_tables_destroy(in.tables);
+        in.tables = NULL;
+    }
+    atoll_process_result_fini(&result);
     return in.tables;
 }
 

@@ -18,9 +18,16 @@ int atoll_segment_write(const char *path, const struct atoll_tables *tables, con
  * is no such file or attribute. */
 int atoll_segment_made_of(const char *path, const struct atoll_id *campaign, char *ret_text);
 
-/* Reads a segment or archive.  The file is not trusted: every type, length and text is checked.  Errors:
+/* Reads a segment or archive that this user's Atoll wrote: libhdf5 has it in this process.  Every type, length and text is
+ * checked all the same.  Errors:
  * NOTFOUND, CORRUPT (names the dataset), SCHEMA (newer), LIMIT, MEMORY. */
 struct atoll_tables *atoll_segment_read(const char *path, struct atoll_err *err);
+
+/* The same for a file that somebody else may have made: libhdf5 reads it in a child that can read files and answer, no more
+ * (base/confine.h), and what the child answers is checked again; so a file that takes the library over gains the
+ * table's contents and nothing else.  The caller must be single-threaded.  Errors: those of atoll_segment_read; CORRUPT,
+ * too, when the child crashed; INPUT when path is no regular file, TIMEOUT. */
+struct atoll_tables *atoll_segment_read_foreign(const char *path, struct atoll_err *err);
 
 /* The first unused name DIR/segment-NNNN.h5. */
 int atoll_segment_name(const char *dir, char *ret_path, size_t bytes, struct atoll_err *err);

@@ -148,7 +148,7 @@ static int verify_archive(struct check *c, const char *path, struct atoll_err *e
     c->file = path;
     c->report->files++;
     c->report->archives++;
-    struct atoll_tables *t = atoll_segment_read(path, &why);
+    struct atoll_tables *t = atoll_segment_read_foreign(path, &why);
     if (!t)
         return file_failed(c, &why, err);
     int failed = check_tables(c, t, !strncmp(name, "segment-", 8), err);

@@ -53,7 +53,7 @@ int atoll_archive_view_open(const char *path, struct atoll_archive_view *ret_vie
     }
     view.is_folder = S_ISDIR(st.st_mode);
     if (!view.is_folder) {
-        view.own = atoll_segment_read(path, err);
+        view.own = atoll_segment_read_foreign(path, err);
         view.tables = view.own;
     } else if (atoll_sweep_is(path)) {
         open_sweep(path, &view, err);

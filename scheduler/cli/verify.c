@@ -9,6 +9,7 @@
 
 #include "archive-h5/hdf5/verify_file.h"
 #include "core/search.h"
+#include "core/stats.h"
 #include "base/print.h"
 #include "base/units.h"
 #include "mpi-eval/coordinator/replay.h"
@@ -42,7 +43,9 @@ static const struct atoll_command verify_command = {
     "check files of a campaign, or its results by measuring again",
     "Without --recheck: reads journals, segments and archives and checks every checksum, length, reference "
     "and hash. With --recheck: "
-    "compiles the recorded sources again and measures. Exit status 0 when everything holds.",
+    "compiles the recorded sources again, measures, and says whether the interval of the measured ratio "
+    "agrees "
+    "with that of the record, and by how much it does not. Exit status 0 when everything holds.",
     "atoll verify my-campaign\natoll verify my-campaign --recheck --minimum 1.5",
     verify_options,
     NULL};
@@ -179,7 +182,55 @@ static int find_side(const struct atoll_engine *engine, uint32_t task, const str
     return 0;
 }
 
-static void print_recheck(const struct atoll_task *task, const struct atoll_duel *duel, int passed, int json)
+/* What the campaign says of a task's final comparison; ratio 0 when it made none.  Journals from before there were intervals
+ * give the ratio alone. */
+struct recorded {
+    double ratio, lo, hi;
+};
+
+static struct recorded find_recorded(const struct atoll_tables *tables, uint32_t number)
+{
+    struct recorded recorded = {0, 0, 0};
+
+    for (uint64_t i = 0; i < atoll_tables_count(tables, ATOLL_TABLE_TASKS); i++) {
+        struct atoll_row_task row;
+
+        atoll_tables_get(tables, ATOLL_TABLE_TASKS, i, &row);
+        if (row.task == number && row.model == 0 && row.final_pairs > 0) {
+            recorded.ratio = row.final_ratio;
+            recorded.lo = row.final_hi > 0 ? row.final_lo : row.final_ratio;
+            recorded.hi = row.final_hi > 0 ? row.final_hi : row.final_ratio;
+        }
+    }
+    return recorded;
+}
+
+/* Measured against recorded: how many times their intervals are apart, 1 when they agree, 0 when there is nothing to compare. */
+static double gap_of(const struct recorded *recorded, const struct atoll_duel *duel)
+{
+    if (!(recorded->ratio > 0) || !(duel->ratio_hi > 0))
+        return 0;
+    return atoll_interval_gap(duel->ratio_lo, duel->ratio_hi, recorded->lo, recorded->hi);
+}
+
+static void print_comparison(const struct recorded *recorded, const struct atoll_duel *duel, double gap)
+{
+    if (!(gap > 0)) {
+        atoll_print(stdout, "     the campaign made no final comparison to hold this against\n");
+        return;
+    }
+    atoll_print(stdout,
+                "     recorded %.2fx (%.2f to %.2f), measured %.2fx (%.2f to %.2f): ", recorded->ratio,
+                recorded->lo, recorded->hi, duel->ratio, duel->ratio_lo, duel->ratio_hi);
+    if (gap > 1)
+        printf("they disagree, %.2f times the record; the intervals are %.2f times apart\n",
+               duel->ratio / recorded->ratio, gap);
+    else
+        puts("they agree");
+}
+
+static void print_recheck(const struct atoll_task *task, const struct atoll_duel *duel,
+                          const struct recorded *recorded, double gap, int passed, int json)
 {
     char baseline[32], best[32];
 
@@ -189,6 +240,16 @@ static void print_recheck(const struct atoll_task *task, const struct atoll_duel
                       "verdict", atoll_verdict_name(duel->verdict), "speedup", duel->ratio, "p_value",
                       duel->p_value, "baseline_ns", duel->elite_ns, "best_ns", duel->challenger_ns, "pairs",
                       (int)duel->pair_count, "detail", atoll_json_text(duel->detail));
+        json_object_set_new(row, "speedup_interval",
+                            duel->ratio_hi > 0 ? json_pack("[f, f]", duel->ratio_lo, duel->ratio_hi)
+                                               : json_null());
+        json_object_set_new(row, "recorded_speedup",
+                            recorded->ratio > 0 ? json_real(recorded->ratio) : json_null());
+        json_object_set_new(row, "recorded_interval",
+                            recorded->ratio > 0 ? json_pack("[f, f]", recorded->lo, recorded->hi)
+                                                : json_null());
+        json_object_set_new(row, "agrees", gap > 0 ? json_boolean(gap <= 1) : json_null());
+        json_object_set_new(row, "times_apart", gap > 0 ? json_real(gap) : json_null());
 
         atoll_json_print(row, JSON_COMPACT, stdout);
         return;
@@ -197,6 +258,7 @@ static void print_recheck(const struct atoll_task *task, const struct atoll_duel
                 task->name, atoll_duration_text(duel->elite_ns, baseline, sizeof(baseline)),
                 atoll_duration_text(duel->challenger_ns, best, sizeof(best)), duel->ratio, duel->p_value,
                 duel->pair_count, atoll_verdict_name(duel->verdict), duel->detail);
+    print_comparison(recorded, duel, gap);
     fflush(stdout);
 }
 
@@ -214,13 +276,16 @@ static int print_unmeasured(const struct atoll_task *task, int passed, const cha
 }
 
 /* 1 passed, 0 failed, -1 error.  A task whose best is its baseline has nothing to compare. */
-static int recheck_task(struct atoll_bench_device *device, const struct atoll_engine *engine, uint32_t number,
-                        const struct verify_settings *settings, struct atoll_err *err)
+static int recheck_task(struct atoll_bench_device *device, const struct atoll_engine *engine,
+                        const struct atoll_tables *tables, uint32_t number,
+                        const struct verify_settings *settings, unsigned *disagreed, struct atoll_err *err)
 {
     const struct atoll_task *task = atoll_engine_task(engine, number);
     struct atoll_task_status status;
     struct given_side baseline, best;
     struct atoll_duel duel;
+    struct recorded recorded;
+    double gap;
     int passed;
 
     if (atoll_engine_task_status(engine, number, 0, &status) != 0 || atoll_id_is_zero(&status.best) ||
@@ -236,22 +301,26 @@ static int recheck_task(struct atoll_bench_device *device, const struct atoll_en
         measure_again(device, number, task, &baseline, &best, &duel, err) != 0) {
         return -1;
     }
-    passed = duel.verdict == ATOLL_V_CORRECT && duel.better && duel.ratio >= settings->minimum;
-    print_recheck(task, &duel, passed, settings->json);
+    recorded = find_recorded(tables, number);
+    gap = gap_of(&recorded, &duel);
+    *disagreed += gap > 1;
+    passed = duel.verdict == ATOLL_V_CORRECT && duel.better && duel.ratio >= settings->minimum && gap <= 1;
+    print_recheck(task, &duel, &recorded, gap, passed, settings->json);
     return passed;
 }
 
 static int recheck_all(struct atoll_bench_device *device, const struct atoll_engine *engine,
-                       const struct verify_settings *settings, struct atoll_err *err)
+                       const struct atoll_tables *tables, const struct verify_settings *settings,
+                       struct atoll_err *err)
 {
-    unsigned failed = 0, checked = 0;
+    unsigned failed = 0, checked = 0, disagreed = 0;
 
     for (uint32_t i = 0; i < atoll_engine_task_count(engine); i++) {
         int passed;
 
         if (settings->task && strcmp(settings->task, atoll_engine_task(engine, i)->name) != 0)
             continue;
-        passed = recheck_task(device, engine, i, settings, err);
+        passed = recheck_task(device, engine, tables, i, settings, &disagreed, err);
         if (passed < 0)
             return -1;
         checked++;
@@ -263,7 +332,8 @@ static int recheck_all(struct atoll_bench_device *device, const struct atoll_eng
         return -1;
     }
     if (!settings->json)
-        printf("%u tasks measured again, %u failed\n", checked, failed);
+        printf("%u tasks measured again, %u failed, %u disagree with the record\n", checked, failed,
+               disagreed);
     return failed ? 1 : 0;
 }
 
@@ -272,7 +342,8 @@ static int recheck(const char *dir, const struct verify_settings *settings, stru
     struct atoll_bench_device device;
     struct atoll_replayed replayed;
     struct atoll_campaign *campaign = atoll_campaign_open(dir, NULL, err);
-    int status = campaign ? atoll_replay_campaign(campaign, NULL, &replayed, err) : -1;
+    struct atoll_projection *projection = campaign ? atoll_projection_of_campaign(campaign, NULL, err) : NULL;
+    int status = projection ? atoll_replay_campaign(campaign, NULL, &replayed, err) : -1;
 
     if (status == 0) {
         status = atoll_setup_of_campaign(campaign, 0, &device.setup, err);
@@ -281,11 +352,13 @@ static int recheck(const char *dir, const struct verify_settings *settings, stru
             status = atoll_bench_device_open(&device, err);
         }
         if (status == 0) {
-            status = recheck_all(&device, replayed.engine, settings, err);
+            status =
+                recheck_all(&device, replayed.engine, atoll_projection_tables(projection), settings, err);
             atoll_bench_device_close(&device);
         }
         atoll_replayed_fini(&replayed);
     }
+    atoll_projection_destroy(projection);
     atoll_campaign_close(campaign);
     return status;
 }

@@ -28,7 +28,7 @@ FOREIGN = [
     (r"jansson\.h", {"base", "core", "archive-h5", "llm-gateway", "scheduler", "mpi-eval"}),
     (r"yaml\.h|cyaml/.*", {"base"}),
     (r"sodium\.h", {"base", "llm-gateway"}),
-    (r"seccomp\.h|linux/seccomp\.h|linux/landlock\.h", {"mpi-eval/backend/cpu", "mpi-eval/backend"}),
+    (r"seccomp\.h|linux/seccomp\.h|linux/landlock\.h", {"mpi-eval/backend/cpu", "mpi-eval/backend", "base"}),
     (r"hwloc.*", {"mpi-eval", "scheduler"}),
 ]
 

@@ -246,6 +246,16 @@ static void test_paired_interval(void **state)
     assert_true(lo <= 0 && hi <= 0);
 }
 
+/* A record of 33 times (31 to 35) and a measurement of 110 (100 to 121) do not agree; 36 (34 to 38) does. */
+static void test_interval_gap(void **state)
+{
+    assert_true(fabs(atoll_interval_gap(100, 121, 31, 35) - 100.0 / 35) < 1e-12);
+    assert_true(fabs(atoll_interval_gap(31, 35, 100, 121) - 100.0 / 35) < 1e-12);
+    assert_true(fabs(atoll_interval_gap(34, 38, 31, 35) - 1) < 1e-12);
+    assert_true(fabs(atoll_interval_gap(35, 38, 31, 35) - 1) < 1e-12); /* they touch */
+    assert_true(fabs(atoll_interval_gap(30, 40, 33, 33) - 1) < 1e-12); /* a record without an interval */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -261,6 +271,7 @@ int main(void)
         cmocka_unit_test(test_looks_and_futility),
         cmocka_unit_test(test_winsorising),
         cmocka_unit_test(test_paired_interval),
+        cmocka_unit_test(test_interval_gap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

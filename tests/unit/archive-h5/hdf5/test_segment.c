@@ -2,6 +2,8 @@
  * documented example. */
 #include "tests/support/expect.h"
 
+#include <sys/stat.h>
+
 #include "archive-h5/hdf5/archive.h"
 #include "archive-h5/hdf5/merge.h"
 #include "archive-h5/table/project.h"
@@ -406,6 +408,36 @@ static uint64_t count_profiles(const struct atoll_tables *t)
     return atoll_tables_count(t, ATOLL_TABLE_PROFILES);
 }
 
+/* What a child reads is what this process reads; a file that makes the library crash costs the child. */
+static void test_foreign(void **state)
+{
+    (void)state;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    char missing[PATH_MAX];
+    assert_int_equal(atoll_segment_write(path, tables, NULL, NULL, NULL), 0);
+    struct atoll_tables *got = atoll_segment_read_foreign(path, &err);
+    if (!got)
+        fail_msg("%s", err.text);
+    assert_true(same_tables(got, tables));
+    atoll_tables_destroy(got);
+    got = atoll_segment_read_foreign(ATOLL_SOURCE_DIR "/tests/fixtures/foreign/attr_overflow.h5", &err);
+    if (!got)
+        assert_int_equal(err.code, ATOLL_E_CORRUPT);
+    atoll_tables_destroy(got);
+    atoll_err_clear(&err);
+    scratch_write(path, "no HDF5", 7);
+    assert_null(atoll_segment_read_foreign(path, &err));
+    assert_int_equal(err.code, ATOLL_E_CORRUPT);
+    assert_non_null(strstr(err.text, "is not an HDF5 file"));
+    atoll_err_clear(&err);
+    assert_null(atoll_segment_read_foreign(scratch_join(missing, dir, "none.h5"), &err));
+    assert_int_equal(err.code, ATOLL_E_NOTFOUND);
+    atoll_err_clear(&err);
+    assert_int_equal(mkfifo(missing, 0600), 0);
+    assert_null(atoll_segment_read_foreign(missing, &err));
+    assert_int_equal(err.code, ATOLL_E_INPUT);
+}
+
 /* Files of released schema versions stay readable.  ATOLL_WRITE_GOLDEN=1 makes a missing one of this version. */
 static void test_golden(void **state)
 {
@@ -414,7 +446,7 @@ static void test_golden(void **state)
         const char *file;
         int has_profiles;
     } cases[] = {
-        {"schema-1.h5", 0}, {"schema-2.h5", 1}, {"schema-3.h5", 1}, {"schema-4.h5", 1}, {"schema-5.h5", 1}};
+        {"schema-1.h5", 0}, {"schema-2.h5", 1}, {"schema-3.h5", 1}, {"schema-4.h5", 1}, {"schema-5.h5", 1}, {"schema-6.h5", 1}};
     keep_journal();
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct atoll_err err = ATOLL_ERR_INIT;
@@ -542,6 +574,7 @@ int main(void)
         CASE(test_merge),
         CASE(test_merge_of_two_campaigns),
         CASE(test_build_from_campaign),
+        CASE(test_foreign),
         CASE(test_golden),
         CASE(test_merge_with_older),
         CASE(test_older_journal),
