@@ -155,6 +155,17 @@ static int add_result(struct coordinator *c, unsigned peer, struct atoll_event *
     return 0;
 }
 
+/* Why a candidate did not make it, for whoever reads the log while the run goes on. */
+static void log_failure(const struct atoll_decision *order, const struct atoll_evaluation *e)
+{
+    char id[ATOLL_ID_HEX];
+    if (e->verdict == ATOLL_V_CORRECT)
+        return;
+    atoll_id_hex(&e->candidate, id);
+    atoll_log(ATOLL_LOG_INFO, "eval.candidate.failed", "task %u, candidate %.12s: %s: %.400s", order->task,
+              id, atoll_verdict_name(e->verdict), e->detail);
+}
+
 /* An EVALUATED or DUELLED message.  A result that nobody waits for is ignored; one of something else than what was ordered
  * is refused. */
 static int on_result(struct coordinator *c, unsigned peer, const struct atoll_frame *frame,
@@ -175,6 +186,8 @@ static int on_result(struct coordinator *c, unsigned peer, const struct atoll_fr
                            (unsigned long long)evaluation);
     } else if (rc == 0) {
         double sent_ns = atoll_dispatch_sent_ns(c->dispatch, evaluation);
+        if (!is_duel)
+            log_failure(order, &event.evaluation);
         rc = add_result(c, peer, &event, evaluation, err);
         if (rc == 0) {
             atoll_peer_table_answered(c->peers, peer);

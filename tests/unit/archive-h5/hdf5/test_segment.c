@@ -445,8 +445,8 @@ static void test_golden(void **state)
     static const struct {
         const char *file;
         int has_profiles;
-    } cases[] = {
-        {"schema-1.h5", 0}, {"schema-2.h5", 1}, {"schema-3.h5", 1}, {"schema-4.h5", 1}, {"schema-5.h5", 1}, {"schema-6.h5", 1}};
+    } cases[] = {{"schema-1.h5", 0}, {"schema-2.h5", 1}, {"schema-3.h5", 1},
+                 {"schema-4.h5", 1}, {"schema-5.h5", 1}, {"schema-6.h5", 1}};
     keep_journal();
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct atoll_err err = ATOLL_ERR_INIT;
