@@ -427,6 +427,8 @@ static void reopen(struct atoll_projection *p)
         row.done = 0;
         row.reason = ATOLL_REASON_NONE;
         row.final_ratio = row.final_p = row.final_baseline_ns = row.final_best_ns = 0;
+        row.final_lo = row.final_hi = row.final_baseline_lo_ns = row.final_baseline_hi_ns = 0;
+        row.final_best_lo_ns = row.final_best_hi_ns = 0;
         row.final_pairs = 0;
         row.final_verdict = 0;
         atoll_tables_set(p->tables, ATOLL_TABLE_TASKS, i, &row);

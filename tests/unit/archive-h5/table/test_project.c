@@ -221,6 +221,39 @@ static void test_finals(void **state)
     }
 }
 
+/* What an extension reopens is not done and has no final any more, until the next end says so. */
+static void test_extended(void **state)
+{
+    (void)state;
+    struct atoll_row_task t;
+    struct atoll_row_campaign c;
+    struct atoll_event extend;
+    const struct atoll_id winner = sample_id(1);
+    const struct atoll_decision done = {.type = ATOLL_DECIDE_TASK_DONE,
+                                        .task = 1,
+                                        .reason = ATOLL_REASON_WALL_TIME},
+                                best = {.type = ATOLL_DECIDE_BEST,
+                                        .task = 1,
+                                        .candidate = winner,
+                                        .time_ns = 5e5};
+    put_final(100000, &winner, 1.5);
+    assert_int_equal(atoll_projection_decision(projection, 1001, &done, NULL), 0);
+    assert_int_equal(atoll_projection_decision(projection, 1001, &best, NULL), 0);
+    atoll_event_init(&extend, ATOLL_EVENT_EXTEND);
+    extend.extension.evaluations = 10;
+    assert_int_equal(atoll_projection_event(projection, 1002, &extend, NULL), 0);
+    atoll_tables_get(tables, ATOLL_TABLE_CAMPAIGN, 0, &c);
+    assert_int_equal(c.stop_reason, ATOLL_REASON_NONE);
+    for (uint64_t i = 0; i < atoll_tables_count(tables, ATOLL_TABLE_TASKS); i++) {
+        atoll_tables_get(tables, ATOLL_TABLE_TASKS, i, &t);
+        assert_true(!t.done && t.reason == ATOLL_REASON_NONE && !(t.final_ratio > 0) && !t.final_pairs);
+    }
+    assert_int_equal(atoll_projection_decision(projection, 1003, &done, NULL), 0);
+    assert_int_equal(atoll_projection_decision(projection, 1003, &best, NULL), 0);
+    atoll_tables_get(tables, ATOLL_TABLE_TASKS, 1, &t);
+    assert_true(t.done && t.reason == ATOLL_REASON_WALL_TIME && t.final_ratio == 1.5 && t.final_pairs == 6);
+}
+
 static void test_cut(void **state)
 {
     (void)state;
@@ -252,6 +285,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_mutants, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_campaign_row, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_finals, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_extended, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_cut, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
