@@ -159,7 +159,8 @@ def test_family():
     text = atoll("gateway", status=2)
     check(all(f"gateway {w} " in text for w in ("serve", "check", "spend", "convert")), f"atoll gateway: {text}")
     check("gateway check" in atoll("gateway", "--help") and "task new" in atoll("task", "--help"), "--help of a family")
-    check("atoll gateway --help" in atoll("gateway", "chek", status=2), "a wrong subcommand")
+    check("did you mean 'gateway check'?" in atoll("gateway", "chek", status=2), "a wrong subcommand")
+    check("atoll help gateway" in atoll("gateway", "frobnicate", status=2), "a subcommand like no other")
     for command in ("serve", "check", "spend"):
         check("gateway.yaml" in atoll("gateway", command, "--help"), f"gateway {command} --help")
 
