@@ -63,7 +63,7 @@ def finished_campaign():
 
 
 def usage():
-    expect("no such command", run("runn"), 2, "runn", "atoll --help")
+    expect("no such command", run("runn"), 2, "runn", "did you mean 'run'?")
     expect("no suite", run("run"), 2, "suites/starter")
     expect("suite is not there", run("run", str(root / "nowhere")), EXIT["notfound"], "nowhere")
     expect("option out of bounds", run("run", suite, "--ranks", "0"), 2, "--ranks")
