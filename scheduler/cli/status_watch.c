@@ -34,8 +34,6 @@ struct status_settings {
 
 struct folders {
     char *dirs[CAMPAIGN_LIMIT];
-    struct atoll_lease_watch
-        leases[CAMPAIGN_LIMIT]; /* of campaigns of `atoll run`, as far as this process has watched */
     size_t count;
 };
 
@@ -151,8 +149,9 @@ static int status_one(const struct status_settings *settings, const char *dir,
     return failed ? -1 : 0;
 }
 
-static int status_each(const struct status_settings *settings, struct folders *folders, json_t *list,
-                       struct outlook *ret_outlook, struct atoll_err *err)
+static int status_each(const struct status_settings *settings, const struct folders *folders,
+                       struct atoll_lease_watch *leases, json_t *list, struct outlook *ret_outlook,
+                       struct atoll_err *err)
 {
     size_t troubles = 0;
 
@@ -162,7 +161,7 @@ static int status_each(const struct status_settings *settings, struct folders *f
 
         if (i > 0 && !list)
             putchar('\n');
-        if (status_one(settings, folders->dirs[i], &folders->leases[i], list, ret_outlook, &own) == 0)
+        if (status_one(settings, folders->dirs[i], &leases[i], list, ret_outlook, &own) == 0)
             continue;
         *err = own;
         troubles++;
@@ -179,12 +178,12 @@ static int status_each(const struct status_settings *settings, struct folders *f
     return folders->count > 0 && troubles == folders->count ? -1 : 0;
 }
 
-static int status_all(const struct status_settings *settings, struct folders *folders,
-                      struct outlook *ret_outlook, struct atoll_err *err)
+static int status_all(const struct status_settings *settings, const struct folders *folders,
+                      struct atoll_lease_watch *leases, struct outlook *ret_outlook, struct atoll_err *err)
 {
     json_t *list = settings->json ? json_array() : NULL;
     struct atoll_err own = ATOLL_ERR_INIT;
-    int status = status_each(settings, folders, list, ret_outlook, &own);
+    int status = status_each(settings, folders, leases, list, ret_outlook, &own);
 
     if (status != 0)
         *err = own;
@@ -221,6 +220,7 @@ static const struct atoll_command status_command = {
 static int run_status(void *given, const char *const *arguments, size_t count, struct atoll_err *err)
 {
     const struct status_settings *settings = given;
+    struct atoll_lease_watch leases[CAMPAIGN_LIMIT] = {{0}};
     struct folders folders = {.count = 0};
     struct outlook outlook;
     int status = folders_find(arguments, count, &folders, err);
@@ -228,7 +228,7 @@ static int run_status(void *given, const char *const *arguments, size_t count, s
     if (status == 0 && folders.count == 0 && !settings->json)
         puts("no campaign is in the queue; name one, or submit one: atoll submit SUITE -o DIR");
     else if (status == 0)
-        status = status_all(settings, &folders, &outlook, err);
+        status = status_all(settings, &folders, leases, &outlook, err);
     folders_fini(&folders);
     return status;
 }
@@ -275,10 +275,13 @@ static int submit_wanted(const struct status_settings *settings)
     return result.submitted + result.wanted + result.ending > 0;
 }
 
-static int watch_loop(const struct status_settings *settings, struct folders *folders, struct atoll_err *err)
+static int watch_loop(const struct status_settings *settings, const struct folders *folders,
+                      struct atoll_err *err)
 {
     double submitted_ns = atoll_clock_mono_ns();
     int has_asked = 0, is_hopeless = 0, has_sweeps = 0;
+    /* how long leases of campaigns of `atoll run` stand still, as far as this process has watched */
+    struct atoll_lease_watch leases[CAMPAIGN_LIMIT] = {{0}};
     struct outlook outlook;
 
     for (size_t i = 0; i < folders->count; i++)
@@ -288,7 +291,7 @@ static int watch_loop(const struct status_settings *settings, struct folders *fo
     for (;;) {
         if (isatty(STDOUT_FILENO))
             fputs("\033[H\033[2J", stdout);
-        if (status_all(settings, folders, &outlook, err) != 0)
+        if (status_all(settings, folders, leases, &outlook, err) != 0)
             return -1;
         if (outlook.active == 0 && (outlook.idle == 0 || is_hopeless))
             break;
