@@ -70,10 +70,11 @@ def what_is_no_file_hangs_nobody():
     """A FIFO in the place of each file of a campaign: a word, at once."""
     journal = next(p.relative_to(root / "c") for p in (root / "c").glob("jobs/*/journal.atl"))
     segment = next(p.relative_to(root / "c") for p in (root / "c").glob("jobs/*/segment-0000.h5"))
-    for name in ("campaign.yaml", journal, segment, "lease", "tasks/evil/task.yaml"):
+    for name in ("campaign.yaml", journal, segment, "archive.h5", "lease", "tasks/evil/task.yaml"):
         shutil.rmtree(root / "fifo", ignore_errors=True)
         shutil.copytree(root / "c", root / "fifo")
-        (root / "fifo" / name).unlink(missing_ok=True)
+        there = root / "fifo" / name
+        shutil.rmtree(there) if there.is_dir() else there.unlink(missing_ok=True)
         os.mkfifo(root / "fifo" / name)
         for words in (["best", "fifo"], ["verify", "fifo"], ["status", "fifo"], ["best", f"fifo/{name}"]):
             said = run(*words, status=None)
