@@ -60,6 +60,25 @@ static struct built compile_body(const char *body)
     return b;
 }
 
+#define UNSTABLE_LIMIT 20 /* times something else may have the cores */
+
+/* Again while others disturb it: what they do is no part of these tests. */
+static void evaluate(const struct built *b, double baseline_ns, double incumbent_ns,
+                     struct atoll_evaluation *e)
+{
+    for (int i = 0; i < UNSTABLE_LIMIT; i++) {
+        struct atoll_order order = {
+            .evaluation = next_evaluation++, .baseline_ns = baseline_ns, .incumbent_ns = incumbent_ns};
+        if (i)
+            atoll_evaluation_fini(e);
+        atoll_evaluation_init(e);
+        atoll_referee_evaluate(referee, 0, &order, b->prepared, b->compiled.object, b->compiled.object_length,
+                               e);
+        if (e->verdict != ATOLL_V_UNSTABLE)
+            return;
+    }
+}
+
 static struct built build(const char *body)
 {
     for (size_t i = 0; i < shelf_count; i++)
@@ -150,12 +169,8 @@ static void test_verdicts(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct built b = build(cases[i].body);
-        struct atoll_order order = {.evaluation = next_evaluation++,
-                                    .baseline_ns = cases[i].verdict == ATOLL_V_TIMEOUT ? 1 : 0};
         struct atoll_evaluation e;
-        atoll_evaluation_init(&e);
-        atoll_referee_evaluate(referee, 0, &order, b.prepared, b.compiled.object, b.compiled.object_length,
-                               &e);
+        evaluate(&b, cases[i].verdict == ATOLL_V_TIMEOUT ? 1 : 0, 0, &e);
         if (e.verdict != cases[i].verdict || !strstr(e.detail, cases[i].says))
             fail_msg("case %zu: %s, \"%s\"", i, atoll_verdict_name(e.verdict), e.detail);
         if (e.verdict == ATOLL_V_CORRECT) {
@@ -173,14 +188,17 @@ static void duel(const char *elite_body, const char *challenger_body, enum atoll
                  struct atoll_duel *ret_duel)
 {
     struct built a = build(elite_body), b = build(challenger_body);
-    struct atoll_order order = {.evaluation = next_evaluation++,
-                                .is_duel = 1,
-                                .purpose = purpose,
-                                .alpha = 0.01,
-                                .margin = 0.00995,
-                                .pair_limit = 16};
-    atoll_referee_duel(referee, 0, &order, a.prepared, a.compiled.object, a.compiled.object_length,
-                       b.prepared, b.compiled.object, b.compiled.object_length, ret_duel);
+    ret_duel->verdict = ATOLL_V_UNSTABLE;
+    for (int i = 0; i < UNSTABLE_LIMIT && ret_duel->verdict == ATOLL_V_UNSTABLE; i++) {
+        struct atoll_order order = {.evaluation = next_evaluation++,
+                                    .is_duel = 1,
+                                    .purpose = purpose,
+                                    .alpha = 0.01,
+                                    .margin = 0.00995,
+                                    .pair_limit = 16};
+        atoll_referee_duel(referee, 0, &order, a.prepared, a.compiled.object, a.compiled.object_length,
+                           b.prepared, b.compiled.object, b.compiled.object_length, ret_duel);
+    }
 }
 
 #define RIGHT_BODY LOOP "y[i * n + j] = " RIGHT ";"
@@ -261,13 +279,10 @@ static void test_beaten_floor(void **state)
     referee->backend = &backend;
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct built b = build(RIGHT_BODY);
-        struct atoll_order order = {.evaluation = next_evaluation++};
         struct atoll_evaluation e;
-        atoll_evaluation_init(&e);
         referee->info.peak_flops[ATOLL_F32] = rows[i].flops;
         calibrated_flops = rows[i].next;
-        atoll_referee_evaluate(referee, 0, &order, b.prepared, b.compiled.object, b.compiled.object_length,
-                               &e);
+        evaluate(&b, 0, 0, &e);
         if (e.verdict != ATOLL_V_CORRECT)
             fail_msg("row %zu: %s, \"%s\"", i, atoll_verdict_name(e.verdict), e.detail);
         assert_int_equal(calibrations, rows[i].calibrations);
@@ -324,11 +339,9 @@ static void test_watched_final(void **state)
 static void test_early_drop(void **state)
 {
     struct built b = build(SLOW_BODY);
-    struct atoll_order order = {.evaluation = next_evaluation++, .incumbent_ns = 1000};
     struct atoll_evaluation e;
     (void)state;
-    atoll_evaluation_init(&e);
-    atoll_referee_evaluate(referee, 0, &order, b.prepared, b.compiled.object, b.compiled.object_length, &e);
+    evaluate(&b, 0, 1000, &e);
     assert_int_equal(e.verdict, ATOLL_V_CORRECT);
     assert_int_equal(e.timings[0].sample_count, 4);
     assert_true(e.timings[0].flags & ATOLL_TIMING_DROPPED_EARLY);

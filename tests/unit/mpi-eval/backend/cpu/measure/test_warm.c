@@ -14,8 +14,9 @@
 #include "mpi-eval/referee/referee.h"
 #include "tests/unit/mpi-eval/fixture_candidates.h"
 
-#define RUN_LIMIT 4096
-#define X_AND_W   2 /* inputs, the first buffers */
+#define RUN_LIMIT      4096
+#define X_AND_W        2  /* inputs, the first buffers */
+#define UNSTABLE_LIMIT 20 /* times something else may have the cores */
 #define FOUND_MARK                                                                                           \
     FIXTURE_PLAN "void f(long b, long e, float *x, const float *w, float *y, float *s, int n)\n{\n"
 #define COMPUTE "for (long i = b; i < e; i++) for (int j = 0; j < n; j++) y[i * n + j] = " FIXTURE_VALUE ";"
@@ -128,9 +129,13 @@ static void expect_verdict(const struct rig *g, const char *source, enum atoll_v
     struct atoll_order order = {.evaluation = 1};
     struct atoll_evaluation e;
     atoll_evaluation_init(&e);
-    memset(&seen, 0, sizeof(seen));
-    atoll_referee_evaluate(g->referee, 0, &order, b.prepared, b.compiled.object, b.compiled.object_length,
-                           &e);
+    for (int i = 0; i == 0 || (i < UNSTABLE_LIMIT && e.verdict == ATOLL_V_UNSTABLE); i++) {
+        atoll_evaluation_fini(&e);
+        atoll_evaluation_init(&e);
+        memset(&seen, 0, sizeof(seen));
+        atoll_referee_evaluate(g->referee, 0, &order, b.prepared, b.compiled.object, b.compiled.object_length,
+                               &e);
+    }
     if (e.verdict != verdict || !strstr(e.detail, says))
         fail_msg("%s: \"%s\"", atoll_verdict_name(e.verdict), e.detail);
     if (ret_draws)
@@ -241,9 +246,12 @@ static void test_duel(void **state)
     (void)state;
     rig_open(&g, 1);
     struct built b = build(&g, FIXTURE_RIGHT);
-    memset(&seen, 0, sizeof(seen));
-    atoll_referee_duel(g.referee, 0, &order, b.prepared, b.compiled.object, b.compiled.object_length,
-                       b.prepared, b.compiled.object, b.compiled.object_length, &d);
+    d.verdict = ATOLL_V_UNSTABLE;
+    for (int i = 0; i < UNSTABLE_LIMIT && d.verdict == ATOLL_V_UNSTABLE; i++) {
+        memset(&seen, 0, sizeof(seen));
+        atoll_referee_duel(g.referee, 0, &order, b.prepared, b.compiled.object, b.compiled.object_length,
+                           b.prepared, b.compiled.object, b.compiled.object_length, &d);
+    }
     assert_int_equal(d.verdict, ATOLL_V_CORRECT);
     assert_int_equal(seen.flushes, 0);
     assert_true(seen.runs >= 4 * d.pair_count && d.pair_count > 0);
