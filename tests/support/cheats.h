@@ -126,6 +126,12 @@ static inline int cheats_build(const char *source, const struct atoll_task *task
 {
     struct atoll_order_candidate c = {
         .id = atoll_source_id("cuda", source), .language = "cuda", .source = source};
+    struct atoll_arena *arena = atoll_arena_create((size_t)1 << 22, NULL);
+    const char *body;
+    const struct atoll_plan *plan = atoll_plan_parse(arena, task, c.language, source, &body, NULL);
+    if (plan) /* of a template the first values */
+        atoll_plan_first_choice(plan, &c.choice);
+    atoll_arena_destroy(arena);
     memset(b, 0, sizeof(*b));
     b->verdict = ATOLL_V_CORRECT;
     b->prepared = atoll_prepared_create(task, &atoll_backend_cuda, &c, device, err);

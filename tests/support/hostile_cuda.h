@@ -41,7 +41,7 @@ static const struct hostile_cuda {
     {MM, "cheat_bf16x2", AT_DEVICE, CHEATS_VERDICT(CORRECT), "",
      0}, /* told; forbidden under precisions_strict */
     {MM, "cheat_f16_large_k", AT_DEVICE, CHEATS_VERDICT(WRONG), "", 0},
-    {MM, "cheat_hides_from_memcheck", AT_FINAL, CHEATS_VERDICT(WRONG), "compute-sanitizer initcheck", 0},
+    {MM, "cheat_hides_from_memcheck", AT_FINAL, CHEATS_VERDICT(WRONG), "compute-sanitizer ", 0},
     /* what it takes for a sample is one by luck, and as often under a tool */
     {MM, "cheat_hides_from_sanitizer", AT_FINAL, CHEATS_VERDICT(WRONG) | CHEATS_VERDICT(CORRECT), "", 0},
     {MM, "cheat_map_scratch", AT_PLAN | AT_DEVICE, CHEATS_VERDICT(BAD_PLAN) | CHEATS_VERDICT(WRONG), "", 0},
