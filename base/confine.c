@@ -32,11 +32,11 @@
 static int limit(int what, uint64_t most)
 {
     struct rlimit now, own;
-    if (getrlimit(what, &now) != 0)
+    if (getrlimit((__rlimit_resource_t)what, &now) != 0)
         return -1;
     own.rlim_max = now.rlim_max < most ? now.rlim_max : most;
     own.rlim_cur = own.rlim_max;
-    return setrlimit(what, &own);
+    return setrlimit((__rlimit_resource_t)what, &own);
 }
 
 #ifdef OWN_ARCH

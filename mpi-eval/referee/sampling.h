@@ -46,9 +46,9 @@ struct atoll_sampling_sample {
 
 #define ATOLL_SAMPLING_DROP_MIN   4
 #define ATOLL_SAMPLING_DROP_RATIO 1.15
-#define ATOLL_SAMPLING_LOST_RATIO 0.005  /* of a sample's time, lost to others: disturbed */
-#define ATOLL_SAMPLING_LOST_NS    4000.0 /* and at least this: interrupts are part of every machine */
-#define ATOLL_SAMPLING_PACE       1.33   /* times as slow as usual: disturbed */
+#define ATOLL_SAMPLING_LOST_RATIO 0.02    /* of a sample's time, lost to others: disturbed */
+#define ATOLL_SAMPLING_LOST_NS    10000.0 /* and at least this: interrupts are part of every machine */
+#define ATOLL_SAMPLING_PACE       1.5     /* times as slow as usual: disturbed */
 #define ATOLL_SAMPLING_PATIENCE   4 /* times sample_min samples are taken before "more than half" is said */
 #define ATOLL_SAMPLING_SHORT_NS   20000.0 /* below it resolution is part of the interval */
 

@@ -35,7 +35,7 @@ static const struct row {
     {"destructor", LOAD, 0, "destructor"},
     {"eat_memory", LOAD, 0, "\"malloc\""},
     {"exit_process", RUN, ATOLL_RUN_EXITED, "status 0"},
-    {"exit_thread", RUN, ATOLL_RUN_TIMEOUT, "not done"},
+    {"exit_thread", RUN, ATOLL_RUN_EXITED, "status 0"},
     {"forged_done", RUN, ATOLL_RUN_DONE, ""},
     {"fork", RUN, ATOLL_RUN_FORBIDDEN, "system call"},
     {"fork_import", LOAD, 0, "\"fork\""},
