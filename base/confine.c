@@ -98,6 +98,9 @@ static int filter(void)
         ALLOW(SYS_rt_sigprocmask),
         ALLOW(SYS_rt_sigreturn),
         ALLOW(SYS_restart_syscall),
+#if IS_SANITIZED
+        ALLOW(SYS_sigaltstack), /* at a thread's end */
+#endif
         ALLOW(SYS_exit),
         ALLOW(SYS_exit_group),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),

@@ -273,8 +273,7 @@ static int series_unstable(struct session *s, const struct series *r)
         [ATOLL_SAMPLING_SLOWED] =
             "the device was slower than usual (heat, power, a neighbour on the same hardware)",
         [ATOLL_SAMPLING_CHOSEN] =
-            "which samples are disturbed depends on the inputs: the disturbed ones worked longer than the "
-            "others; it was so",
+            "which samples are disturbed depends on the inputs, the disturbed ones worked longer; it was so",
     };
     return session_end(s, ATOLL_V_UNSTABLE, 6, "variant %s: %s during %zu of %zu samples",
                        s->known->task->variants[r->variant].name,

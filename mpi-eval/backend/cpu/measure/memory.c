@@ -188,12 +188,14 @@ static size_t guard_range(const struct atoll_block *b, size_t begin, size_t end,
         struct atoll_pair words =
             atoll_threefry(b->guard_key[0], b->guard_key[1], p / sizeof(words), b->guard_turn);
         size_t from = p % sizeof(words), n = sizeof(words) - from < end - p ? sizeof(words) - from : end - p;
-        const unsigned char *pattern = (const unsigned char *)&words + from;
+        unsigned char bytes[sizeof(words)];
+        memcpy(bytes, &words, sizeof(bytes));
+        const unsigned char *pattern = bytes + from;
         if (!check)
             memcpy(b->base + p, pattern, n);
         else if (memcmp(b->base + p, pattern, n) != 0) {
             size_t at = 0;
-            while (b->base[p + at] == pattern[at])
+            while (at < n && b->base[p + at] == pattern[at])
                 at++;
             return p + at;
         }
