@@ -81,9 +81,10 @@ def looked_at():
     short = run("list", "mine", "--verdict", "correct").splitlines()[1].split()[0]
     check(any(c["candidate"].startswith(short) for c in correct), f"list prints {short}")
     task = correct[0]["task"]
-    check(task in run("show", "mine", task), "show of a task")
+    check("\nlineage " in run("show", "mine", task), "show of a task")
     check("softmax_rows" in run("show", "mine"), "show of a campaign")
-    check("---" in run("diff", "mine", correct[1]["candidate"][:12], task), "diff")
+    other = correct[1]["candidate"][:7]
+    check(other in run("diff", "mine", other, task), "diff")
     kernel = root / "kernel.c"
     kernel.write_text(run("best", "mine", "--source", "--task", task))
     subprocess.run(["cc", "-std=gnu11", "-O2", "-fopenmp-simd", "-w", "-c", kernel, "-o", root / "kernel.o"], check=True, timeout=PATIENCE_S)
