@@ -299,7 +299,7 @@ static void test_limits(void **state)
         enum atoll_compile_status status;
         const char *says;
     } rows[] = {
-        {9, 0.4e9, UINT64_C(2) << 30, 16 << 20, ATOLL_COMPILE_TIMEOUT, "not done after 0.4 s"},
+        {9, 2e9, UINT64_C(2) << 30, 16 << 20, ATOLL_COMPILE_TIMEOUT, "not done after 2"},
         {7, 60e9, UINT64_C(160) << 20, 16 << 20, ATOLL_COMPILE_MEMORY, "memory"},
         {5, 20e9, UINT64_C(2) << 30, 64 << 10, ATOLL_COMPILE_ERROR, ""},
     };
@@ -440,19 +440,12 @@ static void test_stale_scratch_goes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bad_settings),
-        cmocka_unit_test(test_no_scratch),
-        cmocka_unit_test(test_good_source),
-        cmocka_unit_test(test_equal_sources_give_equal_objects),
-        cmocka_unit_test(test_bad_sources),
-        cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_a_machine_at_fault),
-        cmocka_unit_test(test_preprocessed_text_is_judged),
-        cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_many_jobs),
-        cmocka_unit_test(test_nothing_runs_while_paused),
-        cmocka_unit_test(test_destroy_ends_all),
-        cmocka_unit_test(test_bad_jobs),
+        cmocka_unit_test(test_bad_settings),       cmocka_unit_test(test_no_scratch),
+        cmocka_unit_test(test_good_source),        cmocka_unit_test(test_equal_sources_give_equal_objects),
+        cmocka_unit_test(test_bad_sources),        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_a_machine_at_fault), cmocka_unit_test(test_preprocessed_text_is_judged),
+        cmocka_unit_test(test_many_jobs),          cmocka_unit_test(test_nothing_runs_while_paused),
+        cmocka_unit_test(test_destroy_ends_all),   cmocka_unit_test(test_bad_jobs),
         cmocka_unit_test(test_stale_scratch_goes),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
