@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/spelling.h"
 #include "base/units.h"
 
 #define CPU_COMPILER       "cc"
@@ -97,8 +98,12 @@ static int apply_backend(struct atoll_setup *setup, const char *value, struct at
     setup->backend_null = strcmp(value, "null") == 0;
     if (setup->backend_null)
         return 0;
-    if (!value[0] || !atoll_backend_find(value))
-        return atoll_err_set(err, ATOLL_E_INPUT, "'%s' is no backend; there are cpu, cuda and null", value);
+    if (!value[0] || !atoll_backend_find(value)) {
+        char hint[ATOLL_SPELLING_HINT_BYTES];
+        return atoll_err_set(
+            err, ATOLL_E_INPUT, "'%s' is no backend; %s", value,
+            atoll_spelling_hint_in(value, "cpu cuda null", "there are cpu, cuda and null", hint));
+    }
     snprintf(setup->backend, sizeof(setup->backend), "%s", value);
     /* What compiles for the backend unless the campaign says otherwise. */
     int is_cuda = strcmp(setup->backend, "cuda") == 0;

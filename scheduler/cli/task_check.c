@@ -12,6 +12,7 @@
 #include "scheduler/campaign/run_tasks.h"
 #include "scheduler/doctor/calibrate_device.h"
 #include "base/json.h"
+#include "base/spelling.h"
 #include "base/print.h"
 
 struct check_settings {
@@ -148,8 +149,11 @@ static int run_check(void *given, const char *const *arguments, size_t count, st
     if (strcmp(settings->backend, "cuda") == 0) {
         state.device = &device;
     } else if (strcmp(settings->backend, "cpu") != 0) {
-        return atoll_err_set(err, ATOLL_E_USAGE, "atoll task check: --backend %s: there are cpu and cuda",
-                             settings->backend);
+        char hint[ATOLL_SPELLING_HINT_BYTES];
+
+        return atoll_err_set(
+            err, ATOLL_E_USAGE, "atoll task check: --backend %.40s: %s", settings->backend,
+            atoll_spelling_hint_in(settings->backend, "cpu cuda", "there are cpu and cuda", hint));
     }
     if (open_devices(settings, &host, state.device, err) != 0)
         return -1;

@@ -11,6 +11,7 @@
 #include "core/search.h"
 #include "core/stats.h"
 #include "base/print.h"
+#include "base/spelling.h"
 #include "base/units.h"
 #include "mpi-eval/coordinator/replay.h"
 #include "mpi-eval/coordinator/setup.h"
@@ -275,6 +276,26 @@ static int print_unmeasured(const struct atoll_task *task, int passed, const cha
     return passed;
 }
 
+/* NOTFOUND, with the nearest one, where the campaign has no task of this name. */
+static int find_task(const struct atoll_engine *engine, const char *name, struct atoll_err *err)
+{
+    uint32_t count = atoll_engine_task_count(engine);
+    const char **names = calloc((size_t)count + 1, sizeof(*names));
+    char hint[ATOLL_SPELLING_HINT_BYTES];
+    int is_there = 0;
+
+    if (!names)
+        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the names of %u tasks", count);
+    for (uint32_t i = 0; i < count; i++) {
+        names[i] = atoll_engine_task(engine, i)->name;
+        is_there |= strcmp(names[i], name) == 0;
+    }
+    atoll_spelling_hint(name, names, count, "atoll best prints them", hint);
+    free(names);
+    return is_there ? 0
+                    : atoll_err_set(err, ATOLL_E_NOTFOUND, "no task '%.70s' in the campaign; %s", name, hint);
+}
+
 /* 1 passed, 0 failed, -1 error.  A task whose best is its baseline has nothing to compare. */
 static int recheck_task(struct atoll_bench_device *device, const struct atoll_engine *engine,
                         const struct atoll_tables *tables, uint32_t number,
@@ -326,11 +347,6 @@ static int recheck_all(struct atoll_bench_device *device, const struct atoll_eng
         checked++;
         failed += !passed;
     }
-    if (!checked) {
-        atoll_err_set(err, ATOLL_E_NOTFOUND, "no task '%s' in the campaign",
-                      settings->task ? settings->task : "");
-        return -1;
-    }
     if (!settings->json)
         printf("%u tasks measured again, %u failed, %u disagree with the record\n", checked, failed,
                disagreed);
@@ -346,7 +362,8 @@ static int recheck(const char *dir, const struct verify_settings *settings, stru
     int status = projection ? atoll_replay_campaign(campaign, NULL, &replayed, err) : -1;
 
     if (status == 0) {
-        status = atoll_setup_of_campaign(campaign, 0, &device.setup, err);
+        status = settings->task ? find_task(replayed.engine, settings->task, err) : 0;
+        status = status == 0 ? atoll_setup_of_campaign(campaign, 0, &device.setup, err) : -1;
         if (status == 0) {
             device.setup.sample_wall_ns = 2e9;
             status = atoll_bench_device_open(&device, err);

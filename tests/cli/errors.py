@@ -81,6 +81,8 @@ def backends():
     expect("no such choice", run("run", suite, "--sanitize", "all", "-o", str(root / "b0")), 2, "none and finals", "--sanitize")
     expect("deadline out of bounds", run("run", suite, "--sanitize-deadline", "10m", "-o", str(root / "b0")), 2, "--sanitize-deadline")
     expect("no such backend", run("run", suite, "--backend", "opencl", "-o", str(root / "b0")), 2, "cpu, cuda and null", "--backend")
+    expect("a mistyped backend", run("run", suite, "--backend", "cpuu", "-o", str(root / "b0")), 2, "did you mean 'cpu'?", "--backend")
+    expect("a mistyped backend of task check", run("task", "check", suite, "--backend", "cuad"), 2, "did you mean 'cuda'?", "--backend")
     task = task_copy("c-only")
     for path in (task / "seeds").glob("*.cu"):
         path.unlink()
