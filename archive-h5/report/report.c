@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "archive-h5/report/query.h"
+#include "archive-h5/report/archive_summary.h"
 #include "archive-h5/report/report_page.h"
 #include "base/units.h"
 

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "archive-h5/report/archive_summary.h"
+#include "archive-h5/report/failure.h"
 #include "base/units.h"
 #include "base/utf8.h"
 #include "core/evaluation.h"
@@ -180,24 +182,26 @@ void atoll_html_begin(struct atoll_buffer *out, const struct atoll_query *query)
 
 static void put_tiles(struct atoll_buffer *out, const struct atoll_archive_summary *s)
 {
-    double tasks = s->task_count ? (double)s->task_count : 1;
+    const struct atoll_speedup_sums *sums = &s->tasks.over[s->tasks.headline];
+    double tasks = sums->task_count ? (double)sums->task_count : 1;
     atoll_buffer_printf(out, "<section class=\"tiles\">\n");
-    if (s->geometric_mean > 0) {
+    if (sums->geometric_mean > 0) {
         atoll_buffer_printf(out,
                             "<div class=\"tile\"><b>%.2f&#215;</b><span>geometric mean speedup, %llu of %llu "
                             "tasks</span></div>\n",
-                            s->geometric_mean, (unsigned long long)s->timed_count,
-                            (unsigned long long)s->task_count);
+                            sums->geometric_mean, (unsigned long long)sums->timed_count,
+                            (unsigned long long)sums->task_count);
     } else {
         atoll_buffer_printf(out,
                             "<div class=\"tile\"><b>&#8211;</b><span>geometric mean speedup</span></div>\n");
     }
     atoll_buffer_printf(
         out, "<div class=\"tile\"><b>%.0f of %.0f</b><span>tasks more than 1.5&#215; as fast</span></div>\n",
-        s->fast_share[1] * tasks, (double)s->task_count);
+        sums->fast_share[1] * tasks, (double)sums->task_count);
     atoll_buffer_printf(
         out, "<div class=\"tile\"><b>%llu</b><span>evaluations, %.0f&#8201;%% correct</span></div>\n",
-        (unsigned long long)s->evaluated, s->judged ? 100.0 * (double)s->correct / (double)s->judged : 0.0);
+        (unsigned long long)s->tasks.evaluated,
+        s->tasks.judged ? 100.0 * (double)s->tasks.correct / (double)s->tasks.judged : 0.0);
     if (s->noop_challenges) {
         atoll_buffer_printf(out,
                             "<div class=\"tile\"><b class=\"%s\">%llu of %llu</b><span>false promotions of "
@@ -239,21 +243,21 @@ static void put_time(struct atoll_buffer *out, double ns, double lo, double hi)
 
 static void put_speedup(struct atoll_buffer *out, const struct atoll_task_summary *t, double most)
 {
-    if (t->speedup <= 0) {
+    const struct atoll_speedup *s = &t->over[t->headline];
+    if (s->ratio <= 0) {
         atoll_buffer_printf(out, "<td class=\"l\"><span class=\"soft\">&#8211;</span></td><td></td>");
         return;
     }
     atoll_buffer_printf(out,
                         "<td class=\"l\"><span class=\"bar\" style=\"width:%.0fpx\"></span><b>%.2f&#215;</b>",
-                        fmax(2, 130 * t->speedup / most), t->speedup);
-    if (t->speedup_hi > 0)
-        atoll_buffer_printf(out, "<br/><span class=\"soft range\">%.2f to %.2f</span>", t->speedup_lo,
-                            t->speedup_hi);
+                        fmax(2, 130 * s->ratio / most), s->ratio);
+    if (s->hi > 0)
+        atoll_buffer_printf(out, "<br/><span class=\"soft range\">%.2f to %.2f</span>", s->lo, s->hi);
     atoll_buffer_printf(out, "</td>");
-    if (t->pair_count) {
-        atoll_buffer_printf(out, "<td class=\"%s\">", t->p_value < SIGNIFICANT ? "good" : "soft");
-        atoll_buffer_printf(out, t->p_value < 0.0001 ? "p &lt; 0.0001" : "p = %.4f", t->p_value);
-        atoll_buffer_printf(out, "<br/><span class=\"soft range\">%u pairs</span></td>", t->pair_count);
+    if (s->pair_count) {
+        atoll_buffer_printf(out, "<td class=\"%s\">", s->p_value < SIGNIFICANT ? "good" : "soft");
+        atoll_buffer_printf(out, s->p_value < 0.0001 ? "p &lt; 0.0001" : "p = %.4f", s->p_value);
+        atoll_buffer_printf(out, "<br/><span class=\"soft range\">%u pairs</span></td>", s->pair_count);
     } else {
         atoll_buffer_printf(out, "<td class=\"soft\">%s</td>",
                             t->is_baseline_best ? "baseline is best" : "not compared");
@@ -306,7 +310,8 @@ static void put_task_row(struct atoll_buffer *out, const struct atoll_task_summa
         atoll_buffer_printf(out, "</span>");
     }
     atoll_buffer_printf(out, "</a></td><td>");
-    put_time(out, t->baseline_ns, t->baseline_lo_ns, t->baseline_hi_ns);
+    const struct atoll_speedup *seed = &t->over[ATOLL_OVER_SEED];
+    put_time(out, seed->yardstick_ns, seed->yardstick_lo_ns, seed->yardstick_hi_ns);
     atoll_buffer_printf(out, "</td><td>");
     put_time(out, t->best_ns, t->best_lo_ns, t->best_hi_ns);
     atoll_buffer_printf(out, "</td>");
@@ -319,14 +324,14 @@ static void put_task_row(struct atoll_buffer *out, const struct atoll_task_summa
     atoll_buffer_printf(out, "</tr>\n");
 }
 
-static void put_fast(struct atoll_buffer *out, const struct atoll_archive_summary *s)
+static void put_fast(struct atoll_buffer *out, const struct atoll_speedup_sums *s)
 {
     atoll_buffer_printf(out, "<h2>Share of tasks more than p times as fast (fast<sub>p</sub>)</h2>\n<div "
                              "class=\"card scroll\"><table><tr><th class=\"l\">p</th>");
-    for (size_t k = 0; k < 5; k++)
+    for (size_t k = 0; k < ATOLL_FAST_COUNT; k++)
         atoll_buffer_printf(out, "<th>%.1f&#215;</th>", atoll_fast_thresholds[k]);
     atoll_buffer_printf(out, "</tr><tr><td class=\"l\">tasks</td>");
-    for (size_t k = 0; k < 5; k++)
+    for (size_t k = 0; k < ATOLL_FAST_COUNT; k++)
         atoll_buffer_printf(out, "<td>%.0f&#8201;%%</td>", 100 * s->fast_share[k]);
     atoll_buffer_printf(out, "</tr></table></div>\n");
 }
@@ -336,10 +341,10 @@ void atoll_html_summary(struct atoll_buffer *out, const struct atoll_query *quer
     struct atoll_archive_summary s;
     double most = 1; /* the largest speedup */
     atoll_query_summary(query, &s);
-    for (uint64_t i = 0; i < s.task_count; i++) {
+    for (uint64_t i = 0; i < s.tasks.task_count; i++) {
         struct atoll_task_summary t;
         atoll_query_task_summary(query, i, &t);
-        most = fmax(most, t.speedup);
+        most = fmax(most, t.over[t.headline].ratio);
     }
     put_tiles(out, &s);
     atoll_buffer_printf(
@@ -348,13 +353,13 @@ void atoll_html_summary(struct atoll_buffer *out, const struct atoll_query *quer
         "class=\"l\">task</th><th>baseline</th><th>best</th><th class=\"l\">speedup</th><th>final "
         "comparison</th><th class=\"l\">made by</th><th>of floor</th><th>evaluations</th><th>correct</th><th "
         "class=\"l\">not correct</th></tr>\n");
-    for (uint64_t i = 0; i < s.task_count; i++) {
+    for (uint64_t i = 0; i < s.tasks.task_count; i++) {
         struct atoll_task_summary t;
         atoll_query_task_summary(query, i, &t);
         put_task_row(out, &t, most);
     }
     atoll_buffer_printf(out, "</table></div>\n");
-    put_fast(out, &s);
+    put_fast(out, &s.tasks.over[s.tasks.headline]);
 }
 
 static const char *value_name(enum atoll_table table, const char *name, unsigned value)

@@ -143,6 +143,15 @@ const void *atoll_tables_column(const struct atoll_tables *t, enum atoll_table t
     return t->rows[table].columns[column];
 }
 
+const void *atoll_tables_column_named(const struct atoll_tables *t, enum atoll_table table, const char *name)
+{
+    const struct atoll_table_schema *schema = atoll_table_schema(table);
+    for (size_t c = 0; c < schema->column_count; c++)
+        if (!strcmp(schema->columns[c].name, name))
+            return atoll_tables_column(t, table, c);
+    return NULL;
+}
+
 int atoll_tables_extend(struct atoll_tables *t, enum atoll_table table, uint64_t count, void **ret_columns,
                         struct atoll_err *err)
 {

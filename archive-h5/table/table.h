@@ -279,6 +279,9 @@ void atoll_tables_get(const struct atoll_tables *tables, enum atoll_table table,
 void atoll_tables_set(struct atoll_tables *tables, enum atoll_table table, uint64_t index, const void *row);
 /* The cells of a column, contiguous; borrowed until the next append to the table. */
 const void *atoll_tables_column(const struct atoll_tables *tables, enum atoll_table table, size_t column);
+/* The same by the column's name; NULL where the table has none of it. */
+const void *atoll_tables_column_named(const struct atoll_tables *tables, enum atoll_table table,
+                                      const char *name);
 /* Adds count rows and gives the columns to fill (room for ATOLL_COLUMN_LIMIT pointers). */
 int atoll_tables_extend(struct atoll_tables *tables, enum atoll_table table, uint64_t count,
                         void **ret_columns, struct atoll_err *err);

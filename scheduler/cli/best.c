@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/print.h"
+#include "archive-h5/report/query_name.h"
 #include "scheduler/cli/archive_view.h"
 #include "scheduler/cli/kernel_file.h"
 #include "scheduler/cli/task_table.h"

@@ -12,6 +12,7 @@
 #include "base/units.h"
 #include "core/ask.h"
 #include "core/verdict.h"
+#include "archive-h5/report/query_name.h"
 #include "scheduler/cli/archive_view.h"
 #include "scheduler/cli/kernel_file.h"
 
@@ -58,18 +59,12 @@ struct side {
 static int side_find(const struct atoll_archive_view *view, const char *word, struct side *ret,
                      struct atoll_err *err)
 {
-    struct atoll_row_task task;
-
     *ret = (struct side){.task = "", .evaluation = -1};
     if (atoll_query_find(view->query, word, &ret->row, err) != 0)
         return -1;
     atoll_tables_get(view->tables, ATOLL_TABLE_CANDIDATES, ret->row, &ret->candidate);
     atoll_id_hex(&ret->candidate.id, ret->id);
-    for (uint64_t i = 0; i < atoll_tables_count(view->tables, ATOLL_TABLE_TASKS); i++) {
-        atoll_tables_get(view->tables, ATOLL_TABLE_TASKS, i, &task);
-        if (task.campaign == ret->candidate.campaign && task.task == ret->candidate.task)
-            ret->task = atoll_tables_text(view->tables, task.name);
-    }
+    ret->task = atoll_query_task_name(view->query, ret->candidate.campaign, ret->candidate.task);
     ret->evaluation = atoll_query_best_evaluation(view->query, ret->row, ATOLL_QUERY_ANY_MODEL);
     if (ret->evaluation >= 0)
         atoll_tables_get(view->tables, ATOLL_TABLE_EVALUATIONS, (uint64_t)ret->evaluation, &ret->of);

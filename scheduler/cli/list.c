@@ -12,6 +12,7 @@
 #include "base/utf8.h"
 #include "core/ask.h"
 #include "core/verdict.h"
+#include "archive-h5/report/query_name.h"
 #include "scheduler/cli/archive_view.h"
 
 enum list_sort { SORT_TIME, SORT_SPEEDUP, SORT_ORDER, SORT_ID };

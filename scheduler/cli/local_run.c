@@ -235,14 +235,14 @@ static int print_result(const struct atoll_local_run *run, const struct log_summ
                          JSON_INDENT(2), stdout);
     } else if (status == 0) {
         atoll_task_table_print(view.query, NULL, stdout);
-        if (counted > 0 && summary.evaluated > counted) {
+        if (counted > 0 && summary.tasks.evaluated > counted) {
             printf("%llu of the evaluations were disturbed and made again: the progress counted them once\n",
-                   (unsigned long long)(summary.evaluated - counted));
+                   (unsigned long long)(summary.tasks.evaluated - counted));
         }
         atoll_print(stdout, "archive: %s\nreport:  %s\n", archive, report);
     }
-    if (status == 0 && *ret_is_ended && summary.timed_count == 0) {
-        if (summary.task_count)
+    if (status == 0 && *ret_is_ended && summary.tasks.solved_count == 0) {
+        if (summary.tasks.task_count)
             atoll_task_table_failure(view.query, 0, failure, sizeof(failure));
         status = atoll_err_set(err, ATOLL_E_INPUT, "no task has a correct baseline: %s",
                                *failure      ? failure

@@ -14,6 +14,8 @@
 #include "core/behaviour/behaviour.h"
 #include "core/decision.h"
 #include "core/verdict.h"
+#include "archive-h5/report/maker.h"
+#include "archive-h5/report/query_name.h"
 #include "scheduler/cli/archive_view.h"
 #include "scheduler/cli/kernel_file.h"
 
@@ -264,10 +266,11 @@ static void print_candidate(const struct atoll_archive_view *view, uint64_t row,
 
     atoll_tables_get(view->tables, ATOLL_TABLE_CANDIDATES, row, &c);
     atoll_id_hex(&c.id, id);
-    atoll_print(stdout, "candidate %s\nparameters %s\nmade by %s, source: %s\ntimed with %s caches\n", id,
-                atoll_tables_text(view->tables, c.choice),
-                atoll_maker_name(atoll_query_maker(view->query, row)),
-                atoll_tables_text(view->tables, c.origin), timing_of(view, &c));
+    atoll_print(
+        stdout, "candidate %s\ntask %s\nparameters %s\nmade by %s, source: %s\ntimed with %s caches\n", id,
+        atoll_query_task_name(view->query, c.campaign, c.task), atoll_tables_text(view->tables, c.choice),
+        atoll_maker_name(atoll_query_maker(view->query, row)), atoll_tables_text(view->tables, c.origin),
+        timing_of(view, &c));
     print_evaluations(view, row, with_samples);
     print_duels(view, &c.id);
     print_lineage(view, row);
@@ -321,16 +324,17 @@ static void print_candidate_json(const struct atoll_archive_view *view, uint64_t
     }
     atoll_tables_get(view->tables, ATOLL_TABLE_CANDIDATES, row, &c);
     atoll_id_hex(&c.id, id);
-    atoll_json_print(json_pack("{s:s, s:s, s:o, s:s, s:s, s:i, s:i, s:s, s:s, s:o, s:o, s:o}", "candidate",
-                               id, "made_by", atoll_maker_name(atoll_query_maker(view->query, row)), "origin",
-                               atoll_json_text(atoll_tables_text(view->tables, c.origin)), "operator",
-                               atoll_operator_name((enum atoll_operator)c.operator_), "choice",
-                               atoll_tables_text(view->tables, c.choice), "island", (int)c.island,
-                               "generation", (int)c.generation, "language",
-                               atoll_tables_text(view->tables, c.language), "timing", timing_of(view, &c),
-                               "source", atoll_json_text(atoll_tables_text(view->tables, c.source)),
-                               "evaluations", evaluations_json(view, row), "lineage", lineage),
-                     JSON_INDENT(2), stdout);
+    atoll_json_print(
+        json_pack("{s:s, s:o, s:s, s:o, s:s, s:s, s:i, s:i, s:s, s:s, s:o, s:o, s:o}", "candidate", id,
+                  "task", atoll_json_text(atoll_query_task_name(view->query, c.campaign, c.task)), "made_by",
+                  atoll_maker_name(atoll_query_maker(view->query, row)), "origin",
+                  atoll_json_text(atoll_tables_text(view->tables, c.origin)), "operator",
+                  atoll_operator_name((enum atoll_operator)c.operator_), "choice",
+                  atoll_tables_text(view->tables, c.choice), "island", (int)c.island, "generation",
+                  (int)c.generation, "language", atoll_tables_text(view->tables, c.language), "timing",
+                  timing_of(view, &c), "source", atoll_json_text(atoll_tables_text(view->tables, c.source)),
+                  "evaluations", evaluations_json(view, row), "lineage", lineage),
+        JSON_INDENT(2), stdout);
 }
 
 /* ---- what was said to the model ---- */

@@ -7,6 +7,8 @@
 #include "core/decision.h"
 #include "core/verdict.h"
 
+#include "archive-h5/report/failure.h"
+#include "archive-h5/report/query_name.h"
 #include "base/json.h"
 
 #define NAMED_TASKS 4 /* behind a reason; the others are counted */
@@ -122,19 +124,21 @@ static void print_row(void *context, const struct atoll_query *query, const stru
 {
     const struct printing *printing = context;
     FILE *out = printing->out;
+    const struct atoll_speedup *seed = &s->over[ATOLL_OVER_SEED];
     char baseline[48], best[48], interval[32] = "-", pairs[16] = "-", failures[256], id[ATOLL_ID_HEX] = "-";
 
     if (!atoll_id_is_zero(&task->best))
         atoll_id_hex(&task->best, id);
-    if (s->speedup_hi > 0)
-        snprintf(interval, sizeof(interval), "%.2f-%.2f", s->speedup_lo, s->speedup_hi);
-    if (s->pair_count)
-        snprintf(pairs, sizeof(pairs), "%u", s->pair_count);
+    if (seed->hi > 0)
+        snprintf(interval, sizeof(interval), "%.2f-%.2f", seed->lo, seed->hi);
+    if (seed->pair_count)
+        snprintf(pairs, sizeof(pairs), "%u", seed->pair_count);
     atoll_print(out, "%-20s %13s %13s ", s->name,
-                time_text(s->baseline_ns, s->baseline_lo_ns, s->baseline_hi_ns, baseline, sizeof(baseline)),
+                time_text(seed->yardstick_ns, seed->yardstick_lo_ns, seed->yardstick_hi_ns, baseline,
+                          sizeof(baseline)),
                 time_text(s->best_ns, s->best_lo_ns, s->best_hi_ns, best, sizeof(best)));
-    if (s->speedup > 0)
-        atoll_print(out, "%8.2fx%s %13s %5s ", s->speedup, s->speedup_is_final ? " " : "*", interval, pairs);
+    if (seed->ratio > 0)
+        atoll_print(out, "%8.2fx%s %13s %5s ", seed->ratio, seed->is_final ? " " : "*", interval, pairs);
     else
         atoll_print(out, "%8s   %13s %5s ", "-", interval, pairs);
     if (s->floor_share > 0)
@@ -149,7 +153,7 @@ static void print_row(void *context, const struct atoll_query *query, const stru
     if (*failures)
         atoll_print(out, "    %s\n", failures);
     print_dead_templates(out, query, s->row);
-    if (s->baseline_ns <= 0) {
+    if (seed->yardstick_ns <= 0) {
         char failure[512];
 
         atoll_task_table_failure(query, s->row, failure, sizeof(failure));
@@ -200,7 +204,8 @@ void atoll_task_table_print(const struct atoll_query *query, const char *only, F
 {
     struct printing printing = {out, atoll_query_id_digits(query)};
     struct atoll_archive_summary summary;
-    int are_final = 1, floors_differ = 0;
+    const struct atoll_speedup_sums *sums = &summary.tasks.over[ATOLL_OVER_SEED];
+    int floors_differ = 0;
 
     atoll_print(out, "%-20s %13s %13s %9s  %13s %5s %9s %6s %7s  %-7s  %s\n", "task", "baseline +-",
                 "best +-", "speedup", "95 % interval", "pairs", "of floor", "evals", "correct", "made by",
@@ -210,17 +215,17 @@ void atoll_task_table_print(const struct atoll_query *query, const char *only, F
         struct atoll_task_summary task;
 
         atoll_query_task_summary(query, i, &task);
-        are_final &= !(task.speedup > 0) || task.speedup_is_final;
         floors_differ |= task.floors_differ;
     }
     if (floors_differ)
         fprintf(out, "no shares of floors: they were made in different ways (column floor_model) and cannot "
                      "be compared\n");
     atoll_query_summary(query, &summary);
-    if (!only && summary.timed_count > 0) {
+    if (!only && sums->timed_count > 0) {
         atoll_print(out, "%llu of %llu tasks timed, geometric mean %.2fx%s\n",
-                    (unsigned long long)summary.timed_count, (unsigned long long)summary.task_count,
-                    summary.geometric_mean, are_final ? "" : " (* not from an interleaved final comparison)");
+                    (unsigned long long)sums->timed_count, (unsigned long long)sums->task_count,
+                    sums->geometric_mean,
+                    sums->are_final ? "" : " (* not from an interleaved final comparison)");
     }
     print_reasons(query, only, out);
 }
@@ -249,6 +254,7 @@ static json_t *interval_json(double lo, double hi)
 /* What the numbers rest on, and who made the best kernel. */
 static void add_evidence(json_t *row, const struct atoll_task_summary *s)
 {
+    const struct atoll_speedup *seed = &s->over[ATOLL_OVER_SEED];
     json_t *verdicts = json_object(), *more;
 
     for (unsigned v = 0; v < ATOLL_VERDICT_COUNT; v++)
@@ -256,9 +262,9 @@ static void add_evidence(json_t *row, const struct atoll_task_summary *s)
             json_object_set_new(verdicts, atoll_verdict_name((enum atoll_verdict)v),
                                 json_integer((json_int_t)s->verdicts[v]));
     more = json_pack("{s:o, s:o, s:o, s:I, s:b, s:f, s:o, s:s, s:o, s:f, s:f}", "baseline_interval_ns",
-                     interval_json(s->baseline_lo_ns, s->baseline_hi_ns), "best_interval_ns",
+                     interval_json(seed->yardstick_lo_ns, seed->yardstick_hi_ns), "best_interval_ns",
                      interval_json(s->best_lo_ns, s->best_hi_ns), "speedup_interval",
-                     interval_json(s->speedup_lo, s->speedup_hi), "pairs", (json_int_t)s->pair_count,
+                     interval_json(seed->lo, seed->hi), "pairs", (json_int_t)seed->pair_count,
                      "baseline_is_best", s->is_baseline_best, "correct_rate", s->correct_share, "verdicts",
                      verdicts, "made_by", atoll_maker_name(s->made_by), "origin", atoll_json_text(s->origin),
                      "best_seed_ns", s->seed_ns, "gain_over_seeds", s->gain_over_seeds);
@@ -271,6 +277,7 @@ static void add_row(void *context, const struct atoll_query *query, const struct
 {
     char names[128];
     char best[ATOLL_ID_HEX] = "";
+    const struct atoll_speedup *seed = &s->over[ATOLL_OVER_SEED];
     json_t *row;
 
     if (!atoll_id_is_zero(&task->best))
@@ -279,9 +286,10 @@ static void add_row(void *context, const struct atoll_query *query, const struct
         "{s:o, s:o, s:s, s:f, s:f, s:f, s:f, s:b, s:o, s:f, s:s, s:s, s:I, s:I, s:s, s:o}", "task",
         atoll_json_text(s->name), "model",
         atoll_json_text(atoll_tables_text(atoll_query_tables(query), task->model_name)), "candidate", best,
-        "baseline_ns", s->baseline_ns, "best_ns", s->best_ns, "floor_ns", s->floor_ns, "speedup", s->speedup,
-        "final", s->speedup_is_final, "p_value", s->pair_count ? json_real(s->p_value) : json_null(),
-        "floor_share", s->floor_share, "floor_model", s->floor_model, "beyond_precisions",
+        "baseline_ns", seed->yardstick_ns, "best_ns", s->best_ns, "floor_ns", s->floor_ns, "speedup",
+        seed->ratio, "final", seed->is_final, "p_value",
+        seed->pair_count ? json_real(seed->p_value) : json_null(), "floor_share", s->floor_share,
+        "floor_model", s->floor_model, "beyond_precisions",
         atoll_mix_names(s->beyond_precisions, names, sizeof(names)), "evaluations", (json_int_t)s->evaluated,
         "correct", (json_int_t)s->correct, "limiter", limiter_of(query, task), "ended",
         task->done ? json_string(atoll_reason_name((enum atoll_reason)task->reason)) : json_null());

@@ -5,7 +5,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "archive-h5/report/query.h"
+#include "archive-h5/report/archive_summary.h"
 
 /* only: name of one task, NULL = all. */
 void atoll_task_table_print(const struct atoll_query *query, const char *only, FILE *out);

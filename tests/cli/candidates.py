@@ -47,8 +47,10 @@ for task, candidate in best.items():
     check(re.search(rf"\b{short}\b", line), f"the table does not name {task}'s kernel {short}:\n{table}")
     shown = run("show", "mine", short)
     check(candidate in shown and shown == run("show", "mine", task) == run("show", "mine", candidate), f"show {short}, {task}")
-    check(json.loads(run("show", "mine", task, "--json"))["candidate"] == candidate, task)
+    as_json = json.loads(run("show", "mine", task, "--json"))
+    check((as_json["candidate"], as_json["task"]) == (candidate, task) and f"\ntask {task}\n" in shown, as_json)
 check("did you mean 'transpose'?" in run("show", "mine", "transpos", status=66, which="stderr"), "no near task")
+check("did you mean 'transpose'?" in run("verify", "mine", "--recheck", "--task", "transpos", status=66, which="stderr"), "no near task")
 check("neither a task nor the start" in run("show", "mine", "zzz", status=66, which="stderr"), "no id")
 check("no candidate" in run("show", "mine", "f" * 20, status=66, which="stderr"), "an unknown id")
 

@@ -9,7 +9,9 @@
 #include "archive-h5/report/export.h"
 #include "archive-h5/hdf5/archive.h"
 #include "archive-h5/table/project.h"
-#include "archive-h5/report/query.h"
+#include "archive-h5/report/archive_summary.h"
+#include "archive-h5/report/failure.h"
+#include "archive-h5/report/query_name.h"
 #include "archive-h5/report/report.h"
 #include "archive-h5/report/report_page.h"
 #include "archive-h5/hdf5/segment.h"
@@ -172,17 +174,30 @@ static void test_summary(void **state)
     struct atoll_archive_summary s;
     struct atoll_task_summary t;
     atoll_query_summary(query, &s);
-    assert_int_equal(s.task_count, 2);
-    assert_int_equal(s.timed_count, 2);
-    assert_int_equal(s.evaluated, 49);
-    assert_true(s.geometric_mean > 1.5);
-    assert_true(s.fast_share[0] >= s.fast_share[1] && s.fast_share[1] >= s.fast_share[4]);
+    const struct atoll_speedup_sums *seed = &s.tasks.over[ATOLL_OVER_SEED];
+    assert_int_equal(s.tasks.task_count, 2);
+    assert_int_equal(s.tasks.solved_count, 2);
+    assert_int_equal(s.tasks.evaluated, 49);
+    assert_int_equal(s.tasks.headline, ATOLL_OVER_SEED);
+    assert_int_equal(seed->timed_count, 2);
+    assert_false(seed->are_final); /* the hostile source had no final comparison */
+    assert_true(seed->fast_share[0] >= seed->fast_share[1] && seed->fast_share[1] >= seed->fast_share[4]);
+    double ratios[2];
+    for (uint64_t i = 0; i < 2; i++) {
+        atoll_query_task_summary(query, i, &t);
+        ratios[i] = t.over[ATOLL_OVER_SEED].ratio;
+    }
+    assert_true(ratios[0] > 1.5 && ratios[1] > 1.5 && fabs(ratios[0] - ratios[1]) > 0.01);
+    assert_true(fabs(seed->geometric_mean - sqrt(ratios[0] * ratios[1])) < 1e-9);
+    assert_true(fabs(seed->arithmetic_mean - (ratios[0] + ratios[1]) / 2) < 1e-9);
+    assert_int_equal(s.tasks.over[ATOLL_OVER_RIVAL].task_count, 0);
     assert_true(s.occupied_ns > s.candidate_ns && s.candidate_ns > 0);
     assert_int_equal(atoll_query_task(query, "softmax_rows"), 1);
     assert_int_equal(atoll_query_task(query, "0"), 0);
     assert_int_equal(atoll_query_task(query, "nothing"), -1);
     atoll_query_task_summary(query, 1, &t);
-    assert_true(t.speedup_is_final && t.speedup > 1 && t.floor_share > 0 && t.floor_share < 1);
+    assert_true(t.over[ATOLL_OVER_SEED].is_final && t.over[ATOLL_OVER_SEED].ratio > 1 && t.floor_share > 0 &&
+                t.floor_share < 1);
 }
 
 /* No share above 105 %, and none beside that of a floor which was made in another way. */
@@ -517,10 +532,12 @@ static void test_what_is_counted(void **state)
     assert_int_equal(s.verdicts[ATOLL_V_COMPILE_ERROR], 2);
     assert_int_equal(s.verdicts[ATOLL_V_UNSTABLE], 1);
     assert_true(fabs(s.correct_share - 5.0 / 8) < 1e-12);
-    assert_int_equal(all.judged, 8);
-    assert_true(s.speedup_lo == 1.9 && s.speedup_hi == 2.1 && s.pair_count == 6);
+    assert_int_equal(all.tasks.judged, 8);
+    assert_true(s.over[ATOLL_OVER_SEED].lo == 1.9 && s.over[ATOLL_OVER_SEED].hi == 2.1);
     assert_true(s.best_lo_ns == 225 && fabs(s.best_hi_ns - 275) < 1e-9);
-    assert_true(all.fast_share[1] == 1 && all.fast_share[2] == 0); /* 2.0 is not more than 2 */
+    assert_int_equal(s.over[ATOLL_OVER_SEED].pair_count, 6);
+    const double *fast = all.tasks.over[ATOLL_OVER_SEED].fast_share;
+    assert_true(fast[1] == 1 && fast[2] == 0); /* 2.0 is not more than 2 */
     assert_int_equal(atoll_query_failures(q, 0, failures, 4), 3);
     assert_int_equal(failures[0], 7);
     assert_int_equal(atoll_query_dead_templates(q, 0, dead, 4), 1);
@@ -544,7 +561,7 @@ static void test_what_is_counted(void **state)
     q = atoll_query_create(t, NULL);
     assert_non_null(q);
     atoll_query_summary(q, &all);
-    assert_true(all.fast_share[0] == 0);
+    assert_true(all.tasks.over[ATOLL_OVER_SEED].fast_share[0] == 0);
     atoll_query_destroy(q);
     atoll_buffer_init(&page, 1 << 20);
     assert_int_equal(atoll_report_render(t, &page, NULL), 0);

@@ -2,7 +2,7 @@
 #include "tests/support/expect.h"
 
 #include "archive-h5/table/project.h"
-#include "archive-h5/report/query.h"
+#include "archive-h5/report/task_summary.h"
 #include "archive-h5/report/report.h"
 #include "tests/unit/archive-h5/sample_campaign.h"
 

@@ -1,0 +1,40 @@
+/* archive_summary.h - sums over the tasks of an archive: all of them, or those of a level or category.
+ * Layer: archive-h5, pure. */
+#ifndef ATOLL_ARCHIVE_H5_REPORT_ARCHIVE_SUMMARY_H
+#define ATOLL_ARCHIVE_H5_REPORT_ARCHIVE_SUMMARY_H
+
+#include "archive-h5/report/task_summary.h"
+
+#define ATOLL_FAST_COUNT 5
+extern const double atoll_fast_thresholds[ATOLL_FAST_COUNT]; /* 1, 1.5, 2, 3, 5 */
+
+/* Of several tasks over one yardstick. */
+struct atoll_speedup_sums {
+    uint64_t task_count;  /* tasks that fast_share is of: with a rival measured; over the seed, all */
+    uint64_t timed_count; /* tasks with a speedup */
+    double geometric_mean, arithmetic_mean; /* of those, 0 = none */
+    /* fast_p: share of task_count with a correct kernel more than 1, 1.5, 2, 3, 5 times as fast */
+    double fast_share[ATOLL_FAST_COUNT];
+    int are_final; /* each of those speedups is of a final comparison */
+};
+
+struct atoll_task_sums {
+    uint64_t task_count, solved_count;   /* solved: with a correct kernel */
+    uint64_t evaluated, correct, judged; /* judged: neither unstable nor infrastructure */
+    struct atoll_speedup_sums over[ATOLL_YARDSTICK_COUNT];
+    /* That of headlines: the rival where one of the tasks has one. */
+    enum atoll_yardstick headline;
+};
+
+struct atoll_archive_summary {
+    struct atoll_task_sums tasks;
+    uint64_t noop_challenges, noop_promotions;
+    uint64_t asks, tokens;
+    double cost_usd;
+    double occupied_ns, candidate_ns; /* of all evaluations and duels */
+    double wall_ns;                   /* campaign time, all campaigns */
+    double device_wall_ns;            /* campaign time times devices */
+};
+void atoll_query_summary(const struct atoll_query *query, struct atoll_archive_summary *ret_summary);
+
+#endif

@@ -1,0 +1,56 @@
+/* task_summary.h - what tables, reports and JSON say of one task.
+ * Layer: archive-h5, pure.  Texts are borrowed from the tables. */
+#ifndef ATOLL_ARCHIVE_H5_REPORT_TASK_SUMMARY_H
+#define ATOLL_ARCHIVE_H5_REPORT_TASK_SUMMARY_H
+
+#include "archive-h5/report/maker.h"
+#include "core/verdict.h"
+
+/* What the time of a best kernel is compared with. */
+enum atoll_yardstick {
+    ATOLL_OVER_RIVAL, /* the fastest rival */
+    ATOLL_OVER_EAGER, /* PyTorch eager, which may be that */
+    ATOLL_OVER_SEED,  /* the baseline, one of the task's seeds */
+    ATOLL_YARDSTICK_COUNT
+};
+const char *atoll_yardstick_name(enum atoll_yardstick yardstick); /* "rival", "eager", "seed" */
+
+struct atoll_speedup {
+    double yardstick_ns, yardstick_lo_ns, yardstick_hi_ns; /* its time, 0 = not measured */
+    /* Its time over the best kernel's: of the final comparison of the two where there was one, else the quotient of two
+     * medians; 0 = unknown. */
+    double ratio, lo, hi; /* lo, hi: 95 % interval of a final's ratio; 0 = not known */
+    int is_final;
+    uint32_t pair_count; /* of the final comparison, 0 = none: then there is no p-value */
+    double p_value;
+};
+
+struct atoll_task_summary {
+    uint64_t row; /* in tasks */
+    const char *name;
+    const char
+        *model; /* of the devices; "" where the archive's tasks are all of one model, or none was named */
+    struct atoll_speedup over[ATOLL_YARDSTICK_COUNT];
+    /* That of its speedup in tables, fast_p and headlines: the rival where one was measured, else the seed. */
+    enum atoll_yardstick headline;
+    /* of the final comparison where there is one, as lone best times are lucky; 95 % interval, 0 = not known */
+    double best_ns, best_lo_ns, best_hi_ns;
+    double floor_ns;
+    int is_baseline_best; /* nothing was to be compared with it */
+    double floor_share;   /* floor / best, 0 = unknown, or floors_differ */
+    int floors_differ;    /* from those of another archive in the table: of another model, or told by none */
+    const char *floor_model;    /* of floor_ns, atoll_floor_model_name */
+    unsigned beyond_precisions; /* of the best kernel: bits of enum atoll_mix, 0 none or not known */
+    uint64_t evaluated, correct;
+    uint64_t
+        verdicts[ATOLL_VERDICT_COUNT]; /* of the evaluations; noise (unstable) says nothing of a kernel */
+    double correct_share;              /* of what was judged: neither unstable nor infrastructure */
+    enum atoll_maker made_by;          /* the best */
+    const char *origin;                /* of its source: a seed's name, import, a model; "" */
+    double seed_ns;                    /* fastest evaluation of a seed as it was, 0 = none is correct */
+    double gain_over_seeds; /* that over the best's time in its own evaluation; 1 for a seed; 0 = unknown */
+};
+void atoll_query_task_summary(const struct atoll_query *query, uint64_t task_row,
+                              struct atoll_task_summary *ret_summary);
+
+#endif
