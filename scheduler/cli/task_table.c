@@ -261,7 +261,8 @@ static void add_evidence(json_t *row, const struct atoll_task_summary *s)
         if (s->verdicts[v])
             json_object_set_new(verdicts, atoll_verdict_name((enum atoll_verdict)v),
                                 json_integer((json_int_t)s->verdicts[v]));
-    more = json_pack("{s:o, s:o, s:o, s:I, s:b, s:f, s:o, s:s, s:o, s:f, s:f}", "baseline_interval_ns",
+    more = json_pack("{s:s, s:o, s:o, s:o, s:I, s:b, s:f, s:o, s:s, s:o, s:f, s:f}", "speedup_over",
+                     atoll_yardstick_name(s->headline), "baseline_interval_ns",
                      interval_json(seed->yardstick_lo_ns, seed->yardstick_hi_ns), "best_interval_ns",
                      interval_json(s->best_lo_ns, s->best_hi_ns), "speedup_interval",
                      interval_json(seed->lo, seed->hi), "pairs", (json_int_t)seed->pair_count,
