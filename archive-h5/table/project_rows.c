@@ -154,7 +154,8 @@ static int add_task_texts(struct atoll_projection *p, const struct atoll_task *t
 {
     if (atoll_projection_put_text(p, task->name, &row->name, err) != 0 ||
         atoll_projection_put_text(p, task->summary, &row->summary, err) != 0 ||
-        atoll_projection_put_text(p, task->reference_source, &row->reference, err) != 0) {
+        atoll_projection_put_text(p, task->torch ? task->torch->source : task->reference_source,
+                                  &row->reference, err) != 0) {
         return -1;
     }
     for (size_t i = 0; i < task->seed_count; i++) {

@@ -7,7 +7,8 @@
 
 #include "base/random.h"
 
-#define BATCH 512
+#define BATCH        512
+#define SEGMENT_KEYS ((uint64_t)1 << 63) /* beyond every index of an element */
 
 typedef void fill_batch(const struct atoll_init_params *params, uint64_t begin, size_t count, double *ret);
 
@@ -156,15 +157,15 @@ static int choose(enum atoll_init_kind kind, unsigned distribution)
 
 /* Modest growth, less where the dtype overflows early.  A power of two, so the result is the base's value times the factor, exactly.  A uniform may only shrink
  * towards zero. */
-static double scale_factor(atoll_u64 key, const struct atoll_tensor *t)
+static double scale_factor(atoll_u64 key, enum atoll_dtype dtype, const struct atoll_init *init)
 {
     static const int wide[] = {-4, -2, -1, 1, 2}, narrow[] = {-3, -2, -1, 1};
     atoll_u64 bits = atoll_random_at(key + 2, 0);
-    int is_narrow = t->dtype == ATOLL_F16 || t->dtype == ATOLL_F8E4M3 || t->dtype == ATOLL_F8E5M2;
+    int is_narrow = dtype == ATOLL_F16 || dtype == ATOLL_F8E4M3 || dtype == ATOLL_F8E5M2;
     int exponent = is_narrow ? narrow[atoll_random_below(bits, 4)] : wide[atoll_random_below(bits, 5)];
-    if (t->init.kind == ATOLL_INIT_UNIFORM && (t->init.a > 0 || t->init.b < 0))
+    if (init->kind == ATOLL_INIT_UNIFORM && (init->a > 0 || init->b < 0))
         return 1;
-    if (t->init.kind == ATOLL_INIT_UNIFORM && exponent > 0)
+    if (init->kind == ATOLL_INIT_UNIFORM && exponent > 0)
         exponent = -exponent;
     return exponent < 0 ? 1.0 / (double)(1 << -exponent) : (double)(1 << exponent);
 }
@@ -175,72 +176,124 @@ static int is_symmetric(const struct atoll_init *init)
 }
 
 static int settle_extent(const struct atoll_task *task, const struct atoll_tensor *t,
-                         const struct atoll_variant *variant, struct atoll_init_params *p,
-                         struct atoll_err *err)
+                         const struct atoll_init *init, const struct atoll_variant *variant,
+                         struct atoll_init_params *p, struct atoll_err *err)
 {
     struct atoll_binding bindings[ATOLL_TASK_DIM_LIMIT];
     size_t n = atoll_task_bindings(task, variant, bindings);
     int64_t bound =
-        t->init.kind == ATOLL_INIT_INTEGER || t->init.kind == ATOLL_INIT_RAGGED ? (int64_t)t->init.b : 0;
+        init->kind == ATOLL_INIT_INTEGER || init->kind == ATOLL_INIT_RAGGED ? (int64_t)init->b : 0;
     int64_t row = 1;
     if (t->rank && atoll_expression_eval(t->shape[t->rank - 1], bindings, n, &row, err))
         return atoll_err_add(err, "while filling tensor '%s'", t->name);
-    if (t->init.bound && atoll_expression_eval(t->init.bound, bindings, n, &bound, err))
+    if (init->bound && atoll_expression_eval(init->bound, bindings, n, &bound, err))
         return atoll_err_add(err, "while filling tensor '%s'", t->name);
     p->row = (uint64_t)row;
-    p->low = t->init.kind == ATOLL_INIT_INTEGER ? (int64_t)t->init.a : 0;
+    p->low = init->kind == ATOLL_INIT_INTEGER ? (int64_t)init->a : 0;
     p->span = bound - p->low;
-    if (row < 1 || (t->init.kind == ATOLL_INIT_INTEGER && p->span < 1) || p->span < 0) {
+    if (row < 1 || (init->kind == ATOLL_INIT_INTEGER && p->span < 1) || p->span < 0) {
         return atoll_err_set(err, ATOLL_E_INPUT, "tensor '%s': init is empty at variant '%s'", t->name,
                              variant->name);
     }
     return 0;
 }
 
-int atoll_init_settle(const struct atoll_task *task, size_t tensor, const struct atoll_variant *variant,
-                      uint64_t draw_seed, unsigned distribution, struct atoll_init_params *ret_params,
-                      struct atoll_err *err)
+/* p has key and dtype. */
+static int settle(const struct atoll_task *task, const struct atoll_tensor *t, const struct atoll_init *init,
+                  const struct atoll_variant *variant, unsigned distribution, struct atoll_init_params *p,
+                  struct atoll_err *err)
 {
-    const struct atoll_tensor *t = &task->tensors[tensor];
-    struct atoll_init_params p = {.key = atoll_random_at(draw_seed, tensor), .dtype = (int)t->dtype};
     double factor = 1, a, b;
-    if (settle_extent(task, t, variant, &p, err))
+    if (settle_extent(task, t, init, variant, p, err))
         return -1;
-    if (distribution == ATOLL_DRAW_SIGNED && !is_symmetric(&t->init))
+    if (distribution == ATOLL_DRAW_SIGNED && !is_symmetric(init))
         distribution = ATOLL_DRAW_BASE;
     if (distribution == ATOLL_DRAW_SCALED &&
-        (t->init.kind == ATOLL_INIT_NORMAL || t->init.kind == ATOLL_INIT_UNIFORM)) {
-        factor = scale_factor(p.key, t);
+        (init->kind == ATOLL_INIT_NORMAL || init->kind == ATOLL_INIT_UNIFORM)) {
+        factor = scale_factor(p->key, t->dtype, init);
     }
-    p.form = choose(t->init.kind, distribution);
-    a = t->init.a * factor;
-    b = t->init.b * factor;
-    p.a = a;
-    p.rest = a > 0 ? a : b < 0 ? b : 0.0;
-    if (t->init.kind == ATOLL_INIT_UNIFORM)
-        p.step = b - a;
+    p->form = choose(init->kind, distribution);
+    a = init->a * factor;
+    b = init->b * factor;
+    p->a = a;
+    p->rest = a > 0 ? a : b < 0 ? b : 0.0;
+    if (init->kind == ATOLL_INIT_UNIFORM)
+        p->step = b - a;
     else
-        p.step = b * (p.form == ATOLL_VALUE_NORMAL_TIES ? 0.5 : ATOLL_NORMAL_STEP);
-    *ret_params = p;
+        p->step = b * (p->form == ATOLL_VALUE_NORMAL_TIES ? 0.5 : ATOLL_NORMAL_STEP);
     return 0;
+}
+
+size_t atoll_init_part_count(const struct atoll_tensor *tensor)
+{
+    return tensor->segment_count ? tensor->segment_count : 1;
+}
+
+/* A segment has a key of its own.  The rows of a packed tensor mean nothing, so no distribution goes by them. */
+static int settle_segment(const struct atoll_task *task, const struct atoll_tensor *t, size_t segment,
+                          const struct atoll_variant *variant, unsigned distribution,
+                          struct atoll_init_part *part, struct atoll_err *err)
+{
+    size_t count = 0;
+    part->params.key = atoll_random_at(part->params.key, SEGMENT_KEYS + segment);
+    if (distribution == ATOLL_DRAW_SIGNED)
+        distribution = ATOLL_DRAW_BASE;
+    if (atoll_task_segment_count(task, &t->segments[segment], variant, &count, err))
+        return -1;
+    part->count = count;
+    return settle(task, t, &t->segments[segment].init, variant, distribution, &part->params, err);
+}
+
+int atoll_init_settle(const struct atoll_task *task, size_t tensor, size_t part,
+                      const struct atoll_variant *variant, uint64_t draw_seed, unsigned distribution,
+                      struct atoll_init_part *at, struct atoll_err *err)
+{
+    const struct atoll_tensor *t = &task->tensors[tensor];
+    struct atoll_init_part p = {
+        .begin = part ? at->begin + at->count : 0,
+        .params = {.key = atoll_random_at(draw_seed, tensor), .dtype = (int)t->dtype}};
+    size_t count = 0;
+    if (t->segment_count) {
+        if (settle_segment(task, t, part, variant, distribution, &p, err))
+            return -1;
+    } else {
+        if (atoll_task_element_count(task, tensor, variant, &count, err) ||
+            settle(task, t, &t->init, variant, distribution, &p.params, err))
+            return -1;
+        p.count = count;
+    }
+    *at = p;
+    return 0;
+}
+
+/* Values from..to of a part, at base + from. */
+static void fill_part(const struct atoll_init_params *params, uint64_t from, uint64_t to, unsigned char *base)
+{
+    fill_batch *fill = loops[params->form];
+    enum atoll_dtype dtype = (enum atoll_dtype)params->dtype;
+    size_t bytes = atoll_dtype_bytes(dtype);
+    for (uint64_t at = from; at < to;) {
+        double values[BATCH];
+        size_t count = to - at < BATCH ? (size_t)(to - at) : BATCH;
+        fill(params, at, count, values);
+        atoll_dtype_store_array(dtype, base + at * bytes, count, values);
+        at += count;
+    }
 }
 
 int atoll_init_fill(const struct atoll_task *task, size_t tensor, const struct atoll_variant *variant,
                     uint64_t draw_seed, unsigned distribution, size_t begin, size_t end, void *base,
                     struct atoll_err *err)
 {
-    struct atoll_init_params params;
-    if (atoll_init_settle(task, tensor, variant, draw_seed, distribution, &params, err))
-        return -1;
-    fill_batch *fill = loops[params.form];
-    enum atoll_dtype dtype = (enum atoll_dtype)params.dtype;
-    size_t bytes = atoll_dtype_bytes(dtype);
-    for (size_t at = begin; at < end;) {
-        double values[BATCH];
-        size_t count = end - at < BATCH ? end - at : BATCH;
-        fill(&params, at, count, values);
-        atoll_dtype_store_array(dtype, (unsigned char *)base + at * bytes, count, values);
-        at += count;
+    const struct atoll_tensor *t = &task->tensors[tensor];
+    size_t bytes = atoll_dtype_bytes(t->dtype), parts = atoll_init_part_count(t);
+    struct atoll_init_part p = {0};
+    for (size_t i = 0; i < parts; i++) {
+        if (atoll_init_settle(task, tensor, i, variant, draw_seed, distribution, &p, err))
+            return -1;
+        uint64_t from = begin > p.begin ? begin - p.begin : 0, to = end > p.begin ? end - p.begin : 0;
+        fill_part(&p.params, from, to < p.count || parts == 1 ? to : p.count,
+                  (unsigned char *)base + p.begin * bytes);
     }
     return 0;
 }

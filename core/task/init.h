@@ -21,9 +21,17 @@ int atoll_init_fill(const struct atoll_task *task, size_t tensor, const struct a
                     uint64_t draw_seed, unsigned distribution, size_t begin, size_t end, void *base,
                     struct atoll_err *err);
 
-/* What its elements are made from, on any machine (init_value.h). */
-int atoll_init_settle(const struct atoll_task *task, size_t tensor, const struct atoll_variant *variant,
-                      uint64_t draw_seed, unsigned distribution, struct atoll_init_params *ret_params,
-                      struct atoll_err *err);
+/* A run of elements made by one set of parameters: all of a tensor, or one segment of a packed one.  Element begin + i
+ * is value i of params (init_value.h), on any machine. */
+struct atoll_init_part {
+    uint64_t begin, count;
+    struct atoll_init_params params;
+};
+
+size_t atoll_init_part_count(const struct atoll_tensor *tensor); /* 1, or its segments */
+/* Parts are settled in their order: part 0 begins at 0, each other one after the part that *at holds. */
+int atoll_init_settle(const struct atoll_task *task, size_t tensor, size_t part,
+                      const struct atoll_variant *variant, uint64_t draw_seed, unsigned distribution,
+                      struct atoll_init_part *at, struct atoll_err *err);
 
 #endif

@@ -159,7 +159,7 @@ static int check_directives(const struct atoll_task *task, struct atoll_err *err
 int atoll_reference_translation_unit(const struct atoll_task *task, struct atoll_buffer *out,
                                      struct atoll_err *err)
 {
-    if (check_directives(task, err))
+    if (atoll_task_needs_c(task, "there is no reference.c to compile", err) || check_directives(task, err))
         return -1;
     put_raw(out, prelude_types);
     put_maths(out);
@@ -183,7 +183,7 @@ int atoll_reference_has_scale(const struct atoll_task *task, size_t tensor)
     struct atoll_token_list list;
     int found = 0;
     snprintf(name, sizeof(name), "scale_%s", task->tensors[tensor].name);
-    if (atoll_token_list_init(&list, task->reference_source, NULL))
+    if (!task->reference_source || atoll_token_list_init(&list, task->reference_source, NULL))
         return 0;
     for (size_t i = 0; !found && i < list.count; i++)
         found = atoll_token_is(&list.tokens[i], name);

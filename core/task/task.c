@@ -100,3 +100,29 @@ int atoll_task_find_tensor(const struct atoll_task *task, const char *name)
             return (int)i;
     return -1;
 }
+
+int atoll_task_segment_count(const struct atoll_task *task, const struct atoll_segment *segment,
+                             const struct atoll_variant *variant, size_t *ret_count, struct atoll_err *err)
+{
+    struct atoll_binding bindings[ATOLL_TASK_DIM_LIMIT];
+    size_t binding_count = atoll_task_bindings(task, variant, bindings);
+    int64_t count = 0;
+    if (atoll_expression_eval(segment->count, bindings, binding_count, &count, err))
+        return atoll_err_add(err, "; while sizing a segment at variant '%s'", variant->name);
+    if (count < 1 || count > ELEMENT_LIMIT) {
+        return atoll_err_set(err, ATOLL_E_INPUT,
+                             "segment '%s': count '%s' is %lld at variant '%s', must lie between 1 and 2^40",
+                             segment->parameter ? segment->parameter : "",
+                             atoll_expression_text(segment->count), (long long)count, variant->name);
+    }
+    *ret_count = (size_t)count;
+    return 0;
+}
+
+int atoll_task_needs_c(const struct atoll_task *task, const char *part, struct atoll_err *err)
+{
+    if (!task->torch)
+        return 0;
+    return atoll_err_set(err, ATOLL_E_INPUT, "task '%s' is defined by PyTorch (%s); %s", task->name,
+                         task->torch->file, part);
+}

@@ -17,6 +17,9 @@
 #define ATOLL_TASK_RANK_LIMIT    6
 #define ATOLL_TASK_VARIANT_LIMIT 16
 #define ATOLL_TASK_SEED_LIMIT    16
+#define ATOLL_TASK_SEGMENT_LIMIT 1024 /* of one packed tensor */
+#define ATOLL_TASK_RIVAL_LIMIT   8
+#define ATOLL_TASK_TAG_LIMIT     16
 #define ATOLL_TASK_FILE_LIMIT    (1u << 20) /* bytes of any file of a task */
 
 enum atoll_role { ATOLL_ROLE_IN, ATOLL_ROLE_OUT, ATOLL_ROLE_INOUT, ATOLL_ROLE_CONSTANT };
@@ -29,7 +32,8 @@ enum atoll_init_kind {
     ATOLL_INIT_INDEX,       /* {index: {}}                     v = flat index */
     ATOLL_INIT_PERMUTATION, /* {permutation: {}}               of 0..last extent-1, one per row */
     ATOLL_INIT_RAGGED,      /* {ragged: {total: "T"}}          count+1 ascending offsets from 0 to total */
-    ATOLL_INIT_CONSTANT     /* {constant: 1.0}                 the same in every draw */
+    ATOLL_INIT_CONSTANT,    /* {constant: 1.0}                 the same in every draw */
+    ATOLL_INIT_SEGMENTS     /* {segments: [...]}               tensor.segments, one after the other */
 };
 
 struct atoll_init {
@@ -39,6 +43,13 @@ struct atoll_init {
     const struct atoll_expression *bound;
 };
 
+/* A part of a packed tensor: many small weights in one, without padding between them. */
+struct atoll_segment {
+    const char *parameter; /* of the module; NULL = none */
+    const struct atoll_expression *count;
+    struct atoll_init init; /* normal, uniform, integer or constant */
+};
+
 struct atoll_tensor {
     const char *name;
     enum atoll_dtype dtype;
@@ -46,6 +57,12 @@ struct atoll_tensor {
     size_t rank;
     const struct atoll_expression *shape[ATOLL_TASK_RANK_LIMIT];
     struct atoll_init init; /* in, inout, constant */
+    size_t segment_count;   /* of SEGMENTS */
+    const struct atoll_segment *segments;
+    const char *parameter; /* constant: dotted name of the torch module's parameter or buffer; NULL = none */
+    /* Of a torch reference with backward. out: the tensor whose gradient it is; in: "0", "1" ...: it is the gradient that
+     * flows into that result of the forward.  NULL = neither */
+    const char *of;
 };
 
 enum atoll_variant_kind { ATOLL_VARIANT_CHECK, ATOLL_VARIANT_BENCH, ATOLL_VARIANT_HIDDEN };
@@ -83,15 +100,50 @@ struct atoll_seed {
     int is_baseline;
 };
 
+/* ---- PyTorch (docs/spec/task.md, "torch") ---- */
+
+/* A definition of correct that a Python with torch executes. */
+struct atoll_torch_reference {
+    const char *source;  /* text of problem.py */
+    const char *file;    /* "problem.py" */
+    int is_function;     /* entry(inputs..., constants...); else class entry(*get_init_inputs()) */
+    int is_backward;     /* the outputs are gradients */
+    const char *entry;   /* "Model" */
+    double memory_bytes; /* of one answer at the largest variant, as measured; 0 unknown */
+};
+
+enum atoll_torch_mode {
+    ATOLL_TORCH_EAGER,
+    ATOLL_TORCH_COMPILE,
+    ATOLL_TORCH_MAX_AUTOTUNE,
+    ATOLL_TORCH_MODE_COUNT
+};
+const char *atoll_torch_mode_name(enum atoll_torch_mode mode); /* "eager", "compile", "max-autotune" */
+
+/* What PyTorch makes of the task: what kernels are compared with. */
+struct atoll_rival_spec {
+    const char *name;
+    const char *expression; /* NULL: the reference's own module */
+    enum atoll_torch_mode mode;
+};
+
+/* Where an imported task comes from; NULL where it is not told. */
+struct atoll_task_origin {
+    const char *suite, *problem;
+    const char *hash; /* hexadecimal BLAKE2b of the source text */
+};
+
 struct atoll_task {
     const char *name; /* [a-z][a-z0-9_]*, at most 63 characters */
     const char *summary;
     const char *file;   /* path of task.yaml as given, for messages */
-    struct atoll_id id; /* hash of task.yaml and reference.c */
+    struct atoll_id id; /* hash of task.yaml and the reference's text */
     size_t dim_count;
     const char *dims[ATOLL_TASK_DIM_LIMIT];
     size_t tensor_count;
     struct atoll_tensor tensors[ATOLL_TASK_TENSOR_LIMIT];
+    /* The definition of correct: torch where it is not NULL, else the three that follow, which are NULL then. */
+    const struct atoll_torch_reference *torch;
     const char *reference_source;           /* text of reference.c */
     const struct atoll_expression *units;   /* independent units */
     const struct atoll_expression *scratch; /* doubles of scratch per unit; NULL = none */
@@ -109,6 +161,14 @@ struct atoll_task {
     struct atoll_variant variants[ATOLL_TASK_VARIANT_LIMIT];
     size_t seed_count;
     struct atoll_seed seeds[ATOLL_TASK_SEED_LIMIT]; /* baselines first, then seeds/ in name order */
+    size_t rival_count;
+    struct atoll_rival_spec rivals[ATOLL_TASK_RIVAL_LIMIT]; /* in the order of baselines */
+    const char *category;                                   /* one word; NULL = none */
+    unsigned level;                                         /* 1..9; 0 = none */
+    size_t tag_count;
+    const char *tags[ATOLL_TASK_TAG_LIMIT];
+    const char *instructions; /* the user's own words for prompts; NULL = none */
+    struct atoll_task_origin origin;
 };
 
 /* Loads DIR/task.yaml, its reference and every file of DIR/seeds.  Errors: ATOLL_E_INPUT "file:line: what;
@@ -147,5 +207,11 @@ struct atoll_work {
 int atoll_task_work(const struct atoll_task *task, const struct atoll_variant *variant,
                     struct atoll_work *ret_work, struct atoll_err *err);
 int atoll_task_find_tensor(const struct atoll_task *task, const char *name); /* index or -1 */
+/* Elements of a segment of a packed tensor at a variant. */
+int atoll_task_segment_count(const struct atoll_task *task, const struct atoll_segment *segment,
+                             const struct atoll_variant *variant, size_t *ret_count, struct atoll_err *err);
+/* For parts that know C references alone: ATOLL_E_INPUT "task 'x' is defined by PyTorch (problem.py); <part>", 0 for tasks
+ * with a reference.c. */
+int atoll_task_needs_c(const struct atoll_task *task, const char *part, struct atoll_err *err);
 
 #endif

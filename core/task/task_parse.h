@@ -45,6 +45,30 @@ struct atoll_task_parse {
     const struct atoll_yaml_node *work_node, *reference_node, *distribution_node;
 };
 
+/* ---- between task_*.c ---- */
+
+struct atoll_task_parse *atoll_task_parse_of(const struct atoll_yaml_walk *w);
+struct atoll_task *atoll_task_of(const struct atoll_yaml_walk *w);
+/* An error of another part under the node's place. */
+int atoll_task_pass(struct atoll_yaml_walk *w, const struct atoll_yaml_node *node,
+                    const struct atoll_err *inner);
+/* A copy in the arena. */
+int atoll_task_copy(struct atoll_yaml_walk *w, const char *text, const char **ret);
+/* 0, or -1 when text is not a decimal integer of 64 bits. */
+int atoll_task_parse_integer(const char *text, int64_t *ret);
+int atoll_task_is_dim(const struct atoll_task *task, const char *name);
+/* Readers of values: an expression over dims, an identifier, the same with hyphens. */
+atoll_yaml_reader atoll_task_read_expression, atoll_task_read_name, atoll_task_read_word;
+/* Readers of keys. */
+atoll_yaml_reader atoll_task_read_dims, atoll_task_read_tensors, atoll_task_read_reference,
+    atoll_task_read_baselines;
+int atoll_task_add_rival(struct atoll_yaml_walk *w, const struct atoll_yaml_node *node, const char *name,
+                         const char *expression, enum atoll_torch_mode mode);
+/* After everything is read: the rivals of a torch reference that names none. */
+int atoll_task_settle_rivals(struct atoll_task_parse *parse, const struct atoll_yaml_node *root);
+/* Every file of seeds/ that is not yet a baseline. */
+int atoll_task_add_seeds(struct atoll_yaml_walk *w, const struct atoll_yaml_node *root);
+
 /* Parses yaml (in the owner's arena) and everything it names; file is for messages. */
 int atoll_task_parse(struct atoll_task_owner *owner, const char *file, const char *yaml,
                      const struct atoll_task_store *store, struct atoll_err *err);

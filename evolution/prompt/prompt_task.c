@@ -12,6 +12,8 @@
 #include "core/search.h"
 #include "evolution/population/advice.h"
 
+#define SEGMENT_LINES 64
+
 static void put_values(struct atoll_prompt_text *t, const struct atoll_init *init)
 {
     const char *bound = init->bound ? atoll_expression_text(init->bound) : NULL;
@@ -33,7 +35,37 @@ static void put_values(struct atoll_prompt_text *t, const struct atoll_init *ini
                          bound ? bound : "the end");
         break;
     case ATOLL_INIT_CONSTANT: atoll_prompt_put(t, "all %g", init->a); break;
+    case ATOLL_INIT_SEGMENTS:
+        atoll_prompt_put(t, "several weights, one after the other without padding");
+        break;
     }
+}
+
+/* Where each weight of a packed tensor lies: its first element is the sum of the counts before it. */
+static void put_segments(struct atoll_prompt_text *t, const struct atoll_tensor *tensor)
+{
+    for (size_t i = 0; i < tensor->segment_count && i < SEGMENT_LINES; i++) {
+        const struct atoll_segment *s = &tensor->segments[i];
+        atoll_prompt_put(t, "  - %.200s elements", atoll_expression_text(s->count));
+        if (s->parameter)
+            atoll_prompt_put(t, " of `%s`", s->parameter);
+        atoll_prompt_put(t, "; values: ");
+        put_values(t, &s->init);
+        atoll_prompt_put(t, "\n");
+    }
+    if (tensor->segment_count > SEGMENT_LINES)
+        atoll_prompt_put(t, "  - and %zu more\n", tensor->segment_count - SEGMENT_LINES);
+}
+
+/* What a tensor is to a module of PyTorch. */
+static void put_module_role(struct atoll_prompt_text *t, const struct atoll_tensor *tensor)
+{
+    if (tensor->parameter)
+        atoll_prompt_put(t, "; the module's `%s`", tensor->parameter);
+    if (tensor->of && tensor->role == ATOLL_ROLE_OUT)
+        atoll_prompt_put(t, "; the gradient with respect to `%s`", tensor->of);
+    else if (tensor->of)
+        atoll_prompt_put(t, "; the gradient that flows into result %s", tensor->of);
 }
 
 static void put_tensor(struct atoll_prompt_text *t, const struct atoll_tensor *tensor)
@@ -52,7 +84,9 @@ static void put_tensor(struct atoll_prompt_text *t, const struct atoll_tensor *t
         atoll_prompt_put(t, "; values: ");
         put_values(t, &tensor->init);
     }
+    put_module_role(t, tensor);
     atoll_prompt_put(t, "\n");
+    put_segments(t, tensor);
 }
 
 static void put_distributions(struct atoll_prompt_text *t, unsigned set)
@@ -150,9 +184,25 @@ void atoll_prompt_write_task(const struct atoll_prompt_input *input, struct atol
     put_variants(input, t);
 }
 
+static void write_module(const struct atoll_torch_reference *torch, struct atoll_prompt_text *t)
+{
+    atoll_prompt_put(
+        t,
+        "The definition of correct, executed by PyTorch in double precision: %s `%s` of this text%s. "
+        "Top-level constants named like dims have the dims' values. The kernel gets the tensors that "
+        "are listed above and nothing of Python.\n\n",
+        torch->is_function ? "function" : "class", torch->entry,
+        torch->is_backward ? ", and autograd's gradients of it" : "");
+    atoll_prompt_put_code(t, "python", torch->source, 0);
+}
+
 void atoll_prompt_write_reference(const struct atoll_prompt_input *input, struct atoll_prompt_text *t)
 {
     const struct atoll_task *task = input->task;
+    if (task->torch) {
+        write_module(task->torch, t);
+        return;
+    }
     atoll_prompt_put(t,
                      "The definition of correct, in double precision; one call computes unit `unit` of "
                      "`%.200s`. `dim_D`, `get_x`, `put_y`, `scale_y` and `atoll_*` are the harness's: a "

@@ -71,6 +71,26 @@ static void init_is_the_hosts(void **state)
     }
 }
 
+/* A packed tensor, a segment after the other, at an address that has the dtype's alignment and no more. */
+static void segments_are_the_hosts(void **state)
+{
+    enum { ELEMENTS = 2 * 7 * 7 + 2 * 7 };
+    static float host[ELEMENTS];
+    struct atoll_task *packed = atoll_task_load(ATOLL_SOURCE_DIR "/tests/fixtures/tasks/packed", NULL);
+    assert_non_null(packed);
+    const struct atoll_variant *v = &packed->variants[0];
+    for (unsigned shift = 0; shift < 8; shift += 4)
+        for (unsigned d = 0; d < 5; d++) {
+            uint64_t at = b.area + 256 + shift;
+            assert_int_equal(atoll_support_init(&b.batch, packed, 1, v, 3, 1u << d, at, NULL), 0);
+            atoll_command_batch_read(&b.batch, at, sizeof(host));
+            bench_run(&b);
+            assert_int_equal(atoll_init_fill(packed, 1, v, 3, 1u << d, 0, ELEMENTS, host, NULL), 0);
+            assert_memory_equal(bench_take(&b, sizeof(host)), host, sizeof(host));
+        }
+    atoll_task_destroy(packed);
+}
+
 static void check_fill_values(const struct atoll_support_fill *fill, const unsigned char *bytes)
 {
     double largest = 0, sum = 0;
@@ -444,6 +464,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(init_is_the_hosts),
+        cmocka_unit_test(segments_are_the_hosts),
         cmocka_unit_test(fills_repeat),
         cmocka_unit_test(guards_tell),
         cmocka_unit_test(hashes_see_every_bit_and_no_address),

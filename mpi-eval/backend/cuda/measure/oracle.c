@@ -118,6 +118,8 @@ struct reference_launch {
 static int reference_text(const struct atoll_task *task, struct atoll_buffer *out, struct atoll_err *err)
 {
     struct atoll_task annotated = *task;
+    if (atoll_task_needs_c(task, "the device compiles a reference.c", err))
+        return -1;
     char *source = atoll_cuda_reference_annotate(task->reference_source, err);
     if (!source)
         return -1;

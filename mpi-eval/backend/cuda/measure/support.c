@@ -75,13 +75,16 @@ int atoll_support_init(struct atoll_command_batch *batch, const struct atoll_tas
                        const struct atoll_variant *variant, uint64_t input_set_seed, unsigned distribution,
                        uint64_t address, struct atoll_err *err)
 {
-    struct atoll_init_launch p = {.address = address};
-    size_t count = 0;
-    if (atoll_init_settle(task, tensor, variant, input_set_seed, distribution, &p.init, err) ||
-        atoll_task_element_count(task, tensor, variant, &count, err))
-        return -1;
-    p.count = count;
-    LAUNCH(batch, init, atoll_support_blocks(count), p);
+    const struct atoll_tensor *t = &task->tensors[tensor];
+    struct atoll_init_part part = {0};
+    for (size_t i = 0; i < atoll_init_part_count(t); i++) {
+        if (atoll_init_settle(task, tensor, i, variant, input_set_seed, distribution, &part, err))
+            return -1;
+        struct atoll_init_launch p = {.init = part.params,
+                                      .address = address + part.begin * atoll_dtype_bytes(t->dtype),
+                                      .count = part.count};
+        LAUNCH(batch, init, atoll_support_blocks(part.count), p);
+    }
     return 0;
 }
 

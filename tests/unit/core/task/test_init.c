@@ -76,7 +76,7 @@ static void test_single_elements(void **state)
     static unsigned char whole[N * 8];
     struct atoll_task task = *scale;
     for (size_t i = 0; i < INIT_COUNT * 5 * ATOLL_DTYPE_COUNT; i++) {
-        struct atoll_init_params params;
+        struct atoll_init_part part = {0};
         enum atoll_dtype dtype = (enum atoll_dtype)(i % ATOLL_DTYPE_COUNT);
         unsigned distribution = distributions[i / ATOLL_DTYPE_COUNT % 5];
         size_t bytes = atoll_dtype_bytes(dtype);
@@ -86,9 +86,10 @@ static void test_single_elements(void **state)
         task.tensors[0].init = init;
         task.variants[0].dims[0] = N;
         assert_int_equal(
-            atoll_init_settle(&task, 0, &task.variants[0], 1000 + i, distribution, &params, NULL), 0);
+            atoll_init_settle(&task, 0, 0, &task.variants[0], 1000 + i, distribution, &part, NULL), 0);
+        assert_true(part.begin == 0 && part.count == N);
         for (size_t k = 0; k < N; k++) {
-            atoll_u64 bits = atoll_init_bits(&params, k);
+            atoll_u64 bits = atoll_init_bits(&part.params, k);
             assert_memory_equal(&bits, whole + k * bytes, bytes);
         }
     }
@@ -244,6 +245,44 @@ static void test_choice_of_distribution(void **state)
     assert_int_equal(atoll_input_set_distribution(&task, 1), ATOLL_DRAW_BASE);
 }
 
+/* A packed tensor: every split gives the same bytes, each segment has values of its own init and key, and signs do not go
+ * by rows.  Pinned, as all values are. */
+static void test_segments(void **state)
+{
+    enum { N = 2 * 7 * 7 + 2 * 7 };
+    static float whole[N], pieces[N], all[5][N];
+    struct atoll_task *packed = atoll_task_load(ATOLL_SOURCE_DIR "/tests/fixtures/tasks/packed", NULL);
+    char hex[ATOLL_ID_HEX];
+    assert_non_null(packed);
+    const struct atoll_variant *v = &packed->variants[0];
+    struct atoll_init_part part = {0};
+    for (size_t d = 0; d < 5; d++) {
+        assert_int_equal(atoll_init_fill(packed, 1, v, 9, distributions[d], 0, N, whole, NULL), 0);
+        for (size_t at = 0; at < N; at += 5)
+            assert_int_equal(
+                atoll_init_fill(packed, 1, v, 9, distributions[d], at, at + 5 < N ? at + 5 : N, pieces, NULL),
+                0);
+        assert_memory_equal(whole, pieces, sizeof(whole));
+        memcpy(all[d], whole, sizeof(whole));
+        for (size_t i = 0; i < atoll_init_part_count(&packed->tensors[1]); i++) {
+            assert_int_equal(atoll_init_settle(packed, 1, i, v, 9, distributions[d], &part, NULL), 0);
+            for (size_t k = 0; k < part.count; k++) {
+                atoll_u64 bits = atoll_init_bits(&part.params, k);
+                assert_memory_equal(&bits, &whole[part.begin + k], 4);
+            }
+        }
+        assert_int_equal(part.begin + part.count, N);
+    }
+    assert_memory_not_equal(all[0], all[0] + 56, 49 * sizeof(float));
+    assert_memory_equal(all[0], all[4], sizeof(whole));
+    for (size_t i = 0; i < N; i++)
+        assert_true(i >= 105 ? all[0][i] == 0 : i < 49 ? fabsf(all[0][i]) <= 0.25f : 1);
+    struct atoll_id id = atoll_id_of(all, sizeof(all));
+    atoll_id_hex(&id, hex);
+    assert_string_equal(hex, "f2354a57e83ff03fcaf3899ce6a1bbc60a36d40994c39f0d71cee348783c8ba2");
+    atoll_task_destroy(packed);
+}
+
 static void test_empty_init_is_an_error(void **state)
 {
     struct atoll_task task = *scale;
@@ -281,6 +320,7 @@ int main(void)
         cmocka_unit_test(test_ragged),
         cmocka_unit_test(test_seed_matters),
         cmocka_unit_test(test_choice_of_distribution),
+        cmocka_unit_test(test_segments),
         cmocka_unit_test(test_empty_init_is_an_error),
         cmocka_unit_test(test_pinned),
     };

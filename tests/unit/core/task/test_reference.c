@@ -204,6 +204,21 @@ static void test_narrow_floats(void **state)
     atoll_task_destroy(task);
 }
 
+/* A task that PyTorch defines has no unit, and says so. */
+static void test_torch_has_no_unit(void **state)
+{
+    struct atoll_task *task = load("packed");
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_buffer out;
+    atoll_buffer_init(&out, 1u << 20);
+    assert_int_equal(atoll_reference_translation_unit(task, &out, &err), -1);
+    expect_err(&err, ATOLL_E_INPUT,
+               "task 'packed' is defined by PyTorch (problem.py); there is no reference.c");
+    assert_int_equal(atoll_reference_has_scale(task, 2), 0);
+    atoll_buffer_fini(&out);
+    atoll_task_destroy(task);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -213,6 +228,7 @@ int main(void)
         cmocka_unit_test(test_limit),
         cmocka_unit_test(test_answers),
         cmocka_unit_test(test_narrow_floats),
+        cmocka_unit_test(test_torch_has_no_unit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

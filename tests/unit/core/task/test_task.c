@@ -9,7 +9,7 @@
 
 #include "base/buffer.h"
 #include "base/random.h"
-#include "core/task/task.h"
+#include "core/task/task_describe.h"
 
 #define FIXTURES ATOLL_SOURCE_DIR "/tests/fixtures/tasks"
 
@@ -36,6 +36,7 @@ static int make_folder(void **state)
         return -1;
     write_text("reference.c",
                "void reference(const struct atoll_reference_args *a, long unit) { put_y(a, unit, 1); }\n");
+    write_text("problem.py", "# a problem\n");
     write_text("seeds/naive.c", "/* naive */\n");
     write_text("seeds/a.cu", "/* device */\n");
     return 0;
@@ -43,8 +44,8 @@ static int make_folder(void **state)
 
 static int remove_folder(void **state)
 {
-    static const char *const names[] = {"task.yaml",  "reference.c", "seeds/naive.c", "seeds/a.cu",
-                                        "seeds/x.py", "seeds/out.c", "seeds/.hidden"};
+    static const char *const names[] = {"task.yaml",  "problem.py", "reference.c", "seeds/naive.c",
+                                        "seeds/a.cu", "seeds/x.py", "seeds/out.c", "seeds/.hidden"};
     char path[320];
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
@@ -208,6 +209,43 @@ static const struct {
     {14, "baselines: [{name: naive, file: seeds/none.c}]", 14, "cannot open 'seeds/none.c'"},
     {14, "baselines: [{name: q, file: seeds/naive.c}, {name: q, file: seeds/naive.c}]", 14,
      "two c seeds are called 'q'"},
+    {14, "baselines: [{file: seeds/naive.c}]", 14, "key 'name' is missing"},
+    {14, "baselines: [{torch: \"x\", file: seeds/naive.c}]", 14, "a file or torch, not both"},
+    {14, "baselines: [{name: a, file: seeds/naive.c, compile: default}]", 14, "compile is of torch"},
+    {14, "baselines: [{torch: \"x\", compile: fast}]", 14, "mode of torch.compile 'fast'"},
+    {14, "baselines: [{torch: \"\"}]", 14, "a Python expression is expected"},
+    {14, "baselines: [{torch: \"x\", name: -a}]", 14, "must match [A-Za-z_][A-Za-z0-9_-]*"},
+    {14, "baselines: [{torch: \"x\"}, {torch: \"y\"}]", 14, "two torch baselines are called 'eager'"},
+    {14, "baselines: [{torch: module}]", 14, "needs a reference {torch: ...}"},
+    {14, "baselines: [{torch: \"x\"}]\ncategory: Two words", 15, "must be one word [a-z]"},
+    {14, "level: 10", 14, "level must be a number from 0 (none) to 9"},
+    {14, "tags: [a, B]", 14, "'B' must be one word"},
+    {14, "instructions: \"\"", 14, "instructions must be one text"},
+    {14, "source: {problem: x}", 14, "key 'suite' is missing"},
+    {14, "source: {suite: x, hash: XY}", 14, "hash must be a BLAKE2b"},
+    {6, "  - {name: x, dtype: f32, shape: [N], role: constant, parameter: w, init: {index: {}}}", 6,
+     "parameter is for constants of a torch reference"},
+    {7, "  - {name: y, dtype: f32, shape: [N], role: out, of: x}", 7, "for a torch reference with backward"},
+    {6, "  - {name: x, dtype: f32, shape: [N], role: in, init: {segments: []}}", 6, "a list of 1 to 1024"},
+    {6, "  - {name: x, dtype: f32, shape: [N], role: in, init: {segments: [{count: N}]}}", 6,
+     "key 'init' is missing"},
+    {6, "  - {name: x, dtype: f32, shape: [N], role: in, init: {segments: [{count: N, init: {index: {}}}]}}",
+     6, "unknown key 'index'"},
+    {6, "  - {name: x, dtype: f32, shape: [N], role: in, init: {segments: [{count: 2, init: {normal: {}}}]}}",
+     6, "its segments have 2 elements at variant 'check', its shape has 3"},
+    {6,
+     "  - {name: x, dtype: f32, shape: [N], role: in, init: {segments: [{count: \"N - 3\", init: {normal: "
+     "{}}}]}}",
+     6, "must lie between 1 and 2^40"},
+    {6, "  - {name: x, dtype: i8, shape: [N], role: in, init: {segments: [{count: N, init: {normal: {}}}]}}",
+     6, "use integer"},
+    {8, "reference: {torch: reference.c}", 8, "ends in .py"},
+    {8, "reference: {torch: problem.py, file: reference.c}", 8, "names file and torch"},
+    {8, "reference: {torch: problem.py, units: N}", 8, "units and scratch belong to a reference.c"},
+    {8, "reference: {torch: none.py}", 8, "cannot open 'none.py'"},
+    {8, "reference: {torch: problem.py, form: class}", 8, "form 'class'"},
+    {8, "reference: {file: reference.c, units: N, form: module}", 8, "belong to a torch reference"},
+    {8, "reference: {units: N}", 8, "key 'file' is missing"},
     {14, "---\nversion: 1", 14, "a second document"},
     {14, "bad: [", 15, "not valid YAML"},
     {14, "? [a]\n: 1", 14, "a key must be a word"},
@@ -237,6 +275,168 @@ static void expect_failure(enum atoll_code code, const char *says)
     if (task || !strstr(err.text, says))
         fail_msg("expected '%s', got '%s'", says, task ? "a task" : err.text);
     assert_int_equal(err.code, code);
+}
+
+/* A task with a module of PyTorch for its definition. */
+#define TORCH_HEAD                                                                                           \
+    "version: 1\nname: t\nsummary: s\ndims: [N]\ntensors:\n"                                                 \
+    "  - {name: x, dtype: f32, shape: [N], role: in, init: {normal: {}}}\n"
+#define TORCH_OUT  "  - {name: y, dtype: f32, shape: [N], role: out}\n"
+#define TORCH_TAIL "work: {flops: N}\ntolerance: {rtol: 0}\nvariants: {check: {N: 5}, bench: {N: 20}}\n"
+#define WEIGHT     "  - {name: w, dtype: f32, shape: [N], role: constant, init: {normal: {}}"
+
+static void test_torch(void **state)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    write_text(
+        "task.yaml", TORCH_HEAD
+        "  - {name: w, dtype: f32, shape: [\"N + 3\"], role: constant, init: {segments: [\n"
+        "      {parameter: a.weight, count: N, init: {normal: {std: 0.5}}},\n"
+        "      {parameter: a.bias, count: 3, init: {constant: 1}}]}}\n" TORCH_OUT
+        "reference: {torch: problem.py, memory: 1e9}\n" TORCH_TAIL
+        "category: matmul\nlevel: 2\ntags: [tensor-core, f32]\ninstructions: |\n  Be quick.\n  Be right.\n"
+        "source: {suite: some, problem: level1/x, hash: 0a}\n");
+    struct atoll_task *task = atoll_task_load(folder, &err);
+    if (!task)
+        fail_msg("%s", err.text);
+    assert_string_equal(task->torch->source, "# a problem\n");
+    assert_string_equal(task->torch->file, "problem.py");
+    assert_string_equal(task->torch->entry, "Model");
+    assert_true(task->torch->memory_bytes == 1e9 && !task->torch->is_function && !task->torch->is_backward);
+    assert_null(task->reference_source);
+    assert_null(task->units);
+    assert_int_equal(task->tensors[1].segment_count, 2);
+    assert_string_equal(task->tensors[1].segments[1].parameter, "a.bias");
+    assert_int_equal(task->rival_count, 3);
+    assert_string_equal(task->rivals[2].name, "max-autotune");
+    assert_null(task->rivals[2].expression);
+    assert_int_equal(task->rivals[1].mode, ATOLL_TORCH_COMPILE);
+    assert_string_equal(task->category, "matmul");
+    assert_int_equal(task->level, 2);
+    assert_int_equal(task->tag_count, 2);
+    assert_string_equal(task->tags[0], "tensor-core");
+    assert_string_equal(task->instructions, "Be quick.\nBe right.\n");
+    assert_string_equal(task->origin.problem, "level1/x");
+    assert_int_equal(atoll_task_needs_c(task, "so there", &err), -1);
+    expect_err(&err, ATOLL_E_INPUT, "task 't' is defined by PyTorch (problem.py); so there");
+    struct atoll_id id = task->id;
+    atoll_task_destroy(task);
+    write_text("problem.py", "# another\n");
+    task = atoll_task_load(folder, NULL);
+    assert_non_null(task);
+    assert_false(atoll_id_equal(&id, &task->id));
+    atoll_task_destroy(task);
+}
+
+/* Rivals beside a reference.c; a multi-line expression is one. */
+static void test_rivals(void **state)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    write_task(14, "baselines:\n  - {name: naive, file: seeds/naive.c}\n  - {torch: \"x * 2\"}\n"
+                   "  - {torch: \"x * 2\", compile: max-autotune-no-cudagraphs}\n  - torch: |\n"
+                   "      z = x + x\n      z\n    compile: default\n    name: two-lines");
+    struct atoll_task *task = atoll_task_load(folder, &err);
+    if (!task)
+        fail_msg("%s", err.text);
+    assert_int_equal(task->rival_count, 3);
+    assert_string_equal(task->rivals[0].name, "eager");
+    assert_string_equal(task->rivals[0].expression, "x * 2");
+    assert_int_equal(task->rivals[1].mode, ATOLL_TORCH_MAX_AUTOTUNE);
+    assert_string_equal(task->rivals[2].name, "two-lines");
+    assert_string_equal(task->rivals[2].expression, "z = x + x\nz\n");
+    assert_int_equal(task->rivals[2].mode, ATOLL_TORCH_COMPILE);
+    assert_string_equal(atoll_torch_mode_name(ATOLL_TORCH_MODE_COUNT), "?");
+    assert_int_equal(atoll_task_needs_c(task, "", &err), 0);
+    assert_int_equal(task->seeds[0].is_baseline, 1);
+    atoll_task_destroy(task);
+}
+
+/* What must hold between a torch reference and the tensors; each with its line. */
+static void test_torch_refused(void **state)
+{
+    static const struct {
+        const char *text, *says;
+    } rows[] = {
+        {TORCH_HEAD WEIGHT "}\n" TORCH_OUT "reference: {torch: problem.py}\n" TORCH_TAIL,
+         ":7: tensor 'w': a constant of a module needs its parameter"},
+        {TORCH_HEAD WEIGHT ", parameter: \"a b\"}\n" TORCH_OUT "reference: {torch: problem.py}\n" TORCH_TAIL,
+         ":7: parameter 'a b' must be a dotted name"},
+        {TORCH_HEAD TORCH_OUT "reference: {torch: problem.py, backward: true}\n" TORCH_TAIL,
+         ":7: tensor 'y': with backward an output is a gradient"},
+        {TORCH_HEAD "  - {name: y, dtype: f32, shape: [N], role: out, of: q}\n"
+                    "reference: {torch: problem.py, backward: true}\n" TORCH_TAIL,
+         ":7: tensor 'y': 'of' names an input or constant"},
+        {TORCH_HEAD "  - {name: y, dtype: f32, shape: [N], role: out, of: 0}\n"
+                    "reference: {torch: problem.py, backward: true}\n" TORCH_TAIL,
+         ":7: tensor 'y': 'of' names an input or constant"},
+        {TORCH_HEAD "  - {name: def, dtype: f32, shape: [N], role: out}\n"
+                    "reference: {torch: problem.py}\n" TORCH_TAIL,
+         "name 'def' means something else in Python"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        write_text("task.yaml", rows[i].text);
+        expect_failure(ATOLL_E_INPUT, rows[i].says);
+    }
+    write_text(
+        "task.yaml", TORCH_HEAD
+        "  - {name: g, dtype: f32, shape: [N], role: in, of: 0, init: {normal: {}}}\n"
+        "  - {name: y, dtype: f32, shape: [N], role: out, of: x}\n"
+        "reference: {torch: problem.py, form: function, entry: forward_fn, backward: true}\n" TORCH_TAIL);
+    struct atoll_task *task = atoll_task_load(folder, NULL);
+    assert_non_null(task);
+    assert_true(task->torch->is_backward && task->torch->is_function);
+    assert_string_equal(task->torch->entry, "forward_fn");
+    assert_string_equal(task->tensors[1].of, "0");
+    assert_string_equal(task->tensors[2].of, "x");
+    atoll_task_destroy(task);
+}
+
+/* As a Python is told of it. */
+static void test_describe(void **state)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    json_t *json = NULL;
+    write_text(
+        "task.yaml", TORCH_HEAD
+        "  - {name: w, dtype: f32, shape: [\"N + 3\"], role: constant, init: {segments: [\n"
+        "      {parameter: a, count: N, init: {normal: {}}}, {parameter: b, count: 3, init: {normal: "
+        "{}}}]}}\n"
+        "  - {name: v, dtype: bf16, shape: [], role: constant, parameter: c, init: {constant: 1}}\n" TORCH_OUT
+        "reference: {torch: problem.py}\n" TORCH_TAIL
+        "baselines: [{torch: \"x\"}, {torch: module, compile: default}]\n"
+        "precisions: [f32, tf32]\n");
+    struct atoll_task *task = atoll_task_load(folder, &err);
+    if (!task)
+        fail_msg("%s", err.text);
+    write_text("problem.py", "# a problem\n");
+    assert_int_equal(atoll_task_describe(task, &task->variants[0], &json, &err), 0);
+    char *text = json_dumps(json, JSON_COMPACT);
+    assert_string_equal(
+        text,
+        "{\"name\":\"t\",\"variant\":\"check\",\"tf32\":true,\"dims\":{\"N\":5},\"tensors\":["
+        "{\"name\":\"x\",\"dtype\":\"f32\",\"role\":\"in\",\"shape\":[5],\"parameter\":null,\"of\":null,"
+        "\"segments\":[]},"
+        "{\"name\":\"w\",\"dtype\":\"f32\",\"role\":\"constant\",\"shape\":[8],\"parameter\":null,\"of\":"
+        "null,"
+        "\"segments\":[{\"parameter\":\"a\",\"offset\":0,\"count\":5},{\"parameter\":\"b\",\"offset\":5,"
+        "\"count\":3}]},"
+        "{\"name\":\"v\",\"dtype\":\"bf16\",\"role\":\"constant\",\"shape\":[],\"parameter\":\"c\",\"of\":"
+        "null,"
+        "\"segments\":[]},"
+        "{\"name\":\"y\",\"dtype\":\"f32\",\"role\":\"out\",\"shape\":[5],\"parameter\":null,\"of\":null,"
+        "\"segments\":[]}],"
+        "\"rivals\":[{\"name\":\"eager\",\"expression\":\"x\",\"mode\":\"eager\"},"
+        "{\"name\":\"compile\",\"expression\":null,\"mode\":\"compile\"}],"
+        "\"reference\":{\"source\":\"# another\\n\",\"file\":\"problem.py\",\"form\":\"module\","
+        "\"entry\":\"Model\",\"backward\":false}}");
+    free(text);
+    json_decref(json);
+    atoll_task_destroy(task);
+    task = atoll_task_load(FIXTURES "/scale", NULL);
+    assert_int_equal(atoll_task_describe(task, &task->variants[0], &json, &err), 0);
+    assert_true(json_is_null(json_object_get(json, "reference")));
+    json_decref(json);
+    atoll_task_destroy(task);
 }
 
 static void test_signed_needs_symmetry(void **state)
@@ -347,8 +547,8 @@ static void encode_fixture(const char *name, struct atoll_buffer *out)
 
 static void test_round_trip(void **state)
 {
-    static const char *const names[] = {"scale", "rowsum", "gather"};
-    for (size_t i = 0; i < 3; i++) {
+    static const char *const names[] = {"scale", "rowsum", "gather", "packed"};
+    for (size_t i = 0; i < 4; i++) {
         struct atoll_buffer first, second;
         struct atoll_err err = ATOLL_ERR_INIT;
         atoll_buffer_init(&first, 1u << 22);
@@ -462,6 +662,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_good),
         cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_torch),
+        cmocka_unit_test(test_rivals),
+        cmocka_unit_test(test_torch_refused),
+        cmocka_unit_test(test_describe),
         cmocka_unit_test(test_signed_needs_symmetry),
         cmocka_unit_test(test_files),
         cmocka_unit_test(test_too_long),
