@@ -28,7 +28,8 @@ function(atoll_add_test name label timeout)
   if(ATOLL_SANITIZE)
     math(EXPR timeout "${timeout} * 5")
   endif()
-  set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT ${timeout} SKIP_RETURN_CODE 77)
+  # A Python with torch would be found in PATH on some machines: tests that want one say so.
+  set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT ${timeout} SKIP_RETURN_CODE 77 ENVIRONMENT ATOLL_PYTHON=none)
   if(name IN_LIST ATOLL_QUIET_TESTS)
     math(EXPR timeout "${timeout} * 2 + 120") # it may wait twice, and run twice
     set_tests_properties(${name} PROPERTIES TIMEOUT ${timeout} RUN_SERIAL TRUE FIXTURES_REQUIRED quiet)

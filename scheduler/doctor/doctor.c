@@ -14,6 +14,8 @@
 #include "base/units.h"
 #include "llm-gateway/check/check.h"
 #include "mpi-eval/backend/cpu/process/runner.h"
+#include "mpi-eval/torch/interpreter.h"
+#include "mpi-eval/torch/process.h"
 #include "scheduler/doctor/calibrate_device.h"
 #include "scheduler/doctor/doctor_cuda.h"
 #include "scheduler/launcher/launcher.h"
@@ -23,7 +25,7 @@
 #define SLURM_SECONDS   20.0
 
 struct doctor_settings {
-    const char *compiler;
+    const char *compiler, *python;
     int calibrate, slurm, json;
 };
 
@@ -31,6 +33,8 @@ struct doctor_settings {
 
 static const struct atoll_option doctor_options[] = {
     {"compiler", 0, ATOLL_OPT_TEXT, FIELD(compiler), "COMMAND", "cc", 0, 0, NULL, "C compiler to try."},
+    {"python", 0, ATOLL_OPT_TEXT, FIELD(python), "FILE", "auto", 0, 0, NULL,
+     "Python with torch to try, or none; auto: ATOLL_PYTHON, else python3."},
     {"calibrate", 0, ATOLL_OPT_FLAG, FIELD(calibrate), NULL, NULL, 0, 0, NULL,
      "Measure bandwidth, peaks and launch time of every GPU too (about half a minute each)."},
     {"slurm", 0, ATOLL_OPT_FLAG, FIELD(slurm), NULL, NULL, 0, 0, NULL,
@@ -51,8 +55,11 @@ static const struct atoll_command doctor_command = {
     "counters are open, what else runs on it, whether an evaluator holds it. Drivers are asked in a process "
     "of "
     "their own, with a deadline. Where ATOLL_GATEWAY is set, whether that gateway to language models can be "
-    "reached from here. Exit status 0 when a run would work.",
-    "atoll doctor\natoll doctor --calibrate\natoll doctor --slurm\nsrun -N 2 atoll doctor --json",
+    "reached from here. Says which torch, CUDA and Triton the Python has that would be oracle and rival of "
+    "tasks. Exit status 0 "
+    "when a run would work.",
+    "atoll doctor\natoll doctor --calibrate\natoll doctor --python /opt/torch/bin/python3\natoll doctor "
+    "--slurm\nsrun -N 2 atoll doctor --json",
     doctor_options,
     NULL};
 
@@ -173,6 +180,35 @@ static void check_cuda(struct findings *findings, int calibrate)
     }
     json_object_set(findings->object, "devices", devices);
     json_decref(cuda);
+}
+
+/* Only tasks and comparisons with PyTorch need it. */
+static void check_torch(struct findings *findings, const char *asked)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    char python[4096], text[sizeof(python) + 512], versions[96];
+    int found = atoll_torch_find(asked, python, sizeof(python), &err);
+
+    if (found != 0) {
+        find_maybe(findings, "torch", 0, 0,
+                   found < 0 ? err.text
+                             : "no Python with torch: tasks of PyTorch cannot be measured, and no rivals "
+                               "(--python, ATOLL_PYTHON)");
+        return;
+    }
+    struct atoll_torch_settings settings = {.python = python, .role = "probe"};
+    struct atoll_torch *torch = atoll_torch_start(&settings, &err);
+    json_t *answer = torch ? atoll_torch_examine(python, &err) : NULL;
+    int tried = answer ? atoll_torch_is_tried(atoll_torch_facts(torch)->torch) : 0;
+
+    if (answer) {
+        atoll_torch_describe(answer, versions, sizeof(versions));
+        snprintf(text, sizeof(text), "%s, Python %s (%s)%s", versions, atoll_torch_facts(torch)->python,
+                 python, tried == 1 ? "" : ": Atoll was tried with torch 1.13 to 2.11");
+    }
+    find_maybe(findings, "torch", tried == 1, 0, answer ? text : err.text);
+    json_decref(answer);
+    atoll_torch_stop(torch);
 }
 
 /* The last step that failed says most: those before it were needed for it. */
@@ -402,6 +438,7 @@ static int run_doctor(void *given, const char *const *arguments, size_t count, s
                  ? "mpirun or srun is there"
                  : "no mpirun and no srun: only --ranks 1 works here");
         check_gateway(&findings);
+        check_torch(&findings, settings->python);
         check_device(&findings, settings->compiler);
         check_cuda(&findings, settings->calibrate);
     }

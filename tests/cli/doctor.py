@@ -26,7 +26,7 @@ found = json.loads(text)
 devices = found.pop("devices")
 for name, finding in found.items():
     check(set(finding) == {"ok", "needed", "text"} and finding["text"], f"{name}: {finding}")
-for name in ("driver", "nvrtc", "cupti", "nvml", "compute-sanitizer", "atoll-worker-cuda", "atoll-compile-cuda"):
+for name in ("torch", "driver", "nvrtc", "cupti", "nvml", "compute-sanitizer", "atoll-worker-cuda", "atoll-compile-cuda"):
     check(name in found, f"nothing is said of {name}")
 check(status == (0 if all(f["ok"] for f in found.values() if f["needed"]) else 1), f"status {status}: {found}")
 if not found["driver"]["ok"]:

@@ -194,6 +194,25 @@ static const struct rule alone_denied[] = {
     ANY("utimensat"),
 };
 
+/* Python imports torch before this holds. */
+static const struct rule module_denied[] = {
+    ANY("execve"),
+    ANY("execveat"),
+    ANY("fork"),
+    ANY("vfork"),
+    MASKED("clone", 0, CLONE_THREAD, 0),
+    ANY("kill"),
+    ANY("tkill"),
+    ANY("rt_sigqueueinfo"),
+    ANY("rt_tgsigqueueinfo"),
+    ANY("pidfd_open"),
+    ANY("pidfd_send_signal"),
+    MASKED("prctl", 0, UINT32_MAX, PR_SET_PDEATHSIG),
+    ANY("setpriority"),
+    ANY("sched_setscheduler"),
+    ANY("sched_setattr"),
+};
+
 #define ROWS(table) table, sizeof(table) / sizeof(table[0])
 static const struct filter_table {
     const struct rule *rules;
@@ -208,6 +227,7 @@ static const struct filter_table {
     [ATOLL_FILTER_ZYGOTE] = {ROWS(zygote_allowed), SCMP_ACT_KILL_PROCESS, SCMP_ACT_ALLOW, NULL, 0},
     [ATOLL_FILTER_SAMPLE] = {ROWS(sample_allowed), SCMP_ACT_KILL_PROCESS, SCMP_ACT_ALLOW, NULL, 0},
     [ATOLL_FILTER_SAMPLE_SPIN] = {ROWS(sample_spin_allowed), SCMP_ACT_KILL_PROCESS, SCMP_ACT_ALLOW, NULL, 0},
+    [ATOLL_FILTER_MODULE] = {ROWS(module_denied), SCMP_ACT_ALLOW, SCMP_ACT_ERRNO(EPERM), NULL, 0},
     [ATOLL_FILTER_ALONE] = {ROWS(alone_denied), SCMP_ACT_ALLOW, SCMP_ACT_ERRNO(EPERM), NULL, 0},
 };
 
@@ -276,6 +296,11 @@ void atoll_filter_fini(struct atoll_filter *filter)
     filter->length = 0;
 }
 
+size_t atoll_filter_bytes(const struct atoll_filter *filter)
+{
+    return filter->length * sizeof(*filter->code);
+}
+
 /* SPEC_ALLOW: before Linux 5.16 a filter switched speculative store bypass off, which slows the code that is
  * being timed. */
 int atoll_filter_apply(const struct atoll_filter *filter, int all_threads)
@@ -302,8 +327,12 @@ struct path_attr {
 #define FS_WRITE_FILE     (1u << 1)
 #define FS_READ_FILE      (1u << 2)
 #define FS_READ_DIR       (1u << 3)
+#define FS_REMOVE_DIR     (1u << 4)
 #define FS_REMOVE_FILE    (1u << 5)
+#define FS_MAKE_DIR       (1u << 7)
 #define FS_MAKE_REG       (1u << 8)
+#define FS_MAKE_SYM       (1u << 12)
+#define FS_REFER          (1u << 13)
 #define FS_TRUNCATE       (1u << 14)
 #define FS_IOCTL_DEV      (1u << 15)
 #define FS_ALL_V1         ((1u << 13) - 1)
@@ -327,8 +356,10 @@ static int add_path(int ruleset, const struct atoll_landlock_path *path, uint64_
     struct stat st;
     int status = fstat(fd, &st);
     uint64_t access = FS_EXECUTE | FS_READ_FILE | FS_READ_DIR;
-    if (path->writable == ATOLL_LANDLOCK_WRITE)
+    if (path->writable == ATOLL_LANDLOCK_WRITE || path->writable == ATOLL_LANDLOCK_FOLDER)
         access |= FS_WRITE_FILE | FS_REMOVE_FILE | FS_MAKE_REG | FS_TRUNCATE;
+    if (path->writable == ATOLL_LANDLOCK_FOLDER)
+        access |= FS_REMOVE_DIR | FS_MAKE_DIR | FS_MAKE_SYM | FS_REFER;
     if (path->writable == ATOLL_LANDLOCK_DEVICES)
         access |= FS_WRITE_FILE | FS_IOCTL_DEV;
     if (status == 0 && !S_ISDIR(st.st_mode))

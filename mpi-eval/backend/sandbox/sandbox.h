@@ -19,6 +19,8 @@ enum atoll_filter_kind {
     ATOLL_FILTER_ALONE, /* on top of COMPILE, for a child without children: no program, no process, no signal to
                              another (EPERM) */
     ATOLL_FILTER_DEVICE, /* COMPILE, but for local sockets, which a device driver makes for itself */
+    ATOLL_FILTER_MODULE, /* on top of COMPILE or DEVICE, for Python that runs others' modules: no program, no process, no
+                             signal to another (EPERM) */
     ATOLL_FILTER_COUNT
 };
 
@@ -30,14 +32,16 @@ struct atoll_filter {
 
 int atoll_filter_init(struct atoll_filter *filter, enum atoll_filter_kind kind, struct atoll_err *err);
 void atoll_filter_fini(struct atoll_filter *filter);
+size_t atoll_filter_bytes(const struct atoll_filter *filter); /* of code */
 /* For all threads of the process or only the caller; no_new_privs must be set.  0, or an errno.
  * Async-signal-safe. */
 int atoll_filter_apply(const struct atoll_filter *filter, int all_threads);
 
-enum { ATOLL_LANDLOCK_READ, ATOLL_LANDLOCK_WRITE, ATOLL_LANDLOCK_DEVICES };
+enum { ATOLL_LANDLOCK_READ, ATOLL_LANDLOCK_WRITE, ATOLL_LANDLOCK_DEVICES, ATOLL_LANDLOCK_FOLDER };
 struct atoll_landlock_path {
     const char *path; /* skipped where it does not exist */
-    /* READ: read and execute beneath; WRITE: also create, write, remove; DEVICES: also write and control what is there */
+    /* READ: read and execute beneath; WRITE: also create, write, remove files; DEVICES: also write and control what is
+     * there; FOLDER: WRITE, and folders and links beneath */
     int writable;
 };
 int atoll_landlock_version(void); /* ABI; 0 where the kernel has none */

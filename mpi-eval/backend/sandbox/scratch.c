@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #define PREFIX      "atoll-scratch-"
-#define DEPTH       4
+#define DEPTH       24 /* a compiler's caches are folders of folders */
 #define STALE_AFTER 60 /* seconds: the time between mkdir and lock is far less */
 
 struct atoll_scratch {

@@ -1,0 +1,657 @@
+#include "mpi-eval/torch/process.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/program.h"
+#include "mpi-eval/backend/sandbox/scratch.h"
+#include "mpi-eval/backend/sandbox/spawn.h"
+#include "mpi-eval/torch/interpreter.h"
+
+#define START_LIMIT_NS    180e9
+#define LOOK_MS           20    /* between looks at memory, deadline and cancellation */
+#define GROUP_LOOK_NS     500e6 /* between looks at the memory of a group */
+#define WORDS_BYTES       4001
+#define REPLY_VALUES      ((size_t)1 << 18)
+#define PATH_LIMIT        256
+#define ENVIRONMENT_LIMIT 32
+#define FILE_LIMIT        ((rlim_t)256 << 20)
+#define RIVAL_FILE_LIMIT  ((rlim_t)8 << 30)
+#define FILTER_BYTES      (1 << 16)
+
+struct atoll_torch {
+    pid_t pid; /* leads its group; 0: gone */
+    int socket, log;
+    int watches_group; /* it may have children */
+    double group_looked_ns;
+    uint64_t memory_bytes;
+    const atomic_int *cancelled; /* borrowed */
+    struct atoll_scratch *scratch;
+    struct atoll_torch_facts facts;
+    char words[WORDS_BYTES];
+    size_t words_length;
+};
+
+/* ---- what it is given of the file system ---- */
+
+struct places {
+    struct atoll_landlock_path paths[PATH_LIMIT]; /* texts owned */
+    size_t count;
+};
+
+static void place_add(struct places *p, const char *path, int kind)
+{
+    char *copy =
+        path && path[0] == '/' && strcmp(path, "/") != 0 && p->count < PATH_LIMIT ? strdup(path) : NULL;
+    if (copy)
+        p->paths[p->count++] = (struct atoll_landlock_path){copy, kind};
+}
+
+static void places_fini(struct places *p)
+{
+    for (size_t i = 0; i < p->count; i++)
+        free((char *)(uintptr_t)p->paths[i].path);
+}
+
+static void place_add_matches(struct places *p, const char *pattern, int kind)
+{
+    glob_t found = {0};
+    if (glob(pattern, 0, NULL, &found) == 0)
+        for (size_t i = 0; i < found.gl_pathc; i++)
+            place_add(p, found.gl_pathv[i], kind);
+    globfree(&found);
+}
+
+static void place_add_list(struct places *p, const char *list)
+{
+    while (list && *list) {
+        char folder[PATH_MAX];
+        size_t length = strcspn(list, ":");
+        snprintf(folder, sizeof(folder), "%.*s", (int)length, list);
+        place_add(p, folder, ATOLL_LANDLOCK_READ);
+        list += length + (list[length] != '\0');
+    }
+}
+
+static void places_make(struct places *p, const json_t *interpreter, const char *script, const char *folder,
+                        int has_gpu, int starts_programs)
+{
+    static const char *const read[] = {"/usr",
+                                       "/lib",
+                                       "/lib32",
+                                       "/lib64",
+                                       "/bin",
+                                       "/sbin",
+                                       "/etc/alternatives",
+                                       "/etc/ld.so.cache",
+                                       "/etc/ld.so.conf",
+                                       "/etc/ld.so.conf.d",
+                                       "/etc/localtime",
+                                       "/etc/passwd",
+                                       "/etc/group",
+                                       "/etc/nsswitch.conf",
+                                       "/proc",
+                                       "/sys",
+                                       "/dev/urandom",
+                                       "/dev/random",
+                                       "/dev/zero"};
+    char own[PATH_MAX];
+    json_t *value;
+    size_t i;
+    for (i = 0; i < sizeof(read) / sizeof(*read); i++)
+        place_add(p, read[i], ATOLL_LANDLOCK_READ);
+    place_add_matches(p, "/etc/python3*", ATOLL_LANDLOCK_READ);
+    json_array_foreach(json_object_get(interpreter, "folders"), i, value)
+        place_add(p, json_string_value(value), 0);
+    snprintf(own, sizeof(own), "%s", script);
+    *strrchr(own, '/') = '\0';
+    place_add(p, own, ATOLL_LANDLOCK_READ);
+    place_add_list(p, getenv("LD_LIBRARY_PATH"));
+    place_add(p, getenv("CUDA_HOME"), ATOLL_LANDLOCK_READ);
+    if (starts_programs)
+        place_add_list(p, getenv("PATH"));
+    place_add(p, "/dev/null", ATOLL_LANDLOCK_WRITE);
+    place_add(p, folder, ATOLL_LANDLOCK_FOLDER);
+    if (!has_gpu)
+        return;
+    /* the driver names its threads (/proc/self/task) and asks /sys for the machine's shape */
+    place_add(p, "/proc", ATOLL_LANDLOCK_WRITE);
+    place_add(p, "/proc", ATOLL_LANDLOCK_DEVICES);
+    place_add(p, "/sys", ATOLL_LANDLOCK_DEVICES);
+    place_add_matches(p, "/dev/nvidia*", ATOLL_LANDLOCK_DEVICES);
+}
+
+/* ---- start ---- */
+
+struct environment {
+    char *list[ENVIRONMENT_LIMIT + 1]; /* owned */
+    size_t count;
+};
+
+static void environment_add(struct environment *e, const char *name, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static void environment_add(struct environment *e, const char *name, const char *format, ...)
+{
+    char value[8192];
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(value, sizeof(value), format, args);
+    va_end(args);
+    if (n < 0 || (size_t)n >= sizeof(value) || e->count == ENVIRONMENT_LIMIT ||
+        asprintf(&e->list[e->count], "%s=%s", name, value) < 0)
+        return;
+    e->list[++e->count] = NULL;
+}
+
+static void environment_make(struct environment *e, const struct atoll_torch_settings *s, const char *folder)
+{
+    static const char *const homes[] = {
+        "HOME", "TMPDIR", "TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR", "CUDA_CACHE_PATH", "XDG_CACHE_HOME"};
+    static const char *const kept[] = {"LD_LIBRARY_PATH",   "CUDA_HOME", "CUDA_PATH",
+                                       "CUDA_DEVICE_ORDER", "CC",        "CXX"};
+    static const char *const counts[] = {"OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"};
+    e->count = 0;
+    e->list[0] = NULL;
+    for (size_t i = 0; i < sizeof(homes) / sizeof(*homes); i++)
+        environment_add(e, homes[i], "%s", folder);
+    for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++)
+        if (getenv(kept[i]))
+            environment_add(e, kept[i], "%s", getenv(kept[i]));
+    for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++)
+        environment_add(e, counts[i], "%u", s->threads ? s->threads : 1);
+    environment_add(e, "PATH", "%s", getenv("PATH") ? getenv("PATH") : "/usr/bin:/bin");
+    environment_add(e, "CUDA_VISIBLE_DEVICES", "%s", s->gpu ? s->gpu : "");
+    environment_add(e, "LC_ALL", "C.UTF-8");
+    environment_add(e, "PYTHONHASHSEED", "0");
+}
+
+static void environment_fini(struct environment *e)
+{
+    for (size_t i = 0; i < e->count; i++)
+        free(e->list[i]);
+}
+
+static int is_role(const struct atoll_torch_settings *s, const char *role)
+{
+    return strcmp(s->role, role) == 0;
+}
+
+static pid_t process_spawn(const struct atoll_torch_settings *s, const char *script, const char *folder,
+                           const json_t *interpreter, int socket, int log, struct atoll_err *err)
+{
+    const struct atoll_limit limits[] = {{RLIMIT_CORE, 0},
+                                         {RLIMIT_FSIZE, is_role(s, "rival") ? RIVAL_FILE_LIMIT : FILE_LIMIT}};
+    struct atoll_filter filter = {0};
+    struct places *places = calloc(1, sizeof(*places));
+    struct environment environment;
+    char *argv[] = {strdup(s->python), strdup("-I"), strdup("-B"), strdup(script), strdup(s->role), NULL};
+    int ruleset = -1, local = s->gpu || is_role(s, "rival");
+    pid_t pid = -1;
+    environment_make(&environment, s, folder);
+    if (!places || !argv[0] || !argv[1] || !argv[2] || !argv[3] || !argv[4]) {
+        atoll_err_set(err, ATOLL_E_MEMORY, "no memory to start Python");
+        goto done;
+    }
+    places_make(places, interpreter, script, folder, s->gpu != NULL, is_role(s, "rival"));
+    if (atoll_filter_init(&filter, local ? ATOLL_FILTER_DEVICE : ATOLL_FILTER_COMPILE, err) != 0 ||
+        atoll_landlock_create(places->paths, places->count, &ruleset, err) != 0)
+        goto done;
+    struct atoll_spawn spawn = {.path = s->python,
+                                .argv = argv,
+                                .environment = environment.list,
+                                .folder = folder,
+                                .fds = {-1, log, log, socket},
+                                .fd_count = 4,
+                                .limits = limits,
+                                .limit_count = 2,
+                                .ruleset = ruleset,
+                                .filter = &filter,
+                                .drop_privileges = 1,
+                                .niceness = s->niceness};
+    pid = atoll_spawn_start(&spawn, err);
+done:
+    if (ruleset >= 0)
+        close(ruleset);
+    atoll_filter_fini(&filter);
+    environment_fini(&environment);
+    if (places)
+        places_fini(places);
+    free(places);
+    for (size_t i = 0; i < sizeof(argv) / sizeof(*argv); i++)
+        free(argv[i]);
+    return pid;
+}
+
+/* ---- watching ---- */
+
+static void words_take(struct atoll_torch *t)
+{
+    char rest[4096];
+    ssize_t got;
+    while (t->log >= 0 && (got = read(t->log, rest, sizeof(rest))) > 0) {
+        size_t room = WORDS_BYTES - 1 - t->words_length, n = (size_t)got < room ? (size_t)got : room;
+        for (size_t i = 0; i < n; i++)
+            t->words[t->words_length + i] = rest[i] ? rest[i] : ' ';
+        t->words_length += n;
+        t->words[t->words_length] = '\0';
+    }
+}
+
+static uint64_t page_bytes(void)
+{
+    return (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static uint64_t resident_bytes(pid_t pid)
+{
+    char path[64];
+    unsigned long long all = 0, resident = 0;
+    snprintf(path, sizeof(path), "/proc/%d/statm", (int)pid);
+    FILE *f = fopen(path, "re");
+    if (f && fscanf(f, "%llu %llu", &all, &resident) != 2)
+        resident = 0;
+    if (f)
+        fclose(f);
+    return resident * page_bytes();
+}
+
+/* Its children's as well. */
+static uint64_t group_bytes(pid_t group)
+{
+    uint64_t sum = 0;
+    DIR *processes = opendir("/proc");
+    for (struct dirent *e; processes && (e = readdir(processes));) {
+        pid_t pid = (pid_t)atoi(e->d_name);
+        if (pid > 0 && getpgid(pid) == group)
+            sum += resident_bytes(pid);
+    }
+    if (processes)
+        closedir(processes);
+    return sum;
+}
+
+static void group_kill(struct atoll_torch *t)
+{
+    if (t->pid <= 0)
+        return;
+    kill(-t->pid, SIGKILL);
+    while (waitpid(t->pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    t->pid = 0;
+}
+
+/* The last line that it printed, or "". */
+static const char *last_words(struct atoll_torch *t)
+{
+    words_take(t);
+    size_t end = t->words_length;
+    while (end > 0 && (t->words[end - 1] == '\n' || t->words[end - 1] == ' '))
+        end--;
+    t->words[end] = '\0';
+    t->words_length = end;
+    const char *line = strrchr(t->words, '\n');
+    return line ? line + 1 : t->words;
+}
+
+/* How it left, once its end of the socket is closed. */
+static int gone(struct atoll_torch *t, struct atoll_err *err)
+{
+    struct timespec grace = {.tv_nsec = 100000000};
+    int status = 0;
+    pid_t reaped = t->pid > 0 ? waitpid(t->pid, &status, WNOHANG) : 0;
+    if (reaped == 0 && t->pid > 0) {
+        nanosleep(&grace, NULL);
+        reaped = waitpid(t->pid, &status, WNOHANG);
+    }
+    if (reaped == t->pid && reaped > 0) {
+        kill(-t->pid, SIGKILL); /* what it may have left behind */
+        t->pid = 0;
+    }
+    const char *words = last_words(t);
+    if (t->pid > 0) {
+        group_kill(t);
+        return atoll_err_set(err, ATOLL_E_CHILD, "the torch process closed its link and was killed");
+    }
+    if (reaped > 0 && WIFSIGNALED(status))
+        return atoll_err_set(err, ATOLL_E_CHILD, "the torch process was killed by signal %d (%s)%s%.300s",
+                             WTERMSIG(status), strsignal(WTERMSIG(status)), *words ? "; it said: " : "",
+                             words);
+    return atoll_err_set(err, ATOLL_E_CHILD, "the torch process ended by itself (exit status %d)%s%.300s",
+                         reaped > 0 ? WEXITSTATUS(status) : -1, *words ? "; it said: " : "", words);
+}
+
+static int look(struct atoll_torch *t, double deadline, double limit_ns, struct atoll_err *err)
+{
+    double now = atoll_clock_mono_ns();
+    words_take(t);
+    uint64_t bytes = resident_bytes(t->pid);
+    if (t->watches_group && now - t->group_looked_ns > GROUP_LOOK_NS) {
+        t->group_looked_ns = now;
+        bytes = group_bytes(t->pid);
+    }
+    if (bytes > t->memory_bytes) {
+        group_kill(t);
+        return atoll_err_set(err, ATOLL_E_LIMIT,
+                             "the torch process had %.1f GB of memory and was killed: it may have %.1f GB",
+                             (double)bytes / 1e9, (double)t->memory_bytes / 1e9);
+    }
+    if (t->cancelled && atomic_load(t->cancelled)) {
+        group_kill(t);
+        return atoll_err_set(err, ATOLL_E_BUSY, "cancelled");
+    }
+    if (now < deadline)
+        return 0;
+    group_kill(t);
+    return atoll_err_set(err, ATOLL_E_TIMEOUT,
+                         "the torch process did not answer within %.3g s and was killed", limit_ns / 1e9);
+}
+
+/* ---- frames ---- */
+
+struct transfer {
+    double deadline, limit_ns;
+};
+
+static int wait_for(struct atoll_torch *t, short events, const struct transfer *to, struct atoll_err *err)
+{
+    struct pollfd p[] = {{t->socket, events, 0}, {t->log, POLLIN, 0}};
+    poll(p, 2, LOOK_MS);
+    return p[0].revents & events ? 0 : look(t, to->deadline, to->limit_ns, err);
+}
+
+static int put_all(struct atoll_torch *t, const void *bytes, size_t length, int fd, const struct transfer *to,
+                   struct atoll_err *err)
+{
+    const char *at = bytes;
+    union {
+        char room[CMSG_SPACE(sizeof(int))];
+        struct cmsghdr align;
+    } control = {{0}};
+    while (length > 0) {
+        struct iovec iov = {(void *)(uintptr_t)at, length};
+        struct msghdr message = {.msg_iov = &iov, .msg_iovlen = 1};
+        if (fd >= 0) {
+            message.msg_control = control.room;
+            message.msg_controllen = sizeof(control.room);
+            struct cmsghdr *c = CMSG_FIRSTHDR(&message);
+            c->cmsg_level = SOL_SOCKET;
+            c->cmsg_type = SCM_RIGHTS;
+            c->cmsg_len = CMSG_LEN(sizeof(int));
+            memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+        }
+        ssize_t n = sendmsg(t->socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (n > 0) {
+            at += n;
+            length -= (size_t)n;
+            fd = -1;
+        } else if (n < 0 && errno != EAGAIN && errno != EINTR) {
+            return gone(t, err);
+        } else if (wait_for(t, POLLOUT, to, err) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int misbehaved(struct atoll_torch *t, struct atoll_err *err, const char *what)
+{
+    group_kill(t);
+    return atoll_err_set(err, ATOLL_E_PROTOCOL, "the torch process %s and was killed", what);
+}
+
+static int take_all(struct atoll_torch *t, void *bytes, size_t length, const struct transfer *to,
+                    struct atoll_err *err)
+{
+    char *at = bytes;
+    while (length > 0) {
+        struct iovec iov = {at, length};
+        struct msghdr message = {.msg_iov = &iov, .msg_iovlen = 1};
+        ssize_t n = recvmsg(t->socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+        if (n > 0 && message.msg_flags & MSG_CTRUNC)
+            return misbehaved(t, err, "sent a descriptor nobody asked for");
+        if (n > 0) {
+            at += n;
+            length -= (size_t)n;
+        } else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
+            return gone(t, err);
+        } else if (wait_for(t, POLLIN, to, err) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int frame_put(struct atoll_torch *t, const json_t *request, int fd, const struct transfer *to,
+                     struct atoll_err *err)
+{
+    struct atoll_buffer frame;
+    atoll_buffer_init(&frame, ATOLL_TORCH_FRAME_BYTES + 4);
+    atoll_buffer_put_u32(&frame, 0);
+    int rc = atoll_json_put(&frame, request, err);
+    if (rc == 0 && (rc = atoll_buffer_check(&frame, err)) == 0) {
+        uint32_t length = (uint32_t)frame.length - 4;
+        for (int i = 0; i < 4; i++)
+            frame.data[i] = (unsigned char)(length >> 8 * i);
+        rc = put_all(t, frame.data, frame.length, fd, to, err);
+    }
+    atoll_buffer_fini(&frame);
+    return rc;
+}
+
+static json_t *frame_take(struct atoll_torch *t, const struct transfer *to, struct atoll_err *err)
+{
+    unsigned char head[4];
+    if (take_all(t, head, sizeof(head), to, err) != 0)
+        return NULL;
+    uint32_t length =
+        (uint32_t)head[0] | (uint32_t)head[1] << 8 | (uint32_t)head[2] << 16 | (uint32_t)head[3] << 24;
+    if (length > ATOLL_TORCH_FRAME_BYTES) {
+        misbehaved(t, err, "sent an answer of more than 16 MiB");
+        return NULL;
+    }
+    char *body = malloc((size_t)length + 1);
+    json_t *reply = NULL;
+    if (!body)
+        atoll_err_set(err, ATOLL_E_MEMORY, "no memory for an answer");
+    else if (take_all(t, body, length, to, err) == 0 &&
+             (!(reply = atoll_json_load(body, length, REPLY_VALUES, 0, NULL)) ||
+              !json_is_boolean(json_object_get(reply, "ok")))) {
+        misbehaved(t, err, "sent what is no answer");
+        json_decref(reply);
+        reply = NULL;
+    }
+    free(body);
+    return reply;
+}
+
+/* What a reply that says no means. */
+static int refused(const json_t *reply, struct atoll_err *err)
+{
+    static const struct {
+        const char *kind;
+        enum atoll_code code;
+    } kinds[] = {{"problem", ATOLL_E_INPUT}, {"memory", ATOLL_E_LIMIT}, {"unsupported", ATOLL_E_MISSING}};
+    const char *kind = atoll_json_member(reply, "kind"), *text = atoll_json_member(reply, "error");
+    enum atoll_code code = ATOLL_E_INTERNAL;
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+        if (strcmp(kind, kinds[i].kind) == 0)
+            code = kinds[i].code;
+    return atoll_err_set(err, code, "%.900s", *text ? text : "the torch process gave no reason");
+}
+
+int atoll_torch_call(struct atoll_torch *torch, json_t *request, int fd, double deadline_ns,
+                     json_t **ret_reply, struct atoll_err *err)
+{
+    const struct transfer to = {atoll_clock_mono_ns() + deadline_ns, deadline_ns};
+    json_t *reply = NULL;
+    if (torch->pid <= 0) {
+        json_decref(request);
+        return atoll_err_set(err, ATOLL_E_CHILD, "the torch process is gone");
+    }
+    kill(-torch->pid, SIGCONT);
+    if (frame_put(torch, request, fd, &to, err) == 0)
+        reply = frame_take(torch, &to, err);
+    json_decref(request);
+    if (torch->pid > 0)
+        kill(-torch->pid, SIGSTOP);
+    words_take(torch);
+    if (!reply)
+        return -1;
+    if (!json_is_true(json_object_get(reply, "ok"))) {
+        refused(reply, err);
+        json_decref(reply);
+        return -1;
+    }
+    *ret_reply = reply;
+    return 0;
+}
+
+/* ---- begin and end ---- */
+
+/* What a module may do less than Python: handed over as a file, installed once torch is there. */
+static int filter_file(struct atoll_err *err)
+{
+    struct atoll_filter filter = {0};
+    if (atoll_filter_init(&filter, ATOLL_FILTER_MODULE, err) != 0)
+        return -1;
+    int fd = memfd_create("filter", MFD_CLOEXEC);
+    if (fd < 0)
+        atoll_err_errno(err, errno, "cannot make a memory file for a seccomp filter");
+    else if (atoll_write_all(fd, filter.code, atoll_filter_bytes(&filter)) != 0) {
+        atoll_err_errno(err, errno, "cannot write a seccomp filter");
+        close(fd);
+        fd = -1;
+    }
+    atoll_filter_fini(&filter);
+    return fd;
+}
+
+static void fact(char *ret, size_t bytes, const json_t *reply, const char *name)
+{
+    snprintf(ret, bytes, "%s", atoll_json_member(reply, name));
+}
+
+/* Steals path. */
+static int hello(struct atoll_torch *t, const struct atoll_torch_settings *s, json_t *path,
+                 struct atoll_err *err)
+{
+    int is_confined = !is_role(s, "rival") && !is_role(s, "probe"), fd = -1, rc = -1;
+    json_t *reply = NULL, *cores = json_array();
+    if (is_confined && (fd = filter_file(err)) < 0) {
+        json_decref(path);
+        json_decref(cores);
+        return -1;
+    }
+    for (size_t i = 0; i < s->core_count && s->cores; i++)
+        json_array_append_new(cores, json_integer(s->cores[i]));
+    json_t *request = json_pack("{s:o, s:o, s:b, s:i, s:s, s:i}", "path", path, "cores", cores, "gpu",
+                                s->gpu != NULL, "threads", (int)(s->threads ? s->threads : 1), "folder",
+                                atoll_scratch_path(t->scratch), "seccomp", (int)SYS_seccomp);
+    rc = request ? atoll_torch_call(t, request, fd,
+                                    s->start_limit_ns > 0 ? s->start_limit_ns : START_LIMIT_NS, &reply, err)
+                 : atoll_err_set(err, ATOLL_E_MEMORY, "no memory to start Python");
+    if (fd >= 0)
+        close(fd);
+    if (rc != 0)
+        return -1;
+    fact(t->facts.python, sizeof(t->facts.python), reply, "python");
+    fact(t->facts.torch, sizeof(t->facts.torch), reply, "torch");
+    fact(t->facts.cuda, sizeof(t->facts.cuda), reply, "cuda");
+    fact(t->facts.triton, sizeof(t->facts.triton), reply, "triton");
+    fact(t->facts.device, sizeof(t->facts.device), reply, "device");
+    json_decref(reply);
+    return 0;
+}
+
+static uint64_t half_of_memory(void)
+{
+    return (uint64_t)sysconf(_SC_PHYS_PAGES) * page_bytes() / 2;
+}
+
+static int process_start(struct atoll_torch *t, const struct atoll_torch_settings *s, struct atoll_err *err)
+{
+    char own[PATH_MAX];
+    int link[2] = {-1, -1}, log[2] = {-1, -1}, rc = -1;
+    const char *script = s->script;
+    json_t *interpreter = NULL;
+    if (!script && atoll_program_data("torch/atoll_torch.py", own, sizeof(own), err) != 0)
+        return -1;
+    script = script ? script : own;
+    if (!(t->scratch = atoll_scratch_create(err)) || !(interpreter = atoll_torch_examine(s->python, err)))
+        goto done;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, link) != 0 || pipe2(log, O_CLOEXEC) != 0) {
+        atoll_err_errno(err, errno, "cannot make a link to Python");
+        goto done;
+    }
+    t->socket = link[0];
+    t->log = log[0];
+    fcntl(t->log, F_SETFL, O_NONBLOCK);
+    t->pid = process_spawn(s, script, atoll_scratch_path(t->scratch), interpreter, link[1], log[1], err);
+    if (t->pid > 0)
+        rc = hello(t, s, json_incref(json_object_get(interpreter, "path")), err);
+done:
+    if (link[1] >= 0)
+        close(link[1]);
+    if (log[1] >= 0)
+        close(log[1]);
+    json_decref(interpreter);
+    return rc;
+}
+
+struct atoll_torch *atoll_torch_start(const struct atoll_torch_settings *settings, struct atoll_err *err)
+{
+    struct atoll_torch *t = calloc(1, sizeof(*t));
+    if (!t) {
+        atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a torch process");
+        return NULL;
+    }
+    t->socket = t->log = -1;
+    t->watches_group = is_role(settings, "rival");
+    t->memory_bytes = settings->memory_bytes ? settings->memory_bytes : half_of_memory();
+    t->cancelled = settings->cancelled;
+    if (process_start(t, settings, err) == 0)
+        return t;
+    atoll_torch_stop(t);
+    return NULL;
+}
+
+void atoll_torch_stop(struct atoll_torch *torch)
+{
+    if (!torch)
+        return;
+    group_kill(torch);
+    words_take(torch);
+    if (torch->words_length)
+        atoll_log(ATOLL_LOG_DEBUG, "eval.torch.words", "a torch process printed: %.600s", torch->words);
+    if (torch->socket >= 0)
+        close(torch->socket);
+    if (torch->log >= 0)
+        close(torch->log);
+    atoll_scratch_destroy(torch->scratch);
+    free(torch);
+}
+
+const struct atoll_torch_facts *atoll_torch_facts(const struct atoll_torch *torch)
+{
+    return &torch->facts;
+}

@@ -1,0 +1,125 @@
+"""The role oracle: true values of a problem for inputs of the referee's choice, in double precision where the module can.
+
+A module that cannot is run in single precision, then as it is; the answer says which it was."""
+import gc
+import mmap
+import os
+
+from atoll import fill, problem
+from atoll.refusal import Refusal
+
+KEPT = 4  # problems at a variant
+
+
+def functions_of(torch):
+    """What a module must not replace: other problems are answered by the same torch."""
+    places = [torch, torch.Tensor, torch.nn.functional, torch.nn.init, torch.linalg, torch.special, torch.autograd]
+    places += [value for value in vars(torch.nn).values() if isinstance(value, type)]
+    return [(place, name, value) for place in places for name, value in list(vars(place).items()) if callable(value)]
+
+
+class Role:
+    def __init__(self, host):
+        self.torch, self.device = host.torch, host.device
+        self.descriptions = {}  # by key, the last used last
+        self.loaded = {}  # key -> (index into precisions, problem)
+        self.precisions = (self.torch.float64, self.torch.float32, None)
+        self.kernels = None
+        self.functions = functions_of(self.torch)
+        for backend in (self.torch.backends.cuda.matmul, self.torch.backends.cudnn):
+            backend.allow_tf32 = False
+        self.torch.backends.cudnn.deterministic = True
+
+    # ---- operations ----
+
+    def op_kernels(self, request, fd):
+        """The referee's own kernels (a cubin), which make inputs on the device."""
+        self.kernels = fill.Kernels(os.pread(fd, request["bytes"], request["offset"]))
+
+    def op_load(self, request, fd):
+        """A problem at a variant, under a key."""
+        key = request["key"]
+        self.descriptions.pop(key, None)
+        self.descriptions[key] = request["description"]
+        for old in list(self.descriptions)[:-KEPT]:
+            del self.descriptions[old]
+            self.loaded.pop(old, None)
+        self.loaded.pop(key, None)
+        try:
+            self._load(key, 0)
+        finally:
+            self._clean()
+
+    def op_answer(self, request, fd):
+        """Doubles of every out and inout tensor into the memory, at the offsets that the request names."""
+        key = request["key"]
+        if key not in self.descriptions:
+            return {"unknown": True}
+        self.descriptions[key] = self.descriptions.pop(key)
+        memory = mmap.mmap(fd, 0)
+        try:
+            return {"precision": self._answer(key, request, memory)}
+        finally:
+            self._clean()
+
+    # ---- how ----
+
+    def _clean(self):
+        gc.collect()
+        if self.device.type == "cuda":
+            self.torch.cuda.synchronize(self.device)
+            self.torch.cuda.empty_cache()
+        changed = [(place, name) for place, name, value in self.functions if vars(place).get(name) is not value]
+        if not changed:
+            return
+        for place, name, value in self.functions:
+            if vars(place).get(name) is not value:
+                setattr(place, name, value)
+        place, name = changed[0]
+        self.loaded.clear()
+        raise Refusal("problem", "the module replaces %s.%s, which other problems use, too"
+                      % (getattr(place, "__name__", place), name))
+
+    def _load(self, key, precision):
+        self.loaded.pop(key, None)
+        loaded = problem.load(self.torch, self.descriptions[key], self.device, self.precisions[precision])
+        self.loaded[key] = (precision, loaded)
+        return loaded
+
+    def _answer(self, key, request, memory):
+        if key not in self.loaded:
+            self._load(key, 0)
+        while True:
+            precision, loaded = self.loaded[key]
+            try:
+                return self._run(loaded, self.precisions[precision], request, memory)
+            except Refusal as refusal:
+                self.loaded.pop(key, None)
+                if refusal.kind != "problem" or precision + 1 == len(self.precisions):
+                    raise
+            self._load(key, precision + 1)
+
+    def _run(self, loaded, dtype, request, memory):
+        tensors = self._inputs(loaded, dtype, request["inputs"], memory)
+        outputs = loaded.call(tensors)
+        values = dict(zip((t["name"] for t in loaded.outputs), outputs))
+        narrowest = 8
+        for told in request["outputs"]:
+            tensor = values.get(told["name"], tensors.get(told["name"])).detach()
+            if tensor.numel() != told["count"]:
+                raise Refusal("problem", "output %s has %d elements, the task says %d" % (told["name"], tensor.numel(), told["count"]))
+            if tensor.is_floating_point():
+                narrowest = min(narrowest, tensor.element_size())
+            into = self.torch.frombuffer(memory, dtype=self.torch.float64, count=told["count"], offset=told["offset"])
+            into.copy_(tensor.reshape(-1).to(self.torch.float64))
+        return {8: "f64", 4: "f32", 2: "f16"}.get(narrowest, "f8")
+
+    def _inputs(self, loaded, dtype, told, memory):
+        tensors = {}
+        for t in loaded.tensors:
+            if t["role"] == "out":
+                continue
+            tensor = self.torch.empty(t["shape"], dtype=fill.dtype_of(t["dtype"]), device=self.device)
+            fill.fill({t["name"]: tensor}, told, memory, self.kernels)
+            tensors[t["name"]] = tensor.to(dtype) if dtype is not None and tensor.is_floating_point() else tensor
+        return tensors

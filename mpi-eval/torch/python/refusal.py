@@ -1,0 +1,16 @@
+"""What an answer says instead of a result."""
+
+TRACE_LIMIT = 4000
+
+
+class Refusal(Exception):
+    """kind: "problem" (the doing of the module or expression), "memory", "unsupported" (this torch cannot), "internal" (of
+    ours); line: of problem.py, 0 unknown."""
+
+    def __init__(self, kind, text, line=0, trace=""):
+        super().__init__(text)
+        self.kind, self.text, self.line, self.trace = kind, text, line, trace
+
+    def reply(self):
+        return {"ok": False, "kind": self.kind, "error": " ".join(self.text.split())[:1000],
+                "trace": self.trace[-TRACE_LIMIT:], "line": int(self.line)}
