@@ -449,8 +449,10 @@ static void fetch_objects(struct atoll_pipeline *p, struct work *work)
 static void post_order(struct atoll_pipeline *p, struct work *work)
 {
     struct atoll_referee_request *request = &work->request;
-    for (int side = 0; side < side_count(work); side++)
+    for (int side = 0; side < side_count(work); side++) {
         work->prepared[side]->report = work->objects[side]->report;
+        work->prepared[side]->compile_ns = work->objects[side]->compile_ns;
+    }
     request->kind = work->order.is_duel ? ATOLL_REFEREE_REQUEST_DUEL : ATOLL_REFEREE_REQUEST_EVALUATE;
     request->task_number = work->order.task;
     request->order = &work->order;

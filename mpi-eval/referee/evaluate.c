@@ -32,7 +32,9 @@ struct session {
     const struct atoll_order *order;
     struct atoll_loaded_candidate candidate;
     struct atoll_evaluation *e;
-    double deadline_ns;
+    double deadline_ns; /* of one run */
+    double whole_ns;    /* from the start of the compiler to the verdict */
+    double end_ns;      /* when that is over; it moves on while something of ours takes the time */
     unsigned bench_count;
     int remeasured; /* times the device was calibrated again on this candidate's account */
     size_t clock_count;
@@ -52,16 +54,34 @@ static int session_end(struct session *s, enum atoll_verdict verdict, unsigned l
     return -1;
 }
 
+/* -1: the candidate's time is over. */
+static int session_in_time(struct session *s, double *ret_left_ns)
+{
+    *ret_left_ns = s->end_ns - atoll_referee_now_ns();
+    if (*ret_left_ns > 0)
+        return 0;
+    return session_end(
+        s, ATOLL_V_TIMEOUT, s->bench_count ? 6 : 4,
+        "no verdict after %.3g s from the start of the compiler, %.3g s of it compiling; of %u "
+        "runs each was in time",
+        s->whole_ns / 1e9, s->candidate.prepared->compile_ns / 1e9, s->e->draw_count);
+}
+
 /* One trial; -1 when it ended the evaluation. */
 static int session_try(struct session *s, const struct atoll_input_set *input_set,
                        enum atoll_comparing comparing, uint64_t placement, struct atoll_trial *trial)
 {
     struct atoll_trial_order order = {input_set, comparing, s->deadline_ns, placement, 0};
+    double left_ns;
     if (atomic_load(&s->referee->cancelled)) {
         session_end(s, ATOLL_V_INFRASTRUCTURE, 0, "cancelled");
         return -1;
     }
+    if (session_in_time(s, &left_ns) != 0)
+        return -1;
+    order.deadline_ns = fmin(order.deadline_ns, left_ns);
     s->referee->backend->trial(s->referee, s->known, &s->candidate, &order, trial);
+    s->end_ns += trial->reference_ns; /* our own time */
     s->e->draw_count++;
     s->e->fully_compared_count += trial->compared_fully ? 1 : 0;
     s->e->worst_error = fmax(s->e->worst_error, trial->worst_error);
@@ -121,6 +141,10 @@ static int may_grow(const struct series *r)
 static int series_step(struct session *s, struct series *r)
 {
     struct atoll_trial trial;
+    if (r->sampling.discarded > r->sampling.count && atoll_referee_now_ns() > s->end_ns) {
+        r->state = ATOLL_SAMPLING_UNSTABLE; /* it was others who took its time */
+        return 0;
+    }
     long number = atoll_input_set_order_next(&r->order);
     if (number < 0 || ((size_t)number >= s->known->pool_size[r->variant] && !may_grow(r))) {
         r->state = ATOLL_SAMPLING_LIMIT;
@@ -218,6 +242,16 @@ static int floor_get(const struct session *s, uint32_t variant, struct atoll_flo
     return 0;
 }
 
+/* The device is calibrated again on this candidate's account, in time that is not its own. */
+static int remeasure(struct session *s, uint32_t variant, struct atoll_floor *floor, struct atoll_err *err)
+{
+    double begin = atoll_referee_now_ns();
+    int rc = s->referee->backend->measure(s->referee, err);
+    s->remeasured++;
+    s->end_ns += atoll_referee_now_ns() - begin;
+    return rc != 0 ? -1 : floor_get(s, variant, floor, err);
+}
+
 static int is_impossible(const struct series *r, const struct atoll_floor *floor)
 {
     return r->sampling.summary.median < ATOLL_FLOOR_IMPOSSIBLE_RATIO * floor->hard_ns;
@@ -249,11 +283,9 @@ static int floor_doubt(struct session *s, const struct series *r, struct atoll_f
     const char *name = s->known->task->variants[r->variant].name;
     if (s->known->floor_is_wrong[r->variant] || r->state == ATOLL_SAMPLING_DROPPED)
         return 0;
-    while (time_ns < floor->reporting_ns && s->remeasured < REMEASURE_LIMIT) {
-        s->remeasured++;
-        if (s->referee->backend->measure(s->referee, err) != 0 || floor_get(s, r->variant, floor, err) != 0)
+    while (time_ns < floor->reporting_ns && s->remeasured < REMEASURE_LIMIT)
+        if (remeasure(s, r->variant, floor, err) != 0)
             return -1;
-    }
     if (floor->reporting_ns > 0 && atoll_floor_trusted_ns(floor->reporting_ns, time_ns) == 0) {
         s->known->floor_is_wrong[r->variant] = 1;
         atoll_log(ATOLL_LOG_WARNING, "eval.floor.beaten",
@@ -288,11 +320,9 @@ static int series_judge(struct session *s, struct series *r, struct atoll_err *e
         return -1;
     if (r->state == ATOLL_SAMPLING_UNSTABLE)
         return r->sampling.count && timing_store(s, r, &floor, err) != 0 ? -1 : series_unstable(s, r);
-    while (is_impossible(r, &floor) && s->remeasured < REMEASURE_LIMIT) {
-        s->remeasured++;
-        if (s->referee->backend->measure(s->referee, err) != 0 || floor_get(s, r->variant, &floor, err) != 0)
+    while (is_impossible(r, &floor) && s->remeasured < REMEASURE_LIMIT)
+        if (remeasure(s, r->variant, &floor, err) != 0)
             return -1;
-    }
     if (timing_store(s, r, &floor, err) != 0)
         return -1;
     if (is_impossible(r, &floor))
@@ -329,6 +359,20 @@ static int count_step(struct session *s, uint32_t variant)
     (void)variant;
     s->bench_count++;
     return 0;
+}
+
+/* What a candidate may take from the start of its compiler to its verdict. */
+static double whole_deadline_ns(const struct session *s)
+{
+    const struct atoll_task *task = s->known->task;
+    const struct atoll_setup *setup = &s->referee->setup;
+    unsigned runs = 0;
+    for (size_t i = 0; i < task->variant_count; i++)
+        if (atoll_variant_is_here(s->referee->backend, &task->variants[i]))
+            runs += task->variants[i].kind == ATOLL_VARIANT_CHECK   ? CHECK_INPUT_SETS
+                    : task->variants[i].kind == ATOLL_VARIANT_BENCH ? setup->sample_min
+                                                                    : 0;
+    return atoll_referee_whole_deadline_ns(setup, runs, s->order->baseline_ns);
 }
 
 /* A failure of ours fills err; a verdict fills the evaluation.  Either way -1. */
@@ -386,6 +430,8 @@ static void cascade(struct session *s, const struct atoll_prepared *prepared, co
 {
     struct atoll_evaluation *e = s->e;
     char detail[ATOLL_DETAIL_BYTES];
+    s->whole_ns = whole_deadline_ns(s);
+    s->end_ns = atoll_referee_now_ns() + s->whole_ns - prepared->compile_ns;
     enum atoll_verdict loaded = s->referee->backend->candidate_open(s->referee, prepared, object,
                                                                     object_length, &s->candidate, detail);
     if (loaded != ATOLL_V_CORRECT) {

@@ -22,7 +22,9 @@ struct atoll_prepared {
     size_t unit_length;
     const char *symbols[ATOLL_PLAN_LAUNCH_LIMIT]; /* by launch: what the object has for it */
     size_t symbol_count;
-    const char *report; /* borrowed, set by who compiled it: the compiler's words on resources; NULL none */
+    /* Set by who compiled it: the compiler's words on resources (borrowed; NULL none), and how long it ran. */
+    const char *report;
+    double compile_ns;
 };
 
 struct atoll_backend;

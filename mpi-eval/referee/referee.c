@@ -13,7 +13,8 @@
 #include "mpi-eval/referee/backend.h"
 #include "mpi-eval/referee/state.h"
 
-#define CASE_LIMIT 4096
+#define CASE_LIMIT  4096
+#define WHOLE_SHARE 0.25 /* of a run's deadline: five times the baseline */
 
 const char *atoll_phase_name(enum atoll_phase phase)
 {
@@ -32,6 +33,13 @@ double atoll_referee_deadline_ns(double baseline_ns)
     if (!(baseline_ns > 0))
         return 10e9;
     return fmin(fmax(20 * baseline_ns, 0.2e9), 10e9);
+}
+
+double atoll_referee_whole_deadline_ns(const struct atoll_setup *setup, unsigned run_count,
+                                       double baseline_ns)
+{
+    double run = atoll_referee_deadline_ns(baseline_ns) * (baseline_ns > 0 ? WHOLE_SHARE : 1);
+    return setup->compile_deadline_ns + setup->sample_wall_ns + run_count * run;
 }
 
 int atoll_variant_is_here(const struct atoll_backend *backend, const struct atoll_variant *variant)

@@ -60,6 +60,11 @@ uint64_t atoll_referee_placement(struct atoll_referee *referee); /* another one 
 double atoll_referee_now_ns(void); /* CLOCK_MONOTONIC_RAW */
 double
 atoll_referee_deadline_ns(double baseline_ns); /* clamp(20 x baseline, 0.2 s, 10 s); 10 s when unknown */
+/* From the start of a candidate's compiler to its verdict, without the time that others let it wait: the compiler's
+ * deadline, the wall limit of its samples, and for each of the run_count runs that a verdict needs at least a quarter of
+ * what one of them may take (all of it while no baseline is known). */
+double atoll_referee_whole_deadline_ns(const struct atoll_setup *setup, unsigned run_count,
+                                       double baseline_ns);
 /* 1 when a variant is measured by this backend: it names it, or none. */
 int atoll_variant_is_here(const struct atoll_backend *backend, const struct atoll_variant *variant);
 

@@ -535,10 +535,18 @@ static void job_conclude(struct cc *cc, struct slot *slot, int wait_status)
     else if (status != ATOLL_COMPILE_OK)
         atoll_diagnostics_trim(slot->output, slot->folder, diagnostics);
     struct atoll_err err = ATOLL_ERR_INIT;
-    if ((status == ATOLL_COMPILE_OK || status == ATOLL_COMPILE_ERROR) && judge(cc, slot, &err) != 0 &&
-        (status == ATOLL_COMPILE_OK || err.code == ATOLL_E_INPUT)) {
+    int is_judged = status == ATOLL_COMPILE_OK || status == ATOLL_COMPILE_ERROR;
+    double begin = atoll_clock_mono_ns();
+    int is_refused = is_judged && judge(cc, slot, &err) != 0;
+    slot->ran_ns += atoll_clock_mono_ns() - begin; /* how much there is to judge is the candidate's doing */
+    if (is_refused && (status == ATOLL_COMPILE_OK || err.code == ATOLL_E_INPUT)) {
         status = err.code == ATOLL_E_INPUT ? ATOLL_COMPILE_FORBIDDEN : ATOLL_COMPILE_BROKEN;
         snprintf(diagnostics, sizeof(diagnostics), "%s", err.text);
+    }
+    if (status == ATOLL_COMPILE_OK && slot->ran_ns > cc->deadline_ns) {
+        status = ATOLL_COMPILE_TIMEOUT;
+        snprintf(diagnostics, sizeof(diagnostics),
+                 "what the compiler made was not looked through after %.3g s", cc->deadline_ns / 1e9);
     }
     if (status == ATOLL_COMPILE_OK && slot_read_object(slot, cc->style.object_name, cc->output_bytes) != 0) {
         status = ATOLL_COMPILE_BROKEN;

@@ -164,6 +164,39 @@ static const struct {
      "not finished after 0.2 s"},
 };
 
+/* One deadline from the start of the compiler to the verdict: what compiling took is missing afterwards, in a run that hangs
+ * as well as between runs, and it is the candidate's. */
+static void test_whole_deadline(void **state)
+{
+    static const char hangs[] = LOOP "y[i * n + j] = " RIGHT "; for (volatile int k = 1; k;) ;";
+    static const struct {
+        const char *body;
+        double left_ns;
+        enum atoll_verdict verdict;
+        const char *says;
+    } rows[] = {
+        {LOOP "y[i * n + j] = " RIGHT ";", 60e9, ATOLL_V_CORRECT, ""},
+        {LOOP "y[i * n + j] = " RIGHT ";", 0, ATOLL_V_TIMEOUT, "no verdict after 110 s"},
+        {hangs, 50e6, ATOLL_V_TIMEOUT, "not finished after 0.0"},
+    };
+    struct atoll_setup setup = {.compile_deadline_ns = 20e9, .sample_wall_ns = 3e9};
+    (void)state;
+    assert_true(atoll_referee_whole_deadline_ns(&setup, 9, 0) == 113e9);
+    assert_true(atoll_referee_whole_deadline_ns(&setup, 9, 100e6) == 27.5e9);
+    assert_true(atoll_referee_whole_deadline_ns(&setup, 9, 1) == 23.45e9);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct built b = build(rows[i].body);
+        struct atoll_evaluation e;
+        b.prepared->compile_ns = atoll_referee_whole_deadline_ns(&referee->setup, 9, 0) - rows[i].left_ns;
+        evaluate(&b, 0, 0, &e);
+        b.prepared->compile_ns = 0;
+        if (e.verdict != rows[i].verdict || !strstr(e.detail, rows[i].says))
+            fail_msg("row %zu: %s, \"%s\"", i, atoll_verdict_name(e.verdict), e.detail);
+        assert_true(e.verdict == ATOLL_V_CORRECT || e.level == 4);
+        atoll_evaluation_fini(&e);
+    }
+}
+
 static void test_verdicts(void **state)
 {
     (void)state;
@@ -413,10 +446,11 @@ static void test_cancel(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_device),        cmocka_unit_test(test_verdicts),
-        cmocka_unit_test(test_early_drop),    cmocka_unit_test(test_duels),
-        cmocka_unit_test(test_final),         cmocka_unit_test(test_watched_final),
-        cmocka_unit_test(test_beaten_floor),  cmocka_unit_test(test_admission),
-        cmocka_unit_test(test_bad_arguments), cmocka_unit_test(test_cancel)};
+        cmocka_unit_test(test_device),         cmocka_unit_test(test_verdicts),
+        cmocka_unit_test(test_whole_deadline), cmocka_unit_test(test_early_drop),
+        cmocka_unit_test(test_duels),          cmocka_unit_test(test_final),
+        cmocka_unit_test(test_watched_final),  cmocka_unit_test(test_beaten_floor),
+        cmocka_unit_test(test_admission),      cmocka_unit_test(test_bad_arguments),
+        cmocka_unit_test(test_cancel)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
