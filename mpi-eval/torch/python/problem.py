@@ -239,7 +239,7 @@ class Problem:
         self.bind(tensors)
         seed_all(self.torch)
         if self.is_backward:
-            return self._backward(tensors)
+            return self.check(self.backward_of(tensors, self.target)())
         arguments = self.arguments(tensors)
         with self.torch.no_grad():
             result = guarded("", self.name, lambda: self.target(*arguments))
@@ -260,26 +260,31 @@ class Problem:
     def _leaf(self, tensor):
         return tensor.detach().requires_grad_(tensor.is_floating_point())
 
-    def _backward(self, tensors):
-        """Gradients with respect to the tensors that the outputs name, for the gradients that flow in."""
+    def backward_of(self, tensors, target):
+        """A function without arguments: gradients with respect to the tensors that the outputs name, for the gradients that flow
+        in.  target: ours, or what a compiler made of it."""
         leaves = {t["name"]: self._leaf(tensors[t["name"]]) for t in self.inputs + self.constants}
         if not self.is_function:
             self._parameters_need_gradients()
         arguments = self.arguments(leaves)
-        with self.torch.enable_grad():
-            result = guarded("", self.name, lambda: self.target(*arguments))
-        results = tensors_in(self.torch, result)
-        heads, flows = [], []
-        for t in self.flows:
-            number = int(t["of"])
-            if number >= len(results):
-                raise Refusal("problem", "%s: tensor %s flows into result %d of %d" % (self.name, t["name"], number, len(results)))
-            heads.append(results[number])
-            flows.append(tensors[t["name"]].reshape(results[number].shape).to(results[number].dtype))
-        if not heads:
-            heads, flows = [results[0].sum()], [None]
-        guarded("backward", self.name, lambda: self.torch.autograd.backward(heads, flows))
-        return self.check([self._gradient_of(t, leaves) for t in self.outputs])
+
+        def run():
+            with self.torch.enable_grad():
+                result = guarded("", self.name, lambda: target(*arguments))
+            results = tensors_in(self.torch, result)
+            heads, flows = [], []
+            for t in self.flows:
+                number = int(t["of"])
+                if number >= len(results):
+                    raise Refusal("problem", "%s: tensor %s flows into result %d of %d"
+                                  % (self.name, t["name"], number, len(results)))
+                heads.append(results[number])
+                flows.append(tensors[t["name"]].reshape(results[number].shape).to(results[number].dtype))
+            if not heads:
+                heads, flows = [results[0].sum()], [None]
+            guarded("backward", self.name, lambda: self.torch.autograd.backward(heads, flows))
+            return [self._gradient_of(t, leaves) for t in self.outputs]
+        return run
 
     def _parameters_need_gradients(self):
         for held, _, _, _, _ in self.places:
@@ -295,7 +300,7 @@ class Problem:
             if gradient is None and not self.is_function:
                 parts = [held.grad for held, tensor, _, _, _ in self.places if tensor == name]
                 if parts and all(part is not None for part in parts):
-                    gradient = self.torch.cat([part.reshape(-1) for part in parts])
+                    gradient = parts[0] if len(parts) == 1 else self.torch.cat([part.reshape(-1) for part in parts])
         if gradient is None:
             raise Refusal("problem", "%s: output %s is the gradient of \"%s\", which has none" % (self.name, output["name"], name))
         return gradient
