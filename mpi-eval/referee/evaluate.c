@@ -336,6 +336,12 @@ static int series_judge(struct session *s, struct series *r, struct atoll_err *e
             "the machine was busy: samples could be stopped no sooner than %.1f ms after they said that they "
             "were done; what one writes in that time is seen only where the outputs were looked at before",
             r->stop_ns / 1e6);
+    else if (r->state == ATOLL_SAMPLING_DROPPED)
+        snprintf(s->e->detail, sizeof(s->e->detail),
+                 "variant %s: %zu samples were enough: about %.3g times the %.6g us that it is held against",
+                 s->known->task->variants[r->variant].name, r->sampling.count,
+                 r->sampling.summary.median / r->sampling.rules.incumbent_ns,
+                 r->sampling.rules.incumbent_ns / 1e3);
     else
         snprintf(s->e->detail, sizeof(s->e->detail), "%s", r->note);
     if (r->sampling.summary.median < floor.audit_ns && audit(s, r->variant) != 0)

@@ -378,6 +378,9 @@ static void test_early_drop(void **state)
     assert_int_equal(e.verdict, ATOLL_V_CORRECT);
     assert_int_equal(e.timings[0].sample_count, 4);
     assert_true(e.timings[0].flags & ATOLL_TIMING_DROPPED_EARLY);
+    assert_non_null(
+        strstr(e.detail, "4 samples were enough")); /* and why it was not measured with more care */
+    assert_non_null(strstr(e.detail, "times the 1 us that it is held against"));
     atoll_evaluation_fini(&e);
 }
 

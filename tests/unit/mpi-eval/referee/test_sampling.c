@@ -86,6 +86,18 @@ static struct {
      ATOLL_SAMPLING_ENOUGH,
      7,
      7},
+    /* a seed of 270 ms beside a rival of 1 ms: the wall limit would let it have seven */
+    {{.interval_target = 0.005,
+      .device_limit_ns = 1e9,
+      .wall_limit_ns = 4e9,
+      .sample_min = 7,
+      .incumbent_ns = 1e6},
+     270e6,
+     0.02,
+     400e6,
+     ATOLL_SAMPLING_DROPPED,
+     4,
+     4},
     /* a short kernel: the resolution keeps the interval wide until the limit */
     {{.interval_target = 0.005,
       .device_limit_ns = 1e6,
