@@ -11,7 +11,7 @@
 #include "base/buffer.h"
 #include "base/err.h"
 
-#define ATOLL_FRAME_VERSION       2 /* what each brought is in docs/spec/wire.md */
+#define ATOLL_FRAME_VERSION       3 /* what each brought is in docs/spec/wire.md */
 #define ATOLL_FRAME_HEADER_BYTES  24
 #define ATOLL_FRAME_PAYLOAD_LIMIT (64u << 20)
 

@@ -87,7 +87,7 @@ static void bench_close(struct bench *b)
 static void final(struct bench *b, struct atoll_duel *ret)
 {
     struct atoll_order order = {.evaluation = ++b->evaluation,
-                                .is_duel = 1,
+                                .kind = ATOLL_ORDER_DUEL,
                                 .purpose = ATOLL_DUEL_FINAL,
                                 .alpha = 0.01,
                                 .margin = log(1.01),

@@ -85,7 +85,7 @@ static int challenge(struct session *s, struct original *o, unsigned k, struct a
         return -1;
     struct atoll_order order = {.evaluation = CASE_LIMIT + k,
                                 .task = o->number,
-                                .is_duel = 1,
+                                .kind = ATOLL_ORDER_DUEL,
                                 .purpose = ATOLL_DUEL_PROMOTION,
                                 .candidate = mutant.candidate,
                                 .elite = o->kernel.candidate,

@@ -62,6 +62,7 @@ enum field {
     HAS_TEST = 1 << 10,        /* purpose, alpha, margin, pair_limit */
     HAS_REASON = 1 << 11,
     HAS_ASK = 1 << 12,
+    HAS_RIVAL = 1 << 13, /* rival, rivals, limit_ns: where purpose says so */
 };
 
 #define EVALUATE_FIELDS (HAS_EVALUATION | HAS_PLACE | HAS_CANDIDATE | HAS_ORIGIN | HAS_YARDSTICK)
@@ -82,11 +83,20 @@ static const unsigned type_fields[ATOLL_DECISION_TYPE_COUNT] = {
     [ATOLL_DECIDE_TASK_DONE] = HAS_PLACE | HAS_REASON,
     [ATOLL_DECIDE_STOP] = HAS_REASON,
     [ATOLL_DECIDE_ASK] = HAS_PLACE | HAS_ASK,
+    [ATOLL_DECIDE_RIVAL] = HAS_EVALUATION | HAS_PLACE | HAS_TEST,
 };
 
 static unsigned fields_of(const struct atoll_decision *d)
 {
-    return (unsigned)d->type < ATOLL_DECISION_TYPE_COUNT ? type_fields[d->type] : 0;
+    unsigned has = (unsigned)d->type < ATOLL_DECISION_TYPE_COUNT ? type_fields[d->type] : 0;
+    return has & HAS_TEST && d->purpose == ATOLL_DUEL_RIVAL ? has | HAS_RIVAL : has;
+}
+
+int atoll_decision_is_rival(const struct atoll_decision *d)
+{
+    return d->type == ATOLL_DECIDE_RIVAL ||
+           (d->type == ATOLL_DECIDE_REDISPATCH && d->purpose == ATOLL_DUEL_RIVAL &&
+            atoll_id_is_zero(&d->candidate));
 }
 
 void atoll_decision_normalise(struct atoll_decision *d)
@@ -123,6 +133,9 @@ void atoll_decision_normalise(struct atoll_decision *d)
         SPAN(HAS_TEST, pair_limit),
         SPAN(HAS_REASON, reason),
         SPAN(HAS_ASK, ask),
+        SPAN(HAS_RIVAL, rival),
+        SPAN(HAS_RIVAL, rivals),
+        SPAN(HAS_RIVAL, limit_ns),
     };
 #undef SPAN
     unsigned has = fields_of(d);
@@ -227,6 +240,11 @@ void atoll_decision_encode(const struct atoll_decision *d, struct atoll_buffer *
     put_numbers(d, has, out);
     if (has & HAS_ASK)
         atoll_ask_encode(&d->ask, out);
+    if (has & HAS_RIVAL) {
+        atoll_buffer_put_u32(out, d->rival);
+        atoll_buffer_put_bytes(out, d->rivals, sizeof(d->rivals));
+        atoll_buffer_put_f64(out, d->limit_ns);
+    }
     put_place_rest(d, out);
 }
 
@@ -306,6 +324,16 @@ static void take_numbers(struct atoll_reader *r, unsigned has, struct atoll_deci
         d->reason = (enum atoll_reason)take_below(r, ATOLL_REASON_COUNT);
 }
 
+static void take_rival(struct atoll_reader *r, struct atoll_decision *d)
+{
+    d->rival = atoll_reader_u32_in(r, 0, ATOLL_TASK_RIVAL_LIMIT - 1);
+    atoll_reader_bytes(r, d->rivals, sizeof(d->rivals));
+    for (size_t i = 0; i < sizeof(d->rivals); i++)
+        if (d->rivals[i] >= ATOLL_TASK_RIVAL_LIMIT)
+            r->failed = 1;
+    d->limit_ns = take_number(r);
+}
+
 int atoll_decision_decode(const void *bytes, size_t length, struct atoll_decision *ret_decision,
                           struct atoll_err *err)
 {
@@ -330,8 +358,13 @@ int atoll_decision_decode(const void *bytes, size_t length, struct atoll_decisio
         take_cell(&r, &d.cell);
     take_identities(&r, has, &d);
     take_numbers(&r, has, &d);
+    has = fields_of(&d);
+    if (d.type == ATOLL_DECIDE_RIVAL && d.purpose != ATOLL_DUEL_RIVAL)
+        r.failed = 1;
     if (has & HAS_ASK)
         atoll_ask_decode(&r, &d.ask);
+    if (has & HAS_RIVAL)
+        take_rival(&r, &d);
     take_place_rest(&r, &d);
     if (atoll_reader_finish(&r, "decision", err))
         return -1;

@@ -12,7 +12,7 @@
 
 enum atoll_decision_type {
     ATOLL_DECIDE_EVALUATE = 1,  /* send candidate for evaluation */
-    ATOLL_DECIDE_DUEL,          /* compare candidate with elite */
+    ATOLL_DECIDE_DUEL,          /* compare candidate with elite, or with the task's fastest rival */
     ATOLL_DECIDE_ELITE,         /* candidate is now the elite of (task, island, cell) */
     ATOLL_DECIDE_NOT_CONFIRMED, /* candidate lost its challenge */
     ATOLL_DECIDE_MIGRATE,       /* candidate is a migrant from island to other_island */
@@ -23,6 +23,7 @@ enum atoll_decision_type {
     ATOLL_DECIDE_TASK_DONE,     /* no more proposals for task; reason */
     ATOLL_DECIDE_STOP,          /* the run is over; reason */
     ATOLL_DECIDE_ASK,           /* an operator outside the engine is asked for something */
+    ATOLL_DECIDE_RIVAL,         /* measure a rival of the task */
     ATOLL_DECISION_TYPE_COUNT
 };
 
@@ -48,7 +49,7 @@ const char *atoll_reason_text(const char *name);
 
 struct atoll_decision {
     enum atoll_decision_type type;
-    uint64_t evaluation; /* EVALUATE, DUEL, REDISPATCH, ABANDON */
+    uint64_t evaluation; /* EVALUATE, DUEL, RIVAL, REDISPATCH, ABANDON */
     uint32_t task, island, other_island;
     uint32_t model; /* device model whose population it concerns, from 0 in the order of their appearance */
     uint64_t answers_ask;        /* EVALUATE: the ask this candidate answers, 0 = none */
@@ -62,7 +63,7 @@ struct atoll_decision {
     struct atoll_choice elite_choice;
     struct atoll_id parent;           /* EVALUATE: candidate it was derived from, zero = none */
     enum atoll_operator op;           /* EVALUATE */
-    enum atoll_duel_purpose purpose;  /* DUEL */
+    enum atoll_duel_purpose purpose;  /* DUEL; RIVAL: always purpose RIVAL */
     uint32_t generation;              /* of the island, EVALUATE */
     double time_ns, fitness;          /* ELITE, BASELINE, BEST */
     double baseline_ns, incumbent_ns; /* EVALUATE, DUEL: handed to the referee */
@@ -70,7 +71,13 @@ struct atoll_decision {
     uint32_t pair_limit;              /* DUEL */
     enum atoll_reason reason;
     struct atoll_ask ask; /* ASK */
+    uint32_t rival; /* RIVAL: its number in the task; DUEL of purpose RIVAL: the fastest over all variants */
+    uint8_t rivals[ATOLL_TASK_VARIANT_LIMIT]; /* DUEL of purpose RIVAL: the fastest at each bench variant */
+    double limit_ns; /* RIVAL: how long it may take, compiling included; 0 = no limit */
 };
+
+/* Whether a REDISPATCH is of a RIVAL: it has purpose RIVAL and no candidate. */
+int atoll_decision_is_rival(const struct atoll_decision *d);
 
 /* Zeroes the fields that the type does not use: what encoding and decoding would leave. */
 void atoll_decision_normalise(struct atoll_decision *d);

@@ -3,15 +3,9 @@
 #include "core/evaluation.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define TIME_LIMIT_NS 1e18 /* 31 years: nothing of ours takes longer, and sums of it stay finite */
-#define SUMMARY_BYTES 72u
-#define TIMING_BYTES  (4u + 4u + SUMMARY_BYTES + 8u + 8u + 4u + 4u) /* without samples */
-#define FLAGS_MASK                                                                                           \
-    ((uint32_t)(ATOLL_TIMING_DROPPED_EARLY | ATOLL_TIMING_TIME_LIMIT | ATOLL_TIMING_AUDIT |                  \
-                ATOLL_TIMING_FLOOR_SINGLE | ATOLL_TIMING_FLOOR_SPLIT))
 
 void atoll_evaluation_init(struct atoll_evaluation *e)
 {
@@ -21,8 +15,7 @@ void atoll_evaluation_init(struct atoll_evaluation *e)
 
 void atoll_evaluation_fini(struct atoll_evaluation *e)
 {
-    for (size_t i = 0; i < ATOLL_TASK_VARIANT_LIMIT; i++)
-        free(e->timings[i].samples_ns);
+    atoll_timings_fini(e->timings);
     atoll_evaluation_init(e);
 }
 
@@ -42,86 +35,6 @@ static uint8_t read_u8_in(struct atoll_reader *r, uint8_t limit)
     if (v >= limit)
         r->failed = r->failed ? r->failed : ATOLL_E_PROTOCOL;
     return r->failed ? 0 : v;
-}
-
-static void put_summary(struct atoll_buffer *out, const struct atoll_summary *s)
-{
-    const double values[] = {s->min, s->p10,  s->median, s->p90,
-                             s->max, s->lo95, s->hi95,   s->relative_half_width};
-    atoll_buffer_put_u64(out, s->count);
-    for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++)
-        atoll_buffer_put_f64(out, values[i]);
-}
-
-static void read_summary(struct atoll_reader *r, struct atoll_summary *s)
-{
-    double *const values[] = {&s->min, &s->p10, &s->median, &s->p90, &s->max, &s->lo95, &s->hi95};
-    uint64_t count = atoll_reader_u64(r);
-    for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++)
-        *values[i] = read_time(r);
-    s->relative_half_width = atoll_reader_f64_in(r, 0.0, HUGE_VAL);
-    int is_ordered = s->min <= s->p10 && s->p10 <= s->median && s->median <= s->p90 && s->p90 <= s->max &&
-                     s->min <= s->lo95 && s->lo95 <= s->median && s->median <= s->hi95 && s->hi95 <= s->max;
-    if (!r->failed && (count > ATOLL_SAMPLES_LIMIT || !is_ordered))
-        r->failed = ATOLL_E_PROTOCOL;
-    s->count = r->failed ? 0 : (size_t)count;
-}
-
-static void put_timing(struct atoll_buffer *out, const struct atoll_timing *t)
-{
-    atoll_buffer_put_u32(out, t->variant);
-    atoll_buffer_put_u32(out, t->flags);
-    put_summary(out, &t->summary);
-    atoll_buffer_put_f64(out, t->floor_ns);
-    atoll_buffer_put_f64(out, t->resolution_ns);
-    atoll_buffer_put_u32(out, t->discarded_count);
-    atoll_buffer_put_u32(out, (uint32_t)t->sample_count);
-    for (size_t i = 0; i < t->sample_count; i++)
-        atoll_buffer_put_f64(out, t->samples_ns[i]);
-}
-
-static void read_samples(struct atoll_reader *r, struct atoll_timing *t)
-{
-    size_t count = atoll_reader_count(r, sizeof(double));
-    if (count > ATOLL_SAMPLES_LIMIT)
-        r->failed = ATOLL_E_PROTOCOL;
-    if (r->failed || count == 0)
-        return;
-    t->samples_ns = malloc(count * sizeof(*t->samples_ns));
-    if (!t->samples_ns) {
-        r->failed = ATOLL_E_MEMORY;
-        return;
-    }
-    t->sample_count = count;
-    for (size_t i = 0; i < count; i++)
-        t->samples_ns[i] = read_time(r);
-}
-
-static void read_timing(struct atoll_reader *r, struct atoll_timing *t)
-{
-    t->variant = atoll_reader_u32_in(r, 0, ATOLL_TASK_VARIANT_LIMIT - 1);
-    t->flags = atoll_reader_u32_in(r, 0, FLAGS_MASK);
-    read_summary(r, &t->summary);
-    t->floor_ns = read_time(r);
-    t->resolution_ns = read_time(r);
-    t->discarded_count = atoll_reader_u32(r);
-    read_samples(r, t);
-}
-
-static void read_timings(struct atoll_reader *r, struct atoll_evaluation *e)
-{
-    size_t count = atoll_reader_count(r, TIMING_BYTES);
-    uint32_t seen = 0; /* bit 1 << variant */
-    if (count > ATOLL_TASK_VARIANT_LIMIT)
-        r->failed = ATOLL_E_PROTOCOL;
-    for (size_t i = 0; i < count && !r->failed; i++) {
-        struct atoll_timing *t = &e->timings[i];
-        read_timing(r, t);
-        if (seen & 1u << t->variant)
-            r->failed = r->failed ? r->failed : ATOLL_E_PROTOCOL;
-        seen |= 1u << t->variant;
-        e->timing_count = i + 1;
-    }
 }
 
 void atoll_evaluation_encode(const struct atoll_evaluation *e, struct atoll_buffer *out)
@@ -144,9 +57,7 @@ void atoll_evaluation_encode(const struct atoll_evaluation *e, struct atoll_buff
     atoll_buffer_put_u32(out, e->draw_count);
     atoll_buffer_put_u32(out, e->fully_compared_count);
     atoll_buffer_put_f64(out, e->worst_error);
-    atoll_buffer_put_u32(out, (uint32_t)e->timing_count);
-    for (size_t i = 0; i < e->timing_count; i++)
-        put_timing(out, &e->timings[i]);
+    atoll_timings_encode(e->timings, e->timing_count, out);
     atoll_profile_encode(&e->profile, out);
 }
 
@@ -189,7 +100,7 @@ int atoll_evaluation_decode(const void *bytes, size_t length, struct atoll_evalu
     atoll_reader_init(&r, bytes, length);
     read_head(&r, &decoded);
     read_costs(&r, &decoded);
-    read_timings(&r, &decoded);
+    atoll_timings_decode(&r, decoded.timings, &decoded.timing_count);
     if (r.failed || r.offset < r.length) /* frame version 1 ends here */
         atoll_profile_decode(&r, &decoded.profile);
     if (atoll_reader_finish(&r, "evaluation", err)) {
@@ -200,65 +111,14 @@ int atoll_evaluation_decode(const void *bytes, size_t length, struct atoll_evalu
     return 0;
 }
 
-/* Weighted geometric mean of one value per timing; 0 when there is none or one is not known. */
-static double geometric_mean(const struct atoll_evaluation *e, const struct atoll_task *task,
-                             double (*value_of)(const struct atoll_timing *))
-{
-    double sum = 0.0, weights = 0.0;
-    for (size_t i = 0; i < e->timing_count; i++) {
-        const struct atoll_timing *t = &e->timings[i];
-        if (t->variant >= task->variant_count || task->variants[t->variant].kind != ATOLL_VARIANT_BENCH)
-            continue;
-        double value = value_of(t), weight = task->variants[t->variant].weight;
-        if (!(value > 0.0))
-            return 0.0;
-        sum += weight * log(value);
-        weights += weight;
-    }
-    return weights > 0.0 ? exp(sum / weights) : 0.0;
-}
-
-static double median_of(const struct atoll_timing *t)
-{
-    return t->summary.median;
-}
-
-static double floor_of(const struct atoll_timing *t)
-{
-    return t->floor_ns;
-}
-
-static double low_of(const struct atoll_timing *t)
-{
-    return t->summary.lo95;
-}
-
-static double high_of(const struct atoll_timing *t)
-{
-    return t->summary.hi95;
-}
-
 double atoll_evaluation_time_ns(const struct atoll_evaluation *e, const struct atoll_task *task)
 {
-    return geometric_mean(e, task, median_of);
+    return atoll_timings_mean_ns(e->timings, e->timing_count, task, ATOLL_TIMING_MEDIAN);
 }
 
 double atoll_evaluation_floor_ns(const struct atoll_evaluation *e, const struct atoll_task *task)
 {
-    return geometric_mean(e, task, floor_of);
-}
-
-const char *atoll_floor_model_name(enum atoll_floor_model model)
-{
-    static const char *const names[ATOLL_FLOOR_MODEL_COUNT] = {"untold", "single", "split"};
-    return (unsigned)model < ATOLL_FLOOR_MODEL_COUNT ? names[model] : "untold";
-}
-
-enum atoll_floor_model atoll_timing_floor_model(const struct atoll_timing *timing)
-{
-    return timing->flags & ATOLL_TIMING_FLOOR_SPLIT    ? ATOLL_FLOOR_SPLIT
-           : timing->flags & ATOLL_TIMING_FLOOR_SINGLE ? ATOLL_FLOOR_SINGLE
-                                                       : ATOLL_FLOOR_UNTOLD;
+    return atoll_timings_mean_ns(e->timings, e->timing_count, task, ATOLL_TIMING_FLOOR);
 }
 
 enum atoll_floor_model atoll_evaluation_floor_model(const struct atoll_evaluation *e)
@@ -274,8 +134,8 @@ enum atoll_floor_model atoll_evaluation_floor_model(const struct atoll_evaluatio
 void atoll_evaluation_interval_ns(const struct atoll_evaluation *e, const struct atoll_task *task,
                                   double *ret_lo, double *ret_hi)
 {
-    *ret_lo = geometric_mean(e, task, low_of);
-    *ret_hi = geometric_mean(e, task, high_of);
+    *ret_lo = atoll_timings_mean_ns(e->timings, e->timing_count, task, ATOLL_TIMING_LO95);
+    *ret_hi = atoll_timings_mean_ns(e->timings, e->timing_count, task, ATOLL_TIMING_HI95);
 }
 
 void atoll_duel_encode(const struct atoll_duel *d, struct atoll_buffer *out)

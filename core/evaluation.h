@@ -12,42 +12,11 @@
 #include "base/buffer.h"
 #include "base/id.h"
 #include "core/profile.h"
-#include "core/stats.h"
 #include "core/task/task.h"
+#include "core/timing.h"
 #include "core/verdict.h"
 
-#define ATOLL_DETAIL_BYTES  2048
-#define ATOLL_SAMPLES_LIMIT 4096 /* per variant */
-
-/* Flags of one variant's timing. */
-enum {
-    ATOLL_TIMING_DROPPED_EARLY = 1,
-    ATOLL_TIMING_TIME_LIMIT = 2,
-    ATOLL_TIMING_AUDIT = 4,        /* below the audit floor */
-    ATOLL_TIMING_FLOOR_SINGLE = 8, /* what floor_ns is: enum atoll_floor_model */
-    ATOLL_TIMING_FLOOR_SPLIT = 16
-};
-
-/* How a floor was made; floors of different models are not compared. */
-enum atoll_floor_model {
-    ATOLL_FLOOR_UNTOLD, /* there is none, or it was made before floors had models */
-    ATOLL_FLOOR_SINGLE, /* all operations at the fastest peak of the allowed precisions */
-    ATOLL_FLOOR_SPLIT,  /* matrix and vector operations each at the peak of their unit */
-    ATOLL_FLOOR_MODEL_COUNT
-};
-
-const char *atoll_floor_model_name(enum atoll_floor_model model); /* "untold", "single", "split" */
-
-struct atoll_timing {
-    uint32_t variant; /* index into task.variants */
-    uint32_t flags;
-    struct atoll_summary summary; /* ns */
-    double floor_ns;              /* reporting floor of this variant on this device, 0 unknown */
-    double resolution_ns;         /* of clock and launch jitter, part of the interval */
-    size_t sample_count;
-    double *samples_ns;       /* owned; in the order taken */
-    uint32_t discarded_count; /* samples thrown away for clocks or slowdown */
-};
+#define ATOLL_DETAIL_BYTES 2048
 
 struct atoll_evaluation {
     uint64_t evaluation; /* the number rank 0 gave this dispatch; unique in a campaign */
@@ -78,7 +47,6 @@ int atoll_evaluation_decode(const void *bytes, size_t length, struct atoll_evalu
 /* Weighted geometric means over bench variants; 0 when there are no timings. */
 double atoll_evaluation_time_ns(const struct atoll_evaluation *e, const struct atoll_task *task);
 double atoll_evaluation_floor_ns(const struct atoll_evaluation *e, const struct atoll_task *task);
-enum atoll_floor_model atoll_timing_floor_model(const struct atoll_timing *timing);
 /* Of all its timings; UNTOLD where they differ. */
 enum atoll_floor_model atoll_evaluation_floor_model(const struct atoll_evaluation *e);
 /* The same means of the ends of the medians' 95 % intervals. */
@@ -90,6 +58,9 @@ enum atoll_duel_purpose {
     ATOLL_DUEL_PROMOTION,    /* challenger against the elite of its cell */
     ATOLL_DUEL_NULL_CONTROL, /* a null control against its original: the run's false-promotion rate */
     ATOLL_DUEL_FINAL,        /* a task's best against its baseline, hidden variants checked too */
+    /* a task's best against its fastest rival, in blocks that alternate between two processes; the rival stands where the
+     * elite stands elsewhere */
+    ATOLL_DUEL_RIVAL,
     ATOLL_DUEL_PURPOSE_COUNT
 };
 

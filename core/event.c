@@ -10,6 +10,8 @@ void atoll_event_init(struct atoll_event *e, enum atoll_event_type type)
     e->type = type;
     if (type == ATOLL_EVENT_EVALUATED)
         atoll_evaluation_init(&e->evaluation);
+    if (type == ATOLL_EVENT_RIVAL)
+        atoll_rival_init(&e->rival);
 }
 
 void atoll_event_fini(struct atoll_event *e)
@@ -18,6 +20,8 @@ void atoll_event_fini(struct atoll_event *e)
         return;
     if (e->type == ATOLL_EVENT_EVALUATED)
         atoll_evaluation_fini(&e->evaluation);
+    if (e->type == ATOLL_EVENT_RIVAL)
+        atoll_rival_fini(&e->rival);
     memset(e, 0, sizeof(*e));
 }
 
@@ -78,6 +82,12 @@ static void encode_capacity(const struct atoll_event *e, struct atoll_buffer *ou
         atoll_buffer_put_text(out, e->models[i].model);
         atoll_buffer_put_u32(out, e->models[i].slots);
     }
+    int any = 0;
+    for (uint32_t i = 0; i < e->model_count; i++)
+        any |= e->models[i].torch_slots > 0;
+    for (uint32_t i = 0; i < e->model_count && any;
+         i++) /* as before there were rivals where there is no torch */
+        atoll_buffer_put_u32(out, e->models[i].torch_slots);
 }
 
 static int decode_capacity(struct atoll_reader *r, struct atoll_arena *arena, struct atoll_event *e,
@@ -91,6 +101,15 @@ static int decode_capacity(struct atoll_reader *r, struct atoll_arena *arena, st
         atoll_reader_fixed_text(r, e->models[i].model, sizeof(e->models[i].model));
         e->models[i].slots = atoll_reader_u32(r);
     }
+    int any = 0;
+    if (r->failed || r->offset == r->length)
+        return 0;
+    for (uint32_t i = 0; i < e->model_count; i++) {
+        e->models[i].torch_slots = atoll_reader_u32_in(r, 0, e->models[i].slots);
+        any |= e->models[i].torch_slots > 0;
+    }
+    if (!r->failed && !any)
+        r->failed = ATOLL_E_PROTOCOL;
     return 0;
 }
 
@@ -118,6 +137,19 @@ static int decode_duelled(struct atoll_reader *r, struct atoll_arena *arena, str
     size_t length;
     const void *bytes = rest(r, &length);
     return atoll_duel_decode(bytes, length, &e->duel, err);
+}
+
+static void encode_rival(const struct atoll_event *e, struct atoll_buffer *out)
+{
+    atoll_rival_encode(&e->rival, out);
+}
+
+static int decode_rival(struct atoll_reader *r, struct atoll_arena *arena, struct atoll_event *e,
+                        struct atoll_err *err)
+{
+    size_t length;
+    const void *bytes = rest(r, &length);
+    return atoll_rival_decode(bytes, length, &e->rival, err);
 }
 
 static void encode_source(const struct atoll_event *e, struct atoll_buffer *out)
@@ -219,6 +251,7 @@ static const struct body {
     [ATOLL_EVENT_REPLY] = {encode_reply, decode_reply},
     [ATOLL_EVENT_HINT] = {encode_hint, decode_hint},
     [ATOLL_EVENT_EXTEND] = {encode_extend, decode_extend},
+    [ATOLL_EVENT_RIVAL] = {encode_rival, decode_rival},
 };
 
 static const struct body *body_of(unsigned type)

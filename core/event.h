@@ -6,6 +6,7 @@
 
 #include "core/ask.h"
 #include "core/evaluation.h"
+#include "core/rival.h"
 #include "core/search.h"
 #include "core/task/task.h"
 
@@ -22,6 +23,7 @@ enum atoll_event_type {
     ATOLL_EVENT_REPLY,  /* an ask is answered */
     ATOLL_EVENT_HINT,   /* a result of an earlier run or another device: prior knowledge for a tuner */
     ATOLL_EVENT_EXTEND, /* more budget from here on; reopens a search that had stopped */
+    ATOLL_EVENT_RIVAL,  /* a rival was measured */
     ATOLL_EVENT_TYPE_COUNT
 };
 
@@ -30,6 +32,7 @@ enum atoll_event_type {
 struct atoll_capacity {
     char model[96]; /* of the devices, as they say it */
     uint32_t slots;
+    uint32_t torch_slots; /* of these, how many can measure rivals */
 };
 
 struct atoll_hint {
@@ -61,6 +64,7 @@ struct atoll_event {
     struct atoll_capacity models[ATOLL_MODEL_LIMIT]; /* in the order of their appearance in the campaign */
     struct atoll_evaluation evaluation;              /* EVALUATED; owned by the event */
     struct atoll_duel duel;                          /* DUELLED */
+    struct atoll_rival rival;                        /* RIVAL; owned by the event */
     const char *language, *source;                   /* SOURCE, borrowed */
     const char *origin;                              /* SOURCE: "import", a model's name */
     uint32_t island;                                 /* SOURCE */

@@ -112,6 +112,7 @@ void atoll_device_info_encode(const struct atoll_device_info *d, struct atoll_bu
     atoll_buffer_put_f64(out, d->last_level_cache_bytes);
     put_fixed_text(out, d->isolation, sizeof(d->isolation));
     put_limits(out, &d->limits);
+    put_fixed_text(out, d->torch, sizeof(d->torch));
 }
 
 int atoll_device_info_decode(const void *bytes, size_t length, struct atoll_device_info *ret_info,
@@ -137,6 +138,8 @@ int atoll_device_info_decode(const void *bytes, size_t length, struct atoll_devi
     atoll_reader_fixed_text(&r, d.isolation, sizeof(d.isolation));
     if (r.failed || r.offset < r.length) /* frame version 1 ends here */
         read_limits(&r, &d.limits);
+    if (r.failed || r.offset < r.length) /* frame version 2 ends here */
+        atoll_reader_fixed_text(&r, d.torch, sizeof(d.torch));
     if (atoll_reader_finish(&r, "device", err))
         return -1;
     *ret_info = d;
@@ -258,20 +261,41 @@ static void read_candidate(struct atoll_reader *r, struct atoll_arena *arena, st
     }
 }
 
+static int is_about_rival(const struct atoll_order *o)
+{
+    return o->kind == ATOLL_ORDER_RIVAL || (o->kind == ATOLL_ORDER_DUEL && o->purpose == ATOLL_DUEL_RIVAL);
+}
+
 void atoll_order_encode(const struct atoll_order *o, struct atoll_buffer *out)
 {
     atoll_buffer_put_u64(out, o->evaluation);
     atoll_buffer_put_u32(out, o->task);
-    atoll_buffer_put_u32(out, o->is_duel != 0);
+    atoll_buffer_put_u32(out, o->kind);
     atoll_buffer_put_u32(out, o->purpose);
-    put_candidate(out, &o->candidate);
-    if (o->is_duel)
+    if (o->kind != ATOLL_ORDER_RIVAL)
+        put_candidate(out, &o->candidate);
+    if (atoll_order_has_elite(o))
         put_candidate(out, &o->elite);
     atoll_buffer_put_f64(out, o->baseline_ns);
     atoll_buffer_put_f64(out, o->incumbent_ns);
     atoll_buffer_put_f64(out, o->alpha);
     atoll_buffer_put_f64(out, o->margin);
     atoll_buffer_put_u32(out, o->pair_limit);
+    if (!is_about_rival(o))
+        return;
+    atoll_buffer_put_u32(out, o->rival);
+    atoll_buffer_put_bytes(out, o->rivals, sizeof(o->rivals));
+    atoll_buffer_put_f64(out, o->limit_ns);
+}
+
+static void read_rival(struct atoll_reader *r, struct atoll_order *o)
+{
+    o->rival = atoll_reader_u32_in(r, 0, ATOLL_TASK_RIVAL_LIMIT - 1);
+    atoll_reader_bytes(r, o->rivals, sizeof(o->rivals));
+    for (size_t i = 0; i < sizeof(o->rivals); i++)
+        if (o->rivals[i] >= ATOLL_TASK_RIVAL_LIMIT)
+            r->failed = ATOLL_E_PROTOCOL;
+    o->limit_ns = read_time(r);
 }
 
 int atoll_order_decode(const void *bytes, size_t length, struct atoll_arena *arena,
@@ -280,20 +304,23 @@ int atoll_order_decode(const void *bytes, size_t length, struct atoll_arena *are
     struct atoll_reader r;
     struct atoll_order o;
     memset(&o, 0, sizeof(o));
-    o.elite.language = o.elite.source = "";
+    o.candidate.language = o.candidate.source = o.elite.language = o.elite.source = "";
     atoll_reader_init(&r, bytes, length);
     o.evaluation = atoll_reader_u64(&r);
     o.task = atoll_reader_u32(&r);
-    o.is_duel = (int)atoll_reader_u32_in(&r, 0, 1);
+    o.kind = (enum atoll_order_kind)atoll_reader_u32_in(&r, 0, ATOLL_ORDER_KIND_COUNT - 1);
     o.purpose = (enum atoll_duel_purpose)atoll_reader_u32_in(&r, 0, ATOLL_DUEL_PURPOSE_COUNT - 1);
-    read_candidate(&r, arena, &o.candidate);
-    if (o.is_duel)
+    if (o.kind != ATOLL_ORDER_RIVAL)
+        read_candidate(&r, arena, &o.candidate);
+    if (atoll_order_has_elite(&o))
         read_candidate(&r, arena, &o.elite);
     o.baseline_ns = read_time(&r);
     o.incumbent_ns = read_time(&r);
     o.alpha = atoll_reader_f64_in(&r, 0.0, 0.5);
     o.margin = atoll_reader_f64_in(&r, 0.0, MARGIN_LIMIT);
     o.pair_limit = atoll_reader_u32(&r);
+    if (is_about_rival(&o))
+        read_rival(&r, &o);
     if (atoll_reader_finish(&r, "order", err))
         return -1;
     *ret_order = o;

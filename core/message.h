@@ -19,15 +19,17 @@ enum atoll_message_type {
     /* u32 enum atoll_code, text: the evaluator cannot go on (no compiler, device quarantined) */
     ATOLL_MSG_FAILED,
     ATOLL_MSG_PLACE, /* struct atoll_evaluator_location (evaluator_location.h); before HELLO, and from one that has no device instead of it */
+    ATOLL_MSG_RIVALLED, /* struct atoll_rival (rival.h) */
     /* coordinator -> evaluator */
     ATOLL_MSG_SETUP = 32, /* struct atoll_setup */
     ATOLL_MSG_TASK,       /* u32 task number, blob: atoll_task_encode */
     ATOLL_MSG_EVALUATE,   /* struct atoll_order, one candidate */
-    ATOLL_MSG_DUEL,       /* struct atoll_order, two candidates */
+    ATOLL_MSG_DUEL,       /* struct atoll_order, two candidates, or one and a rival */
     ATOLL_MSG_ACK,        /* u64 evaluation: its result is durable */
     ATOLL_MSG_STOP,       /* empty: finish nothing, leave */
     /* made by the transport when the peer is gone: u8 0 it is started again, 1 for good */
     ATOLL_MSG_PEER_LOST,
+    ATOLL_MSG_RIVAL, /* struct atoll_order, one rival; coordinator -> evaluator */
     ATOLL_MSG_TYPE_COUNT
 };
 
@@ -66,6 +68,8 @@ struct atoll_device_info {
     double last_level_cache_bytes;
     char isolation[256]; /* what containment this node gives: "seccomp landlock-7 rlimit ..." */
     struct atoll_device_limits limits;
+    char torch
+        [96]; /* what measures rivals: "torch 2.11.0, CUDA 13.0, Triton 3.5"; "" none: it measures none */
 };
 void atoll_device_info_encode(const struct atoll_device_info *d, struct atoll_buffer *out);
 int atoll_device_info_decode(const void *bytes, size_t length, struct atoll_device_info *ret_info,
@@ -113,18 +117,29 @@ struct atoll_order_candidate {
     struct atoll_choice choice;
 };
 
+enum atoll_order_kind { ATOLL_ORDER_EVALUATE, ATOLL_ORDER_DUEL, ATOLL_ORDER_RIVAL, ATOLL_ORDER_KIND_COUNT };
+
 struct atoll_order {
     uint64_t evaluation;
     uint32_t task;
-    int is_duel;
+    enum atoll_order_kind kind;
     enum atoll_duel_purpose purpose;        /* duel */
-    struct atoll_order_candidate candidate; /* evaluate: it; duel: the challenger */
-    struct atoll_order_candidate elite;     /* duel only */
+    struct atoll_order_candidate candidate; /* evaluate: it; duel: the challenger; rival: none */
+    struct atoll_order_candidate elite;     /* duel only, and none of purpose RIVAL */
     double baseline_ns;                     /* 0 unknown; deadline = clamp(20 x baseline, 0.2 s, 10 s) */
     double incumbent_ns;  /* evaluate: the elite of its cell; drop early when clearly slower; 0 = none */
     double alpha, margin; /* duel: error rate of this challenge; ln(1.01) */
     uint32_t pair_limit;  /* duel */
+    uint32_t rival; /* rival: its number in the task; duel of purpose RIVAL: the fastest over all variants */
+    /* duel of purpose RIVAL: the rival at each bench variant, the fastest there */
+    uint8_t rivals[ATOLL_TASK_VARIANT_LIMIT];
+    double limit_ns; /* rival: how long it may take, compiling included; 0 = as long as the referee lets it */
 };
+/* 1: the candidate of this order is compared with another candidate. */
+static inline int atoll_order_has_elite(const struct atoll_order *o)
+{
+    return o->kind == ATOLL_ORDER_DUEL && o->purpose != ATOLL_DUEL_RIVAL;
+}
 void atoll_order_encode(const struct atoll_order *o, struct atoll_buffer *out);
 struct atoll_arena;
 int atoll_order_decode(const void *bytes, size_t length, struct atoll_arena *arena,

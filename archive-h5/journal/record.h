@@ -8,7 +8,7 @@
 #include "core/event.h"
 #include "core/message.h"
 
-#define ATOLL_JOURNAL_SCHEMA 2 /* 2: profiles, limits of devices */
+#define ATOLL_JOURNAL_SCHEMA 3 /* 2: profiles, limits of devices; 3: rivals */
 /* Events of one group commit: so many may lack their decisions when their writer was killed; its successor
  * writes them first. */
 #define ATOLL_JOURNAL_UNDECIDED_LIMIT 256

@@ -159,7 +159,7 @@ static const char *reason_name(unsigned v)
 
 static const char *purpose_name(unsigned v)
 {
-    static const char *const names[] = {"promotion", "noop", "final"};
+    static const char *const names[] = {"promotion", "noop", "final", "rival"};
     return v < ATOLL_DUEL_PURPOSE_COUNT ? names[v] : "unknown";
 }
 
@@ -167,7 +167,7 @@ static const char *decision_name(unsigned v)
 {
     static const char *const names[] = {"none",      "evaluate", "duel", "elite",      "not_confirmed",
                                         "migrate",   "baseline", "best", "redispatch", "abandon",
-                                        "task_done", "stop",     "ask"};
+                                        "task_done", "stop",     "ask",  "rival"};
     return v < sizeof(names) / sizeof(*names) ? names[v] : "unknown";
 }
 

@@ -268,7 +268,8 @@ static int send_order(struct atoll_peer_table *t, unsigned peer, const struct at
 {
     struct atoll_order order = {.evaluation = d->evaluation,
                                 .task = d->task,
-                                .is_duel = d->type == ATOLL_DECIDE_DUEL,
+                                .kind =
+                                    d->type == ATOLL_DECIDE_DUEL ? ATOLL_ORDER_DUEL : ATOLL_ORDER_EVALUATE,
                                 .purpose = d->purpose,
                                 .candidate = {.id = d->candidate, .choice = d->choice},
                                 .elite = {.id = d->elite, .language = "", .source = ""},
@@ -278,7 +279,7 @@ static int send_order(struct atoll_peer_table *t, unsigned peer, const struct at
                                 .margin = d->margin,
                                 .pair_limit = d->pair_limit};
     int rc = atoll_engine_source(t->engine, &d->source, &order.candidate.language, &order.candidate.source);
-    if (rc == 0 && order.is_duel) {
+    if (rc == 0 && order.kind == ATOLL_ORDER_DUEL) {
         order.elite.choice = d->elite_choice;
         rc = atoll_engine_source(t->engine, &d->elite_source, &order.elite.language, &order.elite.source);
     }
@@ -288,8 +289,8 @@ static int send_order(struct atoll_peer_table *t, unsigned peer, const struct at
     }
     atoll_buffer_clear(&t->payload);
     atoll_order_encode(&order, &t->payload);
-    return atoll_peer_table_send(t, peer, order.is_duel ? ATOLL_MSG_DUEL : ATOLL_MSG_EVALUATE, &t->payload,
-                                 err);
+    return atoll_peer_table_send(
+        t, peer, order.kind == ATOLL_ORDER_DUEL ? ATOLL_MSG_DUEL : ATOLL_MSG_EVALUATE, &t->payload, err);
 }
 
 /* One order to each peer with room in turn, so that few orders are spread, not piled. */

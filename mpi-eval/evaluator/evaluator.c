@@ -254,7 +254,7 @@ static int null_answer(struct evaluator *ev, const struct atoll_order *order, st
         return atoll_err_set(err, ATOLL_E_PROTOCOL, "an order for task %u, which was never sent",
                              order->task);
     }
-    if (order->is_duel) {
+    if (order->kind == ATOLL_ORDER_DUEL) {
         struct atoll_duel duel;
         atoll_synthetic_duel(order, &duel);
         atoll_duel_encode(&duel, &ev->payload);

@@ -73,7 +73,7 @@ struct atoll_pipeline {
 
 static int side_count(const struct work *work)
 {
-    return work->order.is_duel ? SIDES : 1;
+    return work->order.kind == ATOLL_ORDER_DUEL ? SIDES : 1;
 }
 
 /* Posts the one request that opens the device or makes a task known; none may be out.  number: the task's; 0 for OPEN. */
@@ -367,7 +367,7 @@ static void conclude(struct atoll_pipeline *p, struct work *work, enum atoll_ver
 {
     const struct atoll_device_info *device = device_info(p);
     uint64_t key = device ? device->key : 0;
-    if (work->order.is_duel) {
+    if (work->order.kind == ATOLL_ORDER_DUEL) {
         struct atoll_duel *duel = &work->request.duel;
         *duel = (struct atoll_duel){.purpose = work->order.purpose, .verdict = verdict, .device = key};
         snprintf(duel->detail, sizeof(duel->detail), "%s", detail);
@@ -453,7 +453,8 @@ static void post_order(struct atoll_pipeline *p, struct work *work)
         work->prepared[side]->report = work->objects[side]->report;
         work->prepared[side]->compile_ns = work->objects[side]->compile_ns;
     }
-    request->kind = work->order.is_duel ? ATOLL_REFEREE_REQUEST_DUEL : ATOLL_REFEREE_REQUEST_EVALUATE;
+    request->kind =
+        work->order.kind == ATOLL_ORDER_DUEL ? ATOLL_REFEREE_REQUEST_DUEL : ATOLL_REFEREE_REQUEST_EVALUATE;
     request->task_number = work->order.task;
     request->order = &work->order;
     request->candidate = work->prepared[CANDIDATE];
@@ -497,7 +498,7 @@ static void advance_order(struct atoll_pipeline *p, struct work *work)
 static int collect_measured(struct atoll_pipeline *p, struct work *work, struct atoll_err *err)
 {
     const struct atoll_referee_request *request = &work->request;
-    int is_duel = work->order.is_duel;
+    int is_duel = work->order.kind == ATOLL_ORDER_DUEL;
     p->pulse.occupied_ns += is_duel ? request->duel.occupied_ns : request->evaluation.occupied_ns;
     p->pulse.candidate_ns += is_duel ? request->duel.candidate_ns : request->evaluation.candidate_ns;
     work->state = WORK_DONE;
@@ -543,7 +544,7 @@ int atoll_pipeline_result(struct atoll_pipeline *p, uint16_t *ret_type, struct a
     if (!*at)
         p->end = at;
     p->work_count--;
-    if (work->order.is_duel) {
+    if (work->order.kind == ATOLL_ORDER_DUEL) {
         work->request.duel.evaluation = work->order.evaluation;
         work->request.duel.purpose = work->order.purpose;
         atoll_duel_encode(&work->request.duel, out);

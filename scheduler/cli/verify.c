@@ -154,7 +154,7 @@ static int measure_again(struct atoll_bench_device *device, uint32_t task_number
     status = status == 0 ? atoll_referee_add_task(device->referee, task_number, task, err) : status;
     if (status == 0) {
         order.task = task_number;
-        order.is_duel = 1;
+        order.kind = ATOLL_ORDER_DUEL;
         order.purpose = ATOLL_DUEL_FINAL;
         order.elite = sides[0].candidate;
         order.candidate = sides[1].candidate;

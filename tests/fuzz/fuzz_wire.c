@@ -8,6 +8,7 @@
 #include "base/frame.h"
 #include "core/message.h"
 #include "core/evaluator_location.h"
+#include "core/rival.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -22,8 +23,9 @@ static void decode_payload(unsigned kind, const uint8_t *data, size_t size, stru
     struct atoll_duel duel;
     struct atoll_decision decision;
     struct atoll_evaluator_location place;
+    struct atoll_rival rival;
 
-    switch (kind % 9) {
+    switch (kind % 10) {
     case 0:
         atoll_evaluation_init(&evaluation);
         atoll_evaluation_decode(data, size, &evaluation, NULL);
@@ -39,6 +41,11 @@ static void decode_payload(unsigned kind, const uint8_t *data, size_t size, stru
     case 5: atoll_order_decode(data, size, arena, &order, NULL); break;
     case 6: atoll_duel_decode(data, size, &duel, NULL); break;
     case 7: atoll_evaluator_location_decode(data, size, &place, NULL); break;
+    case 8:
+        atoll_rival_init(&rival);
+        atoll_rival_decode(data, size, &rival, NULL);
+        atoll_rival_fini(&rival);
+        break;
     default: atoll_decision_decode(data, size, &decision, NULL); break;
     }
 }

@@ -79,7 +79,7 @@ static void duel(enum atoll_duel_purpose purpose, enum hostile_cuda_task task, c
 {
     struct cheats_built a, b;
     struct atoll_order order = {.evaluation = next_evaluation++,
-                                .is_duel = 1,
+                                .kind = ATOLL_ORDER_DUEL,
                                 .purpose = purpose,
                                 .baseline_ns = 1,
                                 .alpha = 0.01,

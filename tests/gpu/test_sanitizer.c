@@ -175,7 +175,7 @@ static void final_duels_say_it(void **state)
         struct cheats_built defender, challenger;
         struct atoll_duel d;
         struct atoll_order order = {.evaluation = next_evaluation++,
-                                    .is_duel = 1,
+                                    .kind = ATOLL_ORDER_DUEL,
                                     .purpose = ATOLL_DUEL_FINAL,
                                     .baseline_ns = 1,
                                     .alpha = 0.01,

@@ -33,6 +33,12 @@ static struct atoll_decision full(enum atoll_decision_type type)
     d.margin = 0.02;
     d.pair_limit = 16;
     d.reason = ATOLL_REASON_ASKED;
+    d.rival = 3;
+    d.rivals[1] = 2;
+    d.rivals[15] = 7;
+    d.limit_ns = 4e10;
+    if (type == ATOLL_DECIDE_RIVAL)
+        d.purpose = ATOLL_DUEL_RIVAL;
     d.ask = (struct atoll_ask){.number = 5,
                                .kind = ATOLL_ASK_WRITE,
                                .op = ATOLL_OPERATOR_UNIVERSAL,
@@ -106,6 +112,56 @@ static void fields_stay_with_their_types(void **state)
     assert_true(d.alpha > 0 && d.elite_choice.count == 1 && d.purpose == ATOLL_DUEL_FINAL);
 }
 
+/* Of rivals a decision speaks where its purpose says so: a measurement, a duel with one, and both sent again. */
+static void rivals_are_told_by_the_purpose(void **state)
+{
+    static const struct {
+        enum atoll_decision_type type;
+        int has_candidate, is_rival;
+    } cases[] = {
+        {ATOLL_DECIDE_RIVAL, 0, 1},
+        {ATOLL_DECIDE_DUEL, 1, 0},
+        {ATOLL_DECIDE_REDISPATCH, 1, 0},
+        {ATOLL_DECIDE_REDISPATCH, 0, 1},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct atoll_decision d = full(cases[i].type), back;
+        struct atoll_buffer plain, b;
+        atoll_buffer_init(&plain, 4096);
+        atoll_buffer_init(&b, 4096);
+        if (!cases[i].has_candidate)
+            memset(&d.candidate, 0, sizeof(d.candidate));
+        d.purpose = ATOLL_DUEL_FINAL;
+        d.model = 1;
+        atoll_decision_encode(&d, &plain);
+        assert_int_equal(atoll_decision_decode(plain.data, plain.length, &back, NULL),
+                         cases[i].type == ATOLL_DECIDE_RIVAL ? -1 : 0);
+        d.purpose = ATOLL_DUEL_RIVAL;
+        atoll_decision_encode(&d, &b);
+        assert_int_equal(b.length, plain.length + 4 + ATOLL_TASK_VARIANT_LIMIT + 8);
+        assert_int_equal(atoll_decision_decode(b.data, b.length, &back, NULL), 0);
+        assert_true(back.rival == 3 && back.rivals[1] == 2 && back.rivals[15] == 7 && back.limit_ns == 4e10);
+        assert_int_equal(back.model, 1);
+        assert_int_equal(atoll_decision_is_rival(&back), cases[i].is_rival);
+        d.rival = ATOLL_TASK_RIVAL_LIMIT;
+        atoll_buffer_clear(&b);
+        atoll_decision_encode(&d, &b);
+        assert_int_equal(atoll_decision_decode(b.data, b.length, &back, NULL), -1);
+        d.rival = 0;
+        d.rivals[4] = ATOLL_TASK_RIVAL_LIMIT;
+        atoll_buffer_clear(&b);
+        atoll_decision_encode(&d, &b);
+        assert_int_equal(atoll_decision_decode(b.data, b.length, &back, NULL), -1);
+        d.rivals[4] = 0;
+        d.limit_ns = NAN;
+        atoll_buffer_clear(&b);
+        atoll_decision_encode(&d, &b);
+        assert_int_equal(atoll_decision_decode(b.data, b.length, &back, NULL), -1);
+        atoll_buffer_fini(&plain);
+        atoll_buffer_fini(&b);
+    }
+}
+
 static void hostile_values_are_refused(void **state)
 {
     struct atoll_decision d = full(ATOLL_DECIDE_ELITE), back;
@@ -156,6 +212,7 @@ int main(void)
         cmocka_unit_test(every_type_travels),
         cmocka_unit_test(models_and_asks_are_added_at_the_end),
         cmocka_unit_test(fields_stay_with_their_types),
+        cmocka_unit_test(rivals_are_told_by_the_purpose),
         cmocka_unit_test(hostile_values_are_refused),
         cmocka_unit_test(names),
     };

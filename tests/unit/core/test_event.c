@@ -55,6 +55,13 @@ static void fill(struct atoll_event *e)
         e->duel.ratio = 1.5;
         e->duel.p_value = 0.001;
         break;
+    case ATOLL_EVENT_RIVAL:
+        e->rival.evaluation = 79;
+        e->rival.number = 2;
+        e->rival.verdict = ATOLL_V_COMPILE_ERROR;
+        strcpy(e->rival.detail, "it raises");
+        strcpy(e->rival.versions, "torch 1.13");
+        break;
     case ATOLL_EVENT_SOURCE:
         e->task = 1;
         e->island = 2;
@@ -114,8 +121,8 @@ static void capacities_have_models(void **state)
     atoll_event_init(&e, ATOLL_EVENT_CAPACITY);
     e.slots = 5;
     e.model_count = 2;
-    e.models[0] = (struct atoll_capacity){"H200", 4};
-    e.models[1] = (struct atoll_capacity){"A100", 1};
+    e.models[0] = (struct atoll_capacity){"H200", 4, 0};
+    e.models[1] = (struct atoll_capacity){"A100", 1, 0};
     atoll_event_encode(&e, &b);
     assert_int_equal(atoll_event_decode(b.data, b.length, NULL, &back, &err), 0);
     assert_true(back.slots == 5 && back.model_count == 2 && back.models[1].slots == 1);
@@ -123,6 +130,37 @@ static void capacities_have_models(void **state)
     for (size_t length = 0; length < b.length; length++)
         assert_int_equal(atoll_event_decode(b.data, length, NULL, &back, NULL),
                          length == HEAD_BYTES + 4 ? 0 : -1);
+    atoll_buffer_fini(&b);
+}
+
+/* Who measures rivals is told behind the models, and only where somebody does. */
+static void capacities_have_torch(void **state)
+{
+    struct atoll_event e, back;
+    struct atoll_buffer b;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    atoll_buffer_init(&b, 4096);
+    atoll_event_init(&e, ATOLL_EVENT_CAPACITY);
+    e.slots = 5;
+    e.model_count = 2;
+    e.models[0] = (struct atoll_capacity){"H200", 4, 0};
+    e.models[1] = (struct atoll_capacity){"A100", 1, 0};
+    atoll_event_encode(&e, &b);
+    size_t without = b.length;
+    atoll_buffer_clear(&b);
+    e.models[0].torch_slots = 3;
+    atoll_event_encode(&e, &b);
+    assert_int_equal(b.length, without + 8);
+    assert_int_equal(atoll_event_decode(b.data, b.length, NULL, &back, &err), 0);
+    assert_true(back.models[0].torch_slots == 3 && back.models[1].torch_slots == 0);
+    for (size_t length = without + 1; length < b.length; length++)
+        assert_int_equal(atoll_event_decode(b.data, length, NULL, &back, NULL), -1);
+    static const uint32_t refused[][2] = {{5, 0}, {0, 2}, {0, 0}}; /* more than there are; told of nobody */
+    for (size_t i = 0; i < 3; i++) {
+        for (size_t m = 0; m < 2; m++)
+            memcpy(b.data + without + 4 * m, &refused[i][m], 4);
+        assert_int_equal(atoll_event_decode(b.data, b.length, NULL, &back, NULL), -1);
+    }
     atoll_buffer_fini(&b);
 }
 
@@ -184,9 +222,9 @@ static void fini_takes_anything(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_type_travels),  cmocka_unit_test(capacities_have_models),
-        cmocka_unit_test(bodies_arrive),       cmocka_unit_test(bad_heads_are_refused),
-        cmocka_unit_test(fini_takes_anything),
+        cmocka_unit_test(every_type_travels),    cmocka_unit_test(capacities_have_models),
+        cmocka_unit_test(capacities_have_torch), cmocka_unit_test(bodies_arrive),
+        cmocka_unit_test(bad_heads_are_refused), cmocka_unit_test(fini_takes_anything),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

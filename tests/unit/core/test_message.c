@@ -13,11 +13,12 @@ struct kind {
     const char *name;
     void (*encode_sample)(struct atoll_buffer *out);
     int (*recode)(const void *bytes, size_t length, struct atoll_buffer *out, struct atoll_err *err);
-    size_t newer_bytes; /* at the end, which frame version 1 does not have */
+    size_t newer_bytes[2]; /* at the end, which frame versions 2 and 1 do not have */
 };
 
 #define LIMITS_TEXT_BYTES 12 /* of the driver, target and counters below */
 #define LIMITS_BYTES      (19 * 4 + 3 * 8 + (ATOLL_DTYPE_COUNT + 1) * 8 + 3 * 4 + LIMITS_TEXT_BYTES)
+#define TORCH_BYTES       (4 + 12) /* "torch 2.11.0" below */
 
 static void fill_device(struct atoll_device_info *d)
 {
@@ -58,6 +59,7 @@ static void fill_device(struct atoll_device_info *d)
                                              .host_memory = 1};
     for (size_t t = 0; t < ATOLL_DTYPE_COUNT + 1; t++)
         d->limits.tensor_flops[t] = 1e14 + (double)t;
+    snprintf(d->torch, sizeof(d->torch), "torch 2.11.0");
 }
 
 static void encode_device(struct atoll_buffer *out)
@@ -134,7 +136,7 @@ static void fill_order(struct atoll_order *o, int is_duel)
     memset(o, 0, sizeof(*o));
     o->evaluation = 12;
     o->task = 1;
-    o->is_duel = is_duel;
+    o->kind = is_duel ? ATOLL_ORDER_DUEL : ATOLL_ORDER_EVALUATE;
     o->purpose = is_duel ? ATOLL_DUEL_NULL_CONTROL : ATOLL_DUEL_PROMOTION;
     o->candidate = (struct atoll_order_candidate){atoll_id_of("a", 1), "c", "void f(void) {}", {2, {64, -3}}};
     if (is_duel)
@@ -160,6 +162,31 @@ static void encode_duel(struct atoll_buffer *out)
     atoll_order_encode(&o, out);
 }
 
+static void fill_rival_order(struct atoll_order *o, enum atoll_order_kind kind)
+{
+    fill_order(o, 1);
+    o->kind = kind;
+    o->purpose = ATOLL_DUEL_RIVAL;
+    o->rival = 2;
+    o->rivals[1] = 1;
+    o->rivals[15] = ATOLL_TASK_RIVAL_LIMIT - 1;
+    o->limit_ns = 3e11;
+}
+
+static void encode_rival(struct atoll_buffer *out)
+{
+    struct atoll_order o;
+    fill_rival_order(&o, ATOLL_ORDER_RIVAL);
+    atoll_order_encode(&o, out);
+}
+
+static void encode_rival_duel(struct atoll_buffer *out)
+{
+    struct atoll_order o;
+    fill_rival_order(&o, ATOLL_ORDER_DUEL);
+    atoll_order_encode(&o, out);
+}
+
 static int recode_order(const void *bytes, size_t length, struct atoll_buffer *out, struct atoll_err *err)
 {
     struct atoll_arena *arena = atoll_arena_create(1u << 20, NULL);
@@ -168,6 +195,8 @@ static int recode_order(const void *bytes, size_t length, struct atoll_buffer *o
     if (!status) {
         assert_true(o.candidate.choice.count <= ATOLL_PLAN_PARAM_LIMIT);
         assert_non_null(o.elite.source);
+        assert_non_null(o.candidate.source);
+        assert_true(o.rival < ATOLL_TASK_RIVAL_LIMIT && o.rivals[15] < ATOLL_TASK_RIVAL_LIMIT);
         atoll_order_encode(&o, out);
     }
     atoll_arena_destroy(arena);
@@ -175,11 +204,13 @@ static int recode_order(const void *bytes, size_t length, struct atoll_buffer *o
 }
 
 static const struct kind kinds[] = {
-    {"device", encode_device, recode_device, LIMITS_BYTES},
-    {"heartbeat", encode_pulse, recode_pulse, 0},
-    {"setup", encode_setup, recode_setup, 0},
-    {"order", encode_evaluate, recode_order, 0},
-    {"order", encode_duel, recode_order, 0},
+    {"device", encode_device, recode_device, {TORCH_BYTES, TORCH_BYTES + LIMITS_BYTES}},
+    {"heartbeat", encode_pulse, recode_pulse, {0}},
+    {"setup", encode_setup, recode_setup, {0}},
+    {"order", encode_evaluate, recode_order, {0}},
+    {"order", encode_duel, recode_order, {0}},
+    {"order", encode_rival, recode_order, {0}},
+    {"order", encode_rival_duel, recode_order, {0}},
 };
 #define KIND_COUNT (sizeof(kinds) / sizeof(*kinds))
 
@@ -207,7 +238,7 @@ static void test_every_truncation_fails(void **state)
         kinds[k].encode_sample(&b);
         for (size_t length = 0; length < b.length; length++) {
             struct atoll_err err = ATOLL_ERR_INIT;
-            if (kinds[k].newer_bytes && length == b.length - kinds[k].newer_bytes)
+            if (length == b.length - kinds[k].newer_bytes[0] || length == b.length - kinds[k].newer_bytes[1])
                 continue;
             unsigned char *exact = malloc(length ? length : 1);
             memcpy(exact, b.data, length);
@@ -277,6 +308,25 @@ static void break_alpha(struct atoll_order *o)
 {
     o->alpha = 0.6;
 }
+static void break_kind(struct atoll_order *o)
+{
+    o->kind = ATOLL_ORDER_KIND_COUNT;
+}
+static void break_rival(struct atoll_order *o)
+{
+    fill_rival_order(o, ATOLL_ORDER_RIVAL);
+    o->rival = ATOLL_TASK_RIVAL_LIMIT;
+}
+static void break_rivals(struct atoll_order *o)
+{
+    fill_rival_order(o, ATOLL_ORDER_DUEL);
+    o->rivals[9] = ATOLL_TASK_RIVAL_LIMIT;
+}
+static void break_limit(struct atoll_order *o)
+{
+    fill_rival_order(o, ATOLL_ORDER_RIVAL);
+    o->limit_ns = NAN;
+}
 static void break_margin(struct atoll_order *o)
 {
     o->margin = HUGE_VAL;
@@ -288,8 +338,9 @@ static void break_language(struct atoll_order *o)
 
 static void test_hostile_orders(void **state)
 {
-    static void (*const breakers[])(struct atoll_order *) = {break_purpose, break_baseline, break_incumbent,
-                                                             break_alpha,   break_margin,   break_language};
+    static void (*const breakers[])(struct atoll_order *) = {
+        break_purpose,  break_baseline, break_incumbent, break_alpha,  break_margin,
+        break_language, break_kind,     break_rival,     break_rivals, break_limit};
     struct atoll_order o;
     for (size_t i = 0; i < sizeof(breakers) / sizeof(*breakers); i++) {
         fill_order(&o, 1);
@@ -303,6 +354,34 @@ static void test_hostile_orders(void **state)
     o.candidate.source = source;
     expect_order_refused(&o);
     free(source);
+}
+
+/* A rival's order holds no candidate, and one against a rival one only; what a rival is not told by kind or purpose travels
+ * with none. */
+static void test_orders_about_rivals(void **state)
+{
+    struct atoll_arena *arena = atoll_arena_create(1u << 20, NULL);
+    static const enum atoll_order_kind order_kinds[] = {ATOLL_ORDER_RIVAL, ATOLL_ORDER_DUEL,
+                                                        ATOLL_ORDER_EVALUATE};
+    for (size_t i = 0; i < 3; i++) {
+        struct atoll_order o, back;
+        struct atoll_buffer b;
+        atoll_buffer_init(&b, 1u << 20);
+        fill_rival_order(&o, order_kinds[i]);
+        atoll_order_encode(&o, &b);
+        assert_int_equal(atoll_order_decode(b.data, b.length, arena, &back, NULL), 0);
+        assert_int_equal(back.kind, order_kinds[i]);
+        int is_told = order_kinds[i] != ATOLL_ORDER_EVALUATE;
+        assert_int_equal(back.rival, is_told ? 2 : 0);
+        assert_int_equal(back.rivals[15], is_told ? ATOLL_TASK_RIVAL_LIMIT - 1 : 0);
+        assert_true(back.limit_ns == (is_told ? 3e11 : 0.0));
+        assert_int_equal(atoll_id_is_zero(&back.candidate.id), order_kinds[i] == ATOLL_ORDER_RIVAL);
+        assert_true(atoll_id_is_zero(&back.elite.id));
+        assert_string_equal(back.elite.source, "");
+        assert_int_equal(atoll_order_has_elite(&back), 0);
+        atoll_buffer_fini(&b);
+    }
+    atoll_arena_destroy(arena);
 }
 
 /* A choice of more values than a plan has room for, made by hand: the encoder cannot hold it. */
@@ -363,8 +442,11 @@ static void test_fields_arrive(void **state)
     atoll_device_info_encode(&d, &b);
     assert_int_equal(atoll_device_info_decode(b.data, b.length, &d2, NULL), 0);
     assert_memory_equal(&d, &d2, sizeof(d));
-    /* Written before devices had limits. */
-    assert_int_equal(atoll_device_info_decode(b.data, b.length - LIMITS_BYTES, &d2, NULL), 0);
+    /* Written before devices had torch, and before they had limits. */
+    assert_int_equal(atoll_device_info_decode(b.data, b.length - TORCH_BYTES, &d2, NULL), 0);
+    memset(d.torch, 0, sizeof(d.torch));
+    assert_memory_equal(&d, &d2, sizeof(d));
+    assert_int_equal(atoll_device_info_decode(b.data, b.length - TORCH_BYTES - LIMITS_BYTES, &d2, NULL), 0);
     memset(&d.limits, 0, sizeof(d.limits));
     assert_memory_equal(&d, &d2, sizeof(d));
     atoll_buffer_fini(&b);
@@ -494,6 +576,7 @@ int main(void)
         cmocka_unit_test(test_every_truncation_fails),
         cmocka_unit_test(test_random_flips_never_crash),
         cmocka_unit_test(test_hostile_orders),
+        cmocka_unit_test(test_orders_about_rivals),
         cmocka_unit_test(test_too_many_choices),
         cmocka_unit_test(test_orders_need_room),
         cmocka_unit_test(test_fields_arrive),

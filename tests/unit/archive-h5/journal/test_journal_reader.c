@@ -150,7 +150,7 @@ static const struct order_case order_cases[] = {
     {"normal", "heEdsc", ATOLL_OK, NULL},
     {"no header", "e", ATOLL_E_CORRUPT, "before the header"},
     {"two headers", "hh", ATOLL_E_CORRUPT, "comes twice"},
-    {"newer", "n", ATOLL_E_SCHEMA, "knows up to 2"},
+    {"newer", "n", ATOLL_E_SCHEMA, "knows up to 3"},
     {"unknown record", "hu", ATOLL_E_SCHEMA, "use a newer Atoll"},
     {"gap", "hE", ATOLL_E_CORRUPT, "out of order"},
     {"event twice", "hee", ATOLL_E_CORRUPT, "out of order"},

@@ -261,7 +261,7 @@ static void test_refused(void **state)
         const char *text;
     } cases[] = {{ATOLL_RECORD_DEVICE, 2, ATOLL_E_CORRUPT, "follows the close"},
                  {ATOLL_RECORD_CLOSE + 1, 2, ATOLL_E_SCHEMA, "use a newer Atoll"},
-                 {ATOLL_RECORD_EVENT, 3, ATOLL_E_SCHEMA, "version 3"}};
+                 {ATOLL_RECORD_EVENT, 4, ATOLL_E_SCHEMA, "version 4"}};
     static const unsigned char payload[64];
     size_t length;
     char *bytes = scratch_read(path, &length);

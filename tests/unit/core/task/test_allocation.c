@@ -118,7 +118,7 @@ static int encode_samples(void **state)
     atoll_buffer_init(&evaluation_bytes, 1u << 20);
     atoll_evaluation_encode(&e, &evaluation_bytes);
     atoll_evaluation_fini(&e);
-    struct atoll_order order = {.is_duel = 1,
+    struct atoll_order order = {.kind = ATOLL_ORDER_DUEL,
                                 .candidate = {.language = "c", .source = source},
                                 .elite = {.language = "c", .source = source}};
     atoll_buffer_init(&order_bytes, 1u << 20);

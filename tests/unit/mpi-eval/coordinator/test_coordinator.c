@@ -192,7 +192,7 @@ static void enqueue_result(struct peers *p, unsigned peer, const struct atoll_or
     struct atoll_duel duel;
     atoll_buffer_init(&payload, 1 << 20);
     atoll_evaluation_init(&evaluation);
-    if (order->is_duel) {
+    if (order->kind == ATOLL_ORDER_DUEL) {
         atoll_synthetic_duel(order, &duel);
         atoll_duel_encode(&duel, &payload);
     } else {
@@ -201,7 +201,7 @@ static void enqueue_result(struct peers *p, unsigned peer, const struct atoll_or
             evaluation.candidate.bytes[0] ^= 1;
         atoll_evaluation_encode(&evaluation, &payload);
     }
-    uint16_t type = order->is_duel ? ATOLL_MSG_DUELLED : ATOLL_MSG_EVALUATED;
+    uint16_t type = order->kind == ATOLL_ORDER_DUEL ? ATOLL_MSG_DUELLED : ATOLL_MSG_EVALUATED;
     p->answered_ns = peer == 1 ? p->now_ns : p->answered_ns;
     for (int i = 0; i < (p->mischief == DUPLICATES ? 2 : 1); i++)
         enqueue(p, peer, type, payload.data, payload.length);
@@ -216,7 +216,7 @@ static void enqueue_result(struct peers *p, unsigned peer, const struct atoll_or
 static void see(struct peers *p, unsigned peer, const struct atoll_order *order)
 {
     unsigned group = peer > 0;
-    if (p->mischief != UNLIKE || order->is_duel)
+    if (p->mischief != UNLIKE || order->kind == ATOLL_ORDER_DUEL)
         return;
     for (unsigned i = 0; i < p->seen_count[group]; i++)
         assert_false(atoll_id_equal(&p->seen[group][i], &order->candidate.id));

@@ -100,7 +100,7 @@ static void say_order(struct process *p, struct atoll_buffer *payload, uint64_t 
 {
     struct atoll_order order = {.evaluation = evaluation,
                                 .task = task,
-                                .is_duel = is_duel,
+                                .kind = is_duel ? ATOLL_ORDER_DUEL : ATOLL_ORDER_EVALUATE,
                                 .purpose = ATOLL_DUEL_FINAL,
                                 .candidate = {.id = atoll_id_of("a", 1), .language = "c", .source = "x"},
                                 .elite = {.id = atoll_id_of("b", 1), .language = "c", .source = "y"},

@@ -52,7 +52,7 @@ static struct atoll_order_candidate side_of(const char *source)
 static struct atoll_order order_of(const char *candidate, const char *elite)
 {
     return (struct atoll_order){.evaluation = next_evaluation++,
-                                .is_duel = elite != NULL,
+                                .kind = elite ? ATOLL_ORDER_DUEL : ATOLL_ORDER_EVALUATE,
                                 .purpose = ATOLL_DUEL_PROMOTION,
                                 .candidate = side_of(candidate),
                                 .elite = side_of(elite),

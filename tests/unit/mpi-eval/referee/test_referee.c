@@ -224,7 +224,7 @@ static void duel(const char *elite_body, const char *challenger_body, enum atoll
     ret_duel->verdict = ATOLL_V_UNSTABLE;
     for (int i = 0; i < UNSTABLE_LIMIT && ret_duel->verdict == ATOLL_V_UNSTABLE; i++) {
         struct atoll_order order = {.evaluation = next_evaluation++,
-                                    .is_duel = 1,
+                                    .kind = ATOLL_ORDER_DUEL,
                                     .purpose = purpose,
                                     .alpha = 0.01,
                                     .margin = 0.00995,

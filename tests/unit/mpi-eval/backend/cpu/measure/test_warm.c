@@ -242,7 +242,7 @@ static void test_duel(void **state)
     struct rig g;
     struct atoll_duel d;
     struct atoll_order order = {
-        .evaluation = 2, .is_duel = 1, .alpha = 0.01, .margin = 0.00995, .pair_limit = 6};
+        .evaluation = 2, .kind = ATOLL_ORDER_DUEL, .alpha = 0.01, .margin = 0.00995, .pair_limit = 6};
     (void)state;
     rig_open(&g, 1);
     struct built b = build(&g, FIXTURE_RIGHT);
