@@ -194,6 +194,7 @@ void atoll_setup_encode(const struct atoll_setup *s, struct atoll_buffer *out)
     atoll_buffer_put_u32(out, s->backend_null != 0);
     put_fixed_text(out, s->backend, sizeof(s->backend));
     put_fixed_text(out, s->include_path, sizeof(s->include_path));
+    put_fixed_text(out, s->python, sizeof(s->python));
     atoll_buffer_put_u32(out, s->is_warm != 0);
     atoll_buffer_put_u32(out, s->profile_all != 0);
     atoll_buffer_put_f64(out, s->profile_ratio);
@@ -220,6 +221,7 @@ int atoll_setup_decode(const void *bytes, size_t length, struct atoll_setup *ret
     s.backend_null = atoll_reader_u32_in(&r, 0, 1);
     atoll_reader_fixed_text(&r, s.backend, sizeof(s.backend));
     atoll_reader_fixed_text(&r, s.include_path, sizeof(s.include_path));
+    atoll_reader_fixed_text(&r, s.python, sizeof(s.python));
     s.is_warm = atoll_reader_u32_in(&r, 0, 1);
     s.profile_all = atoll_reader_u32_in(&r, 0, 1);
     s.profile_ratio = atoll_reader_f64_in(&r, 0.0, RATIO_LIMIT);

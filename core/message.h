@@ -101,6 +101,7 @@ struct atoll_setup {
     uint32_t backend_null;       /* 1: measure nothing, answer at once (bench/ only) */
     char backend[16];            /* "cpu", "cuda" */
     char include_path[256];      /* cuda: where CUTLASS and the like lie, "" none */
+    char python[256];     /* Python with torch: a path, "auto" (the evaluator looks), "" or "none": none */
     uint32_t is_warm;     /* 1: timed right after an untimed launch and without a flush; 0: cold caches */
     uint32_t profile_all; /* 1: counters of every correct candidate, 0: of those near their cell's elite */
     double profile_ratio; /* near: at most this many times the elite's time; 0 = no counters; default 1.5 */

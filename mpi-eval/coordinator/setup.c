@@ -52,6 +52,7 @@ static const struct row {
     ROW("backend", KIND_BACKEND, backend, 0, 0),
     ROW("timing", KIND_TIMING, is_warm, 0, 0),
     ROW("include-path", KIND_TEXT, include_path, 0, 0),
+    ROW("python", KIND_TEXT, python, 0, 0),
     ROW("counters", KIND_COUNTERS, profile_all, 0, 0),
     ROW("counters-ratio", KIND_NUMBER, profile_ratio, 1, 1e6),
     ROW("sanitize", KIND_SANITIZE, sanitize_deadline_ns, 0, 0),

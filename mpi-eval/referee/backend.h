@@ -29,6 +29,7 @@ struct atoll_reference_values {
     size_t counts[ATOLL_TASK_TENSOR_LIMIT];
     double *values[ATOLL_TASK_TENSOR_LIMIT]; /* NULL where nothing is expected */
     double *scale[ATOLL_TASK_TENSOR_LIMIT];  /* NULL where the reference gives none, or nobody knows */
+    char precision[8]; /* of a task that PyTorch defines: "f64", or what the module could; else "" */
 };
 
 struct atoll_backend {

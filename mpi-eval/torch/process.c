@@ -592,7 +592,7 @@ static int process_start(struct atoll_torch *t, const struct atoll_torch_setting
 {
     char own[PATH_MAX];
     int link[2] = {-1, -1}, log[2] = {-1, -1}, rc = -1;
-    const char *script = s->script;
+    const char *script = s->script ? s->script : getenv("ATOLL_TORCH_SCRIPT");
     json_t *interpreter = NULL;
     if (!script && atoll_program_data("torch/atoll_torch.py", own, sizeof(own), err) != 0)
         return -1;

@@ -25,7 +25,7 @@ struct atoll_torch;
 struct atoll_torch_settings {
     const char *python; /* absolute path (interpreter.h) */
     const char *role;   /* "oracle", "rival", "inspect", "probe" */
-    const char *script; /* NULL: atoll_torch.py of this installation */
+    const char *script; /* NULL: ATOLL_TORCH_SCRIPT, else atoll_torch.py of this installation */
     const char *gpu;    /* UUID for CUDA_VISIBLE_DEVICES; NULL: no GPU */
     unsigned threads;   /* of torch on the host; 0: 1 */
     const int *cores;   /* that it may run on; NULL: those of the caller */

@@ -26,7 +26,7 @@
 /* Two that compile, one that is measured, and some that wait for a comparison to end. */
 #define CORES_QUEUE_DEPTH  6u
 #define WALL_BUDGET_NS     120e9
-#define OPTION_ROWS        21
+#define OPTION_ROWS        22
 #define COMMAND_LINE_BYTES 16384u /* of the command that makes a campaign */
 #define ORIGIN_LIMIT_BYTES ((size_t)128 << 10)
 
@@ -91,6 +91,10 @@ const struct atoll_option atoll_plan_options[] = {
      ", with the backend cuda none."},
     {"include-path", 0, ATOLL_OPT_TEXT, FIELD(include_path), "DIR", NULL, 0, 0, NULL,
      "Backend cuda: a folder of headers that candidates may include, such as CUTLASS."},
+    {"python", 0, ATOLL_OPT_TEXT, FIELD(python), "FILE", "auto", 0, 0, NULL,
+     "Python with torch, which is oracle of tasks of PyTorch and measures its own times as rivals, or none. "
+     "auto: "
+     "ATOLL_PYTHON, else the python3 of PATH where that has torch."},
     {"timing", 0, ATOLL_OPT_TEXT, FIELD(timing), "WHICH", "cold", 0, 0, NULL,
      "Caches before each timed run: cold flushes them; warm runs the candidate once on other contents, "
      "writes those of "
@@ -183,6 +187,7 @@ static int setup_choose(const struct atoll_plan_settings *settings, struct atoll
     const char *const given[][2] = {{"compiler", settings->compiler},
                                     {"compile-flags", settings->flags},
                                     {"include-path", settings->include_path},
+                                    {"python", settings->python},
                                     {"timing", settings->timing},
                                     {"counters", settings->counters},
                                     {"sanitize", is_sanitize_auto(settings) ? NULL : settings->sanitize},
@@ -347,6 +352,7 @@ static size_t options_fill(const struct atoll_campaign_plan *plan, const struct 
         {"compiler", plan->setup.compiler},
         {"compile-flags", plan->setup.compile_flags},
         {"include-path", plan->setup.include_path},
+        {"python", plan->setup.python},
         {"timing", settings->timing},
         {"counters", settings->counters},
         {"counters-ratio", texts->ratio},

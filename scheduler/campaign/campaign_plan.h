@@ -48,7 +48,7 @@ struct atoll_plan_settings {
     struct atoll_search_options search;
     struct atoll_model_options model;
     struct atoll_option_list only, reuse;
-    const char *backend, *compiler, *flags, *include_path, *timing, *counters, *sanitize;
+    const char *backend, *compiler, *flags, *include_path, *python, *timing, *counters, *sanitize;
     long long threads;
     double sample_seconds, counters_ratio, sanitize_seconds;
     double default_seconds; /* set by the command: wall-clock budget where none is given; 0 = 120 */

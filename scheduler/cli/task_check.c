@@ -16,7 +16,7 @@
 #include "base/print.h"
 
 struct check_settings {
-    const char *backend, *compiler, *flags;
+    const char *backend, *compiler, *flags, *python;
     long long combinations;
     int json, verbose;
 };
@@ -31,6 +31,8 @@ static const struct atoll_option check_options[] = {
     {"compiler", 0, ATOLL_OPT_TEXT, FIELD(compiler), "COMMAND", "cc", 0, 0, NULL, "C compiler."},
     {"compile-flags", 0, ATOLL_OPT_TEXT, FIELD(flags), "FLAGS", ATOLL_SETUP_COMPILE_FLAGS, 0, 0, NULL,
      "Its flags."},
+    {"python", 0, ATOLL_OPT_TEXT, FIELD(python), "FILE", "auto", 0, 0, NULL,
+     "Python with torch for tasks that PyTorch defines, or none; auto: ATOLL_PYTHON, else python3."},
     {"combinations", 0, ATOLL_OPT_INT, FIELD(combinations), "N", "4", 0, 64, NULL,
      "Of each template: every parameter's least and largest value, and N more combinations at random, must "
      "be right at the "
@@ -125,10 +127,12 @@ static int open_devices(const struct check_settings *settings, struct atoll_benc
         return -1;
     snprintf(host->setup.compiler, sizeof(host->setup.compiler), "%s", settings->compiler);
     snprintf(host->setup.compile_flags, sizeof(host->setup.compile_flags), "%s", settings->flags);
+    snprintf(host->setup.python, sizeof(host->setup.python), "%s", settings->python);
     if (atoll_bench_device_open(host, err) != 0)
         return -1;
     if (device && (atoll_bench_setup(&device->setup, err) != 0 ||
                    atoll_setup_option(&device->setup, "backend", settings->backend, err) < 0 ||
+                   atoll_setup_option(&device->setup, "python", settings->python, err) < 0 ||
                    atoll_bench_device_open(device, err) != 0)) {
         atoll_bench_device_close(host);
         return -1;

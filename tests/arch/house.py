@@ -37,7 +37,6 @@ UNCALLED = {
     "atoll_err_fill": "the macros of err.h call it",
     "atoll_crc32c_portable": "the tables, on machines whose CRC instruction is otherwise all that a test sees",
     "atoll_referee_thread_phases": "benchmarks print where the time of a sample goes",
-    "atoll_task_describe": "what processes that run Python are told of a task",
     "atoll_rival_times_fastest": "which rivals speedups are told against: the search and the archive are to ask",
     "atoll_rival_times_add": "as above", "atoll_rival_time_ns": "as above",
     "atoll_decision_is_rival": "dispatch and resume are to ask",

@@ -186,10 +186,7 @@ class Problem:
                                   % (self.name, part.get("parameter"), t["name"]))
                 self.places.append((held, t["name"], part["parameter"], part["offset"], part["count"]))
                 covered.add(id(held))
-        for name, parameter in self.target.named_parameters():
-            if id(parameter) not in covered:
-                raise Refusal("problem", "%s: parameter \"%s\" of the module is no constant of the task" % (self.name, name))
-        self.kept = [(buffer, buffer.detach().clone()) for buffer in self.target.buffers() if id(buffer) not in covered]
+        self.kept = [(buffer, buffer.detach().clone()) for buffer in list(self.target.buffers()) if id(buffer) not in covered]
 
     def bind(self, tensors):
         """Constants become parameters and buffers, by reference; other buffers get their first values again."""
@@ -267,43 +264,47 @@ class Problem:
         if not self.is_function:
             self._parameters_need_gradients()
         arguments = self.arguments(leaves)
+        wanted = [self._leaves_of(t, leaves) for t in self.outputs]
 
         def run():
             with self.torch.enable_grad():
                 result = guarded("", self.name, lambda: target(*arguments))
-            results = tensors_in(self.torch, result)
-            heads, flows = [], []
-            for t in self.flows:
-                number = int(t["of"])
-                if number >= len(results):
-                    raise Refusal("problem", "%s: tensor %s flows into result %d of %d"
-                                  % (self.name, t["name"], number, len(results)))
-                heads.append(results[number])
-                flows.append(tensors[t["name"]].reshape(results[number].shape).to(results[number].dtype))
-            if not heads:
-                heads, flows = [results[0].sum()], [None]
-            guarded("backward", self.name, lambda: self.torch.autograd.backward(heads, flows))
-            return [self._gradient_of(t, leaves) for t in self.outputs]
+            heads, flows = self._heads(tensors_in(self.torch, result), tensors)
+            given = iter(guarded("backward", self.name, lambda: self.torch.autograd.grad(
+                heads, [leaf for parts in wanted for leaf in parts], flows)))
+            gradients = [[next(given) for _ in parts] for parts in wanted]
+            return [parts[0] if len(parts) == 1 else self.torch.cat([part.reshape(-1) for part in parts])
+                    for parts in gradients]
         return run
+
+    def _heads(self, results, tensors):
+        """Results that gradients flow into, and these: ones where the task has no tensor for them."""
+        given = {int(t["of"]): tensors[t["name"]] for t in self.flows}
+        if given and max(given) >= len(results):
+            raise Refusal("problem", "%s: a gradient flows into result %d of %d" % (self.name, max(given), len(results)))
+        heads, flows = [], []
+        for number, head in enumerate(results):
+            if head.requires_grad:
+                flow = given.get(number)
+                heads.append(head)
+                flows.append(self.torch.ones_like(head) if flow is None else flow.reshape(head.shape).to(head.dtype))
+        if not heads:
+            raise Refusal("problem", "%s: no result depends on what gradients are asked of" % self.name)
+        return heads, flows
+
+    def _leaves_of(self, output, leaves):
+        """What an output is the gradient of: an input, or parameters whose gradients are one after the other."""
+        name = output.get("of") or ""
+        parts = [] if self.is_function else [held for held, tensor, _, _, _ in self.places if tensor == name]
+        parts = parts or ([leaves[name]] if name in leaves else [])
+        if not parts or not all(part.requires_grad for part in parts):
+            raise Refusal("problem", "%s: output %s is the gradient of \"%s\", which can have none" % (self.name, output["name"], name))
+        return parts
 
     def _parameters_need_gradients(self):
         for held, _, _, _, _ in self.places:
-            held.grad = None
             if isinstance(held, self.torch.nn.Parameter) and held.is_floating_point():
                 held.requires_grad_(True)
-
-    def _gradient_of(self, output, leaves):
-        name = output.get("of") or ""
-        gradient = None
-        if name in leaves:
-            gradient = leaves[name].grad
-            if gradient is None and not self.is_function:
-                parts = [held.grad for held, tensor, _, _, _ in self.places if tensor == name]
-                if parts and all(part is not None for part in parts):
-                    gradient = parts[0] if len(parts) == 1 else self.torch.cat([part.reshape(-1) for part in parts])
-        if gradient is None:
-            raise Refusal("problem", "%s: output %s is the gradient of \"%s\", which has none" % (self.name, output["name"], name))
-        return gradient
 
 
 def load(torch, description, device, dtype=None):

@@ -110,6 +110,7 @@ static void fill_setup(struct atoll_setup *s)
     snprintf(s->compile_flags, sizeof(s->compile_flags), "-O3");
     snprintf(s->backend, sizeof(s->backend), "cuda");
     snprintf(s->include_path, sizeof(s->include_path), "/opt/include");
+    snprintf(s->python, sizeof(s->python), "auto");
     s->is_warm = 1;
     s->profile_all = 1;
     s->profile_ratio = 1.5;

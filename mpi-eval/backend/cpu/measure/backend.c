@@ -131,6 +131,20 @@ static int qualify(struct atoll_referee *r, struct atoll_err *err)
     return atoll_calibration_qualify(atoll_cpu_of(r)->calibration, err);
 }
 
+/* threads: 0 as many as a question gets.  The process starts with the first question. */
+static struct atoll_torch_oracle *torch_create(struct atoll_referee *r, unsigned threads,
+                                               struct atoll_err *err)
+{
+    const struct atoll_cpu *c = atoll_cpu_of(r);
+    struct atoll_torch_oracle_settings settings = {.python = r->setup.python,
+                                                   .threads =
+                                                       threads ? threads : c->oracle_runner.thread_count,
+                                                   .cores = c->oracle_cores,
+                                                   .core_count = c->oracle_runner.thread_count,
+                                                   .cancelled = &r->cancelled};
+    return atoll_torch_oracle_create(&settings, err);
+}
+
 static int device_open(struct atoll_referee *r, struct atoll_err *err)
 {
     struct atoll_cpu *c = r->device_state = calloc(1, sizeof(*c));
@@ -153,7 +167,8 @@ static int device_open(struct atoll_referee *r, struct atoll_err *err)
     c->oracle_runner.thread_count = count;
     atoll_device_describe(&c->device, r->compiler ? atoll_compiler_version(r->compiler) : "", &r->info);
     size_t cache = (size_t)r->info.last_level_cache_bytes;
-    if (!(c->memory = atoll_memory_create(memory_share(c, 8, 256, 4096), cache, err)) ||
+    if (!(c->torch = torch_create(r, 0, err)) ||
+        !(c->memory = atoll_memory_create(memory_share(c, 8, 256, 4096), cache, err)) ||
         !(c->oracle_memory = atoll_memory_create(memory_share(c, 8, 256, 4096), cache, err)) ||
         !(c->expected_cache =
               atoll_expected_cache_create(memory_share(c, 10, 512, 4096), memory_share(c, 10, 128, 4096),
@@ -175,6 +190,7 @@ static void device_close(struct atoll_referee *r)
         return;
     atoll_calibration_destroy(c->calibration);
     atoll_expected_cache_destroy(c->expected_cache);
+    atoll_torch_oracle_destroy(c->torch);
     atoll_memory_destroy(c->memory);
     atoll_memory_destroy(c->oracle_memory);
     if (c->device.core_count && !r->setup.backend_null)
@@ -186,8 +202,8 @@ static void device_close(struct atoll_referee *r)
 static int case_open(struct atoll_referee *r, struct atoll_case *known, struct atoll_err *err)
 {
     struct atoll_cpu *c = atoll_cpu_of(r);
-    known->oracle =
-        atoll_oracle_create(known->task, r->compiler, &c->oracle_runner, c->oracle_memory, r->salt, err);
+    known->oracle = atoll_oracle_create(known->task, r->compiler, &c->oracle_runner, c->oracle_memory,
+                                        c->torch, r->salt, err);
     return known->oracle ? 0 : -1;
 }
 
@@ -229,25 +245,28 @@ static int examine(struct atoll_referee *r, struct atoll_case *known, const stru
     return right;
 }
 
-/* Asks a reference of its own, in a process with other threads or of another build. */
+/* Asks a reference of its own, in a process with other threads or of another build; PyTorch has but one. */
 static int expect_elsewhere(struct atoll_referee *r, struct atoll_case *known,
                             const struct atoll_reference_question *question, struct atoll_truth *ret_truth,
                             struct atoll_err *err)
 {
     struct atoll_cpu *c = atoll_cpu_of(r);
     struct atoll_runner_settings settings = c->runner;
-    struct atoll_compiler *plain = question->is_unoptimised ? compiler_of(&r->setup, "-O0", 1, err) : NULL;
-    if (question->is_unoptimised && !plain)
+    int is_torch = known->task->torch != NULL, is_plain = question->is_unoptimised && !is_torch;
+    struct atoll_compiler *plain = is_plain ? compiler_of(&r->setup, "-O0", 1, err) : NULL;
+    struct atoll_torch_oracle *torch = is_torch ? torch_create(r, question->threads, err) : NULL;
+    if ((is_plain && !plain) || (is_torch && !torch))
         return -1;
     settings.thread_count = question->threads;
     settings.cores = NULL;
     settings.spin = 0;
     struct atoll_oracle *oracle = atoll_oracle_create(known->task, plain ? plain : r->compiler, &settings,
-                                                      c->oracle_memory, r->salt, err);
+                                                      c->oracle_memory, torch, r->salt, err);
     int failed =
         oracle ? atoll_oracle_ask(oracle, question->input_set, question->changed_tensor, ret_truth, err) : -1;
     atoll_oracle_destroy(oracle);
     atoll_compiler_destroy(plain);
+    atoll_torch_oracle_destroy(torch);
     return failed;
 }
 
@@ -271,6 +290,7 @@ static int expect(struct atoll_referee *r, struct atoll_case *known,
     memcpy(ret_values->counts, truth.counts, sizeof(truth.counts));
     memcpy(ret_values->values, truth.values, sizeof(truth.values));
     memcpy(ret_values->scale, truth.scale, sizeof(truth.scale));
+    memcpy(ret_values->precision, truth.precision, sizeof(truth.precision));
     memset(truth.values, 0, sizeof(truth.values));
     memset(truth.scale, 0, sizeof(truth.scale));
     atoll_truth_fini(&truth);

@@ -6,17 +6,20 @@
 #include <string.h>
 
 #include "core/task/init.h"
+#include "base/clock.h"
 #include "base/random.h"
 #include "base/utf8.h"
 #include "mpi-eval/referee/wide.h"
 #include "core/task/reference.h"
 
-#define DEADLINE_NS 60e9
-#define UNIT_LIMIT  ((size_t)4 << 20)
+#define DEADLINE_NS  60e9
+#define UNIT_LIMIT   ((size_t)4 << 20)
+#define CHANGED_SEED 0x5bd1e995f00dull /* makes another input of a seed */
 
 struct atoll_oracle {
     const struct atoll_task *task;
     struct atoll_memory *memory;
+    struct atoll_torch_oracle *torch; /* borrowed; of tasks that PyTorch defines */
     struct atoll_runner_settings settings;
     uint64_t hash_key;
     void *object;
@@ -91,8 +94,8 @@ static int oracle_compile(struct atoll_oracle *o, struct atoll_compiler *compile
 
 struct atoll_oracle *atoll_oracle_create(const struct atoll_task *task, struct atoll_compiler *compiler,
                                          const struct atoll_runner_settings *runner,
-                                         struct atoll_memory *memory, uint64_t hash_key,
-                                         struct atoll_err *err)
+                                         struct atoll_memory *memory, struct atoll_torch_oracle *torch,
+                                         uint64_t hash_key, struct atoll_err *err)
 {
     struct atoll_oracle *o = calloc(1, sizeof(*o));
     if (!o) {
@@ -101,8 +104,11 @@ struct atoll_oracle *atoll_oracle_create(const struct atoll_task *task, struct a
     }
     o->task = task;
     o->memory = memory;
+    o->torch = torch;
     o->settings = *runner;
     o->hash_key = hash_key;
+    if (task->torch)
+        return o;
     for (size_t i = 0; i < task->tensor_count; i++)
         o->has_scale[i] = atoll_reference_has_scale(task, i);
     if (oracle_compile(o, compiler, err) != 0) {
@@ -163,7 +169,7 @@ static int question_open_input(struct question *q, size_t tensor, struct atoll_e
     size_t count = q->counts[tensor];
     struct atoll_block *b =
         question_open(q, 3 * tensor, count * atoll_dtype_bytes(task->tensors[tensor].dtype), 1, err);
-    uint64_t seed = q->input_set->seed ^ ((long)tensor == q->changed_tensor ? 0x5bd1e995f00dull : 0);
+    uint64_t seed = q->input_set->seed ^ ((long)tensor == q->changed_tensor ? CHANGED_SEED : 0);
     if (!b)
         return -1;
     return atoll_init_fill(task, tensor, q->variant, seed, q->input_set->distribution, 0, count,
@@ -281,6 +287,115 @@ static int question_collect(const struct question *q, struct atoll_truth *truth,
     return 0;
 }
 
+/* ---- a task that PyTorch defines ---- */
+
+/* Where inputs and doubles lie in the memory of a question. */
+struct torch_layout {
+    size_t counts[ATOLL_TASK_TENSOR_LIMIT], inputs[ATOLL_TASK_TENSOR_LIMIT], values[ATOLL_TASK_TENSOR_LIMIT],
+        bytes;
+};
+
+static size_t torch_take(struct torch_layout *l, size_t bytes)
+{
+    size_t at = l->bytes;
+    l->bytes += (bytes + ATOLL_TORCH_ALIGN - 1) / ATOLL_TORCH_ALIGN * ATOLL_TORCH_ALIGN;
+    return at;
+}
+
+static int is_out(const struct atoll_tensor *t)
+{
+    return t->role == ATOLL_ROLE_OUT || t->role == ATOLL_ROLE_INOUT;
+}
+
+static int torch_layout_make(const struct atoll_task *task, const struct atoll_variant *variant,
+                             struct torch_layout *l, struct atoll_err *err)
+{
+    memset(l, 0, sizeof(*l));
+    for (size_t i = 0; i < task->tensor_count; i++) {
+        const struct atoll_tensor *t = &task->tensors[i];
+        if (atoll_task_element_count(task, i, variant, &l->counts[i], err) != 0)
+            return -1;
+        if (t->role != ATOLL_ROLE_OUT)
+            l->inputs[i] = torch_take(l, l->counts[i] * atoll_dtype_bytes(t->dtype));
+        if (is_out(t))
+            l->values[i] = torch_take(l, l->counts[i] * sizeof(double));
+    }
+    return 0;
+}
+
+/* Inputs and the places of values, as the process is told of them; NaN where it puts none. */
+static int torch_describe(const struct question *q, const struct torch_layout *l, unsigned char *base,
+                          json_t *inputs, json_t *outputs, struct atoll_err *err)
+{
+    const struct atoll_task *task = q->oracle->task;
+    for (size_t i = 0; i < task->tensor_count; i++) {
+        const struct atoll_tensor *t = &task->tensors[i];
+        size_t bytes = l->counts[i] * atoll_dtype_bytes(t->dtype);
+        uint64_t seed = q->input_set->seed ^ ((long)i == q->changed_tensor ? CHANGED_SEED : 0);
+        if (t->role != ATOLL_ROLE_OUT &&
+            (atoll_init_fill(task, i, q->variant, seed, q->input_set->distribution, 0, l->counts[i],
+                             base + l->inputs[i], err) != 0 ||
+             json_object_set_new(inputs, t->name,
+                                 json_pack("{s:I, s:I}", "offset", (json_int_t)l->inputs[i], "bytes",
+                                           (json_int_t)bytes)) != 0))
+            return -1;
+        for (size_t k = 0; is_out(t) && k < l->counts[i]; k++)
+            ((double *)(void *)(base + l->values[i]))[k] = (double)NAN;
+        if (is_out(t))
+            json_array_append_new(outputs,
+                                  json_pack("{s:s, s:I, s:I}", "name", t->name, "offset",
+                                            (json_int_t)l->values[i], "count", (json_int_t)l->counts[i]));
+    }
+    return 0;
+}
+
+/* Borrowed from the memory of the question. */
+static void torch_collect(const struct question *q, const struct torch_layout *l, unsigned char *base,
+                          struct atoll_truth *truth)
+{
+    const struct atoll_task *task = q->oracle->task;
+    for (size_t i = 0; i < task->tensor_count; i++) {
+        const struct atoll_tensor *t = &task->tensors[i];
+        truth->counts[i] = l->counts[i];
+        if (t->role != ATOLL_ROLE_OUT) {
+            truth->inputs[i] = base + l->inputs[i];
+            truth->input_bytes[i] = l->counts[i] * atoll_dtype_bytes(t->dtype);
+        }
+        if (is_out(t))
+            truth->values[i] = (double *)(void *)(base + l->values[i]);
+        else
+            truth->input_hash[i] =
+                atoll_memory_hash(q->oracle->hash_key, truth->inputs[i], truth->input_bytes[i]);
+    }
+}
+
+static int torch_visit(const struct question *q, atoll_oracle_visitor *visitor, void *context,
+                       struct atoll_err *err)
+{
+    struct atoll_oracle *o = q->oracle;
+    struct atoll_truth truth = {0};
+    struct torch_layout layout;
+    double begun = atoll_clock_mono_ns();
+    unsigned char *base = NULL;
+    json_t *inputs = json_object(), *outputs = json_array();
+    int rc = torch_layout_make(o->task, q->variant, &layout, err);
+    if (rc == 0 && !(base = atoll_torch_oracle_memory(o->torch, layout.bytes, err)))
+        rc = -1;
+    if (rc == 0)
+        rc = torch_describe(q, &layout, base, inputs, outputs, err);
+    if (rc == 0) {
+        rc = atoll_torch_oracle_ask(o->torch, o->task, q->variant, inputs, outputs, truth.precision, err);
+    } else {
+        json_decref(inputs);
+        json_decref(outputs);
+    }
+    if (rc != 0)
+        return -1;
+    truth.ns = atoll_clock_mono_ns() - begun;
+    torch_collect(q, &layout, base, &truth);
+    return visitor(context, &truth, err);
+}
+
 int atoll_oracle_visit(struct atoll_oracle *oracle, const struct atoll_input_set *input_set,
                        long changed_tensor, atoll_oracle_visitor *visitor, void *context,
                        struct atoll_err *err)
@@ -293,6 +408,11 @@ int atoll_oracle_visit(struct atoll_oracle *oracle, const struct atoll_input_set
     q->input_set = input_set;
     q->variant = &oracle->task->variants[input_set->variant];
     q->changed_tensor = changed_tensor;
+    if (oracle->task->torch) {
+        int rc = torch_visit(q, visitor, context, err);
+        free(q);
+        return rc;
+    }
     int failed = question_open_all(q, err);
     if (!failed)
         failed = question_run(q, &truth.ns, err);

@@ -1,4 +1,4 @@
-/* oracle.h - the compiled reference of one task: inputs of an input set in, expected values in double precision
+/* oracle.h - the reference of one task, compiled or PyTorch's: inputs of an input set in, expected values in double precision
  * out. Layer: mpi-eval, backend/cpu.  Lifetime: create/destroy.  It runs in a worker of its own; its buffers
  * never become a candidate's. */
 #ifndef ATOLL_MPI_EVAL_BACKEND_CPU_MEASURE_ORACLE_H
@@ -9,16 +9,17 @@
 #include "mpi-eval/backend/cpu/process/runner.h"
 #include "mpi-eval/referee/input_set.h"
 #include "mpi-eval/backend/cpu/measure/memory.h"
+#include "mpi-eval/torch/torch_oracle.h"
 
 struct atoll_oracle;
 
-/* Compiles the reference; the worker starts with the first question.  task, memory: borrowed.  runner:
- * copied; its cores are borrowed.  hash_key: of the input hashes below.  ATOLL_E_INPUT with the diagnostics
+/* Compiles the reference; the worker starts with the first question.  A task that PyTorch defines is asked of torch.  task,
+ * memory, torch: borrowed.  runner: copied; its cores are borrowed.  hash_key: of the input hashes below.  ATOLL_E_INPUT with the diagnostics
  * when the reference does not compile. */
 struct atoll_oracle *atoll_oracle_create(const struct atoll_task *task, struct atoll_compiler *compiler,
                                          const struct atoll_runner_settings *runner,
-                                         struct atoll_memory *memory, uint64_t hash_key,
-                                         struct atoll_err *err);
+                                         struct atoll_memory *memory, struct atoll_torch_oracle *torch,
+                                         uint64_t hash_key, struct atoll_err *err);
 void atoll_oracle_destroy(struct atoll_oracle *oracle);
 
 /* Expected values of one input set, by tensor number. */
@@ -29,6 +30,8 @@ struct atoll_truth {
     void *inputs[ATOLL_TASK_TENSOR_LIMIT];       /* owned; raw, as a candidate gets them; NULL for role out */
     size_t input_bytes[ATOLL_TASK_TENSOR_LIMIT]; /* of inputs */
     uint64_t input_hash[ATOLL_TASK_TENSOR_LIMIT]; /* of the raw inputs of role in and constant */
+    char precision
+        [8]; /* what PyTorch computed it in: "f64", "f32" ...; "" the compiled reference, in double precision */
     double ns;
 };
 void atoll_truth_fini(struct atoll_truth *truth);

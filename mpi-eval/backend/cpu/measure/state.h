@@ -19,6 +19,7 @@ struct atoll_cpu {
     struct atoll_calibration *calibration; /* NULL where nothing is measured */
     struct atoll_memory *memory;           /* of candidates */
     struct atoll_memory *oracle_memory;    /* of references: never shared with candidates */
+    struct atoll_torch_oracle *torch;      /* of tasks that PyTorch defines */
     struct atoll_expected_cache *expected_cache;
     struct atoll_probes probes[2]; /* before and after samples */
     double busy;                   /* share of samples that others disturbed lately */

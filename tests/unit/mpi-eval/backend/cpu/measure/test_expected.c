@@ -29,7 +29,7 @@ static int set_up(void **state)
     if (!(task = atoll_task_load(ATOLL_SOURCE_DIR "/tests/fixtures/referee", &err)) ||
         !(compiler = atoll_cc_create(&settings, &err)) ||
         !(memory = atoll_memory_create((size_t)64 << 20, 0, &err)) ||
-        !(oracle = atoll_oracle_create(task, compiler, &runner, memory, 5, &err))) {
+        !(oracle = atoll_oracle_create(task, compiler, &runner, memory, NULL, 5, &err))) {
         print_error("%s\n", err.text);
         return -1;
     }
@@ -179,7 +179,7 @@ static void test_bad_reference(void **state)
         struct atoll_task copy = *task;
         struct atoll_truth truth = {0};
         copy.reference_source = cases[i].source;
-        struct atoll_oracle *o = atoll_oracle_create(&copy, compiler, &runner, memory, 5, &err);
+        struct atoll_oracle *o = atoll_oracle_create(&copy, compiler, &runner, memory, NULL, 5, &err);
         if (o)
             assert_int_equal(atoll_oracle_ask(o, &d, -1, &truth, &err), -1);
         if (err.code != ATOLL_E_INPUT || !strstr(err.text, cases[i].says) || !strstr(err.text, "blend"))

@@ -1,0 +1,198 @@
+#include "mpi-eval/torch/torch_oracle.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "core/task/task_describe.h"
+#include "mpi-eval/torch/interpreter.h"
+#include "mpi-eval/torch/process.h"
+
+#define DEADLINE_NS 300e9 /* of a load and of an answer */
+#define STARTS      2     /* for one question */
+
+struct atoll_torch_oracle {
+    char *asked, *gpu; /* owned */
+    struct atoll_torch_oracle_settings settings;
+    char python[PATH_MAX]; /* "" not looked for yet */
+    struct atoll_torch *process;
+    int fd;
+    void *base;
+    size_t bytes;
+};
+
+struct atoll_torch_oracle *atoll_torch_oracle_create(const struct atoll_torch_oracle_settings *settings,
+                                                     struct atoll_err *err)
+{
+    struct atoll_torch_oracle *o = calloc(1, sizeof(*o));
+    if (o) {
+        o->fd = -1;
+        o->settings = *settings;
+        o->asked = strdup(settings->python && settings->python[0] ? settings->python : ATOLL_TORCH_NONE);
+        o->gpu = settings->gpu ? strdup(settings->gpu) : NULL;
+    }
+    if (o && o->asked && (o->gpu || !settings->gpu))
+        return o;
+    atoll_torch_oracle_destroy(o);
+    atoll_err_set(err, ATOLL_E_MEMORY, "no memory for an oracle");
+    return NULL;
+}
+
+static void memory_drop(struct atoll_torch_oracle *o)
+{
+    if (o->base)
+        munmap(o->base, o->bytes);
+    if (o->fd >= 0)
+        close(o->fd);
+    o->base = NULL;
+    o->bytes = 0;
+    o->fd = -1;
+}
+
+void atoll_torch_oracle_destroy(struct atoll_torch_oracle *oracle)
+{
+    if (!oracle)
+        return;
+    atoll_torch_stop(oracle->process);
+    memory_drop(oracle);
+    free(oracle->asked);
+    free(oracle->gpu);
+    free(oracle);
+}
+
+void *atoll_torch_oracle_memory(struct atoll_torch_oracle *oracle, size_t bytes, struct atoll_err *err)
+{
+    if (bytes <= oracle->bytes)
+        return oracle->base;
+    memory_drop(oracle);
+    oracle->fd = memfd_create("torch", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    void *base = MAP_FAILED;
+    if (oracle->fd >= 0 && ftruncate(oracle->fd, (off_t)bytes) == 0)
+        base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, oracle->fd, 0);
+    if (base == MAP_FAILED) {
+        atoll_err_errno(err, errno, "no memory of %zu bytes for a question to PyTorch", bytes);
+        memory_drop(oracle);
+        return NULL;
+    }
+    oracle->base = base;
+    oracle->bytes = bytes;
+    return base;
+}
+
+/* ---- asking ---- */
+
+static int process_ready(struct atoll_torch_oracle *o, const struct atoll_task *task, struct atoll_err *err)
+{
+    if (o->process)
+        return 0;
+    int found = o->python[0] ? 0 : atoll_torch_find(o->asked, o->python, sizeof(o->python), err);
+    if (found > 0)
+        return atoll_err_set(
+            err, ATOLL_E_MISSING,
+            "task '%s' is defined by PyTorch (%s), and there is no Python with torch here: name one with "
+            "--python or in " ATOLL_TORCH_VARIABLE,
+            task->name, task->torch->file);
+    if (found < 0)
+        return -1;
+    struct atoll_torch_settings settings = {.python = o->python,
+                                            .role = "oracle",
+                                            .gpu = o->gpu,
+                                            .threads = o->settings.threads,
+                                            .cores = o->settings.cores,
+                                            .core_count = o->settings.core_count,
+                                            .cancelled = o->settings.cancelled};
+    o->process = atoll_torch_start(&settings, err);
+    return o->process ? 0 : -1;
+}
+
+static void process_drop(struct atoll_torch_oracle *o)
+{
+    atoll_torch_stop(o->process);
+    o->process = NULL;
+}
+
+struct question {
+    const struct atoll_task *task;
+    const struct atoll_variant *variant;
+    const char *key;
+    json_t *inputs, *outputs; /* borrowed */
+};
+
+static int load(struct atoll_torch_oracle *o, const struct question *q, struct atoll_err *err)
+{
+    json_t *description = NULL, *reply = NULL;
+    if (atoll_task_describe(q->task, q->variant, &description, err) != 0)
+        return -1;
+    json_t *request = json_pack("{s:s, s:s, s:o}", "op", "load", "key", q->key, "description", description);
+    if (!request)
+        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a question to PyTorch");
+    int rc = atoll_torch_call(o->process, request, -1, DEADLINE_NS, &reply, err);
+    json_decref(reply);
+    return rc;
+}
+
+/* 0, 1: the process does not know the problem, -1. */
+static int answer(struct atoll_torch_oracle *o, const struct question *q, char ret_precision[8],
+                  struct atoll_err *err)
+{
+    json_t *reply = NULL;
+    json_t *request = json_pack("{s:s, s:s, s:O, s:O}", "op", "answer", "key", q->key, "inputs", q->inputs,
+                                "outputs", q->outputs);
+    if (!request)
+        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a question to PyTorch");
+    int rc = atoll_torch_call(o->process, request, o->fd, DEADLINE_NS, &reply, err);
+    if (rc == 0) {
+        rc = json_is_true(json_object_get(reply, "unknown"));
+        snprintf(ret_precision, 8, "%s", atoll_json_member(reply, "precision"));
+    }
+    json_decref(reply);
+    return rc;
+}
+
+static int ask_once(struct atoll_torch_oracle *o, const struct question *q, char ret_precision[8],
+                    struct atoll_err *err)
+{
+    if (process_ready(o, q->task, err) != 0)
+        return -1;
+    int rc = answer(o, q, ret_precision, err);
+    if (rc > 0)
+        rc = load(o, q, err) != 0 ? -1 : answer(o, q, ret_precision, err);
+    return rc > 0 ? atoll_err_set(err, ATOLL_E_PROTOCOL, "the torch process forgets what it has loaded") : rc;
+}
+
+/* After these the process lives on, or there never was one. */
+static int is_answer(enum atoll_code code)
+{
+    return code == ATOLL_E_INPUT || code == ATOLL_E_MISSING || code == ATOLL_E_INTERNAL;
+}
+
+int atoll_torch_oracle_ask(struct atoll_torch_oracle *oracle, const struct atoll_task *task,
+                           const struct atoll_variant *variant, json_t *inputs, json_t *outputs,
+                           char ret_precision[8], struct atoll_err *err)
+{
+    char id[ATOLL_ID_HEX], key[ATOLL_ID_HEX + 128];
+    struct atoll_err why = ATOLL_ERR_INIT;
+    int rc = -1;
+    atoll_id_hex(&task->id, id);
+    snprintf(key, sizeof(key), "%s/%.100s", id, variant->name);
+    const struct question q = {task, variant, key, inputs, outputs};
+    for (int i = 0; rc != 0 && i < STARTS && (i == 0 || why.code == ATOLL_E_CHILD); i++) {
+        atoll_err_clear(&why);
+        rc = ask_once(oracle, &q, ret_precision, &why);
+        if (rc != 0 && !is_answer(why.code))
+            process_drop(oracle);
+    }
+    json_decref(inputs);
+    json_decref(outputs);
+    if (rc == 0)
+        return 0;
+    if (why.code == ATOLL_E_MISSING)
+        return atoll_err_set(err, why.code, "%s", why.text);
+    return atoll_err_set(err, why.code, "%s: the reference failed at variant %s: %.800s", task->name,
+                         variant->name, why.text);
+}
