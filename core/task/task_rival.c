@@ -22,8 +22,11 @@ int atoll_task_add_rival(struct atoll_yaml_walk *w, const struct atoll_yaml_node
                          const char *expression, enum atoll_torch_mode mode)
 {
     struct atoll_task *task = atoll_task_of(w);
-    if (!name)
-        name = atoll_torch_mode_name(mode);
+    if (strlen(name) > ATOLL_NAME_LIMIT) {
+        return atoll_yaml_fail(w, node,
+                               "torch baseline '%.60s': a name has at most %d characters; shorten it", name,
+                               ATOLL_NAME_LIMIT);
+    }
     if (strcmp(expression, "module") == 0) {
         if (!task->torch) {
             return atoll_yaml_fail(

@@ -2,6 +2,7 @@
 #include "core/task/task_parse.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -97,7 +98,9 @@ static int add_seed(struct atoll_yaml_walk *w, const struct atoll_yaml_node *nod
 struct baseline {
     const char *name, *file;
     const char *expression; /* of torch */
-    enum atoll_torch_mode mode;
+    size_t mode_count;
+    enum atoll_torch_mode modes[ATOLL_TORCH_MODE_COUNT];
+    int has_list;
 };
 
 static int read_torch(struct atoll_yaml_walk *w, const struct atoll_yaml_node *node, void *target)
@@ -108,40 +111,73 @@ static int read_torch(struct atoll_yaml_walk *w, const struct atoll_yaml_node *n
                                   "a Python expression is expected here, like \"torch.matmul(a, b)\"");
 }
 
+static int read_mode(struct atoll_yaml_walk *w, const struct atoll_yaml_node *node, void *target)
+{
+    static const char *const names[] = {"none", "default", "max-autotune", "max-autotune-no-cudagraphs"};
+    static const enum atoll_torch_mode modes[] = {ATOLL_TORCH_EAGER, ATOLL_TORCH_COMPILE,
+                                                  ATOLL_TORCH_MAX_AUTOTUNE, ATOLL_TORCH_MAX_AUTOTUNE};
+    struct baseline *b = target;
+    size_t index = 0;
+    if (atoll_yaml_choose(w, node, "mode of torch.compile", names, 4, &index))
+        return -1;
+    b->modes[b->mode_count++] = modes[index];
+    return 0;
+}
+
+/* A mode, or a list of them: the same expression several times. */
 static int read_compile(struct atoll_yaml_walk *w, const struct atoll_yaml_node *node, void *target)
 {
-    static const char *const names[] = {"default", "max-autotune", "max-autotune-no-cudagraphs"};
-    size_t index = 0;
-    if (atoll_yaml_choose(w, node, "mode of torch.compile", names, 3, &index))
+    struct baseline *b = target;
+    if (atoll_yaml_scalar(node))
+        return read_mode(w, node, target);
+    b->has_list = 1;
+    if (atoll_yaml_list(w, node, ATOLL_TORCH_MODE_COUNT, "modes", read_mode, target))
         return -1;
-    *(enum atoll_torch_mode *)target = index == 0 ? ATOLL_TORCH_COMPILE : ATOLL_TORCH_MAX_AUTOTUNE;
-    return 0;
+    return b->mode_count ? 0 : atoll_yaml_fail(w, node, "compile names no mode; write none or default");
 }
 
 static const struct atoll_yaml_row baseline_rows[] = {
     {"name", ATOLL_YAML_OPTIONAL, atoll_task_read_word, offsetof(struct baseline, name)},
     {"file", ATOLL_YAML_OPTIONAL, read_path, offsetof(struct baseline, file)},
     {"torch", ATOLL_YAML_OPTIONAL, read_torch, offsetof(struct baseline, expression)},
-    {"compile", ATOLL_YAML_OPTIONAL, read_compile, offsetof(struct baseline, mode)},
+    {"compile", ATOLL_YAML_OPTIONAL, read_compile, 0},
 };
 static const struct atoll_yaml_section baseline = {baseline_rows,
                                                    sizeof(baseline_rows) / sizeof(*baseline_rows)};
 
+static int add_rivals(struct atoll_yaml_walk *w, const struct atoll_yaml_node *node, struct baseline *b)
+{
+    if (!b->mode_count)
+        b->modes[b->mode_count++] = ATOLL_TORCH_EAGER;
+    for (size_t i = 0; i < b->mode_count; i++) {
+        const char *name = b->name, *mode = atoll_torch_mode_name(b->modes[i]);
+        char both[2 * ATOLL_NAME_LIMIT];
+        if (name && b->has_list) {
+            snprintf(both, sizeof(both), "%s-%s", name, mode);
+            if (atoll_task_copy(w, both, &name))
+                return -1;
+        }
+        if (atoll_task_add_rival(w, node, name ? name : mode, b->expression, b->modes[i]))
+            return -1;
+    }
+    return 0;
+}
+
 static int read_baseline(struct atoll_yaml_walk *w, const struct atoll_yaml_node *node, void *target)
 {
-    struct baseline b = {NULL, NULL, NULL, ATOLL_TORCH_EAGER};
+    struct baseline b = {0};
     if (atoll_yaml_map(w, &baseline, node, &b))
         return -1;
     if (b.file && b.expression)
         return atoll_yaml_fail(w, node, "a baseline is a file or torch, not both; make it two");
     if (b.expression)
-        return atoll_task_add_rival(w, node, b.name, b.expression, b.mode);
+        return add_rivals(w, node, &b);
     if (!b.file || !b.name) {
         return atoll_yaml_fail(
             w, node, "key '%s' is missing; a baseline is {name: ..., file: seeds/...} or {torch: ...}",
             b.file ? "name" : "file");
     }
-    if (b.mode != ATOLL_TORCH_EAGER)
+    if (b.mode_count)
         return atoll_yaml_fail(w, node, "compile is of torch baselines; remove it here");
     return add_seed(w, node, b.name, b.file, 1);
 }

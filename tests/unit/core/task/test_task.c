@@ -213,6 +213,10 @@ static const struct {
     {14, "baselines: [{torch: \"x\", file: seeds/naive.c}]", 14, "a file or torch, not both"},
     {14, "baselines: [{name: a, file: seeds/naive.c, compile: default}]", 14, "compile is of torch"},
     {14, "baselines: [{torch: \"x\", compile: fast}]", 14, "mode of torch.compile 'fast'"},
+    {14, "baselines: [{torch: \"x\", compile: []}]", 14, "compile names no mode"},
+    {14, "baselines: [{torch: \"x\", compile: [default, default]}]", 14, "are called 'compile'"},
+    {14, "baselines: [{torch: \"x\", name: abcdefghijklmnopqrstuvwxyz, compile: [none]}]", 14,
+     "a name has at most 31 characters"},
     {14, "baselines: [{torch: \"\"}]", 14, "a Python expression is expected"},
     {14, "baselines: [{torch: \"x\", name: -a}]", 14, "must match [A-Za-z_][A-Za-z0-9_-]*"},
     {14, "baselines: [{torch: \"x\"}, {torch: \"y\"}]", 14, "two torch baselines are called 'eager'"},
@@ -334,12 +338,16 @@ static void test_rivals(void **state)
     struct atoll_err err = ATOLL_ERR_INIT;
     write_task(14, "baselines:\n  - {name: naive, file: seeds/naive.c}\n  - {torch: \"x * 2\"}\n"
                    "  - {torch: \"x * 2\", compile: max-autotune-no-cudagraphs}\n  - torch: |\n"
-                   "      z = x + x\n      z\n    compile: default\n    name: two-lines");
+                   "      z = x + x\n      z\n    compile: default\n    name: two-lines\n"
+                   "  - {torch: \"x + x\", name: sum, compile: [none, max-autotune]}");
     struct atoll_task *task = atoll_task_load(folder, &err);
     if (!task)
         fail_msg("%s", err.text);
-    assert_int_equal(task->rival_count, 3);
+    assert_int_equal(task->rival_count, 5);
     assert_string_equal(task->rivals[0].name, "eager");
+    assert_string_equal(task->rivals[3].name, "sum-eager");
+    assert_string_equal(task->rivals[4].name, "sum-max-autotune");
+    assert_int_equal(task->rivals[4].mode, ATOLL_TORCH_MAX_AUTOTUNE);
     assert_string_equal(task->rivals[0].expression, "x * 2");
     assert_int_equal(task->rivals[1].mode, ATOLL_TORCH_MAX_AUTOTUNE);
     assert_string_equal(task->rivals[2].name, "two-lines");
