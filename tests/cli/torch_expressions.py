@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+"""The torch baselines of the suites that come with Atoll compute what their tasks define: every expression at two check
+variants against reference.c, within four times the task's tolerance.  ATOLL_TEST_TORCH names a Python with torch."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+build, source = sys.argv[1], pathlib.Path(sys.argv[2])
+python = os.environ.get("ATOLL_TEST_TORCH", "/usr/bin/python3")
+
+# Beyond the CPU build of old versions of torch: (words of the complaint, what it needs).
+NEEDS = [
+    ("scaled_dot_product_attention", "torch 2.0"),
+    ("enable_gqa", "torch 2.5"),
+    ("_fused_adamw", "torch 2.4 on a CPU"),
+    ("float8", "torch 2.1"),
+    ("not implemented for 'Half'", "torch 2.x on a CPU"),
+]
+
+
+def run(task, variant, seed, folder):
+    """None where the task has no such variant."""
+    out = folder / "answers"
+    done = subprocess.run([f"{build}/tests/bin/task_answers", str(task), variant, str(seed), str(out)], stdout=subprocess.PIPE,
+                          text=True)
+    if done.returncode == 3:
+        return None
+    if done.returncode != 0:
+        sys.exit(f"{task}: task_answers failed")
+    return json.loads(done.stdout), out.read_bytes()
+
+
+def outer():
+    if subprocess.run([python, "-c", "import torch"], stderr=subprocess.DEVNULL).returncode != 0:
+        print(f"skipped: {python} has no torch")
+        sys.exit(77)
+    tasks = sorted(p.parent for p in source.glob("suites/*/*/task.yaml"))
+    words = sys.argv[3:]
+    done = subprocess.run([python, __file__, build, str(source), "--inside"] + [str(t) for t in tasks if not words or t.name in words])
+    sys.exit(done.returncode)
+
+
+# ---- inside a Python that has torch ----
+
+
+def compiled(text):
+    """The expression as code of a function body: all lines but the last, and the last as a value."""
+    import ast
+    tree = ast.parse(text)
+    last = tree.body.pop()
+    if not isinstance(last, ast.Expr):
+        raise SyntaxError("the last line is no expression")
+    return compile(tree, "torch", "exec"), compile(ast.Expression(last.value), "torch", "eval")
+
+
+def dtype_of(torch, dtype):
+    names = {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16", "f8e4m3": "float8_e4m3fn",
+             "f8e5m2": "float8_e5m2", "i64": "int64", "i32": "int32", "i16": "int16", "i8": "int8", "u8": "uint8"}
+    if not hasattr(torch, names[dtype]):
+        raise TypeError(f"float8 is not here: {dtype}")
+    return getattr(torch, names[dtype])
+
+
+def tensor_of(torch, dtype, shape, data):
+    return torch.frombuffer(bytearray(data), dtype=torch.uint8).view(dtype_of(torch, dtype)).view(shape)
+
+
+def doubles(torch, data, place):
+    return torch.frombuffer(bytearray(data[place["offset"]:place["offset"] + place["bytes"]]), dtype=torch.float64)
+
+
+def worst_of(torch, task, data, results):
+    """The largest error, in units of the task's tolerance."""
+    worst = 0.0
+    for name, value in results.items():
+        wanted = doubles(torch, data, task["expected"][name])
+        scale = wanted.abs()
+        if name in task.get("scale", {}):
+            scale = torch.maximum(scale, doubles(torch, data, task["scale"][name]))
+        error = (value.to(torch.float64).reshape(-1) - wanted).abs()
+        allowed = task["tolerance"]["atol"] + task["tolerance"]["rtol"] * scale
+        if not bool(torch.isfinite(error).all()):
+            return float("inf")
+        worst = max(worst, float((error / allowed.clamp(min=1e-300)).max()))
+    return worst
+
+
+def evaluate(torch, task, data, expression):
+    import math
+    scope = {"torch": torch, "F": torch.nn.functional, "math": math, **task["dims"]}
+    outs, inouts = [], []
+    for t in task["tensors"]:
+        if t["role"] == "out":
+            outs.append(t)
+        else:
+            place = task["inputs"][t["name"]]
+            scope[t["name"]] = tensor_of(torch, t["dtype"], t["shape"], data[place["offset"]:place["offset"] + place["bytes"]])
+        if t["role"] == "inout":
+            inouts.append(t)
+    tensors = dict(scope)
+    lines, value = compiled(expression)
+    exec(lines, scope)
+    got = eval(value, scope)
+    got = list(got) if isinstance(got, tuple) else [got]
+    if len(got) < len(outs):
+        raise ValueError(f"{len(got)} results for {len(outs)} outputs")
+    results = {}
+    for t, v in zip(outs + inouts, got):
+        results[t["name"]] = v
+        if list(v.shape) != t["shape"]:
+            raise ValueError(f"{t['name']} has shape {list(v.shape)}, not {t['shape']}")
+        if v.dtype != dtype_of(torch, t["dtype"]):
+            raise ValueError(f"{t['name']} is {v.dtype}, not {t['dtype']}")
+        if not v.is_contiguous():
+            raise ValueError(f"{t['name']} is not contiguous")
+    for t in inouts:
+        results.setdefault(t["name"], tensors[t["name"]])
+    return results
+
+
+def check_task(torch, path, folder, left):
+    seen = 0
+    for number, variant in enumerate(("check", "check.3")):
+        answers = run(path, variant, 11 + number, folder)
+        if answers is None:
+            continue
+        task, data = answers
+        if not task["rivals"]:
+            return [f"{path}: no torch baseline"]
+        for text in sorted({r["expression"] for r in task["rivals"]}):
+            name = next(r["name"] for r in task["rivals"] if r["expression"] == text)
+            try:
+                worst = worst_of(torch, task, data, evaluate(torch, task, data, text))
+            except Exception as problem:  # whatever an expression raises
+                need = next((n for words, n in NEEDS if words in str(problem)), None)
+                if need is None:
+                    return [f"{path}: {name} at {variant}: {type(problem).__name__}: {problem}"]
+                left.add(f"{path.parent.name}/{path.name} {name} ({need})")
+                continue
+            seen += 1
+            if worst > 4:
+                return [f"{path}: {name} at {variant} is off by {worst:.3g} times the tolerance"]
+            if worst > 1:
+                print(f"{path.parent.name}/{path.name} {name} at {variant}: {worst:.2f} times the tolerance")
+    return []
+
+
+def inside():
+    import torch
+    torch.set_num_threads(2)
+    complaints, left = [], set()
+    paths = [pathlib.Path(p) for p in sys.argv[4:]]
+    with tempfile.TemporaryDirectory(prefix="atoll-torch-expressions-") as folder:
+        for path in paths:
+            complaints += check_task(torch, path, pathlib.Path(folder), left)
+    print(f"torch {torch.__version__}: {len(paths)} tasks; not checked: {', '.join(sorted(left)) or 'none'}")
+    sys.exit("\n".join(complaints) if complaints else 0)
+
+
+if "--inside" in sys.argv:
+    inside()
+outer()
