@@ -68,8 +68,8 @@ static void admit_fake(struct admission *a, size_t fake, const char *prefix, str
         report(a, test, 1, "does not apply: no tensor of that size");
         return;
     }
-    int accepted =
-        where->backend->examine(where, known, &a->input_sets[0], (const void *const *)data, detail, &err);
+    int accepted = where->backend->examine(where, known, &a->input_sets[0], (const void *const *)data, NULL,
+                                           detail, &err);
     atoll_fakes_free(data);
     if (accepted < 0)
         report(a, test, 0, "%s", err.text);

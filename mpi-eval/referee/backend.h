@@ -5,6 +5,8 @@
 #ifndef ATOLL_MPI_EVAL_REFEREE_BACKEND_H
 #define ATOLL_MPI_EVAL_REFEREE_BACKEND_H
 
+#include <jansson.h>
+
 #include "core/message.h"
 #include "mpi-eval/evaluator/compiler.h"
 #include "mpi-eval/referee/input_set.h"
@@ -15,6 +17,7 @@ struct atoll_case;
 struct atoll_loaded_candidate;
 struct atoll_trial_order;
 struct atoll_trial;
+struct atoll_torch_place;
 
 /* What admission asks a task's reference.  Plain: changed_tensor -1, the rest 0. */
 struct atoll_reference_question {
@@ -87,10 +90,11 @@ struct atoll_backend {
 
     /* Admission of a task (MEASUREMENT.md 7); all NULL: the backend takes no part in it.
      * examine puts outputs (raw, by tensor) through the check that a candidate's get: 1 accepted, 0 refused with the reason
-     * in ret_detail (ATOLL_DETAIL_BYTES), -1.  expect gives what the reference says. */
+     * in ret_detail (ATOLL_DETAIL_BYTES), -1; ret_worst: largest error in units of the tolerance, or NULL.  expect gives what
+     * the reference says. */
     int (*examine)(struct atoll_referee *referee, struct atoll_case *known,
-                   const struct atoll_input_set *input_set, const void *const *data, char *ret_detail,
-                   struct atoll_err *err);
+                   const struct atoll_input_set *input_set, const void *const *data, double *ret_worst,
+                   char *ret_detail, struct atoll_err *err);
     int (*expect)(struct atoll_referee *referee, struct atoll_case *known,
                   const struct atoll_reference_question *question, struct atoll_reference_values *ret_values,
                   struct atoll_err *err);
@@ -98,6 +102,15 @@ struct atoll_backend {
      * leads none: its expect answers plain questions only. */
     int (*variant_fits)(struct atoll_referee *referee, const struct atoll_task *task,
                         const struct atoll_variant *variant, struct atoll_err *err);
+
+    /* Rivals (rival.h).  torch_place says where a torch process works on this device: all but python and cancelled.  NULL: none.
+     * torch_inputs says how such a process makes the inputs of an input set itself ({tensor: {"fills": ...}}, fill.py); NULL: it
+     * is handed their bytes.  let_go: the device is left to another process for a while, with all memory; it is taken again when
+     * it is needed.  NULL: nothing to be left. */
+    void (*torch_place)(struct atoll_referee *referee, struct atoll_torch_place *place);
+    json_t *(*torch_inputs)(const struct atoll_task *task, const struct atoll_input_set *input_set,
+                            struct atoll_err *err);
+    void (*let_go)(struct atoll_referee *referee);
 
     /* A finalist under a tool that watches its accesses: WRONG with what it found, CORRECT with what was and was not
      * looked at ("" where nobody asks for it), INFRASTRUCTURE when cancelled; ret_detail has ATOLL_DETAIL_BYTES.

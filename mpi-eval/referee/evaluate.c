@@ -200,34 +200,15 @@ static int series_begin(struct session *s, struct series *r, struct atoll_err *e
     return atoll_sampling_init(&r->sampling, &rules, err);
 }
 
-static void floor_store(const struct session *s, struct atoll_timing *t, const struct atoll_floor *floor)
-{
-    int is_known = floor->reporting_ns > 0 && !s->known->floor_is_wrong[t->variant];
-    t->floor_ns = is_known ? floor->reporting_ns : 0;
-    t->flags &= ~(uint32_t)(ATOLL_TIMING_FLOOR_SINGLE | ATOLL_TIMING_FLOOR_SPLIT);
-    if (is_known)
-        t->flags |= floor->is_split ? ATOLL_TIMING_FLOOR_SPLIT : ATOLL_TIMING_FLOOR_SINGLE;
-}
-
 static int timing_store(struct session *s, struct series *r, const struct atoll_floor *floor,
                         struct atoll_err *err)
 {
     struct atoll_timing *t = &s->e->timings[s->e->timing_count];
-    size_t bytes = r->sampling.count * sizeof(*t->samples_ns);
-    *t = (struct atoll_timing){.variant = r->variant,
-                               .summary = r->sampling.summary,
-                               .sample_count = r->sampling.count,
-                               .discarded_count = (uint32_t)r->sampling.discarded};
-    t->samples_ns = malloc(bytes + 1);
-    if (!t->samples_ns)
-        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for samples");
-    memcpy(t->samples_ns, r->sampling.samples_ns, bytes);
-    t->resolution_ns = r->sampling.rules.resolution_ns;
-    t->flags = (r->state == ATOLL_SAMPLING_DROPPED ? ATOLL_TIMING_DROPPED_EARLY : 0u) |
-               (r->state == ATOLL_SAMPLING_LIMIT ? ATOLL_TIMING_TIME_LIMIT : 0u) |
-               (r->sampling.summary.median < floor->audit_ns ? ATOLL_TIMING_AUDIT : 0u);
+    if (atoll_sampling_timing(&r->sampling, r->variant, r->state, t, err) != 0)
+        return -1;
+    t->flags |= r->sampling.summary.median < floor->audit_ns ? ATOLL_TIMING_AUDIT : 0u;
     s->e->timing_count++;
-    floor_store(s, t, floor);
+    atoll_floor_put(floor, !s->known->floor_is_wrong[t->variant], t);
     return 0;
 }
 
@@ -293,7 +274,7 @@ static int floor_doubt(struct session *s, const struct series *r, struct atoll_f
                   "%.0f ns: it counts as unknown",
                   s->known->task->name, name, time_ns, floor->reporting_ns);
     }
-    floor_store(s, t, floor);
+    atoll_floor_put(floor, !s->known->floor_is_wrong[r->variant], t);
     return 0;
 }
 

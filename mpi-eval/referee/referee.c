@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "mpi-eval/referee/backend.h"
 #include "mpi-eval/referee/state.h"
+#include "mpi-eval/torch/torch_rival.h"
 
 #define CASE_LIMIT  4096
 #define WHOLE_SHARE 0.25 /* of a run's deadline: five times the baseline */
@@ -97,6 +98,7 @@ void atoll_referee_destroy(struct atoll_referee *referee)
 {
     if (!referee)
         return;
+    atoll_torch_rival_destroy(referee->rivals);
     for (size_t i = 0; i < referee->case_count; i++)
         atoll_case_destroy(referee, referee->cases[i]);
     free(referee->cases);

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/evaluation.h"
 
@@ -131,6 +132,26 @@ enum atoll_sampling_state atoll_sampling_take(struct atoll_sampling *s,
     return atoll_sampling_add(s, sample->ns, wall_ns);
 }
 
+int atoll_sampling_timing(const struct atoll_sampling *s, uint32_t variant, enum atoll_sampling_state state,
+                          struct atoll_timing *ret_timing, struct atoll_err *err)
+{
+    size_t bytes = s->count * sizeof(*s->samples_ns);
+    double *samples_ns = malloc(bytes + 1);
+    if (!samples_ns)
+        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for samples");
+    memcpy(samples_ns, s->samples_ns, bytes);
+    *ret_timing =
+        (struct atoll_timing){.variant = variant,
+                              .flags = (state == ATOLL_SAMPLING_DROPPED ? ATOLL_TIMING_DROPPED_EARLY : 0u) |
+                                       (state == ATOLL_SAMPLING_LIMIT ? ATOLL_TIMING_TIME_LIMIT : 0u),
+                              .summary = s->summary,
+                              .resolution_ns = s->rules.resolution_ns,
+                              .sample_count = s->count,
+                              .samples_ns = samples_ns,
+                              .discarded_count = (uint32_t)s->discarded};
+    return 0;
+}
+
 struct atoll_floor atoll_floor_of(const struct atoll_work *work, unsigned precisions,
                                   const struct atoll_device_info *device, int is_warm)
 {
@@ -163,4 +184,13 @@ struct atoll_floor atoll_floor_of(const struct atoll_work *work, unsigned precis
         f.audit_ns = 1e9 * (work->flops + work->matrix_flops) / peak;
     f.reporting_ns = fmax(f.hard_ns, f.audit_ns);
     return f;
+}
+
+void atoll_floor_put(const struct atoll_floor *floor, int is_trusted, struct atoll_timing *timing)
+{
+    int is_known = floor->reporting_ns > 0 && is_trusted;
+    timing->floor_ns = is_known ? floor->reporting_ns : 0;
+    timing->flags &= ~(uint32_t)(ATOLL_TIMING_FLOOR_SINGLE | ATOLL_TIMING_FLOOR_SPLIT);
+    if (is_known)
+        timing->flags |= floor->is_split ? ATOLL_TIMING_FLOOR_SPLIT : ATOLL_TIMING_FLOOR_SINGLE;
 }

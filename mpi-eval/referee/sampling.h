@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "core/stats.h"
+#include "core/timing.h"
 #include "core/message.h"
 #include "core/task/task.h"
 
@@ -78,6 +79,9 @@ int atoll_sampling_disturbed(const struct atoll_sampling_sample *sample);
 /* Why the numbers so far say nothing.  CHOSEN: by the processor's own account the disturbed samples took longer than nine of
  * ten others.  What others take from a sample adds no work to it, so that they were not disturbed by chance. */
 enum atoll_sampling_fault atoll_sampling_fault_of(const struct atoll_sampling *s);
+/* What is kept of it: a copy of its samples, without a floor.  state: the final one. */
+int atoll_sampling_timing(const struct atoll_sampling *s, uint32_t variant, enum atoll_sampling_state state,
+                          struct atoll_timing *ret_timing, struct atoll_err *err);
 /* Half the interval with the resolution in it, relative to the median. */
 double atoll_sampling_half_width(const struct atoll_sampling *s);
 
@@ -99,5 +103,7 @@ struct atoll_floor {
  * so the longer of the two is the floor; without matrix units everything is done by the ordinary ones. */
 struct atoll_floor atoll_floor_of(const struct atoll_work *work, unsigned precisions,
                                   const struct atoll_device_info *device, int is_warm);
+/* Into a timing, with how it was made; is_trusted 0: as unknown. */
+void atoll_floor_put(const struct atoll_floor *floor, int is_trusted, struct atoll_timing *timing);
 
 #endif

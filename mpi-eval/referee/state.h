@@ -9,6 +9,7 @@
 #include "mpi-eval/referee/referee.h"
 
 struct atoll_backend;
+struct atoll_torch_rival;
 
 /* A task the referee knows. */
 struct atoll_case {
@@ -34,7 +35,8 @@ struct atoll_referee {
     struct atoll_phases phases;
     const void *reference; /* borrowed, while a task with a compiled reference is added; else NULL */
     size_t reference_length;
-    uint32_t admissions; /* so far; their cases take numbers from the top */
+    uint32_t admissions;              /* so far; their cases take numbers from the top */
+    struct atoll_torch_rival *rivals; /* NULL before the first one */
     atomic_int cancelled;
     struct atoll_case **cases;
     size_t case_count;

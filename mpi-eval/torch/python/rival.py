@@ -43,11 +43,16 @@ class Watch:
                      if not name.startswith("_") and callable(value)]
 
     def check(self):
+        """Puts back what was replaced: other rivals are measured by the same process."""
+        found = None
         for place, name, value in self.seen:
             now = vars(place).get(name)
-            if now is not value and not str(getattr(now, "__module__", "")).startswith("torch"):  # torch wraps its own
-                raise Refusal("problem", "the text replaces %s.%s: what is timed would not be PyTorch"
-                              % (getattr(place, "__name__", place), name))
+            is_wrapped = str(getattr(now, "__module__", "")).startswith("torch") and getattr(now, "__name__", "") == name
+            if now is not value and not is_wrapped:  # torch wraps some of its own
+                setattr(place, name, value)
+                found = found or "%s.%s" % (getattr(place, "__name__", place), name)
+        if found:
+            raise Refusal("problem", "the text replaces %s: what is timed would not be PyTorch" % found)
 
 
 def settle(tf32):

@@ -9,6 +9,7 @@
 
 #include "mpi-eval/backend/cpu/compile/compile.h"
 #include "mpi-eval/backend/cpu/measure/state.h"
+#include "mpi-eval/torch/torch_rival.h"
 
 #define OBJECT_BYTES  ((uint64_t)64 << 20)
 #define SCRATCH_LIMIT ((int64_t)1 << 32)
@@ -236,11 +237,13 @@ static void release(struct atoll_referee *r, void *held)
 /* ---- for the admission battery ---- */
 
 static int examine(struct atoll_referee *r, struct atoll_case *known, const struct atoll_input_set *input_set,
-                   const void *const *data, char *ret_detail, struct atoll_err *err)
+                   const void *const *data, double *ret_worst, char *ret_detail, struct atoll_err *err)
 {
-    double worst;
+    double worst = 0;
     struct atoll_expected *expected = hold(r, known, input_set, 1, err);
     int right = expected ? atoll_outputs_check(known, expected, data, NULL, &worst, ret_detail, err) : -1;
+    if (ret_worst)
+        *ret_worst = worst;
     release(r, expected);
     return right;
 }
@@ -320,6 +323,17 @@ static int variant_fits(struct atoll_referee *r, const struct atoll_task *task, 
     return failed;
 }
 
+/* ---- rivals: on the cores and with the threads of a candidate ---- */
+
+static void torch_place(struct atoll_referee *r, struct atoll_torch_place *place)
+{
+    const struct atoll_cpu *c = atoll_cpu_of(r);
+    place->threads = (unsigned)c->device.core_count;
+    place->cores = c->device.cores;
+    place->core_count = c->device.core_count;
+    place->flush_bytes = (uint64_t)(2 * r->info.last_level_cache_bytes);
+}
+
 const struct atoll_backend atoll_backend_cpu = {
     .name = "cpu",
     .language = "c",
@@ -341,4 +355,5 @@ const struct atoll_backend atoll_backend_cpu = {
     .examine = examine,
     .expect = expect,
     .variant_fits = variant_fits,
+    .torch_place = torch_place,
 };

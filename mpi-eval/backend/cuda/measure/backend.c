@@ -1,6 +1,7 @@
 /* The cuda backend's table: one GPU, compile children with NVRTC, a device process that carries out batches. */
 #include "mpi-eval/backend/cuda/measure/backend.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,18 +116,23 @@ static int check_compose(struct bare *b, const void *const *data, size_t tensor,
 }
 
 static int backend_examine(struct atoll_referee *referee, struct atoll_case *known,
-                           const struct atoll_input_set *input_set, const void *const *data, char *ret_detail,
-                           struct atoll_err *err)
+                           const struct atoll_input_set *input_set, const void *const *data,
+                           double *ret_worst, char *ret_detail, struct atoll_err *err)
 {
     struct bare *b = bare_create(referee, known, input_set, err);
+    double worst = 0;
     int right = b && bare_run(b, check_compose, data, 0, err) == 0 ? 1 : -1;
     if (right == 1 &&
         atoll_cuda_sample_read(&b->stage.sample, &b->stage.device->reply, &b->results, err) != 0)
         right = -1;
     for (size_t i = 0; right == 1 && i < known->task->tensor_count; i++)
-        if (atoll_cuda_is_output(known->task, i))
+        if (atoll_cuda_is_output(known->task, i)) {
+            worst = fmax(worst, b->results.findings[i].worst_error);
             right = atoll_support_finding_judge(&b->results.findings[i], known->task, i, b->stage.variant,
                                                 ret_detail, ATOLL_DETAIL_BYTES);
+        }
+    if (ret_worst)
+        *ret_worst = worst;
     free(b);
     return right;
 }
