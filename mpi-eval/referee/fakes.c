@@ -37,7 +37,7 @@ static int fake_mean(const struct atoll_fakes_source *s, size_t tensor, double *
         sum += s->right[tensor][i];
     for (size_t i = 0; i < count; i++)
         values[i] = sum / (double)count;
-    return 1;
+    return count > 1; /* of one element the mean is right */
 }
 
 static int fake_previous(const struct atoll_fakes_source *s, size_t tensor, double *values, size_t count)

@@ -10,32 +10,21 @@
 #include "scheduler/campaign/search_options.h"
 
 /* In the order `atoll --help` shows them. */
-static const struct atoll_subcommand *const subcommands[] = {&atoll_command_run,
-                                                             &atoll_command_submit,
-                                                             &atoll_command_status,
-                                                             &atoll_command_watch,
-                                                             &atoll_command_resume,
-                                                             &atoll_command_pause,
-                                                             &atoll_command_continue,
-                                                             &atoll_command_cancel,
-                                                             &atoll_command_queue,
-                                                             &atoll_command_job,
-                                                             &atoll_command_best,
-                                                             &atoll_command_show,
-                                                             &atoll_command_list,
-                                                             &atoll_command_diff,
-                                                             &atoll_command_report,
-                                                             &atoll_command_export,
-                                                             &atoll_command_verify,
-                                                             &atoll_command_replay,
-                                                             &atoll_command_archive_merge,
-                                                             &atoll_command_task_check,
-                                                             &atoll_command_task_new,
-                                                             &atoll_command_gateway_serve,
-                                                             &atoll_command_gateway_check,
-                                                             &atoll_command_gateway_spend,
-                                                             &atoll_command_gateway_convert,
-                                                             &atoll_command_doctor};
+static const struct atoll_subcommand *const subcommands[] = {
+    &atoll_command_run,           &atoll_command_submit,
+    &atoll_command_status,        &atoll_command_watch,
+    &atoll_command_resume,        &atoll_command_pause,
+    &atoll_command_continue,      &atoll_command_cancel,
+    &atoll_command_queue,         &atoll_command_job,
+    &atoll_command_best,          &atoll_command_show,
+    &atoll_command_list,          &atoll_command_diff,
+    &atoll_command_report,        &atoll_command_export,
+    &atoll_command_verify,        &atoll_command_replay,
+    &atoll_command_archive_merge, &atoll_command_task_check,
+    &atoll_command_task_import,   &atoll_command_task_new,
+    &atoll_command_gateway_serve, &atoll_command_gateway_check,
+    &atoll_command_gateway_spend, &atoll_command_gateway_convert,
+    &atoll_command_doctor};
 #define SUBCOMMAND_COUNT (sizeof(subcommands) / sizeof(subcommands[0]))
 
 static void print_overview(FILE *out)

@@ -1,0 +1,95 @@
+"""Whether a problem is worth a search: what robust-kbench filters by (arXiv 2509.14279), told in units of the task's tolerance.
+
+1 range: one number would pass for the whole output. 2 std: the answer to another draw would pass. 3 axis: one value along an
+axis would pass. 4 impact: other values of an input give the same answer. 5 baseline: PyTorch's own form does more than it has
+to (waste_in).  `public` holds the benchmark's own figures beside: everything within 0.01."""
+import math
+
+import torch
+
+PUBLIC = 0.01
+AXIS_LEAST = 2
+
+
+class Tolerance:
+    """rtol, atol, norm; exact: integers."""
+
+    def __init__(self, rtol, atol, norm):
+        self.rtol, self.atol, self.norm = rtol, atol, norm
+
+    def passes(self, answer, right):
+        difference = (answer - right).abs()
+        if bool((difference > self.atol + self.rtol * right.abs()).any()):
+            return False
+        return not self.norm or float(difference.norm()) <= self.norm * float(right.norm())
+
+    def distance(self, answer, right):
+        """Largest difference in units of what is allowed."""
+        bound = self.atol + self.rtol * right.abs() + 1e-15 * right.abs() + 1e-300
+        same = (answer == right) | (torch.isnan(answer) & torch.isnan(right))
+        return float(torch.where(same, torch.zeros_like(bound), (answer - right).abs() / bound).max())
+
+
+def judge(draws, tolerance, silent):
+    """draws: per draw the list of outputs in float64.  silent: inputs that change nothing.  [{criterion, reason}]"""
+    marks = []
+    for k in range(len(draws[0])):
+        name = "y" if len(draws[0]) == 1 else "y%d" % k
+        first, second = draws[0][k], draws[1][k]
+        if not bool(torch.isfinite(first).all()):
+            marks.append(("finite", "%s is not finite everywhere" % name))
+            continue
+        middle = (first.max() + first.min()) / 2
+        if first.numel() > 1 and tolerance.passes(torch.full_like(first, float(middle)), first):
+            marks.append(("range", "%s lies between %.4g and %.4g: one number passes for all of it"
+                          % (name, float(first.min()), float(first.max()))))
+            continue
+        if tolerance.passes(second, first):
+            marks.append(("std", "the %s of another draw passes: it hardly depends on the inputs" % name))
+            continue
+        for axis in range(first.dim()):
+            if first.shape[axis] >= AXIS_LEAST and first.numel() > first.shape[axis]:
+                flat = first.mean(axis, keepdim=True).expand_as(first)
+                if tolerance.passes(flat, first):
+                    marks.append(("axis", "%s is the same along axis %d" % (name, axis)))
+                    break
+    for name in silent:
+        marks.append(("impact", "other values of %s give the same answer" % name))
+    return [{"criterion": criterion, "reason": reason} for criterion, reason in marks]
+
+
+def public_figures(draws, inputs_only):
+    """robust-kbench's criteria as it applies them, over these draws; inputs_only: draws of the inputs, weights kept."""
+    caught = {"output_range": True, "output_std": True, "output_axes": False, "input_impact": True}
+    for k in range(len(draws[0])):
+        stacked = torch.stack([d[k] for d in draws]).float()
+        caught["output_range"] &= bool(((stacked > -PUBLIC) & (stacked < PUBLIC)).all())
+        caught["output_std"] &= small(stacked, 0)
+        caught["output_axes"] |= any(small(stacked, axis) for axis in range(stacked.dim()))
+        caught["input_impact"] &= small(torch.stack([d[k] for d in inputs_only]).float(), 0)
+    return caught
+
+
+def small(values, axis):
+    if values.shape[axis] < 2:
+        return False  # a deviation of one value is no number, and no number is smaller than another
+    return bool((torch.std(values, dim=axis) < PUBLIC).all())
+
+
+REDUCTIONS = {"amax", "amin", "max", "min", "mean", "sum", "logsumexp"}
+
+
+def waste_in(names, elements):
+    """Operators that PyTorch's form need not run, read off the sequence of what ran at the check shapes: (name, elements in,
+    elements out) each."""
+    found = []
+    for i, (name, before, after) in enumerate(elements):
+        if name in REDUCTIONS and before == after and before > 0:
+            found.append("%s over an axis of one element" % name)
+        if i and name == elements[i - 1][0] and name.rstrip("_") in ("relu", "clamp", "hardtanh", "abs") and before == after:
+            found.append("%s twice" % name)
+    return sorted(set(found))
+
+
+def root_mean_square(values):
+    return math.sqrt(float((values.double() ** 2).mean())) if values.numel() else 0.0

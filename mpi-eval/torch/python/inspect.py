@@ -1,0 +1,22 @@
+"""The role of the import: reads a problem of one of the public forms and says what it is like as a task."""
+from atoll import inspect_problem, problem_form
+from atoll.refusal import Refusal
+
+
+class Role:
+    def __init__(self, host):
+        self.host = host
+
+    def op_inspect(self, request, fd):
+        """{"format", "title", "level", "files": {label: text}} -> what inspect_problem.inspect gives, or {"refused": reason};
+        both with how far it came: read, expressible, checked."""
+        inspection = None
+        try:
+            inspection = inspect_problem.Inspection(problem_form.request_of(request), self.host.device)
+            answer = inspection.inspect()
+        except Refusal as refusal:
+            if refusal.kind == "internal":
+                raise
+            answer = {"refused": refusal.text, "kind": refusal.kind, "trace": refusal.trace}
+        answer["reached"] = sorted(inspection.reached) if inspection else []
+        return answer

@@ -1,0 +1,806 @@
+"""What a problem is like, as a task: its tensors, extents, inits, variants, tolerance, work and flaws.
+
+inspect(request) is the whole of it; see the README of this folder for the request and the answer.  Shapes come from runs on
+the meta device, numbers from runs of the very code that answers for the oracle (problem.py) at the check variants."""
+import ast
+import hashlib
+import math
+import re
+import time
+
+import torch
+
+from atoll import problem, problem_text, shape_fit
+from atoll.admission import Tolerance, judge, public_figures, root_mean_square, waste_in
+from atoll.draws import DISTRIBUTIONS, Draws
+from atoll.problem_sizes import Sizes
+from atoll.problem_survey import OnDevice, survey, work_of
+from atoll.refusal import Refusal
+from atoll.tensor_origin import SAME
+
+DTYPES = {torch.float64: "f64", torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16", torch.int64: "i64",
+          torch.int32: "i32", torch.int16: "i16", torch.int8: "i8", torch.uint8: "u8", torch.bool: "u8"}
+for eight, short in (("float8_e4m3fn", "f8e4m3"), ("float8_e5m2", "f8e5m2")):
+    if hasattr(torch, eight):
+        DTYPES[getattr(torch, eight)] = short
+TORCH = {"f64": torch.float64, "f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16, "i64": torch.int64,
+         "i32": torch.int32, "i16": torch.int16, "i8": torch.int8, "u8": torch.uint8}
+
+TENSOR_LIMIT, DIM_LIMIT, RANK_LIMIT = 16, 16, 6
+WEIGHT_LIMIT = 8          # more are packed into one constant
+NAME_LIMIT = 31
+EXPRESSION_LIMIT = 4000
+CHECK_ELEMENTS, SMALL_ELEMENTS, HIDDEN_ELEMENTS = 40000, 1500, 300000
+CHECK_WORK, HIDDEN_WORK = 1e9, 8e9
+SEARCH_S = 60.0  # for smaller shapes
+ILL_CONDITIONED = 2e-3  # relative error of single precision, above which a shape is not used
+HOST_BYTES, HOST_WORK = 8 << 30, 2e11  # beyond them nothing is run on the host
+DEAR_S = 1.5  # of one answer: fewer draws then
+RESERVED = {"min", "max", "cdiv", "ilog2", "weight", "backend", "tensormap", "torch", "math", "F", "lambda", "int", "float",
+            "double", "long", "char", "short", "void", "const", "in", "out", "for", "if", "else", "while", "do", "return",
+            "register", "auto", "static", "signed", "unsigned", "volatile", "switch", "case", "default", "break", "union",
+            "struct", "enum", "extern", "goto", "inline", "restrict", "sizeof", "typedef", "continue", "template", "class",
+            "this", "new", "delete", "operator", "private", "public", "using", "virtual", "and", "or", "not", "xor", "bool",
+            "true", "false", "try", "catch", "throw", "friend", "half"}
+# KernelBench, src/kernelbench/eval.py, get_tolerance_for_precision: 1e-4 for float32, 1e-2 for float16 and bfloat16
+BENCHMARK_TOLERANCE = {"f64": 1e-4, "f32": 1e-4, "f16": 1e-2, "bf16": 1e-2}
+SAFETY = 4.0  # times eager's worst error against float64
+
+
+def clean(text, taken, limit=NAME_LIMIT):
+    """A name for C, Python and expressions, not used yet."""
+    name = re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_") or "t"
+    if not name[0].isalpha():
+        name = "t_" + name
+    if len(name) > limit:
+        name = name[:limit - 9] + "_" + hashlib.blake2b(text.encode(), digest_size=4).hexdigest()
+    base, number = name, 1
+    while name in taken or name in RESERVED:
+        number += 1
+        name = "%s_%d" % (base[:limit - 4], number)
+    taken.add(name)
+    return name
+
+
+class Inspection:
+    def __init__(self, request, device):
+        self.request, self.device = request, device
+        self.name = "problem.py"
+        self.entry = request.get("entry") or "Model"
+        self.is_function = request.get("form") == "function"
+        self.is_backward = bool(request.get("backward"))
+        self.notes, self.tags, self.reached = [], set(), set()
+
+    # ---- the text ----
+
+    def read(self):
+        source = self.request["source"]
+        problem.guarded("", self.name, lambda: compile(source, self.name, "exec"))
+        self.source = problem_text.lift(source)
+        names = problem.namespace(self.source, {}, self.name)
+        self.constants = problem_text.constants(ast.parse(self.source), names)
+        self.text = names.get("__doc__")
+
+    def look(self, dims, run=True):
+        return survey(self.source, self.entry, dims, "meta", self.is_function, name=self.name, run=run)
+
+    def prove(self, dims, is_strict):
+        """A run for real; strict: single precision agrees with double. Three values that a batch norm makes one are no shape to
+        compare at."""
+        s = survey(self.source, self.entry, dims, "cpu", self.is_function, name=self.name)
+        if self.is_function or not is_strict:
+            return
+        try:
+            with torch.no_grad():
+                again = problem.tensors_in(torch, s.target(*s.given))
+                double = problem.tensors_in(torch, s.target.double()(*widened(s.given)))
+        except Exception:
+            return  # settle_precision says why
+        for first, second, twice in zip(s.outputs, again, double):
+            wide = twice.double()
+            if torch.equal(first, second) and first.shape == twice.shape and math.isfinite(float(wide.sum())) and \
+                    relative_error(first.double(), wide, root_mean_square(wide)) > ILL_CONDITIONED:
+                raise Refusal("problem", "single and double precision differ too much at this shape")
+
+    def look_at_size(self):
+        """Shapes of a benchmark are for a GPU."""
+        s = self.chosen[self.smallest()][2]
+        if self.device.type == "cpu" and (2 * s.meter.peak > HOST_BYTES or work_of(s) > HOST_WORK):
+            raise Refusal("memory", "its smallest shape needs %.1f GiB and %.3g operations: name a GPU with --gpu to have it checked"
+                          % (2 * s.meter.peak / 2.0 ** 30, work_of(s)))
+
+    # ---- variants ----
+
+    def scale(self):
+        sizes = Sizes(self.look, self.prove, {n: v for n, v in self.constants.items() if v >= 1}, SEARCH_S)
+        self.bench = sizes.bench
+        chosen = []
+        for name, elements, work in (("check", CHECK_ELEMENTS, CHECK_WORK), ("check.2", SMALL_ELEMENTS, CHECK_WORK),
+                                     ("hidden", HIDDEN_ELEMENTS, HIDDEN_WORK)):
+            found = sizes.small(elements, work)
+            if found and found[0] and found[0] not in [dims for _, dims, _ in chosen]:
+                chosen.append((name, found[0], found[1]))
+        if not any(name.startswith("check") for name, _, _ in chosen):
+            self.tags.add("single-shape")
+            self.notes.append("only one shape exists: no constant of the module can be scaled")
+            chosen = [("check", {}, self.bench)]
+        elif not any(name == "check" for name, _, _ in chosen):
+            chosen = [("check" if name == "check.2" else name, dims, s) for name, dims, s in chosen]
+        chosen.append(("bench", {}, self.bench))
+        self.chosen = chosen
+        self.sizes = sizes
+        self.choose_dims(sizes)
+
+    def choose_dims(self, sizes):
+        """Constants that are dims of the task: what varies, then what extents are made of."""
+        varying = [n for n in self.constants if any(dims.get(n, self.constants[n]) != self.constants[n]
+                                                    for _, dims, _ in self.chosen)]
+        if len(varying) > DIM_LIMIT:
+            raise Refusal("unsupported", "%d constants vary between the variants, a task has at most %d dims"
+                          % (len(varying), DIM_LIMIT))
+        extents = {int(e) for s in [self.bench] for t in [t for _, t in s.inputs] + s.outputs + list(s.parameters.values())
+                   for e in t.shape}
+        more = [n for n in self.constants if n not in varying and self.constants[n] > 7 and self.constants[n] in extents
+                and not n.startswith("_")]
+        names = varying + more[:max(0, DIM_LIMIT - 2 - len(varying))]
+        if not names:
+            names = [n for n in self.constants if self.constants[n] >= 1][:1]
+        self.dims = {n: [int(dims.get(n, self.constants[n])) for _, dims, _ in self.chosen] for n in self.constants
+                     if n in names and n not in RESERVED and len(n) <= NAME_LIMIT}
+        if not self.dims:
+            self.dims = {"one": [1] * len(self.chosen)}
+
+    def expression(self, values):
+        values = [int(v) for v in values]
+        text = shape_fit.fit(values, self.dims, names=True)
+        if text is None or len(text) > EXPRESSION_LIMIT:
+            text = self.symbol(values)
+        return text
+
+    def symbol(self, values):
+        """A dim of its own for what is no expression over the others."""
+        for name, known in self.dims.items():
+            if known == values:
+                return name
+        if len(self.dims) >= DIM_LIMIT:
+            raise Refusal("unsupported", "an extent is no expression over the dims, and there are %d dims already" % DIM_LIMIT)
+        name = clean("extent", set(self.dims) | set(self.taken) | set(self.constants))
+        self.dims[name] = values
+        return name
+
+    def shape(self, tensors):
+        if tensors[0].dim() > RANK_LIMIT:
+            raise Refusal("unsupported", "a tensor has %d axes, a task's at most %d" % (tensors[0].dim(), RANK_LIMIT))
+        if tensors[0].dim() and any(e < 1 for t in tensors for e in t.shape):
+            raise Refusal("unsupported", "a tensor has no elements")
+        return [self.expression([t.shape[k] for t in tensors]) for k in range(tensors[0].dim())]
+
+    # ---- tensors ----
+
+    def dtype(self, tensor, what):
+        if tensor.dtype not in DTYPES:
+            raise Refusal("unsupported", "%s is of %s, which no task has" % (what, tensor.dtype))
+        return DTYPES[tensor.dtype]
+
+    def find_tensors(self):
+        self.taken = set(self.dims)
+        surveys = [s for _, _, s in self.chosen]
+        self.real = None
+        self.tensors, conversions = [], {}
+        for k, (name, tensor) in enumerate(self.bench.inputs):
+            t = {"name": clean(name, self.taken), "dtype": self.dtype(tensor, "input %s" % name),
+                 "shape": self.shape([s.inputs[k][1] for s in surveys]), "role": "in",
+                 "init": self.init([s.inputs[k][1] for s in surveys], surveys, ("in", k))}
+            if tensor.dtype == torch.bool:
+                conversions[name] = "torch.bool"
+            self.tensors.append(t)
+        if conversions and self.is_function:
+            raise Refusal("unsupported", "a function takes booleans")
+        self.conversions = conversions
+        self.find_weights(surveys)
+        for k, tensor in enumerate(self.bench.outputs):
+            if tensor.is_complex():
+                raise Refusal("unsupported", "an output is complex")
+            self.tensors.append({"name": clean("y" if len(self.bench.outputs) == 1 else "y%d" % k, self.taken),
+                                 "dtype": self.dtype(tensor, "output %d" % k),
+                                 "shape": self.shape([s.outputs[k] for s in surveys]), "role": "out"})
+        if not self.bench.outputs:
+            raise Refusal("unsupported", "it returns no tensor")
+        if any(t.dtype == torch.bool for t in self.bench.outputs):
+            raise Refusal("unsupported", "an output is boolean")
+
+    def find_weights(self, surveys):
+        """Parameters and float buffers as constants; integer buffers and those of a fixed pattern stay the module's."""
+        self.weights = []
+        for name, tensor in list(self.bench.parameters.items()) + list(self.bench.buffers.items()):
+            is_buffer = name in self.bench.buffers
+            if not tensor.is_floating_point() or (is_buffer and self.is_fixed(name, tensor)):
+                continue
+            if any(name not in (s.buffers if is_buffer else s.parameters) for s in surveys):
+                raise Refusal("unsupported", "parameter %s is not there at every shape" % name)
+            each = [(s.buffers if is_buffer else s.parameters)[name] for s in surveys]
+            self.weights.append({"parameter": name, "dtype": self.dtype(tensor, "parameter %s" % name), "each": each,
+                                 "init": self.init(each, surveys, ("buffer" if is_buffer else "parameter", name)),
+                                 "is_buffer": is_buffer})
+
+    def is_fixed(self, name, tensor):
+        """A buffer whose values are neither random nor one number."""
+        mark = self.bench.origins.of(tensor)
+        if mark is not None:
+            return False
+        return True
+
+    def weight_tensors(self, weights):
+        if len(weights) > WEIGHT_LIMIT or len(weights) + len(self.tensors) > TENSOR_LIMIT:
+            return self.packed(weights)
+        return [{"name": clean(w["parameter"], self.taken), "dtype": w["dtype"], "shape": self.shape(w["each"]),
+                 "role": "constant", "parameter": w["parameter"], "init": w["init"]} for w in weights]
+
+    def packed(self, weights):
+        self.tags.add("packed-weights")
+        packed = []
+        for dtype in sorted({w["dtype"] for w in weights}):
+            of = [w for w in weights if w["dtype"] == dtype]
+            total = [sum(w["each"][v].numel() for w in of) for v in range(len(self.chosen))]
+            segments = [{"parameter": w["parameter"], "count": self.expression([t.numel() for t in w["each"]]),
+                         "init": w["init"]} for w in of]
+            packed.append({"name": clean("weights" if len({w["dtype"] for w in weights}) == 1 else "weights_" + dtype, self.taken),
+                           "dtype": dtype, "shape": [self.expression(total)], "role": "constant",
+                           "init": {"segments": segments}})
+        return packed
+
+    # ---- inits ----
+
+    def init(self, each, surveys, place):
+        marks = [s.origins.of(t) for s, t in zip(surveys, each)]
+        mark = marks[self.init_variant]
+        if mark is None or any(m is None or m[0] != mark[0] for m in marks):
+            return self.fitted(each[-1], place)
+        kind, a, b = mark
+        is_float = each[-1].is_floating_point()
+        if kind == "integer":
+            low, highs = int(a), [int(m[2]) for m in marks]
+            if any(int(m[1]) != low for m in marks):
+                return self.fitted(each[-1], place)
+            return {"integer": {"low": low, "high": self.expression(highs) if len(set(highs)) > 1 else highs[0]}}
+        if kind == "permutation":
+            return {"permutation": {}}
+        if not is_float:
+            return {"constant": int(a)} if kind == "constant" else self.fitted(each[-1], place)
+        if kind == "constant":
+            return self.varied(a) if place[0] != "in" else {"constant": a}
+        if kind == "uniform" and a < b:
+            return {"uniform": {"low": a, "high": b}}
+        if kind == "normal" and b > 0:
+            return {"normal": {"mean": a, "std": b}}
+        return self.varied(a) if place[0] != "in" else {"constant": a}
+
+    def varied(self, value):
+        """A weight that the module sets to one number is drawn around it: else kernels could leave it out."""
+        self.tags.add("varied-weights")
+        if value == 0:
+            return {"uniform": {"low": -0.5, "high": 0.5}}
+        return {"uniform": {"low": min(0.5 * value, 1.5 * value), "high": max(0.5 * value, 1.5 * value)}}
+
+    def fitted(self, tensor, place):
+        """From the values that the module makes at the smallest variant."""
+        if self.real is None:
+            smallest = min(self.chosen, key=lambda c: sum(t.numel() for _, t in c[2].inputs))
+            self.real = survey(self.source, self.entry, smallest[1], "cpu", self.is_function, name=self.name, run=False)
+        if place[0] == "in":
+            values = self.real.inputs[place[1]][1]
+        else:
+            values = (self.real.parameters if place[0] == "parameter" else self.real.buffers)[place[1]]
+        fit = fit_values(values.detach())
+        if place[0] != "in" and "constant" in fit and tensor.is_floating_point():
+            return self.varied(fit["constant"])
+        self.tags.add("fitted-inputs" if place[0] == "in" else "fitted-weights")
+        return fit
+
+    # ---- the task's description of one variant, as core/task/task_describe.c writes it ----
+
+    def description(self, tensors, variant):
+        values = {n: v[variant] for n, v in self.dims.items()}
+        described, place = [], {w["parameter"]: w for w in self.weights}
+        for t in tensors:
+            shape = list(t["each"][variant].shape) if "each" in t else [evaluate(e, values) for e in t["shape"]]
+            d = {"name": t["name"], "dtype": t["dtype"], "role": t["role"], "shape": shape, "of": t.get("of"),
+                 "parameter": t.get("parameter")}
+            if "segments" in (t.get("init") or {}):
+                d["segments"], offset = [], 0
+                for segment in t["init"]["segments"]:
+                    count = place[segment["parameter"]]["each"][variant].numel()
+                    d["segments"].append({"parameter": segment["parameter"], "offset": offset, "count": count})
+                    offset += count
+            described.append(d)
+        return {"name": "import", "dims": values, "tensors": described, "rivals": [],
+                "reference": {"source": self.source, "file": self.name, "form": "function" if self.is_function else "module",
+                              "entry": self.entry, "backward": self.is_backward}}
+
+    # ---- numbers ----
+
+    def values(self, description, tensors, variant, draws):
+        """Contents of every in and constant tensor: {name: tensor of its dtype}."""
+        dims = description["dims"]
+        filled, inits = {}, {t["name"]: t.get("init") for t in tensors}
+        for d in description["tensors"]:
+            if d["role"] == "out":
+                continue
+            init = inits[d["name"]]
+            if "segments" in init:
+                parts = [draws.fill([s["count"]], TORCH[d["dtype"]], w["init"], dims)
+                         for s, w in zip(d["segments"], init["segments"])]
+                filled[d["name"]] = torch.cat(parts)
+            else:
+                filled[d["name"]] = draws.fill(d["shape"], TORCH[d["dtype"]], init, dims)
+        return filled
+
+    def wide(self, values):
+        return {n: t.double() if t.is_floating_point() and self.precision == "f64" else t for n, t in values.items()}
+
+    def answer(self, tensors, variant, values):
+        """The true outputs, as doubles."""
+        key = (variant, len(tensors))
+        if key not in self.oracles:
+            description = self.description(tensors, variant)
+            self.oracles = {key: problem.load(torch, description, self.device, self.float64())}
+        return [t.detach().double().cpu() for t in self.oracles[key].call(self.to_device(self.wide(values)))]
+
+    def eager(self, tensors, variant, values):
+        loaded = problem.load(torch, self.description(tensors, variant), self.device, None)
+        return [t.detach().double().cpu() for t in loaded.call(self.to_device(values))]
+
+    def to_device(self, values):
+        return {n: t.to(self.device) for n, t in values.items()}
+
+    def float64(self):
+        return torch.float64 if self.precision == "f64" else None
+
+    def settle_randomness(self):
+        """A module that draws in forward is put into evaluation mode where dropout is why, else it is no task."""
+        tensors = self.plain_tensors()
+        variant = self.smallest()
+        description = self.description(tensors, variant)
+        loaded = problem.load(torch, description, self.device, None)
+        values = self.values(description, tensors, variant, Draws(1))
+        values = self.to_device(values)
+
+        def once(seed):
+            loaded.bind(values)
+            torch.manual_seed(seed)
+            given = loaded.arguments(values)
+            with torch.no_grad():
+                result = problem.guarded("", self.name, lambda: loaded.target(*given))
+            return [t.detach().double().cpu() for t in problem.tensors_in(torch, result)]
+
+        if self.is_backward or all(torch.equal(a, b) or bool(torch.isnan(a).any()) for a, b in zip(once(1), once(2))):
+            return
+        if self.is_eval or self.is_function:
+            raise Refusal("unsupported", "it draws random numbers when it is called: two calls with the same inputs differ")
+        self.is_eval = True
+        self.tags.add("eval-mode")
+        self.notes.append("dropout draws random numbers in training mode: evaluation mode")
+        self.wrap()
+        self.settle_randomness()
+
+    def wrap(self):
+        why = []
+        if self.conversions:
+            why.append("masks come as bytes")
+        if self.is_eval:
+            why.append("evaluation mode, as dropout draws random numbers")
+        if not why:
+            return
+        self.source = problem_text.entry_of(self.plain_source, self.plain_entry, why, self.bench.arguments, self.conversions,
+                                            self.is_eval)
+        self.entry = "AtollEntry"
+        if self.is_eval:
+            self.chosen = [(name, dims, self.look(dims)) for name, dims, _ in self.chosen]
+            self.bench = self.chosen[-1][2]
+            self.inputs_found = False
+
+    def plain_tensors(self):
+        """Every weight a tensor of its own, as no task could have it."""
+        self.taken, self.tensors = set(self.dims), []
+        self.find_tensors()
+        weights = [{"name": "w%d" % i, "dtype": w["dtype"], "role": "constant", "parameter": w["parameter"],
+                    "init": w["init"], "each": w["each"]}
+                   for i, w in enumerate(self.weights)]
+        self.plain = [t for t in self.tensors if t["role"] == "in"] + weights + [t for t in self.tensors if t["role"] == "out"]
+        return self.plain
+
+    def smallest(self):
+        return min(range(len(self.chosen)), key=lambda i: work_of(self.chosen[i][2]) + sum(
+            t.numel() for _, t in self.chosen[i][2].inputs))
+
+    def drop_silent_weights(self):
+        """Weights that change nothing (a bias in front of a training batch norm) are no tensors of the task."""
+        if len(self.weights) > 48 or self.is_dear:
+            return
+        silent = {w["parameter"] for w in self.weights}
+        for variant in [i for i, (name, _, _) in enumerate(self.chosen) if name.startswith("check")]:
+            for seed in (11, 13, 15):
+                silent &= self.silent_weights(variant, silent, seed)
+        if silent:
+            said = [n for n in silent if not n.endswith(("running_mean", "running_var"))]
+            if said:
+                self.notes.append("without influence, so no tensors of the task: " + ", ".join(said))
+            self.weights = [w for w in self.weights if w["parameter"] not in silent]
+
+    def silent_weights(self, variant, suspects, seed):
+        """Those of the suspects that change nothing in this draw."""
+        if not suspects:
+            return set()
+        tensors, found = self.plain, set()
+        description = self.description(tensors, variant)
+        values = self.values(description, tensors, variant, Draws(seed))
+        first, other = self.answer(tensors, variant, values), self.values(description, tensors, variant, Draws(seed + 1))
+        for t in tensors:
+            if t.get("parameter") not in suspects or "constant" in t["init"]:
+                continue
+            changed = dict(values)
+            changed[t["name"]] = other[t["name"]]
+            if all(unmoved(a, b) for a, b in zip(first, self.answer(tensors, variant, changed))):
+                found.add(t["parameter"])
+        return found
+
+    def settle_precision(self):
+        """Double precision where the module runs in it."""
+        self.precision = "f64"
+        tensors, variant = self.plain, self.smallest()
+        values = self.values(self.description(tensors, variant), tensors, variant, Draws(1))
+        begin = time.monotonic()
+        try:
+            self.answer(tensors, variant, values)
+            self.is_dear = time.monotonic() - begin > DEAR_S
+        except Refusal as refusal:
+            if refusal.kind == "memory":
+                raise
+            self.precision, self.oracles = "f32", {}
+            self.tags.add("f32-oracle")
+            self.notes.append("does not run in double precision (%s)" % refusal.text)
+            self.answer(tensors, variant, values)
+
+    def measure(self):
+        """Tolerance, distributions, flaws."""
+        tensors = self.tensors
+        variants = [i for i, (name, _, _) in enumerate(self.chosen) if name.startswith("check")][:1 if self.is_dear else 2]
+        if self.device.type == "cuda":
+            variants.append(len(self.chosen) - 1)
+        is_exact = all(t["dtype"][0] in "iu" for t in tensors if t["role"] == "out")
+        worst, scale, kept = 0.0, None, []
+        for variant in variants:
+            for seed in (1, 2, 3)[:2 if self.is_dear else 3]:
+                values = self.values(self.description(tensors, variant), tensors, variant, Draws(seed))
+                right, eager = self.answer(tensors, variant, values), self.eager(tensors, variant, values)
+                if variant == variants[0]:
+                    kept.append(right)
+                for r, e in zip(right, eager):
+                    size = root_mean_square(r[torch.isfinite(r)]) if r.numel() else 0
+                    scale = size if scale is None else min(scale, size)
+                    worst = max(worst, relative_error(e, r, size))
+        self.worst = worst
+        if not math.isfinite(worst):
+            self.notes.append("outputs are not finite everywhere at the check shapes")
+            worst = 0.0
+        least = max(BENCHMARK_TOLERANCE.get(t["dtype"], 0.0) for t in tensors if t["role"] == "out")
+        share = rounded(max(least, SAFETY * worst))
+        if is_exact:
+            self.tolerance = {"rtol": 0}
+            tolerance = Tolerance(0, 0, 0)
+        else:
+            atol = rounded(share * min(1.0, scale or 1.0)) or 1e-12
+            self.tolerance = {"rtol": share, "atol": atol, "norm": rounded(2 * share)}
+            tolerance = Tolerance(share, atol, 2 * share)
+        self.find_flaws(tensors, variants[0], kept, tolerance)
+        self.find_distributions(tensors, variants, tolerance, is_exact)
+
+    def find_flaws(self, tensors, variant, kept, tolerance):
+        description = self.description(tensors, variant)
+        silent, inputs_only = [], []
+        base = self.values(description, tensors, variant, Draws(1))
+        for t in tensors:
+            (kind, _), = (t.get("init") or {"constant": 0}).items()
+            if t["role"] == "out" or kind == "constant":
+                continue
+            other = self.values(description, tensors, variant, Draws(7))
+            changed = dict(base)
+            changed[t["name"]] = other[t["name"]]
+            moved = self.answer(tensors, variant, changed)
+            if all(tolerance.distance(m, r) <= 1 for m, r in zip(moved, kept[0])):
+                silent.append(t["name"])
+        for seed in (1, 2, 3)[:2 if self.is_dear else 3]:
+            values = dict(base)
+            drawn = self.values(description, tensors, variant, Draws(seed))
+            values.update({t["name"]: drawn[t["name"]] for t in tensors if t["role"] == "in"})
+            inputs_only.append(self.answer(tensors, variant, values))
+        self.marks = judge(kept, tolerance, silent)
+        self.public = public_figures(kept, inputs_only)
+        self.waste = self.find_waste()
+        for reason in self.waste:
+            self.marks.append({"criterion": "baseline", "reason": reason})
+
+    def find_waste(self):
+        return waste_in(self.bench.meter.names, self.bench.meter.steps)
+
+    def find_distributions(self, tensors, variants, tolerance, is_exact):
+        """Those under which the module stays finite and eager stays right."""
+        self.distributions = ["base"]
+        kinds = {k for t in tensors for k in inits_of(t.get("init"))}
+        if is_exact or not kinds & {"normal", "uniform"}:
+            return
+        if self.is_dear:
+            self.notes.append("other distributions than base were not tried: an answer takes long")
+            return
+        variant = variants[-1] if self.device.type != "cuda" else variants[0]
+        for name in DISTRIBUTIONS[1:]:
+            good = name != "signed" or any(is_symmetric(t.get("init")) for t in tensors)
+            for seed in (21, 22):
+                values = self.values(self.description(tensors, variant), tensors, variant, Draws(seed, name))
+                right, eager = self.answer(tensors, variant, values), self.eager(tensors, variant, values)
+                good = good and all(bool(torch.isfinite(r).all()) and tolerance.passes(e, r) for r, e in zip(right, eager))
+            if good:
+                self.distributions.append(name)
+
+    # ---- work ----
+
+    def work(self):
+        surveys = [s for _, _, s in self.chosen]
+        shapes = [t for t in self.tensors if t["role"] != "constant" or not t.get("init", {}).get("segments")]
+        largest = max(shapes, key=lambda t: math.prod(evaluate(e, {n: v[-1] for n, v in self.dims.items()}) for e in t["shape"]))
+        each = product_text([e for e in largest["shape"]]) or "1"
+        counts = {len(s.meter.products) for s in surveys}
+        if counts == {0}:
+            return {"flops": each}
+        text = None
+        if len(counts) == 1:
+            text = self.product_sum([s.meter.products for s in surveys])
+        if text is None or len(text) > EXPRESSION_LIMIT:
+            text = self.expression([work_of(s) for s in surveys])
+        return {"flops": each, "matrix_flops": text}
+
+    def product_sum(self, products):
+        terms = {}
+        for number, factors in enumerate(products[-1]):
+            each = [p[number] for p in products]
+            if any(len(f) != len(factors) for f in each):
+                return None
+            constant, texts = 1, []
+            for k in range(len(factors)):
+                text = shape_fit.fit([int(f[k]) for f in each], self.dims)
+                if text is None:
+                    return None
+                if text.isdigit():
+                    constant *= int(text)
+                else:
+                    texts.append(text)
+            key = product_text(sorted(texts))
+            terms[key] = terms.get(key, 0) + constant
+        return " + ".join("%d * %s" % (n, key) if key else str(n) for key, n in terms.items()) or None
+
+    # ---- seeds ----
+
+    def seeds(self):
+        """Texts of plain seeds, or why there is none."""
+        try:
+            from atoll import aten_graph, seed
+        except ImportError:
+            return {}, "this installation writes no seeds"
+        if self.is_backward:
+            return {}, "no plain seed is written for a backward pass"
+        try:
+            graphs = [self.graph(aten_graph, s) for _, _, s in self.chosen]
+        except aten_graph.Unsupported as reason:
+            return {}, str(reason)
+        except Exception as error:
+            return {}, "the operators could not be recorded: %s" % str(error).split("\n")[0]
+        places = {}
+        names = {t["parameter"]: t["name"] for t in self.tensors if t.get("parameter")}
+        for (argument, _), t in zip(self.bench.inputs, self.tensors):
+            places[argument] = (t["name"], 0)
+        offset = {}
+        for w in self.weights:
+            if w["parameter"] in names:
+                places[w["parameter"]] = (names[w["parameter"]], 0)
+                continue
+            holder = next(t["name"] for t in self.tensors if t.get("init", {}).get("segments")
+                          and any(s["parameter"] == w["parameter"] for s in t["init"]["segments"]))
+            at = offset.setdefault(holder, [0] * len(self.chosen))
+            places[w["parameter"]] = (holder, list(at))
+            offset[holder] = [a + t.numel() for a, t in zip(at, w["each"])]
+        outputs = [t["name"] for t in self.tensors if t["role"] == "out"]
+        written, reason = {}, None
+        for language, name in (("cuda", "naive.cu"), ("c", "naive.c")):
+            try:
+                text, why = seed.seed_text(graphs, places, outputs, self.dims, len(self.chosen) - 1, language=language)
+            except Exception as error:
+                text, why = None, "the seed writer failed: %s: %s" % (type(error).__name__, str(error).split("\n")[0])
+            if text:
+                written[name] = text
+            else:
+                reason = reason or why
+        return written, None if "naive.cu" in written else reason
+
+    def graph(self, aten_graph, s):
+        named = list(s.inputs) + list(s.parameters.items()) + list(s.buffers.items())
+
+        def run():
+            with torch.no_grad(), OnDevice("meta"):
+                return s.target(*s.given)
+
+        return aten_graph.record(run, named)
+
+    # ---- all of it ----
+
+    def inspect(self):
+        self.oracles, self.precision, self.is_eval, self.taken, self.init_variant = {}, "f64", False, set(), -1
+        self.is_dear = False
+        self.read()
+        self.plain_source, self.plain_entry = self.source, self.entry
+        self.scale()
+        self.reached.add("read")
+        self.look_at_size()
+        self.plain_tensors()
+        if self.conversions:
+            self.wrap()
+        self.settle_randomness()
+        self.settle_precision()
+        self.describe()
+        if {m["criterion"] for m in self.marks} & {"range", "std", "axis", "impact"}:
+            self.try_other_inits()
+        work = self.work()
+        seeds, no_seed = self.seeds()
+        return self.reply(work, seeds, no_seed)
+
+    def describe(self):
+        """Tensors as the task has them, and their numbers."""
+        self.drop_silent_weights()
+        outputs = [t for t in self.tensors if t["role"] == "out"]
+        self.tensors = [t for t in self.tensors if t["role"] == "in"]
+        self.tensors += self.weight_tensors(self.weights) + outputs
+        if len(self.tensors) > TENSOR_LIMIT:
+            raise Refusal("unsupported", "%d tensors, a task has at most %d" % (len(self.tensors), TENSOR_LIMIT))
+        self.oracles = {}
+        self.reached.add("expressible")
+        self.measure()
+        self.reached.add("checked")
+
+    def try_other_inits(self):
+        """Initialisers follow the extents: at the small shapes those of the benchmark's may leave nothing to see."""
+        kept = {name: getattr(self, name) for name in ("tensors", "weights", "marks", "public", "tolerance", "distributions",
+                                                       "worst", "plain", "waste", "dims", "taken")}
+        kept["tags"], kept["notes"], kept["dims"] = set(self.tags), list(self.notes), dict(self.dims)
+        self.init_variant = 0
+        self.plain_tensors()
+        self.notes = [n for n in self.notes if not n.startswith("without influence")]
+        self.describe()
+        if len(self.marks) < len(kept["marks"]):
+            self.tags.add("check-inits")
+            self.notes.append("weights are drawn as the module draws them at the check shape: drawn as at the bench shape, "
+                              "the check shape shows no difference")
+            return
+        for name, value in kept.items():
+            setattr(self, name, value)
+        self.init_variant = -1
+
+    def reply(self, work, seeds, no_seed):
+        variants = [{"name": name, "dims": {n: v[i] for n, v in self.dims.items()}} for i, (name, _, _) in enumerate(self.chosen)]
+        floats = sorted({t["dtype"] for t in self.tensors if t["dtype"][0] in "fb"})
+        memory = 2 * self.bench.meter.peak
+        return {"task": {"summary": self.summary(), "dims": list(self.dims), "tensors": self.tensors,
+                         "reference": {"torch": self.name, "form": "function" if self.is_function else "module",
+                                       "entry": self.entry, "memory": int(memory)},
+                         "work": work, "precisions": floats or ["i64"], "tolerance": self.tolerance,
+                         "distributions": self.distributions, "variants": variants,
+                         "category": category_of(self.bench.meter.names, self.request.get("level")),
+                         "tags": sorted(self.tags)},
+                "source": self.source, "seeds": seeds, "no_seed": no_seed or "", "flaws": self.marks, "public": self.public,
+                "notes": self.notes, "worst_error": self.worst if math.isfinite(self.worst) else -1.0,
+                "precision": self.precision, "surveys": self.sizes.tries,
+                "operators": sorted({n.rstrip("_") for n in self.bench.meter.names} - SAME)}
+
+    def summary(self):
+        said = None
+        for node in ast.parse(self.plain_source).body:
+            if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and node.name == self.plain_entry:
+                said = ast.get_docstring(node)
+        title = self.request.get("title") or self.entry
+        said = " ".join((self.request.get("summary") or said or "").split("\n\n")[0].split())
+        return ("%s: %s" % (title, said) if said else title).encode("ascii", "replace").decode()[:400]
+
+
+
+def evaluate(text, values):
+    """An expression of shape_fit's, whose / is that of C on positive numbers."""
+    tree = ast.parse(text.replace("&&", " and ").replace("/", "//"), mode="eval")
+    return int(eval(compile(tree, "expression", "eval"), {"__builtins__": {}}, dict(values)))
+
+
+def fit_values(values):
+    values = values.reshape(-1)
+    if values.dtype == torch.bool:
+        return {"integer": {"low": 0, "high": 2}}
+    wide = values.double()
+    wide = wide[torch.isfinite(wide)]
+    if wide.numel() == 0:
+        return {"constant": 0}
+    low, high, mean = float(wide.min()), float(wide.max()), float(wide.mean())
+    if low == high:
+        return {"constant": rounded(low)}
+    if not values.is_floating_point():
+        return {"integer": {"low": int(low), "high": int(high) + 1}}
+    std = float(wide.std()) if wide.numel() > 1 else abs(high)
+    if wide.numel() > 8 and (high - low) / std > 4.6:
+        return {"normal": {"mean": rounded(mean), "std": rounded(std)}}
+    return {"uniform": {"low": rounded(low), "high": rounded(high)}}
+
+
+def rounded(value):
+    return float("%.4g" % value)
+
+
+def relative_error(answer, right, size):
+    """Largest |answer - right| over |right| + the root mean square; what is not finite in both alike is right."""
+    if not answer.numel():
+        return 0.0
+    same = (answer == right) | (torch.isnan(answer) & torch.isnan(right))
+    bound = right.abs() + size + 1e-300
+    return float(torch.where(same, torch.zeros_like(bound), (answer - right).abs() / bound).max())
+
+
+def widened(given):
+    return [problem.with_tensors(torch, value, iter([t.double() if t.is_floating_point() else t for t in problem.tensors_in(torch, value)]))
+            for value in given]
+
+
+def unmoved(first, second):
+    size = root_mean_square(first)
+    return relative_error(second, first, size) < 1e-9
+
+
+def inits_of(init):
+    if not init:
+        return []
+    if "segments" in init:
+        return [k for s in init["segments"] for k in s["init"]]
+    return list(init)
+
+
+def is_symmetric(init):
+    """An init about 0, which the distribution `signed` wants."""
+    of = (init or {}).get("normal"), (init or {}).get("uniform")
+    return bool(of[0] and of[0].get("mean", 0) == 0 or of[1] and of[1]["low"] == -of[1]["high"])
+
+
+def product_text(texts):
+    return " * ".join(t if re.fullmatch(r"\w+", t) else "(%s)" % t for t in texts)
+
+
+FAMILIES = (("attention", {"_scaled_dot_product_attention_math", "_scaled_dot_product_efficient_attention",
+                           "_scaled_dot_product_flash_attention", "_scaled_dot_product_fused_attention_overrideable"}),
+            ("rnn", {"lstm", "gru", "rnn_tanh", "_thnn_fused_lstm_cell", "mkldnn_rnn_layer"}),
+            ("conv", {"convolution", "_convolution"}),
+            ("matmul", {"mm", "addmm", "bmm", "baddbmm", "mv", "addmv", "dot", "matmul"}),
+            ("norm", {"native_batch_norm", "native_layer_norm", "native_group_norm", "_native_batch_norm_legit",
+                      "_native_batch_norm_legit_functional", "linalg_vector_norm", "norm", "rsqrt",
+                      "_native_batch_norm_legit_no_training"}),
+            ("pool", {"max_pool2d_with_indices", "max_pool3d_with_indices", "avg_pool2d", "avg_pool3d",
+                      "_adaptive_avg_pool2d", "_adaptive_avg_pool3d", "max_pool2d"}),
+            ("softmax", {"_softmax", "_log_softmax"}),
+            ("scan", {"cumsum", "cumprod"}),
+            ("reduction", {"sum", "mean", "amax", "amin", "max", "min", "argmax", "argmin", "prod", "logsumexp", "std", "var"}))
+
+
+def category_of(names, level):
+    """One word: the family of the dearest operator; of whole networks, that they are such."""
+    ran = {n.rstrip("_") for n in names}
+    if level == 3 and len(names) > 60:
+        softmax = "_softmax" in ran and {"bmm", "baddbmm"} & ran
+        return "transformer" if softmax else "rnn" if "convolution" not in ran else "network"
+    if "_softmax" in ran and len([n for n in names if n in ("bmm", "baddbmm")]) >= 2:
+        return "attention"
+    for family, members in FAMILIES:
+        if members & ran:
+            return family
+    return "elementwise"
+

@@ -1,0 +1,224 @@
+"""The public forms of problems, as what inspect_problem reads: a text with get_inputs(), an entry, and top-level constants
+that dims can replace.
+
+kernelbench: class Model, get_inputs(), get_init_inputs(). robust-kbench: the same with arguments, whose values stand in a
+configuration of JSON; backward ones are gradients of the forward. ai-bench: a specification of shapes for a module of
+KernelBench. definition: FlashInfer-Bench and SOL-ExecBench, a function run() with axes and workloads."""
+import ast
+import json
+import re
+
+from atoll.refusal import Refusal
+
+ADDED = "\n\n# Added by `atoll task import`: %s.\n"
+
+
+def request_of(request):
+    return FORMS[request["format"]](request)
+
+
+def document(request, label):
+    try:
+        return json.loads(request["files"][label])
+    except ValueError as error:
+        raise Refusal("problem", "%s: no JSON that can be read: %s" % (label, error))
+
+
+def kernelbench(request):
+    return {"source": request["files"]["source"], "entry": "Model", "form": "module", "title": request["title"],
+            "level": request.get("level", 0)}
+
+
+def literal(value):
+    if not isinstance(value, (int, float, str, bool, list, type(None))):
+        raise Refusal("unsupported", "a configuration holds %r" % (value,))
+    return repr(value)
+
+
+def accepted(tree, name, owner=None):
+    """Names of the arguments of a top-level function or of a class's __init__; None: it is not there."""
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef) and node.name == owner:
+            for inner in node.body:
+                if isinstance(inner, ast.FunctionDef) and inner.name == name:
+                    return [a.arg for a in inner.args.args][1:]
+            return []
+        if owner is None and isinstance(node, ast.FunctionDef) and node.name == name:
+            return [a.arg for a in node.args.args]
+    return None
+
+
+def robust(request):
+    """The first of the configurations, as the benchmark measures; its values become top-level constants."""
+    source, config = request["files"]["source"], document(request, "config")
+    tree = ast.parse(source)
+    shared = (config.get("single_shared_configs") or [{}])[0]
+    given = {"inputs": dict(shared, **(config.get("single_input_configs") or [{}])[0]),
+             "init": dict(shared, **(config.get("single_init_configs") or [{}])[0])}
+    wanted = {"inputs": accepted(tree, "get_inputs"), "init": accepted(tree, "__init__", "Model")}
+    if wanted["inputs"] is None or wanted["init"] is None:
+        raise Refusal("problem", "problem.py: there is no get_inputs() or no Model at its top level")
+    names = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)} | {n.name for n in tree.body if hasattr(n, "name")}
+    lines, constants, calls = [ADDED % "the configuration that is measured"], {}, {}
+    for place in ("inputs", "init"):
+        arguments = []
+        for key, value in given[place].items():
+            if key not in wanted[place]:
+                continue
+            name = key if key not in names else "of_" + key
+            if constants.setdefault(name, value) != value:
+                name = "%s_%s" % (place, key)
+                constants[name] = value
+            arguments.append("%s=%s" % (key, name))
+        calls[place] = ", ".join(arguments)
+    defaults = defaults_of(tree, wanted["inputs"])
+    for key, value in defaults.items():  # what the configuration leaves open
+        if key not in given["inputs"] and isinstance(value, int) and key not in names and key not in constants:
+            constants[key] = value
+            calls["inputs"] += ("%s%s=%s" % (", " if calls["inputs"] else "", key, key))
+    lines += ["%s = %s\n" % (name, literal(value)) for name, value in constants.items()]
+    lines += ["_inputs_of = get_inputs\n\n\ndef get_inputs():\n    return _inputs_of(%s)\n" % calls["inputs"],
+              "\n\nclass AtollModel(Model):\n    def __init__(self):\n        super().__init__(%s)\n" % calls["init"],
+              "\n\ndef get_init_inputs():\n    return []\n"]
+    return {"source": source.rstrip("\n") + "".join(lines), "entry": "AtollModel", "form": "module",
+            "title": request["title"], "level": request.get("level", 0), "backward": request.get("backward", False)}
+
+
+def defaults_of(tree, names):
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and node.name == "get_inputs":
+            values = node.args.defaults
+            found = {}
+            for argument, value in zip(node.args.args[len(node.args.args) - len(values):], values):
+                if isinstance(value, ast.Constant):
+                    found[argument.arg] = value.value
+            return found
+    return {}
+
+
+DTYPES = {"float64": "float64", "float32": "float32", "float16": "float16", "bfloat16": "bfloat16", "int64": "int64",
+          "int32": "int32", "int16": "int16", "int8": "int8", "uint8": "uint8", "bool": "bool",
+          "float8_e4m3fn": "float8_e4m3fn", "float8_e5m2": "float8_e5m2"}
+
+
+def definition(request):
+    """A function run() of a definition.json; each var axis becomes a constant, its value that of the largest workload of
+    random inputs."""
+    d = document(request, "definition")
+    for key in ("reference", "axes", "inputs"):
+        if key not in d:
+            raise Refusal("problem", "definition.json: there is no \"%s\"" % key)
+    if d.get("custom_inputs_entrypoint"):
+        raise Refusal("unsupported", "its inputs are made by a function of its own (%s)" % d["custom_inputs_entrypoint"])
+    workloads = [w for w in workloads_of(request) if usable(w)]
+    if not workloads:
+        raise Refusal("unsupported", "no workload has random inputs alone: the others are files")
+    axes = {n: a.get("value") for n, a in d["axes"].items()}
+    variable = [n for n, a in d["axes"].items() if a.get("type") == "var"]
+
+    def size(workload):
+        total = 1
+        for axis in variable:
+            total *= int(workload.get("axes", {}).get(axis, 1))
+        return total
+
+    chosen = max(workloads, key=size)
+    for axis in variable:
+        axes[axis] = chosen.get("axes", {}).get(axis)
+    for axis, a in d["axes"].items():
+        if axes[axis] is None and a.get("expression") is None:
+            raise Refusal("problem", "definition.json: axis \"%s\" has no value" % axis)
+    lines = [ADDED % "axes and inputs of definition.json", "import torch as _torch\n"]
+    tree = ast.parse(d["reference"])
+    taken = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)} - set(axes)
+    for axis, value in axes.items():
+        lines.append("%s = %s\n" % (axis, int(value) if value is not None else "int(%s)" % d["axes"][axis]["expression"]))
+        if axis in taken:
+            raise Refusal("unsupported", "axis \"%s\" is a name of its program as well" % axis)
+    made, calls, scalars = [], [], {}
+    for name, spec in d["inputs"].items():
+        how = (chosen.get("inputs") or {}).get(name, {"type": "random"})
+        if how.get("type") == "scalar":
+            scalars[name] = how.get("value")
+        elif spec.get("shape") is None:
+            scalars[name] = how.get("value", 1)
+        else:
+            made.append(random_input(spec))
+    names = list(d["inputs"])
+    for name in names:
+        calls.append(literal(scalars[name]) if name in scalars else name)
+    lines.append("\n\ndef get_inputs():\n    return [%s]\n" % ", ".join(made))
+    tensors = [n for n in names if n not in scalars]
+    lines.append("\n\nclass AtollModel(_torch.nn.Module):\n    def forward(self, %s):\n        return run(%s)\n"
+                 % (", ".join(tensors), ", ".join(calls)))
+    return {"source": d["reference"].rstrip("\n") + "".join(lines), "entry": "AtollModel", "form": "module",
+            "title": request["title"], "level": 0, "summary": d.get("description") or ""}
+
+
+def random_input(spec):
+    dtype = DTYPES.get(spec.get("dtype"))
+    if dtype is None:
+        raise Refusal("unsupported", "an input is of %s, which no task has" % spec.get("dtype"))
+    shape = "(%s)" % "".join("%s, " % extent for extent in spec["shape"])
+    if not re.fullmatch(r"[\w\s()+*/,-]*", shape):
+        raise Refusal("problem", "definition.json: a shape holds %r" % shape[:80])
+    if dtype.startswith(("int", "uint")):
+        raise Refusal("unsupported", "an input is of %s, and nothing says of what range" % dtype)
+    if dtype == "bool":
+        return "_torch.randint(0, 2, %s).bool()" % shape
+    return "_torch.randn(%s).to(_torch.%s)" % (shape, dtype)
+
+
+def workloads_of(request):
+    found = []
+    for line in request["files"].get("workload", "").splitlines():
+        if line.strip():
+            try:
+                one = json.loads(line)
+            except ValueError as error:
+                raise Refusal("problem", "workload.jsonl: a line is no JSON: %s" % error)
+            found.append(one.get("workload", one))
+    return found
+
+
+def usable(workload):
+    return all(i.get("type") in ("random", "scalar") for i in (workload.get("inputs") or {}).values())
+
+
+def ai_bench(request):
+    """Shapes, dtypes and arguments of a specification for a module of KernelBench."""
+    source, spec = request["files"]["source"], document(request, "spec")
+    inputs, bench = spec.get("inputs") or {}, None
+    for section in ("bench-gpu", "bench-xpu", "bench-cpu", "ci"):
+        if spec.get(section):
+            bench = spec[section][0]
+            break
+    if bench is None:
+        raise Refusal("problem", "the specification has no variant")
+    tree = ast.parse(source)
+    names = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)} | {n.name for n in tree.body if hasattr(n, "name")}
+    dims = {str(k): int(v) for k, v in (bench.get("dims") or {}).items()}
+    rename = {k: k if k not in names else "of_" + k for k in dims}
+    lines = [ADDED % "shapes of the specification"] + ["%s = %d\n" % (rename[k], v) for k, v in dims.items()]
+    made = []
+    for name in bench.get("params") or list(inputs):
+        one = inputs.get(name)
+        if one is None:
+            raise Refusal("problem", "the specification has no input \"%s\"" % name)
+        shape = "(%s)" % "".join("%s, " % rename.get(str(e), str(e)) for e in one["shape"])
+        dtype = DTYPES.get(str(bench.get("dtype", one.get("dtype", "float32"))), "float32")
+        made.append("torch.randn(%s).to(torch.%s)" % (shape, dtype) if dtype.startswith(("float", "bfloat"))
+                    else "torch.randint(0, 2, %s).to(torch.%s)" % (shape, dtype))
+    lines.append("\n\ndef get_inputs():\n    return [%s]\n" % ", ".join(made))
+    given = []
+    for one in spec.get("inits") or []:
+        value = one.get("dim") if isinstance(one, dict) else one
+        given.append(rename.get(str(value), str(value)))
+    if spec.get("inits"):
+        lines.append("\n\ndef get_init_inputs():\n    return [%s]\n" % ", ".join(given))
+    return {"source": source.rstrip("\n") + "".join(lines), "entry": "Model", "form": "module", "title": request["title"],
+            "level": request.get("level", 0), "half": any("float16" in m for m in made)}
+
+
+FORMS = {"kernelbench": kernelbench, "robust-kbench": robust, "ai-bench": ai_bench, "sol-execbench": definition,
+         "flashinfer": definition}
