@@ -14,9 +14,9 @@
 #define ATOLL_PLAN_PARAM_LIMIT   16
 #define ATOLL_PLAN_VALUE_LIMIT   64
 #define ATOLL_PLAN_REQUIRE_LIMIT 32
-#define ATOLL_PLAN_SCRATCH_LIMIT 8
-#define ATOLL_PLAN_LAUNCH_LIMIT  16
-#define ATOLL_PLAN_ARG_LIMIT     32
+#define ATOLL_PLAN_SCRATCH_LIMIT 16
+#define ATOLL_PLAN_LAUNCH_LIMIT  64
+#define ATOLL_PLAN_ARG_LIMIT     64
 #define ATOLL_SOURCE_LIMIT       (256u << 10) /* bytes of one source */
 
 struct atoll_param {
@@ -73,7 +73,7 @@ struct atoll_launch {
     const struct atoll_expression *units;
     int cooperative;
     size_t arg_count;
-    struct atoll_arg args[ATOLL_PLAN_ARG_LIMIT];
+    struct atoll_arg *args; /* at most ATOLL_PLAN_ARG_LIMIT */
 };
 
 struct atoll_plan {
@@ -84,9 +84,9 @@ struct atoll_plan {
     size_t scratch_count;
     struct atoll_scratch scratch[ATOLL_PLAN_SCRATCH_LIMIT];
     size_t launch_count;
-    struct atoll_launch launches[ATOLL_PLAN_LAUNCH_LIMIT];
-    const char *backend;   /* "cpu" for language "c", "cuda", "opencl": which variants concern it */
-    const char *canonical; /* the plan as canonical JSON, one line */
+    struct atoll_launch *launches; /* at most ATOLL_PLAN_LAUNCH_LIMIT */
+    const char *backend;           /* "cpu" for language "c", "cuda", "opencl": which variants concern it */
+    const char *canonical;         /* the plan as canonical JSON, one line */
 };
 
 /* One value chosen for every param, in the plan's order. */

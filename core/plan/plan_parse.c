@@ -270,8 +270,18 @@ static int read_arg(struct atoll_plan_reader *p, const char *path, json_t *value
     return strchr(text, ':') ? read_typed(p, path, text, arg) : read_named(p, path, text, arg);
 }
 
+/* Room for the entries of a list, as many as may be there.  NULL and err. */
+static void *room_for(struct atoll_plan_reader *p, json_t *list, size_t limit, size_t size)
+{
+    size_t count = json_array_size(list);
+    return atoll_arena_alloc(p->arena, (count && count < limit ? count : limit) * size, p->err);
+}
+
 static int read_args(struct atoll_plan_reader *p, const char *path, json_t *value)
 {
+    p->launch->args = room_for(p, value, ATOLL_PLAN_ARG_LIMIT, sizeof(*p->launch->args));
+    if (!p->launch->args)
+        return -1;
     return read_array(p, path, value, ATOLL_PLAN_ARG_LIMIT, read_arg);
 }
 
@@ -359,6 +369,9 @@ static int read_launches(struct atoll_plan_reader *p, const char *path, json_t *
 {
     if (json_is_array(value) && json_array_size(value) == 0)
         return atoll_plan_fail(p, path, "is empty; a plan launches something");
+    p->plan->launches = room_for(p, value, ATOLL_PLAN_LAUNCH_LIMIT, sizeof(*p->plan->launches));
+    if (!p->plan->launches)
+        return -1;
     return read_array(p, path, value, ATOLL_PLAN_LAUNCH_LIMIT, read_launch);
 }
 

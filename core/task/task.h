@@ -12,8 +12,8 @@
 #include "core/task/expression.h"
 #include "base/id.h"
 
-#define ATOLL_TASK_DIM_LIMIT     16
-#define ATOLL_TASK_TENSOR_LIMIT  16
+#define ATOLL_TASK_DIM_LIMIT     32
+#define ATOLL_TASK_TENSOR_LIMIT  32
 #define ATOLL_TASK_RANK_LIMIT    6
 #define ATOLL_TASK_VARIANT_LIMIT 16
 #define ATOLL_TASK_SEED_LIMIT    16

@@ -14,7 +14,7 @@
 #include "core/source/source_token.h"
 #include "evolution/reply/reply_text.h"
 
-#define NAME_LIMIT      16   /* launches of a plan */
+#define NAME_LIMIT      ATOLL_PLAN_LAUNCH_LIMIT
 #define TRY_LIMIT       256  /* places where a function's name stands before a "(" */
 #define PARAM_LIMIT     4096 /* tokens of a parameter list */
 #define PLAN_LIMIT      ((size_t)32 << 10)

@@ -36,8 +36,8 @@
 #include "core/task/task.h"
 #include "mpi-eval/backend/cpu/process/runner.h"
 
-#define ATOLL_CONTROL_VERSION      5
-#define ATOLL_CONTROL_SYMBOL_LIMIT 32
+#define ATOLL_CONTROL_VERSION      6
+#define ATOLL_CONTROL_SYMBOL_LIMIT 64
 #define ATOLL_CONTROL_SYMBOL_BYTES 64
 #define ATOLL_CONTROL_THREAD_LIMIT 1024
 #define ATOLL_CONTROL_TEXT_BYTES   512

@@ -18,9 +18,9 @@
 
 #include "base/err.h"
 
-#define ATOLL_RUN_BUFFER_LIMIT 64
-#define ATOLL_RUN_WORD_LIMIT   32
-#define ATOLL_RUN_LAUNCH_LIMIT 16
+#define ATOLL_RUN_BUFFER_LIMIT 96 /* a reference has three for each tensor */
+#define ATOLL_RUN_WORD_LIMIT   64
+#define ATOLL_RUN_LAUNCH_LIMIT 64
 #define ATOLL_RUN_WATCH_LIMIT  32
 
 struct atoll_runner;

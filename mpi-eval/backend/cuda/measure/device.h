@@ -76,8 +76,9 @@ struct atoll_cuda_device {
     uint32_t counters_generation; /* of the process whose counters are set up */
     char counters_reason[96];     /* why there are none; "" not known, or there are */
     struct atoll_cuda_sanitized sanitized[ATOLL_CUDA_SANITIZED_LIMIT];
-    unsigned sanitized_count;         /* so far */
-    struct atoll_command_batch batch; /* of one batch at a time */
+    unsigned sanitized_count;                                             /* so far */
+    struct atoll_device_command_launch launches[ATOLL_PLAN_LAUNCH_LIMIT]; /* of one sample at a time */
+    struct atoll_command_batch batch;                                     /* of one batch at a time */
     struct atoll_command_batch_reply reply;
 };
 

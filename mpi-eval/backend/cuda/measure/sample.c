@@ -12,11 +12,12 @@ enum {
     AT_STOP_HASH = 64, /* 8 each */
     AT_FLUSH = 512,    /* sinks of reads */
     AT_INPUT_HASH = 1024,
-    AT_END_HASH = 1152,
-    AT_GUARDS = 1280, /* 16 each */
-    AT_FINDINGS = 2048,
+    AT_END_HASH = AT_INPUT_HASH + 8 * ATOLL_TASK_TENSOR_LIMIT,
+    AT_GUARDS = AT_END_HASH + 8 * ATOLL_TASK_TENSOR_LIMIT, /* 16 each */
+    AT_FINDINGS = 2560,
     AT_END = AT_FINDINGS + ATOLL_TASK_TENSOR_LIMIT * ATOLL_SUPPORT_FINDING_BYTES
 };
+_Static_assert(AT_STOP_HASH + 8 * ATOLL_TASK_TENSOR_LIMIT <= AT_FLUSH, "hashes have room");
 _Static_assert(AT_GUARDS + 16 * (ATOLL_LAYOUT_BUFFER_LIMIT + 1) <= AT_FINDINGS, "guards have room");
 _Static_assert(AT_END <= ATOLL_CUDA_RESULT_BYTES, "results have room");
 

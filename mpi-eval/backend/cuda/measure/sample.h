@@ -24,7 +24,7 @@ struct atoll_cuda_sample {
     struct atoll_span flush;
     uint64_t result, sealed; /* addresses of the areas */
     uint32_t multiprocessors, shared_bytes;
-    struct atoll_device_command_launch launches[ATOLL_PLAN_LAUNCH_LIMIT];
+    struct atoll_device_command_launch *launches; /* room for ATOLL_PLAN_LAUNCH_LIMIT */
     size_t launch_count;
     struct atoll_support_fill fills[ATOLL_LAYOUT_BUFFER_LIMIT]; /* of outputs and scratch */
     int is_warm;                                                /* of the setup */

@@ -35,8 +35,9 @@ static int memory_set(struct atoll_cuda_stage *s, struct atoll_err *err)
 
 static void sample_begin(struct atoll_cuda_stage *s)
 {
-    const struct atoll_cuda_device *d = s->device;
+    struct atoll_cuda_device *d = s->device;
     struct atoll_cuda_sample *m = &s->sample;
+    m->launches = d->launches;
     m->task = s->known->task;
     m->variant = s->variant;
     m->input_set = s->input_set;

@@ -122,10 +122,12 @@ static void test_labelled(void **state)
     }
 }
 
+static struct atoll_launch launches[2];
 static struct atoll_plan plan = {.param_count = 2,
                                  .params = {{.name = "TILE", .value_count = 2, .values = {0, 8}},
                                             {.name = "FAST", .value_count = 2, .values = {0, 1}}},
-                                 .launch_count = 1};
+                                 .launch_count = 1,
+                                 .launches = launches};
 
 static void test_conditions(void **state)
 {

@@ -218,6 +218,24 @@ static void test_limits(void **state)
     sprintf(text + n, "}, " LAUNCH("") "}");
     assert_null(parse("c", text, &err));
     assert_non_null(strstr(err.text, "17 entries, at most 16"));
+    for (int launches = ATOLL_PLAN_LAUNCH_LIMIT; launches <= ATOLL_PLAN_LAUNCH_LIMIT + 1; launches++) {
+        n = (size_t)sprintf(text, "{\"version\": 1, \"launch\": [");
+        for (int i = 0; i < launches; i++) {
+            n += (size_t)sprintf(text + n, "%s{\"function\": \"f%d\", \"units\": \"1\", \"args\": [\"i32:1\"",
+                                 i ? ", " : "", i);
+            for (int k = 1; k < ATOLL_PLAN_ARG_LIMIT && i == 1; k++)
+                n += (size_t)sprintf(text + n, ", \"i64:%d\"", k);
+            n += (size_t)sprintf(text + n, "]}");
+        }
+        sprintf(text + n, "]}");
+        const struct atoll_plan *plan = parse("c", text, &err);
+        assert_int_equal(plan != NULL, launches == ATOLL_PLAN_LAUNCH_LIMIT);
+        if (plan) {
+            assert_int_equal(plan->launches[1].arg_count, ATOLL_PLAN_ARG_LIMIT);
+            assert_string_equal(plan->launches[63].symbol, "f63");
+        }
+    }
+    assert_non_null(strstr(err.text, "65 entries, at most 64"));
     memset(text, ' ', sizeof(text));
     memcpy(text, "/* atoll-plan", 13);
     memcpy(text + 40000, "*/", 3);

@@ -135,7 +135,10 @@ static const struct {
     {4, "dims: [N, M, 3x]", 4, "must match [A-Za-z_]"},
     {4, "dims: [N, M, min]", 4, "reserved"},
     {4, "dims: [N, M, weight]", 4, "reserved"},
-    {4, "dims: [N, M, A, B, C, D, E, F, G, H, I, J, K, L, O, P, Q]", 4, "17 dims, at most 16"},
+    {4,
+     "dims: [N, M, A, B, C, D, E, F, G, H, I, J, K, L, O, P, Q, R, S, T, U, V, W, X, Y, Z, AA, AB, AC, AD, "
+     "AE, AF, AG]",
+     4, "33 dims, at most 32"},
     {4, "dims: [N, M, K]", 12, "gives no value for dim 'K'"},
     {6, "  - {name: x, dtype: float, shape: [N, M], role: in, init: {index: {}}}", 6,
      "unknown dtype 'float'; known: f64"},

@@ -139,7 +139,7 @@ static void test_bad_settings(void **state)
 {
     (void)state;
     static const char *const missing[] = {"no_such_function"};
-    static const char *const twice[40] = {"count"};
+    static const char *const twice[80] = {"count"};
     static const struct {
         const char *worker;
         unsigned threads;
@@ -152,7 +152,7 @@ static void test_bad_settings(void **state)
         {WORKER, 0, 1, symbols, 1, ATOLL_E_LIMIT, "0 threads"},
         {WORKER, 5000, 1, symbols, 1, ATOLL_E_LIMIT, "5000 threads"},
         {WORKER, 1, 1, symbols, 0, ATOLL_E_LIMIT, "0 symbols"},
-        {WORKER, 1, 1, twice, 40, ATOLL_E_LIMIT, "40 symbols"},
+        {WORKER, 1, 1, twice, 80, ATOLL_E_LIMIT, "80 symbols"},
         {WORKER, 1, 1, missing, 1, ATOLL_E_INPUT, "function no_such_function is not in the object"},
         {WORKER, 1, 0, symbols, 1, ATOLL_E_INPUT, "mutable global"},
         {"/no/such/worker", 1, 1, symbols, 1, ATOLL_E_NOTFOUND, "could not execute"},

@@ -49,6 +49,8 @@ static int set_up(void **state)
         .is_sealed = 1, .offset = 4096, .key = {{0x1122334455667788ull, 0x99aabbccddeeff01ull}}};
     sample = calloc(1, sizeof(*sample));
     assert_non_null(sample);
+    static struct atoll_device_command_launch steps[ATOLL_PLAN_LAUNCH_LIMIT];
+    sample->launches = steps;
     sample->task = candidate.task;
     sample->variant = &candidate.task->variants[0];
     sample->input_set = &input_set;
