@@ -1,0 +1,627 @@
+"""Writes a plain seed for an imported task: one CUDA (or C) source with its launch plan (docs/spec/plan.md), an element per
+thread, from the ATen graphs of its variants.
+
+seed_aten.py makes nodes of operators, this file decides which of them are kept in memory, and seed_kernel.py writes a
+kernel for each of those.  What an operator needs and is not there is said by name: no seed is better than a wrong one.
+"""
+
+import json
+import re
+
+from atoll import seed_aten, shape_fit
+from atoll.aten_graph import Unsupported, unify
+from atoll.seed_kernel import C_TYPES, LOCAL, RESERVED, Kernel, wrap
+from atoll.seed_node import (BROADCAST, CHEAP, LOOP, LOOP_MANY, MOVED, SAME, Chosen, Fold, Generated, Pointwise, Scan,
+                             Source, Viewed, expand, is_one, pointwise, product)
+
+# Of a plan (core/plan/plan.h).
+LAUNCH_LIMIT = 16
+ARG_LIMIT = 32
+SCRATCH_LIMIT = 8
+NAME_LIMIT = 31
+SOURCE_LIMIT = 240 << 10
+PLAN_LIMIT = 30 << 10
+
+BLOCK_VALUES = [256, 128, 512, 1024, 64]
+DEAR = 30            # operations that are stored rather than done in two kernels
+BLOCK_LOOPS = 256    # terms from which a block shares a fold ...
+BLOCK_RESULTS = 65536  # ... when there are no more results than this
+PARTS = 512          # blocks that share one fold ...
+PARTS_LOOPS = 65536  # ... of at least so many terms ...
+PARTS_RESULTS = 2048  # ... when there are fewer results than this
+
+
+def seed_text(graphs, places, outputs, dims, bench, language="cuda"):
+    """The source, None; or None, why there is none.
+    graphs: aten_graph.record() of every variant.  places: for every key of the record the task's tensor that holds it, and
+    its offset there in elements, one per variant or 0.  outputs: the task's out tensors, in order.  dims: {name: values of
+    the variants}.  bench: the variant whose sizes say what is worth a kernel of its own."""
+    try:
+        return Seed(unify(graphs), places, outputs, dims, bench, language).text(), None
+    except Unsupported as reason:
+        return None, str(reason)
+
+
+class Target:
+    """The language that kernels are written in."""
+
+    def __init__(self, language, dims, taken, variants):
+        self.language, self.dims, self.variants = language, dims, variants
+        self.names = set(taken) | set(dims)
+        self.taken = self.names | RESERVED
+        self.depth = 1 if language == "cuda" else 2
+        self.block = "BLOCK" if "BLOCK" not in taken and "BLOCK" not in dims else "BLOCK_SIZE"
+        self.texts, self.helpers = {}, set()
+        self.renamed = {name: self.safe(name) for name in dims}
+
+    def safe(self, name):
+        """A parameter's name: no word of the language, no name of its library, none that kernels use inside."""
+        if name in RESERVED or LOCAL.fullmatch(name):
+            name += "_"
+            while name in self.names:
+                name += "_"
+        return name
+
+    def dim_name(self, name):
+        return self.renamed[name]
+
+    def expression(self, values):
+        values = tuple(values)
+        if values not in self.texts:
+            text = shape_fit.fit(values, self.dims)
+            if text is None:
+                raise Unsupported("an extent that the dims do not determine")
+            self.texts[values] = text
+        return self.texts[values]
+
+    def count(self, extents):
+        """Their product as an expression over dims."""
+        number, words = 1, []
+        for extent in extents:
+            if len(set(extent)) == 1:
+                number *= extent[0]
+            else:
+                words.append(wrap(self.expression(extent)))
+        return " * ".join(([str(number)] if number != 1 or not words else []) + words)
+
+    def accumulator(self, kind):
+        return "double" if kind == "float" and self.language == "c" else "int" if kind == "bool" else kind
+
+    def load(self, text, dtype):
+        if dtype in ("bfloat16", "float16"):
+            name = "from_bf16" if dtype == "bfloat16" else "from_f16"
+            self.helpers.add(name)
+            return "%s(%s)" % (name, text)
+        return "%s != 0" % text if dtype == "bool" else text
+
+    def store(self, text, dtype):
+        if dtype in ("bfloat16", "float16"):
+            name = "to_bf16" if dtype == "bfloat16" else "to_f16"
+            self.helpers.add(name)
+            return "%s(%s)" % (name, text)
+        return text
+
+
+HELPERS = {
+    "cuda": {
+        "from_bf16": """static __device__ float from_bf16(unsigned short bits)
+{
+    return __uint_as_float((unsigned)bits << 16);
+}
+""",
+        "to_bf16": """static __device__ unsigned short to_bf16(float v)
+{
+    unsigned u = __float_as_uint(v);
+    if (v != v)
+        return 0x7fff;
+    return (unsigned short)((u + 0x7fffu + (u >> 16 & 1u)) >> 16);
+}
+""",
+        "from_f16": """static __device__ float from_f16(unsigned short bits)
+{
+    return __half2float(__ushort_as_half(bits));
+}
+""",
+        "to_f16": """static __device__ unsigned short to_f16(float v)
+{
+    return __half_as_ushort(__float2half_rn(v));
+}
+"""},
+    "c": {
+        "from_bf16": """static float from_bf16(unsigned short bits)
+{
+    union {
+        unsigned u;
+        float f;
+    } both = {(unsigned)bits << 16};
+    return both.f;
+}
+""",
+        "to_bf16": """static unsigned short to_bf16(float v)
+{
+    union {
+        float f;
+        unsigned u;
+    } both = {v};
+    if (v != v)
+        return 0x7fff;
+    return (unsigned short)((both.u + 0x7fffu + (both.u >> 16 & 1u)) >> 16);
+}
+""",
+        "from_f16": """static float from_f16(unsigned short bits)
+{
+    int exponent = bits >> 10 & 31, fraction = bits & 1023;
+    float v = exponent == 31 ? (fraction ? NAN : INFINITY)
+                             : ldexpf((float)(exponent ? fraction + 1024 : fraction), (exponent ? exponent : 1) - 25);
+    return bits >> 15 ? -v : v;
+}
+""",
+        "to_f16": """static unsigned short to_f16(float v)
+{
+    unsigned sign = signbit(v) ? 0x8000u : 0u;
+    int exponent;
+    float size = fabsf(v);
+    if (v != v)
+        return 0x7fff;
+    if (size >= 65520.0f)
+        return (unsigned short)(sign | 0x7c00u);
+    if (size < 6.103515625e-05f)
+        return (unsigned short)(sign | (unsigned)rintf(size * 16777216.0f));
+    size = frexpf(size, &exponent);
+    return (unsigned short)(sign | (unsigned)((exponent + 13) * 1024 + (int)rintf(size * 2048.0f)));
+}
+"""}}
+
+
+class Buffer:
+    """Where a node's elements lie: a tensor of the task or scratch of the plan."""
+
+    def __init__(self, name, c_name, dtype, offset=None, is_constant=False, is_scratch=False):
+        self.name, self.c_name, self.dtype, self.offset = name, c_name, dtype, offset
+        self.is_constant, self.is_scratch = is_constant, is_scratch
+        self.key = name  # stays when the name becomes that of shared scratch
+
+    def offset_text(self, kernel):
+        return kernel.extent(self.offset) if self.offset and any(self.offset) else ""
+
+
+class Lowering:
+    """Nodes for the values of a graph that the outputs need."""
+
+    def __init__(self, graph, places, variants):
+        self.graph, self.variants, self.nodes = graph, variants, {}
+        self.known = {}
+        for key, value in graph.inputs.items():
+            self.known[value] = key
+        self.places = places
+
+    def outputs(self):
+        producer = {}
+        for position, (_, _, outs, written) in enumerate(self.graph.nodes):
+            for value in list(outs) + list(written):
+                if value is not None:
+                    producer[value] = position
+        needed, pending = set(), list(self.graph.outputs)
+        while pending:
+            position = producer.get(pending.pop())
+            if position is not None and position not in needed:
+                needed.add(position)
+                _, args, _, _ = self.graph.nodes[position]
+                pending += list(_values(args))
+        for position in sorted(needed):
+            self.lower(position)
+        return [self.value(v) for v in self.graph.outputs]
+
+    def lower(self, position):
+        op, args, outs, _ = self.graph.nodes[position]
+        shapes = [None if v is None else self.graph.values[v] for v in outs]
+        name, _, form = op.partition(".")[2].partition(".")
+        function = seed_aten.OPERATORS.get("aten.%s.%s" % (name if name.startswith("_") else name.rstrip("_"), form)) or \
+            seed_aten.OPERATORS.get("aten.%s.%s" % (name.rstrip("_"), form))
+        if function is None or not op.startswith("aten."):
+            raise Unsupported(op)
+        if any(s and any(e == 0 for axis in s[0] for e in axis) for s in shapes[:1]):
+            raise Unsupported("%s of nothing" % op)
+        result = function(seed_aten.Call(op, args, shapes, self))
+        results = result if isinstance(result, tuple) else (result,)
+        for value, node in zip(outs, results):
+            if value is None or node is None:
+                continue
+            wanted = tuple(tuple(e) for e in self.graph.values[value][0])
+            if node.shape != wanted:
+                node = expand(node, wanted) if len(node.shape) <= len(wanted) else Viewed(wanted, node)
+            self.nodes[value] = node
+
+    def value(self, value):
+        if value in self.nodes:
+            return self.nodes[value]
+        if value in self.known and self.known[value] in self.places:
+            tensor, offset = self.places[self.known[value]]
+            shape, dtype = self.graph.values[value]
+            offset = (offset,) * self.variants if isinstance(offset, int) else tuple(offset)
+            self.nodes[value] = Source(shape, dtype, tensor, offset)
+        elif value in self.graph.constants:
+            self.nodes[value] = self.constant(value)
+        else:
+            raise Unsupported("a result that has no seed, or a tensor that is none of the task's")
+        return self.nodes[value]
+
+    def constant(self, value):
+        numbers, (shape, dtype) = self.graph.constants[value], self.graph.values[value]
+        kind = seed_aten.kind_of(dtype)
+
+        def text(kernel, index):
+            flat = kernel.flat(index, shape)
+            result = seed_aten.number_text(kernel, numbers[-1], kind)
+            for position in reversed(range(len(numbers) - 1)):
+                result = "%s == %d ? %s : %s" % (wrap(flat), position, seed_aten.number_text(kernel, numbers[position], kind),
+                                                 result)
+            return wrap(result)
+        return Generated(shape, kind, text, "")
+
+
+def _values(args):
+    if isinstance(args, dict):
+        if "value" in args and isinstance(args["value"], int) and len(args) == 1:
+            yield args["value"]
+            return
+        args = args.values()
+    elif not isinstance(args, list):
+        return
+    for part in args:
+        yield from _values(part)
+
+
+class Seed:
+    def __init__(self, graph, places, outputs, dims, bench, language):
+        self.variants, self.bench = len(next(iter(dims.values()))), bench
+        self.graph, self.outputs = graph, outputs
+        tensors = {tensor for tensor, _ in places.values()} | set(outputs)
+        self.target = Target(language, dims, tensors, self.variants)
+        self.lowering = Lowering(graph, places, self.variants)
+        self.kernels = []
+
+    # ---- which nodes are kept in memory ----
+
+    def size(self, node):
+        return product([(e[self.bench],) for e in node.shape], 1)[0]
+
+    def roots(self):
+        results = []
+        for node, name in zip(self.lowering.outputs(), self.outputs):
+            if isinstance(node, (Source, Generated)) or node.buffer is not None:
+                node = pointwise([node], lambda v: v, "copy", node.kind)
+            node.buffer = Buffer(name, self.target.safe(name), None)
+            results.append(node)
+        if len(results) != len(self.outputs) or len(results) != len(self.lowering.graph.outputs):
+            raise Unsupported("%d results for %d out tensors" % (len(self.lowering.graph.outputs), len(self.outputs)))
+        for node, value in zip(results, self.lowering.graph.outputs):
+            node.buffer.dtype = self.graph.values[value][1]
+        order = _topological(results)
+        self.keep(order)
+        return [n for n in _topological(results) if n.buffer is not None and not isinstance(n, Source)]
+
+    def keep(self, order):
+        """Gives a buffer to every node that is worth one: `sites` are the ways a node is read, by kernel and index."""
+        sites = {node.number: set() for node in order}
+        self.by_number = {node.number: node for node in order}
+        self.readers = {node.number: 0 for node in order}
+        for node in order:
+            for source, _ in node.edges:
+                self.readers[source.number] += 1
+        folds = {}  # kernel: the fold that it computes on the way
+        for node in reversed(order):
+            own = sites[node.number]
+            if isinstance(node, Source):
+                node.buffer = Buffer(node.tensor, self.target.safe(node.tensor), node.dtype, node.offset, True)
+                continue
+            if node.buffer is None and self.is_kept(node, own, folds):
+                node.buffer = Buffer(*self.scratch_names(node), _dtype(node), is_scratch=True)
+            if node.buffer is not None:
+                own = {(node.number, (), False, False)}
+                if isinstance(node, Fold):
+                    folds[node.number] = node
+            elif isinstance(node, Fold):
+                folds[next(iter(own))[0]] = node
+            for position, (source, edge) in enumerate(node.edges):
+                for root, path, loop, many in own:
+                    if edge == MOVED:
+                        path = path + ((node.number, position),)
+                    elif edge in (BROADCAST, LOOP, LOOP_MANY):
+                        path = path + ((node.number, edge),)
+                    sites[source.number].add((root, path, loop or edge in (LOOP, LOOP_MANY),
+                                              many or edge in (BROADCAST, LOOP_MANY)))
+
+    def is_kept(self, node, sites, folds):
+        if isinstance(node, Scan):
+            return True
+        loop, many = any(s[2] for s in sites), any(s[3] for s in sites)
+        if isinstance(node, Fold):
+            root = next(iter(sites))[0]
+            return len(sites) > 1 or loop or many or root in folds or self.is_larger(root, node)
+        if isinstance(node, Generated):
+            return False
+        if not (many or loop or len(sites) > 1):
+            return False
+        if isinstance(node, (Pointwise, Chosen)) and self.holds_fold(node):
+            return True
+        dear = _cost(node)
+        return (many and dear > CHEAP) or (len(sites) > 1 and dear > DEAR)
+
+    def holds_fold(self, node):
+        """Whether a fold that nothing else reads feeds this node element by element: then this is what to keep of it."""
+        pending = [node]
+        while pending:
+            for source, edge in pending.pop().edges:
+                if edge not in (SAME, MOVED) or source.buffer is not None or self.readers[source.number] > 1:
+                    continue
+                if isinstance(source, (Fold, Scan)):
+                    return True
+                pending.append(source)
+        return False
+
+    def is_larger(self, root, node):
+        """Whether the kernel has more elements than the fold, which would then be done again and again."""
+        return product(self.by_number[root].shape, self.variants) != product(node.shape, self.variants)
+
+    def scratch_names(self, node):
+        stem = re.sub(r"[^a-z0-9]+", "_", (node.op or "value").lower()).strip("_")[:20] or "value"
+        number = 1
+        while "%s_%d" % (stem, number) in self.target.taken:
+            number += 1
+        name = "%s_%d" % (stem, number)
+        self.target.taken.add(name)
+        return name, name
+
+    # ---- kernels ----
+
+    def share_out(self, node):
+        """Folds of few results and many terms in two steps: many blocks, then one."""
+        loops = product([(e[self.bench],) for e in node.loops], 1)[0]
+        if node.fold in ("argmax", "argmin") or node.is_ragged or loops < PARTS_LOOPS or \
+                self.size(node) >= PARTS_RESULTS:
+            return None
+        parts = Fold(list(node.shape) + [(PARTS,) * self.variants], node.kind, [n for n, _ in node.edges], node.loops, node.body,
+                     node.fold, node.op + " parts", value_kind=node.value_kind)
+        parts.parts = PARTS
+        parts.buffer = Buffer(*self.scratch_names(parts), _dtype(parts), is_scratch=True)
+        node.edges, node.loops = [(parts, LOOP)], [(PARTS,) * self.variants]
+        node.body = lambda kernel, index, loops: kernel.value(parts, list(index) + [loops(0)])
+        return parts
+
+    def block_fold(self, root):
+        """The fold of a kernel that a block shares: the root, or what it reads without choice."""
+        if self.target.language != "cuda" or self.size(root) > BLOCK_RESULTS:
+            return None
+        node = root
+        pending = [root]
+        while pending:
+            node = pending.pop()
+            if isinstance(node, Fold):
+                loops = product([(e[self.bench],) for e in node.loops], 1)[0]
+                return node if loops >= BLOCK_LOOPS and not node.is_ragged else None
+            if not isinstance(node, Chosen):
+                pending += [n for n, _ in node.edges if n.buffer is None]
+        return None
+
+    def text(self):
+        roots = self.roots()
+        if len(roots) > LAUNCH_LIMIT * 4:
+            raise Unsupported("%d launches, %d are allowed" % (len(roots), LAUNCH_LIMIT))
+        for root in roots:
+            fold = self.block_fold(root)
+            parts = self.share_out(fold) if fold else None
+            if parts:
+                self.kernels.append(self.kernel(parts, parts))
+            self.kernels.append(self.kernel(root, fold))
+        if len(self.kernels) > LAUNCH_LIMIT:
+            raise Unsupported("%d launches, %d are allowed" % (len(self.kernels), LAUNCH_LIMIT))
+        return self.source()
+
+    def kernel(self, root, fold):
+        kernel = Kernel("", root, self.target)
+        kernel.block_fold = fold
+        buffer = root.buffer
+        if isinstance(root, Scan):
+            self.scan(kernel, root)
+        else:
+            value = root.emit(kernel, list(kernel.coordinates))
+            kernel.line("%s[i] = %s;" % (buffer.c_name, self.target.store(value, buffer.dtype)))
+        kernel.is_written = buffer
+        return kernel
+
+    def scan(self, kernel, root):
+        one = (1,) * self.variants
+        kernel.shape = tuple(one if a == root.axis else e for a, e in enumerate(root.shape))
+        kernel.coordinates = kernel.make_coordinates()
+        kind = "double" if root.kind == "float" else root.kind
+        name = kernel.variable(kind, "0" if root.fold == "sum" else "1", root.op, root.fold)
+        at = kernel.fresh("k")
+        kernel.open("for (long long %s = 0; %s < %s; %s++) {" % (at, at, kernel.extent(root.shape[root.axis]), at))
+        index = list(kernel.coordinates)
+        index[root.axis] = at
+        index = ["0" if is_one(e) else i for i, e in zip(index, root.shape)]
+        value = kernel.value(root.edges[0][0], index)
+        kernel.line("%s %s= %s;" % (name, "+" if root.fold == "sum" else "*", value))
+        stored = "(%s)%s" % (root.kind, name) if kind != root.kind else name
+        kernel.line("%s[%s] = %s;" % (root.buffer.c_name, kernel.flat(index, root.shape),
+                                      self.target.store(stored, root.buffer.dtype)))
+        kernel.close()
+
+    # ---- text ----
+
+    def source(self):
+        shared = self.share_scratch()
+        launches, bodies = [], []
+        for number, kernel in enumerate(self.kernels):
+            words = "_".join(re.sub(r"[^a-z0-9]+", "_", op.lower()).strip("_") for op in kernel.ops) or "copy"
+            kernel.name = ("step%d_%s" % (number + 1, words))[:NAME_LIMIT].rstrip("_")
+            body, launch = self.function(kernel)
+            bodies.append(body)
+            launches.append(launch)
+        scratch = self.scratch_lines(shared)
+        plan = ['  "version": 1']
+        if self.target.language == "cuda":
+            plan.append('  "params": {"%s": %s}' % (self.target.block, json.dumps(BLOCK_VALUES)))
+        if scratch:
+            plan.append('  "scratch": {%s}' % ", ".join('"%s": "%s"' % pair for pair in scratch))
+        plan.append('  "launch": [%s]' % (",\n" + " " * 13).join(launches))
+        head = "/* atoll-plan {\n%s\n} */\n" % ",\n".join(plan)
+        if len(head) > PLAN_LIMIT:
+            raise Unsupported("a plan of %d bytes" % len(head))
+        text = head + self.prelude() + "\n" + "\n".join(bodies)
+        if len(text) > SOURCE_LIMIT:
+            raise Unsupported("a source of %d bytes" % len(text))
+        return text
+
+    def prelude(self):
+        ops = list(dict.fromkeys(op.split(".")[1] for op, _, _, _ in self.graph.nodes))
+        lines = ["/* Written by `atoll task import`: plain kernels for", " *"]
+        for word in ops:
+            if len(lines[-1]) + len(word) > 110:
+                lines.append(" *")
+            lines[-1] += " " + word
+        lines[-1] += ". */"
+        if self.target.language == "c":
+            lines += ["#include <math.h>", "#include <stdbool.h>", "", "#define INFINITE INFINITY"]
+        else:
+            if self.target.helpers & {"from_f16", "to_f16"}:
+                lines.append("#include <cuda_fp16.h>")
+            lines.append("#define INFINITE __int_as_float(0x7f800000)")
+        text = "\n".join(lines) + "\n"
+        for name in sorted(self.target.helpers):
+            text += "\n" + HELPERS[self.target.language][name]
+        return text
+
+    def share_scratch(self):
+        """Gives buffers their names in the plan: their own, or, where there are more of them than names, one for several
+        that are not in use at the same time."""
+        kept = [k.is_written for k in self.kernels if k.is_written.is_scratch]
+        if len(kept) <= SCRATCH_LIMIT:
+            return [(b, [b]) for b in kept]
+        last = {}
+        for number, kernel in enumerate(self.kernels):
+            for buffer in kernel.pointers.values():
+                last[buffer.key] = number
+        slots, free_from = [], []  # buffers of a slot; the first kernel that may write to it anew
+        for number, kernel in enumerate(self.kernels):
+            buffer = kernel.is_written
+            if not buffer.is_scratch:
+                continue
+            slot = next((i for i, at in enumerate(free_from) if at <= number), None)
+            if slot is None:
+                slot = len(slots)
+                slots.append([])
+                free_from.append(0)
+            slots[slot].append(buffer)
+            free_from[slot] = last.get(buffer.key, number) + 1
+        if len(slots) > SCRATCH_LIMIT:
+            raise Unsupported("%d intermediate results at a time, %d are allowed" % (len(slots), SCRATCH_LIMIT))
+        result = []
+        for number, buffers in enumerate(slots):
+            name = "shared_%d" % (number + 1)
+            while name in self.target.taken:
+                name += "_"
+            for buffer in buffers:
+                buffer.name = name
+            result.append((buffers[0], buffers))
+        return result
+
+    def scratch_lines(self, shared):
+        shapes = {id(k.is_written): k.root.shape for k in self.kernels}
+        result = []
+        for first, buffers in shared:
+            sizes = []
+            for buffer in buffers:
+                width = {"double": 8, "long long": 8, "float": 4, "unsigned char": 1}[C_TYPES[buffer.dtype]]
+                size = self.target.count([(width,) * self.variants] + list(shapes[id(buffer)]))
+                if size not in sizes:
+                    sizes.append(size)
+            text = sizes[0]
+            for size in sizes[1:]:
+                text = "max(%s, %s)" % (text, size)
+            result.append((first.name, text))
+        return result
+
+    def function(self, kernel):
+        target, out = self.target, kernel.is_written
+        count_shape = kernel.shape
+        cuda = target.language == "cuda"
+        is_block = kernel.block_fold is not None
+        body = kernel.body_lines()
+        count = kernel.times(count_shape)
+        lines = kernel.extent_lines(body + ([count] if cuda and not is_block else []))
+        pointers = [b for b in kernel.pointers.values() if b.key != out.key]
+        if len(pointers) != len(kernel.pointers) or len({b.c_name for b in pointers}) != len(pointers):
+            raise Unsupported("a kernel that reads what it writes")
+        params = ["const %s *%s" % (C_TYPES[b.dtype], b.c_name) for b in pointers]
+        params.append("%s *%s" % (C_TYPES[out.dtype], out.c_name))
+        used = {w for line in lines + body + ([count] if cuda and not is_block else [])
+                for w in re.findall(r"[A-Za-z_]\w*", line)}
+        dims = [d for d in kernel.dims if target.dim_name(d) in used]
+        params += ["long long %s" % target.dim_name(d) for d in dims]
+        args = [b.name for b in pointers] + [out.name] + ["i64:%s" % d for d in dims]
+        if len(args) > ARG_LIMIT:
+            raise Unsupported("a kernel of %d arguments" % len(args))
+        whole = target.count(count_shape)
+        title = "/* %s: %s. */" % (", ".join(kernel.ops) or "copy",
+                                   "a block per element" if is_block else "a line per thread"
+                                   if isinstance(kernel.root, Scan) else "one thread per element")
+        if cuda:
+            grid = whole if is_block else "cdiv(%s, %s)" % (whole, target.block)
+            launch = {"kernel": kernel.name, "grid": [grid], "block": [target.block], "args": args}
+            begin = ["    const long long i = blockIdx.x;"] if is_block else [
+                "    const long long i = (long long)blockIdx.x * %s + threadIdx.x;" % target.block,
+                "    if (i >= %s)" % count, "        return;"]
+            lines += begin + body
+            opening = 'extern "C" __global__ void __launch_bounds__(%s)\n    %s(' % (target.block, kernel.name)
+        else:
+            title = title.replace("thread", "unit")
+            launch = {"function": kernel.name, "units": whole, "args": args}
+            lines += ["    for (long i = unit_begin; i < unit_end; i++) {"] + body + ["    }"]
+            opening = "void %s(" % kernel.name
+            params = ["long unit_begin", "long unit_end"] + params
+        return title + "\n" + _signature(opening, params) + "\n{\n" + "\n".join(lines) + "\n}\n", json.dumps(launch)
+
+
+def _signature(opening, params):
+    indent = len(opening.split("\n")[-1])
+    lines, line = [], opening
+    for position, param in enumerate(params):
+        piece = param + (")" if position == len(params) - 1 else ",")
+        if len(line.split("\n")[-1]) + len(piece) + 1 > 118:
+            lines.append(line.rstrip())
+            line = " " * indent
+        line += piece if line.endswith("(") or line.strip() == "" else " " + piece
+    return "\n".join(lines + [line])
+
+
+def _dtype(node):
+    return {"float": "float32", "double": "float64", "long long": "int64", "bool": "bool"}[node.kind]
+
+
+def _topological(results):
+    order, state = [], {}
+    pending = [(n, False) for n in reversed(results)]
+    while pending:
+        node, is_done = pending.pop()
+        if is_done:
+            order.append(node)
+        elif node.number not in state:
+            state[node.number] = True
+            pending.append((node, True))
+            pending += [(n, False) for n, _ in reversed(node.edges)]
+    return order
+
+
+def _cost(node):
+    """Operations of one element, as far as no fold."""
+    total, pending, seen = 0, [node], set()
+    while pending:
+        one = pending.pop()
+        if one.number in seen or isinstance(one, (Fold, Scan, Source)):
+            continue
+        seen.add(one.number)
+        total += one.cost
+        pending += [n for n, _ in one.edges]
+    return total

@@ -1,0 +1,434 @@
+"""The text of one kernel of a seed, written while its nodes compute an element (seed_node.py).
+
+A statement is a line, or a `let` that a later pass puts where its name is used when that is once and in the same block.
+"""
+
+import re
+
+from atoll.aten_graph import Unsupported
+from atoll.seed_node import is_one, product
+
+WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+# What no name of ours may be: C and C++, and what a source of a candidate may not say (docs/spec/rules.md).
+RESERVED = frozenset("""
+    alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t class compl
+    concept const consteval constexpr constinit const_cast continue co_await co_return co_yield decltype default delete do
+    double dynamic_cast else enum explicit export extern false float for friend goto half if inline int long mutable
+    namespace new noexcept not not_eq nullptr operator or or_eq private protected public register reinterpret_cast requires
+    restrict return short signed sizeof static static_assert static_cast struct switch template this thread_local throw true
+    try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq
+    abort accept alarm alloca bind calloc chrono clock clone close connect exit expf free kill link listen malloc mount open
+    pipe poll printf puts raise random read realloc recv remove rename select send signal sleep socket stat stdin stdout
+    stderr system time times truncate wait write environ
+    abs acosf asinf atanf ceilf cosf erff exp exp2f expm1f fabs fabsf floor floorf fmaxf fminf fmod fmodf log log1pf log2f
+    logf max min pow powf rint rintf rsqrtf sin sinf sqrt sqrtf tan tanf tanh tanhf truncf threadIdx blockIdx blockDim gridDim
+    INFINITE NULL BLOCK gamma index j0 j1 jn y0 y1 yn unit_begin unit_end from_bf16 to_bf16 from_f16 to_f16 linux unix
+    """.split())
+C_TYPES = {"float64": "double", "float32": "float", "float16": "unsigned short", "bfloat16": "unsigned short",
+           "int64": "long long", "int32": "int", "int16": "short", "int8": "signed char", "uint8": "unsigned char",
+           "bool": "unsigned char"}
+LOCAL = re.compile(r"r|half|(i|v|k|n|at|part|sum|product|most|least|any|all)[0-9]*")
+FOLD_NAMES = {"sum": "sum", "product": "product", "max": "most", "min": "least", "argmax": "most", "argmin": "least",
+              "any": "any", "all": "all"}
+
+
+def wrap(text):
+    """text as an operand of anything."""
+    if re.fullmatch(r"[\w.]+(\[[^\[\]]*\])?", text):
+        return text
+    if text.startswith("("):
+        depth = 0
+        for position, letter in enumerate(text):
+            depth += (letter == "(") - (letter == ")")
+            if depth == 0:
+                if position == len(text) - 1:
+                    return text
+                break
+    return "(%s)" % text
+
+
+class Let:
+    def __init__(self, depth, name, kind, text, op, soft):
+        self.depth, self.name, self.kind, self.text, self.op, self.soft = depth, name, kind, text, op, soft
+
+    def lines(self):
+        note = " /* %s */" % self.op if self.op else ""
+        return "%sconst %s %s = %s;%s" % ("    " * self.depth, self.kind, self.name, self.text, note)
+
+
+class Line:
+    def __init__(self, depth, text):
+        self.depth, self.text = depth, text
+
+    def lines(self):
+        return "    " * self.depth + self.text
+
+
+class Kernel:
+    """root: the node whose elements it computes; target: a Target of seed.py."""
+
+    def __init__(self, name, root, target):
+        self.name, self.root, self.target = name, root, target
+        self.statements, self.depth, self.scopes = [], target.depth, [{}]
+        self.counts, self.pointers, self.dims, self.extents = {}, {}, [], {}
+        self.ops = []
+        self.shape = root.shape
+        self.coordinates = self.make_coordinates()
+        self.block_fold = None
+
+    # ---- names ----
+
+    def fresh(self, stem):
+        """A name of ours, one of LOCAL."""
+        self.counts[stem] = self.counts.get(stem, 0) + 1
+        return "%s%d" % (stem, self.counts[stem])
+
+    def dim_text(self, expression):
+        """An expression over dims as C, the dims as this kernel's parameters."""
+        def one(match):
+            if match.group() not in self.dims:
+                self.dims.append(match.group())
+            return self.target.dim_name(match.group())
+        return WORD.sub(one, expression)
+
+    def extent(self, values):
+        """C text of a number of the variants: a literal, a dim, or a name defined at the top."""
+        text = self.target.expression(values)
+        if re.fullmatch(r"\w+", text):
+            return self.dim_text(text)
+        if values not in self.extents:
+            self.extents[values] = (self.fresh("n"), self.dim_text(text))
+        return self.extents[values][0]
+
+    def times(self, extents):
+        """Their product, as an operand of a product."""
+        number, words = 1, []
+        for extent in extents:
+            if len(set(extent)) == 1:
+                number *= extent[0]
+            else:
+                words.append(self.extent(tuple(extent)))
+        return " * ".join(([str(number)] if number != 1 or not words else []) + words)
+
+    # ---- indices ----
+
+    def make_coordinates(self):
+        """The element's own index, from the flat one."""
+        axes = [a for a, e in enumerate(self.shape) if not is_one(e)]
+        names = ["0"] * len(self.shape)
+        for a in axes:
+            names[a] = "i" if len(axes) == 1 else "i%d" % axes.index(a)
+        return names
+
+    def coordinate_lines(self, used):
+        axes = [a for a, e in enumerate(self.shape) if not is_one(e)]
+        lines = []
+        for position, a in enumerate(axes):
+            if self.coordinates[a] == "i" or self.coordinates[a] not in used:
+                continue
+            inner = self.times([self.shape[b] for b in axes[position + 1:]])
+            text = "i" if inner == "1" else "i / %s" % wrap(inner)
+            if position:
+                text = "%s %% %s" % (text, self.extent(self.shape[a]))
+            lines.append("const long long %s = %s;" % (self.coordinates[a], text))
+        return lines
+
+    def flat(self, index, shape):
+        terms = [(i, e) for i, e in zip(index, shape) if not is_one(e)]
+        own = [(i, e) for i, e in zip(self.coordinates, self.shape) if not is_one(e)]
+        if terms == own and terms:
+            return "i"
+        text = ""
+        for i, e in terms:
+            if text:
+                text = "%s * %s" % (wrap(text), self.extent(e)) if text != "0" else "0"
+            text = i if text in ("", "0") else text if i == "0" else "%s + %s" % (text, i)
+        return text or "0"
+
+    def place(self, text):
+        """An index that is used more than once."""
+        if re.fullmatch(r"\w+", text):
+            return text
+        return self.remember(("place", text), lambda: self.put_let("long long", text, "", "at", True))
+
+    def split(self, flat, shape):
+        """The index in shape of a flat one."""
+        axes = [a for a, e in enumerate(shape) if not is_one(e)]
+        index = ["0"] * len(shape)
+        for position, a in enumerate(axes):
+            inner = self.times([shape[b] for b in axes[position + 1:]])
+            text = flat if inner == "1" else "%s / %s" % (wrap(flat), wrap(inner))
+            index[a] = "%s %% %s" % (text if inner != "1" else wrap(flat), self.extent(shape[a])) if position else text
+            index[a] = self.place(index[a])
+        return index
+
+    def reshape_index(self, index, shape, to):
+        """The index in shape `to` of the element that has this one in `shape`: axes that stay stay."""
+        variants = self.target.variants
+        have = [(i, e) for i, e in zip(index, shape) if not is_one(e)]
+        want = [a for a, e in enumerate(to) if not is_one(e)]
+        result = ["0"] * len(to)
+        while have and want:
+            group, axes = [have.pop(0)], [want.pop(0)]
+            while True:
+                left = product([e for _, e in group], variants)
+                right = product([to[a] for a in axes], variants)
+                if left == right:
+                    break
+                if have and (not want or all(x <= y for x, y in zip(left, right))):
+                    group.append(have.pop(0))
+                elif want:
+                    axes.append(want.pop(0))
+                else:
+                    raise Unsupported("a view that does not keep its elements")
+            if len(group) == 1 and len(axes) == 1:
+                result[axes[0]] = group[0][0]
+                continue
+            flat = self.place(self.flat([i for i, _ in group], [e for _, e in group]))
+            for a, text in zip(axes, self.split(flat, [to[a] for a in axes])):
+                result[a] = text
+        return result
+
+    # ---- statements ----
+
+    def line(self, text):
+        self.statements.append(Line(self.depth, text))
+
+    def open(self, text):
+        self.line(text)
+        self.depth += 1
+        self.scopes.append({})
+
+    def leave(self):
+        """Ends a block without its bracket."""
+        self.depth -= 1
+        self.scopes.pop()
+
+    def close(self):
+        self.leave()
+        self.line("}")
+
+    def guard(self, condition):
+        """What follows, to the end of the loop, only where condition holds."""
+        self.open("if (%s) {" % condition)
+
+    def remember(self, key, make):
+        for scope in self.scopes:
+            if key in scope:
+                return scope[key]
+        result = make()
+        self.scopes[-1][key] = result
+        return result
+
+    def put_let(self, kind, text, op, stem, soft):
+        name = self.fresh(stem)
+        self.statements.append(Let(self.depth, name, kind, text, op, soft))
+        return name
+
+    def let(self, kind, text, op):
+        if op and op not in self.ops:
+            self.ops.append(op)
+        return self.put_let(kind, text, op, "v", not op)
+
+    def variable(self, kind, value, op, stem="v"):
+        if op and op not in self.ops:
+            self.ops.append(op)
+        name = self.fresh(stem)
+        self.line("%s %s = %s;%s" % (kind, name, value, " /* %s */" % op if op else ""))
+        return name
+
+    # ---- values ----
+
+    def value(self, node, index):
+        """C expression of an element: a name, a literal or something short."""
+        if node is not self.root and node.buffer is not None:
+            return self.remember((node.number, tuple(index)),
+                                 lambda: self.load(node, self.flat(index, node.shape)))
+        return self.remember((node.number, tuple(index)), lambda: node.emit(self, index))
+
+    def load(self, node, flat):
+        pointer = self.pointer(node.buffer)
+        offset = node.buffer.offset_text(self)
+        at = flat if not offset else offset if flat == "0" else "%s + %s" % (offset, flat)
+        text = self.target.load("%s[%s]" % (pointer, at), node.buffer.dtype)
+        return self.put_let(node.kind, text, "", "v", True)
+
+    def pointer(self, buffer):
+        return self.pointers.setdefault(buffer.key, buffer).c_name
+
+    # ---- folds ----
+
+    def fold(self, node, index):
+        if node.op and node.op not in self.ops:
+            self.ops.append(node.op)
+        if self.block_fold is node:
+            return self.fold_by_block(node, index)
+        start = self.depth
+        names = self.accumulators(node)
+        opened = []
+
+        def loops(position):
+            while len(opened) <= position:
+                name = self.fresh("k")
+                bound = node.loops[len(opened)]
+                opened.append(name)
+                self.open("for (long long %s = 0; %s < %s; %s++) {" % (name, name, self.extent(bound), name))
+            return opened[position]
+
+        self.accumulate(node, names, node.body(self, index, loops), lambda: self.flat(opened, node.loops))
+        while self.depth > start:
+            self.close()
+        return names[-1]
+
+    def accumulators(self, node):
+        is_arg = node.fold in ("argmax", "argmin")
+        kind = self.target.accumulator(node.value_kind)
+        names = [self.variable(kind, self.neutral(node), "", FOLD_NAMES[node.fold])]
+        if is_arg:
+            names.append(self.variable("long long", "0", "", "at"))
+        return names
+
+    def neutral(self, node):
+        value = node.NEUTRAL[node.fold]
+        if node.value_kind == "long long" and "INFINITE" in value:
+            return "-9223372036854775807LL - 1" if value.startswith("-") else "9223372036854775807LL"
+        return value
+
+    def accumulate(self, node, names, term, position):
+        last = self.statements[-1] if self.statements else None
+        if isinstance(last, Let) and last.name == term and last.depth == self.depth:
+            last.soft = True
+        name = names[0]
+        if node.fold == "sum":
+            self.line("%s += %s;" % (name, term))
+        elif node.fold == "product":
+            self.line("%s *= %s;" % (name, term))
+        elif node.fold in ("any", "all"):
+            self.line("%s = %s %s %s;" % (name, name, "||" if node.fold == "any" else "&&", term))
+        elif node.fold in ("max", "min"):
+            self.line("%s = %s;" % (name, self.extreme(node, name, term)))
+        else:
+            sign = ">" if node.fold == "argmax" else "<"
+            self.open("if (%s %s %s) {" % (term, sign, name))
+            self.line("%s = %s;" % (name, term))
+            self.line("%s = %s;" % (names[1], position()))
+            self.close()
+
+    def extreme(self, node, a, b):
+        if node.value_kind == "float" and self.target.accumulator("float") == "float":
+            return "f%sf(%s, %s)" % (node.fold, a, b)
+        if node.value_kind in ("float", "double"):
+            return "f%s(%s, %s)" % (node.fold, a, b)
+        return "%s %s %s ? %s : %s" % (wrap(b), ">" if node.fold == "max" else "<", a, b, a)
+
+    def fold_by_block(self, node, index):
+        """The threads of a block share the loops, then what they found."""
+        start = self.depth
+        names = self.accumulators(node)
+        total, block = self.times(node.loops), self.target.block
+        total = self.extent(product(node.loops, self.target.variants)) if "*" in total else total
+        first, step = "threadIdx.x", block
+        if node.parts:
+            first = "(long long)%s * %s + threadIdx.x" % (wrap(index[-1]), block)
+            step = "%d * %s" % (node.parts, block)
+            index = index[:-1]
+        self.open("for (long long r = %s; r < %s; r += %s) {" % (first, total, step))
+        places = self.split("r", node.loops)
+        self.accumulate(node, names, node.body(self, index, lambda position: places[position]), lambda: "r")
+        while self.depth > start:
+            self.close()
+        self.share(node, names)
+        return names[-1]
+
+    def share(self, node, names):
+        kinds = [self.target.accumulator(node.value_kind)] + ["long long"] * (len(names) - 1)
+        shared = [self.fresh("part") for _ in names]
+        for kind, name in zip(kinds, shared):
+            self.line("__shared__ %s %s[%s];" % (kind, name, self.target.block))
+        for name, own in zip(shared, names):
+            self.line("%s[threadIdx.x] = %s;" % (name, own))
+        self.line("__syncthreads();")
+        self.open("for (unsigned half = %s / 2; half > 0; half /= 2) {" % self.target.block)
+        self.open("if (threadIdx.x < half) {")
+        here, there = "%s[threadIdx.x]", "%s[threadIdx.x + half]"
+        a, b = here % shared[0], there % shared[0]
+        if node.fold == "sum":
+            self.line("%s += %s;" % (a, b))
+        elif node.fold == "product":
+            self.line("%s *= %s;" % (a, b))
+        elif node.fold in ("any", "all"):
+            self.line("%s = %s %s %s;" % (a, a, "||" if node.fold == "any" else "&&", b))
+        elif node.fold in ("max", "min"):
+            self.line("%s = %s;" % (a, self.extreme(node, a, b)))
+        else:
+            sign = ">" if node.fold == "argmax" else "<"
+            self.open("if (%s %s %s || (%s == %s && %s < %s)) {" % (b, sign, a, b, a, there % shared[1],
+                                                                    here % shared[1]))
+            self.line("%s = %s;" % (a, b))
+            self.line("%s = %s;" % (here % shared[1], there % shared[1]))
+            self.close()
+        self.close()
+        self.line("__syncthreads();")
+        self.close()
+        self.open("if (threadIdx.x > 0) {")
+        self.line("return;")
+        self.close()
+        for name, own in zip(shared, names):
+            self.line("%s = %s[0];" % (own, name))
+
+    # ---- text ----
+
+    def body_lines(self):
+        statements = inline(self.statements)
+        used = {w for s in statements for w in WORD.findall(s.text if isinstance(s, Let) else s.text)}
+        coordinates = self.coordinate_lines(used)
+        pad = "    " * self.target.depth
+        return [pad + line for line in coordinates] + [s.lines() for s in statements]
+
+    def extent_lines(self, lines):
+        """Definitions of the extents that the lines use; a later one may use none of the earlier."""
+        used = {w for line in lines for w in WORD.findall(line)}
+        return ["    const long long %s = %s;" % (name, text)
+                for name, text in self.extents.values() if name in used]
+
+
+def inline(statements):
+    """Puts every soft let that is used once, in its own block, where it is used; drops those never used."""
+    changed = True
+    while changed:
+        changed = False
+        counts = {}
+        for s in statements:
+            for word in WORD.findall(s.text):
+                counts[word] = counts.get(word, 0) + 1
+        for position, s in enumerate(statements):
+            if not isinstance(s, Let):
+                continue
+            uses = counts.get(s.name, 0)
+            if uses == 0:
+                del statements[position]
+                changed = True
+                break
+            if not s.soft or uses != 1:
+                continue
+            target = _user(statements, position)
+            if target is None or len(target.text) + len(s.text) > 90:
+                continue
+            bare = re.search(r"(= |\+= )%s;?$" % s.name, target.text) or target.text == s.name
+            text = s.text if bare else wrap(s.text)
+            target.text = re.sub(r"\b%s\b" % s.name, lambda m: text, target.text)
+            del statements[position]
+            changed = True
+            break
+    return statements
+
+
+def _user(statements, position):
+    """The statement that uses a let, when it is in the same block."""
+    let = statements[position]
+    for s in statements[position + 1:]:
+        if s.depth < let.depth:
+            return None
+        if let.name in WORD.findall(s.text):
+            return s if s.depth == let.depth and not s.text.startswith("for (") else None
+    return None

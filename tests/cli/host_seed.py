@@ -1,0 +1,153 @@
+"""Runs a seed on the host: the same text, compiled by g++ with the words of CUDA defined away (or by cc for language c), every
+thread of every block one after the other, threads of a block in turns where they wait for each other."""
+import ctypes
+import json
+import os
+import re
+import subprocess
+
+SHIM = r"""
+#include <math.h>
+#include <string.h>
+#include <ucontext.h>
+#include <utility>
+#include <vector>
+#define __global__
+#define __device__
+#define __shared__ static
+#define __launch_bounds__(threads)
+struct extents { unsigned x, y, z; };
+static extents threadIdx, blockIdx;
+static ucontext_t scheduler;
+static std::vector<ucontext_t> fibers;
+static unsigned current;
+static inline float __uint_as_float(unsigned u) { float f; memcpy(&f, &u, 4); return f; }
+static inline float __int_as_float(int u) { return __uint_as_float((unsigned)u); }
+static inline unsigned __float_as_uint(float f) { unsigned u; memcpy(&u, &f, 4); return u; }
+static inline _Float16 __ushort_as_half(unsigned short u) { _Float16 h; memcpy(&h, &u, 2); return h; }
+static inline unsigned short __half_as_ushort(_Float16 h) { unsigned short u; memcpy(&u, &h, 2); return u; }
+static inline float __half2float(_Float16 h) { return (float)h; }
+static inline _Float16 __float2half_rn(float f) { return (_Float16)f; }
+static inline void __syncthreads() { swapcontext(&fibers[current], &scheduler); }
+"""
+LAUNCH = r"""
+template <class... A, size_t... I>
+static void call(void (*kernel)(A...), void **args, std::index_sequence<I...>) { kernel((A)args[I]...); }
+static void (*entry)(void);
+static void fiber(void) { entry(); }
+template <class... A>
+static void launch(void (*kernel)(A...), long long grid, int block, int waits, void **args)
+{
+    static void (*now)(A...);
+    static void **given;
+    now = kernel;
+    given = args;
+    entry = [] { call(now, given, std::index_sequence_for<A...>()); };
+    for (long long b = 0; b < grid; b++) {
+        blockIdx.x = (unsigned)b;
+        if (!waits) {
+            for (threadIdx.x = 0; threadIdx.x < (unsigned)block; threadIdx.x++)
+                entry();
+            continue;
+        }
+        std::vector<std::vector<char>> stacks(block, std::vector<char>(65536));
+        std::vector<char> done(block, 0);
+        fibers.assign(block, ucontext_t());
+        static std::vector<char> *finished;
+        finished = &done;
+        for (int t = 0; t < block; t++) {
+            getcontext(&fibers[t]);
+            fibers[t].uc_stack.ss_sp = stacks[t].data();
+            fibers[t].uc_stack.ss_size = stacks[t].size();
+            fibers[t].uc_link = &scheduler;
+            makecontext(&fibers[t], (void (*)())+[] { entry(); (*finished)[current] = 1; }, 0);
+        }
+        for (int left = block; left > 0;) {
+            left = 0;
+            for (int t = 0; t < block; t++) {
+                if (done[t])
+                    continue;
+                current = threadIdx.x = (unsigned)t;
+                swapcontext(&scheduler, &fibers[t]);
+                left += !done[t];
+            }
+        }
+    }
+}
+"""
+
+
+def plan_of(text):
+    return json.loads(re.match(r"/\* atoll-plan (\{.*?\n\}) \*/", text, re.S).group(1))
+
+
+def evaluate(expression, names):
+    """An integer expression of a plan; divisions here are exact or of positive numbers."""
+    python = str(expression).replace("/", "//").replace("&&", " and ").replace("||", " or ")
+    return int(eval(python, {"__builtins__": {}}, dict(names, cdiv=lambda a, b: -(-a // b), max=max, min=min)))
+
+
+def build(command, text):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True)
+    if done.returncode:
+        raise AssertionError("does not compile:\n%s\n%s" % (done.stdout[:3000], text))
+
+
+def compile_all(seeds, folder, block=8):
+    """seeds: (language, text); all of CUDA in one unit, each in a namespace of its own.  block: threads of a block."""
+    stem = os.path.join(folder, "seeds")
+    body, result = SHIM + LAUNCH, []
+    for number, (language, text) in enumerate(seeds):
+        if language == "c":
+            path = os.path.join(folder, "seed%d" % number)
+            with open(path + ".c", "w") as out:
+                out.write(text)
+            build(["cc", "-O1", "-fPIC", "-shared", "-Wall", "-Werror", "-Wno-unused-function", "-o", path + ".so",
+                   path + ".c", "-lm"], text)
+            continue
+        plain = text.replace('extern "C" ', "").replace("#include <cuda_fp16.h>\n", "")
+        body += "\nnamespace seed%d {\n%s}\n" % (number, plain)
+        for step in plan_of(text)["launch"]:
+            name = step["kernel"]
+            waits = "__syncthreads" in re.search(r"%s\(.*?\n\}\n" % name, text, re.S).group()
+            body += 'extern "C" void launch_%d_%s(long long grid, int block, void **args)\n{\n' \
+                    "    launch(seed%d::%s, grid, block, %d, args);\n}\n" % (number, name, number, name, waits)
+    with open(stem + ".cc", "w") as out:
+        out.write(body)
+    build(["g++", "-std=c++17", "-O0", "-fPIC", "-shared", "-Wall", "-Werror", "-Wno-unused-variable", "-Wno-unused-function",
+           "-Wno-unused-but-set-variable", "-DBLOCK=%d" % block, "-o", stem + ".so", stem + ".cc"], "")
+    cuda = ctypes.CDLL(stem + ".so")
+    for number, (language, text) in enumerate(seeds):
+        library = cuda if language == "cuda" else ctypes.CDLL(os.path.join(folder, "seed%d.so" % number))
+        result.append(HostSeed(text, language, library, number, block))
+    return result
+
+
+class HostSeed:
+    def __init__(self, text, language, library, number, block):
+        self.plan, self.language, self.library, self.number, self.block = plan_of(text), language, library, number, block
+
+    def run(self, dims, tensors):
+        """tensors: {name: contiguous torch tensor}; out tensors are written."""
+        names = dict(dims, BLOCK=self.block)
+        scratch = {name: ctypes.create_string_buffer(max(1, evaluate(size, names)))
+                   for name, size in self.plan.get("scratch", {}).items()}
+        for step in self.plan["launch"]:
+            args = []
+            for argument in step["args"]:
+                if argument in tensors:
+                    args.append(tensors[argument].data_ptr())
+                elif argument in scratch:
+                    args.append(ctypes.addressof(scratch[argument]))
+                else:
+                    args.append(evaluate(argument.split(":", 1)[1], names))
+            if self.language == "c":
+                units = evaluate(step["units"], names)
+                cut = units // 3
+                for begin, end in ((0, cut), (cut, units)):
+                    getattr(self.library, step["function"])(ctypes.c_long(begin), ctypes.c_long(end),
+                                                            *[ctypes.c_void_p(a) for a in args])
+                continue
+            array = (ctypes.c_void_p * len(args))(*args)
+            function = getattr(self.library, "launch_%d_%s" % (self.number, step["kernel"]))
+            function(ctypes.c_longlong(evaluate(step["grid"][0], names)), ctypes.c_int(self.block), array)

@@ -1,0 +1,210 @@
+#!/usr/bin/env python3
+"""Seeds that are written for imported tasks compute what PyTorch computes: operators of every kind, at two variants, as C and
+as CUDA run on the host.  ATOLL_TEST_TORCH names a Python with torch; whose version may be any from 1.13 on."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import types
+
+source = pathlib.Path(sys.argv[2])
+python = os.environ.get("ATOLL_TEST_TORCH", "/usr/bin/python3")
+only = sys.argv[3:]
+
+
+def outer():
+    if subprocess.run([python, "-c", "import torch"], stderr=subprocess.DEVNULL).returncode != 0:
+        print(f"skipped: {python} has no torch")
+        sys.exit(77)
+    sys.exit(subprocess.run([python, __file__, *sys.argv[1:]], env=dict(os.environ, ATOLL_TEST_INNER="1", PYTHONPATH="",
+                                                                         OMP_NUM_THREADS="1")).returncode)
+
+
+if "ATOLL_TEST_INNER" not in os.environ:
+    outer()
+
+import torch  # noqa: E402
+
+sys.dont_write_bytecode = True
+sys.path += [str(source / "tests/fixtures/torch"), str(source / "tests/cli")]
+package = types.ModuleType("atoll")
+package.__path__ = [str(source / "mpi-eval/torch/python")]
+sys.modules["atoll"] = package
+
+import host_seed  # noqa: E402
+import operators  # noqa: E402
+from atoll import aten_graph, seed, shape_fit  # noqa: E402
+
+
+def copies(model, inputs, device):
+    import copy
+
+    model = copy.deepcopy(model)
+    if isinstance(model, torch.nn.Module):
+        model = model.to(device)
+    inputs = [t.to(device) if device == "meta" else t.clone() for t in inputs]
+    named = [(f"x{i}", t) for i, t in enumerate(inputs)]
+    if isinstance(model, torch.nn.Module):
+        named += list(model.named_parameters()) + list(model.named_buffers())
+    return model, inputs, named
+
+
+def tensor_name(key):
+    return "of_" + key.replace(".", "_")
+
+
+def flatten(result):
+    return [result] if isinstance(result, torch.Tensor) else list(result)
+
+
+def observe(build, dims, variant):
+    """Graph, tensors by name and what PyTorch answers."""
+    torch.manual_seed(variant)
+    model, inputs = build({name: values[variant] for name, values in dims.items()})
+    if isinstance(model, torch.nn.Module):
+        for parameter in model.parameters():
+            parameter.data.uniform_(-1, 1)
+    run_model, run_inputs, named = copies(model, inputs, "cpu")
+    tensors = {tensor_name(key): t.detach().clone().contiguous() for key, t in named}
+    with torch.no_grad():
+        answers = [t.clone() for t in flatten(run_model(*run_inputs))]
+    is_new = tuple(int(n) for n in torch.__version__.split(".")[:2]) >= (2, 0)
+    model, inputs, named = copies(model, inputs, "meta" if is_new else "cpu")
+    return aten_graph.record(lambda: model(*inputs), named), tensors, answers
+
+
+def differs(name, answer, got):
+    if not answer.dtype.is_floating_point:
+        return None if torch.equal(answer, got) else f"{name}: {int((answer != got).sum())} integers differ"
+    worst = ((answer.double() - got.double()).abs() / (answer.double().abs() + answer.double().abs().max() * 0.1 + 1e-6)).max()
+    limit = 1e-4 if answer.dtype == torch.float32 else 1e-2
+    return None if worst <= limit else f"{name}: {float(worst):.3g} off"
+
+
+def write_task(folder, name, dims, observed, outs, texts):
+    """A task that the seeds belong to; its reference is none."""
+    names = {"float32": "f32", "float16": "f16", "bfloat16": "bf16", "int64": "i64", "int32": "i32", "bool": "u8"}
+    task = folder / name
+    (task / "seeds").mkdir(parents=True)
+    lines = ["version: 1", f"name: {name}", "summary: a test", f"dims: [{', '.join(dims)}]", "tensors:"]
+
+    def put(tensor, role, shown):
+        shape = [shape_fit.fit(extents, dims, names=True) for extents in zip(*(t.shape for t in shown))]
+        dtype = names[str(shown[0].dtype).replace("torch.", "")]
+        init = ", init: {constant: 1}" if role == "in" else ""
+        lines.append(f"  - {{name: {tensor}, dtype: {dtype}, shape: [{', '.join(json.dumps(s) for s in shape)}], role: {role}{init}}}")
+    for tensor in observed[0][1]:
+        put(tensor, "in", [o[1][tensor] for o in observed])
+    for position, out in enumerate(outs):
+        put(out, "out", [o[2][position] for o in observed])
+    lines += ["reference: {file: reference.c, units: 1}", "work: {flops: 1}", "tolerance: {rtol: 1.0e-4, atol: 1.0e-4}", "variants:"]
+    for variant, kind in enumerate(("bench", "check")):
+        lines.append(f"  {kind}: {{{', '.join(f'{key}: {values[variant]}' for key, values in dims.items())}}}")
+    (task / "task.yaml").write_text("\n".join(lines) + "\n")
+    (task / "reference.c").write_text("void reference(const struct atoll_reference_args *a, long unit) {}\n")
+    for language, text in texts.items():
+        (task / "seeds" / {"cuda": "naive.cu", "c": "plain.c"}[language]).write_text(text)
+    return str(task)
+
+
+def check_candidates(tasks):
+    """Plans hold, rules are kept; NVRTC compiles some of each kind."""
+    some = [t for t in tasks if os.path.basename(t) in ("convolutions", "convolutions_1d", "long_reductions", "scans", "activations")]
+    rest = [t for t in tasks if t not in some]
+    done = subprocess.run([f"{sys.argv[1]}/tests/bin/seed_check", *rest, "--compile", *some], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          env=dict(os.environ, ATOLL_COMPILE_CUDA=f"{sys.argv[1]}/atoll-compile-cuda"), text=True)
+    print(done.stdout, end="")
+    assert done.returncode == 0 and f"{2 * len(tasks)} seeds checked" in done.stdout
+
+
+def check_seeds():
+    cases, tasks = [], []
+    for name, (dims, build) in operators.CASES.items():
+        if only and name not in only:
+            continue
+        observed = [observe(build, dims, v) for v in range(2)]
+        graphs = [o[0] for o in observed]
+        places = {key: (tensor_name(key), 0) for key in graphs[0]["inputs"]}
+        outs = [f"out{i}" for i in range(len(graphs[0]["outputs"]))]
+        for language in ("cuda", "c"):
+            text, reason = seed.seed_text(graphs, places, outs, dims, 0, language)
+            assert text, f"{name}: {reason}"
+            assert text == seed.seed_text(graphs, places, outs, dims, 0, language)[0], f"{name}: not the same text twice"
+            cases.append((name, language, text, dims, observed, outs))
+    failed = []
+    with tempfile.TemporaryDirectory() as folder:
+        for i in range(0, len(cases), 2):
+            name, _, _, dims, observed, outs = cases[i]
+            tasks.append(write_task(pathlib.Path(folder), name, dims, observed, outs, {c[1]: c[2] for c in cases[i:i + 2]}))
+        check_candidates(tasks)
+        seeds = host_seed.compile_all([(language, text) for _, language, text, _, _, _ in cases], folder)
+        for (name, language, text, dims, observed, outs), compiled in zip(cases, seeds):
+            for variant, (_, tensors, answers) in enumerate(observed):
+                got = {out: torch.full_like(a, 77, memory_format=torch.contiguous_format) for out, a in zip(outs, answers)}
+                compiled.run({key: values[variant] for key, values in dims.items()}, dict(tensors, **got))
+                failed += [f"{name} ({language}, variant {variant}) {wrong}" for wrong in
+                           (differs(out, answer, got[out]) for out, answer in zip(outs, answers)) if wrong]
+    assert not failed, "\n".join(failed)
+    print(f"{len(cases)} seeds right, torch {torch.__version__}")
+
+
+def check_refusals():
+    """What has no seed says which operator it wants."""
+    def refused(function, *inputs):
+        graph = aten_graph.record(lambda: function(*inputs), [(f"x{i}", t) for i, t in enumerate(inputs)])
+        text, reason = seed.seed_text([graph], {f"x{i}": (f"x{i}", 0) for i in range(len(inputs))}, ["y"], {"n": [4]}, 0)
+        assert text is None
+        return reason
+    x = torch.rand(4, 4)
+    assert refused(torch.linalg.svdvals, x).startswith("aten."), refused(torch.linalg.svdvals, x)
+    assert "bernoulli" in refused(lambda t: torch.nn.functional.dropout(t, 0.5), x)
+
+    def many(t):
+        for _ in range(40):
+            t = torch.softmax(t @ t, dim=1)
+        return t
+    assert "launches, 16 are allowed" in refused(many, x)
+    for function, words in ((lambda t: t * t.sum().item(), "a number taken out of a tensor"),
+                            (lambda t: t * y, "neither input, parameter nor buffer"),
+                            (lambda t: "text", "an output that is no tensor but str")):
+        y = torch.rand(9, 4, 4)
+        try:
+            aten_graph.record(lambda: function(x), [("x0", x)])
+            raise SystemExit(f"no refusal: {words}")
+        except aten_graph.Unsupported as refusal:
+            assert words in str(refusal), refusal
+
+    def under_a_view(t):
+        t = t * 2
+        row = t[0]
+        t.add_(1)
+        return row
+    try:
+        aten_graph.record(lambda: under_a_view(x), [("x0", x)])
+        raise SystemExit("no refusal of a view")
+    except aten_graph.Unsupported as refusal:
+        assert "changed in place" in str(refusal)
+
+
+def check_fit():
+    """Expressions hold at every variant; short ones come first."""
+    dims = {"n": [16, 3, 5], "c": [64, 8, 12], "h": [128, 11, 9], "k": [3, 3, 3]}
+    columns = {name: values for name, values in dims.items()}
+    for values, text in (([16, 3, 5], "n"), ([3, 3, 3], "3"), ([128, 16, 24], "2 * c"), ([126, 9, 7], "h - 2"),
+                         ([1024, 24, 60], "n * c"), ([64, 5, 4], "h / 2"), ([63, 5, 4], "(h - 1) / 2"),
+                         ([192, 19, 21], None), ([5, 999, 4], None), ([16 * 64 * 126, 3 * 8 * 9, 5 * 12 * 7], None)):
+        found = shape_fit.fit(values, dims)
+        got = [host_seed.evaluate(found, {name: column[i] for name, column in columns.items()}) for i in range(3)]
+        assert got == values, (values, found, got)
+        assert text is None or found == text, (found, text)
+    assert shape_fit.fit([3, 3, 3], dims, names=True) == "k"
+    assert shape_fit.fit([1, 2], {"n": [4, 4]}) is None
+    assert shape_fit.fit([7], {"n": [4]}) == "7"
+
+
+seed.PARTS, seed.PARTS_LOOPS = 4, 512  # so that a few thousand elements are shared by blocks
+check_fit()
+check_refusals()
+check_seeds()
