@@ -79,6 +79,9 @@ static const struct field budget_field =
 static const struct field late_task_fields[] = {
     FIELD(atoll_campaign_progress_task, TEXT, "reason", reason),
     FIELD(atoll_campaign_progress_task, TEXT, "best", best),
+    FIELD(atoll_campaign_progress_task, TEXT, "rival", rival),
+    FIELD(atoll_campaign_progress_task, SECONDS, "rival_ns", rival_ns),
+    FIELD(atoll_campaign_progress_task, SECONDS, "rival_ratio", rival_ratio),
 };
 
 #define COUNT_OF(table) (sizeof(table) / sizeof(*(table)))
@@ -87,6 +90,23 @@ void atoll_progress_json_fini(struct atoll_progress_json *hint)
 {
     free(hint->tasks);
     memset(hint, 0, sizeof(*hint));
+}
+
+static struct atoll_progress_speedup speedup_of(double final_ratio, double yardstick_ns, double best_ns)
+{
+    if (final_ratio > 0)
+        return (struct atoll_progress_speedup){final_ratio, 1};
+    return (struct atoll_progress_speedup){yardstick_ns > 0 && best_ns > 0 ? yardstick_ns / best_ns : 0, 0};
+}
+
+struct atoll_progress_speedup atoll_progress_over_rival(const struct atoll_campaign_progress_task *task)
+{
+    return speedup_of(task->rival_ratio, task->rival_ns, task->best_ns);
+}
+
+struct atoll_progress_speedup atoll_progress_over_seed(const struct atoll_campaign_progress_task *task)
+{
+    return speedup_of(task->final_ratio, task->baseline_ns, task->best_ns);
 }
 
 /* ---- writing: by hand, since rank 0 waits for it ---- */

@@ -25,7 +25,20 @@ struct atoll_campaign_progress_task {
     /* "" where the file is of before they were told: why it is done, as atoll_reason_name says it; the first digits of the best
      * candidate's id ("" without one, too). */
     char reason[32], best[17];
+    /* The fastest rival as the search has it: its name, its time, its time over the best's from their final comparison; "" and 0
+     * without one, and in files of before rivals. */
+    char rival[64];
+    double rival_ns, rival_ratio;
 };
+
+/* A speedup as a person is told it. */
+struct atoll_progress_speedup {
+    double ratio; /* 0 = unknown */
+    int is_final; /* from a final comparison; else the quotient of two medians */
+};
+/* Over the task's rival, and over its baseline. */
+struct atoll_progress_speedup atoll_progress_over_rival(const struct atoll_campaign_progress_task *task);
+struct atoll_progress_speedup atoll_progress_over_seed(const struct atoll_campaign_progress_task *task);
 
 struct atoll_campaign_progress_asks {
     uint64_t open, answered, failed, tokens;

@@ -1,6 +1,8 @@
 #include "archive-h5/report/archive_summary.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 const double atoll_fast_thresholds[ATOLL_FAST_COUNT] = {1.0, 1.5, 2.0, 3.0, 5.0};
 
@@ -74,14 +76,56 @@ static void sums_add(struct atoll_task_sums *s, const struct atoll_task_summary 
     for (size_t y = 0; y < ATOLL_YARDSTICK_COUNT; y++)
         if (y == ATOLL_OVER_SEED || t->over[y].yardstick_ns > 0)
             speedup_add(&s->over[y], &t->over[y]);
+    if (t->floor_share > 0) {
+        s->floor_count++;
+        s->floor_mean += log(t->floor_share);
+    }
     if (t->headline < s->headline)
         s->headline = t->headline;
 }
 
 static void sums_end(struct atoll_task_sums *s)
 {
+    s->floor_mean = s->floor_count ? exp(s->floor_mean / (double)s->floor_count) : 0;
     for (size_t y = 0; y < ATOLL_YARDSTICK_COUNT; y++)
         speedup_end(&s->over[y]);
+}
+
+/* The groups a level or a category comes behind; those without one come last. */
+static int compare_groups(const void *one, const void *other)
+{
+    const struct atoll_task_group *a = one, *b = other;
+    if (a->level != b->level)
+        return !a->level || (b->level && a->level > b->level) ? 1 : -1;
+    return !*a->category != !*b->category ? (*a->category ? -1 : 1) : strcmp(a->category, b->category);
+}
+
+size_t atoll_query_groups(const struct atoll_query *q, enum atoll_grouping by,
+                          struct atoll_task_group *ret_groups, size_t limit)
+{
+    size_t count = 0;
+    for (uint64_t i = 0; i < atoll_tables_count(atoll_query_tables(q), ATOLL_TABLE_TASKS); i++) {
+        struct atoll_task_summary t;
+        size_t g = 0;
+        atoll_query_task_summary(q, i, &t);
+        unsigned level = by == ATOLL_BY_LEVEL ? t.level : 0;
+        const char *category = by == ATOLL_BY_CATEGORY ? t.category : "";
+        while (g < count && (ret_groups[g].level != level || strcmp(ret_groups[g].category, category) != 0))
+            g++;
+        if (g == limit)
+            continue;
+        if (g == count) {
+            ret_groups[count++] = (struct atoll_task_group){.level = level, .category = category};
+            sums_begin(&ret_groups[g].sums);
+        }
+        sums_add(&ret_groups[g].sums, &t);
+    }
+    if (count == 1 && !ret_groups[0].level && !*ret_groups[0].category)
+        return 0;
+    for (size_t g = 0; g < count; g++)
+        sums_end(&ret_groups[g].sums);
+    qsort(ret_groups, count, sizeof(*ret_groups), compare_groups);
+    return count;
 }
 
 void atoll_query_summary(const struct atoll_query *q, struct atoll_archive_summary *ret)

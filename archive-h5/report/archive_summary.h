@@ -22,6 +22,8 @@ struct atoll_task_sums {
     uint64_t task_count, solved_count;   /* solved: with a correct kernel */
     uint64_t evaluated, correct, judged; /* judged: neither unstable nor infrastructure */
     struct atoll_speedup_sums over[ATOLL_YARDSTICK_COUNT];
+    uint64_t floor_count; /* tasks whose share of the floor is known */
+    double floor_mean;    /* geometric mean of those shares, 0 = none */
     /* That of headlines: the rival where one of the tasks has one. */
     enum atoll_yardstick headline;
 };
@@ -35,6 +37,19 @@ struct atoll_archive_summary {
     double wall_ns;                   /* campaign time, all campaigns */
     double device_wall_ns;            /* campaign time times devices */
 };
+enum atoll_grouping { ATOLL_BY_LEVEL, ATOLL_BY_CATEGORY };
+
+/* Tasks of one level, or of one category. */
+struct atoll_task_group {
+    unsigned level;       /* 0 = those that have none; by level */
+    const char *category; /* "" = those that have none; by category */
+    struct atoll_task_sums sums;
+};
+/* In order, those without one last; none at all where no task has one.  How many, at most limit: what is beyond it is left
+ * out. */
+size_t atoll_query_groups(const struct atoll_query *query, enum atoll_grouping by,
+                          struct atoll_task_group *ret_groups, size_t limit);
+
 void atoll_query_summary(const struct atoll_query *query, struct atoll_archive_summary *ret_summary);
 
 #endif

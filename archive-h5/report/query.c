@@ -16,7 +16,7 @@ struct groups {
 struct atoll_query {
     const struct atoll_tables *tables;
     struct atoll_index candidates, evaluations;
-    struct groups by_candidate, by_task, timings, samples, profiles;
+    struct groups by_candidate, by_task, rivals, timings, samples, profiles;
     struct atoll_index tasks;
 };
 
@@ -72,24 +72,24 @@ static uint64_t task_hash(uint32_t campaign, uint32_t task, uint32_t model)
     return (uint64_t)campaign << 40 ^ (uint64_t)task << 8 ^ model;
 }
 
-/* Row in tasks of the population an evaluation belongs to; -1. */
-static int64_t task_of(const struct atoll_query *q, uint64_t evaluation_row)
+/* Row in tasks of the population that a row of evaluations or rivals belongs to; -1. */
+static int64_t task_of(const struct atoll_query *q, enum atoll_table table, uint64_t of)
 {
-    const uint32_t *campaigns = atoll_tables_column_named(q->tables, ATOLL_TABLE_EVALUATIONS, "campaign"),
-                   *tasks = atoll_tables_column_named(q->tables, ATOLL_TABLE_EVALUATIONS, "task"),
-                   *models = atoll_tables_column_named(q->tables, ATOLL_TABLE_EVALUATIONS, "model");
+    const uint32_t *campaigns = atoll_tables_column_named(q->tables, table, "campaign"),
+                   *tasks = atoll_tables_column_named(q->tables, table, "task"),
+                   *models = atoll_tables_column_named(q->tables, table, "model");
     struct task_key key = {atoll_tables_column_named(q->tables, ATOLL_TABLE_TASKS, "campaign"),
                            atoll_tables_column_named(q->tables, ATOLL_TABLE_TASKS, "task"),
                            atoll_tables_column_named(q->tables, ATOLL_TABLE_TASKS, "model"),
-                           campaigns[evaluation_row],
-                           tasks[evaluation_row],
-                           models[evaluation_row]};
+                           campaigns[of],
+                           tasks[of],
+                           models[of]};
     uint32_t row =
         atoll_index_find(&q->tasks, task_hash(key.campaign, key.task, key.model), task_matches, &key);
     return row == ATOLL_NONE ? -1 : (int64_t)row;
 }
 
-/* The rows of a table by owner: evaluations by candidate or task, the rows of other tables by evaluation.  Counting sort, which
+/* The rows of a table by owner: evaluations by candidate or task, rivals by task, the rows of other tables by evaluation.  Counting sort, which
  * keeps the order of rows; rows without owner are left out. */
 static int group(struct atoll_query *q, struct groups *g, enum atoll_table table, enum atoll_table owner,
                  struct atoll_err *err)
@@ -117,7 +117,7 @@ static int group(struct atoll_query *q, struct groups *g, enum atoll_table table
         if (by_candidate) {
             owners[i] = atoll_query_candidate(q, campaigns[i], &ids[i]);
         } else if (owner == ATOLL_TABLE_TASKS) {
-            owners[i] = task_of(q, i);
+            owners[i] = task_of(q, table, i);
         } else {
             struct event_key key = {evaluation_events, evaluation_campaigns, events[i], campaigns[i]};
             uint32_t row = atoll_index_find(&q->evaluations, events[i], event_matches, &key);
@@ -157,6 +157,7 @@ struct atoll_query *atoll_query_create(const struct atoll_tables *t, struct atol
     }
     if (failed || group(q, &q->by_candidate, ATOLL_TABLE_EVALUATIONS, ATOLL_TABLE_CANDIDATES, err) != 0 ||
         group(q, &q->by_task, ATOLL_TABLE_EVALUATIONS, ATOLL_TABLE_TASKS, err) != 0 ||
+        group(q, &q->rivals, ATOLL_TABLE_RIVALS, ATOLL_TABLE_TASKS, err) != 0 ||
         group(q, &q->timings, ATOLL_TABLE_TIMINGS, ATOLL_TABLE_EVALUATIONS, err) != 0 ||
         group(q, &q->samples, ATOLL_TABLE_SAMPLES, ATOLL_TABLE_EVALUATIONS, err) != 0 ||
         group(q, &q->profiles, ATOLL_TABLE_PROFILES, ATOLL_TABLE_EVALUATIONS, err) != 0) {
@@ -173,7 +174,8 @@ void atoll_query_destroy(struct atoll_query *q)
     atoll_index_fini(&q->candidates);
     atoll_index_fini(&q->evaluations);
     atoll_index_fini(&q->tasks);
-    struct groups *const groups[] = {&q->by_candidate, &q->by_task, &q->timings, &q->samples, &q->profiles};
+    struct groups *const groups[] = {&q->by_candidate, &q->by_task, &q->rivals,
+                                     &q->timings,      &q->samples, &q->profiles};
     for (size_t i = 0; i < sizeof(groups) / sizeof(*groups); i++) {
         free(groups[i]->begin);
         free(groups[i]->rows);
@@ -201,6 +203,11 @@ struct atoll_rows atoll_query_evaluations(const struct atoll_query *q, uint64_t 
 struct atoll_rows atoll_query_task_evaluations(const struct atoll_query *q, uint64_t task_row)
 {
     return rows_of(&q->by_task, task_row);
+}
+
+struct atoll_rows atoll_query_task_rivals(const struct atoll_query *q, uint64_t task_row)
+{
+    return rows_of(&q->rivals, task_row);
 }
 
 struct atoll_rows atoll_query_timings(const struct atoll_query *q, uint64_t evaluation_row)

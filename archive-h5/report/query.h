@@ -21,6 +21,7 @@ struct atoll_rows {
 };
 struct atoll_rows atoll_query_evaluations(const struct atoll_query *query, uint64_t candidate_row);
 struct atoll_rows atoll_query_task_evaluations(const struct atoll_query *query, uint64_t task_row);
+struct atoll_rows atoll_query_task_rivals(const struct atoll_query *query, uint64_t task_row);
 struct atoll_rows atoll_query_timings(const struct atoll_query *query, uint64_t evaluation_row);
 struct atoll_rows atoll_query_samples(const struct atoll_query *query, uint64_t evaluation_row);
 /* Row in profiles of an evaluation; -1 when nothing is known of its binary and counters. */

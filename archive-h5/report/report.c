@@ -163,11 +163,13 @@ static void put_task(struct atoll_buffer *out, const struct atoll_query *query, 
     }
     atoll_buffer_printf(out, "</h2>\n<p class=\"soft\">");
     atoll_html_text(out, atoll_tables_text(t, task.summary));
-    atoll_buffer_printf(out, "</p>\n<div class=\"figures\">\n<div><h3>Speedup over the baseline</h3>\n");
+    atoll_buffer_printf(out, "</p>\n<div class=\"figures\">\n<div><h3>Speedup over the %s</h3>\n",
+                        summary.headline == ATOLL_OVER_RIVAL ? "rival" : "seed");
     atoll_svg_progress(out, query, row);
     atoll_buffer_printf(out, "</div>\n<div><h3>Elites by behaviour, speedup</h3>\n");
     atoll_svg_elites(out, query, row);
     atoll_buffer_printf(out, "</div>\n</div>\n");
+    atoll_html_rivals(out, query, row);
     put_profile(out, query, row);
     atoll_html_failures(out, query, row);
     atoll_html_lineage(out, query, row);

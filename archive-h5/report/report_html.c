@@ -8,6 +8,7 @@
 
 #include "archive-h5/report/archive_summary.h"
 #include "archive-h5/report/failure.h"
+#include "archive-h5/report/task_rival.h"
 #include "base/units.h"
 #include "base/utf8.h"
 #include "core/evaluation.h"
@@ -17,6 +18,7 @@
 #define SIGNIFICANT     0.05
 #define FAILURES_SHOWN  3u
 #define TEMPLATES_SHOWN 8u
+#define GROUPS_SHOWN    64u
 
 static const char style[] =
     ":root{color-scheme:light "
@@ -183,21 +185,38 @@ void atoll_html_begin(struct atoll_buffer *out, const struct atoll_query *query)
 static void put_tiles(struct atoll_buffer *out, const struct atoll_archive_summary *s)
 {
     const struct atoll_speedup_sums *sums = &s->tasks.over[s->tasks.headline];
+    const char *over = s->tasks.headline == ATOLL_OVER_SEED ? "seed" : "rival";
     double tasks = sums->task_count ? (double)sums->task_count : 1;
     atoll_buffer_printf(out, "<section class=\"tiles\">\n");
+    if (s->tasks.headline == ATOLL_OVER_SEED && s->tasks.floor_count) {
+        atoll_buffer_printf(
+            out,
+            "<div class=\"tile\"><b>%.0f&#8201;%%</b><span>of the floor, geometric mean; no rival "
+            "measured</span></div>\n",
+            100 * s->tasks.floor_mean);
+    }
     if (sums->geometric_mean > 0) {
-        atoll_buffer_printf(out,
-                            "<div class=\"tile\"><b>%.2f&#215;</b><span>geometric mean speedup, %llu of %llu "
-                            "tasks</span></div>\n",
-                            sums->geometric_mean, (unsigned long long)sums->timed_count,
-                            (unsigned long long)sums->task_count);
+        atoll_buffer_printf(
+            out,
+            "<div class=\"tile\"><b>%s%.2f&#215;</b><span>geometric mean speedup over the %s, %llu "
+            "of %llu tasks; arithmetic %.2f&#215;</span></div>\n",
+            sums->are_final ? "" : "~", sums->geometric_mean, over, (unsigned long long)sums->timed_count,
+            (unsigned long long)s->tasks.task_count, sums->arithmetic_mean);
     } else {
         atoll_buffer_printf(out,
                             "<div class=\"tile\"><b>&#8211;</b><span>geometric mean speedup</span></div>\n");
     }
     atoll_buffer_printf(
-        out, "<div class=\"tile\"><b>%.0f of %.0f</b><span>tasks more than 1.5&#215; as fast</span></div>\n",
-        sums->fast_share[1] * tasks, (double)sums->task_count);
+        out,
+        "<div class=\"tile\"><b>%.0f of %.0f</b><span>tasks more than 1.5&#215; as fast as the "
+        "%s</span></div>\n",
+        sums->fast_share[1] * tasks, (double)sums->task_count, over);
+    if (s->tasks.headline != ATOLL_OVER_SEED && s->tasks.over[ATOLL_OVER_SEED].timed_count) {
+        atoll_buffer_printf(
+            out, "<div class=\"tile\"><b>%s%.2f&#215;</b><span>geometric mean over the seed</span></div>\n",
+            s->tasks.over[ATOLL_OVER_SEED].are_final ? "" : "~",
+            s->tasks.over[ATOLL_OVER_SEED].geometric_mean);
+    }
     atoll_buffer_printf(
         out, "<div class=\"tile\"><b>%llu</b><span>evaluations, %.0f&#8201;%% correct</span></div>\n",
         (unsigned long long)s->tasks.evaluated,
@@ -241,16 +260,17 @@ static void put_time(struct atoll_buffer *out, double ns, double lo, double hi)
     atoll_buffer_printf(out, "</span>");
 }
 
-static void put_speedup(struct atoll_buffer *out, const struct atoll_task_summary *t, double most)
+/* With a bar, its interval, and the final comparison in a cell of its own. */
+static void put_speedup(struct atoll_buffer *out, const struct atoll_task_summary *t,
+                        const struct atoll_speedup *s, double most)
 {
-    const struct atoll_speedup *s = &t->over[t->headline];
     if (s->ratio <= 0) {
         atoll_buffer_printf(out, "<td class=\"l\"><span class=\"soft\">&#8211;</span></td><td></td>");
         return;
     }
-    atoll_buffer_printf(out,
-                        "<td class=\"l\"><span class=\"bar\" style=\"width:%.0fpx\"></span><b>%.2f&#215;</b>",
-                        fmax(2, 130 * s->ratio / most), s->ratio);
+    atoll_buffer_printf(
+        out, "<td class=\"l\"><span class=\"bar\" style=\"width:%.0fpx\"></span><b>%s%.2f&#215;</b>",
+        fmax(2, 130 * s->ratio / most), s->is_final ? "" : "~", s->ratio);
     if (s->hi > 0)
         atoll_buffer_printf(out, "<br/><span class=\"soft range\">%.2f to %.2f</span>", s->lo, s->hi);
     atoll_buffer_printf(out, "</td>");
@@ -300,7 +320,22 @@ static void put_share(struct atoll_buffer *out, double share)
         atoll_buffer_printf(out, "<td><span class=\"soft\">&#8211;</span></td>");
 }
 
-static void put_task_row(struct atoll_buffer *out, const struct atoll_task_summary *t, double most)
+/* The rival's name, and its time; or that of the seed where no task has a rival. */
+static void put_yardstick(struct atoll_buffer *out, const struct atoll_task_summary *t, int has_rivals)
+{
+    const struct atoll_speedup *first = &t->over[has_rivals ? ATOLL_OVER_RIVAL : ATOLL_OVER_SEED];
+    if (has_rivals) {
+        atoll_buffer_printf(out, "<td class=\"l\">");
+        atoll_html_text(out, *t->rival ? t->rival : "-");
+        atoll_buffer_printf(out, "</td>");
+    }
+    atoll_buffer_printf(out, "<td>");
+    put_time(out, first->yardstick_ns, first->yardstick_lo_ns, first->yardstick_hi_ns);
+    atoll_buffer_printf(out, "</td>");
+}
+
+static void put_task_row(struct atoll_buffer *out, const struct atoll_task_summary *t, double most,
+                         int has_rivals)
 {
     atoll_buffer_printf(out, "<tr><td class=\"l\"><a href=\"#task-%llu\">", (unsigned long long)t->row);
     atoll_html_text(out, t->name);
@@ -309,31 +344,99 @@ static void put_task_row(struct atoll_buffer *out, const struct atoll_task_summa
         atoll_html_text(out, t->model);
         atoll_buffer_printf(out, "</span>");
     }
-    atoll_buffer_printf(out, "</a></td><td>");
-    const struct atoll_speedup *seed = &t->over[ATOLL_OVER_SEED];
-    put_time(out, seed->yardstick_ns, seed->yardstick_lo_ns, seed->yardstick_hi_ns);
-    atoll_buffer_printf(out, "</td><td>");
+    atoll_buffer_printf(out, "</a></td>");
+    if (!has_rivals)
+        put_share(out, t->floor_share);
+    put_yardstick(out, t, has_rivals);
+    atoll_buffer_printf(out, "<td>");
     put_time(out, t->best_ns, t->best_lo_ns, t->best_hi_ns);
     atoll_buffer_printf(out, "</td>");
-    put_speedup(out, t, most);
+    put_speedup(out, t, &t->over[has_rivals ? ATOLL_OVER_RIVAL : ATOLL_OVER_SEED], most);
+    if (has_rivals) {
+        const struct atoll_speedup *seed = &t->over[ATOLL_OVER_SEED];
+        if (seed->ratio > 0)
+            atoll_buffer_printf(out, "<td>%s%.2f&#215;</td>", seed->is_final ? "" : "~", seed->ratio);
+        else
+            atoll_buffer_printf(out, "<td><span class=\"soft\">&#8211;</span></td>");
+    }
     put_maker(out, t);
-    put_share(out, t->floor_share);
+    if (has_rivals)
+        put_share(out, t->floor_share);
     atoll_buffer_printf(out, "<td>%llu</td>", (unsigned long long)t->evaluated);
     put_share(out, t->correct_share);
     put_failed(out, t);
     atoll_buffer_printf(out, "</tr>\n");
 }
 
-static void put_fast(struct atoll_buffer *out, const struct atoll_speedup_sums *s)
+/* A row for each yardstick that some task has. */
+static void put_fast(struct atoll_buffer *out, const struct atoll_task_sums *s)
 {
     atoll_buffer_printf(out, "<h2>Share of tasks more than p times as fast (fast<sub>p</sub>)</h2>\n<div "
                              "class=\"card scroll\"><table><tr><th class=\"l\">p</th>");
     for (size_t k = 0; k < ATOLL_FAST_COUNT; k++)
         atoll_buffer_printf(out, "<th>%.1f&#215;</th>", atoll_fast_thresholds[k]);
-    atoll_buffer_printf(out, "</tr><tr><td class=\"l\">tasks</td>");
-    for (size_t k = 0; k < ATOLL_FAST_COUNT; k++)
-        atoll_buffer_printf(out, "<td>%.0f&#8201;%%</td>", 100 * s->fast_share[k]);
-    atoll_buffer_printf(out, "</tr></table></div>\n");
+    atoll_buffer_printf(out, "</tr>");
+    for (int y = 0; y < ATOLL_YARDSTICK_COUNT; y++) {
+        if (y != ATOLL_OVER_SEED && s->over[y].task_count == 0)
+            continue;
+        atoll_buffer_printf(out, "<tr><td class=\"l\">over the %s</td>",
+                            y == ATOLL_OVER_EAGER ? "rival eager"
+                                                  : atoll_yardstick_name((enum atoll_yardstick)y));
+        for (size_t k = 0; k < ATOLL_FAST_COUNT; k++)
+            atoll_buffer_printf(out, "<td>%.0f&#8201;%%</td>", 100 * s->over[y].fast_share[k]);
+        atoll_buffer_printf(out, "</tr>");
+    }
+    atoll_buffer_printf(out, "</table></div>\n");
+}
+
+static void put_group(struct atoll_buffer *out, const struct atoll_task_group *g, int with_level)
+{
+    const struct atoll_task_sums *s = &g->sums;
+    int is_first = 1;
+    for (int y = 0; y < ATOLL_YARDSTICK_COUNT; y++) {
+        const struct atoll_speedup_sums *over = &s->over[y];
+        if (y != ATOLL_OVER_SEED && over->task_count == 0)
+            continue;
+        atoll_buffer_printf(out, "<tr><td class=\"l\">");
+        if (is_first && with_level && g->level)
+            atoll_buffer_printf(out, "%u", g->level);
+        else if (is_first)
+            atoll_html_text(out, *g->category ? g->category : "none");
+        atoll_buffer_printf(out, "</td>");
+        if (is_first)
+            atoll_buffer_printf(out, "<td>%llu</td><td>%.0f&#8201;%%</td>", (unsigned long long)s->task_count,
+                                100.0 * (double)s->solved_count / (double)s->task_count);
+        else
+            atoll_buffer_printf(out, "<td></td><td></td>");
+        atoll_buffer_printf(out, "<td class=\"l\">%s</td><td>%.0f&#8201;%%</td><td>%.0f&#8201;%%</td>",
+                            atoll_yardstick_name((enum atoll_yardstick)y), 100 * over->fast_share[0],
+                            100 * over->fast_share[1]);
+        if (over->timed_count)
+            atoll_buffer_printf(out, "<td>%s%.2f&#215;</td><td>%s%.2f&#215;</td></tr>\n",
+                                over->are_final ? "" : "~", over->geometric_mean, over->are_final ? "" : "~",
+                                over->arithmetic_mean);
+        else
+            atoll_buffer_printf(out, "<td>&#8211;</td><td>&#8211;</td></tr>\n");
+        is_first = 0;
+    }
+}
+
+/* Nothing where no task has a level, or a category. */
+static void put_groups(struct atoll_buffer *out, const struct atoll_query *query, enum atoll_grouping by)
+{
+    struct atoll_task_group groups[GROUPS_SHOWN];
+    size_t count = atoll_query_groups(query, by, groups, GROUPS_SHOWN);
+    if (count == 0)
+        return;
+    atoll_buffer_printf(
+        out,
+        "<h2>By %s</h2>\n<div class=\"card scroll\"><table><tr><th class=\"l\">%s</th><th>tasks</th>"
+        "<th>correct rate</th><th class=\"l\">over</th><th>fast<sub>1</sub></th><th>fast<sub>1.5"
+        "</sub></th><th>geometric mean</th><th>arithmetic mean</th></tr>\n",
+        by == ATOLL_BY_LEVEL ? "level" : "category", by == ATOLL_BY_LEVEL ? "level" : "category");
+    for (size_t g = 0; g < count; g++)
+        put_group(out, &groups[g], by == ATOLL_BY_LEVEL);
+    atoll_buffer_printf(out, "</table></div>\n");
 }
 
 void atoll_html_summary(struct atoll_buffer *out, const struct atoll_query *query)
@@ -344,22 +447,28 @@ void atoll_html_summary(struct atoll_buffer *out, const struct atoll_query *quer
     for (uint64_t i = 0; i < s.tasks.task_count; i++) {
         struct atoll_task_summary t;
         atoll_query_task_summary(query, i, &t);
-        most = fmax(most, t.over[t.headline].ratio);
+        most = fmax(most, t.over[s.tasks.headline].ratio);
     }
     put_tiles(out, &s);
+    int has_rivals = s.tasks.headline != ATOLL_OVER_SEED;
     atoll_buffer_printf(
         out,
         "<h2>Tasks</h2>\n<div class=\"card scroll\"><table><tr><th "
-        "class=\"l\">task</th><th>baseline</th><th>best</th><th class=\"l\">speedup</th><th>final "
-        "comparison</th><th class=\"l\">made by</th><th>of floor</th><th>evaluations</th><th>correct</th><th "
-        "class=\"l\">not correct</th></tr>\n");
+        "class=\"l\">task</th>%s<th>best</th><th class=\"l\">%s</th><th>final "
+        "comparison</th>%s<th class=\"l\">made by</th>%s<th>evaluations</th><th>correct</th><th "
+        "class=\"l\">not correct</th></tr>\n",
+        has_rivals ? "<th class=\"l\">rival</th><th>its time</th>" : "<th>of floor</th><th>seed</th>",
+        has_rivals ? "speedup" : "over seed", has_rivals ? "<th>over seed</th>" : "",
+        has_rivals ? "<th>of floor</th>" : "");
     for (uint64_t i = 0; i < s.tasks.task_count; i++) {
         struct atoll_task_summary t;
         atoll_query_task_summary(query, i, &t);
-        put_task_row(out, &t, most);
+        put_task_row(out, &t, most, has_rivals);
     }
     atoll_buffer_printf(out, "</table></div>\n");
-    put_fast(out, &s.tasks.over[s.tasks.headline]);
+    put_fast(out, &s.tasks);
+    put_groups(out, query, ATOLL_BY_LEVEL);
+    put_groups(out, query, ATOLL_BY_CATEGORY);
 }
 
 static const char *value_name(enum atoll_table table, const char *name, unsigned value)
@@ -394,8 +503,9 @@ static void put_ancestor(struct atoll_buffer *out, const struct atoll_query *que
                                          : "under way");
     atoll_buffer_printf(out, "</td><td>");
     put_time(out, e.time_ns, e.time_lo_ns, e.time_hi_ns);
-    if (e.time_ns > 0 && task->baseline_ns > 0)
-        atoll_buffer_printf(out, "</td><td>%.2f&#215;</td></tr>\n", task->baseline_ns / e.time_ns);
+    double yardstick_ns = atoll_task_yardstick_ns(task);
+    if (e.time_ns > 0 && yardstick_ns > 0)
+        atoll_buffer_printf(out, "</td><td>~%.2f&#215;</td></tr>\n", yardstick_ns / e.time_ns);
     else
         atoll_buffer_printf(out, "</td><td></td></tr>\n");
 }
@@ -414,6 +524,50 @@ static void put_source(struct atoll_buffer *out, const struct atoll_query *query
     atoll_buffer_printf(out, "<pre>");
     atoll_html_text(out, atoll_tables_text(t, c.source));
     atoll_buffer_printf(out, "</pre></details>\n");
+}
+
+/* Time, one call from Python, and versions; or why it is none. */
+static void put_rival(struct atoll_buffer *out, const struct atoll_tables *t, const struct atoll_row_rival *r)
+{
+    const uint32_t texts[] = {r->name, r->expression};
+    atoll_buffer_printf(out, "<tr><td class=\"l\">");
+    atoll_html_text(out, atoll_tables_text(t, texts[0]));
+    atoll_buffer_printf(out, "</td><td class=\"l\">%s</td><td class=\"wrap mono\">",
+                        atoll_torch_mode_name((enum atoll_torch_mode)r->mode));
+    atoll_html_text(out, atoll_tables_text_length(t, texts[1]) ? atoll_tables_text(t, texts[1])
+                                                               : "the reference's module");
+    if (r->verdict == ATOLL_V_CORRECT) {
+        atoll_buffer_printf(out, "</td><td>");
+        put_time(out, r->time_ns, r->time_lo_ns, r->time_hi_ns);
+        atoll_buffer_printf(out, "</td><td>");
+        put_duration(out, r->host_ns);
+        atoll_buffer_printf(out, "</td><td class=\"l soft\">");
+        atoll_html_text(out, atoll_tables_text(t, r->versions));
+    } else {
+        atoll_buffer_printf(out, "</td><td colspan=\"3\" class=\"wrap warn\">%s: ",
+                            atoll_verdict_name((enum atoll_verdict)r->verdict));
+        atoll_html_text(out, atoll_tables_text(t, r->detail));
+    }
+    atoll_buffer_printf(out, "</td></tr>\n");
+}
+
+void atoll_html_rivals(struct atoll_buffer *out, const struct atoll_query *query, uint64_t task_row)
+{
+    const struct atoll_tables *t = atoll_query_tables(query);
+    uint64_t rows[ATOLL_TASK_RIVAL_LIMIT];
+    size_t count = atoll_query_rivals(query, task_row, rows);
+    if (count == 0)
+        return;
+    atoll_buffer_printf(
+        out, "<h3>Rivals</h3>\n<div class=\"scroll\"><table><tr><th class=\"l\">rival</th><th "
+             "class=\"l\">mode</th><th class=\"l\">what it computes</th><th>time</th><th>one call from "
+             "Python</th><th class=\"l\">versions</th></tr>\n");
+    for (size_t i = 0; i < count; i++) {
+        struct atoll_row_rival r;
+        atoll_tables_get(t, ATOLL_TABLE_RIVALS, rows[i], &r);
+        put_rival(out, t, &r);
+    }
+    atoll_buffer_printf(out, "</table></div>\n");
 }
 
 void atoll_html_failures(struct atoll_buffer *out, const struct atoll_query *query, uint64_t task_row)
@@ -463,10 +617,12 @@ void atoll_html_lineage(struct atoll_buffer *out, const struct atoll_query *quer
         return;
     size_t count = atoll_query_lineage(query, (uint64_t)best, rows, LINEAGE_LIMIT);
     atoll_buffer_printf(
-        out, "<h3>Lineage of the best kernel, newest first</h3>\n<div class=\"scroll\"><table><tr><th "
-             "class=\"l\">candidate</th><th class=\"l\">operator</th><th class=\"l\">origin</th><th "
-             "class=\"l\">parameters</th><th>island</th><th>generation</th><th "
-             "class=\"l\">verdict</th><th>time</th><th>speedup</th></tr>\n");
+        out,
+        "<h3>Lineage of the best kernel, newest first</h3>\n<div class=\"scroll\"><table><tr><th "
+        "class=\"l\">candidate</th><th class=\"l\">operator</th><th class=\"l\">origin</th><th "
+        "class=\"l\">parameters</th><th>island</th><th>generation</th><th "
+        "class=\"l\">verdict</th><th>time</th><th>over the %s</th></tr>\n",
+        task.rival_ns > 0 ? "rival" : "seed");
     for (size_t i = 0; i < count; i++)
         put_ancestor(out, query, rows[i], &task);
     atoll_buffer_printf(out, "</table></div>\n");
@@ -477,10 +633,21 @@ void atoll_html_lineage(struct atoll_buffer *out, const struct atoll_query *quer
 static const struct {
     const char *mark, *text;
 } legend[] = {
-    {"pairs</span>",
-     "Speedup is baseline time over best time, the ratio of interleaved samples of both on one device where "
-     "a final comparison was made, with its one-sided p-value and the number of pairs."},
-    {"not compared", "Where none was made it is the ratio of two separate measurements."},
+    {"pairs</span>", "Speedup is the time of what is compared with over the best time, the ratio of "
+                     "interleaved samples of both on one "
+                     "device where "
+                     "a final comparison was made, with its one-sided p-value and the number of pairs."},
+    {"~", "~ is the quotient of two medians measured apart: no final comparison was made."},
+    {"<th>its time</th>", "The rival is what PyTorch makes of the task: at every shape the fastest of eager "
+                          "and what torch.compile made, "
+                          "measured by the same ruler; comparisons with it alternate blocks of samples in "
+                          "two processes. The seed is the task's "
+                          "own plain kernel."},
+    {"one call from Python",
+     "One call from Python: with nothing queued ahead, so what Python and the driver take is in it."},
+    {"no rival measured",
+     "No rival was measured: no Python with PyTorch, or the tasks name none. Speedups are over the "
+     "task's own seed, a plain kernel: how good a kernel is the share of the floor says."},
     {"range\">", "Ranges are 95 % intervals."},
     {"made by",
      "Made by: seed, one of the task's seeds as it was; tuner, with parameters that the tuner chose; "
@@ -491,7 +658,7 @@ static const struct {
     {"not correct</th>", "Correct: share of the evaluations that judged a candidate; an unstable one says "
                          "nothing of it."},
     {"class=\"plot\"", "In the plots every dot is a correct candidate and the line is the best so far; the "
-                       "dotted line is the baseline."},
+                       "dotted line is what is compared with."},
     {"class=\"elites\"",
      "In the grids a cell shows the speedup of its fastest elite over all islands, darker "
      "for higher fitness; grids without an elite are left out."},

@@ -15,12 +15,14 @@ void atoll_html_summary(struct atoll_buffer *out, const struct atoll_query *quer
 /* Heading and figures' frame of one task are report.c's; this is the lineage of its best kernel with its
  * source. */
 void atoll_html_lineage(struct atoll_buffer *out, const struct atoll_query *query, uint64_t task_row);
+/* What PyTorch makes of the task: its rivals, their times, or why they are none. */
+void atoll_html_rivals(struct atoll_buffer *out, const struct atoll_query *query, uint64_t task_row);
 /* What failed last, and templates none of whose combinations compiles; nothing where nothing failed. */
 void atoll_html_failures(struct atoll_buffer *out, const struct atoll_query *query, uint64_t task_row);
 /* The legend explains what the page shows. */
 void atoll_html_end(struct atoll_buffer *out);
 
-/* Speedup over the baseline against campaign time: every correct candidate a dot, the best so far a line. */
+/* Speedup over the rival, or over the baseline where none was measured, against campaign time: every correct candidate a dot, the best so far a line. */
 void atoll_svg_progress(struct atoll_buffer *out, const struct atoll_query *query, uint64_t task_row);
 /* The 4x4x4 behaviour cells as up to four grids, coloured by the fitness of the best elite over all islands; those without an
  * elite are left out. */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "archive-h5/report/task_summary.h"
 #include "core/behaviour/behaviour.h"
 #include "core/evaluation.h"
 
@@ -299,7 +300,7 @@ static int point_at(const struct plot *p, uint64_t row, double *ret_seconds, dou
         return 0;
     }
     *ret_seconds = (double)e.campaign_ns * 1e-9;
-    *ret_speedup = p->task.baseline_ns / e.time_ns;
+    *ret_speedup = atoll_task_yardstick_ns(&p->task) / e.time_ns;
     return isfinite(*ret_speedup);
 }
 
@@ -347,7 +348,7 @@ static void draw_axes(struct plot *p)
 /* The floor as a ceiling of speedups, where it lies in the picture. */
 static void draw_floor(struct plot *p)
 {
-    double y = p->task.floor_ns > 0 ? p->task.baseline_ns / p->task.floor_ns : 0;
+    double y = p->task.floor_ns > 0 ? atoll_task_yardstick_ns(&p->task) / p->task.floor_ns : 0;
     if (y <= 0 || y > p->y_max)
         return;
     atoll_buffer_printf(p->out,
@@ -389,7 +390,7 @@ void atoll_svg_progress(struct atoll_buffer *out, const struct atoll_query *quer
 {
     struct plot p = {.out = out, .query = query};
     atoll_tables_get(atoll_query_tables(query), ATOLL_TABLE_TASKS, task_row, &p.task);
-    uint64_t points = p.task.baseline_ns > 0 ? measure(&p) : 0;
+    uint64_t points = atoll_task_yardstick_ns(&p.task) > 0 ? measure(&p) : 0;
     if (points == 0) {
         atoll_buffer_printf(out, "<p class=\"none\">No correct candidate was timed.</p>\n");
         return;
@@ -398,8 +399,8 @@ void atoll_svg_progress(struct atoll_buffer *out, const struct atoll_query *quer
     p.y_max *= 1.12;
     atoll_buffer_printf(out,
                         "<svg class=\"plot\" viewBox=\"0 0 %.0f %.0f\" role=\"img\" aria-label=\"speedup "
-                        "over the baseline against time\">\n",
-                        WIDTH, HEIGHT);
+                        "over the %s against time\">\n",
+                        WIDTH, HEIGHT, p.task.rival_ns > 0 ? "rival" : "seed");
     draw_axes(&p);
     draw_floor(&p);
     draw_dots(&p, points);
@@ -451,7 +452,8 @@ static void draw_cell(struct atoll_buffer *out, const struct atoll_row_task *tas
             y, CELL, CELL);
         return;
     }
-    double share = fmin(1, fmax(0, (c->fitness - 0.5) * 2)), speedup = task->baseline_ns / c->time_ns;
+    double share = fmin(1, fmax(0, (c->fitness - 0.5) * 2)),
+           speedup = atoll_task_yardstick_ns(task) / c->time_ns;
     atoll_buffer_printf(
         out,
         "<rect class=\"elite\" x=\"%.1f\" y=\"%.1f\" width=\"%.0f\" height=\"%.0f\" rx=\"3\" "

@@ -1,5 +1,9 @@
 #include "archive-h5/report/task_summary.h"
 
+#include <stdio.h>
+
+#include "archive-h5/report/task_rival.h"
+
 #include "core/ask.h"
 #include "core/evaluation.h"
 #include "core/fitness.h"
@@ -8,6 +12,19 @@ const char *atoll_yardstick_name(enum atoll_yardstick yardstick)
 {
     static const char *const names[ATOLL_YARDSTICK_COUNT] = {"rival", "eager", "seed"};
     return yardstick < ATOLL_YARDSTICK_COUNT ? names[yardstick] : "unknown";
+}
+
+double atoll_task_yardstick_ns(const struct atoll_row_task *task)
+{
+    return task->rival_ns > 0 ? task->rival_ns : task->baseline_ns;
+}
+
+const char *atoll_speedup_text(const struct atoll_speedup *speedup, char *ret_text, size_t bytes)
+{
+    if (!(speedup->ratio > 0))
+        return "-";
+    snprintf(ret_text, bytes, "%s%.2fx", speedup->is_final ? "" : "~", speedup->ratio);
+    return ret_text;
 }
 
 static void add_verdicts(const struct atoll_query *q, uint64_t task_row, struct atoll_task_summary *s)
@@ -73,6 +90,14 @@ static void add_best(const struct atoll_query *q, const struct atoll_row_task *t
         s->gain_over_seeds = s->seed_ns / e.time_ns;
 }
 
+/* The quotient of two medians, where there are both. */
+static void add_quotient(struct atoll_speedup *speedup, double yardstick_ns, double best_ns)
+{
+    speedup->yardstick_ns = yardstick_ns;
+    if (yardstick_ns > 0 && best_ns > 0)
+        speedup->ratio = yardstick_ns / best_ns;
+}
+
 /* Over the baseline, and with it the best kernel's time. */
 static void add_seed(const struct atoll_row_task *row, struct atoll_task_summary *s)
 {
@@ -81,8 +106,7 @@ static void add_seed(const struct atoll_row_task *row, struct atoll_task_summary
     seed->p_value = row->final_p;
     seed->is_final = row->final_ratio > 0;
     if (!seed->is_final) {
-        if (row->baseline_ns > 0 && row->best_ns > 0)
-            seed->ratio = row->baseline_ns / row->best_ns;
+        add_quotient(seed, row->baseline_ns, row->best_ns);
         return;
     }
     seed->ratio = row->final_ratio;
@@ -97,6 +121,57 @@ static void add_seed(const struct atoll_row_task *row, struct atoll_task_summary
         s->best_lo_ns = row->final_best_lo_ns;
         s->best_hi_ns = row->final_best_hi_ns;
     }
+}
+
+/* Of torch, as the first of the correct rivals was measured with. */
+static const char *versions_of(const struct atoll_query *q, uint64_t task_row)
+{
+    const struct atoll_tables *t = atoll_query_tables(q);
+    uint64_t rows[ATOLL_TASK_RIVAL_LIMIT];
+    struct atoll_row_rival rival;
+    size_t count = atoll_query_rivals(q, task_row, rows);
+    for (size_t i = 0; i < count; i++) {
+        atoll_tables_get(t, ATOLL_TABLE_RIVALS, rows[i], &rival);
+        if (rival.verdict == ATOLL_V_CORRECT)
+            return atoll_tables_text(t, rival.versions);
+    }
+    return "";
+}
+
+/* Over the rival and over eager, and with the final comparison the best kernel's time. */
+static void add_rival(const struct atoll_query *q, const struct atoll_row_task *row,
+                      struct atoll_task_summary *s)
+{
+    const struct atoll_tables *t = atoll_query_tables(q);
+    struct atoll_speedup *rival = &s->over[ATOLL_OVER_RIVAL], *eager = &s->over[ATOLL_OVER_EAGER];
+    s->rival = atoll_tables_text(t, row->rival);
+    s->rival_mode = atoll_tables_text(t, row->rival_mode);
+    s->rival_host_ns = row->rival_host_ns;
+    if (!(row->rival_ns > 0))
+        return;
+    s->rival_versions = versions_of(q, s->row);
+    s->headline = ATOLL_OVER_RIVAL;
+    add_quotient(rival, row->rival_ns, row->best_ns);
+    rival->yardstick_lo_ns = row->rival_lo_ns;
+    rival->yardstick_hi_ns = row->rival_hi_ns;
+    if (row->final_rival_ratio > 0) {
+        *rival = (struct atoll_speedup){.yardstick_ns = row->final_rival_ns,
+                                        .yardstick_lo_ns = row->final_rival_lo_ns,
+                                        .yardstick_hi_ns = row->final_rival_hi_ns,
+                                        .ratio = row->final_rival_ratio,
+                                        .lo = row->final_rival_lo,
+                                        .hi = row->final_rival_hi,
+                                        .is_final = 1,
+                                        .pair_count = row->final_rival_pairs,
+                                        .p_value = row->final_rival_p};
+        s->best_ns = row->final_rival_best_ns;
+        s->best_lo_ns = row->final_rival_best_lo_ns;
+        s->best_hi_ns = row->final_rival_best_hi_ns;
+    }
+    if (row->eager_ns > 0 && row->eager_ns <= row->rival_ns)
+        *eager = *rival; /* it is the rival */
+    else
+        add_quotient(eager, row->eager_ns, row->best_ns);
 }
 
 static void add_floor(const struct atoll_query *q, const struct atoll_row_task *row,
@@ -125,6 +200,10 @@ void atoll_query_task_summary(const struct atoll_query *q, uint64_t task_row, st
                                        .name = atoll_tables_text(t, row.name),
                                        .model = "",
                                        .headline = ATOLL_OVER_SEED,
+                                       .rival_versions = "",
+                                       .level = row.level,
+                                       .category = atoll_tables_text(t, row.category),
+                                       .tags = atoll_tables_text(t, row.tags),
                                        .best_ns = row.best_ns,
                                        .beyond_precisions = row.best_beyond_precisions,
                                        .evaluated = row.evaluated,
@@ -137,6 +216,7 @@ void atoll_query_task_summary(const struct atoll_query *q, uint64_t task_row, st
             ret->model = atoll_tables_text(t, row.model_name);
     ret->is_baseline_best = !atoll_id_is_zero(&row.best) && atoll_id_equal(&row.best, &row.baseline);
     add_seed(&row, ret);
+    add_rival(q, &row, ret);
     add_floor(q, &row, ret);
     add_verdicts(q, task_row, ret);
     add_best(q, &row, ret);

@@ -24,6 +24,8 @@ struct atoll_speedup {
     uint32_t pair_count; /* of the final comparison, 0 = none: then there is no p-value */
     double p_value;
 };
+/* "2.31x" of a final comparison, "~2.31x" of two medians, "-" where it is unknown. */
+const char *atoll_speedup_text(const struct atoll_speedup *speedup, char *ret_text, size_t bytes);
 
 struct atoll_task_summary {
     uint64_t row; /* in tasks */
@@ -33,6 +35,10 @@ struct atoll_task_summary {
     struct atoll_speedup over[ATOLL_YARDSTICK_COUNT];
     /* That of its speedup in tables, fast_p and headlines: the rival where one was measured, else the seed. */
     enum atoll_yardstick headline;
+    const char *rival, *rival_mode, *rival_versions; /* of the fastest rival; "" where none was measured */
+    double rival_host_ns;        /* one call of it that nothing queues ahead; 0 = not known */
+    unsigned level;              /* of the task, 0 = none */
+    const char *category, *tags; /* "" = none; tags have blanks between them */
     /* of the final comparison where there is one, as lone best times are lucky; 95 % interval, 0 = not known */
     double best_ns, best_lo_ns, best_hi_ns;
     double floor_ns;
@@ -50,6 +56,8 @@ struct atoll_task_summary {
     double seed_ns;                    /* fastest evaluation of a seed as it was, 0 = none is correct */
     double gain_over_seeds; /* that over the best's time in its own evaluation; 1 for a seed; 0 = unknown */
 };
+/* What single times of a task are compared with: the rival's, where none was measured the baseline's; 0 = neither. */
+double atoll_task_yardstick_ns(const struct atoll_row_task *task);
 void atoll_query_task_summary(const struct atoll_query *query, uint64_t task_row,
                               struct atoll_task_summary *ret_summary);
 

@@ -107,6 +107,7 @@ void atoll_projection_destroy(struct atoll_projection *p)
     free(p->sources.items);
     free(p->dispatches.items);
     free(p->floors.items);
+    free(p->rivals.items);
     atoll_index_fini(&p->ask_index);
     atoll_index_fini(&p->source_index);
     atoll_index_fini(&p->dispatch_index);

@@ -90,6 +90,14 @@ int atoll_projection_task_row(struct atoll_projection *p, uint32_t task, uint32_
         fresh.summary = row.summary;
         fresh.definition = row.definition;
         fresh.reference = row.reference;
+        fresh.category = row.category;
+        fresh.tags = row.tags;
+        fresh.instructions = row.instructions;
+        fresh.origin_suite = row.origin_suite;
+        fresh.origin_problem = row.origin_problem;
+        fresh.origin_hash = row.origin_hash;
+        fresh.level = row.level;
+        fresh.reference_kind = row.reference_kind;
         fresh.model_name = model < p->model_count ? p->models[model] : 0;
         t->rows[model] = atoll_tables_count(p->tables, ATOLL_TABLE_TASKS);
         if (atoll_tables_append(p->tables, ATOLL_TABLE_TASKS, &fresh, err) != 0)
@@ -127,8 +135,13 @@ int atoll_projection_add_dispatch(struct atoll_projection *p, const struct atoll
     struct atoll_projection_dispatch *x = atoll_projection_list_add(&p->dispatches, sizeof(*x), err);
     if (!x)
         return -1;
-    *x = (struct atoll_projection_dispatch){d->evaluation, d->task,  d->model, d->island,
-                                            d->candidate,  d->elite, 0};
+    *x = (struct atoll_projection_dispatch){.evaluation = d->evaluation,
+                                            .task = d->task,
+                                            .model = d->model,
+                                            .island = d->island,
+                                            .candidate = d->candidate,
+                                            .elite = d->elite};
+    memcpy(x->rivals, d->rivals, sizeof(x->rivals));
     return atoll_index_add(&p->dispatch_index, d->evaluation, (uint32_t)(p->dispatches.count - 1), err);
 }
 

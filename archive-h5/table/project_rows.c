@@ -155,7 +155,8 @@ static int add_task_texts(struct atoll_projection *p, const struct atoll_task *t
     if (atoll_projection_put_text(p, task->name, &row->name, err) != 0 ||
         atoll_projection_put_text(p, task->summary, &row->summary, err) != 0 ||
         atoll_projection_put_text(p, task->torch ? task->torch->source : task->reference_source,
-                                  &row->reference, err) != 0) {
+                                  &row->reference, err) != 0 ||
+        atoll_projection_put_task_words(p, task, row, err) != 0) {
         return -1;
     }
     for (size_t i = 0; i < task->seed_count; i++) {
@@ -367,6 +368,8 @@ static void count_duel(struct atoll_projection *p, const struct atoll_row_duel *
     if (d->purpose == ATOLL_DUEL_PROMOTION) {
         row.challenges += carried_out;
         row.promotions += d->better ? carried_out : 0;
+    } else if (d->purpose == ATOLL_DUEL_RIVAL) {
+        atoll_projection_put_rival_final(&row, d);
     } else {
         put_final(&row, d);
         if (!d->pair_count)
@@ -409,8 +412,10 @@ static int add_duel(struct atoll_projection *p, const struct atoll_duel *d, stru
                                  .challenger_lo_ns = d->challenger_lo_ns,
                                  .challenger_hi_ns = d->challenger_hi_ns};
     order->answered = d->verdict != ATOLL_V_INFRASTRUCTURE;
-    if (atoll_projection_put_text(p, d->detail, &row.detail, err) != 0)
+    if (atoll_projection_put_text(p, d->detail, &row.detail, err) != 0 ||
+        (d->purpose == ATOLL_DUEL_RIVAL && atoll_projection_put_rival_names(p, order, &row, err) != 0)) {
         return -1;
+    }
     count_duel(p, &row, task_row);
     return atoll_tables_append(p->tables, ATOLL_TABLE_DUELS, &row, err);
 }
@@ -432,6 +437,7 @@ static void reopen(struct atoll_projection *p)
         row.final_best_lo_ns = row.final_best_hi_ns = 0;
         row.final_pairs = 0;
         row.final_verdict = 0;
+        atoll_projection_put_rival_final(&row, &(struct atoll_row_duel){.ratio = 0});
         atoll_tables_set(p->tables, ATOLL_TABLE_TASKS, i, &row);
     }
 }
@@ -454,6 +460,7 @@ int atoll_projection_event(struct atoll_projection *p, uint64_t number, const st
     case ATOLL_EVENT_SOURCE: return atoll_projection_add_source(p, e->language, e->source, e->origin, err);
     case ATOLL_EVENT_EVALUATED: return add_evaluation(p, &e->evaluation, err);
     case ATOLL_EVENT_DUELLED: return add_duel(p, &e->duel, err);
+    case ATOLL_EVENT_RIVAL: return atoll_projection_add_rival(p, &e->rival, err);
     case ATOLL_EVENT_EXTEND: reopen(p); return 0;
     default: return 0;
     }
@@ -505,26 +512,33 @@ static int add_decision(struct atoll_projection *p, const struct atoll_decision 
     return atoll_tables_append(p->tables, ATOLL_TABLE_DECISIONS, &row, err);
 }
 
-/* The last BEST of a done task concludes its finals: the row is about the final of that candidate, not of the
+/* The last comparison of this purpose in which the best candidate stood; zero where there is none. */
+static struct atoll_row_duel find_final(const struct atoll_projection *p, const struct atoll_row_task *row,
+                                        enum atoll_duel_purpose purpose)
+{
+    struct atoll_row_duel found;
+    for (uint64_t i = atoll_tables_count(p->tables, ATOLL_TABLE_DUELS); i-- > 0;) {
+        atoll_tables_get(p->tables, ATOLL_TABLE_DUELS, i, &found);
+        if (found.task == row->task && found.model == row->model && found.purpose == purpose &&
+            atoll_id_equal(&found.challenger, &row->best)) {
+            return found;
+        }
+    }
+    return (struct atoll_row_duel){.ratio = 0};
+}
+
+/* The last BEST of a done task concludes its finals: the row is about the finals of that candidate, not of the
  * one that came last.  Where nobody is confirmed the baseline is the best, with a ratio of 1. */
 static void conclude_finals(const struct atoll_projection *p, struct atoll_row_task *row)
 {
-    struct atoll_row_duel duel = {.ratio = 0}, found;
+    struct atoll_row_duel duel = find_final(p, row, ATOLL_DUEL_FINAL),
+                          rival = find_final(p, row, ATOLL_DUEL_RIVAL);
     if (atoll_id_equal(&row->best, &row->baseline)) {
         duel = (struct atoll_row_duel){
             .ratio = 1, .p_value = 1, .elite_ns = row->baseline_ns, .challenger_ns = row->best_ns};
-    } else {
-        for (uint64_t i = atoll_tables_count(p->tables, ATOLL_TABLE_DUELS); i-- > 0;) {
-            atoll_tables_get(p->tables, ATOLL_TABLE_DUELS, i, &found);
-            if (found.task != row->task || found.model != row->model || found.purpose != ATOLL_DUEL_FINAL ||
-                !atoll_id_equal(&found.challenger, &row->best)) {
-                continue;
-            }
-            duel = found;
-            break;
-        }
     }
     put_final(row, &duel);
+    atoll_projection_put_rival_final(row, &rival);
 }
 
 /* BASELINE, BEST, TASK_DONE. */
@@ -565,7 +579,8 @@ static int project_decision(struct atoll_projection *p, const struct atoll_decis
     case ATOLL_DECIDE_EVALUATE:
         count_accepted(p, d->answers_ask);
         return atoll_projection_add_dispatch(p, d, err) != 0 ? -1 : atoll_projection_add_candidate(p, d, err);
-    case ATOLL_DECIDE_DUEL: return atoll_projection_add_dispatch(p, d, err);
+    case ATOLL_DECIDE_DUEL:
+    case ATOLL_DECIDE_RIVAL: return atoll_projection_add_dispatch(p, d, err);
     case ATOLL_DECIDE_ELITE: return add_elite(p, d, err);
     case ATOLL_DECIDE_MIGRATE: return add_migration(p, d, err);
     case ATOLL_DECIDE_BASELINE:

@@ -7,6 +7,7 @@
 #include "archive-h5/table/project.h"
 #include "base/hash_index.h"
 #include "base/arena.h"
+#include "core/rival.h"
 
 #define ATOLL_PROJECTION_NONE UINT64_MAX
 
@@ -25,6 +26,7 @@ struct atoll_projection_dispatch {
     uint64_t evaluation;
     uint32_t task, model, island;
     struct atoll_id candidate, elite;
+    uint8_t rivals[ATOLL_TASK_VARIANT_LIMIT]; /* of a duel of purpose RIVAL */
     int answered;
 };
 
@@ -32,6 +34,15 @@ struct atoll_projection_task {
     struct atoll_task *task; /* owned; NULL when it did not decode */
     /* in tasks; ATOLL_PROJECTION_NONE until the model's population is heard of, the first at once */
     uint64_t rows[ATOLL_MODEL_LIMIT];
+    uint32_t rivals[ATOLL_MODEL_LIMIT]; /* number of its element of rivals, from 1; 0 = none was measured */
+};
+
+/* What is known of the correct rivals of a task on a model: medians, ends of their intervals, single calls. */
+struct atoll_projection_rivals {
+    struct atoll_rival_times times;
+    double lo[ATOLL_TASK_RIVAL_LIMIT][ATOLL_TASK_VARIANT_LIMIT];
+    double hi[ATOLL_TASK_RIVAL_LIMIT][ATOLL_TASK_VARIANT_LIMIT];
+    double host[ATOLL_TASK_RIVAL_LIMIT][ATOLL_TASK_VARIANT_LIMIT];
 };
 
 /* Of a candidate, by device model. */
@@ -53,6 +64,7 @@ struct atoll_projection {
     uint64_t plan_round;       /* counts how often plans was emptied, from 1 */
     enum atoll_fitness_form form;
     struct atoll_projection_list sources, dispatches, tasks, floors; /* floors: one per candidate row */
+    struct atoll_projection_list rivals;
     struct atoll_index source_index, dispatch_index, candidate_index, ask_index;
     uint32_t models[ATOLL_MODEL_LIMIT]; /* names, texts, in the order of their appearance */
     uint32_t model_count;
@@ -83,5 +95,17 @@ int64_t atoll_projection_find_candidate(const struct atoll_projection *p,
                                         const struct atoll_id *id); /* row, -1 */
 int atoll_projection_add_candidate(struct atoll_projection *p, const struct atoll_decision *d,
                                    struct atoll_err *err);
+/* One that was not ordered, or has its result, is ignored. */
+int atoll_projection_add_rival(struct atoll_projection *p, const struct atoll_rival *r,
+                               struct atoll_err *err);
+/* Of a duel of purpose RIVAL: the names of what stands in the elite's place. */
+int atoll_projection_put_rival_names(struct atoll_projection *p,
+                                     const struct atoll_projection_dispatch *order,
+                                     struct atoll_row_duel *row, struct atoll_err *err);
+/* The final comparison with the rival into a row of tasks; all zero: there is none. */
+void atoll_projection_put_rival_final(struct atoll_row_task *row, const struct atoll_row_duel *d);
+/* Category, level, tags, instructions, origin and kind of reference. */
+int atoll_projection_put_task_words(struct atoll_projection *p, const struct atoll_task *task,
+                                    struct atoll_row_task *row, struct atoll_err *err);
 
 #endif

@@ -39,6 +39,7 @@
 #define OWNER(row) KEY(row, campaign, CAMPAIGN, "", "row of the table campaign it belongs to")
 #define EVENT(row) KEY(row, event, U64, "", "number of the journaled event it comes from")
 
+#define REFERENCE_KINDS      3
 #define PROFILE_FACTS        21 /* columns before the counters */
 #define PROFILE_COLUMN_COUNT (PROFILE_FACTS + ATOLL_COUNTER_COUNT + ATOLL_MIX_COUNT)
 
@@ -181,6 +182,17 @@ static const char *reply_name(unsigned v)
     return v ? atoll_reply_status_name((enum atoll_reply_status)(v - 1)) : "open";
 }
 
+static const char *mode_name(unsigned v)
+{
+    return atoll_torch_mode_name((enum atoll_torch_mode)v);
+}
+
+static const char *reference_name(unsigned v)
+{
+    static const char *const names[REFERENCE_KINDS] = {"c", "torch_module", "torch_function"};
+    return v < REFERENCE_KINDS ? names[v] : "unknown";
+}
+
 static const char *timing_name(unsigned v)
 {
     return v ? "warm" : "cold";
@@ -265,6 +277,39 @@ static const struct atoll_column task_columns[] = {
      .value_name = floor_model_name, .value_count = ATOLL_FLOOR_MODEL_COUNT, .since = 6},
     ADDED(task, best_beyond_precisions, U32, "",
           "the same of the best candidate as beyond_precisions of evaluations", 6),
+    ADDED(task, category, TEXT, "", "kind of the task, one word, empty where it has none", 6),
+    ADDED(task, tags, TEXT, "", "its tags, with blanks between them", 6),
+    ADDED(task, instructions, TEXT, "", "words of its author for prompts", 6),
+    ADDED(task, origin_suite, TEXT, "", "public suite that it was imported from", 6),
+    ADDED(task, origin_problem, TEXT, "", "its problem there", 6),
+    ADDED(task, origin_hash, TEXT, "", "BLAKE2b of the source text it was imported from", 6),
+    ADDED(task, level, U8, "", "level in its suite, 0 = none", 6),
+    {COLUMN(task, reference_kind, U8, "", "what defines correct"), .value_name = reference_name,
+     .value_count = REFERENCE_KINDS, .since = 6},
+    ADDED(task, rival, TEXT, "",
+          "the rival: name of the fastest one, of several where they share the variants", 6),
+    ADDED(task, rival_mode, TEXT, "", "its mode, or theirs", 6),
+    ADDED(task, rival_ns, F64, "ns",
+          "its time: the fastest rival at every bench variant, combined by weight; 0 = none was measured", 6),
+    ADDED(task, rival_lo_ns, F64, "ns", "the same of the lower ends of the timings' 95 % intervals", 6),
+    ADDED(task, rival_hi_ns, F64, "ns", "the same of the upper ends", 6),
+    ADDED(task, rival_host_ns, F64, "ns",
+          "the same of one call that nothing queues ahead, as a program in Python sees it; 0 = not known", 6),
+    ADDED(task, eager_ns, F64, "ns", "time of the fastest rival of mode eager, 0 = none was measured", 6),
+    ADDED(task, final_rival_ratio, F64, "",
+          "the rival's time over the best's from the final comparison of the two, 0 = none", 6),
+    ADDED(task, final_rival_lo, F64, "", "lower end of that ratio's 95 % interval, 0 = not known", 6),
+    ADDED(task, final_rival_hi, F64, "", "upper end of it", 6),
+    ADDED(task, final_rival_p, F64, "", "its one-sided p-value", 6),
+    ADDED(task, final_rival_pairs, U32, "", "pairs in it", 6),
+    {COLUMN(task, final_rival_verdict, U8, "", "its verdict"), .value_name = verdict_name,
+     .value_count = ATOLL_VERDICT_COUNT, .since = 6},
+    ADDED(task, final_rival_ns, F64, "ns", "the rival's time in it", 6),
+    ADDED(task, final_rival_lo_ns, F64, "ns", "lower end of that time's 95 % interval", 6),
+    ADDED(task, final_rival_hi_ns, F64, "ns", "upper end of it", 6),
+    ADDED(task, final_rival_best_ns, F64, "ns", "the best's time in it", 6),
+    ADDED(task, final_rival_best_lo_ns, F64, "ns", "lower end of that time's 95 % interval", 6),
+    ADDED(task, final_rival_best_hi_ns, F64, "ns", "upper end of it", 6),
 };
 
 static const struct atoll_column ask_columns[] = {
@@ -471,6 +516,8 @@ static const struct atoll_column duel_columns[] = {
     ADDED(duel, elite_hi_ns, F64, "ns", "upper end of it", 6),
     ADDED(duel, challenger_lo_ns, F64, "ns", "lower end of the 95 % interval of the challenger's time", 6),
     ADDED(duel, challenger_hi_ns, F64, "ns", "upper end of it", 6),
+    ADDED(duel, rival, TEXT, "",
+          "name of the rival that stands in the elite's place, empty where a candidate does", 6),
 };
 
 static const struct atoll_column elite_columns[] = {
@@ -516,6 +563,62 @@ static const struct atoll_column decision_columns[] = {
     ADDED(decision, model, U32, "", "device model", 4),
 };
 
+static const struct atoll_column rival_columns[] = {
+    OWNER(rival),
+    EVENT(rival),
+    COL(rival, evaluation, U64, "", "number of the dispatch"),
+    COL(rival, task, U32, "", "task"),
+    COL(rival, number, U32, "", "number of the rival in the task"),
+    COL(rival, model, U32, "", "device model it was measured on"),
+    COL(rival, name, TEXT, "", "its name"),
+    COL(rival, expression, TEXT, "", "what it computes, Python; empty: the module that is the reference"),
+    COL(rival, versions, TEXT, "", "of torch and what it uses"),
+    ENUM(rival, mode, mode_name, ATOLL_TORCH_MODE_COUNT, "how PyTorch runs it"),
+    ENUM(rival, verdict, verdict_name, ATOLL_VERDICT_COUNT,
+         "correct; wrong: its outputs miss the reference; compile_error: it raises or is not supported"),
+    COL(rival, detail, TEXT, "", "evidence in sentences"),
+    COL(rival, device, U64, "", "key of the device"),
+    COL(rival, started_unix_ns, I64, "ns", "start, Unix time of the evaluator"),
+    COL(rival, campaign_ns, I64, "ns", "campaign time at which the result was journaled"),
+    COL(rival, time_ns, F64, "ns", "weighted geometric mean of the variants' medians, 0 = not timed"),
+    COL(rival, time_lo_ns, F64, "ns", "the same of the lower ends of the timings' 95 % intervals"),
+    COL(rival, time_hi_ns, F64, "ns", "the same of the upper ends"),
+    COL(rival, host_ns, F64, "ns", "the same of one call that nothing queues ahead; 0 = not known"),
+    COL(rival, worst_error, F64, "", "largest error in units of the tolerance, below 1 is right"),
+    COL(rival, compile_ns, F64, "ns", "time of compiling and autotuning"),
+    COL(rival, occupied_ns, F64, "ns", "device time of all of it"),
+};
+
+static const struct atoll_column rival_timing_columns[] = {
+    OWNER(rival_timing),
+    EVENT(rival_timing),
+    COL(rival_timing, evaluation, U64, "", "number of the dispatch"),
+    KEY(rival_timing, variant, U32, "", "number of the variant in the task"),
+    COL(rival_timing, variant_name, TEXT, "", "its name"),
+    COL(rival_timing, flags, U32, "", "as in timings"),
+    COL(rival_timing, sample_count, U32, "", "samples kept"),
+    COL(rival_timing, discarded_count, U32, "", "samples thrown away for clocks or slowdown"),
+    COL(rival_timing, min_ns, F64, "ns", "smallest sample"),
+    COL(rival_timing, p10_ns, F64, "ns", "10th percentile"),
+    COL(rival_timing, median_ns, F64, "ns", "median"),
+    COL(rival_timing, p90_ns, F64, "ns", "90th percentile"),
+    COL(rival_timing, max_ns, F64, "ns", "largest sample"),
+    COL(rival_timing, lo95_ns, F64, "ns", "lower end of the median's 95 % interval"),
+    COL(rival_timing, hi95_ns, F64, "ns", "upper end of it"),
+    COL(rival_timing, relative_half_width, F64, "", "half its width over the median"),
+    COL(rival_timing, resolution_ns, F64, "ns", "resolution of clock and launch"),
+    COL(rival_timing, host_ns, F64, "ns", "one call that nothing queues ahead, 0 = not known"),
+};
+
+static const struct atoll_column rival_sample_columns[] = {
+    OWNER(sample),
+    EVENT(sample),
+    COL(sample, evaluation, U64, "", "number of the dispatch"),
+    KEY(sample, variant, U32, "", "number of the variant in the task"),
+    KEY(sample, number, U32, "", "number of the sample, in the order taken"),
+    COL(sample, time_ns, F64, "ns", "time"),
+};
+
 #define TABLE(noun, name, text)                                                                              \
     {                                                                                                        \
         name, text, sizeof(struct atoll_row_##noun), sizeof(noun##_columns) / sizeof(*noun##_columns),       \
@@ -538,6 +641,13 @@ static const struct atoll_table_schema tables[ATOLL_TABLE_COUNT] = {
     TABLE(elite, "elites", "one row per change of an elite, in order"),
     TABLE(migration, "migrations", "one row per migration between islands"),
     TABLE(decision, "decisions", "one row per decision of the search, in order"),
+    {"rivals", "one row per measurement of a rival", sizeof(struct atoll_row_rival),
+     sizeof(rival_columns) / sizeof(*rival_columns), rival_columns, 6},
+    {"rival_timings", "one row per timed variant of a rival's measurement",
+     sizeof(struct atoll_row_rival_timing), sizeof(rival_timing_columns) / sizeof(*rival_timing_columns),
+     rival_timing_columns, 6},
+    {"rival_samples", "one row per raw timing sample of a rival", sizeof(struct atoll_row_sample),
+     sizeof(rival_sample_columns) / sizeof(*rival_sample_columns), rival_sample_columns, 6},
 };
 
 const struct atoll_table_schema *atoll_table_schema(enum atoll_table table)
@@ -559,7 +669,7 @@ int atoll_table_find(const char *name, enum atoll_table *ret_table)
 const char *atoll_table_names(void)
 {
     return "campaign, tasks, devices, asks, candidates, evaluations, timings, samples, profiles, duels, "
-           "elites, migrations, decisions";
+           "elites, migrations, decisions, rivals, rival_timings, rival_samples";
 }
 
 static const struct {

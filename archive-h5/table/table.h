@@ -47,6 +47,15 @@ struct atoll_row_task {
     double final_lo, final_hi, final_baseline_lo_ns, final_baseline_hi_ns, final_best_lo_ns, final_best_hi_ns;
     uint8_t floor_model; /* enum atoll_floor_model, of floor_ns; in evaluations and timings, too */
     uint32_t best_beyond_precisions; /* atoll_mix_beyond of the best candidate */
+    uint32_t category, tags, instructions, origin_suite, origin_problem, origin_hash; /* texts */
+    uint8_t level, reference_kind;
+    uint32_t rival, rival_mode; /* texts: names and modes of what is fastest somewhere */
+    double rival_ns, rival_lo_ns, rival_hi_ns, rival_host_ns, eager_ns;
+    double final_rival_ratio, final_rival_lo, final_rival_hi, final_rival_p;
+    uint32_t final_rival_pairs;
+    uint8_t final_rival_verdict;
+    double final_rival_ns, final_rival_lo_ns, final_rival_hi_ns;
+    double final_rival_best_ns, final_rival_best_lo_ns, final_rival_best_hi_ns;
 };
 
 struct atoll_row_device {
@@ -170,6 +179,28 @@ struct atoll_row_duel {
     int64_t campaign_ns;
     uint32_t detail, model;
     double ratio_lo, ratio_hi, elite_lo_ns, elite_hi_ns, challenger_lo_ns, challenger_hi_ns;
+    uint32_t rival; /* text */
+};
+
+/* What PyTorch makes of a task, as measured once. */
+struct atoll_row_rival {
+    uint32_t campaign;
+    uint64_t event, evaluation;
+    uint32_t task, number, model, name, expression, versions;
+    uint8_t mode, verdict;
+    uint32_t detail;
+    uint64_t device;
+    int64_t started_unix_ns, campaign_ns;
+    double time_ns, time_lo_ns, time_hi_ns, host_ns;
+    double worst_error, compile_ns, occupied_ns;
+};
+
+struct atoll_row_rival_timing {
+    uint32_t campaign;
+    uint64_t event, evaluation;
+    uint32_t variant, variant_name, flags, sample_count, discarded_count;
+    double min_ns, p10_ns, median_ns, p90_ns, max_ns, lo95_ns, hi95_ns, relative_half_width, resolution_ns,
+        host_ns;
 };
 
 struct atoll_row_elite {
@@ -223,6 +254,9 @@ enum atoll_table {
     ATOLL_TABLE_ELITES,
     ATOLL_TABLE_MIGRATIONS,
     ATOLL_TABLE_DECISIONS,
+    ATOLL_TABLE_RIVALS,
+    ATOLL_TABLE_RIVAL_TIMINGS,
+    ATOLL_TABLE_RIVAL_SAMPLES, /* struct atoll_row_sample */
     ATOLL_TABLE_COUNT
 };
 

@@ -39,8 +39,6 @@ UNCALLED = {
     "atoll_err_fill": "the macros of err.h call it",
     "atoll_crc32c_portable": "the tables, on machines whose CRC instruction is otherwise all that a test sees",
     "atoll_referee_thread_phases": "benchmarks print where the time of a sample goes",
-    "atoll_rival_times_fastest": "which rivals speedups are told against: the search and the archive are to ask",
-    "atoll_rival_times_add": "as above", "atoll_rival_time_ns": "as above",
     "atoll_decision_is_rival": "dispatch and resume are to ask",
     "atoll_plan_choice_check": "tests and bench/mix judge the numbers of bundled plans at every variant without a device",
 }

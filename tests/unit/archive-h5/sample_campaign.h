@@ -14,13 +14,17 @@
 #define SAMPLE_HOSTILE                                                                                       \
     "/* </pre><script>alert(1)</script> & \"quotes\" 'too' \xff\x01 */\nint x = 1 < 2 && 3 > 2;\n"
 
+/* Task 1 has three rivals, eager, compiled and tuned: two are correct, of which the second is faster.  Its time, and its time over that of the best in their final comparison. */
+#define SAMPLE_RIVAL_NS    1.2e6
+#define SAMPLE_RIVAL_RATIO 1.25
+
 struct sample_campaign {
     struct atoll_journal *journal;
     struct atoll_arena *arena;
     struct atoll_random random;
     uint64_t next_evaluation, event;
     int64_t campaign_ns;
-    struct atoll_decision decisions[8];
+    struct atoll_decision decisions[8], best; /* of the last task */
     size_t decision_count;
 };
 
@@ -146,6 +150,72 @@ static double sample_evaluated(struct sample_campaign *s, const struct atoll_tas
     return time_ns;
 }
 
+/* A rival of task 1 is ordered and measured: verdict and time; what queues nothing ahead takes a tenth more. */
+static void sample_rival(struct sample_campaign *s, const struct atoll_task *task, uint32_t rival,
+                         enum atoll_verdict verdict, double ns)
+{
+    struct atoll_event e;
+    struct atoll_decision d = {.type = ATOLL_DECIDE_RIVAL, .task = 1, .rival = rival};
+    d.purpose = ATOLL_DUEL_RIVAL;
+    d.evaluation = ++s->next_evaluation;
+    sample_decide(s, ATOLL_DECIDE_RIVAL, &d);
+    atoll_event_init(&e, ATOLL_EVENT_RIVAL);
+    struct atoll_rival *r = &e.rival;
+    r->evaluation = d.evaluation;
+    r->task = d.task;
+    r->number = rival;
+    r->verdict = verdict;
+    r->device = 77;
+    r->started_unix_ns = 1700000000000000000 + s->campaign_ns;
+    r->worst_error = 0.125;
+    r->compile_ns = 3e9;
+    r->occupied_ns = 5e7;
+    snprintf(r->versions, sizeof(r->versions), "torch 2.11.0, CUDA 13.0, Triton 3.5");
+    if (verdict != ATOLL_V_CORRECT)
+        snprintf(r->detail, sizeof(r->detail), "unsupported: torch.compile needs <Triton>");
+    for (uint32_t i = 0; verdict == ATOLL_V_CORRECT && i < task->variant_count; i++) {
+        if (task->variants[i].kind != ATOLL_VARIANT_BENCH)
+            continue;
+        sample_timing(s, &r->timings[r->timing_count], i, ns);
+        r->host_ns[r->timing_count++] = 1.1 * ns;
+    }
+    sample_put(s, &e);
+}
+
+/* The best beside the fastest rival: ratio is the rival's time over the best's. */
+static void sample_rival_final(struct sample_campaign *s, const struct atoll_decision *best, uint8_t rival,
+                               double ratio)
+{
+    struct atoll_event e;
+    struct atoll_decision d = *best;
+    d.evaluation = ++s->next_evaluation;
+    d.purpose = ATOLL_DUEL_RIVAL;
+    d.rival = rival;
+    memset(d.rivals, rival, sizeof(d.rivals));
+    memset(&d.elite, 0, sizeof(d.elite));
+    sample_decide(s, ATOLL_DECIDE_DUEL, &d);
+    atoll_event_init(&e, ATOLL_EVENT_DUELLED);
+    e.duel = (struct atoll_duel){.evaluation = d.evaluation,
+                                 .purpose = ATOLL_DUEL_RIVAL,
+                                 .better = ratio > 1,
+                                 .ratio = ratio,
+                                 .ratio_lo = ratio * 0.98,
+                                 .ratio_hi = ratio * 1.02,
+                                 .p_value = 0.0003,
+                                 .pair_count = 12,
+                                 .elite_ns = 1e6 * ratio,
+                                 .elite_lo_ns = 0.99e6 * ratio,
+                                 .elite_hi_ns = 1.01e6 * ratio,
+                                 .challenger_ns = 1e6,
+                                 .challenger_lo_ns = 0.99e6,
+                                 .challenger_hi_ns = 1.01e6,
+                                 .occupied_ns = 6e7,
+                                 .candidate_ns = 4e7,
+                                 .device = 77,
+                                 .detail = "alternating blocks in two processes, 1980 MHz in both"};
+    sample_put(s, &e);
+}
+
 static void sample_final(struct sample_campaign *s, const struct atoll_decision *best,
                          const struct atoll_decision *baseline, double ratio)
 {
@@ -256,14 +326,15 @@ static void sample_task(struct sample_campaign *s, const struct atoll_task *task
     sample_put(s, &tick);
     sample_no_op(s, task, &best);
     sample_final(s, &best, &baseline, baseline_ns / best_ns);
+    s->best = best;
 }
 
 /* A source from outside that tries to break the report; its plan is none. */
-static void sample_hostile(struct sample_campaign *s, const struct atoll_task *task)
+static void sample_hostile(struct sample_campaign *s, struct atoll_task *const *tasks)
 {
     struct atoll_event e;
     const struct atoll_seed seed = {"hostile", "c", SAMPLE_HOSTILE, 0};
-    struct atoll_decision d = sample_candidate(s, task, 0, &seed, 1);
+    struct atoll_decision d = sample_candidate(s, tasks[0], 0, &seed, 1);
     atoll_event_init(&e, ATOLL_EVENT_SOURCE);
     e.language = "c";
     e.source = SAMPLE_HOSTILE;
@@ -271,12 +342,17 @@ static void sample_hostile(struct sample_campaign *s, const struct atoll_task *t
     sample_put(s, &e);
     d.choice.count = 2;
     sample_decide(s, ATOLL_DECIDE_EVALUATE, &d);
-    d.time_ns = sample_evaluated(s, task, &d, ATOLL_V_INFRASTRUCTURE, 0); /* tried again below */
-    d.time_ns = sample_evaluated(s, task, &d, ATOLL_V_CORRECT, 200000);
+    d.time_ns = sample_evaluated(s, tasks[0], &d, ATOLL_V_INFRASTRUCTURE, 0); /* tried again below */
+    d.time_ns = sample_evaluated(s, tasks[0], &d, ATOLL_V_CORRECT, 200000);
     d.fitness = 0.97;
     sample_decide(s, ATOLL_DECIDE_BEST, &d);
     sample_decide(s, ATOLL_DECIDE_ELITE, &d);
-    sample_evaluated(s, task, &d, ATOLL_V_CORRECT, 1); /* a second answer: ignored */
+    sample_evaluated(s, tasks[0], &d, ATOLL_V_CORRECT, 1); /* a second answer: ignored */
+    /* Behind the results, so that events up to here have the numbers of archives of before rivals. */
+    sample_rival(s, tasks[1], 0, ATOLL_V_CORRECT, 1.5e6);
+    sample_rival(s, tasks[1], 1, ATOLL_V_CORRECT, SAMPLE_RIVAL_NS);
+    sample_rival(s, tasks[1], 2, ATOLL_V_COMPILE_ERROR, 0);
+    sample_rival_final(s, &s->best, 1, SAMPLE_RIVAL_RATIO);
     d.reason = ATOLL_REASON_EXHAUSTED;
     atoll_event_init(&e, ATOLL_EVENT_FINISH);
     sample_put(s, &e);
@@ -359,7 +435,7 @@ static inline struct atoll_campaign *sample_campaign_create(const char *dir)
     sample_begin(&s, &config, tasks, 2);
     for (uint32_t i = 0; i < 2; i++)
         sample_task(&s, tasks[i], i);
-    sample_hostile(&s, tasks[0]);
+    sample_hostile(&s, tasks);
     sample_flush(&s);
     assert_int_equal(atoll_journal_append_close(s.journal, 2, "exhausted", NULL), 0);
     assert_int_equal(atoll_journal_sync(s.journal, NULL), 0);

@@ -444,9 +444,9 @@ static void test_golden(void **state)
     (void)state;
     static const struct {
         const char *file;
-        int has_profiles;
-    } cases[] = {{"schema-1.h5", 0}, {"schema-2.h5", 1}, {"schema-3.h5", 1},
-                 {"schema-4.h5", 1}, {"schema-5.h5", 1}, {"schema-6.h5", 1}};
+        uint64_t profiles, rivals; /* 22: of the sample before one of its tasks had rivals */
+    } cases[] = {{"schema-1.h5", 0, 0},  {"schema-2.h5", 22, 0}, {"schema-3.h5", 22, 0},
+                 {"schema-4.h5", 22, 0}, {"schema-5.h5", 22, 0}, {"schema-6.h5", 23, 3}};
     keep_journal();
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct atoll_err err = ATOLL_ERR_INIT;
@@ -461,12 +461,17 @@ static void test_golden(void **state)
             fail_msg("%s", err.text);
         assert_int_equal(atoll_tables_count(got, ATOLL_TABLE_TASKS), 2);
         assert_int_equal(atoll_tables_count(got, ATOLL_TABLE_EVALUATIONS), 50);
-        assert_int_equal(count_profiles(got), cases[i].has_profiles ? count_profiles(tables) : 0);
+        assert_int_equal(count_profiles(got), cases[i].profiles);
+        assert_int_equal(atoll_tables_count(got, ATOLL_TABLE_RIVALS), cases[i].rivals);
+        struct atoll_row_task task;
+        atoll_tables_get(got, ATOLL_TABLE_TASKS, 1, &task);
+        assert_string_equal(atoll_tables_text(got, task.rival), cases[i].rivals ? "compiled" : "");
+        assert_int_equal(task.rival_ns > 0, cases[i].rivals > 0);
         atoll_tables_get(got, ATOLL_TABLE_DEVICES, 0, &device);
         assert_string_equal(atoll_tables_text(got, device.model), "Example Processor 9000");
-        assert_int_equal(device.multiprocessors, cases[i].has_profiles ? 132 : 0);
+        assert_int_equal(device.multiprocessors, cases[i].profiles ? 132 : 0);
         assert_string_equal(atoll_tables_text(got, device.driver),
-                            cases[i].has_profiles ? "580.126.09, CUDA 13.0" : "");
+                            cases[i].profiles ? "580.126.09, CUDA 13.0" : "");
         assert_int_equal(atoll_verify_path(golden, NULL, NULL, &report, NULL), 0);
         assert_string_equal(report.first_problem, "");
         atoll_tables_destroy(got);

@@ -14,6 +14,7 @@
 #include "archive-h5/report/query_name.h"
 #include "archive-h5/report/report.h"
 #include "archive-h5/report/report_page.h"
+#include "archive-h5/report/task_rival.h"
 #include "archive-h5/hdf5/segment.h"
 #include "archive-h5/hdf5/verify_file.h"
 #include "tests/unit/archive-h5/sample_campaign.h"
@@ -178,7 +179,7 @@ static void test_summary(void **state)
     assert_int_equal(s.tasks.task_count, 2);
     assert_int_equal(s.tasks.solved_count, 2);
     assert_int_equal(s.tasks.evaluated, 49);
-    assert_int_equal(s.tasks.headline, ATOLL_OVER_SEED);
+    assert_int_equal(s.tasks.headline, ATOLL_OVER_RIVAL); /* one of the two has rivals */
     assert_int_equal(seed->timed_count, 2);
     assert_false(seed->are_final); /* the hostile source had no final comparison */
     assert_true(seed->fast_share[0] >= seed->fast_share[1] && seed->fast_share[1] >= seed->fast_share[4]);
@@ -190,7 +191,10 @@ static void test_summary(void **state)
     assert_true(ratios[0] > 1.5 && ratios[1] > 1.5 && fabs(ratios[0] - ratios[1]) > 0.01);
     assert_true(fabs(seed->geometric_mean - sqrt(ratios[0] * ratios[1])) < 1e-9);
     assert_true(fabs(seed->arithmetic_mean - (ratios[0] + ratios[1]) / 2) < 1e-9);
-    assert_int_equal(s.tasks.over[ATOLL_OVER_RIVAL].task_count, 0);
+    const struct atoll_speedup_sums *rival = &s.tasks.over[ATOLL_OVER_RIVAL];
+    assert_int_equal(rival->task_count, 1);
+    assert_true(rival->are_final && fabs(rival->geometric_mean - SAMPLE_RIVAL_RATIO) < 1e-9);
+    assert_true(rival->fast_share[0] == 1 && rival->fast_share[1] == 0);
     assert_true(s.occupied_ns > s.candidate_ns && s.candidate_ns > 0);
     assert_int_equal(atoll_query_task(query, "softmax_rows"), 1);
     assert_int_equal(atoll_query_task(query, "0"), 0);
@@ -198,6 +202,68 @@ static void test_summary(void **state)
     atoll_query_task_summary(query, 1, &t);
     assert_true(t.over[ATOLL_OVER_SEED].is_final && t.over[ATOLL_OVER_SEED].ratio > 1 && t.floor_share > 0 &&
                 t.floor_share < 1);
+}
+
+/* Over the rival first: of the final comparison; over eager and, of a task without rivals, over the seed. */
+static void test_rivals_first(void **state)
+{
+    (void)state;
+    struct atoll_task_summary t;
+    struct atoll_row_task row;
+    char text[32];
+    uint64_t rows[ATOLL_TASK_RIVAL_LIMIT];
+    atoll_query_task_summary(query, 1, &t);
+    atoll_tables_get(tables, ATOLL_TABLE_TASKS, 1, &row);
+    const struct atoll_speedup *rival = &t.over[ATOLL_OVER_RIVAL], *eager = &t.over[ATOLL_OVER_EAGER];
+    assert_int_equal(t.headline, ATOLL_OVER_RIVAL);
+    assert_true(rival->is_final && rival->ratio == SAMPLE_RIVAL_RATIO && rival->pair_count == 12);
+    assert_true(rival->yardstick_ns == 1e6 * SAMPLE_RIVAL_RATIO && t.best_ns == 1e6 &&
+                t.best_lo_ns == 0.99e6);
+    assert_true(!eager->is_final && fabs(eager->ratio - row.eager_ns / row.best_ns) < 1e-12);
+    assert_true(t.over[ATOLL_OVER_SEED].is_final && t.over[ATOLL_OVER_SEED].pair_count == 16);
+    assert_string_equal(t.rival, "compiled");
+    assert_string_equal(t.rival_versions, "torch 2.11.0, CUDA 13.0, Triton 3.5");
+    assert_true(t.rival_host_ns > rival->yardstick_ns);
+    assert_string_equal(atoll_speedup_text(rival, text, sizeof(text)), "1.25x");
+    assert_int_equal(*atoll_speedup_text(eager, text, sizeof(text)), '~');
+    assert_string_equal(atoll_speedup_text(&(struct atoll_speedup){.ratio = 0}, text, sizeof(text)), "-");
+    assert_int_equal(atoll_query_rivals(query, 1, rows), 3);
+    assert_int_equal(atoll_query_rivals(query, 0, rows), 0);
+    atoll_query_task_summary(query, 0, &t);
+    assert_int_equal(t.headline, ATOLL_OVER_SEED);
+    assert_true(!(t.over[ATOLL_OVER_RIVAL].ratio > 0) && t.over[ATOLL_OVER_SEED].ratio > 1);
+    assert_string_equal(t.rival, "");
+    /* Before the final comparison: the quotient of two medians. */
+    row.final_rival_ratio = 0;
+    atoll_tables_set((struct atoll_tables *)(uintptr_t)tables, ATOLL_TABLE_TASKS, 1, &row);
+    atoll_query_task_summary(query, 1, &t);
+    assert_true(!rival->is_final && fabs(rival->ratio - row.rival_ns / row.best_ns) < 1e-12);
+    assert_true(rival->yardstick_lo_ns > 0 && rival->pair_count == 0);
+}
+
+/* Of levels and categories; those without one stand last. */
+static void test_groups(void **state)
+{
+    (void)state;
+    struct atoll_task_group groups[4];
+    struct atoll_row_task row;
+    assert_int_equal(atoll_query_groups(query, ATOLL_BY_LEVEL, groups, 4), 2);
+    assert_true(groups[0].level == 1 && groups[1].level == 0);
+    assert_int_equal(groups[0].sums.task_count, 1);
+    assert_int_equal(groups[0].sums.over[ATOLL_OVER_RIVAL].task_count, 1);
+    assert_int_equal(groups[1].sums.over[ATOLL_OVER_RIVAL].task_count, 0);
+    assert_int_equal(groups[1].sums.solved_count, 1);
+    assert_int_equal(atoll_query_groups(query, ATOLL_BY_CATEGORY, groups, 4), 2);
+    assert_string_equal(groups[0].category, "softmax");
+    assert_string_equal(groups[1].category, "");
+    for (uint64_t i = 0; i < 2; i++) {
+        atoll_tables_get(tables, ATOLL_TABLE_TASKS, i, &row);
+        row.level = 0;
+        row.category = 0;
+        atoll_tables_set((struct atoll_tables *)(uintptr_t)tables, ATOLL_TABLE_TASKS, i, &row);
+    }
+    assert_int_equal(atoll_query_groups(query, ATOLL_BY_LEVEL, groups, 4), 0);
+    assert_int_equal(atoll_query_groups(query, ATOLL_BY_CATEGORY, groups, 4), 0);
 }
 
 /* No share above 105 %, and none beside that of a floor which was made in another way. */
@@ -427,6 +493,15 @@ static void test_report(void **state)
     assert_non_null(strstr(page, "<td class=\"l\">dram throughput</td><td>"));
     assert_non_null(strstr(page, "tensor f16</text>"));
     assert_non_null(strstr(page, "132 multiprocessors"));
+    assert_non_null(strstr(page, "geometric mean speedup over the rival, 1 of 2 tasks"));
+    assert_non_null(strstr(page, "<th class=\"l\">rival</th><th>its time</th>"));
+    assert_non_null(strstr(page, "Speedup over the rival</h3>"));
+    assert_non_null(strstr(page, "Speedup over the seed</h3>")); /* of the task without one */
+    assert_non_null(strstr(page, "unsupported: torch.compile needs &#60;Triton&#62;"));
+    assert_non_null(strstr(page, "torch 2.11.0, CUDA 13.0, Triton 3.5"));
+    assert_non_null(strstr(page, "<h2>By level</h2>"));
+    assert_non_null(strstr(page, "<h2>By category</h2>"));
+    assert_null(strstr(page, "no rival measured"));
     assert_null(strstr(page, "nan"));
     assert_null(strstr(page, "inf\""));
     free(page);
@@ -549,6 +624,8 @@ static void test_what_is_counted(void **state)
     assert_non_null(strstr((char *)page.data, "none of the 2 combinations that were tried compiles: line 3"));
     assert_non_null(strstr((char *)page.data, "<td class=\"l\">model<br/>"));
     assert_null(strstr((char *)page.data, "Under the roofline")); /* there is none */
+    assert_non_null(strstr((char *)page.data, "<th>seed</th>"));
+    assert_null(strstr((char *)page.data, "its time</th>"));
     assert_null(strstr((char *)page.data, "In the grids"));
     atoll_buffer_fini(&page);
     atoll_tables_destroy(t);
@@ -597,6 +674,8 @@ int main(void)
         CASE(test_digits),
         CASE(test_rows_of_candidate),
         CASE(test_summary),
+        CASE(test_rivals_first),
+        CASE(test_groups),
         CASE(test_shares_of_floors),
         CASE(test_export),
         CASE(test_export_for_people),

@@ -38,7 +38,7 @@ static void test_counts(void **state)
         enum atoll_table table;
         uint64_t count;
     } want[] = {{ATOLL_TABLE_CAMPAIGN, 1},     {ATOLL_TABLE_TASKS, 2}, {ATOLL_TABLE_DEVICES, 1},
-                {ATOLL_TABLE_EVALUATIONS, 50}, {ATOLL_TABLE_DUELS, 4}, {ATOLL_TABLE_MIGRATIONS, 2}};
+                {ATOLL_TABLE_EVALUATIONS, 50}, {ATOLL_TABLE_DUELS, 5}, {ATOLL_TABLE_MIGRATIONS, 2}};
     for (size_t i = 0; i < sizeof(want) / sizeof(*want); i++)
         assert_int_equal(atoll_tables_count(tables, want[i].table), want[i].count);
     assert_true(atoll_tables_count(tables, ATOLL_TABLE_CANDIDATES) > 10);
