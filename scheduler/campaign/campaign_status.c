@@ -51,14 +51,6 @@ static const char *state_text(const struct atoll_campaign_progress_row *row)
     return atoll_campaign_progress_state_name(atoll_campaign_progress_row_state(row));
 }
 
-/* 0 while unknown. */
-static double speedup_of(const struct atoll_campaign_progress_task *task)
-{
-    if (task->final_ratio > 0)
-        return task->final_ratio;
-    return task->baseline_ns > 0 && task->best_ns > 0 ? task->baseline_ns / task->best_ns : 0;
-}
-
 /* Of a part's only task the journal tells how often it was evaluated; of several, the search. */
 static uint64_t task_evaluated(const struct atoll_campaign_progress *s,
                                const struct atoll_campaign_progress_task *task)
@@ -80,41 +72,60 @@ static double age_s(const struct atoll_campaign_progress *s, int64_t now_unix_ns
 
 /* ---- sums ---- */
 
-/* Geometric mean of tasks' speedups. */
+/* Geometric mean of tasks' speedups over one yardstick. */
 struct mean {
     double logs;
     size_t count;
-    int all_final;
+    int is_unconfirmed; /* one of them is no final comparison's */
 };
 
-static void mean_add(struct mean *mean, const struct atoll_campaign_progress *s)
+struct means {
+    struct mean rival, seed;
+};
+
+static void mean_add(struct mean *mean, struct atoll_progress_speedup speedup)
+{
+    if (!(speedup.ratio > 0))
+        return;
+    mean->logs += log(speedup.ratio);
+    mean->count++;
+    mean->is_unconfirmed |= !speedup.is_final;
+}
+
+static void means_add(struct means *means, const struct atoll_campaign_progress *s)
 {
     for (size_t i = 0; i < s->hint.task_count; i++) {
-        double speedup = speedup_of(&s->hint.tasks[i]);
-
-        if (speedup > 0) {
-            mean->logs += log(speedup);
-            mean->count++;
-            mean->all_final &= s->hint.tasks[i].final_ratio > 0;
-        }
+        mean_add(&means->rival, atoll_progress_over_rival(&s->hint.tasks[i]));
+        mean_add(&means->seed, atoll_progress_over_seed(&s->hint.tasks[i]));
     }
 }
 
-static double mean_value(const struct mean *mean)
+static struct atoll_progress_speedup mean_value(const struct mean *mean)
 {
-    return mean->count ? exp(mean->logs / (double)mean->count) : 0;
+    return (struct atoll_progress_speedup){mean->count ? exp(mean->logs / (double)mean->count) : 0,
+                                           !mean->is_unconfirmed};
+}
+
+/* Speedups are over the rival where a task of these has one; over the seed they stand second. */
+static int have_rivals(const struct atoll_campaign_progress_row *rows, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        for (size_t t = 0; rows[i].progress && t < rows[i].progress->hint.task_count; t++)
+            if (rows[i].progress->hint.tasks[t].rival_ns > 0)
+                return 1;
+    return 0;
 }
 
 struct sums {
     size_t states[ATOLL_STATE_COUNT], tasks;
     uint64_t evaluated, duelled, evaluators;
     double device_s;
-    struct mean mean;
+    struct means means;
 };
 
 static void sums_make(const struct atoll_campaign_progress_row *rows, size_t count, struct sums *ret_sums)
 {
-    *ret_sums = (struct sums){.mean.all_final = 1};
+    *ret_sums = (struct sums){.tasks = 0};
     for (size_t i = 0; i < count; i++) {
         const struct atoll_campaign_progress *s = rows[i].progress;
         enum atoll_campaign_progress_state state = atoll_campaign_progress_row_state(&rows[i]);
@@ -127,8 +138,24 @@ static void sums_make(const struct atoll_campaign_progress_row *rows, size_t cou
         ret_sums->duelled += s->duelled;
         ret_sums->device_s += s->hint.device_s;
         ret_sums->evaluators += state == ATOLL_STATE_RUNNING ? s->hint.evaluators : 0;
-        mean_add(&ret_sums->mean, s);
+        means_add(&ret_sums->means, s);
     }
+}
+
+static void print_means(FILE *out, const struct sums *sums)
+{
+    const struct mean *rival = &sums->means.rival, *seed = &sums->means.seed;
+    const struct mean *first = rival->count > 0 ? rival : seed;
+
+    if (first->count == 0)
+        return;
+    atoll_print(out, "%zu of %zu tasks timed%s, geometric mean %s%.2fx over the %s", first->count,
+                sums->tasks, rival->count > 0 ? " beside a rival" : "; no rival measured",
+                first->is_unconfirmed ? "~" : "", mean_value(first).ratio,
+                rival->count > 0 ? "rival" : "seed");
+    if (rival->count > 0 && seed->count > 0)
+        atoll_print(out, ", %s%.2fx over the seed", seed->is_unconfirmed ? "~" : "", mean_value(seed).ratio);
+    fputs(first->is_unconfirmed ? " (~ the quotient of two times measured apart)\n" : "\n", out);
 }
 
 static void print_sums(FILE *out, const struct atoll_campaign_progress_row *rows, size_t count)
@@ -151,21 +178,18 @@ static void print_sums(FILE *out, const struct atoll_campaign_progress_row *rows
         atoll_print(out, ", %s of device time",
                     atoll_duration_text(1e9 * sums.device_s, device, sizeof(device)));
     fputc('\n', out);
-    if (sums.mean.count > 0) {
-        atoll_print(out, "%zu of %zu tasks timed, geometric mean %.2fx%s\n", sums.mean.count, sums.tasks,
-                    mean_value(&sums.mean),
-                    sums.mean.all_final ? "" : " (* not from an interleaved final comparison)");
-    }
+    print_means(out, &sums);
 }
 
 /* ---- lines ---- */
 
-static void print_speedup(FILE *out, double speedup, int is_final)
+static void print_speedup(FILE *out, struct atoll_progress_speedup speedup)
 {
-    if (speedup > 0)
-        atoll_print(out, "%8.2fx%s ", speedup, is_final ? " " : "*");
-    else
-        atoll_print(out, "%9s  ", "-");
+    char text[32] = "-";
+
+    if (speedup.ratio > 0)
+        snprintf(text, sizeof(text), "%s%.2fx", speedup.is_final ? "" : "~", speedup.ratio);
+    atoll_print(out, "%9s ", text);
 }
 
 static void print_count(FILE *out, int is_known, uint64_t count)
@@ -176,25 +200,27 @@ static void print_count(FILE *out, int is_known, uint64_t count)
         atoll_print(out, " %8s", "-");
 }
 
-static void print_tasks(FILE *out, const struct atoll_campaign_progress_row *row)
+static void print_tasks(FILE *out, const struct atoll_campaign_progress_row *row, int has_rivals)
 {
     const struct atoll_campaign_progress *s = row->progress;
 
     if (!s) {
-        atoll_print(out, "%-20s %12s %12s %9s   %8s %8s  %-*s %-8s %s\n    %s\n", "-", "-", "-", "-", "-",
-                    "-", KERNEL_DIGITS, "-", state_text(row), row->name,
+        atoll_print(out, "%-20s %12s %12s %9s %s %8s %8s  %-*s %-8s %s\n    %s\n", "-", "-", "-", "-",
+                    has_rivals ? "        - " : "", "-", "-", KERNEL_DIGITS, "-", state_text(row), row->name,
                     row->trouble ? row->trouble : "it cannot be read");
         return;
     }
     for (size_t i = 0; i < s->hint.task_count; i++) {
         const struct atoll_campaign_progress_task *t = &s->hint.tasks[i];
-        char baseline[32], best[32];
+        double yardstick_ns = has_rivals ? t->rival_ns : t->baseline_ns;
+        char yardstick[32], best[32];
 
         atoll_print(out, "%-20s %12s %12s ", t->name,
-                    t->baseline_ns > 0 ? atoll_duration_text(t->baseline_ns, baseline, sizeof(baseline))
-                                       : "-",
+                    yardstick_ns > 0 ? atoll_duration_text(yardstick_ns, yardstick, sizeof(yardstick)) : "-",
                     t->best_ns > 0 ? atoll_duration_text(t->best_ns, best, sizeof(best)) : "-");
-        print_speedup(out, speedup_of(t), t->final_ratio > 0);
+        if (has_rivals)
+            print_speedup(out, atoll_progress_over_rival(t));
+        print_speedup(out, atoll_progress_over_seed(t));
         print_count(out, is_counted(s), task_evaluated(s, t));
         print_count(out, s->has_hint, t->correct);
         atoll_print(out, "  %-*.*s %-8s %s%s%s%s%s\n", KERNEL_DIGITS, KERNEL_DIGITS, *t->best ? t->best : "-",
@@ -203,11 +229,12 @@ static void print_tasks(FILE *out, const struct atoll_campaign_progress_row *row
     }
 }
 
-static void print_part(FILE *out, const struct atoll_campaign_progress_row *row, int64_t now_unix_ns)
+static void print_part(FILE *out, const struct atoll_campaign_progress_row *row, int has_rivals,
+                       int64_t now_unix_ns)
 {
     const struct atoll_campaign_progress *s = row->progress;
     char device[32], age[32], done[48];
-    struct mean mean = {.all_final = 1};
+    struct means means = {.rival.count = 0};
     size_t done_count = 0;
 
     if (!s) {
@@ -215,12 +242,14 @@ static void print_part(FILE *out, const struct atoll_campaign_progress_row *row,
                     row->trouble ? row->trouble : "it cannot be read");
         return;
     }
-    mean_add(&mean, s);
+    means_add(&means, s);
     for (size_t i = 0; i < s->hint.task_count; i++)
         done_count += s->hint.tasks[i].is_done != 0;
     snprintf(done, sizeof(done), "%zu/%zu", done_count, s->hint.task_count);
     atoll_print(out, "%-12s %-10s %9s ", row->name, state_text(row), done);
-    print_speedup(out, mean_value(&mean), mean.all_final);
+    if (has_rivals)
+        print_speedup(out, mean_value(&means.rival));
+    print_speedup(out, mean_value(&means.seed));
     print_count(out, 1, s->evaluated);
     print_count(out, s->has_hint, s->hint.correct);
     atoll_print(out, " %12s %10s%s%s\n",
@@ -232,18 +261,21 @@ static void print_part(FILE *out, const struct atoll_campaign_progress_row *row,
 void atoll_campaign_progress_view_print(FILE *out, const struct atoll_campaign_progress_row *rows,
                                         size_t count, int by_task, int64_t now_unix_ns)
 {
+    int has_rivals = have_rivals(rows, count);
+    const char *speedups = has_rivals ? "  speedup over seed" : "over seed";
+
     if (by_task) {
-        atoll_print(out, "%-20s %12s %12s %9s   %8s %8s  %-*s %-8s %s\n", "task", "baseline", "best",
-                    "speedup", "evals", "correct", KERNEL_DIGITS, "kernel", "state", "part");
+        atoll_print(out, "%-20s %12s %12s %s  %8s %8s  %-*s %-8s %s\n", "task", has_rivals ? "rival" : "seed",
+                    "best", speedups, "evals", "correct", KERNEL_DIGITS, "kernel", "state", "part");
     } else {
-        atoll_print(out, "%-12s %-10s %9s %9s   %8s %8s %12s %10s  %s\n", "part", "state", "tasks", "speedup",
+        atoll_print(out, "%-12s %-10s %9s %s  %8s %8s %12s %10s  %s\n", "part", "state", "tasks", speedups,
                     "evals", "correct", "device", "told", "job");
     }
     for (size_t i = 0; i < count; i++)
         if (by_task)
-            print_tasks(out, &rows[i]);
+            print_tasks(out, &rows[i], has_rivals);
         else
-            print_part(out, &rows[i], now_unix_ns);
+            print_part(out, &rows[i], has_rivals, now_unix_ns);
     print_sums(out, rows, count);
 }
 
@@ -277,14 +309,19 @@ static void add_progress(json_t *part, const struct atoll_campaign_progress *s, 
     for (size_t i = 0; i < hint->task_count; i++) {
         const struct atoll_campaign_progress_task *t = &hint->tasks[i];
 
+        struct atoll_progress_speedup rival = atoll_progress_over_rival(t),
+                                      seed = atoll_progress_over_seed(t);
+        struct atoll_progress_speedup first = t->rival_ns > 0 ? rival : seed;
+
         json_array_append_new(
-            tasks,
-            json_pack("{s:o, s:o, s:o, s:o, s:f, s:f, s:f, s:b, s:b, s:o, s:o}", "task",
-                      atoll_json_text(t->name), "model", known_text(t->model), "evaluated",
-                      known_count(is_counted(s), task_evaluated(s, t)), "correct",
-                      known_count(s->has_hint, t->correct), "baseline_ns", t->baseline_ns, "best_ns",
-                      t->best_ns, "ratio", speedup_of(t), "final", t->final_ratio > 0, "done", t->is_done,
-                      "reason", known_text(t->is_done ? t->reason : ""), "candidate", known_text(t->best)));
+            tasks, json_pack("{s:o, s:o, s:o, s:o, s:f, s:f, s:f, s:b, s:s, s:f, s:f, s:o, s:b, s:o, s:o}",
+                             "task", atoll_json_text(t->name), "model", known_text(t->model), "evaluated",
+                             known_count(is_counted(s), task_evaluated(s, t)), "correct",
+                             known_count(s->has_hint, t->correct), "baseline_ns", t->baseline_ns, "best_ns",
+                             t->best_ns, "ratio", first.ratio, "final", first.is_final, "ratio_over",
+                             t->rival_ns > 0 ? "rival" : "seed", "ratio_seed", seed.ratio, "rival_ns",
+                             t->rival_ns, "rival", known_text(t->rival), "done", t->is_done, "reason",
+                             known_text(t->is_done ? t->reason : ""), "candidate", known_text(t->best)));
     }
     more = json_pack("{s:o, s:I, s:I, s:I, s:I, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "attempt",
                      known_text(s->attempt), "attempts", (json_int_t)s->attempt_count, "evaluated",
@@ -302,6 +339,7 @@ json_t *atoll_campaign_progress_view_json(const struct atoll_campaign_progress_r
                                           int64_t now_unix_ns)
 {
     json_t *parts = json_array(), *all;
+    const struct mean *first;
     struct sums sums;
 
     for (size_t i = 0; i < count; i++) {
@@ -314,11 +352,14 @@ json_t *atoll_campaign_progress_view_json(const struct atoll_campaign_progress_r
         json_array_append_new(parts, part);
     }
     sums_make(rows, count, &sums);
-    all = json_pack("{s:I, s:I, s:I, s:I, s:I, s:f, s:I, s:o}", "parts", (json_int_t)count, "tasks",
-                    (json_int_t)sums.tasks, "timed", (json_int_t)sums.mean.count, "evaluated",
+    first = sums.means.rival.count > 0 ? &sums.means.rival : &sums.means.seed;
+    all = json_pack("{s:I, s:I, s:I, s:I, s:I, s:f, s:I, s:o, s:s, s:o}", "parts", (json_int_t)count, "tasks",
+                    (json_int_t)sums.tasks, "timed", (json_int_t)first->count, "evaluated",
                     (json_int_t)sums.evaluated, "duelled", (json_int_t)sums.duelled, "device_s",
                     sums.device_s, "evaluators", (json_int_t)sums.evaluators, "geometric_mean",
-                    known_real(sums.mean.count > 0, mean_value(&sums.mean)));
+                    known_real(first->count > 0, mean_value(first).ratio), "geometric_mean_over",
+                    sums.means.rival.count > 0 ? "rival" : "seed", "geometric_mean_seed",
+                    known_real(sums.means.seed.count > 0, mean_value(&sums.means.seed).ratio));
     for (size_t i = 0; all && i < ATOLL_STATE_COUNT; i++)
         json_object_set_new(all, state_names[i], json_integer((json_int_t)sums.states[i]));
     return json_pack("{s:o, s:o}", "parts", parts, "sums", all);

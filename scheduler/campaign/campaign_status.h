@@ -42,9 +42,10 @@ void atoll_campaign_progress_view_print(FILE *out, const struct atoll_campaign_p
 
 /* {"parts": [{"part", "state", "attempt", "attempts", "evaluated", "duelled", "correct", "evaluation_budget", "campaign_s",
  *   "device_s", "busy", "evaluators", "reason", "hint_age_s", "holder", "error", "asks", "tasks": [{"task", "model",
- *   "evaluated", "correct", "baseline_ns", "best_ns", "ratio", "final", "done", "reason", "candidate"}]}],
+ *   "evaluated", "correct", "baseline_ns", "best_ns", "ratio", "final", "ratio_over", "ratio_seed", "rival_ns", "rival", "done", "reason",
+ *   "candidate"}]}],
  *  "sums": {"parts", "fresh", "running", "waiting", "ended", "unreadable", "tasks", "timed", "evaluated", "duelled",
- *   "device_s", "evaluators", "geometric_mean"}}
+ *   "device_s", "evaluators", "geometric_mean", "geometric_mean_over", "geometric_mean_seed"}}
  * What only a hint could tell is null where there is none.  New reference; NULL without memory. */
 json_t *atoll_campaign_progress_view_json(const struct atoll_campaign_progress_row *rows, size_t count,
                                           int64_t now_unix_ns);

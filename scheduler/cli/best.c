@@ -8,6 +8,7 @@
 #include "archive-h5/report/query_name.h"
 #include "scheduler/cli/archive_view.h"
 #include "scheduler/cli/kernel_file.h"
+#include "scheduler/cli/task_json.h"
 #include "scheduler/cli/task_table.h"
 
 #define FILE_BYTES ((size_t)4 << 20)
@@ -33,10 +34,15 @@ static const struct atoll_command best_command = {
     "best",
     "DIR|ARCHIVE",
     "the best kernel of every task",
-    "One line per task: times of baseline and best with half their 95 % interval, the speedup with its 95 % "
-    "interval and the pairs of the final comparison (* where there was none), the share of the floor, "
+    "One line per task: the rival (the fastest of what PyTorch makes of the task), its time and the best "
+    "kernel's with half their 95 % interval, the speedup over it with its 95 % "
+    "interval and the pairs of the final comparison (~: the quotient of two times, there was none), the "
+    "speedup "
+    "over the seed, the share of the floor, "
     "evaluations, who made the best kernel (seed: as it was given; tuner: its parameters; model; migrant: an "
     "earlier campaign or another device), and the start of its id, which `atoll show` and `atoll diff` take. "
+    "Where no rival was measured the share of the floor leads and speedups are over the seed. Tasks with a "
+    "level or category are summed up below: correct rate, fast_1, fast_1.5, both means. "
     "Below it what failed, by verdict. With --task and --source the kernel itself, ready for a compiler; a "
     "campaign of "
     "one task "
@@ -95,7 +101,7 @@ static int print_best(const struct atoll_archive_view *view, const struct best_s
     if (settings->source)
         return print_best_source(view, settings, err);
     if (settings->json) {
-        json_t *rows = atoll_task_table_json(view->query, settings->task);
+        json_t *rows = atoll_task_json(view->query, settings->task);
 
         atoll_json_print(rows, JSON_INDENT(2), stdout);
     } else {

@@ -53,21 +53,31 @@ struct side {
     const char *task;
     int64_t evaluation;             /* -1: none yet */
     struct atoll_row_evaluation of; /* where there is one */
+    double rival_ns, baseline_ns;   /* of its task; 0 unknown */
     json_t *plan;                   /* owned; NULL where its text is no JSON */
 };
 
 static int side_find(const struct atoll_archive_view *view, const char *word, struct side *ret,
                      struct atoll_err *err)
 {
+    struct atoll_row_task task;
+    int64_t task_row;
+
     *ret = (struct side){.task = "", .evaluation = -1};
     if (atoll_query_find(view->query, word, &ret->row, err) != 0)
         return -1;
     atoll_tables_get(view->tables, ATOLL_TABLE_CANDIDATES, ret->row, &ret->candidate);
     atoll_id_hex(&ret->candidate.id, ret->id);
-    ret->task = atoll_query_task_name(view->query, ret->candidate.campaign, ret->candidate.task);
     ret->evaluation = atoll_query_best_evaluation(view->query, ret->row, ATOLL_QUERY_ANY_MODEL);
     if (ret->evaluation >= 0)
         atoll_tables_get(view->tables, ATOLL_TABLE_EVALUATIONS, (uint64_t)ret->evaluation, &ret->of);
+    task_row = atoll_query_task_row(view->query, ret->candidate.campaign, ret->candidate.task, ret->of.model);
+    if (task_row >= 0) {
+        atoll_tables_get(view->tables, ATOLL_TABLE_TASKS, (uint64_t)task_row, &task);
+        ret->rival_ns = task.rival_ns;
+        ret->baseline_ns = task.baseline_ns;
+        ret->task = atoll_tables_text(view->tables, task.name);
+    }
     ret->plan = json_loads(atoll_tables_text(view->tables, ret->candidate.plan), 0, NULL);
     return 0;
 }
@@ -246,16 +256,27 @@ static int plans_compare(const struct side *a, const struct side *b, char **ret_
 
 /* ---- what is printed ---- */
 
+/* "  ~1.20x the rival's speed, ~4.5x the seed's"; "" where nothing is known. */
+static void print_speedups(const struct side *side)
+{
+    if (time_of(side) > 0 && side->rival_ns > 0)
+        printf("  ~%.2fx over the rival", side->rival_ns / time_of(side));
+    if (time_of(side) > 0 && side->baseline_ns > 0)
+        printf("  ~%.2fx over the seed", side->baseline_ns / time_of(side));
+}
+
 static void print_side(const struct atoll_archive_view *view, char mark, const struct side *side, int digits)
 {
     char time[32] = "-";
 
     if (time_of(side) > 0)
         atoll_duration_text(time_of(side), time, sizeof(time));
-    atoll_print(stdout, "%c  %.*s  %s  %s  %s  %s%s%s\n", mark, digits, side->id, side->task,
-                verdict_of(side), time, atoll_operator_name((enum atoll_operator)side->candidate.operator_),
+    atoll_print(stdout, "%c  %.*s  %s  %s  %s  %s%s%s", mark, digits, side->id, side->task, verdict_of(side),
+                time, atoll_operator_name((enum atoll_operator)side->candidate.operator_),
                 *atoll_tables_text(view->tables, side->candidate.origin) ? " of " : "",
                 atoll_tables_text(view->tables, side->candidate.origin));
+    print_speedups(side);
+    putchar('\n');
 }
 
 static void print_time(const char *variant, const json_t *row)
@@ -331,11 +352,15 @@ static void print_diff(const struct atoll_archive_view *view, const struct side 
 
 static json_t *side_json(const struct atoll_archive_view *view, const struct side *side)
 {
-    return json_pack("{s:s, s:o, s:s, s:f, s:s, s:o, s:o}", "candidate", side->id, "task",
-                     atoll_json_text(side->task), "verdict", verdict_of(side), "time_ns", time_of(side),
-                     "operator", atoll_operator_name((enum atoll_operator)side->candidate.operator_),
-                     "origin", atoll_json_text(atoll_tables_text(view->tables, side->candidate.origin)),
-                     "choice", atoll_json_text(atoll_tables_text(view->tables, side->candidate.choice)));
+    double time_ns = time_of(side), over_seed = time_ns > 0 ? side->baseline_ns / time_ns : 0;
+
+    return json_pack("{s:s, s:o, s:s, s:f, s:f, s:s, s:f, s:s, s:o, s:o}", "candidate", side->id, "task",
+                     atoll_json_text(side->task), "verdict", verdict_of(side), "time_ns", time_ns, "speedup",
+                     time_ns > 0 && side->rival_ns > 0 ? side->rival_ns / time_ns : over_seed, "speedup_over",
+                     side->rival_ns > 0 ? "rival" : "seed", "speedup_seed", over_seed, "operator",
+                     atoll_operator_name((enum atoll_operator)side->candidate.operator_), "origin",
+                     atoll_json_text(atoll_tables_text(view->tables, side->candidate.origin)), "choice",
+                     atoll_json_text(atoll_tables_text(view->tables, side->candidate.choice)));
 }
 
 static int diff_view(const struct atoll_archive_view *view, const struct diff_settings *settings,

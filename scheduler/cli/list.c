@@ -13,27 +13,34 @@
 #include "core/ask.h"
 #include "core/verdict.h"
 #include "archive-h5/report/query_name.h"
+#include "archive-h5/report/task_summary.h"
+#include "base/buffer.h"
 #include "scheduler/cli/archive_view.h"
 
 enum list_sort { SORT_TIME, SORT_SPEEDUP, SORT_ORDER, SORT_ID };
 
 struct list_settings {
-    const char *task, *verdict;
-    long long most;
+    const char *task, *verdict, *category, *tag;
+    long long level, most;
     int sort, json;
 };
 
 #define FIELD(name) offsetof(struct list_settings, name)
+#define WORDS_BYTES ((size_t)1 << 20)
 
 static const struct atoll_option list_options[] = {
     {"task", 't', ATOLL_OPT_TEXT, FIELD(task), "TASK", NULL, 0, 0, NULL, "Only candidates of this task."},
+    {"level", 0, ATOLL_OPT_INT, FIELD(level), "N", "0", 0, 9, NULL, "Only tasks of this level; 0: all."},
+    {"category", 0, ATOLL_OPT_TEXT, FIELD(category), "WORD", NULL, 0, 0, NULL,
+     "Only tasks of this category."},
+    {"tag", 0, ATOLL_OPT_TEXT, FIELD(tag), "WORD", NULL, 0, 0, NULL, "Only tasks with this tag."},
     {"verdict", 0, ATOLL_OPT_TEXT, FIELD(verdict), "VERDICT", NULL, 0, 0, NULL,
      "Only candidates that ended so: correct, bad_plan, forbidden, compile_error, launch_error, crash, "
      "timeout, wrong, "
      "unstable, impossible, infrastructure, or open for those without a result yet."},
     {"sort", 's', ATOLL_OPT_CHOICE, FIELD(sort), "KEY", "time", 0, 0, "time|speedup|order|id",
-     "time: task by task, the fastest first, what was not timed last; speedup: of all tasks together; order: "
-     "as they were "
+     "time: task by task, the fastest first, what was not timed last; speedup: of all tasks together, over "
+     "the rival where one was measured, else over the seed; order: as they were "
      "proposed; id: by id."},
     {"most", 'n', ATOLL_OPT_INT, FIELD(most), "N", "0", 0, 1e9, NULL, "At most so many; 0: all."},
     {"json", 0, ATOLL_OPT_FLAG, FIELD(json), NULL, NULL, 0, 0, NULL, "A JSON array of candidates."},
@@ -45,13 +52,13 @@ static const struct atoll_command list_command = {
     "the candidates of a campaign: what was tried, and how it ended",
     "One line per candidate: the start of its id, which `atoll show` and `atoll diff` take, its task, how it "
     "ended, its time "
-    "and how many times faster than the task's baseline that is, how it was made, and its parameters or, "
+    "and how many times faster than the task's rival (PyTorch, where it was measured) and its baseline seed "
+    "that is, how it was made, and its parameters or, "
     "where it failed, why. "
-    "Of several evaluations the best one counts. Speedups are quotients of two medians; only finals (`atoll "
-    "best`) compare "
-    "kernels side by side.",
+    "Of several evaluations the best one counts. Speedups are quotients of two medians (~); only finals "
+    "(`atoll best`) compare kernels side by side.",
     "atoll list my-campaign --task softmax_rows\natoll list my-campaign --verdict wrong\n"
-    "atoll list my-campaign --sort speedup --most 10",
+    "atoll list my-campaign --sort speedup --most 10\natoll list my-campaign --level 2 --category matmul",
     list_options,
     NULL};
 
@@ -62,33 +69,23 @@ struct entry {
     const char *task;    /* borrowed */
     const char *verdict; /* "open" without an evaluation */
     double time_ns;      /* 0 where it was not timed */
-    double speedup;      /* against the task's baseline on its device model; 0 unknown */
-    const char *detail;  /* of the verdict; "" */
+    /* over the task's rival and baseline on its device model, quotients of two medians; 0 unknown */
+    double over_rival, over_seed;
+    const char *detail;          /* of the verdict; "" */
+    const char *category, *tags; /* of the task; "" */
+    unsigned level;
+    int has_rival;
     size_t evaluations;
 };
 
-static const struct atoll_row_task *task_of(const struct atoll_row_task *tasks, uint64_t count,
-                                            const struct atoll_row_candidate *c, uint32_t model)
+static void entry_fill(const struct atoll_archive_view *view, uint64_t row, struct entry *ret)
 {
-    const struct atoll_row_task *any = NULL;
-
-    for (uint64_t i = 0; i < count; i++) {
-        if (tasks[i].campaign != c->campaign || tasks[i].task != c->task)
-            continue;
-        if (tasks[i].model == model)
-            return &tasks[i];
-        any = any ? any : &tasks[i];
-    }
-    return any;
-}
-
-static void entry_fill(const struct atoll_archive_view *view, const struct atoll_row_task *tasks,
-                       uint64_t task_count, uint64_t row, struct entry *ret)
-{
-    const struct atoll_row_task *task;
+    struct atoll_row_task task;
+    int64_t task_row;
     struct atoll_row_evaluation e = {0};
 
-    *ret = (struct entry){.row = row, .task = "", .verdict = "open", .detail = ""};
+    *ret =
+        (struct entry){.row = row, .task = "", .verdict = "open", .detail = "", .category = "", .tags = ""};
     atoll_tables_get(view->tables, ATOLL_TABLE_CANDIDATES, row, &ret->candidate);
     ret->evaluations = atoll_query_evaluations(view->query, row).count;
     ret->evaluation = atoll_query_best_evaluation(view->query, row, ATOLL_QUERY_ANY_MODEL);
@@ -98,11 +95,23 @@ static void entry_fill(const struct atoll_archive_view *view, const struct atoll
         ret->detail = atoll_tables_text(view->tables, e.detail);
         ret->time_ns = e.verdict == ATOLL_V_CORRECT ? e.time_ns : 0;
     }
-    task = task_of(tasks, task_count, &ret->candidate, e.model);
-    if (task) {
-        ret->task = atoll_tables_text(view->tables, task->name);
-        ret->speedup = ret->time_ns > 0 && task->baseline_ns > 0 ? task->baseline_ns / ret->time_ns : 0;
+    task_row = atoll_query_task_row(view->query, ret->candidate.campaign, ret->candidate.task, e.model);
+    if (task_row >= 0) {
+        atoll_tables_get(view->tables, ATOLL_TABLE_TASKS, (uint64_t)task_row, &task);
+        ret->task = atoll_tables_text(view->tables, task.name);
+        ret->category = atoll_tables_text(view->tables, task.category);
+        ret->tags = atoll_tables_text(view->tables, task.tags);
+        ret->level = task.level;
+        ret->has_rival = task.rival_ns > 0;
+        ret->over_rival = ret->time_ns > 0 && task.rival_ns > 0 ? task.rival_ns / ret->time_ns : 0;
+        ret->over_seed = ret->time_ns > 0 && task.baseline_ns > 0 ? task.baseline_ns / ret->time_ns : 0;
     }
+}
+
+/* The one that tables show first. */
+static double speedup_of(const struct entry *e)
+{
+    return e->has_rival ? e->over_rival : e->over_seed;
 }
 
 /* ---- order ---- */
@@ -125,7 +134,7 @@ static int compare_ids(const void *one, const void *other)
 static int compare_speedups(const void *one, const void *other)
 {
     const struct entry *a = one, *b = other;
-    int order = (a->speedup < b->speedup) - (a->speedup > b->speedup);
+    int order = (speedup_of(a) < speedup_of(b)) - (speedup_of(a) > speedup_of(b));
 
     return order ? order : compare_orders(a, b);
 }
@@ -147,32 +156,45 @@ static int (*const comparisons[])(const void *, const void *) = {[SORT_TIME] = c
 
 /* ---- what is printed ---- */
 
+static void ratio_text(double ratio, char *ret_text, size_t bytes)
+{
+    if (ratio > 0)
+        snprintf(ret_text, bytes, "~%.2fx", ratio);
+    else
+        snprintf(ret_text, bytes, "-");
+}
+
 static void print_entries(const struct atoll_archive_view *view, const struct entry *entries, size_t count)
 {
-    int digits = atoll_query_id_digits(view->query);
+    int digits = atoll_query_id_digits(view->query), has_rivals = 0;
 
-    atoll_print(stdout, "%-*s  %-20s %-14s %12s %9s  %-20s %s\n", digits, "id", "task", "verdict", "time",
-                "speedup", "made by", "parameters, or why it failed");
+    for (size_t i = 0; i < count; i++)
+        has_rivals |= entries[i].has_rival;
+    atoll_print(stdout, "%-*s  %-20s %-14s %12s %s%9s  %-20s %s\n", digits, "id", "task", "verdict", "time",
+                has_rivals ? "  speedup " : "", "over seed", "made by", "parameters, or why it failed");
     for (size_t i = 0; i < count; i++) {
         const struct entry *e = &entries[i];
         int is_good = strcmp(e->verdict, atoll_verdict_name(ATOLL_V_CORRECT)) == 0;
         const char *text =
             is_good || !*e->detail ? atoll_tables_text(view->tables, e->candidate.choice) : e->detail;
         const char *origin = atoll_tables_text(view->tables, e->candidate.origin);
-        char id[ATOLL_ID_HEX], time[32] = "-", speedup[32] = "-", made[64], line[160];
+        char id[ATOLL_ID_HEX], time[32] = "-", rival[32] = "", seed[32], made[64], line[160];
 
         atoll_id_hex(&e->candidate.id, id);
         if (e->time_ns > 0)
             atoll_duration_text(e->time_ns, time, sizeof(time));
-        if (e->speedup > 0)
-            snprintf(speedup, sizeof(speedup), "%.2fx", e->speedup);
+        ratio_text(e->over_seed, seed, sizeof(seed));
+        if (has_rivals) {
+            ratio_text(e->over_rival, line, sizeof(line));
+            snprintf(rival, sizeof(rival), "%9.20s ", line);
+        }
         snprintf(made, sizeof(made), "%s%s%.40s",
                  atoll_operator_name((enum atoll_operator)e->candidate.operator_), *origin ? " " : "",
                  origin);
         atoll_utf8_line(made, sizeof(made), made, strlen(made));
         atoll_utf8_line(line, sizeof(line), text, strlen(text));
-        atoll_print(stdout, "%.*s  %-20s %-14s %12s %9s  %-20s %s\n", digits, id, e->task, e->verdict, time,
-                    speedup, made, line);
+        atoll_print(stdout, "%.*s  %-20s %-14s %12s %s%9s  %-20s %s\n", digits, id, e->task, e->verdict, time,
+                    rival, seed, made, line);
     }
 }
 
@@ -184,13 +206,15 @@ static json_t *entry_json(const struct atoll_archive_view *view, const struct en
     atoll_id_hex(&c->id, id);
     atoll_id_hex(&c->parent, parent);
     return json_pack(
-        "{s:s, s:o, s:s, s:o, s:f, s:f, s:s, s:o, s:i, s:i, s:o, s:o, s:i}", "candidate", id, "task",
-        atoll_json_text(e->task), "verdict", e->verdict, "detail", atoll_json_text(e->detail), "time_ns",
-        e->time_ns, "speedup", e->speedup, "operator", atoll_operator_name((enum atoll_operator)c->operator_),
-        "origin", atoll_json_text(atoll_tables_text(view->tables, c->origin)), "island", (int)c->island,
-        "generation", (int)c->generation, "parent",
-        atoll_id_is_zero(&c->parent) ? json_null() : json_string(parent), "choice",
-        atoll_json_text(atoll_tables_text(view->tables, c->choice)), "evaluations", (int)e->evaluations);
+        "{s:s, s:o, s:s, s:o, s:f, s:f, s:s, s:f, s:s, s:o, s:i, s:i, s:o, s:o, s:i}", "candidate", id,
+        "task", atoll_json_text(e->task), "verdict", e->verdict, "detail", atoll_json_text(e->detail),
+        "time_ns", e->time_ns, "speedup", speedup_of(e), "speedup_over",
+        atoll_yardstick_name(e->has_rival ? ATOLL_OVER_RIVAL : ATOLL_OVER_SEED), "speedup_seed", e->over_seed,
+        "operator", atoll_operator_name((enum atoll_operator)c->operator_), "origin",
+        atoll_json_text(atoll_tables_text(view->tables, c->origin)), "island", (int)c->island, "generation",
+        (int)c->generation, "parent", atoll_id_is_zero(&c->parent) ? json_null() : json_string(parent),
+        "choice", atoll_json_text(atoll_tables_text(view->tables, c->choice)), "evaluations",
+        (int)e->evaluations);
 }
 
 static int check_verdict(const char *verdict, struct atoll_err *err)
@@ -209,29 +233,65 @@ static int check_verdict(const char *verdict, struct atoll_err *err)
         atoll_spelling_hint(verdict, known, ATOLL_VERDICT_COUNT + 1, "`atoll list --help` names them", hint));
 }
 
+/* Whether one of the words, with blanks between them, is this one. */
+static int has_word(const char *words, const char *word)
+{
+    size_t length = strlen(word);
+
+    for (const char *at = words; *at; at += strcspn(at, " "), at += strspn(at, " "))
+        if (strcspn(at, " ") == length && strncmp(at, word, length) == 0)
+            return 1;
+    return 0;
+}
+
+static int is_wanted(const struct list_settings *settings, const struct entry *e)
+{
+    return (!settings->task || strcmp(settings->task, e->task) == 0) &&
+           (!settings->verdict || strcmp(settings->verdict, e->verdict) == 0) &&
+           (!settings->level || (unsigned)settings->level == e->level) &&
+           (!settings->category || strcmp(settings->category, e->category) == 0) &&
+           (!settings->tag || has_word(e->tags, settings->tag));
+}
+
+/* A category or tag that no task of the archive has is mistyped: the nearest one that one has. */
+static int check_word(const struct atoll_archive_view *view, const char *option, const char *word,
+                      const char *column, struct atoll_err *err)
+{
+    const uint32_t *texts = atoll_tables_column_named(view->tables, ATOLL_TABLE_TASKS, column);
+    struct atoll_buffer known;
+    char hint[ATOLL_SPELLING_HINT_BYTES];
+    int is_there = 0;
+
+    atoll_buffer_init(&known, WORDS_BYTES);
+    for (uint64_t i = 0; i < atoll_tables_count(view->tables, ATOLL_TABLE_TASKS); i++) {
+        is_there |= has_word(atoll_tables_text(view->tables, texts[i]), word);
+        atoll_buffer_printf(&known, "%s ", atoll_tables_text(view->tables, texts[i]));
+    }
+    atoll_buffer_put_u8(&known, 0);
+    atoll_spelling_hint_in(word, known.failed ? "" : (const char *)known.data,
+                           "`atoll best --json` prints those of every task", hint);
+    atoll_buffer_fini(&known);
+    return is_there ? 0
+                    : atoll_err_set(err, ATOLL_E_NOTFOUND, "--%s %.40s: no task of the archive has it; %s",
+                                    option, word, hint);
+}
+
 static int list_view(const struct atoll_archive_view *view, const struct list_settings *settings,
                      struct atoll_err *err)
 {
     uint64_t candidate_count = atoll_tables_count(view->tables, ATOLL_TABLE_CANDIDATES);
-    uint64_t task_count = atoll_tables_count(view->tables, ATOLL_TABLE_TASKS);
     struct entry *entries = malloc((size_t)(candidate_count + 1) * sizeof(*entries));
-    struct atoll_row_task *tasks = malloc((size_t)(task_count + 1) * sizeof(*tasks));
     json_t *array = settings->json ? json_array() : NULL;
     size_t count = 0;
 
-    if (!entries || !tasks) {
-        free(entries);
-        free(tasks);
+    if (!entries) {
         json_decref(array);
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a list of %llu candidates",
                              (unsigned long long)candidate_count);
     }
-    for (uint64_t i = 0; i < task_count; i++)
-        atoll_tables_get(view->tables, ATOLL_TABLE_TASKS, i, &tasks[i]);
     for (uint64_t i = 0; i < candidate_count; i++) {
-        entry_fill(view, tasks, task_count, i, &entries[count]);
-        count += (!settings->task || strcmp(settings->task, entries[count].task) == 0) &&
-                 (!settings->verdict || strcmp(settings->verdict, entries[count].verdict) == 0);
+        entry_fill(view, i, &entries[count]);
+        count += (size_t)is_wanted(settings, &entries[count]);
     }
     qsort(entries, count, sizeof(*entries), comparisons[settings->sort]);
     if (settings->most > 0 && (size_t)settings->most < count)
@@ -243,7 +303,6 @@ static int list_view(const struct atoll_archive_view *view, const struct list_se
     else
         print_entries(view, entries, count);
     free(entries);
-    free(tasks);
     return 0;
 }
 
@@ -257,7 +316,10 @@ static int run_list(void *given, const char *const *arguments, size_t count, str
         atoll_archive_view_open(arguments[0], &view, err) != 0) {
         return -1;
     }
-    status = settings->task && atoll_query_task_named(view.query, settings->task, err) < 0
+    status = (settings->task && atoll_query_task_named(view.query, settings->task, err) < 0) ||
+                     (settings->category &&
+                      check_word(&view, "category", settings->category, "category", err) != 0) ||
+                     (settings->tag && check_word(&view, "tag", settings->tag, "tags", err) != 0)
                  ? -1
                  : list_view(&view, settings, err);
     atoll_archive_view_close(&view);

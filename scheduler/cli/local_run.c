@@ -18,6 +18,7 @@
 #include "base/print.h"
 #include "scheduler/cli/archive_view.h"
 #include "scheduler/cli/progress_view.h"
+#include "scheduler/cli/task_json.h"
 #include "scheduler/cli/task_table.h"
 #include "scheduler/launcher/local/launch.h"
 
@@ -229,9 +230,10 @@ static int print_result(const struct atoll_local_run *run, const struct log_summ
     }
     atoll_query_summary(view.query, &summary);
     if (status == 0 && run->is_json) {
-        atoll_json_print(json_pack("{s:o, s:o, s:o, s:b}", "tasks", atoll_task_table_json(view.query, NULL),
-                                   "archive", atoll_json_text(archive), "report", atoll_json_text(report),
-                                   "ended", *ret_is_ended),
+        atoll_json_print(json_pack("{s:o, s:o, s:o, s:o, s:b}", "tasks", atoll_task_json(view.query, NULL),
+                                   "sums", atoll_task_json_sums(view.query), "archive",
+                                   atoll_json_text(archive), "report", atoll_json_text(report), "ended",
+                                   *ret_is_ended),
                          JSON_INDENT(2), stdout);
     } else if (status == 0) {
         atoll_task_table_print(view.query, NULL, stdout);

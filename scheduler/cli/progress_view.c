@@ -46,27 +46,72 @@ static const char *text(const json_t *object, const char *key)
     return value ? value : "";
 }
 
-/* As the table of results has it: that of the final comparison where there was one. */
-static double speedup(const json_t *task)
+/* As the table of results has it: that of the final comparison where there was one, else the quotient of two times; 0 unknown.
+ * final, yardstick: names of fields. */
+static double ratio_of(const json_t *task, const char *final, const char *yardstick)
 {
-    double best = number(task, "best_ns"), baseline = number(task, "baseline_ns");
+    double best = number(task, "best_ns"), other = number(task, yardstick);
 
-    if (number(task, "final_ratio") > 0)
-        return number(task, "final_ratio");
-    return best > 0 && baseline > 0 ? baseline / best : 0;
+    if (number(task, final) > 0)
+        return number(task, final);
+    return best > 0 && other > 0 ? other / best : 0;
 }
 
-static const char *speedup_mark(const json_t *task)
+static int has_rival(const json_t *task)
 {
-    return number(task, "final_ratio") > 0 ? "" : "*";
+    return number(task, "rival_ns") > 0;
+}
+
+static double over_rival(const json_t *task)
+{
+    return ratio_of(task, "rival_ratio", "rival_ns");
+}
+
+static double over_seed(const json_t *task)
+{
+    return ratio_of(task, "final_ratio", "baseline_ns");
+}
+
+/* What a task's speedup is where one is told: over its rival, over the seed where it has none. */
+static double speedup(const json_t *task)
+{
+    return has_rival(task) ? over_rival(task) : over_seed(task);
+}
+
+static int is_final(const json_t *task)
+{
+    return number(task, has_rival(task) ? "rival_ratio" : "final_ratio") > 0;
+}
+
+static int have_rivals(const json_t *tasks)
+{
+    const json_t *task;
+    size_t index;
+
+    json_array_foreach((json_t *)(uintptr_t)tasks, index, task)
+    {
+        if (has_rival(task))
+            return 1;
+    }
+    return 0;
+}
+
+/* "~2.31x"; ~ where no final comparison confirmed it. */
+static const char *ratio_text(double ratio, int is_final_ratio, char *ret_text, size_t bytes)
+{
+    if (!(ratio > 0))
+        return "-";
+    snprintf(ret_text, bytes, "%s%.2fx", is_final_ratio ? "" : "~", ratio);
+    return ret_text;
 }
 
 /* While the search goes on, a task that is done shows why in place of its bar: what stands at the line's end a narrow terminal
  * cuts off. */
-static void draw_task(FILE *out, const json_t *task, int is_searching)
+static void draw_task(FILE *out, const json_t *task, int is_searching, int with_rivals)
 {
-    char baseline[32], best[32];
-    double ratio = speedup(task), fitness = number(task, "best_fitness");
+    char other[32], best[32], first[32], seed[32];
+    double yardstick = number(task, with_rivals ? "rival_ns" : "baseline_ns");
+    double fitness = number(task, "best_fitness");
     /* Fitness 0.5..1 is the way from the baseline to the floor: that way is the bar. */
     int full = fitness > 0.5 ? (int)((fitness - 0.5) * 2 * BAR_CELLS + 0.5) : 0;
 
@@ -76,13 +121,18 @@ static void draw_task(FILE *out, const json_t *task, int is_searching)
     for (int i = 0; i < BAR_CELLS && !(number(task, "done") > 0 && is_searching); i++)
         fputc(i < full ? '#' : '.', out);
     fputc(']', out);
-    if (ratio > 0) {
-        atoll_print(out, " %8s -> %8s %7.2fx%-1s",
-                    atoll_duration_text(number(task, "baseline_ns"), baseline, sizeof(baseline)),
-                    atoll_duration_text(number(task, "best_ns"), best, sizeof(best)), ratio,
-                    speedup_mark(task));
+    if (over_seed(task) > 0 || over_rival(task) > 0) {
+        atoll_print(out, " %8s -> %8s %9s",
+                    yardstick > 0 ? atoll_duration_text(yardstick, other, sizeof(other)) : "-",
+                    atoll_duration_text(number(task, "best_ns"), best, sizeof(best)),
+                    with_rivals
+                        ? ratio_text(over_rival(task), number(task, "rival_ratio") > 0, first, sizeof(first))
+                        : ratio_text(over_seed(task), number(task, "final_ratio") > 0, first, sizeof(first)));
+        if (with_rivals)
+            atoll_print(out, " %9s",
+                        ratio_text(over_seed(task), number(task, "final_ratio") > 0, seed, sizeof(seed)));
     } else {
-        atoll_print(out, " %-30s", "waiting for its baseline");
+        atoll_print(out, " %-*s", with_rivals ? 40 : 30, "waiting for its baseline");
     }
     atoll_print(out, " %5.0f", number(task, "evaluated"));
     if (number(task, "done") > 0)
@@ -140,18 +190,21 @@ static void draw_bars(struct atoll_progress_view *view, const json_t *line)
     const json_t *tasks = json_object_get(line, "tasks"), *task;
     size_t index, drawn = 0, count = json_array_size(tasks);
     size_t room = is_last(line) ? SIZE_MAX : tasks_that_fit(view);
+    int with_rivals = have_rivals(tasks);
 
     fputs("\033[?7l", view->out);
     if (view->drawn_lines)
         fprintf(view->out, "\033[%dA", view->drawn_lines);
     /* The bar's ends are named above it. */
-    fprintf(view->out, "  %-16s [%-*s] %8s -> %8s %8s  evals\033[K\n", "task", BAR_CELLS,
-            "baseline       floor", "baseline", "best", "speedup");
+    fprintf(view->out, "  %-16s [%-*s] %8s -> %8s %9s%s evals\033[K\n", "task", BAR_CELLS,
+            "seed           floor", with_rivals ? "rival" : "seed", "best",
+            with_rivals ? "speedup" : "over seed", with_rivals ? " over seed" : "");
     for (int done = 0; done < (count > room ? 2 : 1); done++) {
         json_array_foreach((json_t *)(uintptr_t)tasks, index, task)
         {
             if (drawn < room && (count <= room || (number(task, "done") > 0) == done)) {
-                draw_task(view->out, task, number(line, "finishing") == 0 && number(line, "stopped") == 0);
+                draw_task(view->out, task, number(line, "finishing") == 0 && number(line, "stopped") == 0,
+                          with_rivals);
                 fputs("\033[K\n", view->out);
                 drawn++;
             }
@@ -172,21 +225,22 @@ static void print_end(FILE *out, const json_t *line)
 
     json_array_foreach(json_object_get(line, "tasks"), index, task)
     {
-        finals += number(task, "final_ratio") > 0;
-        others += !(number(task, "final_ratio") > 0) && speedup(task) > 0;
+        finals += (size_t)is_final(task);
+        others += (size_t)(!is_final(task) && speedup(task) > 0);
     }
     if (finals > 0)
         fputs("times above were measured one kernel at a time; the table has those of the final comparisons, "
               "side by side\n",
               out);
     if (others > 0)
-        fputs("* the quotient of two times measured apart: no final comparison confirmed it\n", out);
+        fputs("~ the quotient of two times measured apart: no final comparison confirmed it\n", out);
 }
 
 static void print_plain(struct atoll_progress_view *view, const json_t *line)
 {
     const json_t *tasks = json_object_get(line, "tasks"), *task, *leader = NULL;
     double elapsed = number(line, "elapsed_s");
+    char ratio[32];
     size_t index;
 
     if (view->printed_s > 0 && elapsed < view->printed_s + PLAIN_PERIOD_S && !is_last(line))
@@ -194,13 +248,17 @@ static void print_plain(struct atoll_progress_view *view, const json_t *line)
     view->printed_s = elapsed;
     json_array_foreach((json_t *)(uintptr_t)tasks, index, task)
     {
-        if (!leader || speedup(task) > speedup(leader))
+        if (!leader || has_rival(task) > has_rival(leader) ||
+            (has_rival(task) == has_rival(leader) && speedup(task) > speedup(leader))) {
             leader = task;
+        }
     }
     print_totals(view->out, line);
     if (leader && speedup(leader) > 0) {
-        atoll_print(view->out, "  best %s %.2fx%s%s%s", text(leader, "name"), speedup(leader),
-                    speedup_mark(leader), *text(leader, "model") ? " on " : "", text(leader, "model"));
+        atoll_print(view->out, "  best %s %s over %s%s%s", text(leader, "name"),
+                    ratio_text(speedup(leader), is_final(leader), ratio, sizeof(ratio)),
+                    has_rival(leader) ? "its rival" : "its seed", *text(leader, "model") ? " on " : "",
+                    text(leader, "model"));
     }
     fputc('\n', view->out);
 }

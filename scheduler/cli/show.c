@@ -13,11 +13,14 @@
 #include "core/ask.h"
 #include "core/behaviour/behaviour.h"
 #include "core/decision.h"
+#include "core/evaluation.h"
 #include "core/verdict.h"
 #include "archive-h5/report/maker.h"
 #include "archive-h5/report/query_name.h"
+#include "archive-h5/report/task_summary.h"
 #include "scheduler/cli/archive_view.h"
 #include "scheduler/cli/kernel_file.h"
+#include "scheduler/cli/rival_view.h"
 
 struct show_settings {
     int samples, prompt, json;
@@ -210,7 +213,7 @@ static void print_evaluations(const struct atoll_archive_view *view, uint64_t ca
 
 static void print_duels(const struct atoll_archive_view *view, const struct atoll_id *id)
 {
-    static const char *const purposes[] = {"promotion", "no-op", "final"};
+    static const char *const purposes[] = {"promotion", "no-op", "final", "final over the rival"};
     int digits = atoll_query_id_digits(view->query);
 
     for (uint64_t i = 0; i < atoll_tables_count(view->tables, ATOLL_TABLE_DUELS); i++) {
@@ -223,12 +226,16 @@ static void print_duels(const struct atoll_archive_view *view, const struct atol
         if (!challenged && !atoll_id_equal(&d.elite, id))
             continue;
         atoll_id_hex(challenged ? &d.elite : &d.challenger, other);
+        if (d.purpose == ATOLL_DUEL_RIVAL)
+            snprintf(other, sizeof(other), "%s", atoll_tables_text(view->tables, d.rival));
         if (d.ratio_hi > 0)
             snprintf(interval, sizeof(interval), " (95 %% interval %.4f to %.4f)", d.ratio_lo, d.ratio_hi);
         atoll_print(stdout, "%s %s %.*s: ratio %.4f%s, p %.2g, %u pairs, %s\n",
-                    d.purpose < 3 ? purposes[d.purpose] : "duel", challenged ? "against" : "defended against",
-                    digits, other, d.ratio, interval, d.p_value, d.pair_count,
-                    d.better ? "challenger confirmed" : "not confirmed");
+                    d.purpose < 4 ? purposes[d.purpose] : "duel", challenged ? "against" : "defended against",
+                    d.purpose == ATOLL_DUEL_RIVAL ? ATOLL_ID_HEX : digits, other, d.ratio, interval,
+                    d.p_value, d.pair_count, d.better ? "challenger confirmed" : "not confirmed");
+        if (d.purpose == ATOLL_DUEL_RIVAL && *atoll_tables_text(view->tables, d.detail))
+            atoll_print(stdout, "  %s\n", atoll_tables_text(view->tables, d.detail));
     }
 }
 
@@ -250,6 +257,14 @@ static void print_lineage(const struct atoll_archive_view *view, uint64_t candid
     }
 }
 
+/* The task of a candidate. */
+struct shown_task {
+    uint64_t row;
+    struct atoll_row_task task;
+    struct atoll_task_summary summary;
+    int is_best; /* the candidate is its best */
+};
+
 /* How the campaign of a candidate timed: "cold" or "warm". */
 static const char *timing_of(const struct atoll_archive_view *view, const struct atoll_row_candidate *c)
 {
@@ -257,6 +272,66 @@ static const char *timing_of(const struct atoll_archive_view *view, const struct
 
     atoll_tables_get(view->tables, ATOLL_TABLE_CAMPAIGN, c->campaign, &campaign);
     return campaign.timing ? "warm" : "cold";
+}
+
+/* Over one yardstick: of the final comparison where the candidate is the task's best, else of two medians. */
+static struct atoll_speedup speedup_over(const struct atoll_archive_view *view,
+                                         const struct shown_task *shown, enum atoll_yardstick yardstick,
+                                         uint64_t row)
+{
+    struct atoll_speedup speedup = {.ratio = 0};
+    struct atoll_row_evaluation e;
+    int64_t evaluation = atoll_query_best_evaluation(view->query, row, shown->task.model);
+    double ns = yardstick == ATOLL_OVER_RIVAL ? shown->task.rival_ns : shown->task.baseline_ns;
+
+    if (shown->is_best)
+        return shown->summary.over[yardstick];
+    if (evaluation < 0)
+        return speedup;
+    atoll_tables_get(view->tables, ATOLL_TABLE_EVALUATIONS, (uint64_t)evaluation, &e);
+    if (e.verdict == ATOLL_V_CORRECT && e.time_ns > 0 && ns > 0)
+        speedup.ratio = ns / e.time_ns;
+    return speedup;
+}
+
+static int shown_task_find(const struct atoll_archive_view *view, const struct atoll_row_candidate *c,
+                           struct shown_task *ret)
+{
+    int64_t row = atoll_query_task_row(view->query, c->campaign, c->task, c->model);
+
+    if (row < 0)
+        return -1;
+    ret->row = (uint64_t)row;
+    atoll_tables_get(view->tables, ATOLL_TABLE_TASKS, ret->row, &ret->task);
+    atoll_query_task_summary(view->query, ret->row, &ret->summary);
+    ret->is_best = atoll_id_equal(&ret->task.best, &c->id);
+    return 0;
+}
+
+/* Over the rival first, over the seed second; and what the rivals of the task are. */
+static void print_speedups(const struct atoll_archive_view *view, const struct atoll_row_candidate *c,
+                           uint64_t row)
+{
+    static const enum atoll_yardstick order[] = {ATOLL_OVER_RIVAL, ATOLL_OVER_SEED};
+    struct shown_task shown;
+
+    if (shown_task_find(view, c, &shown) != 0)
+        return;
+    for (size_t i = 0; i < 2; i++) {
+        struct atoll_speedup s = speedup_over(view, &shown, order[i], row);
+        char text[32];
+
+        if (!(s.ratio > 0))
+            continue;
+        atoll_print(stdout, "speedup %s", atoll_speedup_text(&s, text, sizeof(text)));
+        if (s.hi > 0)
+            printf(" (95 %% interval %.2f to %.2f)", s.lo, s.hi);
+        if (order[i] == ATOLL_OVER_RIVAL)
+            atoll_print(stdout, " over the rival %s\n", shown.summary.rival);
+        else
+            atoll_print(stdout, " over the seed\n");
+    }
+    atoll_rival_view_print(view->query, shown.row, stdout);
 }
 
 static void print_candidate(const struct atoll_archive_view *view, uint64_t row, int with_samples)
@@ -271,6 +346,7 @@ static void print_candidate(const struct atoll_archive_view *view, uint64_t row,
         atoll_query_task_name(view->query, c.campaign, c.task), atoll_tables_text(view->tables, c.choice),
         atoll_maker_name(atoll_query_maker(view->query, row)), atoll_tables_text(view->tables, c.origin),
         timing_of(view, &c));
+    print_speedups(view, &c, row);
     print_evaluations(view, row, with_samples);
     print_duels(view, &c.id);
     print_lineage(view, row);
@@ -309,11 +385,31 @@ static json_t *evaluations_json(const struct atoll_archive_view *view, uint64_t 
     return array;
 }
 
+static void add_speedups(const struct atoll_archive_view *view, const struct atoll_row_candidate *c,
+                         uint64_t row, json_t *object)
+{
+    struct atoll_speedup first, seed;
+    struct shown_task shown;
+    json_t *more;
+
+    if (shown_task_find(view, c, &shown) != 0)
+        return;
+    first = speedup_over(view, &shown, shown.summary.headline, row);
+    seed = speedup_over(view, &shown, ATOLL_OVER_SEED, row);
+    more = json_pack("{s:f, s:s, s:o, s:b, s:f, s:o}", "speedup", first.ratio, "speedup_over",
+                     atoll_yardstick_name(shown.summary.headline), "speedup_interval",
+                     first.hi > 0 ? json_pack("[f, f]", first.lo, first.hi) : json_null(), "final",
+                     first.is_final, "speedup_seed", seed.ratio, "rivals",
+                     atoll_rival_view_json(view->query, shown.row));
+    json_object_update(object, more);
+    json_decref(more);
+}
+
 static void print_candidate_json(const struct atoll_archive_view *view, uint64_t row)
 {
     uint64_t ancestors[LINEAGE_LIMIT];
     size_t count = atoll_query_lineage(view->query, row, ancestors, LINEAGE_LIMIT);
-    json_t *lineage = json_array();
+    json_t *lineage = json_array(), *object;
     struct atoll_row_candidate c, ancestor;
     char id[ATOLL_ID_HEX];
 
@@ -324,7 +420,7 @@ static void print_candidate_json(const struct atoll_archive_view *view, uint64_t
     }
     atoll_tables_get(view->tables, ATOLL_TABLE_CANDIDATES, row, &c);
     atoll_id_hex(&c.id, id);
-    atoll_json_print(
+    object =
         json_pack("{s:s, s:o, s:s, s:o, s:s, s:s, s:i, s:i, s:s, s:s, s:o, s:o, s:o}", "candidate", id,
                   "task", atoll_json_text(atoll_query_task_name(view->query, c.campaign, c.task)), "made_by",
                   atoll_maker_name(atoll_query_maker(view->query, row)), "origin",
@@ -333,8 +429,9 @@ static void print_candidate_json(const struct atoll_archive_view *view, uint64_t
                   atoll_tables_text(view->tables, c.choice), "island", (int)c.island, "generation",
                   (int)c.generation, "language", atoll_tables_text(view->tables, c.language), "timing",
                   timing_of(view, &c), "source", atoll_json_text(atoll_tables_text(view->tables, c.source)),
-                  "evaluations", evaluations_json(view, row), "lineage", lineage),
-        JSON_INDENT(2), stdout);
+                  "evaluations", evaluations_json(view, row), "lineage", lineage);
+    add_speedups(view, &c, row, object);
+    atoll_json_print(object, JSON_INDENT(2), stdout);
 }
 
 /* ---- what was said to the model ---- */

@@ -9,9 +9,10 @@
 
 #include "archive-h5/report/failure.h"
 #include "archive-h5/report/query_name.h"
-#include "base/json.h"
+#include "scheduler/cli/rival_view.h"
 
-#define NAMED_TASKS 4 /* behind a reason; the others are counted */
+#define GROUP_LIMIT 64 /* levels, or categories */
+#define NAMED_TASKS 4  /* behind a reason; the others are counted */
 
 /* Calls row for each task summary that is wanted. */
 typedef void summary_row(void *context, const struct atoll_query *query,
@@ -67,9 +68,11 @@ void atoll_task_table_failure(const struct atoll_query *query, uint64_t task_row
     }
 }
 
+/* Columns of the table: with a rival in the archive speedups are over it, and over the seed stand second; without one the share of
+ * the floor leads. */
 struct printing {
     FILE *out;
-    int id_digits;
+    int id_digits, has_rivals;
 };
 
 /* "6.37 ms 3%": half the 95 % interval behind the time, where it is known. */
@@ -119,41 +122,69 @@ static void print_dead_templates(FILE *out, const struct atoll_query *query, uin
     }
 }
 
+/* "  ~2.31x     2.20-2.45    16 ": a speedup with its interval and pairs. */
+static void print_speedup(FILE *out, const struct atoll_speedup *s)
+{
+    char ratio[32], interval[32] = "-", pairs[16] = "-";
+
+    if (s->hi > 0)
+        snprintf(interval, sizeof(interval), "%.2f-%.2f", s->lo, s->hi);
+    if (s->pair_count)
+        snprintf(pairs, sizeof(pairs), "%u", s->pair_count);
+    atoll_print(out, "%9s %13s %5s ", atoll_speedup_text(s, ratio, sizeof(ratio)), interval, pairs);
+}
+
+static void print_share(FILE *out, double share)
+{
+    if (share > 0)
+        fprintf(out, "%7.1f %% ", 100 * share);
+    else
+        atoll_print(out, "%9s ", "-");
+}
+
+/* What is compared with what, up to the share of the floor. */
+static void print_figures(const struct printing *printing, const struct atoll_task_summary *s)
+{
+    const struct atoll_speedup *seed = &s->over[ATOLL_OVER_SEED], *rival = &s->over[ATOLL_OVER_RIVAL];
+    const struct atoll_speedup *first = printing->has_rivals ? rival : seed;
+    char other[48], best[48], ratio[32];
+    const char *best_text = time_text(s->best_ns, s->best_lo_ns, s->best_hi_ns, best, sizeof(best));
+    const char *other_text =
+        time_text(first->yardstick_ns, first->yardstick_lo_ns, first->yardstick_hi_ns, other, sizeof(other));
+
+    if (!printing->has_rivals)
+        print_share(printing->out, s->floor_share);
+    else
+        atoll_print(printing->out, "%-12.12s ", *s->rival ? s->rival : "-");
+    atoll_print(printing->out, "%13s %13s ", other_text, best_text);
+    print_speedup(printing->out, first);
+    if (printing->has_rivals) {
+        atoll_print(printing->out, "%9s ", atoll_speedup_text(seed, ratio, sizeof(ratio)));
+        print_share(printing->out, s->floor_share);
+    }
+}
+
 static void print_row(void *context, const struct atoll_query *query, const struct atoll_task_summary *s,
                       const struct atoll_row_task *task)
 {
     const struct printing *printing = context;
     FILE *out = printing->out;
-    const struct atoll_speedup *seed = &s->over[ATOLL_OVER_SEED];
-    char baseline[48], best[48], interval[32] = "-", pairs[16] = "-", failures[256], id[ATOLL_ID_HEX] = "-";
+    char failures[256], id[ATOLL_ID_HEX] = "-";
 
     if (!atoll_id_is_zero(&task->best))
         atoll_id_hex(&task->best, id);
-    if (seed->hi > 0)
-        snprintf(interval, sizeof(interval), "%.2f-%.2f", seed->lo, seed->hi);
-    if (seed->pair_count)
-        snprintf(pairs, sizeof(pairs), "%u", seed->pair_count);
-    atoll_print(out, "%-20s %13s %13s ", s->name,
-                time_text(seed->yardstick_ns, seed->yardstick_lo_ns, seed->yardstick_hi_ns, baseline,
-                          sizeof(baseline)),
-                time_text(s->best_ns, s->best_lo_ns, s->best_hi_ns, best, sizeof(best)));
-    if (seed->ratio > 0)
-        atoll_print(out, "%8.2fx%s %13s %5s ", seed->ratio, seed->is_final ? " " : "*", interval, pairs);
-    else
-        atoll_print(out, "%8s   %13s %5s ", "-", interval, pairs);
-    if (s->floor_share > 0)
-        fprintf(out, "%7.1f %%", 100 * s->floor_share);
-    else
-        atoll_print(out, "%9s", "-");
-    atoll_print(out, " %6llu %7llu  %-7s  %-*.*s%s%s\n", (unsigned long long)s->evaluated,
+    atoll_print(out, "%-20s ", s->name);
+    print_figures(printing, s);
+    atoll_print(out, "%6llu %7llu  %-7s  %-*.*s%s%s\n", (unsigned long long)s->evaluated,
                 (unsigned long long)s->correct, s->made_by ? atoll_maker_name(s->made_by) : "-",
                 *s->model ? printing->id_digits : 0, printing->id_digits, id, *s->model ? "  " : "",
                 s->model);
+    atoll_rival_view_print_failed(query, s->row, out);
     failures_text(s, failures, sizeof(failures));
     if (*failures)
         atoll_print(out, "    %s\n", failures);
     print_dead_templates(out, query, s->row);
-    if (seed->yardstick_ns <= 0) {
+    if (s->over[ATOLL_OVER_SEED].yardstick_ns <= 0) {
         char failure[512];
 
         atoll_task_table_failure(query, s->row, failure, sizeof(failure));
@@ -200,108 +231,125 @@ static void print_reasons(const struct atoll_query *query, const char *only, FIL
     }
 }
 
+/* "geometric mean 1.03x, arithmetic 1.21x over the rival" of one yardstick. */
+static void print_means(FILE *out, const char *before, const struct atoll_speedup_sums *sums,
+                        const char *over)
+{
+    if (sums->timed_count > 0)
+        atoll_print(out, "%sgeometric mean %s%.2fx, arithmetic %.2fx over %s", before,
+                    sums->are_final ? "" : "~", sums->geometric_mean, sums->arithmetic_mean, over);
+}
+
+/* The headline: over the rival first; without one the share of the floor. */
+static void print_headline(FILE *out, const struct atoll_task_sums *s)
+{
+    const struct atoll_speedup_sums *rival = &s->over[ATOLL_OVER_RIVAL], *eager = &s->over[ATOLL_OVER_EAGER],
+                                    *seed = &s->over[ATOLL_OVER_SEED];
+
+    if (s->headline != ATOLL_OVER_SEED) {
+        atoll_print(out, "%llu of %llu tasks timed beside a rival", (unsigned long long)rival->timed_count,
+                    (unsigned long long)s->task_count);
+        print_means(out, ": ", rival, "the rival");
+        print_means(out, "; ", eager, "eager");
+        print_means(out, "; ", seed, "the seed");
+        atoll_print(out, "\nmore than 1x the rival: %.0f of %.0f tasks; more than 1.5x: %.0f\n",
+                    rival->fast_share[0] * (double)rival->task_count, (double)rival->task_count,
+                    rival->fast_share[1] * (double)rival->task_count);
+    } else if (seed->timed_count > 0) {
+        atoll_print(out, "no rival measured; %llu of %llu tasks timed", (unsigned long long)seed->timed_count,
+                    (unsigned long long)s->task_count);
+        if (s->floor_count > 0)
+            atoll_print(out, ", geometric mean %.1f %% of the floor", 100 * s->floor_mean);
+        print_means(out, ", ", seed, "the seed");
+        fputc('\n', out);
+    }
+    if (!rival->are_final || !seed->are_final)
+        atoll_print(out, "~ the quotient of two times measured apart: no final comparison confirmed it\n");
+}
+
+/* Of the tasks of each level, or category. */
+static void print_groups(FILE *out, const struct atoll_query *query, enum atoll_grouping by)
+{
+    struct atoll_task_group groups[GROUP_LIMIT];
+    size_t count = atoll_query_groups(query, by, groups, GROUP_LIMIT);
+
+    if (count > 0)
+        atoll_print(out, "\n%-20s %5s %7s  %-8s %6s %8s %9s %10s\n",
+                    by == ATOLL_BY_LEVEL ? "level" : "category", "tasks", "correct", "over", "fast_1",
+                    "fast_1.5", "geometric", "arithmetic");
+    for (size_t i = 0; i < count; i++) {
+        const struct atoll_task_sums *s = &groups[i].sums;
+        char name[64];
+
+        if (by == ATOLL_BY_LEVEL && groups[i].level)
+            snprintf(name, sizeof(name), "%u", groups[i].level);
+        else
+            snprintf(name, sizeof(name), "%.60s", *groups[i].category ? groups[i].category : "-");
+        for (int y = 0, is_first = 1; y < ATOLL_YARDSTICK_COUNT; y++) {
+            const struct atoll_speedup_sums *over = &s->over[y];
+            char correct[16], fast[2][16], means[2][32];
+
+            if (!over->timed_count && (y != ATOLL_OVER_SEED || !is_first))
+                continue;
+            snprintf(correct, sizeof(correct), "%.0f %%",
+                     100.0 * (double)s->solved_count / (double)s->task_count);
+            for (size_t k = 0; k < 2; k++)
+                snprintf(fast[k], sizeof(fast[k]), "%.0f %%", 100 * over->fast_share[k]);
+            snprintf(means[0], sizeof(means[0]), "%s%.2fx", over->are_final ? "" : "~", over->geometric_mean);
+            snprintf(means[1], sizeof(means[1]), "%s%.2fx", over->are_final ? "" : "~",
+                     over->arithmetic_mean);
+            if (is_first)
+                atoll_print(out, "%-20s %5llu %7s  ", name, (unsigned long long)s->task_count, correct);
+            else
+                atoll_print(out, "%-20s %5s %7s  ", "", "", "");
+            atoll_print(out, "%-8s %6s %8s %9s %10s\n", atoll_yardstick_name((enum atoll_yardstick)y),
+                        fast[0], fast[1], over->timed_count ? means[0] : "-",
+                        over->timed_count ? means[1] : "-");
+            is_first = 0;
+        }
+    }
+}
+
+static void print_head(const struct printing *printing)
+{
+    FILE *out = printing->out;
+
+    atoll_print(out, "%-20s ", "task");
+    if (printing->has_rivals) {
+        atoll_print(out, "%-12s %13s %13s %9s %13s %5s %9s %9s ", "rival", "its time +-", "best +-",
+                    "speedup", "95 % interval", "pairs", "over seed", "of floor");
+    } else {
+        atoll_print(out, "%9s %13s %13s %9s %13s %5s ", "of floor", "seed +-", "best +-", "over seed",
+                    "95 % interval", "pairs");
+    }
+    atoll_print(out, "%6s %7s  %-7s  %s\n", "evals", "correct", "made by", "kernel");
+}
+
 void atoll_task_table_print(const struct atoll_query *query, const char *only, FILE *out)
 {
-    struct printing printing = {out, atoll_query_id_digits(query)};
+    struct printing printing = {.out = out, .id_digits = atoll_query_id_digits(query)};
     struct atoll_archive_summary summary;
-    const struct atoll_speedup_sums *sums = &summary.tasks.over[ATOLL_OVER_SEED];
     int floors_differ = 0;
 
-    atoll_print(out, "%-20s %13s %13s %9s  %13s %5s %9s %6s %7s  %-7s  %s\n", "task", "baseline +-",
-                "best +-", "speedup", "95 % interval", "pairs", "of floor", "evals", "correct", "made by",
-                "kernel");
-    each_task(query, only, print_row, &printing);
     for (uint64_t i = 0; i < atoll_tables_count(atoll_query_tables(query), ATOLL_TABLE_TASKS); i++) {
         struct atoll_task_summary task;
 
         atoll_query_task_summary(query, i, &task);
         floors_differ |= task.floors_differ;
+        printing.has_rivals |= task.headline != ATOLL_OVER_SEED;
     }
+    print_head(&printing);
+    each_task(query, only, print_row, &printing);
     if (floors_differ)
         fprintf(out, "no shares of floors: they were made in different ways (column floor_model) and cannot "
                      "be compared\n");
-    atoll_query_summary(query, &summary);
-    if (!only && sums->timed_count > 0) {
-        atoll_print(out, "%llu of %llu tasks timed, geometric mean %.2fx%s\n",
-                    (unsigned long long)sums->timed_count, (unsigned long long)sums->task_count,
-                    sums->geometric_mean,
-                    sums->are_final ? "" : " (* not from an interleaved final comparison)");
+    if (!only) {
+        atoll_query_summary(query, &summary);
+        print_headline(out, &summary.tasks);
     }
     print_reasons(query, only, out);
-}
-
-/* What the best candidate is limited by; "unknown" where nothing was counted. */
-static const char *limiter_of(const struct atoll_query *query, const struct atoll_row_task *task)
-{
-    struct atoll_row_profile profile;
-    uint64_t evaluation;
-    int64_t candidate = atoll_query_candidate(query, task->campaign, &task->best), row = -1;
-
-    if (candidate >= 0)
-        row = atoll_query_candidate_profile(query, (uint64_t)candidate, task->model, &evaluation);
-    if (row < 0)
-        return atoll_limiter_name(ATOLL_LIMITER_UNKNOWN);
-    atoll_tables_get(atoll_query_tables(query), ATOLL_TABLE_PROFILES, (uint64_t)row, &profile);
-    return atoll_limiter_name((enum atoll_limiter)profile.limiter);
-}
-
-/* [lo, hi]; null where it is not known. */
-static json_t *interval_json(double lo, double hi)
-{
-    return hi > 0 ? json_pack("[f, f]", lo, hi) : json_null();
-}
-
-/* What the numbers rest on, and who made the best kernel. */
-static void add_evidence(json_t *row, const struct atoll_task_summary *s)
-{
-    const struct atoll_speedup *seed = &s->over[ATOLL_OVER_SEED];
-    json_t *verdicts = json_object(), *more;
-
-    for (unsigned v = 0; v < ATOLL_VERDICT_COUNT; v++)
-        if (s->verdicts[v])
-            json_object_set_new(verdicts, atoll_verdict_name((enum atoll_verdict)v),
-                                json_integer((json_int_t)s->verdicts[v]));
-    more = json_pack("{s:s, s:o, s:o, s:o, s:I, s:b, s:f, s:o, s:s, s:o, s:f, s:f}", "speedup_over",
-                     atoll_yardstick_name(s->headline), "baseline_interval_ns",
-                     interval_json(seed->yardstick_lo_ns, seed->yardstick_hi_ns), "best_interval_ns",
-                     interval_json(s->best_lo_ns, s->best_hi_ns), "speedup_interval",
-                     interval_json(seed->lo, seed->hi), "pairs", (json_int_t)seed->pair_count,
-                     "baseline_is_best", s->is_baseline_best, "correct_rate", s->correct_share, "verdicts",
-                     verdicts, "made_by", atoll_maker_name(s->made_by), "origin", atoll_json_text(s->origin),
-                     "best_seed_ns", s->seed_ns, "gain_over_seeds", s->gain_over_seeds);
-    json_object_update(row, more);
-    json_decref(more);
-}
-
-static void add_row(void *context, const struct atoll_query *query, const struct atoll_task_summary *s,
-                    const struct atoll_row_task *task)
-{
-    char names[128];
-    char best[ATOLL_ID_HEX] = "";
-    const struct atoll_speedup *seed = &s->over[ATOLL_OVER_SEED];
-    json_t *row;
-
-    if (!atoll_id_is_zero(&task->best))
-        atoll_id_hex(&task->best, best);
-    row = json_pack(
-        "{s:o, s:o, s:s, s:f, s:f, s:f, s:f, s:b, s:o, s:f, s:s, s:s, s:I, s:I, s:s, s:o}", "task",
-        atoll_json_text(s->name), "model",
-        atoll_json_text(atoll_tables_text(atoll_query_tables(query), task->model_name)), "candidate", best,
-        "baseline_ns", seed->yardstick_ns, "best_ns", s->best_ns, "floor_ns", s->floor_ns, "speedup",
-        seed->ratio, "final", seed->is_final, "p_value",
-        seed->pair_count ? json_real(seed->p_value) : json_null(), "floor_share", s->floor_share,
-        "floor_model", s->floor_model, "beyond_precisions",
-        atoll_mix_names(s->beyond_precisions, names, sizeof(names)), "evaluations", (json_int_t)s->evaluated,
-        "correct", (json_int_t)s->correct, "limiter", limiter_of(query, task), "ended",
-        task->done ? json_string(atoll_reason_name((enum atoll_reason)task->reason)) : json_null());
-    add_evidence(row, s);
-    json_array_append_new(context, row);
-}
-
-json_t *atoll_task_table_json(const struct atoll_query *query, const char *only)
-{
-    json_t *rows = json_array();
-
-    each_task(query, only, add_row, rows);
-    return rows;
+    if (!only) {
+        print_groups(out, query, ATOLL_BY_LEVEL);
+        print_groups(out, query, ATOLL_BY_CATEGORY);
+    }
 }

@@ -117,15 +117,16 @@ static void parts_have_a_line_each(void **state)
     (void)state;
     assert_string_equal(
         line_with(out, "0000", line, sizeof(line)),
-        "0000         running          1/2     3.00x*       103       80       5m 00s     5.00 s  7");
+        "0000         running          1/2    ~3.00x       103       80       5m 00s     5.00 s  7");
     assert_string_equal(
         line_with(out, "0001", line, sizeof(line)),
-        "0001         fresh            0/1         -          0        -            -          -");
+        "0001         fresh            0/1         -         0        -            -          -");
     assert_non_null(strstr(line_with(out, "0002", line, sizeof(line)), " 77 "));
     assert_non_null(strstr(out, "    parts/0004/jobs/1.0/journal.atl: damaged\n"));
     assert_non_null(strstr(out, "6 tasks in 5 parts: 1 fresh, 1 running, 1 waiting, 1 ended, 1 unreadable; "
                                 "200 evaluations, 5m 00s of device time\n"));
-    assert_non_null(strstr(out, "2 of 6 tasks timed, geometric mean 3.00x (* not from"));
+    assert_non_null(
+        strstr(out, "2 of 6 tasks timed; no rival measured, geometric mean ~3.00x over the seed (~"));
     free(out);
     out = printed(0, 0);
     assert_non_null(strstr(out, "0 tasks in 0 parts; 0 evaluations\n"));
@@ -138,15 +139,15 @@ static void tasks_have_a_line_each(void **state)
 
     (void)state;
     assert_string_equal(line_with(out, "softmax", line, sizeof(line)),
-                        "softmax                   4.00 ms      1.00 ms     4.50x         60       50  "
+                        "softmax                   4.00 ms      1.00 ms     4.50x        60       50  "
                         "3fa9c127 done     0000  "
                         "floor goal reached");
     assert_string_equal(
         line_with(out, "matmul", line, sizeof(line)),
-        "matmul                    8.00 ms      4.00 ms     2.00x*        40       30  -        running  "
+        "matmul                    8.00 ms      4.00 ms    ~2.00x        40       30  -        running  "
         "0000  device \"B\"");
     assert_string_equal(line_with(out, "gemv", line, sizeof(line)),
-                        "gemv                            -            -         -          -        -  -     "
+                        "gemv                            -            -         -         -        -  -     "
                         "   ended    0003");
     assert_non_null(strstr(out, "unreadable 0004\n    parts/0004"));
     free(out);
@@ -169,9 +170,53 @@ static void heads_fit(void **state)
     line_with(out, "task", head, sizeof(head));
     line_with(out, "softmax", line, sizeof(line));
     assert_int_equal(strstr(head, "correct") + 7 - head, strstr(line, " 50 ") + 3 - line);
-    assert_int_equal(strstr(head, "speedup") + 7 - head, strstr(line, "4.50x") + 5 - line);
+    assert_int_equal(strstr(head, "over seed") + 9 - head, strstr(line, "4.50x") + 5 - line);
     assert_int_equal(strstr(head, "part") - head, strstr(line, "0000") - line);
     free(out);
+}
+
+/* Over the rival first where one was measured, over the seed second; the mean is of those that have one. */
+static void rivals_come_first(void **state)
+{
+    struct atoll_campaign_progress_task *softmax = &timed[0];
+    char head[256], line[256], *out;
+
+    (void)state;
+    snprintf(softmax->rival, sizeof(softmax->rival), "compiled");
+    softmax->rival_ns = 2e6;
+    softmax->rival_ratio = 1.9;
+    out = printed(ROWS, 1);
+    line_with(out, "task", head, sizeof(head));
+    assert_non_null(strstr(head, "rival"));
+    line_with(out, "softmax", line, sizeof(line));
+    assert_non_null(strstr(line, "2.00 ms      1.00 ms     1.90x     4.50x        60"));
+    assert_int_equal(strstr(head, "speedup") + 7 - head, strstr(line, "1.90x") + 5 - line);
+    assert_int_equal(strstr(head, "over seed") + 9 - head, strstr(line, "4.50x") + 5 - line);
+    assert_non_null(
+        strstr(line_with(out, "matmul", line, sizeof(line)), "       -      4.00 ms         -    ~2.00x"));
+    assert_non_null(
+        strstr(out, "1 of 6 tasks timed beside a rival, geometric mean 1.90x over the rival, ~3.00x over "
+                    "the seed\n"));
+    free(out);
+    out = printed(ROWS, 0);
+    line_with(out, "part", head, sizeof(head));
+    line_with(out, "0000", line, sizeof(line));
+    assert_int_equal(strstr(head, "speedup") + 7 - head, strstr(line, "1.90x") + 5 - line);
+    assert_int_equal(strstr(head, "evals") + 5 - head, strstr(line, "103") + 3 - line);
+    free(out);
+    json_t *all = atoll_campaign_progress_view_json(rows, ROWS, NOW_NS);
+    json_t *tasks = json_object_get(json_array_get(json_object_get(all, "parts"), 0), "tasks");
+    json_t *first = json_array_get(tasks, 0), *second = json_array_get(tasks, 1);
+
+    assert_true(json_real_value(json_object_get(first, "ratio")) == 1.9);
+    assert_true(json_is_true(json_object_get(first, "final")));
+    assert_string_equal(json_string_value(json_object_get(first, "ratio_over")), "rival");
+    assert_string_equal(json_string_value(json_object_get(first, "rival")), "compiled");
+    assert_true(json_real_value(json_object_get(first, "ratio_seed")) == 4.5);
+    assert_string_equal(json_string_value(json_object_get(second, "ratio_over")), "seed");
+    json_decref(all);
+    memset(softmax->rival, 0, sizeof(softmax->rival));
+    softmax->rival_ns = softmax->rival_ratio = 0;
 }
 
 static void json_tells_the_same(void **state)
@@ -216,6 +261,7 @@ int main(void)
         cmocka_unit_test(tasks_have_a_line_each),
         cmocka_unit_test(heads_fit),
         cmocka_unit_test(json_tells_the_same),
+        cmocka_unit_test(rivals_come_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

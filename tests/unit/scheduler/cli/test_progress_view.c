@@ -40,7 +40,7 @@ static void lines_may_be_split_anywhere(void **state)
 
     (void)state;
     assert_non_null(strstr(whole, "12 evaluations"));
-    assert_non_null(strstr(whole, "best softmax 4.00x"));
+    assert_non_null(strstr(whole, "best softmax ~4.00x over its seed"));
     for (size_t piece = 1; piece < 40; piece++) {
         char *split = shown(ATOLL_PROGRESS_PLAIN, LINE, piece);
 
@@ -69,7 +69,7 @@ static void bars_are_redrawn_in_place(void **state)
     (void)state;
     assert_non_null(strstr(out, "[##########..........]"));
     assert_non_null(strstr(out, "\033[3A"));
-    assert_non_null(strstr(out, "[baseline       floor]")); /* what the bar is */
+    assert_non_null(strstr(out, "[seed           floor]")); /* what the bar is */
     assert_non_null(strstr(out, "4.00x"));
     free(out);
     out = shown(
@@ -179,10 +179,10 @@ static void the_end_is_told(void **state)
     plain = shown(ATOLL_PROGRESS_PLAIN, text, 4096);
     bars = shown(ATOLL_PROGRESS_BARS, text, 4096);
     assert_non_null(strstr(plain, "13 evaluations"));
-    assert_non_null(strstr(plain, "best softmax 4.00x*"));
-    assert_non_null(strstr(plain, "best softmax 3.50x\n"));
+    assert_non_null(strstr(plain, "best softmax ~4.00x over its seed"));
+    assert_non_null(strstr(plain, "best softmax 3.50x over its seed\n"));
     assert_non_null(strstr(bars, "3.50x "));
-    assert_non_null(strstr(bars, "2.00x*"));
+    assert_non_null(strstr(bars, "~2.00x"));
     assert_non_null(strstr(bars, "done: floor goal reached"));
     assert_non_null(strstr(bars, "done: time is over"));
     assert_non_null(strstr(bars, "the table has those of the final comparisons"));
@@ -201,8 +201,30 @@ static void models_are_named(void **state)
     char *plain = shown(ATOLL_PROGRESS_PLAIN, line, 4096), *bars = shown(ATOLL_PROGRESS_BARS, line, 4096);
 
     (void)state;
-    assert_non_null(strstr(plain, "best softmax 4.00x* on Fast"));
+    assert_non_null(strstr(plain, "best softmax ~4.00x over its seed on Fast"));
     assert_true(strstr(bars, "Slow") && strstr(bars, "Fast"));
+    free(plain);
+    free(bars);
+}
+
+/* Where a rival was measured speedups are over it, and over the seed they stand second. */
+static void rivals_come_first(void **state)
+{
+    static const char line[] =
+        "{\"type\": \"progress\", \"elapsed_s\": 2, \"tasks\": [{\"name\": \"plain\", \"baseline_ns\": 9e6, "
+        "\"best_ns\": 1e6}, {\"name\": \"softmax\", \"baseline_ns\": 4e6, \"best_ns\": 2e6, \"rival\": "
+        "\"compiled\", "
+        "\"rival_ns\": 3e6, \"rival_ratio\": 0}, {\"name\": \"norm\", \"baseline_ns\": 8e6, \"best_ns\": "
+        "2e6, "
+        "\"final_ratio\": 3.9, \"rival_ns\": 2e6, \"rival_ratio\": 1.05}]}\n";
+    char *plain = shown(ATOLL_PROGRESS_PLAIN, line, 4096), *bars = shown(ATOLL_PROGRESS_BARS, line, 4096);
+
+    (void)state;
+    assert_non_null(strstr(plain, "best softmax ~1.50x over its rival\n"));
+    assert_non_null(strstr(bars, "   rival ->     best   speedup over seed evals"));
+    assert_non_null(strstr(bars, " 3.00 ms ->  2.00 ms    ~1.50x    ~2.00x"));
+    assert_non_null(strstr(bars, " 2.00 ms ->  2.00 ms     1.05x     3.90x"));
+    assert_non_null(strstr(bars, "       - ->  1.00 ms         -    ~9.00x"));
     free(plain);
     free(bars);
 }
@@ -278,6 +300,7 @@ int main(void)
         cmocka_unit_test(the_end_is_told),
         cmocka_unit_test(a_low_screen_is_not_left),
         cmocka_unit_test(models_are_named),
+        cmocka_unit_test(rivals_come_first),
         cmocka_unit_test(messages_are_shown_once),
         cmocka_unit_test(json_passes_through),
         cmocka_unit_test(garbage_is_skipped),
