@@ -15,9 +15,11 @@
 #include "mpi-eval/backend/cuda/measure/stage.h"
 #include "mpi-eval/backend/cuda/sanitize/sanitizer.h"
 #include "mpi-eval/backend/backends.h"
+#include "mpi-eval/torch/torch_rival.h"
 
 #define OBJECT_BYTES  ((uint64_t)64 << 20)
 #define SCRATCH_LIMIT ((int64_t)1 << 40) /* the device's memory decides */
+#define PIECE_BYTES   ((uint64_t)64 << 20)
 #define KINDS         (ATOLL_PLAN_KIND(ATOLL_VARIANT_CHECK) | ATOLL_PLAN_KIND(ATOLL_VARIANT_BENCH))
 
 /* ---- levels 1 and 2: the limits are core's (plan_limits.h), the rest is what every backend does ---- */
@@ -80,9 +82,34 @@ static struct bare *bare_create(struct atoll_referee *referee, struct atoll_case
     return b;
 }
 
+/* Outputs into their places, in pieces that a batch holds. */
+static int outputs_write(struct bare *b, const void *const *data, struct atoll_err *err)
+{
+    static const void *const nothing[ATOLL_TASK_TENSOR_LIMIT];
+    struct atoll_cuda_device *d = b->stage.device;
+    const struct atoll_cuda_sample *sample = &b->stage.sample;
+    atoll_command_batch_clear(&d->batch);
+    if (atoll_cuda_sample_put(&b->stage.sample, &d->batch, nothing, err) != 0)
+        return -1;
+    int rc = atoll_cuda_device_run_own(d, "placing outputs", err);
+    for (size_t i = 0; rc == 0 && i < b->prepared.task->tensor_count; i++) {
+        uint64_t bytes = data[i] ? sample->layout.buffers[i].bytes : 0, n;
+        if (!atoll_cuda_is_output(b->prepared.task, i))
+            continue;
+        for (uint64_t at = 0; rc == 0 && at < bytes; at += n) {
+            n = bytes - at < PIECE_BYTES ? bytes - at : PIECE_BYTES;
+            atoll_command_batch_clear(&d->batch);
+            atoll_command_batch_write(&d->batch, sample->layout.buffers[i].address + at,
+                                      (const unsigned char *)data[i] + at, (size_t)n);
+            rc = atoll_cuda_device_run_own(d, "placing outputs", err);
+        }
+    }
+    return rc;
+}
+
 /* Composes a batch on a stage that is set; runs it.  A lost process starts it again. */
-typedef int bare_compose(struct bare *b, const void *const *data, size_t tensor,
-                         struct atoll_command_batch *batch, struct atoll_err *err);
+typedef int bare_compose(struct bare *b, size_t tensor, struct atoll_command_batch *batch,
+                         struct atoll_err *err);
 
 static int bare_run(struct bare *b, bare_compose *compose, const void *const *data, size_t tensor,
                     struct atoll_err *err)
@@ -91,9 +118,11 @@ static int bare_run(struct bare *b, bare_compose *compose, const void *const *da
     int rc = 1;
     for (int i = 0; rc > 0 && i < ATOLL_CUDA_LOST_LIMIT; i++) {
         rc = atoll_cuda_stage_set(&b->stage, err);
+        if (rc == 0 && data)
+            rc = outputs_write(b, data, err);
         atoll_command_batch_clear(&d->batch);
         if (rc == 0)
-            rc = compose(b, data, tensor, &d->batch, err);
+            rc = compose(b, tensor, &d->batch, err);
         if (rc == 0)
             rc = atoll_cuda_device_run_own(d, "examining outputs", err);
     }
@@ -106,12 +135,10 @@ static int bare_run(struct bare *b, bare_compose *compose, const void *const *da
 
 /* ---- the check ---- */
 
-static int check_compose(struct bare *b, const void *const *data, size_t tensor,
-                         struct atoll_command_batch *batch, struct atoll_err *err)
+static int check_compose(struct bare *b, size_t tensor, struct atoll_command_batch *batch,
+                         struct atoll_err *err)
 {
     (void)tensor;
-    if (atoll_cuda_sample_put(&b->stage.sample, batch, data, err) != 0)
-        return -1;
     return atoll_cuda_sample_check(&b->stage.sample, batch, NULL, err);
 }
 
@@ -139,10 +166,11 @@ static int backend_examine(struct atoll_referee *referee, struct atoll_case *kno
 
 /* ---- what the reference says ---- */
 
-static int expect_compose(struct bare *b, const void *const *data, size_t tensor,
-                          struct atoll_command_batch *batch, struct atoll_err *err)
+static int expect_compose(struct bare *b, size_t tensor, struct atoll_command_batch *batch,
+                          struct atoll_err *err)
 {
-    if (atoll_cuda_sample_put(&b->stage.sample, batch, data, err) != 0)
+    static const void *const nothing[ATOLL_TASK_TENSOR_LIMIT];
+    if (atoll_cuda_sample_put(&b->stage.sample, batch, nothing, err) != 0)
         return -1;
     return atoll_cuda_sample_evidence(&b->stage.sample, batch, tensor, err);
 }
@@ -168,7 +196,6 @@ static int backend_expect(struct atoll_referee *referee, struct atoll_case *know
                           const struct atoll_reference_question *question,
                           struct atoll_reference_values *ret_values, struct atoll_err *err)
 {
-    static const void *const nothing[ATOLL_TASK_TENSOR_LIMIT];
     struct atoll_reference_values values = {.counts = {0}};
     if (question->changed_tensor >= 0 || question->threads)
         return atoll_err_set(err, ATOLL_E_INTERNAL, "the cuda backend answers plain questions only");
@@ -177,7 +204,7 @@ static int backend_expect(struct atoll_referee *referee, struct atoll_case *know
     for (size_t i = 0; rc == 0 && i < known->task->tensor_count; i++) {
         if (!atoll_cuda_is_output(known->task, i))
             continue;
-        rc = bare_run(b, expect_compose, nothing, i, err);
+        rc = bare_run(b, expect_compose, NULL, i, err);
         if (rc == 0 && !(values.values[i] = values_take(b, i, err)))
             rc = -1;
         values.counts[i] = b->stage.sample.plain.counts[i];
@@ -267,6 +294,29 @@ static void release(struct atoll_referee *r, void *held)
     atoll_expected_store_give(atoll_cuda_device_of(r)->expected_store, held);
 }
 
+/* ---- rivals ---- */
+
+static void torch_place(struct atoll_referee *referee, struct atoll_torch_place *place)
+{
+    const struct atoll_cuda_device *d = atoll_cuda_device_of(referee);
+    struct atoll_cuda_worker_settings settings;
+    atoll_cuda_device_settings(d, &settings);
+    place->gpu = settings.uuid;
+    place->threads = 1;
+    place->flush_bytes = (uint64_t)fmax(2 * referee->info.last_level_cache_bytes, 0);
+    place->kernels = d->support.bytes;
+    place->kernel_bytes = d->support.length;
+}
+
+/* The next process learns anew how much memory there is: a plan of memory that holds would be one beside a rival. */
+static void let_go(struct atoll_referee *referee)
+{
+    struct atoll_cuda_device *d = atoll_cuda_device_of(referee);
+    atoll_cuda_device_drop(d);
+    memset(d->wanted, 0, sizeof(d->wanted));
+    d->facts.free_bytes = 0;
+}
+
 const struct atoll_backend atoll_backend_cuda = {
     .name = "cuda",
     .language = "cuda",
@@ -290,5 +340,7 @@ const struct atoll_backend atoll_backend_cuda = {
     .profile = atoll_cuda_profile,
     .examine = backend_examine,
     .expect = backend_expect,
+    .torch_place = torch_place,
+    .let_go = let_go,
     .sanitize = atoll_cuda_sanitize,
 };
