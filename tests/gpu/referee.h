@@ -27,11 +27,13 @@ static inline struct atoll_setup gpu_setup(void)
 }
 
 /* 0; 1: no GPU or no compiler here, the reason was printed; -1 with the reason printed.  Both results are the caller's:
- * the referee goes first. */
-static inline int gpu_referee_open(struct atoll_compiler **ret_compiler, struct atoll_referee **ret_referee)
+ * the referee goes first.  python: of tasks and rivals that want torch, "" none. */
+static inline int gpu_referee_open_with(const char *python, struct atoll_compiler **ret_compiler,
+                                        struct atoll_referee **ret_referee)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     struct atoll_setup setup = gpu_setup();
+    snprintf(setup.python, sizeof(setup.python), "%s", python);
     *ret_referee = NULL;
     *ret_compiler = atoll_backend_cuda.compiler_create(&setup, 1, &err);
     if (*ret_compiler)
@@ -40,6 +42,11 @@ static inline int gpu_referee_open(struct atoll_compiler **ret_compiler, struct 
         return 0;
     printf("%s: %s\n", err.code == ATOLL_E_MISSING ? "SKIP" : "FAIL", err.text);
     return err.code == ATOLL_E_MISSING ? 1 : -1;
+}
+
+static inline int gpu_referee_open(struct atoll_compiler **ret_compiler, struct atoll_referee **ret_referee)
+{
+    return gpu_referee_open_with("", ret_compiler, ret_referee);
 }
 
 #endif
