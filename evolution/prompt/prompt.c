@@ -75,15 +75,16 @@ struct row {
 
 static const struct row rows[ATOLL_PROMPT_SECTION_COUNT] = {
     [ATOLL_PROMPT_TASK] = {"Task", atoll_prompt_write_task, 110, 1},
-    [ATOLL_PROMPT_REFERENCE] = {"Reference", atoll_prompt_write_reference, 90, 3},
-    [ATOLL_PROMPT_DEVICE] = {"Device", atoll_prompt_write_device, 40, 4},
-    [ATOLL_PROMPT_STATE] = {"State of the search", atoll_prompt_write_state, 30, 5},
-    [ATOLL_PROMPT_PARENT] = {"Parent kernel", atoll_prompt_write_parent, 360, 2},
-    [ATOLL_PROMPT_DIAGNOSIS] = {"Diagnosis", atoll_prompt_write_diagnosis, 70, 6},
-    [ATOLL_PROMPT_INSPIRATION] = {"Kernels from other cells", atoll_prompt_write_inspiration, 120, 10},
-    [ATOLL_PROMPT_ADVICE] = {"Directions", atoll_prompt_write_advice, 40, 7},
-    [ATOLL_PROMPT_FAILURES] = {"Recent failures", atoll_prompt_write_failures, 80, 9},
-    [ATOLL_PROMPT_PLAN] = {"Step to carry out", atoll_prompt_write_plan, 40, 8},
+    [ATOLL_PROMPT_INSTRUCTIONS] = {"Instructions of the user", atoll_prompt_write_instructions, 60, 2},
+    [ATOLL_PROMPT_REFERENCE] = {"Reference", atoll_prompt_write_reference, 90, 4},
+    [ATOLL_PROMPT_DEVICE] = {"Device", atoll_prompt_write_device, 40, 5},
+    [ATOLL_PROMPT_STATE] = {"State of the search", atoll_prompt_write_state, 30, 6},
+    [ATOLL_PROMPT_PARENT] = {"Parent kernel", atoll_prompt_write_parent, 300, 3},
+    [ATOLL_PROMPT_DIAGNOSIS] = {"Diagnosis", atoll_prompt_write_diagnosis, 70, 7},
+    [ATOLL_PROMPT_INSPIRATION] = {"Kernels from other cells", atoll_prompt_write_inspiration, 120, 11},
+    [ATOLL_PROMPT_ADVICE] = {"Directions", atoll_prompt_write_advice, 40, 8},
+    [ATOLL_PROMPT_FAILURES] = {"Recent failures", atoll_prompt_write_failures, 80, 10},
+    [ATOLL_PROMPT_PLAN] = {"Step to carry out", atoll_prompt_write_plan, 40, 9},
     [ATOLL_PROMPT_ANSWER] = {"Your answer", atoll_prompt_write_answer, 20, 0},
 };
 

@@ -17,7 +17,7 @@
 
 /* Raised with every change of what prompts say, texts under knowledge/prompts included: a replay compares prompts of its
  * own version only. */
-#define ATOLL_PROMPT_VERSION 1
+#define ATOLL_PROMPT_VERSION 2
 
 /* A kernel as a prompt shows it.  All borrowed. */
 struct atoll_prompt_kernel {
@@ -30,7 +30,8 @@ struct atoll_prompt_kernel {
 enum atoll_prompt_section {
     ATOLL_PROMPT_TASK, /* summary, tensors, dims and shapes of check and bench variants, tolerance, precisions; never
                                hidden variants, never seeds of draws */
-    ATOLL_PROMPT_REFERENCE, /* reference.c */
+    ATOLL_PROMPT_INSTRUCTIONS, /* the user's own words in task.yaml */
+    ATOLL_PROMPT_REFERENCE,    /* reference.c or problem.py, and what PyTorch would run instead */
     ATOLL_PROMPT_DEVICE,
     ATOLL_PROMPT_STATE, /* baseline, best so far, the floor; what is wanted */
     ATOLL_PROMPT_PARENT,

@@ -164,12 +164,24 @@ static void put_variants(const struct atoll_prompt_input *input, struct atoll_pr
                         "computed correctly, and any tail of any extent.\n");
 }
 
+/* What kind of task it is: words of [a-z0-9_-], as task.yaml has them. */
+static void put_kind(struct atoll_prompt_text *t, const struct atoll_task *task)
+{
+    if (!task->category && !task->tag_count)
+        return;
+    atoll_prompt_put(t, "\nKind: %s", task->category ? task->category : "");
+    for (size_t i = 0; i < task->tag_count; i++)
+        atoll_prompt_put(t, "%s%s", i || task->category ? ", " : "", task->tags[i]);
+    atoll_prompt_put(t, "\n");
+}
+
 void atoll_prompt_write_task(const struct atoll_prompt_input *input, struct atoll_prompt_text *t)
 {
     const struct atoll_task *task = input->task;
     atoll_prompt_put(t, "Write a kernel in language `%s` for the task `%s`:\n\n", input->language,
                      task->name);
     atoll_prompt_put_quote(t, task->summary ? task->summary : "", 1024);
+    put_kind(t, task);
     atoll_prompt_put(t, "\nDims (the names that expressions of the plan may use):");
     for (size_t i = 0; i < task->dim_count; i++)
         atoll_prompt_put(t, "%s `%s`", i ? "," : "", task->dims[i]);
@@ -184,6 +196,33 @@ void atoll_prompt_write_task(const struct atoll_prompt_input *input, struct atol
     put_variants(input, t);
 }
 
+void atoll_prompt_write_instructions(const struct atoll_prompt_input *input, struct atoll_prompt_text *t)
+{
+    if (!input->task->instructions)
+        return;
+    atoll_prompt_put(t, "The user who set this task says, to be followed wherever the rules allow it:\n\n");
+    atoll_prompt_put_quote(t, input->task->instructions, 4096);
+}
+
+/* What a kernel is compared with where a Python with torch is at hand. */
+static void write_rivals(const struct atoll_task *task, struct atoll_prompt_text *t)
+{
+    const char *shown = NULL;
+    for (size_t i = 0; i < task->rival_count; i++) {
+        const char *expression = task->rivals[i].expression;
+        if (!expression || (shown && strcmp(shown, expression) == 0))
+            continue;
+        atoll_prompt_put(t, shown
+                                ? "\nOr:\n\n"
+                                : "\nA user of PyTorch would run this instead, on tensors of these names, as "
+                                  "it is or through torch.compile; the kernel has to be faster:\n\n");
+        atoll_prompt_put_code(t, "python", expression, 1024);
+        if (shown)
+            break;
+        shown = expression;
+    }
+}
+
 static void write_module(const struct atoll_torch_reference *torch, struct atoll_prompt_text *t)
 {
     atoll_prompt_put(
@@ -196,19 +235,24 @@ static void write_module(const struct atoll_torch_reference *torch, struct atoll
     atoll_prompt_put_code(t, "python", torch->source, 0);
 }
 
-void atoll_prompt_write_reference(const struct atoll_prompt_input *input, struct atoll_prompt_text *t)
+static void write_source(const struct atoll_task *task, struct atoll_prompt_text *t)
 {
-    const struct atoll_task *task = input->task;
-    if (task->torch) {
-        write_module(task->torch, t);
-        return;
-    }
     atoll_prompt_put(t,
                      "The definition of correct, in double precision; one call computes unit `unit` of "
                      "`%.200s`. `dim_D`, `get_x`, `put_y`, `scale_y` and `atoll_*` are the harness's: a "
                      "kernel has the plan's arguments instead.\n\n",
                      task->units ? atoll_expression_text(task->units) : "?");
     atoll_prompt_put_code(t, "c", task->reference_source ? task->reference_source : "", 0);
+}
+
+void atoll_prompt_write_reference(const struct atoll_prompt_input *input, struct atoll_prompt_text *t)
+{
+    const struct atoll_task *task = input->task;
+    if (task->torch)
+        write_module(task->torch, t);
+    else
+        write_source(task, t);
+    write_rivals(task, t);
 }
 
 void atoll_prompt_write_device(const struct atoll_prompt_input *input, struct atoll_prompt_text *t)

@@ -56,10 +56,10 @@ int atoll_prompt_write_system(const char *language, struct atoll_buffer *out, st
 
 /* Writers of sections; one that has nothing to say writes nothing. */
 typedef void atoll_prompt_writer(const struct atoll_prompt_input *input, struct atoll_prompt_text *t);
-atoll_prompt_writer atoll_prompt_write_task, atoll_prompt_write_reference, atoll_prompt_write_device,
-    atoll_prompt_write_state, atoll_prompt_write_parent, atoll_prompt_write_diagnosis,
-    atoll_prompt_write_inspiration, atoll_prompt_write_advice, atoll_prompt_write_failures,
-    atoll_prompt_write_plan, atoll_prompt_write_answer;
+atoll_prompt_writer atoll_prompt_write_task, atoll_prompt_write_instructions, atoll_prompt_write_reference,
+    atoll_prompt_write_device, atoll_prompt_write_state, atoll_prompt_write_parent,
+    atoll_prompt_write_diagnosis, atoll_prompt_write_inspiration, atoll_prompt_write_advice,
+    atoll_prompt_write_failures, atoll_prompt_write_plan, atoll_prompt_write_answer;
 
 int atoll_prompt_is_correct(const struct atoll_prompt_kernel *kernel);
 

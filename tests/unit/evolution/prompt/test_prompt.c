@@ -375,6 +375,7 @@ static void hostile_texts_stay_quoted(void **state)
         snprintf(s.device.toolchain, sizeof(s.device.toolchain), "%.100s", evil_texts[i]);
         s.task->summary = evil_texts[i];
         s.task->reference_source = evil_texts[i];
+        s.task->instructions = s.task->rivals[0].expression = evil_texts[i];
         s.inspirations[0].source = evil_texts[i];
         s.input.inspirations = s.inspirations;
         s.input.inspiration_count = 1;
@@ -532,6 +533,63 @@ static void expect_every_combination_fits(const struct atoll_task *task, const s
     assert_true(legal > 1);
 }
 
+/* What task.yaml says besides numbers: kind, the user's words, what PyTorch would run. */
+static void tasks_speak(void **state)
+{
+    struct scene s;
+    scene_init(&s, STARTER "matmul", "c");
+    const char *text = written(&s);
+    assert_null(strstr(text, "# Instructions of the user"));
+    assert_non_null(strstr(text, "\nKind: matmul\n"));
+    assert_non_null(strstr(text, "the kernel has to be faster:\n\n```python\na @ b\n```\n"));
+    s.task->instructions = "Use no more than one launch.\nMind the tails.";
+    s.task->tags[s.task->tag_count++] = "tall";
+    s.task->rivals[2].expression = "torch.mm(a, b)";
+    text = written(&s);
+    assert_non_null(strstr(text, "# Instructions of the user\n\nThe user who set this task says"));
+    assert_non_null(strstr(text, "| Use no more than one launch.\n| Mind the tails.\n"));
+    assert_non_null(strstr(text, "\nKind: matmul, tall\n"));
+    assert_non_null(strstr(text, "\nOr:\n\n```python\ntorch.mm(a, b)\n```\n"));
+    scene_fini(&s);
+}
+
+/* A task that PyTorch defines shows its module, and where each packed weight lies. */
+static void modules_are_shown(void **state)
+{
+    struct scene s;
+    scene_init(&s, ATOLL_SOURCE_DIR "/tests/fixtures/tasks/packed", "c");
+    const char *text = written(&s);
+    assert_non_null(strstr(text, "executed by PyTorch in double precision: class `Model`"));
+    assert_non_null(strstr(text, "```python\nimport torch\n"));
+    assert_non_null(
+        strstr(text, "values: several weights, one after the other without padding\n"
+                     "  - width * width elements of `first.weight`; values: uniform in [-0.25, 0.25]\n"));
+    assert_null(strstr(text, "A user of PyTorch")); /* its rivals are the module itself */
+    s.task->tensors[1].parameter = "first";
+    s.task->tensors[0].of = "0";
+    s.task->tensors[2].of = "x";
+    text = written(&s);
+    assert_non_null(strstr(text, "; the module's `first`\n"));
+    assert_non_null(strstr(text, "; the gradient that flows into result 0\n"));
+    assert_non_null(strstr(text, "; the gradient with respect to `x`\n"));
+    scene_fini(&s);
+}
+
+/* The prompt leaves the list of headers to the rule, whose text it shows. */
+static void headers_are_the_rules(void **state)
+{
+    struct atoll_buffer out;
+    atoll_buffer_init(&out, 1 << 20);
+    assert_int_equal(atoll_prompt_write_system("c", &out, NULL), 0);
+    atoll_buffer_put_u8(&out, 0);
+    const char *text = (const char *)out.data, *rule = strstr(text, "- include: only these may be included");
+    assert_non_null(rule);
+    assert_non_null(strstr(text, "those that the static rule `include` names below"));
+    assert_non_null(strstr(rule, "inttypes.h"));
+    assert_null(strstr(atoll_prompt_file("c"), "stdint.h"));
+    atoll_buffer_fini(&out);
+}
+
 static void worked_examples_pass_plan_and_rules(void **state)
 {
     static const struct {
@@ -636,6 +694,9 @@ int main(void)
         cmocka_unit_test(nothing_tells_of_machines_or_hidden_shapes),
         cmocka_unit_test(verdicts_become_sentences),
         cmocka_unit_test(limiters_become_sentences),
+        cmocka_unit_test(tasks_speak),
+        cmocka_unit_test(modules_are_shown),
+        cmocka_unit_test(headers_are_the_rules),
         cmocka_unit_test(worked_examples_pass_plan_and_rules),
         cmocka_unit_test(a_beaten_floor_is_not_told),
         cmocka_unit_test(system_texts_are_whole),
