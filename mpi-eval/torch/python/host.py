@@ -99,7 +99,7 @@ def begin(name, link):
     request, fd = link.receive()
     if request is None:
         os._exit(0)
-    sys.path.extend(path for path in request["path"] if path not in sys.path)
+    sys.path[:] = request["path"] + [path for path in sys.path if path not in request["path"]]
     if request.get("cores"):
         os.sched_setaffinity(0, request["cores"])
     torch = torch_import()

@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""Tasks that PyTorch defines, as a person checks them: own modules of each form, and what is said where torch is not there.
+Debian's python3-torch will do."""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+build, source = sys.argv[1:3]
+PYTHON = "/usr/bin/python3"
+if subprocess.run([PYTHON, "-c", "import importlib.util as u, sys; sys.exit(not u.find_spec('torch'))"]).returncode != 0:
+    print(f"{PYTHON} has no torch")
+    sys.exit(77)
+
+YAML = """version: 1
+name: {name}
+summary: y = 2 x + w
+dims: [N]
+tensors:
+  - {{name: x, dtype: f32, shape: [N], role: in, init: {{normal: {{mean: 0, std: 1}}}}}}
+  - {{name: w, dtype: f32, shape: [N], role: constant, {parameter}init: {{normal: {{mean: 0, std: 1}}}}}}
+  - {{name: y, dtype: f32, shape: [N], role: out}}
+reference: {{torch: problem.py, form: {form}}}
+work: {{flops: "N"}}
+tolerance: {{rtol: 1.0e-6, atol: 1.0e-6}}
+variants:
+  check: {{N: 1000}}
+  bench: {{N: 4000}}
+baselines: [{{name: plain, file: seeds/plain.c}}]
+"""
+SEED = """/* atoll-plan {"version": 1, "launch": [{"function": "twice", "units": "N", "args": ["x", "w", "y"]}]} */
+void twice(long begin, long end, const float *x, const float *w, float *y)
+{
+    for (long i = begin; i < end; i++)
+        y[i] = 2 * x[i] + w[i];
+}
+"""
+MODULE = """import torch
+N = 10
+class Model(torch.nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.inner = torch.nn.Module()
+        self.inner.w = torch.nn.Parameter(torch.zeros(size))
+    def forward(self, x):
+        return %s
+def get_inputs():
+    return [torch.randn(N)]
+def get_init_inputs():
+    return [N]
+"""
+FUNCTION = "def forward(x, w):\n    return 2 * x + w\n"
+
+
+def check(condition, message):
+    if not condition:
+        sys.exit(message)
+
+
+def task(folder, name, text, form="module"):
+    path = pathlib.Path(folder, name)
+    (path / "seeds").mkdir(parents=True)
+    parameter = "parameter: inner.w, " if form == "module" else ""
+    (path / "task.yaml").write_text(YAML.format(name=name, form=form, parameter=parameter))
+    (path / "problem.py").write_text(text)
+    (path / "seeds" / "plain.c").write_text(SEED)
+
+
+def task_check(*words, **environment):
+    result = subprocess.run([f"{build}/atoll", "task", "check", "-v", *words], capture_output=True, text=True, timeout=300,
+                            env={**os.environ, **environment})
+    return result.returncode, result.stdout + result.stderr
+
+
+with tempfile.TemporaryDirectory(prefix="atoll-torch-") as folder:
+    good, bad = f"{folder}/good", f"{folder}/bad"
+    task(good, "module", MODULE % "2 * x + self.inner.w")
+    status, text = task_check("--python", PYTHON, good)
+    check(status == 0 and " 0 failed" in text, f"good tasks: status {status}\n{text}")
+    check("baseline plain is right" in text, f"no seed was checked:\n{text}")
+
+    task(bad, "raises", MODULE % "nothing")
+    task(bad, "differs", MODULE % "2 * x - self.inner.w")
+    task(bad, "single", MODULE % "torch.matmul(torch.ones(1, 1), (2 * x + self.inner.w).reshape(1, -1))")
+    status, text = task_check("--python", PYTHON, bad)
+    for said in ("raises: the reference failed at variant check: problem.py:9: NameError: name 'nothing' is not defined",
+                 "not in double precision, which its module cannot: in f32", "wrong"):
+        check(status == 1 and said in text, f"bad tasks: status {status}, not said: {said}\n{text}")
+
+    one = f"{folder}/one"
+    task(one, "function", FUNCTION, "function")
+    status, text = task_check(one, ATOLL_PYTHON="none")
+    check(status == 1 and "task 'function' is defined by PyTorch (problem.py), and there is no Python with torch here: name one "
+          "with --python or in ATOLL_PYTHON" in text, f"no torch: status {status}\n{text}")
+
+    old = pathlib.Path(folder, "old", "torch")
+    old.mkdir(parents=True)
+    (old / "__init__.py").write_text("__version__ = '1.12.1'\n")
+    (old / "version.py").write_text("__version__ = '1.12.1'\n")
+    status, text = task_check("--python", PYTHON, one, PYTHONPATH=str(old.parent))
+    check(status == 1 and "is too old: 1.13 and later work" in text, f"old torch: status {status}\n{text}")
+print("right, raising, wrong and single-precision modules; no torch, an old torch")
