@@ -85,7 +85,8 @@ static void post_setup(struct atoll_pipeline *p, enum atoll_referee_request_kind
         p->setup.reference = p->tasks[number].reference;
     }
     p->busy = 1;
-    p->lent = !p->setup.reference;
+    p->lent =
+        !p->setup.reference && !(p->setup.task && p->setup.task->torch); /* nothing is compiled for those */
     atoll_referee_thread_post_first(p->referee_thread, &p->setup);
 }
 
@@ -339,6 +340,11 @@ static int advance_task(struct atoll_pipeline *p, uint32_t number, struct atoll_
     struct task_entry *task = &p->tasks[number];
     if (task->known || task->refusal || (p->busy && p->setup.task_number == number))
         return 0;
+    if (task->task->torch) {
+        if (!p->busy)
+            post_setup(p, ATOLL_REFEREE_REQUEST_TASK, number);
+        return 0;
+    }
     if (!task->reference)
         return p->lent ? 0 : start_reference(p, task, err);
     if (task->reference->state == ATOLL_OBJECT_READY && !p->busy)

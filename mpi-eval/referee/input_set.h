@@ -10,6 +10,9 @@
 
 #include "core/task/task.h"
 
+/* A seed becomes another one for the one input that admission changes. */
+#define ATOLL_INPUT_SET_CHANGED 0x5bd1e995f00dull
+
 #define ATOLL_INPUT_SET_POOL_MIN   16
 #define ATOLL_INPUT_SET_POOL_LIMIT 4096
 

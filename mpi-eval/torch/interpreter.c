@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "base/log.h"
 #include "mpi-eval/backend/compile/toolchain.h"
 #include "mpi-eval/backend/sandbox/spawn.h"
 
@@ -132,4 +133,21 @@ int atoll_torch_find(const char *asked, char *ret_python, size_t bytes, struct a
                          "%.700s; name a Python that has torch with --python or in " ATOLL_TORCH_VARIABLE
                          ", or \"none\" to go without",
                          why.text[0] ? why.text : "it has no torch");
+}
+
+void atoll_torch_versions(const char *asked, int needs_cuda, char *ret_text, size_t bytes)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    char python[PATH_MAX];
+    int found = asked[0] ? atoll_torch_find(asked, python, sizeof(python), &err) : 1;
+    json_t *answer = found == 0 ? atoll_torch_examine(python, &err) : NULL;
+    ret_text[0] = '\0';
+    if (err.text[0])
+        atoll_log(ATOLL_LOG_WARNING, "eval.torch.none", "no PyTorch here: %.900s", err.text);
+    if (answer && needs_cuda && !*atoll_json_member(answer, "cuda"))
+        atoll_log(ATOLL_LOG_WARNING, "eval.torch.none",
+                  "the torch of %.300s knows no CUDA: it measures nothing on the GPU", python);
+    else if (answer)
+        atoll_torch_describe(answer, ret_text, bytes);
+    json_decref(answer);
 }

@@ -23,6 +23,9 @@ int atoll_torch_find(const char *asked, char *ret_python, size_t bytes, struct a
 json_t *atoll_torch_examine(const char *python, struct atoll_err *err);
 /* "torch 2.11.0, CUDA 13.0, Triton 3.5"; "" without torch. */
 void atoll_torch_describe(const json_t *answer, char *ret_text, size_t bytes);
+/* What a device may say that it has: asked as a setup says it ("" none); "" where there is none, also of one that was named and
+ * does not work. */
+void atoll_torch_versions(const char *asked, int needs_cuda, char *ret_text, size_t bytes);
 /* 1: a version of torch that Atoll was tried with (1.13 to 2.11); 0: a later one, or no version; -1: too old. */
 int atoll_torch_is_tried(const char *version);
 

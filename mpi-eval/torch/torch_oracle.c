@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "core/task/task_describe.h"
 #include "mpi-eval/torch/interpreter.h"
@@ -86,18 +87,53 @@ void *atoll_torch_oracle_memory(struct atoll_torch_oracle *oracle, size_t bytes,
 
 /* ---- asking ---- */
 
+static void process_drop(struct atoll_torch_oracle *o)
+{
+    atoll_torch_stop(o->process);
+    o->process = NULL;
+}
+
+int atoll_torch_oracle_find(struct atoll_torch_oracle *oracle, const struct atoll_task *task,
+                            struct atoll_err *err)
+{
+    struct atoll_err why = ATOLL_ERR_INIT;
+    int found =
+        oracle->python[0] ? 0 : atoll_torch_find(oracle->asked, oracle->python, sizeof(oracle->python), &why);
+    if (found == 0)
+        return 0;
+    return atoll_err_set(
+        err, ATOLL_E_INPUT, "task '%s' is defined by PyTorch (%s), and %s%.600s", task->name,
+        task->torch->file,
+        found > 0 ? "there is no Python with torch here: name one with --python or in " ATOLL_TORCH_VARIABLE
+                  : "",
+        why.text);
+}
+
+/* The referee's own kernels, which make inputs on the device. */
+static int kernels_send(struct atoll_torch_oracle *o, struct atoll_err *err)
+{
+    json_t *reply = NULL;
+    if (!o->settings.kernels)
+        return 0;
+    int fd = memfd_create("kernels", MFD_CLOEXEC), rc = -1;
+    if (fd < 0 || atoll_write_all(fd, o->settings.kernels, o->settings.kernel_bytes) != 0)
+        atoll_err_errno(err, errno, "cannot hand kernels to PyTorch");
+    else
+        rc = atoll_torch_call(o->process,
+                              json_pack("{s:s, s:i, s:I}", "op", "kernels", "offset", 0, "bytes",
+                                        (json_int_t)o->settings.kernel_bytes),
+                              fd, DEADLINE_NS, &reply, err);
+    json_decref(reply);
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}
+
 static int process_ready(struct atoll_torch_oracle *o, const struct atoll_task *task, struct atoll_err *err)
 {
     if (o->process)
         return 0;
-    int found = o->python[0] ? 0 : atoll_torch_find(o->asked, o->python, sizeof(o->python), err);
-    if (found > 0)
-        return atoll_err_set(
-            err, ATOLL_E_MISSING,
-            "task '%s' is defined by PyTorch (%s), and there is no Python with torch here: name one with "
-            "--python or in " ATOLL_TORCH_VARIABLE,
-            task->name, task->torch->file);
-    if (found < 0)
+    if (atoll_torch_oracle_find(o, task, err) != 0)
         return -1;
     struct atoll_torch_settings settings = {.python = o->python,
                                             .role = "oracle",
@@ -107,13 +143,12 @@ static int process_ready(struct atoll_torch_oracle *o, const struct atoll_task *
                                             .core_count = o->settings.core_count,
                                             .cancelled = o->settings.cancelled};
     o->process = atoll_torch_start(&settings, err);
-    return o->process ? 0 : -1;
-}
-
-static void process_drop(struct atoll_torch_oracle *o)
-{
-    atoll_torch_stop(o->process);
-    o->process = NULL;
+    if (!o->process)
+        return -1;
+    if (!o->gpu || kernels_send(o, err) == 0)
+        return 0;
+    process_drop(o);
+    return -1;
 }
 
 struct question {

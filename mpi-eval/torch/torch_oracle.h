@@ -22,6 +22,9 @@ struct atoll_torch_oracle_settings {
     unsigned threads;
     const int *cores; /* borrowed; NULL: the caller's */
     size_t core_count;
+    const void *
+        kernels; /* a GPU: the support module (cubin), whose kernel makes inputs there; NULL none; borrowed */
+    size_t kernel_bytes;
     const atomic_int *cancelled; /* borrowed; NULL none */
 };
 
@@ -30,10 +33,14 @@ struct atoll_torch_oracle *atoll_torch_oracle_create(const struct atoll_torch_or
                                                      struct atoll_err *err);
 void atoll_torch_oracle_destroy(struct atoll_torch_oracle *oracle); /* NULL is fine */
 
+/* Looks for the interpreter, once: ATOLL_E_INPUT where a task cannot be answered for there is none. */
+int atoll_torch_oracle_find(struct atoll_torch_oracle *oracle, const struct atoll_task *task,
+                            struct atoll_err *err);
+
 /* Memory of at least so many bytes for a question and its answer, zeroed where it grew; borrowed until the next call or destroy. */
 void *atoll_torch_oracle_memory(struct atoll_torch_oracle *oracle, size_t bytes, struct atoll_err *err);
 
-/* Asks.  inputs: {tensor: {"offset", "bytes"}}, raw values in the memory; outputs: [{"name", "offset", "count"}], where the doubles
+/* Asks.  inputs: {tensor: {"offset", "bytes"}}, raw values in the memory, or {tensor: {"fills"}}; outputs: [{"name", "offset", "count"}], where the doubles
  * go; both stolen.  ret_precision: "f64", "f32", "f16" or "f8", what they were computed in.
  * Errors: MISSING (no Python with torch, or one that cannot), INPUT (the problem's doing, with its line), LIMIT (memory), TIMEOUT,
  * CHILD (lost twice), BUSY (cancelled). */

@@ -10,6 +10,7 @@
 #include "mpi-eval/backend/cpu/compile/compile.h"
 #include "mpi-eval/backend/cpu/measure/state.h"
 #include "mpi-eval/torch/torch_rival.h"
+#include "mpi-eval/torch/interpreter.h"
 
 #define OBJECT_BYTES  ((uint64_t)64 << 20)
 #define SCRATCH_LIMIT ((int64_t)1 << 32)
@@ -167,6 +168,7 @@ static int device_open(struct atoll_referee *r, struct atoll_err *err)
     c->oracle_runner.cores = c->oracle_cores;
     c->oracle_runner.thread_count = count;
     atoll_device_describe(&c->device, r->compiler ? atoll_compiler_version(r->compiler) : "", &r->info);
+    atoll_torch_versions(r->setup.python, 0, r->info.torch, sizeof(r->info.torch));
     size_t cache = (size_t)r->info.last_level_cache_bytes;
     if (!(c->torch = torch_create(r, 0, err)) ||
         !(c->memory = atoll_memory_create(memory_share(c, 8, 256, 4096), cache, err)) ||
@@ -203,6 +205,8 @@ static void device_close(struct atoll_referee *r)
 static int case_open(struct atoll_referee *r, struct atoll_case *known, struct atoll_err *err)
 {
     struct atoll_cpu *c = atoll_cpu_of(r);
+    if (known->task->torch && atoll_torch_oracle_find(c->torch, known->task, err) != 0)
+        return -1;
     known->oracle = atoll_oracle_create(known->task, r->compiler, &c->oracle_runner, c->oracle_memory,
                                         c->torch, r->salt, err);
     return known->oracle ? 0 : -1;

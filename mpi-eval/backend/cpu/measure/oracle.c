@@ -12,9 +12,8 @@
 #include "mpi-eval/referee/wide.h"
 #include "core/task/reference.h"
 
-#define DEADLINE_NS  60e9
-#define UNIT_LIMIT   ((size_t)4 << 20)
-#define CHANGED_SEED 0x5bd1e995f00dull /* makes another input of a seed */
+#define DEADLINE_NS 60e9
+#define UNIT_LIMIT  ((size_t)4 << 20)
 
 struct atoll_oracle {
     const struct atoll_task *task;
@@ -169,7 +168,7 @@ static int question_open_input(struct question *q, size_t tensor, struct atoll_e
     size_t count = q->counts[tensor];
     struct atoll_block *b =
         question_open(q, 3 * tensor, count * atoll_dtype_bytes(task->tensors[tensor].dtype), 1, err);
-    uint64_t seed = q->input_set->seed ^ ((long)tensor == q->changed_tensor ? CHANGED_SEED : 0);
+    uint64_t seed = q->input_set->seed ^ ((long)tensor == q->changed_tensor ? ATOLL_INPUT_SET_CHANGED : 0);
     if (!b)
         return -1;
     return atoll_init_fill(task, tensor, q->variant, seed, q->input_set->distribution, 0, count,
@@ -331,7 +330,7 @@ static int torch_describe(const struct question *q, const struct torch_layout *l
     for (size_t i = 0; i < task->tensor_count; i++) {
         const struct atoll_tensor *t = &task->tensors[i];
         size_t bytes = l->counts[i] * atoll_dtype_bytes(t->dtype);
-        uint64_t seed = q->input_set->seed ^ ((long)i == q->changed_tensor ? CHANGED_SEED : 0);
+        uint64_t seed = q->input_set->seed ^ ((long)i == q->changed_tensor ? ATOLL_INPUT_SET_CHANGED : 0);
         if (t->role != ATOLL_ROLE_OUT &&
             (atoll_init_fill(task, i, q->variant, seed, q->input_set->distribution, 0, l->counts[i],
                              base + l->inputs[i], err) != 0 ||

@@ -12,7 +12,7 @@
 #include "mpi-eval/backend/cuda/measure/launch.h"
 #include "mpi-eval/backend/cuda/measure/loaded_candidate.h"
 #include "mpi-eval/backend/cuda/measure/oracle.h"
-#include "mpi-eval/backend/cuda/measure/stage.h"
+#include "mpi-eval/backend/cuda/measure/torch_answer.h"
 #include "mpi-eval/backend/cuda/sanitize/sanitizer.h"
 #include "mpi-eval/backend/backends.h"
 #include "mpi-eval/torch/torch_rival.h"
@@ -120,6 +120,8 @@ static int bare_run(struct bare *b, bare_compose *compose, const void *const *da
         rc = atoll_cuda_stage_set(&b->stage, err);
         if (rc == 0 && data)
             rc = outputs_write(b, data, err);
+        if (rc == 0)
+            rc = atoll_cuda_torch_answer(&b->stage, err);
         atoll_command_batch_clear(&d->batch);
         if (rc == 0)
             rc = compose(b, tensor, &d->batch, err);

@@ -10,6 +10,7 @@
 #include "base/random.h"
 #include "mpi-eval/backend/cuda/measure/lock.h"
 #include "mpi-eval/node/gpus.h"
+#include "mpi-eval/torch/interpreter.h"
 
 #define FAILURE_LIMIT 2 /* known-answer kernels in a row */
 #define START_LIMIT   3
@@ -111,8 +112,8 @@ static int areas_make(struct atoll_cuda_device *d, struct atoll_err *err)
 int atoll_cuda_device_reserve(struct atoll_cuda_device *d, uint64_t arena_least, uint64_t arena_wanted,
                               uint64_t plain, struct atoll_err *err)
 {
-    uint64_t *w = d->wanted,
-             budget = (d->facts.free_bytes > MARGIN_BYTES ? d->facts.free_bytes - MARGIN_BYTES : 0),
+    uint64_t *w = d->wanted, kept = MARGIN_BYTES + d->torch_room,
+             budget = (d->facts.free_bytes > kept ? d->facts.free_bytes - kept : 0),
              fixed = w[ATOLL_AREA_FLUSH] + w[ATOLL_AREA_RESULT];
     uint64_t arena = w[ATOLL_AREA_ARENA] > arena_wanted ? w[ATOLL_AREA_ARENA] : arena_wanted;
     uint64_t all_plain = w[ATOLL_AREA_PLAIN] > plain ? w[ATOLL_AREA_PLAIN] : plain;
@@ -324,6 +325,7 @@ static void info_fill(const struct atoll_cuda_device *d, struct atoll_device_inf
     info->limits = d->facts.limits;
     snprintf(d->referee->pci, sizeof(d->referee->pci), "%s", d->facts.pci);
     atoll_cuda_target(info->limits.compute_capability, info->limits.target, sizeof(info->limits.target));
+    atoll_torch_versions(d->referee->setup.python, 1, info->torch, sizeof(info->torch));
     snprintf(info->isolation, sizeof(info->isolation),
              "device process of its own, sandboxed; answers sealed; lock per device");
 }
@@ -378,6 +380,8 @@ void atoll_cuda_device_close(struct atoll_referee *referee)
     if (!d)
         return;
     atoll_cuda_device_drop(d);
+    atoll_torch_oracle_destroy(d->torch);
+    atoll_torch_oracle_destroy(d->torch_host);
     atoll_expected_store_destroy(d->expected_store);
     atoll_watch_close(&d->watch);
     atoll_cuda_unlock(d->lock_fd);

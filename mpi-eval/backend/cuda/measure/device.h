@@ -14,6 +14,7 @@
 #include "mpi-eval/backend/cuda/process/worker.h"
 #include "mpi-eval/evaluator/compiler.h"
 #include "mpi-eval/referee/state.h"
+#include "mpi-eval/torch/torch_oracle.h"
 
 #define ATOLL_CUDA_OWN_DEADLINE_NS 60e9 /* of a batch without candidates: only a broken device reaches it */
 #define ATOLL_CUDA_LOST_LIMIT      3    /* times one piece of work starts again on a new process */
@@ -62,6 +63,9 @@ struct atoll_cuda_device {
     struct atoll_span areas[ATOLL_AREA_COUNT]; /* bytes 0: not allocated */
     uint64_t wanted[ATOLL_AREA_COUNT];         /* bytes, kept over processes */
     struct atoll_expected_store *expected_store;
+    struct atoll_torch_oracle *torch,
+        *torch_host;     /* torch_answer.h; NULL before a task of PyTorch is known */
+    uint64_t torch_room; /* bytes that the areas leave to it */
     /* who sits in which slot, and since when */
     const void *candidates[ATOLL_CUDA_CANDIDATE_SLOTS];
     void *oracles[ATOLL_CUDA_ORACLE_SLOTS];

@@ -7,6 +7,7 @@
 #include "core/source/source_token.h"
 #include "core/task/reference.h"
 #include "mpi-eval/backend/cuda/measure/support.h"
+#include "mpi-eval/backend/cuda/measure/torch_answer.h"
 
 #define UNIT_TEXT_LIMIT     ((size_t)4 << 20)
 #define CANDIDATE_FUNCTIONS (ATOLL_CUDA_CANDIDATE_SLOTS * ATOLL_PLAN_LAUNCH_LIMIT)
@@ -138,11 +139,6 @@ static int reference_text(const struct atoll_task *task, struct atoll_buffer *ou
 
 /* ---- the compiled reference ---- */
 
-int atoll_cuda_is_output(const struct atoll_task *task, size_t tensor)
-{
-    return task->tensors[tensor].role == ATOLL_ROLE_OUT || task->tensors[tensor].role == ATOLL_ROLE_INOUT;
-}
-
 int atoll_cuda_case_unit(const struct atoll_task *task, const char **ret_name, struct atoll_buffer *out,
                          struct atoll_err *err)
 {
@@ -170,7 +166,10 @@ int atoll_cuda_case_open(struct atoll_referee *referee, struct atoll_case *known
     if (!o)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a reference");
     int failed = 0;
-    if (!referee->reference) {
+    if (known->task->torch) {
+        known->oracle = o;
+        failed = atoll_cuda_torch_expect(referee, known, err);
+    } else if (!referee->reference) {
         failed = cubin_compile(referee, known->task, &o->cubin, err);
     } else if ((o->cubin.bytes = malloc(referee->reference_length + 1))) {
         memcpy(o->cubin.bytes, referee->reference, referee->reference_length);
@@ -179,6 +178,7 @@ int atoll_cuda_case_open(struct atoll_referee *referee, struct atoll_case *known
         failed = atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a reference");
     }
     if (failed) {
+        known->oracle = NULL;
         free(o);
         return -1;
     }
@@ -225,7 +225,7 @@ int atoll_cuda_oracle_load(struct atoll_cuda_device *d, struct atoll_case *known
 {
     struct atoll_cuda_oracle *o = known->oracle;
     o->stamp = ++d->clock;
-    if (o->generation == d->generation)
+    if (o->generation == d->generation || known->task->torch)
         return 0;
     o->slot = slot_take(d, o);
     atoll_command_batch_clear(&d->batch);

@@ -11,6 +11,8 @@ struct atoll_cuda_oracle {
     uint32_t generation; /* of the process that it is loaded into */
     uint32_t slot;       /* of device->oracles */
     uint64_t stamp;
+    int is_on_host;                            /* PyTorch's: not on the device */
+    char precision[8];                         /* of its last answer; "" a compiled reference */
     double magnitude[ATOLL_TASK_TENSOR_LIMIT]; /* typical size of right values; 0 not seen yet */
 };
 
@@ -40,7 +42,10 @@ int atoll_cuda_plain_plan(const struct atoll_task *task, const struct atoll_vari
                           uint32_t multiprocessors, uint64_t base, struct atoll_cuda_plain *ret_plain,
                           struct atoll_err *err);
 /* 1 for out and inout. */
-int atoll_cuda_is_output(const struct atoll_task *task, size_t tensor);
+static inline int atoll_cuda_is_output(const struct atoll_task *task, size_t tensor)
+{
+    return task->tensors[tensor].role == ATOLL_ROLE_OUT || task->tensors[tensor].role == ATOLL_ROLE_INOUT;
+}
 
 /* Puts __device__ before every declaration of file scope that begins a line; lines keep their numbers.  Types are left
  * as they are.  Owned by the caller (free); NULL: ATOLL_E_MEMORY, ATOLL_E_LIMIT. */

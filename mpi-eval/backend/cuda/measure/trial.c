@@ -15,6 +15,7 @@
 #include "mpi-eval/backend/cuda/measure/oracle.h"
 #include "mpi-eval/backend/cuda/measure/sample.h"
 #include "mpi-eval/backend/cuda/measure/stage.h"
+#include "mpi-eval/backend/cuda/measure/torch_answer.h"
 #include "mpi-eval/referee/check.h"
 
 #define OWN_NS            0.5e9 /* of the run batch beside the candidate */
@@ -94,15 +95,19 @@ static void *take_copy(struct atoll_command_batch_reply *reply, uint64_t bytes)
 }
 
 /* Unwritten elements are the device's finding: the fill is known there. */
-static void evidence_add(struct atoll_cuda_device *d, struct atoll_cuda_sample *s, size_t tensor,
+static void evidence_add(struct atoll_cuda_stage *stage, size_t tensor,
                          const struct atoll_support_finding *finding, char *detail)
 {
+    struct atoll_cuda_device *d = stage->device;
+    struct atoll_cuda_sample *s = &stage->sample;
     struct atoll_err err = ATOLL_ERR_INIT;
     uint64_t count = s->plain.counts[tensor];
     if (finding->unwritten_count || count > EVIDENCE_ELEMENTS)
         return;
+    int rc = atoll_cuda_torch_answer(stage, &err);
     atoll_command_batch_clear(&d->batch);
-    int rc = atoll_cuda_sample_evidence(s, &d->batch, tensor, &err);
+    if (rc == 0)
+        rc = atoll_cuda_sample_evidence(s, &d->batch, tensor, &err);
     if (rc == 0)
         rc = atoll_cuda_device_run_own(d, "evidence", &err);
     if (rc < 0) /* plain values may stand somewhere */
@@ -216,7 +221,7 @@ static int outputs_judge(struct trial *s, struct atoll_err *err)
             s->trial->output_hash = atoll_random_at(s->trial->output_hash ^ s->results.end_hash[i], i);
         if (atoll_support_finding_judge(f, task, i, s->variant, detail, sizeof(detail)))
             continue;
-        evidence_add(s->device, &s->stage.sample, i, f, detail);
+        evidence_add(&s->stage, i, f, detail);
         s->trial->verdict = ATOLL_V_WRONG;
         s->trial->level = 5;
         snprintf(s->trial->detail, sizeof(s->trial->detail), "variant %.64s, %.1800s", s->variant->name,
@@ -337,9 +342,10 @@ static int expected_run(struct trial *s, int is_new, struct atoll_err *err)
 {
     struct atoll_cuda_device *d = s->device;
     double begin = atoll_referee_now_ns();
+    int seals = s->is_kept && is_new, rc = seals ? atoll_cuda_torch_answer(&s->stage, err) : 0;
     atoll_command_batch_clear(&d->batch);
-    int rc =
-        atoll_cuda_sample_expected(&s->stage.sample, &d->batch, s->is_kept && is_new ? s->sealed : NULL, err);
+    if (rc == 0)
+        rc = atoll_cuda_sample_expected(&s->stage.sample, &d->batch, seals ? s->sealed : NULL, err);
     if (rc == 0)
         rc = atoll_cuda_device_run_own(d, "answer to a draw", err);
     if (rc == 0)
@@ -484,8 +490,10 @@ static int sampled_run(struct trial *s, struct atoll_err *err)
 static int trial_check(struct trial *s, struct atoll_err *err)
 {
     struct atoll_cuda_device *d = s->device;
+    int rc = s->is_kept ? 0 : atoll_cuda_torch_answer(&s->stage, err);
     atoll_command_batch_clear(&d->batch);
-    int rc = atoll_cuda_sample_check(&s->stage.sample, &d->batch, s->is_kept ? s->sealed : NULL, err);
+    if (rc == 0)
+        rc = atoll_cuda_sample_check(&s->stage.sample, &d->batch, s->is_kept ? s->sealed : NULL, err);
     if (rc == 0)
         rc = atoll_cuda_device_run_own(d, "check of a sample", err);
     if (rc == 0)

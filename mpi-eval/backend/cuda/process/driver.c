@@ -164,6 +164,7 @@ int atoll_cuda_device_facts(const struct atoll_cuda *cuda, int device, struct at
              version % 1000 / 10);
     ret_facts->limits.memory_bytes = (double)total;
     ret_facts->free_bytes = free_bytes;
+    ret_facts->compute_mode = attribute(cuda, device, ATOLL_CU_DEVICE_ATTRIBUTE_COMPUTE_MODE);
     ret_facts->last_level_cache_bytes = attribute(cuda, device, ATOLL_CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
     ret_facts->persisting_cache_bytes =
         attribute(cuda, device, ATOLL_CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE);

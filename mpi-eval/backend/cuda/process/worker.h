@@ -29,7 +29,8 @@ struct atoll_cuda_facts {
     struct atoll_device_limits limits; /* tensor_flops and target are not the process's to know */
     double last_level_cache_bytes, persisting_cache_bytes;
     uint64_t free_bytes;
-    char pci[16]; /* "0000:65:00.0"; "" not known */
+    uint32_t compute_mode; /* 0: any number of processes may use the device */
+    char pci[16];          /* "0000:65:00.0"; "" not known */
 };
 
 /* Errors: ATOLL_E_MISSING (no driver library, no such device; with the remedy), ATOLL_E_CHILD, ATOLL_E_TIMEOUT. */
@@ -52,7 +53,7 @@ int atoll_cuda_worker_end(struct atoll_cuda_worker *worker, double limit_ns);
 /* How both ends talk: one stream socket; after the hello, batches one way and replies the other, each a u64 length and as
  * many bytes.  Both are built from the same tree and start each other: the version only catches a program left over from
  * another build. */
-#define ATOLL_CUDA_LINK_VERSION 3
+#define ATOLL_CUDA_LINK_VERSION 4
 #define ATOLL_CUDA_LINK_FD      3 /* of the socket in the device process */
 #define ATOLL_CUDA_LINK_BYTES   (ATOLL_COMMAND_BATCH_BYTES + 65536)
 #define ATOLL_CUDA_LINK_ORDERLY                                                                              \
