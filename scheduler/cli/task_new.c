@@ -48,7 +48,11 @@ static const char task_yaml[] =
     "  check: {N: 1003}               # small and odd; several are usual: check.2, check.3 ...\n"
     "  bench: {N: 2097152}            # what fitness is measured on\n"
     "  hidden: {N: 70001}             # finalists only\n"
-    "baselines: [{name: naive, file: seeds/naive.c}]\n";
+    "baselines:\n"
+    "  - {name: naive, file: seeds/naive.c}              # measured first\n"
+    "  - {torch: \"2 * x + y\", compile: [none, default]}  # what a user of PyTorch runs instead, where "
+    "torch is "
+    "at hand\n";
 
 static const char reference_c[] = "/* The definition of correct: computes one unit in double precision. */\n"
                                   "void reference(const struct atoll_reference_args *a, long unit)\n"
