@@ -30,7 +30,6 @@ TABLES = {
 # Exported functions that nothing of the product calls, and why they are there.
 UNCALLED = {
     "atoll_referee_rival": "measures what kernels are compared with, when an order asks for it",
-    "atoll_referee_rival_duel": "the final comparison with it",
     "atoll_tune_create_space": "a tuner of a recorded space: benchmarks and tests compare strategies on those",
     "atoll_tune_strategy_name": "names the strategies in those comparisons",
     "atoll_journal_next_event": "what a writer would number next: tests of takeovers and kills compare it",
