@@ -111,6 +111,9 @@ struct atoll_backend {
     json_t *(*torch_inputs)(const struct atoll_task *task, const struct atoll_input_set *input_set,
                             struct atoll_err *err);
     void (*let_go)(struct atoll_referee *referee);
+    /* 1: heat or hardware slows the device down (or did since it was asked last): what it was timed with says little.  NULL:
+     * nobody tells. */
+    int (*is_slowed)(struct atoll_referee *referee);
 
     /* A finalist under a tool that watches its accesses: WRONG with what it found, CORRECT with what was and was not
      * looked at ("" where nobody asks for it), INFRASTRUCTURE when cancelled; ret_detail has ATOLL_DETAIL_BYTES.

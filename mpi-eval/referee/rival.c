@@ -71,8 +71,10 @@ static int samples_take(struct rival_run *m, struct atoll_sampling *sampling, ui
             atoll_case_fresh_input_set(s->referee, s->known, variant, s->order->evaluation, s->input_sets++);
     if (atoll_rival_session_sample(s, handle, sets, count, samples, host) != 0)
         return -1;
+    int is_slowed = s->referee->backend->is_slowed && s->referee->backend->is_slowed(s->referee);
     for (size_t i = 0; i < count && *state == ATOLL_SAMPLING_MORE; i++) {
-        struct atoll_sampling_sample sample = {.ns = samples[i].ns, .lost_ns = samples[i].lost_ns};
+        struct atoll_sampling_sample sample = {
+            .ns = samples[i].ns, .lost_ns = samples[i].lost_ns, .is_slowed = is_slowed};
         m->samples++;
         m->late += samples[i].is_late ? 1 : 0;
         *state = atoll_sampling_take(sampling, &sample, atoll_referee_now_ns() - begin_ns);
@@ -126,9 +128,11 @@ static int variant_measure(struct rival_run *m, uint32_t variant)
                               begin, &state);
     }
     if (!failed && state == ATOLL_SAMPLING_UNSTABLE)
-        failed = atoll_rival_session_end(s, ATOLL_V_UNSTABLE,
-                                         "variant %s: %zu of %zu samples were disturbed by other programs",
-                                         name, sampling.discarded, sampling.discarded + sampling.count);
+        failed = atoll_rival_session_end(
+            s, ATOLL_V_UNSTABLE, "variant %s: %zu of %zu samples were disturbed by %s", name,
+            sampling.discarded, sampling.discarded + sampling.count,
+            2 * sampling.slowed > sampling.discarded ? "a device that was slower than usual (heat, power)"
+                                                     : "other programs");
     if (!failed)
         failed = timing_store(m, variant, &sampling, state);
     atoll_sampling_fini(&sampling);

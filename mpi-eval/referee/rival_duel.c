@@ -60,6 +60,7 @@ static int try_candidate(struct comparison *c, const struct atoll_input_set *set
     struct atoll_trial_order order = {set, comparing, c->deadline_ns,
                                       atoll_placement_at(c->placement_key, c->session.input_sets),
                                       hash_outputs};
+    ret_trial->verdict = ATOLL_V_INFRASTRUCTURE;
     if (atomic_load(&r->cancelled))
         return comparison_end(c, ATOLL_V_INFRASTRUCTURE, "cancelled");
     if (hash_outputs)
@@ -128,8 +129,11 @@ static int rival_block(struct comparison *c, const struct bench *b, const struct
     struct atoll_torch_sample samples[BLOCK_SAMPLES];
     if (atoll_rival_session_sample(&c->session, b->handle, sets, BLOCK_SAMPLES, samples, NULL) != 0)
         return -1;
+    int is_slowed =
+        c->session.referee->backend->is_slowed && c->session.referee->backend->is_slowed(c->session.referee);
     for (size_t i = 0; i < BLOCK_SAMPLES; i++) {
-        struct atoll_sampling_sample sample = {.ns = samples[i].ns, .lost_ns = samples[i].lost_ns};
+        struct atoll_sampling_sample sample = {
+            .ns = samples[i].ns, .lost_ns = samples[i].lost_ns, .is_slowed = is_slowed};
         atoll_sample_block_add(block, sample.ns, samples[i].clock_hz, atoll_sampling_disturbed(&sample));
     }
     return 0;
@@ -140,8 +144,11 @@ static int best_block(struct comparison *c, const struct atoll_input_set *sets,
 {
     struct atoll_trial trial;
     for (size_t i = 0; i < BLOCK_SAMPLES; i++) {
-        if (try_candidate(c, &sets[i], ATOLL_COMPARING_HELD, 0, &trial) != 0)
+        if (try_candidate(c, &sets[i], ATOLL_COMPARING_HELD, 0, &trial) != 0) {
+            if (trial.verdict == ATOLL_V_LAUNCH_ERROR) /* it was launched before the rival was there */
+                c->session.verdict = ATOLL_V_UNSTABLE;
             return -1;
+        }
         struct atoll_sampling_sample sample = {.ns = trial.ns,
                                                .lost_ns = trial.lost_ns,
                                                .is_slowed =
@@ -280,6 +287,10 @@ static int bench_open(struct comparison *c)
 static int rivals_open(struct comparison *c)
 {
     struct atoll_torch_built built;
+    if (c->session.is_alone)
+        return comparison_end(
+            c, ATOLL_V_UNSTABLE,
+            "the device bears one process at a time: rival and kernel cannot take turns on it");
     for (size_t i = 0; i < c->bench_count; i++) {
         if (atoll_rival_session_build(&c->session, c->session.order->rivals[c->bench[i].variant],
                                       c->bench[i].variant, &built) != 0) {
@@ -288,11 +299,7 @@ static int rivals_open(struct comparison *c)
         }
         c->bench[i].handle = built.handle;
     }
-    return c->session.is_alone
-               ? comparison_end(
-                     c, ATOLL_V_UNSTABLE,
-                     "the device bears one process at a time: rival and kernel cannot take turns on it")
-               : 0;
+    return 0;
 }
 
 static void compare(struct comparison *c)

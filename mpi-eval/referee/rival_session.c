@@ -49,7 +49,8 @@ int atoll_rival_session_fail(struct atoll_rival_session *s, const struct atoll_e
 
 /* ---- opening ---- */
 
-static struct atoll_torch_rival *torch_of(struct atoll_referee *referee, struct atoll_err *err)
+static struct atoll_torch_rival *torch_of(struct atoll_referee *referee, int *ret_is_alone,
+                                          struct atoll_err *err)
 {
     struct atoll_torch_place place = {.python = referee->setup.python, .cancelled = &referee->cancelled};
     if (!referee->backend->torch_place) {
@@ -57,6 +58,7 @@ static struct atoll_torch_rival *torch_of(struct atoll_referee *referee, struct 
         return NULL;
     }
     referee->backend->torch_place(referee, &place);
+    *ret_is_alone = place.is_alone;
     if (!referee->rivals)
         referee->rivals = atoll_torch_rival_create(&place, err);
     return referee->rivals;
@@ -76,7 +78,7 @@ int atoll_rival_session_open(struct atoll_rival_session *s, struct atoll_referee
     detail[0] = '\0';
     if (!s->known)
         return atoll_rival_session_end(s, ATOLL_V_INFRASTRUCTURE, "task number %u is not known here", task);
-    s->torch = torch_of(referee, &err);
+    s->torch = torch_of(referee, &s->is_alone, &err);
     return s->torch ? 0 : atoll_rival_session_end(s, ATOLL_V_INFRASTRUCTURE, "%s", err.text);
 }
 
@@ -214,27 +216,20 @@ static int build_once(struct atoll_rival_session *s, uint32_t number, uint32_t v
                                              inputs, time_left(s, limit_ns), ret_built, err);
 }
 
-/* A device that bears one process, or has too little memory for two, is left to theirs. */
-static int may_help(const struct atoll_rival_session *s, const struct atoll_err *err)
-{
-    return s->referee->backend->let_go && (err->code == ATOLL_E_LIMIT || err->code == ATOLL_E_MISSING);
-}
-
 int atoll_rival_session_build(struct atoll_rival_session *s, uint32_t number, uint32_t variant,
                               struct atoll_torch_built *ret_built)
 {
     const struct atoll_task *task = s->known->task;
     double limit = build_limits_ns[task->rivals[number].mode], begin = atoll_referee_now_ns();
     struct atoll_err err = ATOLL_ERR_INIT;
-    int rc = build_once(s, number, variant, limit, ret_built, &err);
-    if (rc != 0 && may_help(s, &err)) {
-        struct atoll_err first = err;
+    if (s->is_alone && s->referee->backend->let_go)
         s->referee->backend->let_go(s->referee);
-        atoll_err_clear(&err);
-        rc = build_once(s, number, variant, limit, ret_built, &err);
-        if (rc == 0)
-            s->is_alone = first.code == ATOLL_E_MISSING;
-    } else if (rc != 0 && err.code == ATOLL_E_CHILD) { /* once more, on a new process */
+    int rc = build_once(s, number, variant, limit, ret_built, &err);
+    /* Once more: with the memory of the device's own process, or on a new process of theirs. */
+    if (rc != 0 &&
+        (err.code == ATOLL_E_CHILD || (err.code == ATOLL_E_LIMIT && s->referee->backend->let_go))) {
+        if (err.code == ATOLL_E_LIMIT)
+            s->referee->backend->let_go(s->referee);
         atoll_err_clear(&err);
         rc = build_once(s, number, variant, limit, ret_built, &err);
     }

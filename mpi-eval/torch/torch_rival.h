@@ -26,6 +26,7 @@ struct atoll_torch_place {
     uint64_t flush_bytes; /* twice the last-level cache */
     const void *kernels;  /* a GPU: the support module (cubin), whose kernel makes inputs there; NULL none */
     size_t kernel_bytes;
+    int is_alone; /* the device bears one process at a time */
     const atomic_int *cancelled;
 };
 

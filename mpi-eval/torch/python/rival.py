@@ -329,7 +329,7 @@ class Role:
         self.watch = Watch()
         self.kernels = None
         self.place = None
-        self.arena = None
+        self.arena, self.arena_for = None, 0
         self.loaded = {}
         self.handles = 0
         self.random = random.Random()
@@ -378,10 +378,15 @@ class Role:
         return None
 
     def arena_make(self, description):
+        """Twice what inputs need, so that places differ; less where that would take half of what a GPU has left."""
         least = fill.arena_least(description)
-        if self.arena is None or self.arena.size < 2 * least:
-            self.arena = None
-            self.arena = fill.Arena(self.place.name, 2 * least, least)
+        if self.arena is not None and self.arena_for >= least:
+            return
+        self.arena, self.arena_for = None, least
+        wanted = 2 * least
+        if self.place.name == "cuda" and wanted > torch.cuda.mem_get_info()[0] // 2:
+            wanted = least + least // 64
+        self.arena = fill.Arena(self.place.name, wanted, least)
 
     def op_load(self, request, fd):
         """Builds a rival at one variant: {"task": description, "rival": number, "flush_bytes", "inputs"}.  Calls it once

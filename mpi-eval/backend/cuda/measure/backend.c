@@ -13,6 +13,7 @@
 #include "mpi-eval/backend/cuda/measure/loaded_candidate.h"
 #include "mpi-eval/backend/cuda/measure/oracle.h"
 #include "mpi-eval/backend/cuda/measure/torch_answer.h"
+#include "mpi-eval/backend/cuda/measure/torch_inputs.h"
 #include "mpi-eval/backend/cuda/sanitize/sanitizer.h"
 #include "mpi-eval/backend/backends.h"
 #include "mpi-eval/torch/torch_rival.h"
@@ -308,6 +309,23 @@ static void torch_place(struct atoll_referee *referee, struct atoll_torch_place 
     place->flush_bytes = (uint64_t)fmax(2 * referee->info.last_level_cache_bytes, 0);
     place->kernels = d->support.bytes;
     place->kernel_bytes = d->support.length;
+    place->is_alone = d->facts.compute_mode != 0;
+}
+
+static json_t *torch_inputs(const struct atoll_task *task, const struct atoll_input_set *input_set,
+                            struct atoll_err *err)
+{
+    return atoll_cuda_torch_inputs(task, &task->variants[input_set->variant], input_set->seed,
+                                   input_set->distribution, -1, err);
+}
+
+static int is_slowed(struct atoll_referee *referee)
+{
+    struct atoll_cuda_device *d = atoll_cuda_device_of(referee);
+    struct atoll_trial trial = {.verdict = ATOLL_V_CORRECT};
+    if (atoll_watch_record(&d->watch, atoll_referee_now_ns(), &trial))
+        atoll_cuda_device_drop(d);
+    return trial.disturbed || trial.verdict != ATOLL_V_CORRECT;
 }
 
 /* The next process learns anew how much memory there is: a plan of memory that holds would be one beside a rival. */
@@ -343,6 +361,8 @@ const struct atoll_backend atoll_backend_cuda = {
     .examine = backend_examine,
     .expect = backend_expect,
     .torch_place = torch_place,
+    .torch_inputs = torch_inputs,
     .let_go = let_go,
+    .is_slowed = is_slowed,
     .sanitize = atoll_cuda_sanitize,
 };
