@@ -1,5 +1,5 @@
 """The role of the import: reads a problem of one of the public forms and says what it is like as a task."""
-from atoll import inspect_problem, problem_form
+from atoll import inspect_problem, problem, problem_form
 from atoll.refusal import Refusal
 
 
@@ -14,9 +14,8 @@ class Role:
         try:
             inspection = inspect_problem.Inspection(problem_form.request_of(request), self.host.device)
             answer = inspection.inspect()
-        except Refusal as refusal:
-            if refusal.kind == "internal":
-                raise
+        except Exception as error:
+            refusal = error if isinstance(error, Refusal) else problem.blame(error)
             answer = {"refused": refusal.text, "kind": refusal.kind, "trace": refusal.trace}
         answer["reached"] = sorted(inspection.reached) if inspection else []
         return answer

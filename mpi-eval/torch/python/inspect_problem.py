@@ -26,12 +26,13 @@ for eight, short in (("float8_e4m3fn", "f8e4m3"), ("float8_e5m2", "f8e5m2")):
 TORCH = {"f64": torch.float64, "f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16, "i64": torch.int64,
          "i32": torch.int32, "i16": torch.int16, "i8": torch.int8, "u8": torch.uint8}
 
-TENSOR_LIMIT, DIM_LIMIT, RANK_LIMIT = 16, 16, 6
+TENSOR_LIMIT, DIM_LIMIT, RANK_LIMIT = 32, 32, 6
 WEIGHT_LIMIT = 8          # more are packed into one constant
 NAME_LIMIT = 31
 EXPRESSION_LIMIT = 4000
 CHECK_ELEMENTS, SMALL_ELEMENTS, HIDDEN_ELEMENTS = 40000, 1500, 300000
 CHECK_WORK, HIDDEN_WORK = 1e9, 8e9
+HOST_BENCH_BYTES, HOST_BENCH_WORK, BENCH_ELEMENTS = 1 << 30, 2e10, 2000000  # beyond them hosts get a bench variant of their own
 SEARCH_S = 60.0  # for smaller shapes
 ILL_CONDITIONED = 2e-3  # relative error of single precision, above which a shape is not used
 HOST_BYTES, HOST_WORK = 8 << 30, 2e11  # beyond them nothing is run on the host
@@ -54,8 +55,10 @@ def clean(text, taken, limit=NAME_LIMIT):
         name = "t_" + name
     if len(name) > limit:
         name = name[:limit - 9] + "_" + hashlib.blake2b(text.encode(), digest_size=4).hexdigest()
+    if name in RESERVED:
+        name += "_t"
     base, number = name, 1
-    while name in taken or name in RESERVED:
+    while name in taken:
         number += 1
         name = "%s_%d" % (base[:limit - 4], number)
     taken.add(name)
@@ -126,6 +129,12 @@ class Inspection:
             chosen = [("check", {}, self.bench)]
         elif not any(name == "check" for name, _, _ in chosen):
             chosen = [("check" if name == "check.2" else name, dims, s) for name, dims, s in chosen]
+        self.backends = {}
+        if 2 * self.bench.meter.peak > HOST_BENCH_BYTES or work_of(self.bench) > HOST_BENCH_WORK:
+            found = sizes.small(BENCH_ELEMENTS, HOST_BENCH_WORK)
+            if found and found[0] and found[0] not in [dims for _, dims, _ in chosen]:
+                chosen.append(("bench.cpu", found[0], found[1]))
+                self.backends = {"bench.cpu": "cpu", "bench": "cuda"}
         chosen.append(("bench", {}, self.bench))
         self.chosen = chosen
         self.sizes = sizes
@@ -198,23 +207,41 @@ class Inspection:
             raise Refusal("unsupported", "a function takes booleans")
         self.conversions = conversions
         self.find_weights(surveys)
+        self.outs = []
         for k, tensor in enumerate(self.bench.outputs):
             if tensor.is_complex():
                 raise Refusal("unsupported", "an output is complex")
-            self.tensors.append({"name": clean("y" if len(self.bench.outputs) == 1 else "y%d" % k, self.taken),
-                                 "dtype": self.dtype(tensor, "output %d" % k),
-                                 "shape": self.shape([s.outputs[k] for s in surveys]), "role": "out"})
+            self.outs.append({"name": clean("y" if len(self.bench.outputs) == 1 else "y%d" % k, self.taken),
+                              "dtype": self.dtype(tensor, "output %d" % k),
+                              "shape": self.shape([s.outputs[k] for s in surveys]), "role": "out"})
         if not self.bench.outputs:
             raise Refusal("unsupported", "it returns no tensor")
         if any(t.dtype == torch.bool for t in self.bench.outputs):
             raise Refusal("unsupported", "an output is boolean")
 
+    def completed(self, inputs, weights):
+        """Inputs, weights and what is answered: the outputs, or for a backward pass the gradients of all that needs one, with the
+        gradient of the first output coming in."""
+        if not self.is_backward:
+            return inputs + weights + self.outs
+        flow = {"name": clean("grad_" + self.outs[0]["name"], self.taken), "dtype": self.outs[0]["dtype"],
+                "shape": self.outs[0]["shape"], "role": "in", "of": "0", "init": {"normal": {"mean": 0, "std": 1}}}
+        needed = [t for t, (_, tensor) in zip(inputs, self.bench.inputs) if tensor.requires_grad] + \
+            [w for w in weights if "segments" in w["init"] or w["parameter"] in self.bench.parameters]
+        if not needed:
+            raise Refusal("unsupported", "nothing needs a gradient")
+        outs = []
+        for t in needed:
+            out = {"name": clean("grad_" + t["name"], self.taken), "dtype": t["dtype"], "role": "out", "of": t["name"]}
+            outs.append(dict(out, **{k: t[k] for k in ("shape", "each") if k in t}))
+        return [flow] + inputs + weights + outs
+
     def find_weights(self, surveys):
         """Parameters and float buffers as constants; integer buffers and those of a fixed pattern stay the module's."""
-        self.weights = []
+        self.weights, unused = [], self.without_gradient() if self.is_backward else ()
         for name, tensor in list(self.bench.parameters.items()) + list(self.bench.buffers.items()):
             is_buffer = name in self.bench.buffers
-            if not tensor.is_floating_point() or (is_buffer and self.is_fixed(name, tensor)):
+            if not tensor.is_floating_point() or (is_buffer and self.is_fixed(name, tensor)) or name in unused:
                 continue
             if any(name not in (s.buffers if is_buffer else s.parameters) for s in surveys):
                 raise Refusal("unsupported", "parameter %s is not there at every shape" % name)
@@ -222,6 +249,17 @@ class Inspection:
             self.weights.append({"parameter": name, "dtype": self.dtype(tensor, "parameter %s" % name), "each": each,
                                  "init": self.init(each, surveys, ("buffer" if is_buffer else "parameter", name)),
                                  "is_buffer": is_buffer})
+
+    def without_gradient(self):
+        """Parameters that the forward pass does not touch."""
+        s = survey(self.source, self.entry, self.chosen[self.smallest()][1], "cpu", self.is_function, name=self.name, run=False)
+
+        def backward():
+            result = problem.tensors_in(torch, s.target(*s.given))
+            sum(t.double().sum() for t in result if t.requires_grad).backward()
+
+        problem.guarded("backward", self.name, backward)
+        return {name for name, parameter in s.parameters.items() if parameter.grad is None}
 
     def is_fixed(self, name, tensor):
         """A buffer whose values are neither random nor one number."""
@@ -269,6 +307,8 @@ class Inspection:
             return {"constant": int(a)} if kind == "constant" else self.fitted(each[-1], place)
         if kind == "constant":
             return self.varied(a) if place[0] != "in" else {"constant": a}
+        if kind == "uniform" and (a, b) == (0, 1) and place[0] == "in" and self.is_signed:
+            return {"normal": {"mean": 0, "std": 1}}
         if kind == "uniform" and a < b:
             return {"uniform": {"low": a, "high": b}}
         if kind == "normal" and b > 0:
@@ -406,7 +446,9 @@ class Inspection:
         weights = [{"name": "w%d" % i, "dtype": w["dtype"], "role": "constant", "parameter": w["parameter"],
                     "init": w["init"], "each": w["each"]}
                    for i, w in enumerate(self.weights)]
-        self.plain = [t for t in self.tensors if t["role"] == "in"] + weights + [t for t in self.tensors if t["role"] == "out"]
+        taken = set(self.taken)
+        self.plain = self.completed(self.tensors, weights)
+        self.taken = taken
         return self.plain
 
     def smallest(self):
@@ -415,7 +457,7 @@ class Inspection:
 
     def drop_silent_weights(self):
         """Weights that change nothing (a bias in front of a training batch norm) are no tensors of the task."""
-        if len(self.weights) > 48 or self.is_dear:
+        if len(self.weights) > 48 or self.is_dear or self.is_backward:
             return
         silent = {w["parameter"] for w in self.weights}
         for variant in [i for i, (name, _, _) in enumerate(self.chosen) if name.startswith("check")]:
@@ -515,6 +557,11 @@ class Inspection:
             values.update({t["name"]: drawn[t["name"]] for t in tensors if t["role"] == "in"})
             inputs_only.append(self.answer(tensors, variant, values))
         self.marks = judge(kept, tolerance, silent)
+        for t in tensors:
+            given = base.get(t["name"])
+            if given is not None and any(given.numel() == r.numel() and tolerance.passes(given.double().cpu().reshape(r.shape), r)
+                                         for r in kept[0]):
+                self.marks.append({"criterion": "copy", "reason": "a copy of %s passes" % t["name"]})
         self.public = public_figures(kept, inputs_only)
         self.waste = self.find_waste()
         for reason in self.waste:
@@ -596,7 +643,7 @@ class Inspection:
             return {}, "the operators could not be recorded: %s" % str(error).split("\n")[0]
         places = {}
         names = {t["parameter"]: t["name"] for t in self.tensors if t.get("parameter")}
-        for (argument, _), t in zip(self.bench.inputs, self.tensors):
+        for (argument, _), t in zip(self.bench.inputs, [t for t in self.tensors if t["role"] == "in"]):
             places[argument] = (t["name"], 0)
         offset = {}
         for w in self.weights:
@@ -634,7 +681,7 @@ class Inspection:
 
     def inspect(self):
         self.oracles, self.precision, self.is_eval, self.taken, self.init_variant = {}, "f64", False, set(), -1
-        self.is_dear = False
+        self.is_dear = self.is_signed = False
         self.read()
         self.plain_source, self.plain_entry = self.source, self.entry
         self.scale()
@@ -646,8 +693,13 @@ class Inspection:
         self.settle_randomness()
         self.settle_precision()
         self.describe()
-        if {m["criterion"] for m in self.marks} & {"range", "std", "axis", "impact"}:
-            self.try_other_inits()
+        flaws = {m["criterion"] for m in self.marks}
+        if "copy" in flaws:
+            self.try_other("signed-inputs", "inputs of 0 to 1 are drawn normal instead: the benchmark's make the answer a copy of one")
+        if flaws & {"range", "std", "axis", "impact"} and self.weights:
+            self.init_variant = 0
+            self.try_other("check-inits", "weights are drawn as the module draws them at the check shape: drawn as at the bench "
+                           "shape, the check shape shows no difference")
         work = self.work()
         seeds, no_seed = self.seeds()
         return self.reply(work, seeds, no_seed)
@@ -655,9 +707,7 @@ class Inspection:
     def describe(self):
         """Tensors as the task has them, and their numbers."""
         self.drop_silent_weights()
-        outputs = [t for t in self.tensors if t["role"] == "out"]
-        self.tensors = [t for t in self.tensors if t["role"] == "in"]
-        self.tensors += self.weight_tensors(self.weights) + outputs
+        self.tensors = self.completed(self.tensors, self.weight_tensors(self.weights))
         if len(self.tensors) > TENSOR_LIMIT:
             raise Refusal("unsupported", "%d tensors, a task has at most %d" % (len(self.tensors), TENSOR_LIMIT))
         self.oracles = {}
@@ -665,31 +715,39 @@ class Inspection:
         self.measure()
         self.reached.add("checked")
 
-    def try_other_inits(self):
-        """Initialisers follow the extents: at the small shapes those of the benchmark's may leave nothing to see."""
+    def try_other(self, tag, note):
+        """Other inits, kept where they leave fewer flaws. Initialisers follow the extents: at the small shapes those of the
+        benchmark's may leave nothing to see."""
         kept = {name: getattr(self, name) for name in ("tensors", "weights", "marks", "public", "tolerance", "distributions",
-                                                       "worst", "plain", "waste", "dims", "taken")}
+                                                       "worst", "plain", "waste", "taken", "source", "entry")}
         kept["tags"], kept["notes"], kept["dims"] = set(self.tags), list(self.notes), dict(self.dims)
-        self.init_variant = 0
+        self.is_signed = tag == "signed-inputs"
         self.plain_tensors()
         self.notes = [n for n in self.notes if not n.startswith("without influence")]
         self.describe()
         if len(self.marks) < len(kept["marks"]):
-            self.tags.add("check-inits")
-            self.notes.append("weights are drawn as the module draws them at the check shape: drawn as at the bench shape, "
-                              "the check shape shows no difference")
+            self.tags.add(tag)
+            self.notes.append(note)
             return
         for name, value in kept.items():
             setattr(self, name, value)
-        self.init_variant = -1
+        self.init_variant, self.is_signed = -1, False
 
     def reply(self, work, seeds, no_seed):
-        variants = [{"name": name, "dims": {n: v[i] for n, v in self.dims.items()}} for i, (name, _, _) in enumerate(self.chosen)]
+        variants = []
+        for i, (name, _, _) in enumerate(self.chosen):
+            dims = {n: v[i] for n, v in self.dims.items()}
+            if name in self.backends:
+                dims["backend"] = self.backends[name]
+            variants.append({"name": name, "dims": dims})
         floats = sorted({t["dtype"] for t in self.tensors if t["dtype"][0] in "fb"})
-        memory = 2 * self.bench.meter.peak
+        memory = (4 if self.is_backward else 2) * self.bench.meter.peak
+        reference = {"torch": self.name, "form": "function" if self.is_function else "module", "entry": self.entry}
+        if self.is_backward:
+            reference["backward"] = True
+        reference["memory"] = int(memory)
         return {"task": {"summary": self.summary(), "dims": list(self.dims), "tensors": self.tensors,
-                         "reference": {"torch": self.name, "form": "function" if self.is_function else "module",
-                                       "entry": self.entry, "memory": int(memory)},
+                         "reference": reference,
                          "work": work, "precisions": floats or ["i64"], "tolerance": self.tolerance,
                          "distributions": self.distributions, "variants": variants,
                          "category": category_of(self.bench.meter.names, self.request.get("level")),
@@ -773,7 +831,7 @@ def is_symmetric(init):
 
 
 def product_text(texts):
-    return " * ".join(t if re.fullmatch(r"\w+", t) else "(%s)" % t for t in texts)
+    return " * ".join(t if re.fullmatch(r"\w+", t) else "(%s)" % t for t in texts if t != "1")
 
 
 FAMILIES = (("attention", {"_scaled_dot_product_attention_math", "_scaled_dot_product_efficient_attention",

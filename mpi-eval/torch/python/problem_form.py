@@ -8,6 +8,7 @@ import ast
 import json
 import re
 
+from atoll.problem_text import bound
 from atoll.refusal import Refusal
 
 ADDED = "\n\n# Added by `atoll task import`: %s.\n"
@@ -58,7 +59,7 @@ def robust(request):
     wanted = {"inputs": accepted(tree, "get_inputs"), "init": accepted(tree, "__init__", "Model")}
     if wanted["inputs"] is None or wanted["init"] is None:
         raise Refusal("problem", "problem.py: there is no get_inputs() or no Model at its top level")
-    names = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)} | {n.name for n in tree.body if hasattr(n, "name")}
+    names = top_names(tree)
     lines, constants, calls = [ADDED % "the configuration that is measured"], {}, {}
     for place in ("inputs", "init"):
         arguments = []
@@ -82,6 +83,15 @@ def robust(request):
               "\n\ndef get_init_inputs():\n    return []\n"]
     return {"source": source.rstrip("\n") + "".join(lines), "entry": "AtollModel", "form": "module",
             "title": request["title"], "level": request.get("level", 0), "backward": request.get("backward", False)}
+
+
+def top_names(tree):
+    """Names that the top level of a text binds."""
+    found = {name for statement in tree.body for name in bound(statement)} | {n.name for n in tree.body if hasattr(n, "name")}
+    for node in tree.body:
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            found |= {(a.asname or a.name).split(".")[0] for a in node.names}
+    return found
 
 
 def defaults_of(tree, names):
@@ -196,7 +206,7 @@ def ai_bench(request):
     if bench is None:
         raise Refusal("problem", "the specification has no variant")
     tree = ast.parse(source)
-    names = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)} | {n.name for n in tree.body if hasattr(n, "name")}
+    names = top_names(tree)
     dims = {str(k): int(v) for k, v in (bench.get("dims") or {}).items()}
     rename = {k: k if k not in names else "of_" + k for k in dims}
     lines = [ADDED % "shapes of the specification"] + ["%s = %d\n" % (rename[k], v) for k, v in dims.items()]

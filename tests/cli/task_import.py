@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+"""`atoll task import`: modules of every form become tasks that load and pass the battery; what cannot says why; killed, it goes on.
+ATOLL_TEST_TORCH names a Python with torch."""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+
+build, source = sys.argv[1], pathlib.Path(sys.argv[2])
+fixtures = source / "tests" / "fixtures" / "torch"
+python = os.environ.get("ATOLL_TEST_TORCH", "/usr/bin/python3")
+environment = dict(os.environ, ATOLL_PYTHON=python)
+bad = []
+
+
+def check(condition, message):
+    if not condition:
+        bad.append(message)
+
+
+def atoll(*arguments, status=0, env=environment):
+    done = subprocess.run([f"{build}/atoll", *map(str, arguments)], capture_output=True, text=True, env=env)
+    check(done.returncode == status, f"atoll {' '.join(map(str, arguments))}: {done.returncode}, not {status}: {done.stdout[-800:]} {done.stderr}")
+    return done
+
+
+def rows_of(done):
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    return {r["problem"]: r for r in rows if "problem" in r}, next((r["counts"] for r in rows if "counts" in r), {})
+
+
+def refusals(scratch):
+    """No torch is needed to say what is wrong with a command line."""
+    cases = [(["task", "import", "kernelbranch", fixtures, "-o", scratch / "s"], "no format 'kernelbranch'; known: kernelbench"),
+             (["task", "import", "kernelbench", scratch / "nothing", "-o", scratch / "s"], "is not there; name the checkout"),
+             (["task", "import", "kernelbench", fixtures / "robust", "-o", scratch / "s"], "holds no problem of the format kernelbench"),
+             (["task", "import", "kernelbench", fixtures / "problems"], "-o my-suite"),
+             (["task", "import", "kernelbench", fixtures / "problems", "--level", "1,x", "-o", scratch / "s"], "levels are 1 to 9"),
+             (["task", "import", "t4", fixtures, "-o", scratch / "s"], "neither the kernel nor what it computes")]
+    for arguments, said in cases:
+        done = subprocess.run([f"{build}/atoll", *map(str, arguments)], capture_output=True, text=True, env=environment)
+        check(done.returncode not in (0, -11, -6) and said in done.stderr, f"{arguments}: {done.returncode} {done.stderr!r}")
+    done = subprocess.run([f"{build}/atoll", "task", "import", "kernelbench", str(fixtures / "problems"), "-o", str(scratch / "s")],
+                          capture_output=True, text=True, env=dict(environment, ATOLL_PYTHON="none"))
+    check(done.returncode == 5 or "needs a Python with torch" in done.stderr, f"without torch: {done.stderr!r}")
+    check(not (scratch / "s").exists(), "a refused import made its suite")
+
+
+def killed(suite):
+    """Ends it after its first task; nothing half written is left for the next one to trip over."""
+    child = subprocess.Popen([f"{build}/atoll", "task", "import", "kernelbench", str(fixtures / "problems"), "-o", str(suite), "--json",
+                              "--memory", "1500M"], stdout=subprocess.PIPE, text=True, env=environment, start_new_session=True)
+    first = json.loads(child.stdout.readline())
+    os.killpg(child.pid, signal.SIGKILL)
+    child.wait()
+    child.stdout.close()
+    check(first["problem"] == "1_good" and first["status"] == "imported", f"first: {first}")
+    check([p.name for p in sorted(suite.glob("[!.]*/"))] == ["p001_good"], f"after a kill: {sorted(suite.iterdir())}")
+
+
+def modules(scratch):
+    suite = scratch / "mine"
+    killed(suite)
+    (suite / ".import-p002_packed" / "seeds").mkdir(parents=True)
+    (suite / ".import-p002_packed" / "task.yaml").write_text("half")
+    before = (suite / "p001_good" / "task.yaml").stat().st_mtime_ns
+    rows, counts = rows_of(atoll("task", "import", "kernelbench", fixtures / "problems", "-o", suite, "--json", "--memory", "1500M", status=1))
+    check((suite / "p001_good" / "task.yaml").stat().st_mtime_ns == before, "what was there was written again")
+    check(not list(suite.glob(".import-*")), "what a kill left is still there")
+    expected = {"1_good": ("imported", ""), "2_packed": ("imported", ""), "3_single": ("imported", ""),
+                "4_constant": ("degenerate", "one number passes for all of it"),
+                "5_raises": ("failed", "problem.py:6: ValueError: this module never works"),
+                "6_network": ("failed", "problem.py:6: "), "7_memory": ("failed", "memory"),
+                "8_random": ("unsupported", "draws random numbers when it is called")}
+    for name, (status, reason) in expected.items():
+        row = rows.get(name, {})
+        check(row.get("status") == status and reason in row.get("reason", ""), f"{name}: {row.get('status')}: {row.get('reason')}")
+    check((counts.get("problems"), counts.get("imported"), counts.get("degenerate"), counts.get("failed")) == (8, 3, 1, 3), f"{counts}")
+
+    good = (suite / "p001_good" / "task.yaml").read_text()
+    for part in ('dims: ["batch", "shape_0", "width"]', '"init": {"uniform": {"low": -1.0, "high": 1.0}}', '"dtype": "u8"',
+                 '"parameter": "gain"', '{"normal": {"mean": 0.0, "std": 0.5}}', 'bench: {"batch": 64, "shape_0": 48, "width": 32}',
+                 '"entry": "AtollEntry"', "A linear map, masked and scaled."):
+        check(part in good, f"p001_good: no {part} in\n{good}")
+    check("norm.bias" in good and "linear.bias" in good, f"a weight is missing:\n{good}")
+    check("More than one paragraph" not in good.split("dims")[0], "the summary is its first paragraph")
+    packed = (suite / "p002_packed" / "task.yaml").read_text()
+    check('"segments"' in packed and "packed-weights" in packed and "eval-mode" in packed, f"p002_packed:\n{packed}")
+    check("self.eval()" in (suite / "p002_packed" / "problem.py").read_text(), "dropout stays random")
+    check("single-shape" in (suite / "p003_single" / "task.yaml").read_text(), "one shape is not told")
+
+    text = atoll("task", "check", suite / "p001_good", suite / "p002_packed").stdout
+    check("FAIL" not in text, text)
+    again, _ = rows_of(atoll("task", "import", "kernelbench", fixtures / "problems" / "4_constant.py", "-o", scratch / "all", "--all", "--json"))
+    check(again["4_constant"]["status"] == "imported" and (scratch / "all" / "p004_constant" / "task.yaml").exists(), f"--all: {again}")
+    done = atoll("task", "import", "robust-kbench", fixtures / "robust", "-o", suite, status=73)
+    check("is of an import of kernelbench" in done.stderr, done.stderr)
+
+
+def others(scratch):
+    rows, _ = rows_of(atoll("task", "import", "robust-kbench", fixtures / "robust", "-o", scratch / "robust", "--json"))
+    check([r["status"] for r in rows.values()] == ["imported"] * 2, f"{rows}")
+    backward = (scratch / "robust" / "scaled_backward" / "task.yaml").read_text()
+    for part in ('"backward": true', '"of": "0"', '"of": "x"', '"batch_size": 50', '"features": 36'):
+        check(part in backward, f"backward: no {part} in\n{backward}")
+    check("unused" not in backward, "a parameter without gradient is a tensor")
+    rows, _ = rows_of(atoll("task", "import", "flashinfer", fixtures / "definition", "-o", scratch / "defined", "--json"))
+    check(rows.get("row_scale", {}).get("status") == "imported", f"{rows}")
+    defined = (scratch / "defined" / "row_scale" / "task.yaml").read_text()
+    check('"dtype": "bf16"' in defined and 'bench: {"rows": 90, "columns": 48}' in defined, defined)
+    text = atoll("task", "check", scratch / "robust" / "scaled_backward", scratch / "defined").stdout
+    check("FAIL" not in text, text)
+
+
+with tempfile.TemporaryDirectory(prefix="atoll-import-") as folder:
+    refusals(pathlib.Path(folder))
+    if subprocess.run([python, "-c", "import torch"], stderr=subprocess.DEVNULL).returncode != 0:
+        print(f"skipped: {python} has no torch")
+        sys.exit(1 if bad else 77)
+    modules(pathlib.Path(folder))
+    others(pathlib.Path(folder))
+if bad:
+    sys.exit("\n".join(bad))
