@@ -58,8 +58,12 @@ static void expected_drop_inputs(struct atoll_expected_cache *a, struct atoll_ex
 
 static void expected_destroy(struct atoll_expected_cache *a, struct atoll_expected *expected)
 {
-    expected_shrink(a, expected);
-    expected_drop_inputs(a, expected);
+    if (expected->loan) {
+        atoll_oracle_take_back(expected->loan);
+    } else {
+        expected_shrink(a, expected);
+        expected_drop_inputs(a, expected);
+    }
     for (size_t i = 0; i < ATOLL_TASK_TENSOR_LIMIT; i++)
         atoll_fingerprint_fini(&expected->prints[i]);
     free(expected);
@@ -112,9 +116,9 @@ static void make_room(struct atoll_expected_cache *a)
         expected_drop_inputs(a, x);
 }
 
-static struct atoll_expected *expected_new(struct atoll_expected_cache *a, const struct atoll_task *task,
-                                           uint32_t number, const struct atoll_input_set *input_set,
-                                           const struct atoll_truth *truth, struct atoll_err *err)
+/* A record with nothing in it. */
+static struct atoll_expected *expected_new(struct atoll_expected_cache *a, uint32_t number,
+                                           const struct atoll_input_set *input_set, struct atoll_err *err)
 {
     struct atoll_expected *expected = calloc(1, sizeof(*expected));
     if (a->count == a->capacity) {
@@ -132,17 +136,23 @@ static struct atoll_expected *expected_new(struct atoll_expected_cache *a, const
     }
     expected->task = number;
     expected->input_set = *input_set;
-    for (size_t i = 0; i < task->tensor_count; i++) {
-        uint64_t key = atoll_random_at(a->key ^ input_set->seed, i);
-        if (truth->values[i] &&
-            atoll_fingerprint_make(&expected->prints[i], &task->tolerance, truth->values[i], truth->scale[i],
-                                   truth->counts[i], key, err) != 0) {
-            expected_destroy(a, expected);
-            return NULL;
-        }
-    }
     a->items[a->count++] = expected;
     return expected;
+}
+
+static int prints_make(const struct atoll_expected_cache *a, const struct atoll_task *task,
+                       const struct atoll_truth *truth, struct atoll_expected *expected,
+                       struct atoll_err *err)
+{
+    for (size_t i = 0; i < task->tensor_count; i++) {
+        uint64_t key = atoll_random_at(a->key ^ expected->input_set.seed, i);
+        if (truth->values[i] &&
+            atoll_fingerprint_make(&expected->prints[i], &task->tolerance, truth->values[i], truth->scale[i],
+                                   truth->counts[i], key, err) != 0)
+            return -1;
+    }
+    expected->has_prints = 1;
+    return 0;
 }
 
 /* One question, answered into the cache. */
@@ -160,8 +170,9 @@ static int visit_expected(void *context, const struct atoll_truth *truth, struct
     struct asking *q = context;
     struct atoll_truth own;
     if (!q->known)
-        q->known = expected_new(q->cache, q->task, q->number, q->input_set, truth, err);
-    if (!q->known || atoll_truth_copy(truth, q->full, &q->cache->spare, &own, err) != 0)
+        q->known = expected_new(q->cache, q->number, q->input_set, err);
+    if (!q->known || (!q->known->has_prints && prints_make(q->cache, q->task, truth, q->known, err) != 0) ||
+        atoll_truth_copy(truth, q->full, &q->cache->spare, &own, err) != 0)
         return -1;
     expected_shrink(q->cache, q->known);
     expected_drop_inputs(q->cache, q->known);
@@ -190,6 +201,22 @@ static void forget(struct atoll_expected_cache *a, struct atoll_expected *expect
     }
 }
 
+/* A fresh input set is used by the sides of one comparison, or once, and forgotten: nothing of it is copied. */
+static struct atoll_expected *expected_borrow(struct atoll_expected_cache *a, struct atoll_oracle *oracle,
+                                              uint32_t number, const struct atoll_input_set *input_set,
+                                              struct atoll_err *err)
+{
+    struct atoll_expected *x = expected_new(a, number, input_set, err);
+    if (!x)
+        return NULL;
+    x->loan = atoll_oracle_lend(oracle, input_set, &x->truth, err);
+    x->is_full = x->loan != NULL;
+    if (x->loan)
+        return x;
+    forget(a, x);
+    return NULL;
+}
+
 /* Whole expected values beyond what the full comparisons of a candidate need are not worth their memory. */
 static struct atoll_expected *expected_ask(struct atoll_expected_cache *a, struct atoll_oracle *oracle,
                                            const struct atoll_task *task, uint32_t number,
@@ -197,6 +224,8 @@ static struct atoll_expected *expected_ask(struct atoll_expected_cache *a, struc
                                            struct atoll_expected *known, int need_full, struct atoll_err *err)
 {
     size_t kept = 0;
+    if (input_set->series && !known && !task->torch) /* PyTorch answers into memory of its own */
+        return expected_borrow(a, oracle, number, input_set, err);
     for (size_t i = 0; i < a->count; i++)
         kept += a->items[i]->task == number && a->items[i]->input_set.variant == input_set->variant &&
                 a->items[i]->is_full;

@@ -43,8 +43,10 @@ struct atoll_expected {
     struct atoll_input_set input_set;
     int is_full;              /* truth.values and truth.scale are there */
     struct atoll_truth truth; /* counts and hashes always */
+    int has_prints;           /* else only a full comparison decides */
     struct atoll_fingerprint prints[ATOLL_TASK_TENSOR_LIMIT];
     /* of the cache */
+    void *loan; /* of the oracle: truth is borrowed from it; NULL: truth is its own */
     uint64_t stamp;
     unsigned users;
     size_t bytes, input_bytes;
@@ -58,7 +60,8 @@ struct atoll_expected_cache *atoll_expected_cache_create(size_t limit_bytes, siz
 void atoll_expected_cache_destroy(struct atoll_expected_cache *cache);
 
 /* What is expected of one input set, asked of the oracle when it is not known (or not in full and need_full).  Release
- * it afterwards; that of a fresh input set is forgotten then. */
+ * it afterwards; that of a fresh input set is forgotten then: it is in full, and lent by the oracle, which must live so
+ * long. */
 struct atoll_expected *atoll_expected_cache_get(struct atoll_expected_cache *cache,
                                                 struct atoll_oracle *oracle, const struct atoll_task *task,
                                                 uint32_t task_number, const struct atoll_input_set *input_set,

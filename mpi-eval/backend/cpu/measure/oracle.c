@@ -395,34 +395,67 @@ static int torch_visit(const struct question *q, atoll_oracle_visitor *visitor, 
     return visitor(context, &truth, err);
 }
 
+static struct question *question_create(struct atoll_oracle *oracle, const struct atoll_input_set *input_set,
+                                        long changed_tensor, struct atoll_err *err)
+{
+    struct question *q = calloc(1, sizeof(*q));
+    if (!q) {
+        atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a question to the reference");
+        return NULL;
+    }
+    q->oracle = oracle;
+    q->input_set = input_set;
+    q->variant = &oracle->task->variants[input_set->variant];
+    q->changed_tensor = changed_tensor;
+    return q;
+}
+
+static void question_destroy(struct question *q)
+{
+    for (size_t i = 0; q && i < 3 * q->oracle->task->tensor_count; i++)
+        atoll_block_close(q->oracle->memory, &q->blocks[i]);
+    free(q);
+}
+
+static int question_answer(struct question *q, struct atoll_truth *truth, struct atoll_err *err)
+{
+    return question_open_all(q, err) != 0 || question_run(q, &truth->ns, err) != 0 ||
+                   question_collect(q, truth, err) != 0
+               ? -1
+               : 0;
+}
+
 int atoll_oracle_visit(struct atoll_oracle *oracle, const struct atoll_input_set *input_set,
                        long changed_tensor, atoll_oracle_visitor *visitor, void *context,
                        struct atoll_err *err)
 {
     struct atoll_truth truth = {0};
-    struct question *q = calloc(1, sizeof(*q));
-    if (!q)
-        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a question to the reference");
-    q->oracle = oracle;
-    q->input_set = input_set;
-    q->variant = &oracle->task->variants[input_set->variant];
-    q->changed_tensor = changed_tensor;
-    if (oracle->task->torch) {
-        int rc = torch_visit(q, visitor, context, err);
-        free(q);
-        return rc;
+    struct question *q = question_create(oracle, input_set, changed_tensor, err);
+    int failed = !q;
+    if (q && oracle->task->torch)
+        failed = torch_visit(q, visitor, context, err);
+    else if (q)
+        failed = question_answer(q, &truth, err) != 0 || visitor(context, &truth, err) != 0;
+    question_destroy(q);
+    return failed ? -1 : 0;
+}
+
+void *atoll_oracle_lend(struct atoll_oracle *oracle, const struct atoll_input_set *input_set,
+                        struct atoll_truth *ret_truth, struct atoll_err *err)
+{
+    struct atoll_truth truth = {0};
+    struct question *q = question_create(oracle, input_set, -1, err);
+    if (q && question_answer(q, &truth, err) == 0) {
+        *ret_truth = truth;
+        return q;
     }
-    int failed = question_open_all(q, err);
-    if (!failed)
-        failed = question_run(q, &truth.ns, err);
-    if (!failed)
-        failed = question_collect(q, &truth, err);
-    if (!failed)
-        failed = visitor(context, &truth, err);
-    for (size_t i = 0; i < 3 * oracle->task->tensor_count; i++)
-        atoll_block_close(oracle->memory, &q->blocks[i]);
-    free(q);
-    return failed;
+    question_destroy(q);
+    return NULL;
+}
+
+void atoll_oracle_take_back(void *loan)
+{
+    question_destroy(loan);
 }
 
 static void *copy_of(struct atoll_arrays *arrays, const void *from, size_t bytes)

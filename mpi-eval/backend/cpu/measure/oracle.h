@@ -46,6 +46,11 @@ typedef int atoll_oracle_visitor(void *context, const struct atoll_truth *truth,
 int atoll_oracle_visit(struct atoll_oracle *oracle, const struct atoll_input_set *input_set,
                        long changed_tensor, atoll_oracle_visitor *visitor, void *context,
                        struct atoll_err *err);
+/* Asks and lends: the arrays of ret_truth lie where they were made until the loan is taken back, while the oracle lives.
+ * NULL with err. */
+void *atoll_oracle_lend(struct atoll_oracle *oracle, const struct atoll_input_set *input_set,
+                        struct atoll_truth *ret_truth, struct atoll_err *err);
+void atoll_oracle_take_back(void *loan); /* NULL is fine */
 /* changed_tensor >= 0: this one input comes from another seed (impact test); -1 otherwise. */
 int atoll_oracle_ask(struct atoll_oracle *oracle, const struct atoll_input_set *input_set,
                      long changed_tensor, struct atoll_truth *ret_truth, struct atoll_err *err);
