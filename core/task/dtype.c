@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/wide.h"
+
 struct small_float {
     int mantissa_bits, exponent_bias;
     uint32_t infinity; /* bits of it, or of the first NaN pattern above the largest number */
@@ -176,8 +178,28 @@ static inline int64_t i64_of(double value)
         break;                                                                                               \
     }
 
+/* The one that most tensors have. */
+ATOLL_WIDE_BODY void load_f32_body(const float *p, size_t count, double *ret_values)
+{
+    for (size_t i = 0; i < count; i++)
+        ret_values[i] = (double)p[i];
+}
+ATOLL_WIDE_FUNCTION(void, load_f32, (const float *p, size_t count, double *ret_values),
+                    (p, count, ret_values))
+
+ATOLL_WIDE_BODY void store_f32_body(float *p, size_t count, const double *values)
+{
+    for (size_t i = 0; i < count; i++)
+        p[i] = (float)values[i];
+}
+ATOLL_WIDE_FUNCTION(void, store_f32, (float *p, size_t count, const double *values), (p, count, values))
+
 void atoll_dtype_load_array(enum atoll_dtype t, const void *base, size_t count, double *ret_values)
 {
+    if (t == ATOLL_F32 && count > 1) {
+        load_f32(base, count, ret_values);
+        return;
+    }
     switch (t) {
         EACH_TYPE(LOAD_CASE)
     case ATOLL_DTYPE_COUNT: break;
@@ -186,6 +208,10 @@ void atoll_dtype_load_array(enum atoll_dtype t, const void *base, size_t count, 
 
 void atoll_dtype_store_array(enum atoll_dtype t, void *base, size_t count, const double *values)
 {
+    if (t == ATOLL_F32 && count > 1) {
+        store_f32(base, count, values);
+        return;
+    }
     switch (t) {
         EACH_TYPE(STORE_CASE)
     case ATOLL_DTYPE_COUNT: break;

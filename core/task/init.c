@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "base/wide.h"
 
 #define BATCH        512
 #define SEGMENT_KEYS ((uint64_t)1 << 63) /* beyond every index of an element */
@@ -23,58 +24,33 @@ unsigned atoll_input_set_distribution(const struct atoll_task *task, uint64_t dr
 
 /* ---- loops, one per form ---- */
 
-#define BELLS_LOOP                                                                                           \
-    for (size_t i = 0; i < count; i++)                                                                       \
-        ret[i] = atoll_value_bell(key, begin + i);
-
-/* The same integers with 64-bit vector products, where the processor has them: twice as fast. */
-#if defined(__x86_64__) && defined(__clang__)
-#define WIDE __attribute__((target("avx512f,avx512dq,avx512vl")))
-#elif defined(__x86_64__)
-#define WIDE __attribute__((target("avx512f,avx512dq,avx512vl"), optimize("O3")))
-#endif
-#ifdef WIDE
-WIDE static void bells_wide(atoll_u64 key, uint64_t begin, size_t count, int32_t *ret)
-{
-    BELLS_LOOP
-}
-
-static int has_wide(void)
-{
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("avx512vl");
-}
-#endif
-
-static void bells(atoll_u64 key, uint64_t begin, size_t count, int32_t *ret)
-{
-#ifdef WIDE
-    if (has_wide()) {
-        bells_wide(key, begin, count, ret);
-        return;
-    }
-#endif
-    BELLS_LOOP
-}
-
 /* Parameters are copied, so that the compiler knows that no store changes them. */
 #define NORMAL_LOOP(name, value)                                                                             \
-    static void name(const struct atoll_init_params *params, uint64_t begin, size_t count, double *ret)      \
+    ATOLL_WIDE_BODY void name##_body(const struct atoll_init_params *params, uint64_t begin, size_t count,   \
+                                     double *ret)                                                            \
     {                                                                                                        \
         const struct atoll_init_params p = *params;                                                          \
         int32_t sums[BATCH];                                                                                 \
-        bells(p.key, begin, count, sums);                                                                    \
+        for (size_t i = 0; i < count; i++)                                                                   \
+            sums[i] = atoll_value_bell(p.key, begin + i);                                                    \
         for (size_t i = 0; i < count; i++)                                                                   \
             ret[i] = value(&p, sums[i]);                                                                     \
-    }
+    }                                                                                                        \
+    ATOLL_WIDE_FUNCTION(void, name,                                                                          \
+                        (const struct atoll_init_params *params, uint64_t begin, size_t count, double *ret), \
+                        (params, begin, count, ret))
 #define INDEX_LOOP(name, value)                                                                              \
-    static void name(const struct atoll_init_params *params, uint64_t begin, size_t count, double *ret)      \
+    ATOLL_WIDE_BODY void name##_body(const struct atoll_init_params *params, uint64_t begin, size_t count,   \
+                                     double *ret)                                                            \
     {                                                                                                        \
         const struct atoll_init_params p = *params;                                                          \
         (void)p;                                                                                             \
         for (size_t i = 0; i < count; i++)                                                                   \
             ret[i] = value;                                                                                  \
-    }
+    }                                                                                                        \
+    ATOLL_WIDE_FUNCTION(void, name,                                                                          \
+                        (const struct atoll_init_params *params, uint64_t begin, size_t count, double *ret), \
+                        (params, begin, count, ret))
 
 NORMAL_LOOP(normal_base, atoll_value_normal)
 NORMAL_LOOP(normal_ties, atoll_value_normal_ties)
