@@ -244,8 +244,9 @@ static int question_run(struct question *q, double *ret_ns, struct atoll_err *er
         static const char *const symbols[] = {"atoll_reference_range"};
         if (!o->runner)
             o->runner = atoll_runner_create(&o->settings, o->object, o->object_length, 0, symbols, 1, err);
-        if (!o->runner || atoll_runner_run(o->runner, &q->request, &result, err) != 0)
+        if (!o->runner || atoll_runner_start(o->runner, &q->request, err) != 0)
             return -1;
+        atoll_runner_finish(o->runner, &q->request, &result);
         if (result.status == ATOLL_RUN_LOST) {
             atoll_runner_destroy(o->runner);
             o->runner = NULL;
@@ -451,6 +452,11 @@ void *atoll_oracle_lend(struct atoll_oracle *oracle, const struct atoll_input_se
     }
     question_destroy(q);
     return NULL;
+}
+
+void atoll_oracle_settle(const struct atoll_oracle *oracle)
+{
+    atoll_runner_settle(oracle->runner);
 }
 
 void atoll_oracle_take_back(void *loan)

@@ -51,6 +51,8 @@ int atoll_oracle_visit(struct atoll_oracle *oracle, const struct atoll_input_set
 void *atoll_oracle_lend(struct atoll_oracle *oracle, const struct atoll_input_set *input_set,
                         struct atoll_truth *ret_truth, struct atoll_err *err);
 void atoll_oracle_take_back(void *loan); /* NULL is fine */
+/* Waits until nothing of it moves (atoll_runner_settle). */
+void atoll_oracle_settle(const struct atoll_oracle *oracle);
 /* changed_tensor >= 0: this one input comes from another seed (impact test); -1 otherwise. */
 int atoll_oracle_ask(struct atoll_oracle *oracle, const struct atoll_input_set *input_set,
                      long changed_tensor, struct atoll_truth *ret_truth, struct atoll_err *err);

@@ -269,6 +269,7 @@ static int stage_run_once(struct stage *s, int warming, struct atoll_run_result 
         s->candidate->runner = NULL;
         return -1;
     }
+    atoll_oracle_settle(s->known->oracle);
     atoll_runner_finish(runner, &s->request, result);
     double now = atoll_referee_now_ns(), *ns = s->referee->phases.ns;
     ns[ATOLL_PHASE_SPAN] += result->ns;
@@ -547,6 +548,7 @@ void atoll_cpu_trial(struct atoll_referee *referee, struct atoll_case *known,
     s->variant = &known->task->variants[order->input_set->variant];
     if (trial_do(s, ret_trial, &err) != 0)
         trial_set(ret_trial, ATOLL_V_INFRASTRUCTURE, 0, "%s", err.text);
+    atoll_runner_settle(candidate->runner);
     for (size_t i = 0; i < s->block_count; i++)
         atoll_block_close(s->cpu->memory, &s->blocks[i]);
     s->block_count = 0;

@@ -6,28 +6,33 @@
  *   SETUP ------------------>   sandbox, checks
  *         <------------ LOADING   loads, resolves: the candidate's time
  *         <--- LOADED | REFUSED
- *   RUN + buffer fds ------->   fork ------------------------> maps, threads
- *         <---------- STARTED   waitid, leaves it a zombie     page.ready = 1, the starting thread ends
+ *                             fork ------------------------> threads, stacks, code
+ *         <-------------------------------------------- READY  sleeps: nothing of the worker moves
+ *   RUN + buffer fds ---------- waitid ----------------------> maps; page.ready = 1, the starting thread ends
  *   page.armed = 1 ------------------------------------------> threads wake, read the buffers (touch) or flush the object,
  *                                                              filter; page.awake = 1
  *   page.armed = 2 ------------------------------------------> probe; page.switches, cpu_ns; page.standing = 1
  *   page.doorbell = 1 ---------------------------------------> launches
  *         <--------------------------------------------------  page.done = 1, parks
  *   SIGKILL to its group ------------------------------------> dies
- *         <------------ ENDED   after a probe of its own
- *   RUN ... (reaps first, so that the pid that the referee kills is never another process)
+ *         <------------ ENDED   after a probe of its own; the child stays a zombie
+ *                             fork ... (reaps it when the next one has ended, so that the pid that the referee kills is
+ *                             never another process)
  *
+ * A child is set up before it is known what it will run, while the referee looks at what the one before it left.
  * Buffers may be written until the doorbell: the child only maps them before.
  * The page is writable by candidate code: nothing on it is believed beyond "it may be done now" once the doorbell
  * rang. */
 #ifndef ATOLL_MPI_EVAL_BACKEND_CPU_PROCESS_CONTROL_H
 #define ATOLL_MPI_EVAL_BACKEND_CPU_PROCESS_CONTROL_H
 
+#include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -36,7 +41,7 @@
 #include "core/task/task.h"
 #include "mpi-eval/backend/cpu/process/runner.h"
 
-#define ATOLL_CONTROL_VERSION      6
+#define ATOLL_CONTROL_VERSION      7
 #define ATOLL_CONTROL_SYMBOL_LIMIT 64
 #define ATOLL_CONTROL_SYMBOL_BYTES 64
 #define ATOLL_CONTROL_THREAD_LIMIT 1024
@@ -68,7 +73,7 @@ enum atoll_control_type {
     ATOLL_CONTROL_LOADED,
     ATOLL_CONTROL_REFUSED,
     ATOLL_CONTROL_RUN,
-    ATOLL_CONTROL_STARTED,
+    ATOLL_CONTROL_READY,
     ATOLL_CONTROL_ENDED
 };
 
@@ -119,7 +124,7 @@ struct atoll_control_run {
 struct atoll_control_reply {
     uint32_t type;
     int32_t code;       /* REFUSED: enum atoll_code */
-    int32_t pid;        /* STARTED */
+    int32_t pid;        /* READY, ENDED */
     int32_t end_code;   /* ENDED: CLD_EXITED, CLD_KILLED ... of waitid */
     int32_t end_status; /* ENDED: exit status or signal */
     int32_t unused;
@@ -134,6 +139,16 @@ union atoll_run_word {
     double f64;
     void *pointer;
 };
+
+/* From the worker's side.  0, or -1: the referee is gone. */
+static inline int atoll_control_send(const struct atoll_control_reply *reply)
+{
+    ssize_t sent;
+    do
+        sent = send(ATOLL_CONTROL_FD_SOCKET, reply, sizeof(*reply), MSG_NOSIGNAL);
+    while (sent < 0 && errno == EINTR);
+    return sent == (ssize_t)sizeof(*reply) ? 0 : -1;
+}
 
 /* Waits while *word == expected, at most timeout_ns (negative: for ever).  May return early.  shared: other
  * processes wake. */

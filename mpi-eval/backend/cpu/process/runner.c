@@ -1,6 +1,6 @@
-/* The referee's half of the protocol in control.h.  The referee kills a sample by the pid that the zygote
- * told it; the zygote keeps a dead sample as a zombie until the next RUN, so that this pid is never another
- * process.
+/* The referee's half of the protocol in control.h.  The referee kills a sample by the pid that it told before any
+ * candidate code ran in it; the zygote keeps a dead sample as a zombie until the next one has ended, so that this pid is
+ * never another process.
  *
  * A forged "done" buys candidate code the time from the referee stopping its clock to SIGKILL taking effect on
  * the sample's cores: on a 2-core 2.1 GHz machine, with the referee pinned to a core of its own, 1.1 us median,
@@ -63,6 +63,7 @@ struct atoll_runner {
     int spin;
     unsigned thread_count;
     size_t symbol_count;
+    pid_t ahead;                      /* the child that waits for the next run; 0: it is being set up */
     struct atoll_control_run message; /* of the run under way */
     struct progress progress;
 };
@@ -413,15 +414,24 @@ static double await_word(const struct atoll_runner *runner, _Atomic uint32_t *wo
     }
 }
 
-static void await_ready(const struct atoll_runner *runner, struct progress *progress)
+/* -1: there is no child for the next run, and there will be none. */
+static int settle(struct atoll_runner *runner)
 {
     struct atoll_control_reply reply;
-    if (receive_reply(runner, SETUP_TIMEOUT_NS, &reply) != 1 || reply.type != ATOLL_CONTROL_STARTED ||
-        reply.pid <= 0) {
-        progress->lost = 1;
-        return;
-    }
-    progress->pid = reply.pid;
+    if (runner->ahead == 0 && receive_reply(runner, SETUP_TIMEOUT_NS, &reply) == 1 &&
+        reply.type == ATOLL_CONTROL_READY && reply.pid > 0)
+        runner->ahead = reply.pid;
+    return runner->ahead > 0 ? 0 : -1;
+}
+
+void atoll_runner_settle(struct atoll_runner *runner)
+{
+    if (runner && runner->worker > 0)
+        settle(runner); /* trouble is the next run's */
+}
+
+static void await_ready(const struct atoll_runner *runner, struct progress *progress)
+{
     await_word(runner, &runner->page->ready, 0, atoll_clock_raw_ns() + SETUP_TIMEOUT_NS, progress);
     if (progress->timed_out)
         progress->lost = 1;
@@ -499,7 +509,11 @@ int atoll_runner_start(struct atoll_runner *runner, const struct atoll_run_reque
 {
     if (fill_run(runner, request, err) != 0)
         return -1;
-    runner->progress = (struct progress){0};
+    int is_lost = settle(runner) != 0;
+    runner->progress = (struct progress){.lost = is_lost, .pid = runner->ahead};
+    runner->ahead = 0;
+    if (is_lost)
+        return 0;                                      /* the page says why */
     memset(runner->page, 0, ATOLL_CONTROL_PAGE_BYTES); /* all of it: samples must not write to each other */
     if (send_run(runner, request) != 0)
         runner->progress.lost = 1;
@@ -607,7 +621,7 @@ void atoll_runner_finish(struct atoll_runner *runner, const struct atoll_run_req
         memcpy(trouble, runner->page->trouble, sizeof(trouble));
         trouble[sizeof(trouble) - 1] = '\0';
         result.status = ATOLL_RUN_LOST;
-        if (progress->lost)
+        if (progress->lost && !trouble[0])
             snprintf(result.detail, sizeof(result.detail), "atoll-worker is lost");
         else
             snprintf(result.detail, sizeof(result.detail), "the sample did not start: %.200s",
@@ -627,6 +641,7 @@ int atoll_runner_run(struct atoll_runner *runner, const struct atoll_run_request
     if (atoll_runner_start(runner, request, err) != 0)
         return -1;
     atoll_runner_finish(runner, request, ret_result);
+    atoll_runner_settle(runner);
     return 0;
 }
 

@@ -2,9 +2,9 @@
  * which forks a child per sample (DESIGN.md 2, "Referee and runner").
  * Layer: mpi-eval, backend/cpu.  Lifetime: create/destroy.  One owner thread (the referee's).
  *
- * Protocol of one run.  The referee passes memfds of this sample's buffers; the zygote forks; the child
- * (own process group) closes everything else, maps the buffers at random addresses (prefaulted), starts and
- * pins the harness's threads, takes the final seccomp filter, and says ready on a shared control page; the
+ * Protocol of one run.  The zygote has forked a child ahead (own process group), which has started and pinned the
+ * harness's threads; the referee passes memfds of this sample's buffers; the child maps them at random addresses
+ * (prefaulted), closes everything else, takes the final seccomp filter, and says ready on a shared control page; the
  * referee rings the doorbell and takes the time with its own clock until all threads are done; then kills
  * the child, waits for its death, and only then reads the buffers. Invariants: no candidate code runs in
  * the zygote (constructors, IFUNCs and undeclared imports are refused before dlopen); no buffer, secret or
@@ -127,7 +127,8 @@ struct atoll_run_result {
     char detail[256];    /* "segmentation fault (SIGSEGV)", "forbidden system call" ... */
 };
 
-/* One run.  Returns 0 with ret_result for everything the candidate did; -1 only for bad requests of ours. */
+/* One run, and settled after it.  Returns 0 with ret_result for everything the candidate did; -1 only for bad requests of
+ * ours. */
 int atoll_runner_run(struct atoll_runner *runner, const struct atoll_run_request *request,
                      struct atoll_run_result *ret_result, struct atoll_err *err);
 /* The same in steps.  After start the caller may write the buffers while the child is set up; arm lets the
@@ -139,6 +140,9 @@ int atoll_runner_start(struct atoll_runner *runner, const struct atoll_run_reque
 void atoll_runner_arm(struct atoll_runner *runner);
 void atoll_runner_finish(struct atoll_runner *runner, const struct atoll_run_request *request,
                          struct atoll_run_result *ret_result);
+/* After a finish the worker sets up the child of the next run.  Waits until that stands still: before anything is timed,
+ * here or in another worker. */
+void atoll_runner_settle(struct atoll_runner *runner);
 const char *atoll_run_status_name(enum atoll_run_status s);
 
 /* What containment this kernel gives: "no-new-privs seccomp landlock-7 rlimits"; written into ret_text. */

@@ -21,6 +21,7 @@
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "core/task/reference.h"
@@ -58,7 +59,8 @@ struct sample {
     char *stacks;
     size_t stack_stride;
     struct barrier between;
-    _Alignas(64) _Atomic uint32_t seated;   /* threads that wait to be armed */
+    _Alignas(64) _Atomic uint32_t seated;   /* threads that wait for a run */
+    _Alignas(64) _Atomic uint32_t told;     /* 1: the run is known and its buffers are mapped */
     _Alignas(64) _Atomic uint32_t awake;    /* threads that were armed, and sleep no more where they spin */
     _Alignas(64) _Atomic uint32_t standing; /* threads that wait for the doorbell */
     _Alignas(64) _Atomic uint32_t finished;
@@ -276,6 +278,8 @@ static void *thread_main(void *argument)
     touch_stack(seat->index);
     if (atomic_fetch_add_explicit(&sample.seated, 1, memory_order_acq_rel) + 1 == sample.thread_count)
         atoll_futex_wake(&sample.seated, 0);
+    while (atomic_load_explicit(&sample.told, memory_order_acquire) == 0)
+        atoll_futex_wait(&sample.told, 0, -1, 0);
     await_armed(seat->index);
     wait_change(&sample.zygote->page->doorbell, 0, 1);
     if (sample.run->kind == ATOLL_RUN_REFERENCE)
@@ -396,27 +400,81 @@ static void start_threads(void)
     }
 }
 
-void atoll_sample_run(const struct atoll_zygote *zygote, const struct atoll_control_run *run, const int *fds)
+/* Length of the message, 0 at end of file, -1 on rubbish; fds has ret_fd_count descriptors then. */
+static ssize_t receive_run(struct atoll_control_run *run, int *fds, size_t *ret_fd_count)
+{
+    _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int) * ATOLL_RUN_BUFFER_LIMIT)];
+    struct iovec iov = {run, sizeof(*run)};
+    struct msghdr message = {
+        .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control)};
+    ssize_t got;
+    do
+        got = recvmsg(ATOLL_CONTROL_FD_SOCKET, &message, MSG_CMSG_CLOEXEC);
+    while (got < 0 && errno == EINTR);
+    *ret_fd_count = 0;
+    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+    if (got > 0 && header && header->cmsg_type == SCM_RIGHTS) {
+        *ret_fd_count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        memcpy(fds, CMSG_DATA(header), *ret_fd_count * sizeof(int));
+    }
+    return (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) ? -1 : got;
+}
+
+static int run_is_sound(const struct atoll_control_run *run, ssize_t length, size_t fd_count)
+{
+    const ssize_t head = (ssize_t)offsetof(struct atoll_control_run, launches);
+    return length >= head && run->type == ATOLL_CONTROL_RUN && run->launch_count <= ATOLL_RUN_LAUNCH_LIMIT &&
+           length == head + (ssize_t)(run->launch_count * sizeof(run->launches[0])) &&
+           run->buffer_count == fd_count && run->dim_count <= ATOLL_TASK_DIM_LIMIT &&
+           run->tensor_count <= ATOLL_TASK_TENSOR_LIMIT;
+}
+
+/* Threads that wait, with their stacks and the object's code mapped: what every run needs. */
+static void set_up(const struct atoll_zygote *zygote)
 {
     page_bytes = (size_t)sysconf(_SC_PAGESIZE);
     sample.zygote = zygote;
-    sample.run = run;
     sample.thread_count = zygote->setup.thread_count;
     sample.spin = (int)zygote->setup.spin;
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != zygote->pid)
         _exit(ATOLL_SAMPLE_TROUBLE);
     setpgid(0, 0);
+    code_touch(zygote);
+    start_threads();
+}
+
+/* Sleeps until the referee says what to run. */
+static void await_run(void)
+{
+    static struct atoll_control_run run;
+    const struct atoll_control_reply ready = {.type = ATOLL_CONTROL_READY, .pid = getpid()};
+    int fds[ATOLL_RUN_BUFFER_LIMIT];
+    size_t fd_count;
+    if (atoll_control_send(&ready) != 0)
+        _exit(ATOLL_SAMPLE_TROUBLE);
+    ssize_t got = receive_run(&run, fds, &fd_count);
+    if (got == 0)
+        _exit(0);
+    if (!run_is_sound(&run, got, fd_count))
+        give_up("the order to run makes no sense");
+    sample.run = &run;
     map_buffers(fds);
     if (syscall(SYS_close_range, 0, ~0u, 0) != 0)
         for (int fd = 0; fd < 256; fd++) /* the worker's RLIMIT_NOFILE */
             close(fd);
-    for (uint32_t i = 0; i < run->launch_count; i++)
-        for (uint32_t j = 0; j < run->launches[i].word_count; j++)
-            sample.words[i][j] = resolve(&run->launches[i].words[j]);
-    if (run->kind == ATOLL_RUN_REFERENCE)
+    for (uint32_t i = 0; i < run.launch_count; i++)
+        for (uint32_t j = 0; j < run.launches[i].word_count; j++)
+            sample.words[i][j] = resolve(&run.launches[i].words[j]);
+    if (run.kind == ATOLL_RUN_REFERENCE)
         prepare_reference();
-    code_touch(zygote);
-    start_threads();
+}
+
+void atoll_sample_run(const struct atoll_zygote *zygote)
+{
+    set_up(zygote);
+    await_run();
+    atomic_store_explicit(&sample.told, 1, memory_order_release);
+    atoll_futex_wake(&sample.told, 0);
     declare_usage();
     atomic_store_explicit(&zygote->page->ready, 1, memory_order_release);
     atoll_futex_wake(&zygote->page->ready, 1);

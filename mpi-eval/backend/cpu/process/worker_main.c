@@ -24,7 +24,7 @@ int main(int argc, char **argv)
         reply.code = (int32_t)err.code;
         snprintf(reply.text, sizeof(reply.text), "%.*s", (int)sizeof(reply.text) - 1, err.text);
     }
-    if (atoll_zygote_reply(&reply) != 0 || failed)
+    if (atoll_control_send(&reply) != 0 || failed)
         return 1;
     return atoll_zygote_serve(&zygote);
 }

@@ -1,6 +1,6 @@
 /* Order of loading: checks of the object come before ld.so sees it, privileges and the file system go before
  * it too, and the zygote's own filter after it (ld.so needs executable maps).  A sample child stays a zombie
- * until the next RUN, so that its pid names nothing else while the referee may still send it a signal. */
+ * until the next one has ended, so that its pid names nothing else while the referee may still send it a signal. */
 #include "mpi-eval/backend/cpu/process/zygote.h"
 
 #include <dlfcn.h>
@@ -20,15 +20,6 @@
 
 #include "mpi-eval/backend/cpu/compile/object.h"
 #include "mpi-eval/backend/cpu/process/sample.h"
-
-int atoll_zygote_reply(const struct atoll_control_reply *reply)
-{
-    ssize_t sent;
-    do
-        sent = send(ATOLL_CONTROL_FD_SOCKET, reply, sizeof(*reply), MSG_NOSIGNAL);
-    while (sent < 0 && errno == EINTR);
-    return sent == (ssize_t)sizeof(*reply) ? 0 : -1;
-}
 
 static int receive_setup(struct atoll_control_setup *setup, struct atoll_err *err)
 {
@@ -186,7 +177,7 @@ static int begin_loading(const struct atoll_control_setup *setup, struct atoll_e
     const struct atoll_control_reply loading = {.type = ATOLL_CONTROL_LOADING};
     const struct itimerval limit = {.it_value = {.tv_sec = setup->load_cpu_ns / 1000000000,
                                                  .tv_usec = setup->load_cpu_ns % 1000000000 / 1000}};
-    if (atoll_zygote_reply(&loading) != 0 || setitimer(ITIMER_PROF, &limit, NULL) != 0)
+    if (atoll_control_send(&loading) != 0 || setitimer(ITIMER_PROF, &limit, NULL) != 0)
         return atoll_err_errno(err, errno, "atoll-worker cannot limit the time of a load");
     return 0;
 }
@@ -219,35 +210,6 @@ int atoll_zygote_load(struct atoll_zygote *zygote, struct atoll_err *err)
     return error ? atoll_err_errno(err, error, "atoll-worker cannot apply its seccomp filter") : 0;
 }
 
-/* Length of the message, 0 at end of file, -1 on rubbish; ret_fd_count descriptors are the caller's. */
-static ssize_t receive_run(struct atoll_control_run *run, int *fds, size_t *ret_fd_count)
-{
-    _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int) * ATOLL_RUN_BUFFER_LIMIT)];
-    struct iovec iov = {run, sizeof(*run)};
-    struct msghdr message = {
-        .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control)};
-    ssize_t got;
-    do
-        got = recvmsg(ATOLL_CONTROL_FD_SOCKET, &message, MSG_CMSG_CLOEXEC);
-    while (got < 0 && errno == EINTR);
-    *ret_fd_count = 0;
-    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-    if (got > 0 && header && header->cmsg_type == SCM_RIGHTS) {
-        *ret_fd_count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-        memcpy(fds, CMSG_DATA(header), *ret_fd_count * sizeof(int));
-    }
-    return (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) ? -1 : got;
-}
-
-static int run_is_sound(const struct atoll_control_run *run, ssize_t length, size_t fd_count)
-{
-    const ssize_t head = (ssize_t)offsetof(struct atoll_control_run, launches);
-    return length >= head && run->type == ATOLL_CONTROL_RUN && run->launch_count <= ATOLL_RUN_LAUNCH_LIMIT &&
-           length == head + (ssize_t)(run->launch_count * sizeof(run->launches[0])) &&
-           run->buffer_count == fd_count && run->dim_count <= ATOLL_TASK_DIM_LIMIT &&
-           run->tensor_count <= ATOLL_TASK_TENSOR_LIMIT;
-}
-
 static void await_end(pid_t pid, int is_probed, struct atoll_control_reply *reply)
 {
     siginfo_t info;
@@ -269,38 +231,25 @@ static void await_end(pid_t pid, int is_probed, struct atoll_control_reply *repl
     reply->probe_ns = atoll_clock_read_ns(CLOCK_MONOTONIC_RAW) - reply->ended_ns;
 }
 
-static int serve_run(struct atoll_zygote *zygote, const struct atoll_control_run *run, const int *fds,
-                     pid_t *ret_pid)
+/* One child: set up, given a run, and dead.  -1: it is the last. */
+static int serve_child(const struct atoll_zygote *zygote, pid_t *ret_pid)
 {
+    struct atoll_control_reply reply;
     pid_t pid = fork();
     if (pid == 0)
-        atoll_sample_run(zygote, run, fds);
-    for (uint32_t i = 0; i < run->buffer_count; i++)
-        close(fds[i]);
+        atoll_sample_run(zygote);
     if (pid < 0)
         return -1;
     setpgid(pid, pid); /* the child does it too: whoever is first */
     *ret_pid = pid;
-    struct atoll_control_reply reply = {.type = ATOLL_CONTROL_STARTED, .pid = pid};
-    if (atoll_zygote_reply(&reply) != 0)
-        return -1;
-    await_end(pid, zygote->setup.spin && run->kind == ATOLL_RUN_CANDIDATE, &reply);
-    return atoll_zygote_reply(&reply);
+    await_end(pid, zygote->setup.spin != 0, &reply);
+    return atoll_control_send(&reply);
 }
 
-int atoll_zygote_serve(struct atoll_zygote *zygote)
+int atoll_zygote_serve(const struct atoll_zygote *zygote)
 {
-    static struct atoll_control_run run;
-    int fds[ATOLL_RUN_BUFFER_LIMIT];
-    pid_t zombie = 0;
-    for (;;) {
-        size_t fd_count;
-        ssize_t got = receive_run(&run, fds, &fd_count);
-        if (got == 0)
-            return 0;
+    for (pid_t zombie = 0, dead = 0; serve_child(zygote, &dead) == 0; zombie = dead)
         if (zombie)
             waitpid(zombie, NULL, 0);
-        if (!run_is_sound(&run, got, fd_count) || serve_run(zygote, &run, fds, &zombie) != 0)
-            return 1;
-    }
+    return 0; /* the referee has hung up, or a child could not be forked, which it sees */
 }

@@ -29,8 +29,7 @@ struct atoll_zygote {
 /* Receives SETUP, drops what it may, loads the object and resolves its symbols.  0, or -1 with the reason in
  * err: then the caller sends REFUSED. */
 int atoll_zygote_load(struct atoll_zygote *zygote, struct atoll_err *err);
-/* Serves runs until the referee hangs up.  Returns the exit status. */
-int atoll_zygote_serve(struct atoll_zygote *zygote);
-int atoll_zygote_reply(const struct atoll_control_reply *reply); /* 0, or -1: the referee is gone */
+/* Forks a child for one run after the other until the referee hangs up.  Returns the exit status. */
+int atoll_zygote_serve(const struct atoll_zygote *zygote);
 
 #endif
