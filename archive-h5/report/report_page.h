@@ -9,6 +9,9 @@
 /* Escapes text for element content and attribute values; bytes that are no UTF-8 and control characters
  * become U+FFFD. */
 void atoll_html_text(struct atoll_buffer *out, const char *text);
+/* A dash where there is none.  With its 95 % interval beneath, where it is known. */
+void atoll_html_duration(struct atoll_buffer *out, double ns);
+void atoll_html_time(struct atoll_buffer *out, double ns, double lo, double hi);
 
 void atoll_html_begin(struct atoll_buffer *out, const struct atoll_query *query);
 void atoll_html_summary(struct atoll_buffer *out, const struct atoll_query *query);

@@ -198,6 +198,32 @@ static void put_shapes(struct atoll_buffer *out, const struct kernel *k)
     }
 }
 
+/* Of the task's best: over the rival first, over the baseline seed second. */
+static void put_finals(struct atoll_buffer *out, const struct kernel *k)
+{
+    char line[512], best[32], other[32];
+
+    if (k->task_row < 0 || !atoll_id_equal(&k->task.best, &k->candidate.id))
+        return;
+    if (k->task.final_rival_ratio > 0) {
+        snprintf(line, sizeof(line),
+                 "%.4gx over the rival %.100s of PyTorch (%s against %s), alternating blocks on fresh data, "
+                 "%u pairs",
+                 k->task.final_rival_ratio, text_of(k, k->task.rival),
+                 atoll_duration_text(k->task.final_rival_best_ns, best, sizeof(best)),
+                 atoll_duration_text(k->task.final_rival_ns, other, sizeof(other)),
+                 k->task.final_rival_pairs);
+        put(out, "final", line);
+    }
+    if (k->task.final_ratio > 0) {
+        snprintf(line, sizeof(line),
+                 "%.4gx over the baseline seed (%s against %s), side by side on fresh data, %u pairs",
+                 k->task.final_ratio, atoll_duration_text(k->task.final_best_ns, best, sizeof(best)),
+                 atoll_duration_text(k->task.final_baseline_ns, other, sizeof(other)), k->task.final_pairs);
+        put(out, k->task.final_rival_ratio > 0 ? "" : "final", line);
+    }
+}
+
 static void put_times(struct atoll_buffer *out, const struct kernel *k)
 {
     struct atoll_rows rows = k->evaluation >= 0 ? atoll_query_timings(k->view->query, (uint64_t)k->evaluation)
@@ -214,13 +240,7 @@ static void put_times(struct atoll_buffer *out, const struct kernel *k)
                  atoll_duration_text(t.hi95_ns, high, sizeof(high)), t.sample_count);
         put(out, i ? "" : "times", line);
     }
-    if (k->task_row >= 0 && k->task.final_ratio > 0 && atoll_id_equal(&k->task.best, &k->candidate.id)) {
-        snprintf(line, sizeof(line),
-                 "%.4gx faster than the baseline (%s against %s), side by side on fresh data, %u pairs",
-                 k->task.final_ratio, atoll_duration_text(k->task.final_best_ns, median, sizeof(median)),
-                 atoll_duration_text(k->task.final_baseline_ns, low, sizeof(low)), k->task.final_pairs);
-        put(out, "final", line);
-    }
+    put_finals(out, k);
 }
 
 static void put_comment(struct atoll_buffer *out, const struct kernel *k)

@@ -1,18 +1,16 @@
-/* show.c - `atoll show`: one candidate with its evidence, resources and counters, or what was said to the model. */
+/* show.c - `atoll show`: one candidate with its evidence, resources and counters. */
 #include "scheduler/cli/command.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/json.h"
 #include "base/print.h"
 #include "base/units.h"
 #include "core/ask.h"
 #include "core/behaviour/behaviour.h"
-#include "core/decision.h"
 #include "core/evaluation.h"
 #include "core/verdict.h"
 #include "archive-h5/report/maker.h"
@@ -21,6 +19,8 @@
 #include "scheduler/cli/archive_view.h"
 #include "scheduler/cli/kernel_file.h"
 #include "scheduler/cli/rival_view.h"
+#include "scheduler/cli/show_ask.h"
+#include "scheduler/cli/show_campaign.h"
 
 struct show_settings {
     int samples, prompt, json;
@@ -434,224 +434,6 @@ static void print_candidate_json(const struct atoll_archive_view *view, uint64_t
     atoll_json_print(object, JSON_INDENT(2), stdout);
 }
 
-/* ---- what was said to the model ---- */
-
-static int64_t ask_row(const struct atoll_archive_view *view, uint32_t campaign, uint64_t number)
-{
-    for (uint64_t i = 0; i < atoll_tables_count(view->tables, ATOLL_TABLE_ASKS); i++) {
-        struct atoll_row_ask ask;
-
-        atoll_tables_get(view->tables, ATOLL_TABLE_ASKS, i, &ask);
-        if (ask.campaign == campaign && ask.number == number && !atoll_id_is_zero(&ask.request))
-            return (int64_t)i;
-    }
-    return -1;
-}
-
-/* The ask whose reply has the candidate's source; -1: no model wrote it. */
-static int64_t find_ask(const struct atoll_archive_view *view, uint64_t candidate)
-{
-    struct atoll_row_candidate wanted, other;
-    int64_t found = -1;
-
-    atoll_tables_get(view->tables, ATOLL_TABLE_CANDIDATES, candidate, &wanted);
-    if (wanted.ask)
-        return ask_row(view, wanted.campaign, wanted.ask);
-    for (uint64_t i = 0; i < atoll_tables_count(view->tables, ATOLL_TABLE_CANDIDATES) && found < 0; i++) {
-        atoll_tables_get(view->tables, ATOLL_TABLE_CANDIDATES, i, &other);
-        if (other.ask && other.campaign == wanted.campaign && other.task == wanted.task &&
-            atoll_id_equal(&other.source_id, &wanted.source_id)) {
-            found = ask_row(view, other.campaign, other.ask);
-        }
-    }
-    return found;
-}
-
-static void print_text(const struct atoll_archive_view *view, const char *what, uint32_t text)
-{
-    atoll_print(stdout, "==== %s ====\n%s\n", what, atoll_tables_text(view->tables, text));
-}
-
-static const char *status_name(uint8_t status)
-{
-    return status ? atoll_reply_status_name((enum atoll_reply_status)(status - 1)) : "open";
-}
-
-static void print_ask(const struct atoll_archive_view *view, uint64_t row)
-{
-    struct atoll_row_ask ask;
-    char request[ATOLL_ID_HEX];
-
-    atoll_tables_get(view->tables, ATOLL_TABLE_ASKS, row, &ask);
-    atoll_id_hex(&ask.request, request);
-    atoll_print(stdout,
-                "ask %llu of %s, request %s: %s%s%s\n%s: %llu tokens in (%llu cached), %llu out (%llu "
-                "reasoning), $%.6f, "
-                "%.1f s%s\n",
-                (unsigned long long)ask.number, atoll_operator_name((enum atoll_operator)ask.operator_),
-                request, status_name(ask.status), *atoll_tables_text(view->tables, ask.detail) ? ": " : "",
-                atoll_tables_text(view->tables, ask.detail), atoll_tables_text(view->tables, ask.origin),
-                (unsigned long long)ask.input_tokens, (unsigned long long)ask.cached_tokens,
-                (unsigned long long)ask.output_tokens, (unsigned long long)ask.reasoning_tokens, ask.cost_usd,
-                ask.elapsed_s, ask.from_store ? ", from a recording" : "");
-    print_text(view, "system", ask.system);
-    print_text(view, "prompt", ask.prompt);
-    if (*atoll_tables_text(view->tables, ask.thought))
-        print_text(view, "reasoning", ask.thought);
-    print_text(view, "answer", ask.answer);
-}
-
-static json_t *ask_json(const struct atoll_archive_view *view, uint64_t row)
-{
-    struct atoll_row_ask ask;
-    char request[ATOLL_ID_HEX];
-
-    atoll_tables_get(view->tables, ATOLL_TABLE_ASKS, row, &ask);
-    atoll_id_hex(&ask.request, request);
-    return json_pack(
-        "{s:I, s:s, s:s, s:s, s:o, s:o, s:I, s:I, s:I, s:I, s:f, s:f, s:b, s:o, s:o, s:o, s:o}", "ask",
-        (json_int_t)ask.number, "operator", atoll_operator_name((enum atoll_operator)ask.operator_),
-        "request", request, "status", status_name(ask.status), "detail",
-        atoll_json_text(atoll_tables_text(view->tables, ask.detail)), "model",
-        atoll_json_text(atoll_tables_text(view->tables, ask.origin)), "input_tokens",
-        (json_int_t)ask.input_tokens, "cached_tokens", (json_int_t)ask.cached_tokens, "output_tokens",
-        (json_int_t)ask.output_tokens, "reasoning_tokens", (json_int_t)ask.reasoning_tokens, "cost_usd",
-        ask.cost_usd, "elapsed_s", ask.elapsed_s, "from_store", (int)ask.from_store, "system",
-        atoll_json_text(atoll_tables_text(view->tables, ask.system)), "prompt",
-        atoll_json_text(atoll_tables_text(view->tables, ask.prompt)), "reasoning",
-        atoll_json_text(atoll_tables_text(view->tables, ask.thought)), "answer",
-        atoll_json_text(atoll_tables_text(view->tables, ask.answer)));
-}
-
-/* ---- the campaign ---- */
-
-/* Lines of a text, the first behind its name. */
-static void print_indented(const char *name, const char *lines)
-{
-    while (*lines) {
-        size_t length = strcspn(lines, "\n");
-
-        if (length > 2 && memcmp(lines + length - 2, ": ", 2) != 0) { /* one without a value says nothing */
-            atoll_print(stdout, "%-13s %.*s\n", name, (int)length, lines);
-            name = "";
-        }
-        lines += length + (lines[length] != '\0');
-    }
-}
-
-/* {"name": "value", ...} from lines "name: value". */
-static json_t *lines_json(const char *lines)
-{
-    json_t *object = json_object();
-
-    while (*lines) {
-        size_t length = strcspn(lines, "\n");
-        char *line = strndup(lines, length), *value = line ? strstr(line, ": ") : NULL;
-
-        if (value) {
-            *value = '\0';
-            json_object_set_new(object, line, atoll_json_text(value + 2));
-        }
-        free(line);
-        lines += length + (lines[length] != '\0');
-    }
-    return object;
-}
-
-/* "7.5 s" or "no limit". */
-static const char *budget_text(double ns, char *ret_text, size_t bytes)
-{
-    return ns > 0 ? atoll_duration_text(ns, ret_text, bytes) : "no limit";
-}
-
-/* Of every campaign of an archive how it was made, and of every device what it is. */
-static void print_campaigns(const struct atoll_archive_view *view)
-{
-    const struct atoll_tables *t = view->tables;
-
-    for (uint64_t i = 0; i < atoll_tables_count(t, ATOLL_TABLE_CAMPAIGN); i++) {
-        struct atoll_row_campaign c;
-        char id[ATOLL_ID_HEX], wall[32], device[32], ran[32], date[32] = "";
-        time_t seconds;
-        struct tm utc;
-
-        atoll_tables_get(t, ATOLL_TABLE_CAMPAIGN, i, &c);
-        atoll_id_hex(&c.id, id);
-        seconds = (time_t)(c.created_unix_ns / 1000000000);
-        if (gmtime_r(&seconds, &utc))
-            strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S UTC", &utc);
-        atoll_print(stdout, "campaign      %s\nstarted       %s by Atoll %s, engine %u; ran %s, ended: %s\n",
-                    id, date, atoll_tables_text(t, c.atoll_version), c.engine_version,
-                    atoll_duration_text((double)c.campaign_ns, ran, sizeof(ran)),
-                    atoll_reason_name((enum atoll_reason)c.stop_reason));
-        atoll_print(stdout, "suites        %s\ncommand       %s\n", atoll_tables_text(t, c.suite),
-                    atoll_tables_text(t, c.command_line));
-        atoll_print(stdout, "strategy      %s, seed %llu\nbudget        %s of clock, %s of devices, ",
-                    atoll_strategy_name(c.strategy), (unsigned long long)c.seed,
-                    budget_text(c.wall_budget_ns, wall, sizeof(wall)),
-                    budget_text(c.device_budget_ns, device, sizeof(device)));
-        if (c.evaluation_budget)
-            printf("%llu evaluations\n", (unsigned long long)c.evaluation_budget);
-        else
-            puts("any number of evaluations");
-        print_indented("options", atoll_tables_text(t, c.options));
-    }
-    for (uint64_t i = 0; i < atoll_tables_count(t, ATOLL_TABLE_DEVICES); i++) {
-        struct atoll_row_device d;
-
-        atoll_tables_get(t, ATOLL_TABLE_DEVICES, i, &d);
-        atoll_print(stdout, "device        %s on %s (%s), %u threads, %.1f GB/s\ntoolchain     %s\n",
-                    atoll_tables_text(t, d.model), atoll_tables_text(t, d.node),
-                    atoll_tables_text(t, d.backend), d.threads, d.bandwidth_bytes_per_s * 1e-9,
-                    atoll_tables_text(t, d.toolchain));
-    }
-    for (uint64_t i = 0; i < atoll_tables_count(t, ATOLL_TABLE_CAMPAIGN); i++) {
-        struct atoll_row_campaign c;
-
-        atoll_tables_get(t, ATOLL_TABLE_CAMPAIGN, i, &c);
-        print_indented("settings", atoll_tables_text(t, c.settings));
-    }
-}
-
-static json_t *campaigns_json(const struct atoll_archive_view *view)
-{
-    const struct atoll_tables *t = view->tables;
-    json_t *campaigns = json_array(), *devices = json_array();
-
-    for (uint64_t i = 0; i < atoll_tables_count(t, ATOLL_TABLE_CAMPAIGN); i++) {
-        struct atoll_row_campaign c;
-        char id[ATOLL_ID_HEX];
-
-        atoll_tables_get(t, ATOLL_TABLE_CAMPAIGN, i, &c);
-        atoll_id_hex(&c.id, id);
-        json_array_append_new(
-            campaigns,
-            json_pack("{s:s, s:I, s:o, s:i, s:I, s:s, s:o, s:o, s:s, s:I, s:f, s:f, s:I, s:o, s:o}",
-                      "campaign", id, "created_unix_ns", (json_int_t)c.created_unix_ns, "atoll_version",
-                      atoll_json_text(atoll_tables_text(t, c.atoll_version)), "engine_version",
-                      (int)c.engine_version, "campaign_ns", (json_int_t)c.campaign_ns, "stop_reason",
-                      atoll_reason_name((enum atoll_reason)c.stop_reason), "suite",
-                      atoll_json_text(atoll_tables_text(t, c.suite)), "command_line",
-                      atoll_json_text(atoll_tables_text(t, c.command_line)), "strategy",
-                      atoll_strategy_name(c.strategy), "seed", (json_int_t)c.seed, "wall_budget_ns",
-                      c.wall_budget_ns, "device_budget_ns", c.device_budget_ns, "evaluation_budget",
-                      (json_int_t)c.evaluation_budget, "options", lines_json(atoll_tables_text(t, c.options)),
-                      "settings", lines_json(atoll_tables_text(t, c.settings))));
-    }
-    for (uint64_t i = 0; i < atoll_tables_count(t, ATOLL_TABLE_DEVICES); i++) {
-        struct atoll_row_device d;
-
-        atoll_tables_get(t, ATOLL_TABLE_DEVICES, i, &d);
-        json_array_append_new(devices, json_pack("{s:o, s:o, s:o, s:i, s:o}", "model",
-                                                 atoll_json_text(atoll_tables_text(t, d.model)), "node",
-                                                 atoll_json_text(atoll_tables_text(t, d.node)), "backend",
-                                                 atoll_json_text(atoll_tables_text(t, d.backend)), "threads",
-                                                 (int)d.threads, "toolchain",
-                                                 atoll_json_text(atoll_tables_text(t, d.toolchain))));
-    }
-    return json_pack("{s:o, s:o}", "campaigns", campaigns, "devices", devices);
-}
-
 static int run_show(void *given, const char *const *arguments, size_t count, struct atoll_err *err)
 {
     const struct show_settings *settings = given;
@@ -668,23 +450,23 @@ static int run_show(void *given, const char *const *arguments, size_t count, str
     }
     if (count == 1) {
         if (settings->json)
-            atoll_json_print(campaigns_json(&view), JSON_INDENT(2), stdout);
+            atoll_json_print(atoll_show_campaign_json(&view), JSON_INDENT(2), stdout);
         else
-            print_campaigns(&view);
+            atoll_show_campaign_print(&view);
         atoll_archive_view_close(&view);
         return 0;
     }
     status = atoll_query_find(view.query, arguments[1], &row, err);
     if (status == 0 && settings->prompt) {
-        int64_t ask = find_ask(&view, row);
+        int64_t ask = atoll_show_ask_find(&view, row);
 
         if (ask < 0) {
             status = atoll_err_set(err, ATOLL_E_NOTFOUND, "no model wrote candidate %s: there is no prompt",
                                    arguments[1]);
         } else if (settings->json) {
-            atoll_json_print(ask_json(&view, (uint64_t)ask), JSON_INDENT(2), stdout);
+            atoll_json_print(atoll_show_ask_json(&view, (uint64_t)ask), JSON_INDENT(2), stdout);
         } else {
-            print_ask(&view, (uint64_t)ask);
+            atoll_show_ask_print(&view, (uint64_t)ask);
         }
     } else if (status == 0 && settings->json) {
         print_candidate_json(&view, row);

@@ -68,6 +68,28 @@ static void test_files(void **state)
     }
 }
 
+/* The best says how it stands: over the rival first, over the seed second; others say nothing of it. */
+static void test_finals(void **state)
+{
+    (void)state;
+    struct atoll_row_task task;
+    atoll_tables_get(view.tables, ATOLL_TABLE_TASKS, 1, &task);
+    int64_t best = atoll_query_candidate(view.query, task.campaign, &task.best),
+            baseline = atoll_query_candidate(view.query, task.campaign, &task.baseline);
+    for (int is_best = 0; is_best < 2; is_best++) {
+        struct atoll_buffer file;
+        atoll_buffer_init(&file, 1 << 20);
+        assert_int_equal(atoll_kernel_file_write(&view, (uint64_t)(is_best ? best : baseline), &file, NULL),
+                         0);
+        atoll_buffer_put_u8(&file, 0);
+        const char *rival =
+                       strstr((char *)file.data, "* final       1.25x over the rival compiled of PyTorch"),
+                   *seed = strstr((char *)file.data, "x over the baseline seed (");
+        assert_true(is_best ? rival && seed && rival < seed : !rival && !seed);
+        atoll_buffer_fini(&file);
+    }
+}
+
 static void test_limit(void **state)
 {
     (void)state;
@@ -83,6 +105,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_files, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_finals, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_limit, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,137 @@
+#include "scheduler/cli/show_campaign.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/json.h"
+#include "base/print.h"
+#include "base/units.h"
+#include "core/decision.h"
+
+/* Lines of a text, the first behind its name. */
+static void print_indented(const char *name, const char *lines)
+{
+    while (*lines) {
+        size_t length = strcspn(lines, "\n");
+
+        if (length > 2 && memcmp(lines + length - 2, ": ", 2) != 0) { /* one without a value says nothing */
+            atoll_print(stdout, "%-13s %.*s\n", name, (int)length, lines);
+            name = "";
+        }
+        lines += length + (lines[length] != '\0');
+    }
+}
+
+/* {"name": "value", ...} from lines "name: value". */
+static json_t *lines_json(const char *lines)
+{
+    json_t *object = json_object();
+
+    while (*lines) {
+        size_t length = strcspn(lines, "\n");
+        char *line = strndup(lines, length), *value = line ? strstr(line, ": ") : NULL;
+
+        if (value) {
+            *value = '\0';
+            json_object_set_new(object, line, atoll_json_text(value + 2));
+        }
+        free(line);
+        lines += length + (lines[length] != '\0');
+    }
+    return object;
+}
+
+/* "7.5 s" or "no limit". */
+static const char *budget_text(double ns, char *ret_text, size_t bytes)
+{
+    return ns > 0 ? atoll_duration_text(ns, ret_text, bytes) : "no limit";
+}
+
+void atoll_show_campaign_print(const struct atoll_archive_view *view)
+{
+    const struct atoll_tables *t = view->tables;
+
+    for (uint64_t i = 0; i < atoll_tables_count(t, ATOLL_TABLE_CAMPAIGN); i++) {
+        struct atoll_row_campaign c;
+        char id[ATOLL_ID_HEX], wall[32], device[32], ran[32], date[32] = "";
+        time_t seconds;
+        struct tm utc;
+
+        atoll_tables_get(t, ATOLL_TABLE_CAMPAIGN, i, &c);
+        atoll_id_hex(&c.id, id);
+        seconds = (time_t)(c.created_unix_ns / 1000000000);
+        if (gmtime_r(&seconds, &utc))
+            strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S UTC", &utc);
+        atoll_print(stdout, "campaign      %s\nstarted       %s by Atoll %s, engine %u; ran %s, ended: %s\n",
+                    id, date, atoll_tables_text(t, c.atoll_version), c.engine_version,
+                    atoll_duration_text((double)c.campaign_ns, ran, sizeof(ran)),
+                    atoll_reason_name((enum atoll_reason)c.stop_reason));
+        atoll_print(stdout, "suites        %s\ncommand       %s\n", atoll_tables_text(t, c.suite),
+                    atoll_tables_text(t, c.command_line));
+        atoll_print(stdout, "strategy      %s, seed %llu\nbudget        %s of clock, %s of devices, ",
+                    atoll_strategy_name(c.strategy), (unsigned long long)c.seed,
+                    budget_text(c.wall_budget_ns, wall, sizeof(wall)),
+                    budget_text(c.device_budget_ns, device, sizeof(device)));
+        if (c.evaluation_budget)
+            printf("%llu evaluations\n", (unsigned long long)c.evaluation_budget);
+        else
+            puts("any number of evaluations");
+        print_indented("options", atoll_tables_text(t, c.options));
+    }
+    for (uint64_t i = 0; i < atoll_tables_count(t, ATOLL_TABLE_DEVICES); i++) {
+        struct atoll_row_device d;
+
+        atoll_tables_get(t, ATOLL_TABLE_DEVICES, i, &d);
+        atoll_print(stdout, "device        %s on %s (%s), %u threads, %.1f GB/s\ntoolchain     %s\n",
+                    atoll_tables_text(t, d.model), atoll_tables_text(t, d.node),
+                    atoll_tables_text(t, d.backend), d.threads, d.bandwidth_bytes_per_s * 1e-9,
+                    atoll_tables_text(t, d.toolchain));
+    }
+    for (uint64_t i = 0; i < atoll_tables_count(t, ATOLL_TABLE_CAMPAIGN); i++) {
+        struct atoll_row_campaign c;
+
+        atoll_tables_get(t, ATOLL_TABLE_CAMPAIGN, i, &c);
+        print_indented("settings", atoll_tables_text(t, c.settings));
+    }
+}
+
+json_t *atoll_show_campaign_json(const struct atoll_archive_view *view)
+{
+    const struct atoll_tables *t = view->tables;
+    json_t *campaigns = json_array(), *devices = json_array();
+
+    for (uint64_t i = 0; i < atoll_tables_count(t, ATOLL_TABLE_CAMPAIGN); i++) {
+        struct atoll_row_campaign c;
+        char id[ATOLL_ID_HEX];
+
+        atoll_tables_get(t, ATOLL_TABLE_CAMPAIGN, i, &c);
+        atoll_id_hex(&c.id, id);
+        json_array_append_new(
+            campaigns,
+            json_pack("{s:s, s:I, s:o, s:i, s:I, s:s, s:o, s:o, s:s, s:I, s:f, s:f, s:I, s:o, s:o}",
+                      "campaign", id, "created_unix_ns", (json_int_t)c.created_unix_ns, "atoll_version",
+                      atoll_json_text(atoll_tables_text(t, c.atoll_version)), "engine_version",
+                      (int)c.engine_version, "campaign_ns", (json_int_t)c.campaign_ns, "stop_reason",
+                      atoll_reason_name((enum atoll_reason)c.stop_reason), "suite",
+                      atoll_json_text(atoll_tables_text(t, c.suite)), "command_line",
+                      atoll_json_text(atoll_tables_text(t, c.command_line)), "strategy",
+                      atoll_strategy_name(c.strategy), "seed", (json_int_t)c.seed, "wall_budget_ns",
+                      c.wall_budget_ns, "device_budget_ns", c.device_budget_ns, "evaluation_budget",
+                      (json_int_t)c.evaluation_budget, "options", lines_json(atoll_tables_text(t, c.options)),
+                      "settings", lines_json(atoll_tables_text(t, c.settings))));
+    }
+    for (uint64_t i = 0; i < atoll_tables_count(t, ATOLL_TABLE_DEVICES); i++) {
+        struct atoll_row_device d;
+
+        atoll_tables_get(t, ATOLL_TABLE_DEVICES, i, &d);
+        json_array_append_new(devices, json_pack("{s:o, s:o, s:o, s:i, s:o}", "model",
+                                                 atoll_json_text(atoll_tables_text(t, d.model)), "node",
+                                                 atoll_json_text(atoll_tables_text(t, d.node)), "backend",
+                                                 atoll_json_text(atoll_tables_text(t, d.backend)), "threads",
+                                                 (int)d.threads, "toolchain",
+                                                 atoll_json_text(atoll_tables_text(t, d.toolchain))));
+    }
+    return json_pack("{s:o, s:o}", "campaigns", campaigns, "devices", devices);
+}
