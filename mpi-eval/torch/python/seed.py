@@ -15,9 +15,9 @@ from atoll.seed_node import (BROADCAST, CHEAP, LOOP, LOOP_MANY, MOVED, SAME, Cho
                              Source, Viewed, expand, is_one, pointwise, product)
 
 # Of a plan (core/plan/plan.h).
-LAUNCH_LIMIT = 16
-ARG_LIMIT = 32
-SCRATCH_LIMIT = 8
+LAUNCH_LIMIT = 64
+ARG_LIMIT = 64
+SCRATCH_LIMIT = 16
 NAME_LIMIT = 31
 SOURCE_LIMIT = 240 << 10
 PLAN_LIMIT = 30 << 10
@@ -406,7 +406,7 @@ class Seed:
 
     def text(self):
         roots = self.roots()
-        if len(roots) > LAUNCH_LIMIT * 4:
+        if len(roots) > LAUNCH_LIMIT:
             raise Unsupported("%d launches, %d are allowed" % (len(roots), LAUNCH_LIMIT))
         for root in roots:
             fold = self.block_fold(root)
