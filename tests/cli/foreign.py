@@ -58,6 +58,7 @@ def texts_are_harmless():
         for row in csv.reader(io.StringIO(run("export", "c", "--csv", table), newline="")):
             check(not [cell for cell in row if cell[:1] in ("=", "+", "@")], f"a formula in {table}: {row}")
         run("export", "c", "--jsonl", table)
+    check("it is not defined by a PyTorch module" in run("export", "c", "--kernelbench", "-o", root / "k", status=None), "why no kernel is exported")
     run("report", "c")
     check("<script" not in (root / "c/report.html").read_text(), "a script got into the report")
 
