@@ -52,7 +52,9 @@ int atoll_rival_session_fail(struct atoll_rival_session *s, const struct atoll_e
 static struct atoll_torch_rival *torch_of(struct atoll_referee *referee, int *ret_is_alone,
                                           struct atoll_err *err)
 {
-    struct atoll_torch_place place = {.python = referee->setup.python, .cancelled = &referee->cancelled};
+    struct atoll_torch_place place = {.python = referee->setup.python,
+                                      .is_warm = referee->setup.is_warm != 0,
+                                      .cancelled = &referee->cancelled};
     if (!referee->backend->torch_place) {
         atoll_err_set(err, ATOLL_E_MISSING, "the backend %s measures no rivals", referee->backend->name);
         return NULL;

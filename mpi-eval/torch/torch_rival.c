@@ -236,8 +236,8 @@ int atoll_torch_rival_measure(struct atoll_torch_rival *r, uint64_t handle, json
                              count);
     }
     if (ask(r,
-            json_pack("{s:s, s:I, s:o, s:i}", "op", "measure", "handle", (json_int_t)handle, "samples",
-                      samples, "host", ret_host_ns ? 1 : 0),
+            json_pack("{s:s, s:I, s:o, s:i, s:b}", "op", "measure", "handle", (json_int_t)handle, "samples",
+                      samples, "host", ret_host_ns ? 1 : 0, "warm", r->place.is_warm),
             r->memory.fd, deadline_ns, &reply, err) != 0)
         return -1;
     const json_t *told = json_object_get(reply, "samples");

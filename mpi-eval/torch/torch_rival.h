@@ -27,6 +27,7 @@ struct atoll_torch_place {
     const void *kernels;  /* a GPU: the support module (cubin), whose kernel makes inputs there; NULL none */
     size_t kernel_bytes;
     int is_alone; /* the device bears one process at a time */
+    int is_warm;  /* samples come right after an untimed call and without a flush, as candidates' do then */
     const atomic_int *cancelled;
 };
 
