@@ -307,7 +307,7 @@ static void advance_tasks_by_lending(struct atoll_pipeline *p)
                     p->tasks[work->order.task].refusal)) {
         work = work->next;
     }
-    if (work && !p->lent && p->job_count == 0)
+    if (work && !p->busy && !p->lent && p->job_count == 0)
         post_setup(p, ATOLL_REFEREE_REQUEST_TASK, work->order.task);
     p->draining = work != NULL;
 }
