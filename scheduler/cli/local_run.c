@@ -282,6 +282,27 @@ int atoll_local_run_check(unsigned cores, long long ranks, long long threads, st
     return 0;
 }
 
+int atoll_local_resume_check(const char *dir, unsigned cores, long long ranks, long long threads,
+                             struct atoll_err *err)
+{
+    long long evaluators = ranks > 1 ? ranks - 1 : 1, room = threads > 0 ? cores / threads : cores;
+    if (atoll_local_run_check(cores, ranks, threads, NULL) == 0)
+        return 0;
+    if (room < 1)
+        return atoll_err_set(
+            err, ATOLL_E_LIMIT,
+            "the candidates of %s run on %lld threads each, and this machine has %u %s: what "
+            "was measured would not be comparable; resume it where there are %lld cores",
+            dir, threads, cores, cores == 1 ? "core" : "cores", threads);
+    return atoll_err_set(
+        err, ATOLL_E_LIMIT,
+        "%s was made with --ranks %lld, and its %lld evaluators need %lld cores; this machine "
+        "has %u: atoll resume %s --ranks %lld goes on with fewer evaluators, or resume it "
+        "where there are more cores",
+        dir, ranks, evaluators, evaluators * (threads > 0 ? threads : 1), cores, dir,
+        room > 1 ? room + 1 : 1);
+}
+
 int atoll_local_run(const struct atoll_local_run *run, struct atoll_err *err)
 {
     enum atoll_code code = ATOLL_OK + 1;

@@ -23,6 +23,9 @@ int atoll_local_run(const struct atoll_local_run *run, struct atoll_err *err);
  * evaluator needs one at least, and as many as its candidates have threads.  -1: ATOLL_E_LIMIT with the numbers and what would
  * fit.  Pure. */
 int atoll_local_run_check(unsigned cores, long long ranks, long long threads, struct atoll_err *err);
+/* The same of a campaign that was made elsewhere.  Pure. */
+int atoll_local_resume_check(const char *dir, unsigned cores, long long ranks, long long threads,
+                             struct atoll_err *err);
 /* The cores that this process may use. */
 unsigned atoll_local_run_cores(void);
 

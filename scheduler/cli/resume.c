@@ -20,6 +20,7 @@
 
 struct resume_settings {
     const char *ack_log;
+    long long ranks; /* 0: as the campaign was made */
     struct atoll_model_options model;
     struct atoll_search_options more; /* budgets alone */
     int finish, json, quiet;
@@ -38,6 +39,8 @@ static const struct atoll_option resume_options[] = {
      "The same for what a language model may cost."},
     {"finish", 0, ATOLL_OPT_FLAG, FIELD(finish), NULL, NULL, 0, 0, NULL,
      "Search no more: make the last comparisons and end, whatever is left of the budget."},
+    {"ranks", 'n', ATOLL_OPT_INT, FIELD(ranks), "N", NULL, 0, 4096, NULL,
+     "Another number of MPI ranks than the campaign was made with."},
     {"model", 'm', ATOLL_OPT_TEXT, FIELD(model.model), "NAME", NULL, 0, 0, NULL,
      "Another model or ensemble than the campaign was made with."},
     {"gateway", 'g', ATOLL_OPT_TEXT, FIELD(model.gateway), "WHERE", NULL, 0, 0, NULL,
@@ -167,7 +170,8 @@ static int resume_sweep(const struct resume_settings *settings, const char *dir,
     struct atoll_sweep *sweep;
     int status = -1;
 
-    if (settings->model.model || settings->model.gateway || settings->ack_log || settings->finish) {
+    if (settings->model.model || settings->model.gateway || settings->ack_log || settings->finish ||
+        settings->ranks) {
         return atoll_err_set(err, ATOLL_E_USAGE,
                              "%s was submitted: its jobs take no options of atoll resume but budgets", dir);
     }
@@ -183,7 +187,7 @@ static int resume_sweep(const struct resume_settings *settings, const char *dir,
 static int run_resume(void *given, const char *const *arguments, size_t count, struct atoll_err *err)
 {
     struct resume_settings *settings = given;
-    const char *dir = arguments[0], *ranks;
+    const char *dir = arguments[0], *ranks, *threads;
     struct atoll_campaign *campaign;
     struct atoll_campaign_progress progress;
     struct atoll_local_run run;
@@ -213,8 +217,17 @@ static int run_resume(void *given, const char *const *arguments, size_t count, s
         atoll_campaign_progress_fini(&progress);
     }
     ranks = atoll_campaign_option(campaign, "ranks");
+    threads = atoll_campaign_option(campaign, "threads");
+    unsigned rank_count = settings->ranks ? (unsigned)settings->ranks
+                          : ranks         ? (unsigned)strtoul(ranks, NULL, 10)
+                                          : 1u;
+    if (atoll_local_resume_check(dir, atoll_local_run_cores(), rank_count,
+                                 threads ? strtoll(threads, NULL, 10) : 0, err) != 0) {
+        atoll_campaign_close(campaign);
+        return -1;
+    }
     run = (struct atoll_local_run){.campaign = dir,
-                                   .ranks = ranks ? (unsigned)strtoul(ranks, NULL, 10) : 1u,
+                                   .ranks = rank_count,
                                    .ack_log = settings->ack_log,
                                    .is_json = settings->json,
                                    .is_quiet = settings->quiet};
