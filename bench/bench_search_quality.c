@@ -124,23 +124,24 @@ static void series_add(const struct series *s, const struct options *o, struct a
 /* ---- rivals ---- */
 
 /* The first file that is about this space; *ret_rivals stays NULL when there is none. */
-static int rivals_find(const struct options *o, const struct atoll_t4 *t4, struct atoll_rivals **ret_rivals,
-                       struct atoll_err *err)
+static int rivals_find(const struct options *o, const struct atoll_t4 *t4,
+                       struct atoll_tuner_rivals **ret_rivals, struct atoll_err *err)
 {
     for (size_t i = 0; i < o->compare_count; i++) {
-        struct atoll_rivals *rivals = atoll_rivals_load(o->compare[i], t4->unit_ns, o->budget, err);
+        struct atoll_tuner_rivals *rivals =
+            atoll_tuner_rivals_load(o->compare[i], t4->unit_ns, o->budget, err);
         if (!rivals)
             return -1;
         if (strcmp(rivals->space, t4->name) == 0) {
             *ret_rivals = rivals;
             return 0;
         }
-        atoll_rivals_destroy(rivals);
+        atoll_tuner_rivals_destroy(rivals);
     }
     return 0;
 }
 
-static void rivals_add(const struct atoll_rivals *rivals, struct atoll_contest *contest)
+static void rivals_add(const struct atoll_tuner_rivals *rivals, struct atoll_contest *contest)
 {
     for (size_t i = 0; rivals && i < rivals->count; i++)
         atoll_contest_add(contest,
@@ -155,7 +156,7 @@ static void rivals_add(const struct atoll_rivals *rivals, struct atoll_contest *
 /* ---- spaces ---- */
 
 static void contest_show(const struct options *o, const struct atoll_contest *contest,
-                         const struct series *ours, const struct atoll_rivals *rivals, FILE *json)
+                         const struct series *ours, const struct atoll_tuner_rivals *rivals, FILE *json)
 {
     atoll_contest_print(contest);
     printf("%.0f us of processor time per proposal%s%s\n",
@@ -169,7 +170,7 @@ static int contest_run(const struct options *o, const struct atoll_t4 *t4, struc
                        FILE *json, struct atoll_err *err)
 {
     struct series list[SERIES_LIMIT];
-    struct atoll_rivals *rivals = NULL;
+    struct atoll_tuner_rivals *rivals = NULL;
     size_t count = series_list(o, t4, list);
     int rc = rivals_find(o, t4, &rivals, err);
     for (size_t i = 0; rc == 0 && i < count; i++) {
@@ -183,7 +184,7 @@ static int contest_run(const struct options *o, const struct atoll_t4 *t4, struc
         contest_show(o, contest, &list[0], rivals, json);
     for (size_t i = 0; i < count; i++)
         atoll_curves_fini(&list[i].curves);
-    atoll_rivals_destroy(rivals);
+    atoll_tuner_rivals_destroy(rivals);
     return rc;
 }
 

@@ -29,7 +29,7 @@ static int run_read(struct atoll_curves *curves, size_t run, json_t *improvement
     return 0;
 }
 
-static int rival_read(struct atoll_rival *rival, const char *name, json_t *value, double unit_ns,
+static int rival_read(struct atoll_tuner_rival *rival, const char *name, json_t *value, double unit_ns,
                       size_t budget, struct atoll_err *err)
 {
     json_t *runs = json_object_get(value, "runs"), *evaluations = json_object_get(value, "evaluations");
@@ -54,7 +54,7 @@ static int rival_read(struct atoll_rival *rival, const char *name, json_t *value
     return 0;
 }
 
-static void versions_read(struct atoll_rivals *rivals, json_t *versions)
+static void versions_read(struct atoll_tuner_rivals *rivals, json_t *versions)
 {
     const char *name;
     json_t *value;
@@ -66,7 +66,7 @@ static void versions_read(struct atoll_rivals *rivals, json_t *versions)
     }
 }
 
-static int root_read(struct atoll_rivals *rivals, json_t *root, double unit_ns, size_t budget,
+static int root_read(struct atoll_tuner_rivals *rivals, json_t *root, double unit_ns, size_t budget,
                      struct atoll_err *err)
 {
     json_t *strategies = json_object_get(root, "strategies"), *value;
@@ -86,9 +86,10 @@ static int root_read(struct atoll_rivals *rivals, json_t *root, double unit_ns, 
     return 0;
 }
 
-struct atoll_rivals *atoll_rivals_load(const char *path, double unit_ns, size_t budget, struct atoll_err *err)
+struct atoll_tuner_rivals *atoll_tuner_rivals_load(const char *path, double unit_ns, size_t budget,
+                                                   struct atoll_err *err)
 {
-    struct atoll_rivals *rivals = calloc(1, sizeof(*rivals));
+    struct atoll_tuner_rivals *rivals = calloc(1, sizeof(*rivals));
     json_t *root = rivals ? atoll_json_file_load(path, err) : NULL;
     int rc = -1;
     if (!rivals)
@@ -98,11 +99,11 @@ struct atoll_rivals *atoll_rivals_load(const char *path, double unit_ns, size_t 
     json_decref(root);
     if (rc == 0)
         return rivals;
-    atoll_rivals_destroy(rivals);
+    atoll_tuner_rivals_destroy(rivals);
     return NULL;
 }
 
-void atoll_rivals_destroy(struct atoll_rivals *rivals)
+void atoll_tuner_rivals_destroy(struct atoll_tuner_rivals *rivals)
 {
     for (size_t i = 0; rivals && i < rivals->count; i++)
         atoll_curves_fini(&rivals->list[i].curves);

@@ -4,11 +4,11 @@
 
 #include "bench/rival.h"
 
-static struct atoll_rivals *rivals_load(const char *text, size_t budget, struct atoll_err *err)
+static struct atoll_tuner_rivals *rivals_load(const char *text, size_t budget, struct atoll_err *err)
 {
     struct recorded_file file;
     recorded_write(&file, "kt.json", text, strlen(text));
-    struct atoll_rivals *rivals = atoll_rivals_load(file.path, 1e6, budget, err);
+    struct atoll_tuner_rivals *rivals = atoll_tuner_rivals_load(file.path, 1e6, budget, err);
     recorded_remove(&file);
     return rivals;
 }
@@ -23,14 +23,14 @@ static struct atoll_rivals *rivals_load(const char *text, size_t budget, struct 
 static void curves_of_improvements(void **state)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    struct atoll_rivals *rivals = rivals_load(
+    struct atoll_tuner_rivals *rivals = rivals_load(
         FILE_OF(STRATEGY("climb", "[[2, 3.5], [4, 3]], []", "10, 3") "," STRATEGY("none", "", "")), 5, &err);
     if (!rivals)
         fail_msg("%s", err.text);
     assert_string_equal(rivals->space, "small");
     assert_string_equal(rivals->versions, "tuner 1.5, python 3");
     assert_int_equal(rivals->count, 2);
-    const struct atoll_rival *climb = &rivals->list[0];
+    const struct atoll_tuner_rival *climb = &rivals->list[0];
     static const double expected[] = {INFINITY, 3.5e6, 3.5e6, 3e6, 3e6};
     assert_string_equal(climb->name, "climb");
     assert_string_equal(climb->note, "why");
@@ -39,8 +39,8 @@ static void curves_of_improvements(void **state)
     assert_memory_equal(climb->curves.best, expected, sizeof(expected));
     assert_true(isinf(climb->curves.best[9]));
     assert_int_equal(rivals->list[1].curves.runs, 0);
-    atoll_rivals_destroy(rivals);
-    atoll_rivals_destroy(NULL);
+    atoll_tuner_rivals_destroy(rivals);
+    atoll_tuner_rivals_destroy(NULL);
 }
 
 static void what_is_wrong_is_said(void **state)
