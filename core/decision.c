@@ -92,11 +92,9 @@ static unsigned fields_of(const struct atoll_decision *d)
     return has & HAS_TEST && d->purpose == ATOLL_DUEL_RIVAL ? has | HAS_RIVAL : has;
 }
 
-int atoll_decision_is_rival(const struct atoll_decision *d)
+int atoll_decision_is_about_rival(const struct atoll_decision *d)
 {
-    return d->type == ATOLL_DECIDE_RIVAL ||
-           (d->type == ATOLL_DECIDE_REDISPATCH && d->purpose == ATOLL_DUEL_RIVAL &&
-            atoll_id_is_zero(&d->candidate));
+    return fields_of(d) & HAS_RIVAL && fields_of(d) & HAS_EVALUATION;
 }
 
 void atoll_decision_normalise(struct atoll_decision *d)

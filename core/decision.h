@@ -76,8 +76,9 @@ struct atoll_decision {
     double limit_ns; /* RIVAL: how long it may take, compiling included; 0 = no limit */
 };
 
-/* Whether a REDISPATCH is of a RIVAL: it has purpose RIVAL and no candidate. */
-int atoll_decision_is_rival(const struct atoll_decision *d);
+/* A RIVAL, a duel with a rival, or one of these sent again (a REDISPATCH of a RIVAL has no candidate): only an evaluator
+ * that has torch can do it. */
+int atoll_decision_is_about_rival(const struct atoll_decision *d);
 
 /* Zeroes the fields that the type does not use: what encoding and decoding would leave. */
 void atoll_decision_normalise(struct atoll_decision *d);

@@ -38,15 +38,98 @@ int atoll_budget_affords_model(const struct atoll_engine *e)
 }
 
 /* Device time of the final duels that are to come. */
-static double finals_ns(const struct atoll_engine *e)
+static double duels_ns(const struct atoll_engine *e)
 {
     double sum = 0, mean = mean_of(e->duels_ns, e->duels, DUEL_COST * mean_ns(e));
     for (uint32_t i = 0; i < e->task_count; i++) {
         const struct atoll_task_state *t = &e->tasks[i];
         if (t->stage == ATOLL_STAGE_OPEN && t->final != ATOLL_FINAL_OVER)
-            sum += mean_of(t->duels_ns, t->duels, mean);
+            sum += (t->rivals.fastest.time_ns > 0 ? 2 : 1) * mean_of(t->duels_ns, t->duels, mean);
     }
     return FINALS_SAFETY * sum;
+}
+
+/* By what rivals of its kind took so far, of any task. */
+static double rival_ns(const struct atoll_engine *e, const struct atoll_task_state *t, uint32_t number)
+{
+    static const double unknown_ns[ATOLL_TORCH_MODE_COUNT] = {
+        [ATOLL_TORCH_EAGER] = 5e9, [ATOLL_TORCH_COMPILE] = 3e10, [ATOLL_TORCH_MAX_AUTOTUNE] = 6e10};
+    unsigned mode = t->task->rivals[number].mode;
+    return mean_of(e->rivals_ns[mode], e->rivals[mode], unknown_ns[mode]);
+}
+
+/* Of the rivals that are in this state. */
+static double rivals_in_ns(const struct atoll_engine *e, const struct atoll_task_state *t,
+                           enum atoll_rival_state state)
+{
+    double sum = 0;
+    for (uint32_t n = 0; n < t->task->rival_count; n++)
+        if (t->rivals.states[n] == state)
+            sum += rival_ns(e, t, n);
+    return sum;
+}
+
+/* Device time of all that is to come when no more candidates are proposed. */
+static double finals_ns(const struct atoll_engine *e)
+{
+    double sum = duels_ns(e);
+    for (uint32_t i = 0; i < e->task_count; i++) {
+        const struct atoll_task_state *t = &e->tasks[i];
+        if (t->stage == ATOLL_STAGE_OPEN && e->model_count && e->models[t->model].torch_slots)
+            sum += rivals_in_ns(e, t, ATOLL_RIVAL_UNTRIED);
+    }
+    return sum;
+}
+
+double atoll_budget_under_way_ns(const struct atoll_engine *e, const struct atoll_task_state *t)
+{
+    return (double)(t->under_way - t->rivals.under_way) * atoll_budget_expected_ns(e, t);
+}
+
+double atoll_budget_rivals_ns(const struct atoll_engine *e)
+{
+    double sum = 0;
+    for (unsigned mode = 0; mode < ATOLL_TORCH_MODE_COUNT; mode++)
+        sum += e->rivals_ns[mode];
+    return sum;
+}
+
+void atoll_budget_charge_rival(struct atoll_engine *e, struct atoll_task_state *t, uint32_t number,
+                               double occupied_ns)
+{
+    unsigned mode = t->task->rivals[number].mode;
+    if (!isfinite(occupied_ns) || occupied_ns <= 0)
+        return;
+    e->rivals[mode]++;
+    e->rivals_ns[mode] += occupied_ns;
+    t->rivals.device_ns += occupied_ns;
+    t->device_ns += occupied_ns;
+    e->device_ns += occupied_ns;
+    t->opening_ns += occupied_ns;
+    e->opening_ns += occupied_ns;
+}
+
+void atoll_budget_open(struct atoll_engine *e, struct atoll_task_state *t)
+{
+    t->stage = ATOLL_STAGE_OPEN;
+    e->opening_ns += t->device_ns - t->opening_ns;
+    t->opening_ns = t->device_ns;
+    t->opening_answers = t->answers;
+    e->opening_answers += t->opening_answers;
+}
+
+double atoll_budget_wall_left_ns(const struct atoll_engine *e)
+{
+    double need_ns = e->slots ? duels_ns(e) / e->slots : 0;
+    return e->search.wall_budget_ns > 0 ? e->search.wall_budget_ns - (double)e->campaign_ns - need_ns
+                                        : HUGE_VAL;
+}
+
+int atoll_budget_allows_rival(const struct atoll_engine *e, const struct atoll_task_state *t, uint32_t number)
+{
+    double budget_ns = e->search.device_budget_ns, its_ns = rival_ns(e, t, number);
+    return its_ns < atoll_budget_wall_left_ns(e) &&
+           (!(budget_ns > 0) || e->device_ns + its_ns + duels_ns(e) < budget_ns);
 }
 
 /* Up to where a budget is for proposals when what follows them needs so much.  Finals get their share of what it was last
@@ -84,7 +167,8 @@ enum atoll_reason atoll_budget_reason(const struct atoll_engine *e)
     /* Evaluators work at the same time; while none is there, nothing is known of how long it will take. */
     double under_way_ns = 0;
     for (uint32_t i = 0; i < e->task_count; i++)
-        under_way_ns += (double)e->tasks[i].under_way * atoll_budget_expected_ns(e, &e->tasks[i]);
+        under_way_ns +=
+            atoll_budget_under_way_ns(e, &e->tasks[i]) + rivals_in_ns(e, &e->tasks[i], ATOLL_RIVAL_UNDER_WAY);
     double need_ns = e->slots ? (finals_ns(e) + under_way_ns) / e->slots : 0;
     if (s->wall_budget_ns > 0 &&
         (double)e->campaign_ns >= end_ns(e, e->wall_from_ns, s->wall_budget_ns, need_ns))

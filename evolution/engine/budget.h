@@ -1,7 +1,7 @@
 /* budget.h - what a run may spend of devices, time and evaluations, and when it must end; money is llm-gateway/budget/.
  * Layer: evolution, pure.
  * Of the device and wall budgets so much is kept for the final duels as they will probably take, from the duels
- * so far: at least finals_share, at most about a third.  The evaluation budget counts
+ * so far, and for rivals that are not measured: at least finals_share, at most about a third.  The evaluation budget counts
  * evaluations that were answered or are under way (abandoned ones are not charged; duels are no evaluations).
  */
 #ifndef ATOLL_EVOLUTION_ENGINE_BUDGET_H
@@ -22,6 +22,20 @@ int atoll_budget_over(const struct atoll_engine *e);
 int atoll_budget_allows_final(const struct atoll_engine *e);
 /* Whether who decides can keep up with the evaluators if every candidate is proposed by the tuner's model. */
 int atoll_budget_affords_model(const struct atoll_engine *e);
+/* Whether there is time to measure a rival, the finals that follow counted. */
+int atoll_budget_allows_rival(const struct atoll_engine *e, const struct atoll_task_state *t,
+                              uint32_t number);
+/* Campaign time until the finals; HUGE_VAL without a wall budget. */
+double atoll_budget_wall_left_ns(const struct atoll_engine *e);
+/* A rival was answered: charges it, apart from what candidates cost. */
+void atoll_budget_charge_rival(struct atoll_engine *e, struct atoll_task_state *t, uint32_t number,
+                               double occupied_ns);
+/* The task has its yardstick: it is open, and what it cost so far is no measure of what follows. */
+void atoll_budget_open(struct atoll_engine *e, struct atoll_task_state *t);
+/* What the candidates and duels of a task that are under way will probably cost. */
+double atoll_budget_under_way_ns(const struct atoll_engine *e, const struct atoll_task_state *t);
+/* Device time of all rivals so far. */
+double atoll_budget_rivals_ns(const struct atoll_engine *e);
 /* What one more answer of a task will probably cost its device, from its own past, else from all tasks'. */
 double atoll_budget_expected_ns(const struct atoll_engine *e, const struct atoll_task_state *t);
 /* Raises what was given to what is spent and that much more. */

@@ -43,16 +43,18 @@ static int send(struct atoll_engine *e, const struct atoll_proposal *p, struct a
     if (atoll_proposals_add(&e->proposals, &sent, err))
         return -1;
     e->next_evaluation++;
-    e->tasks[e->individuals.items[sent.individual].task].under_way++;
+    e->tasks[sent.task].under_way++;
     atoll_decide(e, &sent.decision);
     return 0;
 }
 
-int atoll_decide_send(struct atoll_engine *e, const struct atoll_decision *decision, uint32_t individual,
-                      uint32_t elite, struct atoll_err *err)
+int atoll_decide_send(struct atoll_engine *e, const struct atoll_task_state *t,
+                      const struct atoll_decision *decision, uint32_t individual, uint32_t elite,
+                      struct atoll_err *err)
 {
     struct atoll_proposal p;
     memset(&p, 0, sizeof(p));
+    p.task = atoll_task_position(e, t);
     p.individual = individual;
     p.elite = elite;
     p.decision = *decision;

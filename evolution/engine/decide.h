@@ -11,10 +11,11 @@ struct atoll_decision atoll_decide_about(const struct atoll_engine *e, enum atol
 /* Hands it out, with only the fields of its type. */
 void atoll_decide(struct atoll_engine *e, const struct atoll_decision *decision);
 
-/* Records the decision under the next evaluation number as under way and hands it out. elite: ATOLL_NONE for
- * EVALUATE. */
-int atoll_decide_send(struct atoll_engine *e, const struct atoll_decision *decision, uint32_t individual,
-                      uint32_t elite, struct atoll_err *err);
+/* Records the decision under the next evaluation number as under way and hands it out. individual, elite: as in
+ * struct atoll_proposal. */
+int atoll_decide_send(struct atoll_engine *e, const struct atoll_task_state *t,
+                      const struct atoll_decision *decision, uint32_t individual, uint32_t elite,
+                      struct atoll_err *err);
 /* What was under way as p goes out as the same decision under the next number, one retry more; p itself must have
  * been taken out before. */
 int atoll_decide_again(struct atoll_engine *e, const struct atoll_proposal *p, struct atoll_err *err);

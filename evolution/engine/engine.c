@@ -2,14 +2,15 @@
  * then settle (schedule.h).  After a failed step the state is half changed; the owner destroys the engine.
  *
  * An infrastructure failure is never the candidate's: it is sent again, RETRY_LIMIT times, each time under a number of its
- * own, for one number has one answer; then it is given up.  An unstable baseline is sent again more often, for without it
- * the task has no yardstick and a busy machine may calm down. */
+ * own, for one number has one answer; then it is given up.  An unstable baseline is sent again more often where no rival is
+ * known, for without it the task has no yardstick and a busy machine may calm down. */
 #include "evolution/engine/engine.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "evolution/engine/budget.h"
 #include "evolution/engine/decide.h"
 #include "evolution/engine/proposal.h"
 #include "evolution/engine/propose.h"
@@ -22,6 +23,7 @@
 #include "evolution/population/device_models.h"
 #include "evolution/population/migrate.h"
 #include "evolution/population/null_control.h"
+#include "evolution/population/rival.h"
 #include "evolution/strategy/ask.h"
 #include "evolution/strategy/strategy.h"
 
@@ -102,6 +104,8 @@ int atoll_engine_task_status(const struct atoll_engine *engine, uint32_t task, u
         .noop_challenges = t->noop_challenges,
         .noop_promotions = t->noop_promotions,
         .baseline_ns = t->baseline_ns,
+        .rival_ns = t->rivals.fastest.time_ns,
+        .rival = t->rivals.fastest.number,
         .floor_ns = fmax(0, t->floor_ns),
         .done = t->done,
         .reason = (enum atoll_reason)t->reason,
@@ -116,6 +120,8 @@ int atoll_engine_task_status(const struct atoll_engine *engine, uint32_t task, u
         /* A search that was extended may have a better one since, which no final has confirmed. */
         if (t->best == t->finalist || (t->best == t->baseline && t->final == ATOLL_FINAL_OVER))
             s.final_ratio = t->final_ratio;
+        if (t->best == t->rivals.finalist)
+            s.rival_ratio = t->rivals.ratio;
     }
     *ret_status = s;
     return 0;
@@ -152,7 +158,7 @@ int atoll_engine_next_barren(const struct atoll_engine *engine, uint32_t *cursor
 
 static struct atoll_task_state *task_of(struct atoll_engine *e, const struct atoll_proposal *p)
 {
-    return &e->tasks[e->individuals.items[p->individual].task];
+    return &e->tasks[p->task];
 }
 
 static void charge(struct atoll_engine *e, struct atoll_task_state *t, double occupied_ns)
@@ -232,23 +238,29 @@ static void judge(struct atoll_engine *e, struct atoll_task_state *t, struct ato
     if (r->state == ATOLL_V_CORRECT)
         judge_floor(t, atoll_evaluation_floor_ns(evaluation, t->task), r->hi_ns);
     if (r->state == ATOLL_V_CORRECT && t->stage == ATOLL_STAGE_BASELINE_UNDER_WAY)
-        t->baseline_ns = time_ns;
+        t->baseline_ns = t->yardstick_ns = time_ns;
     r->fitness = atoll_fitness(e->search.fitness_form, (enum atoll_verdict)r->state, r->time_ns,
-                               t->baseline_ns, t->floor_ns);
+                               t->yardstick_ns, t->floor_ns);
+}
+
+/* Where a rival is known, or may be, it takes the baseline's place. */
+static void lose_baseline(struct atoll_engine *e, struct atoll_task_state *t)
+{
+    if (t->done)
+        return;
+    if (atoll_rival_may_serve(e, t))
+        t->stage = ATOLL_STAGE_RIVAL;
+    else
+        atoll_decide_task_done(e, t, ATOLL_REASON_NO_BASELINE);
 }
 
 static void settle_baseline(struct atoll_engine *e, struct atoll_task_state *t, uint32_t individual)
 {
     if (e->individuals.items[individual].state != ATOLL_V_CORRECT) {
-        if (!t->done)
-            atoll_decide_task_done(e, t, ATOLL_REASON_NO_BASELINE);
+        lose_baseline(e, t);
         return;
     }
-    t->stage = ATOLL_STAGE_OPEN;
-    t->opening_ns = t->device_ns;
-    t->opening_answers = t->answers;
-    e->opening_ns += t->opening_ns;
-    e->opening_answers += t->opening_answers;
+    atoll_budget_open(e, t);
     t->baseline = individual;
     struct atoll_decision d = atoll_decide_about(e, ATOLL_DECIDE_BASELINE, t, individual);
     atoll_decide(e, &d);
@@ -342,7 +354,8 @@ static int on_evaluated(struct atoll_engine *e, const struct atoll_event *event,
     int infrastructure = evaluation->verdict == ATOLL_V_INFRASTRUCTURE;
     int shaky = evaluation->verdict == ATOLL_V_UNSTABLE && t->stage == ATOLL_STAGE_BASELINE_UNDER_WAY;
     charge(e, t, evaluation->occupied_ns);
-    if ((infrastructure || shaky) && p->retries < (shaky ? UNSTABLE_LIMIT : RETRY_LIMIT))
+    int is_needed = shaky && !(t->rivals.fastest.time_ns > 0);
+    if ((infrastructure || shaky) && p->retries < (is_needed ? UNSTABLE_LIMIT : RETRY_LIMIT))
         return retry(e, p, err);
     struct atoll_proposal taken = take(e, p);
     if (!infrastructure)
@@ -351,8 +364,8 @@ static int on_evaluated(struct atoll_engine *e, const struct atoll_event *event,
     r->state = ATOLL_INDIVIDUAL_ABANDONED;
     atoll_decide_abandon(e, &taken);
     record_time(e, r, 0);
-    if (t->stage == ATOLL_STAGE_BASELINE_UNDER_WAY && !t->done)
-        atoll_decide_task_done(e, t, ATOLL_REASON_NO_BASELINE);
+    if (t->stage == ATOLL_STAGE_BASELINE_UNDER_WAY)
+        lose_baseline(e, t);
     return settle_with_strategy(e, t, taken.individual, err);
 }
 
@@ -380,6 +393,26 @@ static int on_duelled(struct atoll_engine *e, const struct atoll_event *event, s
     if (infrastructure)
         atoll_decide_abandon(e, &taken);
     return atoll_challenge_result(e, &taken, infrastructure ? NULL : duel, err);
+}
+
+/* A rival that is not stable may be so when the machine has calmed down. */
+static int on_rival(struct atoll_engine *e, const struct atoll_event *event, struct atoll_err *err)
+{
+    const struct atoll_rival *rival = &event->rival;
+    struct atoll_proposal *p = atoll_proposals_find(&e->proposals, rival->evaluation);
+    if (!p || p->decision.type != ATOLL_DECIDE_RIVAL || rival->task != p->decision.task ||
+        rival->number != p->decision.rival || (unsigned)rival->verdict >= ATOLL_VERDICT_COUNT) {
+        return IGNORED;
+    }
+    int infrastructure = rival->verdict == ATOLL_V_INFRASTRUCTURE;
+    atoll_budget_charge_rival(e, task_of(e, p), rival->number, rival->occupied_ns);
+    if ((infrastructure || rival->verdict == ATOLL_V_UNSTABLE) && p->retries < RETRY_LIMIT)
+        return retry(e, p, err);
+    struct atoll_proposal taken = take(e, p);
+    if (infrastructure)
+        atoll_decide_abandon(e, &taken);
+    atoll_rival_settle(e, &taken, rival);
+    return 0;
 }
 
 struct atoll_engine *atoll_engine_create(struct atoll_err *err)
@@ -428,7 +461,10 @@ static int on_task(struct atoll_engine *e, const struct atoll_event *event, stru
 
 static int on_capacity(struct atoll_engine *e, const struct atoll_event *event, struct atoll_err *err)
 {
-    return atoll_models_set_capacity(e, event, err);
+    if (atoll_models_set_capacity(e, event, err))
+        return -1;
+    atoll_rival_forget_torch(e);
+    return 0;
 }
 
 /* Every model tries it for itself. */
@@ -515,6 +551,7 @@ static handler *const handlers[ATOLL_EVENT_TYPE_COUNT] = {
     [ATOLL_EVENT_TICK] = on_tick,         [ATOLL_EVENT_FINISH] = on_finish,
     [ATOLL_EVENT_RESUME] = on_resume,     [ATOLL_EVENT_REPLY] = on_reply,
     [ATOLL_EVENT_HINT] = on_hint,         [ATOLL_EVENT_EXTEND] = on_extend,
+    [ATOLL_EVENT_RIVAL] = on_rival,
 };
 
 int atoll_engine_step(struct atoll_engine *engine, const struct atoll_event *event, atoll_decision_sink *sink,

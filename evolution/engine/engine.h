@@ -8,7 +8,7 @@
 #include "core/decision.h"
 #include "core/event.h"
 
-#define ATOLL_ENGINE_VERSION 6
+#define ATOLL_ENGINE_VERSION 7
 
 struct atoll_engine;
 
@@ -55,7 +55,10 @@ struct atoll_task_status {
     uint64_t evaluated, correct, under_way, challenges, promotions, noop_challenges, noop_promotions;
     double baseline_ns, best_ns, floor_ns, best_fitness; /* 0 while unknown */
     double final_ratio; /* baseline / best from the final duel, 0 before it */
-    struct atoll_id baseline, best;
+    double rival_ns; /* at every bench variant the fastest rival, combined by weight; 0: none was measured */
+    double rival_ratio; /* rival / best from their duel, 0 before it */
+    uint32_t rival;     /* the fastest over all variants, into task->rivals; counts where rival_ns does */
+    struct atoll_id baseline, best; /* zero: there is none */
     int done;
     enum atoll_reason reason;
 };
@@ -75,7 +78,7 @@ struct atoll_engine_status {
 };
 void atoll_engine_status(const struct atoll_engine *engine, struct atoll_engine_status *ret_status);
 
-/* Calls sink with an EVALUATE or DUEL decision for everything still under way (to dispatch again after a
+/* Calls sink with an EVALUATE, DUEL or RIVAL decision for everything still under way (to dispatch again after a
  * resume). */
 void atoll_engine_under_way(const struct atoll_engine *engine, atoll_decision_sink *sink, void *context);
 

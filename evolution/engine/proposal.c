@@ -66,7 +66,8 @@ static int decision_codec(struct atoll_decision *d, struct atoll_codec *codec, s
     size_t length;
     const void *bytes = atoll_reader_blob(codec->in, &length);
     if (!codec->in->failed && (atoll_decision_decode(bytes, length, d, NULL) ||
-                               (d->type != ATOLL_DECIDE_EVALUATE && d->type != ATOLL_DECIDE_DUEL))) {
+                               (d->type != ATOLL_DECIDE_EVALUATE && d->type != ATOLL_DECIDE_DUEL &&
+                                d->type != ATOLL_DECIDE_RIVAL))) {
         codec->in->failed = 1;
     }
     return 0;
@@ -76,14 +77,31 @@ static int proposal_codec(struct atoll_proposal *p, struct atoll_codec *codec, s
 {
     if (decision_codec(&p->decision, codec, err))
         return -1;
+    atoll_codec_u32(codec, &p->task);
     atoll_codec_u32(codec, &p->individual);
     atoll_codec_u32(codec, &p->elite);
     atoll_codec_u32(codec, &p->retries);
     return 0;
 }
 
-int atoll_proposals_codec(struct atoll_proposals *p, uint32_t individual_count, struct atoll_codec *codec,
-                          struct atoll_err *err)
+/* Whom a decision of this kind is about. */
+static int has_candidate(const struct atoll_decision *d)
+{
+    return d->type != ATOLL_DECIDE_RIVAL;
+}
+
+static int has_elite(const struct atoll_decision *d)
+{
+    return d->type == ATOLL_DECIDE_DUEL && d->purpose != ATOLL_DUEL_RIVAL;
+}
+
+static int is_position(uint32_t position, int is_wanted, uint32_t count)
+{
+    return is_wanted ? position < count : position == ATOLL_NONE;
+}
+
+int atoll_proposals_codec(struct atoll_proposals *p, uint32_t task_count, uint32_t individual_count,
+                          struct atoll_codec *codec, struct atoll_err *err)
 {
     uint32_t count = p->alive;
     atoll_codec_count(codec, &count, 16);
@@ -99,10 +117,9 @@ int atoll_proposals_codec(struct atoll_proposals *p, uint32_t individual_count, 
         memset(&loaded, 0, sizeof(loaded));
         if (proposal_codec(&loaded, codec, err))
             return -1;
-        int is_duel = loaded.decision.type == ATOLL_DECIDE_DUEL;
-        if (codec->in->failed || loaded.decision.evaluation <= last ||
-            loaded.individual >= individual_count ||
-            (is_duel ? loaded.elite >= individual_count : loaded.elite != ATOLL_NONE)) {
+        if (codec->in->failed || loaded.decision.evaluation <= last || loaded.task >= task_count ||
+            !is_position(loaded.individual, has_candidate(&loaded.decision), individual_count) ||
+            !is_position(loaded.elite, has_elite(&loaded.decision), individual_count)) {
             codec->in->failed = 1;
         } else if (atoll_proposals_add(p, &loaded, err)) {
             return -1;

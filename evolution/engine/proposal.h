@@ -1,4 +1,4 @@
-/* proposal.h - what is under way: every EVALUATE and DUEL that was decided and not answered, by evaluation
+/* proposal.h - what is under way: every EVALUATE, DUEL and RIVAL that was decided and not answered, by evaluation
  * number. Layer: evolution.  Lifetime: zero-initialised/fini. */
 #ifndef ATOLL_EVOLUTION_ENGINE_PROPOSAL_H
 #define ATOLL_EVOLUTION_ENGINE_PROPOSAL_H
@@ -7,8 +7,10 @@
 #include "evolution/engine/codec.h"
 
 struct atoll_proposal {
-    struct atoll_decision decision; /* EVALUATE or DUEL, as it was sent */
-    uint32_t individual, elite;     /* positions; elite ATOLL_NONE for EVALUATE */
+    struct atoll_decision decision; /* EVALUATE, DUEL or RIVAL, as it was sent */
+    uint32_t task;                  /* position */
+    uint32_t individual,
+        elite;        /* positions; ATOLL_NONE: elite of EVALUATE and of duels with a rival, both of RIVAL */
     uint32_t retries; /* under other numbers, before this one: infrastructure failures, unstable baselines */
 };
 
@@ -26,7 +28,8 @@ int atoll_proposals_add(struct atoll_proposals *p, const struct atoll_proposal *
 /* Borrowed until the next add or remove; NULL when nothing of this number is under way. */
 struct atoll_proposal *atoll_proposals_find(const struct atoll_proposals *p, uint64_t evaluation);
 void atoll_proposals_remove(struct atoll_proposals *p, struct atoll_proposal *proposal);
-int atoll_proposals_codec(struct atoll_proposals *p, uint32_t individual_count, struct atoll_codec *codec,
-                          struct atoll_err *err);
+/* task_count, individual_count: bounds of the positions when loading. */
+int atoll_proposals_codec(struct atoll_proposals *p, uint32_t task_count, uint32_t individual_count,
+                          struct atoll_codec *codec, struct atoll_err *err);
 
 #endif

@@ -10,6 +10,7 @@
 #include "evolution/strategy/strategy.h"
 #include "evolution/engine/source.h"
 #include "evolution/engine/proposal.h"
+#include "evolution/population/rival.h"
 
 #define ANY_TEMPLATE_SHARE 0.25 /* of proposals that tune any template instead of the parent's own */
 
@@ -77,23 +78,31 @@ int atoll_propose_ready(const struct atoll_engine *e, const struct atoll_task_st
 {
     if (t->done || t->stage == ATOLL_STAGE_BASELINE_UNDER_WAY)
         return 0;
-    return t->stage == ATOLL_STAGE_BASELINE || t->pending_next < t->pending_count ||
-           atoll_strategy_of(e)->ready(e, t);
+    if (t->stage == ATOLL_STAGE_BASELINE)
+        return !t->rivals.under_way;
+    if (t->stage == ATOLL_STAGE_RIVAL)
+        return atoll_rival_before_baseline(e, t) != ATOLL_NONE;
+    return t->pending_next < t->pending_count || atoll_strategy_of(e)->ready(e, t) ||
+           atoll_rival_is_due(e, t);
 }
 
 enum atoll_turn atoll_propose_turn(const struct atoll_engine *e, const struct atoll_task_state *t)
 {
-    if (t->stage == ATOLL_STAGE_BASELINE)
+    if (t->stage != ATOLL_STAGE_OPEN)
         return ATOLL_TURN_BASELINE;
     int waits = t->pending_next < t->pending_count;
     if (waits && t->pending[t->pending_next].op == ATOLL_OPERATOR_SEED)
         return ATOLL_TURN_SEED;
-    double taken_ns = t->device_ns + (double)t->under_way * atoll_budget_expected_ns(e, t);
-    double others_ns = e->device_ns - t->device_ns;
+    if (atoll_rival_is_due(e, t) && !waits && !atoll_strategy_of(e)->ready(e, t))
+        return ATOLL_TURN_RIVAL;
+    double own_ns = t->device_ns - t->rivals.device_ns; /* whatever its rivals took */
+    double taken_ns = own_ns + atoll_budget_under_way_ns(e, t);
+    double others_ns = e->device_ns - atoll_budget_rivals_ns(e) - own_ns;
     int is_dear = taken_ns * (e->task_count - 1) > ATOLL_SHARE_DEAR * others_ns && e->task_count > 1;
     int had_few = t->evaluated + t->under_way < ATOLL_SHARE_LEAST;
-    return e->search.sharing == ATOLL_SHARING_IMPROVEMENT && had_few && !is_dear ? ATOLL_TURN_FEW
-                                                                                 : ATOLL_TURN_OPEN;
+    if (e->search.sharing == ATOLL_SHARING_IMPROVEMENT && had_few && !is_dear)
+        return ATOLL_TURN_FEW;
+    return atoll_rival_is_due(e, t) ? ATOLL_TURN_RIVAL : ATOLL_TURN_OPEN;
 }
 
 int atoll_propose_exhausted(const struct atoll_engine *e, const struct atoll_task_state *t)
@@ -128,11 +137,15 @@ static int send(struct atoll_engine *e, struct atoll_task_state *t, struct atoll
     if (atoll_individuals_add(&e->individuals, r, err))
         return -1;
     struct atoll_decision d = atoll_decide_about(e, ATOLL_DECIDE_EVALUATE, t, e->individuals.count - 1);
-    d.baseline_ns = t->baseline_ns;
-    /* What is clearly slower need not be measured to its end; 0: everything is. */
+    /* A seed may well be hundreds of times slower than a rival; then it is told no deadline but the referee's own. */
+    int is_first = r->op == ATOLL_OPERATOR_SEED;
+    d.baseline_ns = is_first ? t->baseline_ns : t->yardstick_ns;
+    /* What is clearly slower need not be measured to its end; 0: everything is.  Of a seed that says the rival. */
     double bar_ns = s->tune ? atoll_tune_bar_ns(s->tune) : HUGE_VAL;
     d.incumbent_ns = !e->search.racing ? 0 : isfinite(bar_ns) ? bar_ns : s->best_ns;
-    return atoll_decide_send(e, &d, e->individuals.count - 1, ATOLL_NONE, err) ? -1 : 1;
+    if (is_first && e->search.racing && !(d.incumbent_ns > 0))
+        d.incumbent_ns = t->rivals.fastest.time_ns;
+    return atoll_decide_send(e, t, &d, e->individuals.count - 1, ATOLL_NONE, err) ? -1 : 1;
 }
 
 /* Sends what was queued; the strategy hears of what turns out to be known. */
@@ -303,6 +316,11 @@ int atoll_propose_instance(struct atoll_engine *e, struct atoll_task_state *t, s
 
 int atoll_propose(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_err *err)
 {
+    if (t->stage == ATOLL_STAGE_BASELINE || t->stage == ATOLL_STAGE_RIVAL) {
+        uint32_t rival = atoll_rival_before_baseline(e, t);
+        if (rival != ATOLL_NONE)
+            return atoll_rival_measure(e, t, rival, err);
+    }
     if (t->stage == ATOLL_STAGE_BASELINE) {
         struct atoll_pending p = {.source = t->baseline_source,
                                   .island = ATOLL_NONE,
@@ -311,6 +329,8 @@ int atoll_propose(struct atoll_engine *e, struct atoll_task_state *t, struct ato
         t->stage = ATOLL_STAGE_BASELINE_UNDER_WAY;
         return send_pending(e, t, &p, err);
     }
+    if (atoll_propose_turn(e, t) == ATOLL_TURN_RIVAL)
+        return atoll_rival_measure(e, t, atoll_rival_next(e, t), err);
     if (t->pending_next < t->pending_count) {
         struct atoll_pending next = t->pending[t->pending_next++];
         if (t->pending_next == t->pending_count)

@@ -26,7 +26,13 @@ int atoll_propose_variant(struct atoll_engine *e, struct atoll_task_state *t, st
 /* Whether the task has something to propose now. */
 int atoll_propose_ready(const struct atoll_engine *e, const struct atoll_task_state *t);
 /* Of what kind its next proposal is; the lower goes first. */
-enum atoll_turn { ATOLL_TURN_BASELINE, ATOLL_TURN_SEED, ATOLL_TURN_FEW, ATOLL_TURN_OPEN };
+enum atoll_turn {
+    ATOLL_TURN_BASELINE, /* or the rival before it, or in its place */
+    ATOLL_TURN_SEED,
+    ATOLL_TURN_FEW,
+    ATOLL_TURN_RIVAL,
+    ATOLL_TURN_OPEN
+};
 enum atoll_turn atoll_propose_turn(const struct atoll_engine *e, const struct atoll_task_state *t);
 /* Nothing to propose, now or later, unless a new source comes. */
 int atoll_propose_exhausted(const struct atoll_engine *e, const struct atoll_task_state *t);

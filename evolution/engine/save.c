@@ -75,6 +75,7 @@ static void models_codec(struct atoll_codec *c, struct atoll_engine *e)
         else
             atoll_reader_fixed_text(c->in, m->name, sizeof(m->name));
         atoll_codec_u32(c, &m->slots);
+        atoll_codec_u32(c, &m->torch_slots);
         atoll_codec_i64(c, &m->seen_ns);
     }
 }
@@ -115,6 +116,10 @@ static int run_codec(struct atoll_codec *c, struct atoll_engine *e, struct atoll
     atoll_codec_u64(c, &e->answers);
     atoll_codec_u64(c, &e->opening_answers);
     atoll_codec_u64(c, &e->duels);
+    for (unsigned mode = 0; mode < ATOLL_TORCH_MODE_COUNT; mode++) {
+        atoll_codec_u64(c, &e->rivals[mode]);
+        atoll_codec_f64(c, &e->rivals_ns[mode]);
+    }
     return 0;
 }
 
@@ -221,9 +226,9 @@ static void counters_codec(struct atoll_codec *c, struct atoll_task_state *t)
     uint64_t *const counters[] = {&t->evaluated,   &t->correct,    &t->under_way,       &t->answers,
                                   &t->challenges,  &t->promotions, &t->noop_challenges, &t->noop_promotions,
                                   &t->since_elite, &t->duels,      &t->opening_answers};
-    double *const numbers[] = {&t->device_ns,         &t->baseline_ns, &t->floor_ns,
-                               &t->final_ratio,       &t->duels_ns,    &t->opening_ns,
-                               &t->final_baseline_ns, &t->final_alpha, &t->final_alpha_spent};
+    double *const numbers[] = {&t->device_ns,         &t->baseline_ns, &t->floor_ns,          &t->final_ratio,
+                               &t->duels_ns,          &t->opening_ns,  &t->final_baseline_ns, &t->final_alpha,
+                               &t->final_alpha_spent, &t->yardstick_ns};
     for (size_t i = 0; i < sizeof(counters) / sizeof(*counters); i++)
         atoll_codec_u64(c, counters[i]);
     for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
@@ -240,6 +245,30 @@ static void failures_codec(struct atoll_codec *c, struct atoll_failures *f, uint
     }
     for (uint32_t i = 0; i < f->count; i++)
         position_codec(c, &f->items[i], individual_count, 0);
+}
+
+/* Of a rival that is correct its times too. */
+static void rivals_codec(struct atoll_codec *c, struct atoll_engine *e, struct atoll_task_state *t)
+{
+    struct atoll_rivals *r = &t->rivals;
+    for (size_t n = 0; n < t->task->rival_count; n++) {
+        bounded_codec(c, &r->states[n], ATOLL_RIVAL_STATE_COUNT);
+        for (size_t v = 0; v < ATOLL_TASK_VARIANT_LIMIT && r->states[n] == ATOLL_RIVAL_CORRECT; v++) {
+            atoll_codec_f64(c, &r->times.ns[n][v]);
+            if (c->in && !(isfinite(r->times.ns[n][v]) && r->times.ns[n][v] >= 0))
+                c->in->failed = 1;
+        }
+    }
+    atoll_codec_f64(c, &r->device_ns);
+    atoll_codec_u32(c, &r->duels);
+    position_codec(c, &r->finalist, e->individuals.count, 1);
+    atoll_codec_f64(c, &r->ratio);
+    if (!c->in || c->in->failed)
+        return;
+    r->fastest = atoll_rival_times_fastest(&r->times, t->task);
+    for (size_t n = 0; n < t->task->rival_count; n++)
+        r->under_way += r->states[n] == ATOLL_RIVAL_UNDER_WAY;
+    e->models[t->model].rivals += r->under_way;
 }
 
 static int task_codec(struct atoll_codec *c, struct atoll_engine *e, struct atoll_task_state *t,
@@ -272,8 +301,10 @@ static int task_codec(struct atoll_codec *c, struct atoll_engine *e, struct atol
     atoll_share_codec(&t->share, c);
     for (uint32_t i = 0; i < e->search.islands; i++)
         atoll_island_codec(&t->islands[i], e->individuals.count, c);
-    if (c->in && ((t->stage == ATOLL_STAGE_OPEN && t->baseline == ATOLL_NONE) ||
-                  (t->baseline_source == ATOLL_NONE && !t->done))) {
+    rivals_codec(c, e, t);
+    if (c->in &&
+        ((t->stage == ATOLL_STAGE_OPEN && t->baseline == ATOLL_NONE && !(t->rivals.fastest.time_ns > 0)) ||
+         (t->baseline_source == ATOLL_NONE && !t->done && !t->task->rival_count))) {
         c->in->failed = 1;
     }
     if (c->in)
@@ -309,7 +340,8 @@ static int engine_codec(struct atoll_codec *c, struct atoll_engine *e, struct at
     for (uint32_t i = 0; i < e->task_count && !atoll_codec_failed(c); i++)
         if (task_codec(c, e, &e->tasks[i], err))
             return -1;
-    if (!atoll_codec_failed(c) && atoll_proposals_codec(&e->proposals, e->individuals.count, c, err))
+    if (!atoll_codec_failed(c) &&
+        atoll_proposals_codec(&e->proposals, e->task_count, e->individuals.count, c, err))
         return -1;
     return atoll_codec_failed(c) ? 0 : atoll_asks_codec(e, c, err);
 }
@@ -322,17 +354,32 @@ int atoll_engine_save(const struct atoll_engine *engine, struct atoll_buffer *ou
     return engine_codec(&codec, reading, err) || atoll_buffer_check(out, err) ? -1 : 0;
 }
 
-/* What is under way must be of tasks and islands that exist, and every open test one of the challenges. */
+/* Of one candidate's task, or of a rival that is under way. */
+static int is_of_its_task(const struct atoll_engine *e, const struct atoll_proposal *p)
+{
+    const struct atoll_task_state *t = &e->tasks[p->task];
+    if (p->individual != ATOLL_NONE)
+        return e->individuals.items[p->individual].task == p->task;
+    return p->decision.rival < t->task->rival_count &&
+           t->rivals.states[p->decision.rival] == ATOLL_RIVAL_UNDER_WAY;
+}
+
+/* What is under way must be of tasks and islands that exist, every open test one of the challenges, every rival that is
+ * under way one of the orders. */
 static int check_proposals(const struct atoll_engine *e)
 {
-    uint64_t challenges = 0;
+    uint64_t challenges = 0, rivals = 0, ordered = 0;
     for (uint32_t i = 0; i < e->proposals.count; i++) {
         const struct atoll_decision *d = &e->proposals.items[i].decision;
-        if (d->task >= e->task_count || d->island >= e->search.islands || d->evaluation >= e->next_evaluation)
+        if (d->task >= e->task_count || d->island >= e->search.islands ||
+            d->evaluation >= e->next_evaluation || !is_of_its_task(e, &e->proposals.items[i]))
             return -1;
         challenges += d->type == ATOLL_DECIDE_DUEL && d->purpose == ATOLL_DUEL_PROMOTION;
+        ordered += d->type == ATOLL_DECIDE_RIVAL;
     }
-    return challenges == e->error.under_way ? 0 : -1;
+    for (uint32_t i = 0; i < e->task_count; i++)
+        rivals += e->tasks[i].rivals.under_way;
+    return challenges == e->error.under_way && rivals == ordered ? 0 : -1;
 }
 
 struct atoll_engine *atoll_engine_load(const void *bytes, size_t length, struct atoll_err *err)

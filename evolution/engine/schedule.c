@@ -9,6 +9,7 @@
 #include "evolution/engine/decide.h"
 
 #include "evolution/population/final.h"
+#include "evolution/population/rival.h"
 #include "evolution/population/device_models.h"
 #include "evolution/engine/propose.h"
 #include "evolution/engine/share.h"
@@ -46,7 +47,7 @@ static double order_of(const struct atoll_engine *e, const struct atoll_task_sta
     if (turn == ATOLL_TURN_BASELINE || e->search.sharing == ATOLL_SHARING_EQUAL ||
         e->next_evaluation % ATOLL_SHARE_EQUAL_EVERY == 0) {
         double charges = ANSWER_CHARGE_NS * (double)(t->answers + t->under_way);
-        return t->device_ns + charges + (double)t->under_way * expected_ns;
+        return t->device_ns - t->rivals.device_ns + charges + atoll_budget_under_way_ns(e, t);
     }
     return -atoll_share_promise(&t->share, expected_ns + ANSWER_CHARGE_NS, t->under_way, t->floor_ns);
 }
@@ -121,14 +122,19 @@ static void reopen(struct atoll_engine *e, struct atoll_task_state *t)
         t->final = ATOLL_FINAL_NONE;
     t->finals = t->finals_compared = t->finals_failed = 0;
     t->final_alpha = atoll_final_alpha(e, t);
+    t->rivals.duels = 0;
     if (!t->under_way) { /* of what was given up for want of a device nothing comes back */
         t->best_duel = 0;
         for (uint32_t i = 0; i < e->search.islands; i++)
             for (unsigned cell = 0; cell < ATOLL_BEHAVIOUR_CELLS; cell++)
                 t->islands[i].cells[cell].open = 0;
     }
-    if (t->baseline_source == ATOLL_NONE || (t->stage == ATOLL_STAGE_BASELINE_UNDER_WAY && !t->under_way))
+    if (t->stage == ATOLL_STAGE_BASELINE_UNDER_WAY && !t->under_way && t->task->rival_count)
+        t->stage = ATOLL_STAGE_RIVAL; /* atoll_rival_open ends it where there is no torch */
+    if ((t->stage == ATOLL_STAGE_BASELINE && t->baseline_source == ATOLL_NONE) ||
+        (t->stage == ATOLL_STAGE_BASELINE_UNDER_WAY && !t->under_way)) {
         atoll_decide_task_done(e, t, ATOLL_REASON_NO_BASELINE);
+    }
 }
 
 void atoll_schedule_extend(struct atoll_engine *e, const struct atoll_extension *by)
@@ -141,12 +147,25 @@ void atoll_schedule_extend(struct atoll_engine *e, const struct atoll_extension 
         reopen(e, &e->tasks[i]);
     for (uint32_t i = 0; i < e->proposals.count; i++) {
         const struct atoll_proposal *p = &e->proposals.items[i];
-        struct atoll_task_state *t = &e->tasks[e->individuals.items[p->individual].task];
+        struct atoll_task_state *t = &e->tasks[p->task];
         if (p->decision.type == ATOLL_DECIDE_DUEL && p->decision.purpose == ATOLL_DUEL_FINAL) {
             t->final = ATOLL_FINAL_UNDER_WAY;
             t->finals = 1;
         }
+        if (p->decision.type == ATOLL_DECIDE_DUEL && p->decision.purpose == ATOLL_DUEL_RIVAL) {
+            t->final = ATOLL_FINAL_UNDER_WAY;
+            t->rivals.duels = 1;
+        }
     }
+}
+
+/* Rivals that are not measured yet, as far as there is time; then its finals. */
+static int end_task(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_err *err)
+{
+    uint32_t rival = t->best == ATOLL_NONE ? ATOLL_NONE : atoll_rival_next(e, t);
+    return rival != ATOLL_NONE && atoll_budget_allows_rival(e, t, rival)
+               ? atoll_rival_measure(e, t, rival, err)
+               : atoll_final_next(e, t, err);
 }
 
 static int settle_finals(struct atoll_engine *e, uint32_t *ret_missing, struct atoll_err *err)
@@ -156,7 +175,7 @@ static int settle_finals(struct atoll_engine *e, uint32_t *ret_missing, struct a
         struct atoll_task_state *t = &e->tasks[i];
         /* Nobody could carry out its final duel, while there are devices of other models. */
         int waits = e->model_count > 1 && e->slots && !atoll_models_has_slots(e, t);
-        if (t->done && !t->under_way && t->final == ATOLL_FINAL_NONE && !waits && atoll_final_next(e, t, err))
+        if (t->done && !t->under_way && t->final == ATOLL_FINAL_NONE && !waits && end_task(e, t, err))
             return -1;
         *ret_missing += t->final != ATOLL_FINAL_OVER;
     }
@@ -188,6 +207,8 @@ int atoll_schedule_settle(struct atoll_engine *e, struct atoll_err *err)
         return 0;
     }
     end_at_goal(e);
+    for (uint32_t i = 0; i < e->task_count; i++)
+        atoll_rival_open(e, &e->tasks[i]);
     if (!e->finishing && fill(e, err))
         return -1;
     uint32_t missing;

@@ -27,7 +27,8 @@ int atoll_task_state_init(struct atoll_task_state *t, struct atoll_engine *e, st
     memset(t, 0, sizeof(*t));
     t->task = task;
     e->sources.tuners = tuners_of(&e->search);
-    t->baseline_source = t->baseline = t->best = t->best_waiting = t->best_refused = t->finalist = ATOLL_NONE;
+    t->baseline_source = t->baseline = t->best = t->best_waiting = t->best_refused = t->finalist =
+        t->rivals.finalist = ATOLL_NONE;
     t->final_alpha = atoll_final_alpha(e, t);
     t->random = (struct atoll_random){atoll_random_at(e->search.seed, 1 + e->task_count), 0};
     const struct atoll_strategy *strategy = atoll_strategy_of(e);

@@ -44,14 +44,35 @@ struct atoll_asks {
     uint32_t count, capacity;
 };
 
-/* Until the baseline is measured nothing else of a task is proposed. */
+/* Until the baseline, or a rival in its place, is measured nothing else of a task is proposed. */
 enum atoll_stage {
     ATOLL_STAGE_BASELINE,
     ATOLL_STAGE_BASELINE_UNDER_WAY,
     ATOLL_STAGE_OPEN,
+    ATOLL_STAGE_RIVAL, /* there is no correct baseline: rivals are measured until one can take its place */
     ATOLL_STAGE_COUNT
 };
 enum atoll_final { ATOLL_FINAL_NONE, ATOLL_FINAL_UNDER_WAY, ATOLL_FINAL_OVER, ATOLL_FINAL_COUNT };
+
+enum atoll_rival_state {
+    ATOLL_RIVAL_UNTRIED,
+    ATOLL_RIVAL_UNDER_WAY,
+    ATOLL_RIVAL_CORRECT,
+    ATOLL_RIVAL_FAILED,
+    ATOLL_RIVAL_STATE_COUNT
+};
+
+/* The rivals of a task, by their numbers. */
+struct atoll_rivals {
+    uint8_t states[ATOLL_TASK_RIVAL_LIMIT]; /* enum atoll_rival_state */
+    struct atoll_rival_times times;
+    struct atoll_fastest_rival fastest; /* follows from times */
+    uint32_t under_way;                 /* follows from states */
+    double device_ns;                   /* of the task's */
+    uint32_t duels;                     /* with the fastest, since the search began or was extended */
+    uint32_t finalist;                  /* individual of the last one that was carried out, ATOLL_NONE */
+    double ratio;                       /* of that duel, the rival's time over its time */
+};
 
 /* A task on one device model: what is bred on one model is never assumed good on another (DESIGN.md 7). */
 struct atoll_task_state {
@@ -100,6 +121,9 @@ struct atoll_task_state {
     double
         final_baseline_ns; /* the baseline's time, or less where a final duel measured less; 0 before one did */
     double baseline_ns, final_ratio;
+    double
+        yardstick_ns; /* what fitness and deadlines count from: baseline_ns, or the rival's time when the task was opened */
+    struct atoll_rivals rivals;
     double floor_ns;    /* 0 not told; below 0: a correct kernel beat it, it is unknown for good */
     uint8_t asks_spent; /* operators outside answer no more for this task */
 };
@@ -107,8 +131,9 @@ struct atoll_task_state {
 /* Device models, in the order of their appearance. */
 struct atoll_model_state {
     char name[96];
-    uint32_t slots;
-    int64_t seen_ns; /* campaign time when its last slot went; 0 before one did */
+    uint32_t slots, torch_slots; /* of these, with what measures rivals */
+    uint32_t rivals;             /* under way, of all tasks; follows from those */
+    int64_t seen_ns;             /* campaign time when its last slot went; 0 before one did */
 };
 
 struct atoll_engine {
@@ -131,6 +156,9 @@ struct atoll_engine {
     /* sums over all tasks of what is above, so that nothing is summed per proposal */
     double opening_ns, duels_ns;
     uint64_t answers, opening_answers, duels;
+    double rivals_ns
+        [ATOLL_TORCH_MODE_COUNT]; /* device time of the rivals that were answered, and how many these are */
+    uint64_t rivals[ATOLL_TORCH_MODE_COUNT];
     struct atoll_task_state *tasks; /* every task on every model */
     uint32_t task_count, task_capacity;
     uint32_t number_count; /* tasks, each on all models */

@@ -96,7 +96,7 @@ static void update_fitness(const struct atoll_engine *e, const struct atoll_task
                            struct atoll_individual *r)
 {
     r->fitness = atoll_fitness(e->search.fitness_form, (enum atoll_verdict)r->state, r->time_ns,
-                               t->baseline_ns, t->floor_ns);
+                               t->yardstick_ns, t->floor_ns);
 }
 
 static int disqualify(struct atoll_engine *e, struct atoll_task_state *t, uint32_t individual,

@@ -115,7 +115,7 @@ static settle *const settles[ATOLL_DUEL_PURPOSE_COUNT] = {
     [ATOLL_DUEL_PROMOTION] = settle_promotion,
     [ATOLL_DUEL_NULL_CONTROL] = settle_null_control,
     [ATOLL_DUEL_FINAL] = atoll_final_settle,
-    [ATOLL_DUEL_RIVAL] = atoll_final_settle,
+    [ATOLL_DUEL_RIVAL] = atoll_final_settle_rival,
 };
 
 int atoll_challenge_result(struct atoll_engine *e, const struct atoll_proposal *p,

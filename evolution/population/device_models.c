@@ -7,6 +7,7 @@
 #include "evolution/engine/decide.h"
 #include "evolution/population/duel.h"
 #include "evolution/population/final.h"
+#include "evolution/population/rival.h"
 #include "evolution/engine/propose.h"
 
 #define GRACE_NS INT64_C(60000000000) /* as long as the coordinator waits for its last evaluator */
@@ -51,7 +52,9 @@ static int add(struct atoll_engine *e, uint32_t number, uint32_t model, const vo
     e->open_count++;
     if (add_seeds(e, t, err))
         return -1;
-    if (t->baseline_source == ATOLL_NONE)
+    if (t->baseline_source == ATOLL_NONE && t->task->rival_count)
+        t->stage = ATOLL_STAGE_RIVAL;
+    else if (t->baseline_source == ATOLL_NONE)
         atoll_decide_task_done(e, t, ATOLL_REASON_NO_BASELINE);
     return 0;
 }
@@ -96,7 +99,7 @@ void atoll_models_forget_slots(struct atoll_engine *e)
     for (uint32_t i = 0; i < e->model_count; i++) {
         if (e->models[i].slots)
             e->models[i].seen_ns = e->campaign_ns;
-        e->models[i].slots = 0;
+        e->models[i].slots = e->models[i].torch_slots = 0;
     }
 }
 
@@ -119,6 +122,7 @@ int atoll_models_set_capacity(struct atoll_engine *e, const struct atoll_event *
         if (is_new && add_model(e, c->model, err))
             return -1;
         add_slots(&find(e, c->model)->slots, c->slots);
+        add_slots(&find(e, c->model)->torch_slots, c->torch_slots);
         add_slots(&e->slots, c->slots);
     }
     return 0;
@@ -134,11 +138,12 @@ void atoll_models_abandon(struct atoll_engine *e, const struct atoll_task_state 
 {
     for (uint32_t i = 0; i < e->proposals.count; i++) {
         struct atoll_proposal *p = &e->proposals.items[i];
-        struct atoll_task_state *t = &e->tasks[e->individuals.items[p->individual].task];
+        struct atoll_task_state *t = &e->tasks[p->task];
         if (!p->decision.type || (only && t != only))
             continue;
         atoll_decide_abandon(e, p);
         t->under_way--;
+        atoll_rival_drop(e, p);
         atoll_duel_close(e, p, NULL);
         atoll_proposals_remove(&e->proposals, p);
     }

@@ -11,11 +11,11 @@ static int send(struct atoll_engine *e, struct atoll_task_state *t, struct atoll
     d->elite = defender->id;
     d->elite_source = e->sources.items[defender->source].id;
     d->elite_choice = defender->choice;
-    d->baseline_ns = t->baseline_ns;
+    d->baseline_ns = t->yardstick_ns;
     d->incumbent_ns = defender->time_ns;
     d->margin = atoll_search_log_margin(&e->search);
     d->pair_limit = e->search.pair_limit;
-    return atoll_decide_send(e, d, individual, elite, err);
+    return atoll_decide_send(e, t, d, individual, elite, err);
 }
 
 int atoll_duel_challenge(struct atoll_engine *e, struct atoll_task_state *t, uint32_t island,
@@ -43,12 +43,18 @@ void atoll_duel_close(struct atoll_engine *e, const struct atoll_proposal *p, co
         atoll_error_close(&e->error, duel->p_value, duel->better && duel->p_value <= p->decision.alpha);
 }
 
+/* Where there is a rival one more test follows those against the baseline. */
+double atoll_duel_final_alpha(const struct atoll_engine *e, const struct atoll_task_state *t)
+{
+    return t->final_alpha / (e->search.finals_tries + (t->rivals.fastest.time_ns > 0));
+}
+
 int atoll_duel_final(struct atoll_engine *e, struct atoll_task_state *t, uint32_t individual,
                      struct atoll_err *err)
 {
     struct atoll_decision d = atoll_decide_about(e, ATOLL_DECIDE_DUEL, t, individual);
     d.purpose = ATOLL_DUEL_FINAL;
-    d.alpha = t->final_alpha / e->search.finals_tries;
+    d.alpha = atoll_duel_final_alpha(e, t);
     return send(e, t, &d, individual, t->baseline, err);
 }
 

@@ -13,6 +13,8 @@ void atoll_duel_close(struct atoll_engine *e, const struct atoll_proposal *p, co
 /* A null control against its original. */
 int atoll_duel_null_control(struct atoll_engine *e, struct atoll_task_state *t, uint32_t mutant,
                             struct atoll_err *err);
+/* Level of each final duel of a task, against its baseline or its rival. */
+double atoll_duel_final_alpha(const struct atoll_engine *e, const struct atoll_task_state *t);
 /* Against the baseline. */
 int atoll_duel_final(struct atoll_engine *e, struct atoll_task_state *t, uint32_t individual,
                      struct atoll_err *err);

@@ -9,6 +9,7 @@
 #include "evolution/engine/budget.h"
 #include "evolution/population/duel.h"
 #include "evolution/population/null_control.h"
+#include "evolution/population/rival.h"
 
 #define ALPHA_SHARE   0.5 /* of a task's error that is left, for the finals of one end of the search */
 #define FAILURE_LIMIT 8   /* finalists that may prove wrong; they are not counted as tries */
@@ -65,13 +66,39 @@ double atoll_final_alpha(const struct atoll_engine *e, const struct atoll_task_s
     return ALPHA_SHARE * fmax(0, e->search.alpha - t->final_alpha_spent);
 }
 
+/* Whom the end of the finals announces. */
+static uint32_t winner_of(const struct atoll_engine *e, const struct atoll_task_state *t)
+{
+    if (t->finalist != ATOLL_NONE) /* one found since the last extension, and not compared, stays the best */
+        return t->best != t->finalist && t->best != t->baseline && !t->finals_compared ? t->best
+                                                                                       : t->finalist;
+    int is_baseline = t->baseline != ATOLL_NONE && at(e, t->baseline)->state == ATOLL_V_CORRECT &&
+                      (t->finals_compared || t->best == t->baseline);
+    return is_baseline ? t->baseline : t->best;
+}
+
+/* The one that will be the best has one duel with the rival, whichever it wins; who had it has no other. */
+static int meets_rival(const struct atoll_engine *e, const struct atoll_task_state *t, uint32_t winner)
+{
+    return winner != ATOLL_NONE && at(e, winner)->state == ATOLL_V_CORRECT && t->rivals.fastest.time_ns > 0 &&
+           atoll_rival_has_torch(e, t) && t->rivals.finalist != winner &&
+           t->rivals.duels < e->search.finals_tries && t->finals_failed < FAILURE_LIMIT &&
+           t->final_alpha > 0 && atoll_budget_allows_final(e);
+}
+
 int atoll_final_next(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_err *err)
 {
     uint32_t next = t->baseline == ATOLL_NONE ? ATOLL_NONE : next_finalist(e, t);
     if (next == ATOLL_NONE || !(t->final_alpha > 0) || t->finals_failed >= FAILURE_LIMIT ||
         t->finals - t->finals_failed >= e->search.finals_tries || !atoll_budget_allows_final(e)) {
-        atoll_final_conclude(e, t);
-        return 0;
+        uint32_t winner = winner_of(e, t);
+        if (!meets_rival(e, t, winner)) {
+            atoll_final_conclude(e, t);
+            return 0;
+        }
+        t->final = ATOLL_FINAL_UNDER_WAY;
+        t->rivals.duels++;
+        return atoll_rival_duel(e, t, winner, err);
     }
     t->final = ATOLL_FINAL_UNDER_WAY;
     t->finals++;
@@ -111,15 +138,35 @@ int atoll_final_settle(struct atoll_engine *e, struct atoll_task_state *t, const
 /* Without a comparison a best that is not the baseline stays what it is: not confirmed. */
 void atoll_final_conclude(struct atoll_engine *e, struct atoll_task_state *t)
 {
-    uint32_t winner = t->finalist;
+    uint32_t winner = winner_of(e, t);
     t->final = ATOLL_FINAL_OVER;
-    if (winner != ATOLL_NONE && t->best != winner && t->best != t->baseline && !t->finals_compared)
-        return; /* found since the last extension, and not compared */
-    if (winner == ATOLL_NONE && t->baseline != ATOLL_NONE && at(e, t->baseline)->state == ATOLL_V_CORRECT &&
-        (t->finals_compared || t->best == t->baseline)) {
-        winner = t->baseline;
+    if (winner != ATOLL_NONE && winner == t->baseline && t->finalist == ATOLL_NONE)
         t->final_ratio = 1;
-    }
+    else if (winner != t->finalist)
+        return; /* not compared */
     if (winner != ATOLL_NONE)
         atoll_best_announce(e, t, winner);
+}
+
+int atoll_final_settle_rival(struct atoll_engine *e, struct atoll_task_state *t,
+                             const struct atoll_proposal *p, const struct atoll_duel *duel,
+                             struct atoll_err *err)
+{
+    t->final = ATOLL_FINAL_NONE;
+    if (!duel)
+        return 0;
+    if (duel->verdict == ATOLL_V_CORRECT && duel->pair_count > 0) {
+        t->final_alpha_spent += p->decision.alpha;
+        t->rivals.finalist = p->individual;
+        t->rivals.ratio = duel->ratio;
+        return 0;
+    }
+    if (!atoll_duel_proves_wrong(duel))
+        return 0; /* it may try again */
+    t->finals_failed++;
+    if (t->finalist == p->individual) {
+        t->finalist = ATOLL_NONE;
+        t->final_ratio = 0;
+    }
+    return atoll_challenger_lost(e, t, p, duel, err);
 }

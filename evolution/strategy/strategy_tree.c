@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/fitness.h"
 #include "evolution/strategy/ask.h"
 #include "evolution/population/inspire.h"
 #include "evolution/population/null_control.h"
@@ -124,7 +125,10 @@ static uint32_t choose_uct(const struct atoll_engine *e, const struct atoll_task
     struct tree *tree = t->strategy;
     struct node root;
     count_visits(e, tree, &root);
-    double gained = root.value - e->individuals.items[t->baseline].fitness;
+    double begun = t->baseline != ATOLL_NONE ? e->individuals.items[t->baseline].fitness
+                                             : atoll_fitness(e->search.fitness_form, ATOLL_V_CORRECT,
+                                                             t->yardstick_ns, t->yardstick_ns, t->floor_ns);
+    double gained = root.value - begun;
     double exploration = e->search.tree_exploration * fmax(gained, LEAST_PROGRESS);
     for (uint32_t i = 0; i < tree->node_count; i++) {
         struct node *n = &tree->nodes[i], *parent = parent_of(tree, n, &root);

@@ -166,33 +166,76 @@ static void log_failure(const struct atoll_decision *order, const struct atoll_e
               id, atoll_verdict_name(e->verdict), e->detail);
 }
 
-/* An EVALUATED or DUELLED message.  A result that nobody waits for is ignored; one of something else than what was ordered
+/* Which event a result becomes, and what must have been ordered. */
+static const struct result_kind {
+    uint16_t message;
+    enum atoll_event_type event;
+    enum atoll_decision_type decision;
+} result_kinds[] = {
+    {ATOLL_MSG_EVALUATED, ATOLL_EVENT_EVALUATED, ATOLL_DECIDE_EVALUATE},
+    {ATOLL_MSG_DUELLED, ATOLL_EVENT_DUELLED, ATOLL_DECIDE_DUEL},
+    {ATOLL_MSG_RIVALLED, ATOLL_EVENT_RIVAL, ATOLL_DECIDE_RIVAL},
+};
+#define RESULT_KINDS (sizeof(result_kinds) / sizeof(*result_kinds))
+
+/* The number of the evaluation whose result an event is; UINT64_MAX: it is none. */
+static uint64_t evaluation_of(const struct atoll_event *event)
+{
+    switch (event->type) {
+    case ATOLL_EVENT_EVALUATED: return event->evaluation.evaluation;
+    case ATOLL_EVENT_DUELLED: return event->duel.evaluation;
+    case ATOLL_EVENT_RIVAL: return event->rival.evaluation;
+    default: return UINT64_MAX;
+    }
+}
+
+static int decode_result(const struct atoll_frame *frame, struct atoll_event *event, struct atoll_err *err)
+{
+    switch (event->type) {
+    case ATOLL_EVENT_EVALUATED:
+        return atoll_evaluation_decode(frame->payload, frame->length, &event->evaluation, err);
+    case ATOLL_EVENT_DUELLED: return atoll_duel_decode(frame->payload, frame->length, &event->duel, err);
+    default: return atoll_rival_decode(frame->payload, frame->length, &event->rival, err);
+    }
+}
+
+static int is_what_was_ordered(const struct atoll_decision *order, const struct atoll_event *event)
+{
+    switch (event->type) {
+    case ATOLL_EVENT_EVALUATED: return atoll_id_equal(&order->candidate, &event->evaluation.candidate);
+    case ATOLL_EVENT_RIVAL: return order->task == event->rival.task && order->rival == event->rival.number;
+    default: return 1;
+    }
+}
+
+/* EVALUATED, DUELLED or RIVALLED.  A result that nobody waits for is ignored; one of something else than what was ordered
  * is refused. */
 static int on_result(struct coordinator *c, unsigned peer, const struct atoll_frame *frame,
-                     struct atoll_err *err)
+                     const struct result_kind *kind, struct atoll_err *err)
 {
     struct atoll_event event;
-    int is_duel = frame->type == ATOLL_MSG_DUELLED;
-    atoll_campaign_clock_event(&c->clock, &event, is_duel ? ATOLL_EVENT_DUELLED : ATOLL_EVENT_EVALUATED);
-    int rc = is_duel ? atoll_duel_decode(frame->payload, frame->length, &event.duel, err)
-                     : atoll_evaluation_decode(frame->payload, frame->length, &event.evaluation, err);
-    uint64_t evaluation = is_duel ? event.duel.evaluation : event.evaluation.evaluation;
+    atoll_campaign_clock_event(&c->clock, &event, kind->event);
+    int rc = decode_result(frame, &event, err);
+    uint64_t evaluation = evaluation_of(&event);
     const struct atoll_decision *order = rc == 0 ? atoll_dispatch_find(c->dispatch, evaluation) : NULL;
     if (rc == 0 && !order) {
         c->result.ignored++;
-    } else if (rc == 0 && (order->type != (is_duel ? ATOLL_DECIDE_DUEL : ATOLL_DECIDE_EVALUATE) ||
-                           (!is_duel && !atoll_id_equal(&order->candidate, &event.evaluation.candidate)))) {
+    } else if (rc == 0 && (order->type != kind->decision || !is_what_was_ordered(order, &event))) {
         rc = atoll_err_set(err, ATOLL_E_PROTOCOL, "the result of evaluation %llu is of something else",
                            (unsigned long long)evaluation);
     } else if (rc == 0) {
         double sent_ns = atoll_dispatch_sent_ns(c->dispatch, evaluation);
-        if (!is_duel)
+        if (event.type == ATOLL_EVENT_EVALUATED)
             log_failure(order, &event.evaluation);
         rc = add_result(c, peer, &event, evaluation, err);
         if (rc == 0) {
             atoll_peer_table_answered(c->peers, peer);
-            atoll_shutdown_record_round_trip(&c->shutdown, atoll_campaign_clock_now_ns(&c->clock) - sent_ns);
-            *(is_duel ? &c->result.duelled : &c->result.evaluated) += 1;
+            /* What a rival takes, compiled and autotuned, says nothing of the next order. */
+            if (kind->event != ATOLL_EVENT_RIVAL)
+                atoll_shutdown_record_round_trip(&c->shutdown,
+                                                 atoll_campaign_clock_now_ns(&c->clock) - sent_ns);
+            c->result.evaluated += kind->event == ATOLL_EVENT_EVALUATED;
+            c->result.duelled += kind->event == ATOLL_EVENT_DUELLED;
         }
     }
     atoll_event_fini(&event);
@@ -202,12 +245,11 @@ static int on_result(struct coordinator *c, unsigned peer, const struct atoll_fr
 static int take_message(struct coordinator *c, unsigned peer, const struct atoll_frame *frame,
                         struct atoll_err *err)
 {
-    switch (frame->type) {
-    case ATOLL_MSG_HELLO: return on_hello(c, peer, frame, err);
-    case ATOLL_MSG_EVALUATED:
-    case ATOLL_MSG_DUELLED: return on_result(c, peer, frame, err);
-    default: break;
-    }
+    if (frame->type == ATOLL_MSG_HELLO)
+        return on_hello(c, peer, frame, err);
+    for (size_t i = 0; i < RESULT_KINDS; i++)
+        if (result_kinds[i].message == frame->type)
+            return on_result(c, peer, frame, &result_kinds[i], err);
     int rc = atoll_peer_table_take(c->peers, peer, frame, err);
     return rc == 0 ? atoll_err_set(err, ATOLL_E_PROTOCOL, "unknown type %u", frame->type) : rc < 0 ? -1 : 0;
 }
@@ -292,22 +334,45 @@ static int add_tick_if_due(struct coordinator *c, struct atoll_err *err)
     return atoll_commit_add(c->commit, &event, err);
 }
 
-/* An order with which ATOLL_DISPATCH_LOSS_LIMIT evaluators were lost is not sent again: its result is recorded as a failure of
- * the infrastructure, and the engine decides whether to try it once more. */
+/* The result of an order that nobody carries out: a failure of the infrastructure. */
+static void fail_order(const struct coordinator *c, const struct atoll_decision *order,
+                       struct atoll_event *event)
+{
+    size_t kind = 0;
+    char detail[64];
+    while (kind + 1 < RESULT_KINDS && result_kinds[kind].decision != order->type)
+        kind++;
+    atoll_campaign_clock_event(&c->clock, event, result_kinds[kind].event);
+    snprintf(detail, sizeof(detail), "%d evaluators were lost with it", ATOLL_DISPATCH_LOSS_LIMIT);
+    switch (event->type) {
+    case ATOLL_EVENT_EVALUATED:
+        event->evaluation.evaluation = order->evaluation;
+        event->evaluation.candidate = order->candidate;
+        event->evaluation.verdict = ATOLL_V_INFRASTRUCTURE;
+        snprintf(event->evaluation.detail, sizeof(event->evaluation.detail), "%s", detail);
+        break;
+    case ATOLL_EVENT_DUELLED:
+        event->duel = (struct atoll_duel){
+            .evaluation = order->evaluation, .purpose = order->purpose, .verdict = ATOLL_V_INFRASTRUCTURE};
+        break;
+    default:
+        event->rival.evaluation = order->evaluation;
+        event->rival.task = order->task;
+        event->rival.number = order->rival;
+        event->rival.verdict = ATOLL_V_INFRASTRUCTURE;
+        snprintf(event->rival.detail, sizeof(event->rival.detail), "%s", detail);
+    }
+}
+
+/* An order with which ATOLL_DISPATCH_LOSS_LIMIT evaluators were lost is not sent again; the engine decides whether to try it
+ * once more. */
 static int give_up_lost_orders(struct coordinator *c, struct atoll_err *err)
 {
     const struct atoll_decision *order;
     while (atoll_commit_round_count(c->commit) < ATOLL_COMMIT_ROUND_LIMIT - 4 &&
            (order = atoll_dispatch_find_lost(c->dispatch)) != NULL) {
         struct atoll_event event;
-        int is_duel = order->type == ATOLL_DECIDE_DUEL;
-        atoll_campaign_clock_event(&c->clock, &event, is_duel ? ATOLL_EVENT_DUELLED : ATOLL_EVENT_EVALUATED);
-        event.evaluation.evaluation = event.duel.evaluation = order->evaluation;
-        event.evaluation.candidate = order->candidate;
-        event.duel.purpose = order->purpose;
-        event.evaluation.verdict = event.duel.verdict = ATOLL_V_INFRASTRUCTURE;
-        snprintf(event.evaluation.detail, sizeof(event.evaluation.detail), "%d evaluators were lost with it",
-                 ATOLL_DISPATCH_LOSS_LIMIT);
+        fail_order(c, order, &event);
         int rc = add_result(c, NO_PEER, &event, order->evaluation, err);
         atoll_event_fini(&event);
         if (rc != 0)
@@ -349,14 +414,6 @@ static int sync_round(struct coordinator *c, struct atoll_err *err)
         atoll_err_clear(&why);
     }
     return 0;
-}
-
-/* The number of the evaluation whose result an event is; UINT64_MAX: it is none. */
-static uint64_t evaluation_of(const struct atoll_event *event)
-{
-    return event->type == ATOLL_EVENT_EVALUATED ? event->evaluation.evaluation
-           : event->type == ATOLL_EVENT_DUELLED ? event->duel.evaluation
-                                                : UINT64_MAX;
 }
 
 /* The events of the round are durable: peers, progress and the log of acknowledgements get them. */
@@ -410,6 +467,8 @@ static int commit_round(struct coordinator *c, struct atoll_err *err)
         if (step.event->type == ATOLL_EVENT_EVALUATED)
             atoll_notice_result(&c->notice, c->engine, atoll_dispatch_task(c->dispatch, evaluation),
                                 &step.event->evaluation);
+        if (step.event->type == ATOLL_EVENT_RIVAL)
+            atoll_notice_rival(&c->notice, c->engine, &step.event->rival);
         for (size_t i = 0; i < step.decision_count; i++)
             if (take_decision(c, &step.decisions[i], err) != 0)
                 return -1;

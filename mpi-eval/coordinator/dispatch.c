@@ -133,6 +133,7 @@ int atoll_dispatch_decide(struct atoll_dispatch *d, const struct atoll_decision 
     struct order *order = order_find(d, decision->evaluation);
     switch (decision->type) {
     case ATOLL_DECIDE_EVALUATE:
+    case ATOLL_DECIDE_RIVAL:
     case ATOLL_DECIDE_DUEL: return order_add(d, decision, err);
     case ATOLL_DECIDE_ABANDON:
         if (order)
@@ -142,11 +143,14 @@ int atoll_dispatch_decide(struct atoll_dispatch *d, const struct atoll_decision 
     }
 }
 
-const struct atoll_decision *atoll_dispatch_next(struct atoll_dispatch *d, unsigned peer, uint32_t model)
+const struct atoll_decision *atoll_dispatch_next(struct atoll_dispatch *d, unsigned peer, uint32_t model,
+                                                 int has_torch)
 {
     struct order *order = d->waiting.first;
-    while (order && order->decision.model != model)
+    while (order && (order->decision.model != model ||
+                     (!has_torch && atoll_decision_is_about_rival(&order->decision)))) {
         order = order->next;
+    }
     if (!order)
         return NULL;
     queue_remove(&d->waiting, order);

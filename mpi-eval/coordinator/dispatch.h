@@ -17,14 +17,14 @@ struct atoll_dispatch;
 
 struct atoll_dispatch *atoll_dispatch_create(unsigned peer_count, struct atoll_err *err);
 void atoll_dispatch_destroy(struct atoll_dispatch *dispatch);
-/* EVALUATE and DUEL become orders, ABANDON removes one.  Other decisions are ignored, REDISPATCH too: whoever creates a
+/* EVALUATE, DUEL and RIVAL become orders, ABANDON removes one.  Other decisions are ignored, REDISPATCH too: whoever creates a
  * dispatch adds all orders that are under way. */
 int atoll_dispatch_decide(struct atoll_dispatch *dispatch, const struct atoll_decision *decision,
                           struct atoll_err *err);
-/* The next order for a peer whose device is of this model, marked SENT; NULL when none waits.  Borrowed until the order
- * is forgotten. */
+/* The next order for a peer whose device is of this model, marked SENT; NULL when none waits.  has_torch: it can take orders
+ * about rivals.  Borrowed until the order is forgotten. */
 const struct atoll_decision *atoll_dispatch_next(struct atoll_dispatch *dispatch, unsigned peer,
-                                                 uint32_t model);
+                                                 uint32_t model, int has_torch);
 /* It left now. */
 void atoll_dispatch_stamp(struct atoll_dispatch *dispatch, uint64_t evaluation, double now_ns);
 /* When it left for the last time; 0 never, or not known. */

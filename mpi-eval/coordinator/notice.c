@@ -26,6 +26,7 @@ static void word(struct atoll_notice *notice, const char *format, ...)
     vsnprintf(text, sizeof(text), format, list);
     va_end(list);
     atoll_utf8_line(notice->text, sizeof(notice->text), text, strlen(text));
+    notice->is_of_rival = 0;
     for (char *c = notice->text; *c; c++)
         if (*c == '"' || *c == '\\')
             *c = '\'';
@@ -95,6 +96,29 @@ void atoll_notice_result(struct atoll_notice *notice, const struct atoll_engine 
         word_barren(notice, engine, &barren, evaluation->detail);
         atoll_log(ATOLL_LOG_WARNING, "eval.template", "%s", notice->text);
     }
+}
+
+void atoll_notice_rival(struct atoll_notice *notice, const struct atoll_engine *engine,
+                        const struct atoll_rival *rival)
+{
+    struct atoll_notice said = {.text = ""};
+    const struct atoll_task *task = atoll_engine_task(engine, rival->task);
+    if (!task || rival->number >= task->rival_count || rival->verdict == ATOLL_V_INFRASTRUCTURE)
+        return;
+    const char *name = task->rivals[rival->number].name;
+    char time[32];
+    if (rival->verdict == ATOLL_V_CORRECT) {
+        atoll_duration_text(atoll_rival_time_ns(rival, task), time, sizeof(time));
+        word(&said, "rival of %s: %s %s", task->name, name, time);
+    } else {
+        word(&said, "rival of %s: %s counts for nothing, it is %s%s%.300s", task->name, name,
+             atoll_verdict_name(rival->verdict), rival->detail[0] ? ": " : "", rival->detail);
+    }
+    atoll_log(ATOLL_LOG_INFO, "eval.rival", "%s", said.text);
+    if (notice->text[0] && !notice->is_of_rival)
+        return;
+    memcpy(notice->text, said.text, sizeof(notice->text));
+    notice->is_of_rival = 1;
 }
 
 void atoll_notice_check(struct atoll_notice *notice, const struct atoll_notice_facts *facts)

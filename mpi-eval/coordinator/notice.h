@@ -1,4 +1,5 @@
-/* notice.h - what a person should know while a run goes on: that no result counts, and why; that nothing of a template compiles.
+/* notice.h - what a person should know while a run goes on: that no result counts, and why; that nothing of a template compiles;
+ * what a task's rivals took.
  * Layer: mpi-eval, part of the coordinator.  Plain values. */
 #ifndef ATOLL_MPI_EVAL_COORDINATOR_NOTICE_H
 #define ATOLL_MPI_EVAL_COORDINATOR_NOTICE_H
@@ -12,6 +13,7 @@ struct atoll_notice {
     char uncounted_detail[256]; /* of the last of them, with its task */
     double waits_said_ns;       /* when it was said that none counts; 0 not yet */
     int has_counted;            /* a result of this attempt counted */
+    int is_of_rival;            /* the text is about a rival: another may take its place */
 };
 
 /* What of an attempt a notice follows from. */
@@ -25,6 +27,9 @@ struct atoll_notice_facts {
 /* The engine has seen this result. */
 void atoll_notice_result(struct atoll_notice *notice, const struct atoll_engine *engine, uint32_t task,
                          const struct atoll_evaluation *evaluation);
+/* The same of a rival: "rival of softmax_rows: eager 1.23 ms".  It never takes the place of what somebody should look at. */
+void atoll_notice_rival(struct atoll_notice *notice, const struct atoll_engine *engine,
+                        const struct atoll_rival *rival);
 /* Now and then: says that nothing counts when that has gone on for too long a part of the time. */
 void atoll_notice_check(struct atoll_notice *notice, const struct atoll_notice_facts *facts);
 /* At the end of an attempt: every template of which nothing compiles. */

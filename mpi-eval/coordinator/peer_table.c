@@ -130,8 +130,10 @@ void atoll_peer_table_capacity(const struct atoll_peer_table *t, struct atoll_ev
         const struct atoll_peer *p = &t->peers[i];
         struct atoll_capacity *of = p->state == ATOLL_PEER_READY ? capacity_of(event, p->model) : NULL;
         event->slots += of != NULL;
-        if (of)
-            of->slots++;
+        if (!of)
+            continue;
+        of->slots++;
+        of->torch_slots += p->has_torch != 0;
     }
 }
 
@@ -263,13 +265,22 @@ static uint32_t model_of(const struct atoll_peer_table *t, unsigned peer)
     return model;
 }
 
+/* What the order of a decision is, and how it is sent. */
+static const struct {
+    enum atoll_order_kind kind;
+    uint16_t message;
+} order_kinds[ATOLL_DECISION_TYPE_COUNT] = {
+    [ATOLL_DECIDE_EVALUATE] = {ATOLL_ORDER_EVALUATE, ATOLL_MSG_EVALUATE},
+    [ATOLL_DECIDE_DUEL] = {ATOLL_ORDER_DUEL, ATOLL_MSG_DUEL},
+    [ATOLL_DECIDE_RIVAL] = {ATOLL_ORDER_RIVAL, ATOLL_MSG_RIVAL},
+};
+
 static int send_order(struct atoll_peer_table *t, unsigned peer, const struct atoll_decision *d,
                       struct atoll_err *err)
 {
     struct atoll_order order = {.evaluation = d->evaluation,
                                 .task = d->task,
-                                .kind =
-                                    d->type == ATOLL_DECIDE_DUEL ? ATOLL_ORDER_DUEL : ATOLL_ORDER_EVALUATE,
+                                .kind = order_kinds[d->type].kind,
                                 .purpose = d->purpose,
                                 .candidate = {.id = d->candidate, .choice = d->choice},
                                 .elite = {.id = d->elite, .language = "", .source = ""},
@@ -277,9 +288,14 @@ static int send_order(struct atoll_peer_table *t, unsigned peer, const struct at
                                 .incumbent_ns = d->incumbent_ns,
                                 .alpha = d->alpha,
                                 .margin = d->margin,
-                                .pair_limit = d->pair_limit};
-    int rc = atoll_engine_source(t->engine, &d->source, &order.candidate.language, &order.candidate.source);
-    if (rc == 0 && order.kind == ATOLL_ORDER_DUEL) {
+                                .pair_limit = d->pair_limit,
+                                .rival = d->rival,
+                                .limit_ns = d->limit_ns};
+    memcpy(order.rivals, d->rivals, sizeof(order.rivals));
+    int rc = 0;
+    if (order.kind != ATOLL_ORDER_RIVAL)
+        rc = atoll_engine_source(t->engine, &d->source, &order.candidate.language, &order.candidate.source);
+    if (rc == 0 && atoll_order_has_elite(&order)) {
         order.elite.choice = d->elite_choice;
         rc = atoll_engine_source(t->engine, &d->elite_source, &order.elite.language, &order.elite.source);
     }
@@ -289,8 +305,7 @@ static int send_order(struct atoll_peer_table *t, unsigned peer, const struct at
     }
     atoll_buffer_clear(&t->payload);
     atoll_order_encode(&order, &t->payload);
-    return atoll_peer_table_send(
-        t, peer, order.kind == ATOLL_ORDER_DUEL ? ATOLL_MSG_DUEL : ATOLL_MSG_EVALUATE, &t->payload, err);
+    return atoll_peer_table_send(t, peer, order_kinds[d->type].message, &t->payload, err);
 }
 
 /* One order to each peer with room in turn, so that few orders are spread, not piled. */
@@ -306,7 +321,8 @@ int atoll_peer_table_send_orders(struct atoll_peer_table *t, struct atoll_err *e
                 atoll_dispatch_sent_count(dispatch, i) >= t->peers[i].wanted) {
                 continue;
             }
-            const struct atoll_decision *decision = atoll_dispatch_next(dispatch, i, model_of(t, i));
+            const struct atoll_decision *decision =
+                atoll_dispatch_next(dispatch, i, model_of(t, i), t->peers[i].has_torch);
             if (!decision)
                 continue;
             sent = 1;
@@ -383,6 +399,7 @@ void atoll_peer_table_hello(struct atoll_peer_table *t, unsigned peer, const str
     p->said_hello = 1;
     snprintf(p->model, sizeof(p->model), "%s", device->model);
     snprintf(p->uuid, sizeof(p->uuid), "%s", device->uuid);
+    p->has_torch = device->torch[0] != '\0';
     if (!p->place.node[0])
         snprintf(p->place.node, sizeof(p->place.node), "%s", device->node);
 }
@@ -488,7 +505,7 @@ void atoll_peer_table_refuse(struct atoll_peer_table *t, unsigned peer, uint16_t
 {
     atoll_log(ATOLL_LOG_WARNING, "eval.peer.message", "a message of evaluator %u was dropped: %s", peer,
               why->text);
-    if (type == ATOLL_MSG_EVALUATED || type == ATOLL_MSG_DUELLED)
+    if (type == ATOLL_MSG_EVALUATED || type == ATOLL_MSG_DUELLED || type == ATOLL_MSG_RIVALLED)
         atoll_dispatch_lose(t->settings.dispatch, peer);
     if (++t->peers[peer].bad_count == BAD_LIMIT)
         atoll_peer_table_drop(t, peer, "too many bad messages");

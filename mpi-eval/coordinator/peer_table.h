@@ -38,6 +38,7 @@ struct atoll_peer {
     uint32_t wanted; /* orders it wants in hand */
     int said_hello;
     char model[96], uuid[64];              /* of its device */
+    int has_torch;                         /* it can measure rivals */
     struct atoll_evaluator_location place; /* node "": not known yet */
     double heard_ns, answered_ns;          /* answered: its last result, or when it had nothing to answer */
     unsigned bad_count;                    /* messages that could not be used */

@@ -37,13 +37,11 @@ int atoll_progress_line_is_due(const struct atoll_progress *p, double now_ns)
     return p->fd >= 0 && now_ns - p->line_ns >= LINE_NS;
 }
 
-static void put_model(const char *model, struct atoll_buffer *out)
+static void put_text(const char *key, const char *text, struct atoll_buffer *out)
 {
-    atoll_buffer_printf(out, "\"model\":\"");
-    for (; *model; model++) {
-        atoll_buffer_put_u8(out,
-                            *model < ' ' || *model > '~' || strchr("\"\\", *model) ? '?' : (uint8_t)*model);
-    }
+    atoll_buffer_printf(out, "\"%s\":\"", key);
+    for (; *text; text++)
+        atoll_buffer_put_u8(out, *text < ' ' || *text > '~' || strchr("\"\\", *text) ? '?' : (uint8_t)*text);
     atoll_buffer_printf(out, "\",");
 }
 
@@ -56,14 +54,17 @@ static void put_task(const struct atoll_engine *engine, uint32_t number, uint32_
         return;
     atoll_buffer_printf(out, "%s{\"name\":\"%s\",", number || model ? "," : "", task->name);
     if (atoll_engine_model_count(engine) > 1)
-        put_model(atoll_engine_model(engine, model), out);
-    atoll_buffer_printf(
-        out,
-        "\"evaluated\":%llu,\"correct\":%llu,\"baseline_ns\":%.17g,\"best_ns\":%.17g,"
-        "\"floor_ns\":%.17g,\"best_fitness\":%.6g,\"final_ratio\":%.17g,\"promotions\":%llu,\"done\":%d,"
-        "\"reason\":\"%s\"}",
-        (unsigned long long)s.evaluated, (unsigned long long)s.correct, s.baseline_ns, s.best_ns, s.floor_ns,
-        s.best_fitness, s.final_ratio, (unsigned long long)s.promotions, s.done, atoll_reason_name(s.reason));
+        put_text("model", atoll_engine_model(engine, model), out);
+    if (s.rival_ns > 0)
+        put_text("rival", task->rivals[s.rival].name, out);
+    atoll_buffer_printf(out,
+                        "\"evaluated\":%llu,\"correct\":%llu,\"baseline_ns\":%.17g,\"best_ns\":%.17g,"
+                        "\"floor_ns\":%.17g,\"best_fitness\":%.6g,\"final_ratio\":%.17g,\"rival_ns\":%.17g,"
+                        "\"rival_ratio\":%.17g,\"promotions\":%llu,\"done\":%d,"
+                        "\"reason\":\"%s\"}",
+                        (unsigned long long)s.evaluated, (unsigned long long)s.correct, s.baseline_ns,
+                        s.best_ns, s.floor_ns, s.best_fitness, s.final_ratio, s.rival_ns, s.rival_ratio,
+                        (unsigned long long)s.promotions, s.done, atoll_reason_name(s.reason));
 }
 
 static void put_line(const struct atoll_progress_facts *facts, double rate, int is_last,

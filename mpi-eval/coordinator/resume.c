@@ -50,8 +50,8 @@ static int commit_round(struct resume *r, struct atoll_err *err)
     while ((got = atoll_commit_step(r->commit, &step, err)) == 1) {
         for (size_t i = 0; i < step.decision_count; i++) {
             enum atoll_decision_type type = step.decisions[i].type;
-            if (type == ATOLL_DECIDE_EVALUATE || type == ATOLL_DECIDE_DUEL || type == ATOLL_DECIDE_ABANDON ||
-                type == ATOLL_DECIDE_ASK) {
+            if (type == ATOLL_DECIDE_EVALUATE || type == ATOLL_DECIDE_DUEL || type == ATOLL_DECIDE_RIVAL ||
+                type == ATOLL_DECIDE_ABANDON || type == ATOLL_DECIDE_ASK) {
                 atoll_decisions_sink(r->decisions, &step.decisions[i]);
             }
         }

@@ -30,6 +30,7 @@
 #include "mpi-eval/node/binding.h"
 #include "mpi-eval/node/gpus.h"
 #include "mpi-eval/node/stream.h"
+#include "mpi-eval/torch/interpreter.h"
 
 #define HEARTBEAT_NS        1e9
 #define LEAVE_NS            3e9 /* what a measurement gets to stop */
@@ -189,6 +190,18 @@ static int start_measuring(struct evaluator *ev, struct atoll_err *err)
     return ev->pipeline ? 0 : -1;
 }
 
+/* What the null device says of torch: what is there, so that its answers on rivals are asked for. */
+static void null_torch(const struct evaluator *ev, struct atoll_device_info *device)
+{
+    char python[sizeof(ev->setup.python)];
+    if (atoll_torch_find(ev->setup.python, python, sizeof(python), NULL) != 0)
+        return;
+    json_t *answer = atoll_torch_examine(python, NULL);
+    if (answer)
+        atoll_torch_describe(answer, device->torch, sizeof(device->torch));
+    json_decref(answer);
+}
+
 static int on_setup(struct evaluator *ev, const struct atoll_frame *frame, struct atoll_err *err)
 {
     if (ev->has_setup && !ev->surplus)
@@ -201,6 +214,7 @@ static int on_setup(struct evaluator *ev, const struct atoll_frame *frame, struc
         return start_measuring(ev, err);
     struct atoll_device_info device;
     atoll_synthetic_device(&device);
+    null_torch(ev, &device);
     return send_place(ev, "", NULL, err) != 0 ? -1 : send_hello(ev, &device, NULL_ORDERS, err);
 }
 
@@ -244,6 +258,19 @@ static int on_task(struct evaluator *ev, const struct atoll_frame *frame, struct
     return atoll_pipeline_add_task(ev->pipeline, number, task, err);
 }
 
+static int null_rival(struct evaluator *ev, const struct atoll_order *order, struct atoll_err *err)
+{
+    struct atoll_rival rival;
+    atoll_rival_init(&rival);
+    int rc = atoll_synthetic_rival(ev->null_tasks[order->task], order, &rival, err);
+    if (rc == 0) {
+        atoll_rival_encode(&rival, &ev->payload);
+        rc = send_message(ev, ATOLL_MSG_RIVALLED, &ev->payload, err);
+    }
+    atoll_rival_fini(&rival);
+    return rc;
+}
+
 static int null_answer(struct evaluator *ev, const struct atoll_order *order, struct atoll_err *err)
 {
     double pause_ns = ev->setup.sample_device_ns < NULL_PAUSE_NS ? ev->setup.sample_device_ns : NULL_PAUSE_NS;
@@ -254,6 +281,8 @@ static int null_answer(struct evaluator *ev, const struct atoll_order *order, st
         return atoll_err_set(err, ATOLL_E_PROTOCOL, "an order for task %u, which was never sent",
                              order->task);
     }
+    if (order->kind == ATOLL_ORDER_RIVAL)
+        return null_rival(ev, order, err);
     if (order->kind == ATOLL_ORDER_DUEL) {
         struct atoll_duel duel;
         atoll_synthetic_duel(order, &duel);
@@ -299,8 +328,9 @@ static const struct {
     int (*handle)(struct evaluator *ev, const struct atoll_frame *frame, struct atoll_err *err);
     int is_fatal; /* an error in it ends the process: it cannot do its work without */
 } handlers[ATOLL_MSG_TYPE_COUNT] = {
-    [ATOLL_MSG_SETUP] = {on_setup, 1}, [ATOLL_MSG_TASK] = {on_task, 1}, [ATOLL_MSG_EVALUATE] = {on_order, 0},
-    [ATOLL_MSG_DUEL] = {on_order, 0},  [ATOLL_MSG_ACK] = {on_ack, 0},   [ATOLL_MSG_STOP] = {on_stop, 0},
+    [ATOLL_MSG_SETUP] = {on_setup, 1}, [ATOLL_MSG_TASK] = {on_task, 1},  [ATOLL_MSG_EVALUATE] = {on_order, 0},
+    [ATOLL_MSG_RIVAL] = {on_order, 0}, [ATOLL_MSG_DUEL] = {on_order, 0}, [ATOLL_MSG_ACK] = {on_ack, 0},
+    [ATOLL_MSG_STOP] = {on_stop, 0},
 };
 
 static int take_message(struct evaluator *ev, const struct atoll_frame *frame, struct atoll_err *err)

@@ -73,7 +73,7 @@ struct atoll_pipeline {
 
 static int side_count(const struct work *work)
 {
-    return work->order.kind == ATOLL_ORDER_DUEL ? SIDES : 1;
+    return work->order.kind == ATOLL_ORDER_RIVAL ? 0 : atoll_order_has_elite(&work->order) ? SIDES : 1;
 }
 
 /* Posts the one request that opens the device or makes a task known; none may be out.  number: the task's; 0 for OPEN. */
@@ -120,6 +120,7 @@ static void work_destroy(struct atoll_pipeline *p, struct work *work)
         atoll_object_cache_release(p->cache, work->objects[side]);
     }
     atoll_evaluation_fini(&work->request.evaluation);
+    atoll_rival_fini(&work->request.rival);
     atoll_arena_destroy(work->arena);
     free(work);
 }
@@ -377,6 +378,11 @@ static void conclude(struct atoll_pipeline *p, struct work *work, enum atoll_ver
         struct atoll_duel *duel = &work->request.duel;
         *duel = (struct atoll_duel){.purpose = work->order.purpose, .verdict = verdict, .device = key};
         snprintf(duel->detail, sizeof(duel->detail), "%s", detail);
+    } else if (work->order.kind == ATOLL_ORDER_RIVAL) {
+        struct atoll_rival *rival = &work->request.rival;
+        rival->verdict = verdict;
+        rival->device = key;
+        snprintf(rival->detail, sizeof(rival->detail), "%s", detail);
     } else {
         struct atoll_evaluation *e = &work->request.evaluation;
         e->verdict = verdict;
@@ -405,6 +411,18 @@ static void prepare_sides(struct atoll_pipeline *p, struct work *work)
     }
 }
 
+/* Whether the rivals that an order names are the task's; one that names none is fine. */
+static int has_rivals(const struct atoll_task *task, const struct atoll_order *order)
+{
+    int is_duel = order->kind == ATOLL_ORDER_DUEL && order->purpose == ATOLL_DUEL_RIVAL;
+    if ((is_duel || order->kind == ATOLL_ORDER_RIVAL) && order->rival >= task->rival_count)
+        return 0;
+    for (size_t v = 0; is_duel && v < task->variant_count; v++)
+        if (task->variants[v].kind == ATOLL_VARIANT_BENCH && order->rivals[v] >= task->rival_count)
+            return 0;
+    return 1;
+}
+
 int atoll_pipeline_order(struct atoll_pipeline *p, const void *payload, size_t length, struct atoll_err *err)
 {
     if (p->work_count >= ATOLL_PIPELINE_ORDER_LIMIT) {
@@ -415,6 +433,7 @@ int atoll_pipeline_order(struct atoll_pipeline *p, const void *payload, size_t l
     if (!work)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for an order");
     atoll_evaluation_init(&work->request.evaluation);
+    atoll_rival_init(&work->request.rival);
     work->arrived_unix_ns = atoll_clock_unix_ns();
     work->arena = atoll_arena_create(ORDER_ARENA_BYTES, err);
     if (!work->arena || atoll_order_decode(payload, length, work->arena, &work->order, err) != 0) {
@@ -423,6 +442,12 @@ int atoll_pipeline_order(struct atoll_pipeline *p, const void *payload, size_t l
     }
     if (work->order.task >= p->task_count) {
         atoll_err_set(err, ATOLL_E_PROTOCOL, "an order for task %u, which was never sent", work->order.task);
+        work_destroy(p, work);
+        return -1;
+    }
+    if (!has_rivals(p->tasks[work->order.task].task, &work->order)) {
+        atoll_err_set(err, ATOLL_E_PROTOCOL, "an order about a rival that task %u does not have",
+                      work->order.task);
         work_destroy(p, work);
         return -1;
     }
@@ -451,6 +476,16 @@ static void fetch_objects(struct atoll_pipeline *p, struct work *work)
     }
 }
 
+static enum atoll_referee_request_kind request_kind(const struct atoll_order *order)
+{
+    switch (order->kind) {
+    case ATOLL_ORDER_RIVAL: return ATOLL_REFEREE_REQUEST_RIVAL;
+    case ATOLL_ORDER_DUEL:
+        return atoll_order_has_elite(order) ? ATOLL_REFEREE_REQUEST_DUEL : ATOLL_REFEREE_REQUEST_RIVAL_DUEL;
+    default: return ATOLL_REFEREE_REQUEST_EVALUATE;
+    }
+}
+
 /* Hands an order whose objects are ready to the referee's thread. */
 static void post_order(struct atoll_pipeline *p, struct work *work)
 {
@@ -459,8 +494,7 @@ static void post_order(struct atoll_pipeline *p, struct work *work)
         work->prepared[side]->report = work->objects[side]->report;
         work->prepared[side]->compile_ns = work->objects[side]->compile_ns;
     }
-    request->kind =
-        work->order.kind == ATOLL_ORDER_DUEL ? ATOLL_REFEREE_REQUEST_DUEL : ATOLL_REFEREE_REQUEST_EVALUATE;
+    request->kind = request_kind(&work->order);
     request->task_number = work->order.task;
     request->order = &work->order;
     request->candidate = work->prepared[CANDIDATE];
@@ -500,13 +534,14 @@ static void advance_order(struct atoll_pipeline *p, struct work *work)
         post_order(p, work);
 }
 
-/* EVALUATE or DUEL has come back.  -1: the device computes no more. */
+/* A measurement has come back.  -1: the device computes no more. */
 static int collect_measured(struct atoll_pipeline *p, struct work *work, struct atoll_err *err)
 {
     const struct atoll_referee_request *request = &work->request;
-    int is_duel = work->order.kind == ATOLL_ORDER_DUEL;
-    p->pulse.occupied_ns += is_duel ? request->duel.occupied_ns : request->evaluation.occupied_ns;
-    p->pulse.candidate_ns += is_duel ? request->duel.candidate_ns : request->evaluation.candidate_ns;
+    /* What an order is not about is 0. */
+    p->pulse.occupied_ns +=
+        request->duel.occupied_ns + request->evaluation.occupied_ns + request->rival.occupied_ns;
+    p->pulse.candidate_ns += request->duel.candidate_ns + request->evaluation.candidate_ns;
     work->state = WORK_DONE;
     if (request->rc != 0 && err)
         *err = request->err;
@@ -555,6 +590,15 @@ int atoll_pipeline_result(struct atoll_pipeline *p, uint16_t *ret_type, struct a
         work->request.duel.purpose = work->order.purpose;
         atoll_duel_encode(&work->request.duel, out);
         *ret_type = ATOLL_MSG_DUELLED;
+    } else if (work->order.kind == ATOLL_ORDER_RIVAL) {
+        struct atoll_rival *rival = &work->request.rival;
+        rival->evaluation = work->order.evaluation;
+        rival->task = work->order.task;
+        rival->number = work->order.rival;
+        if (rival->started_unix_ns == 0)
+            rival->started_unix_ns = work->arrived_unix_ns;
+        atoll_rival_encode(rival, out);
+        *ret_type = ATOLL_MSG_RIVALLED;
     } else {
         struct atoll_evaluation *e = &work->request.evaluation;
         const struct atoll_object *object = work->objects[CANDIDATE];

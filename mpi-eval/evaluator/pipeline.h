@@ -20,7 +20,7 @@ void atoll_pipeline_destroy(struct atoll_pipeline *pipeline); /* after the refer
 /* task: taken. */
 int atoll_pipeline_add_task(struct atoll_pipeline *pipeline, uint32_t number, struct atoll_task *task,
                             struct atoll_err *err);
-/* Takes one EVALUATE or DUEL payload in hand. */
+/* Takes one EVALUATE, DUEL or RIVAL payload in hand. */
 int atoll_pipeline_order(struct atoll_pipeline *pipeline, const void *payload, size_t length,
                          struct atoll_err *err);
 /* Moves everything on that can move.  -1: the evaluator cannot go on (no device).  A task whose reference

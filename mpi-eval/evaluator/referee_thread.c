@@ -15,9 +15,10 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "mpi-eval/referee/rival.h"
 #include "base/clock.h"
 
-#define REQUEST_KINDS 4
+#define REQUEST_KINDS 6
 
 struct list {
     struct atoll_referee_request *first, **end;
@@ -67,6 +68,15 @@ static int check_device_after(struct atoll_referee_thread *x, enum atoll_verdict
     return verdict == ATOLL_V_INFRASTRUCTURE ? atoll_referee_requalify(x->referee, err) : 0;
 }
 
+/* What compiles beside stands still all the while: a rival uses every core of the device. */
+static void measure_rival(struct atoll_referee_thread *x, struct atoll_referee_request *r)
+{
+    atoll_compiler_pause(x->compiler);
+    atoll_referee_rival(x->referee, r->task_number, r->order, &r->rival);
+    atoll_compiler_resume(x->compiler);
+    r->rc = check_device_after(x, r->rival.verdict, &r->err);
+}
+
 static void run_request(struct atoll_referee_thread *x, struct atoll_referee_request *r)
 {
     const struct atoll_object *reference = r->reference, *candidate = r->candidate_object,
@@ -95,13 +105,20 @@ static void run_request(struct atoll_referee_thread *x, struct atoll_referee_req
                            r->candidate, candidate->bytes, candidate->length, &r->duel);
         r->rc = check_device_after(x, r->duel.verdict, &r->err);
         break;
+    case ATOLL_REFEREE_REQUEST_RIVAL: measure_rival(x, r); break;
+    case ATOLL_REFEREE_REQUEST_RIVAL_DUEL:
+        atoll_referee_rival_duel(x->referee, r->task_number, r->order, r->candidate, candidate->bytes,
+                                 candidate->length, &r->duel);
+        r->rc = check_device_after(x, r->duel.verdict, &r->err);
+        break;
     }
 }
 
 /* Where the time went: for whoever wonders why a device was idle, or not at its candidates. */
 static void log_account(const struct atoll_referee_thread *x)
 {
-    static const char *const kinds[REQUEST_KINDS] = {"opening", "tasks", "evaluations", "duels"};
+    static const char *const kinds[REQUEST_KINDS] = {"opening", "tasks",  "evaluations",
+                                                     "duels",   "rivals", "duels with rivals"};
     char text[512] = "";
     size_t n = 0;
     for (int k = 0; k < REQUEST_KINDS; k++)

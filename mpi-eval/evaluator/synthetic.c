@@ -76,14 +76,44 @@ int atoll_synthetic_evaluate(const struct atoll_task *task, const struct atoll_o
     return 0;
 }
 
+static double rival_time_ns(uint32_t number)
+{
+    return 2.5e6 - 2.5e5 * number;
+}
+
+int atoll_synthetic_rival(const struct atoll_task *task, const struct atoll_order *order,
+                          struct atoll_rival *ret_rival, struct atoll_err *err)
+{
+    struct atoll_rival *r = ret_rival;
+    double time_ns = rival_time_ns(order->rival);
+    r->evaluation = order->evaluation;
+    r->task = order->task;
+    r->number = order->rival;
+    r->verdict = ATOLL_V_CORRECT;
+    r->device = DEVICE_KEY;
+    r->worst_error = 0.5;
+    r->compile_ns = 1e6;
+    r->occupied_ns = 2 * SAMPLES * time_ns;
+    for (uint32_t v = 0; v < task->variant_count; v++) {
+        if (task->variants[v].kind != ATOLL_VARIANT_BENCH)
+            continue;
+        if (timing_fill(&r->timings[r->timing_count], v, time_ns) != 0)
+            return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for samples");
+        r->host_ns[r->timing_count++] = 2 * time_ns;
+    }
+    return 0;
+}
+
 void atoll_synthetic_duel(const struct atoll_order *order, struct atoll_duel *ret_duel)
 {
+    double elite_ns = order->purpose == ATOLL_DUEL_RIVAL ? rival_time_ns(order->rival)
+                                                         : atoll_synthetic_time_ns(&order->elite.id);
     *ret_duel = (struct atoll_duel){.evaluation = order->evaluation,
                                     .purpose = order->purpose,
                                     .verdict = ATOLL_V_CORRECT,
                                     .pair_count = 8,
                                     .device = DEVICE_KEY,
-                                    .elite_ns = atoll_synthetic_time_ns(&order->elite.id),
+                                    .elite_ns = elite_ns,
                                     .challenger_ns = atoll_synthetic_time_ns(&order->candidate.id)};
     ret_duel->ratio = ret_duel->elite_ns / ret_duel->challenger_ns;
     ret_duel->better = log(ret_duel->ratio) > order->margin;

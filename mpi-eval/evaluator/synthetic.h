@@ -5,6 +5,7 @@
 #define ATOLL_MPI_EVAL_EVALUATOR_SYNTHETIC_H
 
 #include "core/message.h"
+#include "core/rival.h"
 #include "core/task/task.h"
 
 void atoll_synthetic_device(struct atoll_device_info *ret_device);
@@ -13,6 +14,9 @@ double atoll_synthetic_time_ns(const struct atoll_id *candidate);
 /* ret_evaluation: init'ed by the caller. */
 int atoll_synthetic_evaluate(const struct atoll_task *task, const struct atoll_order *order,
                              struct atoll_evaluation *ret_evaluation, struct atoll_err *err);
+/* From 2.5 ms down, half a millisecond less for each further rival.  ret_rival: init'ed by the caller. */
+int atoll_synthetic_rival(const struct atoll_task *task, const struct atoll_order *order,
+                          struct atoll_rival *ret_rival, struct atoll_err *err);
 void atoll_synthetic_duel(const struct atoll_order *order, struct atoll_duel *ret_duel);
 
 #endif

@@ -29,7 +29,6 @@ TABLES = {
 
 # Exported functions that nothing of the product calls, and why they are there.
 UNCALLED = {
-    "atoll_referee_rival": "measures what kernels are compared with, when an order asks for it",
     "atoll_tune_create_space": "a tuner of a recorded space: benchmarks and tests compare strategies on those",
     "atoll_tune_strategy_name": "names the strategies in those comparisons",
     "atoll_journal_next_event": "what a writer would number next: tests of takeovers and kills compare it",
@@ -38,7 +37,6 @@ UNCALLED = {
     "atoll_err_fill": "the macros of err.h call it",
     "atoll_crc32c_portable": "the tables, on machines whose CRC instruction is otherwise all that a test sees",
     "atoll_referee_thread_phases": "benchmarks print where the time of a sample goes",
-    "atoll_decision_is_rival": "dispatch and resume are to ask",
     "atoll_plan_choice_check": "tests and bench/mix judge the numbers of bundled plans at every variant without a device",
 }
 

@@ -65,19 +65,16 @@ static inline void sim_write_seed(const char *dir, const struct sim_seed *seed)
     sim_write(dir, name, text);
 }
 
-/* A whole task, as bytes; the first seed is the baseline (baseline 0: none is). */
-static inline void sim_task(const char *name, const struct sim_seed *seeds, size_t count, int baseline,
-                            struct atoll_buffer *out)
+/* A whole task, as bytes; line: further ones of its task.yaml. */
+static inline void sim_task_with(const char *name, const struct sim_seed *seeds, size_t count,
+                                 const char *line, struct atoll_buffer *out)
 {
-    char dir[256], path[512], yaml[1024], line[128] = "";
+    char dir[256], path[512], yaml[1536];
     struct atoll_err err = ATOLL_ERR_INIT;
     snprintf(dir, sizeof(dir), "%s/simulation-XXXXXX", ATOLL_BUILD_DIR);
     assert_non_null(mkdtemp(dir));
     snprintf(path, sizeof(path), "%s/seeds", dir);
     assert_int_equal(mkdir(path, 0700), 0);
-    if (baseline)
-        snprintf(line, sizeof(line), "baselines: [{name: %s, file: seeds/%s.c}]\n", seeds[0].name,
-                 seeds[0].name);
     snprintf(yaml, sizeof(yaml),
              "version: 1\nname: %s\nsummary: a copy\ndims: [N]\ntensors:\n"
              "  - {name: x, dtype: f32, shape: [N], role: in, init: {normal: {mean: 0, std: 1}}}\n"
@@ -106,6 +103,17 @@ static inline void sim_task(const char *name, const struct sim_seed *seeds, size
         snprintf(path, sizeof(path), "%s%s", dir, rest[i]);
         assert_int_equal(remove(path), 0);
     }
+}
+
+/* The first seed is the baseline (baseline 0: none is). */
+static inline void sim_task(const char *name, const struct sim_seed *seeds, size_t count, int baseline,
+                            struct atoll_buffer *out)
+{
+    char line[128] = "";
+    if (baseline)
+        snprintf(line, sizeof(line), "baselines: [{name: %s, file: seeds/%s.c}]\n", seeds[0].name,
+                 seeds[0].name);
+    sim_task_with(name, seeds, count, line, out);
 }
 
 /* ---- the campaign ---- */
@@ -277,6 +285,10 @@ static inline void sim_new_duel(struct sim *s, const struct atoll_decision *d)
         finalist->is_finalist = 1;
         return;
     }
+    if (d->purpose == ATOLL_DUEL_RIVAL) {
+        assert_true(atoll_id_is_zero(&d->elite) && d->incumbent_ns > 0);
+        return;
+    }
     sim_check_challenge(s, d);
     sim_check_place(s, d);
 }
@@ -321,7 +333,7 @@ static inline void sim_check_decision(struct sim *s, const struct atoll_decision
 {
     sim_check_noops(s, d);
     assert_int_equal(s->counts[ATOLL_DECIDE_STOP], 0); /* nothing follows a stop */
-    if (d->type == ATOLL_DECIDE_EVALUATE || d->type == ATOLL_DECIDE_DUEL) {
+    if (d->type == ATOLL_DECIDE_EVALUATE || d->type == ATOLL_DECIDE_DUEL || d->type == ATOLL_DECIDE_RIVAL) {
         assert_true(d->evaluation > s->last_evaluation);
         s->last_evaluation = d->evaluation;
     }
@@ -347,6 +359,7 @@ static inline void sim_sink(void *context, const struct atoll_decision *d)
     size_t at = sim_order_at(s, d->evaluation);
     switch (d->type) {
     case ATOLL_DECIDE_EVALUATE:
+    case ATOLL_DECIDE_RIVAL:
     case ATOLL_DECIDE_DUEL:
         assert_true(s->order_count < SIM_ORDERS);
         s->orders[s->order_count++] = *d;
@@ -520,6 +533,26 @@ static inline void sim_duelled(struct sim *s, const struct atoll_decision *order
     sim_step(s, &event);
 }
 
+/* timed_ns: of its one bench variant. */
+static inline void sim_rivalled(struct sim *s, const struct atoll_decision *order, enum atoll_verdict verdict,
+                                double time_ns)
+{
+    struct atoll_event event;
+    atoll_event_init(&event, ATOLL_EVENT_RIVAL);
+    struct atoll_rival *r = &event.rival;
+    r->evaluation = order->evaluation;
+    r->task = order->task;
+    r->number = order->rival;
+    r->verdict = verdict;
+    r->occupied_ns = 10 * s->occupied_ns;
+    r->timing_count = verdict == ATOLL_V_CORRECT;
+    r->timings[0].variant = 1; /* bench */
+    struct atoll_summary *t = &r->timings[0].summary;
+    t->min = t->p10 = t->median = t->p90 = t->max = t->lo95 = t->hi95 = time_ns;
+    sim_step(s, &event);
+    atoll_event_fini(&event);
+}
+
 static inline int sim_percent(struct sim *s, unsigned percent)
 {
     return sim_below(s, 100) < percent;
@@ -539,6 +572,8 @@ static inline void sim_fail(struct sim *s, size_t at, enum atoll_verdict verdict
     s->failed = order;
     if (order.type == ATOLL_DECIDE_EVALUATE)
         sim_evaluated(s, &order, verdict, 0);
+    else if (order.type == ATOLL_DECIDE_RIVAL)
+        sim_rivalled(s, &order, verdict, 0);
     else
         sim_duelled(s, &order, verdict, 0, 0);
     s->failed.type = (enum atoll_decision_type)0;
@@ -563,7 +598,8 @@ static inline void sim_answer_evaluate(struct sim *s, const struct atoll_decisio
 
 static inline void sim_answer_duel(struct sim *s, const struct atoll_decision *order)
 {
-    double ratio = sim_time(&order->elite) / sim_time(&order->candidate);
+    double elite_ns = order->purpose == ATOLL_DUEL_RIVAL ? order->incumbent_ns : sim_time(&order->elite);
+    double ratio = elite_ns / sim_time(&order->candidate);
     if (sim_percent(s, s->wrong_duel) && order->purpose != ATOLL_DUEL_NULL_CONTROL)
         sim_duelled(s, order, ATOLL_V_WRONG, 0, 0);
     else if (sim_percent(s, s->unstable_duel))
@@ -586,6 +622,8 @@ static inline void sim_answer(struct sim *s)
     struct atoll_decision order = sim_take(s, at);
     if (order.type == ATOLL_DECIDE_EVALUATE)
         sim_answer_evaluate(s, &order);
+    else if (order.type == ATOLL_DECIDE_RIVAL)
+        sim_rivalled(s, &order, ATOLL_V_CORRECT, 4e6 - 5e5 * order.rival);
     else
         sim_answer_duel(s, &order);
 }

@@ -117,20 +117,18 @@ static void rivals_are_told_by_the_purpose(void **state)
 {
     static const struct {
         enum atoll_decision_type type;
-        int has_candidate, is_rival;
+        int is_order;
     } cases[] = {
-        {ATOLL_DECIDE_RIVAL, 0, 1},
-        {ATOLL_DECIDE_DUEL, 1, 0},
-        {ATOLL_DECIDE_REDISPATCH, 1, 0},
-        {ATOLL_DECIDE_REDISPATCH, 0, 1},
+        {ATOLL_DECIDE_RIVAL, 1},
+        {ATOLL_DECIDE_DUEL, 1},
+        {ATOLL_DECIDE_REDISPATCH, 1},
+        {ATOLL_DECIDE_NOT_CONFIRMED, 0},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct atoll_decision d = full(cases[i].type), back;
         struct atoll_buffer plain, b;
         atoll_buffer_init(&plain, 4096);
         atoll_buffer_init(&b, 4096);
-        if (!cases[i].has_candidate)
-            memset(&d.candidate, 0, sizeof(d.candidate));
         d.purpose = ATOLL_DUEL_FINAL;
         d.model = 1;
         atoll_decision_encode(&d, &plain);
@@ -142,7 +140,9 @@ static void rivals_are_told_by_the_purpose(void **state)
         assert_int_equal(atoll_decision_decode(b.data, b.length, &back, NULL), 0);
         assert_true(back.rival == 3 && back.rivals[1] == 2 && back.rivals[15] == 7 && back.limit_ns == 4e10);
         assert_int_equal(back.model, 1);
-        assert_int_equal(atoll_decision_is_rival(&back), cases[i].is_rival);
+        assert_int_equal(atoll_decision_is_about_rival(&back), cases[i].is_order);
+        back.purpose = ATOLL_DUEL_FINAL;
+        assert_int_equal(atoll_decision_is_about_rival(&back), 0);
         d.rival = ATOLL_TASK_RIVAL_LIMIT;
         atoll_buffer_clear(&b);
         atoll_decision_encode(&d, &b);

@@ -42,6 +42,8 @@ enum mischief {
     SURPLUS,       /* peer 1 finds its device taken by peer 0, which is lost for good: then it gets it */
     SURPLUS_ALL,   /* all find theirs taken by others */
     SLOW,          /* two messages come in every 12 s */
+    RIVALS,        /* peer 0 has torch, and says once what a rival took that it was not asked for */
+    RIVALS_LOST,   /* the same; it is lost over the first rival, and comes back */
     HANGS          /* peer 1 answers some orders, then only says that it lives */
 };
 
@@ -60,7 +62,7 @@ struct peers {
     const struct atoll_extension *extension; /* NULL: none */
     double until_ns, frozen_ns;              /* frozen: SLOW, nothing comes any more */
     struct atoll_task *tasks[4];
-    unsigned task_count, orders[PEERS], results;
+    unsigned task_count, orders[PEERS], results, rivals;
     int is_lost[PEERS], has_setup[PEERS];
     unsigned setups[PEERS];
     struct atoll_id seen[2][QUEUE]; /* candidates evaluated by peer 0, and by the others */
@@ -144,6 +146,8 @@ static void on_setup(struct peers *p, unsigned peer)
     atoll_synthetic_device(&device);
     if (peer == 0 && (p->mischief == UNLIKE || p->mischief == UNLIKE_LOST))
         snprintf(device.model, sizeof(device.model), "another device");
+    if (peer == 0 && (p->mischief == RIVALS || p->mischief == RIVALS_LOST))
+        snprintf(device.torch, sizeof(device.torch), "torch 2.11.0");
     atoll_buffer_init(&payload, 1 << 16);
     atoll_device_info_encode(&device, &payload);
     enqueue(p, peer, ATOLL_MSG_HELLO, payload.data, payload.length);
@@ -185,6 +189,35 @@ static int lose_order(struct peers *p, unsigned peer)
     return p->mischief != LATE;
 }
 
+/* 1: the peer is gone with it. */
+static int lose_rival(struct peers *p, unsigned peer)
+{
+    static const unsigned char restarts = ATOLL_PEER_RESTARTS;
+    assert_int_equal(peer, 0);
+    if (p->rivals++ || p->mischief != RIVALS_LOST)
+        return 0;
+    p->has_setup[0] = 0;
+    enqueue(p, 0, ATOLL_MSG_PEER_LOST, &restarts, 1);
+    enqueue_pulse(p, 0);
+    return 1;
+}
+
+static void enqueue_rival(struct peers *p, unsigned peer, const struct atoll_order *order)
+{
+    struct atoll_buffer payload;
+    struct atoll_rival rival;
+    if (lose_rival(p, peer))
+        return;
+    atoll_buffer_init(&payload, 1 << 20);
+    atoll_rival_init(&rival);
+    assert_int_equal(atoll_synthetic_rival(p->tasks[order->task], order, &rival, NULL), 0);
+    rival.number += p->mischief == RIVALS && p->rivals == 1;
+    atoll_rival_encode(&rival, &payload);
+    enqueue(p, peer, ATOLL_MSG_RIVALLED, payload.data, payload.length);
+    atoll_rival_fini(&rival);
+    atoll_buffer_fini(&payload);
+}
+
 static void enqueue_result(struct peers *p, unsigned peer, const struct atoll_order *order)
 {
     struct atoll_buffer payload;
@@ -216,6 +249,7 @@ static void enqueue_result(struct peers *p, unsigned peer, const struct atoll_or
 static void see(struct peers *p, unsigned peer, const struct atoll_order *order)
 {
     unsigned group = peer > 0;
+    assert_true(order->purpose != ATOLL_DUEL_RIVAL || peer == 0); /* who has torch */
     if (p->mischief != UNLIKE || order->kind == ATOLL_ORDER_DUEL)
         return;
     for (unsigned i = 0; i < p->seen_count[group]; i++)
@@ -239,8 +273,9 @@ static void on_order(struct peers *p, unsigned peer, const struct atoll_frame *f
     struct atoll_arena *arena = atoll_arena_create(1 << 20, NULL);
     struct atoll_order order;
     assert_int_equal(atoll_order_decode(frame->payload, frame->length, arena, &order, NULL), 0);
-    if ((p->mischief == UNLIKE_LOST || p->mischief == SURPLUS) &&
-        p->is_lost[peer]) { /* sent before its end was known: nobody reads it */
+    if (((p->mischief == UNLIKE_LOST || p->mischief == SURPLUS) && p->is_lost[peer]) ||
+        (p->mischief == RIVALS_LOST &&
+         !p->has_setup[peer])) { /* sent before its end was known: nobody reads it */
         atoll_arena_destroy(arena);
         return;
     }
@@ -254,6 +289,8 @@ static void on_order(struct peers *p, unsigned peer, const struct atoll_frame *f
     } else if (p->mischief == GARBAGE_FLOOD && peer == 1) {
         for (int i = 0; i < 40; i++)
             enqueue(p, peer, ATOLL_MSG_EVALUATED, "garbage", 7);
+    } else if (order.kind == ATOLL_ORDER_RIVAL) {
+        enqueue_rival(p, peer, &order);
     } else if (!lose_order(p, peer)) {
         if (p->mischief == GARBAGE && p->orders[peer] <= 5)
             enqueue(p, peer, ATOLL_MSG_EVALUATED, "garbage", 7);
@@ -275,7 +312,8 @@ static int fake_send(void *context, unsigned peer, const void *bytes, size_t len
         on_setup(p, peer);
     else if (frame.type == ATOLL_MSG_TASK)
         on_task(p, &frame);
-    else if (frame.type == ATOLL_MSG_EVALUATE || frame.type == ATOLL_MSG_DUEL)
+    else if (frame.type == ATOLL_MSG_EVALUATE || frame.type == ATOLL_MSG_DUEL ||
+             frame.type == ATOLL_MSG_RIVAL)
         on_order(p, peer, &frame);
     return 0;
 }
@@ -576,6 +614,45 @@ static void test_a_model_is_lost(void **state)
     assert_true(result.is_finished);
     assert_int_equal(result.peers_lost, 1);
     replay_check(state);
+}
+
+/* Rivals go to the one evaluator with torch, whatever happens to it; what was answered is journaled before it is acknowledged,
+ * and a replay derives every order of one again. */
+static void test_rivals(void **state)
+{
+    static const enum mischief cases[] = {RIVALS, RIVALS_LOST};
+    for (size_t i = 0; i < 2; i++) {
+        struct atoll_coordinator_result result;
+        struct atoll_replay_report report;
+        struct atoll_replayed replayed;
+        struct atoll_err err = ATOLL_ERR_INIT;
+        struct peers *p = peers_create(cases[i]);
+        campaign_make(state);
+        if (campaign_run_with(state, p, 0, &result, &err) != 0)
+            fail_msg("%s", err.text);
+        assert_true(result.is_finished);
+        assert_int_equal(result.bad_messages, cases[i] == RIVALS);
+        assert_int_equal(result.peers_lost, cases[i] == RIVALS_LOST);
+        size_t rivals = 0;
+        for (unsigned t = 0; t < 2; t++)
+            rivals += p->tasks[t]->rival_count;
+        assert_true(rivals > 2 && p->rivals == rivals + 1); /* the first had to be sent twice */
+        assert_int_equal(acks_count(state), result.evaluated + result.duelled + rivals);
+        if (atoll_replay(path_of(state, "c"), NULL, NULL, &report, NULL, NULL, &err) != 0)
+            fail_msg("%s", err.text);
+        struct atoll_campaign *campaign = atoll_campaign_open(path_of(state, "c"), NULL, NULL);
+        assert_int_equal(atoll_replay_latest(campaign, &replayed, &err), 0);
+        for (uint32_t t = 0; t < 2; t++) {
+            struct atoll_task_status s;
+            assert_int_equal(atoll_engine_task_status(replayed.engine, t, 0, &s), 0);
+            assert_true(s.rival_ns > 0 && s.rival_ratio > 0 && s.rival + 1 == p->tasks[t]->rival_count);
+        }
+        atoll_replayed_fini(&replayed);
+        atoll_campaign_close(campaign);
+        peers_destroy(p);
+        assert_int_equal(dir_remove(state), 0);
+        assert_int_equal(dir_make(state), 0);
+    }
 }
 
 /* Nobody answers asks: the tuner does what they were for, whatever the strategy, and the campaign ends. */
@@ -917,6 +994,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_campaigns, dir_make, dir_remove),
         cmocka_unit_test_setup_teardown(test_models_are_kept_apart, dir_make, dir_remove),
         cmocka_unit_test_setup_teardown(test_a_model_is_lost, dir_make, dir_remove),
+        cmocka_unit_test_setup_teardown(test_rivals, dir_make, dir_remove),
         cmocka_unit_test_setup_teardown(test_asks_without_an_operator, dir_make, dir_remove),
         cmocka_unit_test_setup_teardown(test_all_evaluators_fail, dir_make, dir_remove),
         cmocka_unit_test_setup_teardown(test_surplus_takes_over, dir_make, dir_remove),

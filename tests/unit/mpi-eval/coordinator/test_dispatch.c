@@ -10,7 +10,7 @@ static void decide(struct atoll_dispatch *d, enum atoll_decision_type type, uint
 
 static uint64_t next(struct atoll_dispatch *d, unsigned peer)
 {
-    const struct atoll_decision *decision = atoll_dispatch_next(d, peer, 0);
+    const struct atoll_decision *decision = atoll_dispatch_next(d, peer, 0, 0);
     return decision ? decision->evaluation : UINT64_MAX;
 }
 
@@ -60,13 +60,37 @@ static void test_models_are_kept_apart(void **state)
             .type = ATOLL_DECIDE_EVALUATE, .evaluation = i + 1, .model = models[i]};
         assert_int_equal(atoll_dispatch_decide(d, &decision, NULL), 0);
     }
-    assert_null(atoll_dispatch_next(d, 0, 2));
+    assert_null(atoll_dispatch_next(d, 0, 2, 0));
     assert_int_equal(next(d, 0), 2);
     assert_int_equal(next(d, 0), UINT64_MAX);
-    assert_int_equal(atoll_dispatch_next(d, 1, 1)->evaluation, 1);
+    assert_int_equal(atoll_dispatch_next(d, 1, 1, 0)->evaluation, 1);
     atoll_dispatch_lose(d, 1);
-    assert_int_equal(atoll_dispatch_next(d, 0, 1)->evaluation, 1);
-    assert_int_equal(atoll_dispatch_next(d, 0, 1)->evaluation, 3);
+    assert_int_equal(atoll_dispatch_next(d, 0, 1, 0)->evaluation, 1);
+    assert_int_equal(atoll_dispatch_next(d, 0, 1, 0)->evaluation, 3);
+    atoll_dispatch_destroy(d);
+}
+
+/* What is about a rival goes to peers with torch, and holds nobody else up. */
+static void test_rivals_need_torch(void **state)
+{
+    struct atoll_dispatch *d = atoll_dispatch_create(2, NULL);
+    struct atoll_decision decision = {
+        .type = ATOLL_DECIDE_RIVAL, .evaluation = 1, .purpose = ATOLL_DUEL_RIVAL, .rival = 2};
+    assert_int_equal(atoll_dispatch_decide(d, &decision, NULL), 0);
+    decision.type = ATOLL_DECIDE_DUEL;
+    decision.evaluation = 2;
+    assert_int_equal(atoll_dispatch_decide(d, &decision, NULL), 0);
+    decide(d, ATOLL_DECIDE_EVALUATE, 3);
+    assert_int_equal(next(d, 0), 3);
+    assert_int_equal(next(d, 0), UINT64_MAX);
+    const struct atoll_decision *rival = atoll_dispatch_next(d, 1, 0, 1);
+    assert_true(rival->evaluation == 1 && rival->rival == 2);
+    atoll_dispatch_lose(d, 1);
+    assert_int_equal(next(d, 0), UINT64_MAX);
+    assert_int_equal(atoll_dispatch_next(d, 1, 0, 1)->evaluation, 1);
+    assert_int_equal(atoll_dispatch_next(d, 1, 0, 1)->evaluation, 2);
+    decide(d, ATOLL_DECIDE_ABANDON, 1);
+    assert_null(atoll_dispatch_find(d, 1));
     atoll_dispatch_destroy(d);
 }
 
@@ -154,6 +178,7 @@ int main(void)
         cmocka_unit_test(test_order_of_arrival),
         cmocka_unit_test(test_when_it_left),
         cmocka_unit_test(test_models_are_kept_apart),
+        cmocka_unit_test(test_rivals_need_torch),
         cmocka_unit_test(test_an_answer_counts_once),
         cmocka_unit_test(test_sent_again_or_given_up),
         cmocka_unit_test(test_a_lost_peers_orders_go_first),

@@ -316,12 +316,69 @@ static void test_unit_of_a_reference(void **state)
     atoll_buffer_fini(&answer);
 }
 
+/* Rivals need no compiling and no candidate: their orders wait for the task, and go between the candidates.  Without torch
+ * the answer is trouble of ours, and candidates are compiled and measured as before. */
+static void test_rivals(void **state)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_task *task = fixture_task();
+    struct atoll_buffer answer;
+    unsigned seen[ATOLL_MSG_TYPE_COUNT] = {0};
+    assert_int_equal(tear_down(state), 0);
+    assert_int_equal(set_up(state), 0);
+    task->rival_count = 1;
+    task->rivals[0] = (struct atoll_rival_spec){.name = "eager", .expression = "x"};
+    assert_int_equal(atoll_pipeline_add_task(pipeline, 1, task, &err), 0);
+    struct atoll_order order = {.evaluation = 7, .kind = ATOLL_ORDER_RIVAL};
+    refused(order_say(&order, &err), &err, "a rival that task 0 does not have");
+    atoll_err_clear(&err);
+    struct atoll_order duel = order_of(FIXTURE_RIGHT, NULL);
+    duel.kind = ATOLL_ORDER_DUEL;
+    duel.purpose = ATOLL_DUEL_RIVAL;
+    duel.task = 1;
+    for (size_t v = 0; v < task->variant_count; v++)
+        duel.rivals[v] = task->variants[v].kind == ATOLL_VARIANT_BENCH; /* no such number */
+    refused(order_say(&duel, &err), &err, "a rival that task 1 does not have");
+    atoll_err_clear(&err);
+    memset(duel.rivals, 0, sizeof(duel.rivals));
+    order.task = 1;
+    struct atoll_order wrong = order_of(FIXTURE_WRONG, NULL);
+    wrong.task = 1;
+    assert_int_equal(order_say(&order, &err) | order_say(&duel, &err) | order_say(&wrong, &err), 0);
+    atoll_buffer_init(&answer, 1 << 20);
+    for (unsigned i = 0; i < 3; i++) {
+        uint16_t type = answer_wait(&answer);
+        struct atoll_rival rival;
+        struct atoll_duel d;
+        seen[type]++;
+        atoll_rival_init(&rival);
+        if (type == ATOLL_MSG_RIVALLED) {
+            assert_int_equal(atoll_rival_decode(answer.data, answer.length, &rival, NULL), 0);
+            assert_true(rival.evaluation == 7 && rival.task == 1 && rival.number == 0);
+            assert_true(rival.started_unix_ns > 0);
+            if (rival.verdict != ATOLL_V_INFRASTRUCTURE)
+                fail_msg("%s: %s", atoll_verdict_name(rival.verdict), rival.detail);
+        } else if (type == ATOLL_MSG_DUELLED) {
+            assert_int_equal(atoll_duel_decode(answer.data, answer.length, &d, NULL), 0);
+            assert_true(d.evaluation == duel.evaluation && d.purpose == ATOLL_DUEL_RIVAL);
+            assert_true(d.verdict == ATOLL_V_INFRASTRUCTURE || d.verdict == ATOLL_V_UNSTABLE);
+        }
+        atoll_rival_fini(&rival);
+        atoll_buffer_clear(&answer);
+    }
+    assert_true(seen[ATOLL_MSG_RIVALLED] == 1 && seen[ATOLL_MSG_DUELLED] == 1 &&
+                seen[ATOLL_MSG_EVALUATED] == 1);
+    atoll_buffer_fini(&answer);
+}
+
 int main(void)
 {
     atoll_log_setup(-1, ATOLL_LOG_ERROR, "");
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_all_at_once),
-                                       cmocka_unit_test(test_compiled_once), cmocka_unit_test(test_refusals),
+                                       cmocka_unit_test(test_compiled_once),
+                                       cmocka_unit_test(test_refusals),
                                        cmocka_unit_test(test_broken_reference),
-                                       cmocka_unit_test(test_unit_of_a_reference)};
+                                       cmocka_unit_test(test_unit_of_a_reference),
+                                       cmocka_unit_test(test_rivals)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
