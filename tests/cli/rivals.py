@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""Speedups are told over the rival, over the seed second, wherever a person or a script looks; without a rival that is said once and
+the share of the floor leads.  On the sample campaign of the unit tests: softmax_rows has three rivals, matmul none.
+rivals.py BUILD SOURCE"""
+import atexit
+import csv
+import io
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+build, source = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+root = pathlib.Path(os.path.realpath(tempfile.mkdtemp(prefix="atoll-rivals-")))
+atexit.register(shutil.rmtree, root, ignore_errors=True)
+os.environ["ATOLL_PYTHON"] = "none"
+VERSIONS = "torch 2.11.0, CUDA 13.0, Triton 3.5"
+
+
+def check(condition, text):
+    if not condition:
+        sys.exit(str(text))
+
+
+def run(*words, status=0, which="stdout"):
+    done = subprocess.run([f"{build}/atoll", *map(str, words)], capture_output=True, text=True, timeout=60, cwd=root)
+    check(done.returncode == status, f"atoll {' '.join(map(str, words))}: status {done.returncode}, not {status}\n"
+                                     f"{done.stdout[-2000:]}\n{done.stderr[-2000:]}")
+    return getattr(done, which)
+
+
+def has(text, *parts):
+    for part in parts:
+        check(part in text, f"{part!r} is not in\n{text}")
+
+
+made = subprocess.run([f"{build}/tests/bin/sample_campaign", str(root)], capture_output=True, text=True)
+check(made.returncode == 0, made.stderr)
+shutil.move(root / "campaign", root / "mine")
+
+# The table: the rival by name, the speedup over it, over the seed second; why a rival is none; sums by level and category.
+table = run("best", "mine")
+head, *lines = table.splitlines()
+check(re.match(r"task +rival +its time \+- +best \+- +speedup +95 % interval +pairs +over seed +of floor", head), head)
+softmax = next(line for line in lines if line.startswith("softmax_rows "))
+check(re.match(r"softmax_rows +compiled +1\.25 ms +1% +1\.00 ms +1% +1\.25x +1\.23-1\.27 +12 +\d+\.\d\dx ", softmax), softmax)
+matmul = next(line for line in lines if line.startswith("matmul "))
+check(re.match(r"matmul +- +- +\d+ us +0% +- +- +- +~\d+\.\d\dx ", matmul), matmul)
+has(table, "    rival tuned: compile_error: unsupported: torch.compile needs <Triton>\n",
+    "1 of 2 tasks timed beside a rival: geometric mean 1.25x, arithmetic 1.25x over the rival; ", "more than 1x the rival: 1 of 1 tasks",
+    "\n~ the quotient of two times measured apart")
+check(re.search(r"^level +tasks correct +over +fast_1 fast_1\.5 geometric arithmetic\n1 +1 +100 % +rival +100 % +0 % +1\.25x +1\.25x\n"
+                r" +eager +100 % +100 % +~\d", table, re.M), table)
+has(table, "\ncategory ", "\nsoftmax ")
+
+# JSON: the headline says over what it is; the rest stands beside it.
+rows = {row["task"]: row for row in json.loads(run("best", "mine", "--json"))}
+row = rows["softmax_rows"]
+check((row["speedup"], row["speedup_over"], row["final"], row["pairs"]) == (1.25, "rival", True, 12), row)
+check(row["speedup_seed"] > 3 and row["final_seed"] and row["pairs_seed"] == 16 and row["speedup_eager"] > 1.25, row)
+rival = row["rival"]
+check((rival["name"], rival["mode"], rival["versions"]) == ("compiled", "compile", VERSIONS), rival)
+check(rival["lo_ns"] <= rival["time_ns"] <= rival["hi_ns"] and rival["host_ns"] > 0, rival)
+check([(r["name"], r["verdict"]) for r in row["rivals"]] == [("eager", "correct"), ("compiled", "correct"), ("tuned", "compile_error")], row)
+check((row["level"], row["category"], row["tags"]) == (1, "softmax", "memory reduction"), row)
+row = rows["matmul"]
+check(row["speedup_over"] == "seed" and row["rival"] is None and row["rivals"] == [] and row["speedup"] == row["speedup_seed"] > 1, row)
+
+# Candidates: each over the rival and over the seed; by level, category and tag.
+has(run("list", "mine").splitlines()[0], "  speedup over seed")
+for words, tasks in ((("--level", 1), {"softmax_rows"}), (("--category", "softmax"), {"softmax_rows"}), (("--tag", "reduction"), {"softmax_rows"}),
+                     ((), {"softmax_rows", "matmul"})):
+    listed = json.loads(run("list", "mine", "--json", *words))
+    check({c["task"] for c in listed} == tasks, f"list {words}")
+    for c in listed:
+        check(c["speedup_over"] == ("rival" if c["task"] == "softmax_rows" else "seed"), c)
+check(json.loads(run("list", "mine", "--json", "--level", 2)) == [], "no task is of level 2")
+has(run("list", "mine", "--category", "softmx", status=66, which="stderr"), "did you mean 'softmax'?")
+has(run("list", "mine", "--tag", "memry", status=66, which="stderr"), "did you mean 'memory'?")
+check("speedup over" not in run("list", "mine", "--task", "matmul").splitlines()[0], "a rival's column without a rival")
+
+# One candidate, and two: the final where it is the best, quotients else; what the rivals are.
+shown = run("show", "mine", "softmax_rows")
+has(shown, "speedup 1.25x (95 % interval 1.23 to 1.27) over the rival compiled\n", "x over the seed\n", f"eager, {VERSIONS}\n",
+    "one call from Python 1.32 ms; compile", "rival tuned: compile_error: unsupported", "final over the rival against compiled: ratio 1.2500",
+    "alternating blocks in two processes")
+has(run("show", "mine", "softmax_rows/baseline"), "speedup ~0.60x over the rival compiled\n", "speedup ~1.00x over the seed\n")
+has(run("show", "mine", "matmul"), "no rival measured\n")
+one = json.loads(run("show", "mine", "softmax_rows", "--json"))
+check((one["speedup"], one["speedup_over"], one["final"]) == (1.25, "rival", True) and len(one["rivals"]) == 3, one["speedup"])
+has(run("diff", "mine", "softmax_rows/baseline", "softmax_rows"), "~0.60x over the rival  ~1.00x over the seed\n")
+apart = json.loads(run("diff", "mine", "softmax_rows/baseline", "softmax_rows", "--json"))
+check(apart["a"]["speedup_over"] == "rival" and apart["b"]["speedup"] > apart["a"]["speedup"], apart["a"])
+kernel = run("best", "mine", "--task", "softmax_rows", "--source")
+check(kernel.index("1.25x over the rival compiled of PyTorch") < kernel.index("x over the baseline seed"), kernel[:2000])
+
+# The report, and tables for elsewhere.
+run("report", "mine")
+page = (root / "mine/report.html").read_text()
+has(page, "geometric mean speedup over the rival", "Speedup over the rival</h3>", "Speedup over the seed</h3>", "By level", "By category",
+    "unsupported: torch.compile needs &#60;Triton&#62;", VERSIONS)
+exported = list(csv.DictReader(io.StringIO(run("export", "mine", "--csv", "rivals"))))
+check([(r["name"], r["mode"], r["verdict"]) for r in exported] == [("eager", "eager", "correct"), ("compiled", "compile", "correct"),
+                                                                  ("tuned", "max-autotune", "compile_error")], exported)
+check(len(run("export", "mine", "--csv", "rival_samples").splitlines()) == 19, "samples of rivals")
+
+# A status is told from progress.json, which knows rivals too; archives of before rivals are told over the seed, named so.
+older = run("best", f"{source}/tests/fixtures/archive/schema-5.h5")
+head = older.splitlines()[0]
+check(re.match(r"task +of floor +seed \+- +best \+- +over seed +95 % interval", head), head)
+has(older, "no rival measured; 2 of 2 tasks timed, geometric mean ", "% of the floor, geometric mean ", "over the seed\n")
+check(older.count("no rival measured") == 1, older)
+row = json.loads(run("best", f"{source}/tests/fixtures/archive/schema-5.h5", "--json"))[1]
+check((row["speedup_over"], row["rival"]) == ("seed", None) and row["speedup"] == row["speedup_seed"], row)
+print("over the rival first, over the seed second")
