@@ -188,6 +188,15 @@ def check_refusals():
         assert "changed in place" in str(refusal)
 
 
+def check_silent():
+    """What changes no result is no tensor of the task: taken for zeros."""
+    x, p = torch.rand(4, 4), torch.rand(4)
+    graph = aten_graph.record(lambda: x * 2 + p, [("x", x), ("p", p)])
+    text, reason = seed.seed_text([graph], {"x": ("x", 0), "p": None}, ["y"], {"n": [4]}, 0)
+    assert text and '"args": ["x", "y"]' in text, (text, reason)
+    assert seed.seed_text([graph], {"x": ("x", 0)}, ["y"], {"n": [4]}, 0)[0] is None
+
+
 def check_fit():
     """Expressions hold at every variant; short ones come first."""
     dims = {"n": [16, 3, 5], "c": [64, 8, 12], "h": [128, 11, 9], "k": [3, 3, 3]}
@@ -207,4 +216,5 @@ def check_fit():
 seed.PARTS, seed.PARTS_LOOPS = 4, 512  # so that a few thousand elements are shared by blocks
 check_fit()
 check_refusals()
+check_silent()
 check_seeds()

@@ -463,6 +463,7 @@ class Inspection:
         for variant in [i for i, (name, _, _) in enumerate(self.chosen) if name.startswith("check")]:
             for seed in (11, 13, 15):
                 silent &= self.silent_weights(variant, silent, seed)
+        self.silent = silent
         if silent:
             said = [n for n in silent if not n.endswith(("running_mean", "running_var"))]
             if said:
@@ -641,7 +642,7 @@ class Inspection:
             return {}, str(reason)
         except Exception as error:
             return {}, "the operators could not be recorded: %s" % str(error).split("\n")[0]
-        places = {}
+        places = {name: None for name in self.silent}
         names = {t["parameter"]: t["name"] for t in self.tensors if t.get("parameter")}
         for (argument, _), t in zip(self.bench.inputs, [t for t in self.tensors if t["role"] == "in"]):
             places[argument] = (t["name"], 0)
@@ -682,6 +683,7 @@ class Inspection:
     def inspect(self):
         self.oracles, self.precision, self.is_eval, self.taken, self.init_variant = {}, "f64", False, set(), -1
         self.is_dear = self.is_signed = False
+        self.silent = set()
         self.read()
         self.plain_source, self.plain_entry = self.source, self.entry
         self.scale()

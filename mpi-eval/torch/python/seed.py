@@ -34,7 +34,7 @@ PARTS_RESULTS = 2048  # ... when there are fewer results than this
 def seed_text(graphs, places, outputs, dims, bench, language="cuda"):
     """The source, None; or None, why there is none.
     graphs: aten_graph.record() of every variant.  places: for every key of the record the task's tensor that holds it, and
-    its offset there in elements, one per variant or 0.  outputs: the task's out tensors, in order.  dims: {name: values of
+    its offset there in elements, one per variant or 0; None for what changes no result.  outputs: the task's out tensors, in order.  dims: {name: values of
     the variants}.  bench: the variant whose sizes say what is worth a kernel of its own."""
     try:
         return Seed(unify(graphs), places, outputs, dims, bench, language).text(), None
@@ -236,8 +236,12 @@ class Lowering:
         if value in self.nodes:
             return self.nodes[value]
         if value in self.known and self.known[value] in self.places:
-            tensor, offset = self.places[self.known[value]]
             shape, dtype = self.graph.values[value]
+            place = self.places[self.known[value]]
+            if place is None:
+                self.nodes[value] = Generated(shape, seed_aten.kind_of(dtype), lambda k, i: "0", "")
+                return self.nodes[value]
+            tensor, offset = place
             offset = (offset,) * self.variants if isinstance(offset, int) else tuple(offset)
             self.nodes[value] = Source(shape, dtype, tensor, offset)
         elif value in self.graph.constants:
@@ -276,7 +280,7 @@ class Seed:
     def __init__(self, graph, places, outputs, dims, bench, language):
         self.variants, self.bench = len(next(iter(dims.values()))), bench
         self.graph, self.outputs = graph, outputs
-        tensors = {tensor for tensor, _ in places.values()} | set(outputs)
+        tensors = {place[0] for place in places.values() if place} | set(outputs)
         self.target = Target(language, dims, tensors, self.variants)
         self.lowering = Lowering(graph, places, self.variants)
         self.kernels = []
