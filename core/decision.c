@@ -18,6 +18,7 @@ static const char *const reason_names[ATOLL_REASON_COUNT] = {
     [ATOLL_REASON_MONEY] = "money",
     [ATOLL_REASON_FLOOR] = "floor",
     [ATOLL_REASON_NO_DEVICE] = "no_device",
+    [ATOLL_REASON_SAMPLES] = "samples",
 };
 
 const char *atoll_reason_name(enum atoll_reason r)
@@ -38,6 +39,7 @@ static const char *const reason_texts[ATOLL_REASON_COUNT] = {
     [ATOLL_REASON_MONEY] = "money used up",
     [ATOLL_REASON_FLOOR] = "floor goal reached",
     [ATOLL_REASON_NO_DEVICE] = "its devices are gone",
+    [ATOLL_REASON_SAMPLES] = "samples used up",
 };
 
 const char *atoll_reason_text(const char *name)

@@ -40,6 +40,7 @@ enum atoll_reason {
     ATOLL_REASON_MONEY,
     ATOLL_REASON_FLOOR,     /* the share of the floor that was asked for is reached */
     ATOLL_REASON_NO_DEVICE, /* no device of the model is left */
+    ATOLL_REASON_SAMPLES,   /* the task had as many candidates as it may have */
     ATOLL_REASON_COUNT
 };
 const char *atoll_reason_name(enum atoll_reason r);

@@ -149,6 +149,8 @@ static const struct atoll_search_field fields[] = {
     FIELD(stage_rounds, U32, 1, 255, "staged: rounds of a stage, at most"),
     FIELD(staged_runs, U32, 1, 1024, "staged: runs of all stages, of which the best counts"),
     NAMES(error_control, atoll_error_rule_names, "rule that keeps the error of all promotions at alpha"),
+    FIELD(samples, U32, 0, COUNT_MAX, "candidates of a task beside its seeds, 0 = no limit"),
+    FIELD(repeated_parent, U32, 0, 1, "repeated: prompts show the baseline and its profile; 0: no kernel"),
 };
 
 #define FIELD_COUNT (sizeof(fields) / sizeof(*fields))

@@ -99,6 +99,8 @@ struct atoll_search {
     uint32_t stage_rounds;               /* papers/002 IV: 5 */
     uint32_t staged_runs;                /* whole runs of all stages, of which the best counts */
     enum atoll_error_rule error_control; /* of all promotions of a run; default recycling */
+    uint32_t samples;                    /* candidates of a task beside its own seeds; 0 = no limit */
+    uint32_t repeated_parent; /* repeated: 1 asks about the baseline, as papers do, 0 for a first draft */
 };
 
 /* One row per field of the settings. */

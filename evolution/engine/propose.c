@@ -74,6 +74,24 @@ int atoll_propose_source(struct atoll_engine *e, struct atoll_task_state *t, con
     return added < 0 ? -1 : 0;
 }
 
+static int is_sample(unsigned op)
+{
+    return op != ATOLL_OPERATOR_SEED && op != ATOLL_OPERATOR_IMPORT;
+}
+
+int atoll_propose_has_samples(const struct atoll_engine *e, const struct atoll_task_state *t)
+{
+    uint64_t taken = t->samples + t->asks;
+    for (uint32_t i = t->pending_next; i < t->pending_count; i++)
+        taken += (uint64_t)is_sample(t->pending[i].op);
+    return !e->search.samples || taken < e->search.samples;
+}
+
+static int strategy_ready(const struct atoll_engine *e, const struct atoll_task_state *t)
+{
+    return atoll_propose_has_samples(e, t) && atoll_strategy_of(e)->ready(e, t);
+}
+
 int atoll_propose_ready(const struct atoll_engine *e, const struct atoll_task_state *t)
 {
     if (t->done || t->stage == ATOLL_STAGE_BASELINE_UNDER_WAY)
@@ -82,8 +100,7 @@ int atoll_propose_ready(const struct atoll_engine *e, const struct atoll_task_st
         return !t->rivals.under_way;
     if (t->stage == ATOLL_STAGE_RIVAL)
         return atoll_rival_before_baseline(e, t) != ATOLL_NONE;
-    return t->pending_next < t->pending_count || atoll_strategy_of(e)->ready(e, t) ||
-           atoll_rival_is_due(e, t);
+    return t->pending_next < t->pending_count || strategy_ready(e, t) || atoll_rival_is_due(e, t);
 }
 
 enum atoll_turn atoll_propose_turn(const struct atoll_engine *e, const struct atoll_task_state *t)
@@ -93,7 +110,7 @@ enum atoll_turn atoll_propose_turn(const struct atoll_engine *e, const struct at
     int waits = t->pending_next < t->pending_count;
     if (waits && t->pending[t->pending_next].op == ATOLL_OPERATOR_SEED)
         return ATOLL_TURN_SEED;
-    if (atoll_rival_is_due(e, t) && !waits && !atoll_strategy_of(e)->ready(e, t))
+    if (atoll_rival_is_due(e, t) && !waits && !strategy_ready(e, t))
         return ATOLL_TURN_RIVAL;
     double own_ns = t->device_ns - t->rivals.device_ns; /* whatever its rivals took */
     double taken_ns = own_ns + atoll_budget_under_way_ns(e, t);
@@ -132,6 +149,7 @@ static int send(struct atoll_engine *e, struct atoll_task_state *t, struct atoll
             atoll_tune_result(s->tune, &r->choice, same->state == ATOLL_V_CORRECT ? same->time_ns : 0);
         return 0;
     }
+    t->samples += (uint64_t)is_sample(r->op);
     r->state = ATOLL_INDIVIDUAL_UNDER_WAY;
     r->generation = (uint32_t)(t->islands[r->island].evaluated / e->search.generation_size);
     if (atoll_individuals_add(&e->individuals, r, err))

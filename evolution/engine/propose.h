@@ -34,6 +34,8 @@ enum atoll_turn {
     ATOLL_TURN_OPEN
 };
 enum atoll_turn atoll_propose_turn(const struct atoll_engine *e, const struct atoll_task_state *t);
+/* Whether one more candidate beside its seeds fits into search.samples; what is queued or asked for counts. */
+int atoll_propose_has_samples(const struct atoll_engine *e, const struct atoll_task_state *t);
 /* Nothing to propose, now or later, unless a new source comes. */
 int atoll_propose_exhausted(const struct atoll_engine *e, const struct atoll_task_state *t);
 /* Sends one candidate for evaluation, or finds that a queue or a template of a ready task is used up. */

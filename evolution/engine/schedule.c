@@ -92,7 +92,9 @@ static int fill(struct atoll_engine *e, struct atoll_err *err)
     }
     for (uint32_t i = 0; i < e->task_count; i++)
         if (atoll_propose_exhausted(e, &e->tasks[i]))
-            atoll_decide_task_done(e, &e->tasks[i], ATOLL_REASON_EXHAUSTED);
+            atoll_decide_task_done(e, &e->tasks[i],
+                                   atoll_propose_has_samples(e, &e->tasks[i]) ? ATOLL_REASON_EXHAUSTED
+                                                                              : ATOLL_REASON_SAMPLES);
     return 0;
 }
 

@@ -159,6 +159,8 @@ int atoll_ask_answered(struct atoll_engine *e, const struct atoll_reply *reply, 
         return answer_here(e, t, &asked, err);
     if (accept(e, t, &asked, reply, &accepted, err))
         return -1;
+    int is_answer = reply->status == ATOLL_REPLY_OK || reply->status == ATOLL_REPLY_EMPTY;
+    t->samples += asked.ask.kind == ATOLL_ASK_WRITE && is_answer && !accepted;
     return hand_over(e, t, &asked, reply, accepted, err);
 }
 

@@ -3,7 +3,7 @@
  * Islands, the steady state: a free slot goes to the next island, which picks a parent among its elites and derives a
  * candidate from it, by the tuner or by asking (ALGORITHMS.md 1-5).
  * Repeated, the control of every comparison: independent samples; nothing that was measured is used for what is tried
- * next. */
+ * next, but that with repeated_parent every prompt shows the baseline with its times and profile, always the same. */
 #include "evolution/strategy/strategy.h"
 
 #include "evolution/engine/propose.h"
@@ -42,8 +42,14 @@ static int repeated_propose(struct atoll_engine *e, struct atoll_task_state *t, 
     uint32_t island = atoll_propose_island(e, t);
     if (!atoll_ask_is_outside(e, t) || !atoll_ask_allowed(e, t))
         return atoll_propose_sampled(e, t, island, err);
-    struct atoll_asked asked =
-        atoll_ask_about(e, t, ATOLL_ASK_WRITE, ATOLL_OPERATOR_INITIALISE, island, ATOLL_NONE);
+    uint32_t parent = e->search.repeated_parent ? t->baseline : ATOLL_NONE;
+    struct atoll_asked asked = atoll_ask_about(
+        e, t, ATOLL_ASK_WRITE, parent == ATOLL_NONE ? ATOLL_OPERATOR_INITIALISE : ATOLL_OPERATOR_UNIVERSAL,
+        island, parent);
+    if (parent != ATOLL_NONE) { /* the same words every time */
+        asked.ask.best_ns = 0;
+        asked.ask.role = ATOLL_ISLAND_ROLE_COUNT;
+    }
     return atoll_ask_make(e, t, &asked, err);
 }
 

@@ -46,6 +46,9 @@ const struct atoll_option atoll_plan_options[] = {
      "Budget of what language models cost; 0 is no limit."},
     {"floor-goal", 0, ATOLL_OPT_TEXT, FIELD(search.floor_goal), "PERCENT", NULL, 0, 0, NULL,
      "A task is done when its best reaches this share of what the device allows at best."},
+    {"samples", 0, ATOLL_OPT_TEXT, FIELD(search.samples), "N", NULL, 0, 0, NULL,
+     "Candidates of a task beside its own seeds: best of N with --strategy repeated; 0, as without it, is no "
+     "limit."},
     {"seed", 0, ATOLL_OPT_TEXT, FIELD(search.seed), "N", NULL, 0, 0, NULL,
      "Seed of the search; random when not given, and kept in campaign.yaml."},
     {"strategy", 0, ATOLL_OPT_TEXT, FIELD(search.strategy), "NAME", NULL, 0, 0, NULL,

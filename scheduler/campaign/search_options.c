@@ -31,6 +31,7 @@ static const struct row {
     ROW("tokens", tokens, "token_budget", 0),
     ROW("money", money, "money_budget_usd", 0),
     ROW("floor-goal", floor_goal, "floor_goal", 0),
+    ROW("samples", samples, "samples", 0),
 #undef ROW
 };
 #define ROW_COUNT (sizeof(rows) / sizeof(*rows))

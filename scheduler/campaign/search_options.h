@@ -12,7 +12,7 @@
 /* As given; NULL = not given.  Borrowed from argv. */
 struct atoll_search_options {
     const char *strategy, *seed, *islands, *evaluations, *seconds, *device_seconds, *tokens, *money,
-        *floor_goal;
+        *floor_goal, *samples;
     struct atoll_option_list set; /* "name=value" */
 };
 

@@ -332,6 +332,8 @@ static void randomise_search(struct atoll_search *s, struct atoll_random *r)
     s->tree_children = any(r, 1, 4);
     s->stage_rounds = any(r, 1, 3);
     s->staged_runs = any(r, 1, 2);
+    s->samples = any(r, 0, 1) * any(r, 1, 30);
+    s->repeated_parent = any(r, 0, 1);
 }
 
 static void randomise(struct atoll_simulator_settings *settings, unsigned strategy, uint64_t seed)
