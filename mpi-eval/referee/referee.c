@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -12,6 +13,7 @@
 #include "base/clock.h"
 #include "mpi-eval/referee/backend.h"
 #include "mpi-eval/referee/state.h"
+#include "mpi-eval/referee/trial.h"
 #include "mpi-eval/torch/torch_rival.h"
 
 #define CASE_LIMIT  4096
@@ -195,4 +197,12 @@ int atoll_referee_requalify(struct atoll_referee *referee, struct atoll_err *err
 void atoll_referee_cancel(struct atoll_referee *referee)
 {
     atomic_store(&referee->cancelled, 1);
+}
+
+void atoll_trial_note_precision(struct atoll_trial *trial, const char *precision, const char *where)
+{
+    int is_exact = !precision[0] || strcmp(precision, "f64") == 0;
+    if (!is_exact || where[0])
+        snprintf(trial->detail, sizeof(trial->detail), "expected values are PyTorch's in %s%s%s", precision,
+                 where, is_exact ? "" : ", for its module does not run in double precision");
 }

@@ -56,6 +56,9 @@ struct atoll_trial {
     char detail[ATOLL_DETAIL_BYTES]; /* of a CORRECT one: a short note on how it was measured, or "" */
 };
 
+/* Notes what PyTorch computed expected values in, where that is less than double precision or elsewhere than usual. */
+void atoll_trial_note_precision(struct atoll_trial *trial, const char *precision, const char *where);
+
 /* ---- level 7: which correct candidates have their hardware counters read, and what an evaluation says of where its
  * kernel stands.  Never part of a timed run; never changes a verdict. ---- */
 

@@ -80,13 +80,6 @@ with tempfile.TemporaryDirectory(prefix="atoll-torch-") as folder:
     check(status == 0 and " 0 failed" in text, f"good tasks: status {status}\n{text}")
     check("baseline plain is right" in text, f"no seed was checked:\n{text}")
 
-    result = subprocess.run([f"{build}/atoll", "run", good, "-o", f"{folder}/campaign", "--seconds", "60", "--evaluations", "1",
-                             "--python", PYTHON], capture_output=True, text=True, timeout=300)
-    check(result.returncode == 0, f"a run: status {result.returncode}\n{result.stdout}{result.stderr}")
-    check(f'python: "{PYTHON}"' in pathlib.Path(folder, "campaign", "campaign.yaml").read_text(), "campaign.yaml forgets the Python")
-    text = subprocess.run([f"{build}/atoll", "list", f"{folder}/campaign"], capture_output=True, text=True).stdout
-    check(" correct " in text, f"no candidate was correct:\n{text}")
-
     task(bad, "raises", MODULE % "nothing")
     task(bad, "differs", MODULE % "2 * x - self.inner.w")
     task(bad, "single", MODULE % "torch.matmul(torch.ones(1, 1), (2 * x + self.inner.w).reshape(1, -1))")
@@ -94,6 +87,15 @@ with tempfile.TemporaryDirectory(prefix="atoll-torch-") as folder:
     for said in ("raises: the reference failed at variant check: problem.py:9: NameError: name 'nothing' is not defined",
                  "not in double precision, which its module cannot: in f32", "wrong"):
         check(status == 1 and said in text, f"bad tasks: status {status}, not said: {said}\n{text}")
+
+    result = subprocess.run([f"{build}/atoll", "run", f"{bad}/single", "-o", f"{folder}/campaign", "--seconds", "60", "--evaluations", "1",
+                             "--python", PYTHON], capture_output=True, text=True, timeout=300)
+    check(result.returncode == 0, f"a run: status {result.returncode}\n{result.stdout}{result.stderr}")
+    check(f'python: "{PYTHON}"' in pathlib.Path(folder, "campaign", "campaign.yaml").read_text(), "campaign.yaml forgets the Python")
+    text = subprocess.run([f"{build}/atoll", "list", f"{folder}/campaign"], capture_output=True, text=True).stdout
+    check(" correct " in text, f"no candidate was correct:\n{text}")
+    text = subprocess.run([f"{build}/atoll", "show", f"{folder}/campaign", "single"], capture_output=True, text=True).stdout
+    check("expected values are PyTorch's in f32" in text, f"the record does not say in what precision:\n{text}")
 
     one = f"{folder}/one"
     task(one, "function", FUNCTION, "function")

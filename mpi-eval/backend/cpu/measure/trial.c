@@ -548,6 +548,8 @@ void atoll_cpu_trial(struct atoll_referee *referee, struct atoll_case *known,
     s->variant = &known->task->variants[order->input_set->variant];
     if (trial_do(s, ret_trial, &err) != 0)
         trial_set(ret_trial, ATOLL_V_INFRASTRUCTURE, 0, "%s", err.text);
+    if (s->expected && ret_trial->verdict == ATOLL_V_CORRECT && !ret_trial->detail[0])
+        atoll_trial_note_precision(ret_trial, s->expected->truth.precision, "");
     atoll_runner_settle(candidate->runner);
     for (size_t i = 0; i < s->block_count; i++)
         atoll_block_close(s->cpu->memory, &s->blocks[i]);

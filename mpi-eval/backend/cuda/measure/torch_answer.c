@@ -9,8 +9,9 @@
 #include "mpi-eval/backend/cuda/measure/torch_inputs.h"
 
 #define CONTEXT_BYTES ((uint64_t)1 << 30) /* of torch: context, libraries of linear algebra */
-#define COPIES        3                   /* of all tensors in double precision, where nobody measured it */
+#define COPIES        2                   /* of all tensors in double precision, where nobody measured it */
 #define DEVICE_SHARE  0.9
+#define AREAS_BYTES   ((uint64_t)2 << 30)  /* margin, flush, guards */
 #define WRITE_BYTES   ((uint64_t)32 << 20) /* of a batch */
 
 /* ---- where, and how much memory that takes ---- */
@@ -26,6 +27,23 @@ static uint64_t bytes_of_answer(const struct atoll_task *task)
             size_t count = 0;
             if (atoll_task_element_count(task, i, &task->variants[v], &count, NULL) == 0)
                 sum += (uint64_t)count * 8 * COPIES;
+        }
+        most = sum > most ? sum : most;
+    }
+    return most;
+}
+
+/* What the areas need at the largest variant, without room to rotate: tensors, and expected values in the clear. */
+static uint64_t bytes_of_tensors(const struct atoll_task *task)
+{
+    uint64_t most = 0;
+    for (size_t v = 0; v < task->variant_count; v++) {
+        uint64_t sum = AREAS_BYTES;
+        for (size_t i = 0; i < task->tensor_count; i++) {
+            size_t count = 0;
+            if (atoll_task_element_count(task, i, &task->variants[v], &count, NULL) == 0)
+                sum += (uint64_t)count *
+                       (atoll_dtype_bytes(task->tensors[i].dtype) + (atoll_cuda_is_output(task, i) ? 8 : 0));
         }
         most = sum > most ? sum : most;
     }
@@ -68,11 +86,16 @@ int atoll_cuda_torch_expect(struct atoll_referee *referee, struct atoll_case *kn
     char why[128];
     if (oracles_open(d, err) != 0 || atoll_torch_oracle_find(d->torch, known->task, err) != 0)
         return -1;
+    uint64_t own = bytes_of_tensors(known->task);
     if (d->facts.compute_mode != 0) {
         on_host(o, known->task, "the device's compute mode allows one process");
     } else if ((double)bytes > DEVICE_SHARE * d->facts.limits.memory_bytes) {
         snprintf(why, sizeof(why), "an answer needs %.1f GB, the device has %.1f GB", (double)bytes / 1e9,
                  d->facts.limits.memory_bytes / 1e9);
+        on_host(o, known->task, why);
+    } else if (d->facts.free_bytes && bytes + own > d->facts.free_bytes) {
+        snprintf(why, sizeof(why), "an answer needs %.1f GB, kernels need %.1f GB, %.1f GB are free",
+                 (double)bytes / 1e9, (double)own / 1e9, (double)d->facts.free_bytes / 1e9);
         on_host(o, known->task, why);
     } else if (bytes > d->torch_room) {
         d->torch_room = bytes;

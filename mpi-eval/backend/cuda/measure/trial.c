@@ -250,7 +250,10 @@ static int trial_conclude(struct trial *s, struct atoll_err *err)
                  s->trial->ns);
         return 0;
     }
-    if (rc == 0 && s->stage.sample.layout.places < 2)
+    const struct atoll_cuda_oracle *o = s->known->oracle;
+    if (rc == 0)
+        atoll_trial_note_precision(s->trial, o->precision, o->is_on_host ? " on the host" : "");
+    if (rc == 0 && !s->trial->detail[0] && s->stage.sample.layout.places < 2)
         snprintf(s->trial->detail, sizeof(s->trial->detail),
                  "buffers have one place on the device and only shift, guard zones of %llu KiB",
                  (unsigned long long)s->stage.sample.layout.guards[0].bytes >> 10);

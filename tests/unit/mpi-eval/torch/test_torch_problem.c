@@ -1,5 +1,5 @@
-/* test_torch_problem.c - the role oracle with problems of every form and of every kind of trouble; needs /usr/bin/python3 with
- * torch. */
+/* test_torch_problem.c - the role oracle with problems of every form and of every kind of trouble; needs a Python with torch:
+ * ATOLL_TEST_PYTHON, else /usr/bin/python3. */
 #include "tests/support/expect.h"
 
 #include <math.h>
@@ -12,15 +12,15 @@
 #include "mpi-eval/torch/interpreter.h"
 #include "mpi-eval/torch/process.h"
 
-#define PYTHON "/usr/bin/python3"
-#define COUNT  4 /* elements of x and y */
+#define COUNT 4 /* elements of x and y */
 
+static const char *python;
 static struct atoll_torch *shared;
 
 static struct atoll_torch *start(uint64_t memory_bytes)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    struct atoll_torch_settings settings = {.python = PYTHON,
+    struct atoll_torch_settings settings = {.python = python,
                                             .role = "oracle",
                                             .script =
                                                 ATOLL_SOURCE_DIR "/mpi-eval/torch/python/atoll_torch.py",
@@ -216,7 +216,7 @@ static void test_ends(void **state)
 
 static int has_torch(void)
 {
-    json_t *answer = access(PYTHON, X_OK) == 0 ? atoll_torch_examine(PYTHON, NULL) : NULL;
+    json_t *answer = access(python, X_OK) == 0 ? atoll_torch_examine(python, NULL) : NULL;
     int has = answer && *atoll_json_member(answer, "torch");
     json_decref(answer);
     return has;
@@ -226,8 +226,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_forms), cmocka_unit_test(test_refusals),
                                        cmocka_unit_test(test_harmless), cmocka_unit_test(test_ends)};
+    const char *asked = getenv("ATOLL_TEST_PYTHON");
+    python = asked && *asked ? asked : "/usr/bin/python3";
     if (!has_torch()) {
-        printf(PYTHON " has no torch\n");
+        printf("%s has no torch\n", python);
         return 77;
     }
     shared = start(0);
