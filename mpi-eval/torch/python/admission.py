@@ -35,27 +35,32 @@ def judge(draws, tolerance, silent):
     marks = []
     for k in range(len(draws[0])):
         name = "y" if len(draws[0]) == 1 else "y%d" % k
-        first, second = draws[0][k], draws[1][k]
-        if not bool(torch.isfinite(first).all()):
+        each = [d[k] for d in draws]
+        first = each[0]
+        if not all(bool(torch.isfinite(y).all()) for y in each):
             marks.append(("finite", "%s is not finite everywhere" % name))
-            continue
-        middle = (first.max() + first.min()) / 2
-        if first.numel() > 1 and tolerance.passes(torch.full_like(first, float(middle)), first):
+        elif first.numel() > 1 and all(tolerance.passes(torch.full_like(y, float((y.max() + y.min()) / 2)), y) for y in each):
             marks.append(("range", "%s lies between %.4g and %.4g: one number passes for all of it"
                           % (name, float(first.min()), float(first.max()))))
-            continue
-        if tolerance.passes(second, first):
+        elif all(tolerance.passes(other, y) for y, other in zip(each, each[1:] + each[:1])):
             marks.append(("std", "the %s of another draw passes: it hardly depends on the inputs" % name))
-            continue
-        for axis in range(first.dim()):
-            if first.shape[axis] >= AXIS_LEAST and first.numel() > first.shape[axis]:
-                flat = first.mean(axis, keepdim=True).expand_as(first)
-                if tolerance.passes(flat, first):
-                    marks.append(("axis", "%s is the same along axis %d" % (name, axis)))
-                    break
+        else:
+            axis = flat_axis(each, tolerance)
+            if axis is not None:
+                marks.append(("axis", "%s is the same along axis %d" % (name, axis)))
     for name in silent:
         marks.append(("impact", "other values of %s give the same answer" % name))
     return [{"criterion": criterion, "reason": reason} for criterion, reason in marks]
+
+
+def flat_axis(each, tolerance):
+    """The first axis along which one value would pass in every draw; None."""
+    shape = each[0].shape
+    for axis in range(len(shape)):
+        if shape[axis] >= AXIS_LEAST and each[0].numel() > shape[axis] and \
+                all(tolerance.passes(y.mean(axis, keepdim=True).expand_as(y), y) for y in each):
+            return axis
+    return None
 
 
 def public_figures(draws, inputs_only):

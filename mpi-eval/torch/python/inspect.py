@@ -16,6 +16,8 @@ class Role:
             answer = inspection.inspect()
         except Exception as error:
             refusal = error if isinstance(error, Refusal) else problem.blame(error)
+            if "not implemented for 'Half'" in refusal.text or "not implemented for 'BFloat16'" in refusal.text:
+                refusal = Refusal("unsupported", refusal.text + "; PyTorch has it on a GPU: --gpu")
             answer = {"refused": refusal.text, "kind": refusal.kind, "trace": refusal.trace}
         answer["reached"] = sorted(inspection.reached) if inspection else []
         return answer

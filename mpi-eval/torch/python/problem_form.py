@@ -207,10 +207,10 @@ def ai_bench(request):
         raise Refusal("problem", "the specification has no variant")
     tree = ast.parse(source)
     names = top_names(tree)
-    dims = {str(k): int(v) for k, v in (bench.get("dims") or {}).items()}
+    dims = {str(k): number_of(v) for k, v in (bench.get("dims") or {}).items()}
     rename = {k: k if k not in names else "of_" + k for k in dims}
-    lines = [ADDED % "shapes of the specification"] + ["%s = %d\n" % (rename[k], v) for k, v in dims.items()]
-    made = []
+    lines = [ADDED % "shapes of the specification"] + ["%s = %r\n" % (rename[k], v) for k, v in dims.items()]
+    made, dtype = [], "float32"
     for name in bench.get("params") or list(inputs):
         one = inputs.get(name)
         if one is None:
@@ -226,8 +226,17 @@ def ai_bench(request):
         given.append(rename.get(str(value), str(value)))
     if spec.get("inits"):
         lines.append("\n\ndef get_init_inputs():\n    return [%s]\n" % ", ".join(given))
-    return {"source": source.rstrip("\n") + "".join(lines), "entry": "Model", "form": "module", "title": request["title"],
-            "level": request.get("level", 0), "half": any("float16" in m for m in made)}
+    lines.append("\n\nclass AtollModel(Model):\n    def __init__(self, *arguments):\n        super().__init__(*arguments)\n"
+                 "        self.to(torch.%s)\n" % (dtype if dtype.startswith(("float", "bfloat")) else "float32"))
+    return {"source": source.rstrip("\n") + "".join(lines), "entry": "AtollModel", "form": "module", "title": request["title"],
+            "level": request.get("level", 0)}
+
+
+def number_of(text):
+    try:
+        return int(text)
+    except ValueError:
+        return float(text)
 
 
 FORMS = {"kernelbench": kernelbench, "robust-kbench": robust, "ai-bench": ai_bench, "sol-execbench": definition,
