@@ -96,6 +96,9 @@ def modules(scratch):
     check("FAIL" not in text, text)
     again, _ = rows_of(atoll("task", "import", "kernelbench", fixtures / "problems" / "4_constant.py", "-o", scratch / "all", "--all", "--json"))
     check(again["4_constant"]["status"] == "imported" and (scratch / "all" / "p004_constant" / "task.yaml").exists(), f"--all: {again}")
+    text = atoll("task", "check", scratch / "all", status=1).stdout
+    for test in ("y differs along axis 0", "spread of y", "reacts to x"):
+        check(f"FAIL {test}" in text, f"a constant passes '{test}':\n{text}")
     done = atoll("task", "import", "robust-kbench", fixtures / "robust", "-o", suite, status=73)
     check("is of an import of kernelbench" in done.stderr, done.stderr)
 
