@@ -311,6 +311,14 @@ class Rival:
                 return None, "%s is %s %s, the task says %s %s" % (t["name"], value.dtype, list(value.shape), dtype, t["shape"])
         return values, None
 
+    def rest(self):
+        """Parameters and buffers lie in the arena: they let it go, and keep their shapes for the next binding."""
+        if self.problem is None or self.problem.is_function:
+            return
+        for held, *_ in self.problem.places:
+            held.grad = None
+            held.data = held.detach().new_zeros(()).expand(held.shape)
+
     def compile(self):
         import torch._dynamo
         for name in COMPILED_LIMITS:  # beyond it a call falls back to eager mode without a word
@@ -485,6 +493,8 @@ class Role:
         """Gives memory back that others need meanwhile; "keep": handles that stay loaded."""
         keep = request.get("keep", [])
         self.loaded = {handle: rival for handle, rival in self.loaded.items() if handle in keep}
+        for rival in self.loaded.values():
+            rival.rest()
         self.arena = None
         if self.place:
             self.place.rest()
