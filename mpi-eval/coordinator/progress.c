@@ -183,6 +183,10 @@ static void fill_task(const struct atoll_engine *engine, uint32_t number, uint32
     row->baseline_ns = s.baseline_ns;
     row->best_ns = s.best_ns;
     row->final_ratio = s.final_ratio;
+    row->rival_ns = s.rival_ns;
+    row->rival_ratio = s.rival_ratio;
+    if (s.rival_ns > 0)
+        snprintf(row->rival, sizeof(row->rival), "%s", task->rivals[s.rival].name);
     row->is_done = s.done != 0;
     if (!atoll_id_is_zero(&s.best)) {
         char id[ATOLL_ID_HEX];

@@ -56,8 +56,8 @@ void atoll_rival_view_print(const struct atoll_query *query, uint64_t task_row, 
         }
         atoll_print(out, "rival %s: ", atoll_tables_text(tables, r.name));
         print_time(r.time_ns, r.time_lo_ns, r.time_hi_ns, r.host_ns, out);
-        atoll_print(out, "; %s, %s\n", atoll_torch_mode_name((enum atoll_torch_mode)r.mode),
-                    atoll_tables_text(tables, r.versions));
+        atoll_print(out, "; %s%s%s\n", atoll_torch_mode_name((enum atoll_torch_mode)r.mode),
+                    r.versions ? ", " : "", atoll_tables_text(tables, r.versions));
         print_variants(query, rows[i], out);
     }
 }

@@ -273,6 +273,8 @@ static void print_groups(FILE *out, const struct atoll_query *query, enum atoll_
     struct atoll_task_group groups[GROUP_LIMIT];
     size_t count = atoll_query_groups(query, by, groups, GROUP_LIMIT);
 
+    if (count == 1 && groups[0].sums.task_count == 1) /* the task's own line says it */
+        return;
     if (count > 0)
         atoll_print(out, "\n%-20s %5s %7s  %-8s %6s %8s %9s %10s\n",
                     by == ATOLL_BY_LEVEL ? "level" : "category", "tasks", "correct", "over", "fast_1",
@@ -289,7 +291,7 @@ static void print_groups(FILE *out, const struct atoll_query *query, enum atoll_
             const struct atoll_speedup_sums *over = &s->over[y];
             char correct[16], fast[2][16], means[2][32];
 
-            if (!over->timed_count && (y != ATOLL_OVER_SEED || !is_first))
+            if (y == ATOLL_OVER_SEED ? !over->timed_count && !is_first : !over->task_count)
                 continue;
             snprintf(correct, sizeof(correct), "%.0f %%",
                      100.0 * (double)s->solved_count / (double)s->task_count);
