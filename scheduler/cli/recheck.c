@@ -396,16 +396,17 @@ static int recheck_task(struct recheck *r, uint32_t number, struct atoll_err *er
 {
     const struct atoll_duel *seed, *rival;
     struct subject s;
-    int passed = 1;
+    int passed = 1, has_baseline;
 
     if (find_subject(r, number, &s) != 0)
         return print_unmeasured(s.task, 0, "no correct kernel in the campaign", r->settings->json);
     if (measure_subject(r, &s, err) != 0)
         return -1;
+    has_baseline = !atoll_id_is_zero(&s.status.baseline);
     seed = &s.seed.duel;
     rival = &s.rival.duel;
     if (!s.seed.is_measured && !s.rival.is_measured) {
-        return print_unmeasured(s.task, r->settings->minimum <= 1,
+        return print_unmeasured(s.task, has_baseline && r->settings->minimum <= 1,
                                 s.why_no_rival ? s.why_no_rival : "the baseline is still the best",
                                 r->settings->json);
     }

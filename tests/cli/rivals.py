@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Speedups are told over the rival, over the seed second, wherever a person or a script looks; without a rival that is said once and
-the share of the floor leads.  On the sample campaign of the unit tests: softmax_rows has three rivals, matmul none.
-rivals.py BUILD SOURCE"""
+the share of the floor leads.  On the sample campaign of the unit tests: softmax_rows has three rivals, matmul none; of real
+campaigns, where Debian's torch is, what their progress says.  rivals.py BUILD SOURCE [--measured]"""
 import atexit
 import csv
 import io
@@ -18,6 +18,8 @@ build, source = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 root = pathlib.Path(os.path.realpath(tempfile.mkdtemp(prefix="atoll-rivals-")))
 atexit.register(shutil.rmtree, root, ignore_errors=True)
 os.environ["ATOLL_PYTHON"] = "none"
+PYTHON = "/usr/bin/python3"
+has_torch = subprocess.run([PYTHON, "-c", "import importlib.util, sys; sys.exit(not importlib.util.find_spec('torch'))"]).returncode == 0
 VERSIONS = "torch 2.11.0, CUDA 13.0, Triton 3.5"
 
 
@@ -28,7 +30,7 @@ def check(condition, text):
 
 def run(*words, status=0, which="stdout"):
     done = subprocess.run([f"{build}/atoll", *map(str, words)], capture_output=True, text=True, timeout=60, cwd=root)
-    check(done.returncode == status, f"atoll {' '.join(map(str, words))}: status {done.returncode}, not {status}\n"
+    check(status is None or done.returncode == status, f"atoll {' '.join(map(str, words))}: status {done.returncode}, not {status}\n"
                                      f"{done.stdout[-2000:]}\n{done.stderr[-2000:]}")
     return getattr(done, which)
 
@@ -37,6 +39,31 @@ def has(text, *parts):
     for part in parts:
         check(part in text, f"{part!r} is not in\n{text}")
 
+
+def run_torch(*words, statuses=(0,)):
+    done = subprocess.run([f"{build}/atoll", *map(str, words)], capture_output=True, text=True, timeout=110, cwd=root,
+                          env={**os.environ, "ATOLL_PYTHON": PYTHON})
+    check(done.returncode in statuses, f"atoll {' '.join(map(str, words))}: {done.returncode}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}")
+    return done
+
+
+# What is measured for real: the rival stands in table, JSON and recheck, whatever the kernels come to on this machine.
+if "--measured" in sys.argv:
+    if not has_torch:
+        print(f"skipped: {PYTHON} has no torch")
+        sys.exit(77)
+    run_torch("run", f"{source}/suites/starter", "--only", "softmax_rows", "--seconds", 12, "-o", "real", "-q", statuses=(0, 65))
+    row = json.loads(run("best", "real", "--json"))[0]
+    rivals = {r["name"]: r for r in row["rivals"]}
+    check("eager" in rivals and rivals["eager"]["verdict"] in ("correct", "unstable"), row)
+    if rivals["eager"]["verdict"] == "correct":
+        check(row["rival"]["time_ns"] > 0 and row["speedup_over"] == "rival" and row["rival"]["versions"].startswith("torch 1."), row)
+        has(run("best", "real"), "over the rival" if row["speedup"] > 0 else "0 of 1 tasks timed beside a rival")
+    if row["candidate"] and row["rival"]:
+        again = json.loads(run_torch("verify", "real", "--recheck", "--json", statuses=(0, 1)).stdout)
+        check(again["speedup_over"] == "rival" and again["rival"]["name"] == row["rival"]["name"] and again["rival"]["rival_ns"] >= 0, again)
+    print(f"softmax_rows: {row['speedup']:.2f} over {row['speedup_over']}, rivals {[(r['name'], r['verdict']) for r in row['rivals']]}")
+    sys.exit(0)
 
 made = subprocess.run([f"{build}/tests/bin/sample_campaign", str(root)], capture_output=True, text=True)
 check(made.returncode == 0, made.stderr)
@@ -108,7 +135,22 @@ check([(r["name"], r["mode"], r["verdict"]) for r in exported] == [("eager", "ea
                                                                   ("tuned", "max-autotune", "compile_error")], exported)
 check(len(run("export", "mine", "--csv", "rival_samples").splitlines()) == 19, "samples of rivals")
 
-# A status is told from progress.json, which knows rivals too; archives of before rivals are told over the seed, named so.
+# While a campaign runs, and from a second terminal: what the progress lines and progress.json say of rivals.
+if has_torch:
+    live = run_torch("run", f"{source}/suites/starter", "--only", "softmax_rows", "--only", "transpose", "--backend", "null", "--seed", 3,
+                     "--evaluations", 60, "-o", "live")
+    check(re.search(r"best \w+ ~?\d+\.\d\dx over its rival\n", live.stdout + live.stderr), live.stdout + live.stderr)
+    status = run("status", "live")
+    check(re.match(r"task +rival +best +speedup over seed ", status.splitlines()[1]), status)
+    has(status, "2 of 2 tasks timed beside a rival, geometric mean ", "x over the rival, ", "x over the seed\n")
+    part = json.loads(run("status", "live", "--json"))[0]
+    check(part["sums"]["geometric_mean_over"] == "rival" and part["parts"][0]["tasks"][0]["rival"], part)
+    result = json.loads(run("best", "live", "--json"))
+    check(all(r["speedup_over"] == "rival" and r["rival"]["name"] in ("eager", "compile") for r in result), result)
+else:
+    print(f"{PYTHON} has no torch: no campaign was run with rivals")
+
+# Archives of before rivals are told over the seed, named so.
 older = run("best", f"{source}/tests/fixtures/archive/schema-5.h5")
 head = older.splitlines()[0]
 check(re.match(r"task +of floor +seed \+- +best \+- +over seed +95 % interval", head), head)
