@@ -82,9 +82,11 @@ static int is_sample(unsigned op)
 int atoll_propose_has_samples(const struct atoll_engine *e, const struct atoll_task_state *t)
 {
     uint64_t taken = t->samples + t->asks;
+    if (!e->search.samples)
+        return 1;
     for (uint32_t i = t->pending_next; i < t->pending_count; i++)
         taken += (uint64_t)is_sample(t->pending[i].op);
-    return !e->search.samples || taken < e->search.samples;
+    return taken < e->search.samples;
 }
 
 static int strategy_ready(const struct atoll_engine *e, const struct atoll_task_state *t)
