@@ -138,7 +138,8 @@ static void places_make(struct places *p, const json_t *interpreter, const char 
     place_add(p, "/proc", ATOLL_LANDLOCK_WRITE);
     place_add(p, "/proc", ATOLL_LANDLOCK_DEVICES);
     place_add(p, "/sys", ATOLL_LANDLOCK_DEVICES);
-    place_add_matches(p, "/dev/nvidia*", ATOLL_LANDLOCK_DEVICES);
+    place_add(p, "/dev",
+              ATOLL_LANDLOCK_DEVICES); /* its own nodes alone are not enough: the driver then finds no GPU */
 }
 
 /* ---- start ---- */
