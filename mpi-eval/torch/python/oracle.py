@@ -29,6 +29,7 @@ class Role:
         for backend in (self.torch.backends.cuda.matmul, self.torch.backends.cudnn):
             backend.allow_tf32 = False
         self.torch.backends.cudnn.deterministic = True
+        gc.freeze()  # torch's own objects stay; what a question leaves is looked for after each
 
     # ---- operations ----
 

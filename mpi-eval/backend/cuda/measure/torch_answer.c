@@ -1,8 +1,8 @@
 #include "mpi-eval/backend/cuda/measure/torch_answer.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "core/task/init.h"
@@ -50,6 +50,13 @@ static uint64_t bytes_of_tensors(const struct atoll_task *task)
     return most;
 }
 
+static unsigned processors_of_thread(void)
+{
+    cpu_set_t set;
+    int count = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
+    return count > 0 ? (unsigned)count : 1;
+}
+
 static int oracles_open(struct atoll_cuda_device *d, struct atoll_err *err)
 {
     struct atoll_torch_oracle_settings settings = {.python = d->referee->setup.python,
@@ -65,7 +72,7 @@ static int oracles_open(struct atoll_cuda_device *d, struct atoll_err *err)
     if (!d->torch && !(d->torch = atoll_torch_oracle_create(&settings, err)))
         return -1;
     settings.gpu = NULL;
-    settings.threads = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
+    settings.threads = processors_of_thread();
     if (!d->torch_host && !(d->torch_host = atoll_torch_oracle_create(&settings, err)))
         return -1;
     return 0;

@@ -559,6 +559,31 @@ static void test_read(void **state)
     free(r);
 }
 
+/* What PyTorch says was written to the plain area before: it is sealed or compared, and wiped, and nothing puts other values or
+ * NaN over it. */
+static void test_torch(void **state)
+{
+    static const struct atoll_torch_reference torch = {.source = "", .file = "problem.py", .entry = "Model"};
+    struct atoll_task task = *candidate.task;
+    (void)state;
+    task.torch = &torch;
+    sample->task = &task;
+    for (int with_seal = 0; with_seal < 2; with_seal++) {
+        atoll_command_batch_clear(&batch);
+        assert_int_equal(with_seal ? atoll_cuda_sample_expected(sample, &batch, &seal, NULL)
+                                   : atoll_cuda_sample_check(sample, &batch, NULL, NULL),
+                         0);
+        decode();
+        assert_int_equal(launches_between(atoll_cuda_oracle_function(&oracle), UINT32_MAX), 0);
+        for (size_t i = 0; i < wipe(); i++)
+            assert_false(list[i].kind == ATOLL_DEVICE_COMMAND_SET && list[i].address >= PLAIN &&
+                         list[i].address < PLAIN + sample->plain.need);
+        assert_int_equal(launches_between(ATOLL_KERNEL_seal, ATOLL_KERNEL_seal + 1), (size_t)with_seal);
+        assert_true(wipe() < count);
+    }
+    sample->task = candidate.task;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -576,6 +601,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_seal, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_inout, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_plain_plan, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_torch, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_read, set_up, tear_down)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
