@@ -36,15 +36,17 @@ static void call(void (*kernel)(A...), void **args, std::index_sequence<I...>) {
 static void (*entry)(void);
 static void fiber(void) { entry(); }
 template <class... A>
-static void launch(void (*kernel)(A...), long long grid, int block, int waits, void **args)
+static void launch(void (*kernel)(A...), const long long *grid, int block, int waits, void **args)
 {
     static void (*now)(A...);
     static void **given;
     now = kernel;
     given = args;
     entry = [] { call(now, given, std::index_sequence_for<A...>()); };
-    for (long long b = 0; b < grid; b++) {
-        blockIdx.x = (unsigned)b;
+    for (long long b = 0; b < grid[0] * grid[1] * grid[2]; b++) {
+        blockIdx.x = (unsigned)(b % grid[0]);
+        blockIdx.y = (unsigned)(b / grid[0] % grid[1]);
+        blockIdx.z = (unsigned)(b / grid[0] / grid[1]);
         if (!waits) {
             for (threadIdx.x = 0; threadIdx.x < (unsigned)block; threadIdx.x++)
                 entry();
@@ -93,8 +95,12 @@ def build(command, text):
         raise AssertionError("does not compile:\n%s\n%s" % (done.stdout[:3000], text))
 
 
-def compile_all(seeds, folder, block=8):
-    """seeds: (language, text); all of CUDA in one unit, each in a namespace of its own.  block: threads of a block."""
+# Small enough for small shapes; every bound of a tile is met.
+PARAMS = {"BLOCK": 8, "TILE": 2, "PER": 2, "DEPTH": 3}
+
+
+def compile_all(seeds, folder):
+    """seeds: (language, text); all of CUDA in one unit, each in a namespace of its own."""
     stem = os.path.join(folder, "seeds")
     body, result = SHIM + LAUNCH, []
     for number, (language, text) in enumerate(seeds):
@@ -110,26 +116,26 @@ def compile_all(seeds, folder, block=8):
         for step in plan_of(text)["launch"]:
             name = step["kernel"]
             waits = "__syncthreads" in re.search(r"%s\(.*?\n\}\n" % name, text, re.S).group()
-            body += 'extern "C" void launch_%d_%s(long long grid, int block, void **args)\n{\n' \
+            body += 'extern "C" void launch_%d_%s(const long long *grid, int block, void **args)\n{\n' \
                     "    launch(seed%d::%s, grid, block, %d, args);\n}\n" % (number, name, number, name, waits)
     with open(stem + ".cc", "w") as out:
         out.write(body)
     build(["g++", "-std=c++17", "-O0", "-fPIC", "-shared", "-Wall", "-Werror", "-Wno-unused-variable", "-Wno-unused-function",
-           "-Wno-unused-but-set-variable", "-DBLOCK=%d" % block, "-o", stem + ".so", stem + ".cc"], "")
+           "-Wno-unknown-pragmas", "-Wno-unused-but-set-variable", *["-D%s=%d" % pair for pair in PARAMS.items()], "-o", stem + ".so", stem + ".cc"], "")
     cuda = ctypes.CDLL(stem + ".so")
     for number, (language, text) in enumerate(seeds):
         library = cuda if language == "cuda" else ctypes.CDLL(os.path.join(folder, "seed%d.so" % number))
-        result.append(HostSeed(text, language, library, number, block))
+        result.append(HostSeed(text, language, library, number))
     return result
 
 
 class HostSeed:
-    def __init__(self, text, language, library, number, block):
-        self.plan, self.language, self.library, self.number, self.block = plan_of(text), language, library, number, block
+    def __init__(self, text, language, library, number):
+        self.plan, self.language, self.library, self.number = plan_of(text), language, library, number
 
     def run(self, dims, tensors):
         """tensors: {name: contiguous torch tensor}; out tensors are written."""
-        names = dict(dims, BLOCK=self.block)
+        names = dict(dims, **PARAMS)
         scratch = {name: ctypes.create_string_buffer(max(1, evaluate(size, names)))
                    for name, size in self.plan.get("scratch", {}).items()}
         for step in self.plan["launch"]:
@@ -150,4 +156,5 @@ class HostSeed:
                 continue
             array = (ctypes.c_void_p * len(args))(*args)
             function = getattr(self.library, "launch_%d_%s" % (self.number, step["kernel"]))
-            function(ctypes.c_longlong(evaluate(step["grid"][0], names)), ctypes.c_int(self.block), array)
+            grid = [evaluate(e, names) for e in step["grid"]] + [1, 1]
+            function((ctypes.c_longlong * 3)(*grid[:3]), ctypes.c_int(evaluate(step["block"][0], names)), array)

@@ -143,7 +143,7 @@ class HostDriver:
         values = [ctypes.c_uint64.from_address(parameters[i]).value for i in range(len(launch.kept))]
         array = (ctypes.c_void_p * len(values))(*values)
         self.launched.append((launch.handle, launch.grid, launch.block))
-        getattr(self.seed.library, "launch_0_" + launch.handle)(ctypes.c_longlong(launch.grid[0]),
+        getattr(self.seed.library, "launch_0_" + launch.handle)((ctypes.c_longlong * 3)(*launch.grid),
                                                                 ctypes.c_int(launch.block[0]), array)
 
 

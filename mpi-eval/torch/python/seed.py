@@ -8,7 +8,7 @@ kernel for each of those.  What an operator needs and is not there is said by na
 import json
 import re
 
-from atoll import seed_aten, shape_fit
+from atoll import seed_aten, seed_tile, shape_fit
 from atoll.aten_graph import Unsupported, unify
 from atoll.seed_kernel import C_TYPES, LOCAL, RESERVED, Kernel, wrap
 from atoll.seed_node import (BROADCAST, CHEAP, LOOP, LOOP_MANY, MOVED, SAME, Chosen, Fold, Generated, Pointwise, Scan,
@@ -408,11 +408,25 @@ class Seed:
                 pending += [n for n, _ in node.edges if n.buffer is None]
         return None
 
+    def tiled_fold(self, root):
+        """The product that a kernel computes on the way, where its blocks are to share it."""
+        pending = [root]
+        while pending:
+            node = pending.pop()
+            if isinstance(node, Fold):
+                return node if seed_tile.fits(root, node, self.target, self.bench) else None
+            pending += [n for n, _ in node.edges if n.buffer is None]
+        return None
+
     def text(self):
         roots = self.roots()
         if len(roots) > LAUNCH_LIMIT:
             raise Unsupported("%d launches, %d are allowed" % (len(roots), LAUNCH_LIMIT))
         for root in roots:
+            tiled = self.tiled_fold(root)
+            if tiled:
+                self.kernels.append(self.tiled_kernel(root, tiled))
+                continue
             fold = self.block_fold(root)
             parts = self.share_out(fold) if fold else None
             if parts:
@@ -432,6 +446,13 @@ class Seed:
             value = root.emit(kernel, list(kernel.coordinates))
             kernel.line("%s[i] = %s;" % (buffer.c_name, self.target.store(value, buffer.dtype)))
         kernel.is_written = buffer
+        return kernel
+
+    def tiled_kernel(self, root, fold):
+        kernel = Kernel("", root, self.target)
+        kernel.tiled_fold = fold
+        seed_tile.write(kernel, root, fold)
+        kernel.is_written = root.buffer
         return kernel
 
     def scan(self, kernel, root):
@@ -466,7 +487,12 @@ class Seed:
         scratch = self.scratch_lines(shared)
         plan = ['  "version": 1']
         if self.target.language == "cuda":
-            plan.append('  "params": {"%s": %s}' % (self.target.block, json.dumps(BLOCK_VALUES)))
+            params = {} if all(k.tiled_fold for k in self.kernels) else {self.target.block: BLOCK_VALUES}
+            is_tiled = any(k.tiled_fold for k in self.kernels)
+            params.update(seed_tile.PARAMS if is_tiled else {})
+            plan.append('  "params": %s' % json.dumps(params))
+            if is_tiled:
+                plan.append('  "require": %s' % json.dumps(seed_tile.REQUIRE))
         if scratch:
             plan.append('  "scratch": {%s}' % ", ".join('"%s": "%s"' % pair for pair in scratch))
         plan.append('  "launch": [%s]' % (",\n" + " " * 13).join(launches))
@@ -551,16 +577,17 @@ class Seed:
         target, out = self.target, kernel.is_written
         count_shape = kernel.shape
         cuda = target.language == "cuda"
-        is_block = kernel.block_fold is not None
+        is_block, is_tiled = kernel.block_fold is not None, kernel.tiled_fold is not None
         body = kernel.body_lines()
+        with_count = cuda and not is_block and not is_tiled
         count = kernel.times(count_shape)
-        lines = kernel.extent_lines(body + ([count] if cuda and not is_block else []))
+        lines = kernel.extent_lines(body + ([count] if with_count else []))
         pointers = [b for b in kernel.pointers.values() if b.key != out.key]
         if len(pointers) != len(kernel.pointers) or len({b.c_name for b in pointers}) != len(pointers):
             raise Unsupported("a kernel that reads what it writes")
         params = ["const %s *%s" % (C_TYPES[b.dtype], b.c_name) for b in pointers]
         params.append("%s *%s" % (C_TYPES[out.dtype], out.c_name))
-        used = {w for line in lines + body + ([count] if cuda and not is_block else [])
+        used = {w for line in lines + body + ([count] if with_count else [])
                 for w in re.findall(r"[A-Za-z_]\w*", line)}
         dims = [d for d in kernel.dims if target.dim_name(d) in used]
         params += ["long long %s" % target.dim_name(d) for d in dims]
@@ -569,16 +596,20 @@ class Seed:
             raise Unsupported("a kernel of %d arguments" % len(args))
         whole = target.count(count_shape)
         title = "/* %s: %s. */" % (", ".join(kernel.ops) or "copy",
-                                   "a block per element" if is_block else "a line per thread"
-                                   if isinstance(kernel.root, Scan) else "one thread per element")
+                                   "a block per element" if is_block else "TILE x TILE threads per block"
+                                   if is_tiled else "a line per thread" if isinstance(kernel.root, Scan) else "one thread per element")
         if cuda:
             grid = whole if is_block else "cdiv(%s, %s)" % (whole, target.block)
             launch = {"kernel": kernel.name, "grid": [grid], "block": [target.block], "args": args}
-            begin = ["    const long long i = blockIdx.x;"] if is_block else [
+            threads = target.block
+            if is_tiled:
+                threads = "TILE * TILE"
+                launch.update(grid=seed_tile.grid(kernel.tiled_fold, target), block=[threads])
+            begin = [] if is_tiled else ["    const long long i = blockIdx.x;"] if is_block else [
                 "    const long long i = (long long)blockIdx.x * %s + threadIdx.x;" % target.block,
                 "    if (i >= %s)" % count, "        return;"]
             lines += begin + body
-            opening = 'extern "C" __global__ void __launch_bounds__(%s)\n    %s(' % (target.block, kernel.name)
+            opening = 'extern "C" __global__ void __launch_bounds__(%s)\n    %s(' % (threads, kernel.name)
         else:
             title = title.replace("thread", "unit")
             launch = {"function": kernel.name, "units": whole, "args": args}

@@ -7,7 +7,7 @@ OPERATORS maps a name ("aten.add.Tensor"; changes in place under the name withou
 import math
 
 from atoll.aten_graph import Unsupported
-from atoll.seed_node import (Chosen, Fold, Gathered, Generated, Moved, Node, Pointwise, Scan, expand, is_one, kind_of,
+from atoll.seed_node import (Chosen, Fold, Gathered, Generated, Moved, Node, Pointwise, Product, Scan, expand, is_one, kind_of,
                              permute, pointwise, product, reduce, view)
 
 OPERATORS = {}
@@ -902,12 +902,19 @@ def matmul(a, b, call, op):
     """Batches of matrices, [..., M, K] times [..., K, N]; the leading axes are equal."""
     lead, rows, depth, columns = list(a.shape[:-2]), a.shape[-2], a.shape[-1], b.shape[-1]
 
-    def body(kernel, index, loops):
-        k = loops(0)
-        left = ["0" if is_one(e) else i for i, e in zip(index[:-1] + [k], a.shape)]
-        right = ["0" if is_one(e) else i for i, e in zip(index[:-2] + [k, index[-1]], b.shape)]
-        return "%s * %s" % (kernel.value(a, left), kernel.value(b, right))
-    return Fold(lead + [rows, columns], a.kind, [a, b], [depth], body, "sum", op, rereads=True)
+    def left(kernel, index, loops):
+        return kernel.value(a, cut(a, index[:-1] + [loops(0)]))
+
+    def right(kernel, index, loops):
+        return kernel.value(b, cut(b, index[:-2] + [loops(0), index[-1]]))
+    rank = len(lead)
+    along = ("width" if is_turned(a) else "depth", "depth" if is_turned(b) else "width")
+    return Product(lead + [rows, columns], a.kind, [a, b], [depth], left, right, [rank], [rank + 1], along, op)
+
+
+def is_turned(node):
+    """Whether the last two axes lie the other way round in memory."""
+    return isinstance(node, Moved) and node.op == "permute"
 
 
 @operator("mm.default", "bmm.default")
@@ -1016,9 +1023,15 @@ def direct(call, x, weight, windows, groups):
     rank = len(stride)
     out = tuple(c // g for c, g in zip(weight.shape[0], groups))  # output channels of a group
 
-    def body(kernel, index, loops):
+    def taps_of(loops):
+        return ["0" if is_one(weight.shape[2 + a]) else loops(1 + a) for a in range(rank)]
+
+    def left(kernel, index, loops):
+        return kernel.value(weight, cut(weight, [index[1], loops(0)] + taps_of(loops)))
+
+    def right(kernel, index, loops):
         channel = loops(0)
-        taps, places = [], []
+        places = []
         for a in range(rank):
             k = "0" if is_one(weight.shape[2 + a]) else loops(1 + a)
             at = window_place(kernel, index[2 + a], k, stride[a], pad[a], dilation[a])
@@ -1029,18 +1042,25 @@ def direct(call, x, weight, windows, groups):
             if low or high:
                 kernel.guard(" && ".join(([at + " >= 0"] if low else []) +
                                          (["%s < %s" % (at, kernel.extent(x.shape[2 + a]))] if high else [])))
-            taps.append(k)
             places.append(at)
+        source = channel
         if not all(g == 1 for g in groups):
-            of_group = kernel.place("%s" % index[1] if is_one(out) else "%s / %s" % (index[1], kernel.extent(out)))
-            source = of_group if is_one(weight.shape[1]) else \
-                "%s * %s + %s" % (of_group, kernel.extent(weight.shape[1]), channel)
-            source = kernel.place(source)
-        else:
-            source = channel
-        return "%s * %s" % (kernel.value(x, cut(x, [index[0], source] + places)),
-                            kernel.value(weight, cut(weight, [index[1], channel] + taps)))
-    loops = [weight.shape[1]] + list(weight.shape[2:])
+            of_group = kernel.place(index[1] if is_one(out) else "%s / %s" % (index[1], kernel.extent(out)))
+            source = kernel.place(of_group if is_one(weight.shape[1]) else
+                                  "%s * %s + %s" % (of_group, kernel.extent(weight.shape[1]), channel))
+        return kernel.value(x, cut(x, [index[0], source] + places))
+    return window_product(call, x, weight, [weight.shape[1]] + list(weight.shape[2:]), left, right, groups)
+
+
+def window_product(call, x, weight, loops, left, right, groups):
+    """Output channels are rows, places in the batch columns."""
+    if all(g == 1 for g in groups):
+        columns = [0] + list(range(2, len(call.shape)))
+        return Product(call.shape, x.kind, [x, weight], loops, left, right, [1], columns, ("depth", "width"), call.name)
+
+    def body(kernel, index, given):
+        second = right(kernel, index, given)
+        return "%s * %s" % (second, left(kernel, index, given))
     return Fold(call.shape, x.kind, [x, weight], loops, body, "sum", call.name, rereads=True)
 
 
@@ -1053,12 +1073,28 @@ def transposed(call, x, weight, windows, groups):
     rank = len(stride)
     sources = tuple(c // g for c, g in zip(x.shape[1], groups))  # input channels of a group
 
-    def body(kernel, index, loops):
+    def source_of(kernel, index, channel):
+        """The input channel and the output channel within its group."""
+        if all(g == 1 for g in groups):
+            return channel, index[1]
+        width = kernel.extent(weight.shape[1])
+        of_group = kernel.place(index[1] if is_one(weight.shape[1]) else "%s / %s" % (index[1], width))
+        within = "0" if is_one(weight.shape[1]) else kernel.place("%s %% %s" % (index[1], width))
+        return kernel.place(of_group if is_one(sources) else
+                            "%s * %s + %s" % (of_group, kernel.extent(sources), channel)), within
+
+    def left(kernel, index, loops):
+        source, within = source_of(kernel, index, loops(0))
+        taps = ["0" if is_one(weight.shape[2 + a]) else loops(1 + a) for a in range(rank)]
+        return kernel.value(weight, cut(weight, [source, within] + taps))
+
+    def right(kernel, index, loops):
         channel = loops(0)
-        taps, places = [], []
+        places = []
         for a in range(rank):
             k = "0" if is_one(weight.shape[2 + a]) else loops(1 + a)
-            tap = k if all(d == 1 for d in dilation[a]) else "%s * %s" % (k, kernel.extent(dilation[a]))
+            tap = "0" if k == "0" else grouped(k) if all(d == 1 for d in dilation[a]) else \
+                "%s * %s" % (grouped(k), kernel.extent(dilation[a]))
             reach = kernel.place("%s%s" % (shift(kernel, index[2 + a], pad[a]), "" if tap == "0" else " - " + tap))
             at = reach
             condition = [reach + " >= 0"]
@@ -1066,19 +1102,10 @@ def transposed(call, x, weight, windows, groups):
                 condition.append("%s %% %s == 0" % (reach, kernel.extent(stride[a])))
                 at = kernel.place("%s / %s" % (reach, kernel.extent(stride[a])))
             kernel.guard(" && ".join(condition + ["%s < %s" % (at, kernel.extent(x.shape[2 + a]))]))
-            taps.append(k)
             places.append(at)
-        if not all(g == 1 for g in groups):
-            width = kernel.extent(weight.shape[1])
-            of_group = kernel.place(index[1] if is_one(weight.shape[1]) else "%s / %s" % (index[1], width))
-            within = "0" if is_one(weight.shape[1]) else "%s %% %s" % (index[1], width)
-            source = kernel.place(of_group if is_one(sources) else
-                                  "%s * %s + %s" % (of_group, kernel.extent(sources), channel))
-        else:
-            source, within = channel, index[1]
-        return "%s * %s" % (kernel.value(x, cut(x, [index[0], source] + places)),
-                            kernel.value(weight, cut(weight, [source, grouped(within)] + taps)))
-    return Fold(call.shape, x.kind, [x, weight], [sources] + list(weight.shape[2:]), body, "sum", call.name, rereads=True)
+        source, _ = source_of(kernel, index, channel)
+        return kernel.value(x, cut(x, [index[0], source] + places))
+    return window_product(call, x, weight, [sources] + list(weight.shape[2:]), left, right, groups)
 
 
 def windows_of(call, rank):

@@ -22,19 +22,19 @@ RESERVED = frozenset("""
     stderr system time times truncate wait write environ
     abs acosf asinf atanf ceilf cosf erff exp exp2f expm1f fabs fabsf floor floorf fmaxf fminf fmod fmodf log log1pf log2f
     logf max min pow powf rint rintf rsqrtf sin sinf sqrt sqrtf tan tanf tanh tanhf truncf threadIdx blockIdx blockDim gridDim
-    INFINITE NULL BLOCK gamma index j0 j1 jn y0 y1 yn unit_begin unit_end from_bf16 to_bf16 from_f16 to_f16 linux unix
+    INFINITE NULL BLOCK TILE PER DEPTH gamma index j0 j1 jn y0 y1 yn unit_begin unit_end from_bf16 to_bf16 from_f16 to_f16 linux unix
     """.split())
 C_TYPES = {"float64": "double", "float32": "float", "float16": "unsigned short", "bfloat16": "unsigned short",
            "int64": "long long", "int32": "int", "int16": "short", "int8": "signed char", "uint8": "unsigned char",
            "bool": "unsigned char"}
-LOCAL = re.compile(r"r|half|(i|v|k|n|at|part|sum|product|most|least|any|all)[0-9]*")
+LOCAL = re.compile(r"[rzepq]|half|k0|row|column|first_row|first_column|left|right|sums|(i|v|k|n|at|part|sum|product|most|least|any|all)[0-9]*")
 FOLD_NAMES = {"sum": "sum", "product": "product", "max": "most", "min": "least", "argmax": "most", "argmin": "least",
               "any": "any", "all": "all"}
 
 
 def wrap(text):
     """text as an operand of anything."""
-    if re.fullmatch(r"[\w.]+(\[[^\[\]]*\])?", text):
+    if re.fullmatch(r"[\w.]+(\[[^\[\]]*\])*", text):
         return text
     if text.startswith("("):
         depth = 0
@@ -74,7 +74,8 @@ class Kernel:
         self.ops = []
         self.shape = root.shape
         self.coordinates = self.make_coordinates()
-        self.block_fold = None
+        self.block_fold = self.tiled_fold = None
+        self.splits = []  # (index, extents, the flat index that they were made of)
 
     # ---- names ----
 
@@ -124,7 +125,7 @@ class Kernel:
         axes = [a for a, e in enumerate(self.shape) if not is_one(e)]
         lines = []
         for position, a in enumerate(axes):
-            if self.coordinates[a] == "i" or self.coordinates[a] not in used:
+            if self.coordinates[a] in (None, "i") or self.coordinates[a] not in used:
                 continue
             inner = self.times([self.shape[b] for b in axes[position + 1:]])
             text = "i" if inner == "1" else "i / %s" % wrap(inner)
@@ -136,14 +137,25 @@ class Kernel:
     def flat(self, index, shape):
         terms = [(i, e) for i, e in zip(index, shape) if not is_one(e)]
         own = [(i, e) for i, e in zip(self.coordinates, self.shape) if not is_one(e)]
-        if terms == own and terms:
+        if terms == own and terms and None not in self.coordinates:
             return "i"
+        terms = self.joined(terms)
         text = ""
         for i, e in terms:
             if text:
                 text = "%s * %s" % (wrap(text), self.extent(e)) if text != "0" else "0"
             text = i if text in ("", "0") else text if i == "0" else "%s + %s" % (text, i)
         return text or "0"
+
+    def joined(self, terms):
+        """Neighbouring axes whose index was split from a flat one have that one again."""
+        for index, extents, flat in self.splits:
+            for start in range(len(terms) - len(index) + 1):
+                run = terms[start:start + len(index)]
+                if [i for i, _ in run] == index and [e for _, e in run] == extents:
+                    terms = terms[:start] + [(flat, product(extents, self.target.variants))] + terms[start + len(index):]
+                    break
+        return terms
 
     def place(self, text):
         """An index that is used more than once."""
@@ -160,6 +172,8 @@ class Kernel:
             text = flat if inner == "1" else "%s / %s" % (wrap(flat), wrap(inner))
             index[a] = "%s %% %s" % (text if inner != "1" else wrap(flat), self.extent(shape[a])) if position else text
             index[a] = self.place(index[a])
+        if len(axes) > 1:
+            self.splits.append(([index[a] for a in axes], [shape[a] for a in axes], flat))
         return index
 
     def reshape_index(self, index, shape, to):

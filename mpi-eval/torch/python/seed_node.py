@@ -167,6 +167,20 @@ class Fold(Node):
         return kernel.fold(self, index)
 
 
+class Product(Fold):
+    """A sum of products whose factors depend on different axes of the result, so that blocks can share them: `left` on rows,
+    `right` on columns (lists of axes), both on the other axes; left and right as body.  left_along, right_along: "depth" where
+    the factor's neighbours in memory are terms, else "width"."""
+
+    def __init__(self, shape, kind, inputs, loops, left, right, rows, columns, along, op):
+        def body(kernel, index, given):
+            second = right(kernel, index, given)
+            return "%s * %s" % (left(kernel, index, given), second)
+        super().__init__(shape, kind, inputs, loops, body, "sum", op, rereads=True)
+        self.left, self.right, self.rows, self.columns = left, right, rows, columns
+        self.left_along, self.right_along = along
+
+
 class Scan(Node):
     """Running sums or products along an axis; always kept in memory, a thread per line."""
 
