@@ -14,6 +14,7 @@
 #include "mpi-eval/torch/process.h"
 
 #define OWN_NS      60e9 /* of a question that runs nothing of a task's */
+#define START_NS    180e9
 #define BUILT_LIMIT (ATOLL_TASK_RIVAL_LIMIT * ATOLL_TASK_VARIANT_LIMIT)
 #define SAMPLE_MOST 1e13 /* ns */
 #define CLOCK_MOST  1e11
@@ -111,7 +112,7 @@ static int kernels_send(struct atoll_torch_rival *r, struct atoll_err *err)
     return rc;
 }
 
-static int process_ready(struct atoll_torch_rival *r, struct atoll_err *err)
+static int process_ready(struct atoll_torch_rival *r, double limit_ns, struct atoll_err *err)
 {
     if (r->process)
         return 0;
@@ -128,6 +129,7 @@ static int process_ready(struct atoll_torch_rival *r, struct atoll_err *err)
                                             .threads = r->place.threads,
                                             .cores = r->place.cores,
                                             .core_count = r->place.core_count,
+                                            .start_limit_ns = fmin(limit_ns, START_NS),
                                             .cancelled = r->place.cancelled};
     r->process = atoll_torch_start(&settings, err);
     if (!r->process)
@@ -159,7 +161,7 @@ static int build(struct atoll_torch_rival *r, const struct atoll_task *task, uin
 {
     json_t *description = NULL, *reply = NULL;
     *ret = (struct atoll_torch_built){0};
-    if (process_ready(r, err) != 0 ||
+    if (process_ready(r, deadline_ns, err) != 0 ||
         atoll_task_describe(task, &task->variants[variant], &description, err) != 0)
         return -1;
     if (ask(r,

@@ -175,6 +175,7 @@ class Gpu:
         self.event, self.wait = torch.cuda.Event, torch.cuda._sleep
         self.clocks = torch.zeros(2, dtype=torch.int64, device="cuda")
         self.spin_ns = SPIN_LEAST_NS
+        self.queue_ns = 0  # what the host needed for the last call, without the device
         cycles = 2000000
         for _ in range(2):  # the first one finds the device asleep
             begin, end = self.events()
@@ -213,6 +214,7 @@ class Gpu:
         torch.cuda.synchronize()
         begin = now_ns()
         values = call()
+        self.queue_ns = now_ns() - begin
         torch.cuda.synchronize()
         end = now_ns()
         del values
@@ -265,6 +267,7 @@ class Rival:
             self.target = rival_text.function_of(told["expression"], self.names, description["dims"])
         self.is_backward = self.problem is not None and self.problem.is_backward
         self.copied = ()
+        self.spin_ns = SPIN_LEAST_NS  # that a call is queued behind on a GPU
         self.answer = self.whole()
 
     def whole(self):
@@ -362,6 +365,7 @@ class Role:
 
     def sample(self, rival, told, memory, is_warm):
         for _ in range(LATE_TRIES):
+            self.place.spin_ns = rival.spin_ns
             if is_warm:
                 rival.prepare(self.inputs(rival, told, memory))()
             call = rival.prepare(self.inputs(rival, told, memory))
@@ -369,9 +373,9 @@ class Role:
                 self.place.flush(self.arena)
             sample = self.place.sample(call)
             del call
-            if not sample["late"] or self.place.spin_ns >= SPIN_MOST_NS:
+            if not sample["late"] or rival.spin_ns >= SPIN_MOST_NS:
                 break
-            self.place.spin_ns = min(2 * self.place.spin_ns, SPIN_MOST_NS)
+            rival.spin_ns = min(2 * rival.spin_ns, SPIN_MOST_NS)
         return sample
 
     def first_call(self, rival, told, memory):
@@ -436,7 +440,7 @@ class Role:
             raise said
         self.watch.check()
         if self.place.name == "cuda":
-            self.place.spin_ns = min(max(SPIN_LEAST_NS, 2 * warm), SPIN_MOST_NS)
+            rival.spin_ns = min(max(SPIN_LEAST_NS, 2 * self.place.queue_ns), SPIN_MOST_NS)
         self.handles += 1
         self.loaded[self.handles] = rival
         return {"handle": self.handles, "compile_ns": max(built - min(first, warm), 0), "call_ns": warm}
