@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/hash_index.h"
+#include "core/event.h"
 #include "core/verdict.h"
 
 /* Rows grouped by owner: rows[begin[o] .. begin[o + 1]). */
@@ -72,21 +73,33 @@ static uint64_t task_hash(uint32_t campaign, uint32_t task, uint32_t model)
     return (uint64_t)campaign << 40 ^ (uint64_t)task << 8 ^ model;
 }
 
+static int64_t find_task(const struct atoll_query *q, uint32_t campaign, uint32_t task, uint32_t model)
+{
+    struct task_key key = {atoll_tables_column_named(q->tables, ATOLL_TABLE_TASKS, "campaign"),
+                           atoll_tables_column_named(q->tables, ATOLL_TABLE_TASKS, "task"),
+                           atoll_tables_column_named(q->tables, ATOLL_TABLE_TASKS, "model"),
+                           campaign,
+                           task,
+                           model};
+    uint32_t row = atoll_index_find(&q->tasks, task_hash(campaign, task, model), task_matches, &key);
+    return row == ATOLL_NONE ? -1 : (int64_t)row;
+}
+
+int64_t atoll_query_task_row(const struct atoll_query *q, uint32_t campaign, uint32_t task, uint32_t model)
+{
+    int64_t row = find_task(q, campaign, task, model);
+    for (uint32_t other = 0; row < 0 && other < ATOLL_MODEL_LIMIT; other++)
+        row = find_task(q, campaign, task, other);
+    return row;
+}
+
 /* Row in tasks of the population that a row of evaluations or rivals belongs to; -1. */
 static int64_t task_of(const struct atoll_query *q, enum atoll_table table, uint64_t of)
 {
     const uint32_t *campaigns = atoll_tables_column_named(q->tables, table, "campaign"),
                    *tasks = atoll_tables_column_named(q->tables, table, "task"),
                    *models = atoll_tables_column_named(q->tables, table, "model");
-    struct task_key key = {atoll_tables_column_named(q->tables, ATOLL_TABLE_TASKS, "campaign"),
-                           atoll_tables_column_named(q->tables, ATOLL_TABLE_TASKS, "task"),
-                           atoll_tables_column_named(q->tables, ATOLL_TABLE_TASKS, "model"),
-                           campaigns[of],
-                           tasks[of],
-                           models[of]};
-    uint32_t row =
-        atoll_index_find(&q->tasks, task_hash(key.campaign, key.task, key.model), task_matches, &key);
-    return row == ATOLL_NONE ? -1 : (int64_t)row;
+    return find_task(q, campaigns[of], tasks[of], models[of]);
 }
 
 /* The rows of a table by owner: evaluations by candidate or task, rivals by task, the rows of other tables by evaluation.  Counting sort, which

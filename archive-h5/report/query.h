@@ -14,6 +14,9 @@ const struct atoll_tables *atoll_query_tables(const struct atoll_query *query);
 
 /* Row of the candidate with this id; -1 when there is none. */
 int64_t atoll_query_candidate(const struct atoll_query *query, uint32_t campaign, const struct atoll_id *id);
+/* Row in tasks of a campaign's task on a device model, else on its first; -1 where there is none. */
+int64_t atoll_query_task_row(const struct atoll_query *query, uint32_t campaign, uint32_t task,
+                             uint32_t model);
 /* Rows of a table that belong to something, in order, as a borrowed array of row numbers. */
 struct atoll_rows {
     const uint32_t *rows;

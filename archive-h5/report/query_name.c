@@ -8,21 +8,6 @@
 
 #define ID_DIGITS_LEAST 7 /* as git prints */
 
-int64_t atoll_query_task_row(const struct atoll_query *q, uint32_t campaign, uint32_t task, uint32_t model)
-{
-    struct atoll_row_task row;
-    int64_t any = -1;
-    for (uint64_t i = 0; i < atoll_tables_count(atoll_query_tables(q), ATOLL_TABLE_TASKS); i++) {
-        atoll_tables_get(atoll_query_tables(q), ATOLL_TABLE_TASKS, i, &row);
-        if (row.campaign != campaign || row.task != task)
-            continue;
-        if (row.model == model)
-            return (int64_t)i;
-        any = any < 0 ? (int64_t)i : any;
-    }
-    return any;
-}
-
 const char *atoll_query_task_name(const struct atoll_query *q, uint32_t campaign, uint32_t task)
 {
     struct atoll_row_task row;

@@ -19,10 +19,7 @@ int atoll_query_find(const struct atoll_query *query, const char *word, uint64_t
  * memory to compare them. */
 int atoll_query_id_digits(const struct atoll_query *query);
 
-/* Row in tasks of a campaign's task on a device model, else on its first; -1 where there is none. */
-int64_t atoll_query_task_row(const struct atoll_query *query, uint32_t campaign, uint32_t task,
-                             uint32_t model);
-/* Its name, "" where there is none. */
+/* Name of a campaign's task, "" where there is none. */
 const char *atoll_query_task_name(const struct atoll_query *query, uint32_t campaign, uint32_t task);
 /* Row in tasks of the task with this name or number, the first of its device models; -1. */
 int64_t atoll_query_task(const struct atoll_query *query, const char *name);

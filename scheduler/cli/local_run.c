@@ -246,7 +246,8 @@ static int print_result(const struct atoll_local_run *run, const struct log_summ
     if (status == 0 && *ret_is_ended && summary.tasks.solved_count == 0) {
         if (summary.tasks.task_count)
             atoll_task_table_failure(view.query, 0, failure, sizeof(failure));
-        status = atoll_err_set(err, ATOLL_E_INPUT, "no task has a correct baseline: %s",
+        status = atoll_err_set(err, ATOLL_E_INPUT, "no task has a correct %s: %s",
+                               summary.tasks.headline == ATOLL_OVER_RIVAL ? "kernel" : "baseline",
                                *failure      ? failure
                                : *log->waits ? log->waits
                                              : "no evaluation finished in time");

@@ -105,6 +105,12 @@ static void test_find_word(void **state)
         assert_int_equal(atoll_query_find(query, hex, &row, NULL), 0);
         assert_int_equal(atoll_query_candidate(query, c.campaign, &c.id), row);
     }
+    assert_int_equal(atoll_query_task_row(query, 0, 1, 0), 1);
+    assert_int_equal(atoll_query_task_row(query, 0, 1, 5), 1); /* its first device model */
+    assert_int_equal(atoll_query_task_row(query, 0, 2, 0), -1);
+    assert_int_equal(atoll_query_task_row(query, 1, 1, 0), -1);
+    assert_string_equal(atoll_query_task_name(query, 0, 1), "softmax_rows");
+    assert_string_equal(atoll_query_task_name(query, 0, 9), "");
     atoll_tables_get(tables, ATOLL_TABLE_TASKS, 0, &task);
     assert_int_equal(atoll_query_find(query, atoll_tables_text(tables, task.name), &row, NULL), 0);
     assert_int_equal(row, atoll_query_candidate(query, task.campaign, &task.best));
