@@ -1,6 +1,6 @@
-/* task_answers.c - what a task's reference.c says of one draw, for tests in Python: task_answers TASK VARIANT SEED OUT writes
- * inputs, expected values and scales one after the other to the file OUT, and says where they lie as JSON.  Values are as
- * the dtype has them for inputs, doubles for the others. */
+/* task_answers.c - what a task's reference.c says of one draw per variant, for tests in Python: task_answers TASK SEED OUT
+ * VARIANT... writes inputs, expected values and scales one after the other to the file OUT, and says where they lie as
+ * JSON, a line for each variant that the task has.  Values are as the dtype has them for inputs, doubles for the others. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,61 +80,79 @@ static void put(FILE *file, json_t *json, const char *tensor, const char *what, 
         fail("cannot write");
 }
 
-int main(int argc, char **argv)
+static const struct atoll_variant *variant_of(const struct atoll_task *task, const char *name)
+{
+    for (size_t i = 0; i < task->variant_count; i++)
+        if (strcmp(task->variants[i].name, name) == 0)
+            return &task->variants[i];
+    return NULL;
+}
+
+static void answer(const struct atoll_task *task, const struct atoll_variant *v, uint64_t seed,
+                   reference_range *range, FILE *file)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     void *inputs[ATOLL_TASK_TENSOR_LIMIT] = {0};
     double *expected[ATOLL_TASK_TENSOR_LIMIT] = {0}, *scale[ATOLL_TASK_TENSOR_LIMIT] = {0};
+    size_t counts[ATOLL_TASK_TENSOR_LIMIT] = {0};
     long long dims[ATOLL_TASK_DIM_LIMIT];
     json_t *json = NULL;
-    size_t variant = 0;
-    if (argc != 5)
-        fail("usage: task_answers TASK VARIANT SEED OUT");
-    struct atoll_task *task = atoll_task_load(argv[1], &err);
-    if (!task)
-        fail(err.text);
-    while (variant < task->variant_count && strcmp(task->variants[variant].name, argv[2]) != 0)
-        variant++;
-    if (variant == task->variant_count)
-        exit(3); /* it has no such variant */
-    const struct atoll_variant *v = &task->variants[variant];
-    uint64_t seed = strtoull(argv[3], NULL, 10);
-    FILE *file = fopen(argv[4], "wb");
-    if (!file || atoll_task_describe(task, v, &json, &err) != 0)
+    if (atoll_task_describe(task, v, &json, &err) != 0)
         fail(err.text);
     for (size_t i = 0; i < task->dim_count; i++)
         dims[i] = v->dims[i];
     for (size_t i = 0; i < task->tensor_count; i++) {
         const struct atoll_tensor *t = &task->tensors[i];
-        size_t count = 0, bytes = atoll_dtype_bytes(t->dtype);
-        if (atoll_task_element_count(task, i, v, &count, &err) != 0)
+        size_t bytes = atoll_dtype_bytes(t->dtype);
+        if (atoll_task_element_count(task, i, v, &counts[i], &err) != 0)
             fail(err.text);
         if (t->role == ATOLL_ROLE_OUT || t->role == ATOLL_ROLE_INOUT) {
-            expected[i] = zeroed(count * sizeof(double));
-            scale[i] = atoll_reference_has_scale(task, i) ? zeroed(count * sizeof(double)) : NULL;
+            expected[i] = zeroed(counts[i] * sizeof(double));
+            scale[i] = atoll_reference_has_scale(task, i) ? zeroed(counts[i] * sizeof(double)) : NULL;
         }
         if (t->role == ATOLL_ROLE_OUT)
             continue;
-        inputs[i] = zeroed(count * bytes);
-        if (atoll_init_fill(task, i, v, seed, atoll_input_set_distribution(task, seed), 0, count, inputs[i],
-                            &err) != 0)
+        inputs[i] = zeroed(counts[i] * bytes);
+        if (atoll_init_fill(task, i, v, seed, atoll_input_set_distribution(task, seed), 0, counts[i],
+                            inputs[i], &err) != 0)
             fail(err.text);
-        put(file, json, t->name, "inputs", inputs[i], count * bytes);
+        put(file, json, t->name, "inputs", inputs[i], counts[i] * bytes);
     }
     struct atoll_reference_args args = {dims, (const void *const *)inputs, expected, scale,
                                         zeroed((size_t)number(task, v, task->scratch) * sizeof(double))};
-    compile(task, argv[4], &err)(&args, 0, (long)number(task, v, task->units));
+    range(&args, 0, (long)number(task, v, task->units));
     for (size_t i = 0; i < task->tensor_count; i++) {
-        size_t count = 0;
-        if (expected[i] && atoll_task_element_count(task, i, v, &count, &err) == 0) {
-            put(file, json, task->tensors[i].name, "expected", expected[i], count * sizeof(double));
-            if (scale[i])
-                put(file, json, task->tensors[i].name, "scale", scale[i], count * sizeof(double));
-        }
+        if (expected[i])
+            put(file, json, task->tensors[i].name, "expected", expected[i], counts[i] * sizeof(double));
+        if (scale[i])
+            put(file, json, task->tensors[i].name, "scale", scale[i], counts[i] * sizeof(double));
     }
     const struct atoll_tolerance *t = &task->tolerance;
     json_object_set_new(json, "tolerance", json_pack("{s:f, s:f}", "rtol", t->rtol, "atol", t->atol));
-    if (fclose(file) != 0 || json_dumpf(json, stdout, JSON_COMPACT) != 0)
+    if (json_dumpf(json, stdout, JSON_COMPACT) != 0)
+        fail("cannot write");
+    putchar('\n');
+}
+
+int main(int argc, char **argv)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    if (argc < 5)
+        fail("usage: task_answers TASK SEED OUT VARIANT...");
+    struct atoll_task *task = atoll_task_load(argv[1], &err);
+    if (!task)
+        fail(err.text);
+    uint64_t seed = strtoull(argv[2], NULL, 10);
+    reference_range *range = compile(task, argv[3], &err);
+    FILE *file = fopen(argv[3], "wb");
+    if (!file)
+        fail("cannot write");
+    for (int i = 4; i < argc; i++) {
+        const struct atoll_variant *v = variant_of(task, argv[i]);
+        if (v)
+            answer(task, v, seed + (uint64_t)i, range, file);
+    }
+    if (fclose(file) != 0)
         fail("cannot write");
     return 0;
 }

@@ -9,6 +9,8 @@ import sys
 import tempfile
 import types
 
+sys.dont_write_bytecode = True
+
 build, source = sys.argv[1], pathlib.Path(sys.argv[2])
 python = os.environ.get("ATOLL_TEST_TORCH", "/usr/bin/python3")
 
@@ -22,22 +24,7 @@ NEEDS = [
 ]
 
 
-def run(task, variant, seed, folder):
-    """None where the task has no such variant."""
-    out = folder / "answers"
-    done = subprocess.run([f"{build}/tests/bin/task_answers", str(task), variant, str(seed), str(out)], stdout=subprocess.PIPE,
-                          text=True)
-    if done.returncode == 3:
-        return None
-    if done.returncode != 0:
-        sys.exit(f"{task}: task_answers failed")
-    return json.loads(done.stdout), out.read_bytes()
-
-
 def outer():
-    if subprocess.run([python, "-c", "import torch"], stderr=subprocess.DEVNULL).returncode != 0:
-        print(f"skipped: {python} has no torch")
-        sys.exit(77)
     tasks = sorted(p.parent for p in source.glob("suites/*/*/task.yaml"))
     words = sys.argv[3:]
     done = subprocess.run([python, __file__, build, str(source), "--inside"] + [str(t) for t in tasks if not words or t.name in words])
@@ -45,6 +32,14 @@ def outer():
 
 
 # ---- inside a Python that has torch ----
+
+
+def answers_of(task, folder):
+    """Descriptions of the draws, one per variant, and the bytes of all."""
+    out = folder / "answers"
+    lines = subprocess.run([f"{build}/tests/bin/task_answers", str(task), "11", str(out), "check", "check.3"], stdout=subprocess.PIPE,
+                           text=True, check=True).stdout.splitlines()
+    return [json.loads(line) for line in lines], out.read_bytes()
 
 
 def function_of(text, names, dims):
@@ -117,12 +112,9 @@ def evaluate(torch, task, data, expression):
 
 
 def check_task(torch, path, folder, left):
-    seen = 0
-    for number, variant in enumerate(("check", "check.3")):
-        answers = run(path, variant, 11 + number, folder)
-        if answers is None:
-            continue
-        task, data = answers
+    draws, data = answers_of(path, folder)
+    for task in draws:
+        variant = task["variant"]
         if not task["rivals"]:
             return [f"{path}: no torch baseline"]
         for text in sorted({r["expression"] for r in task["rivals"]}):
@@ -135,7 +127,6 @@ def check_task(torch, path, folder, left):
                     return [f"{path}: {name} at {variant}: {type(problem).__name__}: {problem}"]
                 left.add(f"{path.parent.name}/{path.name} {name} ({need})")
                 continue
-            seen += 1
             if worst > 4:
                 return [f"{path}: {name} at {variant} is off by {worst:.3g} times the tolerance"]
             if worst > 1:
@@ -144,7 +135,11 @@ def check_task(torch, path, folder, left):
 
 
 def inside():
-    import torch
+    try:
+        import torch
+    except ImportError:
+        print(f"skipped: {python} has no torch")
+        sys.exit(77)
     torch.set_num_threads(2)
     complaints, left = [], set()
     paths = [pathlib.Path(p) for p in sys.argv[4:]]
