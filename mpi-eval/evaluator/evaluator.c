@@ -10,6 +10,7 @@
 #include "mpi-eval/backend/backends.h"
 
 #include <errno.h>
+#include <math.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -38,6 +39,7 @@
 #define NULL_TASK_LIMIT     4096u
 #define NULL_ORDERS         32u
 #define NULL_PAUSE_NS       1e8
+#define NULL_RIVAL_PAUSE_NS 2e7 /* at least: a rival takes longer than a candidate */
 #define FAILED_FLUSH_MS     1000
 #define MEASURED_SLOTS      8u /* compile children at most, where they share cores with what is measured ... */
 #define BESIDE_SLOTS        16u /* ... and where they do not */
@@ -274,6 +276,8 @@ static int null_rival(struct evaluator *ev, const struct atoll_order *order, str
 static int null_answer(struct evaluator *ev, const struct atoll_order *order, struct atoll_err *err)
 {
     double pause_ns = ev->setup.sample_device_ns < NULL_PAUSE_NS ? ev->setup.sample_device_ns : NULL_PAUSE_NS;
+    if (order->kind == ATOLL_ORDER_RIVAL)
+        pause_ns = fmax(pause_ns, NULL_RIVAL_PAUSE_NS);
     struct timespec pause = {.tv_nsec = (long)pause_ns};
     if (pause_ns > 0)
         nanosleep(&pause, NULL);

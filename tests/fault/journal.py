@@ -4,7 +4,8 @@ import struct
 
 MAGIC = b"ATLF"
 EVENT = 129
-EVALUATED, DUELLED = 4, 5
+EVALUATED, DUELLED, RIVAL = 4, 5, 13
+RESULTS = (EVALUATED, DUELLED, RIVAL)
 
 
 def table():
@@ -40,13 +41,13 @@ def frames(data, check=False):
         offset += 24 + length
 
 
-def results(campaign):
+def results(campaign, kinds=RESULTS):
     """Evaluation numbers of all results in the journals of a campaign, in order of attempts, doubles kept."""
     found = []
     journals = sorted(pathlib.Path(campaign).glob("jobs/*/journal.atl"), key=lambda p: int(p.parent.name.rsplit(".", 1)[1]))
     for path in journals:
         for kind, payload in frames(path.read_bytes()):
-            if kind == EVENT and len(payload) >= 45 and payload[20] in (EVALUATED, DUELLED):
+            if kind == EVENT and len(payload) >= 45 and payload[20] in kinds:
                 found.append(struct.unpack_from("<Q", payload, 37)[0])
     return found
 
@@ -75,7 +76,7 @@ class Attempt:
 
     def results(self):
         return [struct.unpack_from("<Q", payload, 37)[0] for kind, payload in frames(self.data[:self.seal], check=True)
-                if kind == EVENT and len(payload) >= 45 and payload[20] in (EVALUATED, DUELLED)]
+                if kind == EVENT and len(payload) >= 45 and payload[20] in RESULTS]
 
 
 def text_at(payload, at):

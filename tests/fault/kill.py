@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Kills a run at random instants and checks that nothing acknowledged is lost or doubled.
 
-kill.py BUILD SOURCE --kills N [--what tree|coordinator|spawner|evaluator|worker] [--null] [--drop-unsynced] [--lie] [--seed N]
+kill.py BUILD SOURCE --kills N [--what tree|coordinator|spawner|evaluator|worker] [--null] [--torch] [--drop-unsynced] [--lie] [--seed N]
 
 Every kill: start or resume the application, wait a random time, SIGKILL, check that no process is left, that every number in the
 acknowledgement log is in the journals exactly once (read by journal.py, not by Atoll). A slow machine is killed more often,
 up to four times as often, until there are as many results as kills were asked for. At the end: run to completion, `atoll replay`,
 `atoll verify`, and the same check once more. With --drop-unsynced the campaign is rebuilt after each kill as a crash of the
-machine would leave it. --lie makes syncs do nothing for the shadow: the check must then find a loss, or it could not fail.
+machine would leave it. With --torch the null device has rivals: some are measured when the kill comes, none is lost and
+each is measured once. --lie makes syncs do nothing for the shadow: the check must then find a loss, or it could not fail.
 """
 import argparse
 import collections
@@ -92,6 +93,7 @@ class Campaign:
         self.shadow = os.path.join(root, "shadow")
         os.mkdir(os.path.join(root, "watched"))
         self.environment = dict(os.environ, ATOLL_SCRATCH=root)  # what is killed leaves its scratch here
+        self.environment["ATOLL_PYTHON"] = self.torch() if options.torch else "none"
         suite = [os.path.join(options.source, "suites/starter")]
         only = [] if options.null else ["--only", "softmax_rows", "--only", "transpose"]
         subprocess.run([f"{options.build}/atoll", "run", *suite, "-o", self.dir, "--create-only", "--seed", "7", "--seconds",
@@ -103,6 +105,25 @@ class Campaign:
             self.environment["LD_PRELOAD"] = f"{options.build}/tests/libdrop_unsynced.so"
             if options.lie:
                 self.environment["ATOLL_SHADOW_LIE"] = "1"
+
+    def torch(self):
+        """What says that it is a Python with torch; the null backend asks it nothing else."""
+        python = pathlib.Path(self.root, "python")
+        python.write_text("""#!/bin/sh\necho '{"executable": "/", "python": "3", "torch": "2.0", "cuda": "", "triton": "", "path": [], "folders": []}'\n""")
+        python.chmod(0o700)
+        return str(python)
+
+    def check_rivals(self):
+        """Each of a task's was measured once, and some of them were sent again after a kill."""
+        decisions = subprocess.run([f"{self.options.build}/atoll", "export", self.dir, "--csv", "decisions"], check=True,
+                                   capture_output=True, text=True).stdout.splitlines()
+        rows = [dict(zip(decisions[0].split(","), line.split(","))) for line in decisions[1:]]
+        again = [r for r in rows if r["type"] == "redispatch" and not int(r["candidate"], 16)]
+        ordered = [r["evaluation"] for r in rows if r["type"] == "rival"]
+        measured = journal.results(self.dir, (journal.RIVAL,))
+        if not again or not measured or len(set(measured)) < len(measured) or not set(measured) <= set(map(int, ordered)):
+            sys.exit(f"{len(ordered)} rivals ordered, {len(measured)} measured, {len(again)} sent again")
+        return f", {len(measured)} rivals, {len(again)} times sent again"
 
     def start(self):
         arguments = ["--null-backend"] if self.options.null else []
@@ -180,6 +201,7 @@ def parse():
     parser.add_argument("--what", default="tree", choices=["tree", "coordinator", "spawner", "evaluator", "worker"])
     parser.add_argument("--null", action="store_true")
     parser.add_argument("--drop-unsynced", action="store_true")
+    parser.add_argument("--torch", action="store_true")
     parser.add_argument("--lie", action="store_true")
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--longest", type=float, default=0.4)
@@ -214,7 +236,8 @@ def main():
             sys.exit(f"seed {options.seed}: after the last resume lost {lost[:5]}, doubled {doubled[:5]}")
         if acknowledged < options.kills:
             sys.exit(f"only {acknowledged} results were acknowledged over {number} kills: too few to mean anything")
-        print(f"seed {options.seed}: {number} kills of {options.what}, {acknowledged} acknowledged, 0 lost, 0 doubled")
+        rivals = campaign.check_rivals() if options.torch else ""
+        print(f"seed {options.seed}: {number} kills of {options.what}, {acknowledged} acknowledged{rivals}, 0 lost, 0 doubled")
     finally:
         shutil.rmtree(root, ignore_errors=True)
 

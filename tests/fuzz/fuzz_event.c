@@ -20,7 +20,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define DECISION_LIMIT 64  /* remembered; the last ones */
 #define STEP_DECISIONS 100000
 
-enum record { RECORD_EVENT, RECORD_EVALUATED, RECORD_DUELLED, RECORD_REPLY, RECORD_RELOAD, RECORD_COUNT };
+enum record {
+    RECORD_EVENT,
+    RECORD_EVALUATED,
+    RECORD_DUELLED,
+    RECORD_REPLY,
+    RECORD_RELOAD,
+    RECORD_RIVAL,
+    RECORD_COUNT
+};
 
 struct recent {
     struct atoll_decision items[DECISION_LIMIT];
@@ -29,7 +37,7 @@ struct recent {
 
 struct campaign {
     struct atoll_engine *engine, *twin; /* twin: loaded from a snapshot, sees the same events */
-    struct recent evaluations, duels, asks;
+    struct recent evaluations, duels, asks, rivals;
     struct atoll_buffer decided, twin_decided;
     struct atoll_arena *arena;
     uint64_t decisions;
@@ -53,6 +61,8 @@ static void see(void *context, const struct atoll_decision *d)
         remember(&c->duels, d);
     if (d->type == ATOLL_DECIDE_ASK)
         remember(&c->asks, d);
+    if (d->type == ATOLL_DECIDE_RIVAL)
+        remember(&c->rivals, d);
 }
 
 static void see_twin(void *context, const struct atoll_decision *d)
@@ -169,6 +179,33 @@ static void answer_duel(struct campaign *c, struct atoll_reader *r)
     step_decoded(c, &event);
 }
 
+static void fill_rival(struct atoll_event *event, const struct atoll_decision *d, unsigned verdict)
+{
+    atoll_event_init(event, ATOLL_EVENT_RIVAL);
+    event->rival.evaluation = d->evaluation;
+    event->rival.task = d->task;
+    event->rival.number = d->rival;
+    event->rival.verdict = (enum atoll_verdict)(verdict % ATOLL_VERDICT_COUNT);
+}
+
+static void answer_rival(struct campaign *c, struct atoll_reader *r)
+{
+    struct atoll_event event;
+    const struct atoll_decision *d = pick(&c->rivals, atoll_reader_u8(r));
+    uint8_t verdict = atoll_reader_u8(r), variant = atoll_reader_u8(r);
+    double time_ns = atoll_reader_f64(r);
+    if (!d || r->failed)
+        return;
+    fill_rival(&event, d, verdict);
+    event.rival.occupied_ns = time_ns;
+    event.rival.timing_count = 1;
+    event.rival.timings[0].variant = variant % 4;
+    struct atoll_summary *s = &event.rival.timings[0].summary;
+    s->min = s->p10 = s->median = s->p90 = s->max = s->lo95 = s->hi95 = time_ns;
+    step_decoded(c, &event);
+    atoll_event_fini(&event);
+}
+
 static void answer_ask(struct campaign *c, struct atoll_reader *r)
 {
     struct atoll_event event;
@@ -203,7 +240,7 @@ static void use_reload(struct campaign *c, struct atoll_reader *r)
 
 static void (*const uses[RECORD_COUNT])(struct campaign *c, struct atoll_reader *r) = {
     [RECORD_EVENT] = use_event,  [RECORD_EVALUATED] = answer_evaluation, [RECORD_DUELLED] = answer_duel,
-    [RECORD_REPLY] = answer_ask, [RECORD_RELOAD] = use_reload,
+    [RECORD_REPLY] = answer_ask, [RECORD_RELOAD] = use_reload,           [RECORD_RIVAL] = answer_rival,
 };
 
 /* ---- whoever asks for an end gets one: evaluators of every model that answer everything ---- */
@@ -220,7 +257,7 @@ static void say_capacity(struct campaign *c)
     event.model_count = atoll_engine_model_count(c->engine);
     event.slots = event.model_count ? event.model_count : 1;
     for (uint32_t i = 0; i < event.model_count; i++) {
-        event.models[i].slots = 1;
+        event.models[i].slots = event.models[i].torch_slots = 1;
         memcpy(event.models[i].model, atoll_engine_model(c->engine, i), sizeof(event.models[i].model));
     }
     step(c, &event);
@@ -230,6 +267,11 @@ static void answer(struct campaign *c, const struct atoll_decision *d)
 {
     int is_duel = d->type == ATOLL_DECIDE_DUEL;
     struct atoll_event event;
+    if (d->type == ATOLL_DECIDE_RIVAL) {
+        fill_rival(&event, d, ATOLL_V_TIMEOUT);
+        step(c, &event);
+        return;
+    }
     atoll_event_init(&event, is_duel ? ATOLL_EVENT_DUELLED : ATOLL_EVENT_EVALUATED);
     event.evaluation.evaluation = event.duel.evaluation = d->evaluation;
     event.evaluation.candidate = d->candidate;
