@@ -38,11 +38,9 @@ double atoll_rank_speed(const struct atoll_simulated_settings *s, struct atoll_r
     return rank->speed;
 }
 
-static void fill_timing(const struct atoll_simulated_settings *s, double time_ns, struct atoll_evaluation *e)
+static void fill_timing(const struct atoll_simulated_settings *s, double time_ns, struct atoll_timing *t)
 {
-    struct atoll_timing *t = &e->timings[0];
     double half = MEDIAN_ERROR95 * s->noise, lo = time_ns * (1 - half), hi = time_ns * (1 + half);
-    e->timing_count = 1;
     memset(t, 0, sizeof(*t));
     t->variant = 1; /* bench */
     t->floor_ns = FLOOR_SHARE * ATOLL_LANDSCAPE_OPTIMUM_NS;
@@ -67,7 +65,7 @@ static enum atoll_verdict verdict_of(const struct atoll_simulated_settings *s,
     if (!point)
         return ATOLL_V_BAD_PLAN;
     if (!point->attempt) /* what a task comes with */
-        return ATOLL_V_CORRECT;
+        return s->wrong_origin ? ATOLL_V_WRONG : ATOLL_V_CORRECT;
     if (at < s->infrastructure + s->crash)
         return ATOLL_V_CRASH;
     return atoll_landscape_is_correct(l, point) ? ATOLL_V_CORRECT : ATOLL_V_WRONG;
@@ -92,7 +90,8 @@ void atoll_simulated_evaluate(const struct atoll_simulated_settings *s, const st
     int is_raced = s->racing && order->incumbent_ns > 0 && time_ns > RACED_RATIO * order->incumbent_ns;
     e->candidate_ns = s->samples * (is_raced ? RACED_SHARE : 1) * time_ns;
     e->occupied_ns += e->candidate_ns;
-    fill_timing(s, time_ns, e);
+    e->timing_count = 1;
+    fill_timing(s, time_ns, e->timings);
     e->timings[0].flags = is_raced ? ATOLL_TIMING_DROPPED_EARLY : 0;
 }
 
@@ -121,13 +120,43 @@ static int run_pairs(const struct atoll_simulated_settings *s, const struct atol
     return state == ATOLL_COMPARE_BETTER;
 }
 
+static double rival_time_ns(const struct atoll_simulated_settings *s, const struct atoll_landscape *l,
+                            uint32_t number)
+{
+    const struct atoll_landscape_point origin = {{0}, {0}, 0};
+    double fastest_ns = s->rivals == ATOLL_RIVALS_SLOW ? 3 * atoll_landscape_time_ns(l, &origin)
+                                                       : 1.1 * ATOLL_LANDSCAPE_OPTIMUM_NS;
+    return fastest_ns * (1.4 - 0.2 * number);
+}
+
+void atoll_simulated_rival(const struct atoll_simulated_settings *s, const struct atoll_landscape *l,
+                           const struct atoll_decision *order, double speed, struct atoll_random *random,
+                           struct atoll_rival *ret_rival)
+{
+    struct atoll_rival *r = ret_rival;
+    int is_wrong = s->rivals == ATOLL_RIVALS_WRONG && order->rival == 0;
+    r->evaluation = order->evaluation;
+    r->task = order->task;
+    r->number = order->rival;
+    r->occupied_ns = 10 * s->check_ns * speed;
+    r->verdict = atoll_random_unit(atoll_random_next(random)) < s->infrastructure ? ATOLL_V_INFRASTRUCTURE
+                 : s->rivals == ATOLL_RIVALS_FAILING                              ? ATOLL_V_COMPILE_ERROR
+                 : is_wrong                                                       ? ATOLL_V_WRONG
+                                                                                  : ATOLL_V_CORRECT;
+    if (r->verdict != ATOLL_V_CORRECT)
+        return;
+    r->timing_count = 1;
+    fill_timing(s, rival_time_ns(s, l, order->rival) * speed * exp(s->noise * normal(random)), r->timings);
+}
+
 void atoll_simulated_duel(const struct atoll_simulated_settings *s, const struct atoll_landscape *l,
                           const struct atoll_decision *order, const struct atoll_landscape_point *challenger,
                           const struct atoll_landscape_point *elite, double speed,
                           struct atoll_random *random, struct atoll_duel *ret_duel)
 {
     double at = atoll_random_unit(atoll_random_next(random));
-    double elite_ns = atoll_landscape_time_ns(l, elite) * speed;
+    double elite_ns =
+        (elite ? atoll_landscape_time_ns(l, elite) : rival_time_ns(s, l, order->rivals[1])) * speed;
     double challenger_ns = atoll_landscape_time_ns(l, challenger) * speed;
     struct atoll_duel *duel = ret_duel;
     *duel = (struct atoll_duel){.evaluation = order->evaluation,

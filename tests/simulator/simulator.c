@@ -147,6 +147,7 @@ static int carry_out(struct atoll_simulator *s, const struct atoll_decision *d)
 {
     switch (d->type) {
     case ATOLL_DECIDE_EVALUATE:
+    case ATOLL_DECIDE_RIVAL:
     case ATOLL_DECIDE_DUEL: return atoll_orders_add(&s->orders, d, s->err);
     case ATOLL_DECIDE_ABANDON: give_up(s, d); return 0;
     case ATOLL_DECIDE_ASK: return see_ask(s, &d->ask);
@@ -196,6 +197,10 @@ static int send_capacity(struct atoll_simulator *s, struct atoll_err *err)
     struct atoll_event event;
     atoll_event_init(&event, ATOLL_EVENT_CAPACITY);
     event.slots = s->there;
+    if (s->settings.referee.rivals) { /* only devices that have a name may have torch */
+        event.model_count = 1;
+        event.models[0] = (struct atoll_capacity){"simulated", s->there, s->there};
+    }
     return step(s, &event, err);
 }
 
@@ -236,8 +241,14 @@ static void make_event(struct atoll_simulator *s, const struct atoll_decision *o
     struct atoll_landscape_point candidate, elite;
     double speed = atoll_rank_speed(&referee, rank, s->now_ns, &s->random);
     int is_bad = point_of(s, &order->source, &order->choice, &candidate);
+    int has_elite = order->purpose != ATOLL_DUEL_RIVAL;
     if (is_lost)
         referee.infrastructure = 1;
+    if (order->type == ATOLL_DECIDE_RIVAL) {
+        atoll_event_init(event, ATOLL_EVENT_RIVAL);
+        atoll_simulated_rival(&referee, l, order, speed, &random, &event->rival);
+        return;
+    }
     if (order->type == ATOLL_DECIDE_EVALUATE) {
         atoll_event_init(event, ATOLL_EVENT_EVALUATED);
         atoll_simulated_evaluate(&referee, l, order, is_bad ? NULL : &candidate, speed, &random,
@@ -245,15 +256,24 @@ static void make_event(struct atoll_simulator *s, const struct atoll_decision *o
         return;
     }
     atoll_event_init(event, ATOLL_EVENT_DUELLED);
-    if (is_bad || point_of(s, &order->elite_source, &order->elite_choice, &elite))
+    if (is_bad || (has_elite && point_of(s, &order->elite_source, &order->elite_choice, &elite)))
         referee.infrastructure = 1;
-    atoll_simulated_duel(&referee, l, order, &candidate, &elite, speed, &random, &event->duel);
+    atoll_simulated_duel(&referee, l, order, &candidate, has_elite ? &elite : NULL, speed, &random,
+                         &event->duel);
 }
 
 static int is_failure(const struct atoll_event *event)
 {
-    return (event->type == ATOLL_EVENT_EVALUATED ? event->evaluation.verdict : event->duel.verdict) ==
-           ATOLL_V_INFRASTRUCTURE;
+    return (event->type == ATOLL_EVENT_EVALUATED ? event->evaluation.verdict
+            : event->type == ATOLL_EVENT_RIVAL   ? event->rival.verdict
+                                                 : event->duel.verdict) == ATOLL_V_INFRASTRUCTURE;
+}
+
+static double occupied_ns(const struct atoll_event *event)
+{
+    return event->type == ATOLL_EVENT_EVALUATED ? event->evaluation.occupied_ns
+           : event->type == ATOLL_EVENT_RIVAL   ? event->rival.occupied_ns
+                                                : event->duel.occupied_ns;
 }
 
 static void count_answer(struct atoll_simulator *s, const struct atoll_decision *order,
@@ -261,13 +281,12 @@ static void count_answer(struct atoll_simulator *s, const struct atoll_decision 
 {
     struct atoll_landscape_point point;
     struct atoll_simulator_task *t = &s->outcome.tasks[order->task];
-    s->outcome.device_ns +=
-        event->type == ATOLL_EVENT_EVALUATED ? event->evaluation.occupied_ns : event->duel.occupied_ns;
+    s->outcome.device_ns += occupied_ns(event);
     s->outcome.retries += (uint64_t)is_failure(event);
-    if (event->type == ATOLL_EVENT_DUELLED) {
-        s->outcome.duels++;
+    s->outcome.duels += event->type == ATOLL_EVENT_DUELLED;
+    s->outcome.rivals += event->type == ATOLL_EVENT_RIVAL && !is_failure(event);
+    if (event->type != ATOLL_EVENT_EVALUATED)
         return;
-    }
     s->outcome.evaluated += !is_failure(event);
     if (event->evaluation.verdict == ATOLL_V_CORRECT &&
         !point_of(s, &order->source, &order->choice, &point)) {
@@ -297,8 +316,7 @@ static int begin(struct atoll_simulator *s, uint32_t number, struct atoll_order 
     struct atoll_rank *rank = &s->ranks[number];
     struct atoll_event event;
     make_event(s, &order->decision, rank, 0, &event);
-    double busy_ns =
-        event.type == ATOLL_EVENT_EVALUATED ? event.evaluation.occupied_ns : event.duel.occupied_ns;
+    double busy_ns = occupied_ns(&event);
     atoll_event_fini(&event);
     order->rank = number;
     rank->busy = order->decision.evaluation;
@@ -569,9 +587,11 @@ int atoll_simulator_replay(const struct atoll_simulator *s, struct atoll_err *er
 static int add_task(struct atoll_simulator *s, uint32_t number, struct atoll_err *err)
 {
     const struct atoll_landscape *l = &s->settings.landscapes[number];
-    struct atoll_task *task = atoll_task_load(
-        l->kind == ATOLL_LANDSCAPE_TEMPLATE ? ATOLL_SIMULATOR_DIR "/template" : ATOLL_SIMULATOR_DIR "/point",
-        err);
+    struct atoll_task *task =
+        atoll_task_load(l->kind == ATOLL_LANDSCAPE_TEMPLATE ? ATOLL_SIMULATOR_DIR "/template"
+                        : s->settings.referee.rivals        ? ATOLL_SIMULATOR_DIR "/rivals"
+                                                            : ATOLL_SIMULATOR_DIR "/point",
+                        err);
     struct atoll_buffer bytes;
     struct atoll_event event;
     atoll_buffer_init(&bytes, TASK_BYTES);

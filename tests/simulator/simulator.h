@@ -61,7 +61,7 @@ struct atoll_simulator_task {
 };
 
 struct atoll_simulator_outcome {
-    uint64_t events, evaluated, duels, replies, decisions, ignored, migrations, reloads, retries;
+    uint64_t events, evaluated, duels, rivals, replies, decisions, ignored, migrations, reloads, retries;
     double device_ns, virtual_ns;
     uint64_t digest; /* of all decisions; only where something is recorded or witnessed */
     struct atoll_simulator_task tasks[ATOLL_SIMULATOR_TASKS];

@@ -8,6 +8,7 @@ void atoll_witness_fini(struct atoll_witness *w)
 {
     atoll_index_fini(&w->index);
     free(w->sent);
+    free(w->rivals);
     memset(w, 0, sizeof(*w));
 }
 
@@ -61,9 +62,23 @@ static int duel_fits(const struct atoll_orders *orders, const struct atoll_decis
                                     "duel %" PRIu64 ": two others are open over its cell", d->evaluation);
 }
 
+/* Each once, but for what nobody is to blame for; what a stop gave up comes again as a REDISPATCH. */
+static int rival_is_new(struct atoll_witness *w, const struct atoll_decision *d, struct atoll_err *err)
+{
+    uint32_t before = w->rival_capacity;
+    if (atoll_array_reserve(&w->rivals, &w->rival_capacity, d->task + 1, sizeof(*w->rivals), err))
+        return -1;
+    memset(w->rivals + before, 0, w->rival_capacity - before);
+    if (w->rivals[d->task] & 1u << d->rival)
+        return atoll_err_set(err, ATOLL_E_INTERNAL,
+                             "rival %" PRIu32 " of task %" PRIu32 " was measured before", d->rival, d->task);
+    w->rivals[d->task] |= (uint8_t)(1u << d->rival);
+    return 0;
+}
+
 static int same_but_number(const struct atoll_decision *a, const struct atoll_decision *b)
 {
-    return a->type == b->type && a->task == b->task && a->purpose == b->purpose &&
+    return a->type == b->type && a->task == b->task && a->purpose == b->purpose && a->rival == b->rival &&
            atoll_id_equal(&a->candidate, &b->candidate) && atoll_id_equal(&a->elite, &b->elite);
 }
 
@@ -79,7 +94,9 @@ static int dispatch_fits(struct atoll_witness *w, const struct atoll_orders *ord
         w->failing.type = (enum atoll_decision_type)0;
         return 0;
     }
-    return d->type == ATOLL_DECIDE_EVALUATE ? evaluate_is_new(w, d, err) : duel_fits(orders, d, err);
+    return d->type == ATOLL_DECIDE_EVALUATE ? evaluate_is_new(w, d, err)
+           : d->type == ATOLL_DECIDE_RIVAL  ? rival_is_new(w, d, err)
+                                            : duel_fits(orders, d, err);
 }
 
 static int is_under_way(const struct atoll_orders *orders, const struct atoll_decision *d,
@@ -109,6 +126,7 @@ int atoll_witness_decision(struct atoll_witness *w, const struct atoll_search *s
         return atoll_err_set(err, ATOLL_E_INTERNAL, "a decision follows the stop");
     switch (d->type) {
     case ATOLL_DECIDE_EVALUATE:
+    case ATOLL_DECIDE_RIVAL:
     case ATOLL_DECIDE_DUEL: return dispatch_fits(w, orders, d, err);
     case ATOLL_DECIDE_REDISPATCH:
     case ATOLL_DECIDE_ABANDON:
@@ -151,6 +169,8 @@ int atoll_witness_end(const struct atoll_engine *engine, struct atoll_err *err)
             return atoll_err_set(err, ATOLL_E_INTERNAL, "the end: task %" PRIu32 " is unknown", i);
         if (!t.done || t.under_way)
             return atoll_err_set(err, ATOLL_E_INTERNAL, "the end: task %" PRIu32 " goes on", i);
+        if (t.rival_ratio > 0 && !(t.rival_ns > 0))
+            return atoll_err_set(err, ATOLL_E_INTERNAL, "the end: task %" PRIu32 " beat no rival", i);
         if (t.final_ratio > 0 && !atoll_id_equal(&t.best, &t.baseline) && t.final_ratio < 1)
             return atoll_err_set(err, ATOLL_E_INTERNAL, "the end: the best of task %" PRIu32 " is slower", i);
     }

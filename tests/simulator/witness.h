@@ -16,6 +16,8 @@ struct atoll_witness {
     struct atoll_index index;
     struct atoll_witness_sent *sent; /* every candidate that was sent for evaluation, once */
     uint32_t sent_count, sent_capacity;
+    uint8_t *rivals; /* per task of the first model, a bit per rival that was sent */
+    uint32_t rival_capacity;
     uint64_t last_evaluation;
     int stopped;
     /* what is being answered with a failure that is nobody's may go out once more; type 0: nothing */

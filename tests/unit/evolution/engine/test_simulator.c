@@ -357,7 +357,71 @@ static void randomise(struct atoll_simulator_settings *settings, unsigned strate
         if (d.value > 0)
             disturb(settings, &d);
     }
+    settings->referee.rivals =
+        any(&r, 0, 1) ? ATOLL_RIVALS_NONE : (enum atoll_simulated_rivals)any(&r, 1, ATOLL_RIVALS_COUNT - 1);
+    settings->referee.wrong_origin = settings->referee.rivals && any(&r, 0, 1);
     settings->is_recorded = settings->is_witnessed = 1;
+}
+
+/* What rivals do to a campaign, disturbed or not. */
+static void rivals_of_every_kind(void **state)
+{
+    static const struct {
+        enum atoll_simulated_rivals rivals;
+        int wrong_origin;
+        double rival_ns, tolerance; /* of the fastest; 0: none is known */
+        enum atoll_reason reason;
+        int is_beaten; /* -1: by nobody, 1: in the end */
+    } cases[] = {
+        {ATOLL_RIVALS_FAST, 0, 1.1e6, 0.05, ATOLL_REASON_EVALUATIONS, -1},
+        {ATOLL_RIVALS_SLOW, 0, 0, 0, ATOLL_REASON_EVALUATIONS, 1},
+        {ATOLL_RIVALS_WRONG, 0, 1.1e6, 0.05, ATOLL_REASON_EVALUATIONS, -1},
+        {ATOLL_RIVALS_FAILING, 0, 0, 0, ATOLL_REASON_EVALUATIONS, 0},
+        {ATOLL_RIVALS_FAST, 1, 1.1e6, 0.05, ATOLL_REASON_EVALUATIONS, -1},
+        {ATOLL_RIVALS_SLOW, 1, 0, 0, ATOLL_REASON_EVALUATIONS, 1},
+        {ATOLL_RIVALS_FAILING, 1, 0, 0, ATOLL_REASON_NO_BASELINE, 0},
+    };
+    static struct atoll_simulator_settings settings;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        for (int is_disturbed = 0; is_disturbed < 2; is_disturbed++) {
+            struct atoll_err err = ATOLL_ERR_INIT;
+            struct atoll_simulator_outcome outcome;
+            struct atoll_task_status status;
+            atoll_simulator_defaults(&settings);
+            settings.seed = 1 + i;
+            settings.search.evaluation_budget = 120;
+            settings.referee.rivals = cases[i].rivals;
+            settings.referee.wrong_origin = cases[i].wrong_origin;
+            settings.is_recorded = settings.is_witnessed = 1;
+            settings.rank_count = 2;
+            if (is_disturbed) {
+                settings.vanish_per_hour = 300;
+                settings.away_ns = 3e9;
+                settings.resume_per_hour = 60;
+                settings.reload = 0.02;
+                settings.twice = 0.2;
+                settings.late = 0.5;
+            }
+            struct atoll_simulator *s = begin(&settings);
+            assert_int_equal(go_on(s, 0, "rivals", i), 1);
+            if (atoll_simulator_replay(s, &err))
+                fail_msg("case %zu: %s", i, err.text);
+            atoll_simulator_outcome(s, &outcome);
+            assert_int_equal(atoll_engine_task_status(atoll_simulator_engine(s), 0, 0, &status), 0);
+            assert_int_equal(status.reason, cases[i].reason);
+            if (!is_disturbed)
+                assert_int_equal(outcome.rivals, 3);
+            if (cases[i].tolerance > 0 && !is_disturbed)
+                expect_close(status.rival_ns / cases[i].rival_ns, 1, cases[i].tolerance);
+            assert_int_equal(status.rival_ns > 0, cases[i].rivals != ATOLL_RIVALS_FAILING);
+            assert_int_equal(atoll_id_is_zero(&status.baseline), cases[i].wrong_origin);
+            if (!is_disturbed && cases[i].is_beaten)
+                assert_true(cases[i].is_beaten > 0 ? status.rival_ratio > 1.5
+                                                   : status.rival_ratio > 0 && status.rival_ratio < 1.1);
+            assert_true(cases[i].is_beaten || status.rival_ratio == 0);
+            atoll_simulator_destroy(s);
+        }
+    }
 }
 
 /* The engine's state after a replay is its state before, byte for byte, whatever happened. */
@@ -428,11 +492,17 @@ static void long_campaigns(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_earliest_comes_first),   cmocka_unit_test(orders_go_out_in_their_order),
-        cmocka_unit_test(points_are_texts),           cmocka_unit_test(optima_are_reached),
-        cmocka_unit_test(the_witness_complains),      cmocka_unit_test(the_same_seed_is_the_same_campaign),
-        cmocka_unit_test(nothing_disturbs_the_rules), cmocka_unit_test(random_campaigns_replay),
-        cmocka_unit_test(a_snapshot_goes_on_alike),   cmocka_unit_test(long_campaigns),
+        cmocka_unit_test(the_earliest_comes_first),
+        cmocka_unit_test(orders_go_out_in_their_order),
+        cmocka_unit_test(points_are_texts),
+        cmocka_unit_test(optima_are_reached),
+        cmocka_unit_test(the_witness_complains),
+        cmocka_unit_test(the_same_seed_is_the_same_campaign),
+        cmocka_unit_test(nothing_disturbs_the_rules),
+        cmocka_unit_test(rivals_of_every_kind),
+        cmocka_unit_test(random_campaigns_replay),
+        cmocka_unit_test(a_snapshot_goes_on_alike),
+        cmocka_unit_test(long_campaigns),
     };
     seeds = argc > 1 ? strtoul(argv[1], NULL, 10) : seeds;
     evaluations = argc > 2 ? strtoul(argv[2], NULL, 10) : evaluations;

@@ -73,6 +73,13 @@ static void end(struct sim *s)
     free(s);
 }
 
+/* The next answer of a loop that must not be endless. */
+static void answer(struct sim *s)
+{
+    assert_true(s->order_count > 0 && s->event_count < 2000);
+    sim_answer(s);
+}
+
 static struct atoll_task_status status_of(const struct sim *s)
 {
     struct atoll_task_status status;
@@ -140,13 +147,13 @@ static void the_order_of_things(void **state)
         seed++;
     assert_true(is_near(s->orders[seed].incumbent_ns, 1e6) && is_near(s->orders[seed].baseline_ns, 7e7));
     while (s->counts[ATOLL_DECIDE_RIVAL] < 2)
-        sim_answer(s);
+        answer(s);
     assert_true(status_of(s).evaluated >= 10 && !status_of(s).done);
     struct atoll_decision second = take(s, ATOLL_DECIDE_RIVAL);
     assert_int_equal(second.rival, 0);
     uint64_t evaluated = status_of(s).evaluated;
     while (status_of(s).evaluated < evaluated + 10)
-        sim_answer(s);
+        answer(s);
     assert_int_equal(s->counts[ATOLL_DECIDE_RIVAL], 2); /* one at a time, and the search goes on beside it */
     assert_true(is_near(status_of(s).rival_ns, 1e6) && status_of(s).rival == 1);
     sim_rivalled(s, &second, ATOLL_V_CORRECT, 9e5);
@@ -156,7 +163,7 @@ static void the_order_of_things(void **state)
     assert_true(is_near(status_of(s).rival_ns, 9e5) && status_of(s).rival == 0);
     assert_true(is_near(status_of(s).baseline_ns, 7e7));
     while (s->order_count)
-        sim_answer(s);
+        answer(s);
     struct atoll_task_status last = status_of(s);
     assert_int_equal(s->counts[ATOLL_DECIDE_RIVAL], 3);
     assert_int_equal(s->duels[ATOLL_DUEL_RIVAL], 1);
@@ -179,7 +186,7 @@ static void without_torch_there_are_none(void **state)
     assert_int_equal(s->counts[ATOLL_DECIDE_RIVAL], 0);
     assert_true(is_near(s->orders[0].incumbent_ns, 0));
     while (s->order_count)
-        sim_answer(s);
+        answer(s);
     assert_int_equal(s->counts[ATOLL_DECIDE_RIVAL] + s->duels[ATOLL_DUEL_RIVAL], 0);
     assert_true(status_of(s).final_ratio > 0 && is_near(status_of(s).rival_ns, 0));
     end(s);
@@ -221,7 +228,7 @@ static void a_rival_takes_the_baselines_place(void **state)
                      atoll_fitness(s->search.fitness_form, ATOLL_V_CORRECT, 2e6, 5e6, 5e5), 1e-12);
         sim_reload(s);
         while (s->order_count)
-            sim_answer(s);
+            answer(s);
         struct atoll_task_status last = status_of(s);
         assert_int_not_equal(last.reason, ATOLL_REASON_NO_BASELINE);
         assert_int_equal(s->duels[ATOLL_DUEL_FINAL], 0);
@@ -267,7 +274,7 @@ static void a_task_without_seeds_has_a_rival(void **state)
     assert_true(is_near(order.baseline_ns, 3e6));
     sim_evaluated(s, &order, ATOLL_V_CORRECT, 1e6);
     while (s->order_count)
-        sim_answer(s);
+        answer(s);
     assert_int_equal(s->duels[ATOLL_DUEL_RIVAL], 1);
     assert_true(status_of(s).rival_ratio > 0 && status_of(s).final_ratio == 0);
     assert_int_equal(status_of(s).reason, ATOLL_REASON_EXHAUSTED);
@@ -334,11 +341,11 @@ static void torch_goes_and_comes(void **state)
     sim_evaluated(s, &baseline, ATOLL_V_CORRECT, 7e6);
     say_torch(s, 2, 2);
     while (order_of(s, ATOLL_DECIDE_RIVAL) == s->order_count)
-        sim_answer(s);
+        answer(s);
     struct atoll_decision rival = take(s, ATOLL_DECIDE_RIVAL);
     sim_rivalled(s, &rival, ATOLL_V_CORRECT, 1e6);
     while (s->order_count)
-        sim_answer(s);
+        answer(s);
     assert_int_equal(s->duels[ATOLL_DUEL_RIVAL], 1);
     end(s);
 }
@@ -356,7 +363,7 @@ static void resume_and_extension_send_it_again(void **state)
     struct atoll_decision order = take(s, ATOLL_DECIDE_RIVAL);
     sim_rivalled(s, &order, ATOLL_V_CORRECT, 3e6);
     while (order_of(s, ATOLL_DECIDE_RIVAL) == s->order_count)
-        sim_answer(s);
+        answer(s);
     number = s->orders[order_of(s, ATOLL_DECIDE_RIVAL)].evaluation;
     s->engine->search.wall_budget_ns = 1; /* time is over at once */
     s->now_ns += 10;
@@ -374,7 +381,7 @@ static void resume_and_extension_send_it_again(void **state)
     size_t at = sim_order_at(s, number);
     assert_true(at < s->order_count && s->orders[at].type == ATOLL_DECIDE_RIVAL);
     while (s->order_count)
-        sim_answer(s);
+        answer(s);
     assert_true(status_of(s).rival_ratio > 0);
     assert_int_equal(s->duels[ATOLL_DUEL_RIVAL], 1);
     /* Once more: who met the rival does not meet it again, who is found since does. */
@@ -384,7 +391,7 @@ static void resume_and_extension_send_it_again(void **state)
     sim_simple(s, ATOLL_EVENT_RESUME);
     say_torch(s, 2, 1);
     while (s->order_count)
-        sim_answer(s);
+        answer(s);
     struct atoll_id now = status_of(s).best;
     assert_int_equal(s->duels[ATOLL_DUEL_RIVAL], 1 + !atoll_id_equal(&best, &now));
     sim_reload(s);
@@ -398,7 +405,7 @@ static void who_proves_wrong_against_the_rival_goes(void **state)
     struct sim *s = begin(0, 30, 1);
     struct atoll_id wrong;
     while (!s->duels[ATOLL_DUEL_RIVAL])
-        sim_answer(s);
+        answer(s);
     size_t at = order_of(s, ATOLL_DECIDE_DUEL);
     assert_true(at < s->order_count);
     wrong = s->orders[at].candidate;
@@ -406,7 +413,7 @@ static void who_proves_wrong_against_the_rival_goes(void **state)
     sim_duelled(s, &duel, ATOLL_V_WRONG, 0, 0);
     assert_int_equal(s->counts[ATOLL_DECIDE_NOT_CONFIRMED] > 0, 1);
     while (s->order_count)
-        sim_answer(s);
+        answer(s);
     struct atoll_task_status last = status_of(s);
     assert_false(atoll_id_equal(&last.best, &wrong));
     assert_int_equal(s->duels[ATOLL_DUEL_RIVAL], 2);
@@ -431,7 +438,7 @@ static void rivals_come_before_finals(void **state)
     atoll_engine_status(s->engine, &status);
     expect_close(status.device_ns / ((30 + 5 + 2 * (double)s->engine->duels) * s->occupied_ns), 1, 1e-9);
     while (s->order_count)
-        sim_answer(s);
+        answer(s);
     assert_true(is_near(status_of(s).rival_ns, 1e6) && status_of(s).rival == 2);
     end(s);
 }
@@ -446,7 +453,7 @@ static void rivals_need_time(void **state)
     answer_candidates(s);
     assert_int_equal(s->counts[ATOLL_DECIDE_RIVAL], 1);
     while (s->order_count)
-        sim_answer(s);
+        answer(s);
     assert_int_equal(s->duels[ATOLL_DUEL_RIVAL], 1); /* eager is the rival */
     sim_fini(s);
     free(s);
