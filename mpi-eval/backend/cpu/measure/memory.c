@@ -299,11 +299,13 @@ const char *atoll_memory_flush_name(void)
 void *atoll_memory_array(size_t bytes)
 {
     void *array = NULL;
-    if (bytes < HUGE_BYTES)
+    if (bytes < HUGE_LEAST)
         return malloc(bytes + 1);
-    if (posix_memalign(&array, HUGE_BYTES, bytes) != 0)
+    /* To its end: a rest on small pages costs more to clear, page by page, than all before it. */
+    size_t whole = (bytes + HUGE_BYTES - 1) / HUGE_BYTES * HUGE_BYTES;
+    if (posix_memalign(&array, HUGE_BYTES, whole) != 0)
         return NULL;
-    madvise(array, bytes / HUGE_BYTES * HUGE_BYTES, MADV_HUGEPAGE);
+    madvise(array, whole, MADV_HUGEPAGE);
     return array;
 }
 
