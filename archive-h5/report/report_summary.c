@@ -6,6 +6,7 @@
 #include "archive-h5/report/archive_summary.h"
 
 #define SIGNIFICANT  0.05
+#define BAR_PX       56 /* of the largest speedup */
 #define GROUPS_SHOWN 64u
 
 static void put_tiles(struct atoll_buffer *out, const struct atoll_archive_summary *s)
@@ -73,7 +74,7 @@ static void put_tiles(struct atoll_buffer *out, const struct atoll_archive_summa
     atoll_buffer_printf(out, "</section>\n");
 }
 
-/* With a bar, its interval, and the final comparison in a cell of its own. */
+/* With a bar, short enough that the table fits a page, its interval, and the final comparison in a cell of its own. */
 static void put_speedup(struct atoll_buffer *out, const struct atoll_task_summary *t,
                         const struct atoll_speedup *s, double most)
 {
@@ -83,7 +84,7 @@ static void put_speedup(struct atoll_buffer *out, const struct atoll_task_summar
     }
     atoll_buffer_printf(
         out, "<td class=\"l\"><span class=\"bar\" style=\"width:%.0fpx\"></span><b>%s%.2f&#215;</b>",
-        fmax(2, 130 * s->ratio / most), s->is_final ? "" : "~", s->ratio);
+        fmax(2, BAR_PX * s->ratio / most), s->is_final ? "" : "~", s->ratio);
     if (s->hi > 0)
         atoll_buffer_printf(out, "<br/><span class=\"soft range\">%.2f to %.2f</span>", s->lo, s->hi);
     atoll_buffer_printf(out, "</td>");

@@ -99,7 +99,8 @@ void atoll_html_rivals(struct atoll_buffer *out, const struct atoll_query *query
     if (count == 0)
         return;
     atoll_buffer_printf(
-        out, "<h3>Rivals</h3>\n<div class=\"scroll\"><table><tr><th class=\"l\">rival</th><th "
+        out, "<h3>Rivals</h3>\n<div class=\"scroll\" style=\"margin-bottom:22px\"><table><tr><th "
+             "class=\"l\">rival</th><th "
              "class=\"l\">mode</th><th class=\"l\">what it computes</th><th>time</th><th>one call from "
              "Python</th><th class=\"l\">versions</th></tr>\n");
     for (size_t i = 0; i < count; i++) {
