@@ -18,6 +18,13 @@ def functions_of(torch):
     return [(place, name, value) for place in places for name, value in list(vars(place).items()) if callable(value)]
 
 
+def is_late_import(torch, place, name, old, new):
+    """torch._dynamo, which torch imports when something needs it, wraps one function."""
+    code = getattr(new, "__code__", None)
+    return (place is torch and name == "manual_seed" and getattr(new, "__wrapped__", None) is old and code is not None
+            and code.co_filename.startswith(os.path.dirname(torch.__file__) + os.sep))
+
+
 class Role:
     def __init__(self, host):
         self.torch, self.device = host.torch, host.device
@@ -70,16 +77,20 @@ class Role:
         if self.device.type == "cuda":
             self.torch.cuda.synchronize(self.device)
             self.torch.cuda.empty_cache()
-        changed = [(place, name) for place, name, value in self.functions if vars(place).get(name) is not value]
-        if not changed:
-            return
-        for place, name, value in self.functions:
-            if vars(place).get(name) is not value:
-                setattr(place, name, value)
-        place, name = changed[0]
-        self.loaded.clear()
-        raise Refusal("problem", "the module replaces %s.%s, which other problems use, too"
-                      % (getattr(place, "__name__", place), name))
+        blamed = None
+        for number, (place, name, value) in enumerate(self.functions):
+            new = vars(place).get(name)
+            if new is value:
+                continue
+            if is_late_import(self.torch, place, name, value, new):
+                self.functions[number] = (place, name, new)
+                continue
+            setattr(place, name, value)
+            blamed = blamed or (place, name)
+        if blamed:
+            self.loaded.clear()
+            raise Refusal("problem", "the module replaces %s.%s, which other problems use, too"
+                          % (getattr(blamed[0], "__name__", blamed[0]), blamed[1]))
 
     def _load(self, key, precision):
         self.loaded.pop(key, None)

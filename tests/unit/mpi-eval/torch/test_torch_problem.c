@@ -173,8 +173,11 @@ static void test_refusals(void **state)
 static void test_harmless(void **state)
 {
     static const char *const sources[] = {
-        DOES("print('x' * 100000, flush=True)"), DOES("open('a file of its own', 'w').write('x')"),
+        DOES("print('x' * 100000, flush=True)"),
+        DOES("open('a file of its own', 'w').write('x')"),
         "import torch\ndef forward(x, w):\n    return torch.matmul(torch.eye(4).to(x), x)\n", /* was put back */
+        /* wraps torch.manual_seed by itself, where there is one */
+        DOES("exec('try:\\n import torch._dynamo\\nexcept ImportError: pass')"),
     };
     for (size_t i = 0; i < sizeof(sources) / sizeof(*sources); i++) {
         struct atoll_err err = ATOLL_ERR_INIT;
