@@ -118,26 +118,28 @@ void atoll_budget_open(struct atoll_engine *e, struct atoll_task_state *t)
     e->opening_answers += t->opening_answers;
 }
 
-double atoll_budget_wall_left_ns(const struct atoll_engine *e)
-{
-    double need_ns = e->slots ? duels_ns(e) / e->slots : 0;
-    return e->search.wall_budget_ns > 0 ? e->search.wall_budget_ns - (double)e->campaign_ns - need_ns
-                                        : HUGE_VAL;
-}
-
-int atoll_budget_allows_rival(const struct atoll_engine *e, const struct atoll_task_state *t, uint32_t number)
-{
-    double budget_ns = e->search.device_budget_ns, its_ns = rival_ns(e, t, number);
-    return its_ns < atoll_budget_wall_left_ns(e) &&
-           (!(budget_ns > 0) || e->device_ns + its_ns + duels_ns(e) < budget_ns);
-}
-
 /* Up to where a budget is for proposals when what follows them needs so much.  Finals get their share of what it was last
  * extended by. */
 static double end_ns(const struct atoll_engine *e, double from_ns, double budget_ns, double need_ns)
 {
     double span_ns = budget_ns - from_ns;
     return budget_ns - fmax(e->search.finals_share * span_ns, fmin(need_ns, FINALS_LIMIT * span_ns));
+}
+
+/* Before the finals that follow have to begin. */
+double atoll_budget_wall_left_ns(const struct atoll_engine *e)
+{
+    double need_ns = e->slots ? duels_ns(e) / e->slots : 0;
+    return e->search.wall_budget_ns > 0
+               ? end_ns(e, e->wall_from_ns, e->search.wall_budget_ns, need_ns) - (double)e->campaign_ns
+               : HUGE_VAL;
+}
+
+int atoll_budget_allows_rival(const struct atoll_engine *e, const struct atoll_task_state *t, uint32_t number)
+{
+    double budget_ns = e->search.device_budget_ns, its_ns = rival_ns(e, t, number);
+    return its_ns < atoll_budget_wall_left_ns(e) &&
+           (!(budget_ns > 0) || e->device_ns + its_ns < end_ns(e, e->device_from_ns, budget_ns, duels_ns(e)));
 }
 
 static int device_is_spent(const struct atoll_engine *e, double expected_ns)

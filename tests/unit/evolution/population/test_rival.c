@@ -443,6 +443,21 @@ static void rivals_come_before_finals(void **state)
     end(s);
 }
 
+/* What one may take leaves the finals their share of the time. */
+static void rivals_leave_time_for_finals(void **state)
+{
+    struct sim *s = begin(0, 5, 1);
+    struct atoll_decision order = take_only(s, ATOLL_DECIDE_RIVAL);
+    assert_true(order.limit_ns == 5.4e11);
+    sim_rivalled(s, &order, ATOLL_V_CORRECT, 3e6);
+    s->engine->search.wall_budget_ns = 1e11;
+    answer_candidates(s);
+    order = take_only(s, ATOLL_DECIDE_RIVAL);
+    expect_close(order.limit_ns + (double)s->now_ns, 1e11 * (1 - s->search.finals_share), 1e3);
+    sim_fini(s);
+    free(s);
+}
+
 /* Rivals that nobody has time for are left out. */
 static void rivals_need_time(void **state)
 {
@@ -473,6 +488,7 @@ int main(void)
         cmocka_unit_test(resume_and_extension_send_it_again),
         cmocka_unit_test(who_proves_wrong_against_the_rival_goes),
         cmocka_unit_test(rivals_come_before_finals),
+        cmocka_unit_test(rivals_leave_time_for_finals),
         cmocka_unit_test(rivals_need_time),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
