@@ -453,7 +453,7 @@ static void rivals_leave_time_for_finals(void **state)
     s->engine->search.wall_budget_ns = 1e11;
     answer_candidates(s);
     order = take_only(s, ATOLL_DECIDE_RIVAL);
-    expect_close(order.limit_ns + (double)s->now_ns, 1e11 * (1 - s->search.finals_share), 1e3);
+    expect_close((order.limit_ns + (double)s->now_ns) / (1e11 * (1 - s->search.finals_share)), 1, 1e-6);
     sim_fini(s);
     free(s);
 }
