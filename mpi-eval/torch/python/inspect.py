@@ -6,6 +6,8 @@ from atoll.refusal import Refusal
 class Role:
     def __init__(self, host):
         self.host = host
+        host.torch.backends.cuda.matmul.allow_tf32 = False
+        host.torch.backends.cudnn.allow_tf32 = False  # on by default: its errors would become the tolerance
 
     def op_inspect(self, request, fd):
         """{"format", "title", "level", "files": {label: text}} -> what inspect_problem.inspect gives, or {"refused": reason};
