@@ -93,6 +93,27 @@ static void place_add_list(struct places *p, const char *list)
     }
 }
 
+/* What a compiler outside of the system's folders was installed with ("/opt/gcc" of "/opt/gcc/bin/gcc"); never a home. */
+static void place_add_prefix(struct places *p, const char *program)
+{
+    const char *home = getenv("HOME");
+    char prefix[PATH_MAX];
+    snprintf(prefix, sizeof(prefix), "%s", program);
+    for (int up = 0; up < 2; up++)
+        *(strrchr(prefix, '/') ? strrchr(prefix, '/') : prefix) = '\0';
+    if (!home || strcmp(prefix, home) != 0)
+        place_add(p, prefix, ATOLL_LANDLOCK_READ);
+}
+
+static void place_add_compiler(struct places *p, const char *program)
+{
+    char path[PATH_MAX];
+    if (!program || program[0] != '/' || !realpath(program, path))
+        return;
+    place_add_prefix(p, program);
+    place_add_prefix(p, path);
+}
+
 static void places_make(struct places *p, const json_t *interpreter, const char *script, const char *folder,
                         int has_gpu, int starts_programs)
 {
@@ -128,8 +149,11 @@ static void places_make(struct places *p, const json_t *interpreter, const char 
     place_add(p, own, ATOLL_LANDLOCK_READ);
     place_add_list(p, getenv("LD_LIBRARY_PATH"));
     place_add(p, getenv("CUDA_HOME"), ATOLL_LANDLOCK_READ);
-    if (starts_programs)
+    if (starts_programs) {
         place_add_list(p, getenv("PATH"));
+        place_add_compiler(p, getenv("CC"));
+        place_add_compiler(p, getenv("CXX"));
+    }
     place_add(p, "/dev/null", ATOLL_LANDLOCK_WRITE);
     place_add(p, folder, ATOLL_LANDLOCK_FOLDER);
     if (!has_gpu)

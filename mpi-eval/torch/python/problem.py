@@ -15,6 +15,14 @@ from atoll.refusal import Refusal
 SEED = 0x5eed
 
 
+def reason(error):
+    """Type and first sentence of an exception: torch.compile's last lines are advice, a syntax error's first ones a quotation."""
+    lines = [line.strip() for line in "".join(traceback.format_exception_only(type(error), error)).split("\n") if line.strip()]
+    if isinstance(error, SyntaxError) or not lines:
+        return lines[-1] if lines else type(error).__name__
+    return " ".join(lines[:2]) if lines[0].endswith(":") else lines[0]  # "backend='inductor' raised:" says nothing yet
+
+
 def blame(error, what="", name="problem.py"):
     """A Refusal for what a problem raised: with the last line of its text that took part."""
     line = 0
@@ -23,7 +31,7 @@ def blame(error, what="", name="problem.py"):
             line = frame.lineno
     if isinstance(error, SyntaxError) and error.filename == name:
         line = error.lineno or 0
-    said = "".join(traceback.format_exception_only(type(error), error)).strip().split("\n")[-1]
+    said = reason(error)
     text = "%s%s: %s%s" % (name, ":%d" % line if line else "", what + ": " if what else "", said)
     kind = "problem"
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError" or "out of memory" in said:
