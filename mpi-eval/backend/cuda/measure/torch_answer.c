@@ -155,7 +155,7 @@ static json_t *inputs_fill(const struct atoll_cuda_stage *s, const struct places
         }
         json_object_set_new(inputs, t->name,
                             json_pack("{s:I, s:I}", "offset", (json_int_t)p->inputs[i], "bytes",
-                                      (json_int_t)(count * atoll_dtype_bytes(t->dtype))));
+                                      (json_int_t)count * (json_int_t)atoll_dtype_bytes(t->dtype)));
     }
     return inputs;
 }

@@ -1,6 +1,7 @@
 #include "mpi-eval/backend/cuda/measure/torch_inputs.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "core/task/init.h"
 #include "mpi-eval/backend/cuda/measure/support.h"
@@ -8,13 +9,17 @@
 
 static json_t *launch_json(const struct atoll_tensor *t, const struct atoll_init_part *part)
 {
-    const struct atoll_init_launch launch = {.init = part->params, .count = part->count};
+    struct atoll_init_launch launch;
     const unsigned char *bytes = (const unsigned char *)&launch;
     char hex[2 * sizeof(launch) + 1];
+    memset(&launch, 0, sizeof(launch)); /* the bytes between its fields too */
+    launch.init = part->params;
+    launch.count = part->count;
     for (size_t i = 0; i < sizeof(launch); i++)
         snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
-    return json_pack("{s:I, s:I, s:s}", "at", (json_int_t)(part->begin * atoll_dtype_bytes(t->dtype)),
-                     "blocks", (json_int_t)atoll_support_blocks(part->count), "params", hex);
+    return json_pack("{s:I, s:I, s:s}", "at",
+                     (json_int_t)part->begin * (json_int_t)atoll_dtype_bytes(t->dtype), "blocks",
+                     (json_int_t)atoll_support_blocks(part->count), "params", hex);
 }
 
 static int fills_put(json_t *fills, const struct atoll_task *task, size_t tensor,
