@@ -101,7 +101,7 @@ static int verify_kind(struct comparison *c, enum atoll_variant_kind kind, int i
 static int verify_repeat(struct comparison *c)
 {
     struct atoll_input_set set = fresh(c, c->bench[0].variant);
-    struct atoll_trial trials[2];
+    struct atoll_trial trials[2] = {0};
     for (int i = 0; i < 2; i++)
         if (try_candidate(c, &set, ATOLL_COMPARING_FULL, 1, &trials[i]) != 0)
             return -1;
