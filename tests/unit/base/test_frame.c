@@ -149,7 +149,7 @@ static void test_header_fields_are_checked(void **state)
     } cases[] = {
         {0, 1, 'B', ATOLL_E_PROTOCOL, "does not start"},
         {4, 2, 0, ATOLL_E_PROTOCOL, "version 0"},
-        {4, 2, 3, ATOLL_E_SCHEMA, "version 3 is newer"},
+        {4, 2, ATOLL_FRAME_VERSION + 1, ATOLL_E_SCHEMA, "is newer than"},
         {8, 4, ATOLL_FRAME_PAYLOAD_LIMIT + 1, ATOLL_E_PROTOCOL, "limit"},
         {12, 4, 1, ATOLL_E_PROTOCOL, "checksum of the payload"},
         {16, 4, 1, ATOLL_E_PROTOCOL, "reserved"},

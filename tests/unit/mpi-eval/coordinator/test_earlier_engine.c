@@ -55,7 +55,8 @@ static void compare(struct walk *w, const struct atoll_record *record)
         w->compared++;
     }
     const struct atoll_buffer *derived = &w->queue[w->first].bytes;
-    if (bytes.length != derived->length || memcmp(bytes.data, derived->data, bytes.length) != 0)
+    if (bytes.length != derived->length ||
+        (bytes.length > 0 && memcmp(bytes.data, derived->data, bytes.length) != 0))
         fail_msg("event %llu: other decisions", (unsigned long long)record->event);
     atoll_buffer_fini(&bytes);
     atoll_buffer_fini(&w->queue[w->first].bytes);
