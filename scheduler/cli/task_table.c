@@ -273,12 +273,13 @@ static void print_groups(FILE *out, const struct atoll_query *query, enum atoll_
     struct atoll_task_group groups[GROUP_LIMIT];
     size_t count = atoll_query_groups(query, by, groups, GROUP_LIMIT);
 
-    if (count == 1 && groups[0].sums.task_count == 1) /* the task's own line says it */
+    int has_several = 0;
+    for (size_t i = 0; i < count; i++)
+        has_several |= groups[i].sums.task_count > 1;
+    if (!has_several) /* the tasks' own lines say it */
         return;
-    if (count > 0)
-        atoll_print(out, "\n%-20s %5s %7s  %-8s %6s %8s %9s %10s\n",
-                    by == ATOLL_BY_LEVEL ? "level" : "category", "tasks", "correct", "over", "fast_1",
-                    "fast_1.5", "geometric", "arithmetic");
+    atoll_print(out, "\n%-20s %5s %7s  %-8s %6s %8s %9s %10s\n", by == ATOLL_BY_LEVEL ? "level" : "category",
+                "tasks", "correct", "over", "fast_1", "fast_1.5", "geometric", "arithmetic");
     for (size_t i = 0; i < count; i++) {
         const struct atoll_task_sums *s = &groups[i].sums;
         char name[64];
