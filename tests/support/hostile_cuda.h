@@ -44,7 +44,7 @@ static const struct hostile_cuda {
     {MM, "cheat_hides_from_memcheck", AT_FINAL, CHEATS_VERDICT(WRONG), "compute-sanitizer ", 0},
     /* what it takes for a sample is one by luck, and as often under a tool */
     {MM, "cheat_hides_from_sanitizer", AT_FINAL, CHEATS_VERDICT(WRONG) | CHEATS_VERDICT(CORRECT), "", 0},
-    {MM, "cheat_map_scratch", AT_DEVICE, CHEATS_VERDICT(WRONG), "", 0},
+    {MM, "cheat_map_scratch", AT_DEVICE, CHEATS_VERDICT(WRONG) | CHEATS_VERDICT(CRASH), "", 0},
     {MM, "cheat_scratch_flags", AT_DEVICE,
      CHEATS_VERDICT(CORRECT) | CHEATS_VERDICT(TIMEOUT) | CHEATS_VERDICT(UNSTABLE), "", 1},
     {ROWSUM, "honest_cluster", 0, CHEATS_VERDICT(CORRECT), "", 0},
@@ -75,7 +75,8 @@ static const struct hostile_cuda {
     {SOFTMAX, "cheat_bomb_unroll", AT_COMPILE | AT_DEVICE,
      CHEATS_VERDICT(COMPILE_ERROR) | CHEATS_VERDICT(CORRECT), "", 1},
     /* last: they may cost device processes */
-    {SOFTMAX, "cheat_illegal", AT_DEVICE, CHEATS_VERDICT(CRASH), "", 1},
+    /* it faults where a row's largest value is beyond 30, which some draws have */
+    {SOFTMAX, "cheat_illegal", AT_DEVICE, CHEATS_VERDICT(CRASH) | CHEATS_VERDICT(CORRECT), "", 1},
     {SOFTMAX, "cheat_local_huge", AT_DEVICE, CHEATS_VERDICT(LAUNCH_ERROR), "", 1},
     {ROWSUM, "cheat_duel_far_leave", AT_DEVICE,
      CHEATS_VERDICT(CRASH) | CHEATS_VERDICT(WRONG) | CHEATS_VERDICT(CORRECT), "", 1},
