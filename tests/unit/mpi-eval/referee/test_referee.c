@@ -264,7 +264,7 @@ static void test_final(void **state)
     /* Within the tolerance, but by the address: shift and page. */
     duel(SLOW_BODY,
          RIGHT_BODY
-         " for (int j = 0; j < n; j++) y[b * n + j] += 1.4e-8f * (float)((unsigned long)y >> (j & 1 ? 6 : "
+         " for (int j = 0; j < n; j++) y[b * n + j] += 0.7e-8f * (float)((unsigned long)y >> (j & 1 ? 6 : "
          "12) & 63);",
          ATOLL_DUEL_FINAL, &d);
     assert_int_equal(d.verdict, ATOLL_V_CORRECT);
