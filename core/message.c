@@ -268,6 +268,17 @@ static int is_about_rival(const struct atoll_order *o)
     return o->kind == ATOLL_ORDER_RIVAL || (o->kind == ATOLL_ORDER_DUEL && o->purpose == ATOLL_DUEL_RIVAL);
 }
 
+/* Up to the last that is known. */
+static void put_bars(struct atoll_buffer *out, const struct atoll_order *o)
+{
+    uint32_t count = ATOLL_TASK_VARIANT_LIMIT;
+    while (count && o->bars_ns[count - 1] == 0)
+        count--;
+    atoll_buffer_put_u32(out, count);
+    for (uint32_t i = 0; i < count; i++)
+        atoll_buffer_put_f64(out, o->bars_ns[i]);
+}
+
 void atoll_order_encode(const struct atoll_order *o, struct atoll_buffer *out)
 {
     atoll_buffer_put_u64(out, o->evaluation);
@@ -283,6 +294,8 @@ void atoll_order_encode(const struct atoll_order *o, struct atoll_buffer *out)
     atoll_buffer_put_f64(out, o->alpha);
     atoll_buffer_put_f64(out, o->margin);
     atoll_buffer_put_u32(out, o->pair_limit);
+    if (o->kind == ATOLL_ORDER_EVALUATE)
+        put_bars(out, o);
     if (!is_about_rival(o))
         return;
     atoll_buffer_put_u32(out, o->rival);
@@ -298,6 +311,15 @@ static void read_rival(struct atoll_reader *r, struct atoll_order *o)
         if (o->rivals[i] >= ATOLL_TASK_RIVAL_LIMIT)
             r->failed = ATOLL_E_PROTOCOL;
     o->limit_ns = read_time(r);
+}
+
+static void read_bars(struct atoll_reader *r, struct atoll_order *o)
+{
+    size_t count = atoll_reader_count(r, sizeof(double));
+    if (count > ATOLL_TASK_VARIANT_LIMIT)
+        r->failed = ATOLL_E_PROTOCOL;
+    for (size_t i = 0; i < count && !r->failed; i++)
+        o->bars_ns[i] = read_time(r);
 }
 
 int atoll_order_decode(const void *bytes, size_t length, struct atoll_arena *arena,
@@ -321,6 +343,8 @@ int atoll_order_decode(const void *bytes, size_t length, struct atoll_arena *are
     o.alpha = atoll_reader_f64_in(&r, 0.0, 0.5);
     o.margin = atoll_reader_f64_in(&r, 0.0, MARGIN_LIMIT);
     o.pair_limit = atoll_reader_u32(&r);
+    if (o.kind == ATOLL_ORDER_EVALUATE)
+        read_bars(&r, &o);
     if (is_about_rival(&o))
         read_rival(&r, &o);
     if (atoll_reader_finish(&r, "order", err))

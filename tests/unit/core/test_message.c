@@ -147,6 +147,8 @@ static void fill_order(struct atoll_order *o, int is_duel)
     o->alpha = is_duel ? 0.01 : 0.0;
     o->margin = is_duel ? log(1.01) : 0.0;
     o->pair_limit = 64;
+    o->bars_ns[1] = is_duel ? 0 : 7e5;
+    o->bars_ns[15] = is_duel ? 0 : 3e6;
 }
 
 static void encode_evaluate(struct atoll_buffer *out)
@@ -323,6 +325,11 @@ static void break_rivals(struct atoll_order *o)
     fill_rival_order(o, ATOLL_ORDER_DUEL);
     o->rivals[9] = ATOLL_TASK_RIVAL_LIMIT;
 }
+static void break_bar(struct atoll_order *o)
+{
+    fill_order(o, 0);
+    o->bars_ns[3] = -1;
+}
 static void break_limit(struct atoll_order *o)
 {
     fill_rival_order(o, ATOLL_ORDER_RIVAL);
@@ -340,8 +347,8 @@ static void break_language(struct atoll_order *o)
 static void test_hostile_orders(void **state)
 {
     static void (*const breakers[])(struct atoll_order *) = {
-        break_purpose,  break_baseline, break_incumbent, break_alpha,  break_margin,
-        break_language, break_kind,     break_rival,     break_rivals, break_limit};
+        break_purpose, break_baseline, break_incumbent, break_alpha, break_margin, break_language,
+        break_kind,    break_rival,    break_rivals,    break_limit, break_bar};
     struct atoll_order o;
     for (size_t i = 0; i < sizeof(breakers) / sizeof(*breakers); i++) {
         fill_order(&o, 1);
@@ -385,33 +392,61 @@ static void test_orders_about_rivals(void **state)
     atoll_arena_destroy(arena);
 }
 
-/* A choice of more values than a plan has room for, made by hand: the encoder cannot hold it. */
-static void test_too_many_choices(void **state)
+/* What a candidate is held against at each variant travels with its evaluation only. */
+static void test_bars(void **state)
 {
+    struct atoll_arena *arena = atoll_arena_create(1u << 20, NULL);
+    static const enum atoll_order_kind order_kinds[] = {ATOLL_ORDER_EVALUATE, ATOLL_ORDER_DUEL,
+                                                        ATOLL_ORDER_RIVAL};
+    for (size_t i = 0; i < 3; i++) {
+        struct atoll_order o, back;
+        struct atoll_buffer b;
+        atoll_buffer_init(&b, 1u << 20);
+        fill_order(&o, 0);
+        o.kind = order_kinds[i];
+        atoll_order_encode(&o, &b);
+        assert_int_equal(atoll_order_decode(b.data, b.length, arena, &back, NULL), 0);
+        for (size_t v = 0; v < ATOLL_TASK_VARIANT_LIMIT; v++)
+            assert_true(back.bars_ns[v] == (i ? 0.0 : v == 1 ? 7e5 : v == 15 ? 3e6 : 0.0));
+        atoll_buffer_fini(&b);
+    }
+    atoll_arena_destroy(arena);
+}
+
+/* An order with more of something than there is room for, made by hand: the encoder cannot hold it. */
+static int recode_counts(uint32_t choices, uint32_t bars)
+{
+    static const unsigned char id[32];
     struct atoll_buffer b, unused;
     atoll_buffer_init(&b, 1u << 20);
     atoll_buffer_init(&unused, 1u << 20);
-    for (uint32_t count = ATOLL_PLAN_PARAM_LIMIT; count <= ATOLL_PLAN_PARAM_LIMIT + 1; count++) {
-        static const unsigned char id[32];
-        atoll_buffer_clear(&b);
-        atoll_buffer_put_u64(&b, 1);
-        atoll_buffer_put_u32(&b, 0);
-        atoll_buffer_put_u32(&b, 0);
-        atoll_buffer_put_u32(&b, 0);
-        atoll_buffer_put_bytes(&b, id, sizeof(id));
-        atoll_buffer_put_text(&b, "c");
-        atoll_buffer_put_text(&b, "");
-        atoll_buffer_put_u32(&b, count);
-        for (uint32_t i = 0; i < count; i++)
-            atoll_buffer_put_i64(&b, i);
-        for (int i = 0; i < 4; i++)
-            atoll_buffer_put_f64(&b, 0.0);
-        atoll_buffer_put_u32(&b, 0);
-        assert_int_equal(recode_order(b.data, b.length, &unused, NULL),
-                         count > ATOLL_PLAN_PARAM_LIMIT ? -1 : 0);
-    }
+    atoll_buffer_put_u64(&b, 1);
+    atoll_buffer_put_u32(&b, 0);
+    atoll_buffer_put_u32(&b, 0);
+    atoll_buffer_put_u32(&b, 0);
+    atoll_buffer_put_bytes(&b, id, sizeof(id));
+    atoll_buffer_put_text(&b, "c");
+    atoll_buffer_put_text(&b, "");
+    atoll_buffer_put_u32(&b, choices);
+    for (uint32_t i = 0; i < choices; i++)
+        atoll_buffer_put_i64(&b, i);
+    for (int i = 0; i < 4; i++)
+        atoll_buffer_put_f64(&b, 0.0);
+    atoll_buffer_put_u32(&b, 0);
+    atoll_buffer_put_u32(&b, bars);
+    for (uint32_t i = 0; i < bars; i++)
+        atoll_buffer_put_f64(&b, 1.0);
+    int status = recode_order(b.data, b.length, &unused, NULL);
     atoll_buffer_fini(&b);
     atoll_buffer_fini(&unused);
+    return status;
+}
+
+static void test_too_many(void **state)
+{
+    assert_int_equal(recode_counts(ATOLL_PLAN_PARAM_LIMIT, ATOLL_TASK_VARIANT_LIMIT), 0);
+    assert_int_equal(recode_counts(ATOLL_PLAN_PARAM_LIMIT + 1, 0), -1);
+    assert_int_equal(recode_counts(0, ATOLL_TASK_VARIANT_LIMIT + 1), -1);
 }
 
 static void test_orders_need_room(void **state)
@@ -578,7 +613,8 @@ int main(void)
         cmocka_unit_test(test_random_flips_never_crash),
         cmocka_unit_test(test_hostile_orders),
         cmocka_unit_test(test_orders_about_rivals),
-        cmocka_unit_test(test_too_many_choices),
+        cmocka_unit_test(test_bars),
+        cmocka_unit_test(test_too_many),
         cmocka_unit_test(test_orders_need_room),
         cmocka_unit_test(test_fields_arrive),
         cmocka_unit_test(test_limits_of_limits),
