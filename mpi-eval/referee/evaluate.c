@@ -54,6 +54,20 @@ static int session_end(struct session *s, enum atoll_verdict verdict, unsigned l
     return -1;
 }
 
+/* After what was said of earlier variants; nothing twice. */
+static void session_say(struct session *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void session_say(struct session *s, const char *format, ...)
+{
+    char text[512], *detail = s->e->detail;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    size_t used = strlen(detail);
+    if (text[0] && !strstr(detail, text))
+        snprintf(detail + used, sizeof(s->e->detail) - used, "%s%s", used ? "; " : "", text);
+}
+
 /* -1: the candidate's time is over. */
 static int session_in_time(struct session *s, double *ret_left_ns)
 {
@@ -180,6 +194,13 @@ static int series_step(struct session *s, struct series *r)
     return 0;
 }
 
+/* What a variant's times are held against; one over all variants serves where there is only one.  0: nothing. */
+static double bar_ns(const struct session *s, uint32_t variant)
+{
+    double own_ns = s->order->bars_ns[variant];
+    return own_ns > 0 ? own_ns : s->bench_count == 1 ? s->order->incumbent_ns : 0;
+}
+
 static int series_begin(struct session *s, struct series *r, struct atoll_err *err)
 {
     const struct atoll_setup *setup = &s->referee->setup;
@@ -189,7 +210,7 @@ static int series_begin(struct session *s, struct series *r, struct atoll_err *e
                                          .device_limit_ns = setup->sample_device_ns / s->bench_count,
                                          .wall_limit_ns = setup->sample_wall_ns / s->bench_count,
                                          .sample_min = setup->sample_min,
-                                         .incumbent_ns = s->bench_count == 1 ? s->order->incumbent_ns : 0,
+                                         .incumbent_ns = bar_ns(s, r->variant),
                                          .resolution_ns =
                                              s->referee->info.clock_resolution_ns + s->referee->jitter_ns};
     atoll_input_set_order_init(&r->order, setup->secret, s->order->evaluation, r->variant,
@@ -312,19 +333,19 @@ static int series_judge(struct session *s, struct series *r, struct atoll_err *e
                            s->known->task->variants[r->variant].name, r->sampling.summary.median,
                            floor.hard_ns);
     if (r->stop_ns > LATE_STOP_NS)
-        snprintf(
-            s->e->detail, sizeof(s->e->detail),
+        session_say(
+            s,
             "the machine was busy: samples could be stopped no sooner than %.1f ms after they said that they "
             "were done; what one writes in that time is seen only where the outputs were looked at before",
             r->stop_ns / 1e6);
-    else if (r->state == ATOLL_SAMPLING_DROPPED)
-        snprintf(s->e->detail, sizeof(s->e->detail),
-                 "variant %s: %zu samples were enough: about %.3g times the %.6g us that it is held against",
-                 s->known->task->variants[r->variant].name, r->sampling.count,
-                 r->sampling.summary.median / r->sampling.rules.incumbent_ns,
-                 r->sampling.rules.incumbent_ns / 1e3);
+    if (r->state == ATOLL_SAMPLING_DROPPED)
+        session_say(
+            s, "variant %s: %zu samples were enough: about %.3g times the %.6g us that it is held against",
+            s->known->task->variants[r->variant].name, r->sampling.count,
+            r->sampling.summary.median / r->sampling.rules.incumbent_ns,
+            r->sampling.rules.incumbent_ns / 1e3);
     else
-        snprintf(s->e->detail, sizeof(s->e->detail), "%s", r->note);
+        session_say(s, "%s", r->note);
     if (r->sampling.summary.median < floor.audit_ns && audit(s, r->variant) != 0)
         return -1;
     return floor_doubt(s, r, &floor, err);

@@ -10,7 +10,7 @@
 #include "mpi-eval/referee/state.h"
 #include "mpi-eval/referee/trial.h"
 
-static struct atoll_task *task;
+static struct atoll_task *task, *pair; /* pair: the same with a second bench variant */
 static struct atoll_compiler *compiler;
 static struct atoll_referee *referee;
 static uint64_t next_evaluation = 1;
@@ -41,13 +41,13 @@ static struct {
 } shelf[32];
 static size_t shelf_count;
 
-static struct built compile_body(const char *body)
+static struct built compile_body(const struct atoll_task *of, const char *body)
 {
     struct built b = {0};
     struct atoll_err err = ATOLL_ERR_INIT;
     char *source = source_of(body);
     struct atoll_order_candidate c = {.language = "c", .source = source};
-    b.prepared = atoll_prepared_create(task, &atoll_backend_cpu, &c, NULL, &err);
+    b.prepared = atoll_prepared_create(of, &atoll_backend_cpu, &c, NULL, &err);
     free(source);
     assert_non_null(b.prepared);
     if (b.prepared->verdict != ATOLL_V_CORRECT)
@@ -63,20 +63,25 @@ static struct built compile_body(const char *body)
 #define UNSTABLE_LIMIT 20 /* times something else may have the cores */
 
 /* Again while others disturb it: what they do is no part of these tests. */
-static void evaluate(const struct built *b, double baseline_ns, double incumbent_ns,
-                     struct atoll_evaluation *e)
+static void evaluate_order(const struct built *b, struct atoll_order *order, struct atoll_evaluation *e)
 {
     for (int i = 0; i < UNSTABLE_LIMIT; i++) {
-        struct atoll_order order = {
-            .evaluation = next_evaluation++, .baseline_ns = baseline_ns, .incumbent_ns = incumbent_ns};
+        order->evaluation = next_evaluation++;
         if (i)
             atoll_evaluation_fini(e);
         atoll_evaluation_init(e);
-        atoll_referee_evaluate(referee, 0, &order, b->prepared, b->compiled.object, b->compiled.object_length,
-                               e);
+        atoll_referee_evaluate(referee, order->task, order, b->prepared, b->compiled.object,
+                               b->compiled.object_length, e);
         if (e->verdict != ATOLL_V_UNSTABLE)
             return;
     }
+}
+
+static void evaluate(const struct built *b, double baseline_ns, double incumbent_ns,
+                     struct atoll_evaluation *e)
+{
+    struct atoll_order order = {.baseline_ns = baseline_ns, .incumbent_ns = incumbent_ns};
+    evaluate_order(b, &order, e);
 }
 
 static struct built build(const char *body)
@@ -86,7 +91,7 @@ static struct built build(const char *body)
             return shelf[i].built;
     assert_in_range(shelf_count, 0, sizeof(shelf) / sizeof(*shelf) - 1);
     shelf[shelf_count].body = body;
-    shelf[shelf_count].built = compile_body(body);
+    shelf[shelf_count].built = compile_body(task, body);
     return shelf[shelf_count++].built;
 }
 
@@ -97,6 +102,17 @@ static void shelf_clear(void)
         atoll_prepared_destroy(b->prepared);
         atoll_compiled_fini(&b->compiled);
     }
+}
+
+static int add_pair(struct atoll_err *err)
+{
+    size_t bench = 0;
+    while (bench < pair->variant_count && pair->variants[bench].kind != ATOLL_VARIANT_BENCH)
+        bench++;
+    struct atoll_variant *other = &pair->variants[pair->variant_count++];
+    *other = pair->variants[bench];
+    other->name = "bench.other";
+    return atoll_referee_add_task(referee, 1, pair, err);
 }
 
 static int set_up(void **state)
@@ -120,9 +136,10 @@ static int set_up(void **state)
     setenv("ATOLL_WORKER", ATOLL_BUILD_DIR "/atoll-worker", 1);
     snprintf(setup.compiler, sizeof(setup.compiler), "cc");
     if (!(task = atoll_task_load(ATOLL_SOURCE_DIR "/tests/fixtures/referee", &err)) ||
+        !(pair = atoll_task_load(ATOLL_SOURCE_DIR "/tests/fixtures/referee", &err)) ||
         !(compiler = atoll_cc_create(&settings, &err)) ||
         !(referee = atoll_referee_create(atoll_backend_find(setup.backend), &setup, compiler, &err)) ||
-        atoll_referee_add_task(referee, 0, task, &err) != 0) {
+        atoll_referee_add_task(referee, 0, task, &err) != 0 || add_pair(&err) != 0) {
         fprintf(stderr, "%s\n", err.text);
         return -1;
     }
@@ -136,6 +153,7 @@ static int tear_down(void **state)
     atoll_referee_destroy(referee);
     atoll_compiler_destroy(compiler);
     atoll_task_destroy(task);
+    atoll_task_destroy(pair);
     return 0;
 }
 
@@ -384,6 +402,55 @@ static void test_early_drop(void **state)
     atoll_evaluation_fini(&e);
 }
 
+/* A trial as usual, with a note. */
+static void trial_with_note(struct atoll_referee *r, struct atoll_case *known,
+                            struct atoll_loaded_candidate *candidate, const struct atoll_trial_order *order,
+                            struct atoll_trial *ret_trial)
+{
+    atoll_backend_cpu.trial(r, known, candidate, order, ret_trial);
+    if (ret_trial->verdict == ATOLL_V_CORRECT)
+        snprintf(ret_trial->detail, sizeof(ret_trial->detail), "a note");
+}
+
+/* Each variant is given up against its own bar; a bar over all variants says nothing of one of them.  What is said of both is
+ * kept, once. */
+static void test_early_drop_at_each_variant(void **state)
+{
+    static const double bars_ns[][2] = {{1000, 2000}, {1000, 0}, {0, 0}};
+    struct atoll_backend noting = *referee->backend;
+    const struct atoll_backend *usual = referee->backend;
+    struct built b = compile_body(pair, SLOW_BODY);
+    (void)state;
+    noting.trial = trial_with_note;
+    referee->backend = &noting;
+    for (size_t row = 0; row < 3; row++) {
+        struct atoll_order order = {.task = 1, .incumbent_ns = 1000};
+        struct atoll_evaluation e;
+        for (size_t v = 0, bench = 0; v < pair->variant_count; v++)
+            if (pair->variants[v].kind == ATOLL_VARIANT_BENCH)
+                order.bars_ns[v] = bars_ns[row][bench++];
+        evaluate_order(&b, &order, &e);
+        assert_int_equal(e.verdict, ATOLL_V_CORRECT);
+        assert_int_equal(e.timing_count, 2);
+        for (size_t i = 0; i < 2; i++) {
+            int is_dropped = (e.timings[i].flags & ATOLL_TIMING_DROPPED_EARLY) != 0;
+            assert_int_equal(is_dropped, bars_ns[row][i] > 0);
+            assert_int_equal(is_dropped, e.timings[i].sample_count == 4);
+        }
+        assert_int_equal(strstr(e.detail, "variant bench: 4 samples were enough") != NULL, row < 2);
+        assert_int_equal(strstr(e.detail, "variant bench.other: 4 samples were enough") != NULL, row == 0);
+        assert_int_equal(strstr(e.detail, "times the 1 us that it is held against") != NULL, row < 2);
+        assert_int_equal(strstr(e.detail, "times the 2 us that it is held against") != NULL, row == 0);
+        const char *note = strstr(e.detail, "a note");
+        assert_int_equal(note != NULL, row > 0);
+        assert_true(!note || !strstr(note + 1, "a note"));
+        atoll_evaluation_fini(&e);
+    }
+    referee->backend = usual;
+    atoll_prepared_destroy(b.prepared);
+    atoll_compiled_fini(&b.compiled);
+}
+
 static void test_device(void **state)
 {
     const struct atoll_device_info *d = atoll_referee_device(referee);
@@ -448,12 +515,17 @@ static void test_cancel(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_device),         cmocka_unit_test(test_verdicts),
-        cmocka_unit_test(test_whole_deadline), cmocka_unit_test(test_early_drop),
-        cmocka_unit_test(test_duels),          cmocka_unit_test(test_final),
-        cmocka_unit_test(test_watched_final),  cmocka_unit_test(test_beaten_floor),
-        cmocka_unit_test(test_admission),      cmocka_unit_test(test_bad_arguments),
-        cmocka_unit_test(test_cancel)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_device),
+                                       cmocka_unit_test(test_verdicts),
+                                       cmocka_unit_test(test_whole_deadline),
+                                       cmocka_unit_test(test_early_drop),
+                                       cmocka_unit_test(test_early_drop_at_each_variant),
+                                       cmocka_unit_test(test_duels),
+                                       cmocka_unit_test(test_final),
+                                       cmocka_unit_test(test_watched_final),
+                                       cmocka_unit_test(test_beaten_floor),
+                                       cmocka_unit_test(test_admission),
+                                       cmocka_unit_test(test_bad_arguments),
+                                       cmocka_unit_test(test_cancel)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
