@@ -142,6 +142,16 @@ void atoll_engine_status(const struct atoll_engine *engine, struct atoll_engine_
     };
 }
 
+void atoll_engine_bars(const struct atoll_engine *engine, const struct atoll_decision *decision,
+                       double ret_bars_ns[ATOLL_TASK_VARIANT_LIMIT])
+{
+    const struct atoll_task_state *t = find_task(engine, decision->task, decision->model);
+    int has = t && decision->type == ATOLL_DECIDE_EVALUATE && decision->op == ATOLL_OPERATOR_SEED &&
+              decision->incumbent_ns > 0;
+    for (size_t i = 0; i < ATOLL_TASK_VARIANT_LIMIT; i++)
+        ret_bars_ns[i] = has ? t->rivals.times.ns[t->rivals.fastest.numbers[i]][i] : 0;
+}
+
 int atoll_engine_next_barren(const struct atoll_engine *engine, uint32_t *cursor,
                              struct atoll_barren *ret_barren)
 {
@@ -300,9 +310,9 @@ static int use(struct atoll_engine *e, const struct atoll_proposal *p,
     t->since_elite++;
     t->islands[island].evaluated++;
     t->islands[island].since_elite++;
-    int was_dropped = 0;
+    int was_dropped = evaluation->timing_count > 0; /* at every variant: at some it may be ahead */
     for (size_t i = 0; i < evaluation->timing_count; i++)
-        was_dropped |= (evaluation->timings[i].flags & ATOLL_TIMING_DROPPED_EARLY) != 0;
+        was_dropped &= (evaluation->timings[i].flags & ATOLL_TIMING_DROPPED_EARLY) != 0;
     record_time(e, r, was_dropped);
     e->sources.items[r->source].tried++;
     e->sources.items[r->source].uncompiled +=

@@ -78,6 +78,11 @@ struct atoll_engine_status {
 };
 void atoll_engine_status(const struct atoll_engine *engine, struct atoll_engine_status *ret_status);
 
+/* What the candidate of an EVALUATE is held against at each variant: of a seed that has an incumbent, the time of the
+ * fastest rival there, as known now.  0: nothing is known; of all others 0 everywhere. */
+void atoll_engine_bars(const struct atoll_engine *engine, const struct atoll_decision *decision,
+                       double ret_bars_ns[ATOLL_TASK_VARIANT_LIMIT]);
+
 /* Calls sink with an EVALUATE, DUEL or RIVAL decision for everything still under way (to dispatch again after a
  * resume). */
 void atoll_engine_under_way(const struct atoll_engine *engine, atoll_decision_sink *sink, void *context);

@@ -292,6 +292,7 @@ static int send_order(struct atoll_peer_table *t, unsigned peer, const struct at
                                 .rival = d->rival,
                                 .limit_ns = d->limit_ns};
     memcpy(order.rivals, d->rivals, sizeof(order.rivals));
+    atoll_engine_bars(t->engine, d, order.bars_ns);
     int rc = 0;
     if (order.kind != ATOLL_ORDER_RIVAL)
         rc = atoll_engine_source(t->engine, &d->source, &order.candidate.language, &order.candidate.source);

@@ -13,22 +13,25 @@
 
 static const struct sim_seed seeds[] = {{"naive", NULL, NULL}, {"wide", WIDE, NULL}};
 
-/* 0: with a baseline; 1: without any seed. */
-static struct atoll_buffer tasks[2];
+/* 0: with a baseline; 1: without any seed; 2: as 0, with two bench variants. */
+static struct atoll_buffer tasks[3];
 
 static int set_up(void **state)
 {
-    for (size_t i = 0; i < 2; i++)
+    for (size_t i = 0; i < 3; i++)
         atoll_buffer_init(&tasks[i], 1u << 24);
     sim_task_with("rivals", seeds, 2, "baselines: [{name: naive, file: seeds/naive.c}, " TORCH "]\n",
                   &tasks[0]);
     sim_task_with("bare", seeds, 0, "baselines: [" TORCH "]\n", &tasks[1]);
+    sim_task_with("pair", seeds, 2,
+                  "  bench.large: {N: 65536}\nbaselines: [{name: naive, file: seeds/naive.c}, " TORCH "]\n",
+                  &tasks[2]);
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    for (size_t i = 0; i < 2; i++)
+    for (size_t i = 0; i < 3; i++)
         atoll_buffer_fini(&tasks[i]);
     return 0;
 }
@@ -474,6 +477,107 @@ static void rivals_need_time(void **state)
     free(s);
 }
 
+/* Medians at both bench variants. */
+static void time_both(struct atoll_timing *timings, double first_ns, double second_ns)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        struct atoll_summary *t = &timings[i].summary;
+        timings[i].variant = 1 + i;
+        t->min = t->p10 = t->median = t->p90 = t->max = t->lo95 = t->hi95 = i ? second_ns : first_ns;
+    }
+}
+
+static void rival_both(struct sim *s, const struct atoll_decision *order, double first_ns, double second_ns)
+{
+    struct atoll_event event;
+    atoll_event_init(&event, ATOLL_EVENT_RIVAL);
+    event.rival.evaluation = order->evaluation;
+    event.rival.task = order->task;
+    event.rival.number = order->rival;
+    event.rival.timing_count = 2;
+    time_both(event.rival.timings, first_ns, second_ns);
+    sim_step(s, &event);
+    atoll_event_fini(&event);
+}
+
+/* A seed that takes a second at both variants; whether either was given up early. */
+static void evaluate_both(struct sim *s, const struct atoll_decision *order, int is_first_dropped,
+                          int is_second_dropped)
+{
+    struct atoll_event event;
+    atoll_event_init(&event, ATOLL_EVENT_EVALUATED);
+    event.evaluation.evaluation = order->evaluation;
+    event.evaluation.candidate = order->candidate;
+    event.evaluation.verdict = ATOLL_V_CORRECT;
+    event.evaluation.level = 6;
+    event.evaluation.timing_count = 2;
+    time_both(event.evaluation.timings, 1e9, 1e9);
+    event.evaluation.timings[0].flags = is_first_dropped ? ATOLL_TIMING_DROPPED_EARLY : 0;
+    event.evaluation.timings[1].flags = is_second_dropped ? ATOLL_TIMING_DROPPED_EARLY : 0;
+    sim_step(s, &event);
+    atoll_event_fini(&event);
+}
+
+static void expect_bars(const struct sim *s, const struct atoll_decision *order, double first_ns,
+                        double second_ns)
+{
+    double bars_ns[ATOLL_TASK_VARIANT_LIMIT];
+    atoll_engine_bars(s->engine, order, bars_ns);
+    for (unsigned v = 0; v < ATOLL_TASK_VARIANT_LIMIT; v++)
+        assert_true(bars_ns[v] == (v == 1 ? first_ns : v == 2 ? second_ns : 0.0));
+}
+
+/* Seeds are held against the fastest rival at each variant, and nothing else is: what that was when they are sent. */
+static void seeds_have_a_bar_at_each_variant(void **state)
+{
+    struct sim *s = begin(2, 40, 1);
+    struct atoll_decision eager = take_only(s, ATOLL_DECIDE_RIVAL);
+    expect_bars(s, &eager, 0, 0);
+    rival_both(s, &eager, 1e6, 8e6);
+    struct atoll_decision baseline = take_only(s, ATOLL_DECIDE_EVALUATE), other = baseline;
+    expect_bars(s, &baseline, 1e6, 8e6);
+    sim_reload(s);
+    expect_bars(s, &baseline, 1e6, 8e6);
+    other.incumbent_ns = 0; /* without racing everything is measured to its end */
+    expect_bars(s, &other, 0, 0);
+    other = baseline;
+    other.op = ATOLL_OPERATOR_TUNE;
+    expect_bars(s, &other, 0, 0);
+    other = baseline;
+    other.type = ATOLL_DECIDE_DUEL;
+    expect_bars(s, &other, 0, 0);
+    other = baseline;
+    other.model = 1; /* of which nothing is known */
+    expect_bars(s, &other, 0, 0);
+    evaluate_both(s, &baseline, 1, 1);
+    while (s->counts[ATOLL_DECIDE_RIVAL] < 2)
+        answer(s);
+    struct atoll_decision second = take(s, ATOLL_DECIDE_RIVAL);
+    rival_both(s, &second, 2e6, 3e6);
+    expect_bars(s, &baseline, 1e6, 3e6);
+    end(s);
+}
+
+/* A template's time is a bound where it was given up at every variant; elsewhere it may be ahead, and counts as measured. */
+static void a_bound_is_a_bound_everywhere(void **state)
+{
+    for (int is_second_dropped = 0; is_second_dropped < 2; is_second_dropped++) {
+        struct sim *s = begin(2, 40, 1);
+        struct atoll_decision order = take_only(s, ATOLL_DECIDE_RIVAL);
+        rival_both(s, &order, 1e6, 8e6);
+        order = take_only(s, ATOLL_DECIDE_EVALUATE);
+        evaluate_both(s, &order, 1, 1);
+        order = take(s, ATOLL_DECIDE_EVALUATE);
+        assert_int_equal(order.op, ATOLL_OPERATOR_SEED);
+        evaluate_both(s, &order, 1, is_second_dropped);
+        uint32_t wide = atoll_sources_find(&s->engine->sources, &order.source, ATOLL_NONE);
+        const struct atoll_source *source = &s->engine->sources.items[wide];
+        assert_non_null(source->tune);
+        assert_int_equal(isfinite(atoll_tune_bar_ns(source->tune)) != 0, !is_second_dropped);
+        end(s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -490,6 +594,8 @@ int main(void)
         cmocka_unit_test(rivals_come_before_finals),
         cmocka_unit_test(rivals_leave_time_for_finals),
         cmocka_unit_test(rivals_need_time),
+        cmocka_unit_test(seeds_have_a_bar_at_each_variant),
+        cmocka_unit_test(a_bound_is_a_bound_everywhere),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -63,6 +63,7 @@ struct peers {
     double until_ns, frozen_ns;              /* frozen: SLOW, nothing comes any more */
     struct atoll_task *tasks[4];
     unsigned task_count, orders[PEERS], results, rivals;
+    unsigned bars; /* of all orders */
     int is_lost[PEERS], has_setup[PEERS];
     unsigned setups[PEERS];
     struct atoll_id seen[2][QUEUE]; /* candidates evaluated by peer 0, and by the others */
@@ -281,6 +282,8 @@ static void on_order(struct peers *p, unsigned peer, const struct atoll_frame *f
     }
     assert_true(p->has_setup[peer]);
     p->orders[peer]++;
+    for (size_t v = 0; v < ATOLL_TASK_VARIANT_LIMIT; v++)
+        p->bars += order.bars_ns[v] > 0;
     see(p, peer, &order);
     if (p->mischief == HANGS && peer == 1 && p->orders[1] > 5)
         p->is_lost[1] = 1;
@@ -637,6 +640,7 @@ static void test_rivals(void **state)
         for (unsigned t = 0; t < 2; t++)
             rivals += p->tasks[t]->rival_count;
         assert_true(rivals > 2 && p->rivals == rivals + 1); /* the first had to be sent twice */
+        assert_true(p->bars > 0);
         assert_int_equal(acks_count(state), result.evaluated + result.duelled + rivals);
         if (atoll_replay(path_of(state, "c"), NULL, NULL, &report, NULL, NULL, &err) != 0)
             fail_msg("%s", err.text);
