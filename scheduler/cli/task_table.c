@@ -276,7 +276,7 @@ static void print_groups(FILE *out, const struct atoll_query *query, enum atoll_
     int has_several = 0;
     for (size_t i = 0; i < count; i++)
         has_several |= groups[i].sums.task_count > 1;
-    if (!has_several) /* the tasks' own lines say it */
+    if (count == 0 || (by == ATOLL_BY_CATEGORY && !has_several)) /* then the tasks' own lines say it */
         return;
     atoll_print(out, "\n%-20s %5s %7s  %-8s %6s %8s %9s %10s\n", by == ATOLL_BY_LEVEL ? "level" : "category",
                 "tasks", "correct", "over", "fast_1", "fast_1.5", "geometric", "arithmetic");
