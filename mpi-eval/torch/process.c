@@ -632,6 +632,8 @@ static int process_start(struct atoll_torch *t, const struct atoll_torch_setting
     t->log = log[0];
     fcntl(t->log, F_SETFL, O_NONBLOCK);
     t->pid = process_spawn(s, script, atoll_scratch_path(t->scratch), interpreter, link[1], log[1], err);
+    close(link[1]); /* while it is open here, the end of the process goes unseen */
+    link[1] = -1;
     if (t->pid > 0)
         rc = hello(t, s, json_incref(json_object_get(interpreter, "path")), err);
 done:

@@ -156,6 +156,17 @@ static void test_misbehaviour(void **state)
     }
 }
 
+static void test_stillborn(void **state)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    const struct atoll_torch_settings settings = {.python = PYTHON,
+                                                  .role = "stillborn",
+                                                  .script = ATOLL_SOURCE_DIR "/tests/fixtures/torch/peer.py",
+                                                  .start_limit_ns = 20e9};
+    assert_null(atoll_torch_start(&settings, &err));
+    expect_err(&err, ATOLL_E_CHILD, "ended by itself (exit status 4)");
+}
+
 /* What is printed never blocks it. */
 static void test_words(void **state)
 {
@@ -253,11 +264,11 @@ static void test_versions(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_ask),          cmocka_unit_test(test_large),
-                                       cmocka_unit_test(test_stopped),      cmocka_unit_test(test_refusals),
-                                       cmocka_unit_test(test_misbehaviour), cmocka_unit_test(test_words),
-                                       cmocka_unit_test(test_cancel),       cmocka_unit_test(test_sandbox),
-                                       cmocka_unit_test(test_find),         cmocka_unit_test(test_versions)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_ask),      cmocka_unit_test(test_large),        cmocka_unit_test(test_stopped),
+        cmocka_unit_test(test_refusals), cmocka_unit_test(test_misbehaviour), cmocka_unit_test(test_words),
+        cmocka_unit_test(test_cancel),   cmocka_unit_test(test_sandbox),      cmocka_unit_test(test_find),
+        cmocka_unit_test(test_versions), cmocka_unit_test(test_stillborn)};
     if (access(PYTHON, X_OK) != 0) {
         printf("no " PYTHON "\n");
         return 77;
