@@ -74,11 +74,11 @@ def modules(scratch):
                 "4_constant": ("degenerate", "one number passes for all of it"),
                 "5_raises": ("failed", "problem.py:6: ValueError: this module never works"),
                 "6_network": ("failed", "problem.py:6: "), "7_memory": ("failed", "memory"),
-                "8_random": ("unsupported", "draws random numbers when it is called")}
+                "8_random": ("unsupported", "draws random numbers when it is called"), "9_function": ("imported", "")}
     for name, (status, reason) in expected.items():
         row = rows.get(name, {})
         check(row.get("status") == status and reason in row.get("reason", ""), f"{name}: {row.get('status')}: {row.get('reason')}")
-    check((counts.get("problems"), counts.get("imported"), counts.get("degenerate"), counts.get("failed")) == (8, 3, 1, 3), f"{counts}")
+    check((counts.get("problems"), counts.get("imported"), counts.get("degenerate"), counts.get("failed")) == (9, 4, 1, 3), f"{counts}")
 
     good = (suite / "p001_good" / "task.yaml").read_text()
     for part in ('dims: ["batch", "shape_0", "width"]', '"init": {"uniform": {"low": -1.0, "high": 1.0}}', '"dtype": "u8"',
@@ -92,7 +92,10 @@ def modules(scratch):
     check("self.eval()" in (suite / "p002_packed" / "problem.py").read_text(), "dropout stays random")
     check("single-shape" in (suite / "p003_single" / "task.yaml").read_text(), "one shape is not told")
 
-    text = atoll("task", "check", suite / "p001_good", suite / "p002_packed").stdout
+    function = (suite / "p009_function" / "task.yaml").read_text()
+    check('"form": "function"' in function and '"entry": "forward"' in function and "Sums of scaled rows." in function, function)
+
+    text = atoll("task", "check", suite / "p001_good", suite / "p002_packed", suite / "p009_function").stdout
     check("FAIL" not in text, text)
     again, _ = rows_of(atoll("task", "import", "kernelbench", fixtures / "problems" / "4_constant.py", "-o", scratch / "all", "--all", "--json"))
     check(again["4_constant"]["status"] == "imported" and (scratch / "all" / "p004_constant" / "task.yaml").exists(), f"--all: {again}")

@@ -1,9 +1,10 @@
 """The public forms of problems, as what inspect_problem reads: a text with get_inputs(), an entry, and top-level constants
 that dims can replace.
 
-kernelbench: class Model, get_inputs(), get_init_inputs(). robust-kbench: the same with arguments, whose values stand in a
-configuration of JSON; backward ones are gradients of the forward. ai-bench: a specification of shapes for a module of
-KernelBench. definition: FlashInfer-Bench and SOL-ExecBench, a function run() with axes and workloads."""
+kernelbench: class Model, get_inputs(), get_init_inputs(); without a Model, a function forward(). robust-kbench: the same with
+arguments, whose values stand in a configuration of JSON; backward ones are gradients of the forward. ai-bench: a
+specification of shapes for a module of KernelBench. definition: FlashInfer-Bench and SOL-ExecBench, a function run() with
+axes and workloads."""
 import ast
 import json
 import re
@@ -26,8 +27,11 @@ def document(request, label):
 
 
 def kernelbench(request):
-    return {"source": request["files"]["source"], "entry": "Model", "form": "module", "title": request["title"],
-            "level": request.get("level", 0)}
+    source = request["files"]["source"]
+    tree = ast.parse(source, "problem.py")
+    is_function = "Model" not in top_names(tree) and accepted(tree, "forward") is not None
+    return {"source": source, "entry": "forward" if is_function else "Model", "form": "function" if is_function else "module",
+            "title": request["title"], "level": request.get("level", 0)}
 
 
 def literal(value):
