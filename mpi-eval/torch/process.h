@@ -1,5 +1,5 @@
 /* process.h - a Python with torch in a sandbox, asked one thing at a time.
- * Layer: mpi-eval, torch.  Lifetime: start/stop.  One owner thread, which the process dies with.
+ * Layer: mpi-eval, torch.  Lifetime: start/stop.  One owner thread, which the process dies with; threads may have one each.
  *
  * The process leads a process group of its own that is stopped (SIGSTOP) between calls: nothing of it runs on the host while a
  * candidate is timed.  It reads its interpreter, the system's libraries, /proc and /sys, writes to one temporary folder, has no

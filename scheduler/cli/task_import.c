@@ -1,19 +1,26 @@
 /* task_import.c - `atoll task import`: a public benchmark's problems as a suite of tasks.  Each problem is looked at by a process
  * of its own, in a sandbox; SUITE/import.json says what came of it and is replaced after each, so that a killed import goes on
- * where it was. */
+ * where it was.
+ *
+ * Jobs are threads, and a torch process dies with the thread that started it.  A job holds the lock of the import in all that it
+ * does but waiting for its process: everything here but ask() runs alone. */
 #include "scheduler/cli/command.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <jansson.h>
 #include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/buffer.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/id.h"
 #include "base/json.h"
@@ -23,6 +30,7 @@
 #include "core/task/task.h"
 #include "mpi-eval/torch/interpreter.h"
 #include "mpi-eval/torch/process.h"
+#include "scheduler/cli/local_run.h"
 #include "scheduler/import/problem_list.h"
 #include "scheduler/import/suite_writer.h"
 
@@ -30,11 +38,15 @@
 #define RECORD_BYTES ((size_t)16 << 20)
 #define VALUE_LIMIT  2000000
 #define REASON_BYTES 1000
+#define JOB_LIMIT    64
+#define USUAL_JOBS   8                             /* at most, where nobody asks for more */
+#define USUAL_MEMORY ((unsigned long long)8 << 30) /* that each of them has at least */
 
 struct import_settings {
     const char *levels, *suite, *python, *gpu, *names;
     double deadline_s;
     unsigned long long memory_bytes;
+    long long jobs;
     int is_filtered, is_representative, is_all, is_json;
 };
 
@@ -63,8 +75,13 @@ static const struct atoll_option import_options[] = {
      "at scaled shapes."},
     {"deadline", 0, ATOLL_OPT_DURATION, FIELD(deadline_s), "TIME", "10min", 1, 86400, NULL,
      "For each problem."},
+    {"jobs", 'j', ATOLL_OPT_INT, FIELD(jobs), "N", "0", 0, JOB_LIMIT, NULL,
+     "Problems looked at side by side; 0: half as many as there are cores, at most 8, and each with 8 GiB of "
+     "memory or more. On a GPU one at a time computes, and the others meanwhile find shapes, draw and "
+     "compare on the host; what each keeps on the GPU is its context and its weights."},
     {"memory", 0, ATOLL_OPT_BYTES, FIELD(memory_bytes), "SIZE", "0", 0, 0, NULL,
-     "That a problem may have on the host; 0: half of the machine's."},
+     "That a problem may have on the host; 0: its share of the machine's, at most half. That of all jobs "
+     "must not be more than the machine has."},
     {"json", 0, ATOLL_OPT_FLAG, FIELD(is_json), NULL, NULL, 0, 0, NULL,
      "One JSON object a problem, and one with the counts at the end."},
     {0}};
@@ -93,12 +110,27 @@ static const struct atoll_command import_command = {
     import_options,
     NULL};
 
+/* A problem that is wanted. */
+struct step {
+    const struct atoll_problem *problem;
+    double seconds; /* below 0: it was known */
+    int is_done;
+};
+
 struct import {
     const struct import_settings *settings;
     struct atoll_problem_list list;
     char python[PATH_MAX];
     json_t *record, *problems; /* the whole file, and its member */
     json_t *wanted;            /* names of --names; NULL: all */
+    unsigned jobs;
+    unsigned long long memory_bytes; /* of each */
+    int turns;                       /* a file whose lock is the GPU's; -1: nobody shares it */
+    struct step *steps;              /* in the list's order */
+    size_t step_count, next, printed;
+    pthread_mutex_t lock;
+    atomic_int stopped; /* by the first error */
+    struct atoll_err err;
 };
 
 /* ---- which problems ---- */
@@ -197,10 +229,25 @@ static int load_record(struct import *import, struct atoll_err *err)
     return 0;
 }
 
-static int save_record(const struct import *import, struct atoll_err *err)
+/* The problems in the list's order, whichever came first; those of other lists keep theirs, in front. */
+static void sort_record(struct import *import)
 {
-    char path[PATH_MAX], *text = json_dumps(import->record, JSON_INDENT(1));
+    for (size_t i = 0; i < import->list.count; i++) {
+        const char *name = import->list.problems[i].name;
+        json_t *entry = json_incref(json_object_get(import->problems, name));
+        if (!entry)
+            continue;
+        json_object_del(import->problems, name);
+        json_object_set_new(import->problems, name, entry);
+    }
+}
+
+static int save_record(struct import *import, struct atoll_err *err)
+{
+    char path[PATH_MAX], *text;
     int failed;
+    sort_record(import);
+    text = json_dumps(import->record, JSON_INDENT(1));
     if (!text)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the record of the import");
     snprintf(path, sizeof(path), "%s/" RECORD, import->settings->suite);
@@ -326,19 +373,24 @@ static int read_problem(const struct import *import, const struct atoll_problem 
     return failed ? -1 : 0;
 }
 
-/* Asks one process about one problem; takes the request.  NULL with err: nothing is known of it. */
-static json_t *ask(const struct import *import, json_t *request, struct atoll_err *err)
+/* Asks one process about one problem; takes the request.  NULL with err: nothing is known of it.  Others work meanwhile. */
+static json_t *ask(struct import *import, json_t *request, struct atoll_err *err)
 {
     const struct import_settings *s = import->settings;
-    const struct atoll_torch_settings settings = {
-        .python = import->python, .role = "inspect", .gpu = s->gpu, .memory_bytes = s->memory_bytes};
+    const struct atoll_torch_settings settings = {.python = import->python,
+                                                  .role = "inspect",
+                                                  .gpu = s->gpu,
+                                                  .memory_bytes = import->memory_bytes,
+                                                  .cancelled = &import->stopped};
+    pthread_mutex_unlock(&import->lock);
     struct atoll_torch *torch = atoll_torch_start(&settings, err);
     json_t *answer = NULL;
     if (!torch)
         json_decref(request);
-    else if (atoll_torch_call(torch, request, -1, s->deadline_s * 1e9, &answer, err) != 0)
+    else if (atoll_torch_call(torch, request, import->turns, s->deadline_s * 1e9, &answer, err) != 0)
         answer = NULL;
     atoll_torch_stop(torch);
+    pthread_mutex_lock(&import->lock);
     return answer;
 }
 
@@ -441,30 +493,47 @@ static void print_entry(const struct import *import, const struct atoll_problem 
     fflush(stdout);
 }
 
-static double now_s(void)
+/* What is done of the list's beginning, each once. */
+static void print_done(struct import *import)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+    for (; import->printed < import->step_count && import->steps[import->printed].is_done;
+         import->printed++) {
+        const struct step *step = &import->steps[import->printed];
+        print_entry(import, step->problem, json_object_get(import->problems, step->problem->name),
+                    step->seconds);
+    }
 }
 
-static int import_problem(struct import *import, const struct atoll_problem *problem, struct atoll_err *err)
+static void finish(struct import *import, struct step *step, double seconds)
 {
+    step->seconds = seconds;
+    step->is_done = 1;
+    print_done(import);
+}
+
+static int import_problem(struct import *import, struct step *step, struct atoll_err *err)
+{
+    const struct atoll_problem *problem = step->problem;
     struct atoll_err why = ATOLL_ERR_INIT;
     char hash[ATOLL_ID_HEX] = "";
     json_t *request, *answer = NULL, *entry;
-    double begin = now_s();
+    double begin = atoll_clock_mono_s();
     int unread = read_problem(import, problem, &request, hash, &why);
-    json_t *known = json_object_get(import->problems, problem->name);
-    if (!unread && is_known(import, known, problem, hash)) {
+    if (!unread && is_known(import, json_object_get(import->problems, problem->name), problem, hash)) {
         json_decref(request);
-        print_entry(import, problem, known, -1);
+        finish(import, step, -1);
         return 0;
     }
     if (!unread)
         answer = ask(import, request, &why);
+    if (atomic_load(&import->stopped)) { /* by another job's error: nothing is known of this one */
+        json_decref(answer);
+        return 0;
+    }
     if (!answer && !unread && is_ours(why.code))
         return atoll_err_set(err, why.code, "%s", why.text);
+    if (!answer && why.code == ATOLL_E_LIMIT && import->jobs > 2 && !import->settings->memory_bytes)
+        atoll_err_add(&why, "; with --jobs 1 it may have half of the machine's");
     entry = answer ? settle(import, problem, hash, answer, err) : failed_entry(problem, hash, why.text);
     json_decref(answer);
     if (!entry)
@@ -472,7 +541,7 @@ static int import_problem(struct import *import, const struct atoll_problem *pro
     json_object_set_new(import->problems, problem->name, entry);
     if (save_record(import, err) != 0)
         return -1;
-    print_entry(import, problem, entry, now_s() - begin);
+    finish(import, step, atoll_clock_mono_s() - begin);
     return 0;
 }
 
@@ -523,23 +592,85 @@ static int find_python(struct import *import, struct atoll_err *err)
                : found;
 }
 
+/* How many side by side, with how much memory each. */
+static int settle_jobs(struct import *import, struct atoll_err *err)
+{
+    const struct import_settings *s = import->settings;
+    unsigned long long machine =
+        (unsigned long long)sysconf(_SC_PHYS_PAGES) * (unsigned long long)sysconf(_SC_PAGESIZE);
+    unsigned long long fit = machine / (s->memory_bytes ? s->memory_bytes : USUAL_MEMORY);
+    unsigned long long jobs = (unsigned long long)s->jobs;
+    if (jobs == 0) {
+        jobs = atoll_local_run_cores() / 2;
+        jobs = jobs > USUAL_JOBS ? USUAL_JOBS : jobs;
+        jobs = jobs > fit ? fit : jobs;
+    }
+    jobs = jobs > import->step_count ? import->step_count : jobs;
+    if (jobs > 1 && s->memory_bytes && jobs > fit)
+        return atoll_err_set(
+            err, ATOLL_E_LIMIT,
+            "%llu jobs with %.1f GB of memory each are more than the %.1f GB of this machine: give a lower "
+            "--jobs or a lower --memory",
+            jobs, (double)s->memory_bytes / 1e9, (double)machine / 1e9);
+    import->jobs = jobs > 0 ? (unsigned)jobs : 1;
+    import->memory_bytes = s->memory_bytes ? s->memory_bytes : machine / (jobs > 2 ? jobs : 2);
+    if (!s->gpu || import->jobs == 1)
+        return 0;
+    import->turns = memfd_create("turns", MFD_CLOEXEC);
+    return import->turns >= 0 ? 0
+                              : atoll_err_errno(err, errno, "cannot make a memory file for the GPU's lock");
+}
+
+static int settle_steps(struct import *import, struct atoll_err *err)
+{
+    import->steps = calloc(import->list.count, sizeof(*import->steps));
+    if (!import->steps)
+        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the list of problems");
+    for (size_t i = 0; i < import->list.count; i++)
+        if (is_wanted(import, &import->list.problems[i]))
+            import->steps[import->step_count++].problem = &import->list.problems[i];
+    return check_names(import, err);
+}
+
+static void *work(void *context)
+{
+    struct import *import = context;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    pthread_mutex_lock(&import->lock);
+    while (!atomic_load(&import->stopped) && import->next < import->step_count)
+        if (import_problem(import, &import->steps[import->next++], &err) != 0) {
+            import->err = err;
+            atomic_store(&import->stopped, 1);
+        }
+    pthread_mutex_unlock(&import->lock);
+    return NULL;
+}
+
 static int import_all(struct import *import, struct counts *counts, struct atoll_err *err)
 {
-    for (size_t i = 0; i < import->list.count; i++) {
-        const struct atoll_problem *problem = &import->list.problems[i];
-        if (!is_wanted(import, problem))
-            continue;
-        if (import_problem(import, problem, err) != 0)
-            return -1;
-        count(counts, json_object_get(import->problems, problem->name));
+    pthread_t others[JOB_LIMIT];
+    unsigned other_count = 0;
+    while (other_count + 1 < import->jobs && pthread_create(&others[other_count], NULL, work, import) == 0)
+        other_count++;
+    work(import);
+    while (other_count > 0)
+        pthread_join(others[--other_count], NULL);
+    if (atomic_load(&import->stopped)) {
+        *err = import->err;
+        return -1;
     }
-    return check_names(import, err);
+    for (size_t i = 0; i < import->step_count; i++)
+        count(counts, json_object_get(import->problems, import->steps[i].problem->name));
+    return 0;
 }
 
 static int run_import(void *given, const char *const *arguments, size_t argument_count, struct atoll_err *err)
 {
     const struct import_settings *settings = given;
-    struct import import = {.settings = settings, .list = {.format = arguments[0], .path = arguments[1]}};
+    struct import import = {.settings = settings,
+                            .list = {.format = arguments[0], .path = arguments[1]},
+                            .turns = -1,
+                            .lock = PTHREAD_MUTEX_INITIALIZER};
     struct counts counts = {0};
     char lock[PATH_MAX];
     int fd = -1, status;
@@ -551,6 +682,7 @@ static int run_import(void *given, const char *const *arguments, size_t argument
     snprintf(lock, sizeof(lock), "%s/.import.lock", settings->suite);
     status = atoll_problem_list_collect(&import.list, err) != 0 ||
              (settings->names && read_names(&import, settings->names, err) != 0) ||
+             settle_steps(&import, err) != 0 || settle_jobs(&import, err) != 0 ||
              find_python(&import, err) != 0 || atoll_folder_make(settings->suite, err) != 0 ||
              atoll_lock_take(lock, &fd, err) != 0;
     if (!status) {
@@ -560,6 +692,9 @@ static int run_import(void *given, const char *const *arguments, size_t argument
     if (!status)
         print_counts(&import, &counts);
     atoll_lock_release(fd);
+    if (import.turns >= 0)
+        close(import.turns);
+    free(import.steps);
     json_decref(import.record);
     json_decref(import.wanted);
     atoll_problem_list_fini(&import.list);

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """`atoll task import`: modules of every form become tasks that load and pass the battery; what cannot says why; killed, it goes on.
+Two are looked at side by side, and nothing of what comes out shows it.
 ATOLL_TEST_TORCH names a Python with torch."""
 import json
 import os
@@ -8,6 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import types
 
 build, source = sys.argv[1], pathlib.Path(sys.argv[2])
 fixtures = source / "tests" / "fixtures" / "torch"
@@ -39,6 +41,8 @@ def refusals(scratch):
              (["task", "import", "kernelbench", fixtures / "robust", "-o", scratch / "s"], "holds no problem of the format kernelbench"),
              (["task", "import", "kernelbench", fixtures / "problems"], "-o my-suite"),
              (["task", "import", "kernelbench", fixtures / "problems", "--level", "1,x", "-o", scratch / "s"], "levels are 1 to 9"),
+             (["task", "import", "kernelbench", fixtures / "problems", "-o", scratch / "s", "--jobs", "3", "--memory", "900T"],
+              "give a lower --jobs"),
              (["task", "import", "t4", fixtures, "-o", scratch / "s"], "neither the kernel nor what it computes")]
     for arguments, said in cases:
         done = subprocess.run([f"{build}/atoll", *map(str, arguments)], capture_output=True, text=True, env=environment)
@@ -49,25 +53,73 @@ def refusals(scratch):
     check(not (scratch / "s").exists(), "a refused import made its suite")
 
 
+def turns():
+    """Of a GPU, without one: one process at a time; the next when the holder ended; without the lock after a wait."""
+    names = {}
+    exec((source / "mpi-eval" / "torch" / "python" / "turns.py").read_text(), names)
+    names["WAIT_S"] = 0.02
+    freed = []
+    torch = types.SimpleNamespace(cuda=types.SimpleNamespace(empty_cache=lambda: freed.append(1)))
+    lock, (ends, begins) = os.memfd_create("turns"), os.pipe()
+    child = os.fork()
+    if child == 0:
+        with names["Turns"](lock, torch):
+            os.write(begins, b"x")
+            signal.pause()
+    os.read(ends, 1)
+    waited = names["Turns"](lock, torch)
+    with waited:
+        check(waited.fd == -1, "two are on the GPU at a time")
+    check(not freed, "who did not have the lock gave it back")
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    after = names["Turns"](lock, torch)
+    for _ in range(2):
+        with after:
+            check(after.fd == lock, "the lock did not end with its process")
+    check(len(freed) == 2, "memory is not given back with the lock")
+    for fd in (lock, ends, begins):
+        os.close(fd)
+
+
 def killed(suite):
-    """Ends it after its first task; nothing half written is left for the next one to trip over."""
+    """Ends it after its first task; nothing half written is left for the next one to trip over, and what was done is known."""
     child = subprocess.Popen([f"{build}/atoll", "task", "import", "kernelbench", str(fixtures / "problems"), "-o", str(suite), "--json",
-                              "--memory", "1500M"], stdout=subprocess.PIPE, text=True, env=environment, start_new_session=True)
+                              "--memory", "1500M", "--jobs", "2"], stdout=subprocess.PIPE, text=True, env=environment, start_new_session=True)
     first = json.loads(child.stdout.readline())
     os.killpg(child.pid, signal.SIGKILL)
     child.wait()
     child.stdout.close()
     check(first["problem"] == "1_good" and first["status"] == "imported", f"first: {first}")
-    check([p.name for p in sorted(suite.glob("[!.]*/"))] == ["p001_good"], f"after a kill: {sorted(suite.iterdir())}")
+    done = {e["task"] for e in json.loads((suite / "import.json").read_text())["problems"].values() if e["status"] == "imported"}
+    there = {p.name for p in suite.glob("[!.]*/")}
+    check("p001_good" in done and done <= there and len(there) <= 3, f"after a kill: {done} {sorted(suite.iterdir())}")
+
+
+def files_of(folder):
+    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+def alone(scratch, suite):
+    """One after the other the same comes out."""
+    (scratch / "names").write_text("3_single  # by its name\np009_function\n")
+    rows, _ = rows_of(atoll("task", "import", "kernelbench", fixtures / "problems", "-o", scratch / "alone", "--json", "--memory", "1500M",
+                            "--jobs", "1", "--names", scratch / "names"))
+    check(list(rows) == ["3_single", "9_function"], f"{list(rows)}")
+    one, two = (json.loads((s / "import.json").read_text())["problems"] for s in (scratch / "alone", suite))
+    for name, row in rows.items():
+        check(one[name] == two[name], f"{name}: {one[name]} and side by side {two[name]}")
+        check(files_of(scratch / "alone" / row["task"]) == files_of(suite / row["task"]), f"{name}: other files side by side")
 
 
 def modules(scratch):
     suite = scratch / "mine"
     killed(suite)
-    (suite / ".import-p002_packed" / "seeds").mkdir(parents=True)
+    (suite / ".import-p002_packed" / "seeds").mkdir(parents=True, exist_ok=True)
     (suite / ".import-p002_packed" / "task.yaml").write_text("half")
     before = (suite / "p001_good" / "task.yaml").stat().st_mtime_ns
-    rows, counts = rows_of(atoll("task", "import", "kernelbench", fixtures / "problems", "-o", suite, "--json", "--memory", "1500M", status=1))
+    rows, counts = rows_of(atoll("task", "import", "kernelbench", fixtures / "problems", "-o", suite, "--json", "--memory", "1500M", "--jobs", "2",
+                                 status=1))
     check((suite / "p001_good" / "task.yaml").stat().st_mtime_ns == before, "what was there was written again")
     check(not list(suite.glob(".import-*")), "what a kill left is still there")
     expected = {"1_good": ("imported", ""), "2_packed": ("imported", ""), "3_single": ("imported", ""),
@@ -75,6 +127,9 @@ def modules(scratch):
                 "5_raises": ("failed", "problem.py:6: ValueError: this module never works"),
                 "6_network": ("failed", "problem.py:6: "), "7_memory": ("failed", "memory"),
                 "8_random": ("unsupported", "draws random numbers when it is called"), "9_function": ("imported", "")}
+    check(list(rows) == list(expected), f"lines are not in the list's order: {list(rows)}")
+    recorded = list(json.loads((suite / "import.json").read_text())["problems"])
+    check(recorded == list(expected), f"import.json is not in the list's order: {recorded}")
     for name, (status, reason) in expected.items():
         row = rows.get(name, {})
         check(row.get("status") == status and reason in row.get("reason", ""), f"{name}: {row.get('status')}: {row.get('reason')}")
@@ -94,6 +149,7 @@ def modules(scratch):
 
     function = (suite / "p009_function" / "task.yaml").read_text()
     check('"form": "function"' in function and '"entry": "forward"' in function and "Sums of scaled rows." in function, function)
+    alone(scratch, suite)
 
     text = atoll("task", "check", suite / "p001_good", suite / "p002_packed", suite / "p009_function").stdout
     check("FAIL" not in text, text)
@@ -107,7 +163,7 @@ def modules(scratch):
 
 
 def others(scratch):
-    rows, _ = rows_of(atoll("task", "import", "robust-kbench", fixtures / "robust", "-o", scratch / "robust", "--json"))
+    rows, _ = rows_of(atoll("task", "import", "robust-kbench", fixtures / "robust", "-o", scratch / "robust", "--json", "--jobs", "2"))
     check([r["status"] for r in rows.values()] == ["imported"] * 2, f"{rows}")
     backward = (scratch / "robust" / "scaled_backward" / "task.yaml").read_text()
     for part in ('"backward": true', '"of": "0"', '"of": "x"', '"batch_size": 50', '"features": 36'):
@@ -123,6 +179,7 @@ def others(scratch):
 
 with tempfile.TemporaryDirectory(prefix="atoll-import-") as folder:
     refusals(pathlib.Path(folder))
+    turns()
     if subprocess.run([python, "-c", "import torch"], stderr=subprocess.DEVNULL).returncode != 0:
         print(f"skipped: {python} has no torch")
         sys.exit(1 if bad else 77)

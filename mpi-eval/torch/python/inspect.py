@@ -1,6 +1,7 @@
 """The role of the import: reads a problem of one of the public forms and says what it is like as a task."""
 from atoll import inspect_problem, problem, problem_form
 from atoll.refusal import Refusal
+from atoll.turns import Turns
 
 
 class Role:
@@ -11,10 +12,11 @@ class Role:
 
     def op_inspect(self, request, fd):
         """{"format", "title", "level", "files": {label: text}} -> what inspect_problem.inspect gives, or {"refused": reason};
-        both with how far it came: read, expressible, checked."""
+        both with how far it came: read, expressible, checked.  fd: the lock of all who share the GPU (turns)."""
         inspection = None
         try:
-            inspection = inspect_problem.Inspection(problem_form.request_of(request), self.host.device)
+            inspection = inspect_problem.Inspection(problem_form.request_of(request), self.host.device,
+                                                     Turns(fd, self.host.torch))
             answer = inspection.inspect()
         except Exception as error:
             refusal = error if isinstance(error, Refusal) else problem.blame(error)
