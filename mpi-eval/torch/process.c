@@ -27,6 +27,7 @@
 #include "mpi-eval/backend/sandbox/scratch.h"
 #include "mpi-eval/backend/sandbox/spawn.h"
 #include "mpi-eval/torch/interpreter.h"
+#include "mpi-eval/torch/shared_memory.h"
 
 #define START_LIMIT_NS    180e9
 #define LOOK_MS           20    /* between looks at memory, deadline and cancellation */
@@ -549,6 +550,25 @@ int atoll_torch_call(struct atoll_torch *torch, json_t *request, int fd, double 
     }
     *ret_reply = reply;
     return 0;
+}
+
+int atoll_torch_send_kernels(struct atoll_torch *torch, const void *kernels, size_t bytes, double deadline_ns,
+                             struct atoll_err *err)
+{
+    struct atoll_shared_memory image;
+    json_t *reply = NULL;
+    atoll_shared_memory_init(&image);
+    int rc = atoll_shared_memory_reserve(&image, bytes, err);
+    if (rc == 0) {
+        memcpy(image.base, kernels, bytes);
+        rc = atoll_torch_call(
+            torch,
+            json_pack("{s:s, s:i, s:I}", "op", "kernels", "offset", 0, "bytes", (json_int_t)bytes), image.fd,
+            deadline_ns, &reply, err);
+    }
+    json_decref(reply);
+    atoll_shared_memory_fini(&image);
+    return rc;
 }
 
 /* ---- begin and end ---- */

@@ -56,4 +56,8 @@ const struct atoll_torch_facts *atoll_torch_facts(const struct atoll_torch *torc
 int atoll_torch_call(struct atoll_torch *torch, json_t *request, int fd, double deadline_ns,
                      json_t **ret_reply, struct atoll_err *err);
 
+/* Hands over the referee's own kernels (a cubin), by which the roles oracle and rival make inputs on their GPU.  Errors: as above. */
+int atoll_torch_send_kernels(struct atoll_torch *torch, const void *kernels, size_t bytes, double deadline_ns,
+                             struct atoll_err *err);
+
 #endif

@@ -1,14 +1,10 @@
 #include "mpi-eval/torch/torch_oracle.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-#include "base/file.h"
 #include "base/json.h"
 #include "core/task/task_describe.h"
 #include "mpi-eval/torch/interpreter.h"
@@ -22,9 +18,7 @@ struct atoll_torch_oracle {
     struct atoll_torch_oracle_settings settings;
     char python[PATH_MAX]; /* "" not looked for yet */
     struct atoll_torch *process;
-    int fd;
-    void *base;
-    size_t bytes;
+    struct atoll_shared_memory memory;
 };
 
 struct atoll_torch_oracle *atoll_torch_oracle_create(const struct atoll_torch_oracle_settings *settings,
@@ -32,7 +26,7 @@ struct atoll_torch_oracle *atoll_torch_oracle_create(const struct atoll_torch_or
 {
     struct atoll_torch_oracle *o = calloc(1, sizeof(*o));
     if (o) {
-        o->fd = -1;
+        atoll_shared_memory_init(&o->memory);
         o->settings = *settings;
         o->asked = strdup(settings->python && settings->python[0] ? settings->python : ATOLL_TORCH_NONE);
         o->gpu = settings->gpu ? strdup(settings->gpu) : NULL;
@@ -44,23 +38,12 @@ struct atoll_torch_oracle *atoll_torch_oracle_create(const struct atoll_torch_or
     return NULL;
 }
 
-static void memory_drop(struct atoll_torch_oracle *o)
-{
-    if (o->base)
-        munmap(o->base, o->bytes);
-    if (o->fd >= 0)
-        close(o->fd);
-    o->base = NULL;
-    o->bytes = 0;
-    o->fd = -1;
-}
-
 void atoll_torch_oracle_destroy(struct atoll_torch_oracle *oracle)
 {
     if (!oracle)
         return;
     atoll_torch_stop(oracle->process);
-    memory_drop(oracle);
+    atoll_shared_memory_fini(&oracle->memory);
     free(oracle->asked);
     free(oracle->gpu);
     free(oracle);
@@ -68,21 +51,7 @@ void atoll_torch_oracle_destroy(struct atoll_torch_oracle *oracle)
 
 void *atoll_torch_oracle_memory(struct atoll_torch_oracle *oracle, size_t bytes, struct atoll_err *err)
 {
-    if (bytes <= oracle->bytes)
-        return oracle->base;
-    memory_drop(oracle);
-    oracle->fd = memfd_create("torch", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    void *base = MAP_FAILED;
-    if (oracle->fd >= 0 && ftruncate(oracle->fd, (off_t)bytes) == 0)
-        base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, oracle->fd, 0);
-    if (base == MAP_FAILED) {
-        atoll_err_errno(err, errno, "no memory of %zu bytes for a question to PyTorch", bytes);
-        memory_drop(oracle);
-        return NULL;
-    }
-    oracle->base = base;
-    oracle->bytes = bytes;
-    return base;
+    return atoll_shared_memory_reserve(&oracle->memory, bytes, err) == 0 ? oracle->memory.base : NULL;
 }
 
 /* ---- asking ---- */
@@ -109,24 +78,11 @@ int atoll_torch_oracle_find(struct atoll_torch_oracle *oracle, const struct atol
         why.text);
 }
 
-/* The referee's own kernels, which make inputs on the device. */
 static int kernels_send(struct atoll_torch_oracle *o, struct atoll_err *err)
 {
-    json_t *reply = NULL;
-    if (!o->settings.kernels)
-        return 0;
-    int fd = memfd_create("kernels", MFD_CLOEXEC), rc = -1;
-    if (fd < 0 || atoll_write_all(fd, o->settings.kernels, o->settings.kernel_bytes) != 0)
-        atoll_err_errno(err, errno, "cannot hand kernels to PyTorch");
-    else
-        rc = atoll_torch_call(o->process,
-                              json_pack("{s:s, s:i, s:I}", "op", "kernels", "offset", 0, "bytes",
-                                        (json_int_t)o->settings.kernel_bytes),
-                              fd, DEADLINE_NS, &reply, err);
-    json_decref(reply);
-    if (fd >= 0)
-        close(fd);
-    return rc;
+    return o->settings.kernels ? atoll_torch_send_kernels(o->process, o->settings.kernels,
+                                                          o->settings.kernel_bytes, DEADLINE_NS, err)
+                               : 0;
 }
 
 static int process_ready(struct atoll_torch_oracle *o, const struct atoll_task *task, struct atoll_err *err)
@@ -180,7 +136,7 @@ static int answer(struct atoll_torch_oracle *o, const struct question *q, char r
                                 "outputs", q->outputs);
     if (!request)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a question to PyTorch");
-    int rc = atoll_torch_call(o->process, request, o->fd, DEADLINE_NS, &reply, err);
+    int rc = atoll_torch_call(o->process, request, o->memory.fd, DEADLINE_NS, &reply, err);
     if (rc == 0) {
         rc = json_is_true(json_object_get(reply, "unknown"));
         snprintf(ret_precision, 8, "%s", atoll_json_member(reply, "precision"));

@@ -11,8 +11,7 @@
 #include <jansson.h>
 
 #include "core/task/task.h"
-
-#define ATOLL_TORCH_ALIGN 256u /* of what lies in the memory */
+#include "mpi-eval/torch/shared_memory.h"
 
 struct atoll_torch_oracle;
 
@@ -37,7 +36,8 @@ void atoll_torch_oracle_destroy(struct atoll_torch_oracle *oracle); /* NULL is f
 int atoll_torch_oracle_find(struct atoll_torch_oracle *oracle, const struct atoll_task *task,
                             struct atoll_err *err);
 
-/* Memory of at least so many bytes for a question and its answer, zeroed where it grew; borrowed until the next call or destroy. */
+/* Memory of at least so many bytes for a question and its answer (shared_memory.h: zeroed where it grew); borrowed until the next
+ * call or destroy. */
 void *atoll_torch_oracle_memory(struct atoll_torch_oracle *oracle, size_t bytes, struct atoll_err *err);
 
 /* Asks.  inputs: {tensor: {"offset", "bytes"}}, raw values in the memory, or {tensor: {"fills"}}; outputs: [{"name", "offset", "count"}], where the doubles

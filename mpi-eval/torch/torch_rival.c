@@ -94,24 +94,6 @@ static int ask(struct atoll_torch_rival *r, json_t *request, int fd, double dead
     return atoll_err_set(err, why.code, "%s", why.text);
 }
 
-static int kernels_send(struct atoll_torch_rival *r, struct atoll_err *err)
-{
-    struct atoll_shared_memory image;
-    json_t *reply = NULL;
-    atoll_shared_memory_init(&image);
-    int rc = atoll_shared_memory_reserve(&image, r->place.kernel_bytes, err);
-    if (rc == 0) {
-        memcpy(image.base, r->place.kernels, r->place.kernel_bytes);
-        rc = ask(r,
-                 json_pack("{s:s, s:i, s:I}", "op", "kernels", "offset", 0, "bytes",
-                           (json_int_t)r->place.kernel_bytes),
-                 image.fd, OWN_NS, &reply, err);
-    }
-    json_decref(reply);
-    atoll_shared_memory_fini(&image);
-    return rc;
-}
-
 static int process_ready(struct atoll_torch_rival *r, double limit_ns, struct atoll_err *err)
 {
     if (r->process)
@@ -137,7 +119,11 @@ static int process_ready(struct atoll_torch_rival *r, double limit_ns, struct at
     const struct atoll_torch_facts *f = atoll_torch_facts(r->process);
     snprintf(r->versions, sizeof(r->versions), "torch %s%s%s%s%s", f->torch, f->cuda[0] ? ", CUDA " : "",
              f->cuda, f->triton[0] ? ", Triton " : "", f->triton);
-    return r->place.kernels ? kernels_send(r, err) : 0;
+    if (!r->place.kernels ||
+        atoll_torch_send_kernels(r->process, r->place.kernels, r->place.kernel_bytes, OWN_NS, err) == 0)
+        return 0;
+    atoll_torch_rival_stop(r); /* it must not be asked without them */
+    return -1;
 }
 
 static double number_of(const json_t *object, const char *name, double low, double high, double otherwise)

@@ -295,13 +295,6 @@ struct torch_layout {
         bytes;
 };
 
-static size_t torch_take(struct torch_layout *l, size_t bytes)
-{
-    size_t at = l->bytes;
-    l->bytes += (bytes + ATOLL_TORCH_ALIGN - 1) / ATOLL_TORCH_ALIGN * ATOLL_TORCH_ALIGN;
-    return at;
-}
-
 static int is_out(const struct atoll_tensor *t)
 {
     return t->role == ATOLL_ROLE_OUT || t->role == ATOLL_ROLE_INOUT;
@@ -316,9 +309,9 @@ static int torch_layout_make(const struct atoll_task *task, const struct atoll_v
         if (atoll_task_element_count(task, i, variant, &l->counts[i], err) != 0)
             return -1;
         if (t->role != ATOLL_ROLE_OUT)
-            l->inputs[i] = torch_take(l, l->counts[i] * atoll_dtype_bytes(t->dtype));
+            l->inputs[i] = atoll_shared_memory_take(&l->bytes, l->counts[i] * atoll_dtype_bytes(t->dtype));
         if (is_out(t))
-            l->values[i] = torch_take(l, l->counts[i] * sizeof(double));
+            l->values[i] = atoll_shared_memory_take(&l->bytes, l->counts[i] * sizeof(double));
     }
     return 0;
 }

@@ -116,13 +116,6 @@ struct places {
     size_t inputs[ATOLL_TASK_TENSOR_LIMIT], values[ATOLL_TASK_TENSOR_LIMIT], bytes;
 };
 
-static size_t place_take(struct places *p, uint64_t bytes)
-{
-    size_t at = p->bytes;
-    p->bytes += ((size_t)bytes + ATOLL_TORCH_ALIGN - 1) / ATOLL_TORCH_ALIGN * ATOLL_TORCH_ALIGN;
-    return at;
-}
-
 static void places_make(const struct atoll_cuda_stage *s, int with_inputs, struct places *p)
 {
     const struct atoll_task *task = s->known->task;
@@ -131,9 +124,9 @@ static void places_make(const struct atoll_cuda_stage *s, int with_inputs, struc
         const struct atoll_tensor *t = &task->tensors[i];
         uint64_t count = s->sample.plain.counts[i];
         if (with_inputs && t->role != ATOLL_ROLE_OUT)
-            p->inputs[i] = place_take(p, count * atoll_dtype_bytes(t->dtype));
+            p->inputs[i] = atoll_shared_memory_take(&p->bytes, count * atoll_dtype_bytes(t->dtype));
         if (atoll_cuda_is_output(task, i))
-            p->values[i] = place_take(p, count * sizeof(double));
+            p->values[i] = atoll_shared_memory_take(&p->bytes, count * sizeof(double));
     }
 }
 
