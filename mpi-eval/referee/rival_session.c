@@ -37,7 +37,7 @@ int atoll_rival_session_fail(struct atoll_rival_session *s, const struct atoll_e
     } meanings[] = {
         {ATOLL_E_INPUT, ATOLL_V_COMPILE_ERROR, ""},
         {ATOLL_E_MISSING, ATOLL_V_COMPILE_ERROR, "unsupported: "},
-        {ATOLL_E_LIMIT, ATOLL_V_COMPILE_ERROR, "unsupported, for want of memory: "},
+        {ATOLL_E_LIMIT, ATOLL_V_COMPILE_ERROR, "unsupported, too large: "},
         {ATOLL_E_CHILD, ATOLL_V_COMPILE_ERROR, "the torch process ended: "},
         {ATOLL_E_TIMEOUT, ATOLL_V_TIMEOUT, ""},
     };

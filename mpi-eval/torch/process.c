@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -29,23 +30,26 @@
 #include "mpi-eval/torch/interpreter.h"
 #include "mpi-eval/torch/shared_memory.h"
 
-#define START_LIMIT_NS    180e9
-#define LOOK_MS           20    /* between looks at memory, deadline and cancellation */
-#define GROUP_LOOK_NS     500e6 /* between looks at the memory of a group */
-#define WORDS_BYTES       4001
-#define REPLY_VALUES      ((size_t)1 << 18)
-#define PATH_LIMIT        256
-#define ENVIRONMENT_LIMIT 32
-#define FILE_LIMIT        ((rlim_t)256 << 20)
-#define RIVAL_FILE_LIMIT  ((rlim_t)8 << 30)
-#define FILTER_BYTES      (1 << 16)
+#define START_LIMIT_NS     180e9
+#define LOOK_MS            20    /* between looks at memory, deadline and cancellation */
+#define SLOW_LOOK_NS       500e6 /* between looks at the memory of a group, and at files */
+#define WORDS_BYTES        4001
+#define REPLY_VALUES       ((size_t)1 << 18)
+#define PATH_LIMIT         256
+#define ENVIRONMENT_LIMIT  32
+#define FILE_LIMIT         ((rlim_t)256 << 20)
+#define RIVAL_FILE_LIMIT   ((rlim_t)8 << 30)
+#define FOLDER_BYTES       ((uint64_t)2000000000)
+#define RIVAL_FOLDER_BYTES ((uint64_t)16000000000) /* caches of compilers */
+#define FOLDER_DEPTH       24
+#define FILTER_BYTES       (1 << 16)
 
 struct atoll_torch {
     pid_t pid; /* leads its group; 0: gone */
     int socket, log;
     int watches_group; /* it may have children */
-    double group_looked_ns;
-    uint64_t memory_bytes;
+    double slow_looked_ns;
+    uint64_t memory_bytes, folder_bytes;
     const atomic_int *cancelled; /* borrowed */
     struct atoll_scratch *scratch;
     struct atoll_torch_facts facts;
@@ -316,6 +320,63 @@ static uint64_t group_bytes(pid_t group)
     return sum;
 }
 
+/* What files beneath a folder take of the disk. */
+static uint64_t files_bytes(int folder_fd, int depth)
+{
+    uint64_t sum = 0;
+    int fd = openat(folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
+    if (!folder && fd >= 0)
+        close(fd);
+    for (struct dirent *e; folder && (e = readdir(folder));) {
+        struct stat file;
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 ||
+            fstatat(folder_fd, e->d_name, &file, AT_SYMLINK_NOFOLLOW) != 0)
+            continue;
+        sum += (uint64_t)file.st_blocks * 512;
+        int below = S_ISDIR(file.st_mode) && depth > 0
+                        ? openat(folder_fd, e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+                        : -1;
+        if (below < 0)
+            continue;
+        sum += files_bytes(below, depth - 1);
+        close(below);
+    }
+    if (folder)
+        closedir(folder);
+    return sum;
+}
+
+/* Of files on that device that a process holds open and that have no name any more. */
+static uint64_t nameless_bytes(pid_t pid, dev_t device)
+{
+    char path[64];
+    uint64_t sum = 0;
+    snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+    DIR *folder = opendir(path);
+    for (struct dirent *e; folder && (e = readdir(folder));) {
+        struct stat file;
+        if (fstatat(dirfd(folder), e->d_name, &file, 0) == 0 && S_ISREG(file.st_mode) && file.st_nlink == 0 &&
+            file.st_dev == device)
+            sum += (uint64_t)file.st_blocks * 512;
+    }
+    if (folder)
+        closedir(folder);
+    return sum;
+}
+
+static uint64_t folder_bytes(const struct atoll_torch *t)
+{
+    struct stat folder;
+    int fd = open(atoll_scratch_path(t->scratch), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    uint64_t sum = 0;
+    if (fd >= 0 && fstat(fd, &folder) == 0)
+        sum = files_bytes(fd, FOLDER_DEPTH) + nameless_bytes(t->pid, folder.st_dev);
+    if (fd >= 0)
+        close(fd);
+    return sum;
+}
+
 static void group_kill(struct atoll_torch *t)
 {
     if (t->pid <= 0)
@@ -366,26 +427,39 @@ static int gone(struct atoll_torch *t, struct atoll_err *err)
                          reaped > 0 ? WEXITSTATUS(status) : -1, *words ? "; it said: " : "", words);
 }
 
-static int look(struct atoll_torch *t, double deadline, double limit_ns, struct atoll_err *err)
+/* Whether it holds more of the machine than it may; then it is killed. */
+static int look_at_size(struct atoll_torch *t, int is_due, struct atoll_err *err)
 {
     double now = atoll_clock_mono_ns();
-    words_take(t);
-    uint64_t bytes = resident_bytes(t->pid);
-    if (t->watches_group && now - t->group_looked_ns > GROUP_LOOK_NS) {
-        t->group_looked_ns = now;
-        bytes = group_bytes(t->pid);
+    uint64_t bytes = resident_bytes(t->pid), written = 0;
+    if (is_due || now - t->slow_looked_ns > SLOW_LOOK_NS) {
+        t->slow_looked_ns = now;
+        bytes = t->watches_group ? group_bytes(t->pid) : bytes;
+        written = folder_bytes(t);
     }
-    if (bytes > t->memory_bytes) {
-        group_kill(t);
+    if (bytes <= t->memory_bytes && written <= t->folder_bytes)
+        return 0;
+    group_kill(t);
+    if (written > t->folder_bytes)
         return atoll_err_set(err, ATOLL_E_LIMIT,
-                             "the torch process had %.1f GB of memory and was killed: it may have %.1f GB",
-                             (double)bytes / 1e9, (double)t->memory_bytes / 1e9);
-    }
+                             "the torch process had %.3g GB of files in its temporary folder and was killed: "
+                             "it may have %.3g GB; what runs in it must not keep data in files",
+                             (double)written / 1e9, (double)t->folder_bytes / 1e9);
+    return atoll_err_set(err, ATOLL_E_LIMIT,
+                         "the torch process had %.1f GB of memory and was killed: it may have %.1f GB",
+                         (double)bytes / 1e9, (double)t->memory_bytes / 1e9);
+}
+
+static int look(struct atoll_torch *t, double deadline, double limit_ns, struct atoll_err *err)
+{
+    words_take(t);
+    if (look_at_size(t, 0, err) != 0)
+        return -1;
     if (t->cancelled && atomic_load(t->cancelled)) {
         group_kill(t);
         return atoll_err_set(err, ATOLL_E_BUSY, "cancelled");
     }
-    if (now < deadline)
+    if (atoll_clock_mono_ns() < deadline)
         return 0;
     group_kill(t);
     return atoll_err_set(err, ATOLL_E_TIMEOUT,
@@ -538,6 +612,11 @@ int atoll_torch_call(struct atoll_torch *torch, json_t *request, int fd, double 
     if (frame_put(torch, request, fd, &to, err) == 0)
         reply = frame_take(torch, &to, err);
     json_decref(request);
+    /* A short call is not looked at while it runs; a rival's folder is large, and its calls are many. */
+    if (reply && look_at_size(torch, !torch->watches_group, err) != 0) {
+        json_decref(reply);
+        reply = NULL;
+    }
     if (torch->pid > 0)
         kill(-torch->pid, SIGSTOP);
     words_take(torch);
@@ -562,9 +641,8 @@ int atoll_torch_send_kernels(struct atoll_torch *torch, const void *kernels, siz
     if (rc == 0) {
         memcpy(image.base, kernels, bytes);
         rc = atoll_torch_call(
-            torch,
-            json_pack("{s:s, s:i, s:I}", "op", "kernels", "offset", 0, "bytes", (json_int_t)bytes), image.fd,
-            deadline_ns, &reply, err);
+            torch, json_pack("{s:s, s:i, s:I}", "op", "kernels", "offset", 0, "bytes", (json_int_t)bytes),
+            image.fd, deadline_ns, &reply, err);
     }
     json_decref(reply);
     atoll_shared_memory_fini(&image);
@@ -675,6 +753,9 @@ struct atoll_torch *atoll_torch_start(const struct atoll_torch_settings *setting
     t->socket = t->log = -1;
     t->watches_group = is_role(settings, "rival");
     t->memory_bytes = settings->memory_bytes ? settings->memory_bytes : half_of_memory();
+    t->folder_bytes = settings->folder_bytes       ? settings->folder_bytes
+                      : is_role(settings, "rival") ? RIVAL_FOLDER_BYTES
+                                                   : FOLDER_BYTES;
     t->cancelled = settings->cancelled;
     if (process_start(t, settings, err) == 0)
         return t;

@@ -4,7 +4,7 @@
  * The process leads a process group of its own that is stopped (SIGSTOP) between calls: nothing of it runs on the host while a
  * candidate is timed.  It reads its interpreter, the system's libraries, /proc and /sys, writes to one temporary folder, has no
  * network, and may start programs in the role rival alone, whose compiler needs them.  Memory is watched (resident pages), not
- * limited: CUDA needs addresses.  Python's end is python/host.py.
+ * limited: CUDA needs addresses; so is the size of the folder.  Python's end is python/host.py.
  *
  * Frames both ways: u32 length, little-endian, and as many bytes of JSON, at most ATOLL_TORCH_FRAME_BYTES.  A request may carry a
  * descriptor (SCM_RIGHTS, with its first byte); a reply never does. */
@@ -30,9 +30,10 @@ struct atoll_torch_settings {
     unsigned threads;   /* of torch on the host; 0: 1 */
     const int *cores;   /* that it may run on; NULL: those of the caller */
     size_t core_count;
-    int niceness;                /* added to the caller's */
-    uint64_t memory_bytes;       /* resident at most; 0: half of the machine's memory */
-    double start_limit_ns;       /* until torch is imported and the GPU is open; 0: 180 s */
+    int niceness;          /* added to the caller's */
+    uint64_t memory_bytes; /* resident at most; 0: half of the machine's memory */
+    uint64_t folder_bytes; /* of files in its temporary folder at most; 0: 2 GB, in the role rival 16 GB */
+    double start_limit_ns; /* until torch is imported and the GPU is open; 0: 180 s */
     const atomic_int *cancelled; /* looked at while a call waits: not 0 ends it; NULL none; borrowed */
 };
 
@@ -52,10 +53,9 @@ const struct atoll_torch_facts *atoll_torch_facts(const struct atoll_torch *torc
  *
  * Errors of a process that lives on: INPUT (the doing of the problem or expression; the text says where), LIMIT (no memory on its
  * device), MISSING (this torch cannot), INTERNAL.  Of one that is gone: CHILD (it ended), TIMEOUT (killed at the deadline), LIMIT
- * (killed for its memory), BUSY (cancelled), PROTOCOL (it sent what it must not). */
+ * (killed for its memory or its files), BUSY (cancelled), PROTOCOL (it sent what it must not). */
 int atoll_torch_call(struct atoll_torch *torch, json_t *request, int fd, double deadline_ns,
                      json_t **ret_reply, struct atoll_err *err);
-
 /* Hands over the referee's own kernels (a cubin), by which the roles oracle and rival make inputs on their GPU.  Errors: as above. */
 int atoll_torch_send_kernels(struct atoll_torch *torch, const void *kernels, size_t bytes, double deadline_ns,
                              struct atoll_err *err);

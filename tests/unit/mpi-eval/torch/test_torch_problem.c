@@ -24,7 +24,8 @@ static struct atoll_torch *start(uint64_t memory_bytes)
                                             .role = "oracle",
                                             .script =
                                                 ATOLL_SOURCE_DIR "/mpi-eval/torch/python/atoll_torch.py",
-                                            .memory_bytes = memory_bytes};
+                                            .memory_bytes = memory_bytes,
+                                            .folder_bytes = 1 << 21};
     struct atoll_torch *t = atoll_torch_start(&settings, &err);
     if (!t)
         fail_msg("%s", err.text);
@@ -202,6 +203,8 @@ static void test_ends(void **state)
          "exit status 5); it said: farewell"},
         {DOES("torch.ones(1 << 31, dtype=torch.float64)"), 30e9, ATOLL_E_LIMIT,
          "of memory and was killed: it may have 0.8 GB"},
+        {DOES("open('full', 'wb').write(bytes(1 << 22)); import time; time.sleep(1000)"), 30e9, ATOLL_E_LIMIT,
+         "of files in its temporary folder and was killed: it may have 0.0021 GB"},
         {DOES("import time; time.sleep(1000)"), 0.3e9, ATOLL_E_TIMEOUT, "did not answer within 0.3 s"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {

@@ -21,6 +21,7 @@ static struct atoll_torch *start(const char *kind, uint64_t memory_bytes, const 
                                             .role = kind,
                                             .script = ATOLL_SOURCE_DIR "/tests/fixtures/torch/peer.py",
                                             .memory_bytes = memory_bytes,
+                                            .folder_bytes = 1 << 21,
                                             .cancelled = cancelled};
     struct atoll_torch *t = atoll_torch_start(&settings, &err);
     if (!t)
@@ -142,6 +143,10 @@ static void test_misbehaviour(void **state)
         {"dies", 20e9, ATOLL_E_CHILD, "exit status 3); it said: the last words"},
         {"silent", 0.05e9, ATOLL_E_TIMEOUT, "did not answer within 0.05 s and was killed"},
         {"eats", 20e9, ATOLL_E_LIMIT, "of memory and was killed"},
+        {"fills", 20e9, ATOLL_E_LIMIT,
+         "of files in its temporary folder and was killed: it may have 0.0021 GB"},
+        {"hides", 20e9, ATOLL_E_LIMIT,
+         "of files in its temporary folder and was killed: it may have 0.0021 GB"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct atoll_torch *t = start(cases[i].kind, (uint64_t)200 << 20, NULL);
