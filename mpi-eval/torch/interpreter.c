@@ -112,8 +112,8 @@ int atoll_torch_find(const char *asked, char *ret_python, size_t bytes, struct a
     struct atoll_err why = ATOLL_ERR_INIT;
     char python[PATH_MAX];
     const char *named =
-        asked && asked[0] && strcmp(asked, "auto") != 0 ? asked : getenv(ATOLL_TORCH_VARIABLE);
-    int is_named = named && named[0] && strcmp(named, "auto") != 0;
+        asked && asked[0] && strcmp(asked, ATOLL_TORCH_AUTO) != 0 ? asked : getenv(ATOLL_TORCH_VARIABLE);
+    int is_named = named && named[0] && strcmp(named, ATOLL_TORCH_AUTO) != 0;
     if (is_named && strcmp(named, ATOLL_TORCH_NONE) == 0)
         return 1;
     json_t *answer = NULL;

@@ -10,6 +10,7 @@
 #include "base/err.h"
 
 #define ATOLL_TORCH_NONE     "none" /* asked for: no torch, whatever is there */
+#define ATOLL_TORCH_AUTO     "auto" /* asked for: whatever is found */
 #define ATOLL_TORCH_VARIABLE "ATOLL_PYTHON"
 
 /* asked: a command or path, "none", or "" or "auto" (NULL is the same) for ATOLL_PYTHON, else the python3 of PATH where that has

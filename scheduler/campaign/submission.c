@@ -15,6 +15,7 @@
 #include "scheduler/campaign/batch_script.h"
 #include "base/file.h"
 #include "base/print.h"
+#include "mpi-eval/torch/interpreter.h"
 #include "scheduler/launcher/local/launch.h"
 #include "scheduler/campaign/campaign_queue.h"
 
@@ -277,6 +278,8 @@ int atoll_submission_plan(struct atoll_submission *ret_submission, struct atoll_
         atoll_folder_absolute(settings->out, s->out, sizeof(s->out), err) != 0) {
         return -1;
     }
+    if (s->site->python && strcmp(settings->plan.python, ATOLL_TORCH_AUTO) == 0)
+        settings->plan.python = s->site->python; /* lives as long as the submission */
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
         if (check_text(texts[i][0], texts[i][1], err) != 0)
             return -1;

@@ -8,6 +8,7 @@
 
 #define SITE(m)      offsetof(struct atoll_site, m)
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define PYTHON_BYTES 256 /* of struct atoll_setup */
 #define SECTION(rows)                                                                                        \
     {                                                                                                        \
         (rows), COUNT(rows)                                                                                  \
@@ -101,6 +102,21 @@ static int read_scratch(struct atoll_yaml_walk *walk, const struct atoll_yaml_no
             "scratch '%.80s' must be an absolute path that may name variables, like /tmp or "
             "${SLURM_TMPDIR:-/tmp}",
             text ? text : "");
+    }
+    return atoll_yaml_read_text(walk, node, target);
+}
+
+/* Nodes look for it by this very path: one that is relative would be another on each. */
+static int read_python(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
+{
+    const char *text = atoll_yaml_scalar(node);
+
+    if (!text || (text[0] != '/' && strcmp(text, "none") != 0) || strlen(text) >= PYTHON_BYTES) {
+        return atoll_yaml_fail(
+            walk, node,
+            "python '%.80s' must be the absolute path of a Python with torch on the nodes, "
+            "of less than %d bytes, or none",
+            text ? text : "", PYTHON_BYTES);
     }
     return atoll_yaml_read_text(walk, node, target);
 }
@@ -307,6 +323,7 @@ static const struct atoll_yaml_row root_rows[] = {
     {"files", ATOLL_YAML_OPTIONAL, read_files, 0},
     {"modules", ATOLL_YAML_OPTIONAL, read_words, SITE(modules)},
     {"setup", ATOLL_YAML_OPTIONAL, read_setup, SITE(setup)},
+    {"python", ATOLL_YAML_OPTIONAL, read_python, SITE(python)},
     {"environment", ATOLL_YAML_OPTIONAL, read_environment, 0},
     {"container", ATOLL_YAML_OPTIONAL, read_container, 0},
     {"network", ATOLL_YAML_OPTIONAL, read_network, 0},

@@ -85,6 +85,22 @@ def evaluations(path):
     return list(csv.DictReader(io.StringIO(run("export", path, "--csv", "evaluations"))))
 
 
+def a_profiles_python():
+    """The site says which Python its nodes have; the user may say another."""
+    profile = root / "python.yaml"
+    profile.write_text(pathlib.Path(f"{source}/jobscripts/sites/local.yaml").read_text() + "python: /opt/of/the/site/python3\n")
+    for words, python in (((), "/opt/of/the/site/python3"), (("--python", "none"), "none")):
+        submit("pythons", *words, tasks=("transpose",), evaluations=5, site=profile)
+        text = (root / "pythons/parts/0000/campaign.yaml").read_text()
+        check(f'python: "{python}"' in text, text)
+        run("cancel", "pythons")
+        wait("pythons", lambda s: not jobs_of("pythons"), "its rest")
+        shutil.rmtree(root / "pythons")
+    profile.write_text(profile.read_text().replace("/opt/of", "opt/of"))
+    said = submit("pythons", tasks=("transpose",), site=profile, status=65)
+    check("python 'opt/of/the/site/python3' must be the absolute path of a Python with torch on the nodes" in said, said)
+
+
 # ---- one campaign from its beginning to its end ----
 
 def a_tour():
@@ -353,7 +369,7 @@ def stop_all():
         time.sleep(0.1)
 
 
-scenes = (a_tour, no_cluster, refusals, odd_names, rests, one_after_the_other, supervisors_are_killed, places, damaged_ones, history_is_hostile, a_colleague_looks)
+scenes = (a_tour, a_profiles_python, no_cluster, refusals, odd_names, rests, one_after_the_other, supervisors_are_killed, places, damaged_ones, history_is_hostile, a_colleague_looks)
 chosen = [s for s in scenes if not sys.argv[3:] or s.__name__ in sys.argv[3:]]
 try:
     for scene in chosen:

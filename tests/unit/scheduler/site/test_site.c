@@ -50,6 +50,7 @@ static void test_defaults(void **state)
     assert_string_equal(s->files.scratch, "${TMPDIR:-/tmp}");
     assert_int_equal(s->files.broadcast, ATOLL_SITE_BROADCAST_NONE);
     assert_null(s->container.image);
+    assert_null(s->python);
     atoll_site_destroy(s);
     atoll_site_destroy(NULL);
 }
@@ -62,6 +63,7 @@ static const char whole[] =
     "environment: {A: \"it's $HOME\", EMPTY: , B_2: \"x\"}\n"
     "setup: ['ulimit -c 0', 'source \"$HOME/my env.sh\"']\n"
     "modules: [gcc/12, cuda]\n"
+    "python: /opt/torch/bin/python3\n"
     "files: {scratch: '${SLURM_TMPDIR:-/tmp}', broadcast: sbcast}\n"
     "end: {signal: USR2, before: 2m, continue: successor, grace: 30s}\n"
     "limits: {queued: 100, eligible: 4, running: 3, arrays: false, array_size: 1001, array_counts: one, "
@@ -103,6 +105,7 @@ static void test_whole(void **state)
     assert_true(s->end.before_s == 120 && s->end.go_on == ATOLL_SITE_SUCCESSOR && s->end.grace_s == 30);
     assert_int_equal(s->files.broadcast, ATOLL_SITE_BROADCAST_SBCAST);
     assert_int_equal(s->modules.count, 2);
+    assert_string_equal(s->python, "/opt/torch/bin/python3");
     assert_string_equal(s->setup.items[1], "source \"$HOME/my env.sh\"");
     assert_int_equal(s->environment_count, 3);
     assert_string_equal(s->environment[0].value, "it's $HOME");
@@ -138,6 +141,11 @@ static void test_refusals(void **state)
         {BASE "limits: {queued: 0}\n", "s.yaml:4: 0 is too few"},
         {BASE "limits: {queued: -1}\n", "'-1' is not a whole number"},
         {BASE "limits: {time: soon}\n", "s.yaml:4: "},
+        {BASE "python: python3\n", "s.yaml:4: python 'python3' must be the absolute path of a Python with "
+                                   "torch on the nodes, of less than "
+                                   "256 bytes, or none"},
+        {BASE "python: [/usr/bin/python3]\n", "s.yaml:4: python '' must be"},
+        {BASE "pyton: none\n", "unknown key 'pyton'; did you mean 'python'?"},
         {BASE "limits: {time: 0}\n", "must be longer than 0"},
         {BASE "limits: {time: 2m}\n", "time (120 s) is not longer than end.before (180 s)"},
         {BASE "limits: {nodes_min: 4, nodes_max: 2}\n", "nodes_min is above nodes_max"},
