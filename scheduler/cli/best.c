@@ -15,7 +15,7 @@
 
 struct best_settings {
     const char *task;
-    int source, json;
+    int source, json, sums;
 };
 
 #define FIELD(name) offsetof(struct best_settings, name)
@@ -28,6 +28,8 @@ static const struct atoll_option best_options[] = {
      "#defines, a comment says its launch, shapes, times and id."},
     {"json", 0, ATOLL_OPT_FLAG, FIELD(json), NULL, NULL, 0, 0, NULL,
      "A JSON array of tasks; with --source one object with the kernel, its source among the rest."},
+    {"sums", 0, ATOLL_OPT_FLAG, FIELD(sums), NULL, NULL, 0, 0, NULL,
+     "With --json: an object of the tasks and their sums, over all, by level and by category."},
     {0}};
 
 static const struct atoll_command best_command = {
@@ -48,7 +50,7 @@ static const struct atoll_command best_command = {
     "one task "
     "needs no --task.",
     "atoll best my-campaign\natoll best my-campaign --task matmul --source > matmul.c && cc -O3 "
-    "-march=native -c matmul.c",
+    "-march=native -c matmul.c\natoll best my-campaign --json --sums",
     best_options,
     NULL};
 
@@ -103,6 +105,8 @@ static int print_best(const struct atoll_archive_view *view, const struct best_s
     if (settings->json) {
         json_t *rows = atoll_task_json(view->query, settings->task);
 
+        if (settings->sums)
+            rows = json_pack("{s:o, s:o}", "tasks", rows, "sums", atoll_task_json_sums(view->query));
         atoll_json_print(rows, JSON_INDENT(2), stdout);
     } else {
         atoll_task_table_print(view->query, settings->task, stdout);
@@ -112,12 +116,18 @@ static int print_best(const struct atoll_archive_view *view, const struct best_s
 
 static int run_best(void *given, const char *const *arguments, size_t count, struct atoll_err *err)
 {
+    const struct best_settings *settings = given;
     struct atoll_archive_view view;
     int status;
 
+    if (settings->sums && (!settings->json || settings->source || settings->task)) {
+        return atoll_err_set(err, ATOLL_E_USAGE,
+                             "--sums goes with --json, and is of all tasks: leave --task and --source out; "
+                             "without --json the sums stand below the table");
+    }
     if (atoll_archive_view_open(arguments[0], &view, err) != 0)
         return -1;
-    status = print_best(&view, given, err);
+    status = print_best(&view, settings, err);
     atoll_archive_view_close(&view);
     return status;
 }

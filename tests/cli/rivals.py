@@ -97,6 +97,17 @@ check((row["level"], row["category"], row["tags"]) == (1, "softmax", "memory red
 row = rows["matmul"]
 check(row["speedup_over"] == "seed" and row["rival"] is None and row["rivals"] == [] and row["speedup"] == row["speedup_seed"] > 1, row)
 
+# The sums that the table has, beside the tasks where they are asked for.
+told = json.loads(run("best", "mine", "--json", "--sums"))
+check({row["task"]: row for row in told["tasks"]} == rows, told["tasks"])
+sums = told["sums"]
+check((sums["all"]["tasks"], sums["all"]["speedup_over"], sums["all"]["rival"]["geometric_mean"]) == (2, "rival", 1.25), sums["all"])
+check([(g["level"], g["tasks"], g["rival"] and g["rival"]["fast"]["1"]) for g in sums["levels"] if g["level"] == 1] == [(1, 1, 1.0)], sums["levels"])
+check("softmax" in [g["category"] for g in sums["categories"]], sums["categories"])
+for words in (["--sums"], ["--sums", "--json", "--task", "matmul"], ["--sums", "--json", "--source"]):
+    refused = subprocess.run([f"{build}/atoll", "best", "mine", *words], capture_output=True, text=True, cwd=root)
+    check(refused.returncode != 0 and "--sums goes with --json, and is of all tasks" in refused.stderr, f"{words}: {refused}")
+
 # Candidates: each over the rival and over the seed; by level, category and tag.
 has(run("list", "mine").splitlines()[0], "  speedup over seed")
 for words, tasks in ((("--level", 1), {"softmax_rows"}), (("--category", "softmax"), {"softmax_rows"}), (("--tag", "reduction"), {"softmax_rows"}),
