@@ -26,6 +26,7 @@
 #include "base/json.h"
 #include "base/lock.h"
 #include "base/print.h"
+#include "base/utf8.h"
 #include "base/yaml.h"
 #include "core/task/task.h"
 #include "mpi-eval/torch/interpreter.h"
@@ -41,6 +42,8 @@
 #define JOB_LIMIT    64
 #define USUAL_JOBS   8                             /* at most, where nobody asks for more */
 #define USUAL_MEMORY ((unsigned long long)8 << 30) /* that each of them has at least */
+#define ERASE        "\r\033[K"
+#define LINE_COLUMNS 79 /* of a terminal: behind the last one some begin a new line */
 
 struct import_settings {
     const char *levels, *suite, *python, *gpu, *names;
@@ -121,8 +124,10 @@ struct import {
     const struct import_settings *settings;
     struct atoll_problem_list list;
     char python[PATH_MAX];
-    json_t *record, *problems; /* the whole file, and its member */
-    json_t *wanted;            /* names of --names; NULL: all */
+    json_t *record, *problems;          /* the whole file, and its member */
+    json_t *wanted;                     /* names of --names; NULL: all */
+    int is_watched;                     /* somebody reads along: the lines are as wide as a terminal */
+    const struct atoll_problem *latest; /* that was begun */
     unsigned jobs;
     unsigned long long memory_bytes; /* of each */
     int turns;                       /* a file whose lock is the GPU's; -1: nobody shares it */
@@ -476,6 +481,32 @@ static int is_ours(enum atoll_code code)
            code == ATOLL_E_DENIED || code == ATOLL_E_IO;
 }
 
+/* A line of a terminal; what does not fit stands in the record.  No character has more columns than bytes. */
+static void print_line(const char *line)
+{
+    char text[LINE_COLUMNS + 4], rest[] = "...";
+    size_t length = strlen(line);
+    if (length <= LINE_COLUMNS)
+        rest[0] = '\0';
+    else
+        length = atoll_utf8_cut(line, LINE_COLUMNS - strlen(rest));
+    atoll_utf8_line(text, sizeof(text), line, length);
+    printf("%s%s", text, rest);
+}
+
+/* How far it is, until the next line is written over it. */
+static void print_now(const struct import *import)
+{
+    char line[PATH_MAX];
+    if (!import->is_watched || !import->latest || import->printed == import->step_count)
+        return;
+    snprintf(line, sizeof(line), "%zu of %zu, looking at %s%s", import->printed, import->step_count,
+             import->latest->name, import->jobs > 1 ? " and others" : "");
+    fputs(ERASE, stdout);
+    print_line(line);
+    fflush(stdout);
+}
+
 static void print_entry(const struct import *import, const struct atoll_problem *problem, json_t *entry,
                         double seconds)
 {
@@ -486,9 +517,17 @@ static void print_entry(const struct import *import, const struct atoll_problem 
         json_object_set_new(row, "seconds", json_real(seconds));
         atoll_json_print(row, JSON_COMPACT, stdout);
     } else {
+        char line[PATH_MAX + REASON_BYTES];
         const char *reason = atoll_json_member(entry, "reason");
-        atoll_print(stdout, "%-11s %s%s%s%s\n", status_of(entry), problem->name, *reason ? ": " : "", reason,
-                    seconds < 0 ? "  (as before)" : "");
+        snprintf(line, sizeof(line), "%-11s %s%s%s%s", status_of(entry), problem->name,
+                 seconds < 0 ? " (as before)" : "", *reason ? ": " : "", reason);
+        if (import->is_watched) {
+            fputs(ERASE, stdout);
+            print_line(line);
+        } else {
+            atoll_print(stdout, "%s", line);
+        }
+        putchar('\n');
     }
     fflush(stdout);
 }
@@ -509,6 +548,7 @@ static void finish(struct import *import, struct step *step, double seconds)
     step->seconds = seconds;
     step->is_done = 1;
     print_done(import);
+    print_now(import);
 }
 
 static int import_problem(struct import *import, struct step *step, struct atoll_err *err)
@@ -524,8 +564,11 @@ static int import_problem(struct import *import, struct step *step, struct atoll
         finish(import, step, -1);
         return 0;
     }
-    if (!unread)
+    if (!unread) {
+        import->latest = problem;
+        print_now(import);
         answer = ask(import, request, &why);
+    }
     if (atomic_load(&import->stopped)) { /* by another job's error: nothing is known of this one */
         json_decref(answer);
         return 0;
@@ -667,6 +710,7 @@ static int import_all(struct import *import, struct counts *counts, struct atoll
 static int run_import(void *given, const char *const *arguments, size_t argument_count, struct atoll_err *err)
 {
     const struct import_settings *settings = given;
+    const char *term = getenv("TERM");
     struct import import = {.settings = settings,
                             .list = {.format = arguments[0], .path = arguments[1]},
                             .turns = -1,
@@ -674,6 +718,7 @@ static int run_import(void *given, const char *const *arguments, size_t argument
     struct counts counts = {0};
     char lock[PATH_MAX];
     int fd = -1, status;
+    import.is_watched = !settings->is_json && isatty(STDOUT_FILENO) && term && strcmp(term, "dumb") != 0;
     if (!settings->suite)
         return atoll_err_set(err, ATOLL_E_USAGE,
                              "atoll task import: name the suite to make with -o, for example -o my-suite");
@@ -688,6 +733,10 @@ static int run_import(void *given, const char *const *arguments, size_t argument
     if (!status) {
         atoll_suite_sweep(settings->suite);
         status = load_record(&import, err) != 0 || import_all(&import, &counts, err) != 0;
+    }
+    if (status && import.is_watched && import.latest) { /* the error is no part of the line */
+        fputs(ERASE, stdout);
+        fflush(stdout);
     }
     if (!status)
         print_counts(&import, &counts);

@@ -5,6 +5,7 @@ ATOLL_TEST_TORCH names a Python with torch."""
 import json
 import os
 import pathlib
+import pty
 import signal
 import subprocess
 import sys
@@ -162,6 +163,23 @@ def modules(scratch):
     check("is of an import of kernelbench" in done.stderr, done.stderr)
 
 
+def terminal(scratch):
+    """Somebody reads along: what is looked at, then what came of it in one line of the terminal, and all of it in the record."""
+    suite = scratch / "watched"
+    master, slave = pty.openpty()
+    done = subprocess.run([f"{build}/atoll", "task", "import", "kernelbench", str(fixtures / "problems" / "8_random.py"), "-o", str(suite)],
+                          stdout=slave, stderr=subprocess.PIPE, text=True, env=dict(environment, TERM="xterm"))
+    os.close(slave)
+    text = os.read(master, 1 << 16).decode()
+    os.close(master)
+    reason = json.loads((suite / "import.json").read_text())["problems"]["8_random"]["reason"]
+    lines = text.replace("\033[K", "").replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    lines = [line for line in lines if line]
+    line = f"unsupported 8_random: {reason}"
+    check(lines[:2] == ["0 of 1, looking at 8_random", line[:76] + "..." if len(line) > 79 else line], f"{done.returncode} {done.stderr} {lines}")
+    check(len(line) > 79 and max(map(len, lines[:2])) <= 80, f"{max(map(len, lines))} columns: {lines}")
+
+
 def others(scratch):
     rows, _ = rows_of(atoll("task", "import", "robust-kbench", fixtures / "robust", "-o", scratch / "robust", "--json", "--jobs", "2"))
     check([r["status"] for r in rows.values()] == ["imported"] * 2, f"{rows}")
@@ -184,6 +202,7 @@ with tempfile.TemporaryDirectory(prefix="atoll-import-") as folder:
         print(f"skipped: {python} has no torch")
         sys.exit(1 if bad else 77)
     modules(pathlib.Path(folder))
+    terminal(pathlib.Path(folder))
     others(pathlib.Path(folder))
 if bad:
     sys.exit("\n".join(bad))
