@@ -57,7 +57,7 @@ void atoll_report_make(struct atoll_report *r)
 {
     double occupied_ns = 0, candidate_ns = 0, *scratch = malloc((r->count + 1) * sizeof(*scratch));
     r->hang_ns = 0;
-    r->hang_count = r->as_meant_count = 0;
+    r->hang_count = r->as_meant_count = r->read_count = r->known_count = 0;
     r->split = (struct atoll_split){0};
     for (size_t i = 0; i < r->count; i++) {
         const struct atoll_drive_record *record = &r->records[i];
@@ -66,6 +66,8 @@ void atoll_report_make(struct atoll_report *r)
         candidate_ns += record->candidate_ns;
         r->hang_ns += hung ? record->occupied_ns : 0;
         r->hang_count += hung ? 1 : 0;
+        r->read_count += record->counters_ns > 0 ? 1 : 0;
+        r->known_count += record->tier == ATOLL_TIER_COUNTERS && !(record->counters_ns > 0) ? 1 : 0;
         r->as_meant_count += atoll_mix_is_as_meant(record->mutant, record->verdict) ? 1 : 0;
     }
     r->per_hour = (double)r->count / r->wall_ns * HOUR_NS;
@@ -165,6 +167,10 @@ void atoll_report_print(const struct atoll_report *r)
            "compile %.2f)\n",
            s->check_ns / 1e6, s->sampling_ns / 1e6, s->counters_ns / 1e6, s->other_ns / 1e6, s->idle_ns / 1e6,
            s->compile_ns / 1e6);
+    printf("counters: read of %zu (%.1f %% of the occupied time), known of %zu more\n", r->read_count,
+           r->occupied_share > 0 ? 100 * s->counters_ns * (double)r->count / (r->occupied_share * r->wall_ns)
+                                 : 0,
+           r->known_count);
     phases_print(r);
     printf("\n%-16s %6s %12s %12s %12s\n", "verdict", "count", "median ms", "p90 ms", "mean ms");
     for (int v = 0; v < ATOLL_VERDICT_COUNT; v++)
@@ -236,10 +242,12 @@ void atoll_report_json(const struct atoll_report *r, FILE *out)
         " \"candidates_per_gpu_hour_without_hangs\": %.1f, \"hang_count\": %zu, \"hang_ns\": %.0f,\n"
         " \"occupied_share\": %.5f, \"candidate_share\": %.5f, \"as_meant\": %zu,\n"
         " \"per_candidate_ns\": {\"compile\": %.0f, \"check\": %.0f, \"sampling\": %.0f, \"counters\": %.0f, "
-        "\"other\": %.0f, \"idle\": %.0f},\n \"trials\": %lu, \"phases_ns\": {",
+        "\"other\": %.0f, \"idle\": %.0f},\n \"counters_read\": %zu, \"counters_known\": %zu, \"trials\": "
+        "%lu, "
+        "\"phases_ns\": {",
         r->count, r->wall_ns, r->per_hour, r->per_hour_without_hangs, r->hang_count, r->hang_ns,
         r->occupied_share, r->candidate_share, r->as_meant_count, s->compile_ns, s->check_ns, s->sampling_ns,
-        s->counters_ns, s->other_ns, s->idle_ns, r->phases.trial_count);
+        s->counters_ns, s->other_ns, s->idle_ns, r->read_count, r->known_count, r->phases.trial_count);
     for (unsigned i = 0; i < ATOLL_PHASE_COUNT; i++)
         fprintf(out, "%s\"%s\": %.0f", i ? ", " : "", atoll_phase_name((enum atoll_phase)i), r->phases.ns[i]);
     fprintf(out, "}");

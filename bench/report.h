@@ -30,6 +30,7 @@ struct atoll_report {
     double occupied_share, candidate_share;
     double hang_ns;                    /* occupied time of those that hung */
     size_t hang_count, as_meant_count; /* as_meant: the verdict that the source was made for */
+    size_t read_count, known_count;    /* candidates with counters: read now, or those of the same binary */
     struct atoll_split split;          /* mean of all candidates */
     struct atoll_spread verdicts[ATOLL_VERDICT_COUNT]; /* occupied time */
 };

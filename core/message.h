@@ -105,6 +105,8 @@ struct atoll_setup {
     uint32_t is_warm;     /* 1: timed right after an untimed launch and without a flush; 0: cold caches */
     uint32_t profile_all; /* 1: counters of every correct candidate, 0: of those near their cell's elite */
     double profile_ratio; /* near: at most this many times the elite's time; 0 = no counters; default 1.5 */
+    /* near: share of the device's time that counters may take, but for the best of each task; default 0.1 */
+    double profile_budget;
 };
 void atoll_setup_encode(const struct atoll_setup *s, struct atoll_buffer *out);
 int atoll_setup_decode(const void *bytes, size_t length, struct atoll_setup *ret_setup,

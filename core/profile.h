@@ -97,8 +97,9 @@ struct atoll_profile {
     enum atoll_limiter limiter;
     double counters[ATOLL_COUNTER_COUNT];
     double intensity_flops_per_byte; /* useful operations per byte of device memory moved; 0 unknown */
-    double wall_ns;                  /* what counting cost */
-    char reason[96];                 /* why no higher tier: "" at COUNTERS */
+    double wall_ns;                  /* what counting cost; 0 where the values are those of the same binary */
+    /* why no higher tier; at COUNTERS "", or which evaluation of the same binary they were read in */
+    char reason[96];
     /* clocks of the timed samples */
     double clock_hz;           /* median of the device-side probe; 0 unknown */
     uint64_t throttle_reasons; /* of the monitor, all windows together */

@@ -122,7 +122,8 @@ static void put_profile(struct atoll_buffer *out, const struct atoll_query *quer
                         "<div class=\"figures\">\n<div><h3>The best kernel</h3>\n<p>Limited by: <b>%s</b>",
                         atoll_limiter_name((enum atoll_limiter)p.limiter));
     if (atoll_tables_text_length(t, p.reason)) {
-        atoll_buffer_printf(out, "<span class=\"soft\">. No more was measured: ");
+        atoll_buffer_printf(out, "<span class=\"soft\">. %s ",
+                            p.tier == ATOLL_TIER_COUNTERS ? "With" : "No more was measured:");
         atoll_html_text(out, atoll_tables_text(t, p.reason));
         atoll_buffer_printf(out, "</span>");
     }

@@ -55,6 +55,7 @@ static const struct row {
     ROW("python", KIND_TEXT, python, 0, 0),
     ROW("counters", KIND_COUNTERS, profile_all, 0, 0),
     ROW("counters-ratio", KIND_NUMBER, profile_ratio, 1, 1e6),
+    ROW("counters-budget", KIND_NUMBER, profile_budget, 0, 1),
     ROW("sanitize", KIND_SANITIZE, sanitize_deadline_ns, 0, 0),
     ROW("sanitize-deadline", KIND_SECONDS, sanitize_deadline_ns, 1, SANITIZE_LONGEST_S),
 #undef ROW
@@ -73,7 +74,8 @@ void atoll_setup_defaults(struct atoll_setup *ret_setup)
                                       .compiler = CPU_COMPILER,
                                       .compile_flags = ATOLL_SETUP_COMPILE_FLAGS,
                                       .backend = "cpu",
-                                      .profile_ratio = ATOLL_SETUP_COUNTERS_RATIO};
+                                      .profile_ratio = ATOLL_SETUP_COUNTERS_RATIO,
+                                      .profile_budget = ATOLL_SETUP_COUNTERS_BUDGET};
 }
 
 static int parse_number(const struct row *row, const char *value, double *ret_number, struct atoll_err *err)

@@ -1,8 +1,8 @@
 /* setup.h - what evaluators are sent at the start, from the campaign's frozen options.
  * Layer: mpi-eval.  Keys of campaign.yaml's options: compiler, compile-flags, compile-deadline,
  * compile-memory, sample-device, sample-wall, sample-min, interval, full-compares, threads, backend (cpu,
- * cuda or null), timing (cold or warm), include-path, counters (none, near or all), counters-ratio, sanitize (none or
- * finals), sanitize-deadline; others are somebody else's.
+ * cuda or null), timing (cold or warm), include-path, counters (none, near or all), counters-ratio,
+ * counters-budget, sanitize (none or finals), sanitize-deadline; others are somebody else's.
  * With the backend cuda, compiler and compile-flags are "nvrtc" and "" where the campaign does not change them. */
 #ifndef ATOLL_MPI_EVAL_COORDINATOR_SETUP_H
 #define ATOLL_MPI_EVAL_COORDINATOR_SETUP_H
@@ -17,6 +17,8 @@
 
 /* Candidates within this many times the time of their cell's elite have their counters read. */
 #define ATOLL_SETUP_COUNTERS_RATIO 1.5
+/* That takes this share of the device's time, at most. */
+#define ATOLL_SETUP_COUNTERS_BUDGET 0.1
 
 /* Without the secret (zero). */
 void atoll_setup_defaults(struct atoll_setup *ret_setup);

@@ -96,6 +96,7 @@ static void run_request(struct atoll_referee_thread *x, struct atoll_referee_req
                           : atoll_referee_add_task(x->referee, r->task_number, r->task, &r->err);
         break;
     case ATOLL_REFEREE_REQUEST_EVALUATE:
+        r->evaluation.binary = candidate->binary;
         atoll_referee_evaluate(x->referee, r->task_number, r->order, r->candidate, candidate->bytes,
                                candidate->length, &r->evaluation);
         r->rc = check_device_after(x, r->evaluation.verdict, &r->err);

@@ -404,5 +404,6 @@ void atoll_referee_duel(struct atoll_referee *referee, uint32_t task, const stru
         if (m->sides[side].prepared)
             referee->backend->candidate_close(referee, &m->sides[side]);
     ret_duel->occupied_ns = atoll_referee_now_ns() - begin;
+    referee->counting.device_ns += ret_duel->occupied_ns;
     free(m);
 }

@@ -104,6 +104,7 @@ void atoll_referee_destroy(struct atoll_referee *referee)
     for (size_t i = 0; i < referee->case_count; i++)
         atoll_case_destroy(referee, referee->cases[i]);
     free(referee->cases);
+    atoll_counting_book_fini(&referee->counting);
     referee->backend->close(referee);
     free(referee);
 }

@@ -62,8 +62,8 @@ int atoll_referee_add_compiled_task(struct atoll_referee *referee, uint32_t numb
                                     struct atoll_err *err);
 
 /* Measures one compiled candidate.  Never fails: an infrastructure trouble is the verdict INFRASTRUCTURE.
- * ret_evaluation is init'ed by the caller; evaluation number, candidate id, compile_ns and binary are filled
- * by the caller. */
+ * ret_evaluation is init'ed by the caller; evaluation number, candidate id and compile_ns are filled by the caller, binary
+ * before the call: one that was counted before is not counted again (zero: nobody knows). */
 void atoll_referee_evaluate(struct atoll_referee *referee, uint32_t task, const struct atoll_order *order,
                             const struct atoll_prepared *prepared, const void *object, size_t object_length,
                             struct atoll_evaluation *ret_evaluation);

@@ -234,4 +234,5 @@ void atoll_referee_rival(struct atoll_referee *referee, uint32_t task, const str
         atoll_rival_outputs_fini(&m->outputs[i]);
     free(m);
     ret_rival->occupied_ns = atoll_referee_now_ns() - begin;
+    referee->counting.device_ns += ret_rival->occupied_ns;
 }

@@ -362,4 +362,5 @@ void atoll_referee_rival_duel(struct atoll_referee *referee, uint32_t task, cons
     atoll_rival_session_close(&c->session);
     free(c);
     ret_duel->occupied_ns = atoll_referee_now_ns() - begin;
+    referee->counting.device_ns += ret_duel->occupied_ns;
 }

@@ -5,6 +5,7 @@
 
 #include <stdatomic.h>
 
+#include "mpi-eval/referee/counting.h"
 #include "mpi-eval/referee/input_set.h"
 #include "mpi-eval/referee/referee.h"
 
@@ -20,6 +21,7 @@ struct atoll_case {
         [ATOLL_TASK_VARIANT_LIMIT]; /* input sets in use per variant, at least ATOLL_INPUT_SET_POOL_MIN */
     int floor_is_wrong
         [ATOLL_TASK_VARIANT_LIMIT]; /* a correct kernel beat it, newly calibrated: it is unknown */
+    double counted_ns; /* the fastest kernel whose counters are known, over all variants; 0 none */
 };
 
 struct atoll_referee {
@@ -33,6 +35,7 @@ struct atoll_referee {
     uint64_t salt;     /* of this process: shifts, fills, guards, hashes */
     uint64_t launches; /* so far; with the salt it keys the next sample */
     struct atoll_phases phases;
+    struct atoll_counting_book counting;
     const void *reference; /* borrowed, while a task with a compiled reference is added; else NULL */
     size_t reference_length;
     uint32_t admissions;              /* so far; their cases take numbers from the top */

@@ -26,7 +26,7 @@
 /* Two that compile, one that is measured, and some that wait for a comparison to end. */
 #define CORES_QUEUE_DEPTH  6u
 #define WALL_BUDGET_NS     120e9
-#define OPTION_ROWS        22
+#define OPTION_ROWS        23
 #define COMMAND_LINE_BYTES 16384u /* of the command that makes a campaign */
 #define ORIGIN_LIMIT_BYTES ((size_t)128 << 10)
 
@@ -108,6 +108,10 @@ const struct atoll_option atoll_plan_options[] = {
      "or of none."},
     {"counters-ratio", 0, ATOLL_OPT_DOUBLE, FIELD(counters_ratio), "RATIO", "1.5", 1, 1e6, NULL,
      "What is near: at most this many times the time of the best of its cell."},
+    {"counters-budget", 0, ATOLL_OPT_DOUBLE, FIELD(counters_budget), "SHARE", "0.1", 0, 1, NULL,
+     "Share of a device's time that counters may take; half of it goes to kernels that are only near. The "
+     "best of each task "
+     "is counted in any case, and a binary once."},
     {"sanitize", 0, ATOLL_OPT_TEXT, FIELD(sanitize), "WHICH", "auto", 0, 0, NULL,
      "Backend cuda: which kernels must pass compute-sanitizer, where it is installed: those of final duels "
      "(finals), none, or (auto) finals where the time that is kept for them is enough for all tasks."},
@@ -317,7 +321,7 @@ static const char *text_or_empty(const char *text)
 
 /* Texts that the options of a folder point to. */
 struct option_texts {
-    char digest[ATOLL_ID_HEX], sweep[ATOLL_ID_HEX], ranks[24], threads[24], sample[32], ratio[32],
+    char digest[ATOLL_ID_HEX], sweep[ATOLL_ID_HEX], ranks[24], threads[24], sample[32], ratio[32], budget[32],
         sanitize[32], deadline[32], prompts[16];
 };
 
@@ -337,6 +341,7 @@ static void texts_fill(const struct atoll_plan_settings *settings, const struct 
                  ? settings->sample_seconds
                  : atoll_plan_sample_seconds(part->search.wall_budget_ns, part->count, part->ranks));
     snprintf(texts->ratio, sizeof(texts->ratio), "%.17g", settings->counters_ratio);
+    snprintf(texts->budget, sizeof(texts->budget), "%.17g", settings->counters_budget);
     snprintf(texts->sanitize, sizeof(texts->sanitize), "%.17gs", settings->sanitize_seconds);
     snprintf(texts->prompts, sizeof(texts->prompts), "%d", ATOLL_PROMPT_VERSION);
     snprintf(texts->deadline, sizeof(texts->deadline), "%.17gs", settings->model.deadline_s);
@@ -359,6 +364,7 @@ static size_t options_fill(const struct atoll_campaign_plan *plan, const struct 
         {"timing", settings->timing},
         {"counters", settings->counters},
         {"counters-ratio", texts->ratio},
+        {"counters-budget", texts->budget},
         {"sanitize", settings->sanitize},
         {"sanitize-deadline", texts->sanitize},
         {"model", text_or_empty(settings->model.model)},

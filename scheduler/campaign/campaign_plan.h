@@ -50,7 +50,7 @@ struct atoll_plan_settings {
     struct atoll_option_list only, reuse;
     const char *backend, *compiler, *flags, *include_path, *python, *timing, *counters, *sanitize;
     long long threads;
-    double sample_seconds, counters_ratio, sanitize_seconds;
+    double sample_seconds, counters_ratio, counters_budget, sanitize_seconds;
     double default_seconds; /* set by the command: wall-clock budget where none is given; 0 = 120 */
 };
 extern const struct atoll_option

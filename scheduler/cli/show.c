@@ -103,7 +103,11 @@ static void print_profile(const struct atoll_archive_view *view, uint64_t evalua
         return;
     reason = atoll_tables_text(view->tables, p.reason);
     atoll_print(stdout, "  profile      %s, limited by: %s%s%s\n", atoll_tier_name((enum atoll_tier)p.tier),
-                atoll_limiter_name((enum atoll_limiter)p.limiter), *reason ? "; no more: " : "", reason);
+                atoll_limiter_name((enum atoll_limiter)p.limiter),
+                !*reason                        ? ""
+                : p.tier == ATOLL_TIER_COUNTERS ? "; "
+                                                : "; no more: ",
+                reason);
     if (p.clock_hz > 0)
         print_line("clock", p.clock_hz * 1e-6, "MHz");
     if (p.throttle_reasons)

@@ -114,6 +114,7 @@ static void fill_setup(struct atoll_setup *s)
     s->is_warm = 1;
     s->profile_all = 1;
     s->profile_ratio = 1.5;
+    s->profile_budget = 0.1;
 }
 
 static void encode_setup(struct atoll_buffer *out)
@@ -565,14 +566,19 @@ static void test_hostile_profile_settings(void **state)
         atoll_buffer_clear(&b);
         atoll_setup_encode(&s, &b);
         assert_int_equal(atoll_setup_decode(b.data, b.length, &s, NULL), -1);
+        fill_setup(&s);
+        s.profile_budget = bad[i];
+        atoll_buffer_clear(&b);
+        atoll_setup_encode(&s, &b);
+        assert_int_equal(atoll_setup_decode(b.data, b.length, &s, NULL), -1);
     }
     fill_setup(&s);
     atoll_buffer_clear(&b);
     atoll_setup_encode(&s, &b);
-    b.data[b.length - 12] = 2; /* profile_all, before the ratio */
+    b.data[b.length - 20] = 2; /* profile_all, before ratio and budget */
     assert_int_equal(atoll_setup_decode(b.data, b.length, &s, NULL), -1);
-    b.data[b.length - 12] = 1;
-    b.data[b.length - 16] = 2; /* is_warm */
+    b.data[b.length - 20] = 1;
+    b.data[b.length - 24] = 2; /* is_warm */
     assert_int_equal(atoll_setup_decode(b.data, b.length, &s, NULL), -1);
     atoll_buffer_fini(&b);
 }

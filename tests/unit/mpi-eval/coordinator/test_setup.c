@@ -1,5 +1,6 @@
 #include "tests/support/expect.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "mpi-eval/coordinator/setup.h"
@@ -70,6 +71,21 @@ static void test_cuda(void **state)
             fail_msg("row %zu: %s, %s, \"%s\"", i, s.backend, s.compiler, s.compile_flags);
         assert_true(s.profile_ratio == rows[i].ratio);
         assert_int_equal(s.profile_all, rows[i].all);
+        assert_true(s.profile_budget == 0.1);
+    }
+}
+
+static void test_counters_budget(void **state)
+{
+    static const double shares[] = {0, 0.25, 1};
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        struct atoll_setup s;
+        char text[16];
+        atoll_setup_defaults(&s);
+        snprintf(text, sizeof(text), "%g", shares[i]);
+        assert_int_equal(atoll_setup_option(&s, "counters-budget", text, NULL), 1);
+        assert_true(s.profile_budget == shares[i] && s.profile_ratio == 1.5);
     }
 }
 
@@ -110,6 +126,7 @@ static void test_wrong_values(void **state)
         {"backend", "opencl", "no backend"},       {"counters", "some", "no choice of counters"},
         {"sanitize", "all", "no choice"},          {"sanitize-deadline", "0.5", "not within"},
         {"sanitize-deadline", "6m", "not within"}, {"counters-ratio", "0.5", "not within"},
+        {"counters-budget", "1.1", "not within"},  {"counters-budget", "-0.1", "not within"},
         {"include-path", long_text, "longer"},     {"compile-deadline", "never", "duration"},
         {"compile-memory", "1K", "not within"},    {"timing", "hot", "no way of timing"},
         {"timing", "", "no way of timing"},        {"compiler", long_text, "longer"},
@@ -132,6 +149,7 @@ static void test_wrong_values(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_options), cmocka_unit_test(test_cuda),
+                                       cmocka_unit_test(test_counters_budget),
                                        cmocka_unit_test(test_sanitize), cmocka_unit_test(test_wrong_values)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,59 +1,209 @@
-/* Level 7 with a backend's table that counts what it is asked. */
+/* Level 7: who is counted, what that may take, and what an evaluation says of it; with a backend's table that counts what it
+ * is asked. */
 #include "tests/support/expect.h"
 
+#include <math.h>
 #include <string.h>
 
+#include "core/task/task.h"
 #include "mpi-eval/backend/backends.h"
+#include "mpi-eval/referee/counting.h"
+#include "mpi-eval/referee/state.h"
 #include "mpi-eval/referee/trial.h"
 
-static void test_wanted(void **state)
+#define OFF    ATOLL_COUNTING_OFF
+#define KNOWN  ATOLL_COUNTING_KNOWN
+#define FAR    ATOLL_COUNTING_FAR
+#define SPENT  ATOLL_COUNTING_SPENT
+#define TAKE   ATOLL_COUNTING_READ
+#define MS     1e6
+#define SECOND 1e9
+
+static void who_is_counted(void **state)
 {
     static const struct {
-        double ratio;
+        double ratio, budget;
         uint32_t all;
-        double incumbent_ns, time_ns;
-        int wanted;
-    } rows[] = {{0, 0, 0, 1e6, 0},       {0, 1, 0, 1e6, 0},     {1.5, 0, 0, 1e6, 1},  {1.5, 0, 1e6, 1.5e6, 1},
-                {1.5, 0, 1e6, 1.6e6, 0}, {1.5, 1, 1e6, 9e6, 1}, {1.5, 0, 1e6, 1e5, 1}};
+        struct atoll_counting_facts facts;
+        enum atoll_counting choice;
+    } rows[] = {
+        /* switched off is off for all */
+        {0, 0.1, 0, {0, 1, 0, 1, SECOND, 0}, OFF},
+        {0, 0.1, 1, {1, 1, 0, 1, SECOND, 0}, OFF},
+        /* a binary is counted once, whoever brings it and wherever it stands */
+        {1.5, 0.1, 0, {1, 1, 0, 1, SECOND, 0}, KNOWN},
+        {1.5, 0.1, 0, {1, 0, 9, 1, SECOND, 0}, KNOWN},
+        {1.5, 0.1, 1, {1, 0, 1, 1, SECOND, 0}, KNOWN},
+        /* the fastest of its task, and where all are wanted: whatever it costs */
+        {1.5, 0.1, 0, {0, 1, 0, SECOND, 0, 0}, TAKE},
+        {1.5, 0, 0, {0, 1, 9, SECOND, SECOND, SECOND}, TAKE},
+        {1.5, 0, 1, {0, 0, 9, SECOND, SECOND, SECOND}, TAKE},
+        /* near ends at the ratio */
+        {1.5, 1, 0, {0, 0, 1.5, MS, SECOND, 0}, TAKE},
+        {1.5, 1, 0, {0, 0, 1.51, MS, SECOND, 0}, FAR},
+        {3, 1, 0, {0, 0, 2.9, MS, SECOND, 0}, TAKE},
+        /* what may enter a cell has the whole share: 100 of 1,000 ms, this counting among them */
+        {1.5, 0.1, 0, {0, 0, 0, 100 * MS, 900 * MS, 0}, TAKE},
+        {1.5, 0.1, 0, {0, 0, 0.9, 100 * MS, 899 * MS, 0}, SPENT},
+        {1.5, 0.1, 0, {0, 0, 0.9, 50 * MS, 950 * MS, 50 * MS}, TAKE},
+        {1.5, 0.1, 0, {0, 0, 0.9, 50 * MS, 950 * MS, 51 * MS}, SPENT},
+        /* what does not has half of it */
+        {1.5, 0.1, 0, {0, 0, 1, 50 * MS, 950 * MS, 0}, TAKE},
+        {1.5, 0.1, 0, {0, 0, 1, 50 * MS, 950 * MS, 1 * MS}, SPENT},
+        {1.5, 0.1, 0, {0, 0, 1.2, 50 * MS, 949 * MS, 0}, SPENT},
+        {1.5, 0, 0, {0, 0, 0.5, 1, SECOND, 0}, SPENT},
+        {1.5, 1, 0, {0, 0, 0.5, SECOND, 5 * SECOND, 5 * SECOND}, TAKE},
+    };
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-        struct atoll_setup setup = {.profile_ratio = rows[i].ratio, .profile_all = rows[i].all};
-        if (atoll_counting_wanted(&setup, rows[i].incumbent_ns, rows[i].time_ns) != rows[i].wanted)
-            fail_msg("row %zu", i);
+        struct atoll_setup setup = {
+            .profile_ratio = rows[i].ratio, .profile_budget = rows[i].budget, .profile_all = rows[i].all};
+        enum atoll_counting choice = atoll_counting_choose(&setup, &rows[i].facts);
+        if (choice != rows[i].choice)
+            fail_msg("row %zu: %u", i, choice);
     }
 }
 
+/* Thousand candidates of 200 ms, each of which could enter a cell and would take 170 ms more: a tenth goes to counters. */
+static void the_share_is_kept(void **state)
+{
+    struct atoll_setup setup = {.profile_ratio = 1.5, .profile_budget = 0.1};
+    struct atoll_counting_book book = {0};
+    (void)state;
+    for (unsigned i = 0; i < 1000; i++) {
+        struct atoll_counting_facts facts = {.behind = i % 2 ? 0.9 : 1.1,
+                                             .is_fastest = i == 0,
+                                             .cost_ns = atoll_counting_cost_ns(&book, 1 * MS),
+                                             .device_ns = book.device_ns + 200 * MS,
+                                             .counting_ns = book.counting_ns};
+        double wall_ns = atoll_counting_choose(&setup, &facts) == TAKE ? 170 * MS : 0;
+        if (wall_ns > 0)
+            atoll_counting_paid(&book, 1 * MS, wall_ns);
+        book.device_ns += 200 * MS + wall_ns;
+        if (i > 20)
+            assert_true(book.counting_ns <= 0.1 * book.device_ns);
+    }
+    assert_true(book.counting_ns > 0.095 * book.device_ns);
+}
+
+static void the_cost_is_learnt(void **state)
+{
+    struct atoll_counting_book book = {0};
+    double unknown_ns = atoll_counting_cost_ns(&book, 0);
+    (void)state;
+    assert_true(unknown_ns > 50 * MS && unknown_ns < 1 * SECOND);
+    /* passes of a slow kernel are its own time */
+    assert_true(atoll_counting_cost_ns(&book, 100 * MS) > unknown_ns + 500 * MS);
+    for (int i = 0; i < 30; i++)
+        atoll_counting_paid(&book, 10 * MS, 130 * MS);
+    assert_true(fabs(atoll_counting_cost_ns(&book, 10 * MS) - 130 * MS) < 1 * MS);
+    assert_true(fabs(atoll_counting_cost_ns(&book, 0) - 50 * MS) < 1 * MS);
+    assert_true(book.counting_ns == 30 * 130 * MS);
+    atoll_counting_paid(&book, 1 * SECOND, 1 * MS); /* the profiler was closed */
+    assert_true(atoll_counting_cost_ns(&book, 0) > 0);
+}
+
+static struct atoll_id id(uint64_t number)
+{
+    struct atoll_id id;
+    memset(&id, 0, sizeof(id));
+    memcpy(id.bytes, &number, sizeof(number));
+    return id;
+}
+
+static void the_book_forgets_the_oldest(void **state)
+{
+    struct atoll_counting_book book = {0};
+    struct atoll_id none = {{0}}, first = id(1), second = id(2), last = id(ATOLL_COUNTED_LIMIT + 1);
+    (void)state;
+    atoll_counting_put(&book, &(struct atoll_counted){.binary = none});
+    assert_null(atoll_counting_find(&book, 0, 0, &none));
+    for (uint64_t i = 1; i <= ATOLL_COUNTED_LIMIT + 1; i++)
+        atoll_counting_put(&book, &(struct atoll_counted){.task = 3, .binary = id(i), .evaluation = 10 * i});
+    assert_int_equal(book.count, ATOLL_COUNTED_LIMIT);
+    assert_null(atoll_counting_find(&book, 3, 0, &first));
+    assert_int_equal(atoll_counting_find(&book, 3, 0, &second)->evaluation, 20);
+    assert_int_equal(atoll_counting_find(&book, 3, 0, &last)->evaluation, 10 * (ATOLL_COUNTED_LIMIT + 1));
+    assert_null(atoll_counting_find(&book, 2, 0, &last)); /* another task, another variant: other work */
+    assert_null(atoll_counting_find(&book, 3, 1, &last));
+    assert_null(atoll_counting_find(&book, 3, 0, &none));
+    atoll_counting_book_fini(&book);
+    assert_null(atoll_counting_find(&book, 3, 0, &second));
+}
+
+/* ---- an evaluation ---- */
+
 static unsigned calls;
+static enum atoll_tier given;
 
 static void counters_read(struct atoll_referee *referee, struct atoll_case *known,
                           struct atoll_loaded_candidate *candidate, uint32_t variant,
                           struct atoll_profile *ret_profile)
 {
+    (void)referee;
+    (void)known;
     calls++;
     assert_int_equal(variant, 3);
     assert_non_null(candidate);
+    if (given != ATOLL_TIER_COUNTERS) {
+        snprintf(ret_profile->reason, sizeof(ret_profile->reason), "closed");
+        return;
+    }
     ret_profile->tier = ATOLL_TIER_COUNTERS;
     ret_profile->counters[ATOLL_COUNTER_DRAM_THROUGHPUT] = 88;
     ret_profile->counters[ATOLL_COUNTER_SM_THROUGHPUT] = 30;
+    ret_profile->intensity_flops_per_byte = 2;
 }
 
-static void count(const struct atoll_backend *backend, double ratio, double incumbent_ns, double clock_hz,
-                  uint32_t kernels, struct atoll_evaluation *ret_evaluation)
+static const struct atoll_backend with = {.name = "x", .profile = counters_read}, without = {.name = "y"};
+static struct atoll_task task;
+
+struct place {
+    struct atoll_referee referee;
+    struct atoll_case known;
+};
+
+static void place_init(struct place *p, const struct atoll_backend *backend, double ratio)
 {
-    struct atoll_referee referee = {.backend = backend, .setup = {.profile_ratio = ratio}};
-    struct atoll_case known = {.number = 0};
-    struct atoll_loaded_candidate candidate = {.resources = {.kernel_count = kernels, .registers = 42}};
-    struct atoll_order order = {.incumbent_ns = incumbent_ns};
-    referee.info.empty_launch_ns = 2000;
+    memset(p, 0, sizeof(*p));
+    memset(&task, 0, sizeof(task));
+    task.variant_count = 5;
+    task.variants[3] = (struct atoll_variant){.name = "bench", .kind = ATOLL_VARIANT_BENCH, .weight = 1};
+    task.variants[4] = (struct atoll_variant){.name = "bench.2", .kind = ATOLL_VARIANT_BENCH, .weight = 1};
+    p->referee.backend = backend;
+    p->referee.setup.profile_ratio = ratio;
+    p->referee.setup.profile_budget = 0.1;
+    p->referee.info.empty_launch_ns = 2000;
+    p->known.number = 7;
+    p->known.task = &task;
     calls = 0;
-    atoll_evaluation_init(ret_evaluation);
-    ret_evaluation->profile.clock_hz = clock_hz;
-    atoll_counting_run(&referee, &known, &candidate, &order, 3, 1e6, ret_evaluation);
+    given = ATOLL_TIER_COUNTERS;
 }
 
-static void test_run(void **state)
+static void timing_add(struct atoll_evaluation *e, uint32_t variant, double time_ns)
 {
-    static const struct atoll_backend with = {.name = "x", .profile = counters_read}, without = {.name = "y"};
+    e->timings[e->timing_count].variant = variant;
+    e->timings[e->timing_count++].summary.median = time_ns;
+}
+
+/* number: of the evaluation, and of its binary unless that is given. */
+static struct atoll_profile run(struct place *p, uint64_t number, struct atoll_id binary, double incumbent_ns,
+                                double time_ns)
+{
+    struct atoll_loaded_candidate candidate = {.resources = {.kernel_count = 1, .registers = 42}};
+    struct atoll_order order = {.evaluation = number, .incumbent_ns = incumbent_ns};
+    struct atoll_evaluation e;
+    atoll_evaluation_init(&e);
+    e.binary = binary;
+    timing_add(&e, 3, time_ns);
+    atoll_counting_run(&p->referee, &p->known, &candidate, &order, &e);
+    struct atoll_profile profile = e.profile;
+    atoll_evaluation_fini(&e);
+    return profile;
+}
+
+static void an_evaluation_says_what_it_is(void **state)
+{
     static const struct {
         const struct atoll_backend *backend;
         double ratio, incumbent_ns, clock_hz;
@@ -66,25 +216,117 @@ static void test_run(void **state)
         {&with, 1.5, 0, 1e9, 1, 1, ATOLL_TIER_COUNTERS, ATOLL_LIMITER_MEMORY, ""},
         {&with, 1.5, 1e5, 1e9, 1, 0, ATOLL_TIER_STATIC, ATOLL_LIMITER_UNKNOWN,
          "too far behind the elite of its cell"},
+        {&with, 1.5, 1.1e6, 1e9, 1, 0, ATOLL_TIER_STATIC, ATOLL_LIMITER_UNKNOWN,
+         "counters had used up their share of the device's time"},
         {&with, 0, 0, 1e9, 0, 0, ATOLL_TIER_MONITOR, ATOLL_LIMITER_UNKNOWN, "counters are switched off"},
         {&without, 1.5, 0, 0, 0, 0, ATOLL_TIER_TIMES, ATOLL_LIMITER_UNKNOWN, "this backend has no counters"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct place p;
+        struct atoll_loaded_candidate candidate = {
+            .resources = {.kernel_count = rows[i].kernels, .registers = 42}};
+        struct atoll_order order = {.incumbent_ns = rows[i].incumbent_ns};
         struct atoll_evaluation e;
-        count(rows[i].backend, rows[i].ratio, rows[i].incumbent_ns, rows[i].clock_hz, rows[i].kernels, &e);
+        place_init(&p, rows[i].backend, rows[i].ratio);
+        p.known.counted_ns = rows[i].incumbent_ns > 0 ? 1e3 : 0; /* a faster one was counted */
+        atoll_evaluation_init(&e);
+        e.profile.clock_hz = rows[i].clock_hz;
+        timing_add(&e, 3, 1e6);
+        atoll_counting_run(&p.referee, &p.known, &candidate, &order, &e);
         assert_int_equal(calls, rows[i].calls);
         assert_int_equal(e.profile.tier, rows[i].tier);
         assert_int_equal(e.profile.limiter, rows[i].limiter);
         assert_string_equal(e.profile.reason, rows[i].reason);
         assert_int_equal(e.profile.resources.registers, 42);
         assert_true(rows[i].calls ? e.profile.wall_ns > 0 : e.profile.wall_ns == 0);
+        assert_true(p.referee.counting.counting_ns == e.profile.wall_ns);
         atoll_evaluation_fini(&e);
+        atoll_counting_book_fini(&p.referee.counting);
+    }
+}
+
+static void a_binary_is_counted_once(void **state)
+{
+    struct place p;
+    (void)state;
+    place_init(&p, &with, 1.5);
+    run(&p, 17, id(5), 0, 1e6);
+    struct atoll_profile again = run(&p, 18, id(5), 1e5, 1.1e6); /* far behind, and for nothing */
+    assert_int_equal(calls, 1);
+    assert_int_equal(again.tier, ATOLL_TIER_COUNTERS);
+    assert_int_equal(again.limiter, ATOLL_LIMITER_MEMORY);
+    assert_true(again.counters[ATOLL_COUNTER_DRAM_THROUGHPUT] == 88 && again.intensity_flops_per_byte == 2);
+    assert_true(again.wall_ns == 0 && again.resources.registers == 42);
+    assert_string_equal(again.reason, "counters of evaluation 17, which has the same binary");
+    /* what nobody knows the binary of is counted each time; so is what could not be counted before */
+    run(&p, 19, id(0), 0, 0.9e6);
+    run(&p, 20, id(0), 0, 0.8e6);
+    assert_int_equal(calls, 3);
+    given = ATOLL_TIER_TIMES;
+    assert_string_equal(run(&p, 21, id(6), 0, 0.7e6).reason, "closed");
+    given = ATOLL_TIER_COUNTERS;
+    assert_int_equal(run(&p, 22, id(6), 0, 0.6e6).tier, ATOLL_TIER_COUNTERS);
+    assert_int_equal(calls, 5);
+    atoll_counting_book_fini(&p.referee.counting);
+}
+
+/* However little device time there was, and however far it is behind a rival. */
+static void the_fastest_of_a_task_is_counted(void **state)
+{
+    static const struct {
+        double incumbent_ns, time_ns;
+        unsigned calls;
+    } rows[] = {
+        {1e5, 9e6, 1},   {0, 9.5e6, 1},    {1e5, 8e6, 2}, {8e6, 8e6, 2},
+        {8e6, 7.9e6, 3}, {9e6, 7.95e6, 3}, {0, 1e6, 4},
+    };
+    struct place p;
+    (void)state;
+    place_init(&p, &with, 1.5);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        run(&p, i, id(i + 1), rows[i].incumbent_ns, rows[i].time_ns);
+        if (calls != rows[i].calls)
+            fail_msg("row %zu: %u", i, calls);
+    }
+    /* with device time there is a share for others, the evaluation's own time among it */
+    p.referee.counting.device_ns = 100 * SECOND;
+    run(&p, 90, id(90), 9e6, 7.95e6);
+    run(&p, 91, id(91), 0, 7.95e6);
+    assert_int_equal(calls, 6);
+    atoll_counting_book_fini(&p.referee.counting);
+}
+
+/* With a bar at each variant they decide; the incumbent then says nothing. */
+static void bars_of_variants_decide(void **state)
+{
+    static const struct {
+        double bars[2], incumbent_ns;
+        unsigned calls;
+    } rows[] = {{{1e6, 1e6}, 1, 1}, {{1e6, 4e5}, 1e9, 0}, {{0, 2e6}, 1, 1}, {{0, 0}, 1, 0}, {{0, 0}, 2e6, 1}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct place p;
+        struct atoll_loaded_candidate candidate = {0};
+        struct atoll_order order = {.incumbent_ns = rows[i].incumbent_ns,
+                                    .bars_ns = {0, 0, 0, rows[i].bars[0], rows[i].bars[1]}};
+        struct atoll_evaluation e;
+        place_init(&p, &with, 1.5);
+        p.known.counted_ns = 1;
+        p.referee.counting.device_ns = 100 * SECOND;
+        atoll_evaluation_init(&e);
+        timing_add(&e, 3, 1e6);
+        timing_add(&e, 4, 2e6); /* mean of both over bars of 1 ms: 1.41 */
+        atoll_counting_run(&p.referee, &p.known, &candidate, &order, &e);
+        if (calls != rows[i].calls)
+            fail_msg("row %zu: %u: %s", i, calls, e.profile.reason);
+        atoll_evaluation_fini(&e);
+        atoll_counting_book_fini(&p.referee.counting);
     }
 }
 
 /* By name; no name is the cpu. */
-static void test_find(void **state)
+static void backends_are_found(void **state)
 {
     (void)state;
     assert_ptr_equal(atoll_backend_find(""), &atoll_backend_cpu);
@@ -96,7 +338,16 @@ static void test_find(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_wanted), cmocka_unit_test(test_run),
-                                       cmocka_unit_test(test_find)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_is_counted),
+        cmocka_unit_test(the_share_is_kept),
+        cmocka_unit_test(the_cost_is_learnt),
+        cmocka_unit_test(the_book_forgets_the_oldest),
+        cmocka_unit_test(an_evaluation_says_what_it_is),
+        cmocka_unit_test(a_binary_is_counted_once),
+        cmocka_unit_test(the_fastest_of_a_task_is_counted),
+        cmocka_unit_test(bars_of_variants_decide),
+        cmocka_unit_test(backends_are_found),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -70,8 +70,10 @@ static void evaluate_order(const struct built *b, struct atoll_order *order, str
         if (i)
             atoll_evaluation_fini(e);
         atoll_evaluation_init(e);
+        double device_ns = referee->counting.device_ns;
         atoll_referee_evaluate(referee, order->task, order, b->prepared, b->compiled.object,
                                b->compiled.object_length, e);
+        assert_true(referee->counting.device_ns == device_ns + e->occupied_ns); /* counters' share is of it */
         if (e->verdict != ATOLL_V_UNSTABLE)
             return;
     }
@@ -247,8 +249,10 @@ static void duel(const char *elite_body, const char *challenger_body, enum atoll
                                     .alpha = 0.01,
                                     .margin = 0.00995,
                                     .pair_limit = 16};
+        double device_ns = referee->counting.device_ns;
         atoll_referee_duel(referee, 0, &order, a.prepared, a.compiled.object, a.compiled.object_length,
                            b.prepared, b.compiled.object, b.compiled.object_length, ret_duel);
+        assert_true(referee->counting.device_ns == device_ns + ret_duel->occupied_ns);
     }
 }
 

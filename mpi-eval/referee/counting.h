@@ -1,0 +1,79 @@
+/* counting.h - level 7: whose hardware counters are read, and what an evaluation says of where its kernel stands.  Never
+ * part of a timed run; never changes a verdict.  A binary is counted once, and counting takes no more than a share of the
+ * device's time, but for the fastest of each task (docs/adr/0026).
+ * Layer: mpi-eval, referee.  A zeroed atoll_counting_book is an empty one; fini. */
+#ifndef ATOLL_MPI_EVAL_REFEREE_COUNTING_H
+#define ATOLL_MPI_EVAL_REFEREE_COUNTING_H
+
+#include "base/id.h"
+#include "core/message.h"
+#include "core/profile.h"
+
+#define ATOLL_COUNTED_LIMIT 1024 /* binaries; the oldest are forgotten first */
+
+enum atoll_counting {
+    ATOLL_COUNTING_OFF,
+    ATOLL_COUNTING_KNOWN, /* the same binary was counted before: its values */
+    ATOLL_COUNTING_FAR,   /* too far behind what it is held against */
+    ATOLL_COUNTING_SPENT, /* the share of the device's time is used up */
+    ATOLL_COUNTING_READ
+};
+
+struct atoll_counting_facts {
+    int is_known;   /* the same binary was counted before, at the same variant */
+    int is_fastest; /* of its task, of all that this referee counted */
+    double
+        behind; /* its time over the one that it is held against; below 1 it may enter a cell, 0: nothing is there */
+    double cost_ns;                /* what counting it will take */
+    double device_ns, counting_ns; /* so far: of the device, and counting's part of that */
+};
+
+/* Pure. */
+enum atoll_counting atoll_counting_choose(const struct atoll_setup *setup,
+                                          const struct atoll_counting_facts *facts);
+/* Why there are no counters; "" where there are. */
+const char *atoll_counting_reason(enum atoll_counting choice);
+
+/* What was read of a binary. */
+struct atoll_counted {
+    uint32_t task, variant;
+    struct atoll_id binary;
+    uint64_t evaluation;
+    double counters[ATOLL_COUNTER_COUNT];
+    double intensity_flops_per_byte;
+};
+
+/* Of one referee. */
+struct atoll_counting_book {
+    double device_ns;   /* evaluations, duels and rivals that ended; the referee adds them */
+    double counting_ns; /* part of it */
+    double
+        start_ns; /* of one counting, beside the runs of the candidate: as the last ones took; 0: none yet */
+    struct atoll_counted *counted; /* NULL before the first */
+    size_t count, next;
+};
+void atoll_counting_book_fini(struct atoll_counting_book *book);
+/* What counting a kernel of so many ns takes. */
+double atoll_counting_cost_ns(const struct atoll_counting_book *book, double time_ns);
+/* One counting is over. */
+void atoll_counting_paid(struct atoll_counting_book *book, double time_ns, double wall_ns);
+/* NULL when it is not known (any more); borrowed until the next put.  A zero binary is never known. */
+const struct atoll_counted *atoll_counting_find(const struct atoll_counting_book *book, uint32_t task,
+                                                uint32_t variant, const struct atoll_id *binary);
+/* Without memory it is not kept. */
+void atoll_counting_put(struct atoll_counting_book *book, const struct atoll_counted *counted);
+
+struct atoll_referee;
+struct atoll_case;
+struct atoll_loaded_candidate;
+struct atoll_order;
+struct atoll_evaluation;
+
+/* Completes evaluation->profile of a correct candidate with at least one timing, whose clocks are there already: static
+ * resources, counters at its first variant where they are wanted and can be had (else the reason why not), limiter.
+ * evaluation->binary: zero where the caller does not know it. */
+void atoll_counting_run(struct atoll_referee *referee, struct atoll_case *known,
+                        struct atoll_loaded_candidate *candidate, const struct atoll_order *order,
+                        struct atoll_evaluation *evaluation);
+
+#endif
