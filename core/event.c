@@ -1,5 +1,6 @@
 #include "core/event.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -22,6 +23,8 @@ void atoll_event_fini(struct atoll_event *e)
         atoll_evaluation_fini(&e->evaluation);
     if (e->type == ATOLL_EVENT_RIVAL)
         atoll_rival_fini(&e->rival);
+    if (e->type == ATOLL_EVENT_DEVICE_TIME)
+        free(e->device_times.times);
     memset(e, 0, sizeof(*e));
 }
 
@@ -234,6 +237,20 @@ static int decode_extend(struct atoll_reader *r, struct atoll_arena *arena, stru
     return 0;
 }
 
+static void encode_device_time(const struct atoll_event *e, struct atoll_buffer *out)
+{
+    atoll_buffer_put_u64(out, e->device_times.device);
+    atoll_task_times_encode(e->device_times.times, e->device_times.count, out);
+}
+
+static int decode_device_time(struct atoll_reader *r, struct atoll_arena *arena, struct atoll_event *e,
+                              struct atoll_err *err)
+{
+    e->device_times.device = atoll_reader_u64(r);
+    atoll_task_times_decode(r, &e->device_times.times, &e->device_times.count);
+    return 0;
+}
+
 static const struct body {
     void (*encode)(const struct atoll_event *e, struct atoll_buffer *out);
     int (*decode)(struct atoll_reader *r, struct atoll_arena *arena, struct atoll_event *e,
@@ -252,6 +269,7 @@ static const struct body {
     [ATOLL_EVENT_HINT] = {encode_hint, decode_hint},
     [ATOLL_EVENT_EXTEND] = {encode_extend, decode_extend},
     [ATOLL_EVENT_RIVAL] = {encode_rival, decode_rival},
+    [ATOLL_EVENT_DEVICE_TIME] = {encode_device_time, decode_device_time},
 };
 
 static const struct body *body_of(unsigned type)

@@ -5,6 +5,7 @@
 #define ATOLL_CORE_EVENT_H
 
 #include "core/ask.h"
+#include "core/device_time.h"
 #include "core/evaluation.h"
 #include "core/rival.h"
 #include "core/search.h"
@@ -16,14 +17,15 @@ enum atoll_event_type {
     ATOLL_EVENT_CAPACITY,  /* evaluator slots now available; also after every start and resume */
     ATOLL_EVENT_EVALUATED,
     ATOLL_EVENT_DUELLED,
-    ATOLL_EVENT_SOURCE, /* a source from outside: a model's reply, an imported kernel */
-    ATOLL_EVENT_TICK,   /* time passed */
-    ATOLL_EVENT_FINISH, /* somebody asked for an orderly end: finals, then stop */
-    ATOLL_EVENT_RESUME, /* a new attempt took over: what was under way is dispatched again */
-    ATOLL_EVENT_REPLY,  /* an ask is answered */
-    ATOLL_EVENT_HINT,   /* a result of an earlier run or another device: prior knowledge for a tuner */
-    ATOLL_EVENT_EXTEND, /* more budget from here on; reopens a search that had stopped */
-    ATOLL_EVENT_RIVAL,  /* a rival was measured */
+    ATOLL_EVENT_SOURCE,      /* a source from outside: a model's reply, an imported kernel */
+    ATOLL_EVENT_TICK,        /* time passed */
+    ATOLL_EVENT_FINISH,      /* somebody asked for an orderly end: finals, then stop */
+    ATOLL_EVENT_RESUME,      /* a new attempt took over: what was under way is dispatched again */
+    ATOLL_EVENT_REPLY,       /* an ask is answered */
+    ATOLL_EVENT_HINT,        /* a result of an earlier run or another device: prior knowledge for a tuner */
+    ATOLL_EVENT_EXTEND,      /* more budget from here on; reopens a search that had stopped */
+    ATOLL_EVENT_RIVAL,       /* a rival was measured */
+    ATOLL_EVENT_DEVICE_TIME, /* where a device's time went so far; the engine does not look at it */
     ATOLL_EVENT_TYPE_COUNT
 };
 
@@ -49,6 +51,13 @@ struct atoll_extension {
     double money_usd;
 };
 
+/* Of one device in this attempt, cumulative: tasks whose time has grown since the last such event. */
+struct atoll_device_times {
+    uint64_t device;               /* its key */
+    struct atoll_task_time *times; /* owned, free() it */
+    size_t count;
+};
+
 struct atoll_event {
     enum atoll_event_type type;
     /* time since the campaign's start without the gaps between attempts; never goes back */
@@ -71,6 +80,7 @@ struct atoll_event {
     struct atoll_reply reply;                        /* REPLY, its texts borrowed */
     struct atoll_hint hint;                          /* HINT */
     struct atoll_extension extension;                /* EXTEND */
+    struct atoll_device_times device_times;          /* DEVICE_TIME; owned by the event */
 };
 
 void atoll_event_init(struct atoll_event *e, enum atoll_event_type type);

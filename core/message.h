@@ -19,7 +19,8 @@ enum atoll_message_type {
     /* u32 enum atoll_code, text: the evaluator cannot go on (no compiler, device quarantined) */
     ATOLL_MSG_FAILED,
     ATOLL_MSG_PLACE, /* struct atoll_evaluator_location (evaluator_location.h); before HELLO, and from one that has no device instead of it */
-    ATOLL_MSG_RIVALLED, /* struct atoll_rival (rival.h) */
+    ATOLL_MSG_RIVALLED,    /* struct atoll_rival (rival.h) */
+    ATOLL_MSG_DEVICE_TIME, /* struct atoll_time_report (device_time.h) */
     /* coordinator -> evaluator */
     ATOLL_MSG_SETUP = 32, /* struct atoll_setup */
     ATOLL_MSG_TASK,       /* u32 task number, blob: atoll_task_encode */

@@ -567,6 +567,9 @@ static handler *const handlers[ATOLL_EVENT_TYPE_COUNT] = {
 int atoll_engine_step(struct atoll_engine *engine, const struct atoll_event *event, atoll_decision_sink *sink,
                       void *context, struct atoll_err *err)
 {
+    /* For people: nothing follows from it, not even that time passed. */
+    if (event->type == ATOLL_EVENT_DEVICE_TIME)
+        return 0;
     if ((unsigned)event->type >= ATOLL_EVENT_TYPE_COUNT || !handlers[event->type] ||
         (engine->stopped && event->type != ATOLL_EVENT_EXTEND) ||
         (!engine->started && event->type != ATOLL_EVENT_START)) {

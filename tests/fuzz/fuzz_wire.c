@@ -7,6 +7,7 @@
 #include "core/event.h"
 #include "base/frame.h"
 #include "core/message.h"
+#include "core/device_time.h"
 #include "core/evaluator_location.h"
 #include "core/rival.h"
 
@@ -24,8 +25,9 @@ static void decode_payload(unsigned kind, const uint8_t *data, size_t size, stru
     struct atoll_decision decision;
     struct atoll_evaluator_location place;
     struct atoll_rival rival;
+    struct atoll_time_report times;
 
-    switch (kind % 10) {
+    switch (kind % 11) {
     case 0:
         atoll_evaluation_init(&evaluation);
         atoll_evaluation_decode(data, size, &evaluation, NULL);
@@ -45,6 +47,10 @@ static void decode_payload(unsigned kind, const uint8_t *data, size_t size, stru
         atoll_rival_init(&rival);
         atoll_rival_decode(data, size, &rival, NULL);
         atoll_rival_fini(&rival);
+        break;
+    case 10:
+        if (atoll_time_report_decode(data, size, &times, NULL) == 0)
+            free(times.times);
         break;
     default: atoll_decision_decode(data, size, &decision, NULL); break;
     }

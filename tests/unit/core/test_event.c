@@ -1,5 +1,7 @@
 #include "tests/support/expect.h"
 
+#include <stdlib.h>
+
 #include "base/arena.h"
 #include "core/event.h"
 
@@ -61,6 +63,14 @@ static void fill(struct atoll_event *e)
         e->rival.verdict = ATOLL_V_COMPILE_ERROR;
         strcpy(e->rival.detail, "it raises");
         strcpy(e->rival.versions, "torch 1.13");
+        break;
+    case ATOLL_EVENT_DEVICE_TIME:
+        e->device_times.device = 77;
+        e->device_times.count = 2;
+        e->device_times.times = calloc(2, sizeof(*e->device_times.times));
+        e->device_times.times[0].time.ns[ATOLL_TIME_ANSWERS] = 1e9;
+        e->device_times.times[1].task = ATOLL_TIME_OF_NO_TASK;
+        e->device_times.times[1].time.ns[ATOLL_TIME_IDLE] = 2e9;
         break;
     case ATOLL_EVENT_SOURCE:
         e->task = 1;

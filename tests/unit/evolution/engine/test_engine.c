@@ -550,6 +550,38 @@ static void an_extension_by_nothing_is_ignored(void **state)
     free(s);
 }
 
+/* Where devices spend their time is for people: before the start, in the search and behind its end nothing follows from it. */
+static void device_times_are_not_looked_at(void **state)
+{
+    struct atoll_event event;
+    struct atoll_engine_status before, after;
+    struct atoll_search search = settings();
+    struct sim *s = malloc(sizeof(*s));
+    struct atoll_engine *early = atoll_engine_create(NULL);
+    atoll_event_init(&event, ATOLL_EVENT_DEVICE_TIME);
+    event.campaign_ns = (int64_t)1e18; /* beyond every budget */
+    assert_int_equal(atoll_engine_step(early, &event, NULL, NULL, NULL), 0);
+    atoll_engine_status(early, &after);
+    assert_int_equal(after.ignored, 0);
+    atoll_engine_destroy(early);
+    search.wall_budget_ns = 1e15;
+    sim_start(s, 1, &search);
+    for (int k = 0; k < 2; k++) {
+        struct atoll_id digest = atoll_engine_digest(s->engine), same;
+        atoll_engine_status(s->engine, &before);
+        assert_int_equal(atoll_engine_step(s->engine, &event, NULL, NULL, NULL), 0);
+        atoll_engine_status(s->engine, &after);
+        same = atoll_engine_digest(s->engine);
+        assert_true(atoll_id_equal(&digest, &same));
+        assert_true(after.ignored == before.ignored && after.stopped == before.stopped);
+        struct atoll_event finish;
+        atoll_event_init(&finish, ATOLL_EVENT_FINISH);
+        sim_step(s, &finish);
+    }
+    sim_fini(s);
+    free(s);
+}
+
 static void tasks_share_the_device(void **state)
 {
     static const struct sim_seed wide[] = {
@@ -876,6 +908,7 @@ int main(void)
         cmocka_unit_test(an_extension_sends_again_what_a_stop_cut_off),
         cmocka_unit_test(finals_share_one_error_budget),
         cmocka_unit_test(an_extension_by_nothing_is_ignored),
+        cmocka_unit_test(device_times_are_not_looked_at),
         cmocka_unit_test(tasks_share_the_device),
         cmocka_unit_test(no_task_is_forgotten),
         cmocka_unit_test(a_short_run_sees_every_seed),
