@@ -1,9 +1,10 @@
 /* evaluator.c - the evaluator process.
  * Protocol: HEARTBEAT at once and every second; SETUP, then TASK 0, 1, ... come from the coordinator; HELLO
  * (device) and REQUEST (how many orders it wants in hand, all together) when the device is there, after PLACE;
- * then orders in, results out, in any order.  One that finds no device for itself sends PLACE without HELLO and
- * goes on with HEARTBEAT alone: surplus is no failure, and another SETUP makes it look again.  FAILED (u32 code,
- * text) is the last message before it leaves by itself.
+ * then orders in, results out, in any order; DEVICE_TIME every second, and ahead of results that leave no order in
+ * hand.  One that finds no device for itself sends PLACE without HELLO and goes on with HEARTBEAT alone: surplus is
+ * no failure, and another SETUP makes it look again.  FAILED (u32 code, text) is the last message before it leaves by
+ * itself.
  * Invariants: this thread never waits for a compiler or a measurement; a message that does not decode is
  * dropped; at the end of the socket the process leaves with everything it started. */
 #include "mpi-eval/evaluator/evaluator.h"
@@ -51,7 +52,8 @@ struct evaluator {
     struct atoll_setup setup;
     int has_setup, hello_sent, leave;
     enum atoll_surplus surplus;
-    int is_alone; /* the coordinator's end of the socket is gone */
+    int tells_all_times; /* the coordinator may have lost what it was told */
+    int is_alone;        /* the coordinator's end of the socket is gone */
     struct atoll_compiler *compiler;
     struct atoll_referee_thread *referee_thread;
     struct atoll_pipeline *pipeline;
@@ -80,6 +82,23 @@ static int send_message(struct evaluator *ev, uint16_t type, struct atoll_buffer
     if (rc == 0)
         ev->is_alone = (rc = atoll_stream_send(ev->stream, type, payload->data, payload->length, err)) != 0;
     atoll_buffer_clear(payload);
+    return rc;
+}
+
+/* What has grown since the last time. */
+static int send_times(struct evaluator *ev, struct atoll_err *err)
+{
+    struct atoll_time_report report = {.count = 0};
+    if (!ev->referee_thread)
+        return 0;
+    int rc = atoll_time_account_report(atoll_referee_thread_account(ev->referee_thread), ev->tells_all_times,
+                                       &report, err);
+    if (rc == 0 && report.count) {
+        atoll_time_report_encode(&report, &ev->payload);
+        rc = send_message(ev, ATOLL_MSG_DEVICE_TIME, &ev->payload, err);
+    }
+    ev->tells_all_times = 0;
+    free(report.times);
     return rc;
 }
 
@@ -206,6 +225,7 @@ static void null_torch(const struct evaluator *ev, struct atoll_device_info *dev
 
 static int on_setup(struct evaluator *ev, const struct atoll_frame *frame, struct atoll_err *err)
 {
+    ev->tells_all_times = 1;
     if (ev->has_setup && !ev->surplus)
         return 0; /* the coordinator had lost sight of this process and sends it again */
     ev->surplus = ATOLL_SURPLUS_NONE;
@@ -367,11 +387,15 @@ static int send_results(struct evaluator *ev, struct atoll_err *err)
         *err = own;
         return -1;
     }
+    /* Its time is told first, so that nobody takes it for that of a process before this one. */
     if (!ev->hello_sent && atoll_pipeline_is_open(ev->pipeline) &&
-        (send_place(ev, atoll_referee_thread_pci(ev->referee_thread), NULL, err) != 0 ||
+        (send_times(ev, err) != 0 ||
+         send_place(ev, atoll_referee_thread_pci(ev->referee_thread), NULL, err) != 0 ||
          send_hello(ev, atoll_referee_thread_device(ev->referee_thread), ev->orders, err) != 0)) {
         return -1;
     }
+    if (atoll_pipeline_is_done(ev->pipeline) && send_times(ev, err) != 0)
+        return -1;
     while (atoll_pipeline_result(ev->pipeline, &type, &ev->payload))
         if (send_message(ev, type, &ev->payload, err) != 0)
             return -1;
@@ -412,7 +436,7 @@ static int loop(struct evaluator *ev, struct atoll_err *err)
             return -1;
         if (atoll_clock_mono_ns() - ev->beat_ns >= HEARTBEAT_NS) {
             ev->beat_ns = atoll_clock_mono_ns();
-            if (send_pulse(ev, err) != 0)
+            if (send_pulse(ev, err) != 0 || send_times(ev, err) != 0)
                 return -1;
         }
         if (atoll_stream_flush(ev->stream, err) != 0)

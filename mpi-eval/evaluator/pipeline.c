@@ -454,6 +454,7 @@ int atoll_pipeline_order(struct atoll_pipeline *p, const void *payload, size_t l
     *p->end = work;
     p->end = &work->next;
     p->work_count++;
+    atoll_time_account_orders(atoll_referee_thread_account(p->referee_thread), 1);
     prepare_sides(p, work);
     return 0;
 }
@@ -573,6 +574,14 @@ int atoll_pipeline_advance(struct atoll_pipeline *p, struct atoll_err *err)
     return 0;
 }
 
+int atoll_pipeline_is_done(const struct atoll_pipeline *p)
+{
+    const struct work *work = p->first;
+    while (work && work->state == WORK_DONE)
+        work = work->next;
+    return p->first && !work;
+}
+
 int atoll_pipeline_result(struct atoll_pipeline *p, uint16_t *ret_type, struct atoll_buffer *out)
 {
     struct work **at = &p->first;
@@ -585,6 +594,7 @@ int atoll_pipeline_result(struct atoll_pipeline *p, uint16_t *ret_type, struct a
     if (!*at)
         p->end = at;
     p->work_count--;
+    atoll_time_account_orders(atoll_referee_thread_account(p->referee_thread), p->work_count > 0);
     if (work->order.kind == ATOLL_ORDER_DUEL) {
         work->request.duel.evaluation = work->order.evaluation;
         work->request.duel.purpose = work->order.purpose;

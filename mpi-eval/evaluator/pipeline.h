@@ -29,6 +29,8 @@ int atoll_pipeline_advance(struct atoll_pipeline *pipeline, struct atoll_err *er
 int atoll_pipeline_is_open(const struct atoll_pipeline *pipeline); /* the device is there */
 /* 0 while the compiler is lent to the referee thread: then its descriptors are not this thread's to poll. */
 int atoll_pipeline_owns_compiler(const struct atoll_pipeline *pipeline);
+/* 1: every order in hand has its result, and there is one. */
+int atoll_pipeline_is_done(const struct atoll_pipeline *pipeline);
 /* 1: one result, type and payload appended to out; 0: none. */
 int atoll_pipeline_result(struct atoll_pipeline *pipeline, uint16_t *ret_type, struct atoll_buffer *out);
 /* Adds what this pipeline did to a pulse (uptime is the caller's). */

@@ -20,6 +20,20 @@
 
 #define REQUEST_KINDS 6
 
+/* What a request is about where it says nothing else.  No default: a new kind has to say it. */
+static enum atoll_time_part part_of(enum atoll_referee_request_kind kind)
+{
+    switch (kind) {
+    case ATOLL_REFEREE_REQUEST_OPEN: return ATOLL_TIME_START;
+    case ATOLL_REFEREE_REQUEST_TASK: return ATOLL_TIME_TASKS;
+    case ATOLL_REFEREE_REQUEST_EVALUATE:
+    case ATOLL_REFEREE_REQUEST_DUEL: return ATOLL_TIME_OTHER;
+    case ATOLL_REFEREE_REQUEST_RIVAL:
+    case ATOLL_REFEREE_REQUEST_RIVAL_DUEL: return ATOLL_TIME_RIVALS;
+    }
+    return ATOLL_TIME_OTHER;
+}
+
 struct list {
     struct atoll_referee_request *first, **end;
 };
@@ -28,6 +42,7 @@ struct atoll_referee_thread {
     struct atoll_setup setup;
     struct atoll_compiler *compiler;
     struct atoll_referee *referee; /* written by the thread under the mutex */
+    struct atoll_time_account *account;
     pthread_t thread;
     pthread_mutex_t mutex;
     pthread_cond_t posted_something;
@@ -65,7 +80,10 @@ static struct atoll_referee_request *list_take(struct list *list)
 static int check_device_after(struct atoll_referee_thread *x, enum atoll_verdict verdict,
                               struct atoll_err *err)
 {
-    return verdict == ATOLL_V_INFRASTRUCTURE ? atoll_referee_requalify(x->referee, err) : 0;
+    if (verdict != ATOLL_V_INFRASTRUCTURE)
+        return 0;
+    atoll_time_account_enter(x->account, ATOLL_TIME_START);
+    return atoll_referee_requalify(x->referee, err);
 }
 
 /* What compiles beside stands still all the while: a rival uses every core of the device. */
@@ -86,6 +104,8 @@ static void run_request(struct atoll_referee_thread *x, struct atoll_referee_req
     case ATOLL_REFEREE_REQUEST_OPEN:
         referee = atoll_referee_create(atoll_backend_find(x->setup.backend), &x->setup, x->compiler, &r->err);
         r->rc = referee ? 0 : -1;
+        if (referee)
+            atoll_referee_set_account(referee, x->account);
         pthread_mutex_lock(&x->mutex);
         x->referee = referee;
         pthread_mutex_unlock(&x->mutex);
@@ -140,6 +160,8 @@ static struct atoll_referee_request *next_request(struct atoll_referee_thread *x
 {
     double begin = atoll_clock_mono_ns();
     struct atoll_referee_request *request = NULL;
+    if (x->referee)
+        atoll_time_account_wait(x->account);
     pthread_mutex_lock(&x->mutex);
     while (!x->leave && !x->posted.first)
         pthread_cond_wait(&x->posted_something, &x->mutex);
@@ -155,6 +177,9 @@ static void *thread_main(void *argument)
     struct atoll_referee_thread *x = argument;
     for (struct atoll_referee_request *request = next_request(x); request; request = next_request(x)) {
         double begin = atoll_clock_mono_ns();
+        int is_of_task = request->kind != ATOLL_REFEREE_REQUEST_OPEN;
+        atoll_time_account_begin(x->account, part_of(request->kind),
+                                 is_of_task ? request->task_number : ATOLL_TIME_OF_NO_TASK);
         run_request(x, request);
         x->spent_ns[request->kind] += atoll_clock_mono_ns() - begin;
         pthread_mutex_lock(&x->mutex);
@@ -185,6 +210,9 @@ struct atoll_referee_thread *atoll_referee_thread_create(const struct atoll_setu
     list_init(&x->done);
     x->event_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     int rc = x->event_fd < 0 ? errno : 0;
+    x->account = atoll_time_account_create(NULL, NULL, NULL);
+    if (rc == 0 && !x->account)
+        rc = ENOMEM;
     sigfillset(&all); /* signals are the main thread's business */
     pthread_sigmask(SIG_SETMASK, &all, &before);
     if (rc == 0)
@@ -193,6 +221,7 @@ struct atoll_referee_thread *atoll_referee_thread_create(const struct atoll_setu
     if (rc == 0)
         return x;
     atoll_err_errno(err, rc, "cannot start the referee's thread");
+    atoll_time_account_destroy(x->account);
     if (x->event_fd >= 0)
         close(x->event_fd);
     free(x);
@@ -215,6 +244,7 @@ int atoll_referee_thread_destroy(struct atoll_referee_thread *x, double wait_ns)
         return -1;
     pthread_mutex_destroy(&x->mutex);
     pthread_cond_destroy(&x->posted_something);
+    atoll_time_account_destroy(x->account);
     close(x->event_fd);
     free(x);
     return 0;
@@ -262,6 +292,11 @@ const struct atoll_device_info *atoll_referee_thread_device(const struct atoll_r
 const char *atoll_referee_thread_pci(const struct atoll_referee_thread *x)
 {
     return x->referee ? atoll_referee_pci(x->referee) : "";
+}
+
+struct atoll_time_account *atoll_referee_thread_account(const struct atoll_referee_thread *x)
+{
+    return x->account;
 }
 
 const struct atoll_phases *atoll_referee_thread_phases(const struct atoll_referee_thread *x)

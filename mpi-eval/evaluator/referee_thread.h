@@ -8,6 +8,7 @@
 #include "core/rival.h"
 #include "mpi-eval/evaluator/object_cache.h"
 #include "mpi-eval/referee/referee.h"
+#include "mpi-eval/referee/time_account.h"
 
 enum atoll_referee_request_kind {
     ATOLL_REFEREE_REQUEST_OPEN, /* the referee itself: device, calibration; uses the compiler */
@@ -58,6 +59,9 @@ const struct atoll_device_info *
 atoll_referee_thread_device(const struct atoll_referee_thread *referee_thread);
 /* Its address on the PCI bus; "" none, or before OPEN is done.  Borrowed. */
 const char *atoll_referee_thread_pci(const struct atoll_referee_thread *referee_thread);
+/* Where the device's time goes, from create on; any thread may read it. */
+struct atoll_time_account *
+atoll_referee_thread_account(const struct atoll_referee_thread *referee_thread); /* borrowed */
 /* Of the referee; to be read while no request is out. */
 const struct atoll_phases *atoll_referee_thread_phases(const struct atoll_referee_thread *referee_thread);
 

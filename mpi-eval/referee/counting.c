@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "mpi-eval/referee/backend.h"
 #include "mpi-eval/referee/state.h"
+#include "mpi-eval/referee/time_account.h"
 #include "mpi-eval/referee/trial.h"
 
 #define FIRST_START_NS 0.2e9 /* with the profiler's own set-up, which is once in a device process */
@@ -125,7 +126,9 @@ static void counters_read(struct atoll_referee *referee, struct atoll_case *know
 {
     struct atoll_profile *p = &e->profile;
     double begin = atoll_clock_mono_ns();
+    enum atoll_time_part before = atoll_time_account_enter(referee->account, ATOLL_TIME_COUNTERS);
     referee->backend->profile(referee, known, candidate, timing->variant, p);
+    atoll_time_account_enter(referee->account, before);
     p->wall_ns = atoll_clock_mono_ns() - begin;
     atoll_counting_paid(&referee->counting, timing->summary.median, p->wall_ns);
     if (p->tier == ATOLL_TIER_COUNTERS) {

@@ -11,6 +11,7 @@
 #include "mpi-eval/referee/backend.h"
 #include "mpi-eval/referee/referee.h"
 #include "mpi-eval/referee/sampling.h"
+#include "mpi-eval/referee/time_account.h"
 #include "mpi-eval/referee/trial.h"
 
 #define HIDDEN_DRAWS   2
@@ -159,7 +160,7 @@ static int match_run(struct match *m, enum side side, const struct atoll_input_s
     struct atoll_trial trial;
     if (atomic_load(&m->referee->cancelled))
         return match_end(m, ATOLL_V_INFRASTRUCTURE, "cancelled");
-    m->referee->backend->trial(m->referee, m->known, &m->sides[side], &order, &trial);
+    atoll_referee_trial(m->referee, m->known, &m->sides[side], &order, &trial);
     *ret_ns = trial.ns;
     m->clock_hz[side] = trial.clock_hz;
     struct atoll_sampling_sample sample = {trial.ns, trial.lost_ns, trial.own_ns, trial.disturbed};
@@ -186,10 +187,12 @@ static int match_pair(struct match *m, const struct atoll_input_set *input_set, 
     struct atoll_err err = ATOLL_ERR_INIT;
     uint64_t placement = atoll_placement_at(m->placement_key, m->input_sets);
     /* Finalists are compared in full on every input set, others as often as a candidate that is evaluated. */
+    enum atoll_time_part before = atoll_time_account_enter(m->referee->account, ATOLL_TIME_ANSWERS);
     void *held = m->referee->backend->hold(
         m->referee, m->known, input_set,
         (m->order->purpose == ATOLL_DUEL_FINAL || m->score.pair_count < m->referee->setup.full_compares),
         &err);
+    atoll_time_account_enter(m->referee->account, before);
     if (!held)
         return match_end(m, ATOLL_V_INFRASTRUCTURE, "%s", err.text);
     enum side first = swapped ? CHALLENGER : ELITE, second = swapped ? ELITE : CHALLENGER;
@@ -277,7 +280,7 @@ static int match_repeat(struct match *m)
         struct atoll_trial_order order = {&d, ATOLL_COMPARING_HELD, m->deadline_ns,
                                           atoll_referee_placement(m->referee), 1};
         struct atoll_trial trial;
-        m->referee->backend->trial(m->referee, m->known, &m->sides[CHALLENGER], &order, &trial);
+        atoll_referee_trial(m->referee, m->known, &m->sides[CHALLENGER], &order, &trial);
         if (trial.verdict != ATOLL_V_CORRECT)
             return match_end(m, trial.verdict, "%s", trial.detail);
         hashes[i] = trial.output_hash;
@@ -331,7 +334,7 @@ static void match_play(struct match *m)
                  (m->bench_count && match_repeat(m) != 0);
     if (!failed && m->order->purpose == ATOLL_DUEL_FINAL && m->referee->backend->sanitize) {
         enum atoll_verdict v =
-            m->referee->backend->sanitize(m->referee, m->known, &m->sides[CHALLENGER], m->watched);
+            atoll_referee_sanitize(m->referee, m->known, &m->sides[CHALLENGER], m->watched);
         failed = v == ATOLL_V_CORRECT ? 0 : match_end(m, v, "%s", m->watched);
     }
     while (!failed && m->score.state == ATOLL_COMPARE_MORE)
@@ -361,8 +364,7 @@ static int side_open(struct match *m, enum side side, const struct atoll_prepare
                      const void *object, size_t length)
 {
     char detail[ATOLL_DETAIL_BYTES];
-    enum atoll_verdict v =
-        m->referee->backend->candidate_open(m->referee, prepared, object, length, &m->sides[side], detail);
+    enum atoll_verdict v = atoll_referee_load(m->referee, prepared, object, length, &m->sides[side], detail);
     if (v == ATOLL_V_CORRECT)
         return 0;
     return match_end(m, side == ELITE ? ATOLL_V_INFRASTRUCTURE : v, "%s", detail);

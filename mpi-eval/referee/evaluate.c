@@ -14,6 +14,7 @@
 #include "mpi-eval/referee/backend.h"
 #include "mpi-eval/referee/referee.h"
 #include "mpi-eval/referee/sampling.h"
+#include "mpi-eval/referee/time_account.h"
 #include "mpi-eval/referee/trial.h"
 
 #define LATE_STOP_NS     1e6 /* after the end of a sample: usual is a tenth of it */
@@ -94,7 +95,7 @@ static int session_try(struct session *s, const struct atoll_input_set *input_se
     if (session_in_time(s, &left_ns) != 0)
         return -1;
     order.deadline_ns = fmin(order.deadline_ns, left_ns);
-    s->referee->backend->trial(s->referee, s->known, &s->candidate, &order, trial);
+    atoll_referee_trial(s->referee, s->known, &s->candidate, &order, trial);
     s->end_ns += trial->reference_ns; /* our own time */
     s->e->draw_count++;
     s->e->fully_compared_count += trial->compared_fully ? 1 : 0;
@@ -248,7 +249,9 @@ static int floor_get(const struct session *s, uint32_t variant, struct atoll_flo
 static int remeasure(struct session *s, uint32_t variant, struct atoll_floor *floor, struct atoll_err *err)
 {
     double begin = atoll_referee_now_ns();
+    enum atoll_time_part before = atoll_time_account_enter(s->referee->account, ATOLL_TIME_START);
     int rc = s->referee->backend->measure(s->referee, err);
+    atoll_time_account_enter(s->referee->account, before);
     s->remeasured++;
     s->end_ns += atoll_referee_now_ns() - begin;
     return rc != 0 ? -1 : floor_get(s, variant, floor, err);
@@ -406,8 +409,8 @@ static void cascade(struct session *s, const struct atoll_prepared *prepared, co
     char detail[ATOLL_DETAIL_BYTES];
     s->whole_ns = whole_deadline_ns(s);
     s->end_ns = atoll_referee_now_ns() + s->whole_ns - prepared->compile_ns;
-    enum atoll_verdict loaded = s->referee->backend->candidate_open(s->referee, prepared, object,
-                                                                    object_length, &s->candidate, detail);
+    enum atoll_verdict loaded =
+        atoll_referee_load(s->referee, prepared, object, object_length, &s->candidate, detail);
     if (loaded != ATOLL_V_CORRECT) {
         session_end(s, loaded, loaded == ATOLL_V_INFRASTRUCTURE ? 0 : 4, "%s", detail);
         return;

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "mpi-eval/referee/backend.h"
 #include "mpi-eval/referee/state.h"
+#include "mpi-eval/referee/time_account.h"
 #include "mpi-eval/referee/trial.h"
 #include "mpi-eval/torch/torch_rival.h"
 
@@ -21,8 +22,8 @@
 
 const char *atoll_phase_name(enum atoll_phase phase)
 {
-    static const char *const names[ATOLL_PHASE_COUNT] = {"answer", "inputs", "flush",     "fork",
-                                                         "span",   "death",  "untouched", "outputs"};
+    static const char *const names[ATOLL_PHASE_COUNT] = {"answer", "inputs",    "flush",   "fork", "span",
+                                                         "death",  "untouched", "outputs", "start"};
     return (unsigned)phase < ATOLL_PHASE_COUNT ? names[phase] : "unknown";
 }
 
@@ -122,6 +123,66 @@ const struct atoll_device_info *atoll_referee_device(const struct atoll_referee 
 const struct atoll_phases *atoll_referee_phases(const struct atoll_referee *referee)
 {
     return &referee->phases;
+}
+
+void atoll_referee_set_account(struct atoll_referee *referee, struct atoll_time_account *account)
+{
+    referee->account = account;
+}
+
+/* No default: a new phase has to say what it is. */
+static enum atoll_time_part part_of(enum atoll_phase phase)
+{
+    switch (phase) {
+    case ATOLL_PHASE_EXPECTED: return ATOLL_TIME_ANSWERS;
+    case ATOLL_PHASE_INPUTS: return ATOLL_TIME_INPUTS;
+    case ATOLL_PHASE_FLUSH: return ATOLL_TIME_FLUSH;
+    case ATOLL_PHASE_SPAN: return ATOLL_TIME_CANDIDATES;
+    case ATOLL_PHASE_FORK:
+    case ATOLL_PHASE_DEATH: return ATOLL_TIME_PROCESSES;
+    case ATOLL_PHASE_UNTOUCHED:
+    case ATOLL_PHASE_OUTPUTS: return ATOLL_TIME_CHECKS;
+    case ATOLL_PHASE_START: return ATOLL_TIME_START;
+    case ATOLL_PHASE_COUNT: break;
+    }
+    return ATOLL_TIME_OTHER;
+}
+
+void atoll_referee_trial(struct atoll_referee *referee, struct atoll_case *known,
+                         struct atoll_loaded_candidate *candidate, const struct atoll_trial_order *order,
+                         struct atoll_trial *ret_trial)
+{
+    struct atoll_phases before = referee->phases;
+    struct atoll_device_time parts = {{0}};
+    double candidate_ns = candidate->candidate_ns;
+    atoll_time_account_sample_begin(referee->account);
+    referee->backend->trial(referee, known, candidate, order, ret_trial);
+    for (int k = 0; k < ATOLL_PHASE_COUNT; k++)
+        parts.ns[part_of((enum atoll_phase)k)] += referee->phases.ns[k] - before.ns[k];
+    /* One that hangs has no span. */
+    parts.ns[ATOLL_TIME_CANDIDATES] =
+        fmax(parts.ns[ATOLL_TIME_CANDIDATES], candidate->candidate_ns - candidate_ns);
+    atoll_time_account_sample_end(referee->account, &parts);
+}
+
+enum atoll_verdict atoll_referee_load(struct atoll_referee *referee, const struct atoll_prepared *prepared,
+                                      const void *object, size_t object_length,
+                                      struct atoll_loaded_candidate *ret_candidate, char *ret_detail)
+{
+    enum atoll_time_part before = atoll_time_account_enter(referee->account, ATOLL_TIME_COMPILING);
+    enum atoll_verdict verdict =
+        referee->backend->candidate_open(referee, prepared, object, object_length, ret_candidate, ret_detail);
+    atoll_time_account_enter(referee->account, before);
+    return verdict;
+}
+
+enum atoll_verdict atoll_referee_sanitize(struct atoll_referee *referee, struct atoll_case *known,
+                                          struct atoll_loaded_candidate *candidate, char *ret_detail)
+{
+    enum atoll_time_part before = atoll_time_account_enter(referee->account, ATOLL_TIME_CHECKS);
+    enum atoll_verdict verdict = referee->backend->sanitize(referee, known, candidate, ret_detail);
+    atoll_time_account_enter(referee->account, before);
+    return verdict;
 }
 
 struct atoll_case *atoll_case_create(struct atoll_referee *referee, uint32_t number,

@@ -11,7 +11,7 @@
 #include "mpi-eval/evaluator/compiler.h"
 #include "mpi-eval/referee/prepare.h"
 
-/* Where the wall time of samples goes; for bench/ and reports. */
+/* Where the wall time of samples goes; for bench/, and for the account of all the device's time (time_account.h). */
 enum atoll_phase {
     ATOLL_PHASE_EXPECTED,  /* the reference, or looking up what it said */
     ATOLL_PHASE_INPUTS,    /* buffers, guards, inputs, fills */
@@ -21,6 +21,7 @@ enum atoll_phase {
     ATOLL_PHASE_DEATH,     /* the child killed and gone */
     ATOLL_PHASE_UNTOUCHED, /* guards and inputs checked */
     ATOLL_PHASE_OUTPUTS,   /* fingerprints and comparisons */
+    ATOLL_PHASE_START,     /* a device's process is started again */
     ATOLL_PHASE_COUNT
 };
 
@@ -34,6 +35,7 @@ const char *atoll_phase_name(enum atoll_phase phase);
 
 struct atoll_backend;
 struct atoll_referee;
+struct atoll_time_account;
 
 /* Opens the device of a backend (NULL: there is none of the setup's name; cpu: picks cores from the process's affinity
  * mask, all but one for candidates, one for the referee; with one core both share it), qualifies it with a
@@ -50,6 +52,8 @@ atoll_referee_device(const struct atoll_referee *referee); /* borrowed, complete
 const char *atoll_referee_pci(const struct atoll_referee *referee);
 const struct atoll_phases *
 atoll_referee_phases(const struct atoll_referee *referee); /* borrowed, up to date */
+/* From now on what it does is booked there, samples by their phases.  Borrowed; NULL = nowhere. */
+void atoll_referee_set_account(struct atoll_referee *referee, struct atoll_time_account *account);
 
 /* Makes a task known under its number: compiles its reference; input sets are made when first needed.  task:
  * borrowed until the referee goes.  ATOLL_E_INPUT when the reference does not compile. */

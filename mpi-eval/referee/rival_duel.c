@@ -65,7 +65,7 @@ static int try_candidate(struct comparison *c, const struct atoll_input_set *set
         return comparison_end(c, ATOLL_V_INFRASTRUCTURE, "cancelled");
     if (hash_outputs)
         order.placement = atoll_referee_placement(r);
-    r->backend->trial(r, c->session.known, &c->candidate, &order, ret_trial);
+    atoll_referee_trial(r, c->session.known, &c->candidate, &order, ret_trial);
     return ret_trial->verdict == ATOLL_V_CORRECT
                ? 0
                : comparison_end(c, ret_trial->verdict, "%s", ret_trial->detail);
@@ -117,7 +117,7 @@ static int verify(struct comparison *c)
         return -1;
     if (!r->backend->sanitize)
         return 0;
-    enum atoll_verdict v = r->backend->sanitize(r, c->session.known, &c->candidate, c->watched);
+    enum atoll_verdict v = atoll_referee_sanitize(r, c->session.known, &c->candidate, c->watched);
     return v == ATOLL_V_CORRECT ? 0 : comparison_end(c, v, "%s", c->watched);
 }
 
@@ -348,8 +348,7 @@ void atoll_referee_rival_duel(struct atoll_referee *referee, uint32_t task, cons
     c->placement_key = atoll_referee_placement(referee);
     if (atoll_rival_session_open(&c->session, referee, task, order, ret_duel->detail) == 0) {
         char detail[ATOLL_DETAIL_BYTES];
-        enum atoll_verdict v =
-            referee->backend->candidate_open(referee, candidate, object, length, &c->candidate, detail);
+        enum atoll_verdict v = atoll_referee_load(referee, candidate, object, length, &c->candidate, detail);
         if (v == ATOLL_V_CORRECT)
             compare(c);
         else

@@ -36,6 +36,7 @@ struct atoll_referee {
     uint64_t launches; /* so far; with the salt it keys the next sample */
     struct atoll_phases phases;
     struct atoll_counting_book counting;
+    struct atoll_time_account *account; /* borrowed; NULL: nobody keeps one */
     const void *reference; /* borrowed, while a task with a compiled reference is added; else NULL */
     size_t reference_length;
     uint32_t admissions;              /* so far; their cases take numbers from the top */

@@ -56,6 +56,16 @@ struct atoll_trial {
     char detail[ATOLL_DETAIL_BYTES]; /* of a CORRECT one: a short note on how it was measured, or "" */
 };
 
+/* What the backend does of this name (backend.h), booked in the referee's account. */
+void atoll_referee_trial(struct atoll_referee *referee, struct atoll_case *known,
+                         struct atoll_loaded_candidate *candidate, const struct atoll_trial_order *order,
+                         struct atoll_trial *ret_trial);
+enum atoll_verdict atoll_referee_load(struct atoll_referee *referee, const struct atoll_prepared *prepared,
+                                      const void *object, size_t object_length,
+                                      struct atoll_loaded_candidate *ret_candidate, char *ret_detail);
+enum atoll_verdict atoll_referee_sanitize(struct atoll_referee *referee, struct atoll_case *known,
+                                          struct atoll_loaded_candidate *candidate, char *ret_detail);
+
 /* Notes what PyTorch computed expected values in, where that is less than double precision or elsewhere than usual. */
 void atoll_trial_note_precision(struct atoll_trial *trial, const char *precision, const char *where);
 

@@ -12,7 +12,9 @@
 #include <unistd.h>
 
 #include "mpi-eval/backend/backends.h"
+#include "base/clock.h"
 #include "mpi-eval/backend/cuda/measure/device.h"
+#include "mpi-eval/referee/time_account.h"
 #include "tests/gpu/faults.h"
 #include "tests/gpu/referee.h"
 
@@ -341,6 +343,41 @@ static void faults_leave_nothing(void **state)
     assert_false(atoll_cuda_device_of(referee)->is_quarantined);
 }
 
+/* All of the device's time is in some part, whatever becomes of its process; what starts it again is no candidate's input. */
+static void the_time_is_accounted_for(void **state)
+{
+    static const enum atoll_time_part some[] = {ATOLL_TIME_CANDIDATES, ATOLL_TIME_INPUTS,
+                                                ATOLL_TIME_FLUSH,      ATOLL_TIME_CHECKS,
+                                                ATOLL_TIME_COMPILING,  ATOLL_TIME_START};
+    struct atoll_time_report report;
+    char text[ATOLL_DEVICE_TIME_TEXT];
+    if (!referee)
+        skip();
+    (void)state;
+    double begin_ns = atoll_clock_mono_ns();
+    struct atoll_time_account *account = atoll_time_account_create(NULL, NULL, NULL);
+    assert_non_null(account);
+    atoll_referee_set_account(referee, account);
+    atoll_time_account_begin(account, ATOLL_TIME_OTHER, CHEATS_PRODUCT);
+    for (size_t i = 0; i < FAULT_COUNT; i++)
+        a_round(i);
+    double elapsed_ns = atoll_clock_mono_ns() - begin_ns;
+    assert_int_equal(atoll_time_account_report(account, 1, &report, NULL), 0);
+    const struct atoll_device_time *time = &report.times[0].time;
+    double whole_ns = 0;
+    for (size_t i = 0; i < report.count; i++)
+        whole_ns += atoll_device_time_whole_ns(&report.times[i].time);
+    printf("TIMES %.2f s, %.2f s told: %s\n", elapsed_ns / 1e9, whole_ns / 1e9,
+           atoll_device_time_text(time, whole_ns, text, sizeof(text)));
+    for (size_t i = 0; i < sizeof(some) / sizeof(*some); i++)
+        if (!(time->ns[some[i]] > 0))
+            fail_msg("no time for %s", atoll_time_part_name(some[i]));
+    expect_close(whole_ns, elapsed_ns, 0.02);
+    free(report.times);
+    atoll_referee_set_account(referee, NULL);
+    atoll_time_account_destroy(account);
+}
+
 /* ---- set-up ---- */
 
 static int tasks_open(struct atoll_err *err)
@@ -381,6 +418,7 @@ static int tear_down(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(faults_leave_nothing)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(faults_leave_nothing),
+                                       cmocka_unit_test(the_time_is_accounted_for)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -273,7 +273,12 @@ static void trial_mark(struct trial *s, enum atoll_phase phase)
 static int trial_prepare(struct trial *s, struct atoll_err *err)
 {
     struct atoll_err why = ATOLL_ERR_INIT;
-    int rc = atoll_cuda_stage_set(&s->stage, &why);
+    int is_lost = !s->device->worker; /* a run before this one took it along */
+    int rc = is_lost ? atoll_cuda_device_ready(s->device, &why) : 0;
+    if (is_lost)
+        trial_mark(s, ATOLL_PHASE_START);
+    if (rc == 0)
+        rc = atoll_cuda_stage_set(&s->stage, &why);
     if (rc >= 0)
         return rc;
     if (why.code == ATOLL_E_INPUT || why.code == ATOLL_E_LIMIT)
@@ -494,6 +499,7 @@ static int trial_check(struct trial *s, struct atoll_err *err)
 {
     struct atoll_cuda_device *d = s->device;
     int rc = s->is_kept ? 0 : atoll_cuda_torch_answer(&s->stage, err);
+    trial_mark(s, ATOLL_PHASE_EXPECTED);
     atoll_command_batch_clear(&d->batch);
     if (rc == 0)
         rc = atoll_cuda_sample_check(&s->stage.sample, &d->batch, s->is_kept ? s->sealed : NULL, err);

@@ -47,14 +47,14 @@ static int process_end(struct process *p)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* The next frame that is no heartbeat; 0 at the end of the socket. */
+/* The next frame that does not come by the clock; 0 at the end of the socket. */
 static int next(struct process *p, struct atoll_frame *ret_frame)
 {
     for (;;) {
         int rc = atoll_stream_receive(p->stream, ret_frame, NULL);
         if (rc < 0)
             return 0;
-        if (rc > 0 && ret_frame->type != ATOLL_MSG_HEARTBEAT)
+        if (rc > 0 && ret_frame->type != ATOLL_MSG_HEARTBEAT && ret_frame->type != ATOLL_MSG_DEVICE_TIME)
             return 1;
         struct pollfd ready = {.fd = atoll_stream_fd(p->stream), .events = POLLIN};
         if (rc == 0)

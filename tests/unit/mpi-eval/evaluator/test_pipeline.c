@@ -2,6 +2,7 @@
 #include "tests/support/expect.h"
 
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -16,12 +17,14 @@ static struct atoll_compiler *compiler;
 static struct atoll_referee_thread *referee_thread;
 static struct atoll_pipeline *pipeline;
 static uint64_t next_evaluation = 100;
+static double begin_ns;
 
 static int set_up_on(const struct atoll_backend *backend)
 {
     struct atoll_setup setup = fixture_setup();
     struct atoll_err err = ATOLL_ERR_INIT;
     compiler = fixture_compiler();
+    begin_ns = atoll_clock_mono_ns();
     referee_thread = atoll_referee_thread_create(&setup, compiler, &err);
     pipeline = referee_thread ? atoll_pipeline_create(backend, compiler, referee_thread, &err) : NULL;
     return pipeline && atoll_pipeline_add_task(pipeline, 0, fixture_task(), &err) == 0 ? 0 : -1;
@@ -152,6 +155,32 @@ static void evaluation_check(size_t index, const struct atoll_buffer *answer, ui
     atoll_evaluation_fini(&e);
 }
 
+/* All of the device's time since its thread began is in some part; what was done in that time has some of it. */
+static void times_check(void)
+{
+    static const enum atoll_time_part worked[] = {ATOLL_TIME_CANDIDATES, ATOLL_TIME_INPUTS,
+                                                  ATOLL_TIME_FLUSH,      ATOLL_TIME_ANSWERS,
+                                                  ATOLL_TIME_CHECKS,     ATOLL_TIME_PROCESSES};
+    static const enum atoll_time_part around[] = {ATOLL_TIME_START, ATOLL_TIME_COMPILING};
+    struct atoll_time_report report;
+    struct atoll_time_account *account = atoll_referee_thread_account(referee_thread);
+    assert_int_equal(atoll_time_account_report(account, 1, &report, NULL), 0);
+    double whole_ns = 0, elapsed_ns = atoll_clock_mono_ns() - begin_ns;
+    assert_int_equal(report.count, 2);
+    assert_int_equal(report.times[0].task, 0);
+    assert_true(report.times[1].task == ATOLL_TIME_OF_NO_TASK);
+    for (size_t i = 0; i < report.count; i++)
+        whole_ns += atoll_device_time_whole_ns(&report.times[i].time);
+    for (size_t i = 0; i < sizeof(worked) / sizeof(*worked); i++)
+        if (!(report.times[0].time.ns[worked[i]] > 0))
+            fail_msg("the task took no time for %s", atoll_time_part_name(worked[i]));
+    for (size_t i = 0; i < sizeof(around) / sizeof(*around); i++)
+        if (!(report.times[1].time.ns[around[i]] > 0))
+            fail_msg("no time for %s", atoll_time_part_name(around[i]));
+    expect_close(whole_ns, elapsed_ns, 0.02);
+    free(report.times);
+}
+
 /* All at once, before the device is there; the answers come in any order, each once. */
 static void test_all_at_once(void **state)
 {
@@ -188,6 +217,7 @@ static void test_all_at_once(void **state)
     assert_int_equal(pulse.queued, 0);
     assert_int_equal(pulse.compiling, 0);
     assert_true(pulse.occupied_ns > pulse.candidate_ns && pulse.candidate_ns > 0 && pulse.compile_ns > 0);
+    times_check();
     atoll_buffer_fini(&answer);
 }
 
