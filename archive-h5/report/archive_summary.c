@@ -4,13 +4,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "archive-h5/report/time_split.h"
+
 const double atoll_fast_thresholds[ATOLL_FAST_COUNT] = {1.0, 1.5, 2.0, 3.0, 5.0};
 
-static void add_times(const struct atoll_query *q, enum atoll_table table, struct atoll_archive_summary *s)
+/* What evaluations and duels of a campaign say they took, for archives without the accounts of its devices. */
+static void add_times(const struct atoll_query *q, enum atoll_table table, uint32_t campaign,
+                      struct atoll_archive_summary *s)
 {
-    const double *occupied = atoll_tables_column_named(atoll_query_tables(q), table, "occupied_ns"),
-                 *candidate = atoll_tables_column_named(atoll_query_tables(q), table, "candidate_ns");
-    for (uint64_t i = 0; i < atoll_tables_count(atoll_query_tables(q), table); i++) {
+    const struct atoll_tables *t = atoll_query_tables(q);
+    const double *occupied = atoll_tables_column_named(t, table, "occupied_ns"),
+                 *candidate = atoll_tables_column_named(t, table, "candidate_ns");
+    const uint32_t *owners = atoll_tables_column_named(t, table, "campaign");
+    for (uint64_t i = 0; i < atoll_tables_count(t, table); i++) {
+        if (owners[i] != campaign)
+            continue;
         s->occupied_ns += occupied[i];
         s->candidate_ns += candidate[i];
     }
@@ -31,6 +39,15 @@ static void add_campaigns(const struct atoll_query *q, struct atoll_archive_summ
         s->tokens += c.tokens;
         s->cost_usd += c.cost_usd;
         s->wall_ns += (double)c.campaign_ns;
+        struct atoll_device_time time;
+        if (atoll_query_campaign_time(q, (uint32_t)i, &time)) {
+            s->occupied_ns += atoll_device_time_occupied_ns(&time);
+            s->candidate_ns += time.ns[ATOLL_TIME_CANDIDATES];
+            s->device_wall_ns += atoll_device_time_whole_ns(&time);
+            continue;
+        }
+        add_times(q, ATOLL_TABLE_EVALUATIONS, (uint32_t)i, s);
+        add_times(q, ATOLL_TABLE_DUELS, (uint32_t)i, s);
         s->device_wall_ns += (double)c.campaign_ns * (double)(devices ? devices : 1);
     }
 }
@@ -138,8 +155,6 @@ void atoll_query_summary(const struct atoll_query *q, struct atoll_archive_summa
         sums_add(&s.tasks, &t);
     }
     sums_end(&s.tasks);
-    add_times(q, ATOLL_TABLE_EVALUATIONS, &s);
-    add_times(q, ATOLL_TABLE_DUELS, &s);
     add_campaigns(q, &s);
     *ret = s;
 }

@@ -33,9 +33,10 @@ struct atoll_archive_summary {
     uint64_t noop_challenges, noop_promotions;
     uint64_t asks, tokens;
     double cost_usd;
-    double occupied_ns, candidate_ns; /* of all evaluations and duels */
-    double wall_ns;                   /* campaign time, all campaigns */
-    double device_wall_ns;            /* campaign time times devices */
+    /* MEASUREMENT.md 9, by the accounts of the devices; in archives without them, of all evaluations and duels */
+    double occupied_ns, candidate_ns;
+    double wall_ns;        /* campaign time, all campaigns */
+    double device_wall_ns; /* of those accounts; without them, campaign time times devices */
 };
 enum atoll_grouping { ATOLL_BY_LEVEL, ATOLL_BY_CATEGORY };
 

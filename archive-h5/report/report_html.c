@@ -220,6 +220,12 @@ static const struct {
      "Under the roofline every dot is a candidate that is or was an elite, the large one "
      "the best; the lines are the bandwidth and the peaks measured on the device, and "
      "operations are those the task needs."},
+    {"<th>candidates</th>",
+     "Where the devices' time went: candidates, they run; answers, the reference says what is right; inputs, "
+     "flush and checks, "
+     "samples are made, caches emptied, results looked at; processes, samples are begun and ended; "
+     "compiling, orders wait for a "
+     "compiler or are loaded; start, the device is opened and calibrated; idle, no order is in hand."},
     {"no-op challenges",
      "False promotions: a copy of an elite under another name that was called better than "
      "it."},

@@ -35,6 +35,9 @@ union atoll_any_row {
     struct atoll_row_elite elite;
     struct atoll_row_migration migration;
     struct atoll_row_decision decision;
+    struct atoll_row_rival rival;
+    struct atoll_row_rival_timing rival_timing;
+    struct atoll_row_device_time device_time;
 };
 
 #endif

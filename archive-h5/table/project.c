@@ -109,6 +109,7 @@ void atoll_projection_destroy(struct atoll_projection *p)
     free(p->floors.items);
     free(p->rivals.items);
     atoll_index_fini(&p->ask_index);
+    atoll_index_fini(&p->device_time_index);
     atoll_index_fini(&p->source_index);
     atoll_index_fini(&p->dispatch_index);
     atoll_index_fini(&p->candidate_index);
@@ -209,6 +210,13 @@ int atoll_projection_definition(struct atoll_projection *p, uint32_t task, const
     return 0;
 }
 
+static int begin_attempt(struct atoll_projection *p, const struct atoll_journal_header *header,
+                         struct atoll_err *err)
+{
+    p->attempt = header->attempt;
+    return atoll_projection_put_text(p, header->name, &p->job, err);
+}
+
 int atoll_projection_record(struct atoll_projection *p, const struct atoll_record *record,
                             struct atoll_err *err)
 {
@@ -225,6 +233,7 @@ int atoll_projection_record(struct atoll_projection *p, const struct atoll_recor
         got = atoll_projection_event(p, record->event, &e, err);
         atoll_event_fini(&e);
         return got;
+    case ATOLL_RECORD_HEADER: return begin_attempt(p, &record->header, err);
     case ATOLL_RECORD_DEVICE: return atoll_projection_device(p, &record->device, err);
     case ATOLL_RECORD_DECISIONS:
         while ((got = atoll_record_decision(record, &cursor, &d, err)) == 1)
@@ -246,7 +255,7 @@ struct atoll_tables *atoll_projection_cut(struct atoll_projection *p, struct ato
     }
     int failed = 0;
     for (size_t t = 0; !failed && t < ATOLL_TABLE_COUNT; t++) {
-        uint64_t begin = t <= ATOLL_TABLE_ASKS ? 0 : p->marks[t],
+        uint64_t begin = t <= ATOLL_TABLE_ASKS || t == ATOLL_TABLE_DEVICE_TIME ? 0 : p->marks[t],
                  end = atoll_tables_count(p->tables, (enum atoll_table)t);
         for (uint64_t i = begin; !failed && i < end; i++) {
             failed = atoll_row_copier_get(&copier, (enum atoll_table)t, i, &row, err) != 0 ||

@@ -65,12 +65,13 @@ struct atoll_projection {
     enum atoll_fitness_form form;
     struct atoll_projection_list sources, dispatches, tasks, floors; /* floors: one per candidate row */
     struct atoll_projection_list rivals;
-    struct atoll_index source_index, dispatch_index, candidate_index, ask_index;
+    struct atoll_index source_index, dispatch_index, candidate_index, ask_index, device_time_index;
     uint32_t models[ATOLL_MODEL_LIMIT]; /* names, texts, in the order of their appearance */
     uint32_t model_count;
     uint64_t event; /* being projected */
     int64_t campaign_ns;
     uint32_t ordinal;
+    uint32_t attempt, job; /* whose records come; job: a text */
     uint64_t marks[ATOLL_TABLE_COUNT];
 };
 
@@ -104,6 +105,9 @@ int atoll_projection_put_rival_names(struct atoll_projection *p,
                                      struct atoll_row_duel *row, struct atoll_err *err);
 /* The final comparison with the rival into a row of tasks; all zero: there is none. */
 void atoll_projection_put_rival_final(struct atoll_row_task *row, const struct atoll_row_duel *d);
+/* Where a device's time went, into rows of the attempt at hand. */
+int atoll_projection_put_device_times(struct atoll_projection *p, const struct atoll_device_times *times,
+                                      struct atoll_err *err);
 /* Category, level, tags, instructions, origin and kind of reference. */
 int atoll_projection_put_task_words(struct atoll_projection *p, const struct atoll_task *task,
                                     struct atoll_row_task *row, struct atoll_err *err);

@@ -619,6 +619,34 @@ static const struct atoll_column rival_sample_columns[] = {
     COL(sample, time_ns, F64, "ns", "time"),
 };
 
+#define PART(index, part, text)                                                                              \
+    {                                                                                                        \
+        .name = part "_ns", .type = ATOLL_COLUMN_F64,                                                        \
+        .offset = FIELD(device_time, time.ns[ATOLL_TIME_##index]), .unit = "ns", .description = text         \
+    }
+
+static const struct atoll_column device_time_columns[] = {
+    OWNER(device_time),
+    KEY(device_time, attempt, U32, "", "number of the attempt: a job's part of the campaign"),
+    KEY(device_time, device, U64, "", "key of the device"),
+    KEY(device_time, task, U32, "", "task that it worked on, 4294967295 = none"),
+    COL(device_time, job, TEXT, "", "the attempt's folder below jobs: job and number"),
+    PART(CANDIDATES, "candidates", "a candidate ran; one that hung, up to its deadline"),
+    PART(INPUTS, "inputs", "buffers, guards, inputs and fills were made"),
+    PART(FLUSH, "flush", "caches were emptied"),
+    PART(ANSWERS, "answers", "the reference said what is right, or it was looked up"),
+    PART(CHECKS, "checks", "guards, inputs and outputs were looked at, accesses watched"),
+    PART(PROCESSES, "processes",
+         "processes of samples were begun and ended; of a device, the way there and back"),
+    PART(COUNTERS, "counters", "hardware counters were read"),
+    PART(RIVALS, "rivals", "rivals were built and timed"),
+    PART(OTHER, "other", "what else orders took"),
+    PART(COMPILING, "compiling", "orders waited for compilers, or to be loaded"),
+    PART(TASKS, "tasks", "tasks were made known"),
+    PART(START, "start", "the device was opened, calibrated, qualified; or had no evaluator"),
+    PART(IDLE, "idle", "no order was in hand"),
+};
+
 #define TABLE(noun, name, text)                                                                              \
     {                                                                                                        \
         name, text, sizeof(struct atoll_row_##noun), sizeof(noun##_columns) / sizeof(*noun##_columns),       \
@@ -648,6 +676,9 @@ static const struct atoll_table_schema tables[ATOLL_TABLE_COUNT] = {
      rival_timing_columns, 6},
     {"rival_samples", "one row per raw timing sample of a rival", sizeof(struct atoll_row_sample),
      sizeof(rival_sample_columns) / sizeof(*rival_sample_columns), rival_sample_columns, 6},
+    {"device_time", "one row per attempt, device and task that it took time for, as it stood last",
+     sizeof(struct atoll_row_device_time), sizeof(device_time_columns) / sizeof(*device_time_columns),
+     device_time_columns, 6},
 };
 
 const struct atoll_table_schema *atoll_table_schema(enum atoll_table table)
@@ -669,7 +700,7 @@ int atoll_table_find(const char *name, enum atoll_table *ret_table)
 const char *atoll_table_names(void)
 {
     return "campaign, tasks, devices, asks, candidates, evaluations, timings, samples, profiles, duels, "
-           "elites, migrations, decisions, rivals, rival_timings, rival_samples";
+           "elites, migrations, decisions, rivals, rival_timings, rival_samples, device_time";
 }
 
 static const struct {

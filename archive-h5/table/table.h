@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "base/id.h"
+#include "core/device_time.h"
 #include "core/profile.h"
 
 struct atoll_row_campaign {
@@ -237,6 +238,15 @@ struct atoll_row_decision {
     uint32_t model;
 };
 
+/* Where the time of a device went in one attempt, of one task: ATOLL_TIME_OF_NO_TASK where it is of none. */
+struct atoll_row_device_time {
+    uint32_t campaign, attempt;
+    uint64_t device;
+    uint32_t task;
+    uint32_t job;                  /* text */
+    struct atoll_device_time time; /* a column for each part */
+};
+
 #define ATOLL_ARCHIVE_SCHEMA 6
 #define ATOLL_COLUMN_LIMIT   80
 
@@ -257,6 +267,7 @@ enum atoll_table {
     ATOLL_TABLE_RIVALS,
     ATOLL_TABLE_RIVAL_TIMINGS,
     ATOLL_TABLE_RIVAL_SAMPLES, /* struct atoll_row_sample */
+    ATOLL_TABLE_DEVICE_TIME,
     ATOLL_TABLE_COUNT
 };
 

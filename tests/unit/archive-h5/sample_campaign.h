@@ -329,6 +329,28 @@ static void sample_task(struct sample_campaign *s, const struct atoll_task *task
     s->best = best;
 }
 
+/* Twice, as it is cumulative: what is said last stands. */
+static void sample_device_time(struct sample_campaign *s)
+{
+    static const uint32_t tasks[] = {0, 1, ATOLL_TIME_OF_NO_TASK};
+    for (int k = 1; k <= 2; k++) {
+        struct atoll_event e;
+        atoll_event_init(&e, ATOLL_EVENT_DEVICE_TIME);
+        e.device_times.device = 77;
+        e.device_times.count = 3;
+        e.device_times.times = calloc(3, sizeof(*e.device_times.times));
+        for (size_t i = 0; i < 3; i++)
+            e.device_times.times[i].task = tasks[i];
+        e.device_times.times[0].time.ns[ATOLL_TIME_CANDIDATES] = 4e8 * k;
+        e.device_times.times[0].time.ns[ATOLL_TIME_CHECKS] = 2e8 * k;
+        e.device_times.times[1].time.ns[ATOLL_TIME_CANDIDATES] = 1e8 * k;
+        e.device_times.times[1].time.ns[ATOLL_TIME_ANSWERS] = 6e8 * k;
+        e.device_times.times[2].time.ns[ATOLL_TIME_START] = 3e8 * k;
+        e.device_times.times[2].time.ns[ATOLL_TIME_IDLE] = 4e8 * k;
+        sample_put(s, &e);
+    }
+}
+
 /* A source from outside that tries to break the report; its plan is none. */
 static void sample_hostile(struct sample_campaign *s, struct atoll_task *const *tasks)
 {
@@ -353,6 +375,7 @@ static void sample_hostile(struct sample_campaign *s, struct atoll_task *const *
     sample_rival(s, tasks[1], 1, ATOLL_V_CORRECT, SAMPLE_RIVAL_NS);
     sample_rival(s, tasks[1], 2, ATOLL_V_COMPILE_ERROR, 0);
     sample_rival_final(s, &s->best, 1, SAMPLE_RIVAL_RATIO);
+    sample_device_time(s);
     d.reason = ATOLL_REASON_EXHAUSTED;
     atoll_event_init(&e, ATOLL_EVENT_FINISH);
     sample_put(s, &e);

@@ -444,9 +444,9 @@ static void test_golden(void **state)
     (void)state;
     static const struct {
         const char *file;
-        uint64_t profiles, rivals; /* 22: of the sample before one of its tasks had rivals */
-    } cases[] = {{"schema-1.h5", 0, 0},  {"schema-2.h5", 22, 0}, {"schema-3.h5", 22, 0},
-                 {"schema-4.h5", 22, 0}, {"schema-5.h5", 22, 0}, {"schema-6.h5", 23, 3}};
+        uint64_t profiles, rivals, times; /* 22: of the sample before one of its tasks had rivals */
+    } cases[] = {{"schema-1.h5", 0, 0, 0},  {"schema-2.h5", 22, 0, 0}, {"schema-3.h5", 22, 0, 0},
+                 {"schema-4.h5", 22, 0, 0}, {"schema-5.h5", 22, 0, 0}, {"schema-6.h5", 23, 3, 3}};
     keep_journal();
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct atoll_err err = ATOLL_ERR_INIT;
@@ -463,6 +463,7 @@ static void test_golden(void **state)
         assert_int_equal(atoll_tables_count(got, ATOLL_TABLE_EVALUATIONS), 50);
         assert_int_equal(count_profiles(got), cases[i].profiles);
         assert_int_equal(atoll_tables_count(got, ATOLL_TABLE_RIVALS), cases[i].rivals);
+        assert_int_equal(atoll_tables_count(got, ATOLL_TABLE_DEVICE_TIME), cases[i].times);
         struct atoll_row_task task;
         atoll_tables_get(got, ATOLL_TABLE_TASKS, 1, &task);
         assert_string_equal(atoll_tables_text(got, task.rival), cases[i].rivals ? "compiled" : "");

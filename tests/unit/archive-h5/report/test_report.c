@@ -15,6 +15,7 @@
 #include "archive-h5/report/report.h"
 #include "archive-h5/report/report_page.h"
 #include "archive-h5/report/task_rival.h"
+#include "archive-h5/report/time_split.h"
 #include "archive-h5/hdf5/segment.h"
 #include "archive-h5/hdf5/verify_file.h"
 #include "tests/unit/archive-h5/sample_campaign.h"
@@ -201,13 +202,54 @@ static void test_summary(void **state)
     assert_int_equal(rival->task_count, 1);
     assert_true(rival->are_final && fabs(rival->geometric_mean - SAMPLE_RIVAL_RATIO) < 1e-9);
     assert_true(rival->fast_share[0] == 1 && rival->fast_share[1] == 0);
-    assert_true(s.occupied_ns > s.candidate_ns && s.candidate_ns > 0);
+    /* By the account of the device, not by what evaluations and duels say. */
+    expect_close(s.candidate_ns, 1e9, 1e-12);
+    expect_close(s.occupied_ns, 2.6e9, 1e-12);
+    expect_close(s.device_wall_ns, 4e9, 1e-12);
     assert_int_equal(atoll_query_task(query, "softmax_rows"), 1);
     assert_int_equal(atoll_query_task(query, "0"), 0);
     assert_int_equal(atoll_query_task(query, "nothing"), -1);
     atoll_query_task_summary(query, 1, &t);
     assert_true(t.over[ATOLL_OVER_SEED].is_final && t.over[ATOLL_OVER_SEED].ratio > 1 && t.floor_share > 0 &&
                 t.floor_share < 1);
+}
+
+static void test_times(void **state)
+{
+    (void)state;
+    struct atoll_device_time time;
+    assert_int_equal(atoll_query_device_time(query, 0, &time), 1);
+    expect_close(atoll_device_time_whole_ns(&time), 4e9, 1e-12);
+    expect_close(time.ns[ATOLL_TIME_ANSWERS], 1.2e9,
+                 1e-12); /* what was said last, not the sum of what was said */
+    assert_int_equal(atoll_query_task_time(query, 0, &time), 1);
+    expect_close(atoll_device_time_whole_ns(&time), 1.2e9, 1e-12);
+    assert_int_equal(atoll_query_task_time(query, 1, &time), 1);
+    expect_close(atoll_device_time_whole_ns(&time), 1.4e9, 1e-12);
+    assert_int_equal(atoll_query_campaign_time(query, 1, &time), 0);
+    expect_close(atoll_device_time_whole_ns(&time), 0, 1e-12);
+}
+
+/* An archive of before there were such accounts: nothing is shown of them, and shares are those of the evaluations. */
+static void test_no_times(void **state)
+{
+    (void)state;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_archive_summary s;
+    struct atoll_buffer page;
+    struct atoll_tables *old =
+        atoll_segment_read(ATOLL_SOURCE_DIR "/tests/fixtures/archive/schema-5.h5", &err);
+    assert_non_null(old);
+    struct atoll_query *of_old = atoll_query_create(old, NULL);
+    atoll_query_summary(of_old, &s);
+    assert_true(s.occupied_ns > s.candidate_ns && s.candidate_ns > 0 && s.device_wall_ns > s.occupied_ns);
+    atoll_query_destroy(of_old);
+    atoll_buffer_init(&page, 64u << 20);
+    assert_int_equal(atoll_report_render(old, &page, &err), 0);
+    atoll_buffer_put_u8(&page, 0);
+    assert_null(strstr((const char *)page.data, "Where the devices"));
+    atoll_buffer_fini(&page);
+    atoll_tables_destroy(old);
 }
 
 /* Over the rival first: of the final comparison; over eager and, of a task without rivals, over the seed. */
@@ -507,6 +549,11 @@ static void test_report(void **state)
     assert_non_null(strstr(page, "torch 2.11.0, CUDA 13.0, Triton 3.5"));
     assert_non_null(strstr(page, "<h2>By level</h2>"));
     assert_non_null(strstr(page, "<h2>By category</h2>"));
+    assert_non_null(strstr(page, "<td class=\"l\">0, node1</td><td>4.00 s</td><td>25&#8201;%</td>"));
+    assert_non_null(strstr(page, "<h3>By task, of the time of all devices</h3>"));
+    assert_non_null(
+        strstr(page, "softmax_rows</a></td><td>1.40 s</td><td>5&#8201;%</td><td>30&#8201;%</td>"));
+    assert_non_null(strstr(page, "devices occupied; 25&#8201;% by candidates"));
     assert_null(strstr(page, "no rival measured"));
     assert_null(strstr(page, "nan"));
     assert_null(strstr(page, "inf\""));
@@ -680,6 +727,8 @@ int main(void)
         CASE(test_digits),
         CASE(test_rows_of_candidate),
         CASE(test_summary),
+        CASE(test_times),
+        CASE(test_no_times),
         CASE(test_rivals_first),
         CASE(test_groups),
         CASE(test_shares_of_floors),

@@ -1,0 +1,18 @@
+/* time_split.h - where the time of an archive's devices went, and which tasks took it.
+ * Layer: archive-h5, pure. */
+#ifndef ATOLL_ARCHIVE_H5_REPORT_TIME_SPLIT_H
+#define ATOLL_ARCHIVE_H5_REPORT_TIME_SPLIT_H
+
+#include "archive-h5/report/query.h"
+
+/* Of a device (row of devices), all attempts and tasks together; 0, and zeros, where the archive does not say. */
+int atoll_query_device_time(const struct atoll_query *query, uint64_t device_row,
+                            struct atoll_device_time *ret_time);
+/* Of a task (row of tasks) on the devices of its model; likewise. */
+int atoll_query_task_time(const struct atoll_query *query, uint64_t task_row,
+                          struct atoll_device_time *ret_time);
+/* Of all devices of a campaign (row of campaign); likewise. */
+int atoll_query_campaign_time(const struct atoll_query *query, uint32_t campaign,
+                              struct atoll_device_time *ret_time);
+
+#endif
