@@ -21,6 +21,7 @@
 #define COUNT_LIMIT      ((json_int_t)1 << 53) /* whole numbers that every reader of JSON keeps */
 #define TIME_LIMIT       1e18
 #define TASK_LIMIT       ((size_t)ATOLL_CAMPAIGN_TASK_LIMIT * ATOLL_MODEL_LIMIT)
+#define DEVICE_LIMIT     ((size_t)1 << 16)
 #define CAMPAIGN_LIMIT_S 9e9 /* what a count of nanoseconds holds */
 
 enum kind { COUNT, UNIX_NS, SECONDS, SHARE, FLAG, TEXT };
@@ -84,12 +85,41 @@ static const struct field late_task_fields[] = {
     FIELD(atoll_campaign_progress_task, SECONDS, "rival_ratio", rival_ratio),
 };
 
+#define PART(index, key) FIELD(atoll_campaign_progress_device, SECONDS, key, part_s[ATOLL_TIME_##index])
+static const struct field device_fields[] = {
+    FIELD(atoll_campaign_progress_device, TEXT, "node", node),
+    FIELD(atoll_campaign_progress_device, TEXT, "model", model),
+    PART(CANDIDATES, "candidates_s"),
+    PART(INPUTS, "inputs_s"),
+    PART(FLUSH, "flush_s"),
+    PART(ANSWERS, "answers_s"),
+    PART(CHECKS, "checks_s"),
+    PART(PROCESSES, "processes_s"),
+    PART(COUNTERS, "counters_s"),
+    PART(RIVALS, "rivals_s"),
+    PART(OTHER, "other_s"),
+    PART(COMPILING, "compiling_s"),
+    PART(TASKS, "tasks_s"),
+    PART(START, "start_s"),
+    PART(IDLE, "idle_s"),
+};
+
 #define COUNT_OF(table) (sizeof(table) / sizeof(*(table)))
 
 void atoll_progress_json_fini(struct atoll_progress_json *hint)
 {
     free(hint->tasks);
+    free(hint->devices);
     memset(hint, 0, sizeof(*hint));
+}
+
+struct atoll_device_time
+atoll_campaign_progress_device_time(const struct atoll_campaign_progress_device *device)
+{
+    struct atoll_device_time time;
+    for (unsigned k = 0; k < ATOLL_TIME_PART_COUNT; k++)
+        time.ns[k] = 1e9 * device->part_s[k];
+    return time;
 }
 
 static struct atoll_progress_speedup speedup_of(double final_ratio, double yardstick_ns, double best_ns)
@@ -203,6 +233,12 @@ static int hint_put(struct atoll_buffer *out, const struct atoll_progress_json *
         is_good &= fields_put(out, task_fields, COUNT_OF(task_fields), &hint->tasks[i]);
         atoll_buffer_put_u8(out, ',');
         is_good &= fields_put(out, late_task_fields, COUNT_OF(late_task_fields), &hint->tasks[i]);
+        atoll_buffer_put_u8(out, '}');
+    }
+    word_put(out, "],\"devices\":[");
+    for (size_t i = 0; i < hint->device_count; i++) {
+        word_put(out, i > 0 ? ",\n{" : "\n{");
+        is_good &= fields_put(out, device_fields, COUNT_OF(device_fields), &hint->devices[i]);
         atoll_buffer_put_u8(out, '}');
     }
     word_put(out, "]}\n");
@@ -332,6 +368,23 @@ static int tasks_take(const struct atoll_config *config, const json_t *array,
     return 1;
 }
 
+/* Files of earlier versions have none. */
+static int devices_take(const json_t *array, struct atoll_progress_json *hint)
+{
+    size_t count = json_array_size(array);
+    if (!array)
+        return 1;
+    if (!json_is_array(array) || count > DEVICE_LIMIT ||
+        !(hint->devices = calloc(count + 1, sizeof(*hint->devices)))) {
+        return 0;
+    }
+    hint->device_count = count;
+    for (size_t i = 0; i < count; i++)
+        if (!object_take(device_fields, COUNT_OF(device_fields), json_array_get(array, i), &hint->devices[i]))
+            return 0;
+    return 1;
+}
+
 static int hint_take(const struct atoll_config *config, const json_t *object,
                      struct atoll_progress_json *hint)
 {
@@ -348,7 +401,8 @@ static int hint_take(const struct atoll_config *config, const json_t *object,
     return (!budget || field_take(&budget_field, budget, hint)) &&
            object_take(hint_fields, COUNT_OF(hint_fields), object, hint) &&
            (!asks || object_take(asks_fields, COUNT_OF(asks_fields), asks, &hint->asks)) &&
-           tasks_take(config, json_object_get(object, "tasks"), hint);
+           tasks_take(config, json_object_get(object, "tasks"), hint) &&
+           devices_take(json_object_get(object, "devices"), hint);
 }
 
 int atoll_progress_json_read(const struct atoll_campaign *campaign, struct atoll_progress_json *ret_hint)

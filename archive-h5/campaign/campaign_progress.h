@@ -11,6 +11,7 @@
 #define ATOLL_ARCHIVE_H5_CAMPAIGN_CAMPAIGN_PROGRESS_H
 
 #include "archive-h5/campaign/campaign.h"
+#include "core/device_time.h"
 
 #define ATOLL_CAMPAIGN_PROGRESS_FILE "progress.json"
 
@@ -45,6 +46,14 @@ struct atoll_campaign_progress_asks {
     double cost_usd;
 };
 
+/* Where the time of a device went in this attempt; "" and 0 where nobody says. */
+struct atoll_campaign_progress_device {
+    char node[64], model[96];
+    double part_s[ATOLL_TIME_PART_COUNT];
+};
+struct atoll_device_time
+atoll_campaign_progress_device_time(const struct atoll_campaign_progress_device *device);
+
 struct atoll_progress_json {
     struct atoll_id campaign;
     char attempt[ATOLL_ATTEMPT_NAME_BYTES];
@@ -64,7 +73,9 @@ struct atoll_progress_json {
     int has_asks;                             /* a language model is asked */
     struct atoll_campaign_progress_asks asks; /* of this attempt */
     size_t task_count;
-    struct atoll_campaign_progress_task *tasks; /* owned */
+    struct atoll_campaign_progress_task *tasks;     /* owned */
+    size_t device_count;                            /* 0 in files of earlier versions, too */
+    struct atoll_campaign_progress_device *devices; /* owned */
 };
 
 void atoll_progress_json_fini(struct atoll_progress_json *hint);

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -21,9 +22,11 @@
 #include "mpi-eval/coordinator/peer_table.h"
 #include "mpi-eval/coordinator/dispatch.h"
 #include "mpi-eval/coordinator/shutdown.h"
+#include "mpi-eval/coordinator/time_ledger.h"
 #include "mpi-eval/coordinator/resume.h"
 
 #define TICK_NS      1e9
+#define TIMES_NS     30e9 /* between two looks at where the devices' time goes, for the journal */
 #define WAIT_MS      100
 #define ROUND_FRAMES (ATOLL_COMMIT_ROUND_LIMIT - 8) /* the rest of a round is for events of our own */
 #define NO_PEER      UINT32_MAX
@@ -37,6 +40,7 @@ struct coordinator {
     struct atoll_engine *engine; /* the commit's; NULL before the resume is done */
     struct atoll_dispatch *dispatch;
     struct atoll_peer_table *peers;
+    struct atoll_time_ledger *times;
     struct atoll_llm_queue *llm_queue;
     struct {
         unsigned peer;
@@ -50,7 +54,7 @@ struct coordinator {
     struct atoll_event capacity; /* the last CAPACITY */
     const char *attempt_dir;     /* borrowed from the campaign */
     int ack_fd, has_asked_for_end;
-    double tick_ns;
+    double tick_ns, times_ns;
 };
 
 static double now_ns(const struct coordinator *c)
@@ -84,9 +88,11 @@ static void gather_facts(const struct coordinator *c, const char *message, struc
         .evaluators = atoll_peer_table_ready_count(c->peers),
         .message = message,
         .has_model = c->settings->llm.gateway != NULL,
+        .times = c->times,
     };
     atoll_llm_queue_count(c->llm_queue, &facts->asks);
-    atoll_peer_table_shares(c->peers, &facts->busy, &facts->candidate_share);
+    if (!atoll_time_ledger_shares(c->times, &facts->busy, &facts->candidate_share))
+        atoll_peer_table_shares(c->peers, &facts->busy, &facts->candidate_share);
 }
 
 static void write_progress_if_due(struct coordinator *c, const char *message)
@@ -137,6 +143,8 @@ static int on_hello(struct coordinator *c, unsigned peer, const struct atoll_fra
     if (atoll_device_info_decode(frame->payload, frame->length, &device, err) != 0)
         return -1;
     atoll_peer_table_hello(c->peers, peer, &device);
+    if (atoll_time_ledger_device(c->times, peer, &device, err) != 0)
+        return -1;
     atoll_log(ATOLL_LOG_INFO, "eval.peer.hello", "evaluator %u: %s on %s, %u threads, %s", peer, device.model,
               device.node, device.threads, device.toolchain);
     if (atoll_llm_queue_add_device(c->llm_queue, &device, err) != 0)
@@ -242,11 +250,25 @@ static int on_result(struct coordinator *c, unsigned peer, const struct atoll_fr
     return rc;
 }
 
+static int on_device_time(struct coordinator *c, unsigned peer, const struct atoll_frame *frame,
+                          struct atoll_err *err)
+{
+    struct atoll_time_report report;
+    if (atoll_time_report_decode(frame->payload, frame->length, &report, err) != 0)
+        return -1;
+    int rc =
+        atoll_time_ledger_take(c->times, peer, now_ns(c), atoll_engine_task_count(c->engine), &report, err);
+    free(report.times);
+    return rc;
+}
+
 static int take_message(struct coordinator *c, unsigned peer, const struct atoll_frame *frame,
                         struct atoll_err *err)
 {
     if (frame->type == ATOLL_MSG_HELLO)
         return on_hello(c, peer, frame, err);
+    if (frame->type == ATOLL_MSG_DEVICE_TIME)
+        return on_device_time(c, peer, frame, err);
     for (size_t i = 0; i < RESULT_KINDS; i++)
         if (result_kinds[i].message == frame->type)
             return on_result(c, peer, frame, &result_kinds[i], err);
@@ -332,6 +354,31 @@ static int add_tick_if_due(struct coordinator *c, struct atoll_err *err)
     c->tick_ns = now_ns(c);
     atoll_campaign_clock_event(&c->clock, &event, ATOLL_EVENT_TICK);
     return atoll_commit_add(c->commit, &event, err);
+}
+
+/* Where the devices' time went since it was journaled last, as long as the round has room: a full one is of results. */
+static int add_device_times(struct coordinator *c, struct atoll_err *err)
+{
+    while (atoll_commit_round_count(c->commit) < ATOLL_COMMIT_ROUND_LIMIT / 2) {
+        struct atoll_event event;
+        atoll_campaign_clock_event(&c->clock, &event, ATOLL_EVENT_DEVICE_TIME);
+        int got = atoll_time_ledger_next(c->times, &event.device_times, err);
+        if (got == 1 && atoll_commit_add(c->commit, &event, err) != 0) {
+            atoll_event_fini(&event);
+            return -1;
+        }
+        if (got != 1)
+            return got;
+    }
+    return 0;
+}
+
+static int add_device_times_if_due(struct coordinator *c, struct atoll_err *err)
+{
+    if (now_ns(c) - c->times_ns < TIMES_NS)
+        return 0;
+    c->times_ns = now_ns(c);
+    return add_device_times(c, err);
 }
 
 /* The result of an order that nobody carries out: a failure of the infrastructure. */
@@ -488,8 +535,8 @@ static int run_rounds(struct coordinator *c, struct atoll_err *err)
         atoll_peer_table_check_silence(c->peers);
         atoll_rank_map_update(&c->rank_map, c->peers, c->attempt_dir, now_ns(c), 0);
         if (add_capacity_if_changed(c, err) != 0 || add_finish_if_asked(c, err) != 0 ||
-            add_tick_if_due(c, err) != 0 || give_up_lost_orders(c, err) != 0 || add_replies(c, err) != 0 ||
-            commit_round(c, err) != 0) {
+            add_tick_if_due(c, err) != 0 || add_device_times_if_due(c, err) != 0 ||
+            give_up_lost_orders(c, err) != 0 || add_replies(c, err) != 0 || commit_round(c, err) != 0) {
             return -1;
         }
         if (atoll_shutdown_start_draining(&c->shutdown, now_ns(c),
@@ -511,9 +558,31 @@ static int run_rounds(struct coordinator *c, struct atoll_err *err)
     return 0;
 }
 
+/* What evaluators did since they told of it last: what rank 0 knows of that. */
+static void end_times(struct coordinator *c)
+{
+    for (unsigned i = 0; i < atoll_peer_table_count(c->peers); i++) {
+        int is_there = atoll_peer_table_peer(c->peers, i)->state == ATOLL_PEER_READY;
+        int has_orders = atoll_dispatch_sent_count(c->dispatch, i) > 0;
+        atoll_time_ledger_end(c->times, i, now_ns(c),
+                              !is_there    ? ATOLL_TIME_START
+                              : has_orders ? ATOLL_TIME_OTHER
+                                           : ATOLL_TIME_IDLE);
+    }
+}
+
 static int close_journal(struct coordinator *c, struct atoll_err *err)
 {
     struct atoll_engine_status status;
+    int has_more = 1;
+    end_times(c);
+    while (has_more) { /* what is not journaled of the devices' time */
+        if (add_device_times(c, err) != 0)
+            return -1;
+        has_more = atoll_commit_round_count(c->commit) > 0;
+        if (commit_round(c, err) != 0)
+            return -1;
+    }
     atoll_llm_queue_cancel(c->llm_queue);
     atoll_engine_status(c->engine, &status);
     c->result.is_drained = !status.stopped;
@@ -528,7 +597,7 @@ static int coordinator_init(struct coordinator *c, const struct atoll_coordinato
 {
     *c = (struct coordinator){.settings = s, .ack_fd = -1};
     c->clock = (struct atoll_campaign_clock){.now_ns = s->now_ns, .context = s->peers.context};
-    c->clock.started_ns = c->tick_ns = now_ns(c);
+    c->clock.started_ns = c->tick_ns = c->times_ns = now_ns(c);
     c->shutdown = (struct atoll_shutdown){.interrupts = s->interrupts,
                                           .drains_on_interrupt = s->drains_on_interrupt,
                                           .drain_files = s->drain_files,
@@ -558,6 +627,7 @@ static void coordinator_fini(struct coordinator *c)
     atoll_commit_destroy(c->commit);
     atoll_peer_table_destroy(c->peers);
     atoll_dispatch_destroy(c->dispatch);
+    atoll_time_ledger_destroy(c->times);
     atoll_llm_queue_destroy(c->llm_queue);
     atoll_progress_fini(&c->progress);
     if (c->ack_fd >= 0)
@@ -613,6 +683,8 @@ static int coordinator_resume(struct coordinator *c, struct atoll_err *err)
     c->engine = atoll_commit_engine(c->commit);
     c->clock.base_ns = resumed.campaign_ns;
     c->clock.started_ns = now_ns(c);
+    c->times = atoll_time_ledger_create(now_ns(c), err);
+    rc = c->times ? 0 : -1;
     atoll_peer_table_set_engine(c->peers, c->engine);
     struct atoll_engine_status status;
     atoll_engine_status(c->engine, &status);

@@ -197,6 +197,23 @@ static void fill_task(const struct atoll_engine *engine, uint32_t number, uint32
     json->correct += s.correct;
 }
 
+/* Without memory the file says nothing of devices. */
+static void fill_devices(const struct atoll_time_ledger *times, struct atoll_progress_json *json)
+{
+    struct atoll_time_sum sum;
+    size_t count = 0;
+    while (times && atoll_time_ledger_sum(times, count, &sum))
+        count++;
+    json->devices = calloc(count + 1, sizeof(*json->devices));
+    for (size_t i = 0; json->devices && i < count && atoll_time_ledger_sum(times, i, &sum); i++) {
+        struct atoll_campaign_progress_device *row = &json->devices[json->device_count++];
+        atoll_utf8_line(row->node, sizeof(row->node), sum.node, strlen(sum.node));
+        atoll_utf8_line(row->model, sizeof(row->model), sum.model, strlen(sum.model));
+        for (unsigned k = 0; k < ATOLL_TIME_PART_COUNT; k++)
+            row->part_s[k] = sum.time.ns[k] / 1e9;
+    }
+}
+
 static double share(double value)
 {
     return value < 0 ? 0 : value > 1 ? 1 : value;
@@ -248,6 +265,7 @@ void atoll_progress_write_file(struct atoll_progress *p, const struct atoll_prog
     for (uint32_t i = 0; i < tasks; i++)
         for (uint32_t model = 0; model < models; model++)
             fill_task(facts->engine, i, model, &json);
+    fill_devices(facts->times, &json);
     if (atoll_progress_json_write(atoll_campaign_dir(p->campaign), &json, NULL, &err) != 0)
         complain(p, &err);
     atoll_progress_json_fini(&json);

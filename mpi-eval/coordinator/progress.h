@@ -13,6 +13,7 @@
 
 #include "archive-h5/campaign/campaign.h"
 #include "evolution/engine/engine.h"
+#include "mpi-eval/coordinator/time_ledger.h"
 #include "mpi-eval/operator/llm_queue.h"
 
 struct atoll_progress_facts {
@@ -24,6 +25,7 @@ struct atoll_progress_facts {
     const char *message;          /* of ours, without quotes or backslashes; NULL = none */
     int has_model;                /* 1: a language model is asked, and this is how that goes */
     struct atoll_llm_queue_counts asks;
+    const struct atoll_time_ledger *times; /* NULL = nobody keeps it */
 };
 
 struct atoll_progress {

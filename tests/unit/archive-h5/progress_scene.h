@@ -104,6 +104,10 @@ static inline struct atoll_progress_json sample_hint(struct atoll_campaign_progr
                                                     .final_ratio = 3.5,
                                                     .is_done = 1};
     rows[1] = (struct atoll_campaign_progress_task){.name = "matmul", .model = "a device \"X\""};
+    static struct atoll_campaign_progress_device device = {
+        .node = "n7",
+        .model = "Example",
+        .part_s = {[ATOLL_TIME_CANDIDATES] = 1.5, [ATOLL_TIME_CHECKS] = 0.75, [ATOLL_TIME_IDLE] = 0.25}};
     struct atoll_progress_json hint = {.campaign = sample_id(42),
                                        .journal_bytes = atoll_journal_durable_bytes(writer.journal),
                                        .evaluated = writer.evaluated,
@@ -120,7 +124,9 @@ static inline struct atoll_progress_json sample_hint(struct atoll_campaign_progr
                                        .has_asks = 1,
                                        .asks = {1, 2, 3, 4000, 0.25},
                                        .task_count = 2,
-                                       .tasks = rows};
+                                       .tasks = rows,
+                                       .device_count = 1,
+                                       .devices = &device};
     memcpy(hint.attempt, writer.attempt, sizeof(hint.attempt));
     return hint;
 }

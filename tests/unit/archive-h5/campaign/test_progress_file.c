@@ -65,6 +65,10 @@ static const struct {
     {"\"best\":\"", "\"best\":\"0123456789abcdef0"},
     {"\"best\":\"", "\"best\":\"\\u001b"},
     {"\"best\":\"", "\"best\":7,\"x\":\""},
+    {"\"devices\":[", "\"devices\":{},\"x\":["},
+    {"\"devices\":[", "\"devices\":[1,"},
+    {"\"candidates_s\":1.5", "\"candidates_s\":-1.5"},
+    {"\"candidates_s\":1.5", "\"candidate_s\":1.5"},
 };
 
 static void test_hostile_hint(void **state)
@@ -90,6 +94,9 @@ static void test_hostile_hint(void **state)
             fail_msg("case %zu was believed: %s", i, bad);
         free(bad);
     }
+    scratch_write(hint_path, good, length);
+    assert_true(has_hint());
+    memcpy(strstr(good, "devices"), "devicez", 7); /* of a version that did not tell of them */
     scratch_write(hint_path, good, length);
     assert_true(has_hint());
     char *digit = strstr(good, "\"campaign\":\"") + strlen("\"campaign\":\"");

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "archive-h5/campaign/campaign_progress.h"
+#include "archive-h5/table/project.h"
 #include "base/arena.h"
 #include "base/log.h"
 #include "core/evaluator_location.h"
@@ -44,7 +45,8 @@ enum mischief {
     SLOW,          /* two messages come in every 12 s */
     RIVALS,        /* peer 0 has torch, and says once what a rival took that it was not asked for */
     RIVALS_LOST,   /* the same; it is lost over the first rival, and comes back */
-    HANGS          /* peer 1 answers some orders, then only says that it lives */
+    TIMES, /* every peer has a device of its own and tells where its time went; a result takes a second */
+    HANGS  /* peer 1 answers some orders, then only says that it lives */
 };
 
 struct message {
@@ -68,6 +70,7 @@ struct peers {
     unsigned setups[PEERS];
     struct atoll_id seen[2][QUEUE]; /* candidates evaluated by peer 0, and by the others */
     unsigned seen_count[2];
+    double checks_s[PEERS][4];              /* TIMES: of each task */
     double now_ns, answered_ns, dropped_ns; /* the clock; peer 1's last answer and its end */
 };
 
@@ -123,6 +126,31 @@ static void enqueue_place(struct peers *p, unsigned peer, enum atoll_surplus sur
     atoll_buffer_fini(&payload);
 }
 
+/* Cumulative: a second more of checks for the task of an order (4: of none); the rest of the peer's time was idle. */
+static void enqueue_times(struct peers *p, unsigned peer, uint32_t task)
+{
+    struct atoll_task_time times[5] = {{.task = 0}};
+    struct atoll_time_report report = {1 + peer, times, 0};
+    struct atoll_buffer payload;
+    double busy_s = 0;
+    p->now_ns += task < 4 ? 1e9 : 0;
+    if (task < 4)
+        p->checks_s[peer][task] += 1;
+    for (uint32_t i = 0; i < 4; i++) {
+        busy_s += p->checks_s[peer][i];
+        if (p->checks_s[peer][i] > 0) {
+            times[report.count].task = i;
+            times[report.count++].time.ns[ATOLL_TIME_CHECKS] = 1e9 * p->checks_s[peer][i];
+        }
+    }
+    times[report.count].task = ATOLL_TIME_OF_NO_TASK;
+    times[report.count++].time.ns[ATOLL_TIME_IDLE] = p->now_ns - 1e9 * busy_s;
+    atoll_buffer_init(&payload, 1 << 16);
+    atoll_time_report_encode(&report, &payload);
+    enqueue(p, peer, ATOLL_MSG_DEVICE_TIME, payload.data, payload.length);
+    atoll_buffer_fini(&payload);
+}
+
 static int is_surplus(const struct peers *p, unsigned peer)
 {
     return p->mischief == SURPLUS_ALL || (p->mischief == SURPLUS && peer == 1 && !p->is_lost[0]);
@@ -145,6 +173,10 @@ static void on_setup(struct peers *p, unsigned peer)
     if (p->mischief == GREEDY)
         enqueue_request(p, peer, 2); /* before HELLO: refused */
     atoll_synthetic_device(&device);
+    if (p->mischief == TIMES) {
+        device.key = 100 + peer;
+        enqueue_times(p, peer, 4);
+    }
     if (peer == 0 && (p->mischief == UNLIKE || p->mischief == UNLIKE_LOST))
         snprintf(device.model, sizeof(device.model), "another device");
     if (peer == 0 && (p->mischief == RIVALS || p->mischief == RIVALS_LOST))
@@ -237,6 +269,8 @@ static void enqueue_result(struct peers *p, unsigned peer, const struct atoll_or
     }
     uint16_t type = order->kind == ATOLL_ORDER_DUEL ? ATOLL_MSG_DUELLED : ATOLL_MSG_EVALUATED;
     p->answered_ns = peer == 1 ? p->now_ns : p->answered_ns;
+    if (p->mischief == TIMES)
+        enqueue_times(p, peer, order->task);
     for (int i = 0; i < (p->mischief == DUPLICATES ? 2 : 1); i++)
         enqueue(p, peer, type, payload.data, payload.length);
     atoll_evaluation_fini(&evaluation);
@@ -338,7 +372,7 @@ static int fake_receive(void *context, unsigned *ret_peer, struct atoll_frame *r
 /* Where something lasts. */
 static int has_own_clock(const struct peers *p)
 {
-    return p->mischief == HANGS || p->mischief == UNLIKE_LOST || p->mischief == SLOW;
+    return p->mischief == HANGS || p->mischief == UNLIKE_LOST || p->mischief == SLOW || p->mischief == TIMES;
 }
 
 static void fake_wait(void *context, struct pollfd *others, size_t other_count, int timeout_ms)
@@ -973,6 +1007,56 @@ static void test_newer_engine(void **state)
     assert_int_equal(err.code, ATOLL_E_SCHEMA);
 }
 
+static int count_times(void *context, const struct atoll_attempt *attempt, const struct atoll_record *record,
+                       struct atoll_err *err)
+{
+    (void)attempt;
+    (void)err;
+    *(unsigned *)context +=
+        record->type == ATOLL_RECORD_EVENT && *(const uint8_t *)record->bytes == ATOLL_EVENT_DEVICE_TIME;
+    return 0;
+}
+
+/* Of every device all of the attempt's time is in the archive, by part and task; the search does not look at it. */
+static void test_device_times(void **state)
+{
+    struct atoll_coordinator_result result;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct peers *p = peers_create(TIMES);
+    unsigned events = 0;
+    campaign_make(state);
+    if (campaign_run_with(state, p, 0, &result, &err) != 0)
+        fail_msg("%s", err.text);
+    assert_true(result.is_finished && result.bad_messages == 0);
+    struct atoll_campaign *campaign = atoll_campaign_open(path_of(state, "c"), NULL, &err);
+    assert_non_null(campaign);
+    assert_int_equal(atoll_campaign_replay(campaign, count_times, &events, NULL, NULL), 0);
+    assert_in_range(events, 2 * PEERS, 12 * PEERS); /* every half minute, and at the end */
+    struct atoll_projection *projection = atoll_projection_of_campaign(campaign, NULL, &err);
+    assert_non_null(projection);
+    const struct atoll_tables *tables = atoll_projection_tables(projection);
+    struct atoll_row_campaign row;
+    atoll_tables_get(tables, ATOLL_TABLE_CAMPAIGN, 0, &row);
+    for (unsigned peer = 0; peer < PEERS; peer++) {
+        double whole_ns = 0;
+        for (uint64_t i = 0; i < atoll_tables_count(tables, ATOLL_TABLE_DEVICE_TIME); i++) {
+            struct atoll_row_device_time time;
+            atoll_tables_get(tables, ATOLL_TABLE_DEVICE_TIME, i, &time);
+            assert_string_equal(atoll_tables_text(tables, time.job), "test.0");
+            if (time.device != 100 + peer)
+                continue;
+            whole_ns += atoll_device_time_whole_ns(&time.time);
+            if (time.task != ATOLL_TIME_OF_NO_TASK)
+                expect_close(time.time.ns[ATOLL_TIME_CHECKS], 1e9 * p->checks_s[peer][time.task], 1e-12);
+        }
+        expect_close(whole_ns, (double)row.campaign_ns, 0.02);
+    }
+    atoll_projection_destroy(projection);
+    atoll_campaign_close(campaign);
+    assert_int_equal(atoll_replay(path_of(state, "c"), NULL, NULL, NULL, NULL, NULL, &err), 0);
+    peers_destroy(p);
+}
+
 static void test_progress_lines(void **state)
 {
     struct atoll_coordinator_result result;
@@ -1013,6 +1097,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_no_time_at_all, dir_make, dir_remove),
         cmocka_unit_test_setup_teardown(test_replay_finds_the_difference, dir_make, dir_remove),
         cmocka_unit_test_setup_teardown(test_newer_engine, dir_make, dir_remove),
+        cmocka_unit_test_setup_teardown(test_device_times, dir_make, dir_remove),
         cmocka_unit_test_setup_teardown(test_progress_lines, dir_make, dir_remove),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
