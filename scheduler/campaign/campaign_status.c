@@ -14,11 +14,13 @@
 #include "base/units.h"
 #include "base/json.h"
 #include "core/decision.h"
+#include "scheduler/campaign/device_time_json.h"
 #include "scheduler/campaign/sweep_jobs.h"
 
 #define POLL_S        90.0
 #define AGE_TOLD_S    5.0
 #define HISTORY_SHOWN 5
+#define DEVICES_SHOWN 8 /* with a line each */
 #define KERNEL_DIGITS 8 /* of an id: rarely more are needed, and whoever wants one is told */
 
 /* ---- how far its parts are ---- */
@@ -181,6 +183,44 @@ static void print_sums(FILE *out, const struct atoll_campaign_progress_row *rows
     print_means(out, &sums);
 }
 
+/* ---- where the time went ---- */
+
+/* A line a device of these parts, of the attempt that told last; one for all where they are many. */
+static void print_times(FILE *out, const struct atoll_campaign_progress_row *rows, size_t count)
+{
+    struct atoll_device_time all = {{0}};
+    size_t device_count = 0, number = 0;
+    char text[ATOLL_DEVICE_TIME_TEXT];
+
+    for (size_t i = 0; i < count; i++) {
+        const struct atoll_progress_json *hint = rows[i].progress ? &rows[i].progress->hint : NULL;
+
+        for (size_t d = 0; hint && d < hint->device_count; d++) {
+            struct atoll_device_time time = atoll_campaign_progress_device_time(&hint->devices[d]);
+
+            atoll_device_time_add(&all, &time);
+            device_count += atoll_device_time_whole_ns(&time) > 0;
+        }
+    }
+    if (device_count > DEVICES_SHOWN) {
+        atoll_print(out, "%zu devices: %s\n", device_count,
+                    atoll_device_time_text(&all, atoll_device_time_whole_ns(&all), text, sizeof(text)));
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct atoll_progress_json *hint = rows[i].progress ? &rows[i].progress->hint : NULL;
+
+        for (size_t d = 0; hint && d < hint->device_count; d++) {
+            struct atoll_device_time time = atoll_campaign_progress_device_time(&hint->devices[d]);
+            double whole_ns = atoll_device_time_whole_ns(&time);
+
+            if (whole_ns > 0)
+                atoll_print(out, "device %zu (%s): %s\n", number++, hint->devices[d].node,
+                            atoll_device_time_text(&time, whole_ns, text, sizeof(text)));
+        }
+    }
+}
+
 /* ---- lines ---- */
 
 static void print_speedup(FILE *out, struct atoll_progress_speedup speedup)
@@ -277,6 +317,7 @@ void atoll_campaign_progress_view_print(FILE *out, const struct atoll_campaign_p
         else
             print_part(out, &rows[i], has_rivals, now_unix_ns);
     print_sums(out, rows, count);
+    print_times(out, rows, count);
 }
 
 /* ---- JSON ---- */
@@ -300,7 +341,7 @@ static void add_progress(json_t *part, const struct atoll_campaign_progress *s, 
 {
     const struct atoll_progress_json *hint = &s->hint;
     const struct atoll_campaign_progress_asks *a = &hint->asks;
-    json_t *tasks = json_array(), *asks, *more;
+    json_t *tasks = json_array(), *devices = json_array(), *asks, *more;
 
     asks = !hint->has_asks ? json_null()
                            : json_pack("{s:I, s:I, s:I, s:I, s:f}", "open", (json_int_t)a->open, "answered",
@@ -323,14 +364,23 @@ static void add_progress(json_t *part, const struct atoll_campaign_progress *s, 
                              t->rival_ns, "rival", known_text(t->rival), "done", t->is_done, "reason",
                              known_text(t->is_done ? t->reason : ""), "candidate", known_text(t->best)));
     }
-    more = json_pack("{s:o, s:I, s:I, s:I, s:I, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "attempt",
+    for (size_t i = 0; i < hint->device_count; i++) {
+        struct atoll_device_time time = atoll_campaign_progress_device_time(&hint->devices[i]);
+        json_t *device = json_pack("{s:o, s:o}", "node", known_text(hint->devices[i].node), "model",
+                                   known_text(hint->devices[i].model));
+
+        json_object_update_new(device, atoll_device_time_json(&time));
+        json_array_append_new(devices, device);
+    }
+    more = json_pack("{s:o, s:I, s:I, s:I, s:I, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "attempt",
                      known_text(s->attempt), "attempts", (json_int_t)s->attempt_count, "evaluated",
                      (json_int_t)s->evaluated, "duelled", (json_int_t)s->duelled, "evaluation_budget",
                      (json_int_t)s->evaluation_budget, "campaign_s", s->campaign_s, "reason",
                      known_text(s->reason), "correct", known_count(s->has_hint, hint->correct), "device_s",
                      known_real(s->has_hint, hint->device_s), "busy", known_real(s->has_hint, hint->busy),
                      "evaluators", known_count(s->has_hint, hint->evaluators), "hint_age_s",
-                     known_real(s->has_hint, age_s(s, now_unix_ns)), "asks", asks, "tasks", tasks);
+                     known_real(s->has_hint, age_s(s, now_unix_ns)), "asks", asks, "tasks", tasks, "devices",
+                     devices);
     json_object_update(part, more);
     json_decref(more);
 }

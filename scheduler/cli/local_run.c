@@ -20,6 +20,7 @@
 #include "scheduler/cli/progress_view.h"
 #include "scheduler/cli/task_json.h"
 #include "scheduler/cli/task_table.h"
+#include "scheduler/cli/time_view.h"
 #include "scheduler/launcher/local/launch.h"
 
 /* ---- what the log says ---- */
@@ -230,13 +231,16 @@ static int print_result(const struct atoll_local_run *run, const struct log_summ
     }
     atoll_query_summary(view.query, &summary);
     if (status == 0 && run->is_json) {
-        atoll_json_print(json_pack("{s:o, s:o, s:o, s:o, s:b}", "tasks", atoll_task_json(view.query, NULL),
-                                   "sums", atoll_task_json_sums(view.query), "archive",
-                                   atoll_json_text(archive), "report", atoll_json_text(report), "ended",
-                                   *ret_is_ended),
+        atoll_json_print(json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "tasks",
+                                   atoll_task_json(view.query, NULL), "sums",
+                                   atoll_task_json_sums(view.query), "task_times",
+                                   atoll_time_view_tasks_json(view.query), "device_time",
+                                   atoll_time_view_rows_json(view.query), "archive", atoll_json_text(archive),
+                                   "report", atoll_json_text(report), "ended", *ret_is_ended),
                          JSON_INDENT(2), stdout);
     } else if (status == 0) {
         atoll_task_table_print(view.query, NULL, stdout);
+        atoll_time_view_print(view.query, stdout);
         if (counted > 0 && summary.tasks.evaluated > counted) {
             printf("%llu of the evaluations were disturbed and made again: the progress counted them once\n",
                    (unsigned long long)(summary.tasks.evaluated - counted));

@@ -5,10 +5,13 @@
 #include <string.h>
 #include <time.h>
 
+#include "archive-h5/report/time_split.h"
 #include "base/json.h"
 #include "base/print.h"
 #include "base/units.h"
 #include "core/decision.h"
+#include "scheduler/campaign/device_time_json.h"
+#include "scheduler/cli/time_view.h"
 
 /* Lines of a text, the first behind its name. */
 static void print_indented(const char *name, const char *lines)
@@ -89,6 +92,8 @@ void atoll_show_campaign_print(const struct atoll_archive_view *view)
                     atoll_tables_text(t, d.backend), d.threads, d.bandwidth_bytes_per_s * 1e-9,
                     atoll_tables_text(t, d.toolchain));
     }
+    atoll_time_view_print(view->query, stdout);
+    atoll_time_view_print_tasks(view->query, stdout);
     for (uint64_t i = 0; i < atoll_tables_count(t, ATOLL_TABLE_CAMPAIGN); i++) {
         struct atoll_row_campaign c;
 
@@ -126,12 +131,18 @@ json_t *atoll_show_campaign_json(const struct atoll_archive_view *view)
         struct atoll_row_device d;
 
         atoll_tables_get(t, ATOLL_TABLE_DEVICES, i, &d);
-        json_array_append_new(devices, json_pack("{s:o, s:o, s:o, s:i, s:o}", "model",
+        struct atoll_device_time time;
+        int is_told = atoll_query_device_time(view->query, i, &time);
+
+        json_array_append_new(devices, json_pack("{s:o, s:o, s:o, s:i, s:o, s:o}", "model",
                                                  atoll_json_text(atoll_tables_text(t, d.model)), "node",
                                                  atoll_json_text(atoll_tables_text(t, d.node)), "backend",
                                                  atoll_json_text(atoll_tables_text(t, d.backend)), "threads",
                                                  (int)d.threads, "toolchain",
-                                                 atoll_json_text(atoll_tables_text(t, d.toolchain))));
+                                                 atoll_json_text(atoll_tables_text(t, d.toolchain)), "time",
+                                                 atoll_device_time_json(is_told ? &time : NULL)));
     }
-    return json_pack("{s:o, s:o}", "campaigns", campaigns, "devices", devices);
+    return json_pack("{s:o, s:o, s:o, s:o}", "campaigns", campaigns, "devices", devices, "task_times",
+                     atoll_time_view_tasks_json(view->query), "device_time",
+                     atoll_time_view_rows_json(view->query));
 }

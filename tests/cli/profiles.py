@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Archives of every schema through the commands that show them; profiles where there are some."""
+"""Archives of every schema through the commands that show them; profiles and the time of devices where there are some."""
 import json
 import pathlib
 import subprocess
@@ -55,4 +55,21 @@ with tempfile.TemporaryDirectory(prefix="atoll-profiles-") as folder:
               f"{archive}: counters {profile['counters']}")
         check("tensor" not in profile["counters"] and profiles[0]["tensor"] is None, "an unmeasured counter has a value")
         check(len(run("export", archive, "--csv", "profiles").splitlines()) == len(profiles) + 1, "csv and jsonl differ")
-print("archives of schema 1 and 3 shown")
+    # Where the devices' time went: files of before it was told are shown without it.
+    six = fixtures / "schema-6.h5"
+    for archive, is_told in ((fixtures / "schema-5.h5", False), (six, True)):
+        text, shown = run("show", archive), json.loads(run("show", archive, "--json"))
+        (device,) = shown["devices"]
+        run("report", archive, "-o", page)
+        check(("device 0: answers 30 %, candidates 25 %, idle 20 %, start 15 %, checks 10 %\n"
+               "task softmax_rows: 35 % of the devices' time: answers 30 %, candidates 5 %\n"
+               "task matmul: 30 % of the devices' time: candidates 20 %, checks 10 %\n" in text) == is_told, f"{archive}: show\n{text}")
+        check(("Where the devices" in page.read_text()) == is_told, f"{archive}: report")
+        check(bool(device["time"]) == bool(shown["task_times"]) == bool(shown["device_time"]) == is_told, f"{archive}: {shown}")
+        check(bool(rows(archive, "device_time")) == is_told, f"{archive}: rows")
+    check(abs(device["time"]["whole_s"] - 4) < 1e-9 and abs(device["time"]["occupied_share"] - 0.65) < 1e-9 and
+          abs(device["time"]["candidate_share"] - 0.25) < 1e-9, device["time"])
+    check([(r["task"], r["device"], r["job"], r["attempt"]) for r in shown["device_time"]] ==
+          [("matmul", 0, "local.0", 0), ("softmax_rows", 0, "local.0", 0), (None, 0, "local.0", 0)], shown["device_time"])
+    check({t["task"]: t["parts_s"]["answers"] for t in shown["task_times"]} == {"matmul": 0, "softmax_rows": 1.2}, shown["task_times"])
+print("archives of schema 1, 3, 5 and 6 shown")

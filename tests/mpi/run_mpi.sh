@@ -101,6 +101,28 @@ for r in rows:
     assert r["state"] == "ready" and r["node"] == sys.argv[2] and r["model"] and r["uuid"], r
     assert 1 <= r["core_count"] <= len(os.sched_getaffinity(0)) and r["cores"] and r["numa"] != "", r
 END
+device-times) make_campaign 8 0 sample-device=20ms # measured for real: all of the attempt's time is in some part, of no two
+    mpirun --oversubscribe -n 2 "$build/atoll-eval" "$campaign" >>"$work/out" 2>&1 || fail "status $?"; check_finished
+    "$build/atoll" show "$campaign" --json >"$work/show" && "$build/atoll" show "$campaign" >>"$work/out" || fail "show"
+    "$build/atoll" replay "$campaign" >>"$work/out" 2>&1 || fail "the replay differs"
+    grep -q "^device 0: .*start [0-9]" "$work/out" || fail "a line for the device"
+    /usr/bin/python3 - "$work/show" <<'END' || fail "$(cat "$work/show")" ;;
+import json, sys
+shown = json.load(open(sys.argv[1]))
+(device,) = shown["devices"]
+run_s = shown["campaigns"][0]["campaign_ns"] / 1e9
+parts = device["time"]["parts_s"]
+assert abs(sum(parts.values()) - run_s) <= 0.02 * run_s, (parts, run_s)
+assert abs(device["time"]["whole_s"] - run_s) <= 0.02 * run_s, (device["time"], run_s)
+for name in ("candidates", "inputs", "flush", "answers", "checks", "processes", "compiling", "start"):
+    assert parts[name] > 0, (name, parts)
+assert 0 < device["time"]["candidate_share"] < device["time"]["occupied_share"] < 1, device["time"]
+rows = shown["device_time"]
+assert len({r["attempt"] for r in rows}) == 1 and {r["device"] for r in rows} == {0}, rows
+assert {r["task"] for r in rows} == {None, "softmax_rows", "transpose", "stencil5"}, rows
+assert abs(sum(r["time"]["whole_s"] for r in rows) - device["time"]["whole_s"]) < 1e-6, rows
+assert len(shown["task_times"]) == 3, shown["task_times"]
+END
 rank-stalled) make_campaign 150 0 sample-device=20ms # a rank that hangs, with its node: silence is all that is heard of it
     start -n 3 --heartbeat-timeout 3s & run=$!
     wait_for_acks 20

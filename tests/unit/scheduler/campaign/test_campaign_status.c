@@ -28,20 +28,30 @@ static struct atoll_campaign_progress_task timed[] = {
 static struct atoll_campaign_progress_task named[] = {{.name = "layernorm"}};
 static struct atoll_campaign_progress_task named_two[] = {{.name = "gemv"}, {.name = "scan"}};
 
-static const struct atoll_campaign_progress running = {.phase = ATOLL_CAMPAIGN_PROGRESS_OPEN,
-                                                       .attempt_count = 2,
-                                                       .attempt = "7.1",
-                                                       .evaluated = 103,
-                                                       .duelled = 9,
-                                                       .campaign_s = 80,
-                                                       .has_hint = 1,
-                                                       .hint = {.evaluators = 4,
-                                                                .correct = 80,
-                                                                .device_s = 300,
-                                                                .busy = 0.5,
-                                                                .written_unix_ns = NOW_NS - 5000000000,
-                                                                .task_count = 2,
-                                                                .tasks = timed}};
+static struct atoll_campaign_progress_device devices[] = {
+    {.node = "n7",
+     .model = "X",
+     .part_s = {[ATOLL_TIME_CANDIDATES] = 41, [ATOLL_TIME_CHECKS] = 20, [ATOLL_TIME_IDLE] = 39}},
+    {.node = "n8", .model = "X", .part_s = {[ATOLL_TIME_CANDIDATES] = 100}},
+    {.node = "n9", .model = "X"}, /* it has told nothing */
+};
+
+static struct atoll_campaign_progress running = {.phase = ATOLL_CAMPAIGN_PROGRESS_OPEN,
+                                                 .attempt_count = 2,
+                                                 .attempt = "7.1",
+                                                 .evaluated = 103,
+                                                 .duelled = 9,
+                                                 .campaign_s = 80,
+                                                 .has_hint = 1,
+                                                 .hint = {.evaluators = 4,
+                                                          .correct = 80,
+                                                          .device_s = 300,
+                                                          .busy = 0.5,
+                                                          .written_unix_ns = NOW_NS - 5000000000,
+                                                          .task_count = 2,
+                                                          .tasks = timed,
+                                                          .device_count = 3,
+                                                          .devices = devices}};
 static const struct atoll_campaign_progress fresh = {.phase = ATOLL_CAMPAIGN_PROGRESS_FRESH,
                                                      .hint = {.task_count = 1, .tasks = named}};
 static const struct atoll_campaign_progress unhinted = {.phase = ATOLL_CAMPAIGN_PROGRESS_OPEN,
@@ -175,6 +185,39 @@ static void heads_fit(void **state)
     free(out);
 }
 
+/* A line for each device while they are few, one for all of them together beyond. */
+static void devices_say_where_their_time_went(void **state)
+{
+    struct atoll_campaign_progress_device many[13];
+    char *out = printed(ROWS, 1);
+
+    (void)state;
+    assert_non_null(strstr(out, "\ndevice 0 (n7): candidates 41 %, idle 39 %, checks 20 %\n"
+                                "device 1 (n8): candidates 100 %\n"));
+    assert_null(strstr(out, "n9"));
+    free(out);
+    for (size_t i = 0; i < 13; i++)
+        many[i] = devices[i % 2];
+    running.hint.devices = many;
+    running.hint.device_count = 13;
+    out = printed(ROWS, 0);
+    assert_non_null(strstr(out, "\n13 devices: candidates 68 %, idle 21 %, checks 11 %\n"));
+    free(out);
+    running.hint.devices = devices;
+    running.hint.device_count = 3;
+    json_t *all = atoll_campaign_progress_view_json(rows, ROWS, NOW_NS);
+    json_t *told = json_object_get(json_array_get(json_object_get(all, "parts"), 0), "devices");
+    json_t *first = json_array_get(told, 0), *parts = json_object_get(first, "parts_s");
+    assert_int_equal(json_array_size(told), 3);
+    assert_string_equal(json_string_value(json_object_get(first, "node")), "n7");
+    assert_true(json_real_value(json_object_get(first, "whole_s")) == 100);
+    expect_close(json_real_value(json_object_get(first, "occupied_share")), 0.61, 1e-12);
+    expect_close(json_real_value(json_object_get(first, "candidate_share")), 0.41, 1e-12);
+    assert_int_equal(json_object_size(parts), ATOLL_TIME_PART_COUNT);
+    assert_true(json_real_value(json_object_get(parts, "checks")) == 20);
+    json_decref(all);
+}
+
 /* Over the rival first where one was measured, over the seed second; the mean is of those that have one. */
 static void rivals_come_first(void **state)
 {
@@ -261,6 +304,7 @@ int main(void)
         cmocka_unit_test(tasks_have_a_line_each),
         cmocka_unit_test(heads_fit),
         cmocka_unit_test(json_tells_the_same),
+        cmocka_unit_test(devices_say_where_their_time_went),
         cmocka_unit_test(rivals_come_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

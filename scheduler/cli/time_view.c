@@ -1,0 +1,138 @@
+#include "scheduler/cli/time_view.h"
+
+#include "archive-h5/report/query_name.h"
+#include "archive-h5/report/time_split.h"
+#include "base/json.h"
+#include "base/print.h"
+#include "scheduler/campaign/device_time_json.h"
+
+#define DEVICES_SHOWN 16
+#define TASKS_SHOWN   5
+
+/* Of all devices together; how many of them. */
+static size_t devices_sum(const struct atoll_query *query, struct atoll_device_time *ret_sum)
+{
+    uint64_t count = atoll_tables_count(atoll_query_tables(query), ATOLL_TABLE_DEVICES);
+    struct atoll_device_time time;
+    size_t told = 0;
+
+    *ret_sum = (struct atoll_device_time){{0}};
+    for (uint64_t i = 0; i < count; i++) {
+        if (!atoll_query_device_time(query, i, &time))
+            continue;
+        atoll_device_time_add(ret_sum, &time);
+        told++;
+    }
+    return told;
+}
+
+void atoll_time_view_print(const struct atoll_query *query, FILE *out)
+{
+    uint64_t count = atoll_tables_count(atoll_query_tables(query), ATOLL_TABLE_DEVICES);
+    struct atoll_device_time time;
+    size_t told = devices_sum(query, &time);
+    char text[ATOLL_DEVICE_TIME_TEXT];
+
+    if (told > DEVICES_SHOWN) {
+        atoll_print(out, "%zu devices: %s\n", told,
+                    atoll_device_time_text(&time, atoll_device_time_whole_ns(&time), text, sizeof(text)));
+        return;
+    }
+    for (uint64_t i = 0; i < count; i++)
+        if (atoll_query_device_time(query, i, &time))
+            atoll_print(out, "device %llu: %s\n", (unsigned long long)i,
+                        atoll_device_time_text(&time, atoll_device_time_whole_ns(&time), text, sizeof(text)));
+}
+
+/* The task that took most among those that took less than below_ns; -1: none is left. */
+static int64_t next_task(const struct atoll_query *query, double below_ns, struct atoll_device_time *ret_time)
+{
+    uint64_t count = atoll_tables_count(atoll_query_tables(query), ATOLL_TABLE_TASKS);
+    struct atoll_device_time time;
+    int64_t most = -1;
+
+    for (uint64_t i = 0; i < count; i++) {
+        double whole_ns = atoll_query_task_time(query, i, &time) ? atoll_device_time_whole_ns(&time) : 0;
+
+        if (whole_ns < below_ns && whole_ns > (most < 0 ? 0 : atoll_device_time_whole_ns(ret_time))) {
+            *ret_time = time;
+            most = (int64_t)i;
+        }
+    }
+    return most;
+}
+
+void atoll_time_view_print_tasks(const struct atoll_query *query, FILE *out)
+{
+    const struct atoll_tables *t = atoll_query_tables(query);
+    struct atoll_device_time all, time;
+    double below_ns = 1e300;
+    char text[ATOLL_DEVICE_TIME_TEXT];
+    int64_t row;
+
+    if (devices_sum(query, &all) == 0)
+        return;
+    double whole_ns = atoll_device_time_whole_ns(&all);
+    for (int shown = 0; shown < TASKS_SHOWN && (row = next_task(query, below_ns, &time)) >= 0; shown++) {
+        struct atoll_row_task task;
+
+        below_ns = atoll_device_time_whole_ns(&time);
+        atoll_tables_get(t, ATOLL_TABLE_TASKS, (uint64_t)row, &task);
+        atoll_print(out, "task %s: %.0f %% of the devices' time: %s\n", atoll_tables_text(t, task.name),
+                    whole_ns > 0 ? 100 * below_ns / whole_ns : 0,
+                    atoll_device_time_text(&time, whole_ns, text, sizeof(text)));
+    }
+}
+
+json_t *atoll_time_view_tasks_json(const struct atoll_query *query)
+{
+    const struct atoll_tables *t = atoll_query_tables(query);
+    json_t *list = json_array();
+
+    for (uint64_t i = 0; i < atoll_tables_count(t, ATOLL_TABLE_TASKS); i++) {
+        struct atoll_device_time time;
+        struct atoll_row_task task;
+
+        if (!atoll_query_task_time(query, i, &time))
+            continue;
+        atoll_tables_get(t, ATOLL_TABLE_TASKS, i, &task);
+        json_t *object = atoll_device_time_json(&time);
+        json_object_set_new(object, "task", atoll_json_text(atoll_tables_text(t, task.name)));
+        json_object_set_new(object, "model", atoll_json_text(atoll_tables_text(t, task.model_name)));
+        json_array_append_new(list, object);
+    }
+    return list;
+}
+
+static json_t *device_json(const struct atoll_tables *t, const struct atoll_row_device_time *row)
+{
+    for (uint64_t i = 0; i < atoll_tables_count(t, ATOLL_TABLE_DEVICES); i++) {
+        struct atoll_row_device device;
+
+        atoll_tables_get(t, ATOLL_TABLE_DEVICES, i, &device);
+        if (device.key == row->device && device.campaign == row->campaign)
+            return json_integer((json_int_t)i);
+    }
+    return json_null();
+}
+
+json_t *atoll_time_view_rows_json(const struct atoll_query *query)
+{
+    const struct atoll_tables *t = atoll_query_tables(query);
+    json_t *list = json_array();
+
+    for (uint64_t i = 0; i < atoll_tables_count(t, ATOLL_TABLE_DEVICE_TIME); i++) {
+        struct atoll_row_device_time row;
+
+        atoll_tables_get(t, ATOLL_TABLE_DEVICE_TIME, i, &row);
+        json_array_append_new(
+            list,
+            json_pack("{s:I, s:o, s:o, s:o, s:o}", "attempt", (json_int_t)row.attempt, "job",
+                      atoll_json_text(atoll_tables_text(t, row.job)), "device", device_json(t, &row), "task",
+                      row.task == ATOLL_TIME_OF_NO_TASK
+                          ? json_null()
+                          : atoll_json_text(atoll_query_task_name(query, row.campaign, row.task)),
+                      "time", atoll_device_time_json(&row.time)));
+    }
+    return list;
+}
