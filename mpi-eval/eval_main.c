@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -22,6 +23,7 @@
 #include "base/option.h"
 #include "base/clock.h"
 #include "base/program.h"
+#include "mpi-eval/backend/kept_calibration.h"
 #include "mpi-eval/comm/comm.h"
 #include "mpi-eval/coordinator/coordinator.h"
 #include "mpi-eval/evaluator/evaluator.h"
@@ -34,11 +36,13 @@
 
 #define ANSWERS_NS    8e9
 #define LEAVE_SENT_NS 0.3e9
+#define GATE_LOOK_NS  50000000L
+#define POOL_ENDS_NS  4e9 /* what evaluators of this machine get to leave */
 
 struct settings {
-    int local, evaluator, null_backend, verbose;
+    int local, evaluator, null_backend, keep_calibration, verbose;
     long long evaluators, progress_fd;
-    const char *ack_log, *job, *gateway, *model, *token_file;
+    const char *ack_log, *job, *gateway, *model, *token_file, *gate, *stage;
     double heartbeat_timeout_s, wall_s, lease_time_s;
     long long takeover, restarts, until;
     int on_signal, finish;
@@ -99,6 +103,16 @@ static const struct atoll_option options[] = {
      "Model or ensemble, as the gateway calls it; instead of the campaign's."},
     {"gateway-token", 0, ATOLL_OPT_TEXT, offsetof(struct settings, token_file), "FILE", NULL, 0, 0, NULL,
      "File with the gateway's token; instead of the campaign's."},
+    {"gate", 0, ATOLL_OPT_TEXT, offsetof(struct settings, gate), "FILE", NULL, 0, 0, NULL,
+     "Stand by: come up, and touch neither a campaign nor a device before FILE names the campaign. Leave "
+     "when "
+     "FILE is gone (internal; `atoll job` starts the next part's run so, beside the end of the one before)."},
+    {"stage", 0, ATOLL_OPT_TEXT, offsetof(struct settings, stage), "FILE", NULL, 0, 0, NULL,
+     "Tell in FILE, which is there, how far this run is with its devices (internal)."},
+    {"keep-calibration", 0, ATOLL_OPT_FLAG, offsetof(struct settings, keep_calibration), NULL, NULL, 0, 0,
+     NULL,
+     "Keep what the calibration of a device finds in node-local scratch, for two hours, and believe what an "
+     "earlier run kept there once a probe agrees with it."},
     {"null-backend", 0, ATOLL_OPT_FLAG, offsetof(struct settings, null_backend), NULL, NULL, 0, 0, NULL,
      "Measure nothing: results are invented from the candidates' identities (for tests and benchmarks)."},
     {"verbose", 'v', ATOLL_OPT_FLAG, offsetof(struct settings, verbose), NULL, NULL, 0, 0, NULL, "Log more."},
@@ -277,8 +291,50 @@ static double until_mono_ns(long long until_unix_s)
     return until_unix_s <= 0 ? 0 : until_ns > 1 ? until_ns : 1;
 }
 
+/* The run as its carrier sees it: processes of this machine, or ranks. */
+struct carrier {
+    const struct settings *settings;
+    struct atoll_peers peers;
+    struct atoll_evaluator_pool *pool; /* NULL: ranks */
+    unsigned unanswered;               /* ranks whose evaluator is not known to be gone */
+    int is_stopped;                    /* they were asked for their answer */
+};
+
+static unsigned wait_for_ranks(const struct atoll_peers *peers);
+
+/* 1: no evaluator is left, so nobody has a device. */
+static int wait_for_pool(struct carrier *carrier)
+{
+    double until_ns = atoll_clock_mono_ns() + POOL_ENDS_NS;
+    atoll_evaluator_pool_retire(carrier->pool);
+    while (atoll_evaluator_pool_alive(carrier->pool) > 0 && atoll_clock_mono_ns() < until_ns) {
+        struct atoll_frame frame;
+        unsigned peer;
+        if (carrier->peers.receive(carrier->peers.context, &peer, &frame) == 0)
+            carrier->peers.wait(carrier->peers.context, NULL, 0, 10);
+    }
+    return atoll_evaluator_pool_alive(carrier->pool) == 0;
+}
+
+/* Nobody is told that devices are free before all processes that had one are gone. */
+static void on_stage(void *context, enum atoll_handover_stage stage)
+{
+    struct carrier *carrier = context;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    int is_true = 1;
+    if (stage == ATOLL_HANDOVER_RELEASED && carrier->pool) {
+        is_true = wait_for_pool(carrier);
+    } else if (stage == ATOLL_HANDOVER_RELEASED) {
+        carrier->is_stopped = 1;
+        carrier->unanswered = wait_for_ranks(&carrier->peers);
+        is_true = carrier->unanswered == 0;
+    }
+    if (is_true && atoll_handover_tell(carrier->settings->stage, stage, &err) != 0)
+        atoll_log_err(ATOLL_LOG_WARNING, "eval.stage", &err);
+}
+
 static int run_campaign(const struct settings *settings, struct atoll_campaign *campaign,
-                        struct atoll_lease_renewer *lease_renewer, const struct atoll_peers *peers,
+                        struct atoll_lease_renewer *lease_renewer, struct carrier *carrier,
                         struct atoll_coordinator_result *ret_result, struct atoll_err *err)
 {
     struct atoll_setup setup;
@@ -286,7 +342,7 @@ static int run_campaign(const struct settings *settings, struct atoll_campaign *
     int extends = extension_of(settings, &extension, err);
     int rc = extends < 0 ? -1 : atoll_setup_of_campaign(campaign, settings->null_backend, &setup, err);
     if (rc == 0) {
-        const struct atoll_coordinator_settings run = {.peers = *peers,
+        const struct atoll_coordinator_settings run = {.peers = carrier->peers,
                                                        .campaign = campaign,
                                                        .lease_renewer = lease_renewer,
                                                        .setup = &setup,
@@ -303,14 +359,16 @@ static int run_campaign(const struct settings *settings, struct atoll_campaign *
                                                        .drain_files = settings->drain_files.items,
                                                        .drain_file_count = settings->drain_files.count,
                                                        .until_ns = until_mono_ns(settings->until),
-                                                       .llm = llm_settings_of(settings, campaign)};
+                                                       .llm = llm_settings_of(settings, campaign),
+                                                       .on_stage = on_stage,
+                                                       .stage_context = carrier};
         rc = atoll_coordinator_run(&run, ret_result, err);
     }
     explicit_bzero(&setup, sizeof(setup));
     return rc;
 }
 
-static int coordinate(const struct settings *settings, const char *dir, const struct atoll_peers *peers,
+static int coordinate(const struct settings *settings, const char *dir, struct carrier *carrier,
                       struct atoll_err *err)
 {
     const struct atoll_lease_renewer_settings times = {.time_s = settings->lease_time_s};
@@ -318,7 +376,7 @@ static int coordinate(const struct settings *settings, const char *dir, const st
     struct atoll_campaign *campaign = open_campaign(settings, dir, err);
     struct atoll_lease_renewer *lease_renewer =
         campaign ? atoll_lease_renewer_create(atoll_campaign_lease(campaign), &times, err) : NULL;
-    int rc = lease_renewer ? run_campaign(settings, campaign, lease_renewer, peers, &result, err) : -1;
+    int rc = lease_renewer ? run_campaign(settings, campaign, lease_renewer, carrier, &result, err) : -1;
     if (rc == 0)
         log_result(&result);
     atoll_lease_renewer_destroy(lease_renewer);
@@ -326,18 +384,66 @@ static int coordinate(const struct settings *settings, const char *dir, const st
     return rc;
 }
 
+static int is_drain_asked(const struct settings *settings)
+{
+    for (size_t i = 0; i < settings->drain_files.count; i++)
+        if (access(settings->drain_files.items[i], F_OK) == 0)
+            return 1;
+    return 0;
+}
+
+/* Waits until the gate opens; nothing is received meanwhile, so that the first frames of the evaluators are there when the run
+ * begins.  1: it is to run, on the campaign in ret_dir; 0: it is to leave. */
+static int stand_by(struct settings *settings, char *ret_dir, size_t bytes, struct atoll_err *err)
+{
+    const struct timespec pause = {.tv_nsec = GATE_LOOK_NS};
+    struct rusage used = {.ru_maxrss = 0};
+    uint32_t epoch = 0;
+    int rc = 0;
+    getrusage(RUSAGE_SELF, &used);
+    atoll_log(ATOLL_LOG_INFO, "eval.gate",
+              "stands by for the devices, with %ld MiB of memory in this process", used.ru_maxrss >> 10);
+    if (atoll_handover_tell(settings->stage, ATOLL_HANDOVER_STANDS_BY, err) != 0)
+        return -1;
+    while (!interrupts && !is_drain_asked(settings)) {
+        struct atoll_err why = ATOLL_ERR_INIT;
+        rc = atoll_handover_look_at_gate(settings->gate, ret_dir, bytes, &epoch, &why);
+        if (rc > 0 || why.code == ATOLL_E_NOTFOUND)
+            break;
+        if (rc < 0 && why.code != ATOLL_E_IO) {
+            *err = why;
+            return -1;
+        }
+        nanosleep(&pause, NULL);
+    }
+    if (rc <= 0)
+        atoll_log(ATOLL_LOG_INFO, "eval.gate", "was not needed and leaves");
+    settings->takeover = epoch;
+    return rc > 0;
+}
+
+/* given: as on the command line; a run that stands by is told later. */
+static int run_when_wanted(const struct settings *given, const char *dir, struct carrier *carrier,
+                           struct atoll_err *err)
+{
+    struct settings settings = *given;
+    char named[PATH_MAX];
+    int is_wanted = given->gate ? stand_by(&settings, named, sizeof(named), err) : 1;
+    return is_wanted <= 0 ? is_wanted : coordinate(&settings, given->gate ? named : dir, carrier, err);
+}
+
 static int run_local(const struct settings *settings, const char *dir, struct atoll_spawner *spawner)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    struct atoll_evaluator_pool *pool =
-        atoll_evaluator_pool_create(spawner, (unsigned)settings->evaluators, &err);
+    struct carrier carrier = {.settings = settings};
     int rc = -1;
-    if (pool) {
-        struct atoll_peers peers = atoll_evaluator_pool_peers(pool);
-        rc = coordinate(settings, dir, &peers, &err);
-        atoll_evaluator_pool_retire(pool);
+    carrier.pool = atoll_evaluator_pool_create(spawner, (unsigned)settings->evaluators, &err);
+    if (carrier.pool) {
+        carrier.peers = atoll_evaluator_pool_peers(carrier.pool);
+        rc = run_when_wanted(settings, dir, &carrier, &err);
+        atoll_evaluator_pool_retire(carrier.pool);
     }
-    atoll_evaluator_pool_destroy(pool);
+    atoll_evaluator_pool_destroy(carrier.pool);
     return rc == 0 ? 0 : (int)log_failure(&err);
 }
 
@@ -356,10 +462,9 @@ static void send_stop(const struct atoll_peers *peers, const unsigned char *last
     atoll_buffer_fini(&frame);
 }
 
-/* Waits until every rank has reported that its evaluator is gone for good; then all may call MPI_Finalize.  0: some did not. */
-static int wait_for_ranks(const struct atoll_peers *peers)
+/* Waits until every rank has reported that its evaluator is gone for good.  How many did not. */
+static unsigned wait_for_ranks(const struct atoll_peers *peers)
 {
-    static const unsigned char finalize = ATOLL_STOP_FINALIZE, leave = ATOLL_STOP_LEAVE;
     double until_ns = atoll_clock_mono_ns() + ANSWERS_NS;
     char *answered = calloc(peers->count, 1);
     unsigned left = peers->count, peer;
@@ -377,11 +482,20 @@ static int wait_for_ranks(const struct atoll_peers *peers)
         left--;
     }
     free(answered);
-    if (left > 0) {
+    return left;
+}
+
+/* The last word to the ranks.  1: all may call MPI_Finalize; 0: some did not answer. */
+static int dismiss_ranks(const struct carrier *carrier)
+{
+    static const unsigned char finalize = ATOLL_STOP_FINALIZE, leave = ATOLL_STOP_LEAVE;
+    const struct atoll_peers *peers = &carrier->peers;
+    if (carrier->unanswered > 0) {
         atoll_log(ATOLL_LOG_WARNING, "eval.ranks.unanswered",
-                  "%u ranks did not answer; they are ended with the run, without MPI_Finalize", left);
+                  "%u ranks did not answer; they are ended with the run, without MPI_Finalize",
+                  carrier->unanswered);
         /* Those that live need not wait for what never comes.  What is sent to lost ranks stays unsent, so the wait is short. */
-        until_ns = atoll_clock_mono_ns() + LEAVE_SENT_NS;
+        double until_ns = atoll_clock_mono_ns() + LEAVE_SENT_NS;
         send_stop(peers, &leave);
         while (peers->waiting(peers->context) > 0 && atoll_clock_mono_ns() < until_ns)
             peers->wait(peers->context, NULL, 0, 10);
@@ -395,12 +509,14 @@ static int run_rank0(const struct settings *settings, const char *dir, struct at
                      int *ret_answered)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    struct atoll_peers peers = atoll_comm_peers(comm);
-    int rc = coordinate(settings, dir, &peers, &err);
+    struct carrier carrier = {.settings = settings, .peers = atoll_comm_peers(comm)};
+    int rc = run_when_wanted(settings, dir, &carrier, &err);
     int status = rc == 0 ? 0 : (int)log_failure(&err);
-    if (rc != 0)
-        send_stop(&peers, NULL); /* a run that failed early has sent none */
-    *ret_answered = wait_for_ranks(&peers);
+    if (!carrier.is_stopped) {
+        send_stop(&carrier.peers, NULL); /* a run that failed early has sent none */
+        carrier.unanswered = wait_for_ranks(&carrier.peers);
+    }
+    *ret_answered = dismiss_ranks(&carrier);
     return status;
 }
 
@@ -511,6 +627,8 @@ int main(int argc, char **argv)
         setenv("ATOLL_EVALUATORS_HERE", here, 1); /* the spawner gives each a slice of the cores */
     else
         unsetenv("ATOLL_EVALUATORS_HERE");
+    if (settings.keep_calibration)
+        setenv(ATOLL_KEPT_CALIBRATION_VARIABLE, "1", 1); /* for the evaluators */
     struct atoll_spawner *spawner = start_spawner(&settings, &err);
     if (!spawner)
         return (int)log_failure(&err);

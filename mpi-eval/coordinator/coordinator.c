@@ -16,6 +16,7 @@
 
 #include "archive-h5/hdf5/archive.h"
 #include "base/log.h"
+#include "mpi-eval/backend/backends.h"
 #include "mpi-eval/coordinator/notice.h"
 #include "mpi-eval/coordinator/progress.h"
 #include "mpi-eval/coordinator/rank_map.h"
@@ -53,7 +54,7 @@ struct coordinator {
     struct atoll_notice notice;
     struct atoll_event capacity; /* the last CAPACITY */
     const char *attempt_dir;     /* borrowed from the campaign */
-    int ack_fd, has_asked_for_end;
+    int ack_fd, has_asked_for_end, has_told_end;
     double tick_ns, times_ns;
 };
 
@@ -525,6 +526,26 @@ static int commit_round(struct coordinator *c, struct atoll_err *err)
     return got;
 }
 
+static void tell_stage(const struct coordinator *c, enum atoll_handover_stage stage)
+{
+    if (c->settings->on_stage)
+        c->settings->on_stage(c->settings->stage_context, stage);
+}
+
+/* From the last comparisons on the next run of the job may come up beside this one, where that disturbs no measurement; else
+ * when nothing is measured any more. */
+static void tell_end_if_near(struct coordinator *c)
+{
+    const struct atoll_backend *backend = atoll_backend_find(c->settings->setup->backend);
+    int is_beside = c->settings->setup->backend_null || (backend && backend->compiles_beside);
+    struct atoll_engine_status status;
+    atoll_engine_status(c->engine, &status);
+    if (c->has_told_end || !(is_beside ? status.finishing : status.stopped))
+        return;
+    c->has_told_end = 1;
+    tell_stage(c, ATOLL_HANDOVER_ENDING);
+}
+
 static int run_rounds(struct coordinator *c, struct atoll_err *err)
 {
     const struct atoll_peers *carrier = &c->settings->peers;
@@ -547,6 +568,7 @@ static int run_rounds(struct coordinator *c, struct atoll_err *err)
         if (goes_on && atoll_peer_table_send_orders(c->peers, err) != 0)
             return -1;
         check_notice(c);
+        tell_end_if_near(c);
         write_progress_if_due(c, *c->notice.text ? c->notice.text : NULL);
         if (goes_on && atoll_peer_table_check_left(c->peers, err) != 0)
             return -1;
@@ -740,6 +762,8 @@ int atoll_coordinator_run(const struct atoll_coordinator_settings *settings,
     }
     if (c.peers)
         atoll_peer_table_stop_all(c.peers);
+    if (rc == 0 && c.commit && !c.result.is_drained) /* who drains has no time to wait */
+        tell_stage(&c, ATOLL_HANDOVER_RELEASED);
     if (rc == 0)
         rc = atoll_lease_renewer_check(settings->lease_renewer, err);
     if (rc == 0)

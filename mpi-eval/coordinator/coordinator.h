@@ -8,6 +8,7 @@
 
 #include "archive-h5/campaign/campaign.h"
 #include "core/message.h"
+#include "mpi-eval/coordinator/handover.h"
 #include "mpi-eval/node/peers.h"
 #include "mpi-eval/operator/llm_queue.h"
 #include "mpi-eval/coordinator/lease_renewer.h"
@@ -33,6 +34,10 @@ struct atoll_coordinator_settings {
     size_t drain_file_count;
     double until_ns; /* the same, so that it is over by then, on the clock of now_ns; 0 = never */
     struct atoll_llm_queue_settings llm; /* all zero: no language model is asked */
+    /* Called at ENDING, once, where the search is about to stop; and, unless the run is drained, at RELEASED, when the journal is
+     * closed and the evaluators were told to stop, before the files are made: who waits for them does so there.  NULL = nobody. */
+    void (*on_stage)(void *context, enum atoll_handover_stage stage);
+    void *stage_context;
 };
 
 struct atoll_coordinator_result {

@@ -1,14 +1,21 @@
 /* pilot.c - the loop of a job.
  *
  * CHOOSE a part -> RUN a step on it -> JUDGE by its journals -> CHOOSE ...
+ * Devices do not wait for processes: when a step tells that it is ending (handover.h), another one is started that stands by,
+ * and when it tells that its devices are free the next part is chosen, and given to the one that stands by, while the first
+ * writes its last files.  So at most two steps are there: `running` and either `ahead`, which stands by, or `leaving`.  The one
+ * that stands by has claimed nothing: without a part for it, or with the nodes changed, it is sent away.
+ *
  * until every part has ended (the job finishes the campaign), none is free, time is over (the campaign continues in another
  * job), or the user or the scheduler wants this one to go.  A step that failed is repeated without the nodes that the scheduler
  * calls bad; three without any result give the part up. */
 #include "scheduler/job/pilot.h"
 
+#include <dirent.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -18,6 +25,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/units.h"
+#include "mpi-eval/coordinator/handover.h"
 #include "scheduler/campaign/finalize.h"
 #include "scheduler/campaign/sweep_jobs.h"
 #include "scheduler/job/job_submitter.h"
@@ -38,9 +46,39 @@
 #define WORDS          (32 + 64) /* ours, and the longest list of --eval-option */
 #define STEP_FAILED_S  5         /* after a failed step: the scheduler learns of a lost node a little later */
 #define NODE_ASKS      20u       /* until the scheduler knows of a lost node, or it was no node */
+#define STAGE_LOOK_NS  250e6     /* before a step is ending; then at each look at the step */
+#define STEP_FILE      ".step-"
+#define DISMISS_S      5.0 /* for a step that is not needed, before it is ended */
+
+struct step_texts {
+    char part[PATH_MAX], program[PATH_MAX], gate[PATH_MAX], stage[PATH_MAX], takeover[16], restarts[16],
+        until[32], lease[32], hosts[PATH_MAX];
+    const char *arguments[WORDS];
+    size_t count;
+};
+
+struct pilot;
+
+/* A step with all that it borrows. */
+struct seat {
+    struct pilot *pilot;
+    struct atoll_pilot_step *step;
+    struct atoll_arena *arena;
+    struct step_texts texts;
+    size_t part;
+    uint64_t before;     /* results of the part, before the step */
+    size_t bad_count;    /* nodes that were left out when it was started */
+    uint64_t evaluators; /* most that answered */
+    unsigned asked;
+    double stage_ns; /* when its stage was looked at */
+    enum atoll_handover_stage stage;
+};
 
 struct pilot {
     const struct atoll_pilot_settings *settings;
+    struct seat *ahead, *leaving; /* NULL: none */
+    int is_ahead_tried;           /* for this part; it is done once */
+    unsigned step_count;          /* that were started */
     const struct atoll_sweep *sweep;
     struct atoll_launcher *launcher; /* NULL: none answers */
     struct atoll_allocation allocation;
@@ -66,12 +104,6 @@ static int is_interrupted(const struct pilot *p)
 
 /* ---- the command of a step ---- */
 
-struct step_texts {
-    char part[PATH_MAX], program[PATH_MAX], takeover[16], restarts[16], until[32], lease[32], hosts[PATH_MAX];
-    const char *arguments[WORDS];
-    size_t count;
-};
-
 static void add(struct step_texts *t, const char *word)
 {
     if (t->count < WORDS - 1) {
@@ -80,7 +112,8 @@ static void add(struct step_texts *t, const char *word)
     }
 }
 
-static void arguments_fill(const struct pilot *p, uint32_t silent_epoch, struct step_texts *t)
+/* silent_epoch: as atoll_pilot_choose gives it. */
+static void arguments_fill(const struct pilot *p, uint32_t silent_epoch, int stands_by, struct step_texts *t)
 {
     snprintf(t->program, sizeof(t->program), "%.4000s/atoll-eval", p->programs);
     snprintf(t->restarts, sizeof(t->restarts), "%u", p->allocation.restarts);
@@ -94,6 +127,13 @@ static void arguments_fill(const struct pilot *p, uint32_t silent_epoch, struct 
     add(t, p->drain_file);
     add(t, "--drain-file");
     add(t, p->paused_file);
+    add(t, "--keep-calibration");
+    add(t, "--stage");
+    add(t, t->stage);
+    if (stands_by) {
+        add(t, "--gate");
+        add(t, t->gate);
+    }
     if (p->settings->lease_time_s > 0) {
         snprintf(t->lease, sizeof(t->lease), "%.17g", p->settings->lease_time_s);
         add(t, "--lease-time");
@@ -202,39 +242,32 @@ static void bad_nodes_find(struct pilot *p)
     p->bad = bad;
 }
 
-struct step_watch {
-    struct pilot *pilot;
-    const char *part;
-    uint64_t evaluators; /* most that answered */
-    unsigned asked;
-};
-
 /* A step goes on without what it lost.  Evaluators that are missing may be on a node that is down, of which the scheduler learns
  * a little later; only while some are missing is it asked. */
 static void step_look(void *context)
 {
-    struct step_watch *watch = context;
-    struct pilot *p = watch->pilot;
+    struct seat *seat = context;
+    struct pilot *p = seat->pilot;
     struct atoll_campaign_progress progress;
     size_t known = p->bad.count;
     uint64_t now;
 
-    if (p->nodes.count < 2 || atoll_campaign_progress_read(watch->part, &progress, NULL) != 0)
+    if (p->nodes.count < 2 || atoll_campaign_progress_read(seat->texts.part, &progress, NULL) != 0)
         return;
     now = progress.has_hint ? progress.hint.evaluators : 0;
     atoll_campaign_progress_fini(&progress);
-    if (now >= watch->evaluators) {
-        watch->evaluators = now;
-        watch->asked = 0;
-    } else if (watch->asked++ < NODE_ASKS) {
+    if (now >= seat->evaluators) {
+        seat->evaluators = now;
+        seat->asked = 0;
+    } else if (seat->asked++ < NODE_ASKS) {
         bad_nodes_find(p);
-        watch->evaluators = p->bad.count > known ? now : watch->evaluators;
+        seat->evaluators = p->bad.count > known ? now : seat->evaluators;
     }
 }
 
 /* What the step brought is in the part's journals; it is recorded when it did not go as it should. */
 static void step_judge(struct pilot *p, size_t part, const struct atoll_pilot_step_result *result,
-                       uint64_t gained, int has_ended)
+                       uint64_t gained, int has_ended, int is_beside)
 {
     static const char *const ends[] = {[ATOLL_STEP_EXITED] = "ended",
                                        [ATOLL_STEP_SILENT] = "stood still and was killed",
@@ -254,52 +287,248 @@ static void step_judge(struct pilot *p, size_t part, const struct atoll_pilot_st
                            ends[result->end], result->status, (unsigned long long)gained,
                            *result->reason ? ": " : "", result->reason, *result->log ? "; its log is " : "",
                            result->log);
-        if (!is_interrupted(p))
+        if (!is_interrupted(p) && !is_beside)
             sleep(STEP_FAILED_S);
     }
     bad_nodes_find(p);
     atoll_pilot_choice_record(p->choice, part, is_good || gained > 0);
 }
 
-/* silent_epoch: as atoll_pilot_choose gives it. */
-static int part_run(struct pilot *p, size_t part, uint32_t silent_epoch, struct atoll_err *err)
+/* ---- seats ---- */
+
+/* A second step of the same allocation comes up beside the first, where the launcher lets it. */
+static int can_overlap(const struct atoll_site *site)
 {
-    struct step_texts texts = {.count = 0};
-    struct step_watch watch = {.pilot = p, .part = texts.part};
-    struct atoll_pilot_step_settings settings = {.part = texts.part,
-                                                 .self = &p->self,
+    return site->step.start == ATOLL_SITE_SRUN ? site->step.has_overlap
+                                               : site->step.start != ATOLL_SITE_IBRUN;
+}
+
+static void seat_destroy(struct seat *seat)
+{
+    if (!seat)
+        return;
+    atoll_pilot_step_destroy(seat->step);
+    unlink(seat->texts.gate);
+    unlink(seat->texts.stage);
+    atoll_arena_destroy(seat->arena);
+    free(seat);
+}
+
+/* Starts a step on the part, or (stands_by) one that may get it. */
+static struct seat *seat_create(struct pilot *p, size_t part, uint32_t silent_epoch, int stands_by,
+                                struct atoll_err *err)
+{
+    struct seat *seat = calloc(1, sizeof(*seat));
+    struct step_texts *t = seat ? &seat->texts : NULL;
+    struct atoll_pilot_step_settings settings = {.self = &p->self,
                                                  .look = step_look,
-                                                 .context = &watch,
+                                                 .context = seat,
                                                  .drain_file = p->drain_file,
                                                  .interrupts = p->settings->interrupts,
                                                  .lease_time_s = p->lease_time_s,
                                                  .end_mono_ns = atoll_clock_mono_ns() +
                                                                 (left_s(p) + p->reserve_s / 2) * 1e9};
-    struct atoll_pilot_step_result result;
-    struct atoll_arena *arena = atoll_arena_create(ARENA_BYTES, err);
-    uint64_t before, after;
-    int has_ended, status = -1;
 
-    if (!arena || atoll_sweep_part_path(p->sweep, part, texts.part, sizeof(texts.part), err) != 0 ||
-        evaluated_count(texts.part, &before, &has_ended, err) != 0) {
-        goto done;
+    if (!seat) {
+        atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a step");
+        return NULL;
     }
-    arguments_fill(p, silent_epoch, &texts);
-    if (step_words(p, &texts, arena, &settings.words, err) != 0)
-        goto done;
+    *seat = (struct seat){.pilot = p, .part = part, .bad_count = p->bad.count};
+    seat->arena = atoll_arena_create(ARENA_BYTES, err);
+    snprintf(t->gate, sizeof(t->gate), "%.3900s/" STEP_FILE "%.60s.%u.gate", p->sweep->dir, p->allocation.job,
+             p->step_count);
+    snprintf(t->stage, sizeof(t->stage), "%.3900s/" STEP_FILE "%.60s.%u.stage", p->sweep->dir,
+             p->allocation.job, p->step_count++);
+    if (seat->arena && atoll_sweep_part_path(p->sweep, part, t->part, sizeof(t->part), err) == 0) {
+        arguments_fill(p, silent_epoch, stands_by, t);
+        settings.part = stands_by ? NULL : t->part;
+        if (step_words(p, t, seat->arena, &settings.words, err) == 0 &&
+            atoll_handover_make(t->stage, err) == 0 &&
+            (!stands_by || atoll_handover_make(t->gate, err) == 0)) {
+            seat->step = atoll_pilot_step_start(&settings, err);
+        }
+    }
+    if (!seat->step) {
+        seat_destroy(seat);
+        return NULL;
+    }
+    return seat;
+}
+
+static enum atoll_handover_stage seat_stage(struct seat *seat)
+{
+    double now_ns = atoll_clock_mono_ns();
+
+    if (seat->stage >= ATOLL_HANDOVER_ENDING || now_ns - seat->stage_ns > STAGE_LOOK_NS) {
+        seat->stage = atoll_handover_look(seat->texts.stage);
+        seat->stage_ns = now_ns;
+    }
+    return seat->stage;
+}
+
+/* The step that ended: NULL when there is none, or it runs. */
+static const struct atoll_pilot_step_result *seat_look(struct seat *seat)
+{
+    return seat ? atoll_pilot_step_look(seat->step) : NULL;
+}
+
+static int seat_judge(struct pilot *p, struct seat *seat, const struct atoll_pilot_step_result *result,
+                      int is_beside, struct atoll_err *err)
+{
+    uint64_t after;
+    int has_ended;
+
+    if (evaluated_count(seat->texts.part, &after, &has_ended, err) != 0)
+        return -1;
+    step_judge(p, seat->part, result, after > seat->before ? after - seat->before : 0, has_ended, is_beside);
+    return 0;
+}
+
+/* Sends the one that stands by away; it has claimed nothing, so nothing is asked of how it goes. */
+static void ahead_dismiss(struct pilot *p)
+{
+    double until_ns = atoll_clock_mono_ns() + DISMISS_S * 1e9;
+
+    if (!p->ahead)
+        return;
+    unlink(p->ahead->texts.gate);
+    while (!seat_look(p->ahead) && atoll_clock_mono_ns() < until_ns)
+        atoll_pilot_step_pause();
+    seat_destroy(p->ahead);
+    p->ahead = NULL;
+}
+
+static int leaving_look(struct pilot *p, struct atoll_err *err)
+{
+    const struct atoll_pilot_step_result *result = seat_look(p->leaving);
+    int status = result ? seat_judge(p, p->leaving, result, 1, err) : 0;
+
+    if (result) {
+        seat_destroy(p->leaving);
+        p->leaving = NULL;
+    }
+    return status;
+}
+
+/* Afterwards no step is there. */
+static int seats_empty(struct pilot *p, struct atoll_err *err)
+{
+    int status = 0;
+
+    ahead_dismiss(p);
+    while (p->leaving && status == 0) {
+        status = leaving_look(p, err);
+        if (p->leaving)
+            atoll_pilot_step_pause();
+    }
+    return status;
+}
+
+static double worth_s(const struct pilot *p)
+{
+    return WORTH_SHARE * p->total_s < START_WORTH_S ? WORTH_SHARE * p->total_s : START_WORTH_S;
+}
+
+static int is_marked(const struct pilot *p)
+{
+    return atoll_sweep_is_marked(p->sweep->dir, ATOLL_SWEEP_PAUSED) ||
+           atoll_sweep_is_marked(p->sweep->dir, ATOLL_SWEEP_CANCELLED);
+}
+
+/* What fails here costs a few seconds later: the next step is started when the part is taken. */
+static void ahead_start(struct pilot *p)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    enum atoll_offer offer;
+    uint32_t silent_epoch;
+    size_t part;
+
+    p->is_ahead_tried = 1;
+    if (!can_overlap(p->settings->site) || is_interrupted(p) || is_marked(p) || left_s(p) < worth_s(p) ||
+        atoll_pilot_choose(p->choice, atoll_clock_mono_ns(), &offer, &part, &silent_epoch, &err) != 0 ||
+        offer != ATOLL_OFFER_PART) {
+        return;
+    }
+    p->ahead = seat_create(p, part, 0, 1, &err);
+    if (!p->ahead)
+        atoll_log_err(ATOLL_LOG_WARNING, "pilot.ahead", &err);
+    else
+        atoll_log(ATOLL_LOG_INFO, "pilot.ahead",
+                  "a step for the next part comes up beside the end of this one");
+}
+
+/* The step that stands by gets the part; else one is started. */
+static struct seat *seat_fill(struct pilot *p, size_t part, uint32_t silent_epoch, struct atoll_err *err)
+{
+    struct seat *seat = p->ahead;
+    struct atoll_err why = ATOLL_ERR_INIT;
+
+    if (seat && seat->bad_count == p->bad.count && !seat_look(seat) &&
+        atoll_sweep_part_path(p->sweep, part, seat->texts.part, sizeof(seat->texts.part), &why) == 0 &&
+        atoll_pilot_step_take(seat->step, seat->texts.part, &why) == 0 &&
+        atoll_handover_open_gate(seat->texts.gate, seat->texts.part, silent_epoch, &why) == 0) {
+        seat->part = part;
+        p->ahead = NULL;
+        return seat;
+    }
+    if (why.code != ATOLL_OK)
+        atoll_log_err(ATOLL_LOG_WARNING, "pilot.ahead", &why);
+    ahead_dismiss(p);
+    return seat_create(p, part, silent_epoch, 0, err);
+}
+
+/* Until it has ended, or is leaving while the next part may begin. */
+static int seat_watch(struct pilot *p, struct seat *seat, struct atoll_err *err)
+{
+    for (;;) {
+        const struct atoll_pilot_step_result *result = seat_look(seat);
+
+        if (leaving_look(p, err) != 0 || result) {
+            int status = result ? seat_judge(p, seat, result, 0, err) : -1;
+
+            seat_destroy(seat);
+            return status;
+        }
+        if (!p->leaving && seat_stage(seat) == ATOLL_HANDOVER_RELEASED && !is_interrupted(p) &&
+            can_overlap(p->settings->site)) {
+            atoll_pilot_step_let_leave(seat->step);
+            p->leaving = seat;
+            return 0;
+        }
+        if (!p->leaving && !p->is_ahead_tried && seat_stage(seat) >= ATOLL_HANDOVER_ENDING)
+            ahead_start(p);
+        if (p->ahead && seat_look(p->ahead)) {
+            atoll_log(ATOLL_LOG_WARNING, "pilot.ahead",
+                      "the step that stood by has ended; another one is started");
+            ahead_dismiss(p);
+        }
+        atoll_pilot_step_pause();
+    }
+}
+
+/* silent_epoch: as atoll_pilot_choose gives it. */
+static int part_run(struct pilot *p, size_t part, uint32_t silent_epoch, struct atoll_err *err)
+{
+    char dir[PATH_MAX];
+    struct seat *seat;
+    uint64_t before;
+    int has_ended;
+
+    if (atoll_sweep_part_path(p->sweep, part, dir, sizeof(dir), err) != 0 ||
+        evaluated_count(dir, &before, &has_ended, err) != 0) {
+        return -1;
+    }
     atoll_log(ATOLL_LOG_INFO, "pilot.part", "takes part %s%s", p->sweep->parts[part].name,
               silent_epoch ? ", whose job was lost" : "");
     atoll_sweep_record(p->sweep->dir, p->allocation.job, silent_epoch ? "takeover" : "part",
                        "takes part %s%s", p->sweep->parts[part].name,
                        silent_epoch ? ", whose holder stood still" : "");
-    if (atoll_pilot_step_run(&settings, &result, err) == 0 &&
-        evaluated_count(texts.part, &after, &has_ended, err) == 0) {
-        step_judge(p, part, &result, after > before ? after - before : 0, has_ended);
-        status = 0;
-    }
-done:
-    atoll_arena_destroy(arena);
-    return status;
+    seat = seat_fill(p, part, silent_epoch, err);
+    if (!seat)
+        return -1;
+    seat->before = before;
+    p->is_ahead_tried = 0;
+    return seat_watch(p, seat, err);
 }
 
 /* ---- the end of the job ---- */
@@ -325,6 +554,18 @@ static int campaign_continue(struct pilot *p, const char *why, struct atoll_err 
     return atoll_job_submitter_run(&submitter, &result, err);
 }
 
+/* Files of steps that were killed with their pilot; whoever still stands by somewhere has nothing to wait for. */
+static void step_files_remove(const struct atoll_sweep *sweep)
+{
+    DIR *dir = opendir(sweep->dir);
+
+    for (struct dirent *e = dir ? readdir(dir) : NULL; e; e = readdir(dir))
+        if (strncmp(e->d_name, STEP_FILE, strlen(STEP_FILE)) == 0)
+            unlinkat(dirfd(dir), e->d_name, 0);
+    if (dir)
+        closedir(dir);
+}
+
 /* Every part has ended: archive and report are made, jobs of the campaign that still wait are cancelled, and campaigns that
  * waited for this one get their jobs. */
 static int campaign_finish(struct pilot *p, enum atoll_pilot_end *ret_end, struct atoll_err *err)
@@ -341,6 +582,7 @@ static int campaign_finish(struct pilot *p, enum atoll_pilot_end *ret_end, struc
     *ret_end = done ? ATOLL_PILOT_DONE : ATOLL_PILOT_NO_WORK;
     if (!done)
         return 0;
+    step_files_remove(p->sweep);
     /* Also where another job wrote the archive: nobody knows whether that one came to the rest. */
     atoll_log(ATOLL_LOG_INFO, "pilot.done", "every part has ended: %s/archive.h5 and report.html are there",
               p->sweep->dir);
@@ -423,23 +665,27 @@ static int no_work_leave(const struct pilot *p, enum atoll_pilot_end *ret_end, s
 
 static int parts_run(struct pilot *p, enum atoll_pilot_end *ret_end, struct atoll_err *err)
 {
-    double worth_s = WORTH_SHARE * p->total_s < START_WORTH_S ? WORTH_SHARE * p->total_s : START_WORTH_S;
-
     for (;;) {
         enum atoll_offer offer;
         uint32_t silent_epoch = 0;
         size_t part = 0;
 
-        if (atoll_sweep_is_marked(p->sweep->dir, ATOLL_SWEEP_PAUSED) ||
-            atoll_sweep_is_marked(p->sweep->dir, ATOLL_SWEEP_CANCELLED)) {
+        if (is_marked(p)) {
             *ret_end = ATOLL_PILOT_PAUSED;
-            return 0;
+            return seats_empty(p, err);
         }
+        if ((is_interrupted(p) || left_s(p) < worth_s(p)) && seats_empty(p, err) != 0)
+            return -1;
         /* Nobody is submitted for a campaign whose parts have all ended: what is left to write is written here. */
-        if ((is_interrupted(p) || left_s(p) < worth_s) && !atoll_pilot_choice_all_ended(p->choice))
+        if ((is_interrupted(p) || left_s(p) < worth_s(p)) && !atoll_pilot_choice_all_ended(p->choice))
             return is_interrupted(p) ? interrupted_leave(p, ret_end, err) : time_over_leave(p, ret_end, err);
         if (atoll_pilot_choose(p->choice, atoll_clock_mono_ns(), &offer, &part, &silent_epoch, err) != 0)
             return -1;
+        if (offer != ATOLL_OFFER_PART && (p->ahead || p->leaving)) {
+            if (seats_empty(p, err) != 0)
+                return -1;
+            continue; /* what was leaving has left its part */
+        }
         switch (offer) {
         case ATOLL_OFFER_ENDED: return campaign_finish(p, ret_end, err);
         case ATOLL_OFFER_NONE: return no_work_leave(p, ret_end, err);
@@ -523,6 +769,8 @@ int atoll_pilot_run(const struct atoll_pilot_settings *settings, enum atoll_pilo
         }
         status = programs_place(&p, err) != 0 ? -1 : parts_run(&p, ret_end, err);
     }
+    seat_destroy(p.ahead);
+    seat_destroy(p.leaving);
     atoll_pilot_choice_destroy(p.choice);
     atoll_node_list_fini(&p.nodes);
     atoll_node_list_fini(&p.bad);

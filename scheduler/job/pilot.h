@@ -62,12 +62,13 @@ void atoll_pilot_choice_record(struct atoll_pilot_choice *choice, size_t part, i
 size_t atoll_pilot_choice_given_up(const struct atoll_pilot_choice *choice);
 
 /* ---- one step: started, watched, ended (pilot_step.c) ----
+ * start/destroy.  One started without a part stands by, until take() says which part it works on.
  * How it went is read off the part's journals by the caller; an exit status alone proves nothing (a step on a lost node may end
  * with 0). */
 
 struct atoll_pilot_step_settings {
-    const char *const *words; /* the command, NULL at the end */
-    const char *part;         /* folder whose lease the step renews */
+    const char *const *words; /* the command, NULL at the end; borrowed as all that follows */
+    const char *part;         /* folder whose lease the step renews; NULL: it stands by */
     const struct atoll_lease_holder *self;
     const char *drain_file;                  /* made when somebody asks the step to drain */
     const volatile sig_atomic_t *interrupts; /* not 0: it is asked to drain */
@@ -90,9 +91,19 @@ struct atoll_pilot_step_result {
     char reason[512], log[512];
 };
 
-/* Runs it to its end.  Errors: IO (no process could be started). */
-int atoll_pilot_step_run(const struct atoll_pilot_step_settings *settings,
-                         struct atoll_pilot_step_result *ret_result, struct atoll_err *err);
+struct atoll_pilot_step;
+/* A program that is not there shows as a step that has ended.  Errors: those of reading the lease; MEMORY. */
+struct atoll_pilot_step *atoll_pilot_step_start(const struct atoll_pilot_step_settings *settings,
+                                                struct atoll_err *err);
+/* The one that stood by works on the part (borrowed) from now on. */
+int atoll_pilot_step_take(struct atoll_pilot_step *step, const char *part, struct atoll_err *err);
+/* It has let go of its devices: it is no longer asked to drain, and look is not called for it. */
+void atoll_pilot_step_let_leave(struct atoll_pilot_step *step);
+/* Does what is due.  NULL: it runs; else how it ended, the step's. */
+const struct atoll_pilot_step_result *atoll_pilot_step_look(struct atoll_pilot_step *step);
+void atoll_pilot_step_pause(void); /* between two looks */
+/* Ends it where it runs; NULL is fine. */
+void atoll_pilot_step_destroy(struct atoll_pilot_step *step);
 
 /* ---- the command line of a step (step.c) ----
  * How this site starts MPI ranks on its nodes; all but atoll_step_programs_copy is pure.

@@ -1,4 +1,7 @@
-/* pilot_step.c - a launcher (srun, mpirun) is asked to go by SIGINT, which both pass on as a kill of all ranks when it comes
+/* pilot_step.c - states: STANDS_BY (started behind a gate; no lease is its to renew) -> RUNS (the part is known; its lease is
+ * watched) -> ended, or LEAVES (it has let go of its devices and writes its last files; nobody asks it to drain) -> ended.
+ *
+ * A launcher (srun, mpirun) is asked to go by SIGINT, which both pass on as a kill of all ranks when it comes
  * twice, then by SIGKILL of its process group.  What is left of ranks on other nodes is fenced by the next epoch. */
 #include "scheduler/job/pilot.h"
 
@@ -7,6 +10,7 @@
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -17,7 +21,7 @@
 #include "base/clock.h"
 #include "base/process.h"
 
-#define POLL_NS       200000000
+#define POLL_NS       50000000
 #define LOOK_S        5.0
 #define CALLER_LOOK_S 15.0
 #define START_LIMIT_S 600.0
@@ -27,9 +31,12 @@
 #define LOG_BYTES     65536 /* of its end are read */
 #define NO_PROGRAM    127   /* a step that could not be started, as a shell says it */
 
-struct step {
-    const struct atoll_pilot_step_settings *settings;
-    pid_t pid;
+struct atoll_pilot_step {
+    struct atoll_pilot_step_settings settings;
+    struct atoll_pilot_step_result result;
+    off_t log_begin;
+    int is_leaving, has_ended;
+    pid_t pid; /* 0: it could not be started */
     struct atoll_lease_watch watch;
     uint32_t epoch_before;
     double started_ns, looked_ns, caller_looked_ns;
@@ -37,7 +44,7 @@ struct step {
 };
 
 /* 1: it has ended. */
-static int reap(struct step *step)
+static int reap(struct atoll_pilot_step *step)
 {
     int status;
     pid_t got = waitpid(step->pid, &status, WNOHANG);
@@ -48,7 +55,7 @@ static int reap(struct step *step)
     return 1;
 }
 
-static int reap_within(struct step *step, double seconds)
+static int reap_within(struct atoll_pilot_step *step, double seconds)
 {
     const struct timespec pause = {.tv_nsec = POLL_NS};
     double until_ns = atoll_clock_mono_ns() + seconds * 1e9;
@@ -61,7 +68,7 @@ static int reap_within(struct step *step, double seconds)
     return 0;
 }
 
-static void end_it(struct step *step)
+static void end_it(struct atoll_pilot_step *step)
 {
     for (int i = 0; i < 3; i++) {
         kill(step->pid, SIGINT);
@@ -74,61 +81,41 @@ static void end_it(struct step *step)
     }
 }
 
-static void drain_ask(struct step *step)
+static void drain_ask(struct atoll_pilot_step *step)
 {
     int fd;
 
-    if (step->drain_said || !step->settings->interrupts || !*step->settings->interrupts)
+    if (step->drain_said || step->is_leaving || !step->settings.part || !step->settings.interrupts ||
+        !*step->settings.interrupts) {
         return;
+    }
     step->drain_said = 1;
     atoll_log(ATOLL_LOG_INFO, "pilot.drain", "a signal came: the step is asked to end in order");
-    fd = open(step->settings->drain_file, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    fd = open(step->settings.drain_file, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
     if (fd >= 0) {
         close(fd);
     } else {
         atoll_log(ATOLL_LOG_WARNING, "pilot.drain.file",
-                  "cannot write %s; the step goes on until it is killed", step->settings->drain_file);
+                  "cannot write %s; the step goes on until it is killed", step->settings.drain_file);
     }
 }
 
 /* Whether the step's lease has stood still for too long.  Before its first beat nothing is known but the time. */
-static int is_silent(struct step *step, double now_ns)
+static int is_silent(struct atoll_pilot_step *step, double now_ns)
 {
-    double limit_s = step->settings->start_limit_s > 0 ? step->settings->start_limit_s : START_LIMIT_S;
+    double limit_s = step->settings.start_limit_s > 0 ? step->settings.start_limit_s : START_LIMIT_S;
     struct atoll_lease_seen seen;
 
-    if (now_ns - step->looked_ns < LOOK_S * 1e9)
+    if (!step->settings.part || now_ns - step->looked_ns < LOOK_S * 1e9)
         return 0;
     step->looked_ns = now_ns;
-    if (atoll_lease_look(step->settings->part, step->settings->self, &seen, NULL) != 0)
+    if (atoll_lease_look(step->settings.part, step->settings.self, &seen, NULL) != 0)
         return 0;
     if (seen.epoch == step->epoch_before)
         return now_ns - step->started_ns > limit_s * 1e9;
     /* Released: it writes its last files. */
     return seen.state != ATOLL_LEASE_RELEASED &&
-           atoll_lease_watch_note(&step->watch, &seen, now_ns) > SILENCE_TIMES * step->settings->lease_time_s;
-}
-
-static enum atoll_pilot_step_end watch_it(struct step *step)
-{
-    const struct timespec pause = {.tv_nsec = POLL_NS};
-
-    for (;;) {
-        double now_ns = atoll_clock_mono_ns();
-
-        if (reap(step))
-            return ATOLL_STEP_EXITED;
-        drain_ask(step);
-        if (step->settings->look && now_ns - step->caller_looked_ns >= CALLER_LOOK_S * 1e9) {
-            step->caller_looked_ns = now_ns;
-            step->settings->look(step->settings->context);
-        }
-        if (now_ns > step->settings->end_mono_ns || is_silent(step, now_ns)) {
-            end_it(step);
-            return now_ns > step->settings->end_mono_ns ? ATOLL_STEP_LATE : ATOLL_STEP_SILENT;
-        }
-        nanosleep(&pause, NULL);
-    }
+           atoll_lease_watch_note(&step->watch, &seen, now_ns) > SILENCE_TIMES * step->settings.lease_time_s;
 }
 
 /* ---- what a step said ---- */
@@ -167,30 +154,101 @@ static void log_read(off_t begin, struct atoll_pilot_step_result *result)
     fclose(file);
 }
 
-int atoll_pilot_step_run(const struct atoll_pilot_step_settings *settings,
-                         struct atoll_pilot_step_result *ret_result, struct atoll_err *err)
-{
-    struct step step = {.settings = settings, .started_ns = atoll_clock_mono_ns()};
-    struct atoll_err why = ATOLL_ERR_INIT;
-    struct atoll_lease_seen seen;
-    off_t log_begin = log_end();
+/* ---- the step ---- */
 
-    if (atoll_lease_look(settings->part, settings->self, &seen, err) != 0)
+static void conclude(struct atoll_pilot_step *step, enum atoll_pilot_step_end end)
+{
+    kill(-step->pid, SIGKILL); /* a launcher that died leaves ranks that would go on renewing the lease */
+    step->has_ended = 1;
+    step->result.end = end;
+    step->result.status = step->status;
+    log_read(step->log_begin, &step->result);
+    /* Of its own asking, or left over; not what another step of the job is asked by. */
+    if (step->drain_said || !step->settings.interrupts || !*step->settings.interrupts)
+        unlink(step->settings.drain_file);
+}
+
+int atoll_pilot_step_take(struct atoll_pilot_step *step, const char *part, struct atoll_err *err)
+{
+    struct atoll_lease_seen seen;
+
+    if (atoll_lease_look(part, step->settings.self, &seen, err) != 0)
         return -1;
-    step.epoch_before = seen.epoch;
-    step.looked_ns = step.caller_looked_ns = step.started_ns;
-    unlink(settings->drain_file);
-    if (atoll_process_start(settings->words, -1, -1, SIGTERM, &step.pid, &why) != 0) {
-        atoll_log_err(ATOLL_LOG_ERROR, "pilot.step", &why);
-        *ret_result = (struct atoll_pilot_step_result){.end = ATOLL_STEP_EXITED, .status = NO_PROGRAM};
-        log_read(log_begin, ret_result);
-        return 0;
-    }
-    *ret_result = (struct atoll_pilot_step_result){0};
-    ret_result->end = watch_it(&step);
-    kill(-step.pid, SIGKILL); /* a launcher that died leaves ranks that would go on renewing the lease */
-    ret_result->status = step.status;
-    log_read(log_begin, ret_result);
-    unlink(settings->drain_file);
+    step->settings.part = part;
+    step->epoch_before = seen.epoch;
+    step->started_ns = step->looked_ns = step->caller_looked_ns = atoll_clock_mono_ns();
     return 0;
+}
+
+struct atoll_pilot_step *atoll_pilot_step_start(const struct atoll_pilot_step_settings *settings,
+                                                struct atoll_err *err)
+{
+    struct atoll_err why = ATOLL_ERR_INIT;
+    struct atoll_pilot_step *step = calloc(1, sizeof(*step));
+
+    if (!step) {
+        atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a step");
+        return NULL;
+    }
+    step->settings = *settings;
+    step->log_begin = log_end();
+    if (settings->part && atoll_pilot_step_take(step, settings->part, err) != 0) {
+        free(step);
+        return NULL;
+    }
+    if (!settings->interrupts || !*settings->interrupts)
+        unlink(settings->drain_file);
+    if (atoll_process_start(settings->words, -1, -1, SIGTERM, &step->pid, &why) != 0) {
+        atoll_log_err(ATOLL_LOG_ERROR, "pilot.step", &why);
+        step->pid = 0;
+        step->has_ended = 1;
+        step->result = (struct atoll_pilot_step_result){.end = ATOLL_STEP_EXITED, .status = NO_PROGRAM};
+        log_read(step->log_begin, &step->result);
+    }
+    return step;
+}
+
+void atoll_pilot_step_let_leave(struct atoll_pilot_step *step)
+{
+    step->is_leaving = 1;
+}
+
+const struct atoll_pilot_step_result *atoll_pilot_step_look(struct atoll_pilot_step *step)
+{
+    double now_ns = atoll_clock_mono_ns();
+
+    if (!step->has_ended && reap(step))
+        conclude(step, ATOLL_STEP_EXITED);
+    if (step->has_ended)
+        return &step->result;
+    drain_ask(step);
+    if (step->settings.look && !step->is_leaving && step->settings.part &&
+        now_ns - step->caller_looked_ns >= CALLER_LOOK_S * 1e9) {
+        step->caller_looked_ns = now_ns;
+        step->settings.look(step->settings.context);
+    }
+    if (now_ns > step->settings.end_mono_ns || is_silent(step, now_ns)) {
+        end_it(step);
+        conclude(step, now_ns > step->settings.end_mono_ns ? ATOLL_STEP_LATE : ATOLL_STEP_SILENT);
+        return &step->result;
+    }
+    return NULL;
+}
+
+void atoll_pilot_step_pause(void)
+{
+    const struct timespec pause = {.tv_nsec = POLL_NS};
+
+    nanosleep(&pause, NULL);
+}
+
+void atoll_pilot_step_destroy(struct atoll_pilot_step *step)
+{
+    if (!step)
+        return;
+    if (!step->has_ended) {
+        end_it(step);
+        conclude(step, ATOLL_STEP_LATE);
+    }
+    free(step);
 }

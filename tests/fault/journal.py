@@ -6,6 +6,7 @@ MAGIC = b"ATLF"
 EVENT = 129
 EVALUATED, DUELLED, RIVAL = 4, 5, 13
 RESULTS = (EVALUATED, DUELLED, RIVAL)
+CAPACITY = 3
 
 
 def table():
@@ -77,6 +78,12 @@ class Attempt:
     def results(self):
         return [struct.unpack_from("<Q", payload, 37)[0] for kind, payload in frames(self.data[:self.seal], check=True)
                 if kind == EVENT and len(payload) >= 45 and payload[20] in RESULTS]
+
+
+    def times(self, kinds=RESULTS):
+        """Unix time, in seconds, of its events of these kinds."""
+        return [struct.unpack_from("<q", payload, 29)[0] / 1e9 for kind, payload in frames(self.data[:self.seal], check=True)
+                if kind == EVENT and len(payload) >= 37 and payload[20] in kinds]
 
 
 def text_at(payload, at):

@@ -1,5 +1,6 @@
 /* The cpu backend's table: cores of this process's affinity mask, cc, workers that fork a child per sample. */
 #include "mpi-eval/backend/backends.h"
+#include "mpi-eval/backend/kept_calibration.h"
 
 #include <stdio.h>
 #include <math.h>
@@ -7,14 +8,17 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "base/log.h"
 #include "mpi-eval/backend/cpu/compile/compile.h"
 #include "mpi-eval/backend/cpu/measure/state.h"
 #include "mpi-eval/torch/torch_rival.h"
 #include "mpi-eval/torch/interpreter.h"
 
-#define OBJECT_BYTES  ((uint64_t)64 << 20)
-#define SCRATCH_LIMIT ((int64_t)1 << 32)
-#define UNITS_LIMIT   ((int64_t)1 << 40)
+#define OBJECT_BYTES          ((uint64_t)64 << 20)
+#define SCRATCH_LIMIT         ((int64_t)1 << 32)
+#define UNITS_LIMIT           ((int64_t)1 << 40)
+#define CALIBRATION_HOW_BYTES 1024
 
 /* ---- levels 1 and 2 ----
  * What the cpu backend adds to a unit: one shim per launch with a binary interface that is the same for every
@@ -123,9 +127,39 @@ static size_t memory_share(const struct atoll_cpu *c, double divisor, double lea
     return (size_t)fmin(fmax(mib, least_mib), most_mib) << 20;
 }
 
+/* What the calibration follows from beside the device and the program. */
+static const char *calibration_how(const struct atoll_referee *r, char *text, size_t bytes)
+{
+    const char *width = getenv(ATOLL_CALIBRATION_WIDTH_VARIABLE);
+    snprintf(text, bytes, "%s; %s; %s", r->setup.compiler, r->setup.compile_flags, width ? width : "");
+    return text;
+}
+
 static int measure(struct atoll_referee *r, struct atoll_err *err)
 {
-    return atoll_calibration_measure(atoll_cpu_of(r)->calibration, &r->info, &r->jitter_ns, err);
+    char how[CALIBRATION_HOW_BYTES];
+    if (atoll_calibration_measure(atoll_cpu_of(r)->calibration, &r->info, &r->jitter_ns, err) != 0)
+        return -1;
+    atoll_kept_calibration_write(&r->info, calibration_how(r, how, sizeof(how)), atoll_clock_unix_ns(),
+                                 r->jitter_ns);
+    return 0;
+}
+
+/* As an earlier process on this device did, where a probe agrees with what it found; else anew. */
+static int calibrate(struct atoll_referee *r, struct atoll_err *err)
+{
+    struct atoll_device_info before = r->info;
+    char how[CALIBRATION_HOW_BYTES];
+    if (!atoll_kept_calibration_read(&r->info, calibration_how(r, how, sizeof(how)), atoll_clock_unix_ns(),
+                                     &r->jitter_ns))
+        return measure(r, err);
+    int agrees = atoll_calibration_probe(atoll_cpu_of(r)->calibration, &r->info, err);
+    if (agrees > 0)
+        atoll_log(ATOLL_LOG_INFO, "eval.calibration.kept", "the calibration of an earlier run holds");
+    if (agrees != 0)
+        return agrees > 0 ? 0 : -1;
+    r->info = before;
+    return measure(r, err);
 }
 
 static int qualify(struct atoll_referee *r, struct atoll_err *err)
@@ -183,7 +217,7 @@ static int device_open(struct atoll_referee *r, struct atoll_err *err)
     if (!c->calibration)
         return -1;
     atoll_device_pin(&c->device);
-    return qualify(r, err) != 0 ? -1 : measure(r, err);
+    return qualify(r, err) != 0 ? -1 : calibrate(r, err);
 }
 
 static void device_close(struct atoll_referee *r)

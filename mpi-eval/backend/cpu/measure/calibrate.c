@@ -6,6 +6,7 @@
 
 #include "base/random.h"
 #include "core/stats.h"
+#include "mpi-eval/backend/kept_calibration.h"
 #include "mpi-eval/backend/cpu/measure/memory.h"
 
 #define LONG_BYTES     ((size_t)32 << 20) /* hides launch overhead */
@@ -15,13 +16,14 @@
 #define PEAK_RUNS      12
 #define PEAK_STEPS     400000 /* half a millisecond and more: threads do not start at once */
 #define EMPTY_RUNS     25
+#define PROBE_RUNS     4
 #define ROUND_LIMIT    8    /* of the best kernel once more, while a number still rises */
 #define CALM_ROUNDS    2    /* without a rise, before it is believed */
 #define RISE           1.01 /* a smaller rise is none */
 #define KNOWN_COUNT    ((size_t)1 << 14)
 #define DEADLINE_NS    5e9
 #define MEMORY_LIMIT   ((size_t)512 << 20)
-#define WIDTH_VARIABLE "ATOLL_CALIBRATION_VECTOR_BYTES"
+#define WIDTH_VARIABLE ATOLL_CALIBRATION_WIDTH_VARIABLE
 
 /* Vectors that a processor may have.  A compiler cuts wider ones than there are into pieces and spills them, which is
  * slower than narrow ones: so each width has kernels of its own, and the fastest says what the processor can do. */
@@ -213,6 +215,15 @@ struct atoll_calibration {
 static int is_used(const struct atoll_calibration *cal, enum peak peak)
 {
     return has_peak(peak) && (!cal->forced_bytes || cal->forced_bytes == width_bytes[peaks[peak].width]);
+}
+
+static enum width widest(const struct atoll_calibration *cal)
+{
+    enum width width = WIDTH_16;
+    for (enum peak k = 0; k < PEAK_COUNT; k++)
+        if (is_used(cal, k) && k != PEAK_SVE)
+            width = peaks[k].width;
+    return width;
 }
 
 /* For tests and comparisons: as if the processor had vectors of one width only. */
@@ -493,4 +504,33 @@ int atoll_calibration_measure(struct atoll_calibration *calibration, struct atol
         measure_empty(calibration, info, ret_jitter_ns, err) != 0;
     atoll_memory_destroy(memory);
     return failed ? -1 : 0;
+}
+
+int atoll_calibration_probe(struct atoll_calibration *calibration, const struct atoll_device_info *info,
+                            struct atoll_err *err)
+{
+    struct atoll_memory *memory =
+        atoll_memory_create(MEMORY_LIMIT, (size_t)info->last_level_cache_bytes, err);
+    struct buffers b = {.memory = memory};
+    double peak = 0, bandwidth = 0, one;
+    int failed = memory ? 0 : -1;
+    for (enum peak k = 0; k < PEAK_COUNT && !failed; k++) {
+        struct probe probe = {.kernel = KERNEL_PEAK_F64 + k, .runs = PROBE_RUNS};
+        if (is_used(calibration, k))
+            failed = rate_measure(calibration, &b, &probe, &one, err);
+        peak = !failed && is_used(calibration, k) ? fmax(peak, one) : peak;
+    }
+    static const enum stream streams[] = {STREAM_READ_STREAMS, STREAM_COPY_PAST};
+    for (size_t i = 0; i < sizeof(streams) / sizeof(*streams) && !failed; i++) {
+        struct probe probe = {stream_kernel(streams[i], widest(calibration)), LONG_BYTES, LONG_RUNS,
+                              moves[streams[i]]};
+        failed = rate_measure(calibration, &b, &probe, &one, err);
+        bandwidth = failed ? bandwidth : fmax(bandwidth, one);
+    }
+    buffers_close(&b);
+    atoll_memory_destroy(memory);
+    if (failed)
+        return -1;
+    return atoll_kept_calibration_agrees(info->peak_flops[ATOLL_F64], peak) &&
+           atoll_kept_calibration_agrees(info->bandwidth_bytes_per_s, bandwidth);
 }

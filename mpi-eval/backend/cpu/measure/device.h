@@ -46,6 +46,8 @@ double atoll_probes_pace(struct atoll_probes *probes, double ns);
 
 struct atoll_calibration;
 
+#define ATOLL_CALIBRATION_WIDTH_VARIABLE "ATOLL_CALIBRATION_VECTOR_BYTES"
+
 /* runner: copied; its cores are borrowed. compiler: borrowed for windows, too. */
 struct atoll_calibration *atoll_calibration_create(struct atoll_compiler *compiler,
                                                    const struct atoll_runner_settings *runner,
@@ -58,5 +60,8 @@ int atoll_calibration_qualify(struct atoll_calibration *calibration, struct atol
  * changes nothing. ret_jitter_ns: spread of empty launches. */
 int atoll_calibration_measure(struct atoll_calibration *calibration, struct atoll_device_info *info,
                               double *ret_jitter_ns, struct atoll_err *err);
+/* Whether what info has been told of these cores still is so, in a small part of the time: 1, 0, -1. */
+int atoll_calibration_probe(struct atoll_calibration *calibration, const struct atoll_device_info *info,
+                            struct atoll_err *err);
 
 #endif

@@ -72,6 +72,14 @@ struct peers {
     unsigned seen_count[2];
     double checks_s[PEERS][4];              /* TIMES: of each task */
     double now_ns, answered_ns, dropped_ns; /* the clock; peer 1's last answer and its end */
+    void **state;                           /* of the test that runs */
+    unsigned stops;                         /* that were sent */
+    struct told {
+        enum atoll_handover_stage stage;
+        unsigned stops, results;
+        int has_archive;
+    } told[4];
+    unsigned told_count;
 };
 
 static void enqueue(struct peers *p, unsigned peer, uint16_t type, const void *payload, size_t length)
@@ -352,6 +360,7 @@ static int fake_send(void *context, unsigned peer, const void *bytes, size_t len
     else if (frame.type == ATOLL_MSG_EVALUATE || frame.type == ATOLL_MSG_DUEL ||
              frame.type == ATOLL_MSG_RIVAL)
         on_order(p, peer, &frame);
+    p->stops += frame.type == ATOLL_MSG_STOP;
     return 0;
 }
 
@@ -500,6 +509,14 @@ static void campaign_make(void **state)
     campaign_make_with(state, &search);
 }
 
+static void fake_stage(void *context, enum atoll_handover_stage stage)
+{
+    struct peers *p = context;
+    assert_true(p->told_count < 4);
+    p->told[p->told_count++] =
+        (struct told){stage, p->stops, p->results, access(path_of(p->state, "c/archive.h5"), F_OK) == 0};
+}
+
 static int campaign_run_with(void **state, struct peers *p, sig_atomic_t interrupts,
                              struct atoll_coordinator_result *ret_result, struct atoll_err *err)
 {
@@ -522,7 +539,10 @@ static int campaign_run_with(void **state, struct peers *p, sig_atomic_t interru
         .drains_on_interrupt = p->drains,
         .until_ns = p->until_ns,
         .is_to_finish = p->finishes,
-        .extension = p->extension};
+        .extension = p->extension,
+        .on_stage = fake_stage,
+        .stage_context = p};
+    p->state = state;
     p->asked = interrupts;
     int rc = atoll_coordinator_run(&settings, ret_result, err);
     close(progress);
@@ -762,6 +782,45 @@ static void test_finished_by_wish(void **state)
         fail_msg("%s", err.text);
     assert_true(result.is_finished && result.evaluated < BUDGET);
     replay_check(state);
+    peers_destroy(p);
+}
+
+/* The last comparisons are told of while they go on; that the devices are free, when everybody was sent away and before the files
+ * are made. */
+static void test_stages_are_told(void **state)
+{
+    struct atoll_coordinator_result result;
+    struct peers *p = peers_create(HONEST);
+    campaign_make(state);
+    assert_int_equal(campaign_run_with(state, p, 0, &result, NULL), 0);
+    assert_true(result.is_finished);
+    assert_int_equal(p->told_count, 2);
+    assert_int_equal(p->told[0].stage, ATOLL_HANDOVER_ENDING);
+    assert_true(p->told[0].results >= BUDGET && p->told[0].results <= p->results);
+    assert_int_equal(p->told[0].stops, 0);
+    assert_int_equal(p->told[1].stage, ATOLL_HANDOVER_RELEASED);
+    assert_int_equal(p->told[1].results, p->results);
+    assert_int_equal(p->told[1].stops, PEERS);
+    assert_false(p->told[1].has_archive);
+    assert_int_equal(access(path_of(state, "c/archive.h5"), F_OK), 0);
+    p->told_count = 0;
+    assert_int_equal(campaign_run_with(state, p, 0, &result, NULL), 0);
+    assert_true(result.was_finished);
+    assert_int_equal(p->told_count, 0);
+    peers_destroy(p);
+}
+
+/* A run that is drained has no time to wait for anybody, and nothing to hand over. */
+static void test_a_drained_run_tells_nothing(void **state)
+{
+    struct atoll_coordinator_result result;
+    struct peers *p = peers_create(HONEST);
+    p->drains = 1;
+    p->asks_after = 20;
+    campaign_make(state);
+    assert_int_equal(campaign_run_with(state, p, 0, &result, NULL), 0);
+    assert_true(result.is_drained);
+    assert_int_equal(p->told_count, 0);
     peers_destroy(p);
 }
 
@@ -1090,6 +1149,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_resume_until_finished, dir_make, dir_remove),
         cmocka_unit_test_setup_teardown(test_hanging_peer, dir_make, dir_remove),
         cmocka_unit_test_setup_teardown(test_orderly_end, dir_make, dir_remove),
+        cmocka_unit_test_setup_teardown(test_stages_are_told, dir_make, dir_remove),
+        cmocka_unit_test_setup_teardown(test_a_drained_run_tells_nothing, dir_make, dir_remove),
         cmocka_unit_test_setup_teardown(test_drained_by_a_signal, dir_make, dir_remove),
         cmocka_unit_test_setup_teardown(test_extended, dir_make, dir_remove),
         cmocka_unit_test_setup_teardown(test_finished_by_wish, dir_make, dir_remove),

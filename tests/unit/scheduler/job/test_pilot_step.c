@@ -29,6 +29,20 @@ static int remove_folder(void **state)
     return 0;
 }
 
+/* To its end. */
+static struct atoll_pilot_step_result run_all(const struct atoll_pilot_step_settings *settings)
+{
+    struct atoll_pilot_step *step = atoll_pilot_step_start(settings, NULL);
+    const struct atoll_pilot_step_result *result;
+    struct atoll_pilot_step_result copy;
+    assert_non_null(step);
+    while (!(result = atoll_pilot_step_look(step)))
+        atoll_pilot_step_pause();
+    copy = *result;
+    atoll_pilot_step_destroy(step);
+    return copy;
+}
+
 static struct atoll_pilot_step_result run(const char *script, double seconds, double start_limit_s,
                                           const volatile sig_atomic_t *interrupts)
 {
@@ -41,8 +55,7 @@ static struct atoll_pilot_step_result run(const char *script, double seconds, do
                                                        .end_mono_ns = atoll_clock_mono_ns() + seconds * 1e9,
                                                        .lease_time_s = 90,
                                                        .start_limit_s = start_limit_s};
-    struct atoll_pilot_step_result result = {.status = -1};
-    assert_int_equal(atoll_pilot_step_run(&settings, &result, NULL), 0);
+    struct atoll_pilot_step_result result = run_all(&settings);
     assert_int_not_equal(access(drain, F_OK), 0); /* nothing is left that would stop the next one */
     return result;
 }
@@ -92,8 +105,7 @@ static void test_a_program_that_is_not_there(void **state)
     const char *const words[] = {"/nowhere/srun", NULL};
     const struct atoll_pilot_step_settings settings = {
         .words = words, .part = folder, .self = &self, .drain_file = drain, .end_mono_ns = HUGE_VAL};
-    struct atoll_pilot_step_result result;
-    assert_int_equal(atoll_pilot_step_run(&settings, &result, NULL), 0);
+    struct atoll_pilot_step_result result = run_all(&settings);
     assert_int_equal(result.end, ATOLL_STEP_EXITED);
     assert_int_equal(result.status, 127);
 }
@@ -131,6 +143,39 @@ static void test_at_the_end_it_is_killed_with_its_children(void **state)
     assert_int_not_equal(kill(child, 0), 0);
 }
 
+/* Nobody asks a step to drain that has no part yet, or has let go of its devices: the one that works is asked. */
+static void test_who_is_asked_to_drain(void **state)
+{
+    static volatile sig_atomic_t interrupts = 1;
+    const char *const words[] = {"/bin/sh", "-c", "while [ ! -e \"$FOLDER/go\" ]; do sleep 0.05; done", NULL};
+    struct atoll_pilot_step_settings settings = {.words = words,
+                                                 .self = &self,
+                                                 .drain_file = drain,
+                                                 .interrupts = &interrupts,
+                                                 .end_mono_ns = HUGE_VAL,
+                                                 .lease_time_s = 90};
+    struct atoll_pilot_step *ahead = atoll_pilot_step_start(&settings, NULL), *leaving;
+    char go[PATH_MAX];
+    settings.part = folder;
+    leaving = atoll_pilot_step_start(&settings, NULL);
+    atoll_pilot_step_let_leave(leaving);
+    assert_null(atoll_pilot_step_look(ahead));
+    assert_null(atoll_pilot_step_look(leaving));
+    assert_int_not_equal(access(drain, F_OK), 0);
+    assert_int_equal(atoll_pilot_step_take(ahead, folder, NULL), 0);
+    assert_null(atoll_pilot_step_look(ahead));
+    assert_int_equal(access(drain, F_OK), 0);
+    scratch_write(scratch_join(go, folder, "go"), "", 0);
+    while (!atoll_pilot_step_look(leaving))
+        atoll_pilot_step_pause();
+    atoll_pilot_step_destroy(leaving);
+    assert_int_equal(access(drain, F_OK), 0); /* it is the other's */
+    while (!atoll_pilot_step_look(ahead))
+        atoll_pilot_step_pause();
+    atoll_pilot_step_destroy(ahead);
+    assert_int_not_equal(access(drain, F_OK), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -138,6 +183,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_how_it_ended, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_a_program_that_is_not_there, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_a_signal_makes_the_drain_file, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_who_is_asked_to_drain, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_an_old_drain_file_drains_nobody, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_at_the_end_it_is_killed_with_its_children, make_folder,
                                         remove_folder)};
