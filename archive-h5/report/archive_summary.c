@@ -156,5 +156,7 @@ void atoll_query_summary(const struct atoll_query *q, struct atoll_archive_summa
     }
     sums_end(&s.tasks);
     add_campaigns(q, &s);
+    for (uint64_t d = 0; d < atoll_tables_count(atoll_query_tables(q), ATOLL_TABLE_DEVICES); d++)
+        s.device_wall_ns += atoll_query_device_first(q, d) == d ? atoll_query_device_gaps_ns(q, d) : 0;
     *ret = s;
 }

@@ -35,8 +35,9 @@ struct atoll_archive_summary {
     double cost_usd;
     /* MEASUREMENT.md 9, by the accounts of the devices; in archives without them, of all evaluations and duels */
     double occupied_ns, candidate_ns;
-    double wall_ns;        /* campaign time, all campaigns */
-    double device_wall_ns; /* of those accounts; without them, campaign time times devices */
+    double wall_ns; /* campaign time, all campaigns */
+    double
+        device_wall_ns; /* of those accounts, with what lies between parts of a job; without them, campaign time times devices */
 };
 enum atoll_grouping { ATOLL_BY_LEVEL, ATOLL_BY_CATEGORY };
 

@@ -47,6 +47,7 @@ static void put_cells(struct atoll_buffer *out, const struct columns *c, const s
 static void put_devices(struct atoll_buffer *out, const struct atoll_query *query, const struct columns *c)
 {
     const struct atoll_tables *t = atoll_query_tables(query);
+    double gaps_ns = 0;
     put_head(out, c, "device");
     for (uint64_t i = 0; i < atoll_tables_count(t, ATOLL_TABLE_DEVICES); i++) {
         struct atoll_device_time time;
@@ -58,8 +59,14 @@ static void put_devices(struct atoll_buffer *out, const struct atoll_query *quer
         atoll_html_text(out, atoll_tables_text(t, device.node));
         atoll_buffer_printf(out, "</td>");
         put_cells(out, c, &time, atoll_device_time_whole_ns(&time));
+        gaps_ns += atoll_query_device_first(query, i) == i ? atoll_query_device_gaps_ns(query, i) : 0;
     }
     atoll_buffer_printf(out, "</table></div>\n");
+    if (gaps_ns > 0) {
+        atoll_buffer_printf(out, "<p class=\"soft\">Between parts of a job nobody worked on them for ");
+        atoll_html_duration(out, gaps_ns);
+        atoll_buffer_printf(out, ".</p>\n");
+    }
 }
 
 static void put_tasks(struct atoll_buffer *out, const struct atoll_query *query, const struct columns *c)

@@ -15,4 +15,10 @@ int atoll_query_task_time(const struct atoll_query *query, uint64_t task_row,
 int atoll_query_campaign_time(const struct atoll_query *query, uint32_t campaign,
                               struct atoll_device_time *ret_time);
 
+/* The time between attempts of one job on the device (row of devices) in which none of them ran, over all campaigns of the archive
+ * that know it: parts of a submitted campaign follow each other.  0 where there is none, or no memory to find it. */
+double atoll_query_device_gaps_ns(const struct atoll_query *query, uint64_t device_row);
+/* The first row of devices that is of this one; a row of another campaign may be the same device. */
+uint64_t atoll_query_device_first(const struct atoll_query *query, uint64_t device_row);
+
 #endif

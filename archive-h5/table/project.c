@@ -214,6 +214,7 @@ static int begin_attempt(struct atoll_projection *p, const struct atoll_journal_
                          struct atoll_err *err)
 {
     p->attempt = header->attempt;
+    p->began_unix_ns = header->created_unix_ns;
     return atoll_projection_put_text(p, header->name, &p->job, err);
 }
 

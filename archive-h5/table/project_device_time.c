@@ -18,12 +18,17 @@ static int time_matches(const void *context, uint32_t row)
     return attempts[row] == key->attempt && tasks[row] == key->task && devices[row] == key->device;
 }
 
-static int put_time(struct atoll_projection *p, uint64_t device, const struct atoll_task_time *time,
-                    struct atoll_err *err)
+static int put_time(struct atoll_projection *p, uint64_t device, int64_t unix_ns,
+                    const struct atoll_task_time *time, struct atoll_err *err)
 {
     struct time_key key = {p->tables, p->attempt, time->task, device};
-    struct atoll_row_device_time row = {
-        .attempt = p->attempt, .device = device, .task = time->task, .job = p->job, .time = time->time};
+    struct atoll_row_device_time row = {.attempt = p->attempt,
+                                        .device = device,
+                                        .task = time->task,
+                                        .job = p->job,
+                                        .began_unix_ns = p->began_unix_ns,
+                                        .told_unix_ns = unix_ns,
+                                        .time = time->time};
     uint64_t hash = atoll_mix64(device ^ atoll_mix64((uint64_t)p->attempt << 32 | time->task));
     uint32_t known = atoll_index_find(&p->device_time_index, hash, time_matches, &key);
     if (known != ATOLL_NONE) {
@@ -36,11 +41,11 @@ static int put_time(struct atoll_projection *p, uint64_t device, const struct at
                            (uint32_t)atoll_tables_count(p->tables, ATOLL_TABLE_DEVICE_TIME) - 1, err);
 }
 
-int atoll_projection_put_device_times(struct atoll_projection *p, const struct atoll_device_times *times,
-                                      struct atoll_err *err)
+int atoll_projection_put_device_times(struct atoll_projection *p, int64_t unix_ns,
+                                      const struct atoll_device_times *times, struct atoll_err *err)
 {
     for (size_t i = 0; i < times->count; i++)
-        if (put_time(p, times->device, &times->times[i], err) != 0)
+        if (put_time(p, times->device, unix_ns, &times->times[i], err) != 0)
             return -1;
     return 0;
 }

@@ -462,7 +462,8 @@ int atoll_projection_event(struct atoll_projection *p, uint64_t number, const st
     case ATOLL_EVENT_DUELLED: return add_duel(p, &e->duel, err);
     case ATOLL_EVENT_RIVAL: return atoll_projection_add_rival(p, &e->rival, err);
     case ATOLL_EVENT_EXTEND: reopen(p); return 0;
-    case ATOLL_EVENT_DEVICE_TIME: return atoll_projection_put_device_times(p, &e->device_times, err);
+    case ATOLL_EVENT_DEVICE_TIME:
+        return atoll_projection_put_device_times(p, e->unix_ns, &e->device_times, err);
     default: return 0;
     }
 }

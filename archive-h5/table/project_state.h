@@ -72,6 +72,7 @@ struct atoll_projection {
     int64_t campaign_ns;
     uint32_t ordinal;
     uint32_t attempt, job; /* whose records come; job: a text */
+    int64_t began_unix_ns;
     uint64_t marks[ATOLL_TABLE_COUNT];
 };
 
@@ -106,8 +107,8 @@ int atoll_projection_put_rival_names(struct atoll_projection *p,
 /* The final comparison with the rival into a row of tasks; all zero: there is none. */
 void atoll_projection_put_rival_final(struct atoll_row_task *row, const struct atoll_row_duel *d);
 /* Where a device's time went, into rows of the attempt at hand. */
-int atoll_projection_put_device_times(struct atoll_projection *p, const struct atoll_device_times *times,
-                                      struct atoll_err *err);
+int atoll_projection_put_device_times(struct atoll_projection *p, int64_t unix_ns,
+                                      const struct atoll_device_times *times, struct atoll_err *err);
 /* Category, level, tags, instructions, origin and kind of reference. */
 int atoll_projection_put_task_words(struct atoll_projection *p, const struct atoll_task *task,
                                     struct atoll_row_task *row, struct atoll_err *err);

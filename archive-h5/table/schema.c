@@ -631,6 +631,8 @@ static const struct atoll_column device_time_columns[] = {
     KEY(device_time, device, U64, "", "key of the device"),
     KEY(device_time, task, U32, "", "task that it worked on, 4294967295 = none"),
     COL(device_time, job, TEXT, "", "the attempt's folder below jobs: job and number"),
+    COL(device_time, began_unix_ns, I64, "ns", "beginning of the attempt, Unix time"),
+    COL(device_time, told_unix_ns, I64, "ns", "when it was told last, Unix time"),
     PART(CANDIDATES, "candidates", "a candidate ran; one that hung, up to its deadline"),
     PART(INPUTS, "inputs", "buffers, guards, inputs and fills were made"),
     PART(FLUSH, "flush", "caches were emptied"),

@@ -243,7 +243,8 @@ struct atoll_row_device_time {
     uint32_t campaign, attempt;
     uint64_t device;
     uint32_t task;
-    uint32_t job;                  /* text */
+    uint32_t job; /* text */
+    int64_t began_unix_ns, told_unix_ns;
     struct atoll_device_time time; /* a column for each part */
 };
 

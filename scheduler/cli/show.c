@@ -42,7 +42,8 @@ static const struct atoll_command show_command = {
     "DIR|ARCHIVE [CANDIDATE|TASK]",
     "everything about one candidate, or how a campaign was made",
     "Of DIR alone: suites, command line, strategy, seed, budgets, options with the compiler's flags, all "
-    "settings, machines and compilers. Of a candidate: source, plan, parameters, who made it, verdict with "
+    "settings, machines and compilers, where the time of the devices went and which tasks took most of it. "
+    "Of a candidate: source, plan, parameters, who made it, verdict with "
     "its evidence, timings, samples, comparisons and lineage. "
     "CANDIDATE is the start of its id, four digits or more that no other has: `atoll best`, `atoll list` and "
     "the report print enough of them. TASK means the best kernel of that task, TASK/baseline what that is "

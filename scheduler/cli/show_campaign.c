@@ -134,13 +134,14 @@ json_t *atoll_show_campaign_json(const struct atoll_archive_view *view)
         struct atoll_device_time time;
         int is_told = atoll_query_device_time(view->query, i, &time);
 
-        json_array_append_new(devices, json_pack("{s:o, s:o, s:o, s:i, s:o, s:o}", "model",
-                                                 atoll_json_text(atoll_tables_text(t, d.model)), "node",
-                                                 atoll_json_text(atoll_tables_text(t, d.node)), "backend",
-                                                 atoll_json_text(atoll_tables_text(t, d.backend)), "threads",
-                                                 (int)d.threads, "toolchain",
-                                                 atoll_json_text(atoll_tables_text(t, d.toolchain)), "time",
-                                                 atoll_device_time_json(is_told ? &time : NULL)));
+        json_array_append_new(
+            devices, json_pack("{s:o, s:o, s:o, s:i, s:o, s:o, s:f}", "model",
+                               atoll_json_text(atoll_tables_text(t, d.model)), "node",
+                               atoll_json_text(atoll_tables_text(t, d.node)), "backend",
+                               atoll_json_text(atoll_tables_text(t, d.backend)), "threads", (int)d.threads,
+                               "toolchain", atoll_json_text(atoll_tables_text(t, d.toolchain)), "time",
+                               atoll_device_time_json(is_told ? &time : NULL), "between_parts_s",
+                               atoll_query_device_gaps_ns(view->query, i) / 1e9));
     }
     return json_pack("{s:o, s:o, s:o, s:o}", "campaigns", campaigns, "devices", devices, "task_times",
                      atoll_time_view_tasks_json(view->query), "device_time",

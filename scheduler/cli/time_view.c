@@ -9,39 +9,79 @@
 #define DEVICES_SHOWN 16
 #define TASKS_SHOWN   5
 
+/* What a device took in all campaigns, and what lies between parts of one job; 0: it is told of at an earlier row, or nothing is. */
+static int device_sum(const struct atoll_query *query, uint64_t device_row, struct atoll_device_time *ret_sum,
+                      double *ret_gaps_ns)
+{
+    uint64_t count = atoll_tables_count(atoll_query_tables(query), ATOLL_TABLE_DEVICES);
+    int is_told = 0;
+
+    *ret_sum = (struct atoll_device_time){{0}};
+    if (atoll_query_device_first(query, device_row) != device_row)
+        return 0;
+    for (uint64_t i = device_row; i < count; i++) {
+        struct atoll_device_time time;
+
+        if (atoll_query_device_first(query, i) != device_row || !atoll_query_device_time(query, i, &time))
+            continue;
+        atoll_device_time_add(ret_sum, &time);
+        is_told = 1;
+    }
+    *ret_gaps_ns = is_told ? atoll_query_device_gaps_ns(query, device_row) : 0;
+    return is_told;
+}
+
 /* Of all devices together; how many of them. */
-static size_t devices_sum(const struct atoll_query *query, struct atoll_device_time *ret_sum)
+static size_t devices_sum(const struct atoll_query *query, struct atoll_device_time *ret_sum,
+                          double *ret_gaps_ns)
 {
     uint64_t count = atoll_tables_count(atoll_query_tables(query), ATOLL_TABLE_DEVICES);
     struct atoll_device_time time;
+    double gaps_ns;
     size_t told = 0;
 
     *ret_sum = (struct atoll_device_time){{0}};
+    *ret_gaps_ns = 0;
     for (uint64_t i = 0; i < count; i++) {
-        if (!atoll_query_device_time(query, i, &time))
+        if (!device_sum(query, i, &time, &gaps_ns))
             continue;
         atoll_device_time_add(ret_sum, &time);
+        *ret_gaps_ns += gaps_ns;
         told++;
     }
     return told;
+}
+
+static void print_line(FILE *out, const char *who, const struct atoll_device_time *time, double gaps_ns)
+{
+    double whole_ns = atoll_device_time_whole_ns(time) + gaps_ns;
+    char text[ATOLL_DEVICE_TIME_TEXT];
+
+    atoll_print(out, "%s: %s", who, atoll_device_time_text(time, whole_ns, text, sizeof(text)));
+    if (gaps_ns > 0 && whole_ns > 0)
+        fprintf(out, ", between parts %.1f %%", 100 * gaps_ns / whole_ns);
+    fputc('\n', out);
 }
 
 void atoll_time_view_print(const struct atoll_query *query, FILE *out)
 {
     uint64_t count = atoll_tables_count(atoll_query_tables(query), ATOLL_TABLE_DEVICES);
     struct atoll_device_time time;
-    size_t told = devices_sum(query, &time);
-    char text[ATOLL_DEVICE_TIME_TEXT];
+    double gaps_ns;
+    size_t told = devices_sum(query, &time, &gaps_ns), number = 0;
+    char who[64];
 
     if (told > DEVICES_SHOWN) {
-        atoll_print(out, "%zu devices: %s\n", told,
-                    atoll_device_time_text(&time, atoll_device_time_whole_ns(&time), text, sizeof(text)));
+        snprintf(who, sizeof(who), "%zu devices", told);
+        print_line(out, who, &time, gaps_ns);
         return;
     }
-    for (uint64_t i = 0; i < count; i++)
-        if (atoll_query_device_time(query, i, &time))
-            atoll_print(out, "device %llu: %s\n", (unsigned long long)i,
-                        atoll_device_time_text(&time, atoll_device_time_whole_ns(&time), text, sizeof(text)));
+    for (uint64_t i = 0; i < count; i++) {
+        if (!device_sum(query, i, &time, &gaps_ns))
+            continue;
+        snprintf(who, sizeof(who), "device %zu", number++);
+        print_line(out, who, &time, gaps_ns);
+    }
 }
 
 /* The task that took most among those that took less than below_ns; -1: none is left. */
@@ -66,13 +106,13 @@ void atoll_time_view_print_tasks(const struct atoll_query *query, FILE *out)
 {
     const struct atoll_tables *t = atoll_query_tables(query);
     struct atoll_device_time all, time;
-    double below_ns = 1e300;
+    double below_ns = 1e300, gaps_ns;
     char text[ATOLL_DEVICE_TIME_TEXT];
     int64_t row;
 
-    if (devices_sum(query, &all) == 0)
+    if (devices_sum(query, &all, &gaps_ns) == 0)
         return;
-    double whole_ns = atoll_device_time_whole_ns(&all);
+    double whole_ns = atoll_device_time_whole_ns(&all) + gaps_ns;
     for (int shown = 0; shown < TASKS_SHOWN && (row = next_task(query, below_ns, &time)) >= 0; shown++) {
         struct atoll_row_task task;
 

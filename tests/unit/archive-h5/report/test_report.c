@@ -230,6 +230,45 @@ static void test_times(void **state)
     expect_close(atoll_device_time_whole_ns(&time), 0, 1e-12);
 }
 
+/* Parts of a job follow each other on a device; what lies between them is told.  Attempts that nobody numbered do not. */
+static void test_between_parts(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t campaign;
+        uint64_t device;
+        const char *job;
+        int64_t began, told;
+    } parts[] = {{0, 1, "77.0", 0, 100},       {1, 1, "77.1", 103, 200}, {1, 1, "77.1", 103, 150},
+                 {2, 1, "77.0", 190, 300},     {3, 1, "78.0", 400, 500}, {3, 1, "local.1", 600, 700},
+                 {4, 1, "local.0", 900, 1000}, {0, 2, "77.0", 0, 100},   {1, 2, "77.1", 150, 200}};
+    struct atoll_tables *own = atoll_tables_create(1 << 20, NULL);
+    for (uint32_t i = 0; i < 6; i++) {
+        struct atoll_row_device device = {.campaign = i / 2, .key = 1 + i % 2};
+        assert_int_equal(atoll_tables_append(own, ATOLL_TABLE_DEVICES, &device, NULL), 0);
+    }
+    for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+        struct atoll_row_device_time row = {.campaign = parts[i].campaign,
+                                            .attempt = (uint32_t)i,
+                                            .device = parts[i].device,
+                                            .task = (uint32_t)i,
+                                            .began_unix_ns = parts[i].began,
+                                            .told_unix_ns = parts[i].told};
+        row.attempt -= i == 2; /* another task of the attempt before */
+        atoll_tables_add_text(own, parts[i].job, strlen(parts[i].job), &row.job, NULL);
+        assert_int_equal(atoll_tables_append(own, ATOLL_TABLE_DEVICE_TIME, &row, NULL), 0);
+    }
+    struct atoll_query *of_own = atoll_query_create(own, NULL);
+    assert_non_null(of_own);
+    expect_close(atoll_query_device_gaps_ns(of_own, 0), 3,
+                 1e-12); /* the third begins before the second ends */
+    expect_close(atoll_query_device_gaps_ns(of_own, 2), 3, 1e-12); /* the same device in another campaign */
+    expect_close(atoll_query_device_gaps_ns(of_own, 1), 50, 1e-12);
+    assert_int_equal(atoll_query_device_first(of_own, 5), 1);
+    atoll_query_destroy(of_own);
+    atoll_tables_destroy(own);
+}
+
 /* An archive of before there were such accounts: nothing is shown of them, and shares are those of the evaluations. */
 static void test_no_times(void **state)
 {
@@ -728,6 +767,7 @@ int main(void)
         CASE(test_rows_of_candidate),
         CASE(test_summary),
         CASE(test_times),
+        CASE(test_between_parts),
         CASE(test_no_times),
         CASE(test_rivals_first),
         CASE(test_groups),
