@@ -87,6 +87,7 @@ static const struct field late_task_fields[] = {
 
 #define PART(index, key) FIELD(atoll_campaign_progress_device, SECONDS, key, part_s[ATOLL_TIME_##index])
 static const struct field device_fields[] = {
+    FIELD(atoll_campaign_progress_device, TEXT, "key", key),
     FIELD(atoll_campaign_progress_device, TEXT, "node", node),
     FIELD(atoll_campaign_progress_device, TEXT, "model", model),
     PART(CANDIDATES, "candidates_s"),

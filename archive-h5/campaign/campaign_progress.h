@@ -48,6 +48,7 @@ struct atoll_campaign_progress_asks {
 
 /* Where the time of a device went in this attempt; "" and 0 where nobody says. */
 struct atoll_campaign_progress_device {
+    char key[17]; /* in hexadecimal digits: the same device in another campaign has the same */
     char node[64], model[96];
     double part_s[ATOLL_TIME_PART_COUNT];
 };

@@ -207,6 +207,7 @@ static void fill_devices(const struct atoll_time_ledger *times, struct atoll_pro
     json->devices = calloc(count + 1, sizeof(*json->devices));
     for (size_t i = 0; json->devices && i < count && atoll_time_ledger_sum(times, i, &sum); i++) {
         struct atoll_campaign_progress_device *row = &json->devices[json->device_count++];
+        snprintf(row->key, sizeof(row->key), "%016llx", (unsigned long long)sum.key);
         atoll_utf8_line(row->node, sizeof(row->node), sum.node, strlen(sum.node));
         atoll_utf8_line(row->model, sizeof(row->model), sum.model, strlen(sum.model));
         for (unsigned k = 0; k < ATOLL_TIME_PART_COUNT; k++)

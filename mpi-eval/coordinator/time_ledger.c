@@ -263,7 +263,7 @@ int atoll_time_ledger_sum(const struct atoll_time_ledger *l, size_t index, struc
     if (index >= l->device_count)
         return 0;
     const struct device *device = &l->devices[index];
-    *ret_sum = (struct atoll_time_sum){.node = device->node, .model = device->model};
+    *ret_sum = (struct atoll_time_sum){.key = device->key, .node = device->node, .model = device->model};
     for (uint32_t a = 0; a < l->account_count; a++) {
         const struct account *account = &l->accounts[a];
         if (!account->has_device || account->device != device->key)

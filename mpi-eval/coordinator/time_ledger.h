@@ -37,6 +37,7 @@ int atoll_time_ledger_next(struct atoll_time_ledger *ledger, struct atoll_device
 
 /* What one device took for all its tasks; node and model: borrowed from the ledger. */
 struct atoll_time_sum {
+    uint64_t key;
     const char *node, *model;
     struct atoll_device_time time;
 };

@@ -185,40 +185,59 @@ static void print_sums(FILE *out, const struct atoll_campaign_progress_row *rows
 
 /* ---- where the time went ---- */
 
-/* A line a device of these parts, of the attempt that told last; one for all where they are many. */
-static void print_times(FILE *out, const struct atoll_campaign_progress_row *rows, size_t count)
-{
-    struct atoll_device_time all = {{0}};
-    size_t device_count = 0, number = 0;
-    char text[ATOLL_DEVICE_TIME_TEXT];
+/* A device of these parts, and what it took for all of them, as those tell that told last. */
+struct device_sum {
+    const char *key, *node;
+    struct atoll_device_time time;
+};
 
+/* At most limit of them; how many there are. */
+static size_t devices_sum(const struct atoll_campaign_progress_row *rows, size_t count,
+                          struct device_sum *ret_sums, size_t limit, struct atoll_device_time *ret_all)
+{
+    size_t device_count = 0;
+
+    *ret_all = (struct atoll_device_time){{0}};
     for (size_t i = 0; i < count; i++) {
         const struct atoll_progress_json *hint = rows[i].progress ? &rows[i].progress->hint : NULL;
 
         for (size_t d = 0; hint && d < hint->device_count; d++) {
-            struct atoll_device_time time = atoll_campaign_progress_device_time(&hint->devices[d]);
+            const struct atoll_campaign_progress_device *device = &hint->devices[d];
+            struct atoll_device_time time = atoll_campaign_progress_device_time(device);
+            size_t at = 0;
 
-            atoll_device_time_add(&all, &time);
-            device_count += atoll_device_time_whole_ns(&time) > 0;
+            atoll_device_time_add(ret_all, &time);
+            while (at < device_count && at < limit && strcmp(ret_sums[at].key, device->key) != 0)
+                at++;
+            if (at == device_count && !(atoll_device_time_whole_ns(&time) > 0))
+                continue;
+            if (at == device_count && at < limit)
+                ret_sums[at] = (struct device_sum){.key = device->key, .node = device->node};
+            device_count += at == device_count;
+            if (at < limit)
+                atoll_device_time_add(&ret_sums[at].time, &time);
         }
     }
+    return device_count;
+}
+
+/* A line a device; one for all where they are many. */
+static void print_times(FILE *out, const struct atoll_campaign_progress_row *rows, size_t count)
+{
+    struct device_sum sums[DEVICES_SHOWN];
+    struct atoll_device_time all;
+    size_t device_count = devices_sum(rows, count, sums, DEVICES_SHOWN, &all);
+    char text[ATOLL_DEVICE_TIME_TEXT];
+
     if (device_count > DEVICES_SHOWN) {
-        atoll_print(out, "%zu devices: %s\n", device_count,
+        atoll_print(out, "more than %d devices: %s\n", DEVICES_SHOWN,
                     atoll_device_time_text(&all, atoll_device_time_whole_ns(&all), text, sizeof(text)));
         return;
     }
-    for (size_t i = 0; i < count; i++) {
-        const struct atoll_progress_json *hint = rows[i].progress ? &rows[i].progress->hint : NULL;
-
-        for (size_t d = 0; hint && d < hint->device_count; d++) {
-            struct atoll_device_time time = atoll_campaign_progress_device_time(&hint->devices[d]);
-            double whole_ns = atoll_device_time_whole_ns(&time);
-
-            if (whole_ns > 0)
-                atoll_print(out, "device %zu (%s): %s\n", number++, hint->devices[d].node,
-                            atoll_device_time_text(&time, whole_ns, text, sizeof(text)));
-        }
-    }
+    for (size_t i = 0; i < device_count; i++)
+        atoll_print(out, "device %zu (%s): %s\n", i, sums[i].node,
+                    atoll_device_time_text(&sums[i].time, atoll_device_time_whole_ns(&sums[i].time), text,
+                                           sizeof(text)));
 }
 
 /* ---- lines ---- */
@@ -366,8 +385,9 @@ static void add_progress(json_t *part, const struct atoll_campaign_progress *s, 
     }
     for (size_t i = 0; i < hint->device_count; i++) {
         struct atoll_device_time time = atoll_campaign_progress_device_time(&hint->devices[i]);
-        json_t *device = json_pack("{s:o, s:o}", "node", known_text(hint->devices[i].node), "model",
-                                   known_text(hint->devices[i].model));
+        json_t *device =
+            json_pack("{s:o, s:o, s:o}", "key", known_text(hint->devices[i].key), "node",
+                      known_text(hint->devices[i].node), "model", known_text(hint->devices[i].model));
 
         json_object_update_new(device, atoll_device_time_json(&time));
         json_array_append_new(devices, device);

@@ -41,7 +41,7 @@ void atoll_campaign_progress_view_print(FILE *out, const struct atoll_campaign_p
                                         size_t count, int by_task, int64_t now_unix_ns);
 
 /* {"parts": [{"part", "state", "attempt", "attempts", "evaluated", "duelled", "correct", "evaluation_budget", "campaign_s",
- *   "device_s", "busy", "evaluators", "reason", "hint_age_s", "holder", "error", "asks", "devices": [{"node", "model", and what device_time_json.h says}], "tasks": [{"task", "model",
+ *   "device_s", "busy", "evaluators", "reason", "hint_age_s", "holder", "error", "asks", "devices": [{"key", "node", "model", and what device_time_json.h says}], "tasks": [{"task", "model",
  *   "evaluated", "correct", "baseline_ns", "best_ns", "ratio", "final", "ratio_over", "ratio_seed", "rival_ns", "rival", "done", "reason",
  *   "candidate"}]}],
  *  "sums": {"parts", "fresh", "running", "waiting", "ended", "unreadable", "tasks", "timed", "evaluated", "duelled",

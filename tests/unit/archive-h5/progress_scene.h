@@ -105,6 +105,7 @@ static inline struct atoll_progress_json sample_hint(struct atoll_campaign_progr
                                                     .is_done = 1};
     rows[1] = (struct atoll_campaign_progress_task){.name = "matmul", .model = "a device \"X\""};
     static struct atoll_campaign_progress_device device = {
+        .key = "00000000000000ff",
         .node = "n7",
         .model = "Example",
         .part_s = {[ATOLL_TIME_CANDIDATES] = 1.5, [ATOLL_TIME_CHECKS] = 0.75, [ATOLL_TIME_IDLE] = 0.25}};

@@ -53,6 +53,7 @@ static void test_round_trip(void **state)
     assert_true(s.hint.tasks[0].final_ratio == 3.5 && s.hint.tasks[0].is_done);
     assert_string_equal(s.hint.tasks[1].model, "a device \"X\"");
     assert_int_equal(s.hint.device_count, 1);
+    assert_string_equal(s.hint.devices[0].key, "00000000000000ff");
     assert_string_equal(s.hint.devices[0].node, "n7");
     assert_true(s.hint.devices[0].part_s[ATOLL_TIME_CHECKS] == 0.75);
     struct atoll_device_time time = atoll_campaign_progress_device_time(&s.hint.devices[0]);

@@ -29,11 +29,12 @@ static struct atoll_campaign_progress_task named[] = {{.name = "layernorm"}};
 static struct atoll_campaign_progress_task named_two[] = {{.name = "gemv"}, {.name = "scan"}};
 
 static struct atoll_campaign_progress_device devices[] = {
-    {.node = "n7",
+    {.key = "a",
+     .node = "n7",
      .model = "X",
      .part_s = {[ATOLL_TIME_CANDIDATES] = 41, [ATOLL_TIME_CHECKS] = 20, [ATOLL_TIME_IDLE] = 39}},
-    {.node = "n8", .model = "X", .part_s = {[ATOLL_TIME_CANDIDATES] = 100}},
-    {.node = "n9", .model = "X"}, /* it has told nothing */
+    {.key = "b", .node = "n8", .model = "X", .part_s = {[ATOLL_TIME_CANDIDATES] = 100}},
+    {.key = "c", .node = "n9", .model = "X"}, /* it has told nothing */
 };
 
 static struct atoll_campaign_progress running = {.phase = ATOLL_CAMPAIGN_PROGRESS_OPEN,
@@ -200,8 +201,15 @@ static void devices_say_where_their_time_went(void **state)
         many[i] = devices[i % 2];
     running.hint.devices = many;
     running.hint.device_count = 13;
+    out = printed(ROWS, 0); /* told of in several parts it is one device */
+    assert_non_null(strstr(out, "\ndevice 0 (n7): candidates 41 %, idle 39 %, checks 20 %\n"
+                                "device 1 (n8): candidates 100 %\n"));
+    free(out);
+    for (size_t i = 0; i < 13; i++)
+        snprintf(many[i].key, sizeof(many[i].key), "%zx", i);
     out = printed(ROWS, 0);
-    assert_non_null(strstr(out, "\n13 devices: candidates 68 %, idle 21 %, checks 11 %\n"));
+    assert_non_null(strstr(out, "\nmore than 8 devices: candidates 68 %, idle 21 %, checks 11 %\n"));
+    assert_null(strstr(out, "device 0"));
     free(out);
     running.hint.devices = devices;
     running.hint.device_count = 3;
@@ -210,6 +218,7 @@ static void devices_say_where_their_time_went(void **state)
     json_t *first = json_array_get(told, 0), *parts = json_object_get(first, "parts_s");
     assert_int_equal(json_array_size(told), 3);
     assert_string_equal(json_string_value(json_object_get(first, "node")), "n7");
+    assert_string_equal(json_string_value(json_object_get(first, "key")), "a");
     assert_true(json_real_value(json_object_get(first, "whole_s")) == 100);
     expect_close(json_real_value(json_object_get(first, "occupied_share")), 0.61, 1e-12);
     expect_close(json_real_value(json_object_get(first, "candidate_share")), 0.41, 1e-12);
