@@ -63,19 +63,37 @@ static const char *const maths[] = {
     "csin",     "csinh",     "csqrt",  "ctan",   "ctanh",
 };
 static const char *const primitives[] = {
-    "memcpy",   "memmove",      "memset",        "memcmp",       "memchr",           "bcmp",
-    "strlen",   "__memcpy_chk", "__memmove_chk", "__memset_chk", "__stack_chk_fail", "__isnan",
-    "__isnanf", "__isinf",      "__isinff",      "__finite",     "__finitef",        "abs",
-    "labs",     "llabs",
+    "memcpy",       "memmove",       "memset",       "memcmp",           "memchr", "bcmp", "strlen",
+    "__memcpy_chk", "__memmove_chk", "__memset_chk", "__stack_chk_fail", "abs",    "labs", "llabs",
 };
+/* libc and libm have them. */
+static const char *const classes[] = {"__isnan", "__isnanf", "__isinf", "__isinff", "__finite", "__finitef"};
 static const char *const libraries[] = {"libc.so.6", "libm.so.6", "libmvec.so.1", "ld-linux-x86-64.so.2",
                                         "ld-linux-aarch64.so.1"};
 
+static int is_among(const char *name, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(name, names[i]) == 0)
+            return 1;
+    return 0;
+}
+
+static int is_primitive(const char *name)
+{
+    return is_among(name, primitives, sizeof(primitives) / sizeof(primitives[0]));
+}
+
+static int is_vector_variant(const char *name)
+{
+    return strncmp(name, "_ZGV", 4) == 0; /* libmvec's only */
+}
+
 int atoll_object_import_allowed(const char *name)
 {
-    for (size_t i = 0; i < sizeof(primitives) / sizeof(primitives[0]); i++)
-        if (strcmp(name, primitives[i]) == 0)
-            return 1;
+    if (is_primitive(name) || is_vector_variant(name) ||
+        is_among(name, classes, sizeof(classes) / sizeof(classes[0])))
+        return 1;
     size_t length = strlen(name);
     for (size_t i = 0; i < sizeof(maths) / sizeof(maths[0]); i++) {
         size_t base = strlen(maths[i]);
@@ -83,7 +101,7 @@ int atoll_object_import_allowed(const char *name)
             (length == base || (length == base + 1 && (name[base] == 'f' || name[base] == 'l'))))
             return 1;
     }
-    return strncmp(name, "_ZGV", 4) == 0; /* vector variants, libmvec's only */
+    return 0;
 }
 
 /* File bytes of [address, address + bytes) when one segment's file part holds them all, else NULL.
@@ -468,4 +486,22 @@ int atoll_object_check(const void *data, size_t length, int allow_mutable_global
         if (find_function(&o, symbols[i]) != 0)
             return -1;
     return 0;
+}
+
+/* Vector variants call libm where they have no code of their own. */
+unsigned atoll_object_calls(const void *data, size_t length)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct object o = {.data = data, .length = length, .mutable_allowed = 1, .err = &err};
+    unsigned calls = 0, all = ATOLL_OBJECT_CALLS_LIBM | ATOLL_OBJECT_CALLS_LIBMVEC;
+    if ((uintptr_t)data % 8 != 0 || check_header(&o) != 0 || read_segments(&o) != 0 ||
+        read_dynamic(&o) != 0 || read_symbols(&o) != 0)
+        return all;
+    for (size_t i = 1; i < o.symbol_count; i++) {
+        const char *name = string_at(&o, o.symbols[i].st_name);
+        if (o.symbols[i].st_shndx != SHN_UNDEF || !name[0] || is_primitive(name))
+            continue;
+        calls |= is_vector_variant(name) ? all : ATOLL_OBJECT_CALLS_LIBM;
+    }
+    return calls;
 }

@@ -16,6 +16,9 @@
  * defined in it. 0, or -1 with ATOLL_E_INPUT and what was found. */
 int atoll_object_check(const void *data, size_t length, int allow_mutable_globals, const char *const *symbols,
                        size_t symbol_count, struct atoll_err *err);
+/* What an object that passed the check may call of libm and libmvec, by the names that it imports. */
+enum atoll_object_call { ATOLL_OBJECT_CALLS_LIBM = 1, ATOLL_OBJECT_CALLS_LIBMVEC = 2 };
+unsigned atoll_object_calls(const void *data, size_t length);
 /* Whether an object may import this function. */
 int atoll_object_import_allowed(const char *name);
 

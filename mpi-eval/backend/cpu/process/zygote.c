@@ -67,8 +67,9 @@ static int enter_sandbox(struct atoll_err *err)
     return error ? atoll_err_errno(err, error, "atoll-worker cannot apply Landlock") : 0;
 }
 
-static int check_object(const struct atoll_control_setup *setup, struct atoll_err *err)
+static int check_object(struct atoll_zygote *zygote, struct atoll_err *err)
 {
+    const struct atoll_control_setup *setup = &zygote->setup;
     struct stat st;
     if (fstat(ATOLL_CONTROL_FD_OBJECT, &st) != 0 || st.st_size <= 0)
         return atoll_err_set(err, ATOLL_E_PROTOCOL, "atoll-worker got no object");
@@ -81,6 +82,7 @@ static int check_object(const struct atoll_control_setup *setup, struct atoll_er
         names[i] = setup->symbols[i];
     int status =
         atoll_object_check(image, length, (int)setup->allow_mutable_globals, names, setup->symbol_count, err);
+    zygote->calls = status == 0 ? atoll_object_calls(image, length) : 0;
     munmap(image, length);
     return status;
 }
@@ -119,6 +121,15 @@ struct visit {
     int status; /* of the object's own visit; 1 until then */
 };
 
+/* A child maps pages of what its object calls and of nothing else: some 500 pages of two libraries, mapped and unmapped, would
+ * take longer than many a sample. */
+static int is_called(const struct atoll_zygote *zygote, const char *library)
+{
+    if (strncmp(library, "libmvec.", 8) == 0)
+        return (zygote->calls & ATOLL_OBJECT_CALLS_LIBMVEC) != 0;
+    return strncmp(library, "libm.", 5) == 0 && (zygote->calls & ATOLL_OBJECT_CALLS_LIBM);
+}
+
 /* Whatever the headers said, an object without mutable globals gets no writable page. */
 static int visit_library(struct dl_phdr_info *info, size_t size, void *argument)
 {
@@ -128,7 +139,7 @@ static int visit_library(struct dl_phdr_info *info, size_t size, void *argument)
     if (info->dlpi_addr == visit->base) {
         ranges_record(visit->zygote, info, 1);
         visit->status = visit->zygote->setup.allow_mutable_globals ? 0 : data_make_readonly(info);
-    } else if (slash && strncmp(slash, "/libm", 5) == 0) {
+    } else if (slash && is_called(visit->zygote, slash + 1)) {
         ranges_record(visit->zygote, info, 0);
     }
     return 0;
@@ -201,7 +212,7 @@ int atoll_zygote_load(struct atoll_zygote *zygote, struct atoll_err *err)
     if (atoll_filter_init(&zygote->own_filter, ATOLL_FILTER_ZYGOTE, err) != 0 ||
         atoll_filter_init(&zygote->sample_filter,
                           zygote->setup.spin ? ATOLL_FILTER_SAMPLE_SPIN : ATOLL_FILTER_SAMPLE, err) != 0 ||
-        enter_sandbox(err) != 0 || check_object(&zygote->setup, err) != 0 ||
+        enter_sandbox(err) != 0 || check_object(zygote, err) != 0 ||
         begin_loading(&zygote->setup, err) != 0 || load_object(zygote, err) != 0)
         return -1;
     setitimer(ITIMER_PROF, &(struct itimerval){0}, NULL);

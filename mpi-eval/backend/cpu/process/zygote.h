@@ -22,6 +22,7 @@ struct atoll_zygote {
     struct atoll_filter own_filter, sample_filter;
     struct atoll_zygote_range ranges[ATOLL_ZYGOTE_RANGE_LIMIT]; /* pages of the object and of what it calls */
     size_t range_count;
+    unsigned calls; /* enum atoll_object_call */
     enum atoll_flush flush;
     pid_t pid;
 };

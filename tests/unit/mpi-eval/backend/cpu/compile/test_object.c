@@ -623,6 +623,38 @@ static void test_imports(void **state)
             fail_msg("%s: %d", names[i].name, !names[i].allowed);
 }
 
+/* What a child's pages are mapped for, so that no timed run faults on them. */
+static void test_calls(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        unsigned calls;
+    } units[] = {
+        {"void f(float *x, long n) { for (long i = 0; i < n; i++) x[i] *= 2; }\n", 0},
+        {"void *memcpy(void *, const void *, unsigned long);\n"
+         "void f(void *x, const void *y, long n) { memcpy(x, y, n); }\n",
+         0},
+        {"double sin(double);\ndouble f(double x) { return sin(x); }\n", ATOLL_OBJECT_CALLS_LIBM},
+        {"int __isnan(double);\nint f(double x) { return __isnan(x); }\n", ATOLL_OBJECT_CALLS_LIBM},
+    };
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+        struct atoll_compiled result = compile(units[i].text, "-O1");
+        if (atoll_object_calls(result.object, result.object_length) != units[i].calls)
+            fail_msg("%s: %u", units[i].text, atoll_object_calls(result.object, result.object_length));
+        free(result.object);
+    }
+    unsigned all = ATOLL_OBJECT_CALLS_LIBM | ATOLL_OBJECT_CALLS_LIBMVEC;
+#if defined(__x86_64__)
+    struct atoll_compiled vector = compile("typedef double v __attribute__((vector_size(16)));\n"
+                                           "v _ZGVbN2v_sin(v);\nv f(v x) { return _ZGVbN2v_sin(x); }\n",
+                                           "-O1 -lmvec");
+    assert_int_equal(atoll_object_calls(vector.object, vector.object_length), all);
+    free(vector.object);
+#endif
+    assert_int_equal(atoll_object_calls(good, 64), all); /* not known: all that there is */
+}
+
 static void test_unaligned_is_our_bug(void **state)
 {
     (void)state;
@@ -641,6 +673,7 @@ int main(void)
         cmocka_unit_test(test_random_changes_are_read),
         cmocka_unit_test(test_mutable_only_where_allowed),
         cmocka_unit_test(test_imports),
+        cmocka_unit_test(test_calls),
         cmocka_unit_test(test_unaligned_is_our_bug),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
