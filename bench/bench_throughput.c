@@ -134,6 +134,7 @@ static int mix_measure(struct atoll_session *s, const struct atoll_mix_candidate
                        struct atoll_drive_record *records, struct atoll_err *err)
 {
     struct atoll_phases before = *atoll_drive_phases(&s->drive);
+    struct atoll_device_time times_before = atoll_drive_times(&s->drive);
     struct atoll_drive_series series = {.candidates = candidates,
                                         .count = s->options.count,
                                         .limit_ns = s->options.seconds * 1e9,
@@ -144,8 +145,11 @@ static int mix_measure(struct atoll_session *s, const struct atoll_mix_candidate
                                   .records = records,
                                   .count = series.answered,
                                   .wall_ns = series.wall_ns,
-                                  .phases = *atoll_drive_phases(&s->drive)};
+                                  .phases = *atoll_drive_phases(&s->drive),
+                                  .times = atoll_drive_times(&s->drive)};
     phases_minus(&report.phases, &before);
+    for (unsigned k = 0; k < ATOLL_TIME_PART_COUNT; k++)
+        report.times.ns[k] -= times_before.ns[k];
     atoll_report_make(&report);
     atoll_report_print(&report);
     if (s->json) {

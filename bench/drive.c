@@ -254,6 +254,19 @@ const struct atoll_phases *atoll_drive_phases(const struct atoll_drive *d)
     return atoll_referee_thread_phases(d->referee_thread);
 }
 
+struct atoll_device_time atoll_drive_times(const struct atoll_drive *d)
+{
+    struct atoll_device_time sum = {{0}};
+    struct atoll_time_report report = {.count = 0};
+    struct atoll_time_account *account = atoll_referee_thread_account(d->referee_thread);
+    if (atoll_time_account_report(account, 1, &report, NULL) != 0)
+        return sum;
+    for (size_t i = 0; i < report.count; i++)
+        atoll_device_time_add(&sum, &report.times[i].time);
+    free(report.times);
+    return sum;
+}
+
 const struct atoll_device_info *atoll_drive_device(const struct atoll_drive *d)
 {
     return atoll_referee_thread_device(d->referee_thread);

@@ -59,6 +59,8 @@ struct atoll_drive_series {
 int atoll_drive_run(struct atoll_drive *drive, const struct atoll_mix_tasks *tasks,
                     struct atoll_drive_series *series, struct atoll_err *err);
 const struct atoll_phases *atoll_drive_phases(const struct atoll_drive *drive);
+/* Where the device's time went so far, all tasks together; without memory nothing. */
+struct atoll_device_time atoll_drive_times(const struct atoll_drive *drive);
 const struct atoll_device_info *atoll_drive_device(const struct atoll_drive *drive);
 
 #endif

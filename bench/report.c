@@ -171,6 +171,9 @@ void atoll_report_print(const struct atoll_report *r)
            r->occupied_share > 0 ? 100 * s->counters_ns * (double)r->count / (r->occupied_share * r->wall_ns)
                                  : 0,
            r->known_count);
+    char text[ATOLL_DEVICE_TIME_TEXT];
+    double whole_ns = atoll_device_time_whole_ns(&r->times);
+    printf("device: %s\n", atoll_device_time_text(&r->times, whole_ns, text, sizeof(text)));
     phases_print(r);
     printf("\n%-16s %6s %12s %12s %12s\n", "verdict", "count", "median ms", "p90 ms", "mean ms");
     for (int v = 0; v < ATOLL_VERDICT_COUNT; v++)
@@ -250,6 +253,10 @@ void atoll_report_json(const struct atoll_report *r, FILE *out)
         s->counters_ns, s->other_ns, s->idle_ns, r->read_count, r->known_count, r->phases.trial_count);
     for (unsigned i = 0; i < ATOLL_PHASE_COUNT; i++)
         fprintf(out, "%s\"%s\": %.0f", i ? ", " : "", atoll_phase_name((enum atoll_phase)i), r->phases.ns[i]);
+    fprintf(out, "},\n \"device_time_ns\": {");
+    for (unsigned i = 0; i < ATOLL_TIME_PART_COUNT; i++)
+        fprintf(out, "%s\"%s\": %.0f", i ? ", " : "", atoll_time_part_name((enum atoll_time_part)i),
+                r->times.ns[i]);
     fprintf(out, "}");
     verdicts_json(r, out);
     tasks_json(r, out);
