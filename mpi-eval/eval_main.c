@@ -34,10 +34,11 @@
 #include "mpi-eval/coordinator/setup.h"
 #include "mpi-eval/coordinator/lease_renewer.h"
 
-#define ANSWERS_NS    8e9
-#define LEAVE_SENT_NS 0.3e9
-#define GATE_LOOK_NS  50000000L
-#define POOL_ENDS_NS  4e9 /* what evaluators of this machine get to leave */
+#define ANSWERS_NS      8e9
+#define LEAVE_SENT_NS   0.3e9
+#define GATE_LOOK_NS    50000000L
+#define DEVICES_LOOK_NS 15e6
+#define POOL_ENDS_NS    4e9 /* what evaluators of this machine get to leave */
 
 struct settings {
     int local, evaluator, null_backend, keep_calibration, verbose;
@@ -298,6 +299,7 @@ struct carrier {
     struct atoll_evaluator_pool *pool; /* NULL: ranks */
     unsigned unanswered;               /* ranks whose evaluator is not known to be gone */
     int is_stopped;                    /* they were asked for their answer */
+    double gate_ns;                    /* when the gate was looked at */
 };
 
 static unsigned wait_for_ranks(const struct atoll_peers *peers);
@@ -333,6 +335,16 @@ static void on_stage(void *context, enum atoll_handover_stage stage)
         atoll_log_err(ATOLL_LOG_WARNING, "eval.stage", &err);
 }
 
+static int has_devices(void *context)
+{
+    struct carrier *carrier = context;
+    double now_ns = atoll_clock_mono_ns();
+    if (now_ns - carrier->gate_ns < DEVICES_LOOK_NS)
+        return 0;
+    carrier->gate_ns = now_ns;
+    return atoll_handover_has_devices(carrier->settings->gate);
+}
+
 static int run_campaign(const struct settings *settings, struct atoll_campaign *campaign,
                         struct atoll_lease_renewer *lease_renewer, struct carrier *carrier,
                         struct atoll_coordinator_result *ret_result, struct atoll_err *err)
@@ -361,6 +373,7 @@ static int run_campaign(const struct settings *settings, struct atoll_campaign *
                                                        .until_ns = until_mono_ns(settings->until),
                                                        .llm = llm_settings_of(settings, campaign),
                                                        .on_stage = on_stage,
+                                                       .has_devices = settings->gate ? has_devices : NULL,
                                                        .stage_context = carrier};
         rc = atoll_coordinator_run(&run, ret_result, err);
     }

@@ -29,6 +29,7 @@
 #define TICK_NS      1e9
 #define TIMES_NS     30e9 /* between two looks at where the devices' time goes, for the journal */
 #define WAIT_MS      100
+#define HELD_WAIT_MS 20
 #define ROUND_FRAMES (ATOLL_COMMIT_ROUND_LIMIT - 8) /* the rest of a round is for events of our own */
 #define NO_PEER      UINT32_MAX
 #define ROUND_SPARE  2 /* events of a round that replies of language models leave free */
@@ -55,6 +56,7 @@ struct coordinator {
     struct atoll_event capacity; /* the last CAPACITY */
     const char *attempt_dir;     /* borrowed from the campaign */
     int ack_fd, has_asked_for_end, has_told_end;
+    int is_held; /* the devices are another run's still */
     double tick_ns, times_ns;
 };
 
@@ -546,6 +548,14 @@ static void tell_end_if_near(struct coordinator *c)
     tell_stage(c, ATOLL_HANDOVER_ENDING);
 }
 
+static void take_devices_if_free(struct coordinator *c)
+{
+    if (!c->is_held || !c->settings->has_devices(c->settings->stage_context))
+        return;
+    c->is_held = 0;
+    atoll_peer_table_greet_all(c->peers);
+}
+
 static int run_rounds(struct coordinator *c, struct atoll_err *err)
 {
     const struct atoll_peers *carrier = &c->settings->peers;
@@ -553,6 +563,7 @@ static int run_rounds(struct coordinator *c, struct atoll_err *err)
         if (atoll_lease_renewer_check(c->settings->lease_renewer, err) != 0)
             return -1;
         int has_more = receive_frames(c);
+        take_devices_if_free(c);
         atoll_peer_table_check_silence(c->peers);
         atoll_rank_map_update(&c->rank_map, c->peers, c->attempt_dir, now_ns(c), 0);
         if (add_capacity_if_changed(c, err) != 0 || add_finish_if_asked(c, err) != 0 ||
@@ -574,7 +585,7 @@ static int run_rounds(struct coordinator *c, struct atoll_err *err)
             return -1;
         if (!has_more && !is_run_over(c)) {
             struct pollfd gateway = {.fd = atoll_llm_queue_fd(c->llm_queue), .events = POLLIN};
-            carrier->wait(carrier->context, &gateway, gateway.fd >= 0, WAIT_MS);
+            carrier->wait(carrier->context, &gateway, gateway.fd >= 0, c->is_held ? HELD_WAIT_MS : WAIT_MS);
         }
     }
     return 0;
@@ -636,6 +647,9 @@ static int coordinator_init(struct coordinator *c, const struct atoll_coordinato
                                                     .dispatch = c->dispatch,
                                                     .heartbeat_timeout_ns = s->heartbeat_timeout_ns};
     c->peers = atoll_peer_table_create(&peers, err);
+    c->is_held = s->has_devices != NULL;
+    if (c->peers && c->is_held)
+        atoll_peer_table_hold(c->peers);
     c->llm_queue = c->peers ? atoll_llm_queue_create(&s->llm, s->campaign, err) : NULL;
     if (!c->llm_queue)
         return -1;
@@ -753,6 +767,8 @@ int atoll_coordinator_run(const struct atoll_coordinator_settings *settings,
         rc = run_rounds(&c, err);
         if (rc == 0)
             rc = close_journal(&c, err);
+        if (rc == 0 && !c.result.is_drained)
+            tell_stage(&c, ATOLL_HANDOVER_STOPPED);
         c.result.cpu_ns = atoll_clock_cpu_ns() - cpu_ns;
         c.result.elapsed_ns = now_ns(&c) - c.clock.started_ns;
         atoll_notice_end(c.engine);

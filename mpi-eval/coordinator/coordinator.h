@@ -34,9 +34,11 @@ struct atoll_coordinator_settings {
     size_t drain_file_count;
     double until_ns; /* the same, so that it is over by then, on the clock of now_ns; 0 = never */
     struct atoll_llm_queue_settings llm; /* all zero: no language model is asked */
-    /* Called at ENDING, once, where the search is about to stop; and, unless the run is drained, at RELEASED, when the journal is
-     * closed and the evaluators were told to stop, before the files are made: who waits for them does so there.  NULL = nobody. */
+    /* Called at ENDING, once, where the search is about to stop; and, unless the run is drained, at STOPPED, and at RELEASED, when
+     * the evaluators were told to stop, before the files are made: who waits for them does so there.  NULL = nobody. */
     void (*on_stage)(void *context, enum atoll_handover_stage stage);
+    /* Whether evaluators may open their devices: they are sent nothing before.  NULL = at once. */
+    int (*has_devices)(void *context);
     void *stage_context;
 };
 

@@ -11,9 +11,11 @@
 #include "base/file.h"
 
 #define FILE_BYTES (PATH_MAX + 64)
+#define DEVICES    "devices\n" /* second line of a gate */
 
 static const char *const words[ATOLL_HANDOVER_STAGE_COUNT] = {[ATOLL_HANDOVER_STANDS_BY] = "stands-by",
                                                               [ATOLL_HANDOVER_ENDING] = "ending",
+                                                              [ATOLL_HANDOVER_STOPPED] = "stopped",
                                                               [ATOLL_HANDOVER_RELEASED] = "released"};
 
 int atoll_handover_make(const char *path, struct atoll_err *err)
@@ -68,6 +70,20 @@ int atoll_handover_open_gate(const char *path, const char *campaign, uint32_t ep
         return atoll_err_set(err, ATOLL_E_INPUT, "'%.200s' is no path that a line can hold", campaign);
     snprintf(line, sizeof(line), "%u %.*s\n", epoch, PATH_MAX, campaign);
     return line_append(path, line, err);
+}
+
+int atoll_handover_give_devices(const char *path, struct atoll_err *err)
+{
+    return line_append(path, DEVICES, err);
+}
+
+int atoll_handover_has_devices(const char *path)
+{
+    size_t length;
+    char *text = atoll_file_read(path, FILE_BYTES, &length, NULL), *line = text ? strchr(text, '\n') : NULL;
+    int has_devices = line && strcmp(line + 1, DEVICES) == 0;
+    free(text);
+    return has_devices;
 }
 
 int atoll_handover_look_at_gate(const char *path, char *ret_campaign, size_t bytes, uint32_t *ret_epoch,

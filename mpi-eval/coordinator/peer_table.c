@@ -22,6 +22,7 @@ struct atoll_peer_table {
     unsigned count;
     uint64_t lost_count;
     double attended_ns;       /* when some peer was last ready */
+    int is_held;              /* nobody is greeted */
     struct atoll_err failure; /* the last reason that a peer gave for not working */
     struct atoll_buffer payload, frame;
     char name[352]; /* name_of's */
@@ -240,6 +241,7 @@ static void lose(struct atoll_peer_table *t, unsigned lost, enum atoll_peer_stat
     if (t->peers[lost].state == ATOLL_PEER_READY || t->peers[lost].state == ATOLL_PEER_GREETED)
         t->lost_count++;
     t->peers[lost].state = state;
+    t->peers[lost].is_waiting = 0;
     atoll_dispatch_lose(t->settings.dispatch, lost);
     if (!had_device || state == ATOLL_PEER_ABSENT)
         return;
@@ -355,7 +357,7 @@ void atoll_peer_table_check_silence(struct atoll_peer_table *t)
         if (now - p->answered_ns > STUCK_NS)
             atoll_peer_table_drop(t, i, "it lives but does not answer");
     }
-    if (atoll_peer_table_ready_count(t) > 0)
+    if (atoll_peer_table_ready_count(t) > 0 || t->is_held)
         t->attended_ns = now;
 }
 
@@ -391,7 +393,24 @@ int atoll_peer_table_heard(struct atoll_peer_table *t, unsigned peer, uint16_t t
                    : p->place.surplus ? ATOLL_PEER_SURPLUS
                                       : ATOLL_PEER_GREETED;
     }
-    return p->state == ATOLL_PEER_ABSENT ? greet(t, peer, err) : 0;
+    p->is_waiting = p->state == ATOLL_PEER_ABSENT && t->is_held;
+    return p->state == ATOLL_PEER_ABSENT && !t->is_held ? greet(t, peer, err) : 0;
+}
+
+void atoll_peer_table_hold(struct atoll_peer_table *t)
+{
+    t->is_held = 1;
+}
+
+void atoll_peer_table_greet_all(struct atoll_peer_table *t)
+{
+    t->is_held = 0;
+    for (unsigned i = 0; i < t->count; i++) {
+        struct atoll_err err = ATOLL_ERR_INIT;
+        if (t->peers[i].state == ATOLL_PEER_ABSENT && t->peers[i].is_waiting && greet(t, i, &err) != 0 &&
+            err.code != ATOLL_E_CHILD) /* one that is gone is told of by its carrier */
+            atoll_peer_table_drop(t, i, err.text);
+    }
 }
 
 void atoll_peer_table_hello(struct atoll_peer_table *t, unsigned peer, const struct atoll_device_info *device)

@@ -37,6 +37,7 @@ struct atoll_peer {
     enum atoll_peer_state state;
     uint32_t wanted; /* orders it wants in hand */
     int said_hello;
+    int is_waiting;                        /* heard while nobody is greeted */
     char model[96], uuid[64];              /* of its device */
     int has_torch;                         /* it can measure rivals */
     struct atoll_evaluator_location place; /* node "": not known yet */
@@ -78,6 +79,10 @@ void atoll_peer_table_shares(const struct atoll_peer_table *table, double *ret_b
 int atoll_peer_table_check_left(const struct atoll_peer_table *table, struct atoll_err *err);
 
 /* ---- what arrives ---- */
+
+/* From now on new peers are heard and sent nothing, until all of them are. */
+void atoll_peer_table_hold(struct atoll_peer_table *table);
+void atoll_peer_table_greet_all(struct atoll_peer_table *table);
 
 /* A frame of this type arrived: a peer that is new is sent what it needs, one that was silent is listened to again.  -1: the
  * new one could not be sent it; ATOLL_E_CHILD when it is gone already. */

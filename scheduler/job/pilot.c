@@ -2,8 +2,8 @@
  *
  * CHOOSE a part -> RUN a step on it -> JUDGE by its journals -> CHOOSE ...
  * Devices do not wait for processes: when a step tells that it is ending (handover.h), another one is started that stands by,
- * and when it tells that its devices are free the next part is chosen, and given to the one that stands by, while the first
- * writes its last files.  So at most two steps are there: `running` and either `ahead`, which stands by, or `leaving`.  The one
+ * and when it tells that its search is over the next part is chosen, and given to the one that stands by; it gets the devices
+ * when the first tells that they are free, and works while that one writes its last files.  So at most two steps are there: `running` and either `ahead`, which stands by, or `leaving`.  The one
  * that stands by has claimed nothing: without a part for it, or with the nodes changed, it is sent away.
  *
  * until every part has ended (the job finishes the campaign), none is free, time is over (the campaign continues in another
@@ -46,7 +46,7 @@
 #define WORDS          (32 + 64) /* ours, and the longest list of --eval-option */
 #define STEP_FAILED_S  5         /* after a failed step: the scheduler learns of a lost node a little later */
 #define NODE_ASKS      20u       /* until the scheduler knows of a lost node, or it was no node */
-#define STAGE_LOOK_NS  250e6     /* before a step is ending; then at each look at the step */
+#define STAGE_LOOK_NS  100e6     /* before a step is ending; then at each look at the step */
 #define STEP_FILE      ".step-"
 #define DISMISS_S      5.0 /* for a step that is not needed, before it is ended */
 
@@ -66,9 +66,10 @@ struct seat {
     struct atoll_arena *arena;
     struct step_texts texts;
     size_t part;
-    uint64_t before;     /* results of the part, before the step */
-    size_t bad_count;    /* nodes that were left out when it was started */
-    uint64_t evaluators; /* most that answered */
+    enum { SEAT_FREE, SEAT_HELD, SEAT_HELD_TOLD } is_held; /* whether it was told that it has the devices */
+    uint64_t before;                                       /* results of the part, before the step */
+    size_t bad_count;                                      /* nodes that were left out when it was started */
+    uint64_t evaluators;                                   /* most that answered */
     unsigned asked;
     double stage_ns; /* when its stage was looked at */
     enum atoll_handover_stage stage;
@@ -457,24 +458,55 @@ static void ahead_start(struct pilot *p)
                   "a step for the next part comes up beside the end of this one");
 }
 
-/* The step that stands by gets the part; else one is started. */
+/* To the one that stands by. */
+static int part_give(struct seat *seat, size_t part, uint32_t silent_epoch, struct atoll_err *err)
+{
+    if (atoll_sweep_part_path(seat->pilot->sweep, part, seat->texts.part, sizeof(seat->texts.part), err) !=
+            0 ||
+        atoll_pilot_step_take(seat->step, seat->texts.part, err) != 0 ||
+        atoll_handover_open_gate(seat->texts.gate, seat->texts.part, silent_epoch, err) != 0) {
+        return -1;
+    }
+    seat->part = part;
+    seat->is_held = SEAT_HELD;
+    return 0;
+}
+
+/* The devices go to a step when the one that is leaving has let go of them, or is gone.  A full disk is waited for, as the step
+ * itself does. */
+static void devices_give(struct pilot *p, struct seat *seat)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+
+    if (seat->is_held == SEAT_FREE || (p->leaving && seat_stage(p->leaving) < ATOLL_HANDOVER_RELEASED))
+        return;
+    if (atoll_handover_give_devices(seat->texts.gate, &err) == 0)
+        seat->is_held = SEAT_FREE;
+    else if (seat->is_held == SEAT_HELD)
+        atoll_log_err(ATOLL_LOG_WARNING, "pilot.devices", &err);
+    if (seat->is_held == SEAT_HELD)
+        seat->is_held = SEAT_HELD_TOLD;
+}
+
+/* The step that stands by gets the part; else one is started, behind a gate where another one is leaving. */
 static struct seat *seat_fill(struct pilot *p, size_t part, uint32_t silent_epoch, struct atoll_err *err)
 {
     struct seat *seat = p->ahead;
     struct atoll_err why = ATOLL_ERR_INIT;
 
     if (seat && seat->bad_count == p->bad.count && !seat_look(seat) &&
-        atoll_sweep_part_path(p->sweep, part, seat->texts.part, sizeof(seat->texts.part), &why) == 0 &&
-        atoll_pilot_step_take(seat->step, seat->texts.part, &why) == 0 &&
-        atoll_handover_open_gate(seat->texts.gate, seat->texts.part, silent_epoch, &why) == 0) {
-        seat->part = part;
+        part_give(seat, part, silent_epoch, &why) == 0) {
         p->ahead = NULL;
         return seat;
     }
     if (why.code != ATOLL_OK)
         atoll_log_err(ATOLL_LOG_WARNING, "pilot.ahead", &why);
     ahead_dismiss(p);
-    return seat_create(p, part, silent_epoch, 0, err);
+    seat = p->leaving ? seat_create(p, part, silent_epoch, 1, &why) : NULL;
+    if (seat && part_give(seat, part, silent_epoch, &why) == 0)
+        return seat;
+    seat_destroy(seat);
+    return seats_empty(p, err) != 0 ? NULL : seat_create(p, part, silent_epoch, 0, err);
 }
 
 /* Until it has ended, or is leaving while the next part may begin. */
@@ -489,7 +521,8 @@ static int seat_watch(struct pilot *p, struct seat *seat, struct atoll_err *err)
             seat_destroy(seat);
             return status;
         }
-        if (!p->leaving && seat_stage(seat) == ATOLL_HANDOVER_RELEASED && !is_interrupted(p) &&
+        devices_give(p, seat);
+        if (!p->leaving && seat_stage(seat) >= ATOLL_HANDOVER_STOPPED && !is_interrupted(p) &&
             can_overlap(p->settings->site)) {
             atoll_pilot_step_let_leave(seat->step);
             p->leaving = seat;

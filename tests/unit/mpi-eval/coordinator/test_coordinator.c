@@ -80,6 +80,8 @@ struct peers {
         int has_archive;
     } told[4];
     unsigned told_count;
+    int waits_for_devices;
+    unsigned devices_after; /* questions */
 };
 
 static void enqueue(struct peers *p, unsigned peer, uint16_t type, const void *payload, size_t length)
@@ -517,6 +519,8 @@ static void fake_stage(void *context, enum atoll_handover_stage stage)
         (struct told){stage, p->stops, p->results, access(path_of(p->state, "c/archive.h5"), F_OK) == 0};
 }
 
+static int fake_devices(void *context);
+
 static int campaign_run_with(void **state, struct peers *p, sig_atomic_t interrupts,
                              struct atoll_coordinator_result *ret_result, struct atoll_err *err)
 {
@@ -541,6 +545,7 @@ static int campaign_run_with(void **state, struct peers *p, sig_atomic_t interru
         .is_to_finish = p->finishes,
         .extension = p->extension,
         .on_stage = fake_stage,
+        .has_devices = p->waits_for_devices ? fake_devices : NULL,
         .stage_context = p};
     p->state = state;
     p->asked = interrupts;
@@ -794,19 +799,50 @@ static void test_stages_are_told(void **state)
     campaign_make(state);
     assert_int_equal(campaign_run_with(state, p, 0, &result, NULL), 0);
     assert_true(result.is_finished);
-    assert_int_equal(p->told_count, 2);
+    assert_int_equal(p->told_count, 3);
     assert_int_equal(p->told[0].stage, ATOLL_HANDOVER_ENDING);
     assert_true(p->told[0].results >= BUDGET && p->told[0].results <= p->results);
     assert_int_equal(p->told[0].stops, 0);
-    assert_int_equal(p->told[1].stage, ATOLL_HANDOVER_RELEASED);
+    assert_int_equal(p->told[1].stage, ATOLL_HANDOVER_STOPPED);
     assert_int_equal(p->told[1].results, p->results);
-    assert_int_equal(p->told[1].stops, PEERS);
-    assert_false(p->told[1].has_archive);
+    assert_int_equal(p->told[1].stops, 0);
+    assert_int_equal(p->told[2].stage, ATOLL_HANDOVER_RELEASED);
+    assert_int_equal(p->told[2].stops, PEERS);
+    assert_false(p->told[2].has_archive);
     assert_int_equal(access(path_of(state, "c/archive.h5"), F_OK), 0);
     p->told_count = 0;
     assert_int_equal(campaign_run_with(state, p, 0, &result, NULL), 0);
     assert_true(result.was_finished);
     assert_int_equal(p->told_count, 0);
+    peers_destroy(p);
+}
+
+static int fake_devices(void *context)
+{
+    struct peers *p = context;
+    if (p->devices_after > 0) {
+        for (unsigned i = 0; i < PEERS; i++)
+            assert_int_equal(p->setups[i], 0);
+        enqueue_pulse(p, p->devices_after % PEERS);
+        return --p->devices_after == 0;
+    }
+    return 1;
+}
+
+/* Nobody is sent anything before the devices are free, and then everybody who was heard is. */
+static void test_devices_that_are_not_free_yet(void **state)
+{
+    struct atoll_coordinator_result result;
+    struct peers *p = peers_create(HONEST);
+    p->devices_after = 10;
+    p->waits_for_devices = 1;
+    campaign_make(state);
+    assert_int_equal(campaign_run_with(state, p, 0, &result, NULL), 0);
+    assert_true(result.is_finished);
+    assert_int_equal(p->devices_after, 0);
+    for (unsigned i = 0; i < PEERS; i++)
+        assert_int_equal(p->setups[i], 1);
+    replay_check(state);
     peers_destroy(p);
 }
 
@@ -1150,6 +1186,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_hanging_peer, dir_make, dir_remove),
         cmocka_unit_test_setup_teardown(test_orderly_end, dir_make, dir_remove),
         cmocka_unit_test_setup_teardown(test_stages_are_told, dir_make, dir_remove),
+        cmocka_unit_test_setup_teardown(test_devices_that_are_not_free_yet, dir_make, dir_remove),
         cmocka_unit_test_setup_teardown(test_a_drained_run_tells_nothing, dir_make, dir_remove),
         cmocka_unit_test_setup_teardown(test_drained_by_a_signal, dir_make, dir_remove),
         cmocka_unit_test_setup_teardown(test_extended, dir_make, dir_remove),

@@ -38,6 +38,8 @@ static void test_stages(void **state)
     assert_int_equal(atoll_handover_look(path), ATOLL_HANDOVER_STANDS_BY);
     assert_int_equal(atoll_handover_tell(path, ATOLL_HANDOVER_ENDING, NULL), 0);
     assert_int_equal(atoll_handover_look(path), ATOLL_HANDOVER_ENDING);
+    assert_int_equal(atoll_handover_tell(path, ATOLL_HANDOVER_STOPPED, NULL), 0);
+    assert_int_equal(atoll_handover_look(path), ATOLL_HANDOVER_STOPPED);
     assert_int_equal(atoll_handover_tell(path, ATOLL_HANDOVER_RELEASED, NULL), 0);
     assert_int_equal(atoll_handover_look(path), ATOLL_HANDOVER_RELEASED);
     assert_int_equal(atoll_handover_make(path, NULL), 0);
@@ -69,6 +71,11 @@ static void test_a_gate(void **state)
     assert_int_equal(atoll_handover_look_at_gate(path, campaign, sizeof(campaign), &epoch, NULL), 1);
     assert_string_equal(campaign, "/a folder/parts/0001");
     assert_int_equal(epoch, 0);
+    assert_false(atoll_handover_has_devices(path));
+    assert_int_equal(atoll_handover_give_devices(path, NULL), 0);
+    assert_true(atoll_handover_has_devices(path));
+    assert_int_equal(atoll_handover_look_at_gate(path, campaign, sizeof(campaign), &epoch, NULL), 1);
+    assert_string_equal(campaign, "/a folder/parts/0001");
     assert_int_equal(atoll_handover_make(path, NULL), 0);
     assert_int_equal(atoll_handover_open_gate(path, "part", 4294967295u, NULL), 0);
     assert_int_equal(atoll_handover_look_at_gate(path, campaign, sizeof(campaign), &epoch, NULL), 1);
@@ -90,6 +97,8 @@ static void test_what_is_no_gate(void **state)
                          cases[i].rc);
     }
     struct atoll_err err = ATOLL_ERR_INIT;
+    put("7 /campaign\ndevice");
+    assert_false(atoll_handover_has_devices(path));
     put("7 /a/path/that/is/too/long\n");
     expect_failure(atoll_handover_look_at_gate(path, campaign, sizeof(campaign), &epoch, &err), &err,
                    ATOLL_E_PROTOCOL, "not the line of a gate");
