@@ -233,5 +233,6 @@ try:
 finally:
     if sweep.exists():
         subprocess.run([f"{build}/atoll", "cancel", str(sweep)], env=environment, capture_output=True)
-    kill(processes("atoll-eval"))
+    while kill(processes()):  # a pilot of a test that failed, too
+        time.sleep(0.1)
     shutil.rmtree(root, ignore_errors=True)
