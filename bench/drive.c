@@ -61,10 +61,12 @@ int atoll_drive_open(struct atoll_drive *d, const struct atoll_setup *setup, uns
         d->pipeline = atoll_pipeline_create(backend, d->compiler, d->referee_thread, err);
     if (!d->pipeline)
         return -1;
-    while (!atoll_pipeline_is_open(d->pipeline)) {
-        events_wait(d);
+    for (;;) {
         if (atoll_pipeline_advance(d->pipeline, err) != 0)
             return -1;
+        if (atoll_pipeline_is_open(d->pipeline))
+            break;
+        events_wait(d);
     }
     d->open_ns = atoll_clock_mono_ns() - begin;
     return 0;

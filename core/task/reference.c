@@ -5,8 +5,10 @@
 #include "core/task/reference.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "core/source/source_token.h"
 
 static const char prelude_types[] =
@@ -189,4 +191,43 @@ int atoll_reference_has_scale(const struct atoll_task *task, size_t tensor)
         found = atoll_token_is(&list.tokens[i], name);
     atoll_token_list_fini(&list);
     return found;
+}
+
+/* Number of the author's line that the first error names, or that uses the name a linker misses; 0: none. */
+static unsigned long blamed_line(const char *source, const char *diagnostics)
+{
+    static const char *const files[] = {"reference.c:", "reference.c("}; /* as cc and as NVRTC say it */
+    static const char missing[] = "undefined reference to `";
+    for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+        const char *at = strstr(diagnostics, files[i]);
+        if (at)
+            return strtoul(at + strlen(files[i]), NULL, 10);
+    }
+    const char *at = strstr(diagnostics, missing);
+    if (!at)
+        return 0;
+    char name[64];
+    snprintf(name, sizeof(name), "%.*s", (int)strcspn(at + strlen(missing), "'"), at + strlen(missing));
+    const char *use = strstr(source, name);
+    unsigned long number = use ? 1 : 0;
+    for (const char *p = source; use && p < use; p++)
+        number += *p == '\n';
+    return number;
+}
+
+/* The compiler itself would quote the line of that number in the unit, which begins with what the author may use. */
+void atoll_reference_quote(const char *source, const char *diagnostics,
+                           char ret_quote[ATOLL_REFERENCE_QUOTE_BYTES])
+{
+    const char *line = source;
+    unsigned long number = blamed_line(source, diagnostics);
+    ret_quote[0] = 0;
+    for (unsigned long i = 1; i < number && line; i++)
+        line = (line = strchr(line, '\n')) ? line + 1 : NULL;
+    if (number == 0 || !line)
+        return;
+    line += strspn(line, " \t");
+    size_t length = strcspn(line, "\r\n");
+    snprintf(ret_quote, ATOLL_REFERENCE_QUOTE_BYTES, "; line %lu of reference.c says: %.*s", number,
+             (int)(length < 140 ? length : atoll_utf8_cut(line, 140)), line);
 }

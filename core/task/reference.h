@@ -36,4 +36,11 @@ int atoll_reference_translation_unit(const struct atoll_task *task, struct atoll
 /* Whether the reference calls scale_<tensor>. */
 int atoll_reference_has_scale(const struct atoll_task *task, size_t tensor);
 
+#define ATOLL_REFERENCE_QUOTE_BYTES 200
+
+/* What a compiler's errors blame: "; line 14 of reference.c says: ...", "" where they blame no line of it.  source:
+ * the author's text. */
+void atoll_reference_quote(const char *source, const char *diagnostics,
+                           char ret_quote[ATOLL_REFERENCE_QUOTE_BYTES]);
+
 #endif

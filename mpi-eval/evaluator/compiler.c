@@ -64,6 +64,11 @@ int atoll_compiler_collect(struct atoll_compiler *compiler, struct atoll_compile
     return 1;
 }
 
+unsigned atoll_compiler_idle_count(struct atoll_compiler *compiler)
+{
+    return compiler->kind->idle_count(compiler);
+}
+
 void atoll_compiler_pause(struct atoll_compiler *compiler)
 {
     compiler->kind->pause(compiler);

@@ -54,6 +54,7 @@ struct atoll_compiler_kind {
     size_t (*pollfds)(const struct atoll_compiler *c, struct pollfd *ret_fds, size_t limit);
     int (*timeout_ms)(const struct atoll_compiler *c);
     int (*collect)(struct atoll_compiler *c, struct atoll_compiled *ret_compiled);
+    unsigned (*idle_count)(struct atoll_compiler *c);
     void (*pause)(struct atoll_compiler *c);
     void (*resume)(struct atoll_compiler *c);
 };
@@ -77,6 +78,8 @@ size_t atoll_compiler_pollfds(const struct atoll_compiler *compiler, struct poll
 int atoll_compiler_timeout_ms(const struct atoll_compiler *compiler);
 /* 1: a finished job is in ret_compiled; 0: none yet; never blocks. */
 int atoll_compiler_collect(struct atoll_compiler *compiler, struct atoll_compiled *ret_compiled);
+/* Children that have nothing to do: so many jobs more would begin at once.  0 while children stand still. */
+unsigned atoll_compiler_idle_count(struct atoll_compiler *compiler);
 /* Frees what it owns; what the receiver took must be NULL.  Twice is fine. */
 void atoll_compiled_fini(struct atoll_compiled *compiled);
 /* Stops and continues all children (SIGSTOP, SIGCONT to their groups): for timing windows.

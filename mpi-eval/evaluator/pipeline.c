@@ -3,10 +3,16 @@
  * States of an order: WAITS_TASK (its task is not known to the referee) -> COMPILES (an object is missing) -> MEASURED (lent
  * to the referee's thread) -> DONE.  A verdict of levels 1 to 3 goes from any of the first two to DONE.
  *
- * The compiler has one owner: this thread, except while a request that uses it is with the referee's thread (`lent`).  Where
- * the backend gives a unit for a task's reference, it is compiled here beside the candidates, and the TASK request comes
- * with the object.  Else that request uses the compiler: before it is posted no new compile is started until all running
- * ones have come back. */
+ * The compiler has one owner: this thread, except while the device is opened (`lent`), which compiles kernels of ours.
+ * A task's reference is compiled here beside the candidates, and the TASK request comes with the object.  References that
+ * orders wait for are compiled in the order of these; those of all other tasks whenever a compile child has nothing to do,
+ * so that a candidate that comes waits for no more than the end of one.  What is wrong with one is told to the task's
+ * orders.
+ *
+ * While the device has nothing to measure, draws are answered one by one (ANSWER): an order that comes waits for no more
+ * than one of them.  While there are orders, only what these are likely to see.  Where compiling and measuring share cores,
+ * only while nothing is compiled; and never between a rival and the next candidate: another process may have the device
+ * until then. */
 #include "mpi-eval/evaluator/pipeline.h"
 
 #include <stdio.h>
@@ -15,11 +21,13 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
+#include "core/task/reference.h"
 #include "mpi-eval/evaluator/object_cache.h"
 
 #define TASK_LIMIT        4096u
 #define CACHE_BYTES       (256u << 20)
 #define REFERENCE_BYTES   (4u << 20)
+#define REFERENCES_AHEAD  64 /* compiled, of tasks that nobody has ordered anything for */
 #define ORDER_ARENA_BYTES (4u << 20)
 
 enum work_state { WORK_WAITS_TASK, WORK_COMPILES, WORK_MEASURED, WORK_DONE };
@@ -43,6 +51,7 @@ struct task_entry {
     int known;                      /* to the referee */
     char *refusal;                  /* owned; why the referee cannot work on it, NULL if it can */
     struct atoll_object *reference; /* one count of it, from its compilation until the task is known */
+    enum { ANSWERS_MISSING, ANSWERS_NEXT, ANSWERS_ALL } answered; /* draws, as far as they can be now */
 };
 
 struct compile_job {
@@ -58,15 +67,22 @@ struct atoll_pipeline {
     struct atoll_object_cache *cache;
     struct task_entry *tasks;
     uint32_t task_count;
-    struct atoll_referee_request setup; /* OPEN or TASK: one at a time */
-    int busy;                           /* setup is with the referee's thread ... */
-    int lent;                           /* ... and the compiler with it */
-    int open;                           /* the device is there */
-    int draining;                       /* no compile is started: the compiler is to be lent */
+    struct atoll_referee_request setup;  /* OPEN or TASK: one at a time */
+    int busy;                            /* setup is with the referee's thread ... */
+    int lent;                            /* ... and the compiler with it */
+    int opens;                           /* the device was asked for ... */
+    int open;                            /* ... and is there */
+    uint32_t next_reference;             /* task whose reference is compiled when nobody waits */
+    unsigned reference_count;            /* compiled or being compiled, of tasks that are not known yet */
+    struct atoll_referee_request answer; /* one draw ahead */
+    int answers;                         /* it is with the referee's thread */
+    int is_left;                         /* what was measured last was a rival */
+    uint32_t next_answer;                /* task that is looked at first */
     struct work *first, **end;
-    unsigned work_count;
+    unsigned work_count, measured_count; /* measured: with the referee's thread */
     uint64_t next_job;
-    struct compile_job jobs[3 * ATOLL_PIPELINE_ORDER_LIMIT]; /* two sides and a reference each */
+    struct compile_job
+        jobs[3 * ATOLL_PIPELINE_ORDER_LIMIT + REFERENCES_AHEAD]; /* two sides and a reference each */
     unsigned job_count;
     struct atoll_pulse pulse;
 };
@@ -85,8 +101,7 @@ static void post_setup(struct atoll_pipeline *p, enum atoll_referee_request_kind
         p->setup.reference = p->tasks[number].reference;
     }
     p->busy = 1;
-    p->lent =
-        !p->setup.reference && !(p->setup.task && p->setup.task->torch); /* nothing is compiled for those */
+    p->lent = kind == ATOLL_REFEREE_REQUEST_OPEN;
     atoll_referee_thread_post_first(p->referee_thread, &p->setup);
 }
 
@@ -109,7 +124,6 @@ struct atoll_pipeline *atoll_pipeline_create(const struct atoll_backend *backend
     p->compiler = compiler;
     p->referee_thread = referee_thread;
     p->end = &p->first;
-    post_setup(p, ATOLL_REFEREE_REQUEST_OPEN, 0);
     return p;
 }
 
@@ -272,6 +286,7 @@ static int refuse_task(struct task_entry *task, const char *why, struct atoll_er
 
 static void release_reference(struct atoll_pipeline *p, struct task_entry *task)
 {
+    p->reference_count -= task->reference != NULL;
     atoll_object_cache_release(p->cache, task->reference);
     task->reference = NULL;
 }
@@ -299,20 +314,6 @@ static int collect_setup(struct atoll_pipeline *p, struct atoll_err *err)
     return atoll_err_add(err, "in task '%s'", task->task->name);
 }
 
-/* For a backend that gives no unit for references: the referee's thread compiles them, one task at a time, that of the oldest
- * order first. */
-static void advance_tasks_by_lending(struct atoll_pipeline *p)
-{
-    const struct work *work = p->first;
-    while (work && (work->state != WORK_WAITS_TASK || p->tasks[work->order.task].known ||
-                    p->tasks[work->order.task].refusal)) {
-        work = work->next;
-    }
-    if (work && !p->busy && !p->lent && p->job_count == 0)
-        post_setup(p, ATOLL_REFEREE_REQUEST_TASK, work->order.task);
-    p->draining = work != NULL;
-}
-
 static int start_reference(struct atoll_pipeline *p, struct task_entry *task, struct atoll_err *err)
 {
     struct atoll_err why = ATOLL_ERR_INIT;
@@ -324,6 +325,7 @@ static int start_reference(struct atoll_pipeline *p, struct task_entry *task, st
     if (rc == 0) {
         task->reference = atoll_object_cache_take(p->cache, &id, &why);
         rc = task->reference ? 0 : -1;
+        p->reference_count += rc == 0;
     }
     if (rc == 0 && task->reference->state == ATOLL_OBJECT_NEW)
         rc = start_compile(p, task->reference, NULL, name, (const char *)unit.data, unit.length, &why);
@@ -335,29 +337,44 @@ static int start_reference(struct atoll_pipeline *p, struct task_entry *task, st
     return rc;
 }
 
-/* References of all tasks that orders wait for are compiled at once, beside the candidates. */
+static int refuse_reference(struct atoll_pipeline *p, struct task_entry *task, struct atoll_err *err)
+{
+    char text[1024], quote[ATOLL_REFERENCE_QUOTE_BYTES] = "";
+    const char *diagnostics = task->reference->diagnostics ? task->reference->diagnostics : "";
+    int is_wrong = task->reference->verdict == ATOLL_V_COMPILE_ERROR;
+    if (is_wrong)
+        atoll_reference_quote(task->task->reference_source, diagnostics, quote);
+    snprintf(text, sizeof(text), "the reference of task '%s' does not compile for the device: %.700s%s",
+             task->task->name, diagnostics, quote);
+    release_reference(p, task);
+    return is_wrong ? refuse_task(task, text, err) : atoll_err_set(err, ATOLL_E_CHILD, "%s", text);
+}
+
+/* Makes a task known that an order waits for. */
 static int advance_task(struct atoll_pipeline *p, uint32_t number, struct atoll_err *err)
 {
     struct task_entry *task = &p->tasks[number];
     if (task->known || task->refusal || (p->busy && p->setup.task_number == number))
         return 0;
-    if (task->task->torch) {
-        if (!p->busy)
-            post_setup(p, ATOLL_REFEREE_REQUEST_TASK, number);
-        return 0;
-    }
-    if (!task->reference)
-        return p->lent ? 0 : start_reference(p, task, err);
-    if (task->reference->state == ATOLL_OBJECT_READY && !p->busy)
+    if (!task->task->torch && !task->reference)
+        return start_reference(p, task, err);
+    if (task->reference && task->reference->state == ATOLL_OBJECT_FAILED)
+        return refuse_reference(p, task, err);
+    if (!p->busy && (!task->reference || task->reference->state == ATOLL_OBJECT_READY))
         post_setup(p, ATOLL_REFEREE_REQUEST_TASK, number);
-    if (task->reference->state != ATOLL_OBJECT_FAILED)
-        return 0;
-    char text[1024];
-    int is_wrong = task->reference->verdict == ATOLL_V_COMPILE_ERROR;
-    snprintf(text, sizeof(text), "the reference of task '%s' does not compile for the device: %.800s",
-             task->task->name, task->reference->diagnostics ? task->reference->diagnostics : "");
-    release_reference(p, task);
-    return is_wrong ? refuse_task(task, text, err) : atoll_err_set(err, ATOLL_E_CHILD, "%s", text);
+    return 0;
+}
+
+/* References of tasks that no order waits for, while more than left_count compile children have nothing to do. */
+static void prepare_references(struct atoll_pipeline *p, unsigned left_count)
+{
+    while (p->next_reference < p->task_count && p->reference_count < REFERENCES_AHEAD &&
+           atoll_compiler_idle_count(p->compiler) > left_count) {
+        struct task_entry *task = &p->tasks[p->next_reference++];
+        if (!task->task->torch && !task->known && !task->refusal && !task->reference &&
+            start_reference(p, task, NULL) != 0)
+            release_reference(p, task); /* the first order that needs it is told why */
+    }
 }
 
 /* ---- orders ---- */
@@ -503,6 +520,7 @@ static void post_order(struct atoll_pipeline *p, struct work *work)
     request->candidate_object = work->objects[CANDIDATE];
     request->elite_object = work->objects[ELITE];
     work->state = WORK_MEASURED;
+    p->measured_count++;
     atoll_referee_thread_post(p->referee_thread, request);
 }
 
@@ -519,8 +537,7 @@ static void advance_order(struct atoll_pipeline *p, struct work *work)
     }
     if (task->known)
         work->state = WORK_COMPILES;
-    if (!p->lent && !p->draining)
-        fetch_objects(p, work);
+    fetch_objects(p, work);
     int ready_count = 0;
     for (int side = 0; side < side_count(work) && work->state != WORK_DONE; side++) {
         const struct atoll_object *object = work->objects[side];
@@ -544,9 +561,69 @@ static int collect_measured(struct atoll_pipeline *p, struct work *work, struct 
         request->duel.occupied_ns + request->evaluation.occupied_ns + request->rival.occupied_ns;
     p->pulse.candidate_ns += request->duel.candidate_ns + request->evaluation.candidate_ns;
     work->state = WORK_DONE;
+    p->measured_count--;
+    p->is_left =
+        request->kind == ATOLL_REFEREE_REQUEST_RIVAL || request->kind == ATOLL_REFEREE_REQUEST_RIVAL_DUEL;
+    p->tasks[work->order.task].answered = ANSWERS_MISSING;
     if (request->rc != 0 && err)
         *err = request->err;
     return request->rc;
+}
+
+/* ---- draws ahead ---- */
+
+static void collect_answer(struct atoll_pipeline *p)
+{
+    p->answers = 0;
+    p->pulse.occupied_ns += p->answer.answer_ns;
+    if (!p->answer.has_answered)
+        p->tasks[p->answer.task_number].answered = p->answer.is_ordered ? ANSWERS_NEXT : ANSWERS_ALL;
+}
+
+static int misses_answers(const struct task_entry *task, int is_ordered)
+{
+    return task->known && !task->task->torch && task->answered < (is_ordered ? ANSWERS_NEXT : ANSWERS_ALL);
+}
+
+/* The task of the oldest order; without orders each in turn; -1 none. */
+static int64_t find_unanswered(struct atoll_pipeline *p, int *ret_is_ordered)
+{
+    *ret_is_ordered = p->first != NULL;
+    for (const struct work *work = p->first; work; work = work->next)
+        if (work->state != WORK_DONE && misses_answers(&p->tasks[work->order.task], 1))
+            return work->order.task;
+    for (uint32_t i = 0; i < p->task_count && !p->first; i++) {
+        uint32_t number = (p->next_answer + i) % p->task_count;
+        if (!misses_answers(&p->tasks[number], 0))
+            continue;
+        p->next_answer = number + 1;
+        return number;
+    }
+    return -1;
+}
+
+static void answer_ahead(struct atoll_pipeline *p)
+{
+    int is_ordered;
+    if (!p->backend->answer || p->busy || p->answers || p->measured_count || p->is_left ||
+        (p->job_count && !p->backend->compiles_beside))
+        return;
+    int64_t number = find_unanswered(p, &is_ordered);
+    if (number < 0)
+        return;
+    p->answer = (struct atoll_referee_request){
+        .kind = ATOLL_REFEREE_REQUEST_ANSWER, .task_number = (uint32_t)number, .is_ordered = is_ordered};
+    p->answers = 1;
+    atoll_referee_thread_post(p->referee_thread, &p->answer);
+}
+
+/* Where compiling disturbs nothing, references are compiled meanwhile; one child is for what the device needs. */
+static void open_device(struct atoll_pipeline *p)
+{
+    if (p->backend->compiles_beside)
+        prepare_references(p, 1);
+    p->opens = 1;
+    post_setup(p, ATOLL_REFEREE_REQUEST_OPEN, 0);
 }
 
 int atoll_pipeline_advance(struct atoll_pipeline *p, struct atoll_err *err)
@@ -556,21 +633,25 @@ int atoll_pipeline_advance(struct atoll_pipeline *p, struct atoll_err *err)
         struct work *work = p->first;
         while (work && request != &work->request)
             work = work->next;
+        if (request == &p->answer)
+            collect_answer(p);
         if ((request == &p->setup && collect_setup(p, err) != 0) ||
             (work && collect_measured(p, work, err) != 0)) {
             return -1;
         }
     }
     collect_compiles(p);
+    if (!p->opens)
+        open_device(p);
     if (!p->open)
         return 0;
-    if (!p->backend->case_unit)
-        advance_tasks_by_lending(p);
-    for (struct work *work = p->first; work && p->backend->case_unit; work = work->next)
+    for (struct work *work = p->first; work; work = work->next) {
         if (work->state == WORK_WAITS_TASK && advance_task(p, work->order.task, err) != 0)
             return -1;
-    for (struct work *work = p->first; work; work = work->next)
         advance_order(p, work);
+    }
+    prepare_references(p, 0);
+    answer_ahead(p);
     return 0;
 }
 

@@ -11,7 +11,7 @@
 
 struct atoll_pipeline;
 
-/* compiler (of that backend) and referee thread: borrowed.  The referee is opened at once. */
+/* compiler (of that backend) and referee thread: borrowed. */
 struct atoll_pipeline *atoll_pipeline_create(const struct atoll_backend *backend,
                                              struct atoll_compiler *compiler,
                                              struct atoll_referee_thread *referee_thread,
@@ -23,8 +23,8 @@ int atoll_pipeline_add_task(struct atoll_pipeline *pipeline, uint32_t number, st
 /* Takes one EVALUATE, DUEL or RIVAL payload in hand. */
 int atoll_pipeline_order(struct atoll_pipeline *pipeline, const void *payload, size_t length,
                          struct atoll_err *err);
-/* Moves everything on that can move.  -1: the evaluator cannot go on (no device).  A task whose reference
- * does not compile costs its own orders only. */
+/* Moves everything on that can move; the first time it opens the device, when the tasks that are known by then are given.
+ * -1: the evaluator cannot go on (no device).  A task whose reference does not compile costs its own orders only. */
 int atoll_pipeline_advance(struct atoll_pipeline *pipeline, struct atoll_err *err);
 int atoll_pipeline_is_open(const struct atoll_pipeline *pipeline); /* the device is there */
 /* 0 while the compiler is lent to the referee thread: then its descriptors are not this thread's to poll. */

@@ -18,7 +18,7 @@
 #include "mpi-eval/referee/rival.h"
 #include "base/clock.h"
 
-#define REQUEST_KINDS 6
+#define REQUEST_KINDS 7
 
 /* What a request is about where it says nothing else.  No default: a new kind has to say it. */
 static enum atoll_time_part part_of(enum atoll_referee_request_kind kind)
@@ -30,6 +30,7 @@ static enum atoll_time_part part_of(enum atoll_referee_request_kind kind)
     case ATOLL_REFEREE_REQUEST_DUEL: return ATOLL_TIME_OTHER;
     case ATOLL_REFEREE_REQUEST_RIVAL:
     case ATOLL_REFEREE_REQUEST_RIVAL_DUEL: return ATOLL_TIME_RIVALS;
+    case ATOLL_REFEREE_REQUEST_ANSWER: return ATOLL_TIME_ANSWERS;
     }
     return ATOLL_TIME_OTHER;
 }
@@ -95,6 +96,15 @@ static void measure_rival(struct atoll_referee_thread *x, struct atoll_referee_r
     r->rc = check_device_after(x, r->rival.verdict, &r->err);
 }
 
+/* An error is that of whoever needs the draw. */
+static void answer_ahead(struct atoll_referee_thread *x, struct atoll_referee_request *r)
+{
+    double begin = atoll_clock_mono_ns();
+    r->has_answered = atoll_referee_answer_ahead(x->referee, r->task_number, r->is_ordered, NULL) > 0;
+    r->answer_ns = atoll_clock_mono_ns() - begin;
+    r->rc = 0;
+}
+
 static void run_request(struct atoll_referee_thread *x, struct atoll_referee_request *r)
 {
     const struct atoll_object *reference = r->reference, *candidate = r->candidate_object,
@@ -132,14 +142,15 @@ static void run_request(struct atoll_referee_thread *x, struct atoll_referee_req
                                  candidate->length, &r->duel);
         r->rc = check_device_after(x, r->duel.verdict, &r->err);
         break;
+    case ATOLL_REFEREE_REQUEST_ANSWER: answer_ahead(x, r); break;
     }
 }
 
 /* Where the time went: for whoever wonders why a device was idle, or not at its candidates. */
 static void log_account(const struct atoll_referee_thread *x)
 {
-    static const char *const kinds[REQUEST_KINDS] = {"opening", "tasks",  "evaluations",
-                                                     "duels",   "rivals", "duels with rivals"};
+    static const char *const kinds[REQUEST_KINDS] = {
+        "opening", "tasks", "evaluations", "duels", "rivals", "duels with rivals", "answers ahead"};
     char text[512] = "";
     size_t n = 0;
     for (int k = 0; k < REQUEST_KINDS; k++)

@@ -12,11 +12,12 @@
 
 enum atoll_referee_request_kind {
     ATOLL_REFEREE_REQUEST_OPEN, /* the referee itself: device, calibration; uses the compiler */
-    ATOLL_REFEREE_REQUEST_TASK, /* makes a task known; uses the compiler unless it comes with a compiled reference */
+    ATOLL_REFEREE_REQUEST_TASK, /* makes a task known; uses the compiler where it needs a reference and comes without */
     ATOLL_REFEREE_REQUEST_EVALUATE,
     ATOLL_REFEREE_REQUEST_DUEL,
     ATOLL_REFEREE_REQUEST_RIVAL,
-    ATOLL_REFEREE_REQUEST_RIVAL_DUEL
+    ATOLL_REFEREE_REQUEST_RIVAL_DUEL,
+    ATOLL_REFEREE_REQUEST_ANSWER /* one draw of a task, ahead of who needs it */
 };
 
 /* Owned by the poster, lent from post to collect with everything it points to. */
@@ -25,13 +26,16 @@ struct atoll_referee_request {
     uint32_t task_number;
     const struct atoll_task *task;        /* TASK */
     const struct atoll_object *reference; /* TASK; NULL: the referee compiles it */
-    const struct atoll_order *order;      /* of all others */
+    const struct atoll_order *order;      /* of all that measure */
     const struct atoll_prepared *candidate, *elite;
     const struct atoll_object *candidate_object, *elite_object;
     struct atoll_evaluation evaluation; /* EVALUATE; init'ed by the poster */
     struct atoll_duel duel;             /* DUEL, RIVAL_DUEL */
     struct atoll_rival rival;           /* RIVAL; init'ed by the poster */
-    /* 0 or -1 with err.  EVALUATE, DUEL, RIVAL: -1 when the device fails its known-answer kernel after trouble of ours */
+    int is_ordered;                     /* ANSWER: an order for the task is on its way */
+    int has_answered;                   /* ANSWER: there may be another one */
+    double answer_ns;                   /* ANSWER: of the device */
+    /* 0 or -1 with err.  ANSWER: 0.  EVALUATE, DUEL, RIVAL: -1 when the device fails its known-answer kernel after trouble of ours */
     int rc;
     struct atoll_err err;
     struct atoll_referee_request *next;

@@ -55,7 +55,7 @@ struct atoll_backend {
     int (*measure)(struct atoll_referee *referee, struct atoll_err *err); /* calibrates (again) */
 
     /* The unit of a task's reference, which the caller compiles as it compiles candidates, for
-     * atoll_referee_add_compiled_task; any thread.  ATOLL_E_INPUT: the reference is wrong.  NULL: case_open compiles it. */
+     * atoll_referee_add_compiled_task; any thread.  ATOLL_E_INPUT: the reference is wrong. */
     int (*case_unit)(const struct atoll_task *task, const char **ret_name, struct atoll_buffer *out,
                      struct atoll_err *err);
     /* Makes known->oracle, from referee->reference where that has an object, else by the compiler. */
@@ -77,6 +77,11 @@ struct atoll_backend {
      * limit. */
     size_t (*kept)(struct atoll_referee *referee, struct atoll_case *known, uint32_t variant,
                    uint16_t *ret_numbers, size_t limit);
+    /* Answers an input set of the pool ahead of who needs it, while nothing is measured: 1; 0 when it is answered, or
+     * there is no room for it beside other answers; -1.  NULL: nothing is answered ahead.  Not for tasks that PyTorch
+     * defines. */
+    int (*answer)(struct atoll_referee *referee, struct atoll_case *known,
+                  const struct atoll_input_set *input_set, struct atoll_err *err);
     /* Keeps what is expected of an input set from being forgotten until release; NULL with err when it cannot be had. */
     void *(*hold)(struct atoll_referee *referee, struct atoll_case *known,
                   const struct atoll_input_set *input_set, int need_full, struct atoll_err *err);

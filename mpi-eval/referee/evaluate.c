@@ -18,7 +18,6 @@
 #include "mpi-eval/referee/trial.h"
 
 #define LATE_STOP_NS     1e6 /* after the end of a sample: usual is a tenth of it */
-#define CHECK_POOL       8   /* input sets of a check variant, two of which a candidate sees */
 #define CHECK_INPUT_SETS 2
 #define AUDIT_INPUT_SETS 4
 #define GROWTH_SHARE     0.25
@@ -109,13 +108,14 @@ static int session_try(struct session *s, const struct atoll_input_set *input_se
 static int session_check(struct session *s, uint32_t variant)
 {
     struct atoll_trial trial;
-    unsigned first = (unsigned)(atoll_referee_placement(s->referee) % CHECK_POOL), other = first;
-    for (unsigned k = 1; k < CHECK_POOL && other == first; k++)
-        if (atoll_input_set_nth_distribution(s->known->task, (first + k) % CHECK_POOL) !=
+    unsigned first = (unsigned)(atoll_referee_placement(s->referee) % ATOLL_INPUT_SET_CHECK_POOL),
+             other = first;
+    for (unsigned k = 1; k < ATOLL_INPUT_SET_CHECK_POOL && other == first; k++)
+        if (atoll_input_set_nth_distribution(s->known->task, (first + k) % ATOLL_INPUT_SET_CHECK_POOL) !=
             atoll_input_set_nth_distribution(s->known->task, first))
-            other = (first + k) % CHECK_POOL;
+            other = (first + k) % ATOLL_INPUT_SET_CHECK_POOL;
     if (other == first)
-        other = (first + 1) % CHECK_POOL;
+        other = (first + 1) % ATOLL_INPUT_SET_CHECK_POOL;
     unsigned numbers[CHECK_INPUT_SETS] = {first, other};
     uint64_t key = atoll_referee_placement(s->referee);
     for (int i = 0; i < CHECK_INPUT_SETS; i++) {
@@ -179,6 +179,8 @@ static int series_step(struct session *s, struct series *r)
         return -1;
     if ((size_t)number >= s->known->pool_size[r->variant])
         s->known->pool_size[r->variant] = (size_t)number + 1;
+    if ((size_t)number >= s->known->open_count[r->variant])
+        s->known->open_count[r->variant] = (size_t)number + 1;
     if (number < ATOLL_INPUT_SET_POOL_MIN)
         r->first_ns += trial.reference_ns;
     else
@@ -215,7 +217,7 @@ static int series_begin(struct session *s, struct series *r, struct atoll_err *e
                                          .resolution_ns =
                                              s->referee->info.clock_resolution_ns + s->referee->jitter_ns};
     atoll_input_set_order_init(&r->order, setup->secret, s->order->evaluation, r->variant,
-                               s->known->pool_size[r->variant], kept, kept_count, setup->full_compares,
+                               s->known->open_count[r->variant], kept, kept_count, setup->full_compares,
                                setup->sample_min);
     r->placement_key = atoll_referee_placement(s->referee);
     r->begin_ns = atoll_referee_now_ns();
@@ -397,6 +399,7 @@ static int sample_step(struct session *s, uint32_t variant)
     if (!failed)
         failed = series_judge(s, &r, &err);
     atoll_sampling_fini(&r.sampling);
+    atoll_case_open_next(s->known, variant);
     if (failed && err.code != ATOLL_OK)
         session_end(s, ATOLL_V_INFRASTRUCTURE, 0, "%s", err.text);
     return failed;

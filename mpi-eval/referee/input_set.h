@@ -14,6 +14,7 @@
 #define ATOLL_INPUT_SET_CHANGED 0x5bd1e995f00dull
 
 #define ATOLL_INPUT_SET_POOL_MIN   16
+#define ATOLL_INPUT_SET_CHECK_POOL 8 /* of a check variant; a candidate sees two of them */
 #define ATOLL_INPUT_SET_POOL_LIMIT 4096
 
 /* Series 0 is the pool, any other one holds fresh input sets of one order.  Pool input sets have the task's

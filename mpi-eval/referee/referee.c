@@ -185,6 +185,20 @@ enum atoll_verdict atoll_referee_sanitize(struct atoll_referee *referee, struct 
     return verdict;
 }
 
+/* What one candidate sees at least. */
+static size_t least_open_count(const struct atoll_setup *setup)
+{
+    if (setup->sample_min < 1)
+        return 1;
+    return setup->sample_min < ATOLL_INPUT_SET_POOL_MIN ? setup->sample_min : ATOLL_INPUT_SET_POOL_MIN;
+}
+
+void atoll_case_open_next(struct atoll_case *known, uint32_t variant)
+{
+    if (known->open_count[variant] < ATOLL_INPUT_SET_POOL_MIN)
+        known->open_count[variant]++;
+}
+
 struct atoll_case *atoll_case_create(struct atoll_referee *referee, uint32_t number,
                                      const struct atoll_task *task, struct atoll_err *err)
 {
@@ -197,6 +211,8 @@ struct atoll_case *atoll_case_create(struct atoll_referee *referee, uint32_t num
     c->task = task;
     for (size_t i = 0; i < ATOLL_TASK_VARIANT_LIMIT; i++)
         c->pool_size[i] = ATOLL_INPUT_SET_POOL_MIN;
+    for (size_t i = 0; i < ATOLL_TASK_VARIANT_LIMIT; i++)
+        c->open_count[i] = least_open_count(&referee->setup);
     if (referee->backend->case_open(referee, c, err) == 0)
         return c;
     free(c);

@@ -19,6 +19,9 @@ struct atoll_case {
     void *oracle;                  /* the backend's, made by case_open */
     size_t pool_size
         [ATOLL_TASK_VARIANT_LIMIT]; /* input sets in use per variant, at least ATOLL_INPUT_SET_POOL_MIN */
+    size_t open_count
+        [ATOLL_TASK_VARIANT_LIMIT]; /* of the pool, those that candidates see so far (docs/adr/0023) */
+    double answer_ns[ATOLL_TASK_VARIANT_LIMIT]; /* what the last answer ahead took */
     int floor_is_wrong
         [ATOLL_TASK_VARIANT_LIMIT]; /* a correct kernel beat it, newly calibrated: it is unknown */
     double counted_ns; /* the fastest kernel whose counters are known, over all variants; 0 none */
@@ -61,6 +64,9 @@ struct atoll_input_set atoll_case_input_set(const struct atoll_referee *referee,
 struct atoll_input_set atoll_case_fresh_input_set(const struct atoll_referee *referee,
                                                   const struct atoll_case *known, uint32_t variant,
                                                   uint64_t evaluation, uint64_t number);
+/* Candidates may see one input set of the pool more from now on: the next order begins with it among those that were seen
+ * before. */
+void atoll_case_open_next(struct atoll_case *known, uint32_t variant);
 uint64_t atoll_referee_placement(struct atoll_referee *referee); /* another one with each call */
 
 double atoll_referee_now_ns(void); /* CLOCK_MONOTONIC_RAW */

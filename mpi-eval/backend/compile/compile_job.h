@@ -15,6 +15,7 @@ struct atoll_compile_job {
     size_t length;
     char **defines; /* "-DNAME=VALUE" */
     size_t define_count;
+    double waits_until_ns;        /* for another process that compiles the same; 0: it does not */
     struct atoll_compiled result; /* .job from the start */
 };
 

@@ -587,6 +587,17 @@ static int cc_collect(struct atoll_compiler *compiler, struct atoll_compiled *re
     return found;
 }
 
+static unsigned cc_idle_count(struct atoll_compiler *compiler)
+{
+    struct cc *cc = (struct cc *)compiler;
+    unsigned count = 0;
+    pthread_mutex_lock(&cc->mutex);
+    for (unsigned i = 0; i < cc->slot_count && !cc->paused && !cc->queued.first; i++)
+        count += !cc->slots[i].job;
+    pthread_mutex_unlock(&cc->mutex);
+    return count;
+}
+
 static void groups_signal(struct cc *cc, int paused)
 {
     pthread_mutex_lock(&cc->mutex);
@@ -615,8 +626,9 @@ static void cc_resume(struct atoll_compiler *compiler)
     groups_signal((struct cc *)compiler, 0);
 }
 
-static const struct atoll_compiler_kind cc_kind = {cc_destroy,    cc_version, cc_submit, cc_pollfds,
-                                                   cc_timeout_ms, cc_collect, cc_pause,  cc_resume};
+static const struct atoll_compiler_kind cc_kind = {cc_destroy,    cc_version,    cc_submit,
+                                                   cc_pollfds,    cc_timeout_ms, cc_collect,
+                                                   cc_idle_count, cc_pause,      cc_resume};
 
 struct atoll_compiler *atoll_compiler_driver_create(const struct atoll_compiler_style *style,
                                                     const struct atoll_compiler_settings *settings,

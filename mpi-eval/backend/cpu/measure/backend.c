@@ -241,8 +241,11 @@ static int case_open(struct atoll_referee *r, struct atoll_case *known, struct a
     struct atoll_cpu *c = atoll_cpu_of(r);
     if (known->task->torch && atoll_torch_oracle_find(c->torch, known->task, err) != 0)
         return -1;
-    known->oracle = atoll_oracle_create(known->task, r->compiler, &c->oracle_runner, c->oracle_memory,
-                                        c->torch, r->salt, err);
+    known->oracle = r->reference
+                        ? atoll_oracle_create_compiled(known->task, r->reference, r->reference_length,
+                                                       &c->oracle_runner, c->oracle_memory, r->salt, err)
+                        : atoll_oracle_create(known->task, r->compiler, &c->oracle_runner, c->oracle_memory,
+                                              c->torch, r->salt, err);
     return known->oracle ? 0 : -1;
 }
 
@@ -258,6 +261,20 @@ static size_t kept(struct atoll_referee *r, struct atoll_case *known, uint32_t v
 {
     return atoll_expected_cache_kept(atoll_cpu_of(r)->expected_cache, known->number, variant, ret_numbers,
                                      limit);
+}
+
+static int answer(struct atoll_referee *r, struct atoll_case *known, const struct atoll_input_set *input_set,
+                  struct atoll_err *err)
+{
+    struct atoll_expected_cache *cache = atoll_cpu_of(r)->expected_cache;
+    if (atoll_expected_cache_has(cache, known->number, input_set) ||
+        !atoll_expected_cache_has_room(cache, known->task, input_set->variant))
+        return 0;
+    struct atoll_expected *expected =
+        atoll_expected_cache_get(cache, known->oracle, known->task, known->number, input_set, 0, err);
+    atoll_expected_cache_release(cache, expected);
+    atoll_oracle_settle(known->oracle); /* another task's sample may be next */
+    return expected ? 1 : -1;
 }
 
 static void *hold(struct atoll_referee *r, struct atoll_case *known, const struct atoll_input_set *input_set,
@@ -382,12 +399,14 @@ const struct atoll_backend atoll_backend_cpu = {
     .close = device_close,
     .qualify = qualify,
     .measure = measure,
+    .case_unit = atoll_oracle_unit,
     .case_open = case_open,
     .case_close = case_close,
     .candidate_open = atoll_cpu_loaded_candidate_open,
     .candidate_close = atoll_cpu_loaded_candidate_close,
     .trial = atoll_cpu_trial,
     .kept = kept,
+    .answer = answer,
     .hold = hold,
     .release = release,
     .examine = examine,

@@ -259,6 +259,22 @@ int atoll_expected_cache_has(const struct atoll_expected_cache *cache, uint32_t 
     return expected_find(cache, task_number, input_set) != NULL;
 }
 
+int atoll_expected_cache_has_room(const struct atoll_expected_cache *cache, const struct atoll_task *task,
+                                  uint32_t variant)
+{
+    size_t bytes = 0, input_bytes = 0, count;
+    for (size_t i = 0; i < task->tensor_count; i++) {
+        if (atoll_task_element_count(task, i, &task->variants[variant], &count, NULL) != 0)
+            return 0;
+        if (task->tensors[i].role != ATOLL_ROLE_OUT)
+            input_bytes += count * atoll_dtype_bytes(task->tensors[i].dtype);
+        if (task->tensors[i].role == ATOLL_ROLE_OUT || task->tensors[i].role == ATOLL_ROLE_INOUT)
+            bytes += 2 * count * sizeof(double); /* with a scale */
+    }
+    return cache->held_bytes + bytes <= cache->limit_bytes &&
+           cache->input_held_bytes + input_bytes <= cache->input_limit_bytes;
+}
+
 int atoll_expected_cache_input(struct atoll_expected_cache *cache, struct atoll_expected *expected,
                                const struct atoll_task *task, size_t tensor, void *ret_data,
                                struct atoll_err *err)

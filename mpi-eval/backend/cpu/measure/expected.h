@@ -69,6 +69,9 @@ struct atoll_expected *atoll_expected_cache_get(struct atoll_expected_cache *cac
 /* Whether what is expected of an input set is known, in full or not. */
 int atoll_expected_cache_has(const struct atoll_expected_cache *cache, uint32_t task_number,
                              const struct atoll_input_set *input_set);
+/* Whether what is expected of one more input set of a variant finds room without anything being forgotten. */
+int atoll_expected_cache_has_room(const struct atoll_expected_cache *cache, const struct atoll_task *task,
+                                  uint32_t variant);
 void atoll_expected_cache_release(struct atoll_expected_cache *cache, struct atoll_expected *expected);
 
 /* Writes the raw input `tensor` of an input set, from memory or made again. */

@@ -8,7 +8,6 @@
 #include "core/task/init.h"
 #include "base/clock.h"
 #include "base/random.h"
-#include "base/utf8.h"
 #include "mpi-eval/referee/wide.h"
 #include "core/task/reference.h"
 
@@ -27,58 +26,28 @@ struct atoll_oracle {
     int has_scale[ATOLL_TASK_TENSOR_LIMIT];
 };
 
-/* Number of the author's line that the first error names, or that uses the name a linker misses; 0: none. */
-static unsigned long blamed_line(const char *source, const char *diagnostics)
+int atoll_oracle_unit(const struct atoll_task *task, const char **ret_name, struct atoll_buffer *out,
+                      struct atoll_err *err)
 {
-    static const char file[] = "reference.c:", missing[] = "undefined reference to `";
-    const char *at = strstr(diagnostics, file);
-    if (at)
-        return strtoul(at + strlen(file), NULL, 10);
-    if (!(at = strstr(diagnostics, missing)))
-        return 0;
-    char name[64];
-    snprintf(name, sizeof(name), "%.*s", (int)strcspn(at + strlen(missing), "'"), at + strlen(missing));
-    const char *use = strstr(source, name);
-    unsigned long number = use ? 1 : 0;
-    for (const char *p = source; use && p < use; p++)
-        number += *p == '\n';
-    return number;
-}
-
-/* Quotes the author's line: "; line 14 says: ...".  The compiler itself would quote the line of that number in the unit,
- * which begins with what the author may use. */
-static void quote_line(const char *source, const char *diagnostics, char ret_quote[200])
-{
-    const char *line = source;
-    unsigned long number = blamed_line(source, diagnostics);
-    ret_quote[0] = 0;
-    for (unsigned long i = 1; i < number && line; i++)
-        line = (line = strchr(line, '\n')) ? line + 1 : NULL;
-    if (number == 0 || !line)
-        return;
-    line += strspn(line, " \t");
-    size_t length = strcspn(line, "\r\n");
-    snprintf(ret_quote, 200, "; line %lu of reference.c says: %.*s", number,
-             (int)(length < 140 ? length : atoll_utf8_cut(line, 140)), line);
+    *ret_name = "reference-unit.c";
+    return atoll_reference_translation_unit(task, out, err) != 0 ? -1 : atoll_buffer_check(out, err);
 }
 
 static int oracle_compile(struct atoll_oracle *o, struct atoll_compiler *compiler, struct atoll_err *err)
 {
+    const char *name;
     struct atoll_buffer text;
     struct atoll_compiled c;
     atoll_buffer_init(&text, UNIT_LIMIT);
-    int failed = atoll_reference_translation_unit(o->task, &text, err);
+    int failed = atoll_oracle_unit(o->task, &name, &text, err);
     if (!failed)
-        failed = atoll_buffer_check(&text, err);
-    if (!failed)
-        failed = atoll_compiler_run(compiler, "reference-unit.c", (const char *)text.data, text.length, NULL,
-                                    0, &c, err);
+        failed = atoll_compiler_run(compiler, name, (const char *)text.data, text.length, NULL, 0, &c, err);
     atoll_buffer_fini(&text);
     if (failed)
         return -1;
     if (c.status != ATOLL_COMPILE_OK) {
-        char quote[200];
-        quote_line(o->task->reference_source, c.diagnostics, quote);
+        char quote[ATOLL_REFERENCE_QUOTE_BYTES];
+        atoll_reference_quote(o->task->reference_source, c.diagnostics, quote);
         atoll_err_set(err, c.status == ATOLL_COMPILE_BROKEN ? ATOLL_E_CHILD : ATOLL_E_INPUT,
                       "%s: the reference does not compile: %s%s", o->task->name, c.diagnostics, quote);
         atoll_compiled_fini(&c);
@@ -91,10 +60,10 @@ static int oracle_compile(struct atoll_oracle *o, struct atoll_compiler *compile
     return 0;
 }
 
-struct atoll_oracle *atoll_oracle_create(const struct atoll_task *task, struct atoll_compiler *compiler,
-                                         const struct atoll_runner_settings *runner,
-                                         struct atoll_memory *memory, struct atoll_torch_oracle *torch,
-                                         uint64_t hash_key, struct atoll_err *err)
+static struct atoll_oracle *oracle_allocate(const struct atoll_task *task,
+                                            const struct atoll_runner_settings *runner,
+                                            struct atoll_memory *memory, uint64_t hash_key,
+                                            struct atoll_err *err)
 {
     struct atoll_oracle *o = calloc(1, sizeof(*o));
     if (!o) {
@@ -103,17 +72,44 @@ struct atoll_oracle *atoll_oracle_create(const struct atoll_task *task, struct a
     }
     o->task = task;
     o->memory = memory;
-    o->torch = torch;
     o->settings = *runner;
     o->hash_key = hash_key;
-    if (task->torch)
-        return o;
-    for (size_t i = 0; i < task->tensor_count; i++)
+    for (size_t i = 0; i < task->tensor_count && !task->torch; i++)
         o->has_scale[i] = atoll_reference_has_scale(task, i);
-    if (oracle_compile(o, compiler, err) != 0) {
+    return o;
+}
+
+struct atoll_oracle *atoll_oracle_create(const struct atoll_task *task, struct atoll_compiler *compiler,
+                                         const struct atoll_runner_settings *runner,
+                                         struct atoll_memory *memory, struct atoll_torch_oracle *torch,
+                                         uint64_t hash_key, struct atoll_err *err)
+{
+    struct atoll_oracle *o = oracle_allocate(task, runner, memory, hash_key, err);
+    if (!o)
+        return NULL;
+    o->torch = torch;
+    if (task->torch || oracle_compile(o, compiler, err) == 0)
+        return o;
+    atoll_oracle_destroy(o);
+    return NULL;
+}
+
+struct atoll_oracle *atoll_oracle_create_compiled(const struct atoll_task *task, const void *object,
+                                                  size_t length, const struct atoll_runner_settings *runner,
+                                                  struct atoll_memory *memory, uint64_t hash_key,
+                                                  struct atoll_err *err)
+{
+    struct atoll_oracle *o = oracle_allocate(task, runner, memory, hash_key, err);
+    if (!o)
+        return NULL;
+    o->object = malloc(length + 1);
+    if (!o->object) {
+        atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a reference");
         atoll_oracle_destroy(o);
         return NULL;
     }
+    memcpy(o->object, object, length);
+    o->object_length = length;
     return o;
 }
 

@@ -20,6 +20,15 @@ struct atoll_oracle *atoll_oracle_create(const struct atoll_task *task, struct a
                                          const struct atoll_runner_settings *runner,
                                          struct atoll_memory *memory, struct atoll_torch_oracle *torch,
                                          uint64_t hash_key, struct atoll_err *err);
+/* The unit that the reference is compiled from, and what it is called; out: empty, with a limit of its own.  ATOLL_E_INPUT
+ * for a task that has none. */
+int atoll_oracle_unit(const struct atoll_task *task, const char **ret_name, struct atoll_buffer *out,
+                      struct atoll_err *err);
+/* The same with the unit compiled by the caller; object: copied. */
+struct atoll_oracle *atoll_oracle_create_compiled(const struct atoll_task *task, const void *object,
+                                                  size_t length, const struct atoll_runner_settings *runner,
+                                                  struct atoll_memory *memory, uint64_t hash_key,
+                                                  struct atoll_err *err);
 void atoll_oracle_destroy(struct atoll_oracle *oracle);
 
 /* Expected values of one input set, by tensor number. */

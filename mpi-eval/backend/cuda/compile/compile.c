@@ -1,4 +1,5 @@
-/* NVRTC in child processes.  A job is looked up in the cache, else waits until a child is idle; children
+/* NVRTC in child processes.  A job is looked up in the cache, else waits until a child is idle, and where another process of
+ * the node compiles the same, for what that one puts there (at most as long as a compilation may take); children
  * are started when there is work for them, and stay.  Children are not stopped in timing windows: a compilation on the
  * host does not disturb a device.  A child that dies takes no job with it: the job goes to a fresh one, once. */
 #include "mpi-eval/backend/cuda/compile/compile.h"
@@ -26,15 +27,17 @@
 #define SLOT_LIMIT   256
 #define FILE_BYTES   65536 /* a child writes its own seccomp filter to a memory file, and nothing else */
 #define ATTEMPTS     2     /* of a job whose child dies */
+#define LOOK_NS      20e6  /* whether another process is done */
 #define KEY_BYTES    ((size_t)20 << 20)
 #define ERROR_STATUS (1 << 8) /* of wait(2): exit status 1 */
 
 struct slot {
     struct atoll_compile_child child;
-    struct atoll_compile_job *job; /* owned; NULL: none */
-    unsigned attempts;             /* of the job */
-    uint64_t serial;               /* of the request under way */
-    double since_ns;               /* start of the child, or of the request */
+    struct atoll_compile_job *job;    /* owned; NULL: none */
+    struct atoll_compile_claim claim; /* of the job */
+    unsigned attempts;                /* of the job */
+    uint64_t serial;                  /* of the request under way */
+    double since_ns;                  /* start of the child, or of the request */
 };
 
 struct nvrtc {
@@ -52,6 +55,8 @@ struct nvrtc {
     struct slot *slots;
     unsigned slot_count;
     struct atoll_compile_queue queued, done;
+    struct atoll_compile_queue waiting; /* another process compiles them */
+    double looked_ns;                   /* whether it has */
     uint64_t serial;
 };
 
@@ -85,6 +90,8 @@ static void job_finish(struct nvrtc *n, struct slot *slot, enum atoll_compile_st
     atoll_compile_job_finish(slot->job, status, diagnostics, report, atoll_clock_mono_ns() - slot->since_ns);
     atoll_compile_queue_put(&n->done, slot->job);
     slot->job = NULL;
+    if (n->cache)
+        atoll_compile_cache_unclaim(n->cache, &slot->claim);
 }
 
 /* The child stands ready: its clock starts. */
@@ -108,26 +115,7 @@ static void job_send(struct nvrtc *n, struct slot *slot)
     atoll_buffer_fini(&request);
 }
 
-/* Gives queued jobs to children: to those that stand ready, then to those that start, then to new ones. */
-static void jobs_start(struct nvrtc *n)
-{
-    struct atoll_err err = ATOLL_ERR_INIT;
-    for (int state = ATOLL_COMPILE_CHILD_READY; state >= ATOLL_COMPILE_CHILD_NONE; state--) {
-        for (unsigned i = 0; i < n->slot_count && n->queued.first; i++) {
-            struct slot *slot = &n->slots[i];
-            if (slot->job || (int)slot->child.state != state)
-                continue;
-            slot->job = atoll_compile_queue_take(&n->queued);
-            slot->attempts = 0;
-            if (state == ATOLL_COMPILE_CHILD_READY)
-                job_send(n, slot);
-            else if (state == ATOLL_COMPILE_CHILD_NONE && child_start(n, slot, &err) != 0)
-                job_finish(n, slot, ATOLL_COMPILE_BROKEN, err.text, "");
-        }
-    }
-}
-
-/* ---- how a job ends ---- */
+/* ---- who compiles ---- */
 
 /* What a job's cubin is kept under; zero: no memory. */
 static void job_key(const struct nvrtc *n, const struct atoll_compile_job *job, struct atoll_id *ret_key)
@@ -144,6 +132,90 @@ static void job_key(const struct nvrtc *n, const struct atoll_compile_job *job, 
         *ret_key = atoll_id_of(b.data, b.length);
     atoll_buffer_fini(&b);
 }
+
+/* 1: it is there, and the job is done. */
+static int finish_from_cache(struct nvrtc *n, struct atoll_compile_job *job, const struct atoll_id *key)
+{
+    double start = atoll_clock_mono_ns();
+    char *report = NULL;
+    if (!atoll_compile_cache_get(n->cache, key, &job->result.object, &job->result.object_length, &report))
+        return 0;
+    job->result.from_cache = 1;
+    atoll_compile_job_finish(job, ATOLL_COMPILE_OK, "", report, atoll_clock_mono_ns() - start);
+    free(report);
+    return 1;
+}
+
+/* The next job that is ours to compile, with its claim; NULL: none. */
+static struct atoll_compile_job *job_take(struct nvrtc *n, struct atoll_compile_claim *ret_claim)
+{
+    for (struct atoll_compile_job *job; (job = atoll_compile_queue_take(&n->queued));) {
+        struct atoll_id key;
+        double now = atoll_clock_mono_ns();
+        int is_patient = !(job->waits_until_ns > 0) || now < job->waits_until_ns;
+        job_key(n, job, &key);
+        if (!n->cache || atoll_id_is_zero(&key) || !is_patient)
+            return job;
+        if (!atoll_compile_cache_claim(n->cache, &key, ret_claim)) {
+            if (!(job->waits_until_ns > 0))
+                job->waits_until_ns = now + n->deadline_ns;
+            atoll_compile_queue_put(&n->waiting, job);
+            continue;
+        }
+        if (!finish_from_cache(n, job, &key))
+            return job;
+        atoll_compile_cache_unclaim(n->cache, ret_claim);
+        atoll_compile_queue_put(&n->done, job);
+    }
+    return NULL;
+}
+
+/* What others have put meanwhile is done; what they gave up, or take too long for, is queued again. */
+static void look_at_waiting(struct nvrtc *n)
+{
+    struct atoll_compile_queue looked_at = n->waiting;
+    double now = atoll_clock_mono_ns();
+    if (!n->waiting.first || now - n->looked_ns < LOOK_NS)
+        return;
+    n->looked_ns = now;
+    n->waiting = (struct atoll_compile_queue){0};
+    for (struct atoll_compile_job *job; (job = atoll_compile_queue_take(&looked_at));) {
+        struct atoll_id key;
+        struct atoll_compile_claim claim;
+        job_key(n, job, &key);
+        int is_free = atoll_compile_cache_claim(n->cache, &key, &claim);
+        int is_done = is_free && finish_from_cache(n, job, &key);
+        if (is_free)
+            atoll_compile_cache_unclaim(n->cache, &claim);
+        atoll_compile_queue_put(is_done                                 ? &n->done
+                                : is_free || now >= job->waits_until_ns ? &n->queued
+                                                                        : &n->waiting,
+                                job);
+    }
+}
+
+/* Gives queued jobs to children: to those that stand ready, then to those that start, then to new ones. */
+static void jobs_start(struct nvrtc *n)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    for (int state = ATOLL_COMPILE_CHILD_READY; state >= ATOLL_COMPILE_CHILD_NONE; state--) {
+        for (unsigned i = 0; i < n->slot_count && n->queued.first; i++) {
+            struct slot *slot = &n->slots[i];
+            if (slot->job || (int)slot->child.state != state)
+                continue;
+            slot->job = job_take(n, &slot->claim);
+            if (!slot->job)
+                return;
+            slot->attempts = 0;
+            if (state == ATOLL_COMPILE_CHILD_READY)
+                job_send(n, slot);
+            else if (state == ATOLL_COMPILE_CHILD_NONE && child_start(n, slot, &err) != 0)
+                job_finish(n, slot, ATOLL_COMPILE_BROKEN, err.text, "");
+        }
+    }
+}
+
+/* ---- how a job ends ---- */
 
 /* Names of our folders are nobody's business: headers are called as an #include line calls them. */
 static void folders_hide(const struct nvrtc *n, char *text)
@@ -339,8 +411,11 @@ static void nvrtc_destroy(struct atoll_compiler *compiler)
     for (unsigned i = 0; i < n->slot_count; i++) {
         atoll_compile_child_fini(&n->slots[i].child);
         atoll_compile_job_destroy(n->slots[i].job);
+        if (n->cache)
+            atoll_compile_cache_unclaim(n->cache, &n->slots[i].claim);
     }
     atoll_compile_queue_fini(&n->queued);
+    atoll_compile_queue_fini(&n->waiting);
     atoll_compile_queue_fini(&n->done);
     atoll_compile_options_fini(&n->options);
     for (size_t i = 0; i < sizeof(n->environment) / sizeof(n->environment[0]); i++)
@@ -362,20 +437,12 @@ static const char *nvrtc_version(const struct atoll_compiler *compiler)
 static int finish_at_once(struct nvrtc *n, struct atoll_compile_job *job)
 {
     struct atoll_id key;
-    double start = atoll_clock_mono_ns();
-    char *report = NULL;
     if (memchr(job->text, 0, job->length)) {
         atoll_compile_job_finish(job, ATOLL_COMPILE_ERROR, "the source has a NUL byte", "", 0);
         return 1;
     }
     job_key(n, job, &key);
-    if (!n->cache || atoll_id_is_zero(&key) ||
-        !atoll_compile_cache_get(n->cache, &key, &job->result.object, &job->result.object_length, &report))
-        return 0;
-    job->result.from_cache = 1;
-    atoll_compile_job_finish(job, ATOLL_COMPILE_OK, "", report, atoll_clock_mono_ns() - start);
-    free(report);
-    return 1;
+    return n->cache && !atoll_id_is_zero(&key) && finish_from_cache(n, job, &key);
 }
 
 static int nvrtc_submit(struct atoll_compiler *compiler, uint64_t number, const char *file_name,
@@ -412,7 +479,7 @@ static size_t nvrtc_pollfds(const struct atoll_compiler *compiler, struct pollfd
 static int nvrtc_timeout_ms(const struct atoll_compiler *compiler)
 {
     const struct nvrtc *n = (const struct nvrtc *)compiler;
-    double now = atoll_clock_mono_ns(), least = -1;
+    double now = atoll_clock_mono_ns(), least = n->waiting.first ? LOOK_NS : -1;
     if (n->done.first)
         return 0;
     for (unsigned i = 0; i < n->slot_count; i++) {
@@ -434,8 +501,18 @@ static int nvrtc_collect(struct atoll_compiler *compiler, struct atoll_compiled 
     struct nvrtc *n = (struct nvrtc *)compiler;
     for (unsigned i = 0; i < n->slot_count; i++)
         slot_poll(n, &n->slots[i]);
+    look_at_waiting(n);
     jobs_start(n);
     return atoll_compile_queue_collect(&n->done, ret_compiled);
+}
+
+static unsigned nvrtc_idle_count(struct atoll_compiler *compiler)
+{
+    const struct nvrtc *n = (const struct nvrtc *)compiler;
+    unsigned count = 0;
+    for (unsigned i = 0; i < n->slot_count && !n->queued.first; i++)
+        count += !n->slots[i].job;
+    return count;
 }
 
 static void nvrtc_pause(struct atoll_compiler *compiler)
@@ -443,9 +520,9 @@ static void nvrtc_pause(struct atoll_compiler *compiler)
     (void)compiler; /* on purpose: see the top */
 }
 
-static const struct atoll_compiler_kind nvrtc_kind = {nvrtc_destroy, nvrtc_version,    nvrtc_submit,
-                                                      nvrtc_pollfds, nvrtc_timeout_ms, nvrtc_collect,
-                                                      nvrtc_pause,   nvrtc_pause};
+static const struct atoll_compiler_kind nvrtc_kind = {nvrtc_destroy,    nvrtc_version,    nvrtc_submit,
+                                                      nvrtc_pollfds,    nvrtc_timeout_ms, nvrtc_collect,
+                                                      nvrtc_idle_count, nvrtc_pause,      nvrtc_pause};
 
 /* ---- create ---- */
 
@@ -540,9 +617,11 @@ static struct nvrtc *nvrtc_allocate(const struct atoll_compiler_settings *s)
     n->output_bytes = s->output_bytes;
     n->slot_count = s->slots;
     snprintf(n->target, sizeof(n->target), "%s", s->target);
-    for (unsigned i = 0; i < n->slot_count; i++)
+    for (unsigned i = 0; i < n->slot_count; i++) {
         atoll_compile_child_init(&n->slots[i].child,
                                  (size_t)s->output_bytes + 2 * ATOLL_COMPILE_WIRE_LOG_BYTES);
+        n->slots[i].claim.fd = -1;
+    }
     return n;
 }
 

@@ -1,5 +1,6 @@
 /* A file: magic, key, id of the rest (32 bytes), u32 length of the report, report, cubin.  Its name is the key's hex.  A
- * hit renews its time, so the oldest are those that nobody asks for. */
+ * hit renews its time, so the oldest are those that nobody asks for.  A claim is a lock on a file of its own, which goes with
+ * the claim: whoever locks a file that has just gone finds what was put before it went. */
 #include "mpi-eval/backend/cuda/compile/compile_cache.h"
 
 #include <dirent.h>
@@ -9,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -21,6 +23,7 @@
 #define FILE_LIMIT  ((uint64_t)256 << 20)
 #define STALE_AFTER 600 /* seconds until a temporary file is nobody's */
 #define TEMPORARY   "new-"
+#define CLAIM       "claim-"
 
 static const unsigned char magic[MAGIC_BYTES] = {'a', 't', 'o', 'l', 'l', 'c', 'u', '1'};
 
@@ -68,7 +71,9 @@ static size_t list(const struct atoll_compile_cache *cache, struct file **ret_fi
         struct stat st;
         if (fstatat(cache->fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode))
             continue;
-        if (strncmp(e->d_name, TEMPORARY, strlen(TEMPORARY)) == 0 && st.st_mtime + STALE_AFTER < time(NULL))
+        int is_passing = strncmp(e->d_name, TEMPORARY, strlen(TEMPORARY)) == 0 ||
+                         strncmp(e->d_name, CLAIM, strlen(CLAIM)) == 0;
+        if (is_passing && st.st_mtime + STALE_AFTER < time(NULL))
             unlinkat(cache->fd, e->d_name, 0);
         if (!(strlen(e->d_name) == ATOLL_ID_HEX - 1 &&
               strspn(e->d_name, "0123456789abcdef") == ATOLL_ID_HEX - 1))
@@ -258,4 +263,41 @@ void atoll_compile_cache_put(struct atoll_compile_cache *cache, const struct ato
     free(bytes);
     if (cache->bytes > cache->limit_bytes)
         shrink(cache);
+}
+
+/* ---- claims ---- */
+
+static void claim_name(const struct atoll_id *key, char ret_name[ATOLL_ID_HEX + sizeof(CLAIM)])
+{
+    char hex[ATOLL_ID_HEX];
+    atoll_id_hex(key, hex);
+    snprintf(ret_name, ATOLL_ID_HEX + sizeof(CLAIM), CLAIM "%s", hex);
+}
+
+int atoll_compile_cache_claim(struct atoll_compile_cache *cache, const struct atoll_id *key,
+                              struct atoll_compile_claim *ret_claim)
+{
+    char name[ATOLL_ID_HEX + sizeof(CLAIM)];
+    claim_name(key, name);
+    int fd = openat(cache->fd, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        int is_taken = errno == EWOULDBLOCK;
+        close(fd);
+        if (is_taken)
+            return 0;
+        fd = -1;
+    }
+    *ret_claim = (struct atoll_compile_claim){.fd = fd, .key = *key};
+    return 1;
+}
+
+void atoll_compile_cache_unclaim(struct atoll_compile_cache *cache, struct atoll_compile_claim *claim)
+{
+    char name[ATOLL_ID_HEX + sizeof(CLAIM)];
+    if (claim->fd < 0)
+        return;
+    claim_name(&claim->key, name);
+    unlinkat(cache->fd, name, 0);
+    close(claim->fd);
+    claim->fd = -1;
 }

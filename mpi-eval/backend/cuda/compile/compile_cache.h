@@ -24,4 +24,17 @@ int atoll_compile_cache_get(struct atoll_compile_cache *cache, const struct atol
 void atoll_compile_cache_put(struct atoll_compile_cache *cache, const struct atoll_id *key,
                              const void *object, size_t length, const char *report);
 
+/* Who compiles something that is not there: one process of a node, as long as it lives; the others wait for what it puts.
+ * fd: -1 none; a zeroed claim is not one. */
+struct atoll_compile_claim {
+    int fd;
+    struct atoll_id key;
+};
+
+/* 1: it is this caller's, who looks into the cache once more before it compiles, and unclaims in the end (a claim that
+ * cannot be told is none, and is given as well); 0: another one has it. */
+int atoll_compile_cache_claim(struct atoll_compile_cache *cache, const struct atoll_id *key,
+                              struct atoll_compile_claim *ret_claim);
+void atoll_compile_cache_unclaim(struct atoll_compile_cache *cache, struct atoll_compile_claim *claim);
+
 #endif

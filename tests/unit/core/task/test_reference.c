@@ -219,6 +219,31 @@ static void test_torch_has_no_unit(void **state)
     atoll_task_destroy(task);
 }
 
+/* The line that a compiler blames is the author's, whoever says it and however; without one nothing is quoted. */
+static void test_quote(void **state)
+{
+    static const char source[] =
+        "static double f(double x);\n\n  void reference(a, long unit) { g(f(1)); }\n";
+    static const struct {
+        const char *diagnostics, *quote;
+    } rows[] = {
+        {"reference.c:3:32: error: implicit declaration of g",
+         "; line 3 of reference.c says: void reference(a, long unit) { g(f(1)); }"},
+        {"reference.c(1): error: no definition of f",
+         "; line 1 of reference.c says: static double f(double x);"},
+        {"ld: undefined reference to `g'",
+         "; line 3 of reference.c says: void reference(a, long unit) { g(f(1)); }"},
+        {"ld: undefined reference to `h'", ""},
+        {"reference.c:9: error: end of file", ""},
+        {"the compiler was not done after 20 s", ""},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        char quote[ATOLL_REFERENCE_QUOTE_BYTES];
+        atoll_reference_quote(source, rows[i].diagnostics, quote);
+        assert_string_equal(quote, rows[i].quote);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -229,6 +254,7 @@ int main(void)
         cmocka_unit_test(test_answers),
         cmocka_unit_test(test_narrow_floats),
         cmocka_unit_test(test_torch_has_no_unit),
+        cmocka_unit_test(test_quote),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -111,14 +111,18 @@ static void test_version_and_pauses(void **state)
     (void)state;
     struct pollfd fds[4];
     assert_non_null(strstr(atoll_compiler_version(compiler), "-O1"));
+    assert_int_equal(atoll_compiler_idle_count(compiler), 2);
     atoll_compiler_pause(compiler);
+    assert_int_equal(atoll_compiler_idle_count(compiler), 0);
     submit(3);
     assert_int_equal(atoll_compiler_pollfds(compiler, fds, 4), 0);
     atoll_compiler_resume(compiler);
+    assert_int_equal(atoll_compiler_idle_count(compiler), 0); /* that one goes first */
     struct atoll_compiled result;
     while (!atoll_compiler_collect(compiler, &result))
         ;
     assert_int_equal(result.job, 3);
+    assert_int_equal(atoll_compiler_idle_count(compiler), 2);
     atoll_compiled_fini(&result);
 }
 

@@ -191,6 +191,8 @@ static void test_all_at_once(void **state)
     int seen[CASES] = {0};
     atoll_buffer_init(&answer, 1 << 20);
     assert_int_equal(atoll_pipeline_is_open(pipeline), 0);
+    assert_int_equal(atoll_pipeline_owns_compiler(pipeline), 1);
+    assert_int_equal(atoll_pipeline_advance(pipeline, &err), 0);
     assert_int_equal(atoll_pipeline_owns_compiler(pipeline), 0); /* lent for the calibration */
     for (size_t i = 0; i < CASES; i++) {
         struct atoll_order order = order_of(cases[i].candidate, cases[i].elite);
@@ -272,13 +274,21 @@ static void test_refusals(void **state)
     atoll_buffer_fini(&answer);
 }
 
-/* A task whose reference does not compile costs its own orders; another task's are measured as before. */
+/* Another text has another identity. */
+static void unlike(struct atoll_task *task, uint32_t number)
+{
+    task->id = atoll_id_of(&number, sizeof(number));
+}
+
+/* A task whose reference does not compile costs its own orders, and they are told where; another task's are measured as
+ * before. */
 static void test_broken_reference(void **state)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     struct atoll_task *task = fixture_task();
     struct atoll_buffer answer;
-    task->reference_source = "void reference(";
+    task->reference_source = "\n  nonsense reference;\n";
+    unlike(task, 1);
     assert_int_equal(atoll_pipeline_add_task(pipeline, 1, task, &err), 0);
     atoll_buffer_init(&answer, 1 << 20);
     for (uint32_t number = 1; number <= 3; number++) {
@@ -292,7 +302,9 @@ static void test_broken_reference(void **state)
         assert_int_equal(e.evaluation, order.evaluation);
         if (!is_spoiled(e.verdict, e.detail))
             assert_int_equal(e.verdict, order.task ? ATOLL_V_COMPILE_ERROR : ATOLL_V_WRONG);
-        assert_true(!order.task || (e.level == 3 && *e.detail));
+        assert_true(!order.task || e.level == 3);
+        if (order.task && !strstr(e.detail, "; line 2 of reference.c says: nonsense reference;"))
+            fail_msg("%s", e.detail);
         atoll_evaluation_fini(&e);
         atoll_buffer_clear(&answer);
     }
@@ -343,6 +355,140 @@ static void test_unit_of_a_reference(void **state)
         atoll_evaluation_fini(&e);
         atoll_buffer_clear(&answer);
     }
+    atoll_buffer_fini(&answer);
+}
+
+static void advance_until(int (*is_so)(void), const char *what)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    for (double until_ns = atoll_clock_mono_ns() + HANG_NS; !is_so();) {
+        if (atoll_clock_mono_ns() > until_ns)
+            fail_msg("not in time: %s", what);
+        if (atoll_pipeline_advance(pipeline, &err) != 0)
+            fail_msg("%s", err.text);
+        wait_a_little();
+    }
+}
+
+static int is_open(void)
+{
+    return atoll_pipeline_is_open(pipeline);
+}
+
+/* Nothing compiles, and every reference was. */
+static int is_compiled(void)
+{
+    struct atoll_pulse pulse = {.uptime_ns = 0};
+    atoll_pipeline_pulse(pipeline, &pulse);
+    return pulse.compiling == 0 && pulse.compile_ns > 0;
+}
+
+static double compile_ns(void)
+{
+    struct atoll_pulse pulse = {.uptime_ns = 0};
+    atoll_pipeline_pulse(pipeline, &pulse);
+    return pulse.compile_ns;
+}
+
+/* References are compiled while nobody waits, one after the other where there is one child, and each once; what is wrong with
+ * one is told to the orders that come for it, and to nobody before. */
+static void test_references_ahead(void **state)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_buffer answer;
+    assert_int_equal(tear_down(state), 0);
+    assert_int_equal(set_up(state), 0);
+    for (uint32_t i = 1; i <= 3; i++) {
+        struct atoll_task *task = fixture_task();
+        unlike(task, i);
+        if (i == 1)
+            task->reference_source = "nonsense reference;\n";
+        if (i == 2)
+            task->reference_source = "#include <stdio.h>\n";
+        assert_int_equal(atoll_pipeline_add_task(pipeline, i, task, &err), 0);
+    }
+    advance_until(is_open, "the device");
+    advance_until(is_compiled, "references");
+    double before_ns = compile_ns();
+    atoll_buffer_init(&answer, 1 << 20);
+    static const char *const says[] = {"constant factor", "line 1 of reference.c says: nonsense reference;",
+                                       "includes are not allowed", "constant factor"};
+    for (uint32_t i = 0; i < 4; i++) {
+        struct atoll_order order = order_of(FIXTURE_WRONG, NULL);
+        struct atoll_evaluation e;
+        order.task = i;
+        assert_int_equal(order_say(&order, &err), 0);
+        assert_int_equal(answer_wait(&answer), ATOLL_MSG_EVALUATED);
+        atoll_evaluation_init(&e);
+        assert_int_equal(atoll_evaluation_decode(answer.data, answer.length, &e, NULL), 0);
+        if (!is_spoiled(e.verdict, e.detail) && !strstr(e.detail, says[i]))
+            fail_msg("task %u: %s", i, e.detail);
+        if (i == 0) { /* the candidate alone was compiled */
+            assert_true(compile_ns() - before_ns <= e.compile_ns + 1);
+            before_ns = compile_ns();
+        }
+        atoll_evaluation_fini(&e);
+        atoll_buffer_clear(&answer);
+    }
+    assert_true(compile_ns() == before_ns);
+    atoll_buffer_fini(&answer);
+}
+
+static double occupied_ns(void)
+{
+    struct atoll_pulse pulse = {.uptime_ns = 0};
+    atoll_pipeline_pulse(pipeline, &pulse);
+    return pulse.occupied_ns;
+}
+
+/* Until the device does nothing more; how long it was at work since. */
+static double settle_ns(double since_ns)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    double before_ns;
+    do {
+        before_ns = occupied_ns();
+        for (int i = 0; i < 2; i++) {
+            assert_int_equal(atoll_pipeline_advance(pipeline, &err), 0);
+            wait_a_little();
+        }
+        assert_int_equal(atoll_pipeline_advance(pipeline, &err), 0);
+    } while (occupied_ns() > before_ns);
+    return occupied_ns() - since_ns;
+}
+
+/* Where nobody waits for the device it answers draws of the tasks that it knows, until none is missing; not while it may be
+ * another process's, as after a rival. */
+static void test_answers_ahead(void **state)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_task *task = fixture_task();
+    struct atoll_buffer answer;
+    struct atoll_evaluation e;
+    assert_int_equal(tear_down(state), 0);
+    assert_int_equal(set_up(state), 0);
+    unlike(task, 1);
+    task->rival_count = 1;
+    task->rivals[0] = (struct atoll_rival_spec){.name = "eager", .expression = "x"};
+    assert_int_equal(atoll_pipeline_add_task(pipeline, 1, task, &err), 0);
+    advance_until(is_open, "the device");
+    assert_true(settle_ns(0) == 0); /* it knows none */
+    atoll_buffer_init(&answer, 1 << 20);
+    struct atoll_order rival = {.evaluation = 7, .kind = ATOLL_ORDER_RIVAL, .task = 1},
+                       wrong = order_of(FIXTURE_WRONG, NULL);
+    assert_int_equal(order_say(&rival, &err), 0);
+    assert_int_equal(answer_wait(&answer), ATOLL_MSG_RIVALLED);
+    double since_ns = occupied_ns();
+    assert_true(settle_ns(since_ns) == 0);
+    atoll_buffer_clear(&answer);
+    assert_int_equal(order_say(&wrong, &err), 0);
+    assert_int_equal(answer_wait(&answer), ATOLL_MSG_EVALUATED);
+    atoll_evaluation_init(&e);
+    assert_int_equal(atoll_evaluation_decode(answer.data, answer.length, &e, NULL), 0);
+    assert_true(settle_ns(since_ns) > e.occupied_ns);
+    atoll_evaluation_fini(&e);
+    since_ns = occupied_ns();
+    assert_true(settle_ns(since_ns) == 0);
     atoll_buffer_fini(&answer);
 }
 
@@ -409,6 +555,8 @@ int main(void)
                                        cmocka_unit_test(test_refusals),
                                        cmocka_unit_test(test_broken_reference),
                                        cmocka_unit_test(test_unit_of_a_reference),
+                                       cmocka_unit_test(test_references_ahead),
+                                       cmocka_unit_test(test_answers_ahead),
                                        cmocka_unit_test(test_rivals)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

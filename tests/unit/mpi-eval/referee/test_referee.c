@@ -455,6 +455,126 @@ static void test_early_drop_at_each_variant(void **state)
     atoll_compiled_fini(&b.compiled);
 }
 
+#define OPENED   2 /* number of the task whose pool is opened */
+#define POOL_END 64
+
+static unsigned seen_draws[POOL_END];
+
+static void trial_that_counts(struct atoll_referee *r, struct atoll_case *known,
+                              struct atoll_loaded_candidate *candidate, const struct atoll_trial_order *order,
+                              struct atoll_trial *ret_trial)
+{
+    const struct atoll_input_set *d = order->input_set;
+    atoll_backend_cpu.trial(r, known, candidate, order, ret_trial);
+    if (known->task->variants[d->variant].kind != ATOLL_VARIANT_BENCH)
+        return;
+    assert_true(d->series == 0 && d->number < POOL_END);
+    seen_draws[d->number]++;
+}
+
+/* The first evaluations of a task answer no more of its pool than they see: those that follow see the same and one more. */
+static void test_draws_are_opened_one_by_one(void **state)
+{
+    struct atoll_backend counting = *referee->backend;
+    const struct atoll_backend *usual = referee->backend;
+    struct built b = build(SLOW_BODY);
+    size_t bench = 0, open = 7;
+    (void)state;
+    while (task->variants[bench].kind != ATOLL_VARIANT_BENCH)
+        bench++;
+    assert_int_equal(atoll_referee_add_task(referee, OPENED, task, NULL), 0);
+    struct atoll_case *known = atoll_referee_case(referee, OPENED);
+    counting.trial = trial_that_counts;
+    referee->backend = &counting;
+    for (unsigned i = 0; i < 12; i++) {
+        struct atoll_order order = {.task = OPENED, .evaluation = next_evaluation++, .incumbent_ns = 1000};
+        struct atoll_evaluation e;
+        memset(seen_draws, 0, sizeof(seen_draws));
+        atoll_evaluation_init(&e);
+        assert_int_equal(known->open_count[bench], open);
+        atoll_referee_evaluate(referee, OPENED, &order, b.prepared, b.compiled.object,
+                               b.compiled.object_length, &e);
+        size_t seen = 0, last = 0;
+        for (size_t k = 0; k < POOL_END; k++) {
+            assert_in_range(seen_draws[k], 0, 1);
+            seen += seen_draws[k];
+            last = seen_draws[k] ? k : last;
+        }
+        assert_in_range(seen, 1, POOL_END);
+        assert_true(last < (seen > open ? seen : open));
+        open = last < open ? open : last + 1; /* more where others disturb it */
+        open += open < ATOLL_INPUT_SET_POOL_MIN;
+        atoll_evaluation_fini(&e);
+    }
+    assert_true(known->open_count[bench] >= ATOLL_INPUT_SET_POOL_MIN);
+    referee->backend = usual;
+}
+
+#define AHEAD     3 /* numbers of tasks whose draws are answered ahead */
+#define IMPATIENT 4
+
+static unsigned answers_ahead(uint32_t number, int is_ordered)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    unsigned count = 0;
+    for (int rc = 1; rc; count += rc == 1) {
+        rc = atoll_referee_answer_ahead(referee, number, is_ordered, &err);
+        if (rc < 0)
+            fail_msg("%s", err.text);
+        assert_in_range(count, 0, 100);
+    }
+    return count;
+}
+
+static double asked_ns;
+
+static void trial_that_asks(struct atoll_referee *r, struct atoll_case *known,
+                            struct atoll_loaded_candidate *candidate, const struct atoll_trial_order *order,
+                            struct atoll_trial *ret_trial)
+{
+    atoll_backend_cpu.trial(r, known, candidate, order, ret_trial);
+    asked_ns += order->input_set->number < ATOLL_INPUT_SET_POOL_MIN ? ret_trial->reference_ns : 0;
+}
+
+/* What orders will see, then the rest of the pool; the evaluation that follows asks nothing of it and sees what it would have
+ * seen.  A variant that takes long is left to who needs it. */
+static void test_answers_ahead(void **state)
+{
+    struct atoll_backend asking = *referee->backend;
+    const struct atoll_backend *usual = referee->backend;
+    struct atoll_order order = {.task = AHEAD, .evaluation = next_evaluation++, .incumbent_ns = 1000};
+    struct built b = build(SLOW_BODY);
+    struct atoll_evaluation e;
+    size_t bench = 0;
+    (void)state;
+    while (task->variants[bench].kind != ATOLL_VARIANT_BENCH)
+        bench++;
+    assert_int_equal(answers_ahead(AHEAD, 1), 0); /* nobody knows it */
+    assert_int_equal(atoll_referee_add_task(referee, AHEAD, task, NULL), 0);
+    assert_int_equal(atoll_referee_add_task(referee, IMPATIENT, task, NULL), 0);
+    double before_ns = referee->phases.ns[ATOLL_PHASE_EXPECTED];
+    assert_int_equal(answers_ahead(AHEAD, 1), 7 + ATOLL_INPUT_SET_CHECK_POOL);
+    assert_true(referee->phases.ns[ATOLL_PHASE_EXPECTED] > before_ns);
+    assert_int_equal(answers_ahead(AHEAD, 0), ATOLL_INPUT_SET_POOL_MIN - 7);
+    assert_int_equal(answers_ahead(AHEAD, 0), 0);
+    struct atoll_case *known = atoll_referee_case(referee, AHEAD);
+    assert_int_equal(known->open_count[bench], 7);
+    asking.trial = trial_that_asks;
+    referee->backend = &asking;
+    asked_ns = 0;
+    atoll_evaluation_init(&e);
+    atoll_referee_evaluate(referee, AHEAD, &order, b.prepared, b.compiled.object, b.compiled.object_length,
+                           &e);
+    referee->backend = usual;
+    assert_true(asked_ns == 0 && e.draw_count > 2);
+    assert_true(known->open_count[bench] >= 8);
+    atoll_evaluation_fini(&e);
+    known = atoll_referee_case(referee, IMPATIENT);
+    known->answer_ns[bench] = 2e9;
+    assert_int_equal(answers_ahead(IMPATIENT, 0), ATOLL_INPUT_SET_CHECK_POOL);
+    assert_int_equal(answers_ahead(IMPATIENT, 1), 7);
+}
+
 static void test_device(void **state)
 {
     const struct atoll_device_info *d = atoll_referee_device(referee);
@@ -524,6 +644,8 @@ int main(void)
                                        cmocka_unit_test(test_whole_deadline),
                                        cmocka_unit_test(test_early_drop),
                                        cmocka_unit_test(test_early_drop_at_each_variant),
+                                       cmocka_unit_test(test_draws_are_opened_one_by_one),
+                                       cmocka_unit_test(test_answers_ahead),
                                        cmocka_unit_test(test_duels),
                                        cmocka_unit_test(test_final),
                                        cmocka_unit_test(test_watched_final),

@@ -145,6 +145,32 @@ static void test_inputs_again(void **state)
     atoll_expected_cache_destroy(small);
 }
 
+/* One more finds room where nothing has to go for it: neither expected values nor inputs. */
+static void test_room(void **state)
+{
+    static const struct {
+        size_t values, inputs;
+        int first, second;
+    } rows[] = {{16 * COUNT, 1 << 20, 1, 0},
+                {16 * COUNT - 1, 1 << 20, 0, 0},
+                {24 * COUNT, 1 << 20, 1, 1},
+                {1 << 20, 4 * COUNT, 0, 0},
+                {1 << 20, 1 << 20, 1, 1}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct atoll_expected_cache *small =
+            atoll_expected_cache_create(rows[i].values, rows[i].inputs, 9, NULL);
+        struct atoll_input_set d = atoll_input_set_make(secret, task, 0, 0, 0);
+        assert_int_equal(atoll_expected_cache_has_room(small, task, 0), rows[i].first);
+        if (rows[i].first) {
+            atoll_expected_cache_release(small,
+                                         atoll_expected_cache_get(small, oracle, task, 0, &d, 0, NULL));
+            assert_int_equal(atoll_expected_cache_has_room(small, task, 0), rows[i].second);
+        }
+        atoll_expected_cache_destroy(small);
+    }
+}
+
 static void test_impact(void **state)
 {
     struct atoll_input_set d = atoll_input_set_make(secret, task, 0, 0, 0);
@@ -191,8 +217,9 @@ static void test_bad_reference(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_values), cmocka_unit_test(test_budget),
-                                       cmocka_unit_test(test_users),  cmocka_unit_test(test_inputs_again),
-                                       cmocka_unit_test(test_impact), cmocka_unit_test(test_bad_reference)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_values),       cmocka_unit_test(test_budget), cmocka_unit_test(test_users),
+        cmocka_unit_test(test_inputs_again), cmocka_unit_test(test_room),   cmocka_unit_test(test_impact),
+        cmocka_unit_test(test_bad_reference)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -1,10 +1,12 @@
 #include "tests/support/expect.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "mpi-eval/backend/cuda/compile/compile_cache.h"
@@ -194,6 +196,59 @@ static void test_default_folder(void **state)
     atoll_compile_cache_destroy(cache);
 }
 
+static int claim(struct atoll_compile_cache *cache, unsigned number, struct atoll_compile_claim *ret_claim)
+{
+    struct atoll_id key = key_of(number);
+    return atoll_compile_cache_claim(cache, &key, ret_claim);
+}
+
+/* One has a claim at a time, until it is given back or its process ends; nothing of it stays, and it is no entry. */
+static void test_claims(void **state)
+{
+    (void)state;
+    struct atoll_compile_cache *mine = open_cache(1 << 20), *other = open_cache(1 << 20);
+    struct atoll_compile_claim a, b;
+    int ends[2];
+    char byte, path[256], name[ATOLL_ID_HEX];
+    assert_int_equal(claim(mine, 1, &a), 1);
+    assert_int_equal(claim(other, 1, &b), 0);
+    assert_int_equal(claim(mine, 1, &b), 0);
+    assert_int_equal(claim(other, 2, &b), 1);
+    assert_int_equal(has(other, 1), 0);
+    put(mine, 1);
+    atoll_compile_cache_unclaim(mine, &a);
+    atoll_compile_cache_unclaim(mine, &a);
+    atoll_compile_cache_unclaim(other, &b);
+    assert_int_equal(claim(other, 1, &b), 1); /* and whoever looks now finds it */
+    assert_int_equal(has(other, 1), 1);
+    atoll_compile_cache_unclaim(other, &b);
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (claim(mine, 3, &a) == 1 && write(ends[1], "c", 1) == 1)
+            pause();
+        _exit(1);
+    }
+    assert_int_equal(read(ends[0], &byte, 1), 1);
+    assert_int_equal(claim(mine, 3, &a), 0);
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    assert_int_equal(claim(mine, 3, &a), 1);
+    atoll_compile_cache_unclaim(mine, &a);
+    struct atoll_id key = key_of(3);
+    atoll_id_hex(&key, name);
+    snprintf(path, sizeof(path), "%s/claim-%s", folder, name);
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(symlink("/etc/passwd", path), 0); /* nobody can tell: it is given, and is none */
+    assert_int_equal(claim(mine, 3, &a), 1);
+    assert_int_equal(a.fd, -1);
+    atoll_compile_cache_unclaim(mine, &a);
+    close(ends[0]);
+    close(ends[1]);
+    atoll_compile_cache_destroy(mine);
+    atoll_compile_cache_destroy(other);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -202,6 +257,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_limit, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_folders_that_are_not_ours, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_default_folder, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_claims, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

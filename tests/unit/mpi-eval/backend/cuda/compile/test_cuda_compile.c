@@ -403,6 +403,65 @@ static void test_cache(void **state)
     atoll_compiler_destroy(without);
 }
 
+static void submit(struct atoll_compiler *to, const char *text)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    if (atoll_compiler_submit(to, 1, "candidate.cu", text, strlen(text), NULL, 0, &err) != 0)
+        fail_msg("%s", err.text);
+}
+
+/* Two that share a cache compile the same once: who comes second waits for the first, keeps its children for other work, and
+ * compiles where the first fails or goes. */
+static void test_compiled_once_on_a_node(void **state)
+{
+    (void)state;
+    char folder[64];
+    struct atoll_compiled first, second;
+    struct atoll_nvrtc_settings settings = usual;
+    snprintf(folder, sizeof(folder), "%s/shared", scratch);
+    settings.cache = folder;
+    settings.compiler.slots = 1;
+    struct atoll_compiler *one = create(&settings), *two = create(&settings);
+    submit(one, KERNEL);
+    submit(two, KERNEL);
+    assert_int_equal(atoll_compiler_idle_count(one), 0);
+    assert_int_equal(atoll_compiler_idle_count(two), 1);
+    assert_in_range(atoll_compiler_timeout_ms(two), 0, 100);
+    second = run(two, "broken"); /* meanwhile */
+    assert_int_equal(second.status, ATOLL_COMPILE_ERROR);
+    atoll_compiled_fini(&second);
+    wait_for(one, &first);
+    wait_for(two, &second);
+    assert_int_equal(first.status, ATOLL_COMPILE_OK);
+    assert_int_equal(first.from_cache, 0);
+    assert_int_equal(second.from_cache, 1);
+    assert_memory_equal(first.object, second.object, first.object_length);
+    atoll_compiled_fini(&first);
+    atoll_compiled_fini(&second);
+    submit(one, "also broken");
+    submit(two, "also broken");
+    wait_for(one, &first);
+    wait_for(two, &second);
+    assert_int_equal(first.status, ATOLL_COMPILE_ERROR);
+    assert_int_equal(second.status, ATOLL_COMPILE_ERROR);
+    atoll_compiled_fini(&first);
+    atoll_compiled_fini(&second);
+    submit(one, KERNEL "\n");
+    submit(two, KERNEL "\n");
+    atoll_compiler_destroy(one);
+    wait_for(two, &second);
+    assert_int_equal(second.status, ATOLL_COMPILE_OK);
+    assert_int_equal(second.from_cache, 0);
+    atoll_compiled_fini(&second);
+    submit(two, KERNEL "\n\n");
+    atoll_compiler_destroy(two); /* with a claim, and nothing stays of it */
+    one = create(&settings);
+    first = run(one, KERNEL "\n\n");
+    assert_int_equal(first.from_cache, 0);
+    atoll_compiled_fini(&first);
+    atoll_compiler_destroy(one);
+}
+
 static void test_include_path(void **state)
 {
     (void)state;
@@ -526,13 +585,21 @@ int main(void)
     has_headers = toolkit.toolkit_include_count > 0;
     atoll_toolkit_fini(&toolkit);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_good_source),  cmocka_unit_test(test_finished_ptx_is_judged),
-        cmocka_unit_test(test_headers),      cmocka_unit_test(test_architecture_specific_target),
-        cmocka_unit_test(test_bad_sources),  cmocka_unit_test(test_hostile_includes),
-        cmocka_unit_test(test_many_jobs),    cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_output_limit), cmocka_unit_test(test_killed_children),
-        cmocka_unit_test(test_cache),        cmocka_unit_test(test_include_path),
-        cmocka_unit_test(test_bad_settings), cmocka_unit_test(test_nvcc),
+        cmocka_unit_test(test_good_source),
+        cmocka_unit_test(test_finished_ptx_is_judged),
+        cmocka_unit_test(test_headers),
+        cmocka_unit_test(test_architecture_specific_target),
+        cmocka_unit_test(test_bad_sources),
+        cmocka_unit_test(test_hostile_includes),
+        cmocka_unit_test(test_many_jobs),
+        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_output_limit),
+        cmocka_unit_test(test_killed_children),
+        cmocka_unit_test(test_cache),
+        cmocka_unit_test(test_include_path),
+        cmocka_unit_test(test_bad_settings),
+        cmocka_unit_test(test_nvcc),
+        cmocka_unit_test(test_compiled_once_on_a_node),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
