@@ -128,7 +128,6 @@ static void arguments_fill(const struct pilot *p, uint32_t silent_epoch, int sta
     add(t, p->drain_file);
     add(t, "--drain-file");
     add(t, p->paused_file);
-    add(t, "--keep-calibration");
     add(t, "--stage");
     add(t, t->stage);
     if (stands_by) {
