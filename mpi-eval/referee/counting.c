@@ -168,7 +168,7 @@ void atoll_counting_run(struct atoll_referee *referee, struct atoll_case *known,
         snprintf(p->reason, sizeof(p->reason), "this backend has no counters");
     else if (choice == ATOLL_COUNTING_READ)
         counters_read(referee, known, candidate, order, timing, e);
-    else if (choice == ATOLL_COUNTING_KNOWN)
+    else if (choice == ATOLL_COUNTING_KNOWN && counted)
         known_take(counted, p);
     else
         snprintf(p->reason, sizeof(p->reason), "%s", atoll_counting_reason(choice));

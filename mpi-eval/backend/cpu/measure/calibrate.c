@@ -516,9 +516,10 @@ int atoll_calibration_probe(struct atoll_calibration *calibration, const struct 
     int failed = memory ? 0 : -1;
     for (enum peak k = 0; k < PEAK_COUNT && !failed; k++) {
         struct probe probe = {.kernel = KERNEL_PEAK_F64 + k, .runs = PROBE_RUNS};
-        if (is_used(calibration, k))
-            failed = rate_measure(calibration, &b, &probe, &one, err);
-        peak = !failed && is_used(calibration, k) ? fmax(peak, one) : peak;
+        if (!is_used(calibration, k))
+            continue;
+        failed = rate_measure(calibration, &b, &probe, &one, err);
+        peak = failed ? peak : fmax(peak, one);
     }
     static const enum stream streams[] = {STREAM_READ_STREAMS, STREAM_COPY_PAST};
     for (size_t i = 0; i < sizeof(streams) / sizeof(*streams) && !failed; i++) {
