@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import pty
+import select
 import signal
 import subprocess
 import sys
@@ -169,8 +170,10 @@ def terminal(scratch):
     master, slave = pty.openpty()
     done = subprocess.run([f"{build}/atoll", "task", "import", "kernelbench", str(fixtures / "problems" / "8_random.py"), "-o", str(suite)],
                           stdout=slave, stderr=subprocess.PIPE, text=True, env=dict(environment, TERM="xterm"))
+    text = ""
+    while select.select([master], [], [], 1)[0]:  # one read gets what the line discipline has handed over so far
+        text += os.read(master, 1 << 16).decode()
     os.close(slave)
-    text = os.read(master, 1 << 16).decode()
     os.close(master)
     reason = json.loads((suite / "import.json").read_text())["problems"]["8_random"]["reason"]
     lines = text.replace("\033[K", "").replace("\r\n", "\n").replace("\r", "\n").split("\n")
