@@ -96,7 +96,7 @@ enum {
 struct atoll_seed {
     const char *name;     /* file name without directory and suffix unless the task names it */
     const char *language; /* "c", "cuda", "opencl" from the suffix .c .cu .cl */
-    const char *source;   /* whole text, NUL-terminated */
+    const char *source;   /* whole text with the task's definitions, NUL-terminated */
     int is_baseline;
 };
 
@@ -159,6 +159,7 @@ struct atoll_task {
     int allow_mutable_globals;
     size_t variant_count;
     struct atoll_variant variants[ATOLL_TASK_VARIANT_LIMIT];
+    const char *definitions; /* C declarations that stand behind the plan in every seed; NULL = none */
     size_t seed_count;
     struct atoll_seed seeds[ATOLL_TASK_SEED_LIMIT]; /* baselines first, then seeds/ in name order */
     size_t rival_count;

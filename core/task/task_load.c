@@ -98,6 +98,35 @@ static char *read_file(const char *path, const char *name, struct atoll_arena *a
     return text;
 }
 
+static int holds_task(const char *dir)
+{
+    char path[PATH_MAX];
+    struct stat st;
+    int n = snprintf(path, sizeof(path), "%s/task.yaml", dir);
+    return n > 0 && (size_t)n < sizeof(path) && stat(path, &st) == 0;
+}
+
+static int lies_below(const char *resolved, const char *root)
+{
+    size_t length = strlen(root);
+    return strncmp(resolved, root, length) == 0 && resolved[length] == '/';
+}
+
+/* Whether a file lies in another task's folder beside root: tasks of one suite share files by symbolic links. */
+static int lies_in_sibling(const char *resolved, const char *root)
+{
+    const char *slash = strrchr(root, '/');
+    size_t above = slash ? (size_t)(slash - root) + 1 : 0;
+    char sibling[PATH_MAX];
+    if (above < 2 || strncmp(resolved, root, above) != 0)
+        return 0;
+    size_t name = strcspn(resolved + above, "/");
+    if (!resolved[above + name])
+        return 0;
+    snprintf(sibling, sizeof(sibling), "%.*s", (int)(above + name), resolved);
+    return holds_task(sibling);
+}
+
 static const char *folder_read(void *context, struct atoll_arena *arena, const char *path, size_t limit,
                                struct atoll_err *err)
 {
@@ -108,11 +137,13 @@ static const char *folder_read(void *context, struct atoll_arena *arena, const c
         atoll_err_set(err, ATOLL_E_INPUT, "path of '%s' is too long; move the task nearer to the root", path);
         return NULL;
     }
-    /* Symbolic links are followed only when they stay inside the folder; what is not there is said when it is opened. */
-    if (realpath(full, resolved) &&
-        (strncmp(resolved, root, strlen(root)) != 0 || resolved[strlen(root)] != '/')) {
-        atoll_err_set(err, ATOLL_E_INPUT,
-                      "'%s' leads out of the task's folder; copy the file into the folder", path);
+    /* What is not there is said when it is opened. */
+    if (realpath(full, resolved) && !lies_below(resolved, root) && !lies_in_sibling(resolved, root)) {
+        atoll_err_set(
+            err, ATOLL_E_INPUT,
+            "'%s' leads out of the task's folder, and into no task beside it; copy the file into the "
+            "folder",
+            path);
         return NULL;
     }
     return read_file(full, path, arena, limit, err);
@@ -284,14 +315,6 @@ struct atoll_task *atoll_task_decode(const void *bytes, size_t length, struct at
 }
 
 /* ---- suites ---- */
-
-static int holds_task(const char *dir)
-{
-    char path[PATH_MAX];
-    struct stat st;
-    int n = snprintf(path, sizeof(path), "%s/task.yaml", dir);
-    return n > 0 && (size_t)n < sizeof(path) && stat(path, &st) == 0;
-}
 
 static int suite_add(char **dirs, size_t *count, char *path, struct atoll_err *err)
 {

@@ -12,6 +12,7 @@
 #define TASK_NAME_LIMIT    63
 #define SUMMARY_LIMIT      500
 #define INSTRUCTIONS_LIMIT 4000
+#define DEFINITIONS_LIMIT  1000
 #define ORIGIN_LIMIT       255
 
 #define TASK(m) offsetof(struct atoll_task, m)
@@ -128,6 +129,20 @@ static int read_summary(struct atoll_yaml_walk *w, const struct atoll_yaml_node 
     if (!text || strlen(text) > SUMMARY_LIMIT) {
         return atoll_yaml_fail(w, node, "summary must be one text of 1 to %d characters; shorten it",
                                SUMMARY_LIMIT);
+    }
+    return atoll_task_copy(w, text, target);
+}
+
+/* One line: what it is put into keeps its line numbers. */
+static int read_definitions(struct atoll_yaml_walk *w, const struct atoll_yaml_node *node, void *target)
+{
+    const char *text = atoll_yaml_scalar(node);
+    if (!text || strlen(text) > DEFINITIONS_LIMIT || strpbrk(text, "#\n\r\\")) {
+        return atoll_yaml_fail(
+            w, node,
+            "definitions must be one line of at most %d characters without # and backslash, like "
+            "\"typedef double real;\"",
+            DEFINITIONS_LIMIT);
     }
     return atoll_task_copy(w, text, target);
 }
@@ -296,6 +311,7 @@ static const struct atoll_yaml_row task_rows[] = {
     {"distributions", ATOLL_YAML_OPTIONAL, read_distributions, TASK(distributions)},
     {"allow_mutable_globals", ATOLL_YAML_OPTIONAL, atoll_yaml_read_flag, TASK(allow_mutable_globals)},
     {"variants", ATOLL_YAML_REQUIRED, read_variants, 0},
+    {"definitions", ATOLL_YAML_OPTIONAL, read_definitions, TASK(definitions)},
     {"baselines", ATOLL_YAML_OPTIONAL, atoll_task_read_baselines, 0},
     {"category", ATOLL_YAML_OPTIONAL, read_label, TASK(category)},
     {"level", ATOLL_YAML_OPTIONAL, read_level, TASK(level)},

@@ -72,6 +72,24 @@ static const char *language_of(const char *path)
     return NULL;
 }
 
+/* A seed's text with the task's definitions behind its plan, the first comment, on the same line. */
+static const char *defined(struct atoll_yaml_walk *w, const struct atoll_yaml_node *node, const char *text)
+{
+    const char *words = atoll_task_of(w)->definitions, *end = strstr(text, "*/");
+    if (!words || !end)
+        return text;
+    size_t plan = (size_t)(end + 2 - text), length = strlen(text) + strlen(words) + 1;
+    if (length > ATOLL_SOURCE_LIMIT) {
+        atoll_yaml_fail(w, node, "a seed with the task's definitions is longer than %d bytes; shorten it",
+                        ATOLL_SOURCE_LIMIT);
+        return NULL;
+    }
+    char *both = atoll_arena_alloc(w->arena, length + 1, w->err);
+    if (both)
+        snprintf(both, length + 1, "%.*s %s%s", (int)plan, text, words, text + plan);
+    return both;
+}
+
 static int add_seed(struct atoll_yaml_walk *w, const struct atoll_yaml_node *node, const char *name,
                     const char *path, int is_baseline)
 {
@@ -88,7 +106,8 @@ static int add_seed(struct atoll_yaml_walk *w, const struct atoll_yaml_node *nod
         return atoll_yaml_fail(w, node, "more than %d baselines and seeds; remove some",
                                ATOLL_TASK_SEED_LIMIT);
     }
-    const char *source = take(w, node, path, ATOLL_SOURCE_LIMIT);
+    const char *text = take(w, node, path, ATOLL_SOURCE_LIMIT),
+               *source = text ? defined(w, node, text) : NULL;
     if (!source)
         return -1;
     task->seeds[task->seed_count++] = (struct atoll_seed){name, language, source, is_baseline};

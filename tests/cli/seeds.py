@@ -14,12 +14,19 @@ arch = "sm_90a"
 roots = [p for p in (os.environ.get("CUDA_HOME"), "/usr/local/cuda") if p and os.path.isdir(p)]
 
 
+def definitions(path):
+    """What the task puts in front of its seeds' bodies."""
+    with open(os.path.join(os.path.dirname(os.path.dirname(path)), "task.yaml"), encoding="utf-8") as f:
+        lines = [line for line in f if line.startswith("definitions:")]
+    return lines[0].split(":", 1)[1].strip().strip('"') if lines else ""
+
+
 def split(path):
     """Plan and body of a source."""
     with open(path, encoding="utf-8") as f:
         text = f.read()
     start, end = text.index("atoll-plan") + len("atoll-plan"), text.index("*/")
-    return json.loads(text[start:end]), text[end + 2:]
+    return json.loads(text[start:end]), definitions(path) + text[end + 2:]
 
 
 class Nvrtc:

@@ -497,6 +497,61 @@ static void test_files(void **state)
     expect_failure(ATOLL_E_NOTFOUND, "task.yaml");
 }
 
+/* What tells twins that share their seeds apart. */
+static void test_definitions(void **state)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_buffer bytes;
+    write_task(1, "version: 1\ndefinitions: \"typedef double real;\"");
+    struct atoll_task *task = atoll_task_load(folder, &err);
+    if (!task)
+        fail_msg("%s", err.text);
+    assert_string_equal(task->seeds[0].source, "/* naive */ typedef double real;\n");
+    assert_string_equal(task->seeds[1].source, "/* device */ typedef double real;\n");
+    atoll_buffer_init(&bytes, 1u << 22);
+    assert_int_equal(atoll_task_encode(task, &bytes, &err), 0);
+    struct atoll_task *again = atoll_task_decode(bytes.data, bytes.length, &err);
+    assert_non_null(again);
+    assert_string_equal(again->seeds[0].source, task->seeds[0].source);
+    atoll_task_destroy(again);
+    atoll_buffer_fini(&bytes);
+    atoll_task_destroy(task);
+    write_task(1, "version: 1\ndefinitions: \"#define real double\"");
+    expect_failure(ATOLL_E_INPUT, ":2: definitions must be one line of at most 1000 characters");
+}
+
+/* Tasks of one suite share files by links into each other's folders. */
+static void test_shared(void **state)
+{
+    char own[160], seeds[320], reference[320], yaml[320], target[320];
+    struct atoll_err err = ATOLL_ERR_INIT;
+    write_task(0, NULL);
+    memcpy(own, folder, sizeof(own));
+    strcat(folder, "-twin");
+    assert_int_equal(mkdir(folder, 0700), 0);
+    write_task(0, NULL);
+    snprintf(seeds, sizeof(seeds), "%s/seeds", folder);
+    snprintf(reference, sizeof(reference), "%s/reference.c", folder);
+    snprintf(target, sizeof(target), "../%s/seeds", strrchr(own, '/') + 1);
+    assert_int_equal(symlink(target, seeds), 0);
+    snprintf(target, sizeof(target), "../%s/reference.c", strrchr(own, '/') + 1);
+    assert_int_equal(symlink(target, reference), 0);
+    struct atoll_task *task = atoll_task_load(folder, &err);
+    if (!task)
+        fail_msg("%s", err.text);
+    assert_int_equal(task->seed_count, 2);
+    atoll_task_destroy(task);
+    snprintf(yaml, sizeof(yaml), "%s/task.yaml", own);
+    unlink(yaml);
+    expect_failure(ATOLL_E_INPUT, "leads out of the task's folder, and into no task beside it");
+    snprintf(yaml, sizeof(yaml), "%s/task.yaml", folder);
+    unlink(yaml);
+    unlink(seeds);
+    unlink(reference);
+    rmdir(folder);
+    memcpy(folder, own, sizeof(own));
+}
+
 static void test_too_long(void **state)
 {
     char path[320];
@@ -679,6 +734,8 @@ int main(void)
         cmocka_unit_test(test_describe),
         cmocka_unit_test(test_signed_needs_symmetry),
         cmocka_unit_test(test_files),
+        cmocka_unit_test(test_definitions),
+        cmocka_unit_test(test_shared),
         cmocka_unit_test(test_too_long),
         cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_round_trip),
