@@ -39,6 +39,11 @@ static void put_plan(struct atoll_buffer *b, const struct atoll_plan *plan)
     atoll_buffer_put_u32(b, (uint32_t)plan->launch_count);
     for (size_t i = 0; i < plan->launch_count; i++)
         put_launch(b, &plan->launches[i]);
+    /* A plan with one way through it has the bytes that it had before there were others. */
+    for (size_t i = 0; plan->path_count > 1 && i < plan->path_count; i++) {
+        put_expression(b, plan->paths[i].when);
+        atoll_buffer_put_u32(b, (uint32_t)plan->paths[i].count);
+    }
 }
 
 /* By name, so that the order in which a template lists its params says nothing. */

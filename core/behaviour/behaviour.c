@@ -97,8 +97,10 @@ static unsigned char level_of(const struct atoll_sign_board *b, const struct wei
 
 static void see_plan(const struct atoll_plan *plan, struct atoll_sign_board *b)
 {
-    if (plan->launch_count > 1)
-        atoll_sign_mark(b, ATOLL_SIGN_PHASES);
+    /* What a path does counts, not how many there are. */
+    for (size_t i = 0; i < plan->path_count; i++)
+        if (plan->paths[i].count > 1)
+            atoll_sign_mark(b, ATOLL_SIGN_PHASES);
     for (size_t i = 0; i < plan->launch_count; i++) {
         const struct atoll_launch *l = &plan->launches[i];
         if (l->cooperative)

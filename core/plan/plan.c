@@ -33,28 +33,101 @@ static int uses_dims(const struct atoll_task *task, const struct atoll_expressio
     return 0;
 }
 
+/* ---- paths ---- */
+
+int atoll_plan_path_at(const struct atoll_task *task, const struct atoll_plan *plan,
+                       const struct atoll_variant *variant, size_t *ret_path, struct atoll_err *err)
+{
+    struct atoll_binding bindings[ATOLL_TASK_DIM_LIMIT];
+    size_t n = atoll_task_bindings(task, variant, bindings), path = 0;
+    for (; plan->paths[path].when; path++) {
+        struct atoll_err inner = ATOLL_ERR_INIT;
+        int64_t value = 0;
+        if (atoll_expression_eval(plan->paths[path].when, bindings, n, &value, &inner))
+            return atoll_err_set(err, ATOLL_E_INPUT, "plan: field 'paths[%zu].when' at variant '%s': %s",
+                                 path, variant->name, inner.text);
+        if (value)
+            break;
+    }
+    *ret_path = path;
+    return 0;
+}
+
+static int names_scratch(const struct atoll_plan *plan, const struct atoll_path *path, size_t scratch)
+{
+    for (size_t k = path->first; k < path->first + path->count; k++)
+        for (size_t i = 0; i < plan->launches[k].arg_count; i++) {
+            const struct atoll_arg *a = &plan->launches[k].args[i];
+            int is_scratch =
+                a->kind == ATOLL_ARG_SCRATCH || (a->kind == ATOLL_ARG_TENSORMAP && a->map->is_scratch);
+            if (is_scratch && a->index == scratch)
+                return 1;
+        }
+    return 0;
+}
+
+int atoll_plan_path_uses(const struct atoll_plan *plan, size_t path, size_t scratch)
+{
+    int is_elsewhere = 0;
+    for (size_t i = 0; i < plan->path_count && !is_elsewhere; i++)
+        is_elsewhere = i != path && names_scratch(plan, &plan->paths[i], scratch);
+    return !is_elsewhere || names_scratch(plan, &plan->paths[path], scratch);
+}
+
+const char *atoll_plan_launch_field(const struct atoll_plan *plan, size_t index,
+                                    char ret_field[ATOLL_PLAN_FIELD_BYTES])
+{
+    size_t path = 0;
+    while (path + 1 < plan->path_count && index >= plan->paths[path].first + plan->paths[path].count)
+        path++;
+    if (plan->path_count > 1)
+        snprintf(ret_field, ATOLL_PLAN_FIELD_BYTES, "paths[%zu].launch[%zu]", path,
+                 index - plan->paths[path].first);
+    else
+        snprintf(ret_field, ATOLL_PLAN_FIELD_BYTES, "launch[%zu]", index);
+    return ret_field;
+}
+
+/* ---- requirements ---- */
+
+/* A requirement and the name of its field. */
+struct requirement {
+    const struct atoll_expression *e;
+    size_t index;
+    long path; /* -1: the plan's own */
+};
+
 static int holds_at(const struct atoll_task *task, const struct atoll_variant *variant,
-                    const struct atoll_plan *plan, const struct atoll_choice *choice, size_t require,
-                    struct atoll_err *err)
+                    const struct atoll_plan *plan, const struct atoll_choice *choice,
+                    const struct requirement *r, struct atoll_err *err)
 {
     struct atoll_binding bindings[BINDING_LIMIT];
     int64_t value = 0;
     size_t n = atoll_plan_bindings(task, variant, plan, choice, bindings);
-    if (atoll_expression_eval(plan->require[require], bindings, n, &value, err))
-        return atoll_err_add(err, "; while checking plan field 'require[%zu]'", require);
-    return value != 0;
+    if (!atoll_expression_eval(r->e, bindings, n, &value, err))
+        return value != 0;
+    if (r->path >= 0)
+        return atoll_err_add(err, "; while checking plan field 'paths[%ld].require[%zu]'", r->path, r->index);
+    return atoll_err_add(err, "; while checking plan field 'require[%zu]'", r->index);
 }
 
+/* A path's requirement at every variant that takes it; the plan's own at all of them. */
 static int requirement_holds(const struct atoll_task *task, const struct atoll_plan *plan,
-                             const struct atoll_choice *choice, size_t require, struct atoll_err *err)
+                             const struct atoll_choice *choice, const struct requirement *r,
+                             struct atoll_err *err)
 {
-    if (!uses_dims(task, plan->require[require]))
-        return holds_at(task, NULL, plan, choice, require, err);
+    if (r->path < 0 && !uses_dims(task, r->e))
+        return holds_at(task, NULL, plan, choice, r, err);
     for (size_t i = 0; i < task->variant_count; i++) {
         const struct atoll_variant *v = &task->variants[i];
+        size_t path = 0;
         if (v->kind == ATOLL_VARIANT_HIDDEN || !atoll_plan_concerns(plan, v))
             continue;
-        int rc = holds_at(task, v, plan, choice, require, err);
+        if (r->path >= 0 && atoll_plan_path_at(task, plan, v, &path, err) != 0)
+            return -1;
+        if (r->path >= 0 && (size_t)r->path != path)
+            continue;
+        int rc = holds_at(task, v, plan, choice, r, err);
         if (rc != 1)
             return rc;
     }
@@ -77,9 +150,17 @@ int atoll_plan_choice_legal(const struct atoll_task *task, const struct atoll_pl
             return 0;
     }
     for (size_t i = 0; i < plan->require_count; i++) {
-        int rc = requirement_holds(task, plan, choice, i, err);
+        int rc = requirement_holds(task, plan, choice, &(struct requirement){plan->require[i], i, -1}, err);
         if (rc != 1)
             return rc;
+    }
+    for (size_t k = 0; k < plan->path_count; k++) {
+        for (size_t i = 0; i < plan->paths[k].require_count; i++) {
+            struct requirement r = {plan->paths[k].require[i], i, (long)k};
+            int rc = requirement_holds(task, plan, choice, &r, err);
+            if (rc != 1)
+                return rc;
+        }
     }
     return 1;
 }

@@ -17,6 +17,7 @@
 #define ATOLL_PLAN_SCRATCH_LIMIT 16
 #define ATOLL_PLAN_LAUNCH_LIMIT  64
 #define ATOLL_PLAN_ARG_LIMIT     64
+#define ATOLL_PLAN_PATH_LIMIT    8
 #define ATOLL_SOURCE_LIMIT       (256u << 10) /* bytes of one source */
 
 struct atoll_param {
@@ -76,6 +77,14 @@ struct atoll_launch {
     struct atoll_arg *args; /* at most ATOLL_PLAN_ARG_LIMIT */
 };
 
+/* One way through a plan: launches[first .. first + count) of it. */
+struct atoll_path {
+    const struct atoll_expression *when; /* over dims; NULL: whatever no earlier path takes */
+    size_t require_count;
+    const struct atoll_expression *require[ATOLL_PLAN_REQUIRE_LIMIT]; /* beside the plan's own */
+    size_t first, count;
+};
+
 struct atoll_plan {
     size_t param_count;
     struct atoll_param params[ATOLL_PLAN_PARAM_LIMIT];
@@ -84,9 +93,11 @@ struct atoll_plan {
     size_t scratch_count;
     struct atoll_scratch scratch[ATOLL_PLAN_SCRATCH_LIMIT];
     size_t launch_count;
-    struct atoll_launch *launches; /* at most ATOLL_PLAN_LAUNCH_LIMIT */
-    const char *backend;           /* "cpu" for language "c", "cuda", "opencl": which variants concern it */
-    const char *canonical;         /* the plan as canonical JSON, one line */
+    struct atoll_launch *launches; /* of all paths, one after the other; at most ATOLL_PLAN_LAUNCH_LIMIT */
+    size_t path_count;             /* 1 where the plan has "launch": a path without condition */
+    struct atoll_path paths[ATOLL_PLAN_PATH_LIMIT];
+    const char *backend;   /* "cpu" for language "c", "cuda", "opencl": which variants concern it */
+    const char *canonical; /* the plan as canonical JSON, one line */
 };
 
 /* One value chosen for every param, in the plan's order. */
@@ -109,12 +120,24 @@ int atoll_plan_concerns(const struct atoll_plan *plan, const struct atoll_varian
 size_t atoll_plan_bindings(const struct atoll_task *task, const struct atoll_variant *variant,
                            const struct atoll_plan *plan, const struct atoll_choice *choice,
                            struct atoll_binding *ret_bindings);
+/* The path that runs at a variant: the first whose condition holds.  -1 with ATOLL_E_INPUT where a condition cannot be
+ * evaluated there. */
+int atoll_plan_path_at(const struct atoll_task *task, const struct atoll_plan *plan,
+                       const struct atoll_variant *variant, size_t *ret_path, struct atoll_err *err);
+/* 1 when a scratch is there on a path: one of its launches names it, or no launch of the plan does. */
+int atoll_plan_path_uses(const struct atoll_plan *plan, size_t path, size_t scratch);
+/* "launch[1]", "paths[2].launch[0]": where launch `index` of the flat list stands; returned for printf. */
+#define ATOLL_PLAN_FIELD_BYTES 48
+const char *atoll_plan_launch_field(const struct atoll_plan *plan, size_t index,
+                                    char ret_field[ATOLL_PLAN_FIELD_BYTES]);
+
 /* 1 legal, 0 not, -1 error (a require that overflows, divides by zero ...).  Requirements that use dims are
- * checked at every bench and check variant; with fewer bindings they would be meaningless. */
+ * checked at every bench and check variant, those of a path at every one that takes it; with fewer bindings they would
+ * be meaningless. */
 int atoll_plan_choice_legal(const struct atoll_task *task, const struct atoll_plan *plan,
                             const struct atoll_choice *choice, struct atoll_err *err);
 /* Evaluates units, grid, block, cluster, shared_bytes, scratch and integer args of a choice at every
- * variant of the plan's backend: extents must be positive, bytes not negative, i32 values fit.  -1 with
+ * variant of the plan's backend, on the path taken there: extents must be positive, bytes not negative, i32 values fit.  -1 with
  * ATOLL_E_INPUT that names the field. */
 int atoll_plan_choice_check(const struct atoll_task *task, const struct atoll_plan *plan,
                             const struct atoll_choice *choice, struct atoll_err *err);

@@ -24,20 +24,22 @@ struct scope {
     const struct atoll_task *task;
     const struct atoll_plan *plan;
     const struct atoll_variant *variant;
+    size_t path; /* the one taken there */
     size_t binding_count;
     struct atoll_binding bindings[BINDING_LIMIT];
     struct atoll_err *err;
 };
 
-static void scope_init(struct scope *scope, const struct atoll_task *task, const struct atoll_plan *plan,
-                       const struct atoll_choice *choice, const struct atoll_variant *variant,
-                       struct atoll_err *err)
+static int scope_init(struct scope *scope, const struct atoll_task *task, const struct atoll_plan *plan,
+                      const struct atoll_choice *choice, const struct atoll_variant *variant,
+                      struct atoll_err *err)
 {
     scope->task = task;
     scope->plan = plan;
     scope->variant = variant;
     scope->err = err;
     scope->binding_count = atoll_plan_bindings(task, variant, plan, choice, scope->bindings);
+    return atoll_plan_path_at(task, plan, variant, &scope->path, err);
 }
 
 /* Evaluates e and checks low <= value <= high; NULL means absent: ret_value is left alone and all is well.
@@ -74,12 +76,12 @@ static int value_at(const struct scope *scope, const struct atoll_expression *e,
 
 /* ---- what holds everywhere ---- */
 
-static int extents_hold(const struct scope *p, size_t launch, const char *key,
+static int extents_hold(const struct scope *p, const char *launch, const char *key,
                         const struct atoll_expression *const extents[3])
 {
     char field[FIELD_BYTES];
     for (size_t i = 0; i < 3; i++) {
-        snprintf(field, sizeof(field), "launch[%zu].%s[%zu]", launch, key, i);
+        snprintf(field, sizeof(field), "%s.%s[%zu]", launch, key, i);
         if (value_at(p, extents[i], 1, INT32_MAX, field, NULL))
             return -1;
     }
@@ -106,19 +108,19 @@ static int map_holds(const struct scope *p, const struct atoll_tensormap *m, con
 static int launch_holds(const struct scope *p, size_t index)
 {
     const struct atoll_launch *l = &p->plan->launches[index];
-    char field[FIELD_BYTES];
-    snprintf(field, sizeof(field), "launch[%zu].units", index);
+    char field[FIELD_BYTES], launch[ATOLL_PLAN_FIELD_BYTES];
+    snprintf(field, sizeof(field), "%s.units", atoll_plan_launch_field(p->plan, index, launch));
     if (value_at(p, l->units, 1, UNIT_LIMIT, field, NULL))
         return -1;
-    if (extents_hold(p, index, "grid", l->grid) || extents_hold(p, index, "block", l->block) ||
-        extents_hold(p, index, "cluster", l->cluster)) {
+    if (extents_hold(p, launch, "grid", l->grid) || extents_hold(p, launch, "block", l->block) ||
+        extents_hold(p, launch, "cluster", l->cluster)) {
         return -1;
     }
-    snprintf(field, sizeof(field), "launch[%zu].shared_bytes", index);
+    snprintf(field, sizeof(field), "%s.shared_bytes", launch);
     if (value_at(p, l->shared_bytes, 0, SHARED_LIMIT, field, NULL))
         return -1;
     for (size_t i = 0; i < l->arg_count; i++) {
-        snprintf(field, sizeof(field), "launch[%zu].args[%zu]", index, i);
+        snprintf(field, sizeof(field), "%s.args[%zu]", launch, i);
         const struct atoll_arg *a = &l->args[i];
         int narrow = a->width == ATOLL_I32;
         if (a->kind == ATOLL_ARG_TENSORMAP && map_holds(p, a->map, field))
@@ -134,12 +136,15 @@ static int launch_holds(const struct scope *p, size_t index)
 static int plan_holds(const struct scope *p)
 {
     char field[FIELD_BYTES];
+    const struct atoll_path *path = &p->plan->paths[p->path];
     for (size_t i = 0; i < p->plan->scratch_count; i++) {
+        if (!atoll_plan_path_uses(p->plan, p->path, i))
+            continue;
         snprintf(field, sizeof(field), "scratch.%s", p->plan->scratch[i].name);
         if (value_at(p, p->plan->scratch[i].bytes, 0, SCRATCH_BYTES, field, NULL))
             return -1;
     }
-    for (size_t i = 0; i < p->plan->launch_count; i++)
+    for (size_t i = path->first; i < path->first + path->count; i++)
         if (launch_holds(p, i))
             return -1;
     return 0;
@@ -156,8 +161,7 @@ int atoll_plan_choice_check(const struct atoll_task *task, const struct atoll_pl
     for (size_t i = 0; i < task->variant_count; i++) {
         if (!atoll_plan_concerns(plan, &task->variants[i]))
             continue;
-        scope_init(&scope, task, plan, choice, &task->variants[i], err);
-        if (plan_holds(&scope))
+        if (scope_init(&scope, task, plan, choice, &task->variants[i], err) || plan_holds(&scope))
             return -1;
     }
     return 0;
@@ -170,6 +174,7 @@ struct site {
     const struct atoll_device_limits *limits;
     int known; /* 0: no device is known */
     size_t launch;
+    char field[ATOLL_PLAN_FIELD_BYTES]; /* of the launch */
     int64_t grid[3], block[3], cluster[3], shared_bytes;
 };
 
@@ -189,8 +194,8 @@ static int beyond(const struct site *s, const char *key, const char *what, int64
                   const char *remedy)
 {
     return atoll_err_set(s->scope.err, ATOLL_E_INPUT,
-                         "plan: field 'launch[%zu].%s': %lld %s at variant '%s'; at most %lld %s%s",
-                         s->launch, key, (long long)value, what, s->scope.variant->name, (long long)limit,
+                         "plan: field '%s.%s': %lld %s at variant '%s'; at most %lld %s%s", s->field, key,
+                         (long long)value, what, s->scope.variant->name, (long long)limit,
                          s->known ? "on this device" : "on any device", remedy);
 }
 
@@ -206,7 +211,7 @@ static int read_extents(const struct site *s, const char *key, const struct atol
 {
     for (size_t i = 0; i < 3; i++) {
         char field[FIELD_BYTES];
-        snprintf(field, sizeof(field), "launch[%zu].%s[%zu]", s->launch, key, i);
+        snprintf(field, sizeof(field), "%s.%s[%zu]", s->field, key, i);
         ret[i] = 1;
         if (value_at(&s->scope, e[i], 1, INT32_MAX, field, &ret[i]))
             return -1;
@@ -250,11 +255,11 @@ static int check_cluster(const struct site *s)
     }
     for (size_t i = 0; i < 3; i++) {
         if (s->grid[i] % s->cluster[i]) {
-            return atoll_err_set(
-                s->scope.err, ATOLL_E_INPUT,
-                "plan: field 'launch[%zu].cluster[%zu]': the grid's %lld is no multiple of %lld "
-                "at variant '%s'; round the grid up and leave surplus blocks idle",
-                s->launch, i, (long long)s->grid[i], (long long)s->cluster[i], s->scope.variant->name);
+            return atoll_err_set(s->scope.err, ATOLL_E_INPUT,
+                                 "plan: field '%s.cluster[%zu]': the grid's %lld is no multiple of %lld "
+                                 "at variant '%s'; round the grid up and leave surplus blocks idle",
+                                 s->field, i, (long long)s->grid[i], (long long)s->cluster[i],
+                                 s->scope.variant->name);
         }
     }
     return 0;
@@ -282,9 +287,9 @@ static int check_cooperative(const struct site *s)
         return 0;
     if (!s->limits->cooperative) {
         return atoll_err_set(s->scope.err, ATOLL_E_INPUT,
-                             "plan: field 'launch[%zu].cooperative': true at variant '%s'; the device has no "
+                             "plan: field '%s.cooperative': true at variant '%s'; the device has no "
                              "cooperative launches; split it into several launches",
-                             s->launch, s->scope.variant->name);
+                             s->field, s->scope.variant->name);
     }
     int64_t most = resident_blocks(s);
     if (s->limits->multiprocessors && volume(s->grid) > most) {
@@ -309,8 +314,7 @@ static int map_value(const struct map_site *m, const char *part, size_t axis,
                      const struct atoll_expression *e, int64_t low, int64_t high, int64_t *ret)
 {
     char field[FIELD_BYTES];
-    snprintf(field, sizeof(field), "launch[%zu].args[%zu].%s[%zu]", m->site->launch, m->arg_index, part,
-             axis);
+    snprintf(field, sizeof(field), "%s.args[%zu].%s[%zu]", m->site->field, m->arg_index, part, axis);
     return value_at(&m->site->scope, e, low, high, field, ret);
 }
 
@@ -334,8 +338,8 @@ static int map_fails(const struct map_site *m, const char *part, int64_t value, 
                      int64_t limit, const char *remedy)
 {
     return atoll_err_set(m->site->scope.err, ATOLL_E_INPUT,
-                         "plan: field 'launch[%zu].args[%zu].%s': %lld bytes at variant '%s', %s %lld; %s",
-                         m->site->launch, m->arg_index, part, (long long)value, m->site->scope.variant->name,
+                         "plan: field '%s.args[%zu].%s': %lld bytes at variant '%s', %s %lld; %s",
+                         m->site->field, m->arg_index, part, (long long)value, m->site->scope.variant->name,
                          what, (long long)limit, remedy);
 }
 
@@ -422,7 +426,8 @@ static int check_launch(struct site *s)
 {
     const struct atoll_launch *l = &s->scope.plan->launches[s->launch];
     char field[FIELD_BYTES];
-    snprintf(field, sizeof(field), "launch[%zu].shared_bytes", s->launch);
+    snprintf(field, sizeof(field), "%s.shared_bytes",
+             atoll_plan_launch_field(s->scope.plan, s->launch, s->field));
     s->shared_bytes = 0;
     if (read_extents(s, "grid", l->grid, s->grid) || read_extents(s, "block", l->block, s->block) ||
         read_extents(s, "cluster", l->cluster, s->cluster) ||
@@ -447,6 +452,8 @@ static int check_memory(const struct site *s)
     for (size_t i = 0; i < p->plan->scratch_count; i++) {
         char field[FIELD_BYTES];
         int64_t bytes = 0;
+        if (!atoll_plan_path_uses(p->plan, p->path, i))
+            continue;
         snprintf(field, sizeof(field), "scratch.%s", p->plan->scratch[i].name);
         if (value_at(p, p->plan->scratch[i].bytes, 0, INT64_MAX, field, &bytes))
             return -1;
@@ -491,10 +498,10 @@ int atoll_plan_limits_check(const struct atoll_task *task, const struct atoll_pl
         const struct atoll_variant *v = &task->variants[i];
         if (!(kinds & ATOLL_PLAN_KIND(v->kind)) || !atoll_plan_concerns(plan, v))
             continue;
-        scope_init(&s.scope, task, plan, choice, v, err);
-        if (check_memory(&s))
+        if (scope_init(&s.scope, task, plan, choice, v, err) || check_memory(&s))
             return -1;
-        for (s.launch = 0; s.launch < plan->launch_count; s.launch++)
+        const struct atoll_path *path = &plan->paths[s.scope.path];
+        for (s.launch = path->first; s.launch < path->first + path->count; s.launch++)
             if (check_launch(&s))
                 return -1;
     }

@@ -10,7 +10,7 @@
 #include "base/spelling.h"
 
 enum { FOR_C = 1, FOR_DEVICE = 2, FOR_ALL = 3 };
-enum level { AT_PLAN, AT_LAUNCH };
+enum level { AT_PLAN, AT_PATH, AT_LAUNCH };
 
 struct row {
     enum level level;
@@ -128,6 +128,38 @@ static int read_requirement(struct atoll_plan_reader *p, const char *path, json_
 static int read_require(struct atoll_plan_reader *p, const char *path, json_t *value)
 {
     return read_array(p, path, value, ATOLL_PLAN_REQUIRE_LIMIT, read_requirement);
+}
+
+static int read_path_requirement(struct atoll_plan_reader *p, const char *path, json_t *value)
+{
+    return atoll_plan_json_expression(p, path, value, &p->path->require[p->path->require_count++]);
+}
+
+static int read_path_require(struct atoll_plan_reader *p, const char *path, json_t *value)
+{
+    return read_array(p, path, value, ATOLL_PLAN_REQUIRE_LIMIT, read_path_requirement);
+}
+
+/* Which path runs must not depend on what the tuner chooses: every choice of a template is one kernel per shape. */
+static int read_when(struct atoll_plan_reader *p, const char *path, json_t *value)
+{
+    const struct atoll_expression *e = NULL;
+    if (atoll_plan_json_expression(p, path, value, &e))
+        return -1;
+    size_t count = atoll_expression_name_count(e);
+    for (size_t i = 0; i < count; i++)
+        if (atoll_plan_find_name(p->task->dims, p->task->dim_count, atoll_expression_name(e, i)) < 0)
+            return atoll_plan_fail(p, path,
+                                   "'%s' is a param; a condition speaks of dims alone, write it as a "
+                                   "requirement",
+                                   atoll_expression_name(e, i));
+    if (!count)
+        return atoll_plan_fail(p, path,
+                               "'%.40s' names no dim, so it holds everywhere or nowhere; write a "
+                               "condition like \"K %% 8 == 0\"",
+                               atoll_expression_text(e));
+    p->path->when = e;
+    return 0;
 }
 
 /* ---- launches ---- */
@@ -286,13 +318,19 @@ static int read_args(struct atoll_plan_reader *p, const char *path, json_t *valu
 }
 
 static int read_launches(struct atoll_plan_reader *p, const char *path, json_t *value);
+static int read_paths(struct atoll_plan_reader *p, const char *path, json_t *value);
+static int read_path_launches(struct atoll_plan_reader *p, const char *path, json_t *value);
 
 static const struct row rows[] = {
     {AT_PLAN, "version", FOR_ALL, 1, read_version},
     {AT_PLAN, "params", FOR_ALL, 0, read_params},
     {AT_PLAN, "require", FOR_ALL, 0, read_require},
     {AT_PLAN, "scratch", FOR_ALL, 0, read_scratch},
-    {AT_PLAN, "launch", FOR_ALL, 1, read_launches},
+    {AT_PLAN, "launch", FOR_ALL, 0, read_launches}, /* one of the two */
+    {AT_PLAN, "paths", FOR_ALL, 0, read_paths},
+    {AT_PATH, "when", FOR_ALL, 0, read_when}, /* all but the last */
+    {AT_PATH, "require", FOR_ALL, 0, read_path_require},
+    {AT_PATH, "launch", FOR_ALL, 1, read_path_launches},
     {AT_LAUNCH, "function", FOR_C, 1, read_symbol},
     {AT_LAUNCH, "units", FOR_C, 1, read_units},
     {AT_LAUNCH, "kernel", FOR_DEVICE, 1, read_symbol},
@@ -365,14 +403,62 @@ static int read_launch(struct atoll_plan_reader *p, const char *path, json_t *va
     return read_level(p, AT_LAUNCH, path, value);
 }
 
-static int read_launches(struct atoll_plan_reader *p, const char *path, json_t *value)
+/* The launches of p->path; the list of all has room. */
+static int read_path_launches(struct atoll_plan_reader *p, const char *path, json_t *value)
 {
     if (json_is_array(value) && json_array_size(value) == 0)
         return atoll_plan_fail(p, path, "is empty; a plan launches something");
-    p->plan->launches = room_for(p, value, ATOLL_PLAN_LAUNCH_LIMIT, sizeof(*p->plan->launches));
-    if (!p->plan->launches)
-        return -1;
+    if (json_array_size(value) > ATOLL_PLAN_LAUNCH_LIMIT - p->plan->launch_count)
+        return atoll_plan_fail(p, path, "%zu entries, at most %d are allowed%s",
+                               p->plan->launch_count + json_array_size(value), ATOLL_PLAN_LAUNCH_LIMIT,
+                               p->path == p->plan->paths ? "" : " in all paths together");
+    p->path->first = p->plan->launch_count;
+    p->path->count = json_array_size(value);
     return read_array(p, path, value, ATOLL_PLAN_LAUNCH_LIMIT, read_launch);
+}
+
+static int room_for_launches(struct atoll_plan_reader *p, size_t count)
+{
+    size_t room = count && count < ATOLL_PLAN_LAUNCH_LIMIT ? count : ATOLL_PLAN_LAUNCH_LIMIT;
+    p->plan->launches = atoll_arena_alloc(p->arena, room * sizeof(*p->plan->launches), p->err);
+    return p->plan->launches ? 0 : -1;
+}
+
+static int read_launches(struct atoll_plan_reader *p, const char *path, json_t *value)
+{
+    p->path = &p->plan->paths[p->plan->path_count++];
+    return room_for_launches(p, json_array_size(value)) || read_path_launches(p, path, value) ? -1 : 0;
+}
+
+static int read_path(struct atoll_plan_reader *p, const char *path, json_t *value)
+{
+    char part[ATOLL_PLAN_PATH_BYTES];
+    int is_last = p->plan->path_count + 1 == p->path_total, has_when = json_object_get(value, "when") != NULL;
+    p->path = &p->plan->paths[p->plan->path_count++];
+    if (read_level(p, AT_PATH, path, value))
+        return -1;
+    field_path(part, path, "when");
+    if (!has_when && !is_last)
+        return atoll_plan_fail(p, part, "is missing; only the last path has no condition");
+    if (has_when && is_last)
+        return atoll_plan_fail(p, part,
+                               "the last path takes every shape that is left and has no condition; "
+                               "leave it out, or add a path behind it");
+    return 0;
+}
+
+static int read_paths(struct atoll_plan_reader *p, const char *path, json_t *value)
+{
+    size_t count = 0, launches = 0;
+    json_t *one;
+    p->path_total = json_array_size(value);
+    if (p->plan->path_count)
+        return atoll_plan_fail(p, path, "stands beside 'launch'; a plan has one of the two");
+    if (json_is_array(value) && p->path_total < 2)
+        return atoll_plan_fail(p, path, "%zu entries; with fewer than 2 paths write 'launch'", p->path_total);
+    json_array_foreach(value, count, one) launches += json_array_size(json_object_get(one, "launch"));
+    return room_for_launches(p, launches) || read_array(p, path, value, ATOLL_PLAN_PATH_LIMIT, read_path) ? -1
+                                                                                                          : 0;
 }
 
 /* ---- canonical form: keys in the table's order, params and scratch as written, no blanks ---- */
@@ -404,21 +490,43 @@ static json_t *ordered_launch(const struct atoll_launch *launch, json_t *object)
     return copy;
 }
 
+static json_t *ordered_launches(const struct atoll_launch *launches, json_t *list)
+{
+    json_t *copy = json_array();
+    for (size_t k = 0; k < json_array_size(list); k++)
+        json_array_append_new(copy, ordered_launch(&launches[k], json_array_get(list, k)));
+    return copy;
+}
+
+static json_t *ordered_paths(const struct atoll_plan *plan, json_t *list)
+{
+    json_t *copy = json_array();
+    for (size_t k = 0; k < json_array_size(list); k++) {
+        json_t *from = json_array_get(list, k), *path = json_object();
+        for (size_t i = 0; i < ROW_COUNT; i++) {
+            json_t *value = rows[i].level == AT_PATH ? json_object_get(from, rows[i].key) : NULL;
+            if (value && rows[i].read == read_path_launches)
+                json_object_set_new(path, rows[i].key,
+                                    ordered_launches(&plan->launches[plan->paths[k].first], value));
+            else if (value)
+                json_object_set(path, rows[i].key, value);
+        }
+        json_array_append_new(copy, path);
+    }
+    return copy;
+}
+
 static json_t *ordered(const struct atoll_plan *plan, json_t *object)
 {
     json_t *copy = json_object();
     for (size_t i = 0; i < ROW_COUNT; i++) {
         json_t *value = rows[i].level == AT_PLAN ? json_object_get(object, rows[i].key) : NULL;
-        if (!value)
-            continue;
-        if (rows[i].read != read_launches) {
+        if (value && rows[i].read == read_launches)
+            json_object_set_new(copy, rows[i].key, ordered_launches(plan->launches, value));
+        else if (value && rows[i].read == read_paths)
+            json_object_set_new(copy, rows[i].key, ordered_paths(plan, value));
+        else if (value)
             json_object_set(copy, rows[i].key, value);
-            continue;
-        }
-        json_t *launches = json_array();
-        for (size_t k = 0; k < json_array_size(value); k++)
-            json_array_append_new(launches, ordered_launch(&plan->launches[k], json_array_get(value, k)));
-        json_object_set_new(copy, rows[i].key, launches);
     }
     return copy;
 }
@@ -485,6 +593,13 @@ static json_t *load_json(const char *source, const char *json, size_t length, st
     return root;
 }
 
+static int read_plan(struct atoll_plan_reader *p, json_t *root)
+{
+    if (read_level(p, AT_PLAN, "", root))
+        return -1;
+    return p->plan->path_count ? 0 : atoll_plan_fail(p, "launch", "is missing; add it");
+}
+
 static const char *backend_of(const char *language)
 {
     static const char *const known[][2] = {{"c", "cpu"}, {"cuda", "cuda"}, {"opencl", "opencl"}};
@@ -518,7 +633,7 @@ const struct atoll_plan *atoll_plan_parse(struct atoll_arena *arena, const struc
         return NULL;
     p.plan->backend = backend_of(language);
     int rc = json_is_object(root)
-                 ? read_level(&p, AT_PLAN, "", root) || canonicalise(&p, root)
+                 ? read_plan(&p, root) || canonicalise(&p, root)
                  : atoll_err_set(err, ATOLL_E_INPUT, "plan: the JSON must be an object {...}");
     json_decref(root);
     if (rc)

@@ -20,7 +20,9 @@ struct atoll_plan_reader {
     const struct atoll_task *task;
     const char *language;
     struct atoll_plan *plan;
+    struct atoll_path *path;     /* the one being read */
     struct atoll_launch *launch; /* the one being read */
+    size_t path_total;           /* entries of "paths" */
     struct atoll_err *err;
 };
 

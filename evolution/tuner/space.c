@@ -34,7 +34,8 @@ static size_t due_of(const struct atoll_plan *plan, const struct atoll_expressio
     return due;
 }
 
-/* At every check and bench variant of the plan's backend, as in atoll_plan_choice_legal. */
+/* At every check and bench variant of the plan's backend, as in atoll_plan_choice_legal; those of a path are few and asked
+ * of whole points alone. */
 static int holds(const struct atoll_space_of_plan *of, const struct atoll_choice *choice,
                  const struct atoll_expression *require)
 {

@@ -58,11 +58,16 @@ int atoll_prepare_within(const struct atoll_prepared *p, const struct atoll_vari
 static int variant_check(const struct preparation *w, const struct atoll_variant *v, struct atoll_err *err)
 {
     const struct atoll_plan *plan = w->p->plan;
+    size_t taken = 0;
+    if (atoll_plan_path_at(w->p->task, plan, v, &taken, err) != 0)
+        return -1;
+    const struct atoll_path *path = &plan->paths[taken];
     for (size_t i = 0; i < plan->scratch_count; i++)
-        if (atoll_prepare_within(w->p, v, plan->scratch[i].bytes, "scratch", 0, w->parts->scratch_limit_bytes,
+        if (atoll_plan_path_uses(plan, taken, i) &&
+            atoll_prepare_within(w->p, v, plan->scratch[i].bytes, "scratch", 0, w->parts->scratch_limit_bytes,
                                  err) != 0)
             return -1;
-    for (size_t k = 0; k < plan->launch_count; k++)
+    for (size_t k = path->first; k < path->first + path->count; k++)
         if (w->parts->launch_check(w->p, v, k, w->device, err) != 0)
             return -1;
     return 0;

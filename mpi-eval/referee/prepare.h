@@ -40,7 +40,7 @@ void atoll_prepared_destroy(struct atoll_prepared *prepared);
 
 struct atoll_prepare_parts {
     const struct atoll_backend *backend;
-    /* A launch at a variant of this backend: sizes, argument kinds, limits.  ATOLL_E_INPUT and the like: BAD_PLAN. */
+    /* A launch of the path taken at a variant of this backend: sizes, argument kinds, limits.  ATOLL_E_INPUT and the like: BAD_PLAN. */
     int (*launch_check)(const struct atoll_prepared *p, const struct atoll_variant *variant, size_t launch,
                         const struct atoll_device_info *device, struct atoll_err *err);
     /* What follows the body in the unit; NULL nothing. */

@@ -28,9 +28,11 @@ static int launch_check(const struct atoll_prepared *p, const struct atoll_varia
                         const struct atoll_device_info *device, struct atoll_err *err)
 {
     const struct atoll_launch *l = &p->plan->launches[launch];
+    char field[ATOLL_PLAN_FIELD_BYTES];
     (void)device;
     if (!l->units)
-        return atoll_err_set(err, ATOLL_E_INPUT, "plan: field 'launch[%zu].units' is missing", launch);
+        return atoll_err_set(err, ATOLL_E_INPUT, "plan: field '%s.units' is missing",
+                             atoll_plan_launch_field(p->plan, launch, field));
     if (atoll_prepare_within(p, v, l->units, "units", 0, UNITS_LIMIT, err) != 0)
         return -1;
     for (size_t i = 0; i < l->arg_count; i++) {
@@ -48,12 +50,14 @@ static int launch_check(const struct atoll_prepared *p, const struct atoll_varia
 }
 
 /* Every name of a shim is one that a body and its macros cannot have. */
-static void shim_print(struct atoll_buffer *out, const struct atoll_launch *l, size_t k)
+static void shim_print(struct atoll_buffer *out, const struct atoll_plan *plan, size_t k)
 {
+    const struct atoll_launch *l = &plan->launches[k];
+    char field[ATOLL_PLAN_FIELD_BYTES];
     static const char parameters[] = "(long atoll_b_, long atoll_e_, const union atoll_run_word_ *atoll_w_)";
     /* The type of an undeclared function is an error here, not the linker's. */
-    atoll_buffer_printf(out, "#line 1 \"plan.launch[%zu]\"\ntypedef __typeof__(%s) *atoll_function_%zu_;\n",
-                        k, l->symbol, k);
+    atoll_buffer_printf(out, "#line 1 \"plan.%s\"\ntypedef __typeof__(%s) *atoll_function_%zu_;\n",
+                        atoll_plan_launch_field(plan, k, field), l->symbol, k);
     atoll_buffer_printf(out, "__attribute__((visibility(\"default\"))) void atoll_shim_%zu%s;\n", k,
                         parameters);
     atoll_buffer_printf(out, "void atoll_shim_%zu%s\n{\n    (void)atoll_w_;\n    %s(atoll_b_, atoll_e_", k,
@@ -78,7 +82,7 @@ static void shims_print(const struct atoll_prepared *p, struct atoll_buffer *out
                         "#line 1 \"" ATOLL_CC_HARNESS "\"\n"
                         "union atoll_run_word_ { void *atoll_p_; long long atoll_i_; double atoll_d_; };\n");
     for (size_t k = 0; k < p->plan->launch_count; k++)
-        shim_print(out, &p->plan->launches[k], k);
+        shim_print(out, p->plan, k);
 }
 
 static void shim_name(const struct atoll_prepared *p, size_t launch, char *ret_name, size_t name_bytes)

@@ -60,6 +60,7 @@ struct stage {
     struct atoll_loaded_candidate *candidate;
     const struct atoll_trial_order *order;
     const struct atoll_variant *variant;
+    size_t path; /* of the plan, the one taken there */
     struct atoll_expected *expected, *stale;
     struct atoll_block blocks[BLOCK_LIMIT];
     size_t block_count;
@@ -145,11 +146,12 @@ static int stage_argument(struct stage *s, const struct atoll_arg *a, struct ato
 static int stage_launches(struct stage *s, struct atoll_err *err)
 {
     const struct atoll_plan *plan = s->candidate->prepared->plan;
-    s->request.launch_count = plan->launch_count;
-    for (size_t k = 0; k < plan->launch_count; k++) {
-        const struct atoll_launch *l = &plan->launches[k];
+    const struct atoll_path *path = &plan->paths[s->path];
+    s->request.launch_count = path->count;
+    for (size_t k = 0; k < path->count; k++) {
+        const struct atoll_launch *l = &plan->launches[path->first + k];
         struct atoll_run_launch *r = &s->request.launches[k];
-        r->symbol = k;
+        r->symbol = path->first + k;
         r->argument_count = l->arg_count;
         if (atoll_expression_eval(l->units, s->bindings, s->binding_count, &r->units, err) != 0)
             return -1;
@@ -215,6 +217,8 @@ static int stage_set(struct stage *s, struct atoll_err *err)
     const struct atoll_prepared *p = s->candidate->prepared;
     const struct atoll_task *task = s->known->task;
     s->binding_count = atoll_plan_bindings(task, s->variant, p->plan, &p->choice, s->bindings);
+    if (atoll_plan_path_at(task, p->plan, s->variant, &s->path, err) != 0)
+        return -1;
     for (size_t i = 0; i < task->tensor_count; i++)
         if (stage_open_block(s, s->expected->truth.counts[i] * atoll_dtype_bytes(task->tensors[i].dtype), 0,
                              err) != 0)
@@ -222,8 +226,9 @@ static int stage_set(struct stage *s, struct atoll_err *err)
     for (size_t i = 0; i < task->tensor_count; i++)
         tensor_bytes += s->blocks[i].bytes;
     for (size_t i = 0; i < p->plan->scratch_count; i++) {
-        int64_t bytes;
-        if (atoll_expression_eval(p->plan->scratch[i].bytes, s->bindings, s->binding_count, &bytes, err) != 0)
+        int64_t bytes = 0;
+        if (atoll_plan_path_uses(p->plan, s->path, i) &&
+            atoll_expression_eval(p->plan->scratch[i].bytes, s->bindings, s->binding_count, &bytes, err) != 0)
             return -1;
         if (bytes < 0)
             return atoll_err_set(err, ATOLL_E_INPUT, "scratch \"%s\" is %lld bytes at variant %s",

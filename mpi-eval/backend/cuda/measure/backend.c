@@ -25,16 +25,25 @@
 
 /* ---- levels 1 and 2: the limits are core's (plan_limits.h), the rest is what every backend does ---- */
 
+static int is_first(const struct atoll_plan *plan, size_t launch)
+{
+    for (size_t k = 0; k < plan->path_count; k++)
+        if (plan->paths[k].first == launch)
+            return 1;
+    return 0;
+}
+
 /* The limits of all variants at once, with the first launch of each; then what packing the launch would find. */
 static int launch_check(const struct atoll_prepared *p, const struct atoll_variant *v, size_t launch,
                         const struct atoll_device_info *device, struct atoll_err *err)
 {
     struct atoll_device_command_launch made;
-    if (launch == 0 && atoll_plan_limits_check(p->task, p->plan, &p->choice, KINDS,
-                                               device ? &device->limits : NULL, err) != 0)
+    char field[ATOLL_PLAN_FIELD_BYTES];
+    if (is_first(p->plan, launch) && atoll_plan_limits_check(p->task, p->plan, &p->choice, KINDS,
+                                                             device ? &device->limits : NULL, err) != 0)
         return -1;
     if (atoll_cuda_launch_make(p, v, launch, NULL, &made, err) != 0)
-        return atoll_err_add(err, "; in field 'launch[%zu]'", launch);
+        return atoll_err_add(err, "; in field '%s'", atoll_plan_launch_field(p->plan, launch, field));
     return 0;
 }
 

@@ -54,8 +54,10 @@ int atoll_cuda_buffer_bytes(const struct atoll_prepared *p, const struct atoll_v
                             uint64_t *ret_bytes, size_t *ret_count, struct atoll_err *err)
 {
     struct scope scope;
-    size_t n = 0;
+    size_t n = 0, path = 0;
     scope_set(&scope, p, v);
+    if (atoll_plan_path_at(p->task, p->plan, v, &path, err) != 0)
+        return -1;
     for (size_t i = 0; i < p->task->tensor_count; i++) {
         size_t elements = 0;
         if (atoll_task_element_count(p->task, i, v, &elements, err) != 0)
@@ -64,7 +66,8 @@ int atoll_cuda_buffer_bytes(const struct atoll_prepared *p, const struct atoll_v
     }
     for (size_t i = 0; i < p->plan->scratch_count; i++) {
         int64_t bytes = 0;
-        if (scope_eval(&scope, p->plan->scratch[i].bytes, "scratch", 0, STRIDE_MAX, &bytes, err) != 0)
+        if (atoll_plan_path_uses(p->plan, path, i) &&
+            scope_eval(&scope, p->plan->scratch[i].bytes, "scratch", 0, STRIDE_MAX, &bytes, err) != 0)
             return -1;
         ret_bytes[n++] = bytes ? (uint64_t)bytes : 1;
     }

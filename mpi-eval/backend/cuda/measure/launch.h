@@ -9,7 +9,7 @@
 #include "mpi-eval/backend/cuda/process/command_batch.h"
 #include "mpi-eval/referee/prepare.h"
 
-/* Launch `index` of the plan at a variant.  layout: tensors by number, then the plan's scratch; NULL: addresses 0.
+/* Launch `index` of the plan's list, one of the path that is taken at the variant.  layout: tensors by number, then the plan's scratch; NULL: addresses 0.
  * ATOLL_E_INPUT with the field when something cannot be. */
 int atoll_cuda_launch_make(const struct atoll_prepared *prepared, const struct atoll_variant *variant,
                            size_t index, const struct atoll_layout *layout,
@@ -25,7 +25,8 @@ int atoll_cuda_map_make(const struct atoll_prepared *prepared, const struct atol
                         struct atoll_device_command_map *ret_map, struct atoll_err *err);
 
 /* Sizes of all buffers at a variant: tensors by number, then scratch; ret_bytes has room for
- * ATOLL_LAYOUT_BUFFER_LIMIT.  A scratch of 0 bytes gets 1 so that it has an address. */
+ * ATOLL_LAYOUT_BUFFER_LIMIT.  A scratch of 0 bytes, or of another path than the one taken there, gets 1 so
+ * that it has an address. */
 int atoll_cuda_buffer_bytes(const struct atoll_prepared *prepared, const struct atoll_variant *variant,
                             uint64_t *ret_bytes, size_t *ret_count, struct atoll_err *err);
 

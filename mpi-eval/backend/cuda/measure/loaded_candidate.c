@@ -99,12 +99,16 @@ void atoll_cuda_resources(const struct atoll_prepared *prepared, const struct at
                           struct atoll_resources *ret)
 {
     const struct atoll_plan *plan = prepared->plan;
+    size_t taken = 0;
     memset(ret, 0, sizeof(*ret));
-    for (size_t k = 0; k < plan->launch_count; k++) {
+    if (atoll_plan_path_at(prepared->task, plan, variant, &taken, NULL) != 0)
+        return;
+    const struct atoll_path *path = &plan->paths[taken];
+    for (size_t k = path->first; k < path->first + path->count; k++) {
         struct atoll_device_command_launch launch;
         const struct atoll_cubin_kernel *kernel = atoll_cubin_find(cubin, plan->launches[k].symbol);
         int is_again = 0;
-        for (size_t i = 0; i < k; i++)
+        for (size_t i = path->first; i < k; i++)
             is_again |= strcmp(plan->launches[i].symbol, plan->launches[k].symbol) == 0;
         if (kernel && !is_again && atoll_cuda_launch_make(prepared, variant, k, NULL, &launch, NULL) == 0)
             resources_add(ret, kernel, &launch, limits);

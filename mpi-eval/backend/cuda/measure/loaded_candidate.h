@@ -26,7 +26,7 @@ atoll_cuda_loaded_candidate_of(const struct atoll_loaded_candidate *candidate)
 enum atoll_verdict atoll_cuda_image_check(const struct atoll_prepared *prepared, const void *object,
                                           size_t length, const char *report, struct atoll_cubin *ret_cubin,
                                           char *ret_detail);
-/* Static resources of the plan's kernels at a variant. */
+/* Static resources of the kernels that a variant runs. */
 void atoll_cuda_resources(const struct atoll_prepared *prepared, const struct atoll_variant *variant,
                           const struct atoll_cubin *cubin, const struct atoll_device_limits *limits,
                           struct atoll_resources *ret_resources);

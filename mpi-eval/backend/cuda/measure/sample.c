@@ -48,12 +48,16 @@ static struct atoll_support_output output_of(const struct atoll_cuda_sample *s, 
 int atoll_cuda_sample_set(struct atoll_cuda_sample *s, struct atoll_err *err)
 {
     const struct atoll_plan *plan = s->candidate->prepared->plan;
-    s->launch_count = plan->launch_count;
-    for (size_t k = 0; k < plan->launch_count; k++) {
-        if (atoll_cuda_launch_make(s->candidate->prepared, s->variant, k, &s->layout, &s->launches[k], err) !=
-            0)
+    size_t path = 0;
+    if (atoll_plan_path_at(s->task, plan, s->variant, &path, err) != 0)
+        return -1;
+    s->plan_launch = plan->paths[path].first;
+    s->launch_count = plan->paths[path].count;
+    for (size_t k = 0; k < s->launch_count; k++) {
+        if (atoll_cuda_launch_make(s->candidate->prepared, s->variant, s->plan_launch + k, &s->layout,
+                                   &s->launches[k], err) != 0)
             return -1;
-        s->launches[k].function = atoll_cuda_loaded_candidate_function(s->candidate, k);
+        s->launches[k].function = atoll_cuda_loaded_candidate_function(s->candidate, s->plan_launch + k);
     }
     for (size_t i = 0; i < s->layout.count; i++) {
         int is_tensor = i < s->task->tensor_count;

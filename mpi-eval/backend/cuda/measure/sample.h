@@ -26,6 +26,7 @@ struct atoll_cuda_sample {
     uint32_t multiprocessors, shared_bytes;
     struct atoll_device_command_launch *launches; /* room for ATOLL_PLAN_LAUNCH_LIMIT */
     size_t launch_count;
+    size_t plan_launch; /* number of the first in the plan's list: the path's that is taken here */
     struct atoll_support_fill fills[ATOLL_LAYOUT_BUFFER_LIMIT]; /* of outputs and scratch */
     int is_warm;                                                /* of the setup */
     int hashes_late; /* outputs are hashed right after the stop event */
@@ -44,7 +45,7 @@ int atoll_cuda_sample_expected(struct atoll_cuda_sample *s, struct atoll_command
                                const struct atoll_sealed *seal, struct atoll_err *err);
 int atoll_cuda_sample_run(struct atoll_cuda_sample *s, struct atoll_command_batch *batch,
                           struct atoll_err *err);
-/* Which of the plan's launches a command of the run batch is, timed or not; -1: it is ours. */
+/* Which of the launches a command of the run batch is, timed or not; -1: it is ours. */
 long atoll_cuda_sample_launch_of(const struct atoll_cuda_sample *s, uint32_t command);
 /* Contents as in a sample, then these outputs instead of fills: raw, by tensor; NULL leaves the fill. */
 int atoll_cuda_sample_put(struct atoll_cuda_sample *s, struct atoll_command_batch *batch,

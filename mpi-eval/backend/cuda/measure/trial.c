@@ -483,9 +483,10 @@ static int sampled_run(struct trial *s, struct atoll_err *err)
             atoll_cuda_device_drop(s->device);
             return TRIAL_AGAIN;
         }
-        return trial_judge(s, ATOLL_V_LAUNCH_ERROR, 4, "kernel %s, %s: %s",
-                           s->candidate->prepared->plan->launches[k].symbol,
-                           atoll_cuda_launch_text(&s->stage.sample.launches[k], text, sizeof(text)), r->text);
+        return trial_judge(
+            s, ATOLL_V_LAUNCH_ERROR, 4, "kernel %s, %s: %s",
+            s->candidate->prepared->plan->launches[s->stage.sample.plan_launch + (size_t)k].symbol,
+            atoll_cuda_launch_text(&s->stage.sample.launches[k], text, sizeof(text)), r->text);
     }
     rc = run_time(s, err);
     if (rc == 0)

@@ -144,10 +144,14 @@ static int launches_run(struct run *r)
 {
     struct atoll_device_command_launch launch;
     struct atoll_err err = ATOLL_ERR_INIT;
-    for (uint32_t k = 0; k < r->prepared->plan->launch_count; k++) {
+    const struct atoll_plan *plan = r->prepared->plan;
+    size_t path = 0;
+    if (atoll_plan_path_at(r->prepared->task, plan, r->variant, &path, &err) != 0)
+        return give_up(r, "%.400s", err.text);
+    for (size_t k = plan->paths[path].first; k < plan->paths[path].first + plan->paths[path].count; k++) {
         if (atoll_cuda_launch_make(r->prepared, r->variant, k, &r->layout, &launch, &err) != 0)
             return give_up(r, "%.400s", err.text);
-        launch.function = k;
+        launch.function = (uint32_t)k;
         atoll_command_batch_launch(&r->batch, &launch);
     }
     return batch_run(r);

@@ -127,7 +127,9 @@ static struct atoll_plan plan = {.param_count = 2,
                                  .params = {{.name = "TILE", .value_count = 2, .values = {0, 8}},
                                             {.name = "FAST", .value_count = 2, .values = {0, 1}}},
                                  .launch_count = 1,
-                                 .launches = launches};
+                                 .launches = launches,
+                                 .path_count = 1,
+                                 .paths = {{.count = 1}}};
 
 static void test_conditions(void **state)
 {
@@ -168,8 +170,12 @@ static void test_phases(void **state)
 {
     struct atoll_plan two = plan;
     struct atoll_choice choice = {2, {0, 0}};
-    two.launch_count = 2;
+    two.launch_count = two.paths[0].count = 2;
     assert_int_equal(atoll_behaviour_classify("c", "", &two, &choice).coordination, 2);
+    /* Two paths of one launch each are no phases. */
+    two.path_count = 2;
+    two.paths[0].count = two.paths[1].count = two.paths[1].first = 1;
+    assert_int_equal(atoll_behaviour_classify("c", "", &two, &choice).coordination, 0);
     assert_int_equal(atoll_behaviour_classify("c", "", &plan, &choice).coordination, 0);
 }
 
