@@ -41,9 +41,9 @@
 #define POOL_ENDS_NS    4e9 /* what evaluators of this machine get to leave */
 
 struct settings {
-    int local, evaluator, null_backend, keep_calibration, verbose;
+    int local, evaluator, null_backend, verbose;
     long long evaluators, progress_fd;
-    const char *ack_log, *job, *gateway, *model, *token_file, *gate, *stage;
+    const char *ack_log, *job, *gateway, *model, *token_file, *gate, *stage, *keep_calibration;
     double heartbeat_timeout_s, wall_s, lease_time_s;
     long long takeover, restarts, until;
     int on_signal, finish;
@@ -110,10 +110,11 @@ static const struct atoll_option options[] = {
      "FILE is gone (internal; `atoll job` starts the next part's run so, beside the end of the one before)."},
     {"stage", 0, ATOLL_OPT_TEXT, offsetof(struct settings, stage), "FILE", NULL, 0, 0, NULL,
      "Tell in FILE, which is there, how far this run is with its devices (internal)."},
-    {"keep-calibration", 0, ATOLL_OPT_FLAG, offsetof(struct settings, keep_calibration), NULL, NULL, 0, 0,
+    {"keep-calibration", 0, ATOLL_OPT_TEXT, offsetof(struct settings, keep_calibration), "FOLDER", NULL, 0, 0,
      NULL,
-     "Keep what the calibration of a device finds in node-local scratch, for two hours, and believe what an "
-     "earlier run kept there once a probe agrees with it."},
+     "Keep what the calibration of a device finds in FOLDER, where that is there and yours alone, for two "
+     "hours, and "
+     "believe what an earlier run kept there once a probe agrees with it (`atoll job` does, within a job)."},
     {"null-backend", 0, ATOLL_OPT_FLAG, offsetof(struct settings, null_backend), NULL, NULL, 0, 0, NULL,
      "Measure nothing: results are invented from the candidates' identities (for tests and benchmarks)."},
     {"verbose", 'v', ATOLL_OPT_FLAG, offsetof(struct settings, verbose), NULL, NULL, 0, 0, NULL, "Log more."},
@@ -641,7 +642,7 @@ int main(int argc, char **argv)
     else
         unsetenv("ATOLL_EVALUATORS_HERE");
     if (settings.keep_calibration)
-        setenv(ATOLL_KEPT_CALIBRATION_VARIABLE, "1", 1); /* for the evaluators */
+        setenv(ATOLL_KEPT_CALIBRATION_VARIABLE, settings.keep_calibration, 1); /* for the evaluators */
     struct atoll_spawner *spawner = start_spawner(&settings, &err);
     if (!spawner)
         return (int)log_failure(&err);

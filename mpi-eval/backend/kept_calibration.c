@@ -2,9 +2,7 @@
 #include "mpi-eval/backend/kept_calibration.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +12,6 @@
 #include "base/file.h"
 #include "base/id.h"
 #include "base/lease.h"
-#include "mpi-eval/backend/sandbox/scratch.h"
 
 #define MAGIC      0x31626c6163ull /* "calb1" */
 #define KEY_BYTES  (16u << 10)
@@ -28,16 +25,9 @@
 /* The folder's descriptor; -1: nothing is kept here. */
 static int folder_open(void)
 {
-    char path[PATH_MAX];
     struct stat st;
-    const char *wanted = getenv(ATOLL_KEPT_CALIBRATION_VARIABLE);
-    int n =
-        snprintf(path, sizeof(path), "%s/atoll-calibration-%u", atoll_scratch_base(), (unsigned)geteuid());
-    if (!wanted || strcmp(wanted, "1") != 0 || n < 0 || (size_t)n >= sizeof(path) ||
-        (mkdir(path, 0700) != 0 && errno != EEXIST)) {
-        return -1;
-    }
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    const char *path = getenv(ATOLL_KEPT_CALIBRATION_VARIABLE);
+    int fd = path && *path ? open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
     if (fd < 0 || (fstat(fd, &st) == 0 && st.st_uid == geteuid() && (st.st_mode & 077) == 0))
         return fd;
     close(fd);
@@ -182,7 +172,7 @@ static void encode(const struct atoll_id *key, const struct atoll_device_info *i
 void atoll_kept_calibration_write(const struct atoll_device_info *info, const char *how, int64_t now_unix_ns,
                                   double jitter_ns)
 {
-    char name[ATOLL_ID_HEX], temporary[32];
+    char name[ATOLL_ID_HEX], temporary[ATOLL_ID_HEX + 32];
     struct atoll_buffer bytes;
     struct atoll_id key;
     int folder = folder_open();
@@ -192,7 +182,7 @@ void atoll_kept_calibration_write(const struct atoll_device_info *info, const ch
     if (key_make(info, how, &key)) {
         encode(&key, info, now_unix_ns, jitter_ns, &bytes);
         atoll_id_hex(&key, name);
-        snprintf(temporary, sizeof(temporary), "new-%ld", (long)getpid());
+        snprintf(temporary, sizeof(temporary), "%s-%ld", name, (long)getpid());
         unlinkat(folder, temporary, 0); /* of a killed process that had this number */
         int fd = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
         int failed = fd < 0 || bytes.failed || atoll_write_all(fd, bytes.data, bytes.length) != 0;

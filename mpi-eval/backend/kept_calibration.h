@@ -1,9 +1,11 @@
-/* kept_calibration.h - what a calibration found, kept on the node for the next process on the same device.
- * Layer: mpi-eval, backend.  Plain values; a file for each device, in a folder of this user alone below the scratch folder.
+/* kept_calibration.h - what a calibration found, kept for the next process on the same device.
+ * Layer: mpi-eval, backend.  Plain values; a file for each device, in a folder that somebody else makes and removes, which
+ * the nodes of a job may share.
  *
  * A record counts for the boot, device, driver, compiler and build that it was made with, and for ATOLL_KEPT_CALIBRATION_S.
  * Nobody believes in one before a probe has agreed with it (atoll_kept_calibration_agrees).  Kept only where
- * ATOLL_KEPT_CALIBRATION_VARIABLE is set: by runs of a job (atoll-eval --keep-calibration). */
+ * ATOLL_KEPT_CALIBRATION_VARIABLE names a folder that is there and this user's alone: in runs of a job
+ * (atoll-eval --keep-calibration). */
 #ifndef ATOLL_MPI_EVAL_BACKEND_KEPT_CALIBRATION_H
 #define ATOLL_MPI_EVAL_BACKEND_KEPT_CALIBRATION_H
 

@@ -28,6 +28,7 @@
 #include "mpi-eval/coordinator/handover.h"
 #include "scheduler/campaign/finalize.h"
 #include "scheduler/campaign/sweep_jobs.h"
+#include "scheduler/job/calibration_folder.h"
 #include "scheduler/job/job_submitter.h"
 #include "scheduler/launcher/local/launch.h"
 #include "scheduler/site/allocation.h"
@@ -90,7 +91,8 @@ struct pilot {
     double reserve_s;    /* of that so much is kept for the job's own end */
     double lease_time_s; /* of the parts' leases */
     char programs[PATH_MAX], drain_file[PATH_MAX], paused_file[PATH_MAX];
-    uint64_t results; /* of all steps of this pilot */
+    char calibrations[PATH_MAX]; /* folder; "" none */
+    uint64_t results;            /* of all steps of this pilot */
 };
 
 static double left_s(const struct pilot *p)
@@ -128,6 +130,10 @@ static void arguments_fill(const struct pilot *p, uint32_t silent_epoch, int sta
     add(t, p->drain_file);
     add(t, "--drain-file");
     add(t, p->paused_file);
+    if (*p->calibrations) {
+        add(t, "--keep-calibration");
+        add(t, p->calibrations);
+    }
     add(t, "--stage");
     add(t, t->stage);
     if (stands_by) {
@@ -615,6 +621,7 @@ static int campaign_finish(struct pilot *p, enum atoll_pilot_end *ret_end, struc
     if (!done)
         return 0;
     step_files_remove(p->sweep);
+    atoll_calibration_folder_remove_all(p->sweep->dir);
     /* Also where another job wrote the archive: nobody knows whether that one came to the rest. */
     atoll_log(ATOLL_LOG_INFO, "pilot.done", "every part has ended: %s/archive.h5 and report.html are there",
               p->sweep->dir);
@@ -799,10 +806,12 @@ int atoll_pilot_run(const struct atoll_pilot_settings *settings, enum atoll_pilo
             atoll_sweep_record(p.sweep->dir, p.allocation.job, "restart", "started again (%u times so far)",
                                p.allocation.restarts);
         }
+        atoll_calibration_folder_make(p.sweep->dir, p.allocation.job, p.calibrations, sizeof(p.calibrations));
         status = programs_place(&p, err) != 0 ? -1 : parts_run(&p, ret_end, err);
     }
     seat_destroy(p.ahead);
     seat_destroy(p.leaving);
+    atoll_calibration_folder_remove(p.calibrations);
     atoll_pilot_choice_destroy(p.choice);
     atoll_node_list_fini(&p.nodes);
     atoll_node_list_fini(&p.bad);

@@ -113,7 +113,7 @@ def check_whole():
     for part in sweep.glob("parts/*"):
         atoll("verify", part)
         atoll("replay", part)
-    left = [p.name for p in sweep.iterdir() if p.name.startswith((".step-", ".drain-"))]
+    left = [p.name for p in sweep.iterdir() if p.name.startswith((".step-", ".drain-", ".calibration-"))]
     check(not left, f"left: {left}")
     return sum(known.values())
 
@@ -142,6 +142,8 @@ class Overlap:
                 break
         check(stage_of(self.stage) == "ending", "no step could be held in its end")
         self.before = log().count(" eval.lease ")
+        self.has_folder = [p.stat().st_mode & 0o777 for p in sweep.glob(".calibration-*")] == [0o700] and all(
+            "--keep-calibration" in words for words in processes("--stage").values())
         wait(lambda: stage_of(self.path(step + 1)) == "stands-by", "a step that stands by")
         self.gate = self.path(step + 1).with_suffix(".gate")
         self.second = processes(self.gate.name)
@@ -182,6 +184,7 @@ def case_order():
     gaps = [min(other.times((journal.CAPACITY,))) - max(one.times()) for one, other in zip(runs, runs[1:])]
     check(min(gaps) > 0, f"two parts had the devices at once: {gaps}")
     check(log().count(" pilot.step ") == PARTS, "each step is judged once")
+    check(overlap.has_folder, "no folder for calibrations while the job works")
     check("was not needed" not in log(), "a step was started for nothing")
     return "seconds between two parts: " + ", ".join(f"{gap:.2f}" for gap in gaps)
 
@@ -205,6 +208,7 @@ def case_pilot():
     wait(lambda: not processes("atoll-eval"), "the end of what the pilot had started")
     wait(lambda: not any(state == "running" for state in jobs()), "the end of the job")
     check(log().count(" eval.lease ") == overlap.before, "the step at the gate began")
+    check(list(sweep.glob(".calibration-*")), "the folder of calibrations is there until somebody else removes it")
     atoll("resume", sweep)
     wait_done()
     return "the pilot was killed in the overlap"

@@ -15,14 +15,12 @@ static int make_folder(void **state)
 {
     now_ns = NOW_NS;
     scratch_make(folder);
-    setenv("ATOLL_SCRATCH", folder, 1);
-    return setenv(ATOLL_KEPT_CALIBRATION_VARIABLE, "1", 1);
+    return setenv(ATOLL_KEPT_CALIBRATION_VARIABLE, folder, 1);
 }
 
 static int remove_folder(void **state)
 {
     unsetenv(ATOLL_KEPT_CALIBRATION_VARIABLE);
-    unsetenv("ATOLL_SCRATCH");
     scratch_remove(folder);
     return 0;
 }
@@ -110,7 +108,7 @@ static void test_nobody_asked_for_it(void **state)
 static char *file_path(char ret_path[PATH_MAX])
 {
     char command[PATH_MAX];
-    snprintf(command, sizeof(command), "ls -d %.3000s/atoll-calibration-*/*", folder);
+    snprintf(command, sizeof(command), "ls -d %.3000s/*", folder);
     FILE *list = popen(command, "r");
     assert_non_null(list);
     assert_non_null(fgets(ret_path, PATH_MAX, list));
@@ -143,13 +141,21 @@ static void test_a_damaged_record_is_none(void **state)
 
 static void test_a_folder_of_others_is_not_believed(void **state)
 {
-    char path[PATH_MAX];
     keep();
-    *strrchr(file_path(path), '/') = '\0';
-    assert_int_equal(chmod(path, 0770), 0);
+    assert_int_equal(chmod(folder, 0770), 0);
     assert_false(reads(bare_device(), "-O2"));
-    assert_int_equal(chmod(path, 0700), 0);
+    assert_int_equal(chmod(folder, 0700), 0);
     assert_true(reads(bare_device(), "-O2"));
+}
+
+/* It is whoever asked for it that makes the folder, and takes it away. */
+static void test_the_folder_is_not_made(void **state)
+{
+    char path[PATH_MAX];
+    setenv(ATOLL_KEPT_CALIBRATION_VARIABLE, scratch_join(path, folder, "none"), 1);
+    keep();
+    assert_false(reads(bare_device(), "-O2"));
+    assert_int_not_equal(access(path, F_OK), 0);
 }
 
 static void test_it_counts_for_its_time(void **state)
@@ -165,11 +171,10 @@ static void test_it_counts_for_its_time(void **state)
 
 static void test_old_ones_go(void **state)
 {
-    char path[PATH_MAX], old[PATH_MAX];
+    char old[PATH_MAX];
     now_ns = (int64_t)time(NULL) * 1000000000;
     keep();
-    *strrchr(file_path(path), '/') = '\0';
-    scratch_write(scratch_join(old, path, "new-1"), "", 0);
+    scratch_write(scratch_join(old, folder, "new-1"), "", 0);
     keep();
     assert_int_equal(access(old, F_OK), 0);
     now_ns += (int64_t)(2 * ATOLL_KEPT_CALIBRATION_S + 100) * 1000000000;
@@ -196,6 +201,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_nobody_asked_for_it, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_a_damaged_record_is_none, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_a_folder_of_others_is_not_believed, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_the_folder_is_not_made, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_it_counts_for_its_time, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_old_ones_go, make_folder, remove_folder),
         cmocka_unit_test(test_what_a_probe_may_say)};
