@@ -41,15 +41,23 @@ double atoll_sampling_half_width(const struct atoll_sampling *s)
     return width;
 }
 
+/* So many samples are enough where even the fastest of them is so many times behind.  Two slow samples of a fast kernel are
+ * no rarity on a machine that others use; that both take three times as long is one. */
+static const struct {
+    size_t count;
+    double ratio;
+} drops[] = {{2, 3.0}, {3, 1.5}, {4, 1.15}};
+
 /* Even the fastest sample is far behind without what others took of its time, or the median is behind with 95 %
  * certainty and some margin. */
 static int is_clearly_slower(const struct atoll_sampling *s)
 {
     double incumbent = s->rules.incumbent_ns;
-    if (incumbent <= 0 || s->count < ATOLL_SAMPLING_DROP_MIN)
+    if (incumbent <= 0)
         return 0;
-    if (s->least_ns > incumbent * ATOLL_SAMPLING_DROP_RATIO)
-        return 1;
+    for (size_t i = 0; i < sizeof(drops) / sizeof(*drops); i++)
+        if (s->count >= drops[i].count && s->least_ns > incumbent * drops[i].ratio)
+            return 1;
     return s->count >= s->rules.sample_min && s->count >= 6 && s->summary.lo95 > incumbent * 1.05;
 }
 

@@ -45,8 +45,6 @@ struct atoll_sampling_sample {
     int is_slowed;
 };
 
-#define ATOLL_SAMPLING_DROP_MIN   4
-#define ATOLL_SAMPLING_DROP_RATIO 1.15
 #define ATOLL_SAMPLING_LOST_RATIO 0.02    /* of a sample's time, lost to others: disturbed */
 #define ATOLL_SAMPLING_LOST_NS    10000.0 /* and at least this: interrupts are part of every machine */
 #define ATOLL_SAMPLING_PACE       1.5     /* times as slow as usual: disturbed */

@@ -13,12 +13,12 @@
 
 static const struct sim_seed seeds[] = {{"naive", NULL, NULL}, {"wide", WIDE, NULL}};
 
-/* 0: with a baseline; 1: without any seed; 2: as 0, with two bench variants. */
-static struct atoll_buffer tasks[3];
+/* 0: with a baseline; 1: without any seed; 2: as 0, with two bench variants; 3: as 0, with one that is for another backend. */
+static struct atoll_buffer tasks[4];
 
 static int set_up(void **state)
 {
-    for (size_t i = 0; i < 3; i++)
+    for (size_t i = 0; i < 4; i++)
         atoll_buffer_init(&tasks[i], 1u << 24);
     sim_task_with("rivals", seeds, 2, "baselines: [{name: naive, file: seeds/naive.c}, " TORCH "]\n",
                   &tasks[0]);
@@ -26,12 +26,17 @@ static int set_up(void **state)
     sim_task_with("pair", seeds, 2,
                   "  bench.large: {N: 65536}\nbaselines: [{name: naive, file: seeds/naive.c}, " TORCH "]\n",
                   &tasks[2]);
+    sim_task_with(
+        "there", seeds, 2,
+        "  bench.gpu: {N: 65536, backend: cuda}\nbaselines: [{name: naive, file: seeds/naive.c}, " TORCH
+        "]\n",
+        &tasks[3]);
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    for (size_t i = 0; i < 3; i++)
+    for (size_t i = 0; i < 4; i++)
         atoll_buffer_fini(&tasks[i]);
     return 0;
 }
@@ -558,6 +563,52 @@ static void seeds_have_a_bar_at_each_variant(void **state)
     end(s);
 }
 
+/* A seed is held against the best that is there, where the task has one bench variant here; of more nobody knows the best's
+ * time at each. */
+static void a_seed_is_held_against_the_best(void **state)
+{
+    static const struct {
+        unsigned task;
+        int has_bar;
+    } rows[] = {{0, 1}, {2, 0}, {3, 1}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct sim *s = begin(rows[i].task, 40, 0);
+        struct atoll_decision baseline = take_only(s, ATOLL_DECIDE_EVALUATE), other;
+        expect_bars(s, &baseline, 0, 0); /* nothing is known yet */
+        evaluate_both(s, &baseline, 0, 0);
+        double known_ns = s->engine->individuals.items[s->engine->tasks[0].best].time_ns;
+        struct atoll_decision seed = take(s, ATOLL_DECIDE_EVALUATE);
+        assert_int_equal(seed.op, ATOLL_OPERATOR_SEED);
+        assert_true(known_ns > 0 && seed.incumbent_ns == 0); /* the decision knows nothing of it */
+        expect_bars(s, &seed, rows[i].has_bar ? known_ns : 0, 0);
+        expect_bars(s, &baseline, rows[i].has_bar ? known_ns : 0, 0); /* a repeated one, too */
+        sim_reload(s);
+        expect_bars(s, &seed, rows[i].has_bar ? known_ns : 0, 0);
+        other = seed;
+        other.op = ATOLL_OPERATOR_TUNE;
+        expect_bars(s, &other, 0, 0);
+        s->engine->search.racing = 0;
+        expect_bars(s, &seed, 0, 0);
+        s->engine->search.racing = 1;
+        end(s);
+    }
+    /* Whichever of rival and best is faster. */
+    for (int is_rival_faster = 0; is_rival_faster < 2; is_rival_faster++) {
+        struct sim *s = begin(0, 40, 1);
+        struct atoll_decision order = take_only(s, ATOLL_DECIDE_RIVAL);
+        double rival_ns = is_rival_faster ? 1e6 : 1e12;
+        rival_both(s, &order, rival_ns, rival_ns);
+        order = take_only(s, ATOLL_DECIDE_EVALUATE);
+        expect_bars(s, &order, rival_ns, rival_ns);
+        evaluate_both(s, &order, 0, 0);
+        double best_ns = s->engine->individuals.items[s->engine->tasks[0].best].time_ns;
+        order = take(s, ATOLL_DECIDE_EVALUATE);
+        assert_int_equal(order.op, ATOLL_OPERATOR_SEED);
+        expect_bars(s, &order, fmin(rival_ns, best_ns), rival_ns); /* the best has one time */
+        end(s);
+    }
+}
+
 /* A template's time is a bound where it was given up at every variant; elsewhere it may be ahead, and counts as measured. */
 static void a_bound_is_a_bound_everywhere(void **state)
 {
@@ -595,6 +646,7 @@ int main(void)
         cmocka_unit_test(rivals_leave_time_for_finals),
         cmocka_unit_test(rivals_need_time),
         cmocka_unit_test(seeds_have_a_bar_at_each_variant),
+        cmocka_unit_test(a_seed_is_held_against_the_best),
         cmocka_unit_test(a_bound_is_a_bound_everywhere),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -398,10 +398,10 @@ static void test_early_drop(void **state)
     (void)state;
     evaluate(&b, 0, 1000, &e);
     assert_int_equal(e.verdict, ATOLL_V_CORRECT);
-    assert_int_equal(e.timings[0].sample_count, 4);
+    assert_int_equal(e.timings[0].sample_count, 2);
     assert_true(e.timings[0].flags & ATOLL_TIMING_DROPPED_EARLY);
     assert_non_null(
-        strstr(e.detail, "4 samples were enough")); /* and why it was not measured with more care */
+        strstr(e.detail, "2 samples were enough")); /* and why it was not measured with more care */
     assert_non_null(strstr(e.detail, "times the 1 us that it is held against"));
     atoll_evaluation_fini(&e);
 }
@@ -439,10 +439,10 @@ static void test_early_drop_at_each_variant(void **state)
         for (size_t i = 0; i < 2; i++) {
             int is_dropped = (e.timings[i].flags & ATOLL_TIMING_DROPPED_EARLY) != 0;
             assert_int_equal(is_dropped, bars_ns[row][i] > 0);
-            assert_int_equal(is_dropped, e.timings[i].sample_count == 4);
+            assert_int_equal(is_dropped, e.timings[i].sample_count == 2);
         }
-        assert_int_equal(strstr(e.detail, "variant bench: 4 samples were enough") != NULL, row < 2);
-        assert_int_equal(strstr(e.detail, "variant bench.other: 4 samples were enough") != NULL, row == 0);
+        assert_int_equal(strstr(e.detail, "variant bench: 2 samples were enough") != NULL, row < 2);
+        assert_int_equal(strstr(e.detail, "variant bench.other: 2 samples were enough") != NULL, row == 0);
         assert_int_equal(strstr(e.detail, "times the 1 us that it is held against") != NULL, row < 2);
         assert_int_equal(strstr(e.detail, "times the 2 us that it is held against") != NULL, row == 0);
         const char *note = strstr(e.detail, "a note");
