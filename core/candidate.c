@@ -13,7 +13,7 @@ static void put_expression(struct atoll_buffer *b, const struct atoll_expression
     atoll_buffer_put_text(b, e ? atoll_expression_text(e) : NULL);
 }
 
-static void put_launch(struct atoll_buffer *b, const struct atoll_launch *l)
+static void put_launch(struct atoll_buffer *b, const struct atoll_launch *l, int is_triton)
 {
     atoll_buffer_put_text(b, l->symbol);
     for (size_t i = 0; i < 3; i++) {
@@ -27,9 +27,18 @@ static void put_launch(struct atoll_buffer *b, const struct atoll_launch *l)
     atoll_buffer_put_u32(b, (uint32_t)l->arg_count);
     for (size_t i = 0; i < l->arg_count; i++)
         atoll_buffer_put_text(b, l->args[i].text);
+    if (!is_triton)
+        return;
+    put_expression(b, l->num_warps);
+    put_expression(b, l->num_stages);
+    atoll_buffer_put_u32(b, (uint32_t)l->constexpr_count);
+    for (size_t i = 0; i < l->constexpr_count; i++) {
+        atoll_buffer_put_text(b, l->constexprs[i].name);
+        put_expression(b, l->constexprs[i].value);
+    }
 }
 
-static void put_plan(struct atoll_buffer *b, const struct atoll_plan *plan)
+static void put_plan(struct atoll_buffer *b, const struct atoll_plan *plan, int is_triton)
 {
     atoll_buffer_put_u32(b, (uint32_t)plan->scratch_count);
     for (size_t i = 0; i < plan->scratch_count; i++) {
@@ -38,7 +47,7 @@ static void put_plan(struct atoll_buffer *b, const struct atoll_plan *plan)
     }
     atoll_buffer_put_u32(b, (uint32_t)plan->launch_count);
     for (size_t i = 0; i < plan->launch_count; i++)
-        put_launch(b, &plan->launches[i]);
+        put_launch(b, &plan->launches[i], is_triton);
     /* A plan with one way through it has the bytes that it had before there were others. */
     for (size_t i = 0; plan->path_count > 1 && i < plan->path_count; i++) {
         put_expression(b, plan->paths[i].when);
@@ -84,7 +93,7 @@ struct atoll_id atoll_candidate_id(const struct atoll_task *task, const char *la
     atoll_buffer_put_text(&b, "candidate");
     atoll_buffer_put_bytes(&b, task->id.bytes, ATOLL_ID_BYTES);
     atoll_buffer_put_text(&b, language);
-    put_plan(&b, plan);
+    put_plan(&b, plan, strcmp(language, "triton") == 0);
     put_choice(&b, plan, choice);
     atoll_buffer_put_text(&b, body);
     return finish(&b);
@@ -101,10 +110,13 @@ struct atoll_id atoll_source_id(const char *language, const char *source)
 }
 
 /* The comment begins a line, for the last one may end within a comment of its own. */
-void atoll_null_control_source(const char *source, const struct atoll_id *original, struct atoll_buffer *out)
+void atoll_null_control_source(const char *language, const char *source, const struct atoll_id *original,
+                               struct atoll_buffer *out)
 {
     char hex[ATOLL_ID_HEX];
+    int is_python = strcmp(language, "triton") == 0;
     atoll_id_hex(original, hex);
-    atoll_buffer_printf(out, "%s\n/* no-op mutant of %s */\n", source, hex);
+    atoll_buffer_printf(out, is_python ? "%s\n# no-op mutant of %s\n" : "%s\n/* no-op mutant of %s */\n",
+                        source, hex);
     atoll_buffer_put_u8(out, 0);
 }

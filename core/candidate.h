@@ -17,8 +17,9 @@ struct atoll_id atoll_candidate_id(const struct atoll_task *task, const char *la
 struct atoll_id atoll_source_id(const char *language, const char *source);
 
 /* The source of a null control, another text than its original's, another identity, the same program: appends to out the
- * original's text with a comment at its end that names the original (id: of the candidate), and a NUL; every language here
- * has comments as C has them.  One candidate has one null control. */
-void atoll_null_control_source(const char *source, const struct atoll_id *original, struct atoll_buffer *out);
+ * original's text with a comment at its end, as the language has them, that names the original (id: of the candidate), and a
+ * NUL.  One candidate has one null control. */
+void atoll_null_control_source(const char *language, const char *source, const struct atoll_id *original,
+                               struct atoll_buffer *out);
 
 #endif

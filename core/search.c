@@ -11,14 +11,36 @@
 
 const char *atoll_language_name(enum atoll_language language)
 {
-    static const char *const names[ATOLL_LANGUAGE_COUNT] = {
-        [ATOLL_LANGUAGE_C] = "c", [ATOLL_LANGUAGE_CUDA] = "cuda"};
+    static const char *const names[ATOLL_LANGUAGE_COUNT] = {[ATOLL_LANGUAGE_C] = "c",
+                                                            [ATOLL_LANGUAGE_CUDA] = "cuda",
+                                                            [ATOLL_LANGUAGE_TRITON] = "triton",
+                                                            [ATOLL_LANGUAGE_CUDA_TRITON] = "cuda"};
     return (unsigned)language < ATOLL_LANGUAGE_COUNT ? names[language] : "unknown";
 }
 
-enum atoll_language atoll_language_of_backend(const char *backend)
+int atoll_language_takes(enum atoll_language language, const char *name)
 {
-    return strcmp(backend, "cuda") == 0 ? ATOLL_LANGUAGE_CUDA : ATOLL_LANGUAGE_C;
+    return strcmp(name, atoll_language_name(language)) == 0 ||
+           (language == ATOLL_LANGUAGE_CUDA_TRITON && strcmp(name, "triton") == 0);
+}
+
+enum atoll_language atoll_language_of_backend(const char *backend, enum atoll_triton triton)
+{
+    static const enum atoll_language device[ATOLL_TRITON_COUNT] = {
+        ATOLL_LANGUAGE_CUDA, ATOLL_LANGUAGE_CUDA_TRITON, ATOLL_LANGUAGE_TRITON};
+    if (strcmp(backend, "cuda") != 0)
+        return ATOLL_LANGUAGE_C;
+    return (unsigned)triton < ATOLL_TRITON_COUNT ? device[triton] : ATOLL_LANGUAGE_CUDA;
+}
+
+const char *atoll_language_of_ask(enum atoll_language language, const char *parent, uint64_t ask)
+{
+    static const char *const both[] = {"cuda", "triton"};
+    if (parent && atoll_language_takes(language, parent))
+        for (size_t i = 0; i < sizeof(both) / sizeof(*both); i++)
+            if (strcmp(both[i], parent) == 0)
+                return both[i];
+    return language == ATOLL_LANGUAGE_CUDA_TRITON ? both[ask % 2] : atoll_language_name(language);
 }
 
 static const char *const form_names[] = {"log", "clipped"};
@@ -29,6 +51,7 @@ static const char *const strategy_names[ATOLL_STRATEGY_COUNT] = {
 };
 static const char *const topology_names[ATOLL_TOPOLOGY_COUNT] = {"none", "ring", "random"};
 static const char *const policy_names[ATOLL_TREE_POLICY_COUNT] = {"greedy", "uct"};
+static const char *const triton_names[ATOLL_TRITON_COUNT] = {"none", "beside", "alone"};
 static const char *const sharing_names[ATOLL_SHARING_COUNT] = {"improvement", "equal"};
 
 const char *atoll_strategy_name(unsigned strategy)
@@ -151,6 +174,7 @@ static const struct atoll_search_field fields[] = {
     NAMES(error_control, atoll_error_rule_names, "rule that keeps the error of all promotions at alpha"),
     FIELD(samples, U32, 0, COUNT_MAX, "candidates of a task beside its seeds, 0 = no limit"),
     FIELD(repeated_parent, U32, 0, 1, "repeated: prompts show the baseline and its profile; 0: no kernel"),
+    NAMES(triton, triton_names, "backend cuda: sources in Triton not at all, beside CUDA's, or alone"),
 };
 
 #define FIELD_COUNT (sizeof(fields) / sizeof(*fields))

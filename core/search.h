@@ -29,10 +29,24 @@ enum atoll_island_role {
 };
 
 /* Of the sources that are evolved: what the campaign's backend takes. */
-enum atoll_language { ATOLL_LANGUAGE_C, ATOLL_LANGUAGE_CUDA, ATOLL_LANGUAGE_COUNT };
-const char *atoll_language_name(enum atoll_language language); /* as tasks and plans say it: "c", "cuda" */
+enum atoll_language {
+    ATOLL_LANGUAGE_C,
+    ATOLL_LANGUAGE_CUDA,
+    ATOLL_LANGUAGE_TRITON,
+    ATOLL_LANGUAGE_CUDA_TRITON, /* both */
+    ATOLL_LANGUAGE_COUNT
+};
+/* Whether Triton sources are evolved where the backend takes them. */
+enum atoll_triton { ATOLL_TRITON_NONE, ATOLL_TRITON_BESIDE, ATOLL_TRITON_ALONE, ATOLL_TRITON_COUNT };
+/* As tasks and plans say it: "c", "cuda", "triton"; of both the first one, "cuda". */
+const char *atoll_language_name(enum atoll_language language);
+/* Whether a campaign of `language` takes sources of the language with that name. */
+int atoll_language_takes(enum atoll_language language, const char *name);
 /* Of a backend by name ("cpu", "cuda", "" and "null" as cpu). */
-enum atoll_language atoll_language_of_backend(const char *backend);
+enum atoll_language atoll_language_of_backend(const char *backend, enum atoll_triton triton);
+/* Of what an ask is to be written in: the language of its parent, NULL without one, where that is taken; else, where there
+ * are several, by turns. */
+const char *atoll_language_of_ask(enum atoll_language language, const char *parent, uint64_t ask);
 
 enum atoll_strategy_kind {
     ATOLL_STRATEGY_ISLANDS,
@@ -72,7 +86,7 @@ struct atoll_search {
     /* evaluations of a task without a new elite after which it yields; default 60 */
     uint32_t stagnation_limit;
     enum atoll_language
-        language; /* follows from the campaign's backend; no key of its own in campaign.yaml */
+        language; /* follows from the campaign's backend and `triton`; no key of its own in campaign.yaml */
 
     enum atoll_strategy_kind strategy;
     uint32_t grid;         /* 0: all candidates of an island share one cell */
@@ -100,6 +114,7 @@ struct atoll_search {
     uint32_t staged_runs;                /* whole runs of all stages, of which the best counts */
     enum atoll_error_rule error_control; /* of all promotions of a run; default recycling */
     uint32_t samples;                    /* candidates of a task beside its own seeds; 0 = no limit */
+    enum atoll_triton triton;            /* sources in Triton, where the backend is cuda */
     uint32_t repeated_parent; /* repeated: 1 asks about the baseline, as papers do, 0 for a first draft */
 };
 

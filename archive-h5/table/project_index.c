@@ -230,7 +230,7 @@ static int add_mutant(struct atoll_projection *p, const struct atoll_decision *d
     const char *source = atoll_tables_text(p->tables, original.source);
     snprintf(language, sizeof(language), "%s", atoll_tables_text(p->tables, original.language));
     atoll_buffer_init(&text, strlen(source) + COMMENT_LIMIT);
-    atoll_null_control_source(source, &d->parent, &text);
+    atoll_null_control_source(language, source, &d->parent, &text);
     int rc = atoll_buffer_check(&text, err);
     if (rc == 0)
         rc = atoll_projection_add_source(p, language, (const char *)text.data, "no-op mutant", err);

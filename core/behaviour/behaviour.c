@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "core/behaviour/behaviour_sign.h"
+#include "core/behaviour/behaviour_triton.h"
 
 #define THRESHOLD       2
 #define CONDITION_DEPTH 64
@@ -272,6 +273,8 @@ struct atoll_behaviour atoll_behaviour_classify(const char *language, const char
 {
     struct atoll_behaviour cell = {0, 0, 0};
     struct atoll_token_list list;
+    if (strcmp(language, "triton") == 0)
+        return atoll_behaviour_triton(body, plan, choice);
     int is_device = strcmp(language, "cuda") == 0;
     if ((!is_device && strcmp(language, "c") != 0) || atoll_token_list_init(&list, body, NULL))
         return cell;
@@ -293,7 +296,7 @@ const char *atoll_behaviour_dimension_name(unsigned dimension)
 
 const char *atoll_behaviour_level_text_of(const char *language, unsigned dimension, unsigned level)
 {
-    static const char *const texts[2][DIMENSION_COUNT][ATOLL_BEHAVIOUR_LEVELS] = {
+    static const char *const texts[3][DIMENSION_COUNT][ATOLL_BEHAVIOUR_LEVELS] = {
         {
             {"scalar or strided access", "vectorised contiguous access", "cache blocking",
              "several levels: tiles with register blocks, packing or prefetch"},
@@ -311,8 +314,17 @@ const char *atoll_behaviour_level_text_of(const char *language, unsigned dimensi
             {"none, independent threads", "barriers of a block",
              "within warps: shuffles, votes, reductions, warps with roles of their own",
              "across blocks: atomics, several kernels, clusters, grid-wide barriers, persistent blocks"},
+        },
+        {
+            {"single elements", "contiguous blocks, each loaded once", "tiles that a loop goes through",
+             "several levels: pipelined tiles of tl.dot, tensor descriptors, warps with roles of their own"},
+            {"direct translation of the reference", "fused, one pass over the data",
+             "reformulated: online, running or approximated", "structurally new algorithm"},
+            {"none, independent programs", "reductions or products within a block",
+             "scans, sorts, warps with roles of their own",
+             "across programs: atomics, several kernels, persistent programs"},
         }};
-    int is_device = strcmp(language, "c") != 0;
-    return dimension < DIMENSION_COUNT && level < ATOLL_BEHAVIOUR_LEVELS ? texts[is_device][dimension][level]
+    int which = strcmp(language, "c") == 0 ? 0 : strcmp(language, "triton") == 0 ? 2 : 1;
+    return dimension < DIMENSION_COUNT && level < ATOLL_BEHAVIOUR_LEVELS ? texts[which][dimension][level]
                                                                          : "unknown";
 }

@@ -20,7 +20,7 @@ static inline unsigned atoll_behaviour_cell(struct atoll_behaviour b)
     return (unsigned)b.memory * 16u + (unsigned)b.algorithm * 4u + (unsigned)b.coordination;
 }
 
-/* language "c" or "cuda", others as they come (unknown: 0,0,0).  plan may be NULL; choice values steer what -D
+/* language "c", "cuda" or "triton", others as they come (unknown: 0,0,0).  plan may be NULL; choice values steer what -D
  * switches, so #if over params is evaluated where it is simple (PARAM, comparisons, &&, ||, !). */
 struct atoll_behaviour atoll_behaviour_classify(const char *language, const char *body,
                                                 const struct atoll_plan *plan,

@@ -11,14 +11,15 @@
 #include "core/task/expression.h"
 #include "core/task/task.h"
 
-#define ATOLL_PLAN_PARAM_LIMIT   16
-#define ATOLL_PLAN_VALUE_LIMIT   64
-#define ATOLL_PLAN_REQUIRE_LIMIT 32
-#define ATOLL_PLAN_SCRATCH_LIMIT 16
-#define ATOLL_PLAN_LAUNCH_LIMIT  64
-#define ATOLL_PLAN_ARG_LIMIT     64
-#define ATOLL_PLAN_PATH_LIMIT    8
-#define ATOLL_SOURCE_LIMIT       (256u << 10) /* bytes of one source */
+#define ATOLL_PLAN_PARAM_LIMIT     16
+#define ATOLL_PLAN_VALUE_LIMIT     64
+#define ATOLL_PLAN_REQUIRE_LIMIT   32
+#define ATOLL_PLAN_SCRATCH_LIMIT   16
+#define ATOLL_PLAN_LAUNCH_LIMIT    64
+#define ATOLL_PLAN_ARG_LIMIT       64
+#define ATOLL_PLAN_CONSTEXPR_LIMIT 32
+#define ATOLL_PLAN_PATH_LIMIT      8
+#define ATOLL_SOURCE_LIMIT         (256u << 10) /* bytes of one source */
 
 struct atoll_param {
     const char *name; /* a C identifier; becomes -D<name>=<value> */
@@ -62,6 +63,14 @@ struct atoll_arg {
     double number;
     const struct atoll_tensormap *map; /* TENSORMAP */
     const char *text;                  /* as written; of a tensormap its canonical form */
+    enum atoll_dtype
+        points_to; /* language "triton", SCRATCH: what its pointer points to; U8 without a word */
+};
+
+/* Language "triton": a tl.constexpr of a kernel, over params and integers. */
+struct atoll_constexpr {
+    const char *name;
+    const struct atoll_expression *value;
 };
 
 struct atoll_launch {
@@ -75,6 +84,11 @@ struct atoll_launch {
     int cooperative;
     size_t arg_count;
     struct atoll_arg *args; /* at most ATOLL_PLAN_ARG_LIMIT */
+    /* language "triton", which has no block: its threads are 32 * num_warps of what was compiled */
+    const struct atoll_expression *num_warps, *num_stages; /* over params; NULL: Triton's own, 4 and 3 */
+    size_t constexpr_count;
+    struct atoll_constexpr
+        *constexprs; /* at most ATOLL_PLAN_CONSTEXPR_LIMIT; further ones have the names of params */
 };
 
 /* One way through a plan: launches[first .. first + count) of it. */
@@ -96,7 +110,8 @@ struct atoll_plan {
     struct atoll_launch *launches; /* of all paths, one after the other; at most ATOLL_PLAN_LAUNCH_LIMIT */
     size_t path_count;             /* 1 where the plan has "launch": a path without condition */
     struct atoll_path paths[ATOLL_PLAN_PATH_LIMIT];
-    const char *backend;   /* "cpu" for language "c", "cuda", "opencl": which variants concern it */
+    /* "cpu" for language "c", "cuda" for "cuda" and "triton", "opencl": which variants concern it */
+    const char *backend;
     const char *canonical; /* the plan as canonical JSON, one line */
 };
 
@@ -106,8 +121,8 @@ struct atoll_choice {
     int64_t values[ATOLL_PLAN_PARAM_LIMIT];
 };
 
-/* Takes the first comment of source, "/" "* atoll-plan {...} *" "/", parses and validates it against the
- * task. language: "c", "cuda", "opencl".  Errors: ATOLL_E_INPUT "plan: field 'launch[0].args[2]': unknown
+/* Takes the first comment of source, "/" "* atoll-plan {...} *" "/" (language "triton": lines that begin with "#", the
+ * first one "# atoll-plan {"), parses and validates it against the task. language: "c", "cuda", "opencl", "triton".  Errors: ATOLL_E_INPUT "plan: field 'launch[0].args[2]': unknown
  * name 'q'; ..." On success the source's text after the comment starts at *ret_body. */
 const struct atoll_plan *atoll_plan_parse(struct atoll_arena *arena, const struct atoll_task *task,
                                           const char *language, const char *source, const char **ret_body,

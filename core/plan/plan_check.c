@@ -16,6 +16,8 @@
 #define SCRATCH_BYTES  ((int64_t)1 << 40)
 #define UNIT_LIMIT     ((int64_t)1 << 40)
 #define SHARED_LIMIT   ((int64_t)1 << 24)
+#define WARP_LIMIT     32 /* of Triton: num_warps, num_stages */
+#define STAGE_LIMIT    16
 #define FIELD_BYTES    96
 #define BINDING_LIMIT  (ATOLL_TASK_DIM_LIMIT + ATOLL_PLAN_PARAM_LIMIT)
 
@@ -105,6 +107,30 @@ static int map_holds(const struct scope *p, const struct atoll_tensormap *m, con
     return 0;
 }
 
+/* What a Triton kernel is compiled with. */
+static int constants_hold(const struct scope *p, size_t index, const char *launch)
+{
+    const struct atoll_launch *l = &p->plan->launches[index];
+    char field[FIELD_BYTES];
+    int64_t warps = 1;
+    for (size_t i = 0; i < l->constexpr_count; i++) {
+        snprintf(field, sizeof(field), "%s.constexprs.%s", launch, l->constexprs[i].name);
+        if (value_at(p, l->constexprs[i].value, INT32_MIN, INT32_MAX, field, NULL))
+            return -1;
+    }
+    snprintf(field, sizeof(field), "%s.num_stages", launch);
+    if (value_at(p, l->num_stages, 1, STAGE_LIMIT, field, NULL))
+        return -1;
+    snprintf(field, sizeof(field), "%s.num_warps", launch);
+    if (value_at(p, l->num_warps, 1, WARP_LIMIT, field, &warps))
+        return -1;
+    return warps & (warps - 1)
+               ? atoll_err_set(p->err, ATOLL_E_INPUT,
+                               "plan: field '%s': %lld is no power of two; Triton takes 1, 2, 4, 8, 16 or 32",
+                               field, (long long)warps)
+               : 0;
+}
+
 static int launch_holds(const struct scope *p, size_t index)
 {
     const struct atoll_launch *l = &p->plan->launches[index];
@@ -117,7 +143,7 @@ static int launch_holds(const struct scope *p, size_t index)
         return -1;
     }
     snprintf(field, sizeof(field), "%s.shared_bytes", launch);
-    if (value_at(p, l->shared_bytes, 0, SHARED_LIMIT, field, NULL))
+    if (value_at(p, l->shared_bytes, 0, SHARED_LIMIT, field, NULL) || constants_hold(p, index, launch))
         return -1;
     for (size_t i = 0; i < l->arg_count; i++) {
         snprintf(field, sizeof(field), "%s.args[%zu]", launch, i);
@@ -434,7 +460,7 @@ static int check_launch(struct site *s)
         value_at(&s->scope, l->shared_bytes, 0, INT32_MAX, field, &s->shared_bytes)) {
         return -1;
     }
-    if (check_block(s))
+    if (constants_hold(&s->scope, s->launch, s->field) || check_block(s))
         return -1;
     int64_t most = limit_or(s->limits->shared_bytes_per_block, INT64_MAX);
     if (s->shared_bytes > most) {

@@ -9,7 +9,7 @@
 #include "core/plan/plan_reader.h"
 #include "base/spelling.h"
 
-enum { FOR_C = 1, FOR_DEVICE = 2, FOR_ALL = 3 };
+enum { FOR_C = 1, FOR_DEVICE = 2, FOR_TRITON = 4, FOR_GRID = FOR_DEVICE | FOR_TRITON, FOR_ALL = 7 };
 enum level { AT_PLAN, AT_PATH, AT_LAUNCH };
 
 struct row {
@@ -18,6 +18,11 @@ struct row {
     int languages, required;
     int (*read)(struct atoll_plan_reader *p, const char *path, json_t *value);
 };
+
+static int is_triton(const struct atoll_plan_reader *p)
+{
+    return strcmp(p->language, "triton") == 0;
+}
 
 /* ---- plan keys ---- */
 
@@ -288,17 +293,42 @@ static int read_named(struct atoll_plan_reader *p, const char *path, const char 
     return 0;
 }
 
+/* "*f32:partial": Triton's pointers know what they point to; a tensor's is the tensor's own. */
+static int read_pointer(struct atoll_plan_reader *p, const char *path, const char *text,
+                        struct atoll_arg *arg)
+{
+    const char *colon = strchr(text, ':');
+    char word[16];
+    snprintf(word, sizeof(word), "%.*s", colon ? (int)(colon - text - 1) : 0, text + 1);
+    if (!colon || atoll_dtype_parse(word, &arg->points_to) != 0)
+        return atoll_plan_fail(p, path, "'%.40s': a pointer into scratch is written like \"*f32:NAME\"",
+                               text);
+    if (read_named(p, path, colon + 1, arg))
+        return -1;
+    return arg->kind == ATOLL_ARG_SCRATCH
+               ? 0
+               : atoll_plan_fail(p, path, "'%s' is a tensor, whose type the task says; write \"%s\"",
+                                 colon + 1, colon + 1);
+}
+
 static int read_arg(struct atoll_plan_reader *p, const char *path, json_t *value)
 {
     struct atoll_arg *arg = &p->launch->args[p->launch->arg_count++];
     const char *text = json_string_value(value);
     if (!text)
         return atoll_plan_fail(p, path, "a text is expected, like \"x\", \"i64:N\" or \"f32:0.5\"");
+    if (strncmp(text, "tensormap(", 10) == 0 && is_triton(p))
+        return atoll_plan_fail(p, path,
+                               "a Triton kernel makes its descriptors itself, on the device "
+                               "(tl.make_tensor_descriptor); hand it the tensor");
     if (strncmp(text, "tensormap(", 10) == 0)
         return atoll_plan_read_tensormap(p, path, text, arg);
     arg->text = atoll_plan_copy(p, text);
+    arg->points_to = ATOLL_U8;
     if (!arg->text)
         return -1;
+    if (text[0] == '*' && is_triton(p))
+        return read_pointer(p, path, text, arg);
     return strchr(text, ':') ? read_typed(p, path, text, arg) : read_named(p, path, text, arg);
 }
 
@@ -317,6 +347,57 @@ static int read_args(struct atoll_plan_reader *p, const char *path, json_t *valu
     return read_array(p, path, value, ATOLL_PLAN_ARG_LIMIT, read_arg);
 }
 
+/* ---- what Triton compiles a kernel with: known when it is compiled, so no dims ---- */
+
+static int read_constant(struct atoll_plan_reader *p, const char *path, json_t *value,
+                         const struct atoll_expression **ret)
+{
+    const struct atoll_expression *e = NULL;
+    if (atoll_plan_json_expression(p, path, value, &e))
+        return -1;
+    for (size_t i = 0; i < atoll_expression_name_count(e); i++)
+        if (atoll_plan_find_name(p->task->dims, p->task->dim_count, atoll_expression_name(e, i)) >= 0)
+            return atoll_plan_fail(
+                p, path,
+                "'%s' is a dim, which is not known when a kernel is compiled; use params and "
+                "integers, and hand the dim over in args",
+                atoll_expression_name(e, i));
+    *ret = e;
+    return 0;
+}
+
+static int read_constexpr(struct atoll_plan_reader *p, const char *path, const char *name, json_t *value)
+{
+    struct atoll_constexpr *c = &p->launch->constexprs[p->launch->constexpr_count];
+    if (!atoll_plan_is_name(name, ATOLL_PLAN_NAME_LIMIT))
+        return atoll_plan_fail(p, path, "'%.40s' is no name of a parameter of at most %d characters", name,
+                               ATOLL_PLAN_NAME_LIMIT);
+    if (read_constant(p, path, value, &c->value))
+        return -1;
+    c->name = atoll_plan_copy(p, name);
+    p->launch->constexpr_count++;
+    return c->name ? 0 : -1;
+}
+
+static int read_constexprs(struct atoll_plan_reader *p, const char *path, json_t *value)
+{
+    p->launch->constexprs =
+        atoll_arena_alloc(p->arena, ATOLL_PLAN_CONSTEXPR_LIMIT * sizeof(*p->launch->constexprs), p->err);
+    if (!p->launch->constexprs)
+        return -1;
+    return read_object(p, path, value, ATOLL_PLAN_CONSTEXPR_LIMIT, read_constexpr);
+}
+
+static int read_num_warps(struct atoll_plan_reader *p, const char *path, json_t *value)
+{
+    return read_constant(p, path, value, &p->launch->num_warps);
+}
+
+static int read_num_stages(struct atoll_plan_reader *p, const char *path, json_t *value)
+{
+    return read_constant(p, path, value, &p->launch->num_stages);
+}
+
 static int read_launches(struct atoll_plan_reader *p, const char *path, json_t *value);
 static int read_paths(struct atoll_plan_reader *p, const char *path, json_t *value);
 static int read_path_launches(struct atoll_plan_reader *p, const char *path, json_t *value);
@@ -333,19 +414,22 @@ static const struct row rows[] = {
     {AT_PATH, "launch", FOR_ALL, 1, read_path_launches},
     {AT_LAUNCH, "function", FOR_C, 1, read_symbol},
     {AT_LAUNCH, "units", FOR_C, 1, read_units},
-    {AT_LAUNCH, "kernel", FOR_DEVICE, 1, read_symbol},
-    {AT_LAUNCH, "grid", FOR_DEVICE, 1, read_grid},
+    {AT_LAUNCH, "kernel", FOR_GRID, 1, read_symbol},
+    {AT_LAUNCH, "grid", FOR_GRID, 1, read_grid},
     {AT_LAUNCH, "block", FOR_DEVICE, 1, read_block},
     {AT_LAUNCH, "cluster", FOR_DEVICE, 0, read_cluster},
     {AT_LAUNCH, "shared_bytes", FOR_DEVICE, 0, read_shared},
     {AT_LAUNCH, "cooperative", FOR_DEVICE, 0, read_cooperative},
     {AT_LAUNCH, "args", FOR_ALL, 1, read_args},
+    {AT_LAUNCH, "constexprs", FOR_TRITON, 0, read_constexprs},
+    {AT_LAUNCH, "num_warps", FOR_TRITON, 0, read_num_warps},
+    {AT_LAUNCH, "num_stages", FOR_TRITON, 0, read_num_stages},
 };
 #define ROW_COUNT (sizeof(rows) / sizeof(*rows))
 
 static int applies(const struct atoll_plan_reader *p, const struct row *row, enum level level)
 {
-    int language = strcmp(p->language, "c") == 0 ? FOR_C : FOR_DEVICE;
+    int language = strcmp(p->language, "c") == 0 ? FOR_C : is_triton(p) ? FOR_TRITON : FOR_DEVICE;
     return row->level == level && (row->languages & language);
 }
 
@@ -550,6 +634,46 @@ static size_t skip_blanks(const char *text)
     return strspn(text, " \t\r\n\v\f");
 }
 
+/* Lines that begin with '#', the first of them with the word: a copy with blanks for the signs, of the same length, so that
+ * lines keep their numbers. */
+static int find_plan_lines(struct atoll_arena *arena, const char *source, const char **ret_text,
+                           const char **ret_json, size_t *ret_length, const char **ret_body,
+                           struct atoll_err *err)
+{
+    size_t begin = skip_blanks(source);
+    const char *at = source + begin;
+    if (*at != '#')
+        return atoll_err_set(err, ATOLL_E_INPUT,
+                             "plan: the source must start with a comment of lines \"# ...\" that begins with "
+                             "\"# atoll-plan {\"; add it (docs/spec/plan.md)");
+    char *copy = atoll_arena_text(arena, source, strlen(source), err);
+    if (!copy)
+        return -1;
+    while (*at == '#' || *at == ' ' || *at == '\t') {
+        size_t blank = strspn(at, " \t");
+        if (at[blank] != '#')
+            break;
+        copy[at + blank - source] = ' ';
+        at += strcspn(at, "\n");
+        at += *at == '\n';
+    }
+    size_t end = (size_t)(at - source);
+    copy[end] = '\0';
+    begin += skip_blanks(copy + begin);
+    if (strncmp(copy + begin, "atoll-plan", 10) != 0)
+        return atoll_err_set(err, ATOLL_E_INPUT,
+                             "plan: the first comment must start with 'atoll-plan'; move the plan there");
+    begin += 10;
+    if (end - begin > ATOLL_PLAN_BYTES)
+        return atoll_err_set(err, ATOLL_E_INPUT, "plan: %zu bytes of JSON, at most %u are allowed",
+                             end - begin, ATOLL_PLAN_BYTES);
+    *ret_text = copy;
+    *ret_json = copy + begin;
+    *ret_length = end - begin;
+    *ret_body = at;
+    return 0;
+}
+
 /* Finds the JSON inside the first comment; ret_body: what follows the comment. */
 static int find_plan(const char *source, const char **ret_json, size_t *ret_length, const char **ret_body,
                      struct atoll_err *err)
@@ -579,10 +703,13 @@ static int find_plan(const char *source, const char **ret_json, size_t *ret_leng
     return 0;
 }
 
-static json_t *load_json(const char *source, const char *json, size_t length, struct atoll_err *err)
+/* may_end_early: what follows is a remark. */
+static json_t *load_json(const char *source, const char *json, size_t length, int may_end_early,
+                         struct atoll_err *err)
 {
     json_error_t e;
-    json_t *root = json_loadb(json, length, JSON_REJECT_DUPLICATES, &e);
+    json_t *root =
+        json_loadb(json, length, JSON_REJECT_DUPLICATES | (may_end_early ? JSON_DISABLE_EOF_CHECK : 0), &e);
     if (!root) {
         size_t line = e.line > 0 ? (size_t)e.line : 1;
         for (const char *c = source; c < json; c++)
@@ -602,7 +729,8 @@ static int read_plan(struct atoll_plan_reader *p, json_t *root)
 
 static const char *backend_of(const char *language)
 {
-    static const char *const known[][2] = {{"c", "cpu"}, {"cuda", "cuda"}, {"opencl", "opencl"}};
+    static const char *const known[][2] = {
+        {"c", "cpu"}, {"cuda", "cuda"}, {"triton", "cuda"}, {"opencl", "opencl"}};
     for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
         if (strcmp(known[i][0], language) == 0)
             return known[i][1];
@@ -617,7 +745,8 @@ const struct atoll_plan *atoll_plan_parse(struct atoll_arena *arena, const struc
     size_t length = 0;
     struct atoll_plan_reader p = {.arena = arena, .task = task, .language = language, .err = err};
     if (!backend_of(language)) {
-        atoll_err_set(err, ATOLL_E_INPUT, "plan: unknown language '%.32s'; known: c, cuda, opencl", language);
+        atoll_err_set(err, ATOLL_E_INPUT, "plan: unknown language '%.32s'; known: c, cuda, triton, opencl",
+                      language);
         return NULL;
     }
     if (strnlen(source, ATOLL_SOURCE_LIMIT + 1) > ATOLL_SOURCE_LIMIT) {
@@ -625,16 +754,18 @@ const struct atoll_plan *atoll_plan_parse(struct atoll_arena *arena, const struc
                       ATOLL_SOURCE_LIMIT);
         return NULL;
     }
-    if (find_plan(source, &json, &length, &body, err))
+    const char *text = source; /* that json lies in */
+    int rc = is_triton(&p) ? find_plan_lines(arena, source, &text, &json, &length, &body, err)
+                           : find_plan(source, &json, &length, &body, err);
+    if (rc)
         return NULL;
     p.plan = atoll_arena_alloc(arena, sizeof(*p.plan), err);
-    json_t *root = p.plan ? load_json(source, json, length, err) : NULL;
+    json_t *root = p.plan ? load_json(text, json, length, is_triton(&p), err) : NULL;
     if (!root)
         return NULL;
     p.plan->backend = backend_of(language);
-    int rc = json_is_object(root)
-                 ? read_plan(&p, root) || canonicalise(&p, root)
-                 : atoll_err_set(err, ATOLL_E_INPUT, "plan: the JSON must be an object {...}");
+    rc = json_is_object(root) ? read_plan(&p, root) || canonicalise(&p, root)
+                              : atoll_err_set(err, ATOLL_E_INPUT, "plan: the JSON must be an object {...}");
     json_decref(root);
     if (rc)
         return NULL;

@@ -9,6 +9,7 @@
 
 #include "base/buffer.h"
 #include "core/rules/rules_row.h"
+#include "core/source/source_python.h"
 
 #define MEMO_SLOTS 512
 
@@ -46,7 +47,8 @@ struct language {
 static const struct language *find_language(const char *name)
 {
     static const struct language known[] = {{"c", atoll_rules_c, &atoll_rules_c_count, atoll_rules_c_headers},
-                                            {"cuda", atoll_rules_cuda, &atoll_rules_cuda_count, " "}};
+                                            {"cuda", atoll_rules_cuda, &atoll_rules_cuda_count, " "},
+                                            {"triton", atoll_rules_triton, &atoll_rules_triton_count, " "}};
     for (size_t i = 0; i < ATOLL_RULE_COUNT(known); i++)
         if (strcmp(known[i].name, name) == 0)
             return &known[i];
@@ -110,7 +112,9 @@ static int check(const struct subject *subject, struct atoll_err *err)
 {
     const struct language *l = subject->language;
     struct atoll_token_list list;
-    if (atoll_token_list_init(&list, subject->body, err))
+    int is_python = strcmp(l->name, "triton") == 0;
+    if (is_python ? atoll_python_token_list_init(&list, subject->body, err)
+                  : atoll_token_list_init(&list, subject->body, err))
         return -1;
     int rc = 0;
     for (size_t i = 0; i < *l->count && subject->is_text && !rc; i++) {

@@ -126,5 +126,7 @@ extern const size_t atoll_rules_c_count;
 extern const char atoll_rules_c_headers[];
 extern const struct atoll_rule atoll_rules_cuda[];
 extern const size_t atoll_rules_cuda_count;
+extern const struct atoll_rule atoll_rules_triton[];
+extern const size_t atoll_rules_triton_count;
 
 #endif

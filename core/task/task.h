@@ -95,7 +95,7 @@ enum {
 /* A source that came with the task: a baseline or a seed. */
 struct atoll_seed {
     const char *name;     /* file name without directory and suffix unless the task names it */
-    const char *language; /* "c", "cuda", "opencl" from the suffix .c .cu .cl */
+    const char *language; /* "c", "cuda", "triton", "opencl" from the suffix .c .cu .py .cl */
     const char *source;   /* whole text with the task's definitions, NUL-terminated */
     int is_baseline;
 };

@@ -64,9 +64,10 @@ static int read_path(struct atoll_yaml_walk *w, const struct atoll_yaml_node *no
 
 static const char *language_of(const char *path)
 {
-    static const char *const known[][2] = {{".c", "c"}, {".cu", "cuda"}, {".cl", "opencl"}};
+    static const char *const known[][2] = {
+        {".c", "c"}, {".cu", "cuda"}, {".cl", "opencl"}, {".py", "triton"}};
     const char *dot = strrchr(path, '.');
-    for (size_t i = 0; dot && i < 3; i++)
+    for (size_t i = 0; dot && i < sizeof(known) / sizeof(*known); i++)
         if (strcmp(dot, known[i][0]) == 0)
             return known[i][1];
     return NULL;
@@ -97,7 +98,7 @@ static int add_seed(struct atoll_yaml_walk *w, const struct atoll_yaml_node *nod
     const char *language = language_of(path);
     if (!language) {
         return atoll_yaml_fail(
-            w, node, "'%.80s': seeds and baselines end in .c, .cu or .cl; rename or remove it", path);
+            w, node, "'%.80s': seeds and baselines end in .c, .cu, .py or .cl; rename or remove it", path);
     }
     for (size_t i = 0; i < task->seed_count; i++)
         if (strcmp(task->seeds[i].name, name) == 0 && strcmp(task->seeds[i].language, language) == 0)
@@ -107,7 +108,7 @@ static int add_seed(struct atoll_yaml_walk *w, const struct atoll_yaml_node *nod
                                ATOLL_TASK_SEED_LIMIT);
     }
     const char *text = take(w, node, path, ATOLL_SOURCE_LIMIT),
-               *source = text ? defined(w, node, text) : NULL;
+               *source = text && strcmp(language, "triton") != 0 ? defined(w, node, text) : text;
     if (!source)
         return -1;
     task->seeds[task->seed_count++] = (struct atoll_seed){name, language, source, is_baseline};

@@ -62,6 +62,11 @@ const char *atoll_engine_model(const struct atoll_engine *engine, uint32_t model
     return model < engine->model_count ? engine->models[model].name : NULL;
 }
 
+enum atoll_triton atoll_engine_triton(const struct atoll_engine *engine)
+{
+    return engine->search.triton;
+}
+
 int atoll_engine_source(const struct atoll_engine *engine, const struct atoll_id *source,
                         const char **ret_language, const char **ret_text)
 {
@@ -148,7 +153,8 @@ static size_t only_bench_variant(const struct atoll_engine *engine, const struct
     size_t only = ATOLL_TASK_VARIANT_LIMIT;
     for (size_t i = 0; i < task->variant_count; i++) {
         const struct atoll_variant *v = &task->variants[i];
-        int is_here = !v->backend || atoll_language_of_backend(v->backend) == engine->search.language;
+        int is_here = !v->backend ||
+                      atoll_language_of_backend(v->backend, engine->search.triton) == engine->search.language;
         if (v->kind != ATOLL_VARIANT_BENCH || !is_here)
             continue;
         if (only != ATOLL_TASK_VARIANT_LIMIT)
@@ -502,8 +508,7 @@ static int on_capacity(struct atoll_engine *e, const struct atoll_event *event, 
 static int on_source(struct atoll_engine *e, const struct atoll_event *event, struct atoll_err *err)
 {
     int used = 0;
-    if (!event->source || !event->language ||
-        strcmp(event->language, atoll_language_name(e->search.language)) != 0 ||
+    if (!event->source || !event->language || !atoll_language_takes(e->search.language, event->language) ||
         strlen(event->source) > ATOLL_SOURCE_LIMIT) {
         return IGNORED;
     }

@@ -14,7 +14,7 @@
 
 static int is_ours(const struct atoll_engine *e, const char *language)
 {
-    return strcmp(language, atoll_language_name(e->search.language)) == 0;
+    return atoll_language_takes(e->search.language, language);
 }
 
 /* The first baseline is measured first (a task lists baselines before seeds), without one in this language the first

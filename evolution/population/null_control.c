@@ -21,7 +21,7 @@ int atoll_null_control_inject(struct atoll_engine *e, struct atoll_task_state *t
                                     .choice = r->choice};
     struct atoll_buffer text;
     atoll_buffer_init(&text, strlen(s->text) + COMMENT_LIMIT);
-    atoll_null_control_source(s->text, &r->id, &text);
+    atoll_null_control_source(s->language, s->text, &r->id, &text);
     /* what evaluators would not take is no mutant; the text ends with a zero */
     int fits = text.length <= (size_t)ATOLL_SOURCE_LIMIT + 1;
     int failed = atoll_buffer_check(&text, err) ||

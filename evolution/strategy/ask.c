@@ -118,7 +118,7 @@ static int accept(struct atoll_engine *e, struct atoll_task_state *t, const stru
         return 0;
     for (uint32_t i = 0; i < reply->source_count && *ret_accepted < asked->ask.count; i++) {
         const struct atoll_reply_source *s = &reply->sources[i];
-        if (!s->language || !s->text || strcmp(s->language, atoll_language_name(e->search.language)) != 0 ||
+        if (!s->language || !s->text || !atoll_language_takes(e->search.language, s->language) ||
             strlen(s->text) > ATOLL_SOURCE_LIMIT) {
             continue;
         }

@@ -68,7 +68,7 @@ static int add_start(struct resume *r, struct atoll_err *err)
             backend = r->config->options[i].value;
     event_of_now(r, &event, ATOLL_EVENT_START);
     event.search = r->config->search;
-    event.search.language = atoll_language_of_backend(backend);
+    event.search.language = atoll_language_of_backend(backend, event.search.triton);
     return atoll_commit_add(r->commit, &event, err) != 0 ? -1 : commit_round(r, err);
 }
 

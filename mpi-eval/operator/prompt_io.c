@@ -17,9 +17,24 @@ struct kernels {
     const struct atoll_prompt_io *io;
     const struct atoll_ask *ask;
     const struct atoll_task *task;
-    const char *model; /* of the devices */
+    const char *model;    /* of the devices */
+    const char *language; /* of the prompt */
     struct atoll_arena *arena;
 };
+
+/* What an ask is written in. */
+static const char *language_of(const struct atoll_prompt_io *io, const struct atoll_ask *ask)
+{
+    enum atoll_language language = atoll_language_of_backend(io->backend, atoll_engine_triton(io->engine));
+    struct atoll_id source;
+    struct atoll_choice choice;
+    const char *parent = NULL, *text;
+    if (atoll_id_is_zero(&ask->parent) ||
+        atoll_engine_candidate(io->engine, ask->task, &ask->parent, &source, &choice) != 0 ||
+        atoll_engine_source(io->engine, &source, &parent, &text) != 0)
+        parent = NULL;
+    return atoll_language_of_ask(language, parent, ask->number);
+}
 
 static int find_evaluation(const struct kernels *k, const struct atoll_id *candidate,
                            struct atoll_prompt_kernel *kernel, struct atoll_err *err)
@@ -53,7 +68,8 @@ static int find_kernel(const struct kernels *k, const struct atoll_id *candidate
         return -1;
     *ret_kernel = (struct atoll_prompt_kernel){.choice = choice};
     if (atoll_engine_candidate(engine, k->ask->task, candidate, &source, choice) != 0 ||
-        atoll_engine_source(engine, &source, &language, &ret_kernel->source) != 0) {
+        atoll_engine_source(engine, &source, &language, &ret_kernel->source) != 0 ||
+        strcmp(language, k->language) != 0) { /* a prompt speaks of one language */
         return 0;
     }
     return find_evaluation(k, candidate, ret_kernel, err) == 0 ? 1 : -1;
@@ -109,12 +125,15 @@ int atoll_prompt_io_request(const struct atoll_prompt_io *io, const struct atoll
 {
     struct atoll_prompt_kernel parent, inspirations[ATOLL_ASK_INSPIRATION_LIMIT],
         failures[ATOLL_ASK_FAILURE_LIMIT];
-    struct kernels k = {io, ask, atoll_engine_task(io->engine, ask->task),
-                        atoll_engine_model(io->engine, ask->model), arena};
+    struct kernels k = {io,
+                        ask,
+                        atoll_engine_task(io->engine, ask->task),
+                        atoll_engine_model(io->engine, ask->model),
+                        language_of(io, ask),
+                        arena};
     struct atoll_prompt_input input = {.ask = ask,
                                        .task = k.task,
-                                       .language =
-                                           atoll_language_name(atoll_language_of_backend(io->backend)),
+                                       .language = k.language,
                                        .backend = io->backend,
                                        .device = atoll_prompt_context_device(io->context, k.model),
                                        .baseline_ns = ask->baseline_ns,
@@ -203,7 +222,7 @@ int atoll_prompt_io_reply(const struct atoll_prompt_io *io, const struct atoll_a
                           const struct atoll_llm_request *request, const struct atoll_llm_outcome *outcome,
                           struct atoll_arena *arena, struct atoll_reply *ret_reply, struct atoll_err *err)
 {
-    const char *language = atoll_language_name(atoll_language_of_backend(io->backend));
+    const char *language = language_of(io, ask);
     const char *who = *outcome->model ? outcome->model : *outcome->name ? outcome->name : io->model;
     struct atoll_reply reply = {.ask = ask->number,
                                 .status = status_of(outcome->status),

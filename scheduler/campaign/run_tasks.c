@@ -33,9 +33,10 @@ static int has_variant(const struct atoll_task *task, const char *backend, enum 
 int atoll_task_fits_backend(const struct atoll_task *task, const char *backend, char *ret_why,
                             size_t why_bytes)
 {
-    const char *language = atoll_language_name(atoll_language_of_backend(backend));
+    const char *language = atoll_language_name(atoll_language_of_backend(backend, ATOLL_TRITON_NONE));
 
-    if (!has_seed(task, language)) {
+    /* what another language's seeds are taken for is the search's to say (its setting triton) */
+    if (!has_seed(task, language) && (strcmp(backend, "cuda") != 0 || !has_seed(task, "triton"))) {
         snprintf(ret_why, why_bytes, "no seed in the language %s; add one as seeds/NAME.%s", language,
                  strcmp(language, "cuda") == 0 ? "cu" : language);
         return 0;

@@ -254,7 +254,7 @@ static struct atoll_decision sample_mutant(struct sample_campaign *s, const stru
         seed++;
     }
     atoll_buffer_init(&text, 1u << 20);
-    atoll_null_control_source(seed->source, &best->candidate, &text);
+    atoll_null_control_source("c", seed->source, &best->candidate, &text);
     d.source = atoll_source_id(seed->language, (const char *)text.data);
     d.candidate = sample_id(800 + d.task);
     atoll_buffer_fini(&text);

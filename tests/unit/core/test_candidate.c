@@ -112,7 +112,7 @@ static char *null_control_of(const char *source, uint8_t first, struct atoll_buf
 {
     struct atoll_id original = {{first}};
     atoll_buffer_init(buffer, 4096);
-    atoll_null_control_source(source, &original, buffer);
+    atoll_null_control_source("cuda", source, &original, buffer);
     assert_int_equal(atoll_buffer_check(buffer, NULL), 0);
     return (char *)buffer->data;
 }
@@ -151,7 +151,7 @@ static void test_a_null_control_has_a_limit(void **state)
     struct atoll_buffer buffer;
     struct atoll_id original = {{1}};
     atoll_buffer_init(&buffer, 16);
-    atoll_null_control_source("a text", &original, &buffer);
+    atoll_null_control_source("cuda", "a text", &original, &buffer);
     assert_int_equal(atoll_buffer_check(&buffer, &err), -1);
     assert_int_equal(err.code, ATOLL_E_LIMIT);
     atoll_buffer_fini(&buffer);

@@ -65,9 +65,23 @@ static void languages_travel(void **state)
     expect_err(&err, ATOLL_E_PROTOCOL, "more than this Atoll knows");
     assert_string_equal(atoll_language_name(ATOLL_LANGUAGE_CUDA), "cuda");
     assert_string_equal(atoll_language_name(ATOLL_LANGUAGE_COUNT), "unknown");
-    assert_int_equal(atoll_language_of_backend("cuda"), ATOLL_LANGUAGE_CUDA);
-    assert_int_equal(atoll_language_of_backend("cpu"), ATOLL_LANGUAGE_C);
-    assert_int_equal(atoll_language_of_backend(""), ATOLL_LANGUAGE_C);
+    assert_int_equal(atoll_language_of_backend("cuda", ATOLL_TRITON_NONE), ATOLL_LANGUAGE_CUDA);
+    assert_int_equal(atoll_language_of_backend("cuda", ATOLL_TRITON_BESIDE), ATOLL_LANGUAGE_CUDA_TRITON);
+    assert_int_equal(atoll_language_of_backend("cuda", ATOLL_TRITON_ALONE), ATOLL_LANGUAGE_TRITON);
+    assert_int_equal(atoll_language_of_backend("cpu", ATOLL_TRITON_ALONE), ATOLL_LANGUAGE_C);
+    assert_int_equal(atoll_language_of_backend("", ATOLL_TRITON_NONE), ATOLL_LANGUAGE_C);
+    assert_string_equal(atoll_language_name(ATOLL_LANGUAGE_TRITON), "triton");
+    assert_true(atoll_language_takes(ATOLL_LANGUAGE_CUDA_TRITON, "triton") &&
+                atoll_language_takes(ATOLL_LANGUAGE_CUDA_TRITON, "cuda"));
+    assert_false(atoll_language_takes(ATOLL_LANGUAGE_CUDA, "triton") ||
+                 atoll_language_takes(ATOLL_LANGUAGE_TRITON, "cuda") ||
+                 atoll_language_takes(ATOLL_LANGUAGE_C, "triton"));
+    /* a parent's language stays; without one both have their turns */
+    assert_string_equal(atoll_language_of_ask(ATOLL_LANGUAGE_CUDA_TRITON, "triton", 4), "triton");
+    assert_string_equal(atoll_language_of_ask(ATOLL_LANGUAGE_CUDA_TRITON, NULL, 4), "cuda");
+    assert_string_equal(atoll_language_of_ask(ATOLL_LANGUAGE_CUDA_TRITON, NULL, 5), "triton");
+    assert_string_equal(atoll_language_of_ask(ATOLL_LANGUAGE_CUDA, "triton", 5), "cuda");
+    assert_string_equal(atoll_language_of_ask(ATOLL_LANGUAGE_C, NULL, 5), "c");
     atoll_buffer_fini(&bytes);
 }
 

@@ -195,7 +195,7 @@ static void test_comment(void **state)
         {"c", "/* hello */", "must start with 'atoll-plan'"},
         {"c", "/* atoll-plan {", "never ends"},
         {"c", "\n\n/*\n atoll-plan\n {\"a\" 1} */", "plan: line 5: "},
-        {"fortran", "", "unknown language 'fortran'; known: c, cuda, opencl"},
+        {"fortran", "", "unknown language 'fortran'; known: c, cuda, triton, opencl"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct atoll_err err = ATOLL_ERR_INIT;

@@ -58,6 +58,7 @@ static char *tables(void)
     fputs(BEGIN, out);
     put_language(out, "Language c", atoll_rules_c, atoll_rules_c_count);
     put_language(out, "Language cuda", atoll_rules_cuda, atoll_rules_cuda_count);
+    put_language(out, "Language triton", atoll_rules_triton, atoll_rules_triton_count);
     fprintf(out, "\n## Words of attributes\n\nIn `__attribute__((...))`, with or without `__` around them, "
                  "and in C's `[[...]]`:\n\n");
     put_words(out, atoll_rule_attributes, "", "");

@@ -44,8 +44,8 @@ static int make_folder(void **state)
 
 static int remove_folder(void **state)
 {
-    static const char *const names[] = {"task.yaml",  "problem.py", "reference.c", "seeds/naive.c",
-                                        "seeds/a.cu", "seeds/x.py", "seeds/out.c", "seeds/.hidden"};
+    static const char *const names[] = {"task.yaml",  "problem.py",  "reference.c", "seeds/naive.c",
+                                        "seeds/a.cu", "seeds/x.txt", "seeds/out.c", "seeds/.hidden"};
     char path[320];
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
@@ -208,7 +208,7 @@ static const struct {
     {13, "  bench: {N: 1, M: 1, backend: tpu}", 13, "unknown backend 'tpu'"},
     {13, "  bench: {N: 1, M: 1, weight: 0}", 13, "must be greater than 0"},
     {14, "baselines: [{name: naive}]", 14, "key 'file' is missing"},
-    {14, "baselines: [{name: naive, file: seeds/naive.txt}]", 14, "end in .c, .cu or .cl"},
+    {14, "baselines: [{name: naive, file: seeds/naive.txt}]", 14, "end in .c, .cu, .py or .cl"},
     {14, "baselines: [{name: naive, file: seeds/none.c}]", 14, "cannot open 'seeds/none.c'"},
     {14, "baselines: [{name: q, file: seeds/naive.c}, {name: q, file: seeds/naive.c}]", 14,
      "two c seeds are called 'q'"},
@@ -473,9 +473,9 @@ static void test_files(void **state)
     char path[320];
     write_task(0, NULL);
     write_text("seeds/.hidden", "x");
-    write_text("seeds/x.py", "x");
-    expect_failure(ATOLL_E_INPUT, "'seeds/x.py': seeds and baselines end in .c, .cu or .cl");
-    snprintf(path, sizeof(path), "%s/seeds/x.py", folder);
+    write_text("seeds/x.txt", "x");
+    expect_failure(ATOLL_E_INPUT, "'seeds/x.txt': seeds and baselines end in .c, .cu, .py or .cl");
+    snprintf(path, sizeof(path), "%s/seeds/x.txt", folder);
     unlink(path);
     snprintf(path, sizeof(path), "%s/seeds/out.c", folder);
     assert_int_equal(symlink("/etc/hostname", path), 0);
