@@ -3,8 +3,9 @@
  * CHOOSE a part -> RUN a step on it -> JUDGE by its journals -> CHOOSE ...
  * Devices do not wait for processes: when a step tells that it is ending (handover.h), another one is started that stands by,
  * and when it tells that its search is over the next part is chosen, and given to the one that stands by; it gets the devices
- * when the first tells that they are free, and works while that one writes its last files.  So at most two steps are there: `running` and either `ahead`, which stands by, or `leaving`.  The one
- * that stands by has claimed nothing: without a part for it, or with the nodes changed, it is sent away.
+ * when the first tells that they are free, and works while that one writes its last files.  So at most two steps are there:
+ * `running` and either `ahead`, which stands by, or `leaving`.  The one that stands by has claimed nothing: without a part for
+ * it, or with the nodes changed, it is sent away.
  *
  * until every part has ended (the job finishes the campaign), none is free, time is over (the campaign continues in another
  * job), or the user or the scheduler wants this one to go.  A step that failed is repeated without the nodes that the scheduler
@@ -22,65 +23,40 @@
 
 #include "archive-h5/campaign/campaign_progress.h"
 #include "base/clock.h"
-#include "base/file.h"
 #include "base/log.h"
 #include "base/units.h"
-#include "mpi-eval/coordinator/handover.h"
 #include "scheduler/campaign/finalize.h"
 #include "scheduler/campaign/sweep_jobs.h"
 #include "scheduler/job/calibration_folder.h"
 #include "scheduler/job/job_submitter.h"
+#include "scheduler/job/pilot_seat.h"
 #include "scheduler/launcher/local/launch.h"
-#include "scheduler/site/allocation.h"
 #include "scheduler/site/node_list.h"
 
 #define LOOK_AGAIN_S  2
 #define END_RESERVE_S 30.0 /* before the job's end nothing of ours runs any more */
 #define RESERVE_SHARE 0.05 /* but at most this share of the job */
 /* With less time left no step is started: it would only drain (mpi-eval/coordinator). */
-#define START_WORTH_S  45.0
-#define WORTH_SHARE    0.75
-#define WARNING_SLACK  1.2 /* of the time at which the site warns */
-#define ARENA_BYTES    ((size_t)8 << 20)
-#define HOSTS_IN_WORDS 64 /* for mpirun a longer list is no word of a command line */
-#define HOSTS_BYTES    ((size_t)4 << 20)
-#define WORDS          (32 + 64) /* ours, and the longest list of --eval-option */
-#define STEP_FAILED_S  5         /* after a failed step: the scheduler learns of a lost node a little later */
-#define NODE_ASKS      20u       /* until the scheduler knows of a lost node, or it was no node */
-#define STAGE_LOOK_NS  100e6     /* before a step is ending; then at each look at the step */
-#define STEP_FILE      ".step-"
-#define DISMISS_S      5.0 /* for a step that is not needed, before it is ended */
+#define START_WORTH_S 45.0
+#define WORTH_SHARE   0.75
+#define WARNING_SLACK 1.2 /* of the time at which the site warns */
+#define STEP_FAILED_S 5   /* after a failed step: the scheduler learns of a lost node a little later */
+#define NODE_ASKS     20u /* until the scheduler knows of a lost node, or it was no node */
 
-struct step_texts {
-    char part[PATH_MAX], program[PATH_MAX], gate[PATH_MAX], stage[PATH_MAX], takeover[16], restarts[16],
-        until[32], lease[32], hosts[PATH_MAX];
-    const char *arguments[WORDS];
-    size_t count;
-};
-
-struct pilot;
-
-/* A step with all that it borrows. */
-struct seat {
-    struct pilot *pilot;
-    struct atoll_pilot_step *step;
-    struct atoll_arena *arena;
-    struct step_texts texts;
-    size_t part;
-    enum { SEAT_FREE, SEAT_HELD, SEAT_HELD_TOLD } is_held; /* whether it was told that it has the devices */
-    uint64_t before;                                       /* results of the part, before the step */
-    size_t bad_count;                                      /* nodes that were left out when it was started */
-    uint64_t evaluators;                                   /* most that answered */
-    unsigned asked;
-    double stage_ns; /* when its stage was looked at */
-    enum atoll_handover_stage stage;
+/* A step that works, or did. */
+struct worker {
+    struct atoll_seat *seat; /* NULL: none */
+    uint64_t before;         /* results of its part, before it began */
 };
 
 struct pilot {
     const struct atoll_pilot_settings *settings;
-    struct seat *ahead, *leaving; /* NULL: none */
-    int is_ahead_tried;           /* for this part; it is done once */
-    unsigned step_count;          /* that were started */
+    struct atoll_seat_job seats; /* what all steps have in common; the rest of this struct lives as long */
+    struct worker running, leaving;
+    struct atoll_seat *ahead; /* NULL: none */
+    int is_ahead_tried;       /* for this part; it is done once */
+    uint64_t evaluators;      /* of the running step: most that answered */
+    unsigned asked;           /* for nodes that lost some */
     const struct atoll_sweep *sweep;
     struct atoll_launcher *launcher; /* NULL: none answers */
     struct atoll_allocation allocation;
@@ -103,110 +79,6 @@ static double left_s(const struct pilot *p)
 static int is_interrupted(const struct pilot *p)
 {
     return p->settings->interrupts && *p->settings->interrupts;
-}
-
-/* ---- the command of a step ---- */
-
-static void add(struct step_texts *t, const char *word)
-{
-    if (t->count < WORDS - 1) {
-        t->arguments[t->count++] = word;
-        t->arguments[t->count] = NULL;
-    }
-}
-
-/* silent_epoch: as atoll_pilot_choose gives it. */
-static void arguments_fill(const struct pilot *p, uint32_t silent_epoch, int stands_by, struct step_texts *t)
-{
-    snprintf(t->program, sizeof(t->program), "%.4000s/atoll-eval", p->programs);
-    snprintf(t->restarts, sizeof(t->restarts), "%u", p->allocation.restarts);
-    add(t, "--job");
-    add(t, p->allocation.job);
-    add(t, "--restarts");
-    add(t, t->restarts);
-    add(t, "--on-signal");
-    add(t, "drain");
-    add(t, "--drain-file");
-    add(t, p->drain_file);
-    add(t, "--drain-file");
-    add(t, p->paused_file);
-    if (*p->calibrations) {
-        add(t, "--keep-calibration");
-        add(t, p->calibrations);
-    }
-    add(t, "--stage");
-    add(t, t->stage);
-    if (stands_by) {
-        add(t, "--gate");
-        add(t, t->gate);
-    }
-    if (p->settings->lease_time_s > 0) {
-        snprintf(t->lease, sizeof(t->lease), "%.17g", p->settings->lease_time_s);
-        add(t, "--lease-time");
-        add(t, t->lease);
-    }
-    if (silent_epoch) {
-        snprintf(t->takeover, sizeof(t->takeover), "%u", silent_epoch);
-        add(t, "--takeover");
-        add(t, t->takeover);
-    }
-    if (left_s(p) < HUGE_VAL) {
-        snprintf(t->until, sizeof(t->until), "%.0f", (double)time(NULL) + left_s(p));
-        add(t, "--until");
-        add(t, t->until);
-    }
-    for (size_t i = 0; i < p->settings->eval_word_count; i++)
-        add(t, p->settings->eval_words[i]);
-    add(t, t->part);
-}
-
-/* The file of hosts that some launchers need: mpiexec leaves nodes out by it. */
-static int hosts_write(const struct pilot *p, struct step_texts *texts, struct atoll_step_request *request,
-                       struct atoll_err *err)
-{
-    enum atoll_site_start start = p->settings->site->step.start;
-    struct atoll_buffer text;
-    int status;
-
-    if (start != ATOLL_SITE_MPIEXEC && !(start == ATOLL_SITE_MPIRUN && request->node_count > HOSTS_IN_WORDS))
-        return 0;
-    atoll_buffer_init(&text, HOSTS_BYTES);
-    status = atoll_step_hosts(p->settings->site, request, &text, err);
-    if (status == 0) {
-        snprintf(texts->hosts, sizeof(texts->hosts), "%.3900s/.hosts-%.60s", p->sweep->dir,
-                 p->allocation.job);
-        status = atoll_file_replace(atoll_file_ops_real(), texts->hosts, text.data, text.length, err);
-    }
-    atoll_buffer_fini(&text);
-    request->host_file = texts->hosts;
-    return status;
-}
-
-/* On all nodes of the allocation but the bad ones. */
-static int step_words(const struct pilot *p, struct step_texts *texts, struct atoll_arena *arena,
-                      const char *const **ret_words, struct atoll_err *err)
-{
-    const char **nodes = atoll_arena_alloc_array(arena, p->nodes.count + 1, sizeof(*nodes), err);
-    const char **out = atoll_arena_alloc_array(arena, p->nodes.count + 1, sizeof(*out), err);
-    struct atoll_step_request request = {.nodes = nodes,
-                                         .left_out = out,
-                                         .evaluators_per_node = p->sweep->evaluators_per_node,
-                                         .gpus_per_node = p->sweep->gpus_per_node,
-                                         .program = texts->program,
-                                         .arguments = texts->arguments};
-
-    if (!nodes || !out)
-        return -1;
-    for (size_t i = 0; i < p->nodes.count; i++)
-        if (atoll_node_list_has(&p->bad, p->nodes.names[i]))
-            out[request.left_out_count++] = p->nodes.names[i];
-        else
-            nodes[request.node_count++] = p->nodes.names[i];
-    if (request.node_count == 0)
-        return atoll_err_set(err, ATOLL_E_CHILD, "no node of the job is left that the scheduler calls good");
-    return hosts_write(p, texts, &request, err) != 0
-               ? -1
-               : atoll_step_command(p->settings->site, &request, arena, ret_words, err);
 }
 
 /* ---- a step on a part ---- */
@@ -252,22 +124,23 @@ static void bad_nodes_find(struct pilot *p)
  * a little later; only while some are missing is it asked. */
 static void step_look(void *context)
 {
-    struct seat *seat = context;
-    struct pilot *p = seat->pilot;
+    struct pilot *p = context;
     struct atoll_campaign_progress progress;
     size_t known = p->bad.count;
     uint64_t now;
 
-    if (p->nodes.count < 2 || atoll_campaign_progress_read(seat->texts.part, &progress, NULL) != 0)
+    if (p->nodes.count < 2 || !p->running.seat ||
+        atoll_campaign_progress_read(atoll_seat_part_path(p->running.seat), &progress, NULL) != 0) {
         return;
+    }
     now = progress.has_hint ? progress.hint.evaluators : 0;
     atoll_campaign_progress_fini(&progress);
-    if (now >= seat->evaluators) {
-        seat->evaluators = now;
-        seat->asked = 0;
-    } else if (seat->asked++ < NODE_ASKS) {
+    if (now >= p->evaluators) {
+        p->evaluators = now;
+        p->asked = 0;
+    } else if (p->asked++ < NODE_ASKS) {
         bad_nodes_find(p);
-        seat->evaluators = p->bad.count > known ? now : seat->evaluators;
+        p->evaluators = p->bad.count > known ? now : p->evaluators;
     }
 }
 
@@ -300,7 +173,7 @@ static void step_judge(struct pilot *p, size_t part, const struct atoll_pilot_st
     atoll_pilot_choice_record(p->choice, part, is_good || gained > 0);
 }
 
-/* ---- seats ---- */
+/* ---- who is there ---- */
 
 /* A second step of the same allocation comes up beside the first, where the launcher lets it. */
 static int can_overlap(const struct atoll_site *site)
@@ -309,110 +182,39 @@ static int can_overlap(const struct atoll_site *site)
                                                : site->step.start != ATOLL_SITE_IBRUN;
 }
 
-static void seat_destroy(struct seat *seat)
-{
-    if (!seat)
-        return;
-    atoll_pilot_step_destroy(seat->step);
-    unlink(seat->texts.gate);
-    unlink(seat->texts.stage);
-    atoll_arena_destroy(seat->arena);
-    free(seat);
-}
-
-/* Starts a step on the part, or (stands_by) one that may get it. */
-static struct seat *seat_create(struct pilot *p, size_t part, uint32_t silent_epoch, int stands_by,
-                                struct atoll_err *err)
-{
-    struct seat *seat = calloc(1, sizeof(*seat));
-    struct step_texts *t = seat ? &seat->texts : NULL;
-    struct atoll_pilot_step_settings settings = {.self = &p->self,
-                                                 .look = step_look,
-                                                 .context = seat,
-                                                 .drain_file = p->drain_file,
-                                                 .interrupts = p->settings->interrupts,
-                                                 .lease_time_s = p->lease_time_s,
-                                                 .end_mono_ns = atoll_clock_mono_ns() +
-                                                                (left_s(p) + p->reserve_s / 2) * 1e9};
-
-    if (!seat) {
-        atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a step");
-        return NULL;
-    }
-    *seat = (struct seat){.pilot = p, .part = part, .bad_count = p->bad.count};
-    seat->arena = atoll_arena_create(ARENA_BYTES, err);
-    snprintf(t->gate, sizeof(t->gate), "%.3900s/" STEP_FILE "%.60s.%u.gate", p->sweep->dir, p->allocation.job,
-             p->step_count);
-    snprintf(t->stage, sizeof(t->stage), "%.3900s/" STEP_FILE "%.60s.%u.stage", p->sweep->dir,
-             p->allocation.job, p->step_count++);
-    if (seat->arena && atoll_sweep_part_path(p->sweep, part, t->part, sizeof(t->part), err) == 0) {
-        arguments_fill(p, silent_epoch, stands_by, t);
-        settings.part = stands_by ? NULL : t->part;
-        if (step_words(p, t, seat->arena, &settings.words, err) == 0 &&
-            atoll_handover_make(t->stage, err) == 0 &&
-            (!stands_by || atoll_handover_make(t->gate, err) == 0)) {
-            seat->step = atoll_pilot_step_start(&settings, err);
-        }
-    }
-    if (!seat->step) {
-        seat_destroy(seat);
-        return NULL;
-    }
-    return seat;
-}
-
-static enum atoll_handover_stage seat_stage(struct seat *seat)
-{
-    double now_ns = atoll_clock_mono_ns();
-
-    if (seat->stage >= ATOLL_HANDOVER_ENDING || now_ns - seat->stage_ns > STAGE_LOOK_NS) {
-        seat->stage = atoll_handover_look(seat->texts.stage);
-        seat->stage_ns = now_ns;
-    }
-    return seat->stage;
-}
-
-/* The step that ended: NULL when there is none, or it runs. */
-static const struct atoll_pilot_step_result *seat_look(struct seat *seat)
-{
-    return seat ? atoll_pilot_step_look(seat->step) : NULL;
-}
-
-static int seat_judge(struct pilot *p, struct seat *seat, const struct atoll_pilot_step_result *result,
-                      int is_beside, struct atoll_err *err)
+static int worker_judge(struct pilot *p, const struct worker *worker,
+                        const struct atoll_pilot_step_result *result, int is_beside, struct atoll_err *err)
 {
     uint64_t after;
     int has_ended;
 
-    if (evaluated_count(seat->texts.part, &after, &has_ended, err) != 0)
+    if (evaluated_count(atoll_seat_part_path(worker->seat), &after, &has_ended, err) != 0)
         return -1;
-    step_judge(p, seat->part, result, after > seat->before ? after - seat->before : 0, has_ended, is_beside);
+    step_judge(p, atoll_seat_part(worker->seat), result, after > worker->before ? after - worker->before : 0,
+               has_ended, is_beside);
     return 0;
+}
+
+static void worker_end(struct worker *worker)
+{
+    atoll_seat_destroy(worker->seat);
+    *worker = (struct worker){NULL, 0};
 }
 
 /* Sends the one that stands by away; it has claimed nothing, so nothing is asked of how it goes. */
 static void ahead_dismiss(struct pilot *p)
 {
-    double until_ns = atoll_clock_mono_ns() + DISMISS_S * 1e9;
-
-    if (!p->ahead)
-        return;
-    unlink(p->ahead->texts.gate);
-    while (!seat_look(p->ahead) && atoll_clock_mono_ns() < until_ns)
-        atoll_pilot_step_pause();
-    seat_destroy(p->ahead);
+    atoll_seat_dismiss(p->ahead);
     p->ahead = NULL;
 }
 
 static int leaving_look(struct pilot *p, struct atoll_err *err)
 {
-    const struct atoll_pilot_step_result *result = seat_look(p->leaving);
-    int status = result ? seat_judge(p, p->leaving, result, 1, err) : 0;
+    const struct atoll_pilot_step_result *result = atoll_seat_look(p->leaving.seat);
+    int status = result ? worker_judge(p, &p->leaving, result, 1, err) : 0;
 
-    if (result) {
-        seat_destroy(p->leaving);
-        p->leaving = NULL;
-    }
+    if (result)
+        worker_end(&p->leaving);
     return status;
 }
 
@@ -422,12 +224,18 @@ static int seats_empty(struct pilot *p, struct atoll_err *err)
     int status = 0;
 
     ahead_dismiss(p);
-    while (p->leaving && status == 0) {
+    while (p->leaving.seat && status == 0) {
         status = leaving_look(p, err);
-        if (p->leaving)
+        if (p->leaving.seat)
             atoll_pilot_step_pause();
     }
     return status;
+}
+
+static struct atoll_seat *seat_create(struct pilot *p, size_t part, uint32_t silent_epoch, int stands_by,
+                                      struct atoll_err *err)
+{
+    return atoll_seat_create(&p->seats, part, silent_epoch, stands_by, left_s(p), p->reserve_s / 2, err);
 }
 
 static double worth_s(const struct pilot *p)
@@ -463,79 +271,59 @@ static void ahead_start(struct pilot *p)
                   "a step for the next part comes up beside the end of this one");
 }
 
-/* To the one that stands by. */
-static int part_give(struct seat *seat, size_t part, uint32_t silent_epoch, struct atoll_err *err)
-{
-    if (atoll_sweep_part_path(seat->pilot->sweep, part, seat->texts.part, sizeof(seat->texts.part), err) !=
-            0 ||
-        atoll_pilot_step_take(seat->step, seat->texts.part, err) != 0 ||
-        atoll_handover_open_gate(seat->texts.gate, seat->texts.part, silent_epoch, err) != 0) {
-        return -1;
-    }
-    seat->part = part;
-    seat->is_held = SEAT_HELD;
-    return 0;
-}
-
-/* The devices go to a step when the one that is leaving has let go of them, or is gone.  A full disk is waited for, as the step
- * itself does. */
-static void devices_give(struct pilot *p, struct seat *seat)
-{
-    struct atoll_err err = ATOLL_ERR_INIT;
-
-    if (seat->is_held == SEAT_FREE || (p->leaving && seat_stage(p->leaving) < ATOLL_HANDOVER_RELEASED))
-        return;
-    if (atoll_handover_give_devices(seat->texts.gate, &err) == 0)
-        seat->is_held = SEAT_FREE;
-    else if (seat->is_held == SEAT_HELD)
-        atoll_log_err(ATOLL_LOG_WARNING, "pilot.devices", &err);
-    if (seat->is_held == SEAT_HELD)
-        seat->is_held = SEAT_HELD_TOLD;
-}
-
 /* The step that stands by gets the part; else one is started, behind a gate where another one is leaving. */
-static struct seat *seat_fill(struct pilot *p, size_t part, uint32_t silent_epoch, struct atoll_err *err)
+static struct atoll_seat *seat_for(struct pilot *p, size_t part, uint32_t silent_epoch, struct atoll_err *err)
 {
-    struct seat *seat = p->ahead;
+    struct atoll_seat *seat = p->ahead;
     struct atoll_err why = ATOLL_ERR_INIT;
 
-    if (seat && seat->bad_count == p->bad.count && !seat_look(seat) &&
-        part_give(seat, part, silent_epoch, &why) == 0) {
+    if (seat && atoll_seat_has_good_nodes(seat) && !atoll_seat_look(seat) &&
+        atoll_seat_give_part(seat, part, silent_epoch, &why) == 0) {
         p->ahead = NULL;
         return seat;
     }
     if (why.code != ATOLL_OK)
         atoll_log_err(ATOLL_LOG_WARNING, "pilot.ahead", &why);
     ahead_dismiss(p);
-    seat = p->leaving ? seat_create(p, part, silent_epoch, 1, &why) : NULL;
-    if (seat && part_give(seat, part, silent_epoch, &why) == 0)
+    seat = p->leaving.seat ? seat_create(p, part, silent_epoch, 1, &why) : NULL;
+    if (seat && atoll_seat_give_part(seat, part, silent_epoch, &why) == 0)
         return seat;
-    seat_destroy(seat);
+    atoll_seat_destroy(seat);
     return seats_empty(p, err) != 0 ? NULL : seat_create(p, part, silent_epoch, 0, err);
 }
 
-/* Until it has ended, or is leaving while the next part may begin. */
-static int seat_watch(struct pilot *p, struct seat *seat, struct atoll_err *err)
+/* The devices go to a step when the one that is leaving has let go of them, or is gone. */
+static int are_devices_free(const struct pilot *p)
 {
+    return !p->leaving.seat || atoll_seat_stage(p->leaving.seat) >= ATOLL_HANDOVER_RELEASED;
+}
+
+/* Until the running step has ended, or is leaving while the next part may begin. */
+static int running_watch(struct pilot *p, struct atoll_err *err)
+{
+    struct atoll_seat *seat = p->running.seat;
+
     for (;;) {
-        const struct atoll_pilot_step_result *result = seat_look(seat);
+        const struct atoll_pilot_step_result *result = atoll_seat_look(seat);
 
         if (leaving_look(p, err) != 0 || result) {
-            int status = result ? seat_judge(p, seat, result, 0, err) : -1;
+            int status = result ? worker_judge(p, &p->running, result, 0, err) : -1;
 
-            seat_destroy(seat);
+            worker_end(&p->running);
             return status;
         }
-        devices_give(p, seat);
-        if (!p->leaving && seat_stage(seat) >= ATOLL_HANDOVER_STOPPED && !is_interrupted(p) &&
+        if (are_devices_free(p))
+            atoll_seat_give_devices(seat);
+        if (!p->leaving.seat && atoll_seat_stage(seat) >= ATOLL_HANDOVER_STOPPED && !is_interrupted(p) &&
             can_overlap(p->settings->site)) {
-            atoll_pilot_step_let_leave(seat->step);
-            p->leaving = seat;
+            atoll_seat_let_leave(seat);
+            p->leaving = p->running;
+            p->running = (struct worker){NULL, 0};
             return 0;
         }
-        if (!p->leaving && !p->is_ahead_tried && seat_stage(seat) >= ATOLL_HANDOVER_ENDING)
+        if (!p->leaving.seat && !p->is_ahead_tried && atoll_seat_stage(seat) >= ATOLL_HANDOVER_ENDING)
             ahead_start(p);
-        if (p->ahead && seat_look(p->ahead)) {
+        if (p->ahead && atoll_seat_look(p->ahead)) {
             atoll_log(ATOLL_LOG_WARNING, "pilot.ahead",
                       "the step that stood by has ended; another one is started");
             ahead_dismiss(p);
@@ -548,7 +336,6 @@ static int seat_watch(struct pilot *p, struct seat *seat, struct atoll_err *err)
 static int part_run(struct pilot *p, size_t part, uint32_t silent_epoch, struct atoll_err *err)
 {
     char dir[PATH_MAX];
-    struct seat *seat;
     uint64_t before;
     int has_ended;
 
@@ -561,12 +348,10 @@ static int part_run(struct pilot *p, size_t part, uint32_t silent_epoch, struct 
     atoll_sweep_record(p->sweep->dir, p->allocation.job, silent_epoch ? "takeover" : "part",
                        "takes part %s%s", p->sweep->parts[part].name,
                        silent_epoch ? ", whose holder stood still" : "");
-    seat = seat_fill(p, part, silent_epoch, err);
-    if (!seat)
-        return -1;
-    seat->before = before;
+    p->evaluators = p->asked = 0;
+    p->running = (struct worker){seat_for(p, part, silent_epoch, err), before};
     p->is_ahead_tried = 0;
-    return seat_watch(p, seat, err);
+    return p->running.seat ? running_watch(p, err) : -1;
 }
 
 /* ---- the end of the job ---- */
@@ -598,7 +383,7 @@ static void step_files_remove(const struct atoll_sweep *sweep)
     DIR *dir = opendir(sweep->dir);
 
     for (struct dirent *e = dir ? readdir(dir) : NULL; e; e = readdir(dir))
-        if (strncmp(e->d_name, STEP_FILE, strlen(STEP_FILE)) == 0)
+        if (strncmp(e->d_name, ATOLL_SEAT_FILE, strlen(ATOLL_SEAT_FILE)) == 0)
             unlinkat(dirfd(dir), e->d_name, 0);
     if (dir)
         closedir(dir);
@@ -720,7 +505,7 @@ static int parts_run(struct pilot *p, enum atoll_pilot_end *ret_end, struct atol
             return is_interrupted(p) ? interrupted_leave(p, ret_end, err) : time_over_leave(p, ret_end, err);
         if (atoll_pilot_choose(p->choice, atoll_clock_mono_ns(), &offer, &part, &silent_epoch, err) != 0)
             return -1;
-        if (offer != ATOLL_OFFER_PART && (p->ahead || p->leaving)) {
+        if (offer != ATOLL_OFFER_PART && (p->ahead || p->leaving.seat)) {
             if (seats_empty(p, err) != 0)
                 return -1;
             continue; /* what was leaving has left its part */
@@ -759,6 +544,18 @@ static int pilot_init(struct pilot *p, const struct atoll_pilot_settings *settin
     if (!p->launcher)
         atoll_log_err(ATOLL_LOG_WARNING, "pilot.launcher", &why);
     atoll_allocation_find(p->launcher, &p->allocation);
+    p->seats = (struct atoll_seat_job){.settings = settings,
+                                       .allocation = &p->allocation,
+                                       .self = &p->self,
+                                       .nodes = &p->nodes,
+                                       .bad = &p->bad,
+                                       .programs = p->programs,
+                                       .drain_file = p->drain_file,
+                                       .paused_file = p->paused_file,
+                                       .calibrations = p->calibrations,
+                                       .lease_time_s = p->lease_time_s,
+                                       .look = step_look,
+                                       .context = p};
     p->total_s = atoll_allocation_remaining_s(&p->allocation);
     p->reserve_s = RESERVE_SHARE * p->total_s < END_RESERVE_S ? RESERVE_SHARE * p->total_s : END_RESERVE_S;
     atoll_lease_holder_self(p->allocation.job, p->allocation.restarts, &p->self);
@@ -809,8 +606,8 @@ int atoll_pilot_run(const struct atoll_pilot_settings *settings, enum atoll_pilo
         atoll_calibration_folder_make(p.sweep->dir, p.allocation.job, p.calibrations, sizeof(p.calibrations));
         status = programs_place(&p, err) != 0 ? -1 : parts_run(&p, ret_end, err);
     }
-    seat_destroy(p.ahead);
-    seat_destroy(p.leaving);
+    atoll_seat_destroy(p.ahead);
+    worker_end(&p.leaving);
     atoll_calibration_folder_remove(p.calibrations);
     atoll_pilot_choice_destroy(p.choice);
     atoll_node_list_fini(&p.nodes);
