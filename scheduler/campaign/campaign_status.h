@@ -8,49 +8,10 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "archive-h5/campaign/campaign_progress.h"
 #include "base/lease.h"
+#include "scheduler/campaign/campaign_progress_view.h"
 #include "scheduler/campaign/job_list.h"
 #include "scheduler/campaign/sweep.h"
-
-/* ---- how far its parts are, for people and as JSON: pure but for what it prints ---- */
-
-/* A part.  All borrowed. */
-struct atoll_campaign_progress_row {
-    const char *name; /* "0000"; the folder's name where there is one part only */
-    const struct atoll_campaign_progress *progress; /* NULL: it cannot be read, and trouble says why */
-    const char *trouble;
-    int is_held;        /* somebody works on it: its lease is held */
-    const char *holder; /* the job that does; NULL = not known */
-};
-
-enum atoll_campaign_progress_state {
-    ATOLL_STATE_FRESH,   /* nobody has begun */
-    ATOLL_STATE_RUNNING, /* held */
-    ATOLL_STATE_WAITING, /* begun, nobody works on it, not ended */
-    ATOLL_STATE_ENDED,
-    ATOLL_STATE_UNREADABLE,
-    ATOLL_STATE_COUNT
-};
-enum atoll_campaign_progress_state
-atoll_campaign_progress_row_state(const struct atoll_campaign_progress_row *row);
-const char *atoll_campaign_progress_state_name(enum atoll_campaign_progress_state state); /* "fresh" ... */
-
-/* One line a part, or (by_task) one a task and device model, and the sums.  now_unix_ns: for the age of what is told. */
-void atoll_campaign_progress_view_print(FILE *out, const struct atoll_campaign_progress_row *rows,
-                                        size_t count, int by_task, int64_t now_unix_ns);
-
-/* {"parts": [{"part", "state", "attempt", "attempts", "evaluated", "duelled", "correct", "evaluation_budget", "campaign_s",
- *   "device_s", "busy", "evaluators", "reason", "hint_age_s", "holder", "error", "asks", "devices": [{"key", "node", "model", and what device_time_json.h says}], "tasks": [{"task", "model",
- *   "evaluated", "correct", "baseline_ns", "best_ns", "ratio", "final", "ratio_over", "ratio_seed", "rival_ns", "rival", "done", "reason",
- *   "candidate"}]}],
- *  "sums": {"parts", "fresh", "running", "waiting", "ended", "unreadable", "tasks", "timed", "evaluated", "duelled",
- *   "device_s", "evaluators", "geometric_mean", "geometric_mean_over", "geometric_mean_seed"}}
- * What only a hint could tell is null where there is none.  New reference; NULL without memory. */
-json_t *atoll_campaign_progress_view_json(const struct atoll_campaign_progress_row *rows, size_t count,
-                                          int64_t now_unix_ns);
-
-/* ---- the campaign ---- */
 
 enum atoll_campaign_phase {
     ATOLL_PHASE_DONE,

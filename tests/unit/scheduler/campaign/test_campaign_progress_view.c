@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scheduler/campaign/campaign_status.h"
+#include "scheduler/campaign/campaign_progress_view.h"
 
 #define NOW_NS 1700000012000000000
 

@@ -1,0 +1,423 @@
+#include "scheduler/campaign/campaign_progress_view.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/print.h"
+#include "base/units.h"
+#include "core/decision.h"
+#include "scheduler/campaign/device_time_json.h"
+
+#define DEVICES_SHOWN 8 /* with a line each */
+#define KERNEL_DIGITS 8 /* of an id: rarely more are needed, and whoever wants one is told */
+
+static const char *const state_names[ATOLL_STATE_COUNT] = {
+    [ATOLL_STATE_FRESH] = "fresh", [ATOLL_STATE_RUNNING] = "running",       [ATOLL_STATE_WAITING] = "waiting",
+    [ATOLL_STATE_ENDED] = "ended", [ATOLL_STATE_UNREADABLE] = "unreadable",
+};
+
+const char *atoll_campaign_progress_state_name(enum atoll_campaign_progress_state state)
+{
+    return (unsigned)state < ATOLL_STATE_COUNT ? state_names[state] : "unknown";
+}
+
+/* Whoever holds an ended part only writes its archive. */
+enum atoll_campaign_progress_state
+atoll_campaign_progress_row_state(const struct atoll_campaign_progress_row *row)
+{
+    if (!row->progress)
+        return ATOLL_STATE_UNREADABLE;
+    if (row->progress->phase == ATOLL_CAMPAIGN_PROGRESS_ENDED)
+        return ATOLL_STATE_ENDED;
+    if (row->is_held)
+        return ATOLL_STATE_RUNNING;
+    return row->progress->phase == ATOLL_CAMPAIGN_PROGRESS_FRESH ? ATOLL_STATE_FRESH : ATOLL_STATE_WAITING;
+}
+
+static const char *state_text(const struct atoll_campaign_progress_row *row)
+{
+    return atoll_campaign_progress_state_name(atoll_campaign_progress_row_state(row));
+}
+
+/* Of a part's only task the journal tells how often it was evaluated; of several, the search. */
+static uint64_t task_evaluated(const struct atoll_campaign_progress *s,
+                               const struct atoll_campaign_progress_task *task)
+{
+    return s->hint.task_count == 1 ? s->evaluated : task->evaluated;
+}
+
+static int is_counted(const struct atoll_campaign_progress *s)
+{
+    return s->has_hint || s->hint.task_count == 1 || s->phase == ATOLL_CAMPAIGN_PROGRESS_FRESH;
+}
+
+static double age_s(const struct atoll_campaign_progress *s, int64_t now_unix_ns)
+{
+    double age = (double)(now_unix_ns - s->hint.written_unix_ns) / 1e9;
+
+    return age > 0 ? age : 0; /* clocks of nodes differ */
+}
+
+/* ---- sums ---- */
+
+/* Geometric mean of tasks' speedups over one yardstick. */
+struct mean {
+    double logs;
+    size_t count;
+    int is_unconfirmed; /* one of them is no final comparison's */
+};
+
+struct means {
+    struct mean rival, seed;
+};
+
+static void mean_add(struct mean *mean, struct atoll_progress_speedup speedup)
+{
+    if (!(speedup.ratio > 0))
+        return;
+    mean->logs += log(speedup.ratio);
+    mean->count++;
+    mean->is_unconfirmed |= !speedup.is_final;
+}
+
+static void means_add(struct means *means, const struct atoll_campaign_progress *s)
+{
+    for (size_t i = 0; i < s->hint.task_count; i++) {
+        mean_add(&means->rival, atoll_progress_over_rival(&s->hint.tasks[i]));
+        mean_add(&means->seed, atoll_progress_over_seed(&s->hint.tasks[i]));
+    }
+}
+
+static struct atoll_progress_speedup mean_value(const struct mean *mean)
+{
+    return (struct atoll_progress_speedup){mean->count ? exp(mean->logs / (double)mean->count) : 0,
+                                           !mean->is_unconfirmed};
+}
+
+/* Speedups are over the rival where a task of these has one; over the seed they stand second. */
+static int have_rivals(const struct atoll_campaign_progress_row *rows, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        for (size_t t = 0; rows[i].progress && t < rows[i].progress->hint.task_count; t++)
+            if (rows[i].progress->hint.tasks[t].rival_ns > 0)
+                return 1;
+    return 0;
+}
+
+struct sums {
+    size_t states[ATOLL_STATE_COUNT], tasks;
+    uint64_t evaluated, duelled, evaluators;
+    double device_s;
+    struct means means;
+};
+
+static void sums_make(const struct atoll_campaign_progress_row *rows, size_t count, struct sums *ret_sums)
+{
+    *ret_sums = (struct sums){.tasks = 0};
+    for (size_t i = 0; i < count; i++) {
+        const struct atoll_campaign_progress *s = rows[i].progress;
+        enum atoll_campaign_progress_state state = atoll_campaign_progress_row_state(&rows[i]);
+
+        ret_sums->states[state]++;
+        if (!s)
+            continue;
+        ret_sums->tasks += s->hint.task_count;
+        ret_sums->evaluated += s->evaluated;
+        ret_sums->duelled += s->duelled;
+        ret_sums->device_s += s->hint.device_s;
+        ret_sums->evaluators += state == ATOLL_STATE_RUNNING ? s->hint.evaluators : 0;
+        means_add(&ret_sums->means, s);
+    }
+}
+
+static void print_means(FILE *out, const struct sums *sums)
+{
+    const struct mean *rival = &sums->means.rival, *seed = &sums->means.seed;
+    const struct mean *first = rival->count > 0 ? rival : seed;
+
+    if (first->count == 0)
+        return;
+    atoll_print(out, "%zu of %zu tasks timed%s, geometric mean %s%.2fx over the %s", first->count,
+                sums->tasks, rival->count > 0 ? " beside a rival" : "; no rival measured",
+                first->is_unconfirmed ? "~" : "", mean_value(first).ratio,
+                rival->count > 0 ? "rival" : "seed");
+    if (rival->count > 0 && seed->count > 0)
+        atoll_print(out, ", %s%.2fx over the seed", seed->is_unconfirmed ? "~" : "", mean_value(seed).ratio);
+    fputs(first->is_unconfirmed ? " (~ the quotient of two times measured apart)\n" : "\n", out);
+}
+
+static void print_sums(FILE *out, const struct atoll_campaign_progress_row *rows, size_t count)
+{
+    char device[32];
+    struct sums sums;
+    const char *between = ": ";
+
+    sums_make(rows, count, &sums);
+    atoll_print(out, "%zu task%s in %zu part%s", sums.tasks, sums.tasks == 1 ? "" : "s", count,
+                count == 1 ? "" : "s");
+    for (size_t i = 0; i < ATOLL_STATE_COUNT; i++) {
+        if (sums.states[i]) {
+            atoll_print(out, "%s%zu %s", between, sums.states[i], state_names[i]);
+            between = ", ";
+        }
+    }
+    fprintf(out, "; %llu evaluations", (unsigned long long)sums.evaluated);
+    if (sums.device_s > 0)
+        atoll_print(out, ", %s of device time",
+                    atoll_duration_text(1e9 * sums.device_s, device, sizeof(device)));
+    fputc('\n', out);
+    print_means(out, &sums);
+}
+
+/* ---- where the time went ---- */
+
+/* A device of these parts, and what it took for all of them, as those tell that told last. */
+struct device_sum {
+    const char *key, *node;
+    struct atoll_device_time time;
+};
+
+/* At most limit of them; how many there are. */
+static size_t devices_sum(const struct atoll_campaign_progress_row *rows, size_t count,
+                          struct device_sum *ret_sums, size_t limit, struct atoll_device_time *ret_all)
+{
+    size_t device_count = 0;
+
+    *ret_all = (struct atoll_device_time){{0}};
+    for (size_t i = 0; i < count; i++) {
+        const struct atoll_progress_json *hint = rows[i].progress ? &rows[i].progress->hint : NULL;
+
+        for (size_t d = 0; hint && d < hint->device_count; d++) {
+            const struct atoll_campaign_progress_device *device = &hint->devices[d];
+            struct atoll_device_time time = atoll_campaign_progress_device_time(device);
+            size_t at = 0;
+
+            atoll_device_time_add(ret_all, &time);
+            while (at < device_count && at < limit && strcmp(ret_sums[at].key, device->key) != 0)
+                at++;
+            if (at == device_count && !(atoll_device_time_whole_ns(&time) > 0))
+                continue;
+            if (at == device_count && at < limit)
+                ret_sums[at] = (struct device_sum){.key = device->key, .node = device->node};
+            device_count += at == device_count;
+            if (at < limit)
+                atoll_device_time_add(&ret_sums[at].time, &time);
+        }
+    }
+    return device_count;
+}
+
+/* A line a device; one for all where they are many. */
+static void print_times(FILE *out, const struct atoll_campaign_progress_row *rows, size_t count)
+{
+    struct device_sum sums[DEVICES_SHOWN];
+    struct atoll_device_time all;
+    size_t device_count = devices_sum(rows, count, sums, DEVICES_SHOWN, &all);
+    char text[ATOLL_DEVICE_TIME_TEXT];
+
+    if (device_count > DEVICES_SHOWN) {
+        atoll_print(out, "more than %d devices: %s\n", DEVICES_SHOWN,
+                    atoll_device_time_text(&all, atoll_device_time_whole_ns(&all), text, sizeof(text)));
+        return;
+    }
+    for (size_t i = 0; i < device_count; i++)
+        atoll_print(out, "device %zu (%s): %s\n", i, sums[i].node,
+                    atoll_device_time_text(&sums[i].time, atoll_device_time_whole_ns(&sums[i].time), text,
+                                           sizeof(text)));
+}
+
+/* ---- lines ---- */
+
+static void print_speedup(FILE *out, struct atoll_progress_speedup speedup)
+{
+    char text[32] = "-";
+
+    if (speedup.ratio > 0)
+        snprintf(text, sizeof(text), "%s%.2fx", speedup.is_final ? "" : "~", speedup.ratio);
+    atoll_print(out, "%9s ", text);
+}
+
+static void print_count(FILE *out, int is_known, uint64_t count)
+{
+    if (is_known)
+        fprintf(out, " %8llu", (unsigned long long)count);
+    else
+        atoll_print(out, " %8s", "-");
+}
+
+static void print_tasks(FILE *out, const struct atoll_campaign_progress_row *row, int has_rivals)
+{
+    const struct atoll_campaign_progress *s = row->progress;
+
+    if (!s) {
+        atoll_print(out, "%-20s %12s %12s %9s %s %8s %8s  %-*s %-8s %s\n    %s\n", "-", "-", "-", "-",
+                    has_rivals ? "        - " : "", "-", "-", KERNEL_DIGITS, "-", state_text(row), row->name,
+                    row->trouble ? row->trouble : "it cannot be read");
+        return;
+    }
+    for (size_t i = 0; i < s->hint.task_count; i++) {
+        const struct atoll_campaign_progress_task *t = &s->hint.tasks[i];
+        double yardstick_ns = has_rivals ? t->rival_ns : t->baseline_ns;
+        char yardstick[32], best[32];
+
+        atoll_print(out, "%-20s %12s %12s ", t->name,
+                    yardstick_ns > 0 ? atoll_duration_text(yardstick_ns, yardstick, sizeof(yardstick)) : "-",
+                    t->best_ns > 0 ? atoll_duration_text(t->best_ns, best, sizeof(best)) : "-");
+        if (has_rivals)
+            print_speedup(out, atoll_progress_over_rival(t));
+        print_speedup(out, atoll_progress_over_seed(t));
+        print_count(out, is_counted(s), task_evaluated(s, t));
+        print_count(out, s->has_hint, t->correct);
+        atoll_print(out, "  %-*.*s %-8s %s%s%s%s%s\n", KERNEL_DIGITS, KERNEL_DIGITS, *t->best ? t->best : "-",
+                    t->is_done ? "done" : state_text(row), row->name, *t->model ? "  " : "", t->model,
+                    t->is_done && *t->reason ? "  " : "", t->is_done ? atoll_reason_text(t->reason) : "");
+    }
+}
+
+static void print_part(FILE *out, const struct atoll_campaign_progress_row *row, int has_rivals,
+                       int64_t now_unix_ns)
+{
+    const struct atoll_campaign_progress *s = row->progress;
+    char device[32], age[32], done[48];
+    struct means means = {.rival.count = 0};
+    size_t done_count = 0;
+
+    if (!s) {
+        atoll_print(out, "%-12s %-10s\n    %s\n", row->name, state_text(row),
+                    row->trouble ? row->trouble : "it cannot be read");
+        return;
+    }
+    means_add(&means, s);
+    for (size_t i = 0; i < s->hint.task_count; i++)
+        done_count += s->hint.tasks[i].is_done != 0;
+    snprintf(done, sizeof(done), "%zu/%zu", done_count, s->hint.task_count);
+    atoll_print(out, "%-12s %-10s %9s ", row->name, state_text(row), done);
+    if (has_rivals)
+        print_speedup(out, mean_value(&means.rival));
+    print_speedup(out, mean_value(&means.seed));
+    print_count(out, 1, s->evaluated);
+    print_count(out, s->has_hint, s->hint.correct);
+    atoll_print(out, " %12s %10s%s%s\n",
+                s->has_hint ? atoll_duration_text(1e9 * s->hint.device_s, device, sizeof(device)) : "-",
+                s->has_hint ? atoll_duration_text(1e9 * age_s(s, now_unix_ns), age, sizeof(age)) : "-",
+                row->holder ? "  " : "", row->holder ? row->holder : "");
+}
+
+void atoll_campaign_progress_view_print(FILE *out, const struct atoll_campaign_progress_row *rows,
+                                        size_t count, int by_task, int64_t now_unix_ns)
+{
+    int has_rivals = have_rivals(rows, count);
+    const char *speedups = has_rivals ? "  speedup over seed" : "over seed";
+
+    if (by_task) {
+        atoll_print(out, "%-20s %12s %12s %s  %8s %8s  %-*s %-8s %s\n", "task", has_rivals ? "rival" : "seed",
+                    "best", speedups, "evals", "correct", KERNEL_DIGITS, "kernel", "state", "part");
+    } else {
+        atoll_print(out, "%-12s %-10s %9s %s  %8s %8s %12s %10s  %s\n", "part", "state", "tasks", speedups,
+                    "evals", "correct", "device", "told", "job");
+    }
+    for (size_t i = 0; i < count; i++)
+        if (by_task)
+            print_tasks(out, &rows[i], has_rivals);
+        else
+            print_part(out, &rows[i], has_rivals, now_unix_ns);
+    print_sums(out, rows, count);
+    print_times(out, rows, count);
+}
+
+/* ---- JSON ---- */
+
+static json_t *known_real(int is_known, double value)
+{
+    return is_known ? json_real(value) : json_null();
+}
+
+static json_t *known_count(int is_known, uint64_t value)
+{
+    return is_known ? json_integer((json_int_t)value) : json_null();
+}
+
+static json_t *known_text(const char *text)
+{
+    return text && *text ? atoll_json_text(text) : json_null();
+}
+
+static void add_progress(json_t *part, const struct atoll_campaign_progress *s, int64_t now_unix_ns)
+{
+    const struct atoll_progress_json *hint = &s->hint;
+    const struct atoll_campaign_progress_asks *a = &hint->asks;
+    json_t *tasks = json_array(), *devices = json_array(), *asks, *more;
+
+    asks = !hint->has_asks ? json_null()
+                           : json_pack("{s:I, s:I, s:I, s:I, s:f}", "open", (json_int_t)a->open, "answered",
+                                       (json_int_t)a->answered, "failed", (json_int_t)a->failed, "tokens",
+                                       (json_int_t)a->tokens, "cost_usd", a->cost_usd);
+    for (size_t i = 0; i < hint->task_count; i++) {
+        const struct atoll_campaign_progress_task *t = &hint->tasks[i];
+
+        struct atoll_progress_speedup rival = atoll_progress_over_rival(t),
+                                      seed = atoll_progress_over_seed(t);
+        struct atoll_progress_speedup first = t->rival_ns > 0 ? rival : seed;
+
+        json_array_append_new(
+            tasks, json_pack("{s:o, s:o, s:o, s:o, s:f, s:f, s:f, s:b, s:s, s:f, s:f, s:o, s:b, s:o, s:o}",
+                             "task", atoll_json_text(t->name), "model", known_text(t->model), "evaluated",
+                             known_count(is_counted(s), task_evaluated(s, t)), "correct",
+                             known_count(s->has_hint, t->correct), "baseline_ns", t->baseline_ns, "best_ns",
+                             t->best_ns, "ratio", first.ratio, "final", first.is_final, "ratio_over",
+                             t->rival_ns > 0 ? "rival" : "seed", "ratio_seed", seed.ratio, "rival_ns",
+                             t->rival_ns, "rival", known_text(t->rival), "done", t->is_done, "reason",
+                             known_text(t->is_done ? t->reason : ""), "candidate", known_text(t->best)));
+    }
+    for (size_t i = 0; i < hint->device_count; i++) {
+        struct atoll_device_time time = atoll_campaign_progress_device_time(&hint->devices[i]);
+        json_t *device =
+            json_pack("{s:o, s:o, s:o}", "key", known_text(hint->devices[i].key), "node",
+                      known_text(hint->devices[i].node), "model", known_text(hint->devices[i].model));
+
+        json_object_update_new(device, atoll_device_time_json(&time));
+        json_array_append_new(devices, device);
+    }
+    more = json_pack("{s:o, s:I, s:I, s:I, s:I, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "attempt",
+                     known_text(s->attempt), "attempts", (json_int_t)s->attempt_count, "evaluated",
+                     (json_int_t)s->evaluated, "duelled", (json_int_t)s->duelled, "evaluation_budget",
+                     (json_int_t)s->evaluation_budget, "campaign_s", s->campaign_s, "reason",
+                     known_text(s->reason), "correct", known_count(s->has_hint, hint->correct), "device_s",
+                     known_real(s->has_hint, hint->device_s), "busy", known_real(s->has_hint, hint->busy),
+                     "evaluators", known_count(s->has_hint, hint->evaluators), "hint_age_s",
+                     known_real(s->has_hint, age_s(s, now_unix_ns)), "asks", asks, "tasks", tasks, "devices",
+                     devices);
+    json_object_update(part, more);
+    json_decref(more);
+}
+
+json_t *atoll_campaign_progress_view_json(const struct atoll_campaign_progress_row *rows, size_t count,
+                                          int64_t now_unix_ns)
+{
+    json_t *parts = json_array(), *all;
+    const struct mean *first;
+    struct sums sums;
+
+    for (size_t i = 0; i < count; i++) {
+        json_t *part = json_pack("{s:o, s:s, s:o, s:o}", "part", atoll_json_text(rows[i].name), "state",
+                                 state_text(&rows[i]), "holder", known_text(rows[i].holder), "error",
+                                 known_text(rows[i].trouble));
+
+        if (rows[i].progress)
+            add_progress(part, rows[i].progress, now_unix_ns);
+        json_array_append_new(parts, part);
+    }
+    sums_make(rows, count, &sums);
+    first = sums.means.rival.count > 0 ? &sums.means.rival : &sums.means.seed;
+    all = json_pack("{s:I, s:I, s:I, s:I, s:I, s:f, s:I, s:o, s:s, s:o}", "parts", (json_int_t)count, "tasks",
+                    (json_int_t)sums.tasks, "timed", (json_int_t)first->count, "evaluated",
+                    (json_int_t)sums.evaluated, "duelled", (json_int_t)sums.duelled, "device_s",
+                    sums.device_s, "evaluators", (json_int_t)sums.evaluators, "geometric_mean",
+                    known_real(first->count > 0, mean_value(first).ratio), "geometric_mean_over",
+                    sums.means.rival.count > 0 ? "rival" : "seed", "geometric_mean_seed",
+                    known_real(sums.means.seed.count > 0, mean_value(&sums.means.seed).ratio));
+    for (size_t i = 0; all && i < ATOLL_STATE_COUNT; i++)
+        json_object_set_new(all, state_names[i], json_integer((json_int_t)sums.states[i]));
+    return json_pack("{s:o, s:o}", "parts", parts, "sums", all);
+}
