@@ -71,18 +71,14 @@ static void put_devices(struct atoll_buffer *out, const struct atoll_query *quer
 
 static void put_tasks(struct atoll_buffer *out, const struct atoll_query *query, const struct columns *c)
 {
-    const struct atoll_tables *t = atoll_query_tables(query);
+    struct atoll_timed_task task;
+    uint64_t at = 0;
     put_head(out, c, "task");
-    for (uint64_t i = 0; i < atoll_tables_count(t, ATOLL_TABLE_TASKS); i++) {
-        struct atoll_device_time time;
-        struct atoll_row_task task;
-        if (!atoll_query_task_time(query, i, &time))
-            continue;
-        atoll_tables_get(t, ATOLL_TABLE_TASKS, i, &task);
-        atoll_buffer_printf(out, "<tr><td class=\"l\"><a href=\"#task-%llu\">", (unsigned long long)i);
-        atoll_html_text(out, atoll_tables_text(t, task.name));
+    while (atoll_query_next_timed_task(query, &at, &task)) {
+        atoll_buffer_printf(out, "<tr><td class=\"l\"><a href=\"#task-%llu\">", (unsigned long long)task.row);
+        atoll_html_text(out, task.name);
         atoll_buffer_printf(out, "</a></td>");
-        put_cells(out, c, &time, c->whole_ns);
+        put_cells(out, c, &task.time, c->whole_ns);
     }
     atoll_buffer_printf(out, "</table></div>\n");
 }
@@ -99,9 +95,9 @@ void atoll_html_times(struct atoll_buffer *out, const struct atoll_query *query)
     }
     if (!(tasks.whole_ns > 0))
         return;
-    for (uint64_t i = 0; i < atoll_tables_count(t, ATOLL_TABLE_TASKS); i++)
-        if (atoll_query_task_time(query, i, &time))
-            columns_add(&tasks, &time, tasks.whole_ns);
+    struct atoll_timed_task task;
+    for (uint64_t at = 0; atoll_query_next_timed_task(query, &at, &task);)
+        columns_add(&tasks, &task.time, tasks.whole_ns);
     atoll_buffer_printf(out, "<h2>Where the devices&#39; time went</h2>\n");
     put_devices(out, query, &devices);
     atoll_buffer_printf(out, "<h3>By task, of the time of all devices</h3>\n");

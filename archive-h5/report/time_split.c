@@ -65,6 +65,24 @@ int atoll_query_task_time(const struct atoll_query *query, uint64_t task_row,
     return sum(query, &filter, ret_time);
 }
 
+int atoll_query_next_timed_task(const struct atoll_query *query, uint64_t *at,
+                                struct atoll_timed_task *ret_task)
+{
+    const struct atoll_tables *t = atoll_query_tables(query);
+    while (*at < atoll_tables_count(t, ATOLL_TABLE_TASKS)) {
+        struct atoll_timed_task found = {.row = (*at)++};
+        struct atoll_row_task task;
+        if (!atoll_query_task_time(query, found.row, &found.time))
+            continue;
+        atoll_tables_get(t, ATOLL_TABLE_TASKS, found.row, &task);
+        found.name = atoll_tables_text(t, task.name);
+        found.model = atoll_tables_text(t, task.model_name);
+        *ret_task = found;
+        return 1;
+    }
+    return 0;
+}
+
 int atoll_query_campaign_time(const struct atoll_query *query, uint32_t campaign,
                               struct atoll_device_time *ret_time)
 {

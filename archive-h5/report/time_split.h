@@ -11,6 +11,15 @@ int atoll_query_device_time(const struct atoll_query *query, uint64_t device_row
 /* Of a task (row of tasks) on the devices of its model; likewise. */
 int atoll_query_task_time(const struct atoll_query *query, uint64_t task_row,
                           struct atoll_device_time *ret_time);
+/* A task that took time of the devices. */
+struct atoll_timed_task {
+    uint64_t row;             /* of tasks */
+    const char *name, *model; /* the archive's */
+    struct atoll_device_time time;
+};
+/* The first of them from row *at on: 1, and *at is the row behind it; 0: there is none. */
+int atoll_query_next_timed_task(const struct atoll_query *query, uint64_t *at,
+                                struct atoll_timed_task *ret_task);
 /* Of all devices of a campaign (row of campaign); likewise. */
 int atoll_query_campaign_time(const struct atoll_query *query, uint32_t campaign,
                               struct atoll_device_time *ret_time);

@@ -84,61 +84,51 @@ void atoll_time_view_print(const struct atoll_query *query, FILE *out)
     }
 }
 
-/* The task that took most among those that took less than below_ns; -1: none is left. */
-static int64_t next_task(const struct atoll_query *query, double below_ns, struct atoll_device_time *ret_time)
+/* The task that took most among those that took less than below_ns; 0: none is left. */
+static int next_task(const struct atoll_query *query, double below_ns, struct atoll_timed_task *ret_task)
 {
-    uint64_t count = atoll_tables_count(atoll_query_tables(query), ATOLL_TABLE_TASKS);
-    struct atoll_device_time time;
-    int64_t most = -1;
+    struct atoll_timed_task task;
+    double most_ns = 0;
 
-    for (uint64_t i = 0; i < count; i++) {
-        double whole_ns = atoll_query_task_time(query, i, &time) ? atoll_device_time_whole_ns(&time) : 0;
+    for (uint64_t at = 0; atoll_query_next_timed_task(query, &at, &task);) {
+        double whole_ns = atoll_device_time_whole_ns(&task.time);
 
-        if (whole_ns < below_ns && whole_ns > (most < 0 ? 0 : atoll_device_time_whole_ns(ret_time))) {
-            *ret_time = time;
-            most = (int64_t)i;
+        if (whole_ns < below_ns && whole_ns > most_ns) {
+            *ret_task = task;
+            most_ns = whole_ns;
         }
     }
-    return most;
+    return most_ns > 0;
 }
 
 void atoll_time_view_print_tasks(const struct atoll_query *query, FILE *out)
 {
-    const struct atoll_tables *t = atoll_query_tables(query);
-    struct atoll_device_time all, time;
+    struct atoll_device_time all;
+    struct atoll_timed_task task;
     double below_ns = 1e300, gaps_ns;
     char text[ATOLL_DEVICE_TIME_TEXT];
-    int64_t row;
 
     if (devices_sum(query, &all, &gaps_ns) == 0)
         return;
     double whole_ns = atoll_device_time_whole_ns(&all) + gaps_ns;
-    for (int shown = 0; shown < TASKS_SHOWN && (row = next_task(query, below_ns, &time)) >= 0; shown++) {
-        struct atoll_row_task task;
-
-        below_ns = atoll_device_time_whole_ns(&time);
-        atoll_tables_get(t, ATOLL_TABLE_TASKS, (uint64_t)row, &task);
-        atoll_print(out, "task %s: %.0f %% of the devices' time: %s\n", atoll_tables_text(t, task.name),
+    for (int shown = 0; shown < TASKS_SHOWN && next_task(query, below_ns, &task); shown++) {
+        below_ns = atoll_device_time_whole_ns(&task.time);
+        atoll_print(out, "task %s: %.0f %% of the devices' time: %s\n", task.name,
                     whole_ns > 0 ? 100 * below_ns / whole_ns : 0,
-                    atoll_device_time_text(&time, whole_ns, text, sizeof(text)));
+                    atoll_device_time_text(&task.time, whole_ns, text, sizeof(text)));
     }
 }
 
 json_t *atoll_time_view_tasks_json(const struct atoll_query *query)
 {
-    const struct atoll_tables *t = atoll_query_tables(query);
     json_t *list = json_array();
+    struct atoll_timed_task task;
 
-    for (uint64_t i = 0; i < atoll_tables_count(t, ATOLL_TABLE_TASKS); i++) {
-        struct atoll_device_time time;
-        struct atoll_row_task task;
+    for (uint64_t at = 0; atoll_query_next_timed_task(query, &at, &task);) {
+        json_t *object = atoll_device_time_json(&task.time);
 
-        if (!atoll_query_task_time(query, i, &time))
-            continue;
-        atoll_tables_get(t, ATOLL_TABLE_TASKS, i, &task);
-        json_t *object = atoll_device_time_json(&time);
-        json_object_set_new(object, "task", atoll_json_text(atoll_tables_text(t, task.name)));
-        json_object_set_new(object, "model", atoll_json_text(atoll_tables_text(t, task.model_name)));
+        json_object_set_new(object, "task", atoll_json_text(task.name));
+        json_object_set_new(object, "model", atoll_json_text(task.model));
         json_array_append_new(list, object);
     }
     return list;

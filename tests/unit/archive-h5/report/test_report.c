@@ -226,6 +226,15 @@ static void test_times(void **state)
     expect_close(atoll_device_time_whole_ns(&time), 1.2e9, 1e-12);
     assert_int_equal(atoll_query_task_time(query, 1, &time), 1);
     expect_close(atoll_device_time_whole_ns(&time), 1.4e9, 1e-12);
+    struct atoll_timed_task task;
+    uint64_t at = 0;
+    for (uint64_t row = 0; row < 2; row++) {
+        assert_int_equal(atoll_query_next_timed_task(query, &at, &task), 1);
+        assert_int_equal(task.row, row);
+        assert_int_equal(atoll_query_task(query, task.name), row);
+        expect_close(atoll_device_time_whole_ns(&task.time), row ? 1.4e9 : 1.2e9, 1e-12);
+    }
+    assert_int_equal(atoll_query_next_timed_task(query, &at, &task), 0);
     assert_int_equal(atoll_query_campaign_time(query, 1, &time), 0);
     expect_close(atoll_device_time_whole_ns(&time), 0, 1e-12);
 }
