@@ -10,6 +10,8 @@
 #include "mpi-eval/referee/wide.h"
 
 #define CHUNK           1024
+#define PART_LEAST      ((size_t)32 * CHUNK)
+#define PARTS_LIMIT     128
 #define UNWRITTEN_TIMES 4.0
 
 /* ---- why an output is probably wrong, in one phrase: transposed, shifted, a constant factor, a missing tail ---- */
@@ -337,18 +339,54 @@ static void chunk_count(const struct atoll_check *c, const struct atoll_toleranc
     }
 }
 
+/* Parts of a tensor, compared by whoever is free and added up in their order: sums are the same with any number of threads. */
+struct comparing {
+    const struct atoll_check *check;
+    const struct atoll_tolerance *tolerance;
+    size_t count, part; /* elements */
+    struct totals totals[PARTS_LIMIT];
+};
+
+static void compare_part(void *context, size_t begin, size_t end)
+{
+    struct comparing *w = context;
+    const struct atoll_check *c = w->check;
+    enum atoll_dtype dtype = c->task->tensors[c->tensor].dtype;
+    size_t bytes = atoll_dtype_bytes(dtype), limit = end * w->part < w->count ? end * w->part : w->count;
+    double y[CHUNK];
+    for (size_t at = begin * w->part; at < limit; at += CHUNK) {
+        struct totals *totals = &w->totals[at / w->part];
+        size_t n = limit - at < CHUNK ? limit - at : CHUNK;
+        atoll_dtype_load_array(dtype, (const char *)c->data + at * bytes, n, y);
+        if (!chunk_is_right(w->tolerance, y, c->values + at, c->scale ? c->scale + at : NULL, n, totals))
+            chunk_count(c, w->tolerance, y, at, n, totals);
+    }
+}
+
+static void totals_add(struct totals *to, const struct totals *more)
+{
+    to->wrong += more->wrong;
+    to->nonfinite += more->nonfinite;
+    to->error2 += more->error2;
+    to->expected2 += more->expected2;
+    to->got2 += more->got2;
+    to->product += more->product;
+    if (more->worst > to->worst) {
+        to->worst = more->worst;
+        to->worst_index = more->worst_index;
+    }
+}
+
 static void compare_all(const struct atoll_check *c, const struct atoll_tolerance *t, size_t count,
                         struct totals *totals)
 {
-    enum atoll_dtype dtype = c->task->tensors[c->tensor].dtype;
-    size_t bytes = atoll_dtype_bytes(dtype);
-    double y[CHUNK];
-    for (size_t begin = 0; begin < count; begin += CHUNK) {
-        size_t n = count - begin < CHUNK ? count - begin : CHUNK;
-        atoll_dtype_load_array(dtype, (const char *)c->data + begin * bytes, n, y);
-        if (!chunk_is_right(t, y, c->values + begin, c->scale ? c->scale + begin : NULL, n, totals))
-            chunk_count(c, t, y, begin, n, totals);
-    }
+    struct comparing w = {.check = c, .tolerance = t, .count = count, .part = PART_LEAST};
+    while (w.part * PARTS_LIMIT < count)
+        w.part *= 2;
+    size_t parts = (count + w.part - 1) / w.part;
+    atoll_team_run(c->team, parts, 1, compare_part, &w);
+    for (size_t i = 0; i < parts; i++)
+        totals_add(totals, &w.totals[i]);
 }
 
 /* Without a bound for each element: an output may come to hold what stood there before by chance, but not far from

@@ -6,6 +6,7 @@
 #include "core/evaluation.h"
 #include "core/task/task.h"
 #include "mpi-eval/referee/fill.h"
+#include "mpi-eval/referee/team.h"
 
 struct atoll_check {
     const struct atoll_task *task;
@@ -14,6 +15,7 @@ struct atoll_check {
     const void *data;              /* what the candidate left, in the tensor's dtype */
     const double *values, *scale;  /* expected; scale may be NULL */
     const struct atoll_fill *fill; /* what data held before; NULL for inout */
+    struct atoll_team *team;       /* borrowed, may be NULL */
 };
 
 struct atoll_finding {

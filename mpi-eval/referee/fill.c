@@ -48,19 +48,32 @@ void atoll_fill_init(struct atoll_fill *fill, enum atoll_dtype dtype, size_t cou
                ATOLL_FILL_AHEAD - at < period ? ATOLL_FILL_AHEAD - at : period);
 }
 
-/* In pages, each from where its place in the period starts. */
-void atoll_fill_write(const struct atoll_fill *fill, void *base)
+struct writing {
+    const struct atoll_fill *fill;
+    unsigned char *to;
+};
+
+/* Pages, each from where its place in the period starts. */
+static void write_pages(void *context, size_t begin, size_t end)
 {
-    size_t bytes = atoll_dtype_bytes(fill->dtype), all = fill->count * bytes,
-           period = ATOLL_FILL_PERIOD * bytes;
-    unsigned char *to = base;
-    if (fill->kind == ATOLL_FILL_STALE) {
-        atoll_dtype_store_array(fill->dtype, base, fill->count, fill->stale);
-        return;
+    const struct writing *w = context;
+    const struct atoll_fill *f = w->fill;
+    size_t bytes = atoll_dtype_bytes(f->dtype), all = f->count * bytes, period = ATOLL_FILL_PERIOD * bytes;
+    for (size_t at = begin * ATOLL_FILL_AHEAD; at < end * ATOLL_FILL_AHEAD && at < all;
+         at += ATOLL_FILL_AHEAD) {
+        size_t n = all - at < ATOLL_FILL_AHEAD ? all - at : ATOLL_FILL_AHEAD;
+        if (f->kind == ATOLL_FILL_STALE)
+            atoll_dtype_store_array(f->dtype, w->to + at, n / bytes, f->stale + at / bytes);
+        else
+            atoll_wide_copy(w->to + at, f->pattern + at % period, n);
     }
-    for (size_t at = 0; at < all; at += ATOLL_FILL_AHEAD)
-        atoll_wide_copy(to + at, fill->pattern + at % period,
-                        all - at < ATOLL_FILL_AHEAD ? all - at : ATOLL_FILL_AHEAD);
+}
+
+void atoll_fill_write(const struct atoll_fill *fill, struct atoll_team *team, void *base)
+{
+    struct writing w = {fill, base};
+    size_t pages = (fill->count * atoll_dtype_bytes(fill->dtype) + ATOLL_FILL_AHEAD - 1) / ATOLL_FILL_AHEAD;
+    atoll_team_run(team, pages, ATOLL_TEAM_PIECE_BYTES / ATOLL_FILL_AHEAD, write_pages, &w);
 }
 
 int atoll_fill_holds(const struct atoll_fill *fill, const void *base, size_t index)

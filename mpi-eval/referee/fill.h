@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "core/task/dtype.h"
+#include "mpi-eval/referee/team.h"
 
 enum atoll_fill_kind {
     ATOLL_FILL_POISON, /* NaN with a payload of the key; the largest integers */
@@ -29,10 +30,10 @@ struct atoll_fill {
     unsigned char pattern[ATOLL_FILL_PERIOD * 8 + ATOLL_FILL_AHEAD];
 };
 
-/* The kind comes from the key; STALE only when stale is not NULL. */
+/* The kind comes from the key; STALE only when stale is not NULL.  team: borrowed, may be NULL. */
 void atoll_fill_init(struct atoll_fill *fill, enum atoll_dtype dtype, size_t count, const double *stale,
                      uint64_t key);
-void atoll_fill_write(const struct atoll_fill *fill, void *base);
+void atoll_fill_write(const struct atoll_fill *fill, struct atoll_team *team, void *base);
 /* Whether element `index` of base still is the fill's, bit for bit. */
 int atoll_fill_holds(const struct atoll_fill *fill, const void *base, size_t index);
 

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "mpi-eval/backend/cpu/compile/compile.h"
 #include "mpi-eval/backend/cpu/measure/state.h"
+#include "mpi-eval/backend/cpu/process/flush.h"
 #include "mpi-eval/torch/torch_rival.h"
 #include "mpi-eval/torch/interpreter.h"
 
@@ -208,12 +209,15 @@ static int device_open(struct atoll_referee *r, struct atoll_err *err)
     atoll_device_describe(&c->device, r->compiler ? atoll_compiler_version(r->compiler) : "", &r->info);
     atoll_torch_versions(r->setup.python, 0, r->info.torch, sizeof(r->info.torch));
     size_t cache = (size_t)r->info.last_level_cache_bytes;
+    if (c->device.spin && !r->setup.backend_null && atoll_flush_known() != ATOLL_FLUSH_NONE &&
+        !(c->team = atoll_team_create(c->device.cores, c->device.core_count, err)))
+        return -1;
     if (!(c->torch = torch_create(r, 0, err)) ||
         !(c->memory = atoll_memory_create(memory_share(c, 8, 256, 4096), cache, err)) ||
         !(c->oracle_memory = atoll_memory_create(memory_share(c, 8, 256, 4096), cache, err)) ||
         !(c->expected_cache =
               atoll_expected_cache_create(memory_share(c, 10, 512, 4096), memory_share(c, 10, 128, 4096),
-                                          r->salt ^ 0x7072696e74ull, err)))
+                                          r->salt ^ 0x7072696e74ull, c->team, err)))
         return -1;
     if (r->setup.backend_null)
         return 0;
@@ -234,6 +238,7 @@ static void device_close(struct atoll_referee *r)
     atoll_torch_oracle_destroy(c->torch);
     atoll_memory_destroy(c->memory);
     atoll_memory_destroy(c->oracle_memory);
+    atoll_team_destroy(c->team);
     if (c->device.core_count && !r->setup.backend_null)
         atoll_device_unpin(&c->device);
     free(c);
@@ -250,7 +255,10 @@ static int case_open(struct atoll_referee *r, struct atoll_case *known, struct a
                                                        &c->oracle_runner, c->oracle_memory, r->salt, err)
                         : atoll_oracle_create(known->task, r->compiler, &c->oracle_runner, c->oracle_memory,
                                               c->torch, r->salt, err);
-    return known->oracle ? 0 : -1;
+    if (!known->oracle)
+        return -1;
+    atoll_oracle_set_team(known->oracle, c->team);
+    return 0;
 }
 
 static void case_close(struct atoll_referee *r, struct atoll_case *known)
@@ -300,7 +308,9 @@ static int examine(struct atoll_referee *r, struct atoll_case *known, const stru
 {
     double worst = 0;
     struct atoll_expected *expected = hold(r, known, input_set, 1, err);
-    int right = expected ? atoll_outputs_check(known, expected, data, NULL, &worst, ret_detail, err) : -1;
+    int right =
+        expected ? atoll_outputs_check(atoll_cpu_of(r), known, expected, data, NULL, &worst, ret_detail, err)
+                 : -1;
     if (ret_worst)
         *ret_worst = worst;
     release(r, expected);
@@ -344,7 +354,7 @@ static int expect(struct atoll_referee *r, struct atoll_case *known,
         failed = atoll_oracle_ask(known->oracle, question->input_set, question->changed_tensor, &truth, err);
     } else {
         struct atoll_expected *expected = hold(r, known, question->input_set, 1, err);
-        failed = expected ? atoll_truth_copy(&expected->truth, 1, NULL, &truth, err) : -1;
+        failed = expected ? atoll_truth_copy(&expected->truth, 1, NULL, NULL, &truth, err) : -1;
         release(r, expected);
     }
     if (failed)

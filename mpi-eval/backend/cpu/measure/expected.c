@@ -3,9 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/task/init.h"
 #include "base/random.h"
-#include "mpi-eval/referee/wide.h"
 
 #define SPARE_SHARE 8 /* of the limit of expected values */
 
@@ -14,12 +12,14 @@ struct atoll_expected_cache {
     size_t input_limit_bytes, input_held_bytes; /* raw inputs */
     struct atoll_arrays spare;                  /* of what was dropped */
     uint64_t key, clock;
+    struct atoll_team *team; /* borrowed */
     struct atoll_expected **items;
     size_t count, capacity;
 };
 
 struct atoll_expected_cache *atoll_expected_cache_create(size_t limit_bytes, size_t input_limit_bytes,
-                                                         uint64_t key, struct atoll_err *err)
+                                                         uint64_t key, struct atoll_team *team,
+                                                         struct atoll_err *err)
 {
     struct atoll_expected_cache *a = calloc(1, sizeof(*a));
     if (!a) {
@@ -30,6 +30,7 @@ struct atoll_expected_cache *atoll_expected_cache_create(size_t limit_bytes, siz
     a->input_limit_bytes = input_limit_bytes;
     a->spare.limit_bytes = limit_bytes / SPARE_SHARE;
     a->key = key;
+    a->team = team;
     return a;
 }
 
@@ -147,8 +148,8 @@ static int prints_make(const struct atoll_expected_cache *a, const struct atoll_
     for (size_t i = 0; i < task->tensor_count; i++) {
         uint64_t key = atoll_random_at(a->key ^ expected->input_set.seed, i);
         if (truth->values[i] &&
-            atoll_fingerprint_make(&expected->prints[i], &task->tolerance, truth->values[i], truth->scale[i],
-                                   truth->counts[i], key, err) != 0)
+            atoll_fingerprint_make(&expected->prints[i], a->team, &task->tolerance, truth->values[i],
+                                   truth->scale[i], truth->counts[i], key, err) != 0)
             return -1;
     }
     expected->has_prints = 1;
@@ -172,7 +173,7 @@ static int visit_expected(void *context, const struct atoll_truth *truth, struct
     if (!q->known)
         q->known = expected_new(q->cache, q->number, q->input_set, err);
     if (!q->known || (!q->known->has_prints && prints_make(q->cache, q->task, truth, q->known, err) != 0) ||
-        atoll_truth_copy(truth, q->full, &q->cache->spare, &own, err) != 0)
+        atoll_truth_copy(truth, q->full, &q->cache->spare, q->cache->team, &own, err) != 0)
         return -1;
     expected_shrink(q->cache, q->known);
     expected_drop_inputs(q->cache, q->known);
@@ -283,11 +284,11 @@ int atoll_expected_cache_input(struct atoll_expected_cache *cache, struct atoll_
            bytes = count * atoll_dtype_bytes(task->tensors[tensor].dtype);
     const struct atoll_input_set *d = &expected->input_set;
     if (expected->truth.inputs[tensor]) {
-        atoll_wide_copy(ret_data, expected->truth.inputs[tensor], bytes);
+        struct atoll_team_range range = {ret_data, expected->truth.inputs[tensor], bytes};
+        atoll_team_copy(cache->team, &range, 1, ATOLL_TEAM_PIECE_BYTES);
         return 0;
     }
-    if (atoll_init_fill(task, tensor, &task->variants[d->variant], d->seed, d->distribution, 0, count,
-                        ret_data, err) != 0)
+    if (atoll_oracle_make_input(task, tensor, d, d->seed, count, cache->team, ret_data, err) != 0)
         return -1;
     void *copy = atoll_arrays_take(&cache->spare, bytes); /* without memory it is made again next time */
     if (!copy)

@@ -26,13 +26,14 @@ struct atoll_fingerprint {
     int finite;                  /* 0: the reference has NaN or Inf, only a full comparison decides */
 };
 
-/* scale may be NULL.  key: secret. */
-int atoll_fingerprint_make(struct atoll_fingerprint *ret_print, const struct atoll_tolerance *tolerance,
-                           const double *values, const double *scale, size_t count, uint64_t key,
-                           struct atoll_err *err);
+/* scale may be NULL.  key: secret.  team: borrowed, may be NULL. */
+int atoll_fingerprint_make(struct atoll_fingerprint *ret_print, struct atoll_team *team,
+                           const struct atoll_tolerance *tolerance, const double *values, const double *scale,
+                           size_t count, uint64_t key, struct atoll_err *err);
 void atoll_fingerprint_fini(struct atoll_fingerprint *print);
 /* 1 matches; 0 does not, or cannot tell: compare in full. */
-int atoll_fingerprint_match(const struct atoll_fingerprint *print, enum atoll_dtype dtype, const void *data);
+int atoll_fingerprint_match(const struct atoll_fingerprint *print, struct atoll_team *team,
+                            enum atoll_dtype dtype, const void *data);
 
 /* ---- what is expected of an input set ---- */
 
@@ -54,9 +55,10 @@ struct atoll_expected {
 
 struct atoll_expected_cache;
 
-/* key: secret, of the fingerprints. */
+/* key: secret, of the fingerprints.  team: borrowed, may be NULL. */
 struct atoll_expected_cache *atoll_expected_cache_create(size_t limit_bytes, size_t input_limit_bytes,
-                                                         uint64_t key, struct atoll_err *err);
+                                                         uint64_t key, struct atoll_team *team,
+                                                         struct atoll_err *err);
 void atoll_expected_cache_destroy(struct atoll_expected_cache *cache);
 
 /* What is expected of one input set, asked of the oracle when it is not known (or not in full and need_full).  Release

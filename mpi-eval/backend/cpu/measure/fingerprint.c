@@ -1,6 +1,7 @@
 #include "mpi-eval/backend/cpu/measure/expected.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/random.h"
@@ -64,29 +65,40 @@ ATOLL_WIDE_FUNCTION(int, expect_block,
                      const struct atoll_tolerance *t, struct block_sums *ret),
                     (w, values, scale, t, ret))
 
-static void blocks_fill(struct atoll_fingerprint *p, const struct atoll_tolerance *t, const double *values,
-                        const double *scale)
-{
+#define BLOCKS_PER_PIECE ((size_t)256)
+
+struct filling {
+    struct atoll_fingerprint *print;
+    const struct atoll_tolerance *tolerance;
+    const double *values, *scale;
+    atomic_int finite;
     double weights[2 * BLOCK];
-    weights_of(p->key, weights);
-    for (size_t b = 0; b < p->block_count; b++) {
-        const double *w = block_weights(weights, p->key, b), *from = scale ? scale + b * BLOCK : NULL;
+};
+
+static void blocks_fill(void *context, size_t begin_block, size_t end_block)
+{
+    struct filling *f = context;
+    struct atoll_fingerprint *p = f->print;
+    for (size_t b = begin_block; b < end_block; b++) {
+        const double *w = block_weights(f->weights, p->key, b),
+                     *from = f->scale ? f->scale + b * BLOCK : NULL;
         size_t begin = b * BLOCK;
         struct block_sums s;
         if (p->count - begin >= BLOCK) {
-            expect_block(w, values + begin, from, t, &s);
+            expect_block(w, f->values + begin, from, f->tolerance, &s);
         } else {
             s = (struct block_sums){0, 0, 0};
             for (size_t i = 0; i < p->count - begin; i++) {
-                double value = values[begin + i];
+                double value = f->values[begin + i];
                 s.value += w[i] * value;
-                s.bound += fabs(w[i]) * bound_of(t, value, from ? from[i] : 0.0);
+                s.bound += fabs(w[i]) * bound_of(f->tolerance, value, from ? from[i] : 0.0);
                 s.magnitude += fabs(w[i] * value);
             }
         }
         p->sums[b] = s.value;
         p->bounds[b] = s.bound + 1e-13 * s.magnitude;
-        p->finite &= isfinite(s.value) && isfinite(p->bounds[b]);
+        if (!isfinite(s.value) || !isfinite(p->bounds[b]))
+            atomic_store_explicit(&f->finite, 0, memory_order_relaxed);
     }
 }
 
@@ -96,11 +108,12 @@ static int compare_indices(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-int atoll_fingerprint_make(struct atoll_fingerprint *ret_print, const struct atoll_tolerance *tolerance,
-                           const double *values, const double *scale, size_t count, uint64_t key,
-                           struct atoll_err *err)
+int atoll_fingerprint_make(struct atoll_fingerprint *ret_print, struct atoll_team *team,
+                           const struct atoll_tolerance *tolerance, const double *values, const double *scale,
+                           size_t count, uint64_t key, struct atoll_err *err)
 {
-    struct atoll_fingerprint p = {.count = count, .key = key, .finite = 1};
+    struct atoll_fingerprint p = {.count = count, .key = key};
+    struct filling f = {.print = &p, .tolerance = tolerance, .values = values, .scale = scale, .finite = 1};
     p.block_count = (count + BLOCK - 1) / BLOCK;
     p.sample_count = count < ATOLL_FINGERPRINT_SAMPLES ? count : ATOLL_FINGERPRINT_SAMPLES;
     p.sums = calloc(p.block_count + 1, sizeof(*p.sums));
@@ -112,7 +125,9 @@ int atoll_fingerprint_make(struct atoll_fingerprint *ret_print, const struct ato
         atoll_fingerprint_fini(&p);
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the fingerprint of %zu elements", count);
     }
-    blocks_fill(&p, tolerance, values, scale);
+    weights_of(key, f.weights);
+    atoll_team_run(team, p.block_count, BLOCKS_PER_PIECE, blocks_fill, &f);
+    p.finite = atomic_load_explicit(&f.finite, memory_order_relaxed);
     for (size_t i = 0; i < p.sample_count; i++)
         p.indices[i] = p.sample_count == p.count
                            ? i
@@ -170,10 +185,33 @@ static double weigh(const double *w, enum atoll_dtype dtype, const void *data, s
     return weigh_f64(w, y);
 }
 
-int atoll_fingerprint_match(const struct atoll_fingerprint *print, enum atoll_dtype dtype, const void *data)
-{
+struct matching {
+    const struct atoll_fingerprint *print;
+    enum atoll_dtype dtype;
+    const char *data;
+    atomic_int right;
     double weights[2 * BLOCK];
-    size_t bytes = atoll_dtype_bytes(dtype);
+};
+
+static void blocks_match(void *context, size_t begin_block, size_t end_block)
+{
+    struct matching *m = context;
+    const struct atoll_fingerprint *p = m->print;
+    size_t bytes = atoll_dtype_bytes(m->dtype);
+    for (size_t b = begin_block; b < end_block; b++) {
+        size_t begin = b * BLOCK, n = p->count - begin < BLOCK ? p->count - begin : BLOCK;
+        double sum = weigh(block_weights(m->weights, p->key, b), m->dtype, m->data + begin * bytes, n);
+        if (!(fabs(sum - p->sums[b]) <= p->bounds[b])) {
+            atomic_store_explicit(&m->right, 0, memory_order_relaxed);
+            return;
+        }
+    }
+}
+
+int atoll_fingerprint_match(const struct atoll_fingerprint *print, struct atoll_team *team,
+                            enum atoll_dtype dtype, const void *data)
+{
+    struct matching m = {.print = print, .dtype = dtype, .data = data, .right = 1};
     if (!print->finite)
         return 0;
     for (size_t i = 0; i < print->sample_count; i++) {
@@ -181,13 +219,7 @@ int atoll_fingerprint_match(const struct atoll_fingerprint *print, enum atoll_dt
         if (!(fabs(y - print->values[i]) <= print->tolerances[i]))
             return 0;
     }
-    weights_of(print->key, weights);
-    for (size_t b = 0; b < print->block_count; b++) {
-        size_t begin = b * BLOCK, n = print->count - begin < BLOCK ? print->count - begin : BLOCK;
-        double sum =
-            weigh(block_weights(weights, print->key, b), dtype, (const char *)data + begin * bytes, n);
-        if (!(fabs(sum - print->sums[b]) <= print->bounds[b]))
-            return 0;
-    }
-    return 1;
+    weights_of(print->key, m.weights);
+    atoll_team_run(team, print->block_count, BLOCKS_PER_PIECE, blocks_match, &m);
+    return atomic_load_explicit(&m.right, memory_order_relaxed);
 }

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -348,7 +349,7 @@ void atoll_arrays_fini(struct atoll_arrays *arrays)
 #define HASH_LANES ((size_t)8)
 
 /* Each lane is a bijection of each of its words: no single change can hide. */
-uint64_t atoll_memory_hash(uint64_t key, const void *bytes, size_t length)
+static uint64_t part_hash(uint64_t key, const void *bytes, size_t length)
 {
     const unsigned char *p = bytes;
     uint64_t a = key, b = key ^ 0x9e3779b97f4a7c15ull, c = ~key, d = key + 0xbf58476d1ce4e5b9ull;
@@ -370,4 +371,26 @@ uint64_t atoll_memory_hash(uint64_t key, const void *bytes, size_t length)
     for (; i < length; i++)
         h = (h ^ p[i]) * 0x100000001b3ull;
     return atoll_mix64(h ^ key);
+}
+
+struct hashing {
+    uint64_t key;
+    const unsigned char *bytes;
+    _Atomic uint64_t sum;
+};
+
+/* The sum does not tell the order of parts, their keys do. */
+static void hash_parts(void *context, size_t begin, size_t end)
+{
+    struct hashing *h = context;
+    uint64_t key = h->key + begin * 0x9e3779b97f4a7c15ull;
+    atomic_fetch_add_explicit(&h->sum, atoll_mix64(part_hash(key, h->bytes + begin, end - begin)),
+                              memory_order_relaxed);
+}
+
+uint64_t atoll_memory_hash(struct atoll_team *team, uint64_t key, const void *bytes, size_t length)
+{
+    struct hashing h = {.key = key, .bytes = bytes};
+    atoll_team_run(team, length, ATOLL_TEAM_PIECE_BYTES, hash_parts, &h);
+    return atoll_mix64(atomic_load_explicit(&h.sum, memory_order_relaxed) ^ key ^ length);
 }

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "mpi-eval/referee/team.h"
 
 #define ATOLL_MEMORY_GUARD_BYTES 4096u /* least guard on each side */
 #define ATOLL_MEMORY_LINE_BYTES  64u
@@ -77,7 +78,8 @@ void *atoll_arrays_take(struct atoll_arrays *arrays, size_t bytes);
 void atoll_arrays_give(struct atoll_arrays *arrays, void *array, size_t bytes);
 void atoll_arrays_fini(struct atoll_arrays *arrays);
 
-/* Keyed hash at memory speed, for "was it changed": no defence against someone who knows the key. */
-uint64_t atoll_memory_hash(uint64_t key, const void *bytes, size_t length);
+/* Keyed hash at memory speed, for "was it changed": no defence against someone who knows the key.  The same whoever makes
+ * it; team: borrowed, may be NULL. */
+uint64_t atoll_memory_hash(struct atoll_team *team, uint64_t key, const void *bytes, size_t length);
 
 #endif

@@ -1,6 +1,7 @@
 #include "mpi-eval/backend/cpu/measure/oracle.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,12 +12,15 @@
 #include "mpi-eval/referee/wide.h"
 #include "core/task/reference.h"
 
-#define DEADLINE_NS 60e9
-#define UNIT_LIMIT  ((size_t)4 << 20)
+#define DEADLINE_NS        60e9
+#define UNIT_LIMIT         ((size_t)4 << 20)
+#define REPEATED           512
+#define ELEMENTS_PER_PIECE ((size_t)32 << 10) /* a multiple of REPEATED; some 50 us where values are made */
 
 struct atoll_oracle {
     const struct atoll_task *task;
     struct atoll_memory *memory;
+    struct atoll_team *team;          /* borrowed */
     struct atoll_torch_oracle *torch; /* borrowed; of tasks that PyTorch defines */
     struct atoll_runner_settings settings;
     uint64_t hash_key;
@@ -113,6 +117,11 @@ struct atoll_oracle *atoll_oracle_create_compiled(const struct atoll_task *task,
     return o;
 }
 
+void atoll_oracle_set_team(struct atoll_oracle *oracle, struct atoll_team *team)
+{
+    oracle->team = team;
+}
+
 void atoll_oracle_destroy(struct atoll_oracle *oracle)
 {
     if (!oracle)
@@ -130,6 +139,62 @@ void atoll_truth_fini(struct atoll_truth *truth)
         free(truth->inputs[i]);
     }
     *truth = (struct atoll_truth){0};
+}
+
+/* ---- arrays that are filled by the team ---- */
+
+struct making {
+    const struct atoll_task *task;
+    size_t tensor;
+    const struct atoll_input_set *input_set;
+    uint64_t seed;
+    void *data;
+    atomic_int failed;
+};
+
+static int make_range(const struct making *m, size_t begin, size_t end, struct atoll_err *err)
+{
+    return atoll_init_fill(m->task, m->tensor, &m->task->variants[m->input_set->variant], m->seed,
+                           m->input_set->distribution, begin, end, m->data, err);
+}
+
+static void make_elements(void *context, size_t begin, size_t end)
+{
+    struct making *m = context;
+    if (make_range(m, begin, end, NULL) != 0)
+        atomic_store_explicit(&m->failed, 1, memory_order_relaxed);
+}
+
+int atoll_oracle_make_input(const struct atoll_task *task, size_t tensor,
+                            const struct atoll_input_set *input_set, uint64_t seed, size_t count,
+                            struct atoll_team *team, void *ret_data, struct atoll_err *err)
+{
+    struct making m = {task, tensor, input_set, seed, ret_data, 0};
+    atoll_team_run(team, count, ELEMENTS_PER_PIECE, make_elements, &m);
+    /* Whatever fails does so for any range. */
+    return atomic_load_explicit(&m.failed, memory_order_relaxed) ? make_range(&m, 0, count, err) : 0;
+}
+
+/* The same pattern everywhere. */
+struct repeating {
+    double *values;
+    double pattern[REPEATED];
+};
+
+static void repeat(void *context, size_t begin, size_t end)
+{
+    struct repeating *f = context;
+    for (size_t i = begin; i < end; i += REPEATED)
+        atoll_wide_copy(f->values + i, f->pattern,
+                        (end - i < REPEATED ? end - i : REPEATED) * sizeof(*f->values));
+}
+
+static void fill_with(struct atoll_team *team, double value, double *values, size_t count)
+{
+    struct repeating f = {.values = values};
+    for (size_t i = 0; i < REPEATED; i++)
+        f.pattern[i] = value;
+    atoll_team_run(team, count, ELEMENTS_PER_PIECE, repeat, &f);
 }
 
 /* Everything one question needs while it is asked. */
@@ -167,8 +232,8 @@ static int question_open_input(struct question *q, size_t tensor, struct atoll_e
     uint64_t seed = q->input_set->seed ^ ((long)tensor == q->changed_tensor ? ATOLL_INPUT_SET_CHANGED : 0);
     if (!b)
         return -1;
-    return atoll_init_fill(task, tensor, q->variant, seed, q->input_set->distribution, 0, count,
-                           atoll_block_data(b), err);
+    return atoll_oracle_make_input(task, tensor, q->input_set, seed, count, q->oracle->team,
+                                   atoll_block_data(b), err);
 }
 
 static int question_open_expected(struct question *q, size_t tensor, struct atoll_err *err)
@@ -177,18 +242,13 @@ static int question_open_expected(struct question *q, size_t tensor, struct atol
     struct atoll_block *b = question_open(q, 3 * tensor + 1, count * sizeof(double), 0, err);
     if (!b)
         return -1;
-    double *values = atoll_block_data(b);
-    double nans[512];
-    for (size_t i = 0; i < 512; i++)
-        nans[i] = (double)NAN;
-    for (size_t i = 0; i < count; i += 512)
-        atoll_wide_copy(values + i, nans, (count - i < 512 ? count - i : 512) * sizeof(*nans));
+    fill_with(q->oracle->team, (double)NAN, atoll_block_data(b), count);
     if (!q->oracle->has_scale[tensor])
         return 0;
     b = question_open(q, 3 * tensor + 2, count * sizeof(double), 0, err);
     if (!b)
         return -1;
-    memset(atoll_block_data(b), 0, count * sizeof(double));
+    fill_with(q->oracle->team, 0, atoll_block_data(b), count);
     return 0;
 }
 
@@ -269,7 +329,8 @@ static int question_collect(const struct question *q, struct atoll_truth *truth,
         int64_t where;
         truth->counts[i] = q->counts[i];
         if (role == ATOLL_ROLE_IN || role == ATOLL_ROLE_CONSTANT)
-            truth->input_hash[i] = atoll_memory_hash(q->oracle->hash_key, atoll_block_data(b), b->bytes);
+            truth->input_hash[i] =
+                atoll_memory_hash(q->oracle->team, q->oracle->hash_key, atoll_block_data(b), b->bytes);
         for (int k = 1; k <= 2; k++)
             if (b[k].base && !atoll_block_guards_intact(&b[k], &where))
                 return atoll_err_set(err, ATOLL_E_INPUT,
@@ -322,14 +383,14 @@ static int torch_describe(const struct question *q, const struct torch_layout *l
         size_t bytes = l->counts[i] * atoll_dtype_bytes(t->dtype);
         uint64_t seed = q->input_set->seed ^ ((long)i == q->changed_tensor ? ATOLL_INPUT_SET_CHANGED : 0);
         if (t->role != ATOLL_ROLE_OUT &&
-            (atoll_init_fill(task, i, q->variant, seed, q->input_set->distribution, 0, l->counts[i],
-                             base + l->inputs[i], err) != 0 ||
+            (atoll_oracle_make_input(task, i, q->input_set, seed, l->counts[i], q->oracle->team,
+                                     base + l->inputs[i], err) != 0 ||
              json_object_set_new(inputs, t->name,
                                  json_pack("{s:I, s:I}", "offset", (json_int_t)l->inputs[i], "bytes",
                                            (json_int_t)bytes)) != 0))
             return -1;
-        for (size_t k = 0; is_out(t) && k < l->counts[i]; k++)
-            ((double *)(void *)(base + l->values[i]))[k] = (double)NAN;
+        if (is_out(t))
+            fill_with(q->oracle->team, (double)NAN, (double *)(void *)(base + l->values[i]), l->counts[i]);
         if (is_out(t))
             json_array_append_new(outputs,
                                   json_pack("{s:s, s:I, s:I}", "name", t->name, "offset",
@@ -353,8 +414,8 @@ static void torch_collect(const struct question *q, const struct torch_layout *l
         if (is_out(t))
             truth->values[i] = (double *)(void *)(base + l->values[i]);
         else
-            truth->input_hash[i] =
-                atoll_memory_hash(q->oracle->hash_key, truth->inputs[i], truth->input_bytes[i]);
+            truth->input_hash[i] = atoll_memory_hash(q->oracle->team, q->oracle->hash_key, truth->inputs[i],
+                                                     truth->input_bytes[i]);
     }
 }
 
@@ -453,23 +514,28 @@ void atoll_oracle_take_back(void *loan)
     question_destroy(loan);
 }
 
-static void *copy_of(struct atoll_arrays *arrays, const void *from, size_t bytes)
+/* An array of its own, to be copied into; NULL where there is nothing, or no memory. */
+static void *copy_begin(struct atoll_arrays *arrays, const void *from, size_t bytes,
+                        struct atoll_team_range *ranges, size_t *range_count)
 {
     void *copy = from ? atoll_arrays_take(arrays, bytes) : NULL;
     if (copy)
-        atoll_wide_copy(copy, from, bytes);
+        ranges[(*range_count)++] = (struct atoll_team_range){copy, from, bytes};
     return copy;
 }
 
 int atoll_truth_copy(const struct atoll_truth *from, int with_values, struct atoll_arrays *arrays,
-                     struct atoll_truth *ret_truth, struct atoll_err *err)
+                     struct atoll_team *team, struct atoll_truth *ret_truth, struct atoll_err *err)
 {
     struct atoll_truth t = *from;
+    struct atoll_team_range ranges[3 * ATOLL_TASK_TENSOR_LIMIT];
+    size_t count = 0;
     int whole = 1;
     for (size_t i = 0; i < ATOLL_TASK_TENSOR_LIMIT; i++) {
-        t.inputs[i] = copy_of(arrays, from->inputs[i], t.input_bytes[i]);
-        t.values[i] = with_values ? copy_of(arrays, from->values[i], t.counts[i] * sizeof(double)) : NULL;
-        t.scale[i] = with_values ? copy_of(arrays, from->scale[i], t.counts[i] * sizeof(double)) : NULL;
+        size_t bytes = t.counts[i] * sizeof(double);
+        t.inputs[i] = copy_begin(arrays, from->inputs[i], t.input_bytes[i], ranges, &count);
+        t.values[i] = with_values ? copy_begin(arrays, from->values[i], bytes, ranges, &count) : NULL;
+        t.scale[i] = with_values ? copy_begin(arrays, from->scale[i], bytes, ranges, &count) : NULL;
         whole &= (!from->inputs[i] || t.inputs[i]) &&
                  (!with_values || ((!from->values[i] || t.values[i]) && (!from->scale[i] || t.scale[i])));
     }
@@ -477,13 +543,14 @@ int atoll_truth_copy(const struct atoll_truth *from, int with_values, struct ato
         atoll_truth_fini(&t);
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for inputs and expected values");
     }
+    atoll_team_copy(team, ranges, count, ATOLL_TEAM_FRESH_BYTES);
     *ret_truth = t;
     return 0;
 }
 
 static int copy_visited(void *context, const struct atoll_truth *truth, struct atoll_err *err)
 {
-    return atoll_truth_copy(truth, 1, NULL, context, err);
+    return atoll_truth_copy(truth, 1, NULL, NULL, context, err);
 }
 
 int atoll_oracle_ask(struct atoll_oracle *oracle, const struct atoll_input_set *input_set,

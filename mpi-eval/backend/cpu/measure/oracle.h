@@ -29,6 +29,8 @@ struct atoll_oracle *atoll_oracle_create_compiled(const struct atoll_task *task,
                                                   size_t length, const struct atoll_runner_settings *runner,
                                                   struct atoll_memory *memory, uint64_t hash_key,
                                                   struct atoll_err *err);
+/* From now on it works with this team; borrowed, NULL none. */
+void atoll_oracle_set_team(struct atoll_oracle *oracle, struct atoll_team *team);
 void atoll_oracle_destroy(struct atoll_oracle *oracle);
 
 /* Expected values of one input set, by tensor number. */
@@ -48,7 +50,11 @@ void atoll_truth_fini(struct atoll_truth *truth);
 /* inputs and, when asked for, values and scale as copies of the caller's own, in arrays of `arrays` where that has some (NULL:
  * in new ones). */
 int atoll_truth_copy(const struct atoll_truth *from, int with_values, struct atoll_arrays *arrays,
-                     struct atoll_truth *ret_truth, struct atoll_err *err);
+                     struct atoll_team *team, struct atoll_truth *ret_truth, struct atoll_err *err);
+/* The values of one input, which the seed decides: that of the input set, or another one. */
+int atoll_oracle_make_input(const struct atoll_task *task, size_t tensor,
+                            const struct atoll_input_set *input_set, uint64_t seed, size_t count,
+                            struct atoll_team *team, void *ret_data, struct atoll_err *err);
 
 /* Asks and shows: the truth and its arrays are borrowed until see returns, which may fail with err. */
 typedef int atoll_oracle_visitor(void *context, const struct atoll_truth *truth, struct atoll_err *err);

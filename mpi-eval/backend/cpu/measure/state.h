@@ -21,6 +21,9 @@ struct atoll_cpu {
     struct atoll_memory *oracle_memory;    /* of references: never shared with candidates */
     struct atoll_torch_oracle *torch;      /* of tasks that PyTorch defines */
     struct atoll_expected_cache *expected_cache;
+    /* on the cores of candidates; NULL where the referee has no core of its own, or where no instruction puts out of their caches
+     * what it has touched */
+    struct atoll_team *team;
     struct atoll_probes probes[2]; /* before and after samples */
     double busy;                   /* share of samples that others disturbed lately */
 };
@@ -44,8 +47,9 @@ void atoll_cpu_trial(struct atoll_referee *referee, struct atoll_case *known,
 /* Checks one set of outputs against what is expected; data: by tensor number, NULL where there is none; fills may be
  * NULL. 1 right, 0 wrong (detail filled), -1 err.  Used by trials and by the admission battery's fake
  * outputs. */
-int atoll_outputs_check(const struct atoll_case *known, const struct atoll_expected *expected,
-                        const void *const *data, const struct atoll_fill *const *fills, double *ret_worst,
-                        char *ret_detail, struct atoll_err *err);
+int atoll_outputs_check(const struct atoll_cpu *cpu, const struct atoll_case *known,
+                        const struct atoll_expected *expected, const void *const *data,
+                        const struct atoll_fill *const *fills, double *ret_worst, char *ret_detail,
+                        struct atoll_err *err);
 
 #endif

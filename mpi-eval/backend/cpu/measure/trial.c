@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/task/init.h"
 #include "base/random.h"
 #include "mpi-eval/referee/check.h"
 #include "mpi-eval/referee/sampling.h"
@@ -96,15 +95,15 @@ static int stage_fill_tensor(struct stage *s, size_t tensor, int warming, struct
     const struct atoll_tensor *t = &task->tensors[tensor];
     void *data = atoll_block_data(&s->blocks[tensor]);
     if (t->role != ATOLL_ROLE_OUT && warming)
-        return atoll_init_fill(task, tensor, s->variant, atoll_random_at(s->order->placement, WARMING_SEED),
-                               s->order->input_set->distribution, 0, s->expected->truth.counts[tensor], data,
-                               err);
+        return atoll_oracle_make_input(task, tensor, s->order->input_set,
+                                       atoll_random_at(s->order->placement, WARMING_SEED),
+                                       s->expected->truth.counts[tensor], s->cpu->team, data, err);
     if (t->role != ATOLL_ROLE_OUT)
         return atoll_expected_cache_input(s->cpu->expected_cache, s->expected, task, tensor, data, err);
     const double *stale = s->stale ? s->stale->truth.values[tensor] : NULL;
     atoll_fill_init(&s->fills[tensor], t->dtype, s->expected->truth.counts[tensor], stale,
                     atoll_random_at(~s->order->placement, tensor));
-    atoll_fill_write(&s->fills[tensor], data);
+    atoll_fill_write(&s->fills[tensor], s->cpu->team, data);
     return 0;
 }
 
@@ -118,7 +117,7 @@ static int stage_fill(struct stage *s, int warming, struct atoll_err *err)
         const struct atoll_block *b = &s->blocks[s->known->task->tensor_count + i];
         atoll_fill_init(&s->scratch_fill, ATOLL_F32, b->bytes / 4, NULL,
                         atoll_random_at(s->order->placement ^ 0x73637261ull, i));
-        atoll_fill_write(&s->scratch_fill, atoll_block_data(b));
+        atoll_fill_write(&s->scratch_fill, s->cpu->team, atoll_block_data(b));
         memset((char *)atoll_block_data(b) + b->bytes / 4 * 4, 0x5a, b->bytes % 4);
     }
     return 0;
@@ -374,7 +373,7 @@ static int inputs_hold(const struct stage *s, struct atoll_trial *t)
         const struct atoll_block *b = &s->blocks[i];
         if (task->tensors[i].role != ATOLL_ROLE_IN && task->tensors[i].role != ATOLL_ROLE_CONSTANT)
             continue;
-        if (atoll_memory_hash(s->referee->salt, atoll_block_data(b), b->bytes) ==
+        if (atoll_memory_hash(s->cpu->team, s->referee->salt, atoll_block_data(b), b->bytes) ==
             s->expected->truth.input_hash[i])
             continue;
         trial_set(t, ATOLL_V_WRONG, 5,
@@ -386,9 +385,10 @@ static int inputs_hold(const struct stage *s, struct atoll_trial *t)
     return 1;
 }
 
-int atoll_outputs_check(const struct atoll_case *known, const struct atoll_expected *expected,
-                        const void *const *data, const struct atoll_fill *const *fills, double *ret_worst,
-                        char *ret_detail, struct atoll_err *err)
+int atoll_outputs_check(const struct atoll_cpu *cpu, const struct atoll_case *known,
+                        const struct atoll_expected *expected, const void *const *data,
+                        const struct atoll_fill *const *fills, double *ret_worst, char *ret_detail,
+                        struct atoll_err *err)
 {
     struct atoll_finding *f = malloc(sizeof(*f));
     int right = f ? 1 : atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a comparison");
@@ -400,7 +400,8 @@ int atoll_outputs_check(const struct atoll_case *known, const struct atoll_expec
                                     .data = data[i],
                                     .values = expected->truth.values[i],
                                     .scale = expected->truth.scale[i],
-                                    .fill = fills ? fills[i] : NULL};
+                                    .fill = fills ? fills[i] : NULL,
+                                    .team = cpu->team};
         if (!check.values)
             continue;
         if (atoll_check_compare(&check, f, err) != 0) {
@@ -422,7 +423,7 @@ static int prints_match(const struct stage *s)
     const struct atoll_task *task = s->known->task;
     for (size_t i = 0; i < task->tensor_count; i++)
         if (s->expected->prints[i].count &&
-            !atoll_fingerprint_match(&s->expected->prints[i], task->tensors[i].dtype,
+            !atoll_fingerprint_match(&s->expected->prints[i], s->cpu->team, task->tensors[i].dtype,
                                      atoll_block_data(&s->blocks[i])))
             return 0;
     return 1;
@@ -462,7 +463,7 @@ static int judge_outputs(struct stage *s, struct atoll_trial *t, struct atoll_er
         fills[i] = s->known->task->tensors[i].role == ATOLL_ROLE_OUT ? &s->fills[i] : NULL;
     }
     char detail[ATOLL_DETAIL_BYTES];
-    int right = atoll_outputs_check(s->known, s->expected, data, fills, &t->worst_error, detail, err);
+    int right = atoll_outputs_check(s->cpu, s->known, s->expected, data, fills, &t->worst_error, detail, err);
     t->compared_fully = 1;
     if (right == 0)
         trial_set(t, ATOLL_V_WRONG, 5, "variant %s, %.1800s", s->variant->name, detail);
@@ -475,7 +476,7 @@ static uint64_t outputs_hash(const struct stage *s)
     for (size_t i = 0; i < s->known->task->tensor_count; i++)
         if (s->known->task->tensors[i].role == ATOLL_ROLE_OUT ||
             s->known->task->tensors[i].role == ATOLL_ROLE_INOUT)
-            hash = atoll_memory_hash(s->referee->salt ^ hash, atoll_block_data(&s->blocks[i]),
+            hash = atoll_memory_hash(s->cpu->team, s->referee->salt ^ hash, atoll_block_data(&s->blocks[i]),
                                      s->blocks[i].bytes);
     return hash;
 }

@@ -46,7 +46,7 @@ static void fill_with(enum atoll_fill_kind kind)
         if (fill.kind == kind)
             break;
     }
-    atoll_fill_write(&fill, output);
+    atoll_fill_write(&fill, NULL, output);
 }
 
 static void copy_right(size_t begin, size_t end)
@@ -58,7 +58,7 @@ static void copy_right(size_t begin, size_t end)
 static struct atoll_finding compare(void)
 {
     struct atoll_finding f;
-    struct atoll_check c = {task, variant, TENSOR, output, expected, NULL, &fill};
+    struct atoll_check c = {task, variant, TENSOR, output, expected, NULL, &fill, NULL};
     assert_int_equal(atoll_check_compare(&c, &f, NULL), 0);
     return f;
 }
@@ -66,8 +66,8 @@ static struct atoll_finding compare(void)
 static int print_matches(const double *scale)
 {
     struct atoll_fingerprint p;
-    assert_int_equal(atoll_fingerprint_make(&p, &task->tolerance, expected, scale, COUNT, 77, NULL), 0);
-    int match = atoll_fingerprint_match(&p, ATOLL_F32, output);
+    assert_int_equal(atoll_fingerprint_make(&p, NULL, &task->tolerance, expected, scale, COUNT, 77, NULL), 0);
+    int match = atoll_fingerprint_match(&p, NULL, ATOLL_F32, output);
     atoll_fingerprint_fini(&p);
     return match;
 }
@@ -224,7 +224,7 @@ static void test_tolerance(void **state)
         if (cases[i].tolerance.cosine > 0)
             for (size_t k = 0; k < COUNT; k++)
                 output[k] = k % 2 ? 1 : -1;
-        struct atoll_check c = {task, variant, TENSOR, output, values, scale, NULL};
+        struct atoll_check c = {task, variant, TENSOR, output, values, scale, NULL, NULL};
         assert_int_equal(atoll_check_compare(&c, &f, NULL), 0);
         if (f.wrong != cases[i].wrong)
             fail_msg("case %zu: wrong %d, %s", i, f.wrong, f.detail);
@@ -288,20 +288,21 @@ static void test_fingerprint(void **state)
     (void)state;
     copy_right(0, COUNT);
     for (uint64_t key = 0; key < 50; key++) {
-        assert_int_equal(atoll_fingerprint_make(&p, &task->tolerance, expected, NULL, COUNT, key, NULL), 0);
-        assert_int_equal(atoll_fingerprint_match(&p, ATOLL_F32, output), 1);
+        assert_int_equal(atoll_fingerprint_make(&p, NULL, &task->tolerance, expected, NULL, COUNT, key, NULL),
+                         0);
+        assert_int_equal(atoll_fingerprint_match(&p, NULL, ATOLL_F32, output), 1);
         for (size_t i = (size_t)key % 7; i < COUNT; i += 7) {
             float right = output[i];
             output[i] = right + 0.05f;
-            assert_int_equal(atoll_fingerprint_match(&p, ATOLL_F32, output), 0);
+            assert_int_equal(atoll_fingerprint_match(&p, NULL, ATOLL_F32, output), 0);
             output[i] = right;
         }
         atoll_fingerprint_fini(&p);
     }
     double infinite = INFINITY;
     float got = INFINITY;
-    assert_int_equal(atoll_fingerprint_make(&p, &task->tolerance, &infinite, NULL, 1, 3, NULL), 0);
-    assert_int_equal(atoll_fingerprint_match(&p, ATOLL_F32, &got), 0); /* cannot tell */
+    assert_int_equal(atoll_fingerprint_make(&p, NULL, &task->tolerance, &infinite, NULL, 1, 3, NULL), 0);
+    assert_int_equal(atoll_fingerprint_match(&p, NULL, ATOLL_F32, &got), 0); /* cannot tell */
     atoll_fingerprint_fini(&p);
 }
 

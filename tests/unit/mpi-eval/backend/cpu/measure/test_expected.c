@@ -60,7 +60,7 @@ static struct atoll_expected *get(struct atoll_expected_cache *expected_cache, u
 static void test_values(void **state)
 {
     struct atoll_expected_cache *expected_cache =
-        atoll_expected_cache_create((size_t)1 << 20, (size_t)1 << 20, 7, NULL);
+        atoll_expected_cache_create((size_t)1 << 20, (size_t)1 << 20, 7, NULL, NULL);
     struct atoll_expected *a = get(expected_cache, 0, 0, 1);
     float x[COUNT], w[37];
     (void)state;
@@ -72,7 +72,7 @@ static void test_values(void **state)
         double r = (double)x[k] * w[j] + (double)x[row + (j + 1) % 37];
         assert_true(a->truth.values[Y][k] == r);
     }
-    assert_true(a->truth.input_hash[X] == atoll_memory_hash(5, x, sizeof(x)));
+    assert_true(a->truth.input_hash[X] == atoll_memory_hash(NULL, 5, x, sizeof(x)));
     assert_null(a->truth.scale[Y]);
     atoll_expected_cache_release(expected_cache, a);
     atoll_expected_cache_destroy(expected_cache);
@@ -83,7 +83,7 @@ static void test_values(void **state)
 static void test_budget(void **state)
 {
     struct atoll_expected_cache *expected_cache =
-        atoll_expected_cache_create(2 * COUNT * sizeof(double), (size_t)1 << 20, 7, NULL);
+        atoll_expected_cache_create(2 * COUNT * sizeof(double), (size_t)1 << 20, 7, NULL, NULL);
     uint16_t kept[8];
     (void)state;
     for (uint64_t i = 0; i < 3; i++)
@@ -105,7 +105,7 @@ static void test_budget(void **state)
 /* Held ones are never pushed out; fresh ones are forgotten with their last user. */
 static void test_users(void **state)
 {
-    struct atoll_expected_cache *expected_cache = atoll_expected_cache_create(1, 1, 7, NULL);
+    struct atoll_expected_cache *expected_cache = atoll_expected_cache_create(1, 1, 7, NULL, NULL);
     struct atoll_expected *a = get(expected_cache, 3, 0, 1), *same = get(expected_cache, 3, 0, 1),
                           *b = get(expected_cache, 0, 1, 1);
     uint16_t kept[8];
@@ -129,7 +129,7 @@ static void test_users(void **state)
 
 static void test_inputs_again(void **state)
 {
-    struct atoll_expected_cache *small = atoll_expected_cache_create((size_t)1 << 20, 1, 7, NULL);
+    struct atoll_expected_cache *small = atoll_expected_cache_create((size_t)1 << 20, 1, 7, NULL, NULL);
     struct atoll_expected *a = get(small, 0, 4, 1);
     float before[COUNT], after[COUNT];
     (void)state;
@@ -159,7 +159,7 @@ static void test_room(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct atoll_expected_cache *small =
-            atoll_expected_cache_create(rows[i].values, rows[i].inputs, 9, NULL);
+            atoll_expected_cache_create(rows[i].values, rows[i].inputs, 9, NULL, NULL);
         struct atoll_input_set d = atoll_input_set_make(secret, task, 0, 0, 0);
         assert_int_equal(atoll_expected_cache_has_room(small, task, 0), rows[i].first);
         if (rows[i].first) {

@@ -135,13 +135,13 @@ static void test_hash(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(bytes); i++)
         bytes[i] = (unsigned char)(i * 7);
-    uint64_t before = atoll_memory_hash(9, bytes, sizeof(bytes));
-    assert_true(before == atoll_memory_hash(9, bytes, sizeof(bytes)));
-    assert_true(before != atoll_memory_hash(8, bytes, sizeof(bytes)));
-    assert_true(before != atoll_memory_hash(9, bytes, sizeof(bytes) - 1));
+    uint64_t before = atoll_memory_hash(NULL, 9, bytes, sizeof(bytes));
+    assert_true(before == atoll_memory_hash(NULL, 9, bytes, sizeof(bytes)));
+    assert_true(before != atoll_memory_hash(NULL, 8, bytes, sizeof(bytes)));
+    assert_true(before != atoll_memory_hash(NULL, 9, bytes, sizeof(bytes) - 1));
     for (size_t i = 0; i < sizeof(bytes); i++) {
         bytes[i] ^= 1;
-        assert_true(before != atoll_memory_hash(9, bytes, sizeof(bytes)));
+        assert_true(before != atoll_memory_hash(NULL, 9, bytes, sizeof(bytes)));
         bytes[i] ^= 1;
     }
 }
@@ -160,7 +160,7 @@ static void test_fills(void **state)
             struct atoll_fill f;
             atoll_fill_init(&f, (enum atoll_dtype)t, COUNT, stale, key);
             seen |= 1u << f.kind;
-            atoll_fill_write(&f, base);
+            atoll_fill_write(&f, NULL, base);
             for (size_t i = 0; i < COUNT; i += 13)
                 assert_int_equal(atoll_fill_holds(&f, base, i), 1);
             base[1021 * atoll_dtype_bytes((enum atoll_dtype)t)] ^= 1;
