@@ -112,19 +112,25 @@ static int lies_below(const char *resolved, const char *root)
     return strncmp(resolved, root, length) == 0 && resolved[length] == '/';
 }
 
-/* Whether a file lies in another task's folder beside root: tasks of one suite share files by symbolic links. */
-static int lies_in_sibling(const char *resolved, const char *root)
+/* Whether a file lies in the folder of a task that has a folder in common with the one at root, depth above both: 1, it is of the
+ * same suite; 2, of a suite beside it.  Tasks share files by symbolic links. */
+static int lies_in_task(const char *resolved, const char *root, size_t depth)
 {
-    const char *slash = strrchr(root, '/');
-    size_t above = slash ? (size_t)(slash - root) + 1 : 0;
-    char sibling[PATH_MAX];
-    if (above < 2 || strncmp(resolved, root, above) != 0)
+    const char *slash = root + strlen(root);
+    char other[PATH_MAX];
+    for (size_t i = 0; i < depth; i++)
+        while (slash > root && *--slash != '/')
+            ;
+    size_t length = (size_t)(slash - root) + 1;
+    if (length < 2 || strncmp(resolved, root, length) != 0)
         return 0;
-    size_t name = strcspn(resolved + above, "/");
-    if (!resolved[above + name])
-        return 0;
-    snprintf(sibling, sizeof(sibling), "%.*s", (int)(above + name), resolved);
-    return holds_task(sibling);
+    for (size_t i = 0; i < depth; i++) {
+        length += strcspn(resolved + length, "/");
+        if (!resolved[length++])
+            return 0;
+    }
+    snprintf(other, sizeof(other), "%.*s", (int)length - 1, resolved);
+    return holds_task(other);
 }
 
 static const char *folder_read(void *context, struct atoll_arena *arena, const char *path, size_t limit,
@@ -138,7 +144,8 @@ static const char *folder_read(void *context, struct atoll_arena *arena, const c
         return NULL;
     }
     /* What is not there is said when it is opened. */
-    if (realpath(full, resolved) && !lies_below(resolved, root) && !lies_in_sibling(resolved, root)) {
+    if (realpath(full, resolved) && !lies_below(resolved, root) && !lies_in_task(resolved, root, 1) &&
+        !lies_in_task(resolved, root, 2)) {
         atoll_err_set(
             err, ATOLL_E_INPUT,
             "'%s' leads out of the task's folder, and into no task beside it; copy the file into the "

@@ -552,6 +552,55 @@ static void test_shared(void **state)
     memcpy(folder, own, sizeof(own));
 }
 
+/* The same between suites that lie beside each other, and no further. */
+static void test_shared_between_suites(void **state)
+{
+    static const char *const made[] = {"-suite", "-suite/member", "-suite/member/seeds",
+                                       "-far",   "-far/suite",    "-far/suite/member",
+                                       "-other", "-other/task"};
+    static const char *const links[] = {"-suite/member", "-far/suite/member"};
+    char own[160], path[320], target[320];
+    struct atoll_err err = ATOLL_ERR_INIT;
+    memcpy(own, folder, sizeof(own));
+    for (size_t i = 0; i < sizeof(made) / sizeof(*made); i++) {
+        snprintf(path, sizeof(path), "%s%s", own, made[i]);
+        assert_int_equal(mkdir(path, 0700), 0);
+    }
+    strcat(folder, "-other/task");
+    write_task(0, NULL);
+    write_text("reference.c", "/* of another suite */\n");
+    snprintf(target, sizeof(target), "%s/reference.c", folder);
+    for (size_t i = 0; i < 2; i++) {
+        snprintf(folder, sizeof(folder), "%s%s", own, links[i]);
+        write_text("naive.c", "/* naive */\n");
+        write_task(14, "baselines: [{name: naive, file: naive.c}]");
+        snprintf(path, sizeof(path), "%s/reference.c", folder);
+        assert_int_equal(symlink(target, path), 0);
+        if (i == 0) {
+            struct atoll_task *task = atoll_task_load(folder, &err);
+            if (!task)
+                fail_msg("%s", err.text);
+            assert_string_equal(task->reference_source, "/* of another suite */\n");
+            atoll_task_destroy(task);
+        } else {
+            expect_failure(ATOLL_E_INPUT, "and into no task beside it");
+        }
+        unlink(path);
+        snprintf(path, sizeof(path), "%s/naive.c", folder);
+        unlink(path);
+        snprintf(path, sizeof(path), "%s/task.yaml", folder);
+        unlink(path);
+    }
+    unlink(target);
+    snprintf(path, sizeof(path), "%s-other/task/task.yaml", own);
+    unlink(path);
+    for (size_t i = sizeof(made) / sizeof(*made); i-- > 0;) {
+        snprintf(path, sizeof(path), "%s%s", own, made[i]);
+        assert_int_equal(rmdir(path), 0);
+    }
+    memcpy(folder, own, sizeof(own));
+}
+
 static void test_too_long(void **state)
 {
     char path[320];
@@ -736,6 +785,7 @@ int main(void)
         cmocka_unit_test(test_files),
         cmocka_unit_test(test_definitions),
         cmocka_unit_test(test_shared),
+        cmocka_unit_test(test_shared_between_suites),
         cmocka_unit_test(test_too_long),
         cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_round_trip),
