@@ -1,0 +1,1 @@
+../attention_qwen_16k/problem.py

@@ -1,0 +1,15 @@
+/* One element: a row divided by its root mean square, times a column. */
+void reference(const struct atoll_reference_args *a, long unit)
+{
+    const long n = dim_N(a), depth = dim_K(a), row = unit / n, column = unit % n;
+    double mean = 0.0, sum = 0.0, squares = 0.0;
+    for (long k = 0; k < depth; k++) {
+        const double x = get_x(a, row * depth + k), term = x * get_b(a, k * n + column);
+        mean += x * x;
+        sum += term;
+        squares += term * term;
+    }
+    const double factor = 1.0 / atoll_sqrt(mean / (double)depth);
+    put_y(a, unit, sum * factor);
+    scale_y(a, unit, (atoll_fabs(sum) + atoll_sqrt(squares)) * factor);
+}
