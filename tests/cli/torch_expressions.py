@@ -24,10 +24,21 @@ NEEDS = [
 ]
 
 
+def twin_of(path):
+    """Equal for tasks that differ in their bench shapes alone, and for those whose reference is PyTorch itself."""
+    text = path.read_text()
+    if "reference: {torch:" in text:
+        return None
+    lines = [line for line in text.splitlines() if not line.startswith(("#", "name:", "  bench", "  hidden", "  check.3"))]
+    return os.path.realpath(path.parent / "reference.c"), *lines
+
+
 def outer():
-    tasks = sorted(p.parent for p in source.glob("suites/*/*/task.yaml"))
+    tasks = {twin_of(p): p.parent for p in sorted(source.glob("suites/*/*/task.yaml"), reverse=True)}
+    tasks.pop(None, None)
     words = sys.argv[3:]
-    done = subprocess.run([python, __file__, build, str(source), "--inside"] + [str(t) for t in tasks if not words or t.name in words])
+    chosen = [str(t) for t in sorted(tasks.values()) if not words or t.name in words]
+    done = subprocess.run([python, __file__, build, str(source), "--inside"] + chosen)
     sys.exit(done.returncode)
 
 
