@@ -156,6 +156,11 @@ int atoll_plan_choice_legal(const struct atoll_task *task, const struct atoll_pl
  * ATOLL_E_INPUT that names the field. */
 int atoll_plan_choice_check(const struct atoll_task *task, const struct atoll_plan *plan,
                             const struct atoll_choice *choice, struct atoll_err *err);
+/* All of it at one variant, whoever's it is: the requirements that hold there, what atoll_plan_choice_check asks, and
+ * what holds on every device. */
+int atoll_plan_sound_at(const struct atoll_task *task, const struct atoll_plan *plan,
+                        const struct atoll_choice *choice, const struct atoll_variant *variant,
+                        struct atoll_err *err);
 /* Bits of `kinds`. */
 #define ATOLL_PLAN_KIND(kind) (1u << (kind))
 #define ATOLL_PLAN_KIND_ALL                                                                                  \

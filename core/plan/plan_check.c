@@ -504,6 +504,50 @@ static int check_memory(const struct site *s)
     return 0;
 }
 
+static int site_holds(struct site *s)
+{
+    const struct atoll_path *path = &s->scope.plan->paths[s->scope.path];
+    if (check_memory(s))
+        return -1;
+    for (s->launch = path->first; s->launch < path->first + path->count; s->launch++)
+        if (check_launch(s))
+            return -1;
+    return 0;
+}
+
+static int is_met(const struct scope *p, const struct atoll_expression *require)
+{
+    int64_t value = 0;
+    return atoll_expression_eval(require, p->bindings, p->binding_count, &value, NULL) == 0 && value != 0;
+}
+
+static int requirements_hold(const struct scope *p)
+{
+    const struct atoll_path *path = &p->plan->paths[p->path];
+    for (size_t i = 0; i < p->plan->require_count; i++)
+        if (!is_met(p, p->plan->require[i]))
+            return atoll_err_set(p->err, ATOLL_E_INPUT, "plan: field 'require[%zu]': not met at variant '%s'",
+                                 i, p->variant->name);
+    for (size_t i = 0; i < path->require_count; i++)
+        if (!is_met(p, path->require[i]))
+            return atoll_err_set(p->err, ATOLL_E_INPUT,
+                                 "plan: field 'paths[%zu].require[%zu]': not met at variant '%s'", p->path, i,
+                                 p->variant->name);
+    return 0;
+}
+
+int atoll_plan_sound_at(const struct atoll_task *task, const struct atoll_plan *plan,
+                        const struct atoll_choice *choice, const struct atoll_variant *variant,
+                        struct atoll_err *err)
+{
+    static const struct atoll_device_limits unknown;
+    struct site s = {.limits = &unknown};
+    if (scope_init(&s.scope, task, plan, choice, variant, err) || requirements_hold(&s.scope) ||
+        plan_holds(&s.scope))
+        return -1;
+    return strcmp(plan->backend, "cpu") == 0 ? 0 : site_holds(&s);
+}
+
 int atoll_plan_limits_check(const struct atoll_task *task, const struct atoll_plan *plan,
                             const struct atoll_choice *choice, unsigned kinds,
                             const struct atoll_device_limits *limits, struct atoll_err *err)
@@ -524,12 +568,8 @@ int atoll_plan_limits_check(const struct atoll_task *task, const struct atoll_pl
         const struct atoll_variant *v = &task->variants[i];
         if (!(kinds & ATOLL_PLAN_KIND(v->kind)) || !atoll_plan_concerns(plan, v))
             continue;
-        if (scope_init(&s.scope, task, plan, choice, v, err) || check_memory(&s))
+        if (scope_init(&s.scope, task, plan, choice, v, err) || site_holds(&s))
             return -1;
-        const struct atoll_path *path = &plan->paths[s.scope.path];
-        for (s.launch = path->first; s.launch < path->first + path->count; s.launch++)
-            if (check_launch(&s))
-                return -1;
     }
     return 0;
 }

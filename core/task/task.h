@@ -158,7 +158,8 @@ struct atoll_task {
     unsigned distributions;
     int allow_mutable_globals;
     size_t variant_count;
-    struct atoll_variant variants[ATOLL_TASK_VARIANT_LIMIT];
+    /* The last place is of no variant of the task: for a shape that somebody makes and looks at as if it were one. */
+    struct atoll_variant variants[ATOLL_TASK_VARIANT_LIMIT + 1];
     const char *definitions; /* C declarations that stand behind the plan in every seed; NULL = none */
     size_t seed_count;
     struct atoll_seed seeds[ATOLL_TASK_SEED_LIMIT]; /* baselines first, then seeds/ in name order */

@@ -9,6 +9,7 @@
 
 #include "base/random.h"
 #include "mpi-eval/referee/backend.h"
+#include "mpi-eval/referee/path_check.h"
 #include "mpi-eval/referee/check.h"
 #include "mpi-eval/referee/fakes.h"
 #include "mpi-eval/referee/referee.h"
@@ -281,6 +282,40 @@ static int seed_variant(struct admission *a, struct atoll_loaded_candidate *cand
     return 0;
 }
 
+/* One run of a seed at a shape that its paths need. */
+struct made_run {
+    struct admission *a;
+    struct atoll_loaded_candidate *candidate;
+    char *detail;
+};
+
+static int seed_made(void *context, const struct atoll_input_set *input_set)
+{
+    struct made_run *run = context;
+    struct atoll_referee *r = run->a->referee;
+    struct atoll_trial_order order = {input_set, ATOLL_COMPARING_FULL, DEADLINE_NS,
+                                      atoll_referee_placement(r), 0};
+    struct atoll_trial trial;
+    r->backend->trial(r, run->a->known, run->candidate, &order, &trial);
+    if (trial.verdict == ATOLL_V_CORRECT)
+        return 0;
+    snprintf(run->detail, ATOLL_DETAIL_BYTES, "%s: %.1700s", atoll_verdict_name(trial.verdict), trial.detail);
+    atoll_path_check_say(run->a->known, run->detail, ATOLL_DETAIL_BYTES);
+    return -1;
+}
+
+static int seed_paths(struct admission *a, struct atoll_loaded_candidate *candidate,
+                      enum atoll_variant_kind kind, char *detail)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct made_run run = {a, candidate, detail};
+    int rc =
+        atoll_path_check(a->referee, a->known, candidate->prepared, kind, SERIES, 1, seed_made, &run, &err);
+    if (rc != 0 && err.code != ATOLL_OK)
+        snprintf(detail, ATOLL_DETAIL_BYTES, "%s", err.text);
+    return rc;
+}
+
 /* ret_bench_ns: the fastest bench variant; NULL: only the check variants. */
 static int seed_run(struct admission *a, struct atoll_loaded_candidate *candidate, char *detail,
                     double *ret_bench_ns)
@@ -296,7 +331,9 @@ static int seed_run(struct admission *a, struct atoll_loaded_candidate *candidat
         if (ret_bench_ns && v->kind == ATOLL_VARIANT_BENCH)
             *ret_bench_ns = *ret_bench_ns > 0 ? fmin(*ret_bench_ns, ns) : ns;
     }
-    return 0;
+    if (seed_paths(a, candidate, ATOLL_VARIANT_CHECK, detail) != 0)
+        return -1;
+    return ret_bench_ns ? seed_paths(a, candidate, ATOLL_VARIANT_HIDDEN, detail) : 0;
 }
 
 /* Prepares and compiles a seed with a choice; -1 with the reason in detail. */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "mpi-eval/referee/backend.h"
+#include "mpi-eval/referee/path_check.h"
 #include "mpi-eval/referee/referee.h"
 #include "mpi-eval/referee/sampling.h"
 #include "mpi-eval/referee/time_account.h"
@@ -270,6 +271,22 @@ static int match_verify(struct match *m, enum atoll_variant_kind kind, int input
     return 0;
 }
 
+/* The challenger alone: its plan asks for these shapes, and it is the one that has to prove something. */
+static int match_verify_made(void *context, const struct atoll_input_set *input_set)
+{
+    struct match *m = context;
+    double ns = 0;
+    return match_run(m, CHALLENGER, input_set, atoll_placement_at(m->placement_key, m->input_sets++), &ns);
+}
+
+static int match_verify_paths(struct match *m, enum atoll_variant_kind kind, unsigned input_sets)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    int rc = atoll_path_check(m->referee, m->known, m->sides[CHALLENGER].prepared, kind, m->order->evaluation,
+                              input_sets, match_verify_made, m, &err);
+    return rc != 0 && err.code != ATOLL_OK ? match_end(m, ATOLL_V_INFRASTRUCTURE, "%s", err.text) : rc;
+}
+
 /* Finalists: the same inputs twice, at other addresses and over other fills. */
 static int match_repeat(struct match *m)
 {
@@ -331,6 +348,8 @@ static void match_play(struct match *m)
     int failed = match_verify(m, ATOLL_VARIANT_CHECK, 1); /* and warms both workers */
     if (!failed && m->order->purpose == ATOLL_DUEL_FINAL)
         failed = match_verify(m, ATOLL_VARIANT_HIDDEN, HIDDEN_DRAWS) != 0 ||
+                 match_verify_paths(m, ATOLL_VARIANT_CHECK, 1) != 0 ||
+                 match_verify_paths(m, ATOLL_VARIANT_HIDDEN, HIDDEN_DRAWS) != 0 ||
                  (m->bench_count && match_repeat(m) != 0);
     if (!failed && m->order->purpose == ATOLL_DUEL_FINAL && m->referee->backend->sanitize) {
         enum atoll_verdict v =

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "core/fitness.h"
 #include "mpi-eval/referee/backend.h"
+#include "mpi-eval/referee/path_check.h"
 #include "mpi-eval/referee/referee.h"
 #include "mpi-eval/referee/sampling.h"
 #include "mpi-eval/referee/time_account.h"
@@ -125,6 +126,28 @@ static int session_check(struct session *s, uint32_t variant)
             return -1;
     }
     return 0;
+}
+
+static int session_check_made(void *context, const struct atoll_input_set *input_set)
+{
+    struct session *s = context;
+    struct atoll_trial trial;
+    if (session_try(s, input_set, ATOLL_COMPARING_FULL, atoll_referee_placement(s->referee), &trial) == 0)
+        return 0;
+    if (s->e->verdict != ATOLL_V_INFRASTRUCTURE)
+        atoll_path_check_say(s->known, s->e->detail, sizeof(s->e->detail));
+    return -1;
+}
+
+/* The paths of its plan that no check variant of the task takes. */
+static int session_check_paths(struct session *s)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    int rc = atoll_path_check(s->referee, s->known, s->candidate.prepared, ATOLL_VARIANT_CHECK,
+                              s->order->evaluation, CHECK_INPUT_SETS, session_check_made, s, &err);
+    if (rc != 0 && err.code != ATOLL_OK)
+        session_end(s, ATOLL_V_INFRASTRUCTURE, 0, "%s", err.text);
+    return rc;
 }
 
 /* A variant while it is sampled. */
@@ -375,11 +398,11 @@ static int count_step(struct session *s, uint32_t variant)
 }
 
 /* What a candidate may take from the start of its compiler to its verdict. */
-static double whole_deadline_ns(const struct session *s)
+static double whole_deadline_ns(const struct session *s, const struct atoll_prepared *prepared)
 {
     const struct atoll_task *task = s->known->task;
     const struct atoll_setup *setup = &s->referee->setup;
-    unsigned runs = 0;
+    unsigned runs = CHECK_INPUT_SETS * atoll_path_check_count(prepared, ATOLL_VARIANT_CHECK);
     for (size_t i = 0; i < task->variant_count; i++)
         if (atoll_variant_is_here(s->referee->backend, &task->variants[i]))
             runs += task->variants[i].kind == ATOLL_VARIANT_CHECK   ? CHECK_INPUT_SETS
@@ -410,7 +433,7 @@ static void cascade(struct session *s, const struct atoll_prepared *prepared, co
 {
     struct atoll_evaluation *e = s->e;
     char detail[ATOLL_DETAIL_BYTES];
-    s->whole_ns = whole_deadline_ns(s);
+    s->whole_ns = whole_deadline_ns(s, prepared);
     s->end_ns = atoll_referee_now_ns() + s->whole_ns - prepared->compile_ns;
     enum atoll_verdict loaded =
         atoll_referee_load(s->referee, prepared, object, object_length, &s->candidate, detail);
@@ -419,7 +442,8 @@ static void cascade(struct session *s, const struct atoll_prepared *prepared, co
         return;
     }
     double begin = atoll_referee_now_ns();
-    int failed = each_variant(s, ATOLL_VARIANT_CHECK, session_check);
+    int failed =
+        each_variant(s, ATOLL_VARIANT_CHECK, session_check) != 0 || session_check_paths(s) != 0 ? -1 : 0;
     e->check_ns = atoll_referee_now_ns() - begin;
     begin = atoll_referee_now_ns();
     each_variant(s, ATOLL_VARIANT_BENCH, count_step);

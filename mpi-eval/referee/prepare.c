@@ -98,6 +98,12 @@ static int plan_check(const struct preparation *w, struct atoll_err *err)
             atoll_variant_is_here(w->parts->backend, &p->task->variants[i]) &&
             variant_check(w, &p->task->variants[i], err) != 0)
             return -1;
+    if (atoll_plan_cover(p->task, p->plan, &p->choice, 0, &p->cover, err) != 0)
+        return -1;
+    for (size_t i = 0; i < p->cover.count; i++)
+        if (p->cover.variants[i].kind != ATOLL_VARIANT_HIDDEN &&
+            variant_check(w, &p->cover.variants[i], err) != 0)
+            return -1;
     return 0;
 }
 

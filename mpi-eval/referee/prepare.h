@@ -4,6 +4,7 @@
 #define ATOLL_MPI_EVAL_REFEREE_PREPARE_H
 
 #include "core/message.h"
+#include "core/plan/plan_cover.h"
 #include "core/task/task.h"
 
 struct atoll_prepared {
@@ -14,6 +15,8 @@ struct atoll_prepared {
     const struct atoll_plan *plan; /* NULL when verdict is BAD_PLAN */
     const char *body;
     struct atoll_choice choice;
+    struct atoll_plan_cover
+        cover; /* shapes that the plan's paths need; hidden ones as they would be without a secret */
     struct atoll_behaviour behaviour;
     enum atoll_verdict verdict; /* CORRECT = go on to compile; BAD_PLAN, FORBIDDEN = that is the verdict */
     char detail[ATOLL_DETAIL_BYTES];
@@ -50,7 +53,7 @@ struct atoll_prepare_parts {
     int64_t scratch_limit_bytes; /* of one scratch block */
 };
 
-/* Plan, choice, the variants this backend measures (hidden ones are not looked at), rules, behaviour, unit.  p has
+/* Plan, choice, the variants this backend measures (hidden ones are not looked at) and those made for paths, rules, behaviour, unit.  p has
  * task, arena and id.  -1: a failure of ours; everything else is in p->verdict and p->detail. */
 int atoll_prepare(struct atoll_prepared *p, const struct atoll_order_candidate *candidate,
                   const struct atoll_device_info *device, const struct atoll_prepare_parts *parts,

@@ -208,8 +208,9 @@ struct atoll_case *atoll_case_create(struct atoll_referee *referee, uint32_t num
         return NULL;
     }
     c->number = number;
-    c->task = task;
-    for (size_t i = 0; i < ATOLL_TASK_VARIANT_LIMIT; i++)
+    c->own = *task;
+    c->task = &c->own;
+    for (size_t i = 0; i <= ATOLL_TASK_VARIANT_LIMIT; i++)
         c->pool_size[i] = ATOLL_INPUT_SET_POOL_MIN;
     for (size_t i = 0; i < ATOLL_TASK_VARIANT_LIMIT; i++)
         c->open_count[i] = least_open_count(&referee->setup);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "mpi-eval/referee/backend.h"
+#include "mpi-eval/referee/path_check.h"
 #include "mpi-eval/referee/referee.h"
 #include "mpi-eval/referee/rival_blocks.h"
 #include "mpi-eval/referee/rival_session.h"
@@ -97,6 +98,22 @@ static int verify_kind(struct comparison *c, enum atoll_variant_kind kind, int i
     return 0;
 }
 
+static int verify_made(void *context, const struct atoll_input_set *input_set)
+{
+    struct comparison *c = context;
+    struct atoll_trial trial;
+    c->session.input_sets++;
+    return try_candidate(c, input_set, ATOLL_COMPARING_FULL, 0, &trial);
+}
+
+static int verify_paths(struct comparison *c, enum atoll_variant_kind kind, unsigned input_sets)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    int rc = atoll_path_check(c->session.referee, c->session.known, c->candidate.prepared, kind,
+                              c->session.order->evaluation, input_sets, verify_made, c, &err);
+    return rc != 0 && err.code != ATOLL_OK ? comparison_end(c, ATOLL_V_INFRASTRUCTURE, "%s", err.text) : rc;
+}
+
 /* The same inputs twice, at other addresses and over other fills. */
 static int verify_repeat(struct comparison *c)
 {
@@ -113,7 +130,9 @@ static int verify(struct comparison *c)
 {
     struct atoll_referee *r = c->session.referee;
     if (verify_kind(c, ATOLL_VARIANT_CHECK, 1) != 0 ||
-        verify_kind(c, ATOLL_VARIANT_HIDDEN, HIDDEN_DRAWS) != 0 || verify_repeat(c) != 0)
+        verify_kind(c, ATOLL_VARIANT_HIDDEN, HIDDEN_DRAWS) != 0 ||
+        verify_paths(c, ATOLL_VARIANT_CHECK, 1) != 0 ||
+        verify_paths(c, ATOLL_VARIANT_HIDDEN, HIDDEN_DRAWS) != 0 || verify_repeat(c) != 0)
         return -1;
     if (!r->backend->sanitize)
         return 0;

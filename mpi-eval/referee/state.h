@@ -15,10 +15,11 @@ struct atoll_torch_rival;
 /* A task the referee knows. */
 struct atoll_case {
     uint32_t number;
-    const struct atoll_task *task; /* borrowed */
+    const struct atoll_task *task; /* &own */
+    struct atoll_task own;         /* what it points to is borrowed; its spare variant is path_check.h's */
     void *oracle;                  /* the backend's, made by case_open */
-    size_t pool_size
-        [ATOLL_TASK_VARIANT_LIMIT]; /* input sets in use per variant, at least ATOLL_INPUT_SET_POOL_MIN */
+    size_t pool_size[ATOLL_TASK_VARIANT_LIMIT +
+                     1]; /* input sets in use per variant, at least ATOLL_INPUT_SET_POOL_MIN */
     size_t open_count
         [ATOLL_TASK_VARIANT_LIMIT]; /* of the pool, those that candidates see so far (docs/adr/0023) */
     double answer_ns[ATOLL_TASK_VARIANT_LIMIT]; /* what the last answer ahead took */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/candidate.h"
+#include "core/plan/plan_cover.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -35,6 +36,14 @@ static void use(struct atoll_arena *arena, const char *language, const struct at
     atoll_plan_first_choice(plan, &choice);
     atoll_plan_choice_legal(&task, plan, &choice, NULL);
     atoll_plan_choice_check(&task, plan, &choice, NULL);
+    struct atoll_plan_cover cover;
+    if (atoll_plan_cover(&task, plan, &choice, plan->launch_count, &cover, NULL) == 0)
+        for (size_t i = 0; i < cover.count; i++) {
+            size_t path = 0;
+            if (atoll_plan_path_at(&task, plan, &cover.variants[i], &path, NULL) != 0 ||
+                path != cover.paths[i])
+                abort();
+        }
     atoll_choice_text(plan, &choice, text, sizeof(text));
     atoll_candidate_id(&task, language, plan, body, &choice);
     snprintf(source, length, "/* atoll-plan %s */", plan->canonical);

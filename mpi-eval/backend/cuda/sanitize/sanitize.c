@@ -170,24 +170,33 @@ static int is_small(struct run *r)
     return total <= BYTES_LIMIT;
 }
 
+static int variant_run(struct run *r, struct atoll_referee *referee, const struct atoll_variant *variant,
+                       uint32_t place, uint64_t number, int *count)
+{
+    const struct atoll_task *task = r->prepared->task;
+    r->variant = variant;
+    if (variant->kind != ATOLL_VARIANT_CHECK || !atoll_variant_is_here(&atoll_backend_cuda, variant) ||
+        !is_small(r))
+        return 0;
+    r->input_set = atoll_input_set_make(referee->setup.secret, task, place, SERIES, number);
+    (*count)++;
+    int rc = buffers_allocate(r);
+    for (size_t k = 0; k < task->tensor_count && rc == 0; k++)
+        if (task->tensors[k].role != ATOLL_ROLE_OUT)
+            rc = input_write(r, k);
+    return rc == 0 ? launches_run(r) : rc;
+}
+
+/* The task's, and those that the paths of the plan need. */
 static int variants_run(struct run *r, struct atoll_referee *referee, uint64_t number)
 {
     const struct atoll_task *task = r->prepared->task;
+    const struct atoll_plan_cover *cover = &r->prepared->cover;
     int rc = 0, count = 0;
-    for (uint32_t i = 0; i < task->variant_count && rc == 0; i++) {
-        r->variant = &task->variants[i];
-        if (r->variant->kind != ATOLL_VARIANT_CHECK ||
-            !atoll_variant_is_here(&atoll_backend_cuda, r->variant) || !is_small(r))
-            continue;
-        r->input_set = atoll_input_set_make(referee->setup.secret, task, i, SERIES, number);
-        count++;
-        rc = buffers_allocate(r);
-        for (size_t k = 0; k < task->tensor_count && rc == 0; k++)
-            if (task->tensors[k].role != ATOLL_ROLE_OUT)
-                rc = input_write(r, k);
-        if (rc == 0)
-            rc = launches_run(r);
-    }
+    for (uint32_t i = 0; i < task->variant_count && rc == 0; i++)
+        rc = variant_run(r, referee, &task->variants[i], i, number, &count);
+    for (uint32_t i = 0; i < cover->count && rc == 0; i++)
+        rc = variant_run(r, referee, &cover->variants[i], ATOLL_TASK_VARIANT_LIMIT + i, number, &count);
     return rc || count
                ? rc
                : give_up(r, "no check variant has at most %llu bytes", (unsigned long long)BYTES_LIMIT);

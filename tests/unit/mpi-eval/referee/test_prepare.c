@@ -56,6 +56,25 @@ static const struct {
     {"c", PLAN(LAUNCH) BODY "\nint atoll_mine;\n", 0, 0, ATOLL_V_FORBIDDEN, "rule harness, line 4"},
     {"c", PLAN(LAUNCH) BODY "/* atoll_mine */ const char *t = \"atoll_\"; int not_atoll_ = 1;\n", 0, 0,
      ATOLL_V_CORRECT, ""},
+    /* Paths: each is judged where it is taken, N is 37 at check and 512 at bench. */
+    {"c",
+     PLAN("\"scratch\": {\"s\": \"N - 512\"}, \"paths\": [{\"when\": \"N % 8 == 0\", " LAUNCH "}, {" LAUNCH
+          "}]") BODY,
+     0, 0, ATOLL_V_BAD_PLAN, "scratch \"N - 512\" is -475 at variant check"},
+    {"c",
+     PLAN("\"scratch\": {\"s\": \"N - 50\"}, \"paths\": [{\"when\": \"N % 8 == 0\", \"launch\": "
+          "[{\"function\": "
+          "\"f\", \"units\": \"N - 40\", \"args\": [\"x\", \"s\", \"i32:N\"]}]}, {" LAUNCH "}]") BODY,
+     0, 0, ATOLL_V_CORRECT, ""},
+    {"c", PLAN("\"paths\": [{\"when\": \"N == 512 && M == 192\", " LAUNCH "}, {" LAUNCH "}]") BODY, 0, 0,
+     ATOLL_V_BAD_PLAN,
+     "plan: field 'paths[0]': variant 'bench' takes it, no check variant does, and no shape of at most half "
+     "the size "
+     "that the task allows; it cannot be checked"},
+    {"c",
+     PLAN("\"params\": {\"T\": [4, 8]}, \"paths\": [{\"when\": \"N % 8 == 0\", \"require\": [\"T < "
+          "8\"], " LAUNCH "}, {" LAUNCH "}]") BODY,
+     1, 8, ATOLL_V_BAD_PLAN, "the choice T=8 does not meet"},
     {"c", PLAN(LAUNCH) "#include <unistd.h>\n" BODY, 0, 0, ATOLL_V_FORBIDDEN, "line"},
 };
 
@@ -110,6 +129,25 @@ static void test_unit(void **state)
     atoll_prepared_destroy(p);
 }
 
+/* What is made for a path that only bench takes; every launch of every path has its shim. */
+static void test_paths(void **state)
+{
+    struct atoll_order_candidate c = {
+        .language = "c",
+        .source = PLAN("\"paths\": [{\"when\": \"N % 8 == 0\", " LAUNCH "}, {" LAUNCH "}]") BODY};
+    struct atoll_prepared *p = atoll_prepared_create(task, &atoll_backend_cpu, &c, NULL, NULL);
+    (void)state;
+    assert_non_null(p);
+    assert_string_equal(p->detail, "");
+    assert_int_equal(p->symbol_count, 2);
+    assert_non_null(strstr(p->unit_text, "#line 1 \"plan.paths[1].launch[0]\"\n"));
+    assert_int_equal(p->cover.count, 2);
+    assert_string_equal(p->cover.variants[0].name, "check.path[0]");
+    assert_int_equal(p->cover.variants[0].dims[1], 56);
+    assert_string_equal(p->cover.variants[1].name, "hidden.path[0]");
+    atoll_prepared_destroy(p);
+}
+
 /* Lines keep their numbers where the plan's comment leaves room for the parameters. */
 static void test_lines(void **state)
 {
@@ -140,6 +178,7 @@ static void test_limits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_verdicts), cmocka_unit_test(test_unit),
-                                       cmocka_unit_test(test_lines), cmocka_unit_test(test_limits)};
+                                       cmocka_unit_test(test_paths), cmocka_unit_test(test_lines),
+                                       cmocka_unit_test(test_limits)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

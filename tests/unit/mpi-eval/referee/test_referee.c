@@ -41,14 +41,12 @@ static struct {
 } shelf[32];
 static size_t shelf_count;
 
-static struct built compile_body(const struct atoll_task *of, const char *body)
+static struct built compile_source(const struct atoll_task *of, const char *source)
 {
     struct built b = {0};
     struct atoll_err err = ATOLL_ERR_INIT;
-    char *source = source_of(body);
     struct atoll_order_candidate c = {.language = "c", .source = source};
     b.prepared = atoll_prepared_create(of, &atoll_backend_cpu, &c, NULL, &err);
-    free(source);
     assert_non_null(b.prepared);
     if (b.prepared->verdict != ATOLL_V_CORRECT)
         fail_msg("%s", b.prepared->detail);
@@ -57,6 +55,14 @@ static struct built compile_body(const struct atoll_task *of, const char *body)
                      0);
     if (b.compiled.status != ATOLL_COMPILE_OK)
         fail_msg("%s", b.compiled.diagnostics);
+    return b;
+}
+
+static struct built compile_body(const struct atoll_task *of, const char *body)
+{
+    char *source = source_of(body);
+    struct built b = compile_source(of, source);
+    free(source);
     return b;
 }
 
@@ -237,10 +243,9 @@ static void test_verdicts(void **state)
     }
 }
 
-static void duel(const char *elite_body, const char *challenger_body, enum atoll_duel_purpose purpose,
-                 struct atoll_duel *ret_duel)
+static void duel_built(struct built a, struct built b, enum atoll_duel_purpose purpose,
+                       struct atoll_duel *ret_duel)
 {
-    struct built a = build(elite_body), b = build(challenger_body);
     ret_duel->verdict = ATOLL_V_UNSTABLE;
     for (int i = 0; i < UNSTABLE_LIMIT && ret_duel->verdict == ATOLL_V_UNSTABLE; i++) {
         struct atoll_order order = {.evaluation = next_evaluation++,
@@ -254,6 +259,12 @@ static void duel(const char *elite_body, const char *challenger_body, enum atoll
                            b.prepared, b.compiled.object, b.compiled.object_length, ret_duel);
         assert_true(referee->counting.device_ns == device_ns + ret_duel->occupied_ns);
     }
+}
+
+static void duel(const char *elite_body, const char *challenger_body, enum atoll_duel_purpose purpose,
+                 struct atoll_duel *ret_duel)
+{
+    duel_built(build(elite_body), build(challenger_body), purpose, ret_duel);
 }
 
 #define RIGHT_BODY LOOP "y[i * n + j] = " RIGHT ";"
@@ -274,6 +285,67 @@ static void test_duels(void **state)
     duel(SLOW_BODY, SLOW_BODY, ATOLL_DUEL_NULL_CONTROL, &d);
     assert_int_equal(d.verdict, ATOLL_V_CORRECT);
     assert_int_equal(d.better, 0);
+}
+
+/* Multiples of 8 go to `even`, others to `odd`; bench alone is one, so 23 x 56 is made to check it and another to finish. */
+static struct built build_paths(const char *even, const char *odd)
+{
+    static const char format[] =
+        "/* atoll-plan {\"version\": 1, \"scratch\": {\"s\": \"N - 30\"}, \"paths\": [{\"when\": \"N %% 8 == "
+        "0\", "
+        "\"launch\": [{\"function\": \"even\", \"units\": \"M\", \"args\": [\"x\", \"w\", \"y\", \"s\", "
+        "\"i32:N\"]}]}, "
+        "{\"launch\": [{\"function\": \"odd\", \"units\": \"M\", \"args\": [\"x\", \"w\", \"y\", "
+        "\"i32:N\"]}]}]} */\n"
+        "void even(long b, long e, float *x, const float *w, float *y, float *s, int n)\n{\n%s\n}\n"
+        "void odd(long b, long e, float *x, const float *w, float *y, int n)\n{\n%s\n}\n";
+    char *source = NULL;
+    assert_true(asprintf(&source, format, even, odd) > 0);
+    struct built b = compile_source(task, source);
+    free(source);
+    return b;
+}
+
+static void built_free(struct built *b)
+{
+    atoll_prepared_destroy(b->prepared);
+    atoll_compiled_fini(&b->compiled);
+}
+
+#define ONLY(condition) LOOP "y[i * n + j] = (" condition ") ? " RIGHT " : 0;"
+
+static void test_paths(void **state)
+{
+    static const struct {
+        const char *even, *odd;
+        enum atoll_verdict verdict, last; /* of the evaluation, of the final */
+        const char *says, *last_says;
+    } rows[] = {
+        {"s[0] = 1; " ONLY("n % 8 == 0"), ONLY("n % 8"), ATOLL_V_CORRECT, ATOLL_V_CORRECT, "",
+         "right at the hidden variants"},
+        {ONLY("n == 512"), ONLY("1"), ATOLL_V_WRONG, ATOLL_V_WRONG, "variant check.path[0]",
+         "variant check.path[0]"},
+        {ONLY("n == 512 || n == 56"), ONLY("1"), ATOLL_V_CORRECT, ATOLL_V_WRONG, "",
+         "variant hidden.path[0]"},
+    };
+    struct built slow = build(SLOW_BODY);
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct built b = build_paths(rows[i].even, rows[i].odd);
+        struct atoll_evaluation e;
+        struct atoll_duel d;
+        evaluate(&b, 0, 0, &e);
+        if (e.verdict != rows[i].verdict || !strstr(e.detail, rows[i].says))
+            fail_msg("row %zu: %s, \"%s\"", i, atoll_verdict_name(e.verdict), e.detail);
+        if (e.verdict == ATOLL_V_WRONG)
+            assert_non_null(strstr(e.detail, "; made for paths[0]: M=23, N=56"));
+        atoll_evaluation_fini(&e);
+        duel_built(slow, b, ATOLL_DUEL_FINAL, &d);
+        if (d.verdict != rows[i].last || !strstr(d.detail, rows[i].last_says))
+            fail_msg("row %zu, final: %s, \"%s\"", i, atoll_verdict_name(d.verdict), d.detail);
+        assert_null(strstr(d.detail, "N=")); /* hidden shapes stay hidden */
+        built_free(&b);
+    }
 }
 
 static void test_final(void **state)
@@ -359,7 +431,7 @@ static enum atoll_verdict watch(struct atoll_referee *r, struct atoll_case *know
                                 struct atoll_loaded_candidate *candidate, char *ret_detail)
 {
     assert_ptr_equal(r, referee);
-    assert_ptr_equal(known->task, task);
+    assert_memory_equal(&known->task->id, &task->id, sizeof(task->id));
     assert_ptr_equal(candidate->prepared, build(RIGHT_BODY).prepared);
     snprintf(ret_detail, ATOLL_DETAIL_BYTES, "%s", watched_count++ ? "two hazards" : "watched closely");
     return watched_count == 1 ? ATOLL_V_CORRECT : ATOLL_V_WRONG;
@@ -648,6 +720,7 @@ int main(void)
                                        cmocka_unit_test(test_answers_ahead),
                                        cmocka_unit_test(test_duels),
                                        cmocka_unit_test(test_final),
+                                       cmocka_unit_test(test_paths),
                                        cmocka_unit_test(test_watched_final),
                                        cmocka_unit_test(test_beaten_floor),
                                        cmocka_unit_test(test_admission),
