@@ -1,14 +1,37 @@
+/* On a device a thread computes an element.  On a host the unit of every eighth element of a row computes eight, whose sums
+ * do not wait for each other. */
+#ifdef ATOLL_DEVICE
+#define COLUMNS 1
+#else
+#define COLUMNS 8
+#endif
+
+static void columns(const struct atoll_reference_args *a, long row, long first, const long count)
+{
+    const long n = dim_N(a), depth = dim_K(a), batch = row / dim_M(a);
+    double sum[COLUMNS] = {0}, magnitude[COLUMNS] = {0};
+    for (long k = 0; k < depth; k++) {
+        const double left = get_a(a, row * depth + k);
+        for (long d = 0; d < count; d++) {
+            const double term = left * get_b(a, (batch * depth + k) * n + first + d);
+            sum[d] += term;
+            magnitude[d] += atoll_fabs(term);
+        }
+    }
+    for (long d = 0; d < count; d++) {
+        put_c(a, row * n + first + d, sum[d]);
+        scale_c(a, row * n + first + d, magnitude[d]);
+    }
+}
+
 /* One element of one product. */
 void reference(const struct atoll_reference_args *a, long unit)
 {
-    const long n = dim_N(a), m = dim_M(a), depth = dim_K(a);
-    const long column = unit % n, row = unit / n, batch = row / m;
-    double sum = 0.0, magnitude = 0.0;
-    for (long k = 0; k < depth; k++) {
-        const double term = get_a(a, row * depth + k) * get_b(a, (batch * depth + k) * n + column);
-        sum += term;
-        magnitude += atoll_fabs(term);
-    }
-    put_c(a, unit, sum);
-    scale_c(a, unit, magnitude);
+    const long n = dim_N(a), row = unit / n, column = unit % n;
+    if (column % COLUMNS != 0)
+        return;
+    if (n - column >= COLUMNS)
+        columns(a, row, column, COLUMNS);
+    else
+        columns(a, row, column, n - column);
 }
