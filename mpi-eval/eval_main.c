@@ -39,6 +39,7 @@
 #define GATE_LOOK_NS    50000000L
 #define DEVICES_LOOK_NS 15e6
 #define POOL_ENDS_NS    4e9 /* what evaluators of this machine get to leave */
+#define LIFE_TOLD_NS    2e9 /* between two words to ranks that wait for the end */
 
 struct settings {
     int local, evaluator, null_backend, verbose;
@@ -300,6 +301,7 @@ struct carrier {
     struct atoll_evaluator_pool *pool; /* NULL: ranks */
     unsigned unanswered;               /* ranks whose evaluator is not known to be gone */
     int is_stopped;                    /* they were asked for their answer */
+    double said_ns;                    /* when ranks were told last that files are being written */
     double gate_ns;                    /* when the gate was looked at */
 };
 
@@ -334,6 +336,21 @@ static void on_stage(void *context, enum atoll_handover_stage stage)
     }
     if (is_true && atoll_handover_tell(carrier->settings->stage, stage, &err) != 0)
         atoll_log_err(ATOLL_LOG_WARNING, "eval.stage", &err);
+}
+
+static void send_stop(const struct atoll_peers *peers, const unsigned char *last);
+
+/* Ranks wait for the last word as long as they hear that files are still written. */
+static void on_life(void *context)
+{
+    static const unsigned char wait = ATOLL_STOP_WAIT;
+    struct carrier *carrier = context;
+    double now_ns = atoll_clock_mono_ns();
+    if (carrier->pool || now_ns - carrier->said_ns < LIFE_TOLD_NS)
+        return;
+    carrier->said_ns = now_ns;
+    send_stop(&carrier->peers, &wait);
+    carrier->peers.wait(carrier->peers.context, NULL, 0, 0); /* MPI moves while it is called */
 }
 
 static int has_devices(void *context)
@@ -374,6 +391,7 @@ static int run_campaign(const struct settings *settings, struct atoll_campaign *
                                                        .until_ns = until_mono_ns(settings->until),
                                                        .llm = llm_settings_of(settings, campaign),
                                                        .on_stage = on_stage,
+                                                       .on_life = on_life,
                                                        .has_devices = settings->gate ? has_devices : NULL,
                                                        .stage_context = carrier};
         rc = atoll_coordinator_run(&run, ret_result, err);
@@ -463,7 +481,7 @@ static int run_local(const struct settings *settings, const char *dir, struct at
 
 /* ---- MPI ---- */
 
-/* Sends STOP to all ranks.  last: NULL, or the byte of the second STOP, after all have answered or were waited for in vain. */
+/* Sends STOP to all ranks.  last: NULL, or the byte of one that follows it (enum atoll_stop_word). */
 static void send_stop(const struct atoll_peers *peers, const unsigned char *last)
 {
     struct atoll_buffer frame;
@@ -542,7 +560,8 @@ static int run_forwarder(const struct settings *settings, struct atoll_comm *com
     struct atoll_evaluator_pool *pool = atoll_evaluator_pool_create(spawner, 1, &err);
     if (!pool)
         return (int)log_failure(&err);
-    *ret_answered = atoll_forwarder_run(&peers, pool, settings->heartbeat_timeout_s * 1e9);
+    const struct atoll_forwarder_times times = {.heartbeat_timeout_ns = settings->heartbeat_timeout_s * 1e9};
+    *ret_answered = atoll_forwarder_run(&peers, pool, &times);
     atoll_evaluator_pool_destroy(pool);
     return 0;
 }

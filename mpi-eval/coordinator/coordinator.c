@@ -56,7 +56,8 @@ struct coordinator {
     struct atoll_event capacity; /* the last CAPACITY */
     const char *attempt_dir;     /* borrowed from the campaign */
     int ack_fd, has_asked_for_end, has_told_end;
-    int is_held; /* the devices are another run's still */
+    int is_held;    /* the devices are another run's still */
+    int is_writing; /* the last files; nothing else is left to do */
     double tick_ns, times_ns;
 };
 
@@ -751,7 +752,10 @@ static int write_archive(const struct atoll_campaign *campaign, const char *atte
 
 static void show_life(void *context)
 {
-    atoll_lease_renewer_show_life(context);
+    const struct coordinator *c = context;
+    atoll_lease_renewer_show_life(c->settings->lease_renewer);
+    if (c->is_writing && c->settings->on_life)
+        c->settings->on_life(c->settings->stage_context);
 }
 
 int atoll_coordinator_run(const struct atoll_coordinator_settings *settings,
@@ -759,8 +763,8 @@ int atoll_coordinator_run(const struct atoll_coordinator_settings *settings,
 {
     struct coordinator c;
     double cpu_ns = atoll_clock_cpu_ns();
-    atoll_campaign_on_life(settings->campaign, show_life, settings->lease_renewer);
     int rc = coordinator_init(&c, settings, err);
+    atoll_campaign_on_life(settings->campaign, show_life, &c);
     if (rc == 0)
         rc = coordinator_resume(&c, err);
     if (rc == 0 && c.commit) {
@@ -782,8 +786,11 @@ int atoll_coordinator_run(const struct atoll_coordinator_settings *settings,
         tell_stage(&c, ATOLL_HANDOVER_RELEASED);
     if (rc == 0)
         rc = atoll_lease_renewer_check(settings->lease_renewer, err);
-    if (rc == 0)
+    if (rc == 0) {
+        c.is_writing = 1;
+        show_life(&c);
         rc = write_archive(settings->campaign, c.attempt_dir, err);
+    }
     atoll_campaign_on_life(settings->campaign, NULL, NULL);
     if (rc == 0) {
         c.result.is_finished = !c.result.is_drained;

@@ -37,6 +37,9 @@ struct atoll_coordinator_settings {
     /* Called at ENDING, once, where the search is about to stop; and, unless the run is drained, at STOPPED, and at RELEASED, when
      * the evaluators were told to stop, before the files are made: who waits for them does so there.  NULL = nobody. */
     void (*on_stage)(void *context, enum atoll_handover_stage stage);
+    /* Called while the last files are made, at their beginning and then now and then: evaluators were told to stop, and whoever
+     * carries their frames waits.  NULL = nobody. */
+    void (*on_life)(void *context);
     /* Whether evaluators may open their devices: they are sent nothing before.  NULL = at once. */
     int (*has_devices)(void *context);
     void *stage_context;

@@ -1,9 +1,10 @@
 /* forwarder.c - frames up, frames down.
  * States: RUNNING --STOP--> STOPPING (the evaluator is told; waits for its end, bounded) -> ANSWERED
  * (PEER_LOST sent; waits for STOP with one byte: all may finalize, or some are lost and the others leave as
- * they are; bounded). */
+ * they are; bounded, and anew each time rank 0 says that it is still writing). */
 #include "mpi-eval/node/forwarder.h"
 
+#include <math.h>
 #include <time.h>
 
 #include "base/log.h"
@@ -13,15 +14,23 @@
 #define WAIT_MS        500
 #define EVALUATOR_ENDS 4e9 /* what an evaluator gets to leave */
 #define RANK0_ANSWERS  12e9
+#define RANK0_WRITES   300e9 /* between two words of it while it writes files: as its lease has it */
 
 struct forwarder {
     const struct atoll_peers *up;
     struct atoll_peers down;
     struct atoll_evaluator_pool *pool;
     struct atoll_buffer frame;
-    double heard_ns; /* the evaluator */
+    struct atoll_forwarder_times times;
+    double heard_ns;     /* the evaluator */
+    double last_word_ns; /* until then rank 0's is waited for */
     int is_stopping, may_finalize, is_dismissed;
 };
+
+static double now_ns(const struct forwarder *f)
+{
+    return f->times.now_ns ? f->times.now_ns() : atoll_clock_mono_ns();
+}
 
 static int pass(struct forwarder *f, const struct atoll_peers *to, const struct atoll_frame *frame)
 {
@@ -40,6 +49,10 @@ static void pass_down(struct forwarder *f)
     struct atoll_frame frame;
     unsigned peer;
     while (f->up->receive(f->up->context, &peer, &frame) > 0) {
+        if (frame.type == ATOLL_MSG_STOP && frame.length > 0 && frame.payload[0] == ATOLL_STOP_WAIT) {
+            f->last_word_ns = now_ns(f) + f->times.writing_ns;
+            continue;
+        }
         if (frame.type == ATOLL_MSG_STOP && frame.length > 0) {
             f->may_finalize = frame.payload[0] == ATOLL_STOP_FINALIZE;
             f->is_dismissed = 1;
@@ -60,7 +73,7 @@ static void pass_up(struct forwarder *f)
     struct atoll_frame frame;
     unsigned peer;
     while (f->down.receive(f->down.context, &peer, &frame) > 0) {
-        f->heard_ns = atoll_clock_mono_ns();
+        f->heard_ns = now_ns(f);
         if (frame.type != ATOLL_MSG_PEER_LOST || !f->is_stopping)
             pass(f, f->up, &frame);
     }
@@ -77,8 +90,8 @@ static void wait_for_frames(struct forwarder *f, int timeout_ms)
 /* The evaluator was told to stop: what it still sends goes up, until it has left or its time is over. */
 static void end_evaluator(struct forwarder *f)
 {
-    double until_ns = atoll_clock_mono_ns() + EVALUATOR_ENDS;
-    while (atoll_evaluator_pool_alive(f->pool) > 0 && atoll_clock_mono_ns() < until_ns) {
+    double until_ns = now_ns(f) + EVALUATOR_ENDS;
+    while (atoll_evaluator_pool_alive(f->pool) > 0 && now_ns(f) < until_ns) {
         pass_up(f);
         if (atoll_evaluator_pool_alive(f->pool) > 0)
             wait_for_frames(f, 10);
@@ -92,10 +105,10 @@ static int ask_to_finalize(struct forwarder *f)
 {
     static const unsigned char gone = ATOLL_PEER_GONE;
     const struct atoll_frame lost = {.type = ATOLL_MSG_PEER_LOST, .payload = &gone, .length = 1};
-    double until_ns = atoll_clock_mono_ns() + RANK0_ANSWERS;
     if (pass(f, f->up, &lost) != 0)
         return 0;
-    while (!f->is_dismissed && atoll_clock_mono_ns() < until_ns) {
+    f->last_word_ns = fmax(f->last_word_ns, now_ns(f) + f->times.answer_ns);
+    while (!f->is_dismissed && now_ns(f) < f->last_word_ns) {
         pass_down(f);
         if (!f->is_dismissed)
             f->up->wait(f->up->context, NULL, 0, 100);
@@ -104,18 +117,20 @@ static int ask_to_finalize(struct forwarder *f)
 }
 
 int atoll_forwarder_run(const struct atoll_peers *up, struct atoll_evaluator_pool *pool,
-                        double heartbeat_timeout_ns)
+                        const struct atoll_forwarder_times *times)
 {
-    struct forwarder f = {
-        .up = up, .down = atoll_evaluator_pool_peers(pool), .pool = pool, .heard_ns = atoll_clock_mono_ns()};
+    struct forwarder f = {.up = up, .down = atoll_evaluator_pool_peers(pool), .pool = pool, .times = *times};
+    f.heard_ns = now_ns(&f);
+    f.times.answer_ns = times->answer_ns > 0 ? times->answer_ns : RANK0_ANSWERS;
+    f.times.writing_ns = times->writing_ns > 0 ? times->writing_ns : RANK0_WRITES;
     atoll_buffer_init(&f.frame, (size_t)ATOLL_FRAME_PAYLOAD_LIMIT + ATOLL_FRAME_HEADER_BYTES);
     while (!f.is_stopping) {
         pass_down(&f);
         pass_up(&f);
         if (f.is_stopping)
             break;
-        if (atoll_clock_mono_ns() - f.heard_ns > heartbeat_timeout_ns) {
-            f.heard_ns = atoll_clock_mono_ns();
+        if (now_ns(&f) - f.heard_ns > times->heartbeat_timeout_ns) {
+            f.heard_ns = now_ns(&f);
             if (atoll_evaluator_pool_alive(pool) > 0)
                 f.down.drop(f.down.context, 0); /* it is silent: another is started */
         }

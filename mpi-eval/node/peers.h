@@ -11,8 +11,9 @@
 /* Payload of ATOLL_MSG_PEER_LOST: one byte. */
 enum atoll_peer_loss { ATOLL_PEER_RESTARTS = 0, ATOLL_PEER_GONE = 1 };
 
-/* What follows a STOP from rank 0 to a forwarder: one more with this byte. */
-enum atoll_stop_word { ATOLL_STOP_FINALIZE = 0, ATOLL_STOP_LEAVE = 1 };
+/* What follows a STOP from rank 0 to a forwarder: one more with this byte; before it, as often as rank 0 likes, WAIT: it writes
+ * its files still. */
+enum atoll_stop_word { ATOLL_STOP_FINALIZE = 0, ATOLL_STOP_LEAVE = 1, ATOLL_STOP_WAIT = 2 };
 
 struct atoll_peers {
     void *context;

@@ -65,7 +65,8 @@ struct peers {
     double until_ns, frozen_ns;              /* frozen: SLOW, nothing comes any more */
     struct atoll_task *tasks[4];
     unsigned task_count, orders[PEERS], results, rivals;
-    unsigned bars; /* of all orders */
+    unsigned bars;  /* of all orders */
+    unsigned lives; /* that were shown */
     int is_lost[PEERS], has_setup[PEERS];
     unsigned setups[PEERS];
     struct atoll_id seen[2][QUEUE]; /* candidates evaluated by peer 0, and by the others */
@@ -519,6 +520,15 @@ static void fake_stage(void *context, enum atoll_handover_stage stage)
         (struct told){stage, p->stops, p->results, access(path_of(p->state, "c/archive.h5"), F_OK) == 0};
 }
 
+/* Evaluators were told to stop, and the archive is not there yet. */
+static void fake_life(void *context)
+{
+    struct peers *p = context;
+    assert_true(p->stops > 0);
+    if (p->lives++ == 0)
+        assert_int_not_equal(access(path_of(p->state, "c/archive.h5"), F_OK), 0);
+}
+
 static int fake_devices(void *context);
 
 static int campaign_run_with(void **state, struct peers *p, sig_atomic_t interrupts,
@@ -545,6 +555,7 @@ static int campaign_run_with(void **state, struct peers *p, sig_atomic_t interru
         .is_to_finish = p->finishes,
         .extension = p->extension,
         .on_stage = fake_stage,
+        .on_life = fake_life,
         .has_devices = p->waits_for_devices ? fake_devices : NULL,
         .stage_context = p};
     p->state = state;
@@ -800,6 +811,7 @@ static void test_stages_are_told(void **state)
     assert_int_equal(campaign_run_with(state, p, 0, &result, NULL), 0);
     assert_true(result.is_finished);
     assert_int_equal(p->told_count, 3);
+    assert_true(p->lives > 0); /* whoever waits for the files hears of them */
     assert_int_equal(p->told[0].stage, ATOLL_HANDOVER_ENDING);
     assert_true(p->told[0].results >= BUDGET && p->told[0].results <= p->results);
     assert_int_equal(p->told[0].stops, 0);
