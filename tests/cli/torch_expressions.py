@@ -21,6 +21,8 @@ NEEDS = [
     ("_fused_adamw", "torch 2.4 on a CPU"),
     ("float8", "torch 2.1"),
     ("not implemented for 'Half'", "torch 2.x on a CPU"),
+    ("requires compiling PyTorch with MKL", "a torch with MKL"),
+    ("are sorted and distinct along the last dimension", "torch 2.0"),  # which checks indices only when asked to
 ]
 
 

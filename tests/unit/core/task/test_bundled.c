@@ -136,8 +136,9 @@ static void test_suite(void **state)
 
 int main(void)
 {
-    static char starter[] = "starter", gpu[] = "gpu";
+    static char starter[] = "starter", gpu[] = "gpu", hpc[] = "hpc";
     const struct CMUnitTest tests[] = {cmocka_unit_test_prestate(test_suite, starter),
-                                       cmocka_unit_test_prestate(test_suite, gpu)};
+                                       cmocka_unit_test_prestate(test_suite, gpu),
+                                       cmocka_unit_test_prestate(test_suite, hpc)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

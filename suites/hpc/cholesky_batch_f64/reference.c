@@ -1,0 +1,1 @@
+../cholesky_batch_f32/reference.c

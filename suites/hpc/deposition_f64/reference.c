@@ -1,0 +1,1 @@
+../deposition_f32/reference.c

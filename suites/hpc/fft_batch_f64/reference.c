@@ -1,0 +1,1 @@
+../fft_batch_f32/reference.c

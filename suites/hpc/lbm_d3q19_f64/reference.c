@@ -1,0 +1,1 @@
+../lbm_d3q19_f32/reference.c

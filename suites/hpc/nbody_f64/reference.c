@@ -1,0 +1,1 @@
+../nbody_f32/reference.c

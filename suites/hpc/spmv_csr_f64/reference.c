@@ -1,0 +1,1 @@
+../spmv_csr_f32/reference.c

@@ -1,0 +1,1 @@
+../spmv_ell_f32/reference.c

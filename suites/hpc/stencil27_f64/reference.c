@@ -1,0 +1,1 @@
+../stencil27_f32/reference.c

@@ -1,0 +1,1 @@
+../stencil7_f32/reference.c

@@ -1,0 +1,1 @@
+../su3_matvec_f32/reference.c

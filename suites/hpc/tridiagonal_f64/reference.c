@@ -1,0 +1,1 @@
+../tridiagonal_f32/reference.c
