@@ -50,6 +50,28 @@ static void put_ancestor(struct atoll_buffer *out, const struct atoll_query *que
         atoll_buffer_printf(out, "</td><td></td></tr>\n");
 }
 
+/* Which way through its plan each shape took; nothing where there is but one. */
+static void put_paths(struct atoll_buffer *out, const struct atoll_query *query, int64_t evaluation)
+{
+    const struct atoll_tables *t = atoll_query_tables(query);
+    struct atoll_rows rows = {NULL, 0};
+    int is_first = 1;
+    if (evaluation >= 0)
+        rows = atoll_query_timings(query, (uint64_t)evaluation);
+    for (size_t i = 0; i < rows.count; i++) {
+        struct atoll_row_timing timing;
+        atoll_tables_get(t, ATOLL_TABLE_TIMINGS, rows.rows[i], &timing);
+        if (!timing.path)
+            continue;
+        atoll_buffer_printf(out, "%s", is_first ? "<p class=\"soft\">Paths of its plan: " : ", ");
+        atoll_html_text(out, atoll_tables_text(t, timing.variant_name));
+        atoll_buffer_printf(out, " takes path %u", timing.path);
+        is_first = 0;
+    }
+    if (!is_first)
+        atoll_buffer_printf(out, "</p>\n");
+}
+
 static void put_source(struct atoll_buffer *out, const struct atoll_query *query, uint64_t row)
 {
     const struct atoll_tables *t = atoll_query_tables(query);
@@ -167,5 +189,6 @@ void atoll_html_lineage(struct atoll_buffer *out, const struct atoll_query *quer
     for (size_t i = 0; i < count; i++)
         put_ancestor(out, query, rows[i], &task);
     atoll_buffer_printf(out, "</table></div>\n");
+    put_paths(out, query, atoll_query_best_evaluation(query, (uint64_t)best, task.model));
     put_source(out, query, (uint64_t)best);
 }

@@ -217,6 +217,26 @@ static int describe_plan(struct atoll_projection *p, const struct atoll_decision
     return atoll_projection_put_text(p, choice, &row->choice, err);
 }
 
+int atoll_projection_path(struct atoll_projection *p, const struct atoll_id *candidate, uint32_t task,
+                          uint32_t variant, uint8_t *ret_path, struct atoll_err *err)
+{
+    struct atoll_row_candidate row;
+    const struct atoll_projection_task *t = atoll_projection_find_task(p, task);
+    int64_t at = atoll_projection_find_candidate(p, candidate);
+    size_t path = 0;
+    *ret_path = 0;
+    if (at < 0 || !t || !t->task || variant >= t->task->variant_count)
+        return 0;
+    atoll_tables_get(p->tables, ATOLL_TABLE_CANDIDATES, (uint64_t)at, &row);
+    struct atoll_projection_source *s = atoll_projection_find_source(p, &row.source_id);
+    if (s && plan_find(p, s, task, err) != 0)
+        return -1;
+    if (s && s->plan && s->plan->path_count > 1 &&
+        atoll_plan_path_at(t->task, s->plan, &t->task->variants[variant], &path, NULL) == 0)
+        *ret_path = (uint8_t)(path + 1);
+    return 0;
+}
+
 /* No event carries a null control's source: it follows from its original. */
 static int add_mutant(struct atoll_projection *p, const struct atoll_decision *d, struct atoll_err *err)
 {

@@ -192,7 +192,8 @@ static int add_task(struct atoll_projection *p, const struct atoll_event *e, str
 }
 
 static int add_timing(struct atoll_projection *p, const struct atoll_evaluation *e,
-                      const struct atoll_timing *t, const struct atoll_task *task, struct atoll_err *err)
+                      const struct atoll_timing *t, uint32_t number, const struct atoll_task *task,
+                      struct atoll_err *err)
 {
     const struct atoll_summary *s = &t->summary;
     struct atoll_row_timing row = {.event = p->event,
@@ -213,7 +214,8 @@ static int add_timing(struct atoll_projection *p, const struct atoll_evaluation 
                                    .floor_model = (uint8_t)atoll_timing_floor_model(t),
                                    .resolution_ns = t->resolution_ns};
     const char *name = task && t->variant < task->variant_count ? task->variants[t->variant].name : "";
-    if (atoll_projection_put_text(p, name, &row.variant_name, err) != 0 ||
+    if (atoll_projection_path(p, &e->candidate, number, t->variant, &row.path, err) != 0 ||
+        atoll_projection_put_text(p, name, &row.variant_name, err) != 0 ||
         atoll_tables_append(p->tables, ATOLL_TABLE_TIMINGS, &row, err) != 0) {
         return -1;
     }
@@ -328,7 +330,7 @@ static int add_evaluation(struct atoll_projection *p, const struct atoll_evaluat
         return -1;
     }
     for (size_t i = 0; i < e->timing_count; i++)
-        if (add_timing(p, e, &e->timings[i], t ? t->task : NULL, err) != 0)
+        if (add_timing(p, e, &e->timings[i], order->task, t ? t->task : NULL, err) != 0)
             return -1;
     count_evaluation(p, task_row, &row);
     return add_profile(p, &e->profile, &row, err);

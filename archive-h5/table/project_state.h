@@ -97,6 +97,9 @@ int64_t atoll_projection_find_candidate(const struct atoll_projection *p,
                                         const struct atoll_id *id); /* row, -1 */
 int atoll_projection_add_candidate(struct atoll_projection *p, const struct atoll_decision *d,
                                    struct atoll_err *err);
+/* Which path of a candidate's plan a variant takes, from 1; 0: its plan has one way, or is not known. */
+int atoll_projection_path(struct atoll_projection *p, const struct atoll_id *candidate, uint32_t task,
+                          uint32_t variant, uint8_t *ret_path, struct atoll_err *err);
 /* One that was not ordered, or has its result, is ignored. */
 int atoll_projection_add_rival(struct atoll_projection *p, const struct atoll_rival *r,
                                struct atoll_err *err);

@@ -477,6 +477,7 @@ static const struct atoll_column timing_columns[] = {
     COL(timing, resolution_ns, F64, "ns", "resolution of clock and launch"),
     {COLUMN(timing, floor_model, U8, "", "how floor_ns was made"), .value_name = floor_model_name,
      .value_count = ATOLL_FLOOR_MODEL_COUNT, .since = 6},
+    ADDED(timing, path, U8, "", "which of the plan's paths ran, from 1; 0 = the plan has one way", 6),
 };
 
 static const struct atoll_column sample_columns[] = {

@@ -139,6 +139,7 @@ struct atoll_row_timing {
     double min_ns, p10_ns, median_ns, p90_ns, max_ns, lo95_ns, hi95_ns, relative_half_width, floor_ns,
         resolution_ns;
     uint8_t floor_model;
+    uint8_t path; /* of the plan's, from 1; 0 = the plan has one way */
 };
 
 struct atoll_row_sample {

@@ -158,9 +158,29 @@ static void put(struct atoll_buffer *out, const char *name, const char *text)
     atoll_buffer_printf(out, " * %-11s %s\n", name, line);
 }
 
+/* One way through the plan: a shape takes the first whose condition holds. */
+static void put_path(struct atoll_buffer *out, size_t number, const json_t *path)
+{
+    const char *when = atoll_json_member(path, "when");
+    const json_t *launch;
+    char name[32], line[TEXT_BYTES];
+    size_t i;
+
+    snprintf(name, sizeof(name), "path %zu", number + 1);
+    snprintf(line, sizeof(line), "%s%.1000s", *when ? "where " : "else", when);
+    put(out, name, line);
+    json_array_foreach(json_object_get(path, "launch"), i, launch)
+    {
+        char *text = json_dumps(launch, JSON_COMPACT);
+
+        put(out, i ? "" : "  launch", text ? text : "");
+        free(text);
+    }
+}
+
 static void put_launches(struct atoll_buffer *out, const struct kernel *k)
 {
-    const json_t *scratch = json_object_get(k->plan, "scratch"), *launch;
+    const json_t *scratch = json_object_get(k->plan, "scratch"), *launch, *path;
     char *text;
     size_t i;
 
@@ -169,6 +189,10 @@ static void put_launches(struct atoll_buffer *out, const struct kernel *k)
         text = json_dumps(launch, JSON_COMPACT);
         put(out, i ? "" : "launch", text ? text : "");
         free(text);
+    }
+    json_array_foreach(json_object_get(k->plan, "paths"), i, path)
+    {
+        put_path(out, i, path);
     }
     text = scratch ? json_dumps(scratch, JSON_COMPACT) : NULL;
     if (text)
@@ -228,16 +252,18 @@ static void put_times(struct atoll_buffer *out, const struct kernel *k)
 {
     struct atoll_rows rows = k->evaluation >= 0 ? atoll_query_timings(k->view->query, (uint64_t)k->evaluation)
                                                 : (struct atoll_rows){NULL, 0};
-    char line[512], median[32], low[32], high[32];
+    char line[512], median[32], low[32], high[32], path[32] = "";
 
     for (size_t i = 0; i < rows.count; i++) {
         struct atoll_row_timing t;
 
         atoll_tables_get(k->view->tables, ATOLL_TABLE_TIMINGS, rows.rows[i], &t);
-        snprintf(line, sizeof(line), "%.64s: median %s, 95 %% interval %s to %s, %u samples",
+        if (t.path)
+            snprintf(path, sizeof(path), ", path %u", t.path);
+        snprintf(line, sizeof(line), "%.64s: median %s, 95 %% interval %s to %s, %u samples%s",
                  text_of(k, t.variant_name), atoll_duration_text(t.median_ns, median, sizeof(median)),
                  atoll_duration_text(t.lo95_ns, low, sizeof(low)),
-                 atoll_duration_text(t.hi95_ns, high, sizeof(high)), t.sample_count);
+                 atoll_duration_text(t.hi95_ns, high, sizeof(high)), t.sample_count, path);
         put(out, i ? "" : "times", line);
     }
     put_finals(out, k);
@@ -316,11 +342,13 @@ json_t *atoll_kernel_times(const struct atoll_archive_view *view, int64_t evalua
         struct atoll_row_timing t;
 
         atoll_tables_get(view->tables, ATOLL_TABLE_TIMINGS, rows.rows[i], &t);
-        json_array_append_new(times,
-                              json_pack("{s:o, s:f, s:f, s:f, s:i}", "variant",
-                                        atoll_json_text(atoll_tables_text(view->tables, t.variant_name)),
-                                        "median_ns", t.median_ns, "lo95_ns", t.lo95_ns, "hi95_ns", t.hi95_ns,
-                                        "samples", (int)t.sample_count));
+        json_t *time = json_pack("{s:o, s:f, s:f, s:f, s:i}", "variant",
+                                 atoll_json_text(atoll_tables_text(view->tables, t.variant_name)),
+                                 "median_ns", t.median_ns, "lo95_ns", t.lo95_ns, "hi95_ns", t.hi95_ns,
+                                 "samples", (int)t.sample_count);
+        if (t.path)
+            json_object_set_new(time, "path", json_integer(t.path));
+        json_array_append_new(times, time);
     }
     return times;
 }

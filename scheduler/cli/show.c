@@ -170,21 +170,34 @@ static json_t *profile_json(const struct atoll_archive_view *view, uint64_t eval
 
 /* ---- the candidate ---- */
 
-static void print_timings(const struct atoll_archive_view *view, uint64_t evaluation, int with_samples)
+/* ", path 2 of 3"; "" for a plan with one way. */
+static const char *path_text(const json_t *plan, unsigned path, char *ret_text, size_t bytes)
+{
+    size_t count = json_array_size(json_object_get(plan, "paths"));
+
+    ret_text[0] = '\0';
+    if (path > 0)
+        snprintf(ret_text, bytes, ", path %u of %zu", path, count);
+    return ret_text;
+}
+
+static void print_timings(const struct atoll_archive_view *view, const json_t *plan, uint64_t evaluation,
+                          int with_samples)
 {
     struct atoll_rows rows = atoll_query_timings(view->query, evaluation);
     struct atoll_rows samples = atoll_query_samples(view->query, evaluation);
-    char median[32], low[32], high[32];
+    char median[32], low[32], high[32], path[48];
 
     for (size_t i = 0; i < rows.count; i++) {
         struct atoll_row_timing t;
 
         atoll_tables_get(view->tables, ATOLL_TABLE_TIMINGS, rows.rows[i], &t);
-        atoll_print(stdout, "  %-12s median %s, 95 %% interval %s to %s, %u samples, %u discarded\n",
+        atoll_print(stdout, "  %-12s median %s, 95 %% interval %s to %s, %u samples, %u discarded%s\n",
                     atoll_tables_text(view->tables, t.variant_name),
                     atoll_duration_text(t.median_ns, median, sizeof(median)),
                     atoll_duration_text(t.lo95_ns, low, sizeof(low)),
-                    atoll_duration_text(t.hi95_ns, high, sizeof(high)), t.sample_count, t.discarded_count);
+                    atoll_duration_text(t.hi95_ns, high, sizeof(high)), t.sample_count, t.discarded_count,
+                    path_text(plan, t.path, path, sizeof(path)));
     }
     for (size_t i = 0; with_samples && i < samples.count; i++) {
         struct atoll_row_sample s;
@@ -197,6 +210,11 @@ static void print_timings(const struct atoll_archive_view *view, uint64_t evalua
 static void print_evaluations(const struct atoll_archive_view *view, uint64_t candidate, int with_samples)
 {
     struct atoll_rows rows = atoll_query_evaluations(view->query, candidate);
+    struct atoll_row_candidate of;
+    json_t *plan;
+
+    atoll_tables_get(view->tables, ATOLL_TABLE_CANDIDATES, candidate, &of);
+    plan = json_loads(atoll_tables_text(view->tables, of.plan), 0, NULL);
 
     for (size_t i = 0; i < rows.count; i++) {
         struct atoll_row_evaluation e;
@@ -211,9 +229,10 @@ static void print_evaluations(const struct atoll_archive_view *view, uint64_t ca
                     e.fully_compared_count);
         if (*atoll_tables_text(view->tables, e.detail))
             atoll_print(stdout, "  %s\n", atoll_tables_text(view->tables, e.detail));
-        print_timings(view, rows.rows[i], with_samples);
+        print_timings(view, plan, rows.rows[i], with_samples);
         print_profile(view, rows.rows[i]);
     }
+    json_decref(plan);
 }
 
 static void print_duels(const struct atoll_archive_view *view, const struct atoll_id *id)

@@ -79,6 +79,10 @@ def find_compiler():
     return Nvcc(command) if works else None
 
 
+def launches(plan):
+    return [launch for path in plan.get("paths", [plan]) for launch in path["launch"]]
+
+
 compiler = find_compiler()
 if not compiler:
     print("skipped: neither libnvrtc nor nvcc found")
@@ -94,7 +98,7 @@ for path in paths:
         continue
     first = "".join(f"#define {name} {values[0]}\n" for name, values in plan.get("params", {}).items())
     log = compiler.compile(first + body)
-    missing = [launch["kernel"] for launch in plan["launch"] if launch["kernel"] + "(" not in body]
+    missing = [launch["kernel"] for launch in launches(plan) if launch["kernel"] + "(" not in body]
     if log or missing:
         failed += 1
         print(f"{path}: {log[:2000]}{''.join(f' no kernel {name}' for name in missing)}")

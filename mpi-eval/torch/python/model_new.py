@@ -301,6 +301,16 @@ def split_list(text):
     return parts
 
 
+def path_of(plan, dims):
+    """What these shapes run: the plan itself, or the first of its paths whose condition holds."""
+    return next(path for path in plan.get("paths", [plan]) if "when" not in path or evaluate(path["when"], dims))
+
+
+def path_names(path, name):
+    return any(argument == name or argument.startswith("tensormap(%s," % name)
+               for launch in path["launch"] for argument in launch["args"])
+
+
 class Prepared:
     """Scratch, outputs and launches for inputs of these shapes."""
 
@@ -309,11 +319,14 @@ class Prepared:
         self.driver, self.device = driver, device
         self.slots = {t["name"]: ctypes.c_void_p() for t in KERNEL["tensors"]}
         self.scratch = {}
+        path = path_of(KERNEL["plan"], dims)
         for name, size in KERNEL["plan"].get("scratch", {}).items():
+            if not path_names(path, name):
+                continue  # another path's: its size may make no sense here
             self.scratch[name] = torch.empty(max(1, evaluate(size, names)), dtype=torch.uint8, device=device)
             self.slots[name] = ctypes.c_void_p(self.scratch[name].data_ptr())
         self.outputs = [(t["name"], shape_of(t, dims), DTYPES[t["dtype"]]) for t in KERNEL["tensors"] if t["role"] == "out"]
-        self.launches = [Launch(given, names, self.slots, driver) for given in KERNEL["plan"]["launch"]]
+        self.launches = [Launch(given, names, self.slots, driver) for given in path["launch"]]
 
     def run(self, tensors):
         """tensors: by name, contiguous, of the task's types.  The outputs, in order."""

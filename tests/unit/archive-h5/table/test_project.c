@@ -64,6 +64,28 @@ static void test_tasks(void **state)
     assert_int_equal(t.reason, ATOLL_REASON_STAGNATION);
 }
 
+/* Candidates of the seed with paths took the first of them at bench, all others have one way. */
+static void test_paths(void **state)
+{
+    uint64_t taken = 0, timing = 0;
+    (void)state;
+    for (uint64_t i = 0; i < atoll_tables_count(tables, ATOLL_TABLE_TIMINGS); i++) {
+        struct atoll_row_timing t;
+        struct atoll_row_evaluation e = {.event = UINT64_MAX};
+        struct atoll_row_candidate c = {.event = UINT64_MAX};
+        atoll_tables_get(tables, ATOLL_TABLE_TIMINGS, i, &t);
+        while (e.event != t.event)
+            atoll_tables_get(tables, ATOLL_TABLE_EVALUATIONS, timing++, &e);
+        timing = 0;
+        for (uint64_t k = 0; !atoll_id_equal(&c.id, &e.candidate); k++)
+            atoll_tables_get(tables, ATOLL_TABLE_CANDIDATES, k, &c);
+        int has_paths = strstr(atoll_tables_text(tables, c.plan), "\"paths\"") != NULL;
+        assert_int_equal(t.path, has_paths ? 1 : 0);
+        taken += has_paths ? 1 : 0;
+    }
+    assert_true(taken > 0 && taken < atoll_tables_count(tables, ATOLL_TABLE_TIMINGS));
+}
+
 /* The row says what the journaled profile said, and belongs to the evaluation of its event. */
 static void test_profiles(void **state)
 {
@@ -278,6 +300,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_counts, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_tasks, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_paths, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_profiles, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_limits_of_the_device, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_infrastructure_and_second_answers, set_up, tear_down),
