@@ -17,7 +17,7 @@
 
 /* Raised with every change of what prompts say, texts under knowledge/prompts included: a replay compares prompts of its
  * own version only. */
-#define ATOLL_PROMPT_VERSION 2
+#define ATOLL_PROMPT_VERSION 3
 
 /* A kernel as a prompt shows it.  All borrowed. */
 struct atoll_prompt_kernel {

@@ -257,6 +257,10 @@ static const struct error_class classes[] = {
      "it."},
     {ATOLL_V_BAD_PLAN, "requirements", "plan",
      "The first value of every param is the default combination: it has to meet all of require."},
+    {ATOLL_V_BAD_PLAN, "widen its condition", "plan: path",
+     "A path's condition fits next to nothing but a timed shape, so it cannot be checked elsewhere. Say what "
+     "the "
+     "path's code needs of the dims, not which shape it is for."},
     {ATOLL_V_BAD_PLAN, NULL, "plan",
      "The launch plan was refused before anything was compiled. Repair the field that the message names; the "
      "form is in the plan's description above."},
@@ -284,6 +288,9 @@ static const struct error_class classes[] = {
      "behind unit_begin and unit_end where the language is c."},
     {ATOLL_V_COMPILE_ERROR, "plan.launch", "compile: launch",
      "The call that the harness makes from the plan does not compile: the plan's function, args and the "
+     "source's signature must agree."},
+    {ATOLL_V_COMPILE_ERROR, "plan.paths", "compile: launch",
+     "The call that the harness makes from the plan does not compile: the path's function, args and the "
      "source's signature must agree."},
     {ATOLL_V_COMPILE_ERROR, "writable data", "compile: state",
      "Global and static variables that can be written are not allowed: keep state in arguments, locals and "
