@@ -1,0 +1,1 @@
+../../gpu/map_id/reference.c

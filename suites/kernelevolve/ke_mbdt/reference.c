@@ -1,0 +1,1 @@
+../../gpu/mbdt/reference.c

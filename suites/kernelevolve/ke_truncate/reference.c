@@ -1,0 +1,1 @@
+../../gpu/batch_event_truncate/reference.c
