@@ -68,6 +68,15 @@ static const char *const mixes[ATOLL_MIX_COUNT] = {
     [ATOLL_MIX_BARRIER] = "barrier",
     [ATOLL_MIX_BRANCH] = "branch",
     [ATOLL_MIX_OTHER] = "other",
+    [ATOLL_MIX_WARPGROUP] = "wgmma",
+    [ATOLL_MIX_BULK_COPY] = "bulk_copy",
+    [ATOLL_MIX_WIDE_ACCESS] = "wide_access",
+    [ATOLL_MIX_VECTOR_128] = "vector_128",
+    [ATOLL_MIX_VECTOR_256] = "vector_256",
+    [ATOLL_MIX_VECTOR_512] = "vector_512",
+    [ATOLL_MIX_FUSED] = "fused",
+    [ATOLL_MIX_SCALAR] = "scalar",
+    [ATOLL_MIX_GATHER] = "gather",
 };
 
 static const char *const tiers[ATOLL_TIER_COUNT] = {
@@ -78,9 +87,31 @@ static const char *const tiers[ATOLL_TIER_COUNT] = {
 };
 
 static const char *const limiters[ATOLL_LIMITER_COUNT] = {
-    [ATOLL_LIMITER_UNKNOWN] = "unknown",         [ATOLL_LIMITER_MEMORY] = "memory",
-    [ATOLL_LIMITER_INSTRUCTION] = "instruction", [ATOLL_LIMITER_LATENCY] = "latency",
+    [ATOLL_LIMITER_UNKNOWN] = "unknown",
+    [ATOLL_LIMITER_MEMORY] = "memory",
+    [ATOLL_LIMITER_INSTRUCTION] = "instruction",
+    [ATOLL_LIMITER_LATENCY] = "latency",
     [ATOLL_LIMITER_LAUNCH] = "launch",
+    [ATOLL_LIMITER_DRAM] = "dram",
+    [ATOLL_LIMITER_L2] = "l2",
+    [ATOLL_LIMITER_L1] = "l1",
+    [ATOLL_LIMITER_SHARED] = "shared_memory",
+    [ATOLL_LIMITER_BANK_CONFLICTS] = "bank_conflicts",
+    [ATOLL_LIMITER_TENSOR] = "tensor",
+    [ATOLL_LIMITER_FMA] = "fma",
+    [ATOLL_LIMITER_ALU] = "alu",
+    [ATOLL_LIMITER_FP64] = "fp64",
+    [ATOLL_LIMITER_XU] = "xu",
+    [ATOLL_LIMITER_LSU] = "lsu",
+    [ATOLL_LIMITER_ISSUE] = "issue",
+    [ATOLL_LIMITER_OCCUPANCY] = "occupancy",
+    [ATOLL_LIMITER_TAIL] = "tail",
+};
+
+static const char *const occupancy_limits[ATOLL_OCCUPANCY_COUNT] = {
+    [ATOLL_OCCUPANCY_UNKNOWN] = "unknown",      [ATOLL_OCCUPANCY_BLOCKS] = "blocks",
+    [ATOLL_OCCUPANCY_WARPS] = "warps",          [ATOLL_OCCUPANCY_REGISTERS] = "registers",
+    [ATOLL_OCCUPANCY_SHARED] = "shared memory",
 };
 
 const char *atoll_counter_name(enum atoll_counter counter)
@@ -143,6 +174,11 @@ const char *atoll_limiter_name(enum atoll_limiter limiter)
     return (unsigned)limiter < ATOLL_LIMITER_COUNT ? limiters[limiter] : "unknown";
 }
 
+const char *atoll_occupancy_limit_name(enum atoll_occupancy_limit limit)
+{
+    return (unsigned)limit < ATOLL_OCCUPANCY_COUNT ? occupancy_limits[limit] : "unknown";
+}
+
 void atoll_profile_init(struct atoll_profile *p)
 {
     memset(p, 0, sizeof(*p));
@@ -201,6 +237,12 @@ static void put_resources(struct atoll_buffer *out, const struct atoll_resources
     atoll_buffer_put_u32(out, (uint32_t)count);
     for (size_t i = 0; i < count; i++)
         atoll_buffer_put_u32(out, r->mix[i]);
+    if (!r->blocks) /* as before launches were told */
+        return;
+    const uint32_t launch[] = {r->blocks, r->threads_per_block, r->resident_blocks, r->cluster_blocks};
+    for (size_t i = 0; i < sizeof(launch) / sizeof(*launch); i++)
+        atoll_buffer_put_u32(out, launch[i]);
+    atoll_buffer_put_u8(out, (uint8_t)r->occupancy_by);
 }
 
 void atoll_profile_encode(const struct atoll_profile *p, struct atoll_buffer *out)
@@ -270,6 +312,13 @@ static void read_resources(struct atoll_reader *r, struct atoll_resources *ret)
     size_t count = read_count(r, sizeof(uint32_t), ATOLL_MIX_COUNT);
     for (size_t i = 0; i < count; i++)
         ret->mix[i] = atoll_reader_u32(r);
+    if (r->failed || r->offset == r->length)
+        return;
+    uint32_t *const launch[] = {&ret->blocks, &ret->threads_per_block, &ret->resident_blocks,
+                                &ret->cluster_blocks};
+    for (size_t i = 0; i < sizeof(launch) / sizeof(*launch); i++)
+        *launch[i] = atoll_reader_u32(r);
+    ret->occupancy_by = (enum atoll_occupancy_limit)read_u8_below(r, ATOLL_OCCUPANCY_COUNT);
 }
 
 void atoll_profile_decode(struct atoll_reader *r, struct atoll_profile *ret_profile)

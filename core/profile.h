@@ -41,7 +41,7 @@ enum atoll_counter {
     ATOLL_COUNTER_COUNT
 };
 
-/* Classes of machine instructions in the binary, counted statically. */
+/* Classes of machine instructions in the binary, counted statically: up to OTHER each instruction once. */
 enum atoll_mix {
     ATOLL_MIX_FP32,
     ATOLL_MIX_FP64,
@@ -61,6 +61,17 @@ enum atoll_mix {
     ATOLL_MIX_BARRIER,
     ATOLL_MIX_BRANCH,
     ATOLL_MIX_OTHER,
+    /* what these are besides: counted above, too */
+    ATOLL_MIX_WARPGROUP,   /* of the tensor ones: wgmma */
+    ATOLL_MIX_BULK_COPY,   /* of the asynchronous copies: TMA */
+    ATOLL_MIX_WIDE_ACCESS, /* of loads from and stores to global memory: 128 bits */
+    /* of an x86-64 binary: packed arithmetic by its width, and what of it is fused or scalar */
+    ATOLL_MIX_VECTOR_128,
+    ATOLL_MIX_VECTOR_256,
+    ATOLL_MIX_VECTOR_512,
+    ATOLL_MIX_FUSED,  /* multiply-add, packed and scalar */
+    ATOLL_MIX_SCALAR, /* arithmetic on one float */
+    ATOLL_MIX_GATHER,
     ATOLL_MIX_COUNT
 };
 
@@ -73,13 +84,39 @@ enum atoll_tier {
     ATOLL_TIER_COUNT
 };
 
+/* MEMORY and INSTRUCTION are the coarse kinds that a referee tells (atoll_limiter_of); a diagnosis (core/diagnosis.h) names
+ * one of the others. */
 enum atoll_limiter {
     ATOLL_LIMITER_UNKNOWN,
     ATOLL_LIMITER_MEMORY,      /* near the bandwidth of device memory, L2 or L1 */
     ATOLL_LIMITER_INSTRUCTION, /* near the peak of an arithmetic or issue pipe */
     ATOLL_LIMITER_LATENCY,     /* near neither: waits */
     ATOLL_LIMITER_LAUNCH,      /* near the time of an empty launch */
+    ATOLL_LIMITER_DRAM,        /* on cpu: main memory */
+    ATOLL_LIMITER_L2,
+    ATOLL_LIMITER_L1,
+    ATOLL_LIMITER_SHARED,
+    ATOLL_LIMITER_BANK_CONFLICTS,
+    ATOLL_LIMITER_TENSOR,
+    ATOLL_LIMITER_FMA, /* fp32; on cpu: its floating-point units */
+    ATOLL_LIMITER_ALU,
+    ATOLL_LIMITER_FP64,
+    ATOLL_LIMITER_XU,
+    ATOLL_LIMITER_LSU,
+    ATOLL_LIMITER_ISSUE,
+    ATOLL_LIMITER_OCCUPANCY,
+    ATOLL_LIMITER_TAIL, /* too few blocks, or a last wave of few */
     ATOLL_LIMITER_COUNT
+};
+
+/* What keeps more warps from being resident. */
+enum atoll_occupancy_limit {
+    ATOLL_OCCUPANCY_UNKNOWN,
+    ATOLL_OCCUPANCY_BLOCKS, /* small ones */
+    ATOLL_OCCUPANCY_WARPS, /* none: as many as a multiprocessor holds, or a block that does not divide them */
+    ATOLL_OCCUPANCY_REGISTERS,
+    ATOLL_OCCUPANCY_SHARED,
+    ATOLL_OCCUPANCY_COUNT
 };
 
 /* Of the kernel of a plan that needs most, registers and so on as the maximum over its kernels; mix as the sum. */
@@ -90,6 +127,10 @@ struct atoll_resources {
     uint32_t stack_bytes, spill_store_bytes, spill_load_bytes; /* per thread */
     double occupancy; /* theoretical, 0..1, the least of its kernels at the first bench variant; 0 unknown */
     uint32_t mix[ATOLL_MIX_COUNT];
+    /* of the launch with the most blocks, at the first bench variant; blocks 0: unknown, a record from before it was told */
+    uint32_t blocks, threads_per_block, resident_blocks; /* resident: of a multiprocessor */
+    uint32_t cluster_blocks;                             /* the largest cluster of a launch; 1: none */
+    enum atoll_occupancy_limit occupancy_by;             /* of the kernel that occupancy is of */
 };
 
 struct atoll_profile {
@@ -128,6 +169,7 @@ const char *atoll_counter_unit(enum atoll_counter counter); /* "%", "bytes", "1"
 const char *atoll_mix_name(enum atoll_mix mix);
 const char *atoll_tier_name(enum atoll_tier tier);
 const char *atoll_limiter_name(enum atoll_limiter limiter);
+const char *atoll_occupancy_limit_name(enum atoll_occupancy_limit limit); /* "registers" */
 
 /* Where a kernel stands.  time_ns: its median; empty_launch_ns: of the device; counters NaN where unknown.  Pure.
  * Thresholds: a pipe or memory above 60 % of its peak limits, the larger of both; below all of that it waits

@@ -113,14 +113,27 @@ static void put_profile(struct atoll_buffer *out, const struct atoll_query *quer
     atoll_tables_get(t, ATOLL_TABLE_TASKS, task_row, &task);
     int64_t best =
         atoll_id_is_zero(&task.best) ? -1 : atoll_query_candidate(query, task.campaign, &task.best);
+    struct atoll_row_evaluation of = {.error_class = 0};
+    struct atoll_diagnosis diagnosis;
+    char text[ATOLL_DIAGNOSIS_BYTES];
     int64_t row =
         best < 0 ? -1 : atoll_query_candidate_profile(query, (uint64_t)best, task.model, &evaluation);
-    if (row < 0)
+    int64_t counted = best < 0 ? -1 : atoll_query_best_evaluation(query, (uint64_t)best, task.model);
+    if (counted >= 0)
+        atoll_tables_get(t, ATOLL_TABLE_EVALUATIONS, (uint64_t)counted, &of);
+    atoll_row_diagnosis_get(&of, &diagnosis);
+    atoll_diagnosis_text(&diagnosis, text, sizeof(text));
+    if (row < 0) {
+        if (diagnosis.next != ATOLL_LIMITER_UNKNOWN || diagnosis.limiter != ATOLL_LIMITER_UNKNOWN)
+            atoll_buffer_printf(out, "<h3>The best kernel</h3>\n<p>%s</p>\n", text);
         return;
+    }
     atoll_tables_get(t, ATOLL_TABLE_PROFILES, (uint64_t)row, &p);
-    atoll_buffer_printf(out,
-                        "<div class=\"figures\">\n<div><h3>The best kernel</h3>\n<p>Limited by: <b>%s</b>",
-                        atoll_limiter_name((enum atoll_limiter)p.limiter));
+    atoll_buffer_printf(
+        out, "<div class=\"figures\">\n<div><h3>The best kernel</h3>\n<p>Limited by: <b>%s</b>",
+        atoll_limiter_name(diagnosis.limiter ? diagnosis.limiter : (enum atoll_limiter)p.limiter));
+    if (diagnosis.limiter != ATOLL_LIMITER_UNKNOWN)
+        atoll_buffer_printf(out, ". %s", text);
     if (atoll_tables_text_length(t, p.reason)) {
         atoll_buffer_printf(out, "<span class=\"soft\">. %s ",
                             p.tier == ATOLL_TIER_COUNTERS ? "With" : "No more was measured:");

@@ -108,6 +108,7 @@ void atoll_projection_destroy(struct atoll_projection *p)
     free(p->dispatches.items);
     free(p->floors.items);
     free(p->rivals.items);
+    free(p->devices.items);
     atoll_index_fini(&p->ask_index);
     atoll_index_fini(&p->device_time_index);
     atoll_index_fini(&p->source_index);
@@ -156,10 +157,25 @@ static int put_limits(struct atoll_projection *p, const struct atoll_device_limi
                : 0;
 }
 
+/* What diagnoses need of it. */
+static int keep_device(struct atoll_projection *p, const struct atoll_device_info *d, struct atoll_err *err)
+{
+    struct atoll_device_info *known = p->devices.items;
+    size_t i = 0;
+    while (i < p->devices.count && known[i].key != d->key)
+        i++;
+    if (i == p->devices.count && !atoll_projection_list_add(&p->devices, sizeof(*known), err))
+        return -1;
+    ((struct atoll_device_info *)p->devices.items)[i] = *d;
+    return 0;
+}
+
 int atoll_projection_device(struct atoll_projection *p, const struct atoll_device_info *d,
                             struct atoll_err *err)
 {
     struct atoll_row_device row, old;
+    if (keep_device(p, d, err) != 0)
+        return -1;
     memset(&row, 0, sizeof(row));
     row.key = d->key;
     row.threads = d->threads;

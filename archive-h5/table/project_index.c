@@ -291,3 +291,12 @@ int atoll_projection_add_candidate(struct atoll_projection *p, const struct atol
     return atoll_index_add(&p->candidate_index, atoll_id_u64(&row.id),
                            (uint32_t)atoll_tables_count(p->tables, ATOLL_TABLE_CANDIDATES) - 1, err);
 }
+
+const struct atoll_device_info *atoll_projection_find_device(const struct atoll_projection *p, uint64_t key)
+{
+    const struct atoll_device_info *known = p->devices.items;
+    for (size_t i = 0; i < p->devices.count; i++)
+        if (known[i].key == key)
+            return &known[i];
+    return NULL;
+}

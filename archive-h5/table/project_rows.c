@@ -252,7 +252,12 @@ static int add_profile(struct atoll_projection *p, const struct atoll_profile *f
                                     .stack_bytes = r->stack_bytes,
                                     .spill_store_bytes = r->spill_store_bytes,
                                     .spill_load_bytes = r->spill_load_bytes,
-                                    .theoretical_occupancy = r->occupancy};
+                                    .theoretical_occupancy = r->occupancy,
+                                    .blocks = r->blocks,
+                                    .threads_per_block = r->threads_per_block,
+                                    .resident_blocks = r->resident_blocks,
+                                    .cluster_blocks = r->cluster_blocks,
+                                    .occupancy_by = (uint8_t)r->occupancy_by};
     if (from->tier == ATOLL_TIER_TIMES && from->limiter == ATOLL_LIMITER_UNKNOWN)
         return 0;
     memcpy(row.counters, from->counters, sizeof(row.counters));
@@ -324,6 +329,9 @@ static int add_evaluation(struct atoll_projection *p, const struct atoll_evaluat
             atoll_tables_get(p->tables, ATOLL_TABLE_TASKS, task_row, &task);
         row.fitness = atoll_fitness(p->form, e->verdict, row.time_ns, task.baseline_ns, row.floor_ns);
     }
+    struct atoll_diagnosis diagnosis;
+    atoll_diagnose_evaluation(e, t ? t->task : NULL, atoll_projection_find_device(p, e->device), &diagnosis);
+    atoll_row_diagnosis_put(&row, &diagnosis);
     order->answered = e->verdict != ATOLL_V_INFRASTRUCTURE;
     if (atoll_projection_put_text(p, e->detail, &row.detail, err) != 0 ||
         atoll_tables_append(p->tables, ATOLL_TABLE_EVALUATIONS, &row, err) != 0) {

@@ -64,7 +64,7 @@ struct atoll_projection {
     uint64_t plan_round;       /* counts how often plans was emptied, from 1 */
     enum atoll_fitness_form form;
     struct atoll_projection_list sources, dispatches, tasks, floors; /* floors: one per candidate row */
-    struct atoll_projection_list rivals;
+    struct atoll_projection_list rivals, devices; /* devices: struct atoll_device_info, as told last */
     struct atoll_index source_index, dispatch_index, candidate_index, ask_index, device_time_index;
     uint32_t models[ATOLL_MODEL_LIMIT]; /* names, texts, in the order of their appearance */
     uint32_t model_count;
@@ -89,6 +89,7 @@ struct atoll_projection_task *atoll_projection_find_task(const struct atoll_proj
 /* Row in tasks of a task on a model, made where there is none yet: 1; 0 when there is no such task; -1. */
 int atoll_projection_task_row(struct atoll_projection *p, uint32_t task, uint32_t model, uint64_t *ret_row,
                               struct atoll_err *err);
+const struct atoll_device_info *atoll_projection_find_device(const struct atoll_projection *p, uint64_t key);
 struct atoll_projection_dispatch *atoll_projection_find_dispatch(const struct atoll_projection *p,
                                                                  uint64_t evaluation);
 int atoll_projection_add_dispatch(struct atoll_projection *p, const struct atoll_decision *d,

@@ -36,12 +36,17 @@
     {                                                                                                        \
         COLUMN(row, field, U8, "", text), .value_name = names, .value_count = count                          \
     }
+#define ADDED_ENUM(row, field, names, count, text)                                                           \
+    {                                                                                                        \
+        COLUMN(row, field, U8, "", text), .value_name = names, .value_count = count, .since = 6              \
+    }
 #define OWNER(row) KEY(row, campaign, CAMPAIGN, "", "row of the table campaign it belongs to")
 #define EVENT(row) KEY(row, event, U64, "", "number of the journaled event it comes from")
 
 #define REFERENCE_KINDS      3
 #define PROFILE_FACTS        21 /* columns before the counters */
-#define PROFILE_COLUMN_COUNT (PROFILE_FACTS + ATOLL_COUNTER_COUNT + ATOLL_MIX_COUNT)
+#define PROFILE_LAUNCH       5  /* and behind the mix */
+#define PROFILE_COLUMN_COUNT (PROFILE_FACTS + ATOLL_COUNTER_COUNT + ATOLL_MIX_COUNT + PROFILE_LAUNCH)
 
 static const char *tier_name(unsigned v)
 {
@@ -58,6 +63,26 @@ static const char *limiter_name(unsigned v)
     return atoll_limiter_name((enum atoll_limiter)v);
 }
 
+static const char *error_class_name(unsigned v)
+{
+    return atoll_error_class_name((enum atoll_error_class)v);
+}
+
+static const char *stall_name(unsigned v)
+{
+    return atoll_stall_name((enum atoll_stall)v);
+}
+
+static const char *occupancy_limit_name(unsigned v)
+{
+    return atoll_occupancy_limit_name((enum atoll_occupancy_limit)v);
+}
+
+static const char *arithmetic_name(unsigned v)
+{
+    return v ? atoll_mix_name((enum atoll_mix)(v - 1)) : "unknown";
+}
+
 #define COUNTER(index, column, of, text)                                                                     \
     {                                                                                                        \
         .name = column, .type = ATOLL_COLUMN_F64, .offset = FIELD(profile, counters[ATOLL_COUNTER_##index]), \
@@ -69,6 +94,12 @@ static const char *limiter_name(unsigned v)
         .unit = "", .description = "instructions of the binary: " text                                       \
     }
 
+#define ADDED_MIX(index, column, text)                                                                       \
+    {                                                                                                        \
+        .name = "mix_" column, .type = ATOLL_COLUMN_U32, .offset = FIELD(profile, mix[ATOLL_MIX_##index]),   \
+        .unit = "", .description = "instructions of the binary: " text, .since = 6                           \
+    }
+
 static const struct atoll_column profile_columns[PROFILE_COLUMN_COUNT] = {
     OWNER(profile),
     EVENT(profile),
@@ -77,7 +108,8 @@ static const struct atoll_column profile_columns[PROFILE_COLUMN_COUNT] = {
     COL(profile, task, U32, "", "task"),
     COL(profile, device, U64, "", "key of the device"),
     ENUM(profile, tier, tier_name, ATOLL_TIER_COUNT, "what was measured"),
-    ENUM(profile, limiter, limiter_name, ATOLL_LIMITER_COUNT, "what the kernel is limited by"),
+    ENUM(profile, limiter, limiter_name, ATOLL_LIMITER_COUNT,
+         "what the kernel is limited by, coarsely; the level or pipe is in evaluations"),
     COL(profile, reason, TEXT, "", "why no higher tier"),
     COL(profile, clock_hz, F64, "Hz", "median clock of the timed samples, 0 = not known"),
     COL(profile, throttle_reasons, U64, "", "of the device's monitor, all timing windows together"),
@@ -141,6 +173,22 @@ static const struct atoll_column profile_columns[PROFILE_COLUMN_COUNT] = {
     MIX(BARRIER, "barrier", "barriers"),
     MIX(BRANCH, "branch", "branches"),
     MIX(OTHER, "other", "everything else"),
+    ADDED_MIX(WARPGROUP, "wgmma", "of the tensor ones, those of a warp group"),
+    ADDED_MIX(BULK_COPY, "bulk_copy", "of the asynchronous copies, those of whole blocks"),
+    ADDED_MIX(WIDE_ACCESS, "wide_access", "of loads from and stores to global memory, those of 128 bits"),
+    ADDED_MIX(VECTOR_128, "vector_128", "of an x86-64 binary, packed arithmetic on 128 bits"),
+    ADDED_MIX(VECTOR_256, "vector_256", "the same on 256 bits"),
+    ADDED_MIX(VECTOR_512, "vector_512", "the same on 512 bits"),
+    ADDED_MIX(FUSED, "fused", "of an x86-64 binary, fused multiply-adds, packed and scalar"),
+    ADDED_MIX(SCALAR, "scalar", "of an x86-64 binary, arithmetic on one float"),
+    ADDED_MIX(GATHER, "gather", "of an x86-64 binary, gathers"),
+    ADDED(profile, blocks, U32, "", "of the launch with the most, at the first bench variant, 0 = not known",
+          6),
+    ADDED(profile, threads_per_block, U32, "", "of that launch", 6),
+    ADDED(profile, resident_blocks, U32, "", "of that launch that a multiprocessor holds at a time", 6),
+    ADDED(profile, cluster_blocks, U32, "", "blocks of the largest cluster", 6),
+    ADDED_ENUM(profile, occupancy_by, occupancy_limit_name, ATOLL_OCCUPANCY_COUNT,
+               "what theoretical_occupancy is limited by"),
 };
 
 static const char *verdict_name(unsigned v)
@@ -452,6 +500,36 @@ static const struct atoll_column evaluation_columns[] = {
     ADDED(evaluation, beyond_precisions, U32, "",
           "bits of classes of instructions in the image, in the order of the columns mix_, that compute less "
           "exactly than the task's precisions",
+          6),
+    ADDED_ENUM(evaluation, error_class, error_class_name, ATOLL_ERROR_COUNT, "kind of its failure"),
+    ADDED_ENUM(evaluation, limiter, limiter_name, ATOLL_LIMITER_COUNT,
+               "what a correct one is limited by: the busiest unit, or why none is busy"),
+    ADDED(
+        evaluation, limiter_percent, F64, "%",
+        "of the unit's peak; latency: share of the waiting that stall has; occupancy: warps that fit; tail: "
+        "idle time of the device; launch: share of the time that an empty one takes",
+        6),
+    ADDED_ENUM(evaluation, next_limiter, limiter_name, ATOLL_LIMITER_COUNT, "the busiest unit beside it"),
+    ADDED(evaluation, next_percent, F64, "%", "of its peak", 6),
+    ADDED(evaluation, is_counted, U8, "", "1 = these were read by counters, 0 = estimated from time", 6),
+    ADDED_ENUM(evaluation, stall, stall_name, ATOLL_STALL_COUNT, "what its warps wait for most"),
+    ADDED(evaluation, stall_percent, F64, "%", "of a warp's time", 6),
+    ADDED_ENUM(evaluation, occupancy_limit, occupancy_limit_name, ATOLL_OCCUPANCY_COUNT,
+               "where limiter is occupancy: what keeps more warps out"),
+    ADDED(evaluation, unused, U32, "",
+          "bits of what the device offers and the binary does not use: 1 tensor units, 2 wgmma, 4 bulk "
+          "copies, 8 "
+          "asynchronous copies, 16 clusters, 32 f8, 64 128-bit accesses, 128 AVX-512, 256 AVX2, 512 fused "
+          "multiply-add",
+          6),
+    ADDED(evaluation, traffic_efficiency, F64, "",
+          "bytes that have to be moved over bytes that device memory moved, 0 = not counted", 6),
+    ADDED(evaluation, memory_percent, F64, "%",
+          "bytes that have to be moved over time, of the measured bandwidth, 0 = not known", 6),
+    ADDED(evaluation, useful_flops_per_s, F64, "1/s", "useful operations over time, 0 = not known", 6),
+    ADDED_ENUM(evaluation, arithmetic, arithmetic_name, ATOLL_MIX_COUNT + 1,
+               "class of instructions that does most of them"),
+    ADDED(evaluation, arithmetic_percent, F64, "%", "useful operations of its measured peak, 0 = not known",
           6),
 };
 

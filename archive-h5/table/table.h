@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/id.h"
 #include "core/device_time.h"
+#include "core/diagnosis.h"
 #include "core/profile.h"
 
 struct atoll_row_campaign {
@@ -130,6 +131,18 @@ struct atoll_row_evaluation {
     double time_lo_ns, time_hi_ns;
     uint8_t floor_model;
     uint32_t beyond_precisions;
+    /* its diagnosis (core/diagnosis.h); atoll_row_diagnosis_get */
+    uint8_t error_class, limiter;
+    double limiter_percent;
+    uint8_t next_limiter;
+    double next_percent;
+    uint8_t is_counted, stall;
+    double stall_percent;
+    uint8_t occupancy_limit;
+    uint32_t unused;
+    double traffic_efficiency, memory_percent, useful_flops_per_s;
+    uint8_t arithmetic; /* 0 unknown, else 1 + enum atoll_mix */
+    double arithmetic_percent;
 };
 
 struct atoll_row_timing {
@@ -166,6 +179,8 @@ struct atoll_row_profile {
     double theoretical_occupancy;
     double counters[ATOLL_COUNTER_COUNT]; /* a column each; NaN = not measured */
     uint32_t mix[ATOLL_MIX_COUNT];        /* a column each */
+    uint32_t blocks, threads_per_block, resident_blocks, cluster_blocks;
+    uint8_t occupancy_by;
 };
 
 struct atoll_row_duel {
@@ -250,7 +265,7 @@ struct atoll_row_device_time {
 };
 
 #define ATOLL_ARCHIVE_SCHEMA 6
-#define ATOLL_COLUMN_LIMIT   80
+#define ATOLL_COLUMN_LIMIT   96
 
 enum atoll_table {
     ATOLL_TABLE_CAMPAIGN,
@@ -348,5 +363,9 @@ struct atoll_text_columns {
     const struct atoll_id *hash;
 };
 void atoll_tables_texts(const struct atoll_tables *tables, struct atoll_text_columns *ret_columns);
+
+/* The diagnosis of an evaluation as its row holds it. */
+void atoll_row_diagnosis_put(struct atoll_row_evaluation *row, const struct atoll_diagnosis *diagnosis);
+void atoll_row_diagnosis_get(const struct atoll_row_evaluation *row, struct atoll_diagnosis *ret_diagnosis);
 
 #endif

@@ -1,7 +1,6 @@
 /* prompt_kernel.c - the sections about kernels: the parent with what was measured of it, elites of other cells, the last
- * failures, and the diagnosis (papers/001 3.3.2): of a wrong parent the class of its error with what to do next, of a
- * correct one what limits it.  Classes are found in the verdict and in the words of the referee's own details; a detail
- * that no row knows gets its verdict's row. */
+ * failures, and the diagnosis (core/diagnosis.h): of a wrong parent the class of its error, of a correct one what limits it,
+ * with what to do next. */
 #include "evolution/prompt/prompt_text.h"
 
 #include <math.h>
@@ -10,6 +9,7 @@
 
 #include "base/units.h"
 #include "core/candidate.h"
+#include "core/diagnosis.h"
 #include "core/fitness.h"
 #include "evolution/reply/reply.h"
 
@@ -245,145 +245,29 @@ void atoll_prompt_write_failures(const struct atoll_prompt_input *input, struct 
     }
 }
 
-struct error_class {
-    enum atoll_verdict verdict;
-    const char *part; /* of the detail; NULL: any */
-    const char *name, *advice;
-};
+/* The diagnosis in words, and what to do about it. */
+static void put_diagnosis(struct atoll_prompt_text *t, const struct atoll_diagnosis *d)
+{
+    char text[ATOLL_DIAGNOSIS_BYTES];
+    const char *advice = atoll_diagnosis_advice(d);
+    atoll_prompt_put(t, "%s%s%s\n", atoll_diagnosis_text(d, text, sizeof(text)), *advice ? " " : "", advice);
+}
 
-static const struct error_class classes[] = {
-    {ATOLL_V_BAD_PLAN, "not valid JSON", "plan",
-     "The plan's comment is not valid JSON: check quotes, commas and braces, and write no comments inside of "
-     "it."},
-    {ATOLL_V_BAD_PLAN, "requirements", "plan",
-     "The first value of every param is the default combination: it has to meet all of require."},
-    {ATOLL_V_BAD_PLAN, "widen its condition", "plan: path",
-     "A path's condition fits next to nothing but a timed shape, so it cannot be checked elsewhere. Say what "
-     "the "
-     "path's code needs of the dims, not which shape it is for."},
-    {ATOLL_V_BAD_PLAN, NULL, "plan",
-     "The launch plan was refused before anything was compiled. Repair the field that the message names; the "
-     "form is in the plan's description above."},
-    {ATOLL_V_FORBIDDEN, "include", "forbidden",
-     "Include only the headers on the list, in angle brackets; copy what else is needed into the source."},
-    {ATOLL_V_FORBIDDEN, NULL, "forbidden",
-     "A static rule refused the source. Keep the idea and write it without the construct that the message "
-     "names."},
-    {ATOLL_V_COMPILE_ERROR, "undeclared", "compile: unknown name",
-     "A name is not declared: include its header if it is on the list, define it, or pass it as an argument. "
-     "Only params are macros; dims and tensors are known to the plan alone."},
-    {ATOLL_V_COMPILE_ERROR, "implicit declaration", "compile: unknown function",
-     "A function is not declared: include its header if it is on the list, or write it."},
-    {ATOLL_V_COMPILE_ERROR, "undefined", "compile: unknown name",
-     "A name is not defined: include its header if it is on the list, define it, or pass it as an argument. "
-     "Only params are macros; dims and tensors are known to the plan alone."},
-    {ATOLL_V_COMPILE_ERROR, "inlining failed", "compile: instruction set",
-     "An intrinsic needs an instruction set that this processor lacks: guard it by #ifdef, or use the "
-     "compiler's vector types."},
-    {ATOLL_V_COMPILE_ERROR, "too few arguments", "compile: arguments",
-     "The plan's args and the function's parameters do not agree: same number, same order, same types, "
-     "behind unit_begin and unit_end where the language is c."},
-    {ATOLL_V_COMPILE_ERROR, "too many arguments", "compile: arguments",
-     "The plan's args and the function's parameters do not agree: same number, same order, same types, "
-     "behind unit_begin and unit_end where the language is c."},
-    {ATOLL_V_COMPILE_ERROR, "plan.launch", "compile: launch",
-     "The call that the harness makes from the plan does not compile: the plan's function, args and the "
-     "source's signature must agree."},
-    {ATOLL_V_COMPILE_ERROR, "plan.paths", "compile: launch",
-     "The call that the harness makes from the plan does not compile: the path's function, args and the "
-     "source's signature must agree."},
-    {ATOLL_V_COMPILE_ERROR, "writable data", "compile: state",
-     "Global and static variables that can be written are not allowed: keep state in arguments, locals and "
-     "the plan's scratch."},
-    {ATOLL_V_COMPILE_ERROR, NULL, "compile",
-     "The source does not compile. Repair the first error first; later ones often follow from it."},
-    {ATOLL_V_LAUNCH_ERROR, "resources", "launch",
-     "The launch asks for more than the device has: fewer threads, registers (__launch_bounds__) or shared "
-     "bytes."},
-    {ATOLL_V_LAUNCH_ERROR, NULL, "launch",
-     "The plan could not be launched. Compare grid, block, shared_bytes and arguments with the device's "
-     "limits and with every listed shape, the small ones too."},
-    {ATOLL_V_CRASH, NULL, "memory fault",
-     "The kernel accessed memory that is not its own. Check every index at the smallest shapes and at the "
-     "last, partial tile; check the size of scratch and the alignment that vector accesses assume."},
-    {ATOLL_V_TIMEOUT, NULL, "timeout",
-     "The kernel did not finish. Look for a loop that never ends at small shapes, a barrier that not all "
-     "threads reach, waiting for another block or unit, or far too much work in one place."},
-    {ATOLL_V_WRONG, "out of bounds", "memory fault",
-     "The kernel wrote beyond a tensor. Guard the stores of the last, partial tile."},
-    {ATOLL_V_WRONG, "changed the input", "memory fault",
-     "An input was written. Inputs are read-only; use scratch for what has to be changed."},
-    {ATOLL_V_WRONG, "never written", "tail",
-     "Elements of the output were never written. Check that units or grid cover every element at every "
-     "shape, and the remainder of every loop."},
-    {ATOLL_V_WRONG, "missing tail", "tail",
-     "The end of the data is wrong. Handle extents that are no multiple of the tile or vector: finish them "
-     "by a scalar loop or a mask."},
-    {ATOLL_V_WRONG, "prefix", "tail",
-     "Only the beginning is computed. Let units or grid cover the whole extent."},
-    {ATOLL_V_WRONG, "transposed", "shape",
-     "Rows and columns are exchanged. Check strides and the order of indices."},
-    {ATOLL_V_WRONG, "off by", "shape", "Results stand at wrong places. Check the arithmetic of offsets."},
-    {ATOLL_V_WRONG, "constant factor", "numerics",
-     "All results are off by one factor. Check scales and divisors."},
-    {ATOLL_V_WRONG, "constant offset", "numerics",
-     "All results are off by one constant. Check initial values of sums."},
-    {ATOLL_V_WRONG, "NaN or Inf", "numerics",
-     "There is NaN or Inf where the reference is finite. Check empty ranges, division by zero, overflow of "
-     "exp (subtract the maximum), and uninitialised scratch."},
-    {ATOLL_V_WRONG, "precision", "numerics",
-     "The results are nearly right: accumulate in wider types or in several partial sums, use a longer "
-     "polynomial, or a more exact function."},
-    {ATOLL_V_WRONG, "race", "race",
-     "Few scattered elements are wrong, which is typical of a race: put a barrier between writing and "
-     "reading shared data, let no two units write the same element, and remember that launches alone are "
-     "ordered."},
-    {ATOLL_V_WRONG, NULL, "numerics or indexing",
-     "The output is wrong. Follow the worst element that the message names through the code, at that shape."},
-    {ATOLL_V_UNSTABLE, NULL, "unstable",
-     "It was correct, but its times could not be measured on a disturbed device. Nothing in the kernel needs "
-     "to change for that."},
-    {ATOLL_V_IMPOSSIBLE, NULL, "impossible",
-     "It was faster than the hardware can move the data, so it does not do the work. Compute every output "
-     "from the inputs, in every call."},
-    {ATOLL_V_INFRASTRUCTURE, NULL, "infrastructure",
-     "The measurement failed for reasons outside of the kernel."},
-};
-
-static const char *const limiters[ATOLL_LIMITER_COUNT] = {
-    [ATOLL_LIMITER_MEMORY] = "It is limited by memory: bandwidth is nearly used up. Only moving fewer bytes "
-                             "helps: fuse passes, keep what is used again in registers or near memory, read "
-                             "each input once, and write each output once.",
-    [ATOLL_LIMITER_INSTRUCTION] = "It is limited by instructions: a pipe or the issue slots are nearly full. "
-                                  "Do less per element: wider vectors, cheaper formulas, less index "
-                                  "arithmetic, matrix instructions where the precisions allow them.",
-    [ATOLL_LIMITER_LATENCY] =
-        "It is limited by latency: neither memory nor arithmetic is busy, so it waits. Keep more work in "
-        "flight: several independent accumulators, more outputs per thread, prefetching or asynchronous "
-        "copies, more resident threads, fewer barriers.",
-    [ATOLL_LIMITER_LAUNCH] = "It is limited by launches: its time is close to that of an empty one. Use "
-                             "fewer launches and less set-up; there is little else to gain.",
-};
-
-static void put_error(struct atoll_prompt_text *t, const struct atoll_prompt_kernel *parent)
+static void put_error(struct atoll_prompt_text *t, const struct atoll_prompt_kernel *parent,
+                      struct atoll_diagnosis *d)
 {
     const struct atoll_evaluation *e = parent->evaluation;
-    const struct error_class *c = NULL;
-    for (size_t i = 0; i < sizeof(classes) / sizeof(*classes) && !c; i++)
-        if (classes[i].verdict == e->verdict && (!classes[i].part || strstr(e->detail, classes[i].part)))
-            c = &classes[i];
     int unusable = strncmp(parent->source, ATOLL_REPLY_UNUSABLE, strlen(ATOLL_REPLY_UNUSABLE)) == 0;
+    if (unusable)
+        d->error = ATOLL_ERROR_ANSWER;
     atoll_prompt_put(t, "The parent is not correct: %s. First make it correct, then fast.\n",
-                     atoll_verdict_name(parent->evaluation->verdict));
+                     atoll_verdict_name(e->verdict));
+    put_diagnosis(t, d);
     if (unusable) {
-        atoll_prompt_put(
-            t, "It is an answer in which no kernel was found; its first line says why. Write a whole one.\n");
-    } else if (c) {
-        atoll_prompt_put(t, "Class of the error: %s. %s\n", c->name, c->advice);
-    }
-    if (parent->evaluation->detail[0] && !unusable) {
+        atoll_prompt_put(t, "Its first line says why.\n");
+    } else if (e->detail[0]) {
         atoll_prompt_put(t, "\nWhat was reported:\n\n");
-        put_detail(t, parent->evaluation, 0);
+        put_detail(t, e, 0);
     }
 }
 
@@ -412,36 +296,23 @@ static void put_spills(struct atoll_prompt_text *t, const struct atoll_resources
     }
 }
 
-/* Without counters: what time, floor and an empty launch say. */
-static const char *guess(const struct atoll_prompt_input *input, double time_ns, double floor_ns)
-{
-    if (input->device && input->device->empty_launch_ns > 0 && time_ns > 0 &&
-        time_ns < 3 * input->device->empty_launch_ns) {
-        return limiters[ATOLL_LIMITER_LAUNCH];
-    }
-    if (floor_ns > 0 && time_ns > 0 && time_ns < NEAR_FLOOR * floor_ns)
-        return "It is at the floor of bandwidth and peak arithmetic.";
-    return "No counters were measured that would say what limits it. Compare useful operations and bytes "
-           "with the device's peaks: work out which of the two it should be limited by, and what in the "
-           "kernel keeps it away from there.";
-}
-
 void atoll_prompt_write_diagnosis(const struct atoll_prompt_input *input, struct atoll_prompt_text *t)
 {
     const struct atoll_prompt_kernel *parent = input->parent;
     if (!parent || !parent->evaluation)
         return;
     const struct atoll_evaluation *e = parent->evaluation;
+    struct atoll_diagnosis d;
+    atoll_diagnose_evaluation(e, input->task, input->device, &d);
     if (!atoll_prompt_is_correct(parent)) {
-        put_error(t, parent);
+        put_error(t, parent, &d);
         return;
     }
     double floor_ns = atoll_evaluation_floor_ns(e, input->task);
     double time_ns = parent->time_ns > 0 ? parent->time_ns : atoll_evaluation_time_ns(e, input->task);
     floor_ns = atoll_floor_trusted_ns(floor_ns > 0 ? floor_ns : input->floor_ns, time_ns);
-    const char *limiter =
-        (unsigned)e->profile.limiter < ATOLL_LIMITER_COUNT ? limiters[e->profile.limiter] : NULL;
-    atoll_prompt_put(t, "The parent is correct. %s\n", limiter ? limiter : guess(input, time_ns, floor_ns));
+    atoll_prompt_put(t, "The parent is correct. ");
+    put_diagnosis(t, &d);
     put_gap(t, time_ns, floor_ns);
     put_spills(t, &e->profile.resources);
     if (e->worst_error > 0.5 && e->worst_error < 1) {

@@ -16,6 +16,7 @@
 #include "archive-h5/report/task_summary.h"
 #include "base/buffer.h"
 #include "scheduler/cli/archive_view.h"
+#include "scheduler/cli/diagnosis_view.h"
 
 enum list_sort { SORT_TIME, SORT_SPEEDUP, SORT_ORDER, SORT_ID };
 
@@ -53,8 +54,9 @@ static const struct atoll_command list_command = {
     "One line per candidate: the start of its id, which `atoll show` and `atoll diff` take, its task, how it "
     "ended, its time "
     "and how many times faster than the task's rival (PyTorch, where it was measured) and its baseline seed "
-    "that is, how it was made, and its parameters or, "
-    "where it failed, why. "
+    "that is, what limits it (with the figure; ~: estimated without counters) or the class of its failure, "
+    "how it "
+    "was made, and its parameters or, where it failed, why. "
     "Of several evaluations the best one counts. Speedups are quotients of two medians (~); only finals "
     "(`atoll best`) compare kernels side by side.",
     "atoll list my-campaign --task softmax_rows\natoll list my-campaign --verdict wrong\n"
@@ -72,6 +74,7 @@ struct entry {
     /* over the task's rival and baseline on its device model, quotients of two medians; 0 unknown */
     double over_rival, over_seed;
     const char *detail;          /* of the verdict; "" */
+    char diagnosis[41];          /* the limiter, or the class of the error; "" */
     const char *category, *tags; /* of the task; "" */
     unsigned level;
     int has_rival;
@@ -94,6 +97,7 @@ static void entry_fill(const struct atoll_archive_view *view, uint64_t row, stru
         ret->verdict = atoll_verdict_name((enum atoll_verdict)e.verdict);
         ret->detail = atoll_tables_text(view->tables, e.detail);
         ret->time_ns = e.verdict == ATOLL_V_CORRECT ? e.time_ns : 0;
+        atoll_diagnosis_view_label(&e, ret->diagnosis, sizeof(ret->diagnosis));
     }
     task_row = atoll_query_task_row(view->query, ret->candidate.campaign, ret->candidate.task, e.model);
     if (task_row >= 0) {
@@ -170,8 +174,9 @@ static void print_entries(const struct atoll_archive_view *view, const struct en
 
     for (size_t i = 0; i < count; i++)
         has_rivals |= entries[i].has_rival;
-    atoll_print(stdout, "%-*s  %-20s %-14s %12s %s%9s  %-20s %s\n", digits, "id", "task", "verdict", "time",
-                has_rivals ? "  speedup " : "", "over seed", "made by", "parameters, or why it failed");
+    atoll_print(stdout, "%-*s  %-20s %-14s %12s %s%9s  %-20s %-20s %s\n", digits, "id", "task", "verdict",
+                "time", has_rivals ? "  speedup " : "", "over seed", "limited by", "made by",
+                "parameters, or why it failed");
     for (size_t i = 0; i < count; i++) {
         const struct entry *e = &entries[i];
         int is_good = strcmp(e->verdict, atoll_verdict_name(ATOLL_V_CORRECT)) == 0;
@@ -193,8 +198,8 @@ static void print_entries(const struct atoll_archive_view *view, const struct en
                  origin);
         atoll_utf8_line(made, sizeof(made), made, strlen(made));
         atoll_utf8_line(line, sizeof(line), text, strlen(text));
-        atoll_print(stdout, "%.*s  %-20s %-14s %12s %s%9s  %-20s %s\n", digits, id, e->task, e->verdict, time,
-                    rival, seed, made, line);
+        atoll_print(stdout, "%.*s  %-20s %-14s %12s %s%9s  %-20s %-20s %s\n", digits, id, e->task, e->verdict,
+                    time, rival, seed, *e->diagnosis ? e->diagnosis : "-", made, line);
     }
 }
 
@@ -206,9 +211,9 @@ static json_t *entry_json(const struct atoll_archive_view *view, const struct en
     atoll_id_hex(&c->id, id);
     atoll_id_hex(&c->parent, parent);
     return json_pack(
-        "{s:s, s:o, s:s, s:o, s:f, s:f, s:s, s:f, s:s, s:o, s:i, s:i, s:o, s:o, s:i}", "candidate", id,
+        "{s:s, s:o, s:s, s:o, s:s, s:f, s:f, s:s, s:f, s:s, s:o, s:i, s:i, s:o, s:o, s:i}", "candidate", id,
         "task", atoll_json_text(e->task), "verdict", e->verdict, "detail", atoll_json_text(e->detail),
-        "time_ns", e->time_ns, "speedup", speedup_of(e), "speedup_over",
+        "diagnosis", e->diagnosis, "time_ns", e->time_ns, "speedup", speedup_of(e), "speedup_over",
         atoll_yardstick_name(e->has_rival ? ATOLL_OVER_RIVAL : ATOLL_OVER_SEED), "speedup_seed", e->over_seed,
         "operator", atoll_operator_name((enum atoll_operator)c->operator_), "origin",
         atoll_json_text(atoll_tables_text(view->tables, c->origin)), "island", (int)c->island, "generation",

@@ -17,6 +17,7 @@
 #include "archive-h5/report/query_name.h"
 #include "archive-h5/report/task_summary.h"
 #include "scheduler/cli/archive_view.h"
+#include "scheduler/cli/diagnosis_view.h"
 #include "scheduler/cli/kernel_file.h"
 #include "scheduler/cli/rival_view.h"
 #include "scheduler/cli/show_ask.h"
@@ -218,6 +219,7 @@ static void print_evaluations(const struct atoll_archive_view *view, uint64_t ca
 
     for (size_t i = 0; i < rows.count; i++) {
         struct atoll_row_evaluation e;
+        char diagnosis[ATOLL_DIAGNOSIS_BYTES];
 
         atoll_tables_get(view->tables, ATOLL_TABLE_EVALUATIONS, rows.rows[i], &e);
         atoll_print(stdout,
@@ -231,6 +233,8 @@ static void print_evaluations(const struct atoll_archive_view *view, uint64_t ca
             atoll_print(stdout, "  %s\n", atoll_tables_text(view->tables, e.detail));
         print_timings(view, plan, rows.rows[i], with_samples);
         print_profile(view, rows.rows[i]);
+        if (*atoll_diagnosis_view_text(&e, diagnosis, sizeof(diagnosis)))
+            atoll_print(stdout, "  diagnosis    %s\n", diagnosis);
     }
     json_decref(plan);
 }
@@ -397,14 +401,15 @@ static json_t *evaluations_json(const struct atoll_archive_view *view, uint64_t 
         }
         json_array_append_new(
             array,
-            json_pack("{s:I, s:s, s:o, s:f, s:o, s:f, s:[i,i,i], s:o, s:o, s:o}", "evaluation",
+            json_pack("{s:I, s:s, s:o, s:f, s:o, s:f, s:[i,i,i], s:o, s:o, s:o, s:o}", "evaluation",
                       (json_int_t)e.evaluation, "verdict", atoll_verdict_name((enum atoll_verdict)e.verdict),
                       "detail", atoll_json_text(atoll_tables_text(view->tables, e.detail)), "time_ns",
                       e.time_ns, "time_interval_ns",
                       e.time_hi_ns > 0 ? json_pack("[f, f]", e.time_lo_ns, e.time_hi_ns) : json_null(),
                       "fitness", e.fitness, "cell", (int)e.memory, (int)e.algorithm, (int)e.coordination,
                       "timings", atoll_kernel_times(view, (int64_t)rows.rows[i]), "samples", samples,
-                      "profile", profile_json(view, rows.rows[i])));
+                      "profile", profile_json(view, rows.rows[i]), "diagnosis",
+                      atoll_diagnosis_view_json(&e)));
     }
     return array;
 }

@@ -4,22 +4,37 @@
 
 #include "base/json.h"
 #include "core/decision.h"
+#include "scheduler/cli/diagnosis_view.h"
 #include "scheduler/cli/rival_view.h"
 
 #define GROUP_LIMIT 64 /* levels, or categories */
 
-/* What the best candidate is limited by; "unknown" where nothing was counted. */
-static const char *limiter_of(const struct atoll_query *query, const struct atoll_row_task *task)
+/* The best candidate's evaluation that counts; its verdict is INFRASTRUCTURE where there is none. */
+static struct atoll_row_evaluation best_evaluation(const struct atoll_query *query,
+                                                   const struct atoll_row_task *task)
 {
-    struct atoll_row_profile profile;
-    uint64_t evaluation;
+    struct atoll_row_evaluation e = {.verdict = ATOLL_V_INFRASTRUCTURE};
     int64_t candidate = atoll_query_candidate(query, task->campaign, &task->best), row = -1;
 
     if (candidate >= 0)
+        row = atoll_query_best_evaluation(query, (uint64_t)candidate, task->model);
+    if (row >= 0)
+        atoll_tables_get(atoll_query_tables(query), ATOLL_TABLE_EVALUATIONS, (uint64_t)row, &e);
+    return e;
+}
+
+/* What limits the best candidate: its diagnosis, in archives of before there were any what its profile says. */
+static const char *limiter_of(const struct atoll_query *query, const struct atoll_row_task *task,
+                              const struct atoll_row_evaluation *best)
+{
+    struct atoll_row_profile profile = {.limiter = best->limiter};
+    uint64_t evaluation;
+    int64_t candidate = atoll_query_candidate(query, task->campaign, &task->best), row = -1;
+
+    if (candidate >= 0 && !best->limiter)
         row = atoll_query_candidate_profile(query, (uint64_t)candidate, task->model, &evaluation);
-    if (row < 0)
-        return atoll_limiter_name(ATOLL_LIMITER_UNKNOWN);
-    atoll_tables_get(atoll_query_tables(query), ATOLL_TABLE_PROFILES, (uint64_t)row, &profile);
+    if (row >= 0)
+        atoll_tables_get(atoll_query_tables(query), ATOLL_TABLE_PROFILES, (uint64_t)row, &profile);
     return atoll_limiter_name((enum atoll_limiter)profile.limiter);
 }
 
@@ -87,6 +102,8 @@ static json_t *row_json(const struct atoll_query *query, const struct atoll_task
     const struct atoll_speedup *first = &s->over[s->headline];
     json_t *row;
 
+    struct atoll_row_evaluation best_row = best_evaluation(query, task);
+
     if (!atoll_id_is_zero(&task->best))
         atoll_id_hex(&task->best, best);
     row = json_pack(
@@ -98,8 +115,9 @@ static json_t *row_json(const struct atoll_query *query, const struct atoll_task
         first->pair_count ? json_real(first->p_value) : json_null(), "floor_share", s->floor_share,
         "floor_model", s->floor_model, "beyond_precisions",
         atoll_mix_names(s->beyond_precisions, names, sizeof(names)), "evaluations", (json_int_t)s->evaluated,
-        "correct", (json_int_t)s->correct, "limiter", limiter_of(query, task), "ended",
+        "correct", (json_int_t)s->correct, "limiter", limiter_of(query, task, &best_row), "ended",
         task->done ? json_string(atoll_reason_name((enum atoll_reason)task->reason)) : json_null());
+    json_object_set_new(row, "diagnosis", atoll_diagnosis_view_json(&best_row));
     add_yardsticks(row, query, s);
     add_evidence(row, s);
     return row;

@@ -304,6 +304,36 @@ static void test_shorter_lists(void **state)
     atoll_buffer_fini(&b);
 }
 
+/* The launch stands behind all else; records from before it end there. */
+static void test_launch(void **state)
+{
+    struct atoll_profile p, back;
+    struct atoll_buffer with, without;
+    (void)state;
+    sample_profile(&p);
+    encode(&p, &without);
+    p.resources.blocks = 528;
+    p.resources.threads_per_block = 256;
+    p.resources.resident_blocks = 2;
+    p.resources.cluster_blocks = 4;
+    p.resources.occupancy_by = ATOLL_OCCUPANCY_SHARED;
+    encode(&p, &with);
+    assert_int_equal(with.length, without.length + 17);
+    assert_memory_equal(with.data, without.data, without.length);
+    assert_int_equal(decode(with.data, with.length, &back, NULL), 0);
+    assert_memory_equal(&back.resources, &p.resources, sizeof(p.resources));
+    assert_int_equal(decode(without.data, without.length, &back, NULL), 0);
+    assert_int_equal(back.resources.blocks + back.resources.cluster_blocks + back.resources.occupancy_by, 0);
+    for (size_t length = without.length + 1; length < with.length; length++)
+        assert_int_equal(decode(with.data, length, &back, NULL), -1);
+    with.data[with.length - 1] = ATOLL_OCCUPANCY_COUNT;
+    expect_refused(&with);
+    assert_string_equal(atoll_occupancy_limit_name(ATOLL_OCCUPANCY_SHARED), "shared memory");
+    assert_string_equal(atoll_occupancy_limit_name(ATOLL_OCCUPANCY_COUNT), "unknown");
+    atoll_buffer_fini(&with);
+    atoll_buffer_fini(&without);
+}
+
 static void test_names(void **state)
 {
     for (unsigned a = 0; a < ATOLL_COUNTER_COUNT; a++) {
@@ -422,6 +452,7 @@ int main(void)
         cmocka_unit_test(test_limits_of_numbers),
         cmocka_unit_test(test_every_truncation_fails),
         cmocka_unit_test(test_shorter_lists),
+        cmocka_unit_test(test_launch),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_limiters),
     };

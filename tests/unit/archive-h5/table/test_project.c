@@ -86,6 +86,26 @@ static void test_paths(void **state)
     assert_true(taken > 0 && taken < atoll_tables_count(tables, ATOLL_TABLE_TIMINGS));
 }
 
+/* Failures have their class, and a row gives back the diagnosis that was put into it. */
+static void test_diagnoses(void **state)
+{
+    (void)state;
+    uint64_t count = atoll_tables_count(tables, ATOLL_TABLE_EVALUATIONS), failed = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        struct atoll_row_evaluation e, again = {.event = 0};
+        struct atoll_diagnosis d, back;
+        atoll_tables_get(tables, ATOLL_TABLE_EVALUATIONS, i, &e);
+        assert_int_equal(e.error_class, atoll_error_class_of((enum atoll_verdict)e.verdict,
+                                                             atoll_tables_text(tables, e.detail)));
+        failed += e.error_class != ATOLL_ERROR_NONE;
+        atoll_row_diagnosis_get(&e, &d);
+        atoll_row_diagnosis_put(&again, &d);
+        atoll_row_diagnosis_get(&again, &back);
+        assert_memory_equal(&back, &d, sizeof(d));
+    }
+    assert_true(failed > 0 && failed < count);
+}
+
 /* The row says what the journaled profile said, and belongs to the evaluation of its event. */
 static void test_profiles(void **state)
 {
@@ -105,6 +125,13 @@ static void test_profiles(void **state)
         assert_true(p.counters[ATOLL_COUNTER_DRAM_THROUGHPUT] == 20 + (double)(draw / 2 % 64));
         assert_int_equal(p.limiter, p.counters[ATOLL_COUNTER_DRAM_THROUGHPUT] > 60 ? ATOLL_LIMITER_MEMORY
                                                                                    : ATOLL_LIMITER_LATENCY);
+        /* The evaluation has the diagnosis of it: with no pipe counted, only a busy memory is claimed. */
+        double dram = p.counters[ATOLL_COUNTER_DRAM_THROUGHPUT];
+        assert_int_equal(e.error_class, ATOLL_ERROR_NONE);
+        assert_int_equal(e.limiter, dram > 60 ? ATOLL_LIMITER_DRAM : ATOLL_LIMITER_UNKNOWN);
+        assert_true(dram > 60 ? e.limiter_percent == dram : e.next_percent == dram);
+        assert_true(e.is_counted && e.traffic_efficiency == 0 &&
+                    e.useful_flops_per_s > 0); /* no writes counted */
         assert_true(p.counters[ATOLL_COUNTER_TENSOR] != p.counters[ATOLL_COUNTER_TENSOR]); /* NaN */
         assert_true(p.wall_ns == 2e8 && p.clock_hz == 1.98e9 && p.theoretical_occupancy == 0.75);
         assert_int_equal(p.registers, 40);
@@ -302,6 +329,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_tasks, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_paths, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_profiles, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_diagnoses, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_limits_of_the_device, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_infrastructure_and_second_answers, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_candidates, set_up, tear_down),

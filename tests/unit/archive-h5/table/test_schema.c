@@ -82,7 +82,7 @@ static void test_profile_columns(void **state)
             assert_string_equal(k->name, atoll_counter_name((enum atoll_counter)counter));
             assert_string_equal(k->unit, strcmp(unit, "bytes") == 0 ? "B" : unit);
             counters++;
-        } else if (k->offset >= offsetof(struct atoll_row_profile, mix)) {
+        } else if (k->offset >= offsetof(struct atoll_row_profile, mix) && mix < ATOLL_MIX_COUNT) {
             assert_string_equal(k->name + strlen("mix_"), atoll_mix_name((enum atoll_mix)mix));
             mixes++;
         }

@@ -463,24 +463,25 @@ static void verdicts_become_sentences(void **state)
         const char *detail, *sentence;
     } rows[] = {
         {ATOLL_V_BAD_PLAN, "plan: line 4: not valid JSON: ']' expected",
-         "Class of the error: plan. The plan's comment is not"},
+         "Not usable: the launch plan is not valid JSON. Check quotes"},
         {ATOLL_V_BAD_PLAN, "plan: field 'launch': odd", "Repair the field"},
         {ATOLL_V_FORBIDDEN, "rule include, line 3: only", "Include only the headers"},
         {ATOLL_V_FORBIDDEN, "rule memory, line 3: memory comes",
-         "Class of the error: forbidden. A static rule"},
-        {ATOLL_V_COMPILE_ERROR, "error: 'i' undeclared", "compile: unknown name"},
-        {ATOLL_V_COMPILE_ERROR, "error: expected ';'", "Repair the first error first"},
-        {ATOLL_V_COMPILE_ERROR, "inlining failed in call to always_inline", "instruction set"},
+         "Not usable: a static rule refused the source. Keep the idea"},
+        {ATOLL_V_COMPILE_ERROR, "error: 'i' undeclared", "a name, type or member is not known"},
+        {ATOLL_V_COMPILE_ERROR, "error: expected ';'", "Look at the line that the first error names"},
+        {ATOLL_V_COMPILE_ERROR, "error: odd", "Repair the first error first"},
+        {ATOLL_V_COMPILE_ERROR, "inlining failed in call to always_inline", "Guard intrinsics by #ifdef"},
         {ATOLL_V_LAUNCH_ERROR, "too many threads", "could not be launched"},
-        {ATOLL_V_CRASH, "variant check: signal 11", "Class of the error: memory fault"},
+        {ATOLL_V_CRASH, "variant check: signal 11", "Not usable: it accessed memory that is not its own"},
         {ATOLL_V_TIMEOUT, "variant bench: not finished", "a loop that never ends"},
-        {ATOLL_V_WRONG, "probably a missing tail: everything", "Class of the error: tail"},
-        {ATOLL_V_WRONG, "probably transposed", "Class of the error: shape"},
-        {ATOLL_V_WRONG, "probably few and scattered: a race between threads", "Class of the error: race"},
-        {ATOLL_V_WRONG, "all errors are within 100 times: precision", "Class of the error: numerics"},
-        {ATOLL_V_WRONG, "y: 3 of 5", "numerics or indexing"},
+        {ATOLL_V_WRONG, "probably a missing tail: everything", "the end of the data is wrong"},
+        {ATOLL_V_WRONG, "probably transposed", "rows and columns are exchanged"},
+        {ATOLL_V_WRONG, "probably few and scattered: a race between threads", "typical of a race"},
+        {ATOLL_V_WRONG, "all errors are within 100 times: precision", "not exact enough"},
+        {ATOLL_V_WRONG, "y: 3 of 5", "in values or in indices"},
         {ATOLL_V_IMPOSSIBLE, "below 0.9 of the hard floor", "does not do the work"},
-        {ATOLL_V_CORRECT, "", "The parent is correct."},
+        {ATOLL_V_CORRECT, "", "The parent is correct. "},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct scene s;
@@ -494,19 +495,20 @@ static void verdicts_become_sentences(void **state)
     }
 }
 
+/* The one function's words, with the device that the prompt is for (core/diagnosis.h). */
 static void limiters_become_sentences(void **state)
 {
-    static const char *const parts[ATOLL_LIMITER_COUNT] = {"No counters were measured", "limited by memory",
-                                                           "limited by instructions", "limited by latency",
-                                                           "limited by launches"};
-    for (unsigned i = 0; i < ATOLL_LIMITER_COUNT; i++) {
-        struct scene s;
-        scene_init(&s, STARTER "row_reduce", "cuda");
-        add_parent(&s, seed_of(s.task, "cuda", 0), ATOLL_V_CORRECT, "");
-        s.parent_evaluation.profile.limiter = (enum atoll_limiter)i;
-        assert_non_null(strstr(written(&s), parts[i]));
-        scene_fini(&s);
-    }
+    struct scene s;
+    scene_init(&s, STARTER "row_reduce", "cuda");
+    add_parent(&s, seed_of(s.task, "cuda", 0), ATOLL_V_CORRECT, "");
+    sample_profile(&s.parent_evaluation.profile);
+    s.parent_evaluation.profile.counters[ATOLL_COUNTER_L2_THROUGHPUT] = 93;
+    const char *text = strstr(written(&s), "# Diagnosis");
+    assert_non_null(text);
+    assert_non_null(
+        strstr(text, "The parent is correct. Limited by the L2 cache, at 93 % of its peak; next is "));
+    assert_non_null(strstr(text, " Let each block reuse more of what it loads"));
+    scene_fini(&s);
 }
 
 /* ---- system text and its examples ---- */
