@@ -45,7 +45,7 @@ static int measure(struct atoll_bench_device *device, const struct atoll_task *t
     prepared =
         atoll_prepared_create(task, backend, &order.candidate, atoll_referee_device(device->referee), err);
     if (!medians || !prepared || prepared->verdict != ATOLL_V_CORRECT ||
-        atoll_compiler_run(device->compiler, backend->unit_name, prepared->unit_text, prepared->unit_length,
+        atoll_compiler_run(device->compiler, prepared->unit_name, prepared->unit_text, prepared->unit_length,
                            NULL, 0, &compiled, err) != 0 ||
         compiled.status != ATOLL_COMPILE_OK || atoll_referee_add_task(device->referee, 0, task, err) != 0) {
         return -1;

@@ -61,8 +61,8 @@ static int submit(struct dry *d, size_t place, struct atoll_err *err)
         conclude(d, place, p->verdict, p->detail);
         return 0;
     }
-    return atoll_compiler_submit(d->compiler, place, atoll_backend_cuda.unit_name, p->unit_text,
-                                 p->unit_length, NULL, 0, err);
+    return atoll_compiler_submit(d->compiler, place, p->unit_name, p->unit_text, p->unit_length, NULL, 0,
+                                 err);
 }
 
 static void judge(struct dry *d, const struct atoll_compiled *compiled)

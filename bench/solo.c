@@ -85,7 +85,7 @@ static int compile(struct atoll_solo *solo, const struct atoll_task *task, struc
     if (k->prepared->verdict != ATOLL_V_CORRECT)
         return atoll_err_set(err, ATOLL_E_MISMATCH, "%s: %.1000s", atoll_verdict_name(k->prepared->verdict),
                              k->prepared->detail);
-    if (atoll_compiler_run(solo->device.compiler, solo->backend->unit_name, k->prepared->unit_text,
+    if (atoll_compiler_run(solo->device.compiler, k->prepared->unit_name, k->prepared->unit_text,
                            k->prepared->unit_length, NULL, 0, &k->compiled, err) != 0)
         return -1;
     if (k->compiled.status != ATOLL_COMPILE_OK)

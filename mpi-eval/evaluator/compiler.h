@@ -28,8 +28,9 @@ enum atoll_compile_status {
     ATOLL_COMPILE_ERROR,
     ATOLL_COMPILE_TIMEOUT,
     ATOLL_COMPILE_MEMORY,
-    ATOLL_COMPILE_BROKEN,   /* ours, not the candidate's */
-    ATOLL_COMPILE_FORBIDDEN /* what was compiled breaks a static rule; diagnostics: which */
+    ATOLL_COMPILE_BROKEN,    /* ours, not the candidate's */
+    ATOLL_COMPILE_FORBIDDEN, /* what was compiled breaks a static rule; diagnostics: which */
+    ATOLL_COMPILE_PLAN       /* what was compiled does not go with the plan; diagnostics: why */
 };
 
 struct atoll_compiled {

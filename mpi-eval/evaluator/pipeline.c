@@ -216,6 +216,7 @@ static const struct {
                                                      "use less unrolling or smaller tables"},
     [ATOLL_COMPILE_BROKEN] = {ATOLL_V_INFRASTRUCTURE, "the compiler could not be run"},
     [ATOLL_COMPILE_FORBIDDEN] = {ATOLL_V_FORBIDDEN, ""},
+    [ATOLL_COMPILE_PLAN] = {ATOLL_V_BAD_PLAN, ""},
 };
 
 /* Takes what the compiler gave for a job, out of `compiled`. */
@@ -238,7 +239,14 @@ static void finish_compile(struct atoll_pipeline *p, unsigned index, struct atol
         const char *own = compile_verdicts[compiled->status].text;
         object->state = ATOLL_OBJECT_FAILED;
         object->verdict = compile_verdicts[compiled->status].verdict;
-        object->diagnostics = strdup(own[0] ? own : compiled->diagnostics ? compiled->diagnostics : "");
+        char text[1100];
+        snprintf(text, sizeof(text), "%s%s%.1000s", own,
+                 compiled->status == ATOLL_COMPILE_BROKEN && compiled->diagnostics && compiled->diagnostics[0]
+                     ? ": "
+                     : "",
+                 compiled->status == ATOLL_COMPILE_BROKEN && compiled->diagnostics ? compiled->diagnostics
+                                                                                   : "");
+        object->diagnostics = strdup(own[0] ? text : compiled->diagnostics ? compiled->diagnostics : "");
     }
     p->jobs[index] = p->jobs[--p->job_count];
     atoll_object_cache_release(p->cache, object);
@@ -486,7 +494,7 @@ static void fetch_objects(struct atoll_pipeline *p, struct work *work)
         struct atoll_object *object = atoll_object_cache_take(p->cache, &prepared->id, &err);
         work->objects[side] = object;
         if (!object || (object->state == ATOLL_OBJECT_NEW &&
-                        start_compile(p, object, prepared, p->backend->unit_name, prepared->unit_text,
+                        start_compile(p, object, prepared, prepared->unit_name, prepared->unit_text,
                                       prepared->unit_length, &err) != 0)) {
             conclude(p, work, ATOLL_V_INFRASTRUCTURE, 0, err.text);
             return;
@@ -544,7 +552,10 @@ static void advance_order(struct atoll_pipeline *p, struct work *work)
         ready_count += object && object->state == ATOLL_OBJECT_READY;
         if (object && object->state == ATOLL_OBJECT_FAILED) {
             int is_charged = side == CANDIDATE && object->verdict != ATOLL_V_INFRASTRUCTURE;
-            conclude(p, work, is_charged ? object->verdict : ATOLL_V_INFRASTRUCTURE, is_charged ? 3 : 0,
+            conclude(p, work, is_charged ? object->verdict : ATOLL_V_INFRASTRUCTURE,
+                     !is_charged                           ? 0
+                     : object->verdict == ATOLL_V_BAD_PLAN ? 1
+                                                           : 3,
                      object->diagnostics ? object->diagnostics : "");
         }
     }

@@ -350,15 +350,17 @@ static int seed_build(struct admission *a, const struct atoll_seed *seed, const 
         snprintf(detail, ATOLL_DETAIL_BYTES, "%s: %.1900s", atoll_verdict_name(p->verdict), p->detail);
         return -1;
     }
-    if (!p || atoll_compiler_run(a->referee->compiler, a->referee->backend->unit_name, p->unit_text,
-                                 p->unit_length, NULL, 0, ret_compiled, &err) != 0) {
+    if (!p || atoll_compiler_run(a->referee->compiler, p->unit_name, p->unit_text, p->unit_length, NULL, 0,
+                                 ret_compiled, &err) != 0) {
         snprintf(detail, ATOLL_DETAIL_BYTES, "%s", err.text);
         return -1;
     }
     if (ret_compiled->status == ATOLL_COMPILE_OK)
         return 0;
     snprintf(detail, ATOLL_DETAIL_BYTES, "%s: %s",
-             ret_compiled->status == ATOLL_COMPILE_FORBIDDEN ? "forbidden" : "does not compile",
+             ret_compiled->status == ATOLL_COMPILE_FORBIDDEN ? "forbidden"
+             : ret_compiled->status == ATOLL_COMPILE_PLAN    ? "bad_plan"
+                                                             : "does not compile",
              ret_compiled->diagnostics);
     return -1;
 }

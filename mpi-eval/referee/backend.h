@@ -39,7 +39,9 @@ struct atoll_backend {
     const char *name;      /* of plans, variants, device records: "cpu", "cuda" */
     const char *language;  /* of its candidates: "c", "cuda" */
     const char *unit_name; /* what diagnostics call a candidate: "candidate.c", "candidate.cu" */
-    int compiles_beside;   /* compile children do not disturb what is measured: they may have most cores */
+    /* of another language that it takes as well: "triton", "candidate.py"; NULL none */
+    const char *other_language, *other_unit_name;
+    int compiles_beside; /* compile children do not disturb what is measured: they may have most cores */
 
     /* Levels 1 and 2 and the translation unit, into p (prepare.h); any thread.  -1: a failure of ours. */
     int (*prepare)(struct atoll_prepared *p, const struct atoll_order_candidate *candidate,

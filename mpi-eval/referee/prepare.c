@@ -122,6 +122,33 @@ static void prefix_print(const struct atoll_prepared *p, size_t first_line, stru
         atoll_buffer_printf(out, "\n");
 }
 
+/* -1 with what is wrong in mine, or with a failure of ours in err. */
+static int unit_make(struct preparation *w, struct atoll_err *mine, struct atoll_err *err)
+{
+    struct atoll_prepared *p = w->p;
+    struct atoll_buffer out;
+    int is_other = strcmp(p->language, w->parts->backend->language) != 0, rc = 0;
+    atoll_buffer_init(&out,
+                      is_other ? 8 * UNIT_LIMIT : UNIT_LIMIT); /* a text within another one takes more */
+    if (is_other) {
+        rc = w->parts->other_unit(p, w->source, &out, mine);
+    } else {
+        prefix_print(p, w->first_line, &out);
+        atoll_buffer_put_bytes(&out, p->body, strlen(p->body));
+        atoll_buffer_printf(&out, "\n");
+        if (w->parts->unit_end)
+            w->parts->unit_end(p, &out);
+    }
+    if (!rc && !(rc = atoll_buffer_check(&out, err))) {
+        p->unit_length = out.length;
+        p->unit_text = atoll_arena_text(p->arena, (const char *)out.data, out.length, err);
+        p->unit_name = is_other ? w->parts->backend->other_unit_name : w->parts->backend->unit_name;
+        rc = p->unit_text ? 0 : -1;
+    }
+    atoll_buffer_fini(&out);
+    return rc;
+}
+
 static int levels_pass(struct preparation *w, struct atoll_err *err)
 {
     struct atoll_prepared *p = w->p;
@@ -139,20 +166,14 @@ static int levels_pass(struct preparation *w, struct atoll_err *err)
         failed = atoll_rules_check(p->language, p->body, (unsigned)line, &mine); /* level 2 */
     }
     if (!failed) {
-        struct atoll_buffer out;
-        atoll_buffer_init(&out, UNIT_LIMIT);
-        prefix_print(w->p, w->first_line, &out);
-        atoll_buffer_put_bytes(&out, w->p->body, strlen(w->p->body));
-        atoll_buffer_printf(&out, "\n");
-        if (w->parts->unit_end)
-            w->parts->unit_end(w->p, &out);
-        int rc = atoll_buffer_check(&out, err);
-        if (!rc) {
-            p->unit_length = out.length;
-            p->unit_text = atoll_arena_text(p->arena, (const char *)out.data, out.length, err);
-            rc = p->unit_text ? 0 : -1;
+        int rc = unit_make(w, &mine, err);
+        if (rc && mine.code == ATOLL_E_INPUT) {
+            p->plan = NULL;
+            verdict_set(p, ATOLL_V_BAD_PLAN, mine.text);
+            return 0;
         }
-        atoll_buffer_fini(&out);
+        if (rc && mine.code && err)
+            *err = mine;
         for (size_t k = 0; !rc && k < p->plan->launch_count; k++) {
             char name[256] = "";
             w->parts->symbol(p, k, name, sizeof(name));
@@ -185,11 +206,13 @@ int atoll_prepare(struct atoll_prepared *p, const struct atoll_order_candidate *
     p->language = atoll_arena_text(p->arena, candidate->language, strlen(candidate->language), err);
     if (!w.source || !p->language)
         return -1;
-    if (strcmp(p->language, parts->backend->language) == 0)
+    const char *other = parts->other_unit ? parts->backend->other_language : NULL;
+    if (strcmp(p->language, parts->backend->language) == 0 || (other && strcmp(p->language, other) == 0))
         return levels_pass(&w, err);
     verdict_set(p, ATOLL_V_BAD_PLAN, "");
-    snprintf(p->detail, sizeof(p->detail), "plan: the %s backend takes the language \"%s\" only",
-             parts->backend->name, parts->backend->language);
+    snprintf(p->detail, sizeof(p->detail), "plan: the %s backend takes the language \"%s\"%s%s%s only",
+             parts->backend->name, parts->backend->language, other ? " or \"" : "", other ? other : "",
+             other ? "\"" : "");
     return 0;
 }
 

@@ -23,6 +23,7 @@ struct atoll_prepared {
     char
         *unit_text; /* params as #define lines, #line, body, what the backend adds (C: one shim per launch) */
     size_t unit_length;
+    const char *unit_name; /* what its compiler is told that it is: the backend's for the language */
     const char *symbols[ATOLL_PLAN_LAUNCH_LIMIT]; /* by launch: what the object has for it */
     size_t symbol_count;
     /* Set by who compiled it: the compiler's words on resources (borrowed; NULL none), and how long it ran. */
@@ -48,6 +49,10 @@ struct atoll_prepare_parts {
                         const struct atoll_device_info *device, struct atoll_err *err);
     /* What follows the body in the unit; NULL nothing. */
     void (*unit_end)(const struct atoll_prepared *p, struct atoll_buffer *out);
+    /* The unit of the backend's other language, from the whole source, in place of what the body makes; NULL none.
+     * ATOLL_E_INPUT: BAD_PLAN. */
+    int (*other_unit)(const struct atoll_prepared *p, const char *source, struct atoll_buffer *out,
+                      struct atoll_err *err);
     /* The name that the object has for a launch. */
     void (*symbol)(const struct atoll_prepared *p, size_t launch, char *ret_name, size_t name_bytes);
     int64_t scratch_limit_bytes; /* of one scratch block */

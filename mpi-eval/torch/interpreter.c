@@ -38,10 +38,10 @@ static const char examination[] =
     "    for name, key in (('__version__', 'torch'), ('cuda', 'cuda')):\n"
     "        found = re.search(r'^%s\\b[^=]*=\\s*[\"\\x27]([^\"\\x27]+)' % name, text, re.M)\n"
     "        says[key] = found.group(1) if found else says[key]\n"
-    "    try:\n"
-    "        says['triton'] = metadata.version('triton')\n"
-    "    except metadata.PackageNotFoundError:\n"
-    "        pass\n"
+    "try:\n"
+    "    says['triton'] = metadata.version('triton')\n"
+    "except metadata.PackageNotFoundError:\n"
+    "    pass\n"
     "print(json.dumps({**says, 'executable': sys.executable, 'path': path, 'folders': "
     "sorted(set(folders))}))\n";
 
@@ -107,7 +107,8 @@ int atoll_torch_is_tried(const char *version)
     return number < 1013 ? -1 : number <= 2011;
 }
 
-int atoll_torch_find(const char *asked, char *ret_python, size_t bytes, struct atoll_err *err)
+int atoll_python_find(const char *asked, const char *module, char *ret_python, size_t bytes,
+                      struct atoll_err *err)
 {
     struct atoll_err why = ATOLL_ERR_INIT;
     char python[PATH_MAX];
@@ -119,20 +120,25 @@ int atoll_torch_find(const char *asked, char *ret_python, size_t bytes, struct a
     json_t *answer = NULL;
     if (locate(is_named ? named : "python3", python, sizeof(python), &why) == 0)
         answer = atoll_torch_examine(python, &why);
-    int has_torch = answer && *atoll_json_member(answer, "torch");
+    int has_it = answer && *atoll_json_member(answer, module);
     json_decref(answer);
-    if (has_torch && strlen(python) < bytes) {
+    if (has_it && strlen(python) < bytes) {
         snprintf(ret_python, bytes, "%s", python);
         return 0;
     }
     if (!is_named)
         return 1;
-    if (has_torch)
+    if (has_it)
         return atoll_err_set(err, ATOLL_E_LIMIT, "the path of Python is longer than %zu bytes", bytes - 1);
     return atoll_err_set(err, ATOLL_E_MISSING,
-                         "%.700s; name a Python that has torch with --python or in " ATOLL_TORCH_VARIABLE
+                         "%.600s%s%s; name a Python that has %s with --python or in " ATOLL_TORCH_VARIABLE
                          ", or \"none\" to go without",
-                         why.text[0] ? why.text : "it has no torch");
+                         why.text, why.text[0] ? "" : "it has no ", why.text[0] ? "" : module, module);
+}
+
+int atoll_torch_find(const char *asked, char *ret_python, size_t bytes, struct atoll_err *err)
+{
+    return atoll_python_find(asked, "torch", ret_python, bytes, err);
 }
 
 void atoll_torch_versions(const char *asked, int needs_cuda, char *ret_text, size_t bytes)

@@ -18,6 +18,10 @@
  * that was named is not there, does not run or has no torch (MISSING, with the remedy). */
 int atoll_torch_find(const char *asked, char *ret_python, size_t bytes, struct atoll_err *err);
 
+/* The same for another module: "torch" or "triton". */
+int atoll_python_find(const char *asked, const char *module, char *ret_python, size_t bytes,
+                      struct atoll_err *err);
+
 /* What an interpreter says of itself, the caller's to json_decref: {"executable", "python", "torch", "cuda", "triton": versions as
  * their files tell them, "" none, "path": folders that modules are looked for in, "folders": all that it reads of its own}.  ATOLL_E_MISSING where it does not
  * run. */

@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -27,6 +26,7 @@
 #include "base/program.h"
 #include "mpi-eval/backend/sandbox/scratch.h"
 #include "mpi-eval/backend/sandbox/spawn.h"
+#include "mpi-eval/torch/confinement.h"
 #include "mpi-eval/torch/interpreter.h"
 #include "mpi-eval/torch/shared_memory.h"
 
@@ -35,7 +35,6 @@
 #define SLOW_LOOK_NS       500e6 /* between looks at the memory of a group, and at files */
 #define WORDS_BYTES        4001
 #define REPLY_VALUES       ((size_t)1 << 18)
-#define PATH_LIMIT         256
 #define ENVIRONMENT_LIMIT  32
 #define FILE_LIMIT         ((rlim_t)256 << 20)
 #define RIVAL_FILE_LIMIT   ((rlim_t)8 << 30)
@@ -56,120 +55,6 @@ struct atoll_torch {
     char words[WORDS_BYTES];
     size_t words_length;
 };
-
-/* ---- what it is given of the file system ---- */
-
-struct places {
-    struct atoll_landlock_path paths[PATH_LIMIT]; /* texts owned */
-    size_t count;
-};
-
-static void place_add(struct places *p, const char *path, int kind)
-{
-    char *copy =
-        path && path[0] == '/' && strcmp(path, "/") != 0 && p->count < PATH_LIMIT ? strdup(path) : NULL;
-    if (copy)
-        p->paths[p->count++] = (struct atoll_landlock_path){copy, kind};
-}
-
-static void places_fini(struct places *p)
-{
-    for (size_t i = 0; i < p->count; i++)
-        free((char *)(uintptr_t)p->paths[i].path);
-}
-
-static void place_add_matches(struct places *p, const char *pattern, int kind)
-{
-    glob_t found = {0};
-    if (glob(pattern, 0, NULL, &found) == 0)
-        for (size_t i = 0; i < found.gl_pathc; i++)
-            place_add(p, found.gl_pathv[i], kind);
-    globfree(&found);
-}
-
-static void place_add_list(struct places *p, const char *list)
-{
-    while (list && *list) {
-        char folder[PATH_MAX];
-        size_t length = strcspn(list, ":");
-        snprintf(folder, sizeof(folder), "%.*s", (int)length, list);
-        place_add(p, folder, ATOLL_LANDLOCK_READ);
-        list += length + (list[length] != '\0');
-    }
-}
-
-/* What a compiler outside of the system's folders was installed with ("/opt/gcc" of "/opt/gcc/bin/gcc"); never a home. */
-static void place_add_prefix(struct places *p, const char *program)
-{
-    const char *home = getenv("HOME");
-    char prefix[PATH_MAX];
-    snprintf(prefix, sizeof(prefix), "%s", program);
-    for (int up = 0; up < 2; up++)
-        *(strrchr(prefix, '/') ? strrchr(prefix, '/') : prefix) = '\0';
-    if (!home || strcmp(prefix, home) != 0)
-        place_add(p, prefix, ATOLL_LANDLOCK_READ);
-}
-
-static void place_add_compiler(struct places *p, const char *program)
-{
-    char path[PATH_MAX];
-    if (!program || program[0] != '/' || !realpath(program, path))
-        return;
-    place_add_prefix(p, program);
-    place_add_prefix(p, path);
-}
-
-static void places_make(struct places *p, const json_t *interpreter, const char *script, const char *folder,
-                        int has_gpu, int starts_programs)
-{
-    static const char *const read[] = {"/usr",
-                                       "/lib",
-                                       "/lib32",
-                                       "/lib64",
-                                       "/bin",
-                                       "/sbin",
-                                       "/etc/alternatives",
-                                       "/etc/ld.so.cache",
-                                       "/etc/ld.so.conf",
-                                       "/etc/ld.so.conf.d",
-                                       "/etc/localtime",
-                                       "/etc/passwd",
-                                       "/etc/group",
-                                       "/etc/nsswitch.conf",
-                                       "/proc",
-                                       "/sys",
-                                       "/dev/urandom",
-                                       "/dev/random",
-                                       "/dev/zero"};
-    char own[PATH_MAX];
-    json_t *value;
-    size_t i;
-    for (i = 0; i < sizeof(read) / sizeof(*read); i++)
-        place_add(p, read[i], ATOLL_LANDLOCK_READ);
-    place_add_matches(p, "/etc/python3*", ATOLL_LANDLOCK_READ);
-    json_array_foreach(json_object_get(interpreter, "folders"), i, value)
-        place_add(p, json_string_value(value), 0);
-    snprintf(own, sizeof(own), "%s", script);
-    *strrchr(own, '/') = '\0';
-    place_add(p, own, ATOLL_LANDLOCK_READ);
-    place_add_list(p, getenv("LD_LIBRARY_PATH"));
-    place_add(p, getenv("CUDA_HOME"), ATOLL_LANDLOCK_READ);
-    if (starts_programs) {
-        place_add_list(p, getenv("PATH"));
-        place_add_compiler(p, getenv("CC"));
-        place_add_compiler(p, getenv("CXX"));
-    }
-    place_add(p, "/dev/null", ATOLL_LANDLOCK_WRITE);
-    place_add(p, folder, ATOLL_LANDLOCK_FOLDER);
-    if (!has_gpu)
-        return;
-    /* the driver names its threads (/proc/self/task) and asks /sys for the machine's shape */
-    place_add(p, "/proc", ATOLL_LANDLOCK_WRITE);
-    place_add(p, "/proc", ATOLL_LANDLOCK_DEVICES);
-    place_add(p, "/sys", ATOLL_LANDLOCK_DEVICES);
-    place_add(p, "/dev",
-              ATOLL_LANDLOCK_DEVICES); /* its own nodes alone are not enough: the driver then finds no GPU */
-}
 
 /* ---- start ---- */
 
@@ -232,7 +117,7 @@ static pid_t process_spawn(const struct atoll_torch_settings *s, const char *scr
     const struct atoll_limit limits[] = {{RLIMIT_CORE, 0},
                                          {RLIMIT_FSIZE, is_role(s, "rival") ? RIVAL_FILE_LIMIT : FILE_LIMIT}};
     struct atoll_filter filter = {0};
-    struct places *places = calloc(1, sizeof(*places));
+    struct atoll_python_places *places = calloc(1, sizeof(*places));
     struct environment environment;
     char *argv[] = {strdup(s->python), strdup("-I"), strdup("-B"), strdup(script), strdup(s->role), NULL};
     int ruleset = -1, local = s->gpu || is_role(s, "rival");
@@ -242,7 +127,7 @@ static pid_t process_spawn(const struct atoll_torch_settings *s, const char *scr
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory to start Python");
         goto done;
     }
-    places_make(places, interpreter, script, folder, s->gpu != NULL, is_role(s, "rival"));
+    atoll_python_places_make(places, interpreter, script, folder, s->gpu != NULL, is_role(s, "rival"));
     if (atoll_filter_init(&filter, local ? ATOLL_FILTER_DEVICE : ATOLL_FILTER_COMPILE, err) != 0 ||
         atoll_landlock_create(places->paths, places->count, &ruleset, err) != 0)
         goto done;
@@ -265,7 +150,7 @@ done:
     atoll_filter_fini(&filter);
     environment_fini(&environment);
     if (places)
-        places_fini(places);
+        atoll_python_places_fini(places);
     free(places);
     for (size_t i = 0; i < sizeof(argv) / sizeof(*argv); i++)
         free(argv[i]);
@@ -651,24 +536,6 @@ int atoll_torch_send_kernels(struct atoll_torch *torch, const void *kernels, siz
 
 /* ---- begin and end ---- */
 
-/* What a module may do less than Python: handed over as a file, installed once torch is there. */
-static int filter_file(struct atoll_err *err)
-{
-    struct atoll_filter filter = {0};
-    if (atoll_filter_init(&filter, ATOLL_FILTER_MODULE, err) != 0)
-        return -1;
-    int fd = memfd_create("filter", MFD_CLOEXEC);
-    if (fd < 0)
-        atoll_err_errno(err, errno, "cannot make a memory file for a seccomp filter");
-    else if (atoll_write_all(fd, filter.code, atoll_filter_bytes(&filter)) != 0) {
-        atoll_err_errno(err, errno, "cannot write a seccomp filter");
-        close(fd);
-        fd = -1;
-    }
-    atoll_filter_fini(&filter);
-    return fd;
-}
-
 static void fact(char *ret, size_t bytes, const json_t *reply, const char *name)
 {
     snprintf(ret, bytes, "%s", atoll_json_member(reply, name));
@@ -680,7 +547,7 @@ static int hello(struct atoll_torch *t, const struct atoll_torch_settings *s, js
 {
     int is_confined = !is_role(s, "rival") && !is_role(s, "probe"), fd = -1, rc = -1;
     json_t *reply = NULL, *cores = json_array();
-    if (is_confined && (fd = filter_file(err)) < 0) {
+    if (is_confined && (fd = atoll_python_filter_file(ATOLL_FILTER_MODULE, err)) < 0) {
         json_decref(path);
         json_decref(cores);
         return -1;

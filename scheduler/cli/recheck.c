@@ -97,7 +97,7 @@ static int side_compile(struct side *side, struct atoll_bench_device *device, co
                              atoll_verdict_name(side->prepared->verdict), side->prepared->detail);
     }
     side->candidate.id = side->prepared->id;
-    if (atoll_compiler_run(device->compiler, backend->unit_name, side->prepared->unit_text,
+    if (atoll_compiler_run(device->compiler, side->prepared->unit_name, side->prepared->unit_text,
                            side->prepared->unit_length, NULL, 0, &side->compiled, err) != 0) {
         return -1;
     }

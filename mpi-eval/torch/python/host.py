@@ -71,10 +71,14 @@ def role_open(name, host):
 
 def confine(call_number, fd):
     """For all threads there are: no program, no process, no signal to another from here on."""
+    install(call_number, os.pread(fd, 1 << 20, 0))
+
+
+def install(call_number, code):
+    """A seccomp filter, for all threads there are."""
     class Program(ctypes.Structure):
         _fields_ = [("length", ctypes.c_ushort), ("code", ctypes.c_char_p)]
 
-    code = os.pread(fd, 1 << 20, 0)
     program = Program(len(code) // 8, code)
     status = ctypes.CDLL(None, use_errno=True).syscall(ctypes.c_long(call_number), SECCOMP_SET_MODE_FILTER,
                                                        SECCOMP_FILTER_FLAG_TSYNC, ctypes.byref(program))

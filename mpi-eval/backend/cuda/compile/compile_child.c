@@ -43,7 +43,7 @@ int atoll_compile_child_start(struct atoll_compile_child *child, struct atoll_sp
     fcntl(ends[0], F_SETFL, O_NONBLOCK);
     spawn->fds[0] = ends[FROM_CHILD];
     spawn->fds[1] = spawn->fds[2] = -1;
-    spawn->fd_count = 3;
+    spawn->fd_count = spawn->fd_count < 3 ? 3 : spawn->fd_count;
     child->pid = atoll_spawn_start(spawn, err);
     close(ends[FROM_CHILD]);
     if (child->pid < 0) {
@@ -124,7 +124,7 @@ static int receive_some(struct atoll_compile_child *child, struct atoll_reader *
 
 int atoll_compile_child_poll(struct atoll_compile_child *child, struct atoll_reader *ret_frame)
 {
-    if (child->state == ATOLL_COMPILE_CHILD_READY && send_some(child) != 0)
+    if (send_some(child) != 0)
         return -1;
     return receive_some(child, ret_frame);
 }

@@ -49,7 +49,7 @@ struct atoll_compile_child_end {
 
 void atoll_compile_child_init(struct atoll_compile_child *child, size_t frame_limit);
 void atoll_compile_child_fini(struct atoll_compile_child *child); /* kills it */
-/* spawn: its descriptors are filled here. */
+/* spawn: its first three descriptors are filled here. */
 int atoll_compile_child_start(struct atoll_compile_child *child, struct atoll_spawn *spawn,
                               struct atoll_err *err);
 /* Queues a frame; -1: no memory, or more than the wire's limit. */

@@ -15,6 +15,8 @@
 #include "mpi-eval/backend/cuda/measure/torch_answer.h"
 #include "mpi-eval/backend/cuda/measure/torch_inputs.h"
 #include "mpi-eval/backend/cuda/sanitize/sanitizer.h"
+#include "mpi-eval/backend/cuda/triton/request.h"
+#include "mpi-eval/backend/cuda/triton/triton.h"
 #include "mpi-eval/backend/backends.h"
 #include "mpi-eval/torch/torch_rival.h"
 
@@ -57,6 +59,7 @@ static int backend_prepare(struct atoll_prepared *p, const struct atoll_order_ca
 {
     static const struct atoll_prepare_parts parts = {.backend = &atoll_backend_cuda,
                                                      .launch_check = launch_check,
+                                                     .other_unit = atoll_triton_request_write,
                                                      .symbol = kernel_name,
                                                      .scratch_limit_bytes = SCRATCH_LIMIT};
     return atoll_prepare(p, candidate, device, &parts, err);
@@ -262,7 +265,9 @@ static struct atoll_compiler *compiler_create(const struct atoll_setup *setup, u
                                                          .memory_bytes = setup->compile_memory_bytes,
                                                          .output_bytes = OBJECT_BYTES},
                                             .include_path = setup->include_path};
-    return atoll_nvrtc_create(&settings, err);
+    struct atoll_triton_settings other = {.compiler = settings.compiler, .python = setup->python};
+    struct atoll_compiler *cuda = atoll_nvrtc_create(&settings, err);
+    return cuda ? atoll_cuda_languages_create(cuda, atoll_triton_create(&other, err), err) : NULL;
 }
 
 static int backend_open(struct atoll_referee *r, struct atoll_err *err)
@@ -353,6 +358,8 @@ const struct atoll_backend atoll_backend_cuda = {
     .name = "cuda",
     .language = "cuda",
     .unit_name = "candidate.cu",
+    .other_language = ATOLL_TRITON_LANGUAGE,
+    .other_unit_name = ATOLL_TRITON_UNIT,
     .compiles_beside = 1,
     .prepare = backend_prepare,
     .compiler_create = compiler_create,

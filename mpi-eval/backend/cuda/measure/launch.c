@@ -50,6 +50,60 @@ static int extents_eval(const struct scope *s, const struct atoll_expression *co
     return 0;
 }
 
+/* ---- what a Triton candidate was compiled to: nothing yet before it was ---- */
+
+/* The image of a launch at a variant; NULL in ret_image: not compiled yet. */
+static int image_find(const struct atoll_prepared *p, const struct atoll_variant *v, size_t launch,
+                      struct atoll_triton_images *images, const struct atoll_triton_image **ret_image,
+                      uint32_t *ret_number, struct atoll_err *err)
+{
+    char letters[ATOLL_PLAN_ARG_LIMIT + 1];
+    *ret_image = NULL;
+    if (atoll_triton_letters(p, v, launch, letters, err) != 0)
+        return -1;
+    if (!p->report)
+        return 0;
+    if (atoll_triton_images_read(p->report, images) != 0)
+        return atoll_err_set(err, ATOLL_E_INPUT,
+                             "nothing says how the images of this candidate are launched");
+    int number = atoll_triton_images_find(images, launch, letters);
+    if (number < 0)
+        return atoll_err_set(err, ATOLL_E_INPUT,
+                             "no image was made for arguments of the class \"%s\" at variant %s", letters,
+                             v->name);
+    *ret_image = &images->images[number];
+    *ret_number = (uint32_t)number;
+    return 0;
+}
+
+/* Scratch of Triton's own that the launches of a path want, one after the other in the same place. */
+static int own_scratch_bytes(const struct atoll_prepared *p, const struct atoll_variant *v, size_t path,
+                             uint64_t *ret_bytes, struct atoll_err *err)
+{
+    const struct atoll_path *way = &p->plan->paths[path];
+    struct atoll_triton_images images;
+    struct scope scope;
+    *ret_bytes = 0;
+    scope_set(&scope, p, v);
+    for (size_t k = way->first; k < way->first + way->count; k++) {
+        const struct atoll_triton_image *image;
+        uint32_t grid[3], number;
+        if (image_find(p, v, k, &images, &image, &number, err) != 0)
+            return -1;
+        if (!image || !image->scratch_bytes)
+            continue;
+        if (extents_eval(&scope, p->plan->launches[k].grid, "grid", 1, grid, err) != 0)
+            return -1;
+        double bytes = (double)image->scratch_bytes * grid[0] * grid[1] * grid[2];
+        if (bytes > (double)STRIDE_MAX)
+            return atoll_err_set(err, ATOLL_E_INPUT,
+                                 "Triton's scratch is %.3g bytes at variant %s; use fewer programs", bytes,
+                                 v->name);
+        *ret_bytes = (uint64_t)bytes > *ret_bytes ? (uint64_t)bytes : *ret_bytes;
+    }
+    return 0;
+}
+
 int atoll_cuda_buffer_bytes(const struct atoll_prepared *p, const struct atoll_variant *v,
                             uint64_t *ret_bytes, size_t *ret_count, struct atoll_err *err)
 {
@@ -71,6 +125,14 @@ int atoll_cuda_buffer_bytes(const struct atoll_prepared *p, const struct atoll_v
             return -1;
         ret_bytes[n++] = bytes ? (uint64_t)bytes : 1;
     }
+    uint64_t own = 0;
+    if (atoll_triton_is(p) && own_scratch_bytes(p, v, path, &own, err) != 0)
+        return -1;
+    if (own && n == ATOLL_LAYOUT_BUFFER_LIMIT)
+        return atoll_err_set(err, ATOLL_E_INPUT,
+                             "no room is left for Triton's own scratch; use a scratch less");
+    if (own)
+        ret_bytes[n++] = own;
     *ret_count = n;
     return 0;
 }
@@ -241,6 +303,15 @@ int atoll_cuda_launch_make(const struct atoll_prepared *p, const struct atoll_va
         return -1;
     ret->shared_bytes = (uint32_t)shared;
     ret->cooperative = l->cooperative ? 1 : 0;
+    ret->function = (uint32_t)index;
+    struct atoll_triton_images images;
+    const struct atoll_triton_image *image = NULL;
+    if (atoll_triton_is(p)) {
+        if (image_find(p, v, index, &images, &image, &ret->function, err) != 0)
+            return -1;
+        ret->block[0] = image ? image->threads : 32;
+        ret->shared_bytes = image ? image->shared_bytes : 0;
+    }
     for (size_t i = 0; i < count; i++)
         buffers[i] = layout ? layout->buffers[i] : (struct atoll_span){0, bytes[i]};
     for (size_t i = 0; i < l->arg_count; i++) {
@@ -248,7 +319,9 @@ int atoll_cuda_launch_make(const struct atoll_prepared *p, const struct atoll_va
         int is_map = a->kind == ATOLL_ARG_TENSORMAP, failed;
         int is_scratch = a->kind == ATOLL_ARG_SCRATCH || (is_map && a->map && a->map->is_scratch);
         const struct atoll_span *buffer = &buffers[a->index + (is_scratch ? p->task->tensor_count : 0)];
-        if (is_map)
+        if (image && !(image->passed >> i & 1))
+            failed = 0; /* a constant of the image */
+        else if (is_map)
             failed = map_put(p, v, a, buffer, ret, err);
         else if (a->kind == ATOLL_ARG_INTEGER || a->kind == ATOLL_ARG_FLOAT)
             failed = number_put(&scope, a, ret, err);
@@ -257,7 +330,33 @@ int atoll_cuda_launch_make(const struct atoll_prepared *p, const struct atoll_va
         if (failed)
             return -1;
     }
+    size_t plain = p->task->tensor_count + p->plan->scratch_count;
+    uint64_t own[2] = {image && image->scratch_bytes && count > plain ? buffers[plain].address : 0, 0};
+    for (int i = 0; image && i < 2; i++) /* Triton's scratch, and a profiler's, which there is none of */
+        if (atoll_device_command_param(ret, &own[i], 8) < 0)
+            return atoll_err_set(err, ATOLL_E_INPUT,
+                                 "the launch of %s has no room for Triton's own parameters", l->symbol);
     return 0;
+}
+
+size_t atoll_cuda_function_count(const struct atoll_prepared *p)
+{
+    struct atoll_triton_images images;
+    if (!atoll_triton_is(p))
+        return p->plan->launch_count;
+    return atoll_triton_images_read(p->report, &images) == 0 ? images.image_count : 0;
+}
+
+const char *atoll_cuda_function_name(const struct atoll_prepared *p, size_t function, char *ret_name,
+                                     size_t bytes)
+{
+    struct atoll_triton_images images;
+    if (!atoll_triton_is(p))
+        snprintf(ret_name, bytes, "%s", p->plan->launches[function].symbol);
+    else
+        snprintf(ret_name, bytes, "%s",
+                 atoll_triton_images_read(p->report, &images) == 0 ? images.images[function].symbol : "");
+    return ret_name;
 }
 
 const char *atoll_cuda_launch_text(const struct atoll_device_command_launch *l, char *ret_text, size_t bytes)
@@ -271,6 +370,35 @@ const char *atoll_cuda_launch_text(const struct atoll_device_command_launch *l, 
     if (n > 0 && (size_t)n < bytes && l->cooperative)
         snprintf(ret_text + n, bytes - (size_t)n, ", cooperative");
     return ret_text;
+}
+
+int atoll_cuda_image_fits(const struct atoll_launch *l, const struct atoll_triton_image *image,
+                          const struct atoll_cubin_kernel *k, struct atoll_err *err)
+{
+    size_t at = 0;
+    if (k->threads_limit && k->threads_limit < image->threads)
+        return atoll_err_set(err, ATOLL_E_INPUT, "kernel %s runs in blocks of %u threads, Triton says %u",
+                             k->name, k->threads_limit, image->threads);
+    for (size_t i = 0; i < l->arg_count; i++) {
+        const struct atoll_arg *a = &l->args[i];
+        uint32_t bytes = a->kind == ATOLL_ARG_TENSOR || a->kind == ATOLL_ARG_SCRATCH
+                             ? 8
+                             : (uint32_t)atoll_dtype_bytes(a->width);
+        if (!(image->passed >> i & 1))
+            continue;
+        if (at >= k->param_count || k->params[at].bytes != bytes)
+            return atoll_err_set(err, ATOLL_E_INPUT,
+                                 "kernel %s: parameter %zu has %u bytes, the plan's argument \"%s\" has %u",
+                                 k->name, at + 1, at < k->param_count ? k->params[at].bytes : 0, a->text,
+                                 bytes);
+        at++;
+    }
+    if (k->param_count != at + 2 || k->params[at].bytes != 8 || k->params[at + 1].bytes != 8)
+        return atoll_err_set(err, ATOLL_E_INPUT,
+                             "kernel %s takes %u parameters; %zu arguments and two pointers to scratch are "
+                             "what it is launched with",
+                             k->name, k->param_count, at);
+    return 0;
 }
 
 int atoll_cuda_launch_fits(const struct atoll_launch *l, const struct atoll_cubin_kernel *k,

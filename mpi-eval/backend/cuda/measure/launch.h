@@ -7,6 +7,7 @@
 #include "mpi-eval/backend/cuda/compile/cubin.h"
 #include "mpi-eval/backend/cuda/measure/layout.h"
 #include "mpi-eval/backend/cuda/process/command_batch.h"
+#include "mpi-eval/backend/cuda/triton/images.h"
 #include "mpi-eval/referee/prepare.h"
 
 /* Launch `index` of the plan's list, one of the path that is taken at the variant.  layout: tensors by number, then the plan's scratch; NULL: addresses 0.
@@ -34,5 +35,14 @@ int atoll_cuda_buffer_bytes(const struct atoll_prepared *prepared, const struct 
  * "kernel k: parameter 3 has 4 bytes, the plan's argument \"i64:N\" has 8". */
 int atoll_cuda_launch_fits(const struct atoll_launch *launch, const struct atoll_cubin_kernel *kernel,
                            struct atoll_err *err);
+/* The same of an image of a Triton kernel: what it is passed, and two pointers to scratch. */
+int atoll_cuda_image_fits(const struct atoll_launch *launch, const struct atoll_triton_image *image,
+                          const struct atoll_cubin_kernel *kernel, struct atoll_err *err);
+
+/* Kernels of a candidate that was compiled: its launches', or its images'.  `function` of a launch that was made is one of
+ * them. */
+size_t atoll_cuda_function_count(const struct atoll_prepared *prepared);
+const char *atoll_cuda_function_name(const struct atoll_prepared *prepared, size_t function, char *ret_name,
+                                     size_t bytes);
 
 #endif

@@ -21,6 +21,37 @@ static enum atoll_verdict verdict_set(char *ret_detail, enum atoll_verdict verdi
     return verdict;
 }
 
+/* What Triton said of its images is held against them. */
+static enum atoll_verdict images_check(const struct atoll_prepared *prepared, const char *report,
+                                       const struct atoll_cubin *cubin, char *ret_detail)
+{
+    struct atoll_triton_images images;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    char names[128];
+    if (atoll_triton_images_read(report, &images) != 0)
+        return verdict_set(ret_detail, ATOLL_V_LAUNCH_ERROR,
+                           "nothing says how the images of this candidate are launched");
+    for (size_t i = 0; i < images.class_count; i++) {
+        const struct atoll_triton_image *image = &images.images[images.classes[i].image];
+        const struct atoll_cubin_kernel *kernel = atoll_cubin_find(cubin, image->symbol);
+        if (!kernel || images.classes[i].launch >= prepared->plan->launch_count)
+            return verdict_set(ret_detail, ATOLL_V_LAUNCH_ERROR,
+                               "the cubin has no kernel \"%s\" that Triton says it made", image->symbol);
+        if (atoll_cuda_image_fits(&prepared->plan->launches[images.classes[i].launch], image, kernel, &err) !=
+            0)
+            return verdict_set(ret_detail, ATOLL_V_LAUNCH_ERROR, "%s", err.text);
+        unsigned beyond =
+            prepared->task->precisions_strict ? atoll_mix_beyond(kernel->mix, prepared->task) : 0;
+        if (beyond)
+            return verdict_set(
+                ret_detail, ATOLL_V_FORBIDDEN,
+                "rule precisions-strict: the image of kernel \"%s\" computes with %s, which is "
+                "less exact than the precisions of the task allow",
+                image->symbol, atoll_mix_names(beyond, names, sizeof(names)));
+    }
+    return ATOLL_V_CORRECT;
+}
+
 enum atoll_verdict atoll_cuda_image_check(const struct atoll_prepared *prepared, const void *object,
                                           size_t length, const char *report, struct atoll_cubin *ret_cubin,
                                           char *ret_detail)
@@ -39,6 +70,8 @@ enum atoll_verdict atoll_cuda_image_check(const struct atoll_prepared *prepared,
     if (ret_cubin->breaks)
         return verdict_set(ret_detail, ATOLL_V_FORBIDDEN, "rule image: \"%.100s\" of the compiled image %s",
                            ret_cubin->breaks_in, ret_cubin->breaks);
+    if (atoll_triton_is(prepared))
+        return images_check(prepared, report, ret_cubin, ret_detail);
     for (size_t k = 0; k < prepared->plan->launch_count; k++) {
         const struct atoll_launch *l = &prepared->plan->launches[k];
         const struct atoll_cubin_kernel *kernel = atoll_cubin_find(ret_cubin, l->symbol);
@@ -106,11 +139,15 @@ void atoll_cuda_resources(const struct atoll_prepared *prepared, const struct at
     const struct atoll_path *path = &plan->paths[taken];
     for (size_t k = path->first; k < path->first + path->count; k++) {
         struct atoll_device_command_launch launch;
-        const struct atoll_cubin_kernel *kernel = atoll_cubin_find(cubin, plan->launches[k].symbol);
+        char name[128];
         int is_again = 0;
+        if (atoll_cuda_launch_make(prepared, variant, k, NULL, &launch, NULL) != 0)
+            continue;
+        const struct atoll_cubin_kernel *kernel =
+            atoll_cubin_find(cubin, atoll_cuda_function_name(prepared, launch.function, name, sizeof(name)));
         for (size_t i = path->first; i < k; i++)
             is_again |= strcmp(plan->launches[i].symbol, plan->launches[k].symbol) == 0;
-        if (kernel && !is_again && atoll_cuda_launch_make(prepared, variant, k, NULL, &launch, NULL) == 0)
+        if (kernel && !is_again)
             resources_add(ret, kernel, &launch, limits);
     }
 }
@@ -131,12 +168,12 @@ uint32_t atoll_cuda_loaded_candidate_function(const struct atoll_loaded_candidat
 void atoll_cuda_loaded_candidate_append_load(struct atoll_command_batch *batch,
                                              const struct atoll_loaded_candidate *candidate)
 {
-    const struct atoll_plan *plan = candidate->prepared->plan;
     uint32_t module = module_of(atoll_cuda_loaded_candidate_of(candidate));
     atoll_command_batch_module_load(batch, module, candidate->object, candidate->object_length);
-    for (size_t k = 0; k < plan->launch_count; k++)
+    char name[128];
+    for (size_t k = 0; k < atoll_cuda_function_count(candidate->prepared); k++)
         atoll_command_batch_function(batch, atoll_cuda_loaded_candidate_function(candidate, k), module,
-                                     plan->launches[k].symbol);
+                                     atoll_cuda_function_name(candidate->prepared, k, name, sizeof(name)));
 }
 
 int atoll_cuda_loaded_candidate_load(struct atoll_cuda_device *d,

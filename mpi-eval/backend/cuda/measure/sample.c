@@ -57,7 +57,7 @@ int atoll_cuda_sample_set(struct atoll_cuda_sample *s, struct atoll_err *err)
         if (atoll_cuda_launch_make(s->candidate->prepared, s->variant, s->plan_launch + k, &s->layout,
                                    &s->launches[k], err) != 0)
             return -1;
-        s->launches[k].function = atoll_cuda_loaded_candidate_function(s->candidate, s->plan_launch + k);
+        s->launches[k].function = atoll_cuda_loaded_candidate_function(s->candidate, s->launches[k].function);
     }
     for (size_t i = 0; i < s->layout.count; i++) {
         int is_tensor = i < s->task->tensor_count;

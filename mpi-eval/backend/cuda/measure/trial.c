@@ -149,9 +149,10 @@ static int guards_judge(struct trial *s)
             b = atoll_layout_trespass(l, i, s->results.guards[i].first, &distance);
         else
             continue;
-        const char *name = b < task->tensor_count
-                               ? task->tensors[b].name
-                               : s->candidate->prepared->plan->scratch[b - task->tensor_count].name;
+        const char *name = b < task->tensor_count ? task->tensors[b].name
+                           : b - task->tensor_count < s->candidate->prepared->plan->scratch_count
+                               ? s->candidate->prepared->plan->scratch[b - task->tensor_count].name
+                               : "Triton's own scratch";
         atoll_cuda_device_drop(s->device); /* who knows what else it wrote to */
         if (distance < 0)
             return trial_judge(s, ATOLL_V_WRONG, 5, "wrote out of bounds: %lld bytes before the start of %s",

@@ -79,10 +79,11 @@ static int batch_run(struct run *r)
 
 static int module_load(struct run *r)
 {
-    const struct atoll_plan *plan = r->prepared->plan;
     atoll_command_batch_module_load(&r->batch, 0, r->candidate->object, r->candidate->object_length);
-    for (uint32_t k = 0; k < plan->launch_count; k++)
-        atoll_command_batch_function(&r->batch, k, 0, plan->launches[k].symbol);
+    char name[128];
+    for (uint32_t k = 0; k < atoll_cuda_function_count(r->prepared); k++)
+        atoll_command_batch_function(&r->batch, k, 0,
+                                     atoll_cuda_function_name(r->prepared, k, name, sizeof(name)));
     return batch_run(r);
 }
 
@@ -151,7 +152,6 @@ static int launches_run(struct run *r)
     for (size_t k = plan->paths[path].first; k < plan->paths[path].first + plan->paths[path].count; k++) {
         if (atoll_cuda_launch_make(r->prepared, r->variant, k, &r->layout, &launch, &err) != 0)
             return give_up(r, "%.400s", err.text);
-        launch.function = (uint32_t)k;
         atoll_command_batch_launch(&r->batch, &launch);
     }
     return batch_run(r);

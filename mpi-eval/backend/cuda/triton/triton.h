@@ -1,0 +1,25 @@
+/* triton.h - the compiler of Triton sources (compiler.h): children forked from one process that has imported Triton make PTX, and
+ * ptxas of Triton's own package makes the cubin, as Triton's launcher would.
+ * Layer: mpi-eval, backend/cuda.  Nothing is started before the first job. */
+#ifndef ATOLL_MPI_EVAL_BACKEND_CUDA_TRITON_TRITON_H
+#define ATOLL_MPI_EVAL_BACKEND_CUDA_TRITON_TRITON_H
+
+#include "mpi-eval/evaluator/compiler.h"
+
+struct atoll_triton_settings {
+    struct atoll_compiler_settings compiler; /* target, slots and limits */
+    const char *python;                      /* as a setup says it: a path, "auto", "" or "none" */
+    const char *script;                      /* NULL: atoll_triton.py of this installation */
+    const char *cache;                       /* folder of the cache; NULL: as compile.h; "" none */
+};
+
+/* Jobs whose file name ends in ".py" (request.h).  Where no interpreter has Triton, a job ends as BROKEN and says so. */
+struct atoll_compiler *atoll_triton_create(const struct atoll_triton_settings *settings,
+                                           struct atoll_err *err);
+
+/* A compiler for both languages of the backend: jobs of Python to triton, the others to cuda.  Steals both, also on failure;
+ * NULL with MEMORY. */
+struct atoll_compiler *atoll_cuda_languages_create(struct atoll_compiler *cuda, struct atoll_compiler *triton,
+                                                   struct atoll_err *err);
+
+#endif

@@ -1,0 +1,222 @@
+"""Imports Triton once, and forks a child for each source: what is hostile runs in the child alone.
+
+The zygote reads requests as bytes and answers with bytes of a child as they are; it looks into neither.  Before a child reads
+its request it has no link, no descriptor but its answer's, no program, process or signal to another (seccomp), no file to write
+(Landlock) and limits on memory, processor time and wall time.
+
+Frames on descriptor 0, each a u32 length and as many bytes, numbers little-endian:
+  Atoll, once:  blob JSON {"path", "arch", "seconds", "memory", "has_landlock", "landlock", "seccomp", "tgkill"}
+  zygote, once: u32 0 or 1, text: JSON of facts, or why it cannot be
+  Atoll:        u64 serial, blob request (triton_kernel.py)
+  zygote:       u64 serial, u32 how (0 answered, 1 exit status, 2 signal, 3 wall time, 4 too long), u32 which, u64 peak bytes,
+                blob the child's answer, or what it printed"""
+import ctypes
+import errno
+import json
+import os
+import resource
+import select
+import signal
+import struct
+import sys
+import time
+
+from atoll import host
+from atoll.refusal import Refusal
+
+LINK, FILTER, RULESET = 0, 3, 4
+REQUEST_BYTES = 24 << 20
+ANSWER_BYTES = 24 << 20
+WORDS_BYTES = 64 << 10
+OLDEST = (3, 6)
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE = 1, 4
+ANSWERED, EXITED, SIGNALLED, LATE, LONG = range(5)
+
+
+def read_exactly(count):
+    parts = []
+    while count > 0:
+        part = os.read(LINK, min(count, 1 << 20))
+        if not part:
+            os._exit(0)
+        parts.append(part)
+        count -= len(part)
+    return b"".join(parts)
+
+
+def receive():
+    length, = struct.unpack("<I", read_exactly(4))
+    if length > REQUEST_BYTES:
+        os._exit(65)
+    return read_exactly(length)
+
+
+def send(body):
+    data = memoryview(struct.pack("<I", len(body)) + body)
+    while data:
+        try:
+            data = data[os.write(LINK, data):]
+        except BlockingIOError:
+            select.select([], [LINK], [])
+
+
+def blob(data):
+    return struct.pack("<I", len(data)) + data
+
+
+def no_signal_to_others(call_number, own):
+    """A filter that leaves tgkill to the process itself, by which it aborts."""
+    load, equal, give = 0x20, 0x15, 0x06  # BPF_LD|W|ABS, BPF_JMP|JEQ|K, BPF_RET|K
+    code = [(load, 0, 0, 0), (equal, 0, 2, call_number), (load, 0, 0, 16), (equal, 0, 1, own),
+            (give, 0, 0, 0x7FFF0000), (give, 0, 0, 0x00050000 | errno.EPERM)]
+    return b"".join(struct.pack("<HBBI", *row) for row in code)
+
+
+class Child:
+    def __init__(self, serial, pid, answer, words, deadline):
+        self.serial, self.pid, self.answer, self.words, self.deadline = serial, pid, answer, words, deadline
+        self.parts, self.length, self.how = [], 0, ANSWERED
+
+    def take(self):
+        """What the child says; False at its end."""
+        part = os.read(self.answer, 1 << 20)
+        self.length += len(part)
+        if self.length > ANSWER_BYTES:
+            self.end(LONG)
+        else:
+            self.parts.append(part)
+        return bool(part) and self.how == ANSWERED
+
+    def end(self, how):
+        self.how = how
+        os.kill(self.pid, signal.SIGKILL)
+
+    def report(self):
+        os.close(self.answer)
+        _, status, usage = os.wait4(self.pid, 0)
+        words = os.pread(self.words, WORDS_BYTES, 0)
+        os.close(self.words)
+        how, which = self.how, 0
+        if how == ANSWERED and os.WIFSIGNALED(status):
+            how, which = SIGNALLED, os.WTERMSIG(status)
+        elif how == ANSWERED and status != 0:
+            how, which = EXITED, os.WEXITSTATUS(status)
+        body = b"".join(self.parts) if how == ANSWERED else words
+        return struct.pack("<QIIQ", self.serial, how, which, usage.ru_maxrss * 1024) + blob(body)
+
+
+class Zygote:
+    def __init__(self, settings):
+        self.settings = settings
+        self.children = []
+        self.libc = ctypes.CDLL(None, use_errno=True)
+        self.filter = os.pread(FILTER, 1 << 20, 0)
+        sys.path[:] = settings["path"] + [path for path in sys.path if path not in settings["path"]]
+        try:
+            import triton
+            version = tuple(int(part) for part in triton.__version__.split(".")[:2])
+        except ImportError as error:
+            raise Refusal("unsupported", "%s has no Triton that works: %s" % (sys.executable, error))
+        if version < OLDEST:
+            raise Refusal("unsupported", "Triton %s of %s is too old: 3.6 and later work" % (triton.__version__, sys.executable))
+        from atoll import triton_kernel
+        self.kernel = triton_kernel
+        self.compiler = triton_kernel.Compiler(settings["arch"])
+        self.compiler.warm_up()
+        self.facts = {"triton": triton.__version__, "python": sys.version.split()[0], "ptxas": self.compiler.ptxas,
+                      "cuda": self.compiler.cuda, "threads": len(os.listdir("/proc/self/task"))}
+        self.libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)  # a child must not read the memory of what forks the next one
+
+    def confine(self):
+        """Nothing of it can be taken back."""
+        memory, seconds = int(self.settings["memory"]), int(self.settings["seconds"])
+        self.libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        for which, value in ((resource.RLIMIT_AS, memory), (resource.RLIMIT_CPU, seconds + 2),
+                             (resource.RLIMIT_FSIZE, WORDS_BYTES), (resource.RLIMIT_CORE, 0),
+                             (resource.RLIMIT_NOFILE, 64), (resource.RLIMIT_STACK, 64 << 20)):
+            _, hard = resource.getrlimit(which)
+            value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+            resource.setrlimit(which, (value, value))
+        if self.settings["has_landlock"] and self.libc.syscall(ctypes.c_long(self.settings["landlock"]), RULESET, 0) != 0:
+            raise OSError(ctypes.get_errno(), "landlock_restrict_self")
+        host.install(self.settings["seccomp"], self.filter)
+        host.install(self.settings["seccomp"], no_signal_to_others(self.settings["tgkill"], os.getpid()))
+
+    def child(self, request, answer, words):
+        """Never returns."""
+        status = 70
+        try:
+            os.dup2(words, 1)
+            os.dup2(words, 2)
+            os.dup2(answer, 0)  # the link is gone
+            self.confine()
+            os.closerange(3, 1024)
+            body = json.dumps(self.kernel.answer(self.compiler, request)).encode()
+            if len(body) <= ANSWER_BYTES:
+                data = memoryview(body)
+                while data:
+                    data = data[os.write(0, data):]
+                status = 0
+        except MemoryError:
+            status = 73
+        except BaseException as error:
+            try:
+                os.write(2, ("%s: %s" % (type(error).__name__, error)).encode()[:4096])
+            except BaseException:
+                pass
+        finally:
+            os._exit(status)
+
+    def start(self, frame):
+        serial, length = struct.unpack_from("<QI", frame)
+        request = frame[12:12 + length]
+        answer, other = os.pipe()
+        words = os.memfd_create("words", 0)
+        pid = os.fork()
+        if pid == 0:
+            self.child(request, other, words)
+        os.close(other)
+        self.children.append(Child(serial, pid, answer, words, time.monotonic() + self.settings["seconds"]))
+
+    def serve(self):
+        poll = select.poll()
+        poll.register(LINK, select.POLLIN)
+        known = {}
+        while True:
+            for child in self.children:
+                if child.answer not in known:
+                    known[child.answer] = child
+                    poll.register(child.answer, select.POLLIN)
+            left = min([child.deadline for child in self.children], default=None)
+            wait = None if left is None else max(0, (left - time.monotonic()) * 1000) + 1
+            for fd, _ in poll.poll(wait):
+                if fd == LINK:
+                    self.start(receive())
+                elif not known[fd].take():
+                    self.finish(poll, known, known[fd])
+            for child in list(self.children):
+                if time.monotonic() >= child.deadline:
+                    child.end(LATE)
+                    self.finish(poll, known, child)
+
+    def finish(self, poll, known, child):
+        poll.unregister(child.answer)
+        del known[child.answer]
+        self.children.remove(child)
+        send(child.report())
+
+
+def main():
+    zygote = None
+    try:
+        frame = receive()
+        zygote = Zygote(json.loads(frame[4:]))
+        failed, text = 0, json.dumps(zygote.facts)
+    except Refusal as refusal:
+        failed, text = 1, refusal.reply()["error"]
+    except BaseException as error:
+        failed, text = 1, "Triton does not work in %s: %s: %s" % (sys.executable, type(error).__name__, error)
+    send(struct.pack("<I", failed) + blob(text.encode("utf-8", "replace")[:900]))
+    if not failed:
+        zygote.serve()
+    os._exit(0)

@@ -1,0 +1,355 @@
+/* test_triton.c - real Triton, no device: images and how they are launched, errors with their texts, hostile sources that cost
+ * their child only, the cache.  Skips where no Python has Triton. */
+#include "tests/support/expect.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "mpi-eval/backend/backends.h"
+#include "mpi-eval/backend/cuda/measure/loaded_candidate.h"
+#include "mpi-eval/backend/cuda/measure/launch.h"
+#include "mpi-eval/backend/cuda/triton/triton.h"
+#include "mpi-eval/backend/sandbox/scratch.h"
+#include "mpi-eval/backend/sandbox/spawn.h"
+#include "tests/support/triton.h"
+
+static const char *python;
+static struct atoll_task *task; /* rowsum: check N=17, bench.large N=4096, hidden N=129 */
+static struct atoll_compiler *compiler;
+static char scratch[] = "/tmp/atoll-test-XXXXXX", cache[64];
+
+static struct atoll_triton_settings settings_of(const char *interpreter, const char *folder)
+{
+    return (struct atoll_triton_settings){.compiler = {.target = "sm_90a",
+                                                       .slots = 2,
+                                                       .deadline_ns = 4e9,
+                                                       .memory_bytes = (uint64_t)2 << 30,
+                                                       .output_bytes = (uint64_t)16 << 20},
+                                          .python = interpreter,
+                                          .script = ATOLL_SOURCE_DIR "/mpi-eval/torch/python/atoll_triton.py",
+                                          .cache = folder};
+}
+
+#define PLAN(rest, args)                                                                                     \
+    "# atoll-plan {\"version\": 1, \"params\": {\"BLOCK\": [64, 128]},\n"                                    \
+    "#  \"launch\": [{\"kernel\": \"k\", \"grid\": [\"B\"], \"args\": [" args "]" rest "}]}\n"               \
+    "import triton\nimport triton.language as tl\n"
+#define ARGS "\"x\", \"total\", \"i32:N\""
+#define BODY                                                                                                 \
+    "    r = tl.program_id(0)\n    s = 0.0\n    for c in range(0, n, BLOCK):\n"                              \
+    "        i = c + tl.arange(0, BLOCK)\n        s += tl.sum(tl.load(x + r * n + i, mask=i < n, "           \
+    "other=0.0), 0)\n"                                                                                       \
+    "    tl.store(y + r, s)\n"
+#define KERNEL "@triton.jit\ndef k(x, y, n, BLOCK: tl.constexpr):\n" BODY
+
+static struct atoll_prepared *prepare(const char *source)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_order_candidate c = {.language = "triton", .source = source, .choice = {1, {64}}};
+    struct atoll_prepared *p = atoll_prepared_create(task, &atoll_backend_cuda, &c, NULL, &err);
+    if (!p)
+        fail_msg("%s", err.text);
+    return p;
+}
+
+static struct atoll_compiled run(struct atoll_compiler *with, const struct atoll_prepared *p)
+{
+    struct atoll_compiled c;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    assert_string_equal(p->unit_name, "candidate.py");
+    if (atoll_compiler_run(with, p->unit_name, p->unit_text, p->unit_length, NULL, 0, &c, &err) != 0)
+        fail_msg("%s", err.text);
+    return c;
+}
+
+static const struct atoll_variant *variant(const char *name)
+{
+    for (size_t i = 0; i < task->variant_count; i++)
+        if (strcmp(task->variants[i].name, name) == 0)
+            return &task->variants[i];
+    fail_msg("no variant %s", name);
+    return NULL;
+}
+
+/* Two classes over three variants; each is launched as its image says. */
+static void test_launch(void **state)
+{
+    struct atoll_prepared *p = prepare(PLAN(", \"num_warps\": 8", ARGS) KERNEL);
+    struct atoll_compiled c = run(compiler, p);
+    struct atoll_cubin *cubin = calloc(1, sizeof(*cubin));
+    struct atoll_device_command_launch *launch = calloc(1, sizeof(*launch));
+    struct atoll_resources resources;
+    struct atoll_device_limits limits = {.registers_per_multiprocessor = 65536};
+    char detail[ATOLL_DETAIL_BYTES], name[128];
+    if (p->verdict != ATOLL_V_CORRECT || c.status != ATOLL_COMPILE_OK)
+        fail_msg("%s %s", p->detail, c.diagnostics);
+    p->report = c.report;
+    assert_int_equal(atoll_cuda_function_count(p), 2);
+    enum atoll_verdict v = atoll_cuda_image_check(p, c.object, c.object_length, c.report, cubin, detail);
+    if (v != ATOLL_V_CORRECT)
+        fail_msg("%s", detail);
+    static const char *const names[] = {"check", "bench.large", "hidden"};
+    uint32_t functions[3];
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(atoll_cuda_launch_make(p, variant(names[i]), 0, NULL, launch, NULL), 0);
+        functions[i] = launch->function;
+        assert_int_equal(launch->block[0], 256);
+        assert_int_equal(launch->grid[0], i == 0 ? 3 : i == 1 ? 128 : 5);
+        assert_int_equal(launch->param_count, 5);
+        assert_int_equal(
+            atoll_cubin_find(cubin, atoll_cuda_function_name(p, launch->function, name, sizeof(name)))
+                ->param_count,
+            5);
+    }
+    assert_true(functions[0] == functions[2] && functions[0] != functions[1]);
+    atoll_cuda_resources(p, variant("bench.large"), cubin, &limits, &resources);
+    assert_true(resources.registers > 0 && resources.kernel_count == 1);
+    /* a report from elsewhere fits nothing */
+    assert_int_equal(atoll_cuda_image_check(p, c.object, c.object_length,
+                                            "triton image nix 32 0 0 1\ntriton class 0 D 0\n", cubin, detail),
+                     ATOLL_V_LAUNCH_ERROR);
+    assert_non_null(strstr(detail, "no kernel \"nix\""));
+    assert_int_equal(atoll_cuda_image_check(p, c.object, c.object_length, "", cubin, detail),
+                     ATOLL_V_LAUNCH_ERROR);
+    p->report = NULL;
+    atoll_compiled_fini(&c);
+    atoll_prepared_destroy(p);
+    free(cubin);
+    free(launch);
+}
+
+/* Classes as Triton's own launcher has them. */
+static void test_classes(void **state)
+{
+    static const char *const values[] = {"1",  "0",   "16",         "17",  "-16",       "-1",
+                                         "32", "8",   "2147483647", "-15", "15",        "2",
+                                         "48", "256", "99",         "64",  "2147483632"};
+    char source[2048], args[1024] = "", said[256] = "", letters[ATOLL_PLAN_ARG_LIMIT + 1];
+    char *argv[32] = {strdup(python), strdup(ATOLL_SOURCE_DIR "/tests/fixtures/triton/specialize.py")};
+    size_t count = sizeof(values) / sizeof(*values);
+    for (size_t i = 0; i < count; i++) {
+        snprintf(args + strlen(args), sizeof(args) - strlen(args), "\"i64:%s\", ", values[i]);
+        argv[2 + i] = strdup(values[i]);
+    }
+    snprintf(source, sizeof(source),
+             "# atoll-plan {\"version\": 1, \"params\": {\"BLOCK\": [64]}, \"launch\": [{\"kernel\": \"k\", "
+             "\"grid\": [1], "
+             "\"args\": [%s\"x\", \"f32:0.5\"]}]}\nimport triton\n",
+             args);
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_prepared *p = prepare(source);
+    if (p->verdict != ATOLL_V_CORRECT)
+        fail_msg("%s", p->detail);
+    assert_int_equal(atoll_triton_letters(p, &task->variants[0], 0, letters, NULL), 0);
+    assert_int_equal(atoll_spawn_output(argv, NULL, 30000, said, sizeof(said), &err), 0);
+    said[strcspn(said, "\n")] = '\0';
+    assert_string_equal(letters, said);
+    for (size_t i = 0; argv[i]; i++)
+        free(argv[i]);
+    atoll_prepared_destroy(p);
+}
+
+static const struct {
+    const char *source;
+    enum atoll_compile_status status;
+    const char *says;
+} cases[] = {
+    {PLAN("", ARGS) "x = 1\n", ATOLL_COMPILE_PLAN,
+     "no @triton.jit function \"k\" that the plan launches; it has none"},
+    {PLAN("", "\"x\", \"total\"") KERNEL, ATOLL_COMPILE_PLAN,
+     "kernel k takes 3 arguments (x, y, n), the plan's launch has 2"},
+    {PLAN(", \"constexprs\": {\"BLOK\": 3}", ARGS) KERNEL, ATOLL_COMPILE_PLAN, "no tl.constexpr \"BLOK\""},
+    {PLAN("", ARGS) "@triton.jit\ndef k(x, y, n, BLOCK: tl.constexpr, E: tl.constexpr):\n" BODY,
+     ATOLL_COMPILE_PLAN, "the tl.constexpr \"E\" has no value"},
+    {PLAN("", ARGS) "@triton.jit\ndef k(x, y, n: tl.int64, BLOCK: tl.constexpr):\n" BODY, ATOLL_COMPILE_PLAN,
+     "parameter \"n\" is annotated i64, the plan's argument \"i32:N\" is i32"},
+    {PLAN(", \"constexprs\": {\"BLOCK\": 48}", ARGS) KERNEL, ATOLL_COMPILE_ERROR, "power of 2"},
+    {PLAN("", ARGS) "@triton.jit\ndef k(x, y, n, BLOCK: tl.constexpr):\n    tl.nothing(x)\n",
+     ATOLL_COMPILE_ERROR, "has no attribute 'nothing'"},
+    {PLAN("", ARGS) "x = = 1\n", ATOLL_COMPILE_ERROR, "SyntaxError"},
+    {PLAN("", ARGS) "raise ValueError('mine')\n", ATOLL_COMPILE_ERROR,
+     "line 5 of the source: ValueError: mine"},
+    {PLAN("", ARGS) "@triton.jit\ndef k(x, y, n, BLOCK: tl.constexpr):\n"
+                    "    t = tl.inline_asm_elementwise('mov.u32 $0, %' + 'clock;', '=r', [], dtype=tl.int32, "
+                    "is_pure=False, pack=1)\n"
+                    "    tl.store(y, t.to(tl.float32))\n",
+     ATOLL_COMPILE_FORBIDDEN, "rule assembly-clock, in the PTX"},
+    {PLAN("", ARGS) "@triton.jit\ndef k(x, y, n, BLOCK: tl.constexpr):\n"
+                    "    v = tl.load(x + tl.arange(0, 64), eviction_policy='evict_' + 'last')\n    "
+                    "tl.store(y + tl.arange(0, 64), v)\n",
+     ATOLL_COMPILE_FORBIDDEN, "rule assembly-persisting, in the PTX"},
+    {PLAN("", "\"x\", \"total\", \"i32:1\"") "@triton.jit(do_not_specialize=['n'])\ndef k(x, y, n, BLOCK: "
+                                             "tl.constexpr):\n" BODY,
+     ATOLL_COMPILE_OK, ""},
+};
+
+static void test_errors(void **state)
+{
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct atoll_prepared *p = prepare(cases[i].source);
+        if (p->verdict != ATOLL_V_CORRECT)
+            fail_msg("case %zu: %s", i, p->detail);
+        struct atoll_compiled c = run(compiler, p);
+        if (c.status != cases[i].status || !strstr(c.diagnostics, cases[i].says))
+            fail_msg("case %zu: status %d: %s", i, (int)c.status, c.diagnostics);
+        if (strstr(c.diagnostics, "site-packages") || strstr(c.diagnostics, "/tmp/"))
+            fail_msg("case %zu tells of this machine: %s", i, c.diagnostics);
+        atoll_compiled_fini(&c);
+        atoll_prepared_destroy(p);
+    }
+}
+
+/* They pass the rules on purpose: what a source may do is its sandbox's to say. */
+static const struct {
+    const char *what, *source;
+    enum atoll_compile_status status;
+    const char *says;
+} hostile[] = {
+    {"exec",
+     "import os\nif os.system('true') != 32512 and os.system('true') != -1: open('/tmp/atoll-test-written', "
+     "'w')\nos.execv('/bin/true', ['true'])\n",
+     ATOLL_COMPILE_ERROR, "PermissionError"},
+    {"fork", "import os\nos.fork()\n", ATOLL_COMPILE_ERROR, "PermissionError"},
+    {"write", "open('/tmp/atoll-test-written', 'w').write('here')\n", ATOLL_COMPILE_ERROR, "PermissionError"},
+    {"home", "open('/etc/hostname').read()\n", ATOLL_COMPILE_ERROR, "PermissionError"},
+    {"socket", "import socket\nsocket.create_connection(('127.0.0.1', 9))\n", ATOLL_COMPILE_ERROR,
+     "PermissionError"},
+    {"memory of the zygote", "import os\nopen('/proc/%d/mem' % os.getppid(), 'rb')\n", ATOLL_COMPILE_ERROR,
+     "PermissionError"},
+    {"kill", "import os\nos.kill(os.getppid(), 9)\n", ATOLL_COMPILE_ERROR, "PermissionError"},
+    {"tgkill",
+     "import ctypes, os\nl = ctypes.CDLL(None, use_errno=True)\nif l.syscall(234, os.getppid(), "
+     "os.getppid(), 9) == 0: "
+     "raise ValueError('killed')\nraise OSError(ctypes.get_errno(), 'tgkill')\n",
+     ATOLL_COMPILE_ERROR, "PermissionError"},
+    {"endless", "while True: pass\n", ATOLL_COMPILE_TIMEOUT, "time"},
+    {"memory", "x = b'1' * (10 << 30)\n", ATOLL_COMPILE_MEMORY, "ran out of memory"},
+    {"exit", "import os\nos._exit(0)\n", ATOLL_COMPILE_ERROR, "answered nonsense"},
+    {"abort", "import os\nos.abort()\n", ATOLL_COMPILE_ERROR, "crashes on this source (signal 6)"},
+    {"forged answer",
+     "import os\nos.write(0, b'{\"ok\": true, \"ptx\": \"x\", \"images\": [], \"launches\": "
+     "[]}')\nos._exit(0)\n",
+     ATOLL_COMPILE_ERROR, "answered nonsense"},
+    {"flood", "import os\nwhile True: os.write(0, b'x' * (1 << 20))\n", ATOLL_COMPILE_ERROR, "far too much"},
+    {"words",
+     "import os\nfor i in range(100):\n    try: os.write(2, b'y' * 4096)\n    except OSError: "
+     "pass\nos._exit(3)\n",
+     ATOLL_COMPILE_ERROR, "exit status 3"},
+};
+
+static void test_hostile(void **state)
+{
+    static const char file[] = "/tmp/atoll-test-written";
+    struct atoll_prepared *innocent = prepare(PLAN("", ARGS) KERNEL);
+    for (size_t i = 0; i < sizeof(hostile) / sizeof(*hostile); i++) {
+        /* as if the rules had not seen it: the text goes into a unit that was prepared for another */
+        char *unit = NULL;
+        struct atoll_compiled c;
+        struct atoll_err err = ATOLL_ERR_INIT;
+        json_t *root = json_loads(innocent->unit_text, 0, NULL);
+        json_object_set_new(root, "source", json_string(hostile[i].source));
+        unit = json_dumps(root, JSON_COMPACT);
+        json_decref(root);
+        if (atoll_compiler_run(compiler, "candidate.py", unit, strlen(unit), NULL, 0, &c, &err) != 0)
+            fail_msg("%s", err.text);
+        if (c.status != hostile[i].status || !strstr(c.diagnostics, hostile[i].says))
+            fail_msg("%s: status %d: %s", hostile[i].what, (int)c.status, c.diagnostics);
+        if (access(file, F_OK) == 0)
+            fail_msg("%s wrote a file", hostile[i].what);
+        atoll_compiled_fini(&c);
+        free(unit);
+    }
+    /* the next one is compiled as if nothing had been */
+    struct atoll_compiled c = run(compiler, innocent);
+    assert_int_equal(c.status, ATOLL_COMPILE_OK);
+    atoll_compiled_fini(&c);
+    atoll_prepared_destroy(innocent);
+}
+
+/* What was compiled is there again; what somebody changed in it is not used. */
+static void test_cache(void **state)
+{
+    struct atoll_triton_settings settings = settings_of(python, cache);
+    struct atoll_prepared *p = prepare(PLAN("", ARGS) KERNEL);
+    struct atoll_compiler *with = atoll_triton_create(&settings, NULL);
+    struct atoll_compiled first = run(with, p), again = run(with, p), mended;
+    assert_int_equal(first.status, ATOLL_COMPILE_OK);
+    assert_false(first.from_cache);
+    assert_true(again.from_cache);
+    assert_true(again.object_length == first.object_length);
+    assert_memory_equal(again.object, first.object, first.object_length);
+    assert_string_equal(again.report, first.report);
+    DIR *folder = opendir(cache);
+    char path[512] = "";
+    for (struct dirent *e; (e = readdir(folder));)
+        if (e->d_name[0] != '.' && strlen(e->d_name) > 20)
+            snprintf(path, sizeof(path), "%s/%s", cache, e->d_name);
+    closedir(folder);
+    FILE *f = fopen(path, "r+b");
+    assert_non_null(f);
+    fseek(f, -100, SEEK_END);
+    int byte = fgetc(f);
+    fseek(f, -100, SEEK_END);
+    fputc(byte ^ 1, f);
+    fclose(f);
+    mended = run(with, p);
+    assert_int_equal(mended.status, ATOLL_COMPILE_OK);
+    assert_false(mended.from_cache);
+    assert_memory_equal(mended.object, first.object, first.object_length);
+    atoll_compiled_fini(&first);
+    atoll_compiled_fini(&again);
+    atoll_compiled_fini(&mended);
+    atoll_prepared_destroy(p);
+    atoll_compiler_destroy(with);
+}
+
+/* Without Triton a candidate is not to blame, and it says what to do. */
+static void test_missing(void **state)
+{
+    static const struct {
+        const char *python, *says;
+    } rows[] = {{"none", "without Python (--python none) has no Triton; install it"},
+                {"/no/such/python3", "name a Python that has triton with --python"},
+                {"/bin/true", "name a Python that has triton with --python"}};
+    struct atoll_prepared *p = prepare(PLAN("", ARGS) KERNEL);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct atoll_triton_settings settings = settings_of(rows[i].python, "");
+        struct atoll_compiler *with = atoll_triton_create(&settings, NULL);
+        for (int k = 0; k < 2; k++) {
+            struct atoll_compiled c = run(with, p);
+            if (c.status != ATOLL_COMPILE_BROKEN || !strstr(c.diagnostics, rows[i].says))
+                fail_msg("%s: status %d: %s", rows[i].python, (int)c.status, c.diagnostics);
+            atoll_compiled_fini(&c);
+        }
+        atoll_compiler_destroy(with);
+    }
+    atoll_prepared_destroy(p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_launch), cmocka_unit_test(test_classes),
+                                       cmocka_unit_test(test_errors), cmocka_unit_test(test_hostile),
+                                       cmocka_unit_test(test_cache),  cmocka_unit_test(test_missing)};
+    python = triton_python();
+    if (!python)
+        return 77;
+    task = atoll_task_load(ATOLL_SOURCE_DIR "/tests/fixtures/tasks/rowsum", NULL);
+    if (!task || !mkdtemp(scratch))
+        return 1;
+    setenv("ATOLL_SCRATCH", scratch, 1);
+    snprintf(cache, sizeof(cache), "%s/cache", scratch);
+    struct atoll_triton_settings settings = settings_of(python, "");
+    compiler = atoll_triton_create(&settings, NULL);
+    int failed = compiler ? cmocka_run_group_tests(tests, NULL, NULL) : 1;
+    atoll_compiler_destroy(compiler);
+    atoll_task_destroy(task);
+    char command[128];
+    snprintf(command, sizeof(command), "rm -rf %s", scratch);
+    return system(command) == 0 ? failed : 1;
+}
