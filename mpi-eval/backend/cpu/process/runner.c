@@ -63,8 +63,10 @@ struct atoll_runner {
     int spin;
     unsigned thread_count;
     size_t symbol_count;
-    pid_t ahead;                      /* the child that waits for the next run; 0: it is being set up */
-    struct atoll_control_run message; /* of the run under way */
+    pid_t ahead; /* the child that waits for the next run; 0: it is being set up */
+    const struct atoll_run_request *request; /* of the run under way; borrowed */
+    int in_window;                           /* its window has begun */
+    struct atoll_control_run message;        /* of the run under way */
     struct progress progress;
 };
 
@@ -250,6 +252,20 @@ struct atoll_runner *atoll_runner_create(const struct atoll_runner_settings *set
     return runner;
 }
 
+static void window_begin(struct atoll_runner *runner)
+{
+    if (!runner->in_window && runner->request->window_begin)
+        runner->request->window_begin(runner->request->context);
+    runner->in_window = 1;
+}
+
+static void window_end(struct atoll_runner *runner)
+{
+    if (runner->in_window && runner->request->window_end)
+        runner->request->window_end(runner->request->context);
+    runner->in_window = 0;
+}
+
 static void stop_worker(struct atoll_runner *runner)
 {
     if (runner->worker <= 0)
@@ -265,6 +281,7 @@ void atoll_runner_destroy(struct atoll_runner *runner)
 {
     if (!runner)
         return;
+    window_end(runner); /* of a run that was not finished */
     stop_worker(runner);
     if (runner->socket >= 0)
         close(runner->socket);
@@ -446,8 +463,6 @@ static double time_span(struct atoll_runner *runner, const struct atoll_run_requ
                         struct progress *progress)
 {
     struct atoll_control_page *page = runner->page;
-    if (request->window_begin)
-        request->window_begin(request->context);
     double begin = atoll_clock_raw_ns();
     atomic_store_explicit(&page->doorbell, 1, memory_order_release);
     double rung = atoll_clock_raw_ns();
@@ -459,8 +474,6 @@ static double time_span(struct atoll_runner *runner, const struct atoll_run_requ
     if (progress->pid > 0 && !progress->ended)
         kill(-progress->pid, SIGKILL);
     progress->killed_ns = atoll_clock_raw_ns();
-    if (request->window_end)
-        request->window_end(request->context);
     progress->blind_ns += rung - begin;
     progress->rung_ns = rung;
     progress->seen_ns = end;
@@ -509,6 +522,7 @@ int atoll_runner_start(struct atoll_runner *runner, const struct atoll_run_reque
 {
     if (fill_run(runner, request, err) != 0)
         return -1;
+    runner->request = request;
     int is_lost = settle(runner) != 0;
     runner->progress = (struct progress){.lost = is_lost, .pid = runner->ahead};
     runner->ahead = 0;
@@ -526,6 +540,7 @@ void atoll_runner_arm(struct atoll_runner *runner)
     if (progress->armed || has_failed(progress))
         return;
     double begin = atoll_clock_raw_ns();
+    window_begin(runner); /* what compiles on these cores would keep the threads from them when they wake */
     await_ready(runner, progress);
     progress->armed = 1;
     if (!has_failed(progress)) {
@@ -627,6 +642,7 @@ void atoll_runner_finish(struct atoll_runner *runner, const struct atoll_run_req
             snprintf(result.detail, sizeof(result.detail), "the sample did not start: %.200s",
                      trouble[0] ? trouble : "it ended");
     }
+    window_end(runner);
     if (result.status == ATOLL_RUN_LOST) {
         stop_worker(runner); /* a sample that still lives dies with it */
         if (!result.detail[0])

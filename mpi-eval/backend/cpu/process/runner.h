@@ -93,7 +93,7 @@ struct atoll_run_request {
      * death. */
     size_t watch_count;
     const volatile uint64_t *watch[ATOLL_RUN_WATCH_LIMIT];
-    /* Called right before the doorbell and right after done (timing window: pause compile children); may be
+    /* Called before the sample's threads are woken and after its death (timing window: pause compile children); may be
      * NULL. */
     void (*window_begin)(void *context);
     void (*window_end)(void *context);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -295,17 +296,29 @@ static void test_no_sleep_between_threads(void **state)
     }
 }
 
+static void *kill_while_it_beats(void *memory_of_sample)
+{
+    const volatile long long *beats = memory_of_sample;
+    for (int i = 0; i < 10000 && *beats == 0; i++)
+        usleep(1000);
+    kill_children(NULL);
+    return NULL;
+}
+
 /* A sample dies with its worker although the thread that it was forked with has ended. */
 static void test_sample_dies_with_worker(void **state)
 {
     (void)state;
+    pthread_t killer;
     struct atoll_runner *runner = create(2, 1);
     struct atoll_run_request request = request_of(FOREVER, 2);
     volatile long long *beats = memory[0];
     request.launches[0].argument_count = 1;
     request.deadline_ns = 10e9;
-    request.window_begin = kill_children;
+    *beats = 0;
+    assert_int_equal(pthread_create(&killer, NULL, kill_while_it_beats, memory[0]), 0);
     struct atoll_run_result result = run(runner, &request);
+    pthread_join(killer, NULL);
     assert_true(result.status == ATOLL_RUN_LOST);
     for (int i = 0; i < 1000; i++) { /* the kernel delivers the parent's death soon */
         long long before = *beats;
@@ -432,13 +445,21 @@ static void test_window_and_pinning(void **state)
     request.context = &marks;
     expect_done(runner, &request);
     assert_int_equal(marks, 12);
+    marks = 0; /* a run that is given up has an end of its window, too */
+    assert_int_equal(atoll_runner_start(runner, &request, NULL), 0);
+    assert_int_equal(marks, 0);
+    atoll_runner_arm(runner);
+    assert_int_equal(marks, 1);
     atoll_runner_destroy(runner);
+    assert_int_equal(marks, 12);
+    marks = 0;
     core = 1000;
     runner = atoll_runner_create(&settings, object, object_length, 1, symbols, SYMBOL_COUNT, &err);
     assert_non_null(runner);
     struct atoll_run_result result = run(runner, &request);
     assert_int_equal(result.status, ATOLL_RUN_LOST);
     assert_non_null(strstr(result.detail, "cannot pin a thread to core 1000"));
+    assert_true(marks == 12 || marks == 0);
     atoll_runner_destroy(runner);
 }
 
