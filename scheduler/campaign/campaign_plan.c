@@ -78,9 +78,8 @@ const struct atoll_option atoll_plan_options[] = {
     {"threads", 0, ATOLL_OPT_INT, FIELD(threads), "N", "0", 0, 4096, NULL,
      "Threads of a candidate on the cpu backend; 0 is all cores of the device but one."},
     {"sample-seconds", 0, ATOLL_OPT_DURATION, FIELD(sample_seconds), "TIME", "0", 0, 600, NULL,
-     "Wall-clock limit of sampling one candidate on one bench variant; 0 takes 0.1 to 0.4 s, by how much "
-     "time the "
-     "search has for each task."},
+     "Wall-clock limit of sampling one candidate on one bench variant; 0 takes 0.06 (cuda: 0.1) to 0.4 s, by "
+     "how much time the search has for each task."},
     {"backend", 'b', ATOLL_OPT_TEXT, FIELD(backend), "NAME", "cpu", 0, 0, NULL,
      "What measures: cpu evolves the .c seeds on this machine's cores, cuda the .cu seeds on its GPUs, one "
      "evaluator "
@@ -148,14 +147,17 @@ static int search_choose(struct atoll_plan_settings *settings, struct atoll_sear
 #define SAMPLE_EVALUATIONS 50.0
 #define SAMPLE_SHARE       0.4
 #define SAMPLE_LEAST_S     0.1
+#define SAMPLE_CPU_LEAST_S 0.06 /* a sample takes less there, now that all cores make it (docs/adr/0033) */
 #define SAMPLE_MOST_S      0.4
 
-double atoll_plan_sample_seconds(double wall_budget_ns, size_t task_count, unsigned ranks)
+double atoll_plan_sample_seconds(const char *backend, double wall_budget_ns, size_t task_count,
+                                 unsigned ranks)
 {
-    double evaluators = ranks > 1 ? ranks - 1.0 : 1.0;
+    double evaluators = ranks > 1 ? ranks - 1.0 : 1.0,
+           least = strcmp(backend, "cpu") == 0 ? SAMPLE_CPU_LEAST_S : SAMPLE_LEAST_S;
     double seconds =
         wall_budget_ns / 1e9 * evaluators * SAMPLE_SHARE / (SAMPLE_EVALUATIONS * (double)task_count);
-    return wall_budget_ns > 0 ? fmin(fmax(seconds, SAMPLE_LEAST_S), SAMPLE_MOST_S) : SAMPLE_MOST_S;
+    return wall_budget_ns > 0 ? fmin(fmax(seconds, least), SAMPLE_MOST_S) : SAMPLE_MOST_S;
 }
 
 /* Four tools take about so long for one kernel (docs/benchmarks/gpu.md). */
@@ -339,7 +341,8 @@ static void texts_fill(const struct atoll_plan_settings *settings, const struct 
     snprintf(texts->sample, sizeof(texts->sample), "%.17gs",
              settings->sample_seconds > 0
                  ? settings->sample_seconds
-                 : atoll_plan_sample_seconds(part->search.wall_budget_ns, part->count, part->ranks));
+                 : atoll_plan_sample_seconds(settings->backend, part->search.wall_budget_ns, part->count,
+                                             part->ranks));
     snprintf(texts->ratio, sizeof(texts->ratio), "%.17g", settings->counters_ratio);
     snprintf(texts->budget, sizeof(texts->budget), "%.17g", settings->counters_budget);
     snprintf(texts->sanitize, sizeof(texts->sanitize), "%.17gs", settings->sanitize_seconds);

@@ -84,7 +84,8 @@ struct atoll_plan_part {
 /* All tasks with the plan's own search. */
 struct atoll_plan_part atoll_campaign_plan_whole(const struct atoll_campaign_plan *plan, unsigned ranks);
 /* What --sample-seconds 0 stands for; wall_budget_ns 0: without a limit.  Pure. */
-double atoll_plan_sample_seconds(double wall_budget_ns, size_t task_count, unsigned ranks);
+double atoll_plan_sample_seconds(const char *backend, double wall_budget_ns, size_t task_count,
+                                 unsigned ranks);
 /* Makes the campaign folder dir and the folders above it.  Errors: those of atoll_campaign_create and of --reuse. */
 int atoll_campaign_plan_create(struct atoll_campaign_plan *plan, const struct atoll_plan_part *part,
                                const char *dir, struct atoll_err *err);
