@@ -121,6 +121,9 @@ void atoll_task_shape_find(const struct atoll_task *task, struct atoll_task_shap
             s->most[d] = value > s->most[d] ? value : s->most[d];
             s->divisor[d] = common_divisor(s->divisor[d], value);
         }
+        /* 1000 and 4000 have much in common by chance; of few values the power of two is believed. */
+        if (count_of_values(task, d) < PAIR_VARIANTS && varies(s, d))
+            s->divisor[d] &= -s->divisor[d];
     }
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < n; j++)

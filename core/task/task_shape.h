@@ -26,8 +26,9 @@ struct atoll_task_shape_rule {
 
 struct atoll_task_shape {
     int64_t least[ATOLL_TASK_DIM_LIMIT], most[ATOLL_TASK_DIM_LIMIT];
-    int64_t divisor[ATOLL_TASK_DIM_LIMIT]; /* of a dim at every variant */
-    size_t rule_count;                     /* of more than the limit the first are kept */
+    int64_t divisor
+        [ATOLL_TASK_DIM_LIMIT]; /* of a dim at every variant; of fewer than 3 values its power of two */
+    size_t rule_count;          /* of more than the limit the first are kept */
     struct atoll_task_shape_rule rules[ATOLL_TASK_SHAPE_RULE_LIMIT];
 };
 

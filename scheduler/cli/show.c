@@ -45,7 +45,7 @@ static const struct atoll_command show_command = {
     "Of DIR alone: suites, command line, strategy, seed, budgets, options with the compiler's flags, all "
     "settings, machines and compilers, where the time of the devices went and which tasks took most of it. "
     "Of a candidate: source, plan, parameters, who made it, verdict with "
-    "its evidence, timings, samples, comparisons and lineage. "
+    "its evidence, timings and which path of the plan each shape took, samples, comparisons and lineage. "
     "CANDIDATE is the start of its id, four digits or more that no other has: `atoll best`, `atoll list` and "
     "the report print enough of them. TASK means the best kernel of that task, TASK/baseline what that is "
     "compared with.",

@@ -39,6 +39,24 @@ void twice(long begin, long end, const float *x, float *y)
         y[i] = STEP == WRONG ? 0 : 2 * x[i];
 }
 """
+# Large shapes go to g, which takes 32 at a time: bench alone is one.
+PATHS = """/* atoll-plan {
+  "version": 1,
+  "paths": [{"when": "WHEN", "launch": [{"function": "g", "units": "N / 32", "args": ["x", "y"]}]},
+            {"launch": [{"function": "f", "units": "N", "args": ["x", "y"]}]}]
+} */
+void f(long begin, long end, const float *x, float *y)
+{
+    for (long i = begin; i < end; i++)
+        y[i] = 2 * x[i];
+}
+void g(long begin, long end, const float *x, float *y)
+{
+    for (long i = begin; i < end; i++)
+        for (long j = 32 * i; j < 32 * i + 32; j++)
+            y[j] = 2 * x[j];
+}
+"""
 
 
 def check(condition, message):
@@ -60,6 +78,9 @@ with tempfile.TemporaryDirectory(prefix="atoll-task-check-") as scratch:
     make(suite, "broken", reference=REFERENCE.replace("unit, 2", "uint, 2"))
     make(suite, "unknown", reference=REFERENCE.replace("get_x", "fetch_x"))
     make(suite, "forbidden", seed=SEED.replace("WRONG", "16").replace("    for", "    fork();\n    for"))
+    make(suite, "aligned", seed=PATHS.replace("WHEN", "N > 1000 && N % 32 == 0"))  # and right wherever that holds
+    make(suite, "lax", seed=PATHS.replace("WHEN", "N > 1000"))  # wrong where it holds and N is uneven
+    make(suite, "narrow", seed=PATHS.replace("WHEN", "N == 4000"))
     result = subprocess.run([f"{build}/atoll", "task", "check", suite], capture_output=True, text=True, timeout=280)
     text = result.stdout
     check(result.returncode == 1, f"status {result.returncode}: {result.stderr}{text}")
@@ -67,6 +88,9 @@ with tempfile.TemporaryDirectory(prefix="atoll-task-check-") as scratch:
     check("FAIL" not in parts["good"] and re.search(r"ok +\d+ tests \(-v prints them\)", parts["good"]), text)
     check(re.search(r"\A\s*FAIL +baseline plain holds +[1-9]\d* of \d+ combinations fail; STEP=8 TURN=\d: wrong", parts["edge"]), text)
     check(parts["edge"].count("FAIL") == 1, text)
+    check("FAIL" not in parts["aligned"], text)
+    check(re.search(r"wrong: variant check\.path\[0\], y: .*; made for paths\[0\]: N=\d+", parts["lax"]), text)
+    check("bad_plan: plan: field 'paths[0]': variant 'bench' takes it, no check variant does" in parts["narrow"], text)
     says = "line 4 of reference.c says: put_y(a, "
     check("reference.c:4:" in parts["broken"] and f"{says}uint, 2 * get_x(a, unit));" in parts["broken"], text)
     check(f"{says}unit, 2 * fetch_x(a, unit));" in parts["unknown"], text)

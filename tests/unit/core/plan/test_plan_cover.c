@@ -145,6 +145,36 @@ static void test_refused(void **state)
     }
 }
 
+/* A seed of the fixtures for devices: a scratch that has no sense off its path, more rows than any small variant has. */
+static void test_device(void **state)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_task *rows_task = atoll_task_load(ATOLL_SOURCE_DIR "/tests/fixtures/plans/scale_rows", &err);
+    assert_non_null(rows_task);
+    size_t i = 0;
+    while (i < rows_task->seed_count && strcmp(rows_task->seeds[i].name, "paths") != 0)
+        i++;
+    assert_in_range(i, 1, rows_task->seed_count - 1);
+    const char *body = NULL;
+    struct atoll_choice choice;
+    struct atoll_plan_cover c;
+    const struct atoll_plan *p =
+        atoll_plan_parse(arena, rows_task, "cuda", rows_task->seeds[i].source, &body, &err);
+    if (!p)
+        fail_msg("%s", err.text);
+    atoll_plan_first_choice(p, &choice);
+    if (atoll_plan_choice_legal(rows_task, p, &choice, &err) != 1 ||
+        atoll_plan_choice_check(rows_task, p, &choice, &err) != 0 ||
+        atoll_plan_limits_check(rows_task, p, &choice, ATOLL_PLAN_KIND_ALL, NULL, &err) != 0 ||
+        atoll_plan_cover(rows_task, p, &choice, 0, &c, &err) != 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(c.count, 2);
+    assert_int_equal(c.variants[0].dims[0], 4096);
+    assert_int_equal(c.variants[0].dims[1], 512);
+    assert_true(c.variants[1].dims[0] >= 4096 && c.variants[1].dims[0] < 8192);
+    atoll_task_destroy(rows_task);
+}
+
 /* Without paths nothing is made, whatever shapes there are. */
 static void test_plain(void **state)
 {
@@ -156,10 +186,8 @@ static void test_plain(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_made),
-        cmocka_unit_test(test_salt),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_plain),
+        cmocka_unit_test(test_made),   cmocka_unit_test(test_salt),  cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_device), cmocka_unit_test(test_plain),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -2,12 +2,14 @@
  * and what is judged there. */
 #include "tests/support/expect.h"
 
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/candidate.h"
 #include "core/message.h"
-#include "core/plan/plan.h"
+#include "core/plan/plan_cover.h"
 
 static struct atoll_task
     *task; /* rowsum: check 3 x 17, bench 64 x 512, bench.large 128 x 4096, hidden 5 x 129 */
@@ -262,6 +264,58 @@ static void test_tensor_map(void **state)
     }
 }
 
+static char *text_of(const char *path)
+{
+    FILE *file = fopen(path, "r");
+    if (!file)
+        fail_msg("%s is not there", path);
+    char *text = calloc(1, ATOLL_SOURCE_LIMIT);
+    assert_non_null(text);
+    assert_true(fread(text, 1, ATOLL_SOURCE_LIMIT - 1, file) > 0);
+    fclose(file);
+    return text;
+}
+
+/* The kernels that paths were made for: sound at every variant of their tasks on a Hopper, bench takes the fast way, and nothing
+ * has to be made for them. */
+static void test_kernels(void **state)
+{
+    static const char *const names[] = {"gemm_bf16", "flash_attention_causal", "rmsnorm_matmul"};
+    static const struct atoll_device_limits hopper = {.threads_per_block = 1024,
+                                                      .shared_bytes_per_block = 232448,
+                                                      .cluster_blocks = 8,
+                                                      .multiprocessors = 132,
+                                                      .compute_capability = 90};
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        char path[PATH_MAX];
+        const char *body = NULL;
+        struct atoll_err err = ATOLL_ERR_INIT;
+        struct atoll_choice choice;
+        struct atoll_plan_cover cover;
+        snprintf(path, sizeof(path), "%s/suites/gpu/%s", ATOLL_SOURCE_DIR, names[i]);
+        struct atoll_task *of = atoll_task_load(path, &err);
+        snprintf(path, sizeof(path), "%s/bench/kernels/%s.cu", ATOLL_SOURCE_DIR, names[i]);
+        char *text = text_of(path);
+        const struct atoll_plan *p = of ? atoll_plan_parse(arena, of, "cuda", text, &body, &err) : NULL;
+        if (!p)
+            fail_msg("%s: %s", path, err.text);
+        atoll_plan_first_choice(p, &choice);
+        if (atoll_plan_choice_legal(of, p, &choice, &err) != 1 ||
+            atoll_plan_choice_check(of, p, &choice, &err) ||
+            atoll_plan_limits_check(of, p, &choice, ATOLL_PLAN_KIND_ALL, &hopper, &err) ||
+            atoll_plan_cover(of, p, &choice, 0, &cover, &err))
+            fail_msg("%s: %s", path, err.text);
+        assert_int_equal(cover.count, 0);
+        for (size_t v = 0; v < of->variant_count; v++) {
+            size_t taken = 9;
+            assert_int_equal(atoll_plan_path_at(of, p, &of->variants[v], &taken, NULL), 0);
+            assert_true(of->variants[v].kind != ATOLL_VARIANT_BENCH || taken == 0);
+        }
+        free(text);
+        atoll_task_destroy(of);
+    }
+}
+
 /* The way through the launches is part of what a candidate is; a path's requirement is not. */
 static void test_identity(void **state)
 {
@@ -290,6 +344,7 @@ int main(void)
         cmocka_unit_test(test_refused),    cmocka_unit_test(test_many_launches),
         cmocka_unit_test(test_legal),      cmocka_unit_test(test_choice_check),
         cmocka_unit_test(test_tensor_map), cmocka_unit_test(test_identity),
+        cmocka_unit_test(test_kernels),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -56,6 +56,10 @@ static void test_few(void **state)
     for (size_t i = 0; i < shape.rule_count; i++)
         assert_true(shape.rules[i].kind == ATOLL_SHAPE_AT_MOST ||
                     shape.rules[i].kind == ATOLL_SHAPE_MULTIPLE);
+    two.variants[0].dims[5] = 1000;
+    two.variants[1].dims[5] = 4000;
+    atoll_task_shape_find(&two, &shape);
+    assert_int_equal(shape.divisor[5], 8);
 }
 
 /* A shape whose tensors, units or inits make no sense is none. */

@@ -1,6 +1,7 @@
 /* Real NVRTC, no device.  Skips where there is none. */
 #include "tests/support/expect.h"
 
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,10 +9,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "mpi-eval/backend/backends.h"
 #include "mpi-eval/backend/compile/diagnostics.h"
 #include "mpi-eval/backend/sandbox/sandbox.h"
 #include "mpi-eval/backend/cuda/compile/compile.h"
 #include "mpi-eval/backend/cuda/compile/toolkit.h"
+#include "mpi-eval/backend/cuda/measure/loaded_candidate.h"
 
 #define KERNEL "extern \"C\" __global__ void f(float *x) { x[threadIdx.x] *= 2; }\n"
 
@@ -129,6 +132,63 @@ static void test_headers(void **state)
 }
 
 /* Instructions of one architecture, which "sm_90" has not. */
+static char *text_of(const char *path)
+{
+    FILE *file = fopen(path, "r");
+    char *text = calloc(1, ATOLL_SOURCE_LIMIT);
+    if (!file || !text || fread(text, 1, ATOLL_SOURCE_LIMIT - 1, file) == 0)
+        fail_msg("%s cannot be read", path);
+    fclose(file);
+    return text;
+}
+
+/* Level 1 to 3 of a kernel of bench/kernels, whose plans have paths: prepared, compiled, and every launch of every path fits
+ * the image. */
+static void kernel_check(const char *name)
+{
+    static struct atoll_cubin cubin;
+    char path[PATH_MAX], detail[ATOLL_DETAIL_BYTES] = "";
+    struct atoll_err err = ATOLL_ERR_INIT;
+    const char *body = NULL;
+    snprintf(path, sizeof(path), "%s/suites/gpu/%s", ATOLL_SOURCE_DIR, name);
+    struct atoll_task *task = atoll_task_load(path, &err);
+    struct atoll_arena *arena = atoll_arena_create(1u << 22, &err);
+    snprintf(path, sizeof(path), "%s/bench/kernels/%s.cu", ATOLL_SOURCE_DIR, name);
+    char *text = text_of(path);
+    struct atoll_order_candidate c = {.language = "cuda", .source = text};
+    const struct atoll_plan *plan =
+        task && arena ? atoll_plan_parse(arena, task, "cuda", text, &body, &err) : NULL;
+    if (!plan)
+        fail_msg("%s: %s", name, err.text);
+    atoll_plan_first_choice(plan, &c.choice);
+    struct atoll_prepared *p = atoll_prepared_create(task, &atoll_backend_cuda, &c, NULL, &err);
+    if (!p || p->verdict != ATOLL_V_CORRECT)
+        fail_msg("%s: %s %s", name, err.text, p ? p->detail : "");
+    assert_int_equal(p->symbol_count, 2);
+    struct atoll_compiled result = run(compiler, p->unit_text);
+    if (result.status != ATOLL_COMPILE_OK)
+        fail_msg("%s: %s", name, result.diagnostics);
+    if (atoll_cuda_image_check(p, result.object, result.object_length, result.report, &cubin, detail) !=
+        ATOLL_V_CORRECT)
+        fail_msg("%s: %s", name, detail);
+    atoll_compiled_fini(&result);
+    atoll_prepared_destroy(p);
+    free(text);
+    atoll_arena_destroy(arena);
+    atoll_task_destroy(task);
+}
+
+static void test_kernels_with_paths(void **state)
+{
+    if (!has_headers) {
+        print_message("skipped: this NVRTC has no toolkit headers\n");
+        skip();
+    }
+    kernel_check("gemm_bf16");
+    kernel_check("rmsnorm_matmul");
+    kernel_check("flash_attention_causal");
+}
+
 static void test_architecture_specific_target(void **state)
 {
     (void)state;
@@ -588,6 +648,7 @@ int main(void)
         cmocka_unit_test(test_good_source),
         cmocka_unit_test(test_finished_ptx_is_judged),
         cmocka_unit_test(test_headers),
+        cmocka_unit_test(test_kernels_with_paths),
         cmocka_unit_test(test_architecture_specific_target),
         cmocka_unit_test(test_bad_sources),
         cmocka_unit_test(test_hostile_includes),
