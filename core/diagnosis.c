@@ -403,6 +403,24 @@ static void measure_work(const struct atoll_diagnosis_facts *facts, struct atoll
                              unit_peak(facts->device, d->unit));
 }
 
+/* On cpu: of what arithmetic as wide as the binary's widest could do in the time; NaN unknown.  A binary of scalars without
+ * fused multiply-adds issues as fast as it can when it does a small part of the peak. */
+static double issue_share(const struct atoll_diagnosis_facts *facts, const struct atoll_diagnosis *d)
+{
+    const uint32_t *mix = facts->profile ? facts->profile->resources.mix : NULL;
+    double element = d->unit == ATOLL_MIX_FP64 ? 8 : 4, offered, used;
+    if (!mix || !facts->device || !(d->unit_share > 0) || !(mix[ATOLL_MIX_FP32] + mix[ATOLL_MIX_FP64]))
+        return NAN;
+    const char *target = facts->device->limits.target;
+    offered = strcmp(target, "x86-64-v4") == 0 ? 64 : strcmp(target, "x86-64-v3") == 0 ? 32 : 0;
+    used = mix[ATOLL_MIX_VECTOR_512]   ? 64
+           : mix[ATOLL_MIX_VECTOR_256] ? 32
+           : mix[ATOLL_MIX_VECTOR_128] ? 16
+                                       : element;
+    double share = d->unit_share * offered / used * (mix[ATOLL_MIX_FUSED] ? 1 : 2);
+    return share > 0 && share <= 100 * ATOLL_FLOOR_BEATEN_RATIO ? fmin(share, 100) : (double)NAN;
+}
+
 /* ---- limiters ---- */
 
 static void name_next(struct atoll_diagnosis *d, const struct figures *f)
@@ -500,12 +518,14 @@ static uint32_t unused_by_processor(const struct atoll_diagnosis_facts *facts)
     const uint32_t *mix = facts->profile->resources.mix;
     const char *target = facts->device->limits.target;
     int has_512 = strcmp(target, "x86-64-v4") == 0, has_256 = has_512 || strcmp(target, "x86-64-v3") == 0;
+    double bytes = facts->work.read_bytes + facts->work.write_bytes,
+           flops = facts->work.flops + facts->work.matrix_flops;
     uint32_t unused = 0;
     if (has_256 && !mix[ATOLL_MIX_VECTOR_256] && !mix[ATOLL_MIX_VECTOR_512])
         unused |= BIT(AVX2);
     if (has_512 && !mix[ATOLL_MIX_VECTOR_512])
         unused |= BIT(AVX512);
-    if (has_256 && !mix[ATOLL_MIX_FUSED] && facts->work.flops + facts->work.matrix_flops > 0)
+    if (has_256 && !mix[ATOLL_MIX_FUSED] && flops > bytes) /* sums alone multiply nothing */
         unused |= BIT(FUSED);
     return unused;
 }
@@ -521,6 +541,8 @@ static void find_limiter(const struct atoll_diagnosis_facts *facts, struct atoll
     if (!f.count) {
         add(&f, ATOLL_LIMITER_DRAM, d->memory_share > 0 ? d->memory_share : (double)NAN);
         add(&f, limiter_of_unit(d->unit), d->unit_share > 0 ? d->unit_share : (double)NAN);
+        add(&f, ATOLL_LIMITER_ISSUE,
+            issue_share(facts, d) > d->unit_share ? issue_share(facts, d) : (double)NAN);
     }
     double most = f.count ? f.of[0].share : 0;
     if (launch >= LAUNCH_SHARE && launch >= most) {

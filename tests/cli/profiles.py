@@ -55,8 +55,23 @@ with tempfile.TemporaryDirectory(prefix="atoll-profiles-") as folder:
               f"{archive}: counters {profile['counters']}")
         check("tensor" not in profile["counters"] and profiles[0]["tensor"] is None, "an unmeasured counter has a value")
         check(len(run("export", archive, "--csv", "profiles").splitlines()) == len(profiles) + 1, "csv and jsonl differ")
-    # Where the devices' time went: files of before it was told are shown without it.
+    # Diagnoses: columns of evaluations, and one wording of them everywhere; files of before there were any show none.
     six = fixtures / "schema-6.h5"
+    for archive, is_told in ((fixtures / "schema-5.h5", False), (six, True)):
+        limited = [e for e in rows(archive, "evaluations") if e["limiter"] == "dram"]
+        check(bool(limited) == is_told, f"{archive}: {len(limited)} evaluations are limited by device memory")
+        candidate = (limited or rows(archive, "evaluations"))[0]["candidate"]
+        shown = [e["diagnosis"] for e in json.loads(run("show", archive, candidate, "--json"))["evaluations"]]
+        texts = [d["text"] for d in shown if d]
+        check(bool(texts) == is_told and all(f"  diagnosis    {t}\n" in run("show", archive, candidate) for t in texts),
+              f"{archive}: show: {texts}")
+        listed = {c["candidate"]: c["diagnosis"] for c in json.loads(run("list", archive, "--json"))}
+        check(("dram" in listed[candidate]) == is_told and "limited by" in run("list", archive).splitlines()[0],
+              f"{archive}: list: {listed[candidate]}")
+        check(any(t["diagnosis"] for t in json.loads(run("best", archive, "--json"))) == is_told, f"{archive}: best --json")
+        failed = {e["error_class"] for e in rows(archive, "evaluations") if e["verdict"] != "correct"}
+        check(("none" not in failed) == is_told, f"{archive}: classes {failed}")
+    # Where the devices' time went: files of before it was told are shown without it.
     for archive, is_told in ((fixtures / "schema-5.h5", False), (six, True)):
         text, shown = run("show", archive), json.loads(run("show", archive, "--json"))
         (device,) = shown["devices"]

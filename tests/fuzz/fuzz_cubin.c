@@ -31,9 +31,10 @@ static void look(const uint8_t *data, size_t size, const char *report)
     if (one.kernel_count > ATOLL_CUBIN_KERNEL_LIMIT)
         abort();
     for (size_t i = 0; i < one.kernel_count; i++) {
-        const char *by = NULL;
+        enum atoll_occupancy_limit by = ATOLL_OCCUPANCY_COUNT;
         double share = atoll_cubin_occupancy(&one.kernels[i], &hopper, 256, 1024, &by);
-        if (!(share >= 0 && share <= 1) || !by || one.kernels[i].param_count > ATOLL_CUBIN_PARAM_LIMIT ||
+        if (!(share >= 0 && share <= 1) || by == ATOLL_OCCUPANCY_COUNT ||
+            one.kernels[i].param_count > ATOLL_CUBIN_PARAM_LIMIT ||
             strlen(one.kernels[i].name) >= sizeof(one.kernels[i].name))
             abort();
     }

@@ -10,6 +10,7 @@
 
 #include "base/id.h"
 #include "core/stats.h"
+#include "mpi-eval/backend/cpu/compile/instructions.h"
 #include "mpi-eval/backend/cpu/measure/memory.h"
 
 #define PROBE_LEAST 8
@@ -129,6 +130,7 @@ void atoll_device_describe(const struct atoll_device *device, const char *toolch
     atoll_runner_isolation(isolation, sizeof(isolation));
     snprintf(info.isolation, sizeof(info.isolation), "%s; flush %s; clock probe none", isolation,
              atoll_memory_flush_name());
+    snprintf(info.limits.target, sizeof(info.limits.target), "%s", atoll_instructions_level());
     info.threads = (uint32_t)device->core_count;
     info.clock_resolution_ns = clock_resolution();
     struct {

@@ -9,6 +9,7 @@
 #include "base/random.h"
 #include "mpi-eval/referee/check.h"
 #include "mpi-eval/referee/sampling.h"
+#include "mpi-eval/backend/cpu/compile/instructions.h"
 #include "mpi-eval/backend/cpu/measure/state.h"
 
 #define BLOCK_LIMIT   (ATOLL_TASK_TENSOR_LIMIT + ATOLL_PLAN_SCRATCH_LIMIT)
@@ -36,6 +37,10 @@ enum atoll_verdict atoll_cpu_loaded_candidate_open(struct atoll_referee *referee
     }
     *ret_candidate = (struct atoll_loaded_candidate){
         .prepared = prepared, .object = object, .object_length = object_length, .runner = runner};
+    if (runner) {
+        ret_candidate->resources.kernel_count = (uint32_t)prepared->plan->launch_count;
+        atoll_instructions_count(object, object_length, ret_candidate->resources.mix);
+    }
     if (runner)
         return ATOLL_V_CORRECT;
     snprintf(ret_detail, ATOLL_DETAIL_BYTES, "%s", err.text);

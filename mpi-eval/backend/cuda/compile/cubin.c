@@ -30,6 +30,17 @@
 #define HFMA2_MMA         0x035u
 #define HMMA              0x03cu
 #define HGMMA             0x1f0u
+#define IGMMA             0x1f1u
+#define BGMMA             0x1f2u
+#define QGMMA             0x1f3u
+#define LD                0x180u
+#define LDG               0x181u
+#define ST                0x185u
+#define STG               0x186u
+#define UTMALDG           0x1b4u
+#define UTMASTG           0x1b5u
+#define UTMAREDG          0x1b6u
+#define UBLKCP            0x1bau
 #define ZERO_REGISTER     0xffu
 
 /* special registers, and what CCTL does */
@@ -178,6 +189,26 @@ static enum atoll_mix class_of(unsigned operation, uint64_t low, uint64_t high)
     if ((operation == HFMA2_MMA || operation == HFMA2) && (low >> 24 & 0xff) == ZERO_REGISTER)
         return ATOLL_MIX_INTEGER;
     return class;
+}
+
+/* What is counted besides its class; COUNT: nothing.  Accesses of 128 bits have size 6. */
+static enum atoll_mix feature_of(unsigned operation, uint64_t high)
+{
+    switch (operation) {
+    case HGMMA:
+    case IGMMA:
+    case BGMMA:
+    case QGMMA: return ATOLL_MIX_WARPGROUP;
+    case UTMALDG:
+    case UTMASTG:
+    case UTMAREDG:
+    case UBLKCP: return ATOLL_MIX_BULK_COPY;
+    case LD:
+    case LDG:
+    case ST:
+    case STG: return (high >> 9 & 7) == 6 ? ATOLL_MIX_WIDE_ACCESS : ATOLL_MIX_COUNT;
+    default: return ATOLL_MIX_COUNT;
+    }
 }
 
 /* ---- the ELF file ---- */
@@ -401,10 +432,14 @@ static int kernels_read(const struct image *m, struct atoll_err *err)
         k->code_bytes = (uint32_t)s.sh_size;
         /* Adds the instructions of code to mix; padding (NOP) does not count.  length: whole instructions are read. */
         for (size_t at = 0; at + INSTRUCTION_BYTES <= ((size_t)s.sh_size); at += INSTRUCTION_BYTES) {
-            uint64_t low = word_at((m->bytes + s.sh_offset) + at);
+            uint64_t low = word_at((m->bytes + s.sh_offset) + at),
+                     high = word_at((m->bytes + s.sh_offset) + at + 8);
             unsigned operation = (unsigned)low & OPERATION_MASK;
+            enum atoll_mix feature = feature_of(operation, high);
             if (operation != NOP)
-                k->mix[class_of(operation, low, word_at((m->bytes + s.sh_offset) + at + 8))]++;
+                k->mix[class_of(operation, low, high)]++;
+            if (feature != ATOLL_MIX_COUNT)
+                k->mix[feature]++;
         }
     }
     return 0;
@@ -512,9 +547,9 @@ static uint32_t round_up(uint32_t value, uint32_t unit)
 
 double atoll_cubin_occupancy(const struct atoll_cubin_kernel *kernel,
                              const struct atoll_device_limits *limits, uint32_t threads_per_block,
-                             uint32_t dynamic_shared_bytes, const char **ret_by)
+                             uint32_t dynamic_shared_bytes, enum atoll_occupancy_limit *ret_by)
 {
-    *ret_by = "";
+    *ret_by = ATOLL_OCCUPANCY_UNKNOWN;
     if (!limits->warp_size || !limits->threads_per_multiprocessor || !threads_per_block ||
         threads_per_block > limits->threads_per_block)
         return 0;
@@ -527,11 +562,11 @@ double atoll_cubin_occupancy(const struct atoll_cubin_kernel *kernel,
     shared = round_up(shared, SHARED_UNIT);
     const struct {
         uint32_t blocks;
-        const char *by;
-    } bounds[] = {{limits->blocks_per_multiprocessor, "blocks"},
-                  {most / warps, "warps"},
-                  {held / warps, "registers"},
-                  {shared ? limits->shared_bytes_per_multiprocessor / shared : ~0u, "shared memory"}};
+        enum atoll_occupancy_limit by;
+    } bounds[] = {{limits->blocks_per_multiprocessor, ATOLL_OCCUPANCY_BLOCKS},
+                  {most / warps, ATOLL_OCCUPANCY_WARPS},
+                  {held / warps, ATOLL_OCCUPANCY_REGISTERS},
+                  {shared ? limits->shared_bytes_per_multiprocessor / shared : ~0u, ATOLL_OCCUPANCY_SHARED}};
     size_t least = 0;
     for (size_t i = 1; i < sizeof(bounds) / sizeof(*bounds); i++)
         if (bounds[i].blocks < bounds[least].blocks)

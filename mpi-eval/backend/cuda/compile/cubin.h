@@ -49,6 +49,6 @@ const struct atoll_cubin_kernel *atoll_cubin_find(const struct atoll_cubin *cubi
  * capabilities"); *ret_by names what limits it. */
 double atoll_cubin_occupancy(const struct atoll_cubin_kernel *kernel,
                              const struct atoll_device_limits *limits, uint32_t threads_per_block,
-                             uint32_t dynamic_shared_bytes, const char **ret_by);
+                             uint32_t dynamic_shared_bytes, enum atoll_occupancy_limit *ret_by);
 
 #endif

@@ -1,5 +1,6 @@
 #include "mpi-eval/backend/cuda/measure/loaded_candidate.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,17 +112,31 @@ static void resources_add(struct atoll_resources *r, const struct atoll_cubin_ke
                           const struct atoll_device_command_launch *l,
                           const struct atoll_device_limits *limits)
 {
-    const char *by = "";
-    double occupancy =
-        atoll_cubin_occupancy(k, limits, l->block[0] * l->block[1] * l->block[2], l->shared_bytes, &by);
+    enum atoll_occupancy_limit by;
+    uint32_t threads = l->block[0] * l->block[1] * l->block[2],
+             cluster = l->cluster[0] * l->cluster[1] * l->cluster[2];
+    double occupancy = atoll_cubin_occupancy(k, limits, threads, l->shared_bytes, &by);
+    uint64_t blocks = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
     most(&r->registers, k->registers);
     most(&r->static_shared_bytes, k->static_shared_bytes);
     most(&r->dynamic_shared_bytes, l->shared_bytes);
     most(&r->stack_bytes, k->stack_bytes);
     most(&r->spill_store_bytes, k->spill_store_bytes);
     most(&r->spill_load_bytes, k->spill_load_bytes);
-    if (r->kernel_count == 0 || occupancy < r->occupancy)
+    if (r->kernel_count == 0 || occupancy < r->occupancy) {
         r->occupancy = occupancy;
+        r->occupancy_by = by;
+    }
+    most(&r->cluster_blocks, cluster ? cluster : 1);
+    if (blocks > r->blocks) {
+        uint32_t warps = limits->warp_size ? (threads + limits->warp_size - 1) / limits->warp_size : 0;
+        r->blocks = blocks < UINT32_MAX ? (uint32_t)blocks : UINT32_MAX;
+        r->threads_per_block = threads;
+        r->resident_blocks =
+            warps
+                ? (uint32_t)lround(occupancy * limits->threads_per_multiprocessor / limits->warp_size / warps)
+                : 0;
+    }
     for (int i = 0; i < ATOLL_MIX_COUNT; i++)
         r->mix[i] += k->mix[i];
     r->kernel_count++;

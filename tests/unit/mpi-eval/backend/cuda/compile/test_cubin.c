@@ -84,10 +84,35 @@ static void tensor_units_and_maps(void **state)
     assert_int_equal(k->mix[ATOLL_MIX_TENSOR_TF32], 1);
     assert_int_equal(k->mix[ATOLL_MIX_TENSOR_F8], 1);
     assert_int_equal(k->mix[ATOLL_MIX_ASYNC_COPY], 1);
+    assert_int_equal(k->mix[ATOLL_MIX_BULK_COPY], 1);
+    assert_int_equal(k->mix[ATOLL_MIX_WARPGROUP], 3);
+    assert_int_equal(k->mix[ATOLL_MIX_WIDE_ACCESS], 0);
     assert_int_equal(k->static_shared_bytes, 4096 + 8);
     assert_int_equal(k->params[0].bytes, 128);
     assert_int_equal(k->params[0].offset, 48); /* aligned with the bank that starts at 0x210 */
     assert_string_equal(cubin.undefined_name, "");
+}
+
+/* What is counted besides the classes: 128 bits against 32 and 64, bulk copies against cp.async. */
+static void features(void **state)
+{
+    static const struct {
+        const char *name;
+        uint32_t loads, async, wide, bulk, warpgroup;
+    } rows[] = {{"wide", 3, 0, 2, 0, 0},
+                {"async4", 0, 1, 0, 0, 0},
+                {"bulk", 0, 1, 0, 1, 0},
+                {"product", 0, 0, 0, 0, 1}};
+    read_fixture("copies_90a", "");
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        const struct atoll_cubin_kernel *k = atoll_cubin_find(&cubin, rows[i].name);
+        assert_non_null(k);
+        assert_int_equal(k->mix[ATOLL_MIX_GLOBAL_LOAD], rows[i].loads);
+        assert_int_equal(k->mix[ATOLL_MIX_ASYNC_COPY], rows[i].async);
+        assert_int_equal(k->mix[ATOLL_MIX_WIDE_ACCESS], rows[i].wide);
+        assert_int_equal(k->mix[ATOLL_MIX_BULK_COPY], rows[i].bulk);
+        assert_int_equal(k->mix[ATOLL_MIX_WARPGROUP], rows[i].warpgroup);
+    }
 }
 
 /* Every prefix and every damaged byte is an answer or an error, never more (address sanitizer looks on). */
@@ -136,14 +161,15 @@ static void occupancy(void **state)
         {32, 0, 256, 100000, 0.25, "shared memory"},
         {32, 49152, 128, 0, 0.25, "shared memory"},
         {168, 0, 384, 0, 0.1875, "registers"},
-        {32, 0, 2048, 0, 0, ""},
+        {32, 0, 2048, 0, 0, "unknown"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct atoll_cubin_kernel k = {.registers = rows[i].registers, .static_shared_bytes = rows[i].shared};
-        const char *by;
+        enum atoll_occupancy_limit by;
         double got = atoll_cubin_occupancy(&k, &hopper, rows[i].threads, rows[i].dynamic, &by);
-        if (got != rows[i].occupancy || strcmp(by, rows[i].by) != 0)
-            fail_msg("row %zu: %g by %s, expected %g by %s", i, got, by, rows[i].occupancy, rows[i].by);
+        if (got != rows[i].occupancy || strcmp(atoll_occupancy_limit_name(by), rows[i].by) != 0)
+            fail_msg("row %zu: %g by %s, expected %g by %s", i, got, atoll_occupancy_limit_name(by),
+                     rows[i].occupancy, rows[i].by);
     }
 }
 
@@ -153,6 +179,7 @@ int main(void)
         cmocka_unit_test(kernels_and_resources),
         cmocka_unit_test(globals_and_needs),
         cmocka_unit_test(tensor_units_and_maps),
+        cmocka_unit_test(features),
         cmocka_unit_test(hostile),
         cmocka_unit_test(occupancy),
     };

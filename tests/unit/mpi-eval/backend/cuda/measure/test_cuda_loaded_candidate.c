@@ -61,6 +61,45 @@ static void test_image_check(void **state)
     }
 }
 
+/* The launch that a diagnosis needs: blocks of the largest one, how many a multiprocessor holds, and what limits them. */
+static void test_launch_is_told(void **state)
+{
+    static const struct atoll_device_limits limits = {.warp_size = 32,
+                                                      .threads_per_block = 1024,
+                                                      .threads_per_multiprocessor = 2048,
+                                                      .blocks_per_multiprocessor = 32,
+                                                      .registers_per_multiprocessor = 65536,
+                                                      .shared_bytes_per_block = 232448,
+                                                      .shared_bytes_per_multiprocessor = 233472};
+    static const struct {
+        const char *launch;
+        uint32_t blocks, threads, resident, cluster;
+        enum atoll_occupancy_limit by;
+    } rows[] = {
+        {"\"grid\": [528], \"block\": [512], \"args\": [\"y\"]", 528, 512, 4, 1, ATOLL_OCCUPANCY_WARPS},
+        {"\"grid\": [6, 2], \"block\": [32], \"args\": [\"y\"]", 12, 32, 32, 1, ATOLL_OCCUPANCY_BLOCKS},
+        {"\"grid\": [8], \"block\": [64], \"cluster\": [2], \"shared_bytes\": 100000, \"args\": [\"y\"]", 8,
+         64, 2, 2, ATOLL_OCCUPANCY_SHARED}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        char source[512];
+        struct cuda_candidate c;
+        struct atoll_resources r;
+        snprintf(source, sizeof(source), CUDA_PLAN("{\"kernel\": \"twice\", %s}"), rows[i].launch);
+        cuda_candidate_open(&c, source);
+        size_t length = fixture("mixed_90a");
+        assert_int_equal(atoll_cubin_read(image, length, "", &cubin, NULL), 0);
+        atoll_cuda_resources(&c.prepared, &c.task->variants[0], &cubin, &limits, &r);
+        assert_int_equal(r.kernel_count, 1);
+        assert_int_equal(r.blocks, rows[i].blocks);
+        assert_int_equal(r.threads_per_block, rows[i].threads);
+        assert_int_equal(r.resident_blocks, rows[i].resident);
+        assert_int_equal(r.cluster_blocks, rows[i].cluster);
+        assert_int_equal(r.occupancy_by, rows[i].by);
+        cuda_candidate_close(&c);
+    }
+}
+
 /* An image that holds half-precision arithmetic, under a task of f32 alone. */
 static void test_strict_precisions(void **state)
 {
@@ -183,9 +222,9 @@ static void test_empty_scratch(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_image_check),
-                                       cmocka_unit_test(test_strict_precisions),
-                                       cmocka_unit_test(test_instructions), cmocka_unit_test(test_no_image),
-                                       cmocka_unit_test(test_empty_scratch)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_image_check),       cmocka_unit_test(test_launch_is_told),
+        cmocka_unit_test(test_strict_precisions), cmocka_unit_test(test_instructions),
+        cmocka_unit_test(test_no_image),          cmocka_unit_test(test_empty_scratch)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
