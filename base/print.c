@@ -2,6 +2,8 @@
 
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
 
 #include "base/utf8.h"
 
@@ -49,4 +51,75 @@ int atoll_print(FILE *out, const char *format, ...)
     atoll_print_text(out, text);
     free(text);
     return length;
+}
+
+unsigned atoll_print_columns(FILE *out)
+{
+    struct winsize size;
+    int fd = fileno(out);
+    return fd >= 0 && ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+/* Of so many bytes; each character that is no continuation of one has a column. */
+static unsigned columns_of(const char *text, size_t length)
+{
+    unsigned count = 0;
+    for (size_t i = 0; i < length; i++)
+        count += ((unsigned char)text[i] & 0xc0) != 0x80;
+    return count;
+}
+
+static void print_part(FILE *out, const char *text, size_t length)
+{
+    char *part = strndup(text, length);
+    if (part)
+        atoll_print_text(out, part);
+    free(part);
+}
+
+/* Bytes of the next word with the blanks before it. */
+static size_t word_bytes(const char *text)
+{
+    size_t blanks = strspn(text, " ");
+    return blanks + strcspn(text + blanks, " \n");
+}
+
+void atoll_print_folded(FILE *out, unsigned columns, unsigned indent, const char *text)
+{
+    unsigned at = 0;
+    int is_empty = 1; /* nothing but the indent stands in this line */
+    while (*text) {
+        size_t blanks = strspn(text, " "), length = word_bytes(text);
+        unsigned width = columns_of(text, length);
+        if (*text == '\n') {
+            fputc('\n', out);
+            text++;
+            at = 0;
+            is_empty = 1;
+        } else if (columns > 2 * indent && !is_empty && at + width > columns) {
+            fprintf(out, "\n%*s", (int)indent, "");
+            text += blanks;
+            at = indent;
+            is_empty = 1;
+        } else {
+            print_part(out, text, length);
+            text += length;
+            at += width;
+            is_empty = 0;
+        }
+    }
+    fputc('\n', out);
+}
+
+void atoll_print_line(FILE *out, unsigned indent, const char *format, ...)
+{
+    char *text;
+    va_list args;
+    va_start(args, format);
+    int length = vasprintf(&text, format, args);
+    va_end(args);
+    if (length < 0)
+        return;
+    atoll_print_folded(out, atoll_print_columns(out), indent, text);
+    free(text);
 }

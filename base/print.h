@@ -14,6 +14,15 @@
 /* printf; -1 when there is no memory for it, and nothing was written. */
 int atoll_print(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void atoll_print_text(FILE *out, const char *text);
+
+/* Columns of the terminal that out is; 0 where it is none, or its size is not known. */
+unsigned atoll_print_columns(FILE *out);
+/* The text and a line end.  What does not fit into so many columns (0: whatever their number) goes on in further lines, indented;
+ * it is cut at blanks, a longer word is left to the terminal. */
+void atoll_print_folded(FILE *out, unsigned columns, unsigned indent, const char *text);
+/* printf and a line end, folded where out is a terminal. */
+void atoll_print_line(FILE *out, unsigned indent, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 /* The character that begins here, of a text that ends with NUL; how many bytes it has. */
 size_t atoll_print_character(FILE *out, const char *at);
 

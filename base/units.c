@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -230,4 +231,13 @@ const char *atoll_count_text(double count, char *ret_text, size_t text_bytes)
     for (; fabs(value) >= 999.5 && i < 5; i++)
         value /= 1000.0;
     return digits_text(value, prefixes[i], ret_text, text_bytes);
+}
+
+const char *atoll_number_text(double value, char *ret_text, size_t text_bytes)
+{
+    int digits = 6;
+    do
+        snprintf(ret_text, text_bytes, "%.*g", digits, value);
+    while (strtod(ret_text, NULL) != value && ++digits <= 17);
+    return ret_text;
 }

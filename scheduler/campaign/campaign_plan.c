@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/print.h"
+#include "base/units.h"
 #include "archive-h5/campaign/campaign.h"
 #include "archive-h5/campaign/prior.h"
 #include "evolution/engine/engine.h"
@@ -327,6 +328,13 @@ struct option_texts {
         sanitize[32], deadline[32], prompts[16];
 };
 
+/* "0.32s" */
+static void seconds_put(double seconds, char *ret_text, size_t bytes)
+{
+    atoll_number_text(seconds, ret_text, bytes - 1);
+    strcat(ret_text, "s");
+}
+
 static void texts_fill(const struct atoll_plan_settings *settings, const struct atoll_plan_part *part,
                        const struct atoll_buffer *prior, struct option_texts *texts)
 {
@@ -338,16 +346,16 @@ static void texts_fill(const struct atoll_plan_settings *settings, const struct 
         atoll_id_hex(part->sweep, texts->sweep);
     snprintf(texts->ranks, sizeof(texts->ranks), "%u", part->ranks);
     snprintf(texts->threads, sizeof(texts->threads), "%lld", settings->threads);
-    snprintf(texts->sample, sizeof(texts->sample), "%.17gs",
-             settings->sample_seconds > 0
-                 ? settings->sample_seconds
-                 : atoll_plan_sample_seconds(settings->backend, part->search.wall_budget_ns, part->count,
-                                             part->ranks));
-    snprintf(texts->ratio, sizeof(texts->ratio), "%.17g", settings->counters_ratio);
-    snprintf(texts->budget, sizeof(texts->budget), "%.17g", settings->counters_budget);
-    snprintf(texts->sanitize, sizeof(texts->sanitize), "%.17gs", settings->sanitize_seconds);
+    seconds_put(settings->sample_seconds > 0
+                    ? settings->sample_seconds
+                    : atoll_plan_sample_seconds(settings->backend, part->search.wall_budget_ns, part->count,
+                                                part->ranks),
+                texts->sample, sizeof(texts->sample));
+    atoll_number_text(settings->counters_ratio, texts->ratio, sizeof(texts->ratio));
+    atoll_number_text(settings->counters_budget, texts->budget, sizeof(texts->budget));
+    seconds_put(settings->sanitize_seconds, texts->sanitize, sizeof(texts->sanitize));
     snprintf(texts->prompts, sizeof(texts->prompts), "%d", ATOLL_PROMPT_VERSION);
-    snprintf(texts->deadline, sizeof(texts->deadline), "%.17gs", settings->model.deadline_s);
+    seconds_put(settings->model.deadline_s, texts->deadline, sizeof(texts->deadline));
 }
 
 /* What a resume needs of the options; returns how many there are. */

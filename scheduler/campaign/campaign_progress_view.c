@@ -9,8 +9,9 @@
 #include "core/decision.h"
 #include "scheduler/campaign/device_time_json.h"
 
-#define DEVICES_SHOWN 8 /* with a line each */
-#define KERNEL_DIGITS 8 /* of an id: rarely more are needed, and whoever wants one is told */
+#define DEVICES_SHOWN 8   /* with a line each */
+#define WHOLE_COLUMNS 116 /* of a task's line */
+#define KERNEL_DIGITS 8   /* of an id: rarely more are needed, and whoever wants one is told */
 
 static const char *const state_names[ATOLL_STATE_COUNT] = {
     [ATOLL_STATE_FRESH] = "fresh", [ATOLL_STATE_RUNNING] = "running",       [ATOLL_STATE_WAITING] = "waiting",
@@ -222,9 +223,9 @@ static void print_times(FILE *out, const struct atoll_campaign_progress_row *row
         return;
     }
     for (size_t i = 0; i < device_count; i++)
-        atoll_print(out, "device %zu (%s): %s\n", i, sums[i].node,
-                    atoll_device_time_text(&sums[i].time, atoll_device_time_whole_ns(&sums[i].time), text,
-                                           sizeof(text)));
+        atoll_print_line(out, 4, "device %zu (%s): %s", i, sums[i].node,
+                         atoll_device_time_text(&sums[i].time, atoll_device_time_whole_ns(&sums[i].time),
+                                                text, sizeof(text)));
 }
 
 /* ---- lines ---- */
@@ -246,14 +247,20 @@ static void print_count(FILE *out, int is_known, uint64_t count)
         atoll_print(out, " %8s", "-");
 }
 
-static void print_tasks(FILE *out, const struct atoll_campaign_progress_row *row, int has_rivals)
+/* is_narrow: a terminal on which a whole line does not fit; counts, kernel and the part's name are left out. */
+static void print_tasks(FILE *out, const struct atoll_campaign_progress_row *row, int has_rivals,
+                        int is_narrow)
 {
     const struct atoll_campaign_progress *s = row->progress;
 
     if (!s) {
-        atoll_print(out, "%-20s %12s %12s %9s %s %8s %8s  %-*s %-8s %s\n    %s\n", "-", "-", "-", "-",
-                    has_rivals ? "        - " : "", "-", "-", KERNEL_DIGITS, "-", state_text(row), row->name,
-                    row->trouble ? row->trouble : "it cannot be read");
+        atoll_print(out, "%-20s %12s %12s %9s %s", "-", "-", "-", "-", has_rivals ? "        - " : "");
+        if (is_narrow)
+            atoll_print(out, "%8s  %s\n", "-", state_text(row));
+        else
+            atoll_print(out, " %8s %8s  %-*s %-8s %s\n", "-", "-", KERNEL_DIGITS, "-", state_text(row),
+                        row->name);
+        atoll_print_line(out, 6, "    %s", row->trouble ? row->trouble : "it cannot be read");
         return;
     }
     for (size_t i = 0; i < s->hint.task_count; i++) {
@@ -268,6 +275,10 @@ static void print_tasks(FILE *out, const struct atoll_campaign_progress_row *row
             print_speedup(out, atoll_progress_over_rival(t));
         print_speedup(out, atoll_progress_over_seed(t));
         print_count(out, is_counted(s), task_evaluated(s, t));
+        if (is_narrow) {
+            atoll_print(out, "  %s\n", t->is_done ? "done" : state_text(row));
+            continue;
+        }
         print_count(out, s->has_hint, t->correct);
         atoll_print(out, "  %-*.*s %-8s %s%s%s%s%s\n", KERNEL_DIGITS, KERNEL_DIGITS, *t->best ? t->best : "-",
                     t->is_done ? "done" : state_text(row), row->name, *t->model ? "  " : "", t->model,
@@ -310,7 +321,13 @@ void atoll_campaign_progress_view_print(FILE *out, const struct atoll_campaign_p
     int has_rivals = have_rivals(rows, count);
     const char *speedups = has_rivals ? "  speedup over seed" : "over seed";
 
-    if (by_task) {
+    size_t columns = atoll_print_columns(out);
+    int is_narrow = columns > 0 && columns < WHOLE_COLUMNS;
+
+    if (by_task && is_narrow) {
+        atoll_print(out, "%-20s %12s %12s %s  %8s  %s\n", "task", has_rivals ? "rival" : "seed", "best",
+                    speedups, "evals", "state");
+    } else if (by_task) {
         atoll_print(out, "%-20s %12s %12s %s  %8s %8s  %-*s %-8s %s\n", "task", has_rivals ? "rival" : "seed",
                     "best", speedups, "evals", "correct", KERNEL_DIGITS, "kernel", "state", "part");
     } else {
@@ -319,7 +336,7 @@ void atoll_campaign_progress_view_print(FILE *out, const struct atoll_campaign_p
     }
     for (size_t i = 0; i < count; i++)
         if (by_task)
-            print_tasks(out, &rows[i], has_rivals);
+            print_tasks(out, &rows[i], has_rivals, is_narrow);
         else
             print_part(out, &rows[i], has_rivals, now_unix_ns);
     print_sums(out, rows, count);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/print.h"
 #include "base/spelling.h"
 #include "base/units.h"
 
@@ -166,13 +167,17 @@ static void put_cell(struct atoll_buffer *out, size_t begin, size_t width)
 
 void atoll_search_options_list(const struct atoll_search *defaults, FILE *out)
 {
-    enum { NAME_WIDTH = 24, RANGE_WIDTH = 38, DEFAULT_WIDTH = 12 };
+    enum { NAME_WIDTH = 24, RANGE_WIDTH = 38, DEFAULT_WIDTH = 12, SUMMARY_LEAST = 60 };
     struct atoll_buffer text;
     size_t count;
     const struct atoll_search_field *fields = atoll_search_fields(&count);
+    size_t columns = atoll_print_columns(out);
+    /* What it is stands behind, or where that is hardly a word wide, below. */
+    const char *between =
+        columns && columns < NAME_WIDTH + RANGE_WIDTH + DEFAULT_WIDTH + SUMMARY_LEAST ? "\n    " : "";
     atoll_buffer_init(&text, LISTING_BYTES);
     atoll_buffer_printf(&text, "%-*s %-*s %-*s %s\n", NAME_WIDTH, "setting", RANGE_WIDTH, "values",
-                        DEFAULT_WIDTH, "default", "what it is");
+                        DEFAULT_WIDTH, "default", *between ? "" : "what it is");
     for (size_t i = 0; i < count; i++) {
         atoll_buffer_printf(&text, "%-*s ", NAME_WIDTH, fields[i].name);
         size_t begin = text.length;
@@ -181,7 +186,7 @@ void atoll_search_options_list(const struct atoll_search *defaults, FILE *out)
         begin = text.length;
         atoll_search_print(defaults, &fields[i], &text);
         put_cell(&text, begin, DEFAULT_WIDTH);
-        atoll_buffer_printf(&text, "%s\n", fields[i].summary);
+        atoll_buffer_printf(&text, "%s%s\n", between, fields[i].summary);
     }
     fwrite(text.data, 1, text.length, out);
     atoll_buffer_fini(&text);

@@ -29,16 +29,19 @@ static const struct atoll_subcommand *const subcommands[] = {
 
 static void print_overview(FILE *out)
 {
-    fputs("atoll " ATOLL_VERSION " - evolves compute kernels: searches, measures, keeps the truth on disk\n\n"
-          "usage: atoll COMMAND [OPTIONS] ...\n\n",
-          out);
+    atoll_print_line(out, 0,
+                     "atoll " ATOLL_VERSION
+                     " - evolves compute kernels: searches, measures, keeps the truth on disk");
+    fputs("\nusage: atoll COMMAND [OPTIONS] ...\n\n", out);
     for (size_t i = 0; i < SUBCOMMAND_COUNT; i++)
-        atoll_print(out, "  %-16s %s\n", subcommands[i]->command->name, subcommands[i]->command->summary);
-    fputs(
-        "\n`atoll help COMMAND` says more; so do `atoll COMMAND --help` and, for every setting of a search, "
-        "`atoll help settings`.\n"
-        "Start here: atoll run suites/starter -o my-campaign --seconds 120\n",
-        out);
+        atoll_print_line(out, 19, "  %-16s %s", subcommands[i]->command->name,
+                         subcommands[i]->command->summary);
+    fputc('\n', out);
+    atoll_print_line(
+        out, 0,
+        "`atoll help COMMAND` says more; so do `atoll COMMAND --help` and, for every setting of a "
+        "search, `atoll help settings`.");
+    fputs("Start here: atoll run suites/starter -o my-campaign --seconds 120\n", out);
 }
 
 /* Names are of one word ("run") or two ("task check"); ret_words: how many of argv they are. */
@@ -200,7 +203,7 @@ int atoll_main(int argc, char **argv)
     else
         status = run_family(argc - 1, argv + 1, &err);
     if (err.code) {
-        atoll_print(stderr, "atoll: %s\n", err.text);
+        atoll_print_line(stderr, 0, "atoll: %s", err.text);
         return atoll_code_exit_status(err.code);
     }
     if (fflush(stdout) != 0) {

@@ -160,6 +160,8 @@ static int (*const comparisons[])(const void *, const void *) = {[SORT_TIME] = c
 
 /* ---- what is printed ---- */
 
+#define WHOLE_COLUMNS 140 /* of a line with parameters that are not many */
+
 static void ratio_text(double ratio, char *ret_text, size_t bytes)
 {
     if (ratio > 0)
@@ -171,12 +173,14 @@ static void ratio_text(double ratio, char *ret_text, size_t bytes)
 static void print_entries(const struct atoll_archive_view *view, const struct entry *entries, size_t count)
 {
     int digits = atoll_query_id_digits(view->query), has_rivals = 0;
+    unsigned columns = atoll_print_columns(stdout);
+    int is_narrow = columns > 0 && columns < WHOLE_COLUMNS; /* then the last column stands below */
 
     for (size_t i = 0; i < count; i++)
         has_rivals |= entries[i].has_rival;
-    atoll_print(stdout, "%-*s  %-20s %-14s %12s %s%9s  %-20s %-20s %s\n", digits, "id", "task", "verdict",
-                "time", has_rivals ? "  speedup " : "", "over seed", "limited by", "made by",
-                "parameters, or why it failed");
+    atoll_print(stdout, "%-*s  %-20s %-14s %12s %s%9s%s\n", digits, "id", "task", "verdict", "time",
+                has_rivals ? "  speedup " : "", "over seed",
+                is_narrow ? "" : "  limited by           made by              parameters, or why it failed");
     for (size_t i = 0; i < count; i++) {
         const struct entry *e = &entries[i];
         int is_good = strcmp(e->verdict, atoll_verdict_name(ATOLL_V_CORRECT)) == 0;
@@ -198,8 +202,18 @@ static void print_entries(const struct atoll_archive_view *view, const struct en
                  origin);
         atoll_utf8_line(made, sizeof(made), made, strlen(made));
         atoll_utf8_line(line, sizeof(line), text, strlen(text));
-        atoll_print(stdout, "%.*s  %-20s %-14s %12s %s%9s  %-20s %-20s %s\n", digits, id, e->task, e->verdict,
-                    time, rival, seed, *e->diagnosis ? e->diagnosis : "-", made, line);
+        atoll_print(stdout, "%.*s  %-20s %-14s %12s %s%9s", digits, id, e->task, e->verdict, time, rival,
+                    seed);
+        if (is_narrow) {
+            fputc('\n', stdout);
+            atoll_print_line(stdout, 6, "    %s%s%s%s%s", made, *line ? ": " : "", line,
+                             !*e->diagnosis ? ""
+                             : is_good      ? "; limited by "
+                                            : "; ",
+                             e->diagnosis);
+        } else {
+            atoll_print(stdout, "  %-20s %-20s %s\n", *e->diagnosis ? e->diagnosis : "-", made, line);
+        }
     }
 }
 

@@ -17,6 +17,10 @@
 #define LINE_LIMIT     (1u << 20)
 #define PLAIN_PERIOD_S 5
 #define BAR_CELLS      20
+/* Of a task's line, up to its evaluations; the speedup over the seed as well takes ten more. */
+#define TASK_COLUMNS 78
+#define WHOLE_TOTALS 90
+
 /* Head, totals, and the line that the cursor stands on. */
 #define LINES_BESIDE_TASKS 3
 
@@ -107,9 +111,9 @@ static const char *ratio_text(double ratio, int is_final_ratio, char *ret_text, 
 
 /* While the search goes on, a task that is done shows why in place of its bar: what stands at the line's end a narrow terminal
  * cuts off. */
-static void draw_task(FILE *out, const json_t *task, int is_searching, int with_rivals)
+static void draw_task(FILE *out, const json_t *task, int is_searching, int with_rivals, unsigned columns)
 {
-    char other[32], best[32], first[32], seed[32];
+    char other[32], best[32], first[32], seed[32], rest[256] = "";
     double yardstick = number(task, with_rivals ? "rival_ns" : "baseline_ns");
     double fitness = number(task, "best_fitness");
     /* Fitness 0.5..1 is the way from the baseline to the floor: that way is the bar. */
@@ -136,13 +140,16 @@ static void draw_task(FILE *out, const json_t *task, int is_searching, int with_
     }
     atoll_print(out, " %5.0f", number(task, "evaluated"));
     if (number(task, "done") > 0)
-        atoll_print(out, "  done%s%s", *atoll_reason_text(text(task, "reason")) ? ": " : "",
-                    atoll_reason_text(text(task, "reason")));
-    if (*text(task, "model"))
-        atoll_print(out, "  %s", text(task, "model"));
+        snprintf(rest, sizeof(rest), "  done%s%s", *atoll_reason_text(text(task, "reason")) ? ": " : "",
+                 atoll_reason_text(text(task, "reason")));
+    snprintf(rest + strlen(rest), sizeof(rest) - strlen(rest), "%s%s", *text(task, "model") ? "  " : "",
+             text(task, "model"));
+    /* Of what is cut off a terminal shows the last character. */
+    if (columns == 0 || TASK_COLUMNS + (with_rivals ? 10u : 0u) + strlen(rest) <= columns)
+        atoll_print(out, "%s", rest);
 }
 
-static void print_totals(FILE *out, const json_t *line)
+static void print_totals(FILE *out, const json_t *line, unsigned columns)
 {
     const json_t *asks = json_object_get(line, "asks");
     char elapsed[32], budget[32];
@@ -155,9 +162,10 @@ static void print_totals(FILE *out, const json_t *line)
     if (number(line, "budget_s") > 0)
         atoll_print(out, " of %s",
                     atoll_duration_text(1e9 * number(line, "budget_s"), budget, sizeof(budget)));
-    atoll_print(out, "  %s  %.0f evaluations, %.1f/s  device busy %.0f %%, candidates %.0f %%", phase,
-                number(line, "evaluated"), seconds > 0 ? number(line, "evaluated") / seconds : 0,
-                100 * number(line, "busy"), 100 * number(line, "candidate_share"));
+    atoll_print(out, "  %s  %.0f %s, %.1f/s  device busy %.0f %%, candidates %.0f %%", phase,
+                number(line, "evaluated"), columns > 0 && columns < WHOLE_TOTALS ? "evals" : "evaluations",
+                seconds > 0 ? number(line, "evaluated") / seconds : 0, 100 * number(line, "busy"),
+                100 * number(line, "candidate_share"));
     if (asks) { /* where a language model is asked */
         fprintf(out, "  model: %.0f open, %.0f answered", number(asks, "open"), number(asks, "answered"));
         if (number(asks, "failed") > 0)
@@ -191,6 +199,7 @@ static void draw_bars(struct atoll_progress_view *view, const json_t *line)
     size_t index, drawn = 0, count = json_array_size(tasks);
     size_t room = is_last(line) ? SIZE_MAX : tasks_that_fit(view);
     int with_rivals = have_rivals(tasks);
+    unsigned columns = atoll_print_columns(view->target);
 
     fputs("\033[?7l", view->out);
     if (view->drawn_lines)
@@ -204,13 +213,13 @@ static void draw_bars(struct atoll_progress_view *view, const json_t *line)
         {
             if (drawn < room && (count <= room || (number(task, "done") > 0) == done)) {
                 draw_task(view->out, task, number(line, "finishing") == 0 && number(line, "stopped") == 0,
-                          with_rivals);
+                          with_rivals, columns);
                 fputs("\033[K\n", view->out);
                 drawn++;
             }
         }
     }
-    print_totals(view->out, line);
+    print_totals(view->out, line, columns);
     if (drawn < count)
         fprintf(view->out, "  (%zu more tasks)", count - drawn);
     fputs("\033[K\n\033[J\033[?7h", view->out);
@@ -218,7 +227,7 @@ static void draw_bars(struct atoll_progress_view *view, const json_t *line)
 }
 
 /* The last line's times are of kernels measured alone, the table's of the final comparisons: why they differ is said between. */
-static void print_end(FILE *out, const json_t *line)
+static void print_end(FILE *out, unsigned columns, const json_t *line)
 {
     const json_t *task;
     size_t index, finals = 0, others = 0;
@@ -229,9 +238,9 @@ static void print_end(FILE *out, const json_t *line)
         others += (size_t)(!is_final(task) && speedup(task) > 0);
     }
     if (finals > 0)
-        fputs("times above were measured one kernel at a time; the table has those of the final comparisons, "
-              "side by side\n",
-              out);
+        atoll_print_folded(out, columns, 0,
+                           "times above were measured one kernel at a time; the table has those of the final "
+                           "comparisons, side by side");
     if (others > 0)
         fputs("~ the quotient of two times measured apart: no final comparison confirmed it\n", out);
 }
@@ -253,7 +262,7 @@ static void print_plain(struct atoll_progress_view *view, const json_t *line)
             leader = task;
         }
     }
-    print_totals(view->out, line);
+    print_totals(view->out, line, 0);
     if (leader && speedup(leader) > 0) {
         atoll_print(view->out, "  best %s %s over %s%s%s", text(leader, "name"),
                     ratio_text(speedup(leader), is_final(leader), ratio, sizeof(ratio)),
@@ -290,18 +299,20 @@ static void send(struct atoll_progress_view *view)
 static void show_object(struct atoll_progress_view *view, const json_t *line)
 {
     const char *message = text(line, "message");
+    char told[sizeof(view->message) + 8];
 
     if (*message && strncmp(message, view->message, sizeof(view->message) - 1) != 0) {
         snprintf(view->message, sizeof(view->message), "%s", message);
         clear(view);
-        atoll_print(view->out, "atoll: %s\n", view->message);
+        snprintf(told, sizeof(told), "atoll: %s", view->message);
+        atoll_print_folded(view->out, atoll_print_columns(view->target), 0, told);
     }
     if (view->mode == ATOLL_PROGRESS_BARS)
         draw_bars(view, line);
     else
         print_plain(view, line);
     if (is_last(line)) {
-        print_end(view->out, line);
+        print_end(view->out, atoll_print_columns(view->target), line);
         view->drawn_lines = 0; /* it stays */
     }
 }

@@ -80,12 +80,12 @@ static int replay_one(const char *dir, const void *context, struct atoll_err *er
     }
     print_dialogues(&dialogues);
     atoll_print(stdout,
-                "%llu attempts, %llu events, %llu decisions derived again and equal; %llu torn bytes, %llu "
+                "%llu attempt%s, %llu events, %llu decisions derived again and equal; %llu torn bytes, %llu "
                 "quarantined records\n"
                 "engine state %s\n",
-                (unsigned long long)report.attempt_count, (unsigned long long)report.event_count,
-                (unsigned long long)report.decision_count, (unsigned long long)report.torn_bytes,
-                (unsigned long long)report.quarantined_records, hex);
+                (unsigned long long)report.attempt_count, report.attempt_count == 1 ? "" : "s",
+                (unsigned long long)report.event_count, (unsigned long long)report.decision_count,
+                (unsigned long long)report.torn_bytes, (unsigned long long)report.quarantined_records, hex);
     return 0;
 }
 

@@ -193,12 +193,12 @@ static void print_timings(const struct atoll_archive_view *view, const json_t *p
         struct atoll_row_timing t;
 
         atoll_tables_get(view->tables, ATOLL_TABLE_TIMINGS, rows.rows[i], &t);
-        atoll_print(stdout, "  %-12s median %s, 95 %% interval %s to %s, %u samples, %u discarded%s\n",
-                    atoll_tables_text(view->tables, t.variant_name),
-                    atoll_duration_text(t.median_ns, median, sizeof(median)),
-                    atoll_duration_text(t.lo95_ns, low, sizeof(low)),
-                    atoll_duration_text(t.hi95_ns, high, sizeof(high)), t.sample_count, t.discarded_count,
-                    path_text(plan, t.path, path, sizeof(path)));
+        atoll_print_line(stdout, 15, "  %-12s median %s, 95 %% interval %s to %s, %u samples, %u discarded%s",
+                         atoll_tables_text(view->tables, t.variant_name),
+                         atoll_duration_text(t.median_ns, median, sizeof(median)),
+                         atoll_duration_text(t.lo95_ns, low, sizeof(low)),
+                         atoll_duration_text(t.hi95_ns, high, sizeof(high)), t.sample_count,
+                         t.discarded_count, path_text(plan, t.path, path, sizeof(path)));
     }
     for (size_t i = 0; with_samples && i < samples.count; i++) {
         struct atoll_row_sample s;
@@ -222,19 +222,20 @@ static void print_evaluations(const struct atoll_archive_view *view, uint64_t ca
         char diagnosis[ATOLL_DIAGNOSIS_BYTES];
 
         atoll_tables_get(view->tables, ATOLL_TABLE_EVALUATIONS, rows.rows[i], &e);
-        atoll_print(stdout,
-                    "evaluation %llu: %s (level %u), fitness %.3f, cell %u %u %u, worst error %.3g of the "
-                    "tolerance, %u draws, "
-                    "%u fully compared\n",
-                    (unsigned long long)e.evaluation, atoll_verdict_name((enum atoll_verdict)e.verdict),
-                    e.level, e.fitness, e.memory, e.algorithm, e.coordination, e.worst_error, e.draw_count,
-                    e.fully_compared_count);
+        atoll_print_line(
+            stdout, 2,
+            "evaluation %llu: %s (level %u), fitness %.3f, cell %u %u %u, worst error %.3g of the "
+            "tolerance, %u draws, "
+            "%u fully compared",
+            (unsigned long long)e.evaluation, atoll_verdict_name((enum atoll_verdict)e.verdict), e.level,
+            e.fitness, e.memory, e.algorithm, e.coordination, e.worst_error, e.draw_count,
+            e.fully_compared_count);
         if (*atoll_tables_text(view->tables, e.detail))
-            atoll_print(stdout, "  %s\n", atoll_tables_text(view->tables, e.detail));
+            atoll_print_line(stdout, 2, "  %s", atoll_tables_text(view->tables, e.detail));
         print_timings(view, plan, rows.rows[i], with_samples);
         print_profile(view, rows.rows[i]);
         if (*atoll_diagnosis_view_text(&e, diagnosis, sizeof(diagnosis)))
-            atoll_print(stdout, "  diagnosis    %s\n", diagnosis);
+            atoll_print_line(stdout, 15, "  diagnosis    %s", diagnosis);
     }
     json_decref(plan);
 }
@@ -258,12 +259,13 @@ static void print_duels(const struct atoll_archive_view *view, const struct atol
             snprintf(other, sizeof(other), "%s", atoll_tables_text(view->tables, d.rival));
         if (d.ratio_hi > 0)
             snprintf(interval, sizeof(interval), " (95 %% interval %.4f to %.4f)", d.ratio_lo, d.ratio_hi);
-        atoll_print(stdout, "%s %s %.*s: ratio %.4f%s, p %.2g, %u pairs, %s\n",
-                    d.purpose < 4 ? purposes[d.purpose] : "duel", challenged ? "against" : "defended against",
-                    d.purpose == ATOLL_DUEL_RIVAL ? ATOLL_ID_HEX : digits, other, d.ratio, interval,
-                    d.p_value, d.pair_count, d.better ? "challenger confirmed" : "not confirmed");
+        atoll_print_line(stdout, 2, "%s %s %.*s: ratio %.4f%s, p %.2g, %u pairs, %s",
+                         d.purpose < 4 ? purposes[d.purpose] : "duel",
+                         challenged ? "against" : "defended against",
+                         d.purpose == ATOLL_DUEL_RIVAL ? ATOLL_ID_HEX : digits, other, d.ratio, interval,
+                         d.p_value, d.pair_count, d.better ? "challenger confirmed" : "not confirmed");
         if (d.purpose == ATOLL_DUEL_RIVAL && *atoll_tables_text(view->tables, d.detail))
-            atoll_print(stdout, "  %s\n", atoll_tables_text(view->tables, d.detail));
+            atoll_print_line(stdout, 2, "  %s", atoll_tables_text(view->tables, d.detail));
     }
 }
 
@@ -279,9 +281,9 @@ static void print_lineage(const struct atoll_archive_view *view, uint64_t candid
 
         atoll_tables_get(view->tables, ATOLL_TABLE_CANDIDATES, rows[i], &c);
         atoll_id_hex(&c.id, id);
-        atoll_print(stdout, "%s%.*s  %s  island %u generation %u  %s\n", i ? "from     " : "lineage  ",
-                    digits, id, atoll_operator_name((enum atoll_operator)c.operator_), c.island, c.generation,
-                    atoll_tables_text(view->tables, c.choice));
+        atoll_print_line(stdout, 9, "%s%.*s  %s  island %u generation %u  %s", i ? "from     " : "lineage  ",
+                         digits, id, atoll_operator_name((enum atoll_operator)c.operator_), c.island,
+                         c.generation, atoll_tables_text(view->tables, c.choice));
     }
 }
 

@@ -20,7 +20,7 @@ static void print_indented(const char *name, const char *lines)
         size_t length = strcspn(lines, "\n");
 
         if (length > 2 && memcmp(lines + length - 2, ": ", 2) != 0) { /* one without a value says nothing */
-            atoll_print(stdout, "%-13s %.*s\n", name, (int)length, lines);
+            atoll_print_line(stdout, 16, "%-13s %.*s", name, (int)length, lines);
             name = "";
         }
         lines += length + (lines[length] != '\0');
@@ -67,12 +67,14 @@ void atoll_show_campaign_print(const struct atoll_archive_view *view)
         seconds = (time_t)(c.created_unix_ns / 1000000000);
         if (gmtime_r(&seconds, &utc))
             strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S UTC", &utc);
-        atoll_print(stdout, "campaign      %s\nstarted       %s by Atoll %s, engine %u; ran %s, ended: %s\n",
-                    id, date, atoll_tables_text(t, c.atoll_version), c.engine_version,
-                    atoll_duration_text((double)c.campaign_ns, ran, sizeof(ran)),
-                    atoll_reason_name((enum atoll_reason)c.stop_reason));
-        atoll_print(stdout, "suites        %s\ncommand       %s\n", atoll_tables_text(t, c.suite),
-                    atoll_tables_text(t, c.command_line));
+        atoll_print_line(stdout, 14,
+                         "campaign      %s\nstarted       %s by Atoll %s, engine %u; ran %s, %s%s", id, date,
+                         atoll_tables_text(t, c.atoll_version), c.engine_version,
+                         atoll_duration_text((double)c.campaign_ns, ran, sizeof(ran)),
+                         c.stop_reason ? "ended: " : "not ended",
+                         atoll_reason_text(atoll_reason_name((enum atoll_reason)c.stop_reason)));
+        atoll_print_line(stdout, 14, "suites        %s\ncommand       %s", atoll_tables_text(t, c.suite),
+                         atoll_tables_text(t, c.command_line));
         atoll_print(stdout, "strategy      %s, seed %llu\nbudget        %s of clock, %s of devices, ",
                     atoll_strategy_name(c.strategy), (unsigned long long)c.seed,
                     budget_text(c.wall_budget_ns, wall, sizeof(wall)),
@@ -87,10 +89,11 @@ void atoll_show_campaign_print(const struct atoll_archive_view *view)
         struct atoll_row_device d;
 
         atoll_tables_get(t, ATOLL_TABLE_DEVICES, i, &d);
-        atoll_print(stdout, "device        %s on %s (%s), %u threads, %.1f GB/s\ntoolchain     %s\n",
+        atoll_print(stdout, "device        %s on %s (%s), %u thread%s, %.1f GB/s\n",
                     atoll_tables_text(t, d.model), atoll_tables_text(t, d.node),
-                    atoll_tables_text(t, d.backend), d.threads, d.bandwidth_bytes_per_s * 1e-9,
-                    atoll_tables_text(t, d.toolchain));
+                    atoll_tables_text(t, d.backend), d.threads, d.threads == 1 ? "" : "s",
+                    d.bandwidth_bytes_per_s * 1e-9);
+        atoll_print_line(stdout, 14, "toolchain     %s", atoll_tables_text(t, d.toolchain));
     }
     atoll_time_view_print(view->query, stdout);
     atoll_time_view_print_tasks(view->query, stdout);

@@ -12,7 +12,8 @@
 #include "scheduler/cli/rival_view.h"
 
 #define GROUP_LIMIT 64 /* levels, or categories */
-#define NAMED_TASKS 4  /* behind a reason; the others are counted */
+#define MEANS_BYTES 128
+#define NAMED_TASKS 4 /* behind a reason; the others are counted */
 
 /* Calls row for each task summary that is wanted. */
 typedef void summary_row(void *context, const struct atoll_query *query,
@@ -75,7 +76,10 @@ void atoll_task_table_failure(const struct atoll_query *query, uint64_t task_row
 struct printing {
     FILE *out;
     int id_digits, has_rivals;
+    int is_narrow; /* a terminal on which a whole line does not fit: what a first look does not need is left out */
 };
+
+#define WHOLE_COLUMNS 118 /* with rivals 22 more */
 
 /* "6.37 ms 3%": half the 95 % interval behind the time, where it is known. */
 static const char *time_text(double ns, double lo, double hi, char *ret_text, size_t bytes)
@@ -156,9 +160,15 @@ static void print_figures(const struct printing *printing, const struct atoll_ta
 
     if (!printing->has_rivals)
         print_share(printing->out, s->floor_share);
-    else
+    else if (!printing->is_narrow)
         atoll_print(printing->out, "%-12.12s ", *s->rival ? s->rival : "-");
     atoll_print(printing->out, "%13s %13s ", other_text, best_text);
+    if (printing->is_narrow) {
+        atoll_print(printing->out, "%9s ", atoll_speedup_text(first, ratio, sizeof(ratio)));
+        if (printing->has_rivals)
+            atoll_print(printing->out, "%9s ", atoll_speedup_text(seed, ratio, sizeof(ratio)));
+        return;
+    }
     print_speedup(printing->out, first);
     if (printing->has_rivals) {
         atoll_print(printing->out, "%9s ", atoll_speedup_text(seed, ratio, sizeof(ratio)));
@@ -177,21 +187,22 @@ static void print_row(void *context, const struct atoll_query *query, const stru
         atoll_id_hex(&task->best, id);
     atoll_print(out, "%-20s ", s->name);
     print_figures(printing, s);
-    atoll_print(out, "%6llu %7llu  %-7s  %-*.*s%s%s\n", (unsigned long long)s->evaluated,
-                (unsigned long long)s->correct, s->made_by ? atoll_maker_name(s->made_by) : "-",
-                *s->model ? printing->id_digits : 0, printing->id_digits, id, *s->model ? "  " : "",
-                s->model);
+    if (!printing->is_narrow)
+        atoll_print(out, "%6llu %7llu  %-7s  ", (unsigned long long)s->evaluated,
+                    (unsigned long long)s->correct, s->made_by ? atoll_maker_name(s->made_by) : "-");
+    atoll_print(out, "%-*.*s%s%s\n", *s->model ? printing->id_digits : 0, printing->id_digits, id,
+                *s->model ? "  " : "", s->model);
     atoll_rival_view_print_failed(query, s->row, out);
     failures_text(s, failures, sizeof(failures));
     if (*failures)
-        atoll_print(out, "    %s\n", failures);
+        atoll_print_line(out, 6, "    %s", failures);
     print_dead_templates(out, query, s->row);
     if (s->over[ATOLL_OVER_SEED].yardstick_ns <= 0) {
         char failure[512];
 
         atoll_task_table_failure(query, s->row, failure, sizeof(failure));
         if (*failure)
-            atoll_print(out, "    %s\n", failure);
+            atoll_print_line(out, 6, "    %s", failure);
     }
     if (s->beyond_precisions) {
         char names[128];
@@ -234,12 +245,14 @@ static void print_reasons(const struct atoll_query *query, const char *only, FIL
 }
 
 /* "geometric mean 1.03x, arithmetic 1.21x over the rival" of one yardstick. */
-static void print_means(FILE *out, const char *before, const struct atoll_speedup_sums *sums,
-                        const char *over)
+static const char *means_text(const char *before, const struct atoll_speedup_sums *sums, const char *over,
+                              char ret_text[MEANS_BYTES])
 {
+    *ret_text = '\0';
     if (sums->timed_count > 0)
-        atoll_print(out, "%sgeometric mean %s%.2fx, arithmetic %.2fx over %s", before,
-                    sums->are_final ? "" : "~", sums->geometric_mean, sums->arithmetic_mean, over);
+        snprintf(ret_text, MEANS_BYTES, "%sgeometric mean %s%.2fx, arithmetic %.2fx over %s", before,
+                 sums->are_final ? "" : "~", sums->geometric_mean, sums->arithmetic_mean, over);
+    return ret_text;
 }
 
 /* The headline: over the rival first; without one the share of the floor. */
@@ -247,23 +260,22 @@ static void print_headline(FILE *out, const struct atoll_task_sums *s)
 {
     const struct atoll_speedup_sums *rival = &s->over[ATOLL_OVER_RIVAL], *eager = &s->over[ATOLL_OVER_EAGER],
                                     *seed = &s->over[ATOLL_OVER_SEED];
+    char means[3][MEANS_BYTES] = {""};
 
     if (s->headline != ATOLL_OVER_SEED) {
-        atoll_print(out, "%llu of %llu tasks timed beside a rival", (unsigned long long)rival->timed_count,
-                    (unsigned long long)s->task_count);
-        print_means(out, ": ", rival, "the rival");
-        print_means(out, "; ", eager, "eager");
-        print_means(out, "; ", seed, "the seed");
-        atoll_print(out, "\nmore than 1x the rival: %.0f of %.0f tasks; more than 1.5x: %.0f\n",
+        atoll_print_line(
+            out, 0, "%llu of %llu tasks timed beside a rival%s%s%s", (unsigned long long)rival->timed_count,
+            (unsigned long long)s->task_count, means_text(": ", rival, "the rival", means[0]),
+            means_text("; ", eager, "eager", means[1]), means_text("; ", seed, "the seed", means[2]));
+        atoll_print(out, "more than 1x the rival: %.0f of %.0f tasks; more than 1.5x: %.0f\n",
                     rival->fast_share[0] * (double)rival->task_count, (double)rival->task_count,
                     rival->fast_share[1] * (double)rival->task_count);
     } else if (seed->timed_count > 0) {
-        atoll_print(out, "no rival measured; %llu of %llu tasks timed", (unsigned long long)seed->timed_count,
-                    (unsigned long long)s->task_count);
         if (s->floor_count > 0)
-            atoll_print(out, ", geometric mean %.1f %% of the floor", 100 * s->floor_mean);
-        print_means(out, ", ", seed, "the seed");
-        fputc('\n', out);
+            snprintf(means[0], MEANS_BYTES, ", geometric mean %.1f %% of the floor", 100 * s->floor_mean);
+        atoll_print_line(out, 0, "no rival measured; %llu of %llu tasks timed%s%s",
+                         (unsigned long long)seed->timed_count, (unsigned long long)s->task_count, means[0],
+                         means_text(", ", seed, "the seed", means[1]));
     }
     if (!rival->are_final || !seed->are_final)
         atoll_print(out, "~ the quotient of two times measured apart: no final comparison confirmed it\n");
@@ -280,7 +292,7 @@ static void print_groups(FILE *out, const struct atoll_query *query, enum atoll_
         has_several |= groups[i].sums.task_count > 1;
     if (count == 0 || (by == ATOLL_BY_CATEGORY && !has_several)) /* then the tasks' own lines say it */
         return;
-    atoll_print(out, "\n%-20s %5s %7s  %-8s %6s %8s %9s %10s\n", by == ATOLL_BY_LEVEL ? "level" : "category",
+    atoll_print(out, "\n%-18s %5s %7s  %-8s %6s %8s %9s %10s\n", by == ATOLL_BY_LEVEL ? "level" : "category",
                 "tasks", "correct", "over", "fast_1", "fast_1.5", "geometric", "arithmetic");
     for (size_t i = 0; i < count; i++) {
         const struct atoll_task_sums *s = &groups[i].sums;
@@ -304,9 +316,9 @@ static void print_groups(FILE *out, const struct atoll_query *query, enum atoll_
             snprintf(means[1], sizeof(means[1]), "%s%.2fx", over->are_final ? "" : "~",
                      over->arithmetic_mean);
             if (is_first)
-                atoll_print(out, "%-20s %5llu %7s  ", name, (unsigned long long)s->task_count, correct);
+                atoll_print(out, "%-18s %5llu %7s  ", name, (unsigned long long)s->task_count, correct);
             else
-                atoll_print(out, "%-20s %5s %7s  ", "", "", "");
+                atoll_print(out, "%-18s %5s %7s  ", "", "", "");
             atoll_print(out, "%-8s %6s %8s %9s %10s\n", atoll_yardstick_name((enum atoll_yardstick)y),
                         fast[0], fast[1], over->timed_count ? means[0] : "-",
                         over->timed_count ? means[1] : "-");
@@ -320,6 +332,13 @@ static void print_head(const struct printing *printing)
     FILE *out = printing->out;
 
     atoll_print(out, "%-20s ", "task");
+    if (printing->is_narrow) {
+        atoll_print(out, printing->has_rivals ? "%13s %13s %9s %9s kernel\n" : "%9s %13s %13s %9s kernel\n",
+                    printing->has_rivals ? "rival's +-" : "of floor",
+                    printing->has_rivals ? "best +-" : "seed +-",
+                    printing->has_rivals ? "speedup" : "best +-", "over seed");
+        return;
+    }
     if (printing->has_rivals) {
         atoll_print(out, "%-12s %13s %13s %9s %13s %5s %9s %9s ", "rival", "its time +-", "best +-",
                     "speedup", "95 % interval", "pairs", "over seed", "of floor");
@@ -343,8 +362,13 @@ void atoll_task_table_print(const struct atoll_query *query, const char *only, F
         floors_differ |= task.floors_differ;
         printing.has_rivals |= task.headline != ATOLL_OVER_SEED;
     }
+    unsigned columns = atoll_print_columns(out);
+    printing.is_narrow = columns > 0 && columns < WHOLE_COLUMNS + (printing.has_rivals ? 22u : 0u);
     print_head(&printing);
     each_task(query, only, print_row, &printing);
+    if (printing.is_narrow)
+        atoll_print_line(
+            out, 0, "(a wider terminal shows intervals, pairs, evaluations and who made it; so does --json)");
     if (floors_differ)
         fprintf(out, "no shares of floors: they were made in different ways (column floor_model) and cannot "
                      "be compared\n");

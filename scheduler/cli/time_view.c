@@ -55,12 +55,12 @@ static size_t devices_sum(const struct atoll_query *query, struct atoll_device_t
 static void print_line(FILE *out, const char *who, const struct atoll_device_time *time, double gaps_ns)
 {
     double whole_ns = atoll_device_time_whole_ns(time) + gaps_ns;
-    char text[ATOLL_DEVICE_TIME_TEXT];
+    char text[ATOLL_DEVICE_TIME_TEXT], gaps[48] = "";
 
-    atoll_print(out, "%s: %s", who, atoll_device_time_text(time, whole_ns, text, sizeof(text)));
     if (gaps_ns > 0 && whole_ns > 0)
-        fprintf(out, ", between parts %.1f %%", 100 * gaps_ns / whole_ns);
-    fputc('\n', out);
+        snprintf(gaps, sizeof(gaps), ", between parts %.1f %%", 100 * gaps_ns / whole_ns);
+    atoll_print_line(out, 4, "%s: %s%s", who, atoll_device_time_text(time, whole_ns, text, sizeof(text)),
+                     gaps);
 }
 
 void atoll_time_view_print(const struct atoll_query *query, FILE *out)
@@ -113,9 +113,9 @@ void atoll_time_view_print_tasks(const struct atoll_query *query, FILE *out)
     double whole_ns = atoll_device_time_whole_ns(&all) + gaps_ns;
     for (int shown = 0; shown < TASKS_SHOWN && next_task(query, below_ns, &task); shown++) {
         below_ns = atoll_device_time_whole_ns(&task.time);
-        atoll_print(out, "task %s: %.0f %% of the devices' time: %s\n", task.name,
-                    whole_ns > 0 ? 100 * below_ns / whole_ns : 0,
-                    atoll_device_time_text(&task.time, whole_ns, text, sizeof(text)));
+        atoll_print_line(out, 4, "task %s: %.0f %% of the devices' time: %s", task.name,
+                         whole_ns > 0 ? 100 * below_ns / whole_ns : 0,
+                         atoll_device_time_text(&task.time, whole_ns, text, sizeof(text)));
     }
 }
 

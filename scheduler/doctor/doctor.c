@@ -63,6 +63,8 @@ static const struct atoll_command doctor_command = {
     doctor_options,
     NULL};
 
+#define DETAIL_COLUMN 24 /* behind what was looked at */
+
 struct findings {
     json_t *object; /* check -> {ok, needed, text} */
     int json, bad;
@@ -75,7 +77,11 @@ static void find_maybe(struct findings *findings, const char *check, int ok, int
     json_object_set_new(findings->object, check,
                         json_pack("{s:b, s:b, s:s}", "ok", ok, "needed", needed, "text", text));
     if (!findings->json)
-        atoll_print(stdout, "%-4s %-18s %s\n", ok ? "ok" : needed ? "FAIL" : "--", check, text);
+        atoll_print_line(stdout, DETAIL_COLUMN, "%-4s %-18s %s",
+                         ok       ? "ok"
+                         : needed ? "FAIL"
+                                  : "--",
+                         check, text);
 }
 
 static void find(struct findings *findings, const char *check, int ok, const char *text)
@@ -128,7 +134,8 @@ static void check_device(struct findings *findings, const char *compiler)
     }
     find(findings, "compiler", 1, atoll_compiler_version(device.compiler));
     info = atoll_referee_device(device.referee);
-    snprintf(text, sizeof(text), "%s, %u candidate threads, last-level cache %s", info->model, info->threads,
+    snprintf(text, sizeof(text), "%s, %u candidate thread%s, last-level cache %s", info->model, info->threads,
+             info->threads == 1 ? "" : "s",
              atoll_bytes_text((uint64_t)info->last_level_cache_bytes, cache, sizeof(cache)));
     find(findings, "device", 1, text);
     snprintf(text, sizeof(text), "%.1f GB/s, f32 %.1f GFLOP/s, f64 %.1f GFLOP/s, empty launch %.0f ns",
@@ -369,7 +376,7 @@ static void slurm_print(const json_t *slurm, FILE *out)
 
     json_object_foreach(json_object_get(slurm, "why"), kind, why)
     {
-        atoll_print(out, "     %-18s %s\n", kind, json_string_value(why));
+        atoll_print_line(out, DETAIL_COLUMN, "     %-18s %s", kind, json_string_value(why));
     }
     if (cluster) {
         atoll_print(out, "     %-18s %s, Slurm %s, controller %s answered in %s\n", "cluster",

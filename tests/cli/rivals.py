@@ -4,15 +4,19 @@ the share of the floor leads.  On the sample campaign of the unit tests: softmax
 campaigns, where Debian's torch is, what their progress says.  rivals.py BUILD SOURCE [--measured]"""
 import atexit
 import csv
+import fcntl
 import io
 import json
 import os
 import pathlib
+import pty
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 
 build, source = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 root = pathlib.Path(os.path.realpath(tempfile.mkdtemp(prefix="atoll-rivals-")))
@@ -83,6 +87,36 @@ has(table, "    rival tuned: compile_error: unsupported: torch.compile needs <Tr
 check(re.search(r"^level +tasks correct +over +fast_1 fast_1\.5 geometric arithmetic\n1 +1 +100 % +rival +100 % +0 % +1\.25x +1\.25x\n"
                 r" +eager +100 % +100 % +~\d", table, re.M), table)
 check("\ncategory " not in table, "a table of categories, though each has one task")
+
+
+
+# On a terminal no line is longer than it: tables leave columns out, words go on below.
+def on_terminal(columns, *words):
+    leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    child = subprocess.Popen([f"{build}/atoll", *words], stdin=subprocess.DEVNULL, stdout=follower, stderr=follower, cwd=root)
+    os.close(follower)
+    text = b""
+    while True:
+        try:
+            more = os.read(leader, 65536)
+        except OSError:  # everybody else has closed it
+            more = b""
+        if not more:
+            break
+        text += more
+    os.close(leader)
+    check(child.wait() in (0, 66), f"{words}: {child.returncode}")
+    return text.decode().replace("\r\n", "\n")
+
+
+for words in (["best", "mine"], ["list", "mine"], ["status", "mine"], ["show", "mine"], ["run", "--list-settings"], ["help"], ["best", "/nowhere/" + 9 * "long words "]):
+    lines = on_terminal(80, *words).splitlines()
+    check(lines and all(len(line) <= 80 for line in lines), f"{words}: " + "\n".join(line for line in lines if len(line) > 80))
+check(re.match(r"task +rival's \+- +best \+- +speedup over seed kernel\n", on_terminal(80, "best", "mine")), on_terminal(80, "best", "mine"))
+has(on_terminal(80, "best", "mine"), "(a wider terminal shows intervals")
+check(on_terminal(200, "best", "mine") == table, on_terminal(200, "best", "mine"))
+check(on_terminal(200, "list", "mine") == run("list", "mine"), "a wide terminal has the whole list")
 
 # JSON: the headline says over what it is; the rest stands beside it.
 rows = {row["task"]: row for row in json.loads(run("best", "mine", "--json"))}

@@ -55,11 +55,51 @@ static void test_formats(void **state)
     free(text);
 }
 
+static void test_folded_lines(void **state)
+{
+    static const struct {
+        unsigned columns, indent;
+        const char *text, *seen;
+    } rows[] = {
+        {0, 4, "as long as it is, nobody cuts it anywhere", "as long as it is, nobody cuts it anywhere\n"},
+        {20, 4, "ok   cc   it is here", "ok   cc   it is here\n"},
+        {20, 4, "ok   cc   it is there", "ok   cc   it is\n    there\n"},
+        {20, 4, "ok   cc   one two three four five six seven",
+         "ok   cc   one two\n    three four five\n    six seven\n"},
+        {12, 4, "a /a/path/longer/than/that b", "a\n    /a/path/longer/than/that\n    b\n"},
+        {10, 2, "caf\xc3\xa9 caf\xc3\xa9 x", "caf\xc3\xa9 caf\xc3\xa9\n  x\n"}, /* characters, not bytes */
+        {10, 2, "one two\n three four", "one two\n three\n  four\n"},
+        {6, 4, "too narrow for that", "too narrow for that\n"},
+        {12, 0, "an \033[31m escape", "an \\033[31m\nescape\n"},
+        {80, 4, "", "\n"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        char *bytes;
+        size_t length;
+        FILE *out = open_memstream(&bytes, &length);
+        assert_non_null(out);
+        atoll_print_folded(out, rows[i].columns, rows[i].indent, rows[i].text);
+        assert_int_equal(fclose(out), 0);
+        assert_string_equal(bytes, rows[i].seen);
+        free(bytes);
+    }
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    assert_int_equal(atoll_print_columns(file), 0);
+    atoll_print_line(file, 4, "%s of %d words", "a line", 123);
+    rewind(file);
+    char line[64] = "";
+    assert_non_null(fgets(line, sizeof(line), file));
+    assert_string_equal(line, "a line of 123 words\n");
+    fclose(file);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_reaches_a_terminal),
         cmocka_unit_test(test_formats),
+        cmocka_unit_test(test_folded_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,7 @@
 #include "tests/support/expect.h"
 
+#include <stdlib.h>
+
 #include <math.h>
 
 #include "base/units.h"
@@ -107,6 +109,26 @@ static void test_durations_are_refused(void **state)
     }
 }
 
+static void test_numbers_are_short_and_whole(void **state)
+{
+    static const struct {
+        double value;
+        const char *text;
+    } rows[] = {{0.1, "0.1"},
+                {0.32, "0.32"},
+                {900, "900"},
+                {1.0 / 3, "0.3333333333333333"},
+                {1e300, "1e+300"},
+                {-0.5, "-0.5"},
+                {123456789, "123456789"},
+                {0.1 + 0.2, "0.30000000000000004"}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        char text[32];
+        assert_string_equal(atoll_number_text(rows[i].value, text, sizeof(text)), rows[i].text);
+        assert_true(strtod(text, NULL) == rows[i].value);
+    }
+}
+
 static void test_texts(void **state)
 {
     char text[32];
@@ -152,6 +174,7 @@ int main(void)
         cmocka_unit_test(test_bytes_are_refused),
         cmocka_unit_test(test_durations_are_parsed),
         cmocka_unit_test(test_durations_are_refused),
+        cmocka_unit_test(test_numbers_are_short_and_whole),
         cmocka_unit_test(test_texts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
