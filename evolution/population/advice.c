@@ -91,6 +91,55 @@ static const struct sentences languages[] = {
        "memory once and a few of them add up, where shuffles and special roles of warps leave lanes idle.",
        "Finish every result inside one block: no atomics on shared addresses, no grid-wide barrier and no "
        "second kernel, and choose the grid so that the blocks alone fill the device."}}},
+    {"triton",
+     {{"Work on blocks: load tl.arange of a contiguous dimension, wide enough that each thread has at least "
+       "16 bytes, with "
+       "a mask for the tail.",
+       "Go through tiles in a loop: two-dimensional blocks of offsets that each row and column of operands "
+       "is read once "
+       "for, in an order of programs that shares what they read.",
+       "Run loads ahead of the arithmetic: num_stages of two to five for a loop over tiles of tl.dot, or "
+       "tl.make_tensor_descriptor for tiles whose rows are multiples of 16 bytes."},
+      {"Fuse the kernels: compute everything an element or row needs in one program, keep intermediate "
+       "blocks in "
+       "variables, and write the result once.",
+       "Reformulate to a running form: an online softmax, Welford's variance or a rescaled accumulator in "
+       "the loop over "
+       "blocks reads each input once instead of once per pass.",
+       "Change the algorithm: look for one with fewer operations or bytes, such as split-k, "
+       "tl.associative_scan over "
+       "partial results, or an identity that removes an operand."},
+      {"Let one program own a whole row or tile and reduce it by tl.sum or tl.max once, after the loop over "
+       "its blocks, "
+       "instead of in each step.",
+       "Use what works within a program: tl.associative_scan, tl.cumsum or tl.sort instead of several "
+       "passes, and "
+       "reductions along the axis that stays within a warp.",
+       "Coordinate across programs: a persistent grid of as many programs as fit goes through tiles with "
+       "tl.num_programs, or programs combine partial results by tl.atomic_add or in a second small launch."}},
+     {{"Take the masks and wide blocks out where rows are short: one small block per program leaves more "
+       "programs to hide the "
+       "latency.",
+       "Take the loop over tiles out: one block per program, loaded once; the loop costs more than the reuse "
+       "saves.",
+       "Keep the tiles but use fewer stages or plain pointers instead of descriptors, so that more programs "
+       "are resident."},
+      {"Split the fused kernel at its narrowest intermediate: two launches with fewer live blocks can have "
+       "higher "
+       "occupancy than one that spills.",
+       "Go back from the running form to separate passes over the blocks: rescaling at every step costs more "
+       "than reading "
+       "them again from the cache.",
+       "Return to the standard algorithm with its regular tiles: at these shapes extra traffic and partial "
+       "results cost "
+       "more than the saved operations."},
+      {"Remove the reductions: give every element of a block a result of its own, so that no warp waits for "
+       "another one.",
+       "Replace scans and sorts by one reduction per block: each of their steps moves a block through shared "
+       "memory.",
+       "Finish every result inside one program: no atomics and no second launch, and choose the grid so that "
+       "programs alone "
+       "fill the device."}}},
     {"opencl",
      {{"Let neighbouring work-items access neighbouring addresses: make get_global_id(0) walk the contiguous "
        "dimension, and use vload4 and vstore4 on aligned data where the extent allows.",

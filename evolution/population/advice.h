@@ -18,7 +18,7 @@
 size_t atoll_advice_of(const struct atoll_gradient *g, unsigned cell, size_t limit,
                        struct atoll_advice *ret_advice);
 
-/* One sentence in terms of a language ("c", "cuda", "opencl"); NULL for another language, or where the direction leads
+/* One sentence in terms of a language ("c", "cuda", "triton", "opencl"); NULL for another language, or where the direction leads
  * beyond the levels.  Immutable. */
 const char *atoll_advice_text(const char *language, const struct atoll_advice *advice);
 

@@ -27,9 +27,9 @@ endif()
 
 set(prompts knowledge/prompts)
 set(prompt_files ${prompts}/role.md ${prompts}/honesty.md ${prompts}/plan.md ${prompts}/answer.md ${prompts}/c.md
-                 ${prompts}/cuda.md ${prompts}/opencl.md ${prompts}/example/example.md
+                 ${prompts}/cuda.md ${prompts}/triton.md ${prompts}/opencl.md ${prompts}/example/example.md
                  ${prompts}/example/reference.c ${prompts}/example/seeds/example.c ${prompts}/example/seeds/example.cu
-                 ${prompts}/example/seeds/example.cl)
+                 ${prompts}/example/seeds/example.cl ${prompts}/example/seeds/example.py)
 list(TRANSFORM prompt_files PREPEND ${PROJECT_SOURCE_DIR}/ OUTPUT_VARIABLE prompt_depends)
 string(REPLACE ";" "," prompt_list "${prompt_files}")
 set(prompt_table ${CMAKE_CURRENT_BINARY_DIR}/prompt_files.c)

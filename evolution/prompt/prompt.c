@@ -34,14 +34,16 @@ int atoll_prompt_write_system(const char *language, struct atoll_buffer *out, st
 {
     static const struct {
         const char *language, *example;
-    } known[] = {{"c", "example.c"}, {"cuda", "example.cu"}, {"opencl", "example.cl"}};
+    } known[] = {
+        {"c", "example.c"}, {"cuda", "example.cu"}, {"triton", "example.py"}, {"opencl", "example.cl"}};
     size_t i = 0, count = sizeof(known) / sizeof(*known);
     while (i < count && (!language || strcmp(known[i].language, language) != 0))
         i++;
     if (i == count) {
-        return atoll_err_set(err, ATOLL_E_INPUT,
-                             "no prompt texts for language '%.32s'; there are texts for c, cuda and opencl",
-                             language ? language : "");
+        return atoll_err_set(
+            err, ATOLL_E_INPUT,
+            "no prompt texts for language '%.32s'; there are texts for c, cuda, triton and opencl",
+            language ? language : "");
     }
     put_file("role", out);
     put_file("plan", out);

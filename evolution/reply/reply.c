@@ -11,7 +11,7 @@
 
 #include "base/utf8.h"
 #include "core/plan/plan.h"
-#include "core/source/source_token.h"
+#include "core/source/source_python.h"
 #include "evolution/reply/reply_text.h"
 
 #define NAME_LIMIT      ATOLL_PLAN_LAUNCH_LIMIT
@@ -21,6 +21,20 @@
 #define BEGINNING_BYTES ((size_t)6 << 10) /* of an unusable reply */
 #define PLANLESS_LIMIT  16                /* sources of one part that wait for a plan */
 #define WORK_BYTES      ((size_t)64 << 20)
+
+/* From the '#' before the word to the end of the last line of the same kind. */
+static struct atoll_reply_span line_comment(struct atoll_reply_span source, size_t begin)
+{
+    size_t at = begin, end = begin;
+    struct atoll_reply_span line;
+    while (atoll_reply_line(source, &at, &line)) {
+        line = atoll_reply_trim(line);
+        if (!line.length || line.text[0] != '#')
+            break;
+        end = (size_t)(line.text - source.text) + line.length;
+    }
+    return (struct atoll_reply_span){source.text + begin, end - begin};
+}
 
 static struct atoll_reply_span plan_comment(struct atoll_reply_span source)
 {
@@ -37,23 +51,63 @@ static struct atoll_reply_span plan_comment(struct atoll_reply_span source)
             end = end < rest.length ? found + end + 2 : source.length;
             return (struct atoll_reply_span){source.text + begin, end - begin};
         }
+        size_t sign = begin > 0 && begin <= source.length ? begin - 1 : source.length;
+        if (sign < source.length && source.text[sign] == '#' &&
+            (sign == 0 || source.text[sign - 1] == '\n' || source.text[sign - 1] == ' '))
+            return line_comment(source, sign);
         at = found + sizeof(word) - 1;
     }
     return (struct atoll_reply_span){source.text, 0};
 }
 
-static const char *join_plan(struct atoll_arena *arena, struct atoll_reply_span json,
+static int is_python(const char *language)
+{
+    return strcmp(language, "triton") == 0;
+}
+
+/* JSON as lines of a Python comment, whether it comes from one or not. */
+static size_t put_lines(char *text, struct atoll_reply_span json)
+{
+    struct atoll_reply_span line;
+    size_t at = 0, used = 0, count = 0;
+    while (atoll_reply_line(json, &at, &line)) {
+        struct atoll_reply_span bare = atoll_reply_trim(line);
+        int has_sign = bare.length && bare.text[0] == '#';
+        if (has_sign) { /* its sign goes, its indentation stays */
+            line.length -= (size_t)(bare.text + 1 - line.text);
+            line.text = bare.text + 1;
+        }
+        const char *head = count++ ? "#" : "# atoll-plan";
+        int needs_blank = line.length && (!has_sign || line.text[0] != ' ');
+        memcpy(text + used, head, strlen(head));
+        used += strlen(head);
+        if (needs_blank)
+            text[used++] = ' ';
+        memcpy(text + used, line.text, line.length);
+        used += line.length;
+        text[used++] = '\n';
+    }
+    return used;
+}
+
+static const char *join_plan(const char *language, struct atoll_arena *arena, struct atoll_reply_span json,
                              struct atoll_reply_span source, struct atoll_err *err)
 {
     static const char begin[] = "/* atoll-plan ", end[] = " */\n";
     struct atoll_reply_span own = plan_comment(source);
     size_t before = own.length ? (size_t)(own.text - source.text) : 0, used = 0;
     struct atoll_reply_span head = atoll_reply_trim((struct atoll_reply_span){source.text, before});
-    char *text = atoll_arena_alloc(arena, source.length + json.length + sizeof(begin) + sizeof(end) + 4, err);
+    size_t lines = 1;
+    for (size_t i = 0; i < json.length; i++)
+        lines += json.text[i] == '\n';
+    char *text = atoll_arena_alloc(
+        arena, source.length + json.length + 3 * lines + sizeof(begin) + sizeof(end) + 4, err);
     if (!text)
         return NULL;
 #define APPEND(bytes, n) (memcpy(text + used, bytes, n), used += (n))
-    if (json.length) {
+    if (json.length && is_python(language)) {
+        used += put_lines(text, json);
+    } else if (json.length) {
         APPEND(begin, sizeof(begin) - 1);
         APPEND(json.text, json.length);
         APPEND(end, sizeof(end) - 1);
@@ -156,6 +210,44 @@ static int same_parameters(const struct atoll_token_list *a, size_t at_a, const 
     }
 }
 
+/* "def NAME(...)": the text between the brackets; length 0 with text NULL: none. */
+static struct atoll_reply_span python_parameters(struct atoll_reply_span source, struct atoll_reply_span name)
+{
+    struct atoll_reply_span rest = source;
+    for (size_t at; (at = atoll_reply_find(rest, "def ")) < rest.length;) {
+        rest.text += at + 4, rest.length -= at + 4;
+        if (rest.length > name.length && memcmp(rest.text, name.text, name.length) == 0 &&
+            rest.text[name.length] == '(') {
+            struct atoll_reply_span in = {rest.text + name.length + 1, rest.length - name.length - 1};
+            in.length = atoll_reply_find(in, "):");
+            return in;
+        }
+    }
+    return (struct atoll_reply_span){NULL, 0};
+}
+
+/* The plan's kernels are there, with the same parameters, blanks aside. */
+static int python_plan_fits(const char *parent, struct atoll_reply_span source)
+{
+    struct atoll_reply_span whole = {parent, strlen(parent)}, names[NAME_LIMIT];
+    size_t count = launch_names(plan_comment(whole), names);
+    for (size_t i = 0; i < count; i++) {
+        struct atoll_reply_span a = python_parameters(whole, names[i]),
+                                b = python_parameters(source, names[i]);
+        size_t x = 0, y = 0;
+        while (a.text && b.text && (x < a.length || y < b.length))
+            if (x < a.length && strchr(" \t\n", a.text[x]))
+                x++;
+            else if (y < b.length && strchr(" \t\n", b.text[y]))
+                y++;
+            else if (x == a.length || y == b.length || a.text[x++] != b.text[y++])
+                return 0;
+        if (!a.text || !b.text)
+            return 0;
+    }
+    return count > 0;
+}
+
 static int plan_fits(const char *parent, struct atoll_reply_span source, struct atoll_arena *arena,
                      struct atoll_err *err)
 {
@@ -177,18 +269,20 @@ static int plan_fits(const char *parent, struct atoll_reply_span source, struct 
     return fits;
 }
 
-static int is_balanced(struct atoll_reply_span source, struct atoll_arena *arena, struct atoll_err *err)
+static int is_balanced(const char *language, struct atoll_reply_span source, struct atoll_arena *arena,
+                       struct atoll_err *err)
 {
+    const char *open = is_python(language) ? "([{" : "{", *close = is_python(language) ? ")]}" : "}";
     struct atoll_token_list list;
     const char *text = atoll_arena_text(arena, source.text, source.length, err);
     long depth = 0;
-    if (!text || atoll_token_list_init(&list, text, err) != 0)
+    if (!text || (is_python(language) ? atoll_python_token_list_init(&list, text, err)
+                                      : atoll_token_list_init(&list, text, err)) != 0)
         return -1;
     for (size_t i = 0; i < list.count; i++) {
-        depth += list.tokens[i].directive               ? 0
-                 : atoll_token_is(&list.tokens[i], "{") ? 1
-                 : atoll_token_is(&list.tokens[i], "}") ? -1
-                                                        : 0;
+        const struct atoll_token *t = &list.tokens[i];
+        int is_mark = t->length == 1 && t->kind == ATOLL_TOKEN_MARK && !t->directive;
+        depth += is_mark && strchr(open, t->text[0]) ? 1 : is_mark && strchr(close, t->text[0]) ? -1 : 0;
     }
     int balanced = depth <= 0 && list.odd_line == 0;
     atoll_token_list_fini(&list);
@@ -259,7 +353,7 @@ static int use(struct part *p, struct atoll_reply_span source, struct atoll_repl
 {
     if (plan.length > PLAN_LIMIT)
         plan.length = 0;
-    const char *text = join_plan(p->reading->work, plan, source, err);
+    const char *text = join_plan(p->reading->language, p->reading->work, plan, source, err);
     return text ? add(p->reading, text, err) : -1;
 }
 
@@ -271,8 +365,18 @@ static int is_one_of(struct atoll_reply_span info, const char *const *words, siz
     return 0;
 }
 
-static int looks_like_source(const struct atoll_reply_block *b)
+/* A Triton source has a function for the device. */
+static int looks_like_python(const struct atoll_reply_block *b)
 {
+    return plan_comment(b->text).length || (atoll_reply_find(b->text, "def ") < b->text.length &&
+                                            (atoll_reply_find(b->text, "triton") < b->text.length ||
+                                             atoll_reply_find(b->text, "tl.") < b->text.length));
+}
+
+static int looks_like_source(const char *language, const struct atoll_reply_block *b)
+{
+    if (is_python(language))
+        return looks_like_python(b);
     static const char *const others[] = {"json", "text", "txt", "diff",     "bash", "sh",  "console",
                                          "py",   "yaml", "yml", "markdown", "md",   "make"};
     if (plan_comment(b->text).length)
@@ -290,7 +394,7 @@ static int read_source(struct part *p, const struct atoll_reply_block *b, struct
         complain(p->reading, "the kernel is longer than a source may be (262144 bytes)");
         return 0;
     }
-    int whole = b->is_open ? is_balanced(source, p->reading->work, err) : 1;
+    int whole = b->is_open ? is_balanced(p->reading->language, source, p->reading->work, err) : 1;
     if (whole == 0)
         complain(p->reading, "the answer ends in the middle of a kernel; was it cut off?");
     if (whole <= 0)
@@ -326,7 +430,10 @@ static int read_planless(struct part *p, struct atoll_err *err)
     struct atoll_reply_span whole = {parent ? parent : "", parent ? strlen(parent) : 0};
     struct atoll_reply_span plan = json_of(plan_comment(whole));
     for (size_t i = 0; i < p->planless_count; i++) {
-        int fits = parent && plan.length ? plan_fits(parent, p->planless[i], p->reading->work, err) : 0;
+        int fits = !parent || !plan.length ? 0
+                   : is_python(p->reading->language)
+                       ? python_plan_fits(parent, p->planless[i])
+                       : plan_fits(parent, p->planless[i], p->reading->work, err);
         if (fits < 0)
             return -1;
         if (!fits) {
@@ -342,18 +449,22 @@ static int read_planless(struct part *p, struct atoll_err *err)
 
 /* Code without fences: from a plan's comment, or from the first line that can only be code, to the last brace or
  * directive that begins a line. */
-static struct atoll_reply_span code_in_prose(struct atoll_reply_span prose)
+static struct atoll_reply_span code_in_prose(const char *language, struct atoll_reply_span prose)
 {
-    static const char *const begins[] = {"#include", "extern \"C\"", "static ",
-                                         "void ",    "__kernel",     "typedef "};
+    static const char *const c_begins[] = {"#include", "extern \"C\"", "static ",
+                                           "void ",    "__kernel",     "typedef "};
+    static const char *const python_begins[] = {"import triton", "from triton", "@triton.jit"};
+    const char *const *begins = is_python(language) ? python_begins : c_begins;
+    size_t begin_count = is_python(language) ? sizeof(python_begins) / sizeof(*python_begins)
+                                             : sizeof(c_begins) / sizeof(*c_begins);
     struct atoll_reply_span comment = plan_comment(prose), line;
     size_t at = 0, begin = comment.length ? (size_t)(comment.text - prose.text) : prose.length, end = 0;
     while (atoll_reply_line(prose, &at, &line)) {
         size_t place = (size_t)(line.text - prose.text);
-        if (!comment.length && begin == prose.length &&
-            is_one_of(line, begins, sizeof(begins) / sizeof(*begins))) {
+        if (!comment.length && begin == prose.length && is_one_of(line, begins, begin_count))
             begin = place;
-        }
+        if (is_python(language) && line.length && strchr(" \t", line.text[0]) && begin < prose.length)
+            end = place + line.length; /* what is indented is still code */
         if (line.length && (line.text[0] == '}' || (line.length >= 6 && memcmp(line.text, "#endif", 6) == 0)))
             end = place + line.length;
     }
@@ -388,7 +499,7 @@ static int read_blocks(struct part *p, const struct atoll_reply_block *blocks, s
             rc = read_plan(p, json_of(plan_comment(b->text)), err);
         else if (plan_alone(b->text).length)
             rc = read_plan(p, plan_alone(b->text), err);
-        else if (looks_like_source(b))
+        else if (looks_like_source(p->reading->language, b))
             rc = read_source(p, b, err);
         if (rc)
             return -1;
@@ -396,9 +507,10 @@ static int read_blocks(struct part *p, const struct atoll_reply_block *blocks, s
     if (p->source_count)
         return 0;
     for (size_t i = 0; i < count; i++) { /* without a fence that holds a source: code in the prose */
-        struct atoll_reply_block code = {.text = code_in_prose(blocks[i].text), .is_open = 1};
-        if (blocks[i].kind == ATOLL_REPLY_PROSE && code.text.length && looks_like_source(&code) &&
-            read_source(p, &code, err)) {
+        struct atoll_reply_block code = {.text = code_in_prose(p->reading->language, blocks[i].text),
+                                         .is_open = 1};
+        if (blocks[i].kind == ATOLL_REPLY_PROSE && code.text.length &&
+            looks_like_source(p->reading->language, &code) && read_source(p, &code, err)) {
             return -1;
         }
     }

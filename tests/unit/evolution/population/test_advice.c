@@ -6,7 +6,7 @@
 
 #define CELL(memory, algorithm, coordination) ((memory)*16 + (algorithm)*4 + (coordination))
 
-static const char *const languages[] = {"c", "cuda", "opencl"};
+static const char *const languages[] = {"c", "cuda", "triton", "opencl"};
 #define LANGUAGES (sizeof(languages) / sizeof(*languages))
 
 static const char *text_of(size_t language, unsigned dimension, int sign, unsigned level)
@@ -72,9 +72,12 @@ static void sentences_stand_at_their_level(void **state)
         {1, 1, 1, 1, "online softmax"},
         {1, 2, 1, 1, "__shfl_down_sync"},
         {1, 2, -1, 1, "Remove the barriers"},
-        {2, 0, 1, 1, "__local"},
-        {2, 2, 1, 1, "sub_group_reduce_add"},
-        {2, 2, -1, 3, "one work-group"},
+        {2, 0, 1, 2, "num_stages"},
+        {2, 1, -1, 2, "Go back from the running form"},
+        {2, 2, -1, 3, "Finish every result inside one program"},
+        {3, 0, 1, 1, "__local"},
+        {3, 2, 1, 1, "sub_group_reduce_add"},
+        {3, 2, -1, 3, "one work-group"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         assert_non_null(strstr(text_of(cases[i].language, cases[i].dimension, cases[i].sign, cases[i].level),

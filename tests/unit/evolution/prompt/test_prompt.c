@@ -596,7 +596,8 @@ static void worked_examples_pass_plan_and_rules(void **state)
 {
     static const struct {
         const char *language, *file;
-    } rows[] = {{"c", "example.c"}, {"cuda", "example.cu"}, {"opencl", "example.cl"}};
+    } rows[] = {
+        {"c", "example.c"}, {"cuda", "example.cu"}, {"triton", "example.py"}, {"opencl", "example.cl"}};
     struct atoll_err err = ATOLL_ERR_INIT;
     struct atoll_task *task = atoll_task_load(EXAMPLE, &err);
     assert_non_null(task);
@@ -612,8 +613,8 @@ static void worked_examples_pass_plan_and_rules(void **state)
             fail_msg("%s: %s", rows[i].file, err.text);
         if (strcmp(rows[i].language, "opencl") != 0) /* the task has no bench variant for it */
             expect_every_combination_fits(task, plan);
-        assert_int_equal(
-            strcmp(seed_of(task, rows[i].language, strcmp(rows[i].language, "opencl") != 0), source), 0);
+        assert_int_equal(strcmp(seed_of(task, rows[i].language, i < 2 /* behind the naive one */), source),
+                         0);
         atoll_arena_destroy(arena);
     }
     atoll_task_destroy(task);
@@ -621,12 +622,12 @@ static void worked_examples_pass_plan_and_rules(void **state)
 
 static void system_texts_are_whole(void **state)
 {
-    static const char *const languages[] = {"c", "cuda", "opencl"};
-    static const char *const examples[] = {"example.c", "example.cu", "example.cl"};
+    static const char *const languages[] = {"c", "cuda", "triton", "opencl"};
+    static const char *const examples[] = {"example.c", "example.cu", "example.py", "example.cl"};
     static const char *const parts[] = {
         "You write compute kernels", "# The launch plan",       "# No cheating",
         "# A worked example",        "# The form of an answer", "<<<<<<< SEARCH"};
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < sizeof(languages) / sizeof(*languages); i++) {
         struct atoll_buffer out;
         char title[32];
         atoll_buffer_init(&out, 1 << 20);
@@ -654,7 +655,7 @@ static void bad_input_is_refused(void **state)
     s.input.language = "fortran";
     assert_int_equal(atoll_prompt_write(&s.input, &s.prompt, &err), -1);
     expect_err(&err, ATOLL_E_INPUT,
-               "no prompt texts for language 'fortran'; there are texts for c, cuda and opencl");
+               "no prompt texts for language 'fortran'; there are texts for c, cuda, triton and opencl");
     s.input.language = "c";
     s.ask.kind = ATOLL_ASK_PLAN;
     assert_int_equal(atoll_prompt_write(&s.input, &s.prompt, &err), -1);

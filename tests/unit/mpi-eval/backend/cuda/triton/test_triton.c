@@ -3,6 +3,9 @@
 #include "tests/support/expect.h"
 
 #include <dirent.h>
+#include <glob.h>
+#include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -308,6 +311,107 @@ static void test_cache(void **state)
     atoll_compiler_destroy(with);
 }
 
+/* Every Triton seed of the bundled suites, and the worked example, with its first choice: compiled, and what was made fits the
+ * plan and breaks no rule.  Links to other tasks' seeds are theirs. */
+#define SEED_LIMIT 64
+struct seed {
+    char what[160];
+    struct atoll_task *task;
+    struct atoll_prepared *prepared;
+};
+
+static size_t seeds_submit(struct atoll_compiler *with, const char *pattern, struct seed *seeds, size_t count)
+{
+    glob_t found = {0};
+    if (glob(pattern, 0, NULL, &found) != 0)
+        return count;
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        struct atoll_err err = ATOLL_ERR_INIT;
+        char folder[512], real[PATH_MAX];
+        snprintf(folder, sizeof(folder), "%s", found.gl_pathv[i]);
+        *strstr(folder, "/seeds/") = '\0';
+        if (!realpath(found.gl_pathv[i], real) || strncmp(real, folder, strlen(folder)) != 0)
+            continue;
+        struct seed *s = &seeds[count];
+        assert_true(count < SEED_LIMIT);
+        s->task = atoll_task_load(folder, &err);
+        if (!s->task)
+            fail_msg("%s: %s", folder, err.text);
+        for (size_t k = 0; k < s->task->seed_count; k++) {
+            struct atoll_order_candidate c = {.language = "triton", .source = s->task->seeds[k].source};
+            const char *body;
+            struct atoll_arena *arena = atoll_arena_create(1u << 20, NULL);
+            if (strcmp(s->task->seeds[k].language, "triton") != 0) {
+                atoll_arena_destroy(arena);
+                continue;
+            }
+            const struct atoll_plan *plan = atoll_plan_parse(arena, s->task, "triton", c.source, &body, &err);
+            if (!plan)
+                fail_msg("%s: %s", found.gl_pathv[i], err.text);
+            atoll_plan_first_choice(plan, &c.choice);
+            s->prepared = atoll_prepared_create(s->task, &atoll_backend_cuda, &c, NULL, &err);
+            atoll_arena_destroy(arena);
+        }
+        snprintf(s->what, sizeof(s->what), "%s", found.gl_pathv[i] + strlen(ATOLL_SOURCE_DIR) + 1);
+        if (!s->prepared || s->prepared->verdict != ATOLL_V_CORRECT)
+            fail_msg("%s: %s", s->what, s->prepared ? s->prepared->detail : err.text);
+        if (atoll_compiler_submit(with, count, s->prepared->unit_name, s->prepared->unit_text,
+                                  s->prepared->unit_length, NULL, 0, &err) != 0)
+            fail_msg("%s: %s", s->what, err.text);
+        count++;
+    }
+    globfree(&found);
+    return count;
+}
+
+static void test_seeds(void **state)
+{
+#ifdef ATOLL_SANITIZED
+    print_message("the seeds are compiled by the build without sanitizers\n");
+    return;
+#endif
+    static struct seed seeds[SEED_LIMIT];
+    struct atoll_cubin *cubin = calloc(1, sizeof(*cubin));
+    struct atoll_triton_settings settings = settings_of(python, "");
+    settings.compiler.deadline_ns = 120e9;
+    struct atoll_compiler *with = atoll_triton_create(&settings, NULL);
+    size_t count = seeds_submit(with, ATOLL_SOURCE_DIR "/suites/*/*/seeds/*.py", seeds, 0), done = 0;
+    count = seeds_submit(with, ATOLL_SOURCE_DIR "/knowledge/prompts/example/seeds/*.py", seeds, count);
+    double until = atoll_clock_mono_ns() + 300e9;
+    assert_true(count >= 12);
+    while (done < count && atoll_clock_mono_ns() < until) {
+        struct atoll_compiled c;
+        char detail[ATOLL_DETAIL_BYTES];
+        struct pollfd fds[8];
+        if (atoll_compiler_collect(with, &c) != 1) {
+            poll(fds, atoll_compiler_pollfds(with, fds, 8), 50);
+            continue;
+        }
+        struct seed *s = &seeds[c.job];
+        if (c.status != ATOLL_COMPILE_OK)
+            fail_msg("%s: status %d: %s", s->what, (int)c.status, c.diagnostics);
+        s->prepared->report = c.report;
+        if (atoll_cuda_image_check(s->prepared, c.object, c.object_length, c.report, cubin, detail) !=
+            ATOLL_V_CORRECT)
+            fail_msg("%s: %s", s->what, detail);
+        for (size_t v = 0; v < s->task->variant_count; v++) {
+            struct atoll_device_command_launch launch;
+            struct atoll_err err = ATOLL_ERR_INIT;
+            if (atoll_plan_concerns(s->prepared->plan, &s->task->variants[v]) &&
+                atoll_cuda_launch_make(s->prepared, &s->task->variants[v], 0, NULL, &launch, &err) != 0)
+                fail_msg("%s: %s", s->what, err.text);
+        }
+        s->prepared->report = NULL;
+        atoll_prepared_destroy(s->prepared);
+        atoll_task_destroy(s->task);
+        atoll_compiled_fini(&c);
+        done++;
+    }
+    assert_int_equal(done, count);
+    atoll_compiler_destroy(with);
+    free(cubin);
+}
+
 /* Without Triton a candidate is not to blame, and it says what to do. */
 static void test_missing(void **state)
 {
@@ -335,7 +439,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_launch), cmocka_unit_test(test_classes),
                                        cmocka_unit_test(test_errors), cmocka_unit_test(test_hostile),
-                                       cmocka_unit_test(test_cache),  cmocka_unit_test(test_missing)};
+                                       cmocka_unit_test(test_cache),  cmocka_unit_test(test_seeds),
+                                       cmocka_unit_test(test_missing)};
     python = triton_python();
     if (!python)
         return 77;
