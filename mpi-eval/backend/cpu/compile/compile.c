@@ -35,6 +35,7 @@ static const char *const cc_flags[] = {
     "-Wl,-z,relro",
     "-Wl,-z,noexecstack",
     "-Wl,-z,defs",
+    "-Wl,-Bsymbolic-functions", /* a function is its own, whatever the C library calls by that name */
     "-Wl,--build-id=none",
     "-Wl,--hash-style=gnu",
     "-Wl,-s",

@@ -39,6 +39,8 @@ static const char source[] =
     "    __asm__ volatile(\"syscall\" : \"=a\"(r) : \"a\"(202L), \"D\"(y), \"S\"(129L), \"d\"(1L) : \"rcx\", "
     "\"r11\", "
     "\"memory\");\n#endif\n}\n"
+    "void step(long b, long e, const union w *w) { int *y = w[0].p; for (long i = b; i < e; i++) y[i]++; }\n"
+    "void call_step(long b, long e, const union w *w) { step(b, e, w); }\n"
     "void forever(long b, long e, const union w *w) { volatile long long *y = w[0].p; for (;;) ++*y; }\n"
     "struct args { const long long *dims; const void *const *in; double *const *out; double *const *scale; "
     "double *scratch; };\n"
@@ -46,9 +48,9 @@ static const char source[] =
     "    for (long i = b; i < e; i++) { a->scratch[1] = ((const int *)a->in[0])[i]; a->out[1][i] = "
     "a->scratch[1] * a->dims[1];\n"
     "        if (a->scale[1]) a->scale[1][i] = 1; } }\n";
-static const char *const symbols[] = {"count",    "reverse", "add",     "where",
-                                      "remember", "wake",    "forever", "atoll_reference_range"};
-enum symbol { COUNT, REVERSE, ADD, WHERE, REMEMBER, WAKE, FOREVER, REFERENCE, SYMBOL_COUNT };
+static const char *const symbols[] = {
+    "count", "reverse", "add", "where", "remember", "wake", "forever", "call_step", "atoll_reference_range"};
+enum symbol { COUNT, REVERSE, ADD, WHERE, REMEMBER, WAKE, FOREVER, CALL_STEP, REFERENCE, SYMBOL_COUNT };
 
 static void *object;
 static size_t object_length;
@@ -194,6 +196,18 @@ static void test_units_are_split(void **state)
 }
 
 /* Each launch needs what other threads did in the one before. */
+/* The C library has a step() of its own, and other names that a kernel may have: a call stays within the object. */
+static void test_names_of_the_library(void **state)
+{
+    struct atoll_run_request request = request_of(CALL_STEP, 1000);
+    struct atoll_runner *runner = create(1, 0);
+    int32_t *y = memory[0];
+    memset(y, 0, BYTES);
+    expect_done(runner, &request);
+    assert_int_equal(y[999], 1);
+    atoll_runner_destroy(runner);
+}
+
 static void test_barrier_between_launches(void **state)
 {
     (void)state;
@@ -516,6 +530,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bad_settings),
         cmocka_unit_test(test_units_are_split),
+        cmocka_unit_test(test_names_of_the_library),
         cmocka_unit_test(test_barrier_between_launches),
         cmocka_unit_test(test_arguments),
         cmocka_unit_test(test_samples_share_nothing),
