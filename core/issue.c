@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "core/diagnosis.h"
 #include "core/fitness.h"
 
 #define BIT(n)      (UINT64_C(1) << (n))
@@ -195,5 +196,69 @@ uint64_t atoll_issues_of(const struct atoll_issue_evidence *evidence)
     for (unsigned d = 0; d < DIMENSIONS; d++)
         if (levels[d] < TOP_LEVEL && (evidence->higher >> d & 1))
             issues |= BIT(lacks[d][levels[d]]);
+    return issues;
+}
+
+#define ISSUE(id) BIT(ATOLL_ISSUE_##id)
+#define MOVES_TWICE                                                                                          \
+    (2.0 / 3) /* bytes that have to be moved over those that are: below it tiles or passes are missing */
+
+static const uint64_t of_limiter[ATOLL_LIMITER_COUNT] = {
+    [ATOLL_LIMITER_L2] = ISSUE(TILE_SIZE) | ISSUE(NO_SWIZZLING),
+    [ATOLL_LIMITER_L1] = ISSUE(UNCOALESCED_ACCESS) | ISSUE(NARROW_ACCESS),
+    [ATOLL_LIMITER_SHARED] = ISSUE(MISSING_REGISTER_BLOCKING),
+    [ATOLL_LIMITER_BANK_CONFLICTS] = ISSUE(BANK_CONFLICTS),
+    [ATOLL_LIMITER_ALU] = ISSUE(WIDE_INDICES) | ISSUE(MANUAL_ADDRESSING),
+    [ATOLL_LIMITER_FP64] = ISSUE(DTYPE_FLOAT64),
+    [ATOLL_LIMITER_XU] = ISSUE(EXPENSIVE_MATH) | ISSUE(SLOW_INTRINSIC),
+    [ATOLL_LIMITER_LSU] = ISSUE(NARROW_ACCESS),
+    [ATOLL_LIMITER_ISSUE] = ISSUE(LOOP_INVARIANT) | ISSUE(BOUNDS_IN_LOOP),
+    [ATOLL_LIMITER_OCCUPANCY] = ISSUE(LOW_OCCUPANCY),
+    [ATOLL_LIMITER_TAIL] = ISSUE(UNEVEN_WAVES),
+    [ATOLL_LIMITER_LAUNCH] = ISSUE(LAUNCH_BOUND),
+};
+
+/* Where waiting limits. */
+static const uint64_t of_stall[ATOLL_STALL_COUNT] = {
+    [ATOLL_STALL_LONG_SCOREBOARD] = ISSUE(MISSING_PREFETCH),
+    [ATOLL_STALL_SHORT_SCOREBOARD] = ISSUE(MISSING_REGISTER_BLOCKING),
+    [ATOLL_STALL_BARRIER] = ISSUE(EXCESS_BARRIERS),
+    [ATOLL_STALL_MIO] = ISSUE(MISSING_REGISTER_BLOCKING),
+    [ATOLL_STALL_LG] = ISSUE(UNCOALESCED_ACCESS) | ISSUE(NARROW_ACCESS),
+    [ATOLL_STALL_WAIT] = ISSUE(SERIAL_REDUCTION),
+    [ATOLL_STALL_TENSOR] = ISSUE(SERIALISED_TILES),
+};
+
+static const uint64_t of_unused[ATOLL_UNUSED_COUNT] = {
+    [ATOLL_UNUSED_TENSOR] = ISSUE(MATRIX_UNITS_UNUSED),
+    [ATOLL_UNUSED_WARPGROUP] = ISSUE(MATRIX_UNITS_UNUSED),
+    [ATOLL_UNUSED_BULK_COPY] = ISSUE(MISSING_BULK_COPY),
+    [ATOLL_UNUSED_ASYNC_COPY] = ISSUE(MISSING_PREFETCH),
+    [ATOLL_UNUSED_CLUSTER] = ISSUE(NO_COOPERATION),
+    [ATOLL_UNUSED_F8] = ISSUE(DTYPE_PRECISION),
+    [ATOLL_UNUSED_WIDE_ACCESS] = ISSUE(NARROW_ACCESS),
+    [ATOLL_UNUSED_AVX2] = ISSUE(NARROW_ACCESS),
+};
+
+uint64_t atoll_issues_of_diagnosis(const struct atoll_diagnosis *d, const struct atoll_resources *resources)
+{
+    uint64_t issues = (unsigned)d->limiter < ATOLL_LIMITER_COUNT ? of_limiter[d->limiter] : 0;
+    if (d->error != ATOLL_ERROR_NONE)
+        return 0;
+    if (d->limiter == ATOLL_LIMITER_LATENCY && (unsigned)d->stall < ATOLL_STALL_COUNT)
+        issues |= of_stall[d->stall];
+    if (d->limiter == ATOLL_LIMITER_ISSUE && d->next == ATOLL_LIMITER_ALU)
+        issues |= of_limiter[ATOLL_LIMITER_ALU];
+    if (d->limiter == ATOLL_LIMITER_OCCUPANCY && d->occupancy_by == ATOLL_OCCUPANCY_REGISTERS)
+        issues |= ISSUE(REGISTER_PRESSURE);
+    if (d->traffic > 0 && d->traffic < MOVES_TWICE)
+        issues |= ISSUE(MISSING_TILES);
+    for (unsigned i = 0; i < ATOLL_UNUSED_COUNT; i++)
+        if (d->unused >> i & 1)
+            issues |= of_unused[i];
+    if (resources && resources->spill_load_bytes + resources->spill_store_bytes > 0)
+        issues |= ISSUE(REGISTER_PRESSURE);
+    if (d->limiter == ATOLL_LIMITER_LAUNCH && resources && resources->kernel_count > 1)
+        issues |= ISSUE(UNFUSED_KERNELS);
     return issues;
 }

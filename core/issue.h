@@ -110,6 +110,13 @@ struct atoll_issue_evidence {
     double floor_ns;         /* of the task on this device, 0 = unknown */
     int has_open_parameters; /* its template has combinations that were not tried */
 };
+struct atoll_diagnosis;
+struct atoll_resources;
+/* The issues that a diagnosis of a correct kernel shows: of what limits it, what its warps wait for and what the binary does not use.
+ * resources: of the binary, NULL unknown. */
+uint64_t atoll_issues_of_diagnosis(const struct atoll_diagnosis *diagnosis,
+                                   const struct atoll_resources *resources);
+
 /* The issues that follow from it: none at the floor; the next level of a dimension only where the task has a kernel up
  * there; types that only a reader of the source can see are never among them. */
 uint64_t atoll_issues_of(const struct atoll_issue_evidence *evidence);

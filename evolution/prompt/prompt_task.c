@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "core/diagnosis.h"
 #include "core/facts.h"
 #include "core/fitness.h"
 #include "core/issue.h"
@@ -329,11 +330,20 @@ void atoll_prompt_write_state(const struct atoll_prompt_input *input, struct ato
     atoll_prompt_put(t, "%s%s\n", t->piece_count ? "\n" : "", wanted(input));
 }
 
-static void put_issues(const struct atoll_ask *ask, struct atoll_prompt_text *t)
+/* Of the stage: what the ask names, and what the parent's measurement shows. */
+static void put_issues(const struct atoll_prompt_input *input, struct atoll_prompt_text *t)
 {
-    uint64_t issues = ask->op == ATOLL_OPERATOR_STAGED && ask->stage < ATOLL_ISSUE_STAGE_COUNT
-                          ? atoll_issues_of_stage(ask->issues, (enum atoll_issue_stage)ask->stage)
-                          : 0;
+    const struct atoll_ask *ask = input->ask;
+    const struct atoll_evaluation *e = input->parent ? input->parent->evaluation : NULL;
+    uint64_t issues = ask->issues;
+    if (ask->op != ATOLL_OPERATOR_STAGED || ask->stage >= ATOLL_ISSUE_STAGE_COUNT)
+        return;
+    if (e && e->verdict == ATOLL_V_CORRECT) {
+        struct atoll_diagnosis d;
+        atoll_diagnose_evaluation(e, input->task, input->device, &d);
+        issues |= atoll_issues_of_diagnosis(&d, &e->profile.resources);
+    }
+    issues = atoll_issues_of_stage(issues, (enum atoll_issue_stage)ask->stage);
     if (!issues)
         return;
     atoll_prompt_put(t, "Stage of the work: %s. Known issues of the parent; work on these alone:\n",
@@ -352,7 +362,7 @@ void atoll_prompt_write_advice(const struct atoll_prompt_input *input, struct at
     int any = 0;
     if (ask->role < ATOLL_ISLAND_ROLE_COUNT)
         atoll_prompt_put(t, "%s\n", island_roles[ask->role]);
-    put_issues(ask, t);
+    put_issues(input, t);
     for (size_t i = 0; i < ask->advice_count && i < ATOLL_ASK_ADVICE_LIMIT; i++) {
         const char *sentence = atoll_advice_text(input->language, &ask->advice[i]);
         if (!sentence)

@@ -1,5 +1,6 @@
 #include "tests/support/expect.h"
 
+#include "core/diagnosis.h"
 #include "core/issue.h"
 #include "base/random.h"
 
@@ -213,9 +214,38 @@ static void evidence_says_no_more_than_it_knows(void **state)
         assert_int_equal(atoll_issues_of(&cases[i].evidence), cases[i].issues);
 }
 
+static void diagnoses_show_issues(void **state)
+{
+    static const struct {
+        struct atoll_diagnosis d;
+        uint64_t issues;
+    } rows[] = {
+        {{.limiter = ATOLL_LIMITER_UNKNOWN}, 0},
+        {{.limiter = ATOLL_LIMITER_DRAM, .traffic = 0.9}, 0},
+        {{.limiter = ATOLL_LIMITER_DRAM, .traffic = 0.3}, BIT(MISSING_TILES)},
+        {{.limiter = ATOLL_LIMITER_BANK_CONFLICTS}, BIT(BANK_CONFLICTS)},
+        {{.limiter = ATOLL_LIMITER_TAIL}, BIT(UNEVEN_WAVES)},
+        {{.limiter = ATOLL_LIMITER_LATENCY, .stall = ATOLL_STALL_BARRIER}, BIT(EXCESS_BARRIERS)},
+        {{.limiter = ATOLL_LIMITER_L2, .stall = ATOLL_STALL_BARRIER, .unused = 1u << ATOLL_UNUSED_WARPGROUP},
+         BIT(TILE_SIZE) | BIT(NO_SWIZZLING) | BIT(MATRIX_UNITS_UNUSED)},
+        {{.limiter = ATOLL_LIMITER_OCCUPANCY, .occupancy_by = ATOLL_OCCUPANCY_REGISTERS},
+         BIT(LOW_OCCUPANCY) | BIT(REGISTER_PRESSURE)},
+        {{.error = ATOLL_ERROR_TAIL, .limiter = ATOLL_LIMITER_TAIL}, 0},
+        {{.limiter = ATOLL_LIMITER_COUNT, .stall = ATOLL_STALL_COUNT}, 0},
+    };
+    const struct atoll_resources spills = {.kernel_count = 2, .spill_load_bytes = 8};
+    const struct atoll_diagnosis launch = {.limiter = ATOLL_LIMITER_LAUNCH};
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+        assert_int_equal(atoll_issues_of_diagnosis(&rows[i].d, NULL), rows[i].issues);
+    assert_int_equal(atoll_issues_of_diagnosis(&launch, &spills),
+                     BIT(LAUNCH_BOUND) | BIT(UNFUSED_KERNELS) | BIT(REGISTER_PRESSURE));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(diagnoses_show_issues),
         cmocka_unit_test(every_issue_has_a_row),
         cmocka_unit_test(every_stage_has_a_name_and_an_issue),
         cmocka_unit_test(precedences_are_the_paper_s),

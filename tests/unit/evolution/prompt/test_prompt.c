@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "core/issue.h"
 #include "core/candidate.h"
 #include "core/rules/rules.h"
 #include "core/search.h"
@@ -511,6 +512,29 @@ static void limiters_become_sentences(void **state)
     scene_fini(&s);
 }
 
+/* A stage is told what the parent's counters show of its kind, beside what the ask names, and nothing of another stage. */
+static void a_stage_is_told_what_counters_show(void **state)
+{
+    struct scene s;
+    scene_init(&s, STARTER "row_reduce", "cuda");
+    add_parent(&s, seed_of(s.task, "cuda", 0), ATOLL_V_CORRECT, "");
+    sample_profile(&s.parent_evaluation.profile);
+    s.parent_evaluation.profile.counters[ATOLL_COUNTER_L2_THROUGHPUT] = 20;
+    s.parent_evaluation.profile.counters[ATOLL_COUNTER_DRAM_THROUGHPUT] = 20;
+    s.parent_evaluation.profile.counters[ATOLL_COUNTER_L1_THROUGHPUT] = 20;
+    s.parent_evaluation.profile.counters[ATOLL_COUNTER_FP64] = 95;
+    s.ask.op = ATOLL_OPERATOR_STAGED;
+    s.ask.stage = ATOLL_ISSUE_STAGE_DTYPE;
+    s.ask.issues = (uint64_t)1 << ATOLL_ISSUE_DTYPE_CONVERSION | (uint64_t)1 << ATOLL_ISSUE_MISSING_TILES;
+    const char *text = written(&s);
+    assert_non_null(strstr(text, "- dtype_float64: double precision where"));
+    assert_non_null(strstr(text, "- dtype_conversion: "));
+    assert_null(strstr(text, "missing_tiles"));
+    s.ask.stage = ATOLL_ISSUE_STAGE_MEMORY;
+    assert_null(strstr(written(&s), "dtype_float64"));
+    scene_fini(&s);
+}
+
 /* ---- system text and its examples ---- */
 
 static void expect_every_combination_fits(const struct atoll_task *task, const struct atoll_plan *plan)
@@ -696,6 +720,7 @@ int main(void)
         cmocka_unit_test(quotes_are_cut_between_characters),
         cmocka_unit_test(nothing_tells_of_machines_or_hidden_shapes),
         cmocka_unit_test(verdicts_become_sentences),
+        cmocka_unit_test(a_stage_is_told_what_counters_show),
         cmocka_unit_test(limiters_become_sentences),
         cmocka_unit_test(tasks_speak),
         cmocka_unit_test(modules_are_shown),
