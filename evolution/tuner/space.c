@@ -34,16 +34,20 @@ static size_t due_of(const struct atoll_plan *plan, const struct atoll_expressio
     return due;
 }
 
-/* At every check and bench variant of the plan's backend, as in atoll_plan_choice_legal; those of a path are few and asked
- * of whole points alone. */
+/* At every check and bench variant of the plan's backend, or those of them that take a path, as in
+ * atoll_plan_choice_legal; path NULL: all. */
 static int holds(const struct atoll_space_of_plan *of, const struct atoll_choice *choice,
-                 const struct atoll_expression *require)
+                 const struct atoll_expression *require, const struct atoll_path *path)
 {
     struct atoll_binding bindings[ATOLL_TASK_DIM_LIMIT + ATOLL_PLAN_PARAM_LIMIT];
     for (size_t v = 0; v < of->task->variant_count; v++) {
         const struct atoll_variant *variant = &of->task->variants[v];
         int64_t value;
+        size_t taken = 0;
         if (variant->kind == ATOLL_VARIANT_HIDDEN || !atoll_plan_concerns(of->plan, variant))
+            continue;
+        if (path && (atoll_plan_path_at(of->task, of->plan, variant, &taken, NULL) ||
+                     path != &of->plan->paths[taken]))
             continue;
         size_t count = atoll_plan_bindings(of->task, variant, of->plan, choice, bindings);
         if (atoll_expression_eval(require, bindings, count, &value, NULL) || !value)
@@ -58,8 +62,14 @@ static int plan_prefix(const void *context, const struct atoll_point *point, siz
     const struct atoll_space_of_plan *of = context;
     struct atoll_choice c = choice_of(of->plan, point);
     for (size_t i = 0; i < of->plan->require_count; i++)
-        if (of->due[i] == known && !holds(of, &c, of->plan->require[i]))
+        if (of->due[i] == known && !holds(of, &c, of->plan->require[i], NULL))
             return 0;
+    for (size_t k = 0; k < of->plan->path_count; k++) {
+        const struct atoll_path *path = &of->plan->paths[k];
+        for (size_t i = 0; i < path->require_count; i++)
+            if (of->path_due[k][i] == known && !holds(of, &c, path->require[i], path))
+                return 0;
+    }
     return 1;
 }
 
@@ -70,6 +80,9 @@ void atoll_space_init_plan(struct atoll_space *space, struct atoll_space_of_plan
     memcpy(space->params, of->plan->params, space->count * sizeof(*space->params));
     for (size_t i = 0; i < of->plan->require_count; i++)
         of->due[i] = (uint8_t)due_of(of->plan, of->plan->require[i]);
+    for (size_t k = 0; k < of->plan->path_count; k++)
+        for (size_t i = 0; i < of->plan->paths[k].require_count; i++)
+            of->path_due[k][i] = (uint8_t)due_of(of->plan, of->plan->paths[k].require[i]);
     space->legal = plan_legal;
     space->prefix = plan_prefix;
     space->context = of;

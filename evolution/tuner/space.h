@@ -35,6 +35,7 @@ struct atoll_space_of_plan {
     const struct atoll_task *task;
     const struct atoll_plan *plan;
     uint8_t due[ATOLL_PLAN_REQUIRE_LIMIT]; /* how many parameters a requirement needs to be known */
+    uint8_t path_due[ATOLL_PLAN_PATH_LIMIT][ATOLL_PLAN_REQUIRE_LIMIT];
 };
 void atoll_space_init_plan(struct atoll_space *space, struct atoll_space_of_plan *of);
 

@@ -200,6 +200,14 @@ def check_plans(context):
         except (ValueError, ZeroDivisionError, IndexError):
             got = None
         assert got == value, (text, got, value)
+    plan = {"paths": [{"when": "N % 8 == 0", "launch": [{"args": ["x", "part"]}]}, {"when": "N > 100", "launch": [{"args": []}]},
+                      {"launch": [{"args": ["tensormap(part, [N], [8])"]}]}]}
+    for n, number in ((16, 0), (101, 1), (7, 2)):
+        path = context["path_of"](plan, {"N": n})
+        assert path is plan["paths"][number], n
+        assert context["path_names"](path, "part") == (number != 1) and not context["path_names"](path, "par"), n
+    plain = {"launch": []}
+    assert context["path_of"](plain, {"N": 1}) is plain
 
 
 def check_words(text):

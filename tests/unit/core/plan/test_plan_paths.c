@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/random.h"
 #include "core/candidate.h"
 #include "core/message.h"
 #include "core/plan/plan_cover.h"
@@ -264,6 +265,35 @@ static void test_tensor_map(void **state)
     }
 }
 
+/* Bytes that are not what they were: parsed or refused, never more. */
+static void test_mutations(void **state)
+{
+    struct atoll_random r = {7, 0};
+    static const char bytes[] = "0123 +*/%=NB\"{]";
+    size_t parsed_count = 0;
+    for (int round = 0; round < 2000; round++) {
+        char source[sizeof(three) + 32];
+        const char *body;
+        struct atoll_plan_cover cover;
+        snprintf(source, sizeof(source), "/* atoll-plan %s */", three);
+        for (int k = 0; k < 1 + round % 2; k++)
+            source[16 + atoll_random_below(atoll_random_next(&r), sizeof(three) - 2)] =
+                bytes[atoll_random_below(atoll_random_next(&r), sizeof(bytes) - 1)];
+        struct atoll_arena *own = atoll_arena_create(4u << 20, NULL);
+        const struct atoll_plan *p = atoll_plan_parse(own, task, "c", source, &body, NULL);
+        if (p) {
+            struct atoll_choice choice;
+            parsed_count++;
+            atoll_plan_first_choice(p, &choice);
+            atoll_plan_choice_legal(task, p, &choice, NULL);
+            atoll_plan_choice_check(task, p, &choice, NULL);
+            atoll_plan_cover(task, p, &choice, 1, &cover, NULL);
+        }
+        atoll_arena_destroy(own);
+    }
+    assert_in_range(parsed_count, 50, 1900);
+}
+
 static char *text_of(const char *path)
 {
     FILE *file = fopen(path, "r");
@@ -344,7 +374,7 @@ int main(void)
         cmocka_unit_test(test_refused),    cmocka_unit_test(test_many_launches),
         cmocka_unit_test(test_legal),      cmocka_unit_test(test_choice_check),
         cmocka_unit_test(test_tensor_map), cmocka_unit_test(test_identity),
-        cmocka_unit_test(test_kernels),
+        cmocka_unit_test(test_mutations),  cmocka_unit_test(test_kernels),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

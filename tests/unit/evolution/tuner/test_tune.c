@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "evolution/tuner/space.h"
 #include "evolution/tuner/tune.h"
 
 struct fixture {
@@ -135,6 +136,44 @@ static void search_beats_blind_sampling(void **state)
     assert_true(wins >= 18);
 }
 
+/* What a path requires counts where a variant takes it, and tells of partial points as the plan's own requirements do. */
+static void requirements_of_paths(void **state)
+{
+    static const struct {
+        const char *when;
+        uint64_t legal; /* 0: too many to be counted */
+    } rows[] = {{"N > 0", 512}, {"N > 1000000000", 0}};
+    struct fixture *f = *state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        char text[2048];
+        const char *body;
+        struct atoll_choice c;
+        struct atoll_err err = ATOLL_ERR_INIT;
+        snprintf(text, sizeof(text),
+                 "/* atoll-plan {\"version\": 1, \"params\": {" VAST
+                 "}, \"paths\": [{\"when\": \"%s\", \"require\": "
+                 "[\"A == 7\", \"B == 6\", \"C == D\"], \"launch\": [{\"function\": \"f\", \"units\": \"N\", "
+                 "\"args\": "
+                 "[\"x\"]}]}, {\"launch\": [{\"function\": \"g\", \"units\": \"N\", \"args\": [\"x\"]}]}]} "
+                 "*/ body",
+                 rows[i].when);
+        const struct atoll_plan *plan = atoll_plan_parse(f->arena, f->task, "c", text, &body, &err);
+        if (!plan)
+            fail_msg("%s", err.text);
+        struct atoll_space_of_plan of = {.task = f->task, .plan = plan};
+        struct atoll_space space;
+        atoll_space_init_plan(&space, &of);
+        struct atoll_point point = {{6}};
+        assert_int_equal(space.prefix(&of, &point, 1), i); /* A is 6 */
+        struct atoll_tune *tune = atoll_tune_create(f->task, plan, NULL);
+        assert_int_equal(atoll_tune_first(tune, &c), 1);
+        if (rows[i].legal)
+            assert_int_equal(atoll_tune_legal_count(tune), rows[i].legal);
+        assert_true(c.values[0] == (i ? 0 : 7) && c.values[1] == (i ? 0 : 6));
+        atoll_tune_destroy(tune);
+    }
+}
+
 /* Of 262,144 points 512 are legal, and partial points tell: they are listed without the product. */
 static void rare_legal_points_are_listed(void **state)
 {
@@ -235,13 +274,10 @@ static void state_travels(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_legal_combination_once),
-        cmocka_unit_test(first_is_the_first_legal),
-        cmocka_unit_test(search_beats_blind_sampling),
-        cmocka_unit_test(rare_legal_points_are_listed),
-        cmocka_unit_test(other_backends_do_not_count),
-        cmocka_unit_test(unknown_results_are_ignored),
-        cmocka_unit_test(state_travels),
+        cmocka_unit_test(every_legal_combination_once), cmocka_unit_test(first_is_the_first_legal),
+        cmocka_unit_test(search_beats_blind_sampling),  cmocka_unit_test(rare_legal_points_are_listed),
+        cmocka_unit_test(requirements_of_paths),        cmocka_unit_test(other_backends_do_not_count),
+        cmocka_unit_test(unknown_results_are_ignored),  cmocka_unit_test(state_travels),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

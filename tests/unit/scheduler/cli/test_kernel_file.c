@@ -68,6 +68,37 @@ static void test_files(void **state)
     }
 }
 
+/* A plan with paths says where each is taken and which one ran; a plan with one way says nothing of it. */
+static void test_paths(void **state)
+{
+    size_t with_paths = 0;
+    (void)state;
+    for (uint64_t i = 0; i < atoll_tables_count(view.tables, ATOLL_TABLE_CANDIDATES); i++) {
+        struct atoll_row_candidate c;
+        struct atoll_buffer file;
+        atoll_tables_get(view.tables, ATOLL_TABLE_CANDIDATES, i, &c);
+        int is_it = strstr(atoll_tables_text(view.tables, c.plan), "\"paths\"") != NULL;
+        int64_t evaluation = atoll_query_best_evaluation(view.query, i, ATOLL_QUERY_ANY_MODEL);
+        atoll_buffer_init(&file, 1 << 20);
+        assert_int_equal(atoll_kernel_file_write(&view, i, &file, NULL), 0);
+        atoll_buffer_put_u8(&file, 0);
+        const char *text = (const char *)file.data,
+                   *first = strstr(text, "\n * path 1      where N >= 1024\n *   launch    {"),
+                   *second = strstr(text, "\n * path 2      else\n *   launch    {");
+        assert_true(is_it ? first && second && first < second : !first && !second);
+        json_t *times = atoll_kernel_times(&view, evaluation);
+        if (json_array_size(times)) {
+            const json_t *path = json_object_get(json_array_get(times, 0), "path");
+            assert_int_equal(json_integer_value(path), is_it ? 1 : 0);
+            assert_int_equal(strstr(text, " samples, path 1\n") != NULL, is_it);
+            with_paths += is_it ? 1 : 0;
+        }
+        json_decref(times);
+        atoll_buffer_fini(&file);
+    }
+    assert_true(with_paths > 0);
+}
+
 /* The best says how it stands: over the rival first, over the seed second; others say nothing of it. */
 static void test_finals(void **state)
 {
@@ -105,6 +136,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_files, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_paths, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_finals, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_limit, set_up, tear_down),
     };
