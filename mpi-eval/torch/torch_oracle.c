@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/random.h"
 #include "core/task/task_describe.h"
 #include "mpi-eval/torch/interpreter.h"
 #include "mpi-eval/torch/process.h"
@@ -162,15 +163,27 @@ static int is_answer(enum atoll_code code)
     return code == ATOLL_E_INPUT || code == ATOLL_E_MISSING || code == ATOLL_E_INTERNAL;
 }
 
+/* What the process keeps a problem under: a variant that is made for a path has the name of the one before it and other
+ * extents. */
+static void key_make(const struct atoll_task *task, const struct atoll_variant *variant, char *ret_key,
+                     size_t bytes)
+{
+    char id[ATOLL_ID_HEX];
+    uint64_t dims = 0;
+    atoll_id_hex(&task->id, id);
+    for (size_t d = 0; d < task->dim_count; d++)
+        dims = atoll_random_at(dims, (uint64_t)variant->dims[d]);
+    snprintf(ret_key, bytes, "%s/%.100s/%016llx", id, variant->name, (unsigned long long)dims);
+}
+
 int atoll_torch_oracle_ask(struct atoll_torch_oracle *oracle, const struct atoll_task *task,
                            const struct atoll_variant *variant, json_t *inputs, json_t *outputs,
                            char ret_precision[8], struct atoll_err *err)
 {
-    char id[ATOLL_ID_HEX], key[ATOLL_ID_HEX + 128];
+    char key[ATOLL_ID_HEX + 128];
     struct atoll_err why = ATOLL_ERR_INIT;
     int rc = -1;
-    atoll_id_hex(&task->id, id);
-    snprintf(key, sizeof(key), "%s/%.100s", id, variant->name);
+    key_make(task, variant, key, sizeof(key));
     const struct question q = {task, variant, key, inputs, outputs};
     for (int i = 0; rc != 0 && i < STARTS && (i == 0 || why.code == ATOLL_E_CHILD); i++) {
         atoll_err_clear(&why);
