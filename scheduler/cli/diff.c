@@ -96,7 +96,13 @@ static double time_of(const struct side *side)
 static const char *body_of(const struct atoll_archive_view *view, const struct side *side)
 {
     const char *source = atoll_tables_text(view->tables, side->candidate.source), *end;
+    const char *at = source + strspn(source, " \t\r\n");
 
+    if (strncmp(at, "# atoll-plan", strlen("# atoll-plan")) == 0) { /* of Triton: lines */
+        while (*at == '#')
+            at += strcspn(at, "\n") + (at[strcspn(at, "\n")] == '\n');
+        return at + strspn(at, " \t\r\n");
+    }
     if (strncmp(source + strspn(source, " \t\r\n"), "/* atoll-plan", strlen("/* atoll-plan")) != 0)
         return source;
     end = strstr(source, "*/");

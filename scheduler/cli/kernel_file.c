@@ -300,14 +300,40 @@ static void put_comment(struct atoll_buffer *out, const struct kernel *k)
     atoll_buffer_printf(out, " */\n");
 }
 
+/* The same in Python: its comments, and the parameters as a dictionary for whoever calls the kernels. */
+static void put_python(struct atoll_buffer *out, const struct kernel *k)
+{
+    struct atoll_buffer comment;
+    char *parameters = json_dumps(k->parameters, 0);
+
+    atoll_buffer_init(&comment, FILE_BYTES);
+    put_comment(&comment, k);
+    atoll_buffer_put_u8(&comment, 0);
+    for (const char *at = comment.failed ? "" : (const char *)comment.data; *at;) {
+        size_t length = strcspn(at, "\n"), skip = strncmp(at, " */", 3) == 0 ? length : strspn(at, "/* ");
+
+        if (length > skip)
+            atoll_buffer_printf(out, "# %.*s\n", (int)(length - skip), at + skip);
+        at += length + (at[length] == '\n');
+    }
+    if (json_object_size(k->parameters) > 0)
+        atoll_buffer_printf(out, "PARAMETERS = %s\n", parameters ? parameters : "{}");
+    free(parameters);
+    atoll_buffer_fini(&comment);
+}
+
 static int file_write(const struct kernel *k, struct atoll_buffer *out, struct atoll_err *err)
 {
     const char *source = text_of(k, k->candidate.source), *name;
     size_t length = strlen(source);
+    int is_python = strcmp(text_of(k, k->candidate.language), "triton") == 0;
     json_t *value;
 
-    put_comment(out, k);
-    json_object_foreach(k->parameters, name, value)
+    if (is_python)
+        put_python(out, k);
+    else
+        put_comment(out, k);
+    json_object_foreach(is_python ? NULL : k->parameters, name, value)
     {
         atoll_buffer_printf(out, "#ifndef %s\n#define %s %lld\n#endif\n", name, name,
                             (long long)json_integer_value(value));

@@ -14,6 +14,7 @@
 #include "base/units.h"
 #include "llm-gateway/check/check.h"
 #include "mpi-eval/backend/cpu/process/runner.h"
+#include "mpi-eval/backend/cuda/triton/triton.h"
 #include "mpi-eval/torch/interpreter.h"
 #include "mpi-eval/torch/process.h"
 #include "scheduler/doctor/calibrate_device.h"
@@ -216,6 +217,53 @@ static void check_torch(struct findings *findings, const char *asked)
     find_maybe(findings, "torch", tried == 1, 0, answer ? text : err.text);
     json_decref(answer);
     atoll_torch_stop(torch);
+}
+
+/* Only Triton candidates need it.  A kernel of ours goes the way that theirs go, through the same sandbox. */
+static void check_triton(struct findings *findings, const char *asked)
+{
+    static const char unit[] =
+        "{\"name\": \"candidate.py\", \"source\": \"import triton\\nimport triton.language as "
+        "tl\\n@triton.jit\\ndef "
+        "probe(x):\\n    tl.store(x, 1.0)\\n\", \"launches\": [{\"kernel\": \"probe\", \"args\": [{\"text\": "
+        "\"x\", "
+        "\"type\": \"*fp32\"}], \"classes\": [\"D\"], \"constexprs\": {}, \"params\": {}, \"num_warps\": 1, "
+        "\"num_stages\": 1}]}";
+    struct atoll_err err = ATOLL_ERR_INIT;
+    char python[4096], text[sizeof(python) + 1200];
+    int found = atoll_python_find(asked, "triton", python, sizeof(python), &err);
+
+    if (found != 0) {
+        find_maybe(
+            findings, "triton", 0, 0,
+            found < 0
+                ? err.text
+                : "no Python with Triton: CUDA alone is compiled for GPUs (pip install triton; --python, "
+                  "ATOLL_PYTHON)");
+        return;
+    }
+    struct atoll_triton_settings settings = {.compiler = {.target = "sm_90a",
+                                                          .slots = 1,
+                                                          .deadline_ns = 120e9,
+                                                          .memory_bytes = (uint64_t)4 << 30,
+                                                          .output_bytes = (uint64_t)16 << 20},
+                                             .python = python,
+                                             .cache = ""};
+    struct atoll_compiler *compiler = atoll_triton_create(&settings, &err);
+    struct atoll_compiled compiled = {0};
+    int works = compiler && atoll_compiler_run(compiler, "candidate.py", unit, sizeof(unit) - 1, NULL, 0,
+                                               &compiled, &err) == 0;
+    int ok = works && compiled.status == ATOLL_COMPILE_OK;
+
+    snprintf(text, sizeof(text), "%.100s%s%s%s%.1000s", ok ? atoll_compiler_version(compiler) : "",
+             ok ? " (" : "", ok ? python : "", ok ? ")" : "",
+             ok      ? ""
+             : works ? compiled.diagnostics
+                     : err.text);
+    find_maybe(findings, "triton", ok, 0, text);
+    if (works)
+        atoll_compiled_fini(&compiled);
+    atoll_compiler_destroy(compiler);
 }
 
 /* The last step that failed says most: those before it were needed for it. */
@@ -446,6 +494,7 @@ static int run_doctor(void *given, const char *const *arguments, size_t count, s
                  : "no mpirun and no srun: only --ranks 1 works here");
         check_gateway(&findings);
         check_torch(&findings, settings->python);
+        check_triton(&findings, settings->python);
         check_device(&findings, settings->compiler);
         check_cuda(&findings, settings->calibrate);
     }
