@@ -18,14 +18,23 @@
 #define COUNT_LIMIT 100000
 
 static const struct option names[] = {
-    {"count", required_argument, NULL, 'c'},   {"each", required_argument, NULL, 'e'},
-    {"task", required_argument, NULL, 't'},    {"counters", required_argument, NULL, 'p'},
-    {"seconds", required_argument, NULL, 's'}, {"json", required_argument, NULL, 'j'},
-    {"gpu", required_argument, NULL, 'g'},     {"slots", required_argument, NULL, 'l'},
-    {"warm", required_argument, NULL, 'w'},    {"seed", required_argument, NULL, 'r'},
-    {"yardstick", no_argument, NULL, 'y'},     {"compile-only", no_argument, NULL, 'd'},
-    {"target", required_argument, NULL, 'a'},  {"barrier", required_argument, NULL, 'b'},
-    {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0},
+    {"count", required_argument, NULL, 'c'},
+    {"each", required_argument, NULL, 'e'},
+    {"task", required_argument, NULL, 't'},
+    {"counters", required_argument, NULL, 'p'},
+    {"seconds", required_argument, NULL, 's'},
+    {"json", required_argument, NULL, 'j'},
+    {"gpu", required_argument, NULL, 'g'},
+    {"slots", required_argument, NULL, 'l'},
+    {"warm", required_argument, NULL, 'w'},
+    {"seed", required_argument, NULL, 'r'},
+    {"yardstick", no_argument, NULL, 'y'},
+    {"compile-only", no_argument, NULL, 'd'},
+    {"target", required_argument, NULL, 'a'},
+    {"barrier", required_argument, NULL, 'b'},
+    {"triton", no_argument, NULL, 'n'},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
 };
 
 static void usage(FILE *out)
@@ -42,6 +51,7 @@ static void usage(FILE *out)
           "  --seed N            of the mix (1)\n"
           "  --yardstick         matmul and relu_huge alone, candidates that stay in the race\n"
           "  --each N            candidates per seed of the yardstick (20)\n"
+          "  --triton            half of the right candidates are Triton sources (ATOLL_PYTHON has Triton)\n"
           "  --compile-only      no device: plan, rules and compilation of the mix\n"
           "  --target ARCH       of --compile-only (sm_90a)\n"
           "  --barrier DIR       after warming up, make DIR/ready.<gpu> and wait for DIR/go\n",
@@ -79,6 +89,7 @@ static int option_take(struct atoll_session_options *o, int key, const char *tex
     case 'b': o->barrier = text; break;
     case 'y': o->yardstick = 1; break;
     case 'd': o->compile_only = 1; break;
+    case 'n': o->has_triton = 1; break;
     default: rc = -1;
     }
     return rc;

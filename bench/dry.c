@@ -7,6 +7,7 @@
 #include "bench/report.h"
 #include "mpi-eval/backend/cuda/compile/compile.h"
 #include "mpi-eval/backend/cuda/measure/loaded_candidate.h"
+#include "mpi-eval/backend/cuda/triton/triton.h"
 #include "base/clock.h"
 #include "mpi-eval/backend/backends.h"
 
@@ -30,7 +31,9 @@ static struct atoll_compiler *compiler_open(const char *target, unsigned slots, 
                                                          .memory_bytes = (uint64_t)4 << 30,
                                                          .output_bytes = (uint64_t)64 << 20},
                                             .cache = ""};
-    return atoll_nvrtc_create(&settings, err);
+    struct atoll_triton_settings triton = {.compiler = settings.compiler, .python = "auto", .cache = ""};
+    struct atoll_compiler *cuda = atoll_nvrtc_create(&settings, err);
+    return cuda ? atoll_cuda_languages_create(cuda, atoll_triton_create(&triton, err), err) : NULL;
 }
 
 /* A broken one is to stop at the compiler, every other one has to come past the image. */

@@ -1,5 +1,6 @@
 #include "bench/mix.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -87,16 +88,26 @@ static void choice_draw(const struct atoll_task *task, const struct atoll_plan *
     }
 }
 
+/* The first Triton seed; seed_count: none. */
+static size_t triton_seed(const struct atoll_task *task)
+{
+    size_t i = 0;
+    while (i < task->seed_count && strcmp(task->seeds[i].language, "triton") != 0)
+        i++;
+    return i;
+}
+
 static int identify(const struct atoll_task *task, struct atoll_mix_candidate *c, uint64_t draw,
                     struct atoll_err *err)
 {
+    const char *language = task->seeds[c->seed].language;
     const char *body;
     struct atoll_arena *arena = atoll_arena_create(PLAN_BYTES, err);
     const struct atoll_plan *plan =
-        arena ? atoll_plan_parse(arena, task, "cuda", c->source, &body, err) : NULL;
+        arena ? atoll_plan_parse(arena, task, language, c->source, &body, err) : NULL;
     if (plan) {
         choice_draw(task, plan, draw, &c->choice);
-        c->id = atoll_candidate_id(task, "cuda", plan, body, &c->choice);
+        c->id = atoll_candidate_id(task, language, plan, body, &c->choice);
     }
     atoll_arena_destroy(arena);
     return plan ? 0 : -1;
@@ -108,7 +119,11 @@ int atoll_mix_candidate_make(const struct atoll_mix_tasks *tasks, uint32_t task,
 {
     const struct atoll_task *of = tasks->tasks[task];
     struct atoll_mix_candidate c = {.task = task, .seed = seed, .mutant = mutant};
-    c.source = atoll_mutant_make(of->seeds[seed].source, mutant, number, err);
+    c.language = of->seeds[seed].language;
+    if (strcmp(c.language, "triton") != 0)
+        c.source = atoll_mutant_make(of->seeds[seed].source, mutant, number, err);
+    else if (asprintf(&c.source, "%s\n# %u\n", of->seeds[seed].source, number) < 0)
+        c.source = NULL;
     if (!c.source || identify(of, &c, draw, err) != 0) {
         free(c.source);
         return atoll_err_add(err, "in seed %s of task %s", of->seeds[seed].name, of->name);
@@ -130,7 +145,7 @@ void atoll_mix_order(const struct atoll_mix_candidate *candidate, uint64_t evalu
     ret_order->evaluation = evaluation;
     ret_order->task = candidate->task;
     ret_order->candidate.id = candidate->id;
-    ret_order->candidate.language = "cuda";
+    ret_order->candidate.language = candidate->language;
     ret_order->candidate.source = candidate->source;
     ret_order->candidate.choice = candidate->choice;
 }
@@ -177,6 +192,10 @@ static int place_fill(const struct atoll_mix_tasks *tasks, size_t place, size_t 
     size_t seed_count = atoll_mix_seeds(tasks->tasks[task], seeds);
     enum atoll_mutant mutant = mutant_at(place, count);
     size_t chosen = mutant == ATOLL_MUTANT_COMMENT ? seeds[turn % seed_count] : seeds[0];
+    size_t other = triton_seed(tasks->tasks[task]);
+    if (tasks->has_triton && mutant == ATOLL_MUTANT_COMMENT && turn % 2 &&
+        other < tasks->tasks[task]->seed_count)
+        chosen = other;
     return atoll_mix_candidate_make(tasks, (uint32_t)task, chosen, mutant, (unsigned)place,
                                     atoll_random_at(seed, place) | 1u, ret_candidate, err);
 }

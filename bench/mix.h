@@ -13,6 +13,7 @@
 struct atoll_mix_tasks {
     size_t count;
     struct atoll_task *tasks[ATOLL_MIX_TASK_LIMIT]; /* owned */
+    int has_triton; /* every other one of the right candidates is a Triton source, where the task has one */
 };
 
 /* Adds the tasks of a suite (or the one of a folder) that have CUDA seeds; only: name of the one wanted, NULL all. */
@@ -28,6 +29,7 @@ struct atoll_mix_candidate {
     size_t seed; /* of the task */
     enum atoll_mutant mutant;
     char *source; /* owned */
+    const char *language;
     struct atoll_choice choice;
     struct atoll_id id;
 };

@@ -13,9 +13,11 @@
 
 int atoll_session_setup(struct atoll_session *s, struct atoll_err *err)
 {
+    s->tasks.has_triton = s->options.has_triton;
     atoll_setup_defaults(&s->setup);
     if (atoll_setup_option(&s->setup, "backend", "cuda", err) < 0 ||
-        atoll_setup_option(&s->setup, "counters", s->options.counters, err) < 0)
+        atoll_setup_option(&s->setup, "counters", s->options.counters, err) < 0 ||
+        (s->options.has_triton && atoll_setup_option(&s->setup, "python", "auto", err) < 0))
         return -1;
     if (getrandom(s->setup.secret, sizeof(s->setup.secret), 0) != (ssize_t)sizeof(s->setup.secret))
         return atoll_err_errno(err, errno, "no random bytes for the draws");

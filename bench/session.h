@@ -13,7 +13,7 @@ struct atoll_session_options {
     double seconds;
     unsigned slots, warm;
     uint64_t seed;
-    int yardstick, compile_only;
+    int yardstick, compile_only, has_triton;
     char **dirs;
     int dir_count;
 };

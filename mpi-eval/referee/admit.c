@@ -22,6 +22,7 @@
 #define SERIES           ((uint64_t)1 << 62)
 
 struct admission {
+    int lacks_compiler; /* what was built last is of another language, which is not compiled here */
     struct atoll_referee *referee;
     const struct atoll_task *task;
     struct atoll_case *known;
@@ -336,6 +337,11 @@ static int seed_run(struct admission *a, struct atoll_loaded_candidate *candidat
     return ret_bench_ns ? seed_paths(a, candidate, ATOLL_VARIANT_HIDDEN, detail) : 0;
 }
 
+static int is_other(const struct atoll_backend *b, const struct atoll_seed *seed)
+{
+    return b->other_language && strcmp(seed->language, b->other_language) == 0;
+}
+
 /* Prepares and compiles a seed with a choice; -1 with the reason in detail. */
 static int seed_build(struct admission *a, const struct atoll_seed *seed, const struct atoll_choice *choice,
                       struct atoll_prepared **ret_prepared, struct atoll_compiled *ret_compiled, char *detail)
@@ -357,6 +363,7 @@ static int seed_build(struct admission *a, const struct atoll_seed *seed, const 
     }
     if (ret_compiled->status == ATOLL_COMPILE_OK)
         return 0;
+    a->lacks_compiler = ret_compiled->status == ATOLL_COMPILE_BROKEN && is_other(a->referee->backend, seed);
     snprintf(detail, ATOLL_DETAIL_BYTES, "%s: %s",
              ret_compiled->status == ATOLL_COMPILE_FORBIDDEN ? "forbidden"
              : ret_compiled->status == ATOLL_COMPILE_PLAN    ? "bad_plan"
@@ -479,7 +486,8 @@ static void admit_seed(struct admission *a, const struct atoll_seed *seed)
     struct atoll_arena *arena = atoll_arena_create((size_t)8 << 20, &err);
     const char *body;
     int failed = !c || !arena;
-    snprintf(test, sizeof(test), "%s %s is right", seed->is_baseline ? "baseline" : "seed", seed->name);
+    snprintf(test, sizeof(test), "%s %s%s is right", seed->is_baseline ? "baseline" : "seed", seed->name,
+             is_other(a->referee->backend, seed) ? " (Triton)" : "");
     if (!failed) {
         c->plan = atoll_plan_parse(arena, a->task, seed->language, seed->source, &body, &err);
         failed = !c->plan;
@@ -489,7 +497,14 @@ static void admit_seed(struct admission *a, const struct atoll_seed *seed)
     } else {
         struct atoll_choice choice;
         atoll_plan_first_choice(c->plan, &choice);
+        a->lacks_compiler = 0;
         failed = seed_try(a, seed, &choice, detail, &bench_ns) != 0;
+    }
+    if (failed && a->lacks_compiler) { /* of a language that this node need not have */
+        report(a, test, 1, "not looked at: %.900s", detail);
+        atoll_arena_destroy(arena);
+        free(c);
+        return;
     }
     if (!failed)
         snprintf(detail, sizeof(detail), "%.4g ms%s", bench_ns / 1e6,
@@ -507,8 +522,9 @@ static void admit_seed(struct admission *a, const struct atoll_seed *seed)
 
 static void admit_seeds(struct admission *a)
 {
+    const struct atoll_backend *b = a->referee->backend;
     for (size_t i = 0; i < a->task->seed_count; i++)
-        if (strcmp(a->task->seeds[i].language, a->referee->backend->language) == 0)
+        if (strcmp(a->task->seeds[i].language, b->language) == 0 || is_other(b, &a->task->seeds[i]))
             admit_seed(a, &a->task->seeds[i]);
 }
 

@@ -126,6 +126,32 @@ static void test_launch(void **state)
     free(launch);
 }
 
+/* The instructions of each class are those that triton.compile makes for it. */
+static void test_same_as_jit(void **state)
+{
+    struct atoll_prepared *p = prepare(PLAN(", \"num_warps\": 2, \"num_stages\": 2", ARGS) KERNEL);
+    struct atoll_compiled c = run(compiler, p);
+    struct atoll_err err = ATOLL_ERR_INIT;
+    char unit[256], cubin[256], said[512] = "";
+    snprintf(unit, sizeof(unit), "%s/unit.json", scratch);
+    snprintf(cubin, sizeof(cubin), "%s/image.cubin", scratch);
+    FILE *f = fopen(unit, "w"), *g = fopen(cubin, "w");
+    assert_true(f && g && c.status == ATOLL_COMPILE_OK);
+    fwrite(p->unit_text, 1, p->unit_length, f);
+    fwrite(c.object, 1, c.object_length, g);
+    fclose(f);
+    fclose(g);
+    char *argv[] = {strdup(python), strdup(ATOLL_SOURCE_DIR "/tests/fixtures/triton/same.py"), unit, cubin,
+                    NULL};
+    if (atoll_spawn_output(argv, NULL, 60000, said, sizeof(said), &err) != 0)
+        fail_msg("%s", err.text);
+    assert_string_equal(said, "2 classes, all the same\n");
+    free(argv[0]);
+    free(argv[1]);
+    atoll_compiled_fini(&c);
+    atoll_prepared_destroy(p);
+}
+
 /* Classes as Triton's own launcher has them. */
 static void test_classes(void **state)
 {
@@ -437,10 +463,10 @@ static void test_missing(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_launch), cmocka_unit_test(test_classes),
-                                       cmocka_unit_test(test_errors), cmocka_unit_test(test_hostile),
-                                       cmocka_unit_test(test_cache),  cmocka_unit_test(test_seeds),
-                                       cmocka_unit_test(test_missing)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_launch),      cmocka_unit_test(test_classes),
+                                       cmocka_unit_test(test_same_as_jit), cmocka_unit_test(test_errors),
+                                       cmocka_unit_test(test_hostile),     cmocka_unit_test(test_cache),
+                                       cmocka_unit_test(test_seeds),       cmocka_unit_test(test_missing)};
     python = triton_python();
     if (!python)
         return 77;
