@@ -38,12 +38,14 @@
 #define DEATH_TIMEOUT_NS 30e9 /* SIGKILL to the zygote's report */
 #define LOOK_EVERY_NS    50e3 /* a spinning referee looks at the socket this often */
 #define SLEEP_SLICE_NS   1000000L
-#define IDLE_LIMIT_NS    50e3
-#define PROBE_BLIND_NS   3e3
-#define SPINS_PER_LOOK   16          /* less than a microsecond */
-#define LOAD_CPU_NS      2000000000L /* of the candidate: loading its object; some 20 ms are much */
-#define STACK_DEFAULT    ((uint64_t)8 << 20)
-#define STACK_SMALLEST   ((uint64_t)64 << 10)
+#define WATCH_NS                                                                                             \
+    300e3 /* a spinning referee waits so long for a reply before it sleeps: a death, the next child */
+#define IDLE_LIMIT_NS  50e3
+#define PROBE_BLIND_NS 3e3
+#define SPINS_PER_LOOK 16          /* less than a microsecond */
+#define LOAD_CPU_NS    2000000000L /* of the candidate: loading its object; some 20 ms are much */
+#define STACK_DEFAULT  ((uint64_t)8 << 20)
+#define STACK_SMALLEST ((uint64_t)64 << 10)
 
 /* What one run has come to. */
 struct progress {
@@ -74,16 +76,21 @@ struct atoll_runner {
 static int receive_reply(const struct atoll_runner *runner, double timeout_ns,
                          struct atoll_control_reply *reply)
 {
-    double deadline = atoll_clock_raw_ns() + timeout_ns;
+    double deadline = atoll_clock_raw_ns() + timeout_ns, sleep_at = deadline - timeout_ns + WATCH_NS;
     for (;;) {
         ssize_t got = recv(runner->socket, reply, sizeof(*reply), MSG_DONTWAIT);
         if (got == (ssize_t)sizeof(*reply))
             return 1;
         if (got >= 0 || (errno != EAGAIN && errno != EINTR))
             return -1;
-        double left = deadline - atoll_clock_raw_ns();
+        double now = atoll_clock_raw_ns(), left = deadline - now;
         if (left <= 0)
             return 0;
+        if (runner->spin && now < sleep_at) {
+            for (int i = 0; i < SPINS_PER_LOOK; i++)
+                atoll_cpu_relax();
+            continue;
+        }
         struct pollfd fd = {runner->socket, POLLIN, 0};
         struct timespec wait = {(time_t)(left / 1e9), (long)left % 1000000000L};
         ppoll(&fd, 1, &wait, NULL);
