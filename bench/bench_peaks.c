@@ -1,7 +1,7 @@
 /* bench_peaks.c - are the calibration's peaks what the processor can do?  bench_peaks [REPEATS] (5)
  * For vectors of 16, 32 and 64 bytes forced one after the other, and for all at once: the calibration's f64 and f32 peak
- * beside DGEMM and SGEMM of OpenBLAS limited to that width (libopenblas.so.0, or ATOLL_OPENBLAS; Debian:
- * libopenblas0-pthread), and its bandwidth beside STREAM (McCalpin) compiled for it, by as many threads.  Exit status 1
+ * beside DGEMM and SGEMM of OpenBLAS limited to that width, the best of its kernels for either maker's processors
+ * (libopenblas.so.0, or ATOLL_OPENBLAS; Debian: libopenblas0-pthread), and its bandwidth beside STREAM (McCalpin) compiled for it, by as many threads.  Exit status 1
  * when one is further away than 10 %.  Each figure comes from a process of its own: this program, called again. */
 #include <dlfcn.h>
 #include <math.h>
@@ -20,6 +20,7 @@
 #define STREAM_LENGTH ((size_t)48 << 20) /* doubles in an array, 384 MB: more than last-level caches have */
 #define REPEAT_LIMIT  1000u
 #define NEAR          0.10
+#define FEW           4 /* threads that orders up to 2048 feed */
 
 /* ---- STREAM, for each width ---- */
 
@@ -142,7 +143,7 @@ static void *symbol_of(void *library, const char *name)
 }
 
 /* The best order decides: small ones do not feed all threads, and none reaches the peak that a floor wants. */
-static int blas_print(unsigned repeats)
+static int blas_print(unsigned repeats, int threads)
 {
     static const int orders[] = {1024, 2048, 4096, 6144};
     const char *path = getenv("ATOLL_OPENBLAS");
@@ -162,7 +163,7 @@ static int blas_print(unsigned repeats)
     }
     *(void **)&multiply_d = symbol_of(library, "cblas_dgemm");
     *(void **)&multiply_f = symbol_of(library, "cblas_sgemm");
-    for (size_t k = 0; k < sizeof(orders) / sizeof(*orders); k++) {
+    for (size_t k = 0; k < (threads > FEW ? sizeof(orders) / sizeof(*orders) : 2); k++) {
         int n = orders[k];
         size_t count = (size_t)n * (size_t)n;
         for (unsigned r = 0; r < (n > 2048 ? 2 : repeats); r++) {
@@ -234,9 +235,29 @@ static int print_pair(double ours, double theirs)
     return is_near;
 }
 
+/* The best of the kernels that OpenBLAS has for processors of a width: those for one maker's keep few of the other's pipes
+ * busy.  Says how many of them run here. */
+static int ask_blas(const char *const *cores, int threads, unsigned repeats, double ret[2])
+{
+    int asked = 0;
+    for (; *cores; cores++) {
+        char environment[200], arguments[80];
+        double got[2];
+        snprintf(environment, sizeof(environment), "OPENBLAS_NUM_THREADS=%d OPENBLAS_CORETYPE=%s", threads,
+                 *cores);
+        snprintf(arguments, sizeof(arguments), "--blas %u %d", repeats, threads);
+        if (ask(environment, arguments, got, 2) != 2)
+            continue; /* instructions that are not here */
+        asked++;
+        for (int i = 0; i < 2; i++)
+            ret[i] = fmax(ret[i], got[i]);
+    }
+    return asked;
+}
+
 /* width 0: whatever the processor has; others there are the best of the rows before, for OpenBLAS may not know a new
  * processor. */
-static int print_row(int width, const char *core, unsigned repeats)
+static int print_row(int width, const char *const *cores, unsigned repeats)
 {
     static double most[4];
     char environment[200], arguments[80];
@@ -244,10 +265,7 @@ static int print_row(int width, const char *core, unsigned repeats)
     snprintf(environment, sizeof(environment), "ATOLL_CALIBRATION_VECTOR_BYTES=%.0d", width);
     if (ask(environment, "--ours", ours, 4) != 4)
         return 1;
-    snprintf(environment, sizeof(environment), "OPENBLAS_NUM_THREADS=%.0f%s%s", ours[3],
-             core[0] ? " OPENBLAS_CORETYPE=" : "", core);
-    snprintf(arguments, sizeof(arguments), "--blas %u", repeats);
-    int failed = width && ask(environment, arguments, blas, 2) != 2;
+    int failed = width && ask_blas(cores, (int)ours[3], repeats, blas) == 0;
     snprintf(arguments, sizeof(arguments), "--stream %d %.0f %u", width, ours[3], repeats);
     failed |= width && ask("-", arguments, stream, 2) != 2;
     for (int i = 0; i < 2; i++) {
@@ -268,15 +286,18 @@ static int print_row(int width, const char *core, unsigned repeats)
 
 int main(int argc, char **argv)
 {
-    /* processors that OpenBLAS knows to have no wider vectors */
+    /* processors that OpenBLAS knows to have no wider vectors: one of each maker's */
     static const struct {
         int width;
-        const char *core;
-    } rows[] = {{16, "Nehalem"}, {32, "Haswell"}, {64, "SkylakeX"}, {0, ""}};
+        const char *cores[3];
+    } rows[] = {{16, {"Nehalem", "Barcelona"}},
+                {32, {"Haswell", "Zen"}},
+                {64, {"SkylakeX", "Cooperlake"}},
+                {0, {NULL}}};
     if (argc > 1 && strcmp(argv[1], "--ours") == 0)
         return ours_print();
     if (argc > 2 && strcmp(argv[1], "--blas") == 0)
-        return blas_print((unsigned)atoi(argv[2]));
+        return blas_print((unsigned)atoi(argv[2]), argc > 3 ? atoi(argv[3]) : 1);
     if (argc > 4 && strcmp(argv[1], "--stream") == 0)
         return stream_print(atoi(argv[2]), atoi(argv[3]), (unsigned)atoi(argv[4]));
     unsigned repeats = argc > 1 ? (unsigned)atoi(argv[1]) : 5;
@@ -293,6 +314,6 @@ int main(int argc, char **argv)
         "bytes      f64     DGEMM            f32     SGEMM            memory    STREAM              plain\n");
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
         if (!rows[i].width || has_width(rows[i].width))
-            failed |= print_row(rows[i].width, rows[i].core, repeats);
+            failed |= print_row(rows[i].width, rows[i].cores, repeats);
     return failed;
 }
