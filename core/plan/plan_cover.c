@@ -28,7 +28,7 @@ struct maker {
     struct atoll_task_shape shape;
     size_t path;
     const struct atoll_variant *bench;
-    unsigned *tries_left;                /* of one search */
+    unsigned tries_left;                 /* of one search */
     int64_t floor[ATOLL_TASK_DIM_LIMIT]; /* extents at most so large are small */
 };
 
@@ -38,11 +38,11 @@ static int takes(const struct maker *m, const struct atoll_variant *v)
     return atoll_plan_path_at(m->task, m->plan, v, &path, NULL) == 0 && path == m->path;
 }
 
-static int fits(const struct maker *m, const struct atoll_variant *v)
+static int fits(struct maker *m, const struct atoll_variant *v)
 {
-    if (!*m->tries_left)
+    if (!m->tries_left)
         return 0;
-    --*m->tries_left;
+    m->tries_left--;
     return takes(m, v) && atoll_task_shape_allows(m->task, &m->shape, v) &&
            atoll_plan_sound_at(m->task, m->plan, m->choice, v, NULL) == 0;
 }
@@ -75,7 +75,7 @@ static int halve(const struct maker *m, const struct atoll_variant *from, uint32
     return changed;
 }
 
-static int shrink(const struct maker *m, struct atoll_variant *v, uint32_t set)
+static int shrink(struct maker *m, struct atoll_variant *v, uint32_t set)
 {
     static const int64_t grains[] = {1, 64, 16, 8, 4, 2, 3, 5};
     for (size_t i = 0; i < sizeof(grains) / sizeof(*grains); i++) {
@@ -89,7 +89,7 @@ static int shrink(const struct maker *m, struct atoll_variant *v, uint32_t set)
 }
 
 /* Every step halves a dim at least: the loop ends. */
-static void shrink_all(const struct maker *m, struct atoll_variant *v)
+static void shrink_all(struct maker *m, struct atoll_variant *v)
 {
     size_t n = m->task->dim_count;
     for (int more = 1; more;) {
@@ -104,7 +104,7 @@ static void shrink_all(const struct maker *m, struct atoll_variant *v)
 
 /* ---- less even ---- */
 
-static int shorten(const struct maker *m, struct atoll_variant *v, size_t dim, int64_t by)
+static int shorten(struct maker *m, struct atoll_variant *v, size_t dim, int64_t by)
 {
     struct atoll_variant other = *v;
     other.dims[dim] -= by;
@@ -114,7 +114,7 @@ static int shorten(const struct maker *m, struct atoll_variant *v, size_t dim, i
     return 1;
 }
 
-static void roughen(const struct maker *m, struct atoll_variant *v)
+static void roughen(struct maker *m, struct atoll_variant *v)
 {
     static const int64_t steps[] = {1, 3, 5, 2, 8, 16, 24, 4};
     for (size_t d = 0; d < m->task->dim_count; d++)
@@ -123,7 +123,7 @@ static void roughen(const struct maker *m, struct atoll_variant *v)
                 break;
 }
 
-static void roughen_by(const struct maker *m, struct atoll_variant *v, uint64_t salt)
+static void roughen_by(struct maker *m, struct atoll_variant *v, uint64_t salt)
 {
     for (size_t d = 0; d < m->task->dim_count; d++)
         for (uint64_t k = 0; k < SALTED_TRIES; k++) {
@@ -157,7 +157,7 @@ static int is_known(const struct maker *m, const struct atoll_plan_cover *cover,
 }
 
 /* The nearest shape that is not known, one dim away; 0 when there is none. */
-static int step_aside(const struct maker *m, const struct atoll_plan_cover *cover, struct atoll_variant *v)
+static int step_aside(struct maker *m, const struct atoll_plan_cover *cover, struct atoll_variant *v)
 {
     for (int64_t by = 1; by <= NEAR_DISTANCE; by++)
         for (size_t d = 0; d < m->task->dim_count; d++)
@@ -218,8 +218,7 @@ static void add(const struct maker *m, struct atoll_plan_cover *cover, struct at
 static int make_check(struct maker *m, struct atoll_plan_cover *cover, struct atoll_err *err)
 {
     struct atoll_variant v = *m->bench;
-    unsigned tries = TRY_LIMIT;
-    m->tries_left = &tries;
+    m->tries_left = TRY_LIMIT;
     if (is_covered(m, ATOLL_VARIANT_CHECK))
         return 0;
     floor_set(m, ATOLL_VARIANT_CHECK);
@@ -239,8 +238,7 @@ static int make_check(struct maker *m, struct atoll_plan_cover *cover, struct at
 static int make_hidden(struct maker *m, struct atoll_plan_cover *cover, uint64_t salt, struct atoll_err *err)
 {
     struct atoll_variant small = *m->bench, v;
-    unsigned tries = TRY_LIMIT;
-    m->tries_left = &tries;
+    m->tries_left = TRY_LIMIT;
     if (is_covered(m, ATOLL_VARIANT_HIDDEN))
         return 0;
     floor_set(m, ATOLL_VARIANT_HIDDEN);
