@@ -9,8 +9,8 @@
 struct atoll_triton_settings {
     struct atoll_compiler_settings compiler; /* target, slots and limits */
     const char *python;                      /* as a setup says it: a path, "auto", "" or "none" */
-    const char *script;                      /* NULL: atoll_triton.py of this installation */
-    const char *cache;                       /* folder of the cache; NULL: as compile.h; "" none */
+    const char *script; /* NULL: ATOLL_TRITON_SCRIPT, else atoll_triton.py of this installation */
+    const char *cache;  /* folder of the cache; NULL: as compile.h; "" none */
 };
 
 /* Jobs whose file name ends in ".py" (request.h).  Where no interpreter has Triton, a job ends as BROKEN and says so. */

@@ -90,8 +90,9 @@ static int process_start(struct atoll_triton_zygote *z, const struct atoll_trito
     char *argv[] = {strdup(s->python), strdup("-I"), strdup("-B"), NULL, NULL};
     char *environment[8] = {home, temporary, cache, locale, hash, search, NULL, NULL};
     int rulesets[2] = {-1, -1}, filter_fd = -1, rc = -1;
-    if (s->script)
-        snprintf(script, sizeof(script), "%s", s->script);
+    const char *named = s->script ? s->script : getenv("ATOLL_TRITON_SCRIPT");
+    if (named)
+        snprintf(script, sizeof(script), "%s", named);
     else if (atoll_program_data("torch/atoll_triton.py", script, sizeof(script), err) != 0)
         goto done;
     argv[3] = strdup(script);

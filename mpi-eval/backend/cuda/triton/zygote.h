@@ -17,7 +17,7 @@
 
 struct atoll_triton_zygote_settings {
     const char *python;    /* absolute path */
-    const char *script;    /* NULL: atoll_triton.py of this installation */
+    const char *script;    /* NULL: ATOLL_TRITON_SCRIPT, else atoll_triton.py of this installation */
     unsigned arch;         /* 90 */
     double deadline_ns;    /* of a child */
     uint64_t memory_bytes; /* address space of a child */

@@ -403,6 +403,7 @@ static void test_seeds(void **state)
     struct atoll_compiler *with = atoll_triton_create(&settings, NULL);
     size_t count = seeds_submit(with, ATOLL_SOURCE_DIR "/suites/*/*/seeds/*.py", seeds, 0), done = 0;
     count = seeds_submit(with, ATOLL_SOURCE_DIR "/knowledge/prompts/example/seeds/*.py", seeds, count);
+    count = seeds_submit(with, ATOLL_SOURCE_DIR "/tests/fixtures/plans/*/seeds/*.py", seeds, count);
     double until = atoll_clock_mono_ns() + 300e9;
     assert_true(count >= 12);
     while (done < count && atoll_clock_mono_ns() < until) {
