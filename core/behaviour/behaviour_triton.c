@@ -163,7 +163,9 @@ struct atoll_behaviour atoll_behaviour_triton(const char *body, const struct ato
     struct atoll_behaviour cell = {0, 0, 0};
     struct atoll_token_list list;
     struct sight sight = {.loops = 0};
-    size_t launches = plan ? plan->launch_count : 1;
+    size_t launches = 1; /* of the path that has most */
+    for (size_t i = 0; plan && i < plan->path_count; i++)
+        launches = plan->paths[i].count > launches ? plan->paths[i].count : launches;
     if (atoll_python_token_list_init(&list, body, NULL) != 0)
         return cell;
     see(&list, &sight);

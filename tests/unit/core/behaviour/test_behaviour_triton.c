@@ -46,16 +46,23 @@ static void test_plan(void **state)
     struct atoll_arena *arena = atoll_arena_create(1u << 20, NULL);
     struct atoll_launch launches[2] = {{.num_stages = atoll_expression_parse(arena, "S", NULL)},
                                        {.num_stages = atoll_expression_parse(arena, "1", NULL)}};
-    struct atoll_plan plan = {
-        .param_count = 1, .params = {{.name = "S"}}, .launch_count = 1, .launches = launches};
+    struct atoll_plan plan = {.param_count = 1,
+                              .params = {{.name = "S"}},
+                              .launch_count = 1,
+                              .launches = launches,
+                              .path_count = 1,
+                              .paths = {{.count = 1}}};
     struct atoll_choice one = {1, {1}}, two = {1, {2}};
     assert_int_equal(atoll_behaviour_classify("triton", dot, &plan, &one).memory, 2);
     assert_int_equal(atoll_behaviour_classify("triton", dot, &plan, &two).memory, 3);
     assert_int_equal(atoll_behaviour_classify("triton", dot, &plan, &two).coordination, 1);
     launches[0].num_stages = NULL; /* Triton's own is 3 */
-    plan.launch_count = 2;
+    plan.launch_count = plan.paths[0].count = 2;
     assert_int_equal(atoll_behaviour_classify("triton", dot, &plan, &one).memory, 3);
     assert_int_equal(atoll_behaviour_classify("triton", dot, &plan, &one).coordination, 3);
+    plan.path_count = 2; /* one launch each */
+    plan.paths[0].count = plan.paths[1].count = plan.paths[1].first = 1;
+    assert_int_equal(atoll_behaviour_classify("triton", dot, &plan, &one).coordination, 1);
     assert_string_equal(atoll_behaviour_level_text_of("triton", 0, 1), "contiguous blocks, each loaded once");
     atoll_arena_destroy(arena);
 }
