@@ -249,9 +249,9 @@ static int verify_campaign(struct check *c, const char *dir, struct atoll_err *e
         file_failed(c, &why, NULL);
     } else {
         c->report->quarantined_records = replay.quarantined_records;
-        write_line(c, 0, "%llu events in %llu attempts, %llu records quarantined",
+        write_line(c, 0, "%llu events in %llu attempt%s, %llu records quarantined",
                    (unsigned long long)replay.event_count, (unsigned long long)replay.attempt_count,
-                   (unsigned long long)replay.quarantined_records);
+                   replay.attempt_count == 1 ? "" : "s", (unsigned long long)replay.quarantined_records);
         for (size_t i = 0; i < replay.quarantined_count; i++) {
             write_line(c, 0, "%llu records of attempt %s written after its lease was lost are kept aside",
                        (unsigned long long)replay.quarantined[i].records, replay.quarantined[i].attempt);

@@ -80,6 +80,11 @@ def turns():
         with after:
             check(after.fd == lock, "the lock did not end with its process")
     check(len(freed) == 2, "memory is not given back with the lock")
+    other = os.fork()  # a lock is a process's: only another one can tell that it is free
+    if other == 0:
+        next_one = names["Turns"](lock, torch)
+        os._exit(0 if next_one._take() else 1)
+    check(os.waitpid(other, 0)[1] == 0, "the lock is kept between turns")
     for fd in (lock, ends, begins):
         os.close(fd)
 
