@@ -8,9 +8,11 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "mpi-eval/referee/wide.h"
 
-#define LOOKS 2000 /* at those that still work, before the caller sleeps: some ten microseconds */
+#define SETTLE_NS 1e6  /* who is not on its core by then is kept from it by others than us */
+#define LOOKS     2000 /* at those that still work, before the caller sleeps: some ten microseconds */
 
 struct member {
     struct atoll_team *team;
@@ -30,6 +32,7 @@ struct atoll_team {
     size_t unit_count, piece;
     atomic_size_t next;  /* unit */
     atomic_uint at_work; /* members that have joined; changed under the mutex */
+    atomic_uint noticed; /* members that are done with the last run, or came too late for it; the same */
 };
 
 static void take_pieces(struct atoll_team *t)
@@ -52,17 +55,20 @@ static void *member_main(void *argument)
     sched_setaffinity(0, sizeof(core), &core); /* elsewhere it is slower, not wrong */
     pthread_mutex_lock(&t->mutex);
     for (unsigned long seen = 0;;) {
-        while (!t->is_over && (!t->is_open || t->turn == seen))
+        while (!t->is_over && t->turn == seen)
             pthread_cond_wait(&t->called, &t->mutex);
         if (t->is_over)
             break;
         seen = t->turn;
-        atomic_fetch_add_explicit(&t->at_work, 1, memory_order_relaxed);
-        pthread_mutex_unlock(&t->mutex);
-        take_pieces(t);
-        pthread_mutex_lock(&t->mutex);
-        if (atomic_fetch_sub_explicit(&t->at_work, 1, memory_order_release) == 1 && !t->is_open)
-            pthread_cond_signal(&t->left);
+        if (t->is_open) {
+            atomic_fetch_add_explicit(&t->at_work, 1, memory_order_relaxed);
+            pthread_mutex_unlock(&t->mutex);
+            take_pieces(t);
+            pthread_mutex_lock(&t->mutex);
+            if (atomic_fetch_sub_explicit(&t->at_work, 1, memory_order_release) == 1 && !t->is_open)
+                pthread_cond_signal(&t->left);
+        }
+        atomic_fetch_add_explicit(&t->noticed, 1, memory_order_relaxed);
     }
     pthread_mutex_unlock(&t->mutex);
     return NULL;
@@ -132,6 +138,7 @@ void atoll_team_run(struct atoll_team *team, size_t count, size_t piece, atoll_t
     team->unit_count = count;
     team->piece = piece;
     atomic_store_explicit(&team->next, 0, memory_order_relaxed);
+    atomic_store_explicit(&team->noticed, 0, memory_order_relaxed);
     team->is_open = 1;
     team->turn++;
     pthread_cond_broadcast(&team->called);
@@ -141,6 +148,17 @@ void atoll_team_run(struct atoll_team *team, size_t count, size_t piece, atoll_t
     team->is_open = 0;
     pthread_mutex_unlock(&team->mutex);
     await_members(team);
+}
+
+int atoll_team_settle(const struct atoll_team *team)
+{
+    if (!team || team->turn == 0)
+        return 1;
+    double until = atoll_clock_mono_ns() + SETTLE_NS;
+    while (atomic_load_explicit(&team->noticed, memory_order_relaxed) < team->count &&
+           atoll_clock_mono_ns() < until)
+        ;
+    return atomic_load_explicit(&team->noticed, memory_order_relaxed) == team->count;
 }
 
 /* ---- copies ---- */

@@ -26,6 +26,10 @@ void atoll_team_destroy(struct atoll_team *team); /* NULL is fine */
 void atoll_team_run(struct atoll_team *team, size_t count, size_t piece, atoll_team_work *work,
                     void *context);
 
+/* Waits until no thread is on its way from the last run back to sleep, on a core that something else needs for itself now.  Not
+ * for ever: 0 when a millisecond was not enough. */
+int atoll_team_settle(const struct atoll_team *team);
+
 /* atoll_wide_copy of several ranges.  piece_bytes: ATOLL_TEAM_FRESH_BYTES where nobody has written to `to` yet, or two threads
  * would each clear the same page; else ATOLL_TEAM_PIECE_BYTES. */
 #define ATOLL_TEAM_FRESH_BYTES ((size_t)2 << 20) /* a huge page */

@@ -265,6 +265,7 @@ static int stage_run_once(struct stage *s, int warming, struct atoll_run_result 
     if (atoll_runner_start(runner, &s->request, err) != 0)
         return -1;
     int failed = stage_fill(s, warming, err);
+    atoll_team_settle(s->cpu->team);
     stage_mark(s, ATOLL_PHASE_INPUTS);
     int is_busy = s->cpu->busy > BUSY_SHARE;
     if (!is_busy)

@@ -74,6 +74,21 @@ static void nobody_is_left_behind(void **state)
     }
 }
 
+/* Short runs leave threads behind that wake up too late for them: each comes and goes before a long one, or a settling, ends. */
+static void late_ones_go_back_to_sleep(void **state)
+{
+    assert_int_equal(atoll_team_settle(NULL), 1);
+    for (int i = 0; i < 200; i++) {
+        struct counting c = {.piece = 1, .count = 2};
+        atoll_team_run(teams[1 + i % 2], 2, 1, count_units, &c);
+        int is_settled = i % 3 == 0; /* or not at all */
+        for (int k = 0; k < 10000 && !is_settled; k++)
+            is_settled = atoll_team_settle(teams[1 + i % 2]);
+        assert_int_equal(is_settled, 1);
+        assert_int_equal(c.done[0] + c.done[1], 2);
+    }
+}
+
 static void copies_are_whole(void **state)
 {
     static const size_t sizes[] = {0, 1, 4095, 300000, 65536};
@@ -222,6 +237,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_unit_is_done_once),
         cmocka_unit_test(nobody_is_left_behind),
+        cmocka_unit_test(late_ones_go_back_to_sleep),
         cmocka_unit_test(copies_are_whole),
         cmocka_unit_test(hashes_agree),
         cmocka_unit_test(fills_agree),
