@@ -179,6 +179,7 @@ static const struct atoll_search_field fields[] = {
 
 #define FIELD_COUNT (sizeof(fields) / sizeof(*fields))
 #define OLD_COUNT   20 /* rows that every engine wrote */
+#define KEPT_COUNT  49 /* rows that every engine since version 7 writes; later ones where they are used */
 
 const struct atoll_search_field *atoll_search_fields(size_t *ret_count)
 {
@@ -265,13 +266,31 @@ static int field_decode(const struct atoll_search_field *f, struct atoll_reader 
     return 0;
 }
 
+static size_t field_bytes(const struct atoll_search_field *f)
+{
+    return f->kind == ATOLL_SEARCH_U64 || f->kind == ATOLL_SEARCH_F64 ? sizeof(uint64_t) : sizeof(uint32_t);
+}
+
+/* Up to the last row that has to be told: a setting that is not used leaves journals and saved states as they were. */
+static size_t row_count(const struct atoll_search *s)
+{
+    struct atoll_search plain;
+    size_t count = FIELD_COUNT;
+    atoll_search_defaults(&plain);
+    while (count > KEPT_COUNT && !memcmp(at(s, &fields[count - 1]), at(&plain, &fields[count - 1]),
+                                         field_bytes(&fields[count - 1])))
+        count--;
+    return count;
+}
+
 void atoll_search_encode(const struct atoll_search *s, struct atoll_buffer *out)
 {
+    size_t count = row_count(s);
     for (size_t i = 0; i < OLD_COUNT; i++)
         field_encode(&fields[i], s, out);
     atoll_buffer_put_u8(out, (uint8_t)s->language);
-    atoll_buffer_put_u8(out, (uint8_t)(FIELD_COUNT - OLD_COUNT));
-    for (size_t i = OLD_COUNT; i < FIELD_COUNT; i++)
+    atoll_buffer_put_u8(out, (uint8_t)(count - OLD_COUNT));
+    for (size_t i = OLD_COUNT; i < count; i++)
         field_encode(&fields[i], s, out);
 }
 

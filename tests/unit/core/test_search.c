@@ -6,6 +6,7 @@
 #include "core/search.h"
 
 #define OLD_BYTES 121 /* of engines that knew the first rows only, language c; one byte more with another */
+#define ROWS_OF_7 29  /* behind the old ones */
 
 static void defaults_travel(void **state)
 {
@@ -51,6 +52,16 @@ static void languages_travel(void **state)
     assert_true(back.language == ATOLL_LANGUAGE_CUDA && back.asks == 2);
     assert_int_equal(atoll_search_decode(bytes.data, OLD_BYTES, &back, &err), 0);
     assert_int_equal(back.language, ATOLL_LANGUAGE_C);
+    /* a row that engine 7 did not know is written where it is used, and then comes back */
+    assert_int_equal(bytes.data[OLD_BYTES + 1], ROWS_OF_7);
+    struct atoll_buffer used;
+    atoll_buffer_init(&used, 4096);
+    s.triton = ATOLL_TRITON_BESIDE;
+    atoll_search_encode(&s, &used);
+    assert_true(used.data[OLD_BYTES + 1] == ROWS_OF_7 + 1 && used.length == bytes.length + 1);
+    assert_int_equal(atoll_search_decode(used.data, used.length, &back, &err), 0);
+    assert_int_equal(back.triton, ATOLL_TRITON_BESIDE);
+    atoll_buffer_fini(&used);
     static const unsigned char wrong[] = {ATOLL_LANGUAGE_C, ATOLL_LANGUAGE_COUNT, 255};
     for (size_t i = 0; i < sizeof(wrong); i++) {
         bytes.data[OLD_BYTES] = wrong[i];
