@@ -32,6 +32,10 @@ static const struct {
     {ATOLL_V_BAD_PLAN, "requirements", ATOLL_ERROR_PLAN_CHOICE},
     {ATOLL_V_BAD_PLAN, "widen its condition", ATOLL_ERROR_PLAN_PATH},
     {ATOLL_V_BAD_PLAN, "on this device", ATOLL_ERROR_RESOURCES},
+    {ATOLL_V_BAD_PLAN, "the plan's launch has", ATOLL_ERROR_INTERFACE}, /* of Triton, and behind it */
+    {ATOLL_V_BAD_PLAN, "the plan's argument", ATOLL_ERROR_INTERFACE},
+    {ATOLL_V_BAD_PLAN, "that the plan launches", ATOLL_ERROR_INTERFACE},
+    {ATOLL_V_BAD_PLAN, "tl.constexpr", ATOLL_ERROR_CONSTEXPR},
     {ATOLL_V_BAD_PLAN, NULL, ATOLL_ERROR_PLAN},
     {ATOLL_V_FORBIDDEN, "rule precisions-strict", ATOLL_ERROR_PRECISION_RULE},
     {ATOLL_V_FORBIDDEN, "rule include", ATOLL_ERROR_INCLUDE},
@@ -79,13 +83,16 @@ static const struct {
     {ATOLL_V_COMPILE_ERROR, "SyntaxError", ATOLL_ERROR_SYNTAX},
     {ATOLL_V_COMPILE_ERROR, "already been declared", ATOLL_ERROR_SYNTAX},
     {ATOLL_V_COMPILE_ERROR, "redefinition", ATOLL_ERROR_SYNTAX},
+    {ATOLL_V_COMPILE_ERROR, "invalid axis", ATOLL_ERROR_TYPE},
     {ATOLL_V_COMPILE_ERROR, "past the deadline", ATOLL_ERROR_COMPILE_TIME},
+    {ATOLL_V_COMPILE_ERROR, "out of memory", ATOLL_ERROR_COMPILE_TIME},
     {ATOLL_V_COMPILE_ERROR, "cannot open source file", ATOLL_ERROR_INCLUDE},
     {ATOLL_V_COMPILE_ERROR, "No such file", ATOLL_ERROR_INCLUDE},
     {ATOLL_V_COMPILE_ERROR, NULL, ATOLL_ERROR_COMPILE},
     {ATOLL_V_LAUNCH_ERROR, "resources", ATOLL_ERROR_RESOURCES},
     {ATOLL_V_LAUNCH_ERROR, "has no kernel", ATOLL_ERROR_INTERFACE},
-    {ATOLL_V_LAUNCH_ERROR, "parameters", ATOLL_ERROR_INTERFACE},
+    {ATOLL_V_LAUNCH_ERROR, "the plan's launch has", ATOLL_ERROR_INTERFACE},
+    {ATOLL_V_LAUNCH_ERROR, "the plan's argument", ATOLL_ERROR_INTERFACE},
     {ATOLL_V_LAUNCH_ERROR, NULL, ATOLL_ERROR_LAUNCH},
     {ATOLL_V_CRASH, NULL, ATOLL_ERROR_FAULT},
     {ATOLL_V_TIMEOUT, NULL, ATOLL_ERROR_TIMEOUT},
@@ -145,17 +152,20 @@ static enum atoll_error_class find_class(enum atoll_verdict verdict, const char 
     return ATOLL_ERROR_NONE;
 }
 
-/* Triton quotes the source first, up to a line that only points, and says behind it what is wrong. */
+/* Triton quotes the source first, each time up to a line that only points, and says behind it what is wrong. */
 static const char *behind_quotation(const char *text)
 {
-    for (const char *line = text; strncmp(text, "at ", 3) == 0 && *line;) {
+    const char *found = text;
+    if (strncmp(text, "at ", 3) != 0 && !strstr(text, "CompilationError: at "))
+        return text;
+    for (const char *line = text; *line;) {
         size_t length = strcspn(line, "\n"), blank = strspn(line, " ");
         const char *next = line + length + (line[length] == '\n');
         if (blank + 1 == length && line[blank] == '^' && *next)
-            return next;
+            found = next;
         line = next;
     }
-    return text;
+    return found;
 }
 
 enum atoll_error_class atoll_error_class_of(enum atoll_verdict verdict, const char *detail)

@@ -51,7 +51,7 @@ static const struct {
                                "it does not compile: a function is called with other arguments than it has",
                                "The plan's args and the function's parameters must agree: same number, same "
                                "order, same types, behind unit_begin and unit_end where the language is c."},
-    [ATOLL_ERROR_TYPE] = {"type", "it does not compile: types do not fit",
+    [ATOLL_ERROR_TYPE] = {"type", "it does not compile: types or shapes do not fit",
                           "Convert explicitly; vector types need operands of one type in every operator, ?: "
                           "included."},
     [ATOLL_ERROR_SYNTAX] = {"syntax", "it does not compile: the text breaks the language's grammar",
@@ -75,7 +75,7 @@ static const struct {
     [ATOLL_ERROR_ASSEMBLY] = {"assembly", "it does not compile: the assembler refuses inline assembly",
                               "Check the instruction's name, modifiers, operand types and the target that it "
                               "needs."},
-    [ATOLL_ERROR_COMPILE_TIME] = {"compile_time", "the compiler did not end in time",
+    [ATOLL_ERROR_COMPILE_TIME] = {"compile_time", "the compiler did not end within its time and memory",
                                   "Unroll less, and instantiate fewer templates."},
     [ATOLL_ERROR_COMPILE] = {"compile", "it does not compile",
                              "Repair the first error first; later ones often follow from it."},
