@@ -223,8 +223,12 @@ static enum atoll_limiter first_level(const struct atoll_diagnosis_facts *facts)
 {
     double share = shared_share(facts), conflicts = counter(facts, ATOLL_COUNTER_BANK_CONFLICTS);
     double accesses = counter(facts, ATOLL_COUNTER_SHARED_ACCESSES);
-    int is_shared = isnan(share) ? accesses > 0 && counter(facts, ATOLL_COUNTER_L1_HIT) < 20
-                                 : share > MOSTLY * counter(facts, ATOLL_COUNTER_L1_THROUGHPUT);
+    int is_shared = share > MOSTLY * counter(facts, ATOLL_COUNTER_L1_THROUGHPUT);
+    if (isnan(share) && !isnan(accesses))
+        is_shared = accesses > 0 && counter(facts, ATOLL_COUNTER_L1_HIT) < 20;
+    else if (isnan(share) && facts->profile) /* a small set of counters: what the binary has more of */
+        is_shared = facts->profile->resources.mix[ATOLL_MIX_SHARED] >
+                    facts->profile->resources.mix[ATOLL_MIX_GLOBAL_LOAD];
     if (!is_shared)
         return ATOLL_LIMITER_L1;
     return conflicts > CONFLICTED * accesses ? ATOLL_LIMITER_BANK_CONFLICTS : ATOLL_LIMITER_SHARED;

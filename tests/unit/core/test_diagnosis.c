@@ -389,6 +389,31 @@ static void each_limiter_is_found(void **state)
     }
 }
 
+/* Where accesses to shared memory were not counted, the binary says what the first level is busy with; and a pipe that was not
+ * counted keeps waiting from being claimed. */
+static void a_small_set_is_enough(void **state)
+{
+    static struct fact c;
+    struct atoll_diagnosis d;
+    (void)state;
+    case_begin(&c, "small");
+    c.profile.counters[ATOLL_COUNTER_L1_THROUGHPUT] = 90;
+    c.profile.counters[ATOLL_COUNTER_ISSUE_ACTIVE] = 30;
+    c.profile.resources.mix[ATOLL_MIX_GLOBAL_LOAD] = 4;
+    atoll_diagnose(&c.facts, &d);
+    assert_int_equal(d.limiter, ATOLL_LIMITER_L1);
+    c.profile.resources.mix[ATOLL_MIX_SHARED] = 64;
+    atoll_diagnose(&c.facts, &d);
+    assert_int_equal(d.limiter, ATOLL_LIMITER_SHARED);
+    c.profile.counters[ATOLL_COUNTER_L1_THROUGHPUT] = 20;
+    atoll_diagnose(&c.facts, &d);
+    assert_int_equal(d.limiter, ATOLL_LIMITER_LATENCY);
+    c.profile.resources.mix[ATOLL_MIX_TRANSCENDENTAL] = 3;
+    atoll_diagnose(&c.facts, &d);
+    assert_int_equal(d.limiter, ATOLL_LIMITER_UNKNOWN);
+    assert_int_equal(d.next, ATOLL_LIMITER_ISSUE);
+}
+
 /* A launch, a grid, what a binary does not use. */
 static void the_launch_tells(void **state)
 {
@@ -500,6 +525,7 @@ int main(void)
         cmocka_unit_test(captured_cases_get_their_sentences),
         cmocka_unit_test(what_is_claimed_is_the_largest),
         cmocka_unit_test(each_limiter_is_found),
+        cmocka_unit_test(a_small_set_is_enough),
         cmocka_unit_test(the_launch_tells),
         cmocka_unit_test(hostile_messages_do_nothing),
         cmocka_unit_test(names_and_small_buffers),
