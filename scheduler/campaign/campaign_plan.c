@@ -331,8 +331,9 @@ struct option_texts {
 /* "0.32s" */
 static void seconds_put(double seconds, char *ret_text, size_t bytes)
 {
-    atoll_number_text(seconds, ret_text, bytes - 1);
-    strcat(ret_text, "s");
+    char number[32];
+
+    snprintf(ret_text, bytes, "%ss", atoll_number_text(seconds, number, sizeof(number)));
 }
 
 static void texts_fill(const struct atoll_plan_settings *settings, const struct atoll_plan_part *part,

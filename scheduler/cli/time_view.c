@@ -104,7 +104,7 @@ static int next_task(const struct atoll_query *query, double below_ns, struct at
 void atoll_time_view_print_tasks(const struct atoll_query *query, FILE *out)
 {
     struct atoll_device_time all;
-    struct atoll_timed_task task;
+    struct atoll_timed_task task = {.name = ""};
     double below_ns = 1e300, gaps_ns;
     char text[ATOLL_DEVICE_TIME_TEXT];
 
