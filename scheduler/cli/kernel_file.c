@@ -316,6 +316,7 @@ static void put_python(struct atoll_buffer *out, const struct kernel *k)
             atoll_buffer_printf(out, "# %.*s\n", (int)(length - skip), at + skip);
         at += length + (at[length] == '\n');
     }
+    atoll_buffer_printf(out, "# Python runs what stands below when this file is read: look at it first.\n");
     if (json_object_size(k->parameters) > 0)
         atoll_buffer_printf(out, "PARAMETERS = %s\n", parameters ? parameters : "{}");
     free(parameters);

@@ -184,6 +184,9 @@ static const struct rule alone_denied[] = {
     ANY("rt_tgsigqueueinfo"),
     ANY("pidfd_open"),
     ANY("pidfd_send_signal"),
+    MASKED("fcntl", 1, UINT32_MAX, F_SETOWN), /* input would send a signal to whom it names */
+    MASKED("fcntl", 1, UINT32_MAX, F_SETOWN_EX),
+    MASKED("fcntl", 1, UINT32_MAX, F_SETSIG),
     MASKED("prctl", 0, UINT32_MAX, PR_SET_PDEATHSIG),
     ANY("setpriority"),
     ANY("sched_setscheduler"),
@@ -207,6 +210,9 @@ static const struct rule module_denied[] = {
     ANY("rt_tgsigqueueinfo"),
     ANY("pidfd_open"),
     ANY("pidfd_send_signal"),
+    MASKED("fcntl", 1, UINT32_MAX, F_SETOWN), /* input would send a signal to whom it names */
+    MASKED("fcntl", 1, UINT32_MAX, F_SETOWN_EX),
+    MASKED("fcntl", 1, UINT32_MAX, F_SETSIG),
     MASKED("prctl", 0, UINT32_MAX, PR_SET_PDEATHSIG),
     ANY("setpriority"),
     ANY("sched_setscheduler"),

@@ -1,6 +1,7 @@
 """Imports Triton once, and forks a child for each source: what is hostile runs in the child alone.
 
-The zygote reads requests as bytes and answers with bytes of a child as they are; it looks into neither.  Before a child reads
+The zygote takes requests as bytes and passes a child's bytes on as they are; it looks into neither, and no later child has a copy of
+them (a request is wiped once its child is forked, answers lie in memory that is not inherited).  Before a child reads
 its request it has no link, no descriptor but its answer's, no program, process or signal to another (seccomp), no file to write
 (Landlock) and limits on memory, processor time and wall time.
 
@@ -13,6 +14,7 @@ Frames on descriptor 0, each a u32 length and as many bytes, numbers little-endi
 import ctypes
 import errno
 import json
+import mmap
 import os
 import resource
 import select
@@ -33,35 +35,46 @@ PR_SET_PDEATHSIG, PR_SET_DUMPABLE = 1, 4
 ANSWERED, EXITED, SIGNALLED, LATE, LONG = range(5)
 
 
-def read_exactly(count):
-    parts = []
-    while count > 0:
-        part = os.read(LINK, min(count, 1 << 20))
-        if not part:
+def fill(view):
+    """All of it from the link, into memory of ours: what a candidate wrote must not stay in the heap, of which every later child
+    has a copy."""
+    while view:
+        count = os.readv(LINK, [view[:1 << 20]])
+        if count == 0:
             os._exit(0)
-        parts.append(part)
-        count -= len(part)
-    return b"".join(parts)
+        view = view[count:]
 
 
-def receive():
-    length, = struct.unpack("<I", read_exactly(4))
-    if length > REQUEST_BYTES:
+def receive(room):
+    """Bytes of the frame that is now in room."""
+    head = bytearray(4)
+    fill(memoryview(head))
+    length, = struct.unpack("<I", head)
+    if length > len(room):
         os._exit(65)
-    return read_exactly(length)
+    fill(memoryview(room)[:length])
+    return length
 
 
-def send(body):
-    data = memoryview(struct.pack("<I", len(body)) + body)
-    while data:
-        try:
-            data = data[os.write(LINK, data):]
-        except BlockingIOError:
-            select.select([], [LINK], [])
+def send(*parts):
+    for part in (struct.pack("<I", sum(len(part) for part in parts)),) + parts:
+        data = memoryview(part)
+        while data:
+            try:
+                data = data[os.write(LINK, data):]
+            except BlockingIOError:
+                select.select([], [LINK], [])
 
 
 def blob(data):
     return struct.pack("<I", len(data)) + data
+
+
+def apart(count):
+    """Memory that children do not have."""
+    room = mmap.mmap(-1, count, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    room.madvise(mmap.MADV_DONTFORK)
+    return room
 
 
 def no_signal_to_others(call_number, own):
@@ -75,17 +88,15 @@ def no_signal_to_others(call_number, own):
 class Child:
     def __init__(self, serial, pid, answer, words, deadline):
         self.serial, self.pid, self.answer, self.words, self.deadline = serial, pid, answer, words, deadline
-        self.parts, self.length, self.how = [], 0, ANSWERED
+        self.room, self.length, self.how = apart(ANSWER_BYTES + 1), 0, ANSWERED
 
     def take(self):
         """What the child says; False at its end."""
-        part = os.read(self.answer, 1 << 20)
-        self.length += len(part)
+        count = os.readv(self.answer, [memoryview(self.room)[self.length:self.length + (1 << 20)]])
+        self.length += count
         if self.length > ANSWER_BYTES:
             self.end(LONG)
-        else:
-            self.parts.append(part)
-        return bool(part) and self.how == ANSWERED
+        return count > 0 and self.how == ANSWERED
 
     def end(self, how):
         self.how = how
@@ -93,16 +104,21 @@ class Child:
 
     def report(self):
         os.close(self.answer)
+        # One that is on its way out keeps its own status; one that only closed its end does not stay.
+        os.kill(self.pid, signal.SIGKILL)
         _, status, usage = os.wait4(self.pid, 0)
-        words = os.pread(self.words, WORDS_BYTES, 0)
-        os.close(self.words)
         how, which = self.how, 0
         if how == ANSWERED and os.WIFSIGNALED(status):
             how, which = SIGNALLED, os.WTERMSIG(status)
         elif how == ANSWERED and status != 0:
             how, which = EXITED, os.WEXITSTATUS(status)
-        body = b"".join(self.parts) if how == ANSWERED else words
-        return struct.pack("<QIIQ", self.serial, how, which, usage.ru_maxrss * 1024) + blob(body)
+        if how != ANSWERED:
+            self.length = os.preadv(self.words, [memoryview(self.room)[:WORDS_BYTES]], 0)
+        os.close(self.words)
+        view = memoryview(self.room)[:self.length]
+        send(struct.pack("<QIIQI", self.serial, how, which, usage.ru_maxrss * 1024, self.length), view)
+        view.release()
+        self.room.close()
 
 
 class Zygote:
@@ -111,6 +127,7 @@ class Zygote:
         self.children = []
         self.libc = ctypes.CDLL(None, use_errno=True)
         self.filter = os.pread(FILTER, 1 << 20, 0)
+        self.request = mmap.mmap(-1, REQUEST_BYTES, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         sys.path[:] = settings["path"] + [path for path in sys.path if path not in settings["path"]]
         try:
             import triton
@@ -167,14 +184,15 @@ class Zygote:
         finally:
             os._exit(status)
 
-    def start(self, frame):
-        serial, length = struct.unpack_from("<QI", frame)
-        request = frame[12:12 + length]
+    def start(self):
+        received = receive(self.request)
+        serial, length = struct.unpack_from("<QI", self.request)
         answer, other = os.pipe()
         words = os.memfd_create("words", 0)
         pid = os.fork()
         if pid == 0:
-            self.child(request, other, words)
+            self.child(self.request[12:12 + length], other, words)
+        self.request[:received] = bytes(received)
         os.close(other)
         self.children.append(Child(serial, pid, answer, words, time.monotonic() + self.settings["seconds"]))
 
@@ -191,7 +209,7 @@ class Zygote:
             wait = None if left is None else max(0, (left - time.monotonic()) * 1000) + 1
             for fd, _ in poll.poll(wait):
                 if fd == LINK:
-                    self.start(receive())
+                    self.start()
                 elif not known[fd].take():
                     self.finish(poll, known, known[fd])
             for child in list(self.children):
@@ -203,20 +221,20 @@ class Zygote:
         poll.unregister(child.answer)
         del known[child.answer]
         self.children.remove(child)
-        send(child.report())
+        child.report()
 
 
 def main():
     zygote = None
     try:
-        frame = receive()
-        zygote = Zygote(json.loads(frame[4:]))
+        frame = bytearray(1 << 20)
+        zygote = Zygote(json.loads(bytes(frame[4:receive(frame)])))
         failed, text = 0, json.dumps(zygote.facts)
     except Refusal as refusal:
         failed, text = 1, refusal.reply()["error"]
     except BaseException as error:
         failed, text = 1, "Triton does not work in %s: %s: %s" % (sys.executable, type(error).__name__, error)
-    send(struct.pack("<I", failed) + blob(text.encode("utf-8", "replace")[:900]))
+    send(struct.pack("<I", failed), blob(text.encode("utf-8", "replace")[:900]))
     if not failed:
         zygote.serve()
     os._exit(0)

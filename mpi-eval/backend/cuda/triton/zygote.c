@@ -46,7 +46,8 @@ static int child_ruleset(const struct atoll_python_places *places, int *ret_fd, 
     for (size_t i = 0; i < places->count; i++) {
         const struct atoll_landlock_path *p = &places->paths[i];
         if (p->writable == ATOLL_LANDLOCK_READ && strncmp(p->path, "/proc", 5) != 0 &&
-            strncmp(p->path, "/sys", 4) != 0)
+            strncmp(p->path, "/sys", 4) != 0 && strcmp(p->path, "/etc/passwd") != 0 &&
+            strcmp(p->path, "/etc/group") != 0)
             paths[count++] = *p;
     }
     return atoll_landlock_create(paths, count, ret_fd, err);

@@ -256,6 +256,27 @@ static const struct {
      "os.getppid(), 9) == 0: "
      "raise ValueError('killed')\nraise OSError(ctypes.get_errno(), 'tgkill')\n",
      ATOLL_COMPILE_ERROR, "PermissionError"},
+    {"signal by input", "import fcntl, os\nr, w = os.pipe()\nfcntl.fcntl(r, fcntl.F_SETOWN, os.getppid())\n",
+     ATOLL_COMPILE_ERROR, "PermissionError"},
+    {"another signal", "import fcntl, os\nr, w = os.pipe()\nfcntl.fcntl(r, fcntl.F_SETSIG, 9)\n",
+     ATOLL_COMPILE_ERROR, "PermissionError"},
+    {"ptrace",
+     "import ctypes, os\nl = ctypes.CDLL(None, use_errno=True)\nif l.ptrace(16, os.getppid(), 0, 0) != 0: "
+     "raise "
+     "OSError(ctypes.get_errno(), 'ptrace')\n",
+     ATOLL_COMPILE_ERROR, "PermissionError"},
+    {"memory file", "import os\nos.memfd_create('x')\n", ATOLL_COMPILE_ERROR, "PermissionError"},
+    {"users", "open('/etc/passwd').read()\n", ATOLL_COMPILE_ERROR, "PermissionError"},
+    {"limits", "import resource\nresource.setrlimit(resource.RLIMIT_AS, (1 << 40, 1 << 40))\n",
+     ATOLL_COMPILE_ERROR, "ValueError"},
+    {"descriptors",
+     "import os\nk = []\nfor i in range(3, 1024):\n    try: os.fstat(i); k.append(i)\n    except OSError: "
+     "pass\n"
+     "raise ValueError('open: %s' % k)\n",
+     ATOLL_COMPILE_ERROR, "open: []"},
+    {"closes its answer and stays", "import os, time\nos.close(0)\ntime.sleep(600)\n", ATOLL_COMPILE_TIMEOUT,
+     ""},
+    {"stops itself", "import os, signal\nos.close(0)\nsignal.raise_signal(19)\n", ATOLL_COMPILE_TIMEOUT, ""},
     {"endless", "while True: pass\n", ATOLL_COMPILE_TIMEOUT, "time"},
     {"memory", "x = b'1' * (10 << 30)\n", ATOLL_COMPILE_MEMORY, "ran out of memory"},
     {"exit", "import os\nos._exit(0)\n", ATOLL_COMPILE_ERROR, "answered nonsense"},
