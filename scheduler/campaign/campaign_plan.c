@@ -97,7 +97,9 @@ const struct atoll_option atoll_plan_options[] = {
     {"python", 0, ATOLL_OPT_TEXT, FIELD(python), "FILE", "auto", 0, 0, NULL,
      "Python with torch, which is oracle of tasks of PyTorch and measures its own times as rivals, or none. "
      "auto: "
-     "ATOLL_PYTHON, else the python3 of PATH where that has torch."},
+     "ATOLL_PYTHON, else the python3 of PATH where that has torch. The same one compiles Triton sources, "
+     "where the "
+     "setting triton wants some."},
     {"timing", 0, ATOLL_OPT_TEXT, FIELD(timing), "WHICH", "cold", 0, 0, NULL,
      "Caches before each timed run: cold flushes them; warm runs the candidate once on other contents, "
      "writes those of "
