@@ -44,11 +44,28 @@ static inline int sim_is_cuda(const char *name)
     return length > 3 && strcmp(name + length - 3, ".cu") == 0;
 }
 
+static inline int sim_is_triton(const char *name)
+{
+    size_t length = strlen(name);
+    return length > 3 && strcmp(name + length - 3, ".py") == 0;
+}
+
 static inline void sim_write_seed(const char *dir, const struct sim_seed *seed)
 {
     char text[2048], name[64], require[256] = "";
     if (seed->require)
         snprintf(require, sizeof(require), "\"require\": [\"%s\"],", seed->require);
+    if (sim_is_triton(seed->name)) {
+        snprintf(text, sizeof(text),
+                 "# atoll-plan {\"version\": 1, \"params\": {%s}, %s\n"
+                 "# \"launch\": [{\"kernel\": \"f\", \"grid\": [\"cdiv(N, 256)\"], \"args\": [\"x\", \"y\", "
+                 "\"i32:N\"]}]}\n"
+                 "import triton\n\n\n@triton.jit\ndef f(x, y, n):\n    pass  # %s\n",
+                 seed->params ? seed->params : "", require, seed->name);
+        snprintf(name, sizeof(name), "seeds/%s", seed->name);
+        sim_write(dir, name, text);
+        return;
+    }
     snprintf(text, sizeof(text),
              sim_is_cuda(seed->name)
                  ? "/* atoll-plan {\"version\": 1, \"params\": {%s}, %s\n"
@@ -95,7 +112,7 @@ static inline void sim_task_with(const char *name, const struct sim_seed *seeds,
     atoll_task_destroy(task);
     for (size_t i = 0; i < count; i++) {
         snprintf(path, sizeof(path), "%s/seeds/%s%s", dir, seeds[i].name,
-                 sim_is_cuda(seeds[i].name) ? "" : ".c");
+                 sim_is_cuda(seeds[i].name) || sim_is_triton(seeds[i].name) ? "" : ".c");
         unlink(path);
     }
     const char *const rest[] = {"/task.yaml", "/reference.c", "/seeds", ""};

@@ -368,6 +368,57 @@ static void one_language_is_evolved(void **state)
     atoll_buffer_fini(&task);
 }
 
+/* Triton beside CUDA: seeds of both, the baseline is CUDA's; alone: its own. */
+static void triton_is_evolved_beside_or_alone(void **state)
+{
+    static const struct sim_seed seeds[] = {
+        {"a.cu", NULL, NULL}, {"blocks.py", NULL, NULL}, {"tiles.py", NULL, NULL}};
+    static const struct {
+        enum atoll_language language;
+        uint64_t evaluated, ignored;
+        const char *baseline;
+    } rows[] = {{ATOLL_LANGUAGE_CUDA, 1, 1, "cuda"},
+                {ATOLL_LANGUAGE_CUDA_TRITON, 4, 0, "cuda"},
+                {ATOLL_LANGUAGE_TRITON, 3, 0, "triton"}};
+    struct atoll_buffer task;
+    atoll_buffer_init(&task, 1u << 24);
+    sim_task("beside", seeds, 3, 0, &task);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct atoll_search search = settings();
+        struct atoll_task_status t;
+        struct atoll_engine_status status;
+        struct atoll_id source;
+        struct atoll_choice choice;
+        const char *language, *text;
+        struct atoll_event event;
+        struct sim *s = malloc(sizeof(*s));
+        (void)state;
+        search.language = rows[i].language;
+        search.noop_interval = 0;
+        sim_start(s, 1, &search);
+        sim_add_task(s, 0, &task);
+        atoll_event_init(&event, ATOLL_EVENT_SOURCE);
+        event.language = "triton";
+        event.origin = "import";
+        event.source = "# atoll-plan {\"version\": 1, \"launch\": [{\"kernel\": \"g\", \"grid\": [1], "
+                       "\"args\": [\"x\"]}]}\nx = 1\n";
+        sim_step(s, &event);
+        sim_capacity(s, 1);
+        drain(s);
+        atoll_engine_task_status(s->engine, 0, 0, &t);
+        assert_int_equal(t.evaluated, rows[i].evaluated);
+        atoll_engine_status(s->engine, &status);
+        assert_int_equal(status.ignored, rows[i].ignored);
+        assert_int_equal(atoll_engine_candidate(s->engine, 0, &t.baseline, &source, &choice), 0);
+        assert_int_equal(atoll_engine_source(s->engine, &source, &language, &text), 0);
+        assert_string_equal(language, rows[i].baseline);
+        sim_check_replay(s);
+        sim_fini(s);
+        free(s);
+    }
+    atoll_buffer_fini(&task);
+}
+
 static void wall_budget_leaves_time_for_finals(void **state)
 {
     struct fixture *f = *state;
@@ -902,6 +953,7 @@ int main(void)
         cmocka_unit_test(an_unstable_baseline_is_measured_again),
         cmocka_unit_test(broken_baseline_ends_the_task),
         cmocka_unit_test(one_language_is_evolved),
+        cmocka_unit_test(triton_is_evolved_beside_or_alone),
         cmocka_unit_test(wall_budget_leaves_time_for_finals),
         cmocka_unit_test(wall_time_over_abandons),
         cmocka_unit_test(an_extension_reopens),
