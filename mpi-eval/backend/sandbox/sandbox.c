@@ -32,14 +32,20 @@ struct rule {
     int arg; /* -1: whatever the arguments */
     uint64_t mask, value;
     unsigned null_arg; /* > 0: this one must be 0 as well */
+    int differs;       /* the argument must not be 0, whatever mask and value */
 };
 #define ANY(name)                                                                                            \
     {                                                                                                        \
-        name, -1, 0, 0, 0                                                                                    \
+        name, -1, 0, 0, 0, 0                                                                                 \
     }
 #define MASKED(name, arg, mask, val)                                                                         \
     {                                                                                                        \
-        name, arg, mask, val, 0                                                                              \
+        name, arg, mask, val, 0, 0                                                                           \
+    }
+/* Of another process: it is told by its first argument, 0 is the caller. */
+#define OF_OTHERS(name)                                                                                      \
+    {                                                                                                        \
+        name, 0, 0, 0, 0, 1                                                                                  \
     }
 
 static const struct rule network_denied[] = {
@@ -165,7 +171,7 @@ static const struct rule zygote_allowed[] = {
         ANY("exit"), ANY("exit_group"), ANY("restart_syscall")
 /* Of threads that share their cores with the referee, which sleeps: nothing is discarded there. */
 static const struct rule sample_allowed[] = {
-    {"futex", 1, FUTEX_COMMAND, FUTEX_WAIT, 3},
+    {"futex", 1, FUTEX_COMMAND, FUTEX_WAIT, 3, 0},
     MASKED("futex", 1, FUTEX_COMMAND, FUTEX_WAKE),
     USAGE_AND_EXIT,
 };
@@ -183,6 +189,8 @@ static const struct rule alone_denied[] = {
     ANY("rt_sigqueueinfo"),
     ANY("rt_tgsigqueueinfo"),
     ANY("pidfd_open"),
+    OF_OTHERS("prlimit64"), /* limits of the evaluator, say */
+    OF_OTHERS("sched_setparam"),
     ANY("pidfd_send_signal"),
     MASKED("fcntl", 1, UINT32_MAX, F_SETOWN), /* input would send a signal to whom it names */
     MASKED("fcntl", 1, UINT32_MAX, F_SETOWN_EX),
@@ -190,6 +198,9 @@ static const struct rule alone_denied[] = {
     MASKED("prctl", 0, UINT32_MAX, PR_SET_PDEATHSIG),
     ANY("setpriority"),
     ANY("sched_setscheduler"),
+    OF_OTHERS("sched_setaffinity"),
+    ANY("sched_setattr"),
+    ANY("ioprio_set"),
     ANY("memfd_create"),
     ANY("chmod"),
     ANY("fchmod"),
@@ -209,6 +220,8 @@ static const struct rule module_denied[] = {
     ANY("rt_sigqueueinfo"),
     ANY("rt_tgsigqueueinfo"),
     ANY("pidfd_open"),
+    OF_OTHERS("prlimit64"), /* limits of the evaluator, say */
+    OF_OTHERS("sched_setparam"),
     ANY("pidfd_send_signal"),
     MASKED("fcntl", 1, UINT32_MAX, F_SETOWN), /* input would send a signal to whom it names */
     MASKED("fcntl", 1, UINT32_MAX, F_SETOWN_EX),
@@ -217,6 +230,7 @@ static const struct rule module_denied[] = {
     ANY("setpriority"),
     ANY("sched_setscheduler"),
     ANY("sched_setattr"),
+    ANY("ioprio_set"),
 };
 
 #define ROWS(table) table, sizeof(table) / sizeof(table[0])
@@ -244,6 +258,9 @@ static int add_rule(scmp_filter_ctx context, uint32_t action, const struct rule 
         return 0; /* this architecture or this library does not know the call */
     if (rule->arg < 0)
         return seccomp_rule_add(context, action, number, 0);
+    struct scmp_arg_cmp other = {(unsigned)rule->arg, SCMP_CMP_NE, 0, 0};
+    if (rule->differs)
+        return seccomp_rule_add_array(context, action, number, 1, &other);
     struct scmp_arg_cmp cmp[] = {{(unsigned)rule->arg, SCMP_CMP_MASKED_EQ, rule->mask, rule->value},
                                  {rule->null_arg, SCMP_CMP_EQ, 0, 0}};
     return seccomp_rule_add_array(context, action, number, rule->null_arg ? 2 : 1, cmp);

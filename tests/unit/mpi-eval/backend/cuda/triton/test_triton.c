@@ -265,6 +265,11 @@ static const struct {
      "raise "
      "OSError(ctypes.get_errno(), 'ptrace')\n",
      ATOLL_COMPILE_ERROR, "PermissionError"},
+    {"limits of another",
+     "import os, resource\nresource.prlimit(os.getppid(), resource.RLIMIT_NOFILE, (1 << 9, 1 << 9))\n",
+     ATOLL_COMPILE_ERROR, "PermissionError"},
+    {"cores of another", "import os\nos.sched_setaffinity(os.getppid(), {0})\n", ATOLL_COMPILE_ERROR,
+     "PermissionError"},
     {"memory file", "import os\nos.memfd_create('x')\n", ATOLL_COMPILE_ERROR, "PermissionError"},
     {"users", "open('/etc/passwd').read()\n", ATOLL_COMPILE_ERROR, "PermissionError"},
     {"limits", "import resource\nresource.setrlimit(resource.RLIMIT_AS, (1 << 40, 1 << 40))\n",
