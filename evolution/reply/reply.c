@@ -79,8 +79,8 @@ static size_t put_lines(char *text, struct atoll_reply_span json)
         }
         const char *head = count++ ? "#" : "# atoll-plan";
         int needs_blank = line.length && (!has_sign || line.text[0] != ' ');
-        memcpy(text + used, head, strlen(head));
-        used += strlen(head);
+        while (*head)
+            text[used++] = *head++;
         if (needs_blank)
             text[used++] = ' ';
         memcpy(text + used, line.text, line.length);

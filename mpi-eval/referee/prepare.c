@@ -127,7 +127,7 @@ static int unit_make(struct preparation *w, struct atoll_err *mine, struct atoll
 {
     struct atoll_prepared *p = w->p;
     struct atoll_buffer out;
-    int is_other = strcmp(p->language, w->parts->backend->language) != 0, rc = 0;
+    int is_other = w->parts->other_unit && strcmp(p->language, w->parts->backend->language) != 0, rc = 0;
     atoll_buffer_init(&out,
                       is_other ? 8 * UNIT_LIMIT : UNIT_LIMIT); /* a text within another one takes more */
     if (is_other) {

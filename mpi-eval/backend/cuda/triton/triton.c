@@ -126,6 +126,7 @@ static int is_troubled(const struct triton *t)
 static int identity_set(struct triton *t, const char *python, struct atoll_err *err)
 {
     struct atoll_buffer b;
+    const struct atoll_id none = {{0}};
     struct stat st = {0};
     json_t *says = atoll_torch_examine(python, err);
     if (!says)
@@ -140,7 +141,7 @@ static int identity_set(struct triton *t, const char *python, struct atoll_err *
     atoll_buffer_put_text(&b, atoll_json_member(says, "executable"));
     stat(python, &st);
     atoll_buffer_put_i64(&b, (int64_t)st.st_mtim.tv_sec);
-    t->identity = b.failed ? (struct atoll_id){{0}} : atoll_id_of(b.data, b.length);
+    t->identity = b.failed ? none : atoll_id_of(b.data, b.length);
     atoll_buffer_fini(&b);
     json_decref(says);
     return 0;
