@@ -255,7 +255,7 @@ int atoll_campaign_plan_make(struct atoll_campaign_plan *ret_plan, struct atoll_
         search_choose(settings, &ret_plan->search, err) != 0 ||
         setup_choose(settings, &ret_plan->setup, err) != 0 ||
         atoll_run_tasks_collect(&ret_plan->tasks, suites, suite_count, &settings->only, settings->backend,
-                                err) != 0) {
+                                ret_plan->search.triton, err) != 0) {
         return -1;
     }
     return sanitize_choose(ret_plan, evaluators, is_quiet, err);

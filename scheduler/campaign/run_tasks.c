@@ -11,10 +11,10 @@
 #include "base/spelling.h"
 #include "core/search.h"
 
-static int has_seed(const struct atoll_task *task, const char *language)
+static int has_seed(const struct atoll_task *task, enum atoll_language language)
 {
     for (size_t i = 0; i < task->seed_count; i++)
-        if (strcmp(task->seeds[i].language, language) == 0)
+        if (atoll_language_takes(language, task->seeds[i].language))
             return 1;
     return 0;
 }
@@ -30,15 +30,20 @@ static int has_variant(const struct atoll_task *task, const char *backend, enum 
     return 0;
 }
 
-int atoll_task_fits_backend(const struct atoll_task *task, const char *backend, char *ret_why,
-                            size_t why_bytes)
+int atoll_task_fits_backend(const struct atoll_task *task, const char *backend, enum atoll_triton triton,
+                            char *ret_why, size_t why_bytes)
 {
-    const char *language = atoll_language_name(atoll_language_of_backend(backend, ATOLL_TRITON_NONE));
+    static const char *const suffixes[ATOLL_LANGUAGE_COUNT] = {[ATOLL_LANGUAGE_C] = "c",
+                                                               [ATOLL_LANGUAGE_CUDA] = "cu",
+                                                               [ATOLL_LANGUAGE_TRITON] = "py",
+                                                               [ATOLL_LANGUAGE_CUDA_TRITON] = "cu"};
+    enum atoll_language language = atoll_language_of_backend(backend, triton);
 
-    /* what another language's seeds are taken for is the search's to say (its setting triton) */
-    if (!has_seed(task, language) && (strcmp(backend, "cuda") != 0 || !has_seed(task, "triton"))) {
-        snprintf(ret_why, why_bytes, "no seed in the language %s; add one as seeds/NAME.%s", language,
-                 strcmp(language, "cuda") == 0 ? "cu" : language);
+    if (!has_seed(task, language)) {
+        int is_triton = language == ATOLL_LANGUAGE_CUDA && has_seed(task, ATOLL_LANGUAGE_TRITON);
+        snprintf(ret_why, why_bytes, "no seed in the language %s; add one as seeds/NAME.%s%s",
+                 atoll_language_name(language), suffixes[language],
+                 is_triton ? ", or search those in Triton with --set triton=alone" : "");
         return 0;
     }
     if (!has_variant(task, backend, ATOLL_VARIANT_CHECK) ||
@@ -84,7 +89,7 @@ static int add(void *context, const char *dir, struct atoll_err *err)
                      : 0;
         goto leave_out;
     }
-    if (!atoll_task_fits_backend(task, backend, why, sizeof(why))) {
+    if (!atoll_task_fits_backend(task, backend, list->triton, why, sizeof(why))) {
         if (list->only->count) { /* it was asked for by name */
             atoll_err_set(err, ATOLL_E_INPUT, "%s: %s", dir, why);
             goto leave_out;
@@ -155,11 +160,12 @@ int atoll_run_tasks_find_suite(const char *name, char *ret_dir, size_t bytes, st
 }
 
 int atoll_run_tasks_collect(struct atoll_run_tasks *ret_tasks, const char *const *suites, size_t suite_count,
-                            const struct atoll_option_list *only, const char *backend, struct atoll_err *err)
+                            const struct atoll_option_list *only, const char *backend,
+                            enum atoll_triton triton, struct atoll_err *err)
 {
     struct atoll_run_tasks *list = ret_tasks;
 
-    *list = (struct atoll_run_tasks){.backend = backend, .only = only};
+    *list = (struct atoll_run_tasks){.backend = backend, .triton = triton, .only = only};
     for (size_t i = 0; i < suite_count; i++) {
         char dir[PATH_MAX];
 

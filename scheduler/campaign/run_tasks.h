@@ -4,10 +4,12 @@
 #define ATOLL_SCHEDULER_CAMPAIGN_RUN_TASKS_H
 
 #include "base/option.h"
+#include "core/search.h"
 #include "core/task/task.h"
 
 struct atoll_run_tasks {
     const char *backend;                  /* as given */
+    enum atoll_triton triton;             /* the search's setting */
     const struct atoll_option_list *only; /* names; empty: all */
     struct atoll_task **tasks;            /* owned, as their folders */
     char **dirs;
@@ -24,11 +26,13 @@ int atoll_run_tasks_find_suite(const char *name, char *ret_dir, size_t bytes, st
  * too.  Errors: those of reading a task; INPUT (two tasks of one name, a task that was named and does not suit the
  * backend, no task that does), NOTFOUND (no task, or none of that name). */
 int atoll_run_tasks_collect(struct atoll_run_tasks *ret_tasks, const char *const *suites, size_t suite_count,
-                            const struct atoll_option_list *only, const char *backend, struct atoll_err *err);
+                            const struct atoll_option_list *only, const char *backend,
+                            enum atoll_triton triton, struct atoll_err *err);
 void atoll_run_tasks_fini(struct atoll_run_tasks *tasks);
 
-/* 1 when the task can be evolved with a backend ("cpu", "cuda"); 0 with a clause on what is missing and what to do. */
-int atoll_task_fits_backend(const struct atoll_task *task, const char *backend, char *ret_why,
-                            size_t why_bytes);
+/* 1 when the task can be evolved with a backend ("cpu", "cuda") and a search's setting triton; 0 with a clause on what is
+ * missing and what to do. */
+int atoll_task_fits_backend(const struct atoll_task *task, const char *backend, enum atoll_triton triton,
+                            char *ret_why, size_t why_bytes);
 
 #endif

@@ -9,14 +9,25 @@ static void test_suits(void **state)
     static const struct {
         const char *language, *check, *bench; /* of the one seed; backends of the two variants, NULL any */
         const char *backend, *why;            /* NULL: it suits */
+        enum atoll_triton triton;
     } rows[] = {
-        {"c", NULL, NULL, "cpu", NULL},
-        {"cuda", NULL, NULL, "cuda", NULL},
-        {"cuda", "cuda", "cuda", "cuda", NULL},
-        {"c", NULL, NULL, "cuda", "no seed in the language cuda; add one as seeds/NAME.cu"},
-        {"cuda", NULL, NULL, "cpu", "no seed in the language c; add one as seeds/NAME.c"},
-        {"cuda", NULL, "cpu", "cuda", "bench variant for the backend cuda"},
-        {"c", "cuda", NULL, "cpu", "no check or no bench variant for the backend cpu"},
+        {"c", NULL, NULL, "cpu", NULL, ATOLL_TRITON_NONE},
+        {"c", NULL, NULL, "cpu", NULL, ATOLL_TRITON_ALONE},
+        {"cuda", NULL, NULL, "cuda", NULL, ATOLL_TRITON_NONE},
+        {"cuda", "cuda", "cuda", "cuda", NULL, ATOLL_TRITON_BESIDE},
+        {"triton", NULL, NULL, "cuda", NULL, ATOLL_TRITON_BESIDE},
+        {"triton", NULL, NULL, "cuda", NULL, ATOLL_TRITON_ALONE},
+        {"triton", NULL, NULL, "cuda", "seeds/NAME.cu, or search those in Triton with --set triton=alone",
+         ATOLL_TRITON_NONE},
+        {"triton", NULL, NULL, "cpu", "no seed in the language c; add one as seeds/NAME.c",
+         ATOLL_TRITON_ALONE},
+        {"cuda", NULL, NULL, "cuda", "no seed in the language triton; add one as seeds/NAME.py",
+         ATOLL_TRITON_ALONE},
+        {"c", NULL, NULL, "cuda", "no seed in the language cuda; add one as seeds/NAME.cu",
+         ATOLL_TRITON_NONE},
+        {"cuda", NULL, NULL, "cpu", "no seed in the language c; add one as seeds/NAME.c", ATOLL_TRITON_NONE},
+        {"cuda", NULL, "cpu", "cuda", "bench variant for the backend cuda", ATOLL_TRITON_NONE},
+        {"c", "cuda", NULL, "cpu", "no check or no bench variant for the backend cpu", ATOLL_TRITON_NONE},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -31,7 +42,7 @@ static void test_suits(void **state)
         task.variants[1].kind = ATOLL_VARIANT_BENCH;
         task.variants[1].backend = rows[i].bench;
         task.variant_count = 2;
-        assert_int_equal(atoll_task_fits_backend(&task, rows[i].backend, why, sizeof(why)),
+        assert_int_equal(atoll_task_fits_backend(&task, rows[i].backend, rows[i].triton, why, sizeof(why)),
                          rows[i].why == NULL);
         if (rows[i].why && !strstr(why, rows[i].why))
             fail_msg("row %zu: %s", i, why);
