@@ -37,8 +37,9 @@ static int languages_submit(struct atoll_compiler *compiler, uint64_t job, const
 {
     size_t n = strlen(file_name);
     int is_python = n > 3 && strcmp(file_name + n - 3, ".py") == 0;
-    return atoll_compiler_submit(is_python ? of(compiler)->triton : of(compiler)->cuda, job, file_name, text,
-                                 length, defines, define_count, err);
+    struct atoll_compiler *one = is_python ? of(compiler)->triton : of(compiler)->cuda;
+    /* Not by atoll_compiler_submit: it refuses the number that atoll_compiler_run gives a job of its own. */
+    return one->kind->submit(one, job, file_name, text, length, defines, define_count, err);
 }
 
 static size_t languages_pollfds(const struct atoll_compiler *compiler, struct pollfd *ret_fds, size_t limit)

@@ -488,12 +488,28 @@ static void test_missing(void **state)
     atoll_prepared_destroy(p);
 }
 
+/* Behind the interface that the backend gives its callers, a job that is waited for is a job like others. */
+static void test_languages(void **state)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_triton_settings settings = settings_of(python, "");
+    struct atoll_prepared *p = prepare(PLAN("", ARGS) KERNEL);
+    struct atoll_compiler *both = atoll_cuda_languages_create(atoll_triton_create(&settings, &err),
+                                                              atoll_triton_create(&settings, &err), &err);
+    assert_non_null(both);
+    struct atoll_compiled c = run(both, p);
+    assert_int_equal(c.status, ATOLL_COMPILE_OK);
+    atoll_compiled_fini(&c);
+    atoll_compiler_destroy(both);
+    atoll_prepared_destroy(p);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_launch),      cmocka_unit_test(test_classes),
-                                       cmocka_unit_test(test_same_as_jit), cmocka_unit_test(test_errors),
-                                       cmocka_unit_test(test_hostile),     cmocka_unit_test(test_cache),
-                                       cmocka_unit_test(test_seeds),       cmocka_unit_test(test_missing)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_launch), cmocka_unit_test(test_classes), cmocka_unit_test(test_same_as_jit),
+        cmocka_unit_test(test_errors), cmocka_unit_test(test_hostile), cmocka_unit_test(test_cache),
+        cmocka_unit_test(test_seeds),  cmocka_unit_test(test_missing), cmocka_unit_test(test_languages)};
     python = triton_python();
     if (!python)
         return 77;
