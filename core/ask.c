@@ -2,11 +2,16 @@
 
 #include <math.h>
 
+#include "core/issue.h"
+#include "core/text_limit.h"
+
 #define LEVELS     4
 #define DIMENSIONS 3
 #define HAS_TIMES                                                                                            \
     0x80u /* beside the kind: the times of the task follow; what engines before version 5 wrote has none */
-#define NS_MAX 1e18
+#define NS_MAX    1e18
+#define HAS_ITEMS 0x80u /* beside the status: items follow the order; engines before version 8 wrote none */
+#define GAIN_MAX  1e6
 
 const char *atoll_operator_name(enum atoll_operator op)
 {
@@ -22,16 +27,16 @@ const char *atoll_operator_name(enum atoll_operator op)
         [ATOLL_OPERATOR_INITIALISE] = "initialise",
         [ATOLL_OPERATOR_TRANSLATE] = "translate",
         [ATOLL_OPERATOR_NULL_CONTROL] = "noop",
+        [ATOLL_OPERATOR_EXTRACT] = "extract",
     };
     return (unsigned)op < ATOLL_OPERATOR_COUNT ? names[op] : "unknown";
 }
 
 const char *atoll_ask_kind_name(enum atoll_ask_kind kind)
 {
-    static const char *const names[ATOLL_ASK_KIND_COUNT] = {[ATOLL_ASK_WRITE] = "write",
-                                                            [ATOLL_ASK_PLAN] = "plan",
-                                                            [ATOLL_ASK_ANALYSE] = "analyse",
-                                                            [ATOLL_ASK_ORDER] = "order"};
+    static const char *const names[ATOLL_ASK_KIND_COUNT] = {
+        [ATOLL_ASK_WRITE] = "write", [ATOLL_ASK_PLAN] = "plan",           [ATOLL_ASK_ANALYSE] = "analyse",
+        [ATOLL_ASK_ORDER] = "order", [ATOLL_ASK_SUMMARISE] = "summarise", [ATOLL_ASK_DISTIL] = "distil"};
     return (unsigned)kind < ATOLL_ASK_KIND_COUNT ? names[kind] : "unknown";
 }
 
@@ -43,6 +48,41 @@ const char *atoll_reply_status_name(enum atoll_reply_status status)
         [ATOLL_REPLY_SPENT] = "spent",     [ATOLL_REPLY_TASK_SPENT] = "task_spent",
         [ATOLL_REPLY_BUILTIN] = "builtin"};
     return (unsigned)status < ATOLL_REPLY_STATUS_COUNT ? names[status] : "unknown";
+}
+
+const char *atoll_item_kind_name(enum atoll_item_kind kind)
+{
+    static const char *const names[ATOLL_ITEM_KIND_COUNT] = {[ATOLL_ITEM_PLAN] = "plan",
+                                                             [ATOLL_ITEM_ISSUE] = "issue",
+                                                             [ATOLL_ITEM_PROPOSAL] = "proposal",
+                                                             [ATOLL_ITEM_REWRITE] = "rewrite",
+                                                             [ATOLL_ITEM_HINT] = "hint"};
+    return (unsigned)kind < ATOLL_ITEM_KIND_COUNT ? names[kind] : "unknown";
+}
+
+void atoll_reply_count_items(struct atoll_reply *reply)
+{
+    uint32_t plans = 0, known = 0;
+    uint64_t issues = 0;
+    for (uint32_t i = 0; i < reply->item_count; i++) {
+        const struct atoll_reply_item *item = &reply->items[i];
+        plans += item->kind == ATOLL_ITEM_PLAN;
+        known += item->kind == ATOLL_ITEM_ISSUE;
+        if (item->kind == ATOLL_ITEM_ISSUE && item->issue < ATOLL_ISSUE_COUNT)
+            issues |= UINT64_C(1) << item->issue;
+    }
+    if (plans)
+        reply->plan_count = plans;
+    if (known)
+        reply->issues = issues;
+}
+
+const struct atoll_reply_item *atoll_reply_plan(const struct atoll_reply *reply, uint32_t index)
+{
+    for (uint32_t i = 0; i < reply->item_count; i++)
+        if (reply->items[i].kind == ATOLL_ITEM_PLAN && index-- == 0)
+            return &reply->items[i];
+    return NULL;
 }
 
 static void put_ids(struct atoll_buffer *out, const struct atoll_id *ids, size_t count)
@@ -203,10 +243,45 @@ static void take_dialogue(struct atoll_reader *r, struct atoll_arena *arena, str
         r->failed = 1;
 }
 
+static void put_items(const struct atoll_reply *reply, struct atoll_buffer *out)
+{
+    atoll_buffer_put_u32(out, reply->item_count);
+    for (uint32_t i = 0; i < reply->item_count; i++) {
+        const struct atoll_reply_item *item = &reply->items[i];
+        const char *const texts[] = {item->title, item->text, item->why, item->before, item->after};
+        atoll_buffer_put_u8(out, (uint8_t)item->kind);
+        atoll_buffer_put_u8(out, item->issue);
+        atoll_buffer_put_u8(out, item->stage);
+        atoll_buffer_put_u8(out, item->severity);
+        atoll_buffer_put_f64(out, item->gain_low);
+        atoll_buffer_put_f64(out, item->gain_high);
+        for (size_t t = 0; t < sizeof(texts) / sizeof(*texts); t++)
+            atoll_text_put(out, texts[t], ATOLL_ITEM_TEXT_LIMIT);
+    }
+}
+
+static void take_items(struct atoll_reader *r, struct atoll_arena *arena, struct atoll_reply *reply)
+{
+    uint32_t count = atoll_reader_u32_in(r, 1, ATOLL_REPLY_ITEM_LIMIT);
+    for (uint32_t i = 0; i < count && !r->failed; i++) {
+        struct atoll_reply_item *item = &reply->items[i];
+        const char **const texts[] = {&item->title, &item->text, &item->why, &item->before, &item->after};
+        item->kind = (enum atoll_item_kind)take_below(r, ATOLL_ITEM_KIND_COUNT);
+        item->issue = take_below(r, ATOLL_ISSUE_COUNT + 1);
+        item->stage = take_below(r, ATOLL_ISSUE_STAGE_COUNT);
+        item->severity = take_below(r, ATOLL_ITEM_SEVERITY_LIMIT + 1);
+        item->gain_low = atoll_reader_f64_in(r, 0, GAIN_MAX);
+        item->gain_high = atoll_reader_f64_in(r, 0, GAIN_MAX);
+        for (size_t t = 0; t < sizeof(texts) / sizeof(*texts); t++)
+            *texts[t] = atoll_text_take(r, arena, ATOLL_ITEM_TEXT_LIMIT);
+    }
+    reply->item_count = r->failed ? 0 : count;
+}
+
 void atoll_reply_encode(const struct atoll_reply *reply, struct atoll_buffer *out)
 {
     atoll_buffer_put_u64(out, reply->ask);
-    atoll_buffer_put_u8(out, (uint8_t)reply->status);
+    atoll_buffer_put_u8(out, (uint8_t)((unsigned)reply->status | (reply->item_count ? HAS_ITEMS : 0)));
     atoll_buffer_put_text(out, reply->origin ? reply->origin : "");
     atoll_buffer_put_u64(out, reply->tokens);
     atoll_buffer_put_f64(out, reply->cost_usd);
@@ -220,6 +295,8 @@ void atoll_reply_encode(const struct atoll_reply *reply, struct atoll_buffer *ou
     atoll_buffer_put_u32(out, reply->order_count);
     for (uint32_t i = 0; i < reply->order_count; i++)
         atoll_buffer_put_u8(out, reply->order[i]);
+    if (reply->item_count)
+        put_items(reply, out);
     put_dialogue(&reply->dialogue, out);
 }
 
@@ -236,7 +313,11 @@ static void take_sources(struct atoll_reader *r, struct atoll_arena *arena, stru
 void atoll_reply_decode(struct atoll_reader *reader, struct atoll_arena *arena, struct atoll_reply *ret_reply)
 {
     struct atoll_reply reply = {.ask = atoll_reader_u64(reader)};
-    reply.status = (enum atoll_reply_status)take_below(reader, ATOLL_REPLY_STATUS_COUNT);
+    unsigned status = atoll_reader_u8(reader), has_items = status & HAS_ITEMS;
+    status &= ~HAS_ITEMS;
+    if (status >= ATOLL_REPLY_STATUS_COUNT)
+        reader->failed = ATOLL_E_PROTOCOL;
+    reply.status = reader->failed ? ATOLL_REPLY_OK : (enum atoll_reply_status)status;
     reply.origin = atoll_reader_text(reader, arena);
     reply.tokens = atoll_reader_u64(reader);
     reply.cost_usd = atoll_reader_f64(reader);
@@ -248,6 +329,8 @@ void atoll_reply_decode(struct atoll_reader *reader, struct atoll_arena *arena, 
     reply.order_count = atoll_reader_u32_in(reader, 0, ATOLL_STAGE_LIMIT);
     for (uint32_t i = 0; i < reply.order_count && !reader->failed; i++)
         reply.order[i] = atoll_reader_u8(reader);
+    if (has_items)
+        take_items(reader, arena, &reply);
     take_dialogue(reader, arena, &reply.dialogue);
     *ret_reply = reply;
 }

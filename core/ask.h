@@ -26,6 +26,7 @@ enum atoll_operator {
     ATOLL_OPERATOR_INITIALISE,   /* a first draft, from the task and similar kernels */
     ATOLL_OPERATOR_TRANSLATE,    /* from an elite of another device or language */
     ATOLL_OPERATOR_NULL_CONTROL, /* another text of the same program, for the false-promotion rate */
+    ATOLL_OPERATOR_EXTRACT, /* the best kernel of a stage's refine rounds, none of which won (papers/002 IV-C) */
     ATOLL_OPERATOR_COUNT
 };
 const char *atoll_operator_name(enum atoll_operator op);
@@ -36,6 +37,10 @@ enum atoll_ask_kind {
     ATOLL_ASK_PLAN, /* plans of one step each for the parent: texts that later asks of kind WRITE carry out */
     ATOLL_ASK_ANALYSE, /* the parent's issues (core/issue.h) */
     ATOLL_ASK_ORDER,   /* in which order the stages that have issues are worked on */
+    /* what made the difference: parent is the slower kernel, the first inspiration the faster one, plan and plan_index
+     * what was tried (papers/004) */
+    ATOLL_ASK_SUMMARISE,
+    ATOLL_ASK_DISTIL, /* what is to be learnt: parent is the improved kernel, inspirations its ancestors, the oldest first */
     ATOLL_ASK_KIND_COUNT
 };
 const char *atoll_ask_kind_name(enum atoll_ask_kind kind); /* "write" ... */
@@ -83,7 +88,32 @@ enum atoll_reply_status {
 const char *atoll_reply_status_name(enum atoll_reply_status status);
 
 #define ATOLL_REPLY_SOURCE_LIMIT 64
+#define ATOLL_REPLY_ITEM_LIMIT   64
 #define ATOLL_STAGE_LIMIT        16 /* of an order */
+#define ATOLL_ITEM_TEXT_LIMIT                                                                                \
+    (16u << 10) /* bytes of each text of an item; what is longer is cut when it is encoded */
+#define ATOLL_ITEM_SEVERITY_LIMIT 5
+
+/* What a reply can hold beside sources.  The order is the order in journals and archives: new ones go before COUNT. */
+enum atoll_item_kind {
+    ATOLL_ITEM_PLAN,  /* one step: title, text what is done, why; before: the code it is about, "" */
+    ATOLL_ITEM_ISSUE, /* title, text what is wrong, after the fix */
+    ATOLL_ITEM_PROPOSAL, /* beyond the known types: text what changes, why it is valid, before and after a sketch */
+    ATOLL_ITEM_REWRITE, /* of the optimization memory: title, text, before, after */
+    ATOLL_ITEM_HINT, /* title the trigger (an error class or a limiter), text the advice, why its context */
+    ATOLL_ITEM_KIND_COUNT
+};
+const char *atoll_item_kind_name(enum atoll_item_kind kind); /* "plan" ... */
+
+/* Texts are borrowed; NULL reads back as "". */
+struct atoll_reply_item {
+    enum atoll_item_kind kind;
+    uint8_t issue; /* ISSUE: enum atoll_issue; ATOLL_ISSUE_COUNT: a type of its own, which the title names */
+    uint8_t stage; /* ISSUE, PROPOSAL: enum atoll_issue_stage */
+    uint8_t severity;           /* ISSUE: 1..ATOLL_ITEM_SEVERITY_LIMIT, 0 unsaid */
+    double gain_low, gain_high; /* expected speedup, 1.1 and 1.4; 0 unsaid */
+    const char *title, *text, *why, *before, *after;
+};
 
 struct atoll_reply_source {
     const char *language, *text;
@@ -110,12 +140,19 @@ struct atoll_reply {
     double cost_usd;
     uint32_t source_count;
     struct atoll_reply_source sources[ATOLL_REPLY_SOURCE_LIMIT];
-    uint32_t plan_count;  /* PLAN: how many plans it holds; their texts stay with who answered */
-    uint64_t issues;      /* ANALYSE: bit per enum atoll_issue */
+    uint32_t plan_count;  /* PLAN: how many plans it holds; where it has items of that kind, so many */
+    uint64_t issues;      /* ANALYSE: bit per enum atoll_issue; of its items those of a known type */
     uint32_t order_count; /* ORDER: stages, the first first */
     uint8_t order[ATOLL_STAGE_LIMIT];
+    uint32_t item_count;
+    struct atoll_reply_item items[ATOLL_REPLY_ITEM_LIMIT];
     struct atoll_dialogue dialogue;
 };
+
+/* Says plan_count and issues by the items, where there are any of the kind: who fills in items calls it last. */
+void atoll_reply_count_items(struct atoll_reply *reply);
+/* The index-th item of kind PLAN, as plan_index of an ask names it; NULL when there is none. */
+const struct atoll_reply_item *atoll_reply_plan(const struct atoll_reply *reply, uint32_t index);
 
 void atoll_ask_encode(const struct atoll_ask *ask, struct atoll_buffer *out);
 /* Hostile input: enums, counts and numbers are checked, trouble is the reader's sticky failure. */

@@ -251,6 +251,30 @@ static int decode_device_time(struct atoll_reader *r, struct atoll_arena *arena,
     return 0;
 }
 
+static void encode_briefing(const struct atoll_event *e, struct atoll_buffer *out)
+{
+    atoll_briefing_encode(&e->briefing, out);
+}
+
+static int decode_briefing(struct atoll_reader *r, struct atoll_arena *arena, struct atoll_event *e,
+                           struct atoll_err *err)
+{
+    atoll_briefing_decode(r, arena, &e->briefing);
+    return 0;
+}
+
+static void encode_tool(const struct atoll_event *e, struct atoll_buffer *out)
+{
+    atoll_tool_turn_encode(&e->tool_turn, out);
+}
+
+static int decode_tool(struct atoll_reader *r, struct atoll_arena *arena, struct atoll_event *e,
+                       struct atoll_err *err)
+{
+    atoll_tool_turn_decode(r, arena, &e->tool_turn);
+    return 0;
+}
+
 static const struct body {
     void (*encode)(const struct atoll_event *e, struct atoll_buffer *out);
     int (*decode)(struct atoll_reader *r, struct atoll_arena *arena, struct atoll_event *e,
@@ -270,6 +294,8 @@ static const struct body {
     [ATOLL_EVENT_EXTEND] = {encode_extend, decode_extend},
     [ATOLL_EVENT_RIVAL] = {encode_rival, decode_rival},
     [ATOLL_EVENT_DEVICE_TIME] = {encode_device_time, decode_device_time},
+    [ATOLL_EVENT_BRIEFING] = {encode_briefing, decode_briefing},
+    [ATOLL_EVENT_TOOL] = {encode_tool, decode_tool},
 };
 
 static const struct body *body_of(unsigned type)

@@ -5,11 +5,13 @@
 #define ATOLL_CORE_EVENT_H
 
 #include "core/ask.h"
+#include "core/briefing.h"
 #include "core/device_time.h"
 #include "core/evaluation.h"
 #include "core/rival.h"
 #include "core/search.h"
 #include "core/task/task.h"
+#include "core/tool_turn.h"
 
 enum atoll_event_type {
     ATOLL_EVENT_START = 1, /* struct atoll_search; once, first */
@@ -26,6 +28,8 @@ enum atoll_event_type {
     ATOLL_EVENT_EXTEND,      /* more budget from here on; reopens a search that had stopped */
     ATOLL_EVENT_RIVAL,       /* a rival was measured */
     ATOLL_EVENT_DEVICE_TIME, /* where a device's time went so far; the engine does not look at it */
+    ATOLL_EVENT_BRIEFING,    /* what an ask was given beside what it names; the engine does not look at it */
+    ATOLL_EVENT_TOOL, /* a turn of an ask that called tools; the engine counts its tokens and its price */
     ATOLL_EVENT_TYPE_COUNT
 };
 
@@ -81,6 +85,8 @@ struct atoll_event {
     struct atoll_hint hint;                          /* HINT */
     struct atoll_extension extension;                /* EXTEND */
     struct atoll_device_times device_times;          /* DEVICE_TIME; owned by the event */
+    struct atoll_briefing briefing;                  /* BRIEFING, its texts borrowed */
+    struct atoll_tool_turn tool_turn;                /* TOOL, its texts borrowed */
 };
 
 void atoll_event_init(struct atoll_event *e, enum atoll_event_type type);

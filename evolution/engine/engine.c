@@ -578,6 +578,13 @@ static int on_reply(struct atoll_engine *e, const struct atoll_event *event, str
     return atoll_ask_answered(e, &event->reply, err);
 }
 
+/* Of an ask that is not under way too: what was spent is spent. */
+static int on_tool(struct atoll_engine *e, const struct atoll_event *event, struct atoll_err *err)
+{
+    atoll_ask_turned(e, &event->tool_turn);
+    return 0;
+}
+
 typedef int handler(struct atoll_engine *e, const struct atoll_event *event, struct atoll_err *err);
 
 static handler *const handlers[ATOLL_EVENT_TYPE_COUNT] = {
@@ -587,14 +594,14 @@ static handler *const handlers[ATOLL_EVENT_TYPE_COUNT] = {
     [ATOLL_EVENT_TICK] = on_tick,         [ATOLL_EVENT_FINISH] = on_finish,
     [ATOLL_EVENT_RESUME] = on_resume,     [ATOLL_EVENT_REPLY] = on_reply,
     [ATOLL_EVENT_HINT] = on_hint,         [ATOLL_EVENT_EXTEND] = on_extend,
-    [ATOLL_EVENT_RIVAL] = on_rival,
+    [ATOLL_EVENT_RIVAL] = on_rival,       [ATOLL_EVENT_TOOL] = on_tool,
 };
 
 int atoll_engine_step(struct atoll_engine *engine, const struct atoll_event *event, atoll_decision_sink *sink,
                       void *context, struct atoll_err *err)
 {
-    /* For people: nothing follows from it, not even that time passed. */
-    if (event->type == ATOLL_EVENT_DEVICE_TIME)
+    /* For people, or for the prompt of an ask: nothing follows from it, not even that time passed. */
+    if (event->type == ATOLL_EVENT_DEVICE_TIME || event->type == ATOLL_EVENT_BRIEFING)
         return 0;
     if ((unsigned)event->type >= ATOLL_EVENT_TYPE_COUNT || !handlers[event->type] ||
         (engine->stopped && event->type != ATOLL_EVENT_EXTEND) ||

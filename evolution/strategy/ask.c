@@ -134,6 +134,20 @@ static int accept(struct atoll_engine *e, struct atoll_task_state *t, const stru
     return 0;
 }
 
+/* What was spent never becomes less, whatever an answer says. */
+static void charge(struct atoll_engine *e, uint64_t tokens, double cost_usd)
+{
+    e->tokens += tokens < UINT64_MAX - e->tokens ? tokens : UINT64_MAX - e->tokens;
+    if (cost_usd > 0)
+        e->cost_usd = fmin(e->cost_usd + cost_usd, DBL_MAX);
+}
+
+void atoll_ask_turned(struct atoll_engine *e, const struct atoll_tool_turn *turn)
+{
+    charge(e, turn->tokens_in, turn->cost_usd);
+    charge(e, turn->tokens_out, 0);
+}
+
 int atoll_ask_answered(struct atoll_engine *e, const struct atoll_reply *reply, struct atoll_err *err)
 {
     struct atoll_asks *asks = &e->asks;
@@ -147,10 +161,7 @@ int atoll_ask_answered(struct atoll_engine *e, const struct atoll_reply *reply, 
     memmove(&asks->items[at], &asks->items[at + 1], (asks->count - at - 1) * sizeof(*asks->items));
     asks->count--;
     t->asks--;
-    /* What was spent never becomes less, whatever a reply says. */
-    e->tokens += reply->tokens < UINT64_MAX - e->tokens ? reply->tokens : UINT64_MAX - e->tokens;
-    if (reply->cost_usd > 0)
-        e->cost_usd = fmin(e->cost_usd + reply->cost_usd, DBL_MAX);
+    charge(e, reply->tokens, reply->cost_usd);
     if (reply->status == ATOLL_REPLY_SPENT)
         e->asks_spent = 1;
     if (reply->status == ATOLL_REPLY_TASK_SPENT)

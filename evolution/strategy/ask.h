@@ -27,6 +27,8 @@ int atoll_ask_make_here(struct atoll_engine *e, struct atoll_task_state *t, cons
 int atoll_ask_stays_here(const struct atoll_engine *e, struct atoll_task_state *t);
 /* 0 used, 1 ignored (nothing of this number is under way), -1 error. */
 int atoll_ask_answered(struct atoll_engine *e, const struct atoll_reply *reply, struct atoll_err *err);
+/* A turn that called tools is paid for, whoever asked. */
+void atoll_ask_turned(struct atoll_engine *e, const struct atoll_tool_turn *turn);
 /* All of them once more, as decisions, after a resume. */
 void atoll_ask_repeat(struct atoll_engine *e);
 

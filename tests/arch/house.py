@@ -37,6 +37,11 @@ UNCALLED = {
     "atoll_err_fill": "the macros of err.h call it",
     "atoll_crc32c_portable": "the tables, on machines whose CRC instruction is otherwise all that a test sees",
     "atoll_referee_thread_phases": "benchmarks print where the time of a sample goes",
+    "atoll_brief_kind_name": "names for the archive's table of briefs",
+    "atoll_item_kind_name": "names for the archive's items of asks",
+    "atoll_tool_status_name": "names for the archive's table of tool calls",
+    "atoll_reply_count_items": "readers of replies to other asks than for kernels call it last",
+    "atoll_reply_plan": "finds the plan that an ask carries out, for its prompt",
     "atoll_plan_choice_check": "tests and bench/mix judge the numbers of bundled plans at every variant without a device",
 }
 

@@ -3,7 +3,10 @@
 
 #include <math.h>
 
+#include <stdlib.h>
+
 #include "core/ask.h"
+#include "core/issue.h"
 
 #define OLD_KIND_OFFSET 8
 #define TIMES_BYTES     24
@@ -148,12 +151,140 @@ static void dialogues_travel(void **state)
     atoll_arena_destroy(arena);
 }
 
+#define STATUS_OFFSET 8
+
+static void fill_items(struct atoll_reply *reply)
+{
+    reply->item_count = 3;
+    reply->items[0] = (struct atoll_reply_item){.kind = ATOLL_ITEM_PLAN,
+                                                .gain_low = 1.1,
+                                                .gain_high = 1.4,
+                                                .title = "tile it",
+                                                .text = "step",
+                                                .why = "reuse"};
+    reply->items[1] = (struct atoll_reply_item){.kind = ATOLL_ITEM_ISSUE,
+                                                .issue = ATOLL_ISSUE_BANK_CONFLICTS,
+                                                .stage = ATOLL_ISSUE_STAGE_MEMORY,
+                                                .severity = 5,
+                                                .after = "pad it"};
+    reply->items[2] = (struct atoll_reply_item){.kind = ATOLL_ITEM_ISSUE,
+                                                .issue = ATOLL_ISSUE_COUNT,
+                                                .stage = ATOLL_ISSUE_STAGE_DISCOVERY,
+                                                .title = "a type of its own",
+                                                .before = "a"};
+}
+
+/* Items stand before what was said; a reply without them is as older engines wrote it. */
+static void items_travel(void **state)
+{
+    struct atoll_arena *arena = atoll_arena_create(1u << 22, NULL);
+    struct atoll_reply *reply = malloc(sizeof(*reply)), *back = malloc(sizeof(*back));
+    struct atoll_buffer b;
+    *reply = full_reply();
+    fill_items(reply);
+    atoll_reply_count_items(reply);
+    assert_int_equal(reply->plan_count, 1);
+    assert_true(reply->issues == UINT64_C(1) << ATOLL_ISSUE_BANK_CONFLICTS);
+    atoll_buffer_init(&b, 1u << 20);
+    atoll_reply_encode(reply, &b);
+    assert_int_equal(decode_reply(&b, b.length, arena, back), 0);
+    assert_int_equal(back->item_count, 3);
+    assert_true(back->status == ATOLL_REPLY_OK && back->plan_count == 1);
+    assert_true(back->items[0].gain_low == 1.1 && back->items[0].gain_high == 1.4);
+    assert_string_equal(back->items[0].title, "tile it");
+    assert_string_equal(back->items[0].text, "step");
+    assert_string_equal(back->items[0].why, "reuse");
+    assert_string_equal(back->items[0].before, "");
+    assert_true(back->items[1].severity == 5 && back->items[1].stage == ATOLL_ISSUE_STAGE_MEMORY);
+    assert_string_equal(back->items[1].after, "pad it");
+    assert_true(back->items[2].issue == ATOLL_ISSUE_COUNT && back->items[2].kind == ATOLL_ITEM_ISSUE);
+    assert_string_equal(back->items[2].before, "a");
+    assert_string_equal(back->dialogue.prompt, "write\nit");
+    assert_ptr_equal(atoll_reply_plan(back, 0), &back->items[0]);
+    assert_null(atoll_reply_plan(back, 1));
+    struct atoll_reply *cut = malloc(sizeof(*cut));
+    *cut = *reply;
+    memset(&cut->dialogue, 0, sizeof(cut->dialogue));
+    struct atoll_buffer plain;
+    atoll_buffer_init(&plain, 1u << 20);
+    atoll_reply_encode(cut, &plain);
+    for (size_t length = 0; length < b.length; length++)
+        assert_int_equal(decode_reply(&b, length, arena, back), length == plain.length ? 0 : -1);
+    cut->item_count = 0;
+    atoll_reply_count_items(cut); /* of nothing it says nothing */
+    assert_int_equal(cut->plan_count, 1);
+    atoll_buffer_clear(&plain);
+    atoll_reply_encode(cut, &plain);
+    assert_int_equal(plain.data[STATUS_OFFSET], ATOLL_REPLY_OK);
+    atoll_buffer_fini(&plain);
+    atoll_buffer_fini(&b);
+    free(cut);
+    free(back);
+    free(reply);
+    atoll_arena_destroy(arena);
+}
+
+static void hostile_items_are_refused(void **state)
+{
+    static const struct {
+        const char *what;
+        struct atoll_reply_item item;
+    } rows[] = {
+        {"kind", {.kind = ATOLL_ITEM_KIND_COUNT}},
+        {"issue", {.issue = ATOLL_ISSUE_COUNT + 1}},
+        {"stage", {.stage = ATOLL_ISSUE_STAGE_COUNT}},
+        {"severity", {.severity = ATOLL_ITEM_SEVERITY_LIMIT + 1}},
+        {"negative gain", {.gain_low = -1}},
+        {"no gain", {.gain_high = NAN}},
+        {"endless gain", {.gain_high = INFINITY}},
+    };
+    struct atoll_arena *arena = atoll_arena_create(1u << 22, NULL);
+    struct atoll_reply *reply = calloc(1, sizeof(*reply)), *back = malloc(sizeof(*back));
+    char *longest = malloc(ATOLL_ITEM_TEXT_LIMIT + 2);
+    struct atoll_buffer b;
+    atoll_buffer_init(&b, 1u << 20);
+    reply->item_count = 1;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        reply->items[0] = rows[i].item;
+        atoll_buffer_clear(&b);
+        atoll_reply_encode(reply, &b);
+        if (decode_reply(&b, b.length, arena, back) == 0)
+            fail_msg("%s", rows[i].what);
+    }
+    static const unsigned char statuses[] = {ATOLL_REPLY_STATUS_COUNT, 0x80 | ATOLL_REPLY_STATUS_COUNT, 0xff};
+    for (size_t i = 0; i < sizeof(statuses); i++) {
+        b.data[STATUS_OFFSET] = statuses[i];
+        assert_int_equal(decode_reply(&b, b.length, arena, back), -1);
+    }
+    /* the writer cuts between characters, the reader takes no byte more */
+    memset(longest, 'x', ATOLL_ITEM_TEXT_LIMIT + 1);
+    memcpy(longest + ATOLL_ITEM_TEXT_LIMIT - 1, "\xc3\xa4", 3);
+    reply->items[0] = (struct atoll_reply_item){.after = longest};
+    atoll_buffer_clear(&b);
+    atoll_reply_encode(reply, &b);
+    assert_int_equal(decode_reply(&b, b.length, arena, back), 0);
+    assert_int_equal(strlen(back->items[0].after), ATOLL_ITEM_TEXT_LIMIT - 1);
+    size_t at = b.length - (ATOLL_ITEM_TEXT_LIMIT - 1) - 4;
+    const uint32_t more = ATOLL_ITEM_TEXT_LIMIT + 1;
+    memcpy(b.data + at, &more, sizeof(more));
+    atoll_buffer_put_bytes(&b, "xx", 2);
+    assert_int_equal(decode_reply(&b, b.length, arena, back), -1);
+    atoll_buffer_fini(&b);
+    free(longest);
+    free(back);
+    free(reply);
+    atoll_arena_destroy(arena);
+}
+
 static void every_name_is_told(void **state)
 {
     for (int i = 0; i < ATOLL_REPLY_STATUS_COUNT; i++)
         assert_string_not_equal(atoll_reply_status_name((enum atoll_reply_status)i), "unknown");
     for (int i = 0; i < ATOLL_ASK_KIND_COUNT; i++)
         assert_string_not_equal(atoll_ask_kind_name((enum atoll_ask_kind)i), "unknown");
+    for (int i = 0; i < ATOLL_ITEM_KIND_COUNT; i++)
+        assert_string_not_equal(atoll_item_kind_name((enum atoll_item_kind)i), "unknown");
+    assert_string_equal(atoll_item_kind_name(ATOLL_ITEM_KIND_COUNT), "unknown");
     assert_string_equal(atoll_reply_status_name(ATOLL_REPLY_STATUS_COUNT), "unknown");
     assert_string_equal(atoll_ask_kind_name(ATOLL_ASK_KIND_COUNT), "unknown");
 }
@@ -165,6 +296,8 @@ int main(void)
         cmocka_unit_test(old_asks_have_no_times),
         cmocka_unit_test(hostile_asks_are_refused),
         cmocka_unit_test(dialogues_travel),
+        cmocka_unit_test(items_travel),
+        cmocka_unit_test(hostile_items_are_refused),
         cmocka_unit_test(every_name_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 #include "tests/support/expect.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/arena.h"
@@ -71,6 +72,27 @@ static void fill(struct atoll_event *e)
         e->device_times.times[0].time.ns[ATOLL_TIME_ANSWERS] = 1e9;
         e->device_times.times[1].task = ATOLL_TIME_OF_NO_TASK;
         e->device_times.times[1].time.ns[ATOLL_TIME_IDLE] = 2e9;
+        break;
+    case ATOLL_EVENT_BRIEFING:
+        e->briefing = (struct atoll_briefing){
+            .ask = 9,
+            .count = 2,
+            .briefs = {{.kind = ATOLL_BRIEF_MEMORY, .title = "tiles", .text = "it was faster", .score = 0.5},
+                       {.kind = ATOLL_BRIEF_HINT, .id = {.bytes = {7}}, .score = -1}}};
+        break;
+    case ATOLL_EVENT_TOOL:
+        e->tool_turn = (struct atoll_tool_turn){
+            .ask = 9,
+            .turn = 2,
+            .request = {.bytes = {1}},
+            .said = "let me see",
+            .thought = "hm",
+            .tokens_in = 100,
+            .tokens_out = 20,
+            .cost_usd = 0.5,
+            .call_count = 2,
+            .calls = {{"a", "compile", "{\"source\": \"x\"}", "line 1: no", ATOLL_TOOL_ERROR, 1.5},
+                      {.name = "check", .status = ATOLL_TOOL_REFUSED}}};
         break;
     case ATOLL_EVENT_SOURCE:
         e->task = 1;
@@ -200,6 +222,67 @@ static void bodies_arrive(void **state)
     atoll_arena_destroy(arena);
 }
 
+/* What a briefing or a turn of tools may not say is refused as a whole; what is too long is cut when it is written. */
+static void briefings_and_turns_are_bounded(void **state)
+{
+    struct atoll_arena *arena = atoll_arena_create(1u << 22, NULL);
+    struct atoll_event *e = calloc(1, sizeof(*e)), *back = malloc(sizeof(*back));
+    char *longest = calloc(1, ATOLL_TOOL_RESULT_LIMIT + 9);
+    struct atoll_buffer b;
+    memset(longest, 'x', ATOLL_TOOL_RESULT_LIMIT + 8);
+    atoll_buffer_init(&b, 1u << 20);
+    for (int row = 0; row < 9; row++) {
+        atoll_event_init(e, row < 4 ? ATOLL_EVENT_BRIEFING : ATOLL_EVENT_TOOL);
+        fill(e);
+        switch (row) {
+        case 0: e->briefing.briefs[0].kind = ATOLL_BRIEF_KIND_COUNT; break;
+        case 1: e->briefing.briefs[1].score = NAN; break;
+        case 2: e->briefing.briefs[1].score = INFINITY; break;
+        case 4: e->tool_turn.calls[0].status = ATOLL_TOOL_STATUS_COUNT; break;
+        case 5: e->tool_turn.calls[1].elapsed_s = -1; break;
+        case 6: e->tool_turn.cost_usd = NAN; break;
+        case 7: e->tool_turn.cost_usd = -1; break;
+        default: break;
+        }
+        atoll_buffer_clear(&b);
+        atoll_event_encode(e, &b);
+        if (row == 3) /* more of them than there may be */
+            memcpy(b.data + HEAD_BYTES + 8, &(uint32_t){ATOLL_BRIEF_LIMIT + 1}, 4);
+        if (row == 8)
+            memcpy(b.data + HEAD_BYTES + 8 + 4 + 32 + 14 + 6 + 24, &(uint32_t){ATOLL_TOOL_CALL_LIMIT + 1}, 4);
+        if (!atoll_event_decode(b.data, b.length, arena, back, NULL))
+            fail_msg("row %d", row);
+    }
+    atoll_event_init(e, ATOLL_EVENT_BRIEFING);
+    fill(e);
+    e->briefing.briefs[0].text = e->briefing.briefs[1].title = longest;
+    atoll_buffer_clear(&b);
+    atoll_event_encode(e, &b);
+    assert_int_equal(atoll_event_decode(b.data, b.length, arena, back, NULL), 0);
+    assert_int_equal(strlen(back->briefing.briefs[0].text), ATOLL_BRIEF_TEXT_LIMIT);
+    assert_int_equal(strlen(back->briefing.briefs[1].title), ATOLL_BRIEF_TITLE_LIMIT);
+    atoll_event_init(e, ATOLL_EVENT_TOOL);
+    fill(e);
+    e->tool_turn.calls[1].result = e->tool_turn.calls[1].id = longest;
+    atoll_buffer_clear(&b);
+    atoll_event_encode(e, &b);
+    assert_int_equal(atoll_event_decode(b.data, b.length, arena, back, NULL), 0);
+    assert_int_equal(strlen(back->tool_turn.calls[1].result), ATOLL_TOOL_RESULT_LIMIT);
+    assert_int_equal(strlen(back->tool_turn.calls[1].id), ATOLL_TOOL_NAME_LIMIT);
+    assert_string_equal(back->tool_turn.calls[0].arguments, "{\"source\": \"x\"}");
+    for (int i = 0; i < ATOLL_BRIEF_KIND_COUNT; i++)
+        assert_string_not_equal(atoll_brief_kind_name((enum atoll_brief_kind)i), "unknown");
+    for (int i = 0; i < ATOLL_TOOL_STATUS_COUNT; i++)
+        assert_string_not_equal(atoll_tool_status_name((enum atoll_tool_status)i), "unknown");
+    assert_string_equal(atoll_brief_kind_name(ATOLL_BRIEF_KIND_COUNT), "unknown");
+    assert_string_equal(atoll_tool_status_name(ATOLL_TOOL_STATUS_COUNT), "unknown");
+    atoll_buffer_fini(&b);
+    free(longest);
+    free(back);
+    free(e);
+    atoll_arena_destroy(arena);
+}
+
 static void bad_heads_are_refused(void **state)
 {
     struct atoll_arena *arena = atoll_arena_create(1u << 20, NULL);
@@ -232,9 +315,13 @@ static void fini_takes_anything(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_type_travels),    cmocka_unit_test(capacities_have_models),
-        cmocka_unit_test(capacities_have_torch), cmocka_unit_test(bodies_arrive),
-        cmocka_unit_test(bad_heads_are_refused), cmocka_unit_test(fini_takes_anything),
+        cmocka_unit_test(every_type_travels),
+        cmocka_unit_test(capacities_have_models),
+        cmocka_unit_test(capacities_have_torch),
+        cmocka_unit_test(bodies_arrive),
+        cmocka_unit_test(briefings_and_turns_are_bounded),
+        cmocka_unit_test(bad_heads_are_refused),
+        cmocka_unit_test(fini_takes_anything),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -601,15 +601,16 @@ static void an_extension_by_nothing_is_ignored(void **state)
     free(s);
 }
 
-/* Where devices spend their time is for people: before the start, in the search and behind its end nothing follows from it. */
-static void device_times_are_not_looked_at(void **state)
+/* Where devices spend their time is for people, what an ask was given for its prompt: before the start, in the search
+ * and behind its end nothing follows from them. */
+static void check_not_looked_at(enum atoll_event_type type)
 {
     struct atoll_event event;
     struct atoll_engine_status before, after;
     struct atoll_search search = settings();
     struct sim *s = malloc(sizeof(*s));
     struct atoll_engine *early = atoll_engine_create(NULL);
-    atoll_event_init(&event, ATOLL_EVENT_DEVICE_TIME);
+    atoll_event_init(&event, type);
     event.campaign_ns = (int64_t)1e18; /* beyond every budget */
     assert_int_equal(atoll_engine_step(early, &event, NULL, NULL, NULL), 0);
     atoll_engine_status(early, &after);
@@ -631,6 +632,16 @@ static void device_times_are_not_looked_at(void **state)
     }
     sim_fini(s);
     free(s);
+}
+
+static void device_times_are_not_looked_at(void **state)
+{
+    check_not_looked_at(ATOLL_EVENT_DEVICE_TIME);
+}
+
+static void briefings_are_not_looked_at(void **state)
+{
+    check_not_looked_at(ATOLL_EVENT_BRIEFING);
 }
 
 static void tasks_share_the_device(void **state)
@@ -961,6 +972,8 @@ int main(void)
         cmocka_unit_test(finals_share_one_error_budget),
         cmocka_unit_test(an_extension_by_nothing_is_ignored),
         cmocka_unit_test(device_times_are_not_looked_at),
+        cmocka_unit_test(briefings_are_not_looked_at),
+
         cmocka_unit_test(tasks_share_the_device),
         cmocka_unit_test(no_task_is_forgotten),
         cmocka_unit_test(a_short_run_sees_every_seed),

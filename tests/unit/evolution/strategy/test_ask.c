@@ -132,12 +132,30 @@ static void builtin_answers_one_kind(void **state)
     end(s);
 }
 
+/* A turn that called tools is paid for out of the budgets of tokens and money, whoever asked, and nothing comes back. */
+static void tool_turns_are_paid_for(void **state)
+{
+    struct atoll_event event;
+    struct sim *s = begin(*state, ATOLL_STRATEGY_ISLANDS);
+    answer_until(s, 2);
+    atoll_event_init(&event, ATOLL_EVENT_TOOL);
+    event.tool_turn = (struct atoll_tool_turn){.ask = 5, .tokens_in = 100, .tokens_out = 20, .cost_usd = 0.5};
+    sim_step(s, &event);
+    assert_true(s->engine->tokens == 120 && s->engine->cost_usd == 0.5 && s->engine->ignored == 0);
+    event.tool_turn =
+        (struct atoll_tool_turn){.ask = 5, .tokens_in = UINT64_MAX, .tokens_out = 20, .cost_usd = 0.25};
+    sim_step(s, &event);
+    assert_true(s->engine->tokens == UINT64_MAX && s->engine->cost_usd == 0.75);
+    end(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(asks_tell_times),
         cmocka_unit_test(spent_for_one_task),
         cmocka_unit_test(builtin_answers_one_kind),
+        cmocka_unit_test(tool_turns_are_paid_for),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -1,0 +1,50 @@
+#include "core/briefing.h"
+
+#include <math.h>
+
+#include "core/text_limit.h"
+
+const char *atoll_brief_kind_name(enum atoll_brief_kind kind)
+{
+    static const char *const names[ATOLL_BRIEF_KIND_COUNT] = {[ATOLL_BRIEF_HINT] = "hint",
+                                                              [ATOLL_BRIEF_MEMORY] = "memory",
+                                                              [ATOLL_BRIEF_KNOWLEDGE] = "knowledge",
+                                                              [ATOLL_BRIEF_PROMPT] = "prompt"};
+    return (unsigned)kind < ATOLL_BRIEF_KIND_COUNT ? names[kind] : "unknown";
+}
+
+void atoll_briefing_encode(const struct atoll_briefing *briefing, struct atoll_buffer *out)
+{
+    atoll_buffer_put_u64(out, briefing->ask);
+    atoll_buffer_put_u32(out, briefing->count);
+    for (uint32_t i = 0; i < briefing->count; i++) {
+        const struct atoll_brief *b = &briefing->briefs[i];
+        atoll_buffer_put_u8(out, (uint8_t)b->kind);
+        atoll_buffer_put_bytes(out, b->id.bytes, sizeof(b->id.bytes));
+        atoll_text_put(out, b->title, ATOLL_BRIEF_TITLE_LIMIT);
+        atoll_text_put(out, b->text, ATOLL_BRIEF_TEXT_LIMIT);
+        atoll_buffer_put_f64(out, b->score);
+    }
+}
+
+void atoll_briefing_decode(struct atoll_reader *reader, struct atoll_arena *arena,
+                           struct atoll_briefing *ret_briefing)
+{
+    struct atoll_briefing briefing = {.ask = atoll_reader_u64(reader)};
+    uint32_t count = atoll_reader_u32_in(reader, 0, ATOLL_BRIEF_LIMIT);
+    for (uint32_t i = 0; i < count && !reader->failed; i++) {
+        struct atoll_brief *b = &briefing.briefs[i];
+        unsigned kind = atoll_reader_u8(reader);
+        if (kind >= ATOLL_BRIEF_KIND_COUNT)
+            reader->failed = ATOLL_E_PROTOCOL;
+        b->kind = reader->failed ? ATOLL_BRIEF_HINT : (enum atoll_brief_kind)kind;
+        atoll_reader_bytes(reader, b->id.bytes, sizeof(b->id.bytes));
+        b->title = atoll_text_take(reader, arena, ATOLL_BRIEF_TITLE_LIMIT);
+        b->text = atoll_text_take(reader, arena, ATOLL_BRIEF_TEXT_LIMIT);
+        b->score = atoll_reader_f64(reader);
+        if (!isfinite(b->score))
+            reader->failed = ATOLL_E_PROTOCOL;
+    }
+    briefing.count = reader->failed ? 0 : count;
+    *ret_briefing = briefing;
+}

@@ -1,0 +1,43 @@
+/* briefing.h - what an ask was given beside what it names: what a memory or a library held when its prompt was worded.
+ * Layer: core.  Plain value, texts borrowed; encode/decode for the journal (docs/spec/events.md). */
+#ifndef ATOLL_CORE_BRIEFING_H
+#define ATOLL_CORE_BRIEFING_H
+
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "base/id.h"
+
+#define ATOLL_BRIEF_LIMIT 48 /* of one ask */
+#define ATOLL_BRIEF_TEXT_LIMIT                                                                               \
+    (4u << 10) /* bytes of a brief's text; what is longer is cut when it is encoded */
+#define ATOLL_BRIEF_TITLE_LIMIT 256u
+
+/* The order is the order in journals and archives: new ones go before COUNT. */
+enum atoll_brief_kind {
+    ATOLL_BRIEF_HINT,      /* of the experience library */
+    ATOLL_BRIEF_MEMORY,    /* a rewrite of the optimization memory */
+    ATOLL_BRIEF_KNOWLEDGE, /* a passage of the knowledge base */
+    ATOLL_BRIEF_PROMPT,    /* a passage of the prompt itself, in the place of the one that is built in */
+    ATOLL_BRIEF_KIND_COUNT
+};
+const char *atoll_brief_kind_name(enum atoll_brief_kind kind); /* "hint" ... */
+
+struct atoll_brief {
+    enum atoll_brief_kind kind;
+    struct atoll_id id;       /* of what was given, zero: it has none */
+    const char *title, *text; /* NULL reads back as "" */
+    double score;             /* how well it fitted, 0 unsaid */
+};
+
+struct atoll_briefing {
+    uint64_t ask;
+    uint32_t count;
+    struct atoll_brief briefs[ATOLL_BRIEF_LIMIT]; /* in the order in which they are told */
+};
+
+void atoll_briefing_encode(const struct atoll_briefing *briefing, struct atoll_buffer *out);
+/* Hostile input; texts are copied into arena. */
+void atoll_briefing_decode(struct atoll_reader *reader, struct atoll_arena *arena,
+                           struct atoll_briefing *ret_briefing);
+
+#endif
