@@ -23,6 +23,7 @@
 #include "base/option.h"
 #include "base/clock.h"
 #include "base/program.h"
+#include "mpi-eval/operator/roles.h"
 #include "mpi-eval/backend/kept_calibration.h"
 #include "mpi-eval/comm/comm.h"
 #include "mpi-eval/coordinator/coordinator.h"
@@ -102,7 +103,7 @@ static const struct atoll_option options[] = {
      "Gateway to language models: http://HOST:PORT, unix:PATH, spool:DIR, replay:FILE, or none; instead of "
      "the campaign's."},
     {"model", 0, ATOLL_OPT_TEXT, offsetof(struct settings, model), "NAME", NULL, 0, 0, NULL,
-     "Model or ensemble, as the gateway calls it; instead of the campaign's."},
+     "Model or ensemble, as the gateway calls it, or one a role; instead of the campaign's."},
     {"gateway-token", 0, ATOLL_OPT_TEXT, offsetof(struct settings, token_file), "FILE", NULL, 0, 0, NULL,
      "File with the gateway's token; instead of the campaign's."},
     {"gate", 0, ATOLL_OPT_TEXT, offsetof(struct settings, gate), "FILE", NULL, 0, 0, NULL,
@@ -253,11 +254,12 @@ static struct atoll_llm_queue_settings llm_settings_of(const struct settings *se
                                                        const struct atoll_campaign *campaign)
 {
     const char *deadline = atoll_campaign_option(campaign, "ask-deadline");
-    struct atoll_llm_queue_settings llm = {.gateway = given_or_kept(settings->gateway, campaign, "gateway"),
-                                           .model = given_or_kept(settings->model, campaign, "model"),
-                                           .token_file =
-                                               given_or_kept(settings->token_file, campaign, "gateway-token"),
-                                           .deadline_s = deadline ? strtod(deadline, NULL) : 0};
+    struct atoll_llm_queue_settings llm = {
+        .gateway = given_or_kept(settings->gateway, campaign, "gateway"),
+        .model = given_or_kept(settings->model, campaign, ATOLL_ROLES_MODEL_OPTION),
+        .roles = given_or_kept(NULL, campaign, ATOLL_ROLES_OPTION),
+        .token_file = given_or_kept(settings->token_file, campaign, "gateway-token"),
+        .deadline_s = deadline ? strtod(deadline, NULL) : 0};
     if (!llm.model || (llm.gateway && strcmp(llm.gateway, "none") == 0))
         llm.gateway = NULL;
     return llm;

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "llm-gateway/client/client.h"
 #include "mpi-eval/operator/prompt_io.h"
+#include "mpi-eval/operator/roles.h"
 
 #define BACKOFF_LONGEST_S 60.0
 #define GIVE_UP_LASTING   3
@@ -34,6 +35,7 @@ struct open_ask {
 
 struct atoll_llm_queue {
     struct atoll_llm_queue_settings settings;
+    struct atoll_roles roles;
     struct atoll_client *client; /* NULL: none */
     struct atoll_prompt_context *context;
     char campaign[ATOLL_ID_HEX];
@@ -84,6 +86,10 @@ struct atoll_llm_queue *atoll_llm_queue_create(const struct atoll_llm_queue_sett
     snprintf(queue->backend, sizeof(queue->backend), "%s", backend ? backend : "cpu");
     if (!settings->gateway)
         return queue;
+    if (atoll_roles_parse(settings->model, settings->roles, &queue->roles, err) != 0) {
+        atoll_llm_queue_destroy(queue);
+        return NULL;
+    }
     queue->client = atoll_client_create(settings->gateway, settings->token_file, err);
     queue->context = queue->client ? atoll_prompt_context_create(0, err) : NULL;
     if (queue->context && atoll_prompt_context_add_campaign(queue->context, campaign, err) == 0)
@@ -121,7 +127,7 @@ static struct atoll_prompt_io prompt_io_of(const struct atoll_llm_queue *queue,
     return (struct atoll_prompt_io){.engine = engine,
                                     .context = queue->context,
                                     .campaign = queue->campaign,
-                                    .model = queue->settings.model,
+                                    .roles = &queue->roles,
                                     .backend = queue->backend,
                                     .deadline_s = queue->settings.deadline_s,
                                     .account = queue->account};

@@ -17,14 +17,16 @@
 /* All borrowed until destroy. */
 struct atoll_llm_queue_settings {
     const char *gateway;    /* where (llm-gateway/client/client.h); NULL: no model is asked */
-    const char *model;      /* as the gateway calls it */
+    const char *model;      /* one, or one a role (mpi-eval/operator/roles.h) */
+    const char *roles;      /* parameters of roles; NULL: none are said */
     const char *token_file; /* NULL: as the environment says */
     double deadline_s;      /* of one ask; 0 = ATOLL_LLM_QUEUE_DEADLINE_S */
 };
 
 struct atoll_engine;
 struct atoll_llm_queue;
-/* Reads the campaign's journals for the prompt context where there is a gateway.  Errors: those of atoll_client_create. */
+/* Reads the campaign's journals for the prompt context where there is a gateway.  Errors: those of atoll_client_create and
+ * atoll_roles_parse. */
 struct atoll_llm_queue *atoll_llm_queue_create(const struct atoll_llm_queue_settings *settings,
                                                const struct atoll_campaign *campaign, struct atoll_err *err);
 void atoll_llm_queue_destroy(struct atoll_llm_queue *queue);

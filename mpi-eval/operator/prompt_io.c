@@ -155,6 +155,7 @@ int atoll_prompt_io_request(const struct atoll_prompt_io *io, const struct atoll
         return -1;
     }
     input.parent = has_parent ? &parent : NULL;
+    input.user_limit_bytes = atoll_roles_prompt_bytes(io->roles, atoll_model_role_of_ask(ask));
     atoll_llm_request_init(ret_request);
     if (write_prompt(&input, arena, ret_request, err) != 0)
         return -1;
@@ -163,10 +164,9 @@ int atoll_prompt_io_request(const struct atoll_prompt_io *io, const struct atoll
     ret_request->key = atoll_arena_text(arena, key, (size_t)length, err);
     ret_request->campaign = io->account ? io->account : io->campaign;
     ret_request->task = k.task->name;
-    ret_request->purpose = atoll_operator_name(ask->op);
+    atoll_roles_apply(io->roles, atoll_model_role_of_ask(ask), ret_request);
     ret_request->generation = ask->generation;
     ret_request->deadline_s = io->deadline_s;
-    ret_request->model = io->model;
     ret_request->sample = ask->number; /* asks of one prompt are independent samples */
     return ret_request->key ? 0 : -1;
 }
@@ -223,7 +223,7 @@ int atoll_prompt_io_reply(const struct atoll_prompt_io *io, const struct atoll_a
                           struct atoll_arena *arena, struct atoll_reply *ret_reply, struct atoll_err *err)
 {
     const char *language = language_of(io, ask);
-    const char *who = *outcome->model ? outcome->model : *outcome->name ? outcome->name : io->model;
+    const char *who = *outcome->model ? outcome->model : *outcome->name ? outcome->name : request->model;
     struct atoll_reply reply = {.ask = ask->number,
                                 .status = status_of(outcome->status),
                                 .tokens = outcome->usage.input + outcome->usage.output,

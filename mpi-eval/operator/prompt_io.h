@@ -9,6 +9,7 @@
 #include "llm-gateway/request/outcome.h"
 #include "llm-gateway/request/request.h"
 #include "mpi-eval/operator/prompt_context.h"
+#include "mpi-eval/operator/roles.h"
 
 /* Room for the texts of one ask and its answer. */
 #define ATOLL_PROMPT_IO_ARENA_BYTES ((size_t)32 << 20)
@@ -17,8 +18,8 @@
 struct atoll_prompt_io {
     const struct atoll_engine *engine;
     const struct atoll_prompt_context *context;
-    const char *campaign; /* its identity: part of the requests' keys */
-    const char *model;    /* or ensemble, as the gateway calls it */
+    const char *campaign;            /* its identity: part of the requests' keys */
+    const struct atoll_roles *roles; /* models and their parameters */
     const char *backend;
     double deadline_s;   /* of a request */
     const char *account; /* whose limits of money hold; NULL: the campaign's own */

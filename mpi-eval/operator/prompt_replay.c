@@ -22,7 +22,8 @@ struct atoll_prompt_replay {
     struct atoll_store *record; /* NULL: none is made */
     int is_compared;            /* prompts are of this version */
     char campaign[ATOLL_ID_HEX];
-    const char *backend, *model; /* borrowed from the campaign */
+    const char *backend; /* borrowed from the campaign */
+    struct atoll_roles roles;
     struct open_ask *open;
     struct atoll_prompt_replay_report report;
 };
@@ -65,11 +66,13 @@ struct atoll_prompt_replay *atoll_prompt_replay_create(const struct atoll_campai
     }
     atoll_id_hex(&atoll_campaign_config(campaign)->id, r->campaign);
     r->backend = option_of(campaign, "backend", "cpu");
-    r->model = option_of(campaign, "model", "");
     r->is_compared =
         strtoul(option_of(campaign, ATOLL_PROMPT_REPLAY_OPTION, "0"), NULL, 10) == ATOLL_PROMPT_VERSION;
     r->context = atoll_prompt_context_create(0, err);
-    if (r->context && (!recording || (r->store = atoll_store_open(recording, ATOLL_STORE_READ, err))) &&
+    if (r->context &&
+        atoll_roles_parse(atoll_campaign_option(campaign, ATOLL_ROLES_MODEL_OPTION),
+                          atoll_campaign_option(campaign, ATOLL_ROLES_OPTION), &r->roles, err) == 0 &&
+        (!recording || (r->store = atoll_store_open(recording, ATOLL_STORE_READ, err))) &&
         (!record || (r->record = atoll_store_open(record, ATOLL_STORE_RECORD, err))))
         return r;
     atoll_prompt_replay_destroy(r);
@@ -85,7 +88,7 @@ int atoll_prompt_replay_device(struct atoll_prompt_replay *r, const struct atoll
 static struct atoll_prompt_io prompt_io_of(const struct atoll_prompt_replay *r,
                                            const struct atoll_engine *engine)
 {
-    return (struct atoll_prompt_io){engine, r->context, r->campaign, r->model, r->backend, 0, NULL};
+    return (struct atoll_prompt_io){engine, r->context, r->campaign, &r->roles, r->backend, 0, NULL};
 }
 
 /* Where an ask is in the list, or its end. */

@@ -18,6 +18,7 @@
 #include "evolution/prompt/prompt.h"
 #include "mpi-eval/operator/llm_queue.h"
 #include "mpi-eval/operator/prompt_replay.h"
+#include "mpi-eval/operator/roles.h"
 #include "base/file.h"
 #include "scheduler/campaign/batch_script.h"
 
@@ -27,7 +28,7 @@
 /* Two that compile, one that is measured, and some that wait for a comparison to end. */
 #define CORES_QUEUE_DEPTH  6u
 #define WALL_BUDGET_NS     120e9
-#define OPTION_ROWS        23
+#define OPTION_ROWS        24
 #define COMMAND_LINE_BYTES 16384u /* of the command that makes a campaign */
 #define ORIGIN_LIMIT_BYTES ((size_t)128 << 10)
 
@@ -57,9 +58,18 @@ const struct atoll_option atoll_plan_options[] = {
      "staged "
      "or repeated."},
     {"model", 'm', ATOLL_OPT_TEXT, FIELD(model.model), "NAME", NULL, 0, 0, NULL,
-     "Language model (or ensemble) that writes candidates beside the tuner, as the gateway calls it; without "
-     "it the "
-     "tuner works alone. How often it is asked: --set ask_share, 0.5 when not given."},
+     "Language model (or ensemble) that is asked beside the tuner, as the gateway calls it, or one a role: "
+     "planner=A,executor=B,*=C. Roles are writer, planner, executor, analyser, orderer, refiner, extractor, "
+     "templater, "
+     "summarizer and distiller; without * the gateway's own roles say who the others are. Without this "
+     "option the "
+     "tuner works alone. How often a model is asked: --set ask_share, 0.5 when not given."},
+    {"role", 0, ATOLL_OPT_LIST, FIELD(model.role), "ROLE:KEY=VALUE,...", NULL, 0, 0, NULL,
+     "Parameters of a role, or of all (*): temperature, top-p, effort, max-tokens, candidates of one ask, "
+     "and "
+     "context "
+     "(tokens of the model, what prompts are cut to), as in planner:temperature=0.3,effort=high; what is not "
+     "said is the gateway's."},
     {"gateway", 'g', ATOLL_OPT_TEXT, FIELD(model.gateway), "WHERE", NULL, 0, 0, NULL,
      "Where the gateway to models is: http://HOST:PORT, unix:PATH, spool:DIR (files, where no socket passes) "
      "or "
@@ -381,7 +391,9 @@ static size_t options_fill(const struct atoll_campaign_plan *plan, const struct 
         {"counters-budget", texts->budget},
         {"sanitize", settings->sanitize},
         {"sanitize-deadline", texts->sanitize},
-        {"model", text_or_empty(settings->model.model)},
+        {ATOLL_ROLES_MODEL_OPTION, text_or_empty(settings->model.model)},
+        {settings->model.roles && *settings->model.roles ? ATOLL_ROLES_OPTION : NULL,
+         text_or_empty(settings->model.roles)},
         {"gateway", text_or_empty(settings->model.where)},
         {"gateway-token", text_or_empty(settings->model.token)},
         {"ask-deadline", texts->deadline},

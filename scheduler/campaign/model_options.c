@@ -7,8 +7,10 @@
 
 #include "base/buffer.h"
 #include "llm-gateway/client/client.h"
+#include "mpi-eval/operator/roles.h"
 
-#define PATH_BYTES 8192u
+#define PATH_BYTES  8192u
+#define ROLES_BYTES 16384u
 
 /* Prefixes of `where` behind which a path follows. */
 static const char *const path_forms[] = {"spool:", "replay:", "unix:"};
@@ -65,10 +67,38 @@ static int paths_complete(struct atoll_model_options *options, const char *gatew
     return options->token_file && !options->token ? -1 : 0;
 }
 
+/* Of what is given about roles: the text that a campaign keeps, and what the search asks for. */
+static int roles_complete(struct atoll_model_options *options, const struct atoll_search_options *given,
+                          struct atoll_search *search, struct atoll_err *err)
+{
+    struct atoll_roles roles;
+    struct atoll_search wished = *search;
+    struct atoll_buffer text;
+    atoll_buffer_init(&text, ROLES_BYTES);
+    for (size_t i = 0; i < options->role.count; i++)
+        atoll_buffer_printf(&text, "%s%s", i ? ";" : "", options->role.items[i]);
+    atoll_buffer_put_u8(&text, 0);
+    if (atoll_buffer_check(&text, err) != 0 ||
+        atoll_roles_parse(options->model, (const char *)text.data, &roles, err) != 0) {
+        atoll_buffer_fini(&text);
+        return -1;
+    }
+    options->roles = (char *)text.data;
+    atoll_roles_candidates(&roles, &wished);
+    if (!atoll_search_options_has(given, "beam_plans"))
+        search->beam_plans = wished.beam_plans;
+    if (!atoll_search_options_has(given, "beam_attempts"))
+        search->beam_attempts = wished.beam_attempts;
+    return 0;
+}
+
 int atoll_model_options_complete(struct atoll_model_options *options, struct atoll_err *err)
 {
-    if (paths_complete(options, options->gateway, err) != 0)
+    struct atoll_roles roles;
+    if (paths_complete(options, options->gateway, err) != 0 ||
+        (options->model && atoll_roles_parse(options->model, NULL, &roles, err) != 0)) {
         return -1;
+    }
     return options->where && strcmp(options->where, "none") != 0 ? where_check(options, err) : 0;
 }
 
@@ -86,9 +116,11 @@ int atoll_model_options_apply(struct atoll_model_options *options, const struct 
         return atoll_err_set(err, ATOLL_E_USAGE,
                              "--gateway needs --model NAME: a model or an ensemble, as the gateway calls it");
     }
+    if (!options->model && options->role.count > 0)
+        return atoll_err_set(err, ATOLL_E_USAGE, "--role needs --model: without one nobody is asked");
     if (!options->model)
         return 0;
-    if (paths_complete(options, gateway, err) != 0)
+    if (roles_complete(options, given, search, err) != 0 || paths_complete(options, gateway, err) != 0)
         return -1;
     if (!atoll_search_options_has(given, "ask_share"))
         search->ask_share = ATOLL_MODEL_ASK_SHARE;
@@ -99,7 +131,8 @@ void atoll_model_options_fini(struct atoll_model_options *options)
 {
     free(options->where);
     free(options->token);
-    options->where = options->token = NULL;
+    free(options->roles);
+    options->where = options->token = options->roles = NULL;
 }
 
 size_t atoll_model_options_arguments(const struct atoll_model_options *options, const char **ret_arguments)

@@ -8,8 +8,10 @@
 
 struct atoll_model_options {
     const char *model, *gateway, *token_file; /* as given; borrowed */
+    struct atoll_option_list role;            /* parameters of roles, as given (mpi-eval/operator/roles.h) */
     double deadline_s;
     char *where, *token; /* owned: with absolute paths, as a campaign keeps them; NULL: no model is asked */
+    char *roles;         /* owned: parameters of roles as a campaign keeps them; NULL: none */
 };
 
 /* Share of proposals that a model is asked for where nothing else is said: the tuner goes on with the rest. */
@@ -18,7 +20,7 @@ struct atoll_model_options {
 /* A gateway's address with its path absolute, as given from this working directory; owned by the caller. */
 char *atoll_model_where(const char *gateway, struct atoll_err *err);
 /* Checks that they fit, completes them (gateway from ATOLL_GATEWAY), and lets the search ask where it was not told
- * how often.  Errors: USAGE, which names the remedy. */
+ * how often, and for as many candidates as roles say.  Errors: USAGE, which names the remedy. */
 int atoll_model_options_apply(struct atoll_model_options *options, const struct atoll_search_options *given,
                               struct atoll_search *search, struct atoll_err *err);
 /* The same without the rules of a new run: each may be given alone; --gateway none is a gateway too. */

@@ -42,7 +42,7 @@ static const struct atoll_option resume_options[] = {
     {"ranks", 'n', ATOLL_OPT_INT, FIELD(ranks), "N", NULL, 0, 4096, NULL,
      "Another number of MPI ranks than the campaign was made with."},
     {"model", 'm', ATOLL_OPT_TEXT, FIELD(model.model), "NAME", NULL, 0, 0, NULL,
-     "Another model or ensemble than the campaign was made with."},
+     "Another model or ensemble than the campaign was made with, or one a role (see atoll-run)."},
     {"gateway", 'g', ATOLL_OPT_TEXT, FIELD(model.gateway), "WHERE", NULL, 0, 0, NULL,
      "Another gateway than the campaign was made with (forms: see atoll-run), or none: the tuner goes on "
      "alone."},

@@ -100,7 +100,7 @@ class Author(threading.Thread):
 
 def command(campaign, where, *more):
     return ["run", f"{source}/suites/starter", "--only", "matmul", "--only", "softmax_rows", "-o", campaign, "--backend",
-            "null", "--model", "author", "--gateway", where, "--evaluations", EVALUATIONS, "--seconds", 0, "--seed", 5,
+            "null", "--model", "writer=author,*=another", "--role", "writer:temperature=0.5,effort=low", "--gateway", where, "--evaluations", EVALUATIONS, "--seconds", 0, "--seed", 5,
             "--set", "ask_share=1", "-q", *more]
 
 
@@ -140,6 +140,9 @@ def test_whole():
     atoll(*command(campaign, f"spool:{spool}"))
     author.stop()
     answered = check_dialogues(campaign, author.said)
+    for request, _ in author.said.values():
+        said = [request["model"], request["temperature"], request["reasoning_effort"], request["atoll"]["purpose"]]
+        check(said == ["author", 0.5, "low", "writer"], f"a role's model and parameters: {said}")
     report = replayed(campaign, "--record", root / "recording.atl")
     check(report["prompts"] >= answered and report["answers"] == answered and report["kept"] == answered,
           f"replay: {report}, {answered} answered")
@@ -239,6 +242,9 @@ def test_recording_as_model():
 
 def test_usage():
     for words, remedy in [(["--model", "a"], "needs a gateway"), (["--gateway", f"spool:{root}/x"], "needs --model"),
+                          (["--model", "painter=a", "--gateway", f"spool:{root}/x"], "no role is called 'painter'"),
+                          (["--model", "a", "--role", "planner:effort=huge", "--gateway", f"spool:{root}/x"], "effort is"),
+                          (["--role", "planner:effort=low"], "--role needs --model"),
                           (["--model", "a", "--gateway", "nowhere"], "--gateway"),
                           (["--model", "a", "--gateway", f"replay:{root}/none"], "none")]:
         said = subprocess.run([f"{build}/atoll", "run", f"{source}/suites/starter", "-o", f"{root}/never", *words],

@@ -14,6 +14,7 @@ struct stand {
     struct sim *sim;
     struct atoll_prompt_context *context;
     struct atoll_prompt_io io;
+    struct atoll_roles roles;
     struct atoll_arena *arena, *other;
     size_t fed; /* events that the prompt context has seen */
 };
@@ -53,9 +54,10 @@ static int set_up(void **state)
     atoll_prompt_context_add_device(stand.context, &device, NULL);
     stand.io = (struct atoll_prompt_io){.context = stand.context,
                                         .campaign = "0123456789abcdef0123456789abcdef0123456789abcdef",
-                                        .model = "some-model",
+                                        .roles = &stand.roles,
                                         .backend = "cpu",
                                         .deadline_s = 60};
+    assert_int_equal(atoll_roles_parse("some-model", "writer:temperature=0.5", &stand.roles, NULL), 0);
     stand.arena = atoll_arena_create(ATOLL_PROMPT_IO_ARENA_BYTES, NULL);
     stand.other = atoll_arena_create(ATOLL_PROMPT_IO_ARENA_BYTES, NULL);
     for (int i = 0; i < 200 && op_count(stand.sim) == 0; i++)
@@ -98,7 +100,8 @@ static void an_ask_becomes_a_request(void **state)
     assert_string_equal(request.key, key);
     assert_string_equal(request.model, "some-model");
     assert_string_equal(request.task, "copy");
-    assert_string_equal(request.purpose, "universal");
+    assert_string_equal(request.purpose, "writer");
+    assert_true(request.temperature == 0.5);
     assert_int_equal(request.sample, ask.number);
     assert_true(request.deadline_s == 60);
     assert_int_equal(request.message_count, 2);
