@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "base/spelling.h"
+#include "core/ask.h"
+#include "core/tool_turn.h"
 
 const char *atoll_language_name(enum atoll_language language)
 {
@@ -98,6 +100,17 @@ void atoll_search_defaults(struct atoll_search *ret_search)
         .stage_rounds = 5,
         .staged_runs = 1,
         .error_control = ATOLL_ERROR_RECYCLING,
+        .memory = 1,
+        .memory_top = 8,
+        .memory_size = 16,
+        .memory_gain = 1.04,
+        .memory_loss = 1.15,
+        .hints = 1,
+        .trajectory = 1,
+        .tools = 8,
+        .template_rounds = 2,
+        .template_count = 8,
+        .distil = 1,
     };
 }
 
@@ -175,6 +188,18 @@ static const struct atoll_search_field fields[] = {
     FIELD(samples, U32, 0, COUNT_MAX, "candidates of a task beside its seeds, 0 = no limit"),
     FIELD(repeated_parent, U32, 0, 1, "repeated: prompts show the baseline and its profile; 0: no kernel"),
     NAMES(triton, triton_names, "backend cuda: sources in Triton not at all, beside CUDA's, or alone"),
+    FIELD(memory, U32, 0, 1, "models: what made tries faster or slower is summarised and told"),
+    FIELD(memory_top, U32, 1, 64, "models: tries summarised per iteration, at most"),
+    FIELD(memory_size, U32, 1, 32, "models: summaries remembered per task, the newest"),
+    FIELD(memory_gain, F64, 1, 100, "models: a try is told as a success from so many times the speed"),
+    FIELD(memory_loss, F64, 1, 100, "models: a try is told as a failure from so many times the time"),
+    FIELD(hints, U32, 0, 1, "models: hints of the experience library are told"),
+    FIELD(trajectory, U32, 0, 1, "models: ancestors, siblings, slower tries and the task's best are told"),
+    FIELD(tools, U32, 0, ATOLL_TOOL_CALL_LIMIT, "models: calls of tools that an ask may make, 0 = none"),
+    FIELD(template_rounds, U32, 0, 16,
+          "models: asks for templates of a task's best kernel at the end, 0 = none"),
+    FIELD(template_count, U32, 1, ATOLL_ASK_COUNT_LIMIT, "models: candidates of each of them"),
+    FIELD(distil, U32, 0, 1, "models: hints are learnt from what improved"),
 };
 
 #define FIELD_COUNT (sizeof(fields) / sizeof(*fields))

@@ -116,6 +116,19 @@ struct atoll_search {
     uint32_t samples;                    /* candidates of a task beside its own seeds; 0 = no limit */
     enum atoll_triton triton;            /* sources in Triton, where the backend is cuda */
     uint32_t repeated_parent; /* repeated: 1 asks about the baseline, as papers do, 0 for a first draft */
+
+    /* Of asks that go outside (papers/004 2.2: 8, 16, 1.04, 1.15). */
+    uint32_t memory;          /* 0: no optimization memory: nothing is summarised, nothing of it told */
+    uint32_t memory_top;      /* pairs summarised per iteration, at most; half of them positive first */
+    uint32_t memory_size;     /* rewrites remembered per task, the newest */
+    double memory_gain;       /* a group whose best is so many times faster than its parent is positive */
+    double memory_loss;       /* so many times slower: negative */
+    uint32_t hints;           /* 0: nothing of the experience library is told */
+    uint32_t trajectory;      /* 0: ancestors, siblings, slower tries and the global best are not told */
+    uint32_t tools;           /* calls of tools that an ask may make, 0..20 */
+    uint32_t template_rounds; /* asks for templates of a task's best at the end of its search; 0 = none */
+    uint32_t template_count;  /* candidates of each */
+    uint32_t distil;          /* 0: no hints are learnt from what improved */
 };
 
 /* One row per field of the settings. */

@@ -61,6 +61,19 @@ static void languages_travel(void **state)
     assert_true(used.data[OLD_BYTES + 1] == ROWS_OF_7 + 1 && used.length == bytes.length + 1);
     assert_int_equal(atoll_search_decode(used.data, used.length, &back, &err), 0);
     assert_int_equal(back.triton, ATOLL_TRITON_BESIDE);
+    /* what comes behind it is told with all rows before it, whatever they are */
+    s.triton = ATOLL_TRITON_NONE;
+    s.memory_loss = 1.5;
+    s.distil = 0;
+    atoll_buffer_clear(&used);
+    atoll_search_encode(&s, &used);
+    assert_int_equal(used.data[OLD_BYTES + 1], ROWS_OF_7 + 12);
+    assert_int_equal(atoll_search_decode(used.data, used.length, &back, &err), 0);
+    assert_true(back.memory == 1 && back.memory_loss == 1.5 && back.tools == 8 && back.distil == 0);
+    s.distil = 1;
+    atoll_buffer_clear(&used);
+    atoll_search_encode(&s, &used);
+    assert_int_equal(used.data[OLD_BYTES + 1], ROWS_OF_7 + 6);
     atoll_buffer_fini(&used);
     static const unsigned char wrong[] = {ATOLL_LANGUAGE_C, ATOLL_LANGUAGE_COUNT, 255};
     for (size_t i = 0; i < sizeof(wrong); i++) {
