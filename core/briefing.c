@@ -6,10 +6,11 @@
 
 const char *atoll_brief_kind_name(enum atoll_brief_kind kind)
 {
-    static const char *const names[ATOLL_BRIEF_KIND_COUNT] = {[ATOLL_BRIEF_HINT] = "hint",
-                                                              [ATOLL_BRIEF_MEMORY] = "memory",
-                                                              [ATOLL_BRIEF_KNOWLEDGE] = "knowledge",
-                                                              [ATOLL_BRIEF_PROMPT] = "prompt"};
+    static const char *const names[ATOLL_BRIEF_KIND_COUNT] = {
+        [ATOLL_BRIEF_HINT] = "hint",           [ATOLL_BRIEF_MEMORY] = "memory",
+        [ATOLL_BRIEF_KNOWLEDGE] = "knowledge", [ATOLL_BRIEF_PROMPT] = "prompt",
+        [ATOLL_BRIEF_SIBLING] = "sibling",     [ATOLL_BRIEF_SLOWER] = "slower",
+        [ATOLL_BRIEF_BEST] = "best",           [ATOLL_BRIEF_COMBINATION] = "combination"};
     return (unsigned)kind < ATOLL_BRIEF_KIND_COUNT ? names[kind] : "unknown";
 }
 

@@ -18,6 +18,11 @@ enum atoll_brief_kind {
     ATOLL_BRIEF_MEMORY,    /* a rewrite of the optimization memory */
     ATOLL_BRIEF_KNOWLEDGE, /* a passage of the knowledge base */
     ATOLL_BRIEF_PROMPT,    /* a passage of the prompt itself, in the place of the one that is built in */
+    /* results that were chosen among many: id is the candidate, score its time in ns, without texts */
+    ATOLL_BRIEF_SIBLING,     /* another child of the parent */
+    ATOLL_BRIEF_SLOWER,      /* a child that is slower than the parent */
+    ATOLL_BRIEF_BEST,        /* the best of the task */
+    ATOLL_BRIEF_COMBINATION, /* of the parameters of the parent's template */
     ATOLL_BRIEF_KIND_COUNT
 };
 const char *atoll_brief_kind_name(enum atoll_brief_kind kind); /* "hint" ... */
