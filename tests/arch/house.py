@@ -40,7 +40,7 @@ UNCALLED = {
     "atoll_brief_kind_name": "names for the archive's table of briefs",
     "atoll_item_kind_name": "names for the archive's items of asks",
     "atoll_tool_status_name": "names for the archive's table of tool calls",
-    "atoll_reply_count_items": "readers of replies to other asks than for kernels call it last",
+    "atoll_reply_read_items": "reads what planners, analysers, summarizers and distillers answer",
     "atoll_reply_plan": "finds the plan that an ask carries out, for its prompt",
     "atoll_plan_choice_check": "tests and bench/mix judge the numbers of bundled plans at every variant without a device",
 }
