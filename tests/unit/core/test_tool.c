@@ -152,7 +152,7 @@ static void test_results_are_texts(void **state)
     atoll_tool_result_cut("a\x1b[31m\tb\n\xc2\x9b"
                           "c\xff\x00"
                           "d",
-                          14, result);
+                          15, result);
     assert_string_equal(result, "a [31m\tb\n c? d");
     for (size_t i = 0; i < sizeof(text); i++)
         text[i] = (char)('a' + i % 26);
