@@ -193,6 +193,36 @@ int atoll_engine_next_barren(const struct atoll_engine *engine, uint32_t *cursor
     return 0;
 }
 
+int atoll_engine_kernel(const struct atoll_engine *engine, uint32_t position,
+                        struct atoll_engine_kernel *ret_kernel)
+{
+    if (position >= engine->sources.count)
+        return -1;
+    const struct atoll_source *s = &engine->sources.items[position];
+    const struct atoll_task_state *t = &engine->tasks[s->task];
+    *ret_kernel = (struct atoll_engine_kernel){.task = t->number,
+                                               .model = t->model,
+                                               .op = (enum atoll_operator)s->op,
+                                               .language = s->language,
+                                               .text = s->text,
+                                               .state = "untried",
+                                               .tried = s->tried};
+    if (s->best != ATOLL_NONE) {
+        ret_kernel->best = engine->individuals.items[s->best].id;
+        ret_kernel->best_ns = engine->individuals.items[s->best].time_ns;
+        ret_kernel->state = atoll_verdict_name(ATOLL_V_CORRECT);
+        return 0;
+    }
+    struct atoll_id first = atoll_source_candidate(s, t->task, &s->first);
+    uint32_t at = atoll_individuals_find(&engine->individuals, s->task, &first);
+    if (at != ATOLL_NONE) {
+        uint8_t state = engine->individuals.items[at].state;
+        ret_kernel->state =
+            state < ATOLL_VERDICT_COUNT ? atoll_verdict_name((enum atoll_verdict)state) : "under way";
+    }
+    return 0;
+}
+
 static struct atoll_task_state *task_of(struct atoll_engine *e, const struct atoll_proposal *p)
 {
     return &e->tasks[p->task];

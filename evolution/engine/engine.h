@@ -52,6 +52,20 @@ struct atoll_barren {
 int atoll_engine_next_barren(const struct atoll_engine *engine, uint32_t *cursor,
                              struct atoll_barren *ret_barren);
 
+/* A source as the search knows it. */
+struct atoll_engine_kernel {
+    uint32_t task, model;
+    enum atoll_operator op; /* how its first instance came about */
+    const char *language, *text;
+    struct atoll_id best; /* its best correct instance; zero: there is none */
+    double best_ns;       /* that one's time */
+    const char *state;    /* without one: "under way", "untried", or the verdict of its first instance */
+    uint32_t tried;       /* instances with a verdict */
+};
+/* By position, from 0 in the order in which they came; a position never changes.  -1 beyond the last. */
+int atoll_engine_kernel(const struct atoll_engine *engine, uint32_t position,
+                        struct atoll_engine_kernel *ret_kernel);
+
 struct atoll_task_status {
     uint64_t evaluated, correct, under_way, challenges, promotions, noop_challenges, noop_promotions;
     double baseline_ns, best_ns, floor_ns, best_fitness; /* 0 while unknown */
