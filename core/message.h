@@ -21,6 +21,7 @@ enum atoll_message_type {
     ATOLL_MSG_PLACE, /* struct atoll_evaluator_location (evaluator_location.h); before HELLO, and from one that has no device instead of it */
     ATOLL_MSG_RIVALLED,    /* struct atoll_rival (rival.h) */
     ATOLL_MSG_DEVICE_TIME, /* struct atoll_time_report (device_time.h) */
+    ATOLL_MSG_TOOLED,      /* struct atoll_tool_answer (tool.h) */
     /* coordinator -> evaluator */
     ATOLL_MSG_SETUP = 32, /* struct atoll_setup */
     ATOLL_MSG_TASK,       /* u32 task number, blob: atoll_task_encode */
@@ -31,6 +32,7 @@ enum atoll_message_type {
     /* made by the transport when the peer is gone: u8 0 it is started again, 1 for good */
     ATOLL_MSG_PEER_LOST,
     ATOLL_MSG_RIVAL, /* struct atoll_order, one rival; coordinator -> evaluator */
+    ATOLL_MSG_TOOL,  /* struct atoll_tool_order (tool.h); coordinator -> evaluator */
     ATOLL_MSG_TYPE_COUNT
 };
 

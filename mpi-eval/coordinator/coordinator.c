@@ -44,6 +44,7 @@ struct coordinator {
     struct atoll_peer_table *peers;
     struct atoll_time_ledger *times;
     struct atoll_llm_queue *llm_queue;
+    struct atoll_tools *tools; /* NULL: no model is asked */
     struct {
         unsigned peer;
         uint64_t evaluation;
@@ -273,6 +274,8 @@ static int take_message(struct coordinator *c, unsigned peer, const struct atoll
         return on_hello(c, peer, frame, err);
     if (frame->type == ATOLL_MSG_DEVICE_TIME)
         return on_device_time(c, peer, frame, err);
+    if (frame->type == ATOLL_MSG_TOOLED && c->tools)
+        return atoll_tools_take(c->tools, peer, frame->payload, frame->length, err);
     for (size_t i = 0; i < RESULT_KINDS; i++)
         if (result_kinds[i].message == frame->type)
             return on_result(c, peer, frame, &result_kinds[i], err);
@@ -579,6 +582,8 @@ static int run_rounds(struct coordinator *c, struct atoll_err *err)
         int goes_on = !is_search_over(c) && !c->shutdown.is_draining;
         if (goes_on && atoll_peer_table_send_orders(c->peers, err) != 0)
             return -1;
+        if (goes_on)
+            atoll_peer_table_send_tools(c->peers);
         check_notice(c);
         tell_end_if_near(c);
         write_progress_if_due(c, *c->notice.text ? c->notice.text : NULL);
@@ -642,10 +647,13 @@ static int coordinator_init(struct coordinator *c, const struct atoll_coordinato
     c->dispatch = atoll_dispatch_create(s->peers.count, err);
     if (!c->dispatch)
         return -1;
+    if (s->llm.gateway && !(c->tools = atoll_tools_create(NULL, 0, err)))
+        return -1;
     const struct atoll_peer_table_settings peers = {.carrier = &s->peers,
                                                     .setup = s->setup,
                                                     .clock = &c->clock,
                                                     .dispatch = c->dispatch,
+                                                    .tools = c->tools,
                                                     .heartbeat_timeout_ns = s->heartbeat_timeout_ns};
     c->peers = atoll_peer_table_create(&peers, err);
     c->is_held = s->has_devices != NULL;
@@ -654,6 +662,7 @@ static int coordinator_init(struct coordinator *c, const struct atoll_coordinato
     c->llm_queue = c->peers ? atoll_llm_queue_create(&s->llm, s->campaign, err) : NULL;
     if (!c->llm_queue)
         return -1;
+    atoll_llm_queue_set_tools(c->llm_queue, c->tools);
     if (s->ack_log)
         c->ack_fd = open(s->ack_log, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
     return s->ack_log && c->ack_fd < 0 ? atoll_err_errno(err, errno, "cannot open %s", s->ack_log) : 0;
@@ -666,6 +675,7 @@ static void coordinator_fini(struct coordinator *c)
     atoll_dispatch_destroy(c->dispatch);
     atoll_time_ledger_destroy(c->times);
     atoll_llm_queue_destroy(c->llm_queue);
+    atoll_tools_destroy(c->tools);
     atoll_progress_fini(&c->progress);
     if (c->ack_fd >= 0)
         close(c->ack_fd);

@@ -243,6 +243,8 @@ static void lose(struct atoll_peer_table *t, unsigned lost, enum atoll_peer_stat
     t->peers[lost].state = state;
     t->peers[lost].is_waiting = 0;
     atoll_dispatch_lose(t->settings.dispatch, lost);
+    if (t->settings.tools)
+        atoll_tools_lose(t->settings.tools, lost);
     if (!had_device || state == ATOLL_PEER_ABSENT)
         return;
     for (unsigned i = 0; i < t->count; i++) {
@@ -340,6 +342,29 @@ int atoll_peer_table_send_orders(struct atoll_peer_table *t, struct atoll_err *e
         }
     }
     return 0;
+}
+
+/* One to each peer in turn, as with orders. */
+void atoll_peer_table_send_tools(struct atoll_peer_table *t)
+{
+    int sent = t->settings.tools != NULL;
+    while (sent) {
+        sent = 0;
+        for (unsigned i = 0; i < t->count; i++) {
+            struct atoll_err err = ATOLL_ERR_INIT;
+            const struct atoll_tool_order *order =
+                t->peers[i].state == ATOLL_PEER_READY
+                    ? atoll_tools_next_order(t->settings.tools, i, model_of(t, i))
+                    : NULL;
+            if (!order)
+                continue;
+            sent = 1;
+            atoll_buffer_clear(&t->payload);
+            atoll_tool_order_encode(order, &t->payload);
+            if (atoll_peer_table_send(t, i, ATOLL_MSG_TOOL, &t->payload, &err) != 0)
+                atoll_peer_table_drop(t, i, err.text);
+        }
+    }
 }
 
 void atoll_peer_table_check_silence(struct atoll_peer_table *t)
@@ -441,6 +466,8 @@ static int on_place(struct atoll_peer_table *t, unsigned peer, const struct atol
     p->state = ATOLL_PEER_SURPLUS;
     p->said_hello = 0;
     atoll_dispatch_lose(t->settings.dispatch, peer);
+    if (t->settings.tools)
+        atoll_tools_lose(t->settings.tools, peer);
     if (t->failure.code == ATOLL_OK) {
         atoll_err_set(&t->failure, p->place.surplus == ATOLL_SURPLUS_BUSY ? ATOLL_E_BUSY : ATOLL_E_LIMIT,
                       "%s", p->place.note);

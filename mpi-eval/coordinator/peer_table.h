@@ -18,6 +18,7 @@
 #include "mpi-eval/coordinator/campaign_clock.h"
 #include "mpi-eval/coordinator/dispatch.h"
 #include "mpi-eval/node/peers.h"
+#include "mpi-eval/tool/tools.h"
 
 enum atoll_peer_state {
     ATOLL_PEER_ABSENT,
@@ -52,6 +53,7 @@ struct atoll_peer_table_settings {
     const struct atoll_setup *setup;
     const struct atoll_campaign_clock *clock;
     struct atoll_dispatch *dispatch;
+    struct atoll_tools *tools;   /* NULL: no model calls any */
     double heartbeat_timeout_ns; /* a peer that is silent for longer is given up */
 };
 
@@ -109,6 +111,8 @@ int atoll_peer_table_send(struct atoll_peer_table *table, unsigned peer, uint16_
 void atoll_peer_table_drop(struct atoll_peer_table *table, unsigned peer, const char *why);
 /* Sends waiting orders to whoever has room.  -1 only for trouble of our own. */
 int atoll_peer_table_send_orders(struct atoll_peer_table *table, struct atoll_err *err);
+/* Sends calls of models to whoever can take one more. */
+void atoll_peer_table_send_tools(struct atoll_peer_table *table);
 /* Gives up who has been silent for too long, or has orders and does not answer. */
 void atoll_peer_table_check_silence(struct atoll_peer_table *table);
 /* Nobody was listened to until now: no silence so far counts. */

@@ -26,6 +26,7 @@
 #include "base/log.h"
 #include "core/message.h"
 #include "core/evaluator_location.h"
+#include "core/tool.h"
 #include "mpi-eval/evaluator/pipeline.h"
 #include "mpi-eval/evaluator/referee_thread.h"
 #include "mpi-eval/evaluator/synthetic.h"
@@ -37,6 +38,7 @@
 #define HEARTBEAT_NS        1e9
 #define LEAVE_NS            3e9 /* what a measurement gets to stop */
 #define PAYLOAD_LIMIT_BYTES ((size_t)ATOLL_FRAME_PAYLOAD_LIMIT)
+#define TOOL_ARENA_BYTES    ((size_t)1 << 20)
 #define NULL_TASK_LIMIT     4096u
 #define NULL_ORDERS         32u
 #define NULL_PAUSE_NS       1e8
@@ -337,6 +339,29 @@ static int on_order(struct evaluator *ev, const struct atoll_frame *frame, struc
     return rc;
 }
 
+/* The null backend compiles nothing, and says so. */
+static int null_tool(struct evaluator *ev, const struct atoll_frame *frame, struct atoll_err *err)
+{
+    struct atoll_tool_order order;
+    struct atoll_arena *arena = atoll_arena_create(TOOL_ARENA_BYTES, err);
+    int rc = arena ? atoll_tool_order_decode(frame->payload, frame->length, arena, &order, err) : -1;
+    if (rc == 0) {
+        const struct atoll_tool_answer answer = {order.call, ATOLL_TOOL_OK,
+                                                 order.tool == ATOLL_TOOL_COMPILE
+                                                     ? "null backend: nothing was compiled"
+                                                     : "null backend: nothing was checked"};
+        atoll_tool_answer_encode(&answer, &ev->payload);
+        rc = send_message(ev, ATOLL_MSG_TOOLED, &ev->payload, err);
+    }
+    atoll_arena_destroy(arena);
+    return rc;
+}
+
+static int on_tool(struct evaluator *ev, const struct atoll_frame *frame, struct atoll_err *err)
+{
+    return null_tool(ev, frame, err);
+}
+
 static int on_ack(struct evaluator *ev, const struct atoll_frame *frame, struct atoll_err *err)
 {
     return 0; /* nothing is kept for a second sending: a result that is lost is an order that is sent again */
@@ -354,7 +379,7 @@ static const struct {
 } handlers[ATOLL_MSG_TYPE_COUNT] = {
     [ATOLL_MSG_SETUP] = {on_setup, 1}, [ATOLL_MSG_TASK] = {on_task, 1},  [ATOLL_MSG_EVALUATE] = {on_order, 0},
     [ATOLL_MSG_RIVAL] = {on_order, 0}, [ATOLL_MSG_DUEL] = {on_order, 0}, [ATOLL_MSG_ACK] = {on_ack, 0},
-    [ATOLL_MSG_STOP] = {on_stop, 0},
+    [ATOLL_MSG_STOP] = {on_stop, 0},   [ATOLL_MSG_TOOL] = {on_tool, 0},
 };
 
 static int take_message(struct evaluator *ev, const struct atoll_frame *frame, struct atoll_err *err)

@@ -37,6 +37,7 @@ struct atoll_llm_queue {
     struct atoll_llm_queue_settings settings;
     struct atoll_roles roles;
     struct atoll_client *client; /* NULL: none */
+    struct atoll_tools *tools;   /* NULL: none */
     struct atoll_prompt_context *context;
     char campaign[ATOLL_ID_HEX];
     const char *account; /* borrowed from the campaign; NULL: its own */
@@ -96,6 +97,11 @@ struct atoll_llm_queue *atoll_llm_queue_create(const struct atoll_llm_queue_sett
         return queue;
     atoll_llm_queue_destroy(queue);
     return NULL;
+}
+
+void atoll_llm_queue_set_tools(struct atoll_llm_queue *queue, struct atoll_tools *tools)
+{
+    queue->tools = tools;
 }
 
 int atoll_llm_queue_add_device(struct atoll_llm_queue *queue, const struct atoll_device_info *device,

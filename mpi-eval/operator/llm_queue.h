@@ -8,6 +8,7 @@
 #define ATOLL_MPI_EVAL_OPERATOR_LLM_QUEUE_H
 
 #include "mpi-eval/operator/prompt_context.h"
+#include "mpi-eval/tool/tools.h"
 
 #define ATOLL_LLM_QUEUE_DEADLINE_S 900.0
 
@@ -31,6 +32,8 @@ struct atoll_llm_queue *atoll_llm_queue_create(const struct atoll_llm_queue_sett
                                                const struct atoll_campaign *campaign, struct atoll_err *err);
 void atoll_llm_queue_destroy(struct atoll_llm_queue *queue);
 
+/* Through which models' calls of tools are answered; borrowed, NULL: none is. */
+void atoll_llm_queue_set_tools(struct atoll_llm_queue *queue, struct atoll_tools *tools);
 int atoll_llm_queue_add_device(struct atoll_llm_queue *queue, const struct atoll_device_info *device,
                                struct atoll_err *err);
 /* The engine decided to ask; also again after a resume. */
