@@ -148,8 +148,8 @@ int atoll_tool_arguments_read(enum atoll_tool tool, const char *json, struct ato
     struct atoll_err why = ATOLL_ERR_INIT;
     size_t length = strlen(json);
     if (length > ATOLL_TOOL_ARGUMENTS_LIMIT)
-        return atoll_err_set(err, ATOLL_E_INPUT, "the arguments have %zu bytes; at most %u are taken",
-                             length, ATOLL_TOOL_ARGUMENTS_LIMIT);
+        return atoll_err_set(err, ATOLL_E_INPUT, "the arguments have %zu bytes; at most %u are taken", length,
+                             ATOLL_TOOL_ARGUMENTS_LIMIT);
     json_t *object = atoll_json_load(length ? json : "{}", length ? length : 2, VALUE_LIMIT, 0, &why);
     int rc = object ? 0
                     : atoll_err_set(err, why.code == ATOLL_E_MEMORY ? ATOLL_E_MEMORY : ATOLL_E_INPUT,
