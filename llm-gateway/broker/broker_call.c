@@ -21,43 +21,16 @@
 
 /* ---- a call as a value ---- */
 
-static size_t text_bytes(const char *text)
-{
-    return text ? strlen(text) + 1 : 0;
-}
-
-static const char *move_text(const char *text, char **room)
-{
-    size_t bytes = text_bytes(text);
-    char *copy = *room;
-    if (!text)
-        return NULL;
-    memcpy(copy, text, bytes);
-    *room += bytes;
-    return copy;
-}
-
-static void copy_request(struct atoll_llm_request *to, const struct atoll_llm_request *from, char *room)
-{
-    *to = *from;
-    to->model = move_text(from->model, &room);
-    to->key = move_text(from->key, &room);
-    to->campaign = move_text(from->campaign, &room);
-    to->task = move_text(from->task, &room);
-    to->purpose = move_text(from->purpose, &room);
-    to->schema = move_text(from->schema, &room);
-    for (size_t i = 0; i < from->message_count; i++)
-        to->messages[i].text = move_text(from->messages[i].text, &room);
-}
-
 static int find_model(struct atoll_call *call, struct atoll_err *err)
 {
     const struct atoll_gateway_config *config = call->broker->config;
     const char *name = call->request.model;
+    /* All turns of a conversation with tools go to the member that began it. */
+    const struct atoll_id drawn = atoll_llm_request_conversation(&call->request);
     int found = -1;
     for (size_t i = 0; i < config->ensemble_count; i++)
         if (strcmp(config->ensembles[i].name, name) == 0)
-            found = atoll_ensemble_choose(&config->ensembles[i], call->request.generation, &call->id);
+            found = atoll_ensemble_choose(&config->ensembles[i], call->request.generation, &drawn);
     for (size_t i = 0; found < 0 && i < config->model_count; i++)
         if (strcmp(config->models[i].name, name) == 0)
             found = (int)i;
@@ -76,10 +49,7 @@ static int find_model(struct atoll_call *call, struct atoll_err *err)
 struct atoll_call *atoll_call_create(struct atoll_broker *broker, const struct atoll_llm_request *request,
                                      const struct atoll_id *id, struct atoll_err *err)
 {
-    size_t bytes = text_bytes(request->model) + text_bytes(request->key) + text_bytes(request->campaign) +
-                   text_bytes(request->task) + text_bytes(request->purpose) + text_bytes(request->schema);
-    for (size_t i = 0; i < request->message_count; i++)
-        bytes += text_bytes(request->messages[i].text);
+    size_t bytes = atoll_llm_request_copy_bytes(request);
     struct atoll_call *call = calloc(1, sizeof(*call) + bytes);
     if (!call) {
         atoll_err_set(err, ATOLL_E_MEMORY, "gateway: no memory for a call");
@@ -87,7 +57,7 @@ struct atoll_call *atoll_call_create(struct atoll_broker *broker, const struct a
     }
     call->broker = broker;
     call->id = *id;
-    copy_request(&call->request, request, (char *)(call + 1));
+    atoll_llm_request_copy(request, call + 1, &call->request);
     if (find_model(call, err)) {
         free(call);
         return NULL;

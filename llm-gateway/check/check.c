@@ -293,7 +293,7 @@ static void check_call(struct look *look, const struct atoll_gateway_model *mode
         atoll_llm_outcome_set(&outcome, reply.end.status, "%s", reply.end.detail);
     }
     atoll_secret_scrub_outcome(look->run->secret, &outcome);
-    if (outcome.status <= ATOLL_LLM_REFUSED) {
+    if (atoll_llm_status_is_final(outcome.status)) {
         atoll_check_report(look->run, "call", model->name, ATOLL_CHECK_OK,
                            "%s answered: %llu tokens in, %llu out, first byte after %.2f s",
                            outcome.model[0] ? outcome.model : model->traits.model,

@@ -29,7 +29,7 @@ static void on_answer(void *context, const struct atoll_llm_outcome *outcome)
 {
     struct answer *answer = context;
     answer->is_there = 1;
-    if (outcome->status <= ATOLL_LLM_REFUSED)
+    if (atoll_llm_status_is_final(outcome->status))
         atoll_check_report(
             answer->run, "call", answer->model, ATOLL_CHECK_OK, "%s answered%s: %llu tokens in, %llu out",
             outcome->name[0] ? outcome->name : outcome->model,

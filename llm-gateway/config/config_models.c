@@ -152,7 +152,7 @@ int atoll_config_read_endpoints(struct atoll_yaml_walk *walk, const struct atoll
 
 struct model_draft {
     struct atoll_gateway_model model;
-    int has_sampling;
+    int has_sampling, has_tools;
     const struct atoll_yaml_node *price;
 };
 
@@ -206,6 +206,17 @@ static int keep_node(struct atoll_yaml_walk *walk, const struct atoll_yaml_node 
     return 0;
 }
 
+/* yes and no read better for what a model can do. */
+static int read_yes(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
+{
+    const char *text = atoll_yaml_scalar(node);
+    int is_yes = text && strcmp(text, "yes") == 0;
+    if (!is_yes && (!text || strcmp(text, "no") != 0))
+        return atoll_yaml_read_flag(walk, node, target);
+    *(int *)target = is_yes;
+    return 0;
+}
+
 #define MODEL(m) offsetof(struct model_draft, model.m)
 static const struct atoll_yaml_row model_rows[] = {
     {"name", ATOLL_YAML_REQUIRED, read_model_name, MODEL(name)},
@@ -217,6 +228,7 @@ static const struct atoll_yaml_row model_rows[] = {
     {"context_tokens", ATOLL_YAML_OPTIONAL, atoll_config_read_positive_count, MODEL(context_tokens)},
     {"effort", ATOLL_YAML_OPTIONAL, read_effort, MODEL(traits.effort)},
     {"sampling", ATOLL_YAML_OPTIONAL, atoll_yaml_read_flag, offsetof(struct model_draft, has_sampling)},
+    {"tools", ATOLL_YAML_OPTIONAL, read_yes, offsetof(struct model_draft, has_tools)},
     {"old_limit", ATOLL_YAML_OPTIONAL, atoll_yaml_read_flag, MODEL(traits.has_old_limit)},
     {"price", ATOLL_YAML_OPTIONAL, keep_node, offsetof(struct model_draft, price)},
 };
@@ -245,12 +257,14 @@ static int find_price(struct atoll_yaml_walk *walk, const struct atoll_yaml_node
 static int read_model(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
 {
     struct atoll_config_draft *d = target;
-    struct model_draft draft = {.has_sampling = 1, .model = {.traits = {.max_output_tokens = 16384}}};
+    struct model_draft draft = {
+        .has_sampling = 1, .has_tools = 1, .model = {.traits = {.max_output_tokens = 16384}}};
     if (atoll_yaml_map(walk, &model_section, node, &draft))
         return -1;
     if (!draft.model.traits.model)
         draft.model.traits.model = draft.model.name;
     draft.model.traits.has_no_sampling = !draft.has_sampling;
+    draft.model.traits.has_no_tools = !draft.has_tools;
     if (draft.model.context_tokens && draft.model.traits.max_output_tokens > draft.model.context_tokens)
         return atoll_yaml_fail(walk, node,
                                "model '%s' has max_output_tokens above its context_tokens; lower it",

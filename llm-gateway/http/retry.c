@@ -171,6 +171,7 @@ static const enum again rows[ATOLL_LLM_STATUS_COUNT] = {
     [ATOLL_LLM_TIMEOUT] = YES, /* of one try; when it was the call's, no time is left */
     [ATOLL_LLM_CANCELLED] = NOT_SENT, [ATOLL_LLM_BUDGET] = NOT_SENT,
     [ATOLL_LLM_MISS] = NOT_SENT,      [ATOLL_LLM_UNKNOWN] = NOT_SENT,
+    [ATOLL_LLM_TOOL_CALLS] = NEVER,
 };
 
 void atoll_retry_defaults(struct atoll_retry_settings *settings)

@@ -257,10 +257,26 @@ void atoll_secret_scrub_line(const struct atoll_secret *secret, char *line)
             memset(line + length - left, '*', left);
 }
 
+/* The outcome owns its calls' texts.  A name has no asterisks. */
+static size_t scrub_call(const struct atoll_secret *secret, const struct atoll_llm_tool_call *call)
+{
+    char *name = (char *)(uintptr_t)call->name, *id = (char *)(uintptr_t)call->id,
+         *arguments = (char *)(uintptr_t)call->arguments;
+    size_t in_name = atoll_secret_scrub(secret, name, strlen(name));
+    for (char *c = name; in_name && *c; c++)
+        *c = *c == '*' ? '_' : *c;
+    return in_name + atoll_secret_scrub(secret, id, strlen(id)) +
+           atoll_secret_scrub(secret, arguments, strlen(arguments));
+}
+
 void atoll_secret_scrub_outcome(const struct atoll_secret *secret, struct atoll_llm_outcome *outcome)
 {
-    size_t in_texts = atoll_secret_scrub(secret, outcome->text.data, outcome->text.length) +
-                      atoll_secret_scrub(secret, outcome->reasoning.data, outcome->reasoning.length);
+    size_t in_texts =
+        atoll_secret_scrub(secret, outcome->text.data, outcome->text.length) +
+        atoll_secret_scrub(secret, outcome->reasoning.data, outcome->reasoning.length) +
+        atoll_secret_scrub(secret, outcome->provider_state.data, outcome->provider_state.length);
+    for (size_t i = 0; i < outcome->tool_call_count; i++)
+        in_texts += scrub_call(secret, &outcome->tool_calls[i]);
     if (atoll_secret_scrub(secret, outcome->raw.data, outcome->raw.length) < in_texts)
         atoll_buffer_fini(&outcome->raw);
     atoll_secret_scrub_line(secret, outcome->detail);

@@ -78,18 +78,21 @@ enum atoll_llm_effort atoll_provider_effort(const struct atoll_llm_request *requ
     return request->effort ? request->effort : model->effort;
 }
 
-json_t *atoll_provider_turns(const struct atoll_llm_request *request)
+json_t *atoll_provider_state(const struct atoll_llm_message *message)
 {
-    json_t *list = json_array();
-    for (size_t i = 0; i < request->message_count; i++) {
-        const struct atoll_llm_message *m = &request->messages[i];
-        if (json_array_append_new(
-                list, json_pack("{s:s,s:s}", "role", atoll_llm_role_name(m->role), "content", m->text))) {
-            json_decref(list);
-            return NULL;
-        }
-    }
-    return list;
+    const char *text = message->provider_state ? message->provider_state : "";
+    json_t *state =
+        *text ? atoll_json_load(text, strlen(text), ATOLL_LLM_REQUEST_VALUES, JSON_REJECT_DUPLICATES, NULL)
+              : NULL;
+    if (json_is_array(state))
+        return state;
+    json_decref(state);
+    return NULL;
+}
+
+json_t *atoll_provider_tool_schema(const struct atoll_llm_tool *tool)
+{
+    return atoll_llm_schema_load(tool->schema, NULL);
 }
 
 int atoll_provider_set_sampling(json_t *body, const struct atoll_llm_request *request,
@@ -143,6 +146,12 @@ static int check_body(const struct atoll_provider_row *row, const struct atoll_l
         return atoll_err_set(err, ATOLL_E_INPUT,
                              "model '%s': no max_output_tokens, neither asked nor configured", model->model);
     }
+    if (request->operation == ATOLL_LLM_CHAT && model->has_no_tools &&
+        atoll_llm_request_first_call(request) < request->message_count) {
+        return atoll_err_set(err, ATOLL_E_INPUT,
+                             "messages: tools were called, and model '%s' can call none (tools: no)",
+                             model->model);
+    }
     if (request->operation == ATOLL_LLM_CHAT && row->needs_turn && !has_turn) {
         return atoll_err_set(err, ATOLL_E_INPUT, "messages: %s needs one of role user with a text",
                              row->name);
@@ -155,10 +164,16 @@ int atoll_provider_body(enum atoll_provider provider, const struct atoll_llm_req
                         struct atoll_err *err)
 {
     const struct atoll_provider_row *row = atoll_provider_row(provider);
+    struct atoll_llm_request bare;
     json_t *schema = NULL;
     if (check_body(row, request, model, err))
         return -1;
-    if (request->schema && !(schema = atoll_llm_schema_load(request->schema, err)))
+    if (model->has_no_tools && request->tool_count) {
+        bare = *request;
+        bare.tool_count = 0;
+        request = &bare;
+    }
+    if (request->schema && !(schema = atoll_llm_answer_schema_load(request->schema, err)))
         return -1;
     json_t *body, *input = NULL;
     if (request->operation == ATOLL_LLM_EMBED) { /* the same for all who embed */

@@ -21,6 +21,7 @@ struct atoll_provider_model {
     uint32_t max_output_tokens;   /* where the request names none; > 0 */
     enum atoll_llm_effort effort; /* where the request says none */
     int has_no_sampling; /* 1: temperature, top_p and seed are left out (reasoning models refuse them) */
+    int has_no_tools;    /* 1: requests go to it without their tools */
     int has_old_limit; /* 1: "max_tokens" instead of "max_completion_tokens" (CHAT); a budget of thinking tokens instead
                             of an effort (ANTHROPIC, models before Claude 4.6) */
 };

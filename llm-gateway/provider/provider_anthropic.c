@@ -35,6 +35,121 @@ static json_t *block(const char *text, int is_marked)
                      : json_pack("{s:s,s:s}", "type", "text", "text", text);
 }
 
+/* Arguments must be an object here; what a model wrote that is none goes back as a text inside one. */
+static json_t *use_block(const struct atoll_llm_tool_call *call)
+{
+    json_t *input = atoll_json_load(call->arguments, strlen(call->arguments), ATOLL_LLM_REQUEST_VALUES,
+                                    JSON_REJECT_DUPLICATES, NULL);
+    if (!json_is_object(input)) {
+        json_decref(input);
+        input = json_pack("{s:s}", "arguments", call->arguments);
+    }
+    return json_pack("{s:s,s:s,s:s,s:o}", "type", "tool_use", "id", call->id, "name", call->name, "input",
+                     input);
+}
+
+/* Words and calls of a turn that are not in content yet. */
+struct turn {
+    json_t *content;
+    const struct atoll_llm_message *message;
+    size_t text_at, call_at;
+    int is_marked, failed;
+};
+
+static void add_text(struct turn *t, size_t bytes)
+{
+    size_t left = strlen(t->message->text) - t->text_at;
+    bytes = bytes < left ? bytes : left;
+    json_t *one =
+        bytes ? json_pack("{s:s,s:s%}", "type", "text", "text", t->message->text + t->text_at, bytes) : NULL;
+    if (one && t->is_marked && bytes == left)
+        t->failed |= json_object_set_new(one, "cache_control", json_pack("{s:s}", "type", "ephemeral"));
+    if (bytes)
+        t->failed |= json_array_append_new(t->content, one);
+    t->text_at += bytes;
+}
+
+static void add_use(struct turn *t)
+{
+    if (t->call_at < t->message->tool_call_count)
+        t->failed |= json_array_append_new(t->content, use_block(&t->message->tool_calls[t->call_at++]));
+}
+
+/* A turn that called: with what was kept in the order the blocks came in, where that is known, else words, then calls. */
+static json_t *call_turn(const struct atoll_llm_message *m, int is_marked)
+{
+    size_t i;
+    json_t *kept, *state = atoll_provider_state(m);
+    struct turn t = {.content = json_array(), .message = m, .is_marked = is_marked};
+    json_array_foreach(state, i, kept)
+    {
+        const char *type = atoll_json_member(kept, "type");
+        json_int_t bytes = json_integer_value(json_object_get(kept, "bytes"));
+        if (strcmp(type, "thinking") == 0 || strcmp(type, "redacted_thinking") == 0)
+            t.failed |= json_array_append(t.content, kept);
+        else if (strcmp(type, "text") == 0 && bytes > 0)
+            add_text(&t, (size_t)bytes);
+        else if (strcmp(type, "tool_use") == 0)
+            add_use(&t);
+    }
+    json_decref(state);
+    add_text(&t, SIZE_MAX);
+    while (t.call_at < m->tool_call_count)
+        add_use(&t);
+    if (t.failed) {
+        json_decref(t.content);
+        return NULL;
+    }
+    return t.content;
+}
+
+static json_t *result_block(const struct atoll_llm_message *m, int is_marked)
+{
+    json_t *one = json_pack("{s:s,s:s}", "type", "tool_result", "tool_use_id", m->tool_call_id);
+    if ((*m->text && json_object_set_new(one, "content", json_string(m->text))) ||
+        (m->is_error && json_object_set_new(one, "is_error", json_true())) ||
+        (is_marked && json_object_set_new(one, "cache_control", json_pack("{s:s}", "type", "ephemeral")))) {
+        json_decref(one);
+        return NULL;
+    }
+    return one;
+}
+
+/* One turn, or one more result in the turn before: all results of a turn's calls stand in one. */
+static int add_turn(json_t *turns, const struct atoll_llm_request *request, size_t i, int is_marked)
+{
+    const struct atoll_llm_message *m = &request->messages[i];
+    if (m->role == ATOLL_LLM_TOOL && i && request->messages[i - 1].role == ATOLL_LLM_TOOL) {
+        json_t *last = json_array_get(turns, json_array_size(turns) - 1);
+        return json_array_append_new(json_object_get(last, "content"), result_block(m, is_marked));
+    }
+    json_t *content = m->tool_call_count          ? call_turn(m, is_marked)
+                      : m->role == ATOLL_LLM_TOOL ? json_pack("[o]", result_block(m, is_marked))
+                                                  : json_pack("[o]", block(m->text, is_marked));
+    const char *role = m->role == ATOLL_LLM_ASSISTANT ? "assistant" : "user";
+    return json_array_append_new(turns, json_pack("{s:s,s:o}", "role", role, "content", content));
+}
+
+static int set_tools(json_t *body, const struct atoll_llm_request *request)
+{
+    json_t *list = request->tool_count ? json_array() : NULL;
+    int failed = 0;
+    for (size_t i = 0; i < request->tool_count && !failed; i++) {
+        const struct atoll_llm_tool *tool = &request->tools[i];
+        json_t *one =
+            json_pack("{s:s,s:o}", "name", tool->name, "input_schema", atoll_provider_tool_schema(tool));
+        failed =
+            (*tool->description && json_object_set_new(one, "description", json_string(tool->description))) ||
+            json_array_append(list, one);
+        json_decref(one);
+    }
+    failed = failed || (request->tool_count && json_object_set(body, "tools", list)) ||
+             (request->tool_count && request->is_tool_free &&
+              json_object_set_new(body, "tool_choice", json_pack("{s:s}", "type", "none")));
+    json_decref(list);
+    return failed;
+}
+
 /* Empty texts are left out: the API refuses empty blocks. */
 static int set_messages(json_t *body, const struct atoll_llm_request *request)
 {
@@ -43,21 +158,32 @@ static int set_messages(json_t *body, const struct atoll_llm_request *request)
     choose_marks(request, marked);
     for (size_t i = 0; i < request->message_count && !failed; i++) {
         const struct atoll_llm_message *m = &request->messages[i];
-        if (!*m->text)
+        if (!*m->text && !m->tool_call_count && m->role != ATOLL_LLM_TOOL)
             continue;
-        json_t *one = block(m->text, marked[i]);
-        if (m->role == ATOLL_LLM_SYSTEM) {
-            failed = json_array_append_new(system, one);
-        } else {
-            failed = json_array_append_new(
-                turns, json_pack("{s:s,s:[o]}", "role", atoll_llm_role_name(m->role), "content", one));
-        }
+        failed = m->role == ATOLL_LLM_SYSTEM ? json_array_append_new(system, block(m->text, marked[i]))
+                                             : add_turn(turns, request, i, marked[i]);
     }
     failed = failed || !system || json_object_set(body, "messages", turns) ||
              (json_array_size(system) && json_object_set(body, "system", system));
     json_decref(system);
     json_decref(turns);
     return failed ? -1 : 0;
+}
+
+/* 1: a turn that called is there without what was thought before it, and the API refuses to think on from there; where thinking
+ * has a budget, each such turn must begin with a thought. */
+static int has_lost_thoughts(const struct atoll_llm_request *request, int must_begin)
+{
+    int is_lost = 0;
+    for (size_t i = 0; i < request->message_count; i++) {
+        json_t *state =
+            request->messages[i].tool_call_count ? atoll_provider_state(&request->messages[i]) : NULL;
+        const char *first = atoll_json_member(json_array_get(state, 0), "type");
+        is_lost |=
+            request->messages[i].tool_call_count && (!state || (must_begin && !strstr(first, "thinking")));
+        json_decref(state);
+    }
+    return is_lost;
 }
 
 /* What is known of a model decides between a budget (up to Claude 4.5) and an effort (from 4.6).  *ret_thinks: sampling
@@ -71,7 +197,7 @@ static int set_effort(json_t *body, json_t *config, const struct atoll_llm_reque
     uint32_t thinking = limit >> (1 + ATOLL_LLM_EFFORT_HIGH - effort);
     thinking = thinking > THINKING_TOKENS_LOW ? thinking : THINKING_TOKENS_LOW;
     const char *word = effort == ATOLL_LLM_EFFORT_MINIMAL ? "low" : atoll_llm_effort_name(effort);
-    *ret_thinks = effort > ATOLL_LLM_EFFORT_MINIMAL;
+    *ret_thinks = effort > ATOLL_LLM_EFFORT_MINIMAL && !has_lost_thoughts(request, model->has_old_limit);
     if (!effort)
         return 0;
     if (!model->has_old_limit) {
@@ -99,7 +225,7 @@ static json_t *anthropic_body(const struct atoll_llm_request *request,
     json_t *config = json_object();
     json_t *copy = schema ? json_deep_copy(schema) : NULL;
     json_t *format = copy ? json_pack("{s:s,s:O}", "type", "json_schema", "schema", copy) : NULL;
-    int failed = !config || (schema && !format) || set_messages(body, request) ||
+    int failed = !config || (schema && !format) || set_messages(body, request) || set_tools(body, request) ||
                  set_effort(body, config, request, model, &thinks) ||
                  (!thinks && atoll_provider_set_sampling(body, &sampling, model)) ||
                  (format && json_object_set(config, "format", format)) ||
@@ -138,6 +264,51 @@ static void read_block(struct atoll_reply_parts *parts, const json_t *block)
 {
     atoll_reply_add(&parts->text, json_object_get(block, "text"));
     atoll_reply_add(&parts->reasoning, json_object_get(block, "thinking"));
+    atoll_reply_add(&parts->signature, json_object_get(block, "signature"));
+}
+
+static long index_of(const json_t *event)
+{
+    return (long)json_integer_value(json_object_get(event, "index"));
+}
+
+/* A block begins: its type decides what is kept of it. */
+static void begin_block(struct atoll_reply_parts *parts, json_t *block, long index)
+{
+    parts->block_text = parts->text.length;
+    parts->block_reasoning = parts->reasoning.length;
+    atoll_buffer_clear(&parts->signature);
+    read_block(parts, block);
+    if (strcmp(atoll_json_member(block, "type"), "tool_use") != 0)
+        return;
+    struct atoll_reply_call *call = atoll_reply_call_at(parts, index);
+    if (call) {
+        atoll_reply_call_name(call, json_object_get(block, "id"), json_object_get(block, "name"));
+        atoll_reply_call_add(call, json_object_get(block, "input"));
+    }
+}
+
+/* A block is whole: the order of all, and what of its thoughts is sealed, has to come back with the calls. */
+static void end_block(struct atoll_reply_parts *parts, json_t *block, int is_call)
+{
+    const struct atoll_buffer *signature = &parts->signature;
+    size_t thought = parts->reasoning.length - parts->block_reasoning,
+           said = parts->text.length - parts->block_text;
+    if (strcmp(atoll_json_member(block, "type"), "redacted_thinking") == 0) {
+        atoll_reply_keep_state(parts, json_incref(block));
+    } else if (signature->length && !signature->failed) {
+        atoll_reply_keep_state(
+            parts, json_pack("{s:s,s:s%,s:s%}", "type", "thinking", "thinking",
+                             thought ? (const char *)parts->reasoning.data + parts->block_reasoning : "",
+                             thought, "signature", (const char *)signature->data, signature->length));
+    } else if (is_call) {
+        atoll_reply_keep_state(parts, json_pack("{s:s}", "type", "tool_use"));
+    } else if (said) {
+        atoll_reply_keep_state(parts, json_pack("{s:s,s:I}", "type", "text", "bytes", (json_int_t)said));
+    }
+    parts->block_text = parts->text.length;
+    parts->block_reasoning = parts->reasoning.length;
+    atoll_buffer_clear(&parts->signature);
 }
 
 /* stop_reason, and for a refusal its category. */
@@ -158,12 +329,31 @@ static void on_start(struct atoll_reply_parts *parts, const json_t *event)
 
 static void on_block(struct atoll_reply_parts *parts, const json_t *event)
 {
-    read_block(parts, json_object_get(event, "content_block"));
+    json_t *block = json_object_get(event, "content_block");
+    begin_block(parts, block, index_of(event));
+    if (strcmp(atoll_json_member(block, "type"), "redacted_thinking") == 0)
+        end_block(parts, block, 0); /* it comes whole */
 }
 
 static void on_delta(struct atoll_reply_parts *parts, const json_t *event)
 {
-    read_block(parts, json_object_get(event, "delta"));
+    const json_t *delta = json_object_get(event, "delta");
+    if (strcmp(atoll_json_member(delta, "type"), "input_json_delta") == 0) {
+        struct atoll_reply_call *call = atoll_reply_call_at(parts, index_of(event));
+        if (call)
+            atoll_reply_call_add(call, json_object_get(delta, "partial_json"));
+    } else {
+        read_block(parts, delta);
+    }
+}
+
+static void on_block_end(struct atoll_reply_parts *parts, const json_t *event)
+{
+    long index = index_of(event);
+    int is_call = 0;
+    for (size_t i = 0; i < parts->call_count; i++)
+        is_call |= parts->calls[i].index == index;
+    end_block(parts, NULL, is_call);
 }
 
 static void on_message_delta(struct atoll_reply_parts *parts, const json_t *event)
@@ -181,7 +371,8 @@ static const struct {
     const char *type;
     void (*read)(struct atoll_reply_parts *parts, const json_t *event);
 } events[] = {
-    {"message_start", on_start},         {"content_block_start", on_block}, {"content_block_delta", on_delta},
+    {"message_start", on_start},         {"content_block_start", on_block},
+    {"content_block_delta", on_delta},   {"content_block_stop", on_block_end},
     {"message_delta", on_message_delta}, {"message_stop", on_stop},
 };
 
@@ -202,7 +393,8 @@ static void anthropic_object(struct atoll_reply_parts *parts, const json_t *repl
     json_t *one;
     json_array_foreach(json_object_get(reply, "content"), i, one)
     {
-        read_block(parts, one);
+        begin_block(parts, one, (long)i);
+        end_block(parts, one, strcmp(atoll_json_member(one, "type"), "tool_use") == 0);
     }
     atoll_reply_name(parts->model, sizeof(parts->model), json_object_get(reply, "model"));
     read_stop(parts, reply);

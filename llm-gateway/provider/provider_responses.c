@@ -19,6 +19,68 @@ static int set_format(json_t *body, const json_t *schema)
     return json_object_set_new(body, "text", json_pack("{s:o}", "format", format));
 }
 
+/* What was kept comes first, then the words, then the calls: the order they came in. */
+static int add_turn(json_t *input, const struct atoll_llm_message *m)
+{
+    size_t i;
+    json_t *kept, *state = m->tool_call_count ? atoll_provider_state(m) : NULL;
+    int failed = 0;
+    json_array_foreach(state, i, kept)
+    {
+        if (strcmp(atoll_json_member(kept, "type"), "reasoning") == 0)
+            failed |= json_array_append(input, kept);
+    }
+    json_decref(state);
+    if (m->role == ATOLL_LLM_TOOL) {
+        return json_array_append_new(input, json_pack("{s:s,s:s,s:s}", "type", "function_call_output",
+                                                      "call_id", m->tool_call_id, "output", m->text));
+    }
+    if (!m->tool_call_count || *m->text) {
+        failed |= json_array_append_new(
+            input, json_pack("{s:s,s:s}", "role", atoll_llm_role_name(m->role), "content", m->text));
+    }
+    for (size_t k = 0; k < m->tool_call_count; k++) {
+        const struct atoll_llm_tool_call *call = &m->tool_calls[k];
+        failed |= json_array_append_new(input, json_pack("{s:s,s:s,s:s,s:s}", "type", "function_call",
+                                                         "call_id", call->id, "name", call->name, "arguments",
+                                                         call->arguments));
+    }
+    return failed;
+}
+
+static json_t *input_json(const struct atoll_llm_request *request)
+{
+    json_t *input = json_array();
+    for (size_t i = 0; i < request->message_count; i++) {
+        if (add_turn(input, &request->messages[i])) {
+            json_decref(input);
+            return NULL;
+        }
+    }
+    return input;
+}
+
+/* Not strict: a strict schema must name every argument as required.  A model that reasons goes on with its reasoning, which it
+ * gives sealed where nothing is stored; one that does not refuses to be asked for it. */
+static int set_tools(json_t *body, const struct atoll_llm_request *request, int does_reason)
+{
+    json_t *list = request->tool_count ? json_array() : NULL;
+    int failed = 0;
+    for (size_t i = 0; i < request->tool_count && !failed; i++) {
+        const struct atoll_llm_tool *tool = &request->tools[i];
+        failed = json_array_append_new(
+            list, json_pack("{s:s,s:s,s:s,s:o,s:b}", "type", "function", "name", tool->name, "description",
+                            tool->description, "parameters", atoll_provider_tool_schema(tool), "strict", 0));
+    }
+    failed = failed || (request->tool_count && json_object_set(body, "tools", list)) ||
+             (request->tool_count && request->is_tool_free &&
+              json_object_set_new(body, "tool_choice", json_string("none"))) ||
+             (request->tool_count && does_reason &&
+              json_object_set_new(body, "include", json_pack("[s]", "reasoning.encrypted_content")));
+    json_decref(list);
+    return failed;
+}
+
 /* store: nothing of a campaign is kept at the provider. */
 static json_t *responses_body(const struct atoll_llm_request *request,
                               const struct atoll_provider_model *model, const json_t *schema)
@@ -26,7 +88,8 @@ static json_t *responses_body(const struct atoll_llm_request *request,
     enum atoll_llm_effort effort = atoll_provider_effort(request, model);
     json_t *body = json_pack("{s:s,s:b,s:b,s:I}", "model", model->model, "stream", 1, "store", 0,
                              "max_output_tokens", (json_int_t)atoll_provider_limit(request, model));
-    if (json_object_set_new(body, "input", atoll_provider_turns(request)) ||
+    if (json_object_set_new(body, "input", input_json(request)) ||
+        set_tools(body, request, effort != ATOLL_LLM_EFFORT_UNSAID) ||
         (effort && json_object_set_new(body, "reasoning",
                                        json_pack("{s:s}", "effort", atoll_llm_effort_name(effort)))) ||
         atoll_provider_set_sampling(body, request, model) || set_format(body, schema) ||
@@ -66,12 +129,33 @@ static void read_texts(struct atoll_buffer *text, const json_t *list, const char
     }
 }
 
+/* A call that is whole, or reasoning that has to come back with the calls. */
+static void read_call_item(struct atoll_reply_parts *parts, json_t *item)
+{
+    const char *type = atoll_json_member(item, "type");
+    if (strcmp(type, "reasoning") == 0 && json_is_string(json_object_get(item, "encrypted_content"))) {
+        atoll_reply_keep_state(parts, json_incref(item));
+    } else if (strcmp(type, "function_call") == 0) {
+        struct atoll_reply_call *call = atoll_reply_call_at(parts, (long)parts->call_count);
+        if (!call)
+            return;
+        atoll_reply_call_name(call, json_object_get(item, "call_id"), json_object_get(item, "name"));
+        atoll_reply_call_add(call, json_object_get(item, "arguments"));
+    }
+}
+
 /* All output items; only where no delta said it before. */
 static void read_output(struct atoll_reply_parts *parts, const json_t *response)
 {
     size_t i;
     json_t *item;
     int is_said = parts->text.length || parts->reasoning.length || parts->refusal.length;
+    int is_called = parts->call_count || parts->state;
+    json_array_foreach(json_object_get(response, "output"), i, item)
+    {
+        if (!is_called)
+            read_call_item(parts, item);
+    }
     json_array_foreach(json_object_get(response, "output"), i, item)
     {
         const json_t *content = json_object_get(item, "content");
@@ -121,6 +205,11 @@ static void on_reasoning_part(struct atoll_reply_parts *parts, const json_t *eve
         atoll_outcome_text_put(&parts->reasoning, "\n\n", 2);
 }
 
+static void on_item(struct atoll_reply_parts *parts, const json_t *event)
+{
+    read_call_item(parts, json_object_get(event, "item"));
+}
+
 static void on_created(struct atoll_reply_parts *parts, const json_t *event)
 {
     atoll_reply_name(parts->model, sizeof(parts->model),
@@ -141,6 +230,7 @@ static const struct {
     {"response.reasoning_text.delta", on_reasoning},
     {"response.reasoning_summary_text.delta", on_reasoning},
     {"response.reasoning_summary_part.added", on_reasoning_part},
+    {"response.output_item.done", on_item},
     {"response.created", on_created},
     {"response.completed", on_end},
     {"response.incomplete", on_end},

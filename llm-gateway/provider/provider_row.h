@@ -10,11 +10,27 @@
 
 /* ---- reply_parts.c; lifetime: init/fini ---- */
 
+/* A call of a tool while it is read; reply_calls.c makes it sound when the reply is whole. */
+struct atoll_reply_call {
+    long index; /* as the provider counts its parts */
+    char id[ATOLL_LLM_CALL_ID_BYTES], name[ATOLL_LLM_TOOL_NAME_BYTES];
+    struct atoll_buffer arguments;
+    json_t *extra; /* what it wants back with the call, NULL nothing */
+};
+
 struct atoll_reply_parts {
     struct atoll_buffer text, reasoning, refusal;
     char model[128], finish[32];
-    int is_ended;    /* the stream's terminator, or a whole object */
-    int is_embedded; /* an embedding is there */
+    int is_ended;                       /* the stream's terminator, or a whole object */
+    int is_embedded;                    /* an embedding is there */
+    size_t call_count, lost_call_count; /* lost: beyond the limit */
+    struct atoll_reply_call calls[ATOLL_LLM_TOOL_CALL_LIMIT];
+    json_t *state;     /* a list of what the provider wants back with its calls, NULL nothing */
+    int is_state_lost; /* more of it than any reply has */
+    const char
+        *reasoning_member; /* the provider wants its reasoning back under this name; NULL: it does not */
+    size_t block_text, block_reasoning; /* Anthropic: where the open block began in these texts */
+    struct atoll_buffer signature;      /* Anthropic: of the open block */
     /* what an error object said */
     int has_error;
     char error_type[64], error_code[64], error_message[384];
@@ -39,6 +55,19 @@ int atoll_reply_read_error(struct atoll_reply_parts *parts, const json_t *object
 /* A number of tokens; absent or null: *ret_count stays.  What cannot be one marks the usage as wrong. */
 void atoll_reply_count(struct atoll_reply_parts *parts, const json_t *object, const char *key,
                        uint64_t *ret_count);
+
+/* ---- reply_calls.c ---- */
+
+/* The call of that index, made where it is new; NULL beyond the limit. */
+struct atoll_reply_call *atoll_reply_call_at(struct atoll_reply_parts *parts, long index);
+/* id and name, where they are texts. */
+void atoll_reply_call_name(struct atoll_reply_call *call, const json_t *id, const json_t *name);
+/* A piece of the arguments, or all of them as an object. */
+void atoll_reply_call_add(struct atoll_reply_call *call, const json_t *arguments);
+/* Something for the list of what the provider wants back; value is taken.  Without memory: as if it had not been there. */
+void atoll_reply_keep_state(struct atoll_reply_parts *parts, json_t *value);
+/* Behind atoll_reply_conclude: an outcome of status TOOL_CALLS gets all calls and the state. */
+void atoll_reply_give_calls(struct atoll_reply_parts *parts, struct atoll_llm_outcome *outcome);
 
 /* An exchange as it ended. */
 struct atoll_reply_end {
@@ -83,8 +112,10 @@ uint32_t atoll_provider_limit(const struct atoll_llm_request *request,
                               const struct atoll_provider_model *model);
 enum atoll_llm_effort atoll_provider_effort(const struct atoll_llm_request *request,
                                             const struct atoll_provider_model *model);
-/* The messages as a list of role and content; NULL: no memory. */
-json_t *atoll_provider_turns(const struct atoll_llm_request *request);
+/* A message's provider_state as the list it was kept as; NULL: there is none, or nothing that one could be. */
+json_t *atoll_provider_state(const struct atoll_llm_message *message);
+/* A tool's schema of its arguments; NULL: no memory. */
+json_t *atoll_provider_tool_schema(const struct atoll_llm_tool *tool);
 /* temperature and top_p, where they are said and the model takes them.  Not 0: no memory. */
 int atoll_provider_set_sampling(json_t *body, const struct atoll_llm_request *request,
                                 const struct atoll_provider_model *model);

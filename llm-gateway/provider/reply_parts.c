@@ -19,6 +19,7 @@ void atoll_reply_parts_init(struct atoll_reply_parts *parts)
     atoll_buffer_init(&parts->text, ATOLL_OUTCOME_TEXT_BYTES + 1);
     atoll_buffer_init(&parts->reasoning, ATOLL_OUTCOME_TEXT_BYTES + 1);
     atoll_buffer_init(&parts->refusal, ATOLL_OUTCOME_TEXT_BYTES + 1);
+    atoll_buffer_init(&parts->signature, ATOLL_LLM_STATE_BYTES + 1);
 }
 
 void atoll_reply_parts_fini(struct atoll_reply_parts *parts)
@@ -26,6 +27,12 @@ void atoll_reply_parts_fini(struct atoll_reply_parts *parts)
     atoll_buffer_fini(&parts->text);
     atoll_buffer_fini(&parts->reasoning);
     atoll_buffer_fini(&parts->refusal);
+    atoll_buffer_fini(&parts->signature);
+    for (size_t i = 0; i < parts->call_count; i++) {
+        atoll_buffer_fini(&parts->calls[i].arguments);
+        json_decref(parts->calls[i].extra);
+    }
+    json_decref(parts->state);
     atoll_reply_parts_init(parts);
 }
 
@@ -33,6 +40,9 @@ int atoll_reply_parts_failed(const struct atoll_reply_parts *parts)
 {
     if (parts->text.failed)
         return parts->text.failed;
+    for (size_t i = 0; i < parts->call_count; i++)
+        if (parts->calls[i].arguments.failed)
+            return parts->calls[i].arguments.failed;
     return parts->reasoning.failed ? parts->reasoning.failed : parts->refusal.failed;
 }
 
@@ -270,7 +280,10 @@ static void swap(struct atoll_buffer *a, struct atoll_buffer *b)
 static void set_empty(const struct atoll_reply_parts *p, int is_cut, struct atoll_llm_outcome *o)
 {
     const char *finish = *p->finish ? p->finish : "no finish reason";
-    if (!p->reasoning.length) {
+    if (p->call_count) {
+        atoll_llm_outcome_set(o, ATOLL_LLM_EMPTY, "ended inside its call of a tool, before any text (%s)",
+                              finish);
+    } else if (!p->reasoning.length) {
         atoll_llm_outcome_set(o, ATOLL_LLM_EMPTY, "answered without any text (%s)", finish);
     } else if (is_cut) {
         atoll_llm_outcome_set(o, ATOLL_LLM_EMPTY,
@@ -306,6 +319,8 @@ static void set_answer(struct atoll_reply_parts *p, const struct atoll_reply_end
             swap(&p->text, &p->refusal);
     } else if (status == ATOLL_LLM_STREAM || status == ATOLL_LLM_OVERLOADED) {
         atoll_llm_outcome_set(o, status, "the provider ended it as '%s'", p->finish);
+    } else if (p->call_count && status == ATOLL_LLM_OK) {
+        atoll_llm_outcome_set(o, ATOLL_LLM_TOOL_CALLS, "%s", "");
     } else if (is_blank(&p->text)) {
         set_empty(p, status == ATOLL_LLM_TRUNCATED, o);
     } else if (status == ATOLL_LLM_TRUNCATED) {
@@ -334,7 +349,7 @@ void atoll_reply_conclude(struct atoll_reply_parts *p, const struct atoll_reply_
     }
     /* A count that contradicts another one, or a text that cost nothing, is no usage. */
     const struct atoll_llm_usage *u = &p->usage;
-    int has_output = p->text.length || p->reasoning.length || p->refusal.length;
+    int has_output = p->text.length || p->reasoning.length || p->refusal.length || p->call_count;
     int is_sound = p->has_usage && !p->is_usage_wrong && u->cached_input <= u->input &&
                    u->cache_write <= u->input - u->cached_input && u->reasoning <= u->output &&
                    (u->output || !has_output || end->is_embedding);

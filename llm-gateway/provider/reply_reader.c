@@ -203,6 +203,7 @@ void atoll_reply_reader_finish(struct atoll_reply_reader *reader, int http_statu
                                   .terminator = reader->row->terminator,
                                   .fault = reader->is_failed ? reader->fault : NULL};
     atoll_reply_conclude(&reader->parts, &end, outcome);
+    atoll_reply_give_calls(&reader->parts, outcome);
     struct atoll_buffer raw = outcome->raw;
     outcome->raw = reader->raw;
     outcome->raw.failed = 0;
@@ -257,6 +258,12 @@ static void take_atoll(struct atoll_llm_outcome *o, const json_t *about)
     o->is_from_store = json_is_true(json_object_get(about, "is_from_store"));
     if (!atoll_id_parse(atoll_json_member(about, "request"), &id, NULL))
         o->request = id;
+    const json_t *state = json_object_get(about, "provider_state");
+    atoll_buffer_fini(&o->provider_state); /* the gateway's, not what a reader makes of its form */
+    if (o->tool_call_count && json_is_string(state)) {
+        atoll_reply_add(&o->provider_state, state);
+        o->provider_state.failed = 0; /* too much: without it */
+    }
 }
 
 /* ---- forms ---- */
@@ -272,6 +279,17 @@ static int read_forms(struct atoll_reply_parts *parts, const json_t *document)
         }
     }
     return atoll_reply_read_error(parts, document);
+}
+
+/* Calls and the status that says so go together, whatever "atoll" says. */
+static void settle_calls(struct atoll_llm_outcome *o)
+{
+    if (o->status == ATOLL_LLM_TOOL_CALLS && !o->tool_call_count) {
+        atoll_llm_outcome_set(o, ATOLL_LLM_OK, "%s", "");
+    } else if (o->status != ATOLL_LLM_TOOL_CALLS && o->tool_call_count) {
+        atoll_llm_outcome_set_calls(o, NULL, 0, NULL);
+        atoll_buffer_fini(&o->provider_state);
+    }
 }
 
 static int read_document(struct atoll_llm_outcome *o, const json_t *document, struct atoll_err *err)
@@ -296,9 +314,12 @@ static int read_document(struct atoll_llm_outcome *o, const json_t *document, st
                                "a message nor an error");
     } else {
         atoll_reply_conclude(&parts, &end, o);
+        atoll_reply_give_calls(&parts, o);
         if (json_is_object(about))
             take_atoll(o, about);
-        if (atoll_llm_status_is_answer(o->status) && !o->text.length && !end.is_embedding) {
+        settle_calls(o);
+        if (atoll_llm_status_is_answer(o->status) && !o->text.length && !o->tool_call_count &&
+            !end.is_embedding) {
             atoll_llm_outcome_set(o, ATOLL_LLM_EMPTY, "a reply that says '%s' and holds no text",
                                   atoll_json_member(about, "status"));
         }

@@ -6,22 +6,23 @@
 #include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
 #include "base/utf8.h"
 
 #define NS_PER_S     1000000000
-#define VERSION      1u
+#define VERSION      2u /* with calls of tools; an outcome without any is written as version 1, as ever */
 #define LONGEST_S    1e9
 #define DEAREST_USD  1e9
 #define HTTP_HIGHEST 999u
 #define VALUE_LIMIT  1000000 /* JSON values of an embeddings' list */
 
 static const char *const status_names[ATOLL_LLM_STATUS_COUNT] = {
-    "ok",        "truncated", "empty",  "refused",    "invalid", "denied",  "notfound",
-    "too_large", "quota",     "rate",   "overloaded", "stream",  "network", "protocol",
-    "timeout",   "cancelled", "budget", "miss",       "unknown"};
+    "ok",        "truncated", "empty",  "refused",    "invalid", "denied",    "notfound",
+    "too_large", "quota",     "rate",   "overloaded", "stream",  "network",   "protocol",
+    "timeout",   "cancelled", "budget", "miss",       "unknown", "tool_calls"};
 
 const char *atoll_llm_status_name(enum atoll_llm_status status)
 {
@@ -30,7 +31,7 @@ const char *atoll_llm_status_name(enum atoll_llm_status status)
 
 int atoll_llm_status_is_answer(enum atoll_llm_status status)
 {
-    return status == ATOLL_LLM_OK || status == ATOLL_LLM_TRUNCATED;
+    return status == ATOLL_LLM_OK || status == ATOLL_LLM_TRUNCATED || status == ATOLL_LLM_TOOL_CALLS;
 }
 
 int atoll_llm_status_is_final(enum atoll_llm_status status)
@@ -44,6 +45,7 @@ void atoll_llm_outcome_init(struct atoll_llm_outcome *outcome)
     atoll_buffer_init(&outcome->text, ATOLL_OUTCOME_TEXT_BYTES + 1);
     atoll_buffer_init(&outcome->reasoning, ATOLL_OUTCOME_TEXT_BYTES + 1);
     atoll_buffer_init(&outcome->raw, ATOLL_OUTCOME_RAW_BYTES);
+    atoll_buffer_init(&outcome->provider_state, ATOLL_LLM_STATE_BYTES + 1);
 }
 
 void atoll_llm_outcome_fini(struct atoll_llm_outcome *outcome)
@@ -51,7 +53,21 @@ void atoll_llm_outcome_fini(struct atoll_llm_outcome *outcome)
     atoll_buffer_fini(&outcome->text);
     atoll_buffer_fini(&outcome->reasoning);
     atoll_buffer_fini(&outcome->raw);
+    atoll_buffer_fini(&outcome->provider_state);
+    free(outcome->tool_calls);
     atoll_llm_outcome_init(outcome);
+}
+
+int atoll_llm_outcome_set_calls(struct atoll_llm_outcome *outcome, const struct atoll_llm_tool_call *calls,
+                                size_t count, struct atoll_err *err)
+{
+    struct atoll_llm_tool_call *copy = count ? atoll_llm_tool_calls_copy(calls, count, err) : NULL;
+    if (count && !copy)
+        return -1;
+    free(outcome->tool_calls);
+    outcome->tool_calls = copy;
+    outcome->tool_call_count = count;
+    return 0;
 }
 
 void atoll_outcome_text_put(struct atoll_buffer *text, const void *bytes, size_t length)
@@ -70,6 +86,8 @@ int atoll_llm_outcome_copy(const struct atoll_llm_outcome *from, struct atoll_ll
                            struct atoll_err *err)
 {
     struct atoll_llm_outcome copy = *from;
+    copy.tool_calls = NULL;
+    atoll_buffer_init(&copy.provider_state, from->provider_state.limit_bytes);
     atoll_buffer_init(&copy.text, from->text.limit_bytes);
     atoll_buffer_init(&copy.reasoning, from->reasoning.limit_bytes);
     atoll_buffer_init(&copy.raw, from->raw.limit_bytes);
@@ -77,9 +95,12 @@ int atoll_llm_outcome_copy(const struct atoll_llm_outcome *from, struct atoll_ll
         atoll_outcome_text_put(&copy.text, from->text.data, from->text.length);
     if (from->reasoning.data)
         atoll_outcome_text_put(&copy.reasoning, from->reasoning.data, from->reasoning.length);
+    if (from->provider_state.data)
+        atoll_outcome_text_put(&copy.provider_state, from->provider_state.data, from->provider_state.length);
     atoll_buffer_put_bytes(&copy.raw, from->raw.data, from->raw.length);
-    if (atoll_buffer_check(&copy.text, err) || atoll_buffer_check(&copy.reasoning, err) ||
-        atoll_buffer_check(&copy.raw, err)) {
+    if (atoll_llm_outcome_set_calls(&copy, from->tool_calls, from->tool_call_count, err) ||
+        atoll_buffer_check(&copy.text, err) || atoll_buffer_check(&copy.reasoning, err) ||
+        atoll_buffer_check(&copy.raw, err) || atoll_buffer_check(&copy.provider_state, err)) {
         atoll_llm_outcome_fini(&copy);
         return -1;
     }
@@ -110,8 +131,9 @@ static double sane(double v, double high)
 
 void atoll_llm_outcome_encode(const struct atoll_llm_outcome *o, struct atoll_buffer *out)
 {
+    int has_tools = o->status == ATOLL_LLM_TOOL_CALLS || o->tool_call_count || o->provider_state.length;
     assert((unsigned)o->status < ATOLL_LLM_STATUS_COUNT);
-    atoll_buffer_put_u8(out, VERSION);
+    atoll_buffer_put_u8(out, has_tools ? VERSION : 1);
     atoll_buffer_put_u8(out, (uint8_t)o->status);
     atoll_buffer_put_u32(out, (unsigned)o->http_status > HTTP_HIGHEST ? 0 : (uint32_t)o->http_status);
     atoll_buffer_put_text(out, o->detail);
@@ -135,6 +157,15 @@ void atoll_llm_outcome_encode(const struct atoll_llm_outcome *o, struct atoll_bu
     atoll_buffer_put_f64(out, sane(o->elapsed_s, LONGEST_S));
     atoll_buffer_put_u8(out, o->is_from_store != 0);
     atoll_buffer_put_bytes(out, o->request.bytes, sizeof(o->request.bytes));
+    if (!has_tools)
+        return;
+    atoll_buffer_put_u8(out, (uint8_t)o->tool_call_count);
+    for (size_t i = 0; i < o->tool_call_count; i++) {
+        atoll_buffer_put_text(out, o->tool_calls[i].id);
+        atoll_buffer_put_text(out, o->tool_calls[i].name);
+        atoll_buffer_put_text(out, o->tool_calls[i].arguments);
+    }
+    atoll_buffer_put_blob(out, o->provider_state.data, o->provider_state.length);
 }
 
 static int read_u8_in(struct atoll_reader *r, uint8_t limit)
@@ -159,6 +190,56 @@ static void read_bytes(struct atoll_reader *r, struct atoll_buffer *out, int is_
     else
         atoll_buffer_put_bytes(out, bytes, length);
     r->failed = out->failed ? out->failed : r->failed;
+}
+
+/* A text with a NUL behind it; to be freed, NULL: failed. */
+static char *read_text(struct atoll_reader *r, size_t limit)
+{
+    size_t length;
+    const void *bytes = atoll_reader_blob(r, &length);
+    char *text = !r->failed && length < limit ? malloc(length + 1) : NULL;
+    if (!text || (length && (memchr(bytes, 0, length) || atoll_utf8_valid_bytes(bytes, length) < length))) {
+        r->failed = r->failed ? r->failed : ATOLL_E_PROTOCOL;
+        free(text);
+        return NULL;
+    }
+    if (length)
+        memcpy(text, bytes, length);
+    text[length] = '\0';
+    return text;
+}
+
+/* What no reply could hold is no outcome: whoever calls the tools relies on names and ids. */
+static int calls_are_sound(const struct atoll_llm_tool_call *calls, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!*calls[i].id || !atoll_llm_tool_name_is_valid(calls[i].name))
+            return 0;
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(calls[i].id, calls[k].id) == 0)
+                return 0;
+    }
+    return 1;
+}
+
+static void read_calls(struct atoll_reader *r, struct atoll_llm_outcome *o)
+{
+    char *texts[3 * ATOLL_LLM_TOOL_CALL_LIMIT] = {NULL};
+    struct atoll_llm_tool_call calls[ATOLL_LLM_TOOL_CALL_LIMIT];
+    size_t count = (size_t)read_u8_in(r, ATOLL_LLM_TOOL_CALL_LIMIT + 1);
+    for (size_t i = 0; i < count && !r->failed; i++) {
+        texts[3 * i] = read_text(r, ATOLL_LLM_CALL_ID_BYTES);
+        texts[3 * i + 1] = read_text(r, ATOLL_LLM_TOOL_NAME_BYTES);
+        texts[3 * i + 2] = read_text(r, ATOLL_LLM_ARGUMENT_BYTES + 1);
+        calls[i] = (struct atoll_llm_tool_call){texts[3 * i], texts[3 * i + 1], texts[3 * i + 2]};
+    }
+    if (!r->failed && (!calls_are_sound(calls, count) || (o->status == ATOLL_LLM_TOOL_CALLS) != (count > 0)))
+        r->failed = ATOLL_E_PROTOCOL;
+    if (!r->failed && atoll_llm_outcome_set_calls(o, calls, count, NULL))
+        r->failed = ATOLL_E_MEMORY;
+    for (size_t i = 0; i < 3 * count; i++)
+        free(texts[i]);
+    read_bytes(r, &o->provider_state, 1);
 }
 
 static void read_fields(struct atoll_reader *r, struct atoll_llm_outcome *o)
@@ -203,6 +284,10 @@ int atoll_llm_outcome_decode(const void *bytes, size_t length, struct atoll_llm_
         return atoll_err_set(err, ATOLL_E_PROTOCOL, "outcome of version 0");
     atoll_llm_outcome_init(&o);
     read_fields(&r, &o);
+    if (version > 1)
+        read_calls(&r, &o);
+    else if (o.status == ATOLL_LLM_TOOL_CALLS)
+        r.failed = ATOLL_E_PROTOCOL;
     if (atoll_reader_finish(&r, "outcome", err)) {
         atoll_llm_outcome_fini(&o);
         return -1;
@@ -253,15 +338,20 @@ static json_t *completion_json(const struct atoll_llm_outcome *o, const char *id
 {
     const struct atoll_llm_usage *u = &o->usage;
     int is_refusal = o->status == ATOLL_LLM_REFUSED && o->text.length;
-    const char *finish = o->status == ATOLL_LLM_TRUNCATED ? "length"
-                         : o->status == ATOLL_LLM_REFUSED ? "content_filter"
-                                                          : "stop";
+    const char *finish = o->status == ATOLL_LLM_TRUNCATED    ? "length"
+                         : o->status == ATOLL_LLM_REFUSED    ? "content_filter"
+                         : o->status == ATOLL_LLM_TOOL_CALLS ? "tool_calls"
+                                                             : "stop";
+    int is_silent = is_refusal || (o->tool_call_count && !o->text.length);
     char name[48];
     snprintf(name, sizeof(name), "chatcmpl-%.24s", id);
-    json_t *message = json_pack("{s:s,s:o}", "role", "assistant", "content",
-                                is_refusal ? json_null() : long_text(&o->text));
+    json_t *message =
+        json_pack("{s:s,s:o}", "role", "assistant", "content", is_silent ? json_null() : long_text(&o->text));
     if ((o->reasoning.length &&
          json_object_set_new(message, "reasoning_content", long_text(&o->reasoning))) ||
+        (o->tool_call_count &&
+         json_object_set_new(message, "tool_calls",
+                             atoll_llm_tool_calls_json(o->tool_calls, o->tool_call_count))) ||
         (is_refusal && json_object_set_new(message, "refusal", long_text(&o->text)))) {
         json_decref(message);
         return NULL;
@@ -294,9 +384,10 @@ int atoll_llm_outcome_json(const struct atoll_llm_outcome *o, struct atoll_buffe
 {
     char id[ATOLL_ID_HEX];
     const char *name = atoll_llm_status_name(o->status);
-    int is_answer = o->status <= ATOLL_LLM_REFUSED;
+    int is_answer = atoll_llm_status_is_final(o->status);
     if (atoll_utf8_valid_bytes(o->text.data, o->text.length) < o->text.length ||
-        atoll_utf8_valid_bytes(o->reasoning.data, o->reasoning.length) < o->reasoning.length) {
+        atoll_utf8_valid_bytes(o->reasoning.data, o->reasoning.length) < o->reasoning.length ||
+        atoll_utf8_valid_bytes(o->provider_state.data, o->provider_state.length) < o->provider_state.length) {
         return atoll_err_set(err, ATOLL_E_INTERNAL, "outcome: a text that is not UTF-8");
     }
     atoll_id_hex(&o->request, id);
@@ -310,6 +401,8 @@ int atoll_llm_outcome_json(const struct atoll_llm_outcome *o, struct atoll_buffe
     if ((!is_answer && o->text.length && json_object_set_new(about, "text", long_text(&o->text))) ||
         (!is_answer && o->reasoning.length &&
          json_object_set_new(about, "reasoning", long_text(&o->reasoning))) ||
+        (o->provider_state.length &&
+         json_object_set_new(about, "provider_state", long_text(&o->provider_state))) ||
         !about || json_object_set(document, "atoll", about)) {
         json_decref(document);
         document = NULL;

@@ -5,6 +5,7 @@
 
 #include "base/buffer.h"
 #include "base/id.h"
+#include "llm-gateway/request/tool_call.h"
 
 #define ATOLL_OUTCOME_TEXT_BYTES ((size_t)4 << 20)
 #define ATOLL_OUTCOME_RAW_BYTES  ((size_t)64 << 20)
@@ -30,10 +31,11 @@ enum atoll_llm_status {
     ATOLL_LLM_BUDGET,  /* a limit of ours does not allow it */
     ATOLL_LLM_MISS,    /* replay: the store does not hold it */
     ATOLL_LLM_UNKNOWN, /* it was in flight when a gateway was killed: counts as spent */
+    ATOLL_LLM_TOOL_CALLS, /* it wants tools called before it goes on; text: what it said beside, perhaps nothing */
     ATOLL_LLM_STATUS_COUNT
 };
 const char *atoll_llm_status_name(enum atoll_llm_status status); /* "ok" ... */
-/* Whether there is an answer to work with (OK, TRUNCATED). */
+/* Whether there is an answer to work with (OK, TRUNCATED, TOOL_CALLS). */
 int atoll_llm_status_is_answer(enum atoll_llm_status status);
 /* What asking again would only repeat: an answer, REFUSED, EMPTY. */
 int atoll_llm_status_is_final(enum atoll_llm_status status);
@@ -54,8 +56,12 @@ struct atoll_llm_outcome {
     char endpoint[64];        /* of the configuration */
     char finish[32];          /* the provider's word for why it ended */
     struct atoll_buffer text; /* UTF-8 with a NUL behind it that does not count; data is NULL while empty */
-    struct atoll_buffer reasoning; /* the same */
-    struct atoll_buffer raw;       /* the reply's bytes as they came: the last try's body */
+    struct atoll_buffer reasoning;          /* the same */
+    struct atoll_buffer raw;                /* the reply's bytes as they came: the last try's body */
+    size_t tool_call_count;                 /* of TOOL_CALLS: 1 to ATOLL_LLM_TOOL_CALL_LIMIT; else 0 */
+    struct atoll_llm_tool_call *tool_calls; /* owned, one block; ids are unique, names are valid */
+    struct atoll_buffer
+        provider_state; /* of TOOL_CALLS: for the message's member of the same name; empty: none */
     struct atoll_llm_usage usage;
     double cost_usd;
     uint32_t tries;          /* HTTP exchanges it took */
@@ -70,6 +76,9 @@ void atoll_llm_outcome_fini(struct atoll_llm_outcome *outcome);
 /* Copies; -1 MEMORY. */
 int atoll_llm_outcome_copy(const struct atoll_llm_outcome *from, struct atoll_llm_outcome *ret_outcome,
                            struct atoll_err *err);
+/* Takes a copy in place of what it had; 0 calls: none.  -1 MEMORY. */
+int atoll_llm_outcome_set_calls(struct atoll_llm_outcome *outcome, const struct atoll_llm_tool_call *calls,
+                                size_t count, struct atoll_err *err);
 /* Sets status and a printable detail. */
 void atoll_llm_outcome_set(struct atoll_llm_outcome *outcome, enum atoll_llm_status status,
                            const char *format, ...) __attribute__((format(printf, 3, 4)));

@@ -3,6 +3,7 @@
 #include "llm-gateway/request/request.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <sodium.h>
@@ -14,10 +15,13 @@
 #define LONGEST_S  (31.0 * 86400.0)
 #define MESSAGE_TOKENS                                                                                       \
     16u /* roles and separators that a chat template puts around a message; the largest seen is 8 */
-#define REQUEST_TOKENS  64u /* its beginning, its end and a provider's own lines */
+#define REQUEST_TOKENS 64u /* its beginning, its end and a provider's own lines */
+#define CALL_TOKENS    64u /* what stands around a tool or a call: type, id, braces */
+#define TOOL_TOKENS                                                                                          \
+    1024u /* the system text that a provider adds where tools are told (Anthropic documents up to 804) */
 #define BYTES_PER_TOKEN 3u
 
-static const char *const role_names[ATOLL_LLM_ROLE_COUNT] = {"system", "user", "assistant"};
+static const char *const role_names[ATOLL_LLM_ROLE_COUNT] = {"system", "user", "assistant", "tool"};
 static const char *const effort_names[ATOLL_LLM_EFFORT_COUNT] = {"", "minimal", "low", "medium", "high"};
 
 const char *atoll_llm_role_name(enum atoll_llm_role role)
@@ -69,6 +73,113 @@ static int check_names(const struct atoll_llm_request *request, struct atoll_err
     return 0;
 }
 
+/* A text of a list's element, out of what all texts may have; the error names the place. */
+static int check_part(const char *list, size_t index, const char *part, const char *text, size_t limit,
+                      size_t *left, struct atoll_err *err)
+{
+    char place[64];
+    snprintf(place, sizeof(place), "%s[%zu]%s%s", list, index, *part == '.' ? "" : ": ", part);
+    if (check_text(place, text, limit < *left ? limit : *left, err))
+        return -1;
+    *left -= strlen(text);
+    return 0;
+}
+
+static int check_calls(size_t index, const struct atoll_llm_message *m, size_t *left, struct atoll_err *err)
+{
+    static const char list[] = "messages";
+    if (m->tool_call_count > ATOLL_LLM_TOOL_CALL_LIMIT || (m->tool_call_count && !m->tool_calls)) {
+        return atoll_err_set(err, ATOLL_E_INPUT, "%s[%zu].tool_calls: %zu of them, the limit is %d", list,
+                             index, m->tool_call_count, ATOLL_LLM_TOOL_CALL_LIMIT);
+    }
+    for (size_t i = 0; i < m->tool_call_count; i++) {
+        const struct atoll_llm_tool_call *call = &m->tool_calls[i];
+        if (check_part(list, index, ".tool_calls: id", call->id, ATOLL_LLM_CALL_ID_BYTES - 1, left, err) ||
+            check_part(list, index, ".tool_calls: name", call->name, NAME_BYTES, left, err) ||
+            check_part(list, index, ".tool_calls: arguments", call->arguments, ATOLL_LLM_ARGUMENT_BYTES, left,
+                       err)) {
+            return -1;
+        }
+        if (!*call->id || !atoll_llm_tool_name_is_valid(call->name)) {
+            return atoll_err_set(err, ATOLL_E_INPUT,
+                                 "%s[%zu].tool_calls: an id, and a name of 1 to 64 letters, digits, _ or - "
+                                 "are expected",
+                                 list, index);
+        }
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(m->tool_calls[k].id, call->id) == 0)
+                return atoll_err_set(err, ATOLL_E_INPUT, "%s[%zu].tool_calls: id '%.64s' stands there twice",
+                                     list, index, call->id);
+    }
+    return m->provider_state ? check_part(list, index, ".provider_state", m->provider_state,
+                                          ATOLL_LLM_STATE_BYTES, left, err)
+                             : 0;
+}
+
+/* Results stand behind the message that called, each once, and all of them: providers refuse anything else. */
+static int check_results(const struct atoll_llm_request *request, struct atoll_err *err)
+{
+    const struct atoll_llm_message *caller = NULL;
+    uint32_t open = 0; /* calls of it without a result, a bit each */
+    for (size_t i = 0; i <= request->message_count; i++) {
+        const struct atoll_llm_message *m = i < request->message_count ? &request->messages[i] : NULL;
+        if (m && m->role == ATOLL_LLM_TOOL) {
+            size_t k = 0;
+            while (caller && k < caller->tool_call_count &&
+                   (!(open & 1u << k) || strcmp(caller->tool_calls[k].id, m->tool_call_id) != 0))
+                k++;
+            if (!caller || k == caller->tool_call_count) {
+                return atoll_err_set(
+                    err, ATOLL_E_INPUT,
+                    "messages[%zu].tool_call_id: '%.64s' is no open call of the message before", i,
+                    m->tool_call_id);
+            }
+            open &= ~(1u << k);
+            continue;
+        }
+        if (open) {
+            return atoll_err_set(
+                err, ATOLL_E_INPUT,
+                "messages[%zu]: a call of a tool before it has no result; each needs a message "
+                "of role tool",
+                i);
+        }
+        caller = m;
+        open = m && m->tool_call_count ? (uint32_t)((1ull << m->tool_call_count) - 1) : 0;
+    }
+    return 0;
+}
+
+static int check_tools(const struct atoll_llm_request *request, size_t *left, struct atoll_err *err)
+{
+    if (request->tool_count > ATOLL_LLM_TOOL_LIMIT)
+        return atoll_err_set(err, ATOLL_E_INPUT, "tools: %zu of them, the limit is %d", request->tool_count,
+                             ATOLL_LLM_TOOL_LIMIT);
+    for (size_t i = 0; i < request->tool_count; i++) {
+        const struct atoll_llm_tool *tool = &request->tools[i];
+        if (check_part("tools", i, ".function.name", tool->name, NAME_BYTES, left, err) ||
+            check_part("tools", i, ".function.description", tool->description, *left, left, err) ||
+            check_part("tools", i, ".function.parameters", tool->schema, *left, left, err)) {
+            return -1;
+        }
+        if (!atoll_llm_tool_name_is_valid(tool->name)) {
+            return atoll_err_set(err, ATOLL_E_INPUT,
+                                 "tools[%zu].function.name: '%.64s' must be 1 to 64 letters, digits, _ or -",
+                                 i, tool->name);
+        }
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(request->tools[k].name, tool->name) == 0)
+                return atoll_err_set(err, ATOLL_E_INPUT, "tools[%zu].function.name: '%s' stands there twice",
+                                     i, tool->name);
+        struct atoll_err why = ATOLL_ERR_INIT;
+        json_t *schema = atoll_llm_schema_load(tool->schema, &why);
+        json_decref(schema);
+        if (!schema)
+            return atoll_err_set(err, why.code, "tools[%zu].function.parameters: %s", i, why.text);
+    }
+    return 0;
+}
+
 static int check_messages(const struct atoll_llm_request *request, struct atoll_err *err)
 {
     const char *member = request->operation == ATOLL_LLM_EMBED ? "input" : "messages";
@@ -85,7 +196,21 @@ static int check_messages(const struct atoll_llm_request *request, struct atoll_
         if (check_text("text", m->text, left, &why))
             return atoll_err_set(err, ATOLL_E_INPUT, "%s[%zu]: %s", member, i, why.text);
         left -= strlen(m->text);
+        if (request->operation == ATOLL_LLM_EMBED)
+            continue;
+        if (m->tool_call_count && m->role != ATOLL_LLM_ASSISTANT)
+            return atoll_err_set(err, ATOLL_E_INPUT, "messages[%zu].tool_calls: only an assistant calls", i);
+        if (m->role == ATOLL_LLM_TOOL && !m->tool_call_id)
+            return atoll_err_set(err, ATOLL_E_INPUT, "messages[%zu].tool_call_id: a text is expected", i);
+        if (m->role == ATOLL_LLM_TOOL && check_part("messages", i, ".tool_call_id", m->tool_call_id,
+                                                    ATOLL_LLM_CALL_ID_BYTES - 1, &left, err))
+            return -1;
+        if (m->tool_call_count && check_calls(i, m, &left, err))
+            return -1;
     }
+    if (request->operation == ATOLL_LLM_CHAT &&
+        (check_results(request, err) || check_tools(request, &left, err)))
+        return -1;
     return request->schema ? check_text("response_format", request->schema, left, err) : 0;
 }
 
@@ -121,20 +246,39 @@ int atoll_llm_request_check(const struct atoll_llm_request *request, struct atol
     return check_names(request, err) || check_messages(request, err) || check_numbers(request, err) ? -1 : 0;
 }
 
-json_t *atoll_llm_schema_load(const char *schema, struct atoll_err *err)
+json_t *atoll_llm_answer_schema_load(const char *schema, struct atoll_err *err)
 {
     struct atoll_err why = ATOLL_ERR_INIT;
-    json_t *document =
-        atoll_json_load(schema, strlen(schema), ATOLL_LLM_REQUEST_VALUES, JSON_REJECT_DUPLICATES, &why);
-    if (json_is_object(document))
-        return document;
-    json_decref(document);
-    atoll_err_set(err, document || why.code == ATOLL_E_LIMIT ? ATOLL_E_INPUT : why.code,
-                  "response_format.json_schema.schema: %s", document ? "an object is expected" : why.text);
-    return NULL;
+    json_t *document = atoll_llm_schema_load(schema, &why);
+    if (!document)
+        atoll_err_set(err, why.code, "response_format.json_schema.schema: %s", why.text);
+    return document;
 }
 
 /* ---- JSON ---- */
+
+/* content is null where an assistant called without a word; "provider_state" and "is_error" are ours. */
+static json_t *message_json(const struct atoll_llm_message *m)
+{
+    json_t *one = json_object();
+    int is_silent = m->tool_call_count && !*m->text;
+    int failed =
+        json_object_set_new(one, "role", json_string(role_names[m->role])) ||
+        (m->role == ATOLL_LLM_TOOL &&
+         json_object_set_new(one, "tool_call_id", json_string(m->tool_call_id))) ||
+        json_object_set_new(one, "content", is_silent ? json_null() : json_string(m->text)) ||
+        (m->tool_call_count &&
+         json_object_set_new(one, "tool_calls",
+                             atoll_llm_tool_calls_json(m->tool_calls, m->tool_call_count))) ||
+        (m->tool_call_count && m->provider_state &&
+         json_object_set_new(one, "provider_state", json_string(m->provider_state))) ||
+        (m->role == ATOLL_LLM_TOOL && m->is_error && json_object_set_new(one, "is_error", json_true()));
+    if (failed) {
+        json_decref(one);
+        return NULL;
+    }
+    return one;
+}
 
 static json_t *messages_json(const struct atoll_llm_request *request)
 {
@@ -142,9 +286,7 @@ static json_t *messages_json(const struct atoll_llm_request *request)
     int failed = !list;
     for (size_t i = 0; i < request->message_count && !failed; i++) {
         const struct atoll_llm_message *m = &request->messages[i];
-        json_t *one = request->operation == ATOLL_LLM_EMBED
-                          ? json_string(m->text)
-                          : json_pack("{s:s,s:s}", "role", role_names[m->role], "content", m->text);
+        json_t *one = request->operation == ATOLL_LLM_EMBED ? json_string(m->text) : message_json(m);
         failed = json_array_append_new(list, one) != 0;
         if (!failed && m->is_cacheable && request->operation == ATOLL_LLM_CHAT)
             failed = json_object_set_new(one, "cache_control", json_pack("{s:s}", "type", "ephemeral")) != 0;
@@ -172,6 +314,14 @@ static int set_real(json_t *object, const char *key, double v)
     return isnan(v) ? 0 : json_object_set_new(object, key, json_real(v));
 }
 
+static int set_tools(json_t *object, const struct atoll_llm_request *r)
+{
+    if (r->operation != ATOLL_LLM_CHAT || !r->tool_count)
+        return 0;
+    return json_object_set_new(object, "tools", atoll_llm_tools_json(r->tools, r->tool_count)) ||
+           (r->is_tool_free && json_object_set_new(object, "tool_choice", json_string("none")));
+}
+
 /* schema: stolen, NULL none. */
 static json_t *request_json(const struct atoll_llm_request *r, json_t *schema)
 {
@@ -186,10 +336,10 @@ static json_t *request_json(const struct atoll_llm_request *r, json_t *schema)
         set_real(o, "temperature", r->temperature) || set_real(o, "top_p", r->top_p) ||
         (r->seed >= 0 && json_object_set_new(o, "seed", json_integer(r->seed))) ||
         set_text(o, "reasoning_effort", effort_names[r->effort]) ||
-        (format && json_object_set(o, "response_format", format)) || set_count(about, "sample", r->sample) ||
-        set_text(about, "key", r->key) || set_text(about, "campaign", r->campaign) ||
-        set_text(about, "task", r->task) || set_text(about, "purpose", r->purpose) ||
-        set_count(about, "generation", r->generation) ||
+        (format && json_object_set(o, "response_format", format)) || set_tools(o, r) ||
+        set_count(about, "sample", r->sample) || set_text(about, "key", r->key) ||
+        set_text(about, "campaign", r->campaign) || set_text(about, "task", r->task) ||
+        set_text(about, "purpose", r->purpose) || set_count(about, "generation", r->generation) ||
         (r->deadline_s > 0 && set_real(about, "deadline_s", r->deadline_s)) ||
         (json_object_size(about) && json_object_set(o, "atoll", about));
     json_decref(format);
@@ -207,7 +357,7 @@ int atoll_llm_request_encode(const struct atoll_llm_request *request, struct ato
     json_t *schema = NULL;
     if (atoll_llm_request_check(request, err))
         return -1;
-    if (request->schema && !(schema = atoll_llm_schema_load(request->schema, err)))
+    if (request->schema && !(schema = atoll_llm_answer_schema_load(request->schema, err)))
         return -1;
     json_t *document = request_json(request, schema);
     int status = atoll_json_put(out, document, err);
@@ -257,6 +407,47 @@ static void hash_schema(crypto_generichash_state *hash, const char *schema)
     json_decref(document);
 }
 
+size_t atoll_llm_request_first_call(const struct atoll_llm_request *request)
+{
+    size_t first = 0;
+    while (first < request->message_count && first < ATOLL_LLM_MESSAGE_LIMIT &&
+           !request->messages[first].tool_call_count)
+        first++;
+    return first;
+}
+
+/* Behind all else, and only where there are any: requests without tools keep the ids they had before there were tools. */
+static void hash_tools(crypto_generichash_state *hash, const struct atoll_llm_request *request)
+{
+    hash_text(hash, "tools");
+    hash_u64(hash, request->tool_count);
+    for (size_t i = 0; i < request->tool_count && i < ATOLL_LLM_TOOL_LIMIT; i++) {
+        hash_text(hash, request->tools[i].name);
+        hash_text(hash, request->tools[i].description);
+        hash_schema(hash, request->tools[i].schema);
+    }
+    hash_u64(hash, request->is_tool_free && request->tool_count);
+    for (size_t i = 0; i < request->message_count && i < ATOLL_LLM_MESSAGE_LIMIT; i++) {
+        const struct atoll_llm_message *m = &request->messages[i];
+        hash_u64(hash, m->tool_call_count);
+        for (size_t k = 0; k < m->tool_call_count; k++) {
+            hash_text(hash, m->tool_calls[k].id);
+            hash_text(hash, m->tool_calls[k].name);
+            hash_text(hash, m->tool_calls[k].arguments);
+        }
+        hash_text(hash, m->role == ATOLL_LLM_TOOL ? m->tool_call_id : NULL);
+        hash_u64(hash, m->role == ATOLL_LLM_TOOL && m->is_error);
+    }
+}
+
+struct atoll_id atoll_llm_request_conversation(const struct atoll_llm_request *request)
+{
+    struct atoll_llm_request first = *request;
+    first.message_count = atoll_llm_request_first_call(request);
+    first.tool_count = 0;
+    return atoll_llm_request_id(&first);
+}
+
 struct atoll_id atoll_llm_request_id(const struct atoll_llm_request *request)
 {
     static const char domain[] = "atoll llm request 1";
@@ -281,6 +472,8 @@ struct atoll_id atoll_llm_request_id(const struct atoll_llm_request *request)
     hash_u64(&hash, request->schema != NULL);
     hash_schema(&hash, request->schema);
     hash_u64(&hash, request->sample);
+    if (is_chat && (request->tool_count || atoll_llm_request_first_call(request) < request->message_count))
+        hash_tools(&hash, request);
     crypto_generichash_final(&hash, id.bytes, sizeof(id.bytes));
     return id;
 }
@@ -290,17 +483,100 @@ struct atoll_id atoll_llm_request_id(const struct atoll_llm_request *request)
 static uint64_t text_bytes(const struct atoll_llm_request *request)
 {
     uint64_t bytes = request->schema ? strlen(request->schema) : 0;
-    for (size_t i = 0; i < request->message_count && i < ATOLL_LLM_MESSAGE_LIMIT; i++)
-        bytes += strlen(request->messages[i].text);
+    for (size_t i = 0; i < request->message_count && i < ATOLL_LLM_MESSAGE_LIMIT; i++) {
+        const struct atoll_llm_message *m = &request->messages[i];
+        bytes += strlen(m->text) + (m->provider_state ? strlen(m->provider_state) : 0);
+        for (size_t k = 0; k < m->tool_call_count; k++)
+            bytes += strlen(m->tool_calls[k].name) + strlen(m->tool_calls[k].arguments) + CALL_TOKENS;
+    }
+    for (size_t i = 0; i < request->tool_count && i < ATOLL_LLM_TOOL_LIMIT; i++)
+        bytes += strlen(request->tools[i].name) + strlen(request->tools[i].description) +
+                 strlen(request->tools[i].schema) + CALL_TOKENS;
     return bytes;
 }
 
 uint64_t atoll_llm_request_input_bound(const struct atoll_llm_request *request)
 {
-    return text_bytes(request) + MESSAGE_TOKENS * (uint64_t)request->message_count + REQUEST_TOKENS;
+    return text_bytes(request) + MESSAGE_TOKENS * (uint64_t)request->message_count + REQUEST_TOKENS +
+           (request->tool_count ? TOOL_TOKENS : 0);
 }
 
 uint64_t atoll_llm_request_input_estimate(const struct atoll_llm_request *request)
 {
     return text_bytes(request) / BYTES_PER_TOKEN + 1;
+}
+
+/* ---- a copy in one block: calls first, for their alignment, then texts ---- */
+
+static size_t bytes_of(const char *text)
+{
+    return text ? strlen(text) + 1 : 0;
+}
+
+static const char *move_text(const char *text, char **room)
+{
+    size_t bytes = bytes_of(text);
+    char *copy = *room;
+    if (!text)
+        return NULL;
+    memcpy(copy, text, bytes);
+    *room += bytes;
+    return copy;
+}
+
+size_t atoll_llm_request_copy_bytes(const struct atoll_llm_request *request)
+{
+    size_t bytes = bytes_of(request->model) + bytes_of(request->key) + bytes_of(request->campaign) +
+                   bytes_of(request->task) + bytes_of(request->purpose) + bytes_of(request->schema);
+    for (size_t i = 0; i < request->message_count; i++) {
+        const struct atoll_llm_message *m = &request->messages[i];
+        bytes += bytes_of(m->text) + bytes_of(m->provider_state) + bytes_of(m->tool_call_id) +
+                 m->tool_call_count * sizeof(*m->tool_calls);
+        for (size_t k = 0; k < m->tool_call_count; k++)
+            bytes += bytes_of(m->tool_calls[k].id) + bytes_of(m->tool_calls[k].name) +
+                     bytes_of(m->tool_calls[k].arguments);
+    }
+    for (size_t i = 0; i < request->tool_count; i++)
+        bytes += bytes_of(request->tools[i].name) + bytes_of(request->tools[i].description) +
+                 bytes_of(request->tools[i].schema);
+    return bytes;
+}
+
+void atoll_llm_request_copy(const struct atoll_llm_request *request, void *room,
+                            struct atoll_llm_request *ret_request)
+{
+    struct atoll_llm_request *to = ret_request;
+    struct atoll_llm_tool_call *calls = room;
+    *to = *request;
+    for (size_t i = 0; i < request->message_count; i++) {
+        struct atoll_llm_message *m = &to->messages[i];
+        if (m->tool_call_count)
+            memcpy(calls, m->tool_calls, m->tool_call_count * sizeof(*calls));
+        m->tool_calls = m->tool_call_count ? calls : NULL;
+        calls += m->tool_call_count;
+    }
+    char *text = (char *)calls;
+    calls = room;
+    to->model = move_text(request->model, &text);
+    to->key = move_text(request->key, &text);
+    to->campaign = move_text(request->campaign, &text);
+    to->task = move_text(request->task, &text);
+    to->purpose = move_text(request->purpose, &text);
+    to->schema = move_text(request->schema, &text);
+    for (size_t i = 0; i < request->message_count; i++) {
+        struct atoll_llm_message *m = &to->messages[i];
+        m->text = move_text(m->text, &text);
+        m->provider_state = move_text(m->provider_state, &text);
+        m->tool_call_id = move_text(m->tool_call_id, &text);
+        for (size_t k = 0; k < m->tool_call_count; k++, calls++) {
+            calls->id = move_text(calls->id, &text);
+            calls->name = move_text(calls->name, &text);
+            calls->arguments = move_text(calls->arguments, &text);
+        }
+    }
+    for (size_t i = 0; i < request->tool_count; i++) {
+        to->tools[i].name = move_text(to->tools[i].name, &text);
+        to->tools[i].description = move_text(to->tools[i].description, &text);
+        to->tools[i].schema = move_text(to->tools[i].schema, &text);
+    }
 }

@@ -119,6 +119,77 @@ static int read_content(struct decoder *d, const char *path, const json_t *value
     return m->text ? 0 : -1;
 }
 
+/* Arguments of a call: a text, as providers write them, or an object, as people do. */
+static int read_arguments(struct decoder *d, const char *path, const json_t *value, const char **ret_text)
+{
+    struct atoll_buffer text;
+    if (!json_is_object(value))
+        return take_text(d, path, value, ret_text);
+    atoll_buffer_init(&text, ATOLL_LLM_TEXT_BYTES);
+    const char *copy = atoll_json_put(&text, value, d->err) == 0
+                           ? atoll_arena_text(d->arena, (const char *)text.data, text.length, d->err)
+                           : NULL;
+    atoll_buffer_fini(&text);
+    *ret_text = copy;
+    return copy ? 0 : -1;
+}
+
+static int read_call(struct decoder *d, const char *place, const json_t *value,
+                     struct atoll_llm_tool_call *ret_call)
+{
+    char path[128];
+    const json_t *function = json_object_get(value, "function");
+    snprintf(path, sizeof(path), "%s.id", place);
+    if (take_text(d, path, json_object_get(value, "id"), &ret_call->id))
+        return -1;
+    snprintf(path, sizeof(path), "%s.function.name", place);
+    if (take_text(d, path, json_object_get(function, "name"), &ret_call->name))
+        return -1;
+    snprintf(path, sizeof(path), "%s.function.arguments", place);
+    return read_arguments(d, path, json_object_get(function, "arguments"), &ret_call->arguments);
+}
+
+/* What an assistant called beside its text; an empty list is none. */
+static int read_calls(struct decoder *d, const char *path, const json_t *list, struct atoll_llm_message *m)
+{
+    char place[80];
+    size_t count = json_array_size(list);
+    if (!json_is_array(list) || count > ATOLL_LLM_TOOL_CALL_LIMIT) {
+        return atoll_err_set(d->err, ATOLL_E_INPUT, "%s: a list of up to %d is expected", path,
+                             ATOLL_LLM_TOOL_CALL_LIMIT);
+    }
+    struct atoll_llm_tool_call *calls =
+        count ? atoll_arena_alloc(d->arena, count * sizeof(*calls), d->err) : NULL;
+    if (count && !calls)
+        return -1;
+    for (size_t i = 0; i < count; i++) {
+        snprintf(place, sizeof(place), "%s[%zu]", path, i);
+        if (read_call(d, place, json_array_get(list, i), &calls[i]))
+            return -1;
+    }
+    m->tool_calls = calls;
+    m->tool_call_count = count;
+    return 0;
+}
+
+/* The members that only some roles have. */
+static int read_turn(struct decoder *d, size_t i, const json_t *one, struct atoll_llm_message *m)
+{
+    char place[64];
+    const json_t *calls = json_object_get(one, "tool_calls"), *state = json_object_get(one, "provider_state");
+    snprintf(place, sizeof(place), "messages[%zu].tool_calls", i);
+    if (m->role == ATOLL_LLM_ASSISTANT && calls && !json_is_null(calls) && read_calls(d, place, calls, m))
+        return -1;
+    snprintf(place, sizeof(place), "messages[%zu].provider_state", i);
+    if (m->tool_call_count && state && !json_is_null(state) && take_text(d, place, state, &m->provider_state))
+        return -1;
+    if (m->role != ATOLL_LLM_TOOL)
+        return 0;
+    m->is_error = json_is_true(json_object_get(one, "is_error"));
+    snprintf(place, sizeof(place), "messages[%zu].tool_call_id", i);
+    return take_text(d, place, json_object_get(one, "tool_call_id"), &m->tool_call_id);
+}
+
 static int read_role(struct decoder *d, const char *path, const char *name, enum atoll_llm_role *ret_role)
 {
     for (int i = 0; i < ATOLL_LLM_ROLE_COUNT; i++) {
@@ -131,7 +202,7 @@ static int read_role(struct decoder *d, const char *path, const char *name, enum
         *ret_role = ATOLL_LLM_SYSTEM;
         return 0;
     }
-    return expected(d, path, "system, developer, user or assistant");
+    return expected(d, path, "system, developer, user, assistant or tool");
 }
 
 static int check_count(struct decoder *d, const char *path, const json_t *value)
@@ -157,9 +228,14 @@ static int read_messages(struct decoder *d, const char *path, const json_t *valu
         snprintf(place, sizeof(place), "%s[%zu].role", path, i);
         if (read_role(d, place, atoll_json_member(one, "role"), &m->role))
             return -1;
-        snprintf(place, sizeof(place), "%s[%zu].content", path, i);
         m->is_cacheable = is_marked(one);
-        if (read_content(d, place, json_object_get(one, "content"), m))
+        if (read_turn(d, i, one, m))
+            return -1;
+        const json_t *content = json_object_get(one, "content");
+        snprintf(place, sizeof(place), "%s[%zu].content", path, i);
+        if (m->tool_call_count && (!content || json_is_null(content)))
+            m->text = "";
+        else if (read_content(d, place, content, m))
             return -1;
     }
     d->request.message_count = i;
@@ -233,6 +309,55 @@ static int read_format(struct decoder *d, const char *path, const json_t *value)
     return d->request.schema ? 0 : -1;
 }
 
+static int read_tool(struct decoder *d, const char *place, const json_t *value, struct atoll_llm_tool *tool)
+{
+    char path[64];
+    const json_t *function = json_object_get(value, "function");
+    const json_t *description = json_object_get(function, "description"),
+                 *schema = json_object_get(function, "parameters");
+    snprintf(path, sizeof(path), "%s.type", place);
+    if (strcmp(atoll_json_member(value, "type"), "function") != 0)
+        return expected(d, path, "function");
+    snprintf(path, sizeof(path), "%s.function.name", place);
+    if (take_text(d, path, json_object_get(function, "name"), &tool->name))
+        return -1;
+    tool->description = "";
+    snprintf(path, sizeof(path), "%s.function.description", place);
+    if (description && !json_is_null(description) && take_text(d, path, description, &tool->description))
+        return -1;
+    snprintf(path, sizeof(path), "%s.function.parameters", place);
+    tool->schema = "{\"type\":\"object\",\"properties\":{}}"; /* unsaid: a call without arguments */
+    if (!schema || json_is_null(schema))
+        return 0;
+    return json_is_object(schema) ? read_arguments(d, path, schema, &tool->schema)
+                                  : expected(d, path, "an object");
+}
+
+static int read_tools(struct decoder *d, const char *path, const json_t *value)
+{
+    size_t count = json_array_size(value);
+    if (!json_is_array(value) || count > ATOLL_LLM_TOOL_LIMIT) {
+        return atoll_err_set(d->err, ATOLL_E_INPUT, "%s: a list of up to %d is expected", path,
+                             ATOLL_LLM_TOOL_LIMIT);
+    }
+    for (size_t i = 0; i < count; i++) {
+        char place[32];
+        snprintf(place, sizeof(place), "%s[%zu]", path, i);
+        if (read_tool(d, place, json_array_get(value, i), &d->request.tools[i]))
+            return -1;
+    }
+    d->request.tool_count = count;
+    return 0;
+}
+
+static int read_tool_choice(struct decoder *d, const char *path, const json_t *value)
+{
+    const char *word = json_string_value(value);
+    d->request.is_tool_free = word && strcmp(word, "none") == 0;
+    return d->request.is_tool_free || (word && strcmp(word, "auto") == 0) ? 0
+                                                                          : expected(d, path, "auto or none");
+}
+
 static int read_answer_count(struct decoder *d, const char *path, const json_t *value)
 {
     return json_is_integer(value) && json_integer_value(value) == 1
@@ -262,6 +387,8 @@ static const struct member members[] = {
     {.key = "seed", COUNT64, AT(seed), -1, INT64_MAX},
     {.key = "reasoning_effort", OWN, .read = read_effort},
     {.key = "response_format", OWN, .read = read_format},
+    {.key = "tools", OWN, .read = read_tools},
+    {.key = "tool_choice", OWN, .read = read_tool_choice},
     {.key = "stream", OWN, .read = read_stream},
     {.key = "n", OWN, .read = read_answer_count},
     {.key = "atoll", OWN, .read = read_atoll},

@@ -46,7 +46,7 @@ static const short http_statuses[ATOLL_LLM_STATUS_COUNT] = {
     [ATOLL_LLM_NETWORK] = 502,    [ATOLL_LLM_PROTOCOL] = 502,
     [ATOLL_LLM_TIMEOUT] = 504,    [ATOLL_LLM_CANCELLED] = 503,
     [ATOLL_LLM_BUDGET] = 402,     [ATOLL_LLM_MISS] = 404,
-    [ATOLL_LLM_UNKNOWN] = 500,
+    [ATOLL_LLM_UNKNOWN] = 500,    [ATOLL_LLM_TOOL_CALLS] = 200,
 };
 
 struct response {

@@ -111,8 +111,9 @@ static int write_prompt(const struct atoll_prompt_input *input, struct atoll_are
         const char *user =
             system ? keep_text(arena, prompt.user.data, prompt.user.length, SIZE_MAX, err) : NULL;
         rc = user ? 0 : -1;
-        request->messages[0] = (struct atoll_llm_message){ATOLL_LLM_SYSTEM, system, 1};
-        request->messages[1] = (struct atoll_llm_message){ATOLL_LLM_USER, user, 0};
+        request->messages[0] =
+            (struct atoll_llm_message){.role = ATOLL_LLM_SYSTEM, .text = system, .is_cacheable = 1};
+        request->messages[1] = (struct atoll_llm_message){.role = ATOLL_LLM_USER, .text = user};
         request->message_count = 2;
     }
     atoll_prompt_fini(&prompt);

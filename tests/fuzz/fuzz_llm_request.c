@@ -16,7 +16,7 @@ static void use_bodies(const struct atoll_llm_request *request)
     static const struct atoll_provider_model models[] = {
         {.model = "m", .max_output_tokens = 1024},
         {.model = "m", .max_output_tokens = 9000, .has_old_limit = 1, .effort = ATOLL_LLM_EFFORT_HIGH},
-        {.model = "m", .max_output_tokens = 1, .has_no_sampling = 1}};
+        {.model = "m", .max_output_tokens = 1, .has_no_sampling = 1, .has_no_tools = 1}};
     for (size_t i = 0; i < 3 * ATOLL_PROVIDER_COUNT; i++) {
         struct atoll_buffer out;
         struct atoll_err err = ATOLL_ERR_INIT;
@@ -26,6 +26,20 @@ static void use_bodies(const struct atoll_llm_request *request)
             abort();
         atoll_buffer_fini(&out);
     }
+}
+
+/* The copy is the same request, of its own bytes. */
+static void use_copy(const struct atoll_llm_request *request)
+{
+    struct atoll_llm_request copy;
+    void *room = malloc(atoll_llm_request_copy_bytes(request));
+    if (!room)
+        abort();
+    atoll_llm_request_copy(request, room, &copy);
+    struct atoll_id a = atoll_llm_request_conversation(request), b = atoll_llm_request_conversation(&copy);
+    if (!atoll_id_equal(&a, &b))
+        abort();
+    free(room);
 }
 
 static void use_request(const struct atoll_llm_request *request, struct atoll_arena *arena)
@@ -44,6 +58,7 @@ static void use_request(const struct atoll_llm_request *request, struct atoll_ar
         abort();
     if (atoll_llm_request_input_bound(request) < atoll_llm_request_input_estimate(request))
         abort();
+    use_copy(request);
     use_bodies(request);
     atoll_buffer_fini(&first);
     atoll_buffer_fini(&second);
@@ -62,6 +77,7 @@ static void use_reply(const uint8_t *data, size_t size)
             atoll_reply_parse(json.data, json.length, &again, NULL))
             abort();
         if (again.status != o.status || again.text.length != o.text.length ||
+            again.tool_call_count != o.tool_call_count ||
             (o.text.length && memcmp(again.text.data, o.text.data, o.text.length) != 0))
             abort();
     }

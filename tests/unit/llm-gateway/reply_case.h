@@ -153,8 +153,9 @@ static inline struct atoll_llm_request asked(void)
     atoll_llm_request_init(&r);
     r.model = "strong";
     r.message_count = 2;
-    r.messages[0] = (struct atoll_llm_message){ATOLL_LLM_SYSTEM, "Be brief.", 1};
-    r.messages[1] = (struct atoll_llm_message){ATOLL_LLM_USER, "Hello", 0};
+    r.messages[0] =
+        (struct atoll_llm_message){.role = ATOLL_LLM_SYSTEM, .text = "Be brief.", .is_cacheable = 1};
+    r.messages[1] = (struct atoll_llm_message){.role = ATOLL_LLM_USER, .text = "Hello"};
     r.max_output_tokens = 100;
     return r;
 }

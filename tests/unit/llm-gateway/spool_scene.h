@@ -60,7 +60,7 @@ static inline void scene_request(struct atoll_llm_request *r, const char *key)
     r->model = "any";
     r->key = key;
     r->message_count = 1;
-    r->messages[0] = (struct atoll_llm_message){ATOLL_LLM_USER, "How wide is a warp?", 0};
+    r->messages[0] = (struct atoll_llm_message){.role = ATOLL_LLM_USER, .text = "How wide is a warp?"};
 }
 
 static inline void scene_write(const char *path, const void *bytes, size_t length)

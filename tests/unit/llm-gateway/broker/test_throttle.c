@@ -116,8 +116,8 @@ static void test_what_counts(void **state)
         admit_all(&t);
         atoll_throttle_note(&t, (enum atoll_llm_status)s, 1, 2);
         int shrinks = s == ATOLL_LLM_RATE || s == ATOLL_LLM_OVERLOADED || s == ATOLL_LLM_TIMEOUT;
-        int grows =
-            s == ATOLL_LLM_OK || s == ATOLL_LLM_TRUNCATED || s == ATOLL_LLM_EMPTY || s == ATOLL_LLM_REFUSED;
+        int grows = s == ATOLL_LLM_OK || s == ATOLL_LLM_TRUNCATED || s == ATOLL_LLM_EMPTY ||
+                    s == ATOLL_LLM_REFUSED || s == ATOLL_LLM_TOOL_CALLS;
         expect_close(t.window, grows ? 4.25 : 4, 1e-12);
         assert_int_equal(t.in_flight, 3);
         assert_int_equal(t.answers, shrinks || grows);

@@ -107,7 +107,7 @@ static const char whole[] =
     "  - {name: mix, members: [{model: a/b, weight: 0.5, until: 3}, {model: c, from: 3}]}\n"
     "models:\n"
     "  - {name: a/b, endpoint: two, model: big, max_output_tokens: 100, context_tokens: 1000, effort: low, "
-    "sampling: false}\n"
+    "sampling: false, tools: no}\n"
     "  - {name: c, endpoint: one, old_limit: true, price: big}\n"
     "endpoints:\n"
     "  - {name: one, provider: responses, url: 'http://127.0.0.1:8/v1//', key_file: k, proxy: none, "
@@ -135,6 +135,7 @@ static void check_whole_endpoints(const struct atoll_gateway_config *c)
     assert_true(a->endpoint == 1 && a->context_tokens == 1000 && a->price && a->price->output == 25);
     assert_string_equal(a->traits.model, "big");
     assert_true(a->traits.has_no_sampling && a->traits.effort == ATOLL_LLM_EFFORT_LOW);
+    assert_true(a->traits.has_no_tools && !c->models[1].traits.has_no_tools);
     assert_true(c->models[1].traits.has_old_limit && c->models[1].price == a->price);
 }
 
@@ -226,6 +227,8 @@ static const struct {
      "model 'm' stands here twice"},
     {"version: 1\n" ENDPOINT "models: [{name: m, endpoint: e, effort: some}]\n",
      "unknown effort 'some'; known: minimal, low, medium, high"},
+    {"version: 1\n" ENDPOINT "models: [{name: m, endpoint: e, tools: few}]\n",
+     ":3: 'few' is neither true nor false"},
     {"version: 1\n" ENDPOINT "models: [{name: m, endpoint: e, price: big}]\n",
      "price 'big' has no row in a price table (key prices)"},
     {"version: 1\nprices: prices.yaml\n" ENDPOINT "models: [{name: m, endpoint: e, price: small}]\n",

@@ -196,7 +196,8 @@ static const struct {
     {ATOLL_LLM_PROTOCOL, 200, 0, 0, 1},   {ATOLL_LLM_PROTOCOL, 302, 0, 0, 1},
     {ATOLL_LLM_TIMEOUT, 0, 1, 1, 1},      {ATOLL_LLM_CANCELLED, 200, 0, 0, 0},
     {ATOLL_LLM_BUDGET, 0, 0, 0, 0},       {ATOLL_LLM_MISS, 0, 0, 0, 0},
-    {ATOLL_LLM_UNKNOWN, 0, 0, 0, 0},      {ATOLL_LLM_STATUS_COUNT, 0, 0, 0, 0},
+    {ATOLL_LLM_UNKNOWN, 0, 0, 0, 0},      {ATOLL_LLM_TOOL_CALLS, 200, 0, 0, 0},
+    {ATOLL_LLM_STATUS_COUNT, 0, 0, 0, 0},
 };
 
 static void test_verdicts(void **state)

@@ -191,7 +191,8 @@ static void test_cache_marks(void **state)
             enum atoll_llm_role role = marks[i].roles[m] == 's'   ? ATOLL_LLM_SYSTEM
                                        : marks[i].roles[m] == 'u' ? ATOLL_LLM_USER
                                                                   : ATOLL_LLM_ASSISTANT;
-            r.messages[m] = (struct atoll_llm_message){role, digits[m], marks[i].marks[m] == '1'};
+            r.messages[m] = (struct atoll_llm_message){
+                .role = role, .text = digits[m], .is_cacheable = marks[i].marks[m] == '1'};
         }
         atoll_buffer_init(&out, WHOLE_LIMIT);
         assert_int_equal(atoll_provider_body(ATOLL_PROVIDER_ANTHROPIC, &r, &model, &out, NULL), 0);

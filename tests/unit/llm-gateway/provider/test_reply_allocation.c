@@ -197,8 +197,9 @@ static int make_samples(void **state)
     atoll_llm_request_init(&request);
     request.model = "m";
     request.message_count = 2;
-    request.messages[0] = (struct atoll_llm_message){ATOLL_LLM_SYSTEM, "Be brief.", 1};
-    request.messages[1] = (struct atoll_llm_message){ATOLL_LLM_USER, "Hello", 0};
+    request.messages[0] =
+        (struct atoll_llm_message){.role = ATOLL_LLM_SYSTEM, .text = "Be brief.", .is_cacheable = 1};
+    request.messages[1] = (struct atoll_llm_message){.role = ATOLL_LLM_USER, .text = "Hello"};
     request.effort = ATOLL_LLM_EFFORT_LOW;
     request.schema = "{\"type\":\"object\"}";
     request.key = "k";

@@ -58,6 +58,7 @@ static void expect_equal(const struct atoll_llm_outcome *a, const struct atoll_l
     assert_string_equal(a->finish, b->finish);
     assert_string_equal(text_of(&a->text), text_of(&b->text));
     assert_string_equal(text_of(&a->reasoning), text_of(&b->reasoning));
+    assert_int_equal(a->tool_call_count, b->tool_call_count);
     assert_memory_equal(&a->usage, &b->usage, sizeof(a->usage));
     assert_true(a->cost_usd == b->cost_usd && a->first_byte_s == b->first_byte_s &&
                 a->elapsed_s == b->elapsed_s);
@@ -150,9 +151,9 @@ static void test_bytes(void **state)
     atoll_buffer_put_u8(&out, 0);
     assert_int_equal(atoll_llm_outcome_decode(out.data, out.length, &b, &err), -1);
     expect_err(&err, ATOLL_E_PROTOCOL, "1 bytes too many");
-    out.data[0] = 2;
+    out.data[0] = 3;
     assert_int_equal(atoll_llm_outcome_decode(out.data, out.length, &b, &err), -1);
-    expect_err(&err, ATOLL_E_SCHEMA, "version 2");
+    expect_err(&err, ATOLL_E_SCHEMA, "version 3");
     out.data[0] = 0;
     assert_int_equal(atoll_llm_outcome_decode(out.data, out.length, &b, &err), -1);
     expect_err(&err, ATOLL_E_PROTOCOL, "version 0");
@@ -277,7 +278,10 @@ static void test_json_round_trips(void **state)
                 continue;
             fill(&a);
             fill(&b);
+            const struct atoll_llm_tool_call call = {"a", "f", "{}"};
             a.status = (enum atoll_llm_status)status;
+            if (a.status == ATOLL_LLM_TOOL_CALLS)
+                assert_int_equal(atoll_llm_outcome_set_calls(&a, &call, 1, NULL), 0);
             a.usage.is_estimated = has_text;
             if (!has_text) {
                 atoll_buffer_fini(&a.text);

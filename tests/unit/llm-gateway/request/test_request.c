@@ -14,9 +14,10 @@ static struct atoll_llm_request full(void)
     atoll_llm_request_init(&r);
     r.model = "strong";
     r.message_count = 3;
-    r.messages[0] = (struct atoll_llm_message){ATOLL_LLM_SYSTEM, "Be \"brief\".\n", 1};
-    r.messages[1] = (struct atoll_llm_message){ATOLL_LLM_USER, "Grüße", 0};
-    r.messages[2] = (struct atoll_llm_message){ATOLL_LLM_ASSISTANT, "", 0};
+    r.messages[0] =
+        (struct atoll_llm_message){.role = ATOLL_LLM_SYSTEM, .text = "Be \"brief\".\n", .is_cacheable = 1};
+    r.messages[1] = (struct atoll_llm_message){.role = ATOLL_LLM_USER, .text = "Grüße"};
+    r.messages[2] = (struct atoll_llm_message){.role = ATOLL_LLM_ASSISTANT, .text = ""};
     r.max_output_tokens = 4096;
     r.temperature = 0.7;
     r.top_p = 1;
@@ -44,6 +45,45 @@ static const char full_json[] =
     "\"a\":[]}}},\"atoll\":{\"sample\":3,\"key\":\"c1/t/"
     "17\",\"campaign\":\"c1\",\"task\":\"softmax\",\"purpose\":"
     "\"universal\",\"generation\":12,\"deadline_s\":90.5}}";
+
+static const struct atoll_llm_tool_call calls[] = {{"a1", "compile", "{\"source\":\"x\"}"},
+                                                   {"a2", "check", "no object"}};
+
+static struct atoll_llm_request with_tools(void)
+{
+    struct atoll_llm_request r;
+    atoll_llm_request_init(&r);
+    r.model = "m";
+    r.message_count = 5;
+    r.messages[0] = (struct atoll_llm_message){.role = ATOLL_LLM_USER, .text = "x"};
+    r.messages[1] = (struct atoll_llm_message){.role = ATOLL_LLM_ASSISTANT, .text = "y"};
+    r.messages[2] = (struct atoll_llm_message){.role = ATOLL_LLM_ASSISTANT,
+                                               .text = "",
+                                               .tool_call_count = 2,
+                                               .tool_calls = calls,
+                                               .provider_state = "[1]"};
+    r.messages[3] = (struct atoll_llm_message){
+        .role = ATOLL_LLM_TOOL, .text = "no", .tool_call_id = "a2", .is_error = 1, .is_cacheable = 1};
+    r.messages[4] = (struct atoll_llm_message){.role = ATOLL_LLM_TOOL, .text = "", .tool_call_id = "a1"};
+    r.tool_count = 1;
+    r.tools[0] = (struct atoll_llm_tool){"compile", "Compiles.", "{\"type\":\"object\"}"};
+    r.is_tool_free = 1;
+    return r;
+}
+
+static const char tools_json[] =
+    "{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"x\"},{\"role\":\"assistant\","
+    "\"content\":"
+    "\"y\"},{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"a1\",\"type\":\"function\","
+    "\"function\":{\"name\":\"compile\",\"arguments\":\"{\\\"source\\\":\\\"x\\\"}\"}},{\"id\":\"a2\","
+    "\"type\":"
+    "\"function\",\"function\":{\"name\":\"check\",\"arguments\":\"no "
+    "object\"}}],\"provider_state\":\"[1]\"},"
+    "{\"role\":\"tool\",\"tool_call_id\":\"a2\",\"content\":\"no\",\"is_error\":true,\"cache_control\":{"
+    "\"type\":"
+    "\"ephemeral\"}},{\"role\":\"tool\",\"tool_call_id\":\"a1\",\"content\":\"\"}],\"tools\":[{\"type\":"
+    "\"function\",\"function\":{\"name\":\"compile\",\"description\":\"Compiles.\",\"parameters\":{\"type\":"
+    "\"object\"}}}],\"tool_choice\":\"none\"}";
 
 static void encode(const struct atoll_llm_request *r, struct atoll_buffer *out)
 {
@@ -93,16 +133,22 @@ static void test_round_trips(void **state)
 {
     struct atoll_llm_request r = full();
     expect_round_trip(&r, full_json);
+    r = with_tools();
+    expect_round_trip(&r, tools_json);
+    r.is_tool_free = 0;
+    r.messages[2].provider_state = NULL;
+    expect_round_trip(&r, NULL);
+    r = full();
     r.schema = " {\n \"type\" : \"object\", \"x\": \"\\u00e9\\/\", \"y\": 1e3 }";
     expect_round_trip(&r, NULL);
     atoll_llm_request_init(&r);
     r.model = "m";
     r.message_count = 1;
-    r.messages[0] = (struct atoll_llm_message){ATOLL_LLM_USER, "x", 0};
+    r.messages[0] = (struct atoll_llm_message){.role = ATOLL_LLM_USER, .text = "x"};
     expect_round_trip(&r, "{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"x\"}]}");
     r.operation = ATOLL_LLM_EMBED;
     r.message_count = 2;
-    r.messages[1] = (struct atoll_llm_message){ATOLL_LLM_USER, "y", 0};
+    r.messages[1] = (struct atoll_llm_message){.role = ATOLL_LLM_USER, .text = "y"};
     r.task = "t";
     expect_round_trip(&r, "{\"model\":\"m\",\"input\":[\"x\",\"y\"],\"atoll\":{\"task\":\"t\"}}");
     r.max_output_tokens = UINT32_MAX;
@@ -134,6 +180,18 @@ static const struct {
      "\"max_completion_tokens\":6,\"reasoning_effort\":\"xhigh\",\"temperature\":1}",
      "{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"a\"}],\"max_completion_tokens\":6,"
      "\"temperature\":1.0,\"reasoning_effort\":\"high\"}"},
+    {"{\"model\":\"m\",\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"f\"}}],\"tool_choice\":"
+     "\"auto\","
+     "\"messages\":[{\"role\":\"assistant\",\"tool_calls\":[{\"id\":\"a\",\"function\":{\"name\":\"f\","
+     "\"arguments\":"
+     "{}}}]},{\"role\":\"tool\",\"tool_call_id\":\"a\",\"content\":[{\"type\":\"text\",\"text\":\"r\"}]}]}",
+     "{\"model\":\"m\",\"messages\":[{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"a\","
+     "\"type\":"
+     "\"function\",\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}]},{\"role\":\"tool\",\"tool_call_id\":"
+     "\"a\","
+     "\"content\":\"r\"}],\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"f\",\"description\":"
+     "\"\","
+     "\"parameters\":{\"type\":\"object\",\"properties\":{}}}}]}"},
     {"{\"model\":\"m\",\"input\":\"a\",\"encoding_format\":\"float\"}",
      "{\"model\":\"m\",\"input\":[\"a\"]}"},
     {"{\"model\":\"m\",\"input\":\"a\",\"messages\":[{\"role\":\"user\",\"content\":\"b\"}]}",
@@ -158,6 +216,12 @@ static void test_accepted(void **state)
 
 #define BODY(more) "{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"a\"}]" more "}"
 
+#define ONE_CALL(id) "{\"id\":\"" id "\",\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}"
+#define CALL(id)     "{\"role\":\"assistant\",\"tool_calls\":[" ONE_CALL(id) "]}"
+#define RESULT(id)   "{\"role\":\"tool\",\"tool_call_id\":\"" id "\",\"content\":\"r\"}"
+#define TOOL(name, schema)                                                                                   \
+    "{\"type\":\"function\",\"function\":{\"name\":\"" name "\",\"parameters\":" schema "}}"
+
 static const struct {
     const char *json, *part;
 } refused[] = {
@@ -170,8 +234,40 @@ static const struct {
     {"{\"model\":7}", "model: a text is expected"},
     {"{\"model\":\"m\",\"messages\":{}}", "messages: a list of 1 to 64"},
     {"{\"model\":\"m\",\"messages\":[]}", "messages: a list of 1 to 64"},
-    {"{\"model\":\"m\",\"messages\":[7]}", "messages[0].role: system, developer, user or assistant"},
-    {"{\"model\":\"m\",\"messages\":[{\"role\":\"tool\"}]}", "messages[0].role"},
+    {"{\"model\":\"m\",\"messages\":[7]}", "messages[0].role: system, developer, user, assistant or tool"},
+    {"{\"model\":\"m\",\"messages\":[{\"role\":\"tool\"}]}", "messages[0].tool_call_id: a text is expected"},
+    {"{\"model\":\"m\",\"messages\":[{\"role\":\"function\"}]}", "messages[0].role"},
+    {"{\"model\":\"m\",\"messages\":[" RESULT("a") "]}", "messages[0].tool_call_id: 'a' is no open call"},
+    {"{\"model\":\"m\",\"messages\":[" CALL("a") "]}",
+     "messages[1]: a call of a tool before it has no result"},
+    {"{\"model\":\"m\",\"messages\":[" CALL("a") ",{\"role\":\"user\",\"content\":\"\"}]}",
+     "messages[1]: a call of a tool before it has no result"},
+    {"{\"model\":\"m\",\"messages\":[" CALL("a") "," RESULT("b") "]}",
+     "messages[1].tool_call_id: 'b' is no open"},
+    {"{\"model\":\"m\",\"messages\":[" CALL("a") "," RESULT("a") "," RESULT("a") "]}",
+     "messages[2].tool_call_id: 'a' is no open"},
+    {"{\"model\":\"m\",\"messages\":[{\"role\":\"assistant\",\"tool_calls\":7}]}",
+     "messages[0].tool_calls: a list of up to 20"},
+    {"{\"model\":\"m\",\"messages\":[{\"role\":\"assistant\",\"tool_calls\":[{}]}]}",
+     "messages[0].tool_calls[0].id: a text"},
+    {"{\"model\":\"m\",\"messages\":[{\"role\":\"assistant\",\"tool_calls\":[{\"id\":\"a\",\"function\":{"
+     "\"name\":"
+     "\"f\",\"arguments\":[]}}]}]}",
+     "messages[0].tool_calls[0].function.arguments: a text"},
+    {"{\"model\":\"m\",\"messages\":[{\"role\":\"assistant\",\"tool_calls\":[{\"id\":\"a\",\"function\":{"
+     "\"name\":"
+     "\"f.g\",\"arguments\":\"\"}}]}]}",
+     "messages[0].tool_calls: an id, and a name of 1 to 64 letters"},
+    {"{\"model\":\"m\",\"messages\":[{\"role\":\"assistant\",\"tool_calls\":[" ONE_CALL("a") "," ONE_CALL(
+         "a") "]}]}",
+     "messages[0].tool_calls: id 'a' stands there twice"},
+    {BODY(",\"tools\":{}"), "tools: a list of up to 16"},
+    {BODY(",\"tools\":[{\"type\":\"web_search\"}]"), "tools[0].type: function is expected"},
+    {BODY(",\"tools\":[" TOOL("f g", "{}") "]"), "tools[0].function.name: 'f g' must be 1 to 64"},
+    {BODY(",\"tools\":[" TOOL("f", "{}") "," TOOL("f", "{}") "]"),
+     "tools[1].function.name: 'f' stands there twice"},
+    {BODY(",\"tools\":[" TOOL("f", "[]") "]"), "tools[0].function.parameters: an object"},
+    {BODY(",\"tool_choice\":\"required\""), "tool_choice: auto or none is expected"},
     {"{\"model\":\"m\",\"messages\":[{\"role\":\"user\"}]}",
      "messages[0].content: a text, or a list of parts"},
     {"{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"image_url\"}]}]}",
@@ -433,12 +529,83 @@ static void test_identity(void **state)
     assert_string_equal(hex, "9fe515b32f46b8df46cc5714cd0bef149d868f157f8a4cd294657d766b179376");
 }
 
+static int is_same(const struct atoll_llm_request *a, const struct atoll_llm_request *b)
+{
+    struct atoll_id x = atoll_llm_request_id(a), y = atoll_llm_request_id(b);
+    return atoll_id_equal(&x, &y);
+}
+
+static int is_one_conversation(const struct atoll_llm_request *a, const struct atoll_llm_request *b)
+{
+    struct atoll_id x = atoll_llm_request_conversation(a), y = atoll_llm_request_conversation(b);
+    return atoll_id_equal(&x, &y);
+}
+
+/* All that is said of tools counts, but what only the provider understands. */
+static void test_identity_with_tools(void **state)
+{
+    const struct atoll_llm_request r = with_tools();
+    struct atoll_llm_tool_call other[2];
+    struct atoll_llm_request changed = r, first = r, bare = full();
+    changed.messages[2].provider_state = NULL;
+    assert_true(is_same(&r, &changed));
+    for (int i = 0; i < 3; i++) {
+        memcpy(other, calls, sizeof(other));
+        *(i == 0 ? &other[0].arguments : i == 1 ? &other[1].name : &other[1].id) = "other";
+        changed.messages[2].tool_calls = other;
+        assert_false(is_same(&r, &changed));
+    }
+    changed = r;
+    changed.is_tool_free = 0;
+    assert_false(is_same(&r, &changed));
+    changed = r;
+    changed.tools[0].description = "";
+    assert_false(is_same(&r, &changed));
+    changed = r;
+    changed.messages[3].is_error = 0;
+    assert_false(is_same(&r, &changed));
+    changed = r;
+    changed.tool_count = 0;
+    assert_false(is_same(&r, &changed));
+    /* every turn, and the first question of it, are one conversation */
+    first.message_count = 2;
+    first.is_tool_free = 0;
+    assert_false(is_same(&r, &first));
+    assert_true(is_one_conversation(&r, &first));
+    first.messages[0].text = "z";
+    assert_false(is_one_conversation(&r, &first));
+    struct atoll_id id = atoll_llm_request_id(&bare), same = atoll_llm_request_conversation(&bare);
+    assert_true(atoll_id_equal(&id, &same));
+}
+
+/* The copy borrows nothing. */
+static void test_copy(void **state)
+{
+    const struct atoll_llm_request given[] = {full(), with_tools()};
+    for (size_t i = 0; i < 2; i++) {
+        struct atoll_llm_request copy;
+        size_t bytes = atoll_llm_request_copy_bytes(&given[i]);
+        void *room = malloc(bytes);
+        atoll_llm_request_copy(&given[i], room, &copy);
+        expect_equal(&given[i], &copy);
+        for (size_t k = 0; k < copy.message_count; k++)
+            assert_true(copy.messages[k].text >= (char *)room &&
+                        copy.messages[k].text < (char *)room + bytes);
+        const char *last = i ? copy.tools[0].schema : copy.messages[2].text;
+        assert_ptr_equal(last + strlen(last) + 1, (char *)room + bytes);
+        free(room);
+    }
+}
+
 static void test_bounds(void **state)
 {
     struct atoll_llm_request r = full();
     size_t bytes = strlen(r.messages[0].text) + strlen(r.messages[1].text) + strlen(r.schema);
     assert_true(atoll_llm_request_input_bound(&r) >= bytes + 8 * 3);
     assert_int_equal(atoll_llm_request_input_estimate(&r), bytes / 3 + 1);
+    r = with_tools();
+    size_t tools = strlen(r.tools[0].schema) + strlen(calls[0].arguments) + strlen(calls[1].arguments);
+    assert_true(atoll_llm_request_input_bound(&r) > tools + 804);
 }
 
 static void test_names(void **state)
@@ -461,6 +628,8 @@ int main(void)
         cmocka_unit_test(test_hostile_size),
         cmocka_unit_test(test_small_arena),
         cmocka_unit_test(test_identity),
+        cmocka_unit_test(test_identity_with_tools),
+        cmocka_unit_test(test_copy),
         cmocka_unit_test(test_bounds),
         cmocka_unit_test(test_names),
     };
