@@ -29,6 +29,7 @@ static enum atoll_model_role role_of_writing(enum atoll_operator op)
     switch (op) {
     case ATOLL_OPERATOR_EXECUTE: return ATOLL_MODEL_ROLE_EXECUTOR;
     case ATOLL_OPERATOR_STAGED: return ATOLL_MODEL_ROLE_REFINER;
+    case ATOLL_OPERATOR_EXTRACT: return ATOLL_MODEL_ROLE_EXTRACTOR;
     case ATOLL_OPERATOR_TEMPLATE: return ATOLL_MODEL_ROLE_TEMPLATER;
     default: return ATOLL_MODEL_ROLE_WRITER;
     }
@@ -40,6 +41,8 @@ enum atoll_model_role atoll_model_role_of_ask(const struct atoll_ask *ask)
     case ATOLL_ASK_PLAN: return ATOLL_MODEL_ROLE_PLANNER;
     case ATOLL_ASK_ANALYSE: return ATOLL_MODEL_ROLE_ANALYSER;
     case ATOLL_ASK_ORDER: return ATOLL_MODEL_ROLE_ORDERER;
+    case ATOLL_ASK_SUMMARISE: return ATOLL_MODEL_ROLE_SUMMARIZER;
+    case ATOLL_ASK_DISTIL: return ATOLL_MODEL_ROLE_DISTILLER;
     default: return role_of_writing(ask->op);
     }
 }

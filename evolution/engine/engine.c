@@ -94,6 +94,50 @@ int atoll_engine_candidate(const struct atoll_engine *engine, uint32_t task, con
     return -1;
 }
 
+static void fill_view(const struct atoll_engine *engine, uint32_t individual,
+                      struct atoll_candidate_view *ret_view)
+{
+    const struct atoll_individual *r = &engine->individuals.items[individual];
+    *ret_view = (struct atoll_candidate_view){.id = r->id,
+                                              .source = engine->sources.items[r->source].id,
+                                              .choice = r->choice,
+                                              .ask = r->ask,
+                                              .is_settled = r->state < ATOLL_VERDICT_COUNT,
+                                              .is_correct = r->state == ATOLL_V_CORRECT,
+                                              .time_ns = r->time_ns};
+    if (r->parent != ATOLL_NONE)
+        ret_view->parent = engine->individuals.items[r->parent].id;
+}
+
+int atoll_engine_view(const struct atoll_engine *engine, uint32_t task, uint32_t model,
+                      const struct atoll_id *candidate, struct atoll_candidate_view *ret_view)
+{
+    const struct atoll_task_state *t = find_task(engine, task, model);
+    uint32_t at = t ? atoll_individuals_find(&engine->individuals, atoll_task_position(engine, t), candidate)
+                    : ATOLL_NONE;
+    if (at == ATOLL_NONE)
+        return -1;
+    fill_view(engine, at, ret_view);
+    return 0;
+}
+
+int atoll_engine_next_view(const struct atoll_engine *engine, uint32_t task, uint32_t model, uint32_t *cursor,
+                           struct atoll_candidate_view *ret_view)
+{
+    const struct atoll_task_state *t = find_task(engine, task, model);
+    uint32_t count = engine->individuals.count;
+    for (; t && *cursor < count; (*cursor)++) {
+        uint32_t at = count - 1 - *cursor;
+        const struct atoll_individual *r = &engine->individuals.items[at];
+        if (r->task != atoll_task_position(engine, t) || atoll_null_control_is(r))
+            continue;
+        fill_view(engine, at, ret_view);
+        (*cursor)++;
+        return 1;
+    }
+    return 0;
+}
+
 int atoll_engine_task_status(const struct atoll_engine *engine, uint32_t task, uint32_t model,
                              struct atoll_task_status *ret_status)
 {

@@ -42,6 +42,22 @@ int atoll_engine_source(const struct atoll_engine *engine, const struct atoll_id
 int atoll_engine_candidate(const struct atoll_engine *engine, uint32_t task, const struct atoll_id *candidate,
                            struct atoll_id *ret_source, struct atoll_choice *ret_choice);
 
+/* A candidate as the search knows it now. */
+struct atoll_candidate_view {
+    struct atoll_id id, source, parent; /* parent: zero: none */
+    struct atoll_choice choice;
+    uint64_t ask;   /* whose answer it is, 0: nobody's */
+    int is_settled; /* it has a verdict */
+    int is_correct; /* as far as is known */
+    double time_ns; /* measured alone, raised by lost duels; 0 unknown */
+};
+/* Of a task on a device model; -1 when unknown. */
+int atoll_engine_view(const struct atoll_engine *engine, uint32_t task, uint32_t model,
+                      const struct atoll_id *candidate, struct atoll_candidate_view *ret_view);
+/* Steps through them, the newest first, without null controls: *cursor starts at 0.  1 and ret_view, 0 after the last. */
+int atoll_engine_next_view(const struct atoll_engine *engine, uint32_t task, uint32_t model, uint32_t *cursor,
+                           struct atoll_candidate_view *ret_view);
+
 /* A template of which no combination that was tried compiles. */
 struct atoll_barren {
     uint32_t task;

@@ -435,14 +435,14 @@ static int give_up_lost_orders(struct coordinator *c, struct atoll_err *err)
     return 0;
 }
 
-static int add_replies(struct coordinator *c, struct atoll_err *err)
+static int add_events_of_asks(struct coordinator *c, struct atoll_err *err)
 {
     if (atoll_llm_queue_advance(c->llm_queue, err) != 0)
         return -1;
     while (atoll_commit_round_count(c->commit) < ATOLL_COMMIT_ROUND_LIMIT - ROUND_SPARE) {
         struct atoll_event event;
         atoll_campaign_clock_event(&c->clock, &event, ATOLL_EVENT_REPLY);
-        int got = atoll_llm_queue_next_reply(c->llm_queue, c->engine, now_ns(c), &event.reply, err);
+        int got = atoll_llm_queue_next_event(c->llm_queue, c->engine, now_ns(c), &event, err);
         if (got <= 0)
             return got;
         if (atoll_commit_add(c->commit, &event, err) != 0)
@@ -572,7 +572,8 @@ static int run_rounds(struct coordinator *c, struct atoll_err *err)
         atoll_rank_map_update(&c->rank_map, c->peers, c->attempt_dir, now_ns(c), 0);
         if (add_capacity_if_changed(c, err) != 0 || add_finish_if_asked(c, err) != 0 ||
             add_tick_if_due(c, err) != 0 || add_device_times_if_due(c, err) != 0 ||
-            give_up_lost_orders(c, err) != 0 || add_replies(c, err) != 0 || commit_round(c, err) != 0) {
+            give_up_lost_orders(c, err) != 0 || add_events_of_asks(c, err) != 0 ||
+            commit_round(c, err) != 0) {
             return -1;
         }
         if (atoll_shutdown_start_draining(&c->shutdown, now_ns(c),

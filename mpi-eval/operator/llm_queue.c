@@ -1,9 +1,11 @@
-/* llm_queue.c - states of an ask: ADDED (decided, no prompt yet) -> SENT (with the client) -> ANSWERED (its reply may wait
- * for the back-off) -> DELIVERED (its reply is in the round, texts still borrowed) -> freed by the next advance.
+/* llm_queue.c - states of an ask: ADDED (decided, no prompt yet) -> BRIEFING (what it is told beside is in the round) -> SENT
+ * (with the client) -> ANSWERED (its reply may wait for the back-off) -> DELIVERED (its reply is in the round, texts still
+ * borrowed) -> freed by the next advance.  An ask whose briefing was journaled by a former attempt is sent without another.
  *
  * Back-off: after n failures in a row a failed reply is delivered no sooner than 2^n s (at most a minute) after its ask was
  * sent, so that an engine that asks again at once does not spin.  GIVE_UP_LASTING failures of a kind that asking again
- * does not mend, or GIVE_UP_PASSING of any kind, in a row: nothing is asked any more. */
+ * does not mend, or GIVE_UP_PASSING of any kind, in a row: that model is asked no more.  Asks for candidates of it are then
+ * answered by the tuner for good (SPENT), others by the built-in operator (BUILTIN). */
 #include "mpi-eval/operator/llm_queue.h"
 
 #include <math.h>
@@ -13,6 +15,7 @@
 
 #include "base/log.h"
 #include "llm-gateway/client/client.h"
+#include "mpi-eval/operator/briefer.h"
 #include "mpi-eval/operator/prompt_io.h"
 #include "mpi-eval/operator/roles.h"
 
@@ -20,7 +23,7 @@
 #define GIVE_UP_LASTING   3
 #define GIVE_UP_PASSING   20
 
-enum ask_state { ASK_ADDED, ASK_SENT, ASK_ANSWERED, ASK_DELIVERED };
+enum ask_state { ASK_ADDED, ASK_BRIEFING, ASK_SENT, ASK_ANSWERED, ASK_DELIVERED };
 
 struct open_ask {
     struct open_ask *next;
@@ -33,18 +36,25 @@ struct open_ask {
     double sent_ns;
 };
 
+/* How it went with a model lately. */
+struct trust {
+    unsigned failures, lasting; /* in a row */
+    int is_over;                /* it is asked no more */
+};
+
 struct atoll_llm_queue {
     struct atoll_llm_queue_settings settings;
     struct atoll_roles roles;
     struct atoll_client *client; /* NULL: none */
     struct atoll_tools *tools;   /* NULL: none */
     struct atoll_prompt_context *context;
+    struct atoll_briefer *briefer;
+    struct trust trust[ATOLL_MODEL_ROLE_COUNT]; /* at the first role of each model */
     char campaign[ATOLL_ID_HEX];
     const char *account; /* borrowed from the campaign; NULL: its own */
     char backend[16];
     struct open_ask *first, **end;
     struct atoll_llm_queue_counts counts;
-    unsigned failures, lasting; /* in a row */
     int has_logged_none, is_held;
 };
 
@@ -65,6 +75,7 @@ void atoll_llm_queue_destroy(struct atoll_llm_queue *queue)
         queue->first = a->next;
         open_ask_destroy(a);
     }
+    atoll_briefer_destroy(queue->briefer);
     atoll_prompt_context_destroy(queue->context);
     free(queue);
 }
@@ -93,7 +104,9 @@ struct atoll_llm_queue *atoll_llm_queue_create(const struct atoll_llm_queue_sett
     }
     queue->client = atoll_client_create(settings->gateway, settings->token_file, err);
     queue->context = queue->client ? atoll_prompt_context_create(0, err) : NULL;
-    if (queue->context && atoll_prompt_context_add_campaign(queue->context, campaign, err) == 0)
+    if (queue->context)
+        queue->briefer = atoll_briefer_create(&atoll_campaign_config(campaign)->search, queue->context, err);
+    if (queue->briefer && atoll_prompt_context_add_campaign(queue->context, campaign, err) == 0)
         return queue;
     atoll_llm_queue_destroy(queue);
     return NULL;
@@ -112,6 +125,11 @@ int atoll_llm_queue_add_device(struct atoll_llm_queue *queue, const struct atoll
 
 int atoll_llm_queue_add(struct atoll_llm_queue *queue, const struct atoll_ask *ask, struct atoll_err *err)
 {
+    for (const struct open_ask *known = queue->first; known; known = known->next)
+        if (known->ask.number == ask->number)
+            return 0; /* a resume repeats what more budget has just led to */
+    if (queue->context && atoll_prompt_context_add_ask(queue->context, ask, err) != 0)
+        return -1;
     struct open_ask *a = calloc(1, sizeof(*a));
     if (!a)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for an ask to a model");
@@ -148,10 +166,32 @@ static void on_outcome(void *context, const struct atoll_llm_outcome *outcome)
     a->state = ASK_ANSWERED;
 }
 
-/* Whether a model writes the answer: it is not one of the tuner's asks, and there is a model, still. */
-static int is_for_model(const struct atoll_llm_queue *queue, const struct open_ask *a)
+static enum atoll_model_role role_of(const struct open_ask *a)
 {
-    return queue->client && !queue->counts.is_over && a->ask.kind == ATOLL_ASK_WRITE;
+    return atoll_model_role_of_ask(&a->ask);
+}
+
+/* Roles of one model share their luck; where the gateway chooses the model, each has its own. */
+static struct trust *trust_of(struct atoll_llm_queue *queue, const struct open_ask *a)
+{
+    const char *model = queue->roles.of[role_of(a)].model;
+    unsigned first = 0;
+    while (*model && strcmp(queue->roles.of[first].model, model) != 0)
+        first++;
+    return &queue->trust[*model ? first : (unsigned)role_of(a)];
+}
+
+/* Whether a model writes the answer: there is one, still. */
+static int is_for_model(struct atoll_llm_queue *queue, const struct open_ask *a)
+{
+    return queue->client && !trust_of(queue, a)->is_over && a->ask.kind == ATOLL_ASK_WRITE;
+}
+
+static int has_briefing(const struct atoll_llm_queue *queue, const struct open_ask *a)
+{
+    const struct atoll_ask_record *record =
+        atoll_ask_history_find(atoll_prompt_context_asks(queue->context), a->ask.number);
+    return record && record->briefing;
 }
 
 static void send_ask(struct atoll_llm_queue *queue, struct open_ask *a, const struct atoll_engine *engine,
@@ -161,8 +201,6 @@ static void send_ask(struct atoll_llm_queue *queue, struct open_ask *a, const st
     struct atoll_err err = ATOLL_ERR_INIT;
     a->sent_ns = now_ns;
     a->state = ASK_ANSWERED;
-    if (!is_for_model(queue, a))
-        return;
     if (atoll_prompt_io_request(&io, &a->ask, a->arena, &a->request, &err) != 0) {
         atoll_llm_outcome_set(&a->outcome, ATOLL_LLM_INVALID, "%s", err.text);
         return;
@@ -188,9 +226,16 @@ int atoll_llm_queue_settle(struct atoll_llm_queue *queue, const struct atoll_eng
             atoll_client_settled(queue->client, a->call);
         }
     }
-    for (struct open_ask *a = queue->first; a && !queue->is_held; a = a->next)
-        if (a->state == ASK_ADDED)
+    for (struct open_ask *a = queue->first; a && !queue->is_held; a = a->next) {
+        if (a->state != ASK_ADDED && a->state != ASK_BRIEFING)
+            continue;
+        if (!is_for_model(queue, a)) {
+            a->state = ASK_ANSWERED;
+            a->sent_ns = now_ns;
+        } else if (has_briefing(queue, a)) {
             send_ask(queue, a, engine, now_ns);
+        }
+    }
     return rc;
 }
 
@@ -210,11 +255,13 @@ static int is_failure(enum atoll_llm_status status)
 /* Counts what an ask cost and how it went; too many failures in a row, and no model is asked any more. */
 static void record_outcome(struct atoll_llm_queue *queue, const struct open_ask *a)
 {
+    struct trust *trust = trust_of(queue, a);
+    const char *model = queue->roles.of[role_of(a)].model;
     const struct atoll_llm_outcome *outcome = &a->outcome;
     queue->counts.tokens += outcome->usage.input + outcome->usage.output;
     queue->counts.cost_usd += outcome->cost_usd;
     if (!is_failure(outcome->status)) {
-        queue->failures = queue->lasting = 0;
+        trust->failures = trust->lasting = 0;
         queue->counts.answered++;
         if (outcome->status == ATOLL_LLM_BUDGET) {
             atoll_log(ATOLL_LOG_WARNING, "eval.ask.budget", "ask %llu: %s; the tuner goes on with this task",
@@ -223,16 +270,28 @@ static void record_outcome(struct atoll_llm_queue *queue, const struct open_ask 
         return;
     }
     queue->counts.failed++;
-    queue->failures++;
-    queue->lasting = is_lasting(outcome->status) ? queue->lasting + 1 : 0;
+    trust->failures++;
+    trust->lasting = is_lasting(outcome->status) ? trust->lasting + 1 : 0;
     atoll_log(ATOLL_LOG_WARNING, "eval.ask.failed", "ask %llu: %s: %s", (unsigned long long)a->ask.number,
               atoll_llm_status_name(outcome->status), outcome->detail);
-    if (queue->lasting >= GIVE_UP_LASTING || queue->failures >= GIVE_UP_PASSING) {
-        queue->counts.is_over = 1;
+    if (trust->lasting >= GIVE_UP_LASTING || trust->failures >= GIVE_UP_PASSING) {
+        trust->is_over = 1;
+        queue->counts.is_over |= a->ask.kind == ATOLL_ASK_WRITE;
         atoll_log(ATOLL_LOG_WARNING, "eval.ask.over",
                   "the model '%s' failed %u times in a row (%s: %s) and is asked no more; the tuner goes on",
-                  queue->settings.model, queue->failures, atoll_llm_status_name(outcome->status),
-                  outcome->detail);
+                  *model ? model : atoll_model_role_name(role_of(a)), trust->failures,
+                  atoll_llm_status_name(outcome->status), outcome->detail);
+    }
+}
+
+/* What the engine does about an ask that a model did not answer. */
+static enum atoll_reply_status status_without_model(struct atoll_llm_queue *queue, const struct open_ask *a)
+{
+    switch (a->ask.kind) {
+    case ATOLL_ASK_WRITE: return trust_of(queue, a)->is_over ? ATOLL_REPLY_SPENT : ATOLL_REPLY_FAILED;
+    case ATOLL_ASK_PLAN:
+        return ATOLL_REPLY_FAILED; /* when all of a kernel's have failed the built-in plans */
+    default: return ATOLL_REPLY_BUILTIN;
     }
 }
 
@@ -243,26 +302,27 @@ static int make_reply(struct atoll_llm_queue *queue, struct open_ask *a, const s
     struct atoll_prompt_io io = prompt_io_of(queue, engine);
     *ret_reply =
         (struct atoll_reply){.ask = a->ask.number, .status = ATOLL_REPLY_SPENT, .origin = "coordinator"};
-    if (queue->client && !queue->counts.is_over && a->ask.kind != ATOLL_ASK_WRITE) {
-        ret_reply->status = ATOLL_REPLY_BUILTIN;
+    if (!queue->client) {
+        if (!queue->has_logged_none)
+            atoll_log(ATOLL_LOG_WARNING, "eval.ask", "no operator is connected; the tuner answers all asks");
+        queue->has_logged_none = 1;
         return 0;
     }
     if (!a->call) { /* it was not sent */
-        if (!queue->client && !queue->has_logged_none)
-            atoll_log(ATOLL_LOG_WARNING, "eval.ask", "no operator is connected; the tuner answers all asks");
-        queue->has_logged_none = 1;
-        if (is_for_model(queue, a)) {
-            record_outcome(queue, a); /* which may end the asking: the tuner goes on then */
-            ret_reply->status = queue->counts.is_over ? ATOLL_REPLY_SPENT : ATOLL_REPLY_FAILED;
-        }
+        if (is_for_model(queue, a))
+            record_outcome(queue, a); /* which may end the asking */
+        ret_reply->status = status_without_model(queue, a);
         return 0;
     }
     queue->counts.open--;
     record_outcome(queue, a);
     if (atoll_prompt_io_reply(&io, &a->ask, &a->request, &a->outcome, a->arena, ret_reply, err) != 0)
         return -1;
-    if (queue->counts.is_over && is_failure(a->outcome.status))
-        ret_reply->status = ATOLL_REPLY_SPENT;
+    int is_open = ret_reply->status == ATOLL_REPLY_OK || ret_reply->status == ATOLL_REPLY_TASK_SPENT ||
+                  (ret_reply->status != ATOLL_REPLY_FAILED &&
+                   (a->ask.kind == ATOLL_ASK_WRITE || a->ask.kind == ATOLL_ASK_PLAN));
+    if (!is_open)
+        ret_reply->status = status_without_model(queue, a);
     return 0;
 }
 
@@ -282,19 +342,49 @@ int atoll_llm_queue_advance(struct atoll_llm_queue *queue, struct atoll_err *err
     return queue->client ? atoll_client_turn(queue->client, err) : 0;
 }
 
-int atoll_llm_queue_next_reply(struct atoll_llm_queue *queue, const struct atoll_engine *engine,
-                               double now_ns, struct atoll_reply *ret_reply, struct atoll_err *err)
+/* The briefing lies in the ask's arena: whoever it was chosen from may change before it is durable. */
+static int make_briefing(struct atoll_llm_queue *queue, struct open_ask *a, const struct atoll_engine *engine,
+                         struct atoll_briefing *ret_briefing, struct atoll_err *err)
+{
+    struct atoll_briefing briefing;
+    if (atoll_briefer_make(queue->briefer, engine, &a->ask, &briefing, err) != 0)
+        return -1;
+    for (uint32_t i = 0; i < briefing.count; i++) {
+        struct atoll_brief *b = &briefing.briefs[i];
+        b->title = atoll_arena_text(a->arena, b->title, strlen(b->title), err);
+        b->text = atoll_arena_text(a->arena, b->text, strlen(b->text), err);
+        if (!b->title || !b->text)
+            return -1;
+    }
+    *ret_briefing = briefing;
+    return 0;
+}
+
+static int is_due(struct atoll_llm_queue *queue, const struct open_ask *a, double now_ns)
+{
+    double backoff_ns = 1e9 * fmin(BACKOFF_LONGEST_S, exp2((double)trust_of(queue, a)->failures));
+    int waits = is_for_model(queue, a) && is_failure(a->outcome.status) && now_ns < a->sent_ns + backoff_ns;
+    return a->state == ASK_ANSWERED && !waits;
+}
+
+int atoll_llm_queue_next_event(struct atoll_llm_queue *queue, const struct atoll_engine *engine,
+                               double now_ns, struct atoll_event *event, struct atoll_err *err)
 {
     for (struct open_ask *a = queue->first; a; a = a->next) {
-        double backoff_ns = 1e9 * fmin(BACKOFF_LONGEST_S, exp2((double)queue->failures));
-        int waits =
-            is_for_model(queue, a) && is_failure(a->outcome.status) && now_ns < a->sent_ns + backoff_ns;
-        if (a->state != ASK_ANSWERED || waits)
-            continue;
-        if (make_reply(queue, a, engine, ret_reply, err) != 0)
-            return -1;
-        a->state = ASK_DELIVERED;
-        return 1;
+        if (a->state == ASK_ADDED && !queue->is_held && is_for_model(queue, a)) {
+            event->type = ATOLL_EVENT_BRIEFING;
+            if (make_briefing(queue, a, engine, &event->briefing, err) != 0)
+                return -1;
+            a->state = ASK_BRIEFING;
+            return 1;
+        }
+        if (is_due(queue, a, now_ns)) {
+            event->type = ATOLL_EVENT_REPLY;
+            if (make_reply(queue, a, engine, &event->reply, err) != 0)
+                return -1;
+            a->state = ASK_DELIVERED;
+            return 1;
+        }
     }
     return 0;
 }

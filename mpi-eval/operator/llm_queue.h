@@ -1,8 +1,8 @@
 /* llm_queue.h - the engine's asks on their way to a language model and back: rank 0's side of the gateway.
  * Layer: mpi-eval.  Lifetime: create/destroy.  Single owner, nothing blocks.
  *
- * An ask is added when it is decided; its prompt is written and sent when its event is settled (then the prompt context holds
- * just what was known); it comes back as a REPLY event.  Without a gateway every ask is answered "spent" at once, so that the
+ * An ask is added when it is decided; what it is told beside what it names is chosen then and given as a BRIEFING event; when that
+ * is settled its prompt is written and sent; it comes back as a REPLY event.  Without a gateway every ask is answered "spent" at once, so that the
  * tuner goes on.  A model that fails is asked ever more slowly, and not at all when it fails for good. */
 #ifndef ATOLL_MPI_EVAL_OPERATOR_LLM_QUEUE_H
 #define ATOLL_MPI_EVAL_OPERATOR_LLM_QUEUE_H
@@ -45,9 +45,10 @@ int atoll_llm_queue_settle(struct atoll_llm_queue *queue, const struct atoll_eng
 /* Once a round, before the replies are taken: moves the client on, and frees the asks whose replies were delivered in the
  * round before. */
 int atoll_llm_queue_advance(struct atoll_llm_queue *queue, struct atoll_err *err);
-/* 1: a reply for the engine; what it borrows lives until the next advance; 0: none now. */
-int atoll_llm_queue_next_reply(struct atoll_llm_queue *queue, const struct atoll_engine *engine,
-                               double now_ns, struct atoll_reply *ret_reply, struct atoll_err *err);
+/* 1: event, initialised for its time, is a BRIEFING or REPLY for the journal and the engine; what it borrows lives until the
+ * next advance; 0: none now. */
+int atoll_llm_queue_next_event(struct atoll_llm_queue *queue, const struct atoll_engine *engine,
+                               double now_ns, struct atoll_event *event, struct atoll_err *err);
 /* From now on nothing more is sent: the run ends soon.  Replies to what was sent are still delivered. */
 void atoll_llm_queue_hold(struct atoll_llm_queue *queue);
 /* The campaign has ended: what was asked is cancelled, for nobody will read the answer, and nobody shall pay for it. */

@@ -29,6 +29,7 @@ struct atoll_prompt_context {
         *models[ATOLL_MODEL_LIMIT]; /* borrowed from devices: names, in the order of their appearance */
     uint32_t model_count;
     int is_full; /* later results are left out of prompts */
+    struct atoll_ask_history *asks;
 };
 
 struct atoll_prompt_context *atoll_prompt_context_create(size_t limit_bytes, struct atoll_err *err)
@@ -39,6 +40,11 @@ struct atoll_prompt_context *atoll_prompt_context_create(size_t limit_bytes, str
     if (!c || !c->devices) {
         free(c);
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for what prompts say of candidates");
+        return NULL;
+    }
+    c->asks = atoll_ask_history_create(err);
+    if (!c->asks) {
+        atoll_prompt_context_destroy(c);
         return NULL;
     }
     atoll_buffer_init(&c->bytes, limit_bytes ? limit_bytes : ATOLL_PROMPT_CONTEXT_LIMIT_BYTES);
@@ -53,6 +59,7 @@ void atoll_prompt_context_destroy(struct atoll_prompt_context *c)
     atoll_buffer_fini(&c->bytes);
     free(c->entries);
     free(c->devices);
+    atoll_ask_history_destroy(c->asks);
     free(c);
 }
 
@@ -164,13 +171,42 @@ static int add_evaluation(struct atoll_prompt_context *c, const struct atoll_eva
 int atoll_prompt_context_add_event(struct atoll_prompt_context *c, const struct atoll_event *event,
                                    struct atoll_err *err)
 {
-    return event->type == ATOLL_EVENT_EVALUATED ? add_evaluation(c, &event->evaluation, err) : 0;
+    return event->type == ATOLL_EVENT_EVALUATED ? add_evaluation(c, &event->evaluation, err)
+                                                : atoll_ask_history_add_event(c->asks, event, err);
+}
+
+int atoll_prompt_context_add_ask(struct atoll_prompt_context *c, const struct atoll_ask *ask,
+                                 struct atoll_err *err)
+{
+    return atoll_ask_history_add(c->asks, ask, err);
+}
+
+const struct atoll_ask_history *atoll_prompt_context_asks(const struct atoll_prompt_context *c)
+{
+    return c->asks;
 }
 
 struct filling {
     struct atoll_prompt_context *context;
     struct atoll_arena *arena;
 };
+
+static int fill_asks(struct atoll_prompt_context *c, const struct atoll_record *record, struct atoll_err *err)
+{
+    struct atoll_decision decision;
+    size_t cursor = 0;
+    int rc;
+    while ((rc = atoll_record_decision(record, &cursor, &decision, err)) == 1)
+        if (decision.type == ATOLL_DECIDE_ASK && atoll_ask_history_add(c->asks, &decision.ask, err) != 0)
+            return -1;
+    return rc;
+}
+
+static int is_kept(unsigned event)
+{
+    return event == ATOLL_EVENT_EVALUATED || event == ATOLL_EVENT_BRIEFING || event == ATOLL_EVENT_TOOL ||
+           event == ATOLL_EVENT_REPLY;
+}
 
 static int fill_record(void *context, const struct atoll_attempt *attempt, const struct atoll_record *record,
                        struct atoll_err *err)
@@ -180,8 +216,10 @@ static int fill_record(void *context, const struct atoll_attempt *attempt, const
     (void)attempt;
     if (record->type == ATOLL_RECORD_DEVICE)
         return atoll_prompt_context_add_device(f->context, &record->device, err);
+    if (record->type == ATOLL_RECORD_DECISIONS)
+        return fill_asks(f->context, record, err);
     if (record->type != ATOLL_RECORD_EVENT || record->length == 0 ||
-        *(const unsigned char *)record->bytes != ATOLL_EVENT_EVALUATED) {
+        !is_kept(*(const unsigned char *)record->bytes)) {
         return 0;
     }
     atoll_event_init(&event, ATOLL_EVENT_EVALUATED);

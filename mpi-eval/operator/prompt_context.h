@@ -1,5 +1,5 @@
 /* prompt_context.h - what prompts may say of candidates and devices: results as they were journaled,
- * without their samples.
+ * without their samples; and of what was asked before.
  * Layer: mpi-eval.  Lifetime: create/destroy.  Single owner.  What it says of a candidate never changes: its first result
  * on a device model that was neither a failure of infrastructure nor unstable counts, so that a resumed run writes its prompts
  * as before; a baseline whose times were unstable is measured again before anything is asked. */
@@ -9,6 +9,7 @@
 #include "archive-h5/campaign/campaign.h"
 #include "core/event.h"
 #include "core/message.h"
+#include "mpi-eval/operator/ask_history.h"
 
 #define ATOLL_PROMPT_CONTEXT_LIMIT_BYTES ((size_t)1 << 30)
 
@@ -21,13 +22,18 @@ void atoll_prompt_context_destroy(struct atoll_prompt_context *context);
 /* A device that joined; known ones are ignored, the first of a model stands for it. */
 int atoll_prompt_context_add_device(struct atoll_prompt_context *context,
                                     const struct atoll_device_info *device, struct atoll_err *err);
-/* Keeps what an EVALUATED event says, up to the first for which there is no room; other events are ignored.  Errors:
- * MEMORY. */
+/* Keeps what an EVALUATED event says, up to the first for which there is no room, and what its history keeps of asks; other
+ * events are ignored.  Errors: MEMORY, LIMIT. */
 int atoll_prompt_context_add_event(struct atoll_prompt_context *context, const struct atoll_event *event,
                                    struct atoll_err *err);
 /* Everything the journals of a campaign hold. */
 int atoll_prompt_context_add_campaign(struct atoll_prompt_context *context,
                                       const struct atoll_campaign *campaign, struct atoll_err *err);
+
+/* An ask that was decided. */
+int atoll_prompt_context_add_ask(struct atoll_prompt_context *context, const struct atoll_ask *ask,
+                                 struct atoll_err *err);
+const struct atoll_ask_history *atoll_prompt_context_asks(const struct atoll_prompt_context *context);
 
 /* 1 and a result of the candidate on devices of this model (NULL or a model without one: on any), to be fini'ed;
  * 0: none; -1: MEMORY. */

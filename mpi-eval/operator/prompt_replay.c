@@ -8,7 +8,7 @@
 #include "llm-gateway/budget/exchange_store.h"
 #include "mpi-eval/operator/prompt_io.h"
 
-/* An ask that is not answered yet, and its prompt. */
+/* An ask that was briefed and is not answered yet, and its prompt. */
 struct open_ask {
     struct open_ask *next;
     struct atoll_ask ask;
@@ -100,12 +100,16 @@ static struct open_ask **find_open_ask(struct atoll_prompt_replay *r, uint64_t a
     return at;
 }
 
-/* An ask may be repeated after a resume: the last prompt is the one that may have been sent. */
-static int write_prompt(struct atoll_prompt_replay *r, const struct atoll_engine *engine,
-                        const struct atoll_ask *ask, struct atoll_err *err)
+/* What an ask was told beside is durable now: its prompt was written then, or after a resume with the same words. */
+static int write_prompt(struct atoll_prompt_replay *r, const struct atoll_engine *engine, uint64_t ask,
+                        struct atoll_err *err)
 {
+    const struct atoll_ask_record *record =
+        atoll_ask_history_find(atoll_prompt_context_asks(r->context), ask);
     struct atoll_prompt_io io = prompt_io_of(r, engine);
-    struct open_ask **at = find_open_ask(r, ask->number);
+    struct open_ask **at = find_open_ask(r, ask);
+    if (!record || record->is_answered)
+        return 0;
     if (!*at) {
         *at = calloc(1, sizeof(**at));
         if (!*at)
@@ -114,9 +118,9 @@ static int write_prompt(struct atoll_prompt_replay *r, const struct atoll_engine
         if (!(*at)->arena)
             return -1;
     }
-    (*at)->ask = *ask;
+    (*at)->ask = record->ask;
     atoll_arena_reset((*at)->arena);
-    return atoll_prompt_io_request(&io, ask, (*at)->arena, &(*at)->request, err);
+    return atoll_prompt_io_request(&io, &(*at)->ask, (*at)->arena, &(*at)->request, err);
 }
 
 static int differs(const char *what, const struct atoll_reply *reply, struct atoll_err *err)
@@ -218,11 +222,11 @@ static int compare_reply(struct atoll_prompt_replay *r, const struct atoll_engin
                          const struct atoll_reply *reply, int64_t unix_ns, struct atoll_err *err)
 {
     struct open_ask **at = find_open_ask(r, reply->ask), *o = *at;
-    int rc = 0;
+    int rc = 0, was_asked = !atoll_id_is_zero(&reply->dialogue.request);
     if (!o)
-        return 0;
+        return was_asked ? differs("a model answered what it was not briefed for", reply, err) : 0;
     *at = o->next;
-    if (!atoll_id_is_zero(&reply->dialogue.request)) {
+    if (was_asked) {
         rc = compare_prompt(r, o, reply, err);
         if (rc == 0 && reply->status == ATOLL_REPLY_OK)
             rc = compare_answer(r, engine, o, reply, unix_ns, err);
@@ -240,12 +244,12 @@ int atoll_prompt_replay_step(struct atoll_prompt_replay *r, const struct atoll_e
         return -1;
     if (atoll_prompt_context_add_event(r->context, event, err) != 0)
         return -1;
-    for (size_t i = 0; i < count; i++) {
-        if (decisions[i].type == ATOLL_DECIDE_ASK && decisions[i].ask.kind == ATOLL_ASK_WRITE &&
-            write_prompt(r, engine, &decisions[i].ask, err) != 0) {
+    if (event->type == ATOLL_EVENT_BRIEFING)
+        return write_prompt(r, engine, event->briefing.ask, err);
+    for (size_t i = 0; i < count; i++)
+        if (decisions[i].type == ATOLL_DECIDE_ASK &&
+            atoll_prompt_context_add_ask(r->context, &decisions[i].ask, err) != 0)
             return -1;
-        }
-    }
     return 0;
 }
 

@@ -64,6 +64,9 @@ UNCALLED = {
     "atoll_rewrites_destroy": "the same",
     "atoll_rewrites_add": "the same",
     "atoll_rewrites_list": "the same",
+    "atoll_ask_history_step": "the plan that a prompt tells its executor",
+    "atoll_ask_history_analysis": "the issues that a prompt tells of a stage",
+    "atoll_ask_history_rounds": "the rounds that a prompt tells of a stage",
     "atoll_plan_choice_check": "tests and bench/mix judge the numbers of bundled plans at every variant without a device",
 }
 

@@ -1,0 +1,22 @@
+/* briefer.h - what an ask is told beside what it names: results that stand near its parent, rewrites that paid elsewhere, hints.
+ * It is chosen once, live; a BRIEFING event carries the choice, and the prompt follows from that (docs/adr/0036).
+ * Layer: mpi-eval.  Lifetime: create/destroy.  Single owner. */
+#ifndef ATOLL_MPI_EVAL_OPERATOR_BRIEFER_H
+#define ATOLL_MPI_EVAL_OPERATOR_BRIEFER_H
+
+#include "core/briefing.h"
+#include "evolution/engine/engine.h"
+#include "mpi-eval/operator/prompt_context.h"
+
+struct atoll_briefer;
+/* search: borrowed until destroy; context: what events are known of, borrowed. */
+struct atoll_briefer *atoll_briefer_create(const struct atoll_search *search,
+                                           const struct atoll_prompt_context *context, struct atoll_err *err);
+void atoll_briefer_destroy(struct atoll_briefer *briefer);
+
+/* Texts are borrowed until the next event is added.  Errors: MEMORY. */
+int atoll_briefer_make(struct atoll_briefer *briefer, const struct atoll_engine *engine,
+                       const struct atoll_ask *ask, struct atoll_briefing *ret_briefing,
+                       struct atoll_err *err);
+
+#endif
