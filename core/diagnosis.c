@@ -3,18 +3,27 @@
  * was not measured is no figure, and a claim that it could overturn is not made. */
 #include "core/diagnosis.h"
 
+#include <ctype.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/fitness.h"
 
 #define LIMITING     60.0 /* % of a peak: below it the unit does not limit (as core/profile.c) */
+#define AT_LEAST     50.0 /* the same of useful bytes and operations: at most a factor of two is left */
 #define LAUNCH_SHARE (100.0 / 3)
 #define IDLE         25.0      /* % of the device's time that an incomplete wave leaves idle */
 #define FEW_WARPS    30.0      /* % of a multiprocessor's warps: too few to hide waiting for memory */
 #define CONFLICTED   0.25      /* of the accesses to shared memory */
 #define WASTED       (2.0 / 3) /* of the warps that fit are there on average */
 #define MOSTLY       0.5       /* of all the waiting */
+#define FILLED       0.85      /* of the issue slots that are used: the pipe that uses them is meant */
+#define SPILLING     0.1       /* of a binary's instructions */
+#define SCALAR       0.85      /* of a binary's floating-point arithmetic */
+#define FAR          20.0      /* % of both roofs: far from them */
+#define APART        1.1       /* counted over timed, or the reverse */
+#define SHARED_MOST  232448.0  /* bytes of shared memory of a block: no device up to 12.0 gives more */
 #define TILE_WORK                                                                                            \
     32.0 /* operations per byte that has to be moved: products of matrices and what is like them */
 
@@ -94,7 +103,19 @@ static const struct {
     {ATOLL_V_LAUNCH_ERROR, "the plan's launch has", ATOLL_ERROR_INTERFACE},
     {ATOLL_V_LAUNCH_ERROR, "the plan's argument", ATOLL_ERROR_INTERFACE},
     {ATOLL_V_LAUNCH_ERROR, NULL, ATOLL_ERROR_LAUNCH},
-    {ATOLL_V_CRASH, NULL, ATOLL_ERROR_FAULT},
+    {ATOLL_V_CRASH, "forbidden system call", ATOLL_ERROR_SYSTEM_CALL}, /* cpu/process/runner.c */
+    {ATOLL_V_CRASH, "left with exit status", ATOLL_ERROR_EXIT},
+    {ATOLL_V_CRASH, "SIGABRT", ATOLL_ERROR_EXIT},
+    {ATOLL_V_CRASH, "SIGILL", ATOLL_ERROR_ILLEGAL},
+    {ATOLL_V_CRASH, "SIGTRAP", ATOLL_ERROR_ILLEGAL},
+    {ATOLL_V_CRASH, "SIGFPE", ATOLL_ERROR_DIVISION},
+    {ATOLL_V_CRASH, "SIGSEGV", ATOLL_ERROR_SEGMENT},
+    {ATOLL_V_CRASH, "SIGBUS", ATOLL_ERROR_SEGMENT},
+    {ATOLL_V_CRASH, "MISALIGNED", ATOLL_ERROR_MISALIGNED}, /* the driver's names */
+    {ATOLL_V_CRASH, "ILLEGAL_ADDRESS", ATOLL_ERROR_FAULT},
+    {ATOLL_V_CRASH, "INVALID_ADDRESS_SPACE", ATOLL_ERROR_FAULT},
+    {ATOLL_V_CRASH, "ILLEGAL_INSTRUCTION", ATOLL_ERROR_ILLEGAL},
+    {ATOLL_V_CRASH, NULL, ATOLL_ERROR_CRASH},
     {ATOLL_V_TIMEOUT, NULL, ATOLL_ERROR_TIMEOUT},
     {ATOLL_V_WRONG, "out of bounds", ATOLL_ERROR_BOUNDS},
     {ATOLL_V_WRONG, "changed the input", ATOLL_ERROR_INPUT},
@@ -168,15 +189,59 @@ static const char *behind_quotation(const char *text)
     return found;
 }
 
+static int is_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+/* Whether the name that a line calls unknown is that of a function: the source that is quoted beside it calls it.  gcc alone
+ * says so itself. */
+static int calls_unknown(const char *text, const char *line)
+{
+    static const char *const parts[] = {"\" is undefined", " is not defined", "has no attribute '"};
+    const char *at = NULL;
+    size_t length = 0;
+    for (size_t i = 0; i < sizeof(parts) / sizeof(*parts) && !at; i++)
+        at = strstr(line, parts[i]);
+    if (!at)
+        return 0;
+    if (*at == 'h')
+        at += strlen(parts[2]);
+    else
+        while (at > line && is_word(at[-1]))
+            at--;
+    while (is_word(at[length]))
+        length++;
+    for (const char *found = text; length && (found = memmem(found, strlen(found), at, length)); found++)
+        if (found[length] == '(' && (found == text || !is_word(found[-1])))
+            return 1;
+    return 0;
+}
+
+/* No device gives a block as much shared memory as the launch asked for. */
+static int asks_too_much(const char *text)
+{
+    const char *at = strstr(text, " bytes of dynamic shared memory");
+    while (at && at > text && isdigit((unsigned char)at[-1]))
+        at--;
+    return at && strtod(at, NULL) > SHARED_MOST;
+}
+
 enum atoll_error_class atoll_error_class_of(enum atoll_verdict verdict, const char *detail)
 {
     char line[ATOLL_DETAIL_BYTES];
     const char *text = behind_quotation(detail ? detail : "");
-    if (verdict != ATOLL_V_COMPILE_ERROR)
-        return find_class(verdict, text, 0);
+    if (verdict != ATOLL_V_COMPILE_ERROR) {
+        enum atoll_error_class class = find_class(verdict, text, 0);
+        return class == ATOLL_ERROR_LAUNCH && asks_too_much(text) ? ATOLL_ERROR_RESOURCES : class;
+    }
     size_t length = first_error(text, line, sizeof(line));
     enum atoll_error_class class = length ? find_class(verdict, line, 0) : ATOLL_ERROR_COMPILE;
-    return class != ATOLL_ERROR_COMPILE ? class : find_class(verdict, text, length > 0);
+    if (class == ATOLL_ERROR_COMPILE)
+        class = find_class(verdict, text, length > 0);
+    else if (class == ATOLL_ERROR_NAME && calls_unknown(detail, line))
+        class = ATOLL_ERROR_FUNCTION;
+    return class;
 }
 
 /* ---- figures ---- */
@@ -257,17 +322,51 @@ static int count_units(const struct atoll_diagnosis_facts *facts, struct figures
     return memories > 0 && f->count > memories;
 }
 
-/* 1 when a pipe that was not counted may be the busiest: the binary has instructions for it. */
-static int has_uncounted_pipe(const struct atoll_diagnosis_facts *facts)
+/* 1 when no unit that was not counted can be the busiest: every level of memory and the issue slots were, and the pipes that
+ * may be busier than these where the binary has instructions for them. */
+static int counted_all(const struct atoll_diagnosis_facts *facts)
 {
+    static const enum atoll_counter all[] = {ATOLL_COUNTER_DRAM_THROUGHPUT, ATOLL_COUNTER_L2_THROUGHPUT,
+                                             ATOLL_COUNTER_L1_THROUGHPUT, ATOLL_COUNTER_ISSUE_ACTIVE};
     static const struct {
         enum atoll_counter counter;
         enum atoll_mix mix;
-    } rows[] = {{ATOLL_COUNTER_FP64, ATOLL_MIX_FP64}, {ATOLL_COUNTER_XU, ATOLL_MIX_TRANSCENDENTAL}};
-    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-        if (isnan(counter(facts, rows[i].counter)) && facts->profile->resources.mix[rows[i].mix] > 0)
-            return 1;
-    return 0;
+    } pipes[] = {
+        {ATOLL_COUNTER_FP64, ATOLL_MIX_FP64},         {ATOLL_COUNTER_XU, ATOLL_MIX_TRANSCENDENTAL},
+        {ATOLL_COUNTER_TENSOR, ATOLL_MIX_TENSOR_F16}, {ATOLL_COUNTER_TENSOR, ATOLL_MIX_TENSOR_TF32},
+        {ATOLL_COUNTER_TENSOR, ATOLL_MIX_TENSOR_F8},  {ATOLL_COUNTER_TENSOR, ATOLL_MIX_TENSOR_OTHER}};
+    for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+        if (isnan(counter(facts, all[i])))
+            return 0;
+    for (size_t i = 0; i < sizeof(pipes) / sizeof(*pipes); i++)
+        if (isnan(counter(facts, pipes[i].counter)) && facts->profile->resources.mix[pipes[i].mix] > 0)
+            return 0;
+    return 1;
+}
+
+/* Whether the counted run was as long as the timed ones, which may have an empty launch around each kernel. */
+static enum atoll_counted how_counted(const struct atoll_diagnosis_facts *facts)
+{
+    double counted = counter(facts, ATOLL_COUNTER_TIME_NS), timed = facts->time_ns, launches = 0;
+    if (facts->device)
+        launches = facts->device->empty_launch_ns * fmax(1, facts->profile->resources.kernel_count);
+    if (!(timed > 0) || !(counted > 0))
+        return ATOLL_COUNTED_TIMED;
+    return counted > APART * timed              ? ATOLL_COUNTED_LONGER
+           : timed - launches > APART * counted ? ATOLL_COUNTED_SHORTER
+                                                : ATOLL_COUNTED_TIMED;
+}
+
+/* Of a family of reasons, see enum atoll_stall; what is not known waits for nothing. */
+static double family_share(const double waits[ATOLL_STALL_COUNT], enum atoll_stall reason)
+{
+    static const enum atoll_stall beside[ATOLL_STALL_COUNT] = {
+        [ATOLL_STALL_LONG_SCOREBOARD] = ATOLL_STALL_LG,
+        [ATOLL_STALL_LG] = ATOLL_STALL_LONG_SCOREBOARD,
+        [ATOLL_STALL_SHORT_SCOREBOARD] = ATOLL_STALL_MIO,
+        [ATOLL_STALL_MIO] = ATOLL_STALL_SHORT_SCOREBOARD,
+    };
+    return waits[reason] + waits[beside[reason]];
 }
 
 /* Share of what a warp waits between two issues; the largest reason, where it is known to be that. */
@@ -283,7 +382,7 @@ static void find_stall(const struct atoll_diagnosis_facts *facts, struct atoll_d
         [ATOLL_STALL_WAIT] = ATOLL_COUNTER_STALL_WAIT,
         [ATOLL_STALL_TENSOR] = ATOLL_COUNTER_STALL_TENSOR,
     };
-    double most = 0, sum = 1; /* the warp that issues */
+    double most = 0, sum = 1, waits[ATOLL_STALL_COUNT] = {0}; /* 1: the warp that issues */
     int is_complete = 1;
     enum atoll_stall found = ATOLL_STALL_UNKNOWN;
     double ready = counter(facts, ATOLL_COUNTER_STALL_NOT_SELECTED);
@@ -293,9 +392,12 @@ static void find_stall(const struct atoll_diagnosis_facts *facts, struct atoll_d
             is_complete &= i == ATOLL_STALL_TENSOR; /* devices without wgmma have none */
             continue;
         }
-        sum += value;
-        if (value > most) {
-            most = value;
+        sum += waits[i] = value;
+    }
+    for (unsigned i = ATOLL_STALL_UNKNOWN + 1; i < ATOLL_STALL_COUNT; i++) {
+        double family = family_share(waits, (enum atoll_stall)i);
+        if (family > most || (family > 0 && family >= most && waits[i] > waits[found])) {
+            most = family;
             found = (enum atoll_stall)i;
         }
     }
@@ -417,6 +519,13 @@ static void measure_work(const struct atoll_diagnosis_facts *facts, struct atoll
                              unit_peak(facts->device, d->unit));
 }
 
+/* Of a binary for a cpu: vectors are the exception in it. */
+static int is_scalar(const uint32_t mix[ATOLL_MIX_COUNT])
+{
+    double arithmetic = (double)mix[ATOLL_MIX_FP32] + mix[ATOLL_MIX_FP64];
+    return arithmetic > 0 && mix[ATOLL_MIX_SCALAR] >= SCALAR * arithmetic;
+}
+
 /* On cpu: of what arithmetic as wide as the binary's widest could do in the time; NaN unknown.  A binary of scalars without
  * fused multiply-adds issues as fast as it can when it does a small part of the peak. */
 static double issue_share(const struct atoll_diagnosis_facts *facts, const struct atoll_diagnosis *d)
@@ -427,7 +536,8 @@ static double issue_share(const struct atoll_diagnosis_facts *facts, const struc
         return NAN;
     const char *target = facts->device->limits.target;
     offered = strcmp(target, "x86-64-v4") == 0 ? 64 : strcmp(target, "x86-64-v3") == 0 ? 32 : 0;
-    used = mix[ATOLL_MIX_VECTOR_512]   ? 64
+    used = is_scalar(mix)              ? element
+           : mix[ATOLL_MIX_VECTOR_512] ? 64
            : mix[ATOLL_MIX_VECTOR_256] ? 32
            : mix[ATOLL_MIX_VECTOR_128] ? 16
                                        : element;
@@ -437,38 +547,74 @@ static double issue_share(const struct atoll_diagnosis_facts *facts, const struc
 
 /* ---- limiters ---- */
 
-static void name_next(struct atoll_diagnosis *d, const struct figures *f)
+static int is_unit(enum atoll_limiter limiter)
+{
+    return limiter >= ATOLL_LIMITER_DRAM && limiter <= ATOLL_LIMITER_ISSUE;
+}
+
+/* Beside a unit, only when no other can be between the two, or it is the busier one that the named one fills. */
+static void name_next(struct atoll_diagnosis *d, const struct figures *f, int has_all)
 {
     for (size_t i = 0; i < f->count && d->next == ATOLL_LIMITER_UNKNOWN; i++) {
-        if (f->of[i].limiter != d->limiter) {
+        if (f->of[i].limiter != d->limiter &&
+            (has_all || !is_unit(d->limiter) || f->of[i].share > d->figure)) {
             d->next = f->of[i].limiter;
             d->next_figure = f->of[i].share;
         }
     }
 }
 
-/* No unit is busy: what keeps them waiting. */
-static void find_waiting(const struct atoll_diagnosis_facts *facts, struct atoll_diagnosis *d)
+/* Which of the two that are busiest is meant where issue slots are: the FMA pipes, when these fill the slots.  A warp's
+ * instruction takes a slot and a cycle of these pipes where a scheduler has 32 lanes, so that they are never busier. */
+static size_t named_unit(const struct atoll_diagnosis_facts *facts, const struct figures *f)
+{
+    unsigned capability = facts->device ? facts->device->limits.compute_capability : 0;
+    return capability >= 86 && f->count > 1 && f->of[0].limiter == ATOLL_LIMITER_ISSUE &&
+           f->of[1].limiter == ATOLL_LIMITER_FMA && f->of[1].share > LIMITING &&
+           f->of[1].share >= FILLED * f->of[0].share;
+}
+
+/* Percent of the binary's instructions that are on local memory. */
+static double spill_share(const struct atoll_resources *r)
+{
+    double all = 0;
+    for (unsigned i = 0; i <= ATOLL_MIX_OTHER; i++)
+        all += r->mix[i];
+    return all > 0 ? 100 * r->mix[ATOLL_MIX_LOCAL] / all : 0;
+}
+
+/* No unit is busy: what keeps them waiting.  has_all: no unit can be that was not counted; else only the shape of the launch
+ * tells, which leaves all of them idle. */
+static void find_waiting(const struct atoll_diagnosis_facts *facts, struct atoll_diagnosis *d, int has_all)
 {
     const struct atoll_resources *r = &facts->profile->resources;
     double fits = 100 * r->occupancy, there = counter(facts, ATOLL_COUNTER_OCCUPANCY),
-           idle = idle_share(facts);
+           idle = idle_share(facts), spills = spill_share(r);
+    int is_global = d->stall == ATOLL_STALL_LONG_SCOREBOARD || d->stall == ATOLL_STALL_LG;
     int is_memory = d->stall == ATOLL_STALL_LONG_SCOREBOARD || d->stall == ATOLL_STALL_UNKNOWN;
     /* Products on tensor units live from few warps with deep pipelines. */
     int wants_warps = is_memory && (d->unit == ATOLL_MIX_COUNT || !is_tensor(d->unit));
-    if (idle < IDLE && fits > 0 &&
-        there < WASTED * fits) /* fewer than fit: blocks are missing, or end unevenly */
-        idle = 100 * (1 - there / fits);
+    int has_few = fits > 0 && fits <= FEW_WARPS && wants_warps;
     if (idle >= IDLE) {
         d->limiter = ATOLL_LIMITER_TAIL;
         d->figure = idle;
-    } else if (fits > 0 && fits <= FEW_WARPS && wants_warps) {
+    } else if (!has_all) {
+        return;
+    } else if (fits > 0 && there < WASTED * fits) { /* blocks are missing, or end unevenly */
+        d->limiter = ATOLL_LIMITER_TAIL;
+        d->figure = 100 * (1 - there / fits);
+        d->occupancy_by = ATOLL_OCCUPANCY_BLOCKS;
+    } else if (spills >= 100 * SPILLING && (is_global || d->stall == ATOLL_STALL_UNKNOWN)) {
+        d->limiter = ATOLL_LIMITER_SPILLS;
+        d->figure = spills;
+    } else if (has_few && (d->stall == ATOLL_STALL_UNKNOWN || r->mix[ATOLL_MIX_ASYNC_COPY])) {
         d->limiter = ATOLL_LIMITER_OCCUPANCY;
         d->figure = fits;
         d->occupancy_by = r->occupancy_by;
-    } else if (d->is_counted) {
+    } else if (d->is_counted) { /* few warps hide waiting for loads, too, when these run ahead */
         d->limiter = ATOLL_LIMITER_LATENCY;
         d->figure = d->stall_share;
+        d->occupancy_by = has_few ? r->occupancy_by : ATOLL_OCCUPANCY_UNKNOWN;
     }
 }
 
@@ -527,7 +673,8 @@ static uint32_t unused_by_device(const struct atoll_diagnosis_facts *facts, enum
 }
 
 /* On cpu the target is the processor's level of x86-64. */
-static uint32_t unused_by_processor(const struct atoll_diagnosis_facts *facts)
+static uint32_t unused_by_processor(const struct atoll_diagnosis_facts *facts,
+                                    const struct atoll_diagnosis *d)
 {
     const uint32_t *mix = facts->profile->resources.mix;
     const char *target = facts->device->limits.target;
@@ -541,6 +688,8 @@ static uint32_t unused_by_processor(const struct atoll_diagnosis_facts *facts)
         unused |= BIT(AVX512);
     if (has_256 && !mix[ATOLL_MIX_FUSED] && flops > bytes) /* sums alone multiply nothing */
         unused |= BIT(FUSED);
+    if (has_256 && !unused && is_scalar(mix) && d->unit_share < FAR && d->memory_share < FAR)
+        unused |= BIT(VECTORS);
     return unused;
 }
 
@@ -550,9 +699,11 @@ static void find_limiter(const struct atoll_diagnosis_facts *facts, struct atoll
 {
     struct figures f;
     double launch = launch_share(facts);
-    int is_whole = count_units(facts, &f);
-    d->is_counted = f.count > 0;
-    if (!f.count) {
+    int is_whole = count_units(facts, &f), has_all = facts->profile && counted_all(facts);
+    if (f.count) {
+        d->is_counted = how_counted(facts);
+    } else {
+        is_whole = has_all = 1; /* as far as an estimate goes */
         add(&f, ATOLL_LIMITER_DRAM, d->memory_share > 0 ? d->memory_share : (double)NAN);
         add(&f, limiter_of_unit(d->unit), d->unit_share > 0 ? d->unit_share : (double)NAN);
         add(&f, ATOLL_LIMITER_ISSUE,
@@ -562,13 +713,15 @@ static void find_limiter(const struct atoll_diagnosis_facts *facts, struct atoll
     if (launch >= LAUNCH_SHARE && launch >= most) {
         d->limiter = ATOLL_LIMITER_LAUNCH;
         d->figure = launch;
-    } else if (most > LIMITING) {
-        d->limiter = f.of[0].limiter;
-        d->figure = most;
-    } else if (facts->profile && (d->is_counted ? is_whole && !has_uncounted_pipe(facts) : 1)) {
-        find_waiting(facts, d);
+    } else if (most > LIMITING ||
+               (most > AT_LEAST && !d->is_counted && f.of[0].limiter != ATOLL_LIMITER_ISSUE)) {
+        size_t named = named_unit(facts, &f);
+        d->limiter = f.of[named].limiter;
+        d->figure = f.of[named].share;
+    } else if (facts->profile && is_whole) {
+        find_waiting(facts, d, has_all);
     }
-    name_next(d, &f);
+    name_next(d, &f, has_all);
 }
 
 void atoll_diagnose(const struct atoll_diagnosis_facts *facts, struct atoll_diagnosis *ret)
@@ -582,7 +735,7 @@ void atoll_diagnose(const struct atoll_diagnosis_facts *facts, struct atoll_diag
         find_limiter(facts, &d);
         if (has_binary)
             d.unused = facts->device->limits.compute_capability ? unused_by_device(facts, d.unit)
-                                                                : unused_by_processor(facts);
+                                                                : unused_by_processor(facts, &d);
     }
     *ret = d;
 }

@@ -4,9 +4,10 @@
  * Layer: core, pure: the same facts give the same value, and the same value the same words.
  *
  * Rule: what is named has the largest figure of its kind.  A unit (memory level, pipe, issue slots) is named when none is busier
- * and it is above 60 % of its peak; waiting is named when no unit is above that, and then its largest reason; a launch when
- * an empty one takes a third of the time and no unit more.  Without counters the same is estimated from below: useful bytes
- * and operations over time and the device's measured rates.
+ * and it is above 60 % of its peak; issue slots that hold little but FMA are named by that pipe; waiting is named when no
+ * unit is above that and all that matter were counted, and then its largest reason; a launch when an empty one takes a third
+ * of the time and no unit more.  Without counters the same is estimated from below: useful bytes and operations over time and
+ * the device's measured rates, which name a unit from half of its peak on.
  * The order of the enums is the order in archives: new ones go before COUNT. */
 #ifndef ATOLL_CORE_DIAGNOSIS_H
 #define ATOLL_CORE_DIAGNOSIS_H
@@ -44,7 +45,7 @@ enum atoll_error_class {
     ATOLL_ERROR_COMPILE_TIME,
     ATOLL_ERROR_COMPILE,
     ATOLL_ERROR_LAUNCH,
-    ATOLL_ERROR_FAULT, /* memory that is not its own */
+    ATOLL_ERROR_FAULT, /* memory that is not its own: told by a device */
     ATOLL_ERROR_TIMEOUT,
     ATOLL_ERROR_BOUNDS, /* from here on of the output */
     ATOLL_ERROR_INPUT,
@@ -61,10 +62,18 @@ enum atoll_error_class {
     ATOLL_ERROR_UNSTABLE,
     ATOLL_ERROR_IMPOSSIBLE,
     ATOLL_ERROR_INFRASTRUCTURE,
+    ATOLL_ERROR_SEGMENT, /* from here on crashes beside FAULT.  Memory that is not its own, or not aligned */
+    ATOLL_ERROR_MISALIGNED,
+    ATOLL_ERROR_SYSTEM_CALL,
+    ATOLL_ERROR_ILLEGAL, /* instruction; a trap, too */
+    ATOLL_ERROR_DIVISION,
+    ATOLL_ERROR_EXIT, /* ended its process by itself */
+    ATOLL_ERROR_CRASH,
     ATOLL_ERROR_COUNT
 };
 
-/* What warps wait for. */
+/* What warps wait for.  LONG_SCOREBOARD and LG, and SHORT_SCOREBOARD and MIO, are one family each: the wait for a memory's data
+ * and the wait for the queue in front of it. */
 enum atoll_stall {
     ATOLL_STALL_UNKNOWN,
     ATOLL_STALL_LONG_SCOREBOARD,
@@ -90,22 +99,34 @@ enum atoll_unused {
     ATOLL_UNUSED_AVX512,
     ATOLL_UNUSED_AVX2, /* or anything wider than 128 bits */
     ATOLL_UNUSED_FUSED /* multiply-add */,
+    ATOLL_UNUSED_VECTORS, /* for most of its arithmetic; some has them */
     ATOLL_UNUSED_COUNT
+};
+
+enum atoll_counted {
+    ATOLL_COUNTED_NOT,     /* estimated from time */
+    ATOLL_COUNTED_TIMED,   /* in a run as long as the timed ones */
+    ATOLL_COUNTED_SHORTER, /* in one that took a tenth less: timed ones do as much in more time */
+    ATOLL_COUNTED_LONGER,
 };
 
 /* Figures are percent, 0: not known. */
 struct atoll_diagnosis {
     enum atoll_error_class error; /* NONE: all below holds; else all below is 0 */
     enum atoll_limiter
-        limiter;             /* never one of the coarse kinds of enum atoll_limiter but LATENCY and LAUNCH */
-    enum atoll_limiter next; /* the busiest unit beside it; UNKNOWN: none is known */
-    /* a unit: of its peak; LATENCY: the reason's share of what warps wait; OCCUPANCY: warps that fit; TAIL: time of the
-     * device that is idle; LAUNCH: share of the time that an empty one takes */
+        limiter; /* never one of the coarse kinds of enum atoll_limiter but LATENCY and LAUNCH */
+    /* the busiest unit beside it; UNKNOWN: none is known, or beside a unit one that was not counted may be busier.  ISSUE
+     * above FMA: the slots that the FMA pipes fill */
+    enum atoll_limiter next;
+    /* a unit: of its peak; LATENCY: the family's share of what warps wait; OCCUPANCY: warps that fit; TAIL: time of the
+     * device that is idle, or, of occupancy_by BLOCKS, of the warps that fit those that are missing; LAUNCH: share of the
+     * time that an empty one takes; SPILLS: of the binary's instructions those on local memory */
     double figure, next_figure;
-    int is_counted;         /* 1: read by counters; 0: estimated */
-    enum atoll_stall stall; /* the largest reason, whatever limits it */
-    double stall_share;
-    enum atoll_occupancy_limit occupancy_by; /* of OCCUPANCY */
+    enum atoll_counted is_counted;
+    enum atoll_stall stall; /* the larger reason of the largest family, whatever limits it */
+    double stall_share;     /* of the family */
+    enum atoll_occupancy_limit
+        occupancy_by; /* of OCCUPANCY; of LATENCY where few warps fit, too; of TAIL: see figure */
     uint32_t unused;
     double traffic;      /* bytes that have to be moved over those that device memory moved, 0..; counted */
     double memory_share; /* bytes that have to be moved over time, of the measured bandwidth */

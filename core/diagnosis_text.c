@@ -2,6 +2,7 @@
  * wrote comes into it. */
 #include "core/diagnosis.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -129,6 +130,28 @@ static const struct {
          "Compute every output from the inputs, in every call."},
     [ATOLL_ERROR_INFRASTRUCTURE] = {"infrastructure",
                                     "the measurement failed for reasons outside of the kernel", ""},
+    [ATOLL_ERROR_SEGMENT] =
+        {"segmentation_fault", "it accessed memory that is not its own, or a vector that is not aligned",
+         "Check every index at the smallest shapes and at the last, partial tile, the size of scratch, "
+         "and that vector types which are loaded from tensors do not assume more alignment than these have."},
+    [ATOLL_ERROR_MISALIGNED] =
+        {"misaligned", "it accessed memory at an address that is not a multiple of the access's size",
+         "Vector accesses need aligned addresses at every shape: check offsets of rows and tiles against the "
+         "width, and use single elements where an extent is no multiple of it."},
+    [ATOLL_ERROR_SYSTEM_CALL] = {"system_call", "it called the operating system, which is forbidden",
+                                 "Compute only: no files, threads, timers, printing or allocation; memory "
+                                 "comes from arguments, locals and the plan's scratch."},
+    [ATOLL_ERROR_ILLEGAL] =
+        {"illegal_instruction", "it ran into a trap, or an instruction that the device does not have",
+         "Look for traps and __builtin_unreachable that are reached, paths without a return, and intrinsics "
+         "beyond the target."},
+    [ATOLL_ERROR_DIVISION] =
+        {"division", "an integer division failed: by zero, or of the least number by -1",
+         "Check divisors and remainders at the smallest shapes: extents smaller than a tile give 0 blocks."},
+    [ATOLL_ERROR_EXIT] = {"exit", "it ended its process instead of returning",
+                          "Call neither exit nor abort, and nothing that does."},
+    [ATOLL_ERROR_CRASH] = {"crash", "it crashed",
+                           "Check every index, alignment and the use of the stack at the smallest shapes."},
 };
 
 /* what: of a unit, as the subject of a sentence. */
@@ -180,6 +203,10 @@ static const struct {
                              "arithmetic, matrix instructions where the precisions allow them."},
     [ATOLL_LIMITER_OCCUPANCY] = {"occupancy",
                                  "Let more warps fit, or give each more independent work in flight."},
+    [ATOLL_LIMITER_SPILLS] =
+        {"spills",
+         "Let a thread hold less: smaller tiles, fewer accumulators, less unrolling, no arrays with "
+         "variable indices; or allow more registers by smaller blocks or __launch_bounds__."},
     [ATOLL_LIMITER_TAIL] = {"its grid",
                             "More, smaller or evener blocks, a grid that fills whole waves, split "
                             "reductions, or blocks that stay and take tiles in turn."},
@@ -202,10 +229,10 @@ static const struct {
     [ATOLL_STALL_BARRIER] = {"barrier", "barriers",
                              "Fewer barriers, more stages between them, or blocks that wait for each other's "
                              "work alone (mbarrier, warp-specialised roles)."},
-    [ATOLL_STALL_MIO] = {"mio", "the queue of shared-memory instructions",
+    [ATOLL_STALL_MIO] = {"mio", "shared memory or special functions, most of it in the queue before them",
                          "Fewer and wider instructions on shared memory; more arithmetic per load."},
     [ATOLL_STALL_LG] =
-        {"lg", "the queue of global and local memory instructions",
+        {"lg", "global or local memory, most of it in the queue before it",
          "Fewer, coalesced and wider accesses, and no spills: each thread asks too often for too "
          "little."},
     [ATOLL_STALL_MATH] = {"math", "an arithmetic pipe",
@@ -231,6 +258,7 @@ static const struct {
     [ATOLL_UNUSED_AVX512] = {"avx512", "AVX-512"},
     [ATOLL_UNUSED_AVX2] = {"avx2", "vectors of 256 bits"},
     [ATOLL_UNUSED_FUSED] = {"fma", "fused multiply-add"},
+    [ATOLL_UNUSED_VECTORS] = {"vectors", "vectors for most of its arithmetic, which is scalar"},
 };
 
 const char *atoll_error_class_name(enum atoll_error_class error)
@@ -284,36 +312,98 @@ static void put_wait(struct writer *w, const struct atoll_diagnosis *d, char bef
 /* "no unit is above 41 % of its peak (the FMA pipes)" */
 static void put_busiest(struct writer *w, const struct atoll_diagnosis *d)
 {
+    /* of a grid the shape of the launch tells, whatever was counted */
     if (d->next != ATOLL_LIMITER_UNKNOWN && d->is_counted)
-        put(w, "; no unit is above %.0f %% of its peak (%s)", d->next_figure, limiters[d->next].what);
+        put(w, "; no %sunit is above %.0f %% of its peak (%s)",
+            d->limiter == ATOLL_LIMITER_TAIL ? "counted " : "", d->next_figure, limiters[d->next].what);
+}
+
+/* As printed: what reads 80 % is treated alike. */
+static int is_full(double figure)
+{
+    return round(figure) >= FULL;
+}
+
+static const char *its(enum atoll_limiter pipes)
+{
+    return pipes >= ATOLL_LIMITER_TENSOR && pipes <= ATOLL_LIMITER_LSU ? "their" : "its";
+}
+
+static void put_unit(struct writer *w, const struct atoll_diagnosis *d)
+{
+    const char *what = limiters[d->limiter].what;
+    int fills =
+        d->limiter == ATOLL_LIMITER_FMA && d->next == ATOLL_LIMITER_ISSUE && d->next_figure > d->figure;
+    int full = is_full(d->figure) || (fills && is_full(d->next_figure));
+    if (full)
+        put(w, "Limited by %s, at %.0f %% of %s peak", what, d->figure, its(d->limiter));
+    else
+        put(w, "The busiest %sunit is %s, at %.0f %% of %s peak%s",
+            d->is_counted && d->next == ATOLL_LIMITER_UNKNOWN ? "counted " : "", what, d->figure,
+            its(d->limiter), d->is_counted ? " and not full" : " at least");
+    if (fills)
+        put(w, "; %.0f %% of what is issued is for them, and instruction issue is at %.0f %%",
+            100 * d->figure / d->next_figure, d->next_figure);
+    else if (d->next != ATOLL_LIMITER_UNKNOWN)
+        put(w, "; next is %s at %.0f %%", limiters[d->next].what, d->next_figure);
+    if (!full || d->limiter == ATOLL_LIMITER_L1 || d->limiter == ATOLL_LIMITER_L2)
+        put_wait(w, d, ';');
+}
+
+/* What is known of a kernel of which neither counters nor estimates name a limiter. */
+static void put_roofs(struct writer *w, const struct atoll_diagnosis *d)
+{
+    put(w,
+        ": bytes that have to be moved take %.2g %% of the measured bandwidth, useful operations %.2g %% of "
+        "the peak",
+        d->memory_share, d->unit_share);
+    if (d->next == ATOLL_LIMITER_ISSUE)
+        put(w, " and %.0f %% of what instructions as narrow as its own reach", d->next_figure);
+    put(w, "; the rest is waste or waiting");
+}
+
+/* 1 when it wrote who leaves no more room. */
+static int put_room(struct writer *w, enum atoll_occupancy_limit by)
+{
+    if (by == ATOLL_OCCUPANCY_REGISTERS)
+        put(w, "registers leave room for ");
+    else if (by == ATOLL_OCCUPANCY_SHARED)
+        put(w, "shared memory leaves room for ");
+    return by == ATOLL_OCCUPANCY_REGISTERS || by == ATOLL_OCCUPANCY_SHARED;
 }
 
 static void put_limiter(struct writer *w, const struct atoll_diagnosis *d)
 {
-    const char *what = limiters[d->limiter].what;
     if (is_unit(d->limiter)) {
-        if (d->figure >= FULL)
-            put(w, "Limited by %s, at %.0f %% of its peak", what, d->figure);
-        else
-            put(w, "The busiest unit is %s, at %.0f %% of its peak and not full", what, d->figure);
-        if (d->next != ATOLL_LIMITER_UNKNOWN)
-            put(w, "; next is %s at %.0f %%", limiters[d->next].what, d->next_figure);
-        if (d->figure < FULL)
-            put_wait(w, d, ';');
+        put_unit(w, d);
     } else if (d->limiter == ATOLL_LIMITER_LATENCY) {
         put(w, "Limited by latency");
         put_wait(w, d, ':');
+        if (d->occupancy_by != ATOLL_OCCUPANCY_UNKNOWN) {
+            put(w, "; nothing is copied asynchronously, and ");
+            put(w, put_room(w, d->occupancy_by) ? "few warps" : "few warps fit");
+            put(w, ", which cannot hide it");
+        }
         put_busiest(w, d);
     } else if (d->limiter == ATOLL_LIMITER_LAUNCH) {
         put(w, "Limited by the launch: an empty one alone takes %.0f %% of its time", d->figure);
     } else if (d->limiter == ATOLL_LIMITER_OCCUPANCY) {
         put(w, "Limited by occupancy: ");
-        if (d->occupancy_by == ATOLL_OCCUPANCY_REGISTERS || d->occupancy_by == ATOLL_OCCUPANCY_SHARED)
-            put(w, "%s leave room for ", atoll_occupancy_limit_name(d->occupancy_by));
+        put_room(w, d->occupancy_by);
         put(w, "%.0f %% of a multiprocessor's warps, too few to hide waiting for memory", d->figure);
         put_busiest(w, d);
     } else if (d->limiter == ATOLL_LIMITER_TAIL) {
-        put(w, "Limited by its grid: too few or uneven blocks leave the device idle %.0f %% of the time",
+        if (d->occupancy_by == ATOLL_OCCUPANCY_BLOCKS)
+            put(w, "Limited by its grid: too few or uneven blocks; of the warps that fit %.0f %% are missing",
+                d->figure);
+        else
+            put(w, "Limited by its grid: too few or uneven blocks leave the device idle %.0f %% of the time",
+                d->figure);
+        put_busiest(w, d);
+    } else if (d->limiter == ATOLL_LIMITER_SPILLS) {
+        put(w,
+            "Limited by spills: %.0f %% of its instructions access local memory, which holds registers that "
+            "did not fit and arrays with variable indices",
             d->figure);
         put_busiest(w, d);
     } else {
@@ -325,11 +415,14 @@ static void put_limiter(struct writer *w, const struct atoll_diagnosis *d)
     if (!d->is_counted) {
         put(w, " (estimated from time, without counters");
         if (d->limiter == ATOLL_LIMITER_UNKNOWN && (d->memory_share > 0 || d->unit_share > 0))
-            put(w,
-                ": bytes that have to be moved take %.2g %% of the measured bandwidth, useful operations "
-                "%.2g %% of the peak; the rest is waste or waiting",
-                d->memory_share, d->unit_share);
+            put_roofs(w, d);
         put(w, ")");
+    } else if (d->is_counted == ATOLL_COUNTED_SHORTER) {
+        put(w, "; counted in a run that took over 10 %% less time than the timed ones, in which these "
+               "figures are lower");
+    } else if (d->is_counted == ATOLL_COUNTED_LONGER) {
+        put(w, "; counted in a run that took over 10 %% more time than the timed ones, in which these "
+               "figures are higher");
     }
     put(w, ".");
 }
@@ -339,6 +432,8 @@ static void put_work(struct writer *w, const struct atoll_diagnosis *d)
     char rate[32];
     if (d->traffic > 0 && d->traffic < WASTES)
         put(w, " Device memory moves %.3g times the bytes that have to be moved.", 1 / d->traffic);
+    if (d->limiter == ATOLL_LIMITER_DRAM && d->is_counted && d->memory_share >= THERE)
+        put(w, " Bytes that have to be moved take %.0f %% of the measured bandwidth.", d->memory_share);
     if (!(d->flops_per_s > 0) || d->unit_share < THERE)
         return;
     put(w, " It does %sFLOP/s of useful work", atoll_count_text(d->flops_per_s, rate, sizeof(rate)));
@@ -392,7 +487,8 @@ const char *atoll_diagnosis_label(const struct atoll_diagnosis *d, char *ret_tex
     if (d->error != ATOLL_ERROR_NONE)
         put(&w, "%s", errors[d->error].name);
     else if (d->limiter != ATOLL_LIMITER_UNKNOWN)
-        put(&w, "%s%s %.0f %%", d->is_counted ? "" : "~", atoll_limiter_name(d->limiter), d->figure);
+        put(&w, d->figure > 0 ? "%s%s %.0f %%" : "%s%s", d->is_counted ? "" : "~",
+            atoll_limiter_name(d->limiter), d->figure);
     return ret_text;
 }
 

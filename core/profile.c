@@ -106,6 +106,7 @@ static const char *const limiters[ATOLL_LIMITER_COUNT] = {
     [ATOLL_LIMITER_ISSUE] = "issue",
     [ATOLL_LIMITER_OCCUPANCY] = "occupancy",
     [ATOLL_LIMITER_TAIL] = "tail",
+    [ATOLL_LIMITER_SPILLS] = "spills",
 };
 
 static const char *const occupancy_limits[ATOLL_OCCUPANCY_COUNT] = {

@@ -105,7 +105,8 @@ enum atoll_limiter {
     ATOLL_LIMITER_LSU,
     ATOLL_LIMITER_ISSUE,
     ATOLL_LIMITER_OCCUPANCY,
-    ATOLL_LIMITER_TAIL, /* too few blocks, or a last wave of few */
+    ATOLL_LIMITER_TAIL,   /* too few blocks, or a last wave of few */
+    ATOLL_LIMITER_SPILLS, /* accesses to local memory: spilled registers, arrays with variable indices */
     ATOLL_LIMITER_COUNT
 };
 

@@ -10,7 +10,7 @@ void atoll_row_diagnosis_put(struct atoll_row_evaluation *row, const struct atol
     row->limiter_percent = d->figure;
     row->next_limiter = (uint8_t)d->next;
     row->next_percent = d->next_figure;
-    row->is_counted = d->is_counted != 0;
+    row->is_counted = (uint8_t)d->is_counted;
     row->stall = (uint8_t)d->stall;
     row->stall_percent = d->stall_share;
     row->occupancy_limit = (uint8_t)d->occupancy_by;
@@ -30,7 +30,7 @@ void atoll_row_diagnosis_get(const struct atoll_row_evaluation *row, struct atol
         .figure = row->limiter_percent,
         .next = (enum atoll_limiter)row->next_limiter,
         .next_figure = row->next_percent,
-        .is_counted = row->is_counted,
+        .is_counted = (enum atoll_counted)row->is_counted,
         .stall = (enum atoll_stall)row->stall,
         .stall_share = row->stall_percent,
         .occupancy_by = (enum atoll_occupancy_limit)row->occupancy_limit,

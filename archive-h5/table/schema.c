@@ -507,20 +507,25 @@ static const struct atoll_column evaluation_columns[] = {
     ADDED(
         evaluation, limiter_percent, F64, "%",
         "of the unit's peak; latency: share of the waiting that stall has; occupancy: warps that fit; tail: "
-        "idle time of the device; launch: share of the time that an empty one takes",
+        "idle time of the device, or warps that fit and are missing; launch: share of the time that an empty "
+        "one takes; spills: share of the binary's instructions",
         6),
     ADDED_ENUM(evaluation, next_limiter, limiter_name, ATOLL_LIMITER_COUNT, "the busiest unit beside it"),
     ADDED(evaluation, next_percent, F64, "%", "of its peak", 6),
-    ADDED(evaluation, is_counted, U8, "", "1 = these were read by counters, 0 = estimated from time", 6),
-    ADDED_ENUM(evaluation, stall, stall_name, ATOLL_STALL_COUNT, "what its warps wait for most"),
+    ADDED(evaluation, is_counted, U8, "",
+          "1 = these were read by counters, 2 = in a run a tenth shorter than the timed ones, 3 = a tenth "
+          "longer, 0 = estimated from time",
+          6),
+    ADDED_ENUM(evaluation, stall, stall_name, ATOLL_STALL_COUNT, "what its warps wait for most, by families"),
     ADDED(evaluation, stall_percent, F64, "%", "of a warp's time", 6),
-    ADDED_ENUM(evaluation, occupancy_limit, occupancy_limit_name, ATOLL_OCCUPANCY_COUNT,
-               "where limiter is occupancy: what keeps more warps out"),
+    ADDED_ENUM(
+        evaluation, occupancy_limit, occupancy_limit_name, ATOLL_OCCUPANCY_COUNT,
+        "where few warps are among the reasons: what keeps more out; blocks: there are too few of them"),
     ADDED(evaluation, unused, U32, "",
           "bits of what the device offers and the binary does not use: 1 tensor units, 2 wgmma, 4 bulk "
           "copies, 8 "
           "asynchronous copies, 16 clusters, 32 f8, 64 128-bit accesses, 128 AVX-512, 256 AVX2, 512 fused "
-          "multiply-add",
+          "multiply-add, 1024 vectors for most of its arithmetic",
           6),
     ADDED(evaluation, traffic_efficiency, F64, "",
           "bytes that have to be moved over bytes that device memory moved, 0 = not counted", 6),

@@ -13,6 +13,7 @@
 #define PART_LEAST      ((size_t)32 * CHUNK)
 #define PARTS_LIMIT     128
 #define UNWRITTEN_TIMES 4.0
+#define SLIGHT          0.05 /* of an element's value */
 
 /* ---- why an output is probably wrong, in one phrase: transposed, shifted, a constant factor, a missing tail ---- */
 
@@ -159,6 +160,12 @@ static int guess_precision(const struct symptoms *s, char *text, size_t bytes)
     if ((double)f->wrong_count < 0.01 * (double)f->count)
         return snprintf(text, bytes,
                         "few and scattered: a race between threads, or an edge case of the values");
+    /* No wrong index does that to most elements: another one's value is no neighbour of theirs. */
+    double r = s->check->values[f->worst_index], off = fabs(got(s, f->worst_index) - r);
+    if (2 * f->wrong_count > f->count && off <= SLIGHT * fabs(r))
+        return snprintf(text, bytes,
+                        "precision: most elements are off, and the worst by %.2g %% of its value",
+                        100 * off / fabs(r));
     return 0;
 }
 

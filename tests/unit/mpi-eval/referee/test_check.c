@@ -133,6 +133,17 @@ static void make_imprecise(void)
     for (size_t i = 0; i < COUNT; i++)
         output[i] = (float)(expected[i] * (1 + 2e-4 * (atoll_random_unit(atoll_random_at(9, i)) - 0.5)));
 }
+/* As half precision with few bits does; rough is no such thing. */
+static void make_coarse(void)
+{
+    for (size_t i = 0; i < COUNT; i++)
+        output[i] = (float)(expected[i] * (1 + 0.04 * (atoll_random_unit(atoll_random_at(9, i)) - 0.5)));
+}
+static void make_rough(void)
+{
+    for (size_t i = 0; i < COUNT; i++)
+        output[i] = (float)(expected[i] * (1 + 0.4 * (atoll_random_unit(atoll_random_at(9, i)) - 0.5)));
+}
 static void make_race(void)
 {
     copy_right(0, COUNT);
@@ -164,6 +175,9 @@ static void test_causes(void **state)
         {make_nan, ATOLL_FILL_ZERO, 1, "1 are NaN or Inf"},
         {make_inf, ATOLL_FILL_ZERO, 1, "1 are NaN or Inf"},
         {make_imprecise, ATOLL_FILL_POISON, 1, "precision"},
+        {make_coarse, ATOLL_FILL_POISON, 1,
+         "precision: most elements are off, and the worst by 2 % of its value"},
+        {make_rough, ATOLL_FILL_POISON, 1, "times the tolerance"},
         {make_race, ATOLL_FILL_POISON, 1, "few and scattered"},
         {make_race, ATOLL_FILL_POISON, 1, "2 of 703 elements wrong"},
     };
@@ -176,6 +190,7 @@ static void test_causes(void **state)
             fail_msg("case %zu: wrong %d, \"%s\" lacks \"%s\"", i, f.wrong, f.detail, cases[i].says);
         if (print_matches(NULL) == cases[i].wrong)
             fail_msg("case %zu: the fingerprint disagrees", i);
+        assert_true(cases[i].make != make_rough || !strstr(f.detail, "precision"));
     }
 }
 
