@@ -77,11 +77,12 @@ void atoll_reply_count_items(struct atoll_reply *reply)
         reply->issues = issues;
 }
 
-const struct atoll_reply_item *atoll_reply_plan(const struct atoll_reply *reply, uint32_t index)
+const struct atoll_reply_item *atoll_items_plan(const struct atoll_reply_item *items, uint32_t count,
+                                                uint32_t index)
 {
-    for (uint32_t i = 0; i < reply->item_count; i++)
-        if (reply->items[i].kind == ATOLL_ITEM_PLAN && index-- == 0)
-            return &reply->items[i];
+    for (uint32_t i = 0; i < count; i++)
+        if (items[i].kind == ATOLL_ITEM_PLAN && index-- == 0)
+            return &items[i];
     return NULL;
 }
 
@@ -220,11 +221,35 @@ static void put_dialogue(const struct atoll_dialogue *d, struct atoll_buffer *ou
     atoll_buffer_put_u64(out, d->reasoning_tokens);
     atoll_buffer_put_f64(out, d->elapsed_s);
     atoll_buffer_put_u32(out, d->is_from_store);
+    if (!d->section_count && !(d->model && *d->model))
+        return;
+    atoll_buffer_put_text(out, d->model);
+    atoll_buffer_put_u32(out, d->section_count);
+    for (uint32_t i = 0; i < d->section_count; i++) {
+        atoll_buffer_put_text(out, d->sections[i].name);
+        atoll_buffer_put_u32(out, d->sections[i].bytes);
+        atoll_buffer_put_u32(out, d->sections[i].cut_bytes);
+    }
+}
+
+/* Engines before 8 did not write them. */
+static void take_sections(struct atoll_reader *r, struct atoll_arena *arena, struct atoll_dialogue *d)
+{
+    if (r->failed || r->offset == r->length)
+        return;
+    d->model = atoll_reader_text(r, arena);
+    uint32_t count = atoll_reader_u32_in(r, 0, ATOLL_DIALOGUE_SECTION_LIMIT);
+    for (uint32_t i = 0; i < count && !r->failed; i++) {
+        d->sections[i].name = atoll_reader_text(r, arena);
+        d->sections[i].bytes = atoll_reader_u32(r);
+        d->sections[i].cut_bytes = atoll_reader_u32(r);
+    }
+    d->section_count = r->failed ? 0 : count;
 }
 
 static void take_dialogue(struct atoll_reader *r, struct atoll_arena *arena, struct atoll_dialogue *d)
 {
-    d->system = d->prompt = d->answer = d->thought = d->detail = "";
+    d->system = d->prompt = d->answer = d->thought = d->detail = d->model = "";
     if (r->failed || r->offset == r->length)
         return;
     atoll_reader_bytes(r, d->request.bytes, sizeof(d->request.bytes));
@@ -239,6 +264,7 @@ static void take_dialogue(struct atoll_reader *r, struct atoll_arena *arena, str
     d->reasoning_tokens = atoll_reader_u64(r);
     d->elapsed_s = atoll_reader_f64_in(r, 0, 1e12);
     d->is_from_store = atoll_reader_u32_in(r, 0, 1);
+    take_sections(r, arena, d);
     if (!has_dialogue(d))
         r->failed = 1;
 }

@@ -119,6 +119,14 @@ struct atoll_reply_source {
     const char *language, *text;
 };
 
+#define ATOLL_DIALOGUE_SECTION_LIMIT 32
+
+/* A section of a prompt. */
+struct atoll_dialogue_section {
+    const char *name;
+    uint32_t bytes, cut_bytes; /* cut: what did not fit */
+};
+
 /* What was said and answered, where a language model did. Texts are borrowed; NULL reads back as "". */
 struct atoll_dialogue {
     struct atoll_id request;      /* identity of the request at the gateway; zero: there was none */
@@ -129,6 +137,9 @@ struct atoll_dialogue {
         reasoning_tokens; /* cached of input, reasoning of output */
     double elapsed_s;
     uint32_t is_from_store; /* 1: not asked again, a recording answered */
+    const char *model;      /* who was asked, as the gateway calls it */
+    uint32_t section_count; /* of the prompt, in its order */
+    struct atoll_dialogue_section sections[ATOLL_DIALOGUE_SECTION_LIMIT];
 };
 
 /* Texts are borrowed. */
@@ -152,7 +163,8 @@ struct atoll_reply {
 /* Says plan_count and issues by the items, where there are any of the kind: who fills in items calls it last. */
 void atoll_reply_count_items(struct atoll_reply *reply);
 /* The index-th item of kind PLAN, as plan_index of an ask names it; NULL when there is none. */
-const struct atoll_reply_item *atoll_reply_plan(const struct atoll_reply *reply, uint32_t index);
+const struct atoll_reply_item *atoll_items_plan(const struct atoll_reply_item *items, uint32_t count,
+                                                uint32_t index);
 
 void atoll_ask_encode(const struct atoll_ask *ask, struct atoll_buffer *out);
 /* Hostile input: enums, counts and numbers are checked, trouble is the reader's sticky failure. */

@@ -739,6 +739,8 @@ static int coordinator_resume(struct coordinator *c, struct atoll_err *err)
     c->notice.evaluated = status.evaluated;
     atoll_progress_begin_file(&c->progress, s->campaign, c->attempt_dir,
                               atoll_journal_durable_bytes(atoll_commit_journal(c->commit)));
+    if (rc == 0)
+        rc = atoll_llm_queue_load(c->llm_queue, s->campaign, c->engine, err);
     for (size_t i = 0; i < resumed.decisions.count && rc == 0; i++)
         rc = take_decision(c, &resumed.decisions.items[i], err);
     atoll_decisions_fini(&resumed.decisions);

@@ -238,11 +238,7 @@ const struct atoll_reply_item *atoll_ask_history_step(const struct atoll_ask_his
                                                       const struct atoll_ask *ask)
 {
     const struct atoll_ask_record *r = ask->plan ? atoll_ask_history_find(h, ask->plan) : NULL;
-    uint32_t left = ask->plan_index;
-    for (uint32_t i = 0; r && i < r->item_count; i++)
-        if (r->items[i].kind == ATOLL_ITEM_PLAN && left-- == 0)
-            return &r->items[i];
-    return NULL;
+    return r ? atoll_items_plan(r->items, r->item_count, ask->plan_index) : NULL;
 }
 
 const struct atoll_ask_record *atoll_ask_history_analysis(const struct atoll_ask_history *h,

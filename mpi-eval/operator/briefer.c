@@ -3,7 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/diagnosis.h"
 #include "core/model_role.h"
+#include "evolution/experience/experience.h"
+#include "evolution/experience/rewrites.h"
+#include "mpi-eval/operator/prompt_io.h"
 
 #define SIBLINGS     3u
 #define SLOWER       3u
@@ -14,20 +18,25 @@
 static const struct told {
     unsigned neighbours : 1;   /* siblings, slower tries, the best of all */
     unsigned combinations : 1; /* of the parent's template */
+    unsigned memory : 1;       /* rewrites */
+    unsigned hints : 1;
 } told[ATOLL_MODEL_ROLE_COUNT] = {
-    [ATOLL_MODEL_ROLE_WRITER] = {.neighbours = 1, .combinations = 1},
-    [ATOLL_MODEL_ROLE_PLANNER] = {.neighbours = 1, .combinations = 1},
+    [ATOLL_MODEL_ROLE_WRITER] = {.neighbours = 1, .combinations = 1, .memory = 1, .hints = 1},
+    [ATOLL_MODEL_ROLE_PLANNER] = {.neighbours = 1, .combinations = 1, .memory = 1, .hints = 1},
     [ATOLL_MODEL_ROLE_EXECUTOR] = {.combinations = 1},
-    [ATOLL_MODEL_ROLE_REFINER] = {.combinations = 1},
+    [ATOLL_MODEL_ROLE_REFINER] = {.combinations = 1, .hints = 1},
     [ATOLL_MODEL_ROLE_TEMPLATER] = {.combinations = 1},
 };
 
 struct atoll_briefer {
     const struct atoll_search *search;
+    const char *backend;
     const struct atoll_prompt_context *context;
+    struct atoll_experience *experience;
+    struct atoll_rewrites *rewrites;
 };
 
-struct atoll_briefer *atoll_briefer_create(const struct atoll_search *search,
+struct atoll_briefer *atoll_briefer_create(const struct atoll_search *search, const char *backend,
                                            const struct atoll_prompt_context *context, struct atoll_err *err)
 {
     struct atoll_briefer *b = calloc(1, sizeof(*b));
@@ -36,13 +45,136 @@ struct atoll_briefer *atoll_briefer_create(const struct atoll_search *search,
         return NULL;
     }
     b->search = search;
+    b->backend = backend;
     b->context = context;
-    return b;
+    b->experience = atoll_experience_create(err);
+    b->rewrites = b->experience ? atoll_rewrites_create(search->memory_size, err) : NULL;
+    if (b->rewrites)
+        return b;
+    atoll_briefer_destroy(b);
+    return NULL;
 }
 
 void atoll_briefer_destroy(struct atoll_briefer *b)
 {
+    if (!b)
+        return;
+    atoll_experience_destroy(b->experience);
+    atoll_rewrites_destroy(b->rewrites);
     free(b);
+}
+
+int atoll_briefer_add_hint(struct atoll_briefer *b, const struct atoll_experience_hint *hint,
+                           struct atoll_err *err)
+{
+    return atoll_experience_add_hint(b->experience, hint, NULL, err);
+}
+
+/* ---- what is known of a candidate ---- */
+
+struct result {
+    enum atoll_verdict verdict;
+    double time_ns; /* 0: none */
+    struct atoll_diagnosis diagnosis;
+};
+
+/* 1; 0: it was not measured yet; -1. */
+static int find_result(const struct atoll_briefer *b, const struct atoll_engine *engine,
+                       const struct atoll_ask *ask, const struct atoll_id *candidate,
+                       struct result *ret_result, struct atoll_err *err)
+{
+    const char *model = atoll_engine_model(engine, ask->model);
+    const struct atoll_task *task = atoll_engine_task(engine, ask->task);
+    struct atoll_evaluation evaluation;
+    if (!task || atoll_id_is_zero(candidate))
+        return 0;
+    int got = atoll_prompt_context_find(b->context, candidate, model, &evaluation, err);
+    if (got <= 0)
+        return got;
+    ret_result->verdict = evaluation.verdict;
+    ret_result->time_ns =
+        evaluation.verdict == ATOLL_V_CORRECT ? atoll_evaluation_time_ns(&evaluation, task) : 0;
+    atoll_diagnose_evaluation(&evaluation, task, atoll_prompt_context_device(b->context, model),
+                              &ret_result->diagnosis);
+    atoll_evaluation_fini(&evaluation);
+    return 1;
+}
+
+/* ---- what is learnt from events ---- */
+
+static const struct atoll_ask *find_ask(const struct atoll_briefer *b, uint64_t number)
+{
+    const struct atoll_ask_record *record =
+        number ? atoll_ask_history_find(atoll_prompt_context_asks(b->context), number) : NULL;
+    return record ? &record->ask : NULL;
+}
+
+static int add_briefing(struct atoll_briefer *b, const struct atoll_engine *engine,
+                        const struct atoll_briefing *briefing, struct atoll_err *err)
+{
+    const struct atoll_ask *ask = find_ask(b, briefing->ask);
+    struct result parent;
+    int known = ask ? find_result(b, engine, ask, &ask->parent, &parent, err) : 0;
+    if (!ask || known < 0)
+        return known;
+    return atoll_experience_used(b->experience, known ? &parent.diagnosis : NULL, briefing, err);
+}
+
+/* A kernel that answers an ask. */
+static int add_evaluation(struct atoll_briefer *b, const struct atoll_engine *engine,
+                          const struct atoll_evaluation *evaluation, struct atoll_err *err)
+{
+    struct atoll_candidate_view view;
+    struct result child, parent;
+    for (uint32_t task = 0; task < atoll_engine_task_count(engine); task++) {
+        for (uint32_t model = 0; model == 0 || model < atoll_engine_model_count(engine); model++) {
+            if (atoll_engine_view(engine, task, model, &evaluation->candidate, &view) != 0)
+                continue;
+            const struct atoll_ask *ask = find_ask(b, view.ask);
+            if (!ask || ask->task != task || ask->model != model)
+                continue;
+            int known = find_result(b, engine, ask, &view.id, &child, err);
+            int has_parent = known > 0 ? find_result(b, engine, ask, &ask->parent, &parent, err) : 0;
+            if (known < 0 || has_parent < 0)
+                return -1;
+            if (known)
+                atoll_experience_credit(b->experience, ask->number, has_parent ? parent.time_ns : 0,
+                                        child.verdict, child.time_ns);
+        }
+    }
+    return 0;
+}
+
+static int add_reply(struct atoll_briefer *b, const struct atoll_engine *engine,
+                     const struct atoll_reply *reply, struct atoll_err *err)
+{
+    const struct atoll_ask *ask = find_ask(b, reply->ask);
+    if (!ask || reply->status != ATOLL_REPLY_OK)
+        return 0;
+    if (ask->kind == ATOLL_ASK_SUMMARISE)
+        return atoll_rewrites_add(b->rewrites, ask->task, ask->model, reply, err);
+    const struct atoll_device_info *device =
+        atoll_prompt_context_device(b->context, atoll_engine_model(engine, ask->model));
+    for (uint32_t i = 0; ask->kind == ATOLL_ASK_DISTIL && i < reply->item_count; i++) {
+        if (reply->items[i].kind == ATOLL_ITEM_HINT &&
+            atoll_experience_add_item(b->experience, &reply->items[i],
+                                      atoll_prompt_io_language(engine, b->backend, ask),
+                                      device ? atoll_device_family(device) : "", err) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+int atoll_briefer_add_event(struct atoll_briefer *b, const struct atoll_engine *engine,
+                            const struct atoll_event *event, struct atoll_err *err)
+{
+    switch (event->type) {
+    case ATOLL_EVENT_BRIEFING: return add_briefing(b, engine, &event->briefing, err);
+    case ATOLL_EVENT_EVALUATED: return add_evaluation(b, engine, &event->evaluation, err);
+    case ATOLL_EVENT_REPLY: return add_reply(b, engine, &event->reply, err);
+    default: return 0;
+    }
 }
 
 /* ---- results near the parent ---- */
@@ -151,22 +283,60 @@ static void tell_combinations(const struct atoll_engine *engine, const struct at
     tell(briefing, &broken);
 }
 
+/* ---- what was learnt ---- */
+
+static int tell_hints(struct atoll_briefer *b, const struct atoll_engine *engine, const struct atoll_ask *ask,
+                      struct atoll_briefing *briefing, struct atoll_err *err)
+{
+    const struct atoll_task *task = atoll_engine_task(engine, ask->task);
+    const struct atoll_device_info *device =
+        atoll_prompt_context_device(b->context, atoll_engine_model(engine, ask->model));
+    struct result parent;
+    int known = find_result(b, engine, ask, &ask->parent, &parent, err);
+    if (known < 0)
+        return -1;
+    const struct atoll_experience_query query = {.diagnosis = known ? &parent.diagnosis : NULL,
+                                                 .language =
+                                                     atoll_prompt_io_language(engine, b->backend, ask),
+                                                 .device = device ? atoll_device_family(device) : "",
+                                                 .category = task && task->category ? task->category : "",
+                                                 .role = ask->role,
+                                                 .ask = ask->number};
+    size_t room = ATOLL_BRIEF_LIMIT - briefing->count;
+    size_t limit = room < ATOLL_EXPERIENCE_TOLD ? room : ATOLL_EXPERIENCE_TOLD;
+    briefing->count +=
+        (uint32_t)atoll_experience_retrieve(b->experience, &query, limit, &briefing->briefs[briefing->count]);
+    return 0;
+}
+
+static void tell_memory(const struct atoll_briefer *b, const struct atoll_ask *ask,
+                        struct atoll_briefing *briefing)
+{
+    size_t room = ATOLL_BRIEF_LIMIT - briefing->count;
+    size_t limit = room < b->search->memory_size ? room : b->search->memory_size;
+    briefing->count += (uint32_t)atoll_rewrites_list(b->rewrites, ask->task, ask->model, limit,
+                                                     &briefing->briefs[briefing->count]);
+}
+
 int atoll_briefer_make(struct atoll_briefer *b, const struct atoll_engine *engine,
                        const struct atoll_ask *ask, struct atoll_briefing *ret_briefing,
                        struct atoll_err *err)
 {
     const struct told *wanted = &told[atoll_model_role_of_ask(ask)];
-    struct atoll_briefing briefing = {.ask = ask->number};
     struct atoll_candidate_view parent;
     int has_parent = !atoll_id_is_zero(&ask->parent) &&
                      atoll_engine_view(engine, ask->task, ask->model, &ask->parent, &parent) == 0;
-    (void)err;
-    if (has_parent && b->search->trajectory && wanted->neighbours)
-        tell_neighbours(engine, ask, &parent, &briefing);
-    if (b->search->trajectory && wanted->neighbours)
-        tell_best(engine, ask, &briefing);
-    if (has_parent && b->search->trajectory && wanted->combinations)
-        tell_combinations(engine, ask, &parent, &briefing);
-    *ret_briefing = briefing;
-    return 0;
+    *ret_briefing = (struct atoll_briefing){.ask = ask->number};
+    if (b->search->strategy == ATOLL_STRATEGY_REPEATED)
+        return 0; /* its asks are independent of each other */
+    if (b->search->trajectory && wanted->neighbours) {
+        if (has_parent)
+            tell_neighbours(engine, ask, &parent, ret_briefing);
+        tell_best(engine, ask, ret_briefing);
+    }
+    if (b->search->trajectory && wanted->combinations && has_parent)
+        tell_combinations(engine, ask, &parent, ret_briefing);
+    if (b->search->memory && wanted->memory)
+        tell_memory(b, ask, ret_briefing);
+    return b->search->hints && wanted->hints ? tell_hints(b, engine, ask, ret_briefing, err) : 0;
 }

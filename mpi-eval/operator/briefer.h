@@ -5,15 +5,23 @@
 #define ATOLL_MPI_EVAL_OPERATOR_BRIEFER_H
 
 #include "core/briefing.h"
+#include "core/experience/hint.h"
 #include "evolution/engine/engine.h"
 #include "mpi-eval/operator/prompt_context.h"
 
 struct atoll_briefer;
-/* search: borrowed until destroy; context: what events are known of, borrowed. */
-struct atoll_briefer *atoll_briefer_create(const struct atoll_search *search,
+/* search, backend, context: borrowed until destroy. */
+struct atoll_briefer *atoll_briefer_create(const struct atoll_search *search, const char *backend,
                                            const struct atoll_prompt_context *context, struct atoll_err *err);
 void atoll_briefer_destroy(struct atoll_briefer *briefer);
 
+/* Advice that a campaign begins with. */
+int atoll_briefer_add_hint(struct atoll_briefer *briefer, const struct atoll_experience_hint *hint,
+                           struct atoll_err *err);
+/* Every event that the context has kept, in order, live and on resume alike: what hints led to, and what models have learnt.
+ * engine: knows its candidates. */
+int atoll_briefer_add_event(struct atoll_briefer *briefer, const struct atoll_engine *engine,
+                            const struct atoll_event *event, struct atoll_err *err);
 /* Texts are borrowed until the next event is added.  Errors: MEMORY. */
 int atoll_briefer_make(struct atoll_briefer *briefer, const struct atoll_engine *engine,
                        const struct atoll_ask *ask, struct atoll_briefing *ret_briefing,

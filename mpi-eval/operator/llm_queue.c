@@ -105,11 +105,32 @@ struct atoll_llm_queue *atoll_llm_queue_create(const struct atoll_llm_queue_sett
     queue->client = atoll_client_create(settings->gateway, settings->token_file, err);
     queue->context = queue->client ? atoll_prompt_context_create(0, err) : NULL;
     if (queue->context)
-        queue->briefer = atoll_briefer_create(&atoll_campaign_config(campaign)->search, queue->context, err);
-    if (queue->briefer && atoll_prompt_context_add_campaign(queue->context, campaign, err) == 0)
+        queue->briefer = atoll_briefer_create(&atoll_campaign_config(campaign)->search, queue->backend,
+                                              queue->context, err);
+    if (queue->briefer)
         return queue;
     atoll_llm_queue_destroy(queue);
     return NULL;
+}
+
+struct loading {
+    struct atoll_llm_queue *queue;
+    const struct atoll_engine *engine;
+};
+
+static int load_event(void *context, const struct atoll_event *event, struct atoll_err *err)
+{
+    const struct loading *loading = context;
+    return atoll_briefer_add_event(loading->queue->briefer, loading->engine, event, err);
+}
+
+int atoll_llm_queue_load(struct atoll_llm_queue *queue, const struct atoll_campaign *campaign,
+                         const struct atoll_engine *engine, struct atoll_err *err)
+{
+    struct loading loading = {queue, engine};
+    return queue->context
+               ? atoll_prompt_context_add_campaign(queue->context, campaign, load_event, &loading, err)
+               : 0;
 }
 
 void atoll_llm_queue_set_tools(struct atoll_llm_queue *queue, struct atoll_tools *tools)
@@ -176,9 +197,9 @@ static struct trust *trust_of(struct atoll_llm_queue *queue, const struct open_a
 {
     const char *model = queue->roles.of[role_of(a)].model;
     unsigned first = 0;
-    while (*model && strcmp(queue->roles.of[first].model, model) != 0)
+    while (strcmp(queue->roles.of[first].model, model) != 0)
         first++;
-    return &queue->trust[*model ? first : (unsigned)role_of(a)];
+    return &queue->trust[strcmp(model, ATOLL_ROLES_BY_GATEWAY) != 0 ? first : (unsigned)role_of(a)];
 }
 
 /* Whether a model writes the answer: there is one, still. */
@@ -219,6 +240,8 @@ int atoll_llm_queue_settle(struct atoll_llm_queue *queue, const struct atoll_eng
                            const struct atoll_event *event, double now_ns, struct atoll_err *err)
 {
     int rc = queue->context ? atoll_prompt_context_add_event(queue->context, event, err) : 0;
+    if (rc == 0 && queue->briefer)
+        rc = atoll_briefer_add_event(queue->briefer, engine, event, err);
     for (struct open_ask *a = queue->first; a; a = a->next) {
         /* A reply that is durable here need not be kept by the gateway. */
         if (event->type == ATOLL_EVENT_REPLY && queue->client && a->ask.number == event->reply.ask &&
@@ -278,8 +301,9 @@ static void record_outcome(struct atoll_llm_queue *queue, const struct open_ask 
         trust->is_over = 1;
         queue->counts.is_over |= a->ask.kind == ATOLL_ASK_WRITE;
         atoll_log(ATOLL_LOG_WARNING, "eval.ask.over",
-                  "the model '%s' failed %u times in a row (%s: %s) and is asked no more; the tuner goes on",
-                  *model ? model : atoll_model_role_name(role_of(a)), trust->failures,
+                  "the model '%s' (as %s) failed %u times in a row (%s: %s) and is asked no more; the tuner "
+                  "goes on",
+                  model, atoll_model_role_name(role_of(a)), trust->failures,
                   atoll_llm_status_name(outcome->status), outcome->detail);
     }
 }

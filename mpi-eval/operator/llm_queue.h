@@ -26,11 +26,13 @@ struct atoll_llm_queue_settings {
 
 struct atoll_engine;
 struct atoll_llm_queue;
-/* Reads the campaign's journals for the prompt context where there is a gateway.  Errors: those of atoll_client_create and
- * atoll_roles_parse. */
+/* Errors: those of atoll_client_create and atoll_roles_parse. */
 struct atoll_llm_queue *atoll_llm_queue_create(const struct atoll_llm_queue_settings *settings,
                                                const struct atoll_campaign *campaign, struct atoll_err *err);
 void atoll_llm_queue_destroy(struct atoll_llm_queue *queue);
+/* Reads the campaign's journals, where a model is asked; before any ask is added.  engine: as they left it. */
+int atoll_llm_queue_load(struct atoll_llm_queue *queue, const struct atoll_campaign *campaign,
+                         const struct atoll_engine *engine, struct atoll_err *err);
 
 /* Through which models' calls of tools are answered; borrowed, NULL: none is. */
 void atoll_llm_queue_set_tools(struct atoll_llm_queue *queue, struct atoll_tools *tools);

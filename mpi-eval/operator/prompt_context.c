@@ -189,6 +189,8 @@ const struct atoll_ask_history *atoll_prompt_context_asks(const struct atoll_pro
 struct filling {
     struct atoll_prompt_context *context;
     struct atoll_arena *arena;
+    atoll_prompt_context_seen *seen;
+    void *seen_context;
 };
 
 static int fill_asks(struct atoll_prompt_context *c, const struct atoll_record *record, struct atoll_err *err)
@@ -227,14 +229,17 @@ static int fill_record(void *context, const struct atoll_attempt *attempt, const
     int rc = atoll_event_decode(record->bytes, record->length, f->arena, &event, err);
     if (rc == 0)
         rc = atoll_prompt_context_add_event(f->context, &event, err);
+    if (rc == 0 && f->seen)
+        rc = f->seen(f->seen_context, &event, err);
     atoll_event_fini(&event);
     return rc;
 }
 
 int atoll_prompt_context_add_campaign(struct atoll_prompt_context *c, const struct atoll_campaign *campaign,
+                                      atoll_prompt_context_seen *seen, void *seen_context,
                                       struct atoll_err *err)
 {
-    struct filling filling = {c, atoll_arena_create(EVENT_ARENA_BYTES, err)};
+    struct filling filling = {c, atoll_arena_create(EVENT_ARENA_BYTES, err), seen, seen_context};
     int rc = filling.arena ? atoll_campaign_replay(campaign, fill_record, &filling, NULL, err) : -1;
     atoll_arena_destroy(filling.arena);
     return rc;

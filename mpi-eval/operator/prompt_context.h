@@ -26,9 +26,13 @@ int atoll_prompt_context_add_device(struct atoll_prompt_context *context,
  * events are ignored.  Errors: MEMORY, LIMIT. */
 int atoll_prompt_context_add_event(struct atoll_prompt_context *context, const struct atoll_event *event,
                                    struct atoll_err *err);
-/* Everything the journals of a campaign hold. */
+/* Called for each event that was kept. */
+typedef int atoll_prompt_context_seen(void *seen_context, const struct atoll_event *event,
+                                      struct atoll_err *err);
+/* Everything the journals of a campaign hold.  seen: NULL = nobody looks at it beside. */
 int atoll_prompt_context_add_campaign(struct atoll_prompt_context *context,
-                                      const struct atoll_campaign *campaign, struct atoll_err *err);
+                                      const struct atoll_campaign *campaign, atoll_prompt_context_seen *seen,
+                                      void *seen_context, struct atoll_err *err);
 
 /* An ask that was decided. */
 int atoll_prompt_context_add_ask(struct atoll_prompt_context *context, const struct atoll_ask *ask,

@@ -22,16 +22,16 @@ struct kernels {
     struct atoll_arena *arena;
 };
 
-/* What an ask is written in. */
-static const char *language_of(const struct atoll_prompt_io *io, const struct atoll_ask *ask)
+const char *atoll_prompt_io_language(const struct atoll_engine *engine, const char *backend,
+                                     const struct atoll_ask *ask)
 {
-    enum atoll_language language = atoll_language_of_backend(io->backend, atoll_engine_triton(io->engine));
+    enum atoll_language language = atoll_language_of_backend(backend, atoll_engine_triton(engine));
     struct atoll_id source;
     struct atoll_choice choice;
     const char *parent = NULL, *text;
     if (atoll_id_is_zero(&ask->parent) ||
-        atoll_engine_candidate(io->engine, ask->task, &ask->parent, &source, &choice) != 0 ||
-        atoll_engine_source(io->engine, &source, &parent, &text) != 0)
+        atoll_engine_candidate(engine, ask->task, &ask->parent, &source, &choice) != 0 ||
+        atoll_engine_source(engine, &source, &parent, &text) != 0)
         parent = NULL;
     return atoll_language_of_ask(language, parent, ask->number);
 }
@@ -130,7 +130,7 @@ int atoll_prompt_io_request(const struct atoll_prompt_io *io, const struct atoll
                         ask,
                         atoll_engine_task(io->engine, ask->task),
                         atoll_engine_model(io->engine, ask->model),
-                        language_of(io, ask),
+                        atoll_prompt_io_language(io->engine, io->backend, ask),
                         arena};
     struct atoll_prompt_input input = {.ask = ask,
                                        .task = k.task,
@@ -223,7 +223,7 @@ int atoll_prompt_io_reply(const struct atoll_prompt_io *io, const struct atoll_a
                           const struct atoll_llm_request *request, const struct atoll_llm_outcome *outcome,
                           struct atoll_arena *arena, struct atoll_reply *ret_reply, struct atoll_err *err)
 {
-    const char *language = language_of(io, ask);
+    const char *language = atoll_prompt_io_language(io->engine, io->backend, ask);
     const char *who = *outcome->model ? outcome->model : *outcome->name ? outcome->name : request->model;
     struct atoll_reply reply = {.ask = ask->number,
                                 .status = status_of(outcome->status),

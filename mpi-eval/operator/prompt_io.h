@@ -25,6 +25,9 @@ struct atoll_prompt_io {
     const char *account; /* whose limits of money hold; NULL: the campaign's own */
 };
 
+/* What an ask is written in: "c", "cuda" ... */
+const char *atoll_prompt_io_language(const struct atoll_engine *engine, const char *backend,
+                                     const struct atoll_ask *ask);
 /* An ask of kind WRITE, right after the step that made it, or any time later in the same campaign.  Texts lie in arena.
  * Errors: INPUT (a language without prompts), MEMORY, LIMIT. */
 int atoll_prompt_io_request(const struct atoll_prompt_io *io, const struct atoll_ask *ask,

@@ -217,8 +217,10 @@ int atoll_roles_parse(const char *models, const char *parameters_text, struct at
 {
     struct atoll_roles roles;
     memset(&roles, 0, sizeof(roles));
-    for (unsigned i = 0; i < ATOLL_MODEL_ROLE_COUNT; i++)
+    for (unsigned i = 0; i < ATOLL_MODEL_ROLE_COUNT; i++) {
+        strcpy(roles.of[i].model, ATOLL_ROLES_BY_GATEWAY);
         roles.of[i].temperature = roles.of[i].top_p = NAN;
+    }
     if (parse_models(models ? models : "", &roles, err) != 0 ||
         parse_parameters(parameters_text ? parameters_text : "", &roles, err) != 0)
         return -1;

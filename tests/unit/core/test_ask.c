@@ -105,7 +105,10 @@ static struct atoll_reply full_reply(void)
                                              .output_tokens = 10,
                                              .reasoning_tokens = 4,
                                              .elapsed_s = 1.5,
-                                             .is_from_store = 1}};
+                                             .is_from_store = 1,
+                                             .model = "strong",
+                                             .section_count = 2,
+                                             .sections = {{"task", 100, 0}, {"parent", 4000, 70}}}};
     reply.dialogue.request.bytes[3] = 7;
     return reply;
 }
@@ -122,11 +125,15 @@ static int decode_reply(const struct atoll_buffer *b, size_t length, struct atol
 static void dialogues_travel(void **state)
 {
     struct atoll_arena *arena = atoll_arena_create(1u << 20, NULL);
-    struct atoll_reply reply = full_reply(), silent = full_reply(), back;
-    struct atoll_buffer b, plain;
+    struct atoll_reply reply = full_reply(), silent = full_reply(), older = full_reply(), back;
+    struct atoll_buffer b, plain, old;
     memset(&silent.dialogue, 0, sizeof(silent.dialogue));
     atoll_buffer_init(&b, 4096);
     atoll_buffer_init(&plain, 4096);
+    atoll_buffer_init(&old, 4096);
+    older.dialogue.model = NULL;
+    older.dialogue.section_count = 0;
+    atoll_reply_encode(&older, &old);
     atoll_reply_encode(&reply, &b);
     atoll_reply_encode(&silent, &plain);
     assert_int_equal(decode_reply(&b, b.length, arena, &back), 0);
@@ -139,14 +146,23 @@ static void dialogues_travel(void **state)
                 back.dialogue.output_tokens == 10 && back.dialogue.reasoning_tokens == 4 &&
                 back.dialogue.elapsed_s == 1.5 && back.dialogue.is_from_store == 1);
     assert_true(atoll_id_equal(&back.dialogue.request, &reply.dialogue.request));
+    assert_string_equal(back.dialogue.model, "strong");
+    assert_int_equal(back.dialogue.section_count, 2);
+    assert_string_equal(back.dialogue.sections[1].name, "parent");
+    assert_true(back.dialogue.sections[1].bytes == 4000 && back.dialogue.sections[1].cut_bytes == 70);
     /* as older engines wrote it */
     assert_memory_equal(b.data, plain.data, plain.length);
+    assert_memory_equal(b.data, old.data, old.length);
+    assert_int_equal(decode_reply(&old, old.length, arena, &back), 0);
+    assert_string_equal(back.dialogue.model, "");
     for (size_t length = 0; length < b.length; length++)
-        assert_int_equal(decode_reply(&b, length, arena, &back), length == plain.length ? 0 : -1);
+        assert_int_equal(decode_reply(&b, length, arena, &back),
+                         length == plain.length || length == old.length ? 0 : -1);
     assert_int_equal(decode_reply(&plain, plain.length, arena, &back), 0);
     assert_string_equal(back.dialogue.prompt, "");
     assert_true(atoll_id_is_zero(&back.dialogue.request));
     atoll_buffer_fini(&plain);
+    atoll_buffer_fini(&old);
     atoll_buffer_fini(&b);
     atoll_arena_destroy(arena);
 }
@@ -182,6 +198,8 @@ static void items_travel(void **state)
     struct atoll_buffer b;
     *reply = full_reply();
     fill_items(reply);
+    reply->dialogue.model = NULL;
+    reply->dialogue.section_count = 0;
     atoll_reply_count_items(reply);
     assert_int_equal(reply->plan_count, 1);
     assert_true(reply->issues == UINT64_C(1) << ATOLL_ISSUE_BANK_CONFLICTS);
@@ -200,8 +218,8 @@ static void items_travel(void **state)
     assert_true(back->items[2].issue == ATOLL_ISSUE_COUNT && back->items[2].kind == ATOLL_ITEM_ISSUE);
     assert_string_equal(back->items[2].before, "a");
     assert_string_equal(back->dialogue.prompt, "write\nit");
-    assert_ptr_equal(atoll_reply_plan(back, 0), &back->items[0]);
-    assert_null(atoll_reply_plan(back, 1));
+    assert_ptr_equal(atoll_items_plan(back->items, back->item_count, 0), &back->items[0]);
+    assert_null(atoll_items_plan(back->items, back->item_count, 1));
     struct atoll_reply *cut = malloc(sizeof(*cut));
     *cut = *reply;
     memset(&cut->dialogue, 0, sizeof(cut->dialogue));

@@ -1,0 +1,234 @@
+/* What an ask is told beside what it names, on an engine whose evaluators and operators are played (tests/support). */
+#include "tests/support/operator.h"
+
+#include "mpi-eval/operator/briefer.h"
+
+static const struct sim_seed plain[] = {{"k0", NULL, NULL}};
+static const struct sim_seed tuned[] = {{"k0", NULL, NULL},
+                                        {"k1", "\"A\": [1, 2, 3, 4, 5, 6], \"B\": [1, 2]", NULL}};
+
+struct stand {
+    struct sim *sim;
+    struct atoll_search told; /* what the briefer goes by */
+    struct atoll_prompt_context *context;
+    struct atoll_briefer *briefer;
+    size_t fed;
+};
+
+static void set_up(struct stand *s, const struct sim_seed *seeds, size_t count)
+{
+    struct atoll_buffer task;
+    struct atoll_search search;
+    const struct atoll_device_info device = {.model = "processor", .backend = "cpu", .threads = 4};
+    atoll_buffer_init(&task, 1u << 24);
+    sim_task("copy", seeds, count, 1, &task);
+    atoll_search_defaults(&search);
+    s->told = search;
+    search.strategy = ATOLL_STRATEGY_REPEATED; /* every ask is about the baseline */
+    search.repeated_parent = 1;
+    search.ask_share = count == 1;
+    search.noop_interval = 0;
+    search.stagnation_limit = 0;
+    s->sim = op_start(7, &search, &task, 1);
+    sim_capacity(s->sim, 4);
+    s->fed = 0;
+    s->context = atoll_prompt_context_create(0, NULL);
+    assert_int_equal(atoll_prompt_context_add_device(s->context, &device, NULL), 0);
+    s->briefer = atoll_briefer_create(&s->told, "cpu", s->context, NULL);
+    assert_non_null(s->briefer);
+    atoll_buffer_fini(&task);
+}
+
+static void tear_down(struct stand *s)
+{
+    atoll_briefer_destroy(s->briefer);
+    atoll_prompt_context_destroy(s->context);
+    sim_fini(s->sim);
+    free(s->sim);
+}
+
+static void see(struct stand *s, const struct atoll_event *event)
+{
+    assert_int_equal(atoll_prompt_context_add_event(s->context, event, NULL), 0);
+    assert_int_equal(atoll_briefer_add_event(s->briefer, s->sim->engine, event, NULL), 0);
+}
+
+static void feed(struct stand *s)
+{
+    struct atoll_arena *arena = atoll_arena_create(1u << 26, NULL);
+    for (; s->fed < s->sim->event_count; s->fed++) {
+        struct atoll_event event;
+        const struct sim_bytes *bytes = &s->sim->events[s->fed];
+        assert_int_equal(atoll_event_decode(bytes->bytes, bytes->length, arena, &event, NULL), 0);
+        see(s, &event);
+        atoll_event_fini(&event);
+        atoll_arena_reset(arena);
+    }
+    atoll_arena_destroy(arena);
+}
+
+static struct atoll_briefing brief(struct stand *s, const struct atoll_ask *ask)
+{
+    struct atoll_briefing briefing;
+    assert_int_equal(atoll_briefer_make(s->briefer, s->sim->engine, ask, &briefing, NULL), 0);
+    assert_int_equal(briefing.ask, ask->number);
+    return briefing;
+}
+
+static uint32_t count_of(const struct atoll_briefing *b, enum atoll_brief_kind kind)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < b->count; i++)
+        count += b->briefs[i].kind == kind;
+    return count;
+}
+
+static void expect(const struct stand *s, const struct atoll_briefing *b, uint32_t at,
+                   enum atoll_brief_kind kind, uint32_t kernel)
+{
+    assert_true(at < b->count);
+    assert_int_equal(b->briefs[at].kind, kind);
+    assert_int_equal(op_number(s->sim, 0, &b->briefs[at].id), kernel);
+}
+
+static void neighbours_are_told(void **state)
+{
+    static const double times_ms[16] = {
+        [0] = 10, [1] = 8, [2] = 20, [3] = 0, [4] = 5, [5] = 30, [6] = 6, [7] = 7};
+    struct stand s;
+    struct atoll_briefing b;
+    (void)state;
+    set_up(&s, plain, 1);
+    op_evaluate(s.sim, times_ms);
+    for (uint32_t kernel = 1; kernel <= 7; kernel++) {
+        op_kernel(s.sim, op_at(s.sim, 0)->number, kernel);
+        op_evaluate(s.sim, times_ms);
+    }
+    feed(&s);
+    s.told.hints = 0;
+    struct atoll_ask ask = *op_at(s.sim, 0);
+    b = brief(&s, &ask);
+    assert_int_equal(b.count, 5); /* the best is the fastest sibling */
+    expect(&s, &b, 0, ATOLL_BRIEF_SIBLING, 4);
+    expect(&s, &b, 1, ATOLL_BRIEF_SIBLING, 6);
+    expect(&s, &b, 2, ATOLL_BRIEF_SIBLING, 7);
+    expect(&s, &b, 3, ATOLL_BRIEF_SLOWER, 5); /* the newest first */
+    expect(&s, &b, 4, ATOLL_BRIEF_SLOWER, 2);
+    assert_true(b.briefs[0].score > 4.9e6 && b.briefs[0].score < 5.1e6);
+    /* what is named is not told twice */
+    ask.inspirations[ask.inspiration_count++] = b.briefs[0].id;
+    b = brief(&s, &ask);
+    expect(&s, &b, 0, ATOLL_BRIEF_SIBLING, 6);
+    assert_int_equal(count_of(&b, ATOLL_BRIEF_BEST), 0);
+    /* of a child: the other children of its parent, and the best */
+    ask.inspiration_count = 0;
+    ask.parent = b.briefs[0].id;
+    b = brief(&s, &ask);
+    expect(&s, &b, 0, ATOLL_BRIEF_SIBLING, 4);
+    expect(&s, &b, 1, ATOLL_BRIEF_SLOWER, 7);
+    ask.kind = ATOLL_ASK_ORDER;
+    assert_int_equal(brief(&s, &ask).count, 0);
+    ask.kind = ATOLL_ASK_PLAN;
+    s.told.trajectory = 0;
+    assert_int_equal(brief(&s, &ask).count, 0);
+    s.told.trajectory = 1;
+    assert_true(brief(&s, &ask).count > 0);
+    s.told.strategy = ATOLL_STRATEGY_REPEATED;
+    assert_int_equal(brief(&s, &ask).count, 0);
+    tear_down(&s);
+}
+
+static void combinations_are_told_the_fastest_first(void **state)
+{
+    struct stand s;
+    struct atoll_candidate_view view;
+    struct atoll_ask ask = {.number = 1, .kind = ATOLL_ASK_WRITE, .op = ATOLL_OPERATOR_EXECUTE, .count = 1};
+    uint32_t cursor = 0, correct = 0, broken = 0;
+    (void)state;
+    set_up(&s, tuned, 2);
+    s.sim->wrong = 30;
+    for (int i = 0; i < 40 && s.sim->order_count; i++)
+        sim_answer(s.sim);
+    feed(&s);
+    while (atoll_engine_next_view(s.sim->engine, 0, 0, &cursor, &view)) {
+        if (op_number(s.sim, 0, &view.id) == 1 && view.is_settled) {
+            correct += view.is_correct != 0;
+            broken += !view.is_correct;
+            ask.parent = view.id;
+        }
+    }
+    assert_true(correct >= 3 && broken >= 1);
+    struct atoll_briefing b = brief(&s, &ask);
+    assert_int_equal(b.count, (correct < 8 ? correct : 8) + (broken < 4 ? broken : 4));
+    for (uint32_t i = 0; i < b.count; i++) {
+        assert_int_equal(b.briefs[i].kind, ATOLL_BRIEF_COMBINATION);
+        assert_int_equal(op_number(s.sim, 0, &b.briefs[i].id), 1);
+        if (i > 0 && b.briefs[i].score > 0)
+            assert_true(b.briefs[i].score >= b.briefs[i - 1].score);
+    }
+    tear_down(&s);
+}
+
+static void event_of_reply(struct atoll_event *event, uint64_t ask, enum atoll_item_kind kind,
+                           const char *title)
+{
+    atoll_event_init(event, ATOLL_EVENT_REPLY);
+    event->reply = (struct atoll_reply){.ask = ask, .item_count = 1};
+    event->reply.items[0] = (struct atoll_reply_item){.kind = kind,
+                                                      .title = title,
+                                                      .text = "Keep it in registers.",
+                                                      .why = "",
+                                                      .before = "a",
+                                                      .after = "b"};
+}
+
+/* Rewrites and hints that models have made are told from then on, and what follows is credited. */
+static void what_was_learnt_is_told(void **state)
+{
+    static const double times_ms[16] = {[0] = 10, [1] = 5};
+    struct stand s;
+    struct atoll_event event;
+    struct atoll_briefing b;
+    (void)state;
+    set_up(&s, plain, 1);
+    op_evaluate(s.sim, times_ms);
+    feed(&s);
+    s.told.trajectory = 0;
+    const struct atoll_ask ask = *op_at(s.sim, 0);
+    assert_int_equal(brief(&s, &ask).count, 0);
+    const struct atoll_ask summary = {.number = 1000, .kind = ATOLL_ASK_SUMMARISE, .op = ATOLL_OPERATOR_PLAN},
+                           lesson = {.number = 1001, .kind = ATOLL_ASK_DISTIL, .op = ATOLL_OPERATOR_PLAN};
+    assert_int_equal(atoll_prompt_context_add_ask(s.context, &summary, NULL), 0);
+    assert_int_equal(atoll_prompt_context_add_ask(s.context, &lesson, NULL), 0);
+    assert_int_equal(atoll_prompt_context_add_ask(s.context, &ask, NULL), 0);
+    event_of_reply(&event, 1000, ATOLL_ITEM_REWRITE, "tile the loop");
+    see(&s, &event);
+    event_of_reply(&event, 1001, ATOLL_ITEM_HINT, "unknown");
+    see(&s, &event);
+    b = brief(&s, &ask);
+    assert_int_equal(count_of(&b, ATOLL_BRIEF_MEMORY), 1);
+    assert_string_equal(b.briefs[0].title, "tile the loop");
+    assert_int_equal(count_of(&b, ATOLL_BRIEF_HINT), 1);
+    assert_non_null(strstr(b.briefs[1].text, "registers"));
+    s.told.hints = 0;
+    assert_int_equal(count_of(&(struct atoll_briefing[]){brief(&s, &ask)}[0], ATOLL_BRIEF_HINT), 0);
+    s.told.memory = 0;
+    assert_int_equal(brief(&s, &ask).count, 0);
+    atoll_event_init(&event, ATOLL_EVENT_BRIEFING);
+    event.briefing = b;
+    see(&s, &event);
+    op_kernel(s.sim, ask.number, 1);
+    op_evaluate(s.sim, times_ms);
+    feed(&s);
+    tear_down(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(neighbours_are_told),
+        cmocka_unit_test(combinations_are_told_the_fastest_first),
+        cmocka_unit_test(what_was_learnt_is_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
