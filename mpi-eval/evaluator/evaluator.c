@@ -359,7 +359,11 @@ static int null_tool(struct evaluator *ev, const struct atoll_frame *frame, stru
 
 static int on_tool(struct evaluator *ev, const struct atoll_frame *frame, struct atoll_err *err)
 {
-    return null_tool(ev, frame, err);
+    if (ev->pipeline)
+        return atoll_pipeline_tool(ev->pipeline, frame->payload, frame->length, err);
+    if (ev->setup.backend_null)
+        return null_tool(ev, frame, err);
+    return atoll_err_set(err, ATOLL_E_PROTOCOL, "TOOL came to an evaluator without a device");
 }
 
 static int on_ack(struct evaluator *ev, const struct atoll_frame *frame, struct atoll_err *err)

@@ -3,6 +3,10 @@
  * States of an order: WAITS_TASK (its task is not known to the referee) -> COMPILES (an object is missing) -> MEASURED (lent
  * to the referee's thread) -> DONE.  A verdict of levels 1 to 3 goes from any of the first two to DONE.
  *
+ * What a model asks for (TOOL) goes the same way behind the orders: COMPILE from COMPILES to DONE, CHECK over the referee's thread
+ * in its turn.  It is compiled while there are no orders, or one compile child more than it needs has nothing to do, or after it has waited
+ * for PATIENCE_NS, one at a time; and it is in no account of orders.
+ *
  * The compiler has one owner: this thread, except while the device is opened (`lent`), which compiles kernels of ours.
  * A task's reference is compiled here beside the candidates, and the TASK request comes with the object.  References that
  * orders wait for are compiled in the order of these; those of all other tasks whenever a compile child has nothing to do,
@@ -23,12 +27,17 @@
 #include "base/clock.h"
 #include "core/task/reference.h"
 #include "mpi-eval/evaluator/object_cache.h"
+#include "mpi-eval/evaluator/tool_report.h"
 
 #define TASK_LIMIT        4096u
 #define CACHE_BYTES       (256u << 20)
 #define REFERENCE_BYTES   (4u << 20)
 #define REFERENCES_AHEAD  64 /* compiled, of tasks that nobody has ordered anything for */
 #define ORDER_ARENA_BYTES (4u << 20)
+#define TOOL_LIMIT        32                  /* calls in hand */
+#define PATIENCE_NS       1e9                 /* of a call, for a compile child */
+#define TOOL_NUMBERS      ((uint64_t)1 << 63) /* from here on no evaluation has a number */
+#define REPORT_BYTES      ((size_t)1 << 20)   /* of a text before it is cut */
 
 enum work_state { WORK_WAITS_TASK, WORK_COMPILES, WORK_MEASURED, WORK_DONE };
 
@@ -43,6 +52,10 @@ struct work {
     struct atoll_prepared *prepared[SIDES];
     struct atoll_object *objects[SIDES];
     struct atoll_referee_request request; /* also holds the result */
+    int is_tool;                          /* a model asked for it; order: as if it were to be evaluated */
+    struct atoll_tool_order tool;
+    double arrived_ns;
+    struct atoll_buffer report; /* of what was compiled */
     struct work *next;
 };
 
@@ -79,7 +92,8 @@ struct atoll_pipeline {
     int is_left;                         /* what was measured last was a rival */
     uint32_t next_answer;                /* task that is looked at first */
     struct work *first, **end;
-    unsigned work_count, measured_count; /* measured: with the referee's thread */
+    unsigned work_count, measured_count; /* orders; measured: with the referee's thread, calls as well */
+    unsigned tool_count;
     uint64_t next_job;
     struct compile_job
         jobs[3 * ATOLL_PIPELINE_ORDER_LIMIT + REFERENCES_AHEAD]; /* two sides and a reference each */
@@ -136,6 +150,7 @@ static void work_destroy(struct atoll_pipeline *p, struct work *work)
     atoll_evaluation_fini(&work->request.evaluation);
     atoll_rival_fini(&work->request.rival);
     atoll_arena_destroy(work->arena);
+    atoll_buffer_fini(&work->report);
     free(work);
 }
 
@@ -448,18 +463,64 @@ static int has_rivals(const struct atoll_task *task, const struct atoll_order *o
     return 1;
 }
 
+static struct work *work_create(struct atoll_err *err)
+{
+    struct work *work = calloc(1, sizeof(*work));
+    if (!work) {
+        atoll_err_set(err, ATOLL_E_MEMORY, "no memory for an order");
+        return NULL;
+    }
+    atoll_evaluation_init(&work->request.evaluation);
+    atoll_rival_init(&work->request.rival);
+    atoll_buffer_init(&work->report, REPORT_BYTES);
+    work->arrived_unix_ns = atoll_clock_unix_ns();
+    work->arrived_ns = atoll_clock_mono_ns();
+    return work;
+}
+
+static void append(struct atoll_pipeline *p, struct work *work)
+{
+    *p->end = work;
+    p->end = &work->next;
+}
+
+int atoll_pipeline_tool(struct atoll_pipeline *p, const void *payload, size_t length, struct atoll_err *err)
+{
+    if (p->tool_count >= TOOL_LIMIT)
+        return atoll_err_set(err, ATOLL_E_PROTOCOL, "more than %d calls at a time", TOOL_LIMIT);
+    struct work *work = work_create(err);
+    if (!work)
+        return -1;
+    struct atoll_tool_order *tool = &work->tool;
+    work->is_tool = 1;
+    work->arena = atoll_arena_create(ORDER_ARENA_BYTES, err);
+    int rc = work->arena ? atoll_tool_order_decode(payload, length, work->arena, tool, err) : -1;
+    if (rc == 0 && tool->task >= p->task_count)
+        rc = atoll_err_set(err, ATOLL_E_PROTOCOL, "a call for task %u, which was never sent", tool->task);
+    work->order = (struct atoll_order){.evaluation = tool->call | TOOL_NUMBERS, .task = tool->task};
+    if (rc == 0)
+        rc = atoll_tool_candidate(p->tasks[tool->task].task, tool, &work->order.candidate, err);
+    if (rc != 0) {
+        work_destroy(p, work);
+        return -1;
+    }
+    if (tool->tool == ATOLL_TOOL_COMPILE)
+        work->state = WORK_COMPILES;
+    append(p, work);
+    p->tool_count++;
+    prepare_sides(p, work);
+    return 0;
+}
+
 int atoll_pipeline_order(struct atoll_pipeline *p, const void *payload, size_t length, struct atoll_err *err)
 {
     if (p->work_count >= ATOLL_PIPELINE_ORDER_LIMIT) {
         return atoll_err_set(err, ATOLL_E_PROTOCOL, "more than %d orders at a time",
                              ATOLL_PIPELINE_ORDER_LIMIT);
     }
-    struct work *work = calloc(1, sizeof(*work));
+    struct work *work = work_create(err);
     if (!work)
-        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for an order");
-    atoll_evaluation_init(&work->request.evaluation);
-    atoll_rival_init(&work->request.rival);
-    work->arrived_unix_ns = atoll_clock_unix_ns();
+        return -1;
     work->arena = atoll_arena_create(ORDER_ARENA_BYTES, err);
     if (!work->arena || atoll_order_decode(payload, length, work->arena, &work->order, err) != 0) {
         work_destroy(p, work);
@@ -476,8 +537,7 @@ int atoll_pipeline_order(struct atoll_pipeline *p, const void *payload, size_t l
         work_destroy(p, work);
         return -1;
     }
-    *p->end = work;
-    p->end = &work->next;
+    append(p, work);
     p->work_count++;
     atoll_time_account_orders(atoll_referee_thread_account(p->referee_thread), 1);
     prepare_sides(p, work);
@@ -502,8 +562,11 @@ static void fetch_objects(struct atoll_pipeline *p, struct work *work)
     }
 }
 
-static enum atoll_referee_request_kind request_kind(const struct atoll_order *order)
+static enum atoll_referee_request_kind request_kind(const struct work *work)
 {
+    const struct atoll_order *order = &work->order;
+    if (work->is_tool)
+        return ATOLL_REFEREE_REQUEST_CHECK;
     switch (order->kind) {
     case ATOLL_ORDER_RIVAL: return ATOLL_REFEREE_REQUEST_RIVAL;
     case ATOLL_ORDER_DUEL:
@@ -520,7 +583,7 @@ static void post_order(struct atoll_pipeline *p, struct work *work)
         work->prepared[side]->report = work->objects[side]->report;
         work->prepared[side]->compile_ns = work->objects[side]->compile_ns;
     }
-    request->kind = request_kind(&work->order);
+    request->kind = request_kind(work);
     request->task_number = work->order.task;
     request->order = &work->order;
     request->candidate = work->prepared[CANDIDATE];
@@ -530,6 +593,27 @@ static void post_order(struct atoll_pipeline *p, struct work *work)
     work->state = WORK_MEASURED;
     p->measured_count++;
     atoll_referee_thread_post(p->referee_thread, request);
+}
+
+/* Whether a model's source may go to the compile children now: one of them is left for candidates, where there may be some. */
+static int may_compile(const struct atoll_pipeline *p, const struct work *work)
+{
+    if (atoll_compiler_idle_count(p->compiler) > (p->work_count > 0 ? 1 : 0))
+        return 1;
+    int waits = atoll_clock_mono_ns() - work->arrived_ns < PATIENCE_NS;
+    for (const struct work *other = p->first; other && !waits; other = other->next)
+        waits = other->is_tool && other->objects[CANDIDATE] &&
+                other->objects[CANDIDATE]->state == ATOLL_OBJECT_COMPILING;
+    return !waits;
+}
+
+/* What a model wanted is compiled. */
+static void report_compiled(struct atoll_pipeline *p, struct work *work)
+{
+    work->prepared[CANDIDATE]->report = work->objects[CANDIDATE]->report;
+    atoll_tool_report_compiled(p->backend, work->prepared[CANDIDATE], work->objects[CANDIDATE],
+                               device_info(p), work->tool.pattern, &work->report);
+    work->state = WORK_DONE;
 }
 
 /* Moves an order on as far as it goes now. */
@@ -545,6 +629,8 @@ static void advance_order(struct atoll_pipeline *p, struct work *work)
     }
     if (task->known)
         work->state = WORK_COMPILES;
+    if (work->is_tool && !work->objects[CANDIDATE] && !may_compile(p, work))
+        return;
     fetch_objects(p, work);
     int ready_count = 0;
     for (int side = 0; side < side_count(work) && work->state != WORK_DONE; side++) {
@@ -559,7 +645,11 @@ static void advance_order(struct atoll_pipeline *p, struct work *work)
                      object->diagnostics ? object->diagnostics : "");
         }
     }
-    if (work->state == WORK_COMPILES && ready_count == side_count(work))
+    if (work->state != WORK_COMPILES || ready_count < side_count(work))
+        return;
+    if (work->is_tool && work->tool.tool == ATOLL_TOOL_COMPILE)
+        report_compiled(p, work);
+    else
         post_order(p, work);
 }
 
@@ -656,10 +746,14 @@ int atoll_pipeline_advance(struct atoll_pipeline *p, struct atoll_err *err)
         open_device(p);
     if (!p->open)
         return 0;
-    for (struct work *work = p->first; work; work = work->next) {
-        if (work->state == WORK_WAITS_TASK && advance_task(p, work->order.task, err) != 0)
-            return -1;
-        advance_order(p, work);
+    for (int of_tools = 0; of_tools < 2; of_tools++) {
+        for (struct work *work = p->first; work; work = work->next) {
+            if (work->is_tool != of_tools)
+                continue;
+            if (work->state == WORK_WAITS_TASK && advance_task(p, work->order.task, err) != 0)
+                return -1;
+            advance_order(p, work);
+        }
     }
     prepare_references(p, 0);
     answer_ahead(p);
@@ -669,9 +763,19 @@ int atoll_pipeline_advance(struct atoll_pipeline *p, struct atoll_err *err)
 int atoll_pipeline_is_done(const struct atoll_pipeline *p)
 {
     const struct work *work = p->first;
-    while (work && work->state == WORK_DONE)
+    while (work && (work->state == WORK_DONE || work->is_tool))
         work = work->next;
-    return p->first && !work;
+    return p->work_count > 0 && !work;
+}
+
+static void tool_result(struct work *work, struct atoll_buffer *out)
+{
+    char text[ATOLL_TOOL_RESULT_LIMIT + 1];
+    struct atoll_tool_answer answer = {work->tool.call, ATOLL_TOOL_OK, text};
+    if (!work->report.length)
+        answer.status = atoll_tool_report_verdict(work->tool.tool, &work->request.evaluation, &work->report);
+    atoll_tool_result_cut((const char *)work->report.data, work->report.length, text);
+    atoll_tool_answer_encode(&answer, out);
 }
 
 int atoll_pipeline_result(struct atoll_pipeline *p, uint16_t *ret_type, struct atoll_buffer *out)
@@ -685,6 +789,13 @@ int atoll_pipeline_result(struct atoll_pipeline *p, uint16_t *ret_type, struct a
     *at = work->next;
     if (!*at)
         p->end = at;
+    if (work->is_tool) {
+        p->tool_count--;
+        tool_result(work, out);
+        work_destroy(p, work);
+        *ret_type = ATOLL_MSG_TOOLED;
+        return 1;
+    }
     p->work_count--;
     atoll_time_account_orders(atoll_referee_thread_account(p->referee_thread), p->work_count > 0);
     if (work->order.kind == ATOLL_ORDER_DUEL) {

@@ -23,6 +23,9 @@ int atoll_pipeline_add_task(struct atoll_pipeline *pipeline, uint32_t number, st
 /* Takes one EVALUATE, DUEL or RIVAL payload in hand. */
 int atoll_pipeline_order(struct atoll_pipeline *pipeline, const void *payload, size_t length,
                          struct atoll_err *err);
+/* Takes one TOOL payload in hand: compiled when no candidate needs the compile children, checked between measurements. */
+int atoll_pipeline_tool(struct atoll_pipeline *pipeline, const void *payload, size_t length,
+                        struct atoll_err *err);
 /* Moves everything on that can move; the first time it opens the device, when the tasks that are known by then are given.
  * -1: the evaluator cannot go on (no device).  A task whose reference does not compile costs its own orders only. */
 int atoll_pipeline_advance(struct atoll_pipeline *pipeline, struct atoll_err *err);

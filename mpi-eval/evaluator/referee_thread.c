@@ -18,7 +18,7 @@
 #include "mpi-eval/referee/rival.h"
 #include "base/clock.h"
 
-#define REQUEST_KINDS 7
+#define REQUEST_KINDS 8
 
 /* What a request is about where it says nothing else.  No default: a new kind has to say it. */
 static enum atoll_time_part part_of(enum atoll_referee_request_kind kind)
@@ -27,6 +27,7 @@ static enum atoll_time_part part_of(enum atoll_referee_request_kind kind)
     case ATOLL_REFEREE_REQUEST_OPEN: return ATOLL_TIME_START;
     case ATOLL_REFEREE_REQUEST_TASK: return ATOLL_TIME_TASKS;
     case ATOLL_REFEREE_REQUEST_EVALUATE:
+    case ATOLL_REFEREE_REQUEST_CHECK:
     case ATOLL_REFEREE_REQUEST_DUEL: return ATOLL_TIME_OTHER;
     case ATOLL_REFEREE_REQUEST_RIVAL:
     case ATOLL_REFEREE_REQUEST_RIVAL_DUEL: return ATOLL_TIME_RIVALS;
@@ -143,6 +144,11 @@ static void run_request(struct atoll_referee_thread *x, struct atoll_referee_req
         r->rc = check_device_after(x, r->duel.verdict, &r->err);
         break;
     case ATOLL_REFEREE_REQUEST_ANSWER: answer_ahead(x, r); break;
+    case ATOLL_REFEREE_REQUEST_CHECK:
+        atoll_referee_check(x->referee, r->task_number, r->order, r->candidate, candidate->bytes,
+                            candidate->length, &r->evaluation);
+        r->rc = check_device_after(x, r->evaluation.verdict, &r->err);
+        break;
     }
 }
 
@@ -150,7 +156,8 @@ static void run_request(struct atoll_referee_thread *x, struct atoll_referee_req
 static void log_account(const struct atoll_referee_thread *x)
 {
     static const char *const kinds[REQUEST_KINDS] = {
-        "opening", "tasks", "evaluations", "duels", "rivals", "duels with rivals", "answers ahead"};
+        "opening",           "tasks",         "evaluations",      "duels", "rivals",
+        "duels with rivals", "answers ahead", "checks for models"};
     char text[512] = "";
     size_t n = 0;
     for (int k = 0; k < REQUEST_KINDS; k++)

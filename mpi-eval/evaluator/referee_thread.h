@@ -17,7 +17,8 @@ enum atoll_referee_request_kind {
     ATOLL_REFEREE_REQUEST_DUEL,
     ATOLL_REFEREE_REQUEST_RIVAL,
     ATOLL_REFEREE_REQUEST_RIVAL_DUEL,
-    ATOLL_REFEREE_REQUEST_ANSWER /* one draw of a task, ahead of who needs it */
+    ATOLL_REFEREE_REQUEST_ANSWER, /* one draw of a task, ahead of who needs it */
+    ATOLL_REFEREE_REQUEST_CHECK   /* a candidate at the check variants alone, for a model */
 };
 
 /* Owned by the poster, lent from post to collect with everything it points to. */
@@ -29,7 +30,7 @@ struct atoll_referee_request {
     const struct atoll_order *order;      /* of all that measure */
     const struct atoll_prepared *candidate, *elite;
     const struct atoll_object *candidate_object, *elite_object;
-    struct atoll_evaluation evaluation; /* EVALUATE; init'ed by the poster */
+    struct atoll_evaluation evaluation; /* EVALUATE, CHECK; init'ed by the poster */
     struct atoll_duel duel;             /* DUEL, RIVAL_DUEL */
     struct atoll_rival rival;           /* RIVAL; init'ed by the poster */
     int is_ordered;                     /* ANSWER: an order for the task is on its way */

@@ -122,6 +122,12 @@ struct atoll_backend {
      * nobody tells. */
     int (*is_slowed)(struct atoll_referee *referee);
 
+    /* What a compiled object says of itself, as text for a model: resources, the mix of its instructions, what would keep it
+     * from being loaded; any thread.  listing: its instructions, a line each; NULL: nobody wants them. */
+    void (*describe)(const struct atoll_prepared *prepared, const void *object, size_t object_length,
+                     const struct atoll_device_info *device, struct atoll_buffer *out,
+                     struct atoll_buffer *listing);
+
     /* A finalist under a tool that watches its accesses: WRONG with what it found, CORRECT with what was and was not
      * looked at ("" where nobody asks for it), INFRASTRUCTURE when cancelled; ret_detail has ATOLL_DETAIL_BYTES.
      * NULL: the backend has none. */

@@ -428,26 +428,30 @@ static int sample_step(struct session *s, uint32_t variant)
     return failed;
 }
 
-static void cascade(struct session *s, const struct atoll_prepared *prepared, const void *object,
-                    size_t object_length)
+/* Levels 4 and 5; -1: that was all. */
+static int load_and_check(struct session *s, const struct atoll_prepared *prepared, const void *object,
+                          size_t object_length)
 {
-    struct atoll_evaluation *e = s->e;
     char detail[ATOLL_DETAIL_BYTES];
     s->whole_ns = whole_deadline_ns(s, prepared);
     s->end_ns = atoll_referee_now_ns() + s->whole_ns - prepared->compile_ns;
     enum atoll_verdict loaded =
         atoll_referee_load(s->referee, prepared, object, object_length, &s->candidate, detail);
-    if (loaded != ATOLL_V_CORRECT) {
-        session_end(s, loaded, loaded == ATOLL_V_INFRASTRUCTURE ? 0 : 4, "%s", detail);
-        return;
-    }
+    if (loaded != ATOLL_V_CORRECT)
+        return session_end(s, loaded, loaded == ATOLL_V_INFRASTRUCTURE ? 0 : 4, "%s", detail);
     double begin = atoll_referee_now_ns();
     int failed =
         each_variant(s, ATOLL_VARIANT_CHECK, session_check) != 0 || session_check_paths(s) != 0 ? -1 : 0;
-    e->check_ns = atoll_referee_now_ns() - begin;
-    begin = atoll_referee_now_ns();
+    s->e->check_ns = atoll_referee_now_ns() - begin;
+    return failed;
+}
+
+static void sample_and_count(struct session *s)
+{
+    struct atoll_evaluation *e = s->e;
+    double begin = atoll_referee_now_ns();
     each_variant(s, ATOLL_VARIANT_BENCH, count_step);
-    if (!failed && each_variant(s, ATOLL_VARIANT_BENCH, sample_step) == 0)
+    if (each_variant(s, ATOLL_VARIANT_BENCH, sample_step) == 0)
         e->level = 6;
     e->sampling_ns = atoll_referee_now_ns() - begin;
     /* Level 7: after everything that is timed. */
@@ -462,9 +466,9 @@ static void cascade(struct session *s, const struct atoll_prepared *prepared, co
         atoll_counting_run(s->referee, s->known, &s->candidate, s->order, e);
 }
 
-void atoll_referee_evaluate(struct atoll_referee *referee, uint32_t task, const struct atoll_order *order,
-                            const struct atoll_prepared *prepared, const void *object, size_t object_length,
-                            struct atoll_evaluation *ret_evaluation)
+static void judge(struct atoll_referee *referee, uint32_t task, const struct atoll_order *order,
+                  const struct atoll_prepared *prepared, const void *object, size_t object_length,
+                  int is_checked_only, struct atoll_evaluation *ret_evaluation)
 {
     double begin = atoll_referee_now_ns();
     struct session s = {.referee = referee,
@@ -478,19 +482,32 @@ void atoll_referee_evaluate(struct atoll_referee *referee, uint32_t task, const 
     ret_evaluation->verdict = ATOLL_V_CORRECT;
     if (referee->setup.backend_null) {
         /* bench/ only: the shape of an evaluation without a measurement. */
-        ret_evaluation->verdict = ATOLL_V_CORRECT;
         ret_evaluation->level = 6;
-        ret_evaluation->device = referee->info.key;
         return;
     }
     if (!s.known) {
         session_end(&s, ATOLL_V_INFRASTRUCTURE, 0, "task number %u is not known here", task);
         return;
     }
-    cascade(&s, prepared, object, object_length);
+    if (load_and_check(&s, prepared, object, object_length) == 0 && !is_checked_only)
+        sample_and_count(&s);
     if (s.candidate.prepared)
         referee->backend->candidate_close(referee, &s.candidate);
     ret_evaluation->candidate_ns = s.candidate.candidate_ns;
     ret_evaluation->occupied_ns = atoll_referee_now_ns() - begin;
+}
+
+void atoll_referee_evaluate(struct atoll_referee *referee, uint32_t task, const struct atoll_order *order,
+                            const struct atoll_prepared *prepared, const void *object, size_t object_length,
+                            struct atoll_evaluation *ret_evaluation)
+{
+    judge(referee, task, order, prepared, object, object_length, 0, ret_evaluation);
     referee->counting.device_ns += ret_evaluation->occupied_ns;
+}
+
+void atoll_referee_check(struct atoll_referee *referee, uint32_t task, const struct atoll_order *order,
+                         const struct atoll_prepared *prepared, const void *object, size_t object_length,
+                         struct atoll_evaluation *ret_evaluation)
+{
+    judge(referee, task, order, prepared, object, object_length, 1, ret_evaluation);
 }

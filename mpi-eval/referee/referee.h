@@ -72,6 +72,12 @@ void atoll_referee_evaluate(struct atoll_referee *referee, uint32_t task, const 
                             const struct atoll_prepared *prepared, const void *object, size_t object_length,
                             struct atoll_evaluation *ret_evaluation);
 
+/* The same up to the check variants, for a model that asks before it answers: nothing is timed, no times are in the result, and
+ * no evaluation is spent.  order: evaluation is a number that no evaluation has. */
+void atoll_referee_check(struct atoll_referee *referee, uint32_t task, const struct atoll_order *order,
+                         const struct atoll_prepared *prepared, const void *object, size_t object_length,
+                         struct atoll_evaluation *ret_evaluation);
+
 /* Answers one draw that evaluations of a task will need, while the device has nothing else to do.  Own time: it is in no
  * candidate's account, and no result depends on it.  is_ordered: an order for the task is on its way: what
  * it is likely to see, whatever that takes; else the whole pool, as far as an answer takes less than a second.  1: there may be another one; 0: none is missing, or there is no room

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "mpi-eval/backend/cpu/compile/compile.h"
+#include "mpi-eval/backend/cpu/compile/instructions.h"
 #include "mpi-eval/backend/cpu/measure/state.h"
 #include "mpi-eval/backend/cpu/process/flush.h"
 #include "mpi-eval/torch/torch_rival.h"
@@ -403,6 +404,22 @@ static void torch_place(struct atoll_referee *r, struct atoll_torch_place *place
     place->flush_bytes = (uint64_t)(2 * r->info.last_level_cache_bytes);
 }
 
+/* Counts of machine instructions; no names are known of them, so there is no listing. */
+static void describe(const struct atoll_prepared *prepared, const void *object, size_t object_length,
+                     const struct atoll_device_info *device, struct atoll_buffer *out,
+                     struct atoll_buffer *listing)
+{
+    uint32_t mix[ATOLL_MIX_COUNT] = {0};
+    int any = 0;
+    (void)prepared, (void)device, (void)listing;
+    atoll_instructions_count(object, object_length, mix);
+    for (int i = 0; i < ATOLL_MIX_COUNT; i++)
+        if (mix[i])
+            atoll_buffer_printf(out, "%s%s %u",
+                                any++ ? ", " : "instructions: ", atoll_mix_name((enum atoll_mix)i), mix[i]);
+    atoll_buffer_printf(out, "%s\n", any ? "" : "nothing is known of its instructions");
+}
+
 const struct atoll_backend atoll_backend_cpu = {
     .name = "cpu",
     .language = "c",
@@ -427,4 +444,5 @@ const struct atoll_backend atoll_backend_cpu = {
     .expect = expect,
     .variant_fits = variant_fits,
     .torch_place = torch_place,
+    .describe = describe,
 };

@@ -42,6 +42,9 @@ struct atoll_cubin {
 /* report: the compiler's (ptxas -v), may be "".  ATOLL_E_INPUT when it is no cubin. */
 int atoll_cubin_read(const void *bytes, size_t length, const char *report, struct atoll_cubin *ret_cubin,
                      struct atoll_err *err);
+/* Appends the operations of all functions, a line each with its offset, without operands: their names, widths of accesses and
+ * predicates.  ATOLL_E_INPUT when it is no cubin. */
+int atoll_cubin_list(const void *bytes, size_t length, struct atoll_buffer *out, struct atoll_err *err);
 const struct atoll_cubin_kernel *atoll_cubin_find(const struct atoll_cubin *cubin,
                                                   const char *name); /* or NULL */
 

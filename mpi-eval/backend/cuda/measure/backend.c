@@ -9,6 +9,7 @@
 #include "core/message.h"
 #include "core/plan/plan.h"
 #include "mpi-eval/backend/cuda/compile/compile.h"
+#include "mpi-eval/backend/cuda/measure/describe.h"
 #include "mpi-eval/backend/cuda/measure/launch.h"
 #include "mpi-eval/backend/cuda/measure/loaded_candidate.h"
 #include "mpi-eval/backend/cuda/measure/oracle.h"
@@ -383,5 +384,6 @@ const struct atoll_backend atoll_backend_cuda = {
     .torch_inputs = torch_inputs,
     .let_go = let_go,
     .is_slowed = is_slowed,
+    .describe = atoll_cuda_describe,
     .sanitize = atoll_cuda_sanitize,
 };

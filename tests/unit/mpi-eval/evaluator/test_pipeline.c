@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "mpi-eval/backend/backends.h"
 #include "mpi-eval/evaluator/pipeline.h"
+#include "mpi-eval/evaluator/tool_report.h"
 #include "tests/unit/mpi-eval/fixture_candidates.h"
 
 #define HANG_NS 60e9
@@ -269,6 +270,129 @@ static void test_refusals(void **state)
     refused(order_say(&order, &err), &err, "more than 64 orders");
     for (unsigned i = 0; i < ATOLL_PIPELINE_ORDER_LIMIT; i++) {
         assert_int_equal(answer_wait(&answer), ATOLL_MSG_EVALUATED);
+        atoll_buffer_clear(&answer);
+    }
+    atoll_buffer_fini(&answer);
+}
+
+#define FIXTURE_TEMPLATE                                                                                     \
+    "/* atoll-plan {\"version\": 1, \"params\": {\"T\": [7, 4, 2]}, \"require\": [\"T < 5\"], \"launch\": "  \
+    "[{\"function\": \"f\", \"units\": \"M\", \"args\": [\"x\", \"w\", \"y\", \"i32:N\"]}]} */\nint "        \
+    "never[T];\n"
+
+static const struct {
+    enum atoll_tool tool;
+    const char *source, *pattern;
+    enum atoll_tool_status status;
+    const char *says, *says_too;
+} calls[] = {
+    {ATOLL_TOOL_COMPILE, FIXTURE_SLOW, "", ATOLL_TOOL_OK, "it compiles (", "instructions: "},
+    {ATOLL_TOOL_COMPILE, FIXTURE_SLOW, "FMA", ATOLL_TOOL_OK, "it compiles (", "lists no instructions"},
+    {ATOLL_TOOL_COMPILE, FIXTURE_ERROR, "", ATOLL_TOOL_OK, "compile_error: ", "no_such_thing"},
+    {ATOLL_TOOL_COMPILE, "int x;\n", "", ATOLL_TOOL_OK, "bad_plan: ", "plan"},
+    {ATOLL_TOOL_COMPILE, FIXTURE_PLAN "#include <stdio.h>\n", "", ATOLL_TOOL_OK, "forbidden: ", "include"},
+    {ATOLL_TOOL_CHECK, FIXTURE_RIGHT, "", ATOLL_TOOL_OK,
+     "it is right at all check variants: ", "no time was measured"},
+    {ATOLL_TOOL_CHECK, FIXTURE_WRONG, "", ATOLL_TOOL_OK, "it is refused: wrong: ", "constant factor of 2"},
+    {ATOLL_TOOL_CHECK, FIXTURE_ERROR, "", ATOLL_TOOL_OK, "it is refused: compile_error: ", "no_such_thing"},
+    {ATOLL_TOOL_CHECK, "", "", ATOLL_TOOL_OK, "it is refused: bad_plan: ", "plan"},
+};
+#define CALLS (sizeof(calls) / sizeof(*calls))
+
+static int call_say(const struct atoll_tool_order *order, struct atoll_err *err)
+{
+    struct atoll_buffer payload;
+    atoll_buffer_init(&payload, 1 << 20);
+    atoll_tool_order_encode(order, &payload);
+    int rc = atoll_pipeline_tool(pipeline, payload.data, payload.length, err);
+    atoll_buffer_fini(&payload);
+    return rc;
+}
+
+static void call_check(const struct atoll_buffer *bytes, int *seen)
+{
+    struct atoll_arena *arena = atoll_arena_create(1 << 20, NULL);
+    struct atoll_tool_answer answer;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    if (atoll_tool_answer_decode(bytes->data, bytes->length, arena, &answer, &err) != 0)
+        fail_msg("%s", err.text);
+    assert_true(answer.call < CALLS);
+    if (!is_spoiled(ATOLL_V_INFRASTRUCTURE, answer.text) &&
+        (answer.status != calls[answer.call].status || !strstr(answer.text, calls[answer.call].says) ||
+         !strstr(answer.text, calls[answer.call].says_too)))
+        fail_msg("call %llu: %s: %s", (unsigned long long)answer.call, atoll_tool_status_name(answer.status),
+                 answer.text);
+    assert_int_equal(seen[answer.call]++, 0);
+    atoll_arena_destroy(arena);
+}
+
+/* What models ask for, beside an evaluation: that one is measured as without them, and they are in no account of orders. */
+static void test_tools(void **state)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_buffer answer;
+    struct atoll_pulse pulse = {.uptime_ns = 0};
+    int seen[CALLS] = {0}, evaluated = 0;
+    struct atoll_order order = order_of(FIXTURE_RIGHT, NULL);
+    atoll_buffer_init(&answer, 1 << 20);
+    for (size_t i = 0; i < CALLS; i++) {
+        const struct atoll_tool_order call = {i, 0, calls[i].tool, "c", calls[i].source, calls[i].pattern};
+        if (call_say(&call, &err) != 0)
+            fail_msg("call %zu: %s", i, err.text);
+    }
+    assert_int_equal(atoll_pipeline_is_done(pipeline), 0);
+    atoll_pipeline_pulse(pipeline, &pulse);
+    assert_int_equal(pulse.queued, 0);
+    assert_int_equal(order_say(&order, NULL), 0);
+    for (size_t i = 0; i < CALLS + 1; i++) {
+        if (answer_wait(&answer) == ATOLL_MSG_TOOLED) {
+            call_check(&answer, seen);
+        } else {
+            struct atoll_evaluation e;
+            atoll_evaluation_init(&e);
+            assert_int_equal(atoll_evaluation_decode(answer.data, answer.length, &e, NULL), 0);
+            assert_int_equal(e.evaluation, order.evaluation);
+            assert_true(is_spoiled(e.verdict, e.detail) || e.timing_count > 0);
+            evaluated++;
+            atoll_evaluation_fini(&e);
+        }
+        atoll_buffer_clear(&answer);
+    }
+    assert_int_equal(evaluated, 1);
+    atoll_buffer_fini(&answer);
+}
+
+/* The combination that is compiled is the one that the search would try first. */
+static void test_tools_of_a_template(void **state)
+{
+    struct atoll_task *task = fixture_task();
+    struct atoll_order_candidate candidate;
+    struct atoll_tool_order order = {1, 0, ATOLL_TOOL_COMPILE, "c", FIXTURE_TEMPLATE, ""};
+    assert_int_equal(atoll_tool_candidate(task, &order, &candidate, NULL), 0);
+    assert_int_equal(candidate.choice.count, 1);
+    assert_int_equal(candidate.choice.values[0], 4);
+    order.source = "no plan";
+    assert_int_equal(atoll_tool_candidate(task, &order, &candidate, NULL), 0);
+    assert_int_equal(candidate.choice.count, 0);
+    atoll_task_destroy(task);
+}
+
+static void test_tools_are_refused(void **state)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_tool_order call = {5, 99, ATOLL_TOOL_CHECK, "c", "int x;", ""};
+    struct atoll_buffer answer;
+    int count = 0;
+    refused(atoll_pipeline_tool(pipeline, "garbage", 7, &err), &err, "");
+    refused(call_say(&call, &err), &err, "task 99, which was never sent");
+    call.task = 0;
+    while (count < 1000 && call_say(&call, &err) == 0)
+        count++;
+    refused(-1, &err, "more than 32 calls");
+    assert_int_equal(count, 32);
+    atoll_buffer_init(&answer, 1 << 20);
+    for (int i = 0; i < count; i++) {
+        assert_int_equal(answer_wait(&answer), ATOLL_MSG_TOOLED);
         atoll_buffer_clear(&answer);
     }
     atoll_buffer_fini(&answer);
@@ -553,6 +677,9 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_all_at_once),
                                        cmocka_unit_test(test_compiled_once),
                                        cmocka_unit_test(test_refusals),
+                                       cmocka_unit_test(test_tools),
+                                       cmocka_unit_test(test_tools_of_a_template),
+                                       cmocka_unit_test(test_tools_are_refused),
                                        cmocka_unit_test(test_broken_reference),
                                        cmocka_unit_test(test_unit_of_a_reference),
                                        cmocka_unit_test(test_references_ahead),

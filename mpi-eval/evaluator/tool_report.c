@@ -1,0 +1,111 @@
+#include "mpi-eval/evaluator/tool_report.h"
+
+#include <string.h>
+
+#include "base/text_excerpt.h"
+#include "core/candidate.h"
+#include "evolution/tuner/tune.h"
+
+#define PLAN_BYTES    ((size_t)32 << 20) /* of the arena of one plan */
+#define LISTING_BYTES ((size_t)16 << 20)
+#define LISTED_LINES  24
+#define LISTED_BESIDE 4
+#define LISTED_WORK   ((uint64_t)1 << 28)
+
+/* As the engine chooses the first instance of a source. */
+static int choose(const struct atoll_task *task, const struct atoll_plan *plan, struct atoll_choice *choice,
+                  struct atoll_err *err)
+{
+    atoll_plan_first_choice(plan, choice);
+    if (!plan->param_count)
+        return 0;
+    struct atoll_tune *tune = atoll_tune_create(task, plan, err);
+    if (!tune)
+        return -1;
+    atoll_tune_first(tune, choice);
+    atoll_tune_destroy(tune);
+    return 0;
+}
+
+int atoll_tool_candidate(const struct atoll_task *task, const struct atoll_tool_order *order,
+                         struct atoll_order_candidate *ret_candidate, struct atoll_err *err)
+{
+    struct atoll_err why = ATOLL_ERR_INIT;
+    const char *body = NULL;
+    struct atoll_arena *passing = atoll_arena_create(PLAN_BYTES, err);
+    if (!passing)
+        return -1;
+    struct atoll_order_candidate c = {.id = atoll_source_id(order->language, order->source),
+                                      .language = order->language,
+                                      .source = order->source};
+    const struct atoll_plan *plan =
+        atoll_plan_parse(passing, task, order->language, order->source, &body, &why);
+    int rc = plan ? choose(task, plan, &c.choice, err) : why.code == ATOLL_E_MEMORY ? -1 : 0;
+    if (plan && rc == 0)
+        c.id = atoll_candidate_id(task, order->language, plan, body, &c.choice);
+    else if (rc != 0 && !plan && err)
+        *err = why;
+    atoll_arena_destroy(passing);
+    if (rc == 0)
+        *ret_candidate = c;
+    return rc;
+}
+
+static void put_listing(const struct atoll_buffer *listing, const char *text, struct atoll_buffer *out)
+{
+    struct atoll_pattern pattern;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    uint64_t work = LISTED_WORK;
+    const struct atoll_text_wanted wanted = {.pattern = &pattern, .work = &work};
+    if (!listing->length) {
+        atoll_buffer_printf(out, "this backend lists no instructions\n");
+    } else if (atoll_pattern_parse(text, &pattern, &err) != 0) {
+        atoll_buffer_printf(out, "%s\n", err.text);
+    } else {
+        atoll_buffer_printf(out, "instructions that match, with those beside them:\n");
+        size_t count = atoll_text_excerpt((const char *)listing->data, listing->length, &wanted, LISTED_LINES,
+                                          LISTED_BESIDE, out);
+        atoll_buffer_printf(out, "%zu match%s\n", count, count == 1 ? "es" : "");
+    }
+}
+
+void atoll_tool_report_compiled(const struct atoll_backend *backend, const struct atoll_prepared *prepared,
+                                const struct atoll_object *object, const struct atoll_device_info *device,
+                                const char *pattern, struct atoll_buffer *out)
+{
+    char choice[512];
+    struct atoll_buffer listing;
+    atoll_buffer_init(&listing, LISTING_BYTES);
+    atoll_buffer_printf(out, "it compiles (%.2f s)", object->compile_ns / 1e9);
+    if (prepared->plan->param_count)
+        atoll_buffer_printf(out, " with %s",
+                            atoll_choice_text(prepared->plan, &prepared->choice, choice, sizeof(choice)));
+    atoll_buffer_printf(out, "\n");
+    if (backend->describe)
+        backend->describe(prepared, object->bytes, object->length, device, out, *pattern ? &listing : NULL);
+    if (*pattern)
+        put_listing(&listing, pattern, out);
+    atoll_buffer_fini(&listing);
+}
+
+enum atoll_tool_status atoll_tool_report_verdict(enum atoll_tool tool,
+                                                 const struct atoll_evaluation *evaluation,
+                                                 struct atoll_buffer *out)
+{
+    const char *name = atoll_verdict_name(evaluation->verdict);
+    if (evaluation->verdict == ATOLL_V_INFRASTRUCTURE) {
+        atoll_buffer_printf(out, "this could not be done, and says nothing of the source: %s",
+                            evaluation->detail);
+        return ATOLL_TOOL_ERROR;
+    }
+    if (evaluation->verdict == ATOLL_V_CORRECT)
+        atoll_buffer_printf(
+            out,
+            "it is right at all check variants: %u runs, every output compared in full, the largest "
+            "error %.3g of the tolerance; no time was measured",
+            evaluation->draw_count, evaluation->worst_error);
+    else
+        atoll_buffer_printf(out, "%s%s: %s", tool == ATOLL_TOOL_CHECK ? "it is refused: " : "", name,
+                            evaluation->detail);
+    return ATOLL_TOOL_OK;
+}
