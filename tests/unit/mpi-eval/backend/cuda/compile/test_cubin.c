@@ -173,6 +173,37 @@ static void occupancy(void **state)
     }
 }
 
+/* What a model sees of an image: operations in their order, the width of accesses, predicates. */
+static void listing(void **state)
+{
+    static const struct {
+        const char *file, *says;
+    } rows[] = {
+        {"copies_90a", "wide:\n"},    {"copies_90a", " LDG.128\n"}, {"copies_90a", " LDG\n"},
+        {"copies_90a", " STG.128\n"}, {"copies_90a", " LDGSTS\n"},  {"copies_90a", " UBLKCP\n"},
+        {"copies_90a", " HGMMA\n"},   {"copies_90a", " EXIT\n"},    {"copies_90a", "@P0 ELECT\n"},
+    };
+    struct atoll_buffer out;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        size_t length = fixture(rows[i].file);
+        atoll_buffer_init(&out, 1 << 20);
+        assert_int_equal(atoll_cubin_list(image, length, &out, NULL), 0);
+        atoll_buffer_put_u8(&out, 0);
+        if (!strstr((char *)out.data, rows[i].says))
+            fail_msg("no '%s' in: %s", rows[i].says, (char *)out.data);
+        assert_null(strstr((char *)out.data, "NOP"));
+        for (size_t n = 0; n < length; n += 37)
+            atoll_cubin_list(image, n, &out, NULL);
+        atoll_buffer_fini(&out);
+    }
+    atoll_buffer_init(&out, 1 << 20);
+    assert_int_equal(atoll_cubin_list("no image", 8, &out, &err), -1);
+    expect_err(&err, ATOLL_E_INPUT, "too short");
+    atoll_buffer_fini(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -181,6 +212,7 @@ int main(void)
         cmocka_unit_test(tensor_units_and_maps),
         cmocka_unit_test(features),
         cmocka_unit_test(hostile),
+        cmocka_unit_test(listing),
         cmocka_unit_test(occupancy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

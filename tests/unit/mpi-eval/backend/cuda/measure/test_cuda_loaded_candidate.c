@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <stdio.h>
 
+#include "mpi-eval/backend/cuda/measure/describe.h"
 #include "mpi-eval/backend/cuda/measure/launch.h"
 #include "mpi-eval/backend/cuda/measure/loaded_candidate.h"
 #include "tests/unit/mpi-eval/fixture_cuda.h"
@@ -58,6 +59,45 @@ static void test_image_check(void **state)
         if (v != rows[i].verdict || strncmp(detail, rows[i].text, strlen(rows[i].text)) != 0)
             fail_msg("row %zu: %s, %s", i, atoll_verdict_name(v), detail);
         cuda_candidate_close(&c);
+    }
+}
+
+/* What a model is told of an image. */
+static void test_described(void **state)
+{
+    static const struct {
+        const char *file, *source, *says;
+    } rows[] = {
+        {"mixed_90a", K_PLAN("twice", "\"y\""), "kernel twice: "},
+        {"mixed_90a", K_PLAN("twice", "\"y\""), " registers a thread, "},
+        {"mixed_90a", K_PLAN("twice", "\"y\""), " blocks of 32 threads, 0 bytes of dynamic shared memory"},
+        {"mixed_90a", K_PLAN("other", "\"y\""),
+         "it would not be launched: launch_error: the source has no kernel"},
+        {"needs_90a", K_PLAN("tell", "\"y\""), "forbidden: rule no-device-runtime"},
+    };
+    static const struct atoll_device_info device = {.limits = {.warp_size = 32,
+                                                               .threads_per_block = 1024,
+                                                               .threads_per_multiprocessor = 2048,
+                                                               .blocks_per_multiprocessor = 32,
+                                                               .registers_per_multiprocessor = 65536,
+                                                               .shared_bytes_per_block = 232448,
+                                                               .shared_bytes_per_multiprocessor = 233472}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct cuda_candidate c;
+        struct atoll_buffer out, listing;
+        atoll_buffer_init(&out, 1 << 20);
+        atoll_buffer_init(&listing, 1 << 20);
+        cuda_candidate_open(&c, rows[i].source);
+        size_t length = fixture(rows[i].file);
+        atoll_cuda_describe(&c.prepared, image, length, &device, &out, i % 2 ? &listing : NULL);
+        atoll_cuda_describe(&c.prepared, "garbage", 7, NULL, &out, &listing);
+        atoll_buffer_put_u8(&out, 0);
+        if (!strstr((char *)out.data, rows[i].says) || (listing.length > 0) != (i % 2 == 1))
+            fail_msg("row %zu: %s", i, (char *)out.data);
+        cuda_candidate_close(&c);
+        atoll_buffer_fini(&out);
+        atoll_buffer_fini(&listing);
     }
 }
 
@@ -223,8 +263,9 @@ static void test_empty_scratch(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_image_check),       cmocka_unit_test(test_launch_is_told),
-        cmocka_unit_test(test_strict_precisions), cmocka_unit_test(test_instructions),
-        cmocka_unit_test(test_no_image),          cmocka_unit_test(test_empty_scratch)};
+        cmocka_unit_test(test_image_check),    cmocka_unit_test(test_described),
+        cmocka_unit_test(test_launch_is_told), cmocka_unit_test(test_strict_precisions),
+        cmocka_unit_test(test_instructions),   cmocka_unit_test(test_no_image),
+        cmocka_unit_test(test_empty_scratch)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
