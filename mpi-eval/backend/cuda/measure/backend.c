@@ -384,6 +384,6 @@ const struct atoll_backend atoll_backend_cuda = {
     .torch_inputs = torch_inputs,
     .let_go = let_go,
     .is_slowed = is_slowed,
-    .describe = atoll_cuda_describe,
+    .describe = atoll_cuda_image_describe,
     .sanitize = atoll_cuda_sanitize,
 };

@@ -47,9 +47,9 @@ static void put_launch(const struct atoll_prepared *p, const struct atoll_cubin 
         100 * r.occupancy, atoll_occupancy_limit_name(r.occupancy_by));
 }
 
-void atoll_cuda_describe(const struct atoll_prepared *prepared, const void *object, size_t object_length,
-                         const struct atoll_device_info *device, struct atoll_buffer *out,
-                         struct atoll_buffer *listing)
+void atoll_cuda_image_describe(const struct atoll_prepared *prepared, const void *object,
+                               size_t object_length, const struct atoll_device_info *device,
+                               struct atoll_buffer *out, struct atoll_buffer *listing)
 {
     char detail[ATOLL_DETAIL_BYTES] = "";
     struct atoll_cubin *cubin = calloc(1, sizeof(*cubin));

@@ -6,8 +6,8 @@
 #include "mpi-eval/backend/cuda/measure/launch.h"
 
 /* As the backend's table says (referee/backend.h). */
-void atoll_cuda_describe(const struct atoll_prepared *prepared, const void *object, size_t object_length,
-                         const struct atoll_device_info *device, struct atoll_buffer *out,
-                         struct atoll_buffer *listing);
+void atoll_cuda_image_describe(const struct atoll_prepared *prepared, const void *object,
+                               size_t object_length, const struct atoll_device_info *device,
+                               struct atoll_buffer *out, struct atoll_buffer *listing);
 
 #endif

@@ -90,8 +90,8 @@ static void test_described(void **state)
         atoll_buffer_init(&listing, 1 << 20);
         cuda_candidate_open(&c, rows[i].source);
         size_t length = fixture(rows[i].file);
-        atoll_cuda_describe(&c.prepared, image, length, &device, &out, i % 2 ? &listing : NULL);
-        atoll_cuda_describe(&c.prepared, "garbage", 7, NULL, &out, &listing);
+        atoll_cuda_image_describe(&c.prepared, image, length, &device, &out, i % 2 ? &listing : NULL);
+        atoll_cuda_image_describe(&c.prepared, "garbage", 7, NULL, &out, &listing);
         atoll_buffer_put_u8(&out, 0);
         if (!strstr((char *)out.data, rows[i].says) || (listing.length > 0) != (i % 2 == 1))
             fail_msg("row %zu: %s", i, (char *)out.data);
