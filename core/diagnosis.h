@@ -18,7 +18,7 @@
 #include "core/task/task.h"
 #include "core/verdict.h"
 
-#define ATOLL_DIAGNOSIS_BYTES 768 /* room for every text */
+#define ATOLL_DIAGNOSIS_BYTES 1024 /* room for every text */
 
 /* Kinds of failures: what has to be done next differs between them. */
 enum atoll_error_class {

@@ -663,6 +663,33 @@ static void hostile_messages_do_nothing(void **state)
     assert_int_equal(atoll_error_class_of((enum atoll_verdict)99, "x"), ATOLL_ERROR_NONE);
 }
 
+/* Whatever comes together, a text ends with its last sentence. */
+static void every_text_has_room(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 4 * ATOLL_LIMITER_COUNT * ATOLL_STALL_COUNT * ATOLL_OCCUPANCY_COUNT; i++) {
+        unsigned of = i / 4, stall = of / ATOLL_LIMITER_COUNT, room = stall / ATOLL_STALL_COUNT;
+        struct atoll_diagnosis d = {.is_counted = (enum atoll_counted)(i % 4),
+                                    .limiter = (enum atoll_limiter)(of % ATOLL_LIMITER_COUNT),
+                                    .stall = (enum atoll_stall)(stall % ATOLL_STALL_COUNT),
+                                    .occupancy_by = (enum atoll_occupancy_limit)room,
+                                    .next = ATOLL_LIMITER_BANK_CONFLICTS,
+                                    .figure = 79.4,
+                                    .next_figure = 79.3,
+                                    .stall_share = 100,
+                                    .unused = (1u << ATOLL_UNUSED_COUNT) - 1,
+                                    .traffic = 1.234e-5,
+                                    .memory_share = 100,
+                                    .flops_per_s = 1.23e15,
+                                    .unit = ATOLL_MIX_TENSOR_OTHER,
+                                    .unit_share = 100};
+        char text[ATOLL_DIAGNOSIS_BYTES];
+        atoll_diagnosis_text(&d, text, sizeof(text));
+        if (!strstr(text, "which is scalar."))
+            fail_msg("cut: %s", text);
+    }
+}
+
 static void names_and_small_buffers(void **state)
 {
     struct atoll_diagnosis d = {.limiter = ATOLL_LIMITER_L2, .figure = 91, .is_counted = 1};
@@ -698,6 +725,7 @@ int main(void)
         cmocka_unit_test(a_small_set_is_enough),
         cmocka_unit_test(the_launch_tells),
         cmocka_unit_test(hostile_messages_do_nothing),
+        cmocka_unit_test(every_text_has_room),
         cmocka_unit_test(names_and_small_buffers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

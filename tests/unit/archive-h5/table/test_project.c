@@ -110,6 +110,13 @@ static void test_diagnoses(void **state)
         assert_true(back.unit == d.unit && back.unit_share == d.unit_share);
     }
     assert_true(failed > 0 && failed < count);
+    for (unsigned how = ATOLL_COUNTED_NOT; how <= ATOLL_COUNTED_LONGER; how++) {
+        struct atoll_row_evaluation e = {.event = 0};
+        struct atoll_diagnosis d = {.is_counted = (enum atoll_counted)how}, back;
+        atoll_row_diagnosis_put(&e, &d);
+        atoll_row_diagnosis_get(&e, &back);
+        assert_int_equal(back.is_counted, how);
+    }
 }
 
 /* The row says what the journaled profile said, and belongs to the evaluation of its event. */
