@@ -49,14 +49,18 @@ static int is_same(const struct lines *a, size_t i, const struct lines *b, size_
            memcmp(one->text, other->text, one->length) == 0;
 }
 
-/* Steps of the middles a[head..a_end), b[head..b_end), removals before additions; their number. */
-static size_t compare_middles(const struct lines *a, size_t a_end, const struct lines *b, size_t b_end,
-                              size_t head, struct step *steps)
+/* Steps of the middles a[head..a_end), b[head..b_end), removals before additions; their number.  -1: no memory. */
+static long compare_middles(const struct lines *a, size_t a_end, const struct lines *b, size_t b_end,
+                            size_t head, struct step *steps)
 {
-    size_t n = a_end - head, m = b_end - head, count = 0, i = 0, j = 0, width = m + 1;
+    size_t n = a_end - head, m = b_end - head, i = 0, j = 0, width = m + 1;
+    long count = 0;
+    int is_compared = n && m && n <= CELL_LIMIT / m;
     /* longest[i * width + j]: common lines of a[i..] and b[j..] */
-    uint16_t *longest = n && m && n <= CELL_LIMIT / m ? calloc((n + 1) * width, sizeof(*longest)) : NULL;
+    uint16_t *longest = is_compared ? calloc((n + 1) * width, sizeof(*longest)) : NULL;
 
+    if (is_compared && !longest)
+        return -1;
     for (size_t row = longest ? n : 0; row-- > 0;) {
         for (size_t at = m; at-- > 0;) {
             uint16_t below = longest[(row + 1) * width + at], right = longest[row * width + at + 1];
@@ -120,6 +124,7 @@ int atoll_line_diff(const char *a_name, const char *a_text, const char *b_name, 
     struct lines a = {0}, b = {0};
     struct step *steps = NULL;
     size_t head = 0, a_end, b_end, count = 0;
+    long compared;
     int status = -1;
 
     if (split(a_text, &a) != 0 || split(b_text, &b) != 0 ||
@@ -138,7 +143,12 @@ int atoll_line_diff(const char *a_name, const char *a_text, const char *b_name, 
     status = a_end > head || b_end > head;
     if (status == 0)
         goto done;
-    count += compare_middles(&a, a_end, &b, b_end, head, steps + count);
+    compared = compare_middles(&a, a_end, &b, b_end, head, steps + count);
+    if (compared < 0) {
+        status = atoll_err_set(err, ATOLL_E_MEMORY, "no memory to compare %s with %s", a_name, b_name);
+        goto done;
+    }
+    count += (size_t)compared;
     for (; a_end < a.count; a_end++, b_end++)
         steps[count++] = (struct step){' ', a_end, b_end};
     atoll_buffer_printf(out, "--- %s\n+++ %s\n", a_name, b_name);

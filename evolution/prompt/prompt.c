@@ -1,12 +1,17 @@
-/* prompt.c - the system text is the same for every ask of a language: texts of knowledge/prompts in a fixed order, and the
- * static rules as the library states them.  The sections of the user text are written in full, measured, and given room:
- * each first what its row promises, then what is left in the order of rank, so that a short section's room goes to the
- * long ones. */
+/* prompt.c - the system text is the same for every ask of a language, kind and island: texts of knowledge/prompts in a fixed
+ * order, and the static rules as the library states them; what all writers share stands in front, so that caches of prompts
+ * hold it whoever asks.  The sections of the user text are written in full, measured, and given room: each first what its row
+ * promises, then what is left in the order of rank, so that a short section's room goes to the long ones. */
 #include "evolution/prompt/prompt.h"
 
 #include <string.h>
 
+#include "core/diagnosis.h"
+#include "core/issue.h"
+#include "core/profile.h"
 #include "core/rules/rules.h"
+#include "core/search.h"
+#include "evolution/prompt/prompt_form.h"
 #include "evolution/prompt/prompt_text.h"
 
 const char *atoll_prompt_file(const char *name)
@@ -30,12 +35,71 @@ static void put_code(const char *info, const char *name, struct atoll_buffer *ou
     atoll_buffer_printf(out, "```\n");
 }
 
-int atoll_prompt_write_system(const char *language, struct atoll_buffer *out, struct atoll_err *err)
+static void put_language(const char *language, struct atoll_buffer *out)
+{
+    put_file("plan", out);
+    put_file(language, out);
+    if (atoll_rules_count(language) > 0) {
+        atoll_buffer_printf(out, "\n## Static rules\n\nA source that breaks one of these is refused before "
+                                 "it is compiled; comments and strings of your own are fine.\n\n");
+    }
+    for (unsigned r = 0; r < atoll_rules_count(language); r++)
+        atoll_buffer_printf(out, "- %s: %s\n", atoll_rules_id(language, r), atoll_rules_why(language, r));
+    put_file("honesty", out);
+}
+
+static void put_example(const char *language, const char *example, struct atoll_buffer *out)
+{
+    put_file("example.md", out);
+    put_code("c", "reference.c", out);
+    atoll_buffer_printf(out, "\nA kernel for it that compiles and is correct:\n");
+    put_code(language, example, out);
+    put_file("answer", out);
+}
+
+static void put_issue_types(struct atoll_buffer *out)
+{
+    atoll_buffer_printf(out, "\n## Types of issues, by the stage that works on them\n");
+    for (unsigned s = 0; s < ATOLL_ISSUE_STAGE_COUNT; s++) {
+        atoll_buffer_printf(out, "\n%s:\n\n", atoll_stage_name((enum atoll_issue_stage)s));
+        for (unsigned i = 0; i < ATOLL_ISSUE_COUNT; i++) {
+            const struct atoll_issue_row *row = atoll_issue_row((enum atoll_issue)i);
+            if (row->stage == (enum atoll_issue_stage)s)
+                atoll_buffer_printf(out, "- %s: %s\n", row->name, row->meaning);
+        }
+    }
+}
+
+static void put_triggers(struct atoll_buffer *out)
+{
+    atoll_buffer_printf(out, "\n## Triggers\n\nLimiters of correct kernels:");
+    for (unsigned i = ATOLL_LIMITER_UNKNOWN + 1; i < ATOLL_LIMITER_COUNT; i++)
+        atoll_buffer_printf(out, " %s", atoll_limiter_name((enum atoll_limiter)i));
+    atoll_buffer_printf(out, "\n\nClasses of errors:");
+    for (unsigned i = ATOLL_ERROR_NONE + 1; i < ATOLL_ERROR_COUNT; i++)
+        atoll_buffer_printf(out, " %s", atoll_error_class_name((enum atoll_error_class)i));
+    atoll_buffer_printf(out, "\n");
+}
+
+static void put_island(const struct atoll_ask *ask, struct atoll_buffer *out)
+{
+    static const char *const schools[ATOLL_ISLAND_ROLE_COUNT] = {
+        [ATOLL_ISLAND_FUSION] = "island/fusion",           [ATOLL_ISLAND_MEMORY] = "island/memory",
+        [ATOLL_ISLAND_PARALLELISM] = "island/parallelism", [ATOLL_ISLAND_ALGORITHM] = "island/algorithm",
+        [ATOLL_ISLAND_NUMERICS] = "island/numerics",
+    };
+    if (ask->role < ATOLL_ISLAND_ROLE_COUNT)
+        put_file(schools[ask->role], out);
+}
+
+int atoll_prompt_write_system(const struct atoll_ask *ask, const char *language, struct atoll_buffer *out,
+                              struct atoll_err *err)
 {
     static const struct {
         const char *language, *example;
     } known[] = {
         {"c", "example.c"}, {"cuda", "example.cu"}, {"triton", "example.py"}, {"opencl", "example.cl"}};
+    const struct atoll_prompt_form_row *form = atoll_prompt_form_row(atoll_prompt_form_of(ask));
     size_t i = 0, count = sizeof(known) / sizeof(*known);
     while (i < count && (!language || strcmp(known[i].language, language) != 0))
         i++;
@@ -46,20 +110,17 @@ int atoll_prompt_write_system(const char *language, struct atoll_buffer *out, st
             language ? language : "");
     }
     put_file("role", out);
-    put_file("plan", out);
-    put_file(language, out);
-    if (atoll_rules_count(language) > 0) {
-        atoll_buffer_printf(out, "\n## Static rules\n\nA source that breaks one of these is refused before "
-                                 "it is compiled; comments and strings of your own are fine.\n\n");
-    }
-    for (unsigned r = 0; r < atoll_rules_count(language); r++)
-        atoll_buffer_printf(out, "- %s: %s\n", atoll_rules_id(language, r), atoll_rules_why(language, r));
-    put_file("honesty", out);
-    put_file("example.md", out);
-    put_code("c", "reference.c", out);
-    atoll_buffer_printf(out, "\nA kernel for it that compiles and is correct:\n");
-    put_code(language, known[i].example, out);
-    put_file("answer", out);
+    if (form->has_language)
+        put_language(language, out);
+    if (form->writes)
+        put_example(language, known[i].example, out);
+    put_file(form->part, out);
+    if (ask->kind == ATOLL_ASK_ANALYSE)
+        put_issue_types(out);
+    if (ask->kind == ATOLL_ASK_DISTIL)
+        put_triggers(out);
+    if (form->has_island)
+        put_island(ask, out);
     return atoll_buffer_check(out, err);
 }
 
@@ -69,26 +130,43 @@ int atoll_prompt_write_system(const char *language, struct atoll_buffer *out, st
 #define USER_LEAST   ((size_t)4 << 10) /* below, what is ours alone would not fit */
 
 struct row {
-    const char *title;
+    const char *name, *title;
     atoll_prompt_writer *write;
     unsigned promise; /* of 1000 parts of the user text */
     unsigned rank;    /* who is served first with what is left: the lowest */
 };
 
 static const struct row rows[ATOLL_PROMPT_SECTION_COUNT] = {
-    [ATOLL_PROMPT_TASK] = {"Task", atoll_prompt_write_task, 110, 1},
-    [ATOLL_PROMPT_INSTRUCTIONS] = {"Instructions of the user", atoll_prompt_write_instructions, 60, 2},
-    [ATOLL_PROMPT_REFERENCE] = {"Reference", atoll_prompt_write_reference, 90, 4},
-    [ATOLL_PROMPT_DEVICE] = {"Device", atoll_prompt_write_device, 40, 5},
-    [ATOLL_PROMPT_STATE] = {"State of the search", atoll_prompt_write_state, 30, 6},
-    [ATOLL_PROMPT_PARENT] = {"Parent kernel", atoll_prompt_write_parent, 300, 3},
-    [ATOLL_PROMPT_DIAGNOSIS] = {"Diagnosis", atoll_prompt_write_diagnosis, 70, 7},
-    [ATOLL_PROMPT_INSPIRATION] = {"Kernels from other cells", atoll_prompt_write_inspiration, 120, 11},
-    [ATOLL_PROMPT_ADVICE] = {"Directions", atoll_prompt_write_advice, 40, 8},
-    [ATOLL_PROMPT_FAILURES] = {"Recent failures", atoll_prompt_write_failures, 80, 10},
-    [ATOLL_PROMPT_PLAN] = {"Step to carry out", atoll_prompt_write_plan, 40, 9},
-    [ATOLL_PROMPT_ANSWER] = {"Your answer", atoll_prompt_write_answer, 20, 0},
+    [ATOLL_PROMPT_TASK] = {"task", "Task", atoll_prompt_write_task, 85, 1},
+    [ATOLL_PROMPT_INSTRUCTIONS] = {"instructions", "Instructions of the user",
+                                   atoll_prompt_write_instructions, 40, 2},
+    [ATOLL_PROMPT_REFERENCE] = {"reference", "Reference", atoll_prompt_write_reference, 55, 7},
+    [ATOLL_PROMPT_DEVICE] = {"device", "Device", atoll_prompt_write_device, 30, 8},
+    [ATOLL_PROMPT_STATE] = {"state", "State of the search", atoll_prompt_write_state, 20, 9},
+    [ATOLL_PROMPT_PARENT] = {"parent", "Parent kernel", atoll_prompt_write_parent, 240, 4},
+    [ATOLL_PROMPT_TEMPLATE_TABLE] = {"template_table", "Measured combinations of the parent",
+                                     atoll_prompt_write_table, 30, 12},
+    [ATOLL_PROMPT_DIAGNOSIS] = {"diagnosis", "Diagnosis", atoll_prompt_write_diagnosis, 40, 10},
+    [ATOLL_PROMPT_TRAJECTORY] = {"trajectory", "How the parent came about", atoll_prompt_write_trajectory, 60,
+                                 17},
+    [ATOLL_PROMPT_SIBLINGS] = {"siblings", "What was made from the parent already",
+                               atoll_prompt_write_siblings, 50, 18},
+    [ATOLL_PROMPT_INSPIRATION] = {"inspiration", "Other kernels", atoll_prompt_write_inspiration, 70, 19},
+    [ATOLL_PROMPT_MEMORY] = {"memory", "Rewrites learnt on this task", atoll_prompt_write_memory, 40, 15},
+    [ATOLL_PROMPT_HINTS] = {"hints", "Hints", atoll_prompt_write_hints, 40, 14},
+    [ATOLL_PROMPT_ADVICE] = {"advice", "Directions", atoll_prompt_write_advice, 20, 13},
+    [ATOLL_PROMPT_ISSUES] = {"issues", "Issues of this stage", atoll_prompt_write_issues, 40, 5},
+    [ATOLL_PROMPT_ROUNDS] = {"rounds", "Attempts of this stage", atoll_prompt_write_rounds, 50, 6},
+    [ATOLL_PROMPT_FAILURES] = {"failures", "Recent failures", atoll_prompt_write_failures, 50, 16},
+    [ATOLL_PROMPT_PLAN] = {"plan", "Step to carry out", atoll_prompt_write_plan, 30, 3},
+    [ATOLL_PROMPT_TOOLS] = {"tools", "Tools", atoll_prompt_write_tools, 0, 11},
+    [ATOLL_PROMPT_ANSWER] = {"answer", "Your answer", atoll_prompt_write_answer, 10, 0},
 };
+
+const char *atoll_prompt_section_name(enum atoll_prompt_section section)
+{
+    return (unsigned)section < ATOLL_PROMPT_SECTION_COUNT ? rows[section].name : "unknown";
+}
 
 void atoll_prompt_init(struct atoll_prompt *prompt)
 {
@@ -103,29 +181,43 @@ void atoll_prompt_fini(struct atoll_prompt *prompt)
     atoll_buffer_fini(&prompt->user);
 }
 
-static size_t title_bytes(unsigned section)
+static const char *title_of(const struct atoll_prompt_form_row *form, unsigned section)
 {
-    return strlen(rows[section].title) + 5; /* "\n# " and two ends of lines */
+    return form->titles[section] ? form->titles[section] : rows[section].title;
 }
 
-/* Room per section: at most what it needs. */
-static void give_room(const struct atoll_prompt_text *texts, size_t limit,
-                      size_t ret_room[ATOLL_PROMPT_SECTION_COUNT])
+static size_t title_bytes(const struct atoll_prompt_form_row *form, unsigned section)
+{
+    return strlen(title_of(form, section)) + 5; /* "\n# " and two ends of lines */
+}
+
+/* Up to its wish, of what is left. */
+static void give(size_t wish, size_t *room, size_t *left)
+{
+    size_t more = wish > *room ? wish - *room : 0;
+    more = more < *left ? more : *left;
+    *room += more;
+    *left -= more;
+}
+
+/* Room per section: what is ours, then up to the promise, then up to what it needs, each time in the order of rank. */
+static void give_room(const struct atoll_prompt_form_row *form, const struct atoll_prompt_text *texts,
+                      size_t limit, size_t ret_room[ATOLL_PROMPT_SECTION_COUNT])
 {
     size_t need[ATOLL_PROMPT_SECTION_COUNT], left = limit;
     for (unsigned i = 0; i < ATOLL_PROMPT_SECTION_COUNT; i++) {
-        size_t promise = limit / 1000 * rows[i].promise;
-        need[i] = texts[i].piece_count ? atoll_prompt_text_bytes(&texts[i]) + title_bytes(i) : 0;
-        ret_room[i] = need[i] < promise ? need[i] : promise;
+        int is_there = texts[i].piece_count > 0;
+        need[i] = is_there ? atoll_prompt_text_bytes(&texts[i]) + title_bytes(form, i) : 0;
+        ret_room[i] = is_there ? atoll_prompt_text_fixed_bytes(&texts[i]) + title_bytes(form, i) : 0;
         left -= ret_room[i] < left ? ret_room[i] : left;
     }
-    for (unsigned rank = 0; rank < ATOLL_PROMPT_SECTION_COUNT; rank++) {
-        for (unsigned i = 0; i < ATOLL_PROMPT_SECTION_COUNT; i++) {
-            size_t more = need[i] - ret_room[i] < left ? need[i] - ret_room[i] : left;
-            if (rows[i].rank != rank)
-                continue;
-            ret_room[i] += more;
-            left -= more;
+    for (unsigned pass = 0; pass < 2; pass++) {
+        for (unsigned rank = 0; rank < ATOLL_PROMPT_SECTION_COUNT; rank++) {
+            for (unsigned i = 0; i < ATOLL_PROMPT_SECTION_COUNT; i++) {
+                size_t promise = limit / 1000 * rows[i].promise;
+                if (rows[i].rank == rank)
+                    give(pass == 0 && promise < need[i] ? promise : need[i], &ret_room[i], &left);
+            }
         }
     }
 }
@@ -141,33 +233,32 @@ int atoll_prompt_write(const struct atoll_prompt_input *input, struct atoll_prom
         return atoll_err_set(err, ATOLL_E_INTERNAL,
                              "a prompt needs an ask, a task, a language and a backend");
     }
-    if (input->ask->kind != ATOLL_ASK_WRITE) {
-        return atoll_err_set(err, ATOLL_E_INPUT,
-                             "no prompt is written for asks of kind '%s'; only 'write' has one",
-                             atoll_ask_kind_name(input->ask->kind));
-    }
+    const struct atoll_prompt_form_row *form = atoll_prompt_form_row(atoll_prompt_form_of(input->ask));
     atoll_buffer_clear(&prompt->system);
     atoll_buffer_clear(&prompt->user);
     memset(prompt->cut_bytes, 0, sizeof(prompt->cut_bytes));
-    if (atoll_prompt_write_system(input->language, &prompt->system, err))
+    memset(prompt->section_bytes, 0, sizeof(prompt->section_bytes));
+    if (atoll_prompt_write_system(input->ask, input->language, &prompt->system, err))
         return -1;
     for (unsigned i = 0; i < ATOLL_PROMPT_SECTION_COUNT; i++)
         atoll_prompt_text_init(&texts[i]);
     int rc = -1;
     for (unsigned i = 0; i < ATOLL_PROMPT_SECTION_COUNT; i++) {
-        rows[i].write(input, &texts[i]);
+        if (form->sections & (uint32_t)1 << i)
+            rows[i].write(input, &texts[i]);
         if (atoll_buffer_check(&texts[i].text, err))
             goto out;
     }
-    give_room(texts, limit, room);
+    give_room(form, texts, limit, room);
     for (unsigned i = 0; i < ATOLL_PROMPT_SECTION_COUNT; i++) {
-        size_t title = title_bytes(i);
+        size_t title = title_bytes(form, i), before = prompt->user.length;
         if (!texts[i].piece_count)
             continue;
-        atoll_buffer_printf(&prompt->user, "%s# %s\n\n", prompt->user.length ? "\n" : "", rows[i].title);
+        atoll_buffer_printf(&prompt->user, "%s# %s\n\n", before ? "\n" : "", title_of(form, i));
         size_t cut =
             atoll_prompt_text_render(&texts[i], room[i] > title ? room[i] - title : 0, &prompt->user);
         prompt->cut_bytes[i] = cut < UINT32_MAX ? (uint32_t)cut : UINT32_MAX;
+        prompt->section_bytes[i] = (uint32_t)(prompt->user.length - before);
     }
     rc = atoll_buffer_check(&prompt->user, err);
 out:

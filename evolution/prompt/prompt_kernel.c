@@ -1,12 +1,13 @@
-/* prompt_kernel.c - the sections about kernels: the parent with what was measured of it, elites of other cells, the last
- * failures, and the diagnosis (core/diagnosis.h): of a wrong parent the class of its error, of a correct one what limits it,
- * with what to do next. */
-#include "evolution/prompt/prompt_text.h"
+/* prompt_kernel.c - the sections about the parent: its source with what was measured of it, and the diagnosis
+ * (core/diagnosis.h): of a wrong parent the class of its error, of a correct one what limits it, with what to do next. */
+#include "evolution/prompt/prompt_kernel.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/random.h"
 #include "base/units.h"
 #include "core/candidate.h"
 #include "core/diagnosis.h"
@@ -14,9 +15,10 @@
 #include "evolution/reply/reply.h"
 
 #define PLAN_ARENA_BYTES ((size_t)4 << 20)
-#define FAILURE_SOURCE   2400 /* bytes of a failed source that are shown */
-#define FAILURE_DETAIL   900
-#define NEAR_FLOOR       1.15 /* time over floor: little is left */
+#define NEAR_FLOOR       1.15               /* time over floor: little is left */
+#define BUDGET           ((size_t)48 << 10) /* for which caps are given */
+#define FACT_LIMIT       (ATOLL_COUNTER_COUNT + ATOLL_MIX_COUNT + 8)
+#define FACT_BYTES       80
 
 static void put_timings(const struct atoll_prompt_input *input, struct atoll_prompt_text *t,
                         const struct atoll_evaluation *evaluation)
@@ -44,55 +46,103 @@ static void put_timings(const struct atoll_prompt_input *input, struct atoll_pro
     }
 }
 
-static void put_resources(struct atoll_prompt_text *t, const struct atoll_resources *r)
+/* What was counted, as a list of facts: a planner gets it in another order with each sample (papers/004 A.4). */
+struct facts {
+    size_t count;
+    char texts[FACT_LIMIT][FACT_BYTES];
+};
+
+static void add_fact(struct facts *f, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void add_fact(struct facts *f, const char *format, ...)
 {
-    int any = 0;
-    if (!r->kernel_count)
-        return;
-    atoll_prompt_put(t,
-                     "Resources: %u registers per thread, %u bytes of static and %u of dynamic shared memory",
-                     r->registers, r->static_shared_bytes, r->dynamic_shared_bytes);
-    if (r->spill_store_bytes || r->spill_load_bytes) {
-        atoll_prompt_put(t, ", %u bytes spilled and %u loaded again per thread", r->spill_store_bytes,
-                         r->spill_load_bytes);
-    }
-    if (r->stack_bytes)
-        atoll_prompt_put(t, ", %u bytes of stack", r->stack_bytes);
-    if (r->occupancy > 0)
-        atoll_prompt_put(t, ", theoretical occupancy %.0f %%", 100 * r->occupancy);
-    atoll_prompt_put(t, ".\n");
-    for (unsigned i = 0; i < ATOLL_MIX_COUNT; i++) {
-        if (r->mix[i]) {
-            atoll_prompt_put(t, "%s%s %u",
-                             any ? ", " : "Instructions in the binary: ", atoll_mix_name((enum atoll_mix)i),
-                             r->mix[i]);
-            any = 1;
-        }
-    }
-    atoll_prompt_put(t, any ? ".\n" : "");
+    va_list args;
+    va_start(args, format);
+    if (f->count < FACT_LIMIT)
+        vsnprintf(f->texts[f->count++], FACT_BYTES, format, args);
+    va_end(args);
 }
 
-static void put_profile(struct atoll_prompt_text *t, const struct atoll_profile *profile)
+static void put_facts(struct atoll_prompt_text *t, const struct facts *f, size_t begin, const char *title)
 {
-    int any = 0;
+    for (size_t i = begin; i < f->count; i++)
+        atoll_prompt_put(t, "%s%s%s", i > begin ? ", " : title, f->texts[i], i + 1 < f->count ? "" : ".\n");
+}
+
+static void add_counters(struct facts *f, const struct atoll_profile *profile)
+{
     for (unsigned i = 0; i < ATOLL_COUNTER_COUNT; i++) {
         char text[32];
         const char *unit = atoll_counter_unit((enum atoll_counter)i);
         if (isnan(profile->counters[i]) || i == ATOLL_COUNTER_TIME_NS)
             continue;
-        atoll_prompt_put(t, "%s%s %s%s", any ? ", " : "Counters: ", atoll_counter_name((enum atoll_counter)i),
-                         atoll_count_text(profile->counters[i], text, sizeof(text)),
-                         unit[0] == '%'   ? " %"
-                         : unit[0] == 'b' ? "B"
-                                          : "");
-        any = 1;
+        add_fact(f, "%s %s%s", atoll_counter_name((enum atoll_counter)i),
+                 atoll_count_text(profile->counters[i], text, sizeof(text)),
+                 unit[0] == '%'   ? " %"
+                 : unit[0] == 'b' ? "B"
+                                  : "");
     }
-    atoll_prompt_put(t, any ? ".\n" : "");
-    if (profile->intensity_flops_per_byte > 0) {
-        atoll_prompt_put(t, "Useful operations per byte of memory traffic: %.3g.\n",
-                         profile->intensity_flops_per_byte);
+}
+
+static void add_resources(struct facts *f, const struct atoll_resources *r)
+{
+    if (!r->kernel_count)
+        return;
+    add_fact(f, "%u registers per thread", r->registers);
+    add_fact(f, "%u bytes of static and %u of dynamic shared memory", r->static_shared_bytes,
+             r->dynamic_shared_bytes);
+    if (r->spill_store_bytes || r->spill_load_bytes)
+        add_fact(f, "%u bytes spilled and %u loaded again per thread", r->spill_store_bytes,
+                 r->spill_load_bytes);
+    if (r->stack_bytes)
+        add_fact(f, "%u bytes of stack", r->stack_bytes);
+    if (r->occupancy > 0)
+        add_fact(f, "theoretical occupancy %.0f %%", 100 * r->occupancy);
+}
+
+static void add_mix(struct facts *f, const struct atoll_resources *r, const char *what)
+{
+    for (unsigned i = 0; r->kernel_count && i < ATOLL_MIX_COUNT; i++)
+        if (r->mix[i])
+            add_fact(f, "%s%s %u", what, atoll_mix_name((enum atoll_mix)i), r->mix[i]);
+}
+
+/* By exchange (Fisher and Yates), the key being the ask's number. */
+static void shuffle(struct facts *f, uint64_t key)
+{
+    for (size_t i = f->count; i > 1; i--) {
+        size_t k = (size_t)atoll_random_below(atoll_random_at(key, i), i);
+        char text[FACT_BYTES];
+        memcpy(text, f->texts[k], FACT_BYTES);
+        memcpy(f->texts[k], f->texts[i - 1], FACT_BYTES);
+        memcpy(f->texts[i - 1], text, FACT_BYTES);
     }
-    put_resources(t, &profile->resources);
+}
+
+void atoll_prompt_put_profile(const struct atoll_prompt_input *input, struct atoll_prompt_text *t,
+                              const struct atoll_profile *profile)
+{
+    struct facts f = {.count = 0};
+    double intensity = profile->intensity_flops_per_byte;
+    if (input->ask->kind == ATOLL_ASK_PLAN) {
+        add_counters(&f, profile);
+        if (intensity > 0)
+            add_fact(&f, "%.3g useful operations per byte of memory traffic", intensity);
+        add_resources(&f, &profile->resources);
+        add_mix(&f, &profile->resources, "binary: ");
+        shuffle(&f, input->ask->number);
+        put_facts(t, &f, 0, "Profile, in no order: ");
+        return;
+    }
+    add_counters(&f, profile);
+    put_facts(t, &f, 0, "Counters: ");
+    if (intensity > 0)
+        atoll_prompt_put(t, "Useful operations per byte of memory traffic: %.3g.\n", intensity);
+    size_t begin = f.count;
+    add_resources(&f, &profile->resources);
+    put_facts(t, &f, begin, "Resources: ");
+    begin = f.count;
+    add_mix(&f, &profile->resources, "");
+    put_facts(t, &f, begin, "Instructions in the binary: ");
 }
 
 int atoll_prompt_is_correct(const struct atoll_prompt_kernel *kernel)
@@ -100,41 +150,66 @@ int atoll_prompt_is_correct(const struct atoll_prompt_kernel *kernel)
     return kernel->evaluation && kernel->evaluation->verdict == ATOLL_V_CORRECT;
 }
 
+int atoll_prompt_is_unusable(const struct atoll_prompt_kernel *kernel)
+{
+    return strncmp(kernel->source, ATOLL_REPLY_UNUSABLE, strlen(ATOLL_REPLY_UNUSABLE)) == 0;
+}
+
+size_t atoll_prompt_cap(const struct atoll_prompt_input *input, size_t bytes)
+{
+    size_t times = input->user_limit_bytes / BUDGET;
+    return bytes * (times < 1 ? 1 : times > 8 ? 8 : times);
+}
+
+const struct atoll_plan *atoll_prompt_plan(const struct atoll_prompt_input *input,
+                                           struct atoll_prompt_text *t, const char *source,
+                                           struct atoll_arena *arena)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    const char *body = NULL;
+    const struct atoll_plan *plan =
+        atoll_plan_parse(arena, input->task, input->language, source, &body, &err);
+    if (err.code == ATOLL_E_MEMORY)
+        t->text.failed = ATOLL_E_MEMORY;
+    return plan;
+}
+
 /* "TM=64 TN=32" when the kernel has a choice that fits its plan, else "".  No memory is the section's failure. */
 static void choice_text(const struct atoll_prompt_input *input, struct atoll_prompt_text *t,
                         const struct atoll_prompt_kernel *kernel, char *ret_text, size_t bytes)
 {
-    struct atoll_err err = ATOLL_ERR_INIT;
-    const char *body = NULL;
     ret_text[0] = 0;
     if (!kernel->choice || !kernel->choice->count)
         return;
-    struct atoll_arena *arena = atoll_arena_create(PLAN_ARENA_BYTES, &err);
-    const struct atoll_plan *plan =
-        arena ? atoll_plan_parse(arena, input->task, input->language, kernel->source, &body, &err) : NULL;
+    struct atoll_arena *arena = atoll_arena_create(PLAN_ARENA_BYTES, NULL);
+    if (!arena)
+        t->text.failed = ATOLL_E_MEMORY;
+    const struct atoll_plan *plan = arena ? atoll_prompt_plan(input, t, kernel->source, arena) : NULL;
     if (plan && plan->param_count == kernel->choice->count)
         atoll_choice_text(plan, kernel->choice, ret_text, bytes);
-    if (err.code == ATOLL_E_MEMORY)
-        t->text.failed = ATOLL_E_MEMORY;
     atoll_arena_destroy(arena);
 }
 
-static void put_detail(struct atoll_prompt_text *t, const struct atoll_evaluation *evaluation, size_t cap)
+void atoll_prompt_put_detail(struct atoll_prompt_text *t, const struct atoll_prompt_kernel *kernel,
+                             size_t cap)
 {
-    if (!evaluation->detail[0])
+    const char *detail = kernel->evaluation ? kernel->evaluation->detail : "";
+    if (!detail[0])
         return;
-    const char *detail = evaluation->detail;
     if (strstr(detail, "variant hidden") || strstr(detail, "variant 'hidden") ||
         strstr(detail, "hidden variant")) {
         atoll_prompt_put(t, "It happened at a shape that is not listed.\n");
     } else {
-        atoll_prompt_put_quote(t, evaluation->detail, cap);
+        atoll_prompt_put_quote(t, detail, cap);
     }
 }
 
-static void put_cell(const struct atoll_prompt_input *input, struct atoll_prompt_text *t,
-                     const struct atoll_behaviour *b)
+void atoll_prompt_put_cell(const struct atoll_prompt_input *input, struct atoll_prompt_text *t,
+                           const struct atoll_prompt_kernel *kernel)
 {
+    if (!kernel->evaluation)
+        return;
+    const struct atoll_behaviour *b = &kernel->evaluation->behaviour;
     const unsigned levels[] = {b->memory, b->algorithm, b->coordination};
     for (unsigned d = 0; d < 3; d++) {
         atoll_prompt_put(t, "%s%s: %s", d ? "; " : "How it works: ", atoll_behaviour_dimension_name(d),
@@ -143,7 +218,7 @@ static void put_cell(const struct atoll_prompt_input *input, struct atoll_prompt
     atoll_prompt_put(t, ".\n");
 }
 
-static void put_speed(struct atoll_prompt_text *t, const struct atoll_prompt_kernel *kernel)
+void atoll_prompt_put_speed(struct atoll_prompt_text *t, const struct atoll_prompt_kernel *kernel)
 {
     char time[32];
     if (!(kernel->time_ns > 0))
@@ -155,24 +230,101 @@ static void put_speed(struct atoll_prompt_text *t, const struct atoll_prompt_ker
     atoll_prompt_put(t, ".\n");
 }
 
-static void put_choice(const struct atoll_prompt_input *input, struct atoll_prompt_text *t,
-                       const struct atoll_prompt_kernel *kernel)
+void atoll_prompt_put_choice(const struct atoll_prompt_input *input, struct atoll_prompt_text *t,
+                             const struct atoll_prompt_kernel *kernel)
 {
     char choice[512];
     choice_text(input, t, kernel, choice, sizeof(choice));
-    if (choice[0]) {
+    if (choice[0] && kernel == input->parent) {
         atoll_prompt_put(t,
                          "It is a template; measured with %s. A template of yours with these params should "
                          "try these values first.\n",
                          choice);
+    } else if (choice[0]) {
+        atoll_prompt_put(t, "It is a template; measured with %s.\n", choice);
     }
+}
+
+void atoll_prompt_put_line(const struct atoll_prompt_input *input, struct atoll_prompt_text *t,
+                           const struct atoll_prompt_kernel *kernel, const char *other, double other_ns)
+{
+    char text[512];
+    struct atoll_diagnosis d;
+    if (kernel->time_ns > 0) {
+        atoll_prompt_put(t, "%s", atoll_duration_text(kernel->time_ns, text, sizeof(text)));
+        if (other_ns > 0)
+            atoll_prompt_put(t, ", %.3g times %s speed", other_ns / kernel->time_ns, other);
+    } else {
+        atoll_prompt_put(t, "%s",
+                         atoll_prompt_is_unusable(kernel) ? "no kernel in the answer"
+                         : kernel->evaluation             ? atoll_verdict_name(kernel->evaluation->verdict)
+                                                          : "not measured");
+    }
+    if (kernel->evaluation && !atoll_prompt_is_unusable(kernel)) {
+        atoll_diagnose_evaluation(kernel->evaluation, input->task, input->device, &d);
+        if (atoll_diagnosis_label(&d, text, sizeof(text))[0])
+            atoll_prompt_put(t, "; %s", text);
+    }
+    choice_text(input, t, kernel, text, sizeof(text));
+    if (text[0])
+        atoll_prompt_put(t, "; %s", text);
+}
+
+/* "812 us (1.2 TFLOP/s)"; of work without operations its bytes. */
+static void put_rate(const struct atoll_prompt_input *input, struct atoll_prompt_text *t,
+                     const struct atoll_timing *m)
+{
+    char time[32], rate[32];
+    struct atoll_work work;
+    const struct atoll_variant *v = &input->task->variants[m->variant];
+    atoll_prompt_put(t, "%s", atoll_duration_text(m->summary.median, time, sizeof(time)));
+    if (!(m->summary.median > 0) || atoll_task_work(input->task, v, &work, NULL) != 0)
+        return;
+    double operations = work.flops + work.matrix_flops, bytes = work.read_bytes + work.write_bytes;
+    if (!(operations > 0) && !(bytes > 0))
+        return;
+    atoll_count_text((operations > 0 ? operations : bytes) / m->summary.median * 1e9, rate, sizeof(rate));
+    atoll_prompt_put(t, " (%s%s)", rate, operations > 0 ? "FLOP/s" : "B/s");
+}
+
+static const struct atoll_timing *timing_at(const struct atoll_prompt_kernel *kernel, uint32_t variant)
+{
+    const struct atoll_evaluation *e = kernel->evaluation;
+    for (size_t i = 0; e && i < e->timing_count && i < ATOLL_TASK_VARIANT_LIMIT; i++)
+        if (e->timings[i].variant == variant)
+            return &e->timings[i];
+    return NULL;
+}
+
+void atoll_prompt_put_rates(const struct atoll_prompt_input *input, struct atoll_prompt_text *t,
+                            const struct atoll_prompt_kernel *kernel, const struct atoll_prompt_kernel *other)
+{
+    for (uint32_t i = 0; i < input->task->variant_count; i++) {
+        const struct atoll_timing *mine = timing_at(kernel, i), *theirs = timing_at(other, i);
+        if (!mine || input->task->variants[i].kind == ATOLL_VARIANT_HIDDEN)
+            continue;
+        atoll_prompt_put(t, "- %s: ", input->task->variants[i].name);
+        put_rate(input, t, mine);
+        if (theirs) {
+            atoll_prompt_put(t, ", against ");
+            put_rate(input, t, theirs);
+        }
+        atoll_prompt_put(t, "\n");
+    }
+}
+
+static const char *no_parent(const struct atoll_prompt_input *input)
+{
+    return input->ask->kind == ATOLL_ASK_WRITE
+               ? "There is none: write a first kernel from scratch, correct above all.\n"
+               : "It is not known any more.\n";
 }
 
 void atoll_prompt_write_parent(const struct atoll_prompt_input *input, struct atoll_prompt_text *t)
 {
     const struct atoll_prompt_kernel *parent = input->parent;
     if (!parent) {
-        atoll_prompt_put(t, "There is none: write a first kernel from scratch, correct above all.\n");
+        atoll_prompt_put(t, "%s", no_parent(input));
         return;
     }
     atoll_prompt_put_code(t, input->language, parent->source, 0);
@@ -182,66 +334,27 @@ void atoll_prompt_write_parent(const struct atoll_prompt_input *input, struct at
         return;
     }
     atoll_prompt_put(t, "Verdict: %s.\n", atoll_verdict_name(parent->evaluation->verdict));
-    put_choice(input, t, parent);
+    atoll_prompt_put_choice(input, t, parent);
     if (atoll_prompt_is_correct(parent)) {
-        put_speed(t, parent);
-        put_cell(input, t, &parent->evaluation->behaviour);
+        atoll_prompt_put_speed(t, parent);
+        atoll_prompt_put_cell(input, t, parent);
         put_timings(input, t, parent->evaluation);
-        put_profile(t, &parent->evaluation->profile);
-    }
-}
-
-void atoll_prompt_write_inspiration(const struct atoll_prompt_input *input, struct atoll_prompt_text *t)
-{
-    if (!input->inspiration_count || !input->inspirations)
-        return;
-    atoll_prompt_put(t, "Correct kernels for this task that work in other ways. Take ideas from them where "
-                        "they are better; do not return one of them.\n");
-    for (size_t i = 0; i < input->inspiration_count && i < ATOLL_ASK_INSPIRATION_LIMIT; i++) {
-        const struct atoll_prompt_kernel *k = &input->inspirations[i];
-        atoll_prompt_put(t, "\n## Kernel %zu\n\n", i + 1);
-        put_speed(t, k);
-        put_choice(input, t, k);
-        if (k->evaluation)
-            put_cell(input, t, &k->evaluation->behaviour);
-        atoll_prompt_put(t, "\n");
-        atoll_prompt_put_code(t, input->language, k->source, 0);
+        atoll_prompt_put_profile(input, t, &parent->evaluation->profile);
     }
 }
 
 /* The complaint of an answer that could not be read stands in its comment. */
-static int put_unusable(struct atoll_prompt_text *t, const char *source)
+void atoll_prompt_put_unusable(struct atoll_prompt_text *t, const struct atoll_prompt_kernel *kernel)
 {
     char why[512];
-    size_t prefix = strlen(ATOLL_REPLY_UNUSABLE);
-    const char *end = strncmp(source, ATOLL_REPLY_UNUSABLE, prefix) == 0 ? strstr(source, " */") : NULL;
-    if (!end)
-        return 0;
-    snprintf(why, sizeof(why), "%.*s",
-             (int)(end - source - (long)prefix < 500 ? end - source - (long)prefix : 500), source + prefix);
+    const char *begin = kernel->source + strlen(ATOLL_REPLY_UNUSABLE), *end = strstr(begin, " */");
+    int length = end && end - begin < 500 ? (int)(end - begin) : 500;
+    snprintf(why, sizeof(why), "%.*s", length, begin);
     atoll_prompt_put(t, "The answer could not be used:\n\n");
     atoll_prompt_put_quote(t, why, 0);
-    atoll_prompt_put(t, "\nIt began:\n\n");
-    atoll_prompt_put_quote(t, end + 3 + (end[3] == '\n'), 600);
-    return 1;
-}
-
-void atoll_prompt_write_failures(const struct atoll_prompt_input *input, struct atoll_prompt_text *t)
-{
-    if (!input->failure_count || !input->failures)
-        return;
-    atoll_prompt_put(t, "What was tried lately and did not work. Do not repeat these mistakes.\n");
-    for (size_t i = 0; i < input->failure_count && i < ATOLL_ASK_FAILURE_LIMIT; i++) {
-        const struct atoll_prompt_kernel *k = &input->failures[i];
-        atoll_prompt_put(t, "\n## Failure %zu%s%s\n\n", i + 1, k->evaluation ? ": " : "",
-                         k->evaluation ? atoll_verdict_name(k->evaluation->verdict) : "");
-        if (put_unusable(t, k->source))
-            continue;
-        put_choice(input, t, k);
-        if (k->evaluation)
-            put_detail(t, k->evaluation, FAILURE_DETAIL);
-        atoll_prompt_put(t, "\n");
-        atoll_prompt_put_code(t, input->language, k->source, FAILURE_SOURCE);
+    if (end) {
+        atoll_prompt_put(t, "\nIt began:\n\n");
+        atoll_prompt_put_quote(t, end + 3 + (end[3] == '\n'), 600);
     }
 }
 
@@ -257,7 +370,7 @@ static void put_error(struct atoll_prompt_text *t, const struct atoll_prompt_ker
                       struct atoll_diagnosis *d)
 {
     const struct atoll_evaluation *e = parent->evaluation;
-    int unusable = strncmp(parent->source, ATOLL_REPLY_UNUSABLE, strlen(ATOLL_REPLY_UNUSABLE)) == 0;
+    int unusable = atoll_prompt_is_unusable(parent);
     if (unusable)
         d->error = ATOLL_ERROR_ANSWER;
     atoll_prompt_put(t, "The parent is not correct: %s. First make it correct, then fast.\n",
@@ -267,7 +380,7 @@ static void put_error(struct atoll_prompt_text *t, const struct atoll_prompt_ker
         atoll_prompt_put(t, "Its first line says why.\n");
     } else if (e->detail[0]) {
         atoll_prompt_put(t, "\nWhat was reported:\n\n");
-        put_detail(t, e, 0);
+        atoll_prompt_put_detail(t, parent, 0);
     }
 }
 

@@ -1,17 +1,14 @@
 /* prompt_task.c - the sections that say what is to be computed, on what, and what is wanted: task, reference, device, where
- * the search stands, directions, a step, the reply's form.  Hidden variants and seeds of draws stay out; names of dims and
+ * the search stands, directions.  Hidden variants and seeds of draws stay out; names of dims and
  * tensors are identifiers (core/task/task_check.c), the rest of a task is quoted. */
-#include "evolution/prompt/prompt_text.h"
-
 #include <string.h>
 
 #include "base/units.h"
-#include "core/diagnosis.h"
 #include "core/facts.h"
 #include "core/fitness.h"
-#include "core/issue.h"
-#include "core/search.h"
 #include "evolution/population/advice.h"
+#include "evolution/prompt/prompt_form.h"
+#include "evolution/prompt/prompt_kernel.h"
 
 #define SEGMENT_LINES 64
 
@@ -274,33 +271,37 @@ void atoll_prompt_write_device(const struct atoll_prompt_input *input, struct at
     }
 }
 
-static const char *const island_roles[ATOLL_ISLAND_ROLE_COUNT] = {
-    [ATOLL_ISLAND_FUSION] = "This island looks for fusion: fewer passes over the data, fewer launches, no "
-                            "intermediate result that goes through far memory.",
-    [ATOLL_ISLAND_MEMORY] = "This island looks at memory: order and width of accesses, tiles for each level "
-                            "of near memory, packing, prefetching, data read once.",
-    [ATOLL_ISLAND_PARALLELISM] =
-        "This island looks at parallelism and launch shape: what a unit, thread or block does, how evenly "
-        "work is spread, how many independent operations are in flight.",
-    [ATOLL_ISLAND_ALGORITHM] = "This island looks for better algorithms: fewer operations or bytes by "
-                               "reformulation, running forms, identities, decompositions.",
-    [ATOLL_ISLAND_NUMERICS] =
-        "This island looks at numerics: the cheapest arithmetic that the tolerance and the allowed "
-        "precisions permit, polynomials for elementary functions, exact rescaling.",
-};
-
 static const char *wanted(const struct atoll_prompt_input *input)
 {
+    static const char *const by_form[ATOLL_FORM_COUNT] = {
+        [ATOLL_FORM_EXECUTE] = "Wanted: the parent with the step below carried out, correct and faster.",
+        [ATOLL_FORM_REFINE] =
+            "Wanted: a kernel that is correct and faster than the stage's kernel, by work on the "
+            "stage's issues alone. It counts when it is at least 1 % faster in a direct comparison.",
+        [ATOLL_FORM_EXTRACT] =
+            "Wanted: the one kernel that the attempts below support most: correct, and faster than the "
+            "stage's kernel.",
+        [ATOLL_FORM_TEMPLATE] =
+            "Wanted: the parent as a template, with the sizes that matter (tiles, unrolling, vector "
+            "widths, stages) as params of the plan.",
+        [ATOLL_FORM_ANALYSE] = "Wanted: what keeps the parent from being faster.",
+        [ATOLL_FORM_ORDER] = "Wanted: the order in which the stages work on the parent.",
+    };
+    enum atoll_prompt_form form = atoll_prompt_form_of(input->ask);
     const struct atoll_prompt_kernel *parent = input->parent;
+    int is_wrong = parent && parent->evaluation && !atoll_prompt_is_correct(parent);
+    if (form == ATOLL_FORM_PLAN) {
+        return is_wrong
+                   ? "Wanted: a step that makes the parent correct."
+                   : "Wanted: a step that makes the parent faster, better still faster than the best so far.";
+    }
+    if (by_form[form] && !is_wrong)
+        return by_form[form];
     if (!parent)
         return "Wanted: a first kernel that is correct at every shape, and as fast as you can make it.";
-    if (input->ask->op == ATOLL_OPERATOR_TEMPLATE) {
-        return "Wanted: the parent as a template, with the sizes that matter (tiles, unrolling, vector "
-               "widths, stages) as params of the plan.";
-    }
     if (input->ask->op == ATOLL_OPERATOR_TRANSLATE)
         return "Wanted: the parent's idea, written anew for this device.";
-    if (parent->evaluation && !atoll_prompt_is_correct(parent))
+    if (is_wrong)
         return "Wanted: a correct kernel. Repair the parent, or replace it where its approach is at fault.";
     return "Wanted: a kernel that is faster than the parent, better still than the best so far: improve the "
            "parent, or replace it by a better approach. It counts when it is at least 1 % faster in a direct "
@@ -330,81 +331,19 @@ void atoll_prompt_write_state(const struct atoll_prompt_input *input, struct ato
     atoll_prompt_put(t, "%s%s\n", t->piece_count ? "\n" : "", wanted(input));
 }
 
-/* Of the stage: what the ask names, and what the parent's measurement shows. */
-static void put_issues(const struct atoll_prompt_input *input, struct atoll_prompt_text *t)
-{
-    const struct atoll_ask *ask = input->ask;
-    const struct atoll_evaluation *e = input->parent ? input->parent->evaluation : NULL;
-    uint64_t issues = ask->issues;
-    if (ask->op != ATOLL_OPERATOR_STAGED || ask->stage >= ATOLL_ISSUE_STAGE_COUNT)
-        return;
-    if (e && e->verdict == ATOLL_V_CORRECT) {
-        struct atoll_diagnosis d;
-        atoll_diagnose_evaluation(e, input->task, input->device, &d);
-        issues |= atoll_issues_of_diagnosis(&d, &e->profile.resources);
-    }
-    issues = atoll_issues_of_stage(issues, (enum atoll_issue_stage)ask->stage);
-    if (!issues)
-        return;
-    atoll_prompt_put(t, "Stage of the work: %s. Known issues of the parent; work on these alone:\n",
-                     atoll_stage_name((enum atoll_issue_stage)ask->stage));
-    for (unsigned i = 0; i < ATOLL_ISSUE_COUNT; i++) {
-        if (issues & ((uint64_t)1 << i)) {
-            atoll_prompt_put(t, "- %s: %s.\n", atoll_issue_row((enum atoll_issue)i)->name,
-                             atoll_issue_row((enum atoll_issue)i)->meaning);
-        }
-    }
-}
-
 void atoll_prompt_write_advice(const struct atoll_prompt_input *input, struct atoll_prompt_text *t)
 {
     const struct atoll_ask *ask = input->ask;
     int any = 0;
-    if (ask->role < ATOLL_ISLAND_ROLE_COUNT)
-        atoll_prompt_put(t, "%s\n", island_roles[ask->role]);
-    put_issues(input, t);
     for (size_t i = 0; i < ask->advice_count && i < ATOLL_ASK_ADVICE_LIMIT; i++) {
         const char *sentence = atoll_advice_text(input->language, &ask->advice[i]);
         if (!sentence)
             continue;
         if (!any) {
             atoll_prompt_put(
-                t,
-                "%sSteps in these directions paid off from kernels like the parent, the strongest first:\n",
-                t->piece_count ? "\n" : "");
+                t, "Steps in these directions paid off from kernels like the parent, the strongest first:\n");
         }
         atoll_prompt_put(t, "- %s\n", sentence);
         any = 1;
     }
-}
-
-void atoll_prompt_write_plan(const struct atoll_prompt_input *input, struct atoll_prompt_text *t)
-{
-    if (!input->plan || !input->plan[0])
-        return;
-    atoll_prompt_put(
-        t,
-        "Carry out this one step and leave the rest of the parent as it is, unless it is plainly wrong:\n\n");
-    atoll_prompt_put_quote(t, input->plan, 0);
-}
-
-void atoll_prompt_write_answer(const struct atoll_prompt_input *input, struct atoll_prompt_text *t)
-{
-    uint32_t count = input->ask->count;
-    if (count > 1) {
-        atoll_prompt_put(t,
-                         "Write %u different kernels, each under a heading `### Kernel 1`, `### Kernel 2` "
-                         "and so on, each whole in one fence that starts with its plan comment%s.",
-                         count, input->parent ? ", or as SEARCH/REPLACE edits of the parent" : "");
-    } else if (input->parent) {
-        atoll_prompt_put(t, "Write one kernel: whole in one fence that starts with its plan comment, or as "
-                            "SEARCH/REPLACE edits of the parent where little changes.");
-    } else {
-        atoll_prompt_put(t, "Write one kernel, whole in one fence that starts with its plan comment.");
-    }
-    atoll_prompt_put(
-        t, " Before it, say in at most five sentences what you change and why it will be faster.%s\n",
-        input->parent && atoll_prompt_is_correct(input->parent)
-            ? " Returning the parent unchanged is of no use."
-            : "");
 }

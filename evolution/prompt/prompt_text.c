@@ -128,6 +128,26 @@ void atoll_prompt_put(struct atoll_prompt_text *t, const char *format, ...)
     p->length = t->text.length - p->begin;
 }
 
+/* "| " in front of every line of the piece, which is the text's last. */
+static void prefix_lines(struct atoll_prompt_text *t, struct atoll_prompt_piece *p)
+{
+    struct atoll_buffer lines;
+    const char *text = p->length ? (const char *)t->text.data + p->begin : "";
+    atoll_buffer_init(&lines, 3 * TEXT_LIMIT);
+    for (size_t at = 0; at < p->length;) {
+        const char *line = memchr(text + at, '\n', p->length - at);
+        size_t stop = line ? (size_t)(line - text) : p->length;
+        atoll_buffer_put_bytes(&lines, at ? "\n| " : "| ", at ? 3 : 2);
+        atoll_buffer_put_bytes(&lines, text + at, stop - at);
+        at = stop + 1;
+    }
+    t->text.length = p->begin;
+    atoll_buffer_put_bytes(&t->text, lines.data, lines.length);
+    t->text.failed = t->text.failed ? t->text.failed : lines.failed;
+    p->length = t->text.length - p->begin;
+    atoll_buffer_fini(&lines);
+}
+
 static void put_hostile(struct atoll_prompt_text *t, enum atoll_prompt_cut cut, const char *info,
                         const char *text, size_t cap)
 {
@@ -144,6 +164,8 @@ static void put_hostile(struct atoll_prompt_text *t, enum atoll_prompt_cut cut, 
     while (p->length > 0 && strchr("\n ", t->text.data[p->begin + p->length - 1]))
         p->length--;
     t->text.length = p->begin + p->length;
+    if (cut == ATOLL_PROMPT_TAIL)
+        prefix_lines(t, p);
     p->cap = cap;
     snprintf(p->info, sizeof(p->info), "%s", info);
 }
@@ -181,13 +203,8 @@ static size_t frame_bytes(const struct atoll_prompt_text *t, const struct atoll_
 {
     if (p->cut == ATOLL_PROMPT_KEEP)
         return 0;
-    if (p->cut == ATOLL_PROMPT_TAIL) {
-        const char *text = text_of(t, p);
-        size_t lines = p->length > 0;
-        for (size_t i = 0; i + 1 < p->length; i++)
-            lines += text[i] == '\n';
-        return 2 * lines + 1 + NOTE_BYTES;
-    }
+    if (p->cut == ATOLL_PROMPT_TAIL)
+        return 1 + NOTE_BYTES;
     return 2 * fence_length(text_of(t, p), p->length) + strlen(p->info) + 3 + NOTE_BYTES;
 }
 
@@ -234,17 +251,25 @@ static size_t render_code(const char *text, size_t length, size_t keep, const ch
 static size_t render_quote(const char *text, size_t length, size_t keep, struct atoll_buffer *out)
 {
     size_t end = keep < length ? atoll_utf8_cut(text, keep) : length;
-    for (size_t at = 0; at < end;) {
-        const char *line = memchr(text + at, '\n', end - at);
-        size_t stop = line ? (size_t)(line - text) : end;
-        atoll_buffer_printf(out, "| ");
-        atoll_buffer_put_bytes(out, text + at, stop - at);
-        atoll_buffer_printf(out, "\n");
-        at = stop + 1;
-    }
+    while (end > 0 && end < length && text[end - 1] == '\n')
+        end--;
+    if (end == 1) /* half of a mark */
+        end = 0;
+    atoll_buffer_put_bytes(out, text, end);
+    if (end > 0)
+        atoll_buffer_put_bytes(out, "\n", 1);
     if (end < length)
         atoll_buffer_printf(out, "| ... (%zu more bytes are left out)\n", length - end);
     return length - end;
+}
+
+size_t atoll_prompt_text_fixed_bytes(const struct atoll_prompt_text *t)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < t->piece_count; i++)
+        bytes +=
+            frame_bytes(t, &t->pieces[i]) + (t->pieces[i].cut == ATOLL_PROMPT_KEEP ? t->pieces[i].length : 0);
+    return bytes;
 }
 
 /* The largest share per piece with which all of them fit. */
@@ -267,11 +292,7 @@ static size_t share_of(const struct atoll_prompt_text *t, size_t room)
 
 size_t atoll_prompt_text_render(const struct atoll_prompt_text *t, size_t limit, struct atoll_buffer *out)
 {
-    size_t fixed = 0, cut = t->dropped_bytes;
-    for (size_t i = 0; i < t->piece_count; i++) {
-        fixed +=
-            frame_bytes(t, &t->pieces[i]) + (t->pieces[i].cut == ATOLL_PROMPT_KEEP ? t->pieces[i].length : 0);
-    }
+    size_t fixed = atoll_prompt_text_fixed_bytes(t), cut = t->dropped_bytes;
     size_t share = share_of(t, limit > fixed ? limit - fixed : 0);
     for (size_t i = 0; i < t->piece_count; i++) {
         const struct atoll_prompt_piece *p = &t->pieces[i];

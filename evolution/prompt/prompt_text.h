@@ -40,6 +40,8 @@ void atoll_prompt_put_code(struct atoll_prompt_text *t, const char *language, co
 void atoll_prompt_put_quote(struct atoll_prompt_text *t, const char *text, size_t cap);
 /* Bytes it takes when nothing beyond the caps is cut. */
 size_t atoll_prompt_text_bytes(const struct atoll_prompt_text *t);
+/* Of these what no limit cuts: ours, and the frames of quotations. */
+size_t atoll_prompt_text_fixed_bytes(const struct atoll_prompt_text *t);
 /* Appends it to out in at most limit bytes, unless ours alone is longer; returns what was cut of what was quoted. */
 size_t atoll_prompt_text_render(const struct atoll_prompt_text *t, size_t limit, struct atoll_buffer *out);
 
@@ -52,15 +54,16 @@ extern const size_t atoll_prompt_file_count;
 const char *atoll_prompt_file(const char *name);
 
 /* The system text; errors: INPUT for a language without texts. */
-int atoll_prompt_write_system(const char *language, struct atoll_buffer *out, struct atoll_err *err);
+int atoll_prompt_write_system(const struct atoll_ask *ask, const char *language, struct atoll_buffer *out,
+                              struct atoll_err *err);
 
 /* Writers of sections; one that has nothing to say writes nothing. */
 typedef void atoll_prompt_writer(const struct atoll_prompt_input *input, struct atoll_prompt_text *t);
 atoll_prompt_writer atoll_prompt_write_task, atoll_prompt_write_instructions, atoll_prompt_write_reference,
-    atoll_prompt_write_device, atoll_prompt_write_state, atoll_prompt_write_parent,
-    atoll_prompt_write_diagnosis, atoll_prompt_write_inspiration, atoll_prompt_write_advice,
-    atoll_prompt_write_failures, atoll_prompt_write_plan, atoll_prompt_write_answer;
-
-int atoll_prompt_is_correct(const struct atoll_prompt_kernel *kernel);
+    atoll_prompt_write_device, atoll_prompt_write_state, atoll_prompt_write_parent, atoll_prompt_write_table,
+    atoll_prompt_write_diagnosis, atoll_prompt_write_trajectory, atoll_prompt_write_siblings,
+    atoll_prompt_write_inspiration, atoll_prompt_write_memory, atoll_prompt_write_hints,
+    atoll_prompt_write_advice, atoll_prompt_write_issues, atoll_prompt_write_rounds,
+    atoll_prompt_write_failures, atoll_prompt_write_plan, atoll_prompt_write_tools, atoll_prompt_write_answer;
 
 #endif

@@ -45,6 +45,7 @@ UNCALLED = {
     "atoll_referee_thread_phases": "benchmarks print where the time of a sample goes",
     "atoll_brief_kind_name": "names for the archive's table of briefs",
     "atoll_item_kind_name": "names for the archive's items of asks",
+    "atoll_prompt_section_name": "names for the archive's bytes of prompts by section",
     "atoll_tool_status_name": "names for the archive's table of tool calls",
     "atoll_reply_read_items": "reads what planners, analysers, summarizers and distillers answer",
     "atoll_experience_count": "the same, as a benchmark prints it",

@@ -607,7 +607,8 @@ static void headers_are_the_rules(void **state)
 {
     struct atoll_buffer out;
     atoll_buffer_init(&out, 1 << 20);
-    assert_int_equal(atoll_prompt_write_system("c", &out, NULL), 0);
+    const struct atoll_ask ask = {.kind = ATOLL_ASK_WRITE, .role = ATOLL_ISLAND_ROLE_COUNT};
+    assert_int_equal(atoll_prompt_write_system(&ask, "c", &out, NULL), 0);
     atoll_buffer_put_u8(&out, 0);
     const char *text = (const char *)out.data, *rule = strstr(text, "- include: only these may be included");
     assert_non_null(rule);
@@ -649,14 +650,19 @@ static void system_texts_are_whole(void **state)
 {
     static const char *const languages[] = {"c", "cuda", "triton", "opencl"};
     static const char *const examples[] = {"example.c", "example.cu", "example.py", "example.cl"};
-    static const char *const parts[] = {
-        "You write compute kernels", "# The launch plan",       "# No cheating",
-        "# A worked example",        "# The form of an answer", "<<<<<<< SEARCH"};
+    static const char *const parts[] = {"Atoll evolves compute kernels",
+                                        "# The launch plan",
+                                        "# No cheating",
+                                        "# Your part: writer",
+                                        "# A worked example",
+                                        "# The form of an answer",
+                                        "<<<<<<< SEARCH"};
+    const struct atoll_ask ask = {.kind = ATOLL_ASK_WRITE, .role = ATOLL_ISLAND_MEMORY};
     for (size_t i = 0; i < sizeof(languages) / sizeof(*languages); i++) {
         struct atoll_buffer out;
         char title[32];
         atoll_buffer_init(&out, 1 << 20);
-        assert_int_equal(atoll_prompt_write_system(languages[i], &out, NULL), 0);
+        assert_int_equal(atoll_prompt_write_system(&ask, languages[i], &out, NULL), 0);
         atoll_buffer_put_u8(&out, 0);
         const char *text = (const char *)out.data;
         print_message("%s: %zu bytes\n", languages[i], out.length - 1);
@@ -682,9 +688,6 @@ static void bad_input_is_refused(void **state)
     expect_err(&err, ATOLL_E_INPUT,
                "no prompt texts for language 'fortran'; there are texts for c, cuda, triton and opencl");
     s.input.language = "c";
-    s.ask.kind = ATOLL_ASK_PLAN;
-    assert_int_equal(atoll_prompt_write(&s.input, &s.prompt, &err), -1);
-    expect_err(&err, ATOLL_E_INPUT, "asks of kind 'plan'");
     s.input.task = NULL;
     assert_int_equal(atoll_prompt_write(&s.input, &s.prompt, &err), -1);
     expect_err(&err, ATOLL_E_INTERNAL, "a prompt needs");

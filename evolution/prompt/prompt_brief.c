@@ -1,0 +1,314 @@
+/* prompt_brief.c - the sections that say what others found out or decided: memories, hints, issues, the step to carry out; then
+ * which tools there are, and the form of the answer.  All of it but types, stages and figures was written by models, so
+ * it is quoted. */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/diagnosis.h"
+#include "core/issue.h"
+#include "evolution/prompt/prompt_form.h"
+#include "evolution/prompt/prompt_kernel.h"
+
+#define BRIEF_BYTES 2000 /* of each, for a budget of 48 KiB */
+#define ISSUE_BYTES 1200
+#define PLAN_BYTES  8192 /* of a step, whatever the budget */
+#define STAGE(s)    ((uint32_t)1 << (s))
+
+/* ---- memory and hints ---- */
+
+/* Title and text of one, as one quotation. */
+static void put_brief(const struct atoll_prompt_input *input, struct atoll_prompt_text *t,
+                      const struct atoll_brief *brief)
+{
+    char text[2 * ATOLL_BRIEF_TEXT_LIMIT];
+    const char *title = brief->title ? brief->title : "", *rest = brief->text ? brief->text : "";
+    snprintf(text, sizeof(text), "%s%s%s", title, title[0] && rest[0] ? "\n" : "", rest);
+    atoll_prompt_put_quote(t, text, atoll_prompt_cap(input, BRIEF_BYTES));
+}
+
+static void put_briefs(const struct atoll_prompt_input *input, struct atoll_prompt_text *t,
+                       enum atoll_brief_kind kind, const char *what)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < input->brief_count && input->briefs; i++) {
+        if (input->briefs[i].kind != kind)
+            continue;
+        atoll_prompt_put(t, "%s\n%zu.\n\n", count ? "" : what, count + 1);
+        count++;
+        put_brief(input, t, &input->briefs[i]);
+    }
+}
+
+void atoll_prompt_write_memory(const struct atoll_prompt_input *input, struct atoll_prompt_text *t)
+{
+    put_briefs(
+        input, t, ATOLL_BRIEF_MEMORY,
+        "What turned a slower kernel of this task into a faster one, the newest first, also where the faster "
+        "one "
+        "was the older: then it says what not to do. Use what fits the parent; do not repeat what it has.\n");
+}
+
+void atoll_prompt_write_hints(const struct atoll_prompt_input *input, struct atoll_prompt_text *t)
+{
+    put_briefs(input, t, ATOLL_BRIEF_HINT,
+               "Found by the diagnosis in a library of what helped elsewhere, the most trusted first. Each "
+               "holds where "
+               "its context does; judge that before you follow it.\n");
+}
+
+/* ---- issues ---- */
+
+static void put_gain(struct atoll_prompt_text *t, const struct atoll_reply_item *item)
+{
+    if (item->gain_high > item->gain_low)
+        atoll_prompt_put(t, ", expected %.3g to %.3g times the speed", item->gain_low, item->gain_high);
+    else if (item->gain_high > 0)
+        atoll_prompt_put(t, ", expected %.3g times the speed", item->gain_high);
+}
+
+static void put_text(struct atoll_prompt_text *t, const char *what, const char *text, size_t cap)
+{
+    if (!text || !text[0])
+        return;
+    atoll_prompt_put(t, "%s", what);
+    atoll_prompt_put_quote(t, text, cap);
+}
+
+static unsigned severity_of(const struct atoll_reply_item *item)
+{
+    const struct atoll_issue_row *row = atoll_issue_row((enum atoll_issue)item->issue);
+    return item->severity ? item->severity : row ? row->severity : 3;
+}
+
+static void put_issue(const struct atoll_prompt_input *input, struct atoll_prompt_text *t,
+                      const struct atoll_reply_item *item, int says_stage)
+{
+    const struct atoll_issue_row *row = atoll_issue_row((enum atoll_issue)item->issue);
+    size_t cap = atoll_prompt_cap(input, ISSUE_BYTES);
+    const char *stage = atoll_stage_name((enum atoll_issue_stage)item->stage);
+    if (item->kind == ATOLL_ITEM_PROPOSAL) {
+        atoll_prompt_put(t, "\n- A proposal%s%s", says_stage ? ", stage " : "", says_stage ? stage : "");
+        put_gain(t, item);
+        atoll_prompt_put(t, ":\n");
+        put_text(t, "", item->title, cap);
+        put_text(t, "  What changes:\n", item->text, cap);
+        put_text(t, "  Why it is valid:\n", item->why, cap);
+        put_text(t, "  Before:\n", item->before, cap);
+        put_text(t, "  After:\n", item->after, cap);
+        return;
+    }
+    atoll_prompt_put(t, "\n- %s%s%s, severity %u", row ? row->name : "a type of its own",
+                     says_stage ? ", stage " : "", says_stage ? stage : "", severity_of(item));
+    put_gain(t, item);
+    atoll_prompt_put(t, "%s%s%s\n", row ? ": " : ":", row ? row->meaning : "", row ? "." : "");
+    put_text(t, "", row ? NULL : item->title, cap);
+    put_text(t, "", item->text, cap);
+    put_text(t, "  Fix:\n", item->after, cap);
+}
+
+/* What the ask names, and what the parent's measurement shows. */
+static uint64_t known_issues(const struct atoll_prompt_input *input)
+{
+    const struct atoll_evaluation *e = input->parent ? input->parent->evaluation : NULL;
+    uint64_t issues = input->ask->issues;
+    if (e && e->verdict == ATOLL_V_CORRECT) {
+        struct atoll_diagnosis d;
+        atoll_diagnose_evaluation(e, input->task, input->device, &d);
+        issues |= atoll_issues_of_diagnosis(&d, &e->profile.resources);
+    }
+    return issues;
+}
+
+/* Of what an analyser found the severest first, then what else is known of the wanted stages, a line each. */
+static void put_issues(const struct atoll_prompt_input *input, struct atoll_prompt_text *t, uint32_t stages,
+                       uint64_t known)
+{
+    int says_stage = input->ask->kind == ATOLL_ASK_ORDER;
+    for (unsigned severity = ATOLL_ISSUE_SEVERITY_LIMIT + 1; severity-- > 0;) {
+        for (size_t i = 0; i < input->issue_count && input->issues; i++) {
+            const struct atoll_reply_item *item = &input->issues[i];
+            int is_issue = item->kind == ATOLL_ITEM_ISSUE || item->kind == ATOLL_ITEM_PROPOSAL;
+            if (!is_issue || item->stage >= ATOLL_ISSUE_STAGE_COUNT || !(stages & STAGE(item->stage)) ||
+                severity_of(item) != severity)
+                continue;
+            put_issue(input, t, item, says_stage);
+            if (item->kind == ATOLL_ITEM_ISSUE && item->issue < ATOLL_ISSUE_COUNT)
+                known &= ~(UINT64_C(1) << item->issue);
+        }
+    }
+    for (unsigned i = 0; i < ATOLL_ISSUE_COUNT; i++) {
+        const struct atoll_issue_row *row = atoll_issue_row((enum atoll_issue)i);
+        if (!(known & UINT64_C(1) << i) || !(stages & STAGE(row->stage)))
+            continue;
+        atoll_prompt_put(t, "- %s%s%s: %s.\n", row->name, says_stage ? ", stage " : "",
+                         says_stage ? atoll_stage_name(row->stage) : "", row->meaning);
+    }
+}
+
+/* The stages that an order is made of. */
+static uint32_t stages_of(const struct atoll_prompt_input *input)
+{
+    uint32_t stages = atoll_issue_stages(input->ask->issues);
+    for (size_t i = 0; i < input->issue_count && input->issues; i++)
+        if (input->issues[i].stage < ATOLL_ISSUE_STAGE_COUNT)
+            stages |= STAGE(input->issues[i].stage);
+    return stages;
+}
+
+static void put_precedences(struct atoll_prompt_text *t, uint32_t stages)
+{
+    int any = 0;
+    for (unsigned a = 0; a < ATOLL_ISSUE_STAGE_COUNT; a++) {
+        for (unsigned b = 0; b < ATOLL_ISSUE_STAGE_COUNT; b++) {
+            if (!(stages & STAGE(a)) || !(stages & STAGE(b)) ||
+                !atoll_stage_precedes((enum atoll_issue_stage)a, (enum atoll_issue_stage)b))
+                continue;
+            atoll_prompt_put(t, "%s%s before %s",
+                             any ? ", " : "\nIn any case: ", atoll_stage_name((enum atoll_issue_stage)a),
+                             atoll_stage_name((enum atoll_issue_stage)b));
+            any = 1;
+        }
+    }
+    atoll_prompt_put(t, any ? ".\n" : "");
+}
+
+void atoll_prompt_write_issues(const struct atoll_prompt_input *input, struct atoll_prompt_text *t)
+{
+    const struct atoll_ask *ask = input->ask;
+    if (ask->kind == ATOLL_ASK_ORDER) {
+        uint32_t stages = stages_of(input);
+        atoll_prompt_put(t, "What was found in the parent, the severest first:\n");
+        put_issues(input, t, stages, ask->issues);
+        put_precedences(t, stages);
+        return;
+    }
+    if (ask->stage >= ATOLL_ISSUE_STAGE_COUNT)
+        return;
+    atoll_prompt_put(t,
+                     "Stage of the work: %s. Known issues of the stage's kernel, the severest first; work on "
+                     "these alone:\n",
+                     atoll_stage_name((enum atoll_issue_stage)ask->stage));
+    put_issues(input, t, STAGE(ask->stage), known_issues(input));
+}
+
+/* ---- the step ---- */
+
+void atoll_prompt_write_plan(const struct atoll_prompt_input *input, struct atoll_prompt_text *t)
+{
+    const struct atoll_reply_item *step = input->step;
+    const char *plan = step && step->text ? step->text : input->plan;
+    if (!plan || !plan[0])
+        return;
+    if (input->ask->kind == ATOLL_ASK_SUMMARISE)
+        atoll_prompt_put(t, "The faster kernel, or the slower one, came of this step; the figures say what "
+                            "it was worth:\n\n");
+    else
+        atoll_prompt_put(
+            t, "Carry out this one step and leave the rest of the parent as it is, unless it is plainly "
+               "wrong:\n\n");
+    if (step)
+        put_text(t, "", step->title, 0);
+    if (step)
+        put_text(t, "\nWhere:\n\n", step->before, 0);
+    atoll_prompt_put(t, step ? "\nWhat:\n\n" : "");
+    atoll_prompt_put_quote(t, plan, PLAN_BYTES);
+    if (!step)
+        return;
+    put_text(t, "\nWhy:\n\n", step->why, 0);
+    if (step->gain_high > 0) {
+        atoll_prompt_put(t, "\nThe planner expected %.3g to %.3g times the speed.\n", step->gain_low,
+                         step->gain_high);
+    }
+}
+
+/* ---- tools and the answer ---- */
+
+void atoll_prompt_write_tools(const struct atoll_prompt_input *input, struct atoll_prompt_text *t)
+{
+    if (!input->tool_limit)
+        return;
+    atoll_prompt_put(
+        t, "You may call tools before you answer, %u call%s in all; they are described beside this text. ",
+        input->tool_limit, input->tool_limit == 1 ? "" : "s");
+    if (atoll_prompt_form_row(atoll_prompt_form_of(input->ask))->writes) {
+        atoll_prompt_put(t, "They cost no evaluation, your answer does: compile what you are going to hand "
+                            "in, repair it until "
+                            "it compiles without spills that you do not want, and check it at the small "
+                            "shapes while calls are "
+                            "left. Keep one call for the last version. What is measured is your answer "
+                            "alone, so it holds the "
+                            "whole kernel even where a tool has seen it.\n");
+    } else {
+        atoll_prompt_put(
+            t, "Use them for what you would otherwise guess: how an instruction is written, what was tried "
+               "already, what the compiler makes of a few lines.\n");
+    }
+}
+
+static void put_kernels(const struct atoll_prompt_input *input, struct atoll_prompt_text *t, const char *what)
+{
+    uint32_t count = input->ask->count;
+    if (count > 1) {
+        atoll_prompt_put(t,
+                         "Write %u different %ss, each under a heading `### Kernel 1`, `### Kernel 2` "
+                         "and so on, each whole in one fence that starts with its plan comment%s.",
+                         count, what, input->parent ? ", or as SEARCH/REPLACE edits of the parent" : "");
+    } else if (input->parent) {
+        atoll_prompt_put(t,
+                         "Write one %s: whole in one fence that starts with its plan comment, or as "
+                         "SEARCH/REPLACE edits of the parent where little changes.",
+                         what);
+    } else {
+        atoll_prompt_put(t, "Write one kernel, whole in one fence that starts with its plan comment.");
+    }
+    atoll_prompt_put(
+        t, " Before it, say in at most five sentences what you change and why it will be faster.%s\n",
+        input->parent && atoll_prompt_is_correct(input->parent)
+            ? " Returning the parent unchanged is of no use."
+            : "");
+}
+
+static void put_plans(const struct atoll_prompt_input *input, struct atoll_prompt_text *t)
+{
+    if (input->ask->count > 1) {
+        atoll_prompt_put(t,
+                         "Write %u plans, the most promising first, as the JSON described above; they differ "
+                         "in what they change.\n",
+                         input->ask->count);
+    } else {
+        atoll_prompt_put(
+            t, "Write one plan, as the JSON described above. Others answer the same question with the same "
+               "facts: take what the evidence supports most, not what comes to mind first.\n");
+    }
+}
+
+static void put_order(const struct atoll_prompt_input *input, struct atoll_prompt_text *t)
+{
+    uint32_t stages = stages_of(input);
+    int any = 0;
+    atoll_prompt_put(t, "Write the order of these stages, as the JSON described above:");
+    for (unsigned s = 0; s < ATOLL_ISSUE_STAGE_COUNT; s++) {
+        if (stages & STAGE(s)) {
+            atoll_prompt_put(t, "%s %s", any ? "," : "", atoll_stage_name((enum atoll_issue_stage)s));
+            any = 1;
+        }
+    }
+    atoll_prompt_put(t, ".\n");
+}
+
+void atoll_prompt_write_answer(const struct atoll_prompt_input *input, struct atoll_prompt_text *t)
+{
+    switch (atoll_prompt_form_of(input->ask)) {
+    case ATOLL_FORM_PLAN: put_plans(input, t); break;
+    case ATOLL_FORM_ANALYSE:
+        atoll_prompt_put(t, "Write issues and proposals, the severest first, as the JSON described above.\n");
+        break;
+    case ATOLL_FORM_ORDER: put_order(input, t); break;
+    case ATOLL_FORM_SUMMARISE:
+        atoll_prompt_put(t, "Write the rewrite, as the JSON described above, or `{\"rewrite\": null}`.\n");
+        break;
+    case ATOLL_FORM_DISTIL: atoll_prompt_put(t, "Write the hints, as the JSON described above.\n"); break;
+    case ATOLL_FORM_TEMPLATE: put_kernels(input, t, "template"); break;
+    default: put_kernels(input, t, "kernel"); break;
+    }
+}

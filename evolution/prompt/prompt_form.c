@@ -1,0 +1,92 @@
+/* prompt_form.c - who is told what.  A stage and an executor do one thing that somebody else chose, so they have neither the
+ * voice of an island nor directions nor memories that speak of other things.  Those that write no kernels are spared the worked
+ * example; an orderer, a summarizer and a distiller also the language. */
+#include "evolution/prompt/prompt_form.h"
+
+#include "evolution/prompt/prompt_text.h"
+
+#define BIT(name) ((uint32_t)1 << ATOLL_PROMPT_##name)
+#define SCENE     (BIT(TASK) | BIT(INSTRUCTIONS) | BIT(REFERENCE) | BIT(DEVICE) | BIT(STATE))
+#define KERNEL    (BIT(PARENT) | BIT(TEMPLATE_TABLE) | BIT(DIAGNOSIS))
+#define HISTORY   (BIT(TRAJECTORY) | BIT(SIBLINGS) | BIT(FAILURES))
+#define LEARNT    (BIT(MEMORY) | BIT(HINTS))
+#define END       (BIT(TOOLS) | BIT(ANSWER))
+
+static const struct atoll_prompt_form_row rows[ATOLL_FORM_COUNT] = {
+    [ATOLL_FORM_WRITE] = {"part/writer",
+                          1,
+                          1,
+                          1,
+                          SCENE | KERNEL | HISTORY | BIT(INSPIRATION) | LEARNT | BIT(ADVICE) | BIT(PLAN) |
+                              END,
+                          {0}},
+    [ATOLL_FORM_EXECUTE] = {"part/executor",
+                            1,
+                            1,
+                            0,
+                            SCENE | KERNEL | BIT(HINTS) | BIT(FAILURES) | BIT(PLAN) | END,
+                            {[ATOLL_PROMPT_FAILURES] = "Earlier attempts"}},
+    [ATOLL_FORM_REFINE] = {"part/refiner",
+                           1,
+                           1,
+                           0,
+                           SCENE | KERNEL | BIT(HINTS) | BIT(ISSUES) | BIT(ROUNDS) | BIT(FAILURES) | END,
+                           {[ATOLL_PROMPT_PARENT] = "The stage's kernel"}},
+    [ATOLL_FORM_EXTRACT] = {"part/extractor",
+                            1,
+                            1,
+                            0,
+                            SCENE | KERNEL | BIT(ISSUES) | BIT(ROUNDS) | BIT(FAILURES) | END,
+                            {[ATOLL_PROMPT_PARENT] = "The stage's kernel"}},
+    [ATOLL_FORM_TEMPLATE] =
+        {"part/template", 1, 1, 0, SCENE | KERNEL | BIT(HINTS) | BIT(FAILURES) | END, {0}},
+    [ATOLL_FORM_PLAN] = {"part/planner",
+                         1,
+                         0,
+                         1,
+                         SCENE | KERNEL | HISTORY | BIT(INSPIRATION) | LEARNT | BIT(ADVICE) | END,
+                         {0}},
+    [ATOLL_FORM_ANALYSE] = {"part/analyser", 1, 0, 0, SCENE | KERNEL | HISTORY | BIT(HINTS) | END, {0}},
+    [ATOLL_FORM_ORDER] = {"part/order",
+                          0,
+                          0,
+                          0,
+                          SCENE | BIT(PARENT) | BIT(DIAGNOSIS) | BIT(ISSUES) | BIT(ANSWER),
+                          {[ATOLL_PROMPT_ISSUES] = "Issues"}},
+    [ATOLL_FORM_SUMMARISE] =
+        {"part/summarizer",
+         0,
+         0,
+         0,
+         BIT(TASK) | BIT(DEVICE) | BIT(PARENT) | BIT(INSPIRATION) | BIT(PLAN) | BIT(ANSWER),
+         {[ATOLL_PROMPT_PARENT] = "The slow kernel",
+          [ATOLL_PROMPT_INSPIRATION] = "The fast kernel",
+          [ATOLL_PROMPT_PLAN] = "What was tried"}},
+    [ATOLL_FORM_DISTIL] =
+        {"part/distiller",
+         0,
+         0,
+         0,
+         BIT(TASK) | BIT(DEVICE) | BIT(PARENT) | BIT(DIAGNOSIS) | BIT(INSPIRATION) | BIT(ANSWER),
+         {[ATOLL_PROMPT_PARENT] = "The improved kernel", [ATOLL_PROMPT_INSPIRATION] = "How it came about"}},
+};
+
+enum atoll_prompt_form atoll_prompt_form_of(const struct atoll_ask *ask)
+{
+    static const enum atoll_prompt_form by_kind[ATOLL_ASK_KIND_COUNT] = {
+        [ATOLL_ASK_WRITE] = ATOLL_FORM_WRITE,         [ATOLL_ASK_PLAN] = ATOLL_FORM_PLAN,
+        [ATOLL_ASK_ANALYSE] = ATOLL_FORM_ANALYSE,     [ATOLL_ASK_ORDER] = ATOLL_FORM_ORDER,
+        [ATOLL_ASK_SUMMARISE] = ATOLL_FORM_SUMMARISE, [ATOLL_ASK_DISTIL] = ATOLL_FORM_DISTIL};
+    if (ask->kind != ATOLL_ASK_WRITE)
+        return (unsigned)ask->kind < ATOLL_ASK_KIND_COUNT ? by_kind[ask->kind] : ATOLL_FORM_WRITE;
+    return ask->op == ATOLL_OPERATOR_EXECUTE    ? ATOLL_FORM_EXECUTE
+           : ask->op == ATOLL_OPERATOR_STAGED   ? ATOLL_FORM_REFINE
+           : ask->op == ATOLL_OPERATOR_EXTRACT  ? ATOLL_FORM_EXTRACT
+           : ask->op == ATOLL_OPERATOR_TEMPLATE ? ATOLL_FORM_TEMPLATE
+                                                : ATOLL_FORM_WRITE;
+}
+
+const struct atoll_prompt_form_row *atoll_prompt_form_row(enum atoll_prompt_form form)
+{
+    return &rows[form];
+}
