@@ -21,13 +21,36 @@
 
 /* ---- a call as a value ---- */
 
+/* What a request leaves unsaid is its role's first, then its model's. */
+static void apply_role(struct atoll_provider_model *traits, const struct atoll_gateway_role *role)
+{
+    if (!isnan(role->temperature)) {
+        traits->temperature = role->temperature;
+        traits->has_temperature = 1;
+    }
+    if (!isnan(role->top_p)) {
+        traits->top_p = role->top_p;
+        traits->has_top_p = 1;
+    }
+    traits->effort = role->effort ? role->effort : traits->effort;
+    traits->max_output_tokens = role->max_tokens ? role->max_tokens : traits->max_output_tokens;
+}
+
 static int find_model(struct atoll_call *call, struct atoll_err *err)
 {
     const struct atoll_gateway_config *config = call->broker->config;
-    const char *name = call->request.model;
+    const struct atoll_gateway_role *role = atoll_gateway_role_of(config, call->request.purpose);
+    const char *name = *call->request.model ? call->request.model : role ? role->model : NULL;
     /* All turns of a conversation with tools go to the member that began it. */
     const struct atoll_id drawn = atoll_llm_request_conversation(&call->request);
     int found = -1;
+    if (!name) {
+        return atoll_err_set(
+            err, ATOLL_E_INPUT,
+            "model: the request names none, and this gateway has none for its purpose '%.64s'; "
+            "name one (--model), or give the role one (gateway.yaml, roles)",
+            call->request.purpose);
+    }
     for (size_t i = 0; i < config->ensemble_count; i++)
         if (strcmp(config->ensembles[i].name, name) == 0)
             found = atoll_ensemble_choose(&config->ensembles[i], call->request.generation, &drawn);
@@ -43,6 +66,9 @@ static int find_model(struct atoll_call *call, struct atoll_err *err)
                              atoll_spelling_hint(name, known, count, "gateway.yaml names them", hint));
     }
     call->model = (unsigned)found;
+    call->traits = config->models[found].traits;
+    if (role)
+        apply_role(&call->traits, role);
     return 0;
 }
 

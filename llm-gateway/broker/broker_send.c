@@ -35,9 +35,7 @@ static uint64_t output_limit(const struct atoll_call *call)
 {
     if (call->request.operation == ATOLL_LLM_EMBED)
         return 0;
-    return call->request.max_output_tokens
-               ? call->request.max_output_tokens
-               : call->broker->config->models[call->model].traits.max_output_tokens;
+    return call->request.max_output_tokens ? call->request.max_output_tokens : call->traits.max_output_tokens;
 }
 
 double atoll_call_token_estimate(const struct atoll_call *call)
@@ -299,8 +297,7 @@ static int compose(struct atoll_try *it, const struct atoll_broker_endpoint *end
     if (!it->reader)
         return -1;
     int result = 0;
-    if (atoll_provider_body(provider, &call->request, &broker->config->models[call->model].traits,
-                            &broker->body, err) ||
+    if (atoll_provider_body(provider, &call->request, &call->traits, &broker->body, err) ||
         atoll_provider_headers(provider, endpoint->key ? atoll_secret_text(endpoint->key) : NULL,
                                &broker->headers, err) ||
         start(it, endpoint, path, deadline_ns, err))

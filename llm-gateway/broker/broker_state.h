@@ -103,7 +103,8 @@ struct atoll_call {
     struct atoll_id id;
     uint64_t arrival; /* calls that wait are served in this order */
     unsigned model;
-    double token_estimate; /* of a try */
+    struct atoll_provider_model traits; /* of the model, with what the request's role says */
+    double token_estimate;              /* of a try */
     struct atoll_waiter *waiters;
     /* ---- money ---- */
     struct atoll_reservation reservation; /* for the next try */

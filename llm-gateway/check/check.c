@@ -381,6 +381,50 @@ static void check_endpoint(struct look *look, struct atoll_secret **keys)
     atoll_buffer_fini(&reply.body);
 }
 
+/* ---- roles: what the file says was checked when it was read; here it is shown ---- */
+
+static void put_part(char *text, size_t bytes, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+static void put_part(char *text, size_t bytes, const char *format, ...)
+{
+    size_t used = strlen(text);
+    va_list list;
+    va_start(list, format);
+    if (used < bytes)
+        vsnprintf(text + used, bytes - used, format, list);
+    va_end(list);
+}
+
+static void show_role(struct atoll_check_run *run, const char *name, const struct atoll_gateway_role *role)
+{
+    char text[256] = "";
+    if (!isnan(role->temperature))
+        put_part(text, sizeof(text), ", temperature %g", role->temperature);
+    if (!isnan(role->top_p))
+        put_part(text, sizeof(text), ", top_p %g", role->top_p);
+    if (role->effort)
+        put_part(text, sizeof(text), ", effort %s", atoll_llm_effort_name(role->effort));
+    if (role->max_tokens)
+        put_part(text, sizeof(text), ", at most %u tokens", role->max_tokens);
+    if (role->candidates)
+        put_part(text, sizeof(text), ", %u candidate%s", role->candidates, role->candidates == 1 ? "" : "s");
+    atoll_check_begin(run);
+    atoll_check_report(run, "role", role->model ? role->model : "", ATOLL_CHECK_OK, "%s%s%s", name,
+                       role->model ? "" : ", the model that is asked for", text);
+}
+
+static void show_roles(struct atoll_check_run *run, const struct atoll_gateway_config *config)
+{
+    run->subject = "roles";
+    run->secret = NULL;
+    for (size_t i = 0; i < ATOLL_GATEWAY_ROLE_COUNT; i++)
+        if (config->roles[i].is_said)
+            show_role(run,
+                      i < ATOLL_MODEL_ROLE_COUNT ? atoll_model_role_name((enum atoll_model_role)i)
+                                                 : "* (all others)",
+                      &config->roles[i]);
+}
+
 int atoll_check_endpoints(const struct atoll_gateway_config *config,
                           const struct atoll_check_settings *settings, atoll_check_sink *sink, void *context,
                           unsigned *ret_failed, struct atoll_err *err)
@@ -403,6 +447,7 @@ int atoll_check_endpoints(const struct atoll_gateway_config *config,
             explicit_bzero(look.headers.data, look.headers.capacity);
         atoll_buffer_fini(&look.headers);
     }
+    show_roles(&run, config);
     for (size_t i = 0; i < config->endpoint_count; i++)
         atoll_secret_destroy(keys[i]);
     atoll_check_run_close(&run);

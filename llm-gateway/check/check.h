@@ -3,6 +3,7 @@
  * need it, and says why.
  *
  * Of an endpoint:  key, connect, tls, token, models, call, limits
+ * Of the roles:    role, one for each that gateway.yaml names
  * Of a gateway:    connect, tls, token, models, call
  * Of a spool:      folder, call
  * Of a recording:  recording */

@@ -224,6 +224,7 @@ static const struct atoll_yaml_row file_rows[] = {
     {"endpoints", ATOLL_YAML_OPTIONAL, atoll_config_read_endpoints, 0},
     {"models", ATOLL_YAML_OPTIONAL, atoll_config_read_models, 0},
     {"ensembles", ATOLL_YAML_OPTIONAL, atoll_config_read_ensembles, 0},
+    {"roles", ATOLL_YAML_OPTIONAL, atoll_config_read_roles, 0},
     {"budget", ATOLL_YAML_OPTIONAL, read_budget, 0},
     {"store", ATOLL_YAML_HIDDEN, atoll_config_refuse_old_files, 0},
     {"calls", ATOLL_YAML_OPTIONAL, read_calls, 0},
@@ -273,6 +274,7 @@ struct atoll_gateway_config *atoll_gateway_config_load(const char *path, struct 
     c->limits = d->limits;
     c->mode = ATOLL_EXCHANGE_LIVE;
     atoll_retry_defaults(&c->retry);
+    atoll_config_roles_init(c);
     c->deadline_s = 600;
     c->in_flight_limit = 4096;
     d->folder = slash ? atoll_arena_text(arena, path, slash == path ? 1 : (size_t)(slash - path), err)
@@ -284,17 +286,6 @@ struct atoll_gateway_config *atoll_gateway_config_load(const char *path, struct 
     }
     atoll_yaml_destroy(yaml);
     return c;
-}
-
-size_t atoll_gateway_config_names(const struct atoll_gateway_config *config,
-                                  const char *ret_names[ATOLL_CONFIG_NAMES_MOST])
-{
-    size_t count = 0;
-    for (size_t i = 0; i < config->ensemble_count && count < ATOLL_CONFIG_NAMES_MOST; i++)
-        ret_names[count++] = config->ensembles[i].name;
-    for (size_t i = 0; i < config->model_count && count < ATOLL_CONFIG_NAMES_MOST; i++)
-        ret_names[count++] = config->models[i].name;
-    return count;
 }
 
 void atoll_gateway_config_destroy(struct atoll_gateway_config *config)

@@ -3,6 +3,7 @@
 #ifndef ATOLL_LLM_GATEWAY_CONFIG_CONFIG_H
 #define ATOLL_LLM_GATEWAY_CONFIG_CONFIG_H
 
+#include "core/model_role.h"
 #include "llm-gateway/provider/provider.h"
 #include "llm-gateway/http/retry.h"
 #include "llm-gateway/http/secret.h"
@@ -50,14 +51,27 @@ enum atoll_exchange_mode {
     ATOLL_EXCHANGE_MODE_COUNT
 };
 
+/* What requests of a role (their purpose) get where they say nothing themselves. */
+#define ATOLL_GATEWAY_ROLE_COUNT                                                                             \
+    (ATOLL_MODEL_ROLE_COUNT + 1) /* the last: "*", every purpose that is not named */
+struct atoll_gateway_role {
+    int is_said;
+    const char *model;         /* or ensemble, for requests that name none; NULL: unsaid */
+    double temperature, top_p; /* NaN: unsaid */
+    enum atoll_llm_effort effort;
+    uint32_t max_tokens; /* of an answer; 0: unsaid */
+    uint32_t candidates; /* of one ask, for who asks; 0: unsaid */
+};
+
 struct atoll_gateway_config {
     size_t endpoint_count, model_count, ensemble_count, limit_count;
     const struct atoll_endpoint *endpoints;
     const struct atoll_gateway_model *models;
     const struct atoll_ensemble *ensembles;
     const struct atoll_spending_limit *limits;
-    const struct atoll_prices *prices; /* NULL: none */
-    const char *file;                  /* budget and exchanges; NULL: nothing is counted or kept */
+    struct atoll_gateway_role roles[ATOLL_GATEWAY_ROLE_COUNT]; /* by enum atoll_model_role */
+    const struct atoll_prices *prices;                         /* NULL: none */
+    const char *file;      /* budget and exchanges; NULL: nothing is counted or kept */
     int is_permanent_host; /* it lies on a disk that this host keeps over restarts of jobs and of itself */
     enum atoll_exchange_mode mode;
     struct atoll_retry_settings retry;
@@ -77,6 +91,10 @@ void atoll_gateway_config_destroy(struct atoll_gateway_config *config);
 /* What clients may call models, ensembles first; how many.  Borrowed. */
 size_t atoll_gateway_config_names(const struct atoll_gateway_config *config,
                                   const char *ret_names[ATOLL_CONFIG_NAMES_MOST]);
+
+/* The role of a request's purpose, or "*"; NULL: the configuration has neither. */
+const struct atoll_gateway_role *atoll_gateway_role_of(const struct atoll_gateway_config *config,
+                                                       const char *purpose);
 
 /* The model for a request: drawn by weight among the members of its generation, or, where none is scheduled for it, among
  * all.  The draw follows from the request's id alone, so that a repeated request gets the same model.  -1: no members. */

@@ -46,6 +46,11 @@ atoll_yaml_reader atoll_config_read_positive_count;    /* uint32_t or unsigned *
 /* A path as the file's reader sees it, in the arena; NULL and err. */
 const char *atoll_config_path(struct atoll_config_draft *draft, const char *text, struct atoll_err *err);
 
+atoll_yaml_reader atoll_config_read_effort;      /* enum atoll_llm_effort */
+atoll_yaml_reader atoll_config_read_temperature; /* double: 0 to 2 */
+/* config_roles.c */
+atoll_yaml_reader atoll_config_read_roles;
+void atoll_config_roles_init(struct atoll_gateway_config *config); /* all unsaid */
 /* config_models.c: the file's longer sections. */
 atoll_yaml_reader atoll_config_read_endpoints;
 atoll_yaml_reader atoll_config_read_models;

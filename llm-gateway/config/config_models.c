@@ -1,5 +1,6 @@
 /* config_models.c - endpoints: where requests go, and with which key; models: names of clients for models of endpoints, how they
  * want to be asked, what they cost; ensembles: several models under one name. */
+#include <math.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -188,18 +189,6 @@ static int read_endpoint_index(struct atoll_yaml_walk *walk, const struct atoll_
     return 0;
 }
 
-static int read_effort(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
-{
-    const char *names[ATOLL_LLM_EFFORT_COUNT] = {0};
-    size_t i;
-    for (i = 1; i < ATOLL_LLM_EFFORT_COUNT; i++)
-        names[i - 1] = atoll_llm_effort_name((enum atoll_llm_effort)i);
-    if (atoll_yaml_choose(walk, node, "effort", names, ATOLL_LLM_EFFORT_COUNT - 1, &i))
-        return -1;
-    *(enum atoll_llm_effort *)target = (enum atoll_llm_effort)(i + 1);
-    return 0;
-}
-
 static int keep_node(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
 {
     *(const struct atoll_yaml_node **)target = node;
@@ -226,7 +215,9 @@ static const struct atoll_yaml_row model_rows[] = {
     {"max_output_tokens", ATOLL_YAML_OPTIONAL, atoll_config_read_positive_count,
      MODEL(traits.max_output_tokens)},
     {"context_tokens", ATOLL_YAML_OPTIONAL, atoll_config_read_positive_count, MODEL(context_tokens)},
-    {"effort", ATOLL_YAML_OPTIONAL, read_effort, MODEL(traits.effort)},
+    {"effort", ATOLL_YAML_OPTIONAL, atoll_config_read_effort, MODEL(traits.effort)},
+    {"temperature", ATOLL_YAML_OPTIONAL, atoll_config_read_temperature, MODEL(traits.temperature)},
+    {"top_p", ATOLL_YAML_OPTIONAL, atoll_yaml_read_share, MODEL(traits.top_p)},
     {"sampling", ATOLL_YAML_OPTIONAL, atoll_yaml_read_flag, offsetof(struct model_draft, has_sampling)},
     {"tools", ATOLL_YAML_OPTIONAL, read_yes, offsetof(struct model_draft, has_tools)},
     {"old_limit", ATOLL_YAML_OPTIONAL, atoll_yaml_read_flag, MODEL(traits.has_old_limit)},
@@ -258,7 +249,9 @@ static int read_model(struct atoll_yaml_walk *walk, const struct atoll_yaml_node
 {
     struct atoll_config_draft *d = target;
     struct model_draft draft = {
-        .has_sampling = 1, .has_tools = 1, .model = {.traits = {.max_output_tokens = 16384}}};
+        .has_sampling = 1,
+        .has_tools = 1,
+        .model = {.traits = {.max_output_tokens = 16384, .temperature = NAN, .top_p = NAN}}};
     if (atoll_yaml_map(walk, &model_section, node, &draft))
         return -1;
     if (!draft.model.traits.model)
@@ -268,6 +261,12 @@ static int read_model(struct atoll_yaml_walk *walk, const struct atoll_yaml_node
     if (draft.model.context_tokens && draft.model.traits.max_output_tokens > draft.model.context_tokens)
         return atoll_yaml_fail(walk, node,
                                "model '%s' has max_output_tokens above its context_tokens; lower it",
+                               draft.model.name);
+    draft.model.traits.has_temperature = !isnan(draft.model.traits.temperature);
+    draft.model.traits.has_top_p = !isnan(draft.model.traits.top_p);
+    if (!draft.has_sampling && (draft.model.traits.has_temperature || draft.model.traits.has_top_p))
+        return atoll_yaml_fail(walk, node,
+                               "model '%s' says temperature or top_p, and sampling: false; keep one of them",
                                draft.model.name);
     if (find_price(walk, node, &draft))
         return -1;
@@ -399,4 +398,15 @@ int atoll_ensemble_choose(const struct atoll_ensemble *ensemble, uint32_t genera
             return chosen;
     }
     return -1;
+}
+
+size_t atoll_gateway_config_names(const struct atoll_gateway_config *config,
+                                  const char *ret_names[ATOLL_CONFIG_NAMES_MOST])
+{
+    size_t count = 0;
+    for (size_t i = 0; i < config->ensemble_count && count < ATOLL_CONFIG_NAMES_MOST; i++)
+        ret_names[count++] = config->ensembles[i].name;
+    for (size_t i = 0; i < config->model_count && count < ATOLL_CONFIG_NAMES_MOST; i++)
+        ret_names[count++] = config->models[i].name;
+    return count;
 }

@@ -117,3 +117,27 @@ int atoll_config_read_positive_count(struct atoll_yaml_walk *walk, const struct 
     *(uint32_t *)target = count;
     return 0;
 }
+
+int atoll_config_read_effort(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
+{
+    const char *names[ATOLL_LLM_EFFORT_COUNT] = {0};
+    size_t i;
+    for (i = 1; i < ATOLL_LLM_EFFORT_COUNT; i++)
+        names[i - 1] = atoll_llm_effort_name((enum atoll_llm_effort)i);
+    if (atoll_yaml_choose(walk, node, "effort", names, ATOLL_LLM_EFFORT_COUNT - 1, &i))
+        return -1;
+    *(enum atoll_llm_effort *)target = (enum atoll_llm_effort)(i + 1);
+    return 0;
+}
+
+int atoll_config_read_temperature(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node,
+                                  void *target)
+{
+    double temperature;
+    if (atoll_yaml_read_number(walk, node, &temperature))
+        return -1;
+    if (temperature > 2)
+        return atoll_yaml_fail(walk, node, "'%.40s' must lie between 0 and 2", atoll_yaml_scalar(node));
+    *(double *)target = temperature;
+    return 0;
+}

@@ -78,16 +78,17 @@ enum atoll_llm_effort atoll_provider_effort(const struct atoll_llm_request *requ
     return request->effort ? request->effort : model->effort;
 }
 
-json_t *atoll_provider_state(const struct atoll_llm_message *message)
+int atoll_provider_state(const struct atoll_llm_message *message, json_t **ret_state)
 {
+    struct atoll_err why = ATOLL_ERR_INIT;
     const char *text = message->provider_state ? message->provider_state : "";
     json_t *state =
-        *text ? atoll_json_load(text, strlen(text), ATOLL_LLM_REQUEST_VALUES, JSON_REJECT_DUPLICATES, NULL)
+        *text ? atoll_json_load(text, strlen(text), ATOLL_LLM_REQUEST_VALUES, JSON_REJECT_DUPLICATES, &why)
               : NULL;
-    if (json_is_array(state))
-        return state;
-    json_decref(state);
-    return NULL;
+    *ret_state = json_is_array(state) ? state : NULL;
+    if (!*ret_state)
+        json_decref(state);
+    return why.code == ATOLL_E_MEMORY ? -1 : 0;
 }
 
 json_t *atoll_provider_tool_schema(const struct atoll_llm_tool *tool)
@@ -95,14 +96,28 @@ json_t *atoll_provider_tool_schema(const struct atoll_llm_tool *tool)
     return atoll_llm_schema_load(tool->schema, NULL);
 }
 
-int atoll_provider_set_sampling(json_t *body, const struct atoll_llm_request *request,
-                                const struct atoll_provider_model *model)
+static double sampled(double asked, int has_own, double own, const struct atoll_provider_model *model)
 {
-    int is_said = !model->has_no_sampling;
-    return (is_said && !isnan(request->temperature) &&
-            json_object_set_new(body, "temperature", json_real(request->temperature))) ||
-           (is_said && !isnan(request->top_p) &&
-            json_object_set_new(body, "top_p", json_real(request->top_p)));
+    if (model->has_no_sampling)
+        return NAN;
+    return isnan(asked) && has_own ? own : asked;
+}
+
+double atoll_provider_temperature(const struct atoll_llm_request *request,
+                                  const struct atoll_provider_model *model)
+{
+    return sampled(request->temperature, model->has_temperature, model->temperature, model);
+}
+
+double atoll_provider_top_p(const struct atoll_llm_request *request, const struct atoll_provider_model *model)
+{
+    return sampled(request->top_p, model->has_top_p, model->top_p, model);
+}
+
+int atoll_provider_set_sampling(json_t *body, double temperature, double top_p)
+{
+    return (!isnan(temperature) && json_object_set_new(body, "temperature", json_real(temperature))) ||
+           (!isnan(top_p) && json_object_set_new(body, "top_p", json_real(top_p)));
 }
 
 int atoll_provider_set_cache_key(json_t *body, const struct atoll_llm_request *request)

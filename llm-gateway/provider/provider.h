@@ -20,6 +20,8 @@ struct atoll_provider_model {
     const char *model;            /* its name at the provider */
     uint32_t max_output_tokens;   /* where the request names none; > 0 */
     enum atoll_llm_effort effort; /* where the request says none */
+    double temperature, top_p;    /* where the request says none; has_: they are said */
+    int has_temperature, has_top_p;
     int has_no_sampling; /* 1: temperature, top_p and seed are left out (reasoning models refuse them) */
     int has_no_tools;    /* 1: requests go to it without their tools */
     int has_old_limit; /* 1: "max_tokens" instead of "max_completion_tokens" (CHAT); a budget of thinking tokens instead

@@ -38,8 +38,11 @@ static json_t *block(const char *text, int is_marked)
 /* Arguments must be an object here; what a model wrote that is none goes back as a text inside one. */
 static json_t *use_block(const struct atoll_llm_tool_call *call)
 {
+    struct atoll_err why = ATOLL_ERR_INIT;
     json_t *input = atoll_json_load(call->arguments, strlen(call->arguments), ATOLL_LLM_REQUEST_VALUES,
-                                    JSON_REJECT_DUPLICATES, NULL);
+                                    JSON_REJECT_DUPLICATES, &why);
+    if (why.code == ATOLL_E_MEMORY)
+        return NULL;
     if (!json_is_object(input)) {
         json_decref(input);
         input = json_pack("{s:s}", "arguments", call->arguments);
@@ -79,8 +82,9 @@ static void add_use(struct turn *t)
 static json_t *call_turn(const struct atoll_llm_message *m, int is_marked)
 {
     size_t i;
-    json_t *kept, *state = atoll_provider_state(m);
-    struct turn t = {.content = json_array(), .message = m, .is_marked = is_marked};
+    json_t *kept, *state;
+    struct turn t = {.message = m, .is_marked = is_marked, .failed = atoll_provider_state(m, &state)};
+    t.content = json_array();
     json_array_foreach(state, i, kept)
     {
         const char *type = atoll_json_member(kept, "type");
@@ -170,20 +174,22 @@ static int set_messages(json_t *body, const struct atoll_llm_request *request)
     return failed ? -1 : 0;
 }
 
-/* 1: a turn that called is there without what was thought before it, and the API refuses to think on from there; where thinking
+/* *ret_is_lost: a turn that called is there without what was thought before it, and the API refuses to think on from there; where thinking
  * has a budget, each such turn must begin with a thought. */
-static int has_lost_thoughts(const struct atoll_llm_request *request, int must_begin)
+static int find_lost_thoughts(const struct atoll_llm_request *request, int must_begin, int *ret_is_lost)
 {
-    int is_lost = 0;
-    for (size_t i = 0; i < request->message_count; i++) {
-        json_t *state =
-            request->messages[i].tool_call_count ? atoll_provider_state(&request->messages[i]) : NULL;
+    int failed = 0;
+    *ret_is_lost = 0;
+    for (size_t i = 0; i < request->message_count && !failed; i++) {
+        json_t *state = NULL;
+        if (!request->messages[i].tool_call_count)
+            continue;
+        failed = atoll_provider_state(&request->messages[i], &state);
         const char *first = atoll_json_member(json_array_get(state, 0), "type");
-        is_lost |=
-            request->messages[i].tool_call_count && (!state || (must_begin && !strstr(first, "thinking")));
+        *ret_is_lost |= !state || (must_begin && !strstr(first, "thinking"));
         json_decref(state);
     }
-    return is_lost;
+    return failed;
 }
 
 /* What is known of a model decides between a budget (up to Claude 4.5) and an effort (from 4.6).  *ret_thinks: sampling
@@ -197,7 +203,10 @@ static int set_effort(json_t *body, json_t *config, const struct atoll_llm_reque
     uint32_t thinking = limit >> (1 + ATOLL_LLM_EFFORT_HIGH - effort);
     thinking = thinking > THINKING_TOKENS_LOW ? thinking : THINKING_TOKENS_LOW;
     const char *word = effort == ATOLL_LLM_EFFORT_MINIMAL ? "low" : atoll_llm_effort_name(effort);
-    *ret_thinks = effort > ATOLL_LLM_EFFORT_MINIMAL && !has_lost_thoughts(request, model->has_old_limit);
+    int is_lost;
+    if (find_lost_thoughts(request, model->has_old_limit, &is_lost))
+        return -1;
+    *ret_thinks = effort > ATOLL_LLM_EFFORT_MINIMAL && !is_lost;
     if (!effort)
         return 0;
     if (!model->has_old_limit) {
@@ -214,12 +223,9 @@ static json_t *anthropic_body(const struct atoll_llm_request *request,
                               const struct atoll_provider_model *model, const json_t *schema)
 {
     int thinks = 0;
-    struct atoll_llm_request sampling = *request;
-    if (!isnan(
-            sampling.temperature)) { /* newer models take one of the two, none beyond 1; there is no seed */
-        sampling.temperature = fmin(sampling.temperature, 1.0);
-        sampling.top_p = NAN;
-    }
+    /* Newer models take one of the two, the temperature not beyond 1; there is no seed. */
+    double temperature = atoll_provider_temperature(request, model);
+    double top_p = isnan(temperature) ? atoll_provider_top_p(request, model) : NAN;
     json_t *body = json_pack("{s:s,s:b,s:I}", "model", model->model, "stream", 1, "max_tokens",
                              (json_int_t)atoll_provider_limit(request, model));
     json_t *config = json_object();
@@ -227,7 +233,8 @@ static json_t *anthropic_body(const struct atoll_llm_request *request,
     json_t *format = copy ? json_pack("{s:s,s:O}", "type", "json_schema", "schema", copy) : NULL;
     int failed = !config || (schema && !format) || set_messages(body, request) || set_tools(body, request) ||
                  set_effort(body, config, request, model, &thinks) ||
-                 (!thinks && atoll_provider_set_sampling(body, &sampling, model)) ||
+                 (!thinks && atoll_provider_set_sampling(
+                                 body, isnan(temperature) ? NAN : fmin(temperature, 1.0), top_p)) ||
                  (format && json_object_set(config, "format", format)) ||
                  (json_object_size(config) && json_object_set(body, "output_config", config));
     json_decref(format);
@@ -306,6 +313,7 @@ static void end_block(struct atoll_reply_parts *parts, json_t *block, int is_cal
     } else if (said) {
         atoll_reply_keep_state(parts, json_pack("{s:s,s:I}", "type", "text", "bytes", (json_int_t)said));
     }
+    parts->has_no_memory |= signature->failed == ATOLL_E_MEMORY;
     parts->block_text = parts->text.length;
     parts->block_reasoning = parts->reasoning.length;
     atoll_buffer_clear(&parts->signature);

@@ -24,8 +24,8 @@ static int set_format(json_t *body, const json_t *schema)
 static int set_state(json_t *one, json_t *calls, const struct atoll_llm_message *m)
 {
     size_t i;
-    json_t *kept, *state = atoll_provider_state(m);
-    int failed = 0;
+    json_t *kept, *state;
+    int failed = atoll_provider_state(m, &state);
     json_array_foreach(state, i, kept)
     {
         json_t *reasoning = json_object_get(kept, "reasoning_content");
@@ -93,7 +93,8 @@ static json_t *chat_body(const struct atoll_llm_request *request, const struct a
                             json_integer(atoll_provider_limit(request, model))) ||
         (effort &&
          json_object_set_new(body, "reasoning_effort", json_string(atoll_llm_effort_name(effort)))) ||
-        atoll_provider_set_sampling(body, request, model) ||
+        atoll_provider_set_sampling(body, atoll_provider_temperature(request, model),
+                                    atoll_provider_top_p(request, model)) ||
         (has_seed && json_object_set_new(body, "seed", json_integer((json_int_t)seed))) ||
         set_format(body, schema) || atoll_provider_set_cache_key(body, request)) {
         json_decref(body);

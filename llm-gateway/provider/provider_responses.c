@@ -23,8 +23,8 @@ static int set_format(json_t *body, const json_t *schema)
 static int add_turn(json_t *input, const struct atoll_llm_message *m)
 {
     size_t i;
-    json_t *kept, *state = m->tool_call_count ? atoll_provider_state(m) : NULL;
-    int failed = 0;
+    json_t *kept, *state = NULL;
+    int failed = m->tool_call_count ? atoll_provider_state(m, &state) : 0;
     json_array_foreach(state, i, kept)
     {
         if (strcmp(atoll_json_member(kept, "type"), "reasoning") == 0)
@@ -92,8 +92,9 @@ static json_t *responses_body(const struct atoll_llm_request *request,
         set_tools(body, request, effort != ATOLL_LLM_EFFORT_UNSAID) ||
         (effort && json_object_set_new(body, "reasoning",
                                        json_pack("{s:s}", "effort", atoll_llm_effort_name(effort)))) ||
-        atoll_provider_set_sampling(body, request, model) || set_format(body, schema) ||
-        atoll_provider_set_cache_key(body, request)) {
+        atoll_provider_set_sampling(body, atoll_provider_temperature(request, model),
+                                    atoll_provider_top_p(request, model)) ||
+        set_format(body, schema) || atoll_provider_set_cache_key(body, request)) {
         json_decref(body);
         return NULL;
     }

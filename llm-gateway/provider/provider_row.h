@@ -27,6 +27,7 @@ struct atoll_reply_parts {
     struct atoll_reply_call calls[ATOLL_LLM_TOOL_CALL_LIMIT];
     json_t *state;     /* a list of what the provider wants back with its calls, NULL nothing */
     int is_state_lost; /* more of it than any reply has */
+    int has_no_memory; /* for the state */
     const char
         *reasoning_member; /* the provider wants its reasoning back under this name; NULL: it does not */
     size_t block_text, block_reasoning; /* Anthropic: where the open block began in these texts */
@@ -64,7 +65,7 @@ struct atoll_reply_call *atoll_reply_call_at(struct atoll_reply_parts *parts, lo
 void atoll_reply_call_name(struct atoll_reply_call *call, const json_t *id, const json_t *name);
 /* A piece of the arguments, or all of them as an object. */
 void atoll_reply_call_add(struct atoll_reply_call *call, const json_t *arguments);
-/* Something for the list of what the provider wants back; value is taken.  Without memory: as if it had not been there. */
+/* Something for the list of what the provider wants back; value is taken, NULL: there was no memory for it. */
 void atoll_reply_keep_state(struct atoll_reply_parts *parts, json_t *value);
 /* Behind atoll_reply_conclude: an outcome of status TOOL_CALLS gets all calls and the state. */
 void atoll_reply_give_calls(struct atoll_reply_parts *parts, struct atoll_llm_outcome *outcome);
@@ -112,13 +113,17 @@ uint32_t atoll_provider_limit(const struct atoll_llm_request *request,
                               const struct atoll_provider_model *model);
 enum atoll_llm_effort atoll_provider_effort(const struct atoll_llm_request *request,
                                             const struct atoll_provider_model *model);
-/* A message's provider_state as the list it was kept as; NULL: there is none, or nothing that one could be. */
-json_t *atoll_provider_state(const struct atoll_llm_message *message);
+/* A message's provider_state as the list it was kept as; NULL: there is none, or nothing that one could be.  -1: no memory. */
+int atoll_provider_state(const struct atoll_llm_message *message, json_t **ret_state);
 /* A tool's schema of its arguments; NULL: no memory. */
 json_t *atoll_provider_tool_schema(const struct atoll_llm_tool *tool);
-/* temperature and top_p, where they are said and the model takes them.  Not 0: no memory. */
-int atoll_provider_set_sampling(json_t *body, const struct atoll_llm_request *request,
-                                const struct atoll_provider_model *model);
+/* NaN: nobody says one, or the model takes none. */
+double atoll_provider_temperature(const struct atoll_llm_request *request,
+                                  const struct atoll_provider_model *model);
+double atoll_provider_top_p(const struct atoll_llm_request *request,
+                            const struct atoll_provider_model *model);
+/* temperature and top_p, where they are not NaN.  Not 0: no memory. */
+int atoll_provider_set_sampling(json_t *body, double temperature, double top_p);
 /* A name for the part of a prompt that comes again, the same for all requests that share it: "prompt_cache_key".  Not 0: no
  * memory. */
 int atoll_provider_set_cache_key(json_t *body, const struct atoll_llm_request *request);

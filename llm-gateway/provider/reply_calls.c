@@ -33,6 +33,7 @@ void atoll_reply_call_name(struct atoll_reply_call *call, const json_t *id, cons
 void atoll_reply_call_add(struct atoll_reply_call *call, const json_t *arguments)
 {
     struct atoll_buffer text;
+    struct atoll_err why = ATOLL_ERR_INIT;
     if (!json_is_object(arguments)) {
         atoll_reply_add(&call->arguments, arguments);
         return;
@@ -40,10 +41,10 @@ void atoll_reply_call_add(struct atoll_reply_call *call, const json_t *arguments
     if (!json_object_size(arguments)) /* a beginning, or none at all */
         return;
     atoll_buffer_init(&text, call->arguments.limit_bytes);
-    if (atoll_json_put(&text, arguments, NULL) == 0)
+    if (atoll_json_put(&text, arguments, &why) == 0)
         atoll_outcome_text_put(&call->arguments, text.data, text.length);
-    else
-        call->arguments.failed = call->arguments.failed ? call->arguments.failed : ATOLL_E_LIMIT;
+    else if (!call->arguments.failed)
+        call->arguments.failed = why.code;
     atoll_buffer_fini(&text);
 }
 
@@ -51,12 +52,17 @@ void atoll_reply_keep_state(struct atoll_reply_parts *parts, json_t *value)
 {
     if (!parts->state)
         parts->state = json_array();
+    if (!value || !parts->state) {
+        parts->has_no_memory = 1;
+        json_decref(value);
+        return;
+    }
     if (json_array_size(parts->state) == STATE_LIMIT) { /* half of it would be wrong: then none */
         parts->is_state_lost = 1;
         json_decref(value);
         return;
     }
-    json_array_append_new(parts->state, value); /* no list or no value: it is released */
+    parts->has_no_memory |= json_array_append_new(parts->state, value) != 0;
 }
 
 /* ---- the end ---- */
@@ -101,10 +107,12 @@ static void give_state(struct atoll_reply_parts *parts, struct atoll_llm_outcome
                                          (const char *)outcome->reasoning.data, outcome->reasoning.length));
     if (!parts->state || parts->is_state_lost)
         return;
+    struct atoll_err why = ATOLL_ERR_INIT;
     atoll_buffer_init(&text, ATOLL_LLM_STATE_BYTES);
-    if (json_array_size(parts->state) && atoll_json_put(&text, parts->state, NULL) == 0)
+    if (json_array_size(parts->state) && atoll_json_put(&text, parts->state, &why) == 0)
         atoll_outcome_text_put(&outcome->provider_state, text.data, text.length);
-    atoll_buffer_fini(&text); /* too much, or no memory: the model goes on without it */
+    atoll_buffer_fini(&text); /* too much of it: the model goes on without */
+    parts->has_no_memory |= why.code == ATOLL_E_MEMORY || outcome->provider_state.failed == ATOLL_E_MEMORY;
 }
 
 void atoll_reply_give_calls(struct atoll_reply_parts *parts, struct atoll_llm_outcome *outcome)
@@ -121,14 +129,15 @@ void atoll_reply_give_calls(struct atoll_reply_parts *parts, struct atoll_llm_ou
         calls[i] = (struct atoll_llm_tool_call){ids[i], names[i],
                                                 arguments->length ? (const char *)arguments->data : "{}"};
     }
-    if (atoll_llm_outcome_set_calls(outcome, calls, parts->call_count, NULL)) {
-        atoll_llm_outcome_set(outcome, ATOLL_LLM_PROTOCOL, "no memory for %zu calls of tools",
-                              parts->call_count);
-        return;
-    }
+    parts->has_no_memory |= atoll_llm_outcome_set_calls(outcome, calls, parts->call_count, NULL) != 0;
     if (parts->lost_call_count)
         atoll_llm_outcome_set(outcome, ATOLL_LLM_TOOL_CALLS,
                               "more calls of tools than %d at once: the first are kept",
                               ATOLL_LLM_TOOL_CALL_LIMIT);
     give_state(parts, outcome);
+    if (parts->has_no_memory) {
+        atoll_llm_outcome_set_calls(outcome, NULL, 0, NULL);
+        atoll_buffer_fini(&outcome->provider_state);
+        atoll_llm_outcome_set(outcome, ATOLL_LLM_PROTOCOL, "no memory to read the calls of tools");
+    }
 }

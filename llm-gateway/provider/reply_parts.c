@@ -38,6 +38,8 @@ void atoll_reply_parts_fini(struct atoll_reply_parts *parts)
 
 int atoll_reply_parts_failed(const struct atoll_reply_parts *parts)
 {
+    if (parts->has_no_memory)
+        return ATOLL_E_MEMORY;
     if (parts->text.failed)
         return parts->text.failed;
     for (size_t i = 0; i < parts->call_count; i++)

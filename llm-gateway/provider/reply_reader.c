@@ -262,7 +262,8 @@ static void take_atoll(struct atoll_llm_outcome *o, const json_t *about)
     atoll_buffer_fini(&o->provider_state); /* the gateway's, not what a reader makes of its form */
     if (o->tool_call_count && json_is_string(state)) {
         atoll_reply_add(&o->provider_state, state);
-        o->provider_state.failed = 0; /* too much: without it */
+        if (o->provider_state.failed != ATOLL_E_MEMORY)
+            o->provider_state.failed = 0; /* too much: without it */
     }
 }
 
@@ -315,8 +316,12 @@ static int read_document(struct atoll_llm_outcome *o, const json_t *document, st
     } else {
         atoll_reply_conclude(&parts, &end, o);
         atoll_reply_give_calls(&parts, o);
+        if (parts.has_no_memory)
+            status = atoll_err_set(err, ATOLL_E_MEMORY, "%s", o->detail);
         if (json_is_object(about))
             take_atoll(o, about);
+        if (o->provider_state.failed)
+            status = atoll_err_set(err, ATOLL_E_MEMORY, "reply: no memory for what its provider keeps");
         settle_calls(o);
         if (atoll_llm_status_is_answer(o->status) && !o->text.length && !o->tool_call_count &&
             !end.is_embedding) {

@@ -197,10 +197,12 @@ static char *read_text(struct atoll_reader *r, size_t limit)
 {
     size_t length;
     const void *bytes = atoll_reader_blob(r, &length);
-    char *text = !r->failed && length < limit ? malloc(length + 1) : NULL;
-    if (!text || (length && (memchr(bytes, 0, length) || atoll_utf8_valid_bytes(bytes, length) < length))) {
-        r->failed = r->failed ? r->failed : ATOLL_E_PROTOCOL;
-        free(text);
+    if (!r->failed && (length >= limit || (length && (memchr(bytes, 0, length) ||
+                                                      atoll_utf8_valid_bytes(bytes, length) < length))))
+        r->failed = ATOLL_E_PROTOCOL;
+    char *text = r->failed ? NULL : malloc(length + 1);
+    if (!text) {
+        r->failed = r->failed ? r->failed : ATOLL_E_MEMORY;
         return NULL;
     }
     if (length)

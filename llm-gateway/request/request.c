@@ -68,8 +68,10 @@ static int check_names(const struct atoll_llm_request *request, struct atoll_err
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
         if (check_text(names[i].member, names[i].text, NAME_BYTES, err))
             return -1;
-    if (!*request->model)
-        return atoll_err_set(err, ATOLL_E_INPUT, "model: missing; name a model or an ensemble");
+    if (!*request->model && !*request->purpose)
+        return atoll_err_set(err, ATOLL_E_INPUT,
+                             "model: missing; name a model or an ensemble, or in atoll.purpose a role that "
+                             "the gateway has a model for");
     return 0;
 }
 
@@ -472,6 +474,8 @@ struct atoll_id atoll_llm_request_id(const struct atoll_llm_request *request)
     hash_u64(&hash, request->schema != NULL);
     hash_schema(&hash, request->schema);
     hash_u64(&hash, request->sample);
+    if (request->model && !*request->model) /* the purpose chooses it */
+        hash_text(&hash, request->purpose);
     if (is_chat && (request->tool_count || atoll_llm_request_first_call(request) < request->message_count))
         hash_tools(&hash, request);
     crypto_generichash_final(&hash, id.bytes, sizeof(id.bytes));

@@ -56,7 +56,8 @@ struct atoll_llm_message {
 struct atoll_llm_request {
     /* ---- what is asked: the identity of the request ---- */
     enum atoll_llm_operation operation;
-    const char *model; /* a model or an ensemble of the gateway's configuration */
+    const char *
+        model; /* a model or an ensemble of the gateway's configuration; "": that of its role there (purpose) */
     size_t message_count;
     struct atoll_llm_message messages[ATOLL_LLM_MESSAGE_LIMIT];
     uint32_t max_output_tokens; /* with reasoning; 0: what the configuration says of the model */
@@ -72,7 +73,7 @@ struct atoll_llm_request {
     const char *key;      /* idempotency: a request of the same key is the same request; "" none */
     const char *campaign; /* "" none; limits and grants are by these three */
     const char *task;
-    const char *purpose; /* "universal" */
+    const char *purpose; /* a role (core/model_role.h), or any other word; "" none */
     uint32_t generation; /* of the asking island: ensembles schedule by it */
     double deadline_s;   /* from its arrival at whoever holds it; 0: the configuration's */
 };

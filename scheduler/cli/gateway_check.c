@@ -44,7 +44,8 @@ static const struct atoll_command check_command = {
     "say whether models can be reached, and which step fails",
     "With a configuration: every endpoint, from its key over proxy, name, certificates and connection to "
     "one small call of each model, and what the endpoint says of its limits; no budget counts "
-    "these calls. Keys in the environment must be there as for `atoll gateway serve`.\n\n"
+    "these calls. Keys in the environment must be there as for `atoll gateway serve`. Then the roles: which "
+    "model plans, writes, judges, and with which parameters.\n\n"
     "With --gateway: what a run sees, from inside a job too; the gateway counts that call as any other.\n\n"
     "A step that is skipped says why. Exit status 0 when no step failed, else 1.",
     "atoll gateway check -c jobscripts/gateway.yaml --no-call\n"

@@ -208,6 +208,13 @@ def test_check_of_a_configuration():
     seen = provider.stats()["requests"]
     text = atoll("gateway", "check", "--no-call", "-c", where / "gateway.yaml")
     check("0 steps failed" in text and provider.stats()["requests"] == seen + 1, f"--no-call: {text}")
+    (where / "gateway.yaml").open("a").write("roles:\n  planner: {model: strong, temperature: 0.3}\n")
+    text = atoll("gateway", "check", "--no-call", cwd=where)
+    check("ok   role      strong: planner, temperature 0.3\n" in text, f"roles: {text}")
+    (where / "gateway.yaml").open("a").write("  planer: {}\n")
+    text = atoll("gateway", "check", cwd=where, status=65)
+    check("gateway.yaml:14: unknown key 'planer'; did you mean 'planner'?" in text, f"a role misspelt: {text}")
+    (where / "gateway.yaml").write_text((where / "gateway.yaml").read_text().replace("  planer: {}\n", ""))
     private(where / "key", "bad-key")
     check("refuses the key" in atoll("gateway", "check", cwd=where, status=1), "a wrong key")
     check("not both" in atoll("gateway", "check", "-c", "x", "-g", "unix:y", status=2), "-c and -g")

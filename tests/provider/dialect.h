@@ -11,6 +11,8 @@ struct answer {
     const char *model; /* as it was asked for */
     const char *text;  /* what the scenario lets it say; bytes, perhaps no UTF-8 */
     const char *reasoning;
+    const char *call_name;   /* the tool it calls; NULL: none */
+    char call_arguments[64]; /* JSON of an object */
     unsigned long number;    /* of the reply, for its id */
     int has_usage_in_stream; /* asked for (Chat Completions) */
 };

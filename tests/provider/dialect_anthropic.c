@@ -61,6 +61,39 @@ static void stream_block(struct dialect_writer *writer, int index, const char *k
         dialect_send(writer, "content_block_delta");
         text += length;
     }
+    if (strcmp(kind, "thinking") == 0) {
+        atoll_buffer_printf(out,
+                            "{\"type\":\"content_block_delta\",\"index\":%d,\"delta\":{\"type\":\"signature_"
+                            "delta\",\"signature\":"
+                            "\"sealed\"}}",
+                            index);
+        dialect_send(writer, "content_block_delta");
+    }
+    atoll_buffer_printf(out, "{\"type\":\"content_block_stop\",\"index\":%d}", index);
+    dialect_send(writer, "content_block_stop");
+}
+
+static void stream_call(struct dialect_writer *writer, const struct answer *answer, int index)
+{
+    struct atoll_buffer *out = &writer->data;
+    const char *text = answer->call_arguments;
+    atoll_buffer_printf(
+        out,
+        "{\"type\":\"content_block_start\",\"index\":%d,\"content_block\":{\"type\":\"tool_use\","
+        "\"id\":\"toolu_%lu\",\"name\":\"%s\",\"input\":{}}}",
+        index, answer->number, answer->call_name);
+    dialect_send(writer, "content_block_start");
+    for (size_t length = dialect_piece(text); length; length = dialect_piece(text)) {
+        atoll_buffer_printf(
+            out,
+            "{\"type\":\"content_block_delta\",\"index\":%d,\"delta\":{\"type\":\"input_json_delta\","
+            "\"partial_json\":",
+            index);
+        dialect_put_text(out, text, length);
+        atoll_buffer_printf(out, "}}");
+        dialect_send(writer, "content_block_delta");
+        text += length;
+    }
     atoll_buffer_printf(out, "{\"type\":\"content_block_stop\",\"index\":%d}", index);
     dialect_send(writer, "content_block_stop");
 }
@@ -71,7 +104,7 @@ static void stream_end(struct dialect_writer *writer, const struct answer *answe
     const struct scenario *scenario = answer->scenario;
     atoll_buffer_printf(
         out, "{\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"%s\",\"stop_sequence\":null}",
-        stop_word(scenario));
+        answer->call_name ? "tool_use" : stop_word(scenario));
     if (scenario->usage != USAGE_MISSING) {
         atoll_buffer_printf(out, ",\"usage\":{\"output_tokens\":");
         dialect_put_count(out, scenario, scenario->output);
@@ -93,7 +126,9 @@ static void anthropic_stream(const struct answer *answer, dialect_emit *emit, vo
     if (*answer->reasoning)
         stream_block(&writer, index++, "thinking", answer->reasoning);
     if (*answer->text)
-        stream_block(&writer, index, "text", answer->text);
+        stream_block(&writer, index++, "text", answer->text);
+    if (answer->call_name)
+        stream_call(&writer, answer, index);
     if (scenario->event != EVENT_NONE) {
         atoll_buffer_printf(
             &writer.data,
@@ -111,16 +146,22 @@ static void anthropic_whole(const struct answer *answer, struct atoll_buffer *ou
     put_head(out, answer);
     atoll_buffer_printf(out, ",\"content\":[");
     if (*answer->reasoning) {
-        atoll_buffer_printf(out, "{\"type\":\"thinking\",\"signature\":\"\",\"thinking\":");
+        atoll_buffer_printf(out, "{\"type\":\"thinking\",\"signature\":\"sealed\",\"thinking\":");
         dialect_put_text(out, answer->reasoning, strlen(answer->reasoning));
-        atoll_buffer_printf(out, *answer->text ? "}," : "}");
+        atoll_buffer_printf(out, *answer->text || answer->call_name ? "}," : "}");
     }
     if (*answer->text) {
         atoll_buffer_printf(out, "{\"type\":\"text\",\"text\":");
         dialect_put_text(out, answer->text, strlen(answer->text));
         atoll_buffer_printf(out, "}");
     }
-    atoll_buffer_printf(out, "],\"stop_reason\":\"%s\",\"stop_sequence\":null", stop_word(scenario));
+    if (answer->call_name) {
+        atoll_buffer_printf(
+            out, "%s{\"type\":\"tool_use\",\"id\":\"toolu_%lu\",\"name\":\"%s\",\"input\":%s}",
+            *answer->text ? "," : "", answer->number, answer->call_name, answer->call_arguments);
+    }
+    atoll_buffer_printf(out, "],\"stop_reason\":\"%s\",\"stop_sequence\":null",
+                        answer->call_name ? "tool_use" : stop_word(scenario));
     if (scenario->usage != USAGE_MISSING)
         put_usage(out, scenario, scenario->output);
     atoll_buffer_printf(out, "}");

@@ -59,10 +59,32 @@ static void stream_text(struct dialect_writer *writer, const struct answer *answ
     }
 }
 
+/* A call's name first, then its arguments in pieces. */
+static void stream_call(struct dialect_writer *writer, const struct answer *answer)
+{
+    struct atoll_buffer *out = &writer->data;
+    const char *text = answer->call_arguments;
+    for (size_t length = 0, is_first = 1; is_first || length; is_first = 0) {
+        put_head(out, answer, "chat.completion.chunk");
+        atoll_buffer_printf(out, "\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":0,");
+        if (is_first)
+            atoll_buffer_printf(out, "\"id\":\"call_%lu\",\"type\":\"function\",", answer->number);
+        atoll_buffer_printf(out, "\"function\":{");
+        if (is_first)
+            atoll_buffer_printf(out, "\"name\":\"%s\",", answer->call_name);
+        atoll_buffer_printf(out, "\"arguments\":");
+        dialect_put_text(out, text, length);
+        atoll_buffer_printf(out, "}}]},\"finish_reason\":null}]}");
+        dialect_send(writer, NULL);
+        text += length;
+        length = dialect_piece(text);
+    }
+}
+
 static void stream_end(struct dialect_writer *writer, const struct answer *answer)
 {
     const struct scenario *scenario = answer->scenario;
-    chunk(writer, answer, NULL, NULL, 0, finish_word(scenario));
+    chunk(writer, answer, NULL, NULL, 0, answer->call_name ? "tool_calls" : finish_word(scenario));
     if (answer->has_usage_in_stream && scenario->usage != USAGE_MISSING) {
         put_head(&writer->data, answer, "chat.completion.chunk");
         atoll_buffer_printf(&writer->data, "\"choices\":[],");
@@ -82,6 +104,8 @@ static void chat_stream(const struct answer *answer, dialect_emit *emit, void *c
     chunk(&writer, answer, "content", "", 0, NULL);
     stream_text(&writer, answer, "reasoning_content", answer->reasoning);
     stream_text(&writer, answer, scenario->text == TEXT_REFUSAL ? "refusal" : "content", answer->text);
+    if (answer->call_name)
+        stream_call(&writer, answer);
     if (scenario->event != EVENT_NONE) {
         atoll_buffer_printf(&writer.data,
                             "{\"error\":{\"message\":\"The server had an error while processing your "
@@ -105,7 +129,17 @@ static void chat_whole(const struct answer *answer, struct atoll_buffer *out)
     atoll_buffer_printf(out,
                         scenario->text == TEXT_REFUSAL ? ",\"content\":null,\"refusal\":" : ",\"content\":");
     dialect_put_text(out, answer->text, strlen(answer->text));
-    atoll_buffer_printf(out, "},\"finish_reason\":\"%s\"}]", finish_word(scenario));
+    if (answer->call_name) {
+        atoll_buffer_printf(
+            out,
+            ",\"tool_calls\":[{\"id\":\"call_%lu\",\"type\":\"function\",\"function\":{\"name\":"
+            "\"%s\",\"arguments\":",
+            answer->number, answer->call_name);
+        dialect_put_text(out, answer->call_arguments, strlen(answer->call_arguments));
+        atoll_buffer_printf(out, "}}]");
+    }
+    atoll_buffer_printf(out, "},\"finish_reason\":\"%s\"}]",
+                        answer->call_name ? "tool_calls" : finish_word(scenario));
     if (scenario->usage != USAGE_MISSING) {
         atoll_buffer_printf(out, ",");
         put_usage(out, scenario);

@@ -18,6 +18,16 @@ static void put_usage(struct atoll_buffer *out, const struct scenario *scenario)
     atoll_buffer_printf(out, "}");
 }
 
+static void put_call(struct atoll_buffer *out, const struct answer *answer, const char *arguments)
+{
+    atoll_buffer_printf(out,
+                        "{\"id\":\"fc_%lu\",\"type\":\"function_call\",\"status\":\"completed\",\"call_id\":"
+                        "\"call_%lu\",\"name\":\"%s\",\"arguments\":",
+                        answer->number, answer->number, answer->call_name);
+    dialect_put_text(out, arguments, strlen(arguments));
+    atoll_buffer_printf(out, "}");
+}
+
 static void put_output(struct atoll_buffer *out, const struct answer *answer)
 {
     int is_refusal = answer->scenario->text == TEXT_REFUSAL;
@@ -28,8 +38,13 @@ static void put_output(struct atoll_buffer *out, const struct answer *answer)
             "{\"id\":\"rs_%lu\",\"type\":\"reasoning\",\"summary\":[{\"type\":\"summary_text\",\"text\":",
             answer->number);
         dialect_put_text(out, answer->reasoning, strlen(answer->reasoning));
-        atoll_buffer_printf(out, "}]}");
+        atoll_buffer_printf(out, answer->call_name ? "}],\"encrypted_content\":\"sealed\"}" : "}]}");
         comma = ",";
+    }
+    if (answer->call_name) {
+        atoll_buffer_printf(out, "%s", comma);
+        put_call(out, answer, answer->call_arguments);
+        return;
     }
     if (answer->scenario->text == TEXT_EMPTY || answer->scenario->text == TEXT_REASONING)
         return;
@@ -92,6 +107,36 @@ static void stream_text(struct dialect_writer *writer, const char *type, const c
     }
 }
 
+static void stream_call(struct dialect_writer *writer, const struct answer *answer)
+{
+    struct atoll_buffer *out = &writer->data;
+    const char *text = answer->call_arguments;
+    atoll_buffer_printf(
+        out,
+        "{\"type\":\"response.output_item.done\",\"output_index\":0,\"item\":{\"id\":\"rs_%lu\","
+        "\"type\":\"reasoning\",\"summary\":[],\"encrypted_content\":\"sealed\"}}",
+        answer->number);
+    dialect_send(writer, "response.output_item.done");
+    atoll_buffer_printf(out, "{\"type\":\"response.output_item.added\",\"output_index\":1,\"item\":");
+    put_call(out, answer, "");
+    atoll_buffer_printf(out, "}");
+    dialect_send(writer, "response.output_item.added");
+    for (size_t length = dialect_piece(text); length; length = dialect_piece(text)) {
+        atoll_buffer_printf(out,
+                            "{\"type\":\"response.function_call_arguments.delta\",\"item_id\":\"fc_%lu\","
+                            "\"output_index\":1,\"delta\":",
+                            answer->number);
+        dialect_put_text(out, text, length);
+        atoll_buffer_printf(out, "}");
+        dialect_send(writer, "response.function_call_arguments.delta");
+        text += length;
+    }
+    atoll_buffer_printf(out, "{\"type\":\"response.output_item.done\",\"output_index\":1,\"item\":");
+    put_call(out, answer, answer->call_arguments);
+    atoll_buffer_printf(out, "}");
+    dialect_send(writer, "response.output_item.done");
+}
+
 static void stream_fault(struct dialect_writer *writer, const struct answer *answer)
 {
     struct atoll_buffer *out = &writer->data;
@@ -120,6 +165,8 @@ static void responses_stream(const struct answer *answer, dialect_emit *emit, vo
     stream_text(&writer,
                 scenario->text == TEXT_REFUSAL ? "response.refusal.delta" : "response.output_text.delta",
                 answer->text);
+    if (answer->call_name)
+        stream_call(&writer, answer);
     if (scenario->event != EVENT_NONE)
         stream_fault(&writer, answer);
     else if (!scenario->has_no_end)

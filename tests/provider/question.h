@@ -12,6 +12,11 @@ struct question {
     const char *text;  /* of the last message, or the input */
     char id[TALLY_ID_BYTES];
     int is_streamed, has_usage_in_stream;
+    /* ---- tools ---- */
+    const char *tool_name; /* of the first one offered that may be called; NULL none */
+    unsigned result_count; /* of calls, in all messages */
+    const char *fault;     /* why the provider would refuse this conversation; NULL: it would not */
+    char parameters[128];  /* "max 100 t 0.5 p 1 e high": what is said of sampling, limit and effort */
 };
 
 /* 0, or -1: no model in it. */

@@ -43,6 +43,8 @@ static const struct word words[] = {
     {"empty", 0, {0}, MEMBER(text), TEXT_EMPTY},
     {"only-reasoning", 0, {0}, MEMBER(text), TEXT_REASONING},
     {"refusal", 0, {0}, MEMBER(text), TEXT_REFUSAL},
+    {"parameters", 0, {0}, MEMBER(text), TEXT_PARAMETERS},
+    {"tools", 1, {MEMBER(tools)}, 0, 0},
     {"bad-utf8", 0, {0}, MEMBER(text), TEXT_BAD_UTF8},
     {"length", 0, {0}, MEMBER(finish), FINISH_LENGTH},
     {"filter", 0, {0}, MEMBER(finish), FINISH_FILTER},
@@ -173,6 +175,7 @@ static void faults_remove(struct scenario *scenario)
                             .cached = scenario->cached,
                             .reasoning = scenario->reasoning,
                             .words = scenario->words,
+                            .tools = scenario->tools,
                             .delay_ms = scenario->delay_ms,
                             .slow_ms = scenario->slow_ms,
                             .step_bytes = scenario->step_bytes,
@@ -191,6 +194,7 @@ static void fault_add(struct scenario *scenario, const char *fault)
     faulty.cached = kept.cached;
     faulty.reasoning = kept.reasoning;
     faulty.words = kept.words;
+    faulty.tools = kept.tools;
     faulty.delay_ms = kept.delay_ms;
     faulty.text = kept.text;
     *scenario = faulty;

@@ -6,7 +6,15 @@
 #include <stdint.h>
 
 enum scenario_break { BREAK_NONE, BREAK_CLOSE, BREAK_RESET, BREAK_SILENCE };
-enum scenario_text { TEXT_WORDS, TEXT_ECHO, TEXT_EMPTY, TEXT_REASONING, TEXT_REFUSAL, TEXT_BAD_UTF8 };
+enum scenario_text {
+    TEXT_WORDS,
+    TEXT_ECHO,
+    TEXT_EMPTY,
+    TEXT_REASONING,
+    TEXT_REFUSAL,
+    TEXT_BAD_UTF8,
+    TEXT_PARAMETERS
+};
 enum scenario_finish { FINISH_STOP, FINISH_LENGTH, FINISH_FILTER };
 enum scenario_usage { USAGE_RIGHT, USAGE_MISSING, USAGE_NEGATIVE, USAGE_TEXT, USAGE_HUGE };
 enum scenario_event { EVENT_NONE, EVENT_ERROR, EVENT_FAILED };
@@ -25,7 +33,7 @@ struct scenario {
     int is_quota, has_interim;
     double header_kb;
     /* ---- the expected values ---- */
-    double input, output, cached, reasoning, words, huge_mb;
+    double input, output, cached, reasoning, words, huge_mb, tools;
     enum scenario_text text;
     enum scenario_finish finish;
     enum scenario_usage usage;

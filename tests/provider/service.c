@@ -43,6 +43,7 @@ static void put_answer_text(const struct question *question, const struct scenar
     switch (scenario->text) {
     case TEXT_WORDS: put_words(out, "word", scenario->words); break;
     case TEXT_ECHO: atoll_buffer_printf(out, "%s", question->text); break;
+    case TEXT_PARAMETERS: atoll_buffer_printf(out, "%s", question->parameters); break;
     case TEXT_REFUSAL: atoll_buffer_printf(out, "I can't help with that."); break;
     case TEXT_BAD_UTF8: atoll_buffer_printf(out, "good \xff\xfe \xc3\x28 \xed\xa0\x80 end"); break;
     case TEXT_EMPTY:
@@ -58,8 +59,10 @@ void service_compose(struct service *service, const struct question *question,
                      const struct scenario *scenario, struct atoll_buffer *text,
                      struct atoll_buffer *reasoning, struct answer *ret_answer)
 {
-    put_answer_text(question, scenario, text);
-    if (scenario->reasoning > 0 || scenario->text == TEXT_REASONING)
+    int is_call = question->tool_name && question->result_count < scenario->tools;
+    if (!is_call)
+        put_answer_text(question, scenario, text);
+    if (scenario->reasoning > 0 || is_call || scenario->text == TEXT_REASONING)
         put_words(reasoning, "thought", 3);
     atoll_buffer_put_u8(text, 0);
     atoll_buffer_put_u8(reasoning, 0);
@@ -69,8 +72,11 @@ void service_compose(struct service *service, const struct question *question,
                                   .model = question->model,
                                   .text = (const char *)text->data,
                                   .reasoning = (const char *)reasoning->data,
+                                  .call_name = is_call ? question->tool_name : NULL,
                                   .number = ++service->number,
                                   .has_usage_in_stream = question->has_usage_in_stream};
+    snprintf(ret_answer->call_arguments, sizeof(ret_answer->call_arguments),
+             "{\"turn\": %u, \"words\": \"a b\"}", question->result_count);
 }
 
 /* ---- the head ---- */
@@ -294,6 +300,10 @@ static void answer_question(struct service *service, const struct dialect *diale
     char message[128];
     if (question_read(body, &question)) {
         reply_say(reply, 400, "no model in the request");
+        return;
+    }
+    if (question.fault) {
+        reply_say(reply, 400, question.fault);
         return;
     }
     struct tally_row *row = tally_row(&service->tally, question.id);

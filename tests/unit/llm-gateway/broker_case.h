@@ -31,6 +31,7 @@ struct answer {
     double cost_usd;
     struct atoll_llm_usage usage;
     char text[256], detail[512], name[64], endpoint[64];
+    char call_id[128], call_name[65], call_arguments[64], provider_state[256]; /* of its first call */
 };
 
 struct broker_case {
@@ -151,6 +152,13 @@ static inline void case_done(void *context, const struct atoll_llm_outcome *outc
     answer->usage = outcome->usage;
     snprintf(answer->text, sizeof(answer->text), "%.*s", (int)outcome->text.length,
              outcome->text.data ? (const char *)outcome->text.data : "");
+    const struct atoll_llm_tool_call none = {"", "", ""},
+                                     *call = outcome->tool_call_count ? outcome->tool_calls : &none;
+    snprintf(answer->call_id, sizeof(answer->call_id), "%s", call->id);
+    snprintf(answer->call_name, sizeof(answer->call_name), "%s", call->name);
+    snprintf(answer->call_arguments, sizeof(answer->call_arguments), "%s", call->arguments);
+    snprintf(answer->provider_state, sizeof(answer->provider_state), "%s",
+             outcome->provider_state.data ? (const char *)outcome->provider_state.data : "");
     snprintf(answer->detail, sizeof(answer->detail), "%s", outcome->detail);
     snprintf(answer->name, sizeof(answer->name), "%s", outcome->name);
     snprintf(answer->endpoint, sizeof(answer->endpoint), "%s", outcome->endpoint);

@@ -118,6 +118,125 @@ static void every_end_has_its_outcome_tries_and_price(void **state)
     }
 }
 
+/* Requests that name no model get that of their role; what they leave unsaid is the role's, then the model's. */
+static void a_role_gives_model_and_parameters(void **state)
+{
+    struct atoll_gateway_role *planner = &bench.config.roles[ATOLL_MODEL_ROLE_PLANNER],
+                              *rest = &bench.config.roles[ATOLL_MODEL_ROLE_COUNT];
+    static const struct {
+        const char *model, *purpose;
+        double asked_temperature;
+        uint32_t asked_tokens;
+        const char *name, *said; /* said: what the provider was told */
+    } cases[] = {
+        {"", "planner", NAN, 0, "m1", "max 77 t 0.25 p 0.75 e high"},
+        {"", "planner", 1, 5, "m1", "max 5 t 1 p 0.75 e high"},
+        {"m2", "planner", NAN, 0, "m2", "max 77 t 0.25 p 0.75 e high"},
+        {"", "executor", NAN, 0, "m3", "max 100 t 0.5"},
+        {"", "universal", NAN, 0, "m3", "max 100 t 0.5"},
+        {"m2", "", NAN, 0, "m2", "max 100"},
+    };
+    for (unsigned i = 0; i < CASE_MODELS; i++)
+        bench.models[i].traits.model = "parameters";
+    bench.models[3].traits.temperature = 0.5;
+    bench.models[3].traits.has_temperature = 1;
+    *planner = (struct atoll_gateway_role){.is_said = 1,
+                                           .model = "m1",
+                                           .temperature = 0.25,
+                                           .top_p = 0.75,
+                                           .effort = ATOLL_LLM_EFFORT_HIGH,
+                                           .max_tokens = 77};
+    *rest = (struct atoll_gateway_role){.is_said = 1, .model = "m3", .temperature = NAN, .top_p = NAN};
+    case_open(&bench);
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        char id[16];
+        snprintf(id, sizeof(id), "role%u", i);
+        struct atoll_llm_request request = case_request(&bench, cases[i].model, id);
+        request.purpose = cases[i].purpose;
+        request.temperature = cases[i].asked_temperature;
+        request.max_output_tokens = cases[i].asked_tokens;
+        case_submit(&bench, 0, &request);
+        case_finish(&bench);
+        const struct answer *answer = &bench.answers[0];
+        if (answer->status != ATOLL_LLM_OK || strcmp(answer->name, cases[i].name) != 0 ||
+            strcmp(answer->text, cases[i].said) != 0)
+            fail_msg("case %u: %s: %s: '%s' %s", i, atoll_llm_status_name(answer->status), answer->name,
+                     answer->text, answer->detail);
+        case_submit(&bench, 0, &request); /* the store knows it as it was asked */
+        case_finish(&bench);
+        assert_true(bench.answers[0].is_from_store);
+    }
+    rest->is_said = 0;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_llm_request request = case_request(&bench, "", "none");
+    request.purpose = "writer";
+    assert_int_equal(atoll_broker_submit(bench.broker, &request, case_done, NULL, NULL, &err), -1);
+    expect_err(&err, ATOLL_E_INPUT,
+               "the request names none, and this gateway has none for its purpose 'writer'");
+    case_close(&bench);
+}
+
+/* A loop of calls: each turn goes to the member that began it, is asked once, paid, and found again. */
+static void tools_are_called_in_turns(void **state)
+{
+    static const char *const providers[ATOLL_PROVIDER_COUNT] = {"chat", "responses", "anthropic"};
+    bench.ensemble = (struct atoll_ensemble){.name = "mix", .member_count = 4};
+    bench.config.ensemble_count = 1;
+    for (unsigned i = 0; i < 4; i++) {
+        bench.ensemble.members[i] = (struct atoll_ensemble_member){i, 1, 0, UINT32_MAX};
+        bench.models[i].traits.model = "tools-3";
+        bench.models[i].traits.effort = ATOLL_LLM_EFFORT_HIGH;
+    }
+    for (int p = 0; p < ATOLL_PROVIDER_COUNT; p++) {
+        struct atoll_llm_tool_call calls[3];
+        char ids[3][128], arguments[3][64], states[3][256], first[64] = "", key[64], id[32];
+        bench.endpoints[0].provider = (enum atoll_provider)p;
+        case_open(&bench);
+        snprintf(id, sizeof(id), "loop-%s", providers[p]);
+        struct atoll_llm_request request = case_request(&bench, "mix", id);
+        request.tool_count = 1;
+        request.tools[0] = (struct atoll_llm_tool){"compile", "Compiles.", "{\"type\":\"object\"}"};
+        for (unsigned turn = 0; turn <= 3; turn++) {
+            snprintf(key, sizeof(key), "%s.%u", id, turn);
+            request.key = key;
+            for (int again = 0; again < 2; again++) { /* the second time from the store */
+                case_submit(&bench, 0, &request);
+                case_finish(&bench);
+                const struct answer *a = &bench.answers[0];
+                if (a->status != (turn < 3 ? ATOLL_LLM_TOOL_CALLS : ATOLL_LLM_OK) ||
+                    a->is_from_store != again)
+                    fail_msg("%s turn %u: %s %s", providers[p], turn, atoll_llm_status_name(a->status),
+                             a->detail);
+            }
+            const struct answer *a = &bench.answers[0];
+            if (turn)
+                assert_string_equal(a->name, first);
+            snprintf(first, sizeof(first), "%s", a->name);
+            if (turn == 3)
+                break;
+            assert_string_equal(a->call_name, "compile");
+            snprintf(ids[turn], sizeof(ids[turn]), "%s", a->call_id);
+            snprintf(arguments[turn], sizeof(arguments[turn]), "%s", a->call_arguments);
+            snprintf(states[turn], sizeof(states[turn]), "%s", a->provider_state);
+            assert_non_null(strstr(arguments[turn], "\"turn\""));
+            calls[turn] = (struct atoll_llm_tool_call){ids[turn], "compile", arguments[turn]};
+            request.messages[request.message_count++] =
+                (struct atoll_llm_message){.role = ATOLL_LLM_ASSISTANT,
+                                           .text = "",
+                                           .tool_call_count = 1,
+                                           .tool_calls = &calls[turn],
+                                           .provider_state = states[turn]};
+            request.messages[request.message_count++] =
+                (struct atoll_llm_message){.role = ATOLL_LLM_TOOL, .text = "fine", .tool_call_id = ids[turn]};
+        }
+        case_close(&bench);
+        assert_int_equal(case_query(&bench, "SELECT count(*) FROM exchanges WHERE status = 'tool_calls' AND "
+                                            "is_final"),
+                         3 * (p + 1));
+    }
+    assert_int_equal(case_counted(&bench, "seen"), 4 * ATOLL_PROVIDER_COUNT);
+}
+
 static void a_refused_connection_costs_nothing(void **state)
 {
     bench.endpoints[0].url = "http://127.0.0.1:1/v1";
@@ -696,6 +815,8 @@ static void endpoints_share_a_variable(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(a_role_gives_model_and_parameters),
+        TEST(tools_are_called_in_turns),
         TEST(every_end_has_its_outcome_tries_and_price),
         TEST(a_refused_connection_costs_nothing),
         TEST(the_books_agree_with_the_server),

@@ -94,17 +94,21 @@ static void test_endpoints(void **state)
     provider_start(&provider, NULL, NULL);
     write_file("good", "sk-good\n");
     write_file("bad", "bad-key\n");
-    snprintf(yaml, sizeof(yaml),
-             "version: 1\nendpoints:\n"
-             "  - {name: well, provider: chat, url: '%s/v1', proxy: none, key_file: good}\n"
-             "  - {name: refused, provider: anthropic, url: '%s/v1', proxy: none, key_file: bad}\n"
-             "  - {name: keyless, provider: chat, url: '%s/v1', proxy: none, key_file: nowhere}\n"
-             "  - {name: down, provider: responses, url: 'http://127.0.0.1:%d/v1', proxy: none}\n"
-             "models:\n"
-             "  - {name: fine, endpoint: well, model: limits-500-9000}\n"
-             "  - {name: broken, endpoint: well, model: status-500-always}\n"
-             "  - {name: b, endpoint: refused, model: ok}\n",
-             provider.url, provider.url, provider.url, closed_port());
+    snprintf(
+        yaml, sizeof(yaml),
+        "version: 1\nendpoints:\n"
+        "  - {name: well, provider: chat, url: '%s/v1', proxy: none, key_file: good}\n"
+        "  - {name: refused, provider: anthropic, url: '%s/v1', proxy: none, key_file: bad}\n"
+        "  - {name: keyless, provider: chat, url: '%s/v1', proxy: none, key_file: nowhere}\n"
+        "  - {name: down, provider: responses, url: 'http://127.0.0.1:%d/v1', proxy: none}\n"
+        "models:\n"
+        "  - {name: fine, endpoint: well, model: limits-500-9000}\n"
+        "  - {name: broken, endpoint: well, model: status-500-always}\n"
+        "  - {name: b, endpoint: refused, model: ok}\n"
+        "roles:\n"
+        "  planner: {model: fine, temperature: 0.3, top_p: 1, effort: high, max_tokens: 800, candidates: 4}\n"
+        "  '*': {candidates: 1}\n",
+        provider.url, provider.url, provider.url, closed_port());
     static const char *const words[] = {
         "well.key=ok (from ",
         "well.connect=ok",
@@ -123,6 +127,9 @@ static void test_endpoints(void **state)
         "down.key=skipped (the endpoint has none)",
         "down.connect=failed (",
         "down.call=skipped (there was no reply)",
+        "roles.role.fine=ok (planner, temperature 0.3, top_p 1, effort high, at most 800 tokens, 4 "
+        "candidates)",
+        "roles.role=ok (* (all others), the model that is asked for, 1 candidate)",
     };
     assert_int_equal(check_text(yaml, 0, text), 4);
     EXPECT(text, words);

@@ -108,14 +108,49 @@ static const char whole[] =
     "models:\n"
     "  - {name: a/b, endpoint: two, model: big, max_output_tokens: 100, context_tokens: 1000, effort: low, "
     "sampling: false, tools: no}\n"
-    "  - {name: c, endpoint: one, old_limit: true, price: big}\n"
+    "  - {name: c, endpoint: one, old_limit: true, price: big, temperature: 0.25, top_p: 0.5}\n"
     "endpoints:\n"
     "  - {name: one, provider: responses, url: 'http://127.0.0.1:8/v1//', key_file: k, proxy: none, "
     "concurrency: 2}\n"
     "  - {name: two, provider: anthropic, url: 'https://x', key_env: KEY_2, ca_file: /ca, unix_socket: s, "
     "connect: 1s,\n"
     "     silence: 2m, requests_per_minute: 5.5, tokens_per_minute: 100}\n"
-    "prices: prices.yaml\n";
+    "prices: prices.yaml\n"
+    "roles:\n"
+    "  planner: {model: mix, effort: high, max_tokens: 800, candidates: 4}\n"
+    "  executor: {model: c, temperature: 0, top_p: 1}\n"
+    "  '*': {model: a/b, max_tokens: 1000}\n";
+
+/* A role that is not named is everybody's. */
+static void check_whole_roles(const struct atoll_gateway_config *c)
+{
+    const struct atoll_gateway_role *planner = atoll_gateway_role_of(c, "planner"),
+                                    *executor = atoll_gateway_role_of(c, "executor"),
+                                    *rest = atoll_gateway_role_of(c, "writer");
+    assert_string_equal(planner->model, "mix");
+    assert_true(isnan(planner->temperature) && isnan(planner->top_p) && planner->max_tokens == 800 &&
+                planner->candidates == 4 && planner->effort == ATOLL_LLM_EFFORT_HIGH);
+    assert_true(executor->temperature == 0 && executor->top_p == 1 && !executor->candidates);
+    assert_string_equal(rest->model, "a/b");
+    assert_ptr_equal(rest, atoll_gateway_role_of(c, "universal"));
+    assert_ptr_equal(rest, atoll_gateway_role_of(c, ""));
+    /* the rows of the file are the names of the roles, in their order */
+    for (unsigned i = 0; i < ATOLL_MODEL_ROLE_COUNT; i++) {
+        char text[256];
+        struct atoll_err err = ATOLL_ERR_INIT;
+        const char *name = atoll_model_role_name((enum atoll_model_role)i);
+        snprintf(text, sizeof(text), "%sroles: {%s: {candidates: 7}}\n", BASE, name);
+        struct atoll_gateway_config *one = load_text(text, &err);
+        if (!one)
+            fail_msg("%s", err.text);
+        for (unsigned k = 0; k <= ATOLL_MODEL_ROLE_COUNT; k++)
+            assert_int_equal(one->roles[k].is_said, k == i);
+        assert_non_null(atoll_gateway_role_of(one, name));
+        assert_null(atoll_gateway_role_of(one, "universal"));
+        assert_null(one->roles[i].model);
+        atoll_gateway_config_destroy(one);
+    }
+}
 
 static void check_whole_endpoints(const struct atoll_gateway_config *c)
 {
@@ -136,6 +171,9 @@ static void check_whole_endpoints(const struct atoll_gateway_config *c)
     assert_string_equal(a->traits.model, "big");
     assert_true(a->traits.has_no_sampling && a->traits.effort == ATOLL_LLM_EFFORT_LOW);
     assert_true(a->traits.has_no_tools && !c->models[1].traits.has_no_tools);
+    const struct atoll_provider_model *b = &c->models[1].traits;
+    assert_true(b->has_temperature && b->temperature == 0.25 && b->has_top_p && b->top_p == 0.5);
+    assert_false(a->traits.has_temperature || a->traits.has_top_p);
     assert_true(c->models[1].traits.has_old_limit && c->models[1].price == a->price);
 }
 
@@ -162,6 +200,7 @@ static void test_whole(void **state)
         fail_msg("%s", err.text);
     check_whole_endpoints(c);
     check_whole_limits(c);
+    check_whole_roles(c);
     const struct atoll_ensemble *mix = c->ensembles;
     assert_true(c->ensemble_count == 1 && mix->member_count == 2);
     assert_true(mix->members[0].model == 0 && mix->members[0].weight == 0.5 &&
@@ -237,6 +276,30 @@ static const struct {
     {"version: 1\n" ENDPOINT "models: [{name: m, endpoint: e, max_output_tokens: 0}]\n", "0 is too few"},
     {"version: 1\n" ENDPOINT "models: [{name: m, endpoint: e, max_output_tokens: 9, context_tokens: 8}]\n",
      "above its context_tokens"},
+    {"version: 1\n" ENDPOINT "models: [{name: m, endpoint: e, temperature: 2.5}]\n",
+     ":3: '2.5' must lie between 0 and 2"},
+    {"version: 1\n" ENDPOINT "models: [{name: m, endpoint: e, top_p: 0.5, sampling: false}]\n",
+     ":3: model 'm' says temperature or top_p, and sampling: false"},
+    /* roles */
+    {BASE "roles: {planer: {}}\n", ":4: unknown key 'planer'; did you mean 'planner'?"},
+    {BASE "roles: [planner]\n", ":4: "},
+    {BASE "roles:\n  planner:\n    temprature: 1\n",
+     ":6: unknown key 'temprature'; did you mean 'temperature'?"},
+    {BASE "roles:\n  planner:\n    model: M\n", ":6: unknown model 'M'"},
+    {BASE "roles: {planner: {temperature: 2.1}}\n", ":4: '2.1' must lie between 0 and 2"},
+    {BASE "roles: {planner: {temperature: warm}}\n", ":4: 'warm' is not a finite number"},
+    {BASE "roles: {planner: {top_p: 1.5}}\n", ":4: '1.5' must lie between 0 and 1"},
+    {BASE "roles: {planner: {effort: max}}\n", ":4: unknown effort 'max'"},
+    {BASE "roles: {planner: {max_tokens: 0}}\n", "0 is too few"},
+    {BASE "roles: {planner: {candidates: 65}}\n", ":4: 65 candidates of one ask are more than 64"},
+    {BASE "roles: {planner: {}, planner: {}}\n", ":4: "},
+    {"version: 1\n" ENDPOINT
+     "models: [{name: m, endpoint: e, sampling: false}]\nroles:\n  planner:\n    model: m\n    top_p: 1\n",
+     ":7: model 'm' takes none (sampling: false)"},
+    {"version: 1\n" ENDPOINT "models: [{name: m, endpoint: e, max_output_tokens: 5, context_tokens: "
+     "9}]\nensembles: [{name: x, members: "
+     "[{model: m}]}]\nroles: {'*': {model: x, max_tokens: 10}}\n",
+     ":5: more than the context_tokens of model 'm'"},
     /* ensembles */
     {BASE "ensembles: [{name: m, members: [{model: m}]}]\n", "'m' is the name of a model already"},
     {BASE "ensembles: [{name: x, members: [{model: m}]}, {name: x, members: [{model: m}]}]\n",

@@ -30,15 +30,44 @@ static const char response[] =
 static const char message_stream[] =
     "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"delta\":{\"text\":\"Hello\"}}\n\n"
     "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n";
+static const char tools_body[] = "{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"a\"},{"
+                                 "\"role\":\"assistant\",\"tool_calls\":[{"
+                                 "\"id\":\"c\",\"function\":{\"name\":\"f\",\"arguments\":{\"a\":1}}}]},{"
+                                 "\"role\":\"tool\",\"tool_call_id\":\"c\","
+                                 "\"content\":\"r\"}],\"tools\":[{\"type\":\"function\",\"function\":{"
+                                 "\"name\":\"f\",\"parameters\":{\"type\":"
+                                 "\"object\"}}}]}";
+static const char chat_calls[] =
+    "data: {\"choices\":[{\"delta\":{\"reasoning_content\":\"Hm.\",\"tool_calls\":[{\"index\":0,\"id\":\"c\","
+    "\"extra_content\":{},\"function\":{\"name\":\"f\",\"arguments\":{\"a\":1}}}]}}]}\n\ndata: [DONE]\n\n";
+static const char response_calls[] =
+    "{\"object\":\"response\",\"status\":\"completed\",\"output\":[{\"type\":\"reasoning\",\"encrypted_"
+    "content\":"
+    "\"e\"},{\"type\":\"function_call\",\"call_id\":\"c\",\"name\":\"f\",\"arguments\":\"{}\"}]}";
+static const char message_calls[] = "{\"type\":\"message\",\"content\":[{\"type\":\"thinking\",\"thinking\":"
+                                    "\"Hm.\",\"signature\":\"s\"},{\"type\":"
+                                    "\"redacted_thinking\",\"data\":\"d\"},{\"type\":\"text\",\"text\":\"a\"}"
+                                    ",{\"type\":\"tool_use\",\"id\":\"c\",\"name\":"
+                                    "\"f\",\"input\":{\"a\":1}}],\"stop_reason\":\"tool_use\"}";
 static const char list[] = "{\"data\":[{\"id\":\"m\",\"index\":0,\"embedding\":[1,2]}]}";
 
-static int run_decode(struct atoll_err *err)
+static int run_decode_of(const char *bytes, size_t length, struct atoll_err *err)
 {
     struct atoll_llm_request r;
     struct atoll_arena *arena = atoll_arena_create(LIMIT, err);
-    int status = arena ? atoll_llm_request_decode(body, sizeof(body) - 1, arena, &r, err) : -1;
+    int status = arena ? atoll_llm_request_decode(bytes, length, arena, &r, err) : -1;
     atoll_arena_destroy(arena);
     return status;
+}
+
+static int run_decode(struct atoll_err *err)
+{
+    return run_decode_of(body, sizeof(body) - 1, err);
+}
+
+static int run_decode_tools(struct atoll_err *err)
+{
+    return run_decode_of(tools_body, sizeof(tools_body) - 1, err);
 }
 
 static int run_encode(struct atoll_err *err)
@@ -104,7 +133,8 @@ static int run_reader(enum atoll_provider provider, const char *bytes, size_t le
     }
     atoll_reply_reader_finish(reader, 200, 1, &o);
     if (o.status == ATOLL_LLM_PROTOCOL) {
-        assert_non_null(strstr(o.detail, "no memory to read"));
+        if (!strstr(o.detail, "no memory to read"))
+            fail_msg("%s", o.detail);
         status = atoll_err_set(err, ATOLL_E_MEMORY, "%s", o.detail);
     }
     atoll_llm_outcome_fini(&o);
@@ -125,6 +155,21 @@ static int run_responses_reader(struct atoll_err *err)
 static int run_anthropic_reader(struct atoll_err *err)
 {
     return run_reader(ATOLL_PROVIDER_ANTHROPIC, message_stream, sizeof(message_stream) - 1, err);
+}
+
+static int run_chat_calls(struct atoll_err *err)
+{
+    return run_reader(ATOLL_PROVIDER_CHAT, chat_calls, sizeof(chat_calls) - 1, err);
+}
+
+static int run_responses_calls(struct atoll_err *err)
+{
+    return run_reader(ATOLL_PROVIDER_RESPONSES, response_calls, sizeof(response_calls) - 1, err);
+}
+
+static int run_anthropic_calls(struct atoll_err *err)
+{
+    return run_reader(ATOLL_PROVIDER_ANTHROPIC, message_calls, sizeof(message_calls) - 1, err);
 }
 
 static void note(void *context, const char *id)
@@ -177,8 +222,11 @@ static const struct {
                   {"chat reader", run_chat_reader, 10},
                   {"responses reader", run_responses_reader, 10},
                   {"anthropic reader", run_anthropic_reader, 10},
+                  {"decode tools", run_decode_tools, 20},
+                  {"chat calls", run_chat_calls, 20},
+                  {"responses calls", run_responses_calls, 15},
+                  {"anthropic calls", run_anthropic_calls, 20},
                   {"models", run_models, 5},
-
                   {"outcome", run_outcome, 20},
                   {"words", run_words, 2}};
 
@@ -196,7 +244,21 @@ static int make_samples(void **state)
     struct atoll_llm_outcome o;
     atoll_llm_request_init(&request);
     request.model = "m";
-    request.message_count = 2;
+    static const struct atoll_llm_tool_call call = {"c", "f", "{\"a\":1}"};
+    request.message_count = 4;
+    request.messages[2] = (struct atoll_llm_message){
+        .role = ATOLL_LLM_ASSISTANT,
+        .text = "First.",
+        .tool_call_count = 1,
+        .tool_calls = &call,
+        .provider_state =
+            "[{\"type\":\"thinking\",\"signature\":\"s\"},{\"type\":\"text\",\"bytes\":3},{\"type\":"
+            "\"reasoning\"},{\"reasoning_content\":\"r\"},{\"call\":0,\"extra_content\":{}}]"};
+    request.messages[3] = (struct atoll_llm_message){
+        .role = ATOLL_LLM_TOOL, .text = "r", .tool_call_id = "c", .is_error = 1, .is_cacheable = 1};
+    request.tool_count = 1;
+    request.tools[0] = (struct atoll_llm_tool){"f", "Does.", "{\"type\":\"object\"}"};
+    request.is_tool_free = 1;
     request.messages[0] =
         (struct atoll_llm_message){.role = ATOLL_LLM_SYSTEM, .text = "Be brief.", .is_cacheable = 1};
     request.messages[1] = (struct atoll_llm_message){.role = ATOLL_LLM_USER, .text = "Hello"};
@@ -204,7 +266,7 @@ static int make_samples(void **state)
     request.schema = "{\"type\":\"object\"}";
     request.key = "k";
     atoll_llm_outcome_init(&o);
-    if (atoll_reply_parse(response, sizeof(response) - 1, &o, NULL))
+    if (atoll_reply_parse(message_calls, sizeof(message_calls) - 1, &o, NULL))
         return -1;
     atoll_buffer_put_bytes(&o.reasoning, "Hm.", 4);
     o.reasoning.length--;

@@ -353,7 +353,7 @@ static void test_limits_of_numbers(void **state)
     r.message_count = 65;
     expect_no_encoding(&r, "messages: 65 of them");
     r = full();
-    r.model = "";
+    r.model = r.purpose = "";
     expect_no_encoding(&r, "model: missing");
     r.model = NULL;
     expect_no_encoding(&r, "model: a text is expected");
@@ -567,6 +567,14 @@ static void test_identity_with_tools(void **state)
     changed = r;
     changed.tool_count = 0;
     assert_false(is_same(&r, &changed));
+    /* without a model the purpose chooses one, and counts; with one it does not */
+    changed = full();
+    changed.model = "";
+    first = changed;
+    first.purpose = "planner";
+    assert_false(is_same(&changed, &first));
+    expect_round_trip(&first, NULL);
+    first = r;
     /* every turn, and the first question of it, are one conversation */
     first.message_count = 2;
     first.is_tool_free = 0;

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 
+#include "llm-gateway/client/client.h"
 #include "llm-gateway/server/gateway.h"
 #include "llm-gateway/spool/spool.h"
 
@@ -231,6 +232,79 @@ static void the_spool_is_answered(void **state)
     assert_int_equal(case_counted(&bench, "seen"), 2);
 }
 
+static void keep(void *context, const struct atoll_llm_outcome *outcome)
+{
+    assert_int_equal(atoll_llm_outcome_copy(outcome, context, NULL), 0);
+    ((struct atoll_llm_outcome *)context)->request.bytes[0] |= 1; /* it is there */
+}
+
+static void client_answer(struct atoll_client *client, const struct atoll_llm_request *request,
+                          struct atoll_llm_outcome *ret_outcome)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    uint64_t call;
+    atoll_llm_outcome_fini(ret_outcome);
+    if (atoll_client_ask(client, request, keep, ret_outcome, &call, &err))
+        fail_msg("%s", err.text);
+    while (atoll_id_is_zero(&ret_outcome->request)) {
+        if (atoll_client_turn(client, &err))
+            fail_msg("%s", err.text);
+        poll(NULL, 0, 2);
+    }
+    atoll_client_settled(client, call);
+}
+
+/* A client asks in a role, is told to call a tool, and brings the result: over HTTP and through the spool. */
+static void tools_pass_both_doors(void **state)
+{
+    struct child child;
+    bench.config.spool = spool;
+    bench.config.listen = "127.0.0.1:0";
+    bench.endpoints[0].provider = ATOLL_PROVIDER_ANTHROPIC;
+    bench.models[1].traits.model = "tools-1-words-2";
+    bench.models[1].traits.effort = ATOLL_LLM_EFFORT_HIGH;
+    bench.config.roles[ATOLL_MODEL_ROLE_PLANNER] =
+        (struct atoll_gateway_role){.is_said = 1, .model = "m1", .temperature = NAN, .top_p = NAN};
+    child_start(&child, 5);
+    for (int is_spool = 0; is_spool < 2; is_spool++) {
+        struct atoll_err err = ATOLL_ERR_INIT;
+        struct atoll_llm_outcome first, second;
+        char where[300];
+        snprintf(where, sizeof(where), "%s%s", is_spool ? "spool:" : "", is_spool ? spool : child.url);
+        struct atoll_client *client = atoll_client_create(where, NULL, &err);
+        if (!client)
+            fail_msg("%s", err.text);
+        struct atoll_llm_request request = case_request(&bench, "", is_spool ? "spool" : "http");
+        request.purpose = "planner";
+        request.tool_count = 1;
+        request.tools[0] = (struct atoll_llm_tool){"check", "Checks.", "{\"type\":\"object\"}"};
+        atoll_llm_outcome_init(&first);
+        atoll_llm_outcome_init(&second);
+        client_answer(client, &request, &first);
+        if (first.status != ATOLL_LLM_TOOL_CALLS || first.tool_call_count != 1)
+            fail_msg("%s: %s %s", where, atoll_llm_status_name(first.status), first.detail);
+        assert_string_equal(first.name, "m1");
+        assert_string_equal(first.tool_calls[0].name, "check");
+        request.messages[1] =
+            (struct atoll_llm_message){.role = ATOLL_LLM_ASSISTANT,
+                                       .text = "",
+                                       .tool_call_count = 1,
+                                       .tool_calls = first.tool_calls,
+                                       .provider_state = (const char *)first.provider_state.data};
+        request.messages[2] = (struct atoll_llm_message){
+            .role = ATOLL_LLM_TOOL, .text = "correct", .tool_call_id = first.tool_calls[0].id};
+        request.message_count = 3;
+        request.is_tool_free = 1;
+        client_answer(client, &request, &second);
+        if (second.status != ATOLL_LLM_OK || second.tool_call_count)
+            fail_msg("%s: %s %s", where, atoll_llm_status_name(second.status), second.detail);
+        atoll_llm_outcome_fini(&first);
+        atoll_llm_outcome_fini(&second);
+        atoll_client_destroy(client);
+    }
+    child_stop(&child);
+}
+
 static void a_second_gateway_is_told_who_has_the_spool(void **state)
 {
     const volatile sig_atomic_t now = 1;
@@ -301,6 +375,7 @@ int main(void)
         TEST(stopping_gives_calls_their_time),
         TEST(stopping_does_not_wait_for_ever),
         TEST(the_spool_is_answered),
+        TEST(tools_pass_both_doors),
         TEST(a_second_gateway_is_told_who_has_the_spool),
         TEST(the_next_gateway_takes_what_is_left),
         TEST(run_says_what_is_missing),
