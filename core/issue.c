@@ -196,7 +196,7 @@ uint64_t atoll_issues_of(const struct atoll_issue_evidence *evidence)
     for (unsigned d = 0; d < DIMENSIONS; d++)
         if (levels[d] < TOP_LEVEL && (evidence->higher >> d & 1))
             issues |= BIT(lacks[d][levels[d]]);
-    return issues;
+    return issues | evidence->shown;
 }
 
 #define ISSUE(id) BIT(ATOLL_ISSUE_##id)

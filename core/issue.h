@@ -109,6 +109,7 @@ struct atoll_issue_evidence {
     double time_ns;          /* of the kernel, > 0 */
     double floor_ns;         /* of the task on this device, 0 = unknown */
     int has_open_parameters; /* its template has combinations that were not tried */
+    uint64_t shown;          /* by its measurement (atoll_issues_of_diagnosis) */
 };
 struct atoll_diagnosis;
 struct atoll_resources;

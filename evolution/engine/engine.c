@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/diagnosis.h"
+#include "core/issue.h"
 #include "evolution/engine/budget.h"
 #include "evolution/engine/decide.h"
 #include "evolution/engine/proposal.h"
@@ -334,6 +336,14 @@ static void judge_floor(struct atoll_task_state *t, double floor_ns, double time
     t->floor_ns = is_wrong ? -1 : stands_ns;
 }
 
+/* Of a device the engine knows the name alone: what counters and the binary say without its rates. */
+static uint64_t issues_shown(const struct atoll_evaluation *evaluation, const struct atoll_task *task)
+{
+    struct atoll_diagnosis d;
+    atoll_diagnose_evaluation(evaluation, task, NULL, &d);
+    return atoll_issues_of_diagnosis(&d, &evaluation->profile.resources);
+}
+
 static void judge(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_individual *r,
                   const struct atoll_evaluation *evaluation)
 {
@@ -344,6 +354,7 @@ static void judge(struct atoll_engine *e, struct atoll_task_state *t, struct ato
     r->state = (uint8_t)(correct && !timed ? ATOLL_V_UNSTABLE : evaluation->verdict);
     r->cell = (uint8_t)(e->search.grid ? atoll_behaviour_cell(evaluation->behaviour) : 0);
     r->time_ns = r->state == ATOLL_V_CORRECT ? time_ns : 0;
+    r->issues = r->state == ATOLL_V_CORRECT ? issues_shown(evaluation, t->task) : 0;
     if (r->state == ATOLL_V_CORRECT)
         atoll_evaluation_interval_ns(evaluation, t->task, &r->lo_ns, &r->hi_ns);
     if (r->state == ATOLL_V_CORRECT)

@@ -64,13 +64,14 @@ static void individual_codec(struct atoll_individual *r, struct atoll_codec *c)
     atoll_codec_f64(c, &r->lo_ns);
     atoll_codec_f64(c, &r->hi_ns);
     atoll_codec_f64(c, &r->fitness);
+    atoll_codec_u64(c, &r->issues);
 }
 
 int atoll_individuals_codec(struct atoll_individuals *individuals, uint32_t source_count,
                             struct atoll_codec *codec, struct atoll_err *err)
 {
     uint32_t count = individuals->count;
-    atoll_codec_count(codec, &count, 80);
+    atoll_codec_count(codec, &count, 88);
     for (uint32_t i = 0; i < count && !atoll_codec_failed(codec); i++) {
         struct atoll_individual loaded;
         memset(&loaded, 0, sizeof(loaded));

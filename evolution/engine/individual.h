@@ -31,6 +31,7 @@ struct atoll_individual {
     double time_ns;      /* measured alone; raised to what a lost duel says */
     double lo_ns, hi_ns; /* 95 % interval of time_ns when it was measured */
     double fitness;
+    uint64_t issues; /* that its measurement shows (atoll_issues_of_diagnosis) */
 };
 
 struct atoll_individuals {

@@ -57,7 +57,8 @@ uint64_t atoll_builtin_issues(const struct atoll_engine *e, const struct atoll_t
                                             .higher = higher,
                                             .time_ns = r->time_ns,
                                             .floor_ns = t->floor_ns,
-                                            .has_open_parameters = atoll_builtin_is_tunable(e, kernel)};
+                                            .has_open_parameters = atoll_builtin_is_tunable(e, kernel),
+                                            .shown = r->issues};
     return atoll_issues_of(&evidence);
 }
 

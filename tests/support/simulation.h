@@ -173,11 +173,12 @@ struct sim {
     uint64_t won; /* challenges */
     /* how evaluators behave, in percent */
     unsigned infrastructure, wrong, unstable_duel, wrong_duel;
-    double occupied_ns;    /* by one evaluation */
-    double defender_ns;    /* time of defenders in duels; 0: as it was alone */
-    double noise;          /* of single evaluations: time is up to so much larger or smaller */
-    double spread;         /* half-width of the intervals they state */
-    uint32_t cells;        /* how many cells candidates spread over, 1..64 */
+    double occupied_ns;                  /* by one evaluation */
+    double defender_ns;                  /* time of defenders in duels; 0: as it was alone */
+    double noise;                        /* of single evaluations: time is up to so much larger or smaller */
+    double spread;                       /* half-width of the intervals they state */
+    const struct atoll_profile *profile; /* of every result from now on; NULL none */
+    uint32_t cells;                      /* how many cells candidates spread over, 1..64 */
     unsigned broken_index; /* evaluations of this 1-based EVALUATE always fail with wrong; 0 = none */
 };
 
@@ -519,6 +520,8 @@ static inline void sim_evaluated(struct sim *s, const struct atoll_decision *ord
     e->candidate_ns = 1e7;
     if (verdict == ATOLL_V_CORRECT)
         sim_fill_timing(e, time_ns, s->spread);
+    if (s->profile)
+        e->profile = *s->profile;
     struct sim_candidate *known = sim_candidate(s, order);
     if (known)
         known->time_ns = time_ns;

@@ -209,6 +209,8 @@ static void evidence_says_no_more_than_it_knows(void **state)
         {{.cell = 32 + 8 + 2, .time_ns = 100, .higher = 2}, BIT(OPEN_ENDED)},
         {{.cell = 32 + 8 + 2, .time_ns = 100, .higher = 4}, BIT(MISSING_PERSISTENT)},
         {{.cell = 63, .time_ns = 100, .higher = 7}, 0}, /* nothing is above the top */
+        {{.cell = 63, .time_ns = 100, .shown = BIT(BANK_CONFLICTS)}, BIT(BANK_CONFLICTS)},
+        {{.cell = 63, .time_ns = 100, .floor_ns = 100, .shown = BIT(BANK_CONFLICTS)}, 0},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
         assert_int_equal(atoll_issues_of(&cases[i].evidence), cases[i].issues);

@@ -516,6 +516,32 @@ static void a_disproved_kernel_gives_way(void **state)
     finish(s, times);
 }
 
+/* The built-in analyser sees what the kernel's counters show. */
+static void counters_open_a_stage(void **state)
+{
+    static const double times[] = {10, 9, 8};
+    struct fixture *f = *state;
+    struct atoll_search search = settings();
+    struct sim *s = start(&search, &f->plain, times);
+    struct atoll_profile profile;
+    atoll_profile_init(&profile);
+    profile.counters[ATOLL_COUNTER_FP64] = 95;
+    profile.counters[ATOLL_COUNTER_DRAM_THROUGHPUT] = 5;
+    reply_issues(s, BIT(MISSING_TILES) | BIT(TILE_SIZE));
+    reply_order(s, NULL, 0);
+    op_kernel(s, op_at(s, 0)->number, 2);
+    struct atoll_decision order = sim_take(s, 0);
+    s->profile = &profile;
+    sim_evaluated(s, &order, ATOLL_V_CORRECT, 8e6);
+    s->profile = NULL;
+    struct atoll_ask ask = expect_ask(s, ATOLL_ASK_ANALYSE, 2);
+    op_status(s, ask.number, ATOLL_REPLY_BUILTIN);
+    assert_true(runs_of(s)->runs[0].issues & BIT(DTYPE_FLOAT64));
+    while (op_count(s))
+        op_status(s, op_at(s, 0)->number, ATOLL_REPLY_EMPTY);
+    finish(s, times);
+}
+
 /* Nothing outside answers any more: the built-in operator takes over, and the run ends. */
 static void spent_goes_on_without_a_model(void **state)
 {
@@ -745,6 +771,7 @@ int main(void)
         cmocka_unit_test(known_candidates_close_their_round),
         cmocka_unit_test(abandoned_candidates_close_their_round),
         cmocka_unit_test(runs_live_on_their_islands),
+        cmocka_unit_test(counters_open_a_stage),
         cmocka_unit_test(tuning_is_not_asked_outside),
         cmocka_unit_test(a_disproved_kernel_gives_way),
         cmocka_unit_test(spent_goes_on_without_a_model),
