@@ -179,6 +179,30 @@ enum atoll_reason atoll_budget_reason(const struct atoll_engine *e)
     return only_asks ? atoll_budget_asks_reason(e) : ATOLL_REASON_NONE;
 }
 
+static double part_of(double used, double all)
+{
+    return all > 0 ? used / all : 0;
+}
+
+double atoll_budget_used(const struct atoll_engine *e, const struct atoll_task_state *t)
+{
+    const struct atoll_search *s = &e->search;
+    double used = fmax(part_of((double)e->evaluated, (double)s->evaluation_budget),
+                       part_of((double)t->samples, (double)s->samples));
+    used = fmax(used, part_of((double)e->tokens, (double)s->token_budget));
+    used = fmax(used, part_of(e->cost_usd, s->money_budget_usd));
+    if (s->device_budget_ns > 0) {
+        double end = end_ns(e, e->device_from_ns, s->device_budget_ns, finals_ns(e));
+        used = fmax(used, part_of(e->device_ns - e->device_from_ns, end - e->device_from_ns));
+    }
+    if (s->wall_budget_ns > 0) {
+        double need_ns = e->slots ? finals_ns(e) / e->slots : 0;
+        double end = end_ns(e, e->wall_from_ns, s->wall_budget_ns, need_ns);
+        used = fmax(used, part_of((double)e->campaign_ns - e->wall_from_ns, end - e->wall_from_ns));
+    }
+    return used;
+}
+
 /* What is under way on models that have no device now will not be answered while others work: it must not keep them
  * from working.  Should such a model come back, a run may exceed its evaluations by these. */
 static uint32_t stuck_evaluations(const struct atoll_engine *e)

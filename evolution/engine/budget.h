@@ -16,6 +16,8 @@ enum atoll_reason atoll_budget_asks_reason(const struct atoll_engine *e);
 enum atoll_reason atoll_budget_reason(const struct atoll_engine *e);
 /* Whether one more evaluation may be sent now: what is under way is charged as it will probably cost. */
 int atoll_budget_allows(const struct atoll_engine *e);
+/* The part of what a task's search may use that is used, of whatever is nearest to its end; 0 where nothing limits it. */
+double atoll_budget_used(const struct atoll_engine *e, const struct atoll_task_state *t);
 /* Wall time is over: stop, whatever is under way. */
 int atoll_budget_over(const struct atoll_engine *e);
 /* Whether a final duel may still be sent. */

@@ -320,9 +320,7 @@ static void record_time(struct atoll_engine *e, const struct atoll_individual *r
 static int settle_with_strategy(struct atoll_engine *e, struct atoll_task_state *t, uint32_t individual,
                                 struct atoll_err *err)
 {
-    const struct atoll_strategy *strategy = atoll_strategy_of(e);
-    return strategy->settled ? strategy->settled(e, t, e->individuals.items[individual].ask, individual, err)
-                             : 0;
+    return atoll_strategy_settled(e, t, e->individuals.items[individual].ask, individual, err);
 }
 
 /* The first floor that is told stands, until a correct kernel is faster than it or a referee no longer knows it: then it was

@@ -7,7 +7,9 @@
 
 #include "evolution/engine/budget.h"
 #include "evolution/engine/decide.h"
+#include "evolution/strategy/lesson.h"
 #include "evolution/strategy/strategy.h"
+#include "evolution/strategy/template_phase.h"
 #include "evolution/engine/source.h"
 #include "evolution/engine/proposal.h"
 #include "evolution/population/rival.h"
@@ -81,7 +83,7 @@ static int is_sample(unsigned op)
 
 int atoll_propose_has_samples(const struct atoll_engine *e, const struct atoll_task_state *t)
 {
-    uint64_t taken = t->samples + t->asks;
+    uint64_t taken = t->samples + t->asks - t->lesson_asks;
     if (!e->search.samples)
         return 1;
     for (uint32_t i = t->pending_next; i < t->pending_count; i++)
@@ -89,9 +91,22 @@ int atoll_propose_has_samples(const struct atoll_engine *e, const struct atoll_t
     return taken < e->search.samples;
 }
 
+/* Who has something to say of what comes next: the end of the search, what tries taught, the strategy; NULL: nobody. */
+static const struct atoll_strategy *next_strategy(const struct atoll_engine *e,
+                                                  const struct atoll_task_state *t)
+{
+    if (atoll_strategy_template_phase.ready(e, t))
+        return &atoll_strategy_template_phase;
+    if (atoll_template_phase_is_asking(t))
+        return NULL;
+    if (atoll_strategy_lessons.ready(e, t))
+        return &atoll_strategy_lessons;
+    return atoll_propose_has_samples(e, t) && atoll_strategy_of(e)->ready(e, t) ? atoll_strategy_of(e) : NULL;
+}
+
 static int strategy_ready(const struct atoll_engine *e, const struct atoll_task_state *t)
 {
-    return atoll_propose_has_samples(e, t) && atoll_strategy_of(e)->ready(e, t);
+    return next_strategy(e, t) != NULL;
 }
 
 int atoll_propose_ready(const struct atoll_engine *e, const struct atoll_task_state *t)
@@ -182,9 +197,8 @@ static int send_pending(struct atoll_engine *e, struct atoll_task_state *t, cons
     if (s->tune && !p->has_choice && atoll_tune_add(s->tune, &s->first, err))
         return -1;
     int sent = send(e, t, &r, err);
-    const struct atoll_strategy *strategy = atoll_strategy_of(e);
-    if (sent == 0 && p->ask && strategy->settled)
-        return strategy->settled(e, t, p->ask, ATOLL_NONE, err);
+    if (sent == 0 && p->ask)
+        return atoll_strategy_settled(e, t, p->ask, ATOLL_NONE, err);
     return sent < 0 ? -1 : 0;
 }
 
@@ -357,5 +371,6 @@ int atoll_propose(struct atoll_engine *e, struct atoll_task_state *t, struct ato
             t->pending_next = t->pending_count = 0;
         return send_pending(e, t, &next, err);
     }
-    return atoll_strategy_of(e)->propose(e, t, err);
+    const struct atoll_strategy *next = next_strategy(e, t);
+    return next ? next->propose(e, t, err) : 0;
 }

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "core/fitness.h"
+#include "evolution/strategy/lesson.h"
 #include "evolution/strategy/strategy.h"
+#include "evolution/strategy/template_phase.h"
 
 #define MAGIC      UINT32_C(0x454c5441) /* "ATLE" */
 #define SAVE_LIMIT ((size_t)1 << 40)
@@ -311,6 +313,11 @@ static int task_codec(struct atoll_codec *c, struct atoll_engine *e, struct atol
         e->open_count += !t->done;
     const struct atoll_strategy *strategy = atoll_strategy_of(e);
     if (queues_codec(c, e, t, err))
+        return -1;
+    if (atoll_codec_failed(c))
+        return 0;
+    atoll_template_phase_codec(e, &t->phase, c);
+    if (atoll_lessons_codec(e, t, c, err))
         return -1;
     return strategy->codec && !atoll_codec_failed(c) ? strategy->codec(e, t, c, err) : 0;
 }

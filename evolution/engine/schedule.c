@@ -13,6 +13,7 @@
 #include "evolution/population/device_models.h"
 #include "evolution/engine/propose.h"
 #include "evolution/engine/share.h"
+#include "evolution/strategy/template_phase.h"
 
 #define ANSWER_CHARGE_NS 1e6 /* charged for every answer, so that what costs no device time is not free */
 
@@ -22,7 +23,12 @@ void atoll_schedule_stagnation(struct atoll_engine *e, struct atoll_task_state *
         e->open_count < 2) {
         return;
     }
-    if (t->stage == ATOLL_STAGE_OPEN && t->pending_next == t->pending_count)
+    if (t->stage != ATOLL_STAGE_OPEN || t->pending_next != t->pending_count ||
+        atoll_template_phase_is_active(e, t))
+        return;
+    if (atoll_template_phase_is_left(e, t))
+        atoll_template_phase_begin(t);
+    else
         atoll_decide_task_done(e, t, ATOLL_REASON_STAGNATION);
 }
 

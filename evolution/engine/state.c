@@ -2,6 +2,7 @@
 #include "evolution/engine/state.h"
 
 #include "evolution/population/final.h"
+#include "evolution/strategy/lesson.h"
 #include "evolution/strategy/strategy.h"
 
 #include <stdlib.h>
@@ -28,7 +29,7 @@ int atoll_task_state_init(struct atoll_task_state *t, struct atoll_engine *e, st
     t->task = task;
     e->sources.tuners = tuners_of(&e->search);
     t->baseline_source = t->baseline = t->best = t->best_waiting = t->best_refused = t->finalist =
-        t->rivals.finalist = ATOLL_NONE;
+        t->rivals.finalist = t->lessons.distil = t->lessons.distilled = t->phase.best = ATOLL_NONE;
     t->final_alpha = atoll_final_alpha(e, t);
     t->random = (struct atoll_random){atoll_random_at(e->search.seed, 1 + e->task_count), 0};
     const struct atoll_strategy *strategy = atoll_strategy_of(e);
@@ -58,6 +59,7 @@ void atoll_task_state_fini(const struct atoll_engine *e, struct atoll_task_state
         atoll_strategy_of(e)->destroy(t->strategy);
     memcpy(&task, &t->task, sizeof(task));
     atoll_task_destroy(task);
+    atoll_lessons_fini(&t->lessons);
     atoll_arena_destroy(t->arena);
     free(t->bytes);
     free(t->pending);

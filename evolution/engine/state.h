@@ -74,6 +74,54 @@ struct atoll_rivals {
     double ratio;                       /* of that duel, the rival's time over its time */
 };
 
+#define ATOLL_LESSON_LIMIT 64 /* of search.memory_top */
+
+/* The candidates of one ask, while they have no verdicts (evolution/strategy/lesson.h). */
+struct atoll_lesson_group {
+    uint64_t ask, plan;
+    uint32_t plan_index, island;
+    uint32_t left;                     /* candidates that are not settled */
+    uint32_t parent, fastest, slowest; /* individuals; of the correct ones, ATOLL_NONE */
+};
+
+/* A slower and a faster kernel: of them the ask of what was tried is remembered. */
+struct atoll_lesson {
+    uint32_t slow, fast; /* individuals */
+    uint64_t plan;
+    uint32_t plan_index, island;
+    double ratio;
+};
+
+struct atoll_lessons {
+    struct atoll_lesson_group *groups; /* in the order of their replies */
+    uint32_t group_count, group_capacity;
+    uint32_t gain_count, loss_count, chosen_count, chosen_next;
+    struct atoll_lesson gains[ATOLL_LESSON_LIMIT], losses[ATOLL_LESSON_LIMIT]; /* the strongest first */
+    struct atoll_lesson chosen[ATOLL_LESSON_LIMIT];                            /* are asked about */
+    uint32_t distil, distilled; /* individuals: is asked about; was the last one; ATOLL_NONE */
+    uint32_t generation;        /* of the task, whose end was the last one */
+};
+
+enum atoll_phase_state {
+    ATOLL_PHASE_NONE, /* not begun */
+    ATOLL_PHASE_ASK,  /* wants templates */
+    ATOLL_PHASE_ASKED,
+    ATOLL_PHASE_TRYING, /* they are queued or under way */
+    ATOLL_PHASE_TUNING,
+    ATOLL_PHASE_OVER,
+    ATOLL_PHASE_STATE_COUNT
+};
+
+/* The end of a task's search (evolution/strategy/template_phase.h). */
+struct atoll_template_phase {
+    uint8_t state; /* enum atoll_phase_state */
+    uint32_t rounds;
+    uint64_t ask;        /* the last one */
+    uint32_t left;       /* of its candidates are not settled */
+    uint64_t tuned_from; /* the task's evaluations when the last new best was seen */
+    uint32_t best;       /* individual, ATOLL_NONE */
+};
+
 /* A task on one device model: what is bred on one model is never assumed good on another (DESIGN.md 7). */
 struct atoll_task_state {
     uint32_t number;               /* of the task in events and decisions */
@@ -94,8 +142,11 @@ struct atoll_task_state {
     uint32_t template_count, template_capacity;
     struct atoll_island *islands; /* search.islands of them */
     uint32_t next_island;
-    void *strategy; /* state of the strategy, owned; NULL: it has none */
-    uint32_t asks;  /* under way */
+    void *strategy;       /* state of the strategy, owned; NULL: it has none */
+    uint32_t asks;        /* under way */
+    uint32_t lesson_asks; /* of these, for lessons alone; follows from them */
+    struct atoll_lessons lessons;
+    struct atoll_template_phase phase;
     struct atoll_transitions transitions;
     struct atoll_failures failures;
     struct atoll_share share;

@@ -19,7 +19,7 @@ int atoll_ask_is_outside(const struct atoll_engine *e, const struct atoll_task_s
 
 int atoll_ask_allowed(const struct atoll_engine *e, const struct atoll_task_state *t)
 {
-    return !atoll_ask_is_outside(e, t) || t->asks < e->search.asks;
+    return !atoll_ask_is_outside(e, t) || t->asks - t->lesson_asks < e->search.asks;
 }
 
 struct atoll_asked atoll_ask_about(const struct atoll_engine *e, const struct atoll_task_state *t,
@@ -60,13 +60,6 @@ static void send(struct atoll_engine *e, const struct atoll_asked *asked)
     atoll_decide(e, &d);
 }
 
-static int hand_over(struct atoll_engine *e, struct atoll_task_state *t, const struct atoll_asked *asked,
-                     const struct atoll_reply *reply, uint32_t accepted, struct atoll_err *err)
-{
-    const struct atoll_strategy *strategy = atoll_strategy_of(e);
-    return strategy->replied ? strategy->replied(e, t, asked, reply, accepted, err) : 0;
-}
-
 static int answer_here(struct atoll_engine *e, struct atoll_task_state *t, const struct atoll_asked *asked,
                        struct atoll_err *err)
 {
@@ -76,7 +69,7 @@ static int answer_here(struct atoll_engine *e, struct atoll_task_state *t, const
     reply.ask = asked->ask.number;
     if (atoll_builtin_answer(e, t, asked, &reply, &accepted, err))
         return -1;
-    return hand_over(e, t, asked, &reply, accepted, err);
+    return atoll_strategy_replied(e, t, asked, &reply, accepted, err);
 }
 
 int atoll_ask_make_here(struct atoll_engine *e, struct atoll_task_state *t, const struct atoll_asked *asked,
@@ -99,6 +92,7 @@ int atoll_ask_make(struct atoll_engine *e, struct atoll_task_state *t, const str
         return -1;
     asks->items[asks->count++] = made;
     t->asks++;
+    t->lesson_asks += (uint32_t)atoll_ask_is_lesson(made.ask.kind);
     send(e, &made);
     return 0;
 }
@@ -161,6 +155,7 @@ int atoll_ask_answered(struct atoll_engine *e, const struct atoll_reply *reply, 
     memmove(&asks->items[at], &asks->items[at + 1], (asks->count - at - 1) * sizeof(*asks->items));
     asks->count--;
     t->asks--;
+    t->lesson_asks -= (uint32_t)atoll_ask_is_lesson(asked.ask.kind);
     charge(e, reply->tokens, reply->cost_usd);
     if (reply->status == ATOLL_REPLY_SPENT)
         e->asks_spent = 1;
@@ -172,7 +167,7 @@ int atoll_ask_answered(struct atoll_engine *e, const struct atoll_reply *reply, 
         return -1;
     int is_answer = reply->status == ATOLL_REPLY_OK || reply->status == ATOLL_REPLY_EMPTY;
     t->samples += asked.ask.kind == ATOLL_ASK_WRITE && is_answer && !accepted;
-    return hand_over(e, t, &asked, reply, accepted, err);
+    return atoll_strategy_replied(e, t, &asked, reply, accepted, err);
 }
 
 void atoll_ask_repeat(struct atoll_engine *e)
@@ -208,6 +203,9 @@ int atoll_asks_codec(struct atoll_engine *e, struct atoll_codec *codec, struct a
         if (codec->in && (a->ask.number <= last || a->ask.number >= e->next_ask || a->task >= e->task_count ||
                           a->ask.island >= e->search.islands ||
                           (a->parent != ATOLL_NONE && a->parent >= e->individuals.count))) {
+            codec->in->failed = 1;
+        } else if (codec->in && atoll_ask_is_lesson(a->ask.kind) &&
+                   ++e->tasks[a->task].lesson_asks > e->tasks[a->task].asks) {
             codec->in->failed = 1;
         }
         last = a->ask.number;

@@ -137,10 +137,10 @@ static int write_some(struct atoll_engine *e, struct atoll_task_state *t, const 
 int atoll_builtin_answer(struct atoll_engine *e, struct atoll_task_state *t, const struct atoll_asked *asked,
                          struct atoll_reply *ret_reply, uint32_t *ret_accepted, struct atoll_err *err)
 {
-    int is_staged = asked->ask.op == ATOLL_OPERATOR_STAGED;
+    int is_staged = asked->ask.op == ATOLL_OPERATOR_STAGED, is_read = asked->ask.op == ATOLL_OPERATOR_EXTRACT;
     *ret_accepted = 0;
     ret_reply->origin = "tuner";
-    if (asked->ask.kind == ATOLL_ASK_WRITE &&
+    if (asked->ask.kind == ATOLL_ASK_WRITE && !is_read && /* it reads no trajectory */
         (is_staged ? write_stage : write_some)(e, t, asked, ret_accepted, err)) {
         return -1;
     }

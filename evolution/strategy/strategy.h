@@ -41,4 +41,12 @@ extern const struct atoll_strategy atoll_strategy_staged;
 /* Of the run's settings. */
 const struct atoll_strategy *atoll_strategy_of(const struct atoll_engine *e);
 
+/* A candidate is settled, an ask was answered (as above): what goes on beside the strategy hears of it first, and takes what
+ * is its own by returning 1. */
+int atoll_strategy_settled(struct atoll_engine *e, struct atoll_task_state *t, uint64_t ask,
+                           uint32_t individual, struct atoll_err *err);
+int atoll_strategy_replied(struct atoll_engine *e, struct atoll_task_state *t,
+                           const struct atoll_asked *asked, const struct atoll_reply *reply,
+                           uint32_t accepted, struct atoll_err *err);
+
 #endif

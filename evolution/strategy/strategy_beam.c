@@ -1,13 +1,16 @@
-/* Beam search (papers/004 2.1 and 2.2).  An iteration asks for plans for every member of the beam and for attempts at
- * every plan that came; the attempts at one plan are a group.  An answer without anything usable, a candidate that is
- * known already and one that is given up only close their place, so that nothing waits for what is lost.  When every
- * group is closed the fastest correct candidate of each is the pool, the fastest of the pool are the next beam, and
- * places that are left go to members of the last one.  What nobody asked for, seeds and imports, is a group of its own:
- * so the first beam are the fastest seeds.  A beam never holds a candidate twice; it is smaller while fewer are known.
+/* Beam search (papers/004 2.1 and 2.2).  An iteration asks for plans for every member of the beam, each of beam_plans
+ * samples an ask of its own so that no two see the same words, and for attempts at every plan that came; the attempts at
+ * one plan are a group.  An answer without anything usable, a candidate that is known already and one that is given up only
+ * close their place, so that nothing waits for what is lost; a member none of whose samples brought a plan is planned for,
+ * and worked on, by the built-in operator.  When every group is closed what was learnt is summarised; then the fastest
+ * correct candidate of each group is the pool, the fastest of the pool are the next beam, and places that are left go to
+ * members of the last one.  What nobody asked for, seeds and imports, is a group of its own: so the first beam are the
+ * fastest seeds.  A beam never holds a candidate twice; it is smaller while fewer are known.
  * A slot of the beam works on one island, whose role stands in the asks for its plans. */
 #include <stdlib.h>
 
 #include "evolution/strategy/ask.h"
+#include "evolution/strategy/lesson.h"
 #include "evolution/population/inspire.h"
 #include "evolution/population/null_control.h"
 #include "evolution/strategy/strategy.h"
@@ -16,8 +19,16 @@
 
 struct member {
     uint32_t individual;
-    uint64_t ask;   /* for its plans, 0: not made yet */
-    uint32_t plans; /* that came, ATOLL_NONE: not answered */
+    uint32_t asked;   /* plans asked for */
+    uint8_t is_alone; /* the built-in operator plans, for nobody else did */
+};
+
+/* An ask for plans. */
+struct plan {
+    uint64_t ask;
+    uint32_t member;
+    uint32_t first; /* which of the member's plans its first one is */
+    uint32_t count; /* that came, ATOLL_NONE: not answered */
     uint32_t tried; /* of these: attempts are asked for */
     uint8_t here;   /* the built-in operator plans, so it also carries out */
 };
@@ -31,9 +42,11 @@ struct group {
 struct beam {
     uint32_t iterations; /* begun */
     uint32_t first;      /* individual; the pool is made of those from here on */
-    uint32_t member_count, group_count, group_capacity;
+    uint32_t member_count, plan_count, plan_capacity, group_count, group_capacity;
+    uint8_t is_curated; /* what the iteration taught is chosen */
     struct member members[WIDTH_LIMIT];
-    struct group *groups; /* in the order of their asks */
+    struct plan *plans; /* both in the order of their asks */
+    struct group *groups;
 };
 
 static int create(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_err *err)
@@ -45,6 +58,7 @@ static int create(struct atoll_engine *e, struct atoll_task_state *t, struct ato
 static void destroy(void *state)
 {
     struct beam *b = state;
+    free(b->plans);
     free(b->groups);
     free(b);
 }
@@ -126,64 +140,95 @@ static void begin(struct atoll_engine *e, const struct atoll_task_state *t, stru
     }
     b->iterations = next.count ? b->iterations + 1 : e->search.beam_iterations;
     b->first = e->individuals.count;
-    b->group_count = 0;
+    b->plan_count = b->group_count = 0;
+    b->is_curated = 0;
     b->member_count = next.count;
     for (uint32_t i = 0; i < next.count; i++)
-        b->members[i] = (struct member){.individual = next.items[i], .plans = ATOLL_NONE};
+        b->members[i] = (struct member){.individual = next.items[i]};
 }
 
 /* ---- asking ---- */
 
-static int has_plans(const struct member *m)
+static int has_attempts(const struct plan *p)
 {
-    return m->plans != ATOLL_NONE && m->tried < m->plans;
+    return p->count != ATOLL_NONE && p->tried < p->count;
 }
 
-/* Whom to ask about: first attempts at plans that are there. */
-static struct member *next_member(struct beam *b)
+static struct plan *next_plan(const struct beam *b)
 {
-    struct member *next = NULL;
-    for (uint32_t i = b->member_count; i-- > 0;)
-        if (!b->members[i].ask)
-            next = &b->members[i];
-    for (uint32_t i = b->member_count; i-- > 0;)
-        if (has_plans(&b->members[i]))
-            next = &b->members[i];
-    return next;
+    for (uint32_t i = 0; i < b->plan_count; i++)
+        if (has_attempts(&b->plans[i]))
+            return &b->plans[i];
+    return NULL;
+}
+
+/* All of its samples are answered, and none is a plan. */
+static int is_unplanned(const struct beam *b, uint32_t member)
+{
+    for (uint32_t i = 0; i < b->plan_count; i++)
+        if (b->plans[i].member == member && b->plans[i].count)
+            return 0;
+    return 1;
+}
+
+/* Whom to ask for a plan for; member_count: nobody. */
+static uint32_t next_member(const struct atoll_engine *e, const struct atoll_task_state *t,
+                            const struct beam *b)
+{
+    for (uint32_t i = 0; i < b->member_count; i++)
+        if (b->members[i].asked < e->search.beam_plans ||
+            (!b->members[i].is_alone && t->template_count && is_unplanned(b, i)))
+            return i;
+    return b->member_count;
 }
 
 static struct atoll_asked ask_about(const struct atoll_engine *e, const struct atoll_task_state *t,
-                                    const struct member *m, enum atoll_ask_kind kind, enum atoll_operator op)
+                                    uint32_t member, enum atoll_ask_kind kind, enum atoll_operator op)
 {
     const struct beam *b = t->strategy;
-    uint32_t island = (uint32_t)(m - b->members) % e->search.islands;
-    return atoll_ask_about(e, t, kind, op, island, m->individual);
+    return atoll_ask_about(e, t, kind, op, member % e->search.islands, b->members[member].individual);
 }
 
-static int ask_plans(struct atoll_engine *e, struct atoll_task_state *t, struct member *m,
-                     struct atoll_err *err)
+/* One sample outside; here all that are left at once, for the built-in operator tells them by their numbers. */
+static int ask_plan(struct atoll_engine *e, struct atoll_task_state *t, uint32_t member,
+                    struct atoll_err *err)
 {
-    struct atoll_asked asked = ask_about(e, t, m, ATOLL_ASK_PLAN, ATOLL_OPERATOR_PLAN);
-    asked.ask.count = e->search.beam_plans;
-    atoll_inspire(e, t, &asked);
-    m->ask = asked.ask.number;
-    m->here = (uint8_t)atoll_ask_stays_here(e, t);
-    return (m->here ? atoll_ask_make_here : atoll_ask_make)(e, t, &asked, err);
+    struct beam *b = t->strategy;
+    struct member *m = &b->members[member];
+    uint32_t wanted = e->search.beam_plans;
+    struct atoll_asked asked = ask_about(e, t, member, ATOLL_ASK_PLAN, ATOLL_OPERATOR_PLAN);
+    if (atoll_array_reserve(&b->plans, &b->plan_capacity, b->plan_count + 1, sizeof(*b->plans), err))
+        return -1;
+    m->is_alone = m->asked >= wanted;
+    struct plan plan = {
+        .ask = asked.ask.number,
+        .member = member,
+        .first = m->is_alone ? 0 : m->asked,
+        .count = ATOLL_NONE,
+        .here = (uint8_t)(m->is_alone || !atoll_ask_is_outside(e, t) || atoll_ask_stays_here(e, t))};
+    asked.ask.count = plan.here ? wanted - plan.first : 1;
+    m->asked = plan.first + asked.ask.count;
+    if (!m->is_alone)
+        atoll_inspire(e, t, &asked);
+    b->plans[b->plan_count++] = plan;
+    return (plan.here ? atoll_ask_make_here : atoll_ask_make)(e, t, &asked, err);
 }
 
-static int ask_attempts(struct atoll_engine *e, struct atoll_task_state *t, struct member *m,
+static int ask_attempts(struct atoll_engine *e, struct atoll_task_state *t, struct plan *p,
                         struct atoll_err *err)
 {
     struct beam *b = t->strategy;
-    struct atoll_asked asked = ask_about(e, t, m, ATOLL_ASK_WRITE, ATOLL_OPERATOR_EXECUTE);
+    struct atoll_asked asked = ask_about(e, t, p->member, ATOLL_ASK_WRITE, ATOLL_OPERATOR_EXECUTE);
     if (atoll_array_reserve(&b->groups, &b->group_capacity, b->group_count + 1, sizeof(*b->groups), err))
         return -1;
+    int is_here = p->here || !atoll_ask_is_outside(e, t);
     asked.ask.count = e->search.beam_attempts;
-    asked.ask.plan = m->ask;
-    asked.ask.plan_index = m->tried++;
+    asked.ask.plan = p->ask;
+    asked.ask.plan_index = is_here ? p->first + p->tried : p->tried;
+    p->tried++;
     b->groups[b->group_count++] =
         (struct group){.ask = asked.ask.number, .left = ATOLL_NONE, .best = ATOLL_NONE};
-    return (m->here ? atoll_ask_make_here : atoll_ask_make)(e, t, &asked, err);
+    return (is_here ? atoll_ask_make_here : atoll_ask_make)(e, t, &asked, err);
 }
 
 static int ready(const struct atoll_engine *e, const struct atoll_task_state *t)
@@ -191,12 +236,12 @@ static int ready(const struct atoll_engine *e, const struct atoll_task_state *t)
     struct beam *b = t->strategy;
     if (!atoll_ask_allowed(e, t) || (!atoll_ask_is_outside(e, t) && !t->template_count))
         return 0;
-    if (next_member(b))
+    if (next_plan(b) || next_member(e, t, b) < b->member_count)
         return 1;
     if (b->iterations >= e->search.beam_iterations)
         return 0;
-    for (uint32_t i = 0; i < b->member_count; i++)
-        if (b->members[i].ask && b->members[i].plans == ATOLL_NONE)
+    for (uint32_t i = 0; i < b->plan_count; i++)
+        if (b->plans[i].count == ATOLL_NONE)
             return 0; /* an ask for plans is not answered */
     for (uint32_t i = 0; i < b->group_count; i++)
         if (b->groups[i].left)
@@ -207,18 +252,25 @@ static int ready(const struct atoll_engine *e, const struct atoll_task_state *t)
         if (p->decision.type == ATOLL_DECIDE_EVALUATE && r->task == atoll_task_position(e, t) && !r->ask)
             return 0; /* something nobody asked for waits for its verdict */
     }
-    return 1;
+    return !b->is_curated || !atoll_lessons_wait(e, t);
 }
 
 static int propose(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_err *err)
 {
     struct beam *b = t->strategy;
-    if (!next_member(b))
+    if (!next_plan(b) && next_member(e, t, b) == b->member_count) {
+        if (!b->is_curated) { /* the next plans are made by what this iteration taught */
+            b->is_curated = 1;
+            atoll_lessons_curate(e, t);
+            return 0;
+        }
         begin(e, t, b);
-    struct member *m = next_member(b);
-    if (!m)
-        return 0;
-    return has_plans(m) ? ask_attempts(e, t, m, err) : ask_plans(e, t, m, err);
+    }
+    struct plan *p = next_plan(b);
+    uint32_t member = next_member(e, t, b);
+    if (p)
+        return ask_attempts(e, t, p, err);
+    return member < b->member_count ? ask_plan(e, t, member, err) : 0;
 }
 
 /* ---- answers ---- */
@@ -231,9 +283,9 @@ static int replied(struct atoll_engine *e, struct atoll_task_state *t, const str
     uint32_t plans = reply->status == ATOLL_REPLY_OK ? reply->plan_count : 0;
     if (group)
         group->left = accepted;
-    for (uint32_t i = 0; i < b->member_count && !group; i++)
-        if (b->members[i].ask == reply->ask)
-            b->members[i].plans = plans < e->search.beam_plans ? plans : e->search.beam_plans;
+    for (uint32_t i = 0; i < b->plan_count && !group; i++)
+        if (b->plans[i].ask == reply->ask)
+            b->plans[i].count = plans < asked->ask.count ? plans : asked->ask.count;
     return 0;
 }
 
@@ -251,7 +303,7 @@ static int settled(struct atoll_engine *e, struct atoll_task_state *t, uint64_t 
 static void members_codec(const struct atoll_engine *e, const struct atoll_task_state *t, struct beam *b,
                           struct atoll_codec *c)
 {
-    atoll_codec_count(c, &b->member_count, 21);
+    atoll_codec_count(c, &b->member_count, 9);
     if (b->member_count > e->search.beam_width) {
         b->member_count = 0;
         c->in->failed = 1;
@@ -259,18 +311,40 @@ static void members_codec(const struct atoll_engine *e, const struct atoll_task_
     for (uint32_t i = 0; i < b->member_count; i++) {
         struct member *m = &b->members[i];
         atoll_codec_u32(c, &m->individual);
-        atoll_codec_u64(c, &m->ask);
-        atoll_codec_u32(c, &m->plans);
-        atoll_codec_u32(c, &m->tried);
-        atoll_codec_u8(c, &m->here);
-        if (c->in &&
-            (m->individual >= e->individuals.count ||
-             e->individuals.items[m->individual].task != atoll_task_position(e, t) || m->ask >= e->next_ask ||
-             (m->plans != ATOLL_NONE && (!m->ask || m->plans > e->search.beam_plans)) ||
-             m->tried > m->plans || m->here > 1)) {
+        atoll_codec_u32(c, &m->asked);
+        atoll_codec_u8(c, &m->is_alone);
+        if (c->in && (m->individual >= e->individuals.count ||
+                      e->individuals.items[m->individual].task != atoll_task_position(e, t) ||
+                      m->asked > e->search.beam_plans || m->is_alone > 1)) {
             c->in->failed = 1;
         }
     }
+}
+
+static int plans_codec(const struct atoll_engine *e, struct beam *b, struct atoll_codec *c,
+                       struct atoll_err *err)
+{
+    uint32_t count = b->plan_count;
+    atoll_codec_count(c, &count, 25);
+    if (c->in && atoll_array_reserve(&b->plans, &b->plan_capacity, count, sizeof(*b->plans), err))
+        return -1;
+    b->plan_count = count;
+    for (uint32_t i = 0; i < count; i++) {
+        struct plan *p = &b->plans[i];
+        atoll_codec_u64(c, &p->ask);
+        atoll_codec_u32(c, &p->member);
+        atoll_codec_u32(c, &p->first);
+        atoll_codec_u32(c, &p->count);
+        atoll_codec_u32(c, &p->tried);
+        atoll_codec_u8(c, &p->here);
+        if (c->in && (!p->ask || p->ask >= e->next_ask || p->member >= b->member_count ||
+                      p->first >= e->search.beam_plans ||
+                      (p->count != ATOLL_NONE && p->count > e->search.beam_plans) || p->tried > p->count ||
+                      p->here > 1)) {
+            c->in->failed = 1;
+        }
+    }
+    return 0;
 }
 
 static int codec(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_codec *c,
@@ -279,7 +353,12 @@ static int codec(struct atoll_engine *e, struct atoll_task_state *t, struct atol
     struct beam *b = t->strategy;
     atoll_codec_u32(c, &b->iterations);
     atoll_codec_u32(c, &b->first);
+    atoll_codec_u8(c, &b->is_curated);
     members_codec(e, t, b, c);
+    if (c->in && b->is_curated > 1)
+        c->in->failed = 1;
+    if (plans_codec(e, b, c, err))
+        return -1;
     uint32_t count = b->group_count;
     atoll_codec_count(c, &count, 12);
     if (c->in && atoll_array_reserve(&b->groups, &b->group_capacity, count, sizeof(*b->groups), err))

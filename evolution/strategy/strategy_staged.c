@@ -4,8 +4,10 @@
  *
  * Protocol: propose moves one run from a state that wants something into one that waits; replied and settled move it
  * on.  A run waits for one ask or one round of candidates.  Whatever an answer is, it closes what waited for it: without
- * a usable analysis the issues stay what they were (at first what the built-in operator sees), without a usable order
- * the default one is taken, without a candidate the round is lost.  All random numbers are the tuner's, of t->random:
+ * a usable analysis what the built-in operator sees joins the issues that there were, without a usable order
+ * the default one is taken, without a candidate the round is lost.  What no type names, and open proposals, are work for
+ * the stage of discovery; their words are in the reply whose ask stands in those that follow from it.  When the rounds are
+ * used up and somebody outside tried, a last ask is for what can be made of these tries (papers/002 IV-B).  All random numbers are the tuner's, of t->random:
  * runs differ because they draw one after the other. */
 #include "evolution/strategy/strategy_staged.h"
 
@@ -43,6 +45,15 @@ static const struct transition {
     {ATOLL_STAGED_TRYING, ATOLL_STAGED_MISSED, ATOLL_STAGED_WRITE},
     {ATOLL_STAGED_TRYING, ATOLL_STAGED_CLOSED, ATOLL_STAGED_ANALYSE},
     {ATOLL_STAGED_TRYING, ATOLL_STAGED_FINISHED, ATOLL_STAGED_OVER},
+    {ATOLL_STAGED_WRITING, ATOLL_STAGED_USED_UP, ATOLL_STAGED_EXTRACT},
+    {ATOLL_STAGED_TRYING, ATOLL_STAGED_USED_UP, ATOLL_STAGED_EXTRACT},
+    {ATOLL_STAGED_EXTRACT, ATOLL_STAGED_ASKED, ATOLL_STAGED_EXTRACTING},
+    {ATOLL_STAGED_EXTRACT, ATOLL_STAGED_LOST, ATOLL_STAGED_OVER},
+    {ATOLL_STAGED_EXTRACTING, ATOLL_STAGED_QUEUED, ATOLL_STAGED_VERIFYING},
+    {ATOLL_STAGED_EXTRACTING, ATOLL_STAGED_CLOSED, ATOLL_STAGED_ANALYSE},
+    {ATOLL_STAGED_EXTRACTING, ATOLL_STAGED_FINISHED, ATOLL_STAGED_OVER},
+    {ATOLL_STAGED_VERIFYING, ATOLL_STAGED_CLOSED, ATOLL_STAGED_ANALYSE},
+    {ATOLL_STAGED_VERIFYING, ATOLL_STAGED_FINISHED, ATOLL_STAGED_OVER},
 };
 
 int atoll_staged_step(enum atoll_staged_state state, enum atoll_staged_event event, uint8_t *ret_state)
@@ -155,6 +166,7 @@ static void run_codec(struct atoll_staged_run *run, uint32_t individual_count, s
         kernel_codec(&run->failures[i], individual_count, 0, c);
     atoll_codec_u32(c, &run->left);
     atoll_codec_u64(c, &run->ask);
+    atoll_codec_u64(c, &run->analysis);
     atoll_codec_u64(c, &run->issues);
     uint32_t *const stages[] = {&run->done, &run->improved, &run->idle};
     for (unsigned i = 0; i < 3; i++) {
@@ -162,7 +174,7 @@ static void run_codec(struct atoll_staged_run *run, uint32_t individual_count, s
         if (c->in && *stages[i] >= STAGE_BIT(ATOLL_ISSUE_STAGE_COUNT))
             c->in->failed = 1;
     }
-    if (c->in && run->state == ATOLL_STAGED_TRYING && !run->left)
+    if (c->in && (run->state == ATOLL_STAGED_TRYING || run->state == ATOLL_STAGED_VERIFYING) && !run->left)
         c->in->failed = 1;
 }
 
@@ -229,7 +241,8 @@ static uint32_t next_run(const struct atoll_engine *e, const struct atoll_task_s
                                               : s->runs[0].state != ATOLL_STAGED_WAITING || !t->under_way;
             break;
         case ATOLL_STAGED_ANALYSE:
-        case ATOLL_STAGED_ORDER: may_act = atoll_ask_allowed(e, t); break;
+        case ATOLL_STAGED_ORDER:
+        case ATOLL_STAGED_EXTRACT: may_act = atoll_ask_allowed(e, t); break;
         case ATOLL_STAGED_WRITE: may_act = atoll_ask_allowed(e, t) || is_tuned_here(e, run); break;
         default: break;
         }
@@ -251,13 +264,16 @@ static int ask_for(struct atoll_engine *e, struct atoll_task_state *t, struct at
         [ATOLL_STAGED_ANALYSE] = ATOLL_ASK_ANALYSE,
         [ATOLL_STAGED_ORDER] = ATOLL_ASK_ORDER,
         [ATOLL_STAGED_WRITE] = ATOLL_ASK_WRITE,
+        [ATOLL_STAGED_EXTRACT] = ATOLL_ASK_WRITE,
     };
-    int is_tuned = is_tuned_here(e, run);
+    int is_tuned = is_tuned_here(e, run), is_last = run->state == ATOLL_STAGED_EXTRACT;
     struct atoll_asked asked =
-        atoll_ask_about(e, t, kinds[run->state], ATOLL_OPERATOR_STAGED,
+        atoll_ask_about(e, t, kinds[run->state], is_last ? ATOLL_OPERATOR_EXTRACT : ATOLL_OPERATOR_STAGED,
                         (uint32_t)(run - staged_of(t)->runs) % e->search.islands, run->kernel);
     asked.ask.issues = atoll_staged_open_issues(run);
-    if (run->state == ATOLL_STAGED_WRITE) {
+    if (run->state != ATOLL_STAGED_ANALYSE)
+        asked.ask.plan = run->analysis;
+    if (run->state == ATOLL_STAGED_WRITE || is_last) {
         asked.ask.stage = run->stage;
         asked.ask.round = run->round;
         asked.ask.issues = atoll_issues_of_stage(run->issues, (enum atoll_issue_stage)run->stage);
@@ -293,12 +309,12 @@ static int propose(struct atoll_engine *e, struct atoll_task_state *t, struct at
 
 /* ---- what happens to a run ---- */
 
-/* NULL: no run waits for it in this state, which is counted. */
+/* NULL: no run waits for it in one of these states, which is counted. */
 static struct atoll_staged_run *waiting_for(struct atoll_staged *s, uint64_t ask,
-                                            enum atoll_staged_state state)
+                                            enum atoll_staged_state state, enum atoll_staged_state or_state)
 {
     for (uint32_t i = 0; i < s->run_count; i++)
-        if (s->runs[i].ask == ask && s->runs[i].state == state)
+        if (s->runs[i].ask == ask && (s->runs[i].state == state || s->runs[i].state == or_state))
             return &s->runs[i];
     s->strays++;
     return NULL;
@@ -314,21 +330,52 @@ static void next_stage(struct atoll_task_state *t, struct atoll_staged_run *run)
     move(t, run, ATOLL_STAGED_STAGE);
 }
 
+static int was_tried_outside(const struct atoll_engine *e, const struct atoll_staged_run *run)
+{
+    for (unsigned i = 0; i < run->failure_count; i++)
+        if (e->individuals.items[run->failures[i]].op == ATOLL_OPERATOR_STAGED)
+            return 1;
+    return 0;
+}
+
 static void close_round(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_staged_run *run)
 {
     const struct atoll_individual *all = e->individuals.items;
     /* duels may have changed what is known of either */
     if (run->winner != ATOLL_NONE && !atoll_staged_beats(&e->search, &all[run->winner], &all[run->kernel]))
         run->winner = ATOLL_NONE;
-    move(t, run, atoll_staged_close_round(run, e->search.stage_rounds));
+    int is_extracted = run->state == ATOLL_STAGED_EXTRACTING || run->state == ATOLL_STAGED_VERIFYING;
+    int is_lost = run->winner == ATOLL_NONE && run->round + 1u >= e->search.stage_rounds;
+    if (is_lost && !is_extracted && was_tried_outside(e, run) && atoll_ask_is_outside(e, t))
+        move(t, run, ATOLL_STAGED_USED_UP);
+    else
+        move(t, run, atoll_staged_close_round(run, is_extracted ? 0 : e->search.stage_rounds));
+}
+
+/* A type that no issue has, and a proposal, stand for themselves in the reply. */
+static uint64_t issues_in(const struct atoll_reply *reply)
+{
+    uint64_t issues = reply->issues & KNOWN_ISSUES;
+    for (uint32_t i = 0; i < reply->item_count; i++) {
+        const struct atoll_reply_item *item = &reply->items[i];
+        int is_open = item->kind == ATOLL_ITEM_PROPOSAL ||
+                      (item->kind == ATOLL_ITEM_ISSUE && item->issue == ATOLL_ISSUE_COUNT);
+        if (is_open)
+            issues |= UINT64_C(1) << ATOLL_ISSUE_OPEN_ENDED;
+    }
+    return issues;
 }
 
 /* The order of the stages that are left stays as it was wished, with what is new put in. */
 static void analysed(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_staged_run *run,
                      const struct atoll_reply *reply, uint32_t accepted)
 {
-    if (reply->status == ATOLL_REPLY_OK)
-        run->issues = reply->issues & KNOWN_ISSUES;
+    if (reply->status == ATOLL_REPLY_OK) {
+        run->issues = issues_in(reply);
+        run->analysis = reply->item_count ? reply->ask : 0;
+    } else if (is_correct(e, run->kernel)) {
+        run->issues |= atoll_builtin_issues(e, t, run->kernel);
+    }
     atoll_staged_arrange(run, run->order, run->order_count);
     if (!run->done && run->order_count > 1)
         move(t, run, ATOLL_STAGED_UNORDERED);
@@ -360,17 +407,18 @@ static int replied(struct atoll_engine *e, struct atoll_task_state *t, const str
                    const struct atoll_reply *reply, uint32_t accepted, struct atoll_err *err)
 {
     static const struct {
-        enum atoll_staged_state state;
+        enum atoll_staged_state state, or_state;
         void (*handle)(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_staged_run *run,
                        const struct atoll_reply *reply, uint32_t accepted);
     } answers[ATOLL_ASK_KIND_COUNT] = {
-        [ATOLL_ASK_ANALYSE] = {ATOLL_STAGED_ANALYSING, analysed},
-        [ATOLL_ASK_ORDER] = {ATOLL_STAGED_ORDERING, ordered},
-        [ATOLL_ASK_WRITE] = {ATOLL_STAGED_WRITING, written},
-        [ATOLL_ASK_PLAN] = {ATOLL_STAGED_STATE_COUNT, NULL}, /* never asked */
+        [ATOLL_ASK_ANALYSE] = {ATOLL_STAGED_ANALYSING, ATOLL_STAGED_ANALYSING, analysed},
+        [ATOLL_ASK_ORDER] = {ATOLL_STAGED_ORDERING, ATOLL_STAGED_ORDERING, ordered},
+        [ATOLL_ASK_WRITE] = {ATOLL_STAGED_WRITING, ATOLL_STAGED_EXTRACTING, written},
+        [ATOLL_ASK_PLAN] = {ATOLL_STAGED_STATE_COUNT, ATOLL_STAGED_STATE_COUNT, NULL}, /* never asked */
     };
     enum atoll_ask_kind kind = asked->ask.kind;
-    struct atoll_staged_run *run = waiting_for(staged_of(t), asked->ask.number, answers[kind].state);
+    struct atoll_staged_run *run =
+        waiting_for(staged_of(t), asked->ask.number, answers[kind].state, answers[kind].or_state);
     if (run)
         answers[kind].handle(e, t, run, reply, accepted);
     return 0;
@@ -379,7 +427,8 @@ static int replied(struct atoll_engine *e, struct atoll_task_state *t, const str
 static int settled(struct atoll_engine *e, struct atoll_task_state *t, uint64_t ask, uint32_t individual,
                    struct atoll_err *err)
 {
-    struct atoll_staged_run *run = ask ? waiting_for(staged_of(t), ask, ATOLL_STAGED_TRYING) : NULL;
+    struct atoll_staged_run *run =
+        ask ? waiting_for(staged_of(t), ask, ATOLL_STAGED_TRYING, ATOLL_STAGED_VERIFYING) : NULL;
     if (!run)
         return 0;
     if (individual != ATOLL_NONE) {

@@ -17,7 +17,10 @@ enum atoll_staged_state {
     ATOLL_STAGED_ORDERING,
     ATOLL_STAGED_WRITE, /* is at a stage and wants a candidate */
     ATOLL_STAGED_WRITING,
-    ATOLL_STAGED_TRYING, /* candidates of a round are queued or under way */
+    ATOLL_STAGED_TRYING,  /* candidates of a round are queued or under way */
+    ATOLL_STAGED_EXTRACT, /* no round won, and it wants the best that can be made of them */
+    ATOLL_STAGED_EXTRACTING,
+    ATOLL_STAGED_VERIFYING, /* what was made of them is queued or under way */
     ATOLL_STAGED_OVER,
     ATOLL_STAGED_STATE_COUNT
 };
@@ -29,6 +32,7 @@ enum atoll_staged_event {
     ATOLL_STAGED_STAGE,     /* the next stage begins */
     ATOLL_STAGED_QUEUED,    /* a round has candidates */
     ATOLL_STAGED_MISSED,    /* a round brought nothing, and another may follow */
+    ATOLL_STAGED_USED_UP,   /* no round is left, and there are tries to make something of */
     ATOLL_STAGED_CLOSED,    /* a stage is over: it brought something, or its rounds are used up */
     ATOLL_STAGED_FINISHED,  /* no stage is left */
     ATOLL_STAGED_LOST,      /* the kernel turned out to be wrong, and there is none to go on with */
@@ -50,7 +54,8 @@ struct atoll_staged_run {
     uint32_t failures[ATOLL_ASK_FAILURE_LIMIT]; /* the stage's last failed attempts, the oldest first */
     uint32_t left;                              /* candidates of the round that have no verdict yet */
     uint64_t ask;                               /* the last one */
-    uint64_t issues;                            /* as last analysed */
+    uint64_t analysis; /* the last ask for issues that was answered, 0: the built-in operator analysed */
+    uint64_t issues;   /* as last analysed */
     uint32_t done, improved,
         idle; /* bit per stage: is over; gave a faster kernel; nobody had a candidate for it */
 };

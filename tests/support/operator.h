@@ -11,6 +11,12 @@
 #define OP_TEXT      256
 #define OP_RESPELLED (1u << 31) /* of a kernel's number: the same candidate from another text */
 
+/* Nothing is asked but what the strategy itself asks. */
+static inline void op_strategy_alone(struct atoll_search *search)
+{
+    search->memory = search->distil = search->template_rounds = 0;
+}
+
 static inline uint32_t op_count(const struct sim *s)
 {
     return s->engine->asks.count;

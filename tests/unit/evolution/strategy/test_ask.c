@@ -29,6 +29,7 @@ static struct sim *begin(const struct atoll_buffer *task, enum atoll_strategy_ki
     struct atoll_search search;
     assert_non_null(s);
     atoll_search_defaults(&search);
+    op_strategy_alone(&search);
     search.strategy = strategy;
     search.evaluation_budget = 200;
     search.noop_interval = 0;

@@ -28,6 +28,7 @@ static struct atoll_search settings(void)
 {
     struct atoll_search search;
     atoll_search_defaults(&search);
+    op_strategy_alone(&search);
     search.strategy = ATOLL_STRATEGY_BEAM;
     search.stagnation_limit = 0;
     search.queue_depth = 1;
@@ -47,7 +48,7 @@ static void expect_ask(const struct sim *s, uint64_t number, enum atoll_ask_kind
             continue;
         assert_int_equal(ask->kind, kind);
         assert_int_equal(ask->op, kind == ATOLL_ASK_PLAN ? ATOLL_OPERATOR_PLAN : ATOLL_OPERATOR_EXECUTE);
-        assert_int_equal(ask->count, 2);
+        assert_int_equal(ask->count, kind == ATOLL_ASK_PLAN ? 1 : 2);
         assert_int_equal(op_number(s, 0, &ask->parent), parent);
         assert_int_equal(ask->island, island);
         return;
@@ -77,38 +78,45 @@ static void a_small_search_by_hand(void **state)
     sim_capacity(s, 8);
     assert_int_equal(op_count(s), 0);
     op_evaluate(s, times);
-    /* the correct seeds, by time */
-    assert_int_equal(op_count(s), 2);
+    /* the correct seeds, by time, and two samples of each */
+    assert_int_equal(op_count(s), 4);
     expect_ask(s, 1, ATOLL_ASK_PLAN, 1, 0);
-    expect_ask(s, 2, ATOLL_ASK_PLAN, 0, 1);
-    op_plans(s, 2, 7); /* more than were wanted */
-    assert_int_equal(op_count(s), 3);
-    expect_attempts(s, 3, 0, 1, 2, 0);
-    expect_attempts(s, 4, 0, 1, 2, 1);
+    expect_ask(s, 2, ATOLL_ASK_PLAN, 1, 0);
+    expect_ask(s, 3, ATOLL_ASK_PLAN, 0, 1);
+    expect_ask(s, 4, ATOLL_ASK_PLAN, 0, 1);
+    op_plans(s, 3, 7); /* more than were wanted */
+    assert_int_equal(op_count(s), 4);
+    expect_attempts(s, 5, 0, 1, 3, 0);
+    op_plans(s, 4, 1);
+    expect_attempts(s, 6, 0, 1, 4, 0);
+    op_plans(s, 2, 0);
     op_plans(s, 1, 1);
-    expect_attempts(s, 5, 1, 0, 1, 0);
-    op_kernels(s, 3, (const uint32_t[]){3, 4, 5}, 3); /* the third was not wanted */
+    expect_attempts(s, 7, 1, 0, 1, 0);
+    op_kernels(s, 5, (const uint32_t[]){3, 4, 5}, 3); /* the third was not wanted */
     op_evaluate(s, times);
-    op_status(s, 4, ATOLL_REPLY_FAILED);
+    op_status(s, 6, ATOLL_REPLY_FAILED);
     assert_int_equal(op_count(s), 1);
-    op_kernels(s, 5, (const uint32_t[]){5, 6}, 2);
+    op_kernels(s, 7, (const uint32_t[]){5, 6}, 2);
     assert_int_equal(s->order_count, 2);
     assert_int_equal(op_count(s), 0);
     op_evaluate(s, times);
     /* the best of each plan: 4 of the one, 5 of the other; 3 is faster than 5, but of the same plan as 4 */
-    assert_int_equal(op_count(s), 2);
-    expect_ask(s, 6, ATOLL_ASK_PLAN, 4, 0);
-    expect_ask(s, 7, ATOLL_ASK_PLAN, 5, 1);
-    op_status(s, 6, ATOLL_REPLY_EMPTY);
-    op_plans(s, 7, 1);
-    expect_attempts(s, 8, 5, 1, 7, 0);
-    op_kernels(s, 8, (const uint32_t[]){3, 7}, 2); /* one is known */
+    assert_int_equal(op_count(s), 4);
+    expect_ask(s, 8, ATOLL_ASK_PLAN, 4, 0);
+    expect_ask(s, 9, ATOLL_ASK_PLAN, 4, 0);
+    expect_ask(s, 10, ATOLL_ASK_PLAN, 5, 1);
+    op_status(s, 8, ATOLL_REPLY_EMPTY);
+    op_plans(s, 10, 1);
+    expect_attempts(s, 12, 5, 1, 10, 0);
+    op_status(s, 11, ATOLL_REPLY_REFUSED);
+    op_status(s, 9, ATOLL_REPLY_EMPTY);
+    op_kernels(s, 12, (const uint32_t[]){3, 7}, 2); /* one is known */
     op_evaluate(s, times);
     /* a pool of one, however slow, and the fastest of the last beam */
-    expect_ask(s, 9, ATOLL_ASK_PLAN, 7, 0);
-    expect_ask(s, 10, ATOLL_ASK_PLAN, 4, 1);
-    op_status(s, 10, ATOLL_REPLY_REFUSED);
-    op_status(s, 9, ATOLL_REPLY_FAILED);
+    expect_ask(s, 13, ATOLL_ASK_PLAN, 7, 0);
+    expect_ask(s, 15, ATOLL_ASK_PLAN, 4, 1);
+    for (uint64_t ask = 16; ask > 12; ask--)
+        op_status(s, ask, ask % 2 ? ATOLL_REPLY_FAILED : ATOLL_REPLY_REFUSED);
     assert_int_equal(op_count(s), 0);
     assert_int_equal(s->last[ATOLL_DECIDE_TASK_DONE].reason, ATOLL_REASON_EXHAUSTED);
     op_evaluate(s, times);
@@ -135,8 +143,9 @@ static void what_was_refuted_does_not_go_on(void **state)
         else
             sim_evaluated(s, &order, ATOLL_V_WRONG, 0);
     }
-    assert_int_equal(op_count(s), 1);
+    assert_int_equal(op_count(s), 2);
     expect_ask(s, 1, ATOLL_ASK_PLAN, 0, 0);
+    expect_ask(s, 2, ATOLL_ASK_PLAN, 0, 0);
     sim_simple(s, ATOLL_EVENT_FINISH);
     op_finish(s);
 }
@@ -160,7 +169,8 @@ static void a_refuted_beam_begins_again(void **state)
     struct atoll_decision duel = sim_take(s, 0);
     sim_duelled(s, &duel, ATOLL_V_WRONG, 0, 0);
     op_status(s, 1, ATOLL_REPLY_FAILED);
-    expect_ask(s, 2, ATOLL_ASK_PLAN, 0, 0);
+    op_status(s, 2, ATOLL_REPLY_FAILED);
+    expect_ask(s, 3, ATOLL_ASK_PLAN, 0, 0);
     sim_simple(s, ATOLL_EVENT_FINISH);
     op_finish(s);
 }
@@ -176,12 +186,12 @@ static void imports_join(void **state)
     sim_source(s, 0, 0,
                "/* atoll-plan {\"version\": 1, \"launch\": [{\"function\": \"f\", \"units\": \"N\", "
                "\"args\": [\"x\", \"y\"]}]} */ /* k3 */");
-    op_status(s, 1, ATOLL_REPLY_FAILED);
-    op_status(s, 2, ATOLL_REPLY_FAILED);
+    for (uint64_t ask = 1; ask < 5; ask++)
+        op_status(s, ask, ATOLL_REPLY_FAILED);
     assert_int_equal(op_count(s), 0); /* its verdict is waited for */
     op_evaluate(s, times);
-    expect_ask(s, 3, ATOLL_ASK_PLAN, 3, 0);
-    expect_ask(s, 4, ATOLL_ASK_PLAN, 1, 1);
+    expect_ask(s, 5, ATOLL_ASK_PLAN, 3, 0);
+    expect_ask(s, 7, ATOLL_ASK_PLAN, 1, 1);
     sim_simple(s, ATOLL_EVENT_FINISH);
     op_evaluate(s, times);
     op_finish(s);
@@ -293,6 +303,31 @@ static void operators_share(void **state)
     op_finish(s);
 }
 
+/* A member none of whose samples is a plan is planned for, and worked on, here; where one is, it is not. */
+static void nobody_plans(void **state)
+{
+    static const double times[] = {4, 1, 2};
+    struct atoll_search search = settings();
+    search.islands = search.beam_width = search.beam_iterations = 1;
+    for (unsigned plans = 0; plans < 2; plans++) {
+        struct sim *s = op_start(1, &search, &tuned, 1);
+        sim_capacity(s, 8);
+        op_evaluate(s, times);
+        assert_int_equal(op_count(s), 2);
+        op_plans(s, 1, plans);
+        op_status(s, 2, ATOLL_REPLY_FAILED);
+        uint32_t here = 0;
+        if (plans)
+            op_status(s, 3, ATOLL_REPLY_EMPTY);
+        op_evaluate(s, times);
+        for (uint32_t i = 0; i < s->engine->individuals.count; i++)
+            here += s->engine->individuals.items[i].op == ATOLL_OPERATOR_TUNE;
+        assert_int_equal(here, plans ? 0 : 4); /* two plans, two attempts at each */
+        assert_int_equal(op_count(s), 0);
+        op_finish(s);
+    }
+}
+
 /* ---- whatever happens ---- */
 
 /* The rule told once more, from what can be seen: asks, and candidates with the ask they answer. */
@@ -300,7 +335,7 @@ struct oracle {
     uint64_t seen;    /* asks up to here */
     uint32_t first;   /* individual */
     uint32_t members; /* expected of the iteration that is under way */
-    uint32_t asked;   /* of them */
+    uint32_t asked;   /* samples of their plans */
     uint32_t beam[64];
     uint64_t plan_asks[64];
     struct {
@@ -375,17 +410,18 @@ static void next_iteration(const struct sim *s, struct oracle *o)
 
 static void see_plan_ask(const struct sim *s, struct oracle *o, const struct atoll_ask *ask)
 {
-    if (o->asked == o->members) {
+    if (o->asked == o->members * s->search.beam_plans) {
         for (uint32_t i = 0; i < s->engine->individuals.count; i++) /* nothing of the last one is open */
             assert_int_not_equal(at(s, i)->state, ATOLL_INDIVIDUAL_UNDER_WAY);
         for (uint32_t i = 0; i < op_count(s); i++)
             assert_true(op_at(s, i)->number > o->seen);
         next_iteration(s, o);
     }
-    assert_true(o->asked < o->members);
-    assert_true(atoll_id_equal(&ask->parent, &at(s, o->beam[o->asked])->id));
-    assert_int_equal(ask->island, o->asked % s->search.islands);
-    assert_int_equal(ask->count, s->search.beam_plans);
+    uint32_t member = o->asked / s->search.beam_plans;
+    assert_true(member < o->members);
+    assert_true(atoll_id_equal(&ask->parent, &at(s, o->beam[member])->id));
+    assert_int_equal(ask->island, member % s->search.islands);
+    assert_int_equal(ask->count, 1);
     o->plan_asks[o->asked++] = ask->number;
 }
 
@@ -398,9 +434,9 @@ static void see_write_ask(const struct sim *s, struct oracle *o, const struct at
         member++;
     assert_true(member < o->asked);
     assert_int_equal(ask->plan_index, index);
-    assert_true(index < s->search.beam_plans);
+    assert_int_equal(index, 0);
     assert_int_equal(ask->count, s->search.beam_attempts);
-    assert_true(atoll_id_equal(&ask->parent, &at(s, o->beam[member])->id));
+    assert_true(atoll_id_equal(&ask->parent, &at(s, o->beam[member / s->search.beam_plans])->id));
     o->writes[o->write_count].ask = ask->number;
     o->writes[o->write_count++].plan = ask->plan;
 }
@@ -427,7 +463,8 @@ static void check_counts(const struct sim *s)
     for (uint32_t i = 0; i < s->engine->individuals.count; i++)
         if (at(s, i)->ask)
             assert_true(++brought[at(s, i)->ask] <= s->search.beam_attempts);
-    uint64_t asks = (uint64_t)s->search.beam_width * (1 + s->search.beam_plans) * s->search.beam_iterations;
+    uint64_t asks = (uint64_t)s->search.beam_width * (2 * s->search.beam_plans + s->search.beam_plans + 1) *
+                    s->search.beam_iterations; /* a sample, its attempts; those of the built-in operator */
     assert_true(s->engine->next_ask - 1 <= asks * s->engine->task_count);
 }
 
@@ -506,6 +543,7 @@ int main(void)
         cmocka_unit_test(plans_of_the_tuner),
         cmocka_unit_test(a_plan_runs_out),
         cmocka_unit_test(operators_share),
+        cmocka_unit_test(nobody_plans),
         cmocka_unit_test(the_rule_holds_whatever_happens),
         cmocka_unit_test(it_ends_whatever_happens),
         cmocka_unit_test(snapshots_are_checked),

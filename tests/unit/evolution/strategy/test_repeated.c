@@ -28,6 +28,7 @@ static struct sim *begin(const struct atoll_buffer *task, uint32_t samples, doub
 {
     struct atoll_search search;
     atoll_search_defaults(&search);
+    op_strategy_alone(&search);
     search.strategy = ATOLL_STRATEGY_REPEATED;
     search.samples = samples;
     search.repeated_parent = 1;

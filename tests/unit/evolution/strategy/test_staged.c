@@ -9,14 +9,15 @@
 
 /* ---- the table ---- */
 
-/* Rows: states; columns: BEGUN ASKED UNORDERED STAGE QUEUED MISSED CLOSED FINISHED LOST.  W waiting, a analyse,
- * A analysing, o order, O ordering, w write, R writing, t trying, - over, . not listed. */
+/* Rows: states; columns: BEGUN ASKED UNORDERED STAGE QUEUED MISSED USED_UP CLOSED FINISHED LOST.  W waiting, a analyse,
+ * A analysing, o order, O ordering, w write, R writing, t trying, x extract, X extracting, v verifying, - over, . not
+ * listed. */
 static void the_table_is_complete(void **state)
 {
-    static const char letters[] = "WaAoOwRt-";
+    static const char letters[] = "WaAoOwRtxXv-";
     static const char *const expected[ATOLL_STAGED_STATE_COUNT] = {
-        "a.......-", ".A......-", "..ow...-.", ".O......-", "...w.....",
-        ".R......-", "....twa-.", ".....wa-.", ".........",
+        "a........-", ".A.......-", "..ow....-.", ".O.......-", "...w......", ".R.......-",
+        "....twxa-.", ".....wxa-.", ".X.......-", "....v..a-.", ".......a-.", "..........",
     };
     for (unsigned from = 0; from < ATOLL_STAGED_STATE_COUNT; from++) {
         for (unsigned event = 0; event < ATOLL_STAGED_EVENT_COUNT; event++) {
@@ -139,6 +140,7 @@ static struct atoll_search settings(void)
 {
     struct atoll_search search;
     atoll_search_defaults(&search);
+    op_strategy_alone(&search);
     search.strategy = ATOLL_STRATEGY_STAGED;
     search.ask_share = 1;
     search.asks = 8;
@@ -204,6 +206,20 @@ static struct atoll_ask expect_write(const struct sim *s, uint32_t kernel, enum 
     assert_int_equal(ask.round, round);
     assert_int_equal(ask.failure_count, failures);
     assert_true(ask.issues && !(ask.issues & ~atoll_issues_of_stage(ask.issues, stage)));
+    return ask;
+}
+
+/* The last ask of a stage, of what was tried in it. */
+static struct atoll_ask expect_extract(const struct sim *s, uint32_t kernel, enum atoll_issue_stage stage,
+                                       size_t failures)
+{
+    assert_int_equal(op_count(s), 1);
+    struct atoll_ask ask = *op_at(s, 0);
+    assert_int_equal(ask.kind, ATOLL_ASK_WRITE);
+    assert_int_equal(ask.op, ATOLL_OPERATOR_EXTRACT);
+    assert_int_equal(op_number(s, 0, &ask.parent), kernel);
+    assert_int_equal(ask.stage, stage);
+    assert_int_equal(ask.failure_count, failures);
     return ask;
 }
 
@@ -288,6 +304,8 @@ static void failures_are_told_and_rolled_back(void **state)
     for (uint32_t i = 0; i < 4; i++)
         assert_int_equal(op_number(s, 0, &ask.failures[i]), 3 + i);
     op_status(s, ask.number, ATOLL_REPLY_EMPTY);
+    ask = expect_extract(s, 1, ATOLL_ISSUE_STAGE_MEMORY, 4);
+    op_status(s, ask.number, ATOLL_REPLY_FAILED);
     expect_ask(s, ATOLL_ASK_ANALYSE, 1); /* not a worse one */
     reply_issues(s, BIT(TILE_SIZE) | BIT(MISSING_TILES));
     expect_write(s, 1, ATOLL_ISSUE_STAGE_DEVICE, 0, 0); /* failures of another stage are forgotten */
@@ -297,6 +315,71 @@ static void failures_are_told_and_rolled_back(void **state)
     assert_int_equal(runs_of(s)->runs[0].done, STAGE(MEMORY) | STAGE(DEVICE));
     assert_int_equal(runs_of(s)->runs[0].improved, STAGE(DEVICE));
     finish(s, times);
+}
+
+/* What is made of a stage's tries is verified like any round: the kernel only where it is faster. */
+static void extracts_are_verified(void **state)
+{
+    static const double times[] = {10, 9, 12, 0, 8, 9.5};
+    static const struct {
+        uint32_t made, kernel;
+    } rows[] = {{4, 4}, {5, 1}, {3, 1}};
+    struct fixture *f = *state;
+    struct atoll_search search = settings();
+    search.stage_rounds = 1;
+    for (size_t row = 0; row < sizeof(rows) / sizeof(*rows); row++) {
+        struct sim *s = start(&search, &f->plain, times);
+        reply_issues(s, BIT(MISSING_TILES));
+        reply_kernel(s, 2, times);
+        struct atoll_ask ask = expect_extract(s, 1, ATOLL_ISSUE_STAGE_MEMORY, 1);
+        assert_int_equal(op_number(s, 0, &ask.failures[0]), 2);
+        assert_int_equal(ask.issues, BIT(MISSING_TILES));
+        sim_reload(s);
+        op_kernel(s, ask.number, rows[row].made);
+        sim_reload(s);
+        op_evaluate(s, times);
+        expect_ask(s, ATOLL_ASK_ANALYSE, rows[row].kernel);
+        assert_int_equal(runs_of(s)->runs[0].improved, rows[row].kernel == 4 ? STAGE(MEMORY) : 0);
+        reply_issues(s, 0);
+        finish(s, times);
+    }
+}
+
+/* What no type names and what is proposed opens the stage of discovery; what follows names the analysis that holds its
+ * words, and one that failed leaves the last one's. */
+static void open_issues_are_discovered(void **state)
+{
+    static const double times[] = {10, 9, 8, 7, 6};
+    struct fixture *f = *state;
+    struct atoll_search search = settings();
+    for (int is_proposal = 0; is_proposal < 2; is_proposal++) {
+        struct sim *s = start(&search, &f->plain, times);
+        struct atoll_reply *reply = calloc(1, sizeof(*reply));
+        uint64_t analysis = op_at(s, 0)->number;
+        reply->ask = analysis;
+        reply->item_count = 2;
+        reply->items[0] = (struct atoll_reply_item){
+            .kind = is_proposal ? ATOLL_ITEM_PROPOSAL : ATOLL_ITEM_ISSUE, .issue = ATOLL_ISSUE_COUNT};
+        reply->items[1] = (struct atoll_reply_item){.kind = ATOLL_ITEM_ISSUE, .issue = ATOLL_ISSUE_TILE_SIZE};
+        atoll_reply_count_items(reply);
+        op_reply(s, reply);
+        free(reply);
+        struct atoll_ask ask = expect_ask(s, ATOLL_ASK_ORDER, 1);
+        assert_int_equal(ask.issues, BIT(OPEN_ENDED) | BIT(TILE_SIZE));
+        assert_int_equal(ask.plan, analysis);
+        reply_order(s, NULL, 0);
+        ask = expect_write(s, 1, ATOLL_ISSUE_STAGE_DISCOVERY, 0, 0);
+        assert_int_equal(ask.plan, analysis);
+        reply_kernel(s, 2, times);
+        ask = expect_ask(s, ATOLL_ASK_ANALYSE, 2);
+        assert_int_equal(ask.plan, 0);
+        op_status(s, ask.number, ATOLL_REPLY_FAILED);
+        ask = expect_write(s, 2, ATOLL_ISSUE_STAGE_DEVICE, 0, 0);
+        assert_int_equal(ask.plan, analysis);
+        reply_kernel(s, 3, times);
+        reply_issues(s, 0);
+        finish(s, times);
+    }
 }
 
 /* An evaluation that is under way, of a tuned instance of k1. */
@@ -358,12 +441,16 @@ static void useless_answers_close_their_round(void **state)
         expect_write(s, 1, ATOLL_ISSUE_STAGE_MEMORY, 0, 0);
         reply_kernel(s, 2, times);
         op_status(s, op_at(s, 0)->number, ATOLL_REPLY_OK); /* but without a source */
+        expect_extract(s, 1, ATOLL_ISSUE_STAGE_MEMORY, 1);
+        op_status(s, op_at(s, 0)->number, useless[i]);
         expect_ask(s, ATOLL_ASK_ANALYSE, 1);
         op_status(s, op_at(s, 0)->number, useless[i]); /* the issues stay what they were */
         expect_write(s, 1, ATOLL_ISSUE_STAGE_DEVICE, 0, 0);
         op_kernels(s, op_at(s, 0)->number, (const uint32_t[]){2, 2}, 2); /* known */
         expect_write(s, 1, ATOLL_ISSUE_STAGE_DEVICE, 1, 0);
         reply_kernel(s, 3, times);
+        expect_extract(s, 1, ATOLL_ISSUE_STAGE_DEVICE, 1);
+        op_kernel(s, op_at(s, 0)->number, 3); /* known */
         reply_issues(s, BIT(TILE_SIZE));
         assert_int_equal(runs_of(s)->runs[0].idle, STAGE(DISCOVERY));
         finish(s, times);
@@ -414,6 +501,8 @@ static void known_candidates_close_their_round(void **state)
     op_evaluate(s, times);
     struct atoll_ask ask = expect_write(s, 1, ATOLL_ISSUE_STAGE_DEVICE, 1, 1);
     reply_template(s, ask.number, 2, "1, 3");
+    ask = expect_extract(s, 1, ATOLL_ISSUE_STAGE_DEVICE, 1);
+    op_status(s, ask.number, ATOLL_REPLY_EMPTY);
     expect_ask(s, ATOLL_ASK_ANALYSE, 1);
     assert_int_equal(runs_of(s)->runs[0].failure_count, 1);
     reply_issues(s, 0);
@@ -621,7 +710,8 @@ static void check_step(const struct sim *s, const struct atoll_staged_run *befor
         const struct atoll_staged_run *run = &staged->runs[i];
         assert_int_equal(before[i].done & ~run->done, 0);
         assert_int_equal(run->improved & ~run->done, 0);
-        assert_true((run->state == ATOLL_STAGED_TRYING) == (run->left > 0));
+        int is_trying = run->state == ATOLL_STAGED_TRYING || run->state == ATOLL_STAGED_VERIFYING;
+        assert_true(is_trying == (run->left > 0));
         if (run->kernel == before[i].kernel || before[i].kernel == ATOLL_NONE)
             continue;
         const struct atoll_individual *given = &all[before[i].kernel];
@@ -765,6 +855,8 @@ int main(void)
         cmocka_unit_test(evidence_needs_a_margin_and_an_interval),
         cmocka_unit_test(stages_follow_the_issues),
         cmocka_unit_test(failures_are_told_and_rolled_back),
+        cmocka_unit_test(extracts_are_verified),
+        cmocka_unit_test(open_issues_are_discovered),
         cmocka_unit_test(the_fastest_of_a_round_wins),
         cmocka_unit_test(useless_answers_close_their_round),
         cmocka_unit_test(a_useless_order_is_the_default),

@@ -30,6 +30,7 @@ static struct atoll_search settings(enum atoll_tree_policy policy, double explor
 {
     struct atoll_search search;
     atoll_search_defaults(&search);
+    op_strategy_alone(&search);
     search.strategy = ATOLL_STRATEGY_TREE;
     search.stagnation_limit = 0;
     search.queue_depth = 1;
