@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "archive-h5/campaign/campaign_state.h"
+#include "archive-h5/campaign/hints.h"
 #include "archive-h5/campaign/prior.h"
 #include "archive-h5/campaign/config.h"
 #include "base/arena.h"
@@ -197,8 +198,16 @@ struct atoll_campaign *atoll_campaign_open(const char *dir, const struct atoll_f
 /* A folder may become a campaign when it holds nothing, or only what a killed create leaves. */
 static int check_folder(const char *dir, struct atoll_err *err)
 {
-    static const char *const leftovers[] = {".",     "..",   "campaign.lock",  "campaign.yaml.tmp",
-                                            "tasks", "jobs", ATOLL_PRIOR_FILE, (ATOLL_PRIOR_FILE ".tmp"),
+    static const char *const leftovers[] = {".",
+                                            "..",
+                                            "campaign.lock",
+                                            "campaign.yaml.tmp",
+                                            "tasks",
+                                            "jobs",
+                                            ATOLL_PRIOR_FILE,
+                                            (ATOLL_PRIOR_FILE ".tmp"),
+                                            ATOLL_HINTS_FILE,
+                                            (ATOLL_HINTS_FILE ".tmp"),
                                             "lease"};
     const size_t leftover_count = sizeof(leftovers) / sizeof(*leftovers);
     int failed = 0;
@@ -336,8 +345,9 @@ static int remove_entry(const char *path, const struct stat *st, int type, struc
 /* What a create that found no space has made, under its lock; the folder itself where that was made, too. */
 static void take_back(struct atoll_campaign *c, int is_own_folder)
 {
-    static const char *const files[] = {"campaign.yaml.tmp", ATOLL_PRIOR_FILE, (ATOLL_PRIOR_FILE ".tmp"),
-                                        "jobs"};
+    static const char *const files[] = {"campaign.yaml.tmp",       ATOLL_PRIOR_FILE,
+                                        (ATOLL_PRIOR_FILE ".tmp"), ATOLL_HINTS_FILE,
+                                        (ATOLL_HINTS_FILE ".tmp"), "jobs"};
     char path[PATH_MAX];
     if (atoll_campaign_path(c, path, sizeof(path), "tasks", NULL) == 0)
         nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
@@ -348,6 +358,18 @@ static void take_back(struct atoll_campaign *c, int is_own_folder)
         remove(path);
         rmdir(c->dir);
     }
+}
+
+/* A file that the campaign begins with; NULL: it has none. */
+static int write_given(struct atoll_campaign *c, const char *name, const void *bytes, size_t length,
+                       struct atoll_err *err)
+{
+    char path[PATH_MAX];
+    if (!bytes)
+        return 0;
+    return atoll_campaign_path(c, path, sizeof(path), name, err) != 0
+               ? -1
+               : atoll_file_replace(c->ops, path, bytes, length, err);
 }
 
 struct atoll_campaign *atoll_campaign_create(const char *dir, const struct atoll_config *config,
@@ -367,9 +389,8 @@ struct atoll_campaign *atoll_campaign_create(const char *dir, const struct atoll
     /* Again under the lock: another create may have finished in between. */
     is_ours = check_folder(c->dir, &own) == 0;
     if (!is_ours || copy_tasks(c, config, &own) != 0 ||
-        (config->prior &&
-         (atoll_campaign_path(c, path, sizeof(path), ATOLL_PRIOR_FILE, &own) != 0 ||
-          atoll_file_replace(c->ops, path, config->prior, config->prior_length, &own) != 0)) ||
+        write_given(c, ATOLL_PRIOR_FILE, config->prior, config->prior_length, &own) != 0 ||
+        write_given(c, ATOLL_HINTS_FILE, config->hints, config->hints_length, &own) != 0 ||
         write_config(c, config, &own) != 0 || load_config(c, &own) != 0) {
         goto failed;
     }

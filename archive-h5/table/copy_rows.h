@@ -38,6 +38,11 @@ union atoll_any_row {
     struct atoll_row_rival rival;
     struct atoll_row_rival_timing rival_timing;
     struct atoll_row_device_time device_time;
+    struct atoll_row_hint hint;
+    struct atoll_row_hint_use hint_use;
+    struct atoll_row_memory memory;
+    struct atoll_row_brief brief;
+    struct atoll_row_tool_call tool_call;
 };
 
 #endif

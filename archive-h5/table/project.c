@@ -109,6 +109,8 @@ void atoll_projection_destroy(struct atoll_projection *p)
     free(p->floors.items);
     free(p->rivals.items);
     free(p->devices.items);
+    free(p->told.items);
+    atoll_hint_ledger_fini(&p->hints);
     atoll_index_fini(&p->ask_index);
     atoll_index_fini(&p->device_time_index);
     atoll_index_fini(&p->source_index);
@@ -272,8 +274,10 @@ struct atoll_tables *atoll_projection_cut(struct atoll_projection *p, struct ato
     }
     int failed = 0;
     for (size_t t = 0; !failed && t < ATOLL_TABLE_COUNT; t++) {
-        uint64_t begin = t <= ATOLL_TABLE_ASKS || t == ATOLL_TABLE_DEVICE_TIME ? 0 : p->marks[t],
-                 end = atoll_tables_count(p->tables, (enum atoll_table)t);
+        /* of these, rows change */
+        int is_whole = t <= ATOLL_TABLE_ASKS || t == ATOLL_TABLE_DEVICE_TIME || t == ATOLL_TABLE_HINTS ||
+                       t == ATOLL_TABLE_HINT_USES;
+        uint64_t begin = is_whole ? 0 : p->marks[t], end = atoll_tables_count(p->tables, (enum atoll_table)t);
         for (uint64_t i = begin; !failed && i < end; i++) {
             failed = atoll_row_copier_get(&copier, (enum atoll_table)t, i, &row, err) != 0 ||
                      atoll_tables_append(cut, (enum atoll_table)t, &row, err) != 0;
@@ -333,7 +337,8 @@ struct atoll_projection *atoll_projection_of_campaign(const struct atoll_campaig
 {
     const struct atoll_config *config = atoll_campaign_config(campaign);
     struct atoll_projection *p = atoll_projection_create(config, err);
-    if (p && (atoll_campaign_replay(campaign, project_visit, p, ret_report, err) != 0 ||
+    if (p && (atoll_projection_hints(p, campaign, err) != 0 ||
+              atoll_campaign_replay(campaign, project_visit, p, ret_report, err) != 0 ||
               atoll_projection_definitions(p, config, err) != 0)) {
         atoll_projection_destroy(p);
         return NULL;

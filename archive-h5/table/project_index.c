@@ -300,3 +300,21 @@ const struct atoll_device_info *atoll_projection_find_device(const struct atoll_
             return &known[i];
     return NULL;
 }
+
+struct ask_key {
+    const uint64_t *numbers;
+    uint64_t number;
+};
+
+static int ask_matches(const void *context, uint32_t row)
+{
+    const struct ask_key *key = context;
+    return key->numbers[row] == key->number;
+}
+
+int atoll_projection_find_ask(const struct atoll_projection *p, uint64_t number, uint32_t *ret_row)
+{
+    struct ask_key key = {atoll_tables_column(p->tables, ATOLL_TABLE_ASKS, 1), number};
+    *ret_row = atoll_index_find(&p->ask_index, number, ask_matches, &key);
+    return *ret_row != ATOLL_NONE;
+}

@@ -34,25 +34,6 @@ static int name_models(struct atoll_projection *p, const struct atoll_event *e, 
     return 0;
 }
 
-struct ask_key {
-    const uint64_t *numbers;
-    uint64_t number;
-};
-
-static int ask_matches(const void *context, uint32_t row)
-{
-    const struct ask_key *key = context;
-    return key->numbers[row] == key->number;
-}
-
-/* 1 and its row. */
-static int find_ask(const struct atoll_projection *p, uint64_t number, uint32_t *ret_row)
-{
-    struct ask_key key = {atoll_tables_column(p->tables, ATOLL_TABLE_ASKS, 1), number};
-    *ret_row = atoll_index_find(&p->ask_index, number, ask_matches, &key);
-    return *ret_row != ATOLL_NONE;
-}
-
 /* Asked again after a resume it is the same ask. */
 static int add_ask(struct atoll_projection *p, const struct atoll_decision *d, struct atoll_err *err)
 {
@@ -72,10 +53,12 @@ static int add_ask(struct atoll_projection *p, const struct atoll_decision *d, s
                                 .round = ask->round,
                                 .count = ask->count,
                                 .issues = ask->issues};
-    if (find_ask(p, ask->number, &known))
+    if (atoll_projection_find_ask(p, ask->number, &known))
         return 0;
-    if (atoll_tables_append(p->tables, ATOLL_TABLE_ASKS, &row, err) != 0)
+    if (atoll_projection_add_told(p, ask, err) != 0 ||
+        atoll_tables_append(p->tables, ATOLL_TABLE_ASKS, &row, err) != 0) {
         return -1;
+    }
     return atoll_index_add(&p->ask_index, ask->number,
                            (uint32_t)atoll_tables_count(p->tables, ATOLL_TABLE_ASKS) - 1, err);
 }
@@ -84,7 +67,7 @@ static void count_accepted(struct atoll_projection *p, uint64_t ask)
 {
     struct atoll_row_ask row;
     uint32_t at;
-    if (!ask || !find_ask(p, ask, &at))
+    if (!ask || !atoll_projection_find_ask(p, ask, &at))
         return;
     atoll_tables_get(p->tables, ATOLL_TABLE_ASKS, at, &row);
     row.accepted++;
@@ -120,7 +103,7 @@ static int take_reply(struct atoll_projection *p, const struct atoll_reply *repl
 {
     struct atoll_row_ask row;
     uint32_t at;
-    if (!find_ask(p, reply->ask, &at))
+    if (!atoll_projection_find_ask(p, reply->ask, &at))
         return 0;
     atoll_tables_get(p->tables, ATOLL_TABLE_ASKS, at, &row);
     if (row.status)
@@ -140,6 +123,8 @@ static int take_reply(struct atoll_projection *p, const struct atoll_reply *repl
     campaign.tokens += reply->tokens;
     campaign.cost_usd += reply->cost_usd;
     atoll_tables_set(p->tables, ATOLL_TABLE_CAMPAIGN, 0, &campaign);
+    if (atoll_projection_put_learned(p, at, reply, err) != 0)
+        return -1;
     for (uint32_t i = 0; i < reply->source_count; i++) {
         if (atoll_projection_add_source(p, reply->sources[i].language, reply->sources[i].text, reply->origin,
                                         err) != 0) {
@@ -341,6 +326,7 @@ static int add_evaluation(struct atoll_projection *p, const struct atoll_evaluat
         if (add_timing(p, e, &e->timings[i], order->task, t ? t->task : NULL, err) != 0)
             return -1;
     count_evaluation(p, task_row, &row);
+    atoll_projection_credit(p, &row);
     return add_profile(p, &e->profile, &row, err);
 }
 
@@ -467,6 +453,8 @@ int atoll_projection_event(struct atoll_projection *p, uint64_t number, const st
     case ATOLL_EVENT_TASK: return add_task(p, e, err);
     case ATOLL_EVENT_CAPACITY: return name_models(p, e, err);
     case ATOLL_EVENT_REPLY: return take_reply(p, &e->reply, err);
+    case ATOLL_EVENT_BRIEFING: return atoll_projection_put_briefing(p, &e->briefing, err);
+    case ATOLL_EVENT_TOOL: return atoll_projection_put_tool_turn(p, &e->tool_turn, err);
     case ATOLL_EVENT_SOURCE: return atoll_projection_add_source(p, e->language, e->source, e->origin, err);
     case ATOLL_EVENT_EVALUATED: return add_evaluation(p, &e->evaluation, err);
     case ATOLL_EVENT_DUELLED: return add_duel(p, &e->duel, err);

@@ -7,7 +7,9 @@
 #include "archive-h5/table/project.h"
 #include "base/hash_index.h"
 #include "base/arena.h"
+#include "core/experience/hint_ledger.h"
 #include "core/rival.h"
+#include "core/tool_turn.h"
 
 #define ATOLL_PROJECTION_NONE UINT64_MAX
 
@@ -45,8 +47,23 @@ struct atoll_projection_rivals {
     double host[ATOLL_TASK_RIVAL_LIMIT][ATOLL_TASK_VARIANT_LIMIT];
 };
 
+/* The first result that was neither unstable nor a failure of infrastructure: what prompts say of a candidate. */
+struct atoll_projection_first {
+    uint8_t is_known, verdict, error, limiter;
+    double time_ns;
+};
+
+/* Of an ask: which rows of hint_uses are its own, and the faster one of a pair. */
+struct atoll_projection_told {
+    struct atoll_id fast;
+    uint64_t first_use;
+    uint32_t use_count;
+    int is_briefed;
+};
+
 /* Of a candidate, by device model. */
 struct atoll_projection_floor {
+    struct atoll_projection_first first[ATOLL_MODEL_LIMIT];
     double ns[ATOLL_MODEL_LIMIT];
     uint8_t model[ATOLL_MODEL_LIMIT]; /* enum atoll_floor_model */
     uint32_t beyond;                  /* atoll_mix_beyond of its image */
@@ -65,6 +82,8 @@ struct atoll_projection {
     enum atoll_fitness_form form;
     struct atoll_projection_list sources, dispatches, tasks, floors; /* floors: one per candidate row */
     struct atoll_projection_list rivals, devices; /* devices: struct atoll_device_info, as told last */
+    struct atoll_projection_list told;            /* one per ask row */
+    struct atoll_hint_ledger hints;               /* an account per row of hints */
     struct atoll_index source_index, dispatch_index, candidate_index, ask_index, device_time_index;
     uint32_t models[ATOLL_MODEL_LIMIT]; /* names, texts, in the order of their appearance */
     uint32_t model_count;
@@ -113,6 +132,21 @@ void atoll_projection_put_rival_final(struct atoll_row_task *row, const struct a
 /* Where a device's time went, into rows of the attempt at hand. */
 int atoll_projection_put_device_times(struct atoll_projection *p, int64_t unix_ns,
                                       const struct atoll_device_times *times, struct atoll_err *err);
+/* 1 and its row; 0: there is no such ask. */
+int atoll_projection_find_ask(const struct atoll_projection *p, uint64_t number, uint32_t *ret_row);
+/* Behind the row of a new ask. */
+int atoll_projection_add_told(struct atoll_projection *p, const struct atoll_ask *ask, struct atoll_err *err);
+/* Of an ask that is not known, or has its briefing: ignored. */
+int atoll_projection_put_briefing(struct atoll_projection *p, const struct atoll_briefing *briefing,
+                                  struct atoll_err *err);
+/* What a candidate was told of, by its first result on a model. */
+void atoll_projection_credit(struct atoll_projection *p, const struct atoll_row_evaluation *e);
+/* Rewrites and hints of a reply. */
+int atoll_projection_put_learned(struct atoll_projection *p, uint32_t ask_row,
+                                 const struct atoll_reply *reply, struct atoll_err *err);
+/* Rows of its calls; its tokens and price into the campaign's. */
+int atoll_projection_put_tool_turn(struct atoll_projection *p, const struct atoll_tool_turn *turn,
+                                   struct atoll_err *err);
 /* Category, level, tags, instructions, origin and kind of reference. */
 int atoll_projection_put_task_words(struct atoll_projection *p, const struct atoll_task *task,
                                     struct atoll_row_task *row, struct atoll_err *err);

@@ -8,9 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/briefing.h"
 #include "core/decision.h"
 #include "core/evaluation.h"
+#include "core/experience/hint.h"
 #include "core/search.h"
+#include "core/tool_turn.h"
 #include "core/verdict.h"
 
 #define FIELD(row, field) offsetof(struct atoll_row_##row, field)
@@ -733,6 +736,134 @@ static const struct atoll_column device_time_columns[] = {
     PART(IDLE, "idle", "no order was in hand"),
 };
 
+static const char *hint_origin_name(unsigned v)
+{
+    return atoll_hint_origin_name((enum atoll_hint_origin)v);
+}
+
+static const char *brief_kind_name(unsigned v)
+{
+    return atoll_brief_kind_name((enum atoll_brief_kind)v);
+}
+
+static const char *tool_status_name(unsigned v)
+{
+    return atoll_tool_status_name((enum atoll_tool_status)v);
+}
+
+static const char *outcome_name(unsigned v)
+{
+    static const char *const names[] = {"open", "no_gain", "gain"};
+    return v < sizeof(names) / sizeof(*names) ? names[v] : "unknown";
+}
+
+static const struct atoll_column hint_columns[] = {
+    OWNER(hint),
+    KEY(hint, id, ID, "", "hash of trigger, texts and where it holds"),
+    COL(hint, name, TEXT, "", "name, for people"),
+    COL(hint, trigger, TEXT, "", "what of a diagnosis it answers to"),
+    COL(hint, language, TEXT, "", "language it is for, empty: any"),
+    COL(hint, device, TEXT, "", "family of devices it is for, empty: any"),
+    COL(hint, category, TEXT, "", "category of tasks it is for, empty: any"),
+    COL(hint, role, TEXT, "", "role of the islands it is for, empty: all"),
+    COL(hint, context, TEXT, "", "where it holds"),
+    COL(hint, advice, TEXT, "", "what to do"),
+    COL(hint, source, TEXT, "", "who says so"),
+    ENUM(hint, origin, hint_origin_name, ATOLL_HINT_ORIGIN_COUNT, "where it comes from"),
+    COL(hint, uses, F64, "", "asks of this campaign that were told it"),
+    COL(hint, outcomes, F64, "", "of these, with a kernel that was measured"),
+    COL(hint, wins, F64, "", "of these, followed by a gain"),
+    COL(hint, expected, F64, "", "wins that asks of the same kinds had, with whatever they were told"),
+    COL(hint, gains, F64, "", "outcomes with a time of parent and kernel"),
+    COL(hint, log_gain, F64, "", "sum of ln(time of the parent over the kernel's) of these"),
+    COL(hint, confidence, F64, "", "wins per outcome, with its prior"),
+    COL(hint, lift, F64, "", "wins over expected ones, with its prior"),
+    COL(hint, dropped, U8, "", "1 = it loses, and is told no more"),
+    COL(hint, prior_uses, F64, "", "uses of earlier campaigns, as far as they count"),
+    COL(hint, prior_outcomes, F64, "", "their outcomes"),
+    COL(hint, prior_wins, F64, "", "their wins"),
+    COL(hint, prior_expected, F64, "", "their expected wins"),
+    COL(hint, prior_gains, F64, "", "their outcomes with times"),
+    COL(hint, prior_log_gain, F64, "", "their sum of logarithms"),
+};
+
+#define ORDINAL(row) KEY(row, ordinal, U32, "", "number of it in the event")
+#define ASK(row)     COL(row, ask, U64, "", "number of the ask")
+
+static const struct atoll_column hint_use_columns[] = {
+    OWNER(hint_use),
+    EVENT(hint_use),
+    ORDINAL(hint_use),
+    ASK(hint_use),
+    COL(hint_use, hint, ID, "", "hint that it was told"),
+    COL(hint_use, name, TEXT, "", "its name"),
+    COL(hint_use, score, F64, "", "how well it fitted"),
+    COL(hint_use, task, U32, "", "task"),
+    COL(hint_use, model, U32, "", "device model"),
+    ENUM(hint_use, error_class, error_class_name, ATOLL_ERROR_COUNT, "of the parent"),
+    ENUM(hint_use, limiter, limiter_name, ATOLL_LIMITER_COUNT, "of the parent"),
+    COL(hint_use, parent_ns, F64, "ns", "time of the parent, 0 = it is wrong, or there is none"),
+    ENUM(hint_use, outcome, outcome_name, 3, "what followed"),
+    COL(hint_use, candidate, ID, "", "the best candidate that answered so far"),
+    ENUM(hint_use, verdict, verdict_name, ATOLL_VERDICT_COUNT, "its verdict"),
+    COL(hint_use, time_ns, F64, "ns", "its time, 0 = not timed"),
+};
+
+static const struct atoll_column memory_columns[] = {
+    OWNER(memory),
+    EVENT(memory),
+    ORDINAL(memory),
+    ASK(memory),
+    COL(memory, task, U32, "", "task"),
+    COL(memory, model, U32, "", "device model"),
+    COL(memory, slow, ID, "", "slower candidate of the pair"),
+    COL(memory, fast, ID, "", "faster one"),
+    COL(memory, slow_ns, F64, "ns", "time of the slower one, 0 = not known"),
+    COL(memory, fast_ns, F64, "ns", "time of the faster one"),
+    COL(memory, title, TEXT, "", "title of the rewrite"),
+    COL(memory, text, TEXT, "", "what makes the difference"),
+    COL(memory, before, TEXT, "", "sketch of the slower one"),
+    COL(memory, after, TEXT, "", "sketch of the faster one"),
+};
+
+static const struct atoll_column brief_columns[] = {
+    OWNER(brief),
+    EVENT(brief),
+    ORDINAL(brief),
+    ASK(brief),
+    ENUM(brief, kind, brief_kind_name, ATOLL_BRIEF_KIND_COUNT, "what was given"),
+    COL(brief, id, ID, "", "of what was given, zero: it has none"),
+    COL(brief, title, TEXT, "", "its title"),
+    COL(brief, text, TEXT, "", "its text, as the prompt had it"),
+    COL(brief, score, F64, "", "how well it fitted; of a candidate its time in ns"),
+};
+
+static const struct atoll_column tool_call_columns[] = {
+    OWNER(tool_call),
+    EVENT(tool_call),
+    ORDINAL(tool_call),
+    ASK(tool_call),
+    COL(tool_call, turn, U32, "", "turn of the ask, from 0"),
+    COL(tool_call, call, TEXT, "", "its identity, as the model said it"),
+    COL(tool_call, name, TEXT, "", "what was called"),
+    COL(tool_call, arguments, TEXT, "", "with what, JSON"),
+    COL(tool_call, result, TEXT, "", "what it gave"),
+    ENUM(tool_call, status, tool_status_name, ATOLL_TOOL_STATUS_COUNT, "how it went"),
+    COL(tool_call, elapsed_s, F64, "s", "how long it took"),
+    COL(tool_call, request, ID, "", "identity of the turn's request at the gateway"),
+    COL(tool_call, said, TEXT, "",
+        "what the model said in the turn; here and behind with its first call alone"),
+    COL(tool_call, thought, TEXT, "", "what came in the reasoning channel"),
+    COL(tool_call, input_tokens, U64, "", "tokens of the turn, in"),
+    COL(tool_call, output_tokens, U64, "", "tokens of the turn, out"),
+    COL(tool_call, cost_usd, F64, "USD", "what the turn cost"),
+};
+
+#define TABLE6(noun, name, text)                                                                             \
+    {                                                                                                        \
+        name, text, sizeof(struct atoll_row_##noun), sizeof(noun##_columns) / sizeof(*noun##_columns),       \
+            noun##_columns, 6                                                                                \
+    }
 #define TABLE(noun, name, text)                                                                              \
     {                                                                                                        \
         name, text, sizeof(struct atoll_row_##noun), sizeof(noun##_columns) / sizeof(*noun##_columns),       \
@@ -765,6 +896,11 @@ static const struct atoll_table_schema tables[ATOLL_TABLE_COUNT] = {
     {"device_time", "one row per attempt, device and task that it took time for, as it stood last",
      sizeof(struct atoll_row_device_time), sizeof(device_time_columns) / sizeof(*device_time_columns),
      device_time_columns, 6},
+    TABLE6(hint, "hints", "one row per hint that the campaign has, as it stood last"),
+    TABLE6(hint_use, "hint_uses", "one row per ask and hint that it was told, as it stood last"),
+    TABLE6(memory, "memory", "one row per rewrite that a model made of a slow and a fast kernel"),
+    TABLE6(brief, "briefs", "one row per thing that an ask was given beside what it names"),
+    TABLE6(tool_call, "tool_calls", "one row per call of a tool by a model"),
 };
 
 const struct atoll_table_schema *atoll_table_schema(enum atoll_table table)
@@ -786,7 +922,8 @@ int atoll_table_find(const char *name, enum atoll_table *ret_table)
 const char *atoll_table_names(void)
 {
     return "campaign, tasks, devices, asks, candidates, evaluations, timings, samples, profiles, duels, "
-           "elites, migrations, decisions, rivals, rival_timings, rival_samples, device_time";
+           "elites, migrations, decisions, rivals, rival_timings, rival_samples, device_time, hints, "
+           "hint_uses, memory, briefs, tool_calls";
 }
 
 static const struct {

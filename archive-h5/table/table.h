@@ -267,6 +267,71 @@ struct atoll_row_device_time {
 #define ATOLL_ARCHIVE_SCHEMA 6
 #define ATOLL_COLUMN_LIMIT   96
 
+/* A hint and what came of it; prior_: of earlier campaigns. */
+struct atoll_row_hint {
+    uint32_t campaign;
+    struct atoll_id id;
+    uint32_t name, trigger, language, device, category, role, context, advice, source; /* texts */
+    uint8_t origin, dropped;
+    double uses, outcomes, wins, expected, gains, log_gain, confidence, lift;
+    double prior_uses, prior_outcomes, prior_wins, prior_expected, prior_gains, prior_log_gain;
+};
+
+struct atoll_row_hint_use {
+    uint32_t campaign;
+    uint64_t event;
+    uint32_t ordinal;
+    uint64_t ask;
+    struct atoll_id hint;
+    uint32_t name; /* text */
+    double score;
+    uint32_t task, model;
+    uint8_t error_class, limiter; /* of the parent */
+    double parent_ns;
+    uint8_t outcome; /* 0 none yet, 1 no gain, 2 gain */
+    struct atoll_id candidate;
+    uint8_t verdict;
+    double time_ns;
+};
+
+struct atoll_row_memory {
+    uint32_t campaign;
+    uint64_t event;
+    uint32_t ordinal;
+    uint64_t ask;
+    uint32_t task, model;
+    struct atoll_id slow, fast;
+    double slow_ns, fast_ns;
+    uint32_t title, text, before, after; /* texts */
+};
+
+struct atoll_row_brief {
+    uint32_t campaign;
+    uint64_t event;
+    uint32_t ordinal;
+    uint64_t ask;
+    uint8_t kind;
+    struct atoll_id id;
+    uint32_t title, text; /* texts */
+    double score;
+};
+
+/* What is of the turn stands with its first call. */
+struct atoll_row_tool_call {
+    uint32_t campaign;
+    uint64_t event;
+    uint32_t ordinal;
+    uint64_t ask;
+    uint32_t turn;
+    uint32_t call, name, arguments, result; /* texts; call: as the model named it */
+    uint8_t status;
+    double elapsed_s;
+    struct atoll_id request;
+    uint32_t said, thought; /* texts */
+    uint64_t input_tokens, output_tokens;
+    double cost_usd;
+};
+
 enum atoll_table {
     ATOLL_TABLE_CAMPAIGN,
     ATOLL_TABLE_TASKS,
@@ -285,6 +350,11 @@ enum atoll_table {
     ATOLL_TABLE_RIVAL_TIMINGS,
     ATOLL_TABLE_RIVAL_SAMPLES, /* struct atoll_row_sample */
     ATOLL_TABLE_DEVICE_TIME,
+    ATOLL_TABLE_HINTS,
+    ATOLL_TABLE_HINT_USES,
+    ATOLL_TABLE_MEMORY,
+    ATOLL_TABLE_BRIEFS,
+    ATOLL_TABLE_TOOL_CALLS,
     ATOLL_TABLE_COUNT
 };
 

@@ -9,7 +9,8 @@
 #include "base/utf8.h"
 
 #define WIN_RATIO      1.02
-#define PRIOR_OUTCOMES 8.0 /* that a confidence begins with */
+#define PRIOR_OUTCOMES 8.0  /* that a confidence begins with */
+#define FIRST_SHARE    0.25 /* of wins, where nothing is known */
 #define PRIOR_LIFT     2.0
 #define LEAST_OUTCOMES 8.0 /* before anything is dropped */
 #define DEVIATIONS     1.64
@@ -217,6 +218,41 @@ struct atoll_id atoll_experience_hint_id(const struct atoll_experience_hint *h)
     return id;
 }
 
+static void put_line(char *ret_line, size_t bytes, const char *text)
+{
+    atoll_utf8_line(ret_line, bytes, text ? text : "", text ? strlen(text) : 0);
+}
+
+int atoll_experience_hint_of_item(const struct atoll_reply_item *item, const char *language,
+                                  const char *device, struct atoll_hint_words *ret_words,
+                                  struct atoll_experience_hint *ret_hint)
+{
+    char trigger[ATOLL_HINT_TRIGGER_BYTES], hex[ATOLL_ID_HEX];
+    struct atoll_hint_words *w = ret_words;
+    struct atoll_experience_hint hint = {.name = "distilled",
+                                         .language = language,
+                                         .device = device,
+                                         .category = "",
+                                         .role = ATOLL_ISLAND_ROLE_COUNT,
+                                         .context = w->context,
+                                         .advice = w->advice,
+                                         .source = "",
+                                         .origin = ATOLL_HINT_DISTILLED};
+    put_line(trigger, sizeof(trigger), item->title);
+    put_line(w->advice, sizeof(w->advice), item->text);
+    put_line(w->context, sizeof(w->context), item->why);
+    if (item->kind != ATOLL_ITEM_HINT || atoll_trigger_parse(trigger, &hint.trigger, NULL) != 0 ||
+        atoll_experience_hint_check(&hint, NULL) != 0) {
+        return 0;
+    }
+    struct atoll_id id = atoll_experience_hint_id(&hint);
+    atoll_id_hex(&id, hex);
+    snprintf(w->name, sizeof(w->name), "distilled-%.8s", hex);
+    hint.name = w->name;
+    *ret_hint = hint;
+    return 1;
+}
+
 const char *atoll_hint_role_name(uint8_t role)
 {
     static const char *const names[ATOLL_ISLAND_ROLE_COUNT + 1] = {"fusion",    "memory",   "parallelism",
@@ -238,8 +274,9 @@ int atoll_hint_is_win(double parent_ns, enum atoll_verdict verdict, double child
            (!(parent_ns > 0) || (child_ns > 0 && parent_ns >= WIN_RATIO * child_ns));
 }
 
-double atoll_hint_confidence(const struct atoll_hint_statistics *s, double rate)
+double atoll_hint_confidence(const struct atoll_hint_statistics *s)
 {
+    double rate = s->outcomes > 0 ? s->expected / s->outcomes : FIRST_SHARE;
     return (s->wins + PRIOR_OUTCOMES * rate) / (s->outcomes + PRIOR_OUTCOMES);
 }
 

@@ -7,6 +7,7 @@
 #define ATOLL_CORE_EXPERIENCE_HINT_H
 
 #include "base/id.h"
+#include "core/ask.h"
 #include "core/diagnosis.h"
 #include "core/search.h"
 
@@ -73,6 +74,17 @@ int atoll_experience_hint_check(const struct atoll_experience_hint *hint, struct
 /* Zero without memory. */
 struct atoll_id atoll_experience_hint_id(const struct atoll_experience_hint *hint);
 
+/* Room for the texts of a hint that a reply holds. */
+struct atoll_hint_words {
+    char name[ATOLL_HINT_NAME_BYTES + 1], context[ATOLL_HINT_CONTEXT_BYTES + 1],
+        advice[ATOLL_HINT_ADVICE_BYTES + 1];
+};
+/* What a model distilled: hostile text, made to fit. language: of the kernel; device: its family.  1, with texts in ret_words; 0:
+ * it is no hint, or nothing that a diagnosis could call for. */
+int atoll_experience_hint_of_item(const struct atoll_reply_item *item, const char *language,
+                                  const char *device, struct atoll_hint_words *ret_words,
+                                  struct atoll_experience_hint *ret_hint);
+
 /* "hopper" of a GPU by its compute capability, "cpu" of anything else; "cuda" of a GPU that is none of those known. */
 const char *atoll_device_family(const struct atoll_device_info *device);
 /* Whether advice for `wanted` ("": any, "cuda": every GPU) holds for a family. */
@@ -86,8 +98,9 @@ const char *atoll_hint_origin_name(enum atoll_hint_origin origin);
 /* Of a try that answers an ask: it won when it is correct and the parent was not (parent_ns 0), or faster than the parent by
  * 2 %: less than that two medians differ by on their own. */
 int atoll_hint_is_win(double parent_ns, enum atoll_verdict verdict, double child_ns);
-/* Wins per outcome as a Beta prior of eight outcomes around rate sees them, 0..1.  rate: of all asks. */
-double atoll_hint_confidence(const struct atoll_hint_statistics *statistics, double rate);
+/* Wins per outcome, 0..1, as a Beta prior sees them that is worth eight outcomes and lies around what was expected; a quarter
+ * where nothing is known. */
+double atoll_hint_confidence(const struct atoll_hint_statistics *statistics);
 /* How many times as many wins as without it: of a Gamma prior of two around 1. */
 double atoll_hint_lift(const struct atoll_hint_statistics *statistics);
 /* Mean of times over the parent's, 1: nothing is known. */

@@ -211,21 +211,21 @@ static struct atoll_experience_hint *find(struct atoll_hint_file *file,
 static int add_named(struct atoll_hint_file *sum, const struct atoll_experience_hint *h,
                      struct atoll_err *err)
 {
-    struct atoll_experience_hint *ret = &sum->hints[sum->hint_count];
+    struct atoll_experience_hint copy = *h;
     struct atoll_id id = atoll_experience_hint_id(h);
+    const char **texts[] = {&copy.name,    &copy.language, &copy.device, &copy.category,
+                            &copy.context, &copy.advice,   &copy.source};
     char name[ATOLL_HINT_NAME_BYTES + 1], hex[ATOLL_ID_HEX];
-    int is_taken = 0;
     for (size_t i = 0; i < sum->hint_count; i++)
-        is_taken |= strcmp(sum->hints[i].name, h->name) == 0;
-    *ret = *h;
-    if (is_taken) {
-        atoll_id_hex(&id, hex);
-        snprintf(name, sizeof(name), "%.*s-%.8s", ATOLL_HINT_NAME_BYTES - 9, h->name, hex);
-        ret->name = atoll_arena_text(sum->arena, name, strlen(name), err);
-    }
-    if (!ret->name)
-        return -1;
-    sum->hint_count++;
+        if (strcmp(sum->hints[i].name, h->name) == 0) {
+            atoll_id_hex(&id, hex);
+            snprintf(name, sizeof(name), "%.*s-%.8s", ATOLL_HINT_NAME_BYTES - 9, h->name, hex);
+            copy.name = name;
+        }
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+        if (!(*texts[i] = atoll_arena_text(sum->arena, *texts[i], strlen(*texts[i]), err)))
+            return -1;
+    sum->hints[sum->hint_count++] = copy;
     return 0;
 }
 

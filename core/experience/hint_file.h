@@ -24,7 +24,7 @@ int atoll_hint_file_parse(const char *file, const char *text, size_t length, str
                           struct atoll_err *err);
 void atoll_hint_file_fini(struct atoll_hint_file *file);
 
-/* Hints of `more` into `sum`, texts borrowed from it: new ones at the end; of one that is there the statistics are added, but
+/* Hints of `more` into `sum` (all zero: none yet), copied: new ones at the end; of one that is there the statistics are added, but
  * not where a campaign of `more` is in `sum` already.  ret_new, ret_known: how many.  Errors: LIMIT, MEMORY. */
 int atoll_hint_file_merge(struct atoll_hint_file *sum, const struct atoll_hint_file *more, size_t *ret_new,
                           size_t *ret_known, struct atoll_err *err);

@@ -2,9 +2,8 @@
  * more when they lose (papers/001 3.3.2, 3.4).
  * Layer: evolution, pure.  Lifetime: create/destroy; single owner.  Nothing of it is saved: it is built again from the hints that a
  * campaign froze and from its events, and the same calls give the same library.  One library serves all tasks of a campaign.
- *
- * A use is an ask that was told a hint; its outcome is the best of the kernels that answered it. Asks about kernels of one error
- * class or limiter are a stratum: the share of them that won, with or without hints, is what a hint's wins are compared with. */
+ * What came of hints: core/experience/hint_ledger.h.
+ */
 #ifndef ATOLL_EVOLUTION_EXPERIENCE_EXPERIENCE_H
 #define ATOLL_EVOLUTION_EXPERIENCE_EXPERIENCE_H
 

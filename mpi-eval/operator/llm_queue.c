@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "archive-h5/campaign/hints.h"
 #include "base/log.h"
 #include "llm-gateway/client/client.h"
 #include "mpi-eval/operator/briefer.h"
@@ -80,6 +81,19 @@ void atoll_llm_queue_destroy(struct atoll_llm_queue *queue)
     free(queue);
 }
 
+static int add_hints(struct atoll_llm_queue *queue, const struct atoll_campaign *campaign,
+                     struct atoll_err *err)
+{
+    struct atoll_hint_file file;
+    int rc = atoll_campaign_hints_read(campaign, &file, err);
+    if (rc != 0)
+        return -1;
+    for (size_t i = 0; rc == 0 && i < file.hint_count; i++)
+        rc = atoll_briefer_add_hint(queue->briefer, &file.hints[i], err);
+    atoll_hint_file_fini(&file);
+    return rc;
+}
+
 struct atoll_llm_queue *atoll_llm_queue_create(const struct atoll_llm_queue_settings *settings,
                                                const struct atoll_campaign *campaign, struct atoll_err *err)
 {
@@ -107,7 +121,7 @@ struct atoll_llm_queue *atoll_llm_queue_create(const struct atoll_llm_queue_sett
     if (queue->context)
         queue->briefer = atoll_briefer_create(&atoll_campaign_config(campaign)->search, queue->backend,
                                               queue->context, err);
-    if (queue->briefer)
+    if (queue->briefer && add_hints(queue, campaign, err) == 0)
         return queue;
     atoll_llm_queue_destroy(queue);
     return NULL;

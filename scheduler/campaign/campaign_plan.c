@@ -13,6 +13,7 @@
 #include "base/print.h"
 #include "base/units.h"
 #include "archive-h5/campaign/campaign.h"
+#include "archive-h5/campaign/hints.h"
 #include "archive-h5/campaign/prior.h"
 #include "evolution/engine/engine.h"
 #include "evolution/prompt/prompt.h"
@@ -20,6 +21,7 @@
 #include "mpi-eval/operator/prompt_replay.h"
 #include "mpi-eval/operator/roles.h"
 #include "base/file.h"
+#include "base/yaml.h"
 #include "scheduler/campaign/batch_script.h"
 
 /* A GPU measures a candidate in tens of milliseconds, a compilation takes up to ten times as long: so many are under
@@ -28,7 +30,7 @@
 /* Two that compile, one that is measured, and some that wait for a comparison to end. */
 #define CORES_QUEUE_DEPTH  6u
 #define WALL_BUDGET_NS     120e9
-#define OPTION_ROWS        24
+#define OPTION_ROWS        25
 #define COMMAND_LINE_BYTES 16384u /* of the command that makes a campaign */
 #define ORIGIN_LIMIT_BYTES ((size_t)128 << 10)
 
@@ -86,6 +88,8 @@ const struct atoll_option atoll_plan_options[] = {
      "An earlier campaign: for the same tasks on the same backend the tuner begins with what it measured, "
      "and its best "
      "sources that are no seeds are tried again."},
+    {"experience", 0, ATOLL_OPT_LIST, FIELD(experience), "FILE", NULL, 0, 0, NULL,
+     "Hints that models are told beside Atoll's own: what `atoll experience export` and `import` write."},
     {"threads", 0, ATOLL_OPT_INT, FIELD(threads), "N", "0", 0, 4096, NULL,
      "Threads of a candidate on the cpu backend; 0 is all cores of the device but one."},
     {"sample-seconds", 0, ATOLL_OPT_DURATION, FIELD(sample_seconds), "TIME", "0", 0, 600, NULL,
@@ -336,8 +340,13 @@ static const char *text_or_empty(const char *text)
 
 /* Texts that the options of a folder point to. */
 struct option_texts {
-    char digest[ATOLL_ID_HEX], sweep[ATOLL_ID_HEX], ranks[24], threads[24], sample[32], ratio[32], budget[32],
-        sanitize[32], deadline[32], prompts[16];
+    char digest[ATOLL_ID_HEX], hints[ATOLL_ID_HEX], sweep[ATOLL_ID_HEX], ranks[24], threads[24], sample[32],
+        ratio[32], budget[32], sanitize[32], deadline[32], prompts[16];
+};
+
+/* Files that the folder begins with; empty: it has none. */
+struct given_files {
+    struct atoll_buffer prior, hints;
 };
 
 /* "0.32s" */
@@ -349,12 +358,14 @@ static void seconds_put(double seconds, char *ret_text, size_t bytes)
 }
 
 static void texts_fill(const struct atoll_plan_settings *settings, const struct atoll_plan_part *part,
-                       const struct atoll_buffer *prior, struct option_texts *texts)
+                       const struct given_files *given, struct option_texts *texts)
 {
-    struct atoll_id prior_id = atoll_id_of(prior->data, prior->length);
+    struct atoll_id prior_id = atoll_id_of(given->prior.data, given->prior.length),
+                    hints_id = atoll_id_of(given->hints.data, given->hints.length);
 
     memset(texts, 0, sizeof(*texts));
     atoll_id_hex(&prior_id, texts->digest);
+    atoll_id_hex(&hints_id, texts->hints);
     if (part->sweep)
         atoll_id_hex(part->sweep, texts->sweep);
     snprintf(texts->ranks, sizeof(texts->ranks), "%u", part->ranks);
@@ -373,7 +384,7 @@ static void texts_fill(const struct atoll_plan_settings *settings, const struct 
 
 /* What a resume needs of the options; returns how many there are. */
 static size_t options_fill(const struct atoll_campaign_plan *plan, const struct option_texts *texts,
-                           int has_prior, struct atoll_config_option *ret_options)
+                           const struct given_files *given, struct atoll_config_option *ret_options)
 {
     const struct atoll_plan_settings *settings = plan->settings;
     const struct atoll_config_option options[OPTION_ROWS] = {
@@ -400,7 +411,8 @@ static size_t options_fill(const struct atoll_campaign_plan *plan, const struct 
         {ATOLL_PROMPT_REPLAY_OPTION, texts->prompts},
         {ATOLL_CONFIG_SUITE, (const char *)plan->suites.data},
         {ATOLL_CONFIG_COMMAND_LINE, (const char *)plan->command_line.data},
-        {has_prior ? ATOLL_PRIOR_OPTION : NULL, texts->digest},
+        {given->prior.length ? ATOLL_PRIOR_OPTION : NULL, texts->digest},
+        {given->hints.length ? ATOLL_HINTS_OPTION : NULL, texts->hints},
         {*texts->sweep ? ATOLL_LLM_QUEUE_ACCOUNT_OPTION : NULL, texts->sweep}};
     size_t count = 0;
 
@@ -411,7 +423,7 @@ static size_t options_fill(const struct atoll_campaign_plan *plan, const struct 
 }
 
 static int folder_create(const struct atoll_campaign_plan *plan, const struct atoll_plan_part *part,
-                         const struct atoll_buffer *prior, const char *dir, struct atoll_err *err)
+                         const struct given_files *given, const char *dir, struct atoll_err *err)
 {
     struct option_texts texts;
     struct atoll_config_option options[OPTION_ROWS];
@@ -420,16 +432,18 @@ static int folder_create(const struct atoll_campaign_plan *plan, const struct at
                                   .atoll_version = ATOLL_VERSION,
                                   .search = part->search,
                                   .options = options,
-                                  .prior = prior->length ? prior->data : NULL,
-                                  .prior_length = prior->length,
+                                  .prior = given->prior.length ? given->prior.data : NULL,
+                                  .prior_length = given->prior.length,
+                                  .hints = given->hints.length ? given->hints.data : NULL,
+                                  .hints_length = given->hints.length,
                                   .task_count = part->count};
     struct atoll_campaign_task *tasks = calloc(part->count, sizeof(*tasks));
     struct atoll_campaign *campaign = NULL;
 
     if (!tasks)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the campaign");
-    texts_fill(plan->settings, part, prior, &texts);
-    config.option_count = options_fill(plan, &texts, prior->length > 0, options);
+    texts_fill(plan->settings, part, given, &texts);
+    config.option_count = options_fill(plan, &texts, given, options);
     for (size_t i = 0; i < part->count; i++) {
         const struct atoll_task *task = plan->tasks.tasks[part->first + i];
 
@@ -453,13 +467,18 @@ struct atoll_plan_part atoll_campaign_plan_whole(const struct atoll_campaign_pla
 int atoll_campaign_plan_create(struct atoll_campaign_plan *plan, const struct atoll_plan_part *part,
                                const char *dir, struct atoll_err *err)
 {
-    struct atoll_buffer prior;
+    const struct atoll_plan_settings *settings = plan->settings;
+    struct given_files given;
     int status;
 
-    atoll_buffer_init(&prior, ATOLL_PRIOR_LIMIT_BYTES);
+    atoll_buffer_init(&given.prior, ATOLL_PRIOR_LIMIT_BYTES);
+    atoll_buffer_init(&given.hints, ATOLL_YAML_FILE_BYTES);
     status = atoll_folder_make_parents(dir, err);
-    status = status == 0 ? reuse_take(plan, part, &prior, err) : status;
-    status = status == 0 ? folder_create(plan, part, &prior, dir, err) : status;
-    atoll_buffer_fini(&prior);
+    status = status == 0 ? reuse_take(plan, part, &given.prior, err) : status;
+    if (status == 0 && settings->model.where && part->search.hints) /* nobody else is told any */
+        status = atoll_plan_hints_write(&settings->experience, &given.hints, err);
+    status = status == 0 ? folder_create(plan, part, &given, dir, err) : status;
+    atoll_buffer_fini(&given.prior);
+    atoll_buffer_fini(&given.hints);
     return status;
 }

@@ -41,13 +41,20 @@ int atoll_reuse_write(struct atoll_reuse *reuse, struct atoll_buffer *out,
 /* What the devices of this machine call themselves; "" where nothing says so. */
 void atoll_reuse_model(const char *backend, char *ret_model, size_t bytes);
 
+/* ---- what its models are told (experience.c) ---- */
+
+/* Hints of the installation and of the given files, merged, as DIR/hints.yaml holds them.  Errors: those of reading them, with
+ * the file; LIMIT. */
+int atoll_plan_hints_write(const struct atoll_option_list *files, struct atoll_buffer *out,
+                           struct atoll_err *err);
+
 /* ---- the plan ---- */
 
 /* The options of a campaign as given; borrowed from argv.  First member of the settings of each command that makes one. */
 struct atoll_plan_settings {
     struct atoll_search_options search;
     struct atoll_model_options model;
-    struct atoll_option_list only, reuse;
+    struct atoll_option_list only, reuse, experience;
     const char *backend, *compiler, *flags, *include_path, *python, *timing, *counters, *sanitize;
     long long threads;
     double sample_seconds, counters_ratio, counters_budget, sanitize_seconds;

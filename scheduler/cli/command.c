@@ -10,21 +10,36 @@
 #include "scheduler/campaign/search_options.h"
 
 /* In the order `atoll --help` shows them. */
-static const struct atoll_subcommand *const subcommands[] = {
-    &atoll_command_run,           &atoll_command_submit,
-    &atoll_command_status,        &atoll_command_watch,
-    &atoll_command_resume,        &atoll_command_pause,
-    &atoll_command_continue,      &atoll_command_cancel,
-    &atoll_command_queue,         &atoll_command_job,
-    &atoll_command_best,          &atoll_command_show,
-    &atoll_command_list,          &atoll_command_diff,
-    &atoll_command_report,        &atoll_command_export,
-    &atoll_command_verify,        &atoll_command_replay,
-    &atoll_command_archive_merge, &atoll_command_task_check,
-    &atoll_command_task_import,   &atoll_command_task_new,
-    &atoll_command_gateway_serve, &atoll_command_gateway_check,
-    &atoll_command_gateway_spend, &atoll_command_gateway_convert,
-    &atoll_command_doctor};
+static const struct atoll_subcommand *const subcommands[] = {&atoll_command_run,
+                                                             &atoll_command_submit,
+                                                             &atoll_command_status,
+                                                             &atoll_command_watch,
+                                                             &atoll_command_resume,
+                                                             &atoll_command_pause,
+                                                             &atoll_command_continue,
+                                                             &atoll_command_cancel,
+                                                             &atoll_command_queue,
+                                                             &atoll_command_job,
+                                                             &atoll_command_best,
+                                                             &atoll_command_show,
+                                                             &atoll_command_list,
+                                                             &atoll_command_diff,
+                                                             &atoll_command_report,
+                                                             &atoll_command_export,
+                                                             &atoll_command_verify,
+                                                             &atoll_command_replay,
+                                                             &atoll_command_archive_merge,
+                                                             &atoll_command_task_check,
+                                                             &atoll_command_task_import,
+                                                             &atoll_command_task_new,
+                                                             &atoll_command_experience_list,
+                                                             &atoll_command_experience_export,
+                                                             &atoll_command_experience_import,
+                                                             &atoll_command_gateway_serve,
+                                                             &atoll_command_gateway_check,
+                                                             &atoll_command_gateway_spend,
+                                                             &atoll_command_gateway_convert,
+                                                             &atoll_command_doctor};
 #define SUBCOMMAND_COUNT (sizeof(subcommands) / sizeof(subcommands[0]))
 
 static void print_overview(FILE *out)
@@ -34,7 +49,7 @@ static void print_overview(FILE *out)
                      " - evolves compute kernels: searches, measures, keeps the truth on disk");
     fputs("\nusage: atoll COMMAND [OPTIONS] ...\n\n", out);
     for (size_t i = 0; i < SUBCOMMAND_COUNT; i++)
-        atoll_print_line(out, 19, "  %-16s %s", subcommands[i]->command->name,
+        atoll_print_line(out, 21, "  %-18s %s", subcommands[i]->command->name,
                          subcommands[i]->command->summary);
     fputc('\n', out);
     atoll_print_line(

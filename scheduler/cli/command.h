@@ -21,7 +21,8 @@ struct atoll_subcommand {
 
 /* Each is defined in the file of its name; their order in --help is that of the table in command.c. */
 extern const struct atoll_subcommand atoll_command_archive_merge, atoll_command_best, atoll_command_cancel,
-    atoll_command_continue, atoll_command_diff, atoll_command_doctor, atoll_command_export,
+    atoll_command_continue, atoll_command_diff, atoll_command_doctor, atoll_command_experience_export,
+    atoll_command_experience_import, atoll_command_experience_list, atoll_command_export,
     atoll_command_gateway_check, atoll_command_gateway_convert, atoll_command_gateway_serve,
     atoll_command_gateway_spend, atoll_command_job, atoll_command_list, atoll_command_pause,
     atoll_command_queue, atoll_command_replay, atoll_command_report, atoll_command_resume, atoll_command_run,

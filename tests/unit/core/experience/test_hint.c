@@ -162,8 +162,8 @@ static void test_worth(void **state)
     assert_true(atoll_hint_is_win(0, ATOLL_V_CORRECT, 0) && atoll_hint_is_win(103, ATOLL_V_CORRECT, 100));
     assert_false(atoll_hint_is_win(0, ATOLL_V_WRONG, 1) || atoll_hint_is_win(101, ATOLL_V_CORRECT, 100) ||
                  atoll_hint_is_win(103, ATOLL_V_CORRECT, 0));
-    expect_close(atoll_hint_confidence(&none, 0.3), 0.3, 1e-12); /* the prior */
-    expect_close(atoll_hint_confidence(&lost, 0.3), 2.4 / 28, 1e-12);
+    expect_close(atoll_hint_confidence(&none), 0.25, 1e-12); /* the prior */
+    expect_close(atoll_hint_confidence(&lost), 2.4 / 28, 1e-12);
     expect_close(atoll_hint_lift(&none), 1, 1e-12);
     expect_close(atoll_hint_lift(&even), 1, 1e-12);
     expect_close(atoll_hint_lift(&won), 14.0 / 8, 1e-12);

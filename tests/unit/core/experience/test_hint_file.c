@@ -106,8 +106,9 @@ static void test_merge(void **state)
     atoll_hint_file_fini(&sum);
     assert_int_equal(atoll_hint_file_merge(&sum, &more, &new, &known, &err), 0); /* into nothing */
     assert_true(new == 2 && sum.hint_count == 2);
-    atoll_hint_file_fini(&sum);
     atoll_hint_file_fini(&more);
+    assert_string_equal(sum.hints[1].advice, "Do that."); /* its own */
+    atoll_hint_file_fini(&sum);
 }
 
 /* ---- knowledge/hints.yaml ---- */

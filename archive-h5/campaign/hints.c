@@ -1,0 +1,34 @@
+#include "archive-h5/campaign/hints.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/yaml.h"
+
+int atoll_campaign_hints_read(const struct atoll_campaign *campaign, struct atoll_hint_file *ret_file,
+                              struct atoll_err *err)
+{
+    const char *digest = atoll_campaign_option(campaign, ATOLL_HINTS_OPTION);
+    struct atoll_err why = ATOLL_ERR_INIT;
+    char path[PATH_MAX], hex[ATOLL_ID_HEX];
+    size_t length;
+    if (!digest) {
+        memset(ret_file, 0, sizeof(*ret_file));
+        return 0;
+    }
+    snprintf(path, sizeof(path), "%s/" ATOLL_HINTS_FILE, atoll_campaign_dir(campaign));
+    void *bytes = atoll_file_read(path, ATOLL_YAML_FILE_BYTES, &length, &why);
+    if (!bytes)
+        return atoll_err_set(err, ATOLL_E_CORRUPT, "%s: %s", path, why.text);
+    struct atoll_id id = atoll_id_of(bytes, length);
+    atoll_id_hex(&id, hex);
+    int rc = strcmp(hex, digest) == 0
+                 ? atoll_hint_file_parse(path, bytes, length, ret_file, err)
+                 : atoll_err_set(err, ATOLL_E_CORRUPT,
+                                 "%s: is not the file that the campaign was made with; restore it", path);
+    free(bytes);
+    return rc;
+}

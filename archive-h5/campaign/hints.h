@@ -1,0 +1,18 @@
+/* hints.h - the hints that a campaign began with, frozen in DIR/hints.yaml (docs/spec/experience.md), so that neither resume nor
+ * replay depends on what is installed later.
+ * Layer: archive-h5.  The option `hints` in campaign.yaml is the BLAKE2b of the file. */
+#ifndef ATOLL_ARCHIVE_H5_CAMPAIGN_HINTS_H
+#define ATOLL_ARCHIVE_H5_CAMPAIGN_HINTS_H
+
+#include "archive-h5/campaign/campaign.h"
+#include "core/experience/hint_file.h"
+
+#define ATOLL_HINTS_FILE   "hints.yaml"
+#define ATOLL_HINTS_OPTION "hints"
+
+/* Of an open campaign, to be fini'ed; one without has none.  ATOLL_E_CORRUPT when the file is missing or is not the one that
+ * the campaign was made with. */
+int atoll_campaign_hints_read(const struct atoll_campaign *campaign, struct atoll_hint_file *ret_file,
+                              struct atoll_err *err);
+
+#endif

@@ -1,0 +1,372 @@
+/* project_brief.c - what asks were given and what came of it: briefs, hints and their uses, rewrites, calls of tools.  A row of hints
+ * stands where its account stands in the ledger; element i of told belongs to row i of asks. */
+#include "archive-h5/table/project_state.h"
+
+#include <string.h>
+
+#include "archive-h5/campaign/hints.h"
+
+/* ---- hints ---- */
+
+static int put_hint_texts(struct atoll_projection *p, const struct atoll_experience_hint *h,
+                          struct atoll_row_hint *row, struct atoll_err *err)
+{
+    char trigger[ATOLL_HINT_TRIGGER_BYTES];
+    const struct {
+        const char *text;
+        uint32_t *number;
+    } texts[] = {{h->name, &row->name},         {atoll_trigger_text(&h->trigger, trigger), &row->trigger},
+                 {h->language, &row->language}, {h->device, &row->device},
+                 {h->category, &row->category}, {atoll_hint_role_name(h->role), &row->role},
+                 {h->context, &row->context},   {h->advice, &row->advice},
+                 {h->source, &row->source}};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+        if (atoll_projection_put_text(p, texts[i].text, texts[i].number, err) != 0)
+            return -1;
+    return 0;
+}
+
+static void fill_statistics(const struct atoll_hint_account *account, struct atoll_row_hint *row)
+{
+    const struct atoll_hint_statistics *own = &account->own, *prior = &account->prior,
+                                       whole = atoll_hint_account_whole(account);
+    row->uses = own->uses;
+    row->outcomes = own->outcomes;
+    row->wins = own->wins;
+    row->expected = own->expected;
+    row->gains = own->gains;
+    row->log_gain = own->log_gain;
+    row->confidence = atoll_hint_confidence(&whole);
+    row->lift = atoll_hint_lift(&whole);
+    row->dropped = (uint8_t)atoll_hint_is_losing(&whole);
+    row->prior_uses = prior->uses;
+    row->prior_outcomes = prior->outcomes;
+    row->prior_wins = prior->wins;
+    row->prior_expected = prior->expected;
+    row->prior_gains = prior->gains;
+    row->prior_log_gain = prior->log_gain;
+}
+
+static int add_hint(struct atoll_projection *p, const struct atoll_experience_hint *h, struct atoll_err *err)
+{
+    struct atoll_row_hint row = {.id = atoll_experience_hint_id(h), .origin = (uint8_t)h->origin};
+    if (atoll_hint_ledger_find(&p->hints, &row.id) != ATOLL_NONE)
+        return 0;
+    if (put_hint_texts(p, h, &row, err) != 0 ||
+        atoll_hint_ledger_add(&p->hints, &row.id, &h->prior, err) != 0)
+        return -1;
+    fill_statistics(&p->hints.accounts[p->hints.account_count - 1], &row);
+    return atoll_tables_append(p->tables, ATOLL_TABLE_HINTS, &row, err);
+}
+
+/* One that the campaign's file does not have: what the briefing says is all that is known of it. */
+static int add_told_hint(struct atoll_projection *p, const struct atoll_brief *b, struct atoll_err *err)
+{
+    static const struct atoll_hint_statistics none;
+    struct atoll_row_hint row = {.id = b->id};
+    if (atoll_hint_ledger_find(&p->hints, &b->id) != ATOLL_NONE)
+        return 0;
+    if (atoll_projection_put_text(p, b->title, &row.name, err) != 0 ||
+        atoll_projection_put_text(p, b->text, &row.advice, err) != 0 ||
+        atoll_hint_ledger_add(&p->hints, &b->id, &none, err) != 0) {
+        return -1;
+    }
+    return atoll_tables_append(p->tables, ATOLL_TABLE_HINTS, &row, err);
+}
+
+int atoll_projection_hints(struct atoll_projection *p, const struct atoll_campaign *campaign,
+                           struct atoll_err *err)
+{
+    struct atoll_hint_file file;
+    int rc = 0;
+    if (atoll_campaign_hints_read(campaign, &file, NULL) != 0)
+        return 0; /* it is not at hand: briefings tell those that were used */
+    for (size_t i = 0; rc == 0 && i < file.hint_count; i++)
+        rc = add_hint(p, &file.hints[i], err);
+    atoll_hint_file_fini(&file);
+    return rc;
+}
+
+static void update_hints(struct atoll_projection *p, const struct atoll_projection_told *told)
+{
+    for (uint32_t i = 0; i < told->use_count; i++) {
+        struct atoll_row_hint_use use;
+        struct atoll_row_hint row;
+        atoll_tables_get(p->tables, ATOLL_TABLE_HINT_USES, told->first_use + i, &use);
+        uint32_t at = atoll_hint_ledger_find(&p->hints, &use.hint);
+        if (at == ATOLL_NONE)
+            continue;
+        atoll_tables_get(p->tables, ATOLL_TABLE_HINTS, at, &row);
+        fill_statistics(&p->hints.accounts[at], &row);
+        atoll_tables_set(p->tables, ATOLL_TABLE_HINTS, at, &row);
+    }
+}
+
+/* ---- briefings ---- */
+
+static struct atoll_projection_told *told_of(const struct atoll_projection *p, uint32_t ask_row)
+{
+    return &((struct atoll_projection_told *)p->told.items)[ask_row];
+}
+
+int atoll_projection_add_told(struct atoll_projection *p, const struct atoll_ask *ask, struct atoll_err *err)
+{
+    struct atoll_projection_told *told = atoll_projection_list_add(&p->told, sizeof(*told), err);
+    if (!told)
+        return -1;
+    if (ask->inspiration_count)
+        told->fast = ask->inspirations[0];
+    return 0;
+}
+
+/* The first result of a candidate on a model that counts; NULL: there is none. */
+static const struct atoll_projection_first *first_of(const struct atoll_projection *p,
+                                                     const struct atoll_id *candidate, uint32_t model)
+{
+    int64_t row = atoll_projection_find_candidate(p, candidate);
+    if (row < 0 || model >= ATOLL_MODEL_LIMIT)
+        return NULL;
+    const struct atoll_projection_first *first =
+        &((const struct atoll_projection_floor *)p->floors.items)[row].first[model];
+    return first->is_known ? first : NULL;
+}
+
+static double time_of(const struct atoll_projection_first *first)
+{
+    return first && first->verdict == ATOLL_V_CORRECT ? first->time_ns : 0;
+}
+
+static int add_brief(struct atoll_projection *p, const struct atoll_briefing *briefing, uint32_t index,
+                     struct atoll_err *err)
+{
+    const struct atoll_brief *b = &briefing->briefs[index];
+    struct atoll_row_brief row = {.event = p->event,
+                                  .ordinal = index,
+                                  .ask = briefing->ask,
+                                  .kind = (uint8_t)b->kind,
+                                  .id = b->id,
+                                  .score = b->score};
+    return atoll_projection_put_text(p, b->title, &row.title, err) != 0 ||
+                   atoll_projection_put_text(p, b->text, &row.text, err) != 0
+               ? -1
+               : atoll_tables_append(p->tables, ATOLL_TABLE_BRIEFS, &row, err);
+}
+
+/* Rows of uses, of an ask about a kernel with this first result. */
+static int add_uses(struct atoll_projection *p, const struct atoll_briefing *briefing,
+                    const struct atoll_row_ask *ask, const struct atoll_projection_first *parent,
+                    struct atoll_projection_told *told, struct atoll_err *err)
+{
+    struct atoll_row_hint_use row = {
+        .event = p->event, .ask = ask->number, .task = ask->task, .model = ask->model};
+    if (parent) {
+        row.error_class = parent->error;
+        row.limiter = parent->limiter;
+        row.parent_ns = time_of(parent);
+    }
+    told->first_use = atoll_tables_count(p->tables, ATOLL_TABLE_HINT_USES);
+    for (uint32_t i = 0; i < briefing->count; i++) {
+        const struct atoll_brief *b = &briefing->briefs[i];
+        if (b->kind != ATOLL_BRIEF_HINT)
+            continue;
+        row.ordinal = i;
+        row.hint = b->id;
+        row.score = b->score;
+        if (add_told_hint(p, b, err) != 0 || atoll_projection_put_text(p, b->title, &row.name, err) != 0 ||
+            atoll_tables_append(p->tables, ATOLL_TABLE_HINT_USES, &row, err) != 0) {
+            return -1;
+        }
+        told->use_count++;
+    }
+    return 0;
+}
+
+int atoll_projection_put_briefing(struct atoll_projection *p, const struct atoll_briefing *briefing,
+                                  struct atoll_err *err)
+{
+    struct atoll_row_ask ask;
+    uint32_t at;
+    if (!atoll_projection_find_ask(p, briefing->ask, &at) || told_of(p, at)->is_briefed)
+        return 0; /* never asked, or told again after a resume: the first holds */
+    struct atoll_projection_told *told = told_of(p, at);
+    told->is_briefed = 1;
+    atoll_tables_get(p->tables, ATOLL_TABLE_ASKS, at, &ask);
+    const struct atoll_projection_first *parent = first_of(p, &ask.parent, ask.model);
+    for (uint32_t i = 0; i < briefing->count; i++)
+        if (add_brief(p, briefing, i, err) != 0)
+            return -1;
+    struct atoll_diagnosis diagnosis = {.error = ATOLL_ERROR_NONE};
+    if (parent) {
+        diagnosis.error = (enum atoll_error_class)parent->error;
+        diagnosis.limiter = (enum atoll_limiter)parent->limiter;
+    }
+    if (add_uses(p, briefing, &ask, parent, told, err) != 0 ||
+        atoll_hint_ledger_used(&p->hints, parent ? &diagnosis : NULL, briefing, err) != 0) {
+        return -1;
+    }
+    update_hints(p, told);
+    return 0;
+}
+
+/* ---- what followed ---- */
+
+static void put_outcome(struct atoll_projection *p, const struct atoll_projection_told *told,
+                        const struct atoll_row_evaluation *e)
+{
+    for (uint32_t i = 0; i < told->use_count; i++) {
+        struct atoll_row_hint_use use;
+        atoll_tables_get(p->tables, ATOLL_TABLE_HINT_USES, told->first_use + i, &use);
+        use.outcome = atoll_hint_is_win(use.parent_ns, (enum atoll_verdict)e->verdict, e->time_ns) ? 2 : 1;
+        use.candidate = e->candidate;
+        use.verdict = e->verdict;
+        use.time_ns = e->time_ns;
+        atoll_tables_set(p->tables, ATOLL_TABLE_HINT_USES, told->first_use + i, &use);
+    }
+}
+
+void atoll_projection_credit(struct atoll_projection *p, const struct atoll_row_evaluation *e)
+{
+    int64_t at = atoll_projection_find_candidate(p, &e->candidate);
+    struct atoll_row_candidate candidate;
+    struct atoll_row_ask ask;
+    uint32_t ask_row;
+    int is_told = e->verdict != ATOLL_V_INFRASTRUCTURE && e->verdict != ATOLL_V_UNSTABLE;
+    if (at < 0 || e->model >= ATOLL_MODEL_LIMIT || !is_told)
+        return;
+    struct atoll_projection_first *first =
+        &((struct atoll_projection_floor *)p->floors.items)[at].first[e->model];
+    if (first->is_known)
+        return; /* measured again */
+    *first = (struct atoll_projection_first){1, e->verdict, e->error_class, e->limiter, e->time_ns};
+    atoll_tables_get(p->tables, ATOLL_TABLE_CANDIDATES, (uint64_t)at, &candidate);
+    if (!candidate.ask || !atoll_projection_find_ask(p, candidate.ask, &ask_row))
+        return;
+    atoll_tables_get(p->tables, ATOLL_TABLE_ASKS, ask_row, &ask);
+    if (ask.model != e->model)
+        return;
+    double parent_ns = time_of(first_of(p, &ask.parent, ask.model));
+    if (atoll_hint_ledger_credit(&p->hints, ask.number, parent_ns, (enum atoll_verdict)e->verdict,
+                                 e->time_ns))
+        put_outcome(p, told_of(p, ask_row), e);
+    update_hints(p, told_of(p, ask_row));
+}
+
+/* ---- replies ---- */
+
+/* Of the ask's parent. */
+static const char *language_of(const struct atoll_projection *p, const struct atoll_row_ask *ask)
+{
+    int64_t row = atoll_projection_find_candidate(p, &ask->parent);
+    struct atoll_row_candidate candidate;
+    if (row < 0)
+        return "";
+    atoll_tables_get(p->tables, ATOLL_TABLE_CANDIDATES, (uint64_t)row, &candidate);
+    return atoll_tables_text(p->tables, candidate.language);
+}
+
+/* Of the first device of the model, else of the first of all. */
+static const char *family_of(const struct atoll_projection *p, uint32_t model)
+{
+    const struct atoll_device_info *devices = p->devices.items;
+    const char *name = model < p->model_count ? atoll_tables_text(p->tables, p->models[model]) : "";
+    for (size_t i = 0; i < p->devices.count; i++)
+        if (strcmp(devices[i].model, name) == 0)
+            return atoll_device_family(&devices[i]);
+    return p->devices.count ? atoll_device_family(&devices[0]) : "";
+}
+
+static int add_rewrite(struct atoll_projection *p, const struct atoll_row_ask *ask,
+                       const struct atoll_projection_told *told, const struct atoll_reply_item *item,
+                       uint32_t ordinal, struct atoll_err *err)
+{
+    struct atoll_row_memory row = {.event = p->event,
+                                   .ordinal = ordinal,
+                                   .ask = ask->number,
+                                   .task = ask->task,
+                                   .model = ask->model,
+                                   .slow = ask->parent,
+                                   .fast = told->fast,
+                                   .slow_ns = time_of(first_of(p, &ask->parent, ask->model)),
+                                   .fast_ns = time_of(first_of(p, &told->fast, ask->model))};
+    const struct {
+        const char *text;
+        uint32_t *number;
+    } texts[] = {{item->title, &row.title},
+                 {item->text, &row.text},
+                 {item->before, &row.before},
+                 {item->after, &row.after}};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+        if (texts[i].text && atoll_projection_put_text(p, texts[i].text, texts[i].number, err) != 0)
+            return -1;
+    return atoll_tables_append(p->tables, ATOLL_TABLE_MEMORY, &row, err);
+}
+
+int atoll_projection_put_learned(struct atoll_projection *p, uint32_t ask_row,
+                                 const struct atoll_reply *reply, struct atoll_err *err)
+{
+    struct atoll_row_ask ask;
+    atoll_tables_get(p->tables, ATOLL_TABLE_ASKS, ask_row, &ask);
+    for (uint32_t i = 0; i < reply->item_count; i++) {
+        const struct atoll_reply_item *item = &reply->items[i];
+        struct atoll_hint_words words;
+        struct atoll_experience_hint hint;
+        if (item->kind == ATOLL_ITEM_REWRITE && add_rewrite(p, &ask, told_of(p, ask_row), item, i, err) != 0)
+            return -1;
+        if (atoll_experience_hint_of_item(item, language_of(p, &ask), family_of(p, ask.model), &words,
+                                          &hint) &&
+            add_hint(p, &hint, err) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* ---- tools ---- */
+
+static int add_call(struct atoll_projection *p, const struct atoll_tool_turn *turn, uint32_t index,
+                    struct atoll_err *err)
+{
+    const struct atoll_tool_call *call = &turn->calls[index];
+    struct atoll_row_tool_call row = {.event = p->event,
+                                      .ordinal = index,
+                                      .ask = turn->ask,
+                                      .turn = turn->turn,
+                                      .status = (uint8_t)call->status,
+                                      .elapsed_s = call->elapsed_s,
+                                      .request = turn->request};
+    const struct {
+        const char *text;
+        uint32_t *number;
+    } texts[] = {{call->id, &row.call},
+                 {call->name, &row.name},
+                 {call->arguments, &row.arguments},
+                 {call->result, &row.result},
+                 {index ? NULL : turn->said, &row.said},
+                 {index ? NULL : turn->thought, &row.thought}};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+        if (texts[i].text && atoll_projection_put_text(p, texts[i].text, texts[i].number, err) != 0)
+            return -1;
+    if (!index) {
+        row.input_tokens = turn->tokens_in;
+        row.output_tokens = turn->tokens_out;
+        row.cost_usd = turn->cost_usd;
+    }
+    return atoll_tables_append(p->tables, ATOLL_TABLE_TOOL_CALLS, &row, err);
+}
+
+int atoll_projection_put_tool_turn(struct atoll_projection *p, const struct atoll_tool_turn *turn,
+                                   struct atoll_err *err)
+{
+    struct atoll_row_campaign campaign;
+    uint32_t at;
+    if (!atoll_projection_find_ask(p, turn->ask, &at))
+        return 0;
+    for (uint32_t i = 0; i < turn->call_count; i++)
+        if (add_call(p, turn, i, err) != 0)
+            return -1;
+    atoll_tables_get(p->tables, ATOLL_TABLE_CAMPAIGN, 0, &campaign);
+    campaign.tokens += turn->tokens_in + turn->tokens_out;
+    campaign.cost_usd += turn->cost_usd;
+    atoll_tables_set(p->tables, ATOLL_TABLE_CAMPAIGN, 0, &campaign);
+    return 0;
+}
