@@ -437,7 +437,7 @@ static int give_up_lost_orders(struct coordinator *c, struct atoll_err *err)
 
 static int add_events_of_asks(struct coordinator *c, struct atoll_err *err)
 {
-    if (atoll_llm_queue_advance(c->llm_queue, err) != 0)
+    if (atoll_llm_queue_advance(c->llm_queue, now_ns(c), err) != 0)
         return -1;
     while (atoll_commit_round_count(c->commit) < ATOLL_COMMIT_ROUND_LIMIT - ROUND_SPARE) {
         struct atoll_event event;

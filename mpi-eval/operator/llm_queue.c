@@ -1,6 +1,8 @@
 /* llm_queue.c - states of an ask: ADDED (decided, no prompt yet) -> BRIEFING (what it is told beside is in the round) -> SENT
  * (with the client) -> ANSWERED (its reply may wait for the back-off) -> DELIVERED (its reply is in the round, texts still
  * borrowed) -> freed by the next advance.  An ask whose briefing was journaled by a former attempt is sent without another.
+ * An answer that calls tools goes from ANSWERED to CALLING, and when all of them are done to TURNING (the turn is in the round),
+ * then it is SENT again with what they gave.
  *
  * Back-off: after n failures in a row a failed reply is delivered no sooner than 2^n s (at most a minute) after its ask was
  * sent, so that an engine that asks again at once does not spin.  GIVE_UP_LASTING failures of a kind that asking again
@@ -19,12 +21,13 @@
 #include "mpi-eval/operator/briefer.h"
 #include "mpi-eval/operator/prompt_io.h"
 #include "mpi-eval/operator/roles.h"
+#include "mpi-eval/operator/tool_loop.h"
 
 #define BACKOFF_LONGEST_S 60.0
 #define GIVE_UP_LASTING   3
 #define GIVE_UP_PASSING   20
 
-enum ask_state { ASK_ADDED, ASK_BRIEFING, ASK_SENT, ASK_ANSWERED, ASK_DELIVERED };
+enum ask_state { ASK_ADDED, ASK_BRIEFING, ASK_SENT, ASK_ANSWERED, ASK_CALLING, ASK_TURNING, ASK_DELIVERED };
 
 struct open_ask {
     struct open_ask *next;
@@ -35,6 +38,8 @@ struct open_ask {
     struct atoll_llm_outcome outcome;
     uint64_t call; /* the client's number of it; 0: it was not sent */
     double sent_ns;
+    struct atoll_tool_loop loop;
+    const char *states[ATOLL_TOOL_CALL_LIMIT]; /* of the provider, one a turn of this attempt; NULL */
 };
 
 /* How it went with a model lately. */
@@ -48,6 +53,7 @@ struct atoll_llm_queue {
     struct atoll_roles roles;
     struct atoll_client *client; /* NULL: none */
     struct atoll_tools *tools;   /* NULL: none */
+    unsigned tool_limit;
     struct atoll_prompt_context *context;
     struct atoll_briefer *briefer;
     struct trust trust[ATOLL_MODEL_ROLE_COUNT]; /* at the first role of each model */
@@ -108,6 +114,7 @@ struct atoll_llm_queue *atoll_llm_queue_create(const struct atoll_llm_queue_sett
     if (!(queue->settings.deadline_s > 0))
         queue->settings.deadline_s = ATOLL_LLM_QUEUE_DEADLINE_S;
     atoll_id_hex(&atoll_campaign_config(campaign)->id, queue->campaign);
+    queue->tool_limit = atoll_campaign_config(campaign)->search.tools;
     queue->account = atoll_campaign_option(campaign, ATOLL_LLM_QUEUE_ACCOUNT_OPTION);
     snprintf(queue->backend, sizeof(queue->backend), "%s", backend ? backend : "cpu");
     if (!settings->gateway)
@@ -188,6 +195,7 @@ static struct atoll_prompt_io prompt_io_of(const struct atoll_llm_queue *queue,
                                     .campaign = queue->campaign,
                                     .roles = &queue->roles,
                                     .backend = queue->backend,
+                                    .tool_limit = queue->tools ? queue->tool_limit : 0,
                                     .deadline_s = queue->settings.deadline_s,
                                     .account = queue->account};
 }
@@ -222,11 +230,25 @@ static int is_for_model(struct atoll_llm_queue *queue, const struct open_ask *a)
     return queue->client && !trust_of(queue, a)->is_over && a->ask.kind == ATOLL_ASK_WRITE;
 }
 
+/* NULL: nothing is known of it. */
+static const struct atoll_ask_record *record_of(const struct atoll_llm_queue *queue, const struct open_ask *a)
+{
+    return atoll_ask_history_find(atoll_prompt_context_asks(queue->context), a->ask.number);
+}
+
 static int has_briefing(const struct atoll_llm_queue *queue, const struct open_ask *a)
 {
-    const struct atoll_ask_record *record =
-        atoll_ask_history_find(atoll_prompt_context_asks(queue->context), a->ask.number);
+    const struct atoll_ask_record *record = record_of(queue, a);
     return record && record->briefing;
+}
+
+/* What providers want back with the messages that called, where it is still there. */
+static void hand_back_states(struct open_ask *a)
+{
+    size_t turn = 0;
+    for (size_t i = 0; i < a->request.message_count && turn < ATOLL_TOOL_CALL_LIMIT; i++)
+        if (a->request.messages[i].role == ATOLL_LLM_ASSISTANT)
+            a->request.messages[i].provider_state = a->states[turn++];
 }
 
 static void send_ask(struct atoll_llm_queue *queue, struct open_ask *a, const struct atoll_engine *engine,
@@ -240,14 +262,26 @@ static void send_ask(struct atoll_llm_queue *queue, struct open_ask *a, const st
         atoll_llm_outcome_set(&a->outcome, ATOLL_LLM_INVALID, "%s", err.text);
         return;
     }
+    hand_back_states(a);
     a->state = ASK_SENT;
     if (atoll_client_ask(queue->client, &a->request, on_outcome, a, &a->call, &err) != 0) {
         a->state = ASK_ANSWERED;
         atoll_llm_outcome_set(&a->outcome, ATOLL_LLM_NETWORK, "%s", err.text);
         return;
     }
-    queue->counts.asked++;
+    queue->counts.asked += record_of(queue, a)->turn_count == 0;
     queue->counts.open++;
+}
+
+/* A turn is durable: the gateway may forget it, and the model is asked on. */
+static void ask_on(struct atoll_llm_queue *queue, struct open_ask *a, const struct atoll_engine *engine,
+                   double now_ns)
+{
+    atoll_client_settled(queue->client, a->call);
+    atoll_llm_outcome_fini(&a->outcome);
+    atoll_llm_outcome_init(&a->outcome);
+    a->call = 0;
+    send_ask(queue, a, engine, now_ns);
 }
 
 int atoll_llm_queue_settle(struct atoll_llm_queue *queue, const struct atoll_engine *engine,
@@ -264,6 +298,9 @@ int atoll_llm_queue_settle(struct atoll_llm_queue *queue, const struct atoll_eng
         }
     }
     for (struct open_ask *a = queue->first; a && !queue->is_held; a = a->next) {
+        if (a->state == ASK_TURNING && event->type == ATOLL_EVENT_TOOL &&
+            event->tool_turn.ask == a->ask.number)
+            ask_on(queue, a, engine, now_ns);
         if (a->state != ASK_ADDED && a->state != ASK_BRIEFING)
             continue;
         if (!is_for_model(queue, a)) {
@@ -289,14 +326,19 @@ static int is_failure(enum atoll_llm_status status)
            status != ATOLL_LLM_BUDGET;
 }
 
+static void count_cost(struct atoll_llm_queue *queue, const struct atoll_llm_outcome *outcome)
+{
+    queue->counts.tokens += outcome->usage.input + outcome->usage.output;
+    queue->counts.cost_usd += outcome->cost_usd;
+}
+
 /* Counts what an ask cost and how it went; too many failures in a row, and no model is asked any more. */
 static void record_outcome(struct atoll_llm_queue *queue, const struct open_ask *a)
 {
     struct trust *trust = trust_of(queue, a);
     const char *model = queue->roles.of[role_of(a)].model;
     const struct atoll_llm_outcome *outcome = &a->outcome;
-    queue->counts.tokens += outcome->usage.input + outcome->usage.output;
-    queue->counts.cost_usd += outcome->cost_usd;
+    count_cost(queue, outcome);
     if (!is_failure(outcome->status)) {
         trust->failures = trust->lasting = 0;
         queue->counts.answered++;
@@ -364,7 +406,55 @@ static int make_reply(struct atoll_llm_queue *queue, struct open_ask *a, const s
     return 0;
 }
 
-int atoll_llm_queue_advance(struct atoll_llm_queue *queue, struct atoll_err *err)
+/* ---- calls of tools ---- */
+
+static int take_results(struct atoll_llm_queue *queue, double now_ns, struct atoll_err *err)
+{
+    struct atoll_tool_result result;
+    while (queue->tools && atoll_tools_next(queue->tools, now_ns, &result)) {
+        int got = 0;
+        for (struct open_ask *a = queue->first; a && got == 0; a = a->next)
+            if (a->state == ASK_CALLING)
+                got = atoll_tool_loop_take(&a->loop, &result, a->arena, err);
+        if (got < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* An answer that calls tools; where none may be called any more it counts as what it said beside. */
+static int begin_calls(struct atoll_llm_queue *queue, struct open_ask *a, const struct atoll_engine *engine,
+                       double now_ns, struct atoll_err *err)
+{
+    const struct atoll_prompt_io io = prompt_io_of(queue, engine);
+    const struct atoll_ask_record *record = record_of(queue, a);
+    unsigned limit = atoll_prompt_io_tool_limit(&io, &a->ask);
+    struct atoll_llm_outcome *outcome = &a->outcome;
+    if (record->call_count >= limit || record->turn_count == ATOLL_TOOL_CALL_LIMIT) {
+        atoll_llm_outcome_set(outcome, outcome->text.length ? ATOLL_LLM_OK : ATOLL_LLM_EMPTY,
+                              "it called tools where no call was left");
+        return 0;
+    }
+    const struct atoll_tool_scene scene = {.engine = engine,
+                                           .task = a->ask.task,
+                                           .model = a->ask.model,
+                                           .language =
+                                               atoll_prompt_io_language(engine, queue->backend, &a->ask)};
+    a->states[record->turn_count] =
+        outcome->provider_state.length
+            ? atoll_arena_text(a->arena, (const char *)outcome->provider_state.data,
+                               outcome->provider_state.length, err)
+            : NULL;
+    if (atoll_tool_loop_begin(&a->loop, queue->tools, &scene, record, limit, outcome, a->arena, now_ns,
+                              err) != 0)
+        return -1;
+    count_cost(queue, outcome);
+    queue->counts.open--;
+    a->state = ASK_CALLING;
+    return 0;
+}
+
+int atoll_llm_queue_advance(struct atoll_llm_queue *queue, double now_ns, struct atoll_err *err)
 {
     struct open_ask **at = &queue->first;
     while (*at) {
@@ -377,7 +467,9 @@ int atoll_llm_queue_advance(struct atoll_llm_queue *queue, struct atoll_err *err
         }
     }
     queue->end = at;
-    return queue->client ? atoll_client_turn(queue->client, err) : 0;
+    if (queue->client && atoll_client_turn(queue->client, err) != 0)
+        return -1;
+    return take_results(queue, now_ns, err);
 }
 
 /* The briefing lies in the ask's arena: whoever it was chosen from may change before it is durable. */
@@ -416,6 +508,16 @@ int atoll_llm_queue_next_event(struct atoll_llm_queue *queue, const struct atoll
             a->state = ASK_BRIEFING;
             return 1;
         }
+        if (a->state == ASK_ANSWERED && a->outcome.status == ATOLL_LLM_TOOL_CALLS &&
+            begin_calls(queue, a, engine, now_ns, err) != 0) {
+            return -1;
+        }
+        if (a->state == ASK_CALLING && a->loop.open == 0) {
+            event->type = ATOLL_EVENT_TOOL;
+            event->tool_turn = a->loop.turn;
+            a->state = ASK_TURNING;
+            return 1;
+        }
         if (is_due(queue, a, now_ns)) {
             event->type = ATOLL_EVENT_REPLY;
             if (make_reply(queue, a, engine, &event->reply, err) != 0)
@@ -434,9 +536,12 @@ void atoll_llm_queue_hold(struct atoll_llm_queue *queue)
 
 void atoll_llm_queue_cancel(struct atoll_llm_queue *queue)
 {
-    for (struct open_ask *a = queue->first; a; a = a->next)
+    for (struct open_ask *a = queue->first; a; a = a->next) {
         if (a->state == ASK_SENT)
             atoll_client_cancel(queue->client, a->call);
+        if (a->state == ASK_CALLING)
+            atoll_tool_loop_cancel(&a->loop, queue->tools);
+    }
 }
 
 int atoll_llm_queue_fd(const struct atoll_llm_queue *queue)

@@ -44,10 +44,10 @@ int atoll_llm_queue_add(struct atoll_llm_queue *queue, const struct atoll_ask *a
  * monotonic. */
 int atoll_llm_queue_settle(struct atoll_llm_queue *queue, const struct atoll_engine *engine,
                            const struct atoll_event *event, double now_ns, struct atoll_err *err);
-/* Once a round, before the replies are taken: moves the client on, and frees the asks whose replies were delivered in the
+/* Once a round, before the replies are taken: moves the client and the calls of tools on, and frees the asks whose replies were delivered in the
  * round before. */
-int atoll_llm_queue_advance(struct atoll_llm_queue *queue, struct atoll_err *err);
-/* 1: event, initialised for its time, is a BRIEFING or REPLY for the journal and the engine; what it borrows lives until the
+int atoll_llm_queue_advance(struct atoll_llm_queue *queue, double now_ns, struct atoll_err *err);
+/* 1: event, initialised for its time, is a BRIEFING, TOOL or REPLY for the journal and the engine; what it borrows lives until the
  * next advance; 0: none now. */
 int atoll_llm_queue_next_event(struct atoll_llm_queue *queue, const struct atoll_engine *engine,
                                double now_ns, struct atoll_event *event, struct atoll_err *err);

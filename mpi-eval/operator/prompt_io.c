@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "core/tool.h"
 #include "evolution/reply/reply.h"
 #include "evolution/prompt/prompt.h"
 
@@ -88,9 +89,8 @@ static int find_kernels(const struct kernels *k, const struct atoll_id *candidat
     return 0;
 }
 
-/* A copy without NULs, which a text in a journal cannot hold; at most limit bytes, whole characters. */
-static const char *keep_text(struct atoll_arena *arena, const void *bytes, size_t length, size_t limit,
-                             struct atoll_err *err)
+const char *atoll_prompt_io_keep(struct atoll_arena *arena, const void *bytes, size_t length, size_t limit,
+                                 struct atoll_err *err)
 {
     size_t kept = !bytes ? 0 : length <= limit ? length : atoll_utf8_cut(bytes, limit);
     char *text = atoll_arena_text(arena, bytes ? bytes : "", kept, err);
@@ -107,9 +107,10 @@ static int write_prompt(const struct atoll_prompt_input *input, struct atoll_are
     atoll_prompt_init(&prompt);
     int rc = atoll_prompt_write(input, &prompt, err);
     if (rc == 0) {
-        const char *system = keep_text(arena, prompt.system.data, prompt.system.length, SIZE_MAX, err);
+        const char *system =
+            atoll_prompt_io_keep(arena, prompt.system.data, prompt.system.length, SIZE_MAX, err);
         const char *user =
-            system ? keep_text(arena, prompt.user.data, prompt.user.length, SIZE_MAX, err) : NULL;
+            system ? atoll_prompt_io_keep(arena, prompt.user.data, prompt.user.length, SIZE_MAX, err) : NULL;
         rc = user ? 0 : -1;
         request->messages[0] =
             (struct atoll_llm_message){.role = ATOLL_LLM_SYSTEM, .text = system, .is_cacheable = 1};
@@ -118,6 +119,63 @@ static int write_prompt(const struct atoll_prompt_input *input, struct atoll_are
     }
     atoll_prompt_fini(&prompt);
     return rc;
+}
+
+/* Nobody who only orders or sums up has anything to try. */
+unsigned atoll_prompt_io_tool_limit(const struct atoll_prompt_io *io, const struct atoll_ask *ask)
+{
+    switch (ask->kind) {
+    case ATOLL_ASK_WRITE:
+    case ATOLL_ASK_PLAN:
+    case ATOLL_ASK_ANALYSE: return io->tool_limit;
+    default: return 0;
+    }
+}
+
+/* What a model said in a turn, and what its calls gave. */
+static int add_turn(const struct atoll_tool_turn *turn, struct atoll_arena *arena,
+                    struct atoll_llm_request *request, struct atoll_err *err)
+{
+    struct atoll_llm_tool_call *calls = atoll_arena_alloc_array(arena, turn->call_count, sizeof(*calls), err);
+    if (!calls)
+        return -1;
+    if (request->message_count + 1 + turn->call_count > ATOLL_LLM_MESSAGE_LIMIT)
+        return atoll_err_set(err, ATOLL_E_LIMIT, "ask %llu has too many turns",
+                             (unsigned long long)turn->ask);
+    request->messages[request->message_count++] =
+        (struct atoll_llm_message){.role = ATOLL_LLM_ASSISTANT,
+                                   .text = turn->said,
+                                   .tool_call_count = turn->call_count,
+                                   .tool_calls = calls};
+    for (uint32_t i = 0; i < turn->call_count; i++) {
+        const struct atoll_tool_call *call = &turn->calls[i];
+        calls[i] = (struct atoll_llm_tool_call){call->id, call->name, call->arguments};
+        request->messages[request->message_count++] =
+            (struct atoll_llm_message){.role = ATOLL_LLM_TOOL,
+                                       .text = call->result,
+                                       .tool_call_id = call->id,
+                                       .is_error = call->status != ATOLL_TOOL_OK};
+    }
+    return 0;
+}
+
+/* What may be called, and the turns so far. */
+static int add_tools(const struct atoll_prompt_io *io, const struct atoll_ask *ask,
+                     const struct atoll_ask_record *record, struct atoll_arena *arena,
+                     struct atoll_llm_request *request, struct atoll_err *err)
+{
+    unsigned limit = atoll_prompt_io_tool_limit(io, ask);
+    for (unsigned tool = 0; limit && tool < ATOLL_TOOL_COUNT; tool++) {
+        request->tools[request->tool_count++] =
+            (struct atoll_llm_tool){.name = atoll_tool_name((enum atoll_tool)tool),
+                                    .description = atoll_tool_description((enum atoll_tool)tool),
+                                    .schema = atoll_tool_schema((enum atoll_tool)tool)};
+    }
+    request->is_tool_free = limit && record && record->call_count >= limit;
+    for (const struct atoll_ask_turn *t = record ? record->turns : NULL; t; t = t->next)
+        if (add_turn(&t->turn, arena, request, err) != 0)
+            return -1;
+    return 0;
 }
 
 int atoll_prompt_io_request(const struct atoll_prompt_io *io, const struct atoll_ask *ask,
@@ -160,8 +218,14 @@ int atoll_prompt_io_request(const struct atoll_prompt_io *io, const struct atoll
     atoll_llm_request_init(ret_request);
     if (write_prompt(&input, arena, ret_request, err) != 0)
         return -1;
+    const struct atoll_ask_record *record =
+        atoll_ask_history_find(atoll_prompt_context_asks(io->context), ask->number);
     char key[128];
     int length = snprintf(key, sizeof(key), "%.32s.%llu", io->campaign, (unsigned long long)ask->number);
+    if (record && record->turn_count)
+        length += snprintf(key + length, sizeof(key) - (size_t)length, ".%u", record->turn_count);
+    if (add_tools(io, ask, record, arena, ret_request, err) != 0)
+        return -1;
     ret_request->key = atoll_arena_text(arena, key, (size_t)length, err);
     ret_request->campaign = io->account ? io->account : io->campaign;
     ret_request->task = k.task->name;
@@ -192,10 +256,10 @@ static int keep_dialogue(const struct atoll_llm_request *request, const struct a
         d->request = atoll_llm_request_id(request);
     d->system = request->messages[0].text;
     d->prompt = request->messages[1].text;
-    d->answer = keep_text(arena, outcome->text.data, outcome->text.length, ANSWER_KEPT_BYTES, err);
-    d->thought =
-        keep_text(arena, outcome->reasoning.data, outcome->reasoning.length, THOUGHT_KEPT_BYTES, err);
-    d->detail = keep_text(arena, outcome->detail, strlen(outcome->detail), SIZE_MAX, err);
+    d->answer = atoll_prompt_io_keep(arena, outcome->text.data, outcome->text.length, ANSWER_KEPT_BYTES, err);
+    d->thought = atoll_prompt_io_keep(arena, outcome->reasoning.data, outcome->reasoning.length,
+                                      THOUGHT_KEPT_BYTES, err);
+    d->detail = atoll_prompt_io_keep(arena, outcome->detail, strlen(outcome->detail), SIZE_MAX, err);
     d->input_tokens = outcome->usage.input;
     d->cached_tokens = outcome->usage.cached_input;
     d->output_tokens = outcome->usage.output;
@@ -232,7 +296,7 @@ int atoll_prompt_io_reply(const struct atoll_prompt_io *io, const struct atoll_a
     int is_usable = 0;
     if (!(reply.cost_usd >= 0) || !isfinite(reply.cost_usd))
         reply.cost_usd = 0;
-    reply.origin = keep_text(arena, who, strlen(who), SIZE_MAX, err);
+    reply.origin = atoll_prompt_io_keep(arena, who, strlen(who), SIZE_MAX, err);
     if (!reply.origin || keep_dialogue(request, outcome, arena, &reply.dialogue, err) != 0)
         return -1;
     /* What is read is the text that the journal will hold: a replay has no more. */

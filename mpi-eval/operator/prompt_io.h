@@ -21,14 +21,21 @@ struct atoll_prompt_io {
     const char *campaign;            /* its identity: part of the requests' keys */
     const struct atoll_roles *roles; /* models and their parameters */
     const char *backend;
+    unsigned tool_limit; /* calls of tools that an ask may make; 0: none are told */
     double deadline_s;   /* of a request */
     const char *account; /* whose limits of money hold; NULL: the campaign's own */
 };
 
+/* A copy without NULs, which a text in a journal cannot hold; at most limit bytes, whole characters. */
+const char *atoll_prompt_io_keep(struct atoll_arena *arena, const void *bytes, size_t length, size_t limit,
+                                 struct atoll_err *err);
+/* Calls that this ask may make. */
+unsigned atoll_prompt_io_tool_limit(const struct atoll_prompt_io *io, const struct atoll_ask *ask);
 /* What an ask is written in: "c", "cuda" ... */
 const char *atoll_prompt_io_language(const struct atoll_engine *engine, const char *backend,
                                      const struct atoll_ask *ask);
-/* An ask of kind WRITE, right after the step that made it, or any time later in the same campaign.  Texts lie in arena.
+/* An ask whose briefing is durable, with its turns so far; any time later in the same campaign.  Texts lie in arena, those of
+ * turns in the history.
  * Errors: INPUT (a language without prompts), MEMORY, LIMIT. */
 int atoll_prompt_io_request(const struct atoll_prompt_io *io, const struct atoll_ask *ask,
                             struct atoll_arena *arena, struct atoll_llm_request *ret_request,

@@ -21,6 +21,7 @@ struct atoll_prompt_replay {
     struct atoll_store *store;  /* NULL: no recording */
     struct atoll_store *record; /* NULL: none is made */
     int is_compared;            /* prompts are of this version */
+    unsigned tool_limit;
     char campaign[ATOLL_ID_HEX];
     const char *backend; /* borrowed from the campaign */
     struct atoll_roles roles;
@@ -65,6 +66,7 @@ struct atoll_prompt_replay *atoll_prompt_replay_create(const struct atoll_campai
         return NULL;
     }
     atoll_id_hex(&atoll_campaign_config(campaign)->id, r->campaign);
+    r->tool_limit = atoll_campaign_config(campaign)->search.tools;
     r->backend = option_of(campaign, "backend", "cpu");
     r->is_compared =
         strtoul(option_of(campaign, ATOLL_PROMPT_REPLAY_OPTION, "0"), NULL, 10) == ATOLL_PROMPT_VERSION;
@@ -88,7 +90,12 @@ int atoll_prompt_replay_device(struct atoll_prompt_replay *r, const struct atoll
 static struct atoll_prompt_io prompt_io_of(const struct atoll_prompt_replay *r,
                                            const struct atoll_engine *engine)
 {
-    return (struct atoll_prompt_io){engine, r->context, r->campaign, &r->roles, r->backend, 0, NULL};
+    return (struct atoll_prompt_io){.engine = engine,
+                                    .context = r->context,
+                                    .campaign = r->campaign,
+                                    .roles = &r->roles,
+                                    .backend = r->backend,
+                                    .tool_limit = r->tool_limit};
 }
 
 /* Where an ask is in the list, or its end. */
@@ -203,6 +210,36 @@ static int compare_answer(struct atoll_prompt_replay *r, const struct atoll_engi
     return rc;
 }
 
+/* A turn that called tools: what was asked then, and the calls that came. */
+static int keep_turn(struct atoll_prompt_replay *r, const struct atoll_tool_turn *turn, struct atoll_err *err)
+{
+    struct open_ask *o = *find_open_ask(r, turn->ask);
+    struct atoll_llm_outcome outcome;
+    struct atoll_llm_tool_call calls[ATOLL_LLM_TOOL_CALL_LIMIT];
+    int rc = 0;
+    if (!o || !r->record || !r->is_compared || turn->call_count == 0)
+        return 0;
+    atoll_llm_outcome_init(&outcome);
+    for (uint32_t i = 0; i < turn->call_count; i++)
+        calls[i] =
+            (struct atoll_llm_tool_call){turn->calls[i].id, turn->calls[i].name, turn->calls[i].arguments};
+    outcome.request = atoll_llm_request_id(&o->request);
+    snprintf(outcome.name, sizeof(outcome.name), "%s", o->request.model);
+    outcome.usage.input = turn->tokens_in;
+    outcome.usage.output = turn->tokens_out;
+    outcome.cost_usd = turn->cost_usd;
+    outcome.tries = 1;
+    atoll_outcome_text_put(&outcome.text, turn->said, strlen(turn->said));
+    atoll_outcome_text_put(&outcome.reasoning, turn->thought, strlen(turn->thought));
+    rc = atoll_llm_outcome_set_calls(&outcome, calls, turn->call_count, err);
+    outcome.status = ATOLL_LLM_TOOL_CALLS;
+    if (rc == 0)
+        rc = atoll_store_put(r->record, &o->request, &outcome, 0, err);
+    r->report.kept += rc == 0;
+    atoll_llm_outcome_fini(&outcome);
+    return rc;
+}
+
 static int compare_prompt(struct atoll_prompt_replay *r, struct open_ask *o, const struct atoll_reply *reply,
                           struct atoll_err *err)
 {
@@ -221,8 +258,13 @@ static int compare_prompt(struct atoll_prompt_replay *r, struct open_ask *o, con
 static int compare_reply(struct atoll_prompt_replay *r, const struct atoll_engine *engine,
                          const struct atoll_reply *reply, int64_t unix_ns, struct atoll_err *err)
 {
-    struct open_ask **at = find_open_ask(r, reply->ask), *o = *at;
     int rc = 0, was_asked = !atoll_id_is_zero(&reply->dialogue.request);
+    /* Prompts before version 4 went out without a briefing. */
+    if (was_asked && !r->is_compared && !*find_open_ask(r, reply->ask) &&
+        write_prompt(r, engine, reply->ask, err) != 0) {
+        return -1;
+    }
+    struct open_ask **at = find_open_ask(r, reply->ask), *o = *at;
     if (!o)
         return was_asked ? differs("a model answered what it was not briefed for", reply, err) : 0;
     *at = o->next;
@@ -242,10 +284,14 @@ int atoll_prompt_replay_step(struct atoll_prompt_replay *r, const struct atoll_e
 {
     if (event->type == ATOLL_EVENT_REPLY && compare_reply(r, engine, &event->reply, event->unix_ns, err) != 0)
         return -1;
+    if (event->type == ATOLL_EVENT_TOOL && keep_turn(r, &event->tool_turn, err) != 0)
+        return -1;
     if (atoll_prompt_context_add_event(r->context, event, err) != 0)
         return -1;
     if (event->type == ATOLL_EVENT_BRIEFING)
         return write_prompt(r, engine, event->briefing.ask, err);
+    if (event->type == ATOLL_EVENT_TOOL)
+        return write_prompt(r, engine, event->tool_turn.ask, err);
     for (size_t i = 0; i < count; i++)
         if (decisions[i].type == ATOLL_DECIDE_ASK &&
             atoll_prompt_context_add_ask(r->context, &decisions[i].ask, err) != 0)

@@ -1,7 +1,7 @@
 /* roles.h - which model is asked in which role, and with which parameters, as a campaign says it.
  * Layer: mpi-eval.  Plain value; model names are borrowed from the texts.
  *
- * Models: one name for all roles, or "planner=A,executor=B,*=C"; a role that is not named has the model "roles", and
+ * Models: one name for all roles, or "planner=A,executor=B,*=C"; a role that is not named has the model "", and
  * then the gateway's own roles decide (gateway.yaml).  Parameters: "planner:temperature=0.3,effort=high;executor:candidates=4", keys
  * temperature, top-p, effort, max-tokens, candidates, context; what is unsaid is the gateway's. */
 #ifndef ATOLL_MPI_EVAL_OPERATOR_ROLES_H
@@ -15,8 +15,8 @@
 /* Campaign options: models, and parameters, as above. */
 #define ATOLL_ROLES_MODEL_OPTION "model"
 #define ATOLL_ROLES_OPTION       "roles"
-/* The model whose name says that the gateway chooses by the role. */
-#define ATOLL_ROLES_BY_GATEWAY "roles"
+/* The name of a model that says: the gateway chooses by the role. */
+#define ATOLL_ROLES_BY_GATEWAY ""
 
 struct atoll_role_settings {
     char model[128];

@@ -30,12 +30,7 @@ TABLES = {
 
 # Exported functions that nothing of the product calls, and why they are there.
 UNCALLED = {
-    "atoll_tools_start": "the loop of an ask that calls tools",
-    "atoll_tools_next": "the same",
-    "atoll_tools_cancel": "the same",
-    "atoll_tools_open_count": "the same",
-    "atoll_tool_description": "the same",
-    "atoll_tool_schema": "the same",
+    "atoll_tools_open_count": "tests wait for it",
     "atoll_tune_create_space": "a tuner of a recorded space: benchmarks and tests compare strategies on those",
     "atoll_tune_strategy_name": "names the strategies in those comparisons",
     "atoll_journal_next_event": "what a writer would number next: tests of takeovers and kills compare it",

@@ -49,7 +49,7 @@ def parent_of(prompt):
 
 def answer_of(request, turn):
     """Whole files, edits, chatter and refusals in turn."""
-    prompt = request["messages"][-1]["content"]
+    prompt = request["messages"][1]["content"]
     parent = parent_of(prompt)
     check(parent, f"no parent in a prompt:\n{prompt[:500]}")
     marked = parent.rstrip("\n") + f"\n/* answer {turn} of {request['atoll']['key'][-6:]} */\n"
@@ -64,29 +64,46 @@ def answer_of(request, turn):
 class Author(threading.Thread):
     """Answers whatever lies in a spool, by hand as it were: write beside, rename."""
 
-    def __init__(self, spool, is_json=False, turn=0):
+    def __init__(self, spool, is_json=False, turn=0, calls=0):
+        """calls: turns in which tools are called before an ask is answered."""
         super().__init__(daemon=True)
         self.spool, self.is_json, self.turn, self.said, self.stopping = spool, is_json, turn, {}, False
+        self.calls, self.called = calls, {}
 
     def answer_all(self):
         for path in sorted(self.spool.glob("*/*.request")):
             reply = path.with_suffix(".reply")
-            if reply.exists() or path.name in self.said:
+            if reply.exists() or path.name in self.said or path.name in self.called:
                 continue
             try:
                 request = json.loads(path.read_text())
             except (FileNotFoundError, json.JSONDecodeError):
                 continue
+            if sum(m["role"] == "assistant" for m in request["messages"]) < self.calls:
+                self.called[path.name] = request
+                message = {"role": "assistant", "content": "Let me look.", "tool_calls": [
+                    {"id": "one", "type": "function", "function": {"name": "search_archive", "arguments": '{"words": "for"}'}},
+                    {"id": "two", "type": "function", "function": {"name": "fly", "arguments": "not even JSON"}}]}
+                self.write(reply, self.completion(message, "tool_calls"))
+                continue
             text = answer_of(request, self.turn + len(self.said))
             self.said[path.name] = (request, text)
             body = text
             if self.is_json:
-                body = json.dumps({"object": "chat.completion", "model": "somebody", "choices": [
-                    {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}],
-                    "usage": {"prompt_tokens": 1000, "completion_tokens": 100}})
-            beside = reply.with_name("." + reply.name + ".part")
-            beside.write_text(body)
-            os.rename(beside, reply)
+                body = self.completion({"role": "assistant", "content": text}, "stop")
+            self.write(reply, body)
+
+    @staticmethod
+    def completion(message, reason):
+        return json.dumps({"object": "chat.completion", "model": "somebody", "choices": [
+            {"index": 0, "message": message, "finish_reason": reason}],
+            "usage": {"prompt_tokens": 1000, "completion_tokens": 100}})
+
+    @staticmethod
+    def write(reply, body):
+        beside = reply.with_name("." + reply.name + ".part")
+        beside.write_text(body)
+        os.rename(beside, reply)
 
     def run(self):
         while not self.stopping:
@@ -190,6 +207,19 @@ def wait_for(condition, what):
         time.sleep(0.01)
 
 
+def check_calls(author):
+    """Every request after the first tells what was called and what that gave; tools are offered to the end."""
+    for request, _ in author.said.values():
+        messages = request["messages"]
+        check([m["role"] for m in messages] == ["system", "user"] + 2 * ["assistant", "tool", "tool"],
+              f"the turns of an ask: {[m['role'] for m in messages]}")
+        check(messages[3]["tool_call_id"] == "one" and "for (" in messages[3]["content"], f"search_archive: {messages[3]}")
+        check("fly" in messages[4]["content"] or "no tool" in messages[4]["content"], f"a tool that is not there: {messages[4]}")
+        names = {t["function"]["name"] for t in request["tools"]}
+        check({"compile", "check", "search_archive", "search_knowledge", "read_file"} <= names, f"tools: {names}")
+        check(request["atoll"]["key"].endswith(".2"), f"the key of a third turn: {request['atoll']['key']}")
+
+
 def test_kill():
     """Killed while requests are open; answered while nobody listens; found, and not asked again."""
     campaign, spool = root / "killed", root / "killed-spool"
@@ -198,16 +228,16 @@ def test_kill():
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     before = {p.name: p.read_bytes() for p in spool.glob("*/*.request")}
-    author = Author(spool, is_json=True)
+    author = Author(spool, is_json=True, calls=2)
     author.answer_all()
-    first = set(author.said)
+    first = set(author.called)
     process = start(["resume", campaign, "-q"])
     wait_for(lambda: not any((spool / n[:2] / n).exists() for n in first), "the resumed run to take the answers")
     author.start()
     check(process.wait(PATIENCE_S) == 0, "the resumed run failed")
     author.stop()
-    asked = {name: json.dumps(request) for name, (request, _) in author.said.items()}
-    check(set(before) <= set(asked), "a request of the killed run was lost")
+    check(set(before) <= set(author.called), "a request of the killed run was lost")
+    check_calls(author)
     check_dialogues(campaign, author.said)
     asks = rows(campaign, "asks")
     check(all(a["origin"] == "somebody" and a["tokens"] == 1100 for a in asks if a["status"] == "ok"),

@@ -47,7 +47,7 @@ static void roles_have_their_own(void **state)
     assert_int_equal(search.beam_plans, 5);
     assert_int_equal(search.beam_attempts, 7);
     assert_int_equal(atoll_roles_parse("planner=A", NULL, &roles, NULL), 0);
-    assert_string_equal(roles.of[ATOLL_MODEL_ROLE_WRITER].model, "roles");
+    assert_string_equal(roles.of[ATOLL_MODEL_ROLE_WRITER].model, "");
     assert_int_equal(atoll_roles_prompt_bytes(&roles, ATOLL_MODEL_ROLE_WRITER), 0);
 }
 
