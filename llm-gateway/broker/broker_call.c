@@ -40,7 +40,9 @@ static int find_model(struct atoll_call *call, struct atoll_err *err)
 {
     const struct atoll_gateway_config *config = call->broker->config;
     const struct atoll_gateway_role *role = atoll_gateway_role_of(config, call->request.purpose);
-    const char *name = *call->request.model ? call->request.model : role ? role->model : NULL;
+    const char *name = !atoll_llm_request_is_by_role(&call->request) ? call->request.model
+                       : role                                        ? role->model
+                                                                     : NULL;
     /* All turns of a conversation with tools go to the member that began it. */
     const struct atoll_id drawn = atoll_llm_request_conversation(&call->request);
     int found = -1;

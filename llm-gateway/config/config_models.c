@@ -165,10 +165,22 @@ int atoll_config_find_model(const struct atoll_config_draft *draft, const char *
     return -1;
 }
 
+/* What clients say for "that of my role" is nobody's name. */
+static int read_free_name(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node,
+                          const char **ret_name)
+{
+    if (atoll_config_read_name(walk, node, ret_name))
+        return -1;
+    return strcmp(*ret_name, ATOLL_LLM_BY_ROLE) == 0
+               ? atoll_yaml_fail(walk, node, "'%s' stands for the model of a request's role; rename it",
+                                 *ret_name)
+               : 0;
+}
+
 static int read_model_name(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
 {
     const char *name;
-    if (atoll_config_read_name(walk, node, &name))
+    if (read_free_name(walk, node, &name))
         return -1;
     if (atoll_config_find_model(walk->owner, name) >= 0)
         return atoll_yaml_fail(walk, node, "model '%s' stands here twice; rename one", name);
@@ -298,7 +310,7 @@ static int read_ensemble_name(struct atoll_yaml_walk *walk, const struct atoll_y
 {
     const struct atoll_config_draft *d = walk->owner;
     const char *name;
-    if (atoll_config_read_name(walk, node, &name))
+    if (read_free_name(walk, node, &name))
         return -1;
     if (atoll_config_find_model(d, name) >= 0)
         return atoll_yaml_fail(walk, node, "'%s' is the name of a model already; rename one", name);

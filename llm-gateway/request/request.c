@@ -68,7 +68,7 @@ static int check_names(const struct atoll_llm_request *request, struct atoll_err
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
         if (check_text(names[i].member, names[i].text, NAME_BYTES, err))
             return -1;
-    if (!*request->model && !*request->purpose)
+    if (atoll_llm_request_is_by_role(request) && !*request->purpose)
         return atoll_err_set(err, ATOLL_E_INPUT,
                              "model: missing; name a model or an ensemble, or in atoll.purpose a role that "
                              "the gateway has a model for");
@@ -409,6 +409,11 @@ static void hash_schema(crypto_generichash_state *hash, const char *schema)
     json_decref(document);
 }
 
+int atoll_llm_request_is_by_role(const struct atoll_llm_request *request)
+{
+    return request->model && (!*request->model || strcmp(request->model, ATOLL_LLM_BY_ROLE) == 0);
+}
+
 size_t atoll_llm_request_first_call(const struct atoll_llm_request *request)
 {
     size_t first = 0;
@@ -474,7 +479,7 @@ struct atoll_id atoll_llm_request_id(const struct atoll_llm_request *request)
     hash_u64(&hash, request->schema != NULL);
     hash_schema(&hash, request->schema);
     hash_u64(&hash, request->sample);
-    if (request->model && !*request->model) /* the purpose chooses it */
+    if (atoll_llm_request_is_by_role(request))
         hash_text(&hash, request->purpose);
     if (is_chat && (request->tool_count || atoll_llm_request_first_call(request) < request->message_count))
         hash_tools(&hash, request);

@@ -13,6 +13,7 @@
 #include "llm-gateway/request/tool_call.h"
 
 #define ATOLL_LLM_MESSAGE_LIMIT 64
+#define ATOLL_LLM_BY_ROLE       "roles"           /* in place of a model: that of the request's role */
 #define ATOLL_LLM_TEXT_BYTES    ((size_t)8 << 20) /* of a request, all texts together */
 
 enum atoll_llm_operation {
@@ -57,7 +58,7 @@ struct atoll_llm_request {
     /* ---- what is asked: the identity of the request ---- */
     enum atoll_llm_operation operation;
     const char *
-        model; /* a model or an ensemble of the gateway's configuration; "": that of its role there (purpose) */
+        model; /* a model or an ensemble of the gateway's configuration; "" or ATOLL_LLM_BY_ROLE: that of its role there (purpose) */
     size_t message_count;
     struct atoll_llm_message messages[ATOLL_LLM_MESSAGE_LIMIT];
     uint32_t max_output_tokens; /* with reasoning; 0: what the configuration says of the model */
@@ -96,6 +97,8 @@ struct atoll_id atoll_llm_request_id(const struct atoll_llm_request *request);
 /* The same for all turns of a conversation with tools: what was asked before the first call.  Where no tool is in the request
  * it is atoll_llm_request_id. */
 struct atoll_id atoll_llm_request_conversation(const struct atoll_llm_request *request);
+/* 1: it names no model, and its purpose chooses one. */
+int atoll_llm_request_is_by_role(const struct atoll_llm_request *request);
 /* Index of the first message that calls tools; message_count: none does. */
 size_t atoll_llm_request_first_call(const struct atoll_llm_request *request);
 /* Bytes that a copy needs beside the value itself, and the copy: room is aligned for pointers. */

@@ -134,6 +134,7 @@ static void a_role_gives_model_and_parameters(void **state)
         {"m2", "planner", NAN, 0, "m2", "max 77 t 0.25 p 0.75 e high"},
         {"", "executor", NAN, 0, "m3", "max 100 t 0.5"},
         {"", "universal", NAN, 0, "m3", "max 100 t 0.5"},
+        {"roles", "planner", NAN, 0, "m1", "max 77 t 0.25 p 0.75 e high"},
         {"m2", "", NAN, 0, "m2", "max 100"},
     };
     for (unsigned i = 0; i < CASE_MODELS; i++)

@@ -280,6 +280,8 @@ static const struct {
      ":3: '2.5' must lie between 0 and 2"},
     {"version: 1\n" ENDPOINT "models: [{name: m, endpoint: e, top_p: 0.5, sampling: false}]\n",
      ":3: model 'm' says temperature or top_p, and sampling: false"},
+    {"version: 1\n" ENDPOINT "models: [{name: roles, endpoint: e}]\n", ":3: 'roles' stands for the model of"},
+    {BASE "ensembles: [{name: roles, members: [{model: m}]}]\n", ":4: 'roles' stands for the model of"},
     /* roles */
     {BASE "roles: {planer: {}}\n", ":4: unknown key 'planer'; did you mean 'planner'?"},
     {BASE "roles: [planner]\n", ":4: "},

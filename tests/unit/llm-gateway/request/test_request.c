@@ -355,6 +355,8 @@ static void test_limits_of_numbers(void **state)
     r = full();
     r.model = r.purpose = "";
     expect_no_encoding(&r, "model: missing");
+    r.model = "roles";
+    expect_no_encoding(&r, "model: missing");
     r.model = NULL;
     expect_no_encoding(&r, "model: a text is expected");
     r = full();
