@@ -14,6 +14,7 @@
 #include "mpi-eval/tool/search.h"
 
 #define FOLDER       "knowledge"
+#define TOLD         "prompts" /* a folder whose texts make the prompts */
 #define FILE_LIMIT   4096u
 #define DEPTH_LIMIT  8
 #define FILE_BYTES   ((size_t)1 << 20)
@@ -85,7 +86,9 @@ static int read_folder(struct atoll_knowledge *k, char *folder, struct atoll_err
     const FTSENT *found;
     int rc = 0;
     while (walk && rc == 0 && (found = fts_read(walk)) != NULL) {
-        int is_hidden = found->fts_level > 0 && found->fts_name[0] == '.';
+        int is_hidden =
+            found->fts_level > 0 &&
+            (found->fts_name[0] == '.' || (found->fts_level == 1 && strcmp(found->fts_name, TOLD) == 0));
         if (found->fts_info == FTS_D && (is_hidden || found->fts_level > DEPTH_LIMIT))
             fts_set(walk, (FTSENT *)(uintptr_t)found, FTS_SKIP);
         if (found->fts_info == FTS_F && found->fts_level > 0 && !is_hidden)

@@ -8,7 +8,7 @@
 
 struct atoll_knowledge;
 
-/* folder: NULL = what was installed with the program.  One that is not there, and files beyond the bounds, are no error: less
+/* folder: NULL = what was installed with the program.  Its folder prompts/ is left out: models are told that anyway.  One that is not there, and files beyond the bounds, are no error: less
  * is known. */
 struct atoll_knowledge *atoll_knowledge_create(const char *folder, struct atoll_err *err);
 void atoll_knowledge_destroy(struct atoll_knowledge *knowledge); /* NULL is fine */

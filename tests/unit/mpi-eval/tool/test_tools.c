@@ -51,9 +51,11 @@ static int set_up(void **state)
     assert_int_equal(mkdir(path_of(&s, "base"), 0755), 0);
     assert_int_equal(mkdir(path_of(&s, "base/hopper"), 0755), 0);
     assert_int_equal(mkdir(path_of(&s, "base/.git"), 0755), 0);
+    assert_int_equal(mkdir(path_of(&s, "base/prompts"), 0755), 0);
     put(s.folder, "secret.txt", "the secret of the house\n");
     put(s.folder, "base/README.md", "What is here.\n");
     put(s.folder, "base/.hidden", "warp warp warp\n");
+    put(s.folder, "base/prompts/role.md", "warp warp warp hidden\n");
     put(s.folder, "base/.git/config", "warp warp warp\n");
     put(s.folder, "base/hopper/wgmma.md", "# wgmma\none\ntwo\nwgmma.fence orders registers\nfour\n");
     put(s.folder, "base/banks.md", "Shared memory has 32 banks.\nA warp reads them.\n");
