@@ -6,9 +6,8 @@
 
 #include <string.h>
 
-#include "core/diagnosis.h"
+#include "core/experience/hint.h"
 #include "core/issue.h"
-#include "core/profile.h"
 #include "core/rules/rules.h"
 #include "core/search.h"
 #include "evolution/prompt/prompt_form.h"
@@ -70,15 +69,22 @@ static void put_issue_types(struct atoll_buffer *out)
     }
 }
 
+/* By kind, as core/experience/hint.h reads them; what is not known triggers nothing. */
 static void put_triggers(struct atoll_buffer *out)
 {
-    atoll_buffer_printf(out, "\n## Triggers\n\nLimiters of correct kernels:");
-    for (unsigned i = ATOLL_LIMITER_UNKNOWN + 1; i < ATOLL_LIMITER_COUNT; i++)
-        atoll_buffer_printf(out, " %s", atoll_limiter_name((enum atoll_limiter)i));
-    atoll_buffer_printf(out, "\n\nClasses of errors:");
-    for (unsigned i = ATOLL_ERROR_NONE + 1; i < ATOLL_ERROR_COUNT; i++)
-        atoll_buffer_printf(out, " %s", atoll_error_class_name((enum atoll_error_class)i));
-    atoll_buffer_printf(out, "\n");
+    static const unsigned counts[ATOLL_TRIGGER_KIND_COUNT] = {
+        [ATOLL_TRIGGER_LIMITER] = ATOLL_LIMITER_COUNT,     [ATOLL_TRIGGER_ERROR] = ATOLL_ERROR_COUNT,
+        [ATOLL_TRIGGER_STALL] = ATOLL_STALL_COUNT,         [ATOLL_TRIGGER_UNUSED] = ATOLL_UNUSED_COUNT,
+        [ATOLL_TRIGGER_OCCUPANCY] = ATOLL_OCCUPANCY_COUNT,
+    };
+    atoll_buffer_printf(out, "\n## Triggers\n\n");
+    for (unsigned kind = 0; kind < ATOLL_TRIGGER_KIND_COUNT; kind++) {
+        for (unsigned i = kind == ATOLL_TRIGGER_UNUSED ? 0 : 1; i < counts[kind]; i++) {
+            char text[ATOLL_HINT_TRIGGER_BYTES];
+            struct atoll_trigger trigger = {(enum atoll_trigger_kind)kind, i};
+            atoll_buffer_printf(out, "- %s\n", atoll_trigger_text(&trigger, text));
+        }
+    }
 }
 
 static void put_island(const struct atoll_ask *ask, struct atoll_buffer *out)

@@ -9,9 +9,8 @@
 #include <strings.h>
 
 #include "base/utf8.h"
-#include "core/diagnosis.h"
+#include "core/experience/hint.h"
 #include "core/issue.h"
-#include "core/profile.h"
 #include "evolution/reply/reply.h"
 #include "evolution/reply/reply_json.h"
 
@@ -88,7 +87,7 @@ static void name_of(const json_t *value, char ret_name[NAME_BYTES])
         char c = *text;
         if (c >= 'A' && c <= 'Z')
             c = (char)(c - 'A' + 'a');
-        if (strchr(" -._", c))
+        if (strchr(" -._:", c))
             c = '_';
         int is_known = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
         if (is_known && (c != '_' || (used > 0 && ret_name[used - 1] != '_')))
@@ -251,25 +250,32 @@ static int read_rewrite(struct items *r, const json_t *object, struct atoll_err 
     return 0;
 }
 
-int atoll_reply_is_trigger(const char *name)
+/* "Limiter DRAM", "long_scoreboard": as core/experience/hint.h writes it; 0: nothing would ever find such a hint. */
+static int trigger_of(const json_t *value, char ret_text[ATOLL_HINT_TRIGGER_BYTES])
 {
-    for (unsigned i = ATOLL_ERROR_NONE + 1; i < ATOLL_ERROR_COUNT; i++)
-        if (strcmp(atoll_error_class_name((enum atoll_error_class)i), name) == 0)
-            return 1;
-    for (unsigned i = ATOLL_LIMITER_UNKNOWN + 1; i < ATOLL_LIMITER_COUNT; i++)
-        if (strcmp(atoll_limiter_name((enum atoll_limiter)i), name) == 0)
-            return 1;
-    return 0;
+    static const char *const kinds[] = {"limiter_", "error_", "stall_", "unused_", "occupancy_"};
+    struct atoll_trigger trigger;
+    char name[NAME_BYTES];
+    name_of(value, name);
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+        if (strncmp(name, kinds[i], strlen(kinds[i])) == 0)
+            name[strlen(kinds[i]) - 1] = ' ';
+    int is_known = atoll_trigger_parse(name, &trigger, NULL) == 0;
+    for (char *p = name; !is_known && *p; p++)
+        *p = (char)(*p == '_' ? ' ' : *p); /* "occupancy shared memory" */
+    if (!is_known && atoll_trigger_parse(name, &trigger, NULL) != 0)
+        return 0;
+    atoll_trigger_text(&trigger, ret_text);
+    return 1;
 }
 
 static int read_hint(struct items *r, const json_t *object, struct atoll_err *err)
 {
-    char name[NAME_BYTES];
+    char trigger[ATOLL_HINT_TRIGGER_BYTES];
     struct atoll_reply_item item = {.kind = ATOLL_ITEM_HINT, .before = "", .after = ""};
-    name_of(json_object_get(object, "trigger"), name);
-    if (!atoll_reply_is_trigger(name))
-        return 0; /* nobody would ever find it */
-    item.title = atoll_arena_text(r->arena, name, strlen(name), err);
+    if (!trigger_of(json_object_get(object, "trigger"), trigger))
+        return 0;
+    item.title = atoll_arena_text(r->arena, trigger, strlen(trigger), err);
     if (!item.title || text_member(r, object, "advice", "text", &item.text, err) ||
         text_member(r, object, "context", "when", &item.why, err))
         return -1;

@@ -15,12 +15,9 @@
 /* kind: what was asked, not WRITE.  text: length bytes, any.  Fills items, plan_count, issues and order of ret_reply
  * (texts in arena) and nothing else of it; at most ATOLL_REPLY_ITEM_LIMIT items, the first ones.  *ret_usable: 1 when the
  * answer says something: items, an order, or that there is nothing ("No optimization found", an empty list of issues or
- * hints); then there may be no items.  Errors: INTERNAL (another kind), MEMORY, LIMIT of arena. */
+ * hints); then there may be no items.  HINT: the title is a trigger as core/experience/hint.h writes it ("limiter dram").  Errors: INTERNAL (another kind), MEMORY, LIMIT of arena. */
 int atoll_reply_read_items(enum atoll_ask_kind kind, const char *text, size_t length,
                            struct atoll_arena *arena, struct atoll_reply *ret_reply, int *ret_usable,
                            struct atoll_err *err);
-
-/* Whether a hint can be found by it: the name of an error class (core/diagnosis.h) or of a limiter (core/profile.h). */
-int atoll_reply_is_trigger(const char *name);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/experience/hint.h"
 #include "core/issue.h"
 #include "evolution/reply/reply_items.h"
 
@@ -31,7 +32,8 @@ static void check_item(enum atoll_ask_kind kind, const struct atoll_reply_item *
         abort();
     if (!(item->gain_low >= 0) || !(item->gain_high >= item->gain_low) || !isfinite(item->gain_high))
         abort();
-    if (item->kind == ATOLL_ITEM_HINT && !atoll_reply_is_trigger(item->title))
+    struct atoll_trigger trigger;
+    if (item->kind == ATOLL_ITEM_HINT && atoll_trigger_parse(item->title, &trigger, NULL) != 0)
         abort();
     check_text(item->title, ATOLL_REPLY_TITLE_BYTES);
     check_text(item->text, ATOLL_REPLY_ITEM_TEXT_BYTES);

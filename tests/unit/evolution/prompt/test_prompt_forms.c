@@ -630,8 +630,8 @@ static void system_texts_name_what_is_read(void **state)
     scene_init(&s);
     as_distil(&s);
     written(&s);
-    assert_non_null(strstr((const char *)s.prompt.system.data, " bank_conflicts"));
-    assert_non_null(strstr((const char *)s.prompt.system.data, " tail "));
+    assert_non_null(strstr((const char *)s.prompt.system.data, "\n- limiter bank_conflicts\n"));
+    assert_non_null(strstr((const char *)s.prompt.system.data, "\n- error tail\n"));
     scene_fini(&s);
 }
 

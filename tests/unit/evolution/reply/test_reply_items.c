@@ -97,9 +97,12 @@ static const struct items_case cases[] = {
     /* hints */
     {"hints", ATOLL_ASK_DISTIL,
      FENCE("{\"hints\": [{\"trigger\": \"DRAM\", \"context\": \"C\", \"advice\": \"A\"},"
-           " {\"trigger\": \"my mood\", \"advice\": \"B\"}, {\"trigger\": \"missing tail\", \"advice\": "
-           "\"E\"}]}"),
-     "hint:dram:A:C:::0:0:0-0;"},
+           " {\"trigger\": \"my mood\", \"advice\": \"B\"}, {\"trigger\": \"Stall: long scoreboard\", "
+           "\"advice\": \"E\"}]}"),
+     "hint:limiter dram:A:C:::0:0:0-0;hint:stall long_scoreboard:E::::0:0:0-0;"},
+    {"a trigger with a blank", ATOLL_ASK_DISTIL,
+     "[{\"trigger\": \"occupancy shared memory\", \"advice\": \"A\"}]",
+     "hint:occupancy shared memory:A::::0:0:0-0;"},
     {"no hints", ATOLL_ASK_DISTIL, "{\"hints\": []}", "none"},
     {"no trigger", ATOLL_ASK_DISTIL, "{\"hints\": [{\"trigger\": \"x\", \"advice\": \"B\"}]}", ""},
 };
