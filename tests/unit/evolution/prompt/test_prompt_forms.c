@@ -11,6 +11,7 @@
 #include "evolution/prompt/prompt.h"
 #include "evolution/prompt/prompt_text.h"
 #include "evolution/reply/reply.h"
+#include "evolution/reply/reply_items.h"
 #include "tests/support/evaluation.h"
 
 #define STARTER  ATOLL_SOURCE_DIR "/suites/starter/"
@@ -635,6 +636,43 @@ static void system_texts_name_what_is_read(void **state)
     scene_fini(&s);
 }
 
+/* The worked example of each part is what its reader takes, with every text of its items. */
+static void examples_are_read(void **state)
+{
+    static const struct {
+        const char *part;
+        enum atoll_ask_kind kind;
+        uint32_t items, order;
+        const char *title; /* of the first item */
+    } rows[] = {
+        {"part/planner", ATOLL_ASK_PLAN, 1, 0, "Load the next tile of B while this one is used"},
+        {"part/analyser", ATOLL_ASK_ANALYSE, 2, 0, "missing_prefetch"},
+        {"part/order", ATOLL_ASK_ORDER, 0, 3, NULL},
+        {"part/summarizer", ATOLL_ASK_SUMMARISE, 1, 0, "Keep a row in registers between two passes over it"},
+        {"part/distiller", ATOLL_ASK_DISTIL, 1, 0, "stall short_scoreboard"},
+    };
+    struct atoll_arena *arena = atoll_arena_create((size_t)1 << 20, NULL);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        static struct atoll_reply reply;
+        struct atoll_err err = ATOLL_ERR_INIT;
+        const char *text = atoll_prompt_file(rows[i].part);
+        int is_usable = 0;
+        assert_non_null(text);
+        if (atoll_reply_read_items(rows[i].kind, text, strlen(text), arena, &reply, &is_usable, &err))
+            fail_msg("%s", err.text);
+        assert_int_equal(is_usable, 1);
+        assert_int_equal(reply.item_count, rows[i].items);
+        assert_int_equal(reply.order_count, rows[i].order);
+        for (uint32_t k = 0; k < reply.item_count; k++) {
+            assert_true(reply.items[k].title[0] && reply.items[k].text[0]);
+            assert_true(reply.items[k].gain_high > 1 || rows[i].kind == ATOLL_ASK_SUMMARISE);
+        }
+        if (rows[i].title)
+            assert_string_equal(reply.items[0].title, rows[i].title);
+    }
+    atoll_arena_destroy(arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -645,6 +683,7 @@ int main(void)
         cmocka_unit_test(words_of_models_stay_quoted),
         cmocka_unit_test(budgets_are_kept),
         cmocka_unit_test(system_texts_name_what_is_read),
+        cmocka_unit_test(examples_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

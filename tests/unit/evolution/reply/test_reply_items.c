@@ -5,6 +5,7 @@
 
 #include "core/issue.h"
 #include "evolution/reply/reply_items.h"
+#include "evolution/reply/reply_prose.h"
 
 /* What is read, in one line: kind:title:text:why:before:after:stage:severity:gain, orders as names. */
 struct items_case {
@@ -222,6 +223,27 @@ static void only_items_are_touched(void **state)
     assert_string_equal(reply.origin, "x");
 }
 
+/* What a refine loop tells again. */
+static void prose_is_what_is_no_code(void **state)
+{
+    static const struct {
+        const char *answer, *prose;
+    } rows[] = {
+        {"I tile it.\n\n\n\n```c\nint a;\n```\nIt fits.\n", "I tile it.\n\nIt fits."},
+        {"<think>\nno\n</think>\n  Yes.  \n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\nDone.",
+         "Yes.\nDone."},
+        {"```c\nint a;\n```\n", ""},
+        {"", ""},
+        {"```c\nint a;", ""},
+        {"caf\xc3\xa9 caf\xc3\xa9 caf\xc3\xa9 caf\xc3\xa9", "caf\xc3\xa9 caf\xc3\xa9 caf\xc3\xa9 caf"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        const char *prose = atoll_reply_prose(rows[i].answer, strlen(rows[i].answer), 22, arena, NULL);
+        assert_non_null(prose);
+        assert_string_equal(prose, rows[i].prose);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -229,6 +251,7 @@ int main(void)
         cmocka_unit_test(every_type_is_known),
         cmocka_unit_test(texts_and_counts_are_bounded),
         cmocka_unit_test(only_items_are_touched),
+        cmocka_unit_test(prose_is_what_is_no_code),
     };
     arena = atoll_arena_create((size_t)64 << 20, NULL);
     int failed = arena ? cmocka_run_group_tests(tests, NULL, NULL) : 1;
