@@ -28,6 +28,7 @@ struct atoll_asked {
     struct atoll_ask ask;
     uint32_t task;   /* position of its task */
     uint32_t parent; /* individual, ATOLL_NONE */
+    uint8_t is_here; /* it is being answered by the built-in operator; of none that is under way */
 };
 
 #define ATOLL_FAILURE_LIMIT 16 /* the last ones of a task */

@@ -63,13 +63,15 @@ static void send(struct atoll_engine *e, const struct atoll_asked *asked)
 static int answer_here(struct atoll_engine *e, struct atoll_task_state *t, const struct atoll_asked *asked,
                        struct atoll_err *err)
 {
+    struct atoll_asked made = *asked;
     struct atoll_reply reply;
     uint32_t accepted = 0;
+    made.is_here = 1;
     memset(&reply, 0, sizeof(reply));
-    reply.ask = asked->ask.number;
-    if (atoll_builtin_answer(e, t, asked, &reply, &accepted, err))
+    reply.ask = made.ask.number;
+    if (atoll_builtin_answer(e, t, &made, &reply, &accepted, err))
         return -1;
-    return atoll_strategy_replied(e, t, asked, &reply, accepted, err);
+    return atoll_strategy_replied(e, t, &made, &reply, accepted, err);
 }
 
 int atoll_ask_make_here(struct atoll_engine *e, struct atoll_task_state *t, const struct atoll_asked *asked,

@@ -29,9 +29,8 @@ static int replied(struct atoll_engine *e, struct atoll_task_state *t, const str
                  asked->ask.op == ATOLL_OPERATOR_STAGED;
     if (atoll_ask_is_lesson(asked->ask.kind))
         return 1;
-    /* without sources it was the built-in operator, whose candidates are the tuner's */
-    if (!accepted || !reply->source_count || asked->ask.kind != ATOLL_ASK_WRITE || !e->search.memory ||
-        !is_try || asked->parent == ATOLL_NONE ||
+    if (!accepted || asked->is_here || asked->ask.kind != ATOLL_ASK_WRITE || !e->search.memory || !is_try ||
+        asked->parent == ATOLL_NONE ||
         e->search.strategy == ATOLL_STRATEGY_REPEATED) /* which has no memory */
         return 0;
     if (atoll_array_reserve(&l->groups, &l->group_capacity, l->group_count + 1, sizeof(*l->groups), err))

@@ -275,6 +275,15 @@ static int propose(struct atoll_engine *e, struct atoll_task_state *t, struct at
 
 /* ---- answers ---- */
 
+/* Who plans carries out: of the built-in operator's plans there are no words.  Without a template it carries out nothing, and
+ * somebody outside takes a step of its own. */
+static void close_plan(const struct atoll_task_state *t, struct plan *p, const struct atoll_asked *asked,
+                       uint32_t plans)
+{
+    p->count = plans < asked->ask.count ? plans : asked->ask.count;
+    p->here |= asked->is_here && t->template_count;
+}
+
 static int replied(struct atoll_engine *e, struct atoll_task_state *t, const struct atoll_asked *asked,
                    const struct atoll_reply *reply, uint32_t accepted, struct atoll_err *err)
 {
@@ -285,7 +294,7 @@ static int replied(struct atoll_engine *e, struct atoll_task_state *t, const str
         group->left = accepted;
     for (uint32_t i = 0; i < b->plan_count && !group; i++)
         if (b->plans[i].ask == reply->ask)
-            b->plans[i].count = plans < asked->ask.count ? plans : asked->ask.count;
+            close_plan(t, &b->plans[i], asked, plans);
     return 0;
 }
 

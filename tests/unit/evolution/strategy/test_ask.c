@@ -112,25 +112,37 @@ static void spent_for_one_task(void **state)
     end(s);
 }
 
-/* Nobody outside plans: the engine's own operator does, and asks about candidates go outside as before. */
+/* Nobody outside plans: the engine's own operator does, and carries out what it planned; without templates it cannot, and
+ * asks for candidates go outside as before. */
 static void builtin_answers_one_kind(void **state)
 {
-    struct sim *s = begin(*state, ATOLL_STRATEGY_BEAM);
-    unsigned plans = 0, writes = 0;
-    for (int i = 0; i < 400 && (s->order_count || op_count(s)); i++) {
-        if (!op_count(s)) {
-            sim_answer(s);
-            continue;
+    for (unsigned has_templates = 0; has_templates < 2; has_templates++) {
+        struct atoll_buffer bytes;
+        atoll_buffer_init(&bytes, 1u << 24);
+        sim_task("copy", seeds, 1 + has_templates, 1, &bytes);
+        struct sim *s = begin(&bytes, ATOLL_STRATEGY_BEAM);
+        unsigned plans = 0, writes = 0, tuned = 0;
+        for (int i = 0; i < 400 && (s->order_count || op_count(s)); i++) {
+            if (!op_count(s)) {
+                sim_answer(s);
+                continue;
+            }
+            const struct atoll_ask ask = *op_at(s, 0);
+            int is_plan = ask.kind == ATOLL_ASK_PLAN;
+            plans += (unsigned)is_plan;
+            writes += !is_plan;
+            op_status(s, ask.number, is_plan ? ATOLL_REPLY_BUILTIN : ATOLL_REPLY_EMPTY);
         }
-        const struct atoll_ask ask = *op_at(s, 0);
-        int is_plan = ask.kind == ATOLL_ASK_PLAN;
-        plans += (unsigned)is_plan;
-        writes += !is_plan;
-        op_status(s, ask.number, is_plan ? ATOLL_REPLY_BUILTIN : ATOLL_REPLY_EMPTY);
+        for (uint32_t i = 0; i < s->engine->individuals.count; i++)
+            tuned += s->engine->individuals.items[i].op == ATOLL_OPERATOR_TUNE;
+        assert_true(plans > 0);
+        if (has_templates)
+            assert_true(tuned > 0);
+        else
+            assert_true(writes > 0);
+        end(s);
+        atoll_buffer_fini(&bytes);
     }
-    assert_true(plans > 0);
-    assert_true(writes > 0);
-    end(s);
 }
 
 /* A turn that called tools is paid for out of the budgets of tokens and money, whoever asked, and nothing comes back. */
