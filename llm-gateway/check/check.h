@@ -10,7 +10,7 @@
 #ifndef ATOLL_LLM_GATEWAY_CHECK_CHECK_H
 #define ATOLL_LLM_GATEWAY_CHECK_CHECK_H
 
-#include "llm-gateway/config/config.h"
+#include "llm-gateway/config/offer.h"
 
 enum atoll_check_result { ATOLL_CHECK_OK, ATOLL_CHECK_FAILED, ATOLL_CHECK_SKIPPED, ATOLL_CHECK_RESULT_COUNT };
 const char *atoll_check_result_name(enum atoll_check_result result); /* "ok" "failed" "skipped" */
@@ -36,6 +36,10 @@ void atoll_check_defaults(struct atoll_check_settings *settings);
 int atoll_check_endpoints(const struct atoll_gateway_config *config,
                           const struct atoll_check_settings *settings, atoll_check_sink *sink, void *context,
                           unsigned *ret_failed, struct atoll_err *err);
+/* What a gateway offers, asked for as a client, within deadline_s.  Errors: NOTFOUND, a recording, a spool that nobody offers anything
+ * in, or nobody answers; PROTOCOL; DENIED (the token) ... */
+int atoll_check_offer(const char *where, const char *token_file, double deadline_s,
+                      struct atoll_offer *ret_offer, struct atoll_err *err);
 /* A gateway as a client sees it: where and token_file as of client.h.  model: NULL or "": no call. */
 int atoll_check_gateway(const char *where, const char *token_file, const char *model,
                         const struct atoll_check_settings *settings, atoll_check_sink *sink, void *context,

@@ -1,6 +1,7 @@
 /* check_gateway.c - a gateway as a client sees it: over HTTP step by step, through a spool as one call,
  * a recording as a file. */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/spelling.h"
 #include "llm-gateway/check/check_run.h"
 #include "llm-gateway/http/address.h"
@@ -54,7 +56,7 @@ static int ask(struct atoll_client *client, struct answer *answer, struct atoll_
     request.message_count = 1;
     request.messages[0] = (struct atoll_llm_message){.role = ATOLL_LLM_USER, .text = text};
     request.max_output_tokens = 16;
-    request.purpose = "check";
+    request.purpose = strcmp(answer->model, ATOLL_LLM_BY_ROLE) == 0 ? "writer" : "check";
     request.deadline_s = answer->run->settings->deadline_s;
     if (atoll_client_ask(client, &request, on_answer, answer, &call, err))
         return -1;
@@ -244,6 +246,68 @@ static int set_site(const char *where, struct atoll_transfer_site *site, char ur
         length -= 3;
     site->proxy = atoll_address_is_here(strstr(where, "://") + 3) ? "" : NULL; /* as the client does */
     return snprintf(url, URL_BYTES, "%.*s", (int)length, where) < URL_BYTES ? 0 : -1;
+}
+
+/* ---- what it offers ---- */
+
+static void ignore(void *context, const struct atoll_check_step *step)
+{
+}
+
+static int offer_of_spool(const char *folder, struct atoll_offer *ret_offer, struct atoll_err *err)
+{
+    char path[PATH_MAX];
+    size_t length;
+    if (snprintf(path, sizeof(path), "%s/offer", folder) >= (int)sizeof(path))
+        return atoll_err_set(err, ATOLL_E_INPUT, "the spool's path is too long");
+    char *text = atoll_file_read(path, ATOLL_OFFER_BYTES, &length, err);
+    int status = text ? atoll_offer_parse(text, length, ret_offer, err) : -1;
+    free(text);
+    return status;
+}
+
+static int offer_of_http(struct atoll_check_run *run, const char *token_file, struct atoll_offer *ret_offer,
+                         struct atoll_err *err)
+{
+    struct atoll_buffer headers;
+    struct atoll_check_reply reply;
+    int status = -1;
+    atoll_buffer_init(&headers, 16384);
+    if (put_token(run, token_file, &headers)) {
+        atoll_err_set(err, ATOLL_E_DENIED, "the token of the gateway cannot be read");
+    } else {
+        atoll_check_exchange(run, "/v1/models", &headers, NULL, &reply);
+        if (reply.end.http_status == 200)
+            status = atoll_offer_parse(reply.body.data, reply.body.length, ret_offer, err);
+        else
+            atoll_err_set(err, ATOLL_E_NOTFOUND, "no gateway says what it offers (HTTP %d): %s",
+                          reply.end.http_status, reply.end.detail);
+        atoll_buffer_fini(&reply.body);
+    }
+    if (headers.data)
+        explicit_bzero(headers.data, headers.capacity);
+    atoll_buffer_fini(&headers);
+    return status;
+}
+
+int atoll_check_offer(const char *where, const char *token_file, double deadline_s,
+                      struct atoll_offer *ret_offer, struct atoll_err *err)
+{
+    char url[URL_BYTES];
+    struct atoll_transfer_site site;
+    const struct atoll_check_settings settings = {.deadline_s = deadline_s};
+    struct atoll_check_run run = {
+        .settings = &settings, .sink = ignore, .subject = where, .site = &site, .url = url};
+    if (strncmp(where, "spool:", 6) == 0)
+        return offer_of_spool(where + 6, ret_offer, err);
+    if (set_site(where, &site, url))
+        return atoll_err_set(err, ATOLL_E_NOTFOUND, "'%.120s' offers nothing", where);
+    if (atoll_check_run_open(&run, err))
+        return -1;
+    int status = offer_of_http(&run, token_file, ret_offer, err);
+    atoll_check_run_close(&run);
+    atoll_secret_destroy(run.secret);
+    return status;
 }
 
 int atoll_check_gateway(const char *where, const char *token_file, const char *model,

@@ -11,6 +11,9 @@
 #include "llm-gateway/budget/spending.h"
 #include "llm-gateway/http/transfer.h"
 
+#define ATOLL_CONFIG_NAMES_MOST      320 /* models and ensembles */
+#define ATOLL_CONFIG_CANDIDATES_MOST 64  /* of one ask */
+
 struct atoll_endpoint {
     const char *name;
     enum atoll_provider provider;
@@ -87,7 +90,6 @@ struct atoll_gateway_config {
 struct atoll_gateway_config *atoll_gateway_config_load(const char *path, struct atoll_err *err);
 void atoll_gateway_config_destroy(struct atoll_gateway_config *config);
 
-#define ATOLL_CONFIG_NAMES_MOST 320 /* models and ensembles */
 /* What clients may call models, ensembles first; how many.  Borrowed. */
 size_t atoll_gateway_config_names(const struct atoll_gateway_config *config,
                                   const char *ret_names[ATOLL_CONFIG_NAMES_MOST]);

@@ -5,8 +5,6 @@
 
 #include "llm-gateway/config/config_draft.h"
 
-#define CANDIDATES_MOST 64
-
 /* A role with what is checked between its keys, at their place in the file. */
 struct role_draft {
     struct atoll_gateway_role role;
@@ -50,9 +48,9 @@ static int read_candidates(struct atoll_yaml_walk *walk, const struct atoll_yaml
     uint32_t count;
     if (atoll_config_read_positive_count(walk, node, &count))
         return -1;
-    if (count > CANDIDATES_MOST)
+    if (count > ATOLL_CONFIG_CANDIDATES_MOST)
         return atoll_yaml_fail(walk, node, "%u candidates of one ask are more than %d", count,
-                               CANDIDATES_MOST);
+                               ATOLL_CONFIG_CANDIDATES_MOST);
     *(uint32_t *)target = count;
     return 0;
 }

@@ -23,6 +23,7 @@
 
 #include "base/json.h"
 #include "base/utf8.h"
+#include "llm-gateway/config/offer.h"
 #include "llm-gateway/http/address.h"
 
 #define BODY_BYTES     ((size_t)8 << 20)    /* of one request */
@@ -91,24 +92,10 @@ static void response_outcome(struct response *response, const struct atoll_llm_o
         response_refuse(response, 500, NULL, "%s", err.text);
 }
 
-static json_t *model_json(const char *name, const char *owner)
-{
-    return json_pack("{s:s,s:s,s:i,s:s}", "id", name, "object", "model", "created", 0, "owned_by", owner);
-}
-
 static void response_models(struct response *response, const struct atoll_gateway_config *config)
 {
-    json_t *list = json_array();
-    for (size_t i = 0; i < config->ensemble_count; i++)
-        json_array_append_new(list, model_json(config->ensembles[i].name, "ensemble"));
-    for (size_t i = 0; i < config->model_count; i++) {
-        json_array_append_new(
-            list, model_json(config->models[i].name, config->endpoints[config->models[i].endpoint].name));
-    }
-    json_t *document = json_pack("{s:s,s:o}", "object", "list", "data", list);
-    if (atoll_json_put(&response->out, document, NULL) != 0)
+    if (atoll_offer_json(config, &response->out, NULL) != 0)
         response_refuse(response, 503, NULL, "no memory for the list of models");
-    json_decref(document);
 }
 
 /* NULL: no memory; the response's bytes are MHD's from then on. */

@@ -301,7 +301,7 @@ int atoll_spool_publish(const char *root, const char *tag, const char *name, enu
 /* A folder of other things must not be filled with ours, and never be cleaned. */
 static int refuse_foreign(const char *root, struct atoll_err *err)
 {
-    static const char *const parts[] = {"bell", "spool", "lease"};
+    static const char *const parts[] = {"bell", "spool", "lease", "offer"};
     DIR *directory = opendir(root);
     if (!directory)
         return atoll_err_errno(err, errno, "%s: cannot read the folder of the spool", root);

@@ -2,11 +2,14 @@
  * A reply that cannot be written (a full disk) is kept and tried again with the next scan. */
 #include "llm-gateway/spool/spool_service.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/log.h"
+#include "llm-gateway/config/offer.h"
 #include "llm-gateway/spool/spool.h"
 
 #define BUSY_NS    50e6
@@ -203,6 +206,22 @@ static void look(void *context)
 
 /* ---- lifetime ---- */
 
+/* For those who ask through files: what a client over HTTP reads from /v1/models. */
+static int write_offer(const struct atoll_gateway_config *config, struct atoll_err *err)
+{
+    char path[PATH_MAX];
+    struct atoll_buffer text;
+    if (!config->model_count || snprintf(path, sizeof(path), "%s/offer", config->spool) >= (int)sizeof(path))
+        return 0; /* nothing to offer */
+    atoll_buffer_init(&text, ATOLL_OFFER_BYTES);
+    int status =
+        atoll_offer_json(config, &text, err) || atoll_file_replace(NULL, path, text.data, text.length, err)
+            ? -1
+            : 0;
+    atoll_buffer_fini(&text);
+    return status;
+}
+
 struct atoll_spool_service *atoll_spool_service_create(struct atoll_loop *loop, struct atoll_broker *broker,
                                                        const struct atoll_gateway_config *config,
                                                        struct atoll_err *err)
@@ -217,7 +236,8 @@ struct atoll_spool_service *atoll_spool_service_create(struct atoll_loop *loop, 
     service->in_flight_limit = config->in_flight_limit;
     service->cleaned_ns = atoll_loop_now_ns(loop);
     service->server = atoll_spool_server_open(config->spool, NULL, NULL, err);
-    if (!service->server || atoll_loop_at(loop, service->cleaned_ns, look, service, &service->timer, err)) {
+    if (!service->server || write_offer(config, err) ||
+        atoll_loop_at(loop, service->cleaned_ns, look, service, &service->timer, err)) {
         atoll_spool_service_destroy(service);
         return NULL;
     }

@@ -6,11 +6,14 @@
 #include <unistd.h>
 
 #include "base/buffer.h"
+#include "llm-gateway/check/check.h"
 #include "llm-gateway/client/client.h"
 #include "mpi-eval/operator/roles.h"
 
-#define PATH_BYTES  8192u
-#define ROLES_BYTES 16384u
+#define PATH_BYTES    8192u
+#define ROLES_BYTES   16384u
+#define OFFER_S       2.0   /* a gateway is asked for so long what it offers */
+#define CONTEXT_LEAST 1000u /* tokens: of less a prompt would be nothing (--role) */
 
 /* Prefixes of `where` behind which a path follows. */
 static const char *const path_forms[] = {"spool:", "replay:", "unix:"};
@@ -67,6 +70,34 @@ static int paths_complete(struct atoll_model_options *options, const char *gatew
     return options->token_file && !options->token ? -1 : 0;
 }
 
+/* What the gateway says of context and candidates where the campaign does not: kept with the campaign, because prompts follow from
+ * it.  A gateway that is not there yet, or a person with a spool, says nothing. */
+static void put_offer(const struct atoll_model_options *options, struct atoll_buffer *text)
+{
+    struct atoll_roles roles;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_offer *offer = malloc(sizeof(*offer));
+    if (!offer || atoll_roles_parse(options->model, NULL, &roles, &err) != 0 ||
+        atoll_check_offer(options->where, options->token, OFFER_S, offer, &err) != 0) {
+        free(offer);
+        return;
+    }
+    for (unsigned i = 0; i < ATOLL_MODEL_ROLE_COUNT; i++) {
+        const char *own = roles.of[i].model, *name = atoll_model_role_name((enum atoll_model_role)i);
+        int is_by_role = !*own || strcmp(own, ATOLL_LLM_BY_ROLE) == 0;
+        const struct atoll_offer_model *model =
+            atoll_offer_find(offer, is_by_role ? offer->roles[i].model : own);
+        uint32_t candidates = offer->roles[i].candidates;
+        if (model && model->context_tokens >= CONTEXT_LEAST)
+            atoll_buffer_printf(text, "%s:context=%u;", name, model->context_tokens);
+        if (candidates)
+            atoll_buffer_printf(text, "%s:candidates=%u;", name,
+                                candidates < ATOLL_ASK_COUNT_LIMIT ? candidates
+                                                                   : (uint32_t)ATOLL_ASK_COUNT_LIMIT);
+    }
+    free(offer);
+}
+
 /* Of what is given about roles: the text that a campaign keeps, and what the search asks for. */
 static int roles_complete(struct atoll_model_options *options, const struct atoll_search_options *given,
                           struct atoll_search *search, struct atoll_err *err)
@@ -75,6 +106,7 @@ static int roles_complete(struct atoll_model_options *options, const struct atol
     struct atoll_search wished = *search;
     struct atoll_buffer text;
     atoll_buffer_init(&text, ROLES_BYTES);
+    put_offer(options, &text); /* what is said here stands behind it, and holds */
     for (size_t i = 0; i < options->role.count; i++)
         atoll_buffer_printf(&text, "%s%s", i ? ";" : "", options->role.items[i]);
     atoll_buffer_put_u8(&text, 0);
@@ -120,7 +152,7 @@ int atoll_model_options_apply(struct atoll_model_options *options, const struct 
         return atoll_err_set(err, ATOLL_E_USAGE, "--role needs --model: without one nobody is asked");
     if (!options->model)
         return 0;
-    if (roles_complete(options, given, search, err) != 0 || paths_complete(options, gateway, err) != 0)
+    if (paths_complete(options, gateway, err) != 0 || roles_complete(options, given, search, err) != 0)
         return -1;
     if (!atoll_search_options_has(given, "ask_share"))
         search->ask_share = ATOLL_MODEL_ASK_SHARE;

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 
+#include "llm-gateway/check/check.h"
 #include "llm-gateway/client/client.h"
 #include "llm-gateway/server/gateway.h"
 #include "llm-gateway/spool/spool.h"
@@ -254,6 +255,60 @@ static void client_answer(struct atoll_client *client, const struct atoll_llm_re
     atoll_client_settled(client, call);
 }
 
+/* What it offers is heard as it is configured. */
+static void expect_offer(const struct atoll_offer *offer)
+{
+    assert_int_equal(offer->model_count, CASE_MODELS + 1); /* and "roles" */
+    assert_int_equal(atoll_offer_find(offer, "m1")->context_tokens, 32000);
+    assert_int_equal(atoll_offer_find(offer, "m0")->context_tokens, 0);
+    assert_false(atoll_offer_find(offer, "m1")->has_no_tools);
+    assert_true(atoll_offer_find(offer, "m2")->has_no_tools);
+    assert_non_null(atoll_offer_find(offer, "roles"));
+    assert_null(atoll_offer_find(offer, "m9"));
+    assert_int_equal(offer->roles[ATOLL_MODEL_ROLE_PLANNER].candidates, 4);
+    assert_string_equal(offer->roles[ATOLL_MODEL_ROLE_PLANNER].model, "m1");
+    assert_int_equal(offer->roles[ATOLL_MODEL_ROLE_WRITER].candidates, 0);
+}
+
+static void offers_that_are_none(void **state)
+{
+    static const struct {
+        const char *json;
+        uint32_t context, candidates;
+    } heard[] = {
+        {"{\"data\":[{\"id\":\"m\",\"atoll\":{\"context_tokens\":-1}}],\"atoll\":{\"roles\":{\"*\":{"
+         "\"candidates\":65}}}}",
+         0, 0},
+        {"{\"data\":[{\"id\":7},{\"id\":\"m\",\"atoll\":7}],\"atoll\":[]}", 0, 0},
+        {"{\"data\":[{\"id\":\"m\",\"atoll\":{\"context_tokens\":8}}],\"atoll\":{\"roles\":{\"*\":{"
+         "\"candidates\":3}}}}",
+         8, 3},
+        {"{\"data\":[{\"id\":\"m\"}],\"atoll\":{\"roles\":{\"planner\":{\"candidates\":2},\"*\":{"
+         "\"candidates\":3}}}}",
+         0, 2},
+    };
+    struct atoll_offer offer;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    for (size_t i = 0; i < sizeof(heard) / sizeof(*heard); i++) {
+        if (atoll_offer_parse(heard[i].json, strlen(heard[i].json), &offer, &err))
+            fail_msg("%s: %s", heard[i].json, err.text);
+        assert_int_equal(offer.model_count, 1);
+        assert_int_equal(atoll_offer_find(&offer, "m")->context_tokens, heard[i].context);
+        assert_int_equal(offer.roles[ATOLL_MODEL_ROLE_PLANNER].candidates, heard[i].candidates);
+    }
+    assert_int_equal(atoll_offer_parse("[]", 2, &offer, &err), -1);
+    expect_err(&err, ATOLL_E_PROTOCOL, "no list 'data'");
+    err = (struct atoll_err)ATOLL_ERR_INIT;
+    assert_int_equal(atoll_check_offer("http://127.0.0.1:1", NULL, 5, &offer, &err), -1);
+    expect_err(&err, ATOLL_E_NOTFOUND, "no gateway says what it offers (HTTP 0)");
+    err = (struct atoll_err)ATOLL_ERR_INIT;
+    assert_int_equal(atoll_check_offer("spool:/nowhere", NULL, 5, &offer, &err), -1);
+    assert_int_equal(err.code, ATOLL_E_NOTFOUND);
+    err = (struct atoll_err)ATOLL_ERR_INIT;
+    assert_int_equal(atoll_check_offer("replay:x", NULL, 5, &offer, &err), -1);
+    expect_err(&err, ATOLL_E_NOTFOUND, "'replay:x' offers nothing");
+}
+
 /* A client asks in a role, is told to call a tool, and brings the result: over HTTP and through the spool. */
 static void tools_pass_both_doors(void **state)
 {
@@ -265,12 +320,20 @@ static void tools_pass_both_doors(void **state)
     bench.models[1].traits.effort = ATOLL_LLM_EFFORT_HIGH;
     bench.config.roles[ATOLL_MODEL_ROLE_PLANNER] =
         (struct atoll_gateway_role){.is_said = 1, .model = "m1", .temperature = NAN, .top_p = NAN};
+    bench.config.roles[ATOLL_MODEL_ROLE_PLANNER].candidates = 4;
+    bench.models[1].context_tokens = 32000;
+    bench.models[1].traits.has_no_tools = 0;
+    bench.models[2].traits.has_no_tools = 1;
     child_start(&child, 5);
     for (int is_spool = 0; is_spool < 2; is_spool++) {
         struct atoll_err err = ATOLL_ERR_INIT;
         struct atoll_llm_outcome first, second;
         char where[300];
         snprintf(where, sizeof(where), "%s%s", is_spool ? "spool:" : "", is_spool ? spool : child.url);
+        struct atoll_offer offer;
+        if (atoll_check_offer(where, NULL, 5, &offer, &err))
+            fail_msg("%s: %s", where, err.text);
+        expect_offer(&offer);
         struct atoll_client *client = atoll_client_create(where, NULL, &err);
         if (!client)
             fail_msg("%s", err.text);
@@ -376,6 +439,7 @@ int main(void)
         TEST(stopping_does_not_wait_for_ever),
         TEST(the_spool_is_answered),
         TEST(tools_pass_both_doors),
+        TEST(offers_that_are_none),
         TEST(a_second_gateway_is_told_who_has_the_spool),
         TEST(the_next_gateway_takes_what_is_left),
         TEST(run_says_what_is_missing),

@@ -327,9 +327,11 @@ static void test_pages(void **state)
     } rows[] = {
         {"GET /healthz HTTP/1.1\r\n" HOST "\r\n", "{\"status\":\"ok\"}"},
         {"GET /v1/models HTTP/1.1\r\n" HOST AUTH "\r\n",
-         "{\"id\":\"both\",\"object\":\"model\",\"created\":0,\"owned_by\":\"ensemble\"}"},
+         "{\"id\":\"both\",\"object\":\"model\",\"created\":0,\"owned_by\":\"ensemble\",\"atoll\":{\"tools\":"
+         "true}}"},
         {"GET /v1/models HTTP/1.1\r\n" HOST AUTH "\r\n",
-         "{\"id\":\"silent\",\"object\":\"model\",\"created\":0,\"owned_by\":\"fault\"}"},
+         "{\"id\":\"silent\",\"object\":\"model\",\"created\":0,\"owned_by\":\"fault\",\"atoll\":{\"tools\":"
+         "true}}"},
         {"GET /metrics HTTP/1.1\r\n" HOST AUTH "\r\n", "atoll_gateway_in_flight 0\n"},
         {"GET /metrics HTTP/1.0\r\n" AUTH "\r\n", "atoll_gateway_connections 1\n"},
     };
