@@ -92,6 +92,8 @@ static void put_issue(const struct atoll_prompt_input *input, struct atoll_promp
         atoll_prompt_put(t, ":\n");
         put_text(t, "", item->title, cap);
         put_text(t, "  What changes:\n", item->text, cap);
+        if (says_stage)
+            return;
         put_text(t, "  Why it is valid:\n", item->why, cap);
         put_text(t, "  Before:\n", item->before, cap);
         put_text(t, "  After:\n", item->after, cap);
@@ -103,7 +105,7 @@ static void put_issue(const struct atoll_prompt_input *input, struct atoll_promp
     atoll_prompt_put(t, "%s%s%s\n", row ? ": " : ":", row ? row->meaning : "", row ? "." : "");
     put_text(t, "", row ? NULL : item->title, cap);
     put_text(t, "", item->text, cap);
-    put_text(t, "  Fix:\n", item->after, cap);
+    put_text(t, "  Fix:\n", says_stage ? NULL : item->after, cap);
 }
 
 /* What the ask names, and what the parent's measurement shows. */
@@ -169,7 +171,7 @@ static void put_precedences(struct atoll_prompt_text *t, uint32_t stages)
             any = 1;
         }
     }
-    atoll_prompt_put(t, any ? ".\n" : "");
+    atoll_prompt_put(t, any ? ".\n\n" : "");
 }
 
 void atoll_prompt_write_issues(const struct atoll_prompt_input *input, struct atoll_prompt_text *t)
@@ -177,9 +179,9 @@ void atoll_prompt_write_issues(const struct atoll_prompt_input *input, struct at
     const struct atoll_ask *ask = input->ask;
     if (ask->kind == ATOLL_ASK_ORDER) {
         uint32_t stages = stages_of(input);
+        put_precedences(t, stages);
         atoll_prompt_put(t, "What was found in the parent, the severest first:\n");
         put_issues(input, t, stages, ask->issues);
-        put_precedences(t, stages);
         return;
     }
     if (ask->stage >= ATOLL_ISSUE_STAGE_COUNT)

@@ -12,6 +12,7 @@
 #include "core/candidate.h"
 #include "core/diagnosis.h"
 #include "core/fitness.h"
+#include "evolution/prompt/prompt_form.h"
 #include "evolution/reply/reply.h"
 
 #define PLAN_ARENA_BYTES ((size_t)4 << 20)
@@ -99,11 +100,11 @@ static void add_resources(struct facts *f, const struct atoll_resources *r)
         add_fact(f, "theoretical occupancy %.0f %%", 100 * r->occupancy);
 }
 
-static void add_mix(struct facts *f, const struct atoll_resources *r, const char *what)
+static void add_mix(struct facts *f, const struct atoll_resources *r, const char *where)
 {
     for (unsigned i = 0; r->kernel_count && i < ATOLL_MIX_COUNT; i++)
         if (r->mix[i])
-            add_fact(f, "%s%s %u", what, atoll_mix_name((enum atoll_mix)i), r->mix[i]);
+            add_fact(f, "%s%s %u", atoll_mix_name((enum atoll_mix)i), where, r->mix[i]);
 }
 
 /* By exchange (Fisher and Yates), the key being the ask's number. */
@@ -128,7 +129,7 @@ void atoll_prompt_put_profile(const struct atoll_prompt_input *input, struct ato
         if (intensity > 0)
             add_fact(&f, "%.3g useful operations per byte of memory traffic", intensity);
         add_resources(&f, &profile->resources);
-        add_mix(&f, &profile->resources, "binary: ");
+        add_mix(&f, &profile->resources, " in the binary");
         shuffle(&f, input->ask->number);
         put_facts(t, &f, 0, "Profile, in no order: ");
         return;
@@ -235,7 +236,8 @@ void atoll_prompt_put_choice(const struct atoll_prompt_input *input, struct atol
 {
     char choice[512];
     choice_text(input, t, kernel, choice, sizeof(choice));
-    if (choice[0] && kernel == input->parent) {
+    if (choice[0] && kernel == input->parent &&
+        atoll_prompt_form_row(atoll_prompt_form_of(input->ask))->writes) {
         atoll_prompt_put(t,
                          "It is a template; measured with %s. A template of yours with these params should "
                          "try these values first.\n",

@@ -9,7 +9,7 @@
 
 #include "evolution/prompt/prompt.h"
 
-#define ATOLL_PROMPT_PIECE_LIMIT 96 /* of one section; what comes beyond is dropped and counted as cut */
+#define ATOLL_PROMPT_PIECE_LIMIT 256 /* of one section; what comes beyond is dropped and counted as cut */
 
 enum atoll_prompt_cut {
     ATOLL_PROMPT_KEEP,   /* ours */

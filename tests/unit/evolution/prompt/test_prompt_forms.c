@@ -617,6 +617,30 @@ static void budgets_are_kept(void **state)
     }
 }
 
+/* As many as an answer may hold, on all stages: each is told, and so is what follows. */
+static void many_issues_are_told(void **state)
+{
+    static struct scene s;
+    static struct atoll_reply_item items[ATOLL_REPLY_ITEM_LIMIT];
+    scene_init(&s);
+    as_order(&s);
+    for (size_t i = 0; i < ATOLL_REPLY_ITEM_LIMIT; i++) {
+        items[i] = s.items[1];
+        items[i].stage = (uint8_t)(i % ATOLL_ISSUE_STAGE_COUNT);
+    }
+    s.input.issues = items;
+    s.input.issue_count = ATOLL_REPLY_ITEM_LIMIT;
+    const char *text = written(&s);
+    size_t count = 0;
+    for (const char *at = strstr(text, "a type of its own"); at; at = strstr(at + 1, "a type of its own"))
+        count++;
+    assert_int_equal(count, ATOLL_REPLY_ITEM_LIMIT);
+    assert_int_equal(s.prompt.cut_bytes[ATOLL_PROMPT_ISSUES], 0);
+    assert_non_null(
+        strstr(text, "algorithm, discovery, dtype, fusion, memory, addressing, persistent, device, tuning."));
+    scene_fini(&s);
+}
+
 /* Shapes, examples and names of the system texts are those that the readers take. */
 static void system_texts_name_what_is_read(void **state)
 {
@@ -682,6 +706,7 @@ int main(void)
         cmocka_unit_test(sentences_follow_from_what_is_known),
         cmocka_unit_test(words_of_models_stay_quoted),
         cmocka_unit_test(budgets_are_kept),
+        cmocka_unit_test(many_issues_are_told),
         cmocka_unit_test(system_texts_name_what_is_read),
         cmocka_unit_test(examples_are_read),
     };
