@@ -57,6 +57,8 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < config.option_count; i++) {
         if (strcmp(options[i].key, "queue-depth") == 0)
             config.search.queue_depth = (uint32_t)strtoul(options[i].value, NULL, 10);
+        if (strcmp(options[i].key, "ask-share") == 0)
+            config.search.ask_share = strtod(options[i].value, NULL);
         if (strcmp(options[i].key, "stagnation-limit") == 0)
             config.search.stagnation_limit = (uint32_t)strtoul(options[i].value, NULL, 10);
     }
