@@ -8,6 +8,8 @@
 #include "llm-gateway/budget/exchange_store.h"
 #include "mpi-eval/operator/prompt_io.h"
 
+#define TOOLS_SINCE 4 /* version of the prompts that told of tools first */
+
 /* An ask that was briefed and is not answered yet, and its prompt. */
 struct open_ask {
     struct open_ask *next;
@@ -66,10 +68,10 @@ struct atoll_prompt_replay *atoll_prompt_replay_create(const struct atoll_campai
         return NULL;
     }
     atoll_id_hex(&atoll_campaign_config(campaign)->id, r->campaign);
-    r->tool_limit = atoll_campaign_config(campaign)->search.tools;
     r->backend = option_of(campaign, "backend", "cpu");
-    r->is_compared =
-        strtoul(option_of(campaign, ATOLL_PROMPT_REPLAY_OPTION, "0"), NULL, 10) == ATOLL_PROMPT_VERSION;
+    unsigned long version = strtoul(option_of(campaign, ATOLL_PROMPT_REPLAY_OPTION, "0"), NULL, 10);
+    r->is_compared = version == ATOLL_PROMPT_VERSION;
+    r->tool_limit = version >= TOOLS_SINCE ? atoll_campaign_config(campaign)->search.tools : 0;
     r->context = atoll_prompt_context_create(0, err);
     if (r->context &&
         atoll_roles_parse(atoll_campaign_option(campaign, ATOLL_ROLES_MODEL_OPTION),
