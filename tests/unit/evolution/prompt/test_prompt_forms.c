@@ -642,6 +642,39 @@ static void changes_are_shown_shortly(void **state)
     scene_fini(&s);
 }
 
+/* Of a large table the fastest and the slowest rows, and how many lie between; the same whatever order they came in. */
+static void large_tables_are_cut(void **state)
+{
+    static struct scene s;
+    static struct atoll_choice choices[100];
+    static struct atoll_prompt_combination table[100];
+    static char before[20000];
+    for (unsigned turn = 0; turn < 2; turn++) {
+        scene_init(&s);
+        as_template(&s);
+        for (size_t i = 0; i < 100; i++) {
+            size_t k = turn ? 99 - i : i;
+            choices[i] = (struct atoll_choice){.count = 3, .values = {16, 4, (int64_t)k}};
+            table[i] =
+                (struct atoll_prompt_combination){&choices[i], k < 80 ? 400000 + 1000.0 * (double)k : 0,
+                                                  k < 80 ? ATOLL_V_CORRECT : ATOLL_V_COMPILE_ERROR};
+        }
+        s.input.table = table;
+        s.input.combination_count = 100;
+        const char *text =
+            strstr(written(&s), "100 combinations of its params were measured, 80 of them correct.");
+        assert_non_null(text);
+        assert_non_null(
+            strstr(text, "| 16 | 4 | 15 | 415 us |\n| ... 60 between||| |\n| 16 | 4 | 76 | 476 us |\n"));
+        assert_non_null(strstr(text, "AHEAD=91 (compile_error); and 8 more.\n"));
+        if (turn)
+            assert_string_equal(text, before);
+        assert_true(strlen(text) < sizeof(before));
+        strcpy(before, text);
+        scene_fini(&s);
+    }
+}
+
 /* As many as an answer may hold, on all stages: each is told, and so is what follows. */
 static void many_issues_are_told(void **state)
 {
@@ -732,6 +765,7 @@ int main(void)
         cmocka_unit_test(words_of_models_stay_quoted),
         cmocka_unit_test(budgets_are_kept),
         cmocka_unit_test(changes_are_shown_shortly),
+        cmocka_unit_test(large_tables_are_cut),
         cmocka_unit_test(many_issues_are_told),
         cmocka_unit_test(system_texts_name_what_is_read),
         cmocka_unit_test(examples_are_read),
