@@ -13,7 +13,7 @@
 #define FIRST_SHARE    0.25 /* of wins, where nothing is known */
 #define PRIOR_LIFT     2.0
 #define LEAST_OUTCOMES 8.0 /* before anything is dropped */
-#define DEVIATIONS     1.64
+#define DEVIATIONS     2.5 /* it is looked at after every outcome */
 
 /* ---- triggers ---- */
 

@@ -105,7 +105,7 @@ double atoll_hint_confidence(const struct atoll_hint_statistics *statistics);
 double atoll_hint_lift(const struct atoll_hint_statistics *statistics);
 /* Mean of times over the parent's, 1: nothing is known. */
 double atoll_hint_gain(const struct atoll_hint_statistics *statistics);
-/* Eight outcomes or more, and fewer wins than expected by 1.64 standard deviations of that count: it is told no more. */
+/* Eight outcomes or more, and fewer wins than expected by 2.5 standard deviations of that count: it is told no more. */
 int atoll_hint_is_losing(const struct atoll_hint_statistics *statistics);
 void atoll_hint_statistics_add(struct atoll_hint_statistics *sum, const struct atoll_hint_statistics *more);
 

@@ -5,7 +5,8 @@
 
 #include "base/array.h"
 
-#define PRIOR_MOST    16.0 /* outcomes of earlier campaigns that count */
+#define PRIOR_MOST    32.0 /* outcomes of earlier campaigns that count */
+#define RECENT        32.0 /* outcomes of a share: the better kernels are, the fewer asks win */
 #define SIDE_OUTCOMES 4.0  /* with which a stratum begins at its side's share */
 #define FIRST_SHARE   0.25 /* of wins, before anything is known */
 
@@ -118,8 +119,9 @@ static void account(struct atoll_hint_ledger *l, const struct atoll_told_ask *a,
     for (uint32_t i = 0; i < a->count; i++)
         atoll_hint_statistics_add(&l->accounts[l->told[a->first + i]].own, by);
     for (size_t i = 0; i < sizeof(shares) / sizeof(*shares); i++) {
-        shares[i]->outcomes += by->outcomes;
-        shares[i]->wins += by->wins;
+        double kept = by->outcomes > 0 ? 1 - 1 / RECENT : 1;
+        shares[i]->outcomes = kept * shares[i]->outcomes + by->outcomes;
+        shares[i]->wins = kept * shares[i]->wins + by->wins;
     }
 }
 

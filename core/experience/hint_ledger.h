@@ -2,8 +2,8 @@
  * Layer: core, pure.  Lifetime: zero-initialised/fini.  Built from events, live and from a journal alike.
  *
  * A use is an ask that was told a hint; its outcome is the best of the kernels that answered it.  Asks about kernels of one error
- * class or limiter are a stratum: the share of them that won, whatever they were told, is what a hint's wins are compared
- * with.  All are sums over asks, but for that share, which is the one before the ask's first outcome. */
+ * class or limiter are a stratum: the share of the last ones that won, whatever they were told, is what a hint's wins are
+ * compared with.  All are sums over asks, but for that share, which is the one before the ask's first outcome. */
 #ifndef ATOLL_CORE_EXPERIENCE_HINT_LEDGER_H
 #define ATOLL_CORE_EXPERIENCE_HINT_LEDGER_H
 

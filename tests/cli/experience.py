@@ -35,7 +35,7 @@ def write(name, text):
 
 def hint(name, wins, advice="Do \\\"it\\\"."):
     return (f'{{"name": "{name}", "trigger": "limiter dram", "device": "hopper", "advice": "{advice} {name[0]}", '
-            f'"statistics": {{"uses": 12, "outcomes": 10, "wins": {wins}, "expected": 4.0}}}}')
+            f'"statistics": {{"uses": 12, "outcomes": 10, "wins": {wins}, "expected": 8.0}}}}')
 
 
 own = json.loads(atoll("experience", "list", "--json"))
@@ -57,10 +57,10 @@ second = write("second.yaml", 'version: 1\nhints:\n  - {name: a-2, trigger: dram
 atoll("experience", "import", library, second)
 rows = {h["name"]: h for h in json.loads(atoll("experience", "list", library, "--json"))}
 check(sorted(rows) == ["a-1", "b-1", "c"], sorted(rows))
-check(rows["a-1"]["statistics"] == {"uses": 17, "outcomes": 15, "wins": 9, "expected": 5, "gains": 0, "log_gain": 0}, rows["a-1"])
-check(rows["b-1"]["dropped"] and not rows["a-1"]["dropped"] and rows["a-1"]["lift"] == 11 / 7, rows)
+check(rows["a-1"]["statistics"] == {"uses": 17, "outcomes": 15, "wins": 9, "expected": 9, "gains": 0, "log_gain": 0}, rows["a-1"])
+check(rows["b-1"]["dropped"] and not rows["a-1"]["dropped"] and rows["a-1"]["lift"] == 1, rows)
 check(rows["a-1"]["origin"] == "imported" and rows["c"]["origin"] == "distilled", rows)
-check("9 of 15, 1.6x" in atoll("experience", "list", library) and "dropped" in atoll("experience", "list", library), "list")
+check("9 of 15, 1.0x" in atoll("experience", "list", library) and "dropped" in atoll("experience", "list", library), "list")
 
 # What is refused names its line, and leaves the library as it is.
 bytes_then = library.read_bytes()

@@ -156,14 +156,14 @@ static void test_families(void **state)
 
 static void test_worth(void **state)
 {
-    const struct atoll_hint_statistics none = {0}, lost = {20, 20, 0, 6, 0, 0},
+    const struct atoll_hint_statistics none = {0}, lost = {20, 20, 0, 8, 0, 0},
                                        even = {20, 20, 6, 6, 10, 10 * log(1.1)}, young = {7, 7, 0, 5, 0, 0},
                                        won = {20, 20, 12, 6, 12, 0};
     assert_true(atoll_hint_is_win(0, ATOLL_V_CORRECT, 0) && atoll_hint_is_win(103, ATOLL_V_CORRECT, 100));
     assert_false(atoll_hint_is_win(0, ATOLL_V_WRONG, 1) || atoll_hint_is_win(101, ATOLL_V_CORRECT, 100) ||
                  atoll_hint_is_win(103, ATOLL_V_CORRECT, 0));
     expect_close(atoll_hint_confidence(&none), 0.25, 1e-12); /* the prior */
-    expect_close(atoll_hint_confidence(&lost), 2.4 / 28, 1e-12);
+    expect_close(atoll_hint_confidence(&lost), 3.2 / 28, 1e-12);
     expect_close(atoll_hint_lift(&none), 1, 1e-12);
     expect_close(atoll_hint_lift(&even), 1, 1e-12);
     expect_close(atoll_hint_lift(&won), 14.0 / 8, 1e-12);
