@@ -35,7 +35,7 @@ static void fill_statistics(const struct atoll_hint_account *account, struct ato
     row->wins = own->wins;
     row->expected = own->expected;
     row->gains = own->gains;
-    row->log_gain = own->log_gain;
+    row->mean_gain = own->gains > 0 ? atoll_hint_gain(own) : 0;
     row->confidence = atoll_hint_confidence(&whole);
     row->lift = atoll_hint_lift(&whole);
     row->dropped = (uint8_t)atoll_hint_is_losing(&whole);
@@ -44,7 +44,7 @@ static void fill_statistics(const struct atoll_hint_account *account, struct ato
     row->prior_wins = prior->wins;
     row->prior_expected = prior->expected;
     row->prior_gains = prior->gains;
-    row->prior_log_gain = prior->log_gain;
+    row->prior_mean_gain = prior->gains > 0 ? atoll_hint_gain(prior) : 0;
 }
 
 static int add_hint(struct atoll_projection *p, const struct atoll_experience_hint *h, struct atoll_err *err)

@@ -775,7 +775,7 @@ static const struct atoll_column hint_columns[] = {
     COL(hint, wins, F64, "", "of these, followed by a gain"),
     COL(hint, expected, F64, "", "wins that asks of the same kinds had, with whatever they were told"),
     COL(hint, gains, F64, "", "outcomes with a time of parent and kernel"),
-    COL(hint, log_gain, F64, "", "sum of ln(time of the parent over the kernel's) of these"),
+    COL(hint, mean_gain, F64, "", "their time of the parent over the kernel's, geometric mean, 0 = none"),
     COL(hint, confidence, F64, "", "wins per outcome, with its prior"),
     COL(hint, lift, F64, "", "wins over expected ones, with its prior"),
     COL(hint, dropped, U8, "", "1 = it loses, and is told no more"),
@@ -784,7 +784,7 @@ static const struct atoll_column hint_columns[] = {
     COL(hint, prior_wins, F64, "", "their wins"),
     COL(hint, prior_expected, F64, "", "their expected wins"),
     COL(hint, prior_gains, F64, "", "their outcomes with times"),
-    COL(hint, prior_log_gain, F64, "", "their sum of logarithms"),
+    COL(hint, prior_mean_gain, F64, "", "their mean gain, 0 = none"),
 };
 
 #define ORDINAL(row) KEY(row, ordinal, U32, "", "number of it in the event")

@@ -273,8 +273,8 @@ struct atoll_row_hint {
     struct atoll_id id;
     uint32_t name, trigger, language, device, category, role, context, advice, source; /* texts */
     uint8_t origin, dropped;
-    double uses, outcomes, wins, expected, gains, log_gain, confidence, lift;
-    double prior_uses, prior_outcomes, prior_wins, prior_expected, prior_gains, prior_log_gain;
+    double uses, outcomes, wins, expected, gains, mean_gain, confidence, lift;
+    double prior_uses, prior_outcomes, prior_wins, prior_expected, prior_gains, prior_mean_gain;
 };
 
 struct atoll_row_hint_use {

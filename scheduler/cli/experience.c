@@ -1,6 +1,7 @@
 /* experience.c - `atoll experience list`, `export` and `import`: what campaigns learned, carried from one to the next
  * (docs/spec/experience.md).  Files are YAML or JSON; one reader takes both. */
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,12 +21,13 @@
 
 static void statistics_of(const struct atoll_row_hint *row, struct atoll_hint_statistics *ret)
 {
-    *ret = (struct atoll_hint_statistics){.uses = row->uses,
-                                          .outcomes = row->outcomes,
-                                          .wins = row->wins,
-                                          .expected = row->expected,
-                                          .gains = row->gains,
-                                          .log_gain = row->log_gain};
+    *ret =
+        (struct atoll_hint_statistics){.uses = row->uses,
+                                       .outcomes = row->outcomes,
+                                       .wins = row->wins,
+                                       .expected = row->expected,
+                                       .gains = row->gains,
+                                       .log_gain = row->mean_gain > 0 ? row->gains * log(row->mean_gain) : 0};
 }
 
 /* Texts stay the tables'; 0: the row is no hint that could be told again. */
