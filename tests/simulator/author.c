@@ -6,6 +6,7 @@
 #include "base/random.h"
 
 #define DRAFT_STEPS   8
+#define TURNS         6    /* away from what was tried */
 #define TOKENS        2000 /* of a reply, in and out */
 #define COST_USD      0.01
 #define SEEN_SHARE    0.9 /* of what is wrong that an analysis finds */
@@ -16,13 +17,20 @@ struct writing {
     const struct atoll_landscape *landscape;
     const struct atoll_engine *engine;
     const struct atoll_ask *ask;
+    const struct atoll_author_told *told; /* NULL nothing */
     struct atoll_random random;
 };
 
 void atoll_author_defaults(struct atoll_author_settings *ret_settings)
 {
-    *ret_settings = (struct atoll_author_settings){
-        .structure = 0.4, .leap = 0.05, .loss = 0.1, .advised = 0.6, .cast = 0.5, .inspired = 0.4};
+    *ret_settings = (struct atoll_author_settings){.structure = 0.4,
+                                                   .leap = 0.05,
+                                                   .loss = 0.1,
+                                                   .advised = 0.6,
+                                                   .cast = 0.5,
+                                                   .inspired = 0.4,
+                                                   .heeds = 0.5,
+                                                   .recalls = 0.7};
 }
 
 static int happens(struct writing *w, double share)
@@ -142,14 +150,93 @@ static void change_structure(struct writing *w, unsigned where, struct atoll_lan
     change_level(w, step.dimension, step.up, p);
 }
 
+/* ---- what it is told ---- */
+
+void atoll_author_told_move(struct atoll_author_told *told, unsigned coordinate, int sign)
+{
+    if (told->move_count < ATOLL_AUTHOR_MOVES)
+        told->moves[told->move_count++] =
+            (struct atoll_author_move){(uint8_t)(coordinate % ATOLL_AUTHOR_COORDINATES), sign > 0 ? 1 : -1};
+}
+
+static uint8_t *coordinate_of(struct atoll_landscape_point *p, unsigned coordinate)
+{
+    return coordinate < 3 ? &p->levels[coordinate] : &p->traits[coordinate - 3];
+}
+
+const char *atoll_author_rewrite(const struct atoll_landscape_point *slow,
+                                 const struct atoll_landscape_point *fast,
+                                 char ret_title[ATOLL_AUTHOR_REWRITE])
+{
+    struct atoll_landscape_point from = *slow, to = *fast;
+    size_t at = 0;
+    for (unsigned c = 0; c < ATOLL_AUTHOR_COORDINATES; c++) {
+        int difference = *coordinate_of(&to, c) - *coordinate_of(&from, c);
+        if (difference) {
+            ret_title[at++] = (char)('0' + c);
+            ret_title[at++] = difference > 0 ? '+' : '-';
+        }
+    }
+    ret_title[at] = 0;
+    return ret_title;
+}
+
+void atoll_author_told_rewrite(struct atoll_author_told *told, const char *title)
+{
+    for (; title[0] >= '0' && title[0] <= '8' && (title[1] == '+' || title[1] == '-'); title += 2)
+        atoll_author_told_move(told, (unsigned)(title[0] - '0'), title[1] == '+' ? 1 : -1);
+}
+
+/* 0: it follows none. */
+static int follow_move(struct writing *w, struct atoll_landscape_point *p)
+{
+    if (!w->told || !w->told->move_count || !happens(w, w->author->heeds))
+        return 0;
+    const struct atoll_author_move *move = &w->told->moves[below(w, w->told->move_count)];
+    uint8_t *at = coordinate_of(p, move->coordinate);
+    int next = *at + move->sign,
+        limit = move->coordinate < 3 ? ATOLL_BEHAVIOUR_LEVELS : ATOLL_LANDSCAPE_VALUES;
+    if (move->coordinate < 3)
+        change_level(w, move->coordinate, move->sign > 0, p);
+    else if (next >= 0 && next < limit)
+        *at = (uint8_t)next;
+    return 1;
+}
+
+static int was_tried(const struct writing *w, const struct atoll_landscape_point *p)
+{
+    for (uint32_t i = 0; w->told && i < w->told->tried_count; i++) {
+        const struct atoll_landscape_point *t = &w->told->tried[i];
+        if (memcmp(t->levels, p->levels, sizeof(p->levels)) == 0 &&
+            memcmp(t->traits, p->traits, sizeof(p->traits)) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 static void mutate(struct writing *w, struct atoll_landscape_point *p)
 {
+    if (follow_move(w, p))
+        return;
     unsigned where = focus(w);
     int structure = where == 3 ? 0 : where < 3 ? 1 : happens(w, w->author->structure);
     if (structure)
         change_structure(w, where, p);
     else if (!adopt(w, p))
         change_trait(w, p);
+}
+
+/* A step to where nobody was, as far as it remembers. */
+static void mutate_anew(struct writing *w, struct atoll_landscape_point *p)
+{
+    struct atoll_landscape_point from = *p;
+    for (unsigned turn = 0; turn < TURNS; turn++) {
+        *p = from;
+        mutate(w, p);
+        if (!was_tried(w, p) || !happens(w, w->author->recalls))
+            return;
+    }
 }
 
 /* A plan is a step from the parent, known by the ask that made it and its place there; whoever carries it out may
@@ -179,7 +266,7 @@ static void write_source(struct writing *w, uint64_t seed, uint32_t index, struc
     else if (w->ask->plan)
         carry_out(w, seed, &p);
     else
-        mutate(w, &p);
+        mutate_anew(w, &p);
     p.attempt = w->ask->number * ATOLL_ASK_COUNT_LIMIT + index;
     if (happens(w, w->author->garbled))
         atoll_buffer_printf(texts, "garbled %llu", (unsigned long long)p.attempt);
@@ -237,6 +324,21 @@ static void order(struct writing *w, struct atoll_reply *reply)
     reply->order_count = ATOLL_ISSUE_STAGE_COUNT;
 }
 
+/* What tells the fast kernel from the slow one. */
+static void summarise(struct writing *w, struct atoll_buffer *texts, struct atoll_reply *reply)
+{
+    struct atoll_landscape_point slow, fast;
+    char title[ATOLL_AUTHOR_REWRITE];
+    if (!w->ask->inspiration_count || look_up(w, &w->ask->parent, &slow) ||
+        look_up(w, &w->ask->inspirations[0], &fast)) {
+        return;
+    }
+    atoll_buffer_put_bytes(texts, atoll_author_rewrite(&slow, &fast, title), strlen(title) + 1);
+    reply->item_count = texts->failed || !title[0] ? 0 : 1;
+    reply->items[0] =
+        (struct atoll_reply_item){.kind = ATOLL_ITEM_REWRITE, .title = (const char *)texts->data};
+}
+
 static enum atoll_reply_status status(struct writing *w)
 {
     double at = atoll_random_unit(atoll_random_next(&w->random));
@@ -253,10 +355,10 @@ static enum atoll_reply_status status(struct writing *w)
 
 void atoll_author_answer(const struct atoll_author_settings *author, uint64_t seed,
                          const struct atoll_landscape *landscape, const struct atoll_engine *engine,
-                         const struct atoll_ask *ask, struct atoll_buffer *texts,
-                         struct atoll_reply *ret_reply)
+                         const struct atoll_ask *ask, const struct atoll_author_told *told,
+                         struct atoll_buffer *texts, struct atoll_reply *ret_reply)
 {
-    struct writing w = {author, landscape, engine, ask, {atoll_random_at(seed, ask->number), 0}};
+    struct writing w = {author, landscape, engine, ask, told, {atoll_random_at(seed, ask->number), 0}};
     atoll_buffer_clear(texts);
     memset(ret_reply, 0, sizeof(*ret_reply));
     ret_reply->ask = ask->number;
@@ -271,6 +373,7 @@ void atoll_author_answer(const struct atoll_author_settings *author, uint64_t se
     case ATOLL_ASK_PLAN: ret_reply->plan_count = ask->count; break;
     case ATOLL_ASK_ANALYSE: ret_reply->issues = analyse(&w); break;
     case ATOLL_ASK_ORDER: order(&w, ret_reply); break;
+    case ATOLL_ASK_SUMMARISE: summarise(&w, texts, ret_reply); break;
     default: break;
     }
 }

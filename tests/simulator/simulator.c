@@ -185,6 +185,8 @@ static int step(struct atoll_simulator *s, struct atoll_event *event, struct ato
     s->failed = 0;
     if (atoll_engine_step(s->engine, event, sink, s, err) || s->failed)
         return -1;
+    if (s->settings.briefer.see)
+        s->settings.briefer.see(s->settings.briefer.context, s->engine, event);
     if (s->settings.is_witnessed && !s->stopped &&
         atoll_witness_state(&s->witness, &s->settings.search, &s->orders, s->engine, err)) {
         return -1;
@@ -472,9 +474,12 @@ static int on_reply(struct atoll_simulator *s, const struct atoll_agenda_entry *
         return 0;
     struct atoll_ask ask = s->questions[at];
     s->questions[at] = s->questions[--s->question_count];
+    struct atoll_author_told told = {0};
+    if (s->settings.briefer.tell)
+        s->settings.briefer.tell(s->settings.briefer.context, s->engine, &ask, &told);
     atoll_event_init(&event, ATOLL_EVENT_REPLY);
     atoll_author_answer(&s->settings.author, s->settings.seed, &s->settings.landscapes[ask.task], s->engine,
-                        &ask, &s->texts, &event.reply);
+                        &ask, &told, &s->texts, &event.reply);
     s->outcome.replies++;
     return step_perhaps_twice(s, &event, err);
 }

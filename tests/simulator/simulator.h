@@ -12,6 +12,16 @@
 #define ATOLL_SIMULATOR_TASKS 128
 #define ATOLL_SIMULATOR_RANKS 256
 
+/* Who tells the author more than its asks say, and learns from what happens: what a coordinator's briefer is. */
+struct atoll_simulator_briefer {
+    /* Before an ask is answered. */
+    void (*tell)(void *context, const struct atoll_engine *engine, const struct atoll_ask *ask,
+                 struct atoll_author_told *ret_told);
+    /* Behind every step of the engine. */
+    void (*see)(void *context, const struct atoll_engine *engine, const struct atoll_event *event);
+    void *context; /* borrowed until destroy */
+};
+
 struct atoll_simulator_settings {
     uint64_t seed; /* of everything but the search, whose seed is its own */
     struct atoll_search search;
@@ -29,6 +39,7 @@ struct atoll_simulator_settings {
     double reload;    /* chance per event that the engine is saved, loaded and goes on */
     int is_recorded;  /* events are kept, for a replay */
     int is_witnessed; /* every decision is checked */
+    struct atoll_simulator_briefer briefer; /* NULL functions: nobody */
 };
 
 /* One rank, nothing disturbs, landscape smooth, search by default with all proposals asked; recorded neither. */
