@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "core/event.h"
+#include "core/issue.h"
 #include "core/task/task.h"
 #include "evolution/engine/engine.h"
 
@@ -225,6 +226,13 @@ static void answer_ask(struct campaign *c, struct atoll_reader *r)
     atoll_reader_bytes(r, reply->order, reply->order_count);
     reply->tokens = atoll_reader_u64(r);
     reply->cost_usd = atoll_reader_f64(r);
+    /* Out of the tokens, so that records mean what they meant, and whatever the counts above say. */
+    reply->item_count = (uint32_t)(reply->tokens % 5);
+    for (uint32_t i = 0; i < reply->item_count; i++) {
+        uint64_t bits = reply->tokens >> (8 * i);
+        reply->items[i].kind = (enum atoll_item_kind)(bits % ATOLL_ITEM_KIND_COUNT);
+        reply->items[i].issue = (uint8_t)(bits / 8 % (ATOLL_ISSUE_COUNT + 1));
+    }
     if (d && !r->failed) {
         reply->ask = d->ask.number;
         step_decoded(c, &event);
