@@ -41,7 +41,7 @@ struct atoll_compiled {
     /* owned; "" or the first errors with the source lines they name, at most 2 KiB, no paths of ours */
     char *diagnostics;
     char *
-        report; /* owned; the compiler's own words on resources (ptxas -v), "" where it has none; at most 8 KiB */
+        report; /* owned; the compiler's own words on resources (ptxas -v; cpu: the hot loop in assembler), "" where it has none; at most 8 KiB */
     double wall_ns;
     int from_cache; /* 1: nothing was compiled */
 };

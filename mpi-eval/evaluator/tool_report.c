@@ -58,7 +58,7 @@ static void put_listing(const struct atoll_buffer *listing, const char *text, st
     uint64_t work = LISTED_WORK;
     const struct atoll_text_wanted wanted = {.pattern = &pattern, .work = &work};
     if (!listing->length) {
-        atoll_buffer_printf(out, "this backend lists no instructions\n");
+        atoll_buffer_printf(out, "no instructions are listed\n");
     } else if (atoll_pattern_parse(text, &pattern, &err) != 0) {
         atoll_buffer_printf(out, "%s\n", err.text);
     } else {

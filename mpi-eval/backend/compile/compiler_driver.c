@@ -26,10 +26,11 @@
 #include "mpi-eval/backend/sandbox/scratch.h"
 #include "mpi-eval/backend/sandbox/spawn.h"
 
-#define FLAG_LIMIT   128
-#define SLOT_LIMIT   256
-#define NICENESS     10                 /* what measures must not wait for its turn behind compilers */
-#define OUTPUT_BYTES ((size_t)64 << 10) /* of diagnostics kept; the rest is read and dropped */
+#define ASSEMBLY_BYTES ((uint64_t)4 << 20) /* a longer text of a candidate is not looked at */
+#define FLAG_LIMIT     128
+#define SLOT_LIMIT     256
+#define NICENESS       10                 /* what measures must not wait for its turn behind compilers */
+#define OUTPUT_BYTES   ((size_t)64 << 10) /* of diagnostics kept; the rest is read and dropped */
 
 struct slot {
     char *folder;
@@ -183,8 +184,8 @@ static int slot_read_object(struct slot *slot, const char *name, uint64_t limit)
     return slot->job->result.object ? 0 : -1;
 }
 
-/* The text of the one "*.i" in the slot's folder, terminated; NULL: none, or not to be read. */
-static char *slot_read_preprocessed(const struct slot *slot, uint64_t limit)
+/* The text of the one file with this ending (".i") in the slot's folder, terminated; NULL: none, or not to be read. */
+static char *slot_read_saved(const struct slot *slot, const char *ending, uint64_t limit)
 {
     char *text = NULL;
     size_t length = 0, found = 0;
@@ -196,7 +197,7 @@ static char *slot_read_preprocessed(const struct slot *slot, uint64_t limit)
         rewinddir(folder); /* it shares its place with folder_fd */
     for (struct dirent *e; folder && (e = readdir(folder));) {
         size_t n = strlen(e->d_name);
-        if (n < 3 || strcmp(e->d_name + n - 2, ".i") != 0)
+        if (n < 3 || strcmp(e->d_name + n - 2, ending) != 0)
             continue;
         int fd = openat(slot->folder_fd, e->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
         if (fd >= 0 && found++ == 0)
@@ -365,7 +366,7 @@ static int judge(const struct cc *cc, const struct slot *slot, struct atoll_err 
 {
     if (!cc->style.judge || strcmp(slot->job->file_name, cc->style.judged_name) != 0)
         return 0;
-    char *text = slot_read_preprocessed(slot, cc->output_bytes);
+    char *text = slot_read_saved(slot, ".i", cc->output_bytes);
     if (!text)
         return atoll_err_set(err, ATOLL_E_CHILD,
                              "the compiler left no preprocessed text of at most %llu bytes",
@@ -373,6 +374,17 @@ static int judge(const struct cc *cc, const struct slot *slot, struct atoll_err 
     int status = cc->style.judge(text, err);
     free(text);
     return status;
+}
+
+/* What a person would look at in the assembler text of a candidate that compiled. */
+static void look(const struct cc *cc, const struct slot *slot, char report[ATOLL_COMPILE_REPORT_BYTES])
+{
+    if (!cc->style.look || strcmp(slot->job->file_name, cc->style.judged_name) != 0)
+        return;
+    char *text = slot_read_saved(slot, ".s", ASSEMBLY_BYTES);
+    if (text)
+        cc->style.look(text, report);
+    free(text);
 }
 
 /* The slot is free again; the job waits for its collector. */
@@ -553,6 +565,8 @@ static void job_conclude(struct cc *cc, struct slot *slot, int wait_status)
         snprintf(diagnostics, sizeof(diagnostics), "the compiler left no object of at most %llu bytes",
                  (unsigned long long)cc->output_bytes);
     }
+    if (status == ATOLL_COMPILE_OK)
+        look(cc, slot, report);
     if (status == ATOLL_COMPILE_ERROR && atoll_compile_blames_machine(slot->output))
         doubt_begin(cc, slot, diagnostics, report);
     else

@@ -27,6 +27,8 @@ struct atoll_compiler_style {
      * with the rule that it breaks. */
     const char *judged_name;
     int (*judge)(const char *preprocessed, struct atoll_err *err);
+    /* Takes a report out of the assembler text of that unit, which the flags leave as well; NULL: nobody wants one. */
+    void (*look)(const char *assembly, char ret_report[ATOLL_COMPILE_REPORT_BYTES]);
     const char *kind, *remedy; /* "shared object"; what to install */
 };
 

@@ -4,6 +4,7 @@
 
 #include "core/rules/rules.h"
 #include "mpi-eval/backend/compile/compiler_driver.h"
+#include "mpi-eval/backend/cpu/compile/assembly.h"
 #include "mpi-eval/backend/cpu/compile/object.h"
 
 /* Compile, link with libm, pass the object check. */
@@ -19,8 +20,14 @@ static int judge(const char *preprocessed, struct atoll_err *err)
     return atoll_rules_check_preprocessed("c", preprocessed, &unit, err);
 }
 
+/* For models that compile before they answer. */
+static void look(const char *assembly, char ret_report[ATOLL_COMPILE_REPORT_BYTES])
+{
+    atoll_assembly_hot_loop(assembly, ret_report, ATOLL_COMPILE_REPORT_BYTES);
+}
+
 /* No start files: they bring constructors.  -z defs: what is not there is a compile error.  -save-temps leaves the
- * preprocessed text that was compiled.  Assertions are not compiled: they would import a function that aborts. */
+ * preprocessed text that was compiled, and the assembler text.  Assertions are not compiled: they would import a function that aborts. */
 static const char *const cc_flags[] = {
     "-shared",
     "-fPIC",
@@ -53,6 +60,7 @@ static const struct atoll_compiler_style cc_style = {
     .check = check_object,
     .judged_name = ATOLL_CC_CANDIDATE,
     .judge = judge,
+    .look = look,
     .kind = "shared object",
     .remedy = "Debian: apt install gcc libc6-dev",
 };

@@ -404,20 +404,25 @@ static void torch_place(struct atoll_referee *r, struct atoll_torch_place *place
     place->flush_bytes = (uint64_t)(2 * r->info.last_level_cache_bytes);
 }
 
-/* Counts of machine instructions; no names are known of them, so there is no listing. */
+/* Counts of machine instructions, and the loop that the compiler's assembler text shows. */
 static void describe(const struct atoll_prepared *prepared, const void *object, size_t object_length,
                      const struct atoll_device_info *device, struct atoll_buffer *out,
                      struct atoll_buffer *listing)
 {
     uint32_t mix[ATOLL_MIX_COUNT] = {0};
     int any = 0;
-    (void)prepared, (void)device, (void)listing;
+    (void)device;
     atoll_instructions_count(object, object_length, mix);
     for (int i = 0; i < ATOLL_MIX_COUNT; i++)
         if (mix[i])
             atoll_buffer_printf(out, "%s%s %u",
                                 any++ ? ", " : "instructions: ", atoll_mix_name((enum atoll_mix)i), mix[i]);
     atoll_buffer_printf(out, "%s\n", any ? "" : "nothing is known of its instructions");
+    if (!prepared->report || !*prepared->report)
+        return;
+    atoll_buffer_printf(out, "the innermost loop with the most arithmetic on floats:\n%s", prepared->report);
+    if (listing)
+        atoll_buffer_put_bytes(listing, prepared->report, strlen(prepared->report));
 }
 
 const struct atoll_backend atoll_backend_cpu = {

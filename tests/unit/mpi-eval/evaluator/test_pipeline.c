@@ -286,8 +286,8 @@ static const struct {
     enum atoll_tool_status status;
     const char *says, *says_too;
 } calls[] = {
-    {ATOLL_TOOL_COMPILE, FIXTURE_SLOW, "", ATOLL_TOOL_OK, "it compiles (", "instructions: "},
-    {ATOLL_TOOL_COMPILE, FIXTURE_SLOW, "FMA", ATOLL_TOOL_OK, "it compiles (", "lists no instructions"},
+    {ATOLL_TOOL_COMPILE, FIXTURE_SLOW, "", ATOLL_TOOL_OK, "instructions: ", "arithmetic on floats:\n.L"},
+    {ATOLL_TOOL_COMPILE, FIXTURE_SLOW, "j", ATOLL_TOOL_OK, "it compiles (", "instructions that match"},
     {ATOLL_TOOL_COMPILE, FIXTURE_ERROR, "", ATOLL_TOOL_OK, "compile_error: ", "no_such_thing"},
     {ATOLL_TOOL_COMPILE, "int x;\n", "", ATOLL_TOOL_OK, "bad_plan: ", "plan"},
     {ATOLL_TOOL_COMPILE, FIXTURE_PLAN "#include <stdio.h>\n", "", ATOLL_TOOL_OK, "forbidden: ", "include"},
