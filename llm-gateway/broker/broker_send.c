@@ -157,6 +157,8 @@ static void read_end(struct atoll_try *it, const struct atoll_transfer_end *end,
 {
     it->http_status = end->http_status;
     read_reply(it, end->status == ATOLL_LLM_OK, outcome);
+    if (!atoll_llm_request_may_call(&it->call->request) || it->call->traits.has_no_tools)
+        atoll_llm_outcome_drop_calls(outcome);
     if (end->status == ATOLL_LLM_OK || it->is_refused)
         return;
     if (it->is_crowded) {

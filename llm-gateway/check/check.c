@@ -173,6 +173,7 @@ struct look {
     struct atoll_buffer headers;
     struct atoll_reply_headers limits; /* of the last reply that said any */
     int is_usable;                     /* the key was not refused */
+    char why[512];                     /* the question with a tool was refused */
 };
 
 /* A variable is read once and is gone from the environment then: endpoints that name the same one share it. */
@@ -260,10 +261,12 @@ static void read_limits(struct look *look, const struct atoll_reply_headers *h)
         look->limits = *h;
 }
 
-/* Asks for as little as there is: 16 tokens are the least that OpenAI's Responses accept. */
-static void check_call(struct look *look, const struct atoll_gateway_model *model)
+/* Asks for as little as there is: 16 tokens are the least that OpenAI's Responses accept.  1: the question itself was refused, and it
+ * may be for the tool in it: nothing is reported yet. */
+static int call(struct look *look, const struct atoll_gateway_model *model, int has_tool)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
+    int is_refused = 0;
     enum atoll_provider provider = look->e->provider;
     struct atoll_reply_reader *reader = NULL;
     struct atoll_buffer body;
@@ -277,6 +280,9 @@ static void check_call(struct look *look, const struct atoll_gateway_model *mode
     request.message_count = 1;
     request.messages[0] = (struct atoll_llm_message){.role = ATOLL_LLM_USER, .text = "Say: ok"};
     request.max_output_tokens = provider == ATOLL_PROVIDER_RESPONSES ? 16 : 1;
+    if (has_tool)
+        request.tools[request.tool_count++] =
+            (struct atoll_llm_tool){"look", "Looks.", "{\"type\":\"object\",\"properties\":{}}"};
     atoll_check_begin(look->run);
     if (atoll_provider_body(provider, &request, &model->traits, &body, &err) != 0 ||
         !(reader = atoll_reply_reader_create(provider, ATOLL_LLM_CHAT, &err))) {
@@ -293,7 +299,10 @@ static void check_call(struct look *look, const struct atoll_gateway_model *mode
         atoll_llm_outcome_set(&outcome, reply.end.status, "%s", reply.end.detail);
     }
     atoll_secret_scrub_outcome(look->run->secret, &outcome);
-    if (atoll_llm_status_is_final(outcome.status)) {
+    is_refused = has_tool && outcome.status == ATOLL_LLM_INVALID;
+    if (is_refused) {
+        snprintf(look->why, sizeof(look->why), "%s", outcome.detail);
+    } else if (atoll_llm_status_is_final(outcome.status)) {
         atoll_check_report(look->run, "call", model->name, ATOLL_CHECK_OK,
                            "%s answered: %llu tokens in, %llu out, first byte after %.2f s",
                            outcome.model[0] ? outcome.model : model->traits.model,
@@ -309,6 +318,22 @@ done:
     atoll_reply_reader_destroy(reader);
     atoll_llm_outcome_fini(&outcome);
     atoll_buffer_fini(&body);
+    return is_refused;
+}
+
+/* With a tool, where the model should be able to call some: servers can be started without. */
+static void check_call(struct look *look, const struct atoll_gateway_model *model)
+{
+    if (!call(look, model, !model->traits.has_no_tools))
+        return;
+    unsigned failed = look->run->failed;
+    call(look, model, 0);
+    if (look->run->failed == failed)
+        atoll_check_report(
+            look->run, "tools", model->name, ATOLL_CHECK_FAILED,
+            "it answers, but refuses tools; write tools: no for it, or start its server with calls of "
+            "tools: %.300s",
+            look->why);
 }
 
 static void put_limit(char *text, size_t bytes, const char *what, double limit, double left)

@@ -2,7 +2,7 @@
  * Layer: llm-gateway.  Blocking, with a loop of its own; each step has a deadline.  A step that failed skips those that
  * need it, and says why.
  *
- * Of an endpoint:  key, connect, tls, token, models, call, limits
+ * Of an endpoint:  key, connect, tls, token, models, call (and tools, where a model refuses them), limits
  * Of the roles:    role, one for each that gateway.yaml names
  * Of a gateway:    connect, tls, token, models, call
  * Of a spool:      folder, call

@@ -199,6 +199,8 @@ static void deliver(struct atoll_client *client, size_t index)
     client->calls[index] = NULL;
     if (atoll_id_is_zero(&call->outcome.request))
         call->outcome.request = call->id;
+    if (!call->may_call) /* whoever wrote the reply */
+        atoll_llm_outcome_drop_calls(&call->outcome);
     remember_settlement(client, call);
     call->done(call->context, &call->outcome);
     free_call(call);
@@ -292,6 +294,7 @@ int atoll_client_ask(struct atoll_client *client, const struct atoll_llm_request
     call->context = context;
     call->deadline_ns = now_of(client) + deadline_s * NS_PER_S;
     call->operation = request->operation;
+    call->may_call = atoll_llm_request_may_call(request);
     call->transport = client->handle;
     atoll_buffer_init(&call->body, BODY_BYTES);
     atoll_buffer_init(&call->reply, REPLY_BYTES);

@@ -19,6 +19,7 @@ struct atoll_client_call {
     double deadline_ns;
     struct atoll_id id; /* of the request */
     enum atoll_llm_operation operation;
+    int may_call;                     /* tools */
     struct atoll_buffer body;         /* the request's JSON */
     int is_concluded;                 /* its outcome is filled; client.c delivers it */
     struct atoll_llm_outcome outcome; /* once it is concluded; until then its detail is the last trouble */

@@ -82,6 +82,17 @@ void atoll_outcome_text_put(struct atoll_buffer *text, const void *bytes, size_t
         text->data[before] = 0;
 }
 
+void atoll_llm_outcome_drop_calls(struct atoll_llm_outcome *outcome)
+{
+    const char *text = outcome->text.length ? (const char *)outcome->text.data : "";
+    if (outcome->status != ATOLL_LLM_TOOL_CALLS)
+        return;
+    atoll_llm_outcome_set(outcome, text[strspn(text, " \t\r\n")] ? ATOLL_LLM_OK : ATOLL_LLM_EMPTY,
+                          "it called '%s', and no tool may be called here", outcome->tool_calls[0].name);
+    atoll_llm_outcome_set_calls(outcome, NULL, 0, NULL);
+    atoll_buffer_fini(&outcome->provider_state);
+}
+
 int atoll_llm_outcome_copy(const struct atoll_llm_outcome *from, struct atoll_llm_outcome *ret_outcome,
                            struct atoll_err *err)
 {
@@ -131,7 +142,7 @@ static double sane(double v, double high)
 
 void atoll_llm_outcome_encode(const struct atoll_llm_outcome *o, struct atoll_buffer *out)
 {
-    int has_tools = o->status == ATOLL_LLM_TOOL_CALLS || o->tool_call_count || o->provider_state.length;
+    int has_tools = o->status == ATOLL_LLM_TOOL_CALLS;
     assert((unsigned)o->status < ATOLL_LLM_STATUS_COUNT);
     atoll_buffer_put_u8(out, has_tools ? VERSION : 1);
     atoll_buffer_put_u8(out, (uint8_t)o->status);

@@ -79,6 +79,8 @@ int atoll_llm_outcome_copy(const struct atoll_llm_outcome *from, struct atoll_ll
 /* Takes a copy in place of what it had; 0 calls: none.  -1 MEMORY. */
 int atoll_llm_outcome_set_calls(struct atoll_llm_outcome *outcome, const struct atoll_llm_tool_call *calls,
                                 size_t count, struct atoll_err *err);
+/* Nothing could be called: an outcome of TOOL_CALLS becomes the answer that its text is, or EMPTY. */
+void atoll_llm_outcome_drop_calls(struct atoll_llm_outcome *outcome);
 /* Sets status and a printable detail. */
 void atoll_llm_outcome_set(struct atoll_llm_outcome *outcome, enum atoll_llm_status status,
                            const char *format, ...) __attribute__((format(printf, 3, 4)));

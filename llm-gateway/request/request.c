@@ -414,6 +414,11 @@ int atoll_llm_request_is_by_role(const struct atoll_llm_request *request)
     return request->model && (!*request->model || strcmp(request->model, ATOLL_LLM_BY_ROLE) == 0);
 }
 
+int atoll_llm_request_may_call(const struct atoll_llm_request *request)
+{
+    return request->operation == ATOLL_LLM_CHAT && request->tool_count && !request->is_tool_free;
+}
+
 size_t atoll_llm_request_first_call(const struct atoll_llm_request *request)
 {
     size_t first = 0;

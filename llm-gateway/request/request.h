@@ -99,6 +99,8 @@ struct atoll_id atoll_llm_request_id(const struct atoll_llm_request *request);
 struct atoll_id atoll_llm_request_conversation(const struct atoll_llm_request *request);
 /* 1: it names no model, and its purpose chooses one. */
 int atoll_llm_request_is_by_role(const struct atoll_llm_request *request);
+/* 1: the model may call tools. */
+int atoll_llm_request_may_call(const struct atoll_llm_request *request);
 /* Index of the first message that calls tools; message_count: none does. */
 size_t atoll_llm_request_first_call(const struct atoll_llm_request *request);
 /* Bytes that a copy needs beside the value itself, and the copy: room is aligned for pointers. */

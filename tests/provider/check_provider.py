@@ -117,6 +117,35 @@ class Provider(unittest.TestCase):
         self.assertEqual("".join(event.get("delta", {}).get("text", "") for event in messages),
                          "word0 word1 word2 word3 word4")
 
+    def test_tools(self):
+        """A tool is called in each dialect's form, whole and streamed; results that stand wrong are refused."""
+        tools = {"/v1/chat/completions": {"type": "function", "function": {"name": "f", "parameters": {}}},
+                 "/v1/responses": {"type": "function", "name": "f", "parameters": {}},
+                 "/v1/messages": {"name": "f", "input_schema": {}}}
+        finds = {"/v1/chat/completions": lambda r: r["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"],
+                 "/v1/responses": lambda r: r["output"][-1]["arguments"],
+                 "/v1/messages": lambda r: json.dumps(r["content"][-1]["input"])}
+        pieces = {"/v1/chat/completions": lambda e: "".join(c["function"]["arguments"] for x in e for o in x.get("choices", [])
+                                                            for c in o["delta"].get("tool_calls", [])),
+                  "/v1/responses": lambda e: "".join(x["delta"] for x in e if x["type"] == "response.function_call_arguments.delta"),
+                  "/v1/messages": lambda e: "".join(x["delta"].get("partial_json", "") for x in e
+                                                    if x["type"] == "content_block_delta")}
+        for path, tool in tools.items():
+            body = {**question("tools-1", "x", False), "tools": [tool]}
+            whole = json.loads(self.server.post(path, body)[1])
+            self.assertEqual(json.loads(finds[path](whole)), {"turn": 0, "words": "a b"}, path)
+            stream = [json.loads(e) for e in events(self.server.post(path, {**body, "stream": True})[1]) if e != "[DONE]"]
+            self.assertEqual(json.loads(pieces[path](stream)), {"turn": 0, "words": "a b"}, path)
+            self.assertEqual(self.server.post(path, {**body, "model": "toolless"})[0].status, 400, path)
+        wrong = {"/v1/chat/completions": {"messages": [{"role": "tool", "tool_call_id": "a", "content": "r"}]},
+                 "/v1/responses": {"input": [{"type": "function_call_output", "call_id": "a", "output": "r"}]},
+                 "/v1/messages": {"messages": [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a"}]}]}}
+        for path, more in wrong.items():
+            self.assertEqual(self.server.post(path, {"model": "ok", "tools": [tools[path]], **more})[0].status, 400, path)
+        said = json.loads(self.server.post("/v1/chat/completions", {**question("parameters", "x", False), "max_tokens": 7, "top_p": 0.5,
+                                                                    "reasoning_effort": "low"})[1])
+        self.assertEqual(said["choices"][0]["message"]["content"], "max 7 p 0.5 e low")
+
     def test_heads(self):
         rows = [
             ("status-503", 503, {}), ("overloaded", 529, {}), ("quota", 429, {}),

@@ -45,6 +45,8 @@ static const struct word words[] = {
     {"refusal", 0, {0}, MEMBER(text), TEXT_REFUSAL},
     {"parameters", 0, {0}, MEMBER(text), TEXT_PARAMETERS},
     {"tools", 1, {MEMBER(tools)}, 0, 0},
+    {"toolless", 0, {0}, MEMBER(is_toolless), 1},
+    {"uninvited", 0, {0}, MEMBER(is_uninvited), 1},
     {"bad-utf8", 0, {0}, MEMBER(text), TEXT_BAD_UTF8},
     {"length", 0, {0}, MEMBER(finish), FINISH_LENGTH},
     {"filter", 0, {0}, MEMBER(finish), FINISH_FILTER},

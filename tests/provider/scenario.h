@@ -38,6 +38,8 @@ struct scenario {
     enum scenario_finish finish;
     enum scenario_usage usage;
     enum scenario_event event;
+    int is_toolless;  /* offered tools are a 400 */
+    int is_uninvited; /* it calls a tool whatever is offered */
     int has_no_end, is_bad_json, is_html, is_leak;
     /* ---- how it goes out ---- */
     double delay_ms, slow_ms, step_bytes, break_at;

@@ -59,8 +59,9 @@ void service_compose(struct service *service, const struct question *question,
                      const struct scenario *scenario, struct atoll_buffer *text,
                      struct atoll_buffer *reasoning, struct answer *ret_answer)
 {
-    int is_call = question->tool_name && question->result_count < scenario->tools;
-    if (!is_call)
+    const char *tool = question->tool_name ? question->tool_name : scenario->is_uninvited ? "rm" : NULL;
+    int is_call = tool && (scenario->is_uninvited || question->result_count < scenario->tools);
+    if (!is_call || scenario->text == TEXT_ECHO)
         put_answer_text(question, scenario, text);
     if (scenario->reasoning > 0 || is_call || scenario->text == TEXT_REASONING)
         put_words(reasoning, "thought", 3);
@@ -72,7 +73,7 @@ void service_compose(struct service *service, const struct question *question,
                                   .model = question->model,
                                   .text = (const char *)text->data,
                                   .reasoning = (const char *)reasoning->data,
-                                  .call_name = is_call ? question->tool_name : NULL,
+                                  .call_name = is_call ? tool : NULL,
                                   .number = ++service->number,
                                   .has_usage_in_stream = question->has_usage_in_stream};
     snprintf(ret_answer->call_arguments, sizeof(ret_answer->call_arguments),
@@ -316,6 +317,11 @@ static void answer_question(struct service *service, const struct dialect *diale
         return;
     }
     scenario_apply(&scenario, question.id, row->seen);
+    if (scenario.is_toolless && question.tool_name) {
+        reply_say(reply, 400, "tools are not supported: start the server with auto tool choice");
+        tally_note(&service->tally, question.id, TALLY_REFUSED, 0, 0);
+        return;
+    }
     put_way(reply, &scenario);
     int is_answer = put_reply(service, dialect, &question, request->key, &scenario, reply);
     reply->is_counted = 1;

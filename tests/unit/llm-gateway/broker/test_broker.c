@@ -50,6 +50,8 @@ static const struct {
     {"usage-missing", ATOLL_LLM_OK, 1, WORST, 0},
     {"usage-negative", ATOLL_LLM_OK, 1, WORST, 0},
     {"length", ATOLL_LLM_TRUNCATED, 1, USAGE, 0},
+    {"uninvited", ATOLL_LLM_EMPTY, 1, USAGE, 0},
+    {"uninvited-echo", ATOLL_LLM_OK, 1, USAGE, 0},
     {"empty", ATOLL_LLM_EMPTY, 1, USAGE, 0},
     {"refusal", ATOLL_LLM_REFUSED, 1, USAGE, 0},
     {"status-400", ATOLL_LLM_INVALID, 1, NOTHING, 0},

@@ -104,6 +104,8 @@ static void test_endpoints(void **state)
         "models:\n"
         "  - {name: fine, endpoint: well, model: limits-500-9000}\n"
         "  - {name: broken, endpoint: well, model: status-500-always}\n"
+        "  - {name: plain, endpoint: well, model: toolless}\n"
+        "  - {name: told, endpoint: well, model: toolless, tools: no}\n"
         "  - {name: b, endpoint: refused, model: ok}\n"
         "roles:\n"
         "  planner: {model: fine, temperature: 0.3, top_p: 1, effort: high, max_tokens: 800, candidates: 4}\n"
@@ -117,6 +119,9 @@ static void test_endpoints(void **state)
         "well.models.fine=",
         "well.call.fine=ok (",
         "well.call.broken=failed (overloaded: ",
+        "well.call.plain=ok (",
+        "well.tools.plain=failed (it answers, but refuses tools; write tools: no for it",
+        "well.call.told=ok (",
         "well.limits=ok (the replies' headers say: 1000 requests (500 left)",
         "refused.key=ok",
         "refused.token=failed (the endpoint refuses the key (HTTP 401)",
@@ -131,7 +136,9 @@ static void test_endpoints(void **state)
         "candidates)",
         "roles.role=ok (* (all others), the model that is asked for, 1 candidate)",
     };
-    assert_int_equal(check_text(yaml, 0, text), 4);
+    assert_int_equal(check_text(yaml, 0, text), 5);
+    assert_null(strstr(text, "well.tools.told"));
+    assert_null(strstr(text, "well.tools.fine"));
     EXPECT(text, words);
     assert_null(strstr(text, "sk-good"));
     assert_null(strstr(text, "bad-key"));

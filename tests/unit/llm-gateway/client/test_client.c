@@ -149,6 +149,15 @@ static void test_spool_there_and_back(void **state)
     scene->now_ns += 0.021 * S;
     turn(client);
     expect_answer(&a, ATOLL_LLM_OK, "32 lanes");
+    struct answer b; /* no tool was offered */
+    uint64_t other = ask(client, "k2", 0, &b);
+    name_of("k2", name);
+    write_reply(scene, name,
+                "{\"choices\":[{\"message\":{\"tool_calls\":[{\"function\":{\"name\":\"rm\"}}]}}]}");
+    scene->now_ns += 0.021 * S;
+    turn(client);
+    expect_answer(&b, ATOLL_LLM_EMPTY, "it called 'rm', and no tool may be called here");
+    atoll_client_settled(client, other);
     assert_int_equal(scene_count(scene, "*"), 2); /* until it is durable elsewhere */
     atoll_client_settled(client, call);
     assert_int_equal(scene_count(scene, "*"), 0);
