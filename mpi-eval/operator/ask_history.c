@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/hash_index.h"
 #include "base/utf8.h"
+#include "evolution/reply/reply_prose.h"
 
 #define KEPT_BYTES ((size_t)1 << 30)
 #define OPEN_BYTES ((size_t)64 << 20) /* of one ask: twenty results and what they were called with */
@@ -176,12 +177,22 @@ static int keep_item(struct atoll_ask_history *h, const struct atoll_reply_item 
     return item->title && item->text && item->why && item->before && item->after ? 0 : -1;
 }
 
+/* What came beside the kernels, in the reasoning channel or else in the answer. */
+static const char *keep_thought(struct atoll_ask_history *h, const struct atoll_dialogue *d,
+                                struct atoll_err *err)
+{
+    const char *answer = d->answer ? d->answer : "";
+    if (d->thought && *d->thought)
+        return keep_text(h, d->thought, ATOLL_ASK_HISTORY_THOUGHT_BYTES, err);
+    return atoll_reply_prose(answer, strlen(answer), ATOLL_ASK_HISTORY_THOUGHT_BYTES, h->kept, err);
+}
+
 static int keep_reply(struct atoll_ask_history *h, struct entry *entry, const struct atoll_reply *reply,
                       struct atoll_err *err)
 {
     struct atoll_ask_record *r = &entry->record;
     struct atoll_reply_item *items = atoll_arena_alloc_array(h->kept, reply->item_count, sizeof(*items), err);
-    const char *thought = keep_text(h, reply->dialogue.thought, ATOLL_ASK_HISTORY_THOUGHT_BYTES, err);
+    const char *thought = keep_thought(h, &reply->dialogue, err);
     if (!items || !thought)
         return -1;
     for (uint32_t i = 0; i < reply->item_count; i++)

@@ -40,7 +40,6 @@ UNCALLED = {
     "atoll_crc32c_portable": "the tables, on machines whose CRC instruction is otherwise all that a test sees",
     "atoll_referee_thread_phases": "benchmarks print where the time of a sample goes",
     "atoll_item_kind_name": "names for the archive's items of asks",
-    "atoll_reply_prose": "the thought of an attempt, for the next one's prompt",
     "atoll_prompt_section_name": "names for the archive's bytes of prompts by section",
     "atoll_reply_read_items": "reads what planners, analysers, summarizers and distillers answer",
     "atoll_experience_count": "the same, as a benchmark prints it",

@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+"""Every strategy with a model behind a spool that plays all roles: each asks every kind that is its own, a run that was killed
+asks nothing twice, answers that are none change nothing but texts, and a replay words and reads all of them again.  The model
+is a script that sees the prompts alone and answers with JSON and kernels, now and then with nonsense, now and then with calls.
+
+    agents.py BUILD SOURCE
+"""
+import atexit
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+build, source = sys.argv[1:3]
+root = pathlib.Path(tempfile.mkdtemp(prefix="atoll-agents-"))
+atexit.register(shutil.rmtree, root, ignore_errors=True)
+PATIENCE_S = 120
+
+STRATEGIES = {  # settings, and the kinds of asks that a model has to answer
+    "islands": ([], {"write/universal", "write/template", "summarise/plan"}),
+    "beam": (["beam_width=2", "beam_plans=3", "beam_attempts=2", "beam_iterations=2"],
+             {"plan/plan", "write/execute", "write/template", "summarise/plan"}),
+    "staged": (["stage_rounds=2", "staged_runs=2"],
+               {"analyse/staged", "order/staged", "write/staged", "write/template"}),
+}
+
+
+def check(condition, message):
+    if not condition:
+        sys.exit(message)
+
+
+def atoll(*words):
+    result = subprocess.run([f"{build}/atoll", *map(str, words)], capture_output=True, text=True, timeout=PATIENCE_S)
+    check(result.returncode == 0, f"atoll {' '.join(map(str, words))}: status {result.returncode}\n{result.stderr[-2000:]}")
+    return result.stdout
+
+
+def rows(where, table):
+    return [json.loads(line) for line in atoll("export", where, "--jsonl", table).splitlines()]
+
+
+def fenced(value):
+    return f"Here it is.\n\n```json\n{json.dumps(value)}\n```\n"
+
+
+def kernel(prompt, mark):
+    """The first kernel of the prompt that has a plan, with a mark that makes it another text."""
+    for fence in re.finditer(r"^(`{3,})c\n(.*?)^\1$", prompt, re.S | re.M):
+        if "atoll-plan" in fence.group(2):
+            return f"Try this.\n\n```c\n{fence.group(2).rstrip()}\n/* {mark} */\n```\n"
+    return "There is no kernel to begin with."
+
+
+ANSWERS = {
+    "planner": lambda prompt, mark: fenced({"plans": [{"title": f"Unroll {mark}", "step": "Unroll the inner loop by four.",
+                                                      "why": "few instructions are under way", "gain": [1.1, 1.3]}]}),
+    "analyser": lambda prompt, mark: fenced({
+        "issues": [{"type": "missing_prefetch", "severity": 4, "description": f"Loads wait ({mark}).", "fix": "Prefetch."},
+                   {"type": "redundant_work", "severity": 2, "description": "Sums twice.", "fix": "Sum once."}],
+        "proposals": [{"title": "Sum rows once", "change": "hoist", "valid": "linear", "before": "a", "after": "b"}]}),
+    "orderer": lambda prompt, mark: fenced({"order": ["memory", "algorithm", "discovery"]}),
+    "summarizer": lambda prompt, mark: fenced({"rewrite": {"title": f"Keep it in registers ({mark})", "text": "Do.",
+                                                           "before": "a", "after": "b"}}),
+    "distiller": lambda prompt, mark: fenced({"hints": [{"trigger": "unknown", "advice": f"Keep rows in registers ({mark}).",
+                                                        "context": "rows that fit"}]}),
+}
+CALL = {"role": "assistant", "content": "Let me look.", "tool_calls": [
+    {"id": "one", "type": "function", "function": {"name": "search_knowledge", "arguments": '{"words": "registers"}'}}]}
+
+
+class Model(threading.Thread):
+    def __init__(self, spool):
+        super().__init__(daemon=True)
+        self.spool, self.bodies, self.count, self.stopping, self.trouble = spool, {}, 0, False, None
+
+    def answer(self, request):
+        self.count += 1
+        role, prompt = request["atoll"]["purpose"], request["messages"][1]["content"]
+        if self.count % 7 == 3 and len(request["messages"]) == 2 and request.get("tools"):
+            return CALL, "tool_calls"
+        text = ANSWERS.get(role, kernel)(prompt, f"answer {self.count}")
+        if self.count % 11 == 5:
+            text = "```json\n{\"plans\": [[[" + "[" * 2000 + "\n" + text[:40]
+        return {"role": "assistant", "content": text}, "stop"
+
+    def answer_all(self):
+        for path in sorted(self.spool.glob("*/*.request")):
+            reply = path.with_suffix(".reply")
+            try:
+                request = json.loads(path.read_text()) if not reply.exists() else None
+            except (FileNotFoundError, json.JSONDecodeError):
+                continue
+            if not request:
+                continue
+            key, asked = request["atoll"]["key"], json.dumps([request["messages"], request.get("tools")])
+            if self.bodies.setdefault(key, asked) != asked:
+                self.trouble = f"{key} was asked again, in other words"
+            message, reason = self.answer(request)
+            beside = reply.with_name("." + reply.name + ".part")
+            beside.write_text(json.dumps({"object": "chat.completion", "model": "player", "choices": [
+                {"index": 0, "message": message, "finish_reason": reason}],
+                "usage": {"prompt_tokens": 1000, "completion_tokens": 100}}))
+            os.rename(beside, reply)
+
+    def run(self):
+        while not self.stopping:
+            self.answer_all()
+            time.sleep(0.01)
+
+    def stop(self):
+        self.stopping = True
+        self.join()
+
+
+def start(words):
+    return subprocess.Popen([f"{build}/atoll", *map(str, words)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                            start_new_session=True)
+
+
+def wait_for(condition, what):
+    end = time.monotonic() + PATIENCE_S
+    while not condition():
+        check(time.monotonic() < end, f"waited in vain for {what}")
+        time.sleep(0.01)
+
+
+def run(strategy, settings):
+    """Killed once in its midst; returns what the model saw."""
+    campaign, model = root / strategy, Model(root / f"{strategy}-spool")
+    words = ["run", f"{source}/suites/starter", "--only", "matmul", "-o", campaign, "--backend", "null", "--model", "*=player",
+             "--gateway", f"spool:{model.spool}", "--evaluations", 150, "--seconds", 0, "--seed", 5, "--strategy", strategy, "-q"]
+    for setting in ["ask_share=1", "tools=2", "template_rounds=1", "template_count=2", *settings]:
+        words += ["--set", setting]
+    process = start(words)
+    model.start()
+    wait_for(lambda: model.count >= 12 or process.poll() is not None, "a dozen questions")
+    check(process.poll() is None, f"{strategy}: it ended after {model.count} questions")
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    process = start(["resume", campaign, "-q"])
+    try:
+        check(process.wait(PATIENCE_S) == 0, f"{strategy}: the resumed run failed")
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        sys.exit(f"{strategy}: the resumed run does not end; {model.count} questions")
+    model.stop()
+    check(not model.trouble, f"{strategy}: {model.trouble}")
+    return campaign, model
+
+
+def check_told(strategy, asks):
+    """What one said is in the prompts of those who go on with it."""
+    told = {"write/execute": "Unroll answer", "write/staged": "Loads wait", "order/staged": "Loads wait", "summarise/plan": "",
+            "write/universal": "Keep it in registers", "plan/plan": "Keep it in registers"}
+    for kind, words in told.items():
+        prompts = [a["prompt"] for a in asks if f"{a['kind']}/{a['operator']}" == kind and a["prompt"]]
+        check(not prompts or any(words in p for p in prompts), f"{strategy}: no prompt for {kind} tells '{words}'")
+
+
+def check_asks(strategy, campaign, wanted):
+    asks = rows(campaign, "asks")
+    answered = {f"{a['kind']}/{a['operator']}" for a in asks if a["status"] == "ok" and a["answer"]}
+    check(wanted <= answered, f"{strategy}: only {sorted(answered)} were answered, of {sorted(wanted)}")
+    check(len({a["number"] for a in asks}) == len(asks), f"{strategy}: an ask is there twice")
+    report = json.loads(atoll("replay", campaign, "--json"))
+    ok = sum(1 for a in asks if a["status"] == "ok" and a["answer"])
+    check(report["attempts"] == 2 and report["other_prompts"] == 0 and report["answers"] == ok,
+          f"{strategy}: replay: {report}, {ok} answers")
+    check_told(strategy, asks)
+    return asks
+
+
+for strategy, (settings, wanted) in STRATEGIES.items():
+    campaign, model = run(strategy, settings)
+    asks = check_asks(strategy, campaign, wanted)
+    print(f"{strategy}: {len(asks)} asks, {model.count} questions")
