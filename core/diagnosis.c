@@ -514,6 +514,8 @@ static void measure_work(const struct atoll_diagnosis_facts *facts, struct atoll
         return;
     /* As of a floor (MEASUREMENT.md 4): writes may stay in the last-level cache, and a rate that is beaten is wrong. */
     double must_move = w->read_bytes + fmax(0, w->write_bytes - facts->device->last_level_cache_bytes);
+    if (moved > must_move) /* counted: so much of them did not stay there */
+        must_move = fmin(bytes, moved);
     d->memory_share = share_of(must_move, facts->time_ns, facts->device->bandwidth_bytes_per_s);
     d->unit_share = share_of(w->is_split && is_tensor(d->unit) ? w->matrix_flops : flops, facts->time_ns,
                              unit_peak(facts->device, d->unit));

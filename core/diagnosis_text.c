@@ -413,7 +413,8 @@ static void put_limiter(struct writer *w, const struct atoll_diagnosis *d)
                 d->next_figure);
     }
     if (!d->is_counted) {
-        put(w, " (estimated from time, without counters");
+        put(w, d->limiter == ATOLL_LIMITER_SPILLS ? " (read from the binary, without counters"
+                                                  : " (estimated from time, without counters");
         if (d->limiter == ATOLL_LIMITER_UNKNOWN && (d->memory_share > 0 || d->unit_share > 0))
             put_roofs(w, d);
         put(w, ")");
