@@ -63,5 +63,8 @@ int atoll_provider_models(enum atoll_provider provider, const void *bytes, size_
  * Outputs stay as they are on failure.  Errors: INPUT, LIMIT, MEMORY. */
 int atoll_reply_parse(const void *bytes, size_t length, struct atoll_llm_outcome *ret_outcome,
                       struct atoll_err *err);
+/* The same of a file that a person may have written: an object that nothing marks as a reply is the answer itself, as it stands. */
+int atoll_reply_parse_file(const void *bytes, size_t length, struct atoll_llm_outcome *ret_outcome,
+                           struct atoll_err *err);
 
 #endif

@@ -350,8 +350,20 @@ static int read_words(struct atoll_llm_outcome *o, const char *bytes, size_t len
     return 0;
 }
 
-int atoll_reply_parse(const void *bytes, size_t length, struct atoll_llm_outcome *ret_outcome,
-                      struct atoll_err *err)
+/* 1: it says that it is a reply, or an error, of somebody; else it may be an answer that is JSON. */
+static int has_mark(const json_t *document)
+{
+    static const char *const members[] = {"atoll", "choices", "object", "error"};
+    const char *type = atoll_json_member(document, "type");
+    for (size_t i = 0; i < sizeof(members) / sizeof(*members); i++)
+        if (json_object_get(document, members[i]))
+            return 1;
+    return strcmp(type, "message") == 0 || strcmp(type, "error") == 0 ||
+           json_is_array(json_object_get(document, "output"));
+}
+
+static int parse(const void *bytes, size_t length, int may_be_answer, struct atoll_llm_outcome *ret_outcome,
+                 struct atoll_err *err)
 {
     struct atoll_llm_outcome o;
     const char *text = length ? bytes : "";
@@ -363,8 +375,12 @@ int atoll_reply_parse(const void *bytes, size_t length, struct atoll_llm_outcome
     if (is_json) {
         struct atoll_err why = ATOLL_ERR_INIT;
         json_t *document = atoll_json_load(text + first, length - first, VALUE_LIMIT, LOAD_FLAGS, &why);
-        status = document ? read_document(&o, document, err)
-                          : atoll_err_set(err, why.code, "reply: it begins with a brace, but %s", why.text);
+        if (!document)
+            status = atoll_err_set(err, why.code, "reply: it begins with a brace, but %s", why.text);
+        else if (may_be_answer && !has_mark(document))
+            status = read_words(&o, text + first, length - first, err);
+        else
+            status = read_document(&o, document, err);
         json_decref(document);
     } else {
         status = read_words(&o, text + start, length - start, err);
@@ -380,4 +396,16 @@ int atoll_reply_parse(const void *bytes, size_t length, struct atoll_llm_outcome
     atoll_llm_outcome_fini(ret_outcome);
     *ret_outcome = o;
     return 0;
+}
+
+int atoll_reply_parse(const void *bytes, size_t length, struct atoll_llm_outcome *ret_outcome,
+                      struct atoll_err *err)
+{
+    return parse(bytes, length, 0, ret_outcome, err);
+}
+
+int atoll_reply_parse_file(const void *bytes, size_t length, struct atoll_llm_outcome *ret_outcome,
+                           struct atoll_err *err)
+{
+    return parse(bytes, length, 1, ret_outcome, err);
 }

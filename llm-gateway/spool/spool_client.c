@@ -146,7 +146,7 @@ int atoll_spool_client_look(struct atoll_spool_client *client, const char *name,
     if (found > 0 && bytes.length == 0) {
         found = 0; /* somebody is just about to write into it */
     } else if (found > 0) {
-        if (atoll_reply_parse(bytes.data, bytes.length, ret_outcome, &why) != 0) {
+        if (atoll_reply_parse_file(bytes.data, bytes.length, ret_outcome, &why) != 0) {
             /* what a person wrote wrong must not be asked for without end */
             atoll_llm_outcome_fini(ret_outcome);
             atoll_llm_outcome_set(ret_outcome, ATOLL_LLM_PROTOCOL, "%s: %s", path, why.text);

@@ -40,7 +40,7 @@ static void read_reply(const uint8_t *data, size_t size)
     struct atoll_buffer bytes;
     atoll_llm_outcome_init(&outcome);
     atoll_buffer_init(&bytes, (size_t)64 << 20);
-    if (atoll_reply_parse(data, size, &outcome, NULL) == 0 &&
+    if (atoll_reply_parse_file(data, size, &outcome, NULL) == 0 &&
         atoll_llm_outcome_json(&outcome, &bytes, NULL) != 0)
         abort(); /* what was read can be said */
     atoll_buffer_fini(&bytes);

@@ -419,6 +419,28 @@ static void test_parse_refuses(void **state)
         expect_err(&err, ATOLL_E_INPUT, cases[i].part);
         expect_equal(&o, &before);
     }
+    /* in a file an object that nothing marks is the answer; all else is as ever */
+    static const struct {
+        const char *file, *text; /* NULL: refused */
+    } files[] = {{"\n {\"rewrite\": {\"type\": \"x\"}}\n", "{\"rewrite\": {\"type\": \"x\"}}\n"},
+                 {"{}", "{}"},
+                 {"{ int x; }", NULL},
+                 {"{\"object\":\"novel\"}", NULL},
+                 {"{\"choices\":7}", NULL},
+                 {"{\"type\":\"message\"}", NULL},
+                 {"{\"atoll\":{}}", NULL},
+                 {"{\"choices\":[{\"message\":{\"content\":\"a\"}}]}", "a"},
+                 {"words", "words"}};
+    for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+        struct atoll_err why = ATOLL_ERR_INIT;
+        struct atoll_llm_outcome heard;
+        atoll_llm_outcome_init(&heard);
+        int status = atoll_reply_parse_file(files[i].file, strlen(files[i].file), &heard, &why);
+        if (status != (files[i].text ? 0 : -1))
+            fail_msg("%s: %s", files[i].file, why.text);
+        assert_string_equal(text_of(&heard.text), files[i].text ? files[i].text : "");
+        atoll_llm_outcome_fini(&heard);
+    }
     size_t length = ((size_t)4 << 20) + 1;
     char *text = malloc(length);
     struct atoll_err err = ATOLL_ERR_INIT;
