@@ -10,6 +10,30 @@ static struct atoll_task *task;
 static struct atoll_compiler *compiler;
 static struct atoll_referee *referee;
 
+/* What a model is told of it before it spends an evaluation: the same verdict without a time, and the image in words. */
+static void ask_as_a_model(const struct atoll_order *order, const struct atoll_prepared *p,
+                           const struct atoll_compiled *compiled, enum atoll_verdict verdict)
+{
+    struct atoll_evaluation e;
+    struct atoll_buffer words, listing;
+    atoll_evaluation_init(&e);
+    atoll_referee_check(referee, 0, order, p, compiled->object, compiled->object_length, &e);
+    if (e.verdict != verdict || e.timing_count != 0 || e.draw_count == 0)
+        fail_msg("%s: %s, %zu timings", atoll_verdict_name(e.verdict), e.detail, e.timing_count);
+    atoll_evaluation_fini(&e);
+    atoll_buffer_init(&words, 1u << 20);
+    atoll_buffer_init(&listing, 1u << 24);
+    atoll_backend_cuda.describe(p, compiled->object, compiled->object_length, atoll_referee_device(referee),
+                                &words, &listing);
+    atoll_buffer_put_u8(&words, 0);
+    atoll_buffer_put_u8(&listing, 0);
+    if (!strstr((char *)words.data, " registers a thread, ") ||
+        !strstr((char *)words.data, "theoretical occupancy") || !strstr((char *)listing.data, " EXIT\n"))
+        fail_msg("%s", (char *)words.data);
+    atoll_buffer_fini(&words);
+    atoll_buffer_fini(&listing);
+}
+
 static void evaluate(const struct atoll_seed *seed, struct atoll_evaluation *e)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
@@ -33,6 +57,7 @@ static void evaluate(const struct atoll_seed *seed, struct atoll_evaluation *e)
         fail_msg("%s: %s %s", seed->name, err.text, compiled.diagnostics ? compiled.diagnostics : "");
     p->report = compiled.report;
     atoll_referee_evaluate(referee, 0, &order, p, compiled.object, compiled.object_length, e);
+    ask_as_a_model(&order, p, &compiled, e->verdict);
     atoll_prepared_destroy(p);
     atoll_compiled_fini(&compiled);
     atoll_arena_destroy(arena);
