@@ -8,10 +8,26 @@
 
 #define CONTEXT       2                   /* equal lines around a hunk */
 #define DIFF_BYTES    ((size_t)768 << 10) /* two sources at most, and their marks */
+#define CELL_LIMIT    ((size_t)1 << 21)   /* lines of one times lines of the other: some milliseconds */
 #define EXCERPTS      3
 #define AROUND        4 /* lines before and behind a quoted one */
 #define EXCERPT_BYTES 4000
 #define QUOTED_LEAST  6 /* characters of a line that says where it is */
+
+/* Whether the parts in which they differ are so long that comparing them line by line would hold up whoever waits for prompts. */
+static int is_too_long(const char *from, const char *to)
+{
+    size_t head = 0, from_end = strlen(from), to_end = strlen(to), n = 0, m = 0;
+    while (from[head] && from[head] == to[head])
+        head++;
+    while (from_end > head && to_end > head && from[from_end - 1] == to[to_end - 1])
+        from_end--, to_end--;
+    for (size_t i = head; i < from_end; i++)
+        n += from[i] == '\n';
+    for (size_t i = head; i < to_end; i++)
+        m += to[i] == '\n';
+    return n > 0 && m > CELL_LIMIT / n;
+}
 
 /* The hunks, without the names in front; 0: there is no difference that can be shown. */
 static int make_diff(struct atoll_prompt_text *t, const char *from, const char *to, struct atoll_buffer *out,
@@ -19,6 +35,8 @@ static int make_diff(struct atoll_prompt_text *t, const char *from, const char *
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     atoll_buffer_init(out, DIFF_BYTES);
+    if (is_too_long(from, to))
+        return 0;
     int rc = atoll_line_diff("a", from, "b", to, CONTEXT, out, &err);
     atoll_buffer_put_u8(out, 0);
     if ((rc < 0 && err.code == ATOLL_E_MEMORY) || out->failed == ATOLL_E_MEMORY)
@@ -37,6 +55,10 @@ void atoll_prompt_put_change(struct atoll_prompt_text *t, const char *language, 
     const char *diff;
     if (!from) {
         atoll_prompt_put_code(t, language, to, cap);
+        return;
+    }
+    if (strcmp(from, to) == 0) {
+        atoll_prompt_put(t, "The same source, with other params.\n");
         return;
     }
     if (make_diff(t, from, to, &out, &diff) && strlen(diff) < strlen(to) / 4 * 3)

@@ -151,14 +151,16 @@ void atoll_prompt_write_inspiration(const struct atoll_prompt_input *input, stru
     }
     if (!count)
         return;
-    atoll_prompt_put(t,
-                     "%sCorrect kernels for this task that work in other ways. Take ideas from them where "
-                     "they are better; do not return one of them.\n",
-                     input->best ? "\n" : "");
+    atoll_prompt_put(
+        t,
+        "%sCorrect kernels for this task that work in other ways, one that is near the parent as what it "
+        "changes. Take ideas from them where they are better; do not return one of them.\n",
+        input->best ? "\n" : "");
     for (size_t i = 0; i < count && i < ATOLL_ASK_INSPIRATION_LIMIT; i++) {
         atoll_prompt_put(t, "\n## Kernel %zu\n\n", i + 1);
         put_other(input, t, &input->inspirations[i]);
-        atoll_prompt_put_code(t, input->language, input->inspirations[i].source, 0);
+        atoll_prompt_put_change(t, input->language, source_of(input->parent), input->inspirations[i].source,
+                                0);
     }
 }
 
@@ -217,7 +219,7 @@ void atoll_prompt_write_failures(const struct atoll_prompt_input *input, struct 
 /* ---- attempts of a stage ---- */
 
 static void put_result(const struct atoll_prompt_input *input, struct atoll_prompt_text *t,
-                       const struct atoll_prompt_kernel *k)
+                       const struct atoll_prompt_kernel *k, int is_last)
 {
     const struct atoll_prompt_kernel *parent = input->parent;
     if (!atoll_prompt_is_correct(k) || !parent)
@@ -226,7 +228,7 @@ static void put_result(const struct atoll_prompt_input *input, struct atoll_prom
     atoll_prompt_put(t, "Correct, %s. It and the stage's kernel:\n",
                      is_slower ? "but slower" : "but not faster by as much as counts");
     atoll_prompt_put_rates(input, t, k, parent);
-    if (is_slower)
+    if (is_slower && is_last && input->ask->op != ATOLL_OPERATOR_EXTRACT)
         atoll_prompt_put(
             t, "The strategy does not pay here: choose another one, or say what it was that it lost by.\n");
 }
@@ -244,7 +246,7 @@ static void put_round(const struct atoll_prompt_input *input, struct atoll_promp
         atoll_prompt_put_quote(t, round->thought, atoll_prompt_cap(input, THOUGHT_BYTES));
         atoll_prompt_put(t, "\n");
     }
-    put_result(input, t, &round->kernel);
+    put_result(input, t, &round->kernel, is_last);
     if (is_last && !atoll_prompt_is_unusable(&round->kernel)) {
         if (!atoll_prompt_is_correct(&round->kernel))
             atoll_prompt_put_detail(t, &round->kernel, 0);

@@ -81,7 +81,7 @@ static void put_values(struct atoll_prompt_text *t, const struct table *table, s
         if (best < table->correct)
             atoll_prompt_put(t, "%s", atoll_duration_text(table->rows[best]->time_ns, time, sizeof(time)));
         else
-            atoll_prompt_put(t, failed ? "failed" : "not tried");
+            atoll_prompt_put(t, failed ? "failed" : "-");
     }
     atoll_prompt_put(t, "\n");
 }
@@ -112,10 +112,11 @@ static void put_table(const struct atoll_prompt_input *input, struct atoll_promp
         table->correct++;
     if (!table->count)
         return;
-    atoll_prompt_put(t,
-                     "%zu combinations of its params were measured, %zu of them correct. The best time with "
-                     "each value:\n\n",
-                     table->count, table->correct);
+    atoll_prompt_put(
+        t,
+        "%zu measured combinations of its params, %zu of them correct. The best time among them with "
+        "each value (-: none has it):\n\n",
+        table->count, table->correct);
     for (size_t p = 0; p < table->plan->param_count; p++)
         put_values(t, table, p);
     if (table->correct)

@@ -43,7 +43,8 @@ static size_t clean_one(const char *text, struct atoll_buffer *out)
     } else {
         atoll_buffer_put_bytes(out, text, n);
     }
-    for (size_t i = 0; i < sizeof(markers) / sizeof(*markers); i++) {
+    int may_mark = *text == '<' || *text == '['; /* as all of them begin */
+    for (size_t i = 0; may_mark && i < sizeof(markers) / sizeof(*markers); i++) {
         if (strncmp(text, markers[i], strlen(markers[i])) == 0) {
             atoll_buffer_put_bytes(out, " ", 1); /* behind its first character */
             break;

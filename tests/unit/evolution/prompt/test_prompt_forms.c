@@ -267,6 +267,7 @@ static void as_refine(struct scene *s)
 {
     s->ask.op = ATOLL_OPERATOR_STAGED;
     s->ask.stage = ATOLL_ISSUE_STAGE_MEMORY;
+    s->input.round_count = 2; /* the last one was slower */
     s->ask.issues = UINT64_C(1) << ATOLL_ISSUE_MISSING_PREFETCH | UINT64_C(1) << ATOLL_ISSUE_STRIDED_INPUT;
 }
 
@@ -274,6 +275,7 @@ static void as_extract(struct scene *s)
 {
     as_refine(s);
     s->ask.op = ATOLL_OPERATOR_EXTRACT;
+    s->input.round_count = 3;
     s->ask.stage = ATOLL_ISSUE_STAGE_DISCOVERY;
 }
 
@@ -509,7 +511,7 @@ static void sentences_follow_from_what_is_known(void **state)
         {"universal", "| Sums in several vectors\n| Break the chain."},
         {"universal", "| dram\n| Prefetch two lines ahead."},
         {"universal", "- VW: 16 400 us, 8 420 us, 4 530 us\n"},
-        {"universal", "- AHEAD: 0 400 us, 256 405 us, 512 not tried"},
+        {"universal", "- AHEAD: 0 400 us, 256 405 us, 512 -"},
         {"universal", "| 16 | 4 | 0 | 400 us |\n| 16 | 2 | 256 | 405 us |\n"},
         {"universal", "Failed: VW=16 U=4 AHEAD=8192 (crash)."},
         {"universal", "You may call tools before you answer, 8 calls in all"},
@@ -521,6 +523,7 @@ static void sentences_follow_from_what_is_known(void **state)
         {"refine", "What was thought:\n\n| The tail is the problem.\n"},
         {"refine", "- bench: 440 us (7.15 GFLOP/s), against 400 us (7.86 GFLOP/s)\n"},
         {"refine", "choose another one"},
+        {"universal", "one that is near the parent as what it changes"},
         {"extract", "- A proposal, expected 2 times the speed:\n| Multiply by ones\n"},
         {"template", "Write 8 different templates"},
         {"plan", "Write one plan, as the JSON"},
@@ -617,6 +620,64 @@ static void budgets_are_kept(void **state)
     }
 }
 
+/* A diff where little changed, the whole where much did, a sentence where nothing did; sources too long to compare are shown. */
+static void changes_are_shown_shortly(void **state)
+{
+    static struct scene s;
+    size_t bytes = 200000, used[2] = {0, 0};
+    char *texts[2] = {malloc(bytes + 100), malloc(bytes + 100)};
+    for (size_t i = 0; i < 2; i++)
+        while (used[i] < bytes)
+            used[i] += (size_t)sprintf(texts[i] + used[i], "line %zu of %zu;\n", used[i] / (i ? 1 : 3), i);
+    scene_init(&s);
+    as_universal(&s);
+    s.kernels[SIBLING].source = s.kernels[PARENT].source;
+    assert_non_null(
+        strstr(written(&s), "parent's speed; ~dram 79 %:\n\nThe same source, with other params.\n"));
+    s.kernels[PARENT].source = texts[0];
+    s.kernels[SIBLING].source = texts[1];
+    s.input.user_limit_bytes = 100000;
+    const char *text = strstr(written(&s), "# What was made from the parent already");
+    assert_non_null(text);
+    assert_non_null(strstr(text, "~dram 79 %:\n\n```c\nline 0 of 1;\n"));
+    free(texts[0]);
+    free(texts[1]);
+    scene_fini(&s);
+}
+
+/* Of a large table the fastest and the slowest rows, and how many lie between; the same whatever order they came in. */
+static void large_tables_are_cut(void **state)
+{
+    static struct scene s;
+    static struct atoll_choice choices[100];
+    static struct atoll_prompt_combination table[100];
+    static char before[20000];
+    for (unsigned turn = 0; turn < 2; turn++) {
+        scene_init(&s);
+        as_template(&s);
+        for (size_t i = 0; i < 100; i++) {
+            size_t k = turn ? 99 - i : i;
+            choices[i] = (struct atoll_choice){.count = 3, .values = {16, 4, (int64_t)k}};
+            table[i] =
+                (struct atoll_prompt_combination){&choices[i], k < 80 ? 400000 + 1000.0 * (double)k : 0,
+                                                  k < 80 ? ATOLL_V_CORRECT : ATOLL_V_COMPILE_ERROR};
+        }
+        s.input.table = table;
+        s.input.combination_count = 100;
+        const char *text =
+            strstr(written(&s), "100 measured combinations of its params, 80 of them correct.");
+        assert_non_null(text);
+        assert_non_null(
+            strstr(text, "| 16 | 4 | 15 | 415 us |\n| ... 60 between||| |\n| 16 | 4 | 76 | 476 us |\n"));
+        assert_non_null(strstr(text, "AHEAD=91 (compile_error); and 8 more.\n"));
+        if (turn)
+            assert_string_equal(text, before);
+        assert_true(strlen(text) < sizeof(before));
+        strcpy(before, text);
+        scene_fini(&s);
+    }
+}
+
 /* As many as an answer may hold, on all stages: each is told, and so is what follows. */
 static void many_issues_are_told(void **state)
 {
@@ -706,6 +767,8 @@ int main(void)
         cmocka_unit_test(sentences_follow_from_what_is_known),
         cmocka_unit_test(words_of_models_stay_quoted),
         cmocka_unit_test(budgets_are_kept),
+        cmocka_unit_test(changes_are_shown_shortly),
+        cmocka_unit_test(large_tables_are_cut),
         cmocka_unit_test(many_issues_are_told),
         cmocka_unit_test(system_texts_name_what_is_read),
         cmocka_unit_test(examples_are_read),
