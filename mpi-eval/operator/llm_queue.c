@@ -33,8 +33,8 @@ struct open_ask {
     struct open_ask *next;
     enum ask_state state;
     struct atoll_ask ask;
-    struct atoll_arena *arena; /* of request, then of reply */
-    struct atoll_llm_request request;
+    struct atoll_arena *arena; /* of briefing, question and reply */
+    struct atoll_prompt_question question;
     struct atoll_llm_outcome outcome;
     uint64_t call; /* the client's number of it; 0: it was not sent */
     double sent_ns;
@@ -54,6 +54,7 @@ struct atoll_llm_queue {
     struct atoll_client *client; /* NULL: none */
     struct atoll_tools *tools;   /* NULL: none */
     unsigned tool_limit;
+    int has_trajectory;
     struct atoll_prompt_context *context;
     struct atoll_briefer *briefer;
     struct trust trust[ATOLL_MODEL_ROLE_COUNT]; /* at the first role of each model */
@@ -115,6 +116,7 @@ struct atoll_llm_queue *atoll_llm_queue_create(const struct atoll_llm_queue_sett
         queue->settings.deadline_s = ATOLL_LLM_QUEUE_DEADLINE_S;
     atoll_id_hex(&atoll_campaign_config(campaign)->id, queue->campaign);
     queue->tool_limit = atoll_campaign_config(campaign)->search.tools;
+    queue->has_trajectory = atoll_campaign_config(campaign)->search.trajectory != 0;
     queue->account = atoll_campaign_option(campaign, ATOLL_LLM_QUEUE_ACCOUNT_OPTION);
     snprintf(queue->backend, sizeof(queue->backend), "%s", backend ? backend : "cpu");
     if (!settings->gateway)
@@ -195,6 +197,7 @@ static struct atoll_prompt_io prompt_io_of(const struct atoll_llm_queue *queue,
                                     .campaign = queue->campaign,
                                     .roles = &queue->roles,
                                     .backend = queue->backend,
+                                    .has_trajectory = queue->has_trajectory,
                                     .tool_limit = queue->tools ? queue->tool_limit : 0,
                                     .deadline_s = queue->settings.deadline_s,
                                     .account = queue->account};
@@ -227,7 +230,7 @@ static struct trust *trust_of(struct atoll_llm_queue *queue, const struct open_a
 /* Whether a model writes the answer: there is one, still. */
 static int is_for_model(struct atoll_llm_queue *queue, const struct open_ask *a)
 {
-    return queue->client && !trust_of(queue, a)->is_over && a->ask.kind == ATOLL_ASK_WRITE;
+    return queue->client && !trust_of(queue, a)->is_over;
 }
 
 /* NULL: nothing is known of it. */
@@ -246,9 +249,9 @@ static int has_briefing(const struct atoll_llm_queue *queue, const struct open_a
 static void hand_back_states(struct open_ask *a)
 {
     size_t turn = 0;
-    for (size_t i = 0; i < a->request.message_count && turn < ATOLL_TOOL_CALL_LIMIT; i++)
-        if (a->request.messages[i].role == ATOLL_LLM_ASSISTANT)
-            a->request.messages[i].provider_state = a->states[turn++];
+    for (size_t i = 0; i < a->question.request.message_count && turn < ATOLL_TOOL_CALL_LIMIT; i++)
+        if (a->question.request.messages[i].role == ATOLL_LLM_ASSISTANT)
+            a->question.request.messages[i].provider_state = a->states[turn++];
 }
 
 static void send_ask(struct atoll_llm_queue *queue, struct open_ask *a, const struct atoll_engine *engine,
@@ -258,13 +261,13 @@ static void send_ask(struct atoll_llm_queue *queue, struct open_ask *a, const st
     struct atoll_err err = ATOLL_ERR_INIT;
     a->sent_ns = now_ns;
     a->state = ASK_ANSWERED;
-    if (atoll_prompt_io_request(&io, &a->ask, a->arena, &a->request, &err) != 0) {
+    if (atoll_prompt_io_request(&io, &a->ask, a->arena, &a->question, &err) != 0) {
         atoll_llm_outcome_set(&a->outcome, ATOLL_LLM_INVALID, "%s", err.text);
         return;
     }
     hand_back_states(a);
     a->state = ASK_SENT;
-    if (atoll_client_ask(queue->client, &a->request, on_outcome, a, &a->call, &err) != 0) {
+    if (atoll_client_ask(queue->client, &a->question.request, on_outcome, a, &a->call, &err) != 0) {
         a->state = ASK_ANSWERED;
         atoll_llm_outcome_set(&a->outcome, ATOLL_LLM_NETWORK, "%s", err.text);
         return;
@@ -396,7 +399,7 @@ static int make_reply(struct atoll_llm_queue *queue, struct open_ask *a, const s
     }
     queue->counts.open--;
     record_outcome(queue, a);
-    if (atoll_prompt_io_reply(&io, &a->ask, &a->request, &a->outcome, a->arena, ret_reply, err) != 0)
+    if (atoll_prompt_io_reply(&io, &a->ask, &a->question, &a->outcome, a->arena, ret_reply, err) != 0)
         return -1;
     int is_open = ret_reply->status == ATOLL_REPLY_OK || ret_reply->status == ATOLL_REPLY_TASK_SPENT ||
                   (ret_reply->status != ATOLL_REPLY_FAILED &&

@@ -5,13 +5,17 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "core/issue.h"
 #include "core/tool.h"
 #include "evolution/reply/reply.h"
+#include "evolution/reply/reply_items.h"
 #include "evolution/prompt/prompt.h"
 
 /* Beyond them a journal keeps the beginning only. */
 #define ANSWER_KEPT_BYTES  ((size_t)1 << 20)
 #define THOUGHT_KEPT_BYTES ((size_t)256 << 10)
+#define ANCESTORS          12u
+#define ROUNDS             8u
 
 /* Where the kernels of one prompt are looked up. */
 struct kernels {
@@ -100,10 +104,20 @@ const char *atoll_prompt_io_keep(struct atoll_arena *arena, const void *bytes, s
     return text;
 }
 
+static void put_sections(const struct atoll_prompt *prompt, struct atoll_prompt_question *question)
+{
+    for (unsigned i = 0; i < ATOLL_PROMPT_SECTION_COUNT; i++)
+        if (prompt->section_bytes[i] || prompt->cut_bytes[i])
+            question->sections[question->section_count++] =
+                (struct atoll_dialogue_section){atoll_prompt_section_name((enum atoll_prompt_section)i),
+                                                prompt->section_bytes[i], prompt->cut_bytes[i]};
+}
+
 static int write_prompt(const struct atoll_prompt_input *input, struct atoll_arena *arena,
-                        struct atoll_llm_request *request, struct atoll_err *err)
+                        struct atoll_prompt_question *question, struct atoll_err *err)
 {
     struct atoll_prompt prompt;
+    struct atoll_llm_request *request = &question->request;
     atoll_prompt_init(&prompt);
     int rc = atoll_prompt_write(input, &prompt, err);
     if (rc == 0) {
@@ -116,6 +130,7 @@ static int write_prompt(const struct atoll_prompt_input *input, struct atoll_are
             (struct atoll_llm_message){.role = ATOLL_LLM_SYSTEM, .text = system, .is_cacheable = 1};
         request->messages[1] = (struct atoll_llm_message){.role = ATOLL_LLM_USER, .text = user};
         request->message_count = 2;
+        put_sections(&prompt, question);
     }
     atoll_prompt_fini(&prompt);
     return rc;
@@ -178,12 +193,179 @@ static int add_tools(const struct atoll_prompt_io *io, const struct atoll_ask *a
     return 0;
 }
 
+/* ---- what a prompt tells ---- */
+
+/* Room for what input points to. */
+struct told {
+    struct atoll_prompt_kernel parent, best, inspirations[ATOLL_ASK_INSPIRATION_LIMIT],
+        failures[ATOLL_ASK_FAILURE_LIMIT], ancestors[ANCESTORS], siblings[ATOLL_BRIEF_LIMIT],
+        slower[ATOLL_BRIEF_LIMIT];
+    struct atoll_prompt_combination table[ATOLL_BRIEF_LIMIT];
+    struct atoll_brief briefs[ATOLL_BRIEF_LIMIT];
+    struct atoll_reply_item issues[ATOLL_REPLY_ITEM_LIMIT];
+    struct atoll_prompt_round rounds[ROUNDS];
+};
+
+/* From the parent's parent upwards, at most the nearest ANCESTORS; told from the oldest on. */
+static int tell_ancestors(const struct kernels *k, struct told *t, struct atoll_prompt_input *input,
+                          struct atoll_err *err)
+{
+    struct atoll_candidate_view view;
+    struct atoll_id at = k->ask->parent;
+    struct atoll_prompt_kernel found[ANCESTORS];
+    size_t count = 0;
+    for (unsigned i = 0; i < ANCESTORS; i++) {
+        if (atoll_engine_view(k->io->engine, k->ask->task, k->ask->model, &at, &view) != 0 ||
+            atoll_id_is_zero(&view.parent))
+            break;
+        at = view.parent;
+        int got = find_kernel(k, &at, &found[count], err);
+        if (got < 0)
+            return -1;
+        count += (size_t)got;
+    }
+    for (size_t i = 0; i < count; i++)
+        t->ancestors[i] = found[count - 1 - i];
+    input->ancestors = t->ancestors;
+    input->ancestor_count = count;
+    return 0;
+}
+
+/* A result that the briefing names. */
+static int tell_result(const struct kernels *k, const struct atoll_brief *brief, struct told *t,
+                       struct atoll_prompt_input *input, struct atoll_err *err)
+{
+    struct atoll_prompt_kernel kernel;
+    int got = find_kernel(k, &brief->id, &kernel, err);
+    if (got <= 0)
+        return got;
+    switch (brief->kind) {
+    case ATOLL_BRIEF_SIBLING: t->siblings[input->sibling_count++] = kernel; break;
+    case ATOLL_BRIEF_SLOWER: t->slower[input->slower_count++] = kernel; break;
+    case ATOLL_BRIEF_BEST:
+        t->best = kernel;
+        input->best = &t->best;
+        break;
+    default:
+        if (kernel.evaluation)
+            t->table[input->combination_count++] =
+                (struct atoll_prompt_combination){kernel.choice, kernel.time_ns, kernel.evaluation->verdict};
+    }
+    return 0;
+}
+
+static int tell_briefing(const struct kernels *k, const struct atoll_briefing *briefing, struct told *t,
+                         struct atoll_prompt_input *input, struct atoll_err *err)
+{
+    input->siblings = t->siblings;
+    input->slower = t->slower;
+    input->table = t->table;
+    input->briefs = t->briefs;
+    for (uint32_t i = 0; i < briefing->count; i++) {
+        const struct atoll_brief *brief = &briefing->briefs[i];
+        switch (brief->kind) {
+        case ATOLL_BRIEF_SIBLING:
+        case ATOLL_BRIEF_SLOWER:
+        case ATOLL_BRIEF_BEST:
+        case ATOLL_BRIEF_COMBINATION:
+            if (tell_result(k, brief, t, input, err) != 0)
+                return -1;
+            break;
+        default: t->briefs[input->brief_count++] = *brief;
+        }
+    }
+    return 0;
+}
+
+/* A stage works on its own; who orders stages sees all of them. */
+static void tell_issues(const struct kernels *k, struct told *t, struct atoll_prompt_input *input)
+{
+    const struct atoll_ask_record *analysis =
+        atoll_ask_history_analysis(atoll_prompt_context_asks(k->io->context), k->ask);
+    input->issues = t->issues;
+    for (uint32_t i = 0; analysis && i < analysis->item_count; i++) {
+        const struct atoll_reply_item *item = &analysis->items[i];
+        int is_open = item->kind == ATOLL_ITEM_PROPOSAL || item->issue == ATOLL_ISSUE_COUNT;
+        int is_of_stage =
+            item->stage == k->ask->stage || (is_open && k->ask->stage == ATOLL_ISSUE_STAGE_DISCOVERY);
+        if ((item->kind == ATOLL_ITEM_ISSUE || item->kind == ATOLL_ITEM_PROPOSAL) &&
+            (k->ask->kind == ATOLL_ASK_ORDER || is_of_stage)) {
+            t->issues[input->issue_count++] = *item;
+        }
+    }
+}
+
+/* Those that brought a kernel. */
+static int tell_rounds(const struct kernels *k, struct told *t, struct atoll_prompt_input *input,
+                       struct atoll_err *err)
+{
+    const struct atoll_ask_record *records[ROUNDS];
+    size_t count =
+        atoll_ask_history_rounds(atoll_prompt_context_asks(k->io->context), k->ask, records, ROUNDS);
+    input->rounds = t->rounds;
+    for (size_t i = 0; i < count; i++) {
+        struct atoll_candidate_view view = {.ask = 0};
+        struct atoll_prompt_round *round = &t->rounds[input->round_count];
+        uint32_t cursor = 0;
+        while (view.ask != records[i]->ask.number &&
+               atoll_engine_next_view(k->io->engine, k->ask->task, k->ask->model, &cursor, &view))
+            continue;
+        int got = view.ask == records[i]->ask.number ? find_kernel(k, &view.id, &round->kernel, err) : 0;
+        if (got < 0)
+            return -1;
+        round->thought = records[i]->thought;
+        input->round_count += (size_t)got;
+    }
+    return 0;
+}
+
+static int tell(const struct kernels *k, const struct atoll_ask_record *record, struct told *t,
+                struct atoll_prompt_input *input, struct atoll_err *err)
+{
+    const struct atoll_ask *ask = k->ask;
+    int has_parent = atoll_id_is_zero(&ask->parent) ? 0 : find_kernel(k, &ask->parent, &t->parent, err);
+    input->inspirations = t->inspirations;
+    input->failures = t->failures;
+    if (has_parent < 0 ||
+        find_kernels(k, ask->inspirations, ask->inspiration_count, t->inspirations, &input->inspiration_count,
+                     err) != 0 ||
+        find_kernels(k, ask->failures, ask->failure_count, t->failures, &input->failure_count, err) != 0) {
+        return -1;
+    }
+    input->parent = has_parent ? &t->parent : NULL;
+    input->step = atoll_ask_history_step(atoll_prompt_context_asks(k->io->context), ask);
+    tell_issues(k, t, input);
+    if (k->io->has_trajectory && has_parent && tell_ancestors(k, t, input, err) != 0)
+        return -1;
+    if (ask->op == ATOLL_OPERATOR_STAGED || ask->op == ATOLL_OPERATOR_EXTRACT)
+        if (tell_rounds(k, t, input, err) != 0)
+            return -1;
+    return record && record->briefing ? tell_briefing(k, record->briefing, t, input, err) : 0;
+}
+
+static int say_whose(const struct atoll_prompt_io *io, const struct atoll_ask *ask, unsigned turn,
+                     struct atoll_arena *arena, struct atoll_llm_request *request, struct atoll_err *err)
+{
+    char key[128];
+    int length = snprintf(key, sizeof(key), "%.32s.%llu", io->campaign, (unsigned long long)ask->number);
+    if (turn)
+        length += snprintf(key + length, sizeof(key) - (size_t)length, ".%u", turn);
+    request->key = atoll_arena_text(arena, key, (size_t)length, err);
+    request->campaign = io->account ? io->account : io->campaign;
+    request->task = atoll_engine_task(io->engine, ask->task)->name;
+    request->generation = ask->generation;
+    request->deadline_s = io->deadline_s;
+    request->sample = ask->number; /* asks of one prompt are independent samples */
+    atoll_roles_apply(io->roles, atoll_model_role_of_ask(ask), request);
+    return request->key ? 0 : -1;
+}
+
 int atoll_prompt_io_request(const struct atoll_prompt_io *io, const struct atoll_ask *ask,
-                            struct atoll_arena *arena, struct atoll_llm_request *ret_request,
+                            struct atoll_arena *arena, struct atoll_prompt_question *ret_question,
                             struct atoll_err *err)
 {
-    struct atoll_prompt_kernel parent, inspirations[ATOLL_ASK_INSPIRATION_LIMIT],
-        failures[ATOLL_ASK_FAILURE_LIMIT];
+    const struct atoll_ask_record *record =
+        atoll_ask_history_find(atoll_prompt_context_asks(io->context), ask->number);
     struct kernels k = {io,
                         ask,
                         atoll_engine_task(io->engine, ask->task),
@@ -198,42 +380,24 @@ int atoll_prompt_io_request(const struct atoll_prompt_io *io, const struct atoll
                                        .baseline_ns = ask->baseline_ns,
                                        .best_ns = ask->best_ns,
                                        .floor_ns = ask->floor_ns,
-                                       .inspirations = inspirations,
-                                       .failures = failures};
+                                       .tool_limit = atoll_prompt_io_tool_limit(io, ask),
+                                       .user_limit_bytes =
+                                           atoll_roles_prompt_bytes(io->roles, atoll_model_role_of_ask(ask))};
+    struct told *told = atoll_arena_alloc(arena, sizeof(*told), err);
+    if (!told)
+        return -1;
     if (!k.task) {
         return atoll_err_set(err, ATOLL_E_INTERNAL, "ask %llu is about task %u, which is not there",
                              (unsigned long long)ask->number, ask->task);
     }
     if (input.device)
         input.threads = input.device->threads;
-    int has_parent = atoll_id_is_zero(&ask->parent) ? 0 : find_kernel(&k, &ask->parent, &parent, err);
-    if (has_parent < 0 ||
-        find_kernels(&k, ask->inspirations, ask->inspiration_count, inspirations, &input.inspiration_count,
-                     err) != 0 ||
-        find_kernels(&k, ask->failures, ask->failure_count, failures, &input.failure_count, err) != 0) {
+    memset(ret_question, 0, sizeof(*ret_question));
+    atoll_llm_request_init(&ret_question->request);
+    if (tell(&k, record, told, &input, err) != 0 || write_prompt(&input, arena, ret_question, err) != 0 ||
+        add_tools(io, ask, record, arena, &ret_question->request, err) != 0)
         return -1;
-    }
-    input.parent = has_parent ? &parent : NULL;
-    input.user_limit_bytes = atoll_roles_prompt_bytes(io->roles, atoll_model_role_of_ask(ask));
-    atoll_llm_request_init(ret_request);
-    if (write_prompt(&input, arena, ret_request, err) != 0)
-        return -1;
-    const struct atoll_ask_record *record =
-        atoll_ask_history_find(atoll_prompt_context_asks(io->context), ask->number);
-    char key[128];
-    int length = snprintf(key, sizeof(key), "%.32s.%llu", io->campaign, (unsigned long long)ask->number);
-    if (record && record->turn_count)
-        length += snprintf(key + length, sizeof(key) - (size_t)length, ".%u", record->turn_count);
-    if (add_tools(io, ask, record, arena, ret_request, err) != 0)
-        return -1;
-    ret_request->key = atoll_arena_text(arena, key, (size_t)length, err);
-    ret_request->campaign = io->account ? io->account : io->campaign;
-    ret_request->task = k.task->name;
-    atoll_roles_apply(io->roles, atoll_model_role_of_ask(ask), ret_request);
-    ret_request->generation = ask->generation;
-    ret_request->deadline_s = io->deadline_s;
-    ret_request->sample = ask->number; /* asks of one prompt are independent samples */
-    return ret_request->key ? 0 : -1;
+    return say_whose(io, ask, record ? record->turn_count : 0, arena, &ret_question->request, err);
 }
 
 static enum atoll_reply_status status_of(enum atoll_llm_status status)
@@ -248,9 +412,14 @@ static enum atoll_reply_status status_of(enum atoll_llm_status status)
     }
 }
 
-static int keep_dialogue(const struct atoll_llm_request *request, const struct atoll_llm_outcome *outcome,
-                         struct atoll_arena *arena, struct atoll_dialogue *d, struct atoll_err *err)
+static int keep_dialogue(const struct atoll_prompt_question *question,
+                         const struct atoll_llm_outcome *outcome, struct atoll_arena *arena,
+                         struct atoll_dialogue *d, struct atoll_err *err)
 {
+    const struct atoll_llm_request *request = &question->request;
+    d->model = request->model;
+    d->section_count = question->section_count;
+    memcpy(d->sections, question->sections, sizeof(d->sections));
     d->request = outcome->request;
     if (atoll_id_is_zero(&d->request))
         d->request = atoll_llm_request_id(request);
@@ -283,29 +452,43 @@ static const char *parent_text(const struct atoll_prompt_io *io, const struct at
     return text;
 }
 
-int atoll_prompt_io_reply(const struct atoll_prompt_io *io, const struct atoll_ask *ask,
-                          const struct atoll_llm_request *request, const struct atoll_llm_outcome *outcome,
-                          struct atoll_arena *arena, struct atoll_reply *ret_reply, struct atoll_err *err)
+/* What is read is the text that the journal will hold: a replay has no more. */
+static int read_answer(const struct atoll_prompt_io *io, const struct atoll_ask *ask, const char *answer,
+                       struct atoll_arena *arena, struct atoll_reply *reply, struct atoll_err *err)
 {
     const char *language = atoll_prompt_io_language(io->engine, io->backend, ask);
-    const char *who = *outcome->model ? outcome->model : *outcome->name ? outcome->name : request->model;
+    size_t length = strlen(answer);
+    int is_usable = 0;
+    if (ask->kind == ATOLL_ASK_WRITE)
+        return atoll_reply_read(answer, length, language, parent_text(io, ask), ask->count, arena, reply,
+                                &is_usable, err);
+    if (atoll_reply_read_items(ask->kind, answer, length, arena, reply, &is_usable, err) != 0)
+        return -1;
+    if (!is_usable)
+        reply->status = ATOLL_REPLY_EMPTY;
+    return 0;
+}
+
+int atoll_prompt_io_reply(const struct atoll_prompt_io *io, const struct atoll_ask *ask,
+                          const struct atoll_prompt_question *question,
+                          const struct atoll_llm_outcome *outcome, struct atoll_arena *arena,
+                          struct atoll_reply *ret_reply, struct atoll_err *err)
+{
+    const char *who = *outcome->model  ? outcome->model
+                      : *outcome->name ? outcome->name
+                                       : question->request.model;
     struct atoll_reply reply = {.ask = ask->number,
                                 .status = status_of(outcome->status),
                                 .tokens = outcome->usage.input + outcome->usage.output,
                                 .cost_usd = outcome->cost_usd};
-    int is_usable = 0;
     if (!(reply.cost_usd >= 0) || !isfinite(reply.cost_usd))
         reply.cost_usd = 0;
     reply.origin = atoll_prompt_io_keep(arena, who, strlen(who), SIZE_MAX, err);
-    if (!reply.origin || keep_dialogue(request, outcome, arena, &reply.dialogue, err) != 0)
+    if (!reply.origin || keep_dialogue(question, outcome, arena, &reply.dialogue, err) != 0)
         return -1;
-    /* What is read is the text that the journal will hold: a replay has no more. */
-    const char *answer = reply.dialogue.answer;
-    if (atoll_llm_status_is_answer(outcome->status) &&
-        atoll_reply_read(answer, strlen(answer), language, parent_text(io, ask), ask->count, arena, &reply,
-                         &is_usable, err) != 0) {
+    if (reply.status == ATOLL_REPLY_OK &&
+        read_answer(io, ask, reply.dialogue.answer, arena, &reply, err) != 0)
         return -1;
-    }
     *ret_reply = reply;
     return 0;
 }

@@ -14,6 +14,13 @@
 /* Room for the texts of one ask and its answer. */
 #define ATOLL_PROMPT_IO_ARENA_BYTES ((size_t)32 << 20)
 
+/* What is sent, and what its prompt is made of. */
+struct atoll_prompt_question {
+    struct atoll_llm_request request;
+    uint32_t section_count;
+    struct atoll_dialogue_section sections[ATOLL_DIALOGUE_SECTION_LIMIT]; /* that the prompt has */
+};
+
 /* All borrowed. */
 struct atoll_prompt_io {
     const struct atoll_engine *engine;
@@ -21,6 +28,7 @@ struct atoll_prompt_io {
     const char *campaign;            /* its identity: part of the requests' keys */
     const struct atoll_roles *roles; /* models and their parameters */
     const char *backend;
+    int has_trajectory;  /* ancestors are told */
     unsigned tool_limit; /* calls of tools that an ask may make; 0: none are told */
     double deadline_s;   /* of a request */
     const char *account; /* whose limits of money hold; NULL: the campaign's own */
@@ -38,11 +46,13 @@ const char *atoll_prompt_io_language(const struct atoll_engine *engine, const ch
  * turns in the history.
  * Errors: INPUT (a language without prompts), MEMORY, LIMIT. */
 int atoll_prompt_io_request(const struct atoll_prompt_io *io, const struct atoll_ask *ask,
-                            struct atoll_arena *arena, struct atoll_llm_request *ret_request,
+                            struct atoll_arena *arena, struct atoll_prompt_question *ret_question,
                             struct atoll_err *err);
-/* The reply for the engine; request: what was asked.  An outcome that is no answer gives a reply without sources. */
+/* The reply for the engine; question: what was asked.  An outcome that is no answer gives a reply without sources and items, an
+ * answer to anything but an ask for candidates that says nothing is EMPTY. */
 int atoll_prompt_io_reply(const struct atoll_prompt_io *io, const struct atoll_ask *ask,
-                          const struct atoll_llm_request *request, const struct atoll_llm_outcome *outcome,
-                          struct atoll_arena *arena, struct atoll_reply *ret_reply, struct atoll_err *err);
+                          const struct atoll_prompt_question *question,
+                          const struct atoll_llm_outcome *outcome, struct atoll_arena *arena,
+                          struct atoll_reply *ret_reply, struct atoll_err *err);
 
 #endif

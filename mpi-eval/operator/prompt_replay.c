@@ -8,12 +8,14 @@
 #include "llm-gateway/budget/exchange_store.h"
 #include "mpi-eval/operator/prompt_io.h"
 
+#define TOOLS_SINCE 4 /* version of the prompts that told of tools first */
+
 /* An ask that was briefed and is not answered yet, and its prompt. */
 struct open_ask {
     struct open_ask *next;
     struct atoll_ask ask;
     struct atoll_arena *arena;
-    struct atoll_llm_request request;
+    struct atoll_prompt_question question;
 };
 
 struct atoll_prompt_replay {
@@ -22,6 +24,7 @@ struct atoll_prompt_replay {
     struct atoll_store *record; /* NULL: none is made */
     int is_compared;            /* prompts are of this version */
     unsigned tool_limit;
+    int has_trajectory;
     char campaign[ATOLL_ID_HEX];
     const char *backend; /* borrowed from the campaign */
     struct atoll_roles roles;
@@ -66,10 +69,11 @@ struct atoll_prompt_replay *atoll_prompt_replay_create(const struct atoll_campai
         return NULL;
     }
     atoll_id_hex(&atoll_campaign_config(campaign)->id, r->campaign);
-    r->tool_limit = atoll_campaign_config(campaign)->search.tools;
     r->backend = option_of(campaign, "backend", "cpu");
-    r->is_compared =
-        strtoul(option_of(campaign, ATOLL_PROMPT_REPLAY_OPTION, "0"), NULL, 10) == ATOLL_PROMPT_VERSION;
+    unsigned long version = strtoul(option_of(campaign, ATOLL_PROMPT_REPLAY_OPTION, "0"), NULL, 10);
+    r->is_compared = version == ATOLL_PROMPT_VERSION;
+    r->has_trajectory = atoll_campaign_config(campaign)->search.trajectory != 0;
+    r->tool_limit = version >= TOOLS_SINCE ? atoll_campaign_config(campaign)->search.tools : 0;
     r->context = atoll_prompt_context_create(0, err);
     if (r->context &&
         atoll_roles_parse(atoll_campaign_option(campaign, ATOLL_ROLES_MODEL_OPTION),
@@ -95,6 +99,7 @@ static struct atoll_prompt_io prompt_io_of(const struct atoll_prompt_replay *r,
                                     .campaign = r->campaign,
                                     .roles = &r->roles,
                                     .backend = r->backend,
+                                    .has_trajectory = r->has_trajectory,
                                     .tool_limit = r->tool_limit};
 }
 
@@ -127,7 +132,7 @@ static int write_prompt(struct atoll_prompt_replay *r, const struct atoll_engine
     }
     (*at)->ask = record->ask;
     atoll_arena_reset((*at)->arena);
-    return atoll_prompt_io_request(&io, &(*at)->ask, (*at)->arena, &(*at)->request, err);
+    return atoll_prompt_io_request(&io, &(*at)->ask, (*at)->arena, &(*at)->question, err);
 }
 
 static int differs(const char *what, const struct atoll_reply *reply, struct atoll_err *err)
@@ -140,9 +145,9 @@ static void outcome_from_journal(const struct open_ask *o, const struct atoll_re
 {
     const struct atoll_dialogue *d = &reply->dialogue;
     outcome->status = ATOLL_LLM_OK;
-    outcome->request = atoll_llm_request_id(&o->request);
+    outcome->request = atoll_llm_request_id(&o->question.request);
     snprintf(outcome->model, sizeof(outcome->model), "%s", reply->origin);
-    snprintf(outcome->name, sizeof(outcome->name), "%s", o->request.model);
+    snprintf(outcome->name, sizeof(outcome->name), "%s", o->question.request.model);
     outcome->usage = (struct atoll_llm_usage){.input = d->input_tokens,
                                               .cached_input = d->cached_tokens,
                                               .output = d->output_tokens,
@@ -164,7 +169,7 @@ static int find_outcome(struct atoll_prompt_replay *r, const struct open_ask *o,
         outcome->text.length = length;
         return atoll_buffer_check(&outcome->text, err);
     }
-    int got = atoll_store_find(r->store, &o->request, outcome, err);
+    int got = atoll_store_find(r->store, &o->question.request, outcome, err);
     if (got < 0)
         return -1;
     if (!got)
@@ -183,6 +188,26 @@ static int has_same_sources(const struct atoll_reply *a, const struct atoll_repl
     return same;
 }
 
+static int is_same_text(const char *a, const char *b)
+{
+    return strcmp(a ? a : "", b ? b : "") == 0;
+}
+
+static int has_same_items(const struct atoll_reply *a, const struct atoll_reply *b)
+{
+    int same = a->item_count == b->item_count && a->plan_count == b->plan_count && a->issues == b->issues &&
+               a->order_count == b->order_count && memcmp(a->order, b->order, a->order_count) == 0;
+    for (uint32_t i = 0; same && i < a->item_count; i++) {
+        const struct atoll_reply_item *x = &a->items[i], *y = &b->items[i];
+        same = x->kind == y->kind && x->issue == y->issue && x->stage == y->stage &&
+               x->severity == y->severity && x->gain_low == y->gain_low && x->gain_high == y->gain_high &&
+               is_same_text(x->title, y->title) && is_same_text(x->text, y->text) &&
+               is_same_text(x->why, y->why) && is_same_text(x->before, y->before) &&
+               is_same_text(x->after, y->after);
+    }
+    return same;
+}
+
 /* unix_ns: when the answer came. */
 static int compare_answer(struct atoll_prompt_replay *r, const struct atoll_engine *engine,
                           struct open_ask *o, const struct atoll_reply *reply, int64_t unix_ns,
@@ -194,14 +219,14 @@ static int compare_answer(struct atoll_prompt_replay *r, const struct atoll_engi
     atoll_llm_outcome_init(&outcome);
     int rc = find_outcome(r, o, reply, &outcome, err);
     if (rc == 0)
-        rc = atoll_prompt_io_reply(&io, &o->ask, &o->request, &outcome, o->arena, &derived, err);
+        rc = atoll_prompt_io_reply(&io, &o->ask, &o->question, &outcome, o->arena, &derived, err);
     if (rc == 0 && strcmp(derived.dialogue.answer, reply->dialogue.answer) != 0)
         rc = differs("the recorded answer is not the one of the journal", reply, err);
-    if (rc == 0 && !has_same_sources(reply, &derived))
+    if (rc == 0 && (!has_same_sources(reply, &derived) || !has_same_items(reply, &derived)))
         rc = differs("its answer is read differently now", reply, err);
     if (rc == 0 && r->record) {
         outcome.started_unix_ns = unix_ns - (int64_t)(1e9 * outcome.elapsed_s);
-        rc = atoll_store_put(r->record, &o->request, &outcome, 0, err);
+        rc = atoll_store_put(r->record, &o->question.request, &outcome, 0, err);
         r->report.kept += rc == 0;
     }
     atoll_llm_outcome_fini(&outcome);
@@ -223,8 +248,8 @@ static int keep_turn(struct atoll_prompt_replay *r, const struct atoll_tool_turn
     for (uint32_t i = 0; i < turn->call_count; i++)
         calls[i] =
             (struct atoll_llm_tool_call){turn->calls[i].id, turn->calls[i].name, turn->calls[i].arguments};
-    outcome.request = atoll_llm_request_id(&o->request);
-    snprintf(outcome.name, sizeof(outcome.name), "%s", o->request.model);
+    outcome.request = atoll_llm_request_id(&o->question.request);
+    snprintf(outcome.name, sizeof(outcome.name), "%s", o->question.request.model);
     outcome.usage.input = turn->tokens_in;
     outcome.usage.output = turn->tokens_out;
     outcome.cost_usd = turn->cost_usd;
@@ -234,7 +259,7 @@ static int keep_turn(struct atoll_prompt_replay *r, const struct atoll_tool_turn
     rc = atoll_llm_outcome_set_calls(&outcome, calls, turn->call_count, err);
     outcome.status = ATOLL_LLM_TOOL_CALLS;
     if (rc == 0)
-        rc = atoll_store_put(r->record, &o->request, &outcome, 0, err);
+        rc = atoll_store_put(r->record, &o->question.request, &outcome, 0, err);
     r->report.kept += rc == 0;
     atoll_llm_outcome_fini(&outcome);
     return rc;
@@ -244,14 +269,14 @@ static int compare_prompt(struct atoll_prompt_replay *r, struct open_ask *o, con
                           struct atoll_err *err)
 {
     const struct atoll_dialogue *d = &reply->dialogue;
-    int is_equal = strcmp(d->system, o->request.messages[0].text) == 0 &&
-                   strcmp(d->prompt, o->request.messages[1].text) == 0;
+    int is_equal = strcmp(d->system, o->question.request.messages[0].text) == 0 &&
+                   strcmp(d->prompt, o->question.request.messages[1].text) == 0;
     if (!is_equal && r->is_compared)
         return differs("its prompt is written differently now", reply, err);
     r->report.prompts += (uint64_t)is_equal;
     r->report.other += (uint64_t)!is_equal;
-    o->request.messages[0].text = d->system; /* a recording holds what was sent */
-    o->request.messages[1].text = d->prompt;
+    o->question.request.messages[0].text = d->system; /* a recording holds what was sent */
+    o->question.request.messages[1].text = d->prompt;
     return 0;
 }
 

@@ -40,12 +40,7 @@ UNCALLED = {
     "atoll_crc32c_portable": "the tables, on machines whose CRC instruction is otherwise all that a test sees",
     "atoll_referee_thread_phases": "benchmarks print where the time of a sample goes",
     "atoll_item_kind_name": "names for the archive's items of asks",
-    "atoll_prompt_section_name": "names for the archive's bytes of prompts by section",
-    "atoll_reply_read_items": "reads what planners, analysers, summarizers and distillers answer",
     "atoll_experience_count": "the same, as a benchmark prints it",
-    "atoll_ask_history_step": "the plan that a prompt tells its executor",
-    "atoll_ask_history_analysis": "the issues that a prompt tells of a stage",
-    "atoll_ask_history_rounds": "the rounds that a prompt tells of a stage",
     "atoll_plan_choice_check": "tests and bench/mix judge the numbers of bundled plans at every variant without a device",
 }
 

@@ -83,11 +83,11 @@ static int tear_down(void **state)
 static struct atoll_llm_request request_of(struct stand *s, const struct atoll_ask *ask,
                                            struct atoll_arena *arena)
 {
-    struct atoll_llm_request request;
+    struct atoll_prompt_question question;
     struct atoll_err err = ATOLL_ERR_INIT;
-    if (atoll_prompt_io_request(&s->io, ask, arena, &request, &err) != 0)
+    if (atoll_prompt_io_request(&s->io, ask, arena, &question, &err) != 0)
         fail_msg("%s", err.text);
-    return request;
+    return question.request;
 }
 
 static void an_ask_becomes_a_request(void **state)
@@ -150,11 +150,17 @@ static void say(struct atoll_llm_outcome *outcome, enum atoll_llm_status status,
 static struct atoll_reply reply_of(struct stand *s, const struct atoll_llm_outcome *outcome)
 {
     const struct atoll_ask ask = *op_at(s->sim, 0);
-    struct atoll_llm_request request = request_of(s, &ask, s->arena);
+    struct atoll_prompt_question question;
     struct atoll_reply reply;
-    assert_int_equal(atoll_prompt_io_reply(&s->io, &ask, &request, outcome, s->arena, &reply, NULL), 0);
+    assert_int_equal(atoll_prompt_io_request(&s->io, &ask, s->arena, &question, NULL), 0);
+    assert_int_equal(atoll_prompt_io_reply(&s->io, &ask, &question, outcome, s->arena, &reply, NULL), 0);
     assert_int_equal(reply.ask, ask.number);
-    assert_string_equal(reply.dialogue.prompt, request.messages[1].text);
+    assert_string_equal(reply.dialogue.prompt, question.request.messages[1].text);
+    assert_string_equal(reply.dialogue.model, "some-model");
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < reply.dialogue.section_count; i++)
+        bytes += reply.dialogue.sections[i].bytes;
+    assert_int_equal(bytes, strlen(reply.dialogue.prompt));
     return reply;
 }
 
