@@ -13,15 +13,15 @@
 #include "base/spelling.h"
 #include "mpi-eval/tool/search.h"
 
-#define FOLDER       "knowledge"
-#define TOLD         "prompts" /* a folder whose texts make the prompts */
-#define FILE_LIMIT   4096u
-#define DEPTH_LIMIT  8
-#define FILE_BYTES   ((size_t)1 << 20)
-#define WHOLE_BYTES  ((size_t)32 << 20)
-#define ENTRY_LIMIT  (4u << 20)
-#define NAME_LIMIT   200
-#define LISTED_BYTES 4096 /* of the names that are told where one is not there */
+#define FOLDER      "knowledge"
+#define TOLD        "prompts" /* a folder whose texts make the prompts */
+#define FILE_LIMIT  4096u
+#define DEPTH_LIMIT 8
+#define FILE_BYTES  ((size_t)1 << 20)
+#define WHOLE_BYTES ((size_t)32 << 20)
+#define ENTRY_LIMIT (4u << 20)
+#define NAME_LIMIT  200
+#define NAMED_LIMIT 16
 
 struct file {
     char *name, *text; /* owned; name: below the folder */
@@ -68,9 +68,15 @@ static int add_file(struct atoll_knowledge *k, const char *path, const char *nam
     }
     k->files[k->count++] = file;
     k->bytes += file.length;
-    return atoll_text_index_add(k->index, file.text, file.length, &why) != 0 && why.code == ATOLL_E_MEMORY
-               ? atoll_err_set(err, ATOLL_E_MEMORY, "%s", why.text)
-               : 0;
+    struct atoll_buffer both; /* a text is found by its name, too */
+    atoll_buffer_init(&both, FILE_BYTES + NAME_LIMIT + 1);
+    atoll_buffer_printf(&both, "%s\n", name);
+    atoll_buffer_put_bytes(&both, file.text, file.length);
+    int rc = atoll_buffer_check(&both, &why);
+    if (rc == 0)
+        rc = atoll_text_index_add(k->index, (const char *)both.data, both.length, &why);
+    atoll_buffer_fini(&both);
+    return rc != 0 && why.code == ATOLL_E_MEMORY ? atoll_err_set(err, ATOLL_E_MEMORY, "%s", why.text) : 0;
 }
 
 static int by_name(const FTSENT **a, const FTSENT **b)
@@ -146,6 +152,17 @@ static int no_such_file(const struct atoll_knowledge *k, const char *name, struc
     return atoll_err_set(err, ATOLL_E_INPUT, "there is no text '%.100s'; %s", name, hint);
 }
 
+/* Which other texts this one names, for who wants to read on. */
+static void put_named(const struct atoll_knowledge *k, const struct file *file, struct atoll_buffer *out)
+{
+    unsigned count = 0;
+    for (uint32_t i = 0; i < k->count && count < NAMED_LIMIT; i++)
+        if (&k->files[i] != file && strstr(file->text, k->files[i].name))
+            atoll_buffer_printf(out, "%s%s", count++ ? ", " : "\n[it names these texts: ", k->files[i].name);
+    if (count > 0)
+        atoll_buffer_printf(out, "]\n");
+}
+
 int atoll_knowledge_read(const struct atoll_knowledge *k, const struct atoll_tool_arguments *arguments,
                          struct atoll_buffer *out, struct atoll_err *err)
 {
@@ -163,5 +180,6 @@ int atoll_knowledge_read(const struct atoll_knowledge *k, const struct atoll_too
         return atoll_err_set(err, ATOLL_E_INPUT, "'%s' has fewer than %u lines", arguments->name,
                              arguments->line);
     atoll_buffer_put_bytes(out, at, (size_t)(end - at));
+    put_named(k, &k->files[i], out);
     return 0;
 }

@@ -16,6 +16,15 @@ struct search {
     size_t shown, more; /* of the texts that fit */
 };
 
+/* Whether the title alone is what is looked for. */
+static int fits_by_title(const struct search *s, const struct atoll_searched *searched)
+{
+    size_t length = strlen(searched->title);
+    return s->wanted.pattern
+               ? atoll_pattern_matches(s->wanted.pattern, searched->title, length, s->wanted.work)
+               : atoll_text_query_count(s->wanted.query, searched->title, length) > 0;
+}
+
 static void look_at(struct search *s, uint32_t position)
 {
     struct atoll_searched searched;
@@ -24,12 +33,13 @@ static void look_at(struct search *s, uint32_t position)
         return;
     atoll_buffer_init(&lines, ATOLL_TOOL_RESULT_LIMIT);
     size_t count = atoll_text_excerpt(searched.text, searched.length, &s->wanted, LINES, BESIDE, &lines);
-    if (count > 0 && s->shown < SHOW_LIMIT) {
+    int fits = count > 0 || fits_by_title(s, &searched);
+    if (fits && s->shown < SHOW_LIMIT) {
         s->shown++;
         atoll_buffer_printf(s->out, "%zu. %s (%zu line%s fit%s)\n", s->shown, searched.title, count,
                             count == 1 ? "" : "s", count == 1 ? "s" : "");
         atoll_buffer_put_bytes(s->out, lines.data, lines.length);
-    } else if (count > 0) {
+    } else if (fits) {
         s->more++;
     }
     atoll_buffer_fini(&lines);

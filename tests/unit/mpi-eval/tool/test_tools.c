@@ -53,7 +53,7 @@ static int set_up(void **state)
     assert_int_equal(mkdir(path_of(&s, "base/.git"), 0755), 0);
     assert_int_equal(mkdir(path_of(&s, "base/prompts"), 0755), 0);
     put(s.folder, "secret.txt", "the secret of the house\n");
-    put(s.folder, "base/README.md", "What is here.\n");
+    put(s.folder, "base/README.md", "What is here: banks.md, hopper/wgmma.md and others\n");
     put(s.folder, "base/.hidden", "warp warp warp\n");
     put(s.folder, "base/prompts/role.md", "warp warp warp hidden\n");
     put(s.folder, "base/.git/config", "warp warp warp\n");
@@ -118,12 +118,18 @@ static void test_what_is_looked_up(void **state)
          "nothing fits; 3 texts of knowledge were looked through", NULL},
         {"search_knowledge", "{\"words\":\"memory\",\"pattern\":\"registers\"}", ATOLL_TOOL_OK,
          "nothing fits", NULL},
+        {"search_knowledge", "{\"words\":\"hopper\"}", ATOLL_TOOL_OK, "1. hopper/wgmma.md (0 lines fit)\n",
+         "banks"},
+        {"search_knowledge", "{\"pattern\":\"banks.md$\"}", ATOLL_TOOL_OK, "1. banks.md (0 lines fit)\n",
+         "hopper"},
         {"search_knowledge", "{\"pattern\":\"(\"}", ATOLL_TOOL_ERROR, "the pattern is wrong", NULL},
         {"search_archive", "{\"pattern\":\"atoll-plan\"}", ATOLL_TOOL_OK, "1. task copy: candidate ", "null"},
         {"search_archive", "{\"words\":\"atoll plan\"}", ATOLL_TOOL_OK, "x the baseline's speed (c, by seed)",
          NULL},
         {"search_archive", "{\"words\":\"zzzz\"}", ATOLL_TOOL_OK,
          "kernels of this campaign were looked through", NULL},
+        {"read_file", "{\"name\":\"README.md\"}", ATOLL_TOOL_OK,
+         "\n[it names these texts: banks.md, hopper/wgmma.md]\n", "house"},
         {"read_file", "{\"name\":\"banks.md\"}", ATOLL_TOOL_OK, "Shared memory has 32 banks.\nA warp", NULL},
         {"read_file", "{\"name\":\"hopper/wgmma.md\",\"line\":4}", ATOLL_TOOL_OK, "wgmma.fence orders",
          "two"},
