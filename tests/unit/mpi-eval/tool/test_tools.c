@@ -119,7 +119,7 @@ static void test_what_is_looked_up(void **state)
         {"search_knowledge", "{\"words\":\"memory\",\"pattern\":\"registers\"}", ATOLL_TOOL_OK,
          "nothing fits", NULL},
         {"search_knowledge", "{\"words\":\"hopper\"}", ATOLL_TOOL_OK, "1. hopper/wgmma.md (0 lines fit)\n",
-         "banks"},
+         "Shared memory"},
         {"search_knowledge", "{\"pattern\":\"banks.md$\"}", ATOLL_TOOL_OK, "1. banks.md (0 lines fit)\n",
          "hopper"},
         {"search_knowledge", "{\"pattern\":\"(\"}", ATOLL_TOOL_ERROR, "the pattern is wrong", NULL},
