@@ -139,10 +139,11 @@ static int write_prompt(const struct atoll_prompt_input *input, struct atoll_are
 /* Nobody who only orders or sums up has anything to try. */
 unsigned atoll_prompt_io_tool_limit(const struct atoll_prompt_io *io, const struct atoll_ask *ask)
 {
+    uint32_t own = io->roles->of[atoll_model_role_of_ask(ask)].tools;
     switch (ask->kind) {
     case ATOLL_ASK_WRITE:
     case ATOLL_ASK_PLAN:
-    case ATOLL_ASK_ANALYSE: return io->tool_limit;
+    case ATOLL_ASK_ANALYSE: return io->tool_limit && own <= ATOLL_TOOL_CALL_LIMIT ? own : io->tool_limit;
     default: return 0;
     }
 }

@@ -122,6 +122,7 @@ static const struct parameter {
     {"max-tokens", COUNT, offsetof(struct atoll_role_settings, max_tokens), 1, 1e7},
     {"candidates", COUNT, offsetof(struct atoll_role_settings, candidates), 1, ATOLL_ASK_COUNT_LIMIT},
     {"context", COUNT, offsetof(struct atoll_role_settings, context_tokens), 1000, 1e8},
+    {"tools", COUNT, offsetof(struct atoll_role_settings, tools), 0, ATOLL_TOOL_CALL_LIMIT},
 };
 #define PARAMETERS (sizeof(parameters) / sizeof(*parameters))
 
@@ -186,7 +187,7 @@ static int put_parameters(struct atoll_roles *roles, struct part name, struct pa
         if (at == PARAMETERS) {
             return atoll_err_set(err, ATOLL_E_USAGE,
                                  "--role: '%.*s' is not known; a role has temperature, top-p, effort, "
-                                 "max-tokens, candidates and context",
+                                 "max-tokens, candidates, context and tools",
                                  (int)key.length, key.text);
         }
         for (unsigned i = 0; i < ATOLL_MODEL_ROLE_COUNT; i++)
@@ -220,6 +221,7 @@ int atoll_roles_parse(const char *models, const char *parameters_text, struct at
     for (unsigned i = 0; i < ATOLL_MODEL_ROLE_COUNT; i++) {
         strcpy(roles.of[i].model, ATOLL_ROLES_BY_GATEWAY);
         roles.of[i].temperature = roles.of[i].top_p = NAN;
+        roles.of[i].tools = UINT32_MAX;
     }
     if (parse_models(models ? models : "", &roles, err) != 0 ||
         parse_parameters(parameters_text ? parameters_text : "", &roles, err) != 0)

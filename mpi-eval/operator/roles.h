@@ -3,13 +3,14 @@
  *
  * Models: one name for all roles, or "planner=A,executor=B,*=C"; a role that is not named has the model "", and
  * then the gateway's own roles decide (gateway.yaml).  Parameters: "planner:temperature=0.3,effort=high;executor:candidates=4", keys
- * temperature, top-p, effort, max-tokens, candidates, context; what is unsaid is the gateway's. */
+ * temperature, top-p, effort, max-tokens, candidates, context, tools; what is unsaid is the gateway's. */
 #ifndef ATOLL_MPI_EVAL_OPERATOR_ROLES_H
 #define ATOLL_MPI_EVAL_OPERATOR_ROLES_H
 
 #include "base/err.h"
 #include "core/model_role.h"
 #include "core/search.h"
+#include "core/tool_turn.h"
 #include "llm-gateway/request/request.h"
 
 /* Campaign options: models, and parameters, as above. */
@@ -25,6 +26,7 @@ struct atoll_role_settings {
     uint32_t max_tokens;     /* of the answer; 0: unsaid */
     uint32_t candidates;     /* of one ask; 0: unsaid */
     uint32_t context_tokens; /* of the model: what a prompt may fill; 0: unsaid */
+    uint32_t tools;          /* calls an ask may make; UINT32_MAX: as many as the search says */
 };
 
 struct atoll_roles {

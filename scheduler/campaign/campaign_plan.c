@@ -68,10 +68,9 @@ const struct atoll_option atoll_plan_options[] = {
      "tuner works alone. How often a model is asked: --set ask_share, 0.5 when not given."},
     {"role", 0, ATOLL_OPT_LIST, FIELD(model.role), "ROLE:KEY=VALUE,...", NULL, 0, 0, NULL,
      "Parameters of a role, or of all (*): temperature, top-p, effort, max-tokens, candidates of one ask, "
-     "and "
-     "context "
-     "(tokens of the model, what prompts are cut to), as in planner:temperature=0.3,effort=high; what is not "
-     "said is the gateway's."},
+     "context (tokens of the model, what prompts are cut to) and tools (calls of tools one ask may make, 0 "
+     "none), as in "
+     "planner:temperature=0.3,effort=high; what is not said is the gateway's."},
     {"gateway", 'g', ATOLL_OPT_TEXT, FIELD(model.gateway), "WHERE", NULL, 0, 0, NULL,
      "Where the gateway to models is: http://HOST:PORT, unix:PATH, spool:DIR (files, where no socket passes) "
      "or "

@@ -90,6 +90,8 @@ static void put_offer(const struct atoll_model_options *options, struct atoll_bu
         uint32_t candidates = offer->roles[i].candidates;
         if (model && model->context_tokens >= CONTEXT_LEAST)
             atoll_buffer_printf(text, "%s:context=%u;", name, model->context_tokens);
+        if (model && model->has_no_tools)
+            atoll_buffer_printf(text, "%s:tools=0;", name);
         if (candidates)
             atoll_buffer_printf(text, "%s:candidates=%u;", name,
                                 candidates < ATOLL_ASK_COUNT_LIMIT ? candidates

@@ -112,6 +112,25 @@ static void an_ask_becomes_a_request(void **state)
 }
 
 /* docs/adr/0014: whatever else is measured while a model thinks, and over a snapshot, the words stay. */
+/* As many calls as the search allows, or the ask's role; none where nobody could carry them out. */
+static void a_role_limits_its_calls(void **state)
+{
+    struct stand *s = *state;
+    const struct atoll_ask write = {.kind = ATOLL_ASK_WRITE}, order = {.kind = ATOLL_ASK_ORDER};
+    enum atoll_model_role role = atoll_model_role_of_ask(&write);
+    const struct {
+        unsigned limit;
+        uint32_t own;
+        unsigned expected;
+    } cases[] = {{8, UINT32_MAX, 8}, {8, 0, 0}, {8, 20, 20}, {8, 3, 3}, {0, 3, 0}, {0, UINT32_MAX, 0}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        s->io.tool_limit = cases[i].limit;
+        s->roles.of[role].tools = cases[i].own;
+        assert_int_equal(atoll_prompt_io_tool_limit(&s->io, &write), cases[i].expected);
+        assert_int_equal(atoll_prompt_io_tool_limit(&s->io, &order), 0);
+    }
+}
+
 static void words_do_not_change(void **state)
 {
     struct stand *s = *state;
@@ -244,6 +263,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(an_ask_becomes_a_request, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_role_limits_its_calls, set_up, tear_down),
         cmocka_unit_test_setup_teardown(words_do_not_change, set_up, tear_down),
         cmocka_unit_test_setup_teardown(outcomes_become_replies, set_up, tear_down),
         cmocka_unit_test_setup_teardown(nuls_and_odd_costs_do_no_harm, set_up, tear_down),

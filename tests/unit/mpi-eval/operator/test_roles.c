@@ -29,7 +29,7 @@ static void roles_have_their_own(void **state)
     assert_int_equal(
         atoll_roles_parse("planner=A, executor=B,*=org/C:free",
                           "planner:temperature=0.3,top-p=0.9,effort=high,max-tokens=8000,candidates=5;"
-                          "executor:candidates=7; *:context=32000",
+                          "executor:candidates=7,tools=0; *:context=32000",
                           &roles, NULL),
         0);
     atoll_llm_request_init(&request);
@@ -42,6 +42,8 @@ static void roles_have_their_own(void **state)
     assert_string_equal(roles.of[ATOLL_MODEL_ROLE_WRITER].model, "org/C:free");
     assert_int_equal(atoll_roles_prompt_bytes(&roles, ATOLL_MODEL_ROLE_PLANNER), 32000);
     assert_int_equal(atoll_roles_prompt_bytes(&roles, ATOLL_MODEL_ROLE_WRITER), 16000);
+    assert_int_equal(roles.of[ATOLL_MODEL_ROLE_EXECUTOR].tools, 0);
+    assert_int_equal(roles.of[ATOLL_MODEL_ROLE_PLANNER].tools, UINT32_MAX);
     atoll_search_defaults(&search);
     atoll_roles_candidates(&roles, &search);
     assert_int_equal(search.beam_plans, 5);
@@ -66,6 +68,7 @@ static void what_does_not_fit_is_said(void **state)
         {"A", "planner:temperature=", "temperature is a number"},
         {"A", "planner:temperature=nan", "temperature is a number"},
         {"A", "planner:candidates=1.5", "candidates is a whole number from 1 to 64"},
+        {"A", "planner:tools=21", "tools is a whole number from 0 to 20"},
         {"A", "planner:effort=huge", "effort is minimal, low, medium or high, not 'huge'"},
         {"A", "planner:colour=red", "'colour' is not known"},
         {"A", "planner:effort", "effort is minimal"},

@@ -51,11 +51,13 @@ static void an_offer_is_kept(void **state)
         {"roles", NULL, "planner:context=9000;planner:candidates=4;executor:context=128000;"},
         {"planner=big,executor=other", "executor:temperature=0.5",
          "planner:context=128000;planner:candidates=4;executor:temperature=0.5"},
-        {"tiny", "planner:candidates=2", "planner:candidates=4;planner:candidates=2"},
+        {"tiny", "planner:candidates=2,tools=3",
+         "planner:tools=0;writer:tools=0;planner:candidates=4;planner:candidates=2,tools=3"},
     };
     write_offer(
         "{\"data\":[{\"id\":\"big\",\"atoll\":{\"context_tokens\":128000}},{\"id\":\"small\",\"atoll\":{"
-        "\"context_tokens\":9000}},{\"id\":\"tiny\",\"atoll\":{\"context_tokens\":9}}],\"atoll\":{\"roles\":{"
+        "\"context_tokens\":9000}},{\"id\":\"tiny\",\"atoll\":{\"context_tokens\":9,\"tools\":false}}],"
+        "\"atoll\":{\"roles\":{"
         "\"planner\":{\"model\":\"small\",\"candidates\":4},\"executor\":{\"model\":\"big\"}}}}");
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct atoll_model_options options = {.model = cases[i].model, .gateway = spool};
@@ -78,6 +80,8 @@ static void an_offer_is_kept(void **state)
         }
         assert_int_equal(atoll_roles_parse(options.model, options.roles, &roles, &err), 0);
         assert_int_equal(roles.of[ATOLL_MODEL_ROLE_PLANNER].candidates, i == 3 ? 2 : 4);
+        assert_int_equal(roles.of[ATOLL_MODEL_ROLE_PLANNER].tools, i == 3 ? 3 : UINT32_MAX);
+        assert_int_equal(roles.of[ATOLL_MODEL_ROLE_WRITER].tools, i == 3 ? 0 : UINT32_MAX);
         assert_int_equal(search.beam_plans, i == 3 ? 2 : 4);
         assert_int_equal(roles.of[ATOLL_MODEL_ROLE_EXECUTOR].context_tokens, i < 2 ? 128000 : 0);
         atoll_model_options_fini(&options);
