@@ -19,6 +19,8 @@
 #include "base/random.h"
 #include "base/spelling.h"
 
+#define STATES_BYTES ((size_t)8 << 20) /* of all turns of a conversation */
+
 /* ---- a call as a value ---- */
 
 /* What a request leaves unsaid is its role's first, then its model's. */
@@ -103,6 +105,7 @@ void atoll_call_destroy(struct atoll_call *call)
         return;
     atoll_call_list_leave(call);
     call->broker->call_count--;
+    atoll_arena_destroy(call->states);
     atoll_llm_outcome_fini(&call->outcome);
     free(call);
 }
@@ -338,6 +341,43 @@ void atoll_call_step(struct atoll_call *call, enum atoll_call_event event)
     }
 }
 
+/* The reply that a turn of a conversation was, by the request it answered: all that stood before it. */
+static int find_turn(const struct atoll_call *call, size_t turn, struct atoll_llm_outcome *ret_outcome)
+{
+    const struct atoll_llm_message *m = &call->request.messages[turn];
+    struct atoll_llm_request before = call->request;
+    before.message_count = turn;
+    before.is_tool_free = 0; /* it called */
+    before.key = "";
+    if (atoll_store_find(call->broker->store, &before, ret_outcome, NULL) != 1 ||
+        ret_outcome->tool_call_count != m->tool_call_count)
+        return 0;
+    for (size_t i = 0; i < m->tool_call_count; i++)
+        if (strcmp(ret_outcome->tool_calls[i].id, m->tool_calls[i].id) != 0)
+            return 0;
+    return ret_outcome->provider_state.length > 0;
+}
+
+/* Who asks keeps what providers want back with their calls in memory alone; after a kill of theirs the store has it still. */
+static void restore_states(struct atoll_call *call)
+{
+    for (size_t i = 0; i < call->request.message_count; i++) {
+        struct atoll_llm_message *m = &call->request.messages[i];
+        struct atoll_llm_outcome outcome;
+        if (!m->tool_call_count || (m->provider_state && *m->provider_state))
+            continue;
+        atoll_llm_outcome_init(&outcome);
+        if (find_turn(call, i, &outcome)) {
+            if (!call->states)
+                call->states = atoll_arena_create(STATES_BYTES, NULL);
+            if (call->states)
+                m->provider_state = atoll_arena_text(call->states, (const char *)outcome.provider_state.data,
+                                                     outcome.provider_state.length, NULL);
+        }
+        atoll_llm_outcome_fini(&outcome);
+    }
+}
+
 void atoll_call_start(struct atoll_call *call)
 {
     const struct atoll_gateway_config *config = call->broker->config;
@@ -355,5 +395,7 @@ void atoll_call_start(struct atoll_call *call)
                               "replay: %s holds no answer to this request (id %.16s, key '%.64s')",
                               config->file, hex, call->request.key);
     }
+    if (found <= 0 && !is_replay && call->broker->store)
+        restore_states(call);
     atoll_call_step(call, found > 0 || is_replay ? ATOLL_CALL_KNOWN : ATOLL_CALL_ASKED);
 }

@@ -99,7 +99,8 @@ struct atoll_call_list {
 struct atoll_call {
     struct atoll_broker *broker;
     enum atoll_call_state state, before; /* before: the last event */
-    struct atoll_llm_request request;    /* its texts lie behind the call */
+    struct atoll_llm_request request;    /* its texts lie behind the call, but for: */
+    struct atoll_arena *states; /* what providers want back, found again in the store; NULL nothing */
     struct atoll_id id;
     uint64_t arrival; /* calls that wait are served in this order */
     unsigned model;

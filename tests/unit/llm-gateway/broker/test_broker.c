@@ -240,6 +240,40 @@ static void tools_are_called_in_turns(void **state)
     assert_int_equal(case_counted(&bench, "seen"), 4 * ATOLL_PROVIDER_COUNT);
 }
 
+/* Who asks was killed and has the calls alone: what the provider wants back with them comes from the store, where there is one. */
+static void what_a_provider_wants_back_is_found_again(void **state)
+{
+    for (int i = 0; i < CASE_MODELS; i++)
+        bench.models[i].traits = (struct atoll_provider_model){
+            .model = "tools-1-words-2", .max_output_tokens = 100, .effort = ATOLL_LLM_EFFORT_HIGH};
+    for (int has_store = 0; has_store < 2; has_store++) {
+        bench.config.mode = has_store ? ATOLL_EXCHANGE_REPLAY_THEN_LIVE : ATOLL_EXCHANGE_LIVE;
+        case_open(&bench);
+        struct atoll_llm_request request = case_request(&bench, "m0", has_store ? "kept" : "lost");
+        request.tool_count = 1;
+        request.tools[0] = (struct atoll_llm_tool){"compile", "Compiles.", "{}"};
+        request.key = has_store ? "kept.0" : "lost.0";
+        case_submit(&bench, 0, &request);
+        case_finish(&bench);
+        assert_int_equal(bench.answers[0].status, ATOLL_LLM_TOOL_CALLS);
+        const struct answer first = bench.answers[0];
+        const struct atoll_llm_tool_call call = {first.call_id, first.call_name, first.call_arguments};
+        request.messages[1] = (struct atoll_llm_message){
+            .role = ATOLL_LLM_ASSISTANT, .text = "", .tool_call_count = 1, .tool_calls = &call};
+        request.messages[2] =
+            (struct atoll_llm_message){.role = ATOLL_LLM_TOOL, .text = "fine", .tool_call_id = call.id};
+        request.message_count = 3;
+        request.is_tool_free = 1;
+        request.key = has_store ? "kept.1" : "lost.1";
+        case_submit(&bench, 0, &request);
+        case_finish(&bench);
+        /* this provider refuses to go on without its thoughts */
+        if (bench.answers[0].status != (has_store ? ATOLL_LLM_OK : ATOLL_LLM_INVALID))
+            fail_msg("%s: %s", atoll_llm_status_name(bench.answers[0].status), bench.answers[0].detail);
+        case_close(&bench);
+    }
+}
+
 static void a_refused_connection_costs_nothing(void **state)
 {
     bench.endpoints[0].url = "http://127.0.0.1:1/v1";
@@ -820,6 +854,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_role_gives_model_and_parameters),
         TEST(tools_are_called_in_turns),
+        TEST(what_a_provider_wants_back_is_found_again),
         TEST(every_end_has_its_outcome_tries_and_price),
         TEST(a_refused_connection_costs_nothing),
         TEST(the_books_agree_with_the_server),
