@@ -170,7 +170,25 @@ def test_whole():
     report = replayed(campaign, "--gateway", f"replay:{root}/recording.atl")
     check(report["recorded"] == answered, f"the recording: {report}")
     check(" 0 problems" in atoll("verify", campaign), "verify")
+    check_experience(campaign)
     return answered
+
+
+def check_experience(campaign):
+    """Hints were told, are in the prompts and in the archive with what followed, and go on to a file and the next campaign."""
+    uses, hints = rows(campaign, "hint_uses"), {h["name"]: h for h in rows(campaign, "hints")}
+    asks = {ask["number"]: ask for ask in rows(campaign, "asks")}
+    check(len(hints) >= 40 and uses, f"{len(hints)} hints, {len(uses)} uses")
+    for use in uses:
+        prompt, advice = asks[use["ask"]]["prompt"], hints[use["name"]]["advice"]
+        check(not prompt or advice[:60] in prompt, f"ask {use['ask']} was told '{use['name']}', and its prompt does not say so:\n{prompt}")
+    told = {use["name"] for use in uses}
+    check({h["name"] for h in hints.values() if h["uses"]} == told, "uses of hints")
+    check(any(h["outcomes"] for h in hints.values()), "no kernel was measured behind any hint")
+    atoll("experience", "export", campaign, "-o", root / "learned.yaml")
+    check(f"{len(told)} of them new" in atoll("experience", "import", root / "library.yaml", root / "learned.yaml"), "import")
+    atoll(*command(root / "next", f"replay:{root}/recording.atl", "--experience", root / "library.yaml", "--evaluations", 1))
+    check(any(h["prior_uses"] for h in rows(root / "next", "hints")), "the next campaign begins with what was learned")
 
 
 def test_bad_plan():
