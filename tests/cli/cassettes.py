@@ -14,6 +14,10 @@ import tempfile
 build, source = sys.argv[1:3]
 cassettes = sorted(p for p in pathlib.Path(source, "tests/fixtures/cassettes").iterdir() if p.is_dir())
 replayed = 0
+# Who is asked what, in those of this version together.
+AGENTS = {"write/universal", "plan/plan", "write/execute", "analyse/staged", "order/staged", "write/staged", "write/extract",
+          "write/template", "summarise/plan", "distil/plan", "tools"}
+agents = set()
 
 
 def replay(folder, *more):
@@ -51,6 +55,16 @@ def read(cassette, campaign):
     print(f"{cassette.name}: of an earlier engine; {decisions} decisions and {answers} answers are read")
 
 
+def agents_of(campaign):
+    """Whose answers are in it, and whether tools were called."""
+    def rows(table):
+        said = subprocess.run([f"{build}/atoll", "export", campaign, "--jsonl", table], check=True, capture_output=True, text=True,
+                              timeout=300)
+        return [json.loads(line) for line in said.stdout.splitlines()]
+    found = {f"{ask['kind']}/{ask['operator']}" for ask in rows("asks") if ask["status"] == "ok" and ask["answer"]}
+    return found | ({"tools"} if rows("tool_calls") else set())
+
+
 check(cassettes, "no cassette in tests/fixtures/cassettes")
 for cassette in cassettes:
     with tempfile.TemporaryDirectory(prefix="atoll-cassette-") as scratch:
@@ -72,5 +86,7 @@ for cassette in cassettes:
         check(re.search(r"^ *model: .+$", header, re.M) and re.search(r"^ *answered: \d{4}-\d{2}-\d{2}", header, re.M),
               f"{cassette.name}: README.md does not say which model answered and when")
         replayed += 1
+        agents |= agents_of(campaign)
         print(f"{cassette.name}: {report['decisions']} decisions, {report['prompts']} prompts, {report['recorded']} answers, equal")
 check(replayed, "no cassette is of this engine's version: make one (tests/fixtures/cassettes/README.md)")
+check(agents >= AGENTS, f"no cassette of this engine's version holds an answer of {', '.join(sorted(AGENTS - agents))}")
