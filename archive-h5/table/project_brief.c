@@ -364,6 +364,12 @@ int atoll_projection_put_tool_turn(struct atoll_projection *p, const struct atol
     for (uint32_t i = 0; i < turn->call_count; i++)
         if (add_call(p, turn, i, err) != 0)
             return -1;
+    struct atoll_row_ask ask;
+    atoll_tables_get(p->tables, ATOLL_TABLE_ASKS, at, &ask);
+    ask.tool_calls += turn->call_count;
+    ask.tool_tokens += turn->tokens_in + turn->tokens_out;
+    ask.tool_cost_usd += turn->cost_usd;
+    atoll_tables_set(p->tables, ATOLL_TABLE_ASKS, at, &ask);
     atoll_tables_get(p->tables, ATOLL_TABLE_CAMPAIGN, 0, &campaign);
     campaign.tokens += turn->tokens_in + turn->tokens_out;
     campaign.cost_usd += turn->cost_usd;

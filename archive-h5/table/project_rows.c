@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "core/model_role.h"
 
 /* As the engine counts them: a name that was not there is the next model. */
 static int name_models(struct atoll_projection *p, const struct atoll_event *e, struct atoll_err *err)
@@ -52,7 +53,8 @@ static int add_ask(struct atoll_projection *p, const struct atoll_decision *d, s
                                 .stage = ask->stage,
                                 .round = ask->round,
                                 .count = ask->count,
-                                .issues = ask->issues};
+                                .issues = ask->issues,
+                                .role = (uint8_t)atoll_model_role_of_ask(ask)};
     if (atoll_projection_find_ask(p, ask->number, &known))
         return 0;
     if (atoll_projection_add_told(p, ask, err) != 0 ||
@@ -113,7 +115,10 @@ static int take_reply(struct atoll_projection *p, const struct atoll_reply *repl
     row.tokens = reply->tokens;
     row.cost_usd = reply->cost_usd;
     row.sources = reply->source_count;
+    row.items = reply->item_count;
     if (atoll_projection_put_text(p, reply->origin, &row.origin, err) != 0 ||
+        (reply->dialogue.model &&
+         atoll_projection_put_text(p, reply->dialogue.model, &row.asked, err) != 0) ||
         put_dialogue(p, &reply->dialogue, &row, err) != 0) {
         return -1;
     }
@@ -123,7 +128,8 @@ static int take_reply(struct atoll_projection *p, const struct atoll_reply *repl
     campaign.tokens += reply->tokens;
     campaign.cost_usd += reply->cost_usd;
     atoll_tables_set(p->tables, ATOLL_TABLE_CAMPAIGN, 0, &campaign);
-    if (atoll_projection_put_learned(p, at, reply, err) != 0)
+    if (atoll_projection_put_items(p, reply, err) != 0 ||
+        atoll_projection_put_learned(p, at, reply, err) != 0)
         return -1;
     for (uint32_t i = 0; i < reply->source_count; i++) {
         if (atoll_projection_add_source(p, reply->sources[i].language, reply->sources[i].text, reply->origin,
@@ -558,6 +564,8 @@ static int update_task(struct atoll_projection *p, const struct atoll_decision *
         row.baseline = d->candidate;
         row.baseline_ns = d->time_ns;
     } else {
+        if (candidate >= 0)
+            atoll_projection_credit_ask(p, (uint64_t)candidate, row.best_ns, d->time_ns);
         row.best = d->candidate;
         row.best_ns = d->time_ns;
         row.best_fitness = d->fitness;

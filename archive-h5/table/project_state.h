@@ -142,6 +142,13 @@ int atoll_projection_put_briefing(struct atoll_projection *p, const struct atoll
 /* What a candidate was told of, by its first result on a model. */
 void atoll_projection_credit(struct atoll_projection *p, const struct atoll_row_evaluation *e);
 /* Rewrites and hints of a reply. */
+/* Of a reply that is taken: its items, and the sections of its prompt. */
+int atoll_projection_put_items(struct atoll_projection *p, const struct atoll_reply *reply,
+                               struct atoll_err *err);
+/* The candidate is the best of its task from here on: the ask that it, or its template, answers has that to its credit. before_ns: of
+ * the best before, 0 none. */
+void atoll_projection_credit_ask(struct atoll_projection *p, uint64_t candidate, double before_ns,
+                                 double after_ns);
 int atoll_projection_put_learned(struct atoll_projection *p, uint32_t ask_row,
                                  const struct atoll_reply *reply, struct atoll_err *err);
 /* Rows of its calls; its tokens and price into the campaign's. */

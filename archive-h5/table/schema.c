@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "core/briefing.h"
+#include "core/issue.h"
+#include "core/model_role.h"
 #include "core/decision.h"
 #include "core/evaluation.h"
 #include "core/experience/hint.h"
@@ -223,6 +225,11 @@ static const char *decision_name(unsigned v)
     return v < sizeof(names) / sizeof(*names) ? names[v] : "unknown";
 }
 
+static const char *role_name(unsigned v)
+{
+    return atoll_model_role_name((enum atoll_model_role)v);
+}
+
 static const char *ask_kind_name(unsigned v)
 {
     return atoll_ask_kind_name((enum atoll_ask_kind)v);
@@ -398,6 +405,15 @@ static const struct atoll_column ask_columns[] = {
     ADDED(ask, reasoning_tokens, U64, "", "of those, reasoning", 5),
     ADDED(ask, elapsed_s, F64, "s", "from the first try to the answer", 5),
     ADDED(ask, from_store, U8, "", "1 = a recording answered, the model was not asked again", 5),
+    ADDED_ENUM(ask, role, role_name, ATOLL_MODEL_ROLE_COUNT, "as what a model is asked for it"),
+    ADDED(ask, asked, TEXT, "", "model that was asked, as the gateway calls it", 6),
+    ADDED(ask, items, U32, "", "items in the reply", 6),
+    ADDED(ask, tool_calls, U32, "", "calls of tools before it was answered", 6),
+    ADDED(ask, tool_tokens, U64, "", "tokens of the turns with these, in and out together, beside tokens", 6),
+    ADDED(ask, tool_cost_usd, F64, "USD", "what those turns cost, beside cost_usd", 6),
+    ADDED(ask, improvements, U32, "",
+          "times that one of its kernels, or an instance of it, became the best of the task", 6),
+    ADDED(ask, gain, F64, "", "product of what these made the best faster by, 0 = none", 6),
 };
 
 static const struct atoll_column device_columns[] = {
@@ -757,6 +773,16 @@ static const char *outcome_name(unsigned v)
     return v < sizeof(names) / sizeof(*names) ? names[v] : "unknown";
 }
 
+static const char *item_kind_name(unsigned v)
+{
+    return atoll_item_kind_name((enum atoll_item_kind)v);
+}
+
+static const char *stage_name(unsigned v)
+{
+    return atoll_stage_name((enum atoll_issue_stage)v);
+}
+
 static const struct atoll_column hint_columns[] = {
     OWNER(hint),
     KEY(hint, id, ID, "", "hash of trigger, texts and where it holds"),
@@ -859,6 +885,32 @@ static const struct atoll_column tool_call_columns[] = {
     COL(tool_call, cost_usd, F64, "USD", "what the turn cost"),
 };
 
+static const struct atoll_column item_columns[] = {
+    OWNER(item),
+    KEY(item, ask, U64, "", "number of the ask"),
+    KEY(item, ordinal, U32, "", "number of it in the reply"),
+    ENUM(item, kind, item_kind_name, ATOLL_ITEM_KIND_COUNT, "what it is"),
+    COL(item, issue, TEXT, "", "of an issue its type; one of the model's own is named by the title"),
+    ENUM(item, stage, stage_name, ATOLL_ISSUE_STAGE_COUNT, "of an issue or proposal: stage that works on it"),
+    COL(item, severity, U8, "", "of an issue: 1 to 5, 0 = unsaid"),
+    COL(item, gain_low, F64, "", "expected speedup, from; 0 = unsaid"),
+    COL(item, gain_high, F64, "", "to"),
+    COL(item, title, TEXT, "", "title; of a hint its trigger"),
+    COL(item, text, TEXT, "", "what is to be done, or what is wrong"),
+    COL(item, why, TEXT, "", "why"),
+    COL(item, before, TEXT, "", "the code it is about, or a sketch of it"),
+    COL(item, after, TEXT, "", "the same afterwards; of an issue the fix"),
+};
+
+static const struct atoll_column section_columns[] = {
+    OWNER(section),
+    KEY(section, ask, U64, "", "number of the ask"),
+    KEY(section, ordinal, U32, "", "number of it in the prompt"),
+    COL(section, name, TEXT, "", "what it tells"),
+    COL(section, bytes, U32, "B", "of the user text"),
+    COL(section, cut_bytes, U32, "B", "what did not fit"),
+};
+
 #define TABLE6(noun, name, text)                                                                             \
     {                                                                                                        \
         name, text, sizeof(struct atoll_row_##noun), sizeof(noun##_columns) / sizeof(*noun##_columns),       \
@@ -901,6 +953,8 @@ static const struct atoll_table_schema tables[ATOLL_TABLE_COUNT] = {
     TABLE6(memory, "memory", "one row per rewrite that a model made of a slow and a fast kernel"),
     TABLE6(brief, "briefs", "one row per thing that an ask was given beside what it names"),
     TABLE6(tool_call, "tool_calls", "one row per call of a tool by a model"),
+    TABLE6(item, "items", "one row per plan, issue, proposal, rewrite or hint in a reply"),
+    TABLE6(section, "sections", "one row per section of a prompt"),
 };
 
 const struct atoll_table_schema *atoll_table_schema(enum atoll_table table)
@@ -923,7 +977,7 @@ const char *atoll_table_names(void)
 {
     return "campaign, tasks, devices, asks, candidates, evaluations, timings, samples, profiles, duels, "
            "elites, migrations, decisions, rivals, rival_timings, rival_samples, device_time, hints, "
-           "hint_uses, memory, briefs, tool_calls";
+           "hint_uses, memory, briefs, tool_calls, items, sections";
 }
 
 static const struct {

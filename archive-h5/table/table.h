@@ -97,6 +97,32 @@ struct atoll_row_ask {
     uint64_t input_tokens, cached_tokens, output_tokens, reasoning_tokens;
     double elapsed_s;
     uint8_t from_store;
+    uint8_t role;
+    uint32_t asked; /* text */
+    uint32_t items, tool_calls;
+    uint64_t tool_tokens;
+    double tool_cost_usd;
+    uint32_t improvements;
+    double gain;
+};
+
+/* Of an ask's reply. */
+struct atoll_row_item {
+    uint32_t campaign;
+    uint64_t ask;
+    uint32_t ordinal;
+    uint8_t kind;
+    uint32_t issue; /* text */
+    uint8_t stage, severity;
+    double gain_low, gain_high;
+    uint32_t title, text, why, before, after; /* texts */
+};
+
+/* Of an ask's prompt. */
+struct atoll_row_section {
+    uint32_t campaign;
+    uint64_t ask;
+    uint32_t ordinal, name /* text */, bytes, cut_bytes;
 };
 
 struct atoll_row_candidate {
@@ -355,6 +381,8 @@ enum atoll_table {
     ATOLL_TABLE_MEMORY,
     ATOLL_TABLE_BRIEFS,
     ATOLL_TABLE_TOOL_CALLS,
+    ATOLL_TABLE_ITEMS,
+    ATOLL_TABLE_SECTIONS,
     ATOLL_TABLE_COUNT
 };
 

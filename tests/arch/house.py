@@ -39,7 +39,6 @@ UNCALLED = {
     "atoll_err_fill": "the macros of err.h call it",
     "atoll_crc32c_portable": "the tables, on machines whose CRC instruction is otherwise all that a test sees",
     "atoll_referee_thread_phases": "benchmarks print where the time of a sample goes",
-    "atoll_item_kind_name": "names for the archive's items of asks",
     "atoll_experience_count": "the same, as a benchmark prints it",
     "atoll_plan_choice_check": "tests and bench/mix judge the numbers of bundled plans at every variant without a device",
 }

@@ -92,7 +92,11 @@ class Model(threading.Thread):
         return {"role": "assistant", "content": text}, "stop"
 
     def answer_all(self):
-        for path in sorted(self.spool.glob("*/*.request")):
+        try:
+            requests = sorted(self.spool.glob("*/*.request"))
+        except FileNotFoundError:  # a folder went while it was looked through
+            return
+        for path in requests:
             reply = path.with_suffix(".reply")
             try:
                 request = json.loads(path.read_text()) if not reply.exists() else None
@@ -132,11 +136,21 @@ def wait_for(condition, what):
         time.sleep(0.01)
 
 
+def suite():
+    """A task whose only seed is no template: where nobody is asked nothing happens, so the model sets the pace."""
+    task = root / "suite" / "stencil5"
+    shutil.copytree(f"{source}/suites/starter/stencil5", task)
+    for seed in (task / "seeds").iterdir():
+        if not seed.name.startswith("naive."):
+            seed.unlink()
+    return task.parent
+
+
 def run(strategy, settings):
     """Killed once in its midst; returns what the model saw."""
     campaign, model = root / strategy, Model(root / f"{strategy}-spool")
-    words = ["run", f"{source}/suites/starter", "--only", "matmul", "-o", campaign, "--backend", "null", "--model", "*=player",
-             "--gateway", f"spool:{model.spool}", "--evaluations", 150, "--seconds", 0, "--seed", 5, "--strategy", strategy, "-q"]
+    words = ["run", root / "suite", "-o", campaign, "--backend", "null", "--model", "*=player",
+             "--gateway", f"spool:{model.spool}", "--evaluations", 60, "--seconds", 0, "--seed", 5, "--strategy", strategy, "-q"]
     for setting in ["ask_share=1", "tools=2", "template_rounds=1", "template_count=2", *settings]:
         words += ["--set", setting]
     process = start(words)
@@ -165,6 +179,35 @@ def check_told(strategy, asks):
         check(not prompts or any(words in p for p in prompts), f"{strategy}: no prompt for {kind} tells '{words}'")
 
 
+def check_archive(strategy, campaign, asks):
+    """Role, who was asked, sections, items and calls of every ask; and what each improvement cost."""
+    roles = {"write/universal": "writer", "write/template": "templater", "summarise/plan": "summarizer", "plan/plan": "planner",
+             "write/execute": "executor", "analyse/staged": "analyser", "order/staged": "orderer", "write/staged": "refiner",
+             "write/extract": "extractor", "distil/plan": "distiller"}
+    sections, items, calls = {}, {}, {}
+    for found, table in (sections, "sections"), (items, "items"), (calls, "tool_calls"):
+        for row in rows(campaign, table):
+            found.setdefault(row["ask"], []).append(row)
+    for ask in asks:
+        kind = f"{ask['kind']}/{ask['operator']}"
+        check(ask["role"] == roles[kind], f"{strategy}: {kind} is asked of the {ask['role']}")
+        check(ask["items"] == len(items.get(ask["number"], [])) and ask["tool_calls"] == len(calls.get(ask["number"], [])),
+              f"{strategy}: items and calls of ask {ask['number']}")
+        if ask["prompt"]:
+            check(ask["asked"] == "player", f"{strategy}: asked was {ask['asked']}")
+            told = sum(s["bytes"] for s in sections[ask["number"]])
+            check(told == len(ask["prompt"].encode()), f"{strategy}: {told} bytes of sections")
+    check(any(a["tool_tokens"] == 1100 * len(calls[a["number"]]) for a in asks if a["tool_calls"]), f"{strategy}: tokens of turns")
+    task = rows(campaign, "tasks")[0]
+    gain = 1
+    for ask in asks:
+        check((ask["improvements"] > 0) == (ask["gain"] > 1), f"{strategy}: improvements of ask {ask['number']}")
+        gain *= ask["gain"] or 1
+    check(gain * task["best_ns"] / task["baseline_ns"] > 1 - 1e-6, f"{strategy}: asks gained {gain} together, not all")
+    whole = rows(campaign, "campaign")[0]["tokens"]
+    check(whole == sum(a["tokens"] + a["tool_tokens"] for a in asks), f"{strategy}: {whole} tokens")
+
+
 def check_asks(strategy, campaign, wanted):
     asks = rows(campaign, "asks")
     answered = {f"{a['kind']}/{a['operator']}" for a in asks if a["status"] == "ok" and a["answer"]}
@@ -175,9 +218,11 @@ def check_asks(strategy, campaign, wanted):
     check(report["attempts"] == 2 and report["other_prompts"] == 0 and report["answers"] == ok,
           f"{strategy}: replay: {report}, {ok} answers")
     check_told(strategy, asks)
+    check_archive(strategy, campaign, asks)
     return asks
 
 
+suite()
 for strategy, (settings, wanted) in STRATEGIES.items():
     campaign, model = run(strategy, settings)
     asks = check_asks(strategy, campaign, wanted)

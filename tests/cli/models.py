@@ -73,7 +73,11 @@ class Author(threading.Thread):
         self.calls, self.called = calls, {}
 
     def answer_all(self):
-        for path in sorted(self.spool.glob("*/*.request")):
+        try:
+            requests = sorted(self.spool.glob("*/*.request"))
+        except FileNotFoundError:  # a folder went while it was looked through
+            return
+        for path in requests:
             reply = path.with_suffix(".reply")
             if reply.exists() or path.name in self.said or path.name in self.called:
                 continue
