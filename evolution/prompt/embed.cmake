@@ -30,7 +30,7 @@ endif()
 
 set(prompts knowledge/prompts)
 set(prompt_files ${prompts}/role.md ${prompts}/honesty.md ${prompts}/plan.md ${prompts}/answer.md ${prompts}/c.md
-                 ${prompts}/cuda.md ${prompts}/triton.md ${prompts}/opencl.md ${prompts}/example/example.md
+                 ${prompts}/cuda.md ${prompts}/hopper.md ${prompts}/triton.md ${prompts}/opencl.md ${prompts}/example/example.md
                  ${prompts}/example/reference.c ${prompts}/example/seeds/example.c ${prompts}/example/seeds/example.cu
                  ${prompts}/example/seeds/example.cl ${prompts}/example/seeds/example.py)
 foreach(part writer executor refiner extractor template planner analyser order summarizer distiller)

@@ -34,10 +34,20 @@ static void put_code(const char *info, const char *name, struct atoll_buffer *ou
     atoll_buffer_printf(out, "```\n");
 }
 
-static void put_language(const char *language, struct atoll_buffer *out)
+/* What is told of a generation of devices beside the language. */
+static void put_generation(const struct atoll_prompt_input *input, struct atoll_buffer *out)
 {
+    uint32_t capability = input->device ? input->device->limits.compute_capability : 0;
+    if (strcmp(input->language, "cuda") == 0 && capability >= 90 && capability < 100)
+        put_file("hopper", out);
+}
+
+static void put_language(const struct atoll_prompt_input *input, struct atoll_buffer *out)
+{
+    const char *language = input->language;
     put_file("plan", out);
     put_file(language, out);
+    put_generation(input, out);
     if (atoll_rules_count(language) > 0) {
         atoll_buffer_printf(out, "\n## Static rules\n\nA source that breaks one of these is refused before "
                                  "it is compiled; comments and strings of your own are fine.\n\n");
@@ -98,13 +108,15 @@ static void put_island(const struct atoll_ask *ask, struct atoll_buffer *out)
         put_file(schools[ask->role], out);
 }
 
-int atoll_prompt_write_system(const struct atoll_ask *ask, const char *language, struct atoll_buffer *out,
+int atoll_prompt_write_system(const struct atoll_prompt_input *input, struct atoll_buffer *out,
                               struct atoll_err *err)
 {
     static const struct {
         const char *language, *example;
     } known[] = {
         {"c", "example.c"}, {"cuda", "example.cu"}, {"triton", "example.py"}, {"opencl", "example.cl"}};
+    const struct atoll_ask *ask = input->ask;
+    const char *language = input->language;
     const struct atoll_prompt_form_row *form = atoll_prompt_form_row(atoll_prompt_form_of(ask));
     size_t i = 0, count = sizeof(known) / sizeof(*known);
     while (i < count && (!language || strcmp(known[i].language, language) != 0))
@@ -117,7 +129,7 @@ int atoll_prompt_write_system(const struct atoll_ask *ask, const char *language,
     }
     put_file("role", out);
     if (form->has_language)
-        put_language(language, out);
+        put_language(input, out);
     if (form->writes)
         put_example(language, known[i].example, out);
     put_file(form->part, out);
@@ -244,7 +256,7 @@ int atoll_prompt_write(const struct atoll_prompt_input *input, struct atoll_prom
     atoll_buffer_clear(&prompt->user);
     memset(prompt->cut_bytes, 0, sizeof(prompt->cut_bytes));
     memset(prompt->section_bytes, 0, sizeof(prompt->section_bytes));
-    if (atoll_prompt_write_system(input->ask, input->language, &prompt->system, err))
+    if (atoll_prompt_write_system(input, &prompt->system, err))
         return -1;
     for (unsigned i = 0; i < ATOLL_PROMPT_SECTION_COUNT; i++)
         atoll_prompt_text_init(&texts[i]);

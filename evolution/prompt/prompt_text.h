@@ -54,7 +54,7 @@ extern const size_t atoll_prompt_file_count;
 const char *atoll_prompt_file(const char *name);
 
 /* The system text; errors: INPUT for a language without texts. */
-int atoll_prompt_write_system(const struct atoll_ask *ask, const char *language, struct atoll_buffer *out,
+int atoll_prompt_write_system(const struct atoll_prompt_input *input, struct atoll_buffer *out,
                               struct atoll_err *err);
 
 /* Writers of sections; one that has nothing to say writes nothing. */

@@ -611,7 +611,8 @@ static void headers_are_the_rules(void **state)
     struct atoll_buffer out;
     atoll_buffer_init(&out, 1 << 20);
     const struct atoll_ask ask = {.kind = ATOLL_ASK_WRITE, .role = ATOLL_ISLAND_ROLE_COUNT};
-    assert_int_equal(atoll_prompt_write_system(&ask, "c", &out, NULL), 0);
+    const struct atoll_prompt_input input = {.ask = &ask, .language = "c"};
+    assert_int_equal(atoll_prompt_write_system(&input, &out, NULL), 0);
     atoll_buffer_put_u8(&out, 0);
     const char *text = (const char *)out.data, *rule = strstr(text, "- include: only these may be included");
     assert_non_null(rule);
@@ -649,6 +650,25 @@ static void worked_examples_pass_plan_and_rules(void **state)
     atoll_task_destroy(task);
 }
 
+/* The instructions that are told of Hopper are those that the static rules let pass. */
+static void told_instructions_pass_rules(void **state)
+{
+    static const char fence[] = "```cuda\n";
+    struct atoll_err err = ATOLL_ERR_INIT;
+    char source[8192];
+    const char *code = strstr(atoll_prompt_file("hopper"), fence);
+    assert_non_null(code);
+    code += strlen(fence);
+    snprintf(source, sizeof(source),
+             "#include <cuda.h>\nextern \"C\" __global__ void k(const __grid_constant__ CUtensorMap map, "
+             "unsigned bar, "
+             "unsigned to, unsigned bytes, int x, int y, unsigned parity)\n{\n%.*s}\n",
+             (int)(strstr(code, "```") - code), code);
+    assert_non_null(strstr(source, "try_wait"));
+    if (atoll_rules_check("cuda", source, 1, &err))
+        fail_msg("%s", err.text);
+}
+
 static void system_texts_are_whole(void **state)
 {
     static const char *const languages[] = {"c", "cuda", "triton", "opencl"};
@@ -662,10 +682,13 @@ static void system_texts_are_whole(void **state)
                                         "<<<<<<< SEARCH"};
     const struct atoll_ask ask = {.kind = ATOLL_ASK_WRITE, .role = ATOLL_ISLAND_MEMORY};
     for (size_t i = 0; i < sizeof(languages) / sizeof(*languages); i++) {
+        struct atoll_device_info device;
         struct atoll_buffer out;
         char title[32];
         atoll_buffer_init(&out, 1 << 20);
-        assert_int_equal(atoll_prompt_write_system(&ask, languages[i], &out, NULL), 0);
+        fill_device(&device, 1);
+        const struct atoll_prompt_input input = {.ask = &ask, .language = languages[i], .device = &device};
+        assert_int_equal(atoll_prompt_write_system(&input, &out, NULL), 0);
         atoll_buffer_put_u8(&out, 0);
         const char *text = (const char *)out.data;
         print_message("%s: %zu bytes\n", languages[i], out.length - 1);
@@ -676,7 +699,8 @@ static void system_texts_are_whole(void **state)
         assert_non_null(strstr(text, atoll_prompt_file(examples[i])));
         for (unsigned k = 0; k < atoll_rules_count(languages[i]); k++)
             assert_non_null(strstr(text, atoll_rules_why(languages[i], k)));
-        assert_true(out.length < 24 << 10);
+        assert_int_equal(strstr(text, "## Compute capability 9.0") != NULL, i == 1);
+        assert_true(out.length < 25 << 10);
         atoll_buffer_fini(&out);
     }
 }
@@ -734,6 +758,7 @@ int main(void)
         cmocka_unit_test(headers_are_the_rules),
         cmocka_unit_test(worked_examples_pass_plan_and_rules),
         cmocka_unit_test(a_beaten_floor_is_not_told),
+        cmocka_unit_test(told_instructions_pass_rules),
         cmocka_unit_test(system_texts_are_whole),
         cmocka_unit_test(bad_input_is_refused),
     };
