@@ -247,24 +247,34 @@ void atoll_prompt_write_tools(const struct atoll_prompt_input *input, struct ato
     }
 }
 
-static void put_kernels(const struct atoll_prompt_input *input, struct atoll_prompt_text *t, const char *what)
+static void put_kernels(const struct atoll_prompt_input *input, struct atoll_prompt_text *t)
 {
+    enum atoll_prompt_form form = atoll_prompt_form_of(input->ask);
+    const char *what = form == ATOLL_FORM_TEMPLATE ? "template" : "kernel";
     uint32_t count = input->ask->count;
+    if (count > 1 && form == ATOLL_FORM_EXECUTE)
+        atoll_prompt_put(t, "Write %u attempts at this one step, different in how they carry it out", count);
+    else if (count > 1)
+        atoll_prompt_put(t, "Write %u different %ss", count, what);
     if (count > 1) {
-        atoll_prompt_put(t,
-                         "Write %u different %ss, each under a heading `### Kernel 1`, `### Kernel 2` "
-                         "and so on, each whole in one fence that starts with its plan comment%s.",
-                         count, what, input->parent ? ", or as SEARCH/REPLACE edits of the parent" : "");
+        atoll_prompt_put(
+            t,
+            ", each under a heading `### Kernel 1`, `### Kernel 2` and so on, each whole in one fence "
+            "that starts with its plan comment%s. Before each",
+            input->parent ? ", or as SEARCH/REPLACE edits of the parent" : "");
     } else if (input->parent) {
         atoll_prompt_put(t,
                          "Write one %s: whole in one fence that starts with its plan comment, or as "
-                         "SEARCH/REPLACE edits of the parent where little changes.",
+                         "SEARCH/REPLACE edits of the parent where little changes. Before it",
                          what);
     } else {
-        atoll_prompt_put(t, "Write one kernel, whole in one fence that starts with its plan comment.");
+        atoll_prompt_put(t,
+                         "Write one kernel, whole in one fence that starts with its plan comment. Before it");
     }
     atoll_prompt_put(
-        t, " Before it, say in at most five sentences what you change and why it will be faster.%s\n",
+        t, ", say in at most five sentences what %syou change and why it will be faster%s.%s\n",
+        form == ATOLL_FORM_REFINE && input->round_count ? "the attempts so far show, what " : "",
+        form == ATOLL_FORM_REFINE ? "; if it is not, the next attempt begins with these sentences" : "",
         input->parent && atoll_prompt_is_correct(input->parent)
             ? " Returning the parent unchanged is of no use."
             : "");
@@ -310,7 +320,6 @@ void atoll_prompt_write_answer(const struct atoll_prompt_input *input, struct at
         atoll_prompt_put(t, "Write the rewrite, as the JSON described above, or `{\"rewrite\": null}`.\n");
         break;
     case ATOLL_FORM_DISTIL: atoll_prompt_put(t, "Write the hints, as the JSON described above.\n"); break;
-    case ATOLL_FORM_TEMPLATE: put_kernels(input, t, "template"); break;
-    default: put_kernels(input, t, "kernel"); break;
+    default: put_kernels(input, t); break;
     }
 }

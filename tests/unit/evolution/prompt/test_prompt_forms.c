@@ -260,6 +260,7 @@ static void as_universal(struct scene *s)
 static void as_execute(struct scene *s)
 {
     s->ask.op = ATOLL_OPERATOR_EXECUTE;
+    s->ask.count = 2;
     s->input.failure_count = s->input.round_count = 0;
 }
 
@@ -525,7 +526,9 @@ static void sentences_follow_from_what_is_known(void **state)
         {"refine", "choose another one"},
         {"universal", "one that is near the parent as what it changes"},
         {"extract", "- A proposal, expected 2 times the speed:\n| Multiply by ones\n"},
-        {"template", "Write 8 different templates"},
+        {"template", "Write 8 different templates, each under"},
+        {"execute", "Write 2 attempts at this one step, different in how they carry it out, each under"},
+        {"refine", "say in at most five sentences what the attempts so far show, what you change"},
         {"plan", "Write one plan, as the JSON"},
         {"analyse", "Wanted: what keeps the parent from being faster."},
         {"order", "- tile_size, stage device, severity 3"},
