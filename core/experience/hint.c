@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/buffer.h"
 #include "base/spelling.h"
 #include "base/utf8.h"
 
@@ -201,21 +200,29 @@ int atoll_experience_hint_check(const struct atoll_experience_hint *h, struct at
                : 0;
 }
 
+#define ID_BYTES                                                                                             \
+    (7 * sizeof(uint32_t) + ATOLL_HINT_TRIGGER_BYTES + 3 * ATOLL_HINT_NAME_BYTES +                           \
+     ATOLL_HINT_CONTEXT_BYTES + ATOLL_HINT_ADVICE_BYTES)
+
+/* Each text with its length before it, so that no two hints are the same bytes; no memory, so that it cannot fail. */
 struct atoll_id atoll_experience_hint_id(const struct atoll_experience_hint *h)
 {
     char trigger[ATOLL_HINT_TRIGGER_BYTES];
     const char *texts[] = {
         atoll_trigger_text(&h->trigger, trigger), h->language, h->device, h->category, h->context, h->advice};
-    struct atoll_buffer bytes;
-    struct atoll_id id = {{0}};
-    atoll_buffer_init(&bytes, (size_t)1 << 16);
-    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
-        atoll_buffer_put_text(&bytes, texts[i]);
-    atoll_buffer_put_u8(&bytes, h->role);
-    if (!bytes.failed)
-        id = atoll_id_of(bytes.data, bytes.length);
-    atoll_buffer_fini(&bytes);
-    return id;
+    uint8_t bytes[ID_BYTES];
+    size_t used = 0;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+        size_t length = strlen(texts[i]);
+        if (used + sizeof(uint32_t) + length >= sizeof(bytes))
+            return (struct atoll_id){{0}}; /* it was not checked */
+        for (unsigned b = 0; b < sizeof(uint32_t); b++)
+            bytes[used++] = (uint8_t)(length >> 8 * b);
+        memcpy(bytes + used, texts[i], length);
+        used += length;
+    }
+    bytes[used++] = h->role;
+    return atoll_id_of(bytes, used);
 }
 
 static void put_line(char *ret_line, size_t bytes, const char *text)

@@ -71,7 +71,7 @@ struct atoll_trigger atoll_trigger_of(const struct atoll_diagnosis *diagnosis);
 
 /* Bounds, printable characters, words of languages and families.  INPUT. */
 int atoll_experience_hint_check(const struct atoll_experience_hint *hint, struct atoll_err *err);
-/* Zero without memory. */
+/* Zero of one whose texts are longer than they may be. */
 struct atoll_id atoll_experience_hint_id(const struct atoll_experience_hint *hint);
 
 /* Room for the texts of a hint that a reply holds. */

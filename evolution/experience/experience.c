@@ -54,12 +54,13 @@ void atoll_experience_destroy(struct atoll_experience *e)
 int atoll_experience_add_hint(struct atoll_experience *e, const struct atoll_experience_hint *hint,
                               struct atoll_id *ret_id, struct atoll_err *err)
 {
-    struct atoll_id id = atoll_experience_hint_id(hint);
+    struct atoll_id id;
     struct atoll_experience_hint held = *hint;
     const char **texts[] = {&held.name,    &held.language, &held.device, &held.category,
                             &held.context, &held.advice,   &held.source};
     if (atoll_experience_hint_check(hint, err) != 0)
         return -1;
+    id = atoll_experience_hint_id(hint);
     if (atoll_hint_ledger_find(&e->ledger, &id) == ATOLL_NONE) {
         if (e->hint_count == ATOLL_EXPERIENCE_HINT_LIMIT)
             return atoll_err_set(err, ATOLL_E_LIMIT, "more than %d hints", ATOLL_EXPERIENCE_HINT_LIMIT);
