@@ -198,6 +198,7 @@ int atoll_report_render(const struct atoll_tables *tables, struct atoll_buffer *
     atoll_html_begin(out, query);
     atoll_html_summary(out, query);
     atoll_html_times(out, query);
+    atoll_html_asks(out, query);
     atoll_buffer_printf(out, "<h2>Each task</h2>\n");
     for (uint64_t i = 0; i < atoll_tables_count(tables, ATOLL_TABLE_TASKS); i++)
         put_task(out, query, i);

@@ -24,6 +24,8 @@ void atoll_html_rivals(struct atoll_buffer *out, const struct atoll_query *query
 void atoll_html_failures(struct atoll_buffer *out, const struct atoll_query *query, uint64_t task_row);
 /* Where the devices' time went, by device and by task; nothing where the archive does not say. */
 void atoll_html_times(struct atoll_buffer *out, const struct atoll_query *query);
+/* What asks of models cost and brought, and what their prompts were made of; nothing where none was asked. */
+void atoll_html_asks(struct atoll_buffer *out, const struct atoll_query *query);
 /* The legend explains what the page shows. */
 void atoll_html_end(struct atoll_buffer *out);
 

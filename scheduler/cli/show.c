@@ -33,14 +33,14 @@ struct show_settings {
 static const struct atoll_option show_options[] = {
     {"samples", 0, ATOLL_OPT_FLAG, FIELD(samples), NULL, NULL, 0, 0, NULL, "Every raw sample too."},
     {"prompt", 0, ATOLL_OPT_FLAG, FIELD(prompt), NULL, NULL, 0, 0, NULL,
-     "What was said to the language model that wrote its source, and what it answered, exactly; nothing "
-     "else."},
+     "What was said to the language model that wrote its source, section by section, what it called and what "
+     "that gave, and what it answered, exactly; nothing else."},
     {"json", 0, ATOLL_OPT_FLAG, FIELD(json), NULL, NULL, 0, 0, NULL, "One JSON object, samples included."},
     {0}};
 
 static const struct atoll_command show_command = {
     "show",
-    "DIR|ARCHIVE [CANDIDATE|TASK]",
+    "DIR|ARCHIVE [CANDIDATE|TASK|ask:N]",
     "everything about one candidate, or how a campaign was made",
     "Of DIR alone: suites, command line, strategy, seed, budgets, options with the compiler's flags, all "
     "settings, machines and compilers, where the time of the devices went and which tasks took most of it. "
@@ -48,7 +48,9 @@ static const struct atoll_command show_command = {
     "its evidence, timings and which path of the plan each shape took, samples, comparisons and lineage. "
     "CANDIDATE is the start of its id, four digits or more that no other has: `atoll best`, `atoll list` and "
     "the report print enough of them. TASK means the best kernel of that task, TASK/baseline what that is "
-    "compared with.",
+    "compared with. ask:N is an ask of a language model by its number in the table asks, whatever was "
+    "wanted: "
+    "the same as --prompt tells of a candidate's.",
     "atoll show my-campaign\natoll show my-campaign 3fa9c12\natoll show my-campaign softmax_rows",
     show_options,
     NULL};
@@ -487,10 +489,12 @@ static int run_show(void *given, const char *const *arguments, size_t count, str
         atoll_archive_view_close(&view);
         return 0;
     }
-    status = atoll_query_find(view.query, arguments[1], &row, err);
-    if (status == 0 && settings->prompt) {
-        int64_t ask = atoll_show_ask_find(&view, row);
-
+    int64_t ask = atoll_show_ask_named(&view, arguments[1], err);
+    int is_ask = strncmp(arguments[1], "ask:", 4) == 0;
+    status = is_ask ? (ask < 0 ? -1 : 0) : atoll_query_find(view.query, arguments[1], &row, err);
+    if (status == 0 && (settings->prompt || is_ask)) {
+        if (!is_ask)
+            ask = atoll_show_ask_find(&view, row);
         if (ask < 0) {
             status = atoll_err_set(err, ATOLL_E_NOTFOUND, "no model wrote candidate %s: there is no prompt",
                                    arguments[1]);

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "archive-h5/report/ask_summary.h"
 #include "base/json.h"
 #include "core/decision.h"
 #include "scheduler/cli/diagnosis_view.h"
@@ -190,11 +191,51 @@ static json_t *groups_json(const struct atoll_query *query, enum atoll_grouping 
     return list;
 }
 
+static json_t *role_json(const char *name, const struct atoll_role_sum *s)
+{
+    json_t *object =
+        json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:I, s:f}", "role", name, "asks",
+                  (json_int_t)s->asks, "answered", (json_int_t)s->answered, "input_tokens",
+                  (json_int_t)s->input_tokens, "cached_tokens", (json_int_t)s->cached_tokens, "output_tokens",
+                  (json_int_t)s->output_tokens, "reasoning_tokens", (json_int_t)s->reasoning_tokens, "tokens",
+                  (json_int_t)s->tokens, "tool_calls", (json_int_t)s->tool_calls, "cost_usd", s->cost_usd,
+                  "improvements", (json_int_t)s->improvements, "gain", s->gain);
+
+    json_object_set_new(object, "tokens_per_improvement",
+                        s->improvements ? json_real((double)s->tokens / (double)s->improvements)
+                                        : json_null());
+    json_object_set_new(object, "cost_per_improvement_usd",
+                        s->improvements ? json_real(s->cost_usd / (double)s->improvements) : json_null());
+    return object;
+}
+
+static json_t *asks_json(const struct atoll_query *query)
+{
+    struct atoll_role_sum sums[ATOLL_MODEL_ROLE_COUNT], whole;
+    struct atoll_section_sum sections[ATOLL_SECTION_SUM_LIMIT];
+    json_t *roles = json_array(), *list = json_array();
+    size_t count = atoll_query_section_sums(query, sections, ATOLL_SECTION_SUM_LIMIT);
+
+    atoll_query_role_sums(query, sums, &whole);
+    for (unsigned i = 0; i < ATOLL_MODEL_ROLE_COUNT; i++)
+        if (sums[i].asks)
+            json_array_append_new(roles,
+                                  role_json(atoll_model_role_name((enum atoll_model_role)i), &sums[i]));
+    for (size_t i = 0; i < count; i++) {
+        json_array_append_new(
+            list, json_pack("{s:o, s:I, s:I, s:I}", "section", atoll_json_text(sections[i].name), "prompts",
+                            (json_int_t)sections[i].prompts, "bytes", (json_int_t)sections[i].bytes,
+                            "cut_bytes", (json_int_t)sections[i].cut_bytes));
+    }
+    return json_pack("{s:o, s:o, s:o}", "all", role_json("all", &whole), "roles", roles, "sections", list);
+}
+
 json_t *atoll_task_json_sums(const struct atoll_query *query)
 {
     struct atoll_archive_summary summary;
 
     atoll_query_summary(query, &summary);
-    return json_pack("{s:o, s:o, s:o}", "all", sums_json(&summary.tasks), "levels",
-                     groups_json(query, ATOLL_BY_LEVEL), "categories", groups_json(query, ATOLL_BY_CATEGORY));
+    return json_pack("{s:o, s:o, s:o, s:o}", "all", sums_json(&summary.tasks), "levels",
+                     groups_json(query, ATOLL_BY_LEVEL), "categories", groups_json(query, ATOLL_BY_CATEGORY),
+                     "asks", asks_json(query));
 }

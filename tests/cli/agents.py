@@ -204,6 +204,14 @@ def check_archive(strategy, campaign, asks):
         check((ask["improvements"] > 0) == (ask["gain"] > 1), f"{strategy}: improvements of ask {ask['number']}")
         gain *= ask["gain"] or 1
     check(gain * task["best_ns"] / task["baseline_ns"] > 1 - 1e-6, f"{strategy}: asks gained {gain} together, not all")
+    sums = json.loads(atoll("best", campaign, "--json", "--sums"))["sums"]["asks"]
+    check(sum(r["improvements"] for r in sums["roles"]) == sum(a["improvements"] for a in asks), f"{strategy}: sums {sums}")
+    check(sum(s["bytes"] for s in sums["sections"]) == sum(len(a["prompt"].encode()) for a in asks), f"{strategy}: sections {sums}")
+    check("Asks of models" in (campaign / "report.html").read_text(), f"{strategy}: the report tells nothing of asks")
+    number = next(a["number"] for a in asks if a["items"])
+    shown = json.loads(atoll("show", campaign, f"ask:{number}", "--json"))
+    check(shown["items"] and shown["sections"] and shown["asked"] == "player", f"{strategy}: show ask:{number}: {shown}")
+    check(shown["items"][0]["title"] in atoll("show", campaign, f"ask:{number}"), f"{strategy}: show ask:{number}")
     whole = rows(campaign, "campaign")[0]["tokens"]
     check(whole == sum(a["tokens"] + a["tool_tokens"] for a in asks), f"{strategy}: {whole} tokens")
 

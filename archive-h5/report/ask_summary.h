@@ -1,0 +1,32 @@
+/* ask_summary.h - what asks of language models cost and brought, by role, and what their prompts were made of.
+ * Layer: archive-h5, pure. */
+#ifndef ATOLL_ARCHIVE_H5_REPORT_ASK_SUMMARY_H
+#define ATOLL_ARCHIVE_H5_REPORT_ASK_SUMMARY_H
+
+#include "archive-h5/report/query.h"
+#include "core/model_role.h"
+
+#define ATOLL_SECTION_SUM_LIMIT 64
+
+struct atoll_role_sum {
+    uint64_t asks, answered; /* that a model was asked; of these, with an answer that could be used */
+    uint64_t input_tokens, cached_tokens, output_tokens, reasoning_tokens; /* of last turns */
+    uint64_t tokens; /* of all turns, in and out together */
+    uint64_t tool_calls;
+    double cost_usd;       /* of all turns */
+    uint64_t improvements; /* of the best of a task */
+    double gain;           /* product of what these made it faster by; 1: none */
+};
+/* By role, ATOLL_MODEL_ROLE_COUNT of them; ret_whole: of all together. */
+void atoll_query_role_sums(const struct atoll_query *query, struct atoll_role_sum *ret_roles,
+                           struct atoll_role_sum *ret_whole);
+
+struct atoll_section_sum {
+    const char *name; /* borrowed from the tables */
+    uint64_t prompts, bytes, cut_bytes;
+};
+/* Of all prompts, in the order of their first appearance; how many, at most limit. */
+size_t atoll_query_section_sums(const struct atoll_query *query, struct atoll_section_sum *ret_sections,
+                                size_t limit);
+
+#endif
