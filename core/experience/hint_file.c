@@ -28,8 +28,8 @@ static int read_role(struct atoll_yaml_walk *walk, const struct atoll_yaml_node 
 {
     const char *names[ATOLL_ISLAND_ROLE_COUNT];
     size_t index;
-    for (uint8_t r = 0; r < ATOLL_ISLAND_ROLE_COUNT; r++)
-        names[r] = atoll_hint_role_name(r);
+    for (unsigned r = 0; r < ATOLL_ISLAND_ROLE_COUNT; r++)
+        names[r] = atoll_hint_role_name((uint8_t)r);
     if (atoll_yaml_choose(walk, node, "role", names, ATOLL_ISLAND_ROLE_COUNT, &index))
         return -1;
     *(uint8_t *)target = (uint8_t)index;

@@ -44,9 +44,9 @@ static int hint_of_row(const struct atoll_tables *t, const struct atoll_row_hint
                                       .source = atoll_tables_text(t, row->source),
                                       .origin = (enum atoll_hint_origin)row->origin};
     const char *role = atoll_tables_text(t, row->role);
-    for (uint8_t r = 0; r < ATOLL_ISLAND_ROLE_COUNT; r++)
-        if (strcmp(role, atoll_hint_role_name(r)) == 0)
-            h.role = r;
+    for (unsigned r = 0; r < ATOLL_ISLAND_ROLE_COUNT; r++)
+        if (strcmp(role, atoll_hint_role_name((uint8_t)r)) == 0)
+            h.role = (uint8_t)r;
     if (atoll_trigger_parse(atoll_tables_text(t, row->trigger), &h.trigger, NULL) != 0 ||
         h.origin >= ATOLL_HINT_ORIGIN_COUNT || atoll_experience_hint_check(&h, NULL) != 0) {
         return 0;
