@@ -117,7 +117,7 @@ int atoll_prompt_write_system(const struct atoll_prompt_input *input, struct ato
         {"c", "example.c"}, {"cuda", "example.cu"}, {"triton", "example.py"}, {"opencl", "example.cl"}};
     const struct atoll_ask *ask = input->ask;
     const char *language = input->language;
-    const struct atoll_prompt_form_row *form = atoll_prompt_form_row(atoll_prompt_form_of(ask));
+    const struct atoll_prompt_form_row *form = atoll_prompt_form_row(atoll_prompt_form_of(input));
     size_t i = 0, count = sizeof(known) / sizeof(*known);
     while (i < count && (!language || strcmp(known[i].language, language) != 0))
         i++;
@@ -251,7 +251,7 @@ int atoll_prompt_write(const struct atoll_prompt_input *input, struct atoll_prom
         return atoll_err_set(err, ATOLL_E_INTERNAL,
                              "a prompt needs an ask, a task, a language and a backend");
     }
-    const struct atoll_prompt_form_row *form = atoll_prompt_form_row(atoll_prompt_form_of(input->ask));
+    const struct atoll_prompt_form_row *form = atoll_prompt_form_row(atoll_prompt_form_of(input));
     atoll_buffer_clear(&prompt->system);
     atoll_buffer_clear(&prompt->user);
     memset(prompt->cut_bytes, 0, sizeof(prompt->cut_bytes));

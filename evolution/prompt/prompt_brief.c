@@ -232,7 +232,7 @@ void atoll_prompt_write_tools(const struct atoll_prompt_input *input, struct ato
     atoll_prompt_put(
         t, "You may call tools before you answer, %u call%s in all; they are described beside this text. ",
         input->tool_limit, input->tool_limit == 1 ? "" : "s");
-    if (atoll_prompt_form_row(atoll_prompt_form_of(input->ask))->writes) {
+    if (atoll_prompt_form_row(atoll_prompt_form_of(input))->writes) {
         atoll_prompt_put(t, "They cost no evaluation, your answer does: compile what you are going to hand "
                             "in, repair it until "
                             "it compiles without spills that you do not want, and check it at the small "
@@ -249,7 +249,7 @@ void atoll_prompt_write_tools(const struct atoll_prompt_input *input, struct ato
 
 static void put_kernels(const struct atoll_prompt_input *input, struct atoll_prompt_text *t)
 {
-    enum atoll_prompt_form form = atoll_prompt_form_of(input->ask);
+    enum atoll_prompt_form form = atoll_prompt_form_of(input);
     const char *what = form == ATOLL_FORM_TEMPLATE ? "template" : "kernel";
     uint32_t count = input->ask->count;
     if (count > 1 && form == ATOLL_FORM_EXECUTE)
@@ -310,7 +310,7 @@ static void put_order(const struct atoll_prompt_input *input, struct atoll_promp
 
 void atoll_prompt_write_answer(const struct atoll_prompt_input *input, struct atoll_prompt_text *t)
 {
-    switch (atoll_prompt_form_of(input->ask)) {
+    switch (atoll_prompt_form_of(input)) {
     case ATOLL_FORM_PLAN: put_plans(input, t); break;
     case ATOLL_FORM_ANALYSE:
         atoll_prompt_put(t, "Write issues and proposals, the severest first, as the JSON described above.\n");

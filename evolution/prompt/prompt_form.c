@@ -71,19 +71,22 @@ static const struct atoll_prompt_form_row rows[ATOLL_FORM_COUNT] = {
          {[ATOLL_PROMPT_PARENT] = "The improved kernel", [ATOLL_PROMPT_INSPIRATION] = "How it came about"}},
 };
 
-enum atoll_prompt_form atoll_prompt_form_of(const struct atoll_ask *ask)
+enum atoll_prompt_form atoll_prompt_form_of(const struct atoll_prompt_input *input)
 {
     static const enum atoll_prompt_form by_kind[ATOLL_ASK_KIND_COUNT] = {
         [ATOLL_ASK_WRITE] = ATOLL_FORM_WRITE,         [ATOLL_ASK_PLAN] = ATOLL_FORM_PLAN,
         [ATOLL_ASK_ANALYSE] = ATOLL_FORM_ANALYSE,     [ATOLL_ASK_ORDER] = ATOLL_FORM_ORDER,
         [ATOLL_ASK_SUMMARISE] = ATOLL_FORM_SUMMARISE, [ATOLL_ASK_DISTIL] = ATOLL_FORM_DISTIL};
+    const struct atoll_ask *ask = input->ask;
+    int has_step =
+        (input->step && input->step->text && input->step->text[0]) || (input->plan && input->plan[0]);
     if (ask->kind != ATOLL_ASK_WRITE)
         return (unsigned)ask->kind < ATOLL_ASK_KIND_COUNT ? by_kind[ask->kind] : ATOLL_FORM_WRITE;
-    return ask->op == ATOLL_OPERATOR_EXECUTE    ? ATOLL_FORM_EXECUTE
-           : ask->op == ATOLL_OPERATOR_STAGED   ? ATOLL_FORM_REFINE
-           : ask->op == ATOLL_OPERATOR_EXTRACT  ? ATOLL_FORM_EXTRACT
-           : ask->op == ATOLL_OPERATOR_TEMPLATE ? ATOLL_FORM_TEMPLATE
-                                                : ATOLL_FORM_WRITE;
+    return ask->op == ATOLL_OPERATOR_EXECUTE && has_step ? ATOLL_FORM_EXECUTE
+           : ask->op == ATOLL_OPERATOR_STAGED            ? ATOLL_FORM_REFINE
+           : ask->op == ATOLL_OPERATOR_EXTRACT           ? ATOLL_FORM_EXTRACT
+           : ask->op == ATOLL_OPERATOR_TEMPLATE          ? ATOLL_FORM_TEMPLATE
+                                                         : ATOLL_FORM_WRITE;
 }
 
 const struct atoll_prompt_form_row *atoll_prompt_form_row(enum atoll_prompt_form form)

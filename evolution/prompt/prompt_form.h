@@ -28,7 +28,8 @@ struct atoll_prompt_form_row {
     const char *titles[ATOLL_PROMPT_SECTION_COUNT]; /* in the place of the usual ones */
 };
 
-enum atoll_prompt_form atoll_prompt_form_of(const struct atoll_ask *ask);
+/* An executor without a step (nobody outside plans) writes like everybody else. */
+enum atoll_prompt_form atoll_prompt_form_of(const struct atoll_prompt_input *input);
 const struct atoll_prompt_form_row *atoll_prompt_form_row(enum atoll_prompt_form form);
 
 #endif

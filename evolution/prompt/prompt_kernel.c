@@ -236,8 +236,7 @@ void atoll_prompt_put_choice(const struct atoll_prompt_input *input, struct atol
 {
     char choice[512];
     choice_text(input, t, kernel, choice, sizeof(choice));
-    if (choice[0] && kernel == input->parent &&
-        atoll_prompt_form_row(atoll_prompt_form_of(input->ask))->writes) {
+    if (choice[0] && kernel == input->parent && atoll_prompt_form_row(atoll_prompt_form_of(input))->writes) {
         atoll_prompt_put(t,
                          "It is a template; measured with %s. A template of yours with these params should "
                          "try these values first.\n",

@@ -287,7 +287,7 @@ static const char *wanted(const struct atoll_prompt_input *input)
         [ATOLL_FORM_ANALYSE] = "Wanted: what keeps the parent from being faster.",
         [ATOLL_FORM_ORDER] = "Wanted: the order in which the stages work on the parent.",
     };
-    enum atoll_prompt_form form = atoll_prompt_form_of(input->ask);
+    enum atoll_prompt_form form = atoll_prompt_form_of(input);
     const struct atoll_prompt_kernel *parent = input->parent;
     int is_wrong = parent && parent->evaluation && !atoll_prompt_is_correct(parent);
     if (form == ATOLL_FORM_PLAN) {

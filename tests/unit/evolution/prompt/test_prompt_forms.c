@@ -681,6 +681,23 @@ static void large_tables_are_cut(void **state)
     }
 }
 
+/* Where only the built-in plans, there is no text of a step, and nothing may speak of one. */
+static void an_executor_without_a_step_is_a_writer(void **state)
+{
+    static struct scene s;
+    scene_init(&s);
+    as_execute(&s);
+    s.input.step = NULL;
+    const char *text = written(&s);
+    assert_null(strstr(text, "step"));
+    assert_non_null(strstr((const char *)s.prompt.system.data, "# Your part: writer"));
+    s.input.plan = "Unroll.";
+    text = written(&s);
+    assert_non_null(strstr(text, "# Step to carry out"));
+    assert_non_null(strstr((const char *)s.prompt.system.data, "# Your part: executor"));
+    scene_fini(&s);
+}
+
 /* As many as an answer may hold, on all stages: each is told, and so is what follows. */
 static void many_issues_are_told(void **state)
 {
@@ -772,6 +789,7 @@ int main(void)
         cmocka_unit_test(budgets_are_kept),
         cmocka_unit_test(changes_are_shown_shortly),
         cmocka_unit_test(large_tables_are_cut),
+        cmocka_unit_test(an_executor_without_a_step_is_a_writer),
         cmocka_unit_test(many_issues_are_told),
         cmocka_unit_test(system_texts_name_what_is_read),
         cmocka_unit_test(examples_are_read),
