@@ -22,6 +22,7 @@ build, source = sys.argv[1:3]
 root = pathlib.Path(tempfile.mkdtemp(prefix="atoll-agents-"))
 atexit.register(shutil.rmtree, root, ignore_errors=True)
 PATIENCE_S = 120
+KILLED_AT = (1, 4, 8, 13)  # questions that were answered until then
 
 STRATEGIES = {  # settings, and the kinds of asks that a model has to answer
     "islands": ([], {"write/universal", "write/template", "summarise/plan"}),
@@ -147,7 +148,7 @@ def suite():
 
 
 def run(strategy, settings):
-    """Killed once in its midst; returns what the model saw."""
+    """Killed again and again in its midst; returns what the model saw."""
     campaign, model = root / strategy, Model(root / f"{strategy}-spool")
     words = ["run", root / "suite", "-o", campaign, "--backend", "null", "--model", "*=player",
              "--gateway", f"spool:{model.spool}", "--evaluations", 60, "--seconds", 0, "--seed", 5, "--strategy", strategy, "-q"]
@@ -155,11 +156,12 @@ def run(strategy, settings):
         words += ["--set", setting]
     process = start(words)
     model.start()
-    wait_for(lambda: model.count >= 12 or process.poll() is not None, "a dozen questions")
-    check(process.poll() is None, f"{strategy}: it ended after {model.count} questions")
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-    process = start(["resume", campaign, "-q"])
+    for questions in KILLED_AT:
+        wait_for(lambda: model.count >= questions or process.poll() is not None, f"{questions} questions")
+        check(process.poll() is None, f"{strategy}: it ended after {model.count} questions")
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        process = start(["resume", campaign, "-q"])
     try:
         check(process.wait(PATIENCE_S) == 0, f"{strategy}: the resumed run failed")
     except subprocess.TimeoutExpired:
@@ -167,6 +169,7 @@ def run(strategy, settings):
         sys.exit(f"{strategy}: the resumed run does not end; {model.count} questions")
     model.stop()
     check(not model.trouble, f"{strategy}: {model.trouble}")
+    check(model.count == len(model.bodies), f"{strategy}: {model.count} answers to {len(model.bodies)} questions")
     return campaign, model
 
 
@@ -223,7 +226,7 @@ def check_asks(strategy, campaign, wanted):
     check(len({a["number"] for a in asks}) == len(asks), f"{strategy}: an ask is there twice")
     report = json.loads(atoll("replay", campaign, "--json"))
     ok = sum(1 for a in asks if a["status"] == "ok" and a["answer"])
-    check(report["attempts"] == 2 and report["other_prompts"] == 0 and report["answers"] == ok,
+    check(report["attempts"] == 1 + len(KILLED_AT) and report["other_prompts"] == 0 and report["answers"] == ok,
           f"{strategy}: replay: {report}, {ok} answers")
     check_told(strategy, asks)
     check_archive(strategy, campaign, asks)
