@@ -110,6 +110,7 @@ void atoll_search_defaults(struct atoll_search *ret_search)
         .tools = 8,
         .template_rounds = 2,
         .template_count = 8,
+        .ask_candidates = 1,
         .distil = 1,
     };
 }
@@ -200,6 +201,8 @@ static const struct atoll_search_field fields[] = {
           "models: asks for templates of a task's best kernel at the end, 0 = none"),
     FIELD(template_count, U32, 1, ATOLL_ASK_COUNT_LIMIT, "models: candidates of each of them"),
     FIELD(distil, U32, 0, 1, "models: hints are learnt from what improved"),
+    FIELD(ask_candidates, U32, 1, ATOLL_ASK_COUNT_LIMIT,
+          "models: kernels that an ask wants, where the strategy says no number"),
 };
 
 #define FIELD_COUNT (sizeof(fields) / sizeof(*fields))

@@ -129,6 +129,8 @@ struct atoll_search {
     uint32_t template_rounds; /* asks for templates of a task's best at the end of its search; 0 = none */
     uint32_t template_count;  /* candidates of each */
     uint32_t distil;          /* 0: no hints are learnt from what improved */
+    uint32_t
+        ask_candidates; /* kernels that an ask wants where the strategy says no number (papers/000 3.1) */
 };
 
 /* One row per field of the settings. */

@@ -82,6 +82,13 @@ int atoll_ask_make_here(struct atoll_engine *e, struct atoll_task_state *t, cons
     return answer_here(e, t, &made, err);
 }
 
+/* The attempts at a plan and the templates at the end have a number of their own, and an extractor gives one. */
+static int has_free_count(enum atoll_operator op)
+{
+    return op == ATOLL_OPERATOR_UNIVERSAL || op == ATOLL_OPERATOR_INITIALISE || op == ATOLL_OPERATOR_STAGED ||
+           op == ATOLL_OPERATOR_TRANSLATE;
+}
+
 int atoll_ask_make(struct atoll_engine *e, struct atoll_task_state *t, const struct atoll_asked *asked,
                    struct atoll_err *err)
 {
@@ -90,6 +97,8 @@ int atoll_ask_make(struct atoll_engine *e, struct atoll_task_state *t, const str
         return atoll_ask_make_here(e, t, asked, err);
     struct atoll_asked made = *asked;
     made.ask.number = e->next_ask++;
+    if (made.ask.kind == ATOLL_ASK_WRITE && has_free_count(made.ask.op))
+        made.ask.count = e->search.ask_candidates;
     if (atoll_array_reserve(&asks->items, &asks->capacity, asks->count + 1, sizeof(*asks->items), err))
         return -1;
     asks->items[asks->count++] = made;

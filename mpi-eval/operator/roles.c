@@ -260,6 +260,9 @@ void atoll_roles_candidates(const struct atoll_roles *roles, struct atoll_search
     } rows[] = {
         {ATOLL_MODEL_ROLE_PLANNER, &search->beam_plans},
         {ATOLL_MODEL_ROLE_EXECUTOR, &search->beam_attempts},
+        {ATOLL_MODEL_ROLE_TEMPLATER, &search->template_count},
+        {search->strategy == ATOLL_STRATEGY_STAGED ? ATOLL_MODEL_ROLE_REFINER : ATOLL_MODEL_ROLE_WRITER,
+         &search->ask_candidates},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
         if (roles->of[rows[i].role].candidates)

@@ -119,10 +119,12 @@ static int roles_complete(struct atoll_model_options *options, const struct atol
     }
     options->roles = (char *)text.data;
     atoll_roles_candidates(&roles, &wished);
-    if (!atoll_search_options_has(given, "beam_plans"))
-        search->beam_plans = wished.beam_plans;
-    if (!atoll_search_options_has(given, "beam_attempts"))
-        search->beam_attempts = wished.beam_attempts;
+    static const char *const names[] = {"beam_plans", "beam_attempts", "template_count", "ask_candidates"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        size_t offset = atoll_search_field(names[i])->offset;
+        if (!atoll_search_options_has(given, names[i]))
+            memcpy((char *)search + offset, (const char *)&wished + offset, sizeof(uint32_t));
+    }
     return 0;
 }
 

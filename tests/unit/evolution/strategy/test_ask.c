@@ -23,7 +23,8 @@ static int tear_down(void **state)
     return 0;
 }
 
-static struct sim *begin(const struct atoll_buffer *task, enum atoll_strategy_kind strategy)
+static struct sim *begin_with(const struct atoll_buffer *task, enum atoll_strategy_kind strategy,
+                              uint32_t candidates)
 {
     struct sim *s = malloc(sizeof(*s));
     struct atoll_search search;
@@ -34,11 +35,17 @@ static struct sim *begin(const struct atoll_buffer *task, enum atoll_strategy_ki
     search.evaluation_budget = 200;
     search.noop_interval = 0;
     search.ask_share = 1;
+    search.ask_candidates = candidates;
     sim_start(s, 7, &search);
     sim_add_task(s, 0, task);
     sim_add_task(s, 1, task);
     sim_capacity(s, 4);
     return s;
+}
+
+static struct sim *begin(const struct atoll_buffer *task, enum atoll_strategy_kind strategy)
+{
+    return begin_with(task, strategy, 1);
 }
 
 static void end(struct sim *s)
@@ -162,6 +169,43 @@ static void tool_turns_are_paid_for(void **state)
     end(s);
 }
 
+/* Where the strategy says no number the setting does; every kernel is a candidate, and the search goes on to its end. */
+static void an_ask_may_want_several_kernels(void **state)
+{
+    static const enum atoll_strategy_kind strategies[] = {ATOLL_STRATEGY_ISLANDS, ATOLL_STRATEGY_TREE,
+                                                          ATOLL_STRATEGY_STAGED, ATOLL_STRATEGY_BEAM};
+    for (size_t k = 0; k < sizeof(strategies) / sizeof(*strategies); k++) {
+        struct sim *s = begin_with(*state, strategies[k], 3);
+        uint32_t next = 1, several = 0;
+        for (int i = 0; i < 1500 && (s->order_count || op_count(s)); i++) {
+            if (s->order_count && i % 3) {
+                sim_answer(s);
+            } else if (op_count(s)) {
+                const struct atoll_ask ask = *op_at(s, 0);
+                uint32_t numbers[4] = {next, next + 1, next + 2, next + 3};
+                if (ask.kind == ATOLL_ASK_WRITE) {
+                    uint32_t wanted = ask.op == ATOLL_OPERATOR_EXECUTE   ? 2
+                                      : ask.op == ATOLL_OPERATOR_EXTRACT ? 1
+                                                                         : 3;
+                    assert_int_equal(ask.count, wanted);
+                    several += ask.op != ATOLL_OPERATOR_EXECUTE;
+                    op_kernels(s, ask.number, numbers, 4); /* one more than was wanted */
+                    next += 4;
+                } else if (ask.kind == ATOLL_ASK_PLAN) {
+                    op_plans(s, ask.number, 1);
+                } else {
+                    op_status(s, ask.number, ATOLL_REPLY_BUILTIN);
+                }
+            }
+            if (i % 97 == 50)
+                sim_reload(s);
+        }
+        assert_true(next > 8);
+        assert_true(several > 0 || strategies[k] == ATOLL_STRATEGY_BEAM);
+        end(s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -169,6 +213,7 @@ int main(void)
         cmocka_unit_test(spent_for_one_task),
         cmocka_unit_test(builtin_answers_one_kind),
         cmocka_unit_test(tool_turns_are_paid_for),
+        cmocka_unit_test(an_ask_may_want_several_kernels),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -29,7 +29,8 @@ static void roles_have_their_own(void **state)
     assert_int_equal(
         atoll_roles_parse("planner=A, executor=B,*=org/C:free",
                           "planner:temperature=0.3,top-p=0.9,effort=high,max-tokens=8000,candidates=5;"
-                          "executor:candidates=7,tools=0; *:context=32000",
+                          "executor:candidates=7,tools=0; templater:candidates=3;writer:candidates=4;"
+                          "refiner:candidates=6; *:context=32000",
                           &roles, NULL),
         0);
     atoll_llm_request_init(&request);
@@ -48,6 +49,11 @@ static void roles_have_their_own(void **state)
     atoll_roles_candidates(&roles, &search);
     assert_int_equal(search.beam_plans, 5);
     assert_int_equal(search.beam_attempts, 7);
+    assert_int_equal(search.template_count, 3);
+    assert_int_equal(search.ask_candidates, 4);
+    search.strategy = ATOLL_STRATEGY_STAGED;
+    atoll_roles_candidates(&roles, &search);
+    assert_int_equal(search.ask_candidates, 6);
     assert_int_equal(atoll_roles_parse("planner=A", NULL, &roles, NULL), 0);
     assert_string_equal(roles.of[ATOLL_MODEL_ROLE_WRITER].model, "");
     assert_int_equal(atoll_roles_prompt_bytes(&roles, ATOLL_MODEL_ROLE_WRITER), 0);
