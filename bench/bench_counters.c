@@ -1,7 +1,8 @@
 /* bench_counters.c - what hardware counters cost: milliseconds per kernel for the twelve of the small set and for all of
  * them.  bench_counters [--repeats N] [--json FILE] [TASK_DIR...]   (20; three tasks of suites/starter)
- * Both sets count the seeds of the tasks at their bench variants, each set in a device process of its own, which is set up
- * once (printed apart).  The time holds inputs and fills of the counted run, too. */
+ * Both sets count the seeds of the tasks at their bench variants, first each in a device process of its own, which is set up
+ * once (printed apart), then in one process, where a counting with the other set stands between two of them ("turns").  The
+ * time holds inputs and fills of the counted run, too. */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -30,7 +31,9 @@ struct options {
 /* One kernel under one set. */
 struct counting {
     struct atoll_solo solo;
-    struct atoll_metrics metrics;
+    struct atoll_metrics metrics[ATOLL_METRICS_SET_COUNT];
+    enum atoll_metrics_set set;
+    int takes_turns;
     struct atoll_case *known;
     struct atoll_loaded_candidate candidate;
     uint32_t variant;
@@ -48,18 +51,20 @@ static int device_said(struct atoll_cuda_device *d, int rc, struct atoll_err *er
     return 0;
 }
 
-static int metrics_open(struct counting *c, struct atoll_err *err)
+static int metrics_open(struct counting *c, enum atoll_metrics_set set, struct atoll_err *err)
 {
     struct atoll_cuda_device *d = atoll_cuda_device_of(c->solo.device.referee);
+    if (d->counters_generation[set] == d->generation)
+        return 0;
     atoll_command_batch_clear(&d->batch);
-    atoll_command_batch_counters_open(&d->batch, c->metrics.names, (uint32_t)c->metrics.count);
+    atoll_command_batch_counters_open(&d->batch, set, c->metrics[set].names, (uint32_t)c->metrics[set].count);
     if (device_said(d, atoll_cuda_device_run(d, DEADLINE_NS, err), err) != 0)
         return -1;
-    d->counters_generation = d->generation;
+    d->counters_generation[set] = d->generation;
     return 0;
 }
 
-static int count_once(struct counting *c, uint64_t number, struct atoll_err *err)
+static int count_once(struct counting *c, enum atoll_metrics_set set, uint64_t number, struct atoll_err *err)
 {
     struct atoll_referee *r = c->solo.device.referee;
     struct atoll_cuda_device *d = atoll_cuda_device_of(r);
@@ -74,10 +79,10 @@ static int count_once(struct counting *c, uint64_t number, struct atoll_err *err
     int rc = atoll_cuda_stage_set(&stage, err);
     if (rc != 0)
         return rc > 0 ? atoll_err_set(err, ATOLL_E_CHILD, "the device process was lost") : -1;
-    if (d->counters_generation != d->generation && metrics_open(c, err) != 0)
+    if (metrics_open(c, set, err) != 0)
         return -1;
     atoll_command_batch_clear(&d->batch);
-    if (atoll_cuda_sample_count(&stage.sample, &d->batch, err) != 0)
+    if (atoll_cuda_sample_count(&stage.sample, &d->batch, set, err) != 0)
         return -1;
     return device_said(d, atoll_cuda_device_run(d, DEADLINE_NS, err), err);
 }
@@ -96,8 +101,10 @@ static int series_count(struct counting *c, unsigned repeats, double *ret_ns, do
                         struct atoll_err *err)
 {
     for (unsigned i = 0; i <= repeats; i++) {
+        if (c->takes_turns && count_once(c, 1 - c->set, i + repeats + 1, err) != 0)
+            return -1;
         double begin = atoll_clock_mono_ns();
-        if (count_once(c, i, err) != 0)
+        if (count_once(c, c->set, i, err) != 0)
             return -1;
         if (i == 0)
             *ret_first_ns = atoll_clock_mono_ns() - begin;
@@ -110,7 +117,7 @@ static int series_count(struct counting *c, unsigned repeats, double *ret_ns, do
 static void row_print(struct counting *c, const char *set, const char *seed, double kernel_ns,
                       double first_ns, const struct atoll_spread *s)
 {
-    printf("%-6s %8zu %-16s %-12s %10.1f %10.2f %10.2f %10.2f %10.2f\n", set, c->metrics.count,
+    printf("%-12s %8zu %-16s %-12s %10.1f %10.2f %10.2f %10.2f %10.2f\n", set, c->metrics[c->set].count,
            c->known->task->name, seed, kernel_ns / 1e3, s->median / 1e6, s->p90 / 1e6, s->mean / 1e6,
            first_ns / 1e6);
     fflush(stdout);
@@ -119,8 +126,8 @@ static void row_print(struct counting *c, const char *set, const char *seed, dou
                 "%s  {\"set\": \"%s\", \"metrics\": %zu, \"task\": \"%s\", \"seed\": \"%s\", \"kernel_ns\": "
                 "%.0f, "
                 "\"median_ns\": %.0f, \"p90_ns\": %.0f, \"mean_ns\": %.0f, \"first_ns\": %.0f}",
-                c->rows ? ",\n" : "", set, c->metrics.count, c->known->task->name, seed, kernel_ns, s->median,
-                s->p90, s->mean, first_ns);
+                c->rows ? ",\n" : "", set, c->metrics[c->set].count, c->known->task->name, seed, kernel_ns,
+                s->median, s->p90, s->mean, first_ns);
     c->rows++;
 }
 
@@ -178,16 +185,22 @@ static int task_count(struct counting *c, const char *set, const struct atoll_ta
 static int set_count(struct counting *c, enum atoll_metrics_set set, struct atoll_task *const *tasks,
                      uint32_t task_total, unsigned repeats, struct atoll_err *err)
 {
-    const char *name = set == ATOLL_METRICS_SMALL ? "small" : "full";
+    char name[32];
     int rc = atoll_solo_open(&c->solo, "cuda", err);
+    snprintf(name, sizeof(name), "%s%s", set == ATOLL_METRICS_SMALL ? "small" : "full",
+             c->takes_turns ? ".turns" : "");
+    c->set = set;
     if (rc == 0) {
         struct atoll_referee *r = c->solo.device.referee;
         double begin = atoll_clock_mono_ns();
-        atoll_metrics_select(set, r->info.limits.compute_capability, &c->metrics);
-        rc = metrics_open(c, err);
+        for (unsigned i = 0; i < ATOLL_METRICS_SET_COUNT; i++)
+            atoll_metrics_select((enum atoll_metrics_set)i, r->info.limits.compute_capability,
+                                 &c->metrics[i]);
+        rc = metrics_open(c, set, err);
         if (rc == 0)
-            printf("%-6s %8zu set up in %.2f ms\n", name, c->metrics.count,
-                   (atoll_clock_mono_ns() - begin) / 1e6);
+            printf("%-12s %8zu set up in %.2f ms, %llu passes\n", name, c->metrics[set].count,
+                   (atoll_clock_mono_ns() - begin) / 1e6,
+                   (unsigned long long)atoll_command_batch_take_u64(&atoll_cuda_device_of(r)->reply));
         for (uint32_t i = 0; rc == 0 && i < task_total; i++)
             rc = task_count(c, name, tasks[i], i, repeats, err);
     }
@@ -198,12 +211,13 @@ static int set_count(struct counting *c, enum atoll_metrics_set set, struct atol
 static int sets_count(struct counting *c, struct atoll_task *const *tasks, uint32_t count, unsigned repeats,
                       struct atoll_err *err)
 {
-    printf("%-6s %8s %-16s %-12s %10s %10s %10s %10s %10s\n", "set", "metrics", "task", "seed", "kernel us",
+    int rc = 0;
+    printf("%-12s %8s %-16s %-12s %10s %10s %10s %10s %10s\n", "set", "metrics", "task", "seed", "kernel us",
            "median ms", "p90 ms", "mean ms", "first ms");
-    return set_count(c, ATOLL_METRICS_SMALL, tasks, count, repeats, err) != 0 ||
-                   set_count(c, ATOLL_METRICS_FULL, tasks, count, repeats, err) != 0
-               ? -1
-               : 0;
+    for (c->takes_turns = 0; rc == 0 && c->takes_turns < 2; c->takes_turns++)
+        for (unsigned set = 0; rc == 0 && set < ATOLL_METRICS_SET_COUNT; set++)
+            rc = set_count(c, (enum atoll_metrics_set)set, tasks, count, repeats, err);
+    return rc;
 }
 
 static int measure(const struct options *o, struct atoll_err *err)

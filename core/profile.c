@@ -351,6 +351,19 @@ static double largest(const struct atoll_profile *p, const enum atoll_counter *w
     return most;
 }
 
+/* 1 when a pipe that was not counted may be the busiest: the binary has instructions for it. */
+static int has_uncounted_pipe(const struct atoll_profile *p)
+{
+    static const struct {
+        enum atoll_counter counter;
+        enum atoll_mix mix;
+    } rows[] = {{ATOLL_COUNTER_FP64, ATOLL_MIX_FP64}, {ATOLL_COUNTER_XU, ATOLL_MIX_TRANSCENDENTAL}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+        if (isnan(p->counters[rows[i].counter]) && p->resources.mix[rows[i].mix] > 0)
+            return 1;
+    return 0;
+}
+
 enum atoll_limiter atoll_limiter_of(const struct atoll_profile *p, double time_ns, double empty_launch_ns)
 {
     static const enum atoll_counter memories[] = {ATOLL_COUNTER_DRAM_THROUGHPUT, ATOLL_COUNTER_L2_THROUGHPUT,
@@ -366,5 +379,6 @@ enum atoll_limiter atoll_limiter_of(const struct atoll_profile *p, double time_n
         return ATOLL_LIMITER_MEMORY;
     if (pipe > LIMITING)
         return ATOLL_LIMITER_INSTRUCTION;
-    return isnan(memory) || isnan(pipe) ? ATOLL_LIMITER_UNKNOWN : ATOLL_LIMITER_LATENCY;
+    return isnan(memory) || isnan(pipe) || has_uncounted_pipe(p) ? ATOLL_LIMITER_UNKNOWN
+                                                                 : ATOLL_LIMITER_LATENCY;
 }

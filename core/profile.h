@@ -174,8 +174,8 @@ const char *atoll_occupancy_limit_name(enum atoll_occupancy_limit limit); /* "re
 
 /* Where a kernel stands.  time_ns: its median; empty_launch_ns: of the device; counters NaN where unknown.  Pure.
  * Thresholds: a pipe or memory above 60 % of its peak limits, the larger of both; below all of that it waits
- * (latency); at less than three empty launches it is the launch.  Unknown where no pipe or no memory was counted
- * and none that was limits. */
+ * (latency); at less than three empty launches it is the launch.  Unknown where none that was counted limits, and no
+ * pipe, no memory or not the double-precision or transcendental pipe was counted that the binary has instructions for. */
 enum atoll_limiter atoll_limiter_of(const struct atoll_profile *profile, double time_ns,
                                     double empty_launch_ns);
 

@@ -9,6 +9,7 @@
 
 #include "core/message.h"
 #include "mpi-eval/evaluator/compiler.h"
+#include "mpi-eval/referee/counting.h"
 #include "mpi-eval/referee/input_set.h"
 #include "mpi-eval/referee/prepare.h"
 
@@ -89,10 +90,10 @@ struct atoll_backend {
                   const struct atoll_input_set *input_set, int need_full, struct atoll_err *err);
     void (*release)(struct atoll_referee *referee, void *held);
 
-    /* Level 7, counters of one run at a variant, never timed; fills ret_profile, never fails (a tier and a reason
-     * say what could not be had).  NULL: the backend has none. */
+    /* Level 7, a set of counters of one run at a variant, never timed; fills ret_profile, never fails (a tier and a
+     * reason say what could not be had).  NULL: the backend has none. */
     void (*profile)(struct atoll_referee *referee, struct atoll_case *known,
-                    struct atoll_loaded_candidate *candidate, uint32_t variant,
+                    struct atoll_loaded_candidate *candidate, uint32_t variant, enum atoll_metrics_set set,
                     struct atoll_profile *ret_profile);
 
     /* Admission of a task (MEASUREMENT.md 7); all NULL: the backend takes no part in it.

@@ -1,5 +1,5 @@
-/* counting.c - who is counted: the fastest of a task always, what may enter a cell while the share of the device's time lasts,
- * what is only near while half of it does. */
+/* counting.c - who is counted, and with which set: what is only near with the small one, what leads a cell with the full one,
+ * as long as there is time for it (SHARE_...). */
 #include "mpi-eval/referee/counting.h"
 
 #include <math.h>
@@ -13,25 +13,44 @@
 #include "mpi-eval/referee/time_account.h"
 #include "mpi-eval/referee/trial.h"
 
-#define FIRST_START_NS 0.2e9 /* with the profiler's own set-up, which is once in a device process */
-#define RUNS           8.0   /* of the candidate: passes of the largest set, and one more for its inputs */
-#define LEARNING       0.25
-#define NEAR_SHARE     0.5 /* of the budget, for what enters no cell */
+#define LEARNING 0.25
+
+/* Of one set: passes over the launches and one run more for inputs and fills, and what the first counting takes beside them:
+ * 24 ms a pass, and setting the profiler up, which is once in a device process (docs/benchmarks/gpu.md). */
+static const struct {
+    double runs, first_ns;
+} sets[ATOLL_METRICS_SET_COUNT] = {[ATOLL_METRICS_SMALL] = {2, 0.1e9}, [ATOLL_METRICS_FULL] = {6, 0.2e9}};
+
+/* Counting goes on while it takes no more of the device's time than so many times the budget. */
+#define SHARE_NEAR    0.5 /* enters no cell */
+#define SHARE_CELL    1.0 /* may enter one */
+#define SHARE_FASTEST 2.0 /* of its task: the full set; beyond it the small one, always */
+
+static int is_affordable(const struct atoll_setup *setup, const struct atoll_counting_facts *facts,
+                         enum atoll_metrics_set set, double share)
+{
+    double cost_ns = facts->cost_ns[set];
+    return facts->counting_ns + cost_ns <= share * setup->profile_budget * (facts->device_ns + cost_ns);
+}
 
 enum atoll_counting atoll_counting_choose(const struct atoll_setup *setup,
                                           const struct atoll_counting_facts *facts)
 {
+    int is_far = facts->behind > setup->profile_ratio && !facts->is_fastest;
+    int may_enter = facts->is_fastest || facts->behind < 1;
+    double share = facts->is_fastest ? SHARE_FASTEST : may_enter ? SHARE_CELL : SHARE_NEAR;
     if (!(setup->profile_ratio > 0))
         return ATOLL_COUNTING_OFF;
-    if (facts->is_known)
+    if (facts->known & 1u << ATOLL_METRICS_FULL)
         return ATOLL_COUNTING_KNOWN;
-    if (setup->profile_all || facts->is_fastest)
-        return ATOLL_COUNTING_READ;
-    if (facts->behind > setup->profile_ratio)
+    if (setup->profile_all || (may_enter && is_affordable(setup, facts, ATOLL_METRICS_FULL, share)))
+        return ATOLL_COUNTING_FULL;
+    if (facts->known)
+        return ATOLL_COUNTING_KNOWN;
+    if (is_far)
         return ATOLL_COUNTING_FAR;
-    double share = setup->profile_budget * (facts->behind < 1 ? 1 : NEAR_SHARE);
-    return facts->counting_ns + facts->cost_ns <= share * (facts->device_ns + facts->cost_ns)
-               ? ATOLL_COUNTING_READ
+    return facts->is_fastest || is_affordable(setup, facts, ATOLL_METRICS_SMALL, share)
+               ? ATOLL_COUNTING_SMALL
                : ATOLL_COUNTING_SPENT;
 }
 
@@ -42,7 +61,8 @@ const char *atoll_counting_reason(enum atoll_counting choice)
         [ATOLL_COUNTING_KNOWN] = "",
         [ATOLL_COUNTING_FAR] = "too far behind the elite of its cell",
         [ATOLL_COUNTING_SPENT] = "counters had used up their share of the device's time",
-        [ATOLL_COUNTING_READ] = "",
+        [ATOLL_COUNTING_SMALL] = "the small set of counters",
+        [ATOLL_COUNTING_FULL] = "",
     };
     return reasons[choice];
 }
@@ -55,37 +75,47 @@ void atoll_counting_book_fini(struct atoll_counting_book *book)
     memset(book, 0, sizeof(*book));
 }
 
-double atoll_counting_cost_ns(const struct atoll_counting_book *book, double time_ns)
+double atoll_counting_cost_ns(const struct atoll_counting_book *book, enum atoll_metrics_set set,
+                              double time_ns)
 {
-    return (book->start_ns > 0 ? book->start_ns : FIRST_START_NS) + RUNS * time_ns;
+    double start_ns = book->start_ns[set] > 0 ? book->start_ns[set] : sets[set].first_ns;
+    return start_ns + sets[set].runs * time_ns;
 }
 
-void atoll_counting_paid(struct atoll_counting_book *book, double time_ns, double wall_ns)
+/* What is less is believed at once: the one before had the profiler to set up. */
+void atoll_counting_paid(struct atoll_counting_book *book, enum atoll_metrics_set set, double time_ns,
+                         double wall_ns)
 {
-    double start_ns = fmax(wall_ns - RUNS * time_ns, 1);
+    double start_ns = fmax(wall_ns - sets[set].runs * time_ns, 1), *known_ns = &book->start_ns[set];
     book->counting_ns += wall_ns;
-    book->start_ns += (book->start_ns > 0 ? LEARNING : 1) * (start_ns - book->start_ns);
+    *known_ns += (start_ns > *known_ns && *known_ns > 0 ? LEARNING : 1) * (start_ns - *known_ns);
 }
 
-const struct atoll_counted *atoll_counting_find(const struct atoll_counting_book *book, uint32_t task,
-                                                uint32_t variant, const struct atoll_id *binary)
+const struct atoll_counted_kernel *atoll_counting_find(const struct atoll_counting_book *book, uint32_t task,
+                                                       uint32_t variant, const struct atoll_id *binary)
 {
     if (atoll_id_is_zero(binary))
         return NULL;
     for (size_t i = 0; i < book->count; i++) {
-        const struct atoll_counted *c = &book->counted[i];
+        const struct atoll_counted_kernel *c = &book->counted[i];
         if (c->task == task && c->variant == variant && atoll_id_equal(&c->binary, binary))
             return c;
     }
     return NULL;
 }
 
-void atoll_counting_put(struct atoll_counting_book *book, const struct atoll_counted *counted)
+void atoll_counting_put(struct atoll_counting_book *book, const struct atoll_counted_kernel *counted)
 {
+    const struct atoll_counted_kernel *known =
+        atoll_counting_find(book, counted->task, counted->variant, &counted->binary);
     if (!book->counted)
         book->counted = calloc(ATOLL_COUNTED_LIMIT, sizeof(*book->counted));
     if (!book->counted || atoll_id_is_zero(&counted->binary))
         return;
+    if (known) {
+        book->counted[known - book->counted] = *counted;
+        return;
+    }
     book->counted[book->next] = *counted;
     book->next = (book->next + 1) % ATOLL_COUNTED_LIMIT;
     book->count += book->count < ATOLL_COUNTED_LIMIT;
@@ -111,7 +141,7 @@ static double behind_of(const struct atoll_order *order, const struct atoll_task
     return order->incumbent_ns > 0 ? atoll_evaluation_time_ns(e, task) / order->incumbent_ns : 0;
 }
 
-static void known_take(const struct atoll_counted *counted, struct atoll_profile *p)
+static void known_take(const struct atoll_counted_kernel *counted, struct atoll_profile *p)
 {
     memcpy(p->counters, counted->counters, sizeof(p->counters));
     p->intensity_flops_per_byte = counted->intensity_flops_per_byte;
@@ -122,23 +152,27 @@ static void known_take(const struct atoll_counted *counted, struct atoll_profile
 
 static void counters_read(struct atoll_referee *referee, struct atoll_case *known,
                           struct atoll_loaded_candidate *candidate, const struct atoll_order *order,
-                          const struct atoll_timing *timing, struct atoll_evaluation *e)
+                          const struct atoll_timing *timing, enum atoll_metrics_set set,
+                          struct atoll_evaluation *e)
 {
     struct atoll_profile *p = &e->profile;
     double begin = atoll_clock_mono_ns();
     enum atoll_time_part before = atoll_time_account_enter(referee->account, ATOLL_TIME_COUNTERS);
-    referee->backend->profile(referee, known, candidate, timing->variant, p);
+    referee->backend->profile(referee, known, candidate, timing->variant, set, p);
     atoll_time_account_enter(referee->account, before);
     p->wall_ns = atoll_clock_mono_ns() - begin;
-    atoll_counting_paid(&referee->counting, timing->summary.median, p->wall_ns);
+    atoll_counting_paid(&referee->counting, set, timing->summary.median, p->wall_ns);
     if (p->tier == ATOLL_TIER_COUNTERS) {
-        struct atoll_counted counted = {.task = known->number,
-                                        .variant = timing->variant,
-                                        .binary = e->binary,
-                                        .evaluation = order->evaluation,
-                                        .intensity_flops_per_byte = p->intensity_flops_per_byte};
+        struct atoll_counted_kernel counted = {.task = known->number,
+                                               .variant = timing->variant,
+                                               .binary = e->binary,
+                                               .evaluation = order->evaluation,
+                                               .set = set,
+                                               .intensity_flops_per_byte = p->intensity_flops_per_byte};
         memcpy(counted.counters, p->counters, sizeof(counted.counters));
         atoll_counting_put(&referee->counting, &counted);
+        if (set == ATOLL_METRICS_SMALL)
+            snprintf(p->reason, sizeof(p->reason), "%s", atoll_counting_reason(ATOLL_COUNTING_SMALL));
     }
 }
 
@@ -149,30 +183,33 @@ void atoll_counting_run(struct atoll_referee *referee, struct atoll_case *known,
     struct atoll_profile *p = &e->profile;
     const struct atoll_timing *timing = &e->timings[0];
     struct atoll_counting_book *book = &referee->counting;
-    const struct atoll_counted *counted =
+    const struct atoll_counted_kernel *counted =
         atoll_counting_find(book, known->number, timing->variant, &e->binary);
     double time_ns = atoll_evaluation_time_ns(e, known->task);
     p->resources = candidate->resources;
     p->tier = p->resources.kernel_count ? ATOLL_TIER_STATIC
               : p->clock_hz > 0         ? ATOLL_TIER_MONITOR
                                         : ATOLL_TIER_TIMES;
-    struct atoll_counting_facts facts = {.is_known = counted != NULL,
+    struct atoll_counting_facts facts = {.known = counted ? 1u << counted->set : 0,
                                          .is_fastest =
                                              !(known->counted_ns > 0) || time_ns < known->counted_ns,
                                          .behind = behind_of(order, known->task, e),
-                                         .cost_ns = atoll_counting_cost_ns(book, timing->summary.median),
                                          .device_ns = book->device_ns + e->check_ns + e->sampling_ns,
                                          .counting_ns = book->counting_ns};
+    for (unsigned set = 0; set < ATOLL_METRICS_SET_COUNT; set++)
+        facts.cost_ns[set] =
+            atoll_counting_cost_ns(book, (enum atoll_metrics_set)set, timing->summary.median);
     enum atoll_counting choice = atoll_counting_choose(&referee->setup, &facts);
     if (!referee->backend->profile)
         snprintf(p->reason, sizeof(p->reason), "this backend has no counters");
-    else if (choice == ATOLL_COUNTING_READ)
-        counters_read(referee, known, candidate, order, timing, e);
+    else if (choice == ATOLL_COUNTING_SMALL || choice == ATOLL_COUNTING_FULL)
+        counters_read(referee, known, candidate, order, timing,
+                      choice == ATOLL_COUNTING_FULL ? ATOLL_METRICS_FULL : ATOLL_METRICS_SMALL, e);
     else if (choice == ATOLL_COUNTING_KNOWN && counted)
         known_take(counted, p);
     else
         snprintf(p->reason, sizeof(p->reason), "%s", atoll_counting_reason(choice));
-    if (facts.is_fastest && (choice == ATOLL_COUNTING_READ || choice == ATOLL_COUNTING_KNOWN))
+    if (facts.is_fastest && choice != ATOLL_COUNTING_OFF)
         known->counted_ns = time_ns;
     p->limiter = atoll_limiter_of(p, timing->summary.median, referee->info.empty_launch_ns);
 }

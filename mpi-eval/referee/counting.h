@@ -11,34 +11,43 @@
 
 #define ATOLL_COUNTED_LIMIT 1024 /* binaries; the oldest are forgotten first */
 
+/* What is read at once; the larger one costs several times as much. */
+enum atoll_metrics_set {
+    ATOLL_METRICS_SMALL, /* where memory and the main pipes stand */
+    ATOLL_METRICS_FULL,  /* stalls, hit rates and the rest, too */
+    ATOLL_METRICS_SET_COUNT
+};
+
 enum atoll_counting {
     ATOLL_COUNTING_OFF,
     ATOLL_COUNTING_KNOWN, /* the same binary was counted before: its values */
     ATOLL_COUNTING_FAR,   /* too far behind what it is held against */
     ATOLL_COUNTING_SPENT, /* the share of the device's time is used up */
-    ATOLL_COUNTING_READ
+    ATOLL_COUNTING_SMALL,
+    ATOLL_COUNTING_FULL
 };
 
 struct atoll_counting_facts {
-    int is_known;   /* the same binary was counted before, at the same variant */
+    unsigned known; /* sets that the same binary was counted with before, at the same variant: bit 1 << set */
     int is_fastest; /* of its task, of all that this referee counted */
     double
         behind; /* its time over the one that it is held against; below 1 it may enter a cell, 0: nothing is there */
-    double cost_ns;                /* what counting it will take */
-    double device_ns, counting_ns; /* so far: of the device, and counting's part of that */
+    double cost_ns[ATOLL_METRICS_SET_COUNT]; /* what counting it will take */
+    double device_ns, counting_ns;           /* so far: of the device, and counting's part of that */
 };
 
 /* Pure. */
 enum atoll_counting atoll_counting_choose(const struct atoll_setup *setup,
                                           const struct atoll_counting_facts *facts);
-/* Why there are no counters; "" where there are. */
+/* Why there are none, or no more of them; "" where there is nothing to be said. */
 const char *atoll_counting_reason(enum atoll_counting choice);
 
 /* What was read of a binary. */
-struct atoll_counted {
+struct atoll_counted_kernel {
     uint32_t task, variant;
     struct atoll_id binary;
     uint64_t evaluation;
+    enum atoll_metrics_set set;
     double counters[ATOLL_COUNTER_COUNT];
     double intensity_flops_per_byte;
 };
@@ -47,21 +56,23 @@ struct atoll_counted {
 struct atoll_counting_book {
     double device_ns;   /* evaluations, duels and rivals that ended; the referee adds them */
     double counting_ns; /* part of it */
-    double
-        start_ns; /* of one counting, beside the runs of the candidate: as the last ones took; 0: none yet */
-    struct atoll_counted *counted; /* NULL before the first */
+    /* of one counting, beside the runs of the candidate: as the last ones took; 0: none yet */
+    double start_ns[ATOLL_METRICS_SET_COUNT];
+    struct atoll_counted_kernel *counted; /* NULL before the first */
     size_t count, next;
 };
 void atoll_counting_book_fini(struct atoll_counting_book *book);
 /* What counting a kernel of so many ns takes. */
-double atoll_counting_cost_ns(const struct atoll_counting_book *book, double time_ns);
+double atoll_counting_cost_ns(const struct atoll_counting_book *book, enum atoll_metrics_set set,
+                              double time_ns);
 /* One counting is over. */
-void atoll_counting_paid(struct atoll_counting_book *book, double time_ns, double wall_ns);
+void atoll_counting_paid(struct atoll_counting_book *book, enum atoll_metrics_set set, double time_ns,
+                         double wall_ns);
 /* NULL when it is not known (any more); borrowed until the next put.  A zero binary is never known. */
-const struct atoll_counted *atoll_counting_find(const struct atoll_counting_book *book, uint32_t task,
-                                                uint32_t variant, const struct atoll_id *binary);
-/* Without memory it is not kept. */
-void atoll_counting_put(struct atoll_counting_book *book, const struct atoll_counted *counted);
+const struct atoll_counted_kernel *atoll_counting_find(const struct atoll_counting_book *book, uint32_t task,
+                                                       uint32_t variant, const struct atoll_id *binary);
+/* In place of what was there of this binary.  Without memory it is not kept. */
+void atoll_counting_put(struct atoll_counting_book *book, const struct atoll_counted_kernel *counted);
 
 struct atoll_referee;
 struct atoll_case;

@@ -360,6 +360,38 @@ static void test_names(void **state)
     assert_string_equal(atoll_limiter_name(ATOLL_LIMITER_COUNT), "unknown");
 }
 
+/* Waits are what is left when no pipe can be the busiest: one that was not counted can, where the binary has instructions
+ * for it. */
+static void test_limiters_of_few_counters(void **state)
+{
+    static const struct {
+        double fp64, xu;
+        uint32_t mix_fp64, mix_xu;
+        double dram;
+        enum atoll_limiter limiter;
+    } cases[] = {
+        {NAN, NAN, 0, 0, 20, ATOLL_LIMITER_LATENCY},    {NAN, NAN, 1, 0, 20, ATOLL_LIMITER_UNKNOWN},
+        {NAN, NAN, 0, 1, 20, ATOLL_LIMITER_UNKNOWN},    {20, NAN, 1, 0, 20, ATOLL_LIMITER_LATENCY},
+        {NAN, 20, 0, 1, 20, ATOLL_LIMITER_LATENCY},     {20, NAN, 1, 1, 20, ATOLL_LIMITER_UNKNOWN},
+        {20, 20, 1, 1, 20, ATOLL_LIMITER_LATENCY},      {NAN, NAN, 1, 1, 80, ATOLL_LIMITER_MEMORY},
+        {70, NAN, 1, 1, 20, ATOLL_LIMITER_INSTRUCTION},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct atoll_profile p;
+        atoll_profile_init(&p);
+        p.resources.kernel_count = 1;
+        p.resources.mix[ATOLL_MIX_FP64] = cases[i].mix_fp64;
+        p.resources.mix[ATOLL_MIX_TRANSCENDENTAL] = cases[i].mix_xu;
+        p.counters[ATOLL_COUNTER_DRAM_THROUGHPUT] = cases[i].dram;
+        p.counters[ATOLL_COUNTER_SM_THROUGHPUT] = 30;
+        p.counters[ATOLL_COUNTER_FP64] = cases[i].fp64;
+        p.counters[ATOLL_COUNTER_XU] = cases[i].xu;
+        if (atoll_limiter_of(&p, 1e6, 4e3) != cases[i].limiter)
+            fail_msg("case %zu: %s", i, atoll_limiter_name(atoll_limiter_of(&p, 1e6, 4e3)));
+    }
+    (void)state;
+}
+
 static void test_limiters(void **state)
 {
     static const struct {
@@ -455,6 +487,7 @@ int main(void)
         cmocka_unit_test(test_launch),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_limiters),
+        cmocka_unit_test(test_limiters_of_few_counters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

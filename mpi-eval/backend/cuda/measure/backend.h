@@ -17,20 +17,18 @@ int atoll_cuda_measure(struct atoll_referee *referee, struct atoll_err *err);
 /* profile.c: counters of the plan's launches. */
 void atoll_cuda_profile(struct atoll_referee *referee, struct atoll_case *known,
                         struct atoll_loaded_candidate *candidate, uint32_t variant,
-                        struct atoll_profile *ret_profile);
+                        enum atoll_metrics_set set, struct atoll_profile *ret_profile);
 
-/* ---- profile.c, pure: which metric of CUPTI is which counter of a profile, and in which set it is counted.  Source of the
+/* ---- profile.c, pure: which metrics of CUPTI are which counter of a profile, and in which set they are counted: twelve
+ * in one pass (two on 8.0), or all counters in five.  Source of the
  * names: the metrics that CUPTI lists for the chips of compute capability 8.0 to 10.0, as ncu prints them. ---- */
 
-enum atoll_metrics_set {
-    ATOLL_METRICS_SMALL, /* twelve, all simple events: 2 passes */
-    ATOLL_METRICS_FULL   /* every counter: 7 passes on 9.0 */
-};
+#define ATOLL_METRICS_LIMIT 40 /* a counter may be made of several */
 
 struct atoll_metrics {
     size_t count;
-    const char *names[ATOLL_COUNTER_COUNT]; /* static storage; for atoll_command_batch_counters_open */
-    enum atoll_counter counters[ATOLL_COUNTER_COUNT];
+    const char *names[ATOLL_METRICS_LIMIT]; /* static storage; for atoll_command_batch_counters_open */
+    enum atoll_counter counters[ATOLL_METRICS_LIMIT];
 };
 
 /* capability: 90 for 9.0.  Counters that such a device does not have are left out. */
@@ -39,8 +37,12 @@ void atoll_metrics_select(enum atoll_metrics_set set, unsigned capability, struc
 /* One number per counter for a plan of several launches.  values: range by range, metric by metric in the order of
  * metrics->names.  ret_counters: ATOLL_COUNTER_COUNT of them; counts and times are sums, percentages and ratios are
  * means weighted by the time of the launch (the hit rates so, too, although requests would be the exact weight); what was
- * not counted, or is no number from 0 on, is NaN.  The SM's throughput is that of its busiest pipe or of its issue. */
+ * not counted, or is no number from 0 on, is NaN.  Of several metrics of one counter the largest.  The SM's throughput is that of its busiest pipe or of its issue. */
 void atoll_metrics_merge(const struct atoll_metrics *metrics, const double *values, size_t ranges,
                          double *ret_counters);
+
+/* Whether these are counts at all: every sum of every launch is a number from 0 on, since a sum always is where counters were read; a
+ * rate may be NaN, of a kernel that does nothing of its kind. */
+int atoll_metrics_are_counted(const struct atoll_metrics *metrics, const double *values, size_t ranges);
 
 #endif

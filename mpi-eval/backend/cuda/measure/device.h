@@ -75,10 +75,10 @@ struct atoll_cuda_device {
     /* the placement before this one: two candidates of a pair share it */
     uint64_t last_key;
     int last_place;
-    unsigned places;              /* of the last layout */
-    double flush_usual_ns;        /* the shortest flush of a sample so far; 0 none */
-    uint32_t counters_generation; /* of the process whose counters are set up */
-    char counters_reason[96];     /* why there are none; "" not known, or there are */
+    unsigned places;                                       /* of the last layout */
+    double flush_usual_ns;                                 /* the shortest flush of a sample so far; 0 none */
+    uint32_t counters_generation[ATOLL_METRICS_SET_COUNT]; /* of the process where a set is open */
+    char counters_reason[96]; /* why there are none; "" not known, or there are */
     struct atoll_cuda_sanitized sanitized[ATOLL_CUDA_SANITIZED_LIMIT];
     unsigned sanitized_count;                                             /* so far */
     struct atoll_device_command_launch launches[ATOLL_PLAN_LAUNCH_LIMIT]; /* of one sample at a time */

@@ -315,13 +315,13 @@ int atoll_cuda_sample_put(struct atoll_cuda_sample *s, struct atoll_command_batc
     return 0;
 }
 
-int atoll_cuda_sample_count(struct atoll_cuda_sample *s, struct atoll_command_batch *batch,
+int atoll_cuda_sample_count(struct atoll_cuda_sample *s, struct atoll_command_batch *batch, uint32_t slot,
                             struct atoll_err *err)
 {
     guards_make(s, batch);
     if (contents_make(s, batch, s->input_set->seed, err) != 0)
         return -1;
-    atoll_command_batch_counters_begin(batch);
+    atoll_command_batch_counters_begin(batch, slot);
     launches_add(s, batch);
     atoll_command_batch_counters_end(batch);
     return 0;

@@ -50,8 +50,8 @@ long atoll_cuda_sample_launch_of(const struct atoll_cuda_sample *s, uint32_t com
 /* Contents as in a sample, then these outputs instead of fills: raw, by tensor; NULL leaves the fill. */
 int atoll_cuda_sample_put(struct atoll_cuda_sample *s, struct atoll_command_batch *batch,
                           const void *const *data, struct atoll_err *err);
-/* The launches between the marks of the counters, on inputs and fills as in a sample. */
-int atoll_cuda_sample_count(struct atoll_cuda_sample *s, struct atoll_command_batch *batch,
+/* The launches between the marks of a set of counters, on inputs and fills as in a sample. */
+int atoll_cuda_sample_count(struct atoll_cuda_sample *s, struct atoll_command_batch *batch, uint32_t slot,
                             struct atoll_err *err);
 /* seal: NULL compares with the reference, run here. */
 int atoll_cuda_sample_check(struct atoll_cuda_sample *s, struct atoll_command_batch *batch,

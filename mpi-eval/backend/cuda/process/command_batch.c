@@ -145,17 +145,17 @@ void atoll_command_batch_gate(struct atoll_command_batch *batch, uint32_t functi
     step_put(batch, ATOLL_DEVICE_COMMAND_GATE, function, 0, 0, 0);
 }
 
-void atoll_command_batch_counters_open(struct atoll_command_batch *batch, const char *const *names,
-                                       uint32_t count)
+void atoll_command_batch_counters_open(struct atoll_command_batch *batch, uint32_t slot,
+                                       const char *const *names, uint32_t count)
 {
-    step_put(batch, ATOLL_DEVICE_COMMAND_COUNTERS_OPEN, 0, 0, 0, count);
+    step_put(batch, ATOLL_DEVICE_COMMAND_COUNTERS_OPEN, slot, 0, 0, count);
     for (uint32_t i = 0; i < count; i++)
         atoll_buffer_put_text(&batch->bytes, names[i]);
 }
 
-void atoll_command_batch_counters_begin(struct atoll_command_batch *batch)
+void atoll_command_batch_counters_begin(struct atoll_command_batch *batch, uint32_t slot)
 {
-    step_put(batch, ATOLL_DEVICE_COMMAND_COUNTERS_BEGIN, 0, 0, 0, 0);
+    step_put(batch, ATOLL_DEVICE_COMMAND_COUNTERS_BEGIN, slot, 0, 0, 0);
 }
 
 void atoll_command_batch_counters_end(struct atoll_command_batch *batch)

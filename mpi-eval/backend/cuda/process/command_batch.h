@@ -34,8 +34,8 @@ enum atoll_device_command_kind {
     ATOLL_DEVICE_COMMAND_CACHE_RESET, /* persisting lines of the L2 become normal */
     ATOLL_DEVICE_COMMAND_SYNC,
     ATOLL_DEVICE_COMMAND_GATE, /* function slot (struct atoll_gate_launch): the device waits there until all is queued */
-    ATOLL_DEVICE_COMMAND_COUNTERS_OPEN, /* names of metrics; slow (about a second), once per set -> u32 passes */
-    ATOLL_DEVICE_COMMAND_COUNTERS_BEGIN, /* the commands until END are repeated and their launches counted, a range each */
+    ATOLL_DEVICE_COMMAND_COUNTERS_OPEN, /* slot, names of metrics; slow (most of a second), once per set -> u64 passes */
+    ATOLL_DEVICE_COMMAND_COUNTERS_BEGIN, /* slot; the commands until END are repeated and their launches counted, a range each */
     ATOLL_DEVICE_COMMAND_COUNTERS_END, /* -> u32 ranges, then per range one f64 per metric */
     ATOLL_DEVICE_COMMAND_KIND_COUNT
 };
@@ -102,9 +102,9 @@ void atoll_command_batch_sync(struct atoll_command_batch *batch);
 /* At most one per batch: what follows it starts when the last command is queued (or something waits, or after
  * ATOLL_GATE_LIMIT_NS), so that no command of it is late. */
 void atoll_command_batch_gate(struct atoll_command_batch *batch, uint32_t function);
-void atoll_command_batch_counters_open(struct atoll_command_batch *batch, const char *const *names,
-                                       uint32_t count);
-void atoll_command_batch_counters_begin(struct atoll_command_batch *batch);
+void atoll_command_batch_counters_open(struct atoll_command_batch *batch, uint32_t slot,
+                                       const char *const *names, uint32_t count);
+void atoll_command_batch_counters_begin(struct atoll_command_batch *batch, uint32_t slot);
 void atoll_command_batch_counters_end(struct atoll_command_batch *batch);
 
 /* Appends one parameter (aligned to 8); the offset it got, or -1 when there is no room.  bytes: 1, 2, 4, 8, or 128 (a

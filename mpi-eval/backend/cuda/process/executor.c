@@ -417,16 +417,17 @@ static unsigned counters_open(struct atoll_cuda_executor *x, const struct atoll_
     }
     if (names.failed)
         return refuse(x, "a metric's name is too long");
-    atoll_counters_destroy(x->counters);
-    x->counters = atoll_counters_create(x->context, list, (size_t)s->count, &err);
     if (!x->counters)
+        x->counters = atoll_counters_create(x->context, &err);
+    size_t passes = 0;
+    if (!x->counters || atoll_counters_open(x->counters, s->slot, list, (size_t)s->count, &passes, &err) != 0)
         return counters_fail(x, &err);
-    uint64_t passes = atoll_counters_passes(x->counters);
-    result_u64(x, &passes, 1);
+    uint64_t told = passes;
+    result_u64(x, &told, 1);
     return ATOLL_CUDA_SUCCESS;
 }
 
-static unsigned counters_begin(struct atoll_cuda_executor *x)
+static unsigned counters_begin(struct atoll_cuda_executor *x, unsigned slot)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     if (!x->counters)
@@ -436,7 +437,7 @@ static unsigned counters_begin(struct atoll_cuda_executor *x)
         return r;
     x->pass_offset = x->reader.offset;
     x->pass_command = x->reply->command;
-    return atoll_counters_begin(x->counters, &err) == 0 ? r : counters_fail(x, &err);
+    return atoll_counters_begin(x->counters, slot, &err) == 0 ? r : counters_fail(x, &err);
 }
 
 /* Goes back to the first launch until the last pass is done. */
@@ -489,7 +490,7 @@ static unsigned carry_out(struct atoll_cuda_executor *x, const struct atoll_devi
     case ATOLL_DEVICE_COMMAND_SYNC: return stream_wait(x);
     case ATOLL_DEVICE_COMMAND_GATE: return gate_close(x, s->slot, l);
     case ATOLL_DEVICE_COMMAND_COUNTERS_OPEN: return counters_open(x, s);
-    case ATOLL_DEVICE_COMMAND_COUNTERS_BEGIN: return counters_begin(x);
+    case ATOLL_DEVICE_COMMAND_COUNTERS_BEGIN: return counters_begin(x, s->slot);
     case ATOLL_DEVICE_COMMAND_COUNTERS_END: return counters_end(x);
     case ATOLL_DEVICE_COMMAND_KIND_COUNT: break;
     }

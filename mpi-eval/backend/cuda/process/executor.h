@@ -27,17 +27,19 @@ void atoll_cuda_executor_run(struct atoll_cuda_executor *executor, const void *b
 
 #define ATOLL_COUNTERS_RANGE_LIMIT  64
 #define ATOLL_COUNTERS_METRIC_LIMIT 64
+#define ATOLL_COUNTERS_SET_LIMIT    4
 
 struct CUctx_st;
 struct atoll_counters;
 
-/* Sets up one set of metrics (about a second) and makes the context current.  names: copied.  ATOLL_E_MISSING: no
- * libcupti, or a device without counters for it; ATOLL_E_DENIED: the driver keeps counters to administrators
- * (ERR_NVGPUCTRPERM), or another tool holds them; ATOLL_E_INPUT: a metric that this chip does not have. */
-struct atoll_counters *atoll_counters_create(struct CUctx_st *context, const char *const *names, size_t count,
-                                             struct atoll_err *err);
-void atoll_counters_destroy(struct atoll_counters *counters);        /* NULL is fine */
-size_t atoll_counters_passes(const struct atoll_counters *counters); /* of each launch */
+/* Makes the context current; without sets.  ATOLL_E_MISSING: no libcupti, or a device without counters for it; ATOLL_E_DENIED:
+ * the driver keeps counters to administrators (ERR_NVGPUCTRPERM), or another tool holds them. */
+struct atoll_counters *atoll_counters_create(struct CUctx_st *context, struct atoll_err *err);
+void atoll_counters_destroy(struct atoll_counters *counters); /* NULL is fine */
+/* Sets up one set of metrics beside the others (the first takes most of a second), in place of what was in the slot.  names:
+ * copied.  ret_passes: of each launch.  Errors as above, and ATOLL_E_INPUT: a metric that this chip does not have. */
+int atoll_counters_open(struct atoll_counters *counters, unsigned slot, const char *const *names,
+                        size_t count, size_t *ret_passes, struct atoll_err *err);
 
 /* How often a set of metrics would replay each launch on a chip ("GH100"), told without a device.  Errors as above, and
  * ATOLL_E_MISSING for a chip that this CUPTI does not know. */
@@ -46,7 +48,7 @@ int atoll_counters_plan(const char *chip, const char *const *names, size_t count
 
 /* Launches between begin and end are counted; outside of them nothing is slowed down.  The stream is idle at both.
  * More launches than ATOLL_COUNTERS_RANGE_LIMIT: ATOLL_E_LIMIT at the end. */
-int atoll_counters_begin(struct atoll_counters *counters, struct atoll_err *err);
+int atoll_counters_begin(struct atoll_counters *counters, unsigned slot, struct atoll_err *err);
 /* After each pass, its launches done.  *ret_more: the same launches once more, then this again; else end. */
 int atoll_counters_pass(struct atoll_counters *counters, int *ret_more, struct atoll_err *err);
 /* ret_values: range by range, metric by metric, borrowed until the next begin. */

@@ -15,44 +15,62 @@
 #define KNOWN  ATOLL_COUNTING_KNOWN
 #define FAR    ATOLL_COUNTING_FAR
 #define SPENT  ATOLL_COUNTING_SPENT
-#define TAKE   ATOLL_COUNTING_READ
+#define SMALL  ATOLL_COUNTING_SMALL
+#define FULL   ATOLL_COUNTING_FULL
 #define MS     1e6
 #define SECOND 1e9
+
+/* Sets that are known, by bit. */
+#define HAS_SMALL (1u << ATOLL_METRICS_SMALL)
+#define HAS_FULL  (1u << ATOLL_METRICS_FULL)
 
 static void who_is_counted(void **state)
 {
     static const struct {
         double ratio, budget;
         uint32_t all;
-        struct atoll_counting_facts facts;
+        struct atoll_counting_facts
+            facts; /* known, fastest, behind, cost of small and full, device, counting */
         enum atoll_counting choice;
     } rows[] = {
         /* switched off is off for all */
-        {0, 0.1, 0, {0, 1, 0, 1, SECOND, 0}, OFF},
-        {0, 0.1, 1, {1, 1, 0, 1, SECOND, 0}, OFF},
+        {0, 0.1, 0, {0, 1, 0, {1, 1}, SECOND, 0}, OFF},
+        {0, 0.1, 1, {HAS_FULL, 1, 0, {1, 1}, SECOND, 0}, OFF},
         /* a binary is counted once, whoever brings it and wherever it stands */
-        {1.5, 0.1, 0, {1, 1, 0, 1, SECOND, 0}, KNOWN},
-        {1.5, 0.1, 0, {1, 0, 9, 1, SECOND, 0}, KNOWN},
-        {1.5, 0.1, 1, {1, 0, 1, 1, SECOND, 0}, KNOWN},
-        /* the fastest of its task, and where all are wanted: whatever it costs */
-        {1.5, 0.1, 0, {0, 1, 0, SECOND, 0, 0}, TAKE},
-        {1.5, 0, 0, {0, 1, 9, SECOND, SECOND, SECOND}, TAKE},
-        {1.5, 0, 1, {0, 0, 9, SECOND, SECOND, SECOND}, TAKE},
+        {1.5, 0.1, 0, {HAS_FULL, 1, 0, {1, 1}, SECOND, 0}, KNOWN},
+        {1.5, 0.1, 0, {HAS_FULL, 0, 9, {1, 1}, SECOND, 0}, KNOWN},
+        {1.5, 0.1, 1, {HAS_FULL, 0, 1, {1, 1}, SECOND, 0}, KNOWN},
+        /* with the small set, too, unless the full one is wanted now */
+        {1.5, 0.1, 0, {HAS_SMALL, 0, 9, {1, 1}, SECOND, 0}, KNOWN},
+        {1.5, 0.1, 0, {HAS_SMALL, 0, 1.2, {1, 1}, SECOND, 0}, KNOWN},
+        {1.5, 0.1, 0, {HAS_SMALL, 0, 0.9, {1, 1}, SECOND, 0}, FULL},
+        {1.5, 0.1, 0, {HAS_SMALL, 0, 0.9, {1, SECOND}, SECOND, 0}, KNOWN},
+        {1.5, 0.1, 0, {HAS_SMALL, 1, 9, {1, 1}, SECOND, 0}, FULL},
+        {1.5, 0.1, 0, {HAS_SMALL, 1, 9, {1, SECOND}, SECOND, 0}, KNOWN},
+        {1.5, 0, 1, {HAS_SMALL, 0, 9, {1, SECOND}, SECOND, 0}, FULL},
+        /* where all are wanted: whatever it costs */
+        {1.5, 0, 1, {0, 0, 9, {1, SECOND}, SECOND, SECOND}, FULL},
+        /* the fastest of its task: the small set always, the full one up to twice the budget */
+        {1.5, 0.1, 0, {0, 1, 0, {SECOND, SECOND}, 0, 0}, SMALL},
+        {1.5, 0, 0, {0, 1, 9, {SECOND, SECOND}, SECOND, SECOND}, SMALL},
+        {1.5, 0.1, 0, {0, 1, 9, {1, 100 * MS}, 900 * MS, 100 * MS}, FULL},
+        {1.5, 0.1, 0, {0, 1, 9, {1, 100 * MS}, 900 * MS, 101 * MS}, SMALL},
         /* near ends at the ratio */
-        {1.5, 1, 0, {0, 0, 1.5, MS, SECOND, 0}, TAKE},
-        {1.5, 1, 0, {0, 0, 1.51, MS, SECOND, 0}, FAR},
-        {3, 1, 0, {0, 0, 2.9, MS, SECOND, 0}, TAKE},
-        /* what may enter a cell has the whole share: 100 of 1,000 ms, this counting among them */
-        {1.5, 0.1, 0, {0, 0, 0, 100 * MS, 900 * MS, 0}, TAKE},
-        {1.5, 0.1, 0, {0, 0, 0.9, 100 * MS, 899 * MS, 0}, SPENT},
-        {1.5, 0.1, 0, {0, 0, 0.9, 50 * MS, 950 * MS, 50 * MS}, TAKE},
-        {1.5, 0.1, 0, {0, 0, 0.9, 50 * MS, 950 * MS, 51 * MS}, SPENT},
-        /* what does not has half of it */
-        {1.5, 0.1, 0, {0, 0, 1, 50 * MS, 950 * MS, 0}, TAKE},
-        {1.5, 0.1, 0, {0, 0, 1, 50 * MS, 950 * MS, 1 * MS}, SPENT},
-        {1.5, 0.1, 0, {0, 0, 1.2, 50 * MS, 949 * MS, 0}, SPENT},
-        {1.5, 0, 0, {0, 0, 0.5, 1, SECOND, 0}, SPENT},
-        {1.5, 1, 0, {0, 0, 0.5, SECOND, 5 * SECOND, 5 * SECOND}, TAKE},
+        {1.5, 1, 0, {0, 0, 1.5, {MS, MS}, SECOND, 0}, SMALL},
+        {1.5, 1, 0, {0, 0, 1.51, {MS, MS}, SECOND, 0}, FAR},
+        {3, 1, 0, {0, 0, 2.9, {MS, MS}, SECOND, 0}, SMALL},
+        /* what may enter a cell has the whole budget: 100 of 1,000 ms, this counting among them */
+        {1.5, 0.1, 0, {0, 0, 0, {1, 100 * MS}, 900 * MS, 0}, FULL},
+        {1.5, 0.1, 0, {0, 0, 0.9, {1, 100 * MS}, 899 * MS, 0}, SMALL},
+        {1.5, 0.1, 0, {0, 0, 0.9, {1, 50 * MS}, 950 * MS, 50 * MS}, FULL},
+        {1.5, 0.1, 0, {0, 0, 0.9, {1, 50 * MS}, 950 * MS, 51 * MS}, SMALL},
+        {1.5, 0.1, 0, {0, 0, 0.9, {10 * MS, 50 * MS}, 950 * MS, 99 * MS}, SPENT},
+        /* what does not has half of it, for the small set */
+        {1.5, 0.1, 0, {0, 0, 1, {50 * MS, 1}, 950 * MS, 0}, SMALL},
+        {1.5, 0.1, 0, {0, 0, 1, {50 * MS, 1}, 950 * MS, 1 * MS}, SPENT},
+        {1.5, 0.1, 0, {0, 0, 1.2, {50 * MS, 1}, 949 * MS, 0}, SPENT},
+        {1.5, 0, 0, {0, 0, 0.5, {1, 1}, SECOND, 0}, SPENT},
+        {1.5, 1, 0, {0, 0, 0.5, {SECOND, SECOND}, 5 * SECOND, 5 * SECOND}, FULL},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
@@ -64,43 +82,60 @@ static void who_is_counted(void **state)
     }
 }
 
-/* Thousand candidates of 200 ms, each of which could enter a cell and would take 170 ms more: a tenth goes to counters. */
+/* Thousand candidates of 200 ms, each second of which could enter a cell: a tenth of the time goes to counters. */
 static void the_share_is_kept(void **state)
 {
     struct atoll_setup setup = {.profile_ratio = 1.5, .profile_budget = 0.1};
     struct atoll_counting_book book = {0};
+    unsigned small = 0, full = 0;
     (void)state;
     for (unsigned i = 0; i < 1000; i++) {
-        struct atoll_counting_facts facts = {.behind = i % 2 ? 0.9 : 1.1,
-                                             .is_fastest = i == 0,
-                                             .cost_ns = atoll_counting_cost_ns(&book, 1 * MS),
-                                             .device_ns = book.device_ns + 200 * MS,
-                                             .counting_ns = book.counting_ns};
-        double wall_ns = atoll_counting_choose(&setup, &facts) == TAKE ? 170 * MS : 0;
+        struct atoll_counting_facts facts = {
+            .behind = i % 2 ? 0.9 : 1.1,
+            .is_fastest = i == 0,
+            .cost_ns = {atoll_counting_cost_ns(&book, ATOLL_METRICS_SMALL, 1 * MS),
+                        atoll_counting_cost_ns(&book, ATOLL_METRICS_FULL, 1 * MS)},
+            .device_ns = book.device_ns + 200 * MS,
+            .counting_ns = book.counting_ns};
+        enum atoll_counting choice = atoll_counting_choose(&setup, &facts);
+        double wall_ns = choice == FULL ? 125 * MS : choice == SMALL ? 27 * MS : 0;
         if (wall_ns > 0)
-            atoll_counting_paid(&book, 1 * MS, wall_ns);
+            atoll_counting_paid(&book, choice == FULL ? ATOLL_METRICS_FULL : ATOLL_METRICS_SMALL, 1 * MS,
+                                wall_ns);
+        small += choice == SMALL;
+        full += choice == FULL;
         book.device_ns += 200 * MS + wall_ns;
         if (i > 20)
             assert_true(book.counting_ns <= 0.1 * book.device_ns);
     }
     assert_true(book.counting_ns > 0.095 * book.device_ns);
+    assert_true(small > 50 && full > 50);
 }
 
 static void the_cost_is_learnt(void **state)
 {
-    struct atoll_counting_book book = {0};
-    double unknown_ns = atoll_counting_cost_ns(&book, 0);
     (void)state;
-    assert_true(unknown_ns > 50 * MS && unknown_ns < 1 * SECOND);
-    /* passes of a slow kernel are its own time */
-    assert_true(atoll_counting_cost_ns(&book, 100 * MS) > unknown_ns + 500 * MS);
-    for (int i = 0; i < 30; i++)
-        atoll_counting_paid(&book, 10 * MS, 130 * MS);
-    assert_true(fabs(atoll_counting_cost_ns(&book, 10 * MS) - 130 * MS) < 1 * MS);
-    assert_true(fabs(atoll_counting_cost_ns(&book, 0) - 50 * MS) < 1 * MS);
-    assert_true(book.counting_ns == 30 * 130 * MS);
-    atoll_counting_paid(&book, 1 * SECOND, 1 * MS); /* the profiler was closed */
-    assert_true(atoll_counting_cost_ns(&book, 0) > 0);
+    for (unsigned i = 0; i < ATOLL_METRICS_SET_COUNT; i++) {
+        struct atoll_counting_book book = {0};
+        enum atoll_metrics_set set = (enum atoll_metrics_set)i;
+        double unknown_ns = atoll_counting_cost_ns(&book, set, 0), runs;
+        assert_true(unknown_ns > 50 * MS && unknown_ns < 1 * SECOND);
+        /* passes of a slow kernel are its own time */
+        runs = (atoll_counting_cost_ns(&book, set, 100 * MS) - unknown_ns) / (100 * MS);
+        assert_true(runs > 1.9 && runs < 10);
+        atoll_counting_paid(&book, set, 0, 500 * MS); /* the profiler was set up */
+        for (int k = 0; k < 30; k++)
+            atoll_counting_paid(&book, set, 10 * MS, (50 + 10 * runs) * MS);
+        assert_true(fabs(atoll_counting_cost_ns(&book, set, 10 * MS) - (50 + 10 * runs) * MS) < 1 * MS);
+        assert_true(fabs(atoll_counting_cost_ns(&book, set, 0) - 50 * MS) < 1 * MS);
+        assert_true(fabs(book.counting_ns - (500 + 30 * (50 + 10 * runs)) * MS) < 1);
+        for (int k = 0; k < 30; k++) /* and so is what takes longer from then on */
+            atoll_counting_paid(&book, set, 0, 90 * MS);
+        assert_true(fabs(atoll_counting_cost_ns(&book, set, 0) - 90 * MS) < 1 * MS);
+        assert_true(atoll_counting_cost_ns(&book, 1 - set, 0) > 90 * MS);
+        atoll_counting_paid(&book, set, 1 * SECOND, 1 * MS); /* the profiler was closed */
+        assert_true(atoll_counting_cost_ns(&book, set, 0) > 0);
+    }
 }
 
 static struct atoll_id id(uint64_t number)
@@ -114,12 +149,14 @@ static struct atoll_id id(uint64_t number)
 static void the_book_forgets_the_oldest(void **state)
 {
     struct atoll_counting_book book = {0};
-    struct atoll_id none = {{0}}, first = id(1), second = id(2), last = id(ATOLL_COUNTED_LIMIT + 1);
+    struct atoll_id none = {{0}}, first = id(1), second = id(2), last = id(ATOLL_COUNTED_LIMIT + 1),
+                    middle = id(500);
     (void)state;
-    atoll_counting_put(&book, &(struct atoll_counted){.binary = none});
+    atoll_counting_put(&book, &(struct atoll_counted_kernel){.binary = none});
     assert_null(atoll_counting_find(&book, 0, 0, &none));
     for (uint64_t i = 1; i <= ATOLL_COUNTED_LIMIT + 1; i++)
-        atoll_counting_put(&book, &(struct atoll_counted){.task = 3, .binary = id(i), .evaluation = 10 * i});
+        atoll_counting_put(&book,
+                           &(struct atoll_counted_kernel){.task = 3, .binary = id(i), .evaluation = 10 * i});
     assert_int_equal(book.count, ATOLL_COUNTED_LIMIT);
     assert_null(atoll_counting_find(&book, 3, 0, &first));
     assert_int_equal(atoll_counting_find(&book, 3, 0, &second)->evaluation, 20);
@@ -127,22 +164,30 @@ static void the_book_forgets_the_oldest(void **state)
     assert_null(atoll_counting_find(&book, 2, 0, &last)); /* another task, another variant: other work */
     assert_null(atoll_counting_find(&book, 3, 1, &last));
     assert_null(atoll_counting_find(&book, 3, 0, &none));
+    /* the full set takes the place of the small one */
+    atoll_counting_put(&book, &(struct atoll_counted_kernel){
+                                  .task = 3, .binary = middle, .evaluation = 5, .set = ATOLL_METRICS_FULL});
+    assert_int_equal(atoll_counting_find(&book, 3, 0, &middle)->evaluation, 5);
+    assert_int_equal(atoll_counting_find(&book, 3, 0, &middle)->set, ATOLL_METRICS_FULL);
+    assert_int_equal(atoll_counting_find(&book, 3, 0, &last)->set, ATOLL_METRICS_SMALL);
+    assert_int_equal(atoll_counting_find(&book, 3, 0, &second)->evaluation, 20);
     atoll_counting_book_fini(&book);
     assert_null(atoll_counting_find(&book, 3, 0, &second));
 }
 
 /* ---- an evaluation ---- */
 
-static unsigned calls;
+static unsigned calls, calls_full;
 static enum atoll_tier given;
 
 static void counters_read(struct atoll_referee *referee, struct atoll_case *known,
                           struct atoll_loaded_candidate *candidate, uint32_t variant,
-                          struct atoll_profile *ret_profile)
+                          enum atoll_metrics_set set, struct atoll_profile *ret_profile)
 {
     (void)referee;
     (void)known;
     calls++;
+    calls_full += set == ATOLL_METRICS_FULL;
     assert_int_equal(variant, 3);
     assert_non_null(candidate);
     if (given != ATOLL_TIER_COUNTERS) {
@@ -176,7 +221,7 @@ static void place_init(struct place *p, const struct atoll_backend *backend, dou
     p->referee.info.empty_launch_ns = 2000;
     p->known.number = 7;
     p->known.task = &task;
-    calls = 0;
+    calls = calls_full = 0;
     given = ATOLL_TIER_COUNTERS;
 }
 
@@ -213,7 +258,7 @@ static void an_evaluation_says_what_it_is(void **state)
         enum atoll_limiter limiter;
         const char *reason;
     } rows[] = {
-        {&with, 1.5, 0, 1e9, 1, 1, ATOLL_TIER_COUNTERS, ATOLL_LIMITER_MEMORY, ""},
+        {&with, 1.5, 0, 1e9, 1, 1, ATOLL_TIER_COUNTERS, ATOLL_LIMITER_MEMORY, "the small set of counters"},
         {&with, 1.5, 1e5, 1e9, 1, 0, ATOLL_TIER_STATIC, ATOLL_LIMITER_UNKNOWN,
          "too far behind the elite of its cell"},
         {&with, 1.5, 1.1e6, 1e9, 1, 0, ATOLL_TIER_STATIC, ATOLL_LIMITER_UNKNOWN,
@@ -289,11 +334,19 @@ static void the_fastest_of_a_task_is_counted(void **state)
         if (calls != rows[i].calls)
             fail_msg("row %zu: %u", i, calls);
     }
-    /* with device time there is a share for others, the evaluation's own time among it */
+    assert_int_equal(calls_full, 0);
+    /* with device time there is a share for others, and for the full set */
     p.referee.counting.device_ns = 100 * SECOND;
-    run(&p, 90, id(90), 9e6, 7.95e6);
-    run(&p, 91, id(91), 0, 7.95e6);
-    assert_int_equal(calls, 6);
+    assert_string_equal(run(&p, 90, id(90), 9e6, 7.95e6).reason, "");
+    assert_string_equal(run(&p, 91, id(91), 7e6, 7.95e6).reason, "the small set of counters");
+    assert_string_equal(run(&p, 92, id(92), 9e6, 0.9e6).reason, "");
+    assert_int_equal(calls, 7);
+    assert_int_equal(calls_full, 2);
+    /* what was only near is read in full when it leads */
+    run(&p, 93, id(91), 9e6, 7.95e6);
+    assert_int_equal(calls_full, 3);
+    run(&p, 94, id(91), 9e6, 7.95e6);
+    assert_int_equal(calls, 8);
     atoll_counting_book_fini(&p.referee.counting);
 }
 

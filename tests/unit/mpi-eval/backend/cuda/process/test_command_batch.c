@@ -52,8 +52,8 @@ static void all_put(struct atoll_command_batch *batch)
     atoll_command_batch_cache_reset(batch);
     atoll_command_batch_sync(batch);
     atoll_command_batch_gate(batch, 9);
-    atoll_command_batch_counters_open(batch, names, 2);
-    atoll_command_batch_counters_begin(batch);
+    atoll_command_batch_counters_open(batch, 1, names, 2);
+    atoll_command_batch_counters_begin(batch, 3);
     atoll_command_batch_counters_end(batch);
 }
 
@@ -78,8 +78,8 @@ static void batch_round_trip(void **state)
         {ATOLL_DEVICE_COMMAND_CACHE_RESET, 0, 0, 0, 0, 0, 0},
         {ATOLL_DEVICE_COMMAND_SYNC, 0, 0, 0, 0, 0, 0},
         {ATOLL_DEVICE_COMMAND_GATE, 9, 0, 0, 0, 0, 0},
-        {ATOLL_DEVICE_COMMAND_COUNTERS_OPEN, 0, 0, 0, 2, 4 + 14 + 4 + 15, 0},
-        {ATOLL_DEVICE_COMMAND_COUNTERS_BEGIN, 0, 0, 0, 0, 0, 0},
+        {ATOLL_DEVICE_COMMAND_COUNTERS_OPEN, 1, 0, 0, 2, 4 + 14 + 4 + 15, 0},
+        {ATOLL_DEVICE_COMMAND_COUNTERS_BEGIN, 3, 0, 0, 0, 0, 0},
         {ATOLL_DEVICE_COMMAND_COUNTERS_END, 0, 0, 0, 0, 0, 0},
     };
     struct atoll_command_batch s;
