@@ -163,6 +163,24 @@ void atoll_command_batch_counters_end(struct atoll_command_batch *batch)
     step_put(batch, ATOLL_DEVICE_COMMAND_COUNTERS_END, 0, 0, 0, 0);
 }
 
+void atoll_command_batch_foreign_open(struct atoll_command_batch *batch, const void *handle, uint64_t bytes)
+{
+    step_put(batch, ATOLL_DEVICE_COMMAND_FOREIGN_OPEN, 0, 0, 0, bytes);
+    atoll_buffer_put_blob(&batch->bytes, handle, ATOLL_DEVICE_COMMAND_HANDLE_BYTES);
+}
+
+void atoll_command_batch_foreign_copy(struct atoll_command_batch *batch, uint64_t address, uint64_t offset,
+                                      uint64_t count)
+{
+    step_put(batch, ATOLL_DEVICE_COMMAND_FOREIGN_COPY, 0, 0, address, count);
+    atoll_buffer_put_u64(&batch->bytes, offset);
+}
+
+void atoll_command_batch_foreign_close(struct atoll_command_batch *batch)
+{
+    step_put(batch, ATOLL_DEVICE_COMMAND_FOREIGN_CLOSE, 0, 0, 0, 0);
+}
+
 /* ---- kernel parameters ---- */
 
 long atoll_device_command_param(struct atoll_device_command_launch *launch, const void *value, uint32_t bytes)
@@ -247,6 +265,10 @@ static int rest_take(struct atoll_reader *r, struct atoll_device_command *comman
     case ATOLL_DEVICE_COMMAND_LAUNCH: return launch_take(r, command->slot, launch);
     case ATOLL_DEVICE_COMMAND_MODULE_LOAD:
     case ATOLL_DEVICE_COMMAND_WRITE: command->bytes = atoll_reader_blob(r, &command->length); break;
+    case ATOLL_DEVICE_COMMAND_FOREIGN_OPEN:
+        command->bytes = atoll_reader_blob(r, &command->length);
+        return command->length == ATOLL_DEVICE_COMMAND_HANDLE_BYTES ? 0 : -1;
+    case ATOLL_DEVICE_COMMAND_FOREIGN_COPY: command->offset = atoll_reader_u64(r); break;
     case ATOLL_DEVICE_COMMAND_FUNCTION: command->name = atoll_reader_blob(r, &command->name_length); break;
     case ATOLL_DEVICE_COMMAND_COUNTERS_OPEN:
         command->bytes = r->data + r->offset;

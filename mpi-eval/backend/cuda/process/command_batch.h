@@ -19,6 +19,7 @@
 #define ATOLL_DEVICE_COMMAND_MAP_LIMIT      16                 /* tensor maps of one launch */
 #define ATOLL_COMMAND_BATCH_BYTES           ((size_t)96 << 20) /* of a batch and of a reply */
 #define ATOLL_DEVICE_COMMAND_COUNTER_LIMIT  64
+#define ATOLL_DEVICE_COMMAND_HANDLE_BYTES   64 /* of memory of another process */
 
 enum atoll_device_command_kind {
     ATOLL_DEVICE_COMMAND_MODULE_LOAD = 1, /* slot, cubin; what was in the slot is unloaded */
@@ -37,6 +38,9 @@ enum atoll_device_command_kind {
     ATOLL_DEVICE_COMMAND_COUNTERS_OPEN, /* slot, names of metrics; slow (most of a second), once per set -> u64 passes */
     ATOLL_DEVICE_COMMAND_COUNTERS_BEGIN, /* slot; the commands until END are repeated and their launches counted, a range each */
     ATOLL_DEVICE_COMMAND_COUNTERS_END, /* -> u32 ranges, then per range one f64 per metric */
+    ATOLL_DEVICE_COMMAND_FOREIGN_OPEN, /* handle, bytes that it must have: memory of another process on this device is mapped */
+    ATOLL_DEVICE_COMMAND_FOREIGN_COPY,  /* address, offset in it, count: device to device */
+    ATOLL_DEVICE_COMMAND_FOREIGN_CLOSE, /* waits for the copies; the mapping is gone */
     ATOLL_DEVICE_COMMAND_KIND_COUNT
 };
 
@@ -106,6 +110,12 @@ void atoll_command_batch_counters_open(struct atoll_command_batch *batch, uint32
                                        const char *const *names, uint32_t count);
 void atoll_command_batch_counters_begin(struct atoll_command_batch *batch, uint32_t slot);
 void atoll_command_batch_counters_end(struct atoll_command_batch *batch);
+/* Memory of another process, one piece at a time.  A batch that opens some launches nothing, before or after, and no mapping
+ * outlives its batch: one that cannot be closed ends the process (FAULT).  handle: ATOLL_DEVICE_COMMAND_HANDLE_BYTES. */
+void atoll_command_batch_foreign_open(struct atoll_command_batch *batch, const void *handle, uint64_t bytes);
+void atoll_command_batch_foreign_copy(struct atoll_command_batch *batch, uint64_t address, uint64_t offset,
+                                      uint64_t count);
+void atoll_command_batch_foreign_close(struct atoll_command_batch *batch);
 
 /* Appends one parameter (aligned to 8); the offset it got, or -1 when there is no room.  bytes: 1, 2, 4, 8, or 128 (a
  * tensor map).  value NULL: zeros. */
@@ -161,7 +171,7 @@ void atoll_command_batch_reply_encode(const struct atoll_command_batch_reply *r,
 struct atoll_device_command {
     enum atoll_device_command_kind kind;
     uint32_t slot, other;
-    uint64_t address, count;
+    uint64_t address, count, offset;
     const char *name; /* not terminated: name_length */
     size_t name_length;
     const void *bytes;

@@ -24,6 +24,11 @@ struct atoll_cuda_uuid { /* CUuuid */
     char bytes[16];
 };
 
+#define ATOLL_CUDA_IPC_BYTES 64
+struct atoll_cuda_ipc { /* CUipcMemHandle */
+    char reserved[ATOLL_CUDA_IPC_BYTES];
+};
+
 /* CUlaunchAttribute; the value is 64 bytes, of which ours are named */
 union atoll_cuda_launch_value {
     char pad[64];
@@ -97,6 +102,7 @@ struct atoll_cuda_tensor_map {
     X(CUDA_ERROR_EXTERNAL_DEVICE, 911)                                                                       \
     X(CUDA_ERROR_INVALID_CLUSTER_SIZE, 912)                                                                  \
     X(CUDA_ERROR_UNKNOWN, 999)                                                                               \
+    X(CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS, 1)                                                                 \
     X(CU_CTX_SCHED_AUTO, 0)                                                                                  \
     X(CU_CTX_SCHED_SPIN, 1)                                                                                  \
     X(CU_CTX_SCHED_YIELD, 2)                                                                                 \
@@ -200,7 +206,7 @@ enum atoll_cuda_constant { ATOLL_CUDA_CONSTANTS(ATOLL_CUDA_CONSTANT) };
 #undef ATOLL_CUDA_CONSTANT
 
 /* X(optional, member, symbol, older symbol, result, parameters).  Optional and NULL with older drivers:
- * cuFuncGetParamInfo (CUDA 12.4), cuFuncGetName (12.3).  The driver must be one of CUDA 12.0 or newer. */
+ * cuFuncGetParamInfo (CUDA 12.4), cuFuncGetName (12.3), and memory of other processes, which not every platform has.  The driver must be one of CUDA 12.0 or newer. */
 #define ATOLL_CUDA_FUNCTIONS(X)                                                                              \
     X(0, cuInit, "cuInit", NULL, unsigned int, (unsigned int flags))                                         \
     X(0, cuDriverGetVersion, "cuDriverGetVersion", NULL, unsigned int, (int *ret_version))                   \
@@ -254,6 +260,13 @@ enum atoll_cuda_constant { ATOLL_CUDA_CONSTANTS(ATOLL_CUDA_CONSTANT) };
     X(0, cuMemAlloc, "cuMemAlloc_v2", NULL, unsigned int, (atoll_cuda_address * ret_address, size_t bytes))  \
     X(0, cuMemFree, "cuMemFree_v2", NULL, unsigned int, (atoll_cuda_address address))                        \
     X(0, cuMemGetInfo, "cuMemGetInfo_v2", NULL, unsigned int, (size_t * ret_free, size_t * ret_total))       \
+    X(0, cuMemGetAddressRange, "cuMemGetAddressRange_v2", NULL, unsigned int,                                \
+      (atoll_cuda_address * ret_base, size_t * ret_bytes, atoll_cuda_address address))                       \
+    X(1, cuIpcGetMemHandle, "cuIpcGetMemHandle", NULL, unsigned int,                                         \
+      (struct atoll_cuda_ipc * ret_handle, atoll_cuda_address address))                                      \
+    X(1, cuIpcOpenMemHandle, "cuIpcOpenMemHandle_v2", NULL, unsigned int,                                    \
+      (atoll_cuda_address * ret_address, struct atoll_cuda_ipc handle, unsigned int flags))                  \
+    X(1, cuIpcCloseMemHandle, "cuIpcCloseMemHandle", NULL, unsigned int, (atoll_cuda_address address))       \
     X(0, cuMemHostAlloc, "cuMemHostAlloc", NULL, unsigned int,                                               \
       (void **ret_memory, size_t bytes, unsigned int flags))                                                 \
     X(0, cuMemFreeHost, "cuMemFreeHost", NULL, unsigned int, (void *memory))                                 \

@@ -3,7 +3,10 @@
  * in the results when all is done, writes leave from there.  A large read waits for the stream.  Events are looked
  * at while the stream works, so that the referee has a second clock: when the host saw each of them.  Batches,
  * staging and results hold keys and expected values, and a device may address host memory: whoever owns one wipes
- * it when its batch has ended. */
+ * it when its batch has ended.
+ *
+ * Memory of another process (PyTorch's answers) is mapped in a batch that launches nothing, and nothing runs when a batch
+ * begins: no kernel, whoever's, ever runs beside a mapping.  One that does not go when it is closed takes the process with it. */
 #include "mpi-eval/backend/cuda/process/executor.h"
 
 #include <math.h>
@@ -58,6 +61,10 @@ struct atoll_cuda_executor {
     struct atoll_reader reader;
     size_t pass_offset;    /* of the first command of a counting pass, */
     uint32_t pass_command; /* and its number */
+    int has_launched, has_foreign;
+    /* memory of another process; 0: none */
+    atoll_cuda_address foreign;
+    uint64_t foreign_bytes;
 };
 
 static unsigned refuse(struct atoll_cuda_executor *x, const char *text)
@@ -160,6 +167,9 @@ static unsigned attributes_set(const struct atoll_device_command_launch *l,
 static unsigned launch(struct atoll_cuda_executor *x, struct atoll_device_command_launch *l)
 {
     struct atoll_cuda_launch_attribute attributes[2];
+    if (x->has_foreign)
+        return refuse(x, "nothing is launched in a batch that opens memory of another process");
+    x->has_launched = 1;
     if (l->function >= ATOLL_DEVICE_COMMAND_FUNCTION_LIMIT || !x->functions[l->function].handle)
         return refuse(x, "no such function");
     struct function *f = &x->functions[l->function];
@@ -395,6 +405,70 @@ static unsigned memory_write(struct atoll_cuda_executor *x, const struct atoll_d
     return x->cuda->cuMemcpyHtoDAsync(s->address, from, s->length, x->stream);
 }
 
+/* ---- memory of another process ---- */
+
+static unsigned foreign_close(struct atoll_cuda_executor *x)
+{
+    unsigned r = stream_wait(x), closed = x->cuda->cuIpcCloseMemHandle(x->foreign);
+    if (closed == ATOLL_CUDA_SUCCESS)
+        x->foreign = 0; /* else the end of the batch finds it */
+    return r == ATOLL_CUDA_SUCCESS ? closed : r;
+}
+
+static unsigned foreign_open(struct atoll_cuda_executor *x, const struct atoll_device_command *s)
+{
+    struct atoll_cuda_ipc handle;
+    atoll_cuda_address base = 0;
+    size_t bytes = 0;
+    if (x->has_launched || x->foreign)
+        return refuse(x, "memory of another process is opened alone in its batch");
+    if (!x->cuda->cuIpcOpenMemHandle || !x->cuda->cuIpcCloseMemHandle)
+        return ATOLL_CUDA_ERROR_NOT_SUPPORTED;
+    memcpy(&handle, s->bytes, sizeof(handle));
+    x->has_foreign = 1;
+    unsigned r = x->cuda->cuIpcOpenMemHandle(&x->foreign, handle, ATOLL_CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+    if (r != ATOLL_CUDA_SUCCESS) {
+        x->foreign = 0;
+        return r;
+    }
+    r = x->cuda->cuMemGetAddressRange(&base, &bytes, x->foreign);
+    x->foreign_bytes = r == ATOLL_CUDA_SUCCESS && base <= x->foreign && x->foreign - base <= bytes
+                           ? bytes - (x->foreign - base)
+                           : 0;
+    if (r == ATOLL_CUDA_SUCCESS && x->foreign_bytes < s->count)
+        return refuse(x, "memory of another process is smaller than was said");
+    return r;
+}
+
+static unsigned foreign_copy(struct atoll_cuda_executor *x, const struct atoll_device_command *s)
+{
+    if (!x->foreign)
+        return refuse(x, "no memory of another process is open");
+    if (s->offset > x->foreign_bytes || s->count > x->foreign_bytes - s->offset)
+        return refuse(x, "memory of another process ends before what is copied");
+    return x->cuda->cuMemcpyDtoDAsync(s->address, x->foreign + s->offset, (size_t)s->count, x->stream);
+}
+
+/* Whatever became of the batch: what it has opened goes, or the process does. */
+static void foreign_end(struct atoll_cuda_executor *x)
+{
+    struct atoll_command_batch_reply *reply = x->reply;
+    char text[128];
+    if (!x->foreign)
+        return;
+    unsigned r = foreign_close(x);
+    if (x->foreign) {
+        reply->status = ATOLL_COMMAND_BATCH_FAULT;
+        reply->code = (int32_t)r;
+        snprintf(reply->text, sizeof(reply->text), "memory of another process stays mapped: %s",
+                 atoll_cuda_describe(x->cuda, r, text, sizeof(text)));
+    } else if (reply->status == ATOLL_COMMAND_BATCH_DONE) {
+        reply->status = ATOLL_COMMAND_BATCH_REFUSED;
+        reply->code = ATOLL_CUDA_ERROR_INVALID_VALUE;
+        snprintf(reply->text, sizeof(reply->text), "the batch left memory of another process open");
+    }
+}
+
 /* ---- hardware counters over the launches of a batch, which are repeated pass by pass ---- */
 
 /* Trouble with counters is never the context's: a text of its own, and the batch ends there. */
@@ -430,6 +504,8 @@ static unsigned counters_open(struct atoll_cuda_executor *x, const struct atoll_
 static unsigned counters_begin(struct atoll_cuda_executor *x, unsigned slot)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
+    if (x->has_foreign)
+        return refuse(x, "nothing is counted in a batch that opens memory of another process");
     if (!x->counters)
         return refuse(x, "no counters are open");
     unsigned r = stream_wait(x);
@@ -492,6 +568,10 @@ static unsigned carry_out(struct atoll_cuda_executor *x, const struct atoll_devi
     case ATOLL_DEVICE_COMMAND_COUNTERS_OPEN: return counters_open(x, s);
     case ATOLL_DEVICE_COMMAND_COUNTERS_BEGIN: return counters_begin(x, s->slot);
     case ATOLL_DEVICE_COMMAND_COUNTERS_END: return counters_end(x);
+    case ATOLL_DEVICE_COMMAND_FOREIGN_OPEN: return foreign_open(x, s);
+    case ATOLL_DEVICE_COMMAND_FOREIGN_COPY: return foreign_copy(x, s);
+    case ATOLL_DEVICE_COMMAND_FOREIGN_CLOSE:
+        return x->foreign ? foreign_close(x) : refuse(x, "no memory of another process is open");
     case ATOLL_DEVICE_COMMAND_KIND_COUNT: break;
     }
     return refuse(x, "no such command");
@@ -549,7 +629,7 @@ void atoll_cuda_executor_run(struct atoll_cuda_executor *executor, const void *b
     x->reply = ret_reply;
     x->reading_count = x->staged = 0;
     x->recorded = 0;
-    x->is_gated = 0;
+    x->is_gated = x->has_launched = x->has_foreign = 0;
     x->begin_ns = atoll_clock_raw_ns();
     atoll_reader_init(&x->reader, batch, length);
     if (l) {
@@ -559,6 +639,7 @@ void atoll_cuda_executor_run(struct atoll_cuda_executor *executor, const void *b
         batch_fail(x, ATOLL_CUDA_ERROR_OUT_OF_MEMORY);
     }
     free(l);
+    foreign_end(x);
     explicit_bzero(x->staging, x->staged);
 }
 
@@ -600,8 +681,12 @@ static int resources_open(struct atoll_cuda_executor *x, struct atoll_err *err)
 struct atoll_cuda_executor *atoll_cuda_executor_create(const char *device, struct atoll_err *err)
 {
     const struct atoll_cuda *cuda = atoll_cuda_open(err);
-    if (!cuda)
-        return NULL;
+    return cuda ? atoll_cuda_executor_create_on(cuda, device, err) : NULL;
+}
+
+struct atoll_cuda_executor *atoll_cuda_executor_create_on(const struct atoll_cuda *cuda, const char *device,
+                                                          struct atoll_err *err)
+{
     struct atoll_cuda_executor *x = calloc(1, sizeof(*x));
     if (!x) {
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for an executor");

@@ -14,6 +14,10 @@ struct atoll_cuda_executor;
  * events; puts the context's limits where candidates cannot make use of them (printf, heap, persisting cache).
  * ATOLL_E_MISSING: no driver, or no such device. */
 struct atoll_cuda_executor *atoll_cuda_executor_create(const char *device, struct atoll_err *err);
+/* The same on a driver of the caller's choice, borrowed: tests have one without a device. */
+struct atoll_cuda;
+struct atoll_cuda_executor *atoll_cuda_executor_create_on(const struct atoll_cuda *cuda, const char *device,
+                                                          struct atoll_err *err);
 void atoll_cuda_executor_destroy(struct atoll_cuda_executor *executor);
 int atoll_cuda_executor_facts(const struct atoll_cuda_executor *executor, struct atoll_cuda_facts *ret_facts,
                               struct atoll_err *err);

@@ -36,6 +36,8 @@ static void launch_set(void)
                                                      .box = {6, 7, 8, 9, 10}};
 }
 
+static const unsigned char handle[ATOLL_DEVICE_COMMAND_HANDLE_BYTES] = {1, 2, [63] = 64};
+
 static void all_put(struct atoll_command_batch *batch)
 {
     static const char *const names[] = {"sm__throughput", "dram__bytes.sum"};
@@ -55,6 +57,9 @@ static void all_put(struct atoll_command_batch *batch)
     atoll_command_batch_counters_open(batch, 1, names, 2);
     atoll_command_batch_counters_begin(batch, 3);
     atoll_command_batch_counters_end(batch);
+    atoll_command_batch_foreign_open(batch, handle, (uint64_t)1 << 33);
+    atoll_command_batch_foreign_copy(batch, 4000, (uint64_t)1 << 32, 99);
+    atoll_command_batch_foreign_close(batch);
 }
 
 static void batch_round_trip(void **state)
@@ -81,6 +86,9 @@ static void batch_round_trip(void **state)
         {ATOLL_DEVICE_COMMAND_COUNTERS_OPEN, 1, 0, 0, 2, 4 + 14 + 4 + 15, 0},
         {ATOLL_DEVICE_COMMAND_COUNTERS_BEGIN, 3, 0, 0, 0, 0, 0},
         {ATOLL_DEVICE_COMMAND_COUNTERS_END, 0, 0, 0, 0, 0, 0},
+        {ATOLL_DEVICE_COMMAND_FOREIGN_OPEN, 0, 0, 0, (uint64_t)1 << 33, sizeof(handle), 0},
+        {ATOLL_DEVICE_COMMAND_FOREIGN_COPY, 0, 0, 4000, 99, 0, 0},
+        {ATOLL_DEVICE_COMMAND_FOREIGN_CLOSE, 0, 0, 0, 0, 0, 0},
     };
     struct atoll_command_batch s;
     struct atoll_reader reader;
@@ -97,8 +105,11 @@ static void batch_round_trip(void **state)
         assert_int_equal(atoll_device_command_next(&reader, &command, &got), 1);
         if (command.kind != rows[i].kind || command.slot != rows[i].slot || command.other != rows[i].other ||
             command.address != rows[i].address || command.count != rows[i].count ||
-            command.length != rows[i].length || command.name_length != rows[i].name_length)
+            command.length != rows[i].length || command.name_length != rows[i].name_length ||
+            command.offset != (rows[i].kind == ATOLL_DEVICE_COMMAND_FOREIGN_COPY ? (uint64_t)1 << 32 : 0))
             fail_msg("step %zu came out as kind %d, slot %u", i, (int)command.kind, command.slot);
+        if (command.kind == ATOLL_DEVICE_COMMAND_FOREIGN_OPEN)
+            assert_memory_equal(command.bytes, handle, sizeof(handle));
     }
     assert_int_equal(atoll_device_command_next(&reader, &command, &got), 0);
     assert_int_equal(got.param_bytes, 136);
@@ -171,6 +182,22 @@ static void launch_hostile(void **state)
         atoll_command_batch_launch(&s, &sent);
         if (walk(s.bytes.data, s.bytes.length) != (i ? -1 : 0))
             fail_msg("launch %d", i);
+        atoll_command_batch_fini(&s);
+    }
+}
+
+/* A handle is as long as the driver reads it. */
+static void handle_hostile(void **state)
+{
+    struct atoll_command_batch s;
+    (void)state;
+    for (size_t length = sizeof(handle) - 1; length <= sizeof(handle) + 1; length++) {
+        static const unsigned char bytes[sizeof(handle) + 1];
+        atoll_command_batch_init(&s);
+        atoll_command_batch_foreign_open(&s, handle, 1);
+        s.bytes.length -= 4 + sizeof(handle);
+        atoll_buffer_put_blob(&s.bytes, bytes, length);
+        assert_int_equal(walk(s.bytes.data, s.bytes.length), length == sizeof(handle) ? 0 : -1);
         atoll_command_batch_fini(&s);
     }
 }
@@ -282,9 +309,9 @@ static void reply_hostile(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(batch_round_trip), cmocka_unit_test(batch_cut),
-        cmocka_unit_test(launch_hostile),   cmocka_unit_test(params),
-        cmocka_unit_test(reply_round_trip), cmocka_unit_test(reply_hostile),
+        cmocka_unit_test(batch_round_trip), cmocka_unit_test(batch_cut), cmocka_unit_test(launch_hostile),
+        cmocka_unit_test(handle_hostile),   cmocka_unit_test(params),    cmocka_unit_test(reply_round_trip),
+        cmocka_unit_test(reply_hostile),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

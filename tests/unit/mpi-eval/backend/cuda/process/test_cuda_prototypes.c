@@ -71,6 +71,8 @@ static void driver_values(void **state)
     _Static_assert(__builtin_types_compatible_p(int, CUdevice), "CUdevice");
     SAME_SIZE(atoll_cuda_uuid, CUuuid)
     SAME_FIELD(atoll_cuda_uuid, CUuuid, bytes)
+    SAME_SIZE(atoll_cuda_ipc, CUipcMemHandle)
+    SAME_FIELD(atoll_cuda_ipc, CUipcMemHandle, reserved)
     SAME_SIZE(atoll_cuda_tensor_map, CUtensorMap)
     SAME_FIELD(atoll_cuda_tensor_map, CUtensorMap, opaque)
     _Static_assert(_Alignof(struct atoll_cuda_tensor_map) >= _Alignof(CUtensorMap), "CUtensorMap");
@@ -166,6 +168,7 @@ static void nvml_values(void **state)
 /* ---- prototypes: the structs that were compared above stand for each other from here on ---- */
 
 #define atoll_cuda_uuid               CUuuid_st
+#define atoll_cuda_ipc                CUipcMemHandle_st
 #define atoll_cuda_launch             CUlaunchConfig_st
 #define atoll_cuda_tensor_map         CUtensorMap_st
 #define atoll_nvml_utilization        nvmlUtilization_st
