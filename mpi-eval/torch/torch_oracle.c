@@ -113,6 +113,8 @@ struct question {
     const struct atoll_variant *variant;
     const char *key;
     json_t *inputs, *outputs; /* borrowed */
+    uint64_t window_bytes;    /* 0: the answer goes into the memory */
+    unsigned char *handle;    /* for what is shown */
 };
 
 static int load(struct atoll_torch_oracle *o, const struct question *q, struct atoll_err *err)
@@ -135,11 +137,19 @@ static int answer(struct atoll_torch_oracle *o, const struct question *q, char r
     json_t *reply = NULL;
     json_t *request = json_pack("{s:s, s:s, s:O, s:O}", "op", "answer", "key", q->key, "inputs", q->inputs,
                                 "outputs", q->outputs);
-    if (!request)
+    if (!request ||
+        (q->window_bytes &&
+         json_object_set_new(request, "window", json_integer((json_int_t)q->window_bytes)) != 0)) {
+        json_decref(request);
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a question to PyTorch");
-    int rc = atoll_torch_call(o->process, request, o->memory.fd, DEADLINE_NS, &reply, err);
-    if (rc == 0) {
+    }
+    int rc =
+        atoll_torch_call(o->process, request, q->window_bytes ? -1 : o->memory.fd, DEADLINE_NS, &reply, err);
+    if (rc == 0)
         rc = json_is_true(json_object_get(reply, "unknown"));
+    if (rc == 0) {
+        if (q->window_bytes)
+            rc = atoll_torch_window_handle(reply, "handle", q->handle, err);
         snprintf(ret_precision, 8, "%s", atoll_json_member(reply, "precision"));
     }
     json_decref(reply);
@@ -176,27 +186,85 @@ static void key_make(const struct atoll_task *task, const struct atoll_variant *
     snprintf(ret_key, bytes, "%s/%.100s/%016llx", id, variant->name, (unsigned long long)dims);
 }
 
-int atoll_torch_oracle_ask(struct atoll_torch_oracle *oracle, const struct atoll_task *task,
-                           const struct atoll_variant *variant, json_t *inputs, json_t *outputs,
-                           char ret_precision[8], struct atoll_err *err)
+static int ask(struct atoll_torch_oracle *oracle, struct question *q, char ret_precision[8],
+               struct atoll_err *err)
 {
     char key[ATOLL_ID_HEX + 128];
     struct atoll_err why = ATOLL_ERR_INIT;
     int rc = -1;
-    key_make(task, variant, key, sizeof(key));
-    const struct question q = {task, variant, key, inputs, outputs};
+    key_make(q->task, q->variant, key, sizeof(key));
+    q->key = key;
     for (int i = 0; rc != 0 && i < STARTS && (i == 0 || why.code == ATOLL_E_CHILD); i++) {
         atoll_err_clear(&why);
-        rc = ask_once(oracle, &q, ret_precision, &why);
+        rc = ask_once(oracle, q, ret_precision, &why);
         if (rc != 0 && !is_answer(why.code))
             process_drop(oracle);
     }
-    json_decref(inputs);
-    json_decref(outputs);
+    q->key = NULL;
+    json_decref(q->inputs);
+    json_decref(q->outputs);
     if (rc == 0)
         return 0;
     if (why.code == ATOLL_E_MISSING)
         return atoll_err_set(err, why.code, "%s", why.text);
-    return atoll_err_set(err, why.code, "%s: the reference failed at variant %s: %.800s", task->name,
-                         variant->name, why.text);
+    return atoll_err_set(err, why.code, "%s: the reference failed at variant %s: %.800s", q->task->name,
+                         q->variant->name, why.text);
+}
+
+int atoll_torch_oracle_ask(struct atoll_torch_oracle *oracle, const struct atoll_task *task,
+                           const struct atoll_variant *variant, json_t *inputs, json_t *outputs,
+                           char ret_precision[8], struct atoll_err *err)
+{
+    struct question q = {.task = task, .variant = variant, .inputs = inputs, .outputs = outputs};
+    return ask(oracle, &q, ret_precision, err);
+}
+
+/* ---- answers that stay on the device ---- */
+
+int atoll_torch_oracle_ask_shown(struct atoll_torch_oracle *oracle, const struct atoll_task *task,
+                                 const struct atoll_variant *variant, json_t *inputs, json_t *outputs,
+                                 uint64_t window_bytes, char ret_precision[8], unsigned char *ret_handle,
+                                 struct atoll_err *err)
+{
+    struct question q = {.task = task,
+                         .variant = variant,
+                         .inputs = inputs,
+                         .outputs = outputs,
+                         .window_bytes = window_bytes,
+                         .handle = ret_handle};
+    return ask(oracle, &q, ret_precision, err);
+}
+
+int atoll_torch_oracle_show(struct atoll_torch_oracle *oracle, uint64_t begin, uint64_t window_bytes,
+                            unsigned char *ret_handle, struct atoll_err *err)
+{
+    struct atoll_err why = ATOLL_ERR_INIT;
+    json_t *reply = NULL;
+    int rc = oracle->process
+                 ? atoll_torch_call(oracle->process,
+                                    json_pack("{s:s, s:I, s:I}", "op", "show", "begin", (json_int_t)begin,
+                                              "window", (json_int_t)window_bytes),
+                                    -1, DEADLINE_NS, &reply, &why)
+                 : atoll_err_set(&why, ATOLL_E_CHILD, "the torch process is gone");
+    if (rc == 0)
+        rc = atoll_torch_window_handle(reply, "handle", ret_handle, &why);
+    json_decref(reply);
+    if (rc == 0)
+        return 0;
+    if (!is_answer(why.code))
+        process_drop(oracle);
+    return atoll_err_set(err, why.code, "%s", why.text);
+}
+
+int atoll_torch_oracle_close(struct atoll_torch_oracle *oracle)
+{
+    json_t *reply = NULL;
+    if (!oracle->process)
+        return 0; /* and its memory with it */
+    int rc =
+        atoll_torch_call(oracle->process, json_pack("{s:s}", "op", "close"), -1, DEADLINE_NS, &reply, NULL);
+    json_decref(reply);
+    if (rc != 0)
+        process_drop(oracle);
+    return rc;
 }

@@ -12,6 +12,7 @@
 
 #include "core/task/task.h"
 #include "mpi-eval/torch/shared_memory.h"
+#include "mpi-eval/torch/torch_window.h"
 
 struct atoll_torch_oracle;
 
@@ -47,5 +48,17 @@ void *atoll_torch_oracle_memory(struct atoll_torch_oracle *oracle, size_t bytes,
 int atoll_torch_oracle_ask(struct atoll_torch_oracle *oracle, const struct atoll_task *task,
                            const struct atoll_variant *variant, json_t *inputs, json_t *outputs,
                            char ret_precision[8], struct atoll_err *err);
+
+/* The same on a GPU for large answers: doubles stay there, and their first bytes lie behind ret_handle; outputs' offsets are from
+ * the start of all (struct atoll_torch_window); inputs are {"fills"}.  window_bytes: of a stretch. */
+int atoll_torch_oracle_ask_shown(struct atoll_torch_oracle *oracle, const struct atoll_task *task,
+                                 const struct atoll_variant *variant, json_t *inputs, json_t *outputs,
+                                 uint64_t window_bytes, char ret_precision[8], unsigned char *ret_handle,
+                                 struct atoll_err *err);
+/* The stretch from begin on of the answer that was shown last. */
+int atoll_torch_oracle_show(struct atoll_torch_oracle *oracle, uint64_t begin, uint64_t window_bytes,
+                            unsigned char *ret_handle, struct atoll_err *err);
+/* What was shown is wiped and given back; -1: the process did not say so, and was ended. */
+int atoll_torch_oracle_close(struct atoll_torch_oracle *oracle);
 
 #endif

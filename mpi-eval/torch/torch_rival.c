@@ -261,6 +261,53 @@ int atoll_torch_rival_output(struct atoll_torch_rival *r, uint64_t handle, json_
     return 0;
 }
 
+/* request: stolen. */
+static int ask_shown(struct atoll_torch_rival *r, json_t *request, const struct atoll_torch_window *window,
+                     double deadline_ns, char *ret_wrong, unsigned char *ret_handle, struct atoll_err *err)
+{
+    json_t *reply = NULL;
+    if (request && json_object_set_new(request, "window", json_integer((json_int_t)window->stretch)) != 0) {
+        json_decref(request);
+        request = NULL;
+    }
+    if (ask(r, request, -1, deadline_ns, &reply, err) != 0)
+        return -1;
+    wrong_take(reply, ret_wrong);
+    int rc = ret_wrong[0] ? 0 : atoll_torch_window_handle(reply, "shown", ret_handle, err);
+    json_decref(reply);
+    if (rc != 0)
+        atoll_torch_rival_stop(r);
+    return rc;
+}
+
+int atoll_torch_rival_output_shown(struct atoll_torch_rival *r, uint64_t handle, json_t *inputs,
+                                   json_t *outputs, const struct atoll_torch_window *window,
+                                   double deadline_ns, char *ret_wrong, unsigned char *ret_handle,
+                                   struct atoll_err *err)
+{
+    if (!r->process) {
+        json_decref(inputs);
+        json_decref(outputs);
+        return atoll_err_set(err, ATOLL_E_CHILD, "the torch process is gone");
+    }
+    return ask_shown(r,
+                     json_pack("{s:s, s:I, s:o, s:o}", "op", "output", "handle", (json_int_t)handle, "inputs",
+                               inputs, "outputs", outputs),
+                     window, deadline_ns, ret_wrong, ret_handle, err);
+}
+
+int atoll_torch_rival_show(struct atoll_torch_rival *r, const struct atoll_torch_window *window,
+                           uint64_t begin, double deadline_ns, unsigned char *ret_handle,
+                           struct atoll_err *err)
+{
+    char wrong[sizeof(((struct atoll_torch_built *)0)->wrong)];
+    if (!r->process)
+        return atoll_err_set(err, ATOLL_E_CHILD, "the torch process is gone");
+    int rc = ask_shown(r, json_pack("{s:s, s:I}", "op", "show", "begin", (json_int_t)begin), window,
+                       deadline_ns, wrong, ret_handle, err);
+    return rc == 0 && wrong[0] ? atoll_err_set(err, ATOLL_E_PROTOCOL, "the torch process shows nothing") : rc;
+}
+
 void atoll_torch_rival_rest(struct atoll_torch_rival *r)
 {
     json_t *keep = json_array(), *reply = NULL;

@@ -11,6 +11,7 @@
 
 #include "core/task/task.h"
 #include "mpi-eval/torch/shared_memory.h"
+#include "mpi-eval/torch/torch_window.h"
 
 #define ATOLL_TORCH_SAMPLES_LIMIT 64 /* of one question */
 
@@ -73,7 +74,16 @@ int atoll_torch_rival_measure(struct atoll_torch_rival *rival, uint64_t handle, 
  * struct atoll_torch_built. */
 int atoll_torch_rival_output(struct atoll_torch_rival *rival, uint64_t handle, json_t *inputs,
                              json_t *outputs, double deadline_ns, char *ret_wrong, struct atoll_err *err);
-/* Its memory goes back; what was built stays.  A process that does not answer is ended. */
+/* The same on a GPU for large outputs, which stay there: window lays them, and ret_handle is of its first stretch. */
+int atoll_torch_rival_output_shown(struct atoll_torch_rival *rival, uint64_t handle, json_t *inputs,
+                                   json_t *outputs, const struct atoll_torch_window *window,
+                                   double deadline_ns, char *ret_wrong, unsigned char *ret_handle,
+                                   struct atoll_err *err);
+/* The stretch from begin on; rest ends it. */
+int atoll_torch_rival_show(struct atoll_torch_rival *rival, const struct atoll_torch_window *window,
+                           uint64_t begin, double deadline_ns, unsigned char *ret_handle,
+                           struct atoll_err *err);
+/* Its memory goes back, wiped where it was shown; what was built stays.  A process that does not answer is ended. */
 void atoll_torch_rival_rest(struct atoll_torch_rival *rival);
 
 #endif

@@ -45,25 +45,25 @@ class Kernels:
         self.driver = ctypes.CDLL("libcuda.so.1")
         self.functions = {}
         self.module = ctypes.c_void_p()
-        self._must(self.driver.cuModuleLoadData(ctypes.byref(self.module), ctypes.c_char_p(cubin)),
+        self.must(self.driver.cuModuleLoadData(ctypes.byref(self.module), ctypes.c_char_p(cubin)),
                    "loading the referee's kernels")
 
-    def _must(self, result, what):
+    def must(self, result, what, kind="internal"):
         if result != 0:
             text = ctypes.c_char_p()
             self.driver.cuGetErrorName(result, ctypes.byref(text))
-            raise Refusal("internal", "%s: %s" % (what, (text.value or b"an unknown error").decode()))
+            raise Refusal(kind, "%s: %s" % (what, (text.value or b"an unknown error").decode()))
 
     def launch(self, name, blocks, threads, parameters):
         """parameters: the kernel's one struct, its bytes."""
         if name not in self.functions:
             function = ctypes.c_void_p()
-            self._must(self.driver.cuModuleGetFunction(ctypes.byref(function), self.module, name.encode()), name)
+            self.must(self.driver.cuModuleGetFunction(ctypes.byref(function), self.module, name.encode()), name)
             self.functions[name] = function
         room = ctypes.create_string_buffer(bytes(parameters), len(parameters))
         arguments = (ctypes.c_void_p * 1)(ctypes.addressof(room))
         stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
-        self._must(self.driver.cuLaunchKernel(self.functions[name], blocks, 1, 1, threads, 1, 1, 0, stream, arguments, None),
+        self.must(self.driver.cuLaunchKernel(self.functions[name], blocks, 1, 1, threads, 1, 1, 0, stream, arguments, None),
                    name)
 
     def fill(self, address, fills):

@@ -5,7 +5,7 @@ import gc
 import mmap
 import os
 
-from atoll import fill, problem
+from atoll import fill, problem, window
 from atoll.refusal import Refusal
 
 KEPT = 4  # problems at a variant
@@ -32,6 +32,7 @@ class Role:
         self.loaded = {}  # key -> (index into precisions, problem)
         self.precisions = (self.torch.float64, self.torch.float32, None)
         self.kernels = None
+        self.window = None  # of an answer that is shown
         self.functions = functions_of(self.torch)
         for backend in (self.torch.backends.cuda.matmul, self.torch.backends.cudnn):
             backend.allow_tf32 = False
@@ -59,16 +60,37 @@ class Role:
             self._clean()
 
     def op_answer(self, request, fd):
-        """Doubles of every out and inout tensor into the memory, at the offsets that the request names."""
+        """Doubles of every out and inout tensor into the memory, at the offsets that the request names; with "window": BYTES they
+        stay on the device, and the first so many bytes of them lie behind "handle"."""
         key = request["key"]
         if key not in self.descriptions:
             return {"unknown": True}
         self.descriptions[key] = self.descriptions.pop(key)
-        memory = mmap.mmap(fd, 0)
+        memory = mmap.mmap(fd, 0) if fd >= 0 else None
+        self.op_close({}, -1)
+        if "window" in request:
+            self.window = window.Window(self.torch, self.kernels)
         try:
-            return {"precision": self._answer(key, request, memory)}
+            reply = {"precision": self._answer(key, request, memory)}
+        except BaseException:
+            self.op_close({}, -1)
+            raise
         finally:
             self._clean()
+        return {**reply, **self.op_show({"begin": 0, "window": request["window"]}, -1)} if self.window else reply
+
+    def op_show(self, request, fd):
+        """Another stretch of what the answer before this left on the device."""
+        if self.window is None:
+            raise Refusal("internal", "there is no answer to show")
+        return {"handle": self.window.show(request["begin"], request["window"])}
+
+    def op_close(self, request, fd):
+        """What was shown is wiped, and its memory goes back."""
+        if self.window is not None:
+            self.window.close()
+            self.window = None
+        return {}
 
     # ---- how ----
 
@@ -115,15 +137,20 @@ class Role:
         tensors = self._inputs(loaded, dtype, request["inputs"], memory)
         outputs = loaded.call(tensors)
         values = dict(zip((t["name"] for t in loaded.outputs), outputs))
-        narrowest = 8
+        narrowest, kept = 8, []
         for told in request["outputs"]:
             tensor = values.get(told["name"], tensors.get(told["name"])).detach()
             if tensor.numel() != told["count"]:
                 raise Refusal("problem", "output %s has %d elements, the task says %d" % (told["name"], tensor.numel(), told["count"]))
             if tensor.is_floating_point():
                 narrowest = min(narrowest, tensor.element_size())
+            if self.window is not None:
+                kept.append((told["offset"], tensor))
+                continue
             into = self.torch.frombuffer(memory, dtype=self.torch.float64, count=told["count"], offset=told["offset"])
             into.copy_(tensor.reshape(-1).to(self.torch.float64))
+        if self.window is not None:
+            self.window.keep(kept, self.torch.float64)
         return {8: "f64", 4: "f32", 2: "f16"}.get(narrowest, "f8")
 
     def _inputs(self, loaded, dtype, told, memory):

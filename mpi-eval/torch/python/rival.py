@@ -17,7 +17,7 @@ import time
 
 import torch
 
-from atoll import fill, problem, rival_text
+from atoll import fill, problem, rival_text, window
 from atoll.refusal import Refusal
 
 WARM_CALLS = 3
@@ -342,6 +342,7 @@ class Role:
         self.place = None
         self.arena, self.arena_for = None, 0
         self.loaded = {}
+        self.window = None  # of outputs that are shown
         self.handles = 0
         self.random = random.Random()
         torch.set_num_interop_threads(1)
@@ -474,14 +475,21 @@ class Role:
         return {"samples": samples, "host_ns": statistics.median(host) if host else 0}
 
     def op_output(self, request, fd):
-        """{"handle", "inputs", "outputs": {name: {"offset", "bytes"}}}: raw outputs into the descriptor."""
-        memory = mmap.mmap(fd, 0)
+        """{"handle", "inputs", "outputs": {name: {"offset", "bytes"}}}: raw outputs into the descriptor; with "window": BYTES they
+        stay on the device, and the first so many bytes of them lie behind "shown"."""
+        memory = mmap.mmap(fd, 0) if fd >= 0 else None
+        self.close()
         rival = self.rival_of(request)
         try:
             tensors = self.inputs(rival, request, memory)
             values, wrong = rival.outputs(rival.prepare(tensors)(), tensors)
             if wrong:
                 return {"wrong": wrong}
+            if "window" in request:
+                self.window = window.Window(torch, self.kernels)
+                self.window.keep([(request["outputs"][t["name"]]["offset"], value.contiguous().view(-1).view(torch.uint8))
+                                  for value, t in zip(values, rival.outs + rival.inouts)], None)
+                return self.op_show({"begin": 0, "window": request["window"]}, -1)
             for value, t in zip(values, rival.outs + rival.inouts):
                 told = request["outputs"][t["name"]]
                 raw = torch.frombuffer(memory, dtype=torch.uint8, count=told["bytes"], offset=told["offset"])
@@ -493,8 +501,20 @@ class Role:
             raise problem.blame(error, "", rival.file)
         return {}
 
+    def op_show(self, request, fd):
+        """Another stretch of the outputs that stayed on the device."""
+        if self.window is None:
+            raise Refusal("internal", "there are no outputs to show")
+        return {"shown": self.window.show(request["begin"], request["window"])}
+
+    def close(self):
+        if self.window is not None:
+            self.window.close()
+            self.window = None
+
     def op_rest(self, request, fd):
         """Gives memory back that others need meanwhile; "keep": handles that stay loaded."""
+        self.close()
         keep = request.get("keep", [])
         self.loaded = {handle: rival for handle, rival in self.loaded.items() if handle in keep}
         for rival in self.loaded.values():
