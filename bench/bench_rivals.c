@@ -1,12 +1,14 @@
 /* bench_rivals.c - the rivals of tasks as the referee measures them, a line of JSON each, for bench/torch's scripts.
- * [ATOLL_PYTHON=FILE] bench_rivals [--backend cuda|cpu] [--modes eager,compile,max-autotune] [--times N] TASK_DIR...
+ * [ATOLL_PYTHON=FILE] bench_rivals [--backend cuda|cpu] [--modes eager,compile,max-autotune] [--times N] [--verbose] TASK_DIR...
  * The device is opened and calibrated once; with --times each rival is measured so many times, built once. */
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/json.h"
+#include "base/log.h"
 #include "bench/place.h"
 #include "bench/solo.h"
 #include "core/task/init.h"
@@ -53,6 +55,7 @@ static int line_print(const struct atoll_task *task, const struct atoll_rival *r
                      "number", (int)r->number, "mode", atoll_torch_mode_name(spec->mode), "verdict",
                      atoll_verdict_name(r->verdict), "versions", r->versions, "detail",
                      atoll_json_text(r->detail), "compile_ns", r->compile_ns, "variant", v ? v->name : "");
+    json_object_set_new(line, "occupied_ns", json_real(r->occupied_ns));
     if (v)
         json_object_update_new(line, json_pack("{s:f, s:f, s:f, s:i, s:f, s:o, s:o}", "median_ns",
                                                t->summary.median, "lo_ns", t->summary.lo95, "hi_ns",
@@ -108,6 +111,7 @@ int main(int argc, char **argv)
     static const struct option names[] = {{"backend", required_argument, NULL, 'b'},
                                           {"modes", required_argument, NULL, 'm'},
                                           {"times", required_argument, NULL, 'n'},
+                                          {"verbose", no_argument, NULL, 'v'},
                                           {NULL, 0, NULL, 0}};
     struct options o = {.backend = "cuda", .times = 1};
     struct atoll_err err = ATOLL_ERR_INIT;
@@ -119,6 +123,8 @@ int main(int argc, char **argv)
             o.modes = optarg;
         else if (key == 'n')
             o.times = (unsigned)strtoul(optarg, NULL, 10);
+        else if (key == 'v') /* how long answers took, and which way they came */
+            atoll_log_setup(STDERR_FILENO, ATOLL_LOG_DEBUG, "");
         else
             return 2;
     if (optind >= argc || o.times < 1 || o.times > TIMES_LIMIT) {

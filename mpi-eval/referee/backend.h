@@ -19,6 +19,7 @@ struct atoll_loaded_candidate;
 struct atoll_trial_order;
 struct atoll_trial;
 struct atoll_torch_place;
+struct atoll_torch_window;
 
 /* What admission asks a task's reference.  Plain: changed_tensor -1, the rest 0. */
 struct atoll_reference_question {
@@ -119,6 +120,11 @@ struct atoll_backend {
     json_t *(*torch_inputs)(const struct atoll_task *task, const struct atoll_input_set *input_set,
                             struct atoll_err *err);
     void (*let_go)(struct atoll_referee *referee);
+    /* examine for outputs that a torch process keeps on the device and shows (torch_window.h); 2: they must come by way of the
+     * host.  outputs->close was called where show was.  NULL: all come by way of the host. */
+    int (*examine_shown)(struct atoll_referee *referee, struct atoll_case *known,
+                         const struct atoll_input_set *input_set, const struct atoll_torch_window *outputs,
+                         double *ret_worst, char *ret_detail, struct atoll_err *err);
     /* 1: heat or hardware slows the device down (or did since it was asked last): what it was timed with says little.  NULL:
      * nobody tells. */
     int (*is_slowed)(struct atoll_referee *referee);

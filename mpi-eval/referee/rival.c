@@ -1,5 +1,6 @@
-/* First everything that needs the torch process: built, an answer kept, samples taken, variant by variant.  Then the answers
- * are checked: the device's own process may need the memory that theirs gives back. */
+/* First everything that needs the torch process: built, samples taken, an answer kept, variant by variant.  Then the answers
+ * are checked: the device's own process may need the memory that theirs gives back.  A large answer that stays on the device is
+ * taken and checked at once; theirs rests as soon as it was copied. */
 #include "mpi-eval/referee/rival.h"
 
 #include <math.h>
@@ -30,15 +31,29 @@ static int is_bench(const struct rival_run *m, size_t variant)
     return v->kind == ATOLL_VARIANT_BENCH && atoll_variant_is_here(m->session.referee->backend, v);
 }
 
-/* Builds it at a variant and keeps its answer to one input set. */
-static int variant_answer(struct rival_run *m, uint32_t variant, struct atoll_torch_built *ret_built)
+/* Its answer to one input set, of what is built and, where it is timed, was timed already: checked where it lies, or kept for the
+ * check.  Ours takes its memory for that; theirs may be lost by it and is built again. */
+static int variant_answer(struct rival_run *m, uint32_t variant, uint64_t handle)
 {
     struct atoll_rival_session *s = &m->session;
     struct atoll_input_set set = atoll_case_input_set(s->referee, s->known, variant, 0);
-    if (atoll_rival_session_build(s, m->rival->number, variant, ret_built) != 0 ||
-        atoll_rival_session_output(s, ret_built->handle, &set, &m->outputs[m->output_count]) != 0)
+    struct atoll_torch_built built;
+    double worst = 0;
+    int is_checked = atoll_rival_session_examine_shown(s, handle, &set, &worst);
+    m->rival->worst_error = fmax(m->rival->worst_error, worst);
+    if (is_checked != 0)
+        return is_checked < 0 ? -1 : 0;
+    if (atoll_rival_session_build(s, m->rival->number, variant, &built) != 0 ||
+        atoll_rival_session_output(s, built.handle, &set, &m->outputs[m->output_count]) != 0)
         return -1;
     m->output_count++;
+    return 0;
+}
+
+static int variant_build(struct rival_run *m, uint32_t variant, struct atoll_torch_built *ret_built)
+{
+    if (atoll_rival_session_build(&m->session, m->rival->number, variant, ret_built) != 0)
+        return -1;
     m->rival->compile_ns += ret_built->compile_ns;
     return 0;
 }
@@ -115,7 +130,7 @@ static int variant_measure(struct rival_run *m, uint32_t variant)
                                          .sample_min = setup->sample_min,
                                          .resolution_ns =
                                              s->referee->info.clock_resolution_ns + s->referee->jitter_ns};
-    if (variant_answer(m, variant, &built) != 0)
+    if (variant_build(m, variant, &built) != 0)
         return -1;
     if (atoll_sampling_init(&sampling, &rules, &err) != 0)
         return atoll_rival_session_fail(s, &err);
@@ -136,7 +151,7 @@ static int variant_measure(struct rival_run *m, uint32_t variant)
     if (!failed)
         failed = timing_store(m, variant, &sampling, state);
     atoll_sampling_fini(&sampling);
-    return failed;
+    return failed ? failed : variant_answer(m, variant, built.handle);
 }
 
 /* ---- the whole ---- */
@@ -154,7 +169,9 @@ static int rival_measure(struct rival_run *m)
         } else if (task->variants[i].kind == ATOLL_VARIANT_CHECK && !is_checked &&
                    atoll_variant_is_here(m->session.referee->backend, &task->variants[i])) {
             is_checked = 1;
-            failed = variant_answer(m, (uint32_t)i, &built);
+            failed = variant_build(m, (uint32_t)i, &built);
+            if (!failed)
+                failed = variant_answer(m, (uint32_t)i, built.handle);
         }
     }
     return failed;

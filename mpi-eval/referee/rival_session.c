@@ -230,8 +230,10 @@ int atoll_rival_session_build(struct atoll_rival_session *s, uint32_t number, ui
     /* Once more: with the memory of the device's own process, or on a new process of theirs. */
     if (rc != 0 &&
         (err.code == ATOLL_E_CHILD || (err.code == ATOLL_E_LIMIT && s->referee->backend->let_go))) {
-        if (err.code == ATOLL_E_LIMIT)
+        if (err.code == ATOLL_E_LIMIT) {
+            s->was_let_go = 1;
             s->referee->backend->let_go(s->referee);
+        }
         atoll_err_clear(&err);
         rc = build_once(s, number, variant, limit, ret_built, &err);
     }
@@ -331,6 +333,92 @@ int atoll_rival_session_output(struct atoll_rival_session *s, uint64_t handle,
     return rc != 0 ? atoll_rival_session_fail(s, &err)
                    : atoll_rival_session_end(s, ATOLL_V_WRONG, "variant %s: %s",
                                              s->known->task->variants[input_set->variant].name, wrong);
+}
+
+/* ---- outputs that stay on the device ---- */
+
+struct shown {
+    struct atoll_rival_session *session;
+    uint64_t handle;
+    const struct atoll_input_set *input_set;
+    struct atoll_torch_window window;
+    char wrong[sizeof(((struct atoll_torch_built *)0)->wrong)];
+    struct atoll_err why; /* of the torch process */
+};
+
+static int shown_ask(struct shown *a, uint64_t begin, unsigned char *ret_handle, struct atoll_err *err)
+{
+    struct atoll_rival_session *s = a->session;
+    double limit = time_left(s, SAMPLES_NS);
+    size_t at = 0;
+    if (begin > 0)
+        return atoll_torch_rival_show(s->torch, &a->window, begin, limit, ret_handle, err);
+    json_t *inputs = inputs_tell(s, a->input_set, &at, err), *told = json_object();
+    int rc = inputs ? 0 : -1;
+    for (size_t i = 0; rc == 0 && i < s->known->task->tensor_count; i++)
+        if (a->window.sizes[i])
+            rc = part_tell(told, s->known->task->tensors[i].name, (size_t)a->window.offsets[i],
+                           (size_t)a->window.sizes[i], err);
+    if (rc != 0) {
+        json_decref(inputs);
+        json_decref(told);
+        return -1;
+    }
+    return atoll_torch_rival_output_shown(s->torch, a->handle, inputs, told, &a->window, limit, a->wrong,
+                                          ret_handle, err);
+}
+
+static int shown_show(void *context, uint64_t begin, unsigned char *ret_handle, struct atoll_err *err)
+{
+    struct shown *a = context;
+    int rc = shown_ask(a, begin, ret_handle, &a->why);
+    if (rc == 0 && a->wrong[0])
+        rc = atoll_err_set(&a->why, ATOLL_E_INPUT, "%s", a->wrong);
+    return rc == 0 ? 0 : atoll_err_set(err, a->why.code, "%s", a->why.text);
+}
+
+static int shown_close(void *context)
+{
+    const struct shown *a = context;
+    atoll_torch_rival_rest(a->session->torch);
+    return 0;
+}
+
+int atoll_rival_session_examine_shown(struct atoll_rival_session *s, uint64_t handle,
+                                      const struct atoll_input_set *input_set, double *ret_worst)
+{
+    const struct atoll_variant *v = &s->known->task->variants[input_set->variant];
+    const struct atoll_backend *backend = s->referee->backend;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    char detail[ATOLL_DETAIL_BYTES] = "";
+    if (!backend->examine_shown || !backend->torch_inputs || s->is_alone || s->was_let_go)
+        return 0;
+    struct shown *a = calloc(1, sizeof(*a));
+    if (!a || atoll_torch_window_lay(s->known->task, v, 0, &a->window, &err) != 0 ||
+        !atoll_torch_window_is_wanted(&a->window)) {
+        free(a);
+        return 0; /* the other way says what is wrong */
+    }
+    *a = (struct shown){.session = s, .handle = handle, .input_set = input_set, .window = a->window};
+    a->window.context = a;
+    a->window.show = shown_show;
+    a->window.close = shown_close;
+    int right = backend->examine_shown(s->referee, s->known, input_set, &a->window, ret_worst, detail, &err);
+    int rc = right == 1 ? 1 : right == 2 ? 0 : -1;
+    if (right == 0) {
+        atoll_rival_session_end(s, ATOLL_V_WRONG, "variant %s, %.1800s", v->name, detail);
+    } else if (right < 0 && a->wrong[0]) {
+        atoll_rival_session_end(s, ATOLL_V_WRONG, "variant %s: %s", v->name, a->wrong);
+    } else if (right < 0 && (a->why.code == ATOLL_E_LIMIT || a->why.code == ATOLL_E_MISSING)) {
+        s->was_let_go |= a->why.code == ATOLL_E_LIMIT; /* less memory is needed the other way */
+        rc = 0;
+    } else if (right < 0 && a->why.code != ATOLL_OK) {
+        atoll_rival_session_fail(s, &a->why);
+    } else if (right < 0) {
+        atoll_rival_session_end(s, ATOLL_V_INFRASTRUCTURE, "%.1900s", err.text);
+    }
+    free(a);
+    return rc;
 }
 
 int atoll_rival_session_examine(struct atoll_rival_session *s, const struct atoll_rival_outputs *outputs,

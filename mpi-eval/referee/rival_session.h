@@ -14,7 +14,8 @@ struct atoll_rival_session {
     struct atoll_torch_rival *torch; /* the referee's */
     double end_ns;                   /* of all of it, by atoll_referee_now_ns */
     uint64_t input_sets;             /* fresh ones used so far */
-    int is_alone; /* the device bears one process at a time: theirs is ended before ours works */
+    int is_alone;   /* the device bears one process at a time: theirs is ended before ours works */
+    int was_let_go; /* there is no memory for ours beside theirs */
     enum atoll_verdict verdict; /* what ended it */
     char *detail;               /* of the caller, ATOLL_DETAIL_BYTES */
 };
@@ -46,6 +47,9 @@ size_t atoll_rival_session_most(const struct atoll_rival_session *session, uint3
 int atoll_rival_session_output(struct atoll_rival_session *session, uint64_t handle,
                                const struct atoll_input_set *input_set,
                                struct atoll_rival_outputs *ret_outputs);
+/* Both at once where outputs need not leave the device: 1 they were checked, 0: output and examine must do it. */
+int atoll_rival_session_examine_shown(struct atoll_rival_session *session, uint64_t handle,
+                                      const struct atoll_input_set *input_set, double *ret_worst);
 /* The check that a candidate's outputs get; ret_worst: as in struct atoll_finding. */
 int atoll_rival_session_examine(struct atoll_rival_session *session,
                                 const struct atoll_rival_outputs *outputs, double *ret_worst);

@@ -2,7 +2,10 @@
  * same.  ATOLL_TEST_PYTHON: a Python with torch that knows the GPU, else the python3 of PATH. */
 #include "tests/gpu/device.h"
 
+#include <unistd.h>
+
 #include "mpi-eval/backend/backends.h"
+#include "mpi-eval/backend/cuda/measure/device.h"
 #include "tests/gpu/referee.h"
 #include "mpi-eval/torch/interpreter.h"
 
@@ -34,6 +37,50 @@ static void a_module_is_answered(void **state)
     atoll_task_destroy(task);
 }
 
+/* Doubles of 24 MiB stay on the device where the system bears that; which way they went is printed. */
+static void a_large_answer(void **state)
+{
+    static const char yaml[] =
+        "version: 1\nname: large\nsummary: y = 2 x + 1\ndims: [N]\ntensors:\n"
+        "  - {name: x, dtype: f32, shape: [N], role: in, init: {normal: {mean: 0, std: 1}}}\n"
+        "  - {name: y, dtype: f32, shape: [N], role: out}\n"
+        "reference: {torch: problem.py, form: function}\nwork: {flops: \"2 * N\"}\n"
+        "tolerance: {rtol: 1.0e-5, atol: 1.0e-5}\n"
+        "variants:\n  check: {N: 3145731}\n  bench: {N: 3145731}\n";
+    char folder[] = "/tmp/atoll-large-XXXXXX", path[64];
+    struct atoll_err err = ATOLL_ERR_INIT;
+    (void)state;
+    if (!device)
+        skip();
+    assert_non_null(mkdtemp(folder));
+    for (int i = 0; i < 2; i++) {
+        snprintf(path, sizeof(path), "%s/%s", folder, i ? "problem.py" : "task.yaml");
+        FILE *f = fopen(path, "w");
+        assert_non_null(f);
+        fputs(i ? "def forward(x):\n    return 2 * x + 1\n" : yaml, f);
+        fclose(f);
+    }
+    struct atoll_task *task = atoll_task_load(folder, &err);
+    for (int i = 0; i < 2; i++) {
+        snprintf(path, sizeof(path), "%s/%s", folder, i ? "problem.py" : "task.yaml");
+        unlink(path);
+    }
+    rmdir(folder);
+    if (!task)
+        fail_msg("%s", err.text);
+    on_device = failed = 0;
+    if (atoll_referee_admit(host, device, task, 0, take_row, NULL, &err) < 0)
+        fail_msg("%s", err.text);
+    int window = atoll_cuda_device_of(device)->window;
+    printf("large answers: %s\n", window > 0   ? "WINDOW on the device"
+                                  : window < 0 ? "REFUSED, by way of the host"
+                                               : "not tried");
+    assert_true(on_device >= 8);
+    assert_int_equal(failed, 0);
+    assert_int_not_equal(window, 0);
+    atoll_task_destroy(task);
+}
+
 static int host_open(const char *python)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
@@ -53,7 +100,8 @@ static int host_open(const char *python)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_module_is_answered)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_module_is_answered),
+                                       cmocka_unit_test(a_large_answer)};
     const char *asked = getenv("ATOLL_TEST_PYTHON");
     char python[200] = "", versions[96] = "";
     unsetenv(ATOLL_TORCH_VARIABLE);

@@ -15,6 +15,7 @@
 #include "mpi-eval/backend/cuda/measure/oracle.h"
 #include "mpi-eval/backend/cuda/measure/torch_answer.h"
 #include "mpi-eval/backend/cuda/measure/torch_inputs.h"
+#include "mpi-eval/backend/cuda/measure/window.h"
 #include "mpi-eval/backend/cuda/sanitize/sanitizer.h"
 #include "mpi-eval/backend/cuda/triton/request.h"
 #include "mpi-eval/backend/cuda/triton/triton.h"
@@ -75,6 +76,8 @@ struct bare {
     struct atoll_loaded_candidate candidate;
     struct atoll_cuda_stage stage;
     struct atoll_cuda_sample_results results;
+    const struct atoll_torch_window *shown; /* outputs that a torch process has on the device; NULL none */
+    int was_asked, is_shut;                 /* for them; and they cannot be had there */
 };
 
 static struct bare *bare_create(struct atoll_referee *referee, struct atoll_case *known,
@@ -96,6 +99,25 @@ static struct bare *bare_create(struct atoll_referee *referee, struct atoll_case
     return b;
 }
 
+/* Outputs into their places, device to device. */
+static int outputs_take(struct bare *b, struct atoll_err *err)
+{
+    uint64_t addresses[ATOLL_TASK_TENSOR_LIMIT] = {0};
+    b->is_shut = !atoll_cuda_window_is_open(b->stage.device, b->shown); /* since it was tried */
+    for (size_t i = 0; i < b->prepared.task->tensor_count; i++) {
+        const struct atoll_span *place = &b->stage.sample.layout.buffers[i];
+        addresses[i] = place->address;
+        if (b->shown->sizes[i] > place->bytes)
+            return atoll_err_set(err, ATOLL_E_INTERNAL, "an output of %llu bytes for a place of %llu",
+                                 (unsigned long long)b->shown->sizes[i], (unsigned long long)place->bytes);
+    }
+    b->was_asked |= !b->is_shut;
+    int rc = b->is_shut ? ATOLL_CUDA_WINDOW_SHUT
+                        : atoll_cuda_window_take(b->stage.device, b->shown, addresses, err);
+    b->is_shut = rc == ATOLL_CUDA_WINDOW_SHUT;
+    return b->is_shut ? -1 : rc;
+}
+
 /* Outputs into their places, in pieces that a batch holds. */
 static int outputs_write(struct bare *b, const void *const *data, struct atoll_err *err)
 {
@@ -106,8 +128,10 @@ static int outputs_write(struct bare *b, const void *const *data, struct atoll_e
     if (atoll_cuda_sample_put(&b->stage.sample, &d->batch, nothing, err) != 0)
         return -1;
     int rc = atoll_cuda_device_run_own(d, "placing outputs", err);
+    if (rc == 0 && b->shown)
+        return outputs_take(b, err);
     for (size_t i = 0; rc == 0 && i < b->prepared.task->tensor_count; i++) {
-        uint64_t bytes = data[i] ? sample->layout.buffers[i].bytes : 0, n;
+        uint64_t bytes = data && data[i] ? sample->layout.buffers[i].bytes : 0, n;
         if (!atoll_cuda_is_output(b->prepared.task, i))
             continue;
         for (uint64_t at = 0; rc == 0 && at < bytes; at += n) {
@@ -132,7 +156,7 @@ static int bare_run(struct bare *b, bare_compose *compose, const void *const *da
     int rc = 1;
     for (int i = 0; rc > 0 && i < ATOLL_CUDA_LOST_LIMIT; i++) {
         rc = atoll_cuda_stage_set(&b->stage, err);
-        if (rc == 0 && data)
+        if (rc == 0 && (data || b->shown))
             rc = outputs_write(b, data, err);
         if (rc == 0)
             rc = atoll_cuda_torch_answer(&b->stage, err);
@@ -158,27 +182,61 @@ static int check_compose(struct bare *b, size_t tensor, struct atoll_command_bat
     return atoll_cuda_sample_check(&b->stage.sample, batch, NULL, err);
 }
 
+/* Of outputs that were put there: 1, 0, -1. */
+static int outputs_judge(struct bare *b, const void *const *data, double *ret_worst, char *ret_detail,
+                         struct atoll_err *err)
+{
+    const struct atoll_task *task = b->prepared.task;
+    double worst = 0;
+    int right = 1;
+    if (atoll_cuda_sample_read(&b->stage.sample, &b->stage.device->reply, &b->results, err) != 0)
+        return -1;
+    for (size_t i = 0; right == 1 && i < task->tensor_count; i++)
+        if (atoll_cuda_is_output(task, i)) {
+            struct atoll_support_finding *f = &b->results.findings[i];
+            if (!data || data[i]) /* equal to the fill by chance: all of it was put there */
+                f->unwritten_count = 0;
+            worst = fmax(worst, f->worst_error);
+            right = atoll_support_finding_judge(f, task, i, b->stage.variant, ret_detail, ATOLL_DETAIL_BYTES);
+        }
+    if (ret_worst)
+        *ret_worst = worst;
+    return right;
+}
+
 static int backend_examine(struct atoll_referee *referee, struct atoll_case *known,
                            const struct atoll_input_set *input_set, const void *const *data,
                            double *ret_worst, char *ret_detail, struct atoll_err *err)
 {
     struct bare *b = bare_create(referee, known, input_set, err);
-    double worst = 0;
-    int right = b && bare_run(b, check_compose, data, 0, err) == 0 ? 1 : -1;
-    if (right == 1 &&
-        atoll_cuda_sample_read(&b->stage.sample, &b->stage.device->reply, &b->results, err) != 0)
-        right = -1;
-    for (size_t i = 0; right == 1 && i < known->task->tensor_count; i++)
-        if (atoll_cuda_is_output(known->task, i)) {
-            struct atoll_support_finding *f = &b->results.findings[i];
-            if (data[i]) /* equal to the fill by chance: all of it was put there */
-                f->unwritten_count = 0;
-            worst = fmax(worst, f->worst_error);
-            right = atoll_support_finding_judge(f, known->task, i, b->stage.variant, ret_detail,
-                                                ATOLL_DETAIL_BYTES);
-        }
-    if (ret_worst)
-        *ret_worst = worst;
+    int right = b && bare_run(b, check_compose, data, 0, err) == 0
+                    ? outputs_judge(b, data, ret_worst, ret_detail, err)
+                    : -1;
+    free(b);
+    return right;
+}
+
+static int backend_examine_shown(struct atoll_referee *referee, struct atoll_case *known,
+                                 const struct atoll_input_set *input_set,
+                                 const struct atoll_torch_window *outputs, double *ret_worst,
+                                 char *ret_detail, struct atoll_err *err)
+{
+    struct atoll_cuda_device *d = atoll_cuda_device_of(referee);
+    struct atoll_err why = ATOLL_ERR_INIT;
+    if (!atoll_cuda_window_is_open(d, outputs))
+        return 2;
+    struct bare *b = bare_create(referee, known, input_set, err);
+    if (!b)
+        return -1;
+    b->shown = outputs;
+    int right = bare_run(b, check_compose, NULL, 0, &why) == 0
+                    ? outputs_judge(b, NULL, ret_worst, ret_detail, &why)
+                : b->is_shut || !b->was_asked ? 2 /* also where there is no room for ours beside theirs */
+                                              : -1;
+    if (right < 0 && why.code == ATOLL_E_MISSING)
+        atoll_cuda_window_shut(d, why.text);
+    if (right < 0)
+        atoll_err_set(err, why.code, "%s", why.text);
     free(b);
     return right;
 }
@@ -379,6 +437,7 @@ const struct atoll_backend atoll_backend_cuda = {
     .release = release,
     .profile = atoll_cuda_profile,
     .examine = backend_examine,
+    .examine_shown = backend_examine_shown,
     .expect = backend_expect,
     .torch_place = torch_place,
     .torch_inputs = torch_inputs,

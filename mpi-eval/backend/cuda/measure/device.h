@@ -66,6 +66,7 @@ struct atoll_cuda_device {
     struct atoll_torch_oracle *torch,
         *torch_host;     /* torch_answer.h; NULL before a task of PyTorch is known */
     uint64_t torch_room; /* bytes that the areas leave to it */
+    int window;          /* results of PyTorch are copied on the device (window.h): 0 not tried yet, 1, -1 */
     /* who sits in which slot, and since when */
     const void *candidates[ATOLL_CUDA_CANDIDATE_SLOTS];
     void *oracles[ATOLL_CUDA_ORACLE_SLOTS];

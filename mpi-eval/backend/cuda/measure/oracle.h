@@ -12,6 +12,7 @@ struct atoll_cuda_oracle {
     uint32_t slot;       /* of device->oracles */
     uint64_t stamp;
     int is_on_host;                            /* PyTorch's: not on the device */
+    int is_windowless;                         /* there is no room to show large answers there */
     char precision[8];                         /* of its last answer; "" a compiled reference */
     double magnitude[ATOLL_TASK_TENSOR_LIMIT]; /* typical size of right values; 0 not seen yet */
 };

@@ -4,9 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "core/task/init.h"
 #include "mpi-eval/backend/cuda/measure/torch_inputs.h"
+#include "mpi-eval/backend/cuda/measure/window.h"
 
 #define CONTEXT_BYTES ((uint64_t)1 << 30) /* of torch: context, libraries of linear algebra */
 #define COPIES        2                   /* of all tensors in double precision, where nobody measured it */
@@ -29,6 +31,19 @@ static uint64_t bytes_of_answer(const struct atoll_task *task)
                 sum += (uint64_t)count * 8 * COPIES;
         }
         most = sum > most ? sum : most;
+    }
+    return most;
+}
+
+/* What an answer shows of itself at once, at the largest variant. */
+static uint64_t bytes_of_window(const struct atoll_cuda_device *d, const struct atoll_task *task)
+{
+    uint64_t most = 0;
+    for (size_t v = 0; v < task->variant_count; v++) {
+        struct atoll_torch_window w;
+        if (atoll_torch_window_lay(task, &task->variants[v], sizeof(double), &w, NULL) == 0 &&
+            atoll_cuda_window_is_open(d, &w) && w.stretch > most)
+            most = w.stretch;
     }
     return most;
 }
@@ -85,15 +100,23 @@ static void on_host(struct atoll_cuda_oracle *o, const struct atoll_task *task, 
               why);
 }
 
+static int is_room(const struct atoll_cuda_device *d, uint64_t bytes, uint64_t own)
+{
+    return (double)bytes <= DEVICE_SHARE * d->facts.limits.memory_bytes &&
+           (!d->facts.free_bytes || bytes + own <= d->facts.free_bytes);
+}
+
 int atoll_cuda_torch_expect(struct atoll_referee *referee, struct atoll_case *known, struct atoll_err *err)
 {
     struct atoll_cuda_device *d = atoll_cuda_device_of(referee);
     struct atoll_cuda_oracle *o = known->oracle;
-    uint64_t bytes = bytes_of_answer(known->task) + CONTEXT_BYTES;
+    uint64_t bytes = bytes_of_answer(known->task) + CONTEXT_BYTES, own = bytes_of_tensors(known->task);
+    uint64_t window = bytes_of_window(d, known->task);
     char why[128];
     if (oracles_open(d, err) != 0 || atoll_torch_oracle_find(d->torch, known->task, err) != 0)
         return -1;
-    uint64_t own = bytes_of_tensors(known->task);
+    o->is_windowless = !is_room(d, bytes + window, own); /* the host itself would be slower still */
+    bytes += o->is_windowless ? 0 : window;
     if (d->facts.compute_mode != 0) {
         on_host(o, known->task, "the device's compute mode allows one process");
     } else if ((double)bytes > DEVICE_SHARE * d->facts.limits.memory_bytes) {
@@ -113,7 +136,8 @@ int atoll_cuda_torch_expect(struct atoll_referee *referee, struct atoll_case *kn
 /* ---- an answer ---- */
 
 struct places {
-    size_t inputs[ATOLL_TASK_TENSOR_LIMIT], values[ATOLL_TASK_TENSOR_LIMIT], bytes;
+    size_t inputs[ATOLL_TASK_TENSOR_LIMIT], bytes;
+    uint64_t values[ATOLL_TASK_TENSOR_LIMIT];
 };
 
 static void places_make(const struct atoll_cuda_stage *s, int with_inputs, struct places *p)
@@ -153,38 +177,47 @@ static json_t *inputs_fill(const struct atoll_cuda_stage *s, const struct places
     return inputs;
 }
 
-static json_t *outputs_describe(const struct atoll_cuda_stage *s, const struct places *p)
+static json_t *outputs_describe(const struct atoll_cuda_stage *s, const uint64_t *offsets)
 {
     const struct atoll_task *task = s->known->task;
     json_t *outputs = json_array();
     for (size_t i = 0; i < task->tensor_count; i++)
         if (atoll_cuda_is_output(task, i))
             json_array_append_new(outputs, json_pack("{s:s, s:I, s:I}", "name", task->tensors[i].name,
-                                                     "offset", (json_int_t)p->values[i], "count",
+                                                     "offset", (json_int_t)offsets[i], "count",
                                                      (json_int_t)s->sample.plain.counts[i]));
     return outputs;
+}
+
+static void precision_note(struct atoll_cuda_stage *s, const char *precision)
+{
+    struct atoll_cuda_oracle *o = s->known->oracle;
+    if (strcmp(precision, o->precision) != 0 && strcmp(precision, "f64") != 0)
+        atoll_log(ATOLL_LOG_INFO, "eval.torch.precision",
+                  "task '%s': its module does not run in double precision, expected values are of %s",
+                  s->known->task->name, precision);
+    snprintf(o->precision, sizeof(o->precision), "%.7s", precision);
+}
+
+static json_t *inputs_tell(const struct atoll_cuda_stage *s, struct atoll_err *err)
+{
+    return atoll_cuda_torch_inputs(s->known->task, s->variant, s->input_set->seed, s->input_set->distribution,
+                                   -1, err);
 }
 
 static int ask(struct atoll_cuda_stage *s, int host, struct places *p, unsigned char **ret_base,
                struct atoll_err *err)
 {
     struct atoll_torch_oracle *torch = host ? s->device->torch_host : s->device->torch;
-    struct atoll_cuda_oracle *o = s->known->oracle;
     char precision[8];
     places_make(s, host, p);
     if (!(*ret_base = atoll_torch_oracle_memory(torch, p->bytes, err)))
         return -1;
-    json_t *inputs = host ? inputs_fill(s, p, *ret_base, err)
-                          : atoll_cuda_torch_inputs(s->known->task, s->variant, s->input_set->seed,
-                                                    s->input_set->distribution, -1, err);
-    if (!inputs || atoll_torch_oracle_ask(torch, s->known->task, s->variant, inputs, outputs_describe(s, p),
-                                          precision, err) != 0)
+    json_t *inputs = host ? inputs_fill(s, p, *ret_base, err) : inputs_tell(s, err);
+    if (!inputs || atoll_torch_oracle_ask(torch, s->known->task, s->variant, inputs,
+                                          outputs_describe(s, p->values), precision, err) != 0)
         return -1;
-    if (strcmp(precision, o->precision) != 0 && strcmp(precision, "f64") != 0)
-        atoll_log(ATOLL_LOG_INFO, "eval.torch.precision",
-                  "task '%s': its module does not run in double precision, expected values are of %s",
-                  s->known->task->name, precision);
-    snprintf(o->precision, sizeof(o->precision), "%s", precision);
+    precision_note(s, precision);
     return 0;
 }
 
@@ -209,24 +242,96 @@ static int values_write(struct atoll_cuda_stage *s, const struct places *p, cons
     return 0;
 }
 
+/* ---- an answer that stays on the device ---- */
+
+struct shown {
+    struct atoll_cuda_stage *stage;
+    struct atoll_torch_window window;
+};
+
+static int answer_show(void *context, uint64_t begin, unsigned char *ret_handle, struct atoll_err *err)
+{
+    struct shown *a = context;
+    struct atoll_torch_oracle *torch = a->stage->device->torch;
+    uint64_t stretch = a->window.stretch;
+    char precision[8];
+    if (begin > 0)
+        return atoll_torch_oracle_show(torch, begin, stretch, ret_handle, err);
+    json_t *inputs = inputs_tell(a->stage, err);
+    if (!inputs || atoll_torch_oracle_ask_shown(torch, a->stage->known->task, a->stage->variant, inputs,
+                                                outputs_describe(a->stage, a->window.offsets), stretch,
+                                                precision, ret_handle, err) != 0)
+        return -1;
+    precision_note(a->stage, precision);
+    return 0;
+}
+
+static int answer_close(void *context)
+{
+    const struct shown *a = context;
+    return atoll_torch_oracle_close(a->stage->device->torch);
+}
+
+/* ---- the whole ---- */
+
+static int by_window(struct atoll_cuda_stage *stage, struct atoll_err *err)
+{
+    struct shown a = {.stage = stage};
+    if (atoll_torch_window_lay(stage->known->task, stage->variant, sizeof(double), &a.window, err) != 0)
+        return -1;
+    if (((struct atoll_cuda_oracle *)stage->known->oracle)->is_windowless ||
+        !atoll_cuda_window_is_open(stage->device, &a.window))
+        return ATOLL_CUDA_WINDOW_SHUT;
+    a.window.context = &a;
+    a.window.show = answer_show;
+    a.window.close = answer_close;
+    return atoll_cuda_window_take(stage->device, &a.window, stage->sample.plain.expected, err);
+}
+
+static int by_host_memory(struct atoll_cuda_stage *stage, int host, struct atoll_err *err)
+{
+    unsigned char *base = NULL;
+    struct places places;
+    int rc = ask(stage, host, &places, &base, err);
+    return rc == 0 ? values_write(stage, &places, base, err) : rc;
+}
+
+static int is_elsewhere(const struct atoll_err *why)
+{
+    return why->code == ATOLL_E_LIMIT || why->code == ATOLL_E_MISSING;
+}
+
+static int on_device(struct atoll_cuda_stage *stage, struct atoll_err *err)
+{
+    struct atoll_err why = ATOLL_ERR_INIT;
+    int rc = by_window(stage, &why);
+    if (rc == 0 || rc == ATOLL_CUDA_WINDOW_LOST)
+        return rc;
+    if (rc < 0 && !is_elsewhere(&why))
+        return atoll_err_set(err, why.code, "%s", why.text);
+    rc = by_host_memory(stage, 0, err);
+    if (rc == 0 && why.code == ATOLL_E_MISSING) /* all but the window it can */
+        atoll_cuda_window_shut(stage->device, why.text);
+    return rc;
+}
+
 int atoll_cuda_torch_answer(struct atoll_cuda_stage *stage, struct atoll_err *err)
 {
     struct atoll_cuda_oracle *o = stage->known->oracle;
     struct atoll_err why = ATOLL_ERR_INIT;
-    unsigned char *base = NULL;
-    struct places places;
+    double begin = atoll_clock_mono_ns();
     int rc = -1;
     if (!stage->known->task->torch)
         return 0;
-    if (!o->is_on_host && (rc = ask(stage, 0, &places, &base, &why)) != 0 &&
-        (why.code == ATOLL_E_LIMIT || why.code == ATOLL_E_MISSING))
+    if (!o->is_on_host && (rc = on_device(stage, &why)) < 0 && is_elsewhere(&why))
         on_host(o, stage->known->task, why.text);
     if (o->is_on_host) {
         atoll_err_clear(&why);
-        rc = ask(stage, 1, &places, &base, &why);
+        rc = by_host_memory(stage, 1, &why);
     }
     if (rc == 0)
-        rc = values_write(stage, &places, base, &why);
+        atoll_log(ATOLL_LOG_DEBUG, "eval.torch.answer", "task '%s', variant %s: answered in %.1f ms",
+                  stage->known->task->name, stage->variant->name, (atoll_clock_mono_ns() - begin) / 1e6);
     if (rc < 0) /* what is the problem's doing is no candidate's */
         return atoll_err_set(
             err, why.code == ATOLL_E_INPUT || why.code == ATOLL_E_LIMIT ? ATOLL_E_CHILD : why.code, "%s",

@@ -1,6 +1,6 @@
 /* torch_answer.h - expected values of tasks that PyTorch defines: a Python process with a context of its own on the device, or on
- * the host, gives doubles into host memory, and these are written to the plain area, where a compiled reference would have put
- * them.  Memory of the device is never shared with that process.  Layer: mpi-eval, backend/cuda.
+ * the host, gives doubles, and these are put into the plain area, where a compiled reference would have put them: by way of host
+ * memory, or device to device where they are large (window.h).  Layer: mpi-eval, backend/cuda.
  *
  * It is asked where no candidate runs, and it is stopped and without kernels where one does.  Its memory on the device is kept free
  * of the areas (room).  On the host it works where the device takes one process only (compute mode), where the answer needs more

@@ -69,6 +69,47 @@ static void test_where(void **state)
     }
 }
 
+/* Large answers need room for a window; without it they go by way of the host's memory, and not to the host. */
+static void test_window(void **state)
+{
+    struct atoll_variant *bench = &task->variants[task->variant_count - 1];
+    int64_t dim = bench->dims[0];
+    uint64_t own = (uint64_t)2 << 30;
+    struct atoll_torch_window w;
+    bench->dims[0] = (int64_t)1 << 18;
+    assert_int_equal(atoll_torch_window_lay(task, bench, 8, &w, NULL), 0);
+    assert_true(w.bytes >= ATOLL_TORCH_WINDOW_LEAST);
+    for (size_t i = 0; i < task->tensor_count; i++) {
+        size_t count = 0;
+        assert_int_equal(atoll_task_element_count(task, i, bench, &count, NULL), 0);
+        own += count * (atoll_dtype_bytes(task->tensors[i].dtype) + (w.sizes[i] ? 8 : 0));
+    }
+    for (int i = 0; i < 4; i++) {
+        struct atoll_err err = ATOLL_ERR_INIT;
+        struct atoll_referee referee = {.setup = {.python = PYTHON}};
+        struct atoll_cuda_device *d = calloc(1, sizeof(*d));
+        struct atoll_cuda_oracle oracle = {.slot = 0};
+        struct atoll_case known = {.task = task, .oracle = &oracle};
+        uint64_t least = 10 * GB + ((uint64_t)1 << 30);
+        assert_non_null(d);
+        d->referee = &referee;
+        referee.device_state = d;
+        d->facts.limits.memory_bytes = 80e9;
+        d->facts.free_bytes = least + own + (i == 0 ? w.stretch : i == 1 ? w.stretch - 1 : 70 * GB);
+        d->window = i == 2 ? -1 : 0;
+        reference.memory_bytes = 10e9;
+        if (atoll_cuda_torch_expect(&referee, &known, &err) != 0)
+            fail_msg("%s", err.text);
+        assert_int_equal(oracle.is_on_host, 0);
+        assert_int_equal(oracle.is_windowless, i == 1);
+        assert_int_equal(d->torch_room, least + (i == 0 || i == 3 ? w.stretch : 0));
+        atoll_torch_oracle_destroy(d->torch);
+        atoll_torch_oracle_destroy(d->torch_host);
+        free(d);
+    }
+    bench->dims[0] = dim;
+}
+
 static void test_none(void **state)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
@@ -89,7 +130,8 @@ static void test_none(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_where), cmocka_unit_test(test_none)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_where), cmocka_unit_test(test_window),
+                                       cmocka_unit_test(test_none)};
     char path[128];
     struct atoll_err err = ATOLL_ERR_INIT;
     if (access(PYTHON, X_OK) != 0) {
