@@ -139,19 +139,18 @@ static void put_names(struct atoll_buffer *out, const struct atoll_task *task)
 }
 
 /* The author's text brings no includes: what it may use is above it, on every backend. */
-static int check_directives(const struct atoll_task *task, struct atoll_err *err)
+static int check_directives(const char *name_of_file, const char *source, const char *use,
+                            struct atoll_err *err)
 {
     struct atoll_token_list list;
     int rc = 0;
-    if (atoll_token_list_init(&list, task->reference_source, err))
+    if (atoll_token_list_init(&list, source, err))
         return -1;
     for (size_t i = 0; !rc && i + 1 < list.count; i++) {
         const struct atoll_token *name = &list.tokens[i + 1];
         if (list.tokens[i].first && list.tokens[i].directive && atoll_token_starts(name, "include")) {
-            rc = atoll_err_set(
-                err, ATOLL_E_INPUT,
-                "reference.c:%u: includes are not allowed; use the atoll_* functions (docs/spec/task.md)",
-                name->line);
+            rc = atoll_err_set(err, ATOLL_E_INPUT, "%s:%u: includes are not allowed; %s (docs/spec/task.md)",
+                               name_of_file, name->line, use);
         }
     }
     atoll_token_list_fini(&list);
@@ -161,7 +160,8 @@ static int check_directives(const struct atoll_task *task, struct atoll_err *err
 int atoll_reference_translation_unit(const struct atoll_task *task, struct atoll_buffer *out,
                                      struct atoll_err *err)
 {
-    if (atoll_task_needs_c(task, "there is no reference.c to compile", err) || check_directives(task, err))
+    if (atoll_task_needs_c(task, "there is no reference.c to compile", err) ||
+        check_directives("reference.c", task->reference_source, "use the atoll_* functions", err))
         return -1;
     put_raw(out, prelude_types);
     put_maths(out);
@@ -176,6 +176,32 @@ int atoll_reference_translation_unit(const struct atoll_task *task, struct atoll
             "ATOLL_EXPORT void atoll_reference_range(const struct atoll_reference_args *a, long unit_begin, "
             "long unit_end)\n"
             "{\n    for (long unit = unit_begin; unit < unit_end; unit++)\n        reference(a, unit);\n}\n");
+    return atoll_buffer_check(out, err);
+}
+
+int atoll_reference_device_unit(const struct atoll_task *task, const char *tiles, struct atoll_buffer *out,
+                                struct atoll_err *err)
+{
+    if (!task->device_source)
+        return atoll_err_set(err, ATOLL_E_INTERNAL, "task '%s' has no reference.cu", task->name);
+    if (check_directives("reference.cu", task->device_source, "what it needs is there", err))
+        return -1;
+    for (size_t i = 0; i < task->tensor_count; i++) {
+        const struct atoll_tensor *t = &task->tensors[i];
+        if (t->role != ATOLL_ROLE_OUT && t->role != ATOLL_ROLE_INOUT)
+            continue;
+        atoll_buffer_printf(
+            out,
+            "ATOLL_FN double expected_%s(const struct atoll_reference_args *a, long i)\n"
+            "{ return a->expected[%zu][i]; }\n"
+            "ATOLL_FN double expected_scale_%s(const struct atoll_reference_args *a, long i)\n"
+            "{ return a->scale[%zu][i]; }\n",
+            t->name, i, t->name, i);
+    }
+    put_raw(out, tiles);
+    put_raw(out, "\nnamespace atoll_tiled {\n#line 1 \"reference.cu\"\n");
+    put_raw(out, task->device_source);
+    put_raw(out, "\n}\n");
     return atoll_buffer_check(out, err);
 }
 

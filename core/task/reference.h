@@ -33,6 +33,13 @@ struct atoll_reference_args {
  * long unit_end) */
 int atoll_reference_translation_unit(const struct atoll_task *task, struct atoll_buffer *out,
                                      struct atoll_err *err);
+/* Appends, behind that unit where it is C++: what else reference.cu may use (accessors of this task, then `tiles`, the text
+ * of tile.cuh), #line 1 "reference.cu" and the author's text, in namespace atoll_tiled:
+ *   long reference_blocks(const struct atoll_reference_args *a, int phase)
+ *   void reference_block(const struct atoll_reference_args *a, int phase, long block) */
+#define ATOLL_REFERENCE_PHASES 3
+int atoll_reference_device_unit(const struct atoll_task *task, const char *tiles, struct atoll_buffer *out,
+                                struct atoll_err *err);
 /* Whether the reference calls scale_<tensor>. */
 int atoll_reference_has_scale(const struct atoll_task *task, size_t tensor);
 

@@ -17,6 +17,8 @@
 #define ATOLL_TASK_RANK_LIMIT    6
 #define ATOLL_TASK_VARIANT_LIMIT 16
 #define ATOLL_TASK_SEED_LIMIT    16
+#define ATOLL_TASK_TEXT_LIMIT                                                                                \
+    (ATOLL_TASK_SEED_LIMIT + 2)       /* files beside task.yaml: seeds, reference.c, reference.cu */
 #define ATOLL_TASK_SEGMENT_LIMIT 1024 /* of one packed tensor */
 #define ATOLL_TASK_RIVAL_LIMIT   8
 #define ATOLL_TASK_TAG_LIMIT     16
@@ -137,14 +139,15 @@ struct atoll_task {
     const char *name; /* [a-z][a-z0-9_]*, at most 63 characters */
     const char *summary;
     const char *file;   /* path of task.yaml as given, for messages */
-    struct atoll_id id; /* hash of task.yaml and the reference's text */
+    struct atoll_id id; /* hash of task.yaml and the reference's texts */
     size_t dim_count;
     const char *dims[ATOLL_TASK_DIM_LIMIT];
     size_t tensor_count;
     struct atoll_tensor tensors[ATOLL_TASK_TENSOR_LIMIT];
-    /* The definition of correct: torch where it is not NULL, else the three that follow, which are NULL then. */
+    /* The definition of correct: torch where it is not NULL, else the four that follow, which are NULL then. */
     const struct atoll_torch_reference *torch;
-    const char *reference_source;           /* text of reference.c */
+    const char *reference_source; /* text of reference.c */
+    const char *device_source;    /* text of reference.cu, the same by tiles on a device; NULL = none */
     const struct atoll_expression *units;   /* independent units */
     const struct atoll_expression *scratch; /* doubles of scratch per unit; NULL = none */
     const struct atoll_expression

@@ -248,7 +248,7 @@ int atoll_task_encode(const struct atoll_task *task, struct atoll_buffer *out, s
 
 struct decoded_texts {
     size_t count;
-    struct atoll_task_text texts[ATOLL_TASK_SEED_LIMIT + 1];
+    struct atoll_task_text texts[ATOLL_TASK_TEXT_LIMIT];
 };
 
 static const char *decoded_read(void *context, struct atoll_arena *arena, const char *path, size_t limit,
@@ -271,10 +271,9 @@ static int decode_texts(struct atoll_reader *r, struct atoll_arena *arena, struc
                         struct atoll_err *err)
 {
     uint32_t count = atoll_reader_count(r, 8);
-    if (count > ATOLL_TASK_SEED_LIMIT + 1) {
+    if (count > ATOLL_TASK_TEXT_LIMIT)
         return atoll_err_set(err, ATOLL_E_PROTOCOL, "task: %u files, at most %d", count,
-                             ATOLL_TASK_SEED_LIMIT + 1);
-    }
+                             ATOLL_TASK_TEXT_LIMIT);
     ret->count = count;
     for (uint32_t i = 0; i < count; i++) {
         ret->texts[i].path = atoll_reader_text(r, arena);
@@ -295,7 +294,7 @@ static int decode_into(struct atoll_task_owner *owner, struct atoll_reader *r, s
     struct decoded_texts d;
     if (decode_texts(r, owner->arena, &d, err))
         return -1;
-    const char *seeds[ATOLL_TASK_SEED_LIMIT + 1];
+    const char *seeds[ATOLL_TASK_TEXT_LIMIT];
     struct atoll_task_store store = {decoded_read, &d, 0, seeds};
     for (size_t i = 0; i < d.count; i++)
         if (strncmp(d.texts[i].path, "seeds/", 6) == 0)

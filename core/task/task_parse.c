@@ -327,6 +327,8 @@ static int identify(struct atoll_task_parse *p)
     atoll_buffer_init(&b, 4 * ATOLL_TASK_FILE_LIMIT);
     atoll_buffer_put_text(&b, p->owner->yaml);
     atoll_buffer_put_text(&b, p->task->torch ? p->task->torch->source : p->task->reference_source);
+    if (p->task->device_source)
+        atoll_buffer_put_text(&b, p->task->device_source);
     int rc = atoll_buffer_check(&b, p->walk.err);
     if (!rc)
         p->task->id = atoll_id_of(b.data, b.length);

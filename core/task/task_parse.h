@@ -21,7 +21,7 @@ struct atoll_task_owner {
     struct atoll_arena *arena;
     const char *yaml; /* text of task.yaml */
     size_t text_count;
-    struct atoll_task_text texts[ATOLL_TASK_SEED_LIMIT + 1];
+    struct atoll_task_text texts[ATOLL_TASK_TEXT_LIMIT];
 };
 
 /* Where the texts of a task come from. */

@@ -40,7 +40,7 @@ static const char *take(struct atoll_yaml_walk *w, const struct atoll_yaml_node 
     for (size_t i = 0; i < o->text_count; i++)
         if (strcmp(o->texts[i].path, path) == 0)
             return o->texts[i].text;
-    if (o->text_count == ATOLL_TASK_SEED_LIMIT + 1) {
+    if (o->text_count == ATOLL_TASK_TEXT_LIMIT) {
         atoll_yaml_fail(w, node, "more than %d baselines and seeds; remove some", ATOLL_TASK_SEED_LIMIT);
         return NULL;
     }
@@ -231,6 +231,7 @@ int atoll_task_add_seeds(struct atoll_yaml_walk *w, const struct atoll_yaml_node
 
 struct reference {
     const char *file, *problem;
+    const char *device; /* reference.cu */
     const struct atoll_expression *units, *scratch;
     struct atoll_torch_reference torch;
     int has_torch_key; /* form, entry, backward or memory */
@@ -272,6 +273,7 @@ static int read_memory(struct atoll_yaml_walk *w, const struct atoll_yaml_node *
 #define REFERENCE(m) offsetof(struct reference, m)
 static const struct atoll_yaml_row reference_rows[] = {
     {"file", ATOLL_YAML_OPTIONAL, read_path, REFERENCE(file)},
+    {"device", ATOLL_YAML_OPTIONAL, read_path, REFERENCE(device)},
     {"units", ATOLL_YAML_OPTIONAL, atoll_task_read_expression, REFERENCE(units)},
     {"scratch", ATOLL_YAML_OPTIONAL, atoll_task_read_expression, REFERENCE(scratch)},
     {"torch", ATOLL_YAML_OPTIONAL, read_path, REFERENCE(problem)},
@@ -288,8 +290,8 @@ static int take_problem(struct atoll_yaml_walk *w, const struct atoll_yaml_node 
     size_t length = strlen(r->problem);
     if (length < 4 || strcmp(r->problem + length - 3, ".py") != 0)
         return atoll_yaml_fail(w, node, "'%.80s': a torch reference ends in .py; rename it", r->problem);
-    if (r->units || r->scratch)
-        return atoll_yaml_fail(w, node, "units and scratch belong to a reference.c; remove them");
+    if (r->units || r->scratch || r->device)
+        return atoll_yaml_fail(w, node, "device, units and scratch belong to a reference.c; remove them");
     struct atoll_torch_reference *torch = atoll_arena_alloc(w->arena, sizeof(*torch), w->err);
     if (!torch)
         return -1;
@@ -300,6 +302,18 @@ static int take_problem(struct atoll_yaml_walk *w, const struct atoll_yaml_node 
     torch->source = take(w, node, r->problem, ATOLL_TASK_FILE_LIMIT);
     atoll_task_of(w)->torch = torch;
     return torch->source ? 0 : -1;
+}
+
+static int take_device(struct atoll_yaml_walk *w, const struct atoll_yaml_node *node,
+                       const struct reference *r)
+{
+    if (!r->device)
+        return 0;
+    size_t length = strlen(r->device);
+    if (length < 4 || strcmp(r->device + length - 3, ".cu") != 0)
+        return atoll_yaml_fail(w, node, "'%.80s': a reference for devices ends in .cu; rename it", r->device);
+    atoll_task_of(w)->device_source = take(w, node, r->device, ATOLL_TASK_FILE_LIMIT);
+    return atoll_task_of(w)->device_source ? 0 : -1;
 }
 
 int atoll_task_read_reference(struct atoll_yaml_walk *w, const struct atoll_yaml_node *node, void *target)
@@ -326,5 +340,5 @@ int atoll_task_read_reference(struct atoll_yaml_walk *w, const struct atoll_yaml
     task->units = r.units;
     task->scratch = r.scratch;
     task->reference_source = take(w, node, r.file, ATOLL_TASK_FILE_LIMIT);
-    return task->reference_source ? 0 : -1;
+    return task->reference_source ? take_device(w, node, &r) : -1;
 }

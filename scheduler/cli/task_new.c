@@ -52,7 +52,9 @@ static const char task_yaml[] =
     "  - {name: naive, file: seeds/naive.c}              # measured first\n"
     "  - {torch: \"2 * x + y\", compile: [none, default]}  # what a user of PyTorch runs instead, where "
     "torch is "
-    "at hand\n";
+    "at hand\n"
+    "# Where a reference.c is slow on a GPU (products, rows): device: reference.cu beside its file "
+    "(docs/spec/task.md).\n";
 
 static const char reference_c[] = "/* The definition of correct: computes one unit in double precision. */\n"
                                   "void reference(const struct atoll_reference_args *a, long unit)\n"

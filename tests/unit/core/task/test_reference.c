@@ -91,6 +91,32 @@ static void test_includes_are_refused(void **state)
     atoll_task_destroy(task);
 }
 
+static void test_device_unit(void **state)
+{
+    static const char *const parts[] = {"double expected_total(", "double expected_scale_total(", "TILES\n",
+                                        "namespace atoll_tiled {\n#line 1 \"reference.cu\"\nmine();\n"};
+    struct atoll_task *task = load("rowsum");
+    struct atoll_task other = *task;
+    struct atoll_buffer out;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    atoll_buffer_init(&out, 1u << 20);
+    assert_int_equal(atoll_reference_device_unit(&other, "TILES\n", &out, &err), -1);
+    expect_err(&err, ATOLL_E_INTERNAL, "has no reference.cu");
+    other.device_source = "mine();\n";
+    atoll_err_clear(&err);
+    assert_int_equal(atoll_reference_device_unit(&other, "TILES\n", &out, &err), 0);
+    atoll_buffer_put_u8(&out, 0);
+    for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+        if (!strstr((const char *)out.data, parts[i]))
+            fail_msg("no '%s'", parts[i]);
+    assert_null(strstr((const char *)out.data, "expected_x"));
+    other.device_source = "\n#include <x>\n";
+    assert_int_equal(atoll_reference_device_unit(&other, "", &out, &err), -1);
+    expect_err(&err, ATOLL_E_INPUT, "reference.cu:2: includes are not allowed");
+    atoll_buffer_fini(&out);
+    atoll_task_destroy(task);
+}
+
 static void test_limit(void **state)
 {
     struct atoll_task *task = load("scale");
@@ -250,6 +276,7 @@ int main(void)
         cmocka_unit_test(test_parts),
         cmocka_unit_test(test_scale_in_comments_does_not_count),
         cmocka_unit_test(test_includes_are_refused),
+        cmocka_unit_test(test_device_unit),
         cmocka_unit_test(test_limit),
         cmocka_unit_test(test_answers),
         cmocka_unit_test(test_narrow_floats),

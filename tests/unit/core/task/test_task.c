@@ -45,8 +45,9 @@ static int make_folder(void **state)
 
 static int remove_folder(void **state)
 {
-    static const char *const names[] = {"task.yaml",  "problem.py",  "reference.c", "seeds/naive.c",
-                                        "seeds/a.cu", "seeds/x.txt", "seeds/out.c", "seeds/.hidden"};
+    static const char *const names[] = {"task.yaml",     "problem.py",    "reference.c",
+                                        "seeds/naive.c", "seeds/a.cu",    "seeds/x.txt",
+                                        "seeds/out.c",   "seeds/.hidden", "reference.cu"};
     char path[320];
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
@@ -254,6 +255,12 @@ static const struct {
     {8, "reference: {torch: problem.py, form: class}", 8, "form 'class'"},
     {8, "reference: {file: reference.c, units: N, form: module}", 8, "belong to a torch reference"},
     {8, "reference: {units: N}", 8, "key 'file' is missing"},
+    {8, "reference: {file: reference.c, units: N, device: reference.c}", 8,
+     "a reference for devices ends in .cu"},
+    {8, "reference: {file: reference.c, units: N, device: .cu}", 8, "a reference for devices ends in .cu"},
+    {8, "reference: {file: reference.c, units: N, device: none.cu}", 8, "cannot open 'none.cu'"},
+    {8, "reference: {file: reference.c, units: N, device: ../reference.cu}", 8, "must stay inside"},
+    {8, "reference: {torch: problem.py, device: reference.cu}", 8, "device, units and scratch belong"},
     {14, "---\nversion: 1", 14, "a second document"},
     {14, "bad: [", 15, "not valid YAML"},
     {14, "? [a]\n: 1", 14, "a key must be a word"},
@@ -683,6 +690,54 @@ static void test_round_trip(void **state)
     }
 }
 
+/* With as many seeds as there may be, too: all files of a task travel. */
+static void test_device_reference(void **state)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_buffer bytes;
+    struct atoll_id ids[3];
+    char name[64];
+    atoll_buffer_init(&bytes, 1u << 22);
+    for (int i = 0; i < 3; i++) { /* without, with one, with another */
+        write_text("reference.cu", i == 2 ? "/* other tiles */\n" : "/* tiles */\n");
+        write_task(8, i > 0 ? "reference: {file: reference.c, device: reference.cu, units: \"N * M\"}"
+                            : good[7]);
+        struct atoll_task *task = atoll_task_load(folder, &err);
+        if (!task)
+            fail_msg("%s", err.text);
+        ids[i] = task->id;
+        if (i == 0)
+            assert_null(task->device_source);
+        else
+            assert_string_equal(task->device_source, i == 2 ? "/* other tiles */\n" : "/* tiles */\n");
+        atoll_task_destroy(task);
+    }
+    for (int i = 0; i < 3; i++)
+        assert_memory_not_equal(&ids[i], &ids[(i + 1) % 3], sizeof(ids[i]));
+    for (int i = 0; i < ATOLL_TASK_SEED_LIMIT - 2; i++) {
+        snprintf(name, sizeof(name), "seeds/z%d.c", i);
+        write_text(name, "/* seed */\n");
+    }
+    struct atoll_task *task = atoll_task_load(folder, &err);
+    if (!task)
+        fail_msg("%s", err.text);
+    assert_int_equal(task->seed_count, ATOLL_TASK_SEED_LIMIT);
+    assert_int_equal(atoll_task_encode(task, &bytes, &err), 0);
+    struct atoll_task *other = atoll_task_decode(bytes.data, bytes.length, &err);
+    if (!other)
+        fail_msg("%s", err.text);
+    assert_memory_equal(&other->id, &task->id, sizeof(task->id));
+    assert_string_equal(other->device_source, task->device_source);
+    atoll_task_destroy(other);
+    atoll_task_destroy(task);
+    for (int i = 0; i < ATOLL_TASK_SEED_LIMIT - 2; i++) {
+        char path[320];
+        snprintf(path, sizeof(path), "%s/seeds/z%d.c", folder, i);
+        unlink(path);
+    }
+    atoll_buffer_fini(&bytes);
+}
+
 static void test_decode_hostile(void **state)
 {
     struct atoll_buffer good_bytes;
@@ -792,6 +847,7 @@ int main(void)
         cmocka_unit_test(test_too_long),
         cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_device_reference),
         cmocka_unit_test(test_decode_hostile),
         cmocka_unit_test(test_suite),
         cmocka_unit_test(test_suites_below),
