@@ -1,0 +1,33 @@
+/* C = A^T B. */
+struct product : atoll_product {
+    enum { LEFT_BY_ROW = 0, RIGHT_BY_ROW = 1 };
+    using atoll_product::atoll_product;
+    __device__ double left(long row, long k) const
+    {
+        return get_a(a, k * rows + row);
+    }
+    __device__ double right(long k, long column) const
+    {
+        return get_b(a, k * columns + column);
+    }
+    __device__ void put(long row, long column, double sum, double squares) const
+    {
+        put_c(a, row * columns + column, sum);
+        scale_c(a, row * columns + column, atoll_fabs(sum) + atoll_sqrt(squares));
+    }
+};
+
+static __device__ product product_of(const struct atoll_reference_args *a)
+{
+    return product(a, dim_M(a), dim_N(a), dim_K(a));
+}
+
+static __device__ long reference_blocks(const struct atoll_reference_args *a, int phase)
+{
+    return phase == 0 ? atoll_product_blocks(product_of(a)) : 0;
+}
+
+static __device__ void reference_block(const struct atoll_reference_args *a, int phase, long block)
+{
+    atoll_product_block<ATOLL_SIZE_SQUARES>(product_of(a), block);
+}
