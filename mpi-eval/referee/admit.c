@@ -541,6 +541,10 @@ static void admit_device(struct admission *a)
         report(a, "reference compiles for the device", 0, "%s", err.text);
         return;
     }
+    const char *refusal =
+        a->device->backend->device_reference ? a->device->backend->device_reference(a->device_known) : NULL;
+    if (refusal)
+        report(a, "reference.cu agrees with reference.c", !refusal[0], "%s", refusal);
     admit_agreement(a, test, a->device, a->device_known, 0, 0);
     for (size_t i = 0; i < atoll_fakes_count(); i++)
         admit_fake(a, i, prefix, a->device, a->device_known);

@@ -65,6 +65,9 @@ struct atoll_backend {
     /* Makes known->oracle, from referee->reference where that has an object, else by the compiler. */
     int (*case_open)(struct atoll_referee *referee, struct atoll_case *known, struct atoll_err *err);
     void (*case_close)(struct atoll_referee *referee, struct atoll_case *known);
+    /* "": the task's reference.cu answers for its reference.c; else why it does not.  NULL: it has none.  NULL function: the
+     * backend uses none. */
+    const char *(*device_reference)(const struct atoll_case *known);
 
     /* Level 4, load: CORRECT, FORBIDDEN, LAUNCH_ERROR, TIMEOUT or INFRASTRUCTURE with the text in ret_detail
      * (ATOLL_DETAIL_BYTES).  resources: static resources of what was loaded, filled where the backend knows them. */

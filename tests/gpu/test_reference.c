@@ -141,8 +141,8 @@ static void run_device(const struct atoll_task *task, const struct atoll_variant
                 .scale = h->scale[t] ? take_room(&at, h->counts[t] * 8) : 0,
             };
     }
-    if (atoll_cuda_reference_run(&b.batch, REFERENCE_FUNCTION, task, v, inputs, outputs, output_count, at,
-                                 b.area + BYTES - at, &err))
+    if (atoll_cuda_reference_run(&b.batch, REFERENCE_FUNCTION, task, v, inputs, outputs, output_count, NULL,
+                                 at, b.area + BYTES - at, &err))
         fail_msg("%s", err.text);
     for (size_t i = 0; i < output_count; i++) {
         atoll_command_batch_read(&b.batch, outputs[i].expected, outputs[i].count * 8);

@@ -77,6 +77,23 @@ struct atoll_finding_area {
     unsigned lock, reserved;
 };
 
+/* An element that two references put (agreement.cu). */
+struct atoll_agreement_entry {
+    atoll_u64 index;
+    double expected, scale, tiled, tiled_scale;
+};
+
+struct atoll_agreement_area {
+    atoll_u64 put_count;   /* by the first one; entries are the first of them that came */
+    atoll_u64 unset_count; /* elements that the second one left out */
+    struct atoll_agreement_entry entries[1];
+};
+
+struct atoll_agreement_launch {
+    atoll_u64 expected, scale, count; /* doubles; scale 0: none */
+    atoll_u64 result, room;           /* entries */
+};
+
 #define ATOLL_FINDING_WORST 1e30 /* an error that no number of tolerances describes */
 
 #endif

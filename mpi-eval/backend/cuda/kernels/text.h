@@ -5,5 +5,6 @@
 
 extern const char atoll_device_support_text[];
 extern const char atoll_device_calibration_text[];
+extern const char atoll_device_tiles_text[]; /* no unit: the head of a task's reference.cu */
 
 #endif

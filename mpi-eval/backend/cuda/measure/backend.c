@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "core/message.h"
 #include "core/plan/plan.h"
 #include "mpi-eval/backend/cuda/compile/compile.h"
@@ -13,6 +14,7 @@
 #include "mpi-eval/backend/cuda/measure/launch.h"
 #include "mpi-eval/backend/cuda/measure/loaded_candidate.h"
 #include "mpi-eval/backend/cuda/measure/oracle.h"
+#include "mpi-eval/backend/cuda/measure/tiles.h"
 #include "mpi-eval/backend/cuda/measure/torch_answer.h"
 #include "mpi-eval/backend/cuda/measure/torch_inputs.h"
 #include "mpi-eval/backend/cuda/measure/window.h"
@@ -78,6 +80,7 @@ struct bare {
     struct atoll_cuda_sample_results results;
     const struct atoll_torch_window *shown; /* outputs that a torch process has on the device; NULL none */
     int was_asked, is_shut;                 /* for them; and they cannot be had there */
+    struct atoll_cuda_units units;          /* of reference.c, for an agreement */
 };
 
 static struct bare *bare_create(struct atoll_referee *referee, struct atoll_case *known,
@@ -294,6 +297,97 @@ static int backend_expect(struct atoll_referee *referee, struct atoll_case *know
     return rc;
 }
 
+/* ---- reference.cu against reference.c ---- */
+
+#define SERIES ((uint64_t)1 << 62) /* of admissions */
+
+static int agreement_compose(struct bare *b, size_t tensor, struct atoll_command_batch *batch,
+                             struct atoll_err *err)
+{
+    return atoll_cuda_sample_agreement(&b->stage.sample, batch, tensor, &b->units, err);
+}
+
+/* One output at one variant: 1 they agree; 0 with the reason in ret_text. */
+static int output_agrees(struct bare *b, size_t tensor, char *ret_text, size_t text_bytes)
+{
+    const struct atoll_task *task = b->stage.known->task;
+    const struct atoll_variant *v = &task->variants[b->stage.input_set->variant];
+    struct atoll_command_batch_reply *reply = &b->stage.device->reply;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    size_t elements, length = 0;
+    if (atoll_task_element_count(task, tensor, v, &elements, &err) != 0 ||
+        atoll_cuda_tiles_units(task, v, elements, atoll_referee_placement(b->stage.referee), &b->units,
+                               &err) != 0 ||
+        bare_run(b, agreement_compose, NULL, tensor, &err) != 0) {
+        snprintf(ret_text, text_bytes, "at variant %s: %s", v->name, err.text);
+        return 0;
+    }
+    const void *bytes = atoll_command_batch_take_bytes(reply, &length);
+    return atoll_cuda_tiles_judge(bytes, length, task, tensor, v, ret_text, text_bytes);
+}
+
+static int variant_agrees(struct atoll_referee *referee, struct atoll_case *known, uint32_t variant,
+                          char *ret_text, size_t text_bytes)
+{
+    const struct atoll_input_set input_set =
+        atoll_input_set_make(referee->setup.secret, known->task, variant, SERIES, variant);
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct bare *b = bare_create(referee, known, &input_set, &err);
+    int agrees = b != NULL;
+    if (!b)
+        snprintf(ret_text, text_bytes, "%s", err.text);
+    for (size_t i = 0; agrees && i < known->task->tensor_count; i++)
+        if (atoll_cuda_is_output(known->task, i))
+            agrees = output_agrees(b, i, ret_text, text_bytes);
+    free(b);
+    return agrees;
+}
+
+/* All variants that are measured here; 0 with the reason in ret_text. */
+static int variants_agree(struct atoll_referee *referee, struct atoll_case *known, unsigned char *ret_agrees,
+                          char *ret_text, size_t text_bytes)
+{
+    for (uint32_t i = 0; i < known->task->variant_count; i++) {
+        const struct atoll_variant *v = &known->task->variants[i];
+        if (v->kind == ATOLL_VARIANT_HIDDEN || !atoll_variant_is_here(referee->backend, v))
+            continue;
+        ret_agrees[i] = variant_agrees(referee, known, i, ret_text, text_bytes) != 0;
+        if (!ret_agrees[i])
+            return 0;
+    }
+    return 1;
+}
+
+/* reference.cu answers where it was seen to agree, or nowhere. */
+static void tiles_prove(struct atoll_referee *referee, struct atoll_case *known)
+{
+    struct atoll_cuda_oracle *o = known->oracle;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    unsigned char agrees[ATOLL_TASK_VARIANT_LIMIT] = {0};
+    if (atoll_cuda_tiles_stack(o->cubin.bytes, o->cubin.length, &o->tiled_stack_bytes, &err) != 0)
+        snprintf(o->refusal, sizeof(o->refusal), "%.500s", err.text);
+    else if (variants_agree(referee, known, agrees, o->refusal, sizeof(o->refusal)))
+        memcpy(o->is_tiled, agrees, sizeof(agrees));
+    if (o->refusal[0])
+        atoll_log(ATOLL_LOG_WARNING, "eval.reference.tiles",
+                  "task '%s': reference.c answers, reference.cu does not: %s", known->task->name, o->refusal);
+}
+
+static int case_open(struct atoll_referee *referee, struct atoll_case *known, struct atoll_err *err)
+{
+    if (atoll_cuda_case_open(referee, known, err) != 0)
+        return -1;
+    if (known->task->device_source && !referee->setup.backend_null)
+        tiles_prove(referee, known);
+    return 0;
+}
+
+static const char *device_reference(const struct atoll_case *known)
+{
+    const struct atoll_cuda_oracle *o = known->oracle;
+    return known->task->device_source ? o->refusal : NULL;
+}
+
 /* ---- the device ---- */
 
 /* The architecture to compile for is the device's own: a process says it and goes. */
@@ -427,8 +521,9 @@ const struct atoll_backend atoll_backend_cuda = {
     .qualify = qualify,
     .measure = atoll_cuda_measure,
     .case_unit = atoll_cuda_case_unit,
-    .case_open = atoll_cuda_case_open,
+    .case_open = case_open,
     .case_close = atoll_cuda_case_close,
+    .device_reference = device_reference,
     .candidate_open = atoll_cuda_loaded_candidate_open,
     .candidate_close = atoll_cuda_loaded_candidate_close,
     .trial = atoll_cuda_trial,

@@ -6,6 +6,7 @@
 
 #include "core/source/source_token.h"
 #include "core/task/reference.h"
+#include "mpi-eval/backend/cuda/kernels/text.h"
 #include "mpi-eval/backend/cuda/measure/support.h"
 #include "mpi-eval/backend/cuda/measure/torch_answer.h"
 
@@ -19,7 +20,7 @@
 
 _Static_assert(MODULE_FIRST + ATOLL_CUDA_ORACLE_SLOTS <= ATOLL_DEVICE_COMMAND_MODULE_LIMIT,
                "slots of modules");
-_Static_assert(FUNCTION_FIRST + ATOLL_CUDA_ORACLE_SLOTS <= ATOLL_DEVICE_COMMAND_FUNCTION_LIMIT,
+_Static_assert(FUNCTION_FIRST + 2 * ATOLL_CUDA_ORACLE_SLOTS <= ATOLL_DEVICE_COMMAND_FUNCTION_LIMIT,
                "slots of functions");
 
 /* ---- its text: functions and tables of reference.c say __device__ ---- */
@@ -94,7 +95,9 @@ static const char unit_tail[] =
     "    double *expected[%d];\n"
     "    double *scale[%d];\n"
     "    double *scratch;\n"
-    "    long long scratch_doubles, units;\n"
+    "    long long scratch_doubles, units;\n" /* units to do */
+    "    long long first, stride, total;\n"   /* stride 0: all of them */
+    "    int phase;\n"
     "};\n"
     "extern \"C\" __global__ void %s(const __grid_constant__ atoll_reference_launch p)\n"
     "{\n"
@@ -102,8 +105,28 @@ static const char unit_tail[] =
     "blockDim.x;\n"
     "    atoll_reference_args a = {p.dims, p.inputs, p.expected, p.scale, p.scratch + thread * "
     "p.scratch_doubles};\n"
-    "    for (long long unit = thread; unit < p.units; unit += step)\n"
+    "    for (long long i = thread; i < p.units; i += step) {\n"
+    "        long long unit = p.stride ? (p.first + i * p.stride) %% p.total : i;\n"
     "        atoll_reference_range(&a, unit, unit + 1);\n"
+    "    }\n"
+    "}\n";
+
+/* Blocks of 256 threads take blocks of the reference in turn: how many there are, the device alone knows. */
+#define TILED_THREADS 256
+#define TILED_SPREAD                                                                                         \
+    8 /* blocks for each multiprocessor; a reference by tiles keeps one or two of them busy, rows all */
+static const char tiled_tail[] =
+    "#line 1 \"reference-tiled.cu\"\n"
+    "#ifndef ATOLL_RESIDENT\n#define ATOLL_RESIDENT 2\n#endif\n"
+    "extern \"C\" __global__ void __launch_bounds__(ATOLL_TILE_THREADS, ATOLL_RESIDENT)\n"
+    "    " ATOLL_CUDA_TILED_KERNEL "(const __grid_constant__ atoll_reference_launch p)\n"
+    "{\n"
+    "    atoll_reference_args a = {p.dims, p.inputs, p.expected, p.scale, 0};\n"
+    "    const long blocks = atoll_tiled::reference_blocks(&a, p.phase);\n"
+    "    for (long block = blockIdx.x; block < blocks; block += gridDim.x) {\n"
+    "        __syncthreads();\n"
+    "        atoll_tiled::reference_block(&a, p.phase, block);\n"
+    "    }\n"
     "}\n";
 
 struct reference_launch {
@@ -111,7 +134,8 @@ struct reference_launch {
     uint64_t inputs[ATOLL_TASK_TENSOR_LIMIT], expected[ATOLL_TASK_TENSOR_LIMIT],
         scale[ATOLL_TASK_TENSOR_LIMIT];
     uint64_t scratch;
-    long long scratch_doubles, units;
+    long long scratch_doubles, units, first, stride, total;
+    int phase;
 };
 
 #pragma GCC diagnostic push
@@ -133,6 +157,11 @@ static int reference_text(const struct atoll_task *task, struct atoll_buffer *ou
     atoll_buffer_put_bytes(out, "\n", 1);
     atoll_buffer_printf(out, unit_tail, ATOLL_TASK_DIM_LIMIT, ATOLL_TASK_TENSOR_LIMIT,
                         ATOLL_TASK_TENSOR_LIMIT, ATOLL_TASK_TENSOR_LIMIT, ATOLL_CUDA_REFERENCE_KERNEL);
+    if (task->device_source) {
+        if (atoll_reference_device_unit(task, atoll_device_tiles_text, out, err) != 0)
+            return -1;
+        atoll_buffer_put_bytes(out, tiled_tail, strlen(tiled_tail));
+    }
     return atoll_buffer_check(out, err);
 }
 #pragma GCC diagnostic pop
@@ -230,8 +259,11 @@ int atoll_cuda_oracle_load(struct atoll_cuda_device *d, struct atoll_case *known
     o->slot = slot_take(d, o);
     atoll_command_batch_clear(&d->batch);
     atoll_command_batch_module_load(&d->batch, MODULE_FIRST + o->slot, o->cubin.bytes, o->cubin.length);
-    atoll_command_batch_function(&d->batch, FUNCTION_FIRST + o->slot, MODULE_FIRST + o->slot,
+    atoll_command_batch_function(&d->batch, atoll_cuda_oracle_function(o), MODULE_FIRST + o->slot,
                                  ATOLL_CUDA_REFERENCE_KERNEL);
+    if (known->task->device_source)
+        atoll_command_batch_function(&d->batch, atoll_cuda_oracle_tiled_function(o), MODULE_FIRST + o->slot,
+                                     ATOLL_CUDA_TILED_KERNEL);
     int rc = atoll_cuda_device_run_own(d, "reference", err);
     if (rc == 0)
         o->generation = d->generation;
@@ -240,7 +272,12 @@ int atoll_cuda_oracle_load(struct atoll_cuda_device *d, struct atoll_case *known
 
 uint32_t atoll_cuda_oracle_function(const struct atoll_cuda_oracle *o)
 {
-    return FUNCTION_FIRST + o->slot;
+    return FUNCTION_FIRST + 2 * o->slot;
+}
+
+uint32_t atoll_cuda_oracle_tiled_function(const struct atoll_cuda_oracle *o)
+{
+    return FUNCTION_FIRST + 2 * o->slot + 1;
 }
 
 /* ---- the plain area ---- */
@@ -343,37 +380,66 @@ static int settle_geometry(uint64_t units, uint64_t scratch_doubles, uint64_t sc
     return 0;
 }
 
+/* What both references are given; and their outputs, as they are before a run. */
+static void launch_fill(struct reference_launch *p, struct atoll_command_batch *batch,
+                        const struct atoll_task *task, const struct atoll_variant *variant,
+                        const uint64_t *inputs, const struct atoll_support_output *outputs,
+                        size_t output_count)
+{
+    memset(p, 0, sizeof(*p));
+    for (size_t i = 0; i < task->dim_count; i++)
+        p->dims[i] = variant->dims[i];
+    for (size_t i = 0; i < task->tensor_count; i++)
+        p->inputs[i] = inputs[i];
+    for (size_t i = 0; i < output_count; i++) {
+        p->expected[outputs[i].tensor] = outputs[i].expected;
+        p->scale[outputs[i].tensor] = outputs[i].scale;
+        atoll_command_batch_set(batch, outputs[i].expected, 0xffffffffu,
+                                2 * outputs[i].count); /* NaN where no unit puts one */
+        if (outputs[i].scale)
+            atoll_command_batch_set(batch, outputs[i].scale, 0, 2 * outputs[i].count);
+    }
+}
+
 int atoll_cuda_reference_run(struct atoll_command_batch *batch, uint32_t function,
                              const struct atoll_task *task, const struct atoll_variant *variant,
                              const uint64_t *inputs, const struct atoll_support_output *outputs,
-                             size_t output_count, uint64_t scratch, uint64_t scratch_bytes,
-                             struct atoll_err *err)
+                             size_t output_count, const struct atoll_cuda_units *some, uint64_t scratch,
+                             uint64_t scratch_bytes, struct atoll_err *err)
 {
     struct atoll_binding bindings[ATOLL_TASK_DIM_LIMIT];
     struct reference_launch p;
     struct geometry geometry;
     int64_t units = 0, doubles = 0;
     size_t n = atoll_task_bindings(task, variant, bindings);
-    memset(&p, 0, sizeof(p));
     if (atoll_expression_eval(task->units, bindings, n, &units, err) ||
-        (task->scratch && atoll_expression_eval(task->scratch, bindings, n, &doubles, err)) ||
-        settle_geometry((uint64_t)units, (uint64_t)doubles, scratch_bytes, &geometry, err))
+        (task->scratch && atoll_expression_eval(task->scratch, bindings, n, &doubles, err)))
         return atoll_err_add(err, "while launching the reference of task '%s'", task->name);
-    for (size_t i = 0; i < task->dim_count; i++)
-        p.dims[i] = variant->dims[i];
-    for (size_t i = 0; i < task->tensor_count; i++)
-        p.inputs[i] = inputs[i];
-    for (size_t i = 0; i < output_count; i++) {
-        p.expected[outputs[i].tensor] = outputs[i].expected;
-        p.scale[outputs[i].tensor] = outputs[i].scale;
-        atoll_command_batch_set(batch, outputs[i].expected, 0xffffffffu,
-                                2 * outputs[i].count); /* NaN where no unit puts one */
-        if (outputs[i].scale)
-            atoll_command_batch_set(batch, outputs[i].scale, 0, 2 * outputs[i].count);
-    }
+    int is_part = some && some->count > 0 && some->count < (uint64_t)units;
+    uint64_t count = is_part ? some->count : (uint64_t)units;
+    if (settle_geometry(count, (uint64_t)doubles, scratch_bytes, &geometry, err))
+        return atoll_err_add(err, "while launching the reference of task '%s'", task->name);
+    launch_fill(&p, batch, task, variant, inputs, outputs, output_count);
     p.scratch = scratch;
     p.scratch_doubles = doubles;
-    p.units = units;
+    p.units = (long long)count;
+    p.total = units;
+    if (is_part) {
+        p.first = (long long)(some->first % (uint64_t)units);
+        p.stride = 1 + (long long)(some->stride % (uint64_t)units);
+    }
     atoll_support_launch(batch, function, geometry.blocks, geometry.block, 0, &p, sizeof(p));
     return 0;
+}
+
+void atoll_cuda_tiled_run(struct atoll_command_batch *batch, uint32_t function, const struct atoll_task *task,
+                          const struct atoll_variant *variant, const uint64_t *inputs,
+                          const struct atoll_support_output *outputs, size_t output_count,
+                          uint32_t multiprocessors)
+{
+    struct reference_launch p;
+    launch_fill(&p, batch, task, variant, inputs, outputs, output_count);
+    for (p.phase = 0; p.phase < ATOLL_REFERENCE_PHASES; p.phase++)
+        atoll_support_launch(batch, function, (uint64_t)multiprocessors * TILED_SPREAD, TILED_THREADS, 0, &p,
+                             sizeof(p));
 }

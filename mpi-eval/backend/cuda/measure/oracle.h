@@ -15,6 +15,10 @@ struct atoll_cuda_oracle {
     int is_windowless;                         /* there is no room to show large answers there */
     char precision[8];                         /* of its last answer; "" a compiled reference */
     double magnitude[ATOLL_TASK_TENSOR_LIMIT]; /* typical size of right values; 0 not seen yet */
+    /* tiles.h: which variants reference.cu answers, and where it does not, why; "" there is none, or it does */
+    unsigned char is_tiled[ATOLL_TASK_VARIANT_LIMIT];
+    uint32_t tiled_stack_bytes; /* of its kernel, a thread */
+    char refusal[512];
 };
 
 /* Addresses of one variant in the plain area, by tensor number; 0 where there is nothing. */
@@ -34,9 +38,12 @@ int atoll_cuda_case_unit(const struct atoll_task *task, const char **ret_name, s
 int atoll_cuda_case_open(struct atoll_referee *referee, struct atoll_case *known, struct atoll_err *err);
 void atoll_cuda_case_close(struct atoll_referee *referee, struct atoll_case *known);
 #define ATOLL_CUDA_REFERENCE_KERNEL "atoll_reference_kernel" /* of the unit */
+#define ATOLL_CUDA_TILED_KERNEL                                                                              \
+    "atoll_tiled_kernel" /* of reference.cu, in the same unit; where there is one */
 /* Loads the reference into the process there is: 0, 1 lost, -1. */
 int atoll_cuda_oracle_load(struct atoll_cuda_device *device, struct atoll_case *known, struct atoll_err *err);
 uint32_t atoll_cuda_oracle_function(const struct atoll_cuda_oracle *oracle);
+uint32_t atoll_cuda_oracle_tiled_function(const struct atoll_cuda_oracle *oracle);
 
 /* Offsets from `base`; pure. */
 int atoll_cuda_plain_plan(const struct atoll_task *task, const struct atoll_variant *variant,
@@ -52,14 +59,25 @@ static inline int atoll_cuda_is_output(const struct atoll_task *task, size_t ten
  * as they are.  Owned by the caller (free); NULL: ATOLL_E_MEMORY, ATOLL_E_LIMIT. */
 char *atoll_cuda_reference_annotate(const char *source, struct atoll_err *err);
 
-/* Runs the reference over all units: expected (and scale) of every output is written; inputs: addresses by tensor
- * number (0 for out).  function: slot of its kernel.  scratch: address of an area of scratch_bytes for units' scratch;
+/* Units of the reference: `count` of them that are stride apart, modulo how many there are; count 0 or at least as many as there
+ * are: all. */
+struct atoll_cuda_units {
+    uint64_t count, first, stride; /* first and stride: any numbers */
+};
+
+/* Runs the reference over its units, some NULL: all: expected (and scale) of every output is written; inputs: addresses by
+ * tensor number (0 for out).  function: slot of its kernel.  scratch: address of an area of scratch_bytes for units' scratch;
  * threads in flight follow from it; ATOLL_E_LIMIT when it is too small for one.  expected is NaN where no unit puts a
  * value. */
 int atoll_cuda_reference_run(struct atoll_command_batch *batch, uint32_t function,
                              const struct atoll_task *task, const struct atoll_variant *variant,
                              const uint64_t *inputs, const struct atoll_support_output *outputs,
-                             size_t output_count, uint64_t scratch, uint64_t scratch_bytes,
-                             struct atoll_err *err);
+                             size_t output_count, const struct atoll_cuda_units *some, uint64_t scratch,
+                             uint64_t scratch_bytes, struct atoll_err *err);
+/* All of it by reference.cu; function: slot of its kernel. */
+void atoll_cuda_tiled_run(struct atoll_command_batch *batch, uint32_t function, const struct atoll_task *task,
+                          const struct atoll_variant *variant, const uint64_t *inputs,
+                          const struct atoll_support_output *outputs, size_t output_count,
+                          uint32_t multiprocessors);
 
 #endif

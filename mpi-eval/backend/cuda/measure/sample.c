@@ -21,6 +21,12 @@ _Static_assert(AT_STOP_HASH + 8 * ATOLL_TASK_TENSOR_LIMIT <= AT_FLUSH, "hashes h
 _Static_assert(AT_GUARDS + 16 * (ATOLL_LAYOUT_BUFFER_LIMIT + 1) <= AT_FINDINGS, "guards have room");
 _Static_assert(AT_END <= ATOLL_CUDA_RESULT_BYTES, "results have room");
 
+/* Far behind the results: what two references put. */
+#define AT_AGREEMENT    (ATOLL_CUDA_RESULT_BYTES / 2)
+#define AGREEMENT_BYTES (16 + ATOLL_CUDA_AGREEMENT_LIMIT * sizeof(struct atoll_agreement_entry))
+_Static_assert(AT_END <= AT_AGREEMENT && AT_AGREEMENT + AGREEMENT_BYTES <= ATOLL_CUDA_RESULT_BYTES,
+               "two references have room");
+
 #define TAIL_PATTERN 0xa5c3965au
 
 static uint64_t key_of(const struct atoll_cuda_sample *s, uint64_t purpose, uint64_t index)
@@ -128,15 +134,14 @@ static void plain_wipe(const struct atoll_cuda_sample *s, struct atoll_command_b
         atoll_command_batch_set(batch, begin, 0, s->plain.need / 4);
 }
 
-/* Inputs as they were: in and constant where the candidate had them (their hashes tell), inout made again. */
-static int reference_run(const struct atoll_cuda_sample *s, struct atoll_command_batch *batch,
-                         struct atoll_err *err)
+/* Inputs as they were: in and constant where the candidate had them (their hashes tell), inout made again.  some: of
+ * reference.c; NULL: all, by whichever reference answers at this variant. */
+static int reference_run_by(const struct atoll_cuda_sample *s, struct atoll_command_batch *batch,
+                            int is_tiled, const struct atoll_cuda_units *some, struct atoll_err *err)
 {
     uint64_t inputs[ATOLL_TASK_TENSOR_LIMIT] = {0};
     struct atoll_support_output outputs[ATOLL_TASK_TENSOR_LIMIT];
     size_t count = 0;
-    if (s->task->torch) /* torch_answer.c wrote them */
-        return 0;
     for (size_t i = 0; i < s->task->tensor_count; i++) {
         if (is_input(s->task, i))
             inputs[i] = s->layout.buffers[i].address;
@@ -149,8 +154,27 @@ static int reference_run(const struct atoll_cuda_sample *s, struct atoll_command
         if (atoll_cuda_is_output(s->task, i))
             outputs[count++] = output_of(s, i);
     }
+    if (is_tiled) {
+        atoll_cuda_tiled_run(batch, atoll_cuda_oracle_tiled_function(s->oracle), s->task, s->variant, inputs,
+                             outputs, count, s->multiprocessors);
+        /* Blocks leave tiles in shared and in local memory; a candidate finds neither. */
+        atoll_support_shared_wipe(batch, s->multiprocessors, s->shared_bytes, key_of(s, 3, 2));
+        return s->oracle->tiled_stack_bytes == 0
+                   ? 0
+                   : atoll_support_local_wipe(batch, s->oracle->tiled_stack_bytes, s->multiprocessors,
+                                              s->threads_per_multiprocessor, key_of(s, 3, 3),
+                                              s->result + AT_FLUSH);
+    }
     return atoll_cuda_reference_run(batch, atoll_cuda_oracle_function(s->oracle), s->task, s->variant, inputs,
-                                    outputs, count, s->plain.scratch, s->plain.scratch_bytes, err);
+                                    outputs, count, some, s->plain.scratch, s->plain.scratch_bytes, err);
+}
+
+static int reference_run(const struct atoll_cuda_sample *s, struct atoll_command_batch *batch,
+                         struct atoll_err *err)
+{
+    if (s->task->torch) /* torch_answer.c wrote them */
+        return 0;
+    return reference_run_by(s, batch, s->oracle->is_tiled[s->input_set->variant], NULL, err);
 }
 
 static void outputs_compare(const struct atoll_cuda_sample *s, struct atoll_command_batch *batch,
@@ -355,6 +379,24 @@ int atoll_cuda_sample_evidence(struct atoll_cuda_sample *s, struct atoll_command
     atoll_command_batch_read(batch, s->plain.expected[tensor], s->plain.counts[tensor] * 8);
     if (s->plain.scale[tensor])
         atoll_command_batch_read(batch, s->plain.scale[tensor], s->plain.counts[tensor] * 8);
+    plain_wipe(s, batch);
+    return 0;
+}
+
+int atoll_cuda_sample_agreement(struct atoll_cuda_sample *s, struct atoll_command_batch *batch, size_t tensor,
+                                const struct atoll_cuda_units *units, struct atoll_err *err)
+{
+    const struct atoll_support_output output = output_of(s, tensor);
+    const uint64_t area = s->result + AT_AGREEMENT;
+    atoll_command_batch_set(batch, area, 0, AGREEMENT_BYTES / 4);
+    if (inputs_make(s, batch, s->input_set->seed, err) != 0 || reference_run_by(s, batch, 0, units, err) != 0)
+        return -1;
+    atoll_support_collect(batch, &output, area, ATOLL_CUDA_AGREEMENT_LIMIT);
+    if (reference_run_by(s, batch, 1, NULL, err) != 0)
+        return -1;
+    atoll_support_gather(batch, &output, area, ATOLL_CUDA_AGREEMENT_LIMIT);
+    atoll_command_batch_read(batch, area, AGREEMENT_BYTES);
+    atoll_command_batch_set(batch, area, 0, AGREEMENT_BYTES / 4);
     plain_wipe(s, batch);
     return 0;
 }

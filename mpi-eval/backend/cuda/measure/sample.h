@@ -23,7 +23,7 @@ struct atoll_cuda_sample {
     struct atoll_cuda_plain plain;
     struct atoll_span flush;
     uint64_t result, sealed; /* addresses of the areas */
-    uint32_t multiprocessors, shared_bytes;
+    uint32_t multiprocessors, shared_bytes, threads_per_multiprocessor;
     struct atoll_device_command_launch *launches; /* room for ATOLL_PLAN_LAUNCH_LIMIT */
     size_t launch_count;
     size_t plan_launch; /* number of the first in the plan's list: the path's that is taken here */
@@ -59,6 +59,12 @@ int atoll_cuda_sample_check(struct atoll_cuda_sample *s, struct atoll_command_ba
 /* Reads output `tensor`, its expected values and its scale back (the reference is run); results in that order. */
 int atoll_cuda_sample_evidence(struct atoll_cuda_sample *s, struct atoll_command_batch *batch, size_t tensor,
                                struct atoll_err *err);
+
+/* reference.c over some units, then reference.cu, on the same inputs: reads an atoll_agreement_area with
+ * ATOLL_CUDA_AGREEMENT_LIMIT entries back.  The task has a reference.cu. */
+#define ATOLL_CUDA_AGREEMENT_LIMIT 13000u
+int atoll_cuda_sample_agreement(struct atoll_cuda_sample *s, struct atoll_command_batch *batch, size_t tensor,
+                                const struct atoll_cuda_units *units, struct atoll_err *err);
 
 /* What the batches left in the result area. */
 struct atoll_cuda_sample_results {

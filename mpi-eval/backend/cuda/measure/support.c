@@ -410,6 +410,32 @@ int atoll_support_finding_judge(const struct atoll_support_finding *f, const str
     return judge_norms(f, &task->tolerance, name, is_right, &t);
 }
 
+/* ---- two references ---- */
+
+static struct atoll_agreement_launch agreement(const struct atoll_support_output *output, uint64_t result,
+                                               uint64_t room)
+{
+    return (struct atoll_agreement_launch){.expected = output->expected,
+                                           .scale = output->scale,
+                                           .count = output->count,
+                                           .result = result,
+                                           .room = room};
+}
+
+void atoll_support_collect(struct atoll_command_batch *batch, const struct atoll_support_output *output,
+                           uint64_t result, uint64_t room)
+{
+    struct atoll_agreement_launch p = agreement(output, result, room);
+    LAUNCH(batch, collect, atoll_support_blocks(output->count), p);
+}
+
+void atoll_support_gather(struct atoll_command_batch *batch, const struct atoll_support_output *output,
+                          uint64_t result, uint64_t room)
+{
+    struct atoll_agreement_launch p = agreement(output, result, room);
+    LAUNCH(batch, gather, atoll_support_blocks(output->count), p);
+}
+
 /* ---- known answer ---- */
 
 void atoll_support_known_answer(struct atoll_command_batch *batch, uint64_t area, uint32_t multiprocessors,

@@ -110,6 +110,13 @@ void atoll_support_compare(struct atoll_command_batch *batch, const struct atoll
                            const struct atoll_support_output *output, uint64_t sealed,
                            const struct atoll_support_key *key, uint64_t salt, uint64_t result);
 
+/* Two references in the same arrays: collect notes what the first one put (elsewhere are all ones), gather what the second
+ * one put there.  result: an atoll_agreement_area with room for `room` entries, its counts 0 before. */
+void atoll_support_collect(struct atoll_command_batch *batch, const struct atoll_support_output *output,
+                           uint64_t result, uint64_t room);
+void atoll_support_gather(struct atoll_command_batch *batch, const struct atoll_support_output *output,
+                          uint64_t result, uint64_t room);
+
 struct atoll_support_finding {
     uint64_t count, wrong_count, nonfinite_count, unwritten_count;
     uint64_t worst_index, first_wrong, last_wrong;
@@ -168,6 +175,8 @@ int atoll_support_tensor(struct atoll_command_batch *batch, unsigned type, uint3
     X(local_1k, 0)                                                                                           \
     X(local_2k, 0)                                                                                           \
     X(known_answer, 0)                                                                                       \
+    X(collect, 0)                                                                                            \
+    X(gather, 0)                                                                                             \
     X(empty, 1)                                                                                              \
     X(copy, 1)                                                                                               \
     X(read, 1)                                                                                               \

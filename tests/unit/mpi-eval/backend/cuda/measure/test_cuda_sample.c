@@ -345,6 +345,73 @@ static void test_check(void **state)
     assert_false(has_words(SEALED + seal.offset));
 }
 
+/* Where reference.cu was proved it answers, and reference.c does not; in the same place, with the same wipe. */
+static void test_tiled(void **state)
+{
+    const uint32_t plain = atoll_cuda_oracle_function(&oracle),
+                   tiled = atoll_cuda_oracle_tiled_function(&oracle);
+    (void)state;
+    oracle.is_tiled[1] = 1; /* another variant */
+    assert_int_equal(atoll_cuda_sample_expected(sample, &batch, &seal, NULL), 0);
+    decode();
+    assert_int_equal(launches_between(tiled, tiled + 1), 0);
+    oracle.is_tiled[0] = 1;
+    atoll_command_batch_clear(&batch);
+    assert_int_equal(atoll_cuda_sample_expected(sample, &batch, &seal, NULL), 0);
+    decode();
+    assert_int_equal(launches_between(plain, plain + 1), 0);
+    assert_int_equal(launches_between(tiled, tiled + 1), 3); /* phases */
+    for (size_t i = 0; i < count; i++)
+        if (is_launch_of(i, tiled))
+            assert_true(i < wipe() && launches[i].block[0] == 256);
+    atoll_command_batch_clear(&batch);
+    oracle.tiled_stack_bytes = 300;
+    assert_int_equal(atoll_cuda_sample_expected(sample, &batch, &seal, NULL), 0);
+    decode();
+    size_t last = 0;
+    for (size_t i = 0; i < count; i++)
+        last = is_launch_of(i, tiled) ? i : last;
+    assert_true(is_launch_of(last + 1, ATOLL_KERNEL_flush_write)); /* what it left in shared memory ... */
+    assert_int_equal(launches[last + 1].shared_bytes, sample->shared_bytes);
+    assert_true(is_launch_of(last + 2, ATOLL_KERNEL_local_1k)); /* ... and in local memory */
+    assert_true(is_launch_of(last + 3, ATOLL_KERNEL_local_1k));
+    atoll_command_batch_clear(&batch);
+    assert_int_equal(atoll_cuda_sample_check(sample, &batch, NULL, NULL), 0);
+    decode();
+    assert_int_equal(launches_between(plain, UINT32_MAX), 3);
+    assert_true(wipe() < count && wipe() > 0);
+}
+
+static void test_agreement(void **state)
+{
+    const struct atoll_cuda_units units = {.count = 7, .first = 5, .stride = 3};
+    const uint32_t order[] = {atoll_cuda_oracle_function(&oracle),
+                              ATOLL_KERNEL_collect,
+                              atoll_cuda_oracle_tiled_function(&oracle),
+                              atoll_cuda_oracle_tiled_function(&oracle),
+                              atoll_cuda_oracle_tiled_function(&oracle),
+                              ATOLL_KERNEL_flush_write,
+                              ATOLL_KERNEL_gather};
+    size_t next = 0, read = 0, cleared = 0;
+    (void)state;
+    assert_int_equal(atoll_cuda_sample_agreement(sample, &batch, 2, &units, NULL), 0);
+    decode();
+    for (size_t i = 0; i < count; i++) {
+        if (list[i].kind == ATOLL_DEVICE_COMMAND_LAUNCH && launches[i].function != ATOLL_KERNEL_init) {
+            assert_true(next < sizeof(order) / sizeof(*order));
+            assert_int_equal(launches[i].function, order[next++]);
+        }
+        read = list[i].kind == ATOLL_DEVICE_COMMAND_READ ? i : read;
+        if (list[i].kind == ATOLL_DEVICE_COMMAND_SET && read && list[i].address == list[read].address)
+            cleared = list[i].count * 4 == list[read].count ? i : cleared;
+    }
+    assert_int_equal(next, sizeof(order) / sizeof(*order));
+    assert_int_equal(kinds(ATOLL_DEVICE_COMMAND_READ), 1);
+    assert_true(list[read].address > RESULT + 65536);
+    assert_true(list[read].address + list[read].count <= RESULT + ATOLL_CUDA_RESULT_BYTES);
+    assert_true(cleared > read && wipe() > read && wipe() < count);
+}
+
 /* ---- what our kernels are told ---- */
 
 /* Outputs that no candidate made: written over the fill, inputs beside them, nothing of a candidate. */
@@ -594,6 +661,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_fills, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_answer, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_check, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_tiled, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_agreement, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_put, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_guards, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_tails, set_up, tear_down),

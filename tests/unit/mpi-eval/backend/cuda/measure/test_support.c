@@ -175,12 +175,37 @@ static void test_reference_geometry(void **state)
         struct atoll_command_batch s;
         v.dims[0] = rows[i].rows;
         atoll_command_batch_init(&s);
-        assert_int_equal(
-            atoll_cuda_reference_run(&s, 70, task, &v, inputs, &output, 1, 0, rows[i].scratch_bytes, NULL),
-            0);
+        assert_int_equal(atoll_cuda_reference_run(&s, 70, task, &v, inputs, &output, 1, NULL, 0,
+                                                  rows[i].scratch_bytes, NULL),
+                         0);
         assert_int_equal(count_launches(&s, 70, &last), 1);
         assert_int_equal(last.block[0], rows[i].block);
         assert_int_equal(last.grid[0], rows[i].blocks);
+        atoll_command_batch_fini(&s);
+    }
+}
+
+/* Some units take as many threads as they are, and scratch for no more. */
+static void test_reference_of_some_units(void **state)
+{
+    static struct atoll_device_command_launch last;
+    const struct atoll_cuda_units rows[] = {
+        {0, 1, 1}, {7, UINT64_MAX, UINT64_MAX}, {1000, 3, 3}, {1001, 3, 3}};
+    const uint32_t threads[] = {1000, 7, 1000, 1000};
+    struct atoll_task with = *task;
+    struct atoll_variant v = *variant;
+    struct atoll_support_output output = {.tensor = Y, .count = 10, .expected = 65536};
+    uint64_t inputs[3] = {4096, 8192, 0};
+    with.scratch = task->units;
+    v.dims[0] = 1000;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct atoll_command_batch s;
+        atoll_command_batch_init(&s);
+        assert_int_equal(
+            atoll_cuda_reference_run(&s, 70, &with, &v, inputs, &output, 1, &rows[i], 64, 8000 * 1000, NULL),
+            0);
+        assert_int_equal(count_launches(&s, 70, &last), 1);
+        assert_int_equal(last.block[0] * last.grid[0], threads[i]);
         atoll_command_batch_fini(&s);
     }
 }
@@ -198,10 +223,12 @@ static void test_reference_scratch(void **state)
     v.dims[0] = 1000;
     atoll_command_batch_init(&s);
     assert_int_equal(
-        atoll_cuda_reference_run(&s, 70, &with, &v, inputs, &output, 1, 64, 8000 * 100 + 7999, &err), 0);
+        atoll_cuda_reference_run(&s, 70, &with, &v, inputs, &output, 1, NULL, 64, 8000 * 100 + 7999, &err),
+        0);
     assert_int_equal(count_launches(&s, 70, &last), 1);
     assert_int_equal(last.block[0] * last.grid[0], 100);
-    assert_int_equal(atoll_cuda_reference_run(&s, 70, &with, &v, inputs, &output, 1, 64, 7999, &err), -1);
+    assert_int_equal(atoll_cuda_reference_run(&s, 70, &with, &v, inputs, &output, 1, NULL, 64, 7999, &err),
+                     -1);
     assert_string_equal(err.text,
                         "the reference needs 8000 bytes of scratch per unit, there are 7999 for all of "
                         "them; while launching the reference of task 'blend'");
@@ -334,17 +361,12 @@ static void test_finding_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_threefry),
-        cmocka_unit_test(test_hash_terms),
-        cmocka_unit_test(test_fill_params),
-        cmocka_unit_test(test_sealed_bytes),
-        cmocka_unit_test(test_known_answer),
-        cmocka_unit_test(test_launches),
-        cmocka_unit_test(test_reference_geometry),
-        cmocka_unit_test(test_reference_scratch),
-        cmocka_unit_test(test_judge),
-        cmocka_unit_test(test_judge_is_bounded),
-        cmocka_unit_test(test_finding_read),
+        cmocka_unit_test(test_threefry),           cmocka_unit_test(test_hash_terms),
+        cmocka_unit_test(test_fill_params),        cmocka_unit_test(test_sealed_bytes),
+        cmocka_unit_test(test_known_answer),       cmocka_unit_test(test_launches),
+        cmocka_unit_test(test_reference_geometry), cmocka_unit_test(test_reference_of_some_units),
+        cmocka_unit_test(test_reference_scratch),  cmocka_unit_test(test_judge),
+        cmocka_unit_test(test_judge_is_bounded),   cmocka_unit_test(test_finding_read),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
