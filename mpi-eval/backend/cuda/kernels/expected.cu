@@ -32,7 +32,7 @@ ATOLL_KERNEL __launch_bounds__(ATOLL_BLOCK) atoll_seal_kernel(atoll_seal_launch 
  * A thread sees less than 2^32 of the at most 2^40 elements. */
 struct seen {
     unsigned wrong, nonfinite, unwritten;
-    atoll_u64 first, last, worst_index, expected_hash;
+    atoll_u64 first, last, worst_index, expected_hash, output_hash;
     double worst, bound;
     double difference2, expected2, got2, product;
 };
@@ -148,7 +148,7 @@ ATOLL_INLINE void block_worst(atoll_finding_area *area, const seen &s, const ato
 }
 
 /* Sums of the block go to the area by one thread; the count of wrong elements is almost always 0. */
-ATOLL_INLINE void block_add(atoll_finding_area *area, const seen &s, bool has_sums)
+ATOLL_INLINE void block_add(atoll_finding_area *area, const seen &s, const atoll_compare_launch &p)
 {
     atoll_u64 expected_hash = block_sum(s.expected_hash);
     double expected2 = block_sum(s.expected2);
@@ -156,7 +156,12 @@ ATOLL_INLINE void block_add(atoll_finding_area *area, const seen &s, bool has_su
         atomicAdd(&area->expected_hash, expected_hash);
         atomicAdd(&area->expected2, expected2);
     }
-    if (has_sums) {
+    if (p.output_hash) {
+        atoll_u64 output_hash = block_sum(s.output_hash);
+        if (threadIdx.x == 0)
+            atomicAdd((atoll_u64 *)p.output_hash, output_hash);
+    }
+    if (p.has_sums) {
         double difference2 = block_sum(s.difference2), got2 = block_sum(s.got2), product = block_sum(s.product);
         if (threadIdx.x == 0) {
             atomicAdd(&area->difference2, difference2);
@@ -262,18 +267,29 @@ static __device__ __forceinline__ expected_pair plain_get(const atoll_compare_la
     return e;
 }
 
+/* A word of 8 bytes of the output at a time, where the type has a form of its own: then it is hashed as well. */
 template <bool is_sealed, bool is_scaled, int size>
 static __device__ __forceinline__ void see_all(seen &s, const atoll_compare_launch &p)
 {
-    for (atoll_u64 i = thread_index(); i < (p.count + 1) / 2; i += thread_count()) {
-        bool two = 2 * i + 1 < p.count;
-        atoll_u64 bits[2];
-        elements_get<size>(p, i, two, bits);
-        expected_pair e = is_sealed ? sealed_get<is_scaled>(p, i) : plain_get<is_scaled>(p, i, two);
-        visitor<is_scaled>(s, p, 2 * i, bits[0], element_value<size>(p.dtype, bits[0]), e.bits[0], e.scales[0], e.keys[0]);
-        if (two)
-            visitor<is_scaled>(s, p, 2 * i + 1, bits[1], element_value<size>(p.dtype, bits[1]), e.bits[1], e.scales[1],
-                           e.keys[1]);
+    const unsigned pairs = size == 16 ? 2 : 1;
+    for (atoll_u64 g = thread_index(); g < (p.count + 2 * pairs - 1) / (2 * pairs); g += thread_count()) {
+        atoll_u64 word = 0;
+#pragma unroll
+        for (unsigned k = 0; k < pairs; k++) {
+            atoll_u64 i = g * pairs + k, bits[2];
+            bool two = 2 * i + 1 < p.count;
+            if (2 * i >= p.count)
+                break;
+            elements_get<size>(p, i, two, bits);
+            expected_pair e = is_sealed ? sealed_get<is_scaled>(p, i) : plain_get<is_scaled>(p, i, two);
+            visitor<is_scaled>(s, p, 2 * i, bits[0], element_value<size>(p.dtype, bits[0]), e.bits[0], e.scales[0], e.keys[0]);
+            if (two)
+                visitor<is_scaled>(s, p, 2 * i + 1, bits[1], element_value<size>(p.dtype, bits[1]), e.bits[1], e.scales[1],
+                                   e.keys[1]);
+            word |= (bits[0] | bits[1] << (size ? size : 32)) << 32 * k;
+        }
+        if (size && p.output_hash)
+            s.output_hash += atoll_hash_term(atoll_position_key(p.output_key, g), word);
     }
 }
 
@@ -303,7 +319,7 @@ ATOLL_KERNEL __launch_bounds__(ATOLL_BLOCK, 4) atoll_compare_kernel(const __grid
         see_typed<false, true>(s, p);
     else
         see_typed<false, false>(s, p);
-    block_add(area, s, p.has_sums);
+    block_add(area, s, p);
     block_worst(area, s, p);
     if (thread_index() == 0)
         atomicAdd(&area->count, p.count);

@@ -61,6 +61,18 @@ struct atoll_compare_launch {
     int dtype, is_sealed, has_fill;
     int has_sums; /* difference2, got2 and product are wanted */
     struct atoll_fill_params fill;
+    atoll_u64 output_hash, output_key; /* where the output's own hash goes, 0: nobody asks */
+};
+
+struct atoll_print_launch {
+    atoll_u64 count;
+    atoll_u64 expected, scale; /* making: plain doubles; scale 0: none */
+    atoll_u64 address;         /* matching: the output */
+    atoll_u64 print, result;   /* pairs of blocks, then of samples, 16-byte aligned; atoll_print_area */
+    atoll_u64 output_hash, output_key;
+    atoll_u64 key[2], salt;
+    double atol, rtol;
+    int dtype;
 };
 
 /* What compare adds to; 0 except where another start is named. */
@@ -75,6 +87,14 @@ struct atoll_finding_area {
     double difference2, expected2, got2, product;
     atoll_u64 expected_hash, count;
     unsigned lock, reserved;
+};
+
+/* What fingerprints add to, from 0. */
+struct atoll_print_area {
+    atoll_u64 off_count;       /* matching: sums and samples that are not within their bound */
+    atoll_u64 nonfinite_count; /* making: pairs that can say nothing */
+    atoll_u64 pair_count, hash;
+    double expected2; /* making */
 };
 
 /* An element that two references put (agreement.cu). */

@@ -255,6 +255,12 @@ void atoll_support_compare_clear(struct atoll_command_batch *batch, uint64_t res
     atoll_command_batch_write(batch, result, bytes, sizeof(bytes));
 }
 
+int atoll_support_hashes_along(const struct atoll_task *task, const struct atoll_support_output *output)
+{
+    enum atoll_dtype dtype = task->tensors[output->tensor].dtype;
+    return (dtype == ATOLL_F32 || dtype == ATOLL_BF16 || dtype == ATOLL_F16) && output->address % 16 == 0;
+}
+
 void atoll_support_compare(struct atoll_command_batch *batch, const struct atoll_task *task,
                            const struct atoll_support_output *output, uint64_t sealed,
                            const struct atoll_support_key *key, uint64_t salt, uint64_t result)
@@ -285,6 +291,8 @@ void atoll_support_compare(struct atoll_command_batch *batch, const struct atoll
         .is_sealed = sealed != 0,
         .has_fill = output->has_fill,
         .has_sums = task->tolerance.norm > 0 || task->tolerance.cosine > 0,
+        .output_hash = atoll_support_hashes_along(task, output) ? output->hash : 0,
+        .output_key = output->hash_key,
     };
     if (sealed && output->scale)
         p.scale = sealed + sealed_values_bytes(output->count);

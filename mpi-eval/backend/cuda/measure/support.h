@@ -4,9 +4,9 @@
  *
  * Sealed expected values: what the reference says of an input set lies on the device only encrypted (Threefry-2x64-13
  * keystream; Salmon et al., SC 2011), under a key of the referee's that is handed to the device after the candidate
- * has finished. So every sample is compared in full, the reference is paid once per input set, and no expected value
- * is ever addressable by a candidate in the clear.  Plain values exist only between a candidate's end and the wipe
- * that ends the batch. */
+ * has finished. So the reference is paid once per input set, and no expected value is ever addressable by a candidate in
+ * the clear.  Plain values exist only between a candidate's end and the wipe that ends the batch.  fingerprint.h is the
+ * compact form of the same. */
 #ifndef ATOLL_MPI_EVAL_BACKEND_CUDA_MEASURE_SUPPORT_H
 #define ATOLL_MPI_EVAL_BACKEND_CUDA_MEASURE_SUPPORT_H
 
@@ -94,7 +94,11 @@ struct atoll_support_output {
     uint64_t expected, scale;
     struct atoll_support_fill fill; /* what it held before */
     int has_fill;                   /* 0: inout */
+    uint64_t hash, hash_key;        /* where what atoll_support_hash says of it is added, 0: nowhere */
 };
+
+/* 1 where a comparison makes output->hash in its own pass; else the caller asks atoll_support_hash. */
+int atoll_support_hashes_along(const struct atoll_task *task, const struct atoll_support_output *output);
 
 /* Sealed copies: 8 bytes per element of expected, 4 per element of scale (as float, rounded up).  salt makes every
  * array of an input set another stream. */
@@ -172,6 +176,8 @@ int atoll_support_tensor(struct atoll_command_batch *batch, unsigned type, uint3
     X(gate, 0)                                                                                               \
     X(seal, 0)                                                                                               \
     X(compare, 0)                                                                                            \
+    X(print_make, 0)                                                                                         \
+    X(print_match, 0)                                                                                        \
     X(local_1k, 0)                                                                                           \
     X(local_2k, 0)                                                                                           \
     X(known_answer, 0)                                                                                       \
