@@ -1,5 +1,5 @@
-/* One list of records, in no order; the sealed ones are also kept in an array ordered by offset, whose gaps are the free
- * memory.  Sizes of one (task, variant) are equal, so evicting one variant makes room without fragments. */
+/* One list of records, in no order; what is sealed of them is also kept in an array ordered by offset, whose gaps are the
+ * free memory.  Sizes of one (task, variant) are equal, so evicting one variant makes room without fragments. */
 #include "mpi-eval/backend/cuda/measure/expected.h"
 
 #include <stdlib.h>
@@ -8,10 +8,25 @@
 #define BUCKETS 1024u
 #define ALIGN   256u
 
+/* Whole values or the fingerprint of a record. */
+struct place {
+    uint64_t offset, bytes;
+    struct atoll_sealed *owner;
+    int is_print;
+};
+
+/* A (task, variant). */
+struct atoll_sealed_group {
+    uint32_t task, variant;
+    uint64_t stamp; /* when it was asked for last */
+    struct atoll_sealed_group *next;
+};
+
 struct atoll_expected_store {
     uint64_t bytes, clock;
     struct atoll_sealed *buckets[BUCKETS];
-    struct atoll_sealed **placed; /* by offset */
+    struct atoll_sealed_group *groups;
+    struct place *placed; /* by offset */
     size_t placed_count, placed_capacity;
 };
 
@@ -33,6 +48,11 @@ void atoll_expected_store_destroy(struct atoll_expected_store *s)
             s->buckets[i] = a->next;
             free(a);
         }
+    while (s->groups) {
+        struct atoll_sealed_group *g = s->groups;
+        s->groups = g->next;
+        free(g);
+    }
     free(s->placed);
     free(s);
 }
@@ -40,9 +60,22 @@ void atoll_expected_store_destroy(struct atoll_expected_store *s)
 void atoll_expected_store_reset(struct atoll_expected_store *s, uint64_t bytes)
 {
     for (size_t i = 0; i < s->placed_count; i++)
-        s->placed[i]->is_sealed = 0;
+        s->placed[i].owner->is_sealed = s->placed[i].owner->print.is_sealed = 0;
     s->placed_count = 0;
     s->bytes = bytes;
+}
+
+/* Made when it is new; NULL when there is no memory. */
+static struct atoll_sealed_group *group_of(struct atoll_expected_store *s, uint32_t task, uint32_t variant)
+{
+    struct atoll_sealed_group *g = s->groups;
+    while (g && (g->task != task || g->variant != variant))
+        g = g->next;
+    if (!g && (g = calloc(1, sizeof(*g)))) {
+        *g = (struct atoll_sealed_group){.task = task, .variant = variant, .next = s->groups};
+        s->groups = g;
+    }
+    return g;
 }
 
 static struct atoll_sealed **bucket_of(struct atoll_expected_store *s, uint32_t task,
@@ -65,35 +98,55 @@ struct atoll_sealed *atoll_expected_store_take(struct atoll_expected_store *s, u
     while (a && !is_input_set(a, task, input_set))
         a = a->next;
     if (!a) {
-        a = calloc(1, sizeof(*a));
+        struct atoll_sealed_group *group = group_of(s, task, input_set->variant);
+        a = group ? calloc(1, sizeof(*a)) : NULL;
         if (!a)
             return NULL;
+        a->group = group;
         a->task = task;
         a->input_set = *input_set;
         a->next = *bucket;
         *bucket = a;
     }
     a->users++;
-    a->stamp = ++s->clock;
+    a->stamp = a->group->stamp = ++s->clock;
     return a;
+}
+
+static void place_drop(struct atoll_expected_store *s, size_t i)
+{
+    struct place *p = &s->placed[i];
+    *(p->is_print ? &p->owner->print.is_sealed : &p->owner->is_sealed) = 0;
+    memmove(p, p + 1, (s->placed_count - i - 1) * sizeof(*p));
+    s->placed_count--;
+}
+
+static void place_find_and_drop(struct atoll_expected_store *s, const struct atoll_sealed *a, int is_print)
+{
+    for (size_t i = 0; i < s->placed_count; i++)
+        if (s->placed[i].owner == a && s->placed[i].is_print == is_print) {
+            place_drop(s, i);
+            return;
+        }
 }
 
 void atoll_expected_store_unseal(struct atoll_expected_store *s, struct atoll_sealed *a)
 {
-    for (size_t i = 0; a->is_sealed && i < s->placed_count; i++) {
-        if (s->placed[i] != a)
-            continue;
-        memmove(&s->placed[i], &s->placed[i + 1], (s->placed_count - i - 1) * sizeof(*s->placed));
-        s->placed_count--;
-        break;
-    }
-    a->is_sealed = 0;
+    if (a->is_sealed)
+        place_find_and_drop(s, a, 0);
+}
+
+void atoll_expected_store_unseal_print(struct atoll_expected_store *s, struct atoll_sealed *a)
+{
+    if (a->print.is_sealed)
+        place_find_and_drop(s, a, 1);
 }
 
 static void record_free(struct atoll_expected_store *s, struct atoll_sealed *a)
 {
     struct atoll_sealed **place = bucket_of(s, a->task, &a->input_set);
     atoll_expected_store_unseal(s, a);
+    atoll_expected_store_unseal_print(s, a);
     while (*place != a)
         place = &(*place)->next;
     *place = a->next;
@@ -114,6 +167,15 @@ void atoll_expected_store_forget(struct atoll_expected_store *s, uint32_t task)
             if (a->task == task)
                 record_free(s, a);
         }
+    for (struct atoll_sealed_group **g = &s->groups; *g;) {
+        struct atoll_sealed_group *old = *g;
+        if (old->task != task) {
+            g = &old->next;
+            continue;
+        }
+        *g = old->next;
+        free(old);
+    }
 }
 
 static uint64_t padded(uint64_t bytes)
@@ -126,98 +188,132 @@ int atoll_expected_store_is_kept(const struct atoll_expected_store *s, uint64_t 
     return bytes > 0 && bytes <= s->bytes && padded(bytes) <= s->bytes / (pool + 1);
 }
 
+int atoll_expected_store_has_room(const struct atoll_expected_store *s, const struct atoll_sealed *a,
+                                  uint64_t bytes, size_t most)
+{
+    uint64_t used = 2 * padded(bytes); /* this one and a fresh one */
+    size_t count = 0;
+    if (bytes == 0 || used > s->bytes)
+        return 0;
+    for (size_t i = 0; i < s->placed_count; i++) {
+        const struct place *p = &s->placed[i];
+        if (p->owner->group != a->group || p->owner->input_set.series != 0)
+            continue;
+        used += padded(p->bytes);
+        count += !p->is_print;
+    }
+    return count < most && used <= s->bytes;
+}
+
 int atoll_expected_store_gap(const struct atoll_expected_store *s, size_t k, uint64_t *ret_offset,
                              uint64_t *ret_bytes)
 {
     uint64_t at = 0;
     for (size_t i = 0; i <= s->placed_count; i++) {
-        uint64_t until = i < s->placed_count ? s->placed[i]->offset : s->bytes;
+        uint64_t until = i < s->placed_count ? s->placed[i].offset : s->bytes;
         if (until > at && k-- == 0) {
             *ret_offset = at;
             *ret_bytes = until - at;
             return 1;
         }
-        at = i < s->placed_count ? until + (s->placed[i]->bytes + 3) / 4 * 4 : at;
+        at = i < s->placed_count ? until + (s->placed[i].bytes + 3) / 4 * 4 : at;
     }
     return 0;
 }
 
-/* Puts the record into the first gap that is large enough. */
-static int gap_take(struct atoll_expected_store *s, struct atoll_sealed *a, uint64_t bytes)
+/* Where a gap before placed[i] begins, and where it ends. */
+static uint64_t gap_begin(const struct atoll_expected_store *s, size_t i)
 {
-    uint64_t at = 0;
-    size_t i = 0;
-    for (; i < s->placed_count; i++) {
-        const struct atoll_sealed *p = s->placed[i];
-        if (p->offset - at >= bytes)
-            break;
-        at = p->offset + padded(p->bytes);
-    }
-    if (i == s->placed_count && (at > s->bytes || s->bytes - at < bytes))
+    return i ? s->placed[i - 1].offset + padded(s->placed[i - 1].bytes) : 0;
+}
+
+static uint64_t gap_end(const struct atoll_expected_store *s, size_t i)
+{
+    return i < s->placed_count ? s->placed[i].offset : s->bytes / ALIGN * ALIGN;
+}
+
+static int gap_fits(const struct atoll_expected_store *s, size_t i, uint64_t bytes)
+{
+    return gap_end(s, i) >= gap_begin(s, i) && gap_end(s, i) - gap_begin(s, i) >= padded(bytes);
+}
+
+/* Puts it into a gap that is large enough: whole values into the first one, fingerprints at the end of the last one, so that
+ * small things do not break up the room for large ones. */
+static int gap_take(struct atoll_expected_store *s, struct atoll_sealed *a, int is_print, uint64_t bytes)
+{
+    size_t gaps = s->placed_count + 1, k = 0;
+    while (k < gaps && !gap_fits(s, is_print ? gaps - 1 - k : k, bytes))
+        k++;
+    if (k == gaps)
         return -1;
+    size_t i = is_print ? gaps - 1 - k : k;
+    uint64_t at = is_print ? gap_end(s, i) - padded(bytes) : gap_begin(s, i);
     memmove(&s->placed[i + 1], &s->placed[i], (s->placed_count - i) * sizeof(*s->placed));
-    s->placed[i] = a;
+    s->placed[i] = (struct place){at, bytes, a, is_print};
     s->placed_count++;
-    a->offset = at;
-    a->bytes = bytes;
-    a->is_sealed = 1;
+    *(is_print ? &a->print.offset : &a->offset) = at;
+    *(is_print ? &a->print.bytes : &a->bytes) = bytes;
+    *(is_print ? &a->print.is_sealed : &a->is_sealed) = 1;
     return 0;
 }
 
-static int same_variant(const struct atoll_sealed *a, const struct atoll_sealed *b)
+/* Whether p goes rather than q, for something of this group. */
+static int goes_before(const struct place *p, const struct place *q, const struct atoll_sealed_group *group)
 {
-    return a->task == b->task && a->input_set.variant == b->input_set.variant;
+    const struct atoll_sealed *a = p->owner, *b = q->owner;
+    if (a->group != b->group) {
+        if (a->group == group || b->group == group)
+            return b->group == group;
+        return a->group->stamp < b->group->stamp;
+    }
+    return p->is_print != q->is_print ? q->is_print : a->stamp < b->stamp;
 }
 
-/* When the (task, variant) of a record was last asked for. */
-static uint64_t group_stamp(const struct atoll_expected_store *s, const struct atoll_sealed *a)
+/* -1: everything is in use. */
+static long victim(const struct atoll_expected_store *s, const struct atoll_sealed *for_this)
 {
-    uint64_t stamp = 0;
-    for (size_t i = 0; i < s->placed_count; i++)
-        if (same_variant(s->placed[i], a) && s->placed[i]->stamp > stamp)
-            stamp = s->placed[i]->stamp;
-    return stamp;
-}
-
-/* Another variant's before this one's own; the longest unused first. */
-static struct atoll_sealed *victim(const struct atoll_expected_store *s, const struct atoll_sealed *for_this)
-{
-    struct atoll_sealed *best = NULL;
-    uint64_t best_group = 0;
+    long best = -1;
     for (size_t i = 0; i < s->placed_count; i++) {
-        struct atoll_sealed *a = s->placed[i];
-        if (a->users || a == for_this)
+        const struct place *p = &s->placed[i];
+        if (p->owner->users || p->owner == for_this)
             continue;
-        uint64_t group = same_variant(a, for_this) ? UINT64_MAX : group_stamp(s, a);
-        if (!best || group < best_group || (group == best_group && a->stamp < best->stamp)) {
-            best = a;
-            best_group = group;
-        }
+        if (best < 0 || goes_before(p, &s->placed[best], for_this->group))
+            best = (long)i;
     }
     return best;
 }
 
-int atoll_expected_store_reserve(struct atoll_expected_store *s, struct atoll_sealed *a, uint64_t bytes)
+static int reserve(struct atoll_expected_store *s, struct atoll_sealed *a, int is_print, uint64_t bytes)
 {
-    if (a->is_sealed)
-        atoll_expected_store_unseal(s, a);
-    if (bytes == 0 || bytes > s->bytes)
+    if (bytes == 0 || padded(bytes) > s->bytes)
         return -1;
     if (s->placed_count == s->placed_capacity) {
         size_t capacity = s->placed_capacity ? 2 * s->placed_capacity : 64;
-        struct atoll_sealed **grown = realloc(s->placed, capacity * sizeof(*grown));
+        struct place *grown = realloc(s->placed, capacity * sizeof(*grown));
         if (!grown)
             return -1;
         s->placed = grown;
         s->placed_capacity = capacity;
     }
-    while (gap_take(s, a, bytes) != 0) {
-        struct atoll_sealed *old = victim(s, a);
-        if (!old)
+    while (gap_take(s, a, is_print, bytes) != 0) {
+        long old = victim(s, a);
+        if (old < 0)
             return -1;
-        atoll_expected_store_unseal(s, old);
+        place_drop(s, (size_t)old);
     }
     return 0;
+}
+
+int atoll_expected_store_reserve(struct atoll_expected_store *s, struct atoll_sealed *a, uint64_t bytes)
+{
+    atoll_expected_store_unseal(s, a);
+    return reserve(s, a, 0, bytes);
+}
+
+int atoll_expected_store_reserve_print(struct atoll_expected_store *s, struct atoll_sealed *a, uint64_t bytes)
+{
+    atoll_expected_store_unseal_print(s, a);
+    return reserve(s, a, 1, bytes);
 }
 
 size_t atoll_expected_store_kept(const struct atoll_expected_store *s, uint32_t task, uint32_t variant,
@@ -225,9 +321,9 @@ size_t atoll_expected_store_kept(const struct atoll_expected_store *s, uint32_t 
 {
     size_t n = 0;
     for (size_t i = 0; i < s->placed_count && n < limit; i++) {
-        const struct atoll_sealed *a = s->placed[i];
-        if (a->task == task && a->input_set.variant == variant && a->input_set.series == 0 &&
-            a->input_set.number <= UINT16_MAX)
+        const struct atoll_sealed *a = s->placed[i].owner;
+        if (!s->placed[i].is_print && a->task == task && a->input_set.variant == variant &&
+            a->input_set.series == 0 && a->input_set.number <= UINT16_MAX)
             ret_numbers[n++] = (uint16_t)a->input_set.number;
     }
     return n;

@@ -1,6 +1,6 @@
 /* expected.h - what the referee remembers per input set: hashes of its inputs for good, and where its sealed expected
- * values lie on the device, within a budget (docs/adr/0007).  Layer: mpi-eval, backend/cuda.  Host side only, no
- * device calls. Lifetime: create/destroy; a record is borrowed from take to give. */
+ * values and their fingerprint lie on the device, within a budget (docs/adr/0007, 0024).  Layer: mpi-eval, backend/cuda.
+ * Host side only, no device calls. Lifetime: create/destroy; a record is borrowed from take to give. */
 #ifndef ATOLL_MPI_EVAL_BACKEND_CUDA_MEASURE_EXPECTED_H
 #define ATOLL_MPI_EVAL_BACKEND_CUDA_MEASURE_EXPECTED_H
 
@@ -8,6 +8,16 @@
 #include "mpi-eval/referee/input_set.h"
 
 enum atoll_expected_kind { ATOLL_EXPECTED_UNKNOWN, ATOLL_EXPECTED_SEALED, ATOLL_EXPECTED_PLAIN };
+
+struct atoll_sealed_print {
+    int is_sealed;
+    uint64_t offset, bytes;                         /* in the sealed memory */
+    uint64_t array_offset[ATOLL_TASK_TENSOR_LIMIT]; /* of each output's within it */
+    uint64_t hash[ATOLL_TASK_TENSOR_LIMIT];         /* of what was sealed there */
+    struct atoll_support_key key;
+};
+
+struct atoll_sealed_group;
 
 struct atoll_sealed {
     uint32_t task;
@@ -21,9 +31,11 @@ struct atoll_sealed {
     enum atoll_expected_kind has_expected;          /* what expected_hash was taken of */
     uint64_t expected_hash[ATOLL_TASK_TENSOR_LIMIT];
     struct atoll_support_key key;
+    struct atoll_sealed_print print;
     /* of the store */
     unsigned users;
     uint64_t stamp;
+    struct atoll_sealed_group *group;
     struct atoll_sealed *next;
 };
 
@@ -42,18 +54,25 @@ void atoll_expected_store_give(struct atoll_expected_store *store, struct atoll_
 
 /* Whether expected values of this size are kept: a whole pool of `pool` input sets, and one fresh input set, fit. */
 int atoll_expected_store_is_kept(const struct atoll_expected_store *store, uint64_t bytes, size_t pool);
-/* Finds room: expected values of the (task, variant) that was not asked for longest go first, then this one's own
- * oldest; never one in use.  -1 when there is none. */
+/* Whether whole expected values are worth their room beside fingerprints: fewer than `most` pool input sets of the (task,
+ * variant) have theirs, and they, this one, a fresh one and the fingerprints fit. */
+int atoll_expected_store_has_room(const struct atoll_expected_store *store, const struct atoll_sealed *sealed,
+                                  uint64_t bytes, size_t most);
+/* Finds room: what is kept of the (task, variant) that was not asked for longest goes first, then this one's own oldest,
+ * of either whole values before fingerprints; never of one in use.  -1 when there is none. */
 int atoll_expected_store_reserve(struct atoll_expected_store *store, struct atoll_sealed *sealed,
                                  uint64_t bytes);
+int atoll_expected_store_reserve_print(struct atoll_expected_store *store, struct atoll_sealed *sealed,
+                                       uint64_t bytes);
 void atoll_expected_store_unseal(struct atoll_expected_store *store,
-                                 struct atoll_sealed *sealed); /* forgets what was sealed */
+                                 struct atoll_sealed *sealed); /* forgets whole values that were sealed */
+void atoll_expected_store_unseal_print(struct atoll_expected_store *store, struct atoll_sealed *sealed);
 
 /* The k-th stretch of the sealed memory that holds nothing sealed, from 0, by address; 0: there are no more. */
 int atoll_expected_store_gap(const struct atoll_expected_store *store, size_t k, uint64_t *ret_offset,
                              uint64_t *ret_bytes);
 
-/* Pool input sets of (task, variant) whose expected values are sealed; at most limit. */
+/* Pool input sets of (task, variant) whose whole expected values are sealed; at most limit. */
 size_t atoll_expected_store_kept(const struct atoll_expected_store *store, uint32_t task, uint32_t variant,
                                  uint16_t *ret_numbers, size_t limit);
 /* Forgets a task. */

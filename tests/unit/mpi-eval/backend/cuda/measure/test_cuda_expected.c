@@ -1,4 +1,4 @@
-/* Of which input sets expected values lie sealed on the device: budget, eviction, what is in use, what is forgotten. */
+/* Of which input sets expected values and fingerprints lie sealed on the device: budget, eviction, what is in use, what is forgotten. */
 #include "tests/support/expect.h"
 
 #include "mpi-eval/backend/cuda/measure/expected.h"
@@ -161,13 +161,104 @@ static void test_gaps(void **state)
     assert_int_equal(covered + sealed, 10 * 1024);
 }
 
+/* ---- fingerprints beside whole values ---- */
+
+static struct atoll_sealed *printed(uint32_t task, uint64_t number, uint64_t values, uint64_t print)
+{
+    struct atoll_sealed *a = take(task, 0, 0, number);
+    assert_int_equal(values ? atoll_expected_store_reserve(store, a, values) : 0, 0);
+    assert_int_equal(print ? atoll_expected_store_reserve_print(store, a, print) : 0, 0);
+    atoll_expected_store_give(store, a);
+    return a;
+}
+
+/* Large from below, small from above: what is free lies in one piece between them. */
+static void test_prints_have_places_of_their_own(void **state)
+{
+    uint64_t offset, bytes;
+    uint16_t numbers[8];
+    (void)state;
+    struct atoll_sealed *a = printed(1, 0, 2000, 256), *b = printed(1, 1, 0, 256),
+                        *c = printed(1, 2, 2000, 256);
+    assert_true(a->is_sealed && a->print.is_sealed && !b->is_sealed && b->print.is_sealed);
+    assert_true(a->offset == 0 && c->offset == 2048 && a->print.bytes == 256 && a->bytes == 2000);
+    assert_true(a->print.offset == 10 * 1024 - 256 && b->print.offset == 10 * 1024 - 512 &&
+                c->print.offset == 10 * 1024 - 768);
+    assert_int_equal(atoll_expected_store_gap(store, 1, &offset, &bytes), 1); /* gap 0 is padding */
+    assert_true(offset == 2048 + 2000 && offset + bytes == 10 * 1024 - 768);
+    assert_int_equal(atoll_expected_store_kept(store, 1, 0, numbers, 8), 2); /* whole values alone */
+    atoll_expected_store_unseal(store, a);
+    assert_true(!a->is_sealed && a->print.is_sealed);
+    atoll_expected_store_unseal_print(store, a);
+    atoll_expected_store_unseal_print(store, a);
+    assert_false(a->print.is_sealed);
+    assert_true(c->is_sealed && c->print.is_sealed);
+    atoll_expected_store_reset(store, 4096);
+    assert_false(b->print.is_sealed || c->print.is_sealed || c->is_sealed);
+}
+
+/* Of a (task, variant) that makes room whole values go first; its own fingerprints go last of all. */
+static void test_prints_go_last(void **state)
+{
+    (void)state;
+    struct atoll_sealed *old = printed(1, 0, 4096, 256), *own = printed(2, 0, 4096, 256),
+                        *other = printed(2, 1, 1024, 256);
+    struct atoll_sealed *a = take(2, 0, 0, 2);
+    assert_int_equal(atoll_expected_store_reserve(store, a, 2048), 0);
+    assert_false(old->is_sealed);
+    assert_true(old->print.is_sealed && own->is_sealed);
+    assert_int_equal(atoll_expected_store_reserve(store, a, 5120), 0);
+    assert_false(old->print.is_sealed || own->is_sealed);
+    assert_true(own->print.is_sealed && other->print.is_sealed);
+    assert_int_equal(atoll_expected_store_reserve(store, a, 10 * 1024 - 768), 0);
+    assert_true(own->print.is_sealed && other->print.is_sealed && !other->is_sealed);
+    assert_int_equal(atoll_expected_store_reserve(store, a, 10 * 1024), 0);
+    assert_false(own->print.is_sealed || other->print.is_sealed);
+}
+
+static void test_room_for_whole_values(void **state)
+{
+    (void)state;
+    struct atoll_sealed *a = take(1, 0, 0, 0);
+    assert_true(atoll_expected_store_has_room(store, a, 5 * 1024, 1));
+    assert_false(atoll_expected_store_has_room(store, a, 5 * 1024 + 1, 1)); /* and a fresh one */
+    assert_false(atoll_expected_store_has_room(store, a, 1024, 0));
+    assert_false(atoll_expected_store_has_room(store, a, 0, 1));
+    printed(1, 1, 2048, 256);
+    printed(1, 2, 2048, 256);
+    printed(2, 1, 4096, 256); /* others make room */
+    atoll_expected_store_give(store, take(1, 0, 9, 3));
+    assert_true(atoll_expected_store_has_room(store, a, 2048, 3));
+    assert_false(atoll_expected_store_has_room(store, a, 2048, 2));
+    assert_false(atoll_expected_store_has_room(store, a, 3 * 1024, 3));
+}
+
+/* Thousands of draws, as many as a pool may have. */
+static void test_many_prints(void **state)
+{
+    (void)state;
+    atoll_expected_store_reset(store, (uint64_t)4096 * 512 + 1024);
+    for (uint64_t i = 0; i < 4096; i++)
+        printed(1, i, 0, 512);
+    struct atoll_sealed *a = take(1, 0, 0, 0);
+    assert_true(a->print.is_sealed);
+    assert_int_equal(atoll_expected_store_reserve(store, a, 1024), 0);
+    assert_true(a->print.is_sealed && take(1, 0, 0, 1)->print.is_sealed);
+    atoll_expected_store_forget(store, 1);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(test_records, set_up, tear_down),
-                                       cmocka_unit_test_setup_teardown(test_budget, set_up, tear_down),
-                                       cmocka_unit_test_setup_teardown(test_no_overlap, set_up, tear_down),
-                                       cmocka_unit_test_setup_teardown(test_eviction, set_up, tear_down),
-                                       cmocka_unit_test_setup_teardown(test_gaps, set_up, tear_down),
-                                       cmocka_unit_test_setup_teardown(test_reset, set_up, tear_down)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_records, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_budget, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_no_overlap, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_eviction, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_gaps, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_prints_have_places_of_their_own, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_prints_go_last, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_room_for_whole_values, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_many_prints, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_reset, set_up, tear_down)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
