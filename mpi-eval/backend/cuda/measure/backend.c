@@ -450,7 +450,7 @@ static size_t kept(struct atoll_referee *r, struct atoll_case *known, uint32_t v
                                      ret_numbers, limit);
 }
 
-/* Every sample is compared in full: expected values are made by the first one that needs them. */
+/* What is expected is made by the first sample that needs it; of a fresh input set it is whole. */
 static void *hold(struct atoll_referee *r, struct atoll_case *known, const struct atoll_input_set *input_set,
                   int need_full, struct atoll_err *err)
 {

@@ -7,6 +7,7 @@
 #include "core/source/source_token.h"
 #include "core/task/reference.h"
 #include "mpi-eval/backend/cuda/kernels/text.h"
+#include "mpi-eval/backend/cuda/measure/fingerprint.h"
 #include "mpi-eval/backend/cuda/measure/support.h"
 #include "mpi-eval/backend/cuda/measure/torch_answer.h"
 
@@ -337,6 +338,7 @@ int atoll_cuda_plain_plan(const struct atoll_task *task, const struct atoll_vari
         if (task->tensors[i].role == ATOLL_ROLE_INOUT)
             p.spare[i] = take(&at, (uint64_t)elements * atoll_dtype_bytes(task->tensors[i].dtype));
         p.sealed_offset[i] = take(&p.sealed_bytes, atoll_support_sealed_bytes(elements, has_scale));
+        p.print_offset[i] = take(&p.print_bytes, atoll_cuda_fingerprint_bytes(elements));
     }
     if (scratch_plan(task, variant, multiprocessors, &p, &at, err) != 0)
         return -1;

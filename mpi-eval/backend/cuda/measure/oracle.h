@@ -11,10 +11,11 @@ struct atoll_cuda_oracle {
     uint32_t generation; /* of the process that it is loaded into */
     uint32_t slot;       /* of device->oracles */
     uint64_t stamp;
-    int is_on_host;                            /* PyTorch's: not on the device */
-    int is_windowless;                         /* there is no room to show large answers there */
-    char precision[8];                         /* of its last answer; "" a compiled reference */
-    double magnitude[ATOLL_TASK_TENSOR_LIMIT]; /* typical size of right values; 0 not seen yet */
+    int is_on_host;                              /* PyTorch's: not on the device */
+    int is_windowless;                           /* there is no room to show large answers there */
+    char precision[8];                           /* of its last answer; "" a compiled reference */
+    double magnitude[ATOLL_TASK_TENSOR_LIMIT];   /* typical size of right values; 0 not seen yet */
+    int has_nonfinite[ATOLL_TASK_VARIANT_LIMIT]; /* expected values: fingerprints say nothing there */
     /* tiles.h: which variants reference.cu answers, and where it does not, why; "" there is none, or it does */
     unsigned char is_tiled[ATOLL_TASK_VARIANT_LIMIT];
     uint32_t tiled_stack_bytes; /* of its kernel, a thread */
@@ -30,6 +31,7 @@ struct atoll_cuda_plain {
     uint64_t scratch, scratch_bytes;
     uint64_t sealed_bytes;                           /* of the whole expected values of one input set */
     uint64_t sealed_offset[ATOLL_TASK_TENSOR_LIMIT]; /* of an output's array within it */
+    uint64_t print_bytes, print_offset[ATOLL_TASK_TENSOR_LIMIT]; /* the same of their fingerprint */
 };
 
 /* out: empty, with a limit of its own. */

@@ -15,7 +15,8 @@ enum {
     AT_END_HASH = AT_INPUT_HASH + 8 * ATOLL_TASK_TENSOR_LIMIT,
     AT_GUARDS = AT_END_HASH + 8 * ATOLL_TASK_TENSOR_LIMIT, /* 16 each */
     AT_FINDINGS = 2560,
-    AT_END = AT_FINDINGS + ATOLL_TASK_TENSOR_LIMIT * ATOLL_SUPPORT_FINDING_BYTES
+    AT_PRINTS = AT_FINDINGS + ATOLL_TASK_TENSOR_LIMIT * ATOLL_SUPPORT_FINDING_BYTES,
+    AT_END = AT_PRINTS + ATOLL_TASK_TENSOR_LIMIT * ATOLL_CUDA_FINGERPRINT_FINDING_BYTES
 };
 _Static_assert(AT_STOP_HASH + 8 * ATOLL_TASK_TENSOR_LIMIT <= AT_FLUSH, "hashes have room");
 _Static_assert(AT_GUARDS + 16 * (ATOLL_LAYOUT_BUFFER_LIMIT + 1) <= AT_FINDINGS, "guards have room");
@@ -96,12 +97,26 @@ static void inputs_hash(const struct atoll_cuda_sample *s, struct atoll_command_
                                s->hash_key + i, s->result + AT_INPUT_HASH + 8 * i);
 }
 
-static void outputs_hash(const struct atoll_cuda_sample *s, struct atoll_command_batch *batch, uint64_t at)
+static void outputs_hash(const struct atoll_cuda_sample *s, struct atoll_command_batch *batch)
 {
     for (size_t i = 0; i < s->task->tensor_count; i++)
         if (atoll_cuda_is_output(s->task, i))
             atoll_support_hash(batch, s->layout.buffers[i].address, s->layout.buffers[i].bytes,
-                               s->hash_key + i, s->result + at + 8 * i);
+                               s->hash_key + i, s->result + AT_STOP_HASH + 8 * i);
+}
+
+/* An output that is looked at, and its hash on the way where somebody asks: the same as that after the stop. */
+static struct atoll_support_output output_left(const struct atoll_cuda_sample *s,
+                                               struct atoll_command_batch *batch, size_t tensor)
+{
+    struct atoll_support_output o = output_of(s, tensor);
+    o.hash = s->result + AT_END_HASH + 8 * tensor;
+    o.hash_key = s->hash_key + tensor;
+    if (!s->hashes_late)
+        o.hash = 0;
+    else if (!atoll_support_hashes_along(s->task, &o))
+        atoll_support_hash(batch, o.address, s->layout.buffers[tensor].bytes, o.hash_key, o.hash);
+    return o;
 }
 
 static void results_clear(const struct atoll_cuda_sample *s, struct atoll_command_batch *batch)
@@ -177,18 +192,25 @@ static int reference_run(const struct atoll_cuda_sample *s, struct atoll_command
     return reference_run_by(s, batch, s->oracle->is_tiled[s->input_set->variant], NULL, err);
 }
 
-static void outputs_compare(const struct atoll_cuda_sample *s, struct atoll_command_batch *batch,
-                            const struct atoll_sealed *seal)
+static void output_compare(const struct atoll_cuda_sample *s, struct atoll_command_batch *batch,
+                           const struct atoll_support_output *o, const struct atoll_sealed *seal)
 {
-    for (size_t i = 0; i < s->task->tensor_count; i++) {
-        uint64_t result = s->result + AT_FINDINGS + ATOLL_SUPPORT_FINDING_BYTES * i;
-        if (!atoll_cuda_is_output(s->task, i))
-            continue;
-        struct atoll_support_output o = output_of(s, i);
-        atoll_support_compare_clear(batch, result);
-        atoll_support_compare(batch, s->task, &o, seal ? s->sealed + seal->offset + seal->array_offset[i] : 0,
-                              seal ? &seal->key : NULL, i, result);
-    }
+    uint64_t result = s->result + AT_FINDINGS + ATOLL_SUPPORT_FINDING_BYTES * o->tensor;
+    atoll_support_compare_clear(batch, result);
+    atoll_support_compare(batch, s->task, o,
+                          seal ? s->sealed + seal->offset + seal->array_offset[o->tensor] : 0,
+                          seal ? &seal->key : NULL, o->tensor, result);
+}
+
+static uint64_t print_address(const struct atoll_cuda_sample *s, const struct atoll_sealed *seal,
+                              size_t tensor)
+{
+    return s->sealed + seal->print.offset + seal->print.array_offset[tensor];
+}
+
+static uint64_t print_result(const struct atoll_cuda_sample *s, size_t tensor)
+{
+    return s->result + AT_PRINTS + ATOLL_CUDA_FINGERPRINT_FINDING_BYTES * tensor;
 }
 
 static int has_tail(const struct atoll_cuda_sample *s, size_t buffer)
@@ -210,24 +232,36 @@ static void results_fetch(const struct atoll_cuda_sample *s, struct atoll_comman
     results_clear(s, batch); /* findings quote expected values */
 }
 
+static void expected_seal(const struct atoll_cuda_sample *s, struct atoll_command_batch *batch, size_t tensor,
+                          const struct atoll_sealed *seal, unsigned parts)
+{
+    struct atoll_support_output o = output_of(s, tensor);
+    if (parts & ATOLL_SAMPLE_VALUES)
+        atoll_support_seal(batch, &o, s->sealed + seal->offset + seal->array_offset[tensor], &seal->key,
+                           tensor);
+    if (parts & ATOLL_SAMPLE_PRINT)
+        atoll_cuda_fingerprint_make(batch, s->task, &o, print_address(s, seal, tensor), &seal->print.key,
+                                    tensor, print_result(s, tensor));
+}
+
 int atoll_cuda_sample_expected(struct atoll_cuda_sample *s, struct atoll_command_batch *batch,
-                               const struct atoll_sealed *seal, struct atoll_err *err)
+                               const struct atoll_sealed *seal, unsigned parts, struct atoll_err *err)
 {
     results_clear(s, batch);
     if (inputs_make(s, batch, s->input_set->seed, err) != 0)
         return -1;
     inputs_hash(s, batch);
-    if (seal) {
-        if (reference_run(s, batch, err) != 0)
-            return -1;
-        for (size_t i = 0; i < s->task->tensor_count; i++) {
-            struct atoll_support_output o = output_of(s, i);
-            if (atoll_cuda_is_output(s->task, i))
-                atoll_support_seal(batch, &o, s->sealed + seal->offset + seal->array_offset[i], &seal->key,
-                                   i);
-        }
+    if (parts && reference_run(s, batch, err) != 0)
+        return -1;
+    for (size_t i = 0; parts && i < s->task->tensor_count; i++)
+        if (atoll_cuda_is_output(s->task, i))
+            expected_seal(s, batch, i, seal, parts);
+    if (parts)
         plain_wipe(s, batch);
-        outputs_compare(s, batch, seal); /* for the hash of what is sealed */
+    for (size_t i = 0; parts & ATOLL_SAMPLE_VALUES && i < s->task->tensor_count; i++) {
+        struct atoll_support_output o = output_of(s, i);
+        if (atoll_cuda_is_output(s->task, i)) /* for the hash of what is sealed */
+            output_compare(s, batch, &o, seal);
     }
     results_fetch(s, batch);
     return 0;
@@ -320,7 +354,7 @@ int atoll_cuda_sample_run(struct atoll_cuda_sample *s, struct atoll_command_batc
     atoll_command_batch_event(batch, ATOLL_SAMPLE_STOP);
     if (s->hashes_late) {
         atoll_command_batch_set(batch, s->result + AT_STOP_HASH, 0, 2 * ATOLL_TASK_TENSOR_LIMIT);
-        outputs_hash(s, batch, AT_STOP_HASH);
+        outputs_hash(s, batch);
     }
     atoll_support_clock_probe(batch, s->result + AT_PROBES + 16);
     return 0;
@@ -351,23 +385,46 @@ int atoll_cuda_sample_count(struct atoll_cuda_sample *s, struct atoll_command_ba
     return 0;
 }
 
-int atoll_cuda_sample_check(struct atoll_cuda_sample *s, struct atoll_command_batch *batch,
-                            const struct atoll_sealed *seal, struct atoll_err *err)
+/* Guards and inputs. */
+static void untouched_check(const struct atoll_cuda_sample *s, struct atoll_command_batch *batch)
 {
     results_clear(s, batch);
     atoll_command_batch_event(batch, ATOLL_SAMPLE_BEGUN);
     inputs_hash(s, batch);
     guards_check(s, batch);
-    if (s->hashes_late)
-        outputs_hash(s, batch, AT_END_HASH);
     atoll_command_batch_event(batch, ATOLL_SAMPLE_FILLED);
+}
+
+int atoll_cuda_sample_check(struct atoll_cuda_sample *s, struct atoll_command_batch *batch,
+                            const struct atoll_sealed *seal, struct atoll_err *err)
+{
+    untouched_check(s, batch);
     if (!seal && reference_run(s, batch, err) != 0)
         return -1;
-    outputs_compare(s, batch, seal);
+    for (size_t i = 0; i < s->task->tensor_count; i++) {
+        if (!atoll_cuda_is_output(s->task, i))
+            continue;
+        struct atoll_support_output o = output_left(s, batch, i);
+        output_compare(s, batch, &o, seal);
+    }
     if (!seal)
         plain_wipe(s, batch);
     results_fetch(s, batch);
     return 0;
+}
+
+void atoll_cuda_sample_check_print(struct atoll_cuda_sample *s, struct atoll_command_batch *batch,
+                                   const struct atoll_sealed *seal)
+{
+    untouched_check(s, batch);
+    for (size_t i = 0; i < s->task->tensor_count; i++) {
+        if (!atoll_cuda_is_output(s->task, i))
+            continue;
+        struct atoll_support_output o = output_left(s, batch, i);
+        atoll_cuda_fingerprint_match(batch, s->task, &o, print_address(s, seal, i), &seal->print.key, i,
+                                     print_result(s, i));
+    }
+    results_fetch(s, batch);
 }
 
 int atoll_cuda_sample_evidence(struct atoll_cuda_sample *s, struct atoll_command_batch *batch, size_t tensor,
@@ -417,6 +474,8 @@ static void results_take(const unsigned char *bytes, struct atoll_cuda_sample_re
         r->stop_hash[i] = u64_at(bytes, AT_STOP_HASH + 8 * i);
         r->end_hash[i] = u64_at(bytes, AT_END_HASH + 8 * i);
         atoll_support_finding_read(bytes + AT_FINDINGS + ATOLL_SUPPORT_FINDING_BYTES * i, &r->findings[i]);
+        atoll_cuda_fingerprint_read(bytes + AT_PRINTS + ATOLL_CUDA_FINGERPRINT_FINDING_BYTES * i,
+                                    &r->prints[i]);
     }
     for (size_t i = 0; i < 2; i++) {
         r->probes[i].cycles = u64_at(bytes, AT_PROBES + 16 * i);

@@ -1,13 +1,15 @@
-/* sample.h - the batches that make, run and check one sample (MEASUREMENT.md 2, 3; docs/adr/0007):
- *   expected inputs of an input set, their hashes, and its expected values, sealed: no candidate runs in it
+/* sample.h - the batches that make, run and check one sample (MEASUREMENT.md 2, 3; docs/adr/0007, 0024):
+ *   expected inputs of an input set, their hashes, its expected values or their fingerprint, sealed: no candidate runs in it
  *   run      inputs, fills, guards, flush, the launches between two events, hashes right after: no key is in it
  *            warm: the launches once before, on contents of another input set, and no flush
- *   check    hashes, guards, every output compared with the sealed expected values or with the reference: the candidate is gone
+ *   check    hashes, guards, every output held against its fingerprint, or compared with the sealed expected values or with the
+ *            reference: the candidate is gone
  * Layer: mpi-eval, backend/cuda.  Pure: composes batches, reads replies. */
 #ifndef ATOLL_MPI_EVAL_BACKEND_CUDA_MEASURE_SAMPLE_H
 #define ATOLL_MPI_EVAL_BACKEND_CUDA_MEASURE_SAMPLE_H
 
 #include "mpi-eval/backend/cuda/measure/expected.h"
+#include "mpi-eval/backend/cuda/measure/fingerprint.h"
 #include "mpi-eval/backend/cuda/measure/oracle.h"
 #include "mpi-eval/backend/cuda/measure/loaded_candidate.h"
 
@@ -40,9 +42,12 @@ enum { ATOLL_SAMPLE_START, ATOLL_SAMPLE_STOP, ATOLL_SAMPLE_BEGUN, ATOLL_SAMPLE_F
 /* Sets launches, functions and fills; layout, plain and candidate must be there. */
 int atoll_cuda_sample_set(struct atoll_cuda_sample *s, struct atoll_err *err);
 
-/* seal: NULL hashes inputs only.  Read with atoll_cuda_sample_read. */
+/* What is made of expected values, bits. */
+#define ATOLL_SAMPLE_VALUES 1u /* whole, sealed */
+#define ATOLL_SAMPLE_PRINT  2u /* their fingerprint */
+/* parts: 0 hashes inputs only; else they go where `seal` says.  Read with atoll_cuda_sample_read. */
 int atoll_cuda_sample_expected(struct atoll_cuda_sample *s, struct atoll_command_batch *batch,
-                               const struct atoll_sealed *seal, struct atoll_err *err);
+                               const struct atoll_sealed *seal, unsigned parts, struct atoll_err *err);
 int atoll_cuda_sample_run(struct atoll_cuda_sample *s, struct atoll_command_batch *batch,
                           struct atoll_err *err);
 /* Which of the launches a command of the run batch is, timed or not; -1: it is ours. */
@@ -56,6 +61,9 @@ int atoll_cuda_sample_count(struct atoll_cuda_sample *s, struct atoll_command_ba
 /* seal: NULL compares with the reference, run here. */
 int atoll_cuda_sample_check(struct atoll_cuda_sample *s, struct atoll_command_batch *batch,
                             const struct atoll_sealed *seal, struct atoll_err *err);
+/* The same by the fingerprint: prints are set instead of findings. */
+void atoll_cuda_sample_check_print(struct atoll_cuda_sample *s, struct atoll_command_batch *batch,
+                                   const struct atoll_sealed *seal);
 /* Reads output `tensor`, its expected values and its scale back (the reference is run); results in that order. */
 int atoll_cuda_sample_evidence(struct atoll_cuda_sample *s, struct atoll_command_batch *batch, size_t tensor,
                                struct atoll_err *err);
@@ -79,6 +87,7 @@ struct atoll_cuda_sample_results {
     } guards[ATOLL_LAYOUT_BUFFER_LIMIT + 1];
     unsigned char tails[ATOLL_LAYOUT_BUFFER_LIMIT][8]; /* last word of buffers that end within one */
     struct atoll_support_finding findings[ATOLL_TASK_TENSOR_LIMIT];
+    struct atoll_cuda_fingerprint_finding prints[ATOLL_TASK_TENSOR_LIMIT];
 };
 int atoll_cuda_sample_read(const struct atoll_cuda_sample *s, struct atoll_command_batch_reply *reply,
                            struct atoll_cuda_sample_results *ret_results, struct atoll_err *err);

@@ -10,6 +10,7 @@
 #include "base/random.h"
 #include "mpi-eval/backend/cuda/measure/backend.h"
 #include "mpi-eval/backend/cuda/measure/expected.h"
+#include "mpi-eval/backend/cuda/measure/keeping.h"
 #include "mpi-eval/backend/cuda/measure/launch.h"
 #include "mpi-eval/backend/cuda/measure/monitor.h"
 #include "mpi-eval/backend/cuda/measure/oracle.h"
@@ -33,7 +34,7 @@ struct trial {
     const struct atoll_variant *variant;
     struct atoll_sealed *sealed;
     struct atoll_cuda_sample_results results;
-    int is_kept; /* the expected values are sealed */
+    enum atoll_looking by;
     struct atoll_trial *trial;
     double mark_ns;
     double device_ns; /* what the device's clock said of the run */
@@ -67,18 +68,19 @@ static void trial_magnitudes(struct trial *s)
     struct atoll_cuda_oracle *o = s->known->oracle;
     for (size_t i = 0; i < s->known->task->tensor_count; i++) {
         const struct atoll_support_finding *f = &s->results.findings[i];
-        double size = f->count ? sqrt(f->expected2 / (double)f->count) : 0;
+        double expected2 = f->count ? f->expected2 : s->results.prints[i].expected2;
+        double size = sqrt(expected2 / fmax((double)s->stage.sample.plain.counts[i], 1));
         if (atoll_cuda_is_output(s->known->task, i) && isfinite(size) && size > 0)
             o->magnitude[i] = size;
     }
 }
 
 /* What is expected, as hashed by the first look at it: a change means damage. */
-static void trial_expect(struct trial *s)
+static void trial_expect(struct trial *s, enum atoll_expected_kind kind)
 {
     for (size_t i = 0; i < s->known->task->tensor_count; i++)
         s->sealed->expected_hash[i] = s->results.findings[i].expected_hash;
-    s->sealed->has_expected = s->is_kept ? ATOLL_EXPECTED_SEALED : ATOLL_EXPECTED_PLAIN;
+    s->sealed->has_expected = kind;
 }
 
 /* ---- why an output is wrong, looked at on the host where it is small enough (referee/check.h) ---- */
@@ -182,16 +184,20 @@ static int inputs_judge(struct trial *s)
 static int damage_judge(struct trial *s)
 {
     struct atoll_sealed *a = s->sealed;
-    enum atoll_expected_kind kind = s->is_kept ? ATOLL_EXPECTED_SEALED : ATOLL_EXPECTED_PLAIN;
-    if (a->has_expected != kind) {
-        trial_expect(s);
+    enum atoll_expected_kind kind =
+        s->by == ATOLL_LOOKING_VALUES ? ATOLL_EXPECTED_SEALED : ATOLL_EXPECTED_PLAIN;
+    if (s->by != ATOLL_LOOKING_PRINT && a->has_expected != kind) {
+        trial_expect(s, kind);
         return 0;
     }
     for (size_t i = 0; i < s->known->task->tensor_count; i++) {
-        if (!atoll_cuda_is_output(s->known->task, i) ||
-            s->results.findings[i].expected_hash == a->expected_hash[i])
+        int is_same = s->by == ATOLL_LOOKING_PRINT
+                          ? s->results.prints[i].hash == a->print.hash[i]
+                          : s->results.findings[i].expected_hash == a->expected_hash[i];
+        if (!atoll_cuda_is_output(s->known->task, i) || is_same)
             continue;
         atoll_expected_store_unseal(s->device->expected_store, a);
+        atoll_expected_store_unseal_print(s->device->expected_store, a);
         a->has_expected = ATOLL_EXPECTED_UNKNOWN;
         atoll_cuda_device_drop(
             s->device); /* with what the candidate may have kept of this input set's first run */
@@ -203,13 +209,19 @@ static int damage_judge(struct trial *s)
     return 0;
 }
 
-static int outputs_judge(struct trial *s, struct atoll_err *err)
+static int prints_match(const struct trial *s)
+{
+    for (size_t i = 0; i < s->known->task->tensor_count; i++)
+        if (atoll_cuda_is_output(s->known->task, i) &&
+            !atoll_cuda_fingerprint_matches(&s->results.prints[i], s->stage.sample.plain.counts[i]))
+            return 0;
+    return 1;
+}
+
+static int findings_judge(struct trial *s)
 {
     const struct atoll_task *task = s->known->task;
     char detail[ATOLL_DETAIL_BYTES];
-    int rc = damage_judge(s);
-    if (rc != 0)
-        return rc;
     trial_magnitudes(s);
     s->trial->compared_fully = 1;
     for (size_t i = 0; i < task->tensor_count; i++) {
@@ -218,8 +230,6 @@ static int outputs_judge(struct trial *s, struct atoll_err *err)
             continue;
         if (atoll_check_has_element_bound(&task->tolerance))
             s->trial->worst_error = fmax(s->trial->worst_error, f->worst_error);
-        if (s->order->hash_outputs) /* the run's key: a finding's is the seal's */
-            s->trial->output_hash = atoll_random_at(s->trial->output_hash ^ s->results.end_hash[i], i);
         if (atoll_support_finding_judge(f, task, i, s->variant, detail, sizeof(detail)))
             continue;
         evidence_add(&s->stage, i, f, detail);
@@ -230,6 +240,25 @@ static int outputs_judge(struct trial *s, struct atoll_err *err)
         return TRIAL_JUDGED;
     }
     return 0;
+}
+
+static int check_run(struct trial *s, struct atoll_err *err);
+
+static int outputs_judge(struct trial *s, struct atoll_err *err)
+{
+    int rc = damage_judge(s);
+    for (size_t i = 0; s->order->hash_outputs && i < s->known->task->tensor_count; i++)
+        if (atoll_cuda_is_output(s->known->task, i)) /* the run's key: a finding's is the seal's */
+            s->trial->output_hash = atoll_random_at(s->trial->output_hash ^ s->results.end_hash[i], i);
+    if (rc == 0 && s->by == ATOLL_LOOKING_PRINT) {
+        if (prints_match(s))
+            return 0;
+        s->by = s->sealed->is_sealed ? ATOLL_LOOKING_VALUES : ATOLL_LOOKING_REFERENCE;
+        rc = check_run(s, err);
+        if (rc == 0)
+            rc = damage_judge(s);
+    }
+    return rc != 0 ? rc : findings_judge(s);
 }
 
 /* Guard zones, late writes, inputs, outputs, in this order. */
@@ -316,17 +345,63 @@ static struct atoll_support_key key_make(const struct trial *s)
     return key;
 }
 
-static int sealed_reserve(struct trial *s)
+static unsigned parts_wanted(const struct trial *s)
+{
+    const struct atoll_cuda_oracle *o = s->known->oracle;
+    uint32_t variant = s->order->input_set->variant;
+    struct atoll_keeping keeping = {.tolerance = &s->known->task->tolerance,
+                                    .kind = s->variant->kind,
+                                    .has_nonfinite = o->has_nonfinite[variant],
+                                    .bytes = s->stage.sample.plain.sealed_bytes,
+                                    .pool_size = s->known->pool_size[variant],
+                                    .full_compares = s->referee->setup.full_compares,
+                                    .comparing = s->order->comparing};
+    return atoll_keeping_wanted(&keeping, s->device->expected_store, s->sealed);
+}
+
+/* The parts for which there is memory. */
+static unsigned parts_reserve(struct trial *s, unsigned parts)
 {
     const struct atoll_cuda_plain *plain = &s->stage.sample.plain;
     struct atoll_expected_store *store = s->device->expected_store;
-    size_t pool = s->known->pool_size[s->order->input_set->variant];
-    if (!atoll_expected_store_is_kept(store, plain->sealed_bytes, pool) ||
-        atoll_expected_store_reserve(store, s->sealed, plain->sealed_bytes) != 0)
-        return 0;
-    memcpy(s->sealed->array_offset, plain->sealed_offset, sizeof(s->sealed->array_offset));
-    s->sealed->key = key_make(s);
-    return 1;
+    struct atoll_sealed *a = s->sealed;
+    if (parts & ATOLL_SAMPLE_VALUES && atoll_expected_store_reserve(store, a, plain->sealed_bytes) != 0)
+        parts &= ~ATOLL_SAMPLE_VALUES;
+    if (parts & ATOLL_SAMPLE_PRINT && atoll_expected_store_reserve_print(store, a, plain->print_bytes) != 0)
+        parts &= ~ATOLL_SAMPLE_PRINT;
+    if (parts & ATOLL_SAMPLE_VALUES) {
+        memcpy(a->array_offset, plain->sealed_offset, sizeof(a->array_offset));
+        a->key = key_make(s);
+    }
+    if (parts & ATOLL_SAMPLE_PRINT) {
+        memcpy(a->print.array_offset, plain->print_offset, sizeof(a->print.array_offset));
+        a->print.key = key_make(s);
+    }
+    return parts;
+}
+
+static void parts_forget(struct trial *s, unsigned parts)
+{
+    if (parts & ATOLL_SAMPLE_VALUES)
+        atoll_expected_store_unseal(s->device->expected_store, s->sealed);
+    if (parts & ATOLL_SAMPLE_PRINT)
+        atoll_expected_store_unseal_print(s->device->expected_store, s->sealed);
+}
+
+static void parts_learn(struct trial *s, unsigned parts)
+{
+    struct atoll_cuda_oracle *o = s->known->oracle;
+    if (parts & ATOLL_SAMPLE_VALUES)
+        trial_expect(s, ATOLL_EXPECTED_SEALED);
+    for (size_t i = 0; parts & ATOLL_SAMPLE_PRINT && i < s->known->task->tensor_count; i++) {
+        s->sealed->print.hash[i] = s->results.prints[i].hash;
+        if (s->results.prints[i].nonfinite_count)
+            o->has_nonfinite[s->order->input_set->variant] = 1;
+    }
+    if (o->has_nonfinite[s->order->input_set->variant])
+        parts_forget(s, parts & ATOLL_SAMPLE_PRINT);
+    if (parts)
+        trial_magnitudes(s);
 }
 
 /* The first sight of an input set defines its inputs; whatever differs later is the device's fault. */
@@ -347,42 +422,38 @@ static int hashes_learn(struct trial *s, struct atoll_err *err)
     return 0;
 }
 
-static int expected_run(struct trial *s, int is_new, struct atoll_err *err)
+static int expected_run(struct trial *s, unsigned parts, struct atoll_err *err)
 {
     struct atoll_cuda_device *d = s->device;
     double begin = atoll_referee_now_ns();
-    int seals = s->is_kept && is_new, rc = seals ? atoll_cuda_torch_answer(&s->stage, err) : 0;
+    int rc = parts ? atoll_cuda_torch_answer(&s->stage, err) : 0;
     atoll_command_batch_clear(&d->batch);
     if (rc == 0)
-        rc = atoll_cuda_sample_expected(&s->stage.sample, &d->batch, seals ? s->sealed : NULL, err);
+        rc = atoll_cuda_sample_expected(&s->stage.sample, &d->batch, s->sealed, parts, err);
     if (rc == 0)
         rc = atoll_cuda_device_run_own(d, "answer to a draw", err);
     if (rc == 0)
         rc = atoll_cuda_sample_read(&s->stage.sample, &d->reply, &s->results, err);
     if (rc == 0)
         rc = hashes_learn(s, err);
-    if (rc == 0 && s->is_kept && is_new) {
-        trial_expect(s);
-        trial_magnitudes(s);
-    }
+    if (rc == 0)
+        parts_learn(s, parts);
     if (rc < 0) /* plain values may stand somewhere */
         atoll_cuda_device_drop(d);
-    s->trial->reference_ns += is_new ? atoll_referee_now_ns() - begin : 0;
+    s->trial->reference_ns += parts ? atoll_referee_now_ns() - begin : 0;
     return rc;
 }
 
 static int trial_expected(struct trial *s, struct atoll_err *err)
 {
-    struct atoll_sealed *a = s->sealed;
-    s->is_kept = a->is_sealed;
-    int is_new = !a->is_sealed && sealed_reserve(s);
-    if (is_new)
-        s->is_kept = 1;
-    if (!is_new && a->has_hashes && a->generation == s->device->generation)
-        return 0;
-    int rc = expected_run(s, is_new, err);
-    if (rc != 0 && is_new)
-        atoll_expected_store_unseal(s->device->expected_store, a);
+    const struct atoll_sealed *a = s->sealed;
+    unsigned parts = parts_reserve(s, parts_wanted(s));
+    int rc = 0;
+    if (parts || !a->has_hashes || a->generation != s->device->generation)
+        rc = expected_run(s, parts, err);
+    if (rc != 0)
+        parts_forget(s, parts);
+    s->by = atoll_keeping_looking(a, s->order->comparing);
     return rc;
 }
 
@@ -497,14 +568,17 @@ static int sampled_run(struct trial *s, struct atoll_err *err)
 
 /* ---- the check ---- */
 
-static int trial_check(struct trial *s, struct atoll_err *err)
+static int check_run(struct trial *s, struct atoll_err *err)
 {
     struct atoll_cuda_device *d = s->device;
-    int rc = s->is_kept ? 0 : atoll_cuda_torch_answer(&s->stage, err);
+    int rc = s->by == ATOLL_LOOKING_REFERENCE ? atoll_cuda_torch_answer(&s->stage, err) : 0;
     trial_mark(s, ATOLL_PHASE_EXPECTED);
     atoll_command_batch_clear(&d->batch);
-    if (rc == 0)
-        rc = atoll_cuda_sample_check(&s->stage.sample, &d->batch, s->is_kept ? s->sealed : NULL, err);
+    if (s->by == ATOLL_LOOKING_PRINT)
+        atoll_cuda_sample_check_print(&s->stage.sample, &d->batch, s->sealed);
+    else if (rc == 0)
+        rc = atoll_cuda_sample_check(&s->stage.sample, &d->batch,
+                                     s->by == ATOLL_LOOKING_VALUES ? s->sealed : NULL, err);
     if (rc == 0)
         rc = atoll_cuda_device_run_own(d, "check of a sample", err);
     if (rc == 0)
@@ -519,6 +593,14 @@ static int trial_check(struct trial *s, struct atoll_err *err)
     s->referee->phases.ns[ATOLL_PHASE_UNTOUCHED] += first;
     s->referee->phases.ns[ATOLL_PHASE_OUTPUTS] += wall - first;
     s->mark_ns = now;
+    return 0;
+}
+
+static int trial_check(struct trial *s, struct atoll_err *err)
+{
+    int rc = check_run(s, err);
+    if (rc != 0)
+        return rc;
     double hz = 0;
     int count = 0;
     for (int i = 0; i < 2; i++)

@@ -18,6 +18,7 @@
 #define FLUSH  0x7c0000000000ull
 #define RESULT 0x7b0000000000ull
 #define STEPS  256
+#define PRINT  (SEALED + (1 << 20) + 512) /* of y */
 
 static struct cuda_candidate candidate;
 static struct atoll_cuda_loaded_candidate image;
@@ -45,8 +46,13 @@ static int set_up(void **state)
     loaded = (struct atoll_loaded_candidate){
         .prepared = &candidate.prepared, .object = "cubin", .object_length = 5, .runner = &image};
     input_set = (struct atoll_input_set){.variant = 0, .seed = 1234, .distribution = ATOLL_DRAW_BASE};
-    seal = (struct atoll_sealed){
-        .is_sealed = 1, .offset = 4096, .key = {{0x1122334455667788ull, 0x99aabbccddeeff01ull}}};
+    seal = (struct atoll_sealed){.is_sealed = 1,
+                                 .offset = 4096,
+                                 .key = {{0x1122334455667788ull, 0x99aabbccddeeff01ull}},
+                                 .print = {.is_sealed = 1,
+                                           .offset = 1 << 20,
+                                           .array_offset = {[2] = 512},
+                                           .key = {{0x2233445566778899ull, 0xaabbccddeeff0112ull}}}};
     sample = calloc(1, sizeof(*sample));
     assert_non_null(sample);
     static struct atoll_device_command_launch steps[ATOLL_PLAN_LAUNCH_LIMIT];
@@ -179,7 +185,9 @@ static void test_run(void **state)
     assert_int_equal(kinds(ATOLL_DEVICE_COMMAND_CACHE_RESET), 1);
     assert_int_equal(kinds(ATOLL_DEVICE_COMMAND_MODULE_LOAD), 0);
     assert_false(has_words(seal.key.words[0]) || has_words(seal.key.words[1]));
-    assert_false(has_words(PLAIN) || has_words(SEALED) || has_words(SEALED + seal.offset));
+    assert_false(has_words(seal.print.key.words[0]) || has_words(seal.print.key.words[1]));
+    assert_false(has_words(PLAIN) || has_words(SEALED) || has_words(SEALED + seal.offset) ||
+                 has_words(PRINT));
 }
 
 static void test_run_restores_globals(void **state)
@@ -305,7 +313,7 @@ static void test_fills(void **state)
 static void test_answer(void **state)
 {
     (void)state;
-    assert_int_equal(atoll_cuda_sample_expected(sample, &batch, &seal, NULL), 0);
+    assert_int_equal(atoll_cuda_sample_expected(sample, &batch, &seal, ATOLL_SAMPLE_VALUES, NULL), 0);
     decode();
     size_t wiped = wipe(), read = 0;
     assert_int_equal(candidate_launches(), 0);
@@ -321,7 +329,7 @@ static void test_answer(void **state)
     assert_int_equal(list[count - 1].kind, ATOLL_DEVICE_COMMAND_SET); /* findings quote expected values */
     assert_true(list[count - 1].address > RESULT && count - 1 > read);
     atoll_command_batch_clear(&batch);
-    assert_int_equal(atoll_cuda_sample_expected(sample, &batch, NULL, NULL), 0); /* hashes alone */
+    assert_int_equal(atoll_cuda_sample_expected(sample, &batch, NULL, 0, NULL), 0); /* hashes alone */
     decode();
     assert_int_equal(launches_between(ATOLL_SUPPORT_FUNCTION_END, UINT32_MAX), 0);
     assert_int_equal(wipe(), count);
@@ -352,12 +360,12 @@ static void test_tiled(void **state)
                    tiled = atoll_cuda_oracle_tiled_function(&oracle);
     (void)state;
     oracle.is_tiled[1] = 1; /* another variant */
-    assert_int_equal(atoll_cuda_sample_expected(sample, &batch, &seal, NULL), 0);
+    assert_int_equal(atoll_cuda_sample_expected(sample, &batch, &seal, ATOLL_SAMPLE_VALUES, NULL), 0);
     decode();
     assert_int_equal(launches_between(tiled, tiled + 1), 0);
     oracle.is_tiled[0] = 1;
     atoll_command_batch_clear(&batch);
-    assert_int_equal(atoll_cuda_sample_expected(sample, &batch, &seal, NULL), 0);
+    assert_int_equal(atoll_cuda_sample_expected(sample, &batch, &seal, ATOLL_SAMPLE_VALUES, NULL), 0);
     decode();
     assert_int_equal(launches_between(plain, plain + 1), 0);
     assert_int_equal(launches_between(tiled, tiled + 1), 3); /* phases */
@@ -366,7 +374,7 @@ static void test_tiled(void **state)
             assert_true(i < wipe() && launches[i].block[0] == 256);
     atoll_command_batch_clear(&batch);
     oracle.tiled_stack_bytes = 300;
-    assert_int_equal(atoll_cuda_sample_expected(sample, &batch, &seal, NULL), 0);
+    assert_int_equal(atoll_cuda_sample_expected(sample, &batch, &seal, ATOLL_SAMPLE_VALUES, NULL), 0);
     decode();
     size_t last = 0;
     for (size_t i = 0; i < count; i++)
@@ -491,26 +499,103 @@ static void test_tails(void **state)
     assert_int_equal(tails, 4);
 }
 
-/* Inputs are hashed in the check; outputs there and right after the stop, at different places of the results. */
+/* Inputs are hashed in the check; outputs right after the stop, and in the check by the pass that looks at them, under the same
+ * key, at different places of the results. */
 static void test_hashes(void **state)
 {
-    struct atoll_area_launch p, late;
+    struct atoll_area_launch p;
+    struct atoll_compare_launch compared;
+    struct atoll_print_launch matched;
     (void)state;
     assert_int_equal(atoll_cuda_sample_check(sample, &batch, &seal, NULL), 0);
     decode();
-    for (size_t i = 0; i < 3; i++) {
-        assert_true(own_launch(ATOLL_KERNEL_hash, i, &late, sizeof(late)) < count);
-        assert_true(late.address == sample->layout.buffers[i].address &&
-                    late.bytes == sample->layout.buffers[i].bytes);
+    for (size_t i = 0; i < 2; i++) {
+        assert_true(own_launch(ATOLL_KERNEL_hash, i, &p, sizeof(p)) < count);
+        assert_true(p.address == sample->layout.buffers[i].address &&
+                    p.bytes == sample->layout.buffers[i].bytes);
     }
-    assert_int_equal(own_launch(ATOLL_KERNEL_hash, 3, &p, sizeof(p)), count);
+    assert_int_equal(own_launch(ATOLL_KERNEL_hash, 2, &p, sizeof(p)), count);
+    own_launch(ATOLL_KERNEL_compare, 0, &compared, sizeof(compared));
+    atoll_command_batch_clear(&batch);
+    atoll_cuda_sample_check_print(sample, &batch, &seal);
+    decode();
+    assert_int_equal(own_launch(ATOLL_KERNEL_hash, 2, &p, sizeof(p)), count);
+    own_launch(ATOLL_KERNEL_print_match, 0, &matched, sizeof(matched));
+    assert_true(compared.output_hash == matched.output_hash && compared.output_key == matched.output_key);
     atoll_command_batch_clear(&batch);
     assert_int_equal(atoll_cuda_sample_run(sample, &batch, NULL), 0);
     decode();
     assert_true(own_launch(ATOLL_KERNEL_hash, 0, &p, sizeof(p)) < count);
-    assert_true(p.address == late.address && p.key == late.key && p.result != late.result);
+    assert_true(p.address == compared.address && p.key == compared.output_key &&
+                p.result != compared.output_hash);
     assert_int_equal(own_launch(ATOLL_KERNEL_hash, 1, &p, sizeof(p)),
                      count); /* no input is looked at in time */
+}
+
+/* Nobody asks for hashes of outputs; or the pass that looks at them cannot make them. */
+static void test_hashes_elsewhere(void **state)
+{
+    struct atoll_area_launch p;
+    struct atoll_print_launch matched;
+    (void)state;
+    sample->hashes_late = 0;
+    atoll_cuda_sample_check_print(sample, &batch, &seal);
+    decode();
+    assert_int_equal(own_launch(ATOLL_KERNEL_hash, 2, &p, sizeof(p)), count);
+    own_launch(ATOLL_KERNEL_print_match, 0, &matched, sizeof(matched));
+    assert_int_equal(matched.output_hash, 0);
+    atoll_command_batch_clear(&batch);
+    sample->hashes_late = 1;
+    candidate.task->tensors[2].dtype = ATOLL_I32;
+    atoll_cuda_sample_check_print(sample, &batch, &seal);
+    decode();
+    assert_true(own_launch(ATOLL_KERNEL_hash, 2, &p, sizeof(p)) < count);
+    assert_true(p.address == sample->layout.buffers[2].address && p.result > RESULT);
+    own_launch(ATOLL_KERNEL_print_match, 0, &matched, sizeof(matched));
+    assert_int_equal(matched.output_hash, 0);
+    candidate.task->tensors[2].dtype = ATOLL_F32;
+}
+
+/* The fingerprint is made of plain values, with or without sealed ones, before the wipe; matched without either, under its own
+ * key at its own place. */
+static void test_print(void **state)
+{
+    struct atoll_print_launch made, matched;
+    struct atoll_seal_launch sealed;
+    struct atoll_compare_launch compared;
+    (void)state;
+    for (unsigned values = 0; values <= ATOLL_SAMPLE_VALUES; values++) {
+        atoll_command_batch_clear(&batch);
+        assert_int_equal(atoll_cuda_sample_expected(sample, &batch, &seal, values | ATOLL_SAMPLE_PRINT, NULL),
+                         0);
+        decode();
+        size_t at = own_launch(ATOLL_KERNEL_print_make, 0, &made, sizeof(made));
+        assert_true(at < wipe() && wipe() < count);
+        assert_true(is_launch_of(at - 1 - values, atoll_cuda_oracle_function(&oracle)));
+        assert_true(made.expected == PLAIN && made.count == 19 * 37 && made.print == PRINT);
+        assert_true(made.key[0] == seal.print.key.words[0] && made.key[1] == seal.print.key.words[1]);
+        assert_int_equal(own_launch(ATOLL_KERNEL_print_make, 1, &made, 0), count);
+        assert_int_equal(own_launch(ATOLL_KERNEL_seal, 0, &sealed, sizeof(sealed)) < count, values);
+        assert_int_equal(own_launch(ATOLL_KERNEL_compare, 0, &compared, sizeof(compared)) < count, values);
+        assert_int_equal(has_words(seal.key.words[0]), values);
+        assert_int_equal(list[count - 1].kind, ATOLL_DEVICE_COMMAND_SET);
+    }
+    own_launch(ATOLL_KERNEL_print_make, 0, &made, sizeof(made));
+    atoll_command_batch_clear(&batch);
+    atoll_cuda_sample_check_print(sample, &batch, &seal);
+    decode();
+    assert_int_equal(launches_between(ATOLL_SUPPORT_FUNCTION_END, UINT32_MAX), 0);
+    assert_int_equal(wipe(), count);
+    assert_true(own_launch(ATOLL_KERNEL_print_match, 0, &matched, sizeof(matched)) < count);
+    assert_true(matched.print == made.print && matched.salt == made.salt && matched.result == made.result);
+    assert_true(matched.key[0] == made.key[0] && matched.key[1] == made.key[1] &&
+                matched.count == made.count);
+    assert_true(matched.address == sample->layout.buffers[2].address && !matched.expected);
+    assert_false(has_words(seal.key.words[0]) || has_words(SEALED + seal.offset));
+    assert_int_equal(own_launch(ATOLL_KERNEL_compare, 0, &compared, sizeof(compared)), count);
+    for (size_t i = 0; i < sample->layout.count + 1; i++)
+        assert_true(own_launch(ATOLL_KERNEL_guard_check, i, &compared, 0) < count);
+    assert_int_equal(list[count - 1].kind, ATOLL_DEVICE_COMMAND_SET);
 }
 
 /* Sealed and compared: the same place, key and stream, one per tensor; no value is NaN until the reference puts one. */
@@ -521,7 +606,7 @@ static void test_seal(void **state)
     size_t poison = 0;
     (void)state;
     seal.array_offset[2] = 768;
-    assert_int_equal(atoll_cuda_sample_expected(sample, &batch, &seal, NULL), 0);
+    assert_int_equal(atoll_cuda_sample_expected(sample, &batch, &seal, ATOLL_SAMPLE_VALUES, NULL), 0);
     decode();
     size_t sealed = own_launch(ATOLL_KERNEL_seal, 0, &made, sizeof(made));
     assert_true(sealed < count);
@@ -576,6 +661,7 @@ static void test_plain_plan(void **state)
     assert_int_equal(p->scale[2], 0);
     assert_true(p->need >= 19 * 37 * 8 && p->need % 256 == 0);
     assert_true(p->sealed_bytes >= atoll_support_sealed_bytes(19 * 37, 0) && p->sealed_bytes % 256 == 0);
+    assert_true(p->print_bytes >= atoll_cuda_fingerprint_bytes(19 * 37) && p->print_bytes % 256 == 0);
 }
 
 /* A reply as the device process would send it. */
@@ -637,8 +723,9 @@ static void test_torch(void **state)
     sample->task = &task;
     for (int with_seal = 0; with_seal < 2; with_seal++) {
         atoll_command_batch_clear(&batch);
-        assert_int_equal(with_seal ? atoll_cuda_sample_expected(sample, &batch, &seal, NULL)
-                                   : atoll_cuda_sample_check(sample, &batch, NULL, NULL),
+        assert_int_equal(with_seal
+                             ? atoll_cuda_sample_expected(sample, &batch, &seal, ATOLL_SAMPLE_VALUES, NULL)
+                             : atoll_cuda_sample_check(sample, &batch, NULL, NULL),
                          0);
         decode();
         assert_int_equal(launches_between(atoll_cuda_oracle_function(&oracle), UINT32_MAX), 0);
@@ -667,6 +754,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_guards, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_tails, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_hashes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_hashes_elsewhere, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_print, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_seal, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_inout, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_plain_plan, set_up, tear_down),

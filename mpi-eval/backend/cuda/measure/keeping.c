@@ -1,0 +1,34 @@
+#include "mpi-eval/backend/cuda/measure/keeping.h"
+
+#include "mpi-eval/backend/cuda/measure/fingerprint.h"
+
+static int prints_decide(const struct atoll_keeping *k, const struct atoll_sealed *a)
+{
+    return k->kind == ATOLL_VARIANT_BENCH && a->input_set.series == 0 &&
+           k->bytes > ATOLL_KEEPING_SMALL_BYTES && atoll_cuda_fingerprint_decides(k->tolerance) &&
+           !k->has_nonfinite;
+}
+
+unsigned atoll_keeping_wanted(const struct atoll_keeping *k, const struct atoll_expected_store *store,
+                              const struct atoll_sealed *a)
+{
+    int is_full = k->comparing == ATOLL_COMPARING_FULL;
+    if (!prints_decide(k, a)) {
+        size_t others = a->input_set.series ? 1 : k->pool_size; /* a fresh one comes alone */
+        return !a->is_sealed && atoll_expected_store_is_kept(store, k->bytes, others) ? ATOLL_SAMPLE_VALUES
+                                                                                      : 0;
+    }
+    unsigned parts = a->print.is_sealed ? 0 : ATOLL_SAMPLE_PRINT;
+    size_t most = is_full ? SIZE_MAX : k->full_compares + ATOLL_KEEPING_SPARE;
+    if (!a->is_sealed && (is_full || parts) && atoll_expected_store_has_room(store, a, k->bytes, most))
+        parts |= ATOLL_SAMPLE_VALUES;
+    return parts;
+}
+
+enum atoll_looking atoll_keeping_looking(const struct atoll_sealed *a, enum atoll_comparing comparing)
+{
+    int by_print = comparing == ATOLL_COMPARING_PRINT || (comparing == ATOLL_COMPARING_HELD && !a->is_sealed);
+    return by_print && a->print.is_sealed ? ATOLL_LOOKING_PRINT
+           : a->is_sealed                 ? ATOLL_LOOKING_VALUES
+                                          : ATOLL_LOOKING_REFERENCE;
+}

@@ -1,0 +1,34 @@
+/* keeping.h - what is kept of the expected values of a draw, and how the outputs of a sample are looked at (docs/adr/0024).
+ * Layer: mpi-eval, backend/cuda.  Pure. */
+#ifndef ATOLL_MPI_EVAL_BACKEND_CUDA_MEASURE_KEEPING_H
+#define ATOLL_MPI_EVAL_BACKEND_CUDA_MEASURE_KEEPING_H
+
+#include "mpi-eval/backend/cuda/measure/expected.h"
+#include "mpi-eval/backend/cuda/measure/sample.h"
+#include "mpi-eval/referee/trial.h"
+
+/* Whole answers of so many bytes cost no more than a fingerprint. */
+#define ATOLL_KEEPING_SMALL_BYTES ((uint64_t)256 << 10)
+/* Draws whose answers are whole beyond those that a candidate's full comparisons use. */
+#define ATOLL_KEEPING_SPARE 3
+
+struct atoll_keeping {
+    const struct atoll_tolerance *tolerance;
+    enum atoll_variant_kind kind; /* of the variant */
+    int has_nonfinite;            /* expected values of the variant that are not finite were seen */
+    uint64_t bytes;               /* of the whole answer */
+    size_t pool_size, full_compares;
+    enum atoll_comparing comparing;
+};
+
+/* Which parts (ATOLL_SAMPLE_...) are to be made now.  Where fingerprints decide, every draw of the pool has one, and as many
+ * have their whole values as a candidate's full comparisons use; elsewhere all have these, as long as they fit. */
+unsigned atoll_keeping_wanted(const struct atoll_keeping *keeping, const struct atoll_expected_store *store,
+                              const struct atoll_sealed *sealed);
+
+/* Whole, against the reference's own values or the sealed ones, or by the fingerprint; what does not match that is looked at
+ * once more, whole. */
+enum atoll_looking { ATOLL_LOOKING_REFERENCE, ATOLL_LOOKING_VALUES, ATOLL_LOOKING_PRINT };
+enum atoll_looking atoll_keeping_looking(const struct atoll_sealed *sealed, enum atoll_comparing comparing);
+
+#endif

@@ -1,0 +1,152 @@
+/* What is made and kept of the expected values of a draw, and how a sample's outputs are looked at: tables. */
+#include "tests/support/expect.h"
+
+#include "mpi-eval/backend/cuda/measure/keeping.h"
+
+#define LARGE ((uint64_t)1 << 20) /* of a whole answer */
+#define PRINT 4096
+
+enum {
+    NOTHING = 0,
+    VALUES = ATOLL_SAMPLE_VALUES,
+    FINGERPRINT = ATOLL_SAMPLE_PRINT,
+    BOTH = VALUES | FINGERPRINT
+};
+
+static struct atoll_expected_store *store;
+
+static int set_up(void **state)
+{
+    (void)state;
+    store = atoll_expected_store_create(NULL);
+    if (store)
+        atoll_expected_store_reset(store, 20 * LARGE);
+    return store ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    atoll_expected_store_destroy(store);
+    return 0;
+}
+
+static struct atoll_sealed *draw(uint64_t series, uint64_t number)
+{
+    struct atoll_input_set d = {.series = series, .number = number, .seed = 31 * number + series};
+    struct atoll_sealed *a = atoll_expected_store_take(store, 1, &d);
+    assert_non_null(a);
+    return a;
+}
+
+static const struct atoll_tolerance element = {.rtol = 1e-3}, norm = {.norm = 1e-3};
+
+static void test_wanted(void **state)
+{
+    static const struct {
+        const struct atoll_tolerance *tolerance;
+        enum atoll_variant_kind kind;
+        int has_nonfinite, is_fresh, has_values, has_print;
+        uint64_t bytes;
+        enum atoll_comparing comparing;
+        unsigned parts;
+    } rows[] = {
+        {&element, ATOLL_VARIANT_BENCH, 0, 0, 0, 0, LARGE, ATOLL_COMPARING_PRINT, BOTH},
+        {&element, ATOLL_VARIANT_BENCH, 0, 0, 0, 0, LARGE, ATOLL_COMPARING_HELD, BOTH},
+        {&element, ATOLL_VARIANT_BENCH, 0, 0, 0, 0, LARGE, ATOLL_COMPARING_FULL, BOTH},
+        {&element, ATOLL_VARIANT_BENCH, 0, 0, 1, 0, LARGE, ATOLL_COMPARING_PRINT, FINGERPRINT},
+        {&element, ATOLL_VARIANT_BENCH, 0, 0, 0, 1, LARGE, ATOLL_COMPARING_HELD, NOTHING},
+        {&element, ATOLL_VARIANT_BENCH, 0, 0, 0, 1, LARGE, ATOLL_COMPARING_FULL, VALUES},
+        {&element, ATOLL_VARIANT_BENCH, 0, 0, 1, 1, LARGE, ATOLL_COMPARING_FULL, NOTHING},
+        /* no room for whole ones and a fresh one */
+        {&element, ATOLL_VARIANT_BENCH, 0, 0, 0, 0, 11 * LARGE, ATOLL_COMPARING_FULL, FINGERPRINT},
+        {&element, ATOLL_VARIANT_BENCH, 0, 0, 0, 1, 11 * LARGE, ATOLL_COMPARING_FULL, NOTHING},
+        /* whole, as long as the pool fits */
+        {&norm, ATOLL_VARIANT_BENCH, 0, 0, 0, 0, LARGE, ATOLL_COMPARING_PRINT, VALUES},
+        {&norm, ATOLL_VARIANT_BENCH, 0, 0, 0, 0, 2 * LARGE, ATOLL_COMPARING_PRINT, NOTHING},
+        {&element, ATOLL_VARIANT_BENCH, 1, 0, 0, 0, LARGE, ATOLL_COMPARING_PRINT, VALUES},
+        {&element, ATOLL_VARIANT_BENCH, 0, 0, 0, 0, ATOLL_KEEPING_SMALL_BYTES, ATOLL_COMPARING_PRINT, VALUES},
+        {&element, ATOLL_VARIANT_CHECK, 0, 0, 0, 0, LARGE, ATOLL_COMPARING_FULL, VALUES},
+        {&element, ATOLL_VARIANT_HIDDEN, 0, 1, 0, 0, LARGE, ATOLL_COMPARING_HELD, VALUES},
+        /* a fresh one needs room for itself */
+        {&element, ATOLL_VARIANT_BENCH, 0, 1, 0, 0, 10 * LARGE, ATOLL_COMPARING_HELD, VALUES},
+        {&element, ATOLL_VARIANT_BENCH, 0, 1, 0, 0, 11 * LARGE, ATOLL_COMPARING_HELD, NOTHING},
+        {&element, ATOLL_VARIANT_BENCH, 0, 1, 1, 0, LARGE, ATOLL_COMPARING_HELD, NOTHING},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct atoll_sealed *a = draw(rows[i].is_fresh ? 9 : 0, 100);
+        struct atoll_keeping k = {.tolerance = rows[i].tolerance,
+                                  .kind = rows[i].kind,
+                                  .has_nonfinite = rows[i].has_nonfinite,
+                                  .bytes = rows[i].bytes,
+                                  .pool_size = 16,
+                                  .full_compares = 5,
+                                  .comparing = rows[i].comparing};
+        if (rows[i].has_values)
+            assert_int_equal(atoll_expected_store_reserve(store, a, LARGE), 0);
+        if (rows[i].has_print)
+            assert_int_equal(atoll_expected_store_reserve_print(store, a, PRINT), 0);
+        unsigned parts = atoll_keeping_wanted(&k, store, a);
+        if (parts != rows[i].parts)
+            fail_msg("row %zu: parts %u, not %u", i, parts, rows[i].parts);
+        atoll_expected_store_unseal(store, a);
+        atoll_expected_store_unseal_print(store, a);
+        atoll_expected_store_give(store, a);
+    }
+}
+
+/* As many whole ones as full comparisons use, and three; then fingerprints alone, unless one must be whole. */
+static void test_enough(void **state)
+{
+    uint16_t numbers[16];
+    struct atoll_keeping k = {.tolerance = &element,
+                              .kind = ATOLL_VARIANT_BENCH,
+                              .bytes = LARGE,
+                              .pool_size = 16,
+                              .full_compares = 5};
+    (void)state;
+    for (uint64_t i = 0; i < 16; i++) {
+        struct atoll_sealed *a = draw(0, i);
+        unsigned parts = atoll_keeping_wanted(&k, store, a);
+        assert_int_equal(parts, i < 8 ? BOTH : FINGERPRINT);
+        if (parts & VALUES)
+            assert_int_equal(atoll_expected_store_reserve(store, a, LARGE), 0);
+        assert_int_equal(atoll_expected_store_reserve_print(store, a, PRINT), 0);
+        assert_int_equal(atoll_keeping_wanted(&k, store, a), NOTHING);
+        atoll_expected_store_give(store, a);
+    }
+    assert_int_equal(atoll_expected_store_kept(store, 1, 0, numbers, 16), 8);
+    k.comparing = ATOLL_COMPARING_FULL;
+    assert_int_equal(atoll_keeping_wanted(&k, store, draw(0, 12)), VALUES);
+    assert_int_equal(atoll_keeping_wanted(&k, store, draw(0, 3)), NOTHING);
+}
+
+static void test_looking(void **state)
+{
+    static const struct {
+        int has_values, has_print;
+        enum atoll_looking looking[3]; /* PRINT, HELD, FULL */
+    } rows[] = {
+        {0, 0, {ATOLL_LOOKING_REFERENCE, ATOLL_LOOKING_REFERENCE, ATOLL_LOOKING_REFERENCE}},
+        {1, 0, {ATOLL_LOOKING_VALUES, ATOLL_LOOKING_VALUES, ATOLL_LOOKING_VALUES}},
+        {0, 1, {ATOLL_LOOKING_PRINT, ATOLL_LOOKING_PRINT, ATOLL_LOOKING_REFERENCE}},
+        {1, 1, {ATOLL_LOOKING_PRINT, ATOLL_LOOKING_VALUES, ATOLL_LOOKING_VALUES}},
+    };
+    static const enum atoll_comparing comparings[3] = {ATOLL_COMPARING_PRINT, ATOLL_COMPARING_HELD,
+                                                       ATOLL_COMPARING_FULL};
+    (void)state;
+    for (size_t i = 0; i < 12; i++) {
+        struct atoll_sealed a = {.is_sealed = rows[i / 3].has_values,
+                                 .print = {.is_sealed = rows[i / 3].has_print}};
+        assert_int_equal(atoll_keeping_looking(&a, comparings[i % 3]), rows[i / 3].looking[i % 3]);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(test_wanted, set_up, tear_down),
+                                       cmocka_unit_test_setup_teardown(test_enough, set_up, tear_down),
+                                       cmocka_unit_test(test_looking)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
