@@ -33,8 +33,10 @@ static json_t *inits_describe(const struct atoll_task *task, const struct atoll_
             continue;
         const struct atoll_init_params *p = &part.params;
         json_object_set_new(all, task->tensors[i].name,
-                            json_pack("{s:i, s:f, s:f, s:I, s:I}", "form", p->form, "a", p->a, "step",
-                                      p->step, "low", (json_int_t)p->low, "span", (json_int_t)p->span));
+                            json_pack("{s:i, s:f, s:f, s:f, s:I, s:I}", "form", p->form, "a", p->a, "step",
+                                      p->step, "deviation",
+                                      p->step / (p->words == 1 ? ATOLL_BELL4_STEP : ATOLL_BELL8_STEP), "low",
+                                      (json_int_t)p->low, "span", (json_int_t)p->span));
     }
     return all;
 }

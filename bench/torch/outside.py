@@ -21,7 +21,6 @@ TYPES = {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16
 MODES = {"compile": "default", "max-autotune": "max-autotune-no-cudagraphs"}
 NORMAL, UNIFORM, INTEGER, INDEX, PERMUTATION, RAGGED, CONSTANT = range(7)
 FORMS = [NORMAL] * 4 + [UNIFORM] * 4 + [INTEGER, INDEX, PERMUTATION, RAGGED, CONSTANT]  # core/task/init_value.h
-NORMAL_STEP = float.fromhex("0x1.3988e1412ed76p-16")
 device = "cuda" if torch.cuda.is_available() else "cpu"
 
 
@@ -30,7 +29,7 @@ def values(tensor, init):
     shape, dtype = tensor["shape"], getattr(torch, TYPES[tensor["dtype"]])
     form = FORMS[init["form"]]
     if form == NORMAL:
-        x = torch.randn(shape, device=device) * (init["step"] / NORMAL_STEP) + init["a"]
+        x = torch.randn(shape, device=device) * init["deviation"] + init["a"]
     elif form == UNIFORM:
         x = torch.rand(shape, device=device) * init["step"] + init["a"]
     elif form == INTEGER:

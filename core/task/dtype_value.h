@@ -38,9 +38,11 @@ ATOLL_INLINE float atoll_narrow(double v)
     return narrow;
 }
 /* Never contracted into one rounding. */
-#define ATOLL_MUL(x, y) __dmul_rn(x, y)
-#define ATOLL_ADD(x, y) __dadd_rn(x, y)
-#define ATOLL_RINT(x)   rint(x)
+#define ATOLL_MUL(x, y)        __dmul_rn(x, y)
+#define ATOLL_ADD(x, y)        __dadd_rn(x, y)
+#define ATOLL_MUL_SINGLE(x, y) __fmul_rn(x, y)
+#define ATOLL_ADD_SINGLE(x, y) __fadd_rn(x, y)
+#define ATOLL_RINT(x)          rint(x)
 #else
 ATOLL_INLINE atoll_u64 atoll_bits_of(double v)
 {
@@ -82,9 +84,11 @@ ATOLL_INLINE float atoll_narrow(double v)
 {
     return (float)v;
 }
-#define ATOLL_MUL(x, y) ((x) * (y)) /* the project is built with -ffp-contract=off */
-#define ATOLL_ADD(x, y) ((x) + (y))
-#define ATOLL_RINT(x)   __builtin_rint(x)
+#define ATOLL_MUL(x, y)        ((x) * (y)) /* the project is built with -ffp-contract=off */
+#define ATOLL_ADD(x, y)        ((x) + (y))
+#define ATOLL_MUL_SINGLE(x, y) ((x) * (y))
+#define ATOLL_ADD_SINGLE(x, y) ((x) + (y))
+#define ATOLL_RINT(x)          __builtin_rint(x)
 #endif
 
 /* A float of `mantissa` bits of fraction; infinity: what overflows becomes; largest: the largest finite one. */

@@ -1,12 +1,15 @@
 /* init.c - the values of one draw.  Element i of a tensor depends on (key, i) alone, so that any range gives
  * the same bits.  What a value is stands in init_value.h; here values are made as doubles in batches that fit the
- * first-level cache and rounded to the dtype in a second loop.  Both loops are branch-free per form. */
+ * first-level cache (the stream's words, sums of their bytes, values) and rounded to the dtype in a last loop.  All loops
+ * are branch-free per form. */
 #include "core/task/init.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/random.h"
 #include "base/wide.h"
+#include "core/task/stream.h"
 
 #define BATCH        512
 #define SEGMENT_KEYS ((uint64_t)1 << 63) /* beyond every index of an element */
@@ -22,23 +25,61 @@ unsigned atoll_input_set_distribution(const struct atoll_task *task, uint64_t dr
     return n ? bits[atoll_random_below(atoll_random_at(draw_seed, ~0ull), n)] : ATOLL_DRAW_BASE;
 }
 
+/* ---- the stream ---- */
+
+#define STREAM_WORDS                                                                                         \
+    (2 * BATCH + 4 * (2 + ATOLL_STREAM_AHEAD)) /* two words an element, whole blocks at both ends */
+
+/* The words of elements begin .. begin + count - 1, somewhere in `room`. */
+static const uint32_t *words_make(const struct atoll_init_params *p, uint64_t begin, size_t count,
+                                  uint32_t *room)
+{
+    uint64_t first = begin * (unsigned)p->words;
+    size_t lane = first % 4;
+    atoll_stream_words(p->key, first / 4, (lane + count * (unsigned)p->words + 3) / 4, room);
+    return room + lane;
+}
+
 /* ---- loops, one per form ---- */
 
+ATOLL_WIDE_BODY void sums4_body(const uint32_t *words, size_t count, int32_t *ret)
+{
+    for (size_t i = 0; i < count; i++)
+        ret[i] = atoll_value_bell4(words[i]);
+}
+ATOLL_WIDE_FUNCTION(void, sums4, (const uint32_t *words, size_t count, int32_t *ret), (words, count, ret))
+
 /* Parameters are copied, so that the compiler knows that no store changes them. */
-#define NORMAL_LOOP(name, value)                                                                             \
-    ATOLL_WIDE_BODY void name##_body(const struct atoll_init_params *params, uint64_t begin, size_t count,   \
-                                     double *ret)                                                            \
+#define SUM_LOOP(name, value)                                                                                \
+    ATOLL_WIDE_BODY void name##_body(const struct atoll_init_params *params, const int32_t *sums,            \
+                                     size_t count, double *ret)                                              \
     {                                                                                                        \
         const struct atoll_init_params p = *params;                                                          \
-        int32_t sums[BATCH];                                                                                 \
-        for (size_t i = 0; i < count; i++)                                                                   \
-            sums[i] = atoll_value_bell(p.key, begin + i);                                                    \
         for (size_t i = 0; i < count; i++)                                                                   \
             ret[i] = value(&p, sums[i]);                                                                     \
     }                                                                                                        \
-    ATOLL_WIDE_FUNCTION(void, name,                                                                          \
-                        (const struct atoll_init_params *params, uint64_t begin, size_t count, double *ret), \
-                        (params, begin, count, ret))
+    ATOLL_WIDE_FUNCTION(                                                                                     \
+        void, name,                                                                                          \
+        (const struct atoll_init_params *params, const int32_t *sums, size_t count, double *ret),            \
+        (params, sums, count, ret))
+
+/* bits: what an element takes of the stream, by the type of its elements. */
+#define WORD_LOOP(name, type, value)                                                                         \
+    ATOLL_WIDE_BODY void name##_body(const struct atoll_init_params *params, const uint32_t *words,          \
+                                     size_t count, double *ret)                                              \
+    {                                                                                                        \
+        const struct atoll_init_params p = *params;                                                          \
+        for (size_t i = 0; i < count; i++) {                                                                 \
+            type bits = sizeof(type) == 8 ? (type)((uint64_t)words[2 * i + 1] << 32 | words[2 * i])          \
+                                          : (type)words[i];                                                  \
+            ret[i] = value;                                                                                  \
+        }                                                                                                    \
+    }                                                                                                        \
+    ATOLL_WIDE_FUNCTION(                                                                                     \
+        void, name,                                                                                          \
+        (const struct atoll_init_params *params, const uint32_t *words, size_t count, double *ret),          \
+        (params, words, count, ret))
+
 #define INDEX_LOOP(name, value)                                                                              \
     ATOLL_WIDE_BODY void name##_body(const struct atoll_init_params *params, uint64_t begin, size_t count,   \
                                      double *ret)                                                            \
@@ -52,17 +93,31 @@ unsigned atoll_input_set_distribution(const struct atoll_task *task, uint64_t dr
                         (const struct atoll_init_params *params, uint64_t begin, size_t count, double *ret), \
                         (params, begin, count, ret))
 
-NORMAL_LOOP(normal_base, atoll_value_normal)
-NORMAL_LOOP(normal_ties, atoll_value_normal_ties)
-NORMAL_LOOP(normal_sparse, atoll_value_normal_sparse)
-INDEX_LOOP(uniform_base, atoll_value_uniform(&p, atoll_random_at(p.key, begin + i)))
-INDEX_LOOP(uniform_ties, atoll_value_uniform_ties(&p, atoll_random_at(p.key, begin + i)))
-INDEX_LOOP(uniform_sparse, atoll_value_uniform_sparse(&p, atoll_random_at(p.key, begin + i)))
-INDEX_LOOP(integer_base, atoll_value_integer(&p, begin + i))
+SUM_LOOP(double_normal, atoll_value_normal)
+SUM_LOOP(double_normal_ties, atoll_value_normal_ties)
+SUM_LOOP(double_normal_sparse, atoll_value_normal_sparse)
+SUM_LOOP(single_normal, atoll_single_normal)
+SUM_LOOP(single_normal_ties, atoll_single_normal_ties)
+SUM_LOOP(single_normal_sparse, atoll_single_normal_sparse)
+SUM_LOOP(single_bent, atoll_single_bent)
+SUM_LOOP(single_bent_sparse, atoll_single_bent_sparse)
+WORD_LOOP(double_uniform, uint64_t, atoll_value_uniform(&p, bits))
+WORD_LOOP(double_uniform_ties, uint64_t, atoll_value_uniform_ties(&p, bits))
+WORD_LOOP(double_uniform_sparse, uint64_t, atoll_value_uniform_sparse(&p, bits))
+WORD_LOOP(single_uniform, uint32_t, atoll_single_uniform(&p, bits))
+WORD_LOOP(single_uniform_ties, uint32_t, atoll_single_uniform_ties(&p, bits))
+WORD_LOOP(single_uniform_sparse, uint32_t, atoll_single_uniform_sparse(&p, bits))
+WORD_LOOP(integer_narrow, uint32_t, (double)(p.low + (int64_t)((uint64_t)bits * (uint64_t)p.span >> 32)))
+WORD_LOOP(integer_wide, uint64_t, (double)(p.low + (int64_t)(bits % (uint64_t)p.span)))
 INDEX_LOOP(index_base, (double)(int64_t)(begin + i))
 INDEX_LOOP(permutation_base, atoll_value_permutation(&p, begin + i))
 INDEX_LOOP(ragged_base, atoll_value_ragged(&p, begin + i))
 INDEX_LOOP(constant_base, p.a)
+
+enum { DOUBLE, SINGLE, BENT, CLASSES };
+typedef void sum_loop(const struct atoll_init_params *params, const int32_t *sums, size_t count, double *ret);
+typedef void word_loop(const struct atoll_init_params *params, const uint32_t *words, size_t count,
+                       double *ret);
 
 static void put_signs(const struct atoll_init_params *p, uint64_t begin, size_t count, double *values)
 {
@@ -75,28 +130,54 @@ static void put_signs(const struct atoll_init_params *p, uint64_t begin, size_t 
     }
 }
 
-static void normal_signed(const struct atoll_init_params *p, uint64_t begin, size_t count, double *ret)
+static void normal_fill(const struct atoll_init_params *p, uint64_t begin, size_t count, double *ret)
 {
-    normal_base(p, begin, count, ret);
-    put_signs(p, begin, count, ret);
+    static sum_loop *const by_form[][CLASSES] = {
+        [ATOLL_VALUE_NORMAL] = {double_normal, single_normal, single_bent},
+        [ATOLL_VALUE_NORMAL_TIES] = {double_normal_ties, single_normal_ties, single_normal_ties},
+        [ATOLL_VALUE_NORMAL_SPARSE] = {double_normal_sparse, single_normal_sparse, single_bent_sparse},
+        [ATOLL_VALUE_NORMAL_SIGNED] = {double_normal, single_normal, single_bent},
+    };
+    uint32_t room[STREAM_WORDS];
+    int32_t sums[BATCH + 2 * (1 + ATOLL_STREAM_AHEAD)], *first = sums;
+    if (p->words == 2) {
+        first += begin % 2;
+        atoll_stream_bells(p->key, begin / 2, (begin % 2 + count + 1) / 2, sums);
+    } else {
+        sums4(words_make(p, begin, count, room), count, sums);
+    }
+    by_form[p->form][p->words == 1                     ? BENT
+                     : ATOLL_VALUE_IS_SINGLE(p->dtype) ? SINGLE
+                                                       : DOUBLE](p, first, count, ret);
+    if (p->form == ATOLL_VALUE_NORMAL_SIGNED)
+        put_signs(p, begin, count, ret);
 }
 
-static void uniform_signed(const struct atoll_init_params *p, uint64_t begin, size_t count, double *ret)
+static void word_fill(const struct atoll_init_params *p, uint64_t begin, size_t count, double *ret)
 {
-    uniform_base(p, begin, count, ret);
-    put_signs(p, begin, count, ret);
+    static word_loop *const by_form[][2] = {
+        [ATOLL_VALUE_UNIFORM] = {single_uniform, double_uniform},
+        [ATOLL_VALUE_UNIFORM_TIES] = {single_uniform_ties, double_uniform_ties},
+        [ATOLL_VALUE_UNIFORM_SPARSE] = {single_uniform_sparse, double_uniform_sparse},
+        [ATOLL_VALUE_UNIFORM_SIGNED] = {single_uniform, double_uniform},
+        [ATOLL_VALUE_INTEGER] = {integer_narrow, integer_wide},
+    };
+    uint32_t room[STREAM_WORDS];
+    by_form[p->form][p->words == 2](p, words_make(p, begin, count, room), count, ret);
+    if (p->form == ATOLL_VALUE_UNIFORM_SIGNED)
+        put_signs(p, begin, count, ret);
 }
 
 static fill_batch *const loops[ATOLL_VALUE_FORM_COUNT] = {
-    [ATOLL_VALUE_NORMAL] = normal_base,
-    [ATOLL_VALUE_NORMAL_TIES] = normal_ties,
-    [ATOLL_VALUE_NORMAL_SPARSE] = normal_sparse,
-    [ATOLL_VALUE_NORMAL_SIGNED] = normal_signed,
-    [ATOLL_VALUE_UNIFORM] = uniform_base,
-    [ATOLL_VALUE_UNIFORM_TIES] = uniform_ties,
-    [ATOLL_VALUE_UNIFORM_SPARSE] = uniform_sparse,
-    [ATOLL_VALUE_UNIFORM_SIGNED] = uniform_signed,
-    [ATOLL_VALUE_INTEGER] = integer_base,
+    [ATOLL_VALUE_NORMAL] = normal_fill,
+    [ATOLL_VALUE_NORMAL_TIES] = normal_fill,
+    [ATOLL_VALUE_NORMAL_SPARSE] = normal_fill,
+    [ATOLL_VALUE_NORMAL_SIGNED] = normal_fill,
+    [ATOLL_VALUE_UNIFORM] = word_fill,
+    [ATOLL_VALUE_UNIFORM_TIES] = word_fill,
+    [ATOLL_VALUE_UNIFORM_SPARSE] = word_fill,
+    [ATOLL_VALUE_UNIFORM_SIGNED] = word_fill,
+    [ATOLL_VALUE_INTEGER] = word_fill,
     [ATOLL_VALUE_INDEX] = index_base,
     [ATOLL_VALUE_PERMUTATION] = permutation_base,
     [ATOLL_VALUE_RAGGED] = ragged_base,
@@ -174,6 +255,18 @@ static int settle_extent(const struct atoll_task *task, const struct atoll_tenso
     return 0;
 }
 
+/* The largest value is not above `high` in single precision either. */
+static void settle_uniform(struct atoll_init_params *p, double high)
+{
+    p->words = ATOLL_VALUE_IS_SINGLE(p->dtype) ? 1 : 2;
+    p->step = high - p->a;
+    p->a_single = (float)p->a;
+    p->rest_single = (float)p->rest;
+    p->step_single = (float)p->step;
+    while (p->step_single > 0 && atoll_single_uniform(p, 0xffffffffu) > (float)high)
+        p->step_single = nextafterf(p->step_single, 0);
+}
+
 /* p has key and dtype. */
 static int settle(const struct atoll_task *task, const struct atoll_tensor *t, const struct atoll_init *init,
                   const struct atoll_variant *variant, unsigned distribution, struct atoll_init_params *p,
@@ -193,10 +286,12 @@ static int settle(const struct atoll_task *task, const struct atoll_tensor *t, c
     b = init->b * factor;
     p->a = a;
     p->rest = a > 0 ? a : b < 0 ? b : 0.0;
-    if (init->kind == ATOLL_INIT_UNIFORM)
-        p->step = b - a;
-    else
-        p->step = b * (p->form == ATOLL_VALUE_NORMAL_TIES ? 0.5 : ATOLL_NORMAL_STEP);
+    if (init->kind == ATOLL_INIT_NORMAL)
+        atoll_value_normal_settle(p, b);
+    else if (init->kind == ATOLL_INIT_UNIFORM)
+        settle_uniform(p, b);
+    else if (init->kind == ATOLL_INIT_INTEGER)
+        p->words = (uint64_t)p->span >> 32 ? 2 : 1;
     return 0;
 }
 

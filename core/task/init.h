@@ -1,7 +1,6 @@
-/* init.h - fills tensors with the values of one draw: value(seed, tensor, index), integer arithmetic and
- * exact conversions only, so host and device agree bit for bit (DESIGN.md 4).
- * Layer: core.  Pure; safe from several threads on disjoint ranges. Normals: Irwin-Hall sum of eight 16-bit
- * uniforms (two 64-bit draws), centred and scaled by an exact constant. */
+/* init.h - fills tensors with the values of one draw: value(seed, tensor, index), integer arithmetic, exact conversions,
+ * products and sums rounded once each, so host and device agree bit for bit (DESIGN.md 4; init_value.h has the values).
+ * Layer: core.  Pure; safe from several threads on disjoint ranges. */
 #ifndef ATOLL_CORE_TASK_INIT_H
 #define ATOLL_CORE_TASK_INIT_H
 

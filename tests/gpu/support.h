@@ -2,6 +2,7 @@
 #ifndef ATOLL_TESTS_GPU_SUPPORT_H
 #define ATOLL_TESTS_GPU_SUPPORT_H
 
+#include "mpi-eval/backend/cuda/measure/contents.h"
 #include "mpi-eval/backend/cuda/measure/support.h"
 #include "tests/gpu/device.h"
 
@@ -12,6 +13,57 @@ struct bench {
     uint64_t area, bytes;
     uint32_t multiprocessors, shared_bytes;
 };
+
+/* ---- one region alone ---- */
+
+static inline int atoll_support_init(struct atoll_command_batch *batch, const struct atoll_task *task,
+                                     size_t tensor, const struct atoll_variant *variant, uint64_t seed,
+                                     unsigned distribution, uint64_t address, struct atoll_err *err)
+{
+    struct atoll_contents c;
+    atoll_contents_begin(&c, batch);
+    int rc = atoll_contents_input(&c, task, tensor, variant, seed, distribution, address, err);
+    atoll_contents_end(&c);
+    return rc;
+}
+
+static inline void atoll_support_fill(struct atoll_command_batch *batch,
+                                      const struct atoll_support_fill *fill, uint64_t address, uint64_t count)
+{
+    struct atoll_contents c;
+    atoll_contents_begin(&c, batch);
+    atoll_contents_fill(&c, fill, address, count);
+    atoll_contents_end(&c);
+}
+
+static inline void atoll_support_guard(struct atoll_command_batch *batch, uint64_t address, uint64_t bytes,
+                                       uint64_t key)
+{
+    struct atoll_contents c;
+    atoll_contents_begin(&c, batch);
+    atoll_contents_guard(&c, address, bytes, key);
+    atoll_contents_end(&c);
+}
+
+static inline void atoll_support_guard_check(struct atoll_command_batch *batch, uint64_t address,
+                                             uint64_t bytes, uint64_t key, uint64_t result)
+{
+    struct atoll_inspection look;
+    atoll_inspection_begin(&look, batch);
+    atoll_inspection_guard(&look, address, bytes, key, result);
+    atoll_inspection_end(&look);
+}
+
+static inline void atoll_support_hash(struct atoll_command_batch *batch, uint64_t address, uint64_t bytes,
+                                      uint64_t key, uint64_t result)
+{
+    struct atoll_inspection look;
+    atoll_inspection_begin(&look, batch);
+    atoll_inspection_hash(&look, address, bytes, key, result);
+    atoll_inspection_end(&look);
+}
+
+/* ---- the device process ---- */
 
 /* -1: no device, the reason was printed. */
 static inline int bench_open(struct bench *b, uint64_t bytes)

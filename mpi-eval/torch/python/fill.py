@@ -67,11 +67,11 @@ class Kernels:
                    name)
 
     def fill(self, address, fills):
-        """fills: [{"at": bytes from the tensor's start, "blocks", "params": struct atoll_init_launch in hex}]."""
+        """fills: [{"at": bytes from the tensor's start, "blocks", "params": struct atoll_contents_launch in hex}]."""
         for one in fills:
             parameters = bytearray.fromhex(one["params"])
             struct.pack_into("<Q", parameters, 0, address + one["at"])
-            self.launch("atoll_init_kernel", one["blocks"], THREADS, parameters)
+            self.launch("atoll_contents_kernel", one["blocks"], THREADS, parameters)
 
     def clock(self, result):
         """Cycles and nanoseconds of a short wait into two 64-bit words; hertz = cycles / nanoseconds * 1e9."""

@@ -47,9 +47,30 @@ static void test_cells_fill_evenly(void **state)
     }
 }
 
+/* kat_vectors of Random123, philox4x32 with 7 rounds. */
+static void test_philox(void **state)
+{
+    static const struct {
+        atoll_u64 key, counter[2];
+        unsigned words[4];
+    } rows[] = {
+        {0, {0, 0}, {0x5f6fb709, 0x0d893f64, 0x4f121f81, 0x4f730a48}},
+        {~0ull, {~0ull, ~0ull}, {0x5207ddc2, 0x45165e59, 0x4d8ee751, 0x8c52f662}},
+        {0x299f31d0a4093822ull,
+         {0x85a308d3243f6a88ull, 0x0370734413198a2eull},
+         {0x4dfccaba, 0x190a87f0, 0xc47362ba, 0xb6b5242a}},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct atoll_words w = atoll_philox(rows[i].key, rows[i].counter[0], rows[i].counter[1]);
+        assert_true(w.a == rows[i].words[0] && w.b == rows[i].words[1]);
+        assert_true(w.c == rows[i].words[2] && w.d == rows[i].words[3]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_known_values), cmocka_unit_test(test_ranges),
-                                       cmocka_unit_test(test_cells_fill_evenly)};
+                                       cmocka_unit_test(test_cells_fill_evenly),
+                                       cmocka_unit_test(test_philox)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,32 +1,4 @@
-/* Hashes of inputs, the cache flush, the clock probe. */
-
-/* Four words in flight per thread; bytes after the last whole word are a word of their own. */
-ATOLL_KERNEL __launch_bounds__(ATOLL_BLOCK) atoll_hash_kernel(atoll_area_launch p)
-{
-    atoll_u64 words = p.bytes / 8, sum = 0, command = thread_count(), i = thread_index();
-    if ((p.address & 15) == 0) {
-        const ulonglong2 *pairs = (const ulonglong2 *)p.address;
-#pragma unroll 4
-        for (; i < words / 2; i += command) {
-            ulonglong2 v = pairs[i];
-            sum += atoll_hash_term(atoll_position_key(p.key, 2 * i), v.x);
-            sum += atoll_hash_term(atoll_position_key(p.key, 2 * i + 1), v.y);
-        }
-        i = words / 2 * 2 + thread_index();
-    }
-#pragma unroll 4
-    for (; i < words; i += command)
-        sum += atoll_hash_term(atoll_position_key(p.key, i), word_get(p.address, i));
-    if (thread_index() == 0 && p.bytes % 8) {
-        atoll_u64 rest = 0;
-        for (unsigned k = 0; k < p.bytes % 8; k++)
-            rest |= (atoll_u64)((const atoll_byte *)p.address)[words * 8 + k] << 8 * k;
-        sum += atoll_hash_term(atoll_position_key(p.key, words), rest);
-    }
-    sum = block_sum(sum);
-    if (threadIdx.x == 0)
-        atomicAdd((atoll_u64 *)p.result, sum);
-}
+/* The cache flush, wipes, the clock probe, the gate. */
 
 /* One block per multiprocessor: its dynamic shared memory is all that a block can have. */
 ATOLL_KERNEL __launch_bounds__(1024) atoll_flush_write_kernel(atoll_area_launch p)

@@ -5,33 +5,60 @@
 
 #include "core/task/init_value.h"
 
-struct atoll_init_launch {
-    atoll_u64 address, count;
-    struct atoll_init_params init;
-};
-
 enum atoll_fill_form {
     ATOLL_FILL_FORM_BITS, /* every element is `top` */
     ATOLL_FILL_FORM_FLOAT, /* sign | (top - (random & mask)): magnitudes below that of top, evenly in octaves */
     ATOLL_FILL_FORM_INTEGER, /* 0 .. top-1 */
-    ATOLL_FILL_FORM_NORMAL   /* a normal of deviation `scale` */
+    ATOLL_FILL_FORM_NORMAL   /* a normal of deviation `scale`, as an input has it */
 };
 
 struct atoll_fill_params {
     atoll_u64 key;
-    atoll_u64 top;   /* bits of an element */
-    atoll_u64 mask;  /* of what is taken away from top */
-    atoll_u64 sign;  /* sign bit of the dtype, 0: none */
-    double scale;    /* of one unit of a sum of four 16-bit uniforms */
+    atoll_u64 top;  /* bits of an element */
+    atoll_u64 mask; /* of what is taken away from top */
+    atoll_u64 sign; /* sign bit of the dtype, 0: none */
+    double scale;
     int form, dtype; /* enum atoll_fill_form, enum atoll_dtype */
 };
 
-struct atoll_fill_launch {
-    atoll_u64 address, count;
-    struct atoll_fill_params fill;
+/* A launch over several regions goes by tiles of 16-byte chunks: tile t belongs to the first region whose tile_end is above
+ * t. */
+
+enum atoll_region_kind {
+    ATOLL_REGION_INIT, /* count: elements */
+    ATOLL_REGION_FILL, /* the same */
+    ATOLL_REGION_GUARD /* words of 8 bytes, at any address */
 };
 
-/* Guards, hashes, flushes, copies, reads. */
+struct atoll_region {
+    atoll_u64 address, count;
+    unsigned kind, tile_end;
+    union {
+        struct atoll_init_params init;
+        struct atoll_fill_params fill;
+        atoll_u64 key;
+    } of;
+};
+#define ATOLL_REGION_LIMIT 16
+
+struct atoll_contents_launch {
+    struct atoll_region regions[ATOLL_REGION_LIMIT]; /* first: fill.py writes the address of region 0 */
+    unsigned tiles, tile_chunks;
+};
+
+/* hash: adds to the u64 at result; guard: to its number of changed words and to the least of them. */
+struct atoll_zone {
+    atoll_u64 address, bytes, key, result;
+    unsigned is_guard, tile_end;
+};
+#define ATOLL_ZONE_LIMIT 32
+
+struct atoll_inspect_launch {
+    struct atoll_zone zones[ATOLL_ZONE_LIMIT];
+    unsigned tiles, tile_chunks;
+};
+
+/* Flushes, copies, reads. */
 struct atoll_area_launch {
     atoll_u64 address, bytes, key, result, from;
 };

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "mpi-eval/backend/cuda/measure/contents.h"
 #include "mpi-eval/backend/cuda/measure/launch.h"
 
 /* The result area.  What the run batch writes comes first; the check batch clears the rest before it writes there. */
@@ -78,45 +79,56 @@ int atoll_cuda_sample_set(struct atoll_cuda_sample *s, struct atoll_err *err)
     return 0;
 }
 
-static int inputs_make(const struct atoll_cuda_sample *s, struct atoll_command_batch *batch, uint64_t seed,
+static int inputs_make(const struct atoll_cuda_sample *s, struct atoll_contents *contents, uint64_t seed,
                        struct atoll_err *err)
 {
     for (size_t i = 0; i < s->task->tensor_count; i++)
         if (s->task->tensors[i].role != ATOLL_ROLE_OUT &&
-            atoll_support_init(batch, s->task, i, s->variant, seed, s->input_set->distribution,
-                               s->layout.buffers[i].address, err) != 0)
+            atoll_contents_input(contents, s->task, i, s->variant, seed, s->input_set->distribution,
+                                 s->layout.buffers[i].address, err) != 0)
             return -1;
     return 0;
 }
 
-static void inputs_hash(const struct atoll_cuda_sample *s, struct atoll_command_batch *batch)
+static void inputs_hash(const struct atoll_cuda_sample *s, struct atoll_inspection *inspection)
 {
     for (size_t i = 0; i < s->task->tensor_count; i++)
         if (is_input(s->task, i))
-            atoll_support_hash(batch, s->layout.buffers[i].address, s->layout.buffers[i].bytes,
-                               s->hash_key + i, s->result + AT_INPUT_HASH + 8 * i);
+            atoll_inspection_hash(inspection, s->layout.buffers[i].address, s->layout.buffers[i].bytes,
+                                  s->hash_key + i, s->result + AT_INPUT_HASH + 8 * i);
 }
 
-static void outputs_hash(const struct atoll_cuda_sample *s, struct atoll_command_batch *batch)
+static void output_hash(const struct atoll_cuda_sample *s, struct atoll_inspection *inspection, size_t tensor,
+                        uint64_t at)
+{
+    atoll_inspection_hash(inspection, s->layout.buffers[tensor].address, s->layout.buffers[tensor].bytes,
+                          s->hash_key + tensor, s->result + at + 8 * tensor);
+}
+
+static void outputs_hash(const struct atoll_cuda_sample *s, struct atoll_inspection *inspection)
 {
     for (size_t i = 0; i < s->task->tensor_count; i++)
         if (atoll_cuda_is_output(s->task, i))
-            atoll_support_hash(batch, s->layout.buffers[i].address, s->layout.buffers[i].bytes,
-                               s->hash_key + i, s->result + AT_STOP_HASH + 8 * i);
+            output_hash(s, inspection, i, AT_STOP_HASH);
 }
 
-/* An output that is looked at, and its hash on the way where somebody asks: the same as that after the stop. */
-static struct atoll_support_output output_left(const struct atoll_cuda_sample *s,
-                                               struct atoll_command_batch *batch, size_t tensor)
+/* An output that is looked at; its hash on the way where somebody asks and the pass can make it: the same as that after the
+ * stop. */
+static struct atoll_support_output output_left(const struct atoll_cuda_sample *s, size_t tensor)
 {
     struct atoll_support_output o = output_of(s, tensor);
-    o.hash = s->result + AT_END_HASH + 8 * tensor;
     o.hash_key = s->hash_key + tensor;
-    if (!s->hashes_late)
-        o.hash = 0;
-    else if (!atoll_support_hashes_along(s->task, &o))
-        atoll_support_hash(batch, o.address, s->layout.buffers[tensor].bytes, o.hash_key, o.hash);
+    if (s->hashes_late && atoll_support_hashes_along(s->task, &o))
+        o.hash = s->result + AT_END_HASH + 8 * tensor;
     return o;
+}
+
+/* The hashes that no such pass makes. */
+static void outputs_hash_rest(const struct atoll_cuda_sample *s, struct atoll_inspection *inspection)
+{
+    for (size_t i = 0; s->hashes_late && i < s->task->tensor_count; i++)
+        if (atoll_cuda_is_output(s->task, i) && !output_left(s, i).hash)
+            output_hash(s, inspection, i, AT_END_HASH);
 }
 
 static void results_clear(const struct atoll_cuda_sample *s, struct atoll_command_batch *batch)
@@ -125,7 +137,7 @@ static void results_clear(const struct atoll_cuda_sample *s, struct atoll_comman
 }
 
 /* A zone's first changed word is the least of those found. */
-static void guards_check(const struct atoll_cuda_sample *s, struct atoll_command_batch *batch)
+static void guards_clear(const struct atoll_cuda_sample *s, struct atoll_command_batch *batch)
 {
     uint64_t none[2 * (ATOLL_LAYOUT_BUFFER_LIMIT + 1)];
     for (size_t i = 0; i <= s->layout.count; i++) {
@@ -133,9 +145,13 @@ static void guards_check(const struct atoll_cuda_sample *s, struct atoll_command
         none[2 * i + 1] = UINT64_MAX;
     }
     atoll_command_batch_write(batch, s->result + AT_GUARDS, none, 16 * (s->layout.count + 1));
+}
+
+static void guards_check(const struct atoll_cuda_sample *s, struct atoll_inspection *inspection)
+{
     for (size_t i = 0; i <= s->layout.count; i++)
-        atoll_support_guard_check(batch, s->layout.guards[i].address, s->layout.guards[i].bytes,
-                                  key_of(s, 2, i), s->result + AT_GUARDS + 16 * i);
+        atoll_inspection_guard(inspection, s->layout.guards[i].address, s->layout.guards[i].bytes,
+                               key_of(s, 2, i), s->result + AT_GUARDS + 16 * i);
 }
 
 /* Everything plain that a batch may have written. */
@@ -156,19 +172,22 @@ static int reference_run_by(const struct atoll_cuda_sample *s, struct atoll_comm
 {
     uint64_t inputs[ATOLL_TASK_TENSOR_LIMIT] = {0};
     struct atoll_support_output outputs[ATOLL_TASK_TENSOR_LIMIT];
+    struct atoll_contents contents;
     size_t count = 0;
+    atoll_contents_begin(&contents, batch);
     for (size_t i = 0; i < s->task->tensor_count; i++) {
         if (is_input(s->task, i))
             inputs[i] = s->layout.buffers[i].address;
         if (s->task->tensors[i].role == ATOLL_ROLE_INOUT) {
             inputs[i] = s->plain.spare[i];
-            if (atoll_support_init(batch, s->task, i, s->variant, s->input_set->seed,
-                                   s->input_set->distribution, inputs[i], err) != 0)
+            if (atoll_contents_input(&contents, s->task, i, s->variant, s->input_set->seed,
+                                     s->input_set->distribution, inputs[i], err) != 0)
                 return -1;
         }
         if (atoll_cuda_is_output(s->task, i))
             outputs[count++] = output_of(s, i);
     }
+    atoll_contents_end(&contents);
     if (is_tiled) {
         atoll_cuda_tiled_run(batch, atoll_cuda_oracle_tiled_function(s->oracle), s->task, s->variant, inputs,
                              outputs, count, s->multiprocessors);
@@ -247,10 +266,16 @@ static void expected_seal(const struct atoll_cuda_sample *s, struct atoll_comman
 int atoll_cuda_sample_expected(struct atoll_cuda_sample *s, struct atoll_command_batch *batch,
                                const struct atoll_sealed *seal, unsigned parts, struct atoll_err *err)
 {
+    struct atoll_contents contents;
+    struct atoll_inspection inspection;
     results_clear(s, batch);
-    if (inputs_make(s, batch, s->input_set->seed, err) != 0)
+    atoll_contents_begin(&contents, batch);
+    if (inputs_make(s, &contents, s->input_set->seed, err) != 0)
         return -1;
-    inputs_hash(s, batch);
+    atoll_contents_end(&contents);
+    atoll_inspection_begin(&inspection, batch);
+    inputs_hash(s, &inspection);
+    atoll_inspection_end(&inspection);
     if (parts && reference_run(s, batch, err) != 0)
         return -1;
     for (size_t i = 0; parts && i < s->task->tensor_count; i++)
@@ -267,27 +292,34 @@ int atoll_cuda_sample_expected(struct atoll_cuda_sample *s, struct atoll_command
     return 0;
 }
 
-/* Before the contents: guards reach over the last words of buffers, which the contents then take back. */
-static void guards_make(const struct atoll_cuda_sample *s, struct atoll_command_batch *batch)
+/* Where a buffer ends within a word, the whole word; contents then take the buffer's bytes back. */
+static void tails_make(const struct atoll_cuda_sample *s, struct atoll_command_batch *batch)
 {
-    for (size_t i = 0; i <= s->layout.count; i++)
-        atoll_support_guard(batch, s->layout.guards[i].address, s->layout.guards[i].bytes, key_of(s, 2, i));
     for (size_t i = 0; i < s->layout.count; i++)
         if (has_tail(s, i))
             atoll_command_batch_set(batch, tail_address(s, i), TAIL_PATTERN, 2);
 }
 
+/* Inputs and fills; with_guards: what lies between them, too. */
 static int contents_make(const struct atoll_cuda_sample *s, struct atoll_command_batch *batch, uint64_t seed,
-                         struct atoll_err *err)
+                         int with_guards, struct atoll_err *err)
 {
-    if (inputs_make(s, batch, seed, err) != 0)
+    struct atoll_contents contents;
+    if (with_guards)
+        tails_make(s, batch);
+    atoll_contents_begin(&contents, batch);
+    if (inputs_make(s, &contents, seed, err) != 0)
         return -1;
     for (size_t i = 0; i < s->layout.count; i++) {
         int is_tensor = i < s->task->tensor_count;
         if (!is_tensor || s->task->tensors[i].role == ATOLL_ROLE_OUT)
-            atoll_support_fill(batch, &s->fills[i], s->layout.buffers[i].address,
-                               is_tensor ? s->plain.counts[i] : s->layout.buffers[i].bytes / 4);
+            atoll_contents_fill(&contents, &s->fills[i], s->layout.buffers[i].address,
+                                is_tensor ? s->plain.counts[i] : s->layout.buffers[i].bytes / 4);
     }
+    for (size_t i = 0; with_guards && i <= s->layout.count; i++)
+        atoll_contents_guard(&contents, s->layout.guards[i].address, s->layout.guards[i].bytes,
+                             key_of(s, 2, i));
+    atoll_contents_end(&contents);
     return 0;
 }
 
@@ -313,7 +345,7 @@ long atoll_cuda_sample_launch_of(const struct atoll_cuda_sample *s, uint32_t com
  * one. */
 static int warming_add(struct atoll_cuda_sample *s, struct atoll_command_batch *batch, struct atoll_err *err)
 {
-    if (contents_make(s, batch, key_of(s, 4, 0), err) != 0)
+    if (contents_make(s, batch, key_of(s, 4, 0), 1, err) != 0)
         return -1;
     s->first_warming = launches_add(s, batch);
     if (atoll_cuda_loaded_candidate_of(s->candidate)->cubin.state_bytes) {
@@ -332,9 +364,8 @@ int atoll_cuda_sample_run(struct atoll_cuda_sample *s, struct atoll_command_batc
         atoll_cuda_loaded_candidate_append_load(batch, s->candidate);
     atoll_command_batch_cache_reset(batch);
     atoll_command_batch_event(batch, ATOLL_SAMPLE_BEGUN);
-    guards_make(s, batch);
     if ((s->is_warm && warming_add(s, batch, err) != 0) ||
-        contents_make(s, batch, s->input_set->seed, err) != 0)
+        contents_make(s, batch, s->input_set->seed, !s->is_warm, err) != 0)
         return -1;
     if (s->is_warm) {
         /* Reads end it, as they end a flush: a candidate does not pay for dirty lines of ours where they do not fit. */
@@ -353,8 +384,11 @@ int atoll_cuda_sample_run(struct atoll_cuda_sample *s, struct atoll_command_batc
     s->first_launch = launches_add(s, batch);
     atoll_command_batch_event(batch, ATOLL_SAMPLE_STOP);
     if (s->hashes_late) {
+        struct atoll_inspection inspection;
         atoll_command_batch_set(batch, s->result + AT_STOP_HASH, 0, 2 * ATOLL_TASK_TENSOR_LIMIT);
-        outputs_hash(s, batch);
+        atoll_inspection_begin(&inspection, batch);
+        outputs_hash(s, &inspection);
+        atoll_inspection_end(&inspection);
     }
     atoll_support_clock_probe(batch, s->result + AT_PROBES + 16);
     return 0;
@@ -363,8 +397,7 @@ int atoll_cuda_sample_run(struct atoll_cuda_sample *s, struct atoll_command_batc
 int atoll_cuda_sample_put(struct atoll_cuda_sample *s, struct atoll_command_batch *batch,
                           const void *const *data, struct atoll_err *err)
 {
-    guards_make(s, batch);
-    if (contents_make(s, batch, s->input_set->seed, err) != 0)
+    if (contents_make(s, batch, s->input_set->seed, 1, err) != 0)
         return -1;
     for (size_t i = 0; i < s->task->tensor_count; i++)
         if (atoll_cuda_is_output(s->task, i) && data[i])
@@ -376,8 +409,7 @@ int atoll_cuda_sample_put(struct atoll_cuda_sample *s, struct atoll_command_batc
 int atoll_cuda_sample_count(struct atoll_cuda_sample *s, struct atoll_command_batch *batch, uint32_t slot,
                             struct atoll_err *err)
 {
-    guards_make(s, batch);
-    if (contents_make(s, batch, s->input_set->seed, err) != 0)
+    if (contents_make(s, batch, s->input_set->seed, 1, err) != 0)
         return -1;
     atoll_command_batch_counters_begin(batch, slot);
     launches_add(s, batch);
@@ -385,13 +417,18 @@ int atoll_cuda_sample_count(struct atoll_cuda_sample *s, struct atoll_command_ba
     return 0;
 }
 
-/* Guards and inputs. */
+/* Guards, inputs, and the hashes that no later pass makes. */
 static void untouched_check(const struct atoll_cuda_sample *s, struct atoll_command_batch *batch)
 {
+    struct atoll_inspection inspection;
     results_clear(s, batch);
+    guards_clear(s, batch);
     atoll_command_batch_event(batch, ATOLL_SAMPLE_BEGUN);
-    inputs_hash(s, batch);
-    guards_check(s, batch);
+    atoll_inspection_begin(&inspection, batch);
+    inputs_hash(s, &inspection);
+    guards_check(s, &inspection);
+    outputs_hash_rest(s, &inspection);
+    atoll_inspection_end(&inspection);
     atoll_command_batch_event(batch, ATOLL_SAMPLE_FILLED);
 }
 
@@ -404,7 +441,7 @@ int atoll_cuda_sample_check(struct atoll_cuda_sample *s, struct atoll_command_ba
     for (size_t i = 0; i < s->task->tensor_count; i++) {
         if (!atoll_cuda_is_output(s->task, i))
             continue;
-        struct atoll_support_output o = output_left(s, batch, i);
+        struct atoll_support_output o = output_left(s, i);
         output_compare(s, batch, &o, seal);
     }
     if (!seal)
@@ -420,7 +457,7 @@ void atoll_cuda_sample_check_print(struct atoll_cuda_sample *s, struct atoll_com
     for (size_t i = 0; i < s->task->tensor_count; i++) {
         if (!atoll_cuda_is_output(s->task, i))
             continue;
-        struct atoll_support_output o = output_left(s, batch, i);
+        struct atoll_support_output o = output_left(s, i);
         atoll_cuda_fingerprint_match(batch, s->task, &o, print_address(s, seal, i), &seal->print.key, i,
                                      print_result(s, i));
     }
@@ -445,8 +482,13 @@ int atoll_cuda_sample_agreement(struct atoll_cuda_sample *s, struct atoll_comman
 {
     const struct atoll_support_output output = output_of(s, tensor);
     const uint64_t area = s->result + AT_AGREEMENT;
+    struct atoll_contents contents;
     atoll_command_batch_set(batch, area, 0, AGREEMENT_BYTES / 4);
-    if (inputs_make(s, batch, s->input_set->seed, err) != 0 || reference_run_by(s, batch, 0, units, err) != 0)
+    atoll_contents_begin(&contents, batch);
+    if (inputs_make(s, &contents, s->input_set->seed, err) != 0)
+        return -1;
+    atoll_contents_end(&contents);
+    if (reference_run_by(s, batch, 0, units, err) != 0)
         return -1;
     atoll_support_collect(batch, &output, area, ATOLL_CUDA_AGREEMENT_LIMIT);
     if (reference_run_by(s, batch, 1, NULL, err) != 0)

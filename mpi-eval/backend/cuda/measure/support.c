@@ -14,8 +14,6 @@
 /* Blocks of a grid-stride loop: 4 waves of 8 blocks on 132 multiprocessors; on others the last wave is a small part of
  * the whole, too. */
 #define BLOCKS_LIMIT 4224
-/* 1 / the standard deviation of a sum of four 16-bit uniforms, sqrt(4 * (2^32 - 1) / 12). */
-#define STALE_STEP (1.0 / 37837.22)
 
 static const struct {
     const char *name;
@@ -69,24 +67,7 @@ void atoll_support_launch(struct atoll_command_batch *batch, uint32_t function, 
 #define LAUNCH(s, kernel, blocks, params)                                                                    \
     atoll_support_launch(s, ATOLL_KERNEL_##kernel, blocks, ATOLL_SUPPORT_BLOCK, 0, &(params), sizeof(params))
 
-/* ---- contents ---- */
-
-int atoll_support_init(struct atoll_command_batch *batch, const struct atoll_task *task, size_t tensor,
-                       const struct atoll_variant *variant, uint64_t input_set_seed, unsigned distribution,
-                       uint64_t address, struct atoll_err *err)
-{
-    const struct atoll_tensor *t = &task->tensors[tensor];
-    struct atoll_init_part part = {0};
-    for (size_t i = 0; i < atoll_init_part_count(t); i++) {
-        if (atoll_init_settle(task, tensor, i, variant, input_set_seed, distribution, &part, err))
-            return -1;
-        struct atoll_init_launch p = {.init = part.params,
-                                      .address = address + part.begin * atoll_dtype_bytes(t->dtype),
-                                      .count = part.count};
-        LAUNCH(batch, init, atoll_support_blocks(part.count), p);
-    }
-    return 0;
-}
+/* ---- fills ---- */
 
 static struct atoll_fill_params poison(const struct atoll_support_fill *fill, struct atoll_fill_params p)
 {
@@ -131,40 +112,13 @@ struct atoll_fill_params atoll_support_fill_params(const struct atoll_support_fi
     case ATOLL_FILL_RANDOM: return plausible(fill, size, p);
     case ATOLL_FILL_STALE:
         p.form = ATOLL_FILL_FORM_NORMAL;
-        p.scale = size * STALE_STEP;
+        p.scale = size;
         return p;
     case ATOLL_FILL_ZERO:
     case ATOLL_FILL_COUNT: break;
     }
     p.form = ATOLL_FILL_FORM_BITS;
     return p;
-}
-
-void atoll_support_fill(struct atoll_command_batch *batch, const struct atoll_support_fill *fill,
-                        uint64_t address, uint64_t count)
-{
-    struct atoll_fill_launch p = {address, count, atoll_support_fill_params(fill)};
-    LAUNCH(batch, fill, atoll_support_blocks(count * atoll_dtype_bytes(fill->dtype) / 16 + 16), p);
-}
-
-void atoll_support_guard(struct atoll_command_batch *batch, uint64_t address, uint64_t bytes, uint64_t key)
-{
-    struct atoll_area_launch p = {.address = address, .bytes = bytes, .key = key};
-    LAUNCH(batch, guard, atoll_support_blocks(bytes / 8), p);
-}
-
-void atoll_support_guard_check(struct atoll_command_batch *batch, uint64_t address, uint64_t bytes,
-                               uint64_t key, uint64_t result)
-{
-    struct atoll_area_launch p = {.address = address, .bytes = bytes, .key = key, .result = result};
-    LAUNCH(batch, guard_check, atoll_support_blocks(bytes / 8), p);
-}
-
-void atoll_support_hash(struct atoll_command_batch *batch, uint64_t address, uint64_t bytes, uint64_t key,
-                        uint64_t result)
-{
-    struct atoll_area_launch p = {.address = address, .bytes = bytes, .key = key, .result = result};
-    LAUNCH(batch, hash, atoll_support_blocks(bytes / 16), p);
 }
 
 /* ---- caches and clocks ---- */

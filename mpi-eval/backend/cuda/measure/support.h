@@ -1,4 +1,4 @@
-/* support.h - kernels of ours on the device, as commands of a batch: inputs, fills, guards, hashes, cache flush,
+/* support.h - kernels of ours on the device, as commands of a batch: fills (contents.h makes them), cache flush,
  * sealed expected values, comparison, reference, probes, calibration (MEASUREMENT.md 2 to 4).
  * Layer: mpi-eval, backend/cuda.  Pure: composes batches, reads results; kernels/ holds the texts.
  *
@@ -32,11 +32,7 @@ void atoll_support_load(struct atoll_command_batch *batch, const void *cubin, si
 
 /* ---- before the candidate ---- */
 
-/* Values of one input set, the same bits as atoll_init_fill. */
-int atoll_support_init(struct atoll_command_batch *batch, const struct atoll_task *task, size_t tensor,
-                       const struct atoll_variant *variant, uint64_t input_set_seed, unsigned distribution,
-                       uint64_t address, struct atoll_err *err);
-/* Fills `count` elements.  kind STALE takes plausible values of another input set: `stale_seed` of the tensor's own
+/* What an output or scratch holds before (contents.h).  kind STALE takes plausible values of another input set: `stale_seed` of the tensor's own
  * init or, for tensors without one, a normal of `magnitude`.  The same (kind, key, index) always gives the same bits. */
 struct atoll_support_fill {
     enum atoll_fill_kind kind;
@@ -44,18 +40,6 @@ struct atoll_support_fill {
     uint64_t key;
     double magnitude; /* of RANDOM and STALE: a typical size of right values; 0 = 1 */
 };
-void atoll_support_fill(struct atoll_command_batch *batch, const struct atoll_support_fill *fill,
-                        uint64_t address, uint64_t count);
-/* A keyed pattern over [address, address + bytes), bytes a multiple of 8; check adds to the 16-byte result slot at
- * `result`, which starts with 0 and all ones: u64 number of changed words, u64 index of the first one.  Any address will
- * do. */
-void atoll_support_guard(struct atoll_command_batch *batch, uint64_t address, uint64_t bytes, uint64_t key);
-void atoll_support_guard_check(struct atoll_command_batch *batch, uint64_t address, uint64_t bytes,
-                               uint64_t key, uint64_t result);
-/* Keyed hash of bytes into the u64 at result (added to what is there; order of threads does not matter).
- * Equal bytes at another address, aligned otherwise, have the same hash. */
-void atoll_support_hash(struct atoll_command_batch *batch, uint64_t address, uint64_t bytes, uint64_t key,
-                        uint64_t result);
 /* Puts everything out of the caches: writes `bytes` at area, then reads as much at area + bytes (the area has 2 *
  * bytes; multiples of 16); the end is reads, so nothing of ours is dirty.  Shared memory of every multiprocessor gets
  * changing garbage. */
@@ -94,10 +78,10 @@ struct atoll_support_output {
     uint64_t expected, scale;
     struct atoll_support_fill fill; /* what it held before */
     int has_fill;                   /* 0: inout */
-    uint64_t hash, hash_key;        /* where what atoll_support_hash says of it is added, 0: nowhere */
+    uint64_t hash, hash_key;        /* where what atoll_inspection_hash says of it is added, 0: nowhere */
 };
 
-/* 1 where a comparison makes output->hash in its own pass; else the caller asks atoll_support_hash. */
+/* 1 where a comparison makes output->hash in its own pass; else the caller asks atoll_inspection_hash. */
 int atoll_support_hashes_along(const struct atoll_task *task, const struct atoll_support_output *output);
 
 /* Sealed copies: 8 bytes per element of expected, 4 per element of scale (as float, rounded up).  salt makes every
@@ -165,11 +149,8 @@ int atoll_support_tensor(struct atoll_command_batch *batch, unsigned type, uint3
 
 /* X(name, module): kernel atoll_<name>_kernel; the order is that of the function slots. */
 #define ATOLL_SUPPORT_KERNELS(X)                                                                             \
-    X(init, 0)                                                                                               \
-    X(fill, 0)                                                                                               \
-    X(guard, 0)                                                                                              \
-    X(guard_check, 0)                                                                                        \
-    X(hash, 0)                                                                                               \
+    X(contents, 0)                                                                                           \
+    X(inspect, 0)                                                                                            \
     X(flush_write, 0)                                                                                        \
     X(flush_read, 0)                                                                                         \
     X(clock, 0)                                                                                              \

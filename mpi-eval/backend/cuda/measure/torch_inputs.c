@@ -4,22 +4,20 @@
 #include <string.h>
 
 #include "core/task/init.h"
-#include "mpi-eval/backend/cuda/measure/support.h"
+#include "mpi-eval/backend/cuda/measure/contents.h"
 #include "mpi-eval/referee/input_set.h"
 
 static json_t *launch_json(const struct atoll_tensor *t, const struct atoll_init_part *part)
 {
-    struct atoll_init_launch launch;
+    struct atoll_contents_launch launch;
     const unsigned char *bytes = (const unsigned char *)&launch;
     char hex[2 * sizeof(launch) + 1];
-    memset(&launch, 0, sizeof(launch)); /* the bytes between its fields too */
-    launch.init = part->params;
-    launch.count = part->count;
+    uint64_t blocks = atoll_contents_of_part(part, 0, &launch);
     for (size_t i = 0; i < sizeof(launch); i++)
         snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
     return json_pack("{s:I, s:I, s:s}", "at",
                      (json_int_t)part->begin * (json_int_t)atoll_dtype_bytes(t->dtype), "blocks",
-                     (json_int_t)atoll_support_blocks(part->count), "params", hex);
+                     (json_int_t)blocks, "params", hex);
 }
 
 static int fills_put(json_t *fills, const struct atoll_task *task, size_t tensor,

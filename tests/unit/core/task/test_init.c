@@ -130,6 +130,96 @@ static void test_normal(void **state)
     assert_true(fabs(s.zeros - 0.5) < 0.02 && fabs(s.mean) < 0.03);
 }
 
+enum { MANY = 65536 };
+static double many[MANY];
+
+static void load_many(enum atoll_dtype dtype, struct atoll_init init, uint64_t seed)
+{
+    static unsigned char bytes[MANY * 8];
+    fill(dtype, init, MANY, seed, ATOLL_DRAW_BASE, 0, MANY, bytes);
+    atoll_dtype_load_array(dtype, bytes, MANY, many);
+}
+
+/* Of values or of their squares, both less their mean, `lag` elements apart. */
+static double correlation(int squares, size_t lag)
+{
+    double mean = 0, square = 0, product = 0;
+    for (size_t i = 0; i < MANY; i++)
+        mean += (squares ? many[i] * many[i] : many[i]) / MANY;
+    for (size_t i = 0; i + lag < MANY; i++) {
+        double x = (squares ? many[i] * many[i] : many[i]) - mean,
+               y = (squares ? many[i + lag] * many[i + lag] : many[i + lag]) - mean;
+        square += x * x;
+        product += x * y;
+    }
+    return product / square;
+}
+
+/* Sum over cells of equal share; below: of the distribution. */
+static double chi_squared(double (*below)(double), int cells)
+{
+    double counts[64] = {0}, sum = 0, share = (double)MANY / cells;
+    for (size_t i = 0; i < MANY; i++)
+        counts[(int)fmin(below(many[i]) * cells, cells - 1)]++;
+    for (int c = 0; c < cells; c++)
+        sum += (counts[c] - share) * (counts[c] - share) / share;
+    return sum;
+}
+
+static double normal_below(double x)
+{
+    return 0.5 * erfc(-x / sqrt(2));
+}
+
+static double uniform_below(double x)
+{
+    return x;
+}
+
+/* Neighbours that share a block of the stream, neither.  Bounds: 4 standard errors of 65536 values, of right ones; a sum of
+ * bytes is not quite a normal. */
+static void test_statistics(void **state)
+{
+    static const enum atoll_dtype dtypes[] = {ATOLL_F64, ATOLL_F32, ATOLL_F16};
+    for (size_t t = 0; t < 3; t++)
+        for (uint64_t seed = 1; seed <= 2; seed++) {
+            load_many(dtypes[t], inits[0], seed);
+            double moments[5] = {0}, largest = 0;
+            for (size_t i = 0; i < MANY; i++) {
+                for (int k = 1; k < 5; k++)
+                    moments[k] += pow(many[i], k) / MANY;
+                largest = fmax(largest, fabs(many[i]));
+            }
+            assert_true(fabs(moments[1]) < 0.016 && fabs(moments[2] - 1) < 0.023 && fabs(moments[3]) < 0.04);
+            assert_true(moments[4] > 2.7 && moments[4] < 3.16 && largest > 3.6 && largest < 4.9);
+            assert_true(chi_squared(normal_below, 32) < 110); /* 31 degrees of freedom and 24 for the shape */
+            for (size_t lag = 1; lag <= 5; lag++)
+                assert_true(fabs(correlation(0, lag)) < 0.016 && fabs(correlation(1, lag)) < 0.016);
+            load_many(dtypes[t], (struct atoll_init){ATOLL_INIT_UNIFORM, 0, 1, NULL}, seed);
+            assert_true(chi_squared(uniform_below, 64) < 113); /* 63 degrees of freedom, 99.99 % */
+            for (size_t lag = 1; lag <= 5; lag++)
+                assert_true(fabs(correlation(0, lag)) < 0.016);
+        }
+}
+
+/* A uniform of single precision: both ends are reached and not passed, and 0 is no value. */
+static void test_uniform_single(void **state)
+{
+    static const double bounds[][2] = {{0, 1},    {-1, 1},      {-0.1, 0.1},        {0.3, 0.7},
+                                       {1e-3, 3}, {-7.7, -0.7}, {4.0 / 3, 5.0 / 3}, {-19.0 / 7, -17.0 / 7}};
+    for (size_t i = 0; i < sizeof(bounds) / sizeof(*bounds); i++) {
+        struct atoll_task task = *scale;
+        struct atoll_init_part part = {0};
+        task.tensors[0].init = (struct atoll_init){ATOLL_INIT_UNIFORM, bounds[i][0], bounds[i][1], NULL};
+        assert_int_equal(atoll_init_settle(&task, 0, 0, &task.variants[0], 1, ATOLL_DRAW_BASE, &part, NULL),
+                         0);
+        float least = atoll_single_uniform(&part.params, 0), most = atoll_single_uniform(&part.params, ~0u);
+        assert_true(least >= (float)bounds[i][0] && most <= (float)bounds[i][1]);
+        assert_true(least - bounds[i][0] < 1e-6 && bounds[i][1] - most < 1e-6);
+        assert_true(i > 0 || least > 0);
+    }
+}
+
 static void test_scaled_is_a_power_of_two(void **state)
 {
     static double base[COUNT];
@@ -279,7 +369,7 @@ static void test_segments(void **state)
         assert_true(i >= 105 ? all[0][i] == 0 : i < 49 ? fabsf(all[0][i]) <= 0.25f : 1);
     struct atoll_id id = atoll_id_of(all, sizeof(all));
     atoll_id_hex(&id, hex);
-    assert_string_equal(hex, "f2354a57e83ff03fcaf3899ce6a1bbc60a36d40994c39f0d71cee348783c8ba2");
+    assert_string_equal(hex, "85f12f6c9199d945935196f7cf24565ea12746151f6fadcfc1339eafe6e9aa8a");
     atoll_task_destroy(packed);
 }
 
@@ -303,7 +393,7 @@ static void test_pinned(void **state)
             fill(ATOLL_F32, inits[i], 512, 123456789, distributions[d], 0, 512, f[i * 5 + d]);
     struct atoll_id id = atoll_id_of(f, sizeof(f));
     atoll_id_hex(&id, hex);
-    assert_string_equal(hex, "4a2ae6474ac0a0e895cd44e44462c2e47108c5c57aee8d3b559a293d0384c2d2");
+    assert_string_equal(hex, "c91121b0c9ac23288d28b34c9b6be6ce6cb742bf5080fa0c0e602f76d04c9dd5");
 }
 
 int main(void)
@@ -312,6 +402,8 @@ int main(void)
         cmocka_unit_test(test_splits),
         cmocka_unit_test(test_single_elements),
         cmocka_unit_test(test_normal),
+        cmocka_unit_test(test_statistics),
+        cmocka_unit_test(test_uniform_single),
         cmocka_unit_test(test_scaled_is_a_power_of_two),
         cmocka_unit_test(test_uniform_stays_inside),
         cmocka_unit_test(test_signed),

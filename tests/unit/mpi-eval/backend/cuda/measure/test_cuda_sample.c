@@ -203,6 +203,35 @@ static void test_run_restores_globals(void **state)
     assert_true(is_launch_of(sample->first_launch, atoll_cuda_loaded_candidate_function(&loaded, 0)));
 }
 
+/* Regions of the n-th launch of contents: the one at this address; NULL when it has none. */
+static const struct atoll_region *region_at(size_t n, uint64_t address)
+{
+    static struct atoll_contents_launch launch;
+    for (size_t i = 0; i < count; i++) {
+        if (!is_launch_of(i, ATOLL_KERNEL_contents) || n-- != 0)
+            continue;
+        memcpy(&launch, launches[i].params, sizeof(launch));
+        for (size_t k = 0; k < ATOLL_REGION_LIMIT; k++)
+            if (launch.regions[k].address == address && launch.regions[k].tile_end)
+                return &launch.regions[k];
+    }
+    return NULL;
+}
+
+static const struct atoll_zone *zone_at(size_t n, uint64_t address)
+{
+    static struct atoll_inspect_launch launch;
+    for (size_t i = 0; i < count; i++) {
+        if (!is_launch_of(i, ATOLL_KERNEL_inspect) || n-- != 0)
+            continue;
+        memcpy(&launch, launches[i].params, sizeof(launch));
+        for (size_t k = 0; k < ATOLL_ZONE_LIMIT; k++)
+            if (launch.zones[k].address == address && launch.zones[k].tile_end)
+                return &launch.zones[k];
+    }
+    return NULL;
+}
+
 /* The n-th launch of a kernel of ours, its parameters copied; its command, count when there is none. */
 static size_t own_launch(uint32_t kernel, size_t n, void *ret_params, size_t bytes)
 {
@@ -227,8 +256,7 @@ static size_t step_of_event(uint32_t event)
 static void test_warm_run(void **state)
 {
     struct atoll_area_launch p;
-    struct atoll_init_launch before, after;
-    struct atoll_fill_launch fills[2];
+    struct atoll_contents_launch launch;
     uint32_t first = atoll_cuda_loaded_candidate_function(&loaded, 0);
     (void)state;
     sample->is_warm = 1;
@@ -244,15 +272,25 @@ static void test_warm_run(void **state)
         assert_int_equal(atoll_cuda_sample_launch_of(sample, (uint32_t)i), is_launch_of(i, first)       ? 0
                                                                            : is_launch_of(i, first + 1) ? 1
                                                                                                         : -1);
-    for (size_t i = 0; i < 2; i++) { /* x and w */
-        assert_true(own_launch(ATOLL_KERNEL_init, i, &before, sizeof(before)) < warming);
-        assert_true(own_launch(ATOLL_KERNEL_init, 2 + i, &after, sizeof(after)) > warming + 1);
-        assert_true(before.address == after.address && after.address == sample->layout.buffers[i].address);
-        assert_memory_not_equal(&before, &after, sizeof(before));
-        assert_true(own_launch(ATOLL_KERNEL_fill, i, &fills[0], sizeof(fills[0])) < warming);
-        size_t filled = own_launch(ATOLL_KERNEL_fill, 2 + i, &fills[1], sizeof(fills[1]));
-        assert_true(filled > warming + 1 && filled < start);
-        assert_memory_equal(&fills[0], &fills[1], sizeof(fills[0]));
+    size_t filled = own_launch(ATOLL_KERNEL_contents, 1, &launch, sizeof(launch));
+    assert_true(own_launch(ATOLL_KERNEL_contents, 0, &launch, sizeof(launch)) < warming);
+    assert_true(filled > warming + 1 && filled < start);
+    assert_int_equal(own_launch(ATOLL_KERNEL_contents, 2, &launch, sizeof(launch)), count);
+    for (size_t i = 0; i < sample->layout.count;
+         i++) { /* inputs x and w are others, fills of y and s are not */
+        const struct atoll_region *r = region_at(0, sample->layout.buffers[i].address);
+        assert_non_null(r);
+        struct atoll_region before = *r;
+        r = region_at(1, sample->layout.buffers[i].address);
+        assert_non_null(r);
+        assert_int_equal(memcmp(&before.of, &r->of, sizeof(r->of)) == 0, i >= 2);
+    }
+    for (size_t i = 0; i <= sample->layout.count;
+         i++) { /* once: what the untimed launch did to them is seen */
+        assert_non_null(region_at(0, sample->layout.guards[i].address));
+        assert_null(region_at(1, sample->layout.guards[i].address));
+    }
+    for (size_t i = 0; i < 2; i++) {
         size_t touched = own_launch(ATOLL_KERNEL_flush_read, i, &p, sizeof(p));
         assert_true(touched > filled && touched < step_of_event(ATOLL_SAMPLE_FILLED));
         assert_true(p.address == sample->layout.buffers[i].address &&
@@ -266,8 +304,6 @@ static void test_warm_run(void **state)
     assert_false(has_words(FLUSH));
     assert_int_equal(step_of_event(ATOLL_SAMPLE_FILLED), start - 2); /* and the clock probe */
     assert_int_equal(list[start - 3].kind, ATOLL_DEVICE_COMMAND_GATE);
-    assert_int_equal(own_launch(ATOLL_KERNEL_guard, sample->layout.count + 1, &p, sizeof(p)),
-                     count); /* once: what the untimed launch did to them is seen */
     assert_int_equal(kinds(ATOLL_DEVICE_COMMAND_SYNC) + kinds(ATOLL_DEVICE_COMMAND_MODULE_LOAD) +
                          kinds(ATOLL_DEVICE_COMMAND_READ),
                      0);
@@ -405,7 +441,7 @@ static void test_agreement(void **state)
     assert_int_equal(atoll_cuda_sample_agreement(sample, &batch, 2, &units, NULL), 0);
     decode();
     for (size_t i = 0; i < count; i++) {
-        if (list[i].kind == ATOLL_DEVICE_COMMAND_LAUNCH && launches[i].function != ATOLL_KERNEL_init) {
+        if (list[i].kind == ATOLL_DEVICE_COMMAND_LAUNCH && launches[i].function != ATOLL_KERNEL_contents) {
             assert_true(next < sizeof(order) / sizeof(*order));
             assert_int_equal(launches[i].function, order[next++]);
         }
@@ -428,7 +464,7 @@ static void test_put(void **state)
     static float y[19 * 37];
     const void *data[ATOLL_TASK_TENSOR_LIMIT] = {NULL, NULL, y};
     const struct atoll_span *out = &sample->layout.buffers[2];
-    struct atoll_fill_launch fill;
+    struct atoll_contents_launch contents;
     (void)state;
     y[5] = 42;
     assert_int_equal(atoll_cuda_sample_put(sample, &batch, data, NULL), 0);
@@ -441,9 +477,11 @@ static void test_put(void **state)
     assert_int_equal(kinds(ATOLL_DEVICE_COMMAND_WRITE), 1);
     assert_true(list[written].address == out->address && list[written].length == sizeof(y));
     assert_memory_equal(list[written].bytes, y, sizeof(y));
-    assert_true(own_launch(ATOLL_KERNEL_fill, 0, &fill, sizeof(fill)) < written);
+    assert_true(own_launch(ATOLL_KERNEL_contents, 0, &contents, sizeof(contents)) < written);
     assert_int_equal(candidate_launches(), 0);
-    assert_int_equal(launches_between(ATOLL_KERNEL_init, ATOLL_KERNEL_init + 1), 2);
+    assert_int_equal(launches_between(0, UINT32_MAX), 1);
+    for (size_t i = 0; i < 3; i++)
+        assert_non_null(region_at(0, sample->layout.buffers[i].address));
     atoll_command_batch_clear(&batch);
     data[2] = NULL; /* the fill stays */
     assert_int_equal(atoll_cuda_sample_put(sample, &batch, data, NULL), 0);
@@ -451,31 +489,30 @@ static void test_put(void **state)
     assert_int_equal(kinds(ATOLL_DEVICE_COMMAND_WRITE), 0);
 }
 
-/* Every zone gets its pattern before any content, and is looked at under the same key afterwards. */
+/* Every zone gets its pattern, in the launch that makes all else, and is looked at under the same key afterwards. */
 static void test_guards(void **state)
 {
-    struct atoll_area_launch made[ATOLL_LAYOUT_BUFFER_LIMIT + 1], p;
-    struct atoll_fill_launch fill;
-    size_t zones = sample->layout.count + 1, last = 0;
+    uint64_t keys[ATOLL_LAYOUT_BUFFER_LIMIT + 1];
+    size_t zones = sample->layout.count + 1;
     (void)state;
     assert_int_equal(atoll_cuda_sample_run(sample, &batch, NULL), 0);
     decode();
+    assert_int_equal(launches_between(ATOLL_KERNEL_contents, ATOLL_KERNEL_contents + 1), 1);
     for (size_t i = 0; i < zones; i++) {
-        last = own_launch(ATOLL_KERNEL_guard, i, &made[i], sizeof(made[i]));
-        assert_true(last < count);
-        assert_true(made[i].address == sample->layout.guards[i].address);
-        assert_true(made[i].bytes == sample->layout.guards[i].bytes);
+        const struct atoll_region *r = region_at(0, sample->layout.guards[i].address);
+        assert_non_null(r);
+        assert_true(r->kind == ATOLL_REGION_GUARD && r->count * 8 == sample->layout.guards[i].bytes);
+        keys[i] = r->of.key;
     }
-    assert_int_equal(own_launch(ATOLL_KERNEL_guard, zones, &p, sizeof(p)), count);
-    assert_true(own_launch(ATOLL_KERNEL_fill, 0, &fill, sizeof(fill)) > last);
-    assert_true(own_launch(ATOLL_KERNEL_init, 0, &p, 0) > last);
     atoll_command_batch_clear(&batch);
     assert_int_equal(atoll_cuda_sample_check(sample, &batch, &seal, NULL), 0);
     decode();
+    assert_int_equal(launches_between(ATOLL_KERNEL_inspect, ATOLL_KERNEL_inspect + 1), 1);
     for (size_t i = 0; i < zones; i++) {
-        assert_true(own_launch(ATOLL_KERNEL_guard_check, i, &p, sizeof(p)) < count);
-        assert_true(p.address == made[i].address && p.bytes == made[i].bytes && p.key == made[i].key);
-        assert_true(p.result == p.result / 8 * 8 && p.result > RESULT);
+        const struct atoll_zone *z = zone_at(0, sample->layout.guards[i].address);
+        assert_non_null(z);
+        assert_true(z->is_guard && z->bytes == sample->layout.guards[i].bytes && z->key == keys[i]);
+        assert_true(z->result == z->result / 8 * 8 && z->result > RESULT);
     }
 }
 
@@ -503,56 +540,74 @@ static void test_tails(void **state)
  * key, at different places of the results. */
 static void test_hashes(void **state)
 {
-    struct atoll_area_launch p;
+    const struct atoll_span *out = &sample->layout.buffers[2];
     struct atoll_compare_launch compared;
     struct atoll_print_launch matched;
     (void)state;
     assert_int_equal(atoll_cuda_sample_check(sample, &batch, &seal, NULL), 0);
     decode();
     for (size_t i = 0; i < 2; i++) {
-        assert_true(own_launch(ATOLL_KERNEL_hash, i, &p, sizeof(p)) < count);
-        assert_true(p.address == sample->layout.buffers[i].address &&
-                    p.bytes == sample->layout.buffers[i].bytes);
+        const struct atoll_zone *z = zone_at(0, sample->layout.buffers[i].address);
+        assert_non_null(z);
+        assert_true(!z->is_guard && z->bytes == sample->layout.buffers[i].bytes);
     }
-    assert_int_equal(own_launch(ATOLL_KERNEL_hash, 2, &p, sizeof(p)), count);
+    assert_null(zone_at(0, out->address));
+    assert_null(zone_at(0, sample->layout.buffers[3].address)); /* scratch is anybody's */
     own_launch(ATOLL_KERNEL_compare, 0, &compared, sizeof(compared));
+    assert_true(compared.address == out->address && compared.output_hash > RESULT);
     atoll_command_batch_clear(&batch);
     atoll_cuda_sample_check_print(sample, &batch, &seal);
     decode();
-    assert_int_equal(own_launch(ATOLL_KERNEL_hash, 2, &p, sizeof(p)), count);
+    assert_non_null(zone_at(0, sample->layout.buffers[0].address));
+    assert_null(zone_at(0, out->address));
     own_launch(ATOLL_KERNEL_print_match, 0, &matched, sizeof(matched));
     assert_true(compared.output_hash == matched.output_hash && compared.output_key == matched.output_key);
     atoll_command_batch_clear(&batch);
     assert_int_equal(atoll_cuda_sample_run(sample, &batch, NULL), 0);
     decode();
-    assert_true(own_launch(ATOLL_KERNEL_hash, 0, &p, sizeof(p)) < count);
-    assert_true(p.address == compared.address && p.key == compared.output_key &&
-                p.result != compared.output_hash);
-    assert_int_equal(own_launch(ATOLL_KERNEL_hash, 1, &p, sizeof(p)),
-                     count); /* no input is looked at in time */
+    const struct atoll_zone *z = zone_at(0, out->address);
+    assert_non_null(z);
+    assert_true(!z->is_guard && z->bytes == out->bytes);
+    assert_true(z->key == compared.output_key && z->result != compared.output_hash);
+    for (size_t i = 0; i < 2; i++)
+        assert_null(zone_at(0, sample->layout.buffers[i].address)); /* no input is looked at in time */
 }
 
 /* Nobody asks for hashes of outputs; or the pass that looks at them cannot make them. */
 static void test_hashes_elsewhere(void **state)
 {
-    struct atoll_area_launch p;
+    const struct atoll_zone *z;
     struct atoll_print_launch matched;
+    struct atoll_compare_launch compared;
+    const uint64_t out = sample->layout.buffers[2].address;
     (void)state;
     sample->hashes_late = 0;
     atoll_cuda_sample_check_print(sample, &batch, &seal);
     decode();
-    assert_int_equal(own_launch(ATOLL_KERNEL_hash, 2, &p, sizeof(p)), count);
+    assert_null(zone_at(0, out));
     own_launch(ATOLL_KERNEL_print_match, 0, &matched, sizeof(matched));
     assert_int_equal(matched.output_hash, 0);
     atoll_command_batch_clear(&batch);
+    assert_int_equal(atoll_cuda_sample_run(sample, &batch, NULL), 0);
+    decode();
+    assert_null(zone_at(0, out));
     sample->hashes_late = 1;
     candidate.task->tensors[2].dtype = ATOLL_I32;
-    atoll_cuda_sample_check_print(sample, &batch, &seal);
-    decode();
-    assert_true(own_launch(ATOLL_KERNEL_hash, 2, &p, sizeof(p)) < count);
-    assert_true(p.address == sample->layout.buffers[2].address && p.result > RESULT);
-    own_launch(ATOLL_KERNEL_print_match, 0, &matched, sizeof(matched));
-    assert_int_equal(matched.output_hash, 0);
+    for (int by_print = 0; by_print < 2; by_print++) {
+        atoll_command_batch_clear(&batch);
+        if (by_print)
+            atoll_cuda_sample_check_print(sample, &batch, &seal);
+        else
+            assert_int_equal(atoll_cuda_sample_check(sample, &batch, &seal, NULL), 0);
+        decode();
+        z = zone_at(0, out);
+        assert_non_null(z);
+        assert_true(!z->is_guard && z->bytes == sample->layout.buffers[2].bytes);
+        assert_true(z->key == sample->hash_key + 2 && z->result > RESULT);
+        own_launch(ATOLL_KERNEL_print_match, 0, &matched, sizeof(matched));
+        own_launch(ATOLL_KERNEL_compare, 0, &compared, sizeof(compared));
+        assert_true(matched.output_hash == 0 && compared.output_hash == 0);
+    }
     candidate.task->tensors[2].dtype = ATOLL_F32;
 }
 
@@ -594,7 +649,8 @@ static void test_print(void **state)
     assert_false(has_words(seal.key.words[0]) || has_words(SEALED + seal.offset));
     assert_int_equal(own_launch(ATOLL_KERNEL_compare, 0, &compared, sizeof(compared)), count);
     for (size_t i = 0; i < sample->layout.count + 1; i++)
-        assert_true(own_launch(ATOLL_KERNEL_guard_check, i, &compared, 0) < count);
+        assert_true(zone_at(0, sample->layout.guards[i].address) &&
+                    zone_at(0, sample->layout.guards[i].address)->is_guard);
     assert_int_equal(list[count - 1].kind, ATOLL_DEVICE_COMMAND_SET);
 }
 
@@ -632,7 +688,6 @@ static void test_seal(void **state)
 /* inout: an output as well, of its own stream; what it was is made again where the candidate has not been. */
 static void test_inout(void **state)
 {
-    struct atoll_init_launch p;
     struct atoll_compare_launch c;
     struct atoll_cuda_plain *plain = &sample->plain;
     (void)state;
@@ -642,8 +697,7 @@ static void test_inout(void **state)
     assert_true(plain->sealed_offset[2] >= atoll_support_sealed_bytes(plain->counts[0], 0));
     assert_int_equal(atoll_cuda_sample_check(sample, &batch, NULL, NULL), 0);
     decode();
-    assert_true(own_launch(ATOLL_KERNEL_init, 0, &p, sizeof(p)) < count);
-    assert_true(p.address == plain->spare[0]);
+    assert_non_null(region_at(0, plain->spare[0]));
     assert_true(own_launch(ATOLL_KERNEL_compare, 0, &c, sizeof(c)) < count);
     assert_true(c.salt == 0 && !c.has_fill && !c.is_sealed);
     assert_true(own_launch(ATOLL_KERNEL_compare, 1, &c, sizeof(c)) < count);

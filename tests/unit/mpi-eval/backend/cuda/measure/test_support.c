@@ -132,18 +132,8 @@ static void test_launches(void **state)
 {
     static struct atoll_device_command_launch last;
     struct atoll_command_batch s;
-    struct atoll_init_launch init;
     double flops = 0;
     atoll_command_batch_init(&s);
-    assert_int_equal(atoll_support_init(&s, task, 0, variant, 1, ATOLL_DRAW_BASE, 4096, NULL), 0);
-    assert_int_equal(count_launches(&s, ATOLL_KERNEL_init, &last), 1);
-    memcpy(&init, last.params, sizeof(init));
-    assert_int_equal(last.param_bytes, sizeof(init));
-    assert_int_equal(init.count, COUNT);
-    assert_int_equal(init.address, 4096);
-    assert_int_equal(last.grid[0], 3);
-    assert_int_equal(last.block[0], 256);
-    atoll_command_batch_clear(&s);
     atoll_support_flush(&s, 4096, 1 << 20, 132, 232448, 1, 64);
     assert_int_equal(count_launches(&s, ATOLL_KERNEL_flush_write, &last), 1);
     assert_int_equal(last.grid[0], 132);

@@ -1,4 +1,4 @@
-/* test_torch_inputs.c - launches of our init kernel, as a torch process gets them: the same bits as the host fills. */
+/* test_torch_inputs.c - launches of our contents kernel, as a torch process gets them: the same bits as the host fills. */
 #include "tests/support/expect.h"
 
 #include <stdio.h>
@@ -21,7 +21,7 @@ static void fills_follow(const json_t *fills, size_t element_bytes, unsigned cha
     size_t i;
     json_array_foreach(fills, i, fill)
     {
-        struct atoll_init_launch launch;
+        struct atoll_contents_launch launch;
         const char *hex = atoll_json_member(fill, "params");
         unsigned char *bytes = (unsigned char *)&launch;
         assert_int_equal(strlen(hex), 2 * sizeof(launch));
@@ -30,11 +30,12 @@ static void fills_follow(const json_t *fills, size_t element_bytes, unsigned cha
             assert_int_equal(sscanf(hex + 2 * k, "%2x", &value), 1);
             bytes[k] = (unsigned char)value;
         }
-        assert_true(launch.address == 0);
+        const struct atoll_region *r = &launch.regions[0];
+        assert_true(r->address == 0 && r->kind == ATOLL_REGION_INIT && launch.tiles == r->tile_end);
         assert_true(json_integer_value(json_object_get(fill, "blocks")) > 0);
         size_t at = (size_t)json_integer_value(json_object_get(fill, "at"));
-        for (size_t k = 0; k < launch.count; k++) {
-            atoll_u64 bits = atoll_init_bits(&launch.init, k);
+        for (size_t k = 0; k < r->count; k++) {
+            atoll_u64 bits = atoll_init_bits(&r->of.init, k);
             memcpy(base + at + k * element_bytes, &bits, element_bytes);
         }
     }
