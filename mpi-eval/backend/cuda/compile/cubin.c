@@ -565,6 +565,27 @@ const struct atoll_cubin_kernel *atoll_cubin_find(const struct atoll_cubin *cubi
     return NULL;
 }
 
+int atoll_cubin_stack(const void *bytes, size_t length, const char *const *kernels, size_t count,
+                      uint32_t *ret_bytes, struct atoll_err *err)
+{
+    struct atoll_cubin *cubin = calloc(1, sizeof(*cubin));
+    uint32_t most = 0;
+    if (!cubin)
+        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for an image");
+    int rc = atoll_cubin_read(bytes, length, "", cubin, err);
+    for (size_t i = 0; rc == 0 && i < count; i++) {
+        const struct atoll_cubin_kernel *k = atoll_cubin_find(cubin, kernels[i]);
+        if (!k)
+            rc = atoll_err_set(err, ATOLL_E_INPUT, "the image has no kernel %s", kernels[i]);
+        else if (k->stack_bytes > most)
+            most = k->stack_bytes;
+    }
+    if (rc == 0)
+        *ret_bytes = most;
+    free(cubin);
+    return rc;
+}
+
 /* ---- occupancy ---- */
 
 #define REGISTER_UNIT 256u /* registers are given to warps in these portions */

@@ -47,6 +47,10 @@ int atoll_cubin_read(const void *bytes, size_t length, const char *report, struc
 int atoll_cubin_list(const void *bytes, size_t length, struct atoll_buffer *out, struct atoll_err *err);
 const struct atoll_cubin_kernel *atoll_cubin_find(const struct atoll_cubin *cubin,
                                                   const char *name); /* or NULL */
+/* The most local memory that a thread of these kernels has, functions that they call among it.  -1: no cubin, or one of them is
+ * not in it. */
+int atoll_cubin_stack(const void *bytes, size_t length, const char *const *kernels, size_t count,
+                      uint32_t *ret_bytes, struct atoll_err *err);
 
 /* Theoretical occupancy, 0..1, by registers, shared memory, warps and blocks (CUDA C++ programming guide, "compute
  * capabilities"); *ret_by names what limits it. */

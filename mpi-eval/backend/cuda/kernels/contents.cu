@@ -152,24 +152,30 @@ static __device__ __noinline__ row_sign row_at(const atoll_u64 key, atoll_u64 ex
     return r;
 }
 
-/* Signs for elements first .. first + count - 1, whose bits are the highest of each of `v`. */
-template <int count>
-static __device__ __forceinline__ void signs_put(row_sign &r, const atoll_init_params &p, atoll_u64 first, unsigned v[count])
+/* Bit k: of element first + k.  Out of line: few chunks have a row's end in them. */
+static __device__ __noinline__ unsigned signs_across(atoll_u64 key, atoll_u64 extent, atoll_u64 first, unsigned count)
+{
+    row_sign r = row_at(key, extent, first);
+    unsigned signs = 0;
+    for (unsigned k = 0; k < count; k++) {
+        if (first + k == r.end)
+            r = row_at(key, extent, first + k);
+        signs |= (r.bit >> 31) << k;
+    }
+    return signs;
+}
+
+/* Of elements first .. first + count - 1; asked for before they are made, since a call keeps nothing of them in registers. */
+ATOLL_INLINE unsigned signs_get(row_sign &r, const atoll_init_params &p, atoll_u64 first, unsigned count)
 {
     if (first < r.begin || first >= r.end)
         r = row_at(p.key, p.row, first);
-    if (first + count <= r.end) {
-#pragma unroll
-        for (int k = 0; k < count; k++)
-            v[k] = (v[k] & 0x7fffffffu) | r.bit;
-        return;
-    }
-#pragma unroll
-    for (int k = 0; k < count; k++) {
-        if (first + k == r.end)
-            r = row_at(p.key, p.row, first + k);
-        v[k] = (v[k] & 0x7fffffffu) | r.bit;
-    }
+    return first + count <= r.end ? 0 - (r.bit >> 31) : signs_across(p.key, p.row, first, count);
+}
+
+ATOLL_INLINE unsigned sign_put(unsigned bits, unsigned signs, unsigned k)
+{
+    return (bits & 0x7fffffffu) | (signs << (31 - k) & 0x80000000u);
 }
 
 /* ---- chunks ---- */
@@ -216,17 +222,13 @@ template <int form, int bits> static __device__ __forceinline__ void singles_til
     EACH_CHUNK(i, range)
     {
         const atoll_u64 c = range.begin + i;
+        const unsigned signs = atoll_value_is_signed(form) ? signs_get(sign, p, c * per, per) : 0;
         float v[per];
         singles_make<form, bits>(p, c, v);
         if (atoll_value_is_signed(form)) {
-            unsigned bits_of[per];
 #pragma unroll
             for (int k = 0; k < per; k++)
-                bits_of[k] = __float_as_uint(v[k]);
-            signs_put<per>(sign, p, c * per, bits_of);
-#pragma unroll
-            for (int k = 0; k < per; k++)
-                v[k] = __uint_as_float(bits_of[k]);
+                v[k] = __uint_as_float(sign_put(__float_as_uint(v[k]), signs, k));
         }
         chunk_put<bits>(g, range, i, floats_pack<bits>(p.dtype, v));
     }
@@ -239,11 +241,14 @@ template <int form> static __device__ __forceinline__ void doubles_tile(const at
     EACH_CHUNK(i, range)
     {
         const atoll_u64 c = range.begin + i;
+        const unsigned signs = atoll_value_is_signed(form) ? signs_get(sign, p, 2 * c, 2) : 0;
         atoll_words w = atoll_value_words(&p, c);
         atoll_u64 first = atoll_bits_of(pair_double<form>(p, w.a, w.b)), second = atoll_bits_of(pair_double<form>(p, w.c, w.d));
         unsigned upper[2] = {(unsigned)(first >> 32), (unsigned)(second >> 32)};
-        if (atoll_value_is_signed(form))
-            signs_put<2>(sign, p, 2 * c, upper);
+        if (atoll_value_is_signed(form)) {
+            upper[0] = sign_put(upper[0], signs, 0);
+            upper[1] = sign_put(upper[1], signs, 1);
+        }
         chunk_put<64>(g, range, i, make_uint4((unsigned)first, upper[0], (unsigned)second, upper[1]));
     }
 }
@@ -296,7 +301,7 @@ ATOLL_INLINE void wide_integers_tile(const atoll_region &g, chunk_range range)
 /* Forms and types that are rare, or parameters that need care. */
 static __device__ __noinline__ void elements_tile(const atoll_region &g, chunk_range range)
 {
-    const atoll_init_params p = g.of.init;
+    const atoll_init_params &p = g.of.init;
     unsigned bytes = element_bytes(p.dtype);
     atoll_u64 end = (range.begin + range.count) * (16 / bytes);
     end = end < g.count ? end : g.count;

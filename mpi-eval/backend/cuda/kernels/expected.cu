@@ -304,8 +304,15 @@ template <bool is_sealed, bool is_scaled> static __device__ __forceinline__ void
         see_all<is_sealed, is_scaled, 16>(s, p);
 }
 
+/* As many blocks as leave registers for everything: what is spilled lies in local memory. */
+#if __CUDA_ARCH__ >= 1000
+#define COMPARE_BLOCKS 2
+#else
+#define COMPARE_BLOCKS 3
+#endif
+
 /* Two elements at a time; expected values and scales are 16-byte aligned. */
-ATOLL_KERNEL __launch_bounds__(ATOLL_BLOCK, 4) atoll_compare_kernel(const __grid_constant__ atoll_compare_launch p)
+ATOLL_KERNEL __launch_bounds__(ATOLL_BLOCK, COMPARE_BLOCKS) atoll_compare_kernel(const __grid_constant__ atoll_compare_launch p)
 {
     atoll_finding_area *area = (atoll_finding_area *)p.result;
     seen s = {};

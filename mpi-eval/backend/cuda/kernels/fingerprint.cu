@@ -122,7 +122,7 @@ ATOLL_INLINE void chunk_expect(print_seen &s, const atoll_print_launch &p, const
     }
 }
 
-ATOLL_KERNEL __launch_bounds__(ATOLL_BLOCK) atoll_print_make_kernel(const __grid_constant__ atoll_print_launch p)
+ATOLL_KERNEL __launch_bounds__(ATOLL_BLOCK, 2) atoll_print_make_kernel(const __grid_constant__ atoll_print_launch p)
 {
     const double *expected = (const double *)p.expected;
     const atoll_u64 blocks = atoll_print_blocks(p.count), samples = atoll_print_samples(p.count);

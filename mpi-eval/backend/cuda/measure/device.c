@@ -346,6 +346,8 @@ static int device_begin(struct atoll_cuda_device *d, struct atoll_err *err)
     const char *support = atoll_support_text(), *calibration = atoll_support_calibration_text();
     if (atoll_cuda_compile(d, "support.cu", support, strlen(support), &d->support, err) != 0)
         return -1;
+    if (atoll_support_stack(d->support.bytes, d->support.length, &d->support_stack_bytes, err) != 0)
+        return -1;
     if (atoll_cuda_compile(d, "calibration.cu", calibration, strlen(calibration), &d->calibration, err) != 0)
         return -1;
     struct atoll_err why = ATOLL_ERR_INIT;

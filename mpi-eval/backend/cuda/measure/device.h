@@ -60,6 +60,7 @@ struct atoll_cuda_device {
     int lock_fd;
     struct atoll_watch watch;
     struct atoll_cuda_cubin_bytes support, calibration;
+    uint32_t support_stack_bytes;              /* that a thread of support's may spill */
     struct atoll_span areas[ATOLL_AREA_COUNT]; /* bytes 0: not allocated */
     uint64_t wanted[ATOLL_AREA_COUNT];         /* bytes, kept over processes */
     struct atoll_expected_store *expected_store;

@@ -6,6 +6,7 @@
 
 #include "core/source/source_token.h"
 #include "core/task/reference.h"
+#include "mpi-eval/backend/cuda/compile/cubin.h"
 #include "mpi-eval/backend/cuda/kernels/text.h"
 #include "mpi-eval/backend/cuda/measure/fingerprint.h"
 #include "mpi-eval/backend/cuda/measure/support.h"
@@ -192,6 +193,7 @@ static int cubin_compile(struct atoll_referee *referee, const struct atoll_task 
 
 int atoll_cuda_case_open(struct atoll_referee *referee, struct atoll_case *known, struct atoll_err *err)
 {
+    static const char *const kernel = ATOLL_CUDA_REFERENCE_KERNEL;
     struct atoll_cuda_oracle *o = calloc(1, sizeof(*o));
     if (!o)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a reference");
@@ -207,8 +209,11 @@ int atoll_cuda_case_open(struct atoll_referee *referee, struct atoll_case *known
     } else {
         failed = atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a reference");
     }
+    if (!failed && o->cubin.length)
+        failed = atoll_cubin_stack(o->cubin.bytes, o->cubin.length, &kernel, 1, &o->stack_bytes, err);
     if (failed) {
         known->oracle = NULL;
+        free(o->cubin.bytes);
         free(o);
         return -1;
     }

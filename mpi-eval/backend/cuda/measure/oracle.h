@@ -18,7 +18,7 @@ struct atoll_cuda_oracle {
     int has_nonfinite[ATOLL_TASK_VARIANT_LIMIT]; /* expected values: fingerprints say nothing there */
     /* tiles.h: which variants reference.cu answers, and where it does not, why; "" there is none, or it does */
     unsigned char is_tiled[ATOLL_TASK_VARIANT_LIMIT];
-    uint32_t tiled_stack_bytes; /* of its kernel, a thread */
+    uint32_t stack_bytes, tiled_stack_bytes; /* of the kernels of reference.c and reference.cu, a thread */
     char refusal[512];
 };
 

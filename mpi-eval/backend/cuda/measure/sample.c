@@ -165,6 +165,16 @@ static void plain_wipe(const struct atoll_cuda_sample *s, struct atoll_command_b
         atoll_command_batch_set(batch, begin, 0, s->plain.need / 4);
 }
 
+/* What threads with a frame of so many bytes left, as far as it can be overwritten. */
+static void local_wipe(const struct atoll_cuda_sample *s, struct atoll_command_batch *batch,
+                       uint32_t frame_bytes)
+{
+    uint32_t bytes = frame_bytes < ATOLL_SUPPORT_LOCAL_BYTES ? frame_bytes : ATOLL_SUPPORT_LOCAL_BYTES;
+    if (bytes)
+        atoll_support_local_wipe(batch, bytes, s->multiprocessors, s->threads_per_multiprocessor,
+                                 key_of(s, 3, 3), s->result + AT_FLUSH);
+}
+
 /* Inputs as they were: in and constant where the candidate had them (their hashes tell), inout made again.  some: of
  * reference.c; NULL: all, by whichever reference answers at this variant. */
 static int reference_run_by(const struct atoll_cuda_sample *s, struct atoll_command_batch *batch,
@@ -193,14 +203,14 @@ static int reference_run_by(const struct atoll_cuda_sample *s, struct atoll_comm
                              outputs, count, s->multiprocessors);
         /* Blocks leave tiles in shared and in local memory; a candidate finds neither. */
         atoll_support_shared_wipe(batch, s->multiprocessors, s->shared_bytes, key_of(s, 3, 2));
-        return s->oracle->tiled_stack_bytes == 0
-                   ? 0
-                   : atoll_support_local_wipe(batch, s->oracle->tiled_stack_bytes, s->multiprocessors,
-                                              s->threads_per_multiprocessor, key_of(s, 3, 3),
-                                              s->result + AT_FLUSH);
+        local_wipe(s, batch, s->oracle->tiled_stack_bytes);
+        return 0;
     }
-    return atoll_cuda_reference_run(batch, atoll_cuda_oracle_function(s->oracle), s->task, s->variant, inputs,
-                                    outputs, count, some, s->plain.scratch, s->plain.scratch_bytes, err);
+    if (atoll_cuda_reference_run(batch, atoll_cuda_oracle_function(s->oracle), s->task, s->variant, inputs,
+                                 outputs, count, some, s->plain.scratch, s->plain.scratch_bytes, err) != 0)
+        return -1;
+    local_wipe(s, batch, s->oracle->stack_bytes);
+    return 0;
 }
 
 static int reference_run(const struct atoll_cuda_sample *s, struct atoll_command_batch *batch,
@@ -242,8 +252,10 @@ static uint64_t tail_address(const struct atoll_cuda_sample *s, size_t buffer)
     return s->layout.buffers[buffer].address + s->layout.buffers[buffer].bytes / 8 * 8;
 }
 
+/* The end of every batch that seals or compares. */
 static void results_fetch(const struct atoll_cuda_sample *s, struct atoll_command_batch *batch)
 {
+    local_wipe(s, batch, s->stack_bytes);
     atoll_command_batch_read(batch, s->result, AT_END);
     for (size_t i = 0; i < s->layout.count; i++)
         if (has_tail(s, i))

@@ -51,6 +51,7 @@ static void sample_begin(struct atoll_cuda_stage *s)
     m->multiprocessors = d->facts.limits.multiprocessors;
     m->shared_bytes = d->facts.limits.shared_bytes_per_block;
     m->threads_per_multiprocessor = d->facts.limits.threads_per_multiprocessor;
+    m->stack_bytes = d->support_stack_bytes;
     m->is_warm = s->referee->setup.is_warm != 0;
     m->hashes_late = s->hashes_late;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/task/init.h"
+#include "mpi-eval/backend/cuda/compile/cubin.h"
 #include "mpi-eval/backend/cuda/kernels/known_answer.h"
 #include "mpi-eval/backend/cuda/kernels/text.h"
 #include "mpi-eval/referee/check.h"
@@ -32,6 +33,26 @@ const char *atoll_support_text(void)
 const char *atoll_support_calibration_text(void)
 {
     return atoll_device_calibration_text;
+}
+
+int atoll_support_stack(const void *cubin, size_t length, uint32_t *ret_bytes, struct atoll_err *err)
+{
+    const char *names[ATOLL_SUPPORT_KERNEL_COUNT];
+    size_t count = 0;
+    uint32_t bytes;
+    for (uint32_t i = 0; i < ATOLL_SUPPORT_KERNEL_COUNT; i++)
+        if (kernels[i].module == 0 && i != ATOLL_KERNEL_local_1k && i != ATOLL_KERNEL_local_2k)
+            names[count++] = kernels[i].name;
+    if (atoll_cubin_stack(cubin, length, names, count, &bytes, err) != 0)
+        return -1;
+    if (bytes > ATOLL_SUPPORT_LOCAL_BYTES)
+        return atoll_err_set(err, ATOLL_E_MISSING,
+                             "this compiler spills %u bytes of our kernels' registers to local memory, and "
+                             "%u can be overwritten; use "
+                             "another NVRTC (ATOLL_NVRTC)",
+                             bytes, ATOLL_SUPPORT_LOCAL_BYTES);
+    *ret_bytes = bytes;
+    return 0;
 }
 
 void atoll_support_load(struct atoll_command_batch *batch, const void *cubin, size_t length,

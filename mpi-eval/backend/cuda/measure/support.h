@@ -26,6 +26,9 @@
  * besides the architecture; what must not be contracted is written so. */
 const char *atoll_support_text(void);
 const char *atoll_support_calibration_text(void);
+/* Local memory of a thread of the support module's kernels, but those whose purpose it is: registers that a compiler spilled, of
+ * expected values, inputs and keys.  ATOLL_E_MISSING where it is more than can be overwritten. */
+int atoll_support_stack(const void *cubin, size_t length, uint32_t *ret_bytes, struct atoll_err *err);
 /* Loads both and looks their kernels up (FUNCTION results: skip ATOLL_SUPPORT_KERNEL_COUNT of them). */
 void atoll_support_load(struct atoll_command_batch *batch, const void *cubin, size_t length,
                         const void *calibration_cubin, size_t calibration_length);

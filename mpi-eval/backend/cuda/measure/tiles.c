@@ -12,22 +12,17 @@
 
 int atoll_cuda_tiles_stack(const void *image, size_t length, uint32_t *ret_bytes, struct atoll_err *err)
 {
-    struct atoll_cubin *cubin = calloc(1, sizeof(*cubin));
-    if (!cubin)
-        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for an image");
-    int rc = atoll_cubin_read(image, length, "", cubin, err);
-    const struct atoll_cubin_kernel *k = rc == 0 ? atoll_cubin_find(cubin, ATOLL_CUDA_TILED_KERNEL) : NULL;
-    if (rc == 0 && !k)
-        rc = atoll_err_set(err, ATOLL_E_INPUT, "the image has no kernel of reference.cu");
-    else if (rc == 0 && k->stack_bytes > ATOLL_SUPPORT_LOCAL_BYTES)
-        rc = atoll_err_set(
+    static const char *const kernel = ATOLL_CUDA_TILED_KERNEL;
+    uint32_t bytes;
+    if (atoll_cubin_stack(image, length, &kernel, 1, &bytes, err) != 0)
+        return -1;
+    if (bytes > ATOLL_SUPPORT_LOCAL_BYTES)
+        return atoll_err_set(
             err, ATOLL_E_INPUT,
-            "a thread of reference.cu has %u bytes of local memory, %u can be overwritten; use less",
-            k->stack_bytes, ATOLL_SUPPORT_LOCAL_BYTES);
-    if (rc == 0)
-        *ret_bytes = k->stack_bytes;
-    free(cubin);
-    return rc;
+            "a thread of reference.cu has %u bytes of local memory, %u can be overwritten; use less", bytes,
+            ATOLL_SUPPORT_LOCAL_BYTES);
+    *ret_bytes = bytes;
+    return 0;
 }
 
 int atoll_cuda_tiles_units(const struct atoll_task *task, const struct atoll_variant *variant,

@@ -74,6 +74,27 @@ static void globals_and_needs(void **state)
     assert_string_equal(cubin.undefined_name, "vprintf");
 }
 
+/* The most of the kernels asked for, none of which may be missing. */
+static void stacks(void **state)
+{
+    static const char *const mixed[] = {"scale", "twice"}, *const missing[] = {"scale", "nobody"};
+    struct atoll_err err = ATOLL_ERR_INIT;
+    uint32_t bytes = 7;
+    (void)state;
+    size_t length = fixture("mixed_90a");
+    assert_int_equal(atoll_cubin_stack(image, length, mixed, 2, &bytes, &err), 0);
+    assert_int_equal(bytes, 0);
+    bytes = 7;
+    assert_int_equal(atoll_cubin_stack(image, length, missing, 2, &bytes, &err), -1);
+    assert_true(err.code == ATOLL_E_INPUT && strstr(err.text, "nobody"));
+    assert_int_equal(bytes, 7);
+    read_fixture("needs_90a", ""); /* what it prints lies in local memory */
+    const char *const needs = cubin.kernels[0].name;
+    length = fixture("needs_90a");
+    assert_int_equal(atoll_cubin_stack(image, length, &needs, 1, &bytes, &err), 0);
+    assert_int_equal(bytes, 40);
+}
+
 static void tensor_units_and_maps(void **state)
 {
     read_fixture("tensor_90a", "");
@@ -209,6 +230,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kernels_and_resources),
         cmocka_unit_test(globals_and_needs),
+        cmocka_unit_test(stacks),
         cmocka_unit_test(tensor_units_and_maps),
         cmocka_unit_test(features),
         cmocka_unit_test(hostile),

@@ -426,6 +426,66 @@ static void test_tiled(void **state)
     assert_true(wipe() < count && wipe() > 0);
 }
 
+/* Steps from `from` on that overwrite local memory, both of a pair; count: there are none. */
+static size_t local_wipes(size_t from, uint32_t kernel)
+{
+    for (size_t i = from; i + 1 < count; i++)
+        if (is_launch_of(i, kernel) && is_launch_of(i + 1, kernel))
+            return i;
+    return count;
+}
+
+static size_t last_launch(uint32_t first, uint32_t end)
+{
+    size_t last = count;
+    for (size_t i = 0; i < count; i++)
+        if (list[i].kind == ATOLL_DEVICE_COMMAND_LAUNCH && launches[i].function >= first &&
+            launches[i].function < end)
+            last = i;
+    return last;
+}
+
+/* What a compiler spilled of expected values, keys and inputs lies in no local memory when a candidate runs. */
+static void test_spills_are_overwritten(void **state)
+{
+    const uint32_t reference = atoll_cuda_oracle_function(&oracle);
+    (void)state;
+    for (int with_spills = 0; with_spills < 2; with_spills++) {
+        sample->stack_bytes = with_spills ? 40 : 0;
+        atoll_command_batch_clear(&batch);
+        assert_int_equal(
+            atoll_cuda_sample_expected(sample, &batch, &seal, ATOLL_SAMPLE_VALUES | ATOLL_SAMPLE_PRINT, NULL),
+            0);
+        decode();
+        assert_int_equal(local_wipes(last_launch(ATOLL_KERNEL_compare, ATOLL_KERNEL_compare + 1),
+                                     ATOLL_KERNEL_local_1k) < count,
+                         with_spills);
+        assert_int_equal(local_wipes(last_launch(ATOLL_KERNEL_print_make, ATOLL_KERNEL_print_make + 1),
+                                     ATOLL_KERNEL_local_1k) < count,
+                         with_spills);
+        atoll_command_batch_clear(&batch);
+        assert_int_equal(atoll_cuda_sample_check(sample, &batch, &seal, NULL), 0);
+        decode();
+        assert_int_equal(local_wipes(last_launch(ATOLL_KERNEL_compare, ATOLL_KERNEL_compare + 1),
+                                     ATOLL_KERNEL_local_1k) < count,
+                         with_spills);
+        atoll_command_batch_clear(&batch);
+        atoll_cuda_sample_check_print(sample, &batch, &seal);
+        decode();
+        assert_int_equal(local_wipes(last_launch(ATOLL_KERNEL_print_match, ATOLL_KERNEL_print_match + 1),
+                                     ATOLL_KERNEL_local_1k) < count,
+                         with_spills);
+    }
+    sample->stack_bytes = 0;
+    oracle.stack_bytes = 1500;
+    atoll_command_batch_clear(&batch);
+    assert_int_equal(atoll_cuda_sample_check(sample, &batch, NULL, NULL), 0);
+    decode();
+    size_t last = last_launch(reference, reference + 1);
+    assert_int_equal(local_wipes(last, ATOLL_KERNEL_local_2k), last + 1);
+    oracle.stack_bytes = 0;
+}
+
 static void test_agreement(void **state)
 {
     const struct atoll_cuda_units units = {.count = 7, .first = 5, .stride = 3};
@@ -803,6 +863,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_answer, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_check, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_tiled, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_spills_are_overwritten, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_agreement, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_put, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_guards, set_up, tear_down),
