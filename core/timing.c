@@ -9,7 +9,7 @@
 #define TIMING_BYTES  (4u + 4u + SUMMARY_BYTES + 8u + 8u + 4u + 4u) /* without samples */
 #define FLAGS_MASK                                                                                           \
     ((uint32_t)(ATOLL_TIMING_DROPPED_EARLY | ATOLL_TIMING_TIME_LIMIT | ATOLL_TIMING_AUDIT |                  \
-                ATOLL_TIMING_FLOOR_SINGLE | ATOLL_TIMING_FLOOR_SPLIT))
+                ATOLL_TIMING_FLOOR_SINGLE | ATOLL_TIMING_FLOOR_SPLIT | ATOLL_TIMING_TILED))
 
 static double read_time(struct atoll_reader *r)
 {

@@ -18,7 +18,8 @@ enum {
     ATOLL_TIMING_TIME_LIMIT = 2,
     ATOLL_TIMING_AUDIT = 4,        /* below the audit floor */
     ATOLL_TIMING_FLOOR_SINGLE = 8, /* what floor_ns is: enum atoll_floor_model */
-    ATOLL_TIMING_FLOOR_SPLIT = 16
+    ATOLL_TIMING_FLOOR_SPLIT = 16,
+    ATOLL_TIMING_TILED = 32 /* reference.cu said what is right, not reference.c */
 };
 
 /* How a floor was made; floors of different models are not compared. */

@@ -98,6 +98,7 @@ int atoll_projection_task_row(struct atoll_projection *p, uint32_t task, uint32_
         fresh.origin_hash = row.origin_hash;
         fresh.level = row.level;
         fresh.reference_kind = row.reference_kind;
+        fresh.reference_device = row.reference_device;
         fresh.model_name = model < p->model_count ? p->models[model] : 0;
         t->rows[model] = atoll_tables_count(p->tables, ATOLL_TABLE_TASKS);
         if (atoll_tables_append(p->tables, ATOLL_TABLE_TASKS, &fresh, err) != 0)

@@ -147,6 +147,8 @@ static int add_task_texts(struct atoll_projection *p, const struct atoll_task *t
         atoll_projection_put_text(p, task->summary, &row->summary, err) != 0 ||
         atoll_projection_put_text(p, task->torch ? task->torch->source : task->reference_source,
                                   &row->reference, err) != 0 ||
+        atoll_projection_put_text(p, task->device_source ? task->device_source : "", &row->reference_device,
+                                  err) != 0 ||
         atoll_projection_put_task_words(p, task, row, err) != 0) {
         return -1;
     }

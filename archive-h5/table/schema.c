@@ -297,7 +297,7 @@ static const struct atoll_column campaign_columns[] = {
 static const struct atoll_column task_columns[] = {
     OWNER(task),
     KEY(task, task, U32, "", "number of the task in the campaign"),
-    COL(task, id, ID, "", "hash of task.yaml and reference.c"),
+    COL(task, id, ID, "", "hash of task.yaml, reference.c and reference.cu"),
     COL(task, name, TEXT, "", "name"),
     COL(task, summary, TEXT, "", "what it computes, one line"),
     COL(task, definition, TEXT, "", "task.yaml where it was at hand"),
@@ -344,6 +344,9 @@ static const struct atoll_column task_columns[] = {
     ADDED(task, level, U8, "", "level in its suite, 0 = none", 6),
     {COLUMN(task, reference_kind, U8, "", "what defines correct"), .value_name = reference_name,
      .value_count = REFERENCE_KINDS, .since = 6},
+    ADDED(task, reference_device, TEXT, "",
+          "reference.cu, which answers for reference.c where it was seen to agree; empty where it has none",
+          6),
     ADDED(task, rival, TEXT, "",
           "the rival: name of the fastest one, of several where they share the variants", 6),
     ADDED(task, rival_mode, TEXT, "", "its mode, or theirs", 6),
@@ -564,7 +567,9 @@ static const struct atoll_column timing_columns[] = {
     KEY(timing, variant, U32, "", "number of the variant in the task"),
     COL(timing, variant_name, TEXT, "", "its name"),
     COL(timing, flags, U32, "",
-        "1 dropped early, 2 time limit reached, 4 below the audit floor, 8 and 16 see floor_model"),
+        "1 dropped early, 2 time limit reached, 4 below the audit floor, 8 and 16 see floor_model, 32 "
+        "reference.cu said "
+        "what is right"),
     COL(timing, sample_count, U32, "", "samples kept"),
     COL(timing, discarded_count, U32, "", "samples thrown away for clocks or slowdown"),
     COL(timing, min_ns, F64, "ns", "smallest sample"),

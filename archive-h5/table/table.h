@@ -51,6 +51,7 @@ struct atoll_row_task {
     uint32_t best_beyond_precisions; /* atoll_mix_beyond of the best candidate */
     uint32_t category, tags, instructions, origin_suite, origin_problem, origin_hash; /* texts */
     uint8_t level, reference_kind;
+    uint32_t reference_device;  /* text */
     uint32_t rival, rival_mode; /* texts: names and modes of what is fastest somewhere */
     double rival_ns, rival_lo_ns, rival_hi_ns, rival_host_ns, eager_ns;
     double final_rival_ratio, final_rival_lo, final_rival_hi, final_rival_p;

@@ -68,6 +68,8 @@ struct atoll_backend {
     /* "": the task's reference.cu answers for its reference.c; else why it does not.  NULL: it has none.  NULL function: the
      * backend uses none. */
     const char *(*device_reference)(const struct atoll_case *known);
+    /* 1: it does at this variant.  NULL function: nowhere. */
+    int (*is_tiled)(const struct atoll_case *known, uint32_t variant);
 
     /* Level 4, load: CORRECT, FORBIDDEN, LAUNCH_ERROR, TIMEOUT or INFRASTRUCTURE with the text in ret_detail
      * (ATOLL_DETAIL_BYTES).  resources: static resources of what was loaded, filled where the backend knows them. */

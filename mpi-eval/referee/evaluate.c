@@ -254,6 +254,8 @@ static int timing_store(struct session *s, struct series *r, const struct atoll_
     if (atoll_sampling_timing(&r->sampling, r->variant, r->state, t, err) != 0)
         return -1;
     t->flags |= r->sampling.summary.median < floor->audit_ns ? ATOLL_TIMING_AUDIT : 0u;
+    if (s->referee->backend->is_tiled && s->referee->backend->is_tiled(s->known, t->variant))
+        t->flags |= ATOLL_TIMING_TILED;
     s->e->timing_count++;
     atoll_floor_put(floor, !s->known->floor_is_wrong[t->variant], t);
     return 0;

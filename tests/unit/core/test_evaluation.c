@@ -141,7 +141,7 @@ static void break_variants(struct atoll_evaluation *e)
 }
 static void break_flags(struct atoll_evaluation *e)
 {
-    e->timings[0].flags = 32;
+    e->timings[0].flags = 64;
 }
 static void break_order(struct atoll_evaluation *e)
 {

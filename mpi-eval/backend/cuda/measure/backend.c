@@ -388,6 +388,12 @@ static const char *device_reference(const struct atoll_case *known)
     return known->task->device_source ? o->refusal : NULL;
 }
 
+static int is_tiled(const struct atoll_case *known, uint32_t variant)
+{
+    const struct atoll_cuda_oracle *o = known->oracle;
+    return o && o->is_tiled[variant];
+}
+
 /* ---- the device ---- */
 
 /* The architecture to compile for is the device's own: a process says it and goes. */
@@ -524,6 +530,7 @@ const struct atoll_backend atoll_backend_cuda = {
     .case_open = case_open,
     .case_close = atoll_cuda_case_close,
     .device_reference = device_reference,
+    .is_tiled = is_tiled,
     .candidate_open = atoll_cuda_loaded_candidate_open,
     .candidate_close = atoll_cuda_loaded_candidate_close,
     .trial = atoll_cuda_trial,

@@ -119,6 +119,33 @@ static void test_diagnoses(void **state)
     }
 }
 
+/* A task keeps the text of its reference.cu beside that of reference.c; others have none. */
+static void test_reference_device(void **state)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_row_task row;
+    struct atoll_buffer bytes;
+    struct atoll_event e;
+    (void)state;
+    struct atoll_task *task = atoll_task_load(ATOLL_SOURCE_DIR "/suites/starter/matmul", &err);
+    if (!task)
+        fail_msg("%s", err.text);
+    atoll_buffer_init(&bytes, 8 << 20);
+    assert_int_equal(atoll_task_encode(task, &bytes, NULL), 0);
+    atoll_event_init(&e, ATOLL_EVENT_TASK);
+    e.task = 2;
+    e.task_bytes = bytes.data;
+    e.task_length = bytes.length;
+    assert_int_equal(atoll_projection_event(projection, 1 << 20, &e, NULL), 0);
+    atoll_tables_get(tables, ATOLL_TABLE_TASKS, 2, &row);
+    assert_string_equal(atoll_tables_text(tables, row.reference_device), task->device_source);
+    assert_string_equal(atoll_tables_text(tables, row.reference), task->reference_source);
+    atoll_tables_get(tables, ATOLL_TABLE_TASKS, 1, &row);
+    assert_string_equal(atoll_tables_text(tables, row.reference_device), "");
+    atoll_buffer_fini(&bytes);
+    atoll_task_destroy(task);
+}
+
 /* The row says what the journaled profile said, and belongs to the evaluation of its event. */
 static void test_profiles(void **state)
 {
@@ -341,6 +368,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_counts, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_tasks, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_paths, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_reference_device, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_profiles, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_diagnoses, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_limits_of_the_device, set_up, tear_down),

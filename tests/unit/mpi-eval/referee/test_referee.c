@@ -488,6 +488,14 @@ static void trial_with_note(struct atoll_referee *r, struct atoll_case *known,
         snprintf(ret_trial->detail, sizeof(ret_trial->detail), "a note");
 }
 
+static int is_first_bench(const struct atoll_case *known, uint32_t variant)
+{
+    for (uint32_t v = 0; v < variant; v++)
+        if (known->task->variants[v].kind == ATOLL_VARIANT_BENCH)
+            return 0;
+    return 1;
+}
+
 /* Each variant is given up against its own bar; a bar over all variants says nothing of one of them.  What is said of both is
  * kept, once. */
 static void test_early_drop_at_each_variant(void **state)
@@ -498,6 +506,7 @@ static void test_early_drop_at_each_variant(void **state)
     struct built b = compile_body(pair, SLOW_BODY);
     (void)state;
     noting.trial = trial_with_note;
+    noting.is_tiled = is_first_bench;
     referee->backend = &noting;
     for (size_t row = 0; row < 3; row++) {
         struct atoll_order order = {.task = 1, .incumbent_ns = 1000};
@@ -512,6 +521,8 @@ static void test_early_drop_at_each_variant(void **state)
             int is_dropped = (e.timings[i].flags & ATOLL_TIMING_DROPPED_EARLY) != 0;
             assert_int_equal(is_dropped, bars_ns[row][i] > 0);
             assert_int_equal(is_dropped, e.timings[i].sample_count == 2);
+            assert_int_equal((e.timings[i].flags & ATOLL_TIMING_TILED) != 0,
+                             i == 0); /* which reference it was */
         }
         assert_int_equal(strstr(e.detail, "variant bench: 2 samples were enough") != NULL, row < 2);
         assert_int_equal(strstr(e.detail, "variant bench.other: 2 samples were enough") != NULL, row == 0);
