@@ -11,13 +11,13 @@ struct atoll_cuda_oracle {
     uint32_t generation; /* of the process that it is loaded into */
     uint32_t slot;       /* of device->oracles */
     uint64_t stamp;
-    int is_on_host;                              /* PyTorch's: not on the device */
-    int is_windowless;                           /* there is no room to show large answers there */
-    char precision[8];                           /* of its last answer; "" a compiled reference */
-    double magnitude[ATOLL_TASK_TENSOR_LIMIT];   /* typical size of right values; 0 not seen yet */
-    int has_nonfinite[ATOLL_TASK_VARIANT_LIMIT]; /* expected values: fingerprints say nothing there */
+    int is_on_host;                                  /* PyTorch's: not on the device */
+    int is_windowless;                               /* there is no room to show large answers there */
+    char precision[8];                               /* of its last answer; "" a compiled reference */
+    double magnitude[ATOLL_TASK_TENSOR_LIMIT];       /* typical size of right values; 0 not seen yet */
+    int has_nonfinite[ATOLL_TASK_VARIANT_LIMIT + 1]; /* expected values: fingerprints say nothing there */
     /* tiles.h: which variants reference.cu answers, and where it does not, why; "" there is none, or it does */
-    unsigned char is_tiled[ATOLL_TASK_VARIANT_LIMIT];
+    unsigned char is_tiled[ATOLL_TASK_VARIANT_LIMIT + 1];
     uint32_t stack_bytes, tiled_stack_bytes; /* of the kernels of reference.c and reference.cu, a thread */
     char refusal[512];
 };

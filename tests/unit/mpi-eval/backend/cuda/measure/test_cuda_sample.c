@@ -424,6 +424,15 @@ static void test_tiled(void **state)
     decode();
     assert_int_equal(launches_between(plain, UINT32_MAX), 3);
     assert_true(wipe() < count && wipe() > 0);
+    struct atoll_input_set made = *sample->input_set;
+    made.variant = ATOLL_TASK_VARIANT_LIMIT; /* of no variant of the task: nobody proved it there */
+    sample->input_set = &made;
+    oracle.stack_bytes = UINT32_MAX;
+    atoll_command_batch_clear(&batch);
+    assert_int_equal(atoll_cuda_sample_check(sample, &batch, NULL, NULL), 0);
+    decode();
+    assert_int_equal(launches_between(plain, plain + 1), 1);
+    assert_int_equal(launches_between(tiled, tiled + 1), 0);
 }
 
 /* Steps from `from` on that overwrite local memory, both of a pair; count: there are none. */
