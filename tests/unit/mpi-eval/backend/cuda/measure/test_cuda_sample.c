@@ -723,6 +723,45 @@ static void test_print(void **state)
     assert_int_equal(list[count - 1].kind, ATOLL_DEVICE_COMMAND_SET);
 }
 
+/* By tiles, whole values and the fingerprint are made of the same plain ones: behind the wipes of what tiles left in shared and
+ * local memory, before that of the plain values.  A check by it runs neither reference and knows no place of whole values. */
+static void test_tiled_print(void **state)
+{
+    const uint32_t plain = atoll_cuda_oracle_function(&oracle),
+                   tiled = atoll_cuda_oracle_tiled_function(&oracle);
+    struct atoll_print_launch made;
+    struct atoll_seal_launch sealed;
+    size_t last = 0;
+    (void)state;
+    oracle.is_tiled[0] = 1;
+    oracle.tiled_stack_bytes = 300;
+    assert_int_equal(
+        atoll_cuda_sample_expected(sample, &batch, &seal, ATOLL_SAMPLE_VALUES | ATOLL_SAMPLE_PRINT, NULL), 0);
+    decode();
+    for (size_t i = 0; i < count; i++)
+        last = is_launch_of(i, tiled) ? i : last;
+    assert_int_equal(launches_between(plain, plain + 1), 0);
+    assert_true(last > 0 && is_launch_of(last + 1, ATOLL_KERNEL_flush_write));
+    assert_true(is_launch_of(last + 2, ATOLL_KERNEL_local_1k) &&
+                is_launch_of(last + 3, ATOLL_KERNEL_local_1k));
+    size_t values = own_launch(ATOLL_KERNEL_seal, 0, &sealed, sizeof(sealed)),
+           print = own_launch(ATOLL_KERNEL_print_make, 0, &made, sizeof(made));
+    assert_true(values > last + 3 && print > values && wipe() > print && wipe() < count);
+    assert_true(sealed.expected == PLAIN && made.expected == PLAIN);
+    assert_int_equal(own_launch(ATOLL_KERNEL_print_make, 1, &made, 0), count);
+    atoll_command_batch_clear(&batch);
+    atoll_cuda_sample_check_print(sample, &batch, &seal);
+    decode();
+    assert_int_equal(launches_between(ATOLL_SUPPORT_FUNCTION_END, UINT32_MAX), 0);
+    assert_int_equal(launches_between(ATOLL_KERNEL_seal, ATOLL_KERNEL_seal + 1), 0);
+    assert_false(has_words(seal.key.words[0]) || has_words(PLAIN) || has_words(SEALED + seal.offset));
+    atoll_command_batch_clear(&batch);
+    assert_int_equal(atoll_cuda_sample_run(sample, &batch, NULL), 0);
+    decode();
+    assert_int_equal(launches_between(tiled, tiled + 1), 0);
+    assert_false(has_words(seal.print.key.words[0]) || has_words(seal.key.words[0]) || has_words(PRINT));
+}
+
 /* Sealed and compared: the same place, key and stream, one per tensor; no value is NaN until the reference puts one. */
 static void test_seal(void **state)
 {
@@ -880,6 +919,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_hashes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_hashes_elsewhere, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_print, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_tiled_print, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_seal, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_inout, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_plain_plan, set_up, tear_down),
