@@ -396,7 +396,7 @@ static int is_tiled(const struct atoll_case *known, uint32_t variant)
 
 /* ---- the device ---- */
 
-/* The architecture to compile for is the device's own: a process says it and goes. */
+/* The architecture to compile for is the device's own: a process says it, and is the first that the device is opened with. */
 static int target_find(char *ret_target, size_t bytes, struct atoll_err *err)
 {
     struct atoll_cuda_worker_settings settings;
@@ -405,7 +405,7 @@ static int target_find(char *ret_target, size_t bytes, struct atoll_err *err)
     if (!worker)
         return -1;
     atoll_cuda_target(atoll_cuda_worker_facts(worker)->limits.compute_capability, ret_target, bytes);
-    atoll_cuda_worker_destroy(worker);
+    atoll_cuda_device_prepare(worker);
     return 0;
 }
 
@@ -433,7 +433,7 @@ static int backend_open(struct atoll_referee *r, struct atoll_err *err)
 {
     if (atoll_cuda_device_open(r, err) != 0)
         return -1;
-    return r->setup.backend_null ? 0 : atoll_cuda_measure(r, err);
+    return r->setup.backend_null ? 0 : atoll_cuda_calibrate(r, err);
 }
 
 /* Also tells, by its error, that the device is in quarantine. */

@@ -14,6 +14,8 @@ void atoll_cuda_trial(struct atoll_referee *referee, struct atoll_case *known,
                       struct atoll_trial *ret_trial);
 /* calibration.c: bandwidth, peaks, empty launch, jitter, resolution into referee->info and jitter_ns. */
 int atoll_cuda_measure(struct atoll_referee *referee, struct atoll_err *err);
+/* The same from what is kept of an earlier process (kept_calibration.h), where a probe agrees with it; else measures. */
+int atoll_cuda_calibrate(struct atoll_referee *referee, struct atoll_err *err);
 /* profile.c: counters of the plan's launches. */
 void atoll_cuda_profile(struct atoll_referee *referee, struct atoll_case *known,
                         struct atoll_loaded_candidate *candidate, uint32_t variant,

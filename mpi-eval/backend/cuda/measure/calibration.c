@@ -4,7 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
+#include "base/log.h"
 #include "core/stats.h"
+#include "mpi-eval/backend/kept_calibration.h"
 #include "mpi-eval/backend/cuda/measure/backend.h"
 #include "mpi-eval/backend/cuda/measure/device.h"
 
@@ -13,6 +16,7 @@
 #define EMPTY_TIMES       4u /* batches of them */
 #define ARENA_SHARE       4  /* of the free memory, at most */
 #define STREAM            ((uint64_t)2 << 30)
+#define PROBE_STREAM      ((uint64_t)1 << 30) /* well beyond the caches */
 #define RESOLUTION_MAX_NS 1000.0
 
 struct calibration {
@@ -189,13 +193,62 @@ static int all_measure(struct calibration *c, struct atoll_err *err)
     return rc == 0 ? empty_measure(c, err) : rc;
 }
 
-int atoll_cuda_measure(struct atoll_referee *referee, struct atoll_err *err)
+static int measure(struct atoll_referee *referee, int (*one)(struct calibration *, struct atoll_err *),
+                   const char *what, struct atoll_err *err)
 {
     struct calibration c = {atoll_cuda_device_of(referee), &referee->info, &referee->jitter_ns};
     int rc = 1;
     for (int i = 0; rc > 0 && i < ATOLL_CUDA_LOST_LIMIT; i++)
-        rc = all_measure(&c, err);
-    return rc > 0 ? atoll_err_set(err, ATOLL_E_CHILD, "the device process was lost during calibration: %s",
+        rc = one(&c, err);
+    return rc > 0 ? atoll_err_set(err, ATOLL_E_CHILD, "the device process was lost during %s: %s", what,
                                   c.device->reply.text)
                   : rc;
+}
+
+int atoll_cuda_measure(struct atoll_referee *referee, struct atoll_err *err)
+{
+    if (measure(referee, all_measure, "calibration", err) != 0)
+        return -1;
+    atoll_kept_calibration_write(&referee->info, "", atoll_clock_unix_ns(), referee->jitter_ns);
+    return 0;
+}
+
+/* Bandwidth and one peak, with as many runs as the whole has: a best of fewer would often be below. */
+static int probe_measure(struct calibration *c, struct atoll_err *err)
+{
+    if (atoll_cuda_device_ready(c->device, err) != 0)
+        return -1;
+    uint64_t stream = c->device->facts.free_bytes / ARENA_SHARE;
+    int rc = atoll_cuda_device_reserve(c->device, 0, stream < PROBE_STREAM ? stream : PROBE_STREAM, 0, err);
+    if (rc == 0)
+        rc = bandwidth_measure(c, err);
+    return rc == 0 ? peak_measure(c, fma_step, ATOLL_F32, &c->info->peak_flops[ATOLL_F32], err) : rc;
+}
+
+/* Into numbers of its own: what is kept stays what it is. */
+static int probe(struct atoll_referee *referee, const struct atoll_device_info *kept, struct atoll_err *err)
+{
+    struct atoll_device_info info = referee->info;
+    referee->info.bandwidth_bytes_per_s = referee->info.peak_flops[ATOLL_F32] = 0;
+    int rc = measure(referee, probe_measure, "the probe of a kept calibration", err);
+    int agrees =
+        atoll_kept_calibration_agrees(kept->bandwidth_bytes_per_s, referee->info.bandwidth_bytes_per_s) &&
+        atoll_kept_calibration_agrees(kept->peak_flops[ATOLL_F32], referee->info.peak_flops[ATOLL_F32]);
+    referee->info = info;
+    return rc != 0 ? -1 : agrees;
+}
+
+int atoll_cuda_calibrate(struct atoll_referee *referee, struct atoll_err *err)
+{
+    struct atoll_device_info kept = referee->info;
+    double jitter_ns;
+    if (!atoll_kept_calibration_read(&kept, "", atoll_clock_unix_ns(), &jitter_ns))
+        return atoll_cuda_measure(referee, err);
+    int agrees = probe(referee, &kept, err);
+    if (agrees <= 0)
+        return agrees < 0 ? -1 : atoll_cuda_measure(referee, err);
+    atoll_log(ATOLL_LOG_INFO, "eval.calibration.kept", "the calibration of an earlier run holds");
+    referee->info = kept;
+    referee->jitter_ns = jitter_ns;
+    return 0;
 }

@@ -2,6 +2,7 @@
 #include "mpi-eval/backend/cuda/measure/device.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -224,11 +225,32 @@ void atoll_cuda_device_settings(const struct atoll_cuda_device *d, struct atoll_
         ret->uuid = d->uuid;
 }
 
+static struct {
+    pthread_mutex_t lock;
+    struct atoll_cuda_worker *worker;
+} prepared = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static struct atoll_cuda_worker *prepared_swap(struct atoll_cuda_worker *worker)
+{
+    pthread_mutex_lock(&prepared.lock);
+    struct atoll_cuda_worker *before = prepared.worker;
+    prepared.worker = worker;
+    pthread_mutex_unlock(&prepared.lock);
+    return before;
+}
+
+void atoll_cuda_device_prepare(struct atoll_cuda_worker *worker)
+{
+    atoll_cuda_worker_destroy(prepared_swap(worker));
+}
+
 static int process_start(struct atoll_cuda_device *d, struct atoll_err *err)
 {
     struct atoll_cuda_worker_settings settings;
     atoll_cuda_device_settings(d, &settings);
-    d->worker = atoll_cuda_worker_create(&settings, err);
+    d->worker = d->generation == 0 ? prepared_swap(NULL) : NULL;
+    if (!d->worker)
+        d->worker = atoll_cuda_worker_create(&settings, err);
     if (!d->worker)
         return -1;
     d->generation++;

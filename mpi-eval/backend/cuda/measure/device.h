@@ -94,6 +94,9 @@ static inline struct atoll_cuda_device *atoll_cuda_device_of(const struct atoll_
 }
 
 /* Which GPU of this node: ATOLL_DEVICE (a number or "GPU-..."), else the first one visible. */
+/* Gives a started process (stolen) of the device that this process chooses to the next device that is opened; one that was given
+ * before and not taken is ended.  Any thread that lives as long as the process. */
+void atoll_cuda_device_prepare(struct atoll_cuda_worker *worker);
 void atoll_cuda_device_choose(struct atoll_cuda_worker_settings *ret_settings);
 /* How a process for this very device is started, once it is open; uuid is borrowed. */
 void atoll_cuda_device_settings(const struct atoll_cuda_device *device,
