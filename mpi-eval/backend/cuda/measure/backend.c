@@ -535,6 +535,7 @@ const struct atoll_backend atoll_backend_cuda = {
     .candidate_close = atoll_cuda_loaded_candidate_close,
     .trial = atoll_cuda_trial,
     .kept = kept,
+    .answer = atoll_cuda_answer,
     .hold = hold,
     .release = release,
     .profile = atoll_cuda_profile,

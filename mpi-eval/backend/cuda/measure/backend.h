@@ -12,6 +12,9 @@
 void atoll_cuda_trial(struct atoll_referee *referee, struct atoll_case *known,
                       struct atoll_loaded_candidate *candidate, const struct atoll_trial_order *order,
                       struct atoll_trial *ret_trial);
+/* trial.c: one draw of the pool, sealed, while no candidate is there (referee/backend.h). */
+int atoll_cuda_answer(struct atoll_referee *referee, struct atoll_case *known,
+                      const struct atoll_input_set *input_set, struct atoll_err *err);
 /* calibration.c: bandwidth, peaks, empty launch, jitter, resolution into referee->info and jitter_ns. */
 int atoll_cuda_measure(struct atoll_referee *referee, struct atoll_err *err);
 /* The same from what is kept of an earlier process (kept_calibration.h), where a probe agrees with it; else measures. */

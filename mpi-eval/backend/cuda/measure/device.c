@@ -110,18 +110,34 @@ static int areas_make(struct atoll_cuda_device *d, struct atoll_err *err)
     return rc;
 }
 
+/* What arena, plain and sealed area may take together, and what the sealed one takes where there is enough. */
+static uint64_t areas_budget(const struct atoll_cuda_device *d, uint64_t *ret_sealed)
+{
+    uint64_t kept = MARGIN_BYTES + d->torch_room,
+             budget = (d->facts.free_bytes > kept ? d->facts.free_bytes - kept : 0),
+             fixed = d->wanted[ATOLL_AREA_FLUSH] + d->wanted[ATOLL_AREA_RESULT];
+    budget = budget > fixed ? budget - fixed : 0;
+    uint64_t sealed = (uint64_t)(SEALED_SHARE * (double)budget);
+    *ret_sealed = sealed > SEALED_MOST ? SEALED_MOST : sealed;
+    return budget;
+}
+
+int atoll_cuda_device_has_room(const struct atoll_cuda_device *d, uint64_t arena, uint64_t plain)
+{
+    const uint64_t *w = d->wanted;
+    uint64_t sealed, budget = areas_budget(d, &sealed);
+    uint64_t all_arena = w[ATOLL_AREA_ARENA] > arena ? w[ATOLL_AREA_ARENA] : arena;
+    uint64_t all_plain = w[ATOLL_AREA_PLAIN] > plain ? w[ATOLL_AREA_PLAIN] : plain;
+    return d->worker && all_arena <= budget && all_plain <= budget - all_arena &&
+           sealed <= budget - all_arena - all_plain;
+}
+
 int atoll_cuda_device_reserve(struct atoll_cuda_device *d, uint64_t arena_least, uint64_t arena_wanted,
                               uint64_t plain, struct atoll_err *err)
 {
-    uint64_t *w = d->wanted, kept = MARGIN_BYTES + d->torch_room,
-             budget = (d->facts.free_bytes > kept ? d->facts.free_bytes - kept : 0),
-             fixed = w[ATOLL_AREA_FLUSH] + w[ATOLL_AREA_RESULT];
+    uint64_t *w = d->wanted, sealed, budget = areas_budget(d, &sealed);
     uint64_t arena = w[ATOLL_AREA_ARENA] > arena_wanted ? w[ATOLL_AREA_ARENA] : arena_wanted;
     uint64_t all_plain = w[ATOLL_AREA_PLAIN] > plain ? w[ATOLL_AREA_PLAIN] : plain;
-    budget = budget > fixed ? budget - fixed : 0;
-    uint64_t sealed = (uint64_t)(SEALED_SHARE * (double)budget);
-    if (sealed > SEALED_MOST)
-        sealed = SEALED_MOST;
     if (arena > budget || all_plain > budget - arena || arena + all_plain + sealed > budget) {
         /* what earlier tasks wanted goes first, then the expected values, then the rotation */
         arena = arena_wanted > ARENA_MIN ? arena_wanted : ARENA_MIN;

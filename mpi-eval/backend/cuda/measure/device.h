@@ -125,6 +125,9 @@ int atoll_cuda_device_run_own(struct atoll_cuda_device *device, const char *what
 int atoll_cuda_device_reserve(struct atoll_cuda_device *device, uint64_t arena_least, uint64_t arena_wanted,
                               uint64_t plain, struct atoll_err *err);
 
+/* 1 when they can have at least this much without anything that is sealed giving way; 0 as well without a process. */
+int atoll_cuda_device_has_room(const struct atoll_cuda_device *device, uint64_t arena, uint64_t plain);
+
 /* Another candidate is about to run: what the last one may have left where nobody reads before writing (notes for its
  * relatives, on the very draw that both sides of a pair share; EXPLOITS.md D1, F10) is overwritten: all areas, but for what
  * is sealed, and local memory.  A process with more local memory than can be overwritten is replaced.  stack_bytes: of the

@@ -237,6 +237,14 @@ static int gap_fits(const struct atoll_expected_store *s, size_t i, uint64_t byt
     return gap_end(s, i) >= gap_begin(s, i) && gap_end(s, i) - gap_begin(s, i) >= padded(bytes);
 }
 
+int atoll_expected_store_has_gap(const struct atoll_expected_store *s, uint64_t bytes)
+{
+    for (size_t i = 0; i <= s->placed_count; i++)
+        if (gap_fits(s, i, bytes))
+            return 1;
+    return 0;
+}
+
 /* Puts it into a gap that is large enough: whole values into the first one, fingerprints at the end of the last one, so that
  * small things do not break up the room for large ones. */
 static int gap_take(struct atoll_expected_store *s, struct atoll_sealed *a, int is_print, uint64_t bytes)

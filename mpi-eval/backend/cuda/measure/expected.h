@@ -68,6 +68,8 @@ void atoll_expected_store_unseal(struct atoll_expected_store *store,
                                  struct atoll_sealed *sealed); /* forgets whole values that were sealed */
 void atoll_expected_store_unseal_print(struct atoll_expected_store *store, struct atoll_sealed *sealed);
 
+/* 1 when that much finds room and nothing has to go for it. */
+int atoll_expected_store_has_gap(const struct atoll_expected_store *store, uint64_t bytes);
 /* The k-th stretch of the sealed memory that holds nothing sealed, from 0, by address; 0: there are no more. */
 int atoll_expected_store_gap(const struct atoll_expected_store *store, size_t k, uint64_t *ret_offset,
                              uint64_t *ret_bytes);

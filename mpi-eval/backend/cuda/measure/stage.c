@@ -33,6 +33,17 @@ static int memory_set(struct atoll_cuda_stage *s, struct atoll_err *err)
     return atoll_cuda_device_place(d, s->bytes, s->count, s->placement, &s->sample.layout, err);
 }
 
+int atoll_cuda_stage_fits(struct atoll_cuda_stage *s)
+{
+    struct atoll_cuda_device *d = s->device;
+    s->variant = &s->known->task->variants[s->input_set->variant];
+    return d->worker &&
+           atoll_cuda_buffer_bytes(s->candidate->prepared, s->variant, s->bytes, &s->count, NULL) == 0 &&
+           plain_set(s, 0, NULL) == 0 &&
+           atoll_cuda_device_has_room(d, atoll_layout_need(s->bytes, s->count, PLACES_WANTED),
+                                      s->sample.plain.need);
+}
+
 static void sample_begin(struct atoll_cuda_stage *s)
 {
     struct atoll_cuda_device *d = s->device;

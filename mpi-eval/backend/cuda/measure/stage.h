@@ -26,4 +26,7 @@ struct atoll_cuda_stage {
  * for more than there is, the device does not load the image), anything else is ours. */
 int atoll_cuda_stage_set(struct atoll_cuda_stage *stage, struct atoll_err *err);
 
+/* 1 when a stage can be set without anything on the device giving way. */
+int atoll_cuda_stage_fits(struct atoll_cuda_stage *stage);
+
 #endif

@@ -457,6 +457,99 @@ static int trial_expected(struct trial *s, struct atoll_err *err)
     return rc;
 }
 
+/* ---- a draw answered ahead ---- */
+
+/* Of what is wanted, what finds a gap: nothing gives way for a draw that nobody has asked for. */
+static unsigned parts_ahead(const struct trial *s)
+{
+    const struct atoll_cuda_plain *plain = &s->stage.sample.plain;
+    const struct atoll_expected_store *store = s->device->expected_store;
+    unsigned parts = parts_wanted(s);
+    uint64_t print = parts & ATOLL_SAMPLE_PRINT ? plain->print_bytes : 0;
+    if (!atoll_expected_store_has_gap(store, plain->sealed_bytes + print))
+        parts &= ~ATOLL_SAMPLE_VALUES;
+    if (!atoll_expected_store_has_gap(store, print))
+        parts &= ~ATOLL_SAMPLE_PRINT;
+    return parts;
+}
+
+/* 1 sealed, 0 there is no room for it, -1. */
+static int answer_seal(struct trial *s, struct atoll_err *err)
+{
+    int rc = TRIAL_AGAIN;
+    for (int i = 0; rc == TRIAL_AGAIN && i < ATOLL_CUDA_LOST_LIMIT; i++) {
+        atoll_err_clear(err);
+        rc = atoll_cuda_stage_set(&s->stage, err);
+        unsigned parts = rc == 0 ? parts_reserve(s, parts_ahead(s)) : 0;
+        if (rc == 0 && !parts)
+            return 0;
+        if (rc == 0)
+            rc = expected_run(s, parts, err);
+        if (rc != 0)
+            parts_forget(s, parts);
+    }
+    if (rc == TRIAL_AGAIN)
+        atoll_err_set(err, ATOLL_E_CHILD, "the device process was lost %d times", ATOLL_CUDA_LOST_LIMIT);
+    return rc == 0 ? 1 : -1;
+}
+
+/* Cheap: it is asked for draw after draw. */
+static int is_answered(const struct trial *s)
+{
+    return s->sealed->is_sealed || s->sealed->print.is_sealed ||
+           (s->device->areas[ATOLL_AREA_SEALED].bytes && !parts_ahead(s));
+}
+
+/* A trial that nobody stands in. */
+struct answering {
+    struct trial trial;
+    struct atoll_trial outcome;
+    struct atoll_trial_order order;
+    struct atoll_plan plan;
+    struct atoll_prepared prepared;
+    struct atoll_loaded_candidate nobody;
+};
+
+int atoll_cuda_answer(struct atoll_referee *referee, struct atoll_case *known,
+                      const struct atoll_input_set *input_set, struct atoll_err *err)
+{
+    struct atoll_err own = ATOLL_ERR_INIT;
+    struct atoll_cuda_device *d = atoll_cuda_device_of(referee);
+    struct answering *a = calloc(1, sizeof(*a));
+    struct atoll_sealed *sealed =
+        a ? atoll_expected_store_take(d->expected_store, known->number, input_set) : NULL;
+    if (!sealed) {
+        free(a);
+        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for an answer to a draw");
+    }
+    a->prepared = (struct atoll_prepared){.task = known->task, .plan = &a->plan};
+    a->nobody = (struct atoll_loaded_candidate){.prepared = &a->prepared};
+    a->order = (struct atoll_trial_order){.input_set = input_set,
+                                          .comparing = ATOLL_COMPARING_PRINT,
+                                          .placement = atoll_referee_placement(referee)};
+    a->trial = (struct trial){.referee = referee,
+                              .device = d,
+                              .known = known,
+                              .candidate = &a->nobody,
+                              .order = &a->order,
+                              .variant = &known->task->variants[input_set->variant],
+                              .sealed = sealed,
+                              .trial = &a->outcome,
+                              .stage = {.referee = referee,
+                                        .device = d,
+                                        .known = known,
+                                        .candidate = &a->nobody,
+                                        .input_set = input_set,
+                                        .placement = a->order.placement}};
+    int rc =
+        !atoll_cuda_stage_fits(&a->trial.stage) || is_answered(&a->trial) ? 0 : answer_seal(&a->trial, &own);
+    if (rc < 0 && err)
+        *err = own;
+    atoll_expected_store_give(d->expected_store, sealed);
+    free(a);
+    return rc;
+}
+
 /* ---- the candidate ---- */
 
 /* Errors that a kernel cannot bring about: the machine's (CUDA driver API, CUresult). */

@@ -247,6 +247,27 @@ static void test_many_prints(void **state)
     atoll_expected_store_forget(store, 1);
 }
 
+/* Beside what is sealed, between it and behind it; what would have to go first is no room. */
+static void test_has_gap(void **state)
+{
+    struct atoll_sealed *all[10];
+    (void)state;
+    assert_int_equal(atoll_expected_store_has_gap(store, 10 * 1024), 1);
+    assert_int_equal(atoll_expected_store_has_gap(store, 10 * 1024 + 1), 0);
+    for (size_t i = 0; i < 10; i++) {
+        assert_int_equal(atoll_expected_store_has_gap(store, 1024), 1);
+        all[i] = take(1, 0, 0, i);
+        assert_int_equal(atoll_expected_store_reserve(store, all[i], 1024), 0);
+        atoll_expected_store_give(store, all[i]);
+    }
+    assert_int_equal(atoll_expected_store_has_gap(store, 1), 0);
+    atoll_expected_store_unseal(store, all[4]);
+    assert_int_equal(atoll_expected_store_has_gap(store, 1024), 1);
+    assert_int_equal(atoll_expected_store_has_gap(store, 1025), 0);
+    atoll_expected_store_reset(store, 0);
+    assert_int_equal(atoll_expected_store_has_gap(store, 1), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -258,6 +279,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_prints_have_places_of_their_own, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_prints_go_last, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_room_for_whole_values, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_has_gap, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_many_prints, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_reset, set_up, tear_down)};
     return cmocka_run_group_tests(tests, NULL, NULL);
