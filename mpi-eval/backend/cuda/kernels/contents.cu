@@ -298,6 +298,41 @@ ATOLL_INLINE void wide_integers_tile(const atoll_region &g, chunk_range range)
     }
 }
 
+/* Normals as integers of 32 bits: stale fills of such outputs. */
+template <int form> static __device__ __forceinline__ void rounded_tile(const atoll_region &g, chunk_range range)
+{
+    const atoll_init_params p = g.of.init;
+    EACH_CHUNK(i, range)
+    {
+        const atoll_u64 c = range.begin + i;
+        unsigned v[4];
+#pragma unroll
+        for (int k = 0; k < 2; k++) {
+            atoll_words w = atoll_value_words(&p, 2 * c + k);
+            v[2 * k] = (unsigned)atoll_dtype_encode(ATOLL_I32, pair_double<form>(p, w.a, w.b));
+            v[2 * k + 1] = (unsigned)atoll_dtype_encode(ATOLL_I32, pair_double<form>(p, w.c, w.d));
+        }
+        chunk_put<32>(g, range, i, make_uint4(v[0], v[1], v[2], v[3]));
+    }
+}
+
+/* Every element is the first one. */
+ATOLL_INLINE void constant_tile(const atoll_region &g, chunk_range range)
+{
+    const unsigned bytes = element_bytes(g.of.init.dtype);
+    atoll_u64 bits = atoll_init_bits(&g.of.init, 0);
+    for (unsigned shift = 8 * bytes; shift < 64; shift *= 2)
+        bits = (bits & ((1ull << shift) - 1)) | bits << shift;
+    const unsigned low = (unsigned)bits, high = (unsigned)(bits >> 32);
+    EACH_CHUNK(i, range)
+    {
+        if (i < range.whole)
+            ((uint4 *)g.address)[range.begin + i] = make_uint4(low, high, low, high);
+        else
+            chunk_split(g.address, g.count, range.begin + i, bytes, make_uint4(low, high, low, high));
+    }
+}
+
 /* Forms and types that are rare, or parameters that need care. */
 static __device__ __noinline__ void elements_tile(const atoll_region &g, chunk_range range)
 {
@@ -380,7 +415,11 @@ ATOLL_INLINE void init_tile(const atoll_region &g, chunk_range range)
     const bool is_f8 = dtype == ATOLL_F8E4M3 || dtype == ATOLL_F8E5M2;
     if (form == ATOLL_VALUE_INTEGER && !is_f8 && integers_choose(g, range))
         return;
-    if (form > ATOLL_VALUE_UNIFORM_SIGNED || (is_f8 && !HAS_F8) || (dtype != ATOLL_F64 && !(ATOLL_VALUE_IS_SINGLE(dtype) && is_tame(g.of.init))))
+    if (form == ATOLL_VALUE_CONSTANT)
+        constant_tile(g, range);
+    else if (form == ATOLL_VALUE_NORMAL && dtype == ATOLL_I32 && g.of.init.words == 2)
+        rounded_tile<ATOLL_VALUE_NORMAL>(g, range);
+    else if (form > ATOLL_VALUE_UNIFORM_SIGNED || (is_f8 && !HAS_F8) || (dtype != ATOLL_F64 && !(ATOLL_VALUE_IS_SINGLE(dtype) && is_tame(g.of.init))))
         elements_tile(g, range);
     else if (dtype == ATOLL_F64)
         doubles_choose(g, range);
