@@ -88,12 +88,26 @@ static int make_room(struct atoll_compiler *compiler, struct atoll_err *err)
     return 0;
 }
 
-int atoll_compiler_run(struct atoll_compiler *compiler, const char *file_name, const char *text,
-                       size_t length, const char *const *defines, size_t define_count,
-                       struct atoll_compiled *ret_compiled, struct atoll_err *err)
+/* 1: it has come already, while another one was waited for. */
+static int kept_take(struct atoll_compiler *compiler, uint64_t job, struct atoll_compiled *ret_compiled)
 {
-    if (make_room(compiler, err) != 0 ||
-        compiler->kind->submit(compiler, RUN_JOB, file_name, text, length, defines, define_count, err) != 0)
+    for (size_t i = 0; i < compiler->kept_count; i++) {
+        struct atoll_compiled *at = &compiler->kept[i];
+        if (at->job != job)
+            continue;
+        *ret_compiled = *at;
+        memmove(at, at + 1, (--compiler->kept_count - i) * sizeof(*at));
+        return 1;
+    }
+    return 0;
+}
+
+int atoll_compiler_wait(struct atoll_compiler *compiler, uint64_t job, struct atoll_compiled *ret_compiled,
+                        struct atoll_err *err)
+{
+    if (kept_take(compiler, job, ret_compiled))
+        return 0;
+    if (make_room(compiler, err) != 0)
         return -1;
     for (;;) {
         struct atoll_compiled found;
@@ -101,8 +115,7 @@ int atoll_compiler_run(struct atoll_compiler *compiler, const char *file_name, c
         if (!compiler->kind->collect(compiler, &found)) {
             size_t count = compiler->kind->pollfds(compiler, fds, FD_LIMIT);
             poll(fds, (nfds_t)count, LOOK_MS);
-        } else if (found.job == RUN_JOB) {
-            found.job = 0;
+        } else if (found.job == job) {
             *ret_compiled = found;
             return 0;
         } else {
@@ -111,4 +124,15 @@ int atoll_compiler_run(struct atoll_compiler *compiler, const char *file_name, c
                 return -1;
         }
     }
+}
+
+int atoll_compiler_run(struct atoll_compiler *compiler, const char *file_name, const char *text,
+                       size_t length, const char *const *defines, size_t define_count,
+                       struct atoll_compiled *ret_compiled, struct atoll_err *err)
+{
+    if (compiler->kind->submit(compiler, RUN_JOB, file_name, text, length, defines, define_count, err) != 0 ||
+        atoll_compiler_wait(compiler, RUN_JOB, ret_compiled, err) != 0)
+        return -1;
+    ret_compiled->job = 0;
+    return 0;
 }

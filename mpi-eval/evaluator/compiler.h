@@ -88,7 +88,10 @@ void atoll_compiled_fini(struct atoll_compiled *compiled);
  * device does nothing. */
 void atoll_compiler_pause(struct atoll_compiler *compiler);
 void atoll_compiler_resume(struct atoll_compiler *compiler);
-/* submit and wait for one job; what else finishes meanwhile is collected later. */
+/* Waits for a job that was submitted; what else finishes meanwhile is collected later. */
+int atoll_compiler_wait(struct atoll_compiler *compiler, uint64_t job, struct atoll_compiled *ret_compiled,
+                        struct atoll_err *err);
+/* submit and wait for one job. */
 int atoll_compiler_run(struct atoll_compiler *compiler, const char *file_name, const char *text,
                        size_t length, const char *const *defines, size_t define_count,
                        struct atoll_compiled *ret_compiled, struct atoll_err *err);

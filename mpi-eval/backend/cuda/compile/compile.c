@@ -5,6 +5,7 @@
 #include "mpi-eval/backend/cuda/compile/compile.h"
 
 #include <limits.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,7 +48,7 @@ struct nvrtc {
     struct atoll_filter filter;
     struct atoll_limit limits[4];
     struct atoll_compile_options options; /* before the defines */
-    char *version, target[TARGET_BYTES], seconds[NUMBER_BYTES], bytes[NUMBER_BYTES];
+    char *version, target[TARGET_BYTES], bytes[NUMBER_BYTES];
     char *environment[4];     /* owned */
     struct atoll_id identity; /* of all that is the same for every job */
     double deadline_ns;
@@ -65,10 +66,10 @@ struct nvrtc {
 static int child_start(struct nvrtc *n, struct slot *slot, struct atoll_err *err)
 {
     static char serve[] = "serve";
-    char *argv[6 + ATOLL_TOOLKIT_FOLDER_LIMIT + 1] = {n->toolkit.program, serve,    n->target,
-                                                      n->seconds,         n->bytes, n->toolkit.library};
+    char *argv[5 + ATOLL_TOOLKIT_FOLDER_LIMIT + 1] = {n->toolkit.program, serve, n->target, n->bytes,
+                                                      n->toolkit.library};
     for (size_t i = 0; i < n->toolkit.include_count; i++)
-        argv[6 + i] = n->toolkit.includes[i];
+        argv[5 + i] = n->toolkit.includes[i];
     struct atoll_spawn spawn = {
         .path = n->toolkit.program,
         .argv = argv,
@@ -94,6 +95,20 @@ static void job_finish(struct nvrtc *n, struct slot *slot, enum atoll_compile_st
         atoll_compile_cache_unclaim(n->cache, &slot->claim);
 }
 
+/* Hostile texts have the deadline of the settings; one of ours that did not end by it would end all. */
+static double job_deadline_ns(const struct nvrtc *n, const struct atoll_compile_job *job)
+{
+    int is_hostile = strcmp(job->file_name, ATOLL_COMPILE_WIRE_CANDIDATE) == 0;
+    return is_hostile ? n->deadline_ns : fmax(n->deadline_ns, ATOLL_COMPILE_OWN_NS);
+}
+
+/* What a slot has from since_ns on: its child to stand ready, or the job. */
+static double slot_deadline_ns(const struct nvrtc *n, const struct slot *slot)
+{
+    return slot->child.state == ATOLL_COMPILE_CHILD_STARTING || !slot->job ? START_NS
+                                                                           : job_deadline_ns(n, slot->job);
+}
+
 /* The child stands ready: its clock starts. */
 static void job_send(struct nvrtc *n, struct slot *slot)
 {
@@ -103,6 +118,7 @@ static void job_send(struct nvrtc *n, struct slot *slot)
     slot->since_ns = atoll_clock_mono_ns();
     const struct atoll_compile_job *job = slot->job;
     atoll_buffer_put_u64(&request, slot->serial);
+    atoll_buffer_put_u32(&request, (uint32_t)(job_deadline_ns(n, job) / 1e9));
     atoll_buffer_put_text(&request, job->file_name);
     atoll_buffer_put_blob(&request, job->text, job->length + 1);
     atoll_buffer_put_u32(&request, (uint32_t)(n->options.count + job->define_count));
@@ -158,7 +174,7 @@ static struct atoll_compile_job *job_take(struct nvrtc *n, struct atoll_compile_
             return job;
         if (!atoll_compile_cache_claim(n->cache, &key, ret_claim)) {
             if (!(job->waits_until_ns > 0))
-                job->waits_until_ns = now + n->deadline_ns;
+                job->waits_until_ns = now + job_deadline_ns(n, job);
             atoll_compile_queue_put(&n->waiting, job);
             continue;
         }
@@ -391,13 +407,13 @@ static void slot_poll(struct nvrtc *n, struct slot *slot)
     }
     int starting = slot->child.state == ATOLL_COMPILE_CHILD_STARTING;
     if (slot->child.state == ATOLL_COMPILE_CHILD_NONE || (!starting && !slot->job) ||
-        atoll_clock_mono_ns() - slot->since_ns <= (starting ? START_NS : n->deadline_ns))
+        atoll_clock_mono_ns() - slot->since_ns <= slot_deadline_ns(n, slot))
         return;
     char text[96];
     struct atoll_compile_child_end end;
     snprintf(text, sizeof(text), "%s after %.3g s",
              starting ? "a compile child did not stand ready" : "the compiler was not done",
-             (starting ? START_NS : n->deadline_ns) / 1e9);
+             slot_deadline_ns(n, slot) / 1e9);
     atoll_compile_child_end(&slot->child, &end);
     if (slot->job)
         job_finish(n, slot, starting ? ATOLL_COMPILE_BROKEN : ATOLL_COMPILE_TIMEOUT, text, "");
@@ -487,7 +503,7 @@ static int nvrtc_timeout_ms(const struct atoll_compiler *compiler)
         int starting = slot->child.state == ATOLL_COMPILE_CHILD_STARTING;
         if (!starting && !slot->job)
             continue;
-        double left = slot->since_ns + (starting ? START_NS : n->deadline_ns) - now;
+        double left = slot->since_ns + slot_deadline_ns(n, slot) - now;
         left = left < 0 ? 0 : left;
         least = least < 0 || left < least ? left : least;
     }
@@ -572,7 +588,6 @@ static int nvrtc_set_up(struct nvrtc *n, const struct atoll_nvrtc_settings *sett
     n->limits[1] = (struct atoll_limit){RLIMIT_FSIZE, FILE_BYTES};
     n->limits[2] = (struct atoll_limit){RLIMIT_CORE, 0};
     n->limits[3] = (struct atoll_limit){RLIMIT_NOFILE, 256};
-    snprintf(n->seconds, sizeof(n->seconds), "%.0f", s->deadline_ns / 1e9);
     snprintf(n->bytes, sizeof(n->bytes), "%llu", (unsigned long long)s->output_bytes);
     identity_set(n);
     struct atoll_err why = ATOLL_ERR_INIT;

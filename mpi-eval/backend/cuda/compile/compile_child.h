@@ -12,7 +12,8 @@
 /* What both send over a stream socket.  A frame is a u32 length
  * (little-endian) and that many bytes, laid out with base/buffer.h:
  *   child, once:   u32 0 or 1, text: ready, or why it cannot be
- *   parent:        u64 serial, text file name, blob translation unit (its last byte is NUL), u32 count, texts: options
+ *   parent:        u64 serial, u32 seconds of processor time, text file name, blob translation unit (its last byte is NUL), u32
+ *                  count, texts: options
  *   child:         u64 serial, u32 nvrtcResult, u32 1 when the child leaves now, blob log, blob cubin */
 #define ATOLL_COMPILE_WIRE_FD            0 /* of the socket in the child */
 #define ATOLL_COMPILE_WIRE_REQUEST_BYTES ((size_t)18 << 20)
@@ -22,8 +23,10 @@
 #define ATOLL_COMPILE_WIRE_HEAD_BYTES    4
 /* A result that NVRTC does not have: the PTX it made breaks a rule; the log says which. */
 #define ATOLL_COMPILE_WIRE_FORBIDDEN 0xF0B1DDu
-/* The unit whose PTX is judged. */
+/* The unit whose PTX is judged, and that a deadline for hostile texts holds for.  Every other one is of ours or of the task
+ * (support, calibration, references): large, trusted, and needed in any case. */
 #define ATOLL_COMPILE_WIRE_CANDIDATE "candidate.cu"
+#define ATOLL_COMPILE_OWN_NS         180e9 /* that such a one may take, at least */
 
 enum atoll_compile_child_state {
     ATOLL_COMPILE_CHILD_NONE,

@@ -1,7 +1,7 @@
-/* atoll-compile-cuda: one compile child.  "describe" prints where NVRTC is and its version.  "serve TARGET SECONDS
+/* atoll-compile-cuda: one compile child.  "describe" prints where NVRTC is and its version.  "serve TARGET
  * BYTES FOLDER..." compiles for its parent (compile_child.h): it opens NVRTC and compiles a kernel of ours, which
  * loads all that NVRTC loads lazily; then it gives up everything but reading the folders, and only then reads what a
- * candidate wrote. SECONDS bounds the processor time of one job, BYTES a cubin. */
+ * candidate wrote. BYTES bounds a cubin; a job brings its own bound of processor time. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -40,7 +40,7 @@ struct server {
     struct atoll_buffer request, reply;
     unsigned char *memory; /* of the request, REQUEST_BYTES */
     int statm_fd;          /* opened before the sandbox closed */
-    unsigned seconds, jobs;
+    unsigned jobs;
     size_t output_bytes;
 };
 
@@ -160,8 +160,8 @@ static int judge(struct server *s, const char *name, struct _nvrtcProgram *progr
     return failed;
 }
 
-static int request_serve(struct server *s, uint64_t serial, const char *name, const char *text,
-                         const char *const *options, int count)
+static int request_serve(struct server *s, uint64_t serial, uint32_t most_seconds, const char *name,
+                         const char *text, const char *const *options, int count)
 {
     struct _nvrtcProgram *program;
     s->jobs++;
@@ -169,7 +169,7 @@ static int request_serve(struct server *s, uint64_t serial, const char *name, co
     struct rusage used;
     struct rlimit limit;
     if (getrusage(RUSAGE_SELF, &used) == 0 && getrlimit(RLIMIT_CPU, &limit) == 0) {
-        rlim_t seconds = (rlim_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + s->seconds + 2;
+        rlim_t seconds = (rlim_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + most_seconds + 2;
         limit.rlim_cur = seconds < limit.rlim_max ? seconds : limit.rlim_max;
         setrlimit(RLIMIT_CPU, &limit);
     }
@@ -219,6 +219,7 @@ static int serve_one(struct server *s)
     atoll_arena_reset(s->arena);
     atoll_reader_init(&r, s->memory, length);
     uint64_t serial = atoll_reader_u64(&r);
+    uint32_t seconds = atoll_reader_u32(&r);
     const char *name = atoll_reader_text(&r, s->arena);
     const char *text = atoll_reader_blob(&r, &text_length);
     uint32_t count = atoll_reader_count(&r, 4);
@@ -228,7 +229,7 @@ static int serve_one(struct server *s)
         options[i] = atoll_reader_text(&r, s->arena);
     if (atoll_reader_finish(&r, "request", NULL) != 0 || text_length == 0 || text[text_length - 1] != '\0')
         return 0;
-    return request_serve(s, serial, name, text, options, (int)count);
+    return request_serve(s, serial, seconds, name, text, options, (int)count);
 }
 
 /* ---- start ---- */
@@ -271,10 +272,9 @@ static int confine(char *const *folders, int count, struct atoll_err *err)
     return error ? atoll_err_errno(err, error, "cannot confine the compile child") : 0;
 }
 
-static int serve(const char *target, char *const *limits, char *const *folders, int count)
+static int serve(const char *target, const char *bytes, char *const *folders, int count)
 {
-    struct server s = {.seconds = (unsigned)strtoul(limits[0], NULL, 10),
-                       .output_bytes = strtoull(limits[1], NULL, 10)};
+    struct server s = {.output_bytes = strtoull(bytes, NULL, 10)};
     struct atoll_err err = ATOLL_ERR_INIT;
     atoll_buffer_init(&s.reply, REPLY_BYTES);
     s.statm_fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
@@ -322,8 +322,8 @@ int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "describe") == 0)
         return describe();
-    if (argc >= 5 && strcmp(argv[1], "serve") == 0)
-        return serve(argv[2], argv + 3, argv + 5, argc - 5);
+    if (argc >= 4 && strcmp(argv[1], "serve") == 0)
+        return serve(argv[2], argv[3], argv + 4, argc - 4);
     fprintf(stderr, "atoll-compile-cuda is started by atoll-eval and atoll\n");
     return EXIT_USAGE;
 }

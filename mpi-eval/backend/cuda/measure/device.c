@@ -15,7 +15,7 @@
 
 #define FAILURE_LIMIT 2 /* known-answer kernels in a row */
 #define START_LIMIT   3
-#define COMPILE_LIMIT 8
+#define COMPILE_LIMIT 3
 #define SEALED_SHARE  0.35
 #define SEALED_MOST                                                                                          \
     ((uint64_t)16 << 30) /* what is free of it is overwritten whenever another candidate runs */
@@ -322,28 +322,59 @@ int atoll_cuda_device_ready(struct atoll_cuda_device *d, struct atoll_err *err)
 
 /* ---- opening ---- */
 
+/* Ends `compiled`. */
+static int cubin_take(struct atoll_compiled *compiled, const char *name,
+                      struct atoll_cuda_cubin_bytes *ret_cubin, struct atoll_err *err)
+{
+    int failed = 0;
+    if (compiled->status == ATOLL_COMPILE_OK) {
+        *ret_cubin = (struct atoll_cuda_cubin_bytes){compiled->object, compiled->object_length};
+        compiled->object = NULL;
+    } else {
+        failed =
+            atoll_err_set(err, compiled->status == ATOLL_COMPILE_ERROR ? ATOLL_E_INPUT : ATOLL_E_CHILD,
+                          "%s does not compile for the device: %.800s", name,
+                          compiled->diagnostics && compiled->diagnostics[0] ? compiled->diagnostics
+                                                                            : "the compiler did not finish");
+    }
+    atoll_compiled_fini(compiled);
+    return failed;
+}
+
 int atoll_cuda_compile(struct atoll_cuda_device *d, const char *name, const char *text, size_t length,
                        struct atoll_cuda_cubin_bytes *ret_cubin, struct atoll_err *err)
 {
     struct atoll_compiled compiled = {0};
     int failed = 0;
-    /* The deadline is for candidates; on a machine where nothing of the compiler is in memory yet ours may need longer, and
+    /* nvcc has one deadline for all; on a machine where nothing of the compiler is in memory yet ours may need longer, and
      * has less to wait for the next time. */
     for (int i = 0; i < COMPILE_LIMIT && !failed && (i == 0 || compiled.status == ATOLL_COMPILE_TIMEOUT);
          i++) {
         atoll_compiled_fini(&compiled);
         failed = atoll_compiler_run(d->referee->compiler, name, text, length, NULL, 0, &compiled, err);
     }
-    if (!failed && compiled.status != ATOLL_COMPILE_OK)
-        failed =
-            atoll_err_set(err, compiled.status == ATOLL_COMPILE_ERROR ? ATOLL_E_INPUT : ATOLL_E_CHILD,
-                          "%s does not compile for the device: %.800s", name,
-                          compiled.diagnostics && compiled.diagnostics[0] ? compiled.diagnostics
-                                                                          : "the compiler did not finish");
-    if (!failed) {
-        *ret_cubin = (struct atoll_cuda_cubin_bytes){compiled.object, compiled.object_length};
-        compiled.object = NULL;
+    return failed ? failed : cubin_take(&compiled, name, ret_cubin, err);
+}
+
+/* Both units of ours, at the same time: calibration's is ready before support's. */
+static int units_compile(struct atoll_cuda_device *d, struct atoll_err *err)
+{
+    static const uint64_t job = UINT64_MAX - 1; /* nobody else has jobs before the device is open */
+    static const char name[] = "calibration.cu";
+    const char *support = atoll_support_text(), *calibration = atoll_support_calibration_text();
+    struct atoll_compiler *compiler = d->referee->compiler;
+    struct atoll_compiled compiled = {0};
+    if (atoll_compiler_submit(compiler, job, name, calibration, strlen(calibration), NULL, 0, err) != 0)
+        return -1;
+    int failed = atoll_cuda_compile(d, "support.cu", support, strlen(support), &d->support, err);
+    if (atoll_compiler_wait(compiler, job, &compiled, err) != 0)
+        return -1;
+    if (!failed && compiled.status == ATOLL_COMPILE_TIMEOUT) { /* as above */
+        atoll_compiled_fini(&compiled);
+        return atoll_cuda_compile(d, name, calibration, strlen(calibration), &d->calibration, err);
     }
+    if (!failed)
+        return cubin_take(&compiled, name, &d->calibration, err);
     atoll_compiled_fini(&compiled);
     return failed;
 }
@@ -381,12 +412,8 @@ static int device_begin(struct atoll_cuda_device *d, struct atoll_err *err)
     if (d->referee->setup.backend_null)
         return 0;
     atoll_watch_open(&d->watch, d->uuid);
-    const char *support = atoll_support_text(), *calibration = atoll_support_calibration_text();
-    if (atoll_cuda_compile(d, "support.cu", support, strlen(support), &d->support, err) != 0)
-        return -1;
-    if (atoll_support_stack(d->support.bytes, d->support.length, &d->support_stack_bytes, err) != 0)
-        return -1;
-    if (atoll_cuda_compile(d, "calibration.cu", calibration, strlen(calibration), &d->calibration, err) != 0)
+    if (units_compile(d, err) != 0 ||
+        atoll_support_stack(d->support.bytes, d->support.length, &d->support_stack_bytes, err) != 0)
         return -1;
     struct atoll_err why = ATOLL_ERR_INIT;
     if (process_equip(d, &why) == 0)

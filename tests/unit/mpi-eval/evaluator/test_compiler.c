@@ -62,6 +62,24 @@ static void test_run_keeps_what_others_wait_for(void **state)
     assert_int_equal(atoll_compiler_timeout_ms(compiler), -1);
 }
 
+/* One of several, whether it ends before or behind another that is waited for. */
+static void test_wait_for_one(void **state)
+{
+    (void)state;
+    struct atoll_compiled result;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    static const uint64_t waited_for[] = {3, 1, 2};
+    for (uint64_t job = 1; job < 4; job++)
+        submit(job);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(atoll_compiler_wait(compiler, waited_for[i], &result, &err), 0);
+        assert_true(result.job == waited_for[i]);
+        assert_int_equal(result.status, ATOLL_COMPILE_OK);
+        atoll_compiled_fini(&result);
+    }
+    assert_int_equal(atoll_compiler_collect(compiler, &result), 0);
+}
+
 static void test_reserved_number(void **state)
 {
     (void)state;
@@ -129,9 +147,13 @@ static void test_version_and_pauses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_run_keeps_what_others_wait_for),    cmocka_unit_test(test_reserved_number),
-        cmocka_unit_test(test_run_refuses_what_submit_refuses),   cmocka_unit_test(test_results_end_twice),
-        cmocka_unit_test(test_kept_results_go_with_the_compiler), cmocka_unit_test(test_version_and_pauses),
+        cmocka_unit_test(test_run_keeps_what_others_wait_for),
+        cmocka_unit_test(test_wait_for_one),
+        cmocka_unit_test(test_reserved_number),
+        cmocka_unit_test(test_run_refuses_what_submit_refuses),
+        cmocka_unit_test(test_results_end_twice),
+        cmocka_unit_test(test_kept_results_go_with_the_compiler),
+        cmocka_unit_test(test_version_and_pauses),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -277,6 +277,26 @@ static char *bomb(int depth)
     return text;
 }
 
+/* The deadline is for candidates: what is of ours or of the task has a longer one. */
+static void own_units_have_time(struct atoll_nvrtc_settings settings)
+{
+    struct atoll_compiled result;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    char *text = bomb(5);
+    settings.compiler.deadline_ns = 0.03e9;
+    struct atoll_compiler *hasty = create(&settings);
+    expect(hasty, text, ATOLL_COMPILE_TIMEOUT, "not done after 0.03 s");
+    for (int i = 0; i < 2; i++) {
+        const char *name = i ? "reference.cu" : "support.cu";
+        assert_int_equal(atoll_compiler_run(hasty, name, text, strlen(text), NULL, 0, &result, &err), 0);
+        assert_int_equal(result.status, ATOLL_COMPILE_OK);
+        assert_true(result.wall_ns > settings.compiler.deadline_ns);
+        atoll_compiled_fini(&result);
+    }
+    atoll_compiler_destroy(hasty);
+    free(text);
+}
+
 static void test_limits(void **state)
 {
     (void)state;
@@ -295,6 +315,7 @@ static void test_limits(void **state)
     expect(hasty, big, ATOLL_COMPILE_TIMEOUT, "not done after 0.5 s");
     expect(hasty, KERNEL, ATOLL_COMPILE_OK, "");
     atoll_compiler_destroy(hasty);
+    own_units_have_time(settings);
     settings.compiler.deadline_ns = 60e9;
     settings.compiler.memory_bytes = (uint64_t)320 << 20;
     struct atoll_compiler *poor = create(&settings);
