@@ -153,6 +153,13 @@ static void run_request(struct atoll_referee_thread *x, struct atoll_referee_req
 }
 
 /* Where the time went: for whoever wonders why a device was idle, or not at its candidates. */
+struct atoll_answer_counts atoll_referee_thread_answers(const struct atoll_referee_thread *x, uint32_t task)
+{
+    struct atoll_answer_counts none;
+    memset(&none, 0, sizeof(none));
+    return x->referee ? atoll_referee_answers(x->referee, task) : none;
+}
+
 static void log_account(const struct atoll_referee_thread *x)
 {
     static const char *const kinds[REQUEST_KINDS] = {
@@ -171,6 +178,10 @@ static void log_account(const struct atoll_referee_thread *x)
                               atoll_phase_name((enum atoll_phase)k),
                               phases->ns[k] / 1e6 / (double)phases->trial_count);
     }
+    const struct atoll_answer_counts answers = atoll_referee_thread_answers(x, ATOLL_ANSWERS_OF_ALL);
+    if (answers.made[0])
+        snprintf(text + n, sizeof(text) - n, "; %lu answers, %lu made again",
+                 answers.made[0] + answers.made[1], answers.made[1]);
     atoll_log(ATOLL_LOG_INFO, "eval.referee.account", "%s", text);
 }
 

@@ -69,5 +69,7 @@ struct atoll_time_account *
 atoll_referee_thread_account(const struct atoll_referee_thread *referee_thread); /* borrowed */
 /* Of the referee; to be read while no request is out. */
 const struct atoll_phases *atoll_referee_thread_phases(const struct atoll_referee_thread *referee_thread);
+struct atoll_answer_counts atoll_referee_thread_answers(const struct atoll_referee_thread *referee_thread,
+                                                        uint32_t task);
 
 #endif

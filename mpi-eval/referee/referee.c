@@ -125,6 +125,29 @@ const struct atoll_phases *atoll_referee_phases(const struct atoll_referee *refe
     return &referee->phases;
 }
 
+static void answers_add(struct atoll_answer_counts *sum, const struct atoll_answer_counts *more)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        sum->made[i] += more->made[i];
+        sum->made_ns[i] += more->made_ns[i];
+    }
+    for (unsigned i = 0; i < 3; i++) {
+        sum->looked[i] += more->looked[i];
+        sum->looked_ns[i] += more->looked_ns[i];
+    }
+    sum->hand_over_ns += more->hand_over_ns;
+}
+
+struct atoll_answer_counts atoll_referee_answers(const struct atoll_referee *referee, uint32_t task)
+{
+    struct atoll_answer_counts sum;
+    memset(&sum, 0, sizeof(sum));
+    for (size_t i = 0; i < referee->case_count; i++)
+        if (task == ATOLL_ANSWERS_OF_ALL || referee->cases[i]->number == task)
+            answers_add(&sum, &referee->cases[i]->answers);
+    return sum;
+}
+
 void atoll_referee_set_account(struct atoll_referee *referee, struct atoll_time_account *account)
 {
     referee->account = account;

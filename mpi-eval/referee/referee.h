@@ -33,6 +33,18 @@ struct atoll_phases {
 
 const char *atoll_phase_name(enum atoll_phase phase);
 
+/* What the answers to the draws of a task cost so far, for measurements of ours; all zero where a backend keeps no such book. */
+struct atoll_answer_counts {
+    unsigned long made
+        [2]; /* before a sample or ahead: for the first time; again, since there was no room for it, or its process
+                              was lost */
+    double made_ns[2];
+    unsigned long
+        looked[3]; /* checks: by the reference itself, by whole values that were kept, by a fingerprint */
+    double looked_ns[3];
+    double hand_over_ns; /* overwriting what the candidate before may have left */
+};
+
 struct atoll_backend;
 struct atoll_referee;
 struct atoll_time_account;
@@ -52,6 +64,9 @@ atoll_referee_device(const struct atoll_referee *referee); /* borrowed, complete
 const char *atoll_referee_pci(const struct atoll_referee *referee);
 const struct atoll_phases *
 atoll_referee_phases(const struct atoll_referee *referee); /* borrowed, up to date */
+/* task: its number, or ATOLL_ANSWERS_OF_ALL: all of them together. */
+#define ATOLL_ANSWERS_OF_ALL UINT32_MAX
+struct atoll_answer_counts atoll_referee_answers(const struct atoll_referee *referee, uint32_t task);
 /* From now on what it does is booked there, samples by their phases.  Borrowed; NULL = nowhere. */
 void atoll_referee_set_account(struct atoll_referee *referee, struct atoll_time_account *account);
 

@@ -25,6 +25,7 @@ struct atoll_case {
     double answer_ns[ATOLL_TASK_VARIANT_LIMIT]; /* what the last answer ahead took */
     int floor_is_wrong
         [ATOLL_TASK_VARIANT_LIMIT]; /* a correct kernel beat it, newly calibrated: it is unknown */
+    struct atoll_answer_counts answers;
     double counted_ns; /* the fastest kernel whose counters are known, over all variants; 0 none */
 };
 

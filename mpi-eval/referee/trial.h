@@ -44,9 +44,11 @@ struct atoll_trial {
     enum atoll_verdict verdict; /* CORRECT, WRONG, CRASH, TIMEOUT, LAUNCH_ERROR, INFRASTRUCTURE */
     unsigned level;
     double ns, stop_ns, worst_error;
-    double lost_ns;      /* at most this much of it others took; -1 unknown */
-    double own_ns;       /* processor time of a thread of the candidate; 0 or less: unknown */
-    double reference_ns; /* wall time of a question to the reference that nobody had asked before */
+    double lost_ns; /* at most this much of it others took; -1 unknown */
+    double own_ns;  /* processor time of a thread of the candidate; 0 or less: unknown */
+    double
+        reference_ns; /* wall time of questions to the reference: a draw that nobody had asked for before, or whose values have no
+                            room */
     int compared_fully;
     uint64_t output_hash;
     double clock_hz;           /* of the device during the sample; 0 unknown */

@@ -18,7 +18,8 @@ struct place {
 /* A (task, variant). */
 struct atoll_sealed_group {
     uint32_t task, variant;
-    uint64_t stamp; /* when it was asked for last */
+    uint64_t stamp;     /* when it was asked for last */
+    double ns_per_byte; /* of its last answer; 0 unknown */
     struct atoll_sealed_group *next;
 };
 
@@ -178,6 +179,11 @@ void atoll_expected_store_forget(struct atoll_expected_store *s, uint32_t task)
     }
 }
 
+static int is_spare(const struct place *p)
+{
+    return !p->is_print && p->owner->print.is_sealed;
+}
+
 static uint64_t padded(uint64_t bytes)
 {
     return (bytes + ALIGN - 1) / ALIGN * ALIGN;
@@ -245,6 +251,14 @@ int atoll_expected_store_has_gap(const struct atoll_expected_store *s, uint64_t 
     return 0;
 }
 
+int atoll_expected_store_has_print_gap(const struct atoll_expected_store *s, uint64_t bytes)
+{
+    for (size_t i = 0; i < s->placed_count; i++)
+        if (is_spare(&s->placed[i]) && !s->placed[i].owner->users && s->placed[i].bytes >= padded(bytes))
+            return 1;
+    return atoll_expected_store_has_gap(s, bytes);
+}
+
 /* Puts it into a gap that is large enough: whole values into the first one, fingerprints at the end of the last one, so that
  * small things do not break up the room for large ones. */
 static int gap_take(struct atoll_expected_store *s, struct atoll_sealed *a, int is_print, uint64_t bytes)
@@ -269,6 +283,8 @@ static int gap_take(struct atoll_expected_store *s, struct atoll_sealed *a, int 
 static int goes_before(const struct place *p, const struct place *q, const struct atoll_sealed_group *group)
 {
     const struct atoll_sealed *a = p->owner, *b = q->owner;
+    if (is_spare(p) != is_spare(q))
+        return is_spare(p);
     if (a->group != b->group) {
         if (a->group == group || b->group == group)
             return b->group == group;
@@ -291,6 +307,33 @@ static long victim(const struct atoll_expected_store *s, const struct atoll_seal
     return best;
 }
 
+/* Whether p may go for spare values of this record. */
+static int gives_way(const struct atoll_expected_store *s, const struct place *p,
+                     const struct atoll_sealed *for_this)
+{
+    const struct atoll_sealed_group *g = p->owner->group, *own = for_this->group;
+    if (p->owner->users || g == own)
+        return 0;
+    return s->clock - g->stamp > ATOLL_EXPECTED_AT_WORK ||
+           (is_spare(p) && own->ns_per_byte > 0 && 2 * g->ns_per_byte < own->ns_per_byte);
+}
+
+/* Makes a gap where that is possible; else nothing goes. */
+static int gap_clear(struct atoll_expected_store *s, const struct atoll_sealed *a, uint64_t bytes)
+{
+    for (size_t first = 0, i = 0; i <= s->placed_count; i++) {
+        if (i < s->placed_count && gives_way(s, &s->placed[i], a))
+            continue;
+        if (gap_end(s, i) >= gap_begin(s, first) && gap_end(s, i) - gap_begin(s, first) >= padded(bytes)) {
+            while (!gap_fits(s, first, bytes))
+                place_drop(s, first);
+            return 0;
+        }
+        first = i + 1;
+    }
+    return -1;
+}
+
 static int reserve(struct atoll_expected_store *s, struct atoll_sealed *a, int is_print, uint64_t bytes)
 {
     if (bytes == 0 || padded(bytes) > s->bytes)
@@ -303,6 +346,8 @@ static int reserve(struct atoll_expected_store *s, struct atoll_sealed *a, int i
         s->placed = grown;
         s->placed_capacity = capacity;
     }
+    if (!is_print && a->print.is_sealed)
+        return gap_clear(s, a, bytes) == 0 ? gap_take(s, a, is_print, bytes) : -1;
     while (gap_take(s, a, is_print, bytes) != 0) {
         long old = victim(s, a);
         if (old < 0)
@@ -322,6 +367,13 @@ int atoll_expected_store_reserve_print(struct atoll_expected_store *s, struct at
 {
     atoll_expected_store_unseal_print(s, a);
     return reserve(s, a, 1, bytes);
+}
+
+void atoll_expected_store_cost(struct atoll_expected_store *s, struct atoll_sealed *a, double ns,
+                               uint64_t bytes)
+{
+    (void)s;
+    a->group->ns_per_byte = bytes && ns > 0 ? ns / (double)bytes : 0;
 }
 
 size_t atoll_expected_store_kept(const struct atoll_expected_store *s, uint32_t task, uint32_t variant,

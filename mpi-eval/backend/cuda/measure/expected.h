@@ -23,6 +23,7 @@ struct atoll_sealed {
     uint32_t task;
     struct atoll_input_set input_set;
     int has_hashes;      /* input_hash was seen once; it never changes */
+    int was_answered;    /* it had an answer, which it may have no more */
     uint32_t generation; /* of the device process that made the inputs last */
     uint64_t input_hash[ATOLL_TASK_TENSOR_LIMIT];
     int is_sealed;                                  /* offset and bytes hold expected values */
@@ -58,18 +59,28 @@ int atoll_expected_store_is_kept(const struct atoll_expected_store *store, uint6
  * variant) have theirs, and they, this one, a fresh one and the fingerprints fit. */
 int atoll_expected_store_has_room(const struct atoll_expected_store *store, const struct atoll_sealed *sealed,
                                   uint64_t bytes, size_t most);
-/* Finds room: what is kept of the (task, variant) that was not asked for longest goes first, then this one's own oldest,
- * of either whole values before fingerprints; never of one in use.  -1 when there is none. */
+/* Finds room; never of one in use.  -1 when there is none.
+ *
+ * Whole values beside a fingerprint are spare: they save full comparisons a run of the reference, and nothing else.  For all but
+ * spare ones these go first, then what is kept of the (task, variant) that was not asked for longest, then this one's own oldest.
+ * For spare ones only what was not asked for in the last ATOLL_EXPECTED_AT_WORK takes makes room, and spare ones whose answers
+ * cost less than half as much for their bytes: tasks in turns would push each other's out before they are used again. */
+#define ATOLL_EXPECTED_AT_WORK 4096
 int atoll_expected_store_reserve(struct atoll_expected_store *store, struct atoll_sealed *sealed,
                                  uint64_t bytes);
 int atoll_expected_store_reserve_print(struct atoll_expected_store *store, struct atoll_sealed *sealed,
                                        uint64_t bytes);
+/* An answer of `bytes` bytes of its (task, variant) took so long. */
+void atoll_expected_store_cost(struct atoll_expected_store *store, struct atoll_sealed *sealed, double ns,
+                               uint64_t bytes);
 void atoll_expected_store_unseal(struct atoll_expected_store *store,
                                  struct atoll_sealed *sealed); /* forgets whole values that were sealed */
 void atoll_expected_store_unseal_print(struct atoll_expected_store *store, struct atoll_sealed *sealed);
 
 /* 1 when that much finds room and nothing has to go for it. */
 int atoll_expected_store_has_gap(const struct atoll_expected_store *store, uint64_t bytes);
+/* 1 when a fingerprint of so many bytes does, and at most spare values go. */
+int atoll_expected_store_has_print_gap(const struct atoll_expected_store *store, uint64_t bytes);
 /* The k-th stretch of the sealed memory that holds nothing sealed, from 0, by address; 0: there are no more. */
 int atoll_expected_store_gap(const struct atoll_expected_store *store, size_t k, uint64_t *ret_offset,
                              uint64_t *ret_bytes);

@@ -365,10 +365,10 @@ static unsigned parts_reserve(struct trial *s, unsigned parts)
     const struct atoll_cuda_plain *plain = &s->stage.sample.plain;
     struct atoll_expected_store *store = s->device->expected_store;
     struct atoll_sealed *a = s->sealed;
+    if (parts & ATOLL_SAMPLE_PRINT && atoll_expected_store_reserve_print(store, a, plain->print_bytes) != 0)
+        parts &= ~ATOLL_SAMPLE_PRINT; /* before the values, which are spare beside it */
     if (parts & ATOLL_SAMPLE_VALUES && atoll_expected_store_reserve(store, a, plain->sealed_bytes) != 0)
         parts &= ~ATOLL_SAMPLE_VALUES;
-    if (parts & ATOLL_SAMPLE_PRINT && atoll_expected_store_reserve_print(store, a, plain->print_bytes) != 0)
-        parts &= ~ATOLL_SAMPLE_PRINT;
     if (parts & ATOLL_SAMPLE_VALUES) {
         memcpy(a->array_offset, plain->sealed_offset, sizeof(a->array_offset));
         a->key = key_make(s);
@@ -422,6 +422,16 @@ static int hashes_learn(struct trial *s, struct atoll_err *err)
     return 0;
 }
 
+static void answer_account(struct trial *s, double ns)
+{
+    struct atoll_answer_counts *n = &s->known->answers;
+    unsigned again = s->sealed->was_answered != 0;
+    s->sealed->was_answered = 1;
+    n->made[again]++;
+    n->made_ns[again] += ns;
+    atoll_expected_store_cost(s->device->expected_store, s->sealed, ns, s->stage.sample.plain.sealed_bytes);
+}
+
 static int expected_run(struct trial *s, unsigned parts, struct atoll_err *err)
 {
     struct atoll_cuda_device *d = s->device;
@@ -440,6 +450,8 @@ static int expected_run(struct trial *s, unsigned parts, struct atoll_err *err)
         parts_learn(s, parts);
     if (rc < 0) /* plain values may stand somewhere */
         atoll_cuda_device_drop(d);
+    if (rc == 0 && parts)
+        answer_account(s, atoll_referee_now_ns() - begin);
     s->trial->reference_ns += parts ? atoll_referee_now_ns() - begin : 0;
     return rc;
 }
@@ -459,7 +471,7 @@ static int trial_expected(struct trial *s, struct atoll_err *err)
 
 /* ---- a draw answered ahead ---- */
 
-/* Of what is wanted, what finds a gap: nothing gives way for a draw that nobody has asked for. */
+/* Of what is wanted, what finds a gap: nothing but spare values gives way for a draw that nobody has asked for. */
 static unsigned parts_ahead(const struct trial *s)
 {
     const struct atoll_cuda_plain *plain = &s->stage.sample.plain;
@@ -468,7 +480,7 @@ static unsigned parts_ahead(const struct trial *s)
     uint64_t print = parts & ATOLL_SAMPLE_PRINT ? plain->print_bytes : 0;
     if (!atoll_expected_store_has_gap(store, plain->sealed_bytes + print))
         parts &= ~ATOLL_SAMPLE_VALUES;
-    if (!atoll_expected_store_has_gap(store, print))
+    if (!atoll_expected_store_has_print_gap(store, print))
         parts &= ~ATOLL_SAMPLE_PRINT;
     return parts;
 }
@@ -664,6 +676,7 @@ static int sampled_run(struct trial *s, struct atoll_err *err)
 static int check_run(struct trial *s, struct atoll_err *err)
 {
     struct atoll_cuda_device *d = s->device;
+    double begin = atoll_referee_now_ns();
     int rc = s->by == ATOLL_LOOKING_REFERENCE ? atoll_cuda_torch_answer(&s->stage, err) : 0;
     trial_mark(s, ATOLL_PHASE_EXPECTED);
     atoll_command_batch_clear(&d->batch);
@@ -686,6 +699,11 @@ static int check_run(struct trial *s, struct atoll_err *err)
     s->referee->phases.ns[ATOLL_PHASE_UNTOUCHED] += first;
     s->referee->phases.ns[ATOLL_PHASE_OUTPUTS] += wall - first;
     s->mark_ns = now;
+    s->known->answers.looked[s->by]++;
+    s->known->answers.looked_ns[s->by] += now - begin;
+    if (s->by ==
+        ATOLL_LOOKING_REFERENCE) /* asked again, where its values have no room: no candidate's time */
+        s->trial->reference_ns += now - begin;
     return 0;
 }
 
@@ -707,6 +725,14 @@ static int trial_check(struct trial *s, struct atoll_err *err)
 
 /* ---- the whole ---- */
 
+static int hand_over(struct trial *s, uint64_t candidate, uint32_t stack_bytes, struct atoll_err *err)
+{
+    double begin = atoll_referee_now_ns();
+    int rc = atoll_cuda_device_hand_over(s->device, candidate, stack_bytes, ~s->order->placement, err);
+    s->known->answers.hand_over_ns += atoll_referee_now_ns() - begin;
+    return rc;
+}
+
 static int trial_once(struct trial *s, struct atoll_err *err)
 {
     const struct atoll_cuda_loaded_candidate *loaded = atoll_cuda_loaded_candidate_of(s->candidate);
@@ -717,7 +743,7 @@ static int trial_once(struct trial *s, struct atoll_err *err)
     s->mark_ns = atoll_referee_now_ns();
     int rc = trial_prepare(s, err);
     if (rc == 0)
-        rc = atoll_cuda_device_hand_over(s->device, loaded->number, stack_bytes, ~s->order->placement, err);
+        rc = hand_over(s, loaded->number, stack_bytes, err);
     trial_mark(s, ATOLL_PHASE_INPUTS);
     if (rc == 0)
         rc = trial_expected(s, err);

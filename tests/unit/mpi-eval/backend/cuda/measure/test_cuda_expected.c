@@ -197,7 +197,8 @@ static void test_prints_have_places_of_their_own(void **state)
     assert_false(b->print.is_sealed || c->print.is_sealed || c->is_sealed);
 }
 
-/* Of a (task, variant) that makes room whole values go first; its own fingerprints go last of all. */
+/* Whole values go before any fingerprint, those of the (task, variant) not asked for longest first; its own fingerprints go last of
+ * all. */
 static void test_prints_go_last(void **state)
 {
     (void)state;
@@ -208,12 +209,77 @@ static void test_prints_go_last(void **state)
     assert_false(old->is_sealed);
     assert_true(old->print.is_sealed && own->is_sealed);
     assert_int_equal(atoll_expected_store_reserve(store, a, 5120), 0);
-    assert_false(old->print.is_sealed || own->is_sealed);
-    assert_true(own->print.is_sealed && other->print.is_sealed);
+    assert_false(own->is_sealed);
+    assert_true(old->print.is_sealed && own->print.is_sealed && other->print.is_sealed);
     assert_int_equal(atoll_expected_store_reserve(store, a, 10 * 1024 - 768), 0);
-    assert_true(own->print.is_sealed && other->print.is_sealed && !other->is_sealed);
+    assert_true(old->print.is_sealed && own->print.is_sealed && other->print.is_sealed && !other->is_sealed);
     assert_int_equal(atoll_expected_store_reserve(store, a, 10 * 1024), 0);
     assert_false(own->print.is_sealed || other->print.is_sealed);
+}
+
+/* Values beside their fingerprint; 1: they found room. */
+static int spare(uint32_t task, uint64_t number, uint64_t bytes, double ns)
+{
+    struct atoll_sealed *a = take(task, 0, 0, number);
+    int fits;
+    if (!a->print.is_sealed)
+        assert_int_equal(atoll_expected_store_reserve_print(store, a, 256), 0);
+    if (ns > 0)
+        atoll_expected_store_cost(store, a, ns, bytes);
+    fits = a->is_sealed || atoll_expected_store_reserve(store, a, bytes) == 0;
+    atoll_expected_store_give(store, a);
+    return fits;
+}
+
+static int has_values(uint32_t task, uint64_t number)
+{
+    struct atoll_sealed *a = take(task, 0, 0, number);
+    int is_sealed = a->is_sealed;
+    atoll_expected_store_give(store, a);
+    return is_sealed;
+}
+
+/* Tasks in turns, whose whole values do not fit together: each keeps its fingerprints, and whoever has values keeps these, until it
+ * is not asked for any more or another one's answers cost far more. */
+static void test_turns(void **state)
+{
+    unsigned held = 0;
+    (void)state;
+    for (uint32_t turn = 0; turn < 5; turn++) {
+        held = 0;
+        for (uint32_t task = 1; task <= 5; task++)
+            held |= (unsigned)spare(task, 0, 3 * 1024, 0) << task;
+        assert_int_equal(held, 1u << 2 | 1u << 3 | (turn == 0 ? 1u << 1 : 0)); /* the fifth print's place */
+    }
+    for (uint32_t task = 1; task <= 5; task++)
+        assert_true(take(task, 0, 0, 0)->print.is_sealed);
+}
+
+static void test_dear_and_stale(void **state)
+{
+    (void)state;
+    assert_true(spare(1, 0, 4096, 4096 * 10.0));
+    assert_true(spare(2, 0, 4096, 4096 * 6.0));
+    assert_false(spare(3, 0, 4096, 4096 * 7.0)); /* not twice as dear as either */
+    assert_false(spare(1, 1, 4096, 0));          /* its own stay */
+    assert_true(spare(3, 0, 4096, 4096 * 13.0)); /* than the second */
+    assert_true(has_values(1, 0) && !has_values(2, 0));
+    for (unsigned i = 0; i <= ATOLL_EXPECTED_AT_WORK; i++)
+        assert_true(spare(3, 0, 4096, 0));
+    assert_false(spare(4, 0, 10 * 1024, 0));
+    assert_true(spare(4, 0, 4096, 0)); /* the first one's, which nobody wants any more */
+    assert_true(!has_values(1, 0) && has_values(3, 0));
+}
+
+static void test_print_gap(void **state)
+{
+    (void)state;
+    assert_true(spare(1, 0, 9 * 1024, 0));
+    assert_int_equal(atoll_expected_store_has_gap(store, 1024), 0);
+    assert_int_equal(atoll_expected_store_has_print_gap(store, 9 * 1024), 1);
+    assert_int_equal(atoll_expected_store_has_print_gap(store, 9 * 1024 + 1), 0);
+    take(1, 0, 0, 0); /* in use */
+    assert_int_equal(atoll_expected_store_has_print_gap(store, 1024), 0);
 }
 
 static void test_room_for_whole_values(void **state)
@@ -278,6 +344,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_gaps, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_prints_have_places_of_their_own, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_prints_go_last, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_turns, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_dear_and_stale, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_print_gap, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_room_for_whole_values, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_has_gap, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_many_prints, set_up, tear_down),
