@@ -141,9 +141,40 @@ static void phases_minus(struct atoll_phases *a, const struct atoll_phases *b)
     a->trial_count -= b->trial_count;
 }
 
+static void answers_minus(struct atoll_answer_counts *a, const struct atoll_answer_counts *b)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        a->made[i] -= b->made[i];
+        a->made_ns[i] -= b->made_ns[i];
+    }
+    for (unsigned i = 0; i < 3; i++) {
+        a->looked[i] -= b->looked[i];
+        a->looked_ns[i] -= b->looked_ns[i];
+    }
+    a->hand_over_ns -= b->hand_over_ns;
+}
+
+static void tasks_look(struct atoll_session *s, struct atoll_report *r)
+{
+    atoll_drive_task_times(&s->drive, r->task_times, ATOLL_MIX_TASK_LIMIT);
+    for (uint32_t t = 0; t < ATOLL_MIX_TASK_LIMIT; t++)
+        r->answers[t] = atoll_drive_answers(&s->drive, t);
+}
+
+static void tasks_minus(struct atoll_report *a, const struct atoll_report *b)
+{
+    for (uint32_t t = 0; t < ATOLL_MIX_TASK_LIMIT; t++) {
+        answers_minus(&a->answers[t], &b->answers[t]);
+        for (unsigned k = 0; k < ATOLL_TIME_PART_COUNT; k++)
+            a->task_times[t].ns[k] -= b->task_times[t].ns[k];
+    }
+}
+
 static int mix_measure(struct atoll_session *s, const struct atoll_mix_candidate *candidates,
                        struct atoll_drive_record *records, struct atoll_err *err)
 {
+    static struct atoll_report report_before;
+    tasks_look(s, &report_before);
     struct atoll_phases before = *atoll_drive_phases(&s->drive);
     struct atoll_device_time times_before = atoll_drive_times(&s->drive);
     struct atoll_drive_series series = {.candidates = candidates,
@@ -159,6 +190,8 @@ static int mix_measure(struct atoll_session *s, const struct atoll_mix_candidate
                                   .phases = *atoll_drive_phases(&s->drive),
                                   .times = atoll_drive_times(&s->drive)};
     phases_minus(&report.phases, &before);
+    tasks_look(s, &report);
+    tasks_minus(&report, &report_before);
     for (unsigned k = 0; k < ATOLL_TIME_PART_COUNT; k++)
         report.times.ns[k] -= times_before.ns[k];
     atoll_report_make(&report);

@@ -256,6 +256,24 @@ const struct atoll_phases *atoll_drive_phases(const struct atoll_drive *d)
     return atoll_referee_thread_phases(d->referee_thread);
 }
 
+struct atoll_answer_counts atoll_drive_answers(const struct atoll_drive *d, uint32_t task)
+{
+    return atoll_referee_thread_answers(d->referee_thread, task);
+}
+
+void atoll_drive_task_times(const struct atoll_drive *d, struct atoll_device_time *ret_times, size_t count)
+{
+    struct atoll_time_report report = {.count = 0};
+    struct atoll_time_account *account = atoll_referee_thread_account(d->referee_thread);
+    memset(ret_times, 0, count * sizeof(*ret_times));
+    if (atoll_time_account_report(account, 1, &report, NULL) != 0)
+        return;
+    for (size_t i = 0; i < report.count; i++)
+        if (report.times[i].task < count)
+            ret_times[report.times[i].task] = report.times[i].time;
+    free(report.times);
+}
+
 struct atoll_device_time atoll_drive_times(const struct atoll_drive *d)
 {
     struct atoll_device_time sum = {{0}};

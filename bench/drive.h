@@ -59,7 +59,12 @@ struct atoll_drive_series {
 int atoll_drive_run(struct atoll_drive *drive, const struct atoll_mix_tasks *tasks,
                     struct atoll_drive_series *series, struct atoll_err *err);
 const struct atoll_phases *atoll_drive_phases(const struct atoll_drive *drive);
-/* Where the device's time went so far, all tasks together; without memory nothing. */
+/* What the answers of a task cost so far. */
+struct atoll_answer_counts atoll_drive_answers(const struct atoll_drive *drive, uint32_t task);
+/* Where the device's time went so far, by task; without memory nothing. */
+void atoll_drive_task_times(const struct atoll_drive *drive, struct atoll_device_time *ret_times,
+                            size_t count);
+/* The same, all tasks together. */
 struct atoll_device_time atoll_drive_times(const struct atoll_drive *drive);
 const struct atoll_device_info *atoll_drive_device(const struct atoll_drive *drive);
 

@@ -133,6 +133,34 @@ static void tasks_print(const struct atoll_report *r)
     }
 }
 
+/* What answers cost, and where the device's time went, task by task: ms of all candidates of a task. */
+static void answers_print(const struct atoll_report *r)
+{
+    static const enum atoll_time_part parts[] = {
+        ATOLL_TIME_CANDIDATES, ATOLL_TIME_ANSWERS,  ATOLL_TIME_CHECKS, ATOLL_TIME_INPUTS, ATOLL_TIME_FLUSH,
+        ATOLL_TIME_PROCESSES,  ATOLL_TIME_COUNTERS, ATOLL_TIME_OTHER,  ATOLL_TIME_START};
+    printf("\nanswers made for the first time and again (ms each); checks by reference, whole values, "
+           "fingerprint (ms each); ms of "
+           "all by part\n%-16s %6s %7s %6s %7s %6s %7s %6s %7s %6s %7s |",
+           "task", "first", "ms", "again", "ms", "byref", "ms", "whole", "ms", "print", "ms");
+    for (size_t k = 0; k < sizeof(parts) / sizeof(*parts); k++)
+        printf(" %8.8s", atoll_time_part_name(parts[k]));
+    printf(" %8s\n", "handover");
+    for (uint32_t t = 0; t < r->tasks->count; t++) {
+        const struct atoll_answer_counts *a = &r->answers[t];
+        printf("%-16s", r->tasks->tasks[t]->name);
+        for (unsigned i = 0; i < 2; i++)
+            printf(" %6lu %7.2f", a->made[i], a->made[i] ? a->made_ns[i] / (double)a->made[i] / 1e6 : 0);
+        for (unsigned i = 0; i < 3; i++)
+            printf(" %6lu %7.2f", a->looked[i],
+                   a->looked[i] ? a->looked_ns[i] / (double)a->looked[i] / 1e6 : 0);
+        printf(" |");
+        for (size_t k = 0; k < sizeof(parts) / sizeof(*parts); k++)
+            printf(" %8.1f", r->task_times[t].ns[parts[k]] / 1e6);
+        printf(" %8.1f\n", a->hand_over_ns / 1e6);
+    }
+}
+
 /* ---- text ---- */
 
 static void unmeant_print(const struct atoll_report *r)
@@ -182,6 +210,7 @@ void atoll_report_print(const struct atoll_report *r)
                    r->verdicts[v].count, r->verdicts[v].median / 1e6, r->verdicts[v].p90 / 1e6,
                    r->verdicts[v].mean / 1e6);
     tasks_print(r);
+    answers_print(r);
     printf("\n%zu of %zu got the verdict that they were made for\n", r->as_meant_count, r->count);
     unmeant_print(r);
 }
@@ -212,6 +241,28 @@ static void verdicts_json(const struct atoll_report *r, FILE *out)
         fprintf(out, "%s\"%s\": {\"count\": %zu, \"median_ns\": %.0f, \"p90_ns\": %.0f, \"mean_ns\": %.0f}",
                 comma, atoll_verdict_name((enum atoll_verdict)v), s->count, s->median, s->p90, s->mean);
         comma = ", ";
+    }
+    fprintf(out, "}");
+}
+
+static void answers_json(const struct atoll_report *r, FILE *out)
+{
+    fprintf(out, ",\n \"answers\": {");
+    for (uint32_t t = 0; t < r->tasks->count; t++) {
+        const struct atoll_answer_counts *a = &r->answers[t];
+        fprintf(
+            out,
+            "%s\n  \"%s\": {\"first\": %lu, \"first_ns\": %.0f, \"again\": %lu, \"again_ns\": %.0f, "
+            "\"by_reference\": %lu, \"by_reference_ns\": %.0f, \"by_values\": %lu, \"by_values_ns\": %.0f, "
+            "\"by_fingerprint\": %lu, \"by_fingerprint_ns\": %.0f, \"hand_over_ns\": %.0f, "
+            "\"device_time_ns\": {",
+            t ? "," : "", r->tasks->tasks[t]->name, a->made[0], a->made_ns[0], a->made[1], a->made_ns[1],
+            a->looked[0], a->looked_ns[0], a->looked[1], a->looked_ns[1], a->looked[2], a->looked_ns[2],
+            a->hand_over_ns);
+        for (unsigned k = 0; k < ATOLL_TIME_PART_COUNT; k++)
+            fprintf(out, "%s\"%s\": %.0f", k ? ", " : "", atoll_time_part_name((enum atoll_time_part)k),
+                    r->task_times[t].ns[k]);
+        fprintf(out, "}}");
     }
     fprintf(out, "}");
 }
@@ -260,4 +311,5 @@ void atoll_report_json(const struct atoll_report *r, FILE *out)
     fprintf(out, "}");
     verdicts_json(r, out);
     tasks_json(r, out);
+    answers_json(r, out);
 }

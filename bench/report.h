@@ -23,8 +23,10 @@ struct atoll_report {
     const struct atoll_drive_record *records;
     size_t count;
     double wall_ns;
-    struct atoll_phases phases;     /* of the series */
-    struct atoll_device_time times; /* likewise: all of its wall time, by part */
+    struct atoll_phases phases;                                /* of the series */
+    struct atoll_device_time times;                            /* likewise: all of its wall time, by part */
+    struct atoll_device_time task_times[ATOLL_MIX_TASK_LIMIT]; /* likewise, of each task */
+    struct atoll_answer_counts answers[ATOLL_MIX_TASK_LIMIT];
     /* by atoll_report_make */
     double per_hour;               /* candidates per GPU-hour */
     double per_hour_without_hangs; /* the same without candidates that hung and their time */
