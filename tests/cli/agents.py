@@ -224,10 +224,14 @@ def check_asks(strategy, campaign, wanted):
     answered = {f"{a['kind']}/{a['operator']}" for a in asks if a["status"] == "ok" and a["answer"]}
     check(wanted <= answered, f"{strategy}: only {sorted(answered)} were answered, of {sorted(wanted)}")
     check(len({a["number"] for a in asks}) == len(asks), f"{strategy}: an ask is there twice")
-    report = json.loads(atoll("replay", campaign, "--json"))
+    recording = root / f"{strategy}.atl"
+    turns = len({(c["ask"], c["turn"]) for c in rows(campaign, "tool_calls")})
+    kept = json.loads(atoll("replay", campaign, "--json", "--record", recording))["kept"]
+    report = json.loads(atoll("replay", campaign, "--json", "--gateway", f"replay:{recording}"))
     ok = sum(1 for a in asks if a["status"] == "ok" and a["answer"])
     check(report["attempts"] == 1 + len(KILLED_AT) and report["other_prompts"] == 0 and report["answers"] == ok,
           f"{strategy}: replay: {report}, {ok} answers")
+    check(report["recorded"] == ok and kept == ok + turns, f"{strategy}: the recording: {report}, {kept} kept, {turns} turns")
     check_told(strategy, asks)
     check_archive(strategy, campaign, asks)
     return asks
