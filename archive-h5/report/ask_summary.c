@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/hash_index.h"
 #include "core/ask.h"
 
 static void add_ask(struct atoll_role_sum *s, const struct atoll_row_ask *ask)
@@ -37,25 +38,72 @@ void atoll_query_role_sums(const struct atoll_query *query, struct atoll_role_su
     }
 }
 
+/* Asks by campaign and number. */
+struct lookup {
+    const uint32_t *campaigns;
+    const uint64_t *numbers;
+    struct atoll_index index;
+};
+
+struct wanted {
+    const struct lookup *lookup;
+    uint32_t campaign;
+    uint64_t number;
+};
+
+static int is_wanted(const void *context, uint32_t row)
+{
+    const struct wanted *w = context;
+    return w->lookup->campaigns[row] == w->campaign && w->lookup->numbers[row] == w->number;
+}
+
+static int lookup_init(struct lookup *l, const struct atoll_tables *t)
+{
+    *l = (struct lookup){.campaigns = atoll_tables_column_named(t, ATOLL_TABLE_ASKS, "campaign"),
+                         .numbers = atoll_tables_column_named(t, ATOLL_TABLE_ASKS, "number")};
+    for (uint64_t i = 0; i < atoll_tables_count(t, ATOLL_TABLE_ASKS); i++)
+        if (atoll_index_add(&l->index, l->numbers[i], (uint32_t)i, NULL) != 0)
+            return -1;
+    return 0;
+}
+
+static void add_section(struct atoll_section_sum *sums, size_t *count, size_t limit,
+                        const struct atoll_section_sum *section)
+{
+    size_t at = 0;
+    while (at < *count && (sums[at].role != section->role || strcmp(sums[at].name, section->name) != 0))
+        at++;
+    if (at == limit)
+        return;
+    if (at == *count)
+        sums[(*count)++] = (struct atoll_section_sum){.role = section->role, .name = section->name};
+    sums[at].prompts++;
+    sums[at].bytes += section->bytes;
+    sums[at].cut_bytes += section->cut_bytes;
+}
+
 size_t atoll_query_section_sums(const struct atoll_query *query, struct atoll_section_sum *ret_sections,
                                 size_t limit)
 {
     const struct atoll_tables *t = atoll_query_tables(query);
+    struct lookup lookup;
     size_t count = 0;
-    for (uint64_t i = 0; i < atoll_tables_count(t, ATOLL_TABLE_SECTIONS); i++) {
+    int rc = lookup_init(&lookup, t);
+    for (uint64_t i = 0; rc == 0 && i < atoll_tables_count(t, ATOLL_TABLE_SECTIONS); i++) {
         struct atoll_row_section row;
-        size_t at = 0;
+        struct atoll_row_ask ask;
         atoll_tables_get(t, ATOLL_TABLE_SECTIONS, i, &row);
-        const char *name = atoll_tables_text(t, row.name);
-        while (at < count && strcmp(ret_sections[at].name, name) != 0)
-            at++;
-        if (at == limit)
+        struct wanted wanted = {&lookup, row.campaign, row.ask};
+        uint32_t at = atoll_index_find(&lookup.index, row.ask, is_wanted, &wanted);
+        if (at == ATOLL_NONE)
             continue;
-        if (at == count)
-            ret_sections[count++] = (struct atoll_section_sum){.name = name};
-        ret_sections[at].prompts++;
-        ret_sections[at].bytes += row.bytes;
-        ret_sections[at].cut_bytes += row.cut_bytes;
+        atoll_tables_get(t, ATOLL_TABLE_ASKS, at, &ask);
+        const struct atoll_section_sum section = {.role = (enum atoll_model_role)ask.role,
+                                                  .name = atoll_tables_text(t, row.name),
+                                                  .bytes = row.bytes,
+                                                  .cut_bytes = row.cut_bytes};
+        add_section(ret_sections, &count, limit, &section);
     }
+    atoll_index_fini(&lookup.index);
     return count;
 }

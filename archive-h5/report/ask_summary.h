@@ -6,7 +6,7 @@
 #include "archive-h5/report/query.h"
 #include "core/model_role.h"
 
-#define ATOLL_SECTION_SUM_LIMIT 64
+#define ATOLL_SECTION_SUM_LIMIT 320
 
 struct atoll_role_sum {
     uint64_t asks, answered; /* that a model was asked; of these, with an answer that could be used */
@@ -22,10 +22,11 @@ void atoll_query_role_sums(const struct atoll_query *query, struct atoll_role_su
                            struct atoll_role_sum *ret_whole);
 
 struct atoll_section_sum {
+    enum atoll_model_role role;
     const char *name; /* borrowed from the tables */
     uint64_t prompts, bytes, cut_bytes;
 };
-/* Of all prompts, in the order of their first appearance; how many, at most limit. */
+/* Of the prompts of each role, in the order of their first appearance; how many, at most limit. */
 size_t atoll_query_section_sums(const struct atoll_query *query, struct atoll_section_sum *ret_sections,
                                 size_t limit);
 

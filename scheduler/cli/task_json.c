@@ -223,9 +223,10 @@ static json_t *asks_json(const struct atoll_query *query)
                                   role_json(atoll_model_role_name((enum atoll_model_role)i), &sums[i]));
     for (size_t i = 0; i < count; i++) {
         json_array_append_new(
-            list, json_pack("{s:o, s:I, s:I, s:I}", "section", atoll_json_text(sections[i].name), "prompts",
-                            (json_int_t)sections[i].prompts, "bytes", (json_int_t)sections[i].bytes,
-                            "cut_bytes", (json_int_t)sections[i].cut_bytes));
+            list,
+            json_pack("{s:s, s:o, s:I, s:I, s:I}", "role", atoll_model_role_name(sections[i].role), "section",
+                      atoll_json_text(sections[i].name), "prompts", (json_int_t)sections[i].prompts, "bytes",
+                      (json_int_t)sections[i].bytes, "cut_bytes", (json_int_t)sections[i].cut_bytes));
     }
     return json_pack("{s:o, s:o, s:o}", "all", role_json("all", &whole), "roles", roles, "sections", list);
 }

@@ -210,6 +210,12 @@ def check_archive(strategy, campaign, asks):
     sums = json.loads(atoll("best", campaign, "--json", "--sums"))["sums"]["asks"]
     check(sum(r["improvements"] for r in sums["roles"]) == sum(a["improvements"] for a in asks), f"{strategy}: sums {sums}")
     check(sum(s["bytes"] for s in sums["sections"]) == sum(len(a["prompt"].encode()) for a in asks), f"{strategy}: sections {sums}")
+    by_role = {}
+    for ask in asks:
+        by_role[ask["role"]] = by_role.get(ask["role"], 0) + len(ask["prompt"].encode())
+    for role in sums["roles"]:
+        told = sum(s["bytes"] for s in sums["sections"] if s["role"] == role["role"])
+        check(told == by_role[role["role"]], f"{strategy}: {told} bytes of the {role['role']}")
     check("Asks of models" in (campaign / "report.html").read_text(), f"{strategy}: the report tells nothing of asks")
     number = next(a["number"] for a in asks if a["items"])
     shown = json.loads(atoll("show", campaign, f"ask:{number}", "--json"))
