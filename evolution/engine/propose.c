@@ -197,6 +197,8 @@ static int send_pending(struct atoll_engine *e, struct atoll_task_state *t, cons
     if (s->tune && !p->has_choice && atoll_tune_add(s->tune, &s->first, err))
         return -1;
     int sent = send(e, t, &r, err);
+    if (sent == 1 && p->ask)
+        t->fruitless = 0;
     if (sent == 0 && p->ask)
         return atoll_strategy_settled(e, t, p->ask, ATOLL_NONE, err);
     return sent < 0 ? -1 : 0;

@@ -227,7 +227,8 @@ static void counters_codec(struct atoll_codec *c, struct atoll_task_state *t)
 {
     uint64_t *const counters[] = {&t->evaluated,   &t->correct,    &t->under_way,       &t->answers,
                                   &t->challenges,  &t->promotions, &t->noop_challenges, &t->noop_promotions,
-                                  &t->since_elite, &t->duels,      &t->opening_answers, &t->samples};
+                                  &t->since_elite, &t->duels,      &t->opening_answers, &t->samples,
+                                  &t->fruitless};
     double *const numbers[] = {&t->device_ns,         &t->baseline_ns, &t->floor_ns,          &t->final_ratio,
                                &t->duels_ns,          &t->opening_ns,  &t->final_baseline_ns, &t->final_alpha,
                                &t->final_alpha_spent, &t->yardstick_ns};

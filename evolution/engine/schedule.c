@@ -203,6 +203,15 @@ static void end_at_goal(struct atoll_engine *e)
     }
 }
 
+/* A task that would have been given up before its phase of templates is so behind it, also when none of its candidates is
+ * answered any more. */
+static void end_stagnating(struct atoll_engine *e)
+{
+    for (uint32_t i = 0; i < e->task_count; i++)
+        if (e->tasks[i].phase.state >= ATOLL_PHASE_TUNING)
+            atoll_schedule_stagnation(e, &e->tasks[i]);
+}
+
 int atoll_schedule_settle(struct atoll_engine *e, struct atoll_err *err)
 {
     if (!e->started || e->stopped)
@@ -215,6 +224,7 @@ int atoll_schedule_settle(struct atoll_engine *e, struct atoll_err *err)
         return 0;
     }
     end_at_goal(e);
+    end_stagnating(e);
     for (uint32_t i = 0; i < e->task_count; i++)
         atoll_rival_open(e, &e->tasks[i]);
     if (!e->finishing && fill(e, err))

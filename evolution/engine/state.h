@@ -166,6 +166,7 @@ struct atoll_task_state {
     uint64_t challenges, promotions, noop_challenges, noop_promotions;
     uint64_t since_elite; /* evaluations since the last new elite */
     uint64_t samples;     /* candidates beside its seeds that were sent, and asks that brought none */
+    uint64_t fruitless;   /* answers to asks for candidates since the last one that was new */
     uint64_t duels;       /* answered, carried out */
     double device_ns;     /* occupied by it */
     double duels_ns;      /* of that by those duels */

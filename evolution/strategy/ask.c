@@ -178,6 +178,7 @@ int atoll_ask_answered(struct atoll_engine *e, const struct atoll_reply *reply, 
         return -1;
     int is_answer = reply->status == ATOLL_REPLY_OK || reply->status == ATOLL_REPLY_EMPTY;
     t->samples += asked.ask.kind == ATOLL_ASK_WRITE && is_answer && !accepted;
+    t->fruitless += asked.ask.kind == ATOLL_ASK_WRITE && is_answer;
     return atoll_strategy_replied(e, t, &asked, reply, accepted, err);
 }
 

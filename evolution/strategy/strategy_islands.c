@@ -10,9 +10,15 @@
 #include "evolution/population/inspire.h"
 #include "evolution/population/select.h"
 
+/* Whoever answers has had nothing new for as long as a task may stagnate. */
+static int is_dry(const struct atoll_engine *e, const struct atoll_task_state *t)
+{
+    return e->search.stagnation_limit && t->fruitless >= e->search.stagnation_limit;
+}
+
 static int ready(const struct atoll_engine *e, const struct atoll_task_state *t)
 {
-    return t->template_count > 0 || (atoll_ask_is_outside(e, t) && atoll_ask_allowed(e, t));
+    return t->template_count > 0 || (atoll_ask_is_outside(e, t) && atoll_ask_allowed(e, t) && !is_dry(e, t));
 }
 
 static int islands_propose(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_err *err)

@@ -206,6 +206,40 @@ static void an_ask_may_want_several_kernels(void **state)
     }
 }
 
+/* Who has nothing new for as long as a task may stagnate is asked no more, when the tuner has nothing left either; one new
+ * candidate begins the count again. */
+static void who_has_nothing_new_ends_a_task(void **state)
+{
+    static const enum atoll_strategy_kind strategies[] = {ATOLL_STRATEGY_ISLANDS, ATOLL_STRATEGY_REPEATED};
+    struct atoll_buffer bytes;
+    atoll_buffer_init(&bytes, 1u << 24);
+    sim_task("copy", (const struct sim_seed[]){{"k0", NULL, NULL}}, 1, 1, &bytes);
+    for (size_t i = 0; i < 2; i++) {
+        struct atoll_search search;
+        atoll_search_defaults(&search);
+        op_strategy_alone(&search);
+        search.strategy = strategies[i];
+        search.ask_share = 1;
+        search.stagnation_limit = 5;
+        struct sim *s = op_start(1, &search, &bytes, 1);
+        unsigned answers = 0;
+        sim_capacity(s, 1);
+        for (; !s->counts[ATOLL_DECIDE_STOP]; answers += op_count(s) > 0) {
+            assert_true(answers < 50);
+            if (!op_count(s))
+                sim_answer(s);
+            else if (answers == 3)
+                op_kernel(s, op_at(s, 0)->number, 1);
+            else
+                op_kernel(s, op_at(s, 0)->number, 0); /* known */
+        }
+        assert_in_range(answers, 3 + 5, 3 + 5 + search.asks);
+        assert_int_equal(s->last[ATOLL_DECIDE_TASK_DONE].reason, ATOLL_REASON_EXHAUSTED);
+        end(s);
+    }
+    atoll_buffer_fini(&bytes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -214,6 +248,7 @@ int main(void)
         cmocka_unit_test(builtin_answers_one_kind),
         cmocka_unit_test(tool_turns_are_paid_for),
         cmocka_unit_test(an_ask_may_want_several_kernels),
+        cmocka_unit_test(who_has_nothing_new_ends_a_task),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

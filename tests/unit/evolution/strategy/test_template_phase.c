@@ -203,6 +203,42 @@ static void a_budget_leaves_room(void **state)
     }
 }
 
+/* With two tasks one that stagnates has its phase, and is given up behind it, though no candidate of it is answered any more. */
+static void stagnation_waits_for_the_phase(void **state)
+{
+    struct atoll_search search = settings(ATOLL_STRATEGY_ISLANDS);
+    search.stagnation_limit = 3;
+    search.template_rounds = 1;
+    search.asks = 1;
+    struct sim *s = op_start(1, &search, &task, 2);
+    unsigned templates = 0, asks = 0;
+    uint32_t next = 2;
+    sim_capacity(s, 1);
+    for (; !s->counts[ATOLL_DECIDE_TASK_DONE]; asks++) {
+        assert_true(asks < 200);
+        if (!op_count(s)) {
+            sim_answer(s);
+            continue;
+        }
+        struct atoll_ask ask = *op_at(s, 0);
+        s->wrong = 100; /* the seeds are there: no elite any more */
+        if (ask.op == ATOLL_OPERATOR_TEMPLATE) {
+            templates++;
+            op_status(s, ask.number, ATOLL_REPLY_FAILED);
+        } else if (templates) { /* from here on nothing new */
+            op_status(s, ask.number, ATOLL_REPLY_EMPTY);
+        } else {
+            op_kernel(s, ask.number, next++);
+        }
+    }
+    assert_true(templates > 0);
+    assert_int_equal(s->last[ATOLL_DECIDE_TASK_DONE].reason, ATOLL_REASON_STAGNATION);
+    sim_simple(s, ATOLL_EVENT_FINISH);
+    while (s->order_count)
+        sim_answer(s);
+    op_finish(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -210,6 +246,7 @@ int main(void)
         cmocka_unit_test(useless_rounds_end),
         cmocka_unit_test(tuning_has_an_end),
         cmocka_unit_test(a_budget_leaves_room),
+        cmocka_unit_test(stagnation_waits_for_the_phase),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
