@@ -211,43 +211,42 @@ int atoll_projection_put_briefing(struct atoll_projection *p, const struct atoll
 /* ---- what followed ---- */
 
 static void put_outcome(struct atoll_projection *p, const struct atoll_projection_told *told,
-                        const struct atoll_row_evaluation *e)
+                        const struct atoll_id *candidate, const struct atoll_projection_first *first)
 {
     for (uint32_t i = 0; i < told->use_count; i++) {
         struct atoll_row_hint_use use;
         atoll_tables_get(p->tables, ATOLL_TABLE_HINT_USES, told->first_use + i, &use);
-        use.outcome = atoll_hint_is_win(use.parent_ns, (enum atoll_verdict)e->verdict, e->time_ns) ? 2 : 1;
-        use.candidate = e->candidate;
-        use.verdict = e->verdict;
-        use.time_ns = e->time_ns;
+        use.outcome =
+            atoll_hint_is_win(use.parent_ns, (enum atoll_verdict)first->verdict, first->time_ns) ? 2 : 1;
+        use.candidate = *candidate;
+        use.verdict = first->verdict;
+        use.time_ns = first->time_ns;
         atoll_tables_set(p->tables, ATOLL_TABLE_HINT_USES, told->first_use + i, &use);
     }
 }
 
-void atoll_projection_credit(struct atoll_projection *p, const struct atoll_row_evaluation *e)
+void atoll_projection_credit(struct atoll_projection *p, uint64_t ask_number,
+                             const struct atoll_row_evaluation *e)
 {
     int64_t at = atoll_projection_find_candidate(p, &e->candidate);
-    struct atoll_row_candidate candidate;
     struct atoll_row_ask ask;
     uint32_t ask_row;
-    int is_told = e->verdict != ATOLL_V_INFRASTRUCTURE && e->verdict != ATOLL_V_UNSTABLE;
-    if (at < 0 || e->model >= ATOLL_MODEL_LIMIT || !is_told)
+    int counts = e->verdict != ATOLL_V_INFRASTRUCTURE && e->verdict != ATOLL_V_UNSTABLE;
+    if (at < 0 || e->model >= ATOLL_MODEL_LIMIT || !counts)
         return;
     struct atoll_projection_first *first =
         &((struct atoll_projection_floor *)p->floors.items)[at].first[e->model];
-    if (first->is_known)
-        return; /* measured again */
-    *first = (struct atoll_projection_first){1, e->verdict, e->error_class, e->limiter, e->time_ns};
-    atoll_tables_get(p->tables, ATOLL_TABLE_CANDIDATES, (uint64_t)at, &candidate);
-    if (!candidate.ask || !atoll_projection_find_ask(p, candidate.ask, &ask_row))
+    if (!first->is_known)
+        *first = (struct atoll_projection_first){1, e->verdict, e->error_class, e->limiter, e->time_ns};
+    if (!ask_number || !atoll_projection_find_ask(p, ask_number, &ask_row))
         return;
     atoll_tables_get(p->tables, ATOLL_TABLE_ASKS, ask_row, &ask);
     if (ask.model != e->model)
         return;
     double parent_ns = time_of(first_of(p, &ask.parent, ask.model));
-    if (atoll_hint_ledger_credit(&p->hints, ask.number, parent_ns, (enum atoll_verdict)e->verdict,
-                                 e->time_ns))
-        put_outcome(p, told_of(p, ask_row), e);
+    if (atoll_hint_ledger_credit(&p->hints, ask.number, parent_ns, (enum atoll_verdict)first->verdict,
+                                 first->time_ns))
+        put_outcome(p, told_of(p, ask_row), &e->candidate, first);
     update_hints(p, told_of(p, ask_row));
 }
 

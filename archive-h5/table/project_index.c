@@ -141,7 +141,8 @@ int atoll_projection_add_dispatch(struct atoll_projection *p, const struct atoll
                                             .model = d->model,
                                             .island = d->island,
                                             .candidate = d->candidate,
-                                            .elite = d->elite};
+                                            .elite = d->elite,
+                                            .ask = d->answers_ask};
     memcpy(x->rivals, d->rivals, sizeof(x->rivals));
     return atoll_index_add(&p->dispatch_index, d->evaluation, (uint32_t)(p->dispatches.count - 1), err);
 }

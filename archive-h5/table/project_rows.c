@@ -334,7 +334,7 @@ static int add_evaluation(struct atoll_projection *p, const struct atoll_evaluat
         if (add_timing(p, e, &e->timings[i], order->task, t ? t->task : NULL, err) != 0)
             return -1;
     count_evaluation(p, task_row, &row);
-    atoll_projection_credit(p, &row);
+    atoll_projection_credit(p, order->ask, &row);
     return add_profile(p, &e->profile, &row, err);
 }
 

@@ -28,6 +28,8 @@ struct atoll_projection_dispatch {
     uint64_t evaluation;
     uint32_t task, model, island;
     struct atoll_id candidate, elite;
+    uint64_t
+        ask; /* that it answers: tasks may have a candidate in common, whose row names one ask; 0: none */
     uint8_t rivals[ATOLL_TASK_VARIANT_LIMIT]; /* of a duel of purpose RIVAL */
     int answered;
 };
@@ -139,8 +141,8 @@ int atoll_projection_add_told(struct atoll_projection *p, const struct atoll_ask
 /* Of an ask that is not known, or has its briefing: ignored. */
 int atoll_projection_put_briefing(struct atoll_projection *p, const struct atoll_briefing *briefing,
                                   struct atoll_err *err);
-/* What a candidate was told of, by its first result on a model. */
-void atoll_projection_credit(struct atoll_projection *p, const struct atoll_row_evaluation *e);
+/* What followed what the ask was told that the evaluation answers, by the candidate's first result on a model. */
+void atoll_projection_credit(struct atoll_projection *p, uint64_t ask, const struct atoll_row_evaluation *e);
 /* Rewrites and hints of a reply. */
 /* Of a reply that is taken: its items, and the sections of its prompt. */
 int atoll_projection_put_items(struct atoll_projection *p, const struct atoll_reply *reply,

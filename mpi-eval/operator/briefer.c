@@ -128,8 +128,9 @@ static int add_evaluation(struct atoll_briefer *b, const struct atoll_engine *en
     struct result child, parent;
     for (uint32_t task = 0; task < atoll_engine_task_count(engine); task++) {
         for (uint32_t model = 0; model == 0 || model < atoll_engine_model_count(engine); model++) {
-            if (atoll_engine_view(engine, task, model, &evaluation->candidate, &view) != 0)
-                continue;
+            if (atoll_engine_view(engine, task, model, &evaluation->candidate, &view) != 0 ||
+                !view.is_settled)
+                continue; /* of another task that has the same candidate, and its result is to come */
             const struct atoll_ask *ask = find_ask(b, view.ask);
             if (!ask || ask->task != task || ask->model != model)
                 continue;

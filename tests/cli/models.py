@@ -186,6 +186,7 @@ def check_experience(campaign):
     for use in uses:
         prompt, advice = asks[use["ask"]]["prompt"], hints[use["name"]]["advice"]
         check(not prompt or advice[:60] in prompt, f"ask {use['ask']} was told '{use['name']}', and its prompt does not say so:\n{prompt}")
+    check_told(campaign)
     told = {use["name"] for use in uses}
     check({h["name"] for h in hints.values() if h["uses"]} == told, "uses of hints")
     check(any(h["outcomes"] for h in hints.values()), "no kernel was measured behind any hint")
@@ -193,6 +194,19 @@ def check_experience(campaign):
     check(f"{len(told)} of them new" in atoll("experience", "import", root / "library.yaml", root / "learned.yaml"), "import")
     atoll(*command(root / "next", f"replay:{root}/recording.atl", "--experience", root / "library.yaml", "--evaluations", 1))
     check(any(h["prior_uses"] for h in rows(root / "next", "hints")), "the next campaign begins with what was learned")
+
+
+def check_told(campaign):
+    """What a prompt says of a hint's past is what the archive counts, up to there: the last time it was told, nearly all of it."""
+    hints, last = {h["name"]: h for h in rows(campaign, "hints")}, {}
+    for brief in rows(campaign, "briefs"):
+        said = re.search(r"gain in (\d+) of (\d+) tries", brief["text"])
+        if brief["kind"] == "hint" and said:
+            last[brief["title"]] = [int(n) for n in said.groups()]
+    check(last, "no hint was told with what came of it")
+    for name, (wins, outcomes) in last.items():
+        later = hints[name]["outcomes"] - outcomes
+        check(0 <= later <= 24 and hints[name]["wins"] >= wins, f"{name}: told {wins} of {outcomes}, counted {hints[name]}")
 
 
 def test_bad_plan():
@@ -270,6 +284,7 @@ def test_kill():
           "model and tokens of JSON replies")
     report = replayed(campaign)
     check(report["prompts"] >= len(first) and report["attempts"] == 2, f"replay after a kill: {report}")
+    check_told(campaign)
 
 
 def test_end():

@@ -13,7 +13,7 @@ static char dir[PATH_MAX];
 static struct atoll_campaign *campaign;
 static struct atoll_projection *projection;
 static const struct atoll_tables *tables;
-static uint64_t next_event;
+static uint64_t next_event, next_evaluation = 400000;
 static struct atoll_row_task task;
 
 static void put_event(struct atoll_event *e)
@@ -86,7 +86,7 @@ static void brief(uint64_t number)
 static void answer(uint64_t number, unsigned candidate, enum atoll_verdict verdict, double ns)
 {
     const struct atoll_decision d = {.type = ATOLL_DECIDE_EVALUATE,
-                                     .evaluation = 400000 + candidate,
+                                     .evaluation = next_evaluation++,
                                      .task = 1,
                                      .answers_ask = number,
                                      .parent = task.baseline,
@@ -182,6 +182,12 @@ static void test_outcome(void **state)
     expect_close(hint_named(tables, "first").mean_gain, 2, 1e-9);
     answer(ASK + 1, 700, ATOLL_V_CORRECT, 1); /* of an ask that is not known */
     assert_true(hint_named(tables, "first").outcomes == 1);
+    /* Another ask, of another task perhaps, is answered by the same candidate: its row names the first one. */
+    ask(ASK + 2, ATOLL_ASK_WRITE);
+    brief(ASK + 2);
+    answer(ASK + 2, 602, ATOLL_V_CORRECT, 0.9 * task.baseline_ns);
+    assert_true(hint_named(tables, "first").outcomes == 2 && hint_named(tables, "first").wins == 2);
+    assert_true(use_at(tables, 2).outcome == 2 && use_at(tables, 2).ask == ASK + 2);
 }
 
 static void test_learned(void **state)
