@@ -22,7 +22,7 @@ build, source = sys.argv[1:3]
 root = pathlib.Path(tempfile.mkdtemp(prefix="atoll-agents-"))
 atexit.register(shutil.rmtree, root, ignore_errors=True)
 PATIENCE_S = 120
-KILLED_AT = (1, 4, 8, 13)  # questions that were answered until then
+KILLED_AT = (1, 5, 11)  # questions that were answered until then
 
 STRATEGIES = {  # settings, and the kinds of asks that a model has to answer
     "islands": ([], {"write/universal", "write/template", "summarise/plan"}),
@@ -78,9 +78,11 @@ CALL = {"role": "assistant", "content": "Let me look.", "tool_calls": [
 
 
 class Model(threading.Thread):
-    def __init__(self, spool):
+    def __init__(self, spool, missing=()):
+        """missing: roles whose model is not there."""
         super().__init__(daemon=True)
         self.spool, self.bodies, self.count, self.stopping, self.trouble = spool, {}, 0, False, None
+        self.missing, self.missed = missing, 0
 
     def answer(self, request):
         self.count += 1
@@ -108,12 +110,21 @@ class Model(threading.Thread):
             key, asked = request["atoll"]["key"], json.dumps([request["messages"], request.get("tools")])
             if self.bodies.setdefault(key, asked) != asked:
                 self.trouble = f"{key} was asked again, in other words"
+            if request["atoll"]["purpose"] in self.missing:
+                self.missed += 1
+                self.write(reply, {"error": {"message": "no such model", "code": 404},
+                                   "atoll": {"status": "notfound", "detail": "no such model"}})
+                continue
             message, reason = self.answer(request)
-            beside = reply.with_name("." + reply.name + ".part")
-            beside.write_text(json.dumps({"object": "chat.completion", "model": "player", "choices": [
+            self.write(reply, {"object": "chat.completion", "model": "player", "choices": [
                 {"index": 0, "message": message, "finish_reason": reason}],
-                "usage": {"prompt_tokens": 1000, "completion_tokens": 100}}))
-            os.rename(beside, reply)
+                "usage": {"prompt_tokens": 1000, "completion_tokens": 100}})
+
+    @staticmethod
+    def write(reply, body):
+        beside = reply.with_name("." + reply.name + ".part")
+        beside.write_text(json.dumps(body))
+        os.rename(beside, reply)
 
     def run(self):
         while not self.stopping:
@@ -147,13 +158,18 @@ def suite():
     return task.parent
 
 
+def command(campaign, model, strategy, settings, who="*=player", evaluations=40):
+    words = ["run", root / "suite", "-o", campaign, "--backend", "null", "--model", who, "--gateway", f"spool:{model.spool}",
+             "--evaluations", evaluations, "--seconds", 0, "--seed", 5, "--strategy", strategy, "-q"]
+    for setting in ["ask_share=1", "tools=2", "template_rounds=1", "template_count=2", *settings]:
+        words += ["--set", setting]
+    return words
+
+
 def run(strategy, settings):
     """Killed again and again in its midst; returns what the model saw."""
     campaign, model = root / strategy, Model(root / f"{strategy}-spool")
-    words = ["run", root / "suite", "-o", campaign, "--backend", "null", "--model", "*=player",
-             "--gateway", f"spool:{model.spool}", "--evaluations", 60, "--seconds", 0, "--seed", 5, "--strategy", strategy, "-q"]
-    for setting in ["ask_share=1", "tools=2", "template_rounds=1", "template_count=2", *settings]:
-        words += ["--set", setting]
+    words = command(campaign, model, strategy, settings)
     process = start(words)
     model.start()
     for questions in KILLED_AT:
@@ -243,8 +259,29 @@ def check_asks(strategy, campaign, wanted):
     return asks
 
 
+def start_with_missing_models():
+    """It waits a while after each failure: the others run beside it."""
+    campaign, model = root / "missing", Model(root / "missing-spool", ("analyser", "orderer"))
+    model.start()
+    return start(command(campaign, model, "staged", STRATEGIES["staged"][0], "analyser=gone,orderer=gone,*=player", 30)), model
+
+
+def test_missing_models(process, model):
+    """Whose model is not there is asked no more, and the built-in operator answers in its place; the others go on."""
+    check(process.wait(PATIENCE_S) == 0, "without an analyser: the run failed")
+    model.stop()
+    asks = rows(root / "missing", "asks")
+    stages = [a for a in asks if a["role"] in ("analyser", "orderer")]
+    check(stages and all(a["status"] == "builtin" for a in stages), f"without an analyser: {[a['status'] for a in stages]}")
+    check(any(a["role"] == "refiner" and a["status"] == "ok" for a in asks), "nobody refines")
+    check(0 < model.missed <= 5, f"a model that is not there was asked {model.missed} times")
+    check(any(a["asked"] == "gone" and "no such model" in a["detail"] for a in stages), "the archive does not say why")
+
+
 suite()
+missing = start_with_missing_models()
 for strategy, (settings, wanted) in STRATEGIES.items():
     campaign, model = run(strategy, settings)
     asks = check_asks(strategy, campaign, wanted)
     print(f"{strategy}: {len(asks)} asks, {model.count} questions")
+test_missing_models(*missing)
