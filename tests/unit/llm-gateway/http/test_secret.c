@@ -271,6 +271,29 @@ static void every_form_is_scrubbed(void **state)
     atoll_secret_destroy(secret);
 }
 
+/* A server may echo it in what it wants called, too; a name stays one that providers take. */
+static void calls_are_scrubbed(void **state)
+{
+    static const struct atoll_llm_tool_call call = {"id-key-of-9", "key-of-9_f", "{\"source\":\"key-of-9\"}"};
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_llm_outcome o;
+    struct atoll_secret *secret = atoll_secret_of_file(write_file("key", "key-of-9\n", 9, 0600), &err);
+    assert_non_null(secret);
+    atoll_llm_outcome_init(&o);
+    o.status = ATOLL_LLM_TOOL_CALLS;
+    assert_int_equal(atoll_llm_outcome_set_calls(&o, &call, 1, &err), 0);
+    atoll_outcome_text_put(&o.provider_state, "[\"key-of-9\"]", 12);
+    atoll_buffer_put_bytes(&o.raw, "in pieces: key- of-9", 20);
+    atoll_secret_scrub_outcome(secret, &o);
+    assert_string_equal(o.tool_calls[0].id, "id-********");
+    assert_string_equal(o.tool_calls[0].name, "_________f");
+    assert_string_equal(o.tool_calls[0].arguments, "{\"source\":\"********\"}");
+    assert_string_equal((const char *)o.provider_state.data, "[\"********\"]");
+    assert_int_equal(o.raw.length, 0); /* it holds the secret in pieces */
+    atoll_llm_outcome_fini(&o);
+    atoll_secret_destroy(secret);
+}
+
 int main(int argc, char **argv)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -282,6 +305,7 @@ int main(int argc, char **argv)
         CASE(a_file_of_somebody_else_is_refused),
         CASE(a_variable_is_taken_and_wiped),
         CASE(every_form_is_scrubbed),
+        CASE(calls_are_scrubbed),
         CASE(a_bad_variable_is_wiped_too),
         CASE(only_the_whole_secret_matches),
         CASE(a_forked_child_has_nothing),
