@@ -104,10 +104,27 @@ static void test_damaged(void **state)
     atoll_campaign_close(c);
 }
 
+/* What a create that was killed leaves is no campaign, and in nobody's way. */
+static void test_leftover(void **state)
+{
+    (void)state;
+    struct atoll_hint_file file;
+    char path[PATH_MAX];
+    assert_int_equal(mkdir(campaign_dir, 0700), 0);
+    scratch_write(scratch_join(path, campaign_dir, ATOLL_HINTS_FILE), "half", 4);
+    scratch_write(scratch_join(path, campaign_dir, ATOLL_HINTS_FILE ".tmp"), "half", 4);
+    struct atoll_campaign *c = create(TEXT);
+    assert_int_equal(atoll_campaign_hints_read(c, &file, NULL), 0);
+    assert_int_equal(file.hint_count, 1);
+    atoll_hint_file_fini(&file);
+    atoll_campaign_close(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(test_round_trip, set_up, tear_down),
                                        cmocka_unit_test_setup_teardown(test_none, set_up, tear_down),
+                                       cmocka_unit_test_setup_teardown(test_leftover, set_up, tear_down),
                                        cmocka_unit_test_setup_teardown(test_damaged, set_up, tear_down)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
