@@ -329,6 +329,12 @@ static int is_failure(enum atoll_llm_status status)
            status != ATOLL_LLM_BUDGET;
 }
 
+/* A search goes on without templates at its end, and a stage without an extractor. */
+static int writes_for_good(const struct open_ask *a)
+{
+    return role_of(a) != ATOLL_MODEL_ROLE_TEMPLATER && role_of(a) != ATOLL_MODEL_ROLE_EXTRACTOR;
+}
+
 static void count_cost(struct atoll_llm_queue *queue, const struct atoll_llm_outcome *outcome)
 {
     queue->counts.tokens += outcome->usage.input + outcome->usage.output;
@@ -358,7 +364,7 @@ static void record_outcome(struct atoll_llm_queue *queue, const struct open_ask 
               atoll_llm_status_name(outcome->status), outcome->detail);
     if (trust->lasting >= GIVE_UP_LASTING || trust->failures >= GIVE_UP_PASSING) {
         trust->is_over = 1;
-        queue->counts.is_over |= a->ask.kind == ATOLL_ASK_WRITE;
+        queue->counts.is_over |= a->ask.kind == ATOLL_ASK_WRITE && writes_for_good(a);
         atoll_log(ATOLL_LOG_WARNING, "eval.ask.over",
                   "the model '%s' (as %s) failed %u times in a row (%s: %s) and is asked no more; the tuner "
                   "goes on",
@@ -371,7 +377,8 @@ static void record_outcome(struct atoll_llm_queue *queue, const struct open_ask 
 static enum atoll_reply_status status_without_model(struct atoll_llm_queue *queue, const struct open_ask *a)
 {
     switch (a->ask.kind) {
-    case ATOLL_ASK_WRITE: return trust_of(queue, a)->is_over ? ATOLL_REPLY_SPENT : ATOLL_REPLY_FAILED;
+    case ATOLL_ASK_WRITE:
+        return writes_for_good(a) && trust_of(queue, a)->is_over ? ATOLL_REPLY_SPENT : ATOLL_REPLY_FAILED;
     case ATOLL_ASK_PLAN:
         return ATOLL_REPLY_FAILED; /* when all of a kernel's have failed the built-in plans */
     default: return ATOLL_REPLY_BUILTIN;

@@ -261,9 +261,9 @@ def check_asks(strategy, campaign, wanted):
 
 def start_with_missing_models():
     """It waits a while after each failure: the others run beside it."""
-    campaign, model = root / "missing", Model(root / "missing-spool", ("analyser", "orderer"))
+    campaign, model = root / "missing", Model(root / "missing-spool", ("analyser", "orderer", "templater"))
     model.start()
-    return start(command(campaign, model, "staged", STRATEGIES["staged"][0], "analyser=gone,orderer=gone,*=player", 30)), model
+    return start(command(campaign, model, "staged", STRATEGIES["staged"][0], "analyser=gone,orderer=gone,templater=gone,*=player", 30)), model
 
 
 def test_missing_models(process, model):
@@ -274,6 +274,8 @@ def test_missing_models(process, model):
     stages = [a for a in asks if a["role"] in ("analyser", "orderer")]
     check(stages and all(a["status"] == "builtin" for a in stages), f"without an analyser: {[a['status'] for a in stages]}")
     check(any(a["role"] == "refiner" and a["status"] == "ok" for a in asks), "nobody refines")
+    templates = [a["status"] for a in asks if a["role"] == "templater"]
+    check(templates and set(templates) == {"failed"}, f"without templates: {templates}")
     check(0 < model.missed <= 5, f"a model that is not there was asked {model.missed} times")
     check(any(a["asked"] == "gone" and "no such model" in a["detail"] for a in stages), "the archive does not say why")
 
