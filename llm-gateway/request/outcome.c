@@ -203,23 +203,22 @@ static void read_bytes(struct atoll_reader *r, struct atoll_buffer *out, int is_
     r->failed = out->failed ? out->failed : r->failed;
 }
 
-/* A text with a NUL behind it; to be freed, NULL: failed. */
-static char *read_text(struct atoll_reader *r, size_t limit)
+/* Appends a text of fewer than limit bytes with a NUL behind it; where it begins. */
+static size_t read_text(struct atoll_reader *r, size_t limit, struct atoll_buffer *texts)
 {
-    size_t length;
+    size_t length, at = texts->length;
     const void *bytes = atoll_reader_blob(r, &length);
-    if (!r->failed && (length >= limit || (length && (memchr(bytes, 0, length) ||
-                                                      atoll_utf8_valid_bytes(bytes, length) < length))))
+    if (r->failed)
+        return 0;
+    if (length >= limit ||
+        (length && (memchr(bytes, 0, length) || atoll_utf8_valid_bytes(bytes, length) < length))) {
         r->failed = ATOLL_E_PROTOCOL;
-    char *text = r->failed ? NULL : malloc(length + 1);
-    if (!text) {
-        r->failed = r->failed ? r->failed : ATOLL_E_MEMORY;
-        return NULL;
+        return 0;
     }
-    if (length)
-        memcpy(text, bytes, length);
-    text[length] = '\0';
-    return text;
+    atoll_buffer_put_bytes(texts, bytes, length);
+    atoll_buffer_put_u8(texts, 0);
+    r->failed = texts->failed;
+    return at;
 }
 
 /* What no reply could hold is no outcome: whoever calls the tools relies on names and ids. */
@@ -237,21 +236,29 @@ static int calls_are_sound(const struct atoll_llm_tool_call *calls, size_t count
 
 static void read_calls(struct atoll_reader *r, struct atoll_llm_outcome *o)
 {
-    char *texts[3 * ATOLL_LLM_TOOL_CALL_LIMIT] = {NULL};
     struct atoll_llm_tool_call calls[ATOLL_LLM_TOOL_CALL_LIMIT];
-    size_t count = (size_t)read_u8_in(r, ATOLL_LLM_TOOL_CALL_LIMIT + 1);
+    size_t at[3 * ATOLL_LLM_TOOL_CALL_LIMIT] = {0},
+                  count = (size_t)read_u8_in(r, ATOLL_LLM_TOOL_CALL_LIMIT + 1);
+    struct atoll_buffer texts;
+    atoll_buffer_init(&texts, ATOLL_LLM_TOOL_CALL_LIMIT * (ATOLL_LLM_ARGUMENT_BYTES + 256));
     for (size_t i = 0; i < count && !r->failed; i++) {
-        texts[3 * i] = read_text(r, ATOLL_LLM_CALL_ID_BYTES);
-        texts[3 * i + 1] = read_text(r, ATOLL_LLM_TOOL_NAME_BYTES);
-        texts[3 * i + 2] = read_text(r, ATOLL_LLM_ARGUMENT_BYTES + 1);
-        calls[i] = (struct atoll_llm_tool_call){texts[3 * i], texts[3 * i + 1], texts[3 * i + 2]};
+        at[3 * i] = read_text(r, ATOLL_LLM_CALL_ID_BYTES, &texts);
+        at[3 * i + 1] = read_text(r, ATOLL_LLM_TOOL_NAME_BYTES, &texts);
+        at[3 * i + 2] = read_text(r, ATOLL_LLM_ARGUMENT_BYTES + 1, &texts);
     }
-    if (!r->failed && (!calls_are_sound(calls, count) || (o->status == ATOLL_LLM_TOOL_CALLS) != (count > 0)))
+    if (!r->failed && (o->status == ATOLL_LLM_TOOL_CALLS) != (count > 0))
         r->failed = ATOLL_E_PROTOCOL;
-    if (!r->failed && atoll_llm_outcome_set_calls(o, calls, count, NULL))
-        r->failed = ATOLL_E_MEMORY;
-    for (size_t i = 0; i < 3 * count; i++)
-        free(texts[i]);
+    if (!r->failed && count) {
+        const char *base = (const char *)texts.data;
+        for (size_t i = 0; i < count; i++)
+            calls[i] =
+                (struct atoll_llm_tool_call){base + at[3 * i], base + at[3 * i + 1], base + at[3 * i + 2]};
+        if (!calls_are_sound(calls, count))
+            r->failed = ATOLL_E_PROTOCOL;
+        else if (atoll_llm_outcome_set_calls(o, calls, count, NULL))
+            r->failed = ATOLL_E_MEMORY;
+    }
+    atoll_buffer_fini(&texts);
     read_bytes(r, &o->provider_state, 1);
 }
 

@@ -162,6 +162,36 @@ static void test_replies(void **state)
                 atoll_llm_status_is_final(ATOLL_LLM_TOOL_CALLS));
 }
 
+/* What no reply could become is refused when it is read from a store. */
+static void test_bytes_that_cannot_be(void **state)
+{
+    static const struct {
+        struct atoll_llm_tool_call calls[2];
+        size_t count;
+    } unsound[] = {{{{"a", "f", "{}"}, {"a", "g", "{}"}}, 2},
+                   {{{"", "f", "{}"}}, 1},
+                   {{{"a", "f g", "{}"}}, 1},
+                   {{{"a", "f", "\xff"}}, 1},
+                   {{{"", "", ""}}, 0}};
+    for (size_t i = 0; i < sizeof(unsound) / sizeof(*unsound); i++) {
+        struct atoll_llm_outcome o, again;
+        struct atoll_buffer out;
+        struct atoll_err err = ATOLL_ERR_INIT;
+        atoll_llm_outcome_init(&o);
+        atoll_llm_outcome_init(&again);
+        atoll_buffer_init(&out, LIMIT);
+        o.status = ATOLL_LLM_TOOL_CALLS;
+        assert_int_equal(atoll_llm_outcome_set_calls(&o, unsound[i].calls, unsound[i].count, NULL), 0);
+        atoll_llm_outcome_encode(&o, &out);
+        if (!atoll_llm_outcome_decode(out.data, out.length, &again, &err))
+            fail_msg("row %zu was read", i);
+        expect_err(&err, ATOLL_E_PROTOCOL, "outcome: ");
+        atoll_buffer_fini(&out);
+        atoll_llm_outcome_fini(&o);
+        atoll_llm_outcome_fini(&again);
+    }
+}
+
 /* Cut anywhere: a stream that broke, and never a call that is not whole. */
 static void test_cut_at_every_byte(void **state)
 {
@@ -374,6 +404,7 @@ int main(void)
         cmocka_unit_test(test_responses_body),
         cmocka_unit_test(test_anthropic_body),
         cmocka_unit_test(test_model_without_tools),
+        cmocka_unit_test(test_bytes_that_cannot_be),
     };
     return cmocka_run_group_tests_name("llm-gateway.tool-calls", tests, NULL, NULL);
 }
