@@ -364,7 +364,6 @@ static void record_outcome(struct atoll_llm_queue *queue, const struct open_ask 
               atoll_llm_status_name(outcome->status), outcome->detail);
     if (trust->lasting >= GIVE_UP_LASTING || trust->failures >= GIVE_UP_PASSING) {
         trust->is_over = 1;
-        queue->counts.is_over |= a->ask.kind == ATOLL_ASK_WRITE && writes_for_good(a);
         atoll_log(ATOLL_LOG_WARNING, "eval.ask.over",
                   "the model '%s' (as %s) failed %u times in a row (%s: %s) and is asked no more; the tuner "
                   "goes on",
@@ -385,6 +384,13 @@ static enum atoll_reply_status status_without_model(struct atoll_llm_queue *queu
     }
 }
 
+static void reply_without_model(struct atoll_llm_queue *queue, const struct open_ask *a,
+                                struct atoll_reply *reply)
+{
+    reply->status = status_without_model(queue, a);
+    queue->counts.is_over |= reply->status == ATOLL_REPLY_SPENT;
+}
+
 /* The reply for the engine to an ask that is answered. */
 static int make_reply(struct atoll_llm_queue *queue, struct open_ask *a, const struct atoll_engine *engine,
                       struct atoll_reply *ret_reply, struct atoll_err *err)
@@ -401,7 +407,7 @@ static int make_reply(struct atoll_llm_queue *queue, struct open_ask *a, const s
     if (!a->call) { /* it was not sent */
         if (is_for_model(queue, a))
             record_outcome(queue, a); /* which may end the asking */
-        ret_reply->status = status_without_model(queue, a);
+        reply_without_model(queue, a, ret_reply);
         return 0;
     }
     queue->counts.open--;
@@ -412,7 +418,7 @@ static int make_reply(struct atoll_llm_queue *queue, struct open_ask *a, const s
                   (ret_reply->status != ATOLL_REPLY_FAILED &&
                    (a->ask.kind == ATOLL_ASK_WRITE || a->ask.kind == ATOLL_ASK_PLAN));
     if (!is_open)
-        ret_reply->status = status_without_model(queue, a);
+        reply_without_model(queue, a, ret_reply);
     return 0;
 }
 
