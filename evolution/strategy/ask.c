@@ -212,14 +212,13 @@ int atoll_asks_codec(struct atoll_engine *e, struct atoll_codec *codec, struct a
             atoll_ask_encode(&a->ask, codec->out);
         else
             atoll_ask_decode(codec->in, &a->ask);
-        if (codec->in && (a->ask.number <= last || a->ask.number >= e->next_ask || a->task >= e->task_count ||
-                          a->ask.island >= e->search.islands ||
-                          (a->parent != ATOLL_NONE && a->parent >= e->individuals.count))) {
+        int is_odd = codec->in && (a->ask.number <= last || a->ask.number >= e->next_ask ||
+                                   a->task >= e->task_count || a->ask.island >= e->search.islands ||
+                                   (a->parent != ATOLL_NONE && a->parent >= e->individuals.count));
+        if (codec->in && !is_odd && atoll_ask_is_lesson(a->ask.kind))
+            is_odd = ++e->tasks[a->task].lesson_asks > e->tasks[a->task].asks;
+        if (is_odd)
             codec->in->failed = 1;
-        } else if (codec->in && atoll_ask_is_lesson(a->ask.kind) &&
-                   ++e->tasks[a->task].lesson_asks > e->tasks[a->task].asks) {
-            codec->in->failed = 1;
-        }
         last = a->ask.number;
     }
     return 0;

@@ -90,7 +90,9 @@ static void a_briefing_and_turns_live_until_the_reply(void **state)
     assert_int_equal(r->call_count, 6);
     assert_string_equal(r->turns->next->next->turn.calls[1].result, "q");
     reply(1, NULL, 0, "hm");
-    assert_true(r->is_answered && !r->briefing && !r->turns);
+    assert_true(r->is_answered);
+    assert_null(r->briefing);
+    assert_null(r->turns);
     assert_string_equal(r->thought, "hm");
     reply(1, NULL, 0, "again");
     assert_string_equal(r->thought, "hm");
