@@ -37,8 +37,10 @@ static void step(struct walk *w, const struct atoll_record *record)
     w->queue[at].event = record->event;
     atoll_buffer_init(&w->queue[at].bytes, 1u << 26);
     atoll_arena_reset(w->arena);
-    if (atoll_event_decode(record->bytes, record->length, w->arena, &event, &err) ||
-        atoll_engine_step(w->engine, &event, sink, &w->queue[at].bytes, &err))
+    int failed = atoll_event_decode(record->bytes, record->length, w->arena, &event, &err);
+    if (!failed && event.type == ATOLL_EVENT_START) /* what version 8 asks beside the strategy */
+        event.search.memory = event.search.distil = event.search.template_rounds = 0;
+    if (failed || atoll_engine_step(w->engine, &event, sink, &w->queue[at].bytes, &err))
         fail_msg("event %llu: %s", (unsigned long long)record->event, err.text);
     atoll_event_fini(&event);
 }
