@@ -419,7 +419,7 @@ static int replied(struct atoll_engine *e, struct atoll_task_state *t, const str
     enum atoll_ask_kind kind = asked->ask.kind;
     struct atoll_staged_run *run =
         waiting_for(staged_of(t), asked->ask.number, answers[kind].state, answers[kind].or_state);
-    if (run)
+    if (run && answers[kind].handle)
         answers[kind].handle(e, t, run, reply, accepted);
     return 0;
 }

@@ -248,7 +248,7 @@ static void read_calls(struct atoll_reader *r, struct atoll_llm_outcome *o)
     }
     if (!r->failed && (o->status == ATOLL_LLM_TOOL_CALLS) != (count > 0))
         r->failed = ATOLL_E_PROTOCOL;
-    if (!r->failed && count) {
+    if (!r->failed && count && texts.data) {
         const char *base = (const char *)texts.data;
         for (size_t i = 0; i < count; i++)
             calls[i] =
