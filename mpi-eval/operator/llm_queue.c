@@ -461,6 +461,8 @@ static int begin_calls(struct atoll_llm_queue *queue, struct open_ask *a, const 
             ? atoll_arena_text(a->arena, (const char *)outcome->provider_state.data,
                                outcome->provider_state.length, err)
             : NULL;
+    if (outcome->provider_state.length && !a->states[record->turn_count])
+        return -1;
     if (atoll_tool_loop_begin(&a->loop, queue->tools, &scene, record, limit, outcome, a->arena, now_ns,
                               err) != 0)
         return -1;

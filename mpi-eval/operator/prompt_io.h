@@ -11,8 +11,9 @@
 #include "mpi-eval/operator/prompt_context.h"
 #include "mpi-eval/operator/roles.h"
 
-/* Room for the texts of one ask and its answer. */
-#define ATOLL_PROMPT_IO_ARENA_BYTES ((size_t)32 << 20)
+/* Room for the texts of one ask and its answer, with 20 turns of tools at their bounds: of each a prompt (2 MiB), a state of the
+ * provider's (1 MiB), what it said and thought; of 39 calls arguments (256 KiB) and results; the reply: some 90 MiB. */
+#define ATOLL_PROMPT_IO_ARENA_BYTES ((size_t)128 << 20)
 
 /* What is sent, and what its prompt is made of. */
 struct atoll_prompt_question {

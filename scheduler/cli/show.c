@@ -496,8 +496,11 @@ static int run_show(void *given, const char *const *arguments, size_t count, str
         if (!is_ask)
             ask = atoll_show_ask_find(&view, row);
         if (ask < 0) {
-            status = atoll_err_set(err, ATOLL_E_NOTFOUND, "no model wrote candidate %s: there is no prompt",
-                                   arguments[1]);
+            status = atoll_err_set(
+                err, ATOLL_E_NOTFOUND,
+                "no model wrote candidate %s: there is no prompt; `atoll export ... --csv asks` "
+                "has the numbers of asks, for ask:N in its place",
+                arguments[1]);
         } else if (settings->json) {
             atoll_json_print(atoll_show_ask_json(&view, (uint64_t)ask), JSON_INDENT(2), stdout);
         } else {
