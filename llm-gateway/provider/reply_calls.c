@@ -44,7 +44,7 @@ void atoll_reply_call_add(struct atoll_reply_call *call, const json_t *arguments
     if (atoll_json_put(&text, arguments, &why) == 0)
         atoll_outcome_text_put(&call->arguments, text.data, text.length);
     else if (!call->arguments.failed)
-        call->arguments.failed = why.code;
+        call->arguments.failed = (int)why.code;
     atoll_buffer_fini(&text);
 }
 

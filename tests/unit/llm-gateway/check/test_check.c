@@ -132,8 +132,7 @@ static void test_endpoints(void **state)
         "down.key=skipped (the endpoint has none)",
         "down.connect=failed (",
         "down.call=skipped (there was no reply)",
-        "roles.role.fine=ok (planner, temperature 0.3, top_p 1, effort high, at most 800 tokens, 4 "
-        "candidates)",
+        "roles.role.fine=ok (planner, temperature 0.3, top_p 1, effort high, at most 800 tokens, 4 cand",
         "roles.role=ok (* (all others), the model that is asked for, 1 candidate)",
     };
     assert_int_equal(check_text(yaml, 0, text), 5);
