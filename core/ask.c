@@ -9,6 +9,8 @@
 #define DIMENSIONS 3
 #define HAS_TIMES                                                                                            \
     0x80u /* beside the kind: the times of the task follow; what engines before version 5 wrote has none */
+#define HAS_PROMPT                                                                                           \
+    0x40u /* beside the kind: the version of the prompt text follows, which is not 0; from engine version 9 on */
 #define NS_MAX    1e18
 #define HAS_ITEMS 0x80u /* beside the status: items follow the order; engines before version 8 wrote none */
 #define GAIN_MAX  1e6
@@ -36,7 +38,8 @@ const char *atoll_ask_kind_name(enum atoll_ask_kind kind)
 {
     static const char *const names[ATOLL_ASK_KIND_COUNT] = {
         [ATOLL_ASK_WRITE] = "write", [ATOLL_ASK_PLAN] = "plan",           [ATOLL_ASK_ANALYSE] = "analyse",
-        [ATOLL_ASK_ORDER] = "order", [ATOLL_ASK_SUMMARISE] = "summarise", [ATOLL_ASK_DISTIL] = "distil"};
+        [ATOLL_ASK_ORDER] = "order", [ATOLL_ASK_SUMMARISE] = "summarise", [ATOLL_ASK_DISTIL] = "distil",
+        [ATOLL_ASK_META] = "meta",   [ATOLL_ASK_JUDGE] = "judge"};
     return (unsigned)kind < ATOLL_ASK_KIND_COUNT ? names[kind] : "unknown";
 }
 
@@ -52,11 +55,10 @@ const char *atoll_reply_status_name(enum atoll_reply_status status)
 
 const char *atoll_item_kind_name(enum atoll_item_kind kind)
 {
-    static const char *const names[ATOLL_ITEM_KIND_COUNT] = {[ATOLL_ITEM_PLAN] = "plan",
-                                                             [ATOLL_ITEM_ISSUE] = "issue",
-                                                             [ATOLL_ITEM_PROPOSAL] = "proposal",
-                                                             [ATOLL_ITEM_REWRITE] = "rewrite",
-                                                             [ATOLL_ITEM_HINT] = "hint"};
+    static const char *const names[ATOLL_ITEM_KIND_COUNT] = {
+        [ATOLL_ITEM_PLAN] = "plan",          [ATOLL_ITEM_ISSUE] = "issue", [ATOLL_ITEM_PROPOSAL] = "proposal",
+        [ATOLL_ITEM_REWRITE] = "rewrite",    [ATOLL_ITEM_HINT] = "hint",   [ATOLL_ITEM_EDIT] = "edit",
+        [ATOLL_ITEM_JUDGEMENT] = "judgement"};
     return (unsigned)kind < ATOLL_ITEM_KIND_COUNT ? names[kind] : "unknown";
 }
 
@@ -141,7 +143,7 @@ static void take_advice(struct atoll_reader *r, struct atoll_ask *ask)
 void atoll_ask_encode(const struct atoll_ask *ask, struct atoll_buffer *out)
 {
     atoll_buffer_put_u64(out, ask->number);
-    atoll_buffer_put_u8(out, (uint8_t)((unsigned)ask->kind | HAS_TIMES));
+    atoll_buffer_put_u8(out, (uint8_t)((unsigned)ask->kind | HAS_TIMES | (ask->prompt ? HAS_PROMPT : 0)));
     atoll_buffer_put_u8(out, (uint8_t)ask->op);
     atoll_buffer_put_u32(out, ask->task);
     atoll_buffer_put_u32(out, ask->model);
@@ -161,6 +163,8 @@ void atoll_ask_encode(const struct atoll_ask *ask, struct atoll_buffer *out)
     atoll_buffer_put_f64(out, ask->baseline_ns);
     atoll_buffer_put_f64(out, ask->best_ns);
     atoll_buffer_put_f64(out, ask->floor_ns);
+    if (ask->prompt)
+        atoll_buffer_put_u32(out, ask->prompt);
 }
 
 static void take_times(struct atoll_reader *r, struct atoll_ask *ask)
@@ -173,8 +177,8 @@ static void take_times(struct atoll_reader *r, struct atoll_ask *ask)
 void atoll_ask_decode(struct atoll_reader *reader, struct atoll_ask *ret_ask)
 {
     struct atoll_ask a = {.number = atoll_reader_u64(reader)};
-    unsigned kind = take_below(reader, HAS_TIMES | ATOLL_ASK_KIND_COUNT), has_times = kind & HAS_TIMES;
-    kind &= ~HAS_TIMES;
+    unsigned kind = atoll_reader_u8(reader), has_times = kind & HAS_TIMES, has_prompt = kind & HAS_PROMPT;
+    kind &= ~(HAS_TIMES | HAS_PROMPT);
     if (kind >= ATOLL_ASK_KIND_COUNT)
         reader->failed = 1;
     a.kind = reader->failed ? ATOLL_ASK_WRITE : (enum atoll_ask_kind)kind;
@@ -196,6 +200,8 @@ void atoll_ask_decode(struct atoll_reader *reader, struct atoll_ask *ret_ask)
     take_advice(reader, &a);
     if (has_times)
         take_times(reader, &a);
+    if (has_prompt)
+        a.prompt = atoll_reader_u32_in(reader, 1, UINT32_MAX);
     *ret_ask = a;
 }
 

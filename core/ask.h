@@ -41,6 +41,8 @@ enum atoll_ask_kind {
      * what was tried (papers/004) */
     ATOLL_ASK_SUMMARISE,
     ATOLL_ASK_DISTIL, /* what is to be learnt: parent is the improved kernel, inspirations its ancestors, the oldest first */
+    ATOLL_ASK_META, /* edits of the marked regions of a prompt text, from what became of the kernels written with it */
+    ATOLL_ASK_JUDGE, /* how likely the parent cheats, held against the task's reference */
     ATOLL_ASK_KIND_COUNT
 };
 const char *atoll_ask_kind_name(enum atoll_ask_kind kind); /* "write" ... */
@@ -73,6 +75,8 @@ struct atoll_ask {
     /* Of the task on this device model when it was asked, 0 unknown: with them a prompt follows from the ask and from
      * results that do not change any more, so that a resumed run words it in the same way. */
     double baseline_ns, best_ns, floor_ns;
+    uint32_t
+        prompt; /* version of the prompt text that it is worded with; META: that is to be edited; 0: as it came */
 };
 
 enum atoll_reply_status {
@@ -101,6 +105,8 @@ enum atoll_item_kind {
     ATOLL_ITEM_PROPOSAL, /* beyond the known types: text what changes, why it is valid, before and after a sketch */
     ATOLL_ITEM_REWRITE, /* of the optimization memory: title, text, before, after */
     ATOLL_ITEM_HINT, /* title the trigger (an error class or a limiter), text the advice, why its context */
+    ATOLL_ITEM_EDIT, /* title the region, before what stands there, after what takes its place, why */
+    ATOLL_ITEM_JUDGEMENT, /* gain_low the likelihood of a cheat, 0..1; text the reason */
     ATOLL_ITEM_KIND_COUNT
 };
 const char *atoll_item_kind_name(enum atoll_item_kind kind); /* "plan" ... */

@@ -8,6 +8,7 @@ static const char *const names[ATOLL_MODEL_ROLE_COUNT] = {
     [ATOLL_MODEL_ROLE_ORDERER] = "orderer",       [ATOLL_MODEL_ROLE_REFINER] = "refiner",
     [ATOLL_MODEL_ROLE_EXTRACTOR] = "extractor",   [ATOLL_MODEL_ROLE_TEMPLATER] = "templater",
     [ATOLL_MODEL_ROLE_SUMMARIZER] = "summarizer", [ATOLL_MODEL_ROLE_DISTILLER] = "distiller",
+    [ATOLL_MODEL_ROLE_PROMPTER] = "prompter",     [ATOLL_MODEL_ROLE_JUDGE] = "judge",
 };
 
 const char *atoll_model_role_name(enum atoll_model_role role)
@@ -43,6 +44,8 @@ enum atoll_model_role atoll_model_role_of_ask(const struct atoll_ask *ask)
     case ATOLL_ASK_ORDER: return ATOLL_MODEL_ROLE_ORDERER;
     case ATOLL_ASK_SUMMARISE: return ATOLL_MODEL_ROLE_SUMMARIZER;
     case ATOLL_ASK_DISTIL: return ATOLL_MODEL_ROLE_DISTILLER;
+    case ATOLL_ASK_META: return ATOLL_MODEL_ROLE_PROMPTER;
+    case ATOLL_ASK_JUDGE: return ATOLL_MODEL_ROLE_JUDGE;
     default: return role_of_writing(ask->op);
     }
 }

@@ -20,6 +20,8 @@ enum atoll_model_role {
     ATOLL_MODEL_ROLE_TEMPLATER,  /* templates of the best kernel */
     ATOLL_MODEL_ROLE_SUMMARIZER, /* why one kernel is faster than another */
     ATOLL_MODEL_ROLE_DISTILLER,  /* hints from a chain of improvements */
+    ATOLL_MODEL_ROLE_PROMPTER,   /* edits of prompt texts */
+    ATOLL_MODEL_ROLE_JUDGE,      /* whether a kernel cheats */
     ATOLL_MODEL_ROLE_COUNT
 };
 

@@ -394,7 +394,7 @@ int atoll_reply_read_items(enum atoll_ask_kind kind, const char *text, size_t le
                            struct atoll_arena *arena, struct atoll_reply *ret_reply, int *ret_usable,
                            struct atoll_err *err)
 {
-    if (kind <= ATOLL_ASK_WRITE || kind >= ATOLL_ASK_KIND_COUNT)
+    if (kind <= ATOLL_ASK_WRITE || kind > ATOLL_ASK_DISTIL)
         return atoll_err_set(err, ATOLL_E_INTERNAL, "an answer to '%s' has no items",
                              atoll_ask_kind_name(kind));
     struct atoll_reply_span clean;

@@ -118,6 +118,8 @@ static const struct atoll_yaml_row roles_rows[] = {
     {"templater", ATOLL_YAML_OPTIONAL, read_role, OF(ATOLL_MODEL_ROLE_TEMPLATER)},
     {"summarizer", ATOLL_YAML_OPTIONAL, read_role, OF(ATOLL_MODEL_ROLE_SUMMARIZER)},
     {"distiller", ATOLL_YAML_OPTIONAL, read_role, OF(ATOLL_MODEL_ROLE_DISTILLER)},
+    {"prompter", ATOLL_YAML_OPTIONAL, read_role, OF(ATOLL_MODEL_ROLE_PROMPTER)},
+    {"judge", ATOLL_YAML_OPTIONAL, read_role, OF(ATOLL_MODEL_ROLE_JUDGE)},
     {"*", ATOLL_YAML_OPTIONAL, read_role, OF(ATOLL_MODEL_ROLE_COUNT)},
 };
 _Static_assert(sizeof(roles_rows) / sizeof(*roles_rows) == ATOLL_GATEWAY_ROLE_COUNT, "a role has no row");

@@ -63,7 +63,8 @@ const struct atoll_option atoll_plan_options[] = {
      "Language model (or ensemble) that is asked beside the tuner, as the gateway calls it, or one a role: "
      "planner=A,executor=B,*=C. Roles are writer, planner, executor, analyser, orderer, refiner, extractor, "
      "templater, "
-     "summarizer and distiller; without * the gateway's own roles say who the others are. Without this "
+     "summarizer, distiller, prompter and judge; without * the gateway's own roles say who the others are. "
+     "Without this "
      "option the "
      "tuner works alone. How often a model is asked: --set ask_share, 0.5 when not given."},
     {"role", 0, ATOLL_OPT_LIST, FIELD(model.role), "ROLE:KEY=VALUE,...", NULL, 0, 0, NULL,

@@ -10,6 +10,7 @@
 
 #define OLD_KIND_OFFSET 8
 #define TIMES_BYTES     24
+#define PROMPT_BYTES    4
 
 static struct atoll_ask full_ask(void)
 {
@@ -24,7 +25,8 @@ static struct atoll_ask full_ask(void)
                               .advice = {{.dimension = 2, .level = 1, .sign = -1, .weight = 0.5}},
                               .baseline_ns = 3e6,
                               .best_ns = 1.5e6,
-                              .floor_ns = 1e6};
+                              .floor_ns = 1e6,
+                              .prompt = 7};
 }
 
 static int decode(const struct atoll_buffer *b, size_t length, struct atoll_ask *ret_ask)
@@ -57,10 +59,30 @@ static void old_asks_have_no_times(void **state)
     atoll_ask_encode(&ask, &b);
     b.data[OLD_KIND_OFFSET] = ATOLL_ASK_ORDER;
     assert_int_equal(decode(&b, b.length, &back), -1);
-    assert_int_equal(decode(&b, b.length - TIMES_BYTES, &back), 0);
+    assert_int_equal(decode(&b, b.length - TIMES_BYTES - PROMPT_BYTES, &back), 0);
     assert_int_equal(back.kind, ATOLL_ASK_ORDER);
     assert_true(back.best_ns == 0 && back.baseline_ns == 0 && back.floor_ns == 0);
     atoll_buffer_fini(&b);
+}
+
+/* Before engine 9 an ask named no prompt; one that is worded as the text came still does not. */
+static void old_asks_name_no_prompt(void **state)
+{
+    struct atoll_ask ask = full_ask(), back;
+    struct atoll_buffer b, plain;
+    atoll_buffer_init(&b, 4096);
+    atoll_buffer_init(&plain, 4096);
+    atoll_ask_encode(&ask, &b);
+    ask.prompt = 0;
+    atoll_ask_encode(&ask, &plain);
+    assert_int_equal(plain.length, b.length - PROMPT_BYTES);
+    assert_int_equal(plain.data[OLD_KIND_OFFSET], 0x80 + ATOLL_ASK_ORDER);
+    assert_int_equal(decode(&plain, plain.length, &back), 0);
+    assert_memory_equal(&ask, &back, sizeof(ask));
+    memset(b.data + plain.length, 0, PROMPT_BYTES); /* would be another form of the same */
+    assert_int_equal(decode(&b, b.length, &back), -1);
+    atoll_buffer_fini(&b);
+    atoll_buffer_fini(&plain);
 }
 
 static void hostile_asks_are_refused(void **state)
@@ -74,7 +96,7 @@ static void hostile_asks_are_refused(void **state)
     for (size_t i = 0; i < sizeof(kinds); i++) {
         b.data[OLD_KIND_OFFSET] = kinds[i];
         assert_int_equal(decode(&b, b.length, &back), -1);
-        assert_int_equal(decode(&b, b.length - TIMES_BYTES, &back), -1);
+        assert_int_equal(decode(&b, b.length - TIMES_BYTES - PROMPT_BYTES, &back), -1);
     }
     for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++) {
         ask = full_ask();
@@ -312,6 +334,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(asks_travel),
         cmocka_unit_test(old_asks_have_no_times),
+        cmocka_unit_test(old_asks_name_no_prompt),
         cmocka_unit_test(hostile_asks_are_refused),
         cmocka_unit_test(dialogues_travel),
         cmocka_unit_test(items_travel),
