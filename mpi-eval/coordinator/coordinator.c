@@ -16,6 +16,7 @@
 
 #include "archive-h5/hdf5/archive.h"
 #include "base/log.h"
+#include "core/knowledge/pack.h"
 #include "mpi-eval/backend/backends.h"
 #include "mpi-eval/coordinator/notice.h"
 #include "mpi-eval/coordinator/progress.h"
@@ -44,7 +45,8 @@ struct coordinator {
     struct atoll_peer_table *peers;
     struct atoll_time_ledger *times;
     struct atoll_llm_queue *llm_queue;
-    struct atoll_tools *tools; /* NULL: no model is asked */
+    struct atoll_knowledge_pack *knowledge; /* of tools */
+    struct atoll_tools *tools;              /* NULL: no model is asked */
     struct {
         unsigned peer;
         uint64_t evaluation;
@@ -648,7 +650,9 @@ static int coordinator_init(struct coordinator *c, const struct atoll_coordinato
     c->dispatch = atoll_dispatch_create(s->peers.count, err);
     if (!c->dispatch)
         return -1;
-    if (s->llm.gateway && !(c->tools = atoll_tools_create(NULL, 0, err)))
+    if (s->llm.gateway && (c->knowledge = atoll_knowledge_pack_load(NULL, NULL, 0, err)) != NULL)
+        c->tools = atoll_tools_create(c->knowledge, 0, err);
+    if (s->llm.gateway && !c->tools)
         return -1;
     const struct atoll_peer_table_settings peers = {.carrier = &s->peers,
                                                     .setup = s->setup,
@@ -677,6 +681,7 @@ static void coordinator_fini(struct coordinator *c)
     atoll_time_ledger_destroy(c->times);
     atoll_llm_queue_destroy(c->llm_queue);
     atoll_tools_destroy(c->tools);
+    atoll_knowledge_pack_destroy(c->knowledge);
     atoll_progress_fini(&c->progress);
     if (c->ack_fd >= 0)
         close(c->ack_fd);

@@ -26,7 +26,7 @@ struct call {
 };
 
 struct atoll_tools {
-    struct atoll_knowledge *knowledge;
+    struct atoll_knowledge_tool *knowledge;
     struct atoll_kernels *kernels;
     struct call *first, **end; /* the oldest first */
     struct call *given;        /* by next; kept for its text */
@@ -43,7 +43,8 @@ static void call_destroy(struct call *call)
     free(call);
 }
 
-struct atoll_tools *atoll_tools_create(const char *knowledge, double deadline_ns, struct atoll_err *err)
+struct atoll_tools *atoll_tools_create(const struct atoll_knowledge_pack *knowledge, double deadline_ns,
+                                       struct atoll_err *err)
 {
     struct atoll_tools *tools = calloc(1, sizeof(*tools));
     if (!tools) {
@@ -52,7 +53,7 @@ struct atoll_tools *atoll_tools_create(const char *knowledge, double deadline_ns
     }
     tools->end = &tools->first;
     tools->deadline_ns = deadline_ns > 0 ? deadline_ns : ATOLL_TOOLS_DEADLINE_NS;
-    tools->knowledge = atoll_knowledge_create(knowledge, err);
+    tools->knowledge = atoll_knowledge_tool_create(knowledge, err);
     tools->kernels = tools->knowledge ? atoll_kernels_create(err) : NULL;
     if (tools->kernels)
         return tools;
@@ -71,7 +72,7 @@ void atoll_tools_destroy(struct atoll_tools *tools)
     }
     call_destroy(tools->given);
     atoll_kernels_destroy(tools->kernels);
-    atoll_knowledge_destroy(tools->knowledge);
+    atoll_knowledge_tool_destroy(tools->knowledge);
     free(tools);
 }
 
@@ -123,13 +124,13 @@ static int look_up(struct atoll_tools *tools, struct call *call, const struct at
     atoll_buffer_init(&found, FOUND_BYTES);
     switch (tool) {
     case ATOLL_TOOL_SEARCH_KNOWLEDGE:
-        rc = atoll_knowledge_search(tools->knowledge, arguments, &found, &why);
+        rc = atoll_knowledge_tool_search(tools->knowledge, arguments, &found, &why);
         break;
     case ATOLL_TOOL_SEARCH_ARCHIVE:
         rc = atoll_kernels_search(tools->kernels, scene->engine, scene->task, scene->model, arguments, &found,
                                   &why);
         break;
-    default: rc = atoll_knowledge_read(tools->knowledge, arguments, &found, &why);
+    default: rc = atoll_knowledge_tool_read(tools->knowledge, arguments, &found, &why);
     }
     if (rc == 0)
         rc = atoll_buffer_check(&found, &why);

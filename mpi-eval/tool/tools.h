@@ -14,10 +14,12 @@
 #define ATOLL_TOOLS_DEADLINE_NS 180e9 /* from start to result */
 #define ATOLL_TOOLS_PEER_LIMIT  8     /* calls that one evaluator has in hand */
 
+struct atoll_knowledge_pack;
 struct atoll_tools;
 
-/* knowledge: a folder; NULL = what was installed with the program.  deadline_ns: 0 = ATOLL_TOOLS_DEADLINE_NS. */
-struct atoll_tools *atoll_tools_create(const char *knowledge, double deadline_ns, struct atoll_err *err);
+/* knowledge: borrowed.  deadline_ns: 0 = ATOLL_TOOLS_DEADLINE_NS. */
+struct atoll_tools *atoll_tools_create(const struct atoll_knowledge_pack *knowledge, double deadline_ns,
+                                       struct atoll_err *err);
 void atoll_tools_destroy(struct atoll_tools *tools); /* NULL is fine */
 
 /* ---- for who asks models ---- */

@@ -1,5 +1,6 @@
 #include "tests/support/operator.h"
 
+#include "core/knowledge/pack.h"
 #include "mpi-eval/operator/tool_loop.h"
 
 static const struct sim_seed seeds[] = {{"k0", NULL, NULL}};
@@ -15,7 +16,8 @@ static void calls_beyond_the_limit_are_refused(void **state)
     const struct atoll_llm_tool_call calls[] = {{"a", "search_archive", "{\"words\": \"long\"}"},
                                                 {"b", "search_archive", "{\"words\": \"long\"}"}};
     struct atoll_arena *arena = atoll_arena_create(1u << 24, NULL);
-    struct atoll_tools *tools = atoll_tools_create(ATOLL_SOURCE_DIR "/knowledge", 0, NULL);
+    struct atoll_knowledge_pack *pack = atoll_knowledge_pack_create(NULL);
+    struct atoll_tools *tools = atoll_tools_create(pack, 0, NULL);
     (void)state;
     assert_non_null(tools);
     atoll_buffer_init(&task, 1u << 24);
@@ -51,6 +53,7 @@ static void calls_beyond_the_limit_are_refused(void **state)
     sim_fini(s);
     free(s);
     atoll_tools_destroy(tools);
+    atoll_knowledge_pack_destroy(pack);
     atoll_arena_destroy(arena);
     atoll_buffer_fini(&task);
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "core/knowledge/pack.h"
 #include "mpi-eval/tool/tools.h"
 
 #define SECOND 1e9
@@ -18,6 +19,7 @@ static const struct sim_seed seeds[] = {
 
 struct stand {
     struct sim *sim;
+    struct atoll_knowledge_pack *pack;
     struct atoll_tools *tools;
     struct atoll_tool_scene scene;
     char folder[64];
@@ -61,7 +63,9 @@ static int set_up(void **state)
     put(s.folder, "base/banks.md", "Shared memory has 32 banks.\nA warp reads them.\n");
     assert_int_equal(symlink("../secret.txt", path_of(&s, "base/link.md")), 0);
     assert_int_equal(symlink("..", path_of(&s, "base/up")), 0);
-    s.tools = atoll_tools_create(path_of(&s, "base"), 10 * SECOND, &err);
+    const char *folder = path_of(&s, "base");
+    s.pack = atoll_knowledge_pack_read(&folder, 1, &err);
+    s.tools = s.pack ? atoll_tools_create(s.pack, 10 * SECOND, &err) : NULL;
     if (!s.tools)
         fail_msg("%s", err.text);
     atoll_buffer_init(&task, 1u << 24);
@@ -84,6 +88,7 @@ static int tear_down(void **state)
     struct stand *s = *state;
     char command[128];
     atoll_tools_destroy(s->tools);
+    atoll_knowledge_pack_destroy(s->pack);
     sim_fini(s->sim);
     free(s->sim);
     snprintf(command, sizeof(command), "rm -r %s", s->folder);
@@ -269,11 +274,13 @@ static void test_without_knowledge(void **state)
     struct stand *s = *state;
     struct atoll_tool_result result;
     struct atoll_tools *known = s->tools;
-    s->tools = atoll_tools_create("/nonexistent", 0, NULL);
+    struct atoll_knowledge_pack *empty = atoll_knowledge_pack_create(NULL);
+    s->tools = atoll_tools_create(empty, 0, NULL);
     start(s, "search_knowledge", "{\"words\":\"warp\"}", 0);
     assert_int_equal(atoll_tools_next(s->tools, 0, &result), 1);
     assert_string_equal(result.text, "nothing fits; 0 texts of knowledge were looked through\n");
     atoll_tools_destroy(s->tools);
+    atoll_knowledge_pack_destroy(empty);
     s->tools = known;
     atoll_tools_destroy(NULL);
 }
