@@ -6,12 +6,22 @@
 
 const char *atoll_brief_kind_name(enum atoll_brief_kind kind)
 {
-    static const char *const names[ATOLL_BRIEF_KIND_COUNT] = {
-        [ATOLL_BRIEF_HINT] = "hint",           [ATOLL_BRIEF_MEMORY] = "memory",
-        [ATOLL_BRIEF_KNOWLEDGE] = "knowledge", [ATOLL_BRIEF_PROMPT] = "prompt",
-        [ATOLL_BRIEF_SIBLING] = "sibling",     [ATOLL_BRIEF_SLOWER] = "slower",
-        [ATOLL_BRIEF_BEST] = "best",           [ATOLL_BRIEF_COMBINATION] = "combination"};
+    static const char *const names[ATOLL_BRIEF_KIND_COUNT] = {[ATOLL_BRIEF_HINT] = "hint",
+                                                              [ATOLL_BRIEF_MEMORY] = "memory",
+                                                              [ATOLL_BRIEF_KNOWLEDGE] = "knowledge",
+                                                              [ATOLL_BRIEF_PROMPT] = "prompt",
+                                                              [ATOLL_BRIEF_SIBLING] = "sibling",
+                                                              [ATOLL_BRIEF_SLOWER] = "slower",
+                                                              [ATOLL_BRIEF_BEST] = "best",
+                                                              [ATOLL_BRIEF_COMBINATION] = "combination",
+                                                              [ATOLL_BRIEF_CONSTRAINT] = "constraint",
+                                                              [ATOLL_BRIEF_DEMONSTRATION] = "demonstration"};
     return (unsigned)kind < ATOLL_BRIEF_KIND_COUNT ? names[kind] : "unknown";
+}
+
+static size_t text_limit(enum atoll_brief_kind kind)
+{
+    return kind == ATOLL_BRIEF_DEMONSTRATION ? ATOLL_BRIEF_SOURCE_LIMIT : ATOLL_BRIEF_TEXT_LIMIT;
 }
 
 void atoll_briefing_encode(const struct atoll_briefing *briefing, struct atoll_buffer *out)
@@ -23,7 +33,7 @@ void atoll_briefing_encode(const struct atoll_briefing *briefing, struct atoll_b
         atoll_buffer_put_u8(out, (uint8_t)b->kind);
         atoll_buffer_put_bytes(out, b->id.bytes, sizeof(b->id.bytes));
         atoll_text_put(out, b->title, ATOLL_BRIEF_TITLE_LIMIT);
-        atoll_text_put(out, b->text, ATOLL_BRIEF_TEXT_LIMIT);
+        atoll_text_put(out, b->text, text_limit(b->kind));
         atoll_buffer_put_f64(out, b->score);
     }
 }
@@ -41,7 +51,7 @@ void atoll_briefing_decode(struct atoll_reader *reader, struct atoll_arena *aren
         b->kind = reader->failed ? ATOLL_BRIEF_HINT : (enum atoll_brief_kind)kind;
         atoll_reader_bytes(reader, b->id.bytes, sizeof(b->id.bytes));
         b->title = atoll_text_take(reader, arena, ATOLL_BRIEF_TITLE_LIMIT);
-        b->text = atoll_text_take(reader, arena, ATOLL_BRIEF_TEXT_LIMIT);
+        b->text = atoll_text_take(reader, arena, text_limit(b->kind));
         b->score = atoll_reader_f64(reader);
         if (!isfinite(b->score))
             reader->failed = ATOLL_E_PROTOCOL;

@@ -7,25 +7,31 @@
 #include "base/buffer.h"
 #include "base/id.h"
 
-#define ATOLL_BRIEF_LIMIT 48 /* of one ask */
+#define ATOLL_BRIEF_LIMIT 96 /* of one ask */
 #define ATOLL_BRIEF_TEXT_LIMIT                                                                               \
     (4u << 10) /* bytes of a brief's text; what is longer is cut when it is encoded */
-#define ATOLL_BRIEF_TITLE_LIMIT 256u
+#define ATOLL_BRIEF_SOURCE_LIMIT (16u << 10) /* the same of a DEMONSTRATION */
+#define ATOLL_BRIEF_TITLE_LIMIT  256u
 
 /* The order is the order in journals and archives: new ones go before COUNT. */
 enum atoll_brief_kind {
     ATOLL_BRIEF_HINT,      /* of the experience library */
     ATOLL_BRIEF_MEMORY,    /* a rewrite of the optimization memory */
-    ATOLL_BRIEF_KNOWLEDGE, /* a passage of the knowledge base */
+    ATOLL_BRIEF_KNOWLEDGE, /* an entry of the knowledge base */
     ATOLL_BRIEF_PROMPT,    /* a passage of the prompt itself, in the place of the one that is built in */
     /* results that were chosen among many: id is the candidate, score its time in ns, without texts */
     ATOLL_BRIEF_SIBLING,     /* another child of the parent */
     ATOLL_BRIEF_SLOWER,      /* a child that is slower than the parent */
     ATOLL_BRIEF_BEST,        /* the best of the task */
     ATOLL_BRIEF_COMBINATION, /* of the parameters of the parent's template */
+    /* of the knowledge base, too; the first line of a constraint's text is never cut */
+    ATOLL_BRIEF_CONSTRAINT, /* a critical one, for its language and device: told whatever else is */
+    ATOLL_BRIEF_DEMONSTRATION, /* a kernel of a similar task: its text is what is said of it, an empty line, the source */
     ATOLL_BRIEF_KIND_COUNT
 };
 const char *atoll_brief_kind_name(enum atoll_brief_kind kind); /* "hint" ... */
+#define ATOLL_BRIEFS_OF_KNOWLEDGE                                                                            \
+    (1u << ATOLL_BRIEF_KNOWLEDGE | 1u << ATOLL_BRIEF_CONSTRAINT | 1u << ATOLL_BRIEF_DEMONSTRATION)
 
 struct atoll_brief {
     enum atoll_brief_kind kind;

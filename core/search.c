@@ -112,6 +112,7 @@ void atoll_search_defaults(struct atoll_search *ret_search)
         .template_count = 8,
         .ask_candidates = 1,
         .distil = 1,
+        .knowledge = 2,
     };
 }
 
@@ -203,6 +204,7 @@ static const struct atoll_search_field fields[] = {
     FIELD(distil, U32, 0, 1, "models: hints are learnt from what improved"),
     FIELD(ask_candidates, U32, 1, ATOLL_ASK_COUNT_LIMIT,
           "models: kernels that an ask wants, where the strategy says no number"),
+    FIELD(knowledge, U32, 0, 2, "models: entries of the knowledge base are told, 2 = similar kernels, too"),
 };
 
 #define FIELD_COUNT (sizeof(fields) / sizeof(*fields))

@@ -88,6 +88,12 @@ struct atoll_projection *atoll_projection_create(const struct atoll_config *conf
         return NULL;
     }
     p->plan_round = 1;
+    p->books[ATOLL_PROJECTION_HINTS] =
+        (struct atoll_projection_books){.rows = ATOLL_TABLE_HINTS, .uses = ATOLL_TABLE_HINT_USES};
+    p->books[ATOLL_PROJECTION_KNOWLEDGE] =
+        (struct atoll_projection_books){.rows = ATOLL_TABLE_KNOWLEDGE_ENTRIES,
+                                        .uses = ATOLL_TABLE_KNOWLEDGE_USES,
+                                        .ledger = {.kinds = ATOLL_BRIEFS_OF_KNOWLEDGE}};
     if (!(p->tables = atoll_tables_create(ATOLL_TABLES_LIMIT_BYTES, err)) ||
         !(p->arena = atoll_arena_create(ARENA_LIMIT_BYTES, err)) ||
         !(p->plans = atoll_arena_create(PLANS_LIMIT_BYTES, err)) || add_campaign(p, config, err) != 0) {
@@ -110,7 +116,8 @@ void atoll_projection_destroy(struct atoll_projection *p)
     free(p->rivals.items);
     free(p->devices.items);
     free(p->told.items);
-    atoll_hint_ledger_fini(&p->hints);
+    for (size_t i = 0; i < ATOLL_PROJECTION_BOOK_COUNT; i++)
+        atoll_hint_ledger_fini(&p->books[i].ledger);
     atoll_index_fini(&p->ask_index);
     atoll_index_fini(&p->device_time_index);
     atoll_index_fini(&p->source_index);
@@ -276,7 +283,8 @@ struct atoll_tables *atoll_projection_cut(struct atoll_projection *p, struct ato
     for (size_t t = 0; !failed && t < ATOLL_TABLE_COUNT; t++) {
         /* of these, rows change */
         int is_whole = t <= ATOLL_TABLE_ASKS || t == ATOLL_TABLE_DEVICE_TIME || t == ATOLL_TABLE_HINTS ||
-                       t == ATOLL_TABLE_HINT_USES;
+                       t == ATOLL_TABLE_HINT_USES || t == ATOLL_TABLE_KNOWLEDGE_ENTRIES ||
+                       t == ATOLL_TABLE_KNOWLEDGE_USES;
         uint64_t begin = is_whole ? 0 : p->marks[t], end = atoll_tables_count(p->tables, (enum atoll_table)t);
         for (uint64_t i = begin; !failed && i < end; i++) {
             failed = atoll_row_copier_get(&copier, (enum atoll_table)t, i, &row, err) != 0 ||

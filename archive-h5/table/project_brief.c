@@ -1,7 +1,9 @@
-/* project_brief.c - what asks were given and what came of it: briefs, hints and their uses, rewrites, calls of tools.  A row of hints
- * stands where its account stands in the ledger; element i of told belongs to row i of asks. */
+/* project_brief.c - what asks were given and what came of it: briefs, hints, entries of the knowledge base and their uses, rewrites,
+ * calls of tools.  A row of hints or entries stands where its account stands in the ledger of its books; element i of told belongs to
+ * row i of asks. */
 #include "archive-h5/table/project_state.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "archive-h5/campaign/hints.h"
@@ -50,28 +52,37 @@ static void fill_statistics(const struct atoll_hint_account *account, struct ato
 static int add_hint(struct atoll_projection *p, const struct atoll_experience_hint *h, struct atoll_err *err)
 {
     struct atoll_row_hint row = {.id = atoll_experience_hint_id(h), .origin = (uint8_t)h->origin};
-    if (atoll_hint_ledger_find(&p->hints, &row.id) != ATOLL_NONE)
+    struct atoll_hint_ledger *ledger = &p->books[ATOLL_PROJECTION_HINTS].ledger;
+    if (atoll_hint_ledger_find(ledger, &row.id) != ATOLL_NONE)
         return 0;
-    if (put_hint_texts(p, h, &row, err) != 0 ||
-        atoll_hint_ledger_add(&p->hints, &row.id, &h->prior, err) != 0)
+    if (put_hint_texts(p, h, &row, err) != 0 || atoll_hint_ledger_add(ledger, &row.id, &h->prior, err) != 0)
         return -1;
-    fill_statistics(&p->hints.accounts[p->hints.account_count - 1], &row);
+    fill_statistics(&ledger->accounts[ledger->account_count - 1], &row);
     return atoll_tables_append(p->tables, ATOLL_TABLE_HINTS, &row, err);
 }
 
-/* One that the campaign's file does not have: what the briefing says is all that is known of it. */
-static int add_told_hint(struct atoll_projection *p, const struct atoll_brief *b, struct atoll_err *err)
+/* What the briefing says is all that is known of it: a hint that the campaign's file does not have, or an entry.  An entry's title is
+ * its kind and its name. */
+static int add_told(struct atoll_projection *p, struct atoll_projection_books *books,
+                    const struct atoll_brief *b, struct atoll_err *err)
 {
+    const char *name = b->title ? b->title : "", *blank = strchr(name, ' ');
+    char kind[32] = "";
     static const struct atoll_hint_statistics none;
     struct atoll_row_hint row = {.id = b->id};
-    if (atoll_hint_ledger_find(&p->hints, &b->id) != ATOLL_NONE)
+    if (atoll_hint_ledger_find(&books->ledger, &b->id) != ATOLL_NONE)
         return 0;
-    if (atoll_projection_put_text(p, b->title, &row.name, err) != 0 ||
+    if (books->rows == ATOLL_TABLE_KNOWLEDGE_ENTRIES && blank) {
+        snprintf(kind, sizeof(kind), "%.*s", (int)(blank - name), name);
+        name = blank + 1;
+    }
+    if (atoll_projection_put_text(p, name, &row.name, err) != 0 ||
+        atoll_projection_put_text(p, kind, &row.trigger, err) != 0 ||
         atoll_projection_put_text(p, b->text, &row.advice, err) != 0 ||
-        atoll_hint_ledger_add(&p->hints, &b->id, &none, err) != 0) {
+        atoll_hint_ledger_add(&books->ledger, &b->id, &none, err) != 0) {
         return -1;
     }
-    return atoll_tables_append(p->tables, ATOLL_TABLE_HINTS, &row, err);
+    return atoll_tables_append(p->tables, books->rows, &row, err);
 }
 
 int atoll_projection_hints(struct atoll_projection *p, const struct atoll_campaign *campaign,
@@ -87,18 +98,19 @@ int atoll_projection_hints(struct atoll_projection *p, const struct atoll_campai
     return rc;
 }
 
-static void update_hints(struct atoll_projection *p, const struct atoll_projection_told *told)
+static void update_books(struct atoll_projection *p, unsigned which, const struct atoll_projection_told *told)
 {
-    for (uint32_t i = 0; i < told->use_count; i++) {
+    const struct atoll_projection_books *books = &p->books[which];
+    for (uint32_t i = 0; i < told->use_count[which]; i++) {
         struct atoll_row_hint_use use;
         struct atoll_row_hint row;
-        atoll_tables_get(p->tables, ATOLL_TABLE_HINT_USES, told->first_use + i, &use);
-        uint32_t at = atoll_hint_ledger_find(&p->hints, &use.hint);
+        atoll_tables_get(p->tables, books->uses, told->first_use[which] + i, &use);
+        uint32_t at = atoll_hint_ledger_find(&books->ledger, &use.hint);
         if (at == ATOLL_NONE)
             continue;
-        atoll_tables_get(p->tables, ATOLL_TABLE_HINTS, at, &row);
-        fill_statistics(&p->hints.accounts[at], &row);
-        atoll_tables_set(p->tables, ATOLL_TABLE_HINTS, at, &row);
+        atoll_tables_get(p->tables, books->rows, at, &row);
+        fill_statistics(&books->ledger.accounts[at], &row);
+        atoll_tables_set(p->tables, books->rows, at, &row);
     }
 }
 
@@ -152,11 +164,13 @@ static int add_brief(struct atoll_projection *p, const struct atoll_briefing *br
                : atoll_tables_append(p->tables, ATOLL_TABLE_BRIEFS, &row, err);
 }
 
-/* Rows of uses, of an ask about a kernel with this first result. */
-static int add_uses(struct atoll_projection *p, const struct atoll_briefing *briefing,
+/* Rows of uses of one of the books, of an ask about a kernel with this first result. */
+static int add_uses(struct atoll_projection *p, unsigned which, const struct atoll_briefing *briefing,
                     const struct atoll_row_ask *ask, const struct atoll_projection_first *parent,
                     struct atoll_projection_told *told, struct atoll_err *err)
 {
+    struct atoll_projection_books *books = &p->books[which];
+    uint32_t kinds = books->ledger.kinds ? books->ledger.kinds : 1u << ATOLL_BRIEF_HINT;
     struct atoll_row_hint_use row = {
         .event = p->event, .ask = ask->number, .task = ask->task, .model = ask->model};
     if (parent) {
@@ -164,19 +178,19 @@ static int add_uses(struct atoll_projection *p, const struct atoll_briefing *bri
         row.limiter = parent->limiter;
         row.parent_ns = time_of(parent);
     }
-    told->first_use = atoll_tables_count(p->tables, ATOLL_TABLE_HINT_USES);
+    told->first_use[which] = atoll_tables_count(p->tables, books->uses);
     for (uint32_t i = 0; i < briefing->count; i++) {
         const struct atoll_brief *b = &briefing->briefs[i];
-        if (b->kind != ATOLL_BRIEF_HINT)
+        if (!(kinds >> b->kind & 1u))
             continue;
         row.ordinal = i;
         row.hint = b->id;
         row.score = b->score;
-        if (add_told_hint(p, b, err) != 0 || atoll_projection_put_text(p, b->title, &row.name, err) != 0 ||
-            atoll_tables_append(p->tables, ATOLL_TABLE_HINT_USES, &row, err) != 0) {
+        if (add_told(p, books, b, err) != 0 || atoll_projection_put_text(p, b->title, &row.name, err) != 0 ||
+            atoll_tables_append(p->tables, books->uses, &row, err) != 0) {
             return -1;
         }
-        told->use_count++;
+        told->use_count[which]++;
     }
     return 0;
 }
@@ -200,28 +214,31 @@ int atoll_projection_put_briefing(struct atoll_projection *p, const struct atoll
         diagnosis.error = (enum atoll_error_class)parent->error;
         diagnosis.limiter = (enum atoll_limiter)parent->limiter;
     }
-    if (add_uses(p, briefing, &ask, parent, told, err) != 0 ||
-        atoll_hint_ledger_used(&p->hints, parent ? &diagnosis : NULL, briefing, err) != 0) {
-        return -1;
+    for (unsigned i = 0; i < ATOLL_PROJECTION_BOOK_COUNT; i++) {
+        if (add_uses(p, i, briefing, &ask, parent, told, err) != 0 ||
+            atoll_hint_ledger_used(&p->books[i].ledger, parent ? &diagnosis : NULL, briefing, err) != 0) {
+            return -1;
+        }
+        update_books(p, i, told);
     }
-    update_hints(p, told);
     return 0;
 }
 
 /* ---- what followed ---- */
 
-static void put_outcome(struct atoll_projection *p, const struct atoll_projection_told *told,
+static void put_outcome(struct atoll_projection *p, unsigned which, const struct atoll_projection_told *told,
                         const struct atoll_id *candidate, const struct atoll_projection_first *first)
 {
-    for (uint32_t i = 0; i < told->use_count; i++) {
+    enum atoll_table uses = p->books[which].uses;
+    for (uint32_t i = 0; i < told->use_count[which]; i++) {
         struct atoll_row_hint_use use;
-        atoll_tables_get(p->tables, ATOLL_TABLE_HINT_USES, told->first_use + i, &use);
+        atoll_tables_get(p->tables, uses, told->first_use[which] + i, &use);
         use.outcome =
             atoll_hint_is_win(use.parent_ns, (enum atoll_verdict)first->verdict, first->time_ns) ? 2 : 1;
         use.candidate = *candidate;
         use.verdict = first->verdict;
         use.time_ns = first->time_ns;
-        atoll_tables_set(p->tables, ATOLL_TABLE_HINT_USES, told->first_use + i, &use);
+        atoll_tables_set(p->tables, uses, told->first_use[which] + i, &use);
     }
 }
 
@@ -244,10 +261,12 @@ void atoll_projection_credit(struct atoll_projection *p, uint64_t ask_number,
     if (ask.model != e->model)
         return;
     double parent_ns = time_of(first_of(p, &ask.parent, ask.model));
-    if (atoll_hint_ledger_credit(&p->hints, ask.number, parent_ns, (enum atoll_verdict)first->verdict,
-                                 first->time_ns))
-        put_outcome(p, told_of(p, ask_row), &e->candidate, first);
-    update_hints(p, told_of(p, ask_row));
+    for (unsigned i = 0; i < ATOLL_PROJECTION_BOOK_COUNT; i++) {
+        if (atoll_hint_ledger_credit(&p->books[i].ledger, ask.number, parent_ns,
+                                     (enum atoll_verdict)first->verdict, first->time_ns))
+            put_outcome(p, i, told_of(p, ask_row), &e->candidate, first);
+        update_books(p, i, told_of(p, ask_row));
+    }
 }
 
 /* ---- replies ---- */

@@ -55,11 +55,18 @@ struct atoll_projection_first {
     double time_ns;
 };
 
-/* Of an ask: which rows of hint_uses are its own, and the faster one of a pair. */
+/* What was told and credited: hints, or the knowledge base. */
+struct atoll_projection_books {
+    enum atoll_table rows, uses;     /* struct atoll_row_hint, struct atoll_row_hint_use */
+    struct atoll_hint_ledger ledger; /* an account per row */
+};
+enum { ATOLL_PROJECTION_HINTS, ATOLL_PROJECTION_KNOWLEDGE, ATOLL_PROJECTION_BOOK_COUNT };
+
+/* Of an ask: which rows of uses are its own in each of the books, and the faster one of a pair. */
 struct atoll_projection_told {
     struct atoll_id fast;
-    uint64_t first_use;
-    uint32_t use_count;
+    uint64_t first_use[ATOLL_PROJECTION_BOOK_COUNT];
+    uint32_t use_count[ATOLL_PROJECTION_BOOK_COUNT];
     int is_briefed;
 };
 
@@ -85,7 +92,7 @@ struct atoll_projection {
     struct atoll_projection_list sources, dispatches, tasks, floors; /* floors: one per candidate row */
     struct atoll_projection_list rivals, devices; /* devices: struct atoll_device_info, as told last */
     struct atoll_projection_list told;            /* one per ask row */
-    struct atoll_hint_ledger hints;               /* an account per row of hints */
+    struct atoll_projection_books books[ATOLL_PROJECTION_BOOK_COUNT];
     struct atoll_index source_index, dispatch_index, candidate_index, ask_index, device_time_index;
     uint32_t models[ATOLL_MODEL_LIMIT]; /* names, texts, in the order of their appearance */
     uint32_t model_count;

@@ -916,6 +916,45 @@ static const struct atoll_column section_columns[] = {
     COL(section, cut_bytes, U32, "B", "what did not fit"),
 };
 
+static const struct atoll_column knowledge_entry_columns[] = {
+    OWNER(hint),
+    KEY(hint, id, ID, "", "hash of the entry's identity"),
+    COL(hint, name, TEXT, "", "its name"),
+    {"kind", ATOLL_COLUMN_TEXT, 0, offsetof(struct atoll_row_hint, trigger), "",
+     "constraint, pattern, example, hardware or kernel", NULL, 0, 0, 0},
+    {"text", ATOLL_COLUMN_TEXT, 0, offsetof(struct atoll_row_hint, advice), "", "as it was told first", NULL,
+     0, 0, 0},
+    COL(hint, uses, F64, "", "asks of this campaign that were told it"),
+    COL(hint, outcomes, F64, "", "of these, with a kernel that was measured"),
+    COL(hint, wins, F64, "", "of these, followed by a gain"),
+    COL(hint, expected, F64, "", "wins that asks of the same kinds had, with whatever they were told"),
+    COL(hint, gains, F64, "", "outcomes with a time of parent and kernel"),
+    COL(hint, mean_gain, F64, "", "their time of the parent over the kernel's, geometric mean, 0 = none"),
+    COL(hint, confidence, F64, "", "wins per outcome, with its prior"),
+    COL(hint, lift, F64, "", "wins over expected ones, with its prior"),
+    COL(hint, dropped, U8, "", "1 = it loses, and is told no more unless it is critical"),
+};
+
+static const struct atoll_column knowledge_use_columns[] = {
+    OWNER(hint_use),
+    EVENT(hint_use),
+    ORDINAL(hint_use),
+    ASK(hint_use),
+    {"entry", ATOLL_COLUMN_ID, 0, offsetof(struct atoll_row_hint_use, hint), "", "entry that it was told",
+     NULL, 0, 0, 0},
+    COL(hint_use, name, TEXT, "", "its name"),
+    COL(hint_use, score, F64, "", "how well it fitted"),
+    COL(hint_use, task, U32, "", "task"),
+    COL(hint_use, model, U32, "", "device model"),
+    ENUM(hint_use, error_class, error_class_name, ATOLL_ERROR_COUNT, "of the parent"),
+    ENUM(hint_use, limiter, limiter_name, ATOLL_LIMITER_COUNT, "of the parent"),
+    COL(hint_use, parent_ns, F64, "ns", "time of the parent, 0 = it is wrong, or there is none"),
+    ENUM(hint_use, outcome, outcome_name, 3, "what followed"),
+    COL(hint_use, candidate, ID, "", "the best candidate that answered so far"),
+    ENUM(hint_use, verdict, verdict_name, ATOLL_VERDICT_COUNT, "its verdict"),
+    COL(hint_use, time_ns, F64, "ns", "its time, 0 = not timed"),
+};
+
 #define TABLE6(noun, name, text)                                                                             \
     {                                                                                                        \
         name, text, sizeof(struct atoll_row_##noun), sizeof(noun##_columns) / sizeof(*noun##_columns),       \
@@ -960,6 +999,12 @@ static const struct atoll_table_schema tables[ATOLL_TABLE_COUNT] = {
     TABLE6(tool_call, "tool_calls", "one row per call of a tool by a model"),
     TABLE6(item, "items", "one row per plan, issue, proposal, rewrite or hint in a reply"),
     TABLE6(section, "sections", "one row per section of a prompt"),
+    {"knowledge_entries", "one row per entry of the knowledge base that was told, as it stood last",
+     sizeof(struct atoll_row_hint), sizeof(knowledge_entry_columns) / sizeof(*knowledge_entry_columns),
+     knowledge_entry_columns, 6},
+    {"knowledge_uses", "one row per ask and entry of the knowledge base that it was told, as it stood last",
+     sizeof(struct atoll_row_hint_use), sizeof(knowledge_use_columns) / sizeof(*knowledge_use_columns),
+     knowledge_use_columns, 6},
 };
 
 const struct atoll_table_schema *atoll_table_schema(enum atoll_table table)
@@ -982,7 +1027,7 @@ const char *atoll_table_names(void)
 {
     return "campaign, tasks, devices, asks, candidates, evaluations, timings, samples, profiles, duels, "
            "elites, migrations, decisions, rivals, rival_timings, rival_samples, device_time, hints, "
-           "hint_uses, memory, briefs, tool_calls, items, sections";
+           "hint_uses, memory, briefs, tool_calls, items, sections, knowledge_entries, knowledge_uses";
 }
 
 static const struct {

@@ -294,7 +294,8 @@ struct atoll_row_device_time {
 #define ATOLL_ARCHIVE_SCHEMA 6
 #define ATOLL_COLUMN_LIMIT   96
 
-/* A hint and what came of it; prior_: of earlier campaigns. */
+/* A hint and what came of it; prior_: of earlier campaigns.  Also of the table knowledge_entries: trigger is the kind of the entry
+ * then, advice what of it was told first. */
 struct atoll_row_hint {
     uint32_t campaign;
     struct atoll_id id;
@@ -304,6 +305,7 @@ struct atoll_row_hint {
     double prior_uses, prior_outcomes, prior_wins, prior_expected, prior_gains, prior_mean_gain;
 };
 
+/* Of the table hint_uses, and of knowledge_uses. */
 struct atoll_row_hint_use {
     uint32_t campaign;
     uint64_t event;
@@ -384,6 +386,8 @@ enum atoll_table {
     ATOLL_TABLE_TOOL_CALLS,
     ATOLL_TABLE_ITEMS,
     ATOLL_TABLE_SECTIONS,
+    ATOLL_TABLE_KNOWLEDGE_ENTRIES, /* struct atoll_row_hint */
+    ATOLL_TABLE_KNOWLEDGE_USES,    /* struct atoll_row_hint_use */
     ATOLL_TABLE_COUNT
 };
 

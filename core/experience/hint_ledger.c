@@ -90,6 +90,7 @@ int atoll_hint_ledger_used(struct atoll_hint_ledger *l, const struct atoll_diagn
                            const struct atoll_briefing *briefing, struct atoll_err *err)
 {
     struct atoll_told_ask ask = {.stratum = stratum_of(diagnosis), .first = l->told_count};
+    uint32_t kinds = l->kinds ? l->kinds : 1u << ATOLL_BRIEF_HINT;
     if (atoll_index_find(&l->ask_index, briefing->ask, is_ask, NULL) != ATOLL_NONE)
         return 0;
     if (atoll_array_reserve(&l->told, &l->told_capacity, l->told_count + briefing->count, sizeof(*l->told),
@@ -100,7 +101,7 @@ int atoll_hint_ledger_used(struct atoll_hint_ledger *l, const struct atoll_diagn
     }
     for (uint32_t i = 0; i < briefing->count; i++) {
         const struct atoll_brief *b = &briefing->briefs[i];
-        uint32_t position = b->kind == ATOLL_BRIEF_HINT ? atoll_hint_ledger_find(l, &b->id) : ATOLL_NONE;
+        uint32_t position = kinds >> b->kind & 1u ? atoll_hint_ledger_find(l, &b->id) : ATOLL_NONE;
         if (position == ATOLL_NONE)
             continue;
         l->told[l->told_count++] = position;

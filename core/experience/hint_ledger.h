@@ -1,4 +1,5 @@
-/* hint_ledger.h - what came of hints: which ask was told which, what answered it, and how that compares with asks of its kind.
+/* hint_ledger.h - what came of hints, or of entries of the knowledge base: which ask was told which, what answered it, and how that
+ * compares with asks of its kind.
  * Layer: core, pure.  Lifetime: zero-initialised/fini.  Built from events, live and from a journal alike.
  *
  * A use is an ask that was told a hint; its outcome is the best of the kernels that answered it.  Asks about kernels of one error
@@ -23,6 +24,7 @@ struct atoll_hint_share {
 };
 
 struct atoll_hint_ledger {
+    uint32_t kinds; /* of briefs it keeps books of, a bit 1 << enum atoll_brief_kind each; 0: hints */
     struct atoll_hint_account *accounts; /* in the order in which they were added */
     struct atoll_told_ask *asks;
     uint32_t *told; /* positions of accounts */
@@ -40,8 +42,8 @@ uint32_t atoll_hint_ledger_find(const struct atoll_hint_ledger *ledger, const st
 /* With what earlier campaigns said. */
 struct atoll_hint_statistics atoll_hint_account_whole(const struct atoll_hint_account *account);
 
-/* An ask about a kernel of this diagnosis (NULL: there is none yet) was told these; briefs of other kinds and hints that are not
- * known are passed over, and so is an ask that is known. */
+/* An ask about a kernel of this diagnosis (NULL: there is none yet) was told these; briefs of other kinds and what was
+ * not added are passed over, and so is an ask that is known. */
 int atoll_hint_ledger_used(struct atoll_hint_ledger *ledger, const struct atoll_diagnosis *diagnosis,
                            const struct atoll_briefing *briefing, struct atoll_err *err);
 /* A kernel that answers the ask was measured.  parent_ns: 0 where the parent is wrong or there is none.  1: it is the best so far

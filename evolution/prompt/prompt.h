@@ -54,14 +54,16 @@ enum atoll_prompt_section {
     ATOLL_PROMPT_PARENT,
     ATOLL_PROMPT_TEMPLATE_TABLE, /* combinations of the parent's params with their times, and which failed */
     ATOLL_PROMPT_DIAGNOSIS, /* the verdict and its evidence in plain sentences: an error class with what to do, or a limiter */
-    ATOLL_PROMPT_TRAJECTORY,  /* the parent's ancestors with their times, and what each changed */
-    ATOLL_PROMPT_SIBLINGS,    /* what was made from the parent already: correct kernels, slower tries */
-    ATOLL_PROMPT_INSPIRATION, /* the best so far, and elites of other cells */
-    ATOLL_PROMPT_MEMORY,      /* rewrites of the optimization memory */
-    ATOLL_PROMPT_HINTS,       /* of the experience library */
-    ATOLL_PROMPT_ADVICE,      /* directions in behaviour space */
-    ATOLL_PROMPT_ISSUES,      /* of a stage, or of all that are to be ordered */
-    ATOLL_PROMPT_ROUNDS,      /* a stage's attempts so far */
+    ATOLL_PROMPT_TRAJECTORY,     /* the parent's ancestors with their times, and what each changed */
+    ATOLL_PROMPT_SIBLINGS,       /* what was made from the parent already: correct kernels, slower tries */
+    ATOLL_PROMPT_DEMONSTRATIONS, /* kernels of similar tasks */
+    ATOLL_PROMPT_INSPIRATION,    /* the best so far, and elites of other cells */
+    ATOLL_PROMPT_MEMORY,         /* rewrites of the optimization memory */
+    ATOLL_PROMPT_HINTS,          /* of the experience library */
+    ATOLL_PROMPT_KNOWLEDGE, /* entries of the knowledge base: critical constraints, then what was looked up */
+    ATOLL_PROMPT_ADVICE,    /* directions in behaviour space */
+    ATOLL_PROMPT_ISSUES,    /* of a stage, or of all that are to be ordered */
+    ATOLL_PROMPT_ROUNDS,    /* a stage's attempts so far */
     ATOLL_PROMPT_FAILURES,
     ATOLL_PROMPT_PLAN, /* the step to carry out, where there is one */
     ATOLL_PROMPT_TOOLS,
@@ -89,7 +91,8 @@ struct atoll_prompt_input {
     size_t ancestor_count, sibling_count, slower_count;
     const struct atoll_prompt_combination *table; /* of the parent's template, in any order */
     size_t combination_count;
-    const struct atoll_brief *briefs; /* HINT and MEMORY are told, in their order */
+    const struct atoll_brief
+        *briefs; /* HINT, MEMORY and those of the knowledge base are told, in their order */
     size_t brief_count;
     const struct atoll_reply_item *step; /* the PLAN item to carry out; SUMMARISE: what was tried */
     const char *plan;                    /* the same as a text, NULL none */

@@ -16,16 +16,6 @@
 
 /* ---- memory and hints ---- */
 
-/* Title and text of one, as one quotation. */
-static void put_brief(const struct atoll_prompt_input *input, struct atoll_prompt_text *t,
-                      const struct atoll_brief *brief)
-{
-    char text[2 * ATOLL_BRIEF_TEXT_LIMIT];
-    const char *title = brief->title ? brief->title : "", *rest = brief->text ? brief->text : "";
-    snprintf(text, sizeof(text), "%s%s%s", title, title[0] && rest[0] ? "\n" : "", rest);
-    atoll_prompt_put_quote(t, text, atoll_prompt_cap(input, BRIEF_BYTES));
-}
-
 static void put_briefs(const struct atoll_prompt_input *input, struct atoll_prompt_text *t,
                        enum atoll_brief_kind kind, const char *what)
 {
@@ -35,7 +25,7 @@ static void put_briefs(const struct atoll_prompt_input *input, struct atoll_prom
             continue;
         atoll_prompt_put(t, "%s\n%zu.\n\n", count ? "" : what, count + 1);
         count++;
-        put_brief(input, t, &input->briefs[i]);
+        atoll_prompt_put_brief(t, &input->briefs[i], atoll_prompt_cap(input, BRIEF_BYTES));
     }
 }
 

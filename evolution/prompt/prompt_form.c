@@ -9,7 +9,7 @@
 #define SCENE     (BIT(TASK) | BIT(INSTRUCTIONS) | BIT(REFERENCE) | BIT(DEVICE) | BIT(STATE))
 #define KERNEL    (BIT(PARENT) | BIT(TEMPLATE_TABLE) | BIT(DIAGNOSIS))
 #define HISTORY   (BIT(TRAJECTORY) | BIT(SIBLINGS) | BIT(FAILURES))
-#define LEARNT    (BIT(MEMORY) | BIT(HINTS))
+#define LEARNT    (BIT(MEMORY) | BIT(HINTS) | BIT(KNOWLEDGE))
 #define END       (BIT(TOOLS) | BIT(ANSWER))
 
 static const struct atoll_prompt_form_row rows[ATOLL_FORM_COUNT] = {
@@ -17,36 +17,38 @@ static const struct atoll_prompt_form_row rows[ATOLL_FORM_COUNT] = {
                           1,
                           1,
                           1,
-                          SCENE | KERNEL | HISTORY | BIT(INSPIRATION) | LEARNT | BIT(ADVICE) | BIT(PLAN) |
-                              END,
+                          SCENE | KERNEL | HISTORY | BIT(DEMONSTRATIONS) | BIT(INSPIRATION) | LEARNT |
+                              BIT(ADVICE) | BIT(PLAN) | END,
                           {0}},
     [ATOLL_FORM_EXECUTE] = {"part/executor",
                             1,
                             1,
                             0,
-                            SCENE | KERNEL | BIT(HINTS) | BIT(FAILURES) | BIT(PLAN) | END,
+                            SCENE | KERNEL | BIT(HINTS) | BIT(KNOWLEDGE) | BIT(FAILURES) | BIT(PLAN) | END,
                             {[ATOLL_PROMPT_FAILURES] = "Earlier attempts"}},
     [ATOLL_FORM_REFINE] = {"part/refiner",
                            1,
                            1,
                            0,
-                           SCENE | KERNEL | BIT(HINTS) | BIT(ISSUES) | BIT(ROUNDS) | BIT(FAILURES) | END,
+                           SCENE | KERNEL | BIT(HINTS) | BIT(KNOWLEDGE) | BIT(ISSUES) | BIT(ROUNDS) |
+                               BIT(FAILURES) | END,
                            {[ATOLL_PROMPT_PARENT] = "The stage's kernel"}},
     [ATOLL_FORM_EXTRACT] = {"part/extractor",
                             1,
                             1,
                             0,
-                            SCENE | KERNEL | BIT(ISSUES) | BIT(ROUNDS) | BIT(FAILURES) | END,
+                            SCENE | KERNEL | BIT(KNOWLEDGE) | BIT(ISSUES) | BIT(ROUNDS) | BIT(FAILURES) | END,
                             {[ATOLL_PROMPT_PARENT] = "The stage's kernel"}},
     [ATOLL_FORM_TEMPLATE] =
-        {"part/template", 1, 1, 0, SCENE | KERNEL | BIT(HINTS) | BIT(FAILURES) | END, {0}},
+        {"part/template", 1, 1, 0, SCENE | KERNEL | BIT(HINTS) | BIT(KNOWLEDGE) | BIT(FAILURES) | END, {0}},
     [ATOLL_FORM_PLAN] = {"part/planner",
                          1,
                          0,
                          1,
                          SCENE | KERNEL | HISTORY | BIT(INSPIRATION) | LEARNT | BIT(ADVICE) | END,
                          {0}},
-    [ATOLL_FORM_ANALYSE] = {"part/analyser", 1, 0, 0, SCENE | KERNEL | HISTORY | BIT(HINTS) | END, {0}},
+    [ATOLL_FORM_ANALYSE] =
+        {"part/analyser", 1, 0, 0, SCENE | KERNEL | HISTORY | BIT(HINTS) | BIT(KNOWLEDGE) | END, {0}},
     [ATOLL_FORM_ORDER] = {"part/order",
                           0,
                           0,

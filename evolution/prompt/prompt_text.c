@@ -5,6 +5,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/utf8.h"
@@ -91,6 +92,7 @@ static void atoll_prompt_clean_message(const char *text, struct atoll_buffer *ou
 
 #define TEXT_LIMIT ((size_t)4 << 20) /* of one section before it is cut */
 #define NOTE_BYTES 64                /* of a mark where something was cut */
+#define KEPT_BYTES 900               /* of a line that is never cut */
 
 void atoll_prompt_text_init(struct atoll_prompt_text *t)
 {
@@ -179,6 +181,31 @@ void atoll_prompt_put_code(struct atoll_prompt_text *t, const char *language, co
 void atoll_prompt_put_quote(struct atoll_prompt_text *t, const char *text, size_t cap)
 {
     put_hostile(t, ATOLL_PROMPT_TAIL, "", text, cap);
+}
+
+void atoll_prompt_put_kept(struct atoll_prompt_text *t, const char *line, size_t length)
+{
+    struct atoll_prompt_piece *p = add_piece(t, ATOLL_PROMPT_KEEP);
+    char *text = p ? strndup(line, length < KEPT_BYTES ? length : KEPT_BYTES) : NULL;
+    if (!p) {
+        t->dropped_bytes += length;
+        return;
+    }
+    if (!text)
+        t->text.failed = ATOLL_E_MEMORY;
+    atoll_buffer_put_bytes(&t->text, "| ", 2);
+    atoll_prompt_clean_message(text ? text : "", &t->text);
+    atoll_buffer_put_bytes(&t->text, "\n", 1);
+    p->length = t->text.length - p->begin;
+    free(text);
+}
+
+void atoll_prompt_put_brief(struct atoll_prompt_text *t, const struct atoll_brief *brief, size_t cap)
+{
+    char text[2 * ATOLL_BRIEF_TEXT_LIMIT];
+    const char *title = brief->title ? brief->title : "", *rest = brief->text ? brief->text : "";
+    snprintf(text, sizeof(text), "%s%s%s", title, title[0] && rest[0] ? "\n" : "", rest);
+    atoll_prompt_put_quote(t, text, cap);
 }
 
 /* ---- quoting ---- */

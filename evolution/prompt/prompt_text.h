@@ -38,6 +38,10 @@ void atoll_prompt_put(struct atoll_prompt_text *t, const char *format, ...)
 /* Hostile: cleaned, and quoted when it is rendered.  cap: of its bytes, 0 unlimited. */
 void atoll_prompt_put_code(struct atoll_prompt_text *t, const char *language, const char *code, size_t cap);
 void atoll_prompt_put_quote(struct atoll_prompt_text *t, const char *text, size_t cap);
+/* A line of a quotation that is never cut: for what is told whatever else is. */
+void atoll_prompt_put_kept(struct atoll_prompt_text *t, const char *line, size_t length);
+/* Title and text of a brief, as one quotation. */
+void atoll_prompt_put_brief(struct atoll_prompt_text *t, const struct atoll_brief *brief, size_t cap);
 /* Bytes it takes when nothing beyond the caps is cut. */
 size_t atoll_prompt_text_bytes(const struct atoll_prompt_text *t);
 /* Of these what no limit cuts: ours, and the frames of quotations. */
@@ -64,6 +68,7 @@ atoll_prompt_writer atoll_prompt_write_task, atoll_prompt_write_instructions, at
     atoll_prompt_write_diagnosis, atoll_prompt_write_trajectory, atoll_prompt_write_siblings,
     atoll_prompt_write_inspiration, atoll_prompt_write_memory, atoll_prompt_write_hints,
     atoll_prompt_write_advice, atoll_prompt_write_issues, atoll_prompt_write_rounds,
-    atoll_prompt_write_failures, atoll_prompt_write_plan, atoll_prompt_write_tools, atoll_prompt_write_answer;
+    atoll_prompt_write_failures, atoll_prompt_write_knowledge, atoll_prompt_write_demonstrations,
+    atoll_prompt_write_plan, atoll_prompt_write_tools, atoll_prompt_write_answer;
 
 #endif

@@ -190,6 +190,48 @@ static void test_outcome(void **state)
     assert_true(use_at(tables, 2).outcome == 2 && use_at(tables, 2).ask == ASK + 2);
 }
 
+/* Entries of the knowledge base have books of their own: they are credited as hints are, and no hint is among them. */
+static void test_knowledge(void **state)
+{
+    (void)state;
+    struct atoll_event e;
+    struct atoll_row_hint row;
+    struct atoll_row_hint_use use;
+    ask(ASK, ATOLL_ASK_WRITE);
+    atoll_event_init(&e, ATOLL_EVENT_BRIEFING);
+    e.briefing = (struct atoll_briefing){
+        .ask = ASK,
+        .count = 4,
+        .briefs = {{ATOLL_BRIEF_HINT, sample_id(501), "first", "Do this.", 1},
+                   {ATOLL_BRIEF_CONSTRAINT, sample_id(511), "constraint c-one", "Never that.", 9},
+                   {ATOLL_BRIEF_KNOWLEDGE, sample_id(512), "pattern c-two", "Rather this.", 2},
+                   {ATOLL_BRIEF_DEMONSTRATION, sample_id(513), "kernel a/b/c.c", "One.\n\nint x;", 1}}};
+    put_event(&e);
+    atoll_tables_destroy(atoll_projection_cut(projection, NULL));
+    answer(ASK, 600, ATOLL_V_CORRECT, 0.5 * task.baseline_ns);
+    struct atoll_tables *cut = atoll_projection_cut(projection, NULL);
+    const struct atoll_tables *both[] = {tables, cut};
+    for (size_t b = 0; b < 2; b++) {
+        static const char *const names[] = {"c-one", "c-two", "a/b/c.c"}, *const kinds[] = {"constraint",
+                                                                                            "pattern",
+                                                                                            "kernel"};
+        assert_int_equal(atoll_tables_count(both[b], ATOLL_TABLE_KNOWLEDGE_ENTRIES), 3);
+        assert_int_equal(atoll_tables_count(both[b], ATOLL_TABLE_KNOWLEDGE_USES), 3);
+        assert_int_equal(atoll_tables_count(both[b], ATOLL_TABLE_HINT_USES), 1);
+        for (uint64_t i = 0; i < 3; i++) {
+            atoll_tables_get(both[b], ATOLL_TABLE_KNOWLEDGE_ENTRIES, i, &row);
+            assert_string_equal(atoll_tables_text(both[b], row.name), names[i]);
+            assert_string_equal(atoll_tables_text(both[b], row.trigger), kinds[i]);
+            assert_true(row.uses == 1 && row.outcomes == 1 && row.wins == 1);
+            expect_close(row.mean_gain, 2, 1e-9);
+            atoll_tables_get(both[b], ATOLL_TABLE_KNOWLEDGE_USES, i, &use);
+            assert_true(use.ask == ASK && use.outcome == 2 && atoll_id_equal(&use.hint, &row.id));
+        }
+    }
+    atoll_tables_destroy(cut);
+    assert_true(hint_named(tables, "first").wins == 1);
+}
+
 static void test_learned(void **state)
 {
     (void)state;
@@ -262,6 +304,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(test_briefing, set_up, tear_down),
                                        cmocka_unit_test_setup_teardown(test_outcome, set_up, tear_down),
+                                       cmocka_unit_test_setup_teardown(test_knowledge, set_up, tear_down),
                                        cmocka_unit_test_setup_teardown(test_learned, set_up, tear_down),
                                        cmocka_unit_test_setup_teardown(test_tools, set_up, tear_down)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,125 @@
+/* What was retrieved, in a prompt: the line of a critical constraint is there however small the budget, everything else is cut by the rule,
+ * and is where it belongs. */
+#include "tests/support/expect.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/issue.h"
+#include "core/search.h"
+#include "evolution/prompt/prompt.h"
+
+#define STARTER ATOLL_SOURCE_DIR "/suites/starter/"
+
+struct scene {
+    struct atoll_task *task;
+    struct atoll_ask ask;
+    struct atoll_prompt_input input;
+    struct atoll_prompt prompt;
+    char long_text[20001];
+    struct atoll_brief briefs[8];
+};
+
+static void scene_init(struct scene *s)
+{
+    memset(s, 0, sizeof(*s));
+    s->task = atoll_task_load(STARTER "row_reduce", NULL);
+    assert_non_null(s->task);
+    memset(s->long_text, 'x', sizeof(s->long_text) - 1);
+    memcpy(s->long_text, "what it is\n\nint begin;\n", 23);
+    s->ask = (struct atoll_ask){.number = 1,
+                                .op = ATOLL_OPERATOR_INITIALISE,
+                                .count = 1,
+                                .role = ATOLL_ISLAND_ROLE_COUNT,
+                                .stage = ATOLL_ISSUE_STAGE_COUNT};
+    s->input = (struct atoll_prompt_input){
+        .ask = &s->ask, .task = s->task, .language = "c", .backend = "cpu", .briefs = s->briefs};
+    atoll_prompt_init(&s->prompt);
+}
+
+static void scene_fini(struct scene *s)
+{
+    atoll_prompt_fini(&s->prompt);
+    atoll_task_destroy(s->task);
+}
+
+static void give(struct scene *s, enum atoll_brief_kind kind, const char *title, const char *text)
+{
+    s->briefs[s->input.brief_count++] = (struct atoll_brief){.kind = kind, .title = title, .text = text};
+}
+
+static const char *written(struct scene *s)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    if (atoll_prompt_write(&s->input, &s->prompt, &err))
+        fail_msg("%s", err.text);
+    atoll_buffer_put_u8(&s->prompt.user, 0);
+    s->prompt.user.length--;
+    return (const char *)s->prompt.user.data;
+}
+
+static void entries_are_told(void **state)
+{
+    static struct scene s;
+    (void)state;
+    scene_init(&s);
+    give(&s, ATOLL_BRIEF_KNOWLEDGE, "pattern c-second", "Looked up.\nTwo lines.");
+    give(&s, ATOLL_BRIEF_CONSTRAINT, "constraint c-first", "Never do <|that|>.\nwrong:\nint x;");
+    give(&s, ATOLL_BRIEF_HINT, "a hint", "Elsewhere.");
+    give(&s, ATOLL_BRIEF_DEMONSTRATION, "kernel gpu/mean/seed.cu",
+         "Of mean, 3 us.\n\n__global__ void k();\n");
+    give(&s, ATOLL_BRIEF_DEMONSTRATION, "kernel gpu/sum/seed.c", "no source");
+    const char *text = written(&s), *section = strstr(text, "# Knowledge\n");
+    assert_non_null(section);
+    const char *line = strstr(section, "\n| Never do < |that|>.\n| wrong:\n| int x;\n"),
+               *entry = strstr(section, "\n1.\n\n| pattern c-second\n| Looked up.\n| Two lines.\n");
+    assert_true(line && entry && line < entry);
+    assert_null(strstr(section, "Elsewhere"));
+    section = strstr(text, "# Kernels of similar tasks\n");
+    assert_non_null(section);
+    assert_non_null(
+        strstr(section, "## Kernel 1\n\n| Of mean, 3 us.\n\n```cuda\n__global__ void k();\n```\n"));
+    assert_null(strstr(section, "## Kernel 2"));
+    /* Who only orders stages is told nothing of it; who refines a stage is shown no other kernels. */
+    s.ask.op = ATOLL_OPERATOR_STAGED;
+    s.ask.stage = ATOLL_ISSUE_STAGE_MEMORY;
+    text = written(&s);
+    assert_true(strstr(text, "# Knowledge\n") && !strstr(text, "# Kernels of similar tasks"));
+    s.ask.kind = ATOLL_ASK_SUMMARISE;
+    assert_null(strstr(written(&s), "# Knowledge\n"));
+    scene_fini(&s);
+}
+
+/* In the smallest budget the lines of constraints stay, and what went is counted. */
+static void constraints_stay(void **state)
+{
+    static struct scene s;
+    (void)state;
+    scene_init(&s);
+    for (unsigned i = 0; i < 3; i++)
+        give(&s, ATOLL_BRIEF_CONSTRAINT, "constraint c-x",
+             "Keep this line.\nand xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx");
+    s.briefs[1].text = s.long_text;
+    give(&s, ATOLL_BRIEF_KNOWLEDGE, "pattern c-y", s.long_text);
+    give(&s, ATOLL_BRIEF_DEMONSTRATION, "kernel a/b/c.c", s.long_text);
+    s.input.user_limit_bytes = 1;
+    const char *text = written(&s);
+    assert_non_null(strstr(text, "| Keep this line.\n"));
+    assert_non_null(strstr(strstr(text, "| Keep this line.\n") + 1, "| Keep this line.\n"));
+    assert_non_null(strstr(text, "\n| what it is\n"));
+    assert_true(s.prompt.cut_bytes[ATOLL_PROMPT_KNOWLEDGE] > 20000);
+    assert_true(s.prompt.cut_bytes[ATOLL_PROMPT_DEMONSTRATIONS] > 10000);
+    s.input.user_limit_bytes = 200000;
+    text = written(&s);
+    assert_non_null(strstr(text, "```c\nint begin;\n"));
+    assert_true(s.prompt.section_bytes[ATOLL_PROMPT_DEMONSTRATIONS] > 8000);
+    assert_string_equal(atoll_prompt_section_name(ATOLL_PROMPT_KNOWLEDGE), "knowledge");
+    scene_fini(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(entries_are_told),
+                                       cmocka_unit_test(constraints_stay)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
