@@ -1,9 +1,10 @@
-/* prompt.c - the system text is the same for every ask of a language, kind and island: texts of knowledge/prompts in a fixed
+/* prompt.c - the system text is the same for every ask of a language, kind and island: texts of the pack of knowledge in a fixed
  * order, and the static rules as the library states them; what all writers share stands in front, so that caches of prompts
  * hold it whoever asks.  The sections of the user text are written in full, measured, and given room: each first what its row
  * promises, then what is left in the order of rank, so that a short section's room goes to the long ones. */
 #include "evolution/prompt/prompt.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "core/experience/hint.h"
@@ -11,59 +12,80 @@
 #include "core/rules/rules.h"
 #include "core/search.h"
 #include "evolution/prompt/prompt_form.h"
+#include "evolution/prompt/prompt_language.h"
 #include "evolution/prompt/prompt_text.h"
 
-const char *atoll_prompt_file(const char *name)
+#define INDEX_BYTES ((size_t)4 << 20)
+
+/* The system text while it is written. */
+struct system {
+    const struct atoll_prompt_input *input;
+    struct atoll_prompt_languages languages;
+    const char *family; /* of the device */
+    char missing[128];  /* the first text that the pack has not */
+    struct atoll_buffer *out;
+};
+
+/* name: below prompts/ of the pack. */
+static const struct atoll_knowledge_file *find(struct system *s, const char *name)
 {
-    for (size_t i = 0; i < atoll_prompt_file_count; i++)
-        if (strcmp(atoll_prompt_files[i].name, name) == 0)
-            return atoll_prompt_files[i].text;
-    return NULL;
+    char path[128];
+    snprintf(path, sizeof(path), "prompts/%s", name);
+    const struct atoll_knowledge_file *file = atoll_knowledge_pack_find(s->input->texts, path);
+    if (!file && !*s->missing)
+        snprintf(s->missing, sizeof(s->missing), "%s", path);
+    return file;
 }
 
-static void put_file(const char *name, struct atoll_buffer *out)
+static void put_text(struct system *s, const char *name)
 {
-    const char *text = atoll_prompt_file(name);
-    atoll_buffer_put_bytes(out, text ? text : "", text ? strlen(text) : 0);
+    char path[64];
+    snprintf(path, sizeof(path), "%s.md", name);
+    const struct atoll_knowledge_file *file = find(s, path);
+    if (file)
+        atoll_buffer_put_bytes(s->out, file->text, file->length);
 }
 
-static void put_code(const char *info, const char *name, struct atoll_buffer *out)
+static void put_code(const char *info, const struct atoll_knowledge_file *file, struct atoll_buffer *out)
 {
     atoll_buffer_printf(out, "\n```%s\n", info);
-    put_file(name, out);
+    atoll_buffer_put_bytes(out, file->text, file->length);
     atoll_buffer_printf(out, "```\n");
 }
 
-/* What is told of a generation of devices beside the language. */
-static void put_generation(const struct atoll_prompt_input *input, struct atoll_buffer *out)
+static void put_language(struct system *s)
 {
-    uint32_t capability = input->device ? input->device->limits.compute_capability : 0;
-    if (strcmp(input->language, "cuda") == 0 && capability >= 90 && capability < 100)
-        put_file("hopper", out);
-}
-
-static void put_language(const struct atoll_prompt_input *input, struct atoll_buffer *out)
-{
-    const char *language = input->language;
-    put_file("plan", out);
-    put_file(language, out);
-    put_generation(input, out);
+    const char *language = s->input->language;
+    put_text(s, "plan");
+    for (uint32_t i = 0; i < s->languages.count; i++) {
+        const struct atoll_prompt_language_row *row = &s->languages.rows[i];
+        if (row->text && atoll_prompt_language_holds(row, language, s->family))
+            atoll_buffer_put_bytes(s->out, row->text->text, row->text->length);
+    }
     if (atoll_rules_count(language) > 0) {
-        atoll_buffer_printf(out, "\n## Static rules\n\nA source that breaks one of these is refused before "
-                                 "it is compiled; comments and strings of your own are fine.\n\n");
+        atoll_buffer_printf(s->out,
+                            "\n## Static rules\n\nA source that breaks one of these is refused before "
+                            "it is compiled; comments and strings of your own are fine.\n\n");
     }
     for (unsigned r = 0; r < atoll_rules_count(language); r++)
-        atoll_buffer_printf(out, "- %s: %s\n", atoll_rules_id(language, r), atoll_rules_why(language, r));
-    put_file("honesty", out);
+        atoll_buffer_printf(s->out, "- %s: %s\n", atoll_rules_id(language, r), atoll_rules_why(language, r));
+    put_text(s, "honesty");
 }
 
-static void put_example(const char *language, const char *example, struct atoll_buffer *out)
+static void put_example(struct system *s)
 {
-    put_file("example.md", out);
-    put_code("c", "reference.c", out);
-    atoll_buffer_printf(out, "\nA kernel for it that compiles and is correct:\n");
-    put_code(language, example, out);
-    put_file("answer", out);
+    const struct atoll_knowledge_file *reference = find(s, "example/reference.c");
+    put_text(s, "example/example");
+    if (reference)
+        put_code("c", reference, s->out);
+    for (uint32_t i = 0; i < s->languages.count; i++) {
+        const struct atoll_prompt_language_row *row = &s->languages.rows[i];
+        if (!row->example || !atoll_prompt_language_holds(row, s->input->language, s->family))
+            continue;
+        atoll_buffer_printf(s->out, "\nA kernel for it that compiles and is correct:\n");
+        put_code(row->language, row->example, s->out);
+    }
+    put_text(s, "answer");
 }
 
 static void put_issue_types(struct atoll_buffer *out)
@@ -97,49 +119,56 @@ static void put_triggers(struct atoll_buffer *out)
     }
 }
 
-static void put_island(const struct atoll_ask *ask, struct atoll_buffer *out)
+static void put_island(struct system *s)
 {
     static const char *const schools[ATOLL_ISLAND_ROLE_COUNT] = {
         [ATOLL_ISLAND_FUSION] = "island/fusion",           [ATOLL_ISLAND_MEMORY] = "island/memory",
         [ATOLL_ISLAND_PARALLELISM] = "island/parallelism", [ATOLL_ISLAND_ALGORITHM] = "island/algorithm",
         [ATOLL_ISLAND_NUMERICS] = "island/numerics",
     };
-    if (ask->role < ATOLL_ISLAND_ROLE_COUNT)
-        put_file(schools[ask->role], out);
+    if (s->input->ask->role < ATOLL_ISLAND_ROLE_COUNT)
+        put_text(s, schools[s->input->ask->role]);
+}
+
+static int write_system(struct system *s, struct atoll_err *err)
+{
+    const struct atoll_ask *ask = s->input->ask;
+    const struct atoll_prompt_form_row *form = atoll_prompt_form_row(atoll_prompt_form_of(s->input));
+    put_text(s, "role");
+    if (form->has_language)
+        put_language(s);
+    if (form->writes)
+        put_example(s);
+    put_text(s, form->part);
+    if (ask->kind == ATOLL_ASK_ANALYSE)
+        put_issue_types(s->out);
+    if (ask->kind == ATOLL_ASK_DISTIL)
+        put_triggers(s->out);
+    if (form->has_island)
+        put_island(s);
+    if (*s->missing) {
+        return atoll_err_set(err, ATOLL_E_INPUT,
+                             "the folder of knowledge has no %s, which prompts are made of; install it whole "
+                             "(share/atoll/knowledge)",
+                             s->missing);
+    }
+    return atoll_buffer_check(s->out, err);
 }
 
 int atoll_prompt_write_system(const struct atoll_prompt_input *input, struct atoll_buffer *out,
                               struct atoll_err *err)
 {
-    static const struct {
-        const char *language, *example;
-    } known[] = {
-        {"c", "example.c"}, {"cuda", "example.cu"}, {"triton", "example.py"}, {"opencl", "example.cl"}};
-    const struct atoll_ask *ask = input->ask;
-    const char *language = input->language;
-    const struct atoll_prompt_form_row *form = atoll_prompt_form_row(atoll_prompt_form_of(input));
-    size_t i = 0, count = sizeof(known) / sizeof(*known);
-    while (i < count && (!language || strcmp(known[i].language, language) != 0))
-        i++;
-    if (i == count) {
-        return atoll_err_set(
-            err, ATOLL_E_INPUT,
-            "no prompt texts for language '%.32s'; there are texts for c, cuda, triton and opencl",
-            language ? language : "");
-    }
-    put_file("role", out);
-    if (form->has_language)
-        put_language(input, out);
-    if (form->writes)
-        put_example(language, known[i].example, out);
-    put_file(form->part, out);
-    if (ask->kind == ATOLL_ASK_ANALYSE)
-        put_issue_types(out);
-    if (ask->kind == ATOLL_ASK_DISTIL)
-        put_triggers(out);
-    if (form->has_island)
-        put_island(ask, out);
-    return atoll_buffer_check(out, err);
+    const char *language = input->language ? input->language : "";
+    struct system s = {
+        .input = input, .family = input->device ? atoll_device_family(input->device) : "", .out = out};
+    struct atoll_arena *arena = atoll_arena_create(INDEX_BYTES, err);
+    int rc = arena ? atoll_prompt_languages_read(input->texts, arena, &s.languages, err) : -1;
+    if (rc == 0)
+        rc = atoll_prompt_languages_check(&s.languages, language, err);
+    if (rc == 0)
+        rc = write_system(&s, err);
+    atoll_arena_destroy(arena);
+    return rc;
 }
 
 #define SYSTEM_LIMIT ((size_t)1 << 20)
@@ -250,9 +279,9 @@ int atoll_prompt_write(const struct atoll_prompt_input *input, struct atoll_prom
     size_t room[ATOLL_PROMPT_SECTION_COUNT],
         limit = input->user_limit_bytes ? input->user_limit_bytes : USER_DEFAULT;
     limit = limit < USER_LEAST ? USER_LEAST : limit > USER_LIMIT / 2 ? USER_LIMIT / 2 : limit;
-    if (!input->ask || !input->task || !input->language || !input->backend) {
+    if (!input->ask || !input->task || !input->language || !input->backend || !input->texts) {
         return atoll_err_set(err, ATOLL_E_INTERNAL,
-                             "a prompt needs an ask, a task, a language and a backend");
+                             "a prompt needs an ask, a task, a language, a backend and texts");
     }
     const struct atoll_prompt_form_row *form = atoll_prompt_form_row(atoll_prompt_form_of(input));
     atoll_buffer_clear(&prompt->system);

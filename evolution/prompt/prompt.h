@@ -15,12 +15,13 @@
 #include "core/ask.h"
 #include "core/briefing.h"
 #include "core/evaluation.h"
+#include "core/knowledge/pack.h"
 #include "core/message.h"
 #include "core/task/task.h"
 
-/* Raised with every change of what prompts say, texts under knowledge/prompts included: a replay compares prompts of its
- * own version only. */
-#define ATOLL_PROMPT_VERSION 4
+/* Raised with every change of what the program says in prompts: a replay compares prompts of its own version only.  The texts of
+ * knowledge/prompts are the campaign's own, frozen. */
+#define ATOLL_PROMPT_VERSION 5
 
 /* A kernel as a prompt shows it.  All borrowed. */
 struct atoll_prompt_kernel {
@@ -73,6 +74,7 @@ enum atoll_prompt_section {
 const char *atoll_prompt_section_name(enum atoll_prompt_section section); /* "task" ..., "unknown" */
 
 struct atoll_prompt_input {
+    const struct atoll_knowledge_pack *texts; /* index.yaml and prompts/ of it are told */
     const struct atoll_ask *ask;
     const struct atoll_task *task;
     const char *language, *backend;         /* "c" on "cpu", "cuda" on "cuda" */
@@ -114,7 +116,7 @@ struct atoll_prompt {
 };
 void atoll_prompt_init(struct atoll_prompt *prompt);
 void atoll_prompt_fini(struct atoll_prompt *prompt);
-/* Errors: INPUT (a language without texts), INTERNAL (what every prompt needs is not there), MEMORY. */
+/* Errors: INPUT (a language without texts, a pack without one of them), INTERNAL (what every prompt needs is not there), MEMORY. */
 int atoll_prompt_write(const struct atoll_prompt_input *input, struct atoll_prompt *prompt,
                        struct atoll_err *err);
 

@@ -20,7 +20,7 @@ enum atoll_prompt_form {
 };
 
 struct atoll_prompt_form_row {
-    const char *part;  /* of knowledge/prompts: whom the model plays */
+    const char *part;  /* of prompts/ in the pack: whom the model plays */
     int has_language;  /* told: the plan's form, the language, its rules, honesty */
     int writes;        /* kernels: told the worked example and how kernels are handed in */
     int has_island;    /* speaks with the voice of its island's role */

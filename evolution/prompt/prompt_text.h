@@ -49,15 +49,7 @@ size_t atoll_prompt_text_fixed_bytes(const struct atoll_prompt_text *t);
 /* Appends it to out in at most limit bytes, unless ours alone is longer; returns what was cut of what was quoted. */
 size_t atoll_prompt_text_render(const struct atoll_prompt_text *t, size_t limit, struct atoll_buffer *out);
 
-/* A text of knowledge/prompts by its name ("role", "c"), NULL when there is none.  Made at build time. */
-struct atoll_prompt_file {
-    const char *name, *text;
-};
-extern const struct atoll_prompt_file atoll_prompt_files[];
-extern const size_t atoll_prompt_file_count;
-const char *atoll_prompt_file(const char *name);
-
-/* The system text; errors: INPUT for a language without texts. */
+/* The system text; errors: INPUT for a language without texts, and for a text that the pack has not. */
 int atoll_prompt_write_system(const struct atoll_prompt_input *input, struct atoll_buffer *out,
                               struct atoll_err *err);
 

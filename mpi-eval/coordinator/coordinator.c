@@ -664,7 +664,9 @@ static int coordinator_init(struct coordinator *c, const struct atoll_coordinato
     c->is_held = s->has_devices != NULL;
     if (c->peers && c->is_held)
         atoll_peer_table_hold(c->peers);
-    c->llm_queue = c->peers ? atoll_llm_queue_create(&s->llm, s->campaign, err) : NULL;
+    struct atoll_llm_queue_settings llm = s->llm;
+    llm.knowledge = c->knowledge;
+    c->llm_queue = c->peers ? atoll_llm_queue_create(&llm, s->campaign, err) : NULL;
     if (!c->llm_queue)
         return -1;
     atoll_llm_queue_set_tools(c->llm_queue, c->tools);

@@ -194,6 +194,7 @@ static struct atoll_prompt_io prompt_io_of(const struct atoll_llm_queue *queue,
 {
     return (struct atoll_prompt_io){.engine = engine,
                                     .context = queue->context,
+                                    .texts = queue->settings.knowledge,
                                     .campaign = queue->campaign,
                                     .roles = &queue->roles,
                                     .backend = queue->backend,

@@ -7,6 +7,7 @@
 #ifndef ATOLL_MPI_EVAL_OPERATOR_LLM_QUEUE_H
 #define ATOLL_MPI_EVAL_OPERATOR_LLM_QUEUE_H
 
+#include "core/knowledge/pack.h"
 #include "mpi-eval/operator/prompt_context.h"
 #include "mpi-eval/tool/tools.h"
 
@@ -17,6 +18,7 @@
 
 /* All borrowed until destroy. */
 struct atoll_llm_queue_settings {
+    const struct atoll_knowledge_pack *knowledge; /* what prompts are made of; NULL where no model is asked */
     const char *gateway;    /* where (llm-gateway/client/client.h); NULL: no model is asked */
     const char *model;      /* one, or one a role (mpi-eval/operator/roles.h) */
     const char *roles;      /* parameters of roles; NULL: none are said */

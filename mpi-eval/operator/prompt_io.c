@@ -373,7 +373,8 @@ int atoll_prompt_io_request(const struct atoll_prompt_io *io, const struct atoll
                         atoll_engine_model(io->engine, ask->model),
                         atoll_prompt_io_language(io->engine, io->backend, ask),
                         arena};
-    struct atoll_prompt_input input = {.ask = ask,
+    struct atoll_prompt_input input = {.texts = io->texts,
+                                       .ask = ask,
                                        .task = k.task,
                                        .language = k.language,
                                        .backend = io->backend,

@@ -26,8 +26,9 @@ struct atoll_prompt_question {
 struct atoll_prompt_io {
     const struct atoll_engine *engine;
     const struct atoll_prompt_context *context;
-    const char *campaign;            /* its identity: part of the requests' keys */
-    const struct atoll_roles *roles; /* models and their parameters */
+    const struct atoll_knowledge_pack *texts; /* of the campaign */
+    const char *campaign;                     /* its identity: part of the requests' keys */
+    const struct atoll_roles *roles;          /* models and their parameters */
     const char *backend;
     int has_trajectory;  /* ancestors are told */
     unsigned tool_limit; /* calls of tools that an ask may make; 0: none are told */

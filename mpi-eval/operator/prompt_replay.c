@@ -19,6 +19,7 @@ struct open_ask {
 };
 
 struct atoll_prompt_replay {
+    struct atoll_knowledge_pack *knowledge;
     struct atoll_prompt_context *context;
     struct atoll_store *store;  /* NULL: no recording */
     struct atoll_store *record; /* NULL: none is made */
@@ -50,6 +51,7 @@ void atoll_prompt_replay_destroy(struct atoll_prompt_replay *r)
     atoll_store_close(r->store);
     atoll_store_close(r->record);
     atoll_prompt_context_destroy(r->context);
+    atoll_knowledge_pack_destroy(r->knowledge);
     free(r);
 }
 
@@ -74,7 +76,8 @@ struct atoll_prompt_replay *atoll_prompt_replay_create(const struct atoll_campai
     r->is_compared = version == ATOLL_PROMPT_VERSION;
     r->has_trajectory = atoll_campaign_config(campaign)->search.trajectory != 0;
     r->tool_limit = version >= TOOLS_SINCE ? atoll_campaign_config(campaign)->search.tools : 0;
-    r->context = atoll_prompt_context_create(0, err);
+    r->knowledge = atoll_knowledge_pack_load(NULL, NULL, 0, err);
+    r->context = r->knowledge ? atoll_prompt_context_create(0, err) : NULL;
     if (r->context &&
         atoll_roles_parse(atoll_campaign_option(campaign, ATOLL_ROLES_MODEL_OPTION),
                           atoll_campaign_option(campaign, ATOLL_ROLES_OPTION), &r->roles, err) == 0 &&
@@ -96,6 +99,7 @@ static struct atoll_prompt_io prompt_io_of(const struct atoll_prompt_replay *r,
 {
     return (struct atoll_prompt_io){.engine = engine,
                                     .context = r->context,
+                                    .texts = r->knowledge,
                                     .campaign = r->campaign,
                                     .roles = &r->roles,
                                     .backend = r->backend,

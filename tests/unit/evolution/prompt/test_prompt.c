@@ -13,6 +13,7 @@
 #include "evolution/prompt/prompt.h"
 #include "evolution/prompt/prompt_text.h"
 #include "tests/support/evaluation.h"
+#include "tests/support/texts.h"
 
 #define STARTER  ATOLL_SOURCE_DIR "/suites/starter/"
 #define EXAMPLE  ATOLL_SOURCE_DIR "/knowledge/prompts/example"
@@ -89,7 +90,8 @@ static void scene_init(struct scene *s, const char *dir, const char *language)
     atoll_evaluation_init(&s->failure_evaluation);
     s->ask = (struct atoll_ask){
         .number = 1, .op = ATOLL_OPERATOR_UNIVERSAL, .count = 1, .role = ATOLL_ISLAND_ROLE_COUNT};
-    s->input = (struct atoll_prompt_input){.ask = &s->ask,
+    s->input = (struct atoll_prompt_input){.texts = source_texts(),
+                                           .ask = &s->ask,
                                            .task = s->task,
                                            .language = language,
                                            .backend = is_cuda ? "cuda" : "cpu",
@@ -611,14 +613,14 @@ static void headers_are_the_rules(void **state)
     struct atoll_buffer out;
     atoll_buffer_init(&out, 1 << 20);
     const struct atoll_ask ask = {.kind = ATOLL_ASK_WRITE, .role = ATOLL_ISLAND_ROLE_COUNT};
-    const struct atoll_prompt_input input = {.ask = &ask, .language = "c"};
+    const struct atoll_prompt_input input = {.texts = source_texts(), .ask = &ask, .language = "c"};
     assert_int_equal(atoll_prompt_write_system(&input, &out, NULL), 0);
     atoll_buffer_put_u8(&out, 0);
     const char *text = (const char *)out.data, *rule = strstr(text, "- include: only these may be included");
     assert_non_null(rule);
     assert_non_null(strstr(text, "those that the static rule `include` names below"));
     assert_non_null(strstr(rule, "inttypes.h"));
-    assert_null(strstr(atoll_prompt_file("c"), "stdint.h"));
+    assert_null(strstr(source_text("c.md"), "stdint.h"));
     atoll_buffer_fini(&out);
 }
 
@@ -626,14 +628,16 @@ static void worked_examples_pass_plan_and_rules(void **state)
 {
     static const struct {
         const char *language, *file;
-    } rows[] = {
-        {"c", "example.c"}, {"cuda", "example.cu"}, {"triton", "example.py"}, {"opencl", "example.cl"}};
+    } rows[] = {{"c", "example/seeds/example.c"},
+                {"cuda", "example/seeds/example.cu"},
+                {"triton", "example/seeds/example.py"},
+                {"opencl", "example/seeds/example.cl"}};
     struct atoll_err err = ATOLL_ERR_INIT;
     struct atoll_task *task = atoll_task_load(EXAMPLE, &err);
     assert_non_null(task);
-    assert_string_equal(atoll_prompt_file("reference.c"), task->reference_source);
+    assert_string_equal(source_text("example/reference.c"), task->reference_source);
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-        const char *source = atoll_prompt_file(rows[i].file), *body = NULL;
+        const char *source = source_text(rows[i].file), *body = NULL;
         struct atoll_arena *arena = atoll_arena_create((size_t)1 << 20, NULL);
         assert_non_null(source);
         const struct atoll_plan *plan = atoll_plan_parse(arena, task, rows[i].language, source, &body, &err);
@@ -656,7 +660,7 @@ static void told_instructions_pass_rules(void **state)
     static const char fence[] = "```cuda\n";
     struct atoll_err err = ATOLL_ERR_INIT;
     char source[8192];
-    const char *code = strstr(atoll_prompt_file("hopper"), fence);
+    const char *code = strstr(source_text("hopper.md"), fence);
     assert_non_null(code);
     code += strlen(fence);
     snprintf(source, sizeof(source),
@@ -672,7 +676,8 @@ static void told_instructions_pass_rules(void **state)
 static void system_texts_are_whole(void **state)
 {
     static const char *const languages[] = {"c", "cuda", "triton", "opencl"};
-    static const char *const examples[] = {"example.c", "example.cu", "example.py", "example.cl"};
+    static const char *const examples[] = {"example/seeds/example.c", "example/seeds/example.cu",
+                                           "example/seeds/example.py", "example/seeds/example.cl"};
     static const char *const parts[] = {"Atoll evolves compute kernels",
                                         "# The launch plan",
                                         "# No cheating",
@@ -687,7 +692,8 @@ static void system_texts_are_whole(void **state)
         char title[32];
         atoll_buffer_init(&out, 1 << 20);
         fill_device(&device, 1);
-        const struct atoll_prompt_input input = {.ask = &ask, .language = languages[i], .device = &device};
+        const struct atoll_prompt_input input = {
+            .texts = source_texts(), .ask = &ask, .language = languages[i], .device = &device};
         assert_int_equal(atoll_prompt_write_system(&input, &out, NULL), 0);
         atoll_buffer_put_u8(&out, 0);
         const char *text = (const char *)out.data;
@@ -696,13 +702,109 @@ static void system_texts_are_whole(void **state)
             assert_non_null(strstr(text, parts[k]));
         snprintf(title, sizeof(title), "# Language %s\n", languages[i]);
         assert_non_null(strstr(text, title));
-        assert_non_null(strstr(text, atoll_prompt_file(examples[i])));
+        assert_non_null(strstr(text, source_text(examples[i])));
         for (unsigned k = 0; k < atoll_rules_count(languages[i]); k++)
             assert_non_null(strstr(text, atoll_rules_why(languages[i], k)));
         assert_int_equal(strstr(text, "## Compute capability 9.0") != NULL, i == 1);
         assert_true(out.length < 25 << 10);
         atoll_buffer_fini(&out);
     }
+}
+
+/* A pack with the source tree's texts and what a test adds. */
+static struct atoll_knowledge_pack *own_texts(const char *index)
+{
+    struct atoll_knowledge_pack *pack = atoll_knowledge_pack_create(NULL);
+    const struct atoll_knowledge_pack *all = source_texts();
+    for (uint32_t i = 0; i < all->count; i++)
+        if (strncmp(all->files[i].path, "prompts/", 8) == 0 || strcmp(all->files[i].path, "index.yaml") == 0)
+            assert_int_equal(atoll_knowledge_pack_put(pack, all->files[i].path, all->files[i].text,
+                                                      all->files[i].length, NULL),
+                             0);
+    assert_int_equal(atoll_knowledge_pack_put(pack, "index-site.yaml", index, strlen(index), NULL), 0);
+    assert_int_equal(atoll_knowledge_pack_put(pack, "prompts/zig.md", "# Language zig\n", 15, NULL), 0);
+    assert_int_equal(atoll_knowledge_pack_put(pack, "prompts/new.md", "## Of ada\n", 10, NULL), 0);
+    return pack;
+}
+
+/* A new language, and what is told of a family of devices, are rows and files: nothing is compiled in. */
+static void languages_are_files(void **state)
+{
+    static const struct {
+        const char *language;
+        unsigned capability; /* 0: no device is known */
+        const char *has, *has_not;
+    } rows[] = {
+        {"zig", 89, "# Language zig\n", "## Of ada"},
+        {"zig", 89, "```zig\n# Language zig\n", "# Language c\n"},
+        {"cuda", 89, "## Of ada\n", "## Compute capability"},
+        {"cuda", 90, "## Compute capability 9.0", "## Of ada"},
+        {"cuda", 0, "# Language cuda\n", "## Of ada"},
+        {"c", 0, "# Language c\n", "# Language zig"},
+    };
+    struct atoll_knowledge_pack *pack = own_texts(
+        "version: 1\nprompts:\n  - {language: zig, text: prompts/zig.md}\n  - {language: zig, example: "
+        "prompts/zig.md}\n  - {language: cuda, text: prompts/new.md, devices: [xe, ada]}\n");
+    const struct atoll_ask ask = {.kind = ATOLL_ASK_WRITE, .role = ATOLL_ISLAND_MEMORY};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct atoll_device_info device;
+        struct atoll_buffer out;
+        atoll_buffer_init(&out, 1 << 20);
+        fill_device(&device, 1);
+        device.limits.compute_capability = rows[i].capability;
+        const struct atoll_prompt_input input = {.texts = pack,
+                                                 .ask = &ask,
+                                                 .language = rows[i].language,
+                                                 .device = rows[i].capability ? &device : NULL};
+        assert_int_equal(atoll_prompt_write_system(&input, &out, NULL), 0);
+        atoll_buffer_put_u8(&out, 0);
+        assert_non_null(strstr((const char *)out.data, rows[i].has));
+        assert_null(strstr((const char *)out.data, rows[i].has_not));
+        atoll_buffer_fini(&out);
+    }
+    atoll_knowledge_pack_destroy(pack);
+}
+
+/* Lists that are wrong, and texts that are not there, are said with their place. */
+static void wrong_folders_are_named(void **state)
+{
+    static const struct {
+        const char *index, *part;
+    } rows[] = {
+        {"version: 1\nprompts:\n  - {language: zig, text: prompts/zag.md}\n",
+         "index-site.yaml:3: there is no text 'prompts/zag.md' in the folder of knowledge"},
+        {"prompts: [{language: zig}]\n", "index-site.yaml:1: one of text and example is wanted"},
+        {"prompts: [{language: zig, text: prompts/zig.md, device: x}]\n", "device"},
+        {"prompts: [\n", "index-site.yaml:"},
+        {"version: 1\n", "knowledge has no prompts/role.md"},
+    };
+    const struct atoll_ask ask = {.kind = ATOLL_ASK_WRITE, .role = ATOLL_ISLAND_MEMORY};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct atoll_knowledge_pack *all = own_texts(rows[i].index),
+                                    *pack = atoll_knowledge_pack_create(NULL);
+        struct atoll_err err = ATOLL_ERR_INIT;
+        struct atoll_buffer out;
+        for (uint32_t k = 0; k < all->count; k++)
+            if (strcmp(all->files[k].path, "prompts/role.md") != 0)
+                atoll_knowledge_pack_put(pack, all->files[k].path, all->files[k].text, all->files[k].length,
+                                         NULL);
+        const struct atoll_prompt_input input = {.texts = pack, .ask = &ask, .language = "c"};
+        atoll_buffer_init(&out, 1 << 20);
+        assert_int_equal(atoll_prompt_write_system(&input, &out, &err), -1);
+        expect_err(&err, ATOLL_E_INPUT, rows[i].part);
+        atoll_buffer_fini(&out);
+        atoll_knowledge_pack_destroy(all);
+        atoll_knowledge_pack_destroy(pack);
+    }
+}
+
+static void texts_are_plain_ascii(void **state)
+{
+    const struct atoll_knowledge_pack *pack = source_texts();
+    for (uint32_t i = 0; i < pack->count; i++)
+        for (const char *c = pack->files[i].text; strncmp(pack->files[i].path, "prompts/", 8) == 0 && *c; c++)
+            if ((*c < ' ' || *c > '~') && *c != '\n' && *c != '\t')
+                fail_msg("%s: a prompt text holds a character that is not plain ASCII", pack->files[i].path);
 }
 
 static void bad_input_is_refused(void **state)
@@ -713,7 +815,8 @@ static void bad_input_is_refused(void **state)
     s.input.language = "fortran";
     assert_int_equal(atoll_prompt_write(&s.input, &s.prompt, &err), -1);
     expect_err(&err, ATOLL_E_INPUT,
-               "no prompt texts for language 'fortran'; there are texts for c, cuda, triton and opencl");
+               "no prompt texts for language 'fortran'; the list prompts of knowledge/index.yaml has texts "
+               "for c, cuda, triton, opencl");
     s.input.language = "c";
     s.input.task = NULL;
     assert_int_equal(atoll_prompt_write(&s.input, &s.prompt, &err), -1);
@@ -760,6 +863,9 @@ int main(void)
         cmocka_unit_test(a_beaten_floor_is_not_told),
         cmocka_unit_test(told_instructions_pass_rules),
         cmocka_unit_test(system_texts_are_whole),
+        cmocka_unit_test(languages_are_files),
+        cmocka_unit_test(wrong_folders_are_named),
+        cmocka_unit_test(texts_are_plain_ascii),
         cmocka_unit_test(bad_input_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,7 @@
 #include "evolution/reply/reply.h"
 #include "evolution/reply/reply_items.h"
 #include "evolution/prompt/prompt.h"
+#include "tests/support/texts.h"
 
 #ifdef ALLOCATION_SKIP_REASON
 int main(void)
@@ -23,8 +24,12 @@ static int write_prompt(struct atoll_err *err)
 {
     struct atoll_ask ask = {.number = 1, .count = 1, .role = 0};
     struct atoll_prompt_kernel parent = {.source = task->seeds[2].source};
-    struct atoll_prompt_input input = {
-        .ask = &ask, .task = task, .language = "c", .backend = "cpu", .parent = &parent};
+    struct atoll_prompt_input input = {.texts = source_texts(),
+                                       .ask = &ask,
+                                       .task = task,
+                                       .language = "c",
+                                       .backend = "cpu",
+                                       .parent = &parent};
     struct atoll_prompt prompt;
     atoll_prompt_init(&prompt);
     int rc = atoll_prompt_write(&input, &prompt, err);
@@ -40,7 +45,8 @@ static int write_history(struct atoll_err *err)
     struct atoll_prompt_kernel parent = {.source = task->seeds[2].source},
                                other = {.source = task->seeds[1].source};
     struct atoll_prompt_kernel wrong = {.source = task->seeds[0].source, .evaluation = &failed};
-    struct atoll_prompt_input input = {.ask = &ask,
+    struct atoll_prompt_input input = {.texts = source_texts(),
+                                       .ask = &ask,
                                        .task = task,
                                        .language = "c",
                                        .backend = "cpu",
@@ -122,6 +128,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(each_allocation_fails_once)};
     struct atoll_err err = ATOLL_ERR_INIT;
     task = atoll_task_load(ATOLL_SOURCE_DIR "/suites/starter/softmax_rows", &err);
+    source_texts();
     if (!task) {
         printf("%s\n", err.text);
         return 1;

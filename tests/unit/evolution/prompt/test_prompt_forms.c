@@ -10,6 +10,7 @@
 #include "core/search.h"
 #include "evolution/prompt/prompt.h"
 #include "evolution/prompt/prompt_text.h"
+#include "tests/support/texts.h"
 #include "evolution/reply/reply.h"
 #include "evolution/reply/reply_items.h"
 #include "tests/support/evaluation.h"
@@ -194,7 +195,8 @@ static void scene_init(struct scene *s)
                                 .stage = ATOLL_ISSUE_STAGE_COUNT,
                                 .advice_count = 1};
     s->ask.advice[0] = (struct atoll_advice){.dimension = 0, .level = 1, .sign = 1, .weight = 0.5};
-    s->input = (struct atoll_prompt_input){.ask = &s->ask,
+    s->input = (struct atoll_prompt_input){.texts = source_texts(),
+                                           .ask = &s->ask,
                                            .task = s->task,
                                            .language = "c",
                                            .backend = "cpu",
@@ -750,17 +752,18 @@ static void examples_are_read(void **state)
         uint32_t items, order;
         const char *title; /* of the first item */
     } rows[] = {
-        {"part/planner", ATOLL_ASK_PLAN, 1, 0, "Load the next tile of B while this one is used"},
-        {"part/analyser", ATOLL_ASK_ANALYSE, 2, 0, "missing_prefetch"},
-        {"part/order", ATOLL_ASK_ORDER, 0, 3, NULL},
-        {"part/summarizer", ATOLL_ASK_SUMMARISE, 1, 0, "Keep a row in registers between two passes over it"},
-        {"part/distiller", ATOLL_ASK_DISTIL, 1, 0, "stall short_scoreboard"},
+        {"part/planner.md", ATOLL_ASK_PLAN, 1, 0, "Load the next tile of B while this one is used"},
+        {"part/analyser.md", ATOLL_ASK_ANALYSE, 2, 0, "missing_prefetch"},
+        {"part/order.md", ATOLL_ASK_ORDER, 0, 3, NULL},
+        {"part/summarizer.md", ATOLL_ASK_SUMMARISE, 1, 0,
+         "Keep a row in registers between two passes over it"},
+        {"part/distiller.md", ATOLL_ASK_DISTIL, 1, 0, "stall short_scoreboard"},
     };
     struct atoll_arena *arena = atoll_arena_create((size_t)1 << 20, NULL);
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         static struct atoll_reply reply;
         struct atoll_err err = ATOLL_ERR_INIT;
-        const char *text = atoll_prompt_file(rows[i].part);
+        const char *text = source_text(rows[i].part);
         int is_usable = 0;
         assert_non_null(text);
         if (atoll_reply_read_items(rows[i].kind, text, strlen(text), arena, &reply, &is_usable, &err))

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "mpi-eval/operator/prompt_io.h"
+#include "tests/support/texts.h"
 
 static const struct sim_seed seeds[] = {
     {"naive", NULL, NULL},
@@ -53,6 +54,7 @@ static int set_up(void **state)
     sim_capacity(stand.sim, 4);
     atoll_prompt_context_add_device(stand.context, &device, NULL);
     stand.io = (struct atoll_prompt_io){.context = stand.context,
+                                        .texts = source_texts(),
                                         .campaign = "0123456789abcdef0123456789abcdef0123456789abcdef",
                                         .roles = &stand.roles,
                                         .backend = "cpu",
