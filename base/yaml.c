@@ -297,6 +297,11 @@ const char *atoll_yaml_scalar(const struct atoll_yaml_node *node)
     return node->kind == SCALAR && node->text[0] ? node->text : NULL;
 }
 
+size_t atoll_yaml_line(const struct atoll_yaml_node *node)
+{
+    return node->line;
+}
+
 size_t atoll_yaml_count(const struct atoll_yaml_node *node)
 {
     return node->count;

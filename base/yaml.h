@@ -70,6 +70,8 @@ int atoll_yaml_map(struct atoll_yaml_walk *walk, const struct atoll_yaml_section
                    const struct atoll_yaml_node *map, void *target);
 /* Value of a map's key; NULL when it is not there or the node is no map. */
 const struct atoll_yaml_node *atoll_yaml_find(const struct atoll_yaml_node *map, const char *key);
+/* Where it begins in its file, from 1 on. */
+size_t atoll_yaml_line(const struct atoll_yaml_node *node);
 /* Elements of a list, pairs of a map, else 0. */
 size_t atoll_yaml_count(const struct atoll_yaml_node *node);
 /* Calls item for every element of a list of at most limit. what: "endpoints". */
