@@ -1,13 +1,11 @@
 /* entry.h - one piece of knowledge that a model may be told: a constraint, a pattern, an example or a passage on hardware
- * (docs/spec/knowledge.md), and all of them as a pack holds them.
- * Layer: core.  Lifetime: parse/destroy; immutable between.  Texts are in the base's own arena, those of kernels and passages too,
- * so the pack may go.  Packs are from elsewhere: everything is checked. */
+ * (docs/spec/knowledge.md).
+ * Layer: core, pure.  Plain values; texts are borrowed (knowledge_base.h: of the base). */
 #ifndef ATOLL_CORE_KNOWLEDGE_ENTRY_H
 #define ATOLL_CORE_KNOWLEDGE_ENTRY_H
 
 #include "core/issue.h"
-#include "core/knowledge/index.h"
-#include "core/knowledge/pack.h"
+#include "core/task/task.h"
 
 #define ATOLL_KNOWLEDGE_ENTRY_LIMIT    4096
 #define ATOLL_KNOWLEDGE_ID_LEAST       3
@@ -91,26 +89,6 @@ struct atoll_knowledge_entry {
 
     const char *text; /* of a passage */
 };
-
-struct atoll_knowledge_base {
-    struct atoll_arena *arena;
-    struct atoll_knowledge_index index;
-    struct atoll_knowledge_entry *entries; /* by kind, then by path and line */
-    size_t count;
-};
-
-/* Called for everything that is wrong; reading goes on behind it. */
-typedef void atoll_knowledge_problem(void *context, const struct atoll_err *problem);
-
-/* problem NULL: the first thing that is wrong is the error; else what is wrong
- * is told and left out, and only LIMIT and MEMORY are errors.  INPUT: "path:line: what; remedy". */
-struct atoll_knowledge_base *atoll_knowledge_base_parse(const struct atoll_knowledge_pack *pack,
-                                                        atoll_knowledge_problem *problem, void *context,
-                                                        struct atoll_err *err);
-void atoll_knowledge_base_destroy(struct atoll_knowledge_base *base); /* NULL is fine */
-/* By id; NULL when there is none. */
-const struct atoll_knowledge_entry *atoll_knowledge_base_find(const struct atoll_knowledge_base *base,
-                                                              const char *id);
 
 const char *atoll_knowledge_kind_name(enum atoll_knowledge_kind kind); /* "constraint" ... "kernel" */
 const char *atoll_knowledge_severity_name(enum atoll_knowledge_severity severity);

@@ -1,9 +1,9 @@
-/* entry_reader.h - who reads one file of a pack into entries; for entry.c alone.
+/* entry_reader.h - who reads one file of a pack into entries; for knowledge_base.c alone.
  * Layer: core. */
 #ifndef ATOLL_CORE_KNOWLEDGE_ENTRY_READER_H
 #define ATOLL_CORE_KNOWLEDGE_ENTRY_READER_H
 
-#include "core/knowledge/entry.h"
+#include "core/knowledge/knowledge_base.h"
 
 struct atoll_knowledge_reading {
     const struct atoll_knowledge_pack *pack;

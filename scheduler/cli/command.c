@@ -35,6 +35,10 @@ static const struct atoll_subcommand *const subcommands[] = {&atoll_command_run,
                                                              &atoll_command_experience_list,
                                                              &atoll_command_experience_export,
                                                              &atoll_command_experience_import,
+                                                             &atoll_command_knowledge_list,
+                                                             &atoll_command_knowledge_search,
+                                                             &atoll_command_knowledge_show,
+                                                             &atoll_command_knowledge_check,
                                                              &atoll_command_gateway_serve,
                                                              &atoll_command_gateway_check,
                                                              &atoll_command_gateway_spend,
@@ -84,10 +88,10 @@ static int is_help(const char *word)
 /* No such command, but perhaps one that is spelt like it.  Behind a right first word the second alone counts, else both. */
 static int no_command(int argc, char **argv, const char *otherwise, struct atoll_err *err)
 {
-    const char *names[SUBCOMMAND_COUNT + 4] = {"help", "man", "task", "gateway"}, *members[SUBCOMMAND_COUNT],
-                                         *near = NULL;
+    const char *names[SUBCOMMAND_COUNT + 5] = {"help", "man", "task", "gateway", "knowledge"},
+                                         *members[SUBCOMMAND_COUNT], *near = NULL;
     char two[128], hint[ATOLL_SPELLING_HINT_BYTES];
-    size_t count = 4, member_count = 0, first = strlen(argv[0]);
+    size_t count = 5, member_count = 0, first = strlen(argv[0]);
 
     for (size_t i = 0; i < SUBCOMMAND_COUNT; i++) {
         const char *name = names[count++] = subcommands[i]->command->name;

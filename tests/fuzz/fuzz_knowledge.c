@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/knowledge/entry.h"
+#include "core/knowledge/knowledge_base.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

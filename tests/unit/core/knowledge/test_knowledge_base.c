@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "core/experience/hint.h"
-#include "core/knowledge/entry.h"
+#include "core/knowledge/knowledge_base.h"
 
 static const char index_text[] =
     "version: 1\n"

@@ -1,0 +1,165 @@
+#include "scheduler/knowledge/check.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/experience/hint_file.h"
+#include "scheduler/campaign/run_tasks.h"
+
+#define FAMILY_LIMIT 16 /* of one task */
+
+struct check {
+    const struct atoll_knowledge_check_settings *settings;
+    const struct atoll_knowledge_base *base;
+    atoll_finding_row *row;
+    void *context;
+};
+
+const char *atoll_finding_result_name(enum atoll_finding_result result)
+{
+    static const char *const names[ATOLL_FINDING_COUNT] = {"ok", "failed", "skipped", "note"};
+    return (unsigned)result < ATOLL_FINDING_COUNT ? names[result] : "unknown";
+}
+
+static void tell(const struct check *c, enum atoll_finding_result result,
+                 const struct atoll_knowledge_entry *entry, const char *what, const char *text)
+{
+    char place[ATOLL_KNOWLEDGE_PATH_BYTES + 16];
+    snprintf(place, sizeof(place), "%s:%u", entry->path, entry->line);
+    const struct atoll_finding f = {
+        .result = result, .place = place, .id = entry->id, .what = what, .text = text};
+    c->row(c->context, &f);
+}
+
+static int is_wanted(const struct check *c, const struct atoll_knowledge_entry *entry)
+{
+    const char *only = c->settings->only;
+    return !only || !*only || strstr(entry->id, only) != NULL;
+}
+
+/* ---- files ---- */
+
+static void tell_problem(void *context, const struct atoll_err *problem)
+{
+    const struct check *c = context;
+    const struct atoll_finding f = {
+        .result = ATOLL_FINDING_FAILED, .place = "", .id = "", .what = "file", .text = problem->text};
+    c->row(c->context, &f);
+}
+
+static void check_hints(const struct check *c, const struct atoll_knowledge_pack *pack)
+{
+    const struct atoll_knowledge_file *file = atoll_knowledge_pack_find(pack, "hints.yaml");
+    struct atoll_hint_file hints;
+    struct atoll_err why = ATOLL_ERR_INIT;
+    char text[64];
+    if (!file)
+        return;
+    if (atoll_hint_file_parse(file->path, file->text, file->length, &hints, &why) != 0) {
+        tell_problem((void *)(uintptr_t)c, &why);
+        return;
+    }
+    snprintf(text, sizeof(text), "%zu hints", hints.hint_count);
+    const struct atoll_finding f = {
+        .result = ATOLL_FINDING_OK, .place = file->path, .id = "", .what = "file", .text = text};
+    c->row(c->context, &f);
+    atoll_hint_file_fini(&hints);
+}
+
+/* ---- references ---- */
+
+static const char *numbers_text(const struct atoll_knowledge_numbers *n, char *ret, size_t bytes)
+{
+    size_t used = 0;
+    ret[0] = '\0';
+    for (size_t i = 0; i < n->count && used < bytes; i++)
+        used += (size_t)snprintf(ret + used, bytes - used, "%s%s=%llu", i ? " " : "", n->names[i],
+                                 (unsigned long long)n->values[i]);
+    return ret;
+}
+
+/* Exactly the dims of the task. */
+static int are_dims_of(const struct atoll_task *task, const struct atoll_knowledge_numbers *dims)
+{
+    size_t known = 0;
+    for (size_t i = 0; i < dims->count; i++)
+        for (size_t k = 0; k < task->dim_count; k++)
+            known += strcmp(task->dims[k], dims->names[i]) == 0;
+    return known == dims->count && known == task->dim_count;
+}
+
+static void check_example(const struct check *c, const struct atoll_knowledge_entry *e,
+                          const struct atoll_task *task)
+{
+    const char *families[FAMILY_LIMIT];
+    char text[512], dims[256];
+    size_t count = atoll_knowledge_families(&c->base->index, task, families, FAMILY_LIMIT), i = 0;
+    while (i < count && !atoll_knowledge_has(e->families, families[i]))
+        i++;
+    if (i == count) {
+        snprintf(text, sizeof(text),
+                 "its task '%s' is of none of its families (the task is of %zu, %s first); change 'family', "
+                 "or the "
+                 "rows of index.yaml",
+                 e->task, count, count ? families[0] : "none");
+        tell(c, ATOLL_FINDING_FAILED, e, "family", text);
+    }
+    for (i = 0; i < e->measured_count + e->held_out_count; i++) {
+        const struct atoll_knowledge_numbers *shape =
+            i < e->measured_count ? &e->measured[i].dims : &e->held_out[i - e->measured_count];
+        if (are_dims_of(task, shape))
+            continue;
+        snprintf(text, sizeof(text), "the shape %s does not give each dim of task '%s' a value",
+                 numbers_text(shape, dims, sizeof(dims)), e->task);
+        tell(c, ATOLL_FINDING_FAILED, e, "measured", text);
+    }
+    if (!atoll_knowledge_is_proven(e))
+        tell(c, ATOLL_FINDING_NOTE, e, "measured",
+             "unproven: no model is told of it, nothing starts from it, until it was measured at its task's "
+             "shapes "
+             "and at one that was held out, at 85 % of its rival or more");
+}
+
+/* The task that an entry names; NULL: it names none, or one that is not there (told). */
+static struct atoll_task *task_of(const struct check *c, const struct atoll_knowledge_entry *e)
+{
+    char dir[PATH_MAX], text[ATOLL_ERR_TEXT_BYTES];
+    struct atoll_err why = ATOLL_ERR_INIT;
+    struct atoll_task *task = NULL;
+    if (e->task && atoll_run_tasks_find_suite(e->task, dir, sizeof(dir), &why) == 0)
+        task = atoll_task_load(dir, &why);
+    if (!e->task || task)
+        return task;
+    snprintf(text, sizeof(text), "its task '%.100s' cannot be read: %.800s", e->task, why.text);
+    tell(c, ATOLL_FINDING_FAILED, e, "task", text);
+    return NULL;
+}
+
+static void check_entry(const struct check *c, const struct atoll_knowledge_entry *e)
+{
+    struct atoll_task *task = task_of(c, e);
+    if (task && e->kind == ATOLL_KNOWLEDGE_EXAMPLE)
+        check_example(c, e, task);
+    if (task || !e->task)
+        tell(c, ATOLL_FINDING_OK, e, "entry", "");
+    atoll_task_destroy(task);
+}
+
+int atoll_knowledge_check(const struct atoll_knowledge_pack *pack,
+                          const struct atoll_knowledge_check_settings *settings, atoll_finding_row *row,
+                          void *context, struct atoll_err *err)
+{
+    struct check c = {.settings = settings, .row = row, .context = context};
+    struct atoll_knowledge_base *base = atoll_knowledge_base_parse(pack, tell_problem, &c, err);
+    if (!base)
+        return -1;
+    c.base = base;
+    if (!settings->only || !*settings->only)
+        check_hints(&c, pack);
+    for (size_t i = 0; i < base->count; i++)
+        if (is_wanted(&c, &base->entries[i]))
+            check_entry(&c, &base->entries[i]);
+    atoll_knowledge_base_destroy(base);
+    return 0;
+}
