@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "archive-h5/campaign/campaign_state.h"
-#include "archive-h5/campaign/hints.h"
+#include "archive-h5/campaign/knowledge.h"
 #include "archive-h5/campaign/prior.h"
 #include "archive-h5/campaign/config.h"
 #include "base/arena.h"
@@ -206,8 +206,8 @@ static int check_folder(const char *dir, struct atoll_err *err)
                                             "jobs",
                                             ATOLL_PRIOR_FILE,
                                             (ATOLL_PRIOR_FILE ".tmp"),
-                                            ATOLL_HINTS_FILE,
-                                            (ATOLL_HINTS_FILE ".tmp"),
+                                            ATOLL_CAMPAIGN_KNOWLEDGE_FILE,
+                                            (ATOLL_CAMPAIGN_KNOWLEDGE_FILE ".tmp"),
                                             "lease"};
     const size_t leftover_count = sizeof(leftovers) / sizeof(*leftovers);
     int failed = 0;
@@ -345,9 +345,12 @@ static int remove_entry(const char *path, const struct stat *st, int type, struc
 /* What a create that found no space has made, under its lock; the folder itself where that was made, too. */
 static void take_back(struct atoll_campaign *c, int is_own_folder)
 {
-    static const char *const files[] = {"campaign.yaml.tmp",       ATOLL_PRIOR_FILE,
-                                        (ATOLL_PRIOR_FILE ".tmp"), ATOLL_HINTS_FILE,
-                                        (ATOLL_HINTS_FILE ".tmp"), "jobs"};
+    static const char *const files[] = {"campaign.yaml.tmp",
+                                        ATOLL_PRIOR_FILE,
+                                        (ATOLL_PRIOR_FILE ".tmp"),
+                                        ATOLL_CAMPAIGN_KNOWLEDGE_FILE,
+                                        (ATOLL_CAMPAIGN_KNOWLEDGE_FILE ".tmp"),
+                                        "jobs"};
     char path[PATH_MAX];
     if (atoll_campaign_path(c, path, sizeof(path), "tasks", NULL) == 0)
         nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
@@ -390,7 +393,8 @@ struct atoll_campaign *atoll_campaign_create(const char *dir, const struct atoll
     is_ours = check_folder(c->dir, &own) == 0;
     if (!is_ours || copy_tasks(c, config, &own) != 0 ||
         write_given(c, ATOLL_PRIOR_FILE, config->prior, config->prior_length, &own) != 0 ||
-        write_given(c, ATOLL_HINTS_FILE, config->hints, config->hints_length, &own) != 0 ||
+        write_given(c, ATOLL_CAMPAIGN_KNOWLEDGE_FILE, config->knowledge, config->knowledge_length, &own) !=
+            0 ||
         write_config(c, config, &own) != 0 || load_config(c, &own) != 0) {
         goto failed;
     }

@@ -5,7 +5,7 @@
  *   DIR/lease/                 who may write (lease.h)
  *   DIR/campaign.lock          held by that process too, where the file system has locks
  *   DIR/tasks/<task>/          copies of the task's files
- *   DIR/hints.yaml             the hints that it began with (hints.h), where models are asked
+ *   DIR/knowledge.json         what models are told of (knowledge.h), where any is asked; of parts in ../..
  *   DIR/prior.atl              what was taken over from earlier campaigns (prior.h), if anything was
  *   DIR/jobs/<job>.<n>/        journal.atl, segment-NNNN.h5, log
  *   DIR/progress.json          how far it is: a hint (campaign_progress.h)

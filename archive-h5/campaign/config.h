@@ -41,8 +41,9 @@ struct atoll_config {
     const struct atoll_campaign_task *tasks; /* in the order of their numbers */
     const void *prior; /* create: bytes of prior.atl (prior.h), which an option then names; NULL = none */
     size_t prior_length;
-    const void *hints; /* create: bytes of hints.yaml (hints.h), which an option then names; NULL = none */
-    size_t hints_length;
+    const void *
+        knowledge; /* create: bytes of knowledge.json (knowledge.h), which an option then names; NULL = none here */
+    size_t knowledge_length;
 };
 
 struct atoll_buffer;

@@ -7,6 +7,24 @@
 
 #include "base/file.h"
 #include "base/yaml.h"
+#include "archive-h5/campaign/knowledge.h"
+
+/* Those of the pack; none where the campaign names no pack or tells no hints. */
+static int read_pack(const struct atoll_campaign *campaign, struct atoll_hint_file *ret_file,
+                     struct atoll_err *err)
+{
+    struct atoll_knowledge_pack *pack = NULL;
+    int is_told = atoll_campaign_config(campaign)->search.hints != 0;
+    if (is_told && atoll_campaign_knowledge_read(campaign, &pack, err) != 0)
+        return -1;
+    const struct atoll_knowledge_file *file = pack ? atoll_knowledge_pack_find(pack, ATOLL_HINTS_FILE) : NULL;
+    memset(ret_file, 0, sizeof(*ret_file));
+    int rc = file ? atoll_hint_file_parse(ATOLL_CAMPAIGN_KNOWLEDGE_FILE ": " ATOLL_HINTS_FILE, file->text,
+                                          file->length, ret_file, err)
+                  : 0;
+    atoll_knowledge_pack_destroy(pack);
+    return rc;
+}
 
 int atoll_campaign_hints_read(const struct atoll_campaign *campaign, struct atoll_hint_file *ret_file,
                               struct atoll_err *err)
@@ -15,10 +33,8 @@ int atoll_campaign_hints_read(const struct atoll_campaign *campaign, struct atol
     struct atoll_err why = ATOLL_ERR_INIT;
     char path[PATH_MAX], hex[ATOLL_ID_HEX];
     size_t length;
-    if (!digest) {
-        memset(ret_file, 0, sizeof(*ret_file));
-        return 0;
-    }
+    if (!digest)
+        return read_pack(campaign, ret_file, err);
     snprintf(path, sizeof(path), "%s/" ATOLL_HINTS_FILE, atoll_campaign_dir(campaign));
     void *bytes = atoll_file_read(path, ATOLL_YAML_FILE_BYTES, &length, &why);
     if (!bytes)

@@ -1,6 +1,6 @@
-/* hints.h - the hints that a campaign began with, frozen in DIR/hints.yaml (docs/spec/experience.md), so that neither resume nor
- * replay depends on what is installed later.
- * Layer: archive-h5.  The option `hints` in campaign.yaml is the BLAKE2b of the file. */
+/* hints.h - the hints that a campaign began with (docs/spec/experience.md): hints.yaml of its knowledge (knowledge.h), or, of one
+ * that an earlier version made, DIR/hints.yaml, whose BLAKE2b the option `hints` in campaign.yaml is.
+ * Layer: archive-h5. */
 #ifndef ATOLL_ARCHIVE_H5_CAMPAIGN_HINTS_H
 #define ATOLL_ARCHIVE_H5_CAMPAIGN_HINTS_H
 

@@ -171,6 +171,15 @@ int atoll_prompt_write_system(const struct atoll_prompt_input *input, struct ato
     return rc;
 }
 
+int atoll_prompt_texts_check(const struct atoll_knowledge_pack *texts, struct atoll_err *err)
+{
+    struct atoll_prompt_languages languages;
+    struct atoll_arena *arena = atoll_arena_create(INDEX_BYTES, err);
+    int rc = arena ? atoll_prompt_languages_read(texts, arena, &languages, err) : -1;
+    atoll_arena_destroy(arena);
+    return rc;
+}
+
 #define SYSTEM_LIMIT ((size_t)1 << 20)
 #define USER_LIMIT   ((size_t)4 << 20)
 #define USER_DEFAULT ((size_t)48 << 10)

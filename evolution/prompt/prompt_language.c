@@ -80,7 +80,7 @@ static int read_index(const struct atoll_knowledge_file *file, struct reading *r
 static int is_index(const char *path)
 {
     size_t length = strlen(path);
-    return strncmp(path, "index", 5) == 0 && !strchr(path, '/') && length > 5 &&
+    return strncmp(path, "index-", 6) == 0 && !strchr(path, '/') && length > 11 &&
            strcmp(path + length - 5, ".yaml") == 0;
 }
 

@@ -15,7 +15,7 @@ struct atoll_prompt_language_row {
     const char *devices[ATOLL_PROMPT_LANGUAGE_DEVICE_LIMIT]; /* families it is told of */
     uint32_t device_count;                                   /* 0: of all */
 };
-/* In the order of index.yaml, then of each other index*.yaml by name; in the arena. */
+/* In the order of index.yaml, then of each index-*.yaml by name; in the arena. */
 struct atoll_prompt_languages {
     struct atoll_prompt_language_row *rows;
     uint32_t count;

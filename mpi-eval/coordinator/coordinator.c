@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "archive-h5/campaign/knowledge.h"
 #include "archive-h5/hdf5/archive.h"
 #include "base/log.h"
 #include "core/knowledge/pack.h"
@@ -45,7 +46,7 @@ struct coordinator {
     struct atoll_peer_table *peers;
     struct atoll_time_ledger *times;
     struct atoll_llm_queue *llm_queue;
-    struct atoll_knowledge_pack *knowledge; /* of tools */
+    struct atoll_knowledge_pack *knowledge; /* NULL: no model is asked */
     struct atoll_tools *tools;              /* NULL: no model is asked */
     struct {
         unsigned peer;
@@ -634,6 +635,16 @@ static int close_journal(struct coordinator *c, struct atoll_err *err)
 
 /* ---- the run ---- */
 
+/* A resume may name a model where the campaign's own run asked none. */
+static struct atoll_knowledge_pack *knowledge_of(const struct atoll_campaign *campaign, struct atoll_err *err)
+{
+    if (!atoll_campaign_option(campaign, ATOLL_CAMPAIGN_KNOWLEDGE_OPTION)) {
+        atoll_log(ATOLL_LOG_WARNING, "eval.knowledge.installed",
+                  "the campaign has no knowledge.json; models are told of what is installed now");
+    }
+    return atoll_campaign_knowledge_or_installed(campaign, err);
+}
+
 static int coordinator_init(struct coordinator *c, const struct atoll_coordinator_settings *s,
                             struct atoll_err *err)
 {
@@ -650,7 +661,7 @@ static int coordinator_init(struct coordinator *c, const struct atoll_coordinato
     c->dispatch = atoll_dispatch_create(s->peers.count, err);
     if (!c->dispatch)
         return -1;
-    if (s->llm.gateway && (c->knowledge = atoll_knowledge_pack_load(NULL, NULL, 0, err)) != NULL)
+    if (s->llm.gateway && (c->knowledge = knowledge_of(s->campaign, err)) != NULL)
         c->tools = atoll_tools_create(c->knowledge, 0, err);
     if (s->llm.gateway && !c->tools)
         return -1;

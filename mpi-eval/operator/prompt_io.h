@@ -1,6 +1,6 @@
 /* prompt_io.h - the operator `universal` (ALGORITHMS.md 7): from an ask to a request for a language model, and from its
  * outcome to a reply for the engine.
- * Layer: mpi-eval, pure: a prompt follows from the ask, the engine's sources and the prompt context alone, so `atoll replay`
+ * Layer: mpi-eval, pure: a prompt follows from the ask, the engine's sources the texts and the prompt context alone, so `atoll replay`
  * derives it again. */
 #ifndef ATOLL_MPI_EVAL_OPERATOR_PROMPT_IO_H
 #define ATOLL_MPI_EVAL_OPERATOR_PROMPT_IO_H

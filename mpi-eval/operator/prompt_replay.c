@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "archive-h5/campaign/knowledge.h"
 #include "evolution/prompt/prompt.h"
 #include "llm-gateway/budget/exchange_store.h"
 #include "mpi-eval/operator/prompt_io.h"
@@ -19,7 +20,7 @@ struct open_ask {
 };
 
 struct atoll_prompt_replay {
-    struct atoll_knowledge_pack *knowledge;
+    struct atoll_knowledge_pack *knowledge; /* NULL: of none so far */
     struct atoll_prompt_context *context;
     struct atoll_store *store;  /* NULL: no recording */
     struct atoll_store *record; /* NULL: none is made */
@@ -76,8 +77,8 @@ struct atoll_prompt_replay *atoll_prompt_replay_create(const struct atoll_campai
     r->is_compared = version == ATOLL_PROMPT_VERSION;
     r->has_trajectory = atoll_campaign_config(campaign)->search.trajectory != 0;
     r->tool_limit = version >= TOOLS_SINCE ? atoll_campaign_config(campaign)->search.tools : 0;
-    r->knowledge = atoll_knowledge_pack_load(NULL, NULL, 0, err);
-    r->context = r->knowledge ? atoll_prompt_context_create(0, err) : NULL;
+    if (atoll_campaign_knowledge_read(campaign, &r->knowledge, err) == 0)
+        r->context = atoll_prompt_context_create(0, err);
     if (r->context &&
         atoll_roles_parse(atoll_campaign_option(campaign, ATOLL_ROLES_MODEL_OPTION),
                           atoll_campaign_option(campaign, ATOLL_ROLES_OPTION), &r->roles, err) == 0 &&
@@ -122,10 +123,12 @@ static int write_prompt(struct atoll_prompt_replay *r, const struct atoll_engine
 {
     const struct atoll_ask_record *record =
         atoll_ask_history_find(atoll_prompt_context_asks(r->context), ask);
-    struct atoll_prompt_io io = prompt_io_of(r, engine);
     struct open_ask **at = find_open_ask(r, ask);
     if (!record || record->is_answered)
         return 0;
+    if (!r->knowledge && !(r->knowledge = atoll_knowledge_pack_load(NULL, NULL, 0, err)))
+        return -1;
+    struct atoll_prompt_io io = prompt_io_of(r, engine);
     if (!*at) {
         *at = calloc(1, sizeof(**at));
         if (!*at)

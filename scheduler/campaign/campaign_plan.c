@@ -13,7 +13,7 @@
 #include "base/print.h"
 #include "base/units.h"
 #include "archive-h5/campaign/campaign.h"
-#include "archive-h5/campaign/hints.h"
+#include "archive-h5/campaign/knowledge.h"
 #include "archive-h5/campaign/prior.h"
 #include "evolution/engine/engine.h"
 #include "evolution/prompt/prompt.h"
@@ -90,6 +90,11 @@ const struct atoll_option atoll_plan_options[] = {
      "sources that are no seeds are tried again."},
     {"experience", 0, ATOLL_OPT_LIST, FIELD(experience), "FILE", NULL, 0, 0, NULL,
      "Hints that models are told beside Atoll's own: what `atoll experience export` and `import` write."},
+    {"knowledge", 0, ATOLL_OPT_LIST, FIELD(knowledge), "DIR", NULL, 0, 0, NULL,
+     "A folder of knowledge beside Atoll's own (share/atoll/knowledge), the site's and the user's: what "
+     "models are "
+     "told of. What "
+     "it has under the same path takes the place of theirs. All of it is frozen with the campaign."},
     {"threads", 0, ATOLL_OPT_INT, FIELD(threads), "N", "0", 0, 4096, NULL,
      "Threads of a candidate on the cpu backend; 0 is all cores of the device but one."},
     {"sample-seconds", 0, ATOLL_OPT_DURATION, FIELD(sample_seconds), "TIME", "0", 0, 600, NULL,
@@ -265,11 +270,16 @@ int atoll_campaign_plan_make(struct atoll_campaign_plan *ret_plan, struct atoll_
     *ret_plan = (struct atoll_campaign_plan){.settings = settings};
     atoll_buffer_init(&ret_plan->suites, ORIGIN_LIMIT_BYTES);
     atoll_buffer_init(&ret_plan->command_line, ORIGIN_LIMIT_BYTES);
+    atoll_buffer_init(&ret_plan->knowledge, ATOLL_KNOWLEDGE_JSON_BYTES);
     if (origin_fill(ret_plan, suites, suite_count, err) != 0 ||
         search_choose(settings, &ret_plan->search, err) != 0 ||
         setup_choose(settings, &ret_plan->setup, err) != 0 ||
         atoll_run_tasks_collect(&ret_plan->tasks, suites, suite_count, &settings->only, settings->backend,
                                 ret_plan->search.triton, err) != 0) {
+        return -1;
+    }
+    if ((settings->model.where || settings->knowledge.count > 0) && /* nobody else is told of any */
+        atoll_plan_knowledge_write(settings, is_quiet, &ret_plan->knowledge, err) != 0) {
         return -1;
     }
     return sanitize_choose(ret_plan, evaluators, is_quiet, err);
@@ -280,6 +290,7 @@ void atoll_campaign_plan_fini(struct atoll_campaign_plan *plan)
     atoll_run_tasks_fini(&plan->tasks);
     atoll_buffer_fini(&plan->suites);
     atoll_buffer_fini(&plan->command_line);
+    atoll_buffer_fini(&plan->knowledge);
     atoll_model_options_fini(&plan->settings->model);
 }
 
@@ -340,13 +351,8 @@ static const char *text_or_empty(const char *text)
 
 /* Texts that the options of a folder point to. */
 struct option_texts {
-    char digest[ATOLL_ID_HEX], hints[ATOLL_ID_HEX], sweep[ATOLL_ID_HEX], ranks[24], threads[24], sample[32],
-        ratio[32], budget[32], sanitize[32], deadline[32], prompts[16];
-};
-
-/* Files that the folder begins with; empty: it has none. */
-struct given_files {
-    struct atoll_buffer prior, hints;
+    char digest[ATOLL_ID_HEX], knowledge[ATOLL_ID_HEX], sweep[ATOLL_ID_HEX], ranks[24], threads[24],
+        sample[32], ratio[32], budget[32], sanitize[32], deadline[32], prompts[16];
 };
 
 /* "0.32s" */
@@ -357,15 +363,16 @@ static void seconds_put(double seconds, char *ret_text, size_t bytes)
     snprintf(ret_text, bytes, "%ss", atoll_number_text(seconds, number, sizeof(number)));
 }
 
-static void texts_fill(const struct atoll_plan_settings *settings, const struct atoll_plan_part *part,
-                       const struct given_files *given, struct option_texts *texts)
+static void texts_fill(const struct atoll_campaign_plan *plan, const struct atoll_plan_part *part,
+                       const struct atoll_buffer *prior, struct option_texts *texts)
 {
-    struct atoll_id prior_id = atoll_id_of(given->prior.data, given->prior.length),
-                    hints_id = atoll_id_of(given->hints.data, given->hints.length);
+    const struct atoll_plan_settings *settings = plan->settings;
+    struct atoll_id prior_id = atoll_id_of(prior->data, prior->length),
+                    knowledge_id = atoll_id_of(plan->knowledge.data, plan->knowledge.length);
 
     memset(texts, 0, sizeof(*texts));
     atoll_id_hex(&prior_id, texts->digest);
-    atoll_id_hex(&hints_id, texts->hints);
+    atoll_id_hex(&knowledge_id, texts->knowledge);
     if (part->sweep)
         atoll_id_hex(part->sweep, texts->sweep);
     snprintf(texts->ranks, sizeof(texts->ranks), "%u", part->ranks);
@@ -384,7 +391,7 @@ static void texts_fill(const struct atoll_plan_settings *settings, const struct 
 
 /* What a resume needs of the options; returns how many there are. */
 static size_t options_fill(const struct atoll_campaign_plan *plan, const struct option_texts *texts,
-                           const struct given_files *given, struct atoll_config_option *ret_options)
+                           const struct atoll_buffer *prior, struct atoll_config_option *ret_options)
 {
     const struct atoll_plan_settings *settings = plan->settings;
     const struct atoll_config_option options[OPTION_ROWS] = {
@@ -411,8 +418,8 @@ static size_t options_fill(const struct atoll_campaign_plan *plan, const struct 
         {ATOLL_PROMPT_REPLAY_OPTION, texts->prompts},
         {ATOLL_CONFIG_SUITE, (const char *)plan->suites.data},
         {ATOLL_CONFIG_COMMAND_LINE, (const char *)plan->command_line.data},
-        {given->prior.length ? ATOLL_PRIOR_OPTION : NULL, texts->digest},
-        {given->hints.length ? ATOLL_HINTS_OPTION : NULL, texts->hints},
+        {prior->length ? ATOLL_PRIOR_OPTION : NULL, texts->digest},
+        {plan->knowledge.length ? ATOLL_CAMPAIGN_KNOWLEDGE_OPTION : NULL, texts->knowledge},
         {*texts->sweep ? ATOLL_LLM_QUEUE_ACCOUNT_OPTION : NULL, texts->sweep}};
     size_t count = 0;
 
@@ -423,27 +430,28 @@ static size_t options_fill(const struct atoll_campaign_plan *plan, const struct 
 }
 
 static int folder_create(const struct atoll_campaign_plan *plan, const struct atoll_plan_part *part,
-                         const struct given_files *given, const char *dir, struct atoll_err *err)
+                         const struct atoll_buffer *prior, const char *dir, struct atoll_err *err)
 {
     struct option_texts texts;
     struct atoll_config_option options[OPTION_ROWS];
+    int has_file = plan->knowledge.length > 0 && !part->sweep; /* parts have that of the whole */
     struct atoll_config config = {.engine_version = ATOLL_ENGINE_VERSION,
                                   .created_unix_ns = atoll_clock_unix_ns(),
                                   .atoll_version = ATOLL_VERSION,
                                   .search = part->search,
                                   .options = options,
-                                  .prior = given->prior.length ? given->prior.data : NULL,
-                                  .prior_length = given->prior.length,
-                                  .hints = given->hints.length ? given->hints.data : NULL,
-                                  .hints_length = given->hints.length,
+                                  .prior = prior->length ? prior->data : NULL,
+                                  .prior_length = prior->length,
+                                  .knowledge = has_file ? plan->knowledge.data : NULL,
+                                  .knowledge_length = has_file ? plan->knowledge.length : 0,
                                   .task_count = part->count};
     struct atoll_campaign_task *tasks = calloc(part->count, sizeof(*tasks));
     struct atoll_campaign *campaign = NULL;
 
     if (!tasks)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the campaign");
-    texts_fill(plan->settings, part, given, &texts);
-    config.option_count = options_fill(plan, &texts, given, options);
+    texts_fill(plan, part, prior, &texts);
+    config.option_count = options_fill(plan, &texts, prior, options);
     for (size_t i = 0; i < part->count; i++) {
         const struct atoll_task *task = plan->tasks.tasks[part->first + i];
 
@@ -467,18 +475,13 @@ struct atoll_plan_part atoll_campaign_plan_whole(const struct atoll_campaign_pla
 int atoll_campaign_plan_create(struct atoll_campaign_plan *plan, const struct atoll_plan_part *part,
                                const char *dir, struct atoll_err *err)
 {
-    const struct atoll_plan_settings *settings = plan->settings;
-    struct given_files given;
+    struct atoll_buffer prior;
     int status;
 
-    atoll_buffer_init(&given.prior, ATOLL_PRIOR_LIMIT_BYTES);
-    atoll_buffer_init(&given.hints, ATOLL_YAML_FILE_BYTES);
+    atoll_buffer_init(&prior, ATOLL_PRIOR_LIMIT_BYTES);
     status = atoll_folder_make_parents(dir, err);
-    status = status == 0 ? reuse_take(plan, part, &given.prior, err) : status;
-    if (status == 0 && settings->model.where && part->search.hints) /* nobody else is told any */
-        status = atoll_plan_hints_write(&settings->experience, &given.hints, err);
-    status = status == 0 ? folder_create(plan, part, &given, dir, err) : status;
-    atoll_buffer_fini(&given.prior);
-    atoll_buffer_fini(&given.hints);
+    status = status == 0 ? reuse_take(plan, part, &prior, err) : status;
+    status = status == 0 ? folder_create(plan, part, &prior, dir, err) : status;
+    atoll_buffer_fini(&prior);
     return status;
 }

@@ -41,24 +41,18 @@ int atoll_reuse_write(struct atoll_reuse *reuse, struct atoll_buffer *out,
 /* What the devices of this machine call themselves; "" where nothing says so. */
 void atoll_reuse_model(const char *backend, char *ret_model, size_t bytes);
 
-/* ---- what its models are told (experience.c) ---- */
-
-/* Hints of the installation and of the given files, merged, as DIR/hints.yaml holds them.  Errors: those of reading them, with
- * the file; LIMIT. */
-int atoll_plan_hints_write(const struct atoll_option_list *files, struct atoll_buffer *out,
-                           struct atoll_err *err);
-
 /* ---- the plan ---- */
 
 /* The options of a campaign as given; borrowed from argv.  First member of the settings of each command that makes one. */
 struct atoll_plan_settings {
     struct atoll_search_options search;
     struct atoll_model_options model;
-    struct atoll_option_list only, reuse, experience;
+    struct atoll_option_list only, reuse, experience, knowledge;
     const char *backend, *compiler, *flags, *include_path, *python, *timing, *counters, *sanitize;
     long long threads;
     double sample_seconds, counters_ratio, counters_budget, sanitize_seconds;
-    double default_seconds; /* set by the command: wall-clock budget where none is given; 0 = 120 */
+    const char *site_knowledge; /* set by the command: a folder of the site's; NULL none */
+    double default_seconds;     /* set by the command: wall-clock budget where none is given; 0 = 120 */
 };
 extern const struct atoll_option
     atoll_plan_options[]; /* offsets from the beginning of struct atoll_plan_settings */
@@ -70,7 +64,16 @@ struct atoll_campaign_plan {
     struct atoll_run_tasks tasks;
     struct atoll_reuse_counts reused;         /* by all folders made so far */
     struct atoll_buffer suites, command_line; /* as given, for a shell: texts that end with NUL */
+    struct atoll_buffer knowledge;            /* bytes of knowledge.json; empty: nobody is told of any */
 };
+
+/* ---- what its models are told of (knowledge.c) ---- */
+
+/* Folders of the installation, the site, the user and those given, with hints of the given files merged in, as knowledge.json holds
+ * them.  Says on standard error what takes the place of ours, unless is_quiet.  Errors: those of reading them, with the file;
+ * LIMIT. */
+int atoll_plan_knowledge_write(const struct atoll_plan_settings *settings, int is_quiet,
+                               struct atoll_buffer *out, struct atoll_err *err);
 
 /* What the search is where nothing is given; its seed is drawn later. */
 void atoll_plan_search_defaults(const struct atoll_plan_settings *settings, struct atoll_search *ret_search);

@@ -14,6 +14,7 @@
 
 #include "scheduler/campaign/batch_script.h"
 #include "base/file.h"
+#include "archive-h5/campaign/knowledge.h"
 #include "base/print.h"
 #include "mpi-eval/torch/interpreter.h"
 #include "scheduler/launcher/local/launch.h"
@@ -278,6 +279,7 @@ int atoll_submission_plan(struct atoll_submission *ret_submission, struct atoll_
         atoll_folder_absolute(settings->out, s->out, sizeof(s->out), err) != 0) {
         return -1;
     }
+    settings->plan.site_knowledge = s->site->knowledge; /* lives as long as the submission */
     if (s->site->python && strcmp(settings->plan.python, ATOLL_TORCH_AUTO) == 0)
         settings->plan.python = s->site->python; /* lives as long as the submission */
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
@@ -350,6 +352,16 @@ static int file_make(const char *draft, const char *name, const void *bytes, siz
     return atoll_file_replace(atoll_file_ops_real(), path, bytes, length, err);
 }
 
+/* Once, for all parts. */
+static int knowledge_make(const struct atoll_submission *s, const char *draft, struct atoll_err *err)
+{
+    const struct atoll_buffer *knowledge = &s->plan.knowledge;
+
+    return knowledge->length == 0
+               ? 0
+               : file_make(draft, ATOLL_CAMPAIGN_KNOWLEDGE_FILE, knowledge->data, knowledge->length, err);
+}
+
 /* What sweep.yaml says is what will be read: a campaign that nobody can open is never put in place. */
 static int sweep_make(const struct atoll_submission *s, const char *draft, struct atoll_err *err)
 {
@@ -377,7 +389,8 @@ static int draft_fill(struct atoll_submission *s, const char *draft, struct atol
 
     if (snprintf(log, sizeof(log), "%s/log", draft) >= (int)sizeof(log))
         return atoll_err_set(err, ATOLL_E_LIMIT, "the path of -o is too long");
-    return atoll_folder_make(log, err) != 0 || parts_make(s, draft, err) != 0 ||
+    return atoll_folder_make(log, err) != 0 || knowledge_make(s, draft, err) != 0 ||
+                   parts_make(s, draft, err) != 0 ||
                    file_make(draft, ATOLL_SITE_FILE, site, length, err) != 0 ||
                    file_make(draft, ATOLL_SWEEP_SCRIPT, s->script.data, s->script.length, err) != 0 ||
                    sweep_make(s, draft, err) != 0

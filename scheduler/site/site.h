@@ -108,7 +108,8 @@ struct atoll_site {
         enum atoll_site_broadcast broadcast;
     } files;
     struct atoll_site_words modules, setup; /* names; shell lines */
-    const char *python; /* with torch: an absolute path on the nodes, or "none"; NULL: each node looks */
+    const char *python;    /* with torch: an absolute path on the nodes, or "none"; NULL: each node looks */
+    const char *knowledge; /* a folder beside Atoll's own, read where campaigns are submitted; NULL none */
     const struct atoll_site_variable *environment;
     size_t environment_count;
     struct {

@@ -106,6 +106,15 @@ static int read_scratch(struct atoll_yaml_walk *walk, const struct atoll_yaml_no
     return atoll_yaml_read_text(walk, node, target);
 }
 
+static int read_folder(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
+{
+    const char *text = atoll_yaml_scalar(node);
+    if (!text || *text != '/')
+        return atoll_yaml_fail(walk, node, "knowledge '%.80s' must be the absolute path of a folder",
+                               text ? text : "");
+    return atoll_yaml_read_text(walk, node, target);
+}
+
 /* Nodes look for it by this very path: one that is relative would be another on each. */
 static int read_python(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
 {
@@ -324,6 +333,7 @@ static const struct atoll_yaml_row root_rows[] = {
     {"modules", ATOLL_YAML_OPTIONAL, read_words, SITE(modules)},
     {"setup", ATOLL_YAML_OPTIONAL, read_setup, SITE(setup)},
     {"python", ATOLL_YAML_OPTIONAL, read_python, SITE(python)},
+    {"knowledge", ATOLL_YAML_OPTIONAL, read_folder, SITE(knowledge)},
     {"environment", ATOLL_YAML_OPTIONAL, read_environment, 0},
     {"container", ATOLL_YAML_OPTIONAL, read_container, 0},
     {"network", ATOLL_YAML_OPTIONAL, read_network, 0},

@@ -30,8 +30,6 @@ TABLES = {
 
 # Exported functions that nothing of the product calls, and why they are there.
 UNCALLED = {
-    "atoll_knowledge_pack_from_json": "the frozen form, which campaigns are about to hold",
-    "atoll_knowledge_pack_to_json": "the same",
     "atoll_tools_open_count": "tests wait for it",
     "atoll_tune_create_space": "a tuner of a recorded space: benchmarks and tests compare strategies on those",
     "atoll_tune_strategy_name": "names the strategies in those comparisons",

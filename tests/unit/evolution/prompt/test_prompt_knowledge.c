@@ -8,6 +8,7 @@
 #include "core/issue.h"
 #include "core/search.h"
 #include "evolution/prompt/prompt.h"
+#include "tests/support/texts.h"
 
 #define STARTER ATOLL_SOURCE_DIR "/suites/starter/"
 
@@ -32,8 +33,12 @@ static void scene_init(struct scene *s)
                                 .count = 1,
                                 .role = ATOLL_ISLAND_ROLE_COUNT,
                                 .stage = ATOLL_ISSUE_STAGE_COUNT};
-    s->input = (struct atoll_prompt_input){
-        .ask = &s->ask, .task = s->task, .language = "c", .backend = "cpu", .briefs = s->briefs};
+    s->input = (struct atoll_prompt_input){.texts = source_texts(),
+                                           .ask = &s->ask,
+                                           .task = s->task,
+                                           .language = "c",
+                                           .backend = "cpu",
+                                           .briefs = s->briefs};
     atoll_prompt_init(&s->prompt);
 }
 

@@ -64,6 +64,7 @@ static const char whole[] =
     "setup: ['ulimit -c 0', 'source \"$HOME/my env.sh\"']\n"
     "modules: [gcc/12, cuda]\n"
     "python: /opt/torch/bin/python3\n"
+    "knowledge: /sw/knowledge\n"
     "files: {scratch: '${SLURM_TMPDIR:-/tmp}', broadcast: sbcast}\n"
     "end: {signal: USR2, before: 2m, continue: successor, grace: 30s}\n"
     "limits: {queued: 100, eligible: 4, running: 3, arrays: false, array_size: 1001, array_counts: one, "
@@ -106,6 +107,7 @@ static void test_whole(void **state)
     assert_int_equal(s->files.broadcast, ATOLL_SITE_BROADCAST_SBCAST);
     assert_int_equal(s->modules.count, 2);
     assert_string_equal(s->python, "/opt/torch/bin/python3");
+    assert_string_equal(s->knowledge, "/sw/knowledge");
     assert_string_equal(s->setup.items[1], "source \"$HOME/my env.sh\"");
     assert_int_equal(s->environment_count, 3);
     assert_string_equal(s->environment[0].value, "it's $HOME");
@@ -145,6 +147,7 @@ static void test_refusals(void **state)
                                    "torch on the nodes, of less than "
                                    "256 bytes, or none"},
         {BASE "python: [/usr/bin/python3]\n", "s.yaml:4: python '' must be"},
+        {BASE "knowledge: here\n", "s.yaml:4: knowledge 'here' must be the absolute path of a folder"},
         {BASE "pyton: none\n", "unknown key 'pyton'; did you mean 'python'?"},
         {BASE "limits: {time: 0}\n", "must be longer than 0"},
         {BASE "limits: {time: 2m}\n", "time (120 s) is not longer than end.before (180 s)"},

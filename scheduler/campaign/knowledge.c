@@ -1,0 +1,89 @@
+/* knowledge.c - what models of a new campaign are told of: the folders of knowledge as one file, in which Atoll's own hints stand
+ * first, so that these keep their names. */
+#include "scheduler/campaign/campaign_plan.h"
+
+#include <stdio.h>
+
+#include "base/print.h"
+#include "base/yaml.h"
+#include "core/experience/hint_file.h"
+#include "core/knowledge/pack.h"
+#include "evolution/prompt/prompt.h"
+
+#define HINTS "hints.yaml"
+
+static int merge(struct atoll_hint_file *sum, struct atoll_hint_file *more, struct atoll_err *err)
+{
+    size_t new, known;
+    int rc = atoll_hint_file_merge(sum, more, &new, &known, err);
+    atoll_hint_file_fini(more);
+    return rc;
+}
+
+static int merge_file(struct atoll_hint_file *sum, const char *path, struct atoll_err *err)
+{
+    struct atoll_hint_file more;
+    return atoll_hint_file_load(path, &more, err) != 0 ? -1 : merge(sum, &more, err);
+}
+
+static int merge_pack(struct atoll_hint_file *sum, const struct atoll_knowledge_pack *pack,
+                      struct atoll_err *err)
+{
+    const struct atoll_knowledge_file *file = atoll_knowledge_pack_find(pack, HINTS);
+    struct atoll_hint_file more;
+    if (!file)
+        return 0;
+    return atoll_hint_file_parse(HINTS, file->text, file->length, &more, err) != 0 ? -1
+                                                                                   : merge(sum, &more, err);
+}
+
+/* Those of the pack are checked in any case. */
+static int hints_put(struct atoll_knowledge_pack *pack, const struct atoll_option_list *files,
+                     struct atoll_err *err)
+{
+    struct atoll_hint_file sum = {0};
+    struct atoll_buffer text;
+    int rc = merge_pack(&sum, pack, err);
+    for (size_t i = 0; rc == 0 && i < files->count; i++)
+        rc = merge_file(&sum, files->items[i], err);
+    atoll_buffer_init(&text, ATOLL_YAML_FILE_BYTES);
+    if (rc == 0 && files->count > 0) {
+        atoll_hint_file_write_yaml(&sum, &text);
+        rc = text.failed == ATOLL_E_LIMIT
+                 ? atoll_err_set(err, ATOLL_E_LIMIT,
+                                 "the hints of all files together have more than %zu bytes; give fewer with "
+                                 "--experience",
+                                 ATOLL_YAML_FILE_BYTES)
+                 : atoll_buffer_check(&text, err);
+        if (rc == 0)
+            rc = atoll_knowledge_pack_put(pack, HINTS, (const char *)text.data, text.length, err);
+    }
+    atoll_buffer_fini(&text);
+    atoll_hint_file_fini(&sum);
+    return rc;
+}
+
+static void replaced_print(const struct atoll_knowledge_pack *pack)
+{
+    for (uint32_t i = 0; i < pack->count; i++)
+        if (pack->files[i].is_instead)
+            atoll_print(stderr, "atoll: knowledge: %s is that of %s\n", pack->files[i].path,
+                        pack->files[i].folder);
+}
+
+int atoll_plan_knowledge_write(const struct atoll_plan_settings *settings, int is_quiet,
+                               struct atoll_buffer *out, struct atoll_err *err)
+{
+    const struct atoll_option_list *given = &settings->knowledge;
+    struct atoll_knowledge_pack *pack =
+        atoll_knowledge_pack_load(settings->site_knowledge, given->items, given->count, err);
+    if (!pack)
+        return -1;
+    if (!is_quiet)
+        replaced_print(pack);
+    int rc = atoll_prompt_texts_check(pack, err); /* now, and not at the first ask */
+    rc = rc == 0 ? hints_put(pack, &settings->experience, err) : rc;
+    rc = rc == 0 ? atoll_knowledge_pack_to_json(pack, out, err) : rc;
+    atoll_knowledge_pack_destroy(pack);
+    return rc;
+}
