@@ -57,9 +57,9 @@ size_t atoll_solo_seeds(const struct atoll_task *task, const char *backend, size
     return count;
 }
 
-/* Texts of the candidate, its choice and its id. */
-static int identify(const struct atoll_task *task, const char *language, struct atoll_kernel *k,
-                    struct atoll_err *err)
+/* Texts of the candidate, its choice (NULL: the first) and its id. */
+static int identify(const struct atoll_task *task, const char *language, const struct atoll_choice *choice,
+                    struct atoll_kernel *k, struct atoll_err *err)
 {
     const char *body;
     struct atoll_arena *arena = atoll_arena_create(PLAN_BYTES, err);
@@ -68,7 +68,10 @@ static int identify(const struct atoll_task *task, const char *language, struct 
     if (plan) {
         k->candidate.language = language;
         k->candidate.source = k->source;
-        atoll_plan_first_choice(plan, &k->candidate.choice);
+        if (choice)
+            k->candidate.choice = *choice;
+        else
+            atoll_plan_first_choice(plan, &k->candidate.choice);
         k->candidate.id = atoll_candidate_id(task, language, plan, body, &k->candidate.choice);
     }
     atoll_arena_destroy(arena);
@@ -100,10 +103,24 @@ int atoll_kernel_build(struct atoll_solo *solo, const struct atoll_task *task, s
 {
     struct atoll_kernel k = {0};
     k.source = atoll_mutant_make(task->seeds[seed].source, mutant, number, err);
-    if (!k.source || identify(task, solo->backend->language, &k, err) != 0 ||
+    if (!k.source || identify(task, solo->backend->language, NULL, &k, err) != 0 ||
         compile(solo, task, &k, err) != 0) {
         atoll_kernel_fini(&k);
         return atoll_err_add(err, "in seed %s of task %s", task->seeds[seed].name, task->name);
+    }
+    *ret_kernel = k;
+    return 0;
+}
+
+int atoll_kernel_make(struct atoll_solo *solo, const struct atoll_task *task, const char *language,
+                      const char *source, const struct atoll_choice *choice, struct atoll_kernel *ret_kernel,
+                      struct atoll_err *err)
+{
+    struct atoll_kernel k = {0};
+    k.source = strdup(source);
+    if (!k.source || identify(task, language, choice, &k, err) != 0 || compile(solo, task, &k, err) != 0) {
+        atoll_kernel_fini(&k);
+        return -1;
     }
     *ret_kernel = k;
     return 0;

@@ -30,6 +30,10 @@ size_t atoll_solo_seeds(const struct atoll_task *task, const char *backend, size
 int atoll_kernel_build(struct atoll_solo *solo, const struct atoll_task *task, size_t seed,
                        enum atoll_mutant mutant, unsigned number, struct atoll_kernel *ret_kernel,
                        struct atoll_err *err);
+/* A source in a language of the backend, with a choice of its params (NULL: the first). */
+int atoll_kernel_make(struct atoll_solo *solo, const struct atoll_task *task, const char *language,
+                      const char *source, const struct atoll_choice *choice, struct atoll_kernel *ret_kernel,
+                      struct atoll_err *err);
 void atoll_kernel_fini(struct atoll_kernel *kernel);
 /* Evaluates it as `evaluation` with nothing known before; evaluation: init'ed by the caller.  ATOLL_E_MISMATCH when it is
  * not right. */
