@@ -133,6 +133,30 @@ static int lies_in_task(const char *resolved, const char *root, size_t depth)
     return holds_task(other);
 }
 
+/* Whether a file lies in an example of the knowledge that lies beside the suites of the task at root
+ * (knowledge/examples/<device family>/<name>): a kernel that is told to models and begins campaigns is one file. */
+static int lies_in_example(const char *resolved, const char *root)
+{
+    static const char folder[] = "knowledge/examples/";
+    const char *slash = root + strlen(root);
+    char path[PATH_MAX + 16];
+    struct stat st;
+    for (size_t i = 0; i < 3; i++)
+        while (slash > root && *--slash != '/')
+            ;
+    size_t length = (size_t)(slash - root) + 1;
+    if (strncmp(resolved, root, length) != 0 || strncmp(resolved + length, folder, sizeof(folder) - 1) != 0)
+        return 0;
+    length += sizeof(folder) - 1;
+    for (size_t i = 0; i < 2; i++) {
+        length += strcspn(resolved + length, "/");
+        if (!resolved[length++])
+            return 0;
+    }
+    snprintf(path, sizeof(path), "%.*sexample.yaml", (int)length, resolved);
+    return stat(path, &st) == 0;
+}
+
 static const char *folder_read(void *context, struct atoll_arena *arena, const char *path, size_t limit,
                                struct atoll_err *err)
 {
@@ -145,7 +169,7 @@ static const char *folder_read(void *context, struct atoll_arena *arena, const c
     }
     /* What is not there is said when it is opened. */
     if (realpath(full, resolved) && !lies_below(resolved, root) && !lies_in_task(resolved, root, 1) &&
-        !lies_in_task(resolved, root, 2)) {
+        !lies_in_task(resolved, root, 2) && !lies_in_example(resolved, root)) {
         atoll_err_set(
             err, ATOLL_E_INPUT,
             "'%s' leads out of the task's folder, and into no task beside it; copy the file into the "

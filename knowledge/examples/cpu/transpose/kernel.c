@@ -1,7 +1,7 @@
 /* atoll-plan {
   "version": 1,
-  "params": {"W": [8, 4, 16], "BI": [1, 2, 4, 8], "BJ": [1, 2, 4, 8], "AHEAD": [0, 1, 2, 4], "ORDER": [0, 1],
-             "STREAM": [0, 1]},
+  "params": {"W": [8, 4, 16], "BI": [2, 1, 4, 8], "BJ": [2, 1, 4, 8], "AHEAD": [4, 0, 1, 2], "ORDER": [0, 1],
+             "STREAM": [1, 0]},
   "require": ["BI * BJ <= 32"],
   "launch": [{"function": "transpose", "units": "cdiv(N, W * BJ)", "args": ["x", "y", "i64:M", "i64:N"]}]
 } */

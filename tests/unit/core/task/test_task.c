@@ -560,6 +560,60 @@ static void test_shared(void **state)
     memcpy(folder, own, sizeof(own));
 }
 
+/* A seed that is an example of the knowledge beside the suites. */
+static void test_shared_with_an_example(void **state)
+{
+    static const char *const made[] = {"-site",
+                                       "-site/suites",
+                                       "-site/suites/one",
+                                       "-site/suites/one/task",
+                                       "-site/suites/one/task/seeds",
+                                       "-site/knowledge",
+                                       "-site/knowledge/examples",
+                                       "-site/knowledge/examples/cpu",
+                                       "-site/knowledge/examples/cpu/scan"};
+    enum { MADE = sizeof(made) / sizeof(*made) };
+    static const char *const files[] = {
+        "-site/suites/one/task/task.yaml",     "-site/suites/one/task/reference.c",
+        "-site/suites/one/task/seeds/naive.c", "-site/suites/one/task/seeds/dev.cu",
+        "-site/suites/one/task/seeds/scan.c",  "-site/knowledge/examples/cpu/scan/kernel.c"};
+    char own[160], path[320];
+    struct atoll_err err = ATOLL_ERR_INIT;
+    memcpy(own, folder, sizeof(own));
+    for (size_t i = 0; i < MADE; i++) {
+        snprintf(path, sizeof(path), "%s%s", own, made[i]);
+        assert_int_equal(mkdir(path, 0700), 0);
+    }
+    snprintf(folder, sizeof(folder), "%s%s", own, made[MADE - 1]);
+    write_text("example.yaml", "version: 1\n");
+    write_text("kernel.c", "/* of an example */\n");
+    snprintf(folder, sizeof(folder), "%s%s", own, made[3]);
+    write_text("reference.c", "/* reference */\n");
+    write_text("naive.c", "/* naive */\n");
+    write_task(14, "baselines: [{name: naive, file: naive.c}]");
+    snprintf(path, sizeof(path), "%s/seeds/scan.c", folder);
+    assert_int_equal(symlink("../../../../knowledge/examples/cpu/scan/kernel.c", path), 0);
+    struct atoll_task *task = atoll_task_load(folder, &err);
+    if (!task)
+        fail_msg("%s", err.text);
+    assert_string_equal(task->seeds[task->seed_count - 1].source, "/* of an example */\n");
+    atoll_task_destroy(task);
+    snprintf(path, sizeof(path), "%s%s/example.yaml", own, made[MADE - 1]);
+    unlink(path);
+    expect_failure(ATOLL_E_INPUT, "and into no task beside it");
+    snprintf(path, sizeof(path), "%s/naive.c", folder);
+    unlink(path);
+    for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+        snprintf(path, sizeof(path), "%s%s", own, files[i]);
+        unlink(path);
+    }
+    for (size_t i = MADE; i-- > 0;) {
+        snprintf(path, sizeof(path), "%s%s", own, made[i]);
+        assert_int_equal(rmdir(path), 0);
+    }
+    memcpy(folder, own, sizeof(own));
+}
+
 /* The same between suites that lie beside each other, and no further. */
 static void test_shared_between_suites(void **state)
 {
@@ -844,6 +898,7 @@ int main(void)
         cmocka_unit_test(test_definitions),
         cmocka_unit_test(test_shared),
         cmocka_unit_test(test_shared_between_suites),
+        cmocka_unit_test(test_shared_with_an_example),
         cmocka_unit_test(test_too_long),
         cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_round_trip),

@@ -1,0 +1,1 @@
+../../../../knowledge/examples/cpu/gemm_f64/kernel.c
