@@ -63,8 +63,8 @@ static inline void block(const real *const *rows, const real *restrict panel, lo
             ret_sums[r][v] = sums[r][v];
 }
 
-static inline void tile(const real *restrict a, const real *restrict panel, real *restrict c, long i, long first, long last,
-                        long m, long n, long depth, size_t bytes)
+static inline void tile(const real *restrict a, const real *restrict panel, real *restrict c, long i,
+                        long first, long last, long m, long n, long depth, size_t bytes)
 {
     const real *rows[MR];
     vec sums[MR][NV] = {{{0}}};
@@ -73,16 +73,15 @@ static inline void tile(const real *restrict a, const real *restrict panel, real
     for (int r = 0; first > 0 && r < MR && i + r < m; r++)
         memcpy(sums[r], c + (i + r) * n, bytes);
     block(rows, panel + first * NR, last - first, sums);
-    for (int r = 0; r < MR && i + r < m; r++) {
+    for (int r = 0; r < MR && i + r < m; r++)
         if (bytes == NR * sizeof(*c))
             memcpy(c + (i + r) * n, sums[r], NR * sizeof(*c));
         else
             memcpy(c + (i + r) * n, sums[r], bytes);
-    }
 }
 
-void multiply(long begin, long end, const real *restrict a, const real *restrict panels, real *restrict c, long m, long n,
-              long depth)
+void multiply(long begin, long end, const real *restrict a, const real *restrict panels, real *restrict c,
+              long m, long n, long depth)
 {
     for (long u = begin; u < end; u++)
         for (long first = 0; first < depth; first += KC) {

@@ -96,11 +96,10 @@ static inline void row(const float *restrict x, float *restrict y, long n, int a
 
 void prefix_sum(long begin, long end, const float *restrict x, float *restrict y, long n)
 {
-    for (long i = begin; i < end; i++) {
+    for (long i = begin; i < end; i++)
         if ((uintptr_t)(y + i * n) % (4 * VW) == 0)
             row(x + i * n, y + i * n, n, 1);
         else
             row(x + i * n, y + i * n, n, 0);
-    }
     FENCE();
 }

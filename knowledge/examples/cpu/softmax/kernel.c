@@ -110,10 +110,9 @@ static inline void row(const float *restrict x, float *restrict y, long n)
 
 void softmax(long begin, long end, const float *restrict x, float *restrict y, long n)
 {
-    for (long i = begin; i < end; i++) {
+    for (long i = begin; i < end; i++)
         if (n <= BLOCK * BLOCKS)
             row(x + i * n, y + i * n, n);
         else
             row_long(x + i * n, y + i * n, n);
-    }
 }

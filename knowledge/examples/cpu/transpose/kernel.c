@@ -70,40 +70,35 @@ static inline void block(const float *restrict x, float *restrict y, long m, lon
 #endif
 #endif
 #pragma GCC unroll 16
-    for (int i = 0; i < W; i++) {
+    for (int i = 0; i < W; i++)
         if (aligned)
             STORE(y + i * m, a[i]);
         else
             *(vec *)(y + i * m) = a[i];
-    }
 }
 
 static inline void edge(const float *restrict x, float *restrict y, long m, long n, long height, long width)
 {
-    for (long j = 0; j < width; j++) {
+    for (long j = 0; j < width; j++)
         for (long i = 0; i < height; i++)
             y[j * m + i] = x[i * n + j];
-    }
 }
 
 static inline void group(const float *restrict x, float *restrict y, long m, long n, int aligned)
 {
 #if AHEAD > 0
-    for (long i = 0; i < W * BI; i++) {
+    for (long i = 0; i < W * BI; i++)
         for (long j = 0; j < W * BJ; j += 16)
             __builtin_prefetch(x + (i + AHEAD * W * BI) * n + j);
-    }
 #endif
 #if ORDER
-    for (long i = 0; i < W * BI; i += W) {
+    for (long i = 0; i < W * BI; i += W)
         for (long j = 0; j < W * BJ; j += W)
             block(x + i * n + j, y + j * m + i, m, n, aligned);
-    }
 #else
-    for (long j = 0; j < W * BJ; j += W) {
+    for (long j = 0; j < W * BJ; j += W)
         for (long i = 0; i < W * BI; i += W)
             block(x + i * n + j, y + j * m + i, m, n, aligned);
-    }
 #endif
 }
 
@@ -114,10 +109,9 @@ void transpose(long begin, long end, const float *restrict x, float *restrict y,
         const long j = u * W * BJ;
         long i = 0;
         if (j + W * BJ <= n) {
-            if (whole) {
+            if (whole)
                 for (; i + W * BI <= m; i += W * BI)
                     group(x + i * n + j, y + j * m + i, m, n, 1);
-            }
             for (; i + W * BI <= m; i += W * BI)
                 group(x + i * n + j, y + j * m + i, m, n, 0);
         }
