@@ -64,7 +64,8 @@ enum field {
     HAS_TEST = 1 << 10,        /* purpose, alpha, margin, pair_limit */
     HAS_REASON = 1 << 11,
     HAS_ASK = 1 << 12,
-    HAS_RIVAL = 1 << 13, /* rival, rivals, limit_ns: where purpose says so */
+    HAS_ANSWER = 1 << 14, /* answers_ask, which HAS_ORIGIN has too */
+    HAS_RIVAL = 1 << 13,  /* rival, rivals, limit_ns: where purpose says so */
 };
 
 #define EVALUATE_FIELDS (HAS_EVALUATION | HAS_PLACE | HAS_CANDIDATE | HAS_ORIGIN | HAS_YARDSTICK)
@@ -86,6 +87,7 @@ static const unsigned type_fields[ATOLL_DECISION_TYPE_COUNT] = {
     [ATOLL_DECIDE_STOP] = HAS_REASON,
     [ATOLL_DECIDE_ASK] = HAS_PLACE | HAS_ASK,
     [ATOLL_DECIDE_RIVAL] = HAS_EVALUATION | HAS_PLACE | HAS_TEST,
+    [ATOLL_DECIDE_DISCARD] = HAS_PLACE | HAS_CELL | HAS_CANDIDATE | HAS_ANSWER | HAS_RESULT,
 };
 
 static unsigned fields_of(const struct atoll_decision *d)
@@ -111,7 +113,7 @@ void atoll_decision_normalise(struct atoll_decision *d)
         SPAN(HAS_PLACE, task),
         SPAN(HAS_PLACE, island),
         SPAN(HAS_PLACE, model),
-        SPAN(HAS_ORIGIN, answers_ask),
+        SPAN(HAS_ORIGIN | HAS_ANSWER, answers_ask),
         SPAN(HAS_OTHER_ISLAND, other_island),
         SPAN(HAS_CELL, cell),
         SPAN(HAS_CANDIDATE, candidate),

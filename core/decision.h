@@ -24,6 +24,7 @@ enum atoll_decision_type {
     ATOLL_DECIDE_STOP,          /* the run is over; reason */
     ATOLL_DECIDE_ASK,           /* an operator outside the engine is asked for something */
     ATOLL_DECIDE_RIVAL,         /* measure a rival of the task */
+    ATOLL_DECIDE_DISCARD, /* a judge says that candidate cheats: it is correct no more; answers_ask: the ask about it */
     ATOLL_DECISION_TYPE_COUNT
 };
 
@@ -53,8 +54,8 @@ struct atoll_decision {
     uint64_t evaluation; /* EVALUATE, DUEL, RIVAL, REDISPATCH, ABANDON */
     uint32_t task, island, other_island;
     uint32_t model; /* device model whose population it concerns, from 0 in the order of their appearance */
-    uint64_t answers_ask;        /* EVALUATE: the ask this candidate answers, 0 = none */
-    struct atoll_behaviour cell; /* ELITE, DUEL, MIGRATE, NOT_CONFIRMED */
+    uint64_t answers_ask; /* EVALUATE: the ask this candidate answers, 0 = none; DISCARD: that judges it */
+    struct atoll_behaviour cell; /* ELITE, DUEL, MIGRATE, NOT_CONFIRMED, DISCARD */
     struct atoll_id candidate;   /* its id */
     struct atoll_id source;      /* of the candidate (atoll_source_id) */
     struct atoll_choice choice;  /* of the candidate */

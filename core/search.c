@@ -54,6 +54,7 @@ static const char *const strategy_names[ATOLL_STRATEGY_COUNT] = {
 static const char *const topology_names[ATOLL_TOPOLOGY_COUNT] = {"none", "ring", "random"};
 static const char *const policy_names[ATOLL_TREE_POLICY_COUNT] = {"greedy", "uct"};
 static const char *const triton_names[ATOLL_TRITON_COUNT] = {"none", "beside", "alone"};
+static const char *const judge_names[ATOLL_JUDGE_MODE_COUNT] = {"off", "finals", "all"};
 static const char *const sharing_names[ATOLL_SHARING_COUNT] = {"improvement", "equal"};
 
 const char *atoll_strategy_name(unsigned strategy)
@@ -113,6 +114,7 @@ void atoll_search_defaults(struct atoll_search *ret_search)
         .ask_candidates = 1,
         .distil = 1,
         .knowledge = 2,
+        .judge_limit = 0.5,
     };
 }
 
@@ -205,6 +207,9 @@ static const struct atoll_search_field fields[] = {
     FIELD(ask_candidates, U32, 1, ATOLL_ASK_COUNT_LIMIT,
           "models: kernels that an ask wants, where the strategy says no number"),
     FIELD(knowledge, U32, 0, 2, "models: entries of the knowledge base are told, 2 = similar kernels, too"),
+    NAMES(judge, judge_names,
+          "models: who is asked about as a possible cheat: nobody, finalists, also elites to be"),
+    FIELD(judge_limit, F64, 0, 1, "models: likelihood of a cheat above which a candidate is discarded"),
 };
 
 #define FIELD_COUNT (sizeof(fields) / sizeof(*fields))

@@ -61,6 +61,8 @@ const char *atoll_strategy_name(unsigned strategy); /* as --strategy takes it */
 
 enum atoll_topology { ATOLL_TOPOLOGY_NONE, ATOLL_TOPOLOGY_RING, ATOLL_TOPOLOGY_RANDOM, ATOLL_TOPOLOGY_COUNT };
 enum atoll_tree_policy { ATOLL_TREE_GREEDY, ATOLL_TREE_UCT, ATOLL_TREE_POLICY_COUNT };
+/* Who is asked about by a judge (evolution/population/judge.h). */
+enum atoll_judge_mode { ATOLL_JUDGE_OFF, ATOLL_JUDGE_FINALS, ATOLL_JUDGE_ALL, ATOLL_JUDGE_MODE_COUNT };
 /* Which task gets a free slot: the one that promises most, or the one that had least. */
 enum atoll_sharing { ATOLL_SHARING_IMPROVEMENT, ATOLL_SHARING_EQUAL, ATOLL_SHARING_COUNT };
 
@@ -133,6 +135,9 @@ struct atoll_search {
         ask_candidates; /* kernels that an ask wants where the strategy says no number (papers/000 3.1) */
     uint32_t
         knowledge; /* 0: nothing of the knowledge base is told, 1: its entries, 2: similar kernels, too */
+    enum atoll_judge_mode judge;
+    double
+        judge_limit; /* likelihood of a cheat above which a candidate is discarded (papers/001 3.2.2: 0.5) */
 };
 
 /* One row per field of the settings. */

@@ -23,6 +23,7 @@
 #include "evolution/population/best.h"
 #include "evolution/population/challenge.h"
 #include "evolution/population/device_models.h"
+#include "evolution/population/judge.h"
 #include "evolution/population/migrate.h"
 #include "evolution/population/null_control.h"
 #include "evolution/population/rival.h"
@@ -104,7 +105,8 @@ static void fill_view(const struct atoll_engine *engine, uint32_t individual,
                                               .source = engine->sources.items[r->source].id,
                                               .choice = r->choice,
                                               .ask = r->ask,
-                                              .is_settled = r->state < ATOLL_VERDICT_COUNT,
+                                              .is_settled = r->state < ATOLL_VERDICT_COUNT ||
+                                                            r->state == ATOLL_INDIVIDUAL_DISCARDED,
                                               .is_correct = r->state == ATOLL_V_CORRECT,
                                               .time_ns = r->time_ns};
     if (r->parent != ATOLL_NONE)
@@ -263,8 +265,9 @@ int atoll_engine_kernel(const struct atoll_engine *engine, uint32_t position,
     uint32_t at = atoll_individuals_find(&engine->individuals, s->task, &first);
     if (at != ATOLL_NONE) {
         uint8_t state = engine->individuals.items[at].state;
-        ret_kernel->state =
-            state < ATOLL_VERDICT_COUNT ? atoll_verdict_name((enum atoll_verdict)state) : "under way";
+        ret_kernel->state = state < ATOLL_VERDICT_COUNT ? atoll_verdict_name((enum atoll_verdict)state)
+                            : state == ATOLL_INDIVIDUAL_DISCARDED ? "discarded"
+                                                                  : "under way";
     }
     return 0;
 }
@@ -428,7 +431,8 @@ static int use(struct atoll_engine *e, const struct atoll_proposal *p,
     e->sources.items[r->source].uncompiled +=
         r->state == ATOLL_V_COMPILE_ERROR || r->state == ATOLL_V_FORBIDDEN || r->state == ATOLL_V_BAD_PLAN;
     atoll_share_add(&t->share, r->time_ns, evaluation->occupied_ns);
-    if (r->state != ATOLL_V_CORRECT) {
+    int is_discarded = r->state == ATOLL_V_CORRECT && atoll_judge_take_instance(e, t, p->individual);
+    if (r->state != ATOLL_V_CORRECT && !is_discarded) {
         struct atoll_failures *f = &t->failures;
         f->items[f->next] = p->individual;
         f->next = (f->next + 1) % ATOLL_FAILURE_LIMIT;

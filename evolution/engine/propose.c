@@ -188,15 +188,16 @@ static int send_pending(struct atoll_engine *e, struct atoll_task_state *t, cons
                         struct atoll_err *err)
 {
     struct atoll_source *s = &e->sources.items[p->source];
+    int is_discarded = s->judged == ATOLL_JUDGED_DISCARDED;
     struct atoll_individual r = {.choice = p->has_choice ? p->choice : s->first,
                                  .source = p->source,
                                  .parent = p->parent,
                                  .ask = p->ask,
                                  .island = p->island == ATOLL_NONE ? atoll_propose_island(e, t) : p->island,
                                  .op = p->op};
-    if (s->tune && !p->has_choice && atoll_tune_add(s->tune, &s->first, err))
+    if (s->tune && !p->has_choice && !is_discarded && atoll_tune_add(s->tune, &s->first, err))
         return -1;
-    int sent = send(e, t, &r, err);
+    int sent = is_discarded ? 0 : send(e, t, &r, err);
     if (sent == 1 && p->ask)
         t->fruitless = 0;
     if (sent == 0 && p->ask)
@@ -214,14 +215,14 @@ static uint32_t choose_template(struct atoll_engine *e, struct atoll_task_state 
 {
     int any = atoll_random_unit(atoll_random_next(&t->random)) < ANY_TEMPLATE_SHARE;
     if (!any && parent != ATOLL_NONE) {
-        const struct atoll_tune *own = e->sources.items[e->individuals.items[parent].source].tune;
-        if (own && !atoll_tune_exhausted(own))
+        const struct atoll_source *own = &e->sources.items[e->individuals.items[parent].source];
+        if (own->tune && own->judged != ATOLL_JUDGED_DISCARDED && !atoll_tune_exhausted(own->tune))
             return e->individuals.items[parent].source;
     }
     return any_template(t);
 }
 
-static void drop_template(struct atoll_task_state *t, uint32_t source)
+void atoll_propose_drop_template(struct atoll_task_state *t, uint32_t source)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < t->template_count; i++)
@@ -266,7 +267,7 @@ static int send_tuned(struct atoll_engine *e, struct atoll_task_state *t, struct
             sent = send(e, t, r, err);
     } while (proposed > 0 && !sent);
     if (atoll_tune_exhausted(e->sources.items[r->source].tune))
-        drop_template(t, r->source);
+        atoll_propose_drop_template(t, r->source);
     return proposed < 0 || sent < 0 ? -1 : 0;
 }
 
@@ -318,7 +319,7 @@ static int vary(const struct atoll_engine *e, struct atoll_task_state *t, uint32
 int atoll_propose_variant(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_pending *pending,
                           uint32_t source, uint32_t parameter, struct atoll_err *err)
 {
-    if (!e->sources.items[source].tune)
+    if (!e->sources.items[source].tune || e->sources.items[source].judged == ATOLL_JUDGED_DISCARDED)
         return 0;
     pending->source = source;
     pending->parent = parent_in(e, source, pending->parent);
@@ -332,7 +333,7 @@ int atoll_propose_variant(struct atoll_engine *e, struct atoll_task_state *t, st
             proposed = atoll_tune_add(e->sources.items[source].tune, &pending->choice, err) ? -1 : 1;
     }
     if (atoll_tune_exhausted(e->sources.items[source].tune))
-        drop_template(t, source);
+        atoll_propose_drop_template(t, source);
     return proposed == 1 && queue(t, pending, err) ? -1 : proposed;
 }
 
@@ -346,7 +347,7 @@ int atoll_propose_instance(struct atoll_engine *e, struct atoll_task_state *t, s
     pending->has_choice = 1;
     int proposed = choose_instance(e, t, pending->source, pending->parent, &pending->choice, err);
     if (atoll_tune_exhausted(e->sources.items[pending->source].tune))
-        drop_template(t, pending->source);
+        atoll_propose_drop_template(t, pending->source);
     return proposed == 1 && queue(t, pending, err) ? -1 : proposed;
 }
 

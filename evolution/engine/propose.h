@@ -23,6 +23,9 @@ int atoll_propose_instance(struct atoll_engine *e, struct atoll_task_state *t, s
 int atoll_propose_variant(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_pending *pending,
                           uint32_t source, uint32_t parameter, struct atoll_err *err);
 
+/* Nothing more of a template is proposed. */
+void atoll_propose_drop_template(struct atoll_task_state *t, uint32_t source);
+
 /* Whether the task has something to propose now. */
 int atoll_propose_ready(const struct atoll_engine *e, const struct atoll_task_state *t);
 /* Of what kind its next proposal is; the lower goes first. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/fitness.h"
+#include "evolution/population/judge.h"
 #include "evolution/strategy/lesson.h"
 #include "evolution/strategy/strategy.h"
 #include "evolution/strategy/template_phase.h"
@@ -184,6 +185,8 @@ static int sources_codec(struct atoll_codec *c, struct atoll_engine *e, struct a
         atoll_codec_f64(c, &s->best_ns);
         atoll_codec_u32(c, &s->tried);
         atoll_codec_u32(c, &s->uncompiled);
+        bounded_codec(c, &s->judged, ATOLL_JUDGED_COUNT);
+        atoll_codec_u64(c, &s->judge);
         if (s->tune && atoll_tune_codec(s->tune, c, err))
             return -1;
     }
@@ -318,7 +321,7 @@ static int task_codec(struct atoll_codec *c, struct atoll_engine *e, struct atol
     if (atoll_codec_failed(c))
         return 0;
     atoll_template_phase_codec(e, &t->phase, c);
-    if (atoll_lessons_codec(e, t, c, err))
+    if (atoll_lessons_codec(e, t, c, err) || atoll_judging_codec(e, t, c, err))
         return -1;
     return strategy->codec && !atoll_codec_failed(c) ? strategy->codec(e, t, c, err) : 0;
 }

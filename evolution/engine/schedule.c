@@ -183,7 +183,8 @@ static int settle_finals(struct atoll_engine *e, uint32_t *ret_missing, struct a
         struct atoll_task_state *t = &e->tasks[i];
         /* Nobody could carry out its final duel, while there are devices of other models. */
         int waits = e->model_count > 1 && e->slots && !atoll_models_has_slots(e, t);
-        if (t->done && !t->under_way && t->final == ATOLL_FINAL_NONE && !waits && end_task(e, t, err))
+        if (t->done && !t->under_way && !t->judging.count && t->final == ATOLL_FINAL_NONE && !waits &&
+            end_task(e, t, err))
             return -1;
         *ret_missing += t->final != ATOLL_FINAL_OVER;
     }

@@ -10,6 +10,15 @@
 #include "base/hash_index.h"
 #include "evolution/tuner/tune.h"
 
+/* What a judge said of a source (evolution/population/judge.h). */
+enum atoll_judged {
+    ATOLL_JUDGED_NOT,
+    ATOLL_JUDGED_ASKED,
+    ATOLL_JUDGED_KEPT, /* also where there was no answer */
+    ATOLL_JUDGED_DISCARDED,
+    ATOLL_JUDGED_COUNT
+};
+
 struct atoll_source {
     struct atoll_id id; /* atoll_source_id */
     uint32_t task;
@@ -24,6 +33,8 @@ struct atoll_source {
     double best_ns;                /* the time an instance must beat to challenge; 0 = none */
     uint32_t tried,
         uncompiled; /* instances with a verdict; those of them that the compiler or the rules refused */
+    uint8_t judged; /* enum atoll_judged */
+    uint64_t judge; /* the ask about it, 0: none */
 };
 
 struct atoll_sources {

@@ -2,6 +2,7 @@
 #include "evolution/engine/state.h"
 
 #include "evolution/population/final.h"
+#include "evolution/population/judge.h"
 #include "evolution/strategy/lesson.h"
 #include "evolution/strategy/strategy.h"
 
@@ -60,6 +61,7 @@ void atoll_task_state_fini(const struct atoll_engine *e, struct atoll_task_state
     memcpy(&task, &t->task, sizeof(task));
     atoll_task_destroy(task);
     atoll_lessons_fini(&t->lessons);
+    atoll_judging_fini(&t->judging);
     atoll_arena_destroy(t->arena);
     free(t->bytes);
     free(t->pending);

@@ -123,6 +123,15 @@ struct atoll_template_phase {
     uint32_t best;       /* individual, ATOLL_NONE */
 };
 
+/* Candidates that would be elites, and wait for what a judge says of their sources (evolution/population/judge.h). */
+struct atoll_judging_entry {
+    uint32_t individual, island, defeated; /* defeated: ATOLL_NONE: nobody */
+};
+struct atoll_judging {
+    struct atoll_judging_entry *items; /* in the order of their coming */
+    uint32_t count, capacity;
+};
+
 /* A task on one device model: what is bred on one model is never assumed good on another (DESIGN.md 7). */
 struct atoll_task_state {
     uint32_t number;               /* of the task in events and decisions */
@@ -148,6 +157,7 @@ struct atoll_task_state {
     uint32_t lesson_asks; /* of these, for lessons alone; follows from them */
     struct atoll_lessons lessons;
     struct atoll_template_phase phase;
+    struct atoll_judging judging;
     struct atoll_transitions transitions;
     struct atoll_failures failures;
     struct atoll_share share;

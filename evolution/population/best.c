@@ -70,12 +70,9 @@ int atoll_best_continue(struct atoll_engine *e, struct atoll_task_state *t, stru
     return atoll_duel_challenge(e, t, at(e, next)->island, next, t->best, err);
 }
 
-/* It proved wrong: where it was the best, the baseline is again, and the fastest elite its challenger. */
-static int withdraw(struct atoll_engine *e, struct atoll_task_state *t, uint32_t individual,
-                    struct atoll_err *err)
+int atoll_best_withdraw(struct atoll_engine *e, struct atoll_task_state *t, uint32_t individual,
+                        struct atoll_err *err)
 {
-    if (t->best_waiting == individual)
-        t->best_waiting = ATOLL_NONE;
     if (t->best != individual)
         return 0;
     t->best = ATOLL_NONE;
@@ -99,13 +96,14 @@ static void update_fitness(const struct atoll_engine *e, const struct atoll_task
                                t->yardstick_ns, t->floor_ns);
 }
 
-static int disqualify(struct atoll_engine *e, struct atoll_task_state *t, uint32_t individual,
-                      enum atoll_verdict verdict, struct atoll_err *err)
+void atoll_best_strike(struct atoll_engine *e, struct atoll_task_state *t, uint32_t individual, uint8_t state)
 {
     struct atoll_individual *r = &e->individuals.items[individual];
     struct atoll_source *s = &e->sources.items[r->source];
-    r->state = (uint8_t)verdict;
+    r->state = state;
     update_fitness(e, t, r);
+    if (t->best_waiting == individual)
+        t->best_waiting = ATOLL_NONE;
     for (uint32_t i = 0; i < e->search.islands; i++) {
         struct atoll_cell *cell = &t->islands[i].cells[r->cell];
         if (cell->waiting == individual)
@@ -119,7 +117,6 @@ static int disqualify(struct atoll_engine *e, struct atoll_task_state *t, uint32
         s->best = ATOLL_NONE;
         s->best_ns = 0;
     }
-    return withdraw(e, t, individual, err);
 }
 
 /* The time relative to the defender's, where both ran side by side, is what it is worth: a lucky time must not
@@ -148,8 +145,10 @@ int atoll_challenger_lost(struct atoll_engine *e, struct atoll_task_state *t, co
     struct atoll_decision d = p->decision;
     d.type = ATOLL_DECIDE_NOT_CONFIRMED;
     atoll_decide(e, &d);
-    if (atoll_duel_proves_wrong(duel))
-        return disqualify(e, t, p->individual, duel->verdict, err);
+    if (atoll_duel_proves_wrong(duel)) {
+        atoll_best_strike(e, t, p->individual, (uint8_t)duel->verdict);
+        return atoll_best_withdraw(e, t, p->individual, err);
+    }
     correct_time(e, t, p, duel);
     return 0;
 }

@@ -18,6 +18,13 @@ int atoll_best_continue(struct atoll_engine *e, struct atoll_task_state *t, stru
 int atoll_best_settle(struct atoll_engine *e, struct atoll_task_state *t, const struct atoll_proposal *p,
                       const struct atoll_duel *duel, struct atoll_err *err);
 
+/* It is correct no more, but of this state (of enum atoll_individual's): it leaves every cell, its tuner and its template. */
+void atoll_best_strike(struct atoll_engine *e, struct atoll_task_state *t, uint32_t individual,
+                       uint8_t state);
+/* Somebody who was struck: where it was the best, the baseline is again, and the fastest elite its challenger. */
+int atoll_best_withdraw(struct atoll_engine *e, struct atoll_task_state *t, uint32_t individual,
+                        struct atoll_err *err);
+
 /* Counts a won challenge; now and then the winner gets a null control. */
 int atoll_challenger_won(struct atoll_engine *e, struct atoll_task_state *t, const struct atoll_proposal *p,
                          struct atoll_err *err);

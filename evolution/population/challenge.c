@@ -5,6 +5,7 @@
 #include "evolution/engine/decide.h"
 #include "evolution/population/duel.h"
 #include "evolution/population/final.h"
+#include "evolution/population/judge.h"
 #include "evolution/population/null_control.h"
 
 static const struct atoll_individual *individual_at(const struct atoll_engine *e, uint32_t individual)
@@ -21,6 +22,9 @@ static int faster(const struct atoll_engine *e, uint32_t a, uint32_t b)
 static int promote(struct atoll_engine *e, struct atoll_task_state *t, uint32_t island, uint32_t individual,
                    uint32_t defeated, struct atoll_err *err)
 {
+    int may = atoll_judge_allows_elite(e, t, island, individual, defeated, err);
+    if (may != 1)
+        return may;
     struct atoll_island *home = &t->islands[island];
     unsigned cell = individual_at(e, individual)->cell;
     struct atoll_decision d = atoll_decide_about(e, ATOLL_DECIDE_ELITE, t, individual);
@@ -61,6 +65,15 @@ int atoll_challenge_enter(struct atoll_engine *e, struct atoll_task_state *t, ui
     }
     cell->open = 1;
     return atoll_duel_challenge(e, t, island, individual, cell->elite, err);
+}
+
+int atoll_challenge_judged(struct atoll_engine *e, struct atoll_task_state *t, uint32_t island,
+                           uint32_t individual, uint32_t defeated, struct atoll_err *err)
+{
+    uint32_t elite = t->islands[island].cells[individual_at(e, individual)->cell].elite;
+    if (elite == ATOLL_NONE || elite == defeated)
+        return promote(e, t, island, individual, defeated, err);
+    return atoll_challenge_enter(e, t, island, individual, 1, err);
 }
 
 static int settle_cell(struct atoll_engine *e, struct atoll_task_state *t, const struct atoll_proposal *p,

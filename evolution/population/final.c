@@ -8,6 +8,7 @@
 #include "evolution/population/best.h"
 #include "evolution/engine/budget.h"
 #include "evolution/population/duel.h"
+#include "evolution/population/judge.h"
 #include "evolution/population/null_control.h"
 #include "evolution/population/rival.h"
 
@@ -96,10 +97,16 @@ int atoll_final_next(struct atoll_engine *e, struct atoll_task_state *t, struct 
             atoll_final_conclude(e, t);
             return 0;
         }
+        int may = atoll_judge_allows_final(e, t, winner, err);
+        if (may != 1)
+            return may;
         t->final = ATOLL_FINAL_UNDER_WAY;
         t->rivals.duels++;
         return atoll_rival_duel(e, t, winner, err);
     }
+    int may = atoll_judge_allows_final(e, t, next, err);
+    if (may != 1)
+        return may;
     t->final = ATOLL_FINAL_UNDER_WAY;
     t->finals++;
     e->individuals.items[next].finalist = 1;

@@ -1,6 +1,7 @@
 /* strategy.c - the table of strategies, and who hears of what. */
 #include "evolution/strategy/strategy.h"
 
+#include "evolution/population/judge.h"
 #include "evolution/strategy/lesson.h"
 #include "evolution/strategy/template_phase.h"
 
@@ -15,7 +16,7 @@ const struct atoll_strategy *atoll_strategy_of(const struct atoll_engine *e)
     return strategies[e->search.strategy];
 }
 
-static const struct atoll_strategy *const beside[] = {&atoll_strategy_lessons,
+static const struct atoll_strategy *const beside[] = {&atoll_strategy_judge, &atoll_strategy_lessons,
                                                       &atoll_strategy_template_phase};
 
 int atoll_strategy_settled(struct atoll_engine *e, struct atoll_task_state *t, uint64_t ask,

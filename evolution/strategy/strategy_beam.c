@@ -176,8 +176,9 @@ static uint32_t next_member(const struct atoll_engine *e, const struct atoll_tas
                             const struct beam *b)
 {
     for (uint32_t i = 0; i < b->member_count; i++)
-        if (b->members[i].asked < e->search.beam_plans ||
-            (!b->members[i].is_alone && t->template_count && is_unplanned(b, i)))
+        if (e->individuals.items[b->members[i].individual].state != ATOLL_INDIVIDUAL_DISCARDED &&
+            (b->members[i].asked < e->search.beam_plans ||
+             (!b->members[i].is_alone && t->template_count && is_unplanned(b, i))))
             return i;
     return b->member_count;
 }

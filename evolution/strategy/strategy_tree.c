@@ -69,7 +69,8 @@ static void destroy(void *state)
 
 static int has_tries(const struct atoll_engine *e, const struct node *n)
 {
-    return n->tries < e->search.tree_children;
+    return n->tries < e->search.tree_children &&
+           e->individuals.items[n->individual].state != ATOLL_INDIVIDUAL_DISCARDED;
 }
 
 /* ---- choosing a node ---- */
