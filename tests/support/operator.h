@@ -47,6 +47,15 @@ static inline void op_plans(struct sim *s, uint64_t ask, uint32_t count)
     op_reply(s, &(struct atoll_reply){.ask = ask, .plan_count = count});
 }
 
+/* So likely the kernel that the ask is about cheats. */
+static inline void op_judge(struct sim *s, uint64_t ask, double likelihood)
+{
+    struct atoll_reply reply = {.ask = ask, .item_count = 1};
+    reply.items[0] = (struct atoll_reply_item){
+        .kind = ATOLL_ITEM_JUDGEMENT, .gain_low = likelihood, .text = "It skips work."};
+    op_reply(s, &reply);
+}
+
 /* Kernels of these numbers. */
 static inline void op_kernels(struct sim *s, uint64_t ask, const uint32_t *numbers, uint32_t count)
 {
@@ -168,6 +177,8 @@ static inline void op_answer(struct sim *s, struct op_moods *m)
         op_status(s, ask.number, statuses[sim_below(s, 3)]);
     else if (sim_percent(s, m->empty))
         op_status(s, ask.number, ATOLL_REPLY_OK);
+    else if (ask.kind == ATOLL_ASK_JUDGE)
+        op_judge(s, ask.number, sim_unit(s));
     else if (ask.kind == ATOLL_ASK_PLAN)
         op_plans(s, ask.number, (uint32_t)sim_below(s, 2 * (uint64_t)ask.count + 1));
     else
