@@ -310,6 +310,10 @@ void atoll_prompt_write_answer(const struct atoll_prompt_input *input, struct at
         atoll_prompt_put(t, "Write the rewrite, as the JSON described above, or `{\"rewrite\": null}`.\n");
         break;
     case ATOLL_FORM_DISTIL: atoll_prompt_put(t, "Write the hints, as the JSON described above.\n"); break;
+    case ATOLL_FORM_JUDGE:
+        atoll_prompt_put(
+            t, "Write what you found, then how likely the candidate cheats, as the JSON described above.\n");
+        break;
     default: put_kernels(input, t); break;
     }
 }

@@ -71,6 +71,12 @@ static const struct atoll_prompt_form_row rows[ATOLL_FORM_COUNT] = {
          0,
          BIT(TASK) | BIT(DEVICE) | BIT(PARENT) | BIT(DIAGNOSIS) | BIT(INSPIRATION) | BIT(ANSWER),
          {[ATOLL_PROMPT_PARENT] = "The improved kernel", [ATOLL_PROMPT_INSPIRATION] = "How it came about"}},
+    [ATOLL_FORM_JUDGE] = {"part/judge",
+                          1,
+                          0,
+                          0,
+                          BIT(TASK) | BIT(INSTRUCTIONS) | BIT(REFERENCE) | BIT(PARENT) | BIT(ANSWER),
+                          {[ATOLL_PROMPT_PARENT] = "The candidate"}},
 };
 
 enum atoll_prompt_form atoll_prompt_form_of(const struct atoll_prompt_input *input)
@@ -78,7 +84,8 @@ enum atoll_prompt_form atoll_prompt_form_of(const struct atoll_prompt_input *inp
     static const enum atoll_prompt_form by_kind[ATOLL_ASK_KIND_COUNT] = {
         [ATOLL_ASK_WRITE] = ATOLL_FORM_WRITE,         [ATOLL_ASK_PLAN] = ATOLL_FORM_PLAN,
         [ATOLL_ASK_ANALYSE] = ATOLL_FORM_ANALYSE,     [ATOLL_ASK_ORDER] = ATOLL_FORM_ORDER,
-        [ATOLL_ASK_SUMMARISE] = ATOLL_FORM_SUMMARISE, [ATOLL_ASK_DISTIL] = ATOLL_FORM_DISTIL};
+        [ATOLL_ASK_SUMMARISE] = ATOLL_FORM_SUMMARISE, [ATOLL_ASK_DISTIL] = ATOLL_FORM_DISTIL,
+        [ATOLL_ASK_JUDGE] = ATOLL_FORM_JUDGE};
     const struct atoll_ask *ask = input->ask;
     int has_step =
         (input->step && input->step->text && input->step->text[0]) || (input->plan && input->plan[0]);

@@ -285,6 +285,32 @@ static int read_hint(struct items *r, const json_t *object, struct atoll_err *er
     return 0;
 }
 
+/* From 0 to 1; also in percent: what has the sign, or is more than 1.  -1: none. */
+static double likelihood_of(const json_t *value)
+{
+    const char *text = json_string_value(value);
+    double number = text ? strtod(text, NULL) : json_is_number(value) ? json_number_value(value) : -1;
+    if (text && (*text < '0' || *text > '9') && *text != '.')
+        return -1;
+    if ((text && strchr(text, '%')) || number > 1)
+        number /= 100;
+    return number >= 0 && number <= 1 ? number : -1;
+}
+
+/* One that says no likelihood says nothing. */
+static int read_judgement(struct items *r, const json_t *object, struct atoll_err *err)
+{
+    struct atoll_reply_item item = {
+        .kind = ATOLL_ITEM_JUDGEMENT, .title = "", .why = "", .before = "", .after = ""};
+    double likelihood = likelihood_of(member(object, "likelihood", "probability"));
+    if (text_member(r, object, "reason", "why", &item.text, err))
+        return -1;
+    item.gain_low = item.gain_high = likelihood;
+    if (likelihood >= 0 && !r->reply.item_count)
+        add(r, &item);
+    return 0;
+}
+
 /* ---- documents ---- */
 
 typedef int item_reader(struct items *r, const json_t *object, struct atoll_err *err);
@@ -366,6 +392,14 @@ static int take_hints(struct items *r, const json_t *document, struct atoll_err 
     return r->reply.item_count > 0 || r->is_empty;
 }
 
+static int take_judgement(struct items *r, const json_t *document, struct atoll_err *err)
+{
+    const json_t *one = json_object_get(document, "judgement");
+    return read_list(r, one ? one : list_of(document, "judgment", "likelihood"), read_judgement, err)
+               ? -1
+               : r->reply.item_count > 0;
+}
+
 static int take(void *context, const json_t *document, struct atoll_err *err)
 {
     struct items *r = context;
@@ -374,6 +408,7 @@ static int take(void *context, const json_t *document, struct atoll_err *err)
     case ATOLL_ASK_ANALYSE: return take_issues(r, document, err);
     case ATOLL_ASK_ORDER: return take_order(r, document, err);
     case ATOLL_ASK_SUMMARISE: return take_rewrites(r, document, err);
+    case ATOLL_ASK_JUDGE: return take_judgement(r, document, err);
     default: return take_hints(r, document, err);
     }
 }
@@ -394,7 +429,7 @@ int atoll_reply_read_items(enum atoll_ask_kind kind, const char *text, size_t le
                            struct atoll_arena *arena, struct atoll_reply *ret_reply, int *ret_usable,
                            struct atoll_err *err)
 {
-    if (kind <= ATOLL_ASK_WRITE || kind > ATOLL_ASK_DISTIL)
+    if (kind <= ATOLL_ASK_WRITE || kind == ATOLL_ASK_META || kind >= ATOLL_ASK_KIND_COUNT)
         return atoll_err_set(err, ATOLL_E_INTERNAL, "an answer to '%s' has no items",
                              atoll_ask_kind_name(kind));
     struct atoll_reply_span clean;

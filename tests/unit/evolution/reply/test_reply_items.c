@@ -62,6 +62,21 @@ static const struct items_case cases[] = {
     {"no step", ATOLL_ASK_PLAN, "{\"plans\": [{\"title\": \"A\"}, 3, null]}", ""},
     {"no JSON", ATOLL_ASK_PLAN, "I would tile it.", ""},
     {"nothing", ATOLL_ASK_PLAN, "", ""},
+    /* judgements */
+    {"a judgement", ATOLL_ASK_JUDGE, FENCE("{\"judgement\": {\"likelihood\": 0.9, \"reason\": \"R\"}}"),
+     "judgement::R::::0:0:0.9-0.9;"},
+    {"a judgement of zero", ATOLL_ASK_JUDGE, "{\"judgement\": {\"likelihood\": 0}}",
+     "judgement::::::0:0:0-0;"},
+    {"certainty", ATOLL_ASK_JUDGE, "{\"judgement\": {\"likelihood\": 1}}", "judgement::::::0:0:1-1;"},
+    {"in percent", ATOLL_ASK_JUDGE, "{\"likelihood\": 85, \"why\": \"R\"}", "judgement::R::::0:0:0.85-0.85;"},
+    {"in percent, as a text", ATOLL_ASK_JUDGE, "{\"judgment\": {\"probability\": \"1 %\"}}",
+     "judgement::::::0:0:0.01-0.01;"},
+    {"the last document, its first judgement", ATOLL_ASK_JUDGE,
+     FENCE("{\"judgement\": {\"likelihood\": 0.1}}") FENCE("[{\"likelihood\": 0.7}, {\"likelihood\": 0.2}]"),
+     "judgement::::::0:0:0.7-0.7;"},
+    {"no likelihood", ATOLL_ASK_JUDGE, "{\"judgement\": {\"likelihood\": \"high\", \"reason\": \"R\"}}", ""},
+    {"a likelihood of nothing", ATOLL_ASK_JUDGE, "{\"judgement\": {\"likelihood\": -0.2}}", ""},
+    {"beyond certainty", ATOLL_ASK_JUDGE, "{\"judgement\": {\"likelihood\": 1000}}", ""},
     /* issues */
     {"issues and proposals", ATOLL_ASK_ANALYSE,
      FENCE("{\"issues\": [{\"type\": \"Missing Tiles\", \"severity\": 4, \"description\": \"D\", \"fix\": "
@@ -110,7 +125,7 @@ static const struct items_case cases[] = {
 
 static void render(const struct atoll_reply *reply, int is_usable, char *out, size_t bytes)
 {
-    static const char *const kinds[] = {"plan", "issue", "proposal", "rewrite", "hint"};
+    static const char *const kinds[] = {"plan", "issue", "proposal", "rewrite", "hint", "edit", "judgement"};
     size_t used = 0;
     out[0] = 0;
     for (uint32_t i = 0; i < reply->item_count; i++) {
