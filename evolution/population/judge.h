@@ -10,7 +10,6 @@
 #define ATOLL_EVOLUTION_POPULATION_JUDGE_H
 
 #include "evolution/engine/state.h"
-#include "evolution/strategy/strategy.h"
 
 /* A correct candidate may be elite of its cell on that island; defeated: whom it beat there, ATOLL_NONE.  1 yes; 0 it waits for an
  * answer, after which it enters again; -1. */
@@ -21,9 +20,6 @@ int atoll_judge_allows_final(struct atoll_engine *e, struct atoll_task_state *t,
                              struct atoll_err *err);
 /* A candidate of a discarded source was measured: it goes like the others. */
 int atoll_judge_take_instance(struct atoll_engine *e, struct atoll_task_state *t, uint32_t individual);
-
-/* Hears the answers, beside the strategy of the run. */
-extern const struct atoll_strategy atoll_strategy_judge;
 
 void atoll_judging_fini(struct atoll_judging *judging);
 int atoll_judging_codec(const struct atoll_engine *e, struct atoll_task_state *t, struct atoll_codec *c,

@@ -185,6 +185,13 @@ int atoll_prompt_texts_check(const struct atoll_knowledge_pack *texts, struct at
 #define USER_DEFAULT ((size_t)48 << 10)
 #define USER_LEAST   ((size_t)4 << 10) /* below, what is ours alone would not fit */
 
+/* A judge is shown less of it. */
+static void write_parent(const struct atoll_prompt_input *input, struct atoll_prompt_text *t)
+{
+    (input->ask->kind == ATOLL_ASK_JUDGE ? atoll_prompt_write_candidate : atoll_prompt_write_parent)(input,
+                                                                                                     t);
+}
+
 struct row {
     const char *name, *title;
     atoll_prompt_writer *write;
@@ -199,7 +206,7 @@ static const struct row rows[ATOLL_PROMPT_SECTION_COUNT] = {
     [ATOLL_PROMPT_REFERENCE] = {"reference", "Reference", atoll_prompt_write_reference, 55, 7},
     [ATOLL_PROMPT_DEVICE] = {"device", "Device", atoll_prompt_write_device, 30, 8},
     [ATOLL_PROMPT_STATE] = {"state", "State of the search", atoll_prompt_write_state, 20, 9},
-    [ATOLL_PROMPT_PARENT] = {"parent", "Parent kernel", atoll_prompt_write_parent, 240, 4},
+    [ATOLL_PROMPT_PARENT] = {"parent", "Parent kernel", write_parent, 240, 4},
     [ATOLL_PROMPT_TEMPLATE_TABLE] = {"template_table", "Measured combinations of the parent",
                                      atoll_prompt_write_table, 30, 13},
     [ATOLL_PROMPT_DIAGNOSIS] = {"diagnosis", "Diagnosis", atoll_prompt_write_diagnosis, 40, 10},

@@ -2,6 +2,7 @@
  * nothing speaks to the judge but what is executed.  No times and no verdict: a cheat has the best ones. */
 #include "core/source/source_strip.h"
 #include "evolution/prompt/prompt_kernel.h"
+#include "evolution/prompt/prompt_text.h"
 
 #define PLAN_ARENA_BYTES ((size_t)4 << 20)
 #define STRIPPED_BYTES   ((size_t)1 << 20)

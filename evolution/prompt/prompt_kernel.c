@@ -324,10 +324,6 @@ static const char *no_parent(const struct atoll_prompt_input *input)
 void atoll_prompt_write_parent(const struct atoll_prompt_input *input, struct atoll_prompt_text *t)
 {
     const struct atoll_prompt_kernel *parent = input->parent;
-    if (input->ask->kind == ATOLL_ASK_JUDGE) {
-        atoll_prompt_write_candidate(input, t);
-        return;
-    }
     if (!parent) {
         atoll_prompt_put(t, "%s", no_parent(input));
         return;

@@ -6,9 +6,6 @@
 #include "core/plan/plan.h"
 #include "evolution/prompt/prompt_text.h"
 
-/* The parent as a judge is shown it. */
-atoll_prompt_writer atoll_prompt_write_candidate;
-
 int atoll_prompt_is_correct(const struct atoll_prompt_kernel *kernel);
 /* The answer it came with could not be used (evolution/reply/reply.h). */
 int atoll_prompt_is_unusable(const struct atoll_prompt_kernel *kernel);

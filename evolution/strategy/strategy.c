@@ -1,7 +1,7 @@
 /* strategy.c - the table of strategies, and who hears of what. */
 #include "evolution/strategy/strategy.h"
 
-#include "evolution/population/judge.h"
+#include "evolution/population/judgement.h"
 #include "evolution/strategy/lesson.h"
 #include "evolution/strategy/template_phase.h"
 

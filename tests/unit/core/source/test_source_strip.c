@@ -18,11 +18,11 @@ static void test_rows(void **state)
         {"c", "#if 0\nnever();\n#else\nalways();\n#endif\n", "#if 0\n\n#else\nalways();\n#endif\n"},
         {"c", "/\\\n* gone */ kept();", "kept();\n"},
         {"c", "// gone \\\n also gone\nkept();", "kept();\n"},
-        {"c", "#define A(x) \\\n    (x)\n    y", "#define A(x)     (x)\n    y\n"},
+        {"c", "#define A(x) \\\n    (x)\n    y", "#define A(x) (x)\n    y\n"},
         {"c", "x\xe2\x80\x8b = 1; \x01", "x??? = 1; ?\n"},
         {"cuda", "__global__ void f() {\n  // note\n  g();\n}\n", "__global__ void f() {\n\n  g();\n}\n"},
         {"triton", "# note\ndef f(x):\n    \"\"\"honest\n    # text\"\"\"\n    return x # y\n",
-         "def f(x):\n    return x\n"},
+         "def f(x):\n\n    return x\n"},
         {"triton", "s = \"# no comment\"\nt = '''a\n# b'''\n", "s = \"# no comment\"\nt = '''a\n# b'''\n"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
