@@ -91,7 +91,7 @@ int atoll_archive_seal(const struct atoll_campaign *campaign, const char *attemp
         !(s.projection = atoll_projection_create(atoll_campaign_config(campaign), err))) {
         return -1;
     }
-    int failed = atoll_projection_hints(s.projection, campaign, err);
+    int failed = atoll_projection_knowledge(s.projection, campaign, err);
     if (!failed)
         failed = atoll_campaign_replay(campaign, seal_visit, &s, &report, err);
     if (!failed)

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "archive-h5/campaign/knowledge.h"
 #include "archive-h5/report/query.h"
 #include "archive-h5/hdf5/segment.h"
 
@@ -111,6 +112,65 @@ static void check_samples(struct check *c, const struct atoll_tables *t, const s
     }
 }
 
+/* Hash of the campaign's knowledge as its options say; 0: they name none. */
+static int named_knowledge(const struct atoll_tables *t, uint32_t campaign, struct atoll_id *ret_id)
+{
+    static const char key[] = ATOLL_CAMPAIGN_KNOWLEDGE_OPTION ": ";
+    struct atoll_row_campaign row;
+    char hex[ATOLL_ID_HEX];
+    atoll_tables_get(t, ATOLL_TABLE_CAMPAIGN, campaign, &row);
+    const char *line = atoll_tables_text(t, row.options);
+    while (line && strncmp(line, key, sizeof(key) - 1) != 0)
+        line = (line = strchr(line, '\n')) != NULL ? line + 1 : NULL;
+    if (!line)
+        return 0;
+    snprintf(hex, sizeof(hex), "%s", line + sizeof(key) - 1);
+    return atoll_id_parse(hex, ret_id, NULL) == 0;
+}
+
+/* The texts as a campaign would freeze them. */
+static int knowledge_of(const struct atoll_tables *t, uint32_t campaign, struct atoll_id *ret_id,
+                        uint32_t *ret_count, struct atoll_err *err)
+{
+    struct atoll_buffer bytes;
+    struct atoll_knowledge_pack *pack = atoll_knowledge_pack_create(err);
+    int rc = pack ? 0 : -1;
+    atoll_buffer_init(&bytes, ATOLL_KNOWLEDGE_JSON_BYTES);
+    for (uint64_t i = 0; rc == 0 && i < atoll_tables_count(t, ATOLL_TABLE_KNOWLEDGE); i++) {
+        struct atoll_row_knowledge row;
+        atoll_tables_get(t, ATOLL_TABLE_KNOWLEDGE, i, &row);
+        const char *text = atoll_tables_text(t, row.text);
+        if (row.campaign == campaign)
+            rc = atoll_knowledge_pack_put(pack, atoll_tables_text(t, row.path), text, strlen(text), err);
+    }
+    if (rc == 0 && (rc = atoll_knowledge_pack_to_json(pack, &bytes, err)) == 0) {
+        *ret_id = atoll_id_of(bytes.data, bytes.length);
+        *ret_count = pack->count;
+    }
+    atoll_buffer_fini(&bytes);
+    atoll_knowledge_pack_destroy(pack);
+    return rc;
+}
+
+/* Texts are all of them, unchanged, or not there at all. */
+static int check_texts(struct check *c, const struct atoll_tables *t, struct atoll_err *err)
+{
+    for (uint32_t i = 0; i < atoll_tables_count(t, ATOLL_TABLE_CAMPAIGN); i++) {
+        struct atoll_err why = ATOLL_ERR_INIT;
+        struct atoll_id named, found;
+        uint32_t count = 0;
+        if (!named_knowledge(t, i, &named))
+            continue;
+        int rc = knowledge_of(t, i, &found, &count, &why);
+        if (rc != 0 && why.code == ATOLL_E_MEMORY)
+            return atoll_err_set(err, ATOLL_E_MEMORY, "%s", why.text);
+        if (rc != 0 || (count > 0 && !atoll_id_equal(&named, &found)))
+            write_line(c, 1, "table knowledge of campaign %u: %s", i,
+                       rc != 0 ? why.text : "these are not the texts that the campaign names by their hash");
+    }
+    return 0;
+}
+
 static int check_tables(struct check *c, const struct atoll_tables *t, int is_segment, struct atoll_err *err)
 {
     struct atoll_query *q = atoll_query_create(t, err);
@@ -123,7 +183,7 @@ static int check_tables(struct check *c, const struct atoll_tables *t, int is_se
     if (!is_segment)
         check_references(c, t, q);
     atoll_query_destroy(q);
-    return 0;
+    return is_segment ? 0 : check_texts(c, t, err);
 }
 
 /* A problem of the file is counted; what kept us from looking, or a newer schema, is the caller's error. */
@@ -232,6 +292,22 @@ static int verify_folder(struct check *c, const char *dir, unsigned depth, struc
     return failed;
 }
 
+/* What models are told of is what campaign.yaml names by its hash. */
+static void check_knowledge(struct check *c, const struct atoll_campaign *campaign, const char *dir)
+{
+    struct atoll_err why = ATOLL_ERR_INIT;
+    struct atoll_knowledge_pack *pack = NULL;
+    if (atoll_campaign_knowledge_read(campaign, &pack, &why) != 0) {
+        c->file = NULL; /* the text names it */
+        write_line(c, 1, "%s", why.text);
+    } else if (pack) {
+        c->file = dir;
+        c->report->files++;
+        write_line(c, 0, "knowledge.json: %u texts, %zu bytes", pack->count, pack->bytes);
+    }
+    atoll_knowledge_pack_destroy(pack);
+}
+
 static int verify_campaign(struct check *c, const char *dir, struct atoll_err *err)
 {
     struct atoll_err why = ATOLL_ERR_INIT;
@@ -242,6 +318,7 @@ static int verify_campaign(struct check *c, const char *dir, struct atoll_err *e
         return file_failed(c, &why, err);
     }
     c->report->files++;
+    check_knowledge(c, campaign, dir);
     int failed = atoll_campaign_replay(campaign, NULL, NULL, &replay, &why);
     atoll_campaign_close(campaign);
     c->file = dir;

@@ -345,7 +345,7 @@ struct atoll_projection *atoll_projection_of_campaign(const struct atoll_campaig
 {
     const struct atoll_config *config = atoll_campaign_config(campaign);
     struct atoll_projection *p = atoll_projection_create(config, err);
-    if (p && (atoll_projection_hints(p, campaign, err) != 0 ||
+    if (p && (atoll_projection_knowledge(p, campaign, err) != 0 ||
               atoll_campaign_replay(campaign, project_visit, p, ret_report, err) != 0 ||
               atoll_projection_definitions(p, config, err) != 0)) {
         atoll_projection_destroy(p);

@@ -29,10 +29,10 @@ int atoll_projection_record(struct atoll_projection *p, const struct atoll_recor
 int atoll_projection_definition(struct atoll_projection *p, uint32_t task, const char *yaml, size_t length,
                                 struct atoll_err *err);
 
-/* The hints that the campaign began with, before its first record; where their file is not at hand, only those are known that asks
+/* What models are told of, and its hints, before the first record; where the file is not at hand, only those hints are known that asks
  * were told. */
-int atoll_projection_hints(struct atoll_projection *p, const struct atoll_campaign *campaign,
-                           struct atoll_err *err);
+int atoll_projection_knowledge(struct atoll_projection *p, const struct atoll_campaign *campaign,
+                               struct atoll_err *err);
 
 /* All rows so far; borrowed until the next call. */
 const struct atoll_tables *atoll_projection_tables(const struct atoll_projection *p);

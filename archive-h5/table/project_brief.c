@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "archive-h5/campaign/hints.h"
+#include "archive-h5/campaign/knowledge.h"
 
 /* ---- hints ---- */
 
@@ -85,13 +86,35 @@ static int add_told(struct atoll_projection *p, struct atoll_projection_books *b
     return atoll_tables_append(p->tables, books->rows, &row, err);
 }
 
-int atoll_projection_hints(struct atoll_projection *p, const struct atoll_campaign *campaign,
-                           struct atoll_err *err)
+static int add_text(struct atoll_projection *p, const struct atoll_knowledge_file *file,
+                    struct atoll_err *err)
+{
+    struct atoll_row_knowledge row = {.id = atoll_id_of(file->path, strlen(file->path))};
+    if (atoll_projection_put_text(p, file->path, &row.path, err) != 0 ||
+        atoll_projection_put_text(p, file->text, &row.text, err) != 0)
+        return -1;
+    return atoll_tables_append(p->tables, ATOLL_TABLE_KNOWLEDGE, &row, err);
+}
+
+static int add_texts(struct atoll_projection *p, const struct atoll_campaign *campaign, struct atoll_err *err)
+{
+    struct atoll_knowledge_pack *pack = NULL;
+    int rc = 0;
+    if (atoll_campaign_knowledge_read(campaign, &pack, NULL) != 0)
+        return 0; /* it is not at hand */
+    for (uint32_t i = 0; pack && rc == 0 && i < pack->count; i++)
+        rc = add_text(p, &pack->files[i], err);
+    atoll_knowledge_pack_destroy(pack);
+    return rc;
+}
+
+int atoll_projection_knowledge(struct atoll_projection *p, const struct atoll_campaign *campaign,
+                               struct atoll_err *err)
 {
     struct atoll_hint_file file;
-    int rc = 0;
-    if (atoll_campaign_hints_read(campaign, &file, NULL) != 0)
-        return 0; /* it is not at hand: briefings tell those that were used */
+    int rc = add_texts(p, campaign, err);
+    if (rc != 0 || atoll_campaign_hints_read(campaign, &file, NULL) != 0)
+        return rc; /* not at hand: briefings tell those that were used */
     for (size_t i = 0; rc == 0 && i < file.hint_count; i++)
         rc = add_hint(p, &file.hints[i], err);
     atoll_hint_file_fini(&file);

@@ -955,6 +955,13 @@ static const struct atoll_column knowledge_use_columns[] = {
     COL(hint_use, time_ns, F64, "ns", "its time, 0 = not timed"),
 };
 
+static const struct atoll_column knowledge_columns[] = {
+    OWNER(knowledge),
+    KEY(knowledge, id, ID, "", "hash of its path"),
+    COL(knowledge, path, TEXT, "", "below the folder of knowledge"),
+    COL(knowledge, text, TEXT, "", "all of it"),
+};
+
 #define TABLE6(noun, name, text)                                                                             \
     {                                                                                                        \
         name, text, sizeof(struct atoll_row_##noun), sizeof(noun##_columns) / sizeof(*noun##_columns),       \
@@ -1005,6 +1012,7 @@ static const struct atoll_table_schema tables[ATOLL_TABLE_COUNT] = {
     {"knowledge_uses", "one row per ask and entry of the knowledge base that it was told, as it stood last",
      sizeof(struct atoll_row_hint_use), sizeof(knowledge_use_columns) / sizeof(*knowledge_use_columns),
      knowledge_use_columns, 6},
+    TABLE6(knowledge, "knowledge", "one row per text of what models were told of (knowledge.json)"),
 };
 
 const struct atoll_table_schema *atoll_table_schema(enum atoll_table table)
@@ -1027,7 +1035,8 @@ const char *atoll_table_names(void)
 {
     return "campaign, tasks, devices, asks, candidates, evaluations, timings, samples, profiles, duels, "
            "elites, migrations, decisions, rivals, rival_timings, rival_samples, device_time, hints, "
-           "hint_uses, memory, briefs, tool_calls, items, sections, knowledge_entries, knowledge_uses";
+           "hint_uses, memory, briefs, tool_calls, items, sections, knowledge_entries, knowledge_uses, "
+           "knowledge";
 }
 
 static const struct {

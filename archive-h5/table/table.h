@@ -126,6 +126,13 @@ struct atoll_row_section {
     uint32_t ordinal, name /* text */, bytes, cut_bytes;
 };
 
+/* A text of the campaign's knowledge. */
+struct atoll_row_knowledge {
+    uint32_t campaign;
+    struct atoll_id id;
+    uint32_t path, text; /* texts */
+};
+
 struct atoll_row_candidate {
     uint32_t campaign;
     struct atoll_id id;
@@ -388,6 +395,7 @@ enum atoll_table {
     ATOLL_TABLE_SECTIONS,
     ATOLL_TABLE_KNOWLEDGE_ENTRIES, /* struct atoll_row_hint */
     ATOLL_TABLE_KNOWLEDGE_USES,    /* struct atoll_row_hint_use */
+    ATOLL_TABLE_KNOWLEDGE,
     ATOLL_TABLE_COUNT
 };
 

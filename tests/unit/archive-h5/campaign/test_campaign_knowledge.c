@@ -3,6 +3,9 @@
 
 #include "archive-h5/campaign/hints.h"
 #include "archive-h5/campaign/knowledge.h"
+#include "archive-h5/hdf5/segment.h"
+#include "archive-h5/hdf5/verify_file.h"
+#include "archive-h5/table/project.h"
 #include "tests/unit/archive-h5/scratch.h"
 
 #define TASK_DIR ATOLL_SOURCE_DIR "/tests/fixtures/archive/tasks/matmul"
@@ -144,6 +147,59 @@ static void test_foreign(void **state)
     atoll_campaign_close(c);
 }
 
+struct told {
+    unsigned problems;
+    char lines[4096];
+};
+
+static void hear(void *context, int is_problem, const char *line)
+{
+    struct told *told = context;
+    size_t used = strlen(told->lines);
+    told->problems += is_problem != 0;
+    snprintf(told->lines + used, sizeof(told->lines) - used, "%s\n", line);
+}
+
+static void expect_verified(const char *path, unsigned problems, const char *part)
+{
+    struct told told = {0};
+    struct atoll_verify_report report = {.problems = 0};
+    assert_int_equal(atoll_verify_path(path, hear, &told, &report, NULL), 0);
+    if (told.problems != problems || !strstr(told.lines, part))
+        fail_msg("%s", told.lines);
+}
+
+/* The archive has the texts, and both it and the folder are held against the hash. */
+static void test_archived(void **state)
+{
+    (void)state;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_row_knowledge row;
+    char path[PATH_MAX], file[PATH_MAX];
+    struct atoll_campaign *c = create(digest_of(TEXT), 1, 1);
+    struct atoll_projection *p = atoll_projection_of_campaign(c, NULL, &err);
+    assert_non_null(p);
+    struct atoll_tables *t = atoll_projection_cut(p, &err);
+    assert_int_equal(atoll_tables_count(t, ATOLL_TABLE_KNOWLEDGE), 2);
+    atoll_tables_get(t, ATOLL_TABLE_KNOWLEDGE, 0, &row);
+    assert_string_equal(atoll_tables_text(t, row.path), "a.md");
+    assert_string_equal(atoll_tables_text(t, row.text), "A");
+    scratch_join(path, dir, "archive.h5");
+    assert_int_equal(atoll_segment_write(path, t, "test", NULL, &err), 0);
+    expect_verified(path, 0, "");
+    row.text = row.path;
+    atoll_tables_set(t, ATOLL_TABLE_KNOWLEDGE, 0, &row);
+    assert_int_equal(atoll_segment_write(path, t, "test", NULL, &err), 0);
+    expect_verified(path, 1,
+                    "table knowledge of campaign 0: these are not the texts that the campaign names");
+    expect_verified(part_dir, 0, "knowledge.json: 2 texts");
+    scratch_write(scratch_join(file, part_dir, FILE_NAME), "{}", 2);
+    expect_verified(part_dir, 1, "is not the file that the campaign was made with");
+    atoll_tables_destroy(t);
+    atoll_projection_destroy(p);
+    atoll_campaign_close(c);
+}
+
 static void test_none(void **state)
 {
     (void)state;
@@ -159,6 +215,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(test_own, set_up, tear_down),
                                        cmocka_unit_test_setup_teardown(test_of_the_whole, set_up, tear_down),
                                        cmocka_unit_test_setup_teardown(test_without_hints, set_up, tear_down),
+                                       cmocka_unit_test_setup_teardown(test_archived, set_up, tear_down),
                                        cmocka_unit_test_setup_teardown(test_foreign, set_up, tear_down),
                                        cmocka_unit_test_setup_teardown(test_none, set_up, tear_down)};
     return cmocka_run_group_tests(tests, NULL, NULL);

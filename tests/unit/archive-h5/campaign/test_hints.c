@@ -65,7 +65,7 @@ static void test_round_trip(void **state)
     assert_string_equal(file.hints[0].advice, "Do it.");
     atoll_hint_file_fini(&file);
     struct atoll_projection *p = atoll_projection_create(atoll_campaign_config(c), NULL);
-    assert_int_equal(atoll_projection_hints(p, c, NULL), 0);
+    assert_int_equal(atoll_projection_knowledge(p, c, NULL), 0);
     const struct atoll_tables *tables = atoll_projection_tables(p);
     assert_int_equal(atoll_tables_count(tables, ATOLL_TABLE_HINTS), 1);
     atoll_tables_get(tables, ATOLL_TABLE_HINTS, 0, &row);
