@@ -9,13 +9,17 @@
 #include "scheduler/knowledge/check.h"
 
 struct check_settings {
-    const char *only;
-    int alone, json, verbose;
+    const char *only, *python;
+    int compile, alone, json, verbose;
 };
 
 #define FIELD(name) offsetof(struct check_settings, name)
 
 static const struct atoll_option check_options[] = {
+    {"compile", 0, ATOLL_OPT_FLAG, FIELD(compile), NULL, NULL, 0, 0, NULL,
+     "Compile what code there is; --no-compile looks at the files alone."},
+    {"python", 0, ATOLL_OPT_TEXT, FIELD(python), "PYTHON", "auto", 0, 0, NULL,
+     "The interpreter whose Triton compiles; auto: ATOLL_PYTHON, else python3 where that has one; none."},
     {"alone", 0, ATOLL_OPT_FLAG, FIELD(alone), NULL, NULL, 0, 0, NULL,
      "Look at the given folders alone, not at them laid over what is installed."},
     {"only", 0, ATOLL_OPT_TEXT, FIELD(only), "TEXT", NULL, 0, 0, NULL,
@@ -31,7 +35,13 @@ static const struct atoll_command check_command = {
     "say whether what models are told is so",
     "Reads what is installed with the given folders laid over it. Every file must parse, every id be there "
     "once, "
-    "every task, device, family and class of a diagnosis that is named be there.\n\n"
+    "every task, device, family and class of a diagnosis that is named be there. Then the code is compiled "
+    "as "
+    "candidates are (C by cc and clang, CUDA by NVRTC, Triton, OpenCL and C for other processors by clang): "
+    "every "
+    "wrong example must fail with the message it names, everything else must compile. A compiler that is not "
+    "here "
+    "is said, and what it would have judged is skipped.\n\n"
     "Exit status 0 when nothing failed, else 1.",
     "atoll knowledge check\natoll knowledge check --only wgmma my-knowledge",
     check_options,
@@ -62,7 +72,8 @@ static void on_finding(void *context, const struct atoll_finding *f)
 static int run_check(void *given, const char *const *arguments, size_t count, struct atoll_err *err)
 {
     const struct check_settings *s = given;
-    const struct atoll_knowledge_check_settings settings = {.only = s->only};
+    const struct atoll_knowledge_check_settings settings = {
+        .only = s->only, .compiles = s->compile, .python = s->python};
     struct table table = {.settings = s};
     if (s->alone && count == 0)
         return atoll_err_set(err, ATOLL_E_USAGE,
@@ -80,5 +91,11 @@ static int run_check(void *given, const char *const *arguments, size_t count, st
     return table.counts[ATOLL_FINDING_FAILED] > 0;
 }
 
-const struct atoll_subcommand atoll_command_knowledge_check = {
-    .command = &check_command, .settings_bytes = sizeof(struct check_settings), .most = 64, .run = run_check};
+static const struct check_settings defaults = {.compile = 1};
+
+const struct atoll_subcommand atoll_command_knowledge_check = {.command = &check_command,
+                                                               .settings_bytes =
+                                                                   sizeof(struct check_settings),
+                                                               .defaults = &defaults,
+                                                               .most = 64,
+                                                               .run = run_check};

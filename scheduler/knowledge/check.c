@@ -2,10 +2,14 @@
 
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/experience/hint_file.h"
+#include "core/knowledge/knowledge_base.h"
+#include "core/plan/plan.h"
 #include "scheduler/campaign/run_tasks.h"
+#include "scheduler/knowledge/code.h"
 
 #define FAMILY_LIMIT 16 /* of one task */
 
@@ -14,22 +18,14 @@ struct check {
     const struct atoll_knowledge_base *base;
     atoll_finding_row *row;
     void *context;
+    struct atoll_check_code *code; /* NULL: nothing is compiled */
+    struct atoll_task **tasks;     /* of entries, until their code is compiled */
 };
-
-const char *atoll_finding_result_name(enum atoll_finding_result result)
-{
-    static const char *const names[ATOLL_FINDING_COUNT] = {"ok", "failed", "skipped", "note"};
-    return (unsigned)result < ATOLL_FINDING_COUNT ? names[result] : "unknown";
-}
 
 static void tell(const struct check *c, enum atoll_finding_result result,
                  const struct atoll_knowledge_entry *entry, const char *what, const char *text)
 {
-    char place[ATOLL_KNOWLEDGE_PATH_BYTES + 16];
-    snprintf(place, sizeof(place), "%s:%u", entry->path, entry->line);
-    const struct atoll_finding f = {
-        .result = result, .place = place, .id = entry->id, .what = what, .text = text};
-    c->row(c->context, &f);
+    atoll_finding_tell(c->row, c->context, result, entry, what, text);
 }
 
 static int is_wanted(const struct check *c, const struct atoll_knowledge_entry *entry)
@@ -89,6 +85,47 @@ static int are_dims_of(const struct atoll_task *task, const struct atoll_knowled
     return known == dims->count && known == task->dim_count;
 }
 
+/* NULL: the kernel's plan has this choice, and it is legal. */
+static const char *choice_fault(const struct atoll_task *task, const struct atoll_plan *plan,
+                                const struct atoll_knowledge_numbers *numbers)
+{
+    struct atoll_choice choice;
+    atoll_plan_first_choice(plan, &choice);
+    for (size_t i = 0; i < numbers->count; i++) {
+        size_t at = 0, value = 0;
+        while (at < plan->param_count && strcmp(plan->params[at].name, numbers->names[i]) != 0)
+            at++;
+        if (at == plan->param_count)
+            return "names a param that the kernel has not";
+        choice.values[at] = (int64_t)numbers->values[i];
+        while (value < plan->params[at].value_count && plan->params[at].values[value] != choice.values[at])
+            value++;
+        if (value == plan->params[at].value_count)
+            return "gives a param a value that the kernel does not list";
+    }
+    return atoll_plan_choice_legal(task, plan, &choice, NULL) == 1 ? NULL : "is not legal";
+}
+
+/* Whether what was measured can still be made. */
+static void check_choices(const struct check *c, const struct atoll_knowledge_entry *e,
+                          const struct atoll_task *task)
+{
+    struct atoll_arena *arena = atoll_arena_create((size_t)8 << 20, NULL);
+    const char *body, *fault;
+    char text[512], choice[256];
+    const struct atoll_plan *plan =
+        arena ? atoll_plan_parse(arena, task, e->languages[0], e->kernel, &body, NULL) : NULL;
+    for (size_t i = 0; plan && i < e->measured_count; i++) {
+        const struct atoll_knowledge_numbers *numbers = &e->measured[i].choice;
+        if ((fault = choice_fault(task, plan, numbers)) == NULL)
+            continue;
+        snprintf(text, sizeof(text), "the measured choice %s %s; measure it again",
+                 numbers_text(numbers, choice, sizeof(choice)), fault);
+        tell(c, ATOLL_FINDING_FAILED, e, "measured", text);
+    }
+    atoll_arena_destroy(arena);
+}
+
 static void check_example(const struct check *c, const struct atoll_knowledge_entry *e,
                           const struct atoll_task *task)
 {
@@ -114,6 +151,7 @@ static void check_example(const struct check *c, const struct atoll_knowledge_en
                  numbers_text(shape, dims, sizeof(dims)), e->task);
         tell(c, ATOLL_FINDING_FAILED, e, "measured", text);
     }
+    check_choices(c, e, task);
     if (!atoll_knowledge_is_proven(e))
         tell(c, ATOLL_FINDING_NOTE, e, "measured",
              "unproven: no model is told of it, nothing starts from it, until it was measured at its task's "
@@ -136,14 +174,37 @@ static struct atoll_task *task_of(const struct check *c, const struct atoll_know
     return NULL;
 }
 
-static void check_entry(const struct check *c, const struct atoll_knowledge_entry *e)
+static int check_entry(struct check *c, size_t number, struct atoll_err *err)
 {
-    struct atoll_task *task = task_of(c, e);
-    if (task && e->kind == ATOLL_KNOWLEDGE_EXAMPLE)
+    const struct atoll_knowledge_entry *e = &c->base->entries[number];
+    struct atoll_task *task = c->tasks[number] = task_of(c, e);
+    if (e->task && !task)
+        return 0;
+    if (e->kind == ATOLL_KNOWLEDGE_EXAMPLE)
         check_example(c, e, task);
-    if (task || !e->task)
-        tell(c, ATOLL_FINDING_OK, e, "entry", "");
-    atoll_task_destroy(task);
+    tell(c, ATOLL_FINDING_OK, e, "entry", "");
+    return c->code ? atoll_check_code_add(c->code, e, task, err) : 0;
+}
+
+static int check_entries(struct check *c, struct atoll_err *err)
+{
+    const struct atoll_knowledge_base *base = c->base;
+    c->tasks = calloc(base->count + 1, sizeof(*c->tasks));
+    int rc = c->tasks ? 0 : atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the tasks of knowledge");
+    if (rc == 0 && c->settings->compiles) {
+        c->code = atoll_check_code_create(base, c->settings->python, err);
+        rc = c->code ? 0 : -1;
+    }
+    for (size_t i = 0; rc == 0 && i < base->count; i++)
+        if (is_wanted(c, &base->entries[i]))
+            rc = check_entry(c, i, err);
+    if (rc == 0 && c->code)
+        atoll_check_code_finish(c->code, c->row, c->context);
+    atoll_check_code_destroy(c->code);
+    for (size_t i = 0; c->tasks && i < base->count; i++)
+        atoll_task_destroy(c->tasks[i]);
+    free(c->tasks);
+    return rc;
 }
 
 int atoll_knowledge_check(const struct atoll_knowledge_pack *pack,
@@ -157,9 +218,7 @@ int atoll_knowledge_check(const struct atoll_knowledge_pack *pack,
     c.base = base;
     if (!settings->only || !*settings->only)
         check_hints(&c, pack);
-    for (size_t i = 0; i < base->count; i++)
-        if (is_wanted(&c, &base->entries[i]))
-            check_entry(&c, &base->entries[i]);
+    int rc = check_entries(&c, err);
     atoll_knowledge_base_destroy(base);
-    return 0;
+    return rc;
 }

@@ -4,30 +4,13 @@
 #ifndef ATOLL_SCHEDULER_KNOWLEDGE_CHECK_H
 #define ATOLL_SCHEDULER_KNOWLEDGE_CHECK_H
 
-#include "core/knowledge/knowledge_base.h"
-
-enum atoll_finding_result {
-    ATOLL_FINDING_OK,
-    ATOLL_FINDING_FAILED,
-    ATOLL_FINDING_SKIPPED, /* nobody here can tell */
-    ATOLL_FINDING_NOTE,    /* no fault, but worth knowing */
-    ATOLL_FINDING_COUNT
-};
-const char *
-atoll_finding_result_name(enum atoll_finding_result result); /* "ok", "failed", "skipped", "note" */
-
-/* Texts are borrowed during the call. */
-struct atoll_finding {
-    enum atoll_finding_result result;
-    const char *place; /* "constraints/a.yaml:3", "hints.yaml"; "" where text begins with it */
-    const char *id;    /* of the entry, "" none */
-    const char *what;  /* "wrong", "right with clang" ... */
-    const char *text;  /* sentence, "" none */
-};
-typedef void atoll_finding_row(void *context, const struct atoll_finding *finding);
+#include "core/knowledge/pack.h"
+#include "scheduler/knowledge/finding.h"
 
 struct atoll_knowledge_check_settings {
-    const char *only; /* entries alone whose id has this in it; NULL or "": all, and what is no entry */
+    const char *only;   /* entries alone whose id has this in it; NULL or "": all, and what is no entry */
+    int compiles;       /* code, too */
+    const char *python; /* of Triton: a path, "auto" or "none" */
 };
 
 /* Tells row of everything that was looked at.  -1: a failure of ours. */
