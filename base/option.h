@@ -20,7 +20,7 @@ enum atoll_option_kind {
 };
 
 struct atoll_option_list {
-    const char *items[64]; /* borrowed from argv */
+    const char *items[128]; /* borrowed from argv */
     size_t count;
 };
 

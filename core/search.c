@@ -55,6 +55,7 @@ static const char *const topology_names[ATOLL_TOPOLOGY_COUNT] = {"none", "ring",
 static const char *const policy_names[ATOLL_TREE_POLICY_COUNT] = {"greedy", "uct"};
 static const char *const triton_names[ATOLL_TRITON_COUNT] = {"none", "beside", "alone"};
 static const char *const judge_names[ATOLL_JUDGE_MODE_COUNT] = {"off", "finals", "all"};
+static const char *const prompt_share_names[ATOLL_PROMPT_SHARE_COUNT] = {"own", "shared"};
 static const char *const sharing_names[ATOLL_SHARING_COUNT] = {"improvement", "equal"};
 
 const char *atoll_strategy_name(unsigned strategy)
@@ -115,6 +116,9 @@ void atoll_search_defaults(struct atoll_search *ret_search)
         .distil = 1,
         .knowledge = 2,
         .judge_limit = 0.5,
+        .prompt_evolution = 1,
+        .prompt_interval = 10,
+        .prompt_archive = 16,
     };
 }
 
@@ -210,6 +214,11 @@ static const struct atoll_search_field fields[] = {
     NAMES(judge, judge_names,
           "models: who is asked about as a possible cheat: nobody, finalists, also elites to be"),
     FIELD(judge_limit, F64, 0, 1, "models: likelihood of a cheat above which a candidate is discarded"),
+    FIELD(prompt_evolution, U32, 0, 1, "models: prompt texts evolve; 0: they stay as they came"),
+    FIELD(prompt_interval, U32, 1, COUNT_MAX,
+          "models: generations between two asks for edits of a prompt text"),
+    FIELD(prompt_archive, U32, 2, 16, "models: versions of a language's prompt text that are kept"),
+    NAMES(prompt_share, prompt_share_names, "models: whose versions of prompt texts a task is asked with"),
 };
 
 #define FIELD_COUNT (sizeof(fields) / sizeof(*fields))

@@ -63,6 +63,8 @@ enum atoll_topology { ATOLL_TOPOLOGY_NONE, ATOLL_TOPOLOGY_RING, ATOLL_TOPOLOGY_R
 enum atoll_tree_policy { ATOLL_TREE_GREEDY, ATOLL_TREE_UCT, ATOLL_TREE_POLICY_COUNT };
 /* Who is asked about by a judge (evolution/population/judge.h). */
 enum atoll_judge_mode { ATOLL_JUDGE_OFF, ATOLL_JUDGE_FINALS, ATOLL_JUDGE_ALL, ATOLL_JUDGE_MODE_COUNT };
+/* Whose versions of a prompt text a task draws from: its own, or those of all tasks on its device model. */
+enum atoll_prompt_share { ATOLL_PROMPT_OWN, ATOLL_PROMPT_SHARED, ATOLL_PROMPT_SHARE_COUNT };
 /* Which task gets a free slot: the one that promises most, or the one that had least. */
 enum atoll_sharing { ATOLL_SHARING_IMPROVEMENT, ATOLL_SHARING_EQUAL, ATOLL_SHARING_COUNT };
 
@@ -138,6 +140,11 @@ struct atoll_search {
     enum atoll_judge_mode judge;
     double
         judge_limit; /* likelihood of a cheat above which a candidate is discarded (papers/001 3.2.2: 0.5) */
+    /* Prompts that evolve (papers/000 3.5 and table 6: 10, 16). */
+    uint32_t prompt_evolution; /* 0: frozen: the texts as they came */
+    uint32_t prompt_interval;  /* generations between two asks for edits */
+    uint32_t prompt_archive;   /* versions kept per language */
+    enum atoll_prompt_share prompt_share;
 };
 
 /* One row per field of the settings. */

@@ -8,7 +8,7 @@
 #include "core/decision.h"
 #include "core/event.h"
 
-#define ATOLL_ENGINE_VERSION 8
+#define ATOLL_ENGINE_VERSION 9
 
 struct atoll_engine;
 

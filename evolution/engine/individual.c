@@ -54,6 +54,7 @@ static void individual_codec(struct atoll_individual *r, struct atoll_codec *c)
     atoll_codec_u32(c, &r->source);
     atoll_codec_u32(c, &r->parent);
     atoll_codec_u64(c, &r->ask);
+    atoll_codec_u32(c, &r->prompt);
     atoll_codec_u32(c, &r->island);
     atoll_codec_u32(c, &r->generation);
     atoll_codec_u8(c, &r->op);
@@ -71,7 +72,7 @@ int atoll_individuals_codec(struct atoll_individuals *individuals, uint32_t sour
                             struct atoll_codec *codec, struct atoll_err *err)
 {
     uint32_t count = individuals->count;
-    atoll_codec_count(codec, &count, 88);
+    atoll_codec_count(codec, &count, 92);
     for (uint32_t i = 0; i < count && !atoll_codec_failed(codec); i++) {
         struct atoll_individual loaded;
         memset(&loaded, 0, sizeof(loaded));

@@ -24,6 +24,7 @@ struct atoll_individual {
     uint32_t source; /* position in sources, of this task */
     uint32_t parent; /* position in individuals, ATOLL_NONE */
     uint64_t ask;    /* it answers, 0: none */
+    uint32_t prompt; /* atoll_wording_mark of the ask */
     uint32_t island, generation;
     uint8_t op;    /* enum atoll_operator */
     uint8_t state; /* enum atoll_verdict or one of the above */

@@ -8,6 +8,7 @@
 #include "evolution/engine/budget.h"
 #include "evolution/engine/decide.h"
 #include "evolution/strategy/lesson.h"
+#include "evolution/strategy/prompts.h"
 #include "evolution/strategy/strategy.h"
 #include "evolution/strategy/template_phase.h"
 #include "evolution/engine/source.h"
@@ -101,6 +102,8 @@ static const struct atoll_strategy *next_strategy(const struct atoll_engine *e,
         return NULL;
     if (atoll_strategy_lessons.ready(e, t))
         return &atoll_strategy_lessons;
+    if (atoll_strategy_prompts.ready(e, t))
+        return &atoll_strategy_prompts;
     return atoll_propose_has_samples(e, t) && atoll_strategy_of(e)->ready(e, t) ? atoll_strategy_of(e) : NULL;
 }
 
@@ -193,6 +196,7 @@ static int send_pending(struct atoll_engine *e, struct atoll_task_state *t, cons
                                  .source = p->source,
                                  .parent = p->parent,
                                  .ask = p->ask,
+                                 .prompt = p->prompt,
                                  .island = p->island == ATOLL_NONE ? atoll_propose_island(e, t) : p->island,
                                  .op = p->op};
     if (s->tune && !p->has_choice && !is_discarded && atoll_tune_add(s->tune, &s->first, err))

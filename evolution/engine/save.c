@@ -7,6 +7,7 @@
 #include "core/fitness.h"
 #include "evolution/population/judge.h"
 #include "evolution/strategy/lesson.h"
+#include "evolution/strategy/prompts.h"
 #include "evolution/strategy/strategy.h"
 #include "evolution/strategy/template_phase.h"
 
@@ -197,7 +198,7 @@ static int queues_codec(struct atoll_codec *c, struct atoll_engine *e, struct at
                         struct atoll_err *err)
 {
     uint32_t waiting = t->pending_count - t->pending_next;
-    atoll_codec_count(c, &waiting, 22);
+    atoll_codec_count(c, &waiting, 26);
     if (c->in && atoll_array_reserve(&t->pending, &t->pending_capacity, waiting, sizeof(*t->pending), err))
         return -1;
     if (c->in)
@@ -208,6 +209,7 @@ static int queues_codec(struct atoll_codec *c, struct atoll_engine *e, struct at
         position_codec(c, &p->island, e->search.islands, 1);
         position_codec(c, &p->parent, e->individuals.count, 1);
         atoll_codec_u64(c, &p->ask);
+        atoll_codec_u32(c, &p->prompt);
         bounded_codec(c, &p->op, ATOLL_OPERATOR_COUNT);
         bounded_codec(c, &p->has_choice, 2);
         if (p->has_choice)
@@ -321,7 +323,8 @@ static int task_codec(struct atoll_codec *c, struct atoll_engine *e, struct atol
     if (atoll_codec_failed(c))
         return 0;
     atoll_template_phase_codec(e, &t->phase, c);
-    if (atoll_lessons_codec(e, t, c, err) || atoll_judging_codec(e, t, c, err))
+    if (atoll_lessons_codec(e, t, c, err) || atoll_judging_codec(e, t, c, err) ||
+        atoll_prompts_codec(e, t, c, err))
         return -1;
     return strategy->codec && !atoll_codec_failed(c) ? strategy->codec(e, t, c, err) : 0;
 }

@@ -4,6 +4,7 @@
 #include "evolution/population/final.h"
 #include "evolution/population/judge.h"
 #include "evolution/strategy/lesson.h"
+#include "evolution/strategy/prompts.h"
 #include "evolution/strategy/strategy.h"
 
 #include <stdlib.h>
@@ -62,6 +63,7 @@ void atoll_task_state_fini(const struct atoll_engine *e, struct atoll_task_state
     atoll_task_destroy(task);
     atoll_lessons_fini(&t->lessons);
     atoll_judging_fini(&t->judging);
+    atoll_prompts_fini(&t->prompts);
     atoll_arena_destroy(t->arena);
     free(t->bytes);
     free(t->pending);

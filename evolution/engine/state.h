@@ -8,6 +8,7 @@
 #include "evolution/engine/engine.h"
 #include "evolution/population/gradient.h"
 #include "evolution/population/population.h"
+#include "evolution/population/prompt_archive.h"
 #include "evolution/engine/proposal.h"
 #include "evolution/engine/individual.h"
 #include "evolution/engine/share.h"
@@ -18,6 +19,7 @@ struct atoll_pending {
     uint32_t source, island; /* island ATOLL_NONE: the next in turn */
     uint32_t parent;         /* individual, ATOLL_NONE: none */
     uint64_t ask;            /* it answers, 0: none */
+    uint32_t prompt;         /* atoll_wording_mark of the ask */
     uint8_t op;              /* enum atoll_operator */
     uint8_t has_choice;      /* 0: the first instance of its source */
     struct atoll_choice choice;
@@ -103,6 +105,26 @@ struct atoll_lessons {
     uint32_t generation;        /* of the task, whose end was the last one */
 };
 
+#define ATOLL_PROMPT_LANGUAGES ATOLL_LANGUAGE_CUDA_TRITON /* c, cuda, triton */
+
+/* An ask for plans or issues, and the version of the prompt text it was worded with. */
+struct atoll_prompt_author {
+    uint64_t ask;
+    uint32_t version;
+};
+
+/* Prompts that evolve (evolution/strategy/prompts.h): what asks were told, and what this task gives. */
+struct atoll_prompts {
+    struct atoll_prompt_author *authors; /* owned, in the order of their asks */
+    uint32_t author_count, author_capacity;
+    struct atoll_prompt_level levels[ATOLL_PROMPT_LANGUAGES];
+    uint64_t outcomes[ATOLL_PROMPT_LANGUAGES]; /* answers since its last ask for edits */
+    /* of the pool; where it is shared, of the model's first task alone */
+    struct atoll_prompt_archive archives[ATOLL_PROMPT_LANGUAGES];
+    uint64_t evaluated, generation; /* generation: of the last ask for edits */
+    uint64_t ask;                   /* for edits, not answered yet; 0: none */
+};
+
 enum atoll_phase_state {
     ATOLL_PHASE_NONE, /* not begun */
     ATOLL_PHASE_ASK,  /* wants templates */
@@ -156,6 +178,7 @@ struct atoll_task_state {
     uint32_t asks;        /* under way */
     uint32_t lesson_asks; /* of these, for lessons alone; follows from them */
     struct atoll_lessons lessons;
+    struct atoll_prompts prompts;
     struct atoll_template_phase phase;
     struct atoll_judging judging;
     struct atoll_transitions transitions;

@@ -10,6 +10,7 @@
 #include "evolution/engine/decide.h"
 #include "evolution/strategy/builtin.h"
 #include "evolution/engine/propose.h"
+#include "evolution/strategy/wording.h"
 #include "evolution/strategy/strategy.h"
 
 int atoll_ask_is_outside(const struct atoll_engine *e, const struct atoll_task_state *t)
@@ -99,6 +100,8 @@ int atoll_ask_make(struct atoll_engine *e, struct atoll_task_state *t, const str
     made.ask.number = e->next_ask++;
     if (made.ask.kind == ATOLL_ASK_WRITE && has_free_count(made.ask.op))
         made.ask.count = e->search.ask_candidates;
+    if (atoll_wording_choose(e, t, &made, err))
+        return -1;
     if (atoll_array_reserve(&asks->items, &asks->capacity, asks->count + 1, sizeof(*asks->items), err))
         return -1;
     asks->items[asks->count++] = made;
@@ -130,6 +133,7 @@ static int accept(struct atoll_engine *e, struct atoll_task_state *t, const stru
         struct atoll_pending p = {.island = asked->ask.island,
                                   .parent = asked->parent,
                                   .ask = asked->ask.number,
+                                  .prompt = atoll_wording_mark(e, &asked->ask),
                                   .op = (uint8_t)asked->ask.op};
         int queued = atoll_propose_text(e, t, s->language, s->text, &p, err);
         if (queued < 0)

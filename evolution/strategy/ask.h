@@ -10,7 +10,8 @@
 /* 1 when replies to asks of this kind are texts alone, and no strategy waits for them. */
 static inline int atoll_ask_is_lesson(enum atoll_ask_kind kind)
 {
-    return kind == ATOLL_ASK_SUMMARISE || kind == ATOLL_ASK_DISTIL || kind == ATOLL_ASK_JUDGE;
+    return kind == ATOLL_ASK_SUMMARISE || kind == ATOLL_ASK_DISTIL || kind == ATOLL_ASK_META ||
+           kind == ATOLL_ASK_JUDGE;
 }
 /* 1 when asks of the task go to operators outside. */
 int atoll_ask_is_outside(const struct atoll_engine *e, const struct atoll_task_state *t);

@@ -3,6 +3,7 @@
 
 #include "evolution/population/judgement.h"
 #include "evolution/strategy/lesson.h"
+#include "evolution/strategy/prompts.h"
 #include "evolution/strategy/template_phase.h"
 
 static const struct atoll_strategy *const strategies[ATOLL_STRATEGY_COUNT] = {
@@ -16,8 +17,8 @@ const struct atoll_strategy *atoll_strategy_of(const struct atoll_engine *e)
     return strategies[e->search.strategy];
 }
 
-static const struct atoll_strategy *const beside[] = {&atoll_strategy_judge, &atoll_strategy_lessons,
-                                                      &atoll_strategy_template_phase};
+static const struct atoll_strategy *const beside[] = {
+    &atoll_strategy_prompts, &atoll_strategy_judge, &atoll_strategy_lessons, &atoll_strategy_template_phase};
 
 int atoll_strategy_settled(struct atoll_engine *e, struct atoll_task_state *t, uint64_t ask,
                            uint32_t individual, struct atoll_err *err)

@@ -14,7 +14,7 @@
 /* Nothing is asked but what the strategy itself asks. */
 static inline void op_strategy_alone(struct atoll_search *search)
 {
-    search->memory = search->distil = search->template_rounds = 0;
+    search->memory = search->distil = search->template_rounds = search->prompt_evolution = 0;
 }
 
 static inline uint32_t op_count(const struct sim *s)

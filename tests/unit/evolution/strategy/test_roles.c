@@ -39,6 +39,7 @@ static struct atoll_search settings(enum atoll_strategy_kind strategy)
     search.evaluation_budget = 45;
     search.staged_runs = 3;
     search.stagnation_limit = 0;
+    search.prompt_interval = 1;
     return search;
 }
 
@@ -50,7 +51,8 @@ static void fill_items(struct sim *s, const struct atoll_ask *ask, struct atoll_
                                                                      [ATOLL_ASK_ANALYSE] = ATOLL_ITEM_ISSUE,
                                                                      [ATOLL_ASK_SUMMARISE] =
                                                                          ATOLL_ITEM_REWRITE,
-                                                                     [ATOLL_ASK_DISTIL] = ATOLL_ITEM_HINT};
+                                                                     [ATOLL_ASK_DISTIL] = ATOLL_ITEM_HINT,
+                                                                     [ATOLL_ASK_META] = ATOLL_ITEM_EDIT};
     if (ask->kind == ATOLL_ASK_ORDER || ask->kind == ATOLL_ASK_WRITE)
         return;
     reply->item_count = (uint32_t)sim_below(s, 4);
@@ -238,13 +240,14 @@ static uint32_t campaign(enum atoll_strategy_kind strategy, uint64_t seed)
 static void nothing_is_asked_twice(void **state)
 {
     static const uint32_t expected[ATOLL_STRATEGY_COUNT] = {
-        [ATOLL_STRATEGY_ISLANDS] = WRITES(UNIVERSAL) | WRITES(TEMPLATE) | ASKS(SUMMARISE) | ASKS(DISTIL),
+        [ATOLL_STRATEGY_ISLANDS] =
+            WRITES(UNIVERSAL) | WRITES(TEMPLATE) | ASKS(SUMMARISE) | ASKS(META) | ASKS(DISTIL),
         [ATOLL_STRATEGY_BEAM] =
-            ASKS(PLAN) | WRITES(EXECUTE) | WRITES(TEMPLATE) | ASKS(SUMMARISE) | ASKS(DISTIL),
-        [ATOLL_STRATEGY_TREE] =
-            WRITES(INITIALISE) | WRITES(UNIVERSAL) | WRITES(TEMPLATE) | ASKS(SUMMARISE) | ASKS(DISTIL),
+            ASKS(PLAN) | WRITES(EXECUTE) | WRITES(TEMPLATE) | ASKS(SUMMARISE) | ASKS(META) | ASKS(DISTIL),
+        [ATOLL_STRATEGY_TREE] = WRITES(INITIALISE) | WRITES(UNIVERSAL) | WRITES(TEMPLATE) | ASKS(SUMMARISE) |
+                                ASKS(META) | ASKS(DISTIL),
         [ATOLL_STRATEGY_STAGED] = ASKS(ANALYSE) | ASKS(ORDER) | WRITES(STAGED) | WRITES(EXTRACT) |
-                                  WRITES(TEMPLATE) | ASKS(SUMMARISE),
+                                  WRITES(TEMPLATE) | ASKS(SUMMARISE) | ASKS(META),
         [ATOLL_STRATEGY_REPEATED] = WRITES(INITIALISE)};
     for (unsigned strategy = 0; strategy < ATOLL_STRATEGY_COUNT; strategy++) {
         uint32_t roles = 0;
