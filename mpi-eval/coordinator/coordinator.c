@@ -662,7 +662,8 @@ static int coordinator_init(struct coordinator *c, const struct atoll_coordinato
     if (!c->dispatch)
         return -1;
     if (s->llm.gateway && (c->knowledge = knowledge_of(s->campaign, err)) != NULL)
-        c->tools = atoll_tools_create(c->knowledge, 0, err);
+        c->tools =
+            atoll_tools_create(c->knowledge, atoll_campaign_option(s->campaign, "knowledge_except"), 0, err);
     if (s->llm.gateway && !c->tools)
         return -1;
     const struct atoll_peer_table_settings peers = {.carrier = &s->peers,

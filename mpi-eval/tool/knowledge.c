@@ -4,19 +4,32 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+#include "base/log.h"
 #include "base/spelling.h"
+#include "base/text_index.h"
+#include "core/knowledge/knowledge_base.h"
 #include "mpi-eval/tool/search.h"
 
-#define TOLD        "prompts/" /* whose texts make the prompts */
 #define ENTRY_LIMIT (4u << 20)
 #define NAMED_LIMIT 16
 
+/* A whole text, or an entry of one. */
+struct item {
+    const char *name;        /* its path, or its id */
+    const char *path, *text; /* path: of the text that it is in */
+    size_t length;
+    const char *const *languages; /* NULL any */
+};
+
 struct atoll_knowledge_tool {
     const struct atoll_knowledge_pack *pack; /* borrowed */
-    const struct atoll_knowledge_file *
-        *files; /* those that are shown, in the order of the index; of the pack */
-    uint32_t count;
+    struct atoll_knowledge_base *base;
+    const char *except;
+    struct item *items; /* in the order of the index */
+    uint32_t count, capacity;
     struct atoll_text_index *index;
+    const char *language; /* while a search runs: of who searches */
 };
 
 void atoll_knowledge_tool_destroy(struct atoll_knowledge_tool *k)
@@ -24,43 +37,150 @@ void atoll_knowledge_tool_destroy(struct atoll_knowledge_tool *k)
     if (!k)
         return;
     atoll_text_index_destroy(k->index);
-    free(k->files);
+    atoll_knowledge_base_destroy(k->base);
+    free(k->items);
     free(k);
 }
 
-/* A text is found by its name, too. */
-static int add_file(struct atoll_knowledge_tool *k, const struct atoll_knowledge_file *file,
-                    struct atoll_err *err)
+static int begins(const char *path, const char *folder)
 {
-    struct atoll_buffer both;
-    atoll_buffer_init(&both, ATOLL_KNOWLEDGE_FILE_BYTES + ATOLL_KNOWLEDGE_PATH_BYTES + 1);
-    atoll_buffer_printf(&both, "%s\n", file->path);
-    atoll_buffer_put_bytes(&both, file->text, file->length);
-    int rc = atoll_buffer_check(&both, err);
-    if (rc == 0)
-        rc = atoll_text_index_add(k->index, (const char *)both.data, both.length, err);
-    if (rc == 0)
-        k->files[k->count++] = file;
-    atoll_buffer_fini(&both);
-    return rc;
+    return strncmp(path, folder, strlen(folder)) == 0;
 }
 
-static int add_files(struct atoll_knowledge_tool *k, struct atoll_err *err)
+/* Whether a word stands in "a,b,c". */
+static int is_in(const char *list, const char *word)
 {
-    k->files = calloc(k->pack->count + 1, sizeof(*k->files));
-    k->index = k->files ? atoll_text_index_create(ENTRY_LIMIT, err) : NULL;
-    if (!k->index)
-        return k->files ? -1 : atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the texts of knowledge");
-    for (uint32_t i = 0; i < k->pack->count; i++) {
-        const struct atoll_knowledge_file *file = &k->pack->files[i];
-        if (strncmp(file->path, TOLD, strlen(TOLD)) != 0 && add_file(k, file, err) != 0)
-            return -1;
+    size_t length = strlen(word);
+    while (list && *list) {
+        size_t n = strcspn(list, ",");
+        if (n == length && memcmp(list, word, n) == 0)
+            return 1;
+        list += n + (list[n] == ',');
     }
     return 0;
 }
 
+/* An example that is proven, and of no family that is left out. */
+static int is_shown(const struct atoll_knowledge_tool *k, const struct atoll_knowledge_entry *example)
+{
+    for (const char *const *f = example->families; f && *f; f++)
+        if (is_in(k->except, *f))
+            return 0;
+    return atoll_knowledge_is_proven(example);
+}
+
+/* The example whose text or kernel this is; NULL: of none. */
+static const struct atoll_knowledge_entry *example_of(const struct atoll_knowledge_tool *k, const char *path)
+{
+    for (size_t i = 0; i < k->base->count; i++) {
+        const struct atoll_knowledge_entry *e = &k->base->entries[i];
+        if (e->kind == ATOLL_KNOWLEDGE_EXAMPLE &&
+            (strcmp(e->path, path) == 0 || (e->kernel_path && strcmp(e->kernel_path, path) == 0)))
+            return e;
+    }
+    return NULL;
+}
+
+/* Prompts are told anyway; kernels of other tasks are retrieved, not searched. */
+static int may_read(const struct atoll_knowledge_tool *k, const char *path)
+{
+    const struct atoll_knowledge_entry *example;
+    if (begins(path, "prompts/") || begins(path, "kernels/"))
+        return 0;
+    if (!begins(path, "examples/"))
+        return 1;
+    example = example_of(k, path);
+    return example && is_shown(k, example);
+}
+
+/* A text is found by its name, too. */
+static int add_item(struct atoll_knowledge_tool *k, const struct item *item, struct atoll_err *err)
+{
+    struct atoll_buffer both;
+    if (atoll_array_reserve(&k->items, &k->capacity, k->count + 1, sizeof(*k->items), err) != 0)
+        return -1;
+    atoll_buffer_init(&both, ATOLL_KNOWLEDGE_FILE_BYTES + ATOLL_KNOWLEDGE_PATH_BYTES + 1);
+    atoll_buffer_printf(&both, "%s\n", item->name);
+    atoll_buffer_put_bytes(&both, item->text, item->length);
+    int rc = atoll_buffer_check(&both, err);
+    if (rc == 0)
+        rc = atoll_text_index_add(k->index, (const char *)both.data, both.length, err);
+    if (rc == 0)
+        k->items[k->count++] = *item;
+    atoll_buffer_fini(&both);
+    return rc;
+}
+
+static const char *line_at(const char *text, unsigned line)
+{
+    while (--line > 0 && (text = strchr(text, '\n')) != NULL)
+        text++;
+    return text;
+}
+
+/* Its lines in its file: from where it begins to where the next one does. */
+static int add_lines(struct atoll_knowledge_tool *k, const struct atoll_knowledge_entry *e,
+                     const struct atoll_knowledge_entry *next, struct atoll_err *err)
+{
+    const struct atoll_knowledge_file *file = atoll_knowledge_pack_find(k->pack, e->path);
+    const char *begin = file && e->line ? line_at(file->text, e->line) : NULL, *end;
+    if (!begin)
+        return 0;
+    end = next && next->line > e->line && strcmp(next->path, e->path) == 0 ? line_at(file->text, next->line)
+                                                                           : NULL;
+    end = end ? end : file->text + file->length;
+    const struct item item = {e->id, e->path, begin, (size_t)(end - begin), e->languages};
+    return add_item(k, &item, err);
+}
+
+static int add_entry(struct atoll_knowledge_tool *k, size_t i, struct atoll_err *err)
+{
+    const struct atoll_knowledge_entry *e = &k->base->entries[i];
+    if (e->kind == ATOLL_KNOWLEDGE_CONSTRAINT || e->kind == ATOLL_KNOWLEDGE_PATTERN)
+        return add_lines(k, e, i + 1 < k->base->count ? e + 1 : NULL, err);
+    if (e->kind != ATOLL_KNOWLEDGE_HARDWARE)
+        return 0;
+    const struct item item = {e->id, e->path, e->text, strlen(e->text), e->languages};
+    return add_item(k, &item, err);
+}
+
+/* Whole are those that hold no entries that are looked for one by one. */
+static int is_whole(const char *path)
+{
+    return !begins(path, "constraints/") && !begins(path, "patterns/") && !begins(path, "hardware/");
+}
+
+static int add_file(struct atoll_knowledge_tool *k, const struct atoll_knowledge_file *file,
+                    struct atoll_err *err)
+{
+    const struct atoll_knowledge_entry *example = example_of(k, file->path);
+    const struct item item = {file->path, file->path, file->text, file->length,
+                              example ? example->languages : NULL};
+    return is_whole(file->path) && may_read(k, file->path) ? add_item(k, &item, err) : 0;
+}
+
+static void log_problem(void *context, const struct atoll_err *problem)
+{
+    (void)context;
+    atoll_log_err(ATOLL_LOG_WARNING, "eval.knowledge.entry", problem);
+}
+
+static int fill(struct atoll_knowledge_tool *k, struct atoll_err *err)
+{
+    int rc = 0;
+    k->base = atoll_knowledge_base_parse(k->pack, log_problem, NULL, err);
+    k->index = k->base ? atoll_text_index_create(ENTRY_LIMIT, err) : NULL;
+    if (!k->index)
+        return -1;
+    for (uint32_t i = 0; rc == 0 && i < k->pack->count; i++)
+        rc = add_file(k, &k->pack->files[i], err);
+    for (size_t i = 0; rc == 0 && i < k->base->count; i++)
+        rc = add_entry(k, i, err);
+    return rc;
+}
+
 struct atoll_knowledge_tool *atoll_knowledge_tool_create(const struct atoll_knowledge_pack *pack,
-                                                         struct atoll_err *err)
+                                                         const char *except, struct atoll_err *err)
 {
     struct atoll_knowledge_tool *k = calloc(1, sizeof(*k));
     if (!k) {
@@ -68,7 +188,8 @@ struct atoll_knowledge_tool *atoll_knowledge_tool_create(const struct atoll_know
         return NULL;
     }
     k->pack = pack;
-    if (add_files(k, err) == 0)
+    k->except = except;
+    if (fill(k, err) == 0)
         return k;
     atoll_knowledge_tool_destroy(k);
     return NULL;
@@ -77,51 +198,72 @@ struct atoll_knowledge_tool *atoll_knowledge_tool_create(const struct atoll_know
 static int text_at(void *context, uint32_t position, struct atoll_searched *ret_text)
 {
     const struct atoll_knowledge_tool *k = context;
-    const struct atoll_knowledge_file *file = k->files[position];
-    *ret_text = (struct atoll_searched){.text = file->text, .length = file->length};
-    snprintf(ret_text->title, sizeof(ret_text->title), "%s", file->path);
+    const struct item *item = &k->items[position];
+    if (k->language && !atoll_knowledge_has(item->languages, k->language))
+        return -1;
+    *ret_text = (struct atoll_searched){.text = item->text, .length = item->length};
+    snprintf(ret_text->title, sizeof(ret_text->title), "%s", item->name);
     return 0;
 }
 
-int atoll_knowledge_tool_search(struct atoll_knowledge_tool *k, const struct atoll_tool_arguments *arguments,
-                                struct atoll_buffer *out, struct atoll_err *err)
+int atoll_knowledge_tool_search(struct atoll_knowledge_tool *k, const char *language,
+                                const struct atoll_tool_arguments *arguments, struct atoll_buffer *out,
+                                struct atoll_err *err)
 {
+    k->language = language;
     return atoll_search(k->index, NULL, arguments, text_at, k, "texts of knowledge", out, err);
 }
 
-static int no_such_file(const struct atoll_knowledge_tool *k, const char *name, struct atoll_err *err)
+static int no_such_text(const struct atoll_knowledge_tool *k, const char *name, struct atoll_err *err)
 {
     char hint[ATOLL_SPELLING_HINT_BYTES];
     const char **names = calloc(k->count ? k->count : 1, sizeof(*names));
     if (!names)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a list of names");
     for (uint32_t i = 0; i < k->count; i++)
-        names[i] = k->files[i]->path;
+        names[i] = k->items[i].name;
     atoll_spelling_hint(name, names, k->count, "search_knowledge shows the names", hint);
     free(names);
     return atoll_err_set(err, ATOLL_E_INPUT, "there is no text '%.100s'; %s", name, hint);
 }
 
 /* Which other texts this one names, for who wants to read on. */
-static void put_named(const struct atoll_knowledge_tool *k, const struct atoll_knowledge_file *file,
-                      struct atoll_buffer *out)
+static void put_named(const struct atoll_knowledge_tool *k, const struct item *item, struct atoll_buffer *out)
 {
     unsigned count = 0;
-    for (uint32_t i = 0; i < k->count && count < NAMED_LIMIT; i++)
-        if (k->files[i] != file && strstr(file->text, k->files[i]->path))
-            atoll_buffer_printf(out, "%s%s", count++ ? ", " : "\n[it names these texts: ", k->files[i]->path);
+    for (uint32_t i = 0; i < k->count && count < NAMED_LIMIT; i++) {
+        const char *at = strstr(item->text, k->items[i].name);
+        if (at && at < item->text + item->length && strcmp(k->items[i].path, item->path) != 0)
+            atoll_buffer_printf(out, "%s%s", count++ ? ", " : "\n[it names these texts: ", k->items[i].name);
+    }
     if (count > 0)
         atoll_buffer_printf(out, "]\n");
+}
+
+/* By the name of an entry, or by the path of a text. */
+static int find(const struct atoll_knowledge_tool *k, const char *name, struct item *ret_item)
+{
+    const struct atoll_knowledge_file *file = atoll_knowledge_pack_find(k->pack, name);
+    for (uint32_t i = 0; i < k->count; i++) {
+        if (strcmp(k->items[i].name, name) == 0) {
+            *ret_item = k->items[i];
+            return 1;
+        }
+    }
+    if (!file || !may_read(k, file->path))
+        return 0;
+    *ret_item = (struct item){file->path, file->path, file->text, file->length, NULL};
+    return 1;
 }
 
 int atoll_knowledge_tool_read(const struct atoll_knowledge_tool *k,
                               const struct atoll_tool_arguments *arguments, struct atoll_buffer *out,
                               struct atoll_err *err)
 {
-    const struct atoll_knowledge_file *file = atoll_knowledge_pack_find(k->pack, arguments->name);
-    if (!file || strncmp(file->path, TOLD, strlen(TOLD)) == 0)
-        return no_such_file(k, arguments->name, err);
-    const char *at = file->text, *end = at + file->length;
+    struct item item;
+    if (!find(k, arguments->name, &item))
+        return no_such_text(k, arguments->name, err);
+    const char *at = item.text, *end = at + item.length;
     for (uint32_t line = 1; line < arguments->line && at < end; line++) {
         const char *next = memchr(at, '\n', (size_t)(end - at));
         at = next ? next + 1 : end;
@@ -130,6 +272,6 @@ int atoll_knowledge_tool_read(const struct atoll_knowledge_tool *k,
         return atoll_err_set(err, ATOLL_E_INPUT, "'%s' has fewer than %u lines", arguments->name,
                              arguments->line);
     atoll_buffer_put_bytes(out, at, (size_t)(end - at));
-    put_named(k, file, out);
+    put_named(k, &item, out);
     return 0;
 }

@@ -1,4 +1,4 @@
-/* knowledge.h - the texts of a pack of knowledge, searched by words and patterns, and given by their names.  A name is looked up
+/* knowledge.h - the texts of a pack of knowledge and the entries in them, searched by words and patterns, and given by their names.  A name is looked up
  * in the pack, so none leads anywhere else.
  * Layer: mpi-eval.  Lifetime: create/destroy.  Single owner. */
 #ifndef ATOLL_MPI_EVAL_TOOL_KNOWLEDGE_H
@@ -9,12 +9,14 @@
 
 struct atoll_knowledge_tool;
 
-/* pack: borrowed.  What lies in its prompts/ is left out: models are told that anyway. */
+/* pack: borrowed, as is except: families of operators ("gemm,attention") of which no example is shown; NULL none.  Left out are
+ * prompts/ (models are told that anyway), kernels/, and examples that are not proven. */
 struct atoll_knowledge_tool *atoll_knowledge_tool_create(const struct atoll_knowledge_pack *pack,
-                                                         struct atoll_err *err);
+                                                         const char *except, struct atoll_err *err);
 void atoll_knowledge_tool_destroy(struct atoll_knowledge_tool *knowledge); /* NULL is fine */
-/* Appends the result of a call.  -1 with INPUT: what the model is told instead. */
-int atoll_knowledge_tool_search(struct atoll_knowledge_tool *knowledge,
+/* Appends the result of a call.  language: entries of others are not found; NULL any.  -1 with INPUT: what the model is told
+ * instead. */
+int atoll_knowledge_tool_search(struct atoll_knowledge_tool *knowledge, const char *language,
                                 const struct atoll_tool_arguments *arguments, struct atoll_buffer *out,
                                 struct atoll_err *err);
 int atoll_knowledge_tool_read(const struct atoll_knowledge_tool *knowledge,

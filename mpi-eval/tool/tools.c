@@ -43,8 +43,8 @@ static void call_destroy(struct call *call)
     free(call);
 }
 
-struct atoll_tools *atoll_tools_create(const struct atoll_knowledge_pack *knowledge, double deadline_ns,
-                                       struct atoll_err *err)
+struct atoll_tools *atoll_tools_create(const struct atoll_knowledge_pack *knowledge, const char *except,
+                                       double deadline_ns, struct atoll_err *err)
 {
     struct atoll_tools *tools = calloc(1, sizeof(*tools));
     if (!tools) {
@@ -53,7 +53,7 @@ struct atoll_tools *atoll_tools_create(const struct atoll_knowledge_pack *knowle
     }
     tools->end = &tools->first;
     tools->deadline_ns = deadline_ns > 0 ? deadline_ns : ATOLL_TOOLS_DEADLINE_NS;
-    tools->knowledge = atoll_knowledge_tool_create(knowledge, err);
+    tools->knowledge = atoll_knowledge_tool_create(knowledge, except, err);
     tools->kernels = tools->knowledge ? atoll_kernels_create(err) : NULL;
     if (tools->kernels)
         return tools;
@@ -124,7 +124,7 @@ static int look_up(struct atoll_tools *tools, struct call *call, const struct at
     atoll_buffer_init(&found, FOUND_BYTES);
     switch (tool) {
     case ATOLL_TOOL_SEARCH_KNOWLEDGE:
-        rc = atoll_knowledge_tool_search(tools->knowledge, arguments, &found, &why);
+        rc = atoll_knowledge_tool_search(tools->knowledge, scene->language, arguments, &found, &why);
         break;
     case ATOLL_TOOL_SEARCH_ARCHIVE:
         rc = atoll_kernels_search(tools->kernels, scene->engine, scene->task, scene->model, arguments, &found,

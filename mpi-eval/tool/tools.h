@@ -17,9 +17,9 @@
 struct atoll_knowledge_pack;
 struct atoll_tools;
 
-/* knowledge: borrowed.  deadline_ns: 0 = ATOLL_TOOLS_DEADLINE_NS. */
-struct atoll_tools *atoll_tools_create(const struct atoll_knowledge_pack *knowledge, double deadline_ns,
-                                       struct atoll_err *err);
+/* knowledge, except: as of atoll_knowledge_tool_create.  deadline_ns: 0 = ATOLL_TOOLS_DEADLINE_NS. */
+struct atoll_tools *atoll_tools_create(const struct atoll_knowledge_pack *knowledge, const char *except,
+                                       double deadline_ns, struct atoll_err *err);
 void atoll_tools_destroy(struct atoll_tools *tools); /* NULL is fine */
 
 /* ---- for who asks models ---- */

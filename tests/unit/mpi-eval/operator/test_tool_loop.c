@@ -17,7 +17,7 @@ static void calls_beyond_the_limit_are_refused(void **state)
                                                 {"b", "search_archive", "{\"words\": \"long\"}"}};
     struct atoll_arena *arena = atoll_arena_create(1u << 24, NULL);
     struct atoll_knowledge_pack *pack = atoll_knowledge_pack_create(NULL);
-    struct atoll_tools *tools = atoll_tools_create(pack, 0, NULL);
+    struct atoll_tools *tools = atoll_tools_create(pack, NULL, 0, NULL);
     (void)state;
     assert_non_null(tools);
     atoll_buffer_init(&task, 1u << 24);

@@ -42,6 +42,45 @@ static const char *path_of(const struct stand *s, const char *name)
     return path;
 }
 
+/* Entries of two languages, and an example that is proven beside one that is not. */
+static void put_entries(const char *folder)
+{
+    static const char *const folders[] = {"constraints", "examples", "examples/cpu", "examples/cpu/good",
+                                          "examples/cpu/bad"};
+    char path[256];
+    for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
+        snprintf(path, sizeof(path), "%s/base/%s", folder, folders[i]);
+        assert_int_equal(mkdir(path, 0755), 0);
+    }
+    put(folder, "base/index.yaml",
+        "version: 1\ndevices:\n  - {name: cpu, vendor: x86, what: a processor}\nfamilies:\n  - {name: gemm, "
+        "what: "
+        "products, words: [gemm]}\n");
+    put(folder, "base/constraints/all.yaml",
+        "version: 1\nconstraints:\n"
+        "  - {id: cuda-zebra, severity: warning, language: cuda, devices: cpu, what: a zebra of cuda, wrong: "
+        "a, right: b,\n"
+        "     fails: compile, message: m, source: s}\n"
+        "  - {id: c-zebra, severity: warning, language: c, devices: cpu, what: a zebra of c, wrong: a, "
+        "right: b,\n"
+        "     fails: compile, message: m, source: s}\n"
+        "  - {id: any-zebra, severity: warning, language: \"*\", devices: \"*\", what: a zebra of all, "
+        "wrong: a, right: b,\n"
+        "     fails: compile, message: m, source: s}\n");
+    put(folder, "base/examples/cpu/good/example.yaml",
+        "version: 1\nid: good-example\nwhat: giraffe\nlanguage: c\nfamily: [gemm]\ntask: t\nkernel: "
+        "kernel.c\nmeasured:\n"
+        "  - {variant: b, dims: {M: 1}, device: d, time_us: 1, rival: r, rival_us: 1, date: 2026-11-23}\n"
+        "  - {variant: h, dims: {M: 2}, device: d, time_us: 1, rival: r, rival_us: 1, date: 2026-11-23, "
+        "held_out: "
+        "yes}\nlearn: [x]\nsource: s\n");
+    put(folder, "base/examples/cpu/good/kernel.c", "void giraffe(void);\n");
+    put(folder, "base/examples/cpu/bad/example.yaml",
+        "version: 1\nid: bad-example\nwhat: giraffe\nlanguage: c\nfamily: [gemm]\ntask: t\nkernel: kernel.c\n"
+        "measured: []\nlearn: [x]\nsource: s\n");
+    put(folder, "base/examples/cpu/bad/kernel.c", "void giraffe_unproven(void);\n");
+}
+
 static int set_up(void **state)
 {
     static struct stand s;
@@ -61,11 +100,12 @@ static int set_up(void **state)
     put(s.folder, "base/.git/config", "warp warp warp\n");
     put(s.folder, "base/hopper/wgmma.md", "# wgmma\none\ntwo\nwgmma.fence orders registers\nfour\n");
     put(s.folder, "base/banks.md", "Shared memory has 32 banks.\nA warp reads them.\n");
+    put_entries(s.folder);
     assert_int_equal(symlink("../secret.txt", path_of(&s, "base/link.md")), 0);
     assert_int_equal(symlink("..", path_of(&s, "base/up")), 0);
     const char *folder = path_of(&s, "base");
     s.pack = atoll_knowledge_pack_read(&folder, 1, &err);
-    s.tools = s.pack ? atoll_tools_create(s.pack, 10 * SECOND, &err) : NULL;
+    s.tools = s.pack ? atoll_tools_create(s.pack, NULL, 10 * SECOND, &err) : NULL;
     if (!s.tools)
         fail_msg("%s", err.text);
     atoll_buffer_init(&task, 1u << 24);
@@ -120,13 +160,24 @@ static void test_what_is_looked_up(void **state)
         {"search_knowledge", "{\"pattern\":\"^a warp|secret\"}", ATOLL_TOOL_OK, "     2: A warp reads them.",
          "secret"},
         {"search_knowledge", "{\"words\":\"nobody owns that\"}", ATOLL_TOOL_OK,
-         "nothing fits; 3 texts of knowledge were looked through", NULL},
+         "nothing fits; 9 texts of knowledge were looked through", NULL},
         {"search_knowledge", "{\"words\":\"memory\",\"pattern\":\"registers\"}", ATOLL_TOOL_OK,
          "nothing fits", NULL},
         {"search_knowledge", "{\"words\":\"hopper\"}", ATOLL_TOOL_OK, "1. hopper/wgmma.md (0 lines fit)\n",
          "Shared memory"},
         {"search_knowledge", "{\"pattern\":\"banks.md$\"}", ATOLL_TOOL_OK, "1. banks.md (0 lines fit)\n",
          "hopper"},
+        {"search_knowledge", "{\"words\":\"zebra\"}", ATOLL_TOOL_OK, "2. c-zebra (1 line fits)\n",
+         "cuda-zebra"},
+        {"search_knowledge", "{\"words\":\"zebra\"}", ATOLL_TOOL_OK, "1. any-zebra (1 line fits)\n",
+         "all.yaml"},
+        {"search_knowledge", "{\"words\":\"giraffe\"}", ATOLL_TOOL_OK, "examples/cpu/good/kernel.c", "bad"},
+        {"read_file", "{\"name\":\"cuda-zebra\"}", ATOLL_TOOL_OK, "a zebra of cuda", "c-zebra"},
+        {"read_file", "{\"name\":\"constraints/all.yaml\"}", ATOLL_TOOL_OK, "any-zebra", NULL},
+        {"read_file", "{\"name\":\"examples/cpu/good/kernel.c\"}", ATOLL_TOOL_OK, "void giraffe(void)", NULL},
+        {"read_file", "{\"name\":\"examples/cpu/bad/kernel.c\"}", ATOLL_TOOL_ERROR, "there is no text",
+         "unproven"},
+        {"read_file", "{\"name\":\"prompts/role.md\"}", ATOLL_TOOL_ERROR, "there is no text", "hidden"},
         {"search_knowledge", "{\"pattern\":\"(\"}", ATOLL_TOOL_ERROR, "the pattern is wrong", NULL},
         {"search_archive", "{\"pattern\":\"atoll-plan\"}", ATOLL_TOOL_OK, "1. task copy: candidate ", "null"},
         {"search_archive", "{\"words\":\"atoll plan\"}", ATOLL_TOOL_OK, "x the baseline's speed (c, by seed)",
@@ -275,7 +326,7 @@ static void test_without_knowledge(void **state)
     struct atoll_tool_result result;
     struct atoll_tools *known = s->tools;
     struct atoll_knowledge_pack *empty = atoll_knowledge_pack_create(NULL);
-    s->tools = atoll_tools_create(empty, 0, NULL);
+    s->tools = atoll_tools_create(empty, NULL, 0, NULL);
     start(s, "search_knowledge", "{\"words\":\"warp\"}", 0);
     assert_int_equal(atoll_tools_next(s->tools, 0, &result), 1);
     assert_string_equal(result.text, "nothing fits; 0 texts of knowledge were looked through\n");
@@ -283,6 +334,23 @@ static void test_without_knowledge(void **state)
     atoll_knowledge_pack_destroy(empty);
     s->tools = known;
     atoll_tools_destroy(NULL);
+}
+
+/* Of a family that is left out no example is found, and none is read. */
+static void test_left_out(void **state)
+{
+    struct stand *s = *state;
+    struct atoll_tool_result result;
+    struct atoll_tools *known = s->tools;
+    s->tools = atoll_tools_create(s->pack, "attention,gemm", 0, NULL);
+    start(s, "search_knowledge", "{\"words\":\"giraffe\"}", 0);
+    assert_int_equal(atoll_tools_next(s->tools, 0, &result), 1);
+    assert_non_null(strstr(result.text, "nothing fits"));
+    start(s, "read_file", "{\"name\":\"examples/cpu/good/example.yaml\"}", 0);
+    assert_int_equal(atoll_tools_next(s->tools, 0, &result), 1);
+    assert_int_equal(result.status, ATOLL_TOOL_ERROR);
+    atoll_tools_destroy(s->tools);
+    s->tools = known;
 }
 
 int main(void)
@@ -294,6 +362,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_deadline_and_cancel, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bounds, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_without_knowledge, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_left_out, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
