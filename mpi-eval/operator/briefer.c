@@ -7,12 +7,14 @@
 #include "core/model_role.h"
 #include "evolution/experience/experience.h"
 #include "evolution/experience/rewrites.h"
+#include "mpi-eval/operator/knowledge_briefs.h"
 #include "mpi-eval/operator/prompt_io.h"
 
 #define SIBLINGS     3u
 #define SLOWER       3u
 #define COMBINATIONS 8u /* that are correct, the fastest */
 #define BROKEN       4u /* that are not, the newest */
+#define DEPTH_MOST   4u /* improvements that are counted */
 
 /* What each role is told. */
 static const struct told {
@@ -20,12 +22,16 @@ static const struct told {
     unsigned combinations : 1; /* of the parent's template */
     unsigned memory : 1;       /* rewrites */
     unsigned hints : 1;
+    unsigned knowledge : 1;
 } told[ATOLL_MODEL_ROLE_COUNT] = {
-    [ATOLL_MODEL_ROLE_WRITER] = {.neighbours = 1, .combinations = 1, .memory = 1, .hints = 1},
-    [ATOLL_MODEL_ROLE_PLANNER] = {.neighbours = 1, .combinations = 1, .memory = 1, .hints = 1},
-    [ATOLL_MODEL_ROLE_EXECUTOR] = {.combinations = 1},
-    [ATOLL_MODEL_ROLE_REFINER] = {.combinations = 1, .hints = 1},
-    [ATOLL_MODEL_ROLE_TEMPLATER] = {.combinations = 1},
+    [ATOLL_MODEL_ROLE_WRITER] = {.neighbours = 1, .combinations = 1, .memory = 1, .hints = 1, .knowledge = 1},
+    [ATOLL_MODEL_ROLE_PLANNER] =
+        {.neighbours = 1, .combinations = 1, .memory = 1, .hints = 1, .knowledge = 1},
+    [ATOLL_MODEL_ROLE_EXECUTOR] = {.combinations = 1, .knowledge = 1},
+    [ATOLL_MODEL_ROLE_ANALYSER] = {.knowledge = 1},
+    [ATOLL_MODEL_ROLE_REFINER] = {.combinations = 1, .hints = 1, .knowledge = 1},
+    [ATOLL_MODEL_ROLE_EXTRACTOR] = {.knowledge = 1},
+    [ATOLL_MODEL_ROLE_TEMPLATER] = {.combinations = 1, .knowledge = 1},
 };
 
 struct atoll_briefer {
@@ -34,6 +40,7 @@ struct atoll_briefer {
     const struct atoll_prompt_context *context;
     struct atoll_experience *experience;
     struct atoll_rewrites *rewrites;
+    struct atoll_knowledge_briefs *knowledge; /* NULL: nothing of it is told */
 };
 
 struct atoll_briefer *atoll_briefer_create(const struct atoll_search *search, const char *backend,
@@ -64,6 +71,11 @@ void atoll_briefer_destroy(struct atoll_briefer *b)
     free(b);
 }
 
+void atoll_briefer_set_knowledge(struct atoll_briefer *b, struct atoll_knowledge_briefs *knowledge)
+{
+    b->knowledge = knowledge;
+}
+
 int atoll_briefer_add_hint(struct atoll_briefer *b, const struct atoll_experience_hint *hint,
                            struct atoll_err *err)
 {
@@ -76,6 +88,7 @@ struct result {
     enum atoll_verdict verdict;
     double time_ns; /* 0: none */
     struct atoll_diagnosis diagnosis;
+    char detail[ATOLL_DETAIL_BYTES]; /* of a verdict */
 };
 
 /* 1; 0: it was not measured yet; -1. */
@@ -96,6 +109,8 @@ static int find_result(const struct atoll_briefer *b, const struct atoll_engine 
         evaluation.verdict == ATOLL_V_CORRECT ? atoll_evaluation_time_ns(&evaluation, task) : 0;
     atoll_diagnose_evaluation(&evaluation, task, atoll_prompt_context_device(b->context, model),
                               &ret_result->diagnosis);
+    memcpy(ret_result->detail, evaluation.detail, sizeof(ret_result->detail));
+    ret_result->detail[sizeof(ret_result->detail) - 1] = 0;
     atoll_evaluation_fini(&evaluation);
     return 1;
 }
@@ -117,7 +132,11 @@ static int add_briefing(struct atoll_briefer *b, const struct atoll_engine *engi
     int known = ask ? find_result(b, engine, ask, &ask->parent, &parent, err) : 0;
     if (!ask || known < 0)
         return known;
-    return atoll_experience_used(b->experience, known ? &parent.diagnosis : NULL, briefing, err);
+    const struct atoll_diagnosis *diagnosis = known ? &parent.diagnosis : NULL;
+    if (b->knowledge &&
+        atoll_retrieval_used(atoll_knowledge_briefs_retrieval(b->knowledge), diagnosis, briefing, err) != 0)
+        return -1;
+    return atoll_experience_used(b->experience, diagnosis, briefing, err);
 }
 
 /* A kernel that answers an ask. */
@@ -138,9 +157,12 @@ static int add_evaluation(struct atoll_briefer *b, const struct atoll_engine *en
             int has_parent = known > 0 ? find_result(b, engine, ask, &ask->parent, &parent, err) : 0;
             if (known < 0 || has_parent < 0)
                 return -1;
+            double parent_ns = has_parent ? parent.time_ns : 0;
             if (known)
-                atoll_experience_credit(b->experience, ask->number, has_parent ? parent.time_ns : 0,
-                                        child.verdict, child.time_ns);
+                atoll_experience_credit(b->experience, ask->number, parent_ns, child.verdict, child.time_ns);
+            if (known && b->knowledge)
+                atoll_retrieval_credit(atoll_knowledge_briefs_retrieval(b->knowledge), ask->number, parent_ns,
+                                       child.verdict, child.time_ns);
         }
     }
     return 0;
@@ -310,6 +332,56 @@ static int tell_hints(struct atoll_briefer *b, const struct atoll_engine *engine
     return 0;
 }
 
+/* How often it was improved on the way to the parent, as far as that matters. */
+static unsigned depth_of(const struct atoll_engine *engine, const struct atoll_ask *ask)
+{
+    struct atoll_candidate_view view;
+    struct atoll_id at = ask->parent;
+    unsigned depth = 0;
+    while (depth < DEPTH_MOST && atoll_engine_view(engine, ask->task, ask->model, &at, &view) == 0 &&
+           !atoll_id_is_zero(&view.parent)) {
+        depth += view.ask != 0;
+        if (atoll_id_equal(&at, &view.parent))
+            break;
+        at = view.parent;
+    }
+    return depth;
+}
+
+/* The step that is to be carried out, in its planner's words. */
+static const char *step_of(const struct atoll_briefer *b, const struct atoll_ask *ask)
+{
+    const struct atoll_reply_item *step = atoll_ask_history_step(atoll_prompt_context_asks(b->context), ask);
+    return step ? step->title : NULL;
+}
+
+static int tell_knowledge(struct atoll_briefer *b, const struct atoll_engine *engine,
+                          const struct atoll_ask *ask, struct atoll_briefing *briefing, struct atoll_err *err)
+{
+    const struct atoll_device_info *device =
+        atoll_prompt_context_device(b->context, atoll_engine_model(engine, ask->model));
+    struct result parent;
+    int known = find_result(b, engine, ask, &ask->parent, &parent, err);
+    int is_draft = ask->kind == ATOLL_ASK_WRITE &&
+                   (atoll_id_is_zero(&ask->parent) || ask->op == ATOLL_OPERATOR_INITIALISE ||
+                    ask->op == ATOLL_OPERATOR_TRANSLATE);
+    const struct atoll_retrieval_query query = {
+        .task = atoll_engine_task(engine, ask->task),
+        .language = atoll_prompt_io_language(engine, b->backend, ask),
+        .device = device ? atoll_device_family(device) : "",
+        .features = strcmp(b->backend, "cpu") == 0 ? atoll_knowledge_processor_features() : NULL,
+        .diagnosis = known > 0 ? &parent.diagnosis : NULL,
+        .message = known > 0 ? parent.detail : NULL,
+        .words = step_of(b, ask),
+        .stage = ask->op == ATOLL_OPERATOR_STAGED || ask->op == ATOLL_OPERATOR_EXTRACT
+                     ? ask->stage
+                     : (uint8_t)ATOLL_ISSUE_STAGE_COUNT,
+        .depth = depth_of(engine, ask)};
+    return known < 0 ? -1
+                     : atoll_knowledge_briefs_make(b->knowledge, &query, is_draft && b->search->knowledge > 1,
+                                                   briefing, err);
+}
+
 static void tell_memory(const struct atoll_briefer *b, const struct atoll_ask *ask,
                         struct atoll_briefing *briefing)
 {
@@ -328,6 +400,9 @@ int atoll_briefer_make(struct atoll_briefer *b, const struct atoll_engine *engin
     int has_parent = !atoll_id_is_zero(&ask->parent) &&
                      atoll_engine_view(engine, ask->task, ask->model, &ask->parent, &parent) == 0;
     *ret_briefing = (struct atoll_briefing){.ask = ask->number};
+    if (b->knowledge && b->search->knowledge && wanted->knowledge &&
+        tell_knowledge(b, engine, ask, ret_briefing, err) != 0)
+        return -1;
     if (b->search->strategy == ATOLL_STRATEGY_REPEATED)
         return 0; /* its asks are independent of each other */
     if (b->search->trajectory && wanted->neighbours) {

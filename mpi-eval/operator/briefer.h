@@ -1,4 +1,5 @@
-/* briefer.h - what an ask is told beside what it names: results that stand near its parent, rewrites that paid elsewhere, hints.
+/* briefer.h - what an ask is told beside what it names: results that stand near its parent, rewrites that paid elsewhere, hints,
+ * knowledge.
  * It is chosen once, live; a BRIEFING event carries the choice, and the prompt follows from that (docs/adr/0036).
  * Layer: mpi-eval.  Lifetime: create/destroy.  Single owner. */
 #ifndef ATOLL_MPI_EVAL_OPERATOR_BRIEFER_H
@@ -15,6 +16,9 @@ struct atoll_briefer *atoll_briefer_create(const struct atoll_search *search, co
                                            const struct atoll_prompt_context *context, struct atoll_err *err);
 void atoll_briefer_destroy(struct atoll_briefer *briefer);
 
+/* What is told of a campaign's knowledge, where its settings say so; borrowed until destroy. */
+struct atoll_knowledge_briefs;
+void atoll_briefer_set_knowledge(struct atoll_briefer *briefer, struct atoll_knowledge_briefs *knowledge);
 /* Advice that a campaign begins with. */
 int atoll_briefer_add_hint(struct atoll_briefer *briefer, const struct atoll_experience_hint *hint,
                            struct atoll_err *err);

@@ -19,6 +19,7 @@
 #include "base/log.h"
 #include "llm-gateway/client/client.h"
 #include "mpi-eval/operator/briefer.h"
+#include "mpi-eval/operator/knowledge_briefs.h"
 #include "mpi-eval/operator/prompt_io.h"
 #include "mpi-eval/operator/roles.h"
 #include "mpi-eval/operator/tool_loop.h"
@@ -57,6 +58,7 @@ struct atoll_llm_queue {
     int has_trajectory;
     struct atoll_prompt_context *context;
     struct atoll_briefer *briefer;
+    struct atoll_knowledge_briefs *knowledge;   /* NULL: nothing of it is told */
     struct trust trust[ATOLL_MODEL_ROLE_COUNT]; /* at the first role of each model */
     char campaign[ATOLL_ID_HEX];
     const char *account; /* borrowed from the campaign; NULL: its own */
@@ -84,6 +86,7 @@ void atoll_llm_queue_destroy(struct atoll_llm_queue *queue)
         open_ask_destroy(a);
     }
     atoll_briefer_destroy(queue->briefer);
+    atoll_knowledge_briefs_destroy(queue->knowledge);
     atoll_prompt_context_destroy(queue->context);
     free(queue);
 }
@@ -99,6 +102,19 @@ static int add_hints(struct atoll_llm_queue *queue, const struct atoll_campaign 
         rc = atoll_briefer_add_hint(queue->briefer, &file.hints[i], err);
     atoll_hint_file_fini(&file);
     return rc;
+}
+
+static int add_knowledge(struct atoll_llm_queue *queue, const struct atoll_campaign *campaign,
+                         struct atoll_err *err)
+{
+    if (!queue->settings.knowledge || !atoll_campaign_config(campaign)->search.knowledge)
+        return 0;
+    queue->knowledge = atoll_knowledge_briefs_create(
+        queue->settings.knowledge, atoll_campaign_option(campaign, ATOLL_KNOWLEDGE_EXCEPT_OPTION), err);
+    if (!queue->knowledge)
+        return -1;
+    atoll_briefer_set_knowledge(queue->briefer, queue->knowledge);
+    return 0;
 }
 
 struct atoll_llm_queue *atoll_llm_queue_create(const struct atoll_llm_queue_settings *settings,
@@ -130,7 +146,7 @@ struct atoll_llm_queue *atoll_llm_queue_create(const struct atoll_llm_queue_sett
     if (queue->context)
         queue->briefer = atoll_briefer_create(&atoll_campaign_config(campaign)->search, queue->backend,
                                               queue->context, err);
-    if (queue->briefer && add_hints(queue, campaign, err) == 0)
+    if (queue->briefer && add_hints(queue, campaign, err) == 0 && add_knowledge(queue, campaign, err) == 0)
         return queue;
     atoll_llm_queue_destroy(queue);
     return NULL;

@@ -2,6 +2,7 @@
 #include "tests/support/operator.h"
 
 #include "mpi-eval/operator/briefer.h"
+#include "mpi-eval/operator/knowledge_briefs.h"
 
 static const struct sim_seed plain[] = {{"k0", NULL, NULL}};
 static const struct sim_seed tuned[] = {{"k0", NULL, NULL},
@@ -169,6 +170,62 @@ static void combinations_are_told_the_fastest_first(void **state)
     tear_down(&s);
 }
 
+/* Of knowledge: critical constraints whoever writes, also where asks are independent of each other; kernels to who writes a first
+ * draft; nothing where the settings say so. */
+static void knowledge_is_told(void **state)
+{
+    static const struct {
+        const char *path, *text;
+    } files[] = {{"index.yaml", "version: 1\ndevices: [{name: cpu, vendor: x86, what: one}]\nfamilies: "
+                                "[{name: copies, words: [copy]}]\n"},
+                 {"constraints/c.yaml", "version: 1\nconstraints:\n  - {id: c-one, severity: critical, "
+                                        "language: [c], devices: \"*\", what: One., wrong: a, right: "
+                                        "b, fails: compile, message: m, source: s}\n"},
+                 {"kernels/a/other/k.c", "task: other_copy\nsummary: it copies\n\nint x;\n"}};
+    struct atoll_knowledge_pack *pack = atoll_knowledge_pack_create(NULL);
+    struct stand s;
+    struct atoll_briefing b;
+    static const double times_ms[16] = {[0] = 10, [1] = 5};
+    (void)state;
+    for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
+        assert_int_equal(
+            atoll_knowledge_pack_put(pack, files[i].path, files[i].text, strlen(files[i].text), NULL), 0);
+    struct atoll_knowledge_briefs *all = atoll_knowledge_briefs_create(pack, NULL, NULL),
+                                  *some = atoll_knowledge_briefs_create(pack, "copies", NULL);
+    set_up(&s, plain, 1);
+    op_evaluate(s.sim, times_ms);
+    feed(&s);
+    s.told.trajectory = s.told.hints = 0;
+    struct atoll_ask ask = *op_at(s.sim, 0);
+    assert_int_equal(brief(&s, &ask).count, 0);
+    atoll_briefer_set_knowledge(s.briefer, all);
+    b = brief(&s, &ask);
+    assert_int_equal(b.count, 1);
+    assert_int_equal(b.briefs[0].kind, ATOLL_BRIEF_CONSTRAINT);
+    assert_string_equal(b.briefs[0].text, "One.\nSource: s\n");
+    s.told.strategy = ATOLL_STRATEGY_REPEATED;
+    assert_int_equal(brief(&s, &ask).count, 1);
+    memset(&ask.parent, 0, sizeof(ask.parent));
+    b = brief(&s, &ask);
+    assert_int_equal(b.count, 2);
+    assert_int_equal(b.briefs[1].kind, ATOLL_BRIEF_DEMONSTRATION);
+    assert_string_equal(b.briefs[1].title, "kernel a/other/k.c");
+    assert_string_equal(b.briefs[1].text, "Of task other_copy, in c.\nThe task: it copies\n\nint x;\n");
+    s.told.knowledge = 1;
+    assert_int_equal(brief(&s, &ask).count, 1);
+    s.told.knowledge = 0;
+    assert_int_equal(brief(&s, &ask).count, 0);
+    s.told.knowledge = 2;
+    atoll_briefer_set_knowledge(s.briefer, some);
+    assert_int_equal(brief(&s, &ask).count, 1);
+    ask.kind = ATOLL_ASK_ORDER;
+    assert_int_equal(brief(&s, &ask).count, 0);
+    tear_down(&s);
+    atoll_knowledge_briefs_destroy(all);
+    atoll_knowledge_briefs_destroy(some);
+    atoll_knowledge_pack_destroy(pack);
+}
+
 static void event_of_reply(struct atoll_event *event, uint64_t ask, enum atoll_item_kind kind,
                            const char *title)
 {
@@ -229,6 +286,7 @@ int main(void)
         cmocka_unit_test(neighbours_are_told),
         cmocka_unit_test(combinations_are_told_the_fastest_first),
         cmocka_unit_test(what_was_learnt_is_told),
+        cmocka_unit_test(knowledge_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,66 @@
+/* retrieve.h - what of the knowledge base, and which kernels of other tasks, an ask is told: by device, language, operator family, stage
+ * and diagnosis, and by words (papers/003 3.2.1, papers/002 IV-D).  Broad for a first draft, narrower with every improvement, and for a
+ * kernel that fails what its error calls for.
+ * Layer: evolution, pure: the same calls give the same choice.  Lifetime: create/destroy; single owner.
+ *
+ * Nothing is searched by a replay: what was chosen is in the BRIEFING event of the ask (core/briefing.h).  Entries that lose are told no
+ * more (core/experience/hint_ledger.h), but for critical constraints; examples that are not proven are never told. */
+#ifndef ATOLL_EVOLUTION_KNOWLEDGE_RETRIEVE_H
+#define ATOLL_EVOLUTION_KNOWLEDGE_RETRIEVE_H
+
+#include "core/briefing.h"
+#include "core/experience/hint_ledger.h"
+#include "core/knowledge/knowledge_base.h"
+#include "evolution/knowledge/kernel_corpus.h"
+
+#define ATOLL_RETRIEVE_CRITICAL 32u /* constraints of one ask that are told whatever else is */
+#define ATOLL_RETRIEVE_ENTRIES  8u  /* others, for a first draft; fewer later */
+#define ATOLL_RETRIEVE_KERNELS  5u  /* for a first draft (papers/003 3.2.1) */
+
+struct atoll_retrieval;
+/* base, pack: borrowed until destroy.  except: families of operators of which no example and no kernel is told, "gemm,attention"; NULL
+ * none. */
+struct atoll_retrieval *atoll_retrieval_create(const struct atoll_knowledge_base *base,
+                                               const struct atoll_knowledge_pack *pack, const char *except,
+                                               struct atoll_err *err);
+void atoll_retrieval_destroy(struct atoll_retrieval *retrieval); /* NULL is fine */
+
+/* What an ask is about.  Texts may be NULL. */
+struct atoll_retrieval_query {
+    const struct atoll_task *task;
+    const char *language, *device;           /* device: a family (core/experience/hint.h); "" unknown */
+    const char *const *features;             /* of the device, ends with NULL; NULL: not known */
+    const struct atoll_diagnosis *diagnosis; /* of the parent; NULL: there is none yet */
+    const char *message;                     /* of a parent that fails: what the compiler or the check said */
+    const char *source;                      /* of the parent */
+    const char *words;                       /* others that matter: a step's title */
+    uint8_t stage;                           /* enum atoll_issue_stage; COUNT: none */
+    unsigned depth;                          /* improvements that the parent has behind it */
+    const char *const *cells;                /* of the parent: "memory 2", ends with NULL; NULL none */
+};
+
+enum atoll_retrieved_kind { ATOLL_RETRIEVED_ENTRY, ATOLL_RETRIEVED_KERNEL };
+struct atoll_retrieved {
+    enum atoll_retrieved_kind kind;
+    uint32_t at;                    /* entry of the base, or kernel of the retrieval */
+    int is_critical, is_called_for; /* called for: by the diagnosis */
+    double score;
+};
+
+/* Critical constraints first, then the best fit first; at most limit.  Returns how many. */
+size_t atoll_retrieval_entries(struct atoll_retrieval *retrieval, const struct atoll_retrieval_query *query,
+                               struct atoll_retrieved *ret_found, size_t limit);
+/* Kernels of other tasks, the most similar first, one a task. */
+size_t atoll_retrieval_kernels(struct atoll_retrieval *retrieval, const struct atoll_retrieval_query *query,
+                               struct atoll_retrieved *ret_found, size_t limit);
+/* The same as a brief; texts go into arena. */
+int atoll_retrieval_brief(const struct atoll_retrieval *retrieval, const struct atoll_retrieved *found,
+                          struct atoll_arena *arena, struct atoll_brief *ret_brief, struct atoll_err *err);
+
+/* What came of entries and kernels that were told, as of hints. */
+int atoll_retrieval_used(struct atoll_retrieval *retrieval, const struct atoll_diagnosis *diagnosis,
+                         const struct atoll_briefing *briefing, struct atoll_err *err);
+void atoll_retrieval_credit(struct atoll_retrieval *retrieval, uint64_t ask, double parent_ns,
+                            enum atoll_verdict verdict, double child_ns);
+
+#endif

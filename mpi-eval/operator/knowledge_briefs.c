@@ -1,0 +1,104 @@
+#include "mpi-eval/operator/knowledge_briefs.h"
+
+#include <stdlib.h>
+
+#include "base/log.h"
+
+#define TOLD_BYTES ((size_t)8 << 20)
+
+struct atoll_knowledge_briefs {
+    struct atoll_knowledge_base *base;
+    struct atoll_retrieval *retrieval;
+    struct atoll_arena *told; /* texts of the last briefing */
+};
+
+static void tell_problem(void *context, const struct atoll_err *problem)
+{
+    (void)context;
+    atoll_log_err(ATOLL_LOG_WARNING, "eval.knowledge.entry", problem);
+}
+
+struct atoll_knowledge_briefs *atoll_knowledge_briefs_create(const struct atoll_knowledge_pack *pack,
+                                                             const char *except, struct atoll_err *err)
+{
+    struct atoll_knowledge_briefs *b = calloc(1, sizeof(*b));
+    if (!b) {
+        atoll_err_set(err, ATOLL_E_MEMORY, "no memory for what prompts are told of knowledge");
+        return NULL;
+    }
+    b->base = atoll_knowledge_base_parse(pack, tell_problem, NULL, err);
+    b->retrieval = b->base ? atoll_retrieval_create(b->base, pack, except, err) : NULL;
+    b->told = b->retrieval ? atoll_arena_create(TOLD_BYTES, err) : NULL;
+    if (b->told)
+        return b;
+    atoll_knowledge_briefs_destroy(b);
+    return NULL;
+}
+
+void atoll_knowledge_briefs_destroy(struct atoll_knowledge_briefs *b)
+{
+    if (!b)
+        return;
+    atoll_retrieval_destroy(b->retrieval);
+    atoll_knowledge_base_destroy(b->base);
+    atoll_arena_destroy(b->told);
+    free(b);
+}
+
+struct atoll_retrieval *atoll_knowledge_briefs_retrieval(struct atoll_knowledge_briefs *b)
+{
+    return b->retrieval;
+}
+
+/* What is too long to be told at all goes untold. */
+static int add(struct atoll_knowledge_briefs *b, const struct atoll_retrieved *found,
+               struct atoll_briefing *briefing, struct atoll_err *err)
+{
+    if (briefing->count == ATOLL_BRIEF_LIMIT)
+        return 0;
+    if (atoll_retrieval_brief(b->retrieval, found, b->told, &briefing->briefs[briefing->count], err) != 0)
+        return -1;
+    briefing->count++;
+    return 0;
+}
+
+int atoll_knowledge_briefs_make(struct atoll_knowledge_briefs *b, const struct atoll_retrieval_query *query,
+                                int wants_kernels, struct atoll_briefing *briefing, struct atoll_err *err)
+{
+    struct atoll_retrieved entries[ATOLL_RETRIEVE_CRITICAL + ATOLL_RETRIEVE_ENTRIES],
+        kernels[ATOLL_RETRIEVE_KERNELS];
+    size_t entry_count =
+               atoll_retrieval_entries(b->retrieval, query, entries, sizeof(entries) / sizeof(*entries)),
+           kernel_count = wants_kernels
+                              ? atoll_retrieval_kernels(b->retrieval, query, kernels, ATOLL_RETRIEVE_KERNELS)
+                              : 0;
+    atoll_arena_reset(b->told);
+    for (size_t i = 0; i < entry_count; i++)
+        if (add(b, &entries[i], briefing, err) != 0)
+            return -1;
+    for (size_t i = 0; i < kernel_count; i++)
+        if (add(b, &kernels[i], briefing, err) != 0)
+            return -1;
+    return 0;
+}
+
+const char *const *atoll_knowledge_processor_features(void)
+{
+    static const char *features[8];
+#if defined(__x86_64__)
+    size_t count = 0;
+    const struct {
+        const char *name;
+        int is_there;
+    } known[] = {{"avx2", __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")},
+                 {"avx512", __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+                                __builtin_cpu_supports("avx512vl")},
+                 {"avx512-vnni", __builtin_cpu_supports("avx512vnni")},
+                 {"avx512-bf16", __builtin_cpu_supports("avx512bf16")}};
+    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+        if (known[i].is_there)
+            features[count++] = known[i].name;
+    features[count] = NULL;
+#endif
+    return features;
+}

@@ -1,0 +1,23 @@
+#include "base/word_list.h"
+
+#include "tests/support/expect.h"
+
+static void words_are_whole(void **state)
+{
+    static const struct {
+        const char *list, *word;
+        int is_in;
+    } rows[] = {{"a,b", "a", 1},  {"a,b", "b", 1}, {"a, bc", "bc", 1},      {"ab,c", "a", 0},
+                {"a,b", "ab", 0}, {"", "a", 0},    {NULL, "a", 0},          {",,a", "a", 1},
+                {"a", "", 0},     {", ", "", 0},   {"gemm_f8,x", "gemm", 0}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+        if (atoll_word_is_in(rows[i].list, rows[i].word) != rows[i].is_in)
+            fail_msg("row %zu", i);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(words_are_whole)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

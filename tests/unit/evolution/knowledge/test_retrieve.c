@@ -1,0 +1,329 @@
+/* Entries: who may be told which, what a diagnosis calls for, and a set that was labelled by hand (tests/fixtures/knowledge/entries.yaml) over
+ * what knowledge/ holds. */
+#include "tests/support/expect.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/yaml.h"
+#include "core/issue.h"
+#include "evolution/knowledge/retrieve.h"
+
+#define SUITES    ATOLL_SOURCE_DIR "/suites/"
+#define LABELS    ATOLL_SOURCE_DIR "/tests/fixtures/knowledge/entries.yaml"
+#define KNOWLEDGE ATOLL_SOURCE_DIR "/knowledge"
+#define FIRST     5
+
+/* ---- a base made for the purpose ---- */
+
+#define CONSTRAINT(id, severity, rest)                                                                       \
+    "  - {id: " id ", severity: " severity ", language: [c], " rest ", what: \"Rule of " id                  \
+    ".\", wrong: \"int x\", right: \"int x;\", fails: compile, message: \"expected\", source: s}\n"
+#define PATTERN(id, stage, rest)                                                                             \
+    "  - {id: " id ", stage: " stage ", language: [c], " rest ", what: \"Do as " id                          \
+    " says.\", before: \"int x;\", after: \"int y;\", why: w, expected: [1.1, 2], applies: always, source: " \
+    "s}\n"
+
+static const char index_text[] =
+    "version: 1\n"
+    "devices: [{name: cpu, vendor: x86, what: one}, {name: hopper, vendor: nvidia, what: two}]\n"
+    "features: [{name: avx2, device: cpu, what: v}, {name: avx512, device: cpu, what: w}]\n"
+    "families: [{name: norm, categories: [normalisation]}, {name: sparse, categories: [sparse]}]\n";
+static const char constraints_text[] =
+    "version: 1\nconstraints:\n" CONSTRAINT("c-always", "critical", "devices: \"*\"")
+        CONSTRAINT("c-norms", "critical", "devices: \"*\", families: [norm]")
+            CONSTRAINT("c-sparse", "critical", "devices: \"*\", families: [sparse]")
+                CONSTRAINT("c-hopper", "critical", "devices: [hopper]")
+                    CONSTRAINT("c-wide", "critical", "devices: [cpu], features: [avx512]")
+                        CONSTRAINT("c-race", "warning", "devices: \"*\", errors: [race]")
+                            CONSTRAINT("c-detail", "info", "devices: \"*\"");
+static const char patterns_text[] =
+    "version: 1\npatterns:\n" PATTERN("c-block", "algorithm", "devices: \"*\", families: [norm]")
+        PATTERN("c-prefetch", "memory", "devices: \"*\", limiters: [dram]")
+            PATTERN("c-barriers", "persistent", "devices: \"*\", stalls: [barrier]")
+                PATTERN("c-unroll", "tuning", "devices: \"*\"");
+static const char passage_text[] = "# One\nSource: a book\n\n## Caches\n\nThey are small.\n";
+
+struct scene {
+    struct atoll_knowledge_pack *pack;
+    struct atoll_knowledge_base *base;
+    struct atoll_retrieval *retrieval;
+    struct atoll_task *task;
+    struct atoll_retrieval_query query;
+    struct atoll_retrieved found[64];
+    size_t count;
+};
+
+static void scene_init(struct scene *s)
+{
+    static const struct {
+        const char *path, *text;
+    } files[] = {{"index.yaml", index_text},
+                 {"constraints/c.yaml", constraints_text},
+                 {"patterns/c.yaml", patterns_text},
+                 {"hardware/x86/cpu/one.md", passage_text}};
+    struct atoll_err err = ATOLL_ERR_INIT;
+    memset(s, 0, sizeof(*s));
+    s->pack = atoll_knowledge_pack_create(&err);
+    for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
+        assert_int_equal(
+            atoll_knowledge_pack_put(s->pack, files[i].path, files[i].text, strlen(files[i].text), &err), 0);
+    s->base = atoll_knowledge_base_parse(s->pack, NULL, NULL, &err);
+    if (!s->base)
+        fail_msg("%s", err.text);
+    s->retrieval = atoll_retrieval_create(s->base, s->pack, NULL, &err);
+    s->task = atoll_task_load(SUITES "starter/rmsnorm", &err);
+    assert_true(s->retrieval && s->task);
+    s->query = (struct atoll_retrieval_query){
+        .task = s->task, .language = "c", .device = "cpu", .stage = ATOLL_ISSUE_STAGE_COUNT};
+}
+
+static void scene_fini(struct scene *s)
+{
+    atoll_task_destroy(s->task);
+    atoll_retrieval_destroy(s->retrieval);
+    atoll_knowledge_base_destroy(s->base);
+    atoll_knowledge_pack_destroy(s->pack);
+}
+
+static void look(struct scene *s)
+{
+    s->count = atoll_retrieval_entries(s->retrieval, &s->query, s->found, 64);
+}
+
+/* Its place from 1; 0: it is not told. */
+static size_t place_of(const struct scene *s, const char *id)
+{
+    for (size_t i = 0; i < s->count; i++)
+        if (strcmp(s->base->entries[s->found[i].at].id, id) == 0)
+            return i + 1;
+    return 0;
+}
+
+static void critical_constraints_are_always_told(void **state)
+{
+    static const char *const wide[] = {"avx2", "avx512", NULL}, *const narrow[] = {"avx2", NULL};
+    struct atoll_diagnosis diagnosis = {.error = ATOLL_ERROR_NONE, .limiter = ATOLL_LIMITER_DRAM};
+    struct scene s;
+    (void)state;
+    scene_init(&s);
+    s.query.features = wide;
+    for (unsigned depth = 0; depth < 6; depth++) {
+        s.query.depth = depth;
+        s.query.diagnosis = depth ? &diagnosis : NULL;
+        diagnosis.error = depth == 5 ? ATOLL_ERROR_RACE : ATOLL_ERROR_NONE;
+        look(&s);
+        size_t always = place_of(&s, "c-always"), norms = place_of(&s, "c-norms"),
+               features = place_of(&s, "c-wide");
+        assert_true(always && always <= 3 && norms && norms <= 3 && features && features <= 3);
+        assert_true(!place_of(&s, "c-sparse") && !place_of(&s, "c-hopper"));
+        assert_true(s.found[0].is_critical && !s.found[s.count - 1].is_critical);
+    }
+    s.query.features = narrow;
+    look(&s);
+    assert_true(place_of(&s, "c-always") && !place_of(&s, "c-wide"));
+    s.query.language = "cuda";
+    look(&s);
+    assert_false(place_of(&s, "c-always"));
+    scene_fini(&s);
+}
+
+/* A draft is told what is broad; with evidence what it calls for comes first, and later nothing else. */
+static void evidence_narrows(void **state)
+{
+    struct atoll_diagnosis diagnosis = {.error = ATOLL_ERROR_NONE, .limiter = ATOLL_LIMITER_DRAM};
+    struct scene s;
+    (void)state;
+    scene_init(&s);
+    look(&s);
+    size_t first_count = s.count;
+    assert_true(place_of(&s, "c-block") && place_of(&s, "c-block") < place_of(&s, "c-prefetch"));
+    assert_true(place_of(&s, "hardware/x86/cpu/one#caches"));
+    s.query.diagnosis = &diagnosis;
+    look(&s);
+    assert_true(place_of(&s, "c-prefetch"));
+    assert_true(s.found[place_of(&s, "c-prefetch") - 1].is_called_for);
+    s.query.depth = 4;
+    look(&s);
+    assert_true(s.count < first_count &&
+                place_of(&s, "c-prefetch") == 4); /* behind three that are critical */
+    assert_true(!place_of(&s, "c-unroll") && !place_of(&s, "c-barriers"));
+    s.query.stage = ATOLL_ISSUE_STAGE_TUNING;
+    look(&s);
+    assert_true(place_of(&s, "c-unroll"));
+    diagnosis = (struct atoll_diagnosis){.error = ATOLL_ERROR_RACE};
+    s.query.message = "two runs differ";
+    look(&s);
+    assert_true(place_of(&s, "c-race") && s.found[place_of(&s, "c-race") - 1].is_called_for);
+    assert_true(!place_of(&s, "c-prefetch") && !place_of(&s, "c-detail"));
+    scene_fini(&s);
+}
+
+/* What lost eight times is told no more, unless it is critical; briefs say what they are of. */
+static void what_loses_is_dropped(void **state)
+{
+    struct atoll_arena *arena = atoll_arena_create((size_t)1 << 20, NULL);
+    struct scene s;
+    struct atoll_briefing briefing = {.ask = 0};
+    (void)state;
+    scene_init(&s);
+    look(&s);
+    size_t block = place_of(&s, "c-block"), always = place_of(&s, "c-always");
+    assert_true(block && always);
+    assert_int_equal(
+        atoll_retrieval_brief(s.retrieval, &s.found[always - 1], arena, &briefing.briefs[0], NULL), 0);
+    assert_int_equal(
+        atoll_retrieval_brief(s.retrieval, &s.found[block - 1], arena, &briefing.briefs[1], NULL), 0);
+    briefing.count = 2;
+    assert_int_equal(briefing.briefs[0].kind, ATOLL_BRIEF_CONSTRAINT);
+    assert_string_equal(briefing.briefs[0].title, "constraint c-always");
+    assert_string_equal(briefing.briefs[0].text, "Rule of c-always.\nSource: s\n");
+    assert_int_equal(briefing.briefs[1].kind, ATOLL_BRIEF_KNOWLEDGE);
+    assert_string_equal(briefing.briefs[1].title, "pattern c-block");
+    assert_non_null(strstr(briefing.briefs[1].text, "Expected: 1.1 to 2 times the speed.\n"));
+    assert_non_null(strstr(briefing.briefs[1].text, "After:\nint y;\n"));
+    for (uint64_t ask = 1; ask <= 200; ask++) {
+        struct atoll_briefing other = {.ask = 1000 + ask};
+        briefing.ask = ask;
+        assert_int_equal(atoll_retrieval_used(s.retrieval, NULL, &briefing, NULL), 0);
+        assert_int_equal(atoll_retrieval_used(s.retrieval, NULL, &other, NULL), 0);
+        atoll_retrieval_credit(s.retrieval, ask, 100, ATOLL_V_CORRECT, 200);
+        atoll_retrieval_credit(s.retrieval, 1000 + ask, 100, ATOLL_V_CORRECT, 50);
+    }
+    look(&s);
+    assert_true(place_of(&s, "c-always") && !place_of(&s, "c-block"));
+    scene_fini(&s);
+    atoll_arena_destroy(arena);
+}
+
+/* ---- the labelled set ---- */
+
+struct measuring {
+    struct atoll_knowledge_base *base;
+    struct atoll_retrieval *retrieval;
+    struct atoll_task *task; /* of the query */
+    double recall, reciprocal;
+    size_t query_count;
+};
+
+struct sought {
+    const struct measuring *m;
+    const struct atoll_retrieved *found;
+    size_t count, wanted, right, first;
+};
+
+static int seek(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
+{
+    struct sought *s = target;
+    const char *id = atoll_yaml_scalar(node);
+    if (!atoll_knowledge_base_find(s->m->base, id))
+        return atoll_yaml_fail(walk, node, "there is no entry '%s'", id);
+    s->wanted++;
+    for (size_t i = 0; i < s->count && i < FIRST; i++) {
+        if (strcmp(s->m->base->entries[s->found[i].at].id, id) != 0)
+            continue;
+        s->right++;
+        s->first = !s->first || i + 1 < s->first ? i + 1 : s->first;
+    }
+    return 0;
+}
+
+/* In the order in which they are told; critical ones stand in front whether they are called for or not, so those that are and the others
+ * count. */
+static size_t keep_called_for(struct atoll_retrieved *found, size_t count)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++)
+        if (!found[i].is_critical || found[i].is_called_for || found[i].score > 0.5)
+            found[kept++] = found[i];
+    return kept;
+}
+
+static int by_score(const void *a, const void *b)
+{
+    const struct atoll_retrieved *x = a, *y = b;
+    return x->score > y->score ? -1 : x->score < y->score;
+}
+
+static int measure(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *query, void *target)
+{
+    struct measuring *m = target;
+    const char *name = atoll_yaml_scalar(atoll_yaml_find(query, "task")),
+               *says = atoll_yaml_scalar(atoll_yaml_find(query, "diagnosis"));
+    struct atoll_diagnosis diagnosis = {.error = ATOLL_ERROR_NONE};
+    struct atoll_trigger trigger;
+    struct atoll_retrieved found[64];
+    char dir[512];
+    snprintf(dir, sizeof(dir), SUITES "%s", name);
+    m->task = atoll_task_load(dir, walk->err);
+    if (!m->task || (says && atoll_trigger_parse(says, &trigger, walk->err) != 0))
+        return -1;
+    if (says && trigger.kind == ATOLL_TRIGGER_ERROR)
+        diagnosis.error = (enum atoll_error_class)trigger.value;
+    else if (says && trigger.kind == ATOLL_TRIGGER_LIMITER)
+        diagnosis.limiter = (enum atoll_limiter)trigger.value;
+    else if (says && trigger.kind == ATOLL_TRIGGER_STALL)
+        diagnosis.stall = (enum atoll_stall)trigger.value;
+    else if (says && trigger.kind == ATOLL_TRIGGER_UNUSED)
+        diagnosis.unused = 1u << trigger.value;
+    const struct atoll_retrieval_query q = {.task = m->task,
+                                            .language = atoll_yaml_scalar(atoll_yaml_find(query, "language")),
+                                            .device = atoll_yaml_scalar(atoll_yaml_find(query, "device")),
+                                            .diagnosis = says ? &diagnosis : NULL,
+                                            .message = atoll_yaml_scalar(atoll_yaml_find(query, "message")),
+                                            .stage = ATOLL_ISSUE_STAGE_COUNT,
+                                            .depth = says && diagnosis.error == ATOLL_ERROR_NONE ? 2 : 0};
+    size_t count = keep_called_for(found, atoll_retrieval_entries(m->retrieval, &q, found, 64));
+    qsort(found, count, sizeof(*found), by_score);
+    struct sought s = {.m = m, .found = found, .count = count};
+    if (atoll_yaml_list(walk, atoll_yaml_find(query, "relevant"), 16, "entries", seek, &s) != 0)
+        return -1;
+    if (s.right < s.wanted || s.first != 1) {
+        print_message("%s, %s: %zu of %zu, the first at %zu:", name, says ? says : "draft", s.right, s.wanted,
+                      s.first);
+        for (size_t i = 0; i < count && i < FIRST; i++)
+            print_message(" %s %.2f", m->base->entries[found[i].at].id, found[i].score);
+        print_message("\n");
+    }
+    m->recall += (double)s.right / (double)(s.wanted < FIRST ? s.wanted : FIRST);
+    m->reciprocal += s.first ? 1 / (double)s.first : 0;
+    m->query_count++;
+    atoll_task_destroy(m->task);
+    m->task = NULL;
+    return 0;
+}
+
+static void what_is_wanted_is_found(void **state)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_arena *arena = atoll_arena_create((size_t)8 << 20, NULL);
+    struct atoll_knowledge_pack *pack = atoll_knowledge_pack_read((const char *const[]){KNOWLEDGE}, 1, &err);
+    struct measuring m = {.base = pack ? atoll_knowledge_base_parse(pack, NULL, NULL, &err) : NULL};
+    struct atoll_yaml *labels = m.base ? atoll_yaml_load(LABELS, &err) : NULL;
+    (void)state;
+    m.retrieval = labels ? atoll_retrieval_create(m.base, pack, NULL, &err) : NULL;
+    if (!m.retrieval)
+        fail_msg("%s", err.text);
+    struct atoll_yaml_walk walk = {labels, arena, NULL, &err};
+    if (atoll_yaml_list(&walk, atoll_yaml_find(atoll_yaml_root(labels), "queries"), 256, "queries", measure,
+                        &m) != 0)
+        fail_msg("%s", err.text);
+    double recall = m.recall / (double)m.query_count, rank = m.reciprocal / (double)m.query_count;
+    print_message("%zu queries over %zu entries: recall at 5 %.3f, mean reciprocal rank %.3f\n",
+                  m.query_count, m.base->count, recall, rank);
+    assert_true(m.query_count >= 20 && recall >= 0.9 && rank >= 0.7);
+    atoll_retrieval_destroy(m.retrieval);
+    atoll_yaml_destroy(labels);
+    atoll_knowledge_base_destroy(m.base);
+    atoll_knowledge_pack_destroy(pack);
+    atoll_arena_destroy(arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(critical_constraints_are_always_told), cmocka_unit_test(evidence_narrows),
+        cmocka_unit_test(what_loses_is_dropped), cmocka_unit_test(what_is_wanted_is_found)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
