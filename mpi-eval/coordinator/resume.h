@@ -9,6 +9,9 @@
 #include "mpi-eval/coordinator/decisions.h"
 #include "mpi-eval/coordinator/shutdown.h"
 
+/* Option of a campaign: names of tasks, "a,b", that begin with their baselines alone. */
+#define ATOLL_RESUME_SEEDLESS_OPTION "seedless"
+
 struct atoll_resumed {
     struct atoll_commit *commit; /* owned by the receiver; NULL when the campaign is finished */
     struct atoll_decisions

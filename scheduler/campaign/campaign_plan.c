@@ -14,6 +14,8 @@
 #include "base/units.h"
 #include "archive-h5/campaign/campaign.h"
 #include "archive-h5/campaign/knowledge.h"
+#include "mpi-eval/coordinator/resume.h"
+#include "mpi-eval/operator/knowledge_briefs.h"
 #include "archive-h5/campaign/prior.h"
 #include "evolution/engine/engine.h"
 #include "evolution/prompt/prompt.h"
@@ -30,7 +32,7 @@
 /* Two that compile, one that is measured, and some that wait for a comparison to end. */
 #define CORES_QUEUE_DEPTH  6u
 #define WALL_BUDGET_NS     120e9
-#define OPTION_ROWS        25
+#define OPTION_ROWS        27
 #define COMMAND_LINE_BYTES 16384u /* of the command that makes a campaign */
 #define ORIGIN_LIMIT_BYTES ((size_t)128 << 10)
 
@@ -87,7 +89,9 @@ const struct atoll_option atoll_plan_options[] = {
     {"reuse", 0, ATOLL_OPT_LIST, FIELD(reuse), "CAMPAIGN", NULL, 0, 0, NULL,
      "An earlier campaign: for the same tasks on the same backend the tuner begins with what it measured, "
      "and its best "
-     "sources that are no seeds are tried again."},
+     "sources that are no seeds are tried again, also for tasks that compute the same on other shapes; "
+     "models are shown "
+     "its best kernels of tasks like theirs."},
     {"experience", 0, ATOLL_OPT_LIST, FIELD(experience), "FILE", NULL, 0, 0, NULL,
      "Hints that models are told beside Atoll's own: what `atoll experience export` and `import` write."},
     {"knowledge", 0, ATOLL_OPT_LIST, FIELD(knowledge), "DIR", NULL, 0, 0, NULL,
@@ -95,6 +99,10 @@ const struct atoll_option atoll_plan_options[] = {
      "models are "
      "told of. What "
      "it has under the same path takes the place of theirs. All of it is frozen with the campaign."},
+    {"knowledge-except", 0, ATOLL_OPT_LIST, FIELD(knowledge_except), "FAMILY", NULL, 0, 0, NULL,
+     "A family of operators of which models are shown no example and no kernel, and whose tasks begin with "
+     "their baselines "
+     "alone, to see what is found where nothing can be copied."},
     {"threads", 0, ATOLL_OPT_INT, FIELD(threads), "N", "0", 0, 4096, NULL,
      "Threads of a candidate on the cpu backend; 0 is all cores of the device but one."},
     {"sample-seconds", 0, ATOLL_OPT_DURATION, FIELD(sample_seconds), "TIME", "0", 0, 600, NULL,
@@ -271,6 +279,8 @@ int atoll_campaign_plan_make(struct atoll_campaign_plan *ret_plan, struct atoll_
     atoll_buffer_init(&ret_plan->suites, ORIGIN_LIMIT_BYTES);
     atoll_buffer_init(&ret_plan->command_line, ORIGIN_LIMIT_BYTES);
     atoll_buffer_init(&ret_plan->knowledge, ATOLL_KNOWLEDGE_JSON_BYTES);
+    atoll_buffer_init(&ret_plan->except, ORIGIN_LIMIT_BYTES);
+    atoll_buffer_init(&ret_plan->seedless, ORIGIN_LIMIT_BYTES);
     if (origin_fill(ret_plan, suites, suite_count, err) != 0 ||
         search_choose(settings, &ret_plan->search, err) != 0 ||
         setup_choose(settings, &ret_plan->setup, err) != 0 ||
@@ -278,8 +288,9 @@ int atoll_campaign_plan_make(struct atoll_campaign_plan *ret_plan, struct atoll_
                                 ret_plan->search.triton, err) != 0) {
         return -1;
     }
-    if ((settings->model.where || settings->knowledge.count > 0) && /* nobody else is told of any */
-        atoll_plan_knowledge_write(settings, is_quiet, &ret_plan->knowledge, err) != 0) {
+    if ((settings->model.where || settings->knowledge.count > 0 ||
+         settings->knowledge_except.count > 0) && /* nobody else is told of any */
+        atoll_plan_knowledge_write(ret_plan, is_quiet, err) != 0) {
         return -1;
     }
     return sanitize_choose(ret_plan, evaluators, is_quiet, err);
@@ -291,6 +302,8 @@ void atoll_campaign_plan_fini(struct atoll_campaign_plan *plan)
     atoll_buffer_fini(&plan->suites);
     atoll_buffer_fini(&plan->command_line);
     atoll_buffer_fini(&plan->knowledge);
+    atoll_buffer_fini(&plan->except);
+    atoll_buffer_fini(&plan->seedless);
     atoll_model_options_fini(&plan->settings->model);
 }
 
@@ -302,15 +315,19 @@ void atoll_campaign_plan_log_reuse(const struct atoll_campaign_plan *plan)
     if (reuse->count == 0)
         return;
     if (counts->hints + counts->sources == 0) {
-        atoll_print(
-            stderr,
-            "atoll: warning: nothing is taken over from %s%s: no result there is of a task of this run, "
-            "unchanged, on the same backend\n",
-            reuse->items[0], reuse->count > 1 ? " and the others" : "");
+        atoll_print(stderr,
+                    "atoll: warning: nothing is taken over from %s%s: no result there is of a task of this "
+                    "run, or of one that computes "
+                    "the same on other shapes, on the same backend\n",
+                    reuse->items[0], reuse->count > 1 ? " and the others" : "");
         return;
     }
     fprintf(stderr, "atoll: taken over: %zu results and %zu sources, for %zu of %zu tasks\n", counts->hints,
             counts->sources, counts->tasks, plan->tasks.count);
+    if (counts->like_tasks) {
+        fprintf(stderr, "atoll: for %zu of them sources of a task that computes the same on other shapes\n",
+                counts->like_tasks);
+    }
     if (counts->other_models) {
         fprintf(stderr, "atoll: warning: for %zu of them only another device model has results\n",
                 counts->other_models);
@@ -330,7 +347,8 @@ static int reuse_take(struct atoll_campaign_plan *plan, const struct atoll_plan_
     if (settings->reuse.count == 0)
         return 0;
     atoll_reuse_model(settings->backend, model, sizeof(model));
-    reuse = atoll_reuse_create(plan->tasks.tasks + part->first, part->count, settings->backend, model, err);
+    reuse = atoll_reuse_create(plan->tasks.tasks + part->first, part->count, settings->backend, model,
+                               (const char *)plan->seedless.data, err);
     status = reuse ? 0 : -1;
     for (size_t i = 0; status == 0 && i < settings->reuse.count; i++)
         if (atoll_reuse_add(reuse, settings->reuse.items[i], err) != 0)
@@ -340,6 +358,7 @@ static int reuse_take(struct atoll_campaign_plan *plan, const struct atoll_plan_
     plan->reused.hints += counts.hints;
     plan->reused.sources += counts.sources;
     plan->reused.tasks += counts.tasks;
+    plan->reused.like_tasks += counts.like_tasks;
     plan->reused.other_models += counts.other_models;
     return status;
 }
@@ -420,6 +439,8 @@ static size_t options_fill(const struct atoll_campaign_plan *plan, const struct 
         {ATOLL_CONFIG_COMMAND_LINE, (const char *)plan->command_line.data},
         {prior->length ? ATOLL_PRIOR_OPTION : NULL, texts->digest},
         {plan->knowledge.length ? ATOLL_CAMPAIGN_KNOWLEDGE_OPTION : NULL, texts->knowledge},
+        {plan->except.length > 1 ? ATOLL_KNOWLEDGE_EXCEPT_OPTION : NULL, (const char *)plan->except.data},
+        {plan->seedless.length > 1 ? ATOLL_RESUME_SEEDLESS_OPTION : NULL, (const char *)plan->seedless.data},
         {*texts->sweep ? ATOLL_LLM_QUEUE_ACCOUNT_OPTION : NULL, texts->sweep}};
     size_t count = 0;
 

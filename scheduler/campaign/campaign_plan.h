@@ -5,6 +5,7 @@
 
 #include "base/buffer.h"
 #include "base/id.h"
+#include "core/knowledge/pack.h"
 #include "core/task/task.h"
 #include "mpi-eval/coordinator/setup.h"
 #include "scheduler/campaign/model_options.h"
@@ -13,7 +14,7 @@
 
 /* ---- what it takes over from earlier campaigns (reuse.c) ----
  * For the same tasks on the same backend the times of templates' instances as HINT events, and the best sources that are no
- * seeds as SOURCE events.  create/destroy.  Earlier campaigns are only read; what they hold is hostile input. */
+ * seeds as SOURCE events; for tasks that compute the same on other shapes the sources alone.  create/destroy.  Earlier campaigns are only read; what they hold is hostile input. */
 
 #define ATOLL_REUSE_HINT_LIMIT   4096 /* per template */
 #define ATOLL_REUSE_SOURCE_LIMIT 8    /* per task */
@@ -21,9 +22,10 @@
 struct atoll_reuse;
 
 /* tasks: of the new run, in the order of their numbers, borrowed.  model: its device model; "" = not known: then results
- * of the model that has most of them are preferred. */
+ * of the model that has most of them are preferred.  except: names of tasks, "a,b", for which nothing is taken over; borrowed. */
 struct atoll_reuse *atoll_reuse_create(struct atoll_task *const *tasks, size_t task_count,
-                                       const char *backend, const char *model, struct atoll_err *err);
+                                       const char *backend, const char *model, const char *except,
+                                       struct atoll_err *err);
 void atoll_reuse_destroy(struct atoll_reuse *reuse); /* NULL is fine */
 
 /* Reads one campaign's journals.  One of another backend or other tasks adds nothing.  Errors: those of opening and
@@ -33,6 +35,8 @@ int atoll_reuse_add(struct atoll_reuse *reuse, const char *dir, struct atoll_err
 struct atoll_reuse_counts {
     size_t tasks, hints, sources; /* tasks: of the new run for which there is anything */
     size_t other_models; /* of those, tasks for which only results of another device model were there */
+    size_t
+        like_tasks; /* of those, tasks for which there were only sources of one that computes the same on other shapes */
 };
 /* The events as prior.atl holds them (archive-h5/campaign/prior.h), sources first. */
 int atoll_reuse_write(struct atoll_reuse *reuse, struct atoll_buffer *out,
@@ -47,7 +51,7 @@ void atoll_reuse_model(const char *backend, char *ret_model, size_t bytes);
 struct atoll_plan_settings {
     struct atoll_search_options search;
     struct atoll_model_options model;
-    struct atoll_option_list only, reuse, experience, knowledge;
+    struct atoll_option_list only, reuse, experience, knowledge, knowledge_except;
     const char *backend, *compiler, *flags, *include_path, *python, *timing, *counters, *sanitize;
     long long threads;
     double sample_seconds, counters_ratio, counters_budget, sanitize_seconds;
@@ -65,15 +69,20 @@ struct atoll_campaign_plan {
     struct atoll_reuse_counts reused;         /* by all folders made so far */
     struct atoll_buffer suites, command_line; /* as given, for a shell: texts that end with NUL */
     struct atoll_buffer knowledge;            /* bytes of knowledge.json; empty: nobody is told of any */
+    struct atoll_buffer except,
+        seedless; /* families that are left out, and the tasks that are of one; texts that end with NUL */
 };
 
 /* ---- what its models are told of (knowledge.c) ---- */
 
-/* Folders of the installation, the site, the user and those given, with hints of the given files merged in, as knowledge.json holds
- * them.  Says on standard error what takes the place of ours, unless is_quiet.  Errors: those of reading them, with the file;
- * LIMIT. */
-int atoll_plan_knowledge_write(const struct atoll_plan_settings *settings, int is_quiet,
-                               struct atoll_buffer *out, struct atoll_err *err);
+/* Folders of the installation, the site, the user and those given, with hints of the given files merged in and the kernels that first
+ * drafts may be shown, as knowledge.json holds them, into the plan; and the families and tasks that are left out of it.  Says on
+ * standard error what takes the place of ours, unless is_quiet.  Errors: those of reading them, with the file; LIMIT; USAGE (no such
+ * family). */
+int atoll_plan_knowledge_write(struct atoll_campaign_plan *plan, int is_quiet, struct atoll_err *err);
+/* Seeds of the installed suites and what was best in the campaigns of --reuse, in the languages that the plan evolves (kernels.c). */
+int atoll_plan_kernels_put(const struct atoll_campaign_plan *plan, struct atoll_knowledge_pack *pack,
+                           struct atoll_err *err);
 
 /* What the search is where nothing is given; its seed is drawn later. */
 void atoll_plan_search_defaults(const struct atoll_plan_settings *settings, struct atoll_search *ret_search);

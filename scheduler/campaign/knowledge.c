@@ -3,10 +3,13 @@
 #include "scheduler/campaign/campaign_plan.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/print.h"
 #include "base/yaml.h"
 #include "core/experience/hint_file.h"
+#include "base/spelling.h"
+#include "core/knowledge/knowledge_base.h"
 #include "core/knowledge/pack.h"
 #include "evolution/prompt/prompt.h"
 
@@ -71,9 +74,62 @@ static void replaced_print(const struct atoll_knowledge_pack *pack)
                         pack->files[i].folder);
 }
 
-int atoll_plan_knowledge_write(const struct atoll_plan_settings *settings, int is_quiet,
-                               struct atoll_buffer *out, struct atoll_err *err)
+static int is_family(const struct atoll_knowledge_index *index, const char *name, struct atoll_err *err)
 {
+    const char *known[ATOLL_KNOWLEDGE_FAMILY_LIMIT];
+    char hint[ATOLL_SPELLING_HINT_BYTES];
+    for (size_t i = 0; i < index->family_count; i++) {
+        known[i] = index->families[i].name;
+        if (strcmp(known[i], name) == 0)
+            return 1;
+    }
+    atoll_err_set(
+        err, ATOLL_E_USAGE, "--knowledge-except %.60s: no such family of operators; %s", name,
+        atoll_spelling_hint(name, known, index->family_count, "index.yaml of knowledge names them", hint));
+    return 0;
+}
+
+static void put_word(struct atoll_buffer *out, const char *word)
+{
+    atoll_buffer_printf(out, "%s%s", out->length ? "," : "", word);
+}
+
+/* Families that are left out, and the tasks of the run that are of one. */
+static int except_put(struct atoll_campaign_plan *plan, const struct atoll_knowledge_index *index,
+                      struct atoll_err *err)
+{
+    const struct atoll_option_list *except = &plan->settings->knowledge_except;
+    for (size_t i = 0; i < except->count; i++) {
+        if (!is_family(index, except->items[i], err))
+            return -1;
+        put_word(&plan->except, except->items[i]);
+    }
+    for (size_t t = 0; t < plan->tasks.count && except->count > 0; t++) {
+        const char *families[ATOLL_KNOWLEDGE_FAMILY_LIMIT];
+        size_t count =
+            atoll_knowledge_families(index, plan->tasks.tasks[t], families, ATOLL_KNOWLEDGE_FAMILY_LIMIT);
+        int is_of_one = 0;
+        for (size_t f = 0; f < count; f++)
+            for (size_t i = 0; i < except->count; i++)
+                is_of_one |= strcmp(families[f], except->items[i]) == 0;
+        if (is_of_one)
+            put_word(&plan->seedless, plan->tasks.tasks[t]->name);
+    }
+    atoll_buffer_put_u8(&plan->except, 0);
+    atoll_buffer_put_u8(&plan->seedless, 0);
+    return atoll_buffer_check(&plan->except, err) != 0 ? -1 : atoll_buffer_check(&plan->seedless, err);
+}
+
+/* What is wrong with an entry is for `atoll knowledge check` and the log of the run: it keeps nobody from running. */
+static void pass_over(void *context, const struct atoll_err *problem)
+{
+    (void)context;
+    (void)problem;
+}
+
+int atoll_plan_knowledge_write(struct atoll_campaign_plan *plan, int is_quiet, struct atoll_err *err)
+{
+    const struct atoll_plan_settings *settings = plan->settings;
     const struct atoll_option_list *given = &settings->knowledge;
     struct atoll_knowledge_pack *pack =
         atoll_knowledge_pack_load(settings->site_knowledge, given->items, given->count, err);
@@ -81,9 +137,15 @@ int atoll_plan_knowledge_write(const struct atoll_plan_settings *settings, int i
         return -1;
     if (!is_quiet)
         replaced_print(pack);
-    int rc = atoll_prompt_texts_check(pack, err); /* now, and not at the first ask */
+    struct atoll_knowledge_base *base = atoll_knowledge_base_parse(pack, pass_over, NULL, err);
+    int rc = base ? except_put(plan, &base->index, err) : -1;
+    atoll_knowledge_base_destroy(base);
+    rc = rc == 0 ? atoll_prompt_texts_check(pack, err) : rc; /* now, and not at the first ask */
     rc = rc == 0 ? hints_put(pack, &settings->experience, err) : rc;
-    rc = rc == 0 ? atoll_knowledge_pack_to_json(pack, out, err) : rc;
+    rc = rc == 0 && settings->model.where && plan->search.knowledge > 1
+             ? atoll_plan_kernels_put(plan, pack, err)
+             : rc;
+    rc = rc == 0 ? atoll_knowledge_pack_to_json(pack, &plan->knowledge, err) : rc;
     atoll_knowledge_pack_destroy(pack);
     return rc;
 }

@@ -1,8 +1,11 @@
 /* reuse.c - one pass over the journals of each earlier campaign collects results; then hints and sources are made of them.
- * A task's hints are of one device model: times of different devices do not compare. */
+ * A task's hints are of one device model: times of different devices do not compare.  Where a task has no results of its own, the best
+ * sources of one that computes the same on other shapes stand in, of the nearest shapes that there are; their times say nothing, and are
+ * no hints. */
 #include "scheduler/campaign/campaign_plan.h"
 
 #include <glob.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +13,7 @@
 #include "archive-h5/campaign/campaign.h"
 #include "archive-h5/campaign/prior.h"
 #include "base/arena.h"
+#include "base/word_list.h"
 #include "core/candidate.h"
 #include "core/event.h"
 #include "core/plan/plan.h"
@@ -28,10 +32,21 @@ struct list {
 
 struct result {
     uint32_t task, model;
+    uint32_t like;   /* number of its task among those that are like it; NONE: it is the task itself */
     size_t sequence; /* as read */
     struct atoll_id source;
     struct atoll_choice choice;
     double time_ns; /* 0: it failed */
+};
+
+/* A task of an earlier campaign that computes what one of the new run does, on other shapes.  Its results are nobody's at first. */
+struct like {
+    struct atoll_task *task; /* owned */
+};
+
+/* What a task of the campaign that is read is to the new run. */
+struct known {
+    uint32_t number, like; /* of the new run's, NONE; among those that are like it, NONE: the very same */
 };
 
 /* Of seeds and of sources from outside. */
@@ -43,13 +58,13 @@ struct text {
 struct atoll_reuse {
     struct atoll_task *const *tasks;
     size_t task_count;
-    const char *backend;
+    const char *backend, *except;
     struct atoll_arena *texts_arena, *event_arena;
     char models[MODEL_LIMIT][96]; /* the first is the new run's own */
     uint32_t model_count;
-    struct list results, texts;
+    struct list results, texts, likes;
     /* of the campaign that is read */
-    struct list orders, devices, numbers; /* numbers: uint32_t, its tasks' numbers to those of the new run */
+    struct list orders, devices, known; /* known: struct known of each of its tasks */
 };
 
 /* ---- what earlier campaigns say ---- */
@@ -57,7 +72,7 @@ struct atoll_reuse {
 /* An order of the campaign that is read. */
 struct order {
     uint64_t evaluation;
-    uint32_t task; /* of the new run, NONE */
+    uint32_t task, like; /* of the new run, NONE; as of a result */
     struct atoll_id source;
     struct atoll_choice choice;
 };
@@ -83,7 +98,8 @@ static void *list_add(struct list *l, size_t bytes, struct atoll_err *err)
 }
 
 struct atoll_reuse *atoll_reuse_create(struct atoll_task *const *tasks, size_t task_count,
-                                       const char *backend, const char *model, struct atoll_err *err)
+                                       const char *backend, const char *model, const char *except,
+                                       struct atoll_err *err)
 {
     struct atoll_reuse *r = calloc(1, sizeof(*r));
     if (!r) {
@@ -93,6 +109,7 @@ struct atoll_reuse *atoll_reuse_create(struct atoll_task *const *tasks, size_t t
     r->tasks = tasks;
     r->task_count = task_count;
     r->backend = backend;
+    r->except = except;
     snprintf(r->models[0], sizeof(r->models[0]), "%s", model);
     r->model_count = 1;
     r->texts_arena = atoll_arena_create(SOURCE_BYTES, err);
@@ -114,27 +131,56 @@ void atoll_reuse_destroy(struct atoll_reuse *r)
     free(r->texts.items);
     free(r->orders.items);
     free(r->devices.items);
-    free(r->numbers.items);
+    for (size_t i = 0; i < r->likes.count; i++)
+        atoll_task_destroy(((struct like *)r->likes.items)[i].task);
+    free(r->likes.items);
+    free(r->known.items);
     free(r);
 }
 
-static int read_task(struct atoll_reuse *r, const struct atoll_event *e, struct atoll_err *err)
+static int are_equal(const char *a, const char *b)
 {
-    struct atoll_task *task = atoll_task_decode(e->task_bytes, e->task_length, err);
-    uint32_t *number = task ? list_add(&r->numbers, sizeof(*number), err) : NULL;
-    if (number) {
-        *number = NONE;
-        for (uint32_t i = 0; i < r->task_count; i++)
-            if (atoll_id_equal(&r->tasks[i]->id, &task->id))
-                *number = i;
-    }
-    atoll_task_destroy(task);
-    return number ? 0 : -1;
+    return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-static uint32_t number_of(const struct atoll_reuse *r, uint32_t task)
+static int are_like_tensors(const struct atoll_tensor *a, const struct atoll_tensor *b)
 {
-    return task < r->numbers.count ? ((const uint32_t *)r->numbers.items)[task] : NONE;
+    int is_like =
+        strcmp(a->name, b->name) == 0 && a->dtype == b->dtype && a->role == b->role && a->rank == b->rank;
+    for (size_t i = 0; is_like && i < a->rank; i++)
+        is_like = strcmp(atoll_expression_text(a->shape[i]), atoll_expression_text(b->shape[i])) == 0;
+    return is_like;
+}
+
+/* Whether a source for one is a source for the other: dims, tensors and what is computed are the same. */
+static int are_like(const struct atoll_task *a, const struct atoll_task *b)
+{
+    int is_like = a->dim_count == b->dim_count && a->tensor_count == b->tensor_count &&
+                  are_equal(a->reference_source, b->reference_source) &&
+                  are_equal(a->definitions, b->definitions) &&
+                  are_equal(a->torch ? a->torch->source : NULL, b->torch ? b->torch->source : NULL);
+    for (size_t i = 0; is_like && i < a->dim_count; i++)
+        is_like = strcmp(a->dims[i], b->dims[i]) == 0;
+    for (size_t i = 0; is_like && i < a->tensor_count; i++)
+        is_like = are_like_tensors(&a->tensors[i], &b->tensors[i]);
+    return is_like;
+}
+
+static const struct atoll_variant *first_timed(const struct atoll_task *task)
+{
+    for (size_t i = 0; i < task->variant_count; i++)
+        if (task->variants[i].kind == ATOLL_VARIANT_BENCH)
+            return &task->variants[i];
+    return &task->variants[0];
+}
+
+/* How many times larger or smaller, over all dims. */
+static double distance_of(const struct atoll_task *a, const struct atoll_task *b)
+{
+    double sum = 0;
+    for (size_t i = 0; i < a->dim_count; i++)
+        sum += fabs(log((double)first_timed(a)->dims[i] / (double)first_timed(b)->dims[i]));
+    return sum;
 }
 
 static int add_text(struct atoll_reuse *r, const char *language, const char *source, struct atoll_err *err)
@@ -146,6 +192,49 @@ static int add_text(struct atoll_reuse *r, const char *language, const char *sou
     t->language = atoll_arena_text(r->texts_arena, language, strlen(language), err);
     t->source = t->language ? atoll_arena_text(r->texts_arena, source, strlen(source), err) : NULL;
     return t->source ? 0 : -1;
+}
+
+/* Takes the task, where one of the new run is like it. */
+static int add_like(struct atoll_reuse *r, struct atoll_task *task, struct known *known,
+                    struct atoll_err *err)
+{
+    uint32_t i = 0;
+    while (i < r->task_count && !are_like(r->tasks[i], task))
+        i++;
+    struct like *like = i < r->task_count ? list_add(&r->likes, sizeof(*like), err) : NULL;
+    if (like) {
+        *like = (struct like){task};
+        known->like = (uint32_t)(r->likes.count - 1);
+        for (size_t s = 0; s < task->seed_count; s++)
+            if (add_text(r, task->seeds[s].language, task->seeds[s].source, err) != 0)
+                return -1;
+        return 0;
+    }
+    atoll_task_destroy(task);
+    return i < r->task_count ? -1 : 0;
+}
+
+static int read_task(struct atoll_reuse *r, const struct atoll_event *e, struct atoll_err *err)
+{
+    struct atoll_task *task = atoll_task_decode(e->task_bytes, e->task_length, err);
+    struct known *known = task ? list_add(&r->known, sizeof(*known), err) : NULL;
+    if (!known) {
+        atoll_task_destroy(task);
+        return -1;
+    }
+    *known = (struct known){NONE, NONE};
+    for (uint32_t i = 0; i < r->task_count; i++)
+        if (atoll_id_equal(&r->tasks[i]->id, &task->id) && !atoll_word_is_in(r->except, task->name))
+            known->number = i;
+    if (known->number == NONE)
+        return add_like(r, task, known, err);
+    atoll_task_destroy(task);
+    return 0;
+}
+
+static struct known known_of(const struct atoll_reuse *r, uint32_t task)
+{
+    return task < r->known.count ? ((const struct known *)r->known.items)[task] : (struct known){NONE, NONE};
 }
 
 static int compare_order(const void *key, const void *item)
@@ -169,17 +258,19 @@ static int read_evaluation(struct atoll_reuse *r, const struct atoll_evaluation 
     const struct order *order = bsearch(&e->evaluation, r->orders.items ? r->orders.items : "",
                                         r->orders.count, sizeof(*order), compare_order);
     int correct = e->verdict == ATOLL_V_CORRECT;
-    if (!order || order->task == NONE || e->verdict == ATOLL_V_INFRASTRUCTURE ||
+    if (!order || (order->task == NONE && order->like == NONE) || e->verdict == ATOLL_V_INFRASTRUCTURE ||
         e->verdict == ATOLL_V_UNSTABLE) {
         return 0;
     }
-    double time_ns = correct ? atoll_evaluation_time_ns(e, r->tasks[order->task]) : 0;
+    const struct atoll_task *task =
+        order->like == NONE ? r->tasks[order->task] : ((const struct like *)r->likes.items)[order->like].task;
+    double time_ns = correct ? atoll_evaluation_time_ns(e, task) : 0;
     if (correct && !(time_ns > 0))
         return 0;
     struct result *result = list_add(&r->results, sizeof(*result), err);
     if (!result)
         return -1;
-    *result = (struct result){order->task,   model_of(r, e->device), r->results.count,
+    *result = (struct result){order->task,   model_of(r, e->device), order->like, r->results.count,
                               order->source, order->choice,          time_ns};
     return 0;
 }
@@ -193,7 +284,8 @@ static int read_event(struct atoll_reuse *r, const struct atoll_record *record, 
     int rc = 0;
     if (e.type == ATOLL_EVENT_TASK)
         rc = read_task(r, &e, err);
-    else if (e.type == ATOLL_EVENT_SOURCE && number_of(r, e.task) != NONE)
+    else if (e.type == ATOLL_EVENT_SOURCE &&
+             (known_of(r, e.task).number != NONE || known_of(r, e.task).like != NONE))
         rc = add_text(r, e.language, e.source, err);
     else if (e.type == ATOLL_EVENT_REPLY)
         for (uint32_t i = 0; i < e.reply.source_count && rc == 0; i++)
@@ -219,7 +311,8 @@ static int read_decisions(struct atoll_reuse *r, const struct atoll_record *reco
         struct order *order = list_add(&r->orders, sizeof(*order), err);
         if (!order)
             return -1;
-        *order = (struct order){d.evaluation, number_of(r, d.task), d.source, d.choice};
+        struct known known = known_of(r, d.task);
+        *order = (struct order){d.evaluation, known.number, known.like, d.source, d.choice};
     }
     return got;
 }
@@ -260,7 +353,7 @@ int atoll_reuse_add(struct atoll_reuse *r, const char *dir, struct atoll_err *er
     const char *backend = atoll_campaign_option(campaign, "backend");
     int rc = 0;
     if (strcmp(backend ? backend : "cpu", r->backend) == 0) {
-        r->orders.count = r->devices.count = r->numbers.count = 0;
+        r->orders.count = r->devices.count = r->known.count = 0;
         rc = atoll_campaign_replay(campaign, read_record, r, NULL, err);
     }
     atoll_campaign_close(campaign);
@@ -347,11 +440,61 @@ static uint32_t task_model(const struct atoll_reuse *r, uint32_t task)
     return best;
 }
 
+/* Of those that are like a task and have results, the one whose shapes are nearest; NONE: the task has its own, or there is none. */
+static uint32_t stand_in(const struct atoll_reuse *r, uint32_t task)
+{
+    const struct result *results = r->results.items;
+    const struct like *likes = r->likes.items;
+    uint32_t best = NONE;
+    double least = 0;
+    for (size_t i = 0; i < r->results.count; i++) {
+        uint32_t like = results[i].like;
+        if (like == NONE && results[i].task == task)
+            return NONE;
+        if (like == NONE || like == best || atoll_word_is_in(r->except, r->tasks[task]->name) ||
+            !are_like(r->tasks[task], likes[like].task))
+            continue;
+        double distance = distance_of(r->tasks[task], likes[like].task);
+        if (best == NONE || distance < least) {
+            best = like;
+            least = distance;
+        }
+    }
+    return best;
+}
+
+/* What stands in for tasks without results becomes theirs; what is then nobody's goes. */
+static int give_likes(struct atoll_reuse *r, struct atoll_err *err)
+{
+    size_t read = r->results.count, kept = 0;
+    for (uint32_t task = 0; task < r->task_count; task++) {
+        uint32_t like = stand_in(r, task);
+        for (size_t i = 0; like != NONE && i < read; i++) {
+            struct result of = ((const struct result *)r->results.items)[i];
+            if (of.like != like || of.task != NONE)
+                continue;
+            struct result *given = list_add(&r->results, sizeof(*given), err);
+            if (!given)
+                return -1;
+            of.task = task;
+            *given = of;
+        }
+    }
+    struct result *results = r->results.items;
+    for (size_t i = 0; i < r->results.count; i++)
+        if (results[i].task != NONE)
+            results[kept++] = results[i];
+    r->results.count = kept;
+    return 0;
+}
+
 /* Results of the one model of each task, every instance once, by merit. */
 static int choose_results(struct atoll_reuse *r, struct atoll_reuse_counts *counts, struct atoll_err *err)
 {
-    struct result *results = r->results.items;
     size_t kept = 0;
+    if (give_likes(r, err) != 0)
+        return -1;
+    struct result *results = r->results.items;
     uint32_t *models = calloc(r->task_count + 1, sizeof(*models));
     if (!models)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for earlier results");
@@ -373,6 +516,7 @@ static int choose_results(struct atoll_reuse *r, struct atoll_reuse_counts *coun
     for (size_t i = 0; i < kept; i++) {
         if (i == 0 || results[i - 1].task != results[i].task) {
             counts->tasks++;
+            counts->like_tasks += results[i].like != NONE;
             counts->other_models += models[results[i].task] != 0 && r->models[0][0];
         }
     }
@@ -457,7 +601,8 @@ int atoll_reuse_write(struct atoll_reuse *r, struct atoll_buffer *out, struct at
             is_known = take_source(r, i, out, &counts);
             of_template = 0;
         }
-        if (!is_known || results[i].choice.count == 0 || of_template++ >= ATOLL_REUSE_HINT_LIMIT)
+        if (!is_known || results[i].like != NONE || results[i].choice.count == 0 ||
+            of_template++ >= ATOLL_REUSE_HINT_LIMIT)
             continue;
         atoll_event_init(&e, ATOLL_EVENT_HINT);
         e.task = results[i].task;

@@ -175,6 +175,7 @@ def test_whole():
     check(report["recorded"] == answered, f"the recording: {report}")
     check(" 0 problems" in atoll("verify", campaign), "verify")
     check_experience(campaign)
+    check_knowledge(campaign)
     return answered
 
 
@@ -194,6 +195,27 @@ def check_experience(campaign):
     check(f"{len(told)} of them new" in atoll("experience", "import", root / "library.yaml", root / "learned.yaml"), "import")
     atoll(*command(root / "next", f"replay:{root}/recording.atl", "--experience", root / "library.yaml", "--evaluations", 1))
     check(any(h["prior_uses"] for h in rows(root / "next", "hints")), "the next campaign begins with what was learned")
+
+
+def check_knowledge(campaign):
+    """What was retrieved stands in the prompts, with what was cut of it, and in the archive with what followed."""
+    uses, entries = rows(campaign, "knowledge_uses"), {e["id"]: e for e in rows(campaign, "knowledge_entries")}
+    asks = {ask["number"]: ask for ask in rows(campaign, "asks")}
+    sections = {(s["ask"], s["name"]): s for s in rows(campaign, "sections")}
+    briefs = [b for b in rows(campaign, "briefs") if b["kind"] in ("constraint", "knowledge", "demonstration")]
+    check(uses and len(briefs) == len(uses), f"{len(uses)} uses of knowledge, {len(briefs)} briefs")
+    kinds = {b["kind"] for b in briefs}
+    check({"constraint", "knowledge"} <= kinds, f"told: {kinds}")
+    for brief in briefs:
+        ask, kind = asks[brief["ask"]], brief["kind"]
+        section = sections.get((ask["number"], "demonstrations" if kind == "demonstration" else "knowledge"))
+        check(not ask["prompt"] or section and section["bytes"] > 0, f"ask {ask['number']}: no section for {brief['title']}")
+        line = brief["text"].split("\n")[0]
+        check(kind != "constraint" or not ask["prompt"] or f"| {line[:80]}" in ask["prompt"],
+              f"ask {ask['number']} was told '{line}', and its prompt does not say so")
+    check({e["kind"] for e in entries.values()} <= {"constraint", "pattern", "hardware", "example", "kernel"}, "kinds of entries")
+    check({u["entry"] for u in uses} == set(entries) and sum(e["uses"] for e in entries.values()) == len(uses), "uses")
+    check(any(e["outcomes"] for e in entries.values()), "no kernel was measured behind any entry")
 
 
 def check_told(campaign):
