@@ -2,6 +2,7 @@
  * evaluation costs nothing, against random search and against what bench/search_quality.py recorded of other tuners.
  * The score is explained in curve.h.  --help lists the options; bench/search-quality runs it all. */
 #include <getopt.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 
 #include "base/clock.h"
 #include "bench/contest.h"
+#include "bench/known_space.h"
 #include "bench/replay.h"
 #include "evolution/tuner/tune.h"
 
@@ -18,15 +20,21 @@
 #define JOB_LIMIT     64
 
 static const struct option names[] = {
-    {"seeds", required_argument, NULL, 's'},   {"budget", required_argument, NULL, 'b'},
-    {"noise", required_argument, NULL, 'n'},   {"pending", required_argument, NULL, 'p'},
-    {"compare", required_argument, NULL, 'c'}, {"json", required_argument, NULL, 'j'},
-    {"jobs", required_argument, NULL, 'J'},    {"parts", no_argument, NULL, 'P'},
-    {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0},
+    {"seeds", required_argument, NULL, 's'},
+    {"budget", required_argument, NULL, 'b'},
+    {"noise", required_argument, NULL, 'n'},
+    {"pending", required_argument, NULL, 'p'},
+    {"compare", required_argument, NULL, 'c'},
+    {"json", required_argument, NULL, 'j'},
+    {"jobs", required_argument, NULL, 'J'},
+    {"parts", no_argument, NULL, 'P'},
+    {"shapes", required_argument, NULL, 'S'},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
 };
 
 struct options {
-    size_t seeds, budget, pending, jobs;
+    size_t seeds, budget, pending, jobs, shapes;
     int is_raw, with_parts;
     const char *json, *compare[COMPARE_LIMIT];
     size_t compare_count;
@@ -41,6 +49,9 @@ static void usage(FILE *out)
         "  --noise WHICH     none: an answer is the recorded time; raw: one of the recorded runs (none)\n"
         "  --pending N       proposals that wait for their answers (1)\n"
         "  --compare FILE    result of search_quality.py for one of the spaces; may be repeated\n"
+        "  --shapes N        the tuner with N first trials from device and shapes beside it, 1 to 12, where "
+        "the\n"
+        "                    file's space is known; evaluations to within 5 % of the best, with and without\n"
         "  --json FILE       write the curves there\n"
         "  --jobs N          threads (1)\n",
         out);
@@ -94,21 +105,28 @@ static int series_run(struct series *s, const struct options *o, struct atoll_er
 }
 
 /* The tuner, random search, and with parts the tuner's strategies. */
-#define SERIES_LIMIT (2 + ATOLL_TUNE_STRATEGIES)
+#define SERIES_LIMIT (3 + ATOLL_TUNE_STRATEGIES)
 
 static size_t series_list(const struct options *o, const struct atoll_t4 *t4, struct series *list)
 {
     size_t count = 2 + (o->with_parts ? ATOLL_TUNE_STRATEGIES : 0);
     for (size_t i = 0; i < count; i++) {
         list[i] = (struct series){.side = i ? ATOLL_SIDE_PART : ATOLL_SIDE_OURS,
-                                  .replay = {t4, o->pending, o->is_raw, i < 2 ? 0 : 1u << (i - 2)},
+                                  .replay = {t4, o->pending, o->is_raw, i < 2 ? 0 : 1u << (i - 2), 0},
                                   .search = i == 1 ? atoll_replay_random : atoll_replay_tuner,
                                   .err = ATOLL_ERR_INIT};
         snprintf(list[i].name, sizeof(list[i].name), "atoll%s%s", i < 2 ? "" : "/",
                  i < 2 ? "" : atoll_tune_strategy_name((unsigned)i - 2));
     }
     strcpy(list[1].name, "random");
-    return count;
+    if (!o->shapes)
+        return count;
+    list[count] = (struct series){.name = "atoll+shapes",
+                                  .side = ATOLL_SIDE_PART,
+                                  .replay = {t4, o->pending, o->is_raw, 0, o->shapes},
+                                  .search = atoll_replay_tuner,
+                                  .err = ATOLL_ERR_INIT};
+    return count + 1;
 }
 
 static void series_add(const struct series *s, const struct options *o, struct atoll_contest *contest)
@@ -155,6 +173,46 @@ static void rivals_add(const struct atoll_tuner_rivals *rivals, struct atoll_con
 
 /* ---- spaces ---- */
 
+static int compare_sizes(const void *a, const void *b)
+{
+    size_t x = *(const size_t *)a, y = *(const size_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Runs that did not get there count as budget + 1. */
+static void show_within(const struct series *s, double best_ns)
+{
+    size_t *needed = calloc(s->curves.runs, sizeof(*needed)), reached = 0;
+    double sum = 0;
+    for (size_t run = 0; needed && run < s->curves.runs; run++) {
+        const double *curve = &s->curves.best[run * s->curves.budget];
+        while (needed[run] < s->curves.budget && curve[needed[run]] > best_ns * 1.05)
+            needed[run]++;
+        reached += needed[run]++ < s->curves.budget;
+        sum += (double)needed[run];
+    }
+    if (needed) {
+        size_t n = s->curves.runs;
+        qsort(needed, n, sizeof(*needed), compare_sizes);
+        printf(
+            "  %-14s %5zu median %5zu to %zu in the middle half %8.1f mean %5.0f %% of the runs got there\n",
+            s->name, needed[n / 2], needed[n / 4], needed[3 * n / 4], sum / (double)n,
+            100.0 * (double)reached / (double)n);
+    }
+    free(needed);
+}
+
+static void shapes_show(const struct atoll_t4 *t4, const struct series *list, size_t count)
+{
+    double best_ns = INFINITY;
+    for (size_t i = 0; i < t4->count; i++)
+        if (t4->entries[i].status == ATOLL_T4_CORRECT)
+            best_ns = fmin(best_ns, t4->entries[i].time_ns);
+    printf("%s: evaluations to within 5 %% of the best:\n", t4->name);
+    for (size_t i = 0; i < count; i++)
+        show_within(&list[i], best_ns);
+}
+
 static void contest_show(const struct options *o, const struct atoll_contest *contest,
                          const struct series *ours, const struct atoll_tuner_rivals *rivals, FILE *json)
 {
@@ -182,6 +240,8 @@ static int contest_run(const struct options *o, const struct atoll_t4 *t4, struc
         rc = atoll_contest_score(contest, err);
     if (rc == 0)
         contest_show(o, contest, &list[0], rivals, json);
+    if (rc == 0 && o->shapes)
+        shapes_show(t4, list, count);
     for (size_t i = 0; i < count; i++)
         atoll_curves_fini(&list[i].curves);
     atoll_tuner_rivals_destroy(rivals);
@@ -238,6 +298,7 @@ static int option_read(struct options *o, int key, const char *value)
     case 'n': return noise_read(value, &o->is_raw);
     case 'c': return compare_add(o, value);
     case 'j': o->json = value; return 0;
+    case 'S': return size_read(value, ATOLL_SHAPE_LIMIT, &o->shapes);
     case 'P': o->with_parts = 1; return 0;
     default: return -1;
     }

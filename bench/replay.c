@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "bench/known_space.h"
 #include "evolution/tuner/tune.h"
 
 enum { STREAM_TUNER = 1, STREAM_ANSWERS, STREAM_RANDOM };
@@ -105,6 +106,15 @@ static struct atoll_tune *tune_create(const struct atoll_replay *replay, struct 
 {
     struct atoll_tune *tune = atoll_tune_create_space(&replay->t4->space, err);
     struct atoll_tune_settings settings = atoll_tune_settings_default();
+    if (tune && replay->suggestions) {
+        struct atoll_choice choices[ATOLL_SHAPE_LIMIT];
+        size_t count;
+        if (atoll_known_space_trials(replay->t4, replay->suggestions, choices, &count, err) != 0) {
+            atoll_tune_destroy(tune);
+            return NULL;
+        }
+        atoll_tune_suggest(tune, choices, count);
+    }
     if (!tune || !replay->strategies)
         return tune;
     settings.strategies = replay->strategies;

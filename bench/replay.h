@@ -12,6 +12,7 @@ struct atoll_replay {
     size_t pending; /* 1..ATOLL_REPLAY_PENDING_LIMIT asked for before an answer comes; above 1 in any order */
     int is_raw;     /* an answer is one recorded run, not what the recording says of all */
     unsigned strategies; /* of the tuner, a bit each (evolution/tuner/tune.h); 0: as it is by default */
+    size_t suggestions;  /* so many combinations that the shapes suggest are tried first (known_space.h) */
 };
 
 /* Of the tuner (evolution/tuner/tune.h).  The curve has, after every answer, the recorded time of the configuration that

@@ -85,12 +85,16 @@ static void encode_capacity(const struct atoll_event *e, struct atoll_buffer *ou
         atoll_buffer_put_text(out, e->models[i].model);
         atoll_buffer_put_u32(out, e->models[i].slots);
     }
-    int any = 0;
-    for (uint32_t i = 0; i < e->model_count; i++)
+    int any = 0, any_shape = 0;
+    for (uint32_t i = 0; i < e->model_count; i++) {
         any |= e->models[i].torch_slots > 0;
-    for (uint32_t i = 0; i < e->model_count && any;
-         i++) /* as before there were rivals where there is no torch */
+        any_shape |= atoll_device_shape_is_known(&e->models[i].shape);
+    }
+    /* as before there were rivals where there is no torch, as before there were shapes where nobody says them */
+    for (uint32_t i = 0; i < e->model_count && (any || any_shape); i++)
         atoll_buffer_put_u32(out, e->models[i].torch_slots);
+    for (uint32_t i = 0; i < e->model_count && any_shape; i++)
+        atoll_device_shape_encode(&e->models[i].shape, out);
 }
 
 static int decode_capacity(struct atoll_reader *r, struct atoll_arena *arena, struct atoll_event *e,
@@ -111,7 +115,10 @@ static int decode_capacity(struct atoll_reader *r, struct atoll_arena *arena, st
         e->models[i].torch_slots = atoll_reader_u32_in(r, 0, e->models[i].slots);
         any |= e->models[i].torch_slots > 0;
     }
-    if (!r->failed && !any)
+    int any_shape = r->offset < r->length;
+    for (uint32_t i = 0; i < e->model_count && any_shape; i++)
+        atoll_device_shape_decode(r, &e->models[i].shape);
+    if (!r->failed && !any && !any_shape)
         r->failed = ATOLL_E_PROTOCOL;
     return 0;
 }

@@ -6,6 +6,7 @@
 
 #include "core/ask.h"
 #include "core/briefing.h"
+#include "core/device_shape.h"
 #include "core/device_time.h"
 #include "core/evaluation.h"
 #include "core/rival.h"
@@ -38,7 +39,8 @@ enum atoll_event_type {
 struct atoll_capacity {
     char model[96]; /* of the devices, as they say it */
     uint32_t slots;
-    uint32_t torch_slots; /* of these, how many can measure rivals */
+    uint32_t torch_slots;            /* of these, how many can measure rivals */
+    struct atoll_device_shape shape; /* all 0: nobody says */
 };
 
 struct atoll_hint {

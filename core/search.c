@@ -119,6 +119,7 @@ void atoll_search_defaults(struct atoll_search *ret_search)
         .prompt_evolution = 1,
         .prompt_interval = 10,
         .prompt_archive = 16,
+        .shapes = 3,
     };
 }
 
@@ -219,6 +220,7 @@ static const struct atoll_search_field fields[] = {
           "models: generations between two asks for edits of a prompt text"),
     FIELD(prompt_archive, U32, 2, 16, "models: versions of a language's prompt text that are kept"),
     NAMES(prompt_share, prompt_share_names, "models: whose versions of prompt texts a task is asked with"),
+    FIELD(shapes, U32, 0, 12, "first trials of a template that follow from shapes and device, 0 = none"),
 };
 
 #define FIELD_COUNT (sizeof(fields) / sizeof(*fields))

@@ -13,7 +13,9 @@
 #include "evolution/strategy/template_phase.h"
 #include "evolution/engine/source.h"
 #include "evolution/engine/proposal.h"
+#include "evolution/population/device_models.h"
 #include "evolution/population/rival.h"
+#include "evolution/tuner/shape_trials.h"
 
 #define ANY_TEMPLATE_SHARE 0.25 /* of proposals that tune any template instead of the parent's own */
 
@@ -235,6 +237,27 @@ void atoll_propose_drop_template(struct atoll_task_state *t, uint32_t source)
     t->template_count = kept;
 }
 
+/* Once per template, when the device is known: its first trials follow from the shapes, not from what was measured.  Not
+ * for independent samples. */
+static int suggest_shapes(const struct atoll_engine *e, const struct atoll_task_state *t, uint32_t source,
+                          struct atoll_err *err)
+{
+    const struct atoll_source *s = &e->sources.items[source];
+    struct atoll_choice choices[ATOLL_SHAPE_LIMIT];
+    size_t count = 0;
+    if (!atoll_models_use_shapes(e) || e->search.strategy == ATOLL_STRATEGY_REPEATED ||
+        t->model >= e->model_count || !atoll_device_shape_is_known(&e->models[t->model].shape) ||
+        atoll_tune_has_suggestions(s->tune)) {
+        return 0;
+    }
+    if (atoll_shape_trials_of_plan(t->task, s->plan, s->language, &e->models[t->model].shape,
+                                   e->search.shapes, choices, &count, err)) {
+        return -1;
+    }
+    atoll_tune_suggest(s->tune, choices, count);
+    return 0;
+}
+
 static int choose_instance(struct atoll_engine *e, struct atoll_task_state *t, uint32_t source,
                            uint32_t parent, struct atoll_choice *ret_choice, struct atoll_err *err)
 {
@@ -248,6 +271,8 @@ static int choose_instance(struct atoll_engine *e, struct atoll_task_state *t, u
     atoll_tune_set(tune, &settings);
     if (parent != ATOLL_NONE)
         around = e->individuals.items[parent].choice;
+    if (suggest_shapes(e, t, source, err))
+        return -1;
     return atoll_tune_propose(tune, &t->random, parent != ATOLL_NONE ? &around : NULL, ret_choice, err);
 }
 

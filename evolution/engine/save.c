@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/fitness.h"
+#include "evolution/population/device_models.h"
 #include "evolution/population/judge.h"
 #include "evolution/strategy/lesson.h"
 #include "evolution/strategy/prompts.h"
@@ -81,6 +82,10 @@ static void models_codec(struct atoll_codec *c, struct atoll_engine *e)
         atoll_codec_u32(c, &m->slots);
         atoll_codec_u32(c, &m->torch_slots);
         atoll_codec_i64(c, &m->seen_ns);
+        if (atoll_models_use_shapes(e) && c->out)
+            atoll_device_shape_encode(&m->shape, c->out);
+        else if (atoll_models_use_shapes(e))
+            atoll_device_shape_decode(c->in, &m->shape);
     }
 }
 

@@ -218,9 +218,10 @@ struct atoll_task_state {
 /* Device models, in the order of their appearance. */
 struct atoll_model_state {
     char name[96];
-    uint32_t slots, torch_slots; /* of these, with what measures rivals */
-    uint32_t rivals;             /* under way, of all tasks; follows from those */
-    int64_t seen_ns;             /* campaign time when its last slot went; 0 before one did */
+    uint32_t slots, torch_slots;     /* of these, with what measures rivals */
+    uint32_t rivals;                 /* under way, of all tasks; follows from those */
+    struct atoll_device_shape shape; /* the first that was said; saved where search.shapes uses it */
+    int64_t seen_ns;                 /* campaign time when its last slot went; 0 before one did */
 };
 
 struct atoll_engine {

@@ -122,6 +122,8 @@ int atoll_models_set_capacity(struct atoll_engine *e, const struct atoll_event *
         if (is_new && add_model(e, c->model, err))
             return -1;
         add_slots(&find(e, c->model)->slots, c->slots);
+        if (!atoll_device_shape_is_known(&find(e, c->model)->shape))
+            find(e, c->model)->shape = c->shape;
         add_slots(&find(e, c->model)->torch_slots, c->torch_slots);
         add_slots(&e->slots, c->slots);
     }

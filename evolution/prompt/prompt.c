@@ -205,6 +205,7 @@ static const struct row rows[ATOLL_PROMPT_SECTION_COUNT] = {
                                    atoll_prompt_write_instructions, 40, 2},
     [ATOLL_PROMPT_REFERENCE] = {"reference", "Reference", atoll_prompt_write_reference, 55, 7},
     [ATOLL_PROMPT_DEVICE] = {"device", "Device", atoll_prompt_write_device, 30, 8},
+    [ATOLL_PROMPT_SHAPES] = {"shapes", "Sizes", atoll_prompt_write_shapes, 25, 22},
     [ATOLL_PROMPT_STATE] = {"state", "State of the search", atoll_prompt_write_state, 20, 9},
     [ATOLL_PROMPT_PARENT] = {"parent", "Parent kernel", write_parent, 240, 4},
     [ATOLL_PROMPT_TEMPLATE_TABLE] = {"template_table", "Measured combinations of the parent",

@@ -51,7 +51,8 @@ enum atoll_prompt_section {
     ATOLL_PROMPT_INSTRUCTIONS, /* the user's own words in task.yaml */
     ATOLL_PROMPT_REFERENCE,    /* reference.c or problem.py, and what PyTorch would run instead */
     ATOLL_PROMPT_DEVICE,
-    ATOLL_PROMPT_STATE, /* baseline, best so far, the floor; what is wanted */
+    ATOLL_PROMPT_SHAPES, /* sizes that fit the timed shapes and the device, in figures */
+    ATOLL_PROMPT_STATE,  /* baseline, best so far, the floor; what is wanted */
     ATOLL_PROMPT_PARENT,
     ATOLL_PROMPT_TEMPLATE_TABLE, /* combinations of the parent's params with their times, and which failed */
     ATOLL_PROMPT_DIAGNOSIS, /* the verdict and its evidence in plain sentences: an error class with what to do, or a limiter */

@@ -7,6 +7,7 @@
 
 #define BIT(name) ((uint32_t)1 << ATOLL_PROMPT_##name)
 #define SCENE     (BIT(TASK) | BIT(INSTRUCTIONS) | BIT(REFERENCE) | BIT(DEVICE) | BIT(STATE))
+#define SIZES     BIT(SHAPES) /* for who writes kernels, or says what to write */
 #define KERNEL    (BIT(PARENT) | BIT(TEMPLATE_TABLE) | BIT(DIAGNOSIS))
 #define HISTORY   (BIT(TRAJECTORY) | BIT(SIBLINGS) | BIT(FAILURES))
 #define LEARNT    (BIT(MEMORY) | BIT(HINTS) | BIT(KNOWLEDGE))
@@ -17,38 +18,44 @@ static const struct atoll_prompt_form_row rows[ATOLL_FORM_COUNT] = {
                           1,
                           1,
                           1,
-                          SCENE | KERNEL | HISTORY | BIT(DEMONSTRATIONS) | BIT(INSPIRATION) | LEARNT |
+                          SCENE | SIZES | KERNEL | HISTORY | BIT(DEMONSTRATIONS) | BIT(INSPIRATION) | LEARNT |
                               BIT(ADVICE) | BIT(PLAN) | END,
                           {0}},
     [ATOLL_FORM_EXECUTE] = {"part/executor",
                             1,
                             1,
                             0,
-                            SCENE | KERNEL | BIT(HINTS) | BIT(KNOWLEDGE) | BIT(FAILURES) | BIT(PLAN) | END,
+                            SCENE | SIZES | KERNEL | BIT(HINTS) | BIT(KNOWLEDGE) | BIT(FAILURES) | BIT(PLAN) |
+                                END,
                             {[ATOLL_PROMPT_FAILURES] = "Earlier attempts"}},
     [ATOLL_FORM_REFINE] = {"part/refiner",
                            1,
                            1,
                            0,
-                           SCENE | KERNEL | BIT(HINTS) | BIT(KNOWLEDGE) | BIT(ISSUES) | BIT(ROUNDS) |
+                           SCENE | SIZES | KERNEL | BIT(HINTS) | BIT(KNOWLEDGE) | BIT(ISSUES) | BIT(ROUNDS) |
                                BIT(FAILURES) | END,
                            {[ATOLL_PROMPT_PARENT] = "The stage's kernel"}},
     [ATOLL_FORM_EXTRACT] = {"part/extractor",
                             1,
                             1,
                             0,
-                            SCENE | KERNEL | BIT(KNOWLEDGE) | BIT(ISSUES) | BIT(ROUNDS) | BIT(FAILURES) | END,
+                            SCENE | SIZES | KERNEL | BIT(KNOWLEDGE) | BIT(ISSUES) | BIT(ROUNDS) |
+                                BIT(FAILURES) | END,
                             {[ATOLL_PROMPT_PARENT] = "The stage's kernel"}},
-    [ATOLL_FORM_TEMPLATE] =
-        {"part/template", 1, 1, 0, SCENE | KERNEL | BIT(HINTS) | BIT(KNOWLEDGE) | BIT(FAILURES) | END, {0}},
+    [ATOLL_FORM_TEMPLATE] = {"part/template",
+                             1,
+                             1,
+                             0,
+                             SCENE | SIZES | KERNEL | BIT(HINTS) | BIT(KNOWLEDGE) | BIT(FAILURES) | END,
+                             {0}},
     [ATOLL_FORM_PLAN] = {"part/planner",
                          1,
                          0,
                          1,
-                         SCENE | KERNEL | HISTORY | BIT(INSPIRATION) | LEARNT | BIT(ADVICE) | END,
+                         SCENE | SIZES | KERNEL | HISTORY | BIT(INSPIRATION) | LEARNT | BIT(ADVICE) | END,
                          {0}},
     [ATOLL_FORM_ANALYSE] =
-        {"part/analyser", 1, 0, 0, SCENE | KERNEL | HISTORY | BIT(HINTS) | BIT(KNOWLEDGE) | END, {0}},
+        {"part/analyser", 1, 0, 0, SCENE | SIZES | KERNEL | HISTORY | BIT(HINTS) | BIT(KNOWLEDGE) | END, {0}},
     [ATOLL_FORM_ORDER] = {"part/order",
                           0,
                           0,

@@ -56,7 +56,7 @@ int atoll_prompt_write_system(const struct atoll_prompt_input *input, struct ato
 /* Writers of sections; one that has nothing to say writes nothing. */
 typedef void atoll_prompt_writer(const struct atoll_prompt_input *input, struct atoll_prompt_text *t);
 atoll_prompt_writer atoll_prompt_write_task, atoll_prompt_write_instructions, atoll_prompt_write_reference,
-    atoll_prompt_write_device, atoll_prompt_write_state, atoll_prompt_write_parent,
+    atoll_prompt_write_device, atoll_prompt_write_shapes, atoll_prompt_write_state, atoll_prompt_write_parent,
     atoll_prompt_write_candidate, atoll_prompt_write_table, atoll_prompt_write_diagnosis,
     atoll_prompt_write_trajectory, atoll_prompt_write_siblings, atoll_prompt_write_inspiration,
     atoll_prompt_write_memory, atoll_prompt_write_hints, atoll_prompt_write_advice, atoll_prompt_write_issues,

@@ -54,10 +54,23 @@ static int pick_hint(const struct atoll_tune *tune, struct atoll_point *ret_poin
     return best != NULL;
 }
 
+static int pick_suggestion(const struct atoll_tune *tune, struct atoll_point *ret_point)
+{
+    for (uint32_t i = 0; i < tune->suggestion_count; i++) {
+        if (atoll_tune_available(tune, &tune->suggestions[i])) {
+            *ret_point = tune->suggestions[i];
+            return 1;
+        }
+    }
+    return 0;
+}
+
 static int pick_start(const struct atoll_tune *tune, struct atoll_random *random,
                       struct atoll_point *ret_point)
 {
     if (tune->trial_count < HINTS_FIRST && pick_hint(tune, ret_point))
+        return 1;
+    if (pick_suggestion(tune, ret_point))
         return 1;
     if (tune->trial_count >= tune->settings.start)
         return 0;
@@ -280,6 +293,21 @@ int atoll_tune_hint(struct atoll_tune *tune, const struct atoll_choice *choice,
         return 0;
     set_outcome(&hint, outcome);
     return atoll_tune_append_hint(tune, &hint, err);
+}
+
+void atoll_tune_suggest(struct atoll_tune *tune, const struct atoll_choice *choices, size_t count)
+{
+    tune->has_suggestions = 1;
+    tune->suggestion_count = 0;
+    for (size_t i = 0; i < count && tune->suggestion_count < ATOLL_TUNE_SUGGESTION_LIMIT; i++) {
+        struct atoll_point *to = &tune->suggestions[tune->suggestion_count];
+        tune->suggestion_count += (uint32_t)atoll_space_point(tune->space, &choices[i], to);
+    }
+}
+
+int atoll_tune_has_suggestions(const struct atoll_tune *tune)
+{
+    return tune->has_suggestions;
 }
 
 double atoll_tune_bar_ns(const struct atoll_tune *tune)

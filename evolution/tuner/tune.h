@@ -77,6 +77,14 @@ void atoll_tune_result(struct atoll_tune *tune, const struct atoll_choice *choic
 int atoll_tune_hint(struct atoll_tune *tune, const struct atoll_choice *choice,
                     const struct atoll_tune_outcome *outcome, struct atoll_err *err);
 
+/* What is tried right after the best hints, in this order, before anything is drawn: configurations from the device and
+ * the shapes (shape_trials.h).  Replaces what was suggested before; what is not legal is ignored.  Not saved: whoever
+ * loads a tuner suggests again. */
+#define ATOLL_TUNE_SUGGESTION_LIMIT 12
+void atoll_tune_suggest(struct atoll_tune *tune, const struct atoll_choice *choices, size_t count);
+/* Whether it was called, with however few. */
+int atoll_tune_has_suggestions(const struct atoll_tune *tune);
+
 /* A sample run that takes longer than this need not be finished: report CENSORED. HUGE_VAL: finish it. */
 double atoll_tune_bar_ns(const struct atoll_tune *tune);
 /* No combination is left to propose. */

@@ -62,6 +62,9 @@ struct atoll_tune {
     struct atoll_index index; /* point -> trial */
     struct atoll_trial *hints;
     uint32_t hint_count, hint_capacity;
+    struct atoll_point suggestions[ATOLL_TUNE_SUGGESTION_LIMIT];
+    uint32_t suggestion_count;
+    uint8_t has_suggestions;
     uint32_t best, climb; /* trials around which the local search looks */
     uint8_t exhausted, listed;
     struct atoll_tune_points points;

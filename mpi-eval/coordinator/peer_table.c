@@ -135,6 +135,8 @@ void atoll_peer_table_capacity(const struct atoll_peer_table *t, struct atoll_ev
             continue;
         of->slots++;
         of->torch_slots += p->has_torch != 0;
+        if (!atoll_device_shape_is_known(&of->shape))
+            of->shape = p->shape;
     }
 }
 
@@ -445,6 +447,7 @@ void atoll_peer_table_hello(struct atoll_peer_table *t, unsigned peer, const str
     snprintf(p->model, sizeof(p->model), "%s", device->model);
     snprintf(p->uuid, sizeof(p->uuid), "%s", device->uuid);
     p->has_torch = device->torch[0] != '\0';
+    p->shape = atoll_device_shape_of(device);
     if (!p->place.node[0])
         snprintf(p->place.node, sizeof(p->place.node), "%s", device->node);
 }

@@ -38,9 +38,10 @@ struct atoll_peer {
     enum atoll_peer_state state;
     uint32_t wanted; /* orders it wants in hand */
     int said_hello;
-    int is_waiting;                        /* heard while nobody is greeted */
-    char model[96], uuid[64];              /* of its device */
-    int has_torch;                         /* it can measure rivals */
+    int is_waiting;           /* heard while nobody is greeted */
+    char model[96], uuid[64]; /* of its device */
+    int has_torch;            /* it can measure rivals */
+    struct atoll_device_shape shape;
     struct atoll_evaluator_location place; /* node "": not known yet */
     double heard_ns, answered_ns;          /* answered: its last result, or when it had nothing to answer */
     unsigned bad_count;                    /* messages that could not be used */

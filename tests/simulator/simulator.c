@@ -201,7 +201,7 @@ static int send_capacity(struct atoll_simulator *s, struct atoll_err *err)
     event.slots = s->there;
     if (s->settings.referee.rivals) { /* only devices that have a name may have torch */
         event.model_count = 1;
-        event.models[0] = (struct atoll_capacity){"simulated", s->there, s->there};
+        event.models[0] = (struct atoll_capacity){"simulated", s->there, s->there, {0}};
     }
     return step(s, &event, err);
 }

@@ -30,7 +30,7 @@ static void everything_is_found_once(void **state)
 {
     struct atoll_t4 *t4 = recorded_grid(SIDE);
     for (size_t pending = 1; pending <= 8; pending += 7) {
-        struct atoll_curves curves = searched(&(struct atoll_replay){t4, pending, 0, 0}, 3, LEGAL + 5);
+        struct atoll_curves curves = searched(&(struct atoll_replay){t4, pending, 0, 0, 0}, 3, LEGAL + 5);
         falls(&curves);
         expect_close(curves.best[LEGAL - 1], BEST, 1e-12);
         expect_close(curves.best[LEGAL + 4], BEST, 1e-12);
@@ -43,7 +43,7 @@ static void everything_is_found_once(void **state)
 static double found_by(const struct atoll_t4 *t4, unsigned strategy)
 {
     enum { BUDGET = 60, SEEDS = 10 };
-    struct atoll_replay replay = {t4, 1, 0, 1u << strategy};
+    struct atoll_replay replay = {t4, 1, 0, 1u << strategy, 0};
     double sum = 0;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         struct atoll_curves curves = searched(&replay, seed, BUDGET);
@@ -67,7 +67,7 @@ static void strategies_alone(void **state)
 static void a_seed_says_everything(void **state)
 {
     struct atoll_t4 *t4 = recorded_grid(SIDE);
-    struct atoll_replay replay = {t4, 4, 1, 0};
+    struct atoll_replay replay = {t4, 4, 1, 0, 0};
     struct atoll_curves a = searched(&replay, 7, 20), b = searched(&replay, 7, 20),
                         c = searched(&replay, 8, 20);
     assert_memory_equal(a.best, b.best, 20 * sizeof(*a.best));
@@ -85,7 +85,7 @@ static void noise_chooses_and_the_truth_is_shown(void **state)
     struct atoll_t4 *t4 = recorded_grid(SIDE);
     unsigned first = 0, other = 0;
     for (uint64_t seed = 0; seed < 60; seed++) {
-        struct atoll_curves curves = searched(&(struct atoll_replay){t4, 1, 1, 0}, seed, LEGAL);
+        struct atoll_curves curves = searched(&(struct atoll_replay){t4, 1, 1, 0, 0}, seed, LEGAL);
         double last = curves.best[LEGAL - 1];
         assert_true(fabs(fmod(last, 1e6)) < 1);
         first += fabs(last - BEST) < 1;
@@ -99,7 +99,7 @@ static void noise_chooses_and_the_truth_is_shown(void **state)
 static void random_search_repeats_nothing(void **state)
 {
     struct atoll_t4 *t4 = recorded_grid(SIDE);
-    struct atoll_replay replay = {t4, 1, 0, 0};
+    struct atoll_replay replay = {t4, 1, 0, 0, 0};
     for (uint64_t seed = 0; seed < 20; seed++) {
         struct atoll_curves curves;
         assert_int_equal(atoll_curves_init(&curves, 1, LEGAL, NULL), 0);

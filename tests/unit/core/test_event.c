@@ -153,8 +153,8 @@ static void capacities_have_models(void **state)
     atoll_event_init(&e, ATOLL_EVENT_CAPACITY);
     e.slots = 5;
     e.model_count = 2;
-    e.models[0] = (struct atoll_capacity){"H200", 4, 0};
-    e.models[1] = (struct atoll_capacity){"A100", 1, 0};
+    e.models[0] = (struct atoll_capacity){"H200", 4, 0, {0}};
+    e.models[1] = (struct atoll_capacity){"A100", 1, 0, {0}};
     atoll_event_encode(&e, &b);
     assert_int_equal(atoll_event_decode(b.data, b.length, NULL, &back, &err), 0);
     assert_true(back.slots == 5 && back.model_count == 2 && back.models[1].slots == 1);
@@ -175,8 +175,8 @@ static void capacities_have_torch(void **state)
     atoll_event_init(&e, ATOLL_EVENT_CAPACITY);
     e.slots = 5;
     e.model_count = 2;
-    e.models[0] = (struct atoll_capacity){"H200", 4, 0};
-    e.models[1] = (struct atoll_capacity){"A100", 1, 0};
+    e.models[0] = (struct atoll_capacity){"H200", 4, 0, {0}};
+    e.models[1] = (struct atoll_capacity){"A100", 1, 0, {0}};
     atoll_event_encode(&e, &b);
     size_t without = b.length;
     atoll_buffer_clear(&b);
@@ -193,6 +193,31 @@ static void capacities_have_torch(void **state)
             memcpy(b.data + without + 4 * m, &refused[i][m], 4);
         assert_int_equal(atoll_event_decode(b.data, b.length, NULL, &back, NULL), -1);
     }
+    atoll_buffer_fini(&b);
+}
+
+/* What devices are like follows those, and only where it is known. */
+static void capacities_have_shapes(void **state)
+{
+    struct atoll_event e, back;
+    struct atoll_buffer b;
+    atoll_buffer_init(&b, 4096);
+    atoll_event_init(&e, ATOLL_EVENT_CAPACITY);
+    e.slots = 2;
+    e.model_count = 2;
+    e.models[0] = (struct atoll_capacity){"H200", 1, 0, {0}};
+    e.models[1] = (struct atoll_capacity){"A100", 1, 0, {0}};
+    atoll_event_encode(&e, &b);
+    size_t without = b.length;
+    atoll_buffer_clear(&b);
+    e.models[1].shape = (struct atoll_device_shape){80, 108, 32, 1024, 2048, 32, 65536, 166912, 167936, 0};
+    atoll_event_encode(&e, &b);
+    assert_int_equal(b.length, without + 2 * 4 + 2 * 40);
+    assert_int_equal(atoll_event_decode(b.data, b.length, NULL, &back, NULL), 0);
+    assert_memory_equal(&back.models[1].shape, &e.models[1].shape, sizeof(e.models[1].shape));
+    assert_false(atoll_device_shape_is_known(&back.models[0].shape));
+    for (size_t length = without + 1; length < b.length; length++)
+        assert_int_equal(atoll_event_decode(b.data, length, NULL, &back, NULL), -1);
     atoll_buffer_fini(&b);
 }
 
@@ -315,13 +340,10 @@ static void fini_takes_anything(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_type_travels),
-        cmocka_unit_test(capacities_have_models),
-        cmocka_unit_test(capacities_have_torch),
-        cmocka_unit_test(bodies_arrive),
-        cmocka_unit_test(briefings_and_turns_are_bounded),
-        cmocka_unit_test(bad_heads_are_refused),
-        cmocka_unit_test(fini_takes_anything),
+        cmocka_unit_test(every_type_travels),    cmocka_unit_test(capacities_have_models),
+        cmocka_unit_test(capacities_have_torch), cmocka_unit_test(capacities_have_shapes),
+        cmocka_unit_test(bodies_arrive),         cmocka_unit_test(briefings_and_turns_are_bounded),
+        cmocka_unit_test(bad_heads_are_refused), cmocka_unit_test(fini_takes_anything),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

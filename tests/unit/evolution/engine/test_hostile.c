@@ -74,7 +74,7 @@ static void a_model_too_many_takes_nothing_from_others(void **state)
     say_models(s, models, ATOLL_MODEL_LIMIT);
     assert_int_equal(atoll_engine_model_count(s->engine), ATOLL_MODEL_LIMIT);
     assert_int_equal(s->order_count, 0);
-    say_models(s, (struct atoll_capacity[]){{"m8", 3, 0}, {"m1", 1, 0}}, 2);
+    say_models(s, (struct atoll_capacity[]){{"m8", 3, 0, {0}}, {"m1", 1, 0, {0}}}, 2);
     assert_int_equal(atoll_engine_model_count(s->engine), ATOLL_MODEL_LIMIT);
     assert_int_equal(s->engine->slots, 1); /* nobody can use the others */
     assert_int_equal(s->order_count, 1);
@@ -85,7 +85,7 @@ static void a_model_too_many_takes_nothing_from_others(void **state)
 static void a_model_named_twice_has_the_slots_of_both(void **state)
 {
     struct sim *s = begin(*state, 0);
-    say_models(s, (struct atoll_capacity[]){{"H200", 2, 0}, {"", 1, 0}, {"H200", 3, 0}}, 3);
+    say_models(s, (struct atoll_capacity[]){{"H200", 2, 0, {0}}, {"", 1, 0, {0}}, {"H200", 3, 0, {0}}}, 3);
     assert_int_equal(atoll_engine_model_count(s->engine), 2);
     assert_int_equal(s->engine->models[0].slots, 5);
     assert_int_equal(s->engine->slots, 6);
@@ -97,7 +97,7 @@ static void a_model_named_twice_has_the_slots_of_both(void **state)
 static void nothing_is_ordered_between_resume_and_capacity(void **state)
 {
     struct sim *s = begin(*state, 0);
-    const struct atoll_capacity two[] = {{"H200", 1, 0}, {"A100", 1, 0}};
+    const struct atoll_capacity two[] = {{"H200", 1, 0, {0}}, {"A100", 1, 0, {0}}};
     say_models(s, two, 2);
     while (s->counts[ATOLL_DECIDE_EVALUATE] < 8)
         sim_answer(s);

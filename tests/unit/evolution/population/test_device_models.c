@@ -26,8 +26,8 @@ static void capacity(struct sim *s, uint32_t h200, uint32_t a100)
     atoll_event_init(&event, ATOLL_EVENT_CAPACITY);
     event.slots = h200 + a100;
     event.model_count = 2;
-    event.models[0] = (struct atoll_capacity){"H200", h200, 0};
-    event.models[1] = (struct atoll_capacity){"A100", a100, 0};
+    event.models[0] = (struct atoll_capacity){"H200", h200, 0, {0}};
+    event.models[1] = (struct atoll_capacity){"A100", a100, 0, {0}};
     sim_step(s, &event);
 }
 
@@ -122,7 +122,7 @@ static void a_late_model_starts_anew(void **state)
     atoll_event_init(&event, ATOLL_EVENT_CAPACITY);
     event.slots = 1;
     event.model_count = 1;
-    event.models[0] = (struct atoll_capacity){"H200", 1, 0};
+    event.models[0] = (struct atoll_capacity){"H200", 1, 0, {0}};
     sim_step(s, &event);
     for (unsigned i = 0; i < 5; i++)
         answer(s, 0);
@@ -145,9 +145,9 @@ static void three_models_have_three_populations(void **state)
     atoll_event_init(&event, ATOLL_EVENT_CAPACITY);
     event.slots = 3;
     event.model_count = 3;
-    event.models[0] = (struct atoll_capacity){"H200", 1, 0};
-    event.models[1] = (struct atoll_capacity){"A100", 1, 0};
-    event.models[2] = (struct atoll_capacity){"L40", 1, 0};
+    event.models[0] = (struct atoll_capacity){"H200", 1, 0, {0}};
+    event.models[1] = (struct atoll_capacity){"A100", 1, 0, {0}};
+    event.models[2] = (struct atoll_capacity){"L40", 1, 0, {0}};
     sim_step(s, &event);
     assert_int_equal(s->counts[ATOLL_DECIDE_EVALUATE], 3);
     for (uint32_t model = 0; model < 3; model++)

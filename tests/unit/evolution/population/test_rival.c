@@ -53,7 +53,7 @@ static void say_torch(struct sim *s, uint32_t slots, uint32_t torch_slots)
     atoll_event_init(&event, ATOLL_EVENT_CAPACITY);
     event.slots = slots;
     event.model_count = 1;
-    event.models[0] = (struct atoll_capacity){"H200", slots, torch_slots};
+    event.models[0] = (struct atoll_capacity){"H200", slots, torch_slots, {0}};
     sim_step(s, &event);
 }
 

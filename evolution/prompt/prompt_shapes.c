@@ -1,0 +1,164 @@
+/* prompt_shapes.c - the section of sizes that fit the timed shapes and the device (papers/002 IV-E): what a few tiles mean in
+ * blocks, waves, shared memory and registers; of C what the caches hold. */
+#include <math.h>
+#include <string.h>
+
+#include "evolution/prompt/prompt_text.h"
+#include "evolution/tuner/shape.h"
+
+#define VARIANTS 3
+#define SHAPES   4
+#define L1_BYTES (32 << 10) /* of a core, where nobody says */
+#define L2_BYTES (1 << 20)
+
+static int is_told(const struct atoll_prompt_input *input, const struct atoll_variant *v)
+{
+    return v->kind == ATOLL_VARIANT_BENCH &&
+           (!v->backend || (input->backend && strcmp(v->backend, input->backend) == 0));
+}
+
+static void put_problem(const struct atoll_shape_problem *p, const char *variant, struct atoll_buffer *out)
+{
+    atoll_buffer_printf(out, "%s: ", variant);
+    switch (p->family) {
+    case ATOLL_SHAPE_MATRIX:
+        if (p->batch > 1)
+            atoll_buffer_printf(out, "%.0f times ", p->batch);
+        atoll_buffer_printf(out, "%.0f x %.0f results, each a sum of %.0f", p->m, p->n, p->k);
+        break;
+    case ATOLL_SHAPE_ATTENTION:
+        atoll_buffer_printf(out, "%.0f queries of all heads, about %.0f keys each, depth %.0f", p->m, p->n,
+                            p->k);
+        break;
+    case ATOLL_SHAPE_ROWS: atoll_buffer_printf(out, "%.0f rows of %.0f", p->m, p->n); break;
+    case ATOLL_SHAPE_GRID: atoll_buffer_printf(out, "%.0f x %.0f x %.0f cells", p->k, p->m, p->n); break;
+    default: atoll_buffer_printf(out, "%.0f elements", p->n);
+    }
+    atoll_buffer_printf(out, "\n");
+}
+
+/* ---- devices ---- */
+
+static void put_sizes(const struct atoll_shape *s, struct atoll_buffer *out)
+{
+    static const struct {
+        enum atoll_shape_role role;
+        const char *before, *after;
+    } said[] = {
+        {ATOLL_SHAPE_TILE_M, "tile of ", " rows"},  {ATOLL_SHAPE_TILE_N, "", " columns"},
+        {ATOLL_SHAPE_TILE_K, "", " deep"},          {ATOLL_SHAPE_STAGES, "", " stages"},
+        {ATOLL_SHAPE_WARPS, "", " warps"},          {ATOLL_SHAPE_SPLIT, "sum split in ", ""},
+        {ATOLL_SHAPE_THREADS, "", " threads"},      {ATOLL_SHAPE_THREADS_X, "", " threads across"},
+        {ATOLL_SHAPE_THREADS_Y, "", " down"},       {ATOLL_SHAPE_ROWS_OF_BLOCK, "", " rows a block"},
+        {ATOLL_SHAPE_VECTOR, "accesses of ", ""},   {ATOLL_SHAPE_WORK, "", " of them a thread"},
+        {ATOLL_SHAPE_WORK_Y, "", " rows a thread"}, {ATOLL_SHAPE_WORK_Z, "", " planes a thread"},
+    };
+    const char *between = "  ";
+    for (size_t i = 0; i < sizeof(said) / sizeof(*said); i++) {
+        int64_t value = s->values[said[i].role];
+        if (!value || (said[i].role == ATOLL_SHAPE_SPLIT && value == 1))
+            continue;
+        atoll_buffer_printf(out, "%s%s%lld%s", between, said[i].before, (long long)value, said[i].after);
+        between = ", ";
+    }
+}
+
+static void put_figures(const struct atoll_shape *s, struct atoll_buffer *out)
+{
+    atoll_buffer_printf(out, ": %.0f blocks of %.0f threads", s->blocks, s->threads);
+    if (s->shared_bytes >= 1024)
+        atoll_buffer_printf(out, ", %.0f KiB of shared memory", ceil(s->shared_bytes / 1024));
+    atoll_buffer_printf(out, ", about %.0f registers a thread, %.0f resident, %.2f waves\n", s->registers,
+                        s->resident, s->waves);
+}
+
+static size_t put_shapes(const struct atoll_shape_problem *p, const struct atoll_device_shape *device,
+                         const char *variant, struct atoll_buffer *out)
+{
+    struct atoll_shape shapes[ATOLL_SHAPE_LIMIT];
+    size_t count = atoll_shape_suggest(p, device, shapes);
+    if (count)
+        put_problem(p, variant, out);
+    for (size_t i = 0; i < count && i < SHAPES; i++) {
+        put_sizes(&shapes[i], out);
+        put_figures(&shapes[i], out);
+    }
+    return count;
+}
+
+/* ---- C ---- */
+
+static double power_below(double x)
+{
+    return x < 1 ? 1 : exp2(floor(log2(x)));
+}
+
+static size_t put_caches(const struct atoll_shape_problem *p, uint32_t threads, const char *variant,
+                         struct atoll_buffer *out)
+{
+    double row = p->n * p->element_bytes, lanes = 64 / p->element_bytes;
+    double depth = fmin(power_below(p->k), L1_BYTES / 2 / (2 * lanes * p->element_bytes));
+    put_problem(p, variant, out);
+    switch (p->family) {
+    case ATOLL_SHAPE_MATRIX:
+        atoll_buffer_printf(
+            out,
+            "  sums in registers: 6 rows of 2 vectors (%.0f columns at 64 bytes a vector, half of it at "
+            "32); %.0f deep keeps a panel of columns in half of L1, %.0f rows of that depth half of L2\n",
+            2 * lanes, depth, power_below(L2_BYTES / 2 / (depth * p->element_bytes)));
+        break;
+    case ATOLL_SHAPE_ATTENTION:
+        atoll_buffer_printf(out, "  keys and values of %.0f rows fill half of L2\n",
+                            power_below(L2_BYTES / 2 / (2 * p->k * p->element_bytes)));
+        break;
+    case ATOLL_SHAPE_GRID:
+        atoll_buffer_printf(out,
+                            "  a row has %.0f KiB: bands of %.0f rows of three planes stay in half of L2\n",
+                            ceil(row / 1024), fmax(1, floor(L2_BYTES / 2 / (3 * row))));
+        break;
+    case ATOLL_SHAPE_ROWS:
+        atoll_buffer_printf(out, "  a row has %.0f KiB: a second pass over it reads %s\n", ceil(row / 1024),
+                            row <= L1_BYTES   ? "L1"
+                            : row <= L2_BYTES ? "L2"
+                                              : "memory");
+        break;
+    default: break;
+    }
+    double units = p->family == ATOLL_SHAPE_STREAM ? p->n : p->m * p->batch;
+    if (threads)
+        atoll_buffer_printf(
+            out, "  %.0f %s for each of %u threads; blocks whose count is a multiple of it leave none idle\n",
+            floor(units / threads), p->family == ATOLL_SHAPE_STREAM ? "elements" : "rows", threads);
+    return 1;
+}
+
+static const char of_devices[] =
+    "Computed from the timed shapes and this device, not measured; the most promising first "
+    "(resident: blocks of a multiprocessor at a time; waves: how often all of them are filled).";
+static const char of_caches[] =
+    "Computed from the timed shapes for caches of 32 KiB and 1 MiB a core, not measured.";
+
+/* All of it is quoted, so that it gives way where a prompt is short. */
+void atoll_prompt_write_shapes(const struct atoll_prompt_input *input, struct atoll_prompt_text *t)
+{
+    struct atoll_buffer lines;
+    size_t told = 0, variants = 0;
+    if (!input->device || !input->language)
+        return;
+    struct atoll_device_shape device = atoll_device_shape_of(input->device);
+    atoll_buffer_init(&lines, (size_t)16 << 10);
+    atoll_buffer_printf(&lines, "%s\n", device.multiprocessors ? of_devices : of_caches);
+    for (size_t i = 0; i < input->task->variant_count && variants < VARIANTS; i++) {
+        const struct atoll_variant *v = &input->task->variants[i];
+        struct atoll_shape_problem p;
+        if (!is_told(input, v) || atoll_shape_problem_of(input->task, v, input->language, &p, NULL))
+            continue;
+        variants++;
+        told += p.is_device ? put_shapes(&p, &device, v->name, &lines)
+                            : put_caches(&p, input->threads, v->name, &lines);
+    }
+    atoll_buffer_put_u8(&lines, 0);
+    if (told && !lines.failed)
+        atoll_prompt_put_quote(t, (const char *)lines.data, 0);
+    atoll_buffer_fini(&lines);
+}
