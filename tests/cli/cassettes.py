@@ -68,8 +68,10 @@ def agents_of(campaign):
 check(cassettes, "no cassette in tests/fixtures/cassettes")
 for cassette in cassettes:
     with tempfile.TemporaryDirectory(prefix="atoll-cassette-") as scratch:
-        campaign = pathlib.Path(scratch, "campaign")
+        campaign = pathlib.Path(scratch, cassette.name, "campaign")
         shutil.copytree(cassette / "campaign", campaign)
+        if (cassette.parent / "knowledge.json").exists():  # of those that were told the same
+            shutil.copy(cassette.parent / "knowledge.json", scratch)
         recording = cassette / "exchanges.sqlite"
         result = replay(campaign, "--gateway", f"replay:{recording}")
         if "was written by engine version" in result.stderr:
