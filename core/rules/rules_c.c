@@ -4,7 +4,7 @@
 #define HEADERS                                                                                              \
     "stddef.h stdint.h inttypes.h stdbool.h stdalign.h math.h complex.h float.h limits.h string.h stdlib.h " \
     "assert.h immintrin.h x86intrin.h xmmintrin.h emmintrin.h pmmintrin.h tmmintrin.h smmintrin.h "          \
-    "nmmintrin.h arm_neon.h"
+    "nmmintrin.h arm_neon.h arm_sve.h"
 const char atoll_rules_c_headers[] = " " HEADERS " ";
 #define STANDARD_ATTRIBUTES "maybe_unused nodiscard deprecated fallthrough noreturn likely unlikely"
 

@@ -10,7 +10,7 @@
 
 struct check_settings {
     const char *only, *python;
-    int compile, alone, json, verbose;
+    int compile, cache, alone, json, verbose;
 };
 
 #define FIELD(name) offsetof(struct check_settings, name)
@@ -18,6 +18,8 @@ struct check_settings {
 static const struct atoll_option check_options[] = {
     {"compile", 0, ATOLL_OPT_FLAG, FIELD(compile), NULL, NULL, 0, 0, NULL,
      "Compile what code there is; --no-compile looks at the files alone."},
+    {"cache", 0, ATOLL_OPT_FLAG, FIELD(cache), NULL, NULL, 0, 0, NULL,
+     "Use what compilers said of the same text in earlier checks; --no-cache asks them again."},
     {"python", 0, ATOLL_OPT_TEXT, FIELD(python), "PYTHON", "auto", 0, 0, NULL,
      "The interpreter whose Triton compiles; auto: ATOLL_PYTHON, else python3 where that has one; none."},
     {"alone", 0, ATOLL_OPT_FLAG, FIELD(alone), NULL, NULL, 0, 0, NULL,
@@ -73,7 +75,7 @@ static int run_check(void *given, const char *const *arguments, size_t count, st
 {
     const struct check_settings *s = given;
     const struct atoll_knowledge_check_settings settings = {
-        .only = s->only, .compiles = s->compile, .python = s->python};
+        .only = s->only, .compiles = s->compile, .cache = s->cache, .python = s->python};
     struct table table = {.settings = s};
     if (s->alone && count == 0)
         return atoll_err_set(err, ATOLL_E_USAGE,
@@ -91,7 +93,7 @@ static int run_check(void *given, const char *const *arguments, size_t count, st
     return table.counts[ATOLL_FINDING_FAILED] > 0;
 }
 
-static const struct check_settings defaults = {.compile = 1};
+static const struct check_settings defaults = {.compile = 1, .cache = 1};
 
 const struct atoll_subcommand atoll_command_knowledge_check = {.command = &check_command,
                                                                .settings_bytes =

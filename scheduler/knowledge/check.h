@@ -10,6 +10,7 @@
 struct atoll_knowledge_check_settings {
     const char *only;   /* entries alone whose id has this in it; NULL or "": all, and what is no entry */
     int compiles;       /* code, too */
+    int cache;          /* what compilers said in earlier checks is used */
     const char *python; /* of Triton: a path, "auto" or "none" */
 };
 

@@ -11,7 +11,6 @@
 #include "core/rules/rules.h"
 #include "mpi-eval/backend/backends.h"
 #include "mpi-eval/backend/cpu/compile/compile.h"
-#include "mpi-eval/backend/cpu/compile/object.h"
 #include "scheduler/campaign/run_tasks.h"
 #include "scheduler/knowledge/compilers.h"
 
@@ -34,8 +33,7 @@ enum outcome {
 struct job {
     const struct atoll_knowledge_entry *entry;
     char part[PART_BYTES];
-    int is_wrong;    /* it has to fail as the entry says */
-    int is_for_host; /* its object is looked at as candidates' are before they are loaded */
+    int is_wrong; /* it has to fail as the entry says */
     int may_be_mutable;
     enum outcome outcome;
     char *said; /* owned; NULL nothing */
@@ -44,13 +42,13 @@ struct job {
 struct atoll_check_code {
     const struct atoll_knowledge_base *base;
     struct atoll_task *task; /* the check's own; NULL: not read yet */
-    struct atoll_check_compilers compilers;
+    struct atoll_check_compilers *compilers;
     struct job *jobs;
     uint32_t count, capacity;
 };
 
 struct atoll_check_code *atoll_check_code_create(const struct atoll_knowledge_base *base, const char *python,
-                                                 struct atoll_err *err)
+                                                 int cache, struct atoll_err *err)
 {
     struct atoll_check_code *code = calloc(1, sizeof(*code));
     if (!code) {
@@ -58,15 +56,18 @@ struct atoll_check_code *atoll_check_code_create(const struct atoll_knowledge_ba
         return NULL;
     }
     code->base = base;
-    atoll_check_compilers_init(&code->compilers, python);
-    return code;
+    code->compilers = atoll_check_compilers_create(python, cache, err);
+    if (code->compilers)
+        return code;
+    free(code);
+    return NULL;
 }
 
 void atoll_check_code_destroy(struct atoll_check_code *code)
 {
     if (!code)
         return;
-    atoll_check_compilers_fini(&code->compilers);
+    atoll_check_compilers_destroy(code->compilers);
     for (uint32_t i = 0; i < code->count; i++)
         free(code->jobs[i].said);
     atoll_task_destroy(code->task);
@@ -106,15 +107,16 @@ static const struct atoll_task *task_for_plans(struct atoll_check_code *code, st
     return code->task;
 }
 
-static void submit(struct atoll_check_code *code, struct atoll_check_compiler *compiler,
-                   const char *unit_name, const char *text, size_t length)
+static int submit(struct atoll_check_code *code, struct atoll_check_compiler *compiler, const char *language,
+                  const char *name, const char *text, size_t length, struct atoll_err *err)
 {
-    struct atoll_err why = ATOLL_ERR_INIT;
-    struct job *job = &code->jobs[code->count - 1];
-    if (!compiler->compiler)
-        conclude(job, OUTCOME_NOBODY, compiler->trouble);
-    else if (atoll_check_compiler_submit(compiler, code->count - 1, unit_name, text, length, &why) != 0)
-        conclude(job, OUTCOME_NOBODY, why.text);
+    const struct atoll_check_unit unit = {.number = code->count - 1,
+                                          .language = language,
+                                          .name = name,
+                                          .text = text,
+                                          .length = length,
+                                          .may_be_mutable = code->jobs[code->count - 1].may_be_mutable};
+    return atoll_check_compilers_submit(code->compilers, compiler, &unit, err);
 }
 
 /* As a candidate goes: plan, rules, unit. */
@@ -144,23 +146,25 @@ static int prepare_candidate(struct atoll_check_code *code, struct atoll_check_c
     struct atoll_prepared *p = plan ? atoll_prepared_create(task, backend, &candidate, NULL, err) : NULL;
     if (plan && !p)
         return -1;
+    int rc = 0;
     if (p && p->verdict != ATOLL_V_CORRECT)
         conclude(job, p->verdict == ATOLL_V_FORBIDDEN ? OUTCOME_RULES : OUTCOME_PLAN, p->detail);
     else if (p)
-        submit(code, compiler, p->unit_name, p->unit_text, p->unit_length);
+        rc = submit(code, compiler, language, p->unit_name, p->unit_text, p->unit_length, err);
     atoll_prepared_destroy(p);
-    return 0;
+    return rc;
 }
 
 /* Without a plan it is the body of one: the same rules, and no launches behind it. */
 static int prepare_body(struct atoll_check_code *code, struct atoll_check_compiler *compiler,
-                        const char *language, const char *source, struct atoll_err *err)
+                        enum atoll_check_compiler_kind kind, const char *language, const char *source,
+                        struct atoll_err *err)
 {
     struct atoll_err why = ATOLL_ERR_INIT;
     struct job *job = &code->jobs[code->count - 1];
-    const char *name = compiler->kind == ATOLL_CHECK_OPENCL ? "candidate.cl"
-                       : compiler->kind == ATOLL_CHECK_CUDA ? atoll_backend_find("cuda")->unit_name
-                                                            : ATOLL_CC_CANDIDATE;
+    const char *name = kind == ATOLL_CHECK_OPENCL ? "candidate.cl"
+                       : kind == ATOLL_CHECK_CUDA ? atoll_backend_find("cuda")->unit_name
+                                                  : ATOLL_CC_CANDIDATE;
     if (atoll_rules_count(language) > 0 && atoll_rules_check(language, source, 1, &why) != 0) {
         conclude(job, OUTCOME_RULES, why.text);
         return 0;
@@ -172,7 +176,7 @@ static int prepare_body(struct atoll_check_code *code, struct atoll_check_compil
         atoll_buffer_printf(&unit, "#line 1 \"" ATOLL_CC_HARNESS "\"\n");
     int rc = atoll_buffer_check(&unit, err);
     if (rc == 0)
-        submit(code, compiler, name, (const char *)unit.data, unit.length);
+        rc = submit(code, compiler, language, name, (const char *)unit.data, unit.length, err);
     atoll_buffer_fini(&unit);
     return rc;
 }
@@ -181,11 +185,10 @@ static int add_for(struct atoll_check_code *code, const struct atoll_knowledge_e
                    const char *source, const struct atoll_task *task, const char *language,
                    enum atoll_check_compiler_kind kind, const char *flags, struct atoll_err *err)
 {
-    struct atoll_check_compiler *compiler = atoll_check_compilers_get(&code->compilers, kind, flags, err);
+    struct atoll_check_compiler *compiler = atoll_check_compilers_get(code->compilers, kind, flags, err);
     struct job *job = compiler ? add_job(code, entry, part, err) : NULL;
     if (!job)
         return -1;
-    job->is_for_host = kind == ATOLL_CHECK_CC || kind == ATOLL_CHECK_CLANG;
     job->may_be_mutable = task && task->allow_mutable_globals;
     int is_device = kind == ATOLL_CHECK_CUDA || kind == ATOLL_CHECK_TRITON;
     snprintf(job->part, sizeof(job->part), "%s, %s%s%.40s", part, atoll_check_compiler_name(kind),
@@ -193,7 +196,7 @@ static int add_for(struct atoll_check_code *code, const struct atoll_knowledge_e
     int is_candidate = kind == ATOLL_CHECK_TRITON ||
                        (has_plan(source) && kind != ATOLL_CHECK_OPENCL && kind != ATOLL_CHECK_CROSS);
     return is_candidate ? prepare_candidate(code, compiler, task, language, source, err)
-                        : prepare_body(code, compiler, language, source, err);
+                        : prepare_body(code, compiler, kind, language, source, err);
 }
 
 /* ---- who compiles it ---- */
@@ -255,7 +258,7 @@ static int add_part(struct atoll_check_code *code, const struct atoll_knowledge_
         if (add_for(code, entry, part, source, task, name, kind, targets[i], err) != 0)
             return -1;
         /* Wording differs between compilers; what is right is right with both. */
-        if (kind == ATOLL_CHECK_CC && strcmp(part, "wrong") != 0 &&
+        if (kind == ATOLL_CHECK_CC && (strcmp(part, "right") == 0 || strcmp(part, "kernel") == 0) &&
             add_for(code, entry, part, source, task, name, ATOLL_CHECK_CLANG, targets[i], err) != 0) {
             return -1;
         }
@@ -281,29 +284,21 @@ int atoll_check_code_add(struct atoll_check_code *code, const struct atoll_knowl
 
 /* ---- what came of it ---- */
 
-static void on_compiled(void *context, const struct atoll_compiled *compiled)
+static void on_verdict(void *context, const struct atoll_check_verdict *verdict)
 {
     struct atoll_check_code *code = context;
     enum outcome outcome = OUTCOME_COMPILE;
-    if (compiled->job >= code->count)
+    if (verdict->number >= code->count)
         return;
-    struct job *job = &code->jobs[compiled->job];
-    struct atoll_err why = ATOLL_ERR_INIT;
-    if (compiled->status == ATOLL_COMPILE_OK && job->is_for_host &&
-        atoll_object_check(compiled->object, compiled->object_length, job->may_be_mutable, NULL, 0, &why) !=
-            0) {
-        conclude(job, OUTCOME_RULES, why.text);
-        return;
-    }
-    if (compiled->status == ATOLL_COMPILE_OK)
+    if (verdict->status == ATOLL_COMPILE_OK)
         outcome = OUTCOME_FINE;
-    else if (compiled->status == ATOLL_COMPILE_BROKEN)
+    else if (verdict->status == ATOLL_COMPILE_BROKEN)
         outcome = OUTCOME_NOBODY;
-    else if (compiled->status == ATOLL_COMPILE_FORBIDDEN)
+    else if (verdict->status == ATOLL_COMPILE_FORBIDDEN)
         outcome = OUTCOME_RULES;
-    else if (compiled->status == ATOLL_COMPILE_PLAN)
+    else if (verdict->status == ATOLL_COMPILE_PLAN)
         outcome = OUTCOME_PLAN;
-    conclude(job, outcome, compiled->diagnostics);
+    conclude(&code->jobs[verdict->number], outcome, verdict->said);
 }
 
 /* Who says so, as an entry's `fails`. */
@@ -346,7 +341,7 @@ static const char *fault_of(const struct job *job, char *ret, size_t bytes)
 
 void atoll_check_code_finish(struct atoll_check_code *code, atoll_finding_row *row, void *context)
 {
-    atoll_check_compilers_finish(&code->compilers, on_compiled, code);
+    atoll_check_compilers_finish(code->compilers, on_verdict, code);
     for (uint32_t i = 0; i < code->count; i++) {
         const struct job *job = &code->jobs[i];
         char text[1400];

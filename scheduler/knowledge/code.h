@@ -8,9 +8,9 @@
 
 struct atoll_check_code;
 
-/* base: borrowed.  python: of Triton, as a setup says it; borrowed. */
+/* base, python (of Triton, as a setup says it): borrowed.  cache: verdicts of earlier checks are used. */
 struct atoll_check_code *atoll_check_code_create(const struct atoll_knowledge_base *base, const char *python,
-                                                 struct atoll_err *err);
+                                                 int cache, struct atoll_err *err);
 void atoll_check_code_destroy(struct atoll_check_code *code); /* NULL is fine */
 /* Queues an entry's code.  task: what its plans are of (borrowed until finish); NULL: the check's own. */
 int atoll_check_code_add(struct atoll_check_code *code, const struct atoll_knowledge_entry *entry,

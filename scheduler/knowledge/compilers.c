@@ -2,12 +2,19 @@
 
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
+#include "base/buffer.h"
+#include "core/rules/rules.h"
 #include "mpi-eval/backend/compile/compiler_driver.h"
+#include "mpi-eval/backend/compile/toolchain.h"
 #include "mpi-eval/backend/cpu/compile/compile.h"
+#include "mpi-eval/backend/cpu/compile/object.h"
 #include "mpi-eval/backend/cuda/compile/compile.h"
+#include "mpi-eval/backend/cuda/compile/compile_cache.h"
 #include "mpi-eval/backend/cuda/triton/triton.h"
 #include "mpi-eval/coordinator/setup.h"
 
@@ -17,6 +24,9 @@
 #define FD_LIMIT     256
 #define LOOK_MS      20
 #define SLOTS_MOST   64
+#define LIMIT        48 /* compilers */
+#define KEY_BYTES    ((size_t)2 << 20)
+#define DRIVERS      2 /* cc, clang */
 
 static const char *const kind_names[ATOLL_CHECK_COMPILER_KIND_COUNT] = {
     "cc", "clang", "clang for another processor", "clang for OpenCL", "NVRTC", "Triton"};
@@ -38,7 +48,7 @@ static const char *const none[] = {NULL};
 static const char *const cross_flags[] = {"-c", "-O1", "-w", "-fdiagnostics-color=never", NULL};
 static const char *const opencl_flags[] = {
     "-c", "-O1",           "-w",      "-fdiagnostics-color=never", "-x",
-    "cl", "-cl-std=CL3.0", "-Xclang", "-finclude-default-header",  "-emit-llvm",
+    "cl", "-cl-std=CL1.2", "-Xclang", "-finclude-default-header",  "-emit-llvm",
     NULL};
 static const struct atoll_compiler_style cross_style = {
     .flags = cross_flags,
@@ -65,27 +75,85 @@ static const struct atoll_compiler_style opencl_style = {
 
 /* ---- all of them ---- */
 
+/* A unit that is on its way, or whose verdict is known. */
+struct unit {
+    uint64_t number;
+    struct atoll_check_compiler *compiler;
+    struct atoll_id key; /* zero: its verdict is not kept */
+    int may_be_mutable, is_known;
+    enum atoll_compile_status status; /* once it is known */
+    char *said;                       /* owned */
+};
+
+struct atoll_check_compiler {
+    enum atoll_check_compiler_kind kind;
+    char flags[ATOLL_CHECK_FLAG_BYTES];
+    char version[256];                  /* "": not known, so nothing is kept */
+    struct atoll_compiler *compiler;    /* NULL: not needed yet, or there is none */
+    char trouble[ATOLL_ERR_TEXT_BYTES]; /* why there is none */
+    size_t pending;
+};
+
+struct atoll_check_compilers {
+    const char *python;
+    unsigned slots;                    /* of each */
+    struct atoll_compile_cache *cache; /* NULL: none */
+    char drivers[DRIVERS][256];        /* versions; "": not looked for yet */
+    size_t count;
+    struct atoll_check_compiler compilers[LIMIT];
+    struct unit *units;
+    uint32_t unit_count, unit_capacity;
+};
+
+struct atoll_check_compilers *atoll_check_compilers_create(const char *python, int cache,
+                                                           struct atoll_err *err)
+{
+    struct atoll_check_compilers *all = calloc(1, sizeof(*all));
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    if (!all) {
+        atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the compilers of a check");
+        return NULL;
+    }
+    all->python = python;
+    all->slots = cores < 1 ? 1 : cores > SLOTS_MOST ? SLOTS_MOST : (unsigned)cores;
+    if (cache)
+        all->cache = atoll_compile_cache_create(NULL, ATOLL_COMPILE_CACHE_BYTES, NULL);
+    return all;
+}
+
+void atoll_check_compilers_destroy(struct atoll_check_compilers *all)
+{
+    if (!all)
+        return;
+    for (size_t i = 0; i < all->count; i++)
+        atoll_compiler_destroy(all->compilers[i].compiler);
+    for (uint32_t i = 0; i < all->unit_count; i++)
+        free(all->units[i].said);
+    atoll_compile_cache_destroy(all->cache);
+    free(all->units);
+    free(all);
+}
+
 static struct atoll_compiler *make(const struct atoll_check_compilers *all,
                                    const struct atoll_check_compiler *one, struct atoll_err *err)
 {
     char flags[ATOLL_CHECK_FLAG_BYTES + sizeof(ATOLL_SETUP_COMPILE_FLAGS) + 1];
-    struct atoll_compiler_settings settings = {.command = "clang",
+    struct atoll_compiler_settings settings = {.command = one->kind == ATOLL_CHECK_CC ? "cc" : "clang",
                                                .flags = one->flags,
                                                .slots = all->slots,
                                                .deadline_ns = DEADLINE_NS,
                                                .memory_bytes = MEMORY_BYTES,
                                                .output_bytes = OUTPUT_BYTES};
-    int is_host = one->kind == ATOLL_CHECK_CC || one->kind == ATOLL_CHECK_CLANG;
-    if (is_host) { /* a later -march= overrides the machine's own */
+    switch (one->kind) {
+    case ATOLL_CHECK_CC:
+    case ATOLL_CHECK_CLANG: /* a later -march= overrides the machine's own */
         snprintf(flags, sizeof(flags), "%s %s", ATOLL_SETUP_COMPILE_FLAGS, one->flags);
         settings.flags = flags;
-        settings.command = one->kind == ATOLL_CHECK_CC ? "cc" : "clang";
         return atoll_cc_create(&settings, err);
+    case ATOLL_CHECK_CROSS: return atoll_compiler_driver_create(&cross_style, &settings, err);
+    case ATOLL_CHECK_OPENCL: return atoll_compiler_driver_create(&opencl_style, &settings, err);
+    default: break;
     }
-    if (one->kind == ATOLL_CHECK_CROSS)
-        return atoll_compiler_driver_create(&cross_style, &settings, err);
-    if (one->kind == ATOLL_CHECK_OPENCL)
-        return atoll_compiler_driver_create(&opencl_style, &settings, err);
     settings.command = "nvrtc";
     settings.flags = "";
     settings.target = one->flags;
@@ -94,18 +162,35 @@ static struct atoll_compiler *make(const struct atoll_check_compilers *all,
     return one->kind == ATOLL_CHECK_CUDA ? atoll_nvrtc_create(&cuda, err) : atoll_triton_create(&triton, err);
 }
 
-void atoll_check_compilers_init(struct atoll_check_compilers *compilers, const char *python)
+static void make_now(const struct atoll_check_compilers *all, struct atoll_check_compiler *one)
 {
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    memset(compilers, 0, sizeof(*compilers));
-    compilers->python = python;
-    compilers->slots = cores < 1 ? 1 : cores > SLOTS_MOST ? SLOTS_MOST : (unsigned)cores;
+    struct atoll_err why = ATOLL_ERR_INIT;
+    if (one->compiler || one->trouble[0])
+        return;
+    one->compiler = make(all, one, &why);
+    if (!one->compiler)
+        snprintf(one->trouble, sizeof(one->trouble), "%s", why.text);
 }
 
-void atoll_check_compilers_fini(struct atoll_check_compilers *compilers)
+/* Without making it, where that costs a trial.  Triton keeps what it compiled itself. */
+static void find_version(struct atoll_check_compilers *all, struct atoll_check_compiler *one)
 {
-    for (size_t i = 0; i < compilers->count; i++)
-        atoll_compiler_destroy(compilers->compilers[i].compiler);
+    struct atoll_toolchain toolchain;
+    char *driver = all->drivers[one->kind != ATOLL_CHECK_CC];
+    if (one->kind == ATOLL_CHECK_TRITON)
+        return;
+    if (one->kind == ATOLL_CHECK_CUDA) {
+        make_now(all, one);
+        if (one->compiler)
+            snprintf(one->version, sizeof(one->version), "%s", atoll_compiler_version(one->compiler));
+        return;
+    }
+    if (!driver[0] &&
+        atoll_toolchain_init(&toolchain, one->kind == ATOLL_CHECK_CC ? "cc" : "clang", NULL) == 0) {
+        snprintf(driver, sizeof(all->drivers[0]), "%s", toolchain.version);
+        atoll_toolchain_fini(&toolchain);
+    }
+    snprintf(one->version, sizeof(one->version), "%s", driver);
 }
 
 struct atoll_check_compiler *atoll_check_compilers_get(struct atoll_check_compilers *all,
@@ -115,40 +200,126 @@ struct atoll_check_compiler *atoll_check_compilers_get(struct atoll_check_compil
     for (size_t i = 0; i < all->count; i++)
         if (all->compilers[i].kind == kind && strcmp(all->compilers[i].flags, flags) == 0)
             return &all->compilers[i];
-    struct atoll_check_compiler *one = &all->compilers[all->count];
-    struct atoll_err why = ATOLL_ERR_INIT;
-    if (all->count == ATOLL_CHECK_COMPILER_LIMIT || strlen(flags) >= sizeof(one->flags)) {
+    if (all->count == LIMIT || strlen(flags) >= ATOLL_CHECK_FLAG_BYTES) {
         atoll_err_set(err, ATOLL_E_LIMIT,
-                      "code of knowledge for more than %d targets, or flags that are too long",
-                      ATOLL_CHECK_COMPILER_LIMIT);
+                      "code of knowledge for more than %d targets, or flags that are too long", LIMIT);
         return NULL;
     }
-    all->count++;
+    struct atoll_check_compiler *one = &all->compilers[all->count++];
     one->kind = kind;
     snprintf(one->flags, sizeof(one->flags), "%s", flags);
-    one->compiler = make(all, one, &why);
-    if (!one->compiler)
-        snprintf(one->trouble, sizeof(one->trouble), "%s", why.text);
+    if (all->cache)
+        find_version(all, one);
     return one;
 }
 
-int atoll_check_compiler_submit(struct atoll_check_compiler *one, uint64_t number, const char *unit_name,
-                                const char *text, size_t length, struct atoll_err *err)
+/* ---- verdicts that are kept ---- */
+
+/* What is judged changes with the rows of the static rules. */
+static void find_key(const struct atoll_check_compilers *all, const struct atoll_check_compiler *one,
+                     const struct atoll_check_unit *unit, struct atoll_id *ret_key)
 {
-    if (atoll_compiler_submit(one->compiler, number, unit_name, text, length, NULL, 0, err) != 0)
+    struct atoll_buffer b;
+    const char *const *own = one->kind == ATOLL_CHECK_CROSS    ? cross_flags
+                             : one->kind == ATOLL_CHECK_OPENCL ? opencl_flags
+                                                               : NULL;
+    memset(ret_key, 0, sizeof(*ret_key));
+    if (!all->cache || !one->version[0])
+        return;
+    atoll_buffer_init(&b, KEY_BYTES);
+    atoll_buffer_put_text(&b, "knowledge check 1");
+    atoll_buffer_put_u32(&b, one->kind);
+    atoll_buffer_put_text(&b, one->version);
+    atoll_buffer_put_text(&b, ATOLL_SETUP_COMPILE_FLAGS);
+    atoll_buffer_put_text(&b, one->flags);
+    for (size_t i = 0; own && own[i]; i++)
+        atoll_buffer_put_text(&b, own[i]);
+    for (unsigned i = 0; i < atoll_rules_count(unit->language); i++) {
+        atoll_buffer_put_text(&b, atoll_rules_id(unit->language, i));
+        atoll_buffer_put_text(&b, atoll_rules_why(unit->language, i));
+    }
+    atoll_buffer_put_u32(&b, (uint32_t)unit->may_be_mutable);
+    atoll_buffer_put_text(&b, unit->name);
+    atoll_buffer_put_blob(&b, unit->text, unit->length);
+    if (!b.failed)
+        *ret_key = atoll_id_of(b.data, b.length);
+    atoll_buffer_fini(&b);
+}
+
+static int take_kept(const struct atoll_check_compilers *all, struct unit *unit)
+{
+    void *object = NULL;
+    size_t length = 0;
+    if (atoll_id_is_zero(&unit->key) ||
+        !atoll_compile_cache_get(all->cache, &unit->key, &object, &length, &unit->said)) {
+        return 0;
+    }
+    unit->is_known = length == 1;
+    unit->status =
+        unit->is_known ? (enum atoll_compile_status) * (const unsigned char *)object : ATOLL_COMPILE_OK;
+    free(object);
+    return unit->is_known;
+}
+
+static void keep(const struct atoll_check_compilers *all, const struct unit *unit)
+{
+    unsigned char status = (unsigned char)unit->status;
+    int is_lasting = unit->status == ATOLL_COMPILE_OK || unit->status == ATOLL_COMPILE_ERROR ||
+                     unit->status == ATOLL_COMPILE_FORBIDDEN || unit->status == ATOLL_COMPILE_PLAN;
+    if (is_lasting && !atoll_id_is_zero(&unit->key))
+        atoll_compile_cache_put(all->cache, &unit->key, &status, 1, unit->said ? unit->said : "");
+}
+
+/* ---- units ---- */
+
+int atoll_check_compilers_submit(struct atoll_check_compilers *all, struct atoll_check_compiler *one,
+                                 const struct atoll_check_unit *given, struct atoll_err *err)
+{
+    struct atoll_err why = ATOLL_ERR_INIT;
+    if (atoll_array_reserve(&all->units, &all->unit_capacity, all->unit_count + 1, sizeof(*all->units),
+                            err) != 0) {
         return -1;
-    one->pending++;
+    }
+    struct unit *unit = &all->units[all->unit_count];
+    *unit = (struct unit){.number = given->number, .compiler = one, .may_be_mutable = given->may_be_mutable};
+    find_key(all, one, given, &unit->key);
+    all->unit_count++;
+    if (take_kept(all, unit))
+        return 0;
+    make_now(all, one);
+    if (one->compiler && atoll_compiler_submit(one->compiler, all->unit_count - 1, given->name, given->text,
+                                               given->length, NULL, 0, &why) == 0) {
+        one->pending++;
+        return 0;
+    }
+    unit->is_known = 1;
+    unit->status = ATOLL_COMPILE_BROKEN;
+    unit->said = strdup(one->compiler ? why.text : one->trouble);
     return 0;
 }
 
+static void conclude(const struct atoll_check_compilers *all, struct unit *unit,
+                     const struct atoll_compiled *compiled)
+{
+    struct atoll_err why = ATOLL_ERR_INIT;
+    int is_host = unit->compiler->kind == ATOLL_CHECK_CC || unit->compiler->kind == ATOLL_CHECK_CLANG;
+    int is_refused = compiled->status == ATOLL_COMPILE_OK && is_host &&
+                     atoll_object_check(compiled->object, compiled->object_length, unit->may_be_mutable, NULL,
+                                        0, &why) != 0;
+    unit->is_known = 1;
+    unit->status = is_refused ? ATOLL_COMPILE_FORBIDDEN : compiled->status;
+    unit->said = strdup(is_refused ? why.text : compiled->diagnostics ? compiled->diagnostics : "");
+    keep(all, unit);
+}
+
 /* What is done of one; how many. */
-static size_t collect(struct atoll_check_compiler *one,
-                      void (*done)(void *context, const struct atoll_compiled *compiled), void *context)
+static size_t collect(struct atoll_check_compilers *all, struct atoll_check_compiler *one)
 {
     struct atoll_compiled compiled;
     size_t count = 0;
     while (one->pending > 0 && atoll_compiler_collect(one->compiler, &compiled) == 1) {
-        done(context, &compiled);
+        if (compiled.job < all->unit_count)
+            conclude(all, &all->units[compiled.job], &compiled);
         atoll_compiled_fini(&compiled);
         one->pending--;
         count++;
@@ -157,7 +328,7 @@ static size_t collect(struct atoll_check_compiler *one,
 }
 
 void atoll_check_compilers_finish(struct atoll_check_compilers *all,
-                                  void (*done)(void *context, const struct atoll_compiled *compiled),
+                                  void (*done)(void *context, const struct atoll_check_verdict *verdict),
                                   void *context)
 {
     for (size_t pending = 1; pending > 0;) {
@@ -166,12 +337,17 @@ void atoll_check_compilers_finish(struct atoll_check_compilers *all,
         pending = 0;
         for (size_t i = 0; i < all->count; i++) {
             struct atoll_check_compiler *one = &all->compilers[i];
-            collected += one->pending ? collect(one, done, context) : 0;
+            collected += one->pending ? collect(all, one) : 0;
             pending += one->pending;
             if (one->pending)
                 count += atoll_compiler_pollfds(one->compiler, fds + count, FD_LIMIT - count);
         }
         if (pending > 0 && collected == 0)
             poll(fds, (nfds_t)count, LOOK_MS);
+    }
+    for (uint32_t i = 0; i < all->unit_count; i++) {
+        const struct unit *unit = &all->units[i];
+        const struct atoll_check_verdict verdict = {unit->number, unit->status, unit->said ? unit->said : ""};
+        done(context, &verdict);
     }
 }

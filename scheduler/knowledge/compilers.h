@@ -1,14 +1,13 @@
 /* compilers.h - the compilers that candidates are compiled with, for code of knowledge: made when they are first needed, all at work at
- * the same time.
- * Layer: scheduler.  Lifetime: init/fini.  Single owner. */
+ * the same time.  What one said of a text is kept beside the cubins of candidates, under compiler, flags, static rules and text.
+ * Layer: scheduler.  Lifetime: create/destroy.  Single owner. */
 #ifndef ATOLL_SCHEDULER_KNOWLEDGE_COMPILERS_H
 #define ATOLL_SCHEDULER_KNOWLEDGE_COMPILERS_H
 
 #include "base/err.h"
 #include "mpi-eval/evaluator/compiler.h"
 
-#define ATOLL_CHECK_COMPILER_LIMIT 48
-#define ATOLL_CHECK_FLAG_BYTES     256
+#define ATOLL_CHECK_FLAG_BYTES 256 /* of the index: a target, or what is added to candidates' flags */
 
 enum atoll_check_compiler_kind {
     ATOLL_CHECK_CC,     /* as candidates in C are compiled */
@@ -22,34 +21,39 @@ enum atoll_check_compiler_kind {
 /* "cc", "clang" ... as findings call them. */
 const char *atoll_check_compiler_name(enum atoll_check_compiler_kind kind);
 
-struct atoll_check_compiler {
-    enum atoll_check_compiler_kind kind;
-    char flags[ATOLL_CHECK_FLAG_BYTES]; /* of the index: a target, or what is added to candidates' flags */
-    struct atoll_compiler *compiler;    /* NULL: none here */
-    char trouble[ATOLL_ERR_TEXT_BYTES]; /* why */
-    size_t pending;
+/* Borrowed during the call. */
+struct atoll_check_verdict {
+    uint64_t number;
+    enum atoll_compile_status status;
+    const char *said; /* "" nothing */
 };
 
-struct atoll_check_compilers {
-    const char *python; /* of Triton, as a setup says it */
-    unsigned slots;     /* of each */
-    size_t count;
-    struct atoll_check_compiler compilers[ATOLL_CHECK_COMPILER_LIMIT];
-};
+struct atoll_check_compiler;
+struct atoll_check_compilers;
 
-/* python: borrowed. */
-void atoll_check_compilers_init(struct atoll_check_compilers *compilers, const char *python);
-void atoll_check_compilers_fini(struct atoll_check_compilers *compilers);
-/* The one of its kind and flags, which may have none behind it; NULL with LIMIT. */
+/* python: of Triton, as a setup says it; borrowed.  cache: verdicts of earlier checks are kept and used. */
+struct atoll_check_compilers *atoll_check_compilers_create(const char *python, int cache,
+                                                           struct atoll_err *err);
+void atoll_check_compilers_destroy(struct atoll_check_compilers *compilers); /* NULL is fine */
+/* The one of its kind and flags, which may have nothing behind it; NULL with LIMIT. */
 struct atoll_check_compiler *atoll_check_compilers_get(struct atoll_check_compilers *compilers,
                                                        enum atoll_check_compiler_kind kind, const char *flags,
                                                        struct atoll_err *err);
-/* Queues a unit; number: the caller's. */
-int atoll_check_compiler_submit(struct atoll_check_compiler *compiler, uint64_t number, const char *unit_name,
-                                const char *text, size_t length, struct atoll_err *err);
-/* Waits for everything that was queued; done is called for each, and takes nothing. */
+
+struct atoll_check_unit {
+    uint64_t number; /* the caller's */
+    const char *language;
+    const char *name, *text; /* text: of length bytes */
+    size_t length;
+    int may_be_mutable; /* its object may have variables that are written; of C */
+};
+/* Queues a unit.  C that becomes a shared object is looked at as one before it is loaded (FORBIDDEN). */
+int atoll_check_compilers_submit(struct atoll_check_compilers *compilers,
+                                 struct atoll_check_compiler *compiler, const struct atoll_check_unit *unit,
+                                 struct atoll_err *err);
+/* Waits for everything that was queued; done is called once for each.  BROKEN: nobody here can tell, said: why. */
 void atoll_check_compilers_finish(struct atoll_check_compilers *compilers,
-                                  void (*done)(void *context, const struct atoll_compiled *compiled),
+                                  void (*done)(void *context, const struct atoll_check_verdict *verdict),
                                   void *context);
 
 #endif
