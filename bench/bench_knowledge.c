@@ -22,7 +22,7 @@
 #include "mpi-eval/referee/rival.h"
 
 #define ROUND_LIMIT  50
-#define TRY_LIMIT    8
+#define TRY_LIMIT    12
 #define CHOICE_LIMIT 1000
 #define PLAN_BYTES   (4u << 20)
 #define SOURCE_BYTES (1u << 20)
@@ -54,7 +54,7 @@ struct shape {
     double time_ns, rival_ns; /* least medians of the rounds; 0: none */
     double ratios[ROUND_LIMIT];
     unsigned round_count;
-    char detail[256];
+    char detail[256], versions[ATOLL_RIVAL_VERSIONS_BYTES];
 };
 
 static const char *language_of(const char *path)
@@ -160,6 +160,8 @@ static void rivals_measure(struct bench *b, struct shape *s)
         }
         if (r.verdict != ATOLL_V_CORRECT)
             snprintf(s->detail, sizeof(s->detail), "%s: %.200s", s->task->rivals[k].name, r.detail);
+        else
+            snprintf(s->versions, sizeof(s->versions), "%s", r.versions);
         atoll_rival_times_add(&s->rivals, &r);
         atoll_rival_fini(&r);
     }
@@ -208,8 +210,8 @@ static void shape_print(const struct bench *b, const struct shape *s)
     for (unsigned i = 0; i < s->round_count; i++)
         json_array_append_new(ratios, json_real(s->ratios[i]));
     json_t *line = json_pack(
-        "{s:s, s:s, s:o, s:s, s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:o, s:s}", "task", s->task->name, "variant",
-        v ? v->name : "", "dims", dims, "device", device->model, "torch", device->torch, "choice",
+        "{s:s, s:s, s:o, s:s, s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:o, s:o}", "task", s->task->name, "variant",
+        v ? v->name : "", "dims", dims, "device", device->model, "torch", s->versions, "choice",
         b->choice_text, "rival", s->fastest.time_ns > 0 ? s->task->rivals[s->fastest.number].name : "",
         "alone_ns", v ? t->summary.median : 0.0, "floor_ns", v ? t->floor_ns : 0.0, "time_ns", s->time_ns,
         "rival_ns", s->rival_ns, "ratios", ratios, "detail", atoll_json_text(s->detail));
