@@ -9,6 +9,7 @@
 #include "mpi-eval/node/gpus.h"
 #include "scheduler/campaign/campaign_plan.h"
 #include "scheduler/cli/local_run.h"
+#include "scheduler/site/site.h"
 
 struct run_settings {
     struct atoll_plan_settings plan; /* first: the rows of atoll_plan_options (campaign/campaign_plan.c) */
@@ -81,12 +82,26 @@ static int devices_check(const struct run_settings *settings, struct atoll_err *
     return status;
 }
 
+/* That of ATOLL_SITE, whose folder of knowledge counts here as well; NULL with success: none is named. */
+static int site_load(struct atoll_site **ret_site, struct atoll_err *err)
+{
+    const char *name = getenv("ATOLL_SITE");
+
+    *ret_site = name && *name ? atoll_site_load(name, err) : NULL;
+    return name && *name && !*ret_site ? -1 : 0;
+}
+
 static int campaign_make(struct run_settings *settings, const char *const *suites, size_t count,
                          struct atoll_err *err)
 {
     struct atoll_campaign_plan plan;
     struct atoll_plan_part whole;
+    struct atoll_site *site;
     double evaluators = settings->ranks > 1 ? (double)(settings->ranks - 1) : 1;
+
+    if (site_load(&site, err) != 0)
+        return -1;
+    settings->plan.site_knowledge = site ? site->knowledge : NULL;
     int status = atoll_campaign_plan_make(&plan, &settings->plan, suites, count, evaluators,
                                           settings->quiet || settings->json, err);
 
@@ -98,6 +113,7 @@ static int campaign_make(struct run_settings *settings, const char *const *suite
     if (status == 0)
         atoll_campaign_plan_log_reuse(&plan);
     atoll_campaign_plan_fini(&plan);
+    atoll_site_destroy(site);
     return status;
 }
 

@@ -143,10 +143,19 @@ check("knowledge.json: " in atoll("verify", campaign), "verify")
 rows = [json.loads(line) for line in atoll("export", campaign, "--jsonl", "knowledge").splitlines()]
 check({row["path"]: row["text"] for row in rows} == frozen["files"], "the archive's texts")
 
-# ---- the parts of a sweep name one file ----
+# ---- a site's folder ----
 
 site = write("site/prompts/c.md", f"{text}\n{MARK}\n").parent.parent
 profile = write("one.yaml", f"version: 1\nname: one\nscheduler: slurm\nstep: {{start: srun}}\nknowledge: {site}\n")
+environment["ATOLL_SITE"] = str(profile)
+run("of-the-site")
+check(MARK in json.loads((root / "of-the-site/knowledge.json").read_text())["files"]["prompts/c.md"], "ATOLL_SITE")
+environment["ATOLL_SITE"] = str(root / "no-site.yaml")
+check("no-site.yaml" in run("of-no-site", status=66), "a site that is not there")
+del environment["ATOLL_SITE"]
+
+# ---- the parts of a sweep name one file ----
+
 # No sbatch is in PATH: the folder is made, its jobs are not.
 result = subprocess.run([f"{build}/atoll", "submit", f"{source}/suites/starter", "-o", root / "sweep", "--site", profile, "--backend", "null",
                          "--model", "m", "--gateway", f"spool:{root}/spool", "--tasks-per-part", "1", "--evaluations", "100", "--time", "1h"],

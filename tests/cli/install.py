@@ -60,6 +60,13 @@ with tempfile.TemporaryDirectory(prefix="atoll-install-") as folder:
         check(evaluations and (out / "report.html").is_file(), f"nothing was evaluated of {name}: {evaluations}")
     check("no-such-suite" in atoll("run", "no-such-suite", "-o", work / "none", status=66), "the error names no suite")
 
+    # What models are told of: all that is in the source tree, examples and hardware too, from the installation alone.
+    atoll("run", "starter", "-o", work / "told", "--model", "m", "--gateway", "spool:/nonexistent", "--create-only")
+    told = json.loads((work / "told/knowledge.json").read_text())["files"]
+    there = pathlib.Path(source, "knowledge")
+    ours = {str(path.relative_to(there)) for path in there.rglob("*") if path.is_file() and not path.name.startswith(".")}
+    check(ours == {path for path in told if not path.startswith("kernels/")}, f"knowledge: {sorted(ours ^ set(told))[:9]}")
+
     # A site's profile and a job's script, and the price table of the README's gateway.yaml.
     script = atoll("submit", "starter", "-o", work / "sweep", "--site", "generic-slurm", "--dry-run")
     check(str(prefix) in script and build not in script, f"the job is not of this installation:\n{script}")
