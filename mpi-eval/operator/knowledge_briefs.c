@@ -2,8 +2,6 @@
 
 #include <stdlib.h>
 
-#include "base/log.h"
-
 #define TOLD_BYTES ((size_t)8 << 20)
 
 struct atoll_knowledge_briefs {
@@ -12,10 +10,11 @@ struct atoll_knowledge_briefs {
     struct atoll_arena *told; /* texts of the last briefing */
 };
 
-static void tell_problem(void *context, const struct atoll_err *problem)
+/* Who searches the same texts for models has said it (mpi-eval/tool/knowledge.h). */
+static void pass_over(void *context, const struct atoll_err *problem)
 {
     (void)context;
-    atoll_log_err(ATOLL_LOG_WARNING, "eval.knowledge.entry", problem);
+    (void)problem;
 }
 
 struct atoll_knowledge_briefs *atoll_knowledge_briefs_create(const struct atoll_knowledge_pack *pack,
@@ -26,7 +25,7 @@ struct atoll_knowledge_briefs *atoll_knowledge_briefs_create(const struct atoll_
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for what prompts are told of knowledge");
         return NULL;
     }
-    b->base = atoll_knowledge_base_parse(pack, tell_problem, NULL, err);
+    b->base = atoll_knowledge_base_parse(pack, pass_over, NULL, err);
     b->retrieval = b->base ? atoll_retrieval_create(b->base, pack, except, err) : NULL;
     b->told = b->retrieval ? atoll_arena_create(TOLD_BYTES, err) : NULL;
     if (b->told)

@@ -10,7 +10,7 @@
 #define ATOLL_KNOWLEDGE_EXCEPT_OPTION "knowledge_except"
 
 struct atoll_knowledge_briefs;
-/* pack: borrowed until destroy.  What is wrong with its entries is told in the log, and they are left out. */
+/* pack: borrowed until destroy.  Entries that something is wrong with are left out. */
 struct atoll_knowledge_briefs *atoll_knowledge_briefs_create(const struct atoll_knowledge_pack *pack,
                                                              const char *except, struct atoll_err *err);
 void atoll_knowledge_briefs_destroy(struct atoll_knowledge_briefs *briefs); /* NULL is fine */

@@ -6,6 +6,7 @@
 import atexit
 import json
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -113,6 +114,22 @@ for hints in (0, 1, told // 2, told - 1, told):
 made, said = run("made", "matmul", 5, 60, *null, "--reuse", later, "--create-only")
 atoll("resume", made, "-q")
 check(wanted in proposals(made)[:FIRST], "what was taken over is lost between --create-only and resume")
+
+# The same on other shapes: its sources are tried, its times say nothing.
+like = root / "like"
+shutil.copytree(f"{source}/suites/starter/matmul", like, symlinks=False)
+text = (like / "task.yaml").read_text()
+(like / "task.yaml").write_text(re.sub(r"(bench\S*:\s*\{[^}]*)\bM: \d+", r"\1M: 640", text).replace("name: matmul", "name: matmul_like"))
+check((like / "task.yaml").read_text().count("640") > 0 and "matmul_like" in (like / "task.yaml").read_text(), f"the copy:\n{text}")
+for path in (like / "seeds").iterdir():
+    if not path.name.startswith("naive"):
+        path.unlink()
+campaign = root / "like-run"
+said = atoll("run", like, "-o", campaign, "--evaluations", 30, "--seed", 5, "-q", *null, "--reuse", later).stderr
+check("taken over: 0 results and" in said and "for 1 of 1 tasks" in said and "on other shapes" in said, f"like: said {said!r}")
+origins = [json.loads(line)["operator"] for line in atoll("export", campaign, "--jsonl", "candidates").stdout.splitlines()]
+check("import" in origins and HINT not in events(campaign), f"like: {origins}")
+check("derived again and equal" in atoll("replay", campaign).stdout, "like: replay")
 
 for name, task, backend in (("other-task", "transpose", "null"), ("other-backend", "matmul", "cpu")):
     campaign, said = run(name, task, 5, 20, "--backend", backend, "--reuse", later, "--create-only")
