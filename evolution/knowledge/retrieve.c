@@ -225,6 +225,11 @@ void atoll_retrieval_destroy(struct atoll_retrieval *r)
     free(r);
 }
 
+uint32_t atoll_retrieval_kernel_count(const struct atoll_retrieval *r)
+{
+    return r->kernel_count;
+}
+
 /* ---- words ---- */
 
 void atoll_retrieval_score(const struct atoll_text_index *index, const char *words, double *ret_scores)

@@ -57,10 +57,23 @@ size_t atoll_retrieval_kernels(struct atoll_retrieval *retrieval, const struct a
 int atoll_retrieval_brief(const struct atoll_retrieval *retrieval, const struct atoll_retrieved *found,
                           struct atoll_arena *arena, struct atoll_brief *ret_brief, struct atoll_err *err);
 
+uint32_t atoll_retrieval_kernel_count(const struct atoll_retrieval *retrieval);
+
 /* What came of entries and kernels that were told, as of hints. */
 int atoll_retrieval_used(struct atoll_retrieval *retrieval, const struct atoll_diagnosis *diagnosis,
                          const struct atoll_briefing *briefing, struct atoll_err *err);
 void atoll_retrieval_credit(struct atoll_retrieval *retrieval, uint64_t ask, double parent_ns,
                             enum atoll_verdict verdict, double child_ns);
+
+/* ---- by embeddings, where a model makes them ---- */
+
+/* What is embedded of a kernel, and of the task that kernels are sought for, at most `bytes` with the NUL. */
+void atoll_retrieval_kernel_words(const struct atoll_retrieval *retrieval, uint32_t at, char *ret_text,
+                                  size_t bytes);
+void atoll_retrieval_task_words(const struct atoll_task *task, char *ret_text, size_t bytes);
+/* Vectors of all kernels, one behind the other, and of one task: cosines then count as much as the rest (Bruch, Gai, Ingber, "An Analysis
+ * of Fusion Functions for Hybrid Retrieval", 2023, 4: a sum of both, each from 0 to 1).  Borrowed by each call of kernels until they are taken away with NULL. */
+void atoll_retrieval_set_vectors(struct atoll_retrieval *retrieval, const float *kernels, const float *task,
+                                 size_t length);
 
 #endif

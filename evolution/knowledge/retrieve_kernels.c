@@ -1,5 +1,5 @@
 /* retrieve_kernels.c - kernels of other tasks: by operator families that both are of, words of their tasks, types and shapes of their tensors, and
- * identifiers of reference and source.  One kernel a task, and one of each text:
+ * identifiers of reference and source; where a model made vectors of them, by these, too.  One kernel a task, and one of each text:
  * suites hold the same source under several names. */
 #include <math.h>
 #include <stdio.h>
@@ -95,6 +95,33 @@ static int by_score(const void *a, const void *b)
     return x->at < y->at ? -1 : x->at > y->at;
 }
 
+static double cosine(const float *a, const float *b, size_t length)
+{
+    double dot = 0, aa = 0, bb = 0;
+    for (size_t i = 0; i < length; i++) {
+        dot += (double)a[i] * (double)b[i];
+        aa += (double)a[i] * (double)a[i];
+        bb += (double)b[i] * (double)b[i];
+    }
+    return aa > 0 && bb > 0 ? dot / sqrt(aa * bb) : 0;
+}
+
+/* Both as one: each from 0 to 1, added. */
+static void fuse(const struct atoll_retrieval *r, struct atoll_retrieved *all, size_t count, double *cosines)
+{
+    double least = 1, most = -1, best = count ? all[0].score : 0;
+    for (size_t i = 0; i < count; i++) {
+        const float *vector = r->kernel_vectors + all[i].at * r->vector_length;
+        cosines[i] = cosine(vector, r->task_vector, r->vector_length);
+        least = fmin(least, cosines[i]);
+        most = fmax(most, cosines[i]);
+    }
+    for (size_t i = 0; i < count; i++)
+        all[i].score =
+            (best > 0 ? all[i].score / best : 0) + (most > least ? (cosines[i] - least) / (most - least) : 0);
+    qsort(all, count, sizeof(*all), by_score);
+}
+
 static int is_there(const struct atoll_retrieval *r, const struct atoll_retrieved *found, size_t count,
                     uint32_t at)
 {
@@ -119,6 +146,8 @@ static size_t choose(const struct atoll_retrieval *r, struct kernel_view *v, str
                 .kind = ATOLL_RETRIEVED_KERNEL, .at = at, .score = likeness(r, at, v)};
     if (count)
         qsort(all, count, sizeof(*all), by_score);
+    if (r->kernel_vectors && r->task_vector)
+        fuse(r, all, count, v->by_head); /* which are in the scores by now */
     for (size_t i = 0; i < count && chosen < limit; i++)
         if (!is_there(r, ret_found, chosen, all[i].at))
             ret_found[chosen++] = all[i];
@@ -149,4 +178,26 @@ size_t atoll_retrieval_kernels(struct atoll_retrieval *r, const struct atoll_ret
     free(scores);
     free(all);
     return chosen;
+}
+
+/* ---- embeddings ---- */
+
+void atoll_retrieval_kernel_words(const struct atoll_retrieval *r, uint32_t at, char *ret_text, size_t bytes)
+{
+    const struct atoll_kernel_text *k = &r->kernels[at];
+    snprintf(ret_text, bytes, "%s: %s\n%s", k->task, k->summary, k->source);
+}
+
+void atoll_retrieval_task_words(const struct atoll_task *task, char *ret_text, size_t bytes)
+{
+    snprintf(ret_text, bytes, "%s: %s\n%s", task->name, task->summary ? task->summary : "",
+             reference_of(task));
+}
+
+void atoll_retrieval_set_vectors(struct atoll_retrieval *r, const float *kernels, const float *task,
+                                 size_t length)
+{
+    r->kernel_vectors = kernels;
+    r->task_vector = task;
+    r->vector_length = length;
 }

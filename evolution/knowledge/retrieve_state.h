@@ -25,6 +25,8 @@ struct atoll_retrieval {
     uint32_t kernel_count, kernel_capacity, source_capacity;
     struct atoll_text_index *heads, *sources; /* of kernels: what is said of them, and they themselves */
     struct atoll_hint_ledger ledger;          /* accounts of the entries, then of the kernels */
+    const float *kernel_vectors, *task_vector;
+    size_t vector_length;
 };
 
 /* Scores of the texts of an index for some words, the best 1; all 0 where none has any.  ret_scores: one per text. */

@@ -355,6 +355,13 @@ static const char *step_of(const struct atoll_briefer *b, const struct atoll_ask
     return step ? step->title : NULL;
 }
 
+int atoll_briefer_wants_kernels(const struct atoll_ask *ask)
+{
+    return ask->kind == ATOLL_ASK_WRITE &&
+           (atoll_id_is_zero(&ask->parent) || ask->op == ATOLL_OPERATOR_INITIALISE ||
+            ask->op == ATOLL_OPERATOR_TRANSLATE);
+}
+
 static int tell_knowledge(struct atoll_briefer *b, const struct atoll_engine *engine,
                           const struct atoll_ask *ask, struct atoll_briefing *briefing, struct atoll_err *err)
 {
@@ -362,9 +369,6 @@ static int tell_knowledge(struct atoll_briefer *b, const struct atoll_engine *en
         atoll_prompt_context_device(b->context, atoll_engine_model(engine, ask->model));
     struct result parent;
     int known = find_result(b, engine, ask, &ask->parent, &parent, err);
-    int is_draft = ask->kind == ATOLL_ASK_WRITE &&
-                   (atoll_id_is_zero(&ask->parent) || ask->op == ATOLL_OPERATOR_INITIALISE ||
-                    ask->op == ATOLL_OPERATOR_TRANSLATE);
     const struct atoll_retrieval_query query = {
         .task = atoll_engine_task(engine, ask->task),
         .language = atoll_prompt_io_language(engine, b->backend, ask),
@@ -377,9 +381,11 @@ static int tell_knowledge(struct atoll_briefer *b, const struct atoll_engine *en
                      ? ask->stage
                      : (uint8_t)ATOLL_ISSUE_STAGE_COUNT,
         .depth = depth_of(engine, ask)};
-    return known < 0 ? -1
-                     : atoll_knowledge_briefs_make(b->knowledge, &query, is_draft && b->search->knowledge > 1,
-                                                   briefing, err);
+    return known < 0
+               ? -1
+               : atoll_knowledge_briefs_make(b->knowledge, &query,
+                                             atoll_briefer_wants_kernels(ask) && b->search->knowledge > 1,
+                                             briefing, err);
 }
 
 static void tell_memory(const struct atoll_briefer *b, const struct atoll_ask *ask,

@@ -26,6 +26,8 @@ int atoll_briefer_add_hint(struct atoll_briefer *briefer, const struct atoll_exp
  * engine: knows its candidates. */
 int atoll_briefer_add_event(struct atoll_briefer *briefer, const struct atoll_engine *engine,
                             const struct atoll_event *event, struct atoll_err *err);
+/* Whether it is a first draft, which is shown kernels of other tasks. */
+int atoll_briefer_wants_kernels(const struct atoll_ask *ask);
 /* Texts are borrowed until the next event is added.  Errors: MEMORY. */
 int atoll_briefer_make(struct atoll_briefer *briefer, const struct atoll_engine *engine,
                        const struct atoll_ask *ask, struct atoll_briefing *ret_briefing,

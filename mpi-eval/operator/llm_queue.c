@@ -19,6 +19,7 @@
 #include "base/log.h"
 #include "llm-gateway/client/client.h"
 #include "mpi-eval/operator/briefer.h"
+#include "mpi-eval/operator/embedder.h"
 #include "mpi-eval/operator/knowledge_briefs.h"
 #include "mpi-eval/operator/prompt_io.h"
 #include "mpi-eval/operator/roles.h"
@@ -59,6 +60,7 @@ struct atoll_llm_queue {
     struct atoll_prompt_context *context;
     struct atoll_briefer *briefer;
     struct atoll_knowledge_briefs *knowledge;   /* NULL: nothing of it is told */
+    struct atoll_embedder *embedder;            /* NULL: words alone say which kernels are similar */
     struct trust trust[ATOLL_MODEL_ROLE_COUNT]; /* at the first role of each model */
     char campaign[ATOLL_ID_HEX];
     const char *account; /* borrowed from the campaign; NULL: its own */
@@ -86,6 +88,7 @@ void atoll_llm_queue_destroy(struct atoll_llm_queue *queue)
         open_ask_destroy(a);
     }
     atoll_briefer_destroy(queue->briefer);
+    atoll_embedder_destroy(queue->embedder);
     atoll_knowledge_briefs_destroy(queue->knowledge);
     atoll_prompt_context_destroy(queue->context);
     free(queue);
@@ -114,7 +117,16 @@ static int add_knowledge(struct atoll_llm_queue *queue, const struct atoll_campa
     if (!queue->knowledge)
         return -1;
     atoll_briefer_set_knowledge(queue->briefer, queue->knowledge);
-    return 0;
+    const struct atoll_embedder_settings embedder = {
+        .client = queue->client,
+        .retrieval = atoll_knowledge_briefs_retrieval(queue->knowledge),
+        .model = atoll_campaign_option(campaign, ATOLL_EMBEDDER_OPTION),
+        .campaign = queue->campaign,
+        .account = queue->account};
+    if (!embedder.model || !*embedder.model || atoll_campaign_config(campaign)->search.knowledge < 2)
+        return 0;
+    queue->embedder = atoll_embedder_create(&embedder, err);
+    return queue->embedder ? 0 : -1;
 }
 
 struct atoll_llm_queue *atoll_llm_queue_create(const struct atoll_llm_queue_settings *settings,
@@ -525,6 +537,14 @@ static int make_briefing(struct atoll_llm_queue *queue, struct open_ask *a, cons
     return 0;
 }
 
+/* What a first draft is shown may have to wait for vectors. */
+static int may_be_briefed(struct atoll_llm_queue *queue, const struct open_ask *a,
+                          const struct atoll_engine *engine, double now_ns)
+{
+    return !queue->embedder || !atoll_briefer_wants_kernels(&a->ask) ||
+           atoll_embedder_ready(queue->embedder, engine, a->ask.task, now_ns);
+}
+
 static int is_due(struct atoll_llm_queue *queue, const struct open_ask *a, double now_ns)
 {
     double backoff_ns = 1e9 * fmin(BACKOFF_LONGEST_S, exp2((double)trust_of(queue, a)->failures));
@@ -536,7 +556,8 @@ int atoll_llm_queue_next_event(struct atoll_llm_queue *queue, const struct atoll
                                double now_ns, struct atoll_event *event, struct atoll_err *err)
 {
     for (struct open_ask *a = queue->first; a; a = a->next) {
-        if (a->state == ASK_ADDED && !queue->is_held && is_for_model(queue, a)) {
+        if (a->state == ASK_ADDED && !queue->is_held && is_for_model(queue, a) &&
+            may_be_briefed(queue, a, engine, now_ns)) {
             event->type = ATOLL_EVENT_BRIEFING;
             if (make_briefing(queue, a, engine, &event->briefing, err) != 0)
                 return -1;
@@ -587,4 +608,11 @@ int atoll_llm_queue_fd(const struct atoll_llm_queue *queue)
 void atoll_llm_queue_count(const struct atoll_llm_queue *queue, struct atoll_llm_queue_counts *ret_counts)
 {
     *ret_counts = queue->counts;
+    if (queue->embedder) {
+        uint64_t tokens;
+        double usd;
+        atoll_embedder_cost(queue->embedder, &tokens, &usd);
+        ret_counts->tokens += tokens;
+        ret_counts->cost_usd += usd;
+    }
 }

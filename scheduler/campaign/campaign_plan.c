@@ -15,6 +15,7 @@
 #include "archive-h5/campaign/campaign.h"
 #include "archive-h5/campaign/knowledge.h"
 #include "mpi-eval/coordinator/resume.h"
+#include "mpi-eval/operator/embedder.h"
 #include "mpi-eval/operator/knowledge_briefs.h"
 #include "archive-h5/campaign/prior.h"
 #include "evolution/engine/engine.h"
@@ -32,7 +33,7 @@
 /* Two that compile, one that is measured, and some that wait for a comparison to end. */
 #define CORES_QUEUE_DEPTH  6u
 #define WALL_BUDGET_NS     120e9
-#define OPTION_ROWS        27
+#define OPTION_ROWS        28
 #define COMMAND_LINE_BYTES 16384u /* of the command that makes a campaign */
 #define ORIGIN_LIMIT_BYTES ((size_t)128 << 10)
 
@@ -74,6 +75,9 @@ const struct atoll_option atoll_plan_options[] = {
      "context (tokens of the model, what prompts are cut to) and tools (calls of tools one ask may make, 0 "
      "none), as in "
      "planner:temperature=0.3,effort=high; what is not said is the gateway's."},
+    {"embedder", 0, ATOLL_OPT_TEXT, FIELD(model.embedder), "NAME", NULL, 0, 0, NULL,
+     "Model of the gateway that makes embeddings: which kernels are similar to a task is then said by these "
+     "and by words."},
     {"gateway", 'g', ATOLL_OPT_TEXT, FIELD(model.gateway), "WHERE", NULL, 0, 0, NULL,
      "Where the gateway to models is: http://HOST:PORT, unix:PATH, spool:DIR (files, where no socket passes) "
      "or "
@@ -432,6 +436,7 @@ static size_t options_fill(const struct atoll_campaign_plan *plan, const struct 
         {settings->model.roles && *settings->model.roles ? ATOLL_ROLES_OPTION : NULL,
          text_or_empty(settings->model.roles)},
         {"gateway", text_or_empty(settings->model.where)},
+        {settings->model.embedder ? ATOLL_EMBEDDER_OPTION : NULL, text_or_empty(settings->model.embedder)},
         {"gateway-token", text_or_empty(settings->model.token)},
         {"ask-deadline", texts->deadline},
         {ATOLL_PROMPT_REPLAY_OPTION, texts->prompts},

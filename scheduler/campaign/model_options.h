@@ -7,8 +7,8 @@
 #include "scheduler/campaign/search_options.h"
 
 struct atoll_model_options {
-    const char *model, *gateway, *token_file; /* as given; borrowed */
-    struct atoll_option_list role;            /* parameters of roles, as given (mpi-eval/operator/roles.h) */
+    const char *model, *embedder, *gateway, *token_file; /* as given; borrowed */
+    struct atoll_option_list role; /* parameters of roles, as given (mpi-eval/operator/roles.h) */
     double deadline_s;
     char *where, *token; /* owned: with absolute paths, as a campaign keeps them; NULL: no model is asked */
     char *roles;         /* owned: parameters of roles as a campaign keeps them; NULL: none */

@@ -233,9 +233,44 @@ static void what_is_excepted_is_not_shown(void **state)
     atoll_retrieval_destroy(some);
 }
 
+/* Vectors that contradict the words: the order follows from both. */
+static void vectors_count_as_much_as_words(void **state)
+{
+    struct atoll_retrieval *r = atoll_retrieval_create(corpus.base, corpus.pack, NULL, NULL);
+    const struct atoll_retrieval_query q = {
+        .task = task_named("hpc/fft_batch_f32"), .language = "cuda", .device = "hopper"};
+    struct atoll_retrieved found[ATOLL_RETRIEVE_KERNELS];
+    uint32_t count = atoll_retrieval_kernel_count(r);
+    float *kernels = calloc(2 * (size_t)count, sizeof(*kernels)), task[2] = {1, 0};
+    char words[400];
+    (void)state;
+    for (uint32_t i = 0; i < count; i++) {
+        int is_near = strcmp(r->kernels[i].task, "histogram_f32") == 0;
+        kernels[2 * i + (is_near ? 0 : 1)] = 1;
+    }
+    assert_int_equal(atoll_retrieval_kernels(r, &q, found, 5), 5);
+    assert_string_equal(r->kernels[found[0].at].task, "fft_batch_f64");
+    atoll_retrieval_set_vectors(r, kernels, task, 2);
+    assert_int_equal(atoll_retrieval_kernels(r, &q, found, 5), 5);
+    int is_there = 0;
+    for (size_t i = 0; i < 2; i++)
+        is_there += strcmp(r->kernels[found[i].at].task, "histogram_f32") == 0;
+    assert_int_equal(is_there, 1);
+    atoll_retrieval_set_vectors(r, NULL, NULL, 0);
+    assert_int_equal(atoll_retrieval_kernels(r, &q, found, 1), 1);
+    assert_string_equal(r->kernels[found[0].at].task, "fft_batch_f64");
+    atoll_retrieval_kernel_words(r, found[0].at, words, sizeof(words));
+    assert_non_null(strstr(words, "fft_batch_f64: "));
+    atoll_retrieval_task_words(q.task, words, 40);
+    assert_true(strlen(words) == 39 && strncmp(words, "fft_batch_f32: ", 15) == 0);
+    free(kernels);
+    atoll_retrieval_destroy(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(similar_kernels_are_found),
-                                       cmocka_unit_test(what_is_excepted_is_not_shown)};
+                                       cmocka_unit_test(what_is_excepted_is_not_shown),
+                                       cmocka_unit_test(vectors_count_as_much_as_words)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

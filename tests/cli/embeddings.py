@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""First drafts are shown kernels of similar tasks, and a model of embeddings has a say in which: its vectors come before the drafts are
+asked for, and where it fails words alone decide.  The models are a script behind a spool (docs/spec/gateway.md).
+
+    embeddings.py BUILD SOURCE
+"""
+import atexit
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+build, source = sys.argv[1:3]
+root = pathlib.Path(tempfile.mkdtemp(prefix="atoll-embeddings-"))
+atexit.register(shutil.rmtree, root, ignore_errors=True)
+NEAR = "tridiagonal_f64"  # what the vectors call similar, and no word does
+
+
+def check(condition, message):
+    if not condition:
+        sys.exit(message)
+
+
+def atoll(*words):
+    result = subprocess.run([f"{build}/atoll", *map(str, words)], capture_output=True, text=True, timeout=120)
+    check(result.returncode == 0, f"atoll {' '.join(map(str, words))}: status {result.returncode}\n{result.stderr[-2000:]}")
+    return result.stdout
+
+
+def rows(where, table):
+    return [json.loads(line) for line in atoll("export", where, "--jsonl", table).splitlines()]
+
+
+class Models(threading.Thread):
+    """Answers a spool: vectors, or an error in their place, and drafts."""
+
+    def __init__(self, spool, fails):
+        super().__init__(daemon=True)
+        self.spool, self.fails, self.stopping = spool, fails, False
+        self.texts, self.drafts, self.order = [], [], []
+
+    def reply(self, request):
+        if "input" not in request:
+            self.drafts.append(request)
+            self.order.append("draft")
+            return "I do not know."
+        self.order.append("vectors")
+        self.texts += request["input"]
+        check(request["model"] == "vectors" and request["atoll"]["purpose"] == "embedder", f"{request['model']}, {request['atoll']}")
+        if self.fails:
+            return json.dumps({"error": {"message": "no such model", "type": "denied", "code": 403}, "atoll": {"status": "denied"}})
+        near = [text.startswith((f"{NEAR}:", "softmax_rows:")) for text in request["input"]]
+        return json.dumps({"object": "list", "model": "vectors", "usage": {"prompt_tokens": 10, "total_tokens": 10}, "data": [
+            {"object": "embedding", "index": i, "embedding": [1, 0.01 * i] if is_near else [0, 1]} for i, is_near in enumerate(near)][::-1]})
+
+    def run(self):
+        done = set()
+        while not self.stopping:
+            for path in sorted(self.spool.glob("*/*.request")):
+                try:
+                    request = json.loads(path.read_text())
+                except (FileNotFoundError, json.JSONDecodeError):
+                    continue
+                if path.name not in done:
+                    done.add(path.name)
+                    beside = path.with_name("." + path.stem + ".part")
+                    beside.write_text(self.reply(request))
+                    os.rename(beside, path.with_suffix(".reply"))
+            time.sleep(0.02)
+
+
+def drafts(name, fails, *more):
+    """What first drafts of a campaign were shown, in order, and the models."""
+    campaign, spool = root / name, root / f"{name}-spool"
+    models = Models(spool, fails)
+    models.start()
+    atoll("run", f"{source}/suites/starter", "--only", "softmax_rows", "-o", campaign, "--backend", "null", "--strategy", "repeated",
+          "--set", "ask_share=1", "--set", "repeated_parent=0", "--samples", 3, "--seconds", 60, "--seed", 3, "-q", "--model", "author",
+          "--gateway", f"spool:{spool}", *more)
+    models.stopping = True
+    models.join()
+    asks = {a["number"]: a for a in rows(campaign, "asks") if a["prompt"]}
+    shown = {}
+    for brief in rows(campaign, "briefs"):
+        if brief["kind"] == "demonstration":
+            shown.setdefault(brief["ask"], []).append(brief["title"].split("/")[1])
+            said = asks.get(brief["ask"])
+            check(not said or "# Kernels of similar tasks" in said["prompt"], f"ask {brief['ask']} is not shown {brief['title']}")
+    check(asks and models.drafts, "nothing was asked")
+    check("derived again and equal" in atoll("replay", campaign), "replay")
+    first = {tuple(titles) for titles in shown.values()}
+    check(len(first) == 1, f"drafts were shown {first}")
+    return first.pop(), models
+
+
+words, models = drafts("words", False)
+check(not models.texts and len(words) == 5 and NEAR not in words and "softmax_rows" not in words, f"by words: {words}")
+both, models = drafts("both", False, "--embedder", "vectors")
+check(NEAR in both[:2] and words[0] in both[:3], f"shown by words {words}, by both {both}")
+check(models.order.index("draft") == models.order.count("vectors") > 1, f"asked in the order {models.order}")
+check(len(models.texts) > 20 and sum(text.startswith("softmax_rows:") for text in models.texts) >= 1, "what was embedded")
+check(all(len(text) < 6000 for text in models.texts), "texts are cut")
+failed, models = drafts("failed", True, "--embedder", "vectors")
+check(failed == words and models.texts, f"after a failure: {failed}")
+print(f"by words {words}, with vectors {both}")
