@@ -233,6 +233,24 @@ struct atoll_rows atoll_query_samples(const struct atoll_query *q, uint64_t eval
     return rows_of(&q->samples, evaluation_row);
 }
 
+int atoll_query_judgement(const struct atoll_query *q, const struct atoll_row_candidate *c,
+                          struct atoll_row_judgement *ret)
+{
+    for (uint64_t i = atoll_tables_count(q->tables, ATOLL_TABLE_JUDGEMENTS); i-- > 0;) {
+        atoll_tables_get(q->tables, ATOLL_TABLE_JUDGEMENTS, i, ret);
+        if (ret->campaign == c->campaign && ret->task == c->task && ret->model == c->model &&
+            atoll_id_equal(&ret->source_id, &c->source_id))
+            return 1;
+    }
+    return 0;
+}
+
+int atoll_query_discarded(const struct atoll_query *q, const struct atoll_row_candidate *c,
+                          struct atoll_row_judgement *ret)
+{
+    return atoll_query_judgement(q, c, ret) && ret->discarded;
+}
+
 /* Correct and timed, then correct, then the rest; faster first. */
 static double merit(const struct atoll_row_evaluation *e)
 {

@@ -29,6 +29,12 @@ struct atoll_rows atoll_query_timings(const struct atoll_query *query, uint64_t 
 struct atoll_rows atoll_query_samples(const struct atoll_query *query, uint64_t evaluation_row);
 /* Row in profiles of an evaluation; -1 when nothing is known of its binary and counters. */
 int64_t atoll_query_profile(const struct atoll_query *query, uint64_t evaluation_row);
+/* Why a judge had a candidate discarded: 1 and the row; 0: it is not. */
+int atoll_query_discarded(const struct atoll_query *query, const struct atoll_row_candidate *candidate,
+                          struct atoll_row_judgement *ret_judgement);
+/* The last that a judge said of its source: 1 and the row; 0: nobody was asked, or has answered. */
+int atoll_query_judgement(const struct atoll_query *query, const struct atoll_row_candidate *candidate,
+                          struct atoll_row_judgement *ret_judgement);
 #define ATOLL_QUERY_ANY_MODEL UINT32_MAX
 /* The profile that says most of a candidate on a device model: the highest tier, of its fastest evaluation; -1 when
  * there is none. ret_evaluation: the evaluation it is of. */

@@ -186,6 +186,7 @@ static void put_task(struct atoll_buffer *out, const struct atoll_query *query, 
     atoll_html_rivals(out, query, row);
     put_profile(out, query, row);
     atoll_html_failures(out, query, row);
+    atoll_html_discarded(out, query, row);
     atoll_html_lineage(out, query, row);
     atoll_buffer_printf(out, "</section>\n");
 }

@@ -22,6 +22,8 @@ void atoll_html_lineage(struct atoll_buffer *out, const struct atoll_query *quer
 void atoll_html_rivals(struct atoll_buffer *out, const struct atoll_query *query, uint64_t task_row);
 /* What failed last, and templates none of whose combinations compiles; nothing where nothing failed. */
 void atoll_html_failures(struct atoll_buffer *out, const struct atoll_query *query, uint64_t task_row);
+/* What a judge called a cheat. */
+void atoll_html_discarded(struct atoll_buffer *out, const struct atoll_query *query, uint64_t task_row);
 /* Where the devices' time went, by device and by task; nothing where the archive does not say. */
 void atoll_html_times(struct atoll_buffer *out, const struct atoll_query *query);
 /* What asks of models cost and brought, and what their prompts were made of; nothing where none was asked. */

@@ -169,6 +169,30 @@ void atoll_html_failures(struct atoll_buffer *out, const struct atoll_query *que
     atoll_buffer_printf(out, "</ul></details>\n");
 }
 
+void atoll_html_discarded(struct atoll_buffer *out, const struct atoll_query *query, uint64_t task_row)
+{
+    const struct atoll_tables *t = atoll_query_tables(query);
+    struct atoll_row_task task;
+    size_t shown = 0;
+    atoll_tables_get(t, ATOLL_TABLE_TASKS, task_row, &task);
+    for (uint64_t i = 0; i < atoll_tables_count(t, ATOLL_TABLE_JUDGEMENTS); i++) {
+        struct atoll_row_judgement j;
+        char hex[ATOLL_ID_HEX];
+        atoll_tables_get(t, ATOLL_TABLE_JUDGEMENTS, i, &j);
+        if (!j.discarded || j.campaign != task.campaign || j.task != task.task || j.model != task.model)
+            continue;
+        if (!shown++)
+            atoll_buffer_printf(out, "<details><summary>Discarded as cheats by a judge</summary><ul>\n");
+        atoll_id_hex(&j.candidate, hex);
+        atoll_buffer_printf(out, "<li class=\"warn\"><span class=\"mono\">%.12s</span> %.0f %% likely: ", hex,
+                            100 * j.likelihood);
+        atoll_html_text(out, atoll_tables_text(t, j.reason));
+        atoll_buffer_printf(out, "</li>\n");
+    }
+    if (shown)
+        atoll_buffer_printf(out, "</ul></details>\n");
+}
+
 void atoll_html_lineage(struct atoll_buffer *out, const struct atoll_query *query, uint64_t task_row)
 {
     struct atoll_row_task task;

@@ -75,6 +75,7 @@ static int add_campaign(struct atoll_projection *p, const struct atoll_config *c
         if (!strcmp(c->options[i].key, "timing"))
             row.timing = !strcmp(c->options[i].value, "warm");
     p->form = c->search.fitness_form;
+    p->judge_limit = c->search.judge_limit;
     if (add_campaign_texts(p, c, &row, err) != 0)
         return -1;
     return atoll_tables_append(p->tables, ATOLL_TABLE_CAMPAIGN, &row, err);

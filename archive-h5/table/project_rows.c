@@ -129,6 +129,7 @@ static int take_reply(struct atoll_projection *p, const struct atoll_reply *repl
     campaign.cost_usd += reply->cost_usd;
     atoll_tables_set(p->tables, ATOLL_TABLE_CAMPAIGN, 0, &campaign);
     if (atoll_projection_put_items(p, reply, err) != 0 ||
+        atoll_projection_put_judgement(p, &row, reply, err) != 0 ||
         atoll_projection_put_learned(p, at, reply, err) != 0)
         return -1;
     for (uint32_t i = 0; i < reply->source_count; i++) {
@@ -597,6 +598,7 @@ static int project_decision(struct atoll_projection *p, const struct atoll_decis
     case ATOLL_DECIDE_BEST:
     case ATOLL_DECIDE_TASK_DONE: return update_task(p, d, err);
     case ATOLL_DECIDE_ASK: return add_ask(p, d, err);
+    case ATOLL_DECIDE_DISCARD: return atoll_projection_discard(p, d, err);
     case ATOLL_DECIDE_STOP:
         atoll_tables_get(p->tables, ATOLL_TABLE_CAMPAIGN, 0, &campaign);
         campaign.stop_reason = (uint8_t)d->reason;

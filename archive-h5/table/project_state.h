@@ -89,6 +89,7 @@ struct atoll_projection {
     struct atoll_arena *plans; /* of sources; emptied when it is full */
     uint64_t plan_round;       /* counts how often plans was emptied, from 1 */
     enum atoll_fitness_form form;
+    double judge_limit;                                              /* of the search */
     struct atoll_projection_list sources, dispatches, tasks, floors; /* floors: one per candidate row */
     struct atoll_projection_list rivals, devices; /* devices: struct atoll_device_info, as told last */
     struct atoll_projection_list told;            /* one per ask row */
@@ -154,6 +155,11 @@ void atoll_projection_credit(struct atoll_projection *p, uint64_t ask, const str
 /* Of a reply that is taken: its items, and the sections of its prompt. */
 int atoll_projection_put_items(struct atoll_projection *p, const struct atoll_reply *reply,
                                struct atoll_err *err);
+/* Of a reply that is taken: what a judge said; of other asks nothing. */
+int atoll_projection_put_judgement(struct atoll_projection *p, const struct atoll_row_ask *ask,
+                                   const struct atoll_reply *reply, struct atoll_err *err);
+int atoll_projection_discard(struct atoll_projection *p, const struct atoll_decision *d,
+                             struct atoll_err *err);
 /* The candidate is the best of its task from here on: the ask that it, or its template, answers has that to its credit. before_ns: of
  * the best before, 0 none. */
 void atoll_projection_credit_ask(struct atoll_projection *p, uint64_t candidate, double before_ns,

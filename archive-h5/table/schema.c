@@ -916,6 +916,21 @@ static const struct atoll_column section_columns[] = {
     COL(section, cut_bytes, U32, "B", "what did not fit"),
 };
 
+static const struct atoll_column judgement_columns[] = {
+    OWNER(judgement),
+    KEY(judgement, ask, U64, "", "number of the ask"),
+    COL(judgement, event, U64, "", "number of the journaled event that answered it"),
+    COL(judgement, task, U32, "", "task"),
+    COL(judgement, model, U32, "", "device model"),
+    COL(judgement, candidate, ID, "", "candidate that was shown"),
+    COL(judgement, source_id, ID, "",
+        "hash of its language and source text: all candidates of it are judged"),
+    ENUM(judgement, status, reply_name, ATOLL_REPLY_STATUS_COUNT + 1, "how it was answered"),
+    COL(judgement, likelihood, F64, "", "that it cheats, 0 to 1, -1 = nothing was said, and it stays"),
+    COL(judgement, discarded, U8, "", "1 = above the limit: its candidates are correct no more"),
+    COL(judgement, reason, TEXT, "", "why, in the judge's words"),
+};
+
 static const struct atoll_column knowledge_entry_columns[] = {
     OWNER(hint),
     KEY(hint, id, ID, "", "hash of the entry's identity"),
@@ -1013,6 +1028,7 @@ static const struct atoll_table_schema tables[ATOLL_TABLE_COUNT] = {
      sizeof(struct atoll_row_hint_use), sizeof(knowledge_use_columns) / sizeof(*knowledge_use_columns),
      knowledge_use_columns, 6},
     TABLE6(knowledge, "knowledge", "one row per text of what models were told of (knowledge.json)"),
+    TABLE6(judgement, "judgements", "one row per answer of a judge, who says how likely a candidate cheats"),
 };
 
 const struct atoll_table_schema *atoll_table_schema(enum atoll_table table)
@@ -1036,7 +1052,7 @@ const char *atoll_table_names(void)
     return "campaign, tasks, devices, asks, candidates, evaluations, timings, samples, profiles, duels, "
            "elites, migrations, decisions, rivals, rival_timings, rival_samples, device_time, hints, "
            "hint_uses, memory, briefs, tool_calls, items, sections, knowledge_entries, knowledge_uses, "
-           "knowledge";
+           "knowledge, judgements";
 }
 
 static const struct {

@@ -126,6 +126,18 @@ struct atoll_row_section {
     uint32_t ordinal, name /* text */, bytes, cut_bytes;
 };
 
+/* What a judge said of a source, by the candidate that it was shown. */
+struct atoll_row_judgement {
+    uint32_t campaign;
+    uint64_t ask, event;
+    uint32_t task, model;
+    struct atoll_id candidate, source_id;
+    uint8_t status; /* as of asks */
+    double likelihood;
+    uint8_t discarded;
+    uint32_t reason; /* text */
+};
+
 /* A text of the campaign's knowledge. */
 struct atoll_row_knowledge {
     uint32_t campaign;
@@ -396,6 +408,7 @@ enum atoll_table {
     ATOLL_TABLE_KNOWLEDGE_ENTRIES, /* struct atoll_row_hint */
     ATOLL_TABLE_KNOWLEDGE_USES,    /* struct atoll_row_hint_use */
     ATOLL_TABLE_KNOWLEDGE,
+    ATOLL_TABLE_JUDGEMENTS,
     ATOLL_TABLE_COUNT
 };
 

@@ -296,6 +296,16 @@ static int read_event(struct atoll_reuse *r, const struct atoll_record *record, 
     return rc;
 }
 
+/* A judge called it a cheat: none of its instances is one that is correct. */
+static void discard(const struct atoll_reuse *r, struct known of, const struct atoll_id *source)
+{
+    struct result *results = r->results.items;
+    for (size_t i = 0; i < r->results.count; i++)
+        if (results[i].task == of.number && results[i].like == of.like &&
+            atoll_id_equal(&results[i].source, source))
+            results[i].time_ns = 0;
+}
+
 /* Numbers ascend; what does not is nobody's order. */
 static int read_decisions(struct atoll_reuse *r, const struct atoll_record *record, struct atoll_err *err)
 {
@@ -304,6 +314,8 @@ static int read_decisions(struct atoll_reuse *r, const struct atoll_record *reco
     int got;
     while ((got = atoll_record_decision(record, &cursor, &d, err)) == 1) {
         const struct order *last = r->orders.items;
+        if (d.type == ATOLL_DECIDE_DISCARD)
+            discard(r, known_of(r, d.task), &d.source);
         if (d.type != ATOLL_DECIDE_EVALUATE || d.op == ATOLL_OPERATOR_NULL_CONTROL ||
             (r->orders.count && last[r->orders.count - 1].evaluation >= d.evaluation)) {
             continue;

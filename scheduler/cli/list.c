@@ -81,6 +81,8 @@ struct entry {
     size_t evaluations;
 };
 
+#define DISCARDED "discarded" /* as a cheat, by a judge */
+
 static void entry_fill(const struct atoll_archive_view *view, uint64_t row, struct entry *ret)
 {
     struct atoll_row_task task;
@@ -98,6 +100,12 @@ static void entry_fill(const struct atoll_archive_view *view, uint64_t row, stru
         ret->detail = atoll_tables_text(view->tables, e.detail);
         ret->time_ns = e.verdict == ATOLL_V_CORRECT ? e.time_ns : 0;
         atoll_diagnosis_view_label(&e, ret->diagnosis, sizeof(ret->diagnosis));
+    }
+    struct atoll_row_judgement judgement;
+    if (ret->time_ns > 0 && atoll_query_discarded(view->query, &ret->candidate, &judgement)) {
+        ret->verdict = DISCARDED;
+        ret->detail = atoll_tables_text(view->tables, judgement.reason);
+        ret->time_ns = 0;
     }
     task_row = atoll_query_task_row(view->query, ret->candidate.campaign, ret->candidate.task, e.model);
     if (task_row >= 0) {
@@ -238,18 +246,19 @@ static json_t *entry_json(const struct atoll_archive_view *view, const struct en
 
 static int check_verdict(const char *verdict, struct atoll_err *err)
 {
-    const char *known[ATOLL_VERDICT_COUNT + 1];
+    const char *known[ATOLL_VERDICT_COUNT + 2];
     char hint[ATOLL_SPELLING_HINT_BYTES];
 
     for (unsigned v = 0; v < ATOLL_VERDICT_COUNT; v++)
         known[v] = atoll_verdict_name((enum atoll_verdict)v);
     known[ATOLL_VERDICT_COUNT] = "open";
-    for (unsigned v = 0; v <= ATOLL_VERDICT_COUNT; v++)
+    known[ATOLL_VERDICT_COUNT + 1] = DISCARDED;
+    for (unsigned v = 0; v < ATOLL_VERDICT_COUNT + 2; v++)
         if (strcmp(known[v], verdict) == 0)
             return 0;
     return atoll_err_set(
         err, ATOLL_E_USAGE, "--verdict %.40s: no such verdict; %s", verdict,
-        atoll_spelling_hint(verdict, known, ATOLL_VERDICT_COUNT + 1, "`atoll list --help` names them", hint));
+        atoll_spelling_hint(verdict, known, ATOLL_VERDICT_COUNT + 2, "`atoll list --help` names them", hint));
 }
 
 /* Whether one of the words, with blanks between them, is this one. */

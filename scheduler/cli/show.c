@@ -271,6 +271,35 @@ static void print_duels(const struct atoll_archive_view *view, const struct atol
     }
 }
 
+/* What a judge said of its source, who was asked because of its place. */
+static void print_judgement(const struct atoll_archive_view *view, const struct atoll_row_candidate *c)
+{
+    struct atoll_row_judgement j;
+
+    if (!atoll_query_judgement(view->query, c, &j))
+        return;
+    if (j.likelihood < 0) {
+        atoll_print(stdout, "judge    ask %llu had no usable answer (%s): it stays\n",
+                    (unsigned long long)j.ask,
+                    atoll_reply_status_name((enum atoll_reply_status)(j.status ? j.status - 1 : 0)));
+        return;
+    }
+    atoll_print_line(stdout, 9, "judge    %.0f %% likely a cheat%s (ask %llu): %s", 100 * j.likelihood,
+                     j.discarded ? ", so it was discarded" : "", (unsigned long long)j.ask,
+                     atoll_tables_text(view->tables, j.reason));
+}
+
+static json_t *judgement_json(const struct atoll_archive_view *view, const struct atoll_row_candidate *c)
+{
+    struct atoll_row_judgement j;
+
+    if (!atoll_query_judgement(view->query, c, &j))
+        return json_null();
+    return json_pack("{s:I, s:o, s:b, s:o}", "ask", (json_int_t)j.ask, "likelihood",
+                     j.likelihood < 0 ? json_null() : json_real(j.likelihood), "discarded", (int)j.discarded,
+                     "reason", atoll_json_text(atoll_tables_text(view->tables, j.reason)));
+}
+
 static void print_lineage(const struct atoll_archive_view *view, uint64_t candidate)
 {
     uint64_t rows[LINEAGE_LIMIT];
@@ -378,6 +407,7 @@ static void print_candidate(const struct atoll_archive_view *view, uint64_t row,
         atoll_query_task_name(view->query, c.campaign, c.task), atoll_tables_text(view->tables, c.choice),
         atoll_maker_name(atoll_query_maker(view->query, row)), atoll_tables_text(view->tables, c.origin),
         timing_of(view, &c));
+    print_judgement(view, &c);
     print_speedups(view, &c, row);
     print_evaluations(view, row, with_samples);
     print_duels(view, &c.id);
@@ -453,16 +483,16 @@ static void print_candidate_json(const struct atoll_archive_view *view, uint64_t
     }
     atoll_tables_get(view->tables, ATOLL_TABLE_CANDIDATES, row, &c);
     atoll_id_hex(&c.id, id);
-    object =
-        json_pack("{s:s, s:o, s:s, s:o, s:s, s:s, s:i, s:i, s:s, s:s, s:o, s:o, s:o}", "candidate", id,
-                  "task", atoll_json_text(atoll_query_task_name(view->query, c.campaign, c.task)), "made_by",
-                  atoll_maker_name(atoll_query_maker(view->query, row)), "origin",
-                  atoll_json_text(atoll_tables_text(view->tables, c.origin)), "operator",
-                  atoll_operator_name((enum atoll_operator)c.operator_), "choice",
-                  atoll_tables_text(view->tables, c.choice), "island", (int)c.island, "generation",
-                  (int)c.generation, "language", atoll_tables_text(view->tables, c.language), "timing",
-                  timing_of(view, &c), "source", atoll_json_text(atoll_tables_text(view->tables, c.source)),
-                  "evaluations", evaluations_json(view, row), "lineage", lineage);
+    object = json_pack(
+        "{s:s, s:o, s:s, s:o, s:s, s:s, s:i, s:i, s:s, s:s, s:o, s:o, s:o, s:o}", "candidate", id, "task",
+        atoll_json_text(atoll_query_task_name(view->query, c.campaign, c.task)), "made_by",
+        atoll_maker_name(atoll_query_maker(view->query, row)), "origin",
+        atoll_json_text(atoll_tables_text(view->tables, c.origin)), "operator",
+        atoll_operator_name((enum atoll_operator)c.operator_), "choice",
+        atoll_tables_text(view->tables, c.choice), "island", (int)c.island, "generation", (int)c.generation,
+        "language", atoll_tables_text(view->tables, c.language), "timing", timing_of(view, &c), "source",
+        atoll_json_text(atoll_tables_text(view->tables, c.source)), "evaluations",
+        evaluations_json(view, row), "lineage", lineage, "judgement", judgement_json(view, &c));
     add_speedups(view, &c, row, object);
     atoll_json_print(object, JSON_INDENT(2), stdout);
 }
