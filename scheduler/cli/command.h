@@ -26,10 +26,10 @@ extern const struct atoll_subcommand atoll_command_archive_merge, atoll_command_
     atoll_command_gateway_check, atoll_command_gateway_convert, atoll_command_gateway_serve,
     atoll_command_gateway_spend, atoll_command_job, atoll_command_knowledge_check,
     atoll_command_knowledge_list, atoll_command_knowledge_search, atoll_command_knowledge_show,
-    atoll_command_list, atoll_command_pause, atoll_command_queue, atoll_command_replay, atoll_command_report,
-    atoll_command_resume, atoll_command_run, atoll_command_show, atoll_command_status, atoll_command_submit,
-    atoll_command_task_check, atoll_command_task_import, atoll_command_task_new, atoll_command_verify,
-    atoll_command_watch;
+    atoll_command_knowledge_stats, atoll_command_list, atoll_command_pause, atoll_command_queue,
+    atoll_command_replay, atoll_command_report, atoll_command_resume, atoll_command_run, atoll_command_show,
+    atoll_command_status, atoll_command_submit, atoll_command_task_check, atoll_command_task_import,
+    atoll_command_task_new, atoll_command_verify, atoll_command_watch;
 
 int atoll_main(int argc, char **argv);
 

@@ -216,6 +216,11 @@ def check_knowledge(campaign):
     check({e["kind"] for e in entries.values()} <= {"constraint", "pattern", "hardware", "example", "kernel"}, "kinds of entries")
     check({u["entry"] for u in uses} == set(entries) and sum(e["uses"] for e in entries.values()) == len(uses), "uses")
     check(any(e["outcomes"] for e in entries.values()), "no kernel was measured behind any entry")
+    told = json.loads(atoll("knowledge", "stats", campaign, campaign, "--json"))
+    check({(t["kind"], t["id"], t["uses"], t["outcomes"], t["wins"]) for t in told}
+          == {(e["kind"], e["name"], e["uses"], e["outcomes"], e["wins"]) for e in entries.values()}, "stats of knowledge, of the same campaign twice")
+    lifts = [t["lift"] for t in told]
+    check(lifts == sorted(lifts, reverse=True) and all(t["campaigns"] == 1 for t in told), lifts)
 
 
 def check_told(campaign):
