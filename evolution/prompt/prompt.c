@@ -9,6 +9,7 @@
 
 #include "core/experience/hint.h"
 #include "core/issue.h"
+#include "core/knowledge/knowledge_base.h"
 #include "core/rules/rules.h"
 #include "core/search.h"
 #include "evolution/prompt/prompt_form.h"
@@ -171,11 +172,22 @@ int atoll_prompt_write_system(const struct atoll_prompt_input *input, struct ato
     return rc;
 }
 
+/* Of entries; who checks those says what is wrong with them. */
+static void pass_over(void *context, const struct atoll_err *problem)
+{
+    (void)context;
+    (void)problem;
+}
+
 int atoll_prompt_texts_check(const struct atoll_knowledge_pack *texts, struct atoll_err *err)
 {
     struct atoll_prompt_languages languages;
     struct atoll_arena *arena = atoll_arena_create(INDEX_BYTES, err);
     int rc = arena ? atoll_prompt_languages_read(texts, arena, &languages, err) : -1;
+    struct atoll_knowledge_base *base =
+        rc == 0 ? atoll_knowledge_base_parse(texts, pass_over, NULL, err) : NULL;
+    rc = base ? atoll_prompt_languages_check_devices(&languages, &base->index, err) : -1;
+    atoll_knowledge_base_destroy(base);
     atoll_arena_destroy(arena);
     return rc;
 }

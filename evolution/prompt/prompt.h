@@ -117,7 +117,7 @@ struct atoll_prompt {
 };
 void atoll_prompt_init(struct atoll_prompt *prompt);
 void atoll_prompt_fini(struct atoll_prompt *prompt);
-/* Whether what a pack lists of languages can be read.  INPUT "index.yaml:line: ...". */
+/* Whether what a pack lists of languages can be read, and names families of devices that there are.  INPUT "index.yaml:line: ...". */
 int atoll_prompt_texts_check(const struct atoll_knowledge_pack *texts, struct atoll_err *err);
 /* Errors: INPUT (a language without texts, a pack without one of them), INTERNAL (what every prompt needs is not there), MEMORY. */
 int atoll_prompt_write(const struct atoll_prompt_input *input, struct atoll_prompt *prompt,

@@ -3,11 +3,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/spelling.h"
 #include "base/yaml.h"
 #include "core/experience/hint.h"
 
 #define LIST      "prompts"
 #define ROW_LIMIT 1024u
+#define EVERY_GPU "cuda" /* as core/experience/hint.h has it */
 
 struct reading {
     const struct atoll_knowledge_pack *pack;
@@ -98,6 +100,29 @@ int atoll_prompt_languages_read(const struct atoll_knowledge_pack *pack, struct 
     if (rc == 0)
         *ret_languages = languages;
     return rc;
+}
+
+int atoll_prompt_languages_check_devices(const struct atoll_prompt_languages *languages,
+                                         const struct atoll_knowledge_index *index, struct atoll_err *err)
+{
+    const char *names[ATOLL_KNOWLEDGE_DEVICE_LIMIT];
+    for (size_t i = 0; i < index->device_count; i++)
+        names[i] = index->devices[i].name;
+    for (uint32_t i = 0; i < languages->count; i++) {
+        const struct atoll_prompt_language_row *row = &languages->rows[i];
+        for (uint32_t d = 0; d < row->device_count; d++) {
+            char hint[ATOLL_SPELLING_HINT_BYTES];
+            if (strcmp(row->devices[d], EVERY_GPU) == 0 ||
+                atoll_knowledge_device_find(index, row->devices[d]))
+                continue;
+            atoll_spelling_hint(row->devices[d], names, index->device_count,
+                                "atoll knowledge list names them", hint);
+            return atoll_err_set(err, ATOLL_E_INPUT,
+                                 "%s, list " LIST " of index.yaml: there is no family of devices '%.60s'; %s",
+                                 row->text ? row->text->path : row->example->path, row->devices[d], hint);
+        }
+    }
+    return 0;
 }
 
 int atoll_prompt_language_holds(const struct atoll_prompt_language_row *row, const char *language,

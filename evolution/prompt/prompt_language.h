@@ -4,6 +4,7 @@
 #define ATOLL_EVOLUTION_PROMPT_PROMPT_LANGUAGE_H
 
 #include "base/arena.h"
+#include "core/knowledge/index.h"
 #include "core/knowledge/pack.h"
 
 #define ATOLL_PROMPT_LANGUAGE_DEVICE_LIMIT 32
@@ -23,6 +24,9 @@ struct atoll_prompt_languages {
 /* Errors: INPUT "index.yaml:line: ...", also for a text that the pack has not; MEMORY. */
 int atoll_prompt_languages_read(const struct atoll_knowledge_pack *pack, struct atoll_arena *arena,
                                 struct atoll_prompt_languages *ret_languages, struct atoll_err *err);
+/* INPUT: a row names a family of devices that the index does not. */
+int atoll_prompt_languages_check_devices(const struct atoll_prompt_languages *languages,
+                                         const struct atoll_knowledge_index *index, struct atoll_err *err);
 /* family: of the device; "" nothing is known of it. */
 int atoll_prompt_language_holds(const struct atoll_prompt_language_row *row, const char *language,
                                 const char *family);

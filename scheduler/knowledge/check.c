@@ -8,6 +8,7 @@
 #include "core/experience/hint_file.h"
 #include "core/knowledge/knowledge_base.h"
 #include "core/plan/plan.h"
+#include "evolution/prompt/prompt.h"
 #include "scheduler/campaign/run_tasks.h"
 #include "scheduler/knowledge/code.h"
 
@@ -61,6 +62,14 @@ static void check_hints(const struct check *c, const struct atoll_knowledge_pack
         .result = ATOLL_FINDING_OK, .place = file->path, .id = "", .what = "file", .text = text};
     c->row(c->context, &f);
     atoll_hint_file_fini(&hints);
+}
+
+/* The texts of prompts that index.yaml lists. */
+static void check_prompts(const struct check *c, const struct atoll_knowledge_pack *pack)
+{
+    struct atoll_err why = ATOLL_ERR_INIT;
+    if (atoll_prompt_texts_check(pack, &why) != 0)
+        tell_problem((void *)(uintptr_t)c, &why);
 }
 
 /* ---- references ---- */
@@ -216,8 +225,10 @@ int atoll_knowledge_check(const struct atoll_knowledge_pack *pack,
     if (!base)
         return -1;
     c.base = base;
-    if (!settings->only || !*settings->only)
+    if (!settings->only || !*settings->only) {
         check_hints(&c, pack);
+        check_prompts(&c, pack);
+    }
     int rc = check_entries(&c, err);
     atoll_knowledge_base_destroy(base);
     return rc;

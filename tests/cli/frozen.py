@@ -81,7 +81,9 @@ for words, bytes_, status, parts in [
         (["--knowledge", hints], None, 65, ["hints.yaml: is no folder; give the folder that holds index.yaml"]),
         (["--knowledge", root / "bad"], b"\x7fELF", 65, ["bad/a.md: is no text (byte 0x7f at 0)", "mend it or take it out"]),
         (["--knowledge", root / "bad"], b"version: 1\nprompts:\n  - {language: c, text: x.md}\n", 65,
-         ["index-bad.yaml:3: there is no text 'x.md' in the folder of knowledge"])]:
+         ["index-bad.yaml:3: there is no text 'x.md' in the folder of knowledge"]),
+        (["--knowledge", root / "bad"], b"version: 1\nprompts:\n  - {language: c, text: prompts/c.md, devices: [hoper]}\n", 65,
+         ["prompts/c.md, list prompts of index.yaml: there is no family of devices 'hoper'", "did you mean 'hopper'?"])]:
     if bytes_ is not None:
         for old in (root / "bad").iterdir():
             old.unlink()
