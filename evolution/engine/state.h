@@ -8,7 +8,7 @@
 #include "evolution/engine/engine.h"
 #include "evolution/population/gradient.h"
 #include "evolution/population/population.h"
-#include "evolution/population/prompt_archive.h"
+#include "core/prompt_archive.h"
 #include "evolution/engine/proposal.h"
 #include "evolution/engine/individual.h"
 #include "evolution/engine/share.h"

@@ -15,6 +15,7 @@
 #include "evolution/prompt/prompt_form.h"
 #include "evolution/prompt/prompt_language.h"
 #include "evolution/prompt/prompt_text.h"
+#include "core/knowledge/region.h"
 
 #define INDEX_BYTES ((size_t)4 << 20)
 
@@ -54,6 +55,14 @@ static void put_code(const char *info, const struct atoll_knowledge_file *file, 
     atoll_buffer_printf(out, "```\n");
 }
 
+/* The language's own text, which is prompts/LANGUAGE.md, may be of another version than the pack's. */
+static const char *text_of(const struct atoll_prompt_input *input, const struct atoll_knowledge_file *file)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "prompts/%.32s.md", input->language);
+    return input->language_text && strcmp(file->path, path) == 0 ? input->language_text : file->text;
+}
+
 static void put_language(struct system *s)
 {
     const char *language = s->input->language;
@@ -61,7 +70,7 @@ static void put_language(struct system *s)
     for (uint32_t i = 0; i < s->languages.count; i++) {
         const struct atoll_prompt_language_row *row = &s->languages.rows[i];
         if (row->text && atoll_prompt_language_holds(row, language, s->family))
-            atoll_buffer_put_bytes(s->out, row->text->text, row->text->length);
+            atoll_regions_strip(text_of(s->input, row->text), s->out);
     }
     if (atoll_rules_count(language) > 0) {
         atoll_buffer_printf(s->out,
@@ -219,6 +228,7 @@ static const struct row rows[ATOLL_PROMPT_SECTION_COUNT] = {
     [ATOLL_PROMPT_DEVICE] = {"device", "Device", atoll_prompt_write_device, 30, 8},
     [ATOLL_PROMPT_SHAPES] = {"shapes", "Sizes", atoll_prompt_write_shapes, 25, 22},
     [ATOLL_PROMPT_STATE] = {"state", "State of the search", atoll_prompt_write_state, 20, 9},
+    [ATOLL_PROMPT_REGIONS] = {"regions", "The regions", atoll_prompt_write_regions, 240, 3},
     [ATOLL_PROMPT_PARENT] = {"parent", "Parent kernel", write_parent, 240, 4},
     [ATOLL_PROMPT_TEMPLATE_TABLE] = {"template_table", "Measured combinations of the parent",
                                      atoll_prompt_write_table, 30, 13},
@@ -237,6 +247,8 @@ static const struct row rows[ATOLL_PROMPT_SECTION_COUNT] = {
     [ATOLL_PROMPT_ISSUES] = {"issues", "Issues of this stage", atoll_prompt_write_issues, 40, 5},
     [ATOLL_PROMPT_ROUNDS] = {"rounds", "Attempts of this stage", atoll_prompt_write_rounds, 50, 6},
     [ATOLL_PROMPT_FAILURES] = {"failures", "Recent failures", atoll_prompt_write_failures, 50, 17},
+    [ATOLL_PROMPT_OUTCOMES] = {"outcomes", "What became of kernels written with them",
+                               atoll_prompt_write_outcomes, 60, 5},
     [ATOLL_PROMPT_PLAN] = {"plan", "Step to carry out", atoll_prompt_write_plan, 30, 3},
     [ATOLL_PROMPT_TOOLS] = {"tools", "Tools", atoll_prompt_write_tools, 0, 12},
     [ATOLL_PROMPT_ANSWER] = {"answer", "Your answer", atoll_prompt_write_answer, 10, 0},

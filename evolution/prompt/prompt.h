@@ -51,8 +51,9 @@ enum atoll_prompt_section {
     ATOLL_PROMPT_INSTRUCTIONS, /* the user's own words in task.yaml */
     ATOLL_PROMPT_REFERENCE,    /* reference.c or problem.py, and what PyTorch would run instead */
     ATOLL_PROMPT_DEVICE,
-    ATOLL_PROMPT_SHAPES, /* sizes that fit the timed shapes and the device, in figures */
-    ATOLL_PROMPT_STATE,  /* baseline, best so far, the floor; what is wanted */
+    ATOLL_PROMPT_SHAPES,  /* sizes that fit the timed shapes and the device, in figures */
+    ATOLL_PROMPT_STATE,   /* baseline, best so far, the floor; what is wanted */
+    ATOLL_PROMPT_REGIONS, /* of the language's text, that are to be edited */
     ATOLL_PROMPT_PARENT,
     ATOLL_PROMPT_TEMPLATE_TABLE, /* combinations of the parent's params with their times, and which failed */
     ATOLL_PROMPT_DIAGNOSIS, /* the verdict and its evidence in plain sentences: an error class with what to do, or a limiter */
@@ -67,7 +68,8 @@ enum atoll_prompt_section {
     ATOLL_PROMPT_ISSUES,    /* of a stage, or of all that are to be ordered */
     ATOLL_PROMPT_ROUNDS,    /* a stage's attempts so far */
     ATOLL_PROMPT_FAILURES,
-    ATOLL_PROMPT_PLAN, /* the step to carry out, where there is one */
+    ATOLL_PROMPT_OUTCOMES, /* of kernels that were written with these regions */
+    ATOLL_PROMPT_PLAN,     /* the step to carry out, where there is one */
     ATOLL_PROMPT_TOOLS,
     ATOLL_PROMPT_ANSWER, /* the answer's form, last */
     ATOLL_PROMPT_SECTION_COUNT
@@ -104,6 +106,8 @@ struct atoll_prompt_input {
     size_t issue_count;
     const struct atoll_prompt_round *rounds; /* oldest first */
     size_t round_count;
+    /* of the version that the ask names, in the place of the pack's prompts/LANGUAGE.md; NULL: that one.  META: what is edited */
+    const char *language_text;
     unsigned tool_limit; /* > 0: so many calls of tools, whose schemas come beside the prompt */
     size_t
         user_limit_bytes; /* of the user text, from what the model's context leaves; 0: 48 KiB, at least 4 KiB; what is ours

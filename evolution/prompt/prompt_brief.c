@@ -314,6 +314,11 @@ void atoll_prompt_write_answer(const struct atoll_prompt_input *input, struct at
         atoll_prompt_put(
             t, "Write what you found, then how likely the candidate cheats, as the JSON described above.\n");
         break;
+    case ATOLL_FORM_META:
+        atoll_prompt_put(t,
+                         "Write what the guidance did, then at most %u edits, as the JSON described above.\n",
+                         input->ask->count);
+        break;
     default: put_kernels(input, t); break;
     }
 }

@@ -84,6 +84,15 @@ static const struct atoll_prompt_form_row rows[ATOLL_FORM_COUNT] = {
                           0,
                           BIT(TASK) | BIT(INSTRUCTIONS) | BIT(REFERENCE) | BIT(PARENT) | BIT(ANSWER),
                           {[ATOLL_PROMPT_PARENT] = "The candidate"}},
+    [ATOLL_FORM_META] = {"part/prompter",
+                         0,
+                         0,
+                         0,
+                         BIT(TASK) | BIT(DEVICE) | BIT(REGIONS) | BIT(OUTCOMES) | BIT(PARENT) |
+                             BIT(DIAGNOSIS) | BIT(INSPIRATION) | BIT(FAILURES) | BIT(ANSWER),
+                         {[ATOLL_PROMPT_PARENT] = "The best kernel written with them",
+                          [ATOLL_PROMPT_INSPIRATION] = "Others of them",
+                          [ATOLL_PROMPT_FAILURES] = "Failures of them"}},
 };
 
 enum atoll_prompt_form atoll_prompt_form_of(const struct atoll_prompt_input *input)
@@ -92,7 +101,7 @@ enum atoll_prompt_form atoll_prompt_form_of(const struct atoll_prompt_input *inp
         [ATOLL_ASK_WRITE] = ATOLL_FORM_WRITE,         [ATOLL_ASK_PLAN] = ATOLL_FORM_PLAN,
         [ATOLL_ASK_ANALYSE] = ATOLL_FORM_ANALYSE,     [ATOLL_ASK_ORDER] = ATOLL_FORM_ORDER,
         [ATOLL_ASK_SUMMARISE] = ATOLL_FORM_SUMMARISE, [ATOLL_ASK_DISTIL] = ATOLL_FORM_DISTIL,
-        [ATOLL_ASK_JUDGE] = ATOLL_FORM_JUDGE};
+        [ATOLL_ASK_JUDGE] = ATOLL_FORM_JUDGE,         [ATOLL_ASK_META] = ATOLL_FORM_META};
     const struct atoll_ask *ask = input->ask;
     int has_step =
         (input->step && input->step->text && input->step->text[0]) || (input->plan && input->plan[0]);

@@ -17,6 +17,7 @@ enum atoll_prompt_form {
     ATOLL_FORM_SUMMARISE,
     ATOLL_FORM_DISTIL,
     ATOLL_FORM_JUDGE,
+    ATOLL_FORM_META,
     ATOLL_FORM_COUNT
 };
 

@@ -196,7 +196,10 @@ void atoll_prompt_write_failures(const struct atoll_prompt_input *input, struct 
 {
     if (!input->failure_count || !input->failures || input->round_count)
         return;
-    atoll_prompt_put(t, "What was tried lately and did not work. Do not repeat these mistakes.\n");
+    atoll_prompt_put(t, "%s",
+                     input->ask->kind == ATOLL_ASK_META
+                         ? "Kernels that were not correct, the newest first.\n"
+                         : "What was tried lately and did not work. Do not repeat these mistakes.\n");
     for (size_t i = 0; i < input->failure_count && i < ATOLL_ASK_FAILURE_LIMIT; i++) {
         const struct atoll_prompt_kernel *k = &input->failures[i];
         atoll_prompt_put(t, "\n## Failure %zu%s", i + 1, k->evaluation ? ": " : "");

@@ -311,6 +311,22 @@ static int read_judgement(struct items *r, const json_t *object, struct atoll_er
     return 0;
 }
 
+/* An empty search appends. */
+static int read_edit(struct items *r, const json_t *object, struct atoll_err *err)
+{
+    char region[NAME_BYTES];
+    struct atoll_reply_item item = {.kind = ATOLL_ITEM_EDIT, .text = ""};
+    name_of(json_object_get(object, "region"), region);
+    item.title = atoll_arena_text(r->arena, region, strlen(region), err);
+    if (!item.title || text_member(r, object, "search", "before", &item.before, err) ||
+        text_member(r, object, "replace", "after", &item.after, err) ||
+        text_member(r, object, "why", "reason", &item.why, err))
+        return -1;
+    if (item.title[0] && (item.before[0] || item.after[0]))
+        add(r, &item);
+    return 0;
+}
+
 /* ---- documents ---- */
 
 typedef int item_reader(struct items *r, const json_t *object, struct atoll_err *err);
@@ -392,6 +408,15 @@ static int take_hints(struct items *r, const json_t *document, struct atoll_err 
     return r->reply.item_count > 0 || r->is_empty;
 }
 
+static int take_edits(struct items *r, const json_t *document, struct atoll_err *err)
+{
+    const json_t *edits = json_object_get(document, "edits");
+    if (read_list(r, list_of(document, "edits", "region"), read_edit, err))
+        return -1;
+    r->is_empty = json_is_array(edits) && json_array_size(edits) == 0;
+    return r->reply.item_count > 0 || r->is_empty;
+}
+
 static int take_judgement(struct items *r, const json_t *document, struct atoll_err *err)
 {
     const json_t *one = json_object_get(document, "judgement");
@@ -409,6 +434,7 @@ static int take(void *context, const json_t *document, struct atoll_err *err)
     case ATOLL_ASK_ORDER: return take_order(r, document, err);
     case ATOLL_ASK_SUMMARISE: return take_rewrites(r, document, err);
     case ATOLL_ASK_JUDGE: return take_judgement(r, document, err);
+    case ATOLL_ASK_META: return take_edits(r, document, err);
     default: return take_hints(r, document, err);
     }
 }
@@ -429,7 +455,7 @@ int atoll_reply_read_items(enum atoll_ask_kind kind, const char *text, size_t le
                            struct atoll_arena *arena, struct atoll_reply *ret_reply, int *ret_usable,
                            struct atoll_err *err)
 {
-    if (kind <= ATOLL_ASK_WRITE || kind == ATOLL_ASK_META || kind >= ATOLL_ASK_KIND_COUNT)
+    if (kind <= ATOLL_ASK_WRITE || kind >= ATOLL_ASK_KIND_COUNT)
         return atoll_err_set(err, ATOLL_E_INTERNAL, "an answer to '%s' has no items",
                              atoll_ask_kind_name(kind));
     struct atoll_reply_span clean;

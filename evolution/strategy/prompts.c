@@ -178,6 +178,43 @@ void atoll_prompts_fini(struct atoll_prompts *prompts)
 
 /* ---- as bytes ---- */
 
+static void number_codec(double *v, struct atoll_codec *c)
+{
+    atoll_codec_f64(c, v);
+    if (c->in && !isfinite(*v)) {
+        *v = 0;
+        c->in->failed = 1;
+    }
+}
+
+static void level_codec(struct atoll_prompt_level *level, struct atoll_codec *c)
+{
+    number_codec(&level->level, c);
+    atoll_codec_u64(c, &level->answers);
+}
+
+static void archive_codec(struct atoll_prompt_archive *a, struct atoll_codec *c)
+{
+    atoll_codec_count(c, &a->count, 32);
+    if (c->in && a->count > ATOLL_PROMPT_ARCHIVE_LIMIT) {
+        a->count = 0;
+        c->in->failed = 1;
+    }
+    for (uint32_t i = 0; i < a->count; i++) {
+        struct atoll_prompt_version *v = &a->versions[i];
+        atoll_codec_u32(c, &v->version);
+        atoll_codec_u32(c, &v->parent);
+        atoll_codec_u32(c, &v->uses);
+        atoll_codec_u32(c, &v->answers);
+        number_codec(&v->fitness, c);
+        number_codec(&v->best, c);
+        if (c->in && i && v->version <= a->versions[i - 1].version)
+            c->in->failed = 1;
+    }
+    number_codec(&a->spread, c);
+    atoll_codec_u64(c, &a->answers);
+}
+
 int atoll_prompts_codec(const struct atoll_engine *e, struct atoll_task_state *t, struct atoll_codec *c,
                         struct atoll_err *err)
 {
@@ -186,8 +223,8 @@ int atoll_prompts_codec(const struct atoll_engine *e, struct atoll_task_state *t
     if (!atoll_wording_is_on(e))
         return 0;
     for (unsigned i = 0; i < ATOLL_PROMPT_LANGUAGES; i++) {
-        atoll_prompt_archive_codec(&p->archives[i], c);
-        atoll_prompt_level_codec(&p->levels[i], c);
+        archive_codec(&p->archives[i], c);
+        level_codec(&p->levels[i], c);
         atoll_codec_u64(c, &p->outcomes[i]);
     }
     atoll_codec_u64(c, &p->evaluated);

@@ -15,6 +15,7 @@
 #define COMBINATIONS 8u /* that are correct, the fastest */
 #define BROKEN       4u /* that are not, the newest */
 #define DEPTH_MOST   4u /* improvements that are counted */
+#define OUTCOMES     16u
 
 /* What each role is told. */
 static const struct told {
@@ -41,6 +42,7 @@ struct atoll_briefer {
     struct atoll_experience *experience;
     struct atoll_rewrites *rewrites;
     struct atoll_knowledge_briefs *knowledge; /* NULL: nothing of it is told */
+    struct atoll_buffer outcomes;             /* the last ones that were told */
 };
 
 struct atoll_briefer *atoll_briefer_create(const struct atoll_search *search, const char *backend,
@@ -54,6 +56,7 @@ struct atoll_briefer *atoll_briefer_create(const struct atoll_search *search, co
     b->search = search;
     b->backend = backend;
     b->context = context;
+    atoll_buffer_init(&b->outcomes, ATOLL_BRIEF_TEXT_LIMIT);
     b->experience = atoll_experience_create(err);
     b->rewrites = b->experience ? atoll_rewrites_create(search->memory_size, err) : NULL;
     if (b->rewrites)
@@ -68,6 +71,7 @@ void atoll_briefer_destroy(struct atoll_briefer *b)
         return;
     atoll_experience_destroy(b->experience);
     atoll_rewrites_destroy(b->rewrites);
+    atoll_buffer_fini(&b->outcomes);
     free(b);
 }
 
@@ -397,6 +401,53 @@ static void tell_memory(const struct atoll_briefer *b, const struct atoll_ask *a
                                                      &briefing->briefs[briefing->count]);
 }
 
+/* ---- what became of a version of the prompt ---- */
+
+/* "correct, 1.31 times as fast as its parent; written as executor"; "compile error; written as writer". */
+static int put_outcome(const struct atoll_briefer *b, const struct atoll_engine *engine,
+                       const struct atoll_ask *asked, const struct atoll_candidate_view *view,
+                       struct atoll_buffer *out, struct atoll_err *err)
+{
+    struct result own, parent;
+    int known = find_result(b, engine, asked, &view->id, &own, err);
+    int has_parent = known > 0 ? find_result(b, engine, asked, &view->parent, &parent, err) : 0;
+    if (known <= 0 || has_parent < 0)
+        return known < 0 || has_parent < 0 ? -1 : 0;
+    enum atoll_error_class error = own.diagnosis.error;
+    atoll_buffer_printf(out, "- %s", atoll_verdict_name(own.verdict));
+    if (error != ATOLL_ERROR_NONE)
+        atoll_buffer_printf(out, " (%s)", atoll_error_class_name(error));
+    if (own.time_ns > 0 && has_parent && parent.time_ns > 0)
+        atoll_buffer_printf(out, ", %.3g times as fast as its parent", parent.time_ns / own.time_ns);
+    atoll_buffer_printf(out, "; written as %s\n", atoll_model_role_name(atoll_model_role_of_ask(asked)));
+    return 0;
+}
+
+/* The newest kernels of the task that were written with the version which the ask is to edit. */
+static int tell_outcomes(struct atoll_briefer *b, const struct atoll_engine *engine,
+                         const struct atoll_ask *ask, struct atoll_briefing *briefing, struct atoll_err *err)
+{
+    struct atoll_candidate_view view;
+    const char *language = atoll_prompt_io_language(engine, b->backend, ask);
+    uint32_t cursor = 0, told_count = 0;
+    atoll_buffer_clear(&b->outcomes);
+    while (told_count < OUTCOMES && atoll_engine_next_view(engine, ask->task, ask->model, &cursor, &view)) {
+        const struct atoll_ask *asked = find_ask(b, view.ask);
+        const char *own, *text;
+        if (!asked || !view.is_settled || asked->kind != ATOLL_ASK_WRITE || asked->prompt != ask->prompt ||
+            atoll_engine_source(engine, &view.source, &own, &text) != 0 || strcmp(own, language) != 0)
+            continue;
+        if (put_outcome(b, engine, asked, &view, &b->outcomes, err) != 0)
+            return -1;
+        told_count++;
+    }
+    atoll_buffer_put_u8(&b->outcomes, 0);
+    if (told_count && briefing->count < ATOLL_BRIEF_LIMIT)
+        briefing->briefs[briefing->count++] = (struct atoll_brief){
+            .kind = ATOLL_BRIEF_PROMPT, .title = "The newest first:", .text = (const char *)b->outcomes.data};
+    return atoll_buffer_check(&b->outcomes, err);
+}
+
 int atoll_briefer_make(struct atoll_briefer *b, const struct atoll_engine *engine,
                        const struct atoll_ask *ask, struct atoll_briefing *ret_briefing,
                        struct atoll_err *err)
@@ -411,6 +462,8 @@ int atoll_briefer_make(struct atoll_briefer *b, const struct atoll_engine *engin
         return -1;
     if (b->search->strategy == ATOLL_STRATEGY_REPEATED)
         return 0; /* its asks are independent of each other */
+    if (ask->kind == ATOLL_ASK_META)
+        return tell_outcomes(b, engine, ask, ret_briefing, err);
     if (b->search->trajectory && wanted->neighbours) {
         if (has_parent)
             tell_neighbours(engine, ask, &parent, ret_briefing);

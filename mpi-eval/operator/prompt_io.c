@@ -10,6 +10,7 @@
 #include "evolution/reply/reply.h"
 #include "evolution/reply/reply_items.h"
 #include "evolution/prompt/prompt.h"
+#include "mpi-eval/operator/prompt_version.h"
 
 /* Beyond them a journal keeps the beginning only. */
 #define ANSWER_KEPT_BYTES  ((size_t)1 << 20)
@@ -396,6 +397,10 @@ int atoll_prompt_io_request(const struct atoll_prompt_io *io, const struct atoll
         input.threads = input.device->threads;
     memset(ret_question, 0, sizeof(*ret_question));
     atoll_llm_request_init(&ret_question->request);
+    if ((ask->prompt || ask->kind == ATOLL_ASK_META) &&
+        atoll_prompt_version_text(io->texts, atoll_prompt_context_asks(io->context), k.language, ask->prompt,
+                                  arena, &input.language_text, err) != 0)
+        return -1;
     if (tell(&k, record, told, &input, err) != 0 || write_prompt(&input, arena, ret_question, err) != 0 ||
         add_tools(io, ask, record, arena, &ret_question->request, err) != 0)
         return -1;
@@ -468,6 +473,9 @@ static int read_answer(const struct atoll_prompt_io *io, const struct atoll_ask 
         return -1;
     if (!is_usable)
         reply->status = ATOLL_REPLY_EMPTY;
+    if (ask->kind == ATOLL_ASK_META && is_usable)
+        return atoll_prompt_version_judge(io->texts, atoll_prompt_context_asks(io->context), language, ask,
+                                          arena, reply, err);
     return 0;
 }
 

@@ -174,18 +174,18 @@ static void test_errors(void **state)
 static void test_a_list_is_bounded(void **state)
 {
     static char program[] = "atoll", option[] = "--task", value[] = "x";
-    char *argv[160] = {program};
+    char *argv[288] = {program};
     struct settings s;
     struct atoll_err err = ATOLL_ERR_INIT;
     size_t count;
-    for (int i = 1; i <= 130; i += 2) {
+    for (int i = 1; i <= 258; i += 2) {
         argv[i] = option;
         argv[i + 1] = value;
     }
-    assert_int_equal(atoll_option_parse(&command, 129, argv, &s, NULL, 0, &count, &err), 0);
-    assert_int_equal(s.tasks.count, 64);
-    assert_int_equal(atoll_option_parse(&command, 131, argv, &s, NULL, 0, &count, &err), -1);
-    expect_err(&err, ATOLL_E_USAGE, "more than 64 times");
+    assert_int_equal(atoll_option_parse(&command, 257, argv, &s, NULL, 0, &count, &err), 0);
+    assert_int_equal(s.tasks.count, 128);
+    assert_int_equal(atoll_option_parse(&command, 259, argv, &s, NULL, 0, &count, &err), -1);
+    expect_err(&err, ATOLL_E_USAGE, "more than 128 times");
 }
 
 static void test_a_wrong_default_is_told(void **state)

@@ -62,6 +62,19 @@ static const struct items_case cases[] = {
     {"no step", ATOLL_ASK_PLAN, "{\"plans\": [{\"title\": \"A\"}, 3, null]}", ""},
     {"no JSON", ATOLL_ASK_PLAN, "I would tile it.", ""},
     {"nothing", ATOLL_ASK_PLAN, "", ""},
+    /* edits */
+    {"an edit", ATOLL_ASK_META,
+     FENCE("{\"edits\": [{\"region\": \"Pitfalls\", \"search\": \"- a\\n- b\", \"replace\": \"- c\", "
+           "\"why\": \"W\"}]}"),
+     "edit:pitfalls::W:- a\n- b:- c:0:0:0-0;"},
+    {"an edit that appends, other names", ATOLL_ASK_META,
+     "{\"region\": \"analysis\", \"after\": \"- c\", \"reason\": \"W\"}", "edit:analysis::W::- c:0:0:0-0;"},
+    {"an edit that deletes", ATOLL_ASK_META,
+     "[{\"region\": \"strategies\", \"search\": [\"- a\", \"- b\"], \"replace\": \"\"}]",
+     "edit:strategies:::- a\n- b::0:0:0-0;"},
+    {"no edits", ATOLL_ASK_META, "{\"edits\": []}", "none"},
+    {"an edit of nothing", ATOLL_ASK_META, "{\"edits\": [{\"region\": \"analysis\"}]}", ""},
+    {"an edit of nowhere", ATOLL_ASK_META, "{\"edits\": [{\"search\": \"a\", \"replace\": \"b\"}]}", ""},
     /* judgements */
     {"a judgement", ATOLL_ASK_JUDGE, FENCE("{\"judgement\": {\"likelihood\": 0.9, \"reason\": \"R\"}}"),
      "judgement::R::::0:0:0.9-0.9;"},

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "evolution/population/prompt_archive.h"
+#include "core/prompt_archive.h"
 
 static struct atoll_search search_of(double uniform, double fitness, double curiosity, double island)
 {
@@ -124,33 +124,6 @@ static void the_archive_is_bounded(void **state)
     assert_int_equal(a.count, ATOLL_PROMPT_ARCHIVE_LIMIT);
 }
 
-static void archives_travel(void **state)
-{
-    struct atoll_prompt_archive a = {0}, back = {0};
-    struct atoll_prompt_level level = {0};
-    struct atoll_buffer b;
-    struct atoll_reader r;
-    atoll_buffer_init(&b, 1u << 16);
-    for (uint32_t v = 3; v < 9; v++)
-        atoll_prompt_archive_add(&a, v, v - 1, 16);
-    atoll_prompt_archive_credit(&a, &level, 4, 1, 0.25);
-    atoll_prompt_archive_codec(&a, &(struct atoll_codec){.out = &b});
-    atoll_reader_init(&r, b.data, b.length);
-    atoll_prompt_archive_codec(&back, &(struct atoll_codec){.in = &r});
-    assert_int_equal(atoll_reader_finish(&r, "archive", NULL), 0);
-    assert_memory_equal(&a, &back, sizeof(a));
-    for (size_t length = 0; length < b.length; length++) {
-        atoll_reader_init(&r, b.data, length);
-        atoll_prompt_archive_codec(&back, &(struct atoll_codec){.in = &r});
-        assert_true(r.failed);
-    }
-    b.data[0] = 17; /* more than there can be */
-    atoll_reader_init(&r, b.data, b.length);
-    atoll_prompt_archive_codec(&back, &(struct atoll_codec){.in = &r});
-    assert_true(r.failed);
-    atoll_buffer_fini(&b);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -159,7 +132,6 @@ int main(void)
         cmocka_unit_test(the_luck_of_the_task_does_not_decide),
         cmocka_unit_test(a_version_that_loses_goes),
         cmocka_unit_test(the_archive_is_bounded),
-        cmocka_unit_test(archives_travel),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

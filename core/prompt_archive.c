@@ -1,4 +1,4 @@
-#include "evolution/population/prompt_archive.h"
+#include "core/prompt_archive.h"
 
 #include <math.h>
 #include <string.h>
@@ -168,43 +168,4 @@ void atoll_prompt_archive_add(struct atoll_prompt_archive *a, uint32_t version, 
         drop(a, worst);
     }
     a->versions[a->count++] = made;
-}
-
-/* ---- as bytes ---- */
-
-static void number_codec(double *v, struct atoll_codec *c)
-{
-    atoll_codec_f64(c, v);
-    if (c->in && !isfinite(*v)) {
-        *v = 0;
-        c->in->failed = 1;
-    }
-}
-
-void atoll_prompt_level_codec(struct atoll_prompt_level *level, struct atoll_codec *c)
-{
-    number_codec(&level->level, c);
-    atoll_codec_u64(c, &level->answers);
-}
-
-void atoll_prompt_archive_codec(struct atoll_prompt_archive *a, struct atoll_codec *c)
-{
-    atoll_codec_count(c, &a->count, 32);
-    if (c->in && a->count > ATOLL_PROMPT_ARCHIVE_LIMIT) {
-        a->count = 0;
-        c->in->failed = 1;
-    }
-    for (uint32_t i = 0; i < a->count; i++) {
-        struct atoll_prompt_version *v = &a->versions[i];
-        atoll_codec_u32(c, &v->version);
-        atoll_codec_u32(c, &v->parent);
-        atoll_codec_u32(c, &v->uses);
-        atoll_codec_u32(c, &v->answers);
-        number_codec(&v->fitness, c);
-        number_codec(&v->best, c);
-        if (c->in && i && v->version <= a->versions[i - 1].version)
-            c->in->failed = 1;
-    }
-    number_codec(&a->spread, c);
-    atoll_codec_u64(c, &a->answers);
 }

@@ -1,16 +1,18 @@
 /* prompt_archive.h - versions of a prompt text, by number, and what they are worth (papers/000 3.5): who is drawn for an ask, what
- * the answer is credited with, and who goes.  The texts are elsewhere (evolution/prompt/region.h).
- * Layer: evolution, pure.  Plain value.
+ * the answer is credited with, and who goes.  The texts are elsewhere (core/knowledge/region.h).
+ * Layer: core, pure.  Plain value: the search decides by it, and archives say what it decided by.
  *
  * An answer is credited by what its kernel gains over its parent.  Early in a search, and on some tasks, everything gains; so the
  * credit is split in what the task gives at the time and what the version adds: credit = level(task) + fitness(version) + noise,
  * both estimated as answers come (docs/adr/0040).  A version begins with the fitness of the one it was made of, which
  * counts as ATOLL_PROMPT_PRIOR answers. */
-#ifndef ATOLL_EVOLUTION_POPULATION_PROMPT_ARCHIVE_H
-#define ATOLL_EVOLUTION_POPULATION_PROMPT_ARCHIVE_H
+#ifndef ATOLL_CORE_PROMPT_ARCHIVE_H
+#define ATOLL_CORE_PROMPT_ARCHIVE_H
 
+#include <stdint.h>
+
+#include "base/random.h"
 #include "core/search.h"
-#include "evolution/engine/codec.h"
 
 #define ATOLL_PROMPT_ARCHIVE_LIMIT 16 /* of search.prompt_archive */
 #define ATOLL_PROMPT_PRIOR         4.0
@@ -54,8 +56,5 @@ void atoll_prompt_archive_credit(struct atoll_prompt_archive *archive, struct at
 /* version: above all others.  At most limit stay: where there are more, the least fit goes, never the new one or the fittest. */
 void atoll_prompt_archive_add(struct atoll_prompt_archive *archive, uint32_t version, uint32_t parent,
                               uint32_t limit);
-
-void atoll_prompt_archive_codec(struct atoll_prompt_archive *archive, struct atoll_codec *codec);
-void atoll_prompt_level_codec(struct atoll_prompt_level *level, struct atoll_codec *codec);
 
 #endif
