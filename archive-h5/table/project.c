@@ -76,6 +76,7 @@ static int add_campaign(struct atoll_projection *p, const struct atoll_config *c
             row.timing = !strcmp(c->options[i].value, "warm");
     p->form = c->search.fitness_form;
     p->judge_limit = c->search.judge_limit;
+    atoll_projection_prompts_init(&p->prompts, &c->search);
     if (add_campaign_texts(p, c, &row, err) != 0)
         return -1;
     return atoll_tables_append(p->tables, ATOLL_TABLE_CAMPAIGN, &row, err);
@@ -117,6 +118,7 @@ void atoll_projection_destroy(struct atoll_projection *p)
     free(p->rivals.items);
     free(p->devices.items);
     free(p->told.items);
+    atoll_projection_prompts_fini(&p->prompts);
     for (size_t i = 0; i < ATOLL_PROJECTION_BOOK_COUNT; i++)
         atoll_hint_ledger_fini(&p->books[i].ledger);
     atoll_index_fini(&p->ask_index);

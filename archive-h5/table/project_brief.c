@@ -265,31 +265,46 @@ static void put_outcome(struct atoll_projection *p, unsigned which, const struct
     }
 }
 
-void atoll_projection_credit(struct atoll_projection *p, uint64_t ask_number,
-                             const struct atoll_row_evaluation *e)
+/* What a kernel without a correct parent is held against. */
+static double baseline_of(struct atoll_projection *p, const struct atoll_row_ask *ask, struct atoll_err *err)
+{
+    struct atoll_row_task task;
+    uint64_t row;
+    if (atoll_projection_task_row(p, ask->task, ask->model, &row, err) != 1)
+        return 0;
+    atoll_tables_get(p->tables, ATOLL_TABLE_TASKS, row, &task);
+    return task.baseline_ns;
+}
+
+int atoll_projection_credit(struct atoll_projection *p, uint64_t ask_number,
+                            const struct atoll_row_evaluation *e, struct atoll_err *err)
 {
     int64_t at = atoll_projection_find_candidate(p, &e->candidate);
     struct atoll_row_ask ask;
     uint32_t ask_row;
-    int counts = e->verdict != ATOLL_V_INFRASTRUCTURE && e->verdict != ATOLL_V_UNSTABLE;
-    if (at < 0 || e->model >= ATOLL_MODEL_LIMIT || !counts)
-        return;
+    int has_ask = ask_number && atoll_projection_find_ask(p, ask_number, &ask_row);
+    if (at < 0 || e->model >= ATOLL_MODEL_LIMIT || e->verdict == ATOLL_V_INFRASTRUCTURE)
+        return 0;
+    if (has_ask)
+        atoll_tables_get(p->tables, ATOLL_TABLE_ASKS, ask_row, &ask);
+    has_ask = has_ask && ask.model == e->model;
+    double parent_ns = has_ask ? time_of(first_of(p, &ask.parent, ask.model)) : 0;
+    if (has_ask && atoll_projection_prompt_credit(
+                       p, &ask, e, parent_ns > 0 ? parent_ns : baseline_of(p, &ask, err), err) != 0)
+        return -1;
+    if (e->verdict == ATOLL_V_UNSTABLE)
+        return 0;
     struct atoll_projection_first *first =
         &((struct atoll_projection_floor *)p->floors.items)[at].first[e->model];
     if (!first->is_known)
         *first = (struct atoll_projection_first){1, e->verdict, e->error_class, e->limiter, e->time_ns};
-    if (!ask_number || !atoll_projection_find_ask(p, ask_number, &ask_row))
-        return;
-    atoll_tables_get(p->tables, ATOLL_TABLE_ASKS, ask_row, &ask);
-    if (ask.model != e->model)
-        return;
-    double parent_ns = time_of(first_of(p, &ask.parent, ask.model));
-    for (unsigned i = 0; i < ATOLL_PROJECTION_BOOK_COUNT; i++) {
+    for (unsigned i = 0; has_ask && i < ATOLL_PROJECTION_BOOK_COUNT; i++) {
         if (atoll_hint_ledger_credit(&p->books[i].ledger, ask.number, parent_ns,
                                      (enum atoll_verdict)first->verdict, first->time_ns))
             put_outcome(p, i, told_of(p, ask_row), &e->candidate, first);
         update_books(p, i, told_of(p, ask_row));
     }
+    return 0;
 }
 
 /* ---- replies ---- */

@@ -54,6 +54,7 @@ static int add_ask(struct atoll_projection *p, const struct atoll_decision *d, s
                                 .round = ask->round,
                                 .count = ask->count,
                                 .issues = ask->issues,
+                                .version = ask->prompt,
                                 .role = (uint8_t)atoll_model_role_of_ask(ask)};
     if (atoll_projection_find_ask(p, ask->number, &known))
         return 0;
@@ -62,7 +63,10 @@ static int add_ask(struct atoll_projection *p, const struct atoll_decision *d, s
         return -1;
     }
     return atoll_index_add(&p->ask_index, ask->number,
-                           (uint32_t)atoll_tables_count(p->tables, ATOLL_TABLE_ASKS) - 1, err);
+                           (uint32_t)atoll_tables_count(p->tables, ATOLL_TABLE_ASKS) - 1, err) != 0 ||
+                   atoll_projection_prompt_asked(p, ask, err) != 0
+               ? -1
+               : 0;
 }
 
 static void count_accepted(struct atoll_projection *p, uint64_t ask)
@@ -130,7 +134,8 @@ static int take_reply(struct atoll_projection *p, const struct atoll_reply *repl
     atoll_tables_set(p->tables, ATOLL_TABLE_CAMPAIGN, 0, &campaign);
     if (atoll_projection_put_items(p, reply, err) != 0 ||
         atoll_projection_put_judgement(p, &row, reply, err) != 0 ||
-        atoll_projection_put_learned(p, at, reply, err) != 0)
+        atoll_projection_put_learned(p, at, reply, err) != 0 ||
+        atoll_projection_prompt_edited(p, &row, reply, err) != 0)
         return -1;
     for (uint32_t i = 0; i < reply->source_count; i++) {
         if (atoll_projection_add_source(p, reply->sources[i].language, reply->sources[i].text, reply->origin,
@@ -335,7 +340,8 @@ static int add_evaluation(struct atoll_projection *p, const struct atoll_evaluat
         if (add_timing(p, e, &e->timings[i], order->task, t ? t->task : NULL, err) != 0)
             return -1;
     count_evaluation(p, task_row, &row);
-    atoll_projection_credit(p, order->ask, &row);
+    if (atoll_projection_credit(p, order->ask, &row, err) != 0)
+        return -1;
     return add_profile(p, &e->profile, &row, err);
 }
 

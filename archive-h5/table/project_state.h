@@ -8,6 +8,7 @@
 #include "base/hash_index.h"
 #include "base/arena.h"
 #include "core/experience/hint_ledger.h"
+#include "core/prompt_archive.h"
 #include "core/rival.h"
 #include "core/tool_turn.h"
 
@@ -62,6 +63,19 @@ struct atoll_projection_books {
 };
 enum { ATOLL_PROJECTION_HINTS, ATOLL_PROJECTION_KNOWLEDGE, ATOLL_PROJECTION_BOOK_COUNT };
 
+struct atoll_projection_list {
+    void *items; /* owned */
+    size_t count, capacity;
+};
+
+/* Versions of prompt texts, as the search's settings want them. */
+struct atoll_projection_prompts {
+    int is_on, is_shared;
+    uint32_t limit;
+    enum atoll_language language;
+    struct atoll_projection_list pools, levels; /* struct pool, struct level of project_prompt.c */
+};
+
 /* Of an ask: which rows of uses are its own in each of the books, and the faster one of a pair. */
 struct atoll_projection_told {
     struct atoll_id fast;
@@ -78,11 +92,6 @@ struct atoll_projection_floor {
     uint32_t beyond;                  /* atoll_mix_beyond of its image */
 };
 
-struct atoll_projection_list {
-    void *items; /* owned */
-    size_t count, capacity;
-};
-
 struct atoll_projection {
     struct atoll_tables *tables;
     struct atoll_arena *arena; /* of one event */
@@ -94,6 +103,7 @@ struct atoll_projection {
     struct atoll_projection_list rivals, devices; /* devices: struct atoll_device_info, as told last */
     struct atoll_projection_list told;            /* one per ask row */
     struct atoll_projection_books books[ATOLL_PROJECTION_BOOK_COUNT];
+    struct atoll_projection_prompts prompts;
     struct atoll_index source_index, dispatch_index, candidate_index, ask_index, device_time_index;
     uint32_t models[ATOLL_MODEL_LIMIT]; /* names, texts, in the order of their appearance */
     uint32_t model_count;
@@ -150,7 +160,20 @@ int atoll_projection_add_told(struct atoll_projection *p, const struct atoll_ask
 int atoll_projection_put_briefing(struct atoll_projection *p, const struct atoll_briefing *briefing,
                                   struct atoll_err *err);
 /* What followed what the ask was told that the evaluation answers, by the candidate's first result on a model. */
-void atoll_projection_credit(struct atoll_projection *p, uint64_t ask, const struct atoll_row_evaluation *e);
+int atoll_projection_credit(struct atoll_projection *p, uint64_t ask, const struct atoll_row_evaluation *e,
+                            struct atoll_err *err);
+/* Versions of prompt texts: who is asked with which, what answers are worth, what edits make of one.  parent_ns: what the kernel is held
+ * against. */
+void atoll_projection_prompts_init(struct atoll_projection_prompts *prompts,
+                                   const struct atoll_search *search);
+void atoll_projection_prompts_fini(struct atoll_projection_prompts *prompts);
+int atoll_projection_prompt_asked(struct atoll_projection *p, const struct atoll_ask *ask,
+                                  struct atoll_err *err);
+int atoll_projection_prompt_edited(struct atoll_projection *p, const struct atoll_row_ask *ask,
+                                   const struct atoll_reply *reply, struct atoll_err *err);
+int atoll_projection_prompt_credit(struct atoll_projection *p, const struct atoll_row_ask *ask,
+                                   const struct atoll_row_evaluation *e, double parent_ns,
+                                   struct atoll_err *err);
 /* Rewrites and hints of a reply. */
 /* Of a reply that is taken: its items, and the sections of its prompt. */
 int atoll_projection_put_items(struct atoll_projection *p, const struct atoll_reply *reply,

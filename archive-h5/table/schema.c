@@ -417,6 +417,9 @@ static const struct atoll_column ask_columns[] = {
     ADDED(ask, improvements, U32, "",
           "times that one of its kernels, or an instance of it, became the best of the task", 6),
     ADDED(ask, gain, F64, "", "product of what these made the best faster by, 0 = none", 6),
+    ADDED(ask, version, U32, "",
+          "version of the prompt text that it was worded with: the ask whose answer made it, 0 = as it came",
+          6),
 };
 
 static const struct atoll_column device_columns[] = {
@@ -977,6 +980,21 @@ static const struct atoll_column knowledge_columns[] = {
     COL(knowledge, text, TEXT, "", "all of it"),
 };
 
+static const struct atoll_column prompt_columns[] = {
+    OWNER(prompt),
+    KEY(prompt, task, U32, "", "task whose asks draw from it, 4294967295 = all of the device model"),
+    KEY(prompt, model, U32, "", "device model"),
+    KEY(prompt, language, TEXT, "", "whose text it is"),
+    KEY(prompt, version, U32, "", "the ask whose answer made it, 0 = the text as it came"),
+    COL(prompt, parent, U32, "", "version that was edited"),
+    COL(prompt, uses, U32, "", "asks that were worded with it"),
+    COL(prompt, answers, U32, "", "candidates of theirs that were evaluated"),
+    COL(prompt, fitness, F64, "", "what it adds to the log gain over the parent, beside what the task gives"),
+    COL(prompt, best, F64, "", "largest log gain of one of them over its parent"),
+    COL(prompt, dropped, U8, "", "1 = it lost, or gave way to others; its figures are those of that time"),
+    COL(prompt, text, TEXT, "", "all of it"),
+};
+
 #define TABLE6(noun, name, text)                                                                             \
     {                                                                                                        \
         name, text, sizeof(struct atoll_row_##noun), sizeof(noun##_columns) / sizeof(*noun##_columns),       \
@@ -1029,6 +1047,7 @@ static const struct atoll_table_schema tables[ATOLL_TABLE_COUNT] = {
      knowledge_use_columns, 6},
     TABLE6(knowledge, "knowledge", "one row per text of what models were told of (knowledge.json)"),
     TABLE6(judgement, "judgements", "one row per answer of a judge, who says how likely a candidate cheats"),
+    TABLE6(prompt, "prompts", "one row per version of a language's prompt text, as it stood last"),
 };
 
 const struct atoll_table_schema *atoll_table_schema(enum atoll_table table)
@@ -1052,7 +1071,7 @@ const char *atoll_table_names(void)
     return "campaign, tasks, devices, asks, candidates, evaluations, timings, samples, profiles, duels, "
            "elites, migrations, decisions, rivals, rival_timings, rival_samples, device_time, hints, "
            "hint_uses, memory, briefs, tool_calls, items, sections, knowledge_entries, knowledge_uses, "
-           "knowledge, judgements";
+           "knowledge, judgements, prompts";
 }
 
 static const struct {

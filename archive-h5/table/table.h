@@ -105,6 +105,7 @@ struct atoll_row_ask {
     double tool_cost_usd;
     uint32_t improvements;
     double gain;
+    uint32_t version; /* of the prompt text */
 };
 
 /* Of an ask's reply. */
@@ -136,6 +137,17 @@ struct atoll_row_judgement {
     double likelihood;
     uint8_t discarded;
     uint32_t reason; /* text */
+};
+
+/* A version of a language's prompt text. */
+struct atoll_row_prompt {
+    uint32_t campaign;
+    uint32_t task, model; /* task: ATOLL_NONE of all tasks */
+    uint32_t language;    /* text */
+    uint32_t version, parent, uses, answers;
+    double fitness, best;
+    uint8_t dropped;
+    uint32_t text; /* text */
 };
 
 /* A text of the campaign's knowledge. */
@@ -409,6 +421,7 @@ enum atoll_table {
     ATOLL_TABLE_KNOWLEDGE_USES,    /* struct atoll_row_hint_use */
     ATOLL_TABLE_KNOWLEDGE,
     ATOLL_TABLE_JUDGEMENTS,
+    ATOLL_TABLE_PROMPTS,
     ATOLL_TABLE_COUNT
 };
 

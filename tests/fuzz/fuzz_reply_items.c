@@ -24,7 +24,8 @@ static void check_text(const char *text, size_t limit)
 static void check_item(enum atoll_ask_kind kind, const struct atoll_reply_item *item)
 {
     static const enum atoll_ask_kind asked[ATOLL_ITEM_KIND_COUNT] = {
-        ATOLL_ASK_PLAN, ATOLL_ASK_ANALYSE, ATOLL_ASK_ANALYSE, ATOLL_ASK_SUMMARISE, ATOLL_ASK_DISTIL, ATOLL_ASK_META, ATOLL_ASK_JUDGE};
+        ATOLL_ASK_PLAN,   ATOLL_ASK_ANALYSE, ATOLL_ASK_ANALYSE, ATOLL_ASK_SUMMARISE,
+        ATOLL_ASK_DISTIL, ATOLL_ASK_META,    ATOLL_ASK_JUDGE};
     if ((unsigned)item->kind >= ATOLL_ITEM_KIND_COUNT || asked[item->kind] != kind)
         abort();
     if (item->issue > ATOLL_ISSUE_COUNT || item->stage >= ATOLL_ISSUE_STAGE_COUNT ||
