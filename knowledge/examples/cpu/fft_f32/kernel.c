@@ -276,10 +276,11 @@ static void long_rows(const struct rows *r, struct pair *now, struct pair *next,
 
 void transform(long begin, long end, const real *x, real *y, const real *table, real *work, long rows, long n)
 {
+    /* the first unit's part of the buffer serves the whole range, and stays in the cache */
+    struct pair *w = (struct pair *)(work + begin * 4 * ROWS * n);
     for (long u = begin; u < end; u++) {
         const long first = u * ROWS, count = rows - first < ROWS ? rows - first : ROWS;
         const struct rows r = {x + 2 * first * n, y + 2 * first * n, 2 * n, count};
-        struct pair *w = (struct pair *)(work + u * 4 * ROWS * n);
         if (n >= 256)
             long_rows(&r, w, w + n, table, n);
         else
