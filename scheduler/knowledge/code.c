@@ -18,7 +18,8 @@
 #define PART_BYTES   96
 #define UNIT_BYTES   (ATOLL_SOURCE_LIMIT + 4096u)
 #define SHOWN_BYTES  600 /* of what a compiler said */
-#define TARGET_LIMIT 16  /* devices of one entry */
+#define FAULT_BYTES  1400
+#define TARGET_LIMIT 16 /* devices of one entry */
 
 enum outcome {
     OUTCOME_OPEN, /* a compiler is at it */
@@ -110,12 +111,18 @@ static const struct atoll_task *task_for_plans(struct atoll_check_code *code, st
 static int submit(struct atoll_check_code *code, struct atoll_check_compiler *compiler, const char *language,
                   const char *name, const char *text, size_t length, struct atoll_err *err)
 {
+    const struct job *job = &code->jobs[code->count - 1];
+    char expected[ATOLL_KNOWLEDGE_LINE_BYTES + 32] = "";
+    if (job->is_wrong)
+        snprintf(expected, sizeof(expected), "%s %s", atoll_knowledge_failure_name(job->entry->fails),
+                 job->entry->message);
     const struct atoll_check_unit unit = {.number = code->count - 1,
                                           .language = language,
                                           .name = name,
                                           .text = text,
                                           .length = length,
-                                          .may_be_mutable = code->jobs[code->count - 1].may_be_mutable};
+                                          .may_be_mutable = job->may_be_mutable,
+                                          .expected = expected};
     return atoll_check_compilers_submit(code->compilers, compiler, &unit, err);
 }
 
@@ -284,23 +291,6 @@ int atoll_check_code_add(struct atoll_check_code *code, const struct atoll_knowl
 
 /* ---- what came of it ---- */
 
-static void on_verdict(void *context, const struct atoll_check_verdict *verdict)
-{
-    struct atoll_check_code *code = context;
-    enum outcome outcome = OUTCOME_COMPILE;
-    if (verdict->number >= code->count)
-        return;
-    if (verdict->status == ATOLL_COMPILE_OK)
-        outcome = OUTCOME_FINE;
-    else if (verdict->status == ATOLL_COMPILE_BROKEN)
-        outcome = OUTCOME_NOBODY;
-    else if (verdict->status == ATOLL_COMPILE_FORBIDDEN)
-        outcome = OUTCOME_RULES;
-    else if (verdict->status == ATOLL_COMPILE_PLAN)
-        outcome = OUTCOME_PLAN;
-    conclude(&code->jobs[verdict->number], outcome, verdict->said);
-}
-
 /* Who says so, as an entry's `fails`. */
 static enum atoll_knowledge_failure failure_of(enum outcome outcome)
 {
@@ -339,12 +329,31 @@ static const char *fault_of(const struct job *job, char *ret, size_t bytes)
     return ret;
 }
 
+static int on_verdict(void *context, const struct atoll_check_verdict *verdict)
+{
+    struct atoll_check_code *code = context;
+    enum outcome outcome = OUTCOME_COMPILE;
+    char text[FAULT_BYTES];
+    if (verdict->number >= code->count)
+        return 0;
+    if (verdict->status == ATOLL_COMPILE_OK)
+        outcome = OUTCOME_FINE;
+    else if (verdict->status == ATOLL_COMPILE_BROKEN)
+        outcome = OUTCOME_NOBODY;
+    else if (verdict->status == ATOLL_COMPILE_FORBIDDEN)
+        outcome = OUTCOME_RULES;
+    else if (verdict->status == ATOLL_COMPILE_PLAN)
+        outcome = OUTCOME_PLAN;
+    conclude(&code->jobs[verdict->number], outcome, verdict->said);
+    return outcome != OUTCOME_NOBODY && !fault_of(&code->jobs[verdict->number], text, sizeof(text));
+}
+
 void atoll_check_code_finish(struct atoll_check_code *code, atoll_finding_row *row, void *context)
 {
     atoll_check_compilers_finish(code->compilers, on_verdict, code);
     for (uint32_t i = 0; i < code->count; i++) {
         const struct job *job = &code->jobs[i];
-        char text[1400];
+        char text[FAULT_BYTES];
         int is_nobody = job->outcome == OUTCOME_NOBODY || job->outcome == OUTCOME_OPEN;
         const char *fault = is_nobody ? NULL : fault_of(job, text, sizeof(text));
         atoll_finding_tell(row, context,

@@ -80,7 +80,7 @@ struct unit {
     uint64_t number;
     struct atoll_check_compiler *compiler;
     struct atoll_id key; /* zero: its verdict is not kept */
-    int may_be_mutable, is_known;
+    int may_be_mutable, is_known, is_kept;
     enum atoll_compile_status status; /* once it is known */
     char *said;                       /* owned */
 };
@@ -227,7 +227,7 @@ static void find_key(const struct atoll_check_compilers *all, const struct atoll
     if (!all->cache || !one->version[0])
         return;
     atoll_buffer_init(&b, KEY_BYTES);
-    atoll_buffer_put_text(&b, "knowledge check 1");
+    atoll_buffer_put_text(&b, "knowledge check 2");
     atoll_buffer_put_u32(&b, one->kind);
     atoll_buffer_put_text(&b, one->version);
     atoll_buffer_put_text(&b, ATOLL_SETUP_COMPILE_FLAGS);
@@ -239,6 +239,7 @@ static void find_key(const struct atoll_check_compilers *all, const struct atoll
         atoll_buffer_put_text(&b, atoll_rules_why(unit->language, i));
     }
     atoll_buffer_put_u32(&b, (uint32_t)unit->may_be_mutable);
+    atoll_buffer_put_text(&b, unit->expected);
     atoll_buffer_put_text(&b, unit->name);
     atoll_buffer_put_blob(&b, unit->text, unit->length);
     if (!b.failed)
@@ -254,7 +255,7 @@ static int take_kept(const struct atoll_check_compilers *all, struct unit *unit)
         !atoll_compile_cache_get(all->cache, &unit->key, &object, &length, &unit->said)) {
         return 0;
     }
-    unit->is_known = length == 1;
+    unit->is_known = unit->is_kept = length == 1;
     unit->status =
         unit->is_known ? (enum atoll_compile_status) * (const unsigned char *)object : ATOLL_COMPILE_OK;
     free(object);
@@ -266,7 +267,7 @@ static void keep(const struct atoll_check_compilers *all, const struct unit *uni
     unsigned char status = (unsigned char)unit->status;
     int is_lasting = unit->status == ATOLL_COMPILE_OK || unit->status == ATOLL_COMPILE_ERROR ||
                      unit->status == ATOLL_COMPILE_FORBIDDEN || unit->status == ATOLL_COMPILE_PLAN;
-    if (is_lasting && !atoll_id_is_zero(&unit->key))
+    if (is_lasting && !unit->is_kept && !atoll_id_is_zero(&unit->key))
         atoll_compile_cache_put(all->cache, &unit->key, &status, 1, unit->said ? unit->said : "");
 }
 
@@ -298,8 +299,7 @@ int atoll_check_compilers_submit(struct atoll_check_compilers *all, struct atoll
     return 0;
 }
 
-static void conclude(const struct atoll_check_compilers *all, struct unit *unit,
-                     const struct atoll_compiled *compiled)
+static void conclude(struct unit *unit, const struct atoll_compiled *compiled)
 {
     struct atoll_err why = ATOLL_ERR_INIT;
     int is_host = unit->compiler->kind == ATOLL_CHECK_CC || unit->compiler->kind == ATOLL_CHECK_CLANG;
@@ -309,7 +309,6 @@ static void conclude(const struct atoll_check_compilers *all, struct unit *unit,
     unit->is_known = 1;
     unit->status = is_refused ? ATOLL_COMPILE_FORBIDDEN : compiled->status;
     unit->said = strdup(is_refused ? why.text : compiled->diagnostics ? compiled->diagnostics : "");
-    keep(all, unit);
 }
 
 /* What is done of one; how many. */
@@ -319,7 +318,7 @@ static size_t collect(struct atoll_check_compilers *all, struct atoll_check_comp
     size_t count = 0;
     while (one->pending > 0 && atoll_compiler_collect(one->compiler, &compiled) == 1) {
         if (compiled.job < all->unit_count)
-            conclude(all, &all->units[compiled.job], &compiled);
+            conclude(&all->units[compiled.job], &compiled);
         atoll_compiled_fini(&compiled);
         one->pending--;
         count++;
@@ -328,7 +327,7 @@ static size_t collect(struct atoll_check_compilers *all, struct atoll_check_comp
 }
 
 void atoll_check_compilers_finish(struct atoll_check_compilers *all,
-                                  void (*done)(void *context, const struct atoll_check_verdict *verdict),
+                                  int (*done)(void *context, const struct atoll_check_verdict *verdict),
                                   void *context)
 {
     for (size_t pending = 1; pending > 0;) {
@@ -348,6 +347,7 @@ void atoll_check_compilers_finish(struct atoll_check_compilers *all,
     for (uint32_t i = 0; i < all->unit_count; i++) {
         const struct unit *unit = &all->units[i];
         const struct atoll_check_verdict verdict = {unit->number, unit->status, unit->said ? unit->said : ""};
-        done(context, &verdict);
+        if (done(context, &verdict))
+            keep(all, unit);
     }
 }

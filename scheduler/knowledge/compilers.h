@@ -46,14 +46,17 @@ struct atoll_check_unit {
     const char *name, *text; /* text: of length bytes */
     size_t length;
     int may_be_mutable; /* its object may have variables that are written; of C */
+    const char *
+        expected; /* what a kept verdict is good for: nothing else, so that no other question gets its answer */
 };
 /* Queues a unit.  C that becomes a shared object is looked at as one before it is loaded (FORBIDDEN). */
 int atoll_check_compilers_submit(struct atoll_check_compilers *compilers,
                                  struct atoll_check_compiler *compiler, const struct atoll_check_unit *unit,
                                  struct atoll_err *err);
-/* Waits for everything that was queued; done is called once for each.  BROKEN: nobody here can tell, said: why. */
+/* Waits for everything that was queued; done is called once for each, and says whether the verdict is as it was expected: such
+ * ones are kept.  BROKEN: nobody here can tell, said: why. */
 void atoll_check_compilers_finish(struct atoll_check_compilers *compilers,
-                                  void (*done)(void *context, const struct atoll_check_verdict *verdict),
+                                  int (*done)(void *context, const struct atoll_check_verdict *verdict),
                                   void *context);
 
 #endif

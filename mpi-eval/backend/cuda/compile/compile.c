@@ -4,6 +4,7 @@
  * host does not disturb a device.  A child that dies takes no job with it: the job goes to a fresh one, once. */
 #include "mpi-eval/backend/cuda/compile/compile.h"
 
+#include <ctype.h>
 #include <limits.h>
 #include <math.h>
 #include <signal.h>
@@ -22,15 +23,16 @@
 #include "mpi-eval/backend/cuda/compile/nvrtc.h"
 #include "mpi-eval/backend/cuda/compile/toolkit.h"
 
-#define TARGET_BYTES 16
-#define NUMBER_BYTES 24
-#define START_NS     120e9 /* for a child to open NVRTC, over a slow file system */
-#define SLOT_LIMIT   256
-#define FILE_BYTES   65536 /* a child writes its own seccomp filter to a memory file, and nothing else */
-#define ATTEMPTS     2     /* of a job whose child dies */
-#define LOOK_NS      20e6  /* whether another process is done */
-#define KEY_BYTES    ((size_t)20 << 20)
-#define ERROR_STATUS (1 << 8) /* of wait(2): exit status 1 */
+#define TARGET_BYTES        16
+#define NUMBER_BYTES        24
+#define START_NS            120e9 /* for a child to open NVRTC, over a slow file system */
+#define SLOT_LIMIT          256
+#define FILE_BYTES          65536 /* a child writes its own seccomp filter to a memory file, and nothing else */
+#define ATTEMPTS            2     /* of a job whose child dies */
+#define LOOK_NS             20e6 /* whether another process is done */
+#define KEY_BYTES           ((size_t)20 << 20)
+#define STATIC_SHARED_BYTES (48ul << 10) /* CUDA C++ Programming Guide, "Compute Capabilities" */
+#define ERROR_STATUS        (1 << 8)     /* of wait(2): exit status 1 */
 
 struct slot {
     struct atoll_compile_child child;
@@ -282,6 +284,36 @@ static int is_out_of_memory(const char *log)
     return 0;
 }
 
+/* ptxas tells in its report what a kernel declares, and NVRTC drops its words on why that cannot be. */
+static unsigned long shared_bytes(const char *report)
+{
+    unsigned long most = 0, bytes;
+    for (const char *at = report; (at = strstr(at, " bytes smem")); at++) {
+        const char *begin = at;
+        while (begin > report && isdigit((unsigned char)begin[-1]))
+            begin--;
+        bytes = strtoul(begin, NULL, 10);
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
+
+static void say_nothing_said(enum atoll_compile_status status, const char *report,
+                             char ret_text[ATOLL_DIAGNOSTICS_BYTES])
+{
+    unsigned long bytes = shared_bytes(report);
+    if (status == ATOLL_COMPILE_MEMORY)
+        snprintf(ret_text, ATOLL_DIAGNOSTICS_BYTES, "the compiler ran out of memory");
+    else if (bytes > STATIC_SHARED_BYTES)
+        snprintf(
+            ret_text, ATOLL_DIAGNOSTICS_BYTES,
+            "a kernel uses too much shared data (%lu bytes are declared, %lu may be on every device; what is "
+            "larger is extern __shared__, with shared_bytes in the plan)",
+            bytes, STATIC_SHARED_BYTES);
+    else
+        snprintf(ret_text, ATOLL_DIAGNOSTICS_BYTES, "the compiler gave up");
+}
+
 static void job_conclude(struct nvrtc *n, struct slot *slot, uint32_t result, char *log, const void *cubin,
                          size_t length)
 {
@@ -300,8 +332,7 @@ static void job_conclude(struct nvrtc *n, struct slot *slot, uint32_t result, ch
                                            : atoll_compile_judge(log, slot->job->file_name, ERROR_STATUS);
     folders_hide(n, log);
     if (atoll_diagnostics_trim(log, "", diagnostics) == 0)
-        snprintf(diagnostics, sizeof(diagnostics), "%s",
-                 status == ATOLL_COMPILE_MEMORY ? "the compiler ran out of memory" : "the compiler gave up");
+        say_nothing_said(status, report, diagnostics);
     job_finish(n, slot, status, diagnostics, report);
 }
 

@@ -203,6 +203,22 @@ static void test_architecture_specific_target(void **state)
     atoll_compiler_destroy(plain);
 }
 
+/* Where NVRTC drops the assembler's words, what the report says of shared memory is told. */
+static void test_shared_memory_of_an_older_target(void **state)
+{
+    (void)state;
+    static const char text[] = "extern \"C\" __global__ void f(float *y) {\n"
+                               "  __shared__ float tile[16384];\n"
+                               "  tile[threadIdx.x] = y[threadIdx.x];\n"
+                               "  __syncthreads();\n"
+                               "  y[threadIdx.x] = tile[16383 - threadIdx.x];\n}\n";
+    struct atoll_nvrtc_settings settings = usual;
+    settings.compiler.target = "sm_80";
+    struct atoll_compiler *older = create(&settings);
+    expect(older, text, ATOLL_COMPILE_ERROR, "uses too much shared data (65536 bytes are declared");
+    atoll_compiler_destroy(older);
+}
+
 static void test_bad_sources(void **state)
 {
     (void)state;
@@ -671,6 +687,7 @@ int main(void)
         cmocka_unit_test(test_headers),
         cmocka_unit_test(test_kernels_with_paths),
         cmocka_unit_test(test_architecture_specific_target),
+        cmocka_unit_test(test_shared_memory_of_an_older_target),
         cmocka_unit_test(test_bad_sources),
         cmocka_unit_test(test_hostile_includes),
         cmocka_unit_test(test_many_jobs),
