@@ -17,7 +17,8 @@
 #define ARENA_BYTES   ((size_t)256 << 20)
 #define INDEX_ENTRIES (4u << 20)
 #define DEPTH_MOST    4.0
-#define TRIGGER_LIMIT 64
+#define PIECE_BYTES   400 /* of a source: about as many words as a query has */
+#define SOURCE_BYTES  65536
 
 /* ---- what there is ---- */
 
@@ -247,6 +248,27 @@ void atoll_retrieval_score(const struct atoll_text_index *index, const char *wor
     free(hits);
 }
 
+void atoll_retrieval_score_text(const struct atoll_text_index *index, const char *text, double *ret_scores)
+{
+    uint32_t count = atoll_text_index_count(index);
+    struct atoll_text_hit *hits = calloc(count ? count : 1, sizeof(*hits));
+    struct atoll_text_query query;
+    size_t length = strlen(text);
+    double best = 0;
+    memset(ret_scores, 0, count * sizeof(*ret_scores));
+    for (size_t at = 0; hits && at < length && at < SOURCE_BYTES; at += PIECE_BYTES) {
+        atoll_text_query_init(&query, text + at, length - at < PIECE_BYTES ? length - at : PIECE_BYTES);
+        size_t found = atoll_text_index_find(index, &query, hits, count);
+        for (size_t i = 0; i < found; i++)
+            ret_scores[hits[i].text] += hits[i].score;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        best = fmax(best, ret_scores[i]);
+    for (uint32_t i = 0; i < count && best > 0; i++)
+        ret_scores[i] /= best;
+    free(hits);
+}
+
 void atoll_retrieval_put_task(const struct atoll_task *task, char *text, size_t bytes)
 {
     size_t used = (size_t)snprintf(text, bytes, "%s %s", task->name, task->category ? task->category : "");
@@ -273,8 +295,9 @@ struct view {
     const char *families[ATOLL_KERNEL_FAMILY_LIMIT];
     size_t family_count;
     int is_wrong;
-    double progress;              /* 0..1 */
-    double *by_task, *by_failure; /* scores of words; by_failure: of messages, NULL without one */
+    double progress;             /* 0..1 */
+    double *by_task, *by_source; /* scores of words */
+    double *by_failure;          /* of messages; NULL without one */
 };
 
 static int has_word(const char *const *list, const char *word)
@@ -328,7 +351,7 @@ static int may_be_told(const struct atoll_retrieval *r, uint32_t at, const struc
 static int is_called_for(const struct atoll_retrieval *r, uint32_t at, const struct view *v)
 {
     const struct atoll_retrieval_triggers *t = &r->triggers[at];
-    for (size_t i = 0; v->q->diagnosis && i < t->count; i++)
+    for (size_t i = 0; i < t->count; i++)
         if (atoll_trigger_holds(&t->items[i], v->q->diagnosis))
             return 1;
     for (const char *const *cell = v->q->cells; cell && *cell && !v->is_wrong; cell++)
@@ -357,11 +380,44 @@ static double breadth_of(const struct atoll_knowledge_entry *e)
     }
 }
 
+/* Its first family is what it is about before all else. */
+static double family_fit(const struct view *v, const struct atoll_knowledge_entry *e)
+{
+    for (size_t i = 0; e->families && i < v->family_count; i++)
+        if (strcmp(e->families[0], v->families[i]) == 0)
+            return 1;
+    return e->families ? 0.6 : 0.2;
+}
+
+/* Whether the task has a tensor of a type, by the beginning of its name. */
+static int has_type(const struct atoll_task *task, const char *type)
+{
+    for (size_t i = 0; i < task->tensor_count; i++)
+        if (strncmp(atoll_dtype_name(task->tensors[i].dtype), type, strlen(type)) == 0)
+            return 1;
+    return 0;
+}
+
+/* Named after a type that the task has not. */
+static int is_of_other_type(const struct view *v, const struct atoll_knowledge_entry *e)
+{
+    static const struct {
+        const char *word, *type;
+    } known[] = {{"bf16", "bf16"}, {"f16", "f16"}, {"f8", "f8"},   {"fp8", "f8"},
+                 {"f64", "f64"},   {"vnni", "i8"}, {"int8", "i8"}, {"amx", "bf16"}};
+    for (const char *at = e->id; v->q->task && *at; at += strcspn(at, "-"), at += *at == '-')
+        for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+            if (strcspn(at, "-") == strlen(known[i].word) &&
+                strncmp(at, known[i].word, strlen(known[i].word)) == 0)
+                return !has_type(v->q->task, known[i].type);
+    return 0;
+}
+
 static double fit_of(const struct atoll_retrieval *r, uint32_t at, const struct view *v, int called_for)
 {
     const struct atoll_knowledge_entry *e = &r->base->entries[at];
     int is_pattern = e->kind == ATOLL_KNOWLEDGE_PATTERN, has_triggers = r->triggers[at].count > 0 || e->cells;
-    double p = v->progress, family = e->families ? 1 : 0.2,
+    double p = v->progress, family = family_fit(v, e),
            device = e->features                                                ? 1
                     : e->devices && !has_word(e->devices, ATOLL_KNOWLEDGE_ANY) ? 0.7
                                                                                : 0;
@@ -369,14 +425,15 @@ static double fit_of(const struct atoll_retrieval *r, uint32_t at, const struct 
         double said = v->by_failure ? v->by_failure[at] : 0;
         double kind = e->kind == ATOLL_KNOWLEDGE_CONSTRAINT ? 0.6 : is_pattern ? -0.6 : 0;
         return called_for || said > 0.25
-                   ? 3 * called_for + 2 * said + 0.5 * v->by_task[at] + 0.3 * family + kind
+                   ? 3 * called_for + 2 * said + 0.5 * v->by_task[at] + v->by_source[at] + 0.3 * family + kind
                    : 0;
     }
     int is_of_stage = is_pattern && (uint8_t)e->stage == v->q->stage;
-    double fit = (1.2 + 1.8 * p) * called_for + (1.5 - 0.9 * p) * family + (1 - 0.6 * p) * breadth_of(e) +
-                 0.6 * device + 0.8 * v->by_task[at] + 1.5 * is_of_stage;
+    double fit = (1.2 + 1.8 * p) * called_for + (1.5 - 0.9 * p) * family + (1.5 - 1.1 * p) * breadth_of(e) +
+                 0.6 * device + 0.8 * v->by_task[at] + 0.5 * v->by_source[at] + 1.5 * is_of_stage;
     if (v->q->diagnosis && has_triggers && !called_for)
         fit *= 0.6; /* it answers to another diagnosis */
+    fit -= is_of_other_type(v, e);
     if (p >= 0.5 && !called_for && !is_of_stage && v->by_task[at] < 0.5)
         fit = 0; /* by now there is evidence for what matters */
     return fit;
@@ -471,6 +528,8 @@ static void score_words(const struct atoll_retrieval *r, struct view *v)
         atoll_diagnosis_label(q->diagnosis, label, sizeof(label));
     snprintf(words, sizeof(words), "%.1000s %.200s %.2000s", q->words ? q->words : "", label, task);
     atoll_retrieval_score(r->entries, words, v->by_task);
+    if (q->source)
+        atoll_retrieval_score_text(r->entries, q->source, v->by_source);
     if (v->by_failure)
         atoll_retrieval_score(r->entries, q->message, v->by_failure);
 }
@@ -480,12 +539,13 @@ size_t atoll_retrieval_entries(struct atoll_retrieval *r, const struct atoll_ret
 {
     struct view v;
     size_t count = r->base->count, chosen = 0;
-    double *scores = calloc(2 * count + 1, sizeof(*scores));
+    double *scores = calloc(3 * count + 1, sizeof(*scores));
     struct atoll_retrieved *all = calloc(count + 1, sizeof(*all));
     view_init(&v, r, q);
     if (scores && all) { /* else nothing is told this time */
         v.by_task = scores;
-        v.by_failure = v.is_wrong && q->message ? scores + count : NULL;
+        v.by_source = scores + count;
+        v.by_failure = v.is_wrong && q->message ? scores + 2 * count : NULL;
         score_words(r, &v);
         chosen = choose(r, &v, all, rank(r, &v, all), ret_found, limit);
     }

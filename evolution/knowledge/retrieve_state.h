@@ -31,6 +31,8 @@ struct atoll_retrieval {
 
 /* Scores of the texts of an index for some words, the best 1; all 0 where none has any.  ret_scores: one per text. */
 void atoll_retrieval_score(const struct atoll_text_index *index, const char *words, double *ret_scores);
+/* The same of a long text, which has more words than a query: of one piece after the other, added. */
+void atoll_retrieval_score_text(const struct atoll_text_index *index, const char *text, double *ret_scores);
 /* Name, category, tags and summary of a task, into text. */
 void atoll_retrieval_put_task(const struct atoll_task *task, char *text, size_t bytes);
 /* Whether a family of devices is one of a list, NULL: any. */

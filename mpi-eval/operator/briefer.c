@@ -366,6 +366,19 @@ int atoll_briefer_wants_kernels(const struct atoll_ask *ask)
             ask->op == ATOLL_OPERATOR_TRANSLATE);
 }
 
+/* NULL: there is none. */
+static const char *source_of(const struct atoll_engine *engine, const struct atoll_ask *ask)
+{
+    struct atoll_id source;
+    struct atoll_choice choice;
+    const char *language, *text;
+    return !atoll_id_is_zero(&ask->parent) &&
+                   atoll_engine_candidate(engine, ask->task, &ask->parent, &source, &choice) == 0 &&
+                   atoll_engine_source(engine, &source, &language, &text) == 0
+               ? text
+               : NULL;
+}
+
 static int tell_knowledge(struct atoll_briefer *b, const struct atoll_engine *engine,
                           const struct atoll_ask *ask, struct atoll_briefing *briefing, struct atoll_err *err)
 {
@@ -380,6 +393,7 @@ static int tell_knowledge(struct atoll_briefer *b, const struct atoll_engine *en
         .features = strcmp(b->backend, "cpu") == 0 ? atoll_knowledge_processor_features() : NULL,
         .diagnosis = known > 0 ? &parent.diagnosis : NULL,
         .message = known > 0 ? parent.detail : NULL,
+        .source = source_of(engine, ask),
         .words = step_of(b, ask),
         .stage = ask->op == ATOLL_OPERATOR_STAGED || ask->op == ATOLL_OPERATOR_EXTRACT
                      ? ask->stage

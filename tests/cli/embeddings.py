@@ -80,7 +80,7 @@ def drafts(name, fails, *more):
     models = Models(spool, fails)
     models.start()
     atoll("run", f"{source}/suites/starter", "--only", "softmax_rows", "-o", campaign, "--backend", "null", "--strategy", "repeated",
-          "--set", "ask_share=1", "--set", "repeated_parent=0", "--samples", 3, "--seconds", 60, "--seed", 3, "-q", "--model", "author",
+          "--set", "ask_share=1", "--set", "repeated_parent=0", "--set", "prompt_evolution=0", "--samples", 3, "--seconds", 60, "--seed", 3, "-q", "--model", "author",
           "--gateway", f"spool:{spool}", *more)
     models.stopping = True
     models.join()
@@ -105,6 +105,10 @@ check(NEAR in both[:2] and words[0] in both[:3], f"shown by words {words}, by bo
 check(models.order.index("draft") == models.order.count("vectors") > 1, f"asked in the order {models.order}")
 check(len(models.texts) > 20 and sum(text.startswith("softmax_rows:") for text in models.texts) >= 1, "what was embedded")
 check(all(len(text) < 6000 for text in models.texts), "texts are cut")
+without, _ = drafts("without", False, "--knowledge-except", "reduction")
+check(without and not {"row_reduce", "rmsnorm", "layernorm"} & set(without), f"of a family that is left out: {without}")
+seeds = {c["origin"] for c in rows(root / "without", "candidates") if c["operator"] == "seed"}
+check(seeds == {"naive"} and len({c["origin"] for c in rows(root / "words", "candidates") if c["operator"] == "seed"}) > 1, f"seeds: {seeds}")
 failed, models = drafts("failed", True, "--embedder", "vectors")
 check(failed == words and models.texts, f"after a failure: {failed}")
 print(f"by words {words}, with vectors {both}")

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/yaml.h"
 #include "core/issue.h"
 #include "evolution/knowledge/retrieve.h"
@@ -246,15 +247,26 @@ static int by_score(const void *a, const void *b)
     return x->score > y->score ? -1 : x->score < y->score;
 }
 
+static const char *text_of(const struct atoll_yaml_node *query, const char *key)
+{
+    const struct atoll_yaml_node *node = atoll_yaml_find(query, key);
+    return node ? atoll_yaml_scalar(node) : NULL;
+}
+
 static int measure(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *query, void *target)
 {
     struct measuring *m = target;
-    const char *name = atoll_yaml_scalar(atoll_yaml_find(query, "task")),
-               *says = atoll_yaml_scalar(atoll_yaml_find(query, "diagnosis"));
+    const char *name = atoll_yaml_scalar(atoll_yaml_find(query, "task")), *says = text_of(query, "diagnosis"),
+               *file = text_of(query, "source");
     struct atoll_diagnosis diagnosis = {.error = ATOLL_ERROR_NONE};
     struct atoll_trigger trigger;
     struct atoll_retrieved found[64];
     char dir[512];
+    size_t length;
+    snprintf(dir, sizeof(dir), SUITES "%s", file ? file : "");
+    char *source = file ? atoll_file_read(dir, 1u << 20, &length, walk->err) : NULL;
+    if (file && !source)
+        return -1;
     snprintf(dir, sizeof(dir), SUITES "%s", name);
     m->task = atoll_task_load(dir, walk->err);
     if (!m->task || (says && atoll_trigger_parse(says, &trigger, walk->err) != 0))
@@ -271,7 +283,8 @@ static int measure(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *q
                                             .language = atoll_yaml_scalar(atoll_yaml_find(query, "language")),
                                             .device = atoll_yaml_scalar(atoll_yaml_find(query, "device")),
                                             .diagnosis = says ? &diagnosis : NULL,
-                                            .message = atoll_yaml_scalar(atoll_yaml_find(query, "message")),
+                                            .message = text_of(query, "message"),
+                                            .source = source,
                                             .stage = ATOLL_ISSUE_STAGE_COUNT,
                                             .depth = says && diagnosis.error == ATOLL_ERROR_NONE ? 2 : 0};
     size_t count = keep_called_for(found, atoll_retrieval_entries(m->retrieval, &q, found, 64));
@@ -291,6 +304,7 @@ static int measure(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *q
     m->query_count++;
     atoll_task_destroy(m->task);
     m->task = NULL;
+    free(source);
     return 0;
 }
 
