@@ -185,6 +185,8 @@ struct atoll_buffer;
 struct atoll_reader;
 int atoll_task_encode(const struct atoll_task *task, struct atoll_buffer *out, struct atoll_err *err);
 struct atoll_task *atoll_task_decode(const void *bytes, size_t length, struct atoll_err *err);
+/* Its baselines alone stay, also where it travels. */
+void atoll_task_drop_seeds(struct atoll_task *task);
 void atoll_task_destroy(struct atoll_task *task);
 
 /* Names the tasks of a suite: DIR itself when it holds a task.yaml, else its subfolders that do, in name

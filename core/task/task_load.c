@@ -37,6 +37,14 @@ static struct atoll_task_owner *owner_create(struct atoll_err *err)
     return owner;
 }
 
+/* Seeds are read last, a text each, in their order. */
+void atoll_task_drop_seeds(struct atoll_task *task)
+{
+    struct atoll_task_owner *owner = (struct atoll_task_owner *)task;
+    for (; task->seed_count > 0 && !task->seeds[task->seed_count - 1].is_baseline; task->seed_count--)
+        owner->text_count--;
+}
+
 void atoll_task_destroy(struct atoll_task *task)
 {
     if (!task)

@@ -73,16 +73,13 @@ static int add_start(struct resume *r, struct atoll_err *err)
     return atoll_commit_add(r->commit, &event, err) != 0 ? -1 : commit_round(r, err);
 }
 
-/* Of a task whose seeds are left out its baselines stay, which stand in front. */
-static void drop_seeds(const struct resume *r, struct atoll_task *task)
+/* One that begins with its baselines alone. */
+static int is_seedless(const struct resume *r, const struct atoll_task *task)
 {
-    const char *seedless = NULL;
     for (size_t i = 0; i < r->config->option_count; i++)
         if (strcmp(r->config->options[i].key, ATOLL_RESUME_SEEDLESS_OPTION) == 0)
-            seedless = r->config->options[i].value;
-    while (atoll_word_is_in(seedless, task->name) && task->seed_count > 0 &&
-           !task->seeds[task->seed_count - 1].is_baseline)
-        task->seed_count--;
+            return atoll_word_is_in(r->config->options[i].value, task->name);
+    return 0;
 }
 
 /* The encoded task is borrowed by the event, so the round is committed while it lives. */
@@ -103,7 +100,8 @@ static int add_task(struct resume *r, uint32_t number, struct atoll_err *err)
                       listed->dir, listed->name);
         goto done;
     }
-    drop_seeds(r, task);
+    if (is_seedless(r, task))
+        atoll_task_drop_seeds(task);
     if (atoll_task_encode(task, &bytes, err) != 0)
         goto done;
     event_of_now(r, &event, ATOLL_EVENT_TASK);

@@ -528,6 +528,33 @@ static void test_definitions(void **state)
     expect_failure(ATOLL_E_INPUT, ":2: definitions must be one line of at most 1000 characters");
 }
 
+/* Baselines stay, here and where the task travels to. */
+static void test_without_seeds(void **state)
+{
+    (void)state;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_buffer bytes;
+    struct atoll_task *task = atoll_task_load(ATOLL_SOURCE_DIR "/suites/starter/softmax_rows", &err);
+    if (!task)
+        fail_msg("%s", err.text);
+    size_t count = task->seed_count, baselines = 0;
+    while (baselines < count && task->seeds[baselines].is_baseline)
+        baselines++;
+    assert_true(baselines > 0 && baselines < count);
+    atoll_task_drop_seeds(task);
+    atoll_buffer_init(&bytes, 1u << 22);
+    assert_int_equal(atoll_task_encode(task, &bytes, &err), 0);
+    struct atoll_task *again = atoll_task_decode(bytes.data, bytes.length, &err);
+    if (!again)
+        fail_msg("%s", err.text);
+    assert_true(task->seed_count == baselines && again->seed_count == baselines);
+    assert_true(atoll_id_equal(&again->id, &task->id));
+    assert_string_equal(again->seeds[0].source, task->seeds[0].source);
+    atoll_task_destroy(again);
+    atoll_task_destroy(task);
+    atoll_buffer_fini(&bytes);
+}
+
 /* Tasks of one suite share files by links into each other's folders. */
 static void test_shared(void **state)
 {
@@ -904,6 +931,7 @@ int main(void)
         cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_device_reference),
         cmocka_unit_test(test_decode_hostile),
+        cmocka_unit_test(test_without_seeds),
         cmocka_unit_test(test_suite),
         cmocka_unit_test(test_suites_below),
         cmocka_unit_test(test_suite_visit),
