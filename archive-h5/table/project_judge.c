@@ -9,8 +9,7 @@ int atoll_projection_put_judgement(struct atoll_projection *p, const struct atol
                                       .task = ask->task,
                                       .model = ask->model,
                                       .candidate = ask->parent,
-                                      .status = (uint8_t)(1 + (unsigned)reply->status),
-                                      .likelihood = -1};
+                                      .status = (uint8_t)(1 + (unsigned)reply->status)};
     int64_t candidate = atoll_projection_find_candidate(p, &ask->parent);
     struct atoll_row_candidate of;
     if (ask->kind != ATOLL_ASK_JUDGE)
@@ -21,7 +20,7 @@ int atoll_projection_put_judgement(struct atoll_projection *p, const struct atol
     }
     for (uint32_t i = 0; reply->status == ATOLL_REPLY_OK && i < reply->item_count; i++) {
         const struct atoll_reply_item *item = &reply->items[i];
-        if (item->kind != ATOLL_ITEM_JUDGEMENT || !(item->gain_low > row.likelihood))
+        if (item->kind != ATOLL_ITEM_JUDGEMENT || item->gain_low < row.likelihood)
             continue;
         row.likelihood = item->gain_low;
         row.discarded = item->gain_low > p->judge_limit;

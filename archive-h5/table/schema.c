@@ -221,7 +221,7 @@ static const char *decision_name(unsigned v)
 {
     static const char *const names[] = {"none",      "evaluate", "duel", "elite",      "not_confirmed",
                                         "migrate",   "baseline", "best", "redispatch", "abandon",
-                                        "task_done", "stop",     "ask",  "rival"};
+                                        "task_done", "stop",     "ask",  "rival",      "discard"};
     return v < sizeof(names) / sizeof(*names) ? names[v] : "unknown";
 }
 
@@ -929,7 +929,8 @@ static const struct atoll_column judgement_columns[] = {
     COL(judgement, source_id, ID, "",
         "hash of its language and source text: all candidates of it are judged"),
     ENUM(judgement, status, reply_name, ATOLL_REPLY_STATUS_COUNT + 1, "how it was answered"),
-    COL(judgement, likelihood, F64, "", "that it cheats, 0 to 1, -1 = nothing was said, and it stays"),
+    COL(judgement, likelihood, F64, "",
+        "that it cheats, 0 to 1; counts where the status is ok, else it stays"),
     COL(judgement, discarded, U8, "", "1 = above the limit: its candidates are correct no more"),
     COL(judgement, reason, TEXT, "", "why, in the judge's words"),
 };

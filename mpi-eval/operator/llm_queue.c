@@ -409,6 +409,7 @@ static enum atoll_reply_status status_without_model(struct atoll_llm_queue *queu
         return writes_for_good(a) && trust_of(queue, a)->is_over ? ATOLL_REPLY_SPENT : ATOLL_REPLY_FAILED;
     case ATOLL_ASK_PLAN:
         return ATOLL_REPLY_FAILED; /* when all of a kernel's have failed the built-in plans */
+    case ATOLL_ASK_JUDGE: return ATOLL_REPLY_FAILED; /* nobody else judges: the candidate stays */
     default: return ATOLL_REPLY_BUILTIN;
     }
 }
@@ -443,9 +444,10 @@ static int make_reply(struct atoll_llm_queue *queue, struct open_ask *a, const s
     record_outcome(queue, a);
     if (atoll_prompt_io_reply(&io, &a->ask, &a->question, &a->outcome, a->arena, ret_reply, err) != 0)
         return -1;
-    int is_open = ret_reply->status == ATOLL_REPLY_OK || ret_reply->status == ATOLL_REPLY_TASK_SPENT ||
-                  (ret_reply->status != ATOLL_REPLY_FAILED &&
-                   (a->ask.kind == ATOLL_ASK_WRITE || a->ask.kind == ATOLL_ASK_PLAN));
+    int is_open =
+        ret_reply->status == ATOLL_REPLY_OK || ret_reply->status == ATOLL_REPLY_TASK_SPENT ||
+        (ret_reply->status != ATOLL_REPLY_FAILED &&
+         (a->ask.kind == ATOLL_ASK_WRITE || a->ask.kind == ATOLL_ASK_PLAN || a->ask.kind == ATOLL_ASK_JUDGE));
     if (!is_open)
         reply_without_model(queue, a, ret_reply);
     return 0;

@@ -278,7 +278,7 @@ static void print_judgement(const struct atoll_archive_view *view, const struct 
 
     if (!atoll_query_judgement(view->query, c, &j))
         return;
-    if (j.likelihood < 0) {
+    if (j.status != 1 + ATOLL_REPLY_OK) {
         atoll_print(stdout, "judge    ask %llu had no usable answer (%s): it stays\n",
                     (unsigned long long)j.ask,
                     atoll_reply_status_name((enum atoll_reply_status)(j.status ? j.status - 1 : 0)));
@@ -296,8 +296,8 @@ static json_t *judgement_json(const struct atoll_archive_view *view, const struc
     if (!atoll_query_judgement(view->query, c, &j))
         return json_null();
     return json_pack("{s:I, s:o, s:b, s:o}", "ask", (json_int_t)j.ask, "likelihood",
-                     j.likelihood < 0 ? json_null() : json_real(j.likelihood), "discarded", (int)j.discarded,
-                     "reason", atoll_json_text(atoll_tables_text(view->tables, j.reason)));
+                     j.status != 1 + ATOLL_REPLY_OK ? json_null() : json_real(j.likelihood), "discarded",
+                     (int)j.discarded, "reason", atoll_json_text(atoll_tables_text(view->tables, j.reason)));
 }
 
 static void print_lineage(const struct atoll_archive_view *view, uint64_t candidate)
