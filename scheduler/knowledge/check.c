@@ -45,6 +45,27 @@ static void tell_problem(void *context, const struct atoll_err *problem)
     c->row(c->context, &f);
 }
 
+static int is_category(const struct check *c, const char *category)
+{
+    const struct atoll_knowledge_index *index = &c->base->index;
+    for (size_t i = 0; i < index->family_count; i++)
+        if (index->families[i].categories && atoll_knowledge_has(index->families[i].categories, category))
+            return 1;
+    return 0;
+}
+
+/* Texts and kernels that the index lists of languages. */
+static void check_prompts(const struct check *c, const struct atoll_knowledge_pack *pack)
+{
+    struct atoll_err why = ATOLL_ERR_INIT;
+    const struct atoll_finding f = {
+        .result = ATOLL_FINDING_OK, .place = "index.yaml", .id = "", .what = "prompts", .text = ""};
+    if (atoll_prompt_texts_check(pack, &why) != 0)
+        tell_problem((void *)(uintptr_t)c, &why);
+    else
+        c->row(c->context, &f);
+}
+
 static void check_hints(const struct check *c, const struct atoll_knowledge_pack *pack)
 {
     const struct atoll_knowledge_file *file = atoll_knowledge_pack_find(pack, "hints.yaml");
@@ -57,19 +78,21 @@ static void check_hints(const struct check *c, const struct atoll_knowledge_pack
         tell_problem((void *)(uintptr_t)c, &why);
         return;
     }
+    for (size_t i = 0; i < hints.hint_count; i++)
+        if (*hints.hints[i].category && !is_category(c, hints.hints[i].category)) {
+            atoll_err_clear(&why);
+            atoll_err_set(
+                &why, ATOLL_E_INPUT,
+                "%s: hint '%s' is for category '%s', which no family of index.yaml has; change it, or add "
+                "the category there",
+                file->path, hints.hints[i].name, hints.hints[i].category);
+            tell_problem((void *)(uintptr_t)c, &why);
+        }
     snprintf(text, sizeof(text), "%zu hints", hints.hint_count);
     const struct atoll_finding f = {
         .result = ATOLL_FINDING_OK, .place = file->path, .id = "", .what = "file", .text = text};
     c->row(c->context, &f);
     atoll_hint_file_fini(&hints);
-}
-
-/* The texts of prompts that index.yaml lists. */
-static void check_prompts(const struct check *c, const struct atoll_knowledge_pack *pack)
-{
-    struct atoll_err why = ATOLL_ERR_INIT;
-    if (atoll_prompt_texts_check(pack, &why) != 0)
-        tell_problem((void *)(uintptr_t)c, &why);
 }
 
 /* ---- references ---- */

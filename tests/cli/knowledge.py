@@ -167,6 +167,9 @@ def broken():
     check(place == f"constraints/all.yaml:{line}", place)
     # Again: what compilers said is kept, and says the same.
     check(findings("--alone", root, "--python", triton_python(), status=1) == rows, "another answer from what is kept")
+    write("hints.yaml", "version: 1\nhints:\n  - {name: a, trigger: dram, category: matmull, advice: b}\n")
+    rows = findings("--alone", root, "--no-compile", status=1)
+    check(any("hint 'a' is for category 'matmull', which no family of index.yaml has" in r["text"] for r in rows), "a hint's category")
     some = findings("--alone", root, "--only", "rules", "--no-compile")
     check([r["id"] for r in some] == ["t-rules", "t-not-rules"], some)
     check("--alone goes with folders" in atoll("check", "--alone", status=2), "alone without folders")
