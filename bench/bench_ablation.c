@@ -291,7 +291,7 @@ static struct result run(const struct arm *arm, enum atoll_landscape_kind kind, 
     s->rank_count = 2;
     s->landscapes[0] = (struct atoll_landscape){kind, seed, 1};
     s->author.heeds = heeds;
-    s->briefer = (struct atoll_simulator_briefer){tell, see, &b};
+    s->briefer = (struct atoll_simulator_briefer){.tell = tell, .see = see, .context = &b};
     b.landscape = &s->landscapes[0];
     b.experience = atoll_experience_create(&err);
     b.rewrites = b.experience ? atoll_rewrites_create(s->search.memory_size, &err) : NULL;

@@ -104,7 +104,9 @@ static int put_version(struct atoll_projection *p, const struct pool *pool, uint
                                    .model = pool->model,
                                    .language = pool->language,
                                    .version = version,
-                                   .parent = parent};
+                                   .parent = parent,
+                                   .fitness = 1,
+                                   .best = 1};
     return atoll_projection_put_text(p, text, &row.text, err) != 0 ||
                    atoll_tables_append(p->tables, ATOLL_TABLE_PROMPTS, &row, err) != 0
                ? -1
@@ -135,8 +137,8 @@ static void update_rows(struct atoll_projection *p, const struct pool *pool)
         if (v) {
             row.uses = v->uses;
             row.answers = v->answers;
-            row.fitness = v->fitness;
-            row.best = v->best;
+            row.fitness = exp(v->fitness);
+            row.best = exp(v->best);
         }
         atoll_tables_set(p->tables, ATOLL_TABLE_PROMPTS, i, &row);
     }

@@ -990,8 +990,9 @@ static const struct atoll_column prompt_columns[] = {
     COL(prompt, parent, U32, "", "version that was edited"),
     COL(prompt, uses, U32, "", "asks that were worded with it"),
     COL(prompt, answers, U32, "", "candidates of theirs that were evaluated"),
-    COL(prompt, fitness, F64, "", "what it adds to the log gain over the parent, beside what the task gives"),
-    COL(prompt, best, F64, "", "largest log gain of one of them over its parent"),
+    COL(prompt, fitness, F64, "",
+        "factor of the speed over the parent, beside what the task gives; 1 = nothing"),
+    COL(prompt, best, F64, "", "largest speedup of one of them over its parent; 1 = none"),
     COL(prompt, dropped, U8, "", "1 = it lost, or gave way to others; its figures are those of that time"),
     COL(prompt, text, TEXT, "", "all of it"),
 };

@@ -72,6 +72,9 @@ ANSWERS = {
                                                            "before": "a", "after": "b"}}),
     "distiller": lambda prompt, mark: fenced({"hints": [{"trigger": "unknown", "advice": f"Keep rows in registers ({mark}).",
                                                         "context": "rows that fit"}]}),
+    "prompter": lambda prompt, mark: fenced({"edits": [{"region": "pitfalls", "search": "", "replace": f"- Rows that are odd ({mark}).",
+                                                       "why": "two of them broke"},
+                                                      {"region": "rules", "search": "a", "replace": "b"}]}),
 }
 CALL = {"role": "assistant", "content": "Let me look.", "tool_calls": [
     {"id": "one", "type": "function", "function": {"name": "search_knowledge", "arguments": '{"words": "registers"}'}}]}
@@ -202,7 +205,7 @@ def check_archive(strategy, campaign, asks):
     """Role, who was asked, sections, items and calls of every ask; and what each improvement cost."""
     roles = {"write/universal": "writer", "write/template": "templater", "summarise/plan": "summarizer", "plan/plan": "planner",
              "write/execute": "executor", "analyse/staged": "analyser", "order/staged": "orderer", "write/staged": "refiner",
-             "write/extract": "extractor", "distil/plan": "distiller"}
+             "write/extract": "extractor", "distil/plan": "distiller", "meta/plan": "prompter"}
     sections, items, calls = {}, {}, {}
     for found, table in (sections, "sections"), (items, "items"), (calls, "tool_calls"):
         for row in rows(campaign, table):

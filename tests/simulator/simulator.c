@@ -480,6 +480,8 @@ static int on_reply(struct atoll_simulator *s, const struct atoll_agenda_entry *
     atoll_event_init(&event, ATOLL_EVENT_REPLY);
     atoll_author_answer(&s->settings.author, s->settings.seed, &s->settings.landscapes[ask.task], s->engine,
                         &ask, &told, &s->texts, &event.reply);
+    if (ask.kind == ATOLL_ASK_META && s->settings.briefer.edit && event.reply.status == ATOLL_REPLY_OK)
+        s->settings.briefer.edit(s->settings.briefer.context, &ask, &event.reply);
     s->outcome.replies++;
     return step_perhaps_twice(s, &event, err);
 }

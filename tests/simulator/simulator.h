@@ -20,6 +20,8 @@ struct atoll_simulator_briefer {
     /* Behind every step of the engine. */
     void (*see)(void *context, const struct atoll_engine *engine, const struct atoll_event *event);
     void *context; /* borrowed until destroy */
+    /* Fills in the answer to an ask for edits (META); texts are borrowed until the next one.  NULL: it says nothing. */
+    void (*edit)(void *context, const struct atoll_ask *ask, struct atoll_reply *ret_reply);
 };
 
 struct atoll_simulator_settings {
