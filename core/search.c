@@ -120,6 +120,7 @@ void atoll_search_defaults(struct atoll_search *ret_search)
         .prompt_interval = 10,
         .prompt_archive = 16,
         .shapes = 3,
+        .translate = 1,
     };
 }
 
@@ -221,6 +222,7 @@ static const struct atoll_search_field fields[] = {
     FIELD(prompt_archive, U32, 2, 16, "models: versions of a language's prompt text that are kept"),
     NAMES(prompt_share, prompt_share_names, "models: whose versions of prompt texts a task is asked with"),
     FIELD(shapes, U32, 0, 12, "first trials of a template that follow from shapes and device, 0 = none"),
+    FIELD(translate, U32, 0, 1, "models: elites of another language or device model are translated"),
 };
 
 #define FIELD_COUNT (sizeof(fields) / sizeof(*fields))

@@ -135,6 +135,7 @@ struct atoll_search {
     uint32_t distil;          /* 0: no hints are learnt from what improved */
     uint32_t
         ask_candidates; /* kernels that an ask wants where the strategy says no number (papers/000 3.1) */
+    uint32_t translate; /* 0: elites of other languages or device models are not translated */
     uint32_t shapes;    /* first trials of a template that follow from shapes and device, 0..12; default 3 */
     uint32_t
         knowledge; /* 0: nothing of the knowledge base is told, 1: its entries, 2: similar kernels, too */

@@ -303,6 +303,8 @@ static int task_codec(struct atoll_codec *c, struct atoll_engine *e, struct atol
     position_codec(c, &t->best_waiting, e->individuals.count, 1);
     position_codec(c, &t->best_refused, e->individuals.count, 1);
     position_codec(c, &t->finalist, e->individuals.count, 1);
+    position_codec(c, &t->translated, e->individuals.count, 1);
+    atoll_codec_u64(c, &t->translated_at);
     atoll_codec_u32(c, &t->best_duels);
     atoll_codec_u64(c, &t->best_duel);
     atoll_codec_u32(c, &t->finals);

@@ -211,8 +211,10 @@ struct atoll_task_state {
     double
         yardstick_ns; /* what fitness and deadlines count from: baseline_ns, or the rival's time when the task was opened */
     struct atoll_rivals rivals;
-    double floor_ns;    /* 0 not told; below 0: a correct kernel beat it, it is unknown for good */
-    uint8_t asks_spent; /* operators outside answer no more for this task */
+    uint32_t translated;    /* individual that was asked to be translated last, ATOLL_NONE */
+    uint64_t translated_at; /* the task's evaluations then */
+    double floor_ns;        /* 0 not told; below 0: a correct kernel beat it, it is unknown for good */
+    uint8_t asks_spent;     /* operators outside answer no more for this task */
 };
 
 /* Device models, in the order of their appearance. */

@@ -86,6 +86,9 @@ struct atoll_prompt_input {
     double baseline_ns, best_ns, floor_ns;  /* 0 unknown */
     const struct atoll_prompt_kernel
         *parent; /* NULL: a first draft is wanted; SUMMARISE: the slow kernel; DISTIL: the improved one */
+    /* TRANSLATE: language of the parent, and the device it was measured on where that is another; NULL: the prompt's own */
+    const char *parent_language;
+    const struct atoll_device_info *parent_device;
     /* inspirations: SUMMARISE: the fast kernel; DISTIL: the ancestors, oldest first.  failures: the last ones, newest first; of those
      * beyond ATOLL_ASK_FAILURE_LIMIT a line each is told. */
     const struct atoll_prompt_kernel *inspirations, *failures;

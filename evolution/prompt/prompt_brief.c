@@ -242,6 +242,7 @@ static void put_kernels(const struct atoll_prompt_input *input, struct atoll_pro
     enum atoll_prompt_form form = atoll_prompt_form_of(input);
     const char *what = form == ATOLL_FORM_TEMPLATE ? "template" : "kernel";
     uint32_t count = input->ask->count;
+    int has_edits = input->parent && form != ATOLL_FORM_TRANSLATE;
     if (count > 1 && form == ATOLL_FORM_EXECUTE)
         atoll_prompt_put(t, "Write %u attempts at this one step, different in how they carry it out", count);
     else if (count > 1)
@@ -251,8 +252,8 @@ static void put_kernels(const struct atoll_prompt_input *input, struct atoll_pro
             t,
             ", each under a heading `### Kernel 1`, `### Kernel 2` and so on, each whole in one fence "
             "that starts with its plan comment%s. Before each",
-            input->parent ? ", or as SEARCH/REPLACE edits of the parent" : "");
-    } else if (input->parent) {
+            has_edits ? ", or as SEARCH/REPLACE edits of the parent" : "");
+    } else if (has_edits) {
         atoll_prompt_put(t,
                          "Write one %s: whole in one fence that starts with its plan comment, or as "
                          "SEARCH/REPLACE edits of the parent where little changes. Before it",
@@ -265,9 +266,8 @@ static void put_kernels(const struct atoll_prompt_input *input, struct atoll_pro
         t, ", say in at most five sentences what %syou change and why it will be faster%s.%s\n",
         form == ATOLL_FORM_REFINE && input->round_count ? "the attempts so far show, what " : "",
         form == ATOLL_FORM_REFINE ? "; if it is not, the next attempt begins with these sentences" : "",
-        input->parent && atoll_prompt_is_correct(input->parent)
-            ? " Returning the parent unchanged is of no use."
-            : "");
+        has_edits && atoll_prompt_is_correct(input->parent) ? " Returning the parent unchanged is of no use."
+                                                            : "");
 }
 
 static void put_plans(const struct atoll_prompt_input *input, struct atoll_prompt_text *t)

@@ -48,6 +48,13 @@ static const struct atoll_prompt_form_row rows[ATOLL_FORM_COUNT] = {
                              0,
                              SCENE | SIZES | KERNEL | BIT(HINTS) | BIT(KNOWLEDGE) | BIT(FAILURES) | END,
                              {0}},
+    [ATOLL_FORM_TRANSLATE] =
+        {"part/translator",
+         1,
+         1,
+         0,
+         SCENE | SIZES | BIT(PARENT) | BIT(HINTS) | BIT(KNOWLEDGE) | BIT(FAILURES) | END,
+         {[ATOLL_PROMPT_PARENT] = "The kernel to translate"}},
     [ATOLL_FORM_PLAN] = {"part/planner",
                          1,
                          0,
@@ -107,11 +114,12 @@ enum atoll_prompt_form atoll_prompt_form_of(const struct atoll_prompt_input *inp
         (input->step && input->step->text && input->step->text[0]) || (input->plan && input->plan[0]);
     if (ask->kind != ATOLL_ASK_WRITE)
         return (unsigned)ask->kind < ATOLL_ASK_KIND_COUNT ? by_kind[ask->kind] : ATOLL_FORM_WRITE;
-    return ask->op == ATOLL_OPERATOR_EXECUTE && has_step ? ATOLL_FORM_EXECUTE
-           : ask->op == ATOLL_OPERATOR_STAGED            ? ATOLL_FORM_REFINE
-           : ask->op == ATOLL_OPERATOR_EXTRACT           ? ATOLL_FORM_EXTRACT
-           : ask->op == ATOLL_OPERATOR_TEMPLATE          ? ATOLL_FORM_TEMPLATE
-                                                         : ATOLL_FORM_WRITE;
+    return ask->op == ATOLL_OPERATOR_EXECUTE && has_step          ? ATOLL_FORM_EXECUTE
+           : ask->op == ATOLL_OPERATOR_STAGED                     ? ATOLL_FORM_REFINE
+           : ask->op == ATOLL_OPERATOR_EXTRACT                    ? ATOLL_FORM_EXTRACT
+           : ask->op == ATOLL_OPERATOR_TEMPLATE                   ? ATOLL_FORM_TEMPLATE
+           : ask->op == ATOLL_OPERATOR_TRANSLATE && input->parent ? ATOLL_FORM_TRANSLATE
+                                                                  : ATOLL_FORM_WRITE;
 }
 
 const struct atoll_prompt_form_row *atoll_prompt_form_row(enum atoll_prompt_form form)

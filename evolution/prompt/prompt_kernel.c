@@ -321,11 +321,63 @@ static const char *no_parent(const struct atoll_prompt_input *input)
                : "It is not known any more.\n";
 }
 
+/* ---- the elite of another language or device that is translated ---- */
+
+static void put_difference(struct atoll_prompt_text *t, const char *what, double there, double here)
+{
+    if (there > 0 && here > 0 && (there > here || there < here))
+        atoll_prompt_put(t, "- %s: %.10g there, %.10g here\n", what, there, here);
+}
+
+static void put_other_device(const struct atoll_prompt_input *input, struct atoll_prompt_text *t)
+{
+    const struct atoll_device_limits *a = &input->parent_device->limits, *b = &input->device->limits;
+    atoll_prompt_put(t, "\nMeasured on another device:\n\n");
+    atoll_prompt_put_quote(t, input->parent_device->model, 0);
+    atoll_prompt_put(t, "\nWhat differs:\n");
+    put_difference(t, "compute capability, tenths", a->compute_capability, b->compute_capability);
+    put_difference(t, "multiprocessors", a->multiprocessors, b->multiprocessors);
+    put_difference(t, "bytes of shared memory of a block", a->shared_bytes_per_block,
+                   b->shared_bytes_per_block);
+    put_difference(t, "bytes of shared memory of a multiprocessor", a->shared_bytes_per_multiprocessor,
+                   b->shared_bytes_per_multiprocessor);
+    put_difference(t, "threads of a multiprocessor", a->threads_per_multiprocessor,
+                   b->threads_per_multiprocessor);
+    put_difference(t, "registers of a multiprocessor", a->registers_per_multiprocessor,
+                   b->registers_per_multiprocessor);
+    put_difference(t, "threads of a candidate", input->parent_device->threads, input->device->threads);
+    put_difference(t, "bytes of the last cache", input->parent_device->last_level_cache_bytes,
+                   input->device->last_level_cache_bytes);
+    put_difference(t, "measured copy rate, bytes per second", input->parent_device->bandwidth_bytes_per_s,
+                   input->device->bandwidth_bytes_per_s);
+}
+
+static void put_elite(const struct atoll_prompt_input *input, struct atoll_prompt_text *t)
+{
+    const struct atoll_prompt_kernel *parent = input->parent;
+    const char *language = input->parent_language ? input->parent_language : input->language;
+    int is_other = strcmp(language, input->language) != 0;
+    if (is_other)
+        atoll_prompt_put(t, "It is in language `%s`; you write it in `%s`:\n\n", language, input->language);
+    atoll_prompt_put_code(t, language, parent->source, 0);
+    atoll_prompt_put(t, "\n");
+    if (parent->evaluation)
+        atoll_prompt_put(t, "Verdict: %s.\n", atoll_verdict_name(parent->evaluation->verdict));
+    if (parent->evaluation && atoll_prompt_is_correct(parent))
+        atoll_prompt_put_speed(t, parent);
+    if (input->parent_device && input->device)
+        put_other_device(input, t);
+}
+
 void atoll_prompt_write_parent(const struct atoll_prompt_input *input, struct atoll_prompt_text *t)
 {
     const struct atoll_prompt_kernel *parent = input->parent;
     if (!parent) {
         atoll_prompt_put(t, "%s", no_parent(input));
+        return;
+    }
+    if (atoll_prompt_form_of(input) == ATOLL_FORM_TRANSLATE) {
+        put_elite(input, t);
         return;
     }
     atoll_prompt_put_code(t, input->language, parent->source, 0);

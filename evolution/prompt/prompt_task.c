@@ -285,6 +285,9 @@ static const char *wanted(const struct atoll_prompt_input *input)
         [ATOLL_FORM_TEMPLATE] =
             "Wanted: the parent as a template, with the sizes that matter (tiles, unrolling, vector "
             "widths, stages) as params of the plan.",
+        [ATOLL_FORM_TRANSLATE] =
+            "Wanted: the kernel below, written anew in this language and for this device: correct, and "
+            "faster than the best so far.",
         [ATOLL_FORM_ANALYSE] = "Wanted: what keeps the parent from being faster.",
         [ATOLL_FORM_ORDER] = "Wanted: the order in which the stages work on the parent.",
     };
@@ -300,8 +303,6 @@ static const char *wanted(const struct atoll_prompt_input *input)
         return by_form[form];
     if (!parent)
         return "Wanted: a first kernel that is correct at every shape, and as fast as you can make it.";
-    if (input->ask->op == ATOLL_OPERATOR_TRANSLATE)
-        return "Wanted: the parent's idea, written anew for this device.";
     if (is_wrong)
         return "Wanted: a correct kernel. Repair the parent, or replace it where its approach is at fault.";
     return "Wanted: a kernel that is faster than the parent, better still than the best so far: improve the "
@@ -325,7 +326,7 @@ void atoll_prompt_write_state(const struct atoll_prompt_input *input, struct ato
     const struct atoll_prompt_kernel *parent = input->parent;
     put_time(t, "baseline", input->baseline_ns, 0);
     put_time(t, "best so far", input->best_ns, input->baseline_ns);
-    put_time(t, "the parent", parent ? parent->time_ns : 0, input->baseline_ns);
+    put_time(t, "the parent", parent && !input->parent_device ? parent->time_ns : 0, input->baseline_ns);
     double fastest_ns = input->best_ns > 0 ? input->best_ns : input->baseline_ns;
     put_time(t, "floor (nothing can be faster than bandwidth and peak arithmetic allow)",
              atoll_floor_trusted_ns(input->floor_ns, fastest_ns), input->baseline_ns);

@@ -9,6 +9,7 @@
 #include "evolution/engine/propose.h"
 #include "evolution/population/inspire.h"
 #include "evolution/population/select.h"
+#include "evolution/strategy/translate.h"
 
 /* Whoever answers has had nothing new for as long as a task may stagnate. */
 static int is_dry(const struct atoll_engine *e, const struct atoll_task_state *t)
@@ -34,8 +35,14 @@ static int islands_propose(struct atoll_engine *e, struct atoll_task_state *t, s
     }
     if (!asks)
         return atoll_propose_tuned(e, t, island, parent, err);
-    struct atoll_asked asked =
-        atoll_ask_about(e, t, ATOLL_ASK_WRITE, ATOLL_OPERATOR_UNIVERSAL, island, parent);
+    uint32_t elite = atoll_translate_elite(e, t);
+    if (elite != ATOLL_NONE) {
+        struct atoll_asked translation = atoll_translate_ask(e, t, elite, island);
+        return atoll_ask_make(e, t, &translation, err);
+    }
+    struct atoll_asked asked = atoll_ask_about(
+        e, t, ATOLL_ASK_WRITE, parent == ATOLL_NONE ? ATOLL_OPERATOR_INITIALISE : ATOLL_OPERATOR_UNIVERSAL,
+        island, parent);
     atoll_inspire(e, t, &asked);
     return atoll_ask_make(e, t, &asked, err);
 }

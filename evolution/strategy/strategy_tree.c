@@ -24,6 +24,7 @@
 #include "evolution/population/null_control.h"
 #include "evolution/engine/propose.h"
 #include "evolution/strategy/strategy.h"
+#include "evolution/strategy/translate.h"
 
 #define WIDENING       0.5  /* a node of n visits has n to this power children, rounded up */
 #define LEAST_PROGRESS 0.01 /* of fitness, while nothing is gained */
@@ -210,6 +211,11 @@ static int propose(struct atoll_engine *e, struct atoll_task_state *t, struct at
         struct atoll_asked draft = atoll_ask_about(e, t, ATOLL_ASK_WRITE, ATOLL_OPERATOR_INITIALISE,
                                                    atoll_propose_island(e, t), ATOLL_NONE);
         tree->drafts++;
+        return make(e, t, &draft, ATOLL_NONE, err);
+    }
+    uint32_t elite = atoll_ask_is_outside(e, t) ? atoll_translate_elite(e, t) : ATOLL_NONE;
+    if (elite != ATOLL_NONE) { /* a draft beside those that were asked for */
+        struct atoll_asked draft = atoll_translate_ask(e, t, elite, atoll_propose_island(e, t));
         return make(e, t, &draft, ATOLL_NONE, err);
     }
     uint32_t node = policies[e->search.tree_policy](e, t);

@@ -28,6 +28,24 @@ struct kernels {
     struct atoll_arena *arena;
 };
 
+/* Which device model's population holds what is translated; the ask's own says that another language is wanted. */
+static uint32_t model_of_parent(const struct atoll_engine *engine, const struct atoll_ask *ask)
+{
+    struct atoll_candidate_view view;
+    uint32_t model = ask->model, count = atoll_engine_model_count(engine);
+    if (atoll_engine_view(engine, ask->task, ask->model, &ask->parent, &view) == 0)
+        return ask->model;
+    for (model = 0; model < count; model++)
+        if (atoll_engine_view(engine, ask->task, model, &ask->parent, &view) == 0)
+            return model;
+    return ask->model;
+}
+
+static const char *other_language(const char *language)
+{
+    return strcmp(language, "triton") == 0 ? "cuda" : "triton";
+}
+
 const char *atoll_prompt_io_language(const struct atoll_engine *engine, const char *backend,
                                      const struct atoll_ask *ask)
 {
@@ -39,6 +57,9 @@ const char *atoll_prompt_io_language(const struct atoll_engine *engine, const ch
         atoll_engine_candidate(engine, ask->task, &ask->parent, &source, &choice) != 0 ||
         atoll_engine_source(engine, &source, &parent, &text) != 0)
         parent = NULL;
+    if (parent && ask->op == ATOLL_OPERATOR_TRANSLATE && language == ATOLL_LANGUAGE_CUDA_TRITON &&
+        model_of_parent(engine, ask) == ask->model)
+        parent = other_language(parent);
     return atoll_language_of_ask(language, parent, ask->number);
 }
 
@@ -79,6 +100,29 @@ static int find_kernel(const struct kernels *k, const struct atoll_id *candidate
         return 0;
     }
     return find_evaluation(k, candidate, ret_kernel, err) == 0 ? 1 : -1;
+}
+
+/* What is translated may be in another language and measured on another device; 0: it is not known. */
+static int find_elite(const struct kernels *k, struct atoll_prompt_kernel *ret_kernel,
+                      struct atoll_prompt_input *input, struct atoll_err *err)
+{
+    struct kernels there = *k;
+    const struct atoll_engine *engine = k->io->engine;
+    uint32_t model = model_of_parent(engine, k->ask);
+    struct atoll_id source;
+    struct atoll_choice choice;
+    const char *text;
+    if (atoll_engine_candidate(engine, k->ask->task, &k->ask->parent, &source, &choice) != 0 ||
+        atoll_engine_source(engine, &source, &there.language, &text) != 0)
+        return 0;
+    there.model = atoll_engine_model(engine, model);
+    input->parent_language = there.language;
+    if (model != k->ask->model)
+        input->parent_device = atoll_prompt_context_device(k->io->context, there.model);
+    int got = find_kernel(&there, &k->ask->parent, ret_kernel, err);
+    if (model != k->ask->model)
+        ret_kernel->speedup = 0; /* baselines are of their devices */
+    return got;
 }
 
 static int find_kernels(const struct kernels *k, const struct atoll_id *candidates, size_t count,
@@ -325,7 +369,9 @@ static int tell(const struct kernels *k, const struct atoll_ask_record *record, 
                 struct atoll_prompt_input *input, struct atoll_err *err)
 {
     const struct atoll_ask *ask = k->ask;
-    int has_parent = atoll_id_is_zero(&ask->parent) ? 0 : find_kernel(k, &ask->parent, &t->parent, err);
+    int has_parent = atoll_id_is_zero(&ask->parent)        ? 0
+                     : ask->op == ATOLL_OPERATOR_TRANSLATE ? find_elite(k, &t->parent, input, err)
+                                                           : find_kernel(k, &ask->parent, &t->parent, err);
     input->inspirations = t->inspirations;
     input->failures = t->failures;
     if (has_parent < 0 ||
@@ -445,13 +491,13 @@ static int keep_dialogue(const struct atoll_prompt_question *question,
     return d->answer && d->thought && d->detail ? 0 : -1;
 }
 
-/* The source that the answer may edit; NULL: none is known. */
+/* The source that the answer may edit; NULL: none is known, or it is written anew. */
 static const char *parent_text(const struct atoll_prompt_io *io, const struct atoll_ask *ask)
 {
     struct atoll_id source;
     struct atoll_choice choice;
     const char *language, *text;
-    if (atoll_id_is_zero(&ask->parent) ||
+    if (atoll_id_is_zero(&ask->parent) || ask->op == ATOLL_OPERATOR_TRANSLATE ||
         atoll_engine_candidate(io->engine, ask->task, &ask->parent, &source, &choice) != 0 ||
         atoll_engine_source(io->engine, &source, &language, &text) != 0) {
         return NULL;

@@ -290,6 +290,16 @@ static void as_template(struct scene *s)
     s->input.round_count = s->input.failure_count = 0;
 }
 
+/* A kernel of another language, measured on another device. */
+static void as_translate(struct scene *s)
+{
+    static struct atoll_device_info other = {.model = "another processor", .threads = 64};
+    other.bandwidth_bytes_per_s = 1e11;
+    s->ask.op = ATOLL_OPERATOR_TRANSLATE;
+    s->input.parent_language = "triton";
+    s->input.parent_device = &other;
+}
+
 static void as_plan(struct scene *s)
 {
     s->ask.kind = ATOLL_ASK_PLAN;
@@ -380,6 +390,8 @@ static const struct {
     {"extract", as_extract, SCENE | IN(SHAPES) | KERNEL | IN(ISSUES) | IN(ROUNDS) | END, 0,
      "# Your part: extractor"},
     {"template", as_template, SCENE | IN(SHAPES) | KERNEL | IN(HINTS) | END, 0, "# Your part: templater"},
+    {"translate", as_translate, SCENE | IN(SHAPES) | IN(PARENT) | IN(HINTS) | END, 0,
+     "# Your part: translator"},
     {"plan", as_plan,
      SCENE | IN(SHAPES) | KERNEL | HISTORY | IN(INSPIRATION) | IN(MEMORY) | IN(HINTS) | IN(ADVICE) | END, 1,
      "# Your part: planner"},

@@ -133,6 +133,44 @@ static void a_role_limits_its_calls(void **state)
     }
 }
 
+/* An elite of CUDA is shown as it is, and asked for in Triton; any other ask about it stays in its language. */
+static void a_translation_speaks_of_two_languages(void **state)
+{
+    static const struct sim_seed in_cuda[] = {{"k0.cu", NULL, NULL}};
+    struct stand *plain = *state, stand = *plain;
+    struct atoll_buffer task;
+    struct atoll_search search;
+    atoll_buffer_init(&task, 1u << 24);
+    sim_task_with("copy", in_cuda, 1, "baselines:\n  - {name: k0, file: seeds/k0.cu}\n", &task);
+    atoll_search_defaults(&search);
+    search.language = ATOLL_LANGUAGE_CUDA_TRITON;
+    search.triton = ATOLL_TRITON_BESIDE;
+    search.ask_share = 1;
+    stand.sim = malloc(sizeof(*stand.sim));
+    sim_start(stand.sim, 7, &search);
+    sim_add_task(stand.sim, 0, &task);
+    sim_capacity(stand.sim, 1);
+    stand.io.engine = stand.sim->engine;
+    stand.io.backend = "cuda";
+    struct atoll_ask ask = {.number = 2,
+                            .kind = ATOLL_ASK_WRITE,
+                            .op = ATOLL_OPERATOR_TRANSLATE,
+                            .count = 1,
+                            .role = ATOLL_ISLAND_ROLE_COUNT,
+                            .parent = stand.sim->orders[0].candidate};
+    assert_string_equal(atoll_prompt_io_language(stand.io.engine, "cuda", &ask), "triton");
+    struct atoll_llm_request request = request_of(&stand, &ask, stand.other);
+    assert_non_null(strstr(request.messages[0].text, "# Your part: translator"));
+    assert_non_null(strstr(request.messages[1].text, "language `cuda`; you write it in `triton`"));
+    assert_non_null(strstr(request.messages[1].text, "```cuda"));
+    ask.op = ATOLL_OPERATOR_UNIVERSAL;
+    assert_string_equal(atoll_prompt_io_language(stand.io.engine, "cuda", &ask), "cuda");
+    atoll_arena_reset(stand.other);
+    sim_fini(stand.sim);
+    free(stand.sim);
+    atoll_buffer_fini(&task);
+}
+
 static void words_do_not_change(void **state)
 {
     struct stand *s = *state;
@@ -266,6 +304,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(an_ask_becomes_a_request, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_role_limits_its_calls, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_translation_speaks_of_two_languages, set_up, tear_down),
         cmocka_unit_test_setup_teardown(words_do_not_change, set_up, tear_down),
         cmocka_unit_test_setup_teardown(outcomes_become_replies, set_up, tear_down),
         cmocka_unit_test_setup_teardown(nuls_and_odd_costs_do_no_harm, set_up, tear_down),
