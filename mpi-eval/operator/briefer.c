@@ -1,8 +1,10 @@
 #include "mpi-eval/operator/briefer.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/behaviour/behaviour.h"
 #include "core/diagnosis.h"
 #include "core/model_role.h"
 #include "evolution/experience/experience.h"
@@ -14,6 +16,8 @@
 #define SLOWER       3u
 #define COMBINATIONS 8u /* that are correct, the fastest */
 #define BROKEN       4u /* that are not, the newest */
+#define CELL_BYTES   24
+#define DIMENSIONS   3u /* of a behaviour */
 #define DEPTH_MOST   4u /* improvements that are counted */
 #define OUTCOMES     16u
 
@@ -93,6 +97,7 @@ struct result {
     double time_ns; /* 0: none */
     struct atoll_diagnosis diagnosis;
     char detail[ATOLL_DETAIL_BYTES]; /* of a verdict */
+    struct atoll_behaviour behaviour;
 };
 
 /* 1; 0: it was not measured yet; -1. */
@@ -115,6 +120,7 @@ static int find_result(const struct atoll_briefer *b, const struct atoll_engine 
                               &ret_result->diagnosis);
     memcpy(ret_result->detail, evaluation.detail, sizeof(ret_result->detail));
     ret_result->detail[sizeof(ret_result->detail) - 1] = 0;
+    ret_result->behaviour = evaluation.behaviour;
     atoll_evaluation_fini(&evaluation);
     return 1;
 }
@@ -366,6 +372,18 @@ int atoll_briefer_wants_kernels(const struct atoll_ask *ask)
             ask->op == ATOLL_OPERATOR_TRANSLATE);
 }
 
+/* "memory 2" and so on, as patterns name cells. */
+static void put_cells(const struct atoll_behaviour *b, char room[DIMENSIONS][CELL_BYTES],
+                      const char **ret_cells)
+{
+    const unsigned levels[DIMENSIONS] = {b->memory, b->algorithm, b->coordination};
+    for (unsigned d = 0; d < DIMENSIONS; d++) {
+        snprintf(room[d], CELL_BYTES, "%s %u", atoll_behaviour_dimension_name(d), levels[d]);
+        ret_cells[d] = room[d];
+    }
+    ret_cells[DIMENSIONS] = NULL;
+}
+
 /* NULL: there is none. */
 static const char *source_of(const struct atoll_engine *engine, const struct atoll_ask *ask)
 {
@@ -386,8 +404,13 @@ static int tell_knowledge(struct atoll_briefer *b, const struct atoll_engine *en
         atoll_prompt_context_device(b->context, atoll_engine_model(engine, ask->model));
     struct result parent;
     int known = find_result(b, engine, ask, &ask->parent, &parent, err);
+    char room[DIMENSIONS][CELL_BYTES];
+    const char *cells[DIMENSIONS + 1];
+    if (known > 0)
+        put_cells(&parent.behaviour, room, cells);
     const struct atoll_retrieval_query query = {
         .task = atoll_engine_task(engine, ask->task),
+        .cells = known > 0 ? cells : NULL,
         .language = atoll_prompt_io_language(engine, b->backend, ask),
         .device = device ? atoll_device_family(device) : "",
         .features = strcmp(b->backend, "cpu") == 0 ? atoll_knowledge_processor_features() : NULL,

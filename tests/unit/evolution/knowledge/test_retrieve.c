@@ -43,7 +43,8 @@ static const char patterns_text[] =
     "version: 1\npatterns:\n" PATTERN("c-block", "algorithm", "devices: \"*\", families: [norm]")
         PATTERN("c-prefetch", "memory", "devices: \"*\", limiters: [dram]")
             PATTERN("c-barriers", "persistent", "devices: \"*\", stalls: [barrier]")
-                PATTERN("c-unroll", "tuning", "devices: \"*\"");
+                PATTERN("c-cells", "tuning", "devices: \"*\", cells: [\"memory 0\"]")
+                    PATTERN("c-unroll", "tuning", "devices: \"*\"");
 static const char passage_text[] = "# One\nSource: a book\n\n## Caches\n\nThey are small.\n";
 
 struct scene {
@@ -133,6 +134,7 @@ static void critical_constraints_are_always_told(void **state)
 /* A draft is told what is broad; with evidence what it calls for comes first, and later nothing else. */
 static void evidence_narrows(void **state)
 {
+    static const char *const cells[] = {"memory 0", "algorithm 2", "coordination 1", NULL};
     struct atoll_diagnosis diagnosis = {.error = ATOLL_ERROR_NONE, .limiter = ATOLL_LIMITER_DRAM};
     struct scene s;
     (void)state;
@@ -153,6 +155,10 @@ static void evidence_narrows(void **state)
     s.query.stage = ATOLL_ISSUE_STAGE_TUNING;
     look(&s);
     assert_true(place_of(&s, "c-unroll"));
+    assert_false(place_of(&s, "c-cells") && s.found[place_of(&s, "c-cells") - 1].is_called_for);
+    s.query.cells = cells;
+    look(&s);
+    assert_true(place_of(&s, "c-cells") && s.found[place_of(&s, "c-cells") - 1].is_called_for);
     diagnosis = (struct atoll_diagnosis){.error = ATOLL_ERROR_RACE};
     s.query.message = "two runs differ";
     look(&s);
