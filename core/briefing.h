@@ -7,7 +7,7 @@
 #include "base/buffer.h"
 #include "base/id.h"
 
-#define ATOLL_BRIEF_LIMIT 96 /* of one ask */
+#define ATOLL_BRIEF_LIMIT 128 /* of one ask */
 #define ATOLL_BRIEF_TEXT_LIMIT                                                                               \
     (4u << 10) /* bytes of a brief's text; what is longer is cut when it is encoded */
 #define ATOLL_BRIEF_SOURCE_LIMIT (16u << 10) /* the same of a DEMONSTRATION */

@@ -13,7 +13,7 @@
 #include "core/knowledge/knowledge_base.h"
 #include "evolution/knowledge/kernel_corpus.h"
 
-#define ATOLL_RETRIEVE_CRITICAL 32u /* constraints of one ask that are told whatever else is */
+#define ATOLL_RETRIEVE_CRITICAL 64u /* constraints of one ask that are told whatever else is */
 #define ATOLL_RETRIEVE_ENTRIES  8u  /* others, for a first draft; fewer later */
 #define ATOLL_RETRIEVE_KERNELS  5u  /* for a first draft (papers/003 3.2.1) */
 

@@ -9,7 +9,7 @@
 #include "base/file.h"
 #include "base/yaml.h"
 #include "core/issue.h"
-#include "evolution/knowledge/retrieve.h"
+#include "evolution/knowledge/retrieve_state.h"
 
 #define SUITES    ATOLL_SOURCE_DIR "/suites/"
 #define LABELS    ATOLL_SOURCE_DIR "/tests/fixtures/knowledge/entries.yaml"
@@ -53,7 +53,7 @@ struct scene {
     struct atoll_retrieval *retrieval;
     struct atoll_task *task;
     struct atoll_retrieval_query query;
-    struct atoll_retrieved found[64];
+    struct atoll_retrieved found[128];
     size_t count;
 };
 
@@ -91,7 +91,7 @@ static void scene_fini(struct scene *s)
 
 static void look(struct scene *s)
 {
-    s->count = atoll_retrieval_entries(s->retrieval, &s->query, s->found, 64);
+    s->count = atoll_retrieval_entries(s->retrieval, &s->query, s->found, 128);
 }
 
 /* Its place from 1; 0: it is not told. */
@@ -204,6 +204,30 @@ static void what_loses_is_dropped(void **state)
     atoll_arena_destroy(arena);
 }
 
+/* As many as knowledge/ has for any of its languages and devices: none is left out for want of room. */
+static void all_that_are_critical_find_room(void **state)
+{
+    static const char *const scenes[][2] = {{"c", "cpu"},       {"cuda", "ampere"},    {"cuda", "ada"},
+                                            {"cuda", "hopper"}, {"cuda", "blackwell"}, {"triton", "hopper"}};
+    struct atoll_knowledge_pack *pack = atoll_knowledge_pack_read((const char *const[]){KNOWLEDGE}, 1, NULL);
+    struct atoll_knowledge_base *base = atoll_knowledge_base_parse(pack, NULL, NULL, NULL);
+    struct atoll_retrieval *r = atoll_retrieval_create(base, pack, NULL, NULL);
+    (void)state;
+    for (size_t i = 0; i < sizeof(scenes) / sizeof(*scenes); i++) {
+        size_t count = 0;
+        for (size_t e = 0; e < base->count; e++)
+            count += base->entries[e].kind == ATOLL_KNOWLEDGE_CONSTRAINT &&
+                     base->entries[e].severity == ATOLL_KNOWLEDGE_CRITICAL &&
+                     atoll_knowledge_has(base->entries[e].languages, scenes[i][0]) &&
+                     atoll_retrieval_is_for(base->entries[e].devices, scenes[i][1]);
+        print_message("%s on %s: at most %zu\n", scenes[i][0], scenes[i][1], count);
+        assert_in_range(count, 5, ATOLL_RETRIEVE_CRITICAL);
+    }
+    atoll_retrieval_destroy(r);
+    atoll_knowledge_base_destroy(base);
+    atoll_knowledge_pack_destroy(pack);
+}
+
 /* ---- the labelled set ---- */
 
 struct measuring {
@@ -266,7 +290,7 @@ static int measure(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *q
                *file = text_of(query, "source");
     struct atoll_diagnosis diagnosis = {.error = ATOLL_ERROR_NONE};
     struct atoll_trigger trigger;
-    struct atoll_retrieved found[64];
+    struct atoll_retrieved found[128];
     char dir[512];
     size_t length;
     snprintf(dir, sizeof(dir), SUITES "%s", file ? file : "");
@@ -293,7 +317,7 @@ static int measure(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *q
                                             .source = source,
                                             .stage = ATOLL_ISSUE_STAGE_COUNT,
                                             .depth = says && diagnosis.error == ATOLL_ERROR_NONE ? 2 : 0};
-    size_t count = keep_called_for(found, atoll_retrieval_entries(m->retrieval, &q, found, 64));
+    size_t count = keep_called_for(found, atoll_retrieval_entries(m->retrieval, &q, found, 128));
     qsort(found, count, sizeof(*found), by_score);
     struct sought s = {.m = m, .found = found, .count = count};
     if (atoll_yaml_list(walk, atoll_yaml_find(query, "relevant"), 16, "entries", seek, &s) != 0)
@@ -344,6 +368,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(critical_constraints_are_always_told), cmocka_unit_test(evidence_narrows),
-        cmocka_unit_test(what_loses_is_dropped), cmocka_unit_test(what_is_wanted_is_found)};
+        cmocka_unit_test(what_loses_is_dropped), cmocka_unit_test(all_that_are_critical_find_room),
+        cmocka_unit_test(what_is_wanted_is_found)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
