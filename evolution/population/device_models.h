@@ -21,10 +21,10 @@ int atoll_models_has_slots(const struct atoll_engine *e, const struct atoll_task
  * then. */
 int atoll_models_give_up(struct atoll_engine *e);
 
-/* What a model's devices are like counts from engine version 9 on, where the settings want first trials from shapes. */
+/* What a model's devices are like counts where the settings want first trials from shapes. */
 static inline int atoll_models_use_shapes(const struct atoll_engine *e)
 {
-    return ATOLL_ENGINE_VERSION >= 9 && e->search.shapes > 0;
+    return e->search.shapes > 0;
 }
 
 #endif

@@ -111,8 +111,6 @@ static void first_trials_follow_from_shapes(void **state)
         int is_known;
         unsigned least, most;
     } cases[] = {{3, 1, 2, 3}, {0, 1, 0, 1}, {3, 0, 0, 1}};
-    if (ATOLL_ENGINE_VERSION < 9)
-        skip();
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         static const struct atoll_device_shape unknown = {0};
         struct sim *s = begin(*state, cases[i].shapes, cases[i].is_known ? &hopper : &unknown);
