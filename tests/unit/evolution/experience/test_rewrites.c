@@ -54,7 +54,7 @@ static void test_hostile(void **state)
         .items = {{.kind = ATOLL_ITEM_REWRITE},
                   {.kind = ATOLL_ITEM_REWRITE, .title = long_text, .text = long_text, .after = long_text}}};
     memset(long_text, 'x', sizeof(long_text) - 1);
-    for (int i = 0; i < 60; i++)
+    for (unsigned i = 0; i < ATOLL_BRIEF_LIMIT; i++)
         assert_int_equal(atoll_rewrites_add(r, 0, 0, &reply, NULL), 0);
     assert_int_equal(atoll_rewrites_list(r, 0, 0, 1000, briefs), ATOLL_BRIEF_LIMIT);
     assert_true(strlen(briefs[0].title) == ATOLL_BRIEF_TITLE_LIMIT &&
