@@ -4,7 +4,7 @@
  *
  * An answer is credited by what its kernel gains over its parent.  Early in a search, and on some tasks, everything gains; so the
  * credit is split in what the task gives at the time and what the version adds: credit = level(task) + fitness(version) + noise,
- * both estimated as answers come (docs/adr/0040).  A version begins with the fitness of the one it was made of, which
+ * both estimated as answers come (docs/adr/0043).  A version begins with the fitness of the one it was made of, which
  * counts as ATOLL_PROMPT_PRIOR answers. */
 #ifndef ATOLL_CORE_PROMPT_ARCHIVE_H
 #define ATOLL_CORE_PROMPT_ARCHIVE_H
