@@ -22,7 +22,7 @@
 #include "mpi-eval/referee/rival.h"
 
 #define ROUND_LIMIT  50
-#define TRY_LIMIT    12
+#define TRY_LIMIT    40
 #define CHOICE_LIMIT 1000
 #define PLAN_BYTES   (4u << 20)
 #define SOURCE_BYTES (1u << 20)
