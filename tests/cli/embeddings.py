@@ -111,4 +111,15 @@ seeds = {c["origin"] for c in rows(root / "without", "candidates") if c["operato
 check(seeds == {"naive"} and len({c["origin"] for c in rows(root / "words", "candidates") if c["operator"] == "seed"}) > 1, f"seeds: {seeds}")
 failed, models = drafts("failed", True, "--embedder", "vectors")
 check(failed == words and models.texts, f"after a failure: {failed}")
+atoll("run", f"{source}/suites/starter", "--only", "row_reduce", "-o", root / "next", "--backend", "null", "--create-only", "-q",
+      "--model", "author", "--gateway", f"spool:{root}/next-spool", "--reuse", root / "words")
+kernels = json.loads((root / "next" / "knowledge.json").read_text())["files"]
+best = min((t for t in rows(root / "words", "tasks")), key=lambda t: t["task"])
+text = kernels["kernels/reuse-1/softmax_rows/best.0.c"]
+head, _, kernel = text.partition("\n\n")
+said = dict(line.split(": ", 1) for line in head.splitlines())
+winner = next(c for c in rows(root / "words", "candidates") if c["id"] == best["best"])
+check(kernel == winner["source"] and abs(float(said["time_us"]) * 1e3 / best["best_ns"] - 1) < 1e-4 and float(said["gain"]) >= 1,
+      f"the best of an earlier campaign: {head}")
+check(said["family"] == "cpu" and said["form"] == "in[a,b] out[a,b]" and said["shape"], f"what is said of it: {head}")
 print(f"by words {words}, with vectors {both}")
