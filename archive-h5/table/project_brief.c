@@ -280,7 +280,7 @@ int atoll_projection_credit(struct atoll_projection *p, uint64_t ask_number,
                             const struct atoll_row_evaluation *e, struct atoll_err *err)
 {
     int64_t at = atoll_projection_find_candidate(p, &e->candidate);
-    struct atoll_row_ask ask;
+    struct atoll_row_ask ask = {0};
     uint32_t ask_row;
     int has_ask = ask_number && atoll_projection_find_ask(p, ask_number, &ask_row);
     if (at < 0 || e->model >= ATOLL_MODEL_LIMIT || e->verdict == ATOLL_V_INFRASTRUCTURE)

@@ -54,7 +54,8 @@ static const char *passage_id(struct atoll_knowledge_reading *r, const char *hea
 {
     char id[ATOLL_KNOWLEDGE_PATH_BYTES + HEADING_BYTES + 2];
     size_t used = strlen(r->file->path) - strlen(".md");
-    memcpy(id, r->file->path, used);
+    for (size_t i = 0; i < used; i++)
+        id[i] = r->file->path[i];
     id[used++] = '#';
     for (size_t i = 0; i < length; i++)
         if (isalnum((unsigned char)heading[i]))

@@ -16,9 +16,11 @@
 #define NAMES       64 /* of one kind, at least as many as there are */
 
 _Static_assert(ATOLL_ERROR_COUNT <= NAMES && ATOLL_LIMITER_COUNT <= NAMES && ATOLL_STALL_COUNT <= NAMES &&
-                   ATOLL_UNUSED_COUNT <= NAMES && ATOLL_KNOWLEDGE_DEVICE_LIMIT <= NAMES &&
-                   ATOLL_KNOWLEDGE_FEATURE_LIMIT <= NAMES && ATOLL_KNOWLEDGE_FAMILY_LIMIT <= NAMES,
+                   ATOLL_UNUSED_COUNT <= NAMES,
                "a list of names is longer");
+_Static_assert(ATOLL_KNOWLEDGE_DEVICE_LIMIT <= NAMES, "a list of devices is longer");
+_Static_assert(ATOLL_KNOWLEDGE_FEATURE_LIMIT <= NAMES, "a list of features is longer");
+_Static_assert(ATOLL_KNOWLEDGE_FAMILY_LIMIT <= NAMES, "a list of families is longer");
 
 static struct atoll_knowledge_reading *reading_of(struct atoll_yaml_walk *walk)
 {

@@ -54,11 +54,10 @@ static int read_index(struct atoll_knowledge_reading *r, const struct atoll_know
 
 static int read_pack(struct atoll_knowledge_reading *r, struct atoll_err *err)
 {
-    for (uint32_t i = 0; i < 2 * r->pack->count; i++) {
-        const struct atoll_knowledge_file *file = &r->pack->files[i % r->pack->count];
-        if (is_index(file->path, i < r->pack->count) && read_index(r, file, err) != 0)
-            return -1;
-    }
+    for (int is_first = 1; is_first >= 0; is_first--)
+        for (uint32_t i = 0; i < r->pack->count; i++)
+            if (is_index(r->pack->files[i].path, is_first) && read_index(r, &r->pack->files[i], err) != 0)
+                return -1;
     for (size_t kind = 0; kind < COUNT(kinds); kind++)
         for (uint32_t i = 0; i < r->pack->count; i++) {
             r->file = &r->pack->files[i];

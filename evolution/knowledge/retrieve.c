@@ -32,7 +32,7 @@ static size_t count_words(const char *const *list)
 
 static int is_any_excepted(const char *except, const char *const *families, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; families && i < count; i++)
         if (atoll_word_is_in(except, families[i]))
             return 1;
     return 0;

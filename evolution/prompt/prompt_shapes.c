@@ -8,8 +8,8 @@
 
 #define VARIANTS 3
 #define SHAPES   4
-#define L1_BYTES (32 << 10) /* of a core, where nobody says */
-#define L2_BYTES (1 << 20)
+#define L1_BYTES 32768.0 /* of a core, where nobody says */
+#define L2_BYTES 1048576.0
 
 static int is_told(const struct atoll_prompt_input *input, const struct atoll_variant *v)
 {

@@ -26,7 +26,7 @@ static float *read_list(const json_t *list, size_t count, size_t *ret_length, st
     size_t length = json_array_size(json_object_get(json_array_get(list, 0), "embedding"));
     unsigned char *is_there = calloc(count ? count : 1, 1);
     float *vectors = NULL;
-    if (json_array_size(list) != count || length == 0 || length > ATOLL_LLM_EMBEDDING_LENGTH) {
+    if (count == 0 || json_array_size(list) != count || length == 0 || length > ATOLL_LLM_EMBEDDING_LENGTH) {
         atoll_err_set(err, ATOLL_E_INPUT, "%zu embeddings of %zu numbers, where %zu are wanted",
                       json_array_size(list), length, count);
     } else if (!is_there || !(vectors = calloc(count, length * sizeof(*vectors)))) {

@@ -407,9 +407,8 @@ static enum atoll_reply_status status_without_model(struct atoll_llm_queue *queu
     switch (a->ask.kind) {
     case ATOLL_ASK_WRITE:
         return writes_for_good(a) && trust_of(queue, a)->is_over ? ATOLL_REPLY_SPENT : ATOLL_REPLY_FAILED;
-    case ATOLL_ASK_PLAN:
-        return ATOLL_REPLY_FAILED; /* when all of a kernel's have failed the built-in plans */
-    case ATOLL_ASK_JUDGE: return ATOLL_REPLY_FAILED; /* nobody else judges: the candidate stays */
+    case ATOLL_ASK_PLAN: /* when all of a kernel's have failed the built-in plans */
+    case ATOLL_ASK_JUDGE: /* nobody else judges: the candidate stays */ return ATOLL_REPLY_FAILED;
     default: return ATOLL_REPLY_BUILTIN;
     }
 }

@@ -32,10 +32,10 @@ struct kernels {
 static uint32_t model_of_parent(const struct atoll_engine *engine, const struct atoll_ask *ask)
 {
     struct atoll_candidate_view view;
-    uint32_t model = ask->model, count = atoll_engine_model_count(engine);
+    uint32_t count = atoll_engine_model_count(engine);
     if (atoll_engine_view(engine, ask->task, ask->model, &ask->parent, &view) == 0)
         return ask->model;
-    for (model = 0; model < count; model++)
+    for (uint32_t model = 0; model < count; model++)
         if (atoll_engine_view(engine, ask->task, model, &ask->parent, &view) == 0)
             return model;
     return ask->model;

@@ -226,6 +226,7 @@ static int add_campaigns(struct kernels *k, const struct atoll_option_list *reus
         if (rc != 0)
             atoll_err_add(err, "in --reuse %s", reuse->items[i]);
     }
+    k->suite = NULL; /* the last origin lived in the loop */
     return rc;
 }
 

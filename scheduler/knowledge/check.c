@@ -212,7 +212,7 @@ static int check_entry(struct check *c, size_t number, struct atoll_err *err)
     struct atoll_task *task = c->tasks[number] = task_of(c, e);
     if (e->task && !task)
         return 0;
-    if (e->kind == ATOLL_KNOWLEDGE_EXAMPLE)
+    if (task && e->kind == ATOLL_KNOWLEDGE_EXAMPLE)
         check_example(c, e, task);
     tell(c, ATOLL_FINDING_OK, e, "entry", "");
     return c->code ? atoll_check_code_add(c->code, e, task, err) : 0;
