@@ -132,7 +132,7 @@ int atoll_kernel_text_of(const struct atoll_task *task, const char *name, const 
 static void put_line(struct atoll_buffer *out, const char *key, const char *value)
 {
     atoll_buffer_printf(out, "%s: ", key);
-    for (size_t i = 0; value[i] && i < VALUE_BYTES; i++) {
+    for (size_t i = 0; i < VALUE_BYTES && value[i]; i++) {
         char c = (unsigned char)value[i] < ' ' ? ' ' : value[i];
         atoll_buffer_put_bytes(out, &c, 1);
     }

@@ -61,7 +61,7 @@ with tempfile.TemporaryDirectory(prefix="atoll-install-") as folder:
     check("no-such-suite" in atoll("run", "no-such-suite", "-o", work / "none", status=66), "the error names no suite")
 
     # What models are told of: all that is in the source tree, examples and hardware too, from the installation alone.
-    atoll("run", "starter", "-o", work / "told", "--model", "m", "--gateway", "spool:/nonexistent", "--create-only")
+    atoll("run", "starter", "-o", work / "told", "--model", "m", "--gateway", f"spool:{work}/spool", "--create-only")
     told = json.loads((work / "told/knowledge.json").read_text())["files"]
     there = pathlib.Path(source, "knowledge")
     ours = {str(path.relative_to(there)) for path in there.rglob("*") if path.is_file() and not path.name.startswith(".")}

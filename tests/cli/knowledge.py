@@ -17,6 +17,8 @@ import tempfile
 build, what = sys.argv[1:3]
 root = pathlib.Path(tempfile.mkdtemp(prefix="atoll-knowledge-"))
 atexit.register(shutil.rmtree, root, ignore_errors=True)
+scratch = os.environ["ATOLL_SCRATCH"] = tempfile.mkdtemp(prefix="atoll-knowledge-")  # what compilers said is kept there
+atexit.register(shutil.rmtree, scratch, ignore_errors=True)
 
 
 def check(condition, message):

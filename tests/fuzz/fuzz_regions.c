@@ -7,6 +7,8 @@
 #include "core/knowledge/region.h"
 #include "evolution/reply/reply_items.h"
 
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
 static const char text[] =
     "# Rules\n\nkept 1\n\n<!-- region philosophy -->\nBytes first.\n<!-- end -->\nkept 2\n"
     "<!-- region strategies -->\n- one\n- two\n```c\n#define A 1\n```\n<!-- end -->\n"
