@@ -349,7 +349,7 @@ int atoll_yaml_map(struct atoll_yaml_walk *walk, const struct atoll_yaml_section
         const struct atoll_yaml_node *value = find(map, row->key);
         if (!value && row->need == ATOLL_YAML_REQUIRED)
             return atoll_yaml_fail(walk, map, "key '%s' is missing here; add it", row->key);
-        if (value && row->read(walk, value, (char *)target + row->offset))
+        if (value && row->read(walk, value, target ? (char *)target + row->offset : NULL))
             return -1;
     }
     return 0;

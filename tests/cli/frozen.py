@@ -19,7 +19,17 @@ import time
 
 build, source = sys.argv[1:3]
 root = pathlib.Path(tempfile.mkdtemp(prefix="atoll-frozen-"))
-atexit.register(shutil.rmtree, root, ignore_errors=True)
+
+
+@atexit.register
+def remove():
+    for _ in range(100):  # somebody may still write a last file
+        shutil.rmtree(root, ignore_errors=True)
+        if not root.exists():
+            break
+        time.sleep(0.05)
+
+
 environment = {**os.environ, "XDG_DATA_HOME": str(root / "data"), "PATH": "/usr/bin:/bin"}
 MARK = "Every loop of this site runs backwards."
 
