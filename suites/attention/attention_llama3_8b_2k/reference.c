@@ -20,17 +20,31 @@ static void weigh(const struct atoll_reference_args *a, long key, long count, lo
     }
 }
 
+/* Row of the keys where those of a head begin; heads are counted over all batches. */
+static long first_key(const struct atoll_reference_args *a, long head)
+{
+    return head * dim_L(a);
+}
+
+/* How many of them a row of the head sees. */
+static long key_count(const struct atoll_reference_args *a, long row)
+{
+    (void)row;
+    return dim_L(a);
+}
+
 /* One row of one head, a stretch of keys after the other: all sums are relative to the largest score so far, and no row of scores
  * is kept, however long it is. */
 void reference(const struct atoll_reference_args *a, long unit)
 {
-    const long rows = dim_L(a), depth = dim_D(a), head = unit / rows * rows;
+    const long rows = dim_L(a), depth = dim_D(a), head = first_key(a, unit / rows);
+    const long keys = key_count(a, unit % rows);
     const double root = atoll_sqrt((double)depth);
     double power[STRETCH], *totals = scratch(a), *squares = totals + depth, top = -ATOLL_INFINITY, sum = 0.0;
     for (long d = 0; d < depth; d++)
         totals[d] = squares[d] = 0.0;
-    for (long key = 0; key < rows; key += STRETCH) {
-        const long count = rows - key < STRETCH ? rows - key : STRETCH;
+    for (long key = 0; key < keys; key += STRETCH) {
+        const long count = keys - key < STRETCH ? keys - key : STRETCH;
         double high = top;
         for (long j = 0; j < count; j++) {
             double score = 0.0;

@@ -1,5 +1,11 @@
 #define COLUMNS 8 /* scores at a time: each element of A is read once for them */
 
+/* What the softmax takes of a sum. */
+static double score_of(double sum)
+{
+    return sum / 8.0;
+}
+
 /* Scores of columns first ... of one row. */
 static void scores(const struct atoll_reference_args *a, long unit, long first, double *score)
 {
@@ -12,7 +18,7 @@ static void scores(const struct atoll_reference_args *a, long unit, long first, 
     }
     for (long j = 0; j < COLUMNS; j++)
         if (first + j < n)
-            score[first + j] = sum[j] / 8.0;
+            score[first + j] = score_of(sum[j]);
 }
 
 /* One row. */

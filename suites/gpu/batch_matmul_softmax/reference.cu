@@ -16,7 +16,7 @@ struct product : atoll_product {
     }
     __device__ void put(long row, long column, double sum, double) const
     {
-        put_y(a, (batch * rows + row) * columns + column, sum / 8.0);
+        put_y(a, (batch * rows + row) * columns + column, score_of(sum));
     }
 };
 

@@ -20,11 +20,24 @@ static void weigh(const struct atoll_reference_args *a, long unit, long first, l
     }
 }
 
+/* Row of the keys where those of a head begin; heads are counted over all batches. */
+static long first_key(const struct atoll_reference_args *a, long head)
+{
+    return head * dim_L(a);
+}
+
+/* How many of them a row of the head sees. */
+static long key_count(const struct atoll_reference_args *a, long row)
+{
+    (void)row;
+    return dim_L(a);
+}
+
 /* One row of one head: scores against every key, their softmax, the weighted sum of the values. */
 void reference(const struct atoll_reference_args *a, long unit)
 {
     const long rows = dim_L(a), depth = dim_D(a);
-    const long head = unit / rows * rows, keys = rows;
+    const long head = first_key(a, unit / rows), keys = key_count(a, unit % rows);
     const double root = atoll_sqrt((double)depth);
     double *power = scratch(a);
     double top = -ATOLL_INFINITY, sum = 0.0;

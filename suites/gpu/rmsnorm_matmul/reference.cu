@@ -8,7 +8,7 @@ struct product : atoll_product {
     }
     __device__ double left(long row, long k) const
     {
-        return element(row, k) * get_gain(a, k);
+        return element(row, k) * gain_of(a, k);
     }
     __device__ double right(long k, long column) const
     {
@@ -33,7 +33,7 @@ static __device__ void normalise(const struct atoll_reference_args *a, long row)
     double squares = 0.0;
     for (long k = atoll_thread(); k < f.depth; k += ATOLL_TILE_THREADS)
         squares += f.element(row, k) * f.element(row, k);
-    const double factor = 1.0 / atoll_sqrt(atoll_block_sum(squares) / (double)f.depth + 1.0e-5);
+    const double factor = root_of(atoll_block_sum(squares) / (double)f.depth);
     for (long j = atoll_thread(); j < f.columns; j += ATOLL_TILE_THREADS) {
         const long at = row * f.columns + j;
         const double sum = expected_y(a, at), size = atoll_sqrt(expected_scale_y(a, at));

@@ -1,0 +1,1 @@
+../../gpu/flash_attention/reference.cu

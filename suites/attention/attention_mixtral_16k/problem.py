@@ -1,1 +1,0 @@
-../attention_qwen_16k/problem.py

@@ -1,0 +1,1 @@
+../attention_llama3_8b_2k/reference.c

@@ -1,0 +1,1 @@
+../../gpu/optimized_fm/reference.cu

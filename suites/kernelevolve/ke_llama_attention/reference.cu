@@ -1,0 +1,1 @@
+../../gpu/group_query_attention/reference.cu

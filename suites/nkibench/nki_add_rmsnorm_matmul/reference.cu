@@ -1,0 +1,1 @@
+../../gpu/add_rmsnorm_matmul/reference.cu

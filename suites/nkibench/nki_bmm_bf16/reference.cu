@@ -1,0 +1,1 @@
+../../gpu/batch_matmul/reference.cu

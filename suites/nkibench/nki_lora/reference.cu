@@ -1,0 +1,1 @@
+../../gpu/lora/reference.cu

@@ -1,0 +1,1 @@
+../../gpu/mamba_block/reference.cu

@@ -1,0 +1,1 @@
+../../gpu/gemm_f32/reference.cu

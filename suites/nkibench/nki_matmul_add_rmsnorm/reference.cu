@@ -1,0 +1,1 @@
+../../gpu/matmul_add_rmsnorm/reference.cu

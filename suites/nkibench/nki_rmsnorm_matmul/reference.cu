@@ -1,0 +1,1 @@
+../../gpu/rmsnorm_matmul/reference.cu

@@ -1,0 +1,1 @@
+../../gpu/transpose_matmul/reference.cu
