@@ -1,9 +1,7 @@
-/* segment.c - tables to an HDF5 file and back; HDF5 is known here alone.
+/* segment.c - tables of an HDF5 file.
  *
  * A file that is read may come from anywhere: only hard links, plain storage, the two filters every HDF5 has, exact types, equal
- * lengths, texts with their hashes.  Memory is bounded by the file's size (deflate gives at most 1032:1).
- * A file that is written is built in memory by HDF5's core driver and written by us: a full disk then is an error of our own
- * write, and the library is never left with dirty pages it cannot flush. */
+ * lengths, texts with their hashes.  Memory is bounded by the file's size (deflate gives at most 1032:1). */
 #include "archive-h5/hdf5/segment.h"
 
 #include <errno.h>
@@ -15,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "archive-h5/hdf5/segment_library.h"
 #include "archive-h5/table/project.h"
 #include "base/confine.h"
 #include "base/file.h"
@@ -23,51 +22,9 @@
 
 #define DEFLATE_RATIO      1100u
 #define BASE_LIMIT_BYTES   ((size_t)64 << 20)
-#define CHUNK_BYTES        ((hsize_t)64 << 10)
-#define CORE_GROW_BYTES    ((size_t)1 << 20)
-#define DEFLATE_LEVEL      1
 #define CHILD_CPU_SECONDS  600u
 #define CHILD_MEMORY_BYTES ((uint64_t)1 << 30)
 #define CHILD_NOT_CONFINED 99
-#define CHUNK_TREE_RANK    8 /* nodes of half a KiB instead of 2: most columns of a segment are one chunk */
-
-static void silence(void)
-{
-    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-    H5Eclear2(H5E_DEFAULT);
-}
-
-struct message {
-    char text[256];
-};
-
-static herr_t keep_innermost(unsigned n, const H5E_error2_t *e, void *context)
-{
-    struct message *m = context;
-    if (n == 0)
-        snprintf(m->text, sizeof(m->text), "%s", e->desc ? e->desc : "");
-    return 0;
-}
-
-static int library_failed(enum atoll_code code, const char *path, const char *what, struct atoll_err *err)
-{
-    struct message m = {""};
-    H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_innermost, &m);
-    H5Eclear2(H5E_DEFAULT);
-    return atoll_err_set(err, code, "%s: %s%s%s", path, what, *m.text ? ": " : "", m.text);
-}
-
-static hid_t file_type(enum atoll_column_type type)
-{
-    switch (type) {
-    case ATOLL_COLUMN_U8:
-    case ATOLL_COLUMN_ID: return H5T_STD_U8LE;
-    case ATOLL_COLUMN_U64: return H5T_STD_U64LE;
-    case ATOLL_COLUMN_I64: return H5T_STD_I64LE;
-    case ATOLL_COLUMN_F64: return H5T_IEEE_F64LE;
-    default: return H5T_STD_U32LE;
-    }
-}
 
 struct input {
     const char *path;
@@ -156,7 +113,7 @@ static hid_t admit(struct input *in, hid_t group, const char *table, const char 
         return -1;
     }
     hid_t have = H5Dget_type(set);
-    int is_same_type = H5Tequal(have, file_type(type)) > 0;
+    int is_same_type = H5Tequal(have, atoll_segment_file_type(type)) > 0;
     H5Tclose(have);
     const char *what = !is_same_type                         ? "has the wrong type"
                        : count_of(set, type, ret_count) != 0 ? "has the wrong shape"
@@ -176,7 +133,7 @@ static int read_cells(struct input *in, hid_t set, const char *table, const char
                       enum atoll_column_type type, uint64_t count, void *ret_cells)
 {
     uint32_t checksum;
-    if (count && H5Dread(set, file_type(type), H5S_ALL, H5S_ALL, H5P_DEFAULT, ret_cells) < 0)
+    if (count && H5Dread(set, atoll_segment_file_type(type), H5S_ALL, H5S_ALL, H5P_DEFAULT, ret_cells) < 0)
         return damaged(in, table, name, "cannot be read");
     if (number_attribute(set, "crc32c", &checksum) != 0 ||
         checksum != (count ? atoll_crc32c(0, ret_cells, (size_t)count * atoll_column_bytes(type)) : 0)) {
@@ -341,9 +298,9 @@ struct atoll_tables *atoll_segment_read(const char *path, struct atoll_err *err)
     if (fd < 0)
         return NULL;
     close(fd);
-    silence();
+    atoll_segment_silence();
     if ((in.file = open_file(path)) < 0) {
-        library_failed(ATOLL_E_CORRUPT, path, "is not an HDF5 file or is damaged", err);
+        atoll_segment_library_failed(ATOLL_E_CORRUPT, path, "is not an HDF5 file or is damaged", err);
         return NULL;
     }
     in.limit_bytes = limit_of(bytes);
@@ -551,7 +508,7 @@ int atoll_segment_made_of(const char *path, const struct atoll_id *campaign, cha
 {
     char want[ATOLL_ID_HEX], have[ATOLL_MADE_OF_BYTES], origin[ATOLL_MADE_OF_BYTES];
     uint32_t schema;
-    silence();
+    atoll_segment_silence();
     hid_t file = open_file(path);
     if (file < 0)
         return -1;
@@ -564,237 +521,6 @@ int atoll_segment_made_of(const char *path, const struct atoll_id *campaign, cha
     if (!failed)
         memcpy(ret_text, origin, sizeof(origin));
     return failed ? -1 : 0;
-}
-
-static int put_text_attribute(hid_t object, const char *name, const char *text)
-{
-    hid_t type = H5Tcopy(H5T_C_S1), space = H5Screate(H5S_SCALAR);
-    H5Tset_size(type, strlen(text) + 1);
-    hid_t attribute = H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
-    int failed = attribute < 0 || H5Awrite(attribute, type, text) < 0;
-    if (attribute >= 0)
-        H5Aclose(attribute);
-    H5Sclose(space);
-    H5Tclose(type);
-    return failed ? -1 : 0;
-}
-
-static int put_number_attribute(hid_t object, const char *name, uint32_t value)
-{
-    hid_t space = H5Screate(H5S_SCALAR);
-    hid_t attribute = H5Acreate2(object, name, H5T_STD_U32LE, space, H5P_DEFAULT, H5P_DEFAULT);
-    int failed = attribute < 0 || H5Awrite(attribute, H5T_NATIVE_UINT32, &value) < 0;
-    if (attribute >= 0)
-        H5Aclose(attribute);
-    H5Sclose(space);
-    return failed ? -1 : 0;
-}
-
-/* Chunked, shuffled, deflated; without rows plain, because a chunk may not be larger than its dataset. */
-static hid_t layout_of(int rank, const hsize_t *dims, size_t element_bytes)
-{
-    hid_t layout = H5Pcreate(H5P_DATASET_CREATE);
-    H5Pset_obj_track_times(layout, 0);
-    if (dims[0] == 0)
-        return layout;
-    hsize_t chunk[2] = {CHUNK_BYTES / element_bytes / (rank == 2 ? dims[1] : 1), dims[1]};
-    if (chunk[0] > dims[0])
-        chunk[0] = dims[0];
-    H5Pset_chunk(layout, rank, chunk);
-    H5Pset_shuffle(layout);
-    H5Pset_deflate(layout, DEFLATE_LEVEL);
-    return layout;
-}
-
-/* The open dataset, or -1. */
-static hid_t put_dataset(hid_t group, const char *name, enum atoll_column_type type, uint64_t count,
-                         const void *cells)
-{
-    int rank = type == ATOLL_COLUMN_ID ? 2 : 1;
-    hsize_t dims[2] = {count, ATOLL_ID_BYTES};
-    size_t bytes = atoll_column_bytes(type);
-    hid_t space = H5Screate_simple(rank, dims, NULL), layout = layout_of(rank, dims, rank == 2 ? 1 : bytes);
-    hid_t set = H5Dcreate2(group, name, file_type(type), space, H5P_DEFAULT, layout, H5P_DEFAULT);
-    int failed =
-        set < 0 || (count && H5Dwrite(set, file_type(type), H5S_ALL, H5S_ALL, H5P_DEFAULT, cells) < 0) ||
-        put_number_attribute(set, "crc32c", count ? atoll_crc32c(0, cells, (size_t)count * bytes) : 0) != 0;
-    if (failed && set >= 0) {
-        H5Dclose(set);
-        set = -1;
-    }
-    H5Pclose(layout);
-    H5Sclose(space);
-    return set;
-}
-
-static int put_column(hid_t group, const struct atoll_column *column, uint64_t count, const void *cells)
-{
-    char values[1024] = ""; /* "0 correct, 1 bad_plan, ..." */
-    size_t at = 0;
-    for (unsigned v = 0; column->value_name && v < column->value_count && at < sizeof(values); v++) {
-        int n =
-            snprintf(values + at, sizeof(values) - at, "%s%u %s", v ? ", " : "", v, column->value_name(v));
-        at += n > 0 ? (size_t)n : 0;
-    }
-    hid_t set = put_dataset(group, column->name, column->type, count, cells);
-    if (set < 0)
-        return -1;
-    int failed = put_text_attribute(set, "description", column->description) != 0 ||
-                 put_text_attribute(set, "type", atoll_column_type_name(column->type)) != 0 ||
-                 (*column->unit && put_text_attribute(set, "unit", column->unit) != 0) ||
-                 (column->value_name && put_text_attribute(set, "values", values) != 0);
-    H5Dclose(set);
-    return failed ? -1 : 0;
-}
-
-static int put_table(hid_t file, const struct atoll_tables *t, enum atoll_table table)
-{
-    const struct atoll_table_schema *schema = atoll_table_schema(table);
-    hid_t group = H5Gcreate2(file, schema->name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    int failed = group < 0 || put_text_attribute(group, "description", schema->description) != 0;
-    for (size_t c = 0; !failed && c < schema->column_count; c++) {
-        failed = put_column(group, &schema->columns[c], atoll_tables_count(t, table),
-                            atoll_tables_column(t, table, c));
-    }
-    if (group >= 0)
-        H5Gclose(group);
-    return failed ? -1 : 0;
-}
-
-static int put_texts(hid_t file, const struct atoll_tables *t)
-{
-    struct atoll_text_columns x;
-    atoll_tables_texts(t, &x);
-    hid_t group = H5Gcreate2(file, "texts", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    if (group < 0)
-        return -1;
-    const struct {
-        const char *name;
-        enum atoll_column_type type;
-        uint64_t count;
-        const void *cells;
-    } sets[] = {{"heap", ATOLL_COLUMN_U8, x.heap_bytes, x.heap},
-                {"offset", ATOLL_COLUMN_U64, x.count, x.offset},
-                {"length", ATOLL_COLUMN_U64, x.count, x.length},
-                {"hash", ATOLL_COLUMN_ID, x.count, x.hash}};
-    int failed =
-        put_text_attribute(group, "description", "every text once: heap[offset : offset + length], UTF-8");
-    for (size_t i = 0; !failed && i < sizeof(sets) / sizeof(*sets); i++) {
-        hid_t set = put_dataset(group, sets[i].name, sets[i].type, sets[i].count, sets[i].cells);
-        failed = set < 0;
-        if (set >= 0)
-            H5Dclose(set);
-    }
-    H5Gclose(group);
-    return failed ? -1 : 0;
-}
-
-static int put_root(hid_t file, const struct atoll_tables *t, const char *made_of)
-{
-    struct atoll_row_campaign campaign;
-    char hex[ATOLL_ID_HEX] = "";
-    if (atoll_tables_count(t, ATOLL_TABLE_CAMPAIGN) == 1) {
-        atoll_tables_get(t, ATOLL_TABLE_CAMPAIGN, 0, &campaign);
-        atoll_id_hex(&campaign.id, hex);
-        if (put_number_attribute(file, "engine_version", campaign.engine_version) != 0)
-            return -1;
-    }
-    return put_number_attribute(file, "schema", ATOLL_ARCHIVE_SCHEMA) != 0 ||
-                   put_text_attribute(file, "atoll_version", ATOLL_VERSION) != 0 ||
-                   put_text_attribute(file, "campaign", hex) != 0 ||
-                   (made_of && put_text_attribute(file, "made_of", made_of) != 0)
-               ? -1
-               : 0;
-}
-
-/* The whole file as bytes, owned. */
-static void *build_image(const char *path, const struct atoll_tables *t, const char *made_of,
-                         size_t *ret_length, struct atoll_err *err)
-{
-    void *image = NULL;
-    ssize_t length = -1;
-    silence();
-    hid_t access = H5Pcreate(H5P_FILE_ACCESS), creation = H5Pcreate(H5P_FILE_CREATE);
-    H5Pset_istore_k(creation, CHUNK_TREE_RANK);
-    H5Pset_fapl_core(access, CORE_GROW_BYTES, 0);
-    hid_t file = H5Fcreate("atoll", H5F_ACC_TRUNC, creation, access);
-    int failed = file < 0 || put_root(file, t, made_of) != 0 || put_texts(file, t) != 0;
-    for (size_t i = 0; !failed && i < ATOLL_TABLE_COUNT; i++)
-        failed = put_table(file, t, (enum atoll_table)i);
-    if (!failed && H5Fflush(file, H5F_SCOPE_GLOBAL) >= 0)
-        length = H5Fget_file_image(file, NULL, 0);
-    if (length > 0 && (image = malloc((size_t)length)) &&
-        H5Fget_file_image(file, image, (size_t)length) != length) {
-        free(image);
-        image = NULL;
-    }
-    if (!image)
-        library_failed(ATOLL_E_MEMORY, path, "cannot build the archive file", err);
-    else
-        *ret_length = (size_t)length;
-    if (file >= 0)
-        H5Fclose(file);
-    H5Pclose(creation);
-    H5Pclose(access);
-    return image;
-}
-
-static int same_table(const struct atoll_tables *a, const struct atoll_tables *b, enum atoll_table table)
-{
-    const struct atoll_table_schema *schema = atoll_table_schema(table);
-    uint64_t count = atoll_tables_count(a, table);
-    if (count != atoll_tables_count(b, table))
-        return 0;
-    for (size_t c = 0; count && c < schema->column_count; c++) {
-        if (memcmp(atoll_tables_column(a, table, c), atoll_tables_column(b, table, c),
-                   (size_t)count * atoll_column_bytes(schema->columns[c].type)) != 0) {
-            return 0;
-        }
-    }
-    return 1;
-}
-
-/* Reads the file back and compares every cell and text. */
-static int verify(const char *path, const struct atoll_tables *t, struct atoll_err *err)
-{
-    struct atoll_text_columns x, y;
-    struct atoll_tables *again = atoll_segment_read(path, err);
-    if (!again)
-        return atoll_err_add(err, "while reading back what was just written");
-    atoll_tables_texts(t, &x);
-    atoll_tables_texts(again, &y);
-    int same = x.count == y.count && x.heap_bytes == y.heap_bytes &&
-               memcmp(x.heap, y.heap, (size_t)x.heap_bytes) == 0;
-    for (size_t i = 0; same && i < ATOLL_TABLE_COUNT; i++)
-        same = same_table(t, again, (enum atoll_table)i);
-    atoll_tables_destroy(again);
-    return same ? 0
-                : atoll_err_set(err, ATOLL_E_CORRUPT, "%s: what was read back differs from what was written",
-                                path);
-}
-
-int atoll_segment_write(const char *path, const struct atoll_tables *tables, const char *made_of,
-                        const struct atoll_file_ops *ops, struct atoll_err *err)
-{
-    char temporary[PATH_MAX];
-    size_t length;
-    if (!ops)
-        ops = atoll_file_ops_real();
-    if ((size_t)snprintf(temporary, sizeof(temporary), "%s.tmp", path) >= sizeof(temporary))
-        return atoll_err_set(err, ATOLL_E_LIMIT, "path too long: %.80s...", path);
-    void *image = build_image(path, tables, made_of, &length, err);
-    if (!image)
-        return -1;
-    int failed = atoll_file_write(ops, temporary, image, length, err);
-    free(image);
-    if (failed)
-        return -1;
-    if (verify(temporary, tables, err) != 0) {
-        ops->unlink(ops->context, temporary);
-        return -1;
-    }
-    return atoll_file_put_in_place(ops, temporary, path, err) != 0 ? -1
-                                                                   : atoll_file_sync_parent(ops, path, err);
 }
 
 int atoll_segment_name(const char *dir, char *ret_path, size_t bytes, struct atoll_err *err)

@@ -1,8 +1,8 @@
-/* schema.c - every table and column of the archive.  A column is never renamed or given another meaning: a change of the schema
+/* schema.c - every table and column of the archive, with schema_profile.c and schema_models.c.  A column is never renamed or given another meaning: a change of the schema
  * adds columns, raises ATOLL_ARCHIVE_SCHEMA and leaves a golden file behind.  A column's name is the field's of the row struct;
  * in the table profiles a counter's column has the counter's name (core/profile.h), a class of instructions that name after
  * "mix_"; a test compares them. */
-#include "archive-h5/table/table.h"
+#include "archive-h5/table/schema_columns.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -18,59 +18,11 @@
 #include "core/tool_turn.h"
 #include "core/verdict.h"
 
-#define FIELD(row, field) offsetof(struct atoll_row_##row, field)
-#define COLUMN(row, field, kind, in, text)                                                                   \
-    .name = #field, .type = ATOLL_COLUMN_##kind, .offset = FIELD(row, field), .unit = in, .description = text
-#define COL(row, field, kind, in, text)                                                                      \
-    {                                                                                                        \
-        COLUMN(row, field, kind, in, text)                                                                   \
-    }
-#define KEY(row, field, kind, in, text)                                                                      \
-    {                                                                                                        \
-        COLUMN(row, field, kind, in, text), .is_key = 1                                                      \
-    }
-#define NEW(row, field, kind, in, text)                                                                      \
-    {                                                                                                        \
-        COLUMN(row, field, kind, in, text), .since = 2                                                       \
-    }
-#define ADDED(row, field, kind, in, text, schema)                                                            \
-    {                                                                                                        \
-        COLUMN(row, field, kind, in, text), .since = schema                                                  \
-    }
-#define ENUM(row, field, names, count, text)                                                                 \
-    {                                                                                                        \
-        COLUMN(row, field, U8, "", text), .value_name = names, .value_count = count                          \
-    }
-#define ADDED_ENUM(row, field, names, count, text)                                                           \
-    {                                                                                                        \
-        COLUMN(row, field, U8, "", text), .value_name = names, .value_count = count, .since = 6              \
-    }
-#define OWNER(row) KEY(row, campaign, CAMPAIGN, "", "row of the table campaign it belongs to")
-#define EVENT(row) KEY(row, event, U64, "", "number of the journaled event it comes from")
-
-#define REFERENCE_KINDS      3
-#define PROFILE_FACTS        21 /* columns before the counters */
-#define PROFILE_LAUNCH       5  /* and behind the mix */
-#define PROFILE_COLUMN_COUNT (PROFILE_FACTS + ATOLL_COUNTER_COUNT + ATOLL_MIX_COUNT + PROFILE_LAUNCH)
-
-static const char *tier_name(unsigned v)
-{
-    return atoll_tier_name((enum atoll_tier)v);
-}
+#define REFERENCE_KINDS 3
 
 static const char *floor_model_name(unsigned v)
 {
     return atoll_floor_model_name((enum atoll_floor_model)v);
-}
-
-static const char *limiter_name(unsigned v)
-{
-    return atoll_limiter_name((enum atoll_limiter)v);
-}
-
-static const char *error_class_name(unsigned v)
-{
-    return atoll_error_class_name((enum atoll_error_class)v);
 }
 
 static const char *stall_name(unsigned v)
@@ -78,127 +30,9 @@ static const char *stall_name(unsigned v)
     return atoll_stall_name((enum atoll_stall)v);
 }
 
-static const char *occupancy_limit_name(unsigned v)
-{
-    return atoll_occupancy_limit_name((enum atoll_occupancy_limit)v);
-}
-
 static const char *arithmetic_name(unsigned v)
 {
     return v ? atoll_mix_name((enum atoll_mix)(v - 1)) : "unknown";
-}
-
-#define COUNTER(index, column, of, text)                                                                     \
-    {                                                                                                        \
-        .name = column, .type = ATOLL_COLUMN_F64, .offset = FIELD(profile, counters[ATOLL_COUNTER_##index]), \
-        .unit = of, .description = text, .may_be_nan = 1                                                     \
-    }
-#define MIX(index, column, text)                                                                             \
-    {                                                                                                        \
-        .name = "mix_" column, .type = ATOLL_COLUMN_U32, .offset = FIELD(profile, mix[ATOLL_MIX_##index]),   \
-        .unit = "", .description = "instructions of the binary: " text                                       \
-    }
-
-#define ADDED_MIX(index, column, text)                                                                       \
-    {                                                                                                        \
-        .name = "mix_" column, .type = ATOLL_COLUMN_U32, .offset = FIELD(profile, mix[ATOLL_MIX_##index]),   \
-        .unit = "", .description = "instructions of the binary: " text, .since = 6                           \
-    }
-
-static const struct atoll_column profile_columns[PROFILE_COLUMN_COUNT] = {
-    OWNER(profile),
-    EVENT(profile),
-    COL(profile, evaluation, U64, "", "number of the dispatch"),
-    COL(profile, candidate, ID, "", "candidate"),
-    COL(profile, task, U32, "", "task"),
-    COL(profile, device, U64, "", "key of the device"),
-    ENUM(profile, tier, tier_name, ATOLL_TIER_COUNT, "what was measured"),
-    ENUM(profile, limiter, limiter_name, ATOLL_LIMITER_COUNT,
-         "what the kernel is limited by, coarsely; the level or pipe is in evaluations"),
-    COL(profile, reason, TEXT, "", "why no higher tier"),
-    COL(profile, clock_hz, F64, "Hz", "median clock of the timed samples, 0 = not known"),
-    COL(profile, throttle_reasons, U64, "", "of the device's monitor, all timing windows together"),
-    COL(profile, intensity_flops_per_byte, F64, "1/B",
-        "useful operations per byte of device memory, 0 = not known"),
-    COL(profile, wall_ns, F64, "ns", "what counting cost"),
-    COL(profile, kernel_count, U32, "", "kernels of the plan, 0 = nothing is known of the binary"),
-    COL(profile, registers, U32, "", "registers per thread, the most of its kernels"),
-    COL(profile, static_shared_bytes, U32, "B", "static shared memory of a block"),
-    COL(profile, dynamic_shared_bytes, U32, "B", "dynamic shared memory of a block"),
-    COL(profile, stack_bytes, U32, "B", "stack of a thread"),
-    COL(profile, spill_store_bytes, U32, "B", "stored by spills, per thread"),
-    COL(profile, spill_load_bytes, U32, "B", "loaded by spills, per thread"),
-    COL(profile, theoretical_occupancy, F64, "", "0..1, the least of its kernels at the first bench variant"),
-    COUNTER(SM_THROUGHPUT, "sm_throughput", "%", "throughput of the multiprocessors, share of their peak"),
-    COUNTER(DRAM_THROUGHPUT, "dram_throughput", "%", "throughput of device memory, share of its peak"),
-    COUNTER(L1_THROUGHPUT, "l1_throughput", "%", "throughput of the first-level caches, share of their peak"),
-    COUNTER(L2_THROUGHPUT, "l2_throughput", "%", "throughput of the second-level cache, share of its peak"),
-    COUNTER(DRAM_READ_BYTES, "dram_read_bytes", "B", "read from device memory"),
-    COUNTER(DRAM_WRITE_BYTES, "dram_write_bytes", "B", "written to device memory"),
-    COUNTER(L1_HIT, "l1_hit", "%", "sectors found in the first-level cache"),
-    COUNTER(L2_HIT, "l2_hit", "%", "sectors found in the second-level cache"),
-    COUNTER(OCCUPANCY, "occupancy", "%", "achieved, share of the warps a multiprocessor holds"),
-    COUNTER(ISSUE_ACTIVE, "issue_active", "%", "cycles in which a scheduler issued"),
-    COUNTER(INSTRUCTIONS, "instructions", "1", "executed, of warps"),
-    COUNTER(TENSOR, "tensor", "%", "tensor pipes, share of their peak"),
-    COUNTER(FMA, "fma", "%", "fp32 pipes, share of their peak"),
-    COUNTER(ALU, "alu", "%", "integer and logic pipes, share of their peak"),
-    COUNTER(FP64, "fp64", "%", "fp64 pipes, share of their peak"),
-    COUNTER(XU, "xu", "%", "transcendental pipes, share of their peak"),
-    COUNTER(LSU, "lsu", "%", "load and store pipes, share of their peak"),
-    COUNTER(BANK_CONFLICTS, "bank_conflicts", "1", "extra wavefronts of shared memory"),
-    COUNTER(SHARED_ACCESSES, "shared_accesses", "1", "accesses to shared memory"),
-    COUNTER(STALL_LONG_SCOREBOARD, "stall_long_scoreboard", "1",
-            "warps that waited per issue, for device memory"),
-    COUNTER(STALL_SHORT_SCOREBOARD, "stall_short_scoreboard", "1",
-            "the same, for shared memory or the transcendental pipe"),
-    COUNTER(STALL_BARRIER, "stall_barrier", "1", "the same, at a barrier"),
-    COUNTER(STALL_MIO, "stall_mio", "1", "the same, for the queue of memory instructions"),
-    COUNTER(STALL_LG, "stall_lg", "1", "the same, for the queue of local and global memory"),
-    COUNTER(STALL_MATH, "stall_math", "1", "the same, for an arithmetic pipe"),
-    COUNTER(STALL_WAIT, "stall_wait", "1", "the same, for a fixed latency"),
-    COUNTER(STALL_NOT_SELECTED, "stall_not_selected", "1", "ready, but another warp issued"),
-    COUNTER(STALL_TENSOR, "stall_tensor", "1", "waited for the tensor pipe"),
-    COUNTER(TIME_NS, "counted_time_ns", "ns", "of the counted run: never a measurement"),
-    MIX(FP32, "fp32", "fp32 arithmetic"),
-    MIX(FP64, "fp64", "fp64 arithmetic"),
-    MIX(FP16, "fp16", "packed f16 and bf16 arithmetic"),
-    MIX(INTEGER, "integer", "integer and logic"),
-    MIX(TRANSCENDENTAL, "transcendental", "transcendental functions"),
-    MIX(TENSOR_F16, "tensor_f16", "tensor instructions on f16 and bf16"),
-    MIX(TENSOR_TF32, "tensor_tf32", "tensor instructions on tf32"),
-    MIX(TENSOR_F8, "tensor_f8", "tensor instructions on f8"),
-    MIX(TENSOR_OTHER, "tensor_other", "tensor instructions on f64 and integers"),
-    MIX(GLOBAL_LOAD, "global_load", "loads from global memory"),
-    MIX(GLOBAL_STORE, "global_store", "stores to global memory"),
-    MIX(SHARED, "shared", "shared-memory accesses"),
-    MIX(LOCAL, "local", "local memory: spills and stack"),
-    MIX(ASYNC_COPY, "async_copy", "asynchronous and bulk copies"),
-    MIX(ATOMIC, "atomic", "atomics and reductions"),
-    MIX(BARRIER, "barrier", "barriers"),
-    MIX(BRANCH, "branch", "branches"),
-    MIX(OTHER, "other", "everything else"),
-    ADDED_MIX(WARPGROUP, "wgmma", "of the tensor ones, those of a warp group"),
-    ADDED_MIX(BULK_COPY, "bulk_copy", "of the asynchronous copies, those of whole blocks"),
-    ADDED_MIX(WIDE_ACCESS, "wide_access", "of loads from and stores to global memory, those of 128 bits"),
-    ADDED_MIX(VECTOR_128, "vector_128", "of an x86-64 binary, packed arithmetic on 128 bits"),
-    ADDED_MIX(VECTOR_256, "vector_256", "the same on 256 bits"),
-    ADDED_MIX(VECTOR_512, "vector_512", "the same on 512 bits"),
-    ADDED_MIX(FUSED, "fused", "of an x86-64 binary, fused multiply-adds, packed and scalar"),
-    ADDED_MIX(SCALAR, "scalar", "of an x86-64 binary, arithmetic on one float"),
-    ADDED_MIX(GATHER, "gather", "of an x86-64 binary, gathers"),
-    ADDED(profile, blocks, U32, "", "of the launch with the most, at the first bench variant, 0 = not known",
-          6),
-    ADDED(profile, threads_per_block, U32, "", "of that launch", 6),
-    ADDED(profile, resident_blocks, U32, "", "of that launch that a multiprocessor holds at a time", 6),
-    ADDED(profile, cluster_blocks, U32, "", "blocks of the largest cluster", 6),
-    ADDED_ENUM(profile, occupancy_by, occupancy_limit_name, ATOLL_OCCUPANCY_COUNT,
-               "what theoretical_occupancy is limited by"),
-};
-
-static const char *verdict_name(unsigned v)
-{
-    return atoll_verdict_name((enum atoll_verdict)v);
 }
 
 static const char *operator_name(unsigned v)
@@ -233,11 +67,6 @@ static const char *role_name(unsigned v)
 static const char *ask_kind_name(unsigned v)
 {
     return atoll_ask_kind_name((enum atoll_ask_kind)v);
-}
-
-static const char *reply_name(unsigned v)
-{
-    return v ? atoll_reply_status_name((enum atoll_reply_status)(v - 1)) : "open";
 }
 
 static const char *mode_name(unsigned v)
@@ -760,255 +589,7 @@ static const struct atoll_column device_time_columns[] = {
     PART(IDLE, "idle", "no order was in hand"),
 };
 
-static const char *hint_origin_name(unsigned v)
-{
-    return atoll_hint_origin_name((enum atoll_hint_origin)v);
-}
-
-static const char *brief_kind_name(unsigned v)
-{
-    return atoll_brief_kind_name((enum atoll_brief_kind)v);
-}
-
-static const char *tool_status_name(unsigned v)
-{
-    return atoll_tool_status_name((enum atoll_tool_status)v);
-}
-
-static const char *outcome_name(unsigned v)
-{
-    static const char *const names[] = {"open", "no_gain", "gain"};
-    return v < sizeof(names) / sizeof(*names) ? names[v] : "unknown";
-}
-
-static const char *item_kind_name(unsigned v)
-{
-    return atoll_item_kind_name((enum atoll_item_kind)v);
-}
-
-static const char *stage_name(unsigned v)
-{
-    return atoll_stage_name((enum atoll_issue_stage)v);
-}
-
-static const struct atoll_column hint_columns[] = {
-    OWNER(hint),
-    KEY(hint, id, ID, "", "hash of trigger, texts and where it holds"),
-    COL(hint, name, TEXT, "", "name, for people"),
-    COL(hint, trigger, TEXT, "", "what of a diagnosis it answers to"),
-    COL(hint, language, TEXT, "", "language it is for, empty: any"),
-    COL(hint, device, TEXT, "", "family of devices it is for, empty: any"),
-    COL(hint, category, TEXT, "", "category of tasks it is for, empty: any"),
-    COL(hint, role, TEXT, "", "role of the islands it is for, empty: all"),
-    COL(hint, context, TEXT, "", "where it holds"),
-    COL(hint, advice, TEXT, "", "what to do"),
-    COL(hint, source, TEXT, "", "who says so"),
-    ENUM(hint, origin, hint_origin_name, ATOLL_HINT_ORIGIN_COUNT, "where it comes from"),
-    COL(hint, uses, F64, "", "asks of this campaign that were told it"),
-    COL(hint, outcomes, F64, "", "of these, with a kernel that was measured"),
-    COL(hint, wins, F64, "", "of these, followed by a gain"),
-    COL(hint, expected, F64, "", "wins that asks of the same kinds had, with whatever they were told"),
-    COL(hint, gains, F64, "", "outcomes with a time of parent and kernel"),
-    COL(hint, mean_gain, F64, "", "their time of the parent over the kernel's, geometric mean, 0 = none"),
-    COL(hint, confidence, F64, "", "wins per outcome, with its prior"),
-    COL(hint, lift, F64, "", "wins over expected ones, with its prior"),
-    COL(hint, dropped, U8, "", "1 = it loses, and is told no more"),
-    COL(hint, prior_uses, F64, "", "uses of earlier campaigns, as far as they count"),
-    COL(hint, prior_outcomes, F64, "", "their outcomes"),
-    COL(hint, prior_wins, F64, "", "their wins"),
-    COL(hint, prior_expected, F64, "", "their expected wins"),
-    COL(hint, prior_gains, F64, "", "their outcomes with times"),
-    COL(hint, prior_mean_gain, F64, "", "their mean gain, 0 = none"),
-};
-
-#define ORDINAL(row) KEY(row, ordinal, U32, "", "number of it in the event")
-#define ASK(row)     COL(row, ask, U64, "", "number of the ask")
-
-static const struct atoll_column hint_use_columns[] = {
-    OWNER(hint_use),
-    EVENT(hint_use),
-    ORDINAL(hint_use),
-    ASK(hint_use),
-    COL(hint_use, hint, ID, "", "hint that it was told"),
-    COL(hint_use, name, TEXT, "", "its name"),
-    COL(hint_use, score, F64, "", "how well it fitted"),
-    COL(hint_use, task, U32, "", "task"),
-    COL(hint_use, model, U32, "", "device model"),
-    ENUM(hint_use, error_class, error_class_name, ATOLL_ERROR_COUNT, "of the parent"),
-    ENUM(hint_use, limiter, limiter_name, ATOLL_LIMITER_COUNT, "of the parent"),
-    COL(hint_use, parent_ns, F64, "ns", "time of the parent, 0 = it is wrong, or there is none"),
-    ENUM(hint_use, outcome, outcome_name, 3, "what followed"),
-    COL(hint_use, candidate, ID, "", "the best candidate that answered so far"),
-    ENUM(hint_use, verdict, verdict_name, ATOLL_VERDICT_COUNT, "its verdict"),
-    COL(hint_use, time_ns, F64, "ns", "its time, 0 = not timed"),
-};
-
-static const struct atoll_column memory_columns[] = {
-    OWNER(memory),
-    EVENT(memory),
-    ORDINAL(memory),
-    ASK(memory),
-    COL(memory, task, U32, "", "task"),
-    COL(memory, model, U32, "", "device model"),
-    COL(memory, slow, ID, "", "slower candidate of the pair"),
-    COL(memory, fast, ID, "", "faster one"),
-    COL(memory, slow_ns, F64, "ns", "time of the slower one, 0 = not known"),
-    COL(memory, fast_ns, F64, "ns", "time of the faster one"),
-    COL(memory, title, TEXT, "", "title of the rewrite"),
-    COL(memory, text, TEXT, "", "what makes the difference"),
-    COL(memory, before, TEXT, "", "sketch of the slower one"),
-    COL(memory, after, TEXT, "", "sketch of the faster one"),
-};
-
-static const struct atoll_column brief_columns[] = {
-    OWNER(brief),
-    EVENT(brief),
-    ORDINAL(brief),
-    ASK(brief),
-    ENUM(brief, kind, brief_kind_name, ATOLL_BRIEF_KIND_COUNT, "what was given"),
-    COL(brief, id, ID, "", "of what was given, zero: it has none"),
-    COL(brief, title, TEXT, "", "its title"),
-    COL(brief, text, TEXT, "", "its text, as the prompt had it"),
-    COL(brief, score, F64, "", "how well it fitted; of a candidate its time in ns"),
-};
-
-static const struct atoll_column tool_call_columns[] = {
-    OWNER(tool_call),
-    EVENT(tool_call),
-    ORDINAL(tool_call),
-    ASK(tool_call),
-    COL(tool_call, turn, U32, "", "turn of the ask, from 0"),
-    COL(tool_call, call, TEXT, "", "its identity, as the model said it"),
-    COL(tool_call, name, TEXT, "", "what was called"),
-    COL(tool_call, arguments, TEXT, "", "with what, JSON"),
-    COL(tool_call, result, TEXT, "", "what it gave"),
-    ENUM(tool_call, status, tool_status_name, ATOLL_TOOL_STATUS_COUNT, "how it went"),
-    COL(tool_call, elapsed_s, F64, "s", "how long it took"),
-    COL(tool_call, request, ID, "", "identity of the turn's request at the gateway"),
-    COL(tool_call, said, TEXT, "",
-        "what the model said in the turn; here and behind with its first call alone"),
-    COL(tool_call, thought, TEXT, "", "what came in the reasoning channel"),
-    COL(tool_call, input_tokens, U64, "", "tokens of the turn, in"),
-    COL(tool_call, output_tokens, U64, "", "tokens of the turn, out"),
-    COL(tool_call, cost_usd, F64, "USD", "what the turn cost"),
-};
-
-static const struct atoll_column item_columns[] = {
-    OWNER(item),
-    KEY(item, ask, U64, "", "number of the ask"),
-    KEY(item, ordinal, U32, "", "number of it in the reply"),
-    ENUM(item, kind, item_kind_name, ATOLL_ITEM_KIND_COUNT, "what it is"),
-    COL(item, issue, TEXT, "", "of an issue its type; one of the model's own is named by the title"),
-    ENUM(item, stage, stage_name, ATOLL_ISSUE_STAGE_COUNT, "of an issue or proposal: stage that works on it"),
-    COL(item, severity, U8, "", "of an issue: 1 to 5, 0 = unsaid"),
-    COL(item, gain_low, F64, "", "expected speedup, from; 0 = unsaid"),
-    COL(item, gain_high, F64, "", "to"),
-    COL(item, title, TEXT, "", "title; of a hint its trigger"),
-    COL(item, text, TEXT, "", "what is to be done, or what is wrong"),
-    COL(item, why, TEXT, "", "why"),
-    COL(item, before, TEXT, "", "the code it is about, or a sketch of it"),
-    COL(item, after, TEXT, "", "the same afterwards; of an issue the fix"),
-};
-
-static const struct atoll_column section_columns[] = {
-    OWNER(section),
-    KEY(section, ask, U64, "", "number of the ask"),
-    KEY(section, ordinal, U32, "", "number of it in the prompt"),
-    COL(section, name, TEXT, "", "what it tells"),
-    COL(section, bytes, U32, "B", "of the user text"),
-    COL(section, cut_bytes, U32, "B", "what did not fit"),
-};
-
-static const struct atoll_column judgement_columns[] = {
-    OWNER(judgement),
-    KEY(judgement, ask, U64, "", "number of the ask"),
-    COL(judgement, event, U64, "", "number of the journaled event that answered it"),
-    COL(judgement, task, U32, "", "task"),
-    COL(judgement, model, U32, "", "device model"),
-    COL(judgement, candidate, ID, "", "candidate that was shown"),
-    COL(judgement, source_id, ID, "",
-        "hash of its language and source text: all candidates of it are judged"),
-    ENUM(judgement, status, reply_name, ATOLL_REPLY_STATUS_COUNT + 1, "how it was answered"),
-    COL(judgement, likelihood, F64, "",
-        "that it cheats, 0 to 1; counts where the status is ok, else it stays"),
-    COL(judgement, discarded, U8, "", "1 = above the limit: its candidates are correct no more"),
-    COL(judgement, reason, TEXT, "", "why, in the judge's words"),
-};
-
-static const struct atoll_column knowledge_entry_columns[] = {
-    OWNER(hint),
-    KEY(hint, id, ID, "", "hash of the entry's identity"),
-    COL(hint, name, TEXT, "", "its name"),
-    {"kind", ATOLL_COLUMN_TEXT, 0, offsetof(struct atoll_row_hint, trigger), "",
-     "constraint, pattern, example, hardware or kernel", NULL, 0, 0, 0},
-    {"text", ATOLL_COLUMN_TEXT, 0, offsetof(struct atoll_row_hint, advice), "", "as it was told first", NULL,
-     0, 0, 0},
-    COL(hint, uses, F64, "", "asks of this campaign that were told it"),
-    COL(hint, outcomes, F64, "", "of these, with a kernel that was measured"),
-    COL(hint, wins, F64, "", "of these, followed by a gain"),
-    COL(hint, expected, F64, "", "wins that asks of the same kinds had, with whatever they were told"),
-    COL(hint, gains, F64, "", "outcomes with a time of parent and kernel"),
-    COL(hint, mean_gain, F64, "", "their time of the parent over the kernel's, geometric mean, 0 = none"),
-    COL(hint, confidence, F64, "", "wins per outcome, with its prior"),
-    COL(hint, lift, F64, "", "wins over expected ones, with its prior"),
-    COL(hint, dropped, U8, "", "1 = it loses, and is told no more unless it is critical"),
-};
-
-static const struct atoll_column knowledge_use_columns[] = {
-    OWNER(hint_use),
-    EVENT(hint_use),
-    ORDINAL(hint_use),
-    ASK(hint_use),
-    {"entry", ATOLL_COLUMN_ID, 0, offsetof(struct atoll_row_hint_use, hint), "", "entry that it was told",
-     NULL, 0, 0, 0},
-    COL(hint_use, name, TEXT, "", "its name"),
-    COL(hint_use, score, F64, "", "how well it fitted"),
-    COL(hint_use, task, U32, "", "task"),
-    COL(hint_use, model, U32, "", "device model"),
-    ENUM(hint_use, error_class, error_class_name, ATOLL_ERROR_COUNT, "of the parent"),
-    ENUM(hint_use, limiter, limiter_name, ATOLL_LIMITER_COUNT, "of the parent"),
-    COL(hint_use, parent_ns, F64, "ns", "time of the parent, 0 = it is wrong, or there is none"),
-    ENUM(hint_use, outcome, outcome_name, 3, "what followed"),
-    COL(hint_use, candidate, ID, "", "the best candidate that answered so far"),
-    ENUM(hint_use, verdict, verdict_name, ATOLL_VERDICT_COUNT, "its verdict"),
-    COL(hint_use, time_ns, F64, "ns", "its time, 0 = not timed"),
-};
-
-static const struct atoll_column knowledge_columns[] = {
-    OWNER(knowledge),
-    KEY(knowledge, id, ID, "", "hash of its path"),
-    COL(knowledge, path, TEXT, "", "below the folder of knowledge"),
-    COL(knowledge, text, TEXT, "", "all of it"),
-};
-
-static const struct atoll_column prompt_columns[] = {
-    OWNER(prompt),
-    KEY(prompt, task, U32, "", "task whose asks draw from it, 4294967295 = all of the device model"),
-    KEY(prompt, model, U32, "", "device model"),
-    KEY(prompt, language, TEXT, "", "whose text it is"),
-    KEY(prompt, version, U32, "", "the ask whose answer made it, 0 = the text as it came"),
-    COL(prompt, parent, U32, "", "version that was edited"),
-    COL(prompt, uses, U32, "", "asks that were worded with it"),
-    COL(prompt, answers, U32, "", "candidates of theirs that were evaluated"),
-    COL(prompt, fitness, F64, "",
-        "factor of the speed over the parent, beside what the task gives; 1 = nothing"),
-    COL(prompt, best, F64, "", "largest speedup of one of them over its parent; 1 = none"),
-    COL(prompt, dropped, U8, "", "1 = it lost, or gave way to others; its figures are those of that time"),
-    COL(prompt, text, TEXT, "", "all of it"),
-};
-
-#define TABLE6(noun, name, text)                                                                             \
-    {                                                                                                        \
-        name, text, sizeof(struct atoll_row_##noun), sizeof(noun##_columns) / sizeof(*noun##_columns),       \
-            noun##_columns, 6                                                                                \
-    }
-#define TABLE(noun, name, text)                                                                              \
-    {                                                                                                        \
-        name, text, sizeof(struct atoll_row_##noun), sizeof(noun##_columns) / sizeof(*noun##_columns),       \
-            noun##_columns, 0                                                                                \
-    }
-
-static const struct atoll_table_schema tables[ATOLL_TABLE_COUNT] = {
+static const struct atoll_table_schema tables[ATOLL_TABLE_HINTS] = {
     TABLE(campaign, "campaign", "one row per campaign"),
     TABLE(task, "tasks", "one row per task and device model, as it stood last"),
     TABLE(device, "devices", "one row per device that evaluated"),
@@ -1019,7 +600,7 @@ static const struct atoll_table_schema tables[ATOLL_TABLE_COUNT] = {
     TABLE(timing, "timings", "one row per timed variant of an evaluation"),
     TABLE(sample, "samples", "one row per raw timing sample"),
     {"profiles", "one row per evaluation of whose binary or counters something is known",
-     sizeof(struct atoll_row_profile), PROFILE_COLUMN_COUNT, profile_columns, 2},
+     sizeof(struct atoll_row_profile), ATOLL_PROFILE_COLUMN_COUNT, atoll_profile_columns, 2},
     TABLE(duel, "duels", "one row per interleaved comparison of two candidates"),
     TABLE(elite, "elites", "one row per change of an elite, in order"),
     TABLE(migration, "migrations", "one row per migration between islands"),
@@ -1034,33 +615,17 @@ static const struct atoll_table_schema tables[ATOLL_TABLE_COUNT] = {
     {"device_time", "one row per attempt, device and task that it took time for, as it stood last",
      sizeof(struct atoll_row_device_time), sizeof(device_time_columns) / sizeof(*device_time_columns),
      device_time_columns, 6},
-    TABLE6(hint, "hints", "one row per hint that the campaign has, as it stood last"),
-    TABLE6(hint_use, "hint_uses", "one row per ask and hint that it was told, as it stood last"),
-    TABLE6(memory, "memory", "one row per rewrite that a model made of a slow and a fast kernel"),
-    TABLE6(brief, "briefs", "one row per thing that an ask was given beside what it names"),
-    TABLE6(tool_call, "tool_calls", "one row per call of a tool by a model"),
-    TABLE6(item, "items", "one row per plan, issue, proposal, rewrite or hint in a reply"),
-    TABLE6(section, "sections", "one row per section of a prompt"),
-    {"knowledge_entries", "one row per entry of the knowledge base that was told, as it stood last",
-     sizeof(struct atoll_row_hint), sizeof(knowledge_entry_columns) / sizeof(*knowledge_entry_columns),
-     knowledge_entry_columns, 6},
-    {"knowledge_uses", "one row per ask and entry of the knowledge base that it was told, as it stood last",
-     sizeof(struct atoll_row_hint_use), sizeof(knowledge_use_columns) / sizeof(*knowledge_use_columns),
-     knowledge_use_columns, 6},
-    TABLE6(knowledge, "knowledge", "one row per text of what models were told of (knowledge.json)"),
-    TABLE6(judgement, "judgements", "one row per answer of a judge, who says how likely a candidate cheats"),
-    TABLE6(prompt, "prompts", "one row per version of a language's prompt text, as it stood last"),
 };
 
 const struct atoll_table_schema *atoll_table_schema(enum atoll_table table)
 {
-    return &tables[table];
+    return table < ATOLL_TABLE_HINTS ? &tables[table] : &atoll_model_tables[table - ATOLL_TABLE_HINTS];
 }
 
 int atoll_table_find(const char *name, enum atoll_table *ret_table)
 {
     for (size_t i = 0; i < ATOLL_TABLE_COUNT; i++) {
-        if (!strcmp(tables[i].name, name)) {
+        if (!strcmp(atoll_table_schema((enum atoll_table)i)->name, name)) {
             *ret_table = (enum atoll_table)i;
             return 0;
         }
