@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/random.h"
+#include "core/plan/plan_choices.h"
 #include "mpi-eval/referee/backend.h"
 #include "mpi-eval/referee/path_check.h"
 #include "mpi-eval/referee/check.h"
@@ -394,87 +394,27 @@ static int seed_try(struct admission *a, const struct atoll_seed *seed, const st
 
 /* ---- combinations of a template ---- */
 
-#define TRIES         500 /* to find a legal combination at random */
-#define CHOICES_LIMIT 128
-
 struct choices {
     const struct atoll_plan *plan;
-    size_t count;
-    struct atoll_choice choices[CHOICES_LIMIT];
+    struct atoll_plan_choices of;
 };
-
-/* Adds what is legal and not there yet: 1, or 0. */
-static int add_choice(struct choices *c, const struct atoll_task *task, const struct atoll_choice *choice)
-{
-    for (size_t i = 0; i < c->count; i++)
-        if (memcmp(c->choices[i].values, choice->values, choice->count * sizeof(*choice->values)) == 0)
-            return 0;
-    if (c->count == CHOICES_LIMIT || atoll_plan_choice_legal(task, c->plan, choice, NULL) != 1)
-        return 0;
-    c->choices[c->count++] = *choice;
-    return 1;
-}
-
-/* A legal combination at random, with parameter `fixed` as it is; SIZE_MAX: none is fixed. */
-static int add_random(struct choices *c, const struct atoll_task *task, struct atoll_choice choice,
-                      size_t fixed)
-{
-    for (atoll_u64 try = 0; try < TRIES; try++) {
-        for (size_t i = 0; i < choice.count; i++) {
-            atoll_u64 bits = atoll_random_at(c->count * TRIES + try, i + 1);
-            if (i != fixed)
-                choice.values[i] =
-                    c->plan->params[i].values[atoll_random_below(bits, c->plan->params[i].value_count)];
-        }
-        if (add_choice(c, task, &choice))
-            return 1;
-    }
-    return 0;
-}
-
-/* The first choice, every parameter's least and largest value with the others as they are or else at random, and some
- * more. */
-static void find_choices(struct choices *c, const struct atoll_task *task, unsigned more)
-{
-    struct atoll_choice first;
-    atoll_plan_first_choice(c->plan, &first);
-    add_choice(c, task, &first);
-    for (size_t i = 0; i < c->plan->param_count; i++) {
-        const struct atoll_param *p = &c->plan->params[i];
-        int64_t low = p->values[0], high = p->values[0];
-        for (size_t k = 1; k < p->value_count; k++) {
-            low = p->values[k] < low ? p->values[k] : low;
-            high = p->values[k] > high ? p->values[k] : high;
-        }
-        for (unsigned k = 0; k < 2; k++) {
-            struct atoll_choice extreme = first;
-            extreme.values[i] = k ? high : low;
-            int is_there = 0;
-            for (size_t j = 0; j < c->count; j++)
-                is_there |= c->choices[j].values[i] == extreme.values[i];
-            if (!is_there && !add_choice(c, task, &extreme))
-                add_random(c, task, extreme, i);
-        }
-    }
-    while (more-- > 0 && add_random(c, task, first, SIZE_MAX))
-        ;
-}
 
 static void admit_combinations(struct admission *a, const struct atoll_seed *seed, const struct choices *c)
 {
     char test[160], detail[ATOLL_DETAIL_BYTES] = "", first[ATOLL_DETAIL_BYTES] = "", choice[256];
     size_t failed = 0;
-    for (size_t i = 1; i < c->count; i++) {
-        if (seed_try(a, seed, &c->choices[i], detail, NULL) == 0 || failed++ > 0)
+    for (size_t i = 1; i < c->of.count; i++) {
+        if (seed_try(a, seed, &c->of.choices[i], detail, NULL) == 0 || failed++ > 0)
             continue;
-        atoll_choice_text(c->plan, &c->choices[i], choice, sizeof(choice));
+        atoll_choice_text(c->plan, &c->of.choices[i], choice, sizeof(choice));
         snprintf(first, sizeof(first), "%s: %.1700s", choice, detail);
     }
     snprintf(test, sizeof(test), "%s %s holds", seed->is_baseline ? "baseline" : "seed", seed->name);
     if (failed > 0)
-        report(a, test, 0, "%zu of %zu combinations fail; %s", failed, c->count - 1, first);
+        report(a, test, 0, "%zu of %zu combinations fail; %s", failed, c->of.count - 1, first);
     else
-        report(a, test, 1, "with %zu more combinations, every parameter's extremes among them", c->count - 1);
+        report(a, test, 1, "with %zu more combinations, every parameter's extremes among them",
+               c->of.count - 1);
 }
 
 static void admit_seed(struct admission *a, const struct atoll_seed *seed)
@@ -513,7 +453,7 @@ static void admit_seed(struct admission *a, const struct atoll_seed *seed)
                      : "");
     report(a, test, !failed, "%s", detail);
     if (!failed && a->combinations > 0 && c->plan->param_count > 0) {
-        find_choices(c, a->task, a->combinations);
+        atoll_plan_choices_extremes(a->task, c->plan, a->combinations, &c->of);
         admit_combinations(a, seed, c);
     }
     atoll_arena_destroy(arena);
