@@ -22,6 +22,7 @@
 #include "mpi-eval/coordinator/notice.h"
 #include "mpi-eval/coordinator/progress.h"
 #include "mpi-eval/coordinator/rank_map.h"
+#include "mpi-eval/coordinator/peer_result.h"
 #include "mpi-eval/coordinator/peer_table.h"
 #include "mpi-eval/coordinator/dispatch.h"
 #include "mpi-eval/coordinator/shutdown.h"
@@ -171,78 +172,25 @@ static int add_result(struct coordinator *c, unsigned peer, struct atoll_event *
     return 0;
 }
 
-/* Why a candidate did not make it, for whoever reads the log while the run goes on. */
-static void log_failure(const struct atoll_decision *order, const struct atoll_evaluation *e)
-{
-    char id[ATOLL_ID_HEX];
-    if (e->verdict == ATOLL_V_CORRECT)
-        return;
-    atoll_id_hex(&e->candidate, id);
-    atoll_log(ATOLL_LOG_INFO, "eval.candidate.failed", "task %u, candidate %.12s: %s: %.400s", order->task,
-              id, atoll_verdict_name(e->verdict), e->detail);
-}
-
-/* Which event a result becomes, and what must have been ordered. */
-static const struct result_kind {
-    uint16_t message;
-    enum atoll_event_type event;
-    enum atoll_decision_type decision;
-} result_kinds[] = {
-    {ATOLL_MSG_EVALUATED, ATOLL_EVENT_EVALUATED, ATOLL_DECIDE_EVALUATE},
-    {ATOLL_MSG_DUELLED, ATOLL_EVENT_DUELLED, ATOLL_DECIDE_DUEL},
-    {ATOLL_MSG_RIVALLED, ATOLL_EVENT_RIVAL, ATOLL_DECIDE_RIVAL},
-};
-#define RESULT_KINDS (sizeof(result_kinds) / sizeof(*result_kinds))
-
-/* The number of the evaluation whose result an event is; UINT64_MAX: it is none. */
-static uint64_t evaluation_of(const struct atoll_event *event)
-{
-    switch (event->type) {
-    case ATOLL_EVENT_EVALUATED: return event->evaluation.evaluation;
-    case ATOLL_EVENT_DUELLED: return event->duel.evaluation;
-    case ATOLL_EVENT_RIVAL: return event->rival.evaluation;
-    default: return UINT64_MAX;
-    }
-}
-
-static int decode_result(const struct atoll_frame *frame, struct atoll_event *event, struct atoll_err *err)
-{
-    switch (event->type) {
-    case ATOLL_EVENT_EVALUATED:
-        return atoll_evaluation_decode(frame->payload, frame->length, &event->evaluation, err);
-    case ATOLL_EVENT_DUELLED: return atoll_duel_decode(frame->payload, frame->length, &event->duel, err);
-    default: return atoll_rival_decode(frame->payload, frame->length, &event->rival, err);
-    }
-}
-
-static int is_what_was_ordered(const struct atoll_decision *order, const struct atoll_event *event)
-{
-    switch (event->type) {
-    case ATOLL_EVENT_EVALUATED: return atoll_id_equal(&order->candidate, &event->evaluation.candidate);
-    case ATOLL_EVENT_RIVAL: return order->task == event->rival.task && order->rival == event->rival.number;
-    default: return 1;
-    }
-}
-
 /* EVALUATED, DUELLED or RIVALLED.  A result that nobody waits for is ignored; one of something else than what was ordered
  * is refused. */
 static int on_result(struct coordinator *c, unsigned peer, const struct atoll_frame *frame,
-                     const struct result_kind *kind, struct atoll_err *err)
+                     const struct atoll_peer_result_kind *kind, struct atoll_err *err)
 {
     struct atoll_event event;
     atoll_campaign_clock_event(&c->clock, &event, kind->event);
-    int rc = decode_result(frame, &event, err);
-    uint64_t evaluation = evaluation_of(&event);
+    int rc = atoll_peer_result_decode(frame, &event, err);
+    uint64_t evaluation = atoll_peer_result_evaluation(&event);
     const struct atoll_decision *order = rc == 0 ? atoll_dispatch_find(c->dispatch, evaluation) : NULL;
     if (rc == 0 && !order) {
         c->result.ignored++;
-    } else if (rc == 0 && (order->type != kind->decision || !is_what_was_ordered(order, &event))) {
+    } else if (rc == 0 && (!atoll_peer_result_is_what_was_ordered(kind, order, &event))) {
         rc = atoll_err_set(err, ATOLL_E_PROTOCOL, "the result of evaluation %llu is of something else",
                            (unsigned long long)evaluation);
     } else if (rc == 0) {
         double sent_ns = atoll_dispatch_sent_ns(c->dispatch, evaluation);
         if (event.type == ATOLL_EVENT_EVALUATED)
-            log_failure(order, &event.evaluation);
+            atoll_peer_result_log_failure(order, &event.evaluation);
         rc = add_result(c, peer, &event, evaluation, err);
         if (rc == 0) {
             atoll_peer_table_answered(c->peers, peer);
@@ -279,9 +227,9 @@ static int take_message(struct coordinator *c, unsigned peer, const struct atoll
         return on_device_time(c, peer, frame, err);
     if (frame->type == ATOLL_MSG_TOOLED && c->tools)
         return atoll_tools_take(c->tools, peer, frame->payload, frame->length, err);
-    for (size_t i = 0; i < RESULT_KINDS; i++)
-        if (result_kinds[i].message == frame->type)
-            return on_result(c, peer, frame, &result_kinds[i], err);
+    const struct atoll_peer_result_kind *kind = atoll_peer_result_of_message(frame->type);
+    if (kind)
+        return on_result(c, peer, frame, kind, err);
     int rc = atoll_peer_table_take(c->peers, peer, frame, err);
     return rc == 0 ? atoll_err_set(err, ATOLL_E_PROTOCOL, "unknown type %u", frame->type) : rc < 0 ? -1 : 0;
 }
@@ -395,11 +343,8 @@ static int add_device_times_if_due(struct coordinator *c, struct atoll_err *err)
 static void fail_order(const struct coordinator *c, const struct atoll_decision *order,
                        struct atoll_event *event)
 {
-    size_t kind = 0;
     char detail[64];
-    while (kind + 1 < RESULT_KINDS && result_kinds[kind].decision != order->type)
-        kind++;
-    atoll_campaign_clock_event(&c->clock, event, result_kinds[kind].event);
+    atoll_campaign_clock_event(&c->clock, event, atoll_peer_result_of_decision(order->type)->event);
     snprintf(detail, sizeof(detail), "%d evaluators were lost with it", ATOLL_DISPATCH_LOSS_LIMIT);
     switch (event->type) {
     case ATOLL_EVENT_EVALUATED:
@@ -486,7 +431,7 @@ static void acknowledge_round(struct coordinator *c)
     struct atoll_buffer lines;
     atoll_buffer_init(&lines, 64 * ATOLL_COMMIT_ROUND_LIMIT);
     for (size_t i = 0; i < count; i++) {
-        uint64_t evaluation = evaluation_of(&events[i]);
+        uint64_t evaluation = atoll_peer_result_evaluation(&events[i]);
         if (evaluation != UINT64_MAX)
             atoll_buffer_printf(&lines, "%llu\n", (unsigned long long)evaluation);
     }
@@ -520,7 +465,7 @@ static int commit_round(struct coordinator *c, struct atoll_err *err)
         return -1;
     acknowledge_round(c);
     while ((got = atoll_commit_step(c->commit, &step, err)) == 1) {
-        uint64_t evaluation = evaluation_of(step.event);
+        uint64_t evaluation = atoll_peer_result_evaluation(step.event);
         if (step.event->type == ATOLL_EVENT_EVALUATED)
             atoll_notice_result(&c->notice, c->engine, atoll_dispatch_task(c->dispatch, evaluation),
                                 &step.event->evaluation);
