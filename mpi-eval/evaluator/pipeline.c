@@ -28,6 +28,7 @@
 #include "core/task/reference.h"
 #include "mpi-eval/evaluator/object_cache.h"
 #include "mpi-eval/evaluator/tool_report.h"
+#include "mpi-eval/evaluator/held_order.h"
 
 #define TASK_LIMIT        4096u
 #define CACHE_BYTES       (256u << 20)
@@ -37,27 +38,6 @@
 #define TOOL_LIMIT        32                  /* calls in hand */
 #define PATIENCE_NS       1e9                 /* of a call, for a compile child */
 #define TOOL_NUMBERS      ((uint64_t)1 << 63) /* from here on no evaluation has a number */
-#define REPORT_BYTES      ((size_t)1 << 20)   /* of a text before it is cut */
-
-enum work_state { WORK_WAITS_TASK, WORK_COMPILES, WORK_MEASURED, WORK_DONE };
-
-enum { CANDIDATE, ELITE, SIDES };
-
-/* An order in hand. */
-struct work {
-    enum work_state state;
-    struct atoll_arena *arena;
-    struct atoll_order order;
-    int64_t arrived_unix_ns;
-    struct atoll_prepared *prepared[SIDES];
-    struct atoll_object *objects[SIDES];
-    struct atoll_referee_request request; /* also holds the result */
-    int is_tool;                          /* a model asked for it; order: as if it were to be evaluated */
-    struct atoll_tool_order tool;
-    double arrived_ns;
-    struct atoll_buffer report; /* of what was compiled */
-    struct work *next;
-};
 
 struct task_entry {
     struct atoll_task *task;        /* owned */
@@ -91,7 +71,7 @@ struct atoll_pipeline {
     int answers;                         /* it is with the referee's thread */
     int is_left;                         /* what was measured last was a rival */
     uint32_t next_answer;                /* task that is looked at first */
-    struct work *first, **end;
+    struct atoll_held_order *first, **end;
     unsigned work_count, measured_count; /* orders; measured: with the referee's thread, calls as well */
     unsigned tool_count;
     uint64_t next_job;
@@ -100,11 +80,6 @@ struct atoll_pipeline {
     unsigned job_count;
     struct atoll_pulse pulse;
 };
-
-static int side_count(const struct work *work)
-{
-    return work->order.kind == ATOLL_ORDER_RIVAL ? 0 : atoll_order_has_elite(&work->order) ? SIDES : 1;
-}
 
 /* Posts the one request that opens the device or makes a task known; none may be out.  number: the task's; 0 for OPEN. */
 static void post_setup(struct atoll_pipeline *p, enum atoll_referee_request_kind kind, uint32_t number)
@@ -141,9 +116,9 @@ struct atoll_pipeline *atoll_pipeline_create(const struct atoll_backend *backend
     return p;
 }
 
-static void work_destroy(struct atoll_pipeline *p, struct work *work)
+static void work_destroy(struct atoll_pipeline *p, struct atoll_held_order *work)
 {
-    for (int side = 0; side < SIDES; side++) {
+    for (int side = 0; side < ATOLL_HELD_SIDES; side++) {
         atoll_prepared_destroy(work->prepared[side]);
         atoll_object_cache_release(p->cache, work->objects[side]);
     }
@@ -158,7 +133,7 @@ void atoll_pipeline_destroy(struct atoll_pipeline *p)
 {
     if (!p)
         return;
-    for (struct work *work = p->first, *next; work; work = next) {
+    for (struct atoll_held_order *work = p->first, *next; work; work = next) {
         next = work->next;
         work_destroy(p, work);
     }
@@ -270,7 +245,7 @@ static void finish_compile(struct atoll_pipeline *p, unsigned index, struct atol
 static void collect_compiles(struct atoll_pipeline *p)
 {
     struct atoll_compiled compiled;
-    while (!p->lent && p->job_count > 0 && atoll_compiler_collect(p->compiler, &compiled) == 1) {
+    while (!p->lent && atoll_compiler_collect(p->compiler, &compiled) == 1) {
         unsigned i = 0;
         while (i < p->job_count && p->jobs[i].number != compiled.job)
             i++;
@@ -408,77 +383,27 @@ static const struct atoll_device_info *device_info(const struct atoll_pipeline *
     return p->open ? atoll_referee_thread_device(p->referee_thread) : NULL;
 }
 
-/* What was decided before the referee: level 1 to 3, or 0 for trouble of ours. */
-static void conclude(struct atoll_pipeline *p, struct work *work, enum atoll_verdict verdict, unsigned level,
-                     const char *detail)
-{
-    const struct atoll_device_info *device = device_info(p);
-    uint64_t key = device ? device->key : 0;
-    if (work->order.kind == ATOLL_ORDER_DUEL) {
-        struct atoll_duel *duel = &work->request.duel;
-        *duel = (struct atoll_duel){.purpose = work->order.purpose, .verdict = verdict, .device = key};
-        snprintf(duel->detail, sizeof(duel->detail), "%s", detail);
-    } else if (work->order.kind == ATOLL_ORDER_RIVAL) {
-        struct atoll_rival *rival = &work->request.rival;
-        rival->verdict = verdict;
-        rival->device = key;
-        snprintf(rival->detail, sizeof(rival->detail), "%s", detail);
-    } else {
-        struct atoll_evaluation *e = &work->request.evaluation;
-        e->verdict = verdict;
-        e->level = level;
-        e->device = key;
-        snprintf(e->detail, sizeof(e->detail), "%s", detail);
-    }
-    work->state = WORK_DONE;
-}
-
 /* Levels 1 and 2. */
-static void prepare_sides(struct atoll_pipeline *p, struct work *work)
+static void prepare_sides(struct atoll_pipeline *p, struct atoll_held_order *work)
 {
-    const struct atoll_order_candidate *sides[SIDES] = {&work->order.candidate, &work->order.elite};
+    const struct atoll_order_candidate *sides[ATOLL_HELD_SIDES] = {&work->order.candidate,
+                                                                   &work->order.elite};
     struct atoll_err err = ATOLL_ERR_INIT;
-    for (int side = 0; side < side_count(work) && work->state != WORK_DONE; side++) {
+    for (int side = 0; side < atoll_held_order_side_count(work) && work->state != ATOLL_HELD_DONE; side++) {
         struct atoll_prepared *prepared = atoll_prepared_create(p->tasks[work->order.task].task, p->backend,
                                                                 sides[side], device_info(p), &err);
         work->prepared[side] = prepared;
         if (!prepared) {
-            conclude(p, work, ATOLL_V_INFRASTRUCTURE, 0, err.text);
+            atoll_held_order_conclude(work, device_info(p), ATOLL_V_INFRASTRUCTURE, 0, err.text);
         } else if (prepared->verdict != ATOLL_V_CORRECT) {
-            conclude(p, work, side == ELITE ? ATOLL_V_INFRASTRUCTURE : prepared->verdict,
-                     prepared->verdict == ATOLL_V_BAD_PLAN ? 1 : 2, prepared->detail);
+            atoll_held_order_conclude(work, device_info(p),
+                                      side == ATOLL_HELD_ELITE ? ATOLL_V_INFRASTRUCTURE : prepared->verdict,
+                                      prepared->verdict == ATOLL_V_BAD_PLAN ? 1 : 2, prepared->detail);
         }
     }
 }
 
-/* Whether the rivals that an order names are the task's; one that names none is fine. */
-static int has_rivals(const struct atoll_task *task, const struct atoll_order *order)
-{
-    int is_duel = order->kind == ATOLL_ORDER_DUEL && order->purpose == ATOLL_DUEL_RIVAL;
-    if ((is_duel || order->kind == ATOLL_ORDER_RIVAL) && order->rival >= task->rival_count)
-        return 0;
-    for (size_t v = 0; is_duel && v < task->variant_count; v++)
-        if (task->variants[v].kind == ATOLL_VARIANT_BENCH && order->rivals[v] >= task->rival_count)
-            return 0;
-    return 1;
-}
-
-static struct work *work_create(struct atoll_err *err)
-{
-    struct work *work = calloc(1, sizeof(*work));
-    if (!work) {
-        atoll_err_set(err, ATOLL_E_MEMORY, "no memory for an order");
-        return NULL;
-    }
-    atoll_evaluation_init(&work->request.evaluation);
-    atoll_rival_init(&work->request.rival);
-    atoll_buffer_init(&work->report, REPORT_BYTES);
-    work->arrived_unix_ns = atoll_clock_unix_ns();
-    work->arrived_ns = atoll_clock_mono_ns();
-    return work;
-}
-
-static void append(struct atoll_pipeline *p, struct work *work)
+static void append(struct atoll_pipeline *p, struct atoll_held_order *work)
 {
     *p->end = work;
     p->end = &work->next;
@@ -488,7 +413,7 @@ int atoll_pipeline_tool(struct atoll_pipeline *p, const void *payload, size_t le
 {
     if (p->tool_count >= TOOL_LIMIT)
         return atoll_err_set(err, ATOLL_E_PROTOCOL, "more than %d calls at a time", TOOL_LIMIT);
-    struct work *work = work_create(err);
+    struct atoll_held_order *work = atoll_held_order_create(err);
     if (!work)
         return -1;
     struct atoll_tool_order *tool = &work->tool;
@@ -505,7 +430,7 @@ int atoll_pipeline_tool(struct atoll_pipeline *p, const void *payload, size_t le
         return -1;
     }
     if (tool->tool == ATOLL_TOOL_COMPILE)
-        work->state = WORK_COMPILES;
+        work->state = ATOLL_HELD_COMPILES;
     append(p, work);
     p->tool_count++;
     prepare_sides(p, work);
@@ -518,7 +443,7 @@ int atoll_pipeline_order(struct atoll_pipeline *p, const void *payload, size_t l
         return atoll_err_set(err, ATOLL_E_PROTOCOL, "more than %d orders at a time",
                              ATOLL_PIPELINE_ORDER_LIMIT);
     }
-    struct work *work = work_create(err);
+    struct atoll_held_order *work = atoll_held_order_create(err);
     if (!work)
         return -1;
     work->arena = atoll_arena_create(ORDER_ARENA_BYTES, err);
@@ -531,7 +456,7 @@ int atoll_pipeline_order(struct atoll_pipeline *p, const void *payload, size_t l
         work_destroy(p, work);
         return -1;
     }
-    if (!has_rivals(p->tasks[work->order.task].task, &work->order)) {
+    if (!atoll_order_has_rivals(p->tasks[work->order.task].task, &work->order)) {
         atoll_err_set(err, ATOLL_E_PROTOCOL, "an order about a rival that task %u does not have",
                       work->order.task);
         work_destroy(p, work);
@@ -544,10 +469,10 @@ int atoll_pipeline_order(struct atoll_pipeline *p, const void *payload, size_t l
     return 0;
 }
 
-static void fetch_objects(struct atoll_pipeline *p, struct work *work)
+static void fetch_objects(struct atoll_pipeline *p, struct atoll_held_order *work)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    for (int side = 0; side < side_count(work); side++) {
+    for (int side = 0; side < atoll_held_order_side_count(work); side++) {
         const struct atoll_prepared *prepared = work->prepared[side];
         if (work->objects[side])
             continue;
@@ -556,96 +481,85 @@ static void fetch_objects(struct atoll_pipeline *p, struct work *work)
         if (!object || (object->state == ATOLL_OBJECT_NEW &&
                         start_compile(p, object, prepared, prepared->unit_name, prepared->unit_text,
                                       prepared->unit_length, &err) != 0)) {
-            conclude(p, work, ATOLL_V_INFRASTRUCTURE, 0, err.text);
+            atoll_held_order_conclude(work, device_info(p), ATOLL_V_INFRASTRUCTURE, 0, err.text);
             return;
         }
     }
 }
 
-static enum atoll_referee_request_kind request_kind(const struct work *work)
-{
-    const struct atoll_order *order = &work->order;
-    if (work->is_tool)
-        return ATOLL_REFEREE_REQUEST_CHECK;
-    switch (order->kind) {
-    case ATOLL_ORDER_RIVAL: return ATOLL_REFEREE_REQUEST_RIVAL;
-    case ATOLL_ORDER_DUEL:
-        return atoll_order_has_elite(order) ? ATOLL_REFEREE_REQUEST_DUEL : ATOLL_REFEREE_REQUEST_RIVAL_DUEL;
-    default: return ATOLL_REFEREE_REQUEST_EVALUATE;
-    }
-}
-
 /* Hands an order whose objects are ready to the referee's thread. */
-static void post_order(struct atoll_pipeline *p, struct work *work)
+static void post_order(struct atoll_pipeline *p, struct atoll_held_order *work)
 {
     struct atoll_referee_request *request = &work->request;
-    for (int side = 0; side < side_count(work); side++) {
+    for (int side = 0; side < atoll_held_order_side_count(work); side++) {
         work->prepared[side]->report = work->objects[side]->report;
         work->prepared[side]->compile_ns = work->objects[side]->compile_ns;
     }
-    request->kind = request_kind(work);
+    request->kind = atoll_held_order_request_kind(work);
     request->task_number = work->order.task;
     request->order = &work->order;
-    request->candidate = work->prepared[CANDIDATE];
-    request->elite = work->prepared[ELITE];
-    request->candidate_object = work->objects[CANDIDATE];
-    request->elite_object = work->objects[ELITE];
-    work->state = WORK_MEASURED;
+    request->candidate = work->prepared[ATOLL_HELD_CANDIDATE];
+    request->elite = work->prepared[ATOLL_HELD_ELITE];
+    request->candidate_object = work->objects[ATOLL_HELD_CANDIDATE];
+    request->elite_object = work->objects[ATOLL_HELD_ELITE];
+    work->state = ATOLL_HELD_MEASURED;
     p->measured_count++;
     atoll_referee_thread_post(p->referee_thread, request);
 }
 
 /* Whether a model's source may go to the compile children now: one of them is left for candidates, where there may be some. */
-static int may_compile(const struct atoll_pipeline *p, const struct work *work)
+static int may_compile(const struct atoll_pipeline *p, const struct atoll_held_order *work)
 {
     if (atoll_compiler_idle_count(p->compiler) > (p->work_count > 0 ? 1 : 0))
         return 1;
     int waits = atoll_clock_mono_ns() - work->arrived_ns < PATIENCE_NS;
-    for (const struct work *other = p->first; other && !waits; other = other->next)
-        waits = other->is_tool && other->objects[CANDIDATE] &&
-                other->objects[CANDIDATE]->state == ATOLL_OBJECT_COMPILING;
+    for (const struct atoll_held_order *other = p->first; other && !waits; other = other->next)
+        waits = other->is_tool && other->objects[ATOLL_HELD_CANDIDATE] &&
+                other->objects[ATOLL_HELD_CANDIDATE]->state == ATOLL_OBJECT_COMPILING;
     return !waits;
 }
 
 /* What a model wanted is compiled. */
-static void report_compiled(struct atoll_pipeline *p, struct work *work)
+static void report_compiled(struct atoll_pipeline *p, struct atoll_held_order *work)
 {
-    work->prepared[CANDIDATE]->report = work->objects[CANDIDATE]->report;
-    atoll_tool_report_compiled(p->backend, work->prepared[CANDIDATE], work->objects[CANDIDATE],
-                               device_info(p), work->tool.pattern, &work->report);
-    work->state = WORK_DONE;
+    work->prepared[ATOLL_HELD_CANDIDATE]->report = work->objects[ATOLL_HELD_CANDIDATE]->report;
+    atoll_tool_report_compiled(p->backend, work->prepared[ATOLL_HELD_CANDIDATE],
+                               work->objects[ATOLL_HELD_CANDIDATE], device_info(p), work->tool.pattern,
+                               &work->report);
+    work->state = ATOLL_HELD_DONE;
 }
 
 /* Moves an order on as far as it goes now. */
-static void advance_order(struct atoll_pipeline *p, struct work *work)
+static void advance_order(struct atoll_pipeline *p, struct atoll_held_order *work)
 {
     const struct task_entry *task = &p->tasks[work->order.task];
-    if (work->state != WORK_WAITS_TASK && work->state != WORK_COMPILES)
+    if (work->state != ATOLL_HELD_WAITS_TASK && work->state != ATOLL_HELD_COMPILES)
         return;
     /* A task whose reference is wrong costs its own orders, not the evaluator. */
-    if (work->state == WORK_WAITS_TASK && task->refusal) {
-        conclude(p, work, ATOLL_V_COMPILE_ERROR, 3, task->refusal);
+    if (work->state == ATOLL_HELD_WAITS_TASK && task->refusal) {
+        atoll_held_order_conclude(work, device_info(p), ATOLL_V_COMPILE_ERROR, 3, task->refusal);
         return;
     }
     if (task->known)
-        work->state = WORK_COMPILES;
-    if (work->is_tool && !work->objects[CANDIDATE] && !may_compile(p, work))
+        work->state = ATOLL_HELD_COMPILES;
+    if (work->is_tool && !work->objects[ATOLL_HELD_CANDIDATE] && !may_compile(p, work))
         return;
     fetch_objects(p, work);
     int ready_count = 0;
-    for (int side = 0; side < side_count(work) && work->state != WORK_DONE; side++) {
+    for (int side = 0; side < atoll_held_order_side_count(work) && work->state != ATOLL_HELD_DONE; side++) {
         const struct atoll_object *object = work->objects[side];
         ready_count += object && object->state == ATOLL_OBJECT_READY;
         if (object && object->state == ATOLL_OBJECT_FAILED) {
-            int is_charged = side == CANDIDATE && object->verdict != ATOLL_V_INFRASTRUCTURE;
-            conclude(p, work, is_charged ? object->verdict : ATOLL_V_INFRASTRUCTURE,
-                     !is_charged                           ? 0
-                     : object->verdict == ATOLL_V_BAD_PLAN ? 1
-                                                           : 3,
-                     object->diagnostics ? object->diagnostics : "");
+            int is_charged = side == ATOLL_HELD_CANDIDATE && object->verdict != ATOLL_V_INFRASTRUCTURE;
+            atoll_held_order_conclude(work, device_info(p),
+                                      is_charged ? object->verdict : ATOLL_V_INFRASTRUCTURE,
+                                      !is_charged                           ? 0
+                                      : object->verdict == ATOLL_V_BAD_PLAN ? 1
+                                                                            : 3,
+                                      object->diagnostics ? object->diagnostics : "");
         }
     }
-    if (work->state != WORK_COMPILES || ready_count < side_count(work))
+    if (work->state != ATOLL_HELD_COMPILES || ready_count < atoll_held_order_side_count(work))
         return;
     if (work->is_tool && work->tool.tool == ATOLL_TOOL_COMPILE)
         report_compiled(p, work);
@@ -654,14 +568,14 @@ static void advance_order(struct atoll_pipeline *p, struct work *work)
 }
 
 /* A measurement has come back.  -1: the device computes no more. */
-static int collect_measured(struct atoll_pipeline *p, struct work *work, struct atoll_err *err)
+static int collect_measured(struct atoll_pipeline *p, struct atoll_held_order *work, struct atoll_err *err)
 {
     const struct atoll_referee_request *request = &work->request;
     /* What an order is not about is 0. */
     p->pulse.occupied_ns +=
         request->duel.occupied_ns + request->evaluation.occupied_ns + request->rival.occupied_ns;
     p->pulse.candidate_ns += request->duel.candidate_ns + request->evaluation.candidate_ns;
-    work->state = WORK_DONE;
+    work->state = ATOLL_HELD_DONE;
     p->measured_count--;
     p->is_left =
         request->kind == ATOLL_REFEREE_REQUEST_RIVAL || request->kind == ATOLL_REFEREE_REQUEST_RIVAL_DUEL;
@@ -690,8 +604,8 @@ static int misses_answers(const struct task_entry *task, int is_ordered)
 static int64_t find_unanswered(struct atoll_pipeline *p, int *ret_is_ordered)
 {
     *ret_is_ordered = p->first != NULL;
-    for (const struct work *work = p->first; work; work = work->next)
-        if (work->state != WORK_DONE && misses_answers(&p->tasks[work->order.task], 1))
+    for (const struct atoll_held_order *work = p->first; work; work = work->next)
+        if (work->state != ATOLL_HELD_DONE && misses_answers(&p->tasks[work->order.task], 1))
             return work->order.task;
     for (uint32_t i = 0; i < p->task_count && !p->first; i++) {
         uint32_t number = (p->next_answer + i) % p->task_count;
@@ -731,7 +645,7 @@ int atoll_pipeline_advance(struct atoll_pipeline *p, struct atoll_err *err)
 {
     struct atoll_referee_request *request;
     while ((request = atoll_referee_thread_collect(p->referee_thread)) != NULL) {
-        struct work *work = p->first;
+        struct atoll_held_order *work = p->first;
         while (work && request != &work->request)
             work = work->next;
         if (request == &p->answer)
@@ -747,10 +661,10 @@ int atoll_pipeline_advance(struct atoll_pipeline *p, struct atoll_err *err)
     if (!p->open)
         return 0;
     for (int of_tools = 0; of_tools < 2; of_tools++) {
-        for (struct work *work = p->first; work; work = work->next) {
+        for (struct atoll_held_order *work = p->first; work; work = work->next) {
             if (work->is_tool != of_tools)
                 continue;
-            if (work->state == WORK_WAITS_TASK && advance_task(p, work->order.task, err) != 0)
+            if (work->state == ATOLL_HELD_WAITS_TASK && advance_task(p, work->order.task, err) != 0)
                 return -1;
             advance_order(p, work);
         }
@@ -762,28 +676,18 @@ int atoll_pipeline_advance(struct atoll_pipeline *p, struct atoll_err *err)
 
 int atoll_pipeline_is_done(const struct atoll_pipeline *p)
 {
-    const struct work *work = p->first;
-    while (work && (work->state == WORK_DONE || work->is_tool))
+    const struct atoll_held_order *work = p->first;
+    while (work && (work->state == ATOLL_HELD_DONE || work->is_tool))
         work = work->next;
     return p->work_count > 0 && !work;
 }
 
-static void tool_result(struct work *work, struct atoll_buffer *out)
-{
-    char text[ATOLL_TOOL_RESULT_LIMIT + 1];
-    struct atoll_tool_answer answer = {work->tool.call, ATOLL_TOOL_OK, text};
-    if (!work->report.length)
-        answer.status = atoll_tool_report_verdict(work->tool.tool, &work->request.evaluation, &work->report);
-    atoll_tool_result_cut((const char *)work->report.data, work->report.length, text);
-    atoll_tool_answer_encode(&answer, out);
-}
-
 int atoll_pipeline_result(struct atoll_pipeline *p, uint16_t *ret_type, struct atoll_buffer *out)
 {
-    struct work **at = &p->first;
-    while (*at && (*at)->state != WORK_DONE)
+    struct atoll_held_order **at = &p->first;
+    while (*at && (*at)->state != ATOLL_HELD_DONE)
         at = &(*at)->next;
-    struct work *work = *at;
+    struct atoll_held_order *work = *at;
     if (!work)
         return 0;
     *at = work->next;
@@ -791,43 +695,13 @@ int atoll_pipeline_result(struct atoll_pipeline *p, uint16_t *ret_type, struct a
         p->end = at;
     if (work->is_tool) {
         p->tool_count--;
-        tool_result(work, out);
+        *ret_type = atoll_held_order_encode(work, out);
         work_destroy(p, work);
-        *ret_type = ATOLL_MSG_TOOLED;
         return 1;
     }
     p->work_count--;
     atoll_time_account_orders(atoll_referee_thread_account(p->referee_thread), p->work_count > 0);
-    if (work->order.kind == ATOLL_ORDER_DUEL) {
-        work->request.duel.evaluation = work->order.evaluation;
-        work->request.duel.purpose = work->order.purpose;
-        atoll_duel_encode(&work->request.duel, out);
-        *ret_type = ATOLL_MSG_DUELLED;
-    } else if (work->order.kind == ATOLL_ORDER_RIVAL) {
-        struct atoll_rival *rival = &work->request.rival;
-        rival->evaluation = work->order.evaluation;
-        rival->task = work->order.task;
-        rival->number = work->order.rival;
-        if (rival->started_unix_ns == 0)
-            rival->started_unix_ns = work->arrived_unix_ns;
-        atoll_rival_encode(rival, out);
-        *ret_type = ATOLL_MSG_RIVALLED;
-    } else {
-        struct atoll_evaluation *e = &work->request.evaluation;
-        const struct atoll_object *object = work->objects[CANDIDATE];
-        e->evaluation = work->order.evaluation;
-        e->candidate = work->order.candidate.id;
-        if (e->started_unix_ns == 0)
-            e->started_unix_ns = work->arrived_unix_ns;
-        if (work->prepared[CANDIDATE])
-            e->behaviour = work->prepared[CANDIDATE]->behaviour;
-        if (object) {
-            e->compile_ns = object->compile_ns;
-            e->binary = object->binary;
-        }
-        atoll_evaluation_encode(e, out);
-        *ret_type = ATOLL_MSG_EVALUATED;
-    }
+    *ret_type = atoll_held_order_encode(work, out);
     work_destroy(p, work);
     return 1;
 }

@@ -426,7 +426,7 @@ static struct atoll_compiler *compiler_create(const struct atoll_setup *setup, u
                                             .include_path = setup->include_path};
     struct atoll_triton_settings other = {.compiler = settings.compiler, .python = setup->python};
     struct atoll_compiler *cuda = atoll_nvrtc_create(&settings, err);
-    return cuda ? atoll_cuda_languages_create(cuda, atoll_triton_create(&other, err), err) : NULL;
+    return cuda ? atoll_cuda_compiler_by_language_create(cuda, atoll_triton_create(&other, err), err) : NULL;
 }
 
 static int backend_open(struct atoll_referee *r, struct atoll_err *err)

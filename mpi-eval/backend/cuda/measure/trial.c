@@ -6,16 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/id.h"
 #include "base/random.h"
+#include "mpi-eval/backend/cuda/measure/answer.h"
 #include "mpi-eval/backend/cuda/measure/backend.h"
-#include "mpi-eval/backend/cuda/measure/expected.h"
-#include "mpi-eval/backend/cuda/measure/keeping.h"
 #include "mpi-eval/backend/cuda/measure/launch.h"
 #include "mpi-eval/backend/cuda/measure/monitor.h"
 #include "mpi-eval/backend/cuda/measure/oracle.h"
 #include "mpi-eval/backend/cuda/measure/sample.h"
-#include "mpi-eval/backend/cuda/measure/stage.h"
 #include "mpi-eval/backend/cuda/measure/torch_answer.h"
 #include "mpi-eval/referee/check.h"
 
@@ -24,33 +21,13 @@
 #define DAMAGE_LIMIT      2
 #define EVIDENCE_ELEMENTS ((uint64_t)1 << 20)
 
-struct trial {
-    struct atoll_cuda_stage stage;
-    struct atoll_referee *referee; /* the stage's, for short */
-    struct atoll_cuda_device *device;
-    struct atoll_case *known;
-    struct atoll_loaded_candidate *candidate;
-    const struct atoll_trial_order *order;
-    const struct atoll_variant *variant;
-    struct atoll_sealed *sealed;
-    struct atoll_cuda_sample_results results;
-    enum atoll_looking by;
-    struct atoll_trial *trial;
-    double mark_ns;
-    double device_ns; /* what the device's clock said of the run */
-    int doubted;      /* and it was not believed */
-};
-
-/* What a part of a trial returns besides 0, go on: err is filled; the process was lost, or the device is doubted: once
- * more; the verdict stands. */
-enum { TRIAL_FAILED = -1, TRIAL_AGAIN = 1, TRIAL_JUDGED = 2 };
-
 /* ---- verdicts ---- */
 
 /* "variant v: ..."; returns JUDGED. */
-static int trial_judge(struct trial *s, enum atoll_verdict verdict, unsigned level, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
-static int trial_judge(struct trial *s, enum atoll_verdict verdict, unsigned level, const char *format, ...)
+static int trial_judge(struct atoll_cuda_trial_state *s, enum atoll_verdict verdict, unsigned level,
+                       const char *format, ...) __attribute__((format(printf, 4, 5)));
+static int trial_judge(struct atoll_cuda_trial_state *s, enum atoll_verdict verdict, unsigned level,
+                       const char *format, ...)
 {
     struct atoll_trial *t = s->trial;
     size_t n = (size_t)snprintf(t->detail, sizeof(t->detail), "variant %.64s: ", s->variant->name);
@@ -61,26 +38,6 @@ static int trial_judge(struct trial *s, enum atoll_verdict verdict, unsigned lev
     t->verdict = verdict;
     t->level = level;
     return TRIAL_JUDGED;
-}
-
-static void trial_magnitudes(struct trial *s)
-{
-    struct atoll_cuda_oracle *o = s->known->oracle;
-    for (size_t i = 0; i < s->known->task->tensor_count; i++) {
-        const struct atoll_support_finding *f = &s->results.findings[i];
-        double expected2 = f->count ? f->expected2 : s->results.prints[i].expected2;
-        double size = sqrt(expected2 / fmax((double)s->stage.sample.plain.counts[i], 1));
-        if (atoll_cuda_is_output(s->known->task, i) && isfinite(size) && size > 0)
-            o->magnitude[i] = size;
-    }
-}
-
-/* What is expected, as hashed by the first look at it: a change means damage. */
-static void trial_expect(struct trial *s, enum atoll_expected_kind kind)
-{
-    for (size_t i = 0; i < s->known->task->tensor_count; i++)
-        s->sealed->expected_hash[i] = s->results.findings[i].expected_hash;
-    s->sealed->has_expected = kind;
 }
 
 /* ---- why an output is wrong, looked at on the host where it is small enough (referee/check.h) ---- */
@@ -138,7 +95,7 @@ static void evidence_add(struct atoll_cuda_stage *stage, size_t tensor,
 
 /* ---- what the check batch found ---- */
 
-static int guards_judge(struct trial *s)
+static int guards_judge(struct atoll_cuda_trial_state *s)
 {
     const struct atoll_layout *l = &s->stage.sample.layout;
     const struct atoll_task *task = s->known->task;
@@ -166,7 +123,7 @@ static int guards_judge(struct trial *s)
     return 0;
 }
 
-static int inputs_judge(struct trial *s)
+static int inputs_judge(struct atoll_cuda_trial_state *s)
 {
     const struct atoll_task *task = s->known->task;
     for (size_t i = 0; i < task->tensor_count; i++) {
@@ -181,13 +138,13 @@ static int inputs_judge(struct trial *s)
 }
 
 /* Once may be the device, twice under one candidate is the candidate. */
-static int damage_judge(struct trial *s)
+static int damage_judge(struct atoll_cuda_trial_state *s)
 {
     struct atoll_sealed *a = s->sealed;
     enum atoll_expected_kind kind =
         s->by == ATOLL_LOOKING_VALUES ? ATOLL_EXPECTED_SEALED : ATOLL_EXPECTED_PLAIN;
     if (s->by != ATOLL_LOOKING_PRINT && a->has_expected != kind) {
-        trial_expect(s, kind);
+        atoll_cuda_answer_hashes(s, kind);
         return 0;
     }
     for (size_t i = 0; i < s->known->task->tensor_count; i++) {
@@ -209,7 +166,7 @@ static int damage_judge(struct trial *s)
     return 0;
 }
 
-static int prints_match(const struct trial *s)
+static int prints_match(const struct atoll_cuda_trial_state *s)
 {
     for (size_t i = 0; i < s->known->task->tensor_count; i++)
         if (atoll_cuda_is_output(s->known->task, i) &&
@@ -218,11 +175,11 @@ static int prints_match(const struct trial *s)
     return 1;
 }
 
-static int findings_judge(struct trial *s)
+static int findings_judge(struct atoll_cuda_trial_state *s)
 {
     const struct atoll_task *task = s->known->task;
     char detail[ATOLL_DETAIL_BYTES];
-    trial_magnitudes(s);
+    atoll_cuda_answer_magnitudes(s);
     s->trial->compared_fully = 1;
     for (size_t i = 0; i < task->tensor_count; i++) {
         const struct atoll_support_finding *f = &s->results.findings[i];
@@ -242,9 +199,9 @@ static int findings_judge(struct trial *s)
     return 0;
 }
 
-static int check_run(struct trial *s, struct atoll_err *err);
+static int check_run(struct atoll_cuda_trial_state *s, struct atoll_err *err);
 
-static int outputs_judge(struct trial *s, struct atoll_err *err)
+static int outputs_judge(struct atoll_cuda_trial_state *s, struct atoll_err *err)
 {
     int rc = damage_judge(s);
     for (size_t i = 0; s->order->hash_outputs && i < s->known->task->tensor_count; i++)
@@ -262,7 +219,7 @@ static int outputs_judge(struct trial *s, struct atoll_err *err)
 }
 
 /* Guard zones, late writes, inputs, outputs, in this order. */
-static int trial_conclude(struct trial *s, struct atoll_err *err)
+static int trial_conclude(struct atoll_cuda_trial_state *s, struct atoll_err *err)
 {
     int rc;
     if ((rc = guards_judge(s)) != 0)
@@ -292,7 +249,7 @@ static int trial_conclude(struct trial *s, struct atoll_err *err)
 
 /* ---- the sample ---- */
 
-static void trial_mark(struct trial *s, enum atoll_phase phase)
+static void trial_mark(struct atoll_cuda_trial_state *s, enum atoll_phase phase)
 {
     double now = atoll_referee_now_ns();
     s->referee->phases.ns[phase] += now - s->mark_ns;
@@ -300,7 +257,7 @@ static void trial_mark(struct trial *s, enum atoll_phase phase)
 }
 
 /* What a plan asks for and cannot have is the candidate's doing. */
-static int trial_prepare(struct trial *s, struct atoll_err *err)
+static int trial_prepare(struct atoll_cuda_trial_state *s, struct atoll_err *err)
 {
     struct atoll_err why = ATOLL_ERR_INIT;
     int is_lost = !s->device->worker; /* a run before this one took it along */
@@ -316,250 +273,6 @@ static int trial_prepare(struct trial *s, struct atoll_err *err)
     if (err)
         *err = why;
     return TRIAL_FAILED;
-}
-
-/* ---- the expected values ---- */
-
-/* A key per input set and sealing; it leaves the referee in batches without candidates only. */
-static struct atoll_support_key key_make(const struct trial *s)
-{
-    struct {
-        char purpose[8];
-        struct atoll_id task;
-        struct atoll_input_set input_set;
-        uint64_t salt, count;
-    } of;
-    struct atoll_support_key key;
-    memset(&of, 0, sizeof(of));
-    memcpy(of.purpose, "seal", 4);
-    of.task = s->known->task->id;
-    of.input_set.variant = s->sealed->input_set.variant;
-    of.input_set.series = s->sealed->input_set.series;
-    of.input_set.number = s->sealed->input_set.number;
-    of.input_set.seed = s->sealed->input_set.seed;
-    of.salt = s->referee->salt;
-    of.count = ++s->device->clock;
-    struct atoll_id id =
-        atoll_id_keyed(s->referee->setup.secret, sizeof(s->referee->setup.secret), &of, sizeof(of));
-    memcpy(key.words, id.bytes, sizeof(key.words));
-    return key;
-}
-
-static unsigned parts_wanted(const struct trial *s)
-{
-    const struct atoll_cuda_oracle *o = s->known->oracle;
-    uint32_t variant = s->order->input_set->variant;
-    struct atoll_keeping keeping = {.tolerance = &s->known->task->tolerance,
-                                    .kind = s->variant->kind,
-                                    .has_nonfinite = o->has_nonfinite[variant],
-                                    .bytes = s->stage.sample.plain.sealed_bytes,
-                                    .pool_size = s->known->pool_size[variant],
-                                    .full_compares = s->referee->setup.full_compares,
-                                    .comparing = s->order->comparing};
-    return atoll_keeping_wanted(&keeping, s->device->expected_store, s->sealed);
-}
-
-/* The parts for which there is memory. */
-static unsigned parts_reserve(struct trial *s, unsigned parts)
-{
-    const struct atoll_cuda_plain *plain = &s->stage.sample.plain;
-    struct atoll_expected_store *store = s->device->expected_store;
-    struct atoll_sealed *a = s->sealed;
-    if (parts & ATOLL_SAMPLE_PRINT && atoll_expected_store_reserve_print(store, a, plain->print_bytes) != 0)
-        parts &= ~ATOLL_SAMPLE_PRINT; /* before the values, which are spare beside it */
-    if (parts & ATOLL_SAMPLE_VALUES && atoll_expected_store_reserve(store, a, plain->sealed_bytes) != 0)
-        parts &= ~ATOLL_SAMPLE_VALUES;
-    if (parts & ATOLL_SAMPLE_VALUES) {
-        memcpy(a->array_offset, plain->sealed_offset, sizeof(a->array_offset));
-        a->key = key_make(s);
-    }
-    if (parts & ATOLL_SAMPLE_PRINT) {
-        memcpy(a->print.array_offset, plain->print_offset, sizeof(a->print.array_offset));
-        a->print.key = key_make(s);
-    }
-    return parts;
-}
-
-static void parts_forget(struct trial *s, unsigned parts)
-{
-    if (parts & ATOLL_SAMPLE_VALUES)
-        atoll_expected_store_unseal(s->device->expected_store, s->sealed);
-    if (parts & ATOLL_SAMPLE_PRINT)
-        atoll_expected_store_unseal_print(s->device->expected_store, s->sealed);
-}
-
-static void parts_learn(struct trial *s, unsigned parts)
-{
-    struct atoll_cuda_oracle *o = s->known->oracle;
-    if (parts & ATOLL_SAMPLE_VALUES)
-        trial_expect(s, ATOLL_EXPECTED_SEALED);
-    for (size_t i = 0; parts & ATOLL_SAMPLE_PRINT && i < s->known->task->tensor_count; i++) {
-        s->sealed->print.hash[i] = s->results.prints[i].hash;
-        if (s->results.prints[i].nonfinite_count)
-            o->has_nonfinite[s->order->input_set->variant] = 1;
-    }
-    if (o->has_nonfinite[s->order->input_set->variant])
-        parts_forget(s, parts & ATOLL_SAMPLE_PRINT);
-    if (parts)
-        trial_magnitudes(s);
-}
-
-/* The first sight of an input set defines its inputs; whatever differs later is the device's fault. */
-static int hashes_learn(struct trial *s, struct atoll_err *err)
-{
-    struct atoll_sealed *a = s->sealed;
-    const struct atoll_task *task = s->known->task;
-    for (size_t i = 0; a->has_hashes && i < task->tensor_count; i++)
-        if (a->input_hash[i] != s->results.input_hash[i]) {
-            atoll_cuda_device_drop(s->device);
-            atoll_err_set(err, ATOLL_E_CHILD, "the device makes other values of input %s of the same draw",
-                          task->tensors[i].name);
-            return TRIAL_AGAIN;
-        }
-    memcpy(a->input_hash, s->results.input_hash, sizeof(a->input_hash));
-    a->has_hashes = 1;
-    a->generation = s->device->generation;
-    return 0;
-}
-
-static void answer_account(struct trial *s, double ns)
-{
-    struct atoll_answer_counts *n = &s->known->answers;
-    unsigned again = s->sealed->was_answered != 0;
-    s->sealed->was_answered = 1;
-    n->made[again]++;
-    n->made_ns[again] += ns;
-    atoll_expected_store_cost(s->device->expected_store, s->sealed, ns, s->stage.sample.plain.sealed_bytes);
-}
-
-static int expected_run(struct trial *s, unsigned parts, struct atoll_err *err)
-{
-    struct atoll_cuda_device *d = s->device;
-    double begin = atoll_referee_now_ns();
-    int rc = parts ? atoll_cuda_torch_answer(&s->stage, err) : 0;
-    atoll_command_batch_clear(&d->batch);
-    if (rc == 0)
-        rc = atoll_cuda_sample_expected(&s->stage.sample, &d->batch, s->sealed, parts, err);
-    if (rc == 0)
-        rc = atoll_cuda_device_run_own(d, "answer to a draw", err);
-    if (rc == 0)
-        rc = atoll_cuda_sample_read(&s->stage.sample, &d->reply, &s->results, err);
-    if (rc == 0)
-        rc = hashes_learn(s, err);
-    if (rc == 0)
-        parts_learn(s, parts);
-    if (rc < 0) /* plain values may stand somewhere */
-        atoll_cuda_device_drop(d);
-    if (rc == 0 && parts)
-        answer_account(s, atoll_referee_now_ns() - begin);
-    s->trial->reference_ns += parts ? atoll_referee_now_ns() - begin : 0;
-    return rc;
-}
-
-static int trial_expected(struct trial *s, struct atoll_err *err)
-{
-    const struct atoll_sealed *a = s->sealed;
-    unsigned parts = parts_reserve(s, parts_wanted(s));
-    int rc = 0;
-    if (parts || !a->has_hashes || a->generation != s->device->generation)
-        rc = expected_run(s, parts, err);
-    if (rc != 0)
-        parts_forget(s, parts);
-    s->by = atoll_keeping_looking(a, s->order->comparing);
-    return rc;
-}
-
-/* ---- a draw answered ahead ---- */
-
-/* Of what is wanted, what finds a gap: nothing but spare values gives way for a draw that nobody has asked for. */
-static unsigned parts_ahead(const struct trial *s)
-{
-    const struct atoll_cuda_plain *plain = &s->stage.sample.plain;
-    const struct atoll_expected_store *store = s->device->expected_store;
-    unsigned parts = parts_wanted(s);
-    uint64_t print = parts & ATOLL_SAMPLE_PRINT ? plain->print_bytes : 0;
-    if (!atoll_expected_store_has_gap(store, plain->sealed_bytes + print))
-        parts &= ~ATOLL_SAMPLE_VALUES;
-    if (!atoll_expected_store_has_print_gap(store, print))
-        parts &= ~ATOLL_SAMPLE_PRINT;
-    return parts;
-}
-
-/* 1 sealed, 0 there is no room for it, -1. */
-static int answer_seal(struct trial *s, struct atoll_err *err)
-{
-    int rc = TRIAL_AGAIN;
-    for (int i = 0; rc == TRIAL_AGAIN && i < ATOLL_CUDA_LOST_LIMIT; i++) {
-        atoll_err_clear(err);
-        rc = atoll_cuda_stage_set(&s->stage, err);
-        unsigned parts = rc == 0 ? parts_reserve(s, parts_ahead(s)) : 0;
-        if (rc == 0 && !parts)
-            return 0;
-        if (rc == 0)
-            rc = expected_run(s, parts, err);
-        if (rc != 0)
-            parts_forget(s, parts);
-    }
-    if (rc == TRIAL_AGAIN)
-        atoll_err_set(err, ATOLL_E_CHILD, "the device process was lost %d times", ATOLL_CUDA_LOST_LIMIT);
-    return rc == 0 ? 1 : -1;
-}
-
-/* Cheap: it is asked for draw after draw. */
-static int is_answered(const struct trial *s)
-{
-    return s->sealed->is_sealed || s->sealed->print.is_sealed ||
-           (s->device->areas[ATOLL_AREA_SEALED].bytes && !parts_ahead(s));
-}
-
-/* A trial that nobody stands in. */
-struct answering {
-    struct trial trial;
-    struct atoll_trial outcome;
-    struct atoll_trial_order order;
-    struct atoll_plan plan;
-    struct atoll_prepared prepared;
-    struct atoll_loaded_candidate nobody;
-};
-
-int atoll_cuda_answer(struct atoll_referee *referee, struct atoll_case *known,
-                      const struct atoll_input_set *input_set, struct atoll_err *err)
-{
-    struct atoll_err own = ATOLL_ERR_INIT;
-    struct atoll_cuda_device *d = atoll_cuda_device_of(referee);
-    struct answering *a = calloc(1, sizeof(*a));
-    struct atoll_sealed *sealed =
-        a ? atoll_expected_store_take(d->expected_store, known->number, input_set) : NULL;
-    if (!sealed) {
-        free(a);
-        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for an answer to a draw");
-    }
-    a->prepared = (struct atoll_prepared){.task = known->task, .plan = &a->plan};
-    a->nobody = (struct atoll_loaded_candidate){.prepared = &a->prepared};
-    a->order = (struct atoll_trial_order){.input_set = input_set,
-                                          .comparing = ATOLL_COMPARING_PRINT,
-                                          .placement = atoll_referee_placement(referee)};
-    a->trial = (struct trial){.referee = referee,
-                              .device = d,
-                              .known = known,
-                              .candidate = &a->nobody,
-                              .order = &a->order,
-                              .variant = &known->task->variants[input_set->variant],
-                              .sealed = sealed,
-                              .trial = &a->outcome,
-                              .stage = {.referee = referee,
-                                        .device = d,
-                                        .known = known,
-                                        .candidate = &a->nobody,
-                                        .input_set = input_set,
-                                        .placement = a->order.placement}};
-    int rc =
-        !atoll_cuda_stage_fits(&a->trial.stage) || is_answered(&a->trial) ? 0 : answer_seal(&a->trial, &own);
-    if (rc < 0 && err)
-        *err = own;
-    atoll_expected_store_give(d->expected_store, sealed);
-    free(a);
-    return rc;
 }
 
 /* ---- the candidate ---- */
@@ -583,7 +296,7 @@ static int is_hardware(int32_t code)
 }
 
 /* The process is gone: whose doing was it? */
-static int run_lost(struct trial *s, struct atoll_err *err)
+static int run_lost(struct atoll_cuda_trial_state *s, struct atoll_err *err)
 {
     const struct atoll_command_batch_reply *r = &s->device->reply;
     if (r->status == ATOLL_COMMAND_BATCH_TIMEOUT) {
@@ -597,7 +310,7 @@ static int run_lost(struct trial *s, struct atoll_err *err)
 }
 
 /* Where the time of the batch went: the flush by the device's clock, the rest by the process's. */
-static void run_account(struct trial *s)
+static void run_account(struct atoll_cuda_trial_state *s)
 {
     const struct atoll_command_batch_reply *r = &s->device->reply;
     double *ns = s->referee->phases.ns, now = atoll_referee_now_ns(), wall = now - s->mark_ns;
@@ -615,7 +328,7 @@ static void run_account(struct trial *s)
 }
 
 /* What the sample took; without any clock it is no sample. */
-static int run_time(struct trial *s, struct atoll_err *err)
+static int run_time(struct atoll_cuda_trial_state *s, struct atoll_err *err)
 {
     struct atoll_cuda_device *d = s->device;
     const struct atoll_command_batch_reply *r = &d->reply;
@@ -640,7 +353,7 @@ static int run_time(struct trial *s, struct atoll_err *err)
     return 0;
 }
 
-static int sampled_run(struct trial *s, struct atoll_err *err)
+static int sampled_run(struct atoll_cuda_trial_state *s, struct atoll_err *err)
 {
     struct atoll_cuda_device *d = s->device;
     double each = s->order->deadline_ns + 1e9 * (double)s->stage.total_bytes / OWN_BYTES_PER_S;
@@ -673,7 +386,7 @@ static int sampled_run(struct trial *s, struct atoll_err *err)
 
 /* ---- the check ---- */
 
-static int check_run(struct trial *s, struct atoll_err *err)
+static int check_run(struct atoll_cuda_trial_state *s, struct atoll_err *err)
 {
     struct atoll_cuda_device *d = s->device;
     double begin = atoll_referee_now_ns();
@@ -707,7 +420,7 @@ static int check_run(struct trial *s, struct atoll_err *err)
     return 0;
 }
 
-static int trial_check(struct trial *s, struct atoll_err *err)
+static int trial_check(struct atoll_cuda_trial_state *s, struct atoll_err *err)
 {
     int rc = check_run(s, err);
     if (rc != 0)
@@ -725,7 +438,8 @@ static int trial_check(struct trial *s, struct atoll_err *err)
 
 /* ---- the whole ---- */
 
-static int hand_over(struct trial *s, uint64_t candidate, uint32_t stack_bytes, struct atoll_err *err)
+static int hand_over(struct atoll_cuda_trial_state *s, uint64_t candidate, uint32_t stack_bytes,
+                     struct atoll_err *err)
 {
     double begin = atoll_referee_now_ns();
     int rc = atoll_cuda_device_hand_over(s->device, candidate, stack_bytes, ~s->order->placement, err);
@@ -733,7 +447,7 @@ static int hand_over(struct trial *s, uint64_t candidate, uint32_t stack_bytes, 
     return rc;
 }
 
-static int trial_once(struct trial *s, struct atoll_err *err)
+static int trial_once(struct atoll_cuda_trial_state *s, struct atoll_err *err)
 {
     const struct atoll_cuda_loaded_candidate *loaded = atoll_cuda_loaded_candidate_of(s->candidate);
     uint32_t stack_bytes = 0;
@@ -746,7 +460,7 @@ static int trial_once(struct trial *s, struct atoll_err *err)
         rc = hand_over(s, loaded->number, stack_bytes, err);
     trial_mark(s, ATOLL_PHASE_INPUTS);
     if (rc == 0)
-        rc = trial_expected(s, err);
+        rc = atoll_cuda_answer_have(s, err);
     trial_mark(s, ATOLL_PHASE_EXPECTED);
     if (rc == 0)
         rc = sampled_run(s, err);
@@ -756,7 +470,7 @@ static int trial_once(struct trial *s, struct atoll_err *err)
     return rc;
 }
 
-static void trial_run(struct trial *s)
+static void trial_run(struct atoll_cuda_trial_state *s)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     int rc = TRIAL_AGAIN;
@@ -783,7 +497,7 @@ void atoll_cuda_trial(struct atoll_referee *referee, struct atoll_case *known,
                       struct atoll_loaded_candidate *candidate, const struct atoll_trial_order *order,
                       struct atoll_trial *ret_trial)
 {
-    struct trial *s = calloc(1, sizeof(*s));
+    struct atoll_cuda_trial_state *s = calloc(1, sizeof(*s));
     struct atoll_cuda_device *d = atoll_cuda_device_of(referee);
     struct atoll_sealed *sealed =
         s ? atoll_expected_store_take(d->expected_store, known->number, order->input_set) : NULL;
