@@ -15,6 +15,9 @@ struct atoll_compile_job {
     size_t length;
     char **defines; /* "-DNAME=VALUE" */
     size_t define_count;
+    size_t header;                /* of the parsed ones, that it takes first; 0: none */
+    int is_header;                /* it is this header itself, to be parsed */
+    char header_path[64];         /* as the compiler is told */
     double waits_until_ns;        /* for another process that compiles the same; 0: it does not */
     struct atoll_compiled result; /* .job from the start */
 };

@@ -22,6 +22,7 @@
 #include "base/clock.h"
 #include "mpi-eval/backend/compile/compile_job.h"
 #include "mpi-eval/backend/compile/diagnostics.h"
+#include "mpi-eval/backend/compile/parsed_headers.h"
 #include "mpi-eval/backend/compile/toolchain.h"
 #include "mpi-eval/backend/sandbox/scratch.h"
 #include "mpi-eval/backend/sandbox/spawn.h"
@@ -46,9 +47,10 @@ struct slot {
 };
 
 static int slot_init(struct slot *slot, const char *base, unsigned index,
-                     const struct atoll_landlock_path *paths, size_t path_count, struct atoll_err *err)
+                     const struct atoll_landlock_path *paths, size_t path_count, const char *headers,
+                     struct atoll_err *err)
 {
-    struct atoll_landlock_path all[ATOLL_TOOLCHAIN_PATH_LIMIT + 3];
+    struct atoll_landlock_path all[ATOLL_TOOLCHAIN_PATH_LIMIT + 4];
     slot->folder_fd = slot->ruleset = slot->pipe = -1;
     slot->output = malloc(OUTPUT_BYTES);
     if (!slot->output || asprintf(&slot->folder, "%s/%u", base, index) < 0)
@@ -63,6 +65,8 @@ static int slot_init(struct slot *slot, const char *base, unsigned index,
     all[count++] = (struct atoll_landlock_path){slot->folder, 1};
     all[count++] = (struct atoll_landlock_path){"/dev/null", 1};
     all[count++] = (struct atoll_landlock_path){"/dev/urandom", 0};
+    if (headers)
+        all[count++] = (struct atoll_landlock_path){headers, 0};
     return atoll_landlock_create(all, count, &slot->ruleset, err);
 }
 
@@ -223,6 +227,7 @@ struct cc {
     struct atoll_compiler_style style;
     struct atoll_toolchain toolchain;
     struct atoll_scratch *scratch;
+    struct atoll_parsed_headers headers;
     struct atoll_filter filter;
     char *flags[FLAG_LIMIT];
     size_t flag_count;
@@ -268,6 +273,7 @@ static void cc_destroy(struct atoll_compiler *compiler)
     free(cc->version);
     atoll_filter_fini(&cc->filter);
     atoll_toolchain_fini(&cc->toolchain);
+    atoll_parsed_headers_fini(&cc->headers);
     atoll_scratch_destroy(cc->scratch);
     pthread_mutex_destroy(&cc->mutex);
     free(cc);
@@ -303,12 +309,14 @@ static int set_up(struct cc *cc, const struct atoll_compiler_settings *settings,
     cc->environment[count++] = home;
     cc->environment[count] = NULL;
     cc->scratch = atoll_scratch_create(err);
-    if (!cc->scratch)
+    /* With one child it would be waited for. */
+    if (!cc->scratch || atoll_parsed_headers_init(&cc->headers, atoll_scratch_path(cc->scratch),
+                                                  settings->slots > 1 ? cc->style.headers : NULL, err) != 0)
         return -1;
     for (unsigned i = 0; i < settings->slots; i++) {
         cc->slot_count = i + 1;
         if (slot_init(&cc->slots[i], atoll_scratch_path(cc->scratch), i, cc->toolchain.paths,
-                      cc->toolchain.path_count, err) != 0)
+                      cc->toolchain.path_count, cc->headers.folder, err) != 0)
             return -1;
     }
     return 0;
@@ -334,28 +342,48 @@ static int probe(struct cc *cc, struct atoll_err *err)
     return status;
 }
 
-static char **arguments_make(const struct cc *cc, const struct atoll_compile_job *job)
+/* A header to be parsed is not linked, and what is saved of it would be parsed again, without its macros. */
+static size_t put_flags(const struct cc *cc, const struct atoll_compile_job *job, char **argv)
 {
-    static char output[] = "-o";
+    static char header[] = "c-header", language[] = "-x", only[] = "-c";
+    size_t n = 0;
+    for (size_t i = 0; cc->style.flags[i]; i++)
+        if (!job->is_header || strncmp(cc->style.flags[i], "-save-temps", 11) != 0)
+            argv[n++] = (char *)(uintptr_t)cc->style.flags[i];
+    for (size_t i = 0; i < cc->flag_count; i++)
+        argv[n++] = cc->flags[i];
+    if (job->is_header) {
+        argv[n++] = only;
+        argv[n++] = language;
+        argv[n++] = header;
+    }
+    return n;
+}
+
+static char **arguments_make(const struct cc *cc, struct atoll_compile_job *job)
+{
+    static char output[] = "-o", include[] = "-include";
     size_t fixed = 0, tail = 0, n = 0;
     while (cc->style.flags[fixed])
         fixed++;
     while (cc->style.tail[tail])
         tail++;
-    char **argv = calloc(5 + fixed + cc->flag_count + job->define_count + tail, sizeof(*argv));
+    char **argv = calloc(9 + fixed + cc->flag_count + job->define_count + tail, sizeof(*argv));
     if (!argv)
         return NULL;
     argv[n++] = cc->toolchain.path;
-    for (size_t i = 0; i < fixed; i++)
-        argv[n++] = (char *)(uintptr_t)cc->style.flags[i];
-    for (size_t i = 0; i < cc->flag_count; i++)
-        argv[n++] = cc->flags[i];
+    n += put_flags(cc, job, argv + n);
     for (size_t i = 0; i < job->define_count; i++)
         argv[n++] = job->defines[i];
+    if (job->header && !job->is_header) {
+        atoll_parsed_headers_path(&cc->headers, job->header, job->header_path, sizeof(job->header_path));
+        argv[n++] = include;
+        argv[n++] = job->header_path;
+    }
     argv[n++] = output;
     argv[n++] = (char *)(uintptr_t)cc->style.object_name;
     argv[n++] = (char *)(uintptr_t)job->file_name;
-    for (size_t i = 0; i < tail; i++)
+    for (size_t i = 0; i < tail && !job->is_header; i++)
         argv[n++] = (char *)(uintptr_t)cc->style.tail[i];
     argv[n] = NULL;
     return argv;
@@ -371,6 +399,8 @@ static int judge(const struct cc *cc, const struct slot *slot, struct atoll_err 
         return atoll_err_set(err, ATOLL_E_CHILD,
                              "the compiler left no preprocessed text of at most %llu bytes",
                              (unsigned long long)cc->output_bytes);
+    if (slot->job->header)
+        atoll_parsed_headers_hide(&cc->headers, slot->job->header, text);
     int status = cc->style.judge(text, err);
     free(text);
     return status;
@@ -394,6 +424,11 @@ static void job_finish(struct cc *cc, struct slot *slot, enum atoll_compile_stat
     struct atoll_compile_job *job = slot->job;
     slot->job = NULL;
     atoll_scratch_empty(slot->folder_fd, 1);
+    if (job->is_header) { /* nobody asked for it */
+        atoll_parsed_headers_keep(&cc->headers, job->header, -1, NULL);
+        atoll_compile_job_destroy(job);
+        return;
+    }
     atoll_compile_job_finish(job, status, diagnostics, report, slot->ran_ns);
     atoll_compile_queue_put(&cc->done, job);
 }
@@ -432,6 +467,15 @@ static int job_start(struct cc *cc, struct slot *slot, struct atoll_err *err)
     return 0;
 }
 
+static void header_choose(const struct cc *cc, struct atoll_compile_job *job)
+{
+    if (job->is_header || strcmp(job->file_name, cc->style.judged_name ? cc->style.judged_name : "") != 0)
+        return;
+    job->header = atoll_parsed_headers_find(&cc->headers, job->text);
+    if (job->header && cc->headers.states[job->header - 1] != ATOLL_PARSED_READY)
+        job->header = 0;
+}
+
 static void jobs_start(struct cc *cc)
 {
     for (unsigned i = 0; i < cc->slot_count && cc->queued.first && !cc->paused; i++) {
@@ -440,9 +484,31 @@ static void jobs_start(struct cc *cc)
         if (slot->job)
             continue;
         slot->job = atoll_compile_queue_take(&cc->queued);
+        header_choose(cc, slot->job);
         if (job_start(cc, slot, &err) != 0)
             job_finish(cc, slot, ATOLL_COMPILE_BROKEN, err.text, "");
     }
+}
+
+/* The first unit that includes a large header has it parsed beside itself, those that start later take it. */
+static void header_ask(struct cc *cc, const struct atoll_compile_job *job)
+{
+    struct atoll_err ignored = ATOLL_ERR_INIT;
+    char text[256];
+    if (strcmp(job->file_name, cc->style.judged_name ? cc->style.judged_name : "") != 0)
+        return;
+    size_t header = atoll_parsed_headers_find(&cc->headers, job->text);
+    if (!header || cc->headers.states[header - 1] != ATOLL_PARSED_UNASKED)
+        return;
+    atoll_parsed_headers_unit(&cc->headers, header, text, sizeof(text));
+    struct atoll_compile_job *parse = atoll_compile_job_create(0, cc->style.probe_name, cc->style.suffix,
+                                                               text, strlen(text), NULL, 0, &ignored);
+    if (!parse)
+        return;
+    parse->header = header;
+    parse->is_header = 1;
+    cc->headers.states[header - 1] = ATOLL_PARSED_BEING_MADE;
+    atoll_compile_queue_put(&cc->queued, parse);
 }
 
 static int cc_submit(struct atoll_compiler *compiler, uint64_t number, const char *file_name,
@@ -456,6 +522,7 @@ static int cc_submit(struct atoll_compiler *compiler, uint64_t number, const cha
         return -1;
     pthread_mutex_lock(&cc->mutex);
     atoll_compile_queue_put(&cc->queued, job);
+    header_ask(cc, job);
     jobs_start(cc);
     pthread_mutex_unlock(&cc->mutex);
     return 0;
@@ -533,6 +600,31 @@ static void doubt_end(struct cc *cc, struct slot *slot, int wait_status)
     slot->doubted = NULL;
 }
 
+static void header_conclude(struct cc *cc, struct slot *slot, int wait_status)
+{
+    int is_made = !slot->timed_out && WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0;
+    atoll_parsed_headers_keep(&cc->headers, slot->job->header, slot->folder_fd,
+                              is_made ? cc->style.object_name : NULL);
+    atoll_compile_job_destroy(slot->job);
+    slot->job = NULL;
+    atoll_scratch_empty(slot->folder_fd, 1);
+}
+
+/* A unit may be wrong only because it has a header where it would not have asked for it: its errors are those that it has by
+ * itself.  Both runs are on its account. */
+static void header_forgo(struct cc *cc, struct slot *slot)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    double ran_ns = slot->ran_ns;
+    slot->job->header = 0;
+    atoll_scratch_empty(slot->folder_fd, 1);
+    if (job_start(cc, slot, &err) != 0) {
+        job_finish(cc, slot, ATOLL_COMPILE_BROKEN, err.text, "");
+        return;
+    }
+    slot->ran_ns = ran_ns;
+}
+
 static void job_conclude(struct cc *cc, struct slot *slot, int wait_status)
 {
     char diagnostics[ATOLL_DIAGNOSTICS_BYTES] = "", report[ATOLL_COMPILE_REPORT_BYTES] = "";
@@ -591,6 +683,11 @@ static int cc_collect(struct atoll_compiler *compiler, struct atoll_compiled *re
             slot->ran_ns = running_ns(cc, slot);
             if (slot->doubted)
                 doubt_end(cc, slot, wait_status);
+            else if (slot->job->is_header)
+                header_conclude(cc, slot, wait_status);
+            else if (slot->job->header && !slot->timed_out &&
+                     (!WIFEXITED(wait_status) || WEXITSTATUS(wait_status) != 0))
+                header_forgo(cc, slot);
             else
                 job_conclude(cc, slot, wait_status);
         }

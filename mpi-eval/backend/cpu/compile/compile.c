@@ -49,7 +49,9 @@ static const char *const cc_flags[] = {
     NULL,
 };
 static const char *const cc_tail[] = {"-lm", NULL};
+static const char *const large_headers[] = {"immintrin.h", "x86intrin.h", "arm_neon.h", NULL};
 static const struct atoll_compiler_style cc_style = {
+    .headers = large_headers,
     .flags = cc_flags,
     .tail = cc_tail,
     .suffix = ".c",

@@ -274,6 +274,80 @@ static void test_preprocessed_text_is_judged(void **state)
     }
 }
 
+#if defined(__x86_64__)
+/* Whether a header lies parsed in the folder of the one compiler that has one. */
+static int has_parsed(const char *header)
+{
+    char path[512];
+    int found = 0;
+    DIR *dir = opendir(scratch);
+    assert_non_null(dir);
+    for (struct dirent *e = readdir(dir); e; e = readdir(dir)) {
+        snprintf(path, sizeof(path), "%s/%.200s/headers/%s.gch", scratch, e->d_name, header);
+        found |= e->d_name[0] != '.' && access(path, R_OK) == 0;
+    }
+    closedir(dir);
+    return found;
+}
+
+/* Candidates that include what takes gcc long to parse get it parsed: same objects, lines and rules, and no error that they
+ * have not by themselves. */
+static void test_large_headers_are_parsed_once(void **state)
+{
+    (void)state;
+    static const char good[] = "#define N 4\n#include <math.h>\n#if N\n#include <immintrin.h>\n#endif\n"
+                               "void f(float *x) { _mm_stream_ps(x, _mm_set1_ps(sqrtf(x[N]))); }\n";
+    static const struct {
+        const char *text;
+        enum atoll_compile_status status;
+        const char *says;
+    } rows[] = {
+        {"#include <immintrin.h>\n#define J(a, b) a##b\nlong f(void) { return J(__rd, tsc)(); }\n",
+         ATOLL_COMPILE_FORBIDDEN, "rule clock, line 3"},
+        {"#include <immintrin.h>\nint f(void)\n{\n    return y;\n}\n", ATOLL_COMPILE_ERROR, "candidate.c:4:"},
+        {"#if 0\n#include <immintrin.h>\n#endif\nint _mm_getcsr(int a) { return a; }\n", ATOLL_COMPILE_OK,
+         ""},
+        {"#pragma GCC pch_preprocess \"../headers/immintrin.h.gch\"\n#include <immintrin.h>\nint f;\n",
+         ATOLL_COMPILE_FORBIDDEN, "rule pragma, line 1"},
+        /* how it is seen that the header was there before the first line */
+        {"#if 0\n#include <immintrin.h>\n#endif\nunsigned f(void) { return _mm_getcsr(); }\n",
+         ATOLL_COMPILE_OK, ""},
+    };
+    struct atoll_compiler_settings settings = usual;
+    settings.output_bytes = 64 << 20;
+    struct atoll_compiler *some = create(&settings);
+    assert_false(has_parsed("immintrin.h"));
+    struct atoll_compiled first = run(some, good, NULL, 0), again;
+    if (first.status != ATOLL_COMPILE_OK)
+        fail_msg("status %d: %s", (int)first.status, first.diagnostics);
+    for (int i = 0; i < 100 && !has_parsed("immintrin.h"); i++) {
+        again = run(some, "int f;\n", NULL, 0);
+        drop(&again);
+    }
+#if __GNUC__ >= 12 && !defined(__clang__)
+    assert_true(has_parsed("immintrin.h"));
+#else
+    if (!has_parsed("immintrin.h"))
+        skip();
+#endif
+    assert_false(has_parsed("x86intrin.h"));
+    again = run(some, good, NULL, 0);
+    if (again.status != ATOLL_COMPILE_OK)
+        fail_msg("status %d: %s", (int)again.status, again.diagnostics);
+    assert_int_equal(again.object_length, first.object_length);
+    assert_memory_equal(again.object, first.object, first.object_length);
+    drop(&again);
+    drop(&first);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct atoll_compiled result = run(some, rows[i].text, NULL, 0);
+        if (result.status != rows[i].status || !strstr(result.diagnostics, rows[i].says))
+            fail_msg("row %zu: status %d: %s", i, (int)result.status, result.diagnostics);
+        drop(&result);
+    }
+    atoll_compiler_destroy(some);
+}
+#endif
+
 /* A source whose expansion has 10^depth tokens. */
 static char *bomb(int depth)
 {
@@ -440,13 +514,22 @@ static void test_stale_scratch_goes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bad_settings),       cmocka_unit_test(test_no_scratch),
-        cmocka_unit_test(test_good_source),        cmocka_unit_test(test_equal_sources_give_equal_objects),
-        cmocka_unit_test(test_bad_sources),        cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_a_machine_at_fault), cmocka_unit_test(test_preprocessed_text_is_judged),
-        cmocka_unit_test(test_many_jobs),          cmocka_unit_test(test_nothing_runs_while_paused),
-        cmocka_unit_test(test_destroy_ends_all),   cmocka_unit_test(test_bad_jobs),
+        cmocka_unit_test(test_bad_settings),
+        cmocka_unit_test(test_no_scratch),
+        cmocka_unit_test(test_good_source),
+        cmocka_unit_test(test_equal_sources_give_equal_objects),
+        cmocka_unit_test(test_bad_sources),
+        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_a_machine_at_fault),
+        cmocka_unit_test(test_preprocessed_text_is_judged),
+        cmocka_unit_test(test_many_jobs),
+        cmocka_unit_test(test_nothing_runs_while_paused),
+        cmocka_unit_test(test_destroy_ends_all),
+        cmocka_unit_test(test_bad_jobs),
         cmocka_unit_test(test_stale_scratch_goes),
+#if defined(__x86_64__)
+        cmocka_unit_test(test_large_headers_are_parsed_once),
+#endif
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

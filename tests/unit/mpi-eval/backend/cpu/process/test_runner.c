@@ -304,8 +304,11 @@ static void test_no_sleep_between_threads(void **state)
         struct atoll_run_request request = request_of(WAKE, 1);
         struct atoll_run_result result = run(runner, &request);
 #if defined(__x86_64__)
-        assert_int_equal(result.status, spin ? ATOLL_RUN_FORBIDDEN : ATOLL_RUN_DONE);
+        int is_refused = spin;
+#else
+        int is_refused = 0; /* elsewhere wake makes no call */
 #endif
+        assert_int_equal(result.status, is_refused ? ATOLL_RUN_FORBIDDEN : ATOLL_RUN_DONE);
         atoll_runner_destroy(runner);
     }
 }

@@ -1,0 +1,100 @@
+#include "mpi-eval/backend/compile/parsed_headers.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+
+/* Under each name lies a text that includes the real one, should gcc not take the parsed one beside it. */
+static int write_text(const struct atoll_parsed_headers *h, size_t header)
+{
+    char text[128];
+    int n = snprintf(text, sizeof(text), "#include <%s>\n", h->names[header - 1]);
+    int fd = openat(h->folder_fd, h->names[header - 1], O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return -1;
+    int status = n > 0 && (size_t)n < sizeof(text) ? atoll_write_all(fd, text, (size_t)n) : -1;
+    close(fd);
+    return status;
+}
+
+int atoll_parsed_headers_init(struct atoll_parsed_headers *headers, const char *base,
+                              const char *const *names, struct atoll_err *err)
+{
+    *headers = (struct atoll_parsed_headers){.folder_fd = -1, .names = names};
+    if (!names)
+        return 0;
+    if (asprintf(&headers->folder, "%s/" ATOLL_PARSED_HEADERS_FOLDER, base) < 0) {
+        headers->folder = NULL;
+        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the compiler's headers");
+    }
+    int failed = mkdir(headers->folder, 0700);
+    if (!failed)
+        headers->folder_fd = open(headers->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    failed |= headers->folder_fd < 0;
+    while (!failed && headers->count < ATOLL_PARSED_HEADERS_LIMIT && names[headers->count])
+        failed = write_text(headers, ++headers->count);
+    return failed ? atoll_err_errno(err, errno, "cannot make the folder %s", headers->folder) : 0;
+}
+
+void atoll_parsed_headers_fini(struct atoll_parsed_headers *headers)
+{
+    if (headers->folder && headers->folder_fd >= 0)
+        close(headers->folder_fd);
+    free(headers->folder);
+    *headers = (struct atoll_parsed_headers){.folder_fd = -1};
+}
+
+size_t atoll_parsed_headers_find(const struct atoll_parsed_headers *headers, const char *text)
+{
+    for (size_t i = 0; i < headers->count; i++) {
+        size_t length = strlen(headers->names[i]);
+        for (const char *at = text; (at = strstr(at, headers->names[i])); at += length)
+            if (at > text && at[-1] == '<' && at[length] == '>')
+                return i + 1;
+    }
+    return 0;
+}
+
+void atoll_parsed_headers_unit(const struct atoll_parsed_headers *headers, size_t header, char *ret_text,
+                               size_t bytes)
+{
+    snprintf(
+        ret_text, bytes,
+        "#if !defined(__GNUC__) || defined(__clang__) || __GNUC__ < 12\n#error parsed in each unit\n#endif\n"
+        "#include <%s>\n",
+        headers->names[header - 1]);
+}
+
+void atoll_parsed_headers_keep(struct atoll_parsed_headers *headers, size_t header, int from_folder_fd,
+                               const char *object)
+{
+    char name[128];
+    snprintf(name, sizeof(name), "%s.gch", headers->names[header - 1]);
+    int is_kept = object && renameat(from_folder_fd, object, headers->folder_fd, name) == 0;
+    headers->states[header - 1] = is_kept ? ATOLL_PARSED_READY : ATOLL_PARSED_NEVER;
+}
+
+void atoll_parsed_headers_path(const struct atoll_parsed_headers *headers, size_t header, char *ret_path,
+                               size_t bytes)
+{
+    snprintf(ret_path, bytes, "../" ATOLL_PARSED_HEADERS_FOLDER "/%s", headers->names[header - 1]);
+}
+
+void atoll_parsed_headers_hide(const struct atoll_parsed_headers *headers, size_t header, char *preprocessed)
+{
+    static const char says[] = "#pragma GCC pch_preprocess ";
+    char path[160];
+    char *line =
+        strncmp(preprocessed, says, sizeof(says) - 1) == 0 ? preprocessed : strstr(preprocessed, says);
+    snprintf(path, sizeof(path), "/" ATOLL_PARSED_HEADERS_FOLDER "/%s.gch\"", headers->names[header - 1]);
+    size_t length = line ? strcspn(line, "\n") : 0, tail = strlen(path);
+    if (line && (line == preprocessed || line[-1] == '\n') && length > tail &&
+        strncmp(line + length - tail, path, tail) == 0)
+        memset(line, ' ', length);
+}
