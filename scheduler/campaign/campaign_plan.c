@@ -33,7 +33,7 @@
 /* Two that compile, one that is measured, and some that wait for a comparison to end. */
 #define CORES_QUEUE_DEPTH  6u
 #define WALL_BUDGET_NS     120e9
-#define OPTION_ROWS        28
+#define OPTION_ROWS        29
 #define COMMAND_LINE_BYTES 16384u /* of the command that makes a campaign */
 #define ORIGIN_LIMIT_BYTES ((size_t)128 << 10)
 
@@ -123,6 +123,10 @@ const struct atoll_option atoll_plan_options[] = {
     {"compile-flags", 0, ATOLL_OPT_TEXT, FIELD(flags), "FLAGS", NULL, 0, 0, NULL,
      "Flags candidates and baselines are compiled with; by default " ATOLL_SETUP_COMPILE_FLAGS
      ", with the backend cuda none."},
+    {"compile-memory", 0, ATOLL_OPT_TEXT, FIELD(compile_memory), "SIZE", NULL, 0, 0, NULL,
+     "Memory that one compilation may take, such as 4G; of a Triton source, beyond what Triton itself has. "
+     "By "
+     "default 2G."},
     {"include-path", 0, ATOLL_OPT_TEXT, FIELD(include_path), "DIR", NULL, 0, 0, NULL,
      "Backend cuda: a folder of headers that candidates may include, such as CUTLASS."},
     {"python", 0, ATOLL_OPT_TEXT, FIELD(python), "FILE", "auto", 0, 0, NULL,
@@ -229,6 +233,7 @@ static int setup_choose(const struct atoll_plan_settings *settings, struct atoll
 {
     const char *const given[][2] = {{"compiler", settings->compiler},
                                     {"compile-flags", settings->flags},
+                                    {"compile-memory", settings->compile_memory},
                                     {"include-path", settings->include_path},
                                     {"python", settings->python},
                                     {"timing", settings->timing},
@@ -424,6 +429,7 @@ static size_t options_fill(const struct atoll_campaign_plan *plan, const struct 
         {"backend", settings->backend},
         {"compiler", plan->setup.compiler},
         {"compile-flags", plan->setup.compile_flags},
+        {settings->compile_memory ? "compile-memory" : NULL, settings->compile_memory},
         {"include-path", plan->setup.include_path},
         {"python", plan->setup.python},
         {"timing", settings->timing},

@@ -52,7 +52,8 @@ struct atoll_plan_settings {
     struct atoll_search_options search;
     struct atoll_model_options model;
     struct atoll_option_list only, reuse, experience, knowledge, knowledge_except;
-    const char *backend, *compiler, *flags, *include_path, *python, *timing, *counters, *sanitize;
+    const char *backend, *compiler, *flags, *compile_memory, *include_path, *python, *timing, *counters,
+        *sanitize;
     long long threads;
     double sample_seconds, counters_ratio, counters_budget, sanitize_seconds;
     const char *site_knowledge; /* set by the command: a folder of the site's; NULL none */

@@ -16,6 +16,7 @@ static uint32_t task_count;
 static char *const *folders;
 static int folder_count;
 
+/* A candidate that cannot be measured ends with its verdict and the words on it, as one that was. */
 static void evaluate(const struct atoll_task *task, uint32_t number, const struct atoll_seed *seed,
                      struct atoll_evaluation *e)
 {
@@ -25,41 +26,52 @@ static void evaluate(const struct atoll_task *task, uint32_t number, const struc
                                 .task = number,
                                 .candidate = {.language = seed->language, .source = seed->source}};
     struct atoll_compiled compiled = {0};
+    struct atoll_prepared *p = NULL;
     const char *body;
     struct atoll_arena *arena = atoll_arena_create(1u << 22, &err);
     const struct atoll_plan *plan = atoll_plan_parse(arena, task, seed->language, seed->source, &body, &err);
-    if (!plan)
-        fail_msg("%s: %s", seed->name, err.text);
-    atoll_plan_first_choice(plan, &order.candidate.choice);
-    struct atoll_prepared *p = atoll_prepared_create(task, &atoll_backend_cuda, &order.candidate,
-                                                     atoll_referee_device(referee), &err);
-    assert_non_null(p);
-    if (p->verdict != ATOLL_V_CORRECT)
-        fail_msg("%s: %s", seed->name, p->detail);
-    if (atoll_compiler_run(compiler, p->unit_name, p->unit_text, p->unit_length, NULL, 0, &compiled, &err) !=
-            0 ||
-        compiled.status != ATOLL_COMPILE_OK)
-        fail_msg("%s: %s %s", seed->name, err.text, compiled.diagnostics ? compiled.diagnostics : "");
-    p->report = compiled.report;
-    atoll_referee_evaluate(referee, number, &order, p, compiled.object, compiled.object_length, e);
+    e->verdict = ATOLL_V_COMPILE_ERROR;
+    if (plan) {
+        atoll_plan_first_choice(plan, &order.candidate.choice);
+        p = atoll_prepared_create(task, &atoll_backend_cuda, &order.candidate, atoll_referee_device(referee),
+                                  &err);
+    }
+    if (!p)
+        snprintf(e->detail, sizeof(e->detail), "%s", err.text);
+    else if (p->verdict != ATOLL_V_CORRECT)
+        snprintf(e->detail, sizeof(e->detail), "%s", p->detail);
+    else if (atoll_compiler_run(compiler, p->unit_name, p->unit_text, p->unit_length, NULL, 0, &compiled,
+                                &err) != 0 ||
+             compiled.status != ATOLL_COMPILE_OK)
+        snprintf(e->detail, sizeof(e->detail), "compiler's status %d: %s %s", (int)compiled.status, err.text,
+                 compiled.diagnostics ? compiled.diagnostics : "");
+    else {
+        p->report = compiled.report;
+        atoll_referee_evaluate(referee, number, &order, p, compiled.object, compiled.object_length, e);
+    }
     atoll_prepared_destroy(p);
     atoll_compiled_fini(&compiled);
     atoll_arena_destroy(arena);
 }
 
-/* Prints "TIME task seed language ns" of each; how many were not right. */
+/* Prints "TIME task seed language ns" of each, all of what is said of one that failed; how many were not right. */
 static int task_measure(const char *folder)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     int failed = 0, any = 0;
     struct atoll_task *task = atoll_task_load(folder, &err);
-    if (!task)
-        fail_msg("%s", err.text);
+    if (!task) {
+        printf("FAILED %s: %s\n", folder, err.text);
+        return 1;
+    }
     for (size_t i = 0; i < task->seed_count; i++)
         any |= strcmp(task->seeds[i].language, "triton") == 0;
     uint32_t number = task_count;
-    if (any && atoll_referee_add_task(referee, number, task, &err) != 0)
-        fail_msg("%s", err.text);
+    if (any && atoll_referee_add_task(referee, number, task, &err) != 0) {
+        printf("FAILED %s: %s\n", task->name, err.text);
+        atoll_task_destroy(task);
+        return 1;
+    }
     task_count += any ? 1 : 0;
     for (size_t i = 0; any && i < task->seed_count; i++) {
         struct atoll_evaluation e;
@@ -71,6 +83,8 @@ static int task_measure(const char *folder)
         evaluate(task, number, &task->seeds[i], &e);
         printf("TIME %s %s %s %.0f %s %.200s\n", task->name, task->seeds[i].name, task->seeds[i].language,
                atoll_evaluation_time_ns(&e, task), atoll_verdict_name(e.verdict), e.detail);
+        if (is_triton && e.verdict != ATOLL_V_CORRECT)
+            printf("FAILED %s %s: %s\n", task->name, task->seeds[i].name, e.detail);
         fflush(stdout);
         failed += is_triton && e.verdict != ATOLL_V_CORRECT;
         atoll_evaluation_fini(&e);

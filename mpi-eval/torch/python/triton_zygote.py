@@ -9,7 +9,7 @@ Frames on descriptor 0, each a u32 length and as many bytes, numbers little-endi
   Atoll, once:  blob JSON {"path", "arch", "seconds", "memory", "has_landlock", "landlock", "seccomp", "tgkill"}
   zygote, once: u32 0 or 1, text: JSON of facts, or why it cannot be
   Atoll:        u64 serial, blob request (triton_kernel.py)
-  zygote:       u64 serial, u32 how (0 answered, 1 exit status, 2 signal, 3 wall time, 4 too long), u32 which, u64 peak bytes,
+  zygote:       u64 serial, u32 how (0 answered, 1 exit status, 2 signal, 3 wall time, 4 too long), u32 which, u64 peak bytes beyond ours,
                 blob the child's answer, or what it printed"""
 import ctypes
 import errno
@@ -77,6 +77,13 @@ def apart(count):
     return room
 
 
+def own_memory():
+    """Bytes of address space, and of it resident."""
+    with open("/proc/self/statm") as file:
+        pages = [int(word) for word in file.read().split()[:2]]
+    return [count * resource.getpagesize() for count in pages]
+
+
 def no_signal_to_others(call_number, own):
     """A filter that leaves tgkill to the process itself, by which it aborts."""
     load, equal, give = 0x20, 0x15, 0x06  # BPF_LD|W|ABS, BPF_JMP|JEQ|K, BPF_RET|K
@@ -86,8 +93,9 @@ def no_signal_to_others(call_number, own):
 
 
 class Child:
-    def __init__(self, serial, pid, answer, words, deadline):
+    def __init__(self, serial, pid, answer, words, deadline, resident):
         self.serial, self.pid, self.answer, self.words, self.deadline = serial, pid, answer, words, deadline
+        self.resident = resident  # bytes that it has from the zygote
         self.room, self.length, self.how = apart(ANSWER_BYTES + 1), 0, ANSWERED
 
     def take(self):
@@ -116,7 +124,8 @@ class Child:
             self.length = os.preadv(self.words, [memoryview(self.room)[:WORDS_BYTES]], 0)
         os.close(self.words)
         view = memoryview(self.room)[:self.length]
-        send(struct.pack("<QIIQI", self.serial, how, which, usage.ru_maxrss * 1024, self.length), view)
+        grown = max(0, usage.ru_maxrss * 1024 - self.resident)
+        send(struct.pack("<QIIQI", self.serial, how, which, grown, self.length), view)
         view.release()
         self.room.close()
 
@@ -129,6 +138,7 @@ class Zygote:
         self.filter = os.pread(FILTER, 1 << 20, 0)
         self.request = mmap.mmap(-1, REQUEST_BYTES, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         sys.path[:] = settings["path"] + [path for path in sys.path if path not in settings["path"]]
+        sys.modules["torch"] = None  # Triton asks for it where it can be had: 3 GB and more of address space that nothing needs
         try:
             import triton
             version = tuple(int(part) for part in triton.__version__.split(".")[:2])
@@ -142,11 +152,14 @@ class Zygote:
         self.compiler.warm_up()
         self.facts = {"triton": triton.__version__, "python": sys.version.split()[0], "ptxas": self.compiler.ptxas,
                       "cuda": self.compiler.cuda, "threads": len(os.listdir("/proc/self/task"))}
+        self.resident = own_memory()[1]
         self.libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)  # a child must not read the memory of what forks the next one
 
     def confine(self):
-        """Nothing of it can be taken back."""
-        memory, seconds = int(self.settings["memory"]), int(self.settings["seconds"])
+        """Nothing of it can be taken back.  The limit on memory comes on top of the address space that a child begins with: what
+        an interpreter maps of libraries is no memory of the source's.  Threads and arenas of theirs, which reserve more than they
+        use, there are none: Triton turns MLIR's off."""
+        memory, seconds = own_memory()[0] + int(self.settings["memory"]), int(self.settings["seconds"])
         self.libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         for which, value in ((resource.RLIMIT_AS, memory), (resource.RLIMIT_CPU, seconds + 2),
                              (resource.RLIMIT_FSIZE, WORDS_BYTES), (resource.RLIMIT_CORE, 0),
@@ -168,7 +181,10 @@ class Zygote:
             os.dup2(answer, 0)  # the link is gone
             self.confine()
             os.closerange(3, 1024)
-            body = json.dumps(self.kernel.answer(self.compiler, request)).encode()
+            says = self.kernel.answer(self.compiler, request)
+            if not says["ok"]:
+                says["printed"] = os.pread(2, WORDS_BYTES, 0).decode("utf-8", "replace").replace("\0", " ")
+            body = json.dumps(says).encode()
             if len(body) <= ANSWER_BYTES:
                 data = memoryview(body)
                 while data:
@@ -194,7 +210,8 @@ class Zygote:
             self.child(self.request[12:12 + length], other, words)
         self.request[:received] = bytes(received)
         os.close(other)
-        self.children.append(Child(serial, pid, answer, words, time.monotonic() + self.settings["seconds"]))
+        self.children.append(Child(serial, pid, answer, words, time.monotonic() + self.settings["seconds"],
+                                   self.resident))
 
     def serve(self):
         poll = select.poll()

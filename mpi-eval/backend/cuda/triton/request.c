@@ -7,8 +7,10 @@
 #include <jansson.h>
 
 #include "base/json.h"
+#include "mpi-eval/backend/cuda/triton/printed.h"
 
 #define ANSWER_VALUES 100000
+#define CAUSE_BYTES   1200
 #define SHARED_LIMIT  ((json_int_t)1 << 20)
 #define SCRATCH_LIMIT ((json_int_t)1 << 30) /* of one block */
 
@@ -273,6 +275,24 @@ static int classes_read(const json_t *root, const json_t *request, struct atoll_
     return 0;
 }
 
+/* What is wrong with a source: Triton's exception, and what its passes printed where that says no more than that one failed. */
+static int words_read(const json_t *root, enum atoll_triton_answer_kind *ret_kind, char **ret_words,
+                      struct atoll_err *err)
+{
+    char cause[CAUSE_BYTES] = "";
+    const char *error = atoll_json_member(root, "error"), *printed = atoll_json_member(root, "printed");
+    if (strcmp(atoll_json_member(root, "kind"), "plan") == 0)
+        *ret_kind = ATOLL_TRITON_ANSWER_PLAN;
+    else
+        *ret_kind = atoll_triton_printed_no_memory(printed, strlen(printed)) ? ATOLL_TRITON_ANSWER_MEMORY
+                                                                             : ATOLL_TRITON_ANSWER_SOURCE;
+    atoll_triton_printed_cause(printed, strlen(printed), cause, sizeof(cause));
+    if (asprintf(ret_words, "%s%s%s", error, cause[0] ? "\n" : "", cause) >= 0)
+        return 0;
+    *ret_words = NULL;
+    return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a compiler's words");
+}
+
 int atoll_triton_answer_read(const void *bytes, size_t length, const char *request,
                              enum atoll_triton_answer_kind *ret_kind, struct atoll_triton_images *ret_images,
                              char **ret_ptx, char **ret_words, struct atoll_err *err)
@@ -298,10 +318,7 @@ int atoll_triton_answer_read(const void *bytes, size_t length, const char *reque
         if (rc == 0 && !*ret_ptx)
             rc = atoll_err_set(err, ATOLL_E_MEMORY, "no memory for PTX");
     } else if (json_is_string(error) && (strcmp(kind, "plan") == 0 || strcmp(kind, "source") == 0)) {
-        *ret_kind = kind[0] == 'p' ? ATOLL_TRITON_ANSWER_PLAN : ATOLL_TRITON_ANSWER_SOURCE;
-        *ret_words = strdup(json_string_value(error));
-        if (!*ret_words)
-            rc = atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a compiler's words");
+        rc = words_read(root, ret_kind, ret_words, err);
     } else {
         rc = wrong(err, "no answer");
     }

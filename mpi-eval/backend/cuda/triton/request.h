@@ -13,9 +13,10 @@ int atoll_triton_request_write(const struct atoll_prepared *prepared, const char
                                struct atoll_buffer *out, struct atoll_err *err);
 
 enum atoll_triton_answer_kind {
-    ATOLL_TRITON_ANSWER_PTX,   /* ret_images and ret_ptx */
-    ATOLL_TRITON_ANSWER_PLAN,  /* ret_words: what of the plan cannot be */
-    ATOLL_TRITON_ANSWER_SOURCE /* ret_words: what is wrong with the source */
+    ATOLL_TRITON_ANSWER_PTX,    /* ret_images and ret_ptx */
+    ATOLL_TRITON_ANSWER_PLAN,   /* ret_words: what of the plan cannot be */
+    ATOLL_TRITON_ANSWER_SOURCE, /* ret_words: what is wrong with the source */
+    ATOLL_TRITON_ANSWER_MEMORY  /* ret_words: what failed for want of memory */
 };
 
 /* request: as it was written, ours.  ret_ptx, ret_words: owned (free), NULL where the other one is.  -1 with ATOLL_E_INPUT:

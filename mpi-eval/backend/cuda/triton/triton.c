@@ -14,12 +14,14 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/units.h"
 #include "core/rules/rules.h"
 #include "mpi-eval/backend/compile/compile_job.h"
 #include "mpi-eval/backend/compile/compiler_driver.h"
 #include "mpi-eval/backend/compile/diagnostics.h"
 #include "mpi-eval/backend/cuda/compile/compile_cache.h"
 #include "mpi-eval/backend/cuda/compile/toolkit.h"
+#include "mpi-eval/backend/cuda/triton/printed.h"
 #include "mpi-eval/backend/cuda/triton/request.h"
 #include "mpi-eval/backend/cuda/triton/zygote.h"
 #include "mpi-eval/torch/interpreter.h"
@@ -29,6 +31,7 @@
 #define GRACE_NS    20e9 /* beyond a child's deadline, by which the zygote has ended it */
 #define RETRY_NS    60e9 /* until a Triton that does not work is looked for again */
 #define EXIT_MEMORY 73
+#define CAUSE_BYTES 1500
 #define KEY_BYTES   ((size_t)20 << 20)
 #define PTX_NAME    "candidate.ptx"
 #define PROBE_PTX                                                                                            \
@@ -297,6 +300,16 @@ static void words_finish(struct triton *t, struct slot *slot, enum atoll_compile
     slot_finish(t, slot, status, text, "");
 }
 
+static void memory_finish(struct triton *t, struct slot *slot)
+{
+    char text[256], size[32];
+    snprintf(text, sizeof(text),
+             "the compiler ran out of memory: this source takes more than %s beyond Triton itself "
+             "(--compile-memory)",
+             atoll_bytes_text(t->settings.memory_bytes, size, sizeof(size)));
+    slot_finish(t, slot, ATOLL_COMPILE_MEMORY, text, "");
+}
+
 static void ptx_take(struct triton *t, struct slot *slot, const char *ptx)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
@@ -324,6 +337,8 @@ static void answer_take(struct triton *t, struct slot *slot, const struct atoll_
                      err.text);
     else if (kind == ATOLL_TRITON_ANSWER_PTX)
         ptx_take(t, slot, ptx);
+    else if (kind == ATOLL_TRITON_ANSWER_MEMORY)
+        memory_finish(t, slot);
     else
         words_finish(t, slot, kind == ATOLL_TRITON_ANSWER_PLAN ? ATOLL_COMPILE_PLAN : ATOLL_COMPILE_ERROR,
                      words);
@@ -331,19 +346,27 @@ static void answer_take(struct triton *t, struct slot *slot, const struct atoll_
     free(words);
 }
 
+/* Where an exception for want of memory ends in an assertion of LLVM, only what was taken until then shows it. */
+static int is_out_of_memory(const struct triton *t, const struct atoll_triton_reply *r)
+{
+    if (r->end == ATOLL_TRITON_EXITED)
+        return r->which == EXIT_MEMORY;
+    return r->peak_bytes > t->settings.memory_bytes / 3 ||
+           atoll_triton_printed_no_memory(r->bytes, r->length);
+}
+
 static void child_died(struct triton *t, struct slot *slot, const struct atoll_triton_reply *r)
 {
-    char text[512];
+    char text[ATOLL_DIAGNOSTICS_BYTES], cause[CAUSE_BYTES];
     int is_signal = r->end == ATOLL_TRITON_SIGNALLED;
     if (is_signal && (r->which == SIGXCPU || r->which == SIGKILL))
         slot_finish(t, slot, ATOLL_COMPILE_TIMEOUT, "the compiler used up its processor time", "");
-    else if ((!is_signal && r->which == EXIT_MEMORY) ||
-             (is_signal && r->peak_bytes > t->settings.memory_bytes / 3))
-        slot_finish(t, slot, ATOLL_COMPILE_MEMORY, "the compiler ran out of memory", "");
+    else if (is_out_of_memory(t, r))
+        memory_finish(t, slot);
     else {
-        snprintf(text, sizeof(text), "Triton %s on this source (%s %u)%s%.*s", is_signal ? "crashes" : "ends",
-                 is_signal ? "signal" : "exit status", r->which, r->length ? "; it says: " : "",
-                 (int)(r->length < 300 ? r->length : 300), (const char *)r->bytes);
+        atoll_triton_printed_cause(r->bytes, r->length, cause, sizeof(cause));
+        snprintf(text, sizeof(text), "Triton %s on this source (%s %u)%s%s", is_signal ? "crashes" : "ends",
+                 is_signal ? "signal" : "exit status", r->which, cause[0] ? "; it says: " : "", cause);
         words_finish(t, slot, ATOLL_COMPILE_ERROR, text);
     }
 }

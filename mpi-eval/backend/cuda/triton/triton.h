@@ -19,7 +19,8 @@ struct atoll_compiler *atoll_triton_create(const struct atoll_triton_settings *s
 
 /* A compiler for both languages of the backend: jobs of Python to triton, the others to cuda.  Steals both, also on failure;
  * NULL with MEMORY. */
-struct atoll_compiler *atoll_cuda_languages_create(struct atoll_compiler *cuda, struct atoll_compiler *triton,
-                                                   struct atoll_err *err);
+struct atoll_compiler *atoll_cuda_compiler_by_language_create(struct atoll_compiler *cuda,
+                                                              struct atoll_compiler *triton,
+                                                              struct atoll_err *err);
 
 #endif

@@ -20,7 +20,7 @@ struct atoll_triton_zygote_settings {
     const char *script;    /* NULL: ATOLL_TRITON_SCRIPT, else atoll_triton.py of this installation */
     unsigned arch;         /* 90 */
     double deadline_ns;    /* of a child */
-    uint64_t memory_bytes; /* address space of a child */
+    uint64_t memory_bytes; /* that a child may take beyond what the zygote has */
 };
 
 struct atoll_triton_zygote;
@@ -44,9 +44,9 @@ struct atoll_triton_reply {
     int is_ready; /* 1: the zygote stands ready; the rest says nothing.  0: a child's end */
     uint64_t serial;
     enum atoll_triton_end end;
-    uint32_t which; /* exit status or signal */
-    uint64_t peak_bytes;
-    const void *bytes; /* the child's answer, or what it printed; borrowed until the next poll */
+    uint32_t which;      /* exit status or signal */
+    uint64_t peak_bytes; /* resident, beyond the zygote's */
+    const void *bytes;   /* the child's answer, or what it printed; borrowed until the next poll */
     size_t length;
 };
 

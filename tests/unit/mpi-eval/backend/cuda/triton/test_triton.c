@@ -50,6 +50,10 @@ static struct atoll_triton_settings settings_of(const char *interpreter, const c
     "    tl.store(y + r, s)\n"
 #define KERNEL "@triton.jit\ndef k(x, y, n, BLOCK: tl.constexpr):\n" BODY
 
+#define KERNEL_LARGE                                                                                         \
+    "@triton.jit\ndef k(x, y, n, BLOCK: tl.constexpr):\n    r = tl.arange(0, 512)\n"                         \
+    "    tl.store(y + r, tl.sum(tl.sort(tl.load(x + r[:, None] * n + r[None, :])), 0))\n"
+
 static struct atoll_prepared *prepare(const char *source)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
@@ -283,7 +287,9 @@ static const struct {
      ""},
     {"stops itself", "import os, signal\nos.close(0)\nsignal.raise_signal(19)\n", ATOLL_COMPILE_TIMEOUT, ""},
     {"endless", "while True: pass\n", ATOLL_COMPILE_TIMEOUT, "time"},
-    {"memory", "x = b'1' * (10 << 30)\n", ATOLL_COMPILE_MEMORY, "ran out of memory"},
+    {"memory", "x = b'1' * (10 << 30)\n", ATOLL_COMPILE_MEMORY,
+     "ran out of memory: this source takes more than 2.0 GiB beyond Triton itself (--compile-memory)"},
+    {"torch", "import torch\n", ATOLL_COMPILE_ERROR, "import of torch halted"},
     {"exit", "import os\nos._exit(0)\n", ATOLL_COMPILE_ERROR, "answered nonsense"},
     {"abort", "import os\nos.abort()\n", ATOLL_COMPILE_ERROR, "crashes on this source (signal 6)"},
     {"forged answer",
@@ -324,6 +330,29 @@ static void test_hostile(void **state)
     assert_int_equal(c.status, ATOLL_COMPILE_OK);
     atoll_compiled_fini(&c);
     atoll_prepared_destroy(innocent);
+}
+
+/* The limit is what a source takes beyond its interpreter, which has more; LLVM says in its own way that it is not enough. */
+static void test_memory(void **state)
+{
+    static const struct {
+        const char *source;
+        enum atoll_compile_status status;
+        const char *says;
+    } rows[] = {{PLAN("", ARGS) KERNEL, ATOLL_COMPILE_OK, ""},
+                {PLAN("", ARGS) KERNEL_LARGE, ATOLL_COMPILE_MEMORY, "more than 64.0 MiB beyond Triton"}};
+    struct atoll_triton_settings settings = settings_of(python, "");
+    settings.compiler.memory_bytes = (uint64_t)64 << 20;
+    struct atoll_compiler *with = atoll_triton_create(&settings, NULL);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct atoll_prepared *p = prepare(rows[i].source);
+        struct atoll_compiled c = run(with, p);
+        if (c.status != rows[i].status || !strstr(c.diagnostics, rows[i].says))
+            fail_msg("row %zu: status %d: %s", i, (int)c.status, c.diagnostics);
+        atoll_compiled_fini(&c);
+        atoll_prepared_destroy(p);
+    }
+    atoll_compiler_destroy(with);
 }
 
 /* What was compiled is there again; what somebody changed in it is not used. */
@@ -489,13 +518,13 @@ static void test_missing(void **state)
 }
 
 /* Behind the interface that the backend gives its callers, a job that is waited for is a job like others. */
-static void test_languages(void **state)
+static void test_by_language(void **state)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     struct atoll_triton_settings settings = settings_of(python, "");
     struct atoll_prepared *p = prepare(PLAN("", ARGS) KERNEL);
-    struct atoll_compiler *both = atoll_cuda_languages_create(atoll_triton_create(&settings, &err),
-                                                              atoll_triton_create(&settings, &err), &err);
+    struct atoll_compiler *both = atoll_cuda_compiler_by_language_create(
+        atoll_triton_create(&settings, &err), atoll_triton_create(&settings, &err), &err);
     assert_non_null(both);
     struct atoll_compiled c = run(both, p);
     assert_int_equal(c.status, ATOLL_COMPILE_OK);
@@ -507,9 +536,10 @@ static void test_languages(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_launch), cmocka_unit_test(test_classes), cmocka_unit_test(test_same_as_jit),
-        cmocka_unit_test(test_errors), cmocka_unit_test(test_hostile), cmocka_unit_test(test_cache),
-        cmocka_unit_test(test_seeds),  cmocka_unit_test(test_missing), cmocka_unit_test(test_languages)};
+        cmocka_unit_test(test_launch),     cmocka_unit_test(test_classes), cmocka_unit_test(test_same_as_jit),
+        cmocka_unit_test(test_errors),     cmocka_unit_test(test_hostile), cmocka_unit_test(test_cache),
+        cmocka_unit_test(test_memory),     cmocka_unit_test(test_seeds),   cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_by_language)};
     python = triton_python();
     if (!python)
         return 77;
