@@ -94,6 +94,8 @@ const char *atoll_reply_status_name(enum atoll_reply_status status);
 #define ATOLL_REPLY_SOURCE_LIMIT 64
 #define ATOLL_REPLY_ITEM_LIMIT   64
 #define ATOLL_STAGE_LIMIT        16 /* of an order */
+#define ATOLL_BYTES_PER_TOKEN                                                                                \
+    3u /* of a prompt, where nobody counted: what budgets reserve, more than it is */
 #define ATOLL_ITEM_TEXT_LIMIT                                                                                \
     (16u << 10) /* bytes of each text of an item; what is longer is cut when it is encoded */
 #define ATOLL_ITEM_SEVERITY_LIMIT 5

@@ -3,6 +3,7 @@
 #include "core/decision.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static const char *const reason_names[ATOLL_REASON_COUNT] = {
@@ -48,6 +49,14 @@ const char *atoll_reason_text(const char *name)
         if (strcmp(reason_names[r], name) == 0)
             return reason_texts[r];
     return name;
+}
+
+const char *atoll_unstable_text(uint64_t rounds, uint64_t limit, char *ret_text, size_t bytes)
+{
+    if (limit)
+        snprintf(ret_text, bytes, "baseline unstable, tried again %llu of %llu", (unsigned long long)rounds,
+                 (unsigned long long)limit);
+    return limit ? ret_text : "";
 }
 
 enum field {

@@ -121,7 +121,14 @@ void atoll_search_defaults(struct atoll_search *ret_search)
         .prompt_archive = 16,
         .shapes = 3,
         .translate = 1,
+        .baseline_rounds = 5,
     };
+}
+
+void atoll_search_unsaid(struct atoll_search *ret_search)
+{
+    atoll_search_defaults(ret_search);
+    ret_search->baseline_rounds = 0; /* of earlier journals: their searches gave an unstable baseline up */
 }
 
 double atoll_search_log_margin(const struct atoll_search *s)
@@ -132,17 +139,22 @@ double atoll_search_log_margin(const struct atoll_search *s)
 /* The order is the order of the bytes. */
 #define FIELD(name, kind, min, max, summary)                                                                 \
     {                                                                                                        \
-        #name, ATOLL_SEARCH_##kind, offsetof(struct atoll_search, name), min, max, NULL, summary             \
+        #name, ATOLL_SEARCH_##kind, offsetof(struct atoll_search, name), min, max, NULL, NULL, summary       \
+    }
+/* A whole number whose highest value has a word of its own. */
+#define COUNT(name, min, top, summary)                                                                       \
+    {                                                                                                        \
+        #name, ATOLL_SEARCH_U32, offsetof(struct atoll_search, name), min, COUNT_MAX, NULL, top, summary     \
     }
 #define NAMES(name, table, summary)                                                                          \
     {                                                                                                        \
         #name, ATOLL_SEARCH_NAME, offsetof(struct atoll_search, name), 0,                                    \
-            (int)(sizeof(table) / sizeof(*table)) - 1, table, summary                                        \
+            (int)(sizeof(table) / sizeof(*table)) - 1, table, NULL, summary                                  \
     }
 #define SHARE(name, rule, summary)                                                                           \
     {                                                                                                        \
         #name, ATOLL_SEARCH_F64, offsetof(struct atoll_search, selection_share) + (rule) * sizeof(double),   \
-            0, 1e6, NULL, summary                                                                            \
+            0, 1e6, NULL, NULL, summary                                                                      \
     }
 #define COUNT_MAX 4294967295.0
 #define NS_MAX    1e18 /* thirty years */
@@ -150,8 +162,8 @@ double atoll_search_log_margin(const struct atoll_search *s)
 static const struct atoll_search_field fields[] = {
     FIELD(seed, U64, 0, HUGE_VAL, "seed of all choices"),
     FIELD(islands, U32, 1, ATOLL_ISLAND_LIMIT, "populations per task"),
-    FIELD(generation_size, U32, 1, COUNT_MAX, "evaluated candidates of an island that make a generation"),
-    FIELD(migration_interval, U32, 0, COUNT_MAX, "generations between migrations, 0 = never"),
+    COUNT(generation_size, 1, "unlimited", "evaluated candidates of an island that make a generation"),
+    COUNT(migration_interval, 0, "unlimited", "generations between migrations, 0 = never"),
     SHARE(share_uniform, ATOLL_SELECT_UNIFORM, "parents: every occupied cell alike"),
     SHARE(share_fitness, ATOLL_SELECT_FITNESS, "parents: by fitness above the worst of the island"),
     SHARE(share_curiosity, ATOLL_SELECT_CURIOSITY, "parents: by the magnitude of the cell's gradient"),
@@ -166,8 +178,8 @@ static const struct atoll_search_field fields[] = {
     FIELD(alpha, F64, 1e-12, 0.4999, "error of all promotions of a run together"),
     FIELD(margin, F64, 0, 1, "improvement a promotion promises, as a ratio"),
     FIELD(pair_limit, U32, 4, 4096, "pairs of a duel, at most"),
-    FIELD(noop_interval, U32, 0, COUNT_MAX, "promotions per null control, 0 = never"),
-    FIELD(stagnation_limit, U32, 0, COUNT_MAX, "evaluations without a new elite after which a task yields"),
+    COUNT(noop_interval, 0, "unlimited", "promotions per null control, 0 = never"),
+    COUNT(stagnation_limit, 0, "unlimited", "evaluations without a new elite after which a task yields"),
     NAMES(strategy, strategy_names, "search strategy"),
     FIELD(grid, U32, 0, 1, "elites per behaviour cell; 0: one per island"),
     FIELD(gradients, U32, 0, 1, "gradients in behaviour space: curiosity and advice"),
@@ -175,8 +187,8 @@ static const struct atoll_search_field fields[] = {
     FIELD(inspirations, U32, 0, 4, "elites of other cells told with an ask"),
     NAMES(topology, topology_names, "graph of migration"),
     FIELD(stagnation_migration, F64, 0, 1, "probability that a stagnating island receives a migrant"),
-    FIELD(stagnation_generations, U32, 1, COUNT_MAX, "generations without a new elite: the island stagnates"),
-    FIELD(tuners, U32, 1, COUNT_MAX, "bit per strategy of the tuner"),
+    COUNT(stagnation_generations, 1, "unlimited", "generations without a new elite: the island stagnates"),
+    COUNT(tuners, 1, "all", "bit per strategy of the tuner"),
     FIELD(racing, U32, 0, 1, "hopeless samples are stopped early"),
     NAMES(sharing, sharing_names, "which task gets a free device"),
     FIELD(token_budget, U64, 0, HUGE_VAL, "tokens of the run, 0 = no limit"),
@@ -187,7 +199,7 @@ static const struct atoll_search_field fields[] = {
     FIELD(beam_width, U32, 1, 64, "beam: candidates that go on"),
     FIELD(beam_plans, U32, 1, 64, "beam: plans per candidate"),
     FIELD(beam_attempts, U32, 1, 64, "beam: attempts per plan"),
-    FIELD(beam_iterations, U32, 1, COUNT_MAX, "beam: iterations"),
+    COUNT(beam_iterations, 1, "unlimited", "beam: iterations"),
     FIELD(tree_drafts, U32, 1, 1024, "tree: independent drafts before the first expansion"),
     NAMES(tree_policy, policy_names, "tree: which node is expanded"),
     FIELD(tree_exploration, F64, 0, 100, "tree: weight of rarely tried nodes"),
@@ -195,7 +207,7 @@ static const struct atoll_search_field fields[] = {
     FIELD(stage_rounds, U32, 1, 255, "staged: rounds of a stage, at most"),
     FIELD(staged_runs, U32, 1, 1024, "staged: runs of all stages, of which the best counts"),
     NAMES(error_control, atoll_error_rule_names, "rule that keeps the error of all promotions at alpha"),
-    FIELD(samples, U32, 0, COUNT_MAX, "candidates of a task beside its seeds, 0 = no limit"),
+    COUNT(samples, 0, "unlimited", "candidates of a task beside its seeds, 0 = no limit"),
     FIELD(repeated_parent, U32, 0, 1, "repeated: prompts show the baseline and its profile; 0: no kernel"),
     NAMES(triton, triton_names, "backend cuda: sources in Triton not at all, beside CUDA's, or alone"),
     FIELD(memory, U32, 0, 1, "models: what made tries faster or slower is summarised and told"),
@@ -216,12 +228,12 @@ static const struct atoll_search_field fields[] = {
     NAMES(judge, judge_names, "models: who is asked about as a possible cheat: finalists, or elites too"),
     FIELD(judge_limit, F64, 0, 1, "models: likelihood of a cheat above which a candidate is discarded"),
     FIELD(prompt_evolution, U32, 0, 1, "models: prompt texts evolve; 0: they stay as they came"),
-    FIELD(prompt_interval, U32, 1, COUNT_MAX,
-          "models: generations between two asks for edits of a prompt text"),
+    COUNT(prompt_interval, 1, "unlimited", "models: generations between two asks for edits of a prompt text"),
     FIELD(prompt_archive, U32, 2, 16, "models: versions of a language's prompt text that are kept"),
     NAMES(prompt_share, prompt_share_names, "models: whose versions of prompt texts a task is asked with"),
     FIELD(shapes, U32, 0, 12, "first trials of a template that follow from shapes and device, 0 = none"),
     FIELD(translate, U32, 0, 1, "models: elites of another language or device model are translated"),
+    FIELD(baseline_rounds, U32, 0, 16, "rounds in which an unstable baseline is tried again later, 0 = none"),
 };
 
 #define FIELD_COUNT (sizeof(fields) / sizeof(*fields))
@@ -323,7 +335,7 @@ static size_t row_count(const struct atoll_search *s)
 {
     struct atoll_search plain;
     size_t count = FIELD_COUNT;
-    atoll_search_defaults(&plain);
+    atoll_search_unsaid(&plain);
     while (count > KEPT_COUNT && !memcmp(at(s, &fields[count - 1]), at(&plain, &fields[count - 1]),
                                          field_bytes(&fields[count - 1])))
         count--;
@@ -367,7 +379,7 @@ int atoll_search_decode(const void *bytes, size_t length, struct atoll_search *r
     struct atoll_reader r;
     struct atoll_search s;
     atoll_reader_init(&r, bytes, length);
-    atoll_search_defaults(&s);
+    atoll_search_unsaid(&s);
     for (size_t i = 0; i < OLD_COUNT && !r.failed; i++)
         if (field_decode(&fields[i], &r, &s, err))
             return -1;
@@ -413,6 +425,10 @@ int atoll_search_set(struct atoll_search *search, const struct atoll_search_fiel
     if (field->kind == ATOLL_SEARCH_NAME)
         return set_name(search, field, value, err);
     errno = 0;
+    if (field->top && strcmp(value, field->top) == 0) {
+        put_whole(search, field, (uint64_t)field->max);
+        return 0;
+    }
     if (field->kind == ATOLL_SEARCH_F64) {
         real = strtod(value, &end);
     } else { /* without a detour over double: a seed has 64 bits */
@@ -421,8 +437,9 @@ int atoll_search_set(struct atoll_search *search, const struct atoll_search_fiel
     }
     if (!*value || *end || errno || *value == '-' || *value == ' ' ||
         !(real >= field->min && real <= field->max)) {
-        return atoll_err_set(err, ATOLL_E_INPUT, "%s: \"%.64s\" is no %snumber of %g to %g", field->name,
-                             value, field->kind == ATOLL_SEARCH_F64 ? "" : "whole ", field->min, field->max);
+        return atoll_err_set(err, ATOLL_E_INPUT, "%s: \"%.64s\" is no %snumber of %g to %g%s%s", field->name,
+                             value, field->kind == ATOLL_SEARCH_F64 ? "" : "whole ", field->min, field->max,
+                             field->top ? ", nor " : "", field->top ? field->top : "");
     }
     if (field->kind == ATOLL_SEARCH_F64)
         memcpy((char *)search + field->offset, &real, sizeof(real));
@@ -445,6 +462,10 @@ static void print_real(double value, struct atoll_buffer *out)
 void atoll_search_print(const struct atoll_search *search, const struct atoll_search_field *field,
                         struct atoll_buffer *out)
 {
+    if (field->top && (double)get_whole(search, field) == field->max) {
+        atoll_buffer_printf(out, "%s", field->top);
+        return;
+    }
     switch (field->kind) {
     case ATOLL_SEARCH_F64: print_real(get_real(search, field), out); break;
     case ATOLL_SEARCH_NAME: atoll_buffer_printf(out, "%s", field->names[get_whole(search, field)]); break;

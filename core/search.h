@@ -147,6 +147,7 @@ struct atoll_search {
     uint32_t prompt_interval;  /* generations between two asks for edits */
     uint32_t prompt_archive;   /* versions kept per language */
     enum atoll_prompt_share prompt_share;
+    uint32_t baseline_rounds; /* in which an unstable baseline is tried again later (population/baseline.h) */
 };
 
 /* One row per field of the settings. */
@@ -157,6 +158,7 @@ struct atoll_search_field {
     size_t offset;
     double min, max;
     const char *const *names; /* NAME: of the values 0..max, an enum of the size of a uint32_t */
+    const char *top;          /* the word for max, read and printed; NULL: it has none */
     const char *summary;
 };
 /* All of them but the language; immutable. */
@@ -171,10 +173,12 @@ void atoll_search_print(const struct atoll_search *search, const struct atoll_se
                         struct atoll_buffer *out);
 
 void atoll_search_defaults(struct atoll_search *ret_search);
+/* What rows mean that are not there: the defaults, but of what changes a search that began without them. */
+void atoll_search_unsaid(struct atoll_search *ret_search);
 /* ln(1 + margin): the margin of a paired test, of decisions and of orders. */
 double atoll_search_log_margin(const struct atoll_search *s);
-/* Rows are only ever added at the end of the table; bytes that end early, as older engines wrote them, leave the
- * defaults. */
+/* Rows are only ever added at the end of the table; bytes that end early, as older engines wrote them, leave what
+ * atoll_search_unsaid says. */
 void atoll_search_encode(const struct atoll_search *s, struct atoll_buffer *out);
 int atoll_search_decode(const void *bytes, size_t length, struct atoll_search *ret_search,
                         struct atoll_err *err);

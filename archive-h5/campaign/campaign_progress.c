@@ -83,6 +83,8 @@ static const struct field late_task_fields[] = {
     FIELD(atoll_campaign_progress_task, TEXT, "rival", rival),
     FIELD(atoll_campaign_progress_task, SECONDS, "rival_ns", rival_ns),
     FIELD(atoll_campaign_progress_task, SECONDS, "rival_ratio", rival_ratio),
+    FIELD(atoll_campaign_progress_task, COUNT, "unstable_rounds", unstable_rounds),
+    FIELD(atoll_campaign_progress_task, COUNT, "unstable_limit", unstable_limit),
 };
 
 #define PART(index, key) FIELD(atoll_campaign_progress_device, SECONDS, key, part_s[ATOLL_TIME_##index])

@@ -30,6 +30,9 @@ struct atoll_campaign_progress_task {
      * without one, and in files of before rivals. */
     char rival[64];
     double rival_ns, rival_ratio;
+    /* While its baseline's times are unstable: rounds in which it was tried again, of so many at most; 0 and 0 else, and in files
+     * of before. */
+    uint64_t unstable_rounds, unstable_limit;
 };
 
 /* A speedup as a person is told it. */

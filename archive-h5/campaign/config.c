@@ -279,7 +279,7 @@ int atoll_config_read(const char *text, size_t length, const char *file, struct 
     p.tasks = atoll_arena_alloc_array(arena, ATOLL_CAMPAIGN_TASK_LIMIT, sizeof(*p.tasks), err);
     if (!copy || !p.options || !p.tasks)
         return -1;
-    atoll_search_defaults(&p.config.search);
+    atoll_search_unsaid(&p.config.search);
     p.config.options = p.options;
     p.config.tasks = p.tasks;
     while ((line = strsep(&rest, "\n")) != NULL) {

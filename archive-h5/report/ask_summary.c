@@ -80,6 +80,7 @@ static void add_section(struct atoll_section_sum *sums, size_t *count, size_t li
     sums[at].prompts++;
     sums[at].bytes += section->bytes;
     sums[at].cut_bytes += section->cut_bytes;
+    sums[at].tokens = sums[at].bytes / ATOLL_BYTES_PER_TOKEN;
 }
 
 size_t atoll_query_section_sums(const struct atoll_query *query, struct atoll_section_sum *ret_sections,

@@ -25,6 +25,7 @@ struct atoll_section_sum {
     enum atoll_model_role role;
     const char *name; /* borrowed from the tables */
     uint64_t prompts, bytes, cut_bytes;
+    uint64_t tokens; /* estimated from the bytes as budgets do (ATOLL_BYTES_PER_TOKEN) */
 };
 /* Of the prompts of each role, in the order of their first appearance; how many, at most limit. */
 size_t atoll_query_section_sums(const struct atoll_query *query, struct atoll_section_sum *ret_sections,

@@ -25,17 +25,20 @@ static void put_sections(struct atoll_buffer *out, const struct atoll_query *que
     size_t count = atoll_query_section_sums(query, sections, ATOLL_SECTION_SUM_LIMIT);
     if (!count)
         return;
-    atoll_buffer_printf(out, "<div class=\"card scroll\"><table><tr><th class=\"l\">role</th><th "
-                             "class=\"l\">section</th><th>prompts</th>"
-                             "<th>bytes</th><th>a prompt</th><th>cut</th></tr>\n");
+    atoll_buffer_printf(out,
+                        "<div class=\"card scroll\"><table><tr><th class=\"l\">role</th><th "
+                        "class=\"l\">section</th><th>prompts</th>"
+                        "<th>bytes</th><th>a prompt</th><th>cut</th><th>tokens, bytes / %u</th></tr>\n",
+                        ATOLL_BYTES_PER_TOKEN);
     for (size_t i = 0; i < count; i++) {
         atoll_buffer_printf(out, "<tr><td class=\"l\">%s</td><td class=\"l\">",
                             atoll_model_role_name(sections[i].role));
         atoll_html_text(out, sections[i].name);
-        atoll_buffer_printf(out, "</td><td>%llu</td><td>%llu</td><td>%llu</td><td>%llu</td></tr>\n",
-                            (unsigned long long)sections[i].prompts, (unsigned long long)sections[i].bytes,
-                            (unsigned long long)(sections[i].bytes / sections[i].prompts),
-                            (unsigned long long)sections[i].cut_bytes);
+        atoll_buffer_printf(
+            out, "</td><td>%llu</td><td>%llu</td><td>%llu</td><td>%llu</td><td>%llu</td></tr>\n",
+            (unsigned long long)sections[i].prompts, (unsigned long long)sections[i].bytes,
+            (unsigned long long)(sections[i].bytes / sections[i].prompts),
+            (unsigned long long)sections[i].cut_bytes, (unsigned long long)sections[i].tokens);
     }
     atoll_buffer_printf(out, "</table></div>\n");
 }

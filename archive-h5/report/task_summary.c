@@ -219,5 +219,7 @@ void atoll_query_task_summary(const struct atoll_query *q, uint64_t task_row, st
     add_rival(q, &row, ret);
     add_floor(q, &row, ret);
     add_verdicts(q, task_row, ret);
+    if (!ret->verdicts[ATOLL_V_CORRECT] && !(row.rival_ns > 0))
+        ret->unstable_tries = ret->verdicts[ATOLL_V_UNSTABLE];
     add_best(q, &row, ret);
 }

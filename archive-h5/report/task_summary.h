@@ -50,6 +50,7 @@ struct atoll_task_summary {
     uint64_t evaluated, correct;
     uint64_t
         verdicts[ATOLL_VERDICT_COUNT]; /* of the evaluations; noise (unstable) says nothing of a kernel */
+    uint64_t unstable_tries;           /* of its baseline, where nothing was correct; else 0 */
     double correct_share;              /* of what was judged: neither unstable nor infrastructure */
     enum atoll_maker made_by;          /* the best */
     const char *origin;                /* of its source: a seed's name, import, a model; "" */

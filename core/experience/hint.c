@@ -126,7 +126,8 @@ struct atoll_trigger atoll_trigger_of(const struct atoll_diagnosis *d)
 static const struct {
     uint32_t from; /* compute capability */
     const char *name;
-} families[] = {{100, "blackwell"}, {90, "hopper"}, {89, "ada"}, {80, "ampere"}, {1, "cuda"}, {0, "cpu"}};
+} families[] = {{120, "blackwell-rtx"}, {100, "blackwell"}, {90, "hopper"}, {89, "ada"},
+                {80, "ampere"},         {1, "cuda"},        {0, "cpu"}};
 
 #define FAMILY_COUNT (sizeof(families) / sizeof(*families))
 

@@ -2,8 +2,8 @@
  * then settle (schedule.h).  After a failed step the state is half changed; the owner destroys the engine.
  *
  * An infrastructure failure is never the candidate's: it is sent again, RETRY_LIMIT times, each time under a number of its
- * own, for one number has one answer; then it is given up.  An unstable baseline is sent again more often where no rival is
- * known, for without it the task has no yardstick and a busy machine may calm down. */
+ * own, for one number has one answer; then it is given up.  An unstable baseline is sent again more often, and later once more
+ * (population/baseline.h). */
 #include "evolution/engine/engine.h"
 
 #include <math.h>
@@ -20,6 +20,7 @@
 #include "evolution/engine/share.h"
 #include "evolution/engine/source.h"
 #include "evolution/engine/state.h"
+#include "evolution/population/baseline.h"
 #include "evolution/population/best.h"
 #include "evolution/population/challenge.h"
 #include "evolution/population/device_models.h"
@@ -30,10 +31,9 @@
 #include "evolution/strategy/ask.h"
 #include "evolution/strategy/strategy.h"
 
-#define IGNORED        1
-#define RETRY_LIMIT    3
-#define UNSTABLE_LIMIT 20
-#define SHORTEST_NS    1e-3 /* nothing is faster; ratios of times stay finite */
+#define IGNORED     1
+#define RETRY_LIMIT 3
+#define SHORTEST_NS 1e-3 /* nothing is faster; ratios of times stay finite */
 
 static const struct atoll_task_state *find_task(const struct atoll_engine *engine, uint32_t task,
                                                 uint32_t model)
@@ -148,6 +148,7 @@ int atoll_engine_task_status(const struct atoll_engine *engine, uint32_t task, u
     const struct atoll_task_state *t = find_task(engine, task, model);
     if (!t)
         return -1;
+    int is_unstable = t->baseline == ATOLL_NONE && t->unstable.individual != ATOLL_NONE;
     struct atoll_task_status s = {
         .evaluated = t->evaluated,
         .correct = t->correct,
@@ -160,6 +161,8 @@ int atoll_engine_task_status(const struct atoll_engine *engine, uint32_t task, u
         .rival_ns = t->rivals.fastest.time_ns,
         .rival = t->rivals.fastest.number,
         .floor_ns = fmax(0, t->floor_ns),
+        .unstable_rounds = t->unstable.rounds,
+        .unstable_limit = is_unstable ? engine->search.baseline_rounds : 0,
         .done = t->done,
         .reason = (enum atoll_reason)t->reason,
     };
@@ -366,29 +369,6 @@ static void judge(struct atoll_engine *e, struct atoll_task_state *t, struct ato
                                t->yardstick_ns, t->floor_ns);
 }
 
-/* Where a rival is known, or may be, it takes the baseline's place. */
-static void lose_baseline(struct atoll_engine *e, struct atoll_task_state *t)
-{
-    if (t->done)
-        return;
-    if (atoll_rival_may_serve(e, t))
-        t->stage = ATOLL_STAGE_RIVAL;
-    else
-        atoll_decide_task_done(e, t, ATOLL_REASON_NO_BASELINE);
-}
-
-static void settle_baseline(struct atoll_engine *e, struct atoll_task_state *t, uint32_t individual)
-{
-    if (e->individuals.items[individual].state != ATOLL_V_CORRECT) {
-        lose_baseline(e, t);
-        return;
-    }
-    atoll_budget_open(e, t);
-    t->baseline = individual;
-    struct atoll_decision d = atoll_decide_about(e, ATOLL_DECIDE_BASELINE, t, individual);
-    atoll_decide(e, &d);
-}
-
 /* Of a plan that does not fit the task nobody knows the behaviour.  A challenger may become an improvement when it wins. */
 static void remember_step(struct atoll_engine *e, struct atoll_task_state *t, uint32_t individual,
                           int became_elite)
@@ -439,7 +419,7 @@ static int use(struct atoll_engine *e, const struct atoll_proposal *p,
         f->count += f->count < ATOLL_FAILURE_LIMIT;
     }
     if (t->stage == ATOLL_STAGE_BASELINE_UNDER_WAY)
-        settle_baseline(e, t, p->individual);
+        atoll_baseline_settle(e, t, p->individual);
     if (r->state == ATOLL_V_CORRECT) {
         t->correct++;
         /* A template's instance that is not its best does not challenge. */
@@ -478,10 +458,11 @@ static int on_evaluated(struct atoll_engine *e, const struct atoll_event *event,
     int infrastructure = evaluation->verdict == ATOLL_V_INFRASTRUCTURE;
     int shaky = evaluation->verdict == ATOLL_V_UNSTABLE && t->stage == ATOLL_STAGE_BASELINE_UNDER_WAY;
     charge(e, t, evaluation->occupied_ns);
-    int is_needed = shaky && !(t->rivals.fastest.time_ns > 0);
-    if ((infrastructure || shaky) && p->retries < (is_needed ? UNSTABLE_LIMIT : RETRY_LIMIT))
+    if (infrastructure ? p->retries < RETRY_LIMIT : shaky && atoll_baseline_tries_again(t, p->retries))
         return retry(e, p, err);
     struct atoll_proposal taken = take(e, p);
+    if (shaky && atoll_baseline_postpone(e, t, taken.individual))
+        return 0;
     if (!infrastructure)
         return use(e, &taken, evaluation, err);
     struct atoll_individual *r = &e->individuals.items[taken.individual];
@@ -489,7 +470,7 @@ static int on_evaluated(struct atoll_engine *e, const struct atoll_event *event,
     atoll_decide_abandon(e, &taken);
     record_time(e, r, 0);
     if (t->stage == ATOLL_STAGE_BASELINE_UNDER_WAY)
-        lose_baseline(e, t);
+        atoll_baseline_lose(e, t);
     return settle_with_strategy(e, t, taken.individual, err);
 }
 

@@ -90,6 +90,8 @@ struct atoll_task_status {
     double rival_ratio; /* rival / best from their duel, 0 before it */
     uint32_t rival;     /* the fastest over all variants, into task->rivals; counts where rival_ns does */
     struct atoll_id baseline, best; /* zero: there is none */
+    /* While the baseline's times are unstable: rounds in which it was tried again, of so many at most; limit 0: they are not. */
+    uint32_t unstable_rounds, unstable_limit;
     int done;
     enum atoll_reason reason;
 };

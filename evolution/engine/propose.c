@@ -13,6 +13,7 @@
 #include "evolution/strategy/template_phase.h"
 #include "evolution/engine/source.h"
 #include "evolution/engine/proposal.h"
+#include "evolution/population/baseline.h"
 #include "evolution/population/device_models.h"
 #include "evolution/population/rival.h"
 #include "evolution/tuner/shape_trials.h"
@@ -122,6 +123,8 @@ int atoll_propose_ready(const struct atoll_engine *e, const struct atoll_task_st
         return !t->rivals.under_way;
     if (t->stage == ATOLL_STAGE_RIVAL)
         return atoll_rival_before_baseline(e, t) != ATOLL_NONE;
+    if (t->stage == ATOLL_STAGE_BASELINE_WAITS)
+        return atoll_baseline_is_due(e, t);
     return t->pending_next < t->pending_count || strategy_ready(e, t) || atoll_rival_is_due(e, t);
 }
 
@@ -157,6 +160,23 @@ uint32_t atoll_propose_island(const struct atoll_engine *e, struct atoll_task_st
     return island;
 }
 
+static int send_individual(struct atoll_engine *e, const struct atoll_task_state *t, uint32_t individual,
+                           struct atoll_err *err)
+{
+    const struct atoll_individual *r = &e->individuals.items[individual];
+    const struct atoll_source *s = &e->sources.items[r->source];
+    struct atoll_decision d = atoll_decide_about(e, ATOLL_DECIDE_EVALUATE, t, individual);
+    /* A seed may well be hundreds of times slower than a rival; then it is told no deadline but the referee's own. */
+    int is_first = r->op == ATOLL_OPERATOR_SEED;
+    d.baseline_ns = is_first ? t->baseline_ns : t->yardstick_ns;
+    /* What is clearly slower need not be measured to its end; 0: everything is.  Of a seed that says the rival. */
+    double bar_ns = s->tune ? atoll_tune_bar_ns(s->tune) : HUGE_VAL;
+    d.incumbent_ns = !e->search.racing ? 0 : isfinite(bar_ns) ? bar_ns : s->best_ns;
+    if (is_first && e->search.racing && !(d.incumbent_ns > 0))
+        d.incumbent_ns = t->rivals.fastest.time_ns;
+    return atoll_decide_send(e, t, &d, individual, ATOLL_NONE, err);
+}
+
 /* 1 sent, 0 known already, -1 error. */
 static int send(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_individual *r,
                 struct atoll_err *err)
@@ -176,16 +196,7 @@ static int send(struct atoll_engine *e, struct atoll_task_state *t, struct atoll
     r->generation = (uint32_t)(t->islands[r->island].evaluated / e->search.generation_size);
     if (atoll_individuals_add(&e->individuals, r, err))
         return -1;
-    struct atoll_decision d = atoll_decide_about(e, ATOLL_DECIDE_EVALUATE, t, e->individuals.count - 1);
-    /* A seed may well be hundreds of times slower than a rival; then it is told no deadline but the referee's own. */
-    int is_first = r->op == ATOLL_OPERATOR_SEED;
-    d.baseline_ns = is_first ? t->baseline_ns : t->yardstick_ns;
-    /* What is clearly slower need not be measured to its end; 0: everything is.  Of a seed that says the rival. */
-    double bar_ns = s->tune ? atoll_tune_bar_ns(s->tune) : HUGE_VAL;
-    d.incumbent_ns = !e->search.racing ? 0 : isfinite(bar_ns) ? bar_ns : s->best_ns;
-    if (is_first && e->search.racing && !(d.incumbent_ns > 0))
-        d.incumbent_ns = t->rivals.fastest.time_ns;
-    return atoll_decide_send(e, t, &d, e->individuals.count - 1, ATOLL_NONE, err) ? -1 : 1;
+    return send_individual(e, t, e->individuals.count - 1, err) ? -1 : 1;
 }
 
 /* Sends what was queued; the strategy hears of what turns out to be known. */
@@ -395,6 +406,8 @@ int atoll_propose(struct atoll_engine *e, struct atoll_task_state *t, struct ato
         t->stage = ATOLL_STAGE_BASELINE_UNDER_WAY;
         return send_pending(e, t, &p, err);
     }
+    if (t->stage == ATOLL_STAGE_BASELINE_WAITS)
+        return send_individual(e, t, atoll_baseline_begin_round(e, t), err);
     if (atoll_propose_turn(e, t) == ATOLL_TURN_RIVAL)
         return atoll_rival_measure(e, t, atoll_rival_next(e, t), err);
     if (t->pending_next < t->pending_count) {

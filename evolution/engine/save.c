@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/fitness.h"
+#include "evolution/population/baseline.h"
 #include "evolution/population/device_models.h"
 #include "evolution/population/judge.h"
 #include "evolution/strategy/lesson.h"
@@ -324,6 +325,7 @@ static int task_codec(struct atoll_codec *c, struct atoll_engine *e, struct atol
     }
     if (c->in)
         e->open_count += !t->done;
+    atoll_baseline_codec(e, t, c);
     const struct atoll_strategy *strategy = atoll_strategy_of(e);
     if (queues_codec(c, e, t, err))
         return -1;

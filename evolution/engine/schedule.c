@@ -8,6 +8,7 @@
 #include "evolution/engine/budget.h"
 #include "evolution/engine/decide.h"
 
+#include "evolution/population/baseline.h"
 #include "evolution/population/final.h"
 #include "evolution/population/rival.h"
 #include "evolution/population/device_models.h"
@@ -137,6 +138,7 @@ static void reopen(struct atoll_engine *e, struct atoll_task_state *t)
             for (unsigned cell = 0; cell < ATOLL_BEHAVIOUR_CELLS; cell++)
                 t->islands[i].cells[cell].open = 0;
     }
+    atoll_baseline_reopen(e, t);
     if (t->stage == ATOLL_STAGE_BASELINE_UNDER_WAY && !t->under_way && t->task->rival_count)
         t->stage = ATOLL_STAGE_RIVAL; /* atoll_rival_open ends it where there is no torch */
     if ((t->stage == ATOLL_STAGE_BASELINE && t->baseline_source == ATOLL_NONE) ||

@@ -53,6 +53,7 @@ enum atoll_stage {
     ATOLL_STAGE_BASELINE_UNDER_WAY,
     ATOLL_STAGE_OPEN,
     ATOLL_STAGE_RIVAL, /* there is no correct baseline: rivals are measured until one can take its place */
+    ATOLL_STAGE_BASELINE_WAITS, /* it was unstable, and is tried again later */
     ATOLL_STAGE_COUNT
 };
 enum atoll_final { ATOLL_FINAL_NONE, ATOLL_FINAL_UNDER_WAY, ATOLL_FINAL_OVER, ATOLL_FINAL_COUNT };
@@ -154,6 +155,13 @@ struct atoll_judging {
     uint32_t count, capacity;
 };
 
+/* A baseline whose times were unstable (evolution/population/baseline.h). */
+struct atoll_unstable_baseline {
+    uint32_t individual; /* ATOLL_NONE: it never was */
+    uint32_t rounds;     /* that were begun after the first one */
+    int64_t due_ns;      /* campaign time of the next one */
+};
+
 /* A task on one device model: what is bred on one model is never assumed good on another (DESIGN.md 7). */
 struct atoll_task_state {
     uint32_t number;               /* of the task in events and decisions */
@@ -185,6 +193,7 @@ struct atoll_task_state {
     struct atoll_failures failures;
     struct atoll_share share;
     uint32_t baseline, best; /* individuals */
+    struct atoll_unstable_baseline unstable;
     /* the fastest that waits for a duel with the best; the last that the best beat */
     uint32_t best_waiting, best_refused;
     uint32_t best_duels; /* duels over the best so far */

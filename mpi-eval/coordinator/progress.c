@@ -57,6 +57,9 @@ static void put_task(const struct atoll_engine *engine, uint32_t number, uint32_
         put_text("model", atoll_engine_model(engine, model), out);
     if (s.rival_ns > 0)
         put_text("rival", task->rivals[s.rival].name, out);
+    if (s.unstable_limit)
+        atoll_buffer_printf(out, "\"unstable_rounds\":%u,\"unstable_limit\":%u,", s.unstable_rounds,
+                            s.unstable_limit);
     atoll_buffer_printf(out,
                         "\"evaluated\":%llu,\"correct\":%llu,\"baseline_ns\":%.17g,\"best_ns\":%.17g,"
                         "\"floor_ns\":%.17g,\"best_fitness\":%.6g,\"final_ratio\":%.17g,\"rival_ns\":%.17g,"
@@ -187,6 +190,8 @@ static void fill_task(const struct atoll_engine *engine, uint32_t number, uint32
     row->rival_ratio = s.rival_ratio;
     if (s.rival_ns > 0)
         snprintf(row->rival, sizeof(row->rival), "%s", task->rivals[s.rival].name);
+    row->unstable_rounds = s.unstable_rounds;
+    row->unstable_limit = s.unstable_limit;
     row->is_done = s.done != 0;
     if (!atoll_id_is_zero(&s.best)) {
         char id[ATOLL_ID_HEX];

@@ -5,7 +5,7 @@
  *
  * {"type":"progress"|"summary","elapsed_s":..,"budget_s":..,"evaluated":..,"rate":..,"under_way":..,"evaluators":..,
  *  ["asks":{"open":..,"answered":..,"failed":..,"tokens":..,"cost_usd":..,"over":0|1},]
- *  "busy":0..1,"candidate_share":0..1,"finishing":0|1,"stopped":0|1,"reason":"..","tasks":[{"name":"..",["model":"..",]["rival":"..",]"evaluated":..,
+ *  "busy":0..1,"candidate_share":0..1,"finishing":0|1,"stopped":0|1,"reason":"..","tasks":[{"name":"..",["model":"..",]["rival":"..",]["unstable_rounds":..,"unstable_limit":..,]"evaluated":..,
  *  "correct":..,"baseline_ns":..,"best_ns":..,"floor_ns":..,"best_fitness":..,"final_ratio":..,"rival_ns":..,"rival_ratio":..,"promotions":..,"done":0|1}]}
  */
 #ifndef ATOLL_MPI_EVAL_COORDINATOR_PROGRESS_H

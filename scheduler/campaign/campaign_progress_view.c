@@ -266,7 +266,9 @@ static void print_tasks(FILE *out, const struct atoll_campaign_progress_row *row
     for (size_t i = 0; i < s->hint.task_count; i++) {
         const struct atoll_campaign_progress_task *t = &s->hint.tasks[i];
         double yardstick_ns = has_rivals ? t->rival_ns : t->baseline_ns;
-        char yardstick[32], best[32];
+        char yardstick[32], best[32], waits[96];
+        const char *unstable =
+            atoll_unstable_text(t->unstable_rounds, t->unstable_limit, waits, sizeof(waits));
 
         atoll_print(out, "%-20s %12s %12s ", t->name,
                     yardstick_ns > 0 ? atoll_duration_text(yardstick_ns, yardstick, sizeof(yardstick)) : "-",
@@ -277,12 +279,16 @@ static void print_tasks(FILE *out, const struct atoll_campaign_progress_row *row
         print_count(out, is_counted(s), task_evaluated(s, t));
         if (is_narrow) {
             atoll_print(out, "  %s\n", t->is_done ? "done" : state_text(row));
+            if (*unstable)
+                atoll_print_line(out, 6, "    %s", unstable);
             continue;
         }
         print_count(out, s->has_hint, t->correct);
         atoll_print(out, "  %-*.*s %-8s %s%s%s%s%s\n", KERNEL_DIGITS, KERNEL_DIGITS, *t->best ? t->best : "-",
                     t->is_done ? "done" : state_text(row), row->name, *t->model ? "  " : "", t->model,
                     t->is_done && *t->reason ? "  " : "", t->is_done ? atoll_reason_text(t->reason) : "");
+        if (*unstable)
+            atoll_print_line(out, 6, "    %s", unstable);
     }
 }
 

@@ -150,6 +150,10 @@ int atoll_search_options_apply(const struct atoll_search_options *options, struc
 
 static void put_range(const struct atoll_search_field *field, struct atoll_buffer *out)
 {
+    if (field->top) {
+        atoll_buffer_printf(out, "%g..%s", field->min, field->top);
+        return;
+    }
     if (field->kind != ATOLL_SEARCH_NAME) {
         atoll_buffer_printf(out, isinf(field->max) ? "%g.." : "%g..%.10g", field->min, field->max);
         return;
@@ -235,6 +239,8 @@ static json_t *setting_json(const struct atoll_search *defaults, const struct at
     json_t *o = json_pack("{s:s, s:s, s:s, s:s}", "name", field->name, "kind", kinds[field->kind], "default",
                           (const char *)value.data, "summary", field->summary);
     atoll_buffer_fini(&value);
+    if (field->top)
+        json_object_set_new(o, "max_word", json_string(field->top));
     if (field->kind != ATOLL_SEARCH_NAME) {
         json_object_set_new(o, "min", isinf(field->min) ? json_null() : json_real(field->min));
         json_object_set_new(o, "max", isinf(field->max) ? json_null() : json_real(field->max));

@@ -87,6 +87,12 @@ static int is_final(const json_t *task)
     return number(task, has_rival(task) ? "rival_ratio" : "final_ratio") > 0;
 }
 
+static const char *unstable_text(const json_t *task, char *ret_text, size_t bytes)
+{
+    return atoll_unstable_text((uint64_t)number(task, "unstable_rounds"),
+                               (uint64_t)number(task, "unstable_limit"), ret_text, bytes);
+}
+
 static int have_rivals(const json_t *tasks)
 {
     const json_t *task;
@@ -113,7 +119,7 @@ static const char *ratio_text(double ratio, int is_final_ratio, char *ret_text, 
  * cuts off. */
 static void draw_task(FILE *out, const json_t *task, int is_searching, int with_rivals, unsigned columns)
 {
-    char other[32], best[32], first[32], seed[32], rest[256] = "";
+    char other[32], best[32], first[32], seed[32], waits[96], rest[256] = "";
     double yardstick = number(task, with_rivals ? "rival_ns" : "baseline_ns");
     double fitness = number(task, "best_fitness");
     /* Fitness 0.5..1 is the way from the baseline to the floor: that way is the bar. */
@@ -136,7 +142,8 @@ static void draw_task(FILE *out, const json_t *task, int is_searching, int with_
             atoll_print(out, " %9s",
                         ratio_text(over_seed(task), number(task, "final_ratio") > 0, seed, sizeof(seed)));
     } else {
-        atoll_print(out, " %-*s", with_rivals ? 40 : 30, "waiting for its baseline");
+        const char *unstable = unstable_text(task, waits, sizeof(waits));
+        atoll_print(out, " %-*s", with_rivals ? 40 : 30, *unstable ? unstable : "waiting for its baseline");
     }
     atoll_print(out, " %5.0f", number(task, "evaluated"));
     if (number(task, "done") > 0)
@@ -249,7 +256,7 @@ static void print_plain(struct atoll_progress_view *view, const json_t *line)
 {
     const json_t *tasks = json_object_get(line, "tasks"), *task, *leader = NULL;
     double elapsed = number(line, "elapsed_s");
-    char ratio[32];
+    char ratio[32], waits[96];
     size_t index;
 
     if (view->printed_s > 0 && elapsed < view->printed_s + PLAIN_PERIOD_S && !is_last(line))
@@ -268,6 +275,12 @@ static void print_plain(struct atoll_progress_view *view, const json_t *line)
                     ratio_text(speedup(leader), is_final(leader), ratio, sizeof(ratio)),
                     has_rival(leader) ? "its rival" : "its seed", *text(leader, "model") ? " on " : "",
                     text(leader, "model"));
+    }
+    json_array_foreach((json_t *)(uintptr_t)tasks, index, task)
+    {
+        const char *unstable = unstable_text(task, waits, sizeof(waits));
+        if (*unstable)
+            atoll_print(view->out, "  %s: %s", text(task, "name"), unstable);
     }
     fputc('\n', view->out);
 }

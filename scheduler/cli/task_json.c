@@ -224,9 +224,10 @@ static json_t *asks_json(const struct atoll_query *query)
     for (size_t i = 0; i < count; i++) {
         json_array_append_new(
             list,
-            json_pack("{s:s, s:o, s:I, s:I, s:I}", "role", atoll_model_role_name(sections[i].role), "section",
-                      atoll_json_text(sections[i].name), "prompts", (json_int_t)sections[i].prompts, "bytes",
-                      (json_int_t)sections[i].bytes, "cut_bytes", (json_int_t)sections[i].cut_bytes));
+            json_pack("{s:s, s:o, s:I, s:I, s:I, s:I}", "role", atoll_model_role_name(sections[i].role),
+                      "section", atoll_json_text(sections[i].name), "prompts",
+                      (json_int_t)sections[i].prompts, "bytes", (json_int_t)sections[i].bytes, "cut_bytes",
+                      (json_int_t)sections[i].cut_bytes, "tokens_estimated", (json_int_t)sections[i].tokens));
     }
     return json_pack("{s:o, s:o, s:o}", "all", role_json("all", &whole), "roles", roles, "sections", list);
 }

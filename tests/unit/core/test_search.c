@@ -43,6 +43,7 @@ static void languages_travel(void **state)
     atoll_search_defaults(&s);
     assert_int_equal(s.language, ATOLL_LANGUAGE_C);
     s.language = ATOLL_LANGUAGE_CUDA;
+    s.baseline_rounds = 0;
     s.asks = 17;
     atoll_buffer_init(&bytes, 4096);
     atoll_search_encode(&s, &bytes);
@@ -107,6 +108,54 @@ static void languages_travel(void **state)
     assert_string_equal(atoll_language_of_ask(ATOLL_LANGUAGE_CUDA, "triton", 5), "cuda");
     assert_string_equal(atoll_language_of_ask(ATOLL_LANGUAGE_C, NULL, 5), "c");
     atoll_buffer_fini(&bytes);
+}
+
+/* A search that began without a row goes on without what it brought. */
+static void rows_that_are_not_there_change_nothing(void **state)
+{
+    struct atoll_search s, back, unsaid;
+    struct atoll_buffer bytes;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    atoll_search_defaults(&s);
+    atoll_search_unsaid(&unsaid);
+    assert_true(s.baseline_rounds == 5 && unsaid.baseline_rounds == 0);
+    atoll_buffer_init(&bytes, 4096);
+    atoll_search_encode(&unsaid, &bytes);
+    assert_int_equal(bytes.data[OLD_BYTES + 1], ROWS_OF_7);
+    assert_int_equal(atoll_search_decode(bytes.data, bytes.length, &back, &err), 0);
+    assert_int_equal(back.baseline_rounds, 0);
+    atoll_buffer_clear(&bytes);
+    atoll_search_encode(&s, &bytes);
+    assert_int_equal(atoll_search_decode(bytes.data, bytes.length, &back, &err), 0);
+    assert_int_equal(back.baseline_rounds, 5);
+    atoll_buffer_fini(&bytes);
+}
+
+/* As campaign.yaml and the listing say it; the number is read too. */
+static void no_limit_has_a_word(void **state)
+{
+    static const struct {
+        const char *name, *word;
+    } rows[] = {{"tuners", "all"}, {"beam_iterations", "unlimited"}, {"stagnation_limit", "unlimited"}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        const struct atoll_search_field *f = atoll_search_field(rows[i].name);
+        const char *const values[] = {"4294967295", rows[i].word};
+        for (size_t k = 0; k < 2; k++) {
+            struct atoll_search s;
+            struct atoll_buffer text;
+            struct atoll_err err = ATOLL_ERR_INIT;
+            atoll_search_defaults(&s);
+            assert_int_equal(atoll_search_set(&s, f, "7", &err), 0);
+            assert_int_equal(atoll_search_set(&s, f, values[k], &err), 0);
+            atoll_buffer_init(&text, 256);
+            atoll_search_print(&s, f, &text);
+            atoll_buffer_put_u8(&text, 0);
+            assert_string_equal(text.data, rows[i].word);
+            assert_int_equal(atoll_search_set(&s, f, "some", &err), -1);
+            expect_err(&err, ATOLL_E_INPUT, rows[i].word);
+            atoll_buffer_fini(&text);
+        }
+    }
 }
 
 /* Every row is set and printed by its name, and refuses what is beyond its range. */
@@ -253,6 +302,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(defaults_travel),
         cmocka_unit_test(languages_travel),
+        cmocka_unit_test(rows_that_are_not_there_change_nothing),
+        cmocka_unit_test(no_limit_has_a_word),
         cmocka_unit_test(every_field_is_set_by_text),
         cmocka_unit_test(wrong_values_are_named),
     };

@@ -144,8 +144,9 @@ static void test_families(void **state)
     static const struct {
         uint32_t capability;
         const char *family;
-    } rows[] = {{0, "cpu"},  {75, "cuda"},   {80, "ampere"},    {86, "ampere"},
-                {89, "ada"}, {90, "hopper"}, {120, "blackwell"}};
+    } rows[] = {{0, "cpu"},         {75, "cuda"},           {80, "ampere"},        {86, "ampere"},
+                {89, "ada"},        {90, "hopper"},         {100, "blackwell"},    {103, "blackwell"},
+                {110, "blackwell"}, {120, "blackwell-rtx"}, {121, "blackwell-rtx"}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct atoll_device_info device = {.limits = {.compute_capability = rows[i].capability}};
         assert_string_equal(atoll_device_family(&device), rows[i].family);

@@ -358,7 +358,7 @@ static void print_problem(void *context, const struct atoll_err *problem)
 static void test_what_is_installed_is_whole(void **state)
 {
     static const char *const folders[] = {ATOLL_SOURCE_DIR "/knowledge"};
-    static const char *const runs_on[] = {"blackwell", "hopper", "ada", "ampere", "cpu"};
+    static const char *const runs_on[] = {"blackwell-rtx", "blackwell", "hopper", "ada", "ampere", "cpu"};
     struct atoll_err err = ATOLL_ERR_INIT;
     unsigned problems = 0;
     struct atoll_knowledge_pack *pack = atoll_knowledge_pack_read(folders, 1, &err);
@@ -369,6 +369,13 @@ static void test_what_is_installed_is_whole(void **state)
     assert_int_equal(problems, 0);
     for (size_t i = 0; i < sizeof(runs_on) / sizeof(*runs_on); i++)
         assert_non_null(atoll_knowledge_device_find(&base->index, runs_on[i]));
+    for (size_t i = 0; i < base->count; i++) { /* compute capability 12 has no tensor memory */
+        const struct atoll_knowledge_entry *e = &base->entries[i];
+        const char *const code[] = {e->right, e->after, e->kernel};
+        for (size_t k = 0; k < 3 && atoll_knowledge_has(e->devices, "blackwell-rtx"); k++)
+            if (code[k] && strstr(code[k], "tcgen05"))
+                fail_msg("%s is for blackwell-rtx, which has no tcgen05", e->id);
+    }
     atoll_knowledge_base_destroy(base);
     atoll_knowledge_pack_destroy(pack);
 }

@@ -1,54 +1,4 @@
-#include "tests/support/simulation.h"
-
-static const struct sim_seed small_seeds[] = {
-    {"naive", NULL, NULL},
-    {"tiled", "\"TM\": [1, 2, 4, 8], \"TN\": [1, 2, 4]", "TM * TN <= 16"},
-    {"unrolled", "\"U\": [1, 2, 3]", NULL},
-    {"plain", NULL, NULL},
-};
-
-struct fixture {
-    struct atoll_buffer tasks[3];
-};
-
-static int set_up(void **state)
-{
-    struct fixture *f = calloc(1, sizeof(*f));
-    for (size_t i = 0; i < 3; i++)
-        atoll_buffer_init(&f->tasks[i], 1u << 24);
-    sim_task("alpha", small_seeds, 4, 1, &f->tasks[0]);
-    sim_task("beta", small_seeds, 2, 1, &f->tasks[1]);
-    sim_task("gamma", small_seeds, 3, 1, &f->tasks[2]);
-    *state = f;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct fixture *f = *state;
-    for (size_t i = 0; i < 3; i++)
-        atoll_buffer_fini(&f->tasks[i]);
-    free(f);
-    return 0;
-}
-
-static struct atoll_search settings(void)
-{
-    struct atoll_search search;
-    atoll_search_defaults(&search);
-    search.generation_size = 3;
-    search.migration_interval = 1;
-    search.noop_interval = 2;
-    return search;
-}
-
-/* Answers until nothing is under way. */
-static void drain(struct sim *s)
-{
-    for (unsigned i = 0; i < 20000 && s->order_count; i++)
-        sim_answer(s);
-    assert_int_equal(s->order_count, 0);
-}
+#include "tests/unit/evolution/engine/engine_scene.h"
 
 static struct atoll_search random_settings(uint64_t seed)
 {
@@ -139,28 +89,6 @@ static void check_budgets(const struct sim *s)
     if (status.evaluation_budget)
         assert_true(status.evaluated <= status.evaluation_budget);
     assert_int_equal(status.under_way, s->order_count);
-}
-
-static void check_end(struct sim *s)
-{
-    struct atoll_engine_status status;
-    sim_reload(s);
-    atoll_engine_status(s->engine, &status);
-    assert_int_equal(s->counts[ATOLL_DECIDE_STOP], 1);
-    assert_true(status.stopped);
-    assert_int_equal(status.under_way, 0);
-    assert_int_equal(status.reason, s->last[ATOLL_DECIDE_STOP].reason);
-    for (uint32_t i = 0; i < atoll_engine_task_count(s->engine); i++) {
-        struct atoll_task_status t;
-        assert_int_equal(atoll_engine_task_status(s->engine, i, 0, &t), 0);
-        assert_true(t.done);
-        assert_int_equal(t.under_way, 0);
-        assert_true(atoll_id_equal(&t.best, &s->best[i]) || atoll_id_is_zero(&t.best));
-        if (t.final_ratio > 0) /* what the finals said last is true, whatever single times were */
-            expect_close(t.final_ratio, sim_time(&t.baseline) / sim_time(&t.best), 1e-9);
-        if (t.final_ratio > 0 && !atoll_id_equal(&t.best, &t.baseline))
-            assert_true(t.final_ratio > 1.01);
-    }
 }
 
 static void run_to_the_end(struct sim *s, unsigned events)
@@ -276,6 +204,7 @@ static void an_unstable_baseline_is_measured_again(void **state)
 {
     struct fixture *f = *state;
     struct atoll_search search = settings();
+    search.baseline_rounds = 0; /* as searches of before that setting */
     for (unsigned unstable = 0; unstable <= 21; unstable += 7) {
         struct sim *s = malloc(sizeof(*s));
         sim_start(s, 1, &search);
@@ -417,188 +346,6 @@ static void triton_is_evolved_beside_or_alone(void **state)
         free(s);
     }
     atoll_buffer_fini(&task);
-}
-
-static void wall_budget_leaves_time_for_finals(void **state)
-{
-    struct fixture *f = *state;
-    struct atoll_search search = settings();
-    search.wall_budget_ns = 1e9;
-    search.finals_share = 0.2;
-    struct sim *s = malloc(sizeof(*s));
-    sim_start(s, 3, &search);
-    sim_add_task(s, 0, &f->tasks[0]);
-    sim_capacity(s, 1);
-    for (unsigned i = 0; i < 6; i++)
-        sim_answer(s);
-    s->now_ns = 800000000;
-    sim_simple(s, ATOLL_EVENT_TICK);
-    uint64_t sent = s->counts[ATOLL_DECIDE_EVALUATE];
-    drain(s);
-    assert_int_equal(s->counts[ATOLL_DECIDE_EVALUATE], sent);
-    assert_int_equal(s->duels[ATOLL_DUEL_FINAL], 1);
-    check_end(s);
-    assert_int_equal(s->last[ATOLL_DECIDE_STOP].reason, ATOLL_REASON_WALL_TIME);
-    sim_fini(s);
-    free(s);
-}
-
-static void wall_time_over_abandons(void **state)
-{
-    struct fixture *f = *state;
-    struct atoll_search search = settings();
-    search.wall_budget_ns = 1e9;
-    struct sim *s = malloc(sizeof(*s));
-    sim_start(s, 3, &search);
-    sim_add_task(s, 0, &f->tasks[0]);
-    sim_capacity(s, 2);
-    for (unsigned i = 0; i < 6; i++)
-        sim_answer(s);
-    uint64_t held = s->order_count;
-    assert_true(held > 0);
-    s->now_ns = 1000000000;
-    sim_simple(s, ATOLL_EVENT_TICK);
-    assert_int_equal(s->counts[ATOLL_DECIDE_ABANDON], held);
-    check_end(s);
-    size_t length = s->decisions.length;
-    sim_simple(s, ATOLL_EVENT_TICK);
-    sim_simple(s, ATOLL_EVENT_FINISH);
-    assert_int_equal(s->decisions.length, length);
-    sim_fini(s);
-    free(s);
-}
-
-/* ---- extensions ---- */
-
-static void an_extension_reopens(void **state)
-{
-    struct fixture *f = *state;
-    struct atoll_search search = settings();
-    struct atoll_engine_status status;
-    search.evaluation_budget = 5;
-    search.noop_interval = 0;
-    struct sim *s = malloc(sizeof(*s));
-    sim_start(s, 3, &search);
-    sim_add_task(s, 0, &f->tasks[0]);
-    sim_capacity(s, 1);
-    drain(s);
-    check_end(s);
-    assert_int_equal(s->last[ATOLL_DECIDE_STOP].reason, ATOLL_REASON_EVALUATIONS);
-    sim_extend(s, &(struct atoll_extension){.evaluations = 4}, 1);
-    atoll_engine_status(s->engine, &status);
-    assert_false(status.stopped || status.finishing);
-    assert_int_equal(status.evaluation_budget, 9);
-    drain(s);
-    check_end(s);
-    atoll_engine_status(s->engine, &status);
-    assert_int_equal(status.evaluated, 9);
-    assert_int_equal(s->last[ATOLL_DECIDE_STOP].reason, ATOLL_REASON_EVALUATIONS);
-    /* The budget that ended it is lifted where another one is extended. */
-    sim_extend(s, &(struct atoll_extension){.wall_ns = 1e12}, 1);
-    atoll_engine_status(s->engine, &status);
-    assert_int_equal(status.evaluation_budget, 0);
-    expect_close(status.wall_budget_ns, 1e12 + (double)s->now_ns, 1);
-    drain(s);
-    check_end(s);
-    assert_int_equal(s->last[ATOLL_DECIDE_STOP].reason, ATOLL_REASON_EXHAUSTED);
-    assert_int_equal(s->counts[ATOLL_DECIDE_EVALUATE], 16); /* each of them once */
-    sim_check_replay(s);
-    sim_fini(s);
-    free(s);
-}
-
-/* What a stop cut off is answered after the extension, under its number, and nothing is lost or evaluated twice. */
-static void an_extension_sends_again_what_a_stop_cut_off(void **state)
-{
-    struct fixture *f = *state;
-    struct atoll_search search = settings();
-    search.wall_budget_ns = 1e9;
-    for (unsigned answers = 0; answers < 12; answers++) {
-        struct sim *s = malloc(sizeof(*s));
-        sim_start(s, 3, &search);
-        sim_add_task(s, 0, &f->tasks[0]);
-        sim_capacity(s, 2);
-        for (unsigned i = 0; i < answers; i++)
-            sim_answer(s);
-        size_t held = s->order_count;
-        s->now_ns = 1000000000;
-        sim_simple(s, ATOLL_EVENT_TICK);
-        check_end(s);
-        sim_extend(s, &(struct atoll_extension){.wall_ns = 1e12}, 2);
-        assert_int_equal(s->counts[ATOLL_DECIDE_REDISPATCH], held);
-        assert_true(s->order_count >= held);
-        sim_reload(s);
-        drain(s);
-        check_end(s);
-        assert_true(s->counts[ATOLL_DECIDE_EVALUATE] >= 16);
-        sim_check_replay(s);
-        sim_fini(s);
-        free(s);
-    }
-}
-
-/* However often it is extended, the finals of a task spend no more than the declared error together. */
-static void finals_share_one_error_budget(void **state)
-{
-    static const struct sim_seed wide[] = {
-        {"naive", NULL, NULL},
-        {"wide", "\"A\": [1, 2, 3, 4, 5, 6, 7, 8], \"B\": [1, 2, 3, 4, 5, 6, 7, 8]", NULL},
-    };
-    struct atoll_buffer bytes;
-    struct atoll_search search = settings();
-    double spent = 0;
-    atoll_buffer_init(&bytes, 1u << 24);
-    sim_task("wide", wide, 2, 1, &bytes);
-    search.evaluation_budget = 4;
-    search.stagnation_limit = 0;
-    struct sim *s = malloc(sizeof(*s));
-    sim_start(s, 11, &search);
-    s->noise = 0.9; /* promises that do not hold: several finals each time */
-    sim_add_task(s, 0, &bytes);
-    sim_capacity(s, 1);
-    for (unsigned round = 0; round < 12; round++) {
-        double left = search.alpha - spent;
-        for (uint64_t finals = s->duels[ATOLL_DUEL_FINAL]; s->order_count;) {
-            if (s->duels[ATOLL_DUEL_FINAL] > finals) {
-                expect_close(s->last[ATOLL_DECIDE_DUEL].alpha / (left / 2 / search.finals_tries), 1, 1e-9);
-                spent += s->last[ATOLL_DECIDE_DUEL].alpha;
-                finals = s->duels[ATOLL_DUEL_FINAL];
-            }
-            sim_answer(s);
-        }
-        check_end(s);
-        assert_true(spent < search.alpha);
-        sim_reload(s);
-        sim_extend(s, &(struct atoll_extension){.evaluations = 4}, 1);
-    }
-    assert_true(s->duels[ATOLL_DUEL_FINAL] > 4);
-    sim_check_replay(s);
-    sim_fini(s);
-    free(s);
-    atoll_buffer_fini(&bytes);
-}
-
-static void an_extension_by_nothing_is_ignored(void **state)
-{
-    struct atoll_event event;
-    struct atoll_engine_status status;
-    struct atoll_search search = settings();
-    struct sim *s = malloc(sizeof(*s));
-    struct atoll_engine *early = atoll_engine_create(NULL);
-    atoll_event_init(&event, ATOLL_EVENT_EXTEND);
-    event.extension.evaluations = 10;
-    assert_int_equal(atoll_engine_step(early, &event, NULL, NULL, NULL), 0); /* before the start */
-    atoll_engine_status(early, &status);
-    assert_int_equal(status.ignored, 1);
-    atoll_engine_destroy(early);
-    sim_start(s, 1, &search);
-    event.extension.evaluations = 0;
-    sim_step(s, &event);
-    atoll_engine_status(s->engine, &status);
-    assert_int_equal(status.ignored, 1);
-    assert_int_equal(status.evaluation_budget, 0);
-    sim_fini(s);
-    free(s);
 }
 
 /* Where devices spend their time is for people, what an ask was given for its prompt: before the start, in the search
@@ -965,12 +712,6 @@ int main(void)
         cmocka_unit_test(broken_baseline_ends_the_task),
         cmocka_unit_test(one_language_is_evolved),
         cmocka_unit_test(triton_is_evolved_beside_or_alone),
-        cmocka_unit_test(wall_budget_leaves_time_for_finals),
-        cmocka_unit_test(wall_time_over_abandons),
-        cmocka_unit_test(an_extension_reopens),
-        cmocka_unit_test(an_extension_sends_again_what_a_stop_cut_off),
-        cmocka_unit_test(finals_share_one_error_budget),
-        cmocka_unit_test(an_extension_by_nothing_is_ignored),
         cmocka_unit_test(device_times_are_not_looked_at),
         cmocka_unit_test(briefings_are_not_looked_at),
 

@@ -706,7 +706,9 @@ static void system_texts_are_whole(void **state)
         for (unsigned k = 0; k < atoll_rules_count(languages[i]); k++)
             assert_non_null(strstr(text, atoll_rules_why(languages[i], k)));
         assert_int_equal(strstr(text, "## Compute capability 9.0") != NULL, i == 1);
-        assert_true(out.length < 25 << 10);
+        /* Of a prompt's context 8000 tokens are kept for it (mpi-eval/operator/roles.c), and text with code has three and a half
+         * bytes of a token and more. */
+        assert_true(out.length < 28000);
         atoll_buffer_fini(&out);
     }
 }

@@ -165,6 +165,10 @@ static void trials_of_templates(void **state)
         templates++;
         assert_int_equal(
             atoll_shape_trials_of_plan(task, plan, seed->language, &hopper, 12, choices, &count, &err), 0);
+        if (!strcmp(seed->name, "warp")) { /* its tile is no param: nothing follows from shapes */
+            assert_int_equal(count, 0);
+            continue;
+        }
         assert_int_equal(count, 12);
         struct atoll_tune *tune = atoll_tune_create(task, plan, &err);
         struct atoll_random random = {1, 0};
@@ -186,7 +190,7 @@ static void trials_of_templates(void **state)
         assert_int_equal(atoll_shape_trials_of_plan(task, plan, "c", &hopper, 12, choices, &count, &err), 0);
         assert_int_equal(count, 0);
     }
-    assert_int_equal(templates, 3);
+    assert_int_equal(templates, 4);
     atoll_arena_destroy(arena);
     atoll_task_destroy(task);
 }

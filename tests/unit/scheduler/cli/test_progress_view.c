@@ -80,6 +80,24 @@ static void bars_are_redrawn_in_place(void **state)
     free(out);
 }
 
+/* A task that has to wait says why. */
+static void an_unstable_baseline_is_told(void **state)
+{
+    static const enum atoll_progress_mode modes[] = {ATOLL_PROGRESS_PLAIN, ATOLL_PROGRESS_BARS};
+    static const char line[] = "{\"elapsed_s\": 2, \"tasks\": [{\"name\": \"alpha\", \"unstable_rounds\": 2, "
+                               "\"unstable_limit\": 5}, {\"name\": \"beta\"}]}\n";
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+        char *out = shown(modes[i], line, 4096);
+        const char *told = strstr(out, "baseline unstable, tried again 2 of 5");
+
+        assert_non_null(told);
+        assert_null(strstr(told + 1, "baseline unstable"));
+        free(out);
+    }
+}
+
 static ssize_t count_write(void *cookie, const char *bytes, size_t length)
 {
     (void)bytes;
@@ -293,17 +311,12 @@ static void an_endless_line_is_dropped(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_may_be_split_anywhere),
-        cmocka_unit_test(plain_lines_are_rare),
-        cmocka_unit_test(bars_are_redrawn_in_place),
-        cmocka_unit_test(a_redraw_is_one_write),
-        cmocka_unit_test(the_end_is_told),
-        cmocka_unit_test(a_low_screen_is_not_left),
-        cmocka_unit_test(models_are_named),
-        cmocka_unit_test(rivals_come_first),
-        cmocka_unit_test(messages_are_shown_once),
-        cmocka_unit_test(json_passes_through),
-        cmocka_unit_test(garbage_is_skipped),
+        cmocka_unit_test(lines_may_be_split_anywhere), cmocka_unit_test(plain_lines_are_rare),
+        cmocka_unit_test(bars_are_redrawn_in_place),   cmocka_unit_test(an_unstable_baseline_is_told),
+        cmocka_unit_test(a_redraw_is_one_write),       cmocka_unit_test(the_end_is_told),
+        cmocka_unit_test(a_low_screen_is_not_left),    cmocka_unit_test(models_are_named),
+        cmocka_unit_test(rivals_come_first),           cmocka_unit_test(messages_are_shown_once),
+        cmocka_unit_test(json_passes_through),         cmocka_unit_test(garbage_is_skipped),
         cmocka_unit_test(an_endless_line_is_dropped),
     };
 
