@@ -494,9 +494,9 @@ static __device__ __forceinline__ void consume(unsigned char *base, int wg, unsi
     /* 128-byte swizzle, 1024 bytes from 8 rows to the next 8; for the values also 16384 from 64 columns to the next. */
     const unsigned long long kind_k = (1ull << 62) | (64ull << 32) | (1ull << 16);
     const unsigned long long kind_v = (1ull << 62) | (64ull << 32) | (1024ull << 16);
-    const unsigned long long desc_q = kind_k | (unsigned long long)((at + wg * 8192) >> 4);
-    const unsigned long long desc_k = kind_k | (unsigned long long)((at + 2 * size) >> 4);
-    const unsigned long long desc_v = kind_v | (unsigned long long)((at + (2 + stages_k) * size) >> 4);
+    const unsigned long long desc_q = kind_k | (unsigned long long)(((at + wg * 8192) & 0x3ffffu) >> 4);
+    const unsigned long long desc_k = kind_k | (unsigned long long)(((at + 2 * size) & 0x3ffffu) >> 4);
+    const unsigned long long desc_v = kind_v | (unsigned long long)(((at + (2 + stages_k) * size) & 0x3ffffu) >> 4);
 
     int turn = 0, ks = 0, vs = 0, tile = tile_of(0);
     unsigned kp = 0, vp = 0;

@@ -389,8 +389,8 @@ extern "C" __global__ void __launch_bounds__(384, 1)
             for (int k = 0; k < steps; k++) {
                 wait_for(full + stage, phase);
                 const unsigned tile = tiles + (unsigned)stage * kBytesStage;
-                const unsigned long long desc_a = kDescA | (unsigned long long)((tile + rows_a) >> 4);
-                const unsigned long long desc_b = kDescB | (unsigned long long)((tile + kBytesA) >> 4);
+                const unsigned long long desc_a = kDescA | (unsigned long long)(((tile + rows_a) & 0x3ffffu) >> 4);
+                const unsigned long long desc_b = kDescB | (unsigned long long)(((tile + kBytesA) & 0x3ffffu) >> 4);
                 mma_fence();
 #pragma unroll
                 for (int u = 0; u < 4; u++) /* 16 of the depth: 32 bytes of a row of A, 16 rows of B */

@@ -10,7 +10,7 @@
 #include "base/text_index.h"
 #include "core/knowledge/knowledge_base.h"
 #include "scheduler/cli/command.h"
-#include "scheduler/knowledge/check.h"
+#include "scheduler/knowledge/overlay.h"
 
 #define ENTRY_LIMIT (4u << 20) /* of the index of words */
 #define NAME_LIMIT  4096
@@ -67,7 +67,7 @@ struct look_settings {
 
 static struct atoll_knowledge_base *base_open(const struct atoll_option_list *folders, struct atoll_err *err)
 {
-    struct atoll_knowledge_pack *pack = atoll_knowledge_pack_load(NULL, folders->items, folders->count, err);
+    struct atoll_knowledge_pack *pack = atoll_knowledge_overlay_load(folders->items, folders->count, err);
     struct atoll_knowledge_base *base = pack ? atoll_knowledge_base_parse(pack, NULL, NULL, err) : NULL;
     atoll_knowledge_pack_destroy(pack);
     return base;

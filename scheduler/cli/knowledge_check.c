@@ -7,9 +7,11 @@
 #include "base/print.h"
 #include "scheduler/cli/command.h"
 #include "scheduler/knowledge/check.h"
+#include "scheduler/knowledge/overlay.h"
 
 struct check_settings {
     const char *only, *python;
+    long long choices;
     int compile, cache, alone, json, verbose;
 };
 
@@ -20,6 +22,9 @@ static const struct atoll_option check_options[] = {
      "Compile what code there is; --no-compile looks at the files alone."},
     {"cache", 0, ATOLL_OPT_FLAG, FIELD(cache), NULL, NULL, 0, 0, NULL,
      "Use what compilers said of the same text in earlier checks; --no-cache asks them again."},
+    {"choices", 0, ATOLL_OPT_INT, FIELD(choices), "N", "32", 0, 127, NULL,
+     "Of a kernel with params compile at most N choices besides the first, which together have every value "
+     "of every param."},
     {"python", 0, ATOLL_OPT_TEXT, FIELD(python), "PYTHON", "auto", 0, 0, NULL,
      "The interpreter whose Triton compiles; auto: ATOLL_PYTHON, else python3 where that has one; none."},
     {"alone", 0, ATOLL_OPT_FLAG, FIELD(alone), NULL, NULL, 0, 0, NULL,
@@ -74,14 +79,17 @@ static void on_finding(void *context, const struct atoll_finding *f)
 static int run_check(void *given, const char *const *arguments, size_t count, struct atoll_err *err)
 {
     const struct check_settings *s = given;
-    const struct atoll_knowledge_check_settings settings = {
-        .only = s->only, .compiles = s->compile, .cache = s->cache, .python = s->python};
+    const struct atoll_knowledge_check_settings settings = {.only = s->only,
+                                                            .compiles = s->compile,
+                                                            .cache = s->cache,
+                                                            .choices = (unsigned)s->choices,
+                                                            .python = s->python};
     struct table table = {.settings = s};
     if (s->alone && count == 0)
         return atoll_err_set(err, ATOLL_E_USAGE,
                              "atoll knowledge check: --alone goes with folders; name one, or take it out");
     struct atoll_knowledge_pack *pack = s->alone ? atoll_knowledge_pack_read(arguments, count, err)
-                                                 : atoll_knowledge_pack_load(NULL, arguments, count, err);
+                                                 : atoll_knowledge_overlay_load(arguments, count, err);
     int rc = pack ? atoll_knowledge_check(pack, &settings, on_finding, &table, err) : -1;
     atoll_knowledge_pack_destroy(pack);
     if (rc != 0)

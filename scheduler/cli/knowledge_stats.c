@@ -12,6 +12,7 @@
 #include "core/knowledge/knowledge_base.h"
 #include "scheduler/cli/archive_view.h"
 #include "scheduler/cli/command.h"
+#include "scheduler/knowledge/overlay.h"
 
 struct stats_settings {
     const char *kind;
@@ -140,7 +141,7 @@ static int add_archive(struct totals *t, const char *path, struct atoll_err *err
 
 static int add_installed(struct totals *t, struct atoll_err *err)
 {
-    struct atoll_knowledge_pack *pack = atoll_knowledge_pack_load(NULL, NULL, 0, err);
+    struct atoll_knowledge_pack *pack = atoll_knowledge_overlay_load(NULL, 0, err);
     struct atoll_knowledge_base *base = pack ? atoll_knowledge_base_parse(pack, NULL, NULL, err) : NULL;
     int rc = base ? 0 : -1;
     for (size_t i = 0; rc == 0 && i < base->count; i++)

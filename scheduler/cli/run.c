@@ -82,15 +82,6 @@ static int devices_check(const struct run_settings *settings, struct atoll_err *
     return status;
 }
 
-/* That of ATOLL_SITE, whose folder of knowledge counts here as well; NULL with success: none is named. */
-static int site_load(struct atoll_site **ret_site, struct atoll_err *err)
-{
-    const char *name = getenv("ATOLL_SITE");
-
-    *ret_site = name && *name ? atoll_site_load(name, err) : NULL;
-    return name && *name && !*ret_site ? -1 : 0;
-}
-
 static int campaign_make(struct run_settings *settings, const char *const *suites, size_t count,
                          struct atoll_err *err)
 {
@@ -99,7 +90,7 @@ static int campaign_make(struct run_settings *settings, const char *const *suite
     struct atoll_site *site;
     double evaluators = settings->ranks > 1 ? (double)(settings->ranks - 1) : 1;
 
-    if (site_load(&site, err) != 0)
+    if (atoll_site_named(&site, err) != 0)
         return -1;
     settings->plan.site_knowledge = site ? site->knowledge : NULL;
     int status = atoll_campaign_plan_make(&plan, &settings->plan, suites, count, evaluators,

@@ -224,14 +224,15 @@ static int check_entries(struct check *c, struct atoll_err *err)
     c->tasks = calloc(base->count + 1, sizeof(*c->tasks));
     int rc = c->tasks ? 0 : atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the tasks of knowledge");
     if (rc == 0 && c->settings->compiles) {
-        c->code = atoll_check_code_create(base, c->settings->python, c->settings->cache, err);
+        c->code =
+            atoll_check_code_create(base, c->settings->python, c->settings->cache, c->settings->choices, err);
         rc = c->code ? 0 : -1;
     }
     for (size_t i = 0; rc == 0 && i < base->count; i++)
         if (is_wanted(c, &base->entries[i]))
             rc = check_entry(c, i, err);
     if (rc == 0 && c->code)
-        atoll_check_code_finish(c->code, c->row, c->context);
+        rc = atoll_check_code_finish(c->code, c->row, c->context, err);
     atoll_check_code_destroy(c->code);
     for (size_t i = 0; c->tasks && i < base->count; i++)
         atoll_task_destroy(c->tasks[i]);

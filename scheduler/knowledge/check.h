@@ -11,6 +11,7 @@ struct atoll_knowledge_check_settings {
     const char *only;   /* entries alone whose id has this in it; NULL or "": all, and what is no entry */
     int compiles;       /* code, too */
     int cache;          /* what compilers said in earlier checks is used */
+    unsigned choices;   /* of a template that must compile, besides the first one */
     const char *python; /* of Triton: a path, "auto" or "none" */
 };
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "core/plan/plan_choices.h"
 #include "core/rules/rules.h"
 #include "mpi-eval/backend/backends.h"
 #include "mpi-eval/backend/cpu/compile/compile.h"
@@ -15,7 +16,7 @@
 #include "scheduler/knowledge/compilers.h"
 
 #define OWN_TASK     "knowledge/check"
-#define PART_BYTES   96
+#define PART_BYTES   384 /* with a choice */
 #define UNIT_BYTES   (ATOLL_SOURCE_LIMIT + 4096u)
 #define SHOWN_BYTES  600 /* of what a compiler said */
 #define FAULT_BYTES  1400
@@ -46,10 +47,11 @@ struct atoll_check_code {
     struct atoll_check_compilers *compilers;
     struct job *jobs;
     uint32_t count, capacity;
+    unsigned choices;
 };
 
 struct atoll_check_code *atoll_check_code_create(const struct atoll_knowledge_base *base, const char *python,
-                                                 int cache, struct atoll_err *err)
+                                                 int cache, unsigned choices, struct atoll_err *err)
 {
     struct atoll_check_code *code = calloc(1, sizeof(*code));
     if (!code) {
@@ -57,6 +59,7 @@ struct atoll_check_code *atoll_check_code_create(const struct atoll_knowledge_ba
         return NULL;
     }
     code->base = base;
+    code->choices = choices;
     code->compilers = atoll_check_compilers_create(python, cache, err);
     if (code->compilers)
         return code;
@@ -126,52 +129,109 @@ static int submit(struct atoll_check_code *code, struct atoll_check_compiler *co
     return atoll_check_compilers_submit(code->compilers, compiler, &unit, err);
 }
 
+/* Where a piece of code goes. */
+struct target {
+    struct atoll_check_compiler *compiler;
+    enum atoll_check_compiler_kind kind;
+    const char *language, *flags;
+};
+
+/* Who judges a part, and of a template which choice. */
+static void name_part(struct job *job, const char *part, const struct target *target, const char *choice)
+{
+    int is_device = target->kind == ATOLL_CHECK_CUDA || target->kind == ATOLL_CHECK_TRITON;
+    snprintf(job->part, sizeof(job->part), "%s%s%.256s, %s%s%.40s", part, *choice ? " " : "", choice,
+             atoll_check_compiler_name(target->kind), is_device ? " " : "", is_device ? target->flags : "");
+}
+
+/* Rules and unit of one choice; the job is the last one. */
+static int prepare_choice(struct atoll_check_code *code, const struct target *target,
+                          const struct atoll_task *task, const char *source,
+                          const struct atoll_choice *choice, struct atoll_err *err)
+{
+    struct job *job = &code->jobs[code->count - 1];
+    const char *language = target->language;
+    const struct atoll_backend *backend =
+        atoll_backend_find(strcmp(language, "cuda") == 0 || strcmp(language, "triton") == 0 ? "cuda" : "cpu");
+    const struct atoll_order_candidate candidate = {
+        .language = language, .source = source, .choice = *choice};
+    struct atoll_prepared *p = atoll_prepared_create(task, backend, &candidate, NULL, err);
+    int rc = p ? 0 : -1;
+    if (p && p->verdict != ATOLL_V_CORRECT)
+        conclude(job, p->verdict == ATOLL_V_FORBIDDEN ? OUTCOME_RULES : OUTCOME_PLAN, p->detail);
+    else if (p)
+        rc = submit(code, target->compiler, language, p->unit_name, p->unit_text, p->unit_length, err);
+    atoll_prepared_destroy(p);
+    return rc;
+}
+
+/* What is right is so with every value of its params. */
+static int prepare_more(struct atoll_check_code *code, const struct target *target,
+                        const struct atoll_task *task, const char *part, const char *source,
+                        const struct atoll_plan *plan, struct atoll_err *err)
+{
+    struct atoll_plan_choices *choices = malloc(sizeof(*choices));
+    const struct atoll_knowledge_entry *entry = code->jobs[code->count - 1].entry;
+    int may_be_mutable = code->jobs[code->count - 1].may_be_mutable, rc = 0;
+    char text[256];
+    if (!choices)
+        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for choices of a kernel");
+    atoll_plan_choices_cover(task, plan, choices);
+    for (size_t i = 1; rc == 0 && i < choices->count && i <= code->choices; i++) {
+        struct job *job = add_job(code, entry, part, err);
+        if (!job)
+            rc = -1;
+        if (rc == 0) {
+            job->may_be_mutable = may_be_mutable;
+            name_part(job, part, target, atoll_choice_text(plan, &choices->choices[i], text, sizeof(text)));
+            rc = prepare_choice(code, target, task, source, &choices->choices[i], err);
+        }
+    }
+    free(choices);
+    return rc;
+}
+
 /* As a candidate goes: plan, rules, unit. */
-static int prepare_candidate(struct atoll_check_code *code, struct atoll_check_compiler *compiler,
-                             const struct atoll_task *task, const char *language, const char *source,
+static int prepare_candidate(struct atoll_check_code *code, const struct target *target,
+                             const struct atoll_task *task, const char *part, const char *source,
                              struct atoll_err *err)
 {
     struct job *job = &code->jobs[code->count - 1];
-    const struct atoll_backend *backend =
-        atoll_backend_find(strcmp(language, "cuda") == 0 || strcmp(language, "triton") == 0 ? "cuda" : "cpu");
-    struct atoll_order_candidate candidate = {.language = language, .source = source};
     struct atoll_arena *arena = atoll_arena_create((size_t)8 << 20, err);
+    struct atoll_choice first;
     struct atoll_err why = ATOLL_ERR_INIT;
     const char *body;
+    int is_wrong = job->is_wrong;
     if (!task)
         task = task_for_plans(code, err);
     if (!arena || !task) {
         atoll_arena_destroy(arena);
         return -1;
     }
-    const struct atoll_plan *plan = atoll_plan_parse(arena, task, language, source, &body, &why);
-    if (plan)
-        atoll_plan_first_choice(plan, &candidate.choice);
-    else
-        conclude(job, OUTCOME_PLAN, why.text);
-    atoll_arena_destroy(arena);
-    struct atoll_prepared *p = plan ? atoll_prepared_create(task, backend, &candidate, NULL, err) : NULL;
-    if (plan && !p)
-        return -1;
+    const struct atoll_plan *plan = atoll_plan_parse(arena, task, target->language, source, &body, &why);
     int rc = 0;
-    if (p && p->verdict != ATOLL_V_CORRECT)
-        conclude(job, p->verdict == ATOLL_V_FORBIDDEN ? OUTCOME_RULES : OUTCOME_PLAN, p->detail);
-    else if (p)
-        rc = submit(code, compiler, language, p->unit_name, p->unit_text, p->unit_length, err);
-    atoll_prepared_destroy(p);
+    if (plan) {
+        atoll_plan_first_choice(plan, &first);
+        rc = prepare_choice(code, target, task, source, &first, err);
+        if (rc == 0 && !is_wrong && plan->param_count > 0 && target->kind != ATOLL_CHECK_CLANG)
+            rc = prepare_more(code, target, task, part, source, plan, err);
+    } else {
+        conclude(job, OUTCOME_PLAN, why.text);
+    }
+    atoll_arena_destroy(arena);
     return rc;
 }
 
 /* Without a plan it is the body of one: the same rules, and no launches behind it. */
-static int prepare_body(struct atoll_check_code *code, struct atoll_check_compiler *compiler,
-                        enum atoll_check_compiler_kind kind, const char *language, const char *source,
+static int prepare_body(struct atoll_check_code *code, const struct target *target, const char *source,
                         struct atoll_err *err)
 {
+    const char *language = target->language;
     struct atoll_err why = ATOLL_ERR_INIT;
     struct job *job = &code->jobs[code->count - 1];
-    const char *name = kind == ATOLL_CHECK_OPENCL ? "candidate.cl"
-                       : kind == ATOLL_CHECK_CUDA ? atoll_backend_find("cuda")->unit_name
-                                                  : ATOLL_CC_CANDIDATE;
+    const char *name = target->kind == ATOLL_CHECK_OPENCL ? "candidate.cl"
+                       : target->kind == ATOLL_CHECK_CUDA ? atoll_backend_find("cuda")->unit_name
+                                                          : ATOLL_CC_CANDIDATE;
     if (atoll_rules_count(language) > 0 && atoll_rules_check(language, source, 1, &why) != 0) {
         conclude(job, OUTCOME_RULES, why.text);
         return 0;
@@ -183,7 +243,7 @@ static int prepare_body(struct atoll_check_code *code, struct atoll_check_compil
         atoll_buffer_printf(&unit, "#line 1 \"" ATOLL_CC_HARNESS "\"\n");
     int rc = atoll_buffer_check(&unit, err);
     if (rc == 0)
-        rc = submit(code, compiler, language, name, (const char *)unit.data, unit.length, err);
+        rc = submit(code, target->compiler, language, name, (const char *)unit.data, unit.length, err);
     atoll_buffer_fini(&unit);
     return rc;
 }
@@ -192,18 +252,17 @@ static int add_for(struct atoll_check_code *code, const struct atoll_knowledge_e
                    const char *source, const struct atoll_task *task, const char *language,
                    enum atoll_check_compiler_kind kind, const char *flags, struct atoll_err *err)
 {
-    struct atoll_check_compiler *compiler = atoll_check_compilers_get(code->compilers, kind, flags, err);
-    struct job *job = compiler ? add_job(code, entry, part, err) : NULL;
+    const struct target target = {atoll_check_compilers_get(code->compilers, kind, flags, err), kind,
+                                  language, flags};
+    struct job *job = target.compiler ? add_job(code, entry, part, err) : NULL;
     if (!job)
         return -1;
     job->may_be_mutable = task && task->allow_mutable_globals;
-    int is_device = kind == ATOLL_CHECK_CUDA || kind == ATOLL_CHECK_TRITON;
-    snprintf(job->part, sizeof(job->part), "%s, %s%s%.40s", part, atoll_check_compiler_name(kind),
-             is_device ? " " : "", is_device ? flags : "");
+    name_part(job, part, &target, "");
     int is_candidate = kind == ATOLL_CHECK_TRITON ||
                        (has_plan(source) && kind != ATOLL_CHECK_OPENCL && kind != ATOLL_CHECK_CROSS);
-    return is_candidate ? prepare_candidate(code, compiler, task, language, source, err)
-                        : prepare_body(code, compiler, kind, language, source, err);
+    return is_candidate ? prepare_candidate(code, &target, task, part, source, err)
+                        : prepare_body(code, &target, source, err);
 }
 
 /* ---- who compiles it ---- */
@@ -348,9 +407,11 @@ static int on_verdict(void *context, const struct atoll_check_verdict *verdict)
     return outcome != OUTCOME_NOBODY && !fault_of(&code->jobs[verdict->number], text, sizeof(text));
 }
 
-void atoll_check_code_finish(struct atoll_check_code *code, atoll_finding_row *row, void *context)
+int atoll_check_code_finish(struct atoll_check_code *code, atoll_finding_row *row, void *context,
+                            struct atoll_err *err)
 {
-    atoll_check_compilers_finish(code->compilers, on_verdict, code);
+    if (atoll_check_compilers_finish(code->compilers, on_verdict, code, err) != 0)
+        return -1;
     for (uint32_t i = 0; i < code->count; i++) {
         const struct job *job = &code->jobs[i];
         char text[FAULT_BYTES];
@@ -365,4 +426,5 @@ void atoll_check_code_finish(struct atoll_check_code *code, atoll_finding_row *r
                            : is_nobody && job->said ? job->said
                                                     : "");
     }
+    return 0;
 }

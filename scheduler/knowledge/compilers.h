@@ -1,5 +1,5 @@
-/* compilers.h - the compilers that candidates are compiled with, for code of knowledge: made when they are first needed, all at work at
- * the same time.  What one said of a text is kept beside the cubins of candidates, under compiler, flags, static rules and text.
+/* compilers.h - the compilers that candidates are compiled with, for code of knowledge: made when they are first needed, at work side
+ * by side.  What one said of a text is kept beside the cubins of candidates, under compiler, flags, static rules and text.
  * Layer: scheduler.  Lifetime: create/destroy.  Single owner. */
 #ifndef ATOLL_SCHEDULER_KNOWLEDGE_COMPILERS_H
 #define ATOLL_SCHEDULER_KNOWLEDGE_COMPILERS_H
@@ -11,7 +11,7 @@
 
 enum atoll_check_compiler_kind {
     ATOLL_CHECK_CC,     /* as candidates in C are compiled */
-    ATOLL_CHECK_CLANG,  /* the same by clang */
+    ATOLL_CHECK_CLANG,  /* the same by clang, which makes an object alone */
     ATOLL_CHECK_CROSS,  /* C for another processor, by clang */
     ATOLL_CHECK_OPENCL, /* by clang */
     ATOLL_CHECK_CUDA,
@@ -53,10 +53,10 @@ struct atoll_check_unit {
 int atoll_check_compilers_submit(struct atoll_check_compilers *compilers,
                                  struct atoll_check_compiler *compiler, const struct atoll_check_unit *unit,
                                  struct atoll_err *err);
-/* Waits for everything that was queued; done is called once for each, and says whether the verdict is as it was expected: such
- * ones are kept.  BROKEN: nobody here can tell, said: why. */
-void atoll_check_compilers_finish(struct atoll_check_compilers *compilers,
-                                  int (*done)(void *context, const struct atoll_check_verdict *verdict),
-                                  void *context);
+/* Compiles everything that was queued; done is called once for each, and says whether the verdict is as it was expected: such
+ * ones are kept.  BROKEN: nobody here can tell, said: why.  Errors: MEMORY. */
+int atoll_check_compilers_finish(struct atoll_check_compilers *compilers,
+                                 int (*done)(void *context, const struct atoll_check_verdict *verdict),
+                                 void *context, struct atoll_err *err);
 
 #endif

@@ -129,6 +129,16 @@ struct atoll_site *atoll_site_load(const char *name_or_path, struct atoll_err *e
     return site;
 }
 
+int atoll_site_named(struct atoll_site **ret_site, struct atoll_err *err)
+{
+    const char *name = getenv("ATOLL_SITE");
+    struct atoll_site *site = name && *name ? atoll_site_load(name, err) : NULL;
+    if (name && *name && !site)
+        return -1;
+    *ret_site = site;
+    return 0;
+}
+
 const char *atoll_site_text(const struct atoll_site *site, size_t *ret_length)
 {
     const struct atoll_site_draft *draft = (const struct atoll_site_draft *)site;

@@ -128,6 +128,8 @@ struct atoll_site {
  * colons), ".", $XDG_CONFIG_HOME/atoll/sites, jobscripts/sites as installed with the program.  NULL: ATOLL_SITE of the environment, else generic-slurm.
  * Errors: INPUT "file:line: ..." with the nearest known word; NOTFOUND with all places that were looked at. */
 struct atoll_site *atoll_site_load(const char *name_or_path, struct atoll_err *err);
+/* That of ATOLL_SITE, for commands that run without one as well.  0: ret_site is it, NULL when none is named. */
+int atoll_site_named(struct atoll_site **ret_site, struct atoll_err *err);
 /* path: for messages, copied; as are the texts. */
 struct atoll_site *atoll_site_parse(const char *path, const char *text, size_t length, struct atoll_err *err);
 void atoll_site_destroy(struct atoll_site *site);

@@ -17,6 +17,7 @@ import tempfile
 build, what = sys.argv[1:3]
 root = pathlib.Path(tempfile.mkdtemp(prefix="atoll-knowledge-"))
 atexit.register(shutil.rmtree, root, ignore_errors=True)
+os.environ.pop("ATOLL_SITE", None)
 scratch = os.environ["ATOLL_SCRATCH"] = tempfile.mkdtemp(prefix="atoll-knowledge-")  # what compilers said is kept there
 atexit.register(shutil.rmtree, scratch, ignore_errors=True)
 
@@ -42,7 +43,8 @@ def triton_python():
 
 
 def installed():
-    rows = findings("--python", triton_python())
+    # Other choices of kernels are for whoever changes one: each was compiled when it was measured.
+    rows = findings("--python", triton_python(), "--choices", "0")
     kinds = {e["id"]: e["kind"] for e in json.loads(atoll("list", "--json"))}
     check(len(kinds) >= 80, f"{len(kinds)} entries come with Atoll; at least 80 are promised")
     check({"constraint", "pattern", "example", "hardware"} <= set(kinds.values()), set(kinds.values()))
@@ -68,6 +70,8 @@ TWO = GOOD.replace("1", "2")
 BAD = "void f(long b, long e, float *y)\n{\n    y[b] = unheard;\n}\n"
 WRITABLE = "static int count;\nint f(long b, long e, float *y)\n{\n    return count++;\n}\n"
 PLAN = '/* atoll-plan {"version": 1, "launch": [{"function": "f", "units": "N", "args": ["%s"]}]} */\n' + GOOD
+# With one of its values of W alone it does not compile.
+PARAMS = (PLAN % "y").replace('"launch"', '"params": {"W": [1, 2, 3], "V": [4, 8]}, "launch"') + "#if W == 3\nint w = unheard;\n#endif\n"
 SVE = "#include <arm_sve.h>\nfloat f(float *y)\n{\n    return svaddv_f32(svptrue_b32(), svld1_f32(svptrue_b32(), y));\n}\n"
 DEVICE = 'extern "C" __global__ void f(float *y)\n{\n    y[0] = %s;\n}\n'
 TRITON = """# atoll-plan {"version": 1, "launch": [{"kernel": "f", "grid": ["1"], "args": ["y"]}]}
@@ -147,7 +151,7 @@ def broken():
           + "".join(f"  - id: t-pattern-{i}\n    stage: memory\n    language: c\n    devices: cpu\n    what: a step\n" + block("before", before) + block("after", after)
                     + f"    why: so\n    expected: [1, 2]\n    applies: always\n    source: us\n    task: {task}\n"
                     for i, (before, after, task) in enumerate([(BAD, GOOD, "starter/transpose"), (GOOD, TWO, "suites/nowhere")])))
-    write("examples/cpu/t/kernel.c", PLAN % "y")
+    write("examples/cpu/t/kernel.c", PARAMS)
     write("examples/cpu/t/example.yaml", "version: 1\nid: t-example\nwhat: a kernel\nlanguage: c\nfamily: gemm\ntask: starter/transpose\nkernel: kernel.c\n"
           "measured:\n  - {dims: {M: 1, Q: 2}, choice: {BM: 2}, device: a, time_us: 1, rival: b, rival_us: 1, date: 2026-11-23}\nlearn: it\nsource: us\n")
     write("hints.yaml", "version: 1\nhints:\n  - {name: a, trigger: drams, advice: b}\n")
@@ -163,6 +167,12 @@ def broken():
     check("M=1 Q=2 does not give each dim of task 'starter/transpose' a value" in measured, measured)
     check("BM=2 names a param that the kernel has not" in measured, measured)
     expect(rows, "t-example", "kernel, cc", None)
+    chosen = {r["what"]: r for r in rows if r["id"] == "t-example" and r["what"].startswith("kernel W=")}
+    values = {word for what in chosen for word in what[len("kernel "):-len(", cc")].split()}
+    check(values == {"W=2", "W=3", "V=4", "V=8"} and len(chosen) == 2, chosen)  # W=1 V=4 is the first
+    check(all(r["result"] == ("failed" if "W=3" in what else "ok") for what, r in chosen.items()) and "unheard" in str(chosen), chosen)
+    few = findings("--alone", root, "--python", "none", "--only", "t-example", "--choices", "0", status=1)
+    check(not any(r["what"].startswith("kernel W=") for r in few), "--choices 0 compiles the first choice alone")
     check(any("hints.yaml:3: " in r["text"] and r["result"] == "failed" for r in rows), "nothing is said of the hint's trigger")
     place = of(rows, "t-otherwise", "wrong, cc")[0]["place"]
     line = (root / "constraints/all.yaml").read_text().splitlines().index("  - id: t-otherwise") + 1
@@ -186,6 +196,15 @@ def broken():
     check("did you mean 't-quagga'?" in atoll("show", "t-quaga", *more, status=66), "show of what is not there")
     listed = atoll("list", "--kind", "constraint", "--language", "c", "--device", "cpu", *more)
     check("t-quagga" in listed and "cuda-" not in listed, listed)
+    # The site's folder, as a run that names the site reads it.
+    write("site.yaml", f"version: 1\nname: striped\nscheduler: slurm\nstep: {{start: srun}}\nknowledge: {root / 'more'}\n")
+    os.environ["ATOLL_SITE"] = str(root / "site.yaml")
+    check("t-quagga" in atoll("search", "striped", "quagga", "-n", "1"), "search: the site's folder")
+    check("t-quagga" in atoll("list") and json.loads(atoll("show", "t-quagga", "--json"))["wrong"] == BAD, "list and show: the site's folder")
+    check([r["id"] for r in findings("--only", "t-quagga", "--no-compile")] == ["t-quagga"], "check: the site's folder")
+    os.environ["ATOLL_SITE"] = str(root / "no-site.yaml")
+    check("no-site.yaml" in atoll("list", status=66), "a site that is not there")
+    del os.environ["ATOLL_SITE"]
     write("other/constraints/other.yaml", "version: 1\nconstraints:\n" + constraint("quagga", {}, BAD, GOOD, "compile", "undeclared"))
     check("'t-quagga' is that of constraints/more.yaml:3 as well" in atoll("list", *more, "--knowledge", root / "other", status=65), "an id twice")
     return 0

@@ -1,6 +1,6 @@
 /* atoll-plan {
   "version": 1,
-  "params": {"WG": [2, 1, 3, 4], "NB": [1, 2], "STAGES": [4, 3, 5, 6], "INTERVAL": [4, 1, 8, 16], "GROUP": [8, 1, 16]},
+  "params": {"WG": [2, 1, 3, 4], "NB": [1, 2], "STAGES": [4, 3, 5, 6], "INTERVAL": [4, 1, 8], "GROUP": [8, 1, 16]},
   "require": ["STAGES * 128 * (64 * WG + 128 * NB) <= 226304", "NB == 1 || WG <= 2"],
   "launch": [{"kernel": "gemm", "grid": ["cdiv(M, 64 * WG) * cdiv(N, 128 * NB)"], "block": ["128 * WG"],
               "shared_bytes": "1024 + STAGES * 128 * (64 * WG + 128 * NB)",

@@ -1,0 +1,1 @@
+../../../../knowledge/examples/hopper/add-rmsnorm-gemm/kernel.cu

@@ -1,0 +1,1 @@
+../../../../knowledge/examples/hopper/matmul-softmax/kernel.cu

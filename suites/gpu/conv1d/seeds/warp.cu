@@ -1,0 +1,1 @@
+../../../../knowledge/examples/hopper/conv1d/kernel.cu

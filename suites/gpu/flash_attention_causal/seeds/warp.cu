@@ -1,0 +1,1 @@
+../../../../knowledge/examples/hopper/attention-causal/kernel.cu

@@ -1,0 +1,1 @@
+../../../../knowledge/examples/hopper/gemm-f8/kernel.cu

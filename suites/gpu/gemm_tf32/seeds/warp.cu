@@ -1,0 +1,1 @@
+../../../../knowledge/examples/hopper/gemm-tf32/kernel.cu

@@ -1,0 +1,1 @@
+../../../../knowledge/examples/hopper/attention-grouped/kernel.cu

@@ -1,0 +1,1 @@
+../../../../knowledge/examples/hopper/gemm-low-rank/kernel.cu

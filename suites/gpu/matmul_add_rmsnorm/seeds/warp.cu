@@ -1,0 +1,1 @@
+../../../../knowledge/examples/hopper/gemm-add-rmsnorm/kernel.cu

@@ -1,0 +1,1 @@
+../../../../knowledge/examples/hopper/quantised-gemm/kernel.cu

@@ -1,0 +1,1 @@
+../../../../knowledge/examples/hopper/rmsnorm-gemm/kernel.cu

@@ -1,0 +1,1 @@
+../../../../knowledge/examples/hopper/swiglu/kernel.cu
