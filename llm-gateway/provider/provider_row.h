@@ -42,8 +42,9 @@ struct atoll_reply_parts {
 
 void atoll_reply_parts_init(struct atoll_reply_parts *parts);
 void atoll_reply_parts_fini(struct atoll_reply_parts *parts);
-/* 0; or MEMORY, or LIMIT when a text is beyond its limit. */
-int atoll_reply_parts_failed(const struct atoll_reply_parts *parts);
+/* 0; or MEMORY, or LIMIT when a text is beyond its limit: then what it is, and the limit. */
+int atoll_reply_parts_failed(const struct atoll_reply_parts *parts, const char **ret_what,
+                             size_t *ret_limit_bytes);
 
 /* A string's bytes; a NUL inside becomes U+FFFD.  What is no string is nothing. */
 void atoll_reply_add(struct atoll_buffer *text, const json_t *string);

@@ -36,15 +36,22 @@ void atoll_reply_parts_fini(struct atoll_reply_parts *parts)
     atoll_reply_parts_init(parts);
 }
 
-int atoll_reply_parts_failed(const struct atoll_reply_parts *parts)
+int atoll_reply_parts_failed(const struct atoll_reply_parts *parts, const char **ret_what,
+                             size_t *ret_limit_bytes)
 {
+    *ret_what = "text";
+    *ret_limit_bytes = ATOLL_OUTCOME_TEXT_BYTES;
     if (parts->has_no_memory)
         return ATOLL_E_MEMORY;
     if (parts->text.failed)
         return parts->text.failed;
-    for (size_t i = 0; i < parts->call_count; i++)
-        if (parts->calls[i].arguments.failed)
-            return parts->calls[i].arguments.failed;
+    for (size_t i = 0; i < parts->call_count; i++) {
+        if (!parts->calls[i].arguments.failed)
+            continue;
+        *ret_what = "arguments of a call";
+        *ret_limit_bytes = ATOLL_LLM_ARGUMENT_BYTES;
+        return parts->calls[i].arguments.failed;
+    }
     return parts->reasoning.failed ? parts->reasoning.failed : parts->refusal.failed;
 }
 

@@ -80,8 +80,10 @@ static int fail_full(struct atoll_reply_reader *reader, int code, const char *wh
 
 static int check_texts(struct atoll_reply_reader *reader)
 {
-    int code = atoll_reply_parts_failed(&reader->parts);
-    return code ? fail_full(reader, code, "text", ATOLL_OUTCOME_TEXT_BYTES) : 0;
+    const char *what;
+    size_t limit_bytes;
+    int code = atoll_reply_parts_failed(&reader->parts, &what, &limit_bytes);
+    return code ? fail_full(reader, code, what, limit_bytes) : 0;
 }
 
 static int on_event(void *context, const char *name, const char *data, size_t length)
@@ -304,11 +306,14 @@ static int read_document(struct atoll_llm_outcome *o, const json_t *document, st
     int is_read = read_forms(&parts, document);
     atoll_reply_add(&parts.text, json_object_get(about, "text")); /* what a failed call left of an answer */
     atoll_reply_add(&parts.reasoning, json_object_get(about, "reasoning"));
-    int code = atoll_reply_parts_failed(&parts);
-    if (code) {
+    const char *what;
+    size_t limit_bytes;
+    int code = atoll_reply_parts_failed(&parts, &what, &limit_bytes);
+    if (code == ATOLL_E_LIMIT) {
         status =
-            atoll_err_set(err, (enum atoll_code)code, "reply: a text beyond %zu bytes, or no memory for it",
-                          ATOLL_OUTCOME_TEXT_BYTES);
+            atoll_err_set(err, ATOLL_E_LIMIT, "reply: %s beyond the limit of %zu bytes", what, limit_bytes);
+    } else if (code) {
+        status = atoll_err_set(err, (enum atoll_code)code, "reply: no memory for its %s", what);
     } else if (!is_read) {
         status = atoll_err_set(err, ATOLL_E_INPUT,
                                "reply: an object that is neither a chat.completion, a response, "

@@ -8,6 +8,7 @@
 
 #include <sodium.h>
 
+#include "core/ask.h"
 #include "base/json.h"
 #include "base/utf8.h"
 
@@ -19,7 +20,6 @@
 #define CALL_TOKENS    64u /* what stands around a tool or a call: type, id, braces */
 #define TOOL_TOKENS                                                                                          \
     1024u /* the system text that a provider adds where tools are told (Anthropic documents up to 804) */
-#define BYTES_PER_TOKEN 3u
 
 static const char *const role_names[ATOLL_LLM_ROLE_COUNT] = {"system", "user", "assistant", "tool"};
 static const char *const effort_names[ATOLL_LLM_EFFORT_COUNT] = {"", "minimal", "low", "medium", "high"};
@@ -517,7 +517,7 @@ uint64_t atoll_llm_request_input_bound(const struct atoll_llm_request *request)
 
 uint64_t atoll_llm_request_input_estimate(const struct atoll_llm_request *request)
 {
-    return text_bytes(request) / BYTES_PER_TOKEN + 1;
+    return text_bytes(request) / ATOLL_BYTES_PER_TOKEN + 1;
 }
 
 /* ---- a copy in one block: calls first, for their alignment, then texts ---- */

@@ -246,6 +246,44 @@ static void test_written_by_hand(void **state)
     }
 }
 
+/* Too much of a call names the limit of a call, in a stream as in a whole reply. */
+static void test_arguments_beyond_their_limit(void **state)
+{
+    size_t room = ATOLL_LLM_ARGUMENT_BYTES + 512;
+    char *filling = malloc(ATOLL_LLM_ARGUMENT_BYTES + 3), *call = malloc(room), *text = malloc(room);
+    assert_true(filling && call && text);
+    memset(filling, 'x', ATOLL_LLM_ARGUMENT_BYTES + 2);
+    filling[ATOLL_LLM_ARGUMENT_BYTES + 2] = '\0';
+    snprintf(
+        call, room,
+        "{\"tool_calls\":[{\"index\":0,\"id\":\"c\",\"function\":{\"name\":\"f\",\"arguments\":\"%s\"}}]}",
+        filling);
+    for (size_t i = 0; i < 2; i++) {
+        struct atoll_llm_outcome o;
+        struct atoll_err err = ATOLL_ERR_INIT;
+        atoll_llm_outcome_init(&o);
+        if (i == 0)
+            snprintf(text, room, "{\"choices\":[{\"message\":%s}]}", call);
+        else
+            snprintf(text, room, "data: {\"choices\":[{\"delta\":%s}]}\n\n", call);
+        if (i == 0) {
+            assert_int_equal(atoll_reply_parse(text, strlen(text), &o, &err), -1);
+            expect_err(&err, ATOLL_E_LIMIT, "arguments of a call beyond the limit of 262144 bytes");
+        } else {
+            struct atoll_reply_reader *reader =
+                atoll_reply_reader_create(ATOLL_PROVIDER_CHAT, ATOLL_LLM_CHAT, NULL);
+            assert_int_equal(atoll_reply_reader_feed(reader, text, strlen(text)), -1);
+            atoll_reply_reader_finish(reader, 200, 0, &o);
+            assert_string_equal(o.detail, "arguments of a call beyond the limit of 262144 bytes");
+            atoll_reply_reader_destroy(reader);
+        }
+        atoll_llm_outcome_fini(&o);
+    }
+    free(filling);
+    free(call);
+    free(text);
+}
+
 /* ---- bodies ---- */
 
 static const struct atoll_llm_tool_call calls[] = {{"a1", "compile", "{\"source\":\"x\"}"},
@@ -400,6 +438,7 @@ int main(void)
         cmocka_unit_test(test_replies),
         cmocka_unit_test(test_cut_at_every_byte),
         cmocka_unit_test(test_written_by_hand),
+        cmocka_unit_test(test_arguments_beyond_their_limit),
         cmocka_unit_test(test_chat_body),
         cmocka_unit_test(test_responses_body),
         cmocka_unit_test(test_anthropic_body),
