@@ -1,7 +1,7 @@
 /* bench_peaks.c - are the calibration's peaks what the processor can do?  bench_peaks [REPEATS] (5)
  * For vectors of 16, 32 and 64 bytes forced one after the other, and for all at once: the calibration's f64 and f32 peak
  * beside DGEMM and SGEMM of OpenBLAS limited to that width, the best of its kernels for either maker's processors
- * (libopenblas.so.0, or ATOLL_OPENBLAS; Debian: libopenblas0-pthread), and its bandwidth beside STREAM (McCalpin) compiled for it, by as many threads.  Exit status 1
+ * (libopenblas.so.0, or ATOLL_OPENBLAS; Debian: libopenblas0-pthread), and its bandwidth beside STREAM and the sum of STREAM2 (McCalpin) compiled for it, by as many threads.  Exit status 1
  * when one is further away than 10 %.  Each figure comes from a process of its own: this program, called again. */
 #include <dlfcn.h>
 #include <math.h>
@@ -20,17 +20,40 @@
 #define STREAM_LENGTH ((size_t)48 << 20) /* doubles in an array, 384 MB: more than last-level caches have */
 #define REPEAT_LIMIT  1000u
 #define NEAR          0.10
-#define FEW           4 /* threads that orders up to 2048 feed */
+#define FEW           4  /* threads that orders up to 3072 feed */
+#define APART         16 /* elements between rows of a matrix */
+
+/* Memory with huge pages where there are some: pages of 4 KB cost GEMM and STREAM some percent. */
+static void *array_of(size_t bytes)
+{
+    void *array = aligned_alloc((size_t)2 << 20, bytes);
+    if (!array)
+        fprintf(stderr, "bench_peaks: no memory\n");
+    else if (madvise(array, bytes, MADV_HUGEPAGE) != 0)
+        perror("bench_peaks: no huge pages");
+    return array;
+}
 
 /* ---- STREAM, for each width ---- */
 
-enum { COPY, SCALE, ADD, TRIAD, LOOP_COUNT };
+/* SUM is STREAM2's (McCalpin): nothing is written, and memory gives most. */
+enum { COPY, SCALE, ADD, TRIAD, SUM, LOOP_COUNT };
 
 /* Arrays that a loop reads and writes; a write to what no cache holds reads it first. */
-static const double arrays[LOOP_COUNT] = {2, 2, 3, 3};
+static const double arrays[LOOP_COUNT] = {2, 2, 3, 3, 1}, reads_first[LOOP_COUNT] = {1, 1, 1, 1, 0};
+
+typedef unsigned long long __attribute__((may_alias)) whole; /* whose sums may be taken in any order */
 
 #define LOOPS(name, attributes)                                                                              \
-    attributes static void name(int loop, double *a, double *b, double *c, size_t begin, size_t end)         \
+    attributes static whole sum_of_##name(const whole *x, size_t count)                                      \
+    {                                                                                                        \
+        whole s = 0;                                                                                         \
+        for (size_t i = 0; i < count; i++)                                                                   \
+            s += x[i];                                                                                       \
+        return s;                                                                                            \
+    }                                                                                                        \
+    attributes static void name(int loop, double *a, double *b, double *c, whole *sum, size_t begin,         \
+                                size_t end)                                                                  \
     {                                                                                                        \
         if (loop == COPY)                                                                                    \
             for (size_t i = begin; i < end; i++)                                                             \
@@ -38,6 +61,8 @@ static const double arrays[LOOP_COUNT] = {2, 2, 3, 3};
         else if (loop == SCALE)                                                                              \
             for (size_t i = begin; i < end; i++)                                                             \
                 b[i] = 3 * c[i];                                                                             \
+        else if (loop == SUM)                                                                                \
+            *sum = sum_of_##name((const whole *)a + begin, end - begin);                                     \
         else if (loop == ADD)                                                                                \
             for (size_t i = begin; i < end; i++)                                                             \
                 c[i] = a[i] + b[i];                                                                          \
@@ -70,6 +95,7 @@ struct part {
     int width, thread, thread_count;
     double *arrays[3];
     unsigned repeats;
+    whole sum;
     double best_ns[LOOP_COUNT]; /* of thread 0 */
 };
 
@@ -85,9 +111,10 @@ static void *stream_thread(void *of)
         for (int loop = 0; loop < LOOP_COUNT; loop++) {
             pthread_barrier_wait(p->barrier);
             double start = atoll_clock_mono_ns();
-            (p->width == 16   ? loops_16
-             : p->width == 32 ? loops_32
-                              : loops_64)(loop, p->arrays[0], p->arrays[1], p->arrays[2], begin, end);
+            (p->width == 16 ? loops_16
+             : p->width == 32
+                 ? loops_32
+                 : loops_64)(loop, p->arrays[0], p->arrays[1], p->arrays[2], &p->sum, begin, end);
             pthread_barrier_wait(p->barrier);
             double ns = atoll_clock_mono_ns() - start;
             if (p->best_ns[loop] == 0 || ns < p->best_ns[loop])
@@ -96,7 +123,7 @@ static void *stream_thread(void *of)
     return NULL;
 }
 
-/* Prints the best of the four as STREAM counts, and with what is read to be written. */
+/* Prints the best of them as STREAM counts, and with what is read to be written. */
 static int stream_print(int width, int threads, unsigned repeats)
 {
     struct part parts[256];
@@ -105,12 +132,11 @@ static int stream_print(int width, int threads, unsigned repeats)
     double *a[3], best = 0, all = 0;
     threads = threads > 256 ? 256 : threads;
     for (int k = 0; k < 3; k++)
-        if (!(a[k] = aligned_alloc((size_t)2 << 20, STREAM_LENGTH * sizeof(double))) ||
-            madvise(a[k], STREAM_LENGTH * sizeof(double), MADV_HUGEPAGE) != 0)
-            perror("bench_peaks: no huge pages for STREAM");
+        if (!(a[k] = array_of(STREAM_LENGTH * sizeof(double))))
+            return 1;
     pthread_barrier_init(&barrier, NULL, (unsigned)threads);
     for (int i = 0; i < threads; i++) {
-        parts[i] = (struct part){&barrier, width, i, threads, {a[0], a[1], a[2]}, repeats, {0}};
+        parts[i] = (struct part){&barrier, width, i, threads, {a[0], a[1], a[2]}, repeats, 0, {0}};
         if (pthread_create(&ids[i], NULL, stream_thread, &parts[i]) != 0)
             return 1;
     }
@@ -118,8 +144,9 @@ static int stream_print(int width, int threads, unsigned repeats)
         pthread_join(ids[i], NULL);
     for (int loop = 0; loop < LOOP_COUNT; loop++) {
         double bytes = STREAM_LENGTH * sizeof(double);
-        best = fmax(best, arrays[loop] * bytes / parts[0].best_ns[loop]);
-        all = fmax(all, (arrays[loop] + 1) * bytes / parts[0].best_ns[loop]);
+        if (loop != SUM)
+            best = fmax(best, arrays[loop] * bytes / parts[0].best_ns[loop]);
+        all = fmax(all, (arrays[loop] + reads_first[loop]) * bytes / parts[0].best_ns[loop]);
     }
     printf("%.6g %.6g\n", best, all);
     return 0;
@@ -148,37 +175,41 @@ static double now_ns(int threads)
     return threads > 1 ? atoll_clock_mono_ns() : (double)atoll_clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
-/* The best order decides: small ones do not feed all threads, and none reaches the peak that a floor wants. */
+/* The best order decides: small ones do not feed all threads, and none reaches the peak that a floor wants.  Rows lie a line
+ * or two further apart than they are long: at powers of two all of a column falls into few sets of a cache, which costs
+ * DGEMM a twentieth. */
 static int blas_print(unsigned repeats, int threads)
 {
-    static const int orders[] = {1024, 2048, 4096, 6144};
+    static const int orders[] = {1152, 1920, 3072, 6144};
+    enum { COUNT = sizeof(orders) / sizeof(*orders) };
     const char *path = getenv("ATOLL_OPENBLAS");
     void *library = dlopen(path ? path : "libopenblas.so.0", RTLD_NOW);
-    size_t most = (size_t)orders[3] * (size_t)orders[3];
-    double *d = calloc(3 * most, sizeof(*d)), best[2] = {0, 0};
-    float *f = calloc(3 * most, sizeof(*f));
+    size_t order_count = threads > FEW ? COUNT : COUNT - 1,
+           most = (size_t)orders[order_count - 1] * (size_t)(orders[order_count - 1] + APART);
+    double *d = array_of(3 * most * sizeof(*d)), best[2] = {0, 0};
+    float *f = array_of(3 * most * sizeof(*f));
     dgemm *multiply_d;
     sgemm *multiply_f;
     if (!library || !d || !f) {
         fprintf(stderr, "bench_peaks: no OpenBLAS: %s\n", library ? "no memory" : dlerror());
         return 1;
     }
-    for (size_t i = 0; i < 2 * most; i++) {
+    for (size_t i = 0; i < 3 * most; i++) {
         d[i] = (double)(i % 7) / 7;
         f[i] = (float)d[i];
     }
     *(void **)&multiply_d = symbol_of(library, "cblas_dgemm");
     *(void **)&multiply_f = symbol_of(library, "cblas_sgemm");
-    for (size_t k = 0; k < (threads > FEW ? sizeof(orders) / sizeof(*orders) : 2); k++) {
-        int n = orders[k];
-        size_t count = (size_t)n * (size_t)n;
-        for (unsigned r = 0; r < (n > 2048 ? 2 : repeats); r++) {
+    for (size_t k = 0; k < order_count; k++) {
+        int n = orders[k], next = n + APART;
+        size_t count = (size_t)n * (size_t)next;
+        for (unsigned r = 0; r < (n > 2048 && repeats > 2 ? 2 : repeats); r++) {
             double start = now_ns(threads);
-            multiply_d(101, 111, 111, n, n, n, 1, d, n, d + count, n, 0, d + 2 * count, n);
-            best[0] = fmax(best[0], 2.0 * n * (double)count / (now_ns(threads) - start));
+            multiply_d(101, 111, 111, n, n, n, 1, d, next, d + count, next, 0, d + 2 * count, next);
+            best[0] = fmax(best[0], 2.0 * n * n * n / (now_ns(threads) - start));
             start = now_ns(threads);
-            multiply_f(101, 111, 111, n, n, n, 1, f, n, f + count, n, 0, f + 2 * count, n);
-            best[1] = fmax(best[1], 2.0 * n * (double)count / (now_ns(threads) - start));
+            multiply_f(101, 111, 111, n, n, n, 1, f, next, f + count, next, 0, f + 2 * count, next);
+            best[1] = fmax(best[1], 2.0 * n * n * n / (now_ns(threads) - start));
         }
     }
     printf("%.6g %.6g\n", best[0], best[1]);
@@ -292,11 +323,11 @@ static int print_row(int width, const char *const *cores, unsigned repeats)
 
 int main(int argc, char **argv)
 {
-    /* processors that OpenBLAS knows to have no wider vectors: one of each maker's */
+    /* processors that OpenBLAS knows to have no wider vectors: of each maker */
     static const struct {
         int width;
-        const char *cores[3];
-    } rows[] = {{16, {"Nehalem", "Barcelona"}},
+        const char *cores[4];
+    } rows[] = {{16, {"Nehalem", "Barcelona", "Core2"}},
                 {32, {"Haswell", "Zen"}},
                 {64, {"SkylakeX", "Cooperlake"}},
                 {0, {NULL}}};

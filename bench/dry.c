@@ -33,7 +33,7 @@ static struct atoll_compiler *compiler_open(const char *target, unsigned slots, 
                                             .cache = ""};
     struct atoll_triton_settings triton = {.compiler = settings.compiler, .python = "auto", .cache = ""};
     struct atoll_compiler *cuda = atoll_nvrtc_create(&settings, err);
-    return cuda ? atoll_cuda_languages_create(cuda, atoll_triton_create(&triton, err), err) : NULL;
+    return cuda ? atoll_cuda_compiler_by_language_create(cuda, atoll_triton_create(&triton, err), err) : NULL;
 }
 
 /* A broken one is to stop at the compiler, every other one has to come past the image. */

@@ -229,6 +229,7 @@ def check_archive(strategy, campaign, asks):
     sums = json.loads(atoll("best", campaign, "--json", "--sums"))["sums"]["asks"]
     check(sum(r["improvements"] for r in sums["roles"]) == sum(a["improvements"] for a in asks), f"{strategy}: sums {sums}")
     check(sum(s["bytes"] for s in sums["sections"]) == sum(len(a["prompt"].encode()) for a in asks), f"{strategy}: sections {sums}")
+    check(all(s["tokens_estimated"] == s["bytes"] // 3 for s in sums["sections"]), f"{strategy}: tokens of sections {sums}")
     by_role = {}
     for ask in asks:
         by_role[ask["role"]] = by_role.get(ask["role"], 0) + len(ask["prompt"].encode())

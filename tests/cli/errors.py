@@ -80,6 +80,9 @@ def backends():
     """Another language, without a device of its own: what is missing is named, what is there is searched."""
     expect("no such choice", run("run", suite, "--sanitize", "all", "-o", str(root / "b0")), 2, "none and finals", "--sanitize")
     expect("deadline out of bounds", run("run", suite, "--sanitize-deadline", "10m", "-o", str(root / "b0")), 2, "--sanitize-deadline")
+    expect("no memory to compile with", run("run", suite, "--compile-memory", "1K", "-o", str(root / "b0")), 2, "not within", "--compile-memory")
+    expect("memory to compile with", run("run", suite, "--compile-memory", "3G", "--create-only", "-q", "-o", str(root / "memory")), 0)
+    assert 'compile-memory: "3G"' in (root / "memory/campaign.yaml").read_text(), "a resume would compile with other memory"
     expect("no such backend", run("run", suite, "--backend", "opencl", "-o", str(root / "b0")), 2, "cpu, cuda and null", "--backend")
     expect("a mistyped backend", run("run", suite, "--backend", "cpuu", "-o", str(root / "b0")), 2, "did you mean 'cpu'?", "--backend")
     expect("a mistyped backend of task check", run("task", "check", suite, "--backend", "cuad"), 2, "did you mean 'cuda'?", "--backend")

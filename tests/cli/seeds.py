@@ -1,4 +1,6 @@
-"""Every CUDA seed of the bundled suites compiles for sm_90a with its first choice: by NVRTC, else by nvcc."""
+"""Every CUDA seed of the bundled suites compiles for sm_90a with its first choice: by NVRTC, else by nvcc.  Those that are examples of
+knowledge by a link are compiled by `atoll knowledge check` (cli.knowledge-installed)."""
+import concurrent.futures
 import ctypes
 import ctypes.util
 import glob
@@ -89,20 +91,30 @@ if not compiler:
     sys.exit(77)
 # Tasks share seeds by links: each text is compiled once with each definitions.
 paths = list({(os.path.realpath(p), definitions(p)): p for p in sorted(glob.glob(f"{suites}/*/*/seeds/*.cu"), reverse=True)}.values())
+examples = os.path.join(os.path.dirname(os.path.realpath(suites)), "knowledge", "examples", "")
+told = [p for p in paths if os.path.realpath(p).startswith(examples)]
 has_headers = any(os.path.exists(f"{r}/include/cuda_fp16.h") for r in roots)
-failed = skipped = 0
-for path in paths:
+
+
+def fault(path):
+    """What is wrong with a seed; "": nothing; None: it needs headers that are not here."""
     plan, body = split(path)
     if "#include" in body and not has_headers:
-        skipped += 1
-        continue
+        return None
     first = "".join(f"#define {name} {values[0]}\n" for name, values in plan.get("params", {}).items())
-    log = compiler.compile(first + body)
     missing = [launch["kernel"] for launch in launches(plan) if launch["kernel"] + "(" not in body]
-    if log or missing:
-        failed += 1
-        print(f"{path}: {log[:2000]}{''.join(f' no kernel {name}' for name in missing)}")
+    return compiler.compile(first + body)[:2000] + "".join(f" no kernel {name}" for name in missing)
+
+
+# A child per core, the longest seeds first: one NVRTC compiles one program at a time.
+paths = sorted(set(paths) - set(told), key=os.path.getsize, reverse=True)
+with concurrent.futures.ProcessPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+    faults = dict(zip(paths, pool.map(fault, paths)))
+for path, text in faults.items():
+    if text:
+        print(f"{path}: {text}")
+failed, skipped = sum(bool(text) for text in faults.values()), sum(text is None for text in faults.values())
 if skipped:
     print(f"skipped: {skipped} seeds include headers of the toolkit, which is not here")
-print(f"{len(paths)} seeds, {failed} failed ({type(compiler).__name__})")
+print(f"{len(paths)} seeds, {failed} failed ({type(compiler).__name__}), {len(told)} are examples of knowledge")
 sys.exit(1 if failed or not paths else 0)
