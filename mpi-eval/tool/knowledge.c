@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/spelling.h"
 #include "base/text_index.h"
+#include "base/word_list.h"
 #include "core/knowledge/knowledge_base.h"
 #include "mpi-eval/tool/search.h"
 
@@ -47,24 +48,11 @@ static int begins(const char *path, const char *folder)
     return strncmp(path, folder, strlen(folder)) == 0;
 }
 
-/* Whether a word stands in "a,b,c". */
-static int is_in(const char *list, const char *word)
-{
-    size_t length = strlen(word);
-    while (list && *list) {
-        size_t n = strcspn(list, ",");
-        if (n == length && memcmp(list, word, n) == 0)
-            return 1;
-        list += n + (list[n] == ',');
-    }
-    return 0;
-}
-
 /* An example that is proven, and of no family that is left out. */
 static int is_shown(const struct atoll_knowledge_tool *k, const struct atoll_knowledge_entry *example)
 {
     for (const char *const *f = example->families; f && *f; f++)
-        if (is_in(k->except, *f))
+        if (atoll_word_is_in(k->except, *f))
             return 0;
     return atoll_knowledge_is_proven(example);
 }
