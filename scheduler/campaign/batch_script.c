@@ -70,6 +70,16 @@ static void put_variable(struct atoll_buffer *out, const char *name, const char 
     put(out, "\n");
 }
 
+/* Slurm's default, fences by trees, lets ranks out of MPI_Init while others are in it yet; Open MPI 4.1 then crashes when
+ * the first message comes (docs/spec/site.md).  The site's own variables come behind, so they have the last word. */
+static void put_fence(const struct atoll_site *site, struct atoll_buffer *out)
+{
+    const char *mpi = site->step.mpi ? site->step.mpi : "pmix"; /* the cluster's own way may be that one */
+
+    if (site->step.start == ATOLL_SITE_SRUN && strncmp(mpi, "pmix", 4) == 0)
+        put_variable(out, "SLURM_PMIX_FENCE", "ring");
+}
+
 static void put_environment(const struct atoll_site *site, struct atoll_buffer *out)
 {
     static const char *const proxies[] = {"http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"};
@@ -79,6 +89,7 @@ static void put_environment(const struct atoll_site *site, struct atoll_buffer *
         put_variable(out, proxies[i], site->network.proxy);
     for (size_t i = 0; site->network.no_proxy && i < sizeof(direct) / sizeof(direct[0]); i++)
         put_variable(out, direct[i], site->network.no_proxy);
+    put_fence(site, out);
     for (size_t i = 0; i < site->environment_count; i++)
         put_variable(out, site->environment[i].name, site->environment[i].value);
     put(out, "export ATOLL_SCRATCH=\"");

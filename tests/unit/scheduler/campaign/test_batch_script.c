@@ -242,6 +242,37 @@ static void test_a_killed_pilot_is_told(void **state)
     atoll_site_destroy(site);
 }
 
+/* Slurm's fences by trees are no barriers; who names another way has it. */
+static void test_fences_are_rings_where_pmix_starts_ranks(void **state)
+{
+    static const struct {
+        const char *site, *want;
+    } cases[] = {
+        {"step: {start: srun}\n", "ring"},
+        {"step: {start: srun, mpi: pmix_v4}\n", "ring"},
+        {"step: {start: srun, mpi: pmi2}\n", "none"},
+        {"step: {start: mpirun}\n", "none"},
+        {"step: {start: srun, mpi: pmix}\nenvironment: {SLURM_PMIX_FENCE: mixed}\n", "mixed"},
+    };
+    static const char pilot[] = "#!/bin/bash\nprintf '%s' \"${SLURM_PMIX_FENCE:-none}\" >fence\n";
+    char program[300], text[256];
+    size_t length;
+
+    (void)state;
+    unsetenv("SLURM_PMIX_FENCE");
+    snprintf(program, sizeof(program), "%s/fence-pilot", folder);
+    write_bytes(program, pilot, sizeof(pilot) - 1, 0755);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        snprintf(text, sizeof(text), "version: 1\nname: x\n%s", cases[i].site);
+        struct atoll_site *site = parse(text);
+        const struct atoll_batch_script script = {site, program, "/c", "/c/site.yaml", NULL};
+        write_script(&script, "fence.sh");
+        assert_int_equal(run("fence.sh"), 0);
+        assert_string_equal(read_whole("fence", &length), cases[i].want);
+        atoll_site_destroy(site);
+    }
+}
+
 static void test_missing_module_ends_the_job(void **state)
 {
     struct atoll_site *site = parse("version: 1\nname: x\nstep: {start: srun}\nmodules: ['no;such']\n"
@@ -293,6 +324,7 @@ int main(void)
         cmocka_unit_test(test_bytes_come_through),
         cmocka_unit_test(test_signals_reach_the_pilot),
         cmocka_unit_test(test_a_killed_pilot_is_told),
+        cmocka_unit_test(test_fences_are_rings_where_pmix_starts_ranks),
         cmocka_unit_test(test_missing_module_ends_the_job),
         cmocka_unit_test(test_refusals),
     };
