@@ -105,7 +105,7 @@ static void log_line(struct atoll_buffer *line)
     atoll_buffer_clear(line);
 }
 
-static void log_map(const struct atoll_rank_map_row *rows, unsigned count)
+void atoll_rank_map_log(const struct atoll_rank_map_row *rows, unsigned count)
 {
     struct atoll_buffer line;
     atoll_buffer_init(&line, 1u << 16);
@@ -116,6 +116,15 @@ static void log_map(const struct atoll_rank_map_row *rows, unsigned count)
     atoll_rank_map_summary(rows, count, &line);
     log_line(&line);
     atoll_buffer_fini(&line);
+    unsigned absent = 0;
+    for (unsigned i = 0; i < count; i++)
+        absent += strcmp(rows[i].state, atoll_peer_state_name(ATOLL_PEER_ABSENT)) == 0;
+    if (absent)
+        atoll_log(
+            ATOLL_LOG_WARNING, "eval.ranks.absent",
+            "%u of %u evaluators were not heard of: the run goes on, and their devices idle until they come; "
+            "of ranks that ended as they started the step's output says why",
+            absent, count);
 }
 
 static void write_file(struct atoll_rank_map *map, const struct atoll_rank_map_row *rows, unsigned count,
@@ -169,7 +178,7 @@ void atoll_rank_map_update(struct atoll_rank_map *map, const struct atoll_peer_t
                                               .place = &peer->place};
     }
     if (rows && !map->is_logged)
-        log_map(rows, count);
+        atoll_rank_map_log(rows, count);
     if (rows)
         write_file(map, rows, count, attempt_dir);
     map->is_logged = 1;

@@ -32,6 +32,8 @@ void atoll_rank_map_update(struct atoll_rank_map *map, const struct atoll_peer_t
 void atoll_rank_map_line(const struct atoll_rank_map_row *row, struct atoll_buffer *out);
 /* "5 of 6 evaluators work, on 2 nodes; 1 is surplus". */
 void atoll_rank_map_summary(const struct atoll_rank_map_row *rows, unsigned count, struct atoll_buffer *out);
+/* Each row, the summary, and a warning where evaluators are absent. */
+void atoll_rank_map_log(const struct atoll_rank_map_row *rows, unsigned count);
 /* The file: one JSON object (docs/spec/ranks.md).  unix_ns: now. */
 void atoll_rank_map_json(const struct atoll_rank_map_row *rows, unsigned count, int64_t unix_ns,
                          struct atoll_buffer *out);

@@ -3,7 +3,9 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/log.h"
 #include "mpi-eval/coordinator/rank_map.h"
 
 static const struct atoll_evaluator_location near_place = {
@@ -71,6 +73,27 @@ static void test_summary(void **state)
     }
 }
 
+/* Who was not heard of is a warning, for nobody looks at a node that idles all night. */
+static void test_log(void **state)
+{
+    (void)state;
+    for (unsigned count = 2; count <= 3; count++) {
+        char said[4096];
+        int ends[2];
+        assert_int_equal(pipe(ends), 0);
+        atoll_log_setup(ends[1], ATOLL_LOG_WARNING, "");
+        atoll_rank_map_log(rows, count);
+        atoll_log_setup(STDERR_FILENO, ATOLL_LOG_INFO, "");
+        close(ends[1]);
+        ssize_t length = read(ends[0], said, sizeof(said) - 1);
+        close(ends[0]);
+        assert_int_equal(length > 0, count == 3);
+        said[length] = '\0';
+        assert_int_equal(strstr(said, "eval.ranks.absent 1 of 3 evaluators were not heard of") != NULL,
+                         count == 3);
+    }
+}
+
 /* A reader of JSON finds what was put in, whatever texts devices and nodes have. */
 static void test_json(void **state)
 {
@@ -97,6 +120,6 @@ static void test_json(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_lines), cmocka_unit_test(test_summary),
-                                       cmocka_unit_test(test_json)};
+                                       cmocka_unit_test(test_log), cmocka_unit_test(test_json)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
