@@ -1,5 +1,4 @@
 /* bench_rivals.c - the rivals of tasks as the referee measures them, a line of JSON each, for bench/torch's scripts.
- * [ATOLL_PYTHON=FILE] bench_rivals [--backend cuda|cpu] [--modes eager,compile,max-autotune] [--times N] [--verbose] TASK_DIR...
  * The device is opened and calibrated once; with --times each rival is measured so many times, built once. */
 #include <getopt.h>
 #include <stdio.h>
@@ -108,13 +107,23 @@ static int measure(const struct options *o, char **dirs, int count, struct atoll
     return rc;
 }
 
+static void usage(FILE *out)
+{
+    fputs("usage: [ATOLL_PYTHON=FILE] [ATOLL_DEVICE=GPU] bench_rivals [OPTION...] TASK_DIR...\n"
+          "  --backend cuda|cpu  where (cuda)\n"
+          "  --modes M,...       of eager, compile, max-autotune (those of the task)\n"
+          "  --times N           measure each so often, built once (1)\n"
+          "  --verbose           how long answers took, and which way they came\n"
+          "  --help\n",
+          out);
+}
+
 int main(int argc, char **argv)
 {
-    static const struct option names[] = {{"backend", required_argument, NULL, 'b'},
-                                          {"modes", required_argument, NULL, 'm'},
-                                          {"times", required_argument, NULL, 'n'},
-                                          {"verbose", no_argument, NULL, 'v'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct option names[] = {
+        {"backend", required_argument, NULL, 'b'}, {"modes", required_argument, NULL, 'm'},
+        {"times", required_argument, NULL, 'n'},   {"verbose", no_argument, NULL, 'v'},
+        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0}};
     struct options o = {.backend = "cuda", .times = 1};
     struct atoll_err err = ATOLL_ERR_INIT;
     int key;
@@ -125,10 +134,12 @@ int main(int argc, char **argv)
             o.modes = optarg;
         else if (key == 'n')
             o.times = (unsigned)strtoul(optarg, NULL, 10);
-        else if (key == 'v') /* how long answers took, and which way they came */
+        else if (key == 'v')
             atoll_log_setup(STDERR_FILENO, ATOLL_LOG_DEBUG, "");
-        else
-            return 2;
+        else {
+            usage(key == 'h' ? stdout : stderr);
+            return key == 'h' ? 0 : 2;
+        }
     if (optind >= argc || o.times < 1 || o.times > TIMES_LIMIT) {
         fprintf(stderr, "bench_rivals: folders of tasks, and 1 to %d times\n", TIMES_LIMIT);
         return 2;
