@@ -1,14 +1,15 @@
 /* atoll-plan {
   "version": 1,
-  "params": {"WARPS": [4, 2, 8, 7], "NP": [48, 64]},
-  "require": ["N <= NP"],
+  "params": {"WARPS": [4, 2, 8, 7, 14], "NP": [48, 64], "BLOCKS": [1, 2, 4]},
+  "require": ["N <= NP", "WARPS * BLOCKS <= 32"],
   "launch": [{"kernel": "fm", "grid": ["B * cdiv(K, 16 * WARPS)"], "block": ["32 * WARPS"],
               "shared_bytes": "2 * NP * (16 * cdiv(D, 16) + 8 + 16 * WARPS + 8)",
               "args": ["x", "y", "out", "i64:N", "i64:D", "i64:K"]}]
 } */
 /* Tensor cores, both products in one: a warp has 16 columns of Y.  16 of the depth at a time it multiplies Y^T X, and
  * what comes out is, rounded to bf16, the left factor of the second product, without leaving the registers.  NP is the
- * number of features, padded.  Results leave through the place of Y in shared memory. */
+ * number of features, padded; registers leave room for BLOCKS blocks.  Results leave through the place of Y in shared
+ * memory. */
 #define THREADS (32 * WARPS)
 #define WIDTH   (16 * WARPS)
 #define PITCH_Y (WIDTH + 8)
@@ -116,7 +117,7 @@ static __device__ void multiply(const unsigned short *x, int pitch, int depth, c
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS)
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     fm(const unsigned short *x, const unsigned short *y, unsigned short *out, long long features,
        long long depth, long long width)
 {
