@@ -42,6 +42,9 @@ function(atoll_test_program target)
   add_executable(${target} ${ARG_SOURCES})
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/bin)
   target_link_libraries(${target} PRIVATE atoll_flags ${ARG_LINK} m)
+  if(ATOLL_SANITIZE) # optimizing what the sanitizers add to a test takes longer than running it
+    target_compile_options(${target} PRIVATE -O0)
+  endif()
 endfunction()
 
 # atoll_test(<module>.<noun> SOURCES... LINK... LABELS...): one cmocka program, one ctest entry.
