@@ -59,7 +59,12 @@ static void expect_equal(const struct atoll_llm_outcome *a, const struct atoll_l
     assert_string_equal(text_of(&a->text), text_of(&b->text));
     assert_string_equal(text_of(&a->reasoning), text_of(&b->reasoning));
     assert_int_equal(a->tool_call_count, b->tool_call_count);
-    assert_memory_equal(&a->usage, &b->usage, sizeof(a->usage));
+    assert_int_equal(a->usage.input, b->usage.input);
+    assert_int_equal(a->usage.cached_input, b->usage.cached_input);
+    assert_int_equal(a->usage.cache_write, b->usage.cache_write);
+    assert_int_equal(a->usage.output, b->usage.output);
+    assert_int_equal(a->usage.reasoning, b->usage.reasoning);
+    assert_int_equal(a->usage.is_estimated, b->usage.is_estimated);
     assert_true(a->cost_usd == b->cost_usd && a->first_byte_s == b->first_byte_s &&
                 a->elapsed_s == b->elapsed_s);
     assert_int_equal(a->tries, b->tries);

@@ -121,7 +121,8 @@ static const struct {
 /* A busy machine may spoil a measurement; that is said, and is nothing that this test is about. */
 static int is_spoiled(enum atoll_verdict verdict, const char *detail)
 {
-    return verdict == ATOLL_V_INFRASTRUCTURE && strstr(detail, "other programs took the device's cores");
+    return (verdict == ATOLL_V_INFRASTRUCTURE && strstr(detail, "other programs took the device's cores")) ||
+           (verdict == ATOLL_V_UNSTABLE && strstr(detail, "were disturbed by others"));
 }
 
 static void duel_check(size_t index, const struct atoll_buffer *answer, uint64_t *ret_evaluation)
