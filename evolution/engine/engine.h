@@ -8,7 +8,7 @@
 #include "core/decision.h"
 #include "core/event.h"
 
-#define ATOLL_ENGINE_VERSION 9
+#define ATOLL_ENGINE_VERSION 10
 
 struct atoll_engine;
 
