@@ -7,6 +7,7 @@
 
 #include "core/experience/hint_file.h"
 #include "core/knowledge/knowledge_base.h"
+#include "core/knowledge/region.h"
 #include "core/plan/plan.h"
 #include "evolution/prompt/prompt.h"
 #include "scheduler/campaign/run_tasks.h"
@@ -64,6 +65,21 @@ static void check_prompts(const struct check *c, const struct atoll_knowledge_pa
         tell_problem((void *)(uintptr_t)c, &why);
     else
         c->row(c->context, &f);
+}
+
+/* A text without its regions is worded as it is, and never evolves: nobody would notice. */
+static void check_regions(const struct check *c, const struct atoll_knowledge_pack *pack)
+{
+    for (size_t i = 0; i < ATOLL_KNOWLEDGE_LANGUAGES; i++) {
+        struct atoll_err why = ATOLL_ERR_INIT, said = ATOLL_ERR_INIT;
+        char path[64];
+        snprintf(path, sizeof(path), "prompts/%.32s.md", atoll_knowledge_language(i));
+        const struct atoll_knowledge_file *file = atoll_knowledge_pack_find(pack, path);
+        if (!file || atoll_regions_check(file->text, &why) == 0)
+            continue;
+        atoll_err_set(&said, ATOLL_E_INPUT, "%s: %s; without its regions it does not evolve", path, why.text);
+        tell_problem((void *)(uintptr_t)c, &said);
+    }
 }
 
 static void check_hints(const struct check *c, const struct atoll_knowledge_pack *pack)
@@ -252,6 +268,7 @@ int atoll_knowledge_check(const struct atoll_knowledge_pack *pack,
     if (!settings->only || !*settings->only) {
         check_hints(&c, pack);
         check_prompts(&c, pack);
+        check_regions(&c, pack);
     }
     int rc = check_entries(&c, err);
     atoll_knowledge_base_destroy(base);
