@@ -53,7 +53,7 @@ with tempfile.TemporaryDirectory(prefix="atoll-install-") as folder:
     for name in ("starter", "suites/starter"):
         out = work / ("of-" + name.replace("/", "-"))
         result = subprocess.run([prefix / "bin/atoll", "run", name, "-o", out, "--only", "softmax_rows", "--evaluations", "3",
-                                 "--seconds", "60", "--quiet"], cwd=work, env=environment, capture_output=True, text=True)
+                                 "--seconds", "25", "--quiet"], cwd=work, env=environment, capture_output=True, text=True)
         noise = "no task has a correct baseline" in result.stderr
         check(result.returncode == 0 or noise, f"atoll run {name}: {result.returncode}\n{result.stderr}")
         evaluations = [json.loads(line) for line in atoll("export", "--jsonl", "evaluations", out).splitlines()]
