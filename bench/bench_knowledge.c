@@ -124,12 +124,32 @@ static void descend(struct bench *b, struct shape *all, const struct atoll_plan 
     }
 }
 
+/* The kernel as a seed of the task is: with its definitions. */
+static int define(struct bench *b, const struct atoll_task *task, struct atoll_err *err)
+{
+    size_t place = atoll_task_definitions_place(task, b->source);
+    struct atoll_buffer whole;
+    if (!place)
+        return 0;
+    atoll_buffer_init(&whole, SOURCE_BYTES);
+    atoll_buffer_printf(&whole, "%.*s %s%s", (int)place, b->source, task->definitions, b->source + place);
+    int rc = atoll_buffer_check(&whole, err);
+    if (rc == 0) {
+        free(b->source);
+        b->source = (char *)whole.data;
+    } else {
+        atoll_buffer_fini(&whole);
+    }
+    return rc;
+}
+
 static int choose(struct bench *b, const char *dir, struct atoll_err *err)
 {
     struct shape all = {0};
     const char *body;
     struct atoll_arena *arena = atoll_arena_create(PLAN_BYTES, err);
     int rc = arena ? task_open(b, dir, &all, err) : -1;
+    rc = rc == 0 ? define(b, all.task, err) : rc;
     const struct atoll_plan *plan =
         rc == 0 ? atoll_plan_parse(arena, all.task, b->language, b->source, &body, err) : NULL;
     if (plan) {

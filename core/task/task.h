@@ -221,4 +221,7 @@ int atoll_task_segment_count(const struct atoll_task *task, const struct atoll_s
  * with a reference.c. */
 int atoll_task_needs_c(const struct atoll_task *task, const char *part, struct atoll_err *err);
 
+/* Where the task's definitions go in the text of a seed's file: behind its first comment, the plan, on the same line.  0: nowhere. */
+size_t atoll_task_definitions_place(const struct atoll_task *task, const char *text);
+
 #endif

@@ -73,13 +73,19 @@ static const char *language_of(const char *path)
     return NULL;
 }
 
-/* A seed's text with the task's definitions behind its plan, the first comment, on the same line. */
+size_t atoll_task_definitions_place(const struct atoll_task *task, const char *text)
+{
+    const char *end = task->definitions ? strstr(text, "*/") : NULL;
+    return end ? (size_t)(end + 2 - text) : 0;
+}
+
 static const char *defined(struct atoll_yaml_walk *w, const struct atoll_yaml_node *node, const char *text)
 {
-    const char *words = atoll_task_of(w)->definitions, *end = strstr(text, "*/");
-    if (!words || !end)
+    const char *words = atoll_task_of(w)->definitions;
+    size_t plan = atoll_task_definitions_place(atoll_task_of(w), text), length;
+    if (!plan)
         return text;
-    size_t plan = (size_t)(end + 2 - text), length = strlen(text) + strlen(words) + 1;
+    length = strlen(text) + strlen(words) + 1;
     if (length > ATOLL_SOURCE_LIMIT) {
         atoll_yaml_fail(w, node, "a seed with the task's definitions is longer than %d bytes; shorten it",
                         ATOLL_SOURCE_LIMIT);

@@ -259,10 +259,18 @@ static int add_for(struct atoll_check_code *code, const struct atoll_knowledge_e
         return -1;
     job->may_be_mutable = task && task->allow_mutable_globals;
     name_part(job, part, &target, "");
-    int is_candidate = kind == ATOLL_CHECK_TRITON ||
-                       (has_plan(source) && kind != ATOLL_CHECK_OPENCL && kind != ATOLL_CHECK_CROSS);
-    return is_candidate ? prepare_candidate(code, &target, task, part, source, err)
-                        : prepare_body(code, &target, source, err);
+    if (kind != ATOLL_CHECK_TRITON &&
+        (!has_plan(source) || kind == ATOLL_CHECK_OPENCL || kind == ATOLL_CHECK_CROSS))
+        return prepare_body(code, &target, source, err);
+    struct atoll_buffer defined; /* as a seed of the task is */
+    size_t place = task ? atoll_task_definitions_place(task, source) : 0;
+    atoll_buffer_init(&defined, UNIT_BYTES);
+    atoll_buffer_printf(&defined, "%.*s%s%s%s", (int)place, source, place ? " " : "",
+                        place ? task->definitions : "", source + place);
+    int rc = atoll_buffer_check(&defined, err);
+    rc = rc == 0 ? prepare_candidate(code, &target, task, part, (const char *)defined.data, err) : rc;
+    atoll_buffer_fini(&defined);
+    return rc;
 }
 
 /* ---- who compiles it ---- */
