@@ -39,6 +39,15 @@ with tempfile.TemporaryDirectory(prefix="atoll-prove-") as scratch:
     check("twice: done" in said and "ends" not in said and "2 done" in said, said)
     check("status 3" in (folder / "fails/log").read_text(), "a failure's log")
     check("no row 'none'" in call(folder, "--rows", rows, "none", status=1), "a row of nobody")
+
+    # Side by side: each sees its GPU, one waits for what it reads, one wants both.
+    rows.write_text("both | 1x2 | echo ${CUDA_VISIBLE_DEVICES-all} >$DIR/seen; cat $DIR/../reads/seen\nreads | 1 | cat $DIR/../left/seen >$DIR/seen\n"
+                    + "".join(f"{name} | 1 | touch $DIR/begun; while [ ! -e $DIR/../{other}/begun ]; do sleep 0.1; done; sleep 0.5; "
+                              f"echo $CUDA_VISIBLE_DEVICES >$DIR/seen\n" for name, other in (("left", "$OTHER"), ("right", "left")))
+                    .replace("$DIR/../$OTHER", "${DIR%/*}/right").replace("$DIR/../left/begun", "${DIR%/*}/left/begun"))
+    said = call(folder / "pairs", "--rows", rows, "--gpus", "2", "--seconds", "40", status=0)
+    seen = {name: (folder / "pairs" / name / "seen").read_text().strip() for name in ("left", "right", "reads", "both")}
+    check({seen["left"], seen["right"]} == {"0", "1"} and seen["reads"] == seen["left"] and seen["both"] == "all", f"{seen} {said}")
     for text, what in (("a | b | c\n", "NAME | SECONDS | COMMAND"), ("a | 1 | b\na | 1 | c\n", "'a' is there twice")):
         rows.write_text(text)
         check(f"rows:{text.count(chr(10))}: " in call(folder, "--rows", rows, status=1) and what in call(folder, "--rows", rows, status=1), text)
