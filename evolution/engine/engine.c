@@ -198,36 +198,14 @@ void atoll_engine_status(const struct atoll_engine *engine, struct atoll_engine_
     };
 }
 
-/* The one bench variant of the campaign's backend; ATOLL_TASK_VARIANT_LIMIT where there are more. */
-static size_t only_bench_variant(const struct atoll_engine *engine, const struct atoll_task *task)
-{
-    size_t only = ATOLL_TASK_VARIANT_LIMIT;
-    for (size_t i = 0; i < task->variant_count; i++) {
-        const struct atoll_variant *v = &task->variants[i];
-        int is_here = !v->backend ||
-                      atoll_language_of_backend(v->backend, engine->search.triton) == engine->search.language;
-        if (v->kind != ATOLL_VARIANT_BENCH || !is_here)
-            continue;
-        if (only != ATOLL_TASK_VARIANT_LIMIT)
-            return ATOLL_TASK_VARIANT_LIMIT;
-        only = i;
-    }
-    return only;
-}
-
 void atoll_engine_bars(const struct atoll_engine *engine, const struct atoll_decision *decision,
                        double ret_bars_ns[ATOLL_TASK_VARIANT_LIMIT])
 {
     const struct atoll_task_state *t = find_task(engine, decision->task, decision->model);
-    int is_seed = t && decision->type == ATOLL_DECIDE_EVALUATE && decision->op == ATOLL_OPERATOR_SEED;
-    int has_rival = is_seed && decision->incumbent_ns > 0;
-    int has_best = is_seed && engine->search.racing && t->best != ATOLL_NONE;
-    size_t only = has_best ? only_bench_variant(engine, t->task) : ATOLL_TASK_VARIANT_LIMIT;
-    for (size_t i = 0; i < ATOLL_TASK_VARIANT_LIMIT; i++) {
-        double rival_ns = has_rival ? t->rivals.times.ns[t->rivals.fastest.numbers[i]][i] : 0;
-        double best_ns = i == only ? engine->individuals.items[t->best].time_ns : 0;
-        ret_bars_ns[i] = rival_ns > 0 && best_ns > 0 ? fmin(rival_ns, best_ns) : fmax(rival_ns, best_ns);
-    }
+    int has_rival = t && decision->type == ATOLL_DECIDE_EVALUATE && decision->op == ATOLL_OPERATOR_SEED &&
+                    decision->incumbent_ns > 0;
+    for (size_t i = 0; i < ATOLL_TASK_VARIANT_LIMIT; i++)
+        ret_bars_ns[i] = has_rival ? t->rivals.times.ns[t->rivals.fastest.numbers[i]][i] : 0;
 }
 
 int atoll_engine_next_barren(const struct atoll_engine *engine, uint32_t *cursor,

@@ -112,8 +112,7 @@ struct atoll_engine_status {
 void atoll_engine_status(const struct atoll_engine *engine, struct atoll_engine_status *ret_status);
 
 /* What the candidate of an EVALUATE is held against at each variant, as known now: of a seed that has an incumbent, the time
- * of the fastest rival there; where the task has one bench variant, of every seed (with racing) that of the best candidate
- * there, where this is less.  0: nothing is known; of all others 0 everywhere. */
+ * of the fastest rival there.  0: nothing is known; of all others 0 everywhere. */
 void atoll_engine_bars(const struct atoll_engine *engine, const struct atoll_decision *decision,
                        double ret_bars_ns[ATOLL_TASK_VARIANT_LIMIT]);
 

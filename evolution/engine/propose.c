@@ -160,6 +160,14 @@ uint32_t atoll_propose_island(const struct atoll_engine *e, struct atoll_task_st
     return island;
 }
 
+/* 0: nothing is known. */
+static double fastest_known_ns(const struct atoll_engine *e, const struct atoll_task_state *t)
+{
+    double rival_ns = t->rivals.fastest.time_ns;
+    double best_ns = t->best != ATOLL_NONE ? e->individuals.items[t->best].time_ns : 0;
+    return rival_ns > 0 && best_ns > 0 ? fmin(rival_ns, best_ns) : fmax(rival_ns, best_ns);
+}
+
 static int send_individual(struct atoll_engine *e, const struct atoll_task_state *t, uint32_t individual,
                            struct atoll_err *err)
 {
@@ -169,11 +177,12 @@ static int send_individual(struct atoll_engine *e, const struct atoll_task_state
     /* A seed may well be hundreds of times slower than a rival; then it is told no deadline but the referee's own. */
     int is_first = r->op == ATOLL_OPERATOR_SEED;
     d.baseline_ns = is_first ? t->baseline_ns : t->yardstick_ns;
-    /* What is clearly slower need not be measured to its end; 0: everything is.  Of a seed that says the rival. */
+    /* What is clearly slower need not be measured to its end; 0: everything is.  A seed is held against the fastest that
+     * there is, rival or candidate: only what becomes the yardstick is timed with care. */
     double bar_ns = s->tune ? atoll_tune_bar_ns(s->tune) : HUGE_VAL;
     d.incumbent_ns = !e->search.racing ? 0 : isfinite(bar_ns) ? bar_ns : s->best_ns;
     if (is_first && e->search.racing && !(d.incumbent_ns > 0))
-        d.incumbent_ns = t->rivals.fastest.time_ns;
+        d.incumbent_ns = fastest_known_ns(e, t);
     return atoll_decide_send(e, t, &d, individual, ATOLL_NONE, err);
 }
 

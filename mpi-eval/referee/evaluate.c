@@ -156,9 +156,8 @@ struct series {
     struct atoll_sampling sampling;
     struct atoll_input_set_order order;
     uint64_t placement_key; /* of all its samples */
-    double begin_ns;
-    double
-        first_ns; /* expected values of the first input sets, which no later candidate pays: outside of the limits */
+    double wall_ns;   /* of its own samples, but for expected values of the first input sets, which no later
+                         candidate pays */
     double growth_ns; /* expected values of input sets that made the pool grow */
     double stop_ns;   /* least kill latency: the most that a forged end could gain */
     unsigned full;
@@ -179,7 +178,8 @@ static int may_grow(const struct series *r)
 static int series_step(struct session *s, struct series *r)
 {
     struct atoll_trial trial;
-    if (r->sampling.discarded > r->sampling.count && atoll_referee_now_ns() > s->end_ns) {
+    double begin = atoll_referee_now_ns();
+    if (r->sampling.discarded > r->sampling.count && begin > s->end_ns) {
         r->state = ATOLL_SAMPLING_UNSTABLE; /* it was others who took its time */
         return 0;
     }
@@ -205,7 +205,7 @@ static int series_step(struct session *s, struct series *r)
     if ((size_t)number >= s->known->open_count[r->variant])
         s->known->open_count[r->variant] = (size_t)number + 1;
     if (number < ATOLL_INPUT_SET_POOL_MIN)
-        r->first_ns += trial.reference_ns;
+        r->wall_ns -= trial.reference_ns;
     else
         r->growth_ns += trial.reference_ns;
     r->full += trial.compared_fully ? 1 : 0;
@@ -216,15 +216,9 @@ static int series_step(struct session *s, struct series *r)
         s->clocks_hz[s->clock_count++] = trial.clock_hz;
     struct atoll_sampling_sample sample = {trial.ns, trial.lost_ns, trial.own_ns,
                                            trial.disturbed || trial.pace > ATOLL_SAMPLING_PACE};
-    r->state = atoll_sampling_take(&r->sampling, &sample, atoll_referee_now_ns() - r->begin_ns - r->first_ns);
+    r->wall_ns += atoll_referee_now_ns() - begin;
+    r->state = atoll_sampling_take(&r->sampling, &sample, r->wall_ns);
     return 0;
-}
-
-/* What a variant's times are held against; one over all variants serves where there is only one.  0: nothing. */
-static double bar_ns(const struct session *s, uint32_t variant)
-{
-    double own_ns = s->order->bars_ns[variant];
-    return own_ns > 0 ? own_ns : s->bench_count == 1 ? s->order->incumbent_ns : 0;
 }
 
 static int series_begin(struct session *s, struct series *r, struct atoll_err *err)
@@ -236,14 +230,12 @@ static int series_begin(struct session *s, struct series *r, struct atoll_err *e
                                          .device_limit_ns = setup->sample_device_ns / s->bench_count,
                                          .wall_limit_ns = setup->sample_wall_ns / s->bench_count,
                                          .sample_min = setup->sample_min,
-                                         .incumbent_ns = bar_ns(s, r->variant),
                                          .resolution_ns =
                                              s->referee->info.clock_resolution_ns + s->referee->jitter_ns};
     atoll_input_set_order_init(&r->order, setup->secret, s->order->evaluation, r->variant,
                                s->known->open_count[r->variant], kept, kept_count, setup->full_compares,
                                setup->sample_min);
     r->placement_key = atoll_referee_placement(s->referee);
-    r->begin_ns = atoll_referee_now_ns();
     return atoll_sampling_init(&r->sampling, &rules, err);
 }
 
@@ -368,13 +360,7 @@ static int series_judge(struct session *s, struct series *r, struct atoll_err *e
             "the machine was busy: samples could be stopped no sooner than %.1f ms after they said that they "
             "were done; what one writes in that time is seen only where the outputs were looked at before",
             r->stop_ns / 1e6);
-    if (r->state == ATOLL_SAMPLING_DROPPED)
-        session_say(
-            s, "variant %s: %zu samples were enough: about %.3g times the %.6g us that it is held against",
-            s->known->task->variants[r->variant].name, r->sampling.count,
-            r->sampling.summary.median / r->sampling.rules.incumbent_ns,
-            r->sampling.rules.incumbent_ns / 1e3);
-    else
+    if (r->state != ATOLL_SAMPLING_DROPPED)
         session_say(s, "%s", r->note);
     if (r->sampling.summary.median < floor.audit_ns && audit(s, r->variant) != 0)
         return -1;
@@ -413,21 +399,110 @@ static double whole_deadline_ns(const struct session *s, const struct atoll_prep
     return atoll_referee_whole_deadline_ns(setup, runs, s->order->baseline_ns);
 }
 
+/* The bench variants of a candidate, which are sampled in turn: a round is a sample of each that needs more
+ * (docs/adr/0046). */
+struct race {
+    double bar_ns; /* of all of them, 0: there is none */
+    size_t count;
+    struct series series[ATOLL_TASK_VARIANT_LIMIT];
+    const struct atoll_sampling *samplings[ATOLL_TASK_VARIANT_LIMIT];
+    double weights[ATOLL_TASK_VARIANT_LIMIT];
+};
+
+/* What their mean is held against: the least of what is known. */
+static double race_bar_ns(const struct session *s, const struct race *race)
+{
+    double log_sum = 0, weights = 0, incumbent_ns = s->order->incumbent_ns;
+    for (size_t i = 0; i < race->count; i++) {
+        double own_ns = s->order->bars_ns[race->series[i].variant];
+        if (!(own_ns > 0))
+            return incumbent_ns;
+        log_sum += race->weights[i] * log(own_ns);
+        weights += race->weights[i];
+    }
+    double mean_ns = weights > 0 ? exp(log_sum / weights) : 0;
+    return mean_ns > 0 && incumbent_ns > 0 ? fmin(mean_ns, incumbent_ns) : fmax(mean_ns, incumbent_ns);
+}
+
+static int race_begin(struct session *s, struct race *race, struct atoll_err *err)
+{
+    const struct atoll_task *task = s->known->task;
+    for (uint32_t i = 0; i < task->variant_count; i++) {
+        struct series *r = &race->series[race->count];
+        if (task->variants[i].kind != ATOLL_VARIANT_BENCH ||
+            !atoll_variant_is_here(s->referee->backend, &task->variants[i]))
+            continue;
+        r->variant = i;
+        race->weights[race->count] = task->variants[i].weight;
+        race->samplings[race->count++] = &r->sampling;
+        if (series_begin(s, r, err) != 0)
+            return -1;
+    }
+    race->bar_ns = race_bar_ns(s, race);
+    return 0;
+}
+
+/* 1: there will be another one; -1: a verdict. */
+static int race_round(struct session *s, struct race *race)
+{
+    int is_open = 0, is_unstable = 0;
+    for (size_t i = 0; i < race->count; i++) {
+        struct series *r = &race->series[i];
+        if (r->state == ATOLL_SAMPLING_MORE && series_step(s, r) != 0)
+            return -1;
+        is_open |= r->state == ATOLL_SAMPLING_MORE;
+        is_unstable |= r->state == ATOLL_SAMPLING_UNSTABLE;
+    }
+    if (!atoll_sampling_is_behind(race->samplings, race->weights, race->count, race->bar_ns))
+        return is_open && !is_unstable;
+    for (size_t i = 0; i < race->count; i++)
+        race->series[i].state = ATOLL_SAMPLING_DROPPED;
+    return 0;
+}
+
+static int race_judge(struct session *s, struct race *race, struct atoll_err *err)
+{
+    size_t fewest = SIZE_MAX;
+    for (size_t i = 0; i < race->count; i++) {
+        struct series *r = &race->series[i];
+        fewest = r->sampling.count < fewest ? r->sampling.count : fewest;
+        if (r->state == ATOLL_SAMPLING_MORE && r->sampling.count == 0)
+            continue; /* another one is unstable */
+        if (series_judge(s, r, err) != 0)
+            return -1;
+    }
+    if (race->count && race->series[0].state == ATOLL_SAMPLING_DROPPED)
+        session_say(
+            s, "%zu samples%s were enough: about %.3g times the %.6g us that it is held against", fewest,
+            race->count > 1 ? " of each variant" : "",
+            atoll_timings_mean_ns(s->e->timings, s->e->timing_count, s->known->task, ATOLL_TIMING_MEDIAN) /
+                race->bar_ns,
+            race->bar_ns / 1e3);
+    return 0;
+}
+
 /* A failure of ours fills err; a verdict fills the evaluation.  Either way -1. */
-static int sample_step(struct session *s, uint32_t variant)
+static int race_run(struct session *s)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    struct series r = {.variant = variant};
-    int failed = series_begin(s, &r, &err);
-    while (!failed && r.state == ATOLL_SAMPLING_MORE)
-        failed = series_step(s, &r);
-    if (!failed)
-        failed = series_judge(s, &r, &err);
-    atoll_sampling_fini(&r.sampling);
-    atoll_case_open_next(s->known, variant);
-    if (failed && err.code != ATOLL_OK)
+    struct race *race = calloc(1, sizeof(*race));
+    if (!race)
+        return session_end(s, ATOLL_V_INFRASTRUCTURE, 0, "no memory for samples");
+    int rc = race_begin(s, race, &err), more = 1;
+    while (rc == 0 && more > 0)
+        more = race_round(s, race);
+    if (rc == 0)
+        rc = more < 0 ? -1 : race_judge(s, race, &err);
+    for (size_t i = 0; i < race->count; i++) {
+        const struct atoll_sampling *sampling = race->samplings[i];
+        if (sampling->count + sampling->discarded)
+            atoll_case_open_next(s->known, race->series[i].variant);
+        atoll_sampling_fini(&race->series[i].sampling);
+    }
+    free(race);
+    if (rc != 0 && err.code != ATOLL_OK)
         session_end(s, ATOLL_V_INFRASTRUCTURE, 0, "%s", err.text);
-    return failed;
+    return rc;
 }
 
 /* Levels 4 and 5; -1: that was all. */
@@ -453,7 +528,7 @@ static void sample_and_count(struct session *s)
     struct atoll_evaluation *e = s->e;
     double begin = atoll_referee_now_ns();
     each_variant(s, ATOLL_VARIANT_BENCH, count_step);
-    if (each_variant(s, ATOLL_VARIANT_BENCH, sample_step) == 0)
+    if (race_run(s) == 0)
         e->level = 6;
     e->sampling_ns = atoll_referee_now_ns() - begin;
     /* Level 7: after everything that is timed. */

@@ -10,6 +10,9 @@
 #define CHOSEN_RATIO 1.25    /* what a cache that others have used may cost */
 #define CHOSEN_NS    20000.0 /* what ends a sample takes now more, now less */
 
+#define INTERVAL_LEAST 6    /* samples that have a 95 % interval */
+#define CLEAR_RATIO    1.05 /* beyond that interval */
+
 int atoll_sampling_init(struct atoll_sampling *s, const struct atoll_sampling_rules *rules,
                         struct atoll_err *err)
 {
@@ -41,24 +44,34 @@ double atoll_sampling_half_width(const struct atoll_sampling *s)
     return width;
 }
 
-/* So many samples are enough where even the fastest of them is so many times behind.  Two slow samples of a fast kernel are
+/* So many samples of each variant are enough where even the mean of their fastest is so many times behind.  Two slow samples of a fast kernel are
  * no rarity on a machine that others use; that both take three times as long is one. */
 static const struct {
     size_t count;
     double ratio;
 } drops[] = {{2, 3.0}, {3, 1.5}, {4, 1.15}};
 
-/* Even the fastest sample is far behind without what others took of its time, or the median is behind with 95 %
- * certainty and some margin. */
-static int is_clearly_slower(const struct atoll_sampling *s)
+int atoll_sampling_is_behind(const struct atoll_sampling *const *series, const double *weights, size_t count,
+                             double incumbent_ns)
 {
-    double incumbent = s->rules.incumbent_ns;
-    if (incumbent <= 0)
+    double weight = 0, log_least = 0, log_lo95 = 0;
+    size_t fewest = ATOLL_SAMPLES_LIMIT;
+    int is_known = count > 0 && incumbent_ns > 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct atoll_sampling *s = series[i];
+        size_t least = s->rules.sample_min > INTERVAL_LEAST ? s->rules.sample_min : INTERVAL_LEAST;
+        fewest = s->count < fewest ? s->count : fewest;
+        is_known = is_known && s->count >= least;
+        weight += weights[i];
+        log_least += weights[i] * log(s->least_ns);
+        log_lo95 += weights[i] * log(s->summary.lo95);
+    }
+    if (!(incumbent_ns > 0 && weight > 0))
         return 0;
     for (size_t i = 0; i < sizeof(drops) / sizeof(*drops); i++)
-        if (s->count >= drops[i].count && s->least_ns > incumbent * drops[i].ratio)
+        if (fewest >= drops[i].count && exp(log_least / weight) > incumbent_ns * drops[i].ratio)
             return 1;
-    return s->count >= s->rules.sample_min && s->count >= 6 && s->summary.lo95 > incumbent * 1.05;
+    return is_known && exp(log_lo95 / weight) > incumbent_ns * CLEAR_RATIO;
 }
 
 enum atoll_sampling_fault atoll_sampling_fault_of(const struct atoll_sampling *s)
@@ -87,8 +100,6 @@ enum atoll_sampling_state atoll_sampling_add(struct atoll_sampling *s, double sa
         s->device_ns += sample_ns;
         atoll_summary_of(s->samples_ns, s->count, s->scratch, &s->summary);
     }
-    if (is_clearly_slower(s))
-        return ATOLL_SAMPLING_DROPPED;
     if (s->count >= ATOLL_SAMPLES_LIMIT)
         return end_with(s, ATOLL_SAMPLING_LIMIT);
     if (s->count < s->rules.sample_min)

@@ -17,15 +17,14 @@ struct atoll_sampling_rules {
     double device_limit_ns; /* sum of sample times */
     double wall_limit_ns;   /* with inputs, flush and checks */
     size_t sample_min;
-    double incumbent_ns;  /* 0 = never drop early */
     double resolution_ns; /* clock and launch jitter: widens the interval of short samples */
 };
 
 enum atoll_sampling_state {
     ATOLL_SAMPLING_MORE,
-    ATOLL_SAMPLING_ENOUGH,  /* the interval is as narrow as asked for */
-    ATOLL_SAMPLING_LIMIT,   /* a time limit, or as many samples as fit */
-    ATOLL_SAMPLING_DROPPED, /* clearly slower than the incumbent */
+    ATOLL_SAMPLING_ENOUGH, /* the interval is as narrow as asked for */
+    ATOLL_SAMPLING_LIMIT,  /* a time limit, or as many samples as fit */
+    ATOLL_SAMPLING_DROPPED, /* the candidate is clearly slower than its incumbent: said by who leads all its variants */
     ATOLL_SAMPLING_UNSTABLE /* the numbers say nothing: enum atoll_sampling_fault says why */
 };
 
@@ -74,6 +73,11 @@ enum atoll_sampling_state atoll_sampling_take(struct atoll_sampling *s,
 /* The same with one that nothing disturbed. */
 enum atoll_sampling_state atoll_sampling_add(struct atoll_sampling *s, double sample_ns, double wall_ns);
 int atoll_sampling_disturbed(const struct atoll_sampling_sample *sample);
+/* 1 when a candidate whose bench variants are sampled in turn is clearly slower than incumbent_ns, a weighted geometric mean
+ * over the same variants (0: never): with few samples of each by the mean of their fastest ones, which others took nothing
+ * from, with an interval of each by the mean of the lower ends (docs/adr/0046).  weights: of the variants. */
+int atoll_sampling_is_behind(const struct atoll_sampling *const *series, const double *weights, size_t count,
+                             double incumbent_ns);
 /* Why the numbers so far say nothing.  CHOSEN: by the processor's own account the disturbed samples took longer than nine of
  * ten others.  What others take from a sample adds no work to it, so that they were not disturbed by chance. */
 enum atoll_sampling_fault atoll_sampling_fault_of(const struct atoll_sampling *s);

@@ -17,6 +17,7 @@ static struct {
     double level_ns, noise, wall_step_ns;
     enum atoll_sampling_state ends;
     size_t least, most;
+    double incumbent_ns;
 } cases[] = {
     {{.interval_target = 0.005, .device_limit_ns = 1e9, .wall_limit_ns = 1e9, .sample_min = 7},
      1e6,
@@ -24,91 +25,81 @@ static struct {
      2e6,
      ATOLL_SAMPLING_ENOUGH,
      7,
-     7},
+     7,
+     0},
     {{.interval_target = 0.005, .device_limit_ns = 1e9, .wall_limit_ns = 1e10, .sample_min = 7},
      1e6,
      0.04,
      2e6,
      ATOLL_SAMPLING_ENOUGH,
      20,
-     900},
+     900,
+     0},
     {{.interval_target = 0.0005, .device_limit_ns = 1e8, .wall_limit_ns = 1e10, .sample_min = 7},
      1e6,
      0.5,
      2e6,
      ATOLL_SAMPLING_LIMIT,
      80,
-     130},
+     130,
+     0},
     {{.interval_target = 0.0005, .device_limit_ns = 1e9, .wall_limit_ns = 1e8, .sample_min = 7},
      1e6,
      0.5,
      1e7,
      ATOLL_SAMPLING_LIMIT,
      10,
-     10},
+     10,
+     0},
     {{.interval_target = 0.0005, .device_limit_ns = 1e9, .wall_limit_ns = 1, .sample_min = 7},
      1e6,
      0.5,
      1e7,
      ATOLL_SAMPLING_LIMIT,
      7,
-     7},
-    {{.interval_target = 0.005,
-      .device_limit_ns = 1e9,
-      .wall_limit_ns = 1e9,
-      .sample_min = 7,
-      .incumbent_ns = 5e5},
+     7,
+     0},
+    {{.interval_target = 0.005, .device_limit_ns = 1e9, .wall_limit_ns = 1e9, .sample_min = 7},
      1e6,
      0.1,
      2e6,
      ATOLL_SAMPLING_DROPPED,
      3,
-     3},
-    {{.interval_target = 0.005,
-      .device_limit_ns = 1e9,
-      .wall_limit_ns = 1e9,
-      .sample_min = 7,
-      .incumbent_ns = 7e5},
+     3,
+     5e5},
+    {{.interval_target = 0.005, .device_limit_ns = 1e9, .wall_limit_ns = 1e9, .sample_min = 7},
      1e6,
      0.01,
      2e6,
      ATOLL_SAMPLING_DROPPED,
      4,
-     4},
-    {{.interval_target = 0.0005,
-      .device_limit_ns = 1e9,
-      .wall_limit_ns = 1e9,
-      .sample_min = 7,
-      .incumbent_ns = 9e5},
+     4,
+     7e5},
+    {{.interval_target = 0.0005, .device_limit_ns = 1e9, .wall_limit_ns = 1e9, .sample_min = 7},
      1e6,
      0.01,
      2e6,
      ATOLL_SAMPLING_DROPPED,
      7,
-     7},
-    {{.interval_target = 0.005,
-      .device_limit_ns = 1e9,
-      .wall_limit_ns = 1e9,
-      .sample_min = 7,
-      .incumbent_ns = 1e6},
+     7,
+     9e5},
+    {{.interval_target = 0.005, .device_limit_ns = 1e9, .wall_limit_ns = 1e9, .sample_min = 7},
      1e6,
      0.0,
      2e6,
      ATOLL_SAMPLING_ENOUGH,
      7,
-     7},
+     7,
+     1e6},
     /* a seed of 270 ms beside a rival of 1 ms: the wall limit would let it have seven */
-    {{.interval_target = 0.005,
-      .device_limit_ns = 1e9,
-      .wall_limit_ns = 4e9,
-      .sample_min = 7,
-      .incumbent_ns = 1e6},
+    {{.interval_target = 0.005, .device_limit_ns = 1e9, .wall_limit_ns = 4e9, .sample_min = 7},
      270e6,
      0.02,
      400e6,
      ATOLL_SAMPLING_DROPPED,
      2,
-     2},
+     2,
+     1e6},
     /* a short kernel: the resolution keeps the interval wide until the limit */
     {{.interval_target = 0.005,
       .device_limit_ns = 1e6,
@@ -120,8 +111,15 @@ static struct {
      2e4,
      ATOLL_SAMPLING_LIMIT,
      100,
-     100},
+     100,
+     0},
 };
+
+static int is_behind(const struct atoll_sampling *s, double incumbent_ns)
+{
+    static const double weight = 1;
+    return atoll_sampling_is_behind(&s, &weight, 1, incumbent_ns);
+}
 
 static void test_stops(void **state)
 {
@@ -135,6 +133,8 @@ static void test_stops(void **state)
             double u = 2 * atoll_random_unit(atoll_random_next(&random)) - 1;
             st = atoll_sampling_add(&s, cases[i].level_ns * (1 + cases[i].noise * u),
                                     cases[i].wall_step_ns * (double)(s.count + 1));
+            if (is_behind(&s, cases[i].incumbent_ns))
+                st = ATOLL_SAMPLING_DROPPED;
         }
         /* Of few samples no interval is known, and nobody is told one. */
         assert_int_equal(isfinite(s.summary.relative_half_width) != 0, s.count >= 6);
@@ -262,14 +262,47 @@ static void test_disturbed_drop(void **state)
     struct atoll_sampling_rules rules = base;
     struct atoll_sampling_sample bad = {2e6, 1e6, 0, 0};
     (void)state;
-    rules.incumbent_ns = 1e6;
     rules.interval_target = 1e-9;
     assert_int_equal(atoll_sampling_init(&s, &rules, NULL), 0);
-    for (int i = 0; i < 20; i++)
+    for (int i = 0; i < 20; i++) {
         assert_int_equal(atoll_sampling_take(&s, &bad, 1), ATOLL_SAMPLING_MORE);
+        assert_false(is_behind(&s, 1e6));
+    }
     assert_int_equal(s.discarded, 20);
     assert_true(s.least_ns == 1e6);
     atoll_sampling_fini(&s);
+}
+
+/* Two variants in turn: what counts is their weighted mean, however far one of them is behind, and each must have samples
+ * enough. */
+static void test_drop_of_several(void **state)
+{
+    static const struct {
+        double level_ns[2], weights[2];
+        size_t counts[2];
+        int is_behind;
+    } rows[] = {{{4e6, 4e6}, {1, 1}, {2, 2}, 1},      {{4e6, 4e6}, {1, 1}, {7, 1}, 0},
+                {{1e6, 16e6}, {1, 1}, {2, 2}, 1},     {{0.2e6, 4e6}, {1, 1}, {7, 7}, 0},
+                {{0.2e6, 4e6}, {1, 3}, {3, 3}, 1},    {{0.2e6, 4e6}, {3, 1}, {7, 7}, 0},
+                {{1.2e6, 1.2e6}, {1, 1}, {4, 4}, 1},  {{1.2e6, 1.2e6}, {1, 1}, {3, 4}, 0},
+                {{1.1e6, 1.1e6}, {1, 1}, {6, 7}, 0},  {{1.1e6, 1.1e6}, {1, 1}, {7, 7}, 1},
+                {{1.02e6, 1.02e6}, {1, 1}, {9, 9}, 0}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct atoll_sampling both[2];
+        const struct atoll_sampling *series[2] = {&both[0], &both[1]};
+        for (size_t v = 0; v < 2; v++) {
+            assert_int_equal(atoll_sampling_init(&both[v], &base, NULL), 0);
+            for (size_t k = 0; k < rows[i].counts[v]; k++)
+                atoll_sampling_add(&both[v], rows[i].level_ns[v], 1);
+        }
+        if (atoll_sampling_is_behind(series, rows[i].weights, 2, 1e6) != rows[i].is_behind)
+            fail_msg("row %zu", i);
+        assert_false(atoll_sampling_is_behind(series, rows[i].weights, 2, 0));
+        assert_false(atoll_sampling_is_behind(series, rows[i].weights, 0, 1e6));
+        for (size_t v = 0; v < 2; v++)
+            atoll_sampling_fini(&both[v]);
+    }
 }
 
 /* A device that is slowed down all the time: nothing is dropped, and the numbers say nothing. */
@@ -280,11 +313,11 @@ static void test_slowed(void **state)
     struct atoll_sampling_sample slow = {2e6, -1, 0, 1};
     enum atoll_sampling_state now = ATOLL_SAMPLING_MORE;
     (void)state;
-    rules.incumbent_ns = 1e6;
     rules.interval_target = 1e-9;
     assert_int_equal(atoll_sampling_init(&s, &rules, NULL), 0);
     for (int i = 0; i < 28; i++) {
         assert_int_equal(now, ATOLL_SAMPLING_MORE);
+        assert_false(is_behind(&s, 1e6));
         now = atoll_sampling_take(&s, &slow, 1);
     }
     assert_int_equal(now, ATOLL_SAMPLING_UNSTABLE);
@@ -353,10 +386,11 @@ static void test_duel_decides(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stops),          cmocka_unit_test(test_sample_limit),
-        cmocka_unit_test(test_disturbed),      cmocka_unit_test(test_disturbed_ends),
-        cmocka_unit_test(test_chosen_samples), cmocka_unit_test(test_disturbed_drop),
-        cmocka_unit_test(test_slowed),         cmocka_unit_test(test_duel_clocks),
-        cmocka_unit_test(test_duel_plan),      cmocka_unit_test(test_duel_decides)};
+        cmocka_unit_test(test_stops),           cmocka_unit_test(test_sample_limit),
+        cmocka_unit_test(test_disturbed),       cmocka_unit_test(test_disturbed_ends),
+        cmocka_unit_test(test_chosen_samples),  cmocka_unit_test(test_disturbed_drop),
+        cmocka_unit_test(test_drop_of_several), cmocka_unit_test(test_slowed),
+        cmocka_unit_test(test_duel_clocks),     cmocka_unit_test(test_duel_plan),
+        cmocka_unit_test(test_duel_decides)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
