@@ -15,7 +15,8 @@ const char *atoll_brief_kind_name(enum atoll_brief_kind kind)
                                                               [ATOLL_BRIEF_BEST] = "best",
                                                               [ATOLL_BRIEF_COMBINATION] = "combination",
                                                               [ATOLL_BRIEF_CONSTRAINT] = "constraint",
-                                                              [ATOLL_BRIEF_DEMONSTRATION] = "demonstration"};
+                                                              [ATOLL_BRIEF_DEMONSTRATION] = "demonstration",
+                                                              [ATOLL_BRIEF_ISSUE_TYPE] = "issue_type"};
     return (unsigned)kind < ATOLL_BRIEF_KIND_COUNT ? names[kind] : "unknown";
 }
 

@@ -27,6 +27,7 @@ enum atoll_brief_kind {
     /* of the knowledge base, too; the first line of a constraint's text is never cut */
     ATOLL_BRIEF_CONSTRAINT, /* a critical one, for its language and device: told whatever else is */
     ATOLL_BRIEF_DEMONSTRATION, /* a kernel of a similar task: its text is what is said of it, an empty line, the source */
+    ATOLL_BRIEF_ISSUE_TYPE, /* a type of issues that an analyser of the campaign made up, and that was worth something */
     ATOLL_BRIEF_KIND_COUNT
 };
 const char *atoll_brief_kind_name(enum atoll_brief_kind kind); /* "hint" ... */

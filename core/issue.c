@@ -5,12 +5,13 @@
 #include "core/diagnosis.h"
 #include "core/fitness.h"
 
-#define BIT(n)      (UINT64_C(1) << (n))
-#define STAGE(name) ((uint32_t)1 << ATOLL_ISSUE_STAGE_##name)
-#define AT_FLOOR    1.01 /* time over floor: less is left than a promotion asks for (MEASUREMENT.md 5) */
-#define FAR         2.0  /* time over floor: more than half of the time is not explained by it */
-#define DIMENSIONS  3
-#define TOP_LEVEL   3
+#define BIT(n)       (UINT64_C(1) << (n))
+#define STAGE(name)  ((uint32_t)1 << ATOLL_ISSUE_STAGE_##name)
+#define STAGES_KNOWN (((uint32_t)1 << ATOLL_ISSUE_STAGE_COUNT) - 1)
+#define AT_FLOOR     1.01 /* time over floor: less is left than a promotion asks for (MEASUREMENT.md 5) */
+#define FAR          2.0  /* time over floor: more than half of the time is not explained by it */
+#define DIMENSIONS   3
+#define TOP_LEVEL    3
 
 #define ROW(id, label, in_stage, how_bad, text)                                                              \
     [ATOLL_ISSUE_##id] = {label, text, ATOLL_ISSUE_STAGE_##in_stage, how_bad}
@@ -163,11 +164,11 @@ static uint8_t next_of(const uint8_t *wanted, size_t count, uint32_t left)
     return wanted[i];
 }
 
-size_t atoll_stage_order_complete(uint64_t issues, const uint8_t *wished, size_t count,
+size_t atoll_stage_order_complete(uint32_t stages, const uint8_t *wished, size_t count,
                                   uint8_t ret_order[ATOLL_ISSUE_STAGE_COUNT])
 {
     uint8_t wanted[ATOLL_ISSUE_STAGE_COUNT];
-    uint32_t stages = atoll_issue_stages(issues), missing = stages;
+    uint32_t missing = stages &= STAGES_KNOWN;
     size_t wanted_count = 0, ordered = 0;
     for (size_t i = 0; i < count; i++) {
         if (wished[i] < ATOLL_ISSUE_STAGE_COUNT && (missing >> wished[i] & 1)) {

@@ -96,10 +96,10 @@ uint32_t atoll_issue_stages(uint64_t issues);
 
 /* 1 when a has to be over before b begins.  Precedences are an order: they hold across stages that are skipped. */
 int atoll_stage_precedes(enum atoll_issue_stage a, enum atoll_issue_stage b);
-/* A legal order of exactly the stages that have one of the issues: as wished as far as the precedences allow, stages
+/* A legal order of exactly these stages (a bit each): as wished as far as the precedences allow, stages
  * that were not wished after those that were.  wished: hostile, may be NULL when count is 0; of equal entries the
- * first counts, what is no stage or has no issue is ignored.  Returns how many; the same arguments give the same. */
-size_t atoll_stage_order_complete(uint64_t issues, const uint8_t *wished, size_t count,
+ * first counts, what is none of the stages is ignored.  Returns how many; the same arguments give the same. */
+size_t atoll_stage_order_complete(uint32_t stages, const uint8_t *wished, size_t count,
                                   uint8_t ret_order[ATOLL_ISSUE_STAGE_COUNT]);
 
 /* What is known of a kernel without reading it. */

@@ -167,6 +167,13 @@ static void put_precedences(struct atoll_prompt_text *t, uint32_t stages)
 void atoll_prompt_write_issues(const struct atoll_prompt_input *input, struct atoll_prompt_text *t)
 {
     const struct atoll_ask *ask = input->ask;
+    if (ask->kind == ATOLL_ASK_ANALYSE) {
+        put_briefs(
+            input, t, ATOLL_BRIEF_ISSUE_TYPE,
+            "Beside the types listed above. Analysts of this campaign made these up, and kernels that "
+            "worked on them became faster. Where the parent has one, use its name, and say its stage.\n");
+        return;
+    }
     if (ask->kind == ATOLL_ASK_ORDER) {
         uint32_t stages = stages_of(input);
         put_precedences(t, stages);

@@ -62,7 +62,12 @@ static const struct atoll_prompt_form_row rows[ATOLL_FORM_COUNT] = {
                          SCENE | SIZES | KERNEL | HISTORY | BIT(INSPIRATION) | LEARNT | BIT(ADVICE) | END,
                          {0}},
     [ATOLL_FORM_ANALYSE] =
-        {"part/analyser", 1, 0, 0, SCENE | SIZES | KERNEL | HISTORY | BIT(HINTS) | BIT(KNOWLEDGE) | END, {0}},
+        {"part/analyser",
+         1,
+         0,
+         0,
+         SCENE | SIZES | KERNEL | HISTORY | BIT(HINTS) | BIT(KNOWLEDGE) | BIT(ISSUES) | END,
+         {[ATOLL_PROMPT_ISSUES] = "Types of issues that this campaign found"}},
     [ATOLL_FORM_ORDER] = {"part/order",
                           0,
                           0,

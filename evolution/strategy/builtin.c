@@ -145,8 +145,8 @@ int atoll_builtin_answer(struct atoll_engine *e, struct atoll_task_state *t, con
         return -1;
     }
     if (asked->ask.kind == ATOLL_ASK_ORDER) {
-        ret_reply->order_count =
-            (uint32_t)atoll_stage_order_complete(asked->ask.issues, NULL, 0, ret_reply->order);
+        ret_reply->order_count = (uint32_t)atoll_stage_order_complete(atoll_issue_stages(asked->ask.issues),
+                                                                      NULL, 0, ret_reply->order);
     }
     if (asked->ask.kind == ATOLL_ASK_ANALYSE && asked->parent != ATOLL_NONE)
         ret_reply->issues = atoll_builtin_issues(e, t, asked->parent);

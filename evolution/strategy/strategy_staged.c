@@ -5,8 +5,8 @@
  * Protocol: propose moves one run from a state that wants something into one that waits; replied and settled move it
  * on.  A run waits for one ask or one round of candidates.  Whatever an answer is, it closes what waited for it: without
  * a usable analysis what the built-in operator sees joins the issues that there were, without a usable order
- * the default one is taken, without a candidate the round is lost.  What no type names, and open proposals, are work for
- * the stage of discovery; their words are in the reply whose ask stands in those that follow from it.  When the rounds are
+ * the default one is taken, without a candidate the round is lost.  An issue of a type that
+ * its analyser made up opens the stage it names, an open proposal that of discovery; their words are in the reply whose ask stands in those that follow from it.  When the rounds are
  * used up and somebody outside tried, a last ask is for what can be made of these tries (papers/002 IV-B).  All random numbers are the tuner's, of t->random:
  * runs differ because they draw one after the other. */
 #include "evolution/strategy/strategy_staged.h"
@@ -98,10 +98,15 @@ uint64_t atoll_staged_open_issues(const struct atoll_staged_run *run)
     return issues;
 }
 
+uint32_t atoll_staged_open_stages(const struct atoll_staged_run *run)
+{
+    return atoll_issue_stages(atoll_staged_open_issues(run)) | (run->named & ~barred(run));
+}
+
 void atoll_staged_arrange(struct atoll_staged_run *run, const uint8_t *wished, size_t count)
 {
     uint8_t order[ATOLL_ISSUE_STAGE_COUNT];
-    size_t ordered = atoll_stage_order_complete(atoll_staged_open_issues(run), wished, count, order);
+    size_t ordered = atoll_stage_order_complete(atoll_staged_open_stages(run), wished, count, order);
     memset(run->order, 0, sizeof(run->order));
     memcpy(run->order, order, ordered);
     run->order_count = (uint8_t)ordered;
@@ -168,8 +173,8 @@ static void run_codec(struct atoll_staged_run *run, uint32_t individual_count, s
     atoll_codec_u64(c, &run->ask);
     atoll_codec_u64(c, &run->analysis);
     atoll_codec_u64(c, &run->issues);
-    uint32_t *const stages[] = {&run->done, &run->improved, &run->idle};
-    for (unsigned i = 0; i < 3; i++) {
+    uint32_t *const stages[] = {&run->done, &run->improved, &run->idle, &run->named};
+    for (unsigned i = 0; i < 4; i++) {
         atoll_codec_u32(c, stages[i]);
         if (c->in && *stages[i] >= STAGE_BIT(ATOLL_ISSUE_STAGE_COUNT))
             c->in->failed = 1;
@@ -352,18 +357,20 @@ static void close_round(struct atoll_engine *e, struct atoll_task_state *t, stru
         move(t, run, atoll_staged_close_round(run, is_extracted ? 0 : e->search.stage_rounds));
 }
 
-/* A type that no issue has, and a proposal, stand for themselves in the reply. */
-static uint64_t issues_in(const struct atoll_reply *reply)
+/* A proposal, and a type that no issue has, stand for themselves in the reply: the one opens discovery, the other the stage
+ * that its analyser named. */
+static void read_issues(struct atoll_staged_run *run, const struct atoll_reply *reply)
 {
-    uint64_t issues = reply->issues & KNOWN_ISSUES;
+    run->issues = reply->issues & KNOWN_ISSUES;
+    run->named = 0;
     for (uint32_t i = 0; i < reply->item_count; i++) {
         const struct atoll_reply_item *item = &reply->items[i];
-        int is_open = item->kind == ATOLL_ITEM_PROPOSAL ||
-                      (item->kind == ATOLL_ITEM_ISSUE && item->issue == ATOLL_ISSUE_COUNT);
-        if (is_open)
-            issues |= UINT64_C(1) << ATOLL_ISSUE_OPEN_ENDED;
+        if (item->kind == ATOLL_ITEM_PROPOSAL)
+            run->issues |= UINT64_C(1) << ATOLL_ISSUE_OPEN_ENDED;
+        else if (item->kind == ATOLL_ITEM_ISSUE && item->issue == ATOLL_ISSUE_COUNT)
+            run->named |=
+                STAGE_BIT(item->stage < ATOLL_ISSUE_STAGE_COUNT ? item->stage : ATOLL_ISSUE_STAGE_DISCOVERY);
     }
-    return issues;
 }
 
 /* The order of the stages that are left stays as it was wished, with what is new put in. */
@@ -371,7 +378,7 @@ static void analysed(struct atoll_engine *e, struct atoll_task_state *t, struct 
                      const struct atoll_reply *reply, uint32_t accepted)
 {
     if (reply->status == ATOLL_REPLY_OK) {
-        run->issues = issues_in(reply);
+        read_issues(run, reply);
         run->analysis = reply->item_count ? reply->ask : 0;
     } else if (is_correct(e, run->kernel)) {
         run->issues |= atoll_builtin_issues(e, t, run->kernel);

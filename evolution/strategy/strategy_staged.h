@@ -56,6 +56,7 @@ struct atoll_staged_run {
     uint64_t ask;                               /* the last one */
     uint64_t analysis; /* the last ask for issues that was answered, 0: the built-in operator analysed */
     uint64_t issues;   /* as last analysed */
+    uint32_t named;    /* bit per stage that an analyser named for an issue of a type of its own */
     uint32_t done, improved,
         idle; /* bit per stage: is over; gave a faster kernel; nobody had a candidate for it */
 };
@@ -64,6 +65,8 @@ void atoll_staged_init(struct atoll_staged_run *run);
 
 /* The issues that stages may still work on: a stage is worked on once, and not when one that it precedes is over. */
 uint64_t atoll_staged_open_issues(const struct atoll_staged_run *run);
+/* Bit per stage that has one of these, or one that an analyser named. */
+uint32_t atoll_staged_open_stages(const struct atoll_staged_run *run);
 /* Puts what is open into a legal order (core/issue.h). */
 void atoll_staged_arrange(struct atoll_staged_run *run, const uint8_t *wished, size_t count);
 /* The round is over; the stage too when it has a winner, which becomes the kernel, or rounds are used up.  Returns what

@@ -8,6 +8,7 @@
 #include "core/diagnosis.h"
 #include "core/model_role.h"
 #include "evolution/experience/experience.h"
+#include "evolution/experience/issue_types.h"
 #include "evolution/experience/rewrites.h"
 #include "mpi-eval/operator/knowledge_briefs.h"
 #include "mpi-eval/operator/prompt_io.h"
@@ -28,12 +29,13 @@ static const struct told {
     unsigned memory : 1;       /* rewrites */
     unsigned hints : 1;
     unsigned knowledge : 1;
+    unsigned types : 1; /* of issues, that analysers made up */
 } told[ATOLL_MODEL_ROLE_COUNT] = {
     [ATOLL_MODEL_ROLE_WRITER] = {.neighbours = 1, .combinations = 1, .memory = 1, .hints = 1, .knowledge = 1},
     [ATOLL_MODEL_ROLE_PLANNER] =
         {.neighbours = 1, .combinations = 1, .memory = 1, .hints = 1, .knowledge = 1},
     [ATOLL_MODEL_ROLE_EXECUTOR] = {.combinations = 1, .knowledge = 1},
-    [ATOLL_MODEL_ROLE_ANALYSER] = {.knowledge = 1},
+    [ATOLL_MODEL_ROLE_ANALYSER] = {.knowledge = 1, .types = 1},
     [ATOLL_MODEL_ROLE_REFINER] = {.combinations = 1, .hints = 1, .knowledge = 1},
     [ATOLL_MODEL_ROLE_EXTRACTOR] = {.knowledge = 1},
     [ATOLL_MODEL_ROLE_TEMPLATER] = {.combinations = 1, .knowledge = 1},
@@ -45,6 +47,7 @@ struct atoll_briefer {
     const struct atoll_prompt_context *context;
     struct atoll_experience *experience;
     struct atoll_rewrites *rewrites;
+    struct atoll_issue_types *types;
     struct atoll_knowledge_briefs *knowledge; /* NULL: nothing of it is told */
     struct atoll_buffer outcomes;             /* the last ones that were told */
 };
@@ -63,7 +66,8 @@ struct atoll_briefer *atoll_briefer_create(const struct atoll_search *search, co
     atoll_buffer_init(&b->outcomes, ATOLL_BRIEF_TEXT_LIMIT);
     b->experience = atoll_experience_create(err);
     b->rewrites = b->experience ? atoll_rewrites_create(search->memory_size, err) : NULL;
-    if (b->rewrites)
+    b->types = b->rewrites ? atoll_issue_types_create(err) : NULL;
+    if (b->types)
         return b;
     atoll_briefer_destroy(b);
     return NULL;
@@ -75,6 +79,7 @@ void atoll_briefer_destroy(struct atoll_briefer *b)
         return;
     atoll_experience_destroy(b->experience);
     atoll_rewrites_destroy(b->rewrites);
+    atoll_issue_types_destroy(b->types);
     atoll_buffer_fini(&b->outcomes);
     free(b);
 }
@@ -149,6 +154,18 @@ static int add_briefing(struct atoll_briefer *b, const struct atoll_engine *engi
     return atoll_experience_used(b->experience, diagnosis, briefing, err);
 }
 
+/* A stage's kernel that is faster than what the stage was given. */
+static void credit_types(struct atoll_briefer *b, const struct atoll_ask *ask, double parent_ns,
+                         double child_ns)
+{
+    const struct atoll_ask_record *analysis =
+        atoll_ask_history_analysis(atoll_prompt_context_asks(b->context), ask);
+    int is_of_stage = ask->op == ATOLL_OPERATOR_STAGED || ask->op == ATOLL_OPERATOR_EXTRACT;
+    if (analysis && is_of_stage && child_ns > 0 && parent_ns > child_ns * (1 + b->search->margin))
+        atoll_issue_types_won(b->types, analysis->items, analysis->item_count, ask->stage,
+                              parent_ns / child_ns);
+}
+
 /* A kernel that answers an ask. */
 static int add_evaluation(struct atoll_briefer *b, const struct atoll_engine *engine,
                           const struct atoll_evaluation *evaluation, struct atoll_err *err)
@@ -168,6 +185,8 @@ static int add_evaluation(struct atoll_briefer *b, const struct atoll_engine *en
             if (known < 0 || has_parent < 0)
                 return -1;
             double parent_ns = has_parent ? parent.time_ns : 0;
+            if (known)
+                credit_types(b, ask, parent_ns, child.time_ns);
             if (known)
                 atoll_experience_credit(b->experience, ask->number, parent_ns, child.verdict, child.time_ns);
             if (known && b->knowledge)
@@ -501,6 +520,12 @@ int atoll_briefer_make(struct atoll_briefer *b, const struct atoll_engine *engin
         return 0; /* its asks are independent of each other */
     if (ask->kind == ATOLL_ASK_META)
         return tell_outcomes(b, engine, ask, ret_briefing, err);
+    if (wanted->types) {
+        size_t room = ATOLL_BRIEF_LIMIT - ret_briefing->count;
+        ret_briefing->count += (uint32_t)atoll_issue_types_list(
+            b->types, room < ATOLL_ISSUE_TYPES_TOLD ? room : ATOLL_ISSUE_TYPES_TOLD,
+            &ret_briefing->briefs[ret_briefing->count]);
+    }
     if (b->search->trajectory && wanted->neighbours) {
         if (has_parent)
             tell_neighbours(engine, ask, &parent, ret_briefing);

@@ -205,7 +205,7 @@ static struct atoll_ask expect_write(const struct sim *s, uint32_t kernel, enum 
     assert_int_equal(ask.stage, stage);
     assert_int_equal(ask.round, round);
     assert_int_equal(ask.failure_count, failures);
-    assert_true(ask.issues && !(ask.issues & ~atoll_issues_of_stage(ask.issues, stage)));
+    assert_true((ask.issues || ask.plan) && !(ask.issues & ~atoll_issues_of_stage(ask.issues, stage)));
     return ask;
 }
 
@@ -345,9 +345,9 @@ static void extracts_are_verified(void **state)
     }
 }
 
-/* What no type names and what is proposed opens the stage of discovery; what follows names the analysis that holds its
+/* A type that its analyser made up opens the stage it names, what is proposed that of discovery; what follows names the analysis that holds its
  * words, and one that failed leaves the last one's. */
-static void open_issues_are_discovered(void **state)
+static void open_issues_open_their_stage(void **state)
 {
     static const double times[] = {10, 9, 8, 7, 6};
     struct fixture *f = *state;
@@ -358,23 +358,26 @@ static void open_issues_are_discovered(void **state)
         uint64_t analysis = op_at(s, 0)->number;
         reply->ask = analysis;
         reply->item_count = 2;
-        reply->items[0] = (struct atoll_reply_item){
-            .kind = is_proposal ? ATOLL_ITEM_PROPOSAL : ATOLL_ITEM_ISSUE, .issue = ATOLL_ISSUE_COUNT};
+        reply->items[0] =
+            (struct atoll_reply_item){.kind = is_proposal ? ATOLL_ITEM_PROPOSAL : ATOLL_ITEM_ISSUE,
+                                      .issue = ATOLL_ISSUE_COUNT,
+                                      .stage = ATOLL_ISSUE_STAGE_MEMORY};
         reply->items[1] = (struct atoll_reply_item){.kind = ATOLL_ITEM_ISSUE, .issue = ATOLL_ISSUE_TILE_SIZE};
         atoll_reply_count_items(reply);
         op_reply(s, reply);
         free(reply);
         struct atoll_ask ask = expect_ask(s, ATOLL_ASK_ORDER, 1);
-        assert_int_equal(ask.issues, BIT(OPEN_ENDED) | BIT(TILE_SIZE));
+        assert_int_equal(ask.issues, (is_proposal ? BIT(OPEN_ENDED) : 0) | BIT(TILE_SIZE));
         assert_int_equal(ask.plan, analysis);
         reply_order(s, NULL, 0);
-        ask = expect_write(s, 1, ATOLL_ISSUE_STAGE_DISCOVERY, 0, 0);
+        ask = expect_write(s, 1, is_proposal ? ATOLL_ISSUE_STAGE_DISCOVERY : ATOLL_ISSUE_STAGE_MEMORY, 0, 0);
         assert_int_equal(ask.plan, analysis);
         reply_kernel(s, 2, times);
         ask = expect_ask(s, ATOLL_ASK_ANALYSE, 2);
         assert_int_equal(ask.plan, 0);
         op_status(s, ask.number, ATOLL_REPLY_FAILED);
-        ask = expect_write(s, 2, ATOLL_ISSUE_STAGE_DEVICE, 0, 0);
+        /* what the built-in operator sees joins them: discovery, where that is not over */
+        ask = expect_write(s, 2, is_proposal ? ATOLL_ISSUE_STAGE_DEVICE : ATOLL_ISSUE_STAGE_DISCOVERY, 0, 0);
         assert_int_equal(ask.plan, analysis);
         reply_kernel(s, 3, times);
         reply_issues(s, 0);
@@ -856,7 +859,7 @@ int main(void)
         cmocka_unit_test(stages_follow_the_issues),
         cmocka_unit_test(failures_are_told_and_rolled_back),
         cmocka_unit_test(extracts_are_verified),
-        cmocka_unit_test(open_issues_are_discovered),
+        cmocka_unit_test(open_issues_open_their_stage),
         cmocka_unit_test(the_fastest_of_a_round_wins),
         cmocka_unit_test(useless_answers_close_their_round),
         cmocka_unit_test(a_useless_order_is_the_default),

@@ -1,6 +1,7 @@
 /* What an ask is told beside what it names, on an engine whose evaluators and operators are played (tests/support). */
 #include "tests/support/operator.h"
 
+#include "core/issue.h"
 #include "mpi-eval/operator/briefer.h"
 #include "mpi-eval/operator/knowledge_briefs.h"
 
@@ -280,13 +281,52 @@ static void what_was_learnt_is_told(void **state)
     tear_down(&s);
 }
 
+/* A type that an analyser made up is told to analysers once a kernel of its stage was faster than its parent. */
+static void types_that_won_are_told(void **state)
+{
+    static const double times_ms[16] = {[0] = 10, [1] = 10.05, [2] = 8};
+    struct stand s;
+    struct atoll_event event;
+    (void)state;
+    set_up(&s, plain, 1);
+    op_evaluate(s.sim, times_ms);
+    feed(&s);
+    s.told.trajectory = s.told.hints = 0;
+    const struct atoll_ask analysis = {
+        .number = 1000, .kind = ATOLL_ASK_ANALYSE, .op = ATOLL_OPERATOR_STAGED};
+    assert_int_equal(atoll_prompt_context_add_ask(s.context, &analysis, NULL), 0);
+    event_of_reply(&event, 1000, ATOLL_ITEM_ISSUE, "l2_set_conflicts");
+    event.reply.items[0].issue = ATOLL_ISSUE_COUNT;
+    event.reply.items[0].stage = ATOLL_ISSUE_STAGE_MEMORY;
+    see(&s, &event);
+    for (uint32_t kernel = 1; kernel <= 2; kernel++) {
+        struct atoll_ask ask = *op_at(s.sim, 0);
+        assert_int_equal(brief(&s, &analysis).count, 0);
+        ask.op = ATOLL_OPERATOR_STAGED;
+        ask.plan = 1000;
+        ask.stage = ATOLL_ISSUE_STAGE_MEMORY;
+        assert_int_equal(atoll_prompt_context_add_ask(s.context, &ask, NULL), 0);
+        op_kernel(s.sim, ask.number, kernel);
+        op_evaluate(s.sim, times_ms);
+        feed(&s);
+    }
+    struct atoll_briefing b = brief(&s, &analysis);
+    assert_int_equal(b.count, 1);
+    assert_int_equal(b.briefs[0].kind, ATOLL_BRIEF_ISSUE_TYPE);
+    assert_string_equal(b.briefs[0].title, "l2_set_conflicts");
+    assert_string_equal(b.briefs[0].text,
+                        "Stage memory; 1 faster kernel so far, the best 1.25 times as fast as "
+                        "before. Keep it in registers.");
+    assert_int_equal(brief(&s, op_at(s.sim, 0)).count, 0); /* who writes is not told */
+    tear_down(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(neighbours_are_told),
-        cmocka_unit_test(combinations_are_told_the_fastest_first),
-        cmocka_unit_test(what_was_learnt_is_told),
-        cmocka_unit_test(knowledge_is_told),
+        cmocka_unit_test(neighbours_are_told),     cmocka_unit_test(combinations_are_told_the_fastest_first),
+        cmocka_unit_test(what_was_learnt_is_told), cmocka_unit_test(knowledge_is_told),
+        cmocka_unit_test(types_that_won_are_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
