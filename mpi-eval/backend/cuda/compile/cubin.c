@@ -11,6 +11,7 @@
 
 #define SECTION_LIMIT   8192
 #define SHARED_RESERVED 1024u /* bytes of a block that are the system's, from 8.0 on */
+#define STACK_DEFAULT   1024u /* bytes of a thread's stack where no frame tells (CU_LIMIT_STACK_SIZE) */
 #define ABI_SPLIT       8     /* from this version of the ABI on the target is the second byte of the flags */
 
 /* ---- machine instructions of compute capability 7.0 to 12.0 ----
@@ -45,8 +46,11 @@
 #define LDS               0x184u
 #define STL               0x187u
 #define STS               0x188u
+#define CALL_ABSOLUTE     0x143u
+#define CALL_RELATIVE     0x144u
 #define ALWAYS            7u /* predicate of what is always carried out */
 #define ZERO_REGISTER     0xffu
+#define STACK_REGISTER    1u /* of the ABI's */
 
 /* special registers, and what CCTL does */
 #define SR_CLOCK            0x50u
@@ -190,6 +194,11 @@ static enum atoll_mix feature_of(unsigned operation, uint64_t high)
     case STG: return (high >> 9 & 7) == 6 ? ATOLL_MIX_WIDE_ACCESS : ATOLL_MIX_COUNT;
     default: return ATOLL_MIX_COUNT;
     }
+}
+
+static int moves_stack(uint64_t low)
+{
+    return (low >> 16 & 0xff) == STACK_REGISTER && (low >> 24 & 0xff) == STACK_REGISTER;
 }
 
 /* ---- the ELF file ---- */
@@ -386,6 +395,7 @@ static int is_kernel(const struct image *m, const char *name)
 static int kernels_read(const struct image *m, struct atoll_err *err)
 {
     struct atoll_cubin *c = m->cubin;
+    int has_frames = 0; /* any function, for any may be called */
     Elf64_Shdr s;
     for (size_t i = 0; i < m->head.e_shnum; i++) {
         const char *name;
@@ -397,6 +407,7 @@ static int kernels_read(const struct image *m, struct atoll_err *err)
         for (size_t at = 0; at + INSTRUCTION_BYTES <= (size_t)s.sh_size && !c->breaks;
              at += INSTRUCTION_BYTES) {
             const unsigned char *instruction = m->bytes + s.sh_offset + at;
+            has_frames |= moves_stack(word_at(instruction));
             c->breaks = breaks_of((unsigned)word_at(instruction) & OPERATION_MASK, word_at(instruction + 8));
             if (c->breaks)
                 snprintf(c->breaks_in, sizeof(c->breaks_in), "%s", name);
@@ -411,18 +422,23 @@ static int kernels_read(const struct image *m, struct atoll_err *err)
         snprintf(k->name, sizeof(k->name), "%s", name);
         k->registers = s.sh_info >> 24; /* of images without the attribute */
         k->code_bytes = (uint32_t)s.sh_size;
+        int has_calls = 0;
         /* Adds the instructions of code to mix; padding (NOP) does not count.  length: whole instructions are read. */
         for (size_t at = 0; at + INSTRUCTION_BYTES <= ((size_t)s.sh_size); at += INSTRUCTION_BYTES) {
             uint64_t low = word_at((m->bytes + s.sh_offset) + at),
                      high = word_at((m->bytes + s.sh_offset) + at + 8);
             unsigned operation = (unsigned)low & OPERATION_MASK;
             enum atoll_mix feature = feature_of(operation, high);
+            has_calls |= operation == CALL_ABSOLUTE || operation == CALL_RELATIVE;
             if (operation != NOP)
                 k->mix[class_of(operation, low, high)]++;
             if (feature != ATOLL_MIX_COUNT)
                 k->mix[feature]++;
         }
+        k->local_bytes = has_calls ? STACK_DEFAULT : 0;
     }
+    for (size_t i = 0; i < c->kernel_count && !has_frames; i++)
+        c->kernels[i].local_bytes = 0;
     return 0;
 }
 
@@ -501,6 +517,8 @@ int atoll_cubin_read(const void *bytes, size_t length, const char *report, struc
         }
         details_read(&m, &symbols);
         report_read(c, report ? report : "");
+        for (size_t i = 0; i < c->kernel_count; i++)
+            c->kernels[i].local_bytes += c->kernels[i].stack_bytes;
         *ret_cubin = *c;
     }
     free(c);

@@ -21,6 +21,17 @@ atoll_cuda_loaded_candidate_of(const struct atoll_loaded_candidate *candidate)
     return (struct atoll_cuda_loaded_candidate *)candidate->runner;
 }
 
+/* The most local memory that a thread of its kernels can reach. */
+static inline uint32_t atoll_cuda_loaded_candidate_local_bytes(const struct atoll_loaded_candidate *candidate)
+{
+    const struct atoll_cubin *cubin = &atoll_cuda_loaded_candidate_of(candidate)->cubin;
+    uint32_t most = 0;
+    for (size_t k = 0; k < cubin->kernel_count; k++)
+        if (cubin->kernels[k].local_bytes > most)
+            most = cubin->kernels[k].local_bytes;
+    return most;
+}
+
 /* What the image and the plan say of each other, without a device: CORRECT, FORBIDDEN or LAUNCH_ERROR.  report: the
  * compiler's, "" none.  Pure. */
 enum atoll_verdict atoll_cuda_image_check(const struct atoll_prepared *prepared, const void *object,

@@ -17,23 +17,36 @@ enum {
     AT_GUARDS = AT_END_HASH + 8 * ATOLL_TASK_TENSOR_LIMIT, /* 16 each */
     AT_FINDINGS = 2560,
     AT_PRINTS = AT_FINDINGS + ATOLL_TASK_TENSOR_LIMIT * ATOLL_SUPPORT_FINDING_BYTES,
-    AT_END = AT_PRINTS + ATOLL_TASK_TENSOR_LIMIT * ATOLL_CUDA_FINGERPRINT_FINDING_BYTES
+    AT_END = AT_PRINTS + ATOLL_TASK_TENSOR_LIMIT * ATOLL_CUDA_FINGERPRINT_FINDING_BYTES,
+    AT_WARMING = AT_END, /* guards after the untimed launches: of the run batch */
+    AT_WARMING_END = AT_WARMING + 16 * (ATOLL_LAYOUT_BUFFER_LIMIT + 1)
 };
 _Static_assert(AT_STOP_HASH + 8 * ATOLL_TASK_TENSOR_LIMIT <= AT_FLUSH, "hashes have room");
 _Static_assert(AT_GUARDS + 16 * (ATOLL_LAYOUT_BUFFER_LIMIT + 1) <= AT_FINDINGS, "guards have room");
-_Static_assert(AT_END <= ATOLL_CUDA_RESULT_BYTES, "results have room");
+_Static_assert(AT_WARMING_END <= ATOLL_CUDA_RESULT_BYTES, "results have room");
 
 /* Far behind the results: what two references put. */
 #define AT_AGREEMENT    (ATOLL_CUDA_RESULT_BYTES / 2)
 #define AGREEMENT_BYTES (16 + ATOLL_CUDA_AGREEMENT_LIMIT * sizeof(struct atoll_agreement_entry))
-_Static_assert(AT_END <= AT_AGREEMENT && AT_AGREEMENT + AGREEMENT_BYTES <= ATOLL_CUDA_RESULT_BYTES,
+_Static_assert(AT_WARMING_END <= AT_AGREEMENT && AT_AGREEMENT + AGREEMENT_BYTES <= ATOLL_CUDA_RESULT_BYTES,
                "two references have room");
-
-#define TAIL_PATTERN 0xa5c3965au
 
 static uint64_t key_of(const struct atoll_cuda_sample *s, uint64_t purpose, uint64_t index)
 {
     return atoll_random_at(s->placement ^ purpose * 0x9e3779b97f4a7c15ull, index);
+}
+
+/* Guards and tails of the untimed launches have nothing in common with those of the timed ones: a kernel that saw the first
+ * knows nothing of the second.  Their words come of a cipher under these keys (base/random.h), which none of them tells. */
+static uint64_t guard_key(const struct atoll_cuda_sample *s, enum atoll_sample_stage stage, size_t zone)
+{
+    return key_of(s, stage == ATOLL_SAMPLE_WARMING ? 6 : 2, zone);
+}
+
+static struct atoll_words tail_words(const struct atoll_cuda_sample *s, enum atoll_sample_stage stage,
+                                     size_t buffer)
+{
+    return atoll_philox(key_of(s, 5, 0), buffer, (atoll_u64)stage + 2);
 }
 
 static int is_input(const struct atoll_task *task, size_t tensor)
@@ -136,22 +149,29 @@ static void results_clear(const struct atoll_cuda_sample *s, struct atoll_comman
     atoll_command_batch_set(batch, s->result + AT_INPUT_HASH, 0, (AT_END - AT_INPUT_HASH) / 4);
 }
 
+static uint64_t guards_result(const struct atoll_cuda_sample *s, enum atoll_sample_stage stage)
+{
+    return s->result + (stage == ATOLL_SAMPLE_WARMING ? AT_WARMING : AT_GUARDS);
+}
+
 /* A zone's first changed word is the least of those found. */
-static void guards_clear(const struct atoll_cuda_sample *s, struct atoll_command_batch *batch)
+static void guards_clear(const struct atoll_cuda_sample *s, struct atoll_command_batch *batch,
+                         enum atoll_sample_stage stage)
 {
     uint64_t none[2 * (ATOLL_LAYOUT_BUFFER_LIMIT + 1)];
     for (size_t i = 0; i <= s->layout.count; i++) {
         none[2 * i] = 0;
         none[2 * i + 1] = UINT64_MAX;
     }
-    atoll_command_batch_write(batch, s->result + AT_GUARDS, none, 16 * (s->layout.count + 1));
+    atoll_command_batch_write(batch, guards_result(s, stage), none, 16 * (s->layout.count + 1));
 }
 
-static void guards_check(const struct atoll_cuda_sample *s, struct atoll_inspection *inspection)
+static void guards_check(const struct atoll_cuda_sample *s, struct atoll_inspection *inspection,
+                         enum atoll_sample_stage stage)
 {
     for (size_t i = 0; i <= s->layout.count; i++)
         atoll_inspection_guard(inspection, s->layout.guards[i].address, s->layout.guards[i].bytes,
-                               key_of(s, 2, i), s->result + AT_GUARDS + 16 * i);
+                               guard_key(s, stage, i), guards_result(s, stage) + 16 * i);
 }
 
 /* Everything plain that a batch may have written. */
@@ -252,14 +272,19 @@ static uint64_t tail_address(const struct atoll_cuda_sample *s, size_t buffer)
     return s->layout.buffers[buffer].address + s->layout.buffers[buffer].bytes / 8 * 8;
 }
 
+static void tails_fetch(const struct atoll_cuda_sample *s, struct atoll_command_batch *batch)
+{
+    for (size_t i = 0; i < s->layout.count; i++)
+        if (has_tail(s, i))
+            atoll_command_batch_read(batch, tail_address(s, i), 8);
+}
+
 /* The end of every batch that seals or compares. */
 static void results_fetch(const struct atoll_cuda_sample *s, struct atoll_command_batch *batch)
 {
     local_wipe(s, batch, s->stack_bytes);
     atoll_command_batch_read(batch, s->result, AT_END);
-    for (size_t i = 0; i < s->layout.count; i++)
-        if (has_tail(s, i))
-            atoll_command_batch_read(batch, tail_address(s, i), 8);
+    tails_fetch(s, batch);
     results_clear(s, batch); /* findings quote expected values */
 }
 
@@ -305,20 +330,24 @@ int atoll_cuda_sample_expected(struct atoll_cuda_sample *s, struct atoll_command
 }
 
 /* Where a buffer ends within a word, the whole word; contents then take the buffer's bytes back. */
-static void tails_make(const struct atoll_cuda_sample *s, struct atoll_command_batch *batch)
+static void tails_make(const struct atoll_cuda_sample *s, struct atoll_command_batch *batch,
+                       enum atoll_sample_stage stage)
 {
-    for (size_t i = 0; i < s->layout.count; i++)
-        if (has_tail(s, i))
-            atoll_command_batch_set(batch, tail_address(s, i), TAIL_PATTERN, 2);
+    for (size_t i = 0; i < s->layout.count; i++) {
+        struct atoll_words w = tail_words(s, stage, i);
+        if (!has_tail(s, i))
+            continue;
+        atoll_command_batch_set(batch, tail_address(s, i), w.a, 1);
+        atoll_command_batch_set(batch, tail_address(s, i) + 4, w.b, 1);
+    }
 }
 
-/* Inputs and fills; with_guards: what lies between them, too. */
+/* Inputs and fills, and what lies between them. */
 static int contents_make(const struct atoll_cuda_sample *s, struct atoll_command_batch *batch, uint64_t seed,
-                         int with_guards, struct atoll_err *err)
+                         enum atoll_sample_stage stage, struct atoll_err *err)
 {
     struct atoll_contents contents;
-    if (with_guards)
-        tails_make(s, batch);
+    tails_make(s, batch, stage);
     atoll_contents_begin(&contents, batch);
     if (inputs_make(s, &contents, seed, err) != 0)
         return -1;
@@ -328,9 +357,9 @@ static int contents_make(const struct atoll_cuda_sample *s, struct atoll_command
             atoll_contents_fill(&contents, &s->fills[i], s->layout.buffers[i].address,
                                 is_tensor ? s->plain.counts[i] : s->layout.buffers[i].bytes / 4);
     }
-    for (size_t i = 0; with_guards && i <= s->layout.count; i++)
+    for (size_t i = 0; i <= s->layout.count; i++)
         atoll_contents_guard(&contents, s->layout.guards[i].address, s->layout.guards[i].bytes,
-                             key_of(s, 2, i));
+                             guard_key(s, stage, i));
     atoll_contents_end(&contents);
     return 0;
 }
@@ -353,13 +382,22 @@ long atoll_cuda_sample_launch_of(const struct atoll_cuda_sample *s, uint32_t com
     return -1;
 }
 
-/* On contents of another input set: whatever a candidate keeps of this launch, and wherever, is of no use in the timed
- * one. */
+/* On contents of another input set: what a candidate keeps of them is of no use in the timed launch.  What it could keep
+ * besides, a table that no input changes, finds no place: everything it can write to is written again or loaded again before
+ * that launch (docs/threat-model.md). */
 static int warming_add(struct atoll_cuda_sample *s, struct atoll_command_batch *batch, struct atoll_err *err)
 {
-    if (contents_make(s, batch, key_of(s, 4, 0), 1, err) != 0)
+    struct atoll_inspection inspection;
+    if (contents_make(s, batch, key_of(s, 4, 0), ATOLL_SAMPLE_WARMING, err) != 0)
         return -1;
+    guards_clear(s, batch, ATOLL_SAMPLE_WARMING);
     s->first_warming = launches_add(s, batch);
+    atoll_inspection_begin(&inspection, batch);
+    guards_check(s, &inspection, ATOLL_SAMPLE_WARMING);
+    atoll_inspection_end(&inspection);
+    atoll_command_batch_read(batch, s->result + AT_WARMING, AT_WARMING_END - AT_WARMING);
+    tails_fetch(s, batch);
+    local_wipe(s, batch, atoll_cuda_loaded_candidate_local_bytes(s->candidate));
     if (atoll_cuda_loaded_candidate_of(s->candidate)->cubin.state_bytes) {
         atoll_command_batch_sync(batch); /* a module goes when its kernels have ended */
         atoll_cuda_loaded_candidate_append_load(batch, s->candidate);
@@ -375,9 +413,10 @@ int atoll_cuda_sample_run(struct atoll_cuda_sample *s, struct atoll_command_batc
     if (atoll_cuda_loaded_candidate_of(s->candidate)->cubin.state_bytes)
         atoll_cuda_loaded_candidate_append_load(batch, s->candidate);
     atoll_command_batch_cache_reset(batch);
+    local_wipe(s, batch, atoll_cuda_loaded_candidate_local_bytes(s->candidate));
     atoll_command_batch_event(batch, ATOLL_SAMPLE_BEGUN);
     if ((s->is_warm && warming_add(s, batch, err) != 0) ||
-        contents_make(s, batch, s->input_set->seed, !s->is_warm, err) != 0)
+        contents_make(s, batch, s->input_set->seed, ATOLL_SAMPLE_TIMED, err) != 0)
         return -1;
     if (s->is_warm) {
         /* Reads end it, as they end a flush: a candidate does not pay for dirty lines of ours where they do not fit. */
@@ -409,7 +448,7 @@ int atoll_cuda_sample_run(struct atoll_cuda_sample *s, struct atoll_command_batc
 int atoll_cuda_sample_put(struct atoll_cuda_sample *s, struct atoll_command_batch *batch,
                           const void *const *data, struct atoll_err *err)
 {
-    if (contents_make(s, batch, s->input_set->seed, 1, err) != 0)
+    if (contents_make(s, batch, s->input_set->seed, ATOLL_SAMPLE_TIMED, err) != 0)
         return -1;
     for (size_t i = 0; i < s->task->tensor_count; i++)
         if (atoll_cuda_is_output(s->task, i) && data[i])
@@ -421,7 +460,7 @@ int atoll_cuda_sample_put(struct atoll_cuda_sample *s, struct atoll_command_batc
 int atoll_cuda_sample_count(struct atoll_cuda_sample *s, struct atoll_command_batch *batch, uint32_t slot,
                             struct atoll_err *err)
 {
-    if (contents_make(s, batch, s->input_set->seed, 1, err) != 0)
+    if (contents_make(s, batch, s->input_set->seed, ATOLL_SAMPLE_TIMED, err) != 0)
         return -1;
     atoll_command_batch_counters_begin(batch, slot);
     launches_add(s, batch);
@@ -434,11 +473,11 @@ static void untouched_check(const struct atoll_cuda_sample *s, struct atoll_comm
 {
     struct atoll_inspection inspection;
     results_clear(s, batch);
-    guards_clear(s, batch);
+    guards_clear(s, batch, ATOLL_SAMPLE_TIMED);
     atoll_command_batch_event(batch, ATOLL_SAMPLE_BEGUN);
     atoll_inspection_begin(&inspection, batch);
     inputs_hash(s, &inspection);
-    guards_check(s, &inspection);
+    guards_check(s, &inspection, ATOLL_SAMPLE_TIMED);
     outputs_hash_rest(s, &inspection);
     atoll_inspection_end(&inspection);
     atoll_command_batch_event(batch, ATOLL_SAMPLE_FILLED);
@@ -521,6 +560,30 @@ static uint64_t u64_at(const unsigned char *bytes, size_t at)
     return value;
 }
 
+static void guards_take(const unsigned char *bytes, struct atoll_cuda_surroundings *ret)
+{
+    for (size_t i = 0; i <= ATOLL_LAYOUT_BUFFER_LIMIT; i++) {
+        ret->guards[i].changed = u64_at(bytes, 16 * i);
+        ret->guards[i].first = u64_at(bytes, 16 * i + 8);
+    }
+}
+
+static int tails_take(const struct atoll_cuda_sample *s, struct atoll_command_batch_reply *reply,
+                      struct atoll_cuda_surroundings *ret, struct atoll_err *err)
+{
+    for (size_t i = 0; i < s->layout.count; i++) {
+        size_t length = 0;
+        if (!has_tail(s, i))
+            continue;
+        const void *bytes = atoll_command_batch_take_bytes(reply, &length);
+        if (length != 8)
+            return atoll_err_set(err, ATOLL_E_PROTOCOL,
+                                 "results of a sample: the end of buffer %zu is missing", i);
+        memcpy(ret->tails[i], bytes, 8);
+    }
+    return atoll_reader_finish(&reply->reader, "results of a sample", err);
+}
+
 static void results_take(const unsigned char *bytes, struct atoll_cuda_sample_results *r)
 {
     for (size_t i = 0; i < ATOLL_TASK_TENSOR_LIMIT; i++) {
@@ -535,10 +598,7 @@ static void results_take(const unsigned char *bytes, struct atoll_cuda_sample_re
         r->probes[i].cycles = u64_at(bytes, AT_PROBES + 16 * i);
         r->probes[i].ns = u64_at(bytes, AT_PROBES + 16 * i + 8);
     }
-    for (size_t i = 0; i <= ATOLL_LAYOUT_BUFFER_LIMIT; i++) {
-        r->guards[i].changed = u64_at(bytes, AT_GUARDS + 16 * i);
-        r->guards[i].first = u64_at(bytes, AT_GUARDS + 16 * i + 8);
-    }
+    guards_take(bytes + AT_GUARDS, &r->around);
 }
 
 int atoll_cuda_sample_read(const struct atoll_cuda_sample *s, struct atoll_command_batch_reply *reply,
@@ -549,24 +609,28 @@ int atoll_cuda_sample_read(const struct atoll_cuda_sample *s, struct atoll_comma
     if (length != AT_END)
         return atoll_err_set(err, ATOLL_E_PROTOCOL, "results of a sample: %zu bytes, not %d", length, AT_END);
     results_take(bytes, ret);
-    for (size_t i = 0; i < s->layout.count; i++) {
-        if (!has_tail(s, i))
-            continue;
-        bytes = atoll_command_batch_take_bytes(reply, &length);
-        if (length != 8)
-            return atoll_err_set(err, ATOLL_E_PROTOCOL,
-                                 "results of a sample: the end of buffer %zu is missing", i);
-        memcpy(ret->tails[i], bytes, 8);
-    }
-    return atoll_reader_finish(&reply->reader, "results of a sample", err);
+    return tails_take(s, reply, &ret->around, err);
 }
 
-int atoll_cuda_sample_tail_touched(const struct atoll_cuda_sample *s,
-                                   const struct atoll_cuda_sample_results *r, size_t buffer)
+int atoll_cuda_sample_read_warming(const struct atoll_cuda_sample *s, struct atoll_command_batch_reply *reply,
+                                   struct atoll_cuda_surroundings *ret, struct atoll_err *err)
 {
-    const uint32_t pattern[2] = {TAIL_PATTERN, TAIL_PATTERN};
+    size_t length = 0;
+    const void *bytes = atoll_command_batch_take_bytes(reply, &length);
+    if (length != AT_WARMING_END - AT_WARMING)
+        return atoll_err_set(err, ATOLL_E_PROTOCOL, "guards of an untimed launch: %zu bytes, not %d", length,
+                             AT_WARMING_END - AT_WARMING);
+    guards_take(bytes, ret);
+    return tails_take(s, reply, ret, err);
+}
+
+int atoll_cuda_sample_tail_touched(const struct atoll_cuda_sample *s, enum atoll_sample_stage stage,
+                                   const struct atoll_cuda_surroundings *around, size_t buffer)
+{
+    struct atoll_words w = tail_words(s, stage, buffer);
+    const uint32_t pattern[2] = {w.a, w.b};
     size_t used = s->layout.buffers[buffer].bytes % 8;
-    return used && memcmp(r->tails[buffer] + used, (const unsigned char *)pattern + used, 8 - used) != 0;
+    return used && memcmp(around->tails[buffer] + used, (const unsigned char *)pattern + used, 8 - used) != 0;
 }
 
 /* ---- what a sample took ---- */

@@ -1,7 +1,8 @@
 /* sample.h - the batches that make, run and check one sample (MEASUREMENT.md 2, 3; docs/adr/0007, 0024):
  *   expected inputs of an input set, their hashes, its expected values or their fingerprint, sealed: no candidate runs in it
  *   run      inputs, fills, guards, flush, the launches between two events, hashes right after: no key is in it
- *            warm: the launches once before, on contents of another input set, and no flush
+ *            warm: the launches once before, on contents of another input set, and no flush; guards of their own, looked at
+ *            before all is written again
  *   check    hashes, guards, every output held against its fingerprint, or compared with the sealed expected values or with the
  *            reference: the candidate is gone
  * Layer: mpi-eval, backend/cuda.  Pure: composes batches, reads replies. */
@@ -12,6 +13,9 @@
 #include "mpi-eval/backend/cuda/measure/fingerprint.h"
 #include "mpi-eval/backend/cuda/measure/oracle.h"
 #include "mpi-eval/backend/cuda/measure/loaded_candidate.h"
+
+/* Of the launches of a run batch: the untimed ones of warm timing, or those that count. */
+enum atoll_sample_stage { ATOLL_SAMPLE_WARMING, ATOLL_SAMPLE_TIMED };
 
 struct atoll_cuda_sample {
     const struct atoll_task *task;
@@ -75,6 +79,14 @@ int atoll_cuda_sample_evidence(struct atoll_cuda_sample *s, struct atoll_command
 int atoll_cuda_sample_agreement(struct atoll_cuda_sample *s, struct atoll_command_batch *batch, size_t tensor,
                                 const struct atoll_cuda_units *units, struct atoll_err *err);
 
+/* What was found around the buffers. */
+struct atoll_cuda_surroundings {
+    struct {
+        uint64_t changed, first; /* words */
+    } guards[ATOLL_LAYOUT_BUFFER_LIMIT + 1];
+    unsigned char tails[ATOLL_LAYOUT_BUFFER_LIMIT][8]; /* last word of buffers that end within one */
+};
+
 /* What the batches left in the result area. */
 struct atoll_cuda_sample_results {
     uint64_t input_hash[ATOLL_TASK_TENSOR_LIMIT];
@@ -82,19 +94,19 @@ struct atoll_cuda_sample_results {
     uint64_t end_hash[ATOLL_TASK_TENSOR_LIMIT];  /* of outputs in the check batch */
     struct {
         uint64_t cycles, ns;
-    } probes[2]; /* before and after the span */
-    struct {
-        uint64_t changed, first; /* words */
-    } guards[ATOLL_LAYOUT_BUFFER_LIMIT + 1];
-    unsigned char tails[ATOLL_LAYOUT_BUFFER_LIMIT][8]; /* last word of buffers that end within one */
+    } probes[2];                           /* before and after the span */
+    struct atoll_cuda_surroundings around; /* in the check batch */
     struct atoll_support_finding findings[ATOLL_TASK_TENSOR_LIMIT];
     struct atoll_cuda_fingerprint_finding prints[ATOLL_TASK_TENSOR_LIMIT];
 };
 int atoll_cuda_sample_read(const struct atoll_cuda_sample *s, struct atoll_command_batch_reply *reply,
                            struct atoll_cuda_sample_results *ret_results, struct atoll_err *err);
+/* Of the reply to a run batch of warm timing: as the untimed launches left it. */
+int atoll_cuda_sample_read_warming(const struct atoll_cuda_sample *s, struct atoll_command_batch_reply *reply,
+                                   struct atoll_cuda_surroundings *ret_around, struct atoll_err *err);
 /* 1 when the bytes between a buffer's end and its guard zone were written to. */
-int atoll_cuda_sample_tail_touched(const struct atoll_cuda_sample *s,
-                                   const struct atoll_cuda_sample_results *r, size_t buffer);
+int atoll_cuda_sample_tail_touched(const struct atoll_cuda_sample *s, enum atoll_sample_stage stage,
+                                   const struct atoll_cuda_surroundings *around, size_t buffer);
 
 /* What a sample took, from two clocks: the device's events, whose records lie where a kernel might write, and the host,
  * which watched them.

@@ -95,17 +95,19 @@ static void evidence_add(struct atoll_cuda_stage *stage, size_t tensor,
 
 /* ---- what the check batch found ---- */
 
-static int guards_judge(struct atoll_cuda_trial_state *s)
+static int guards_judge(struct atoll_cuda_trial_state *s, enum atoll_sample_stage stage,
+                        const struct atoll_cuda_surroundings *around)
 {
+    const char *when = stage == ATOLL_SAMPLE_WARMING ? ", in the untimed run before a sample" : "";
     const struct atoll_layout *l = &s->stage.sample.layout;
     const struct atoll_task *task = s->known->task;
     for (size_t i = 0; i <= l->count; i++) {
         int64_t distance = 0;
         size_t b = i;
-        if (i < l->count && atoll_cuda_sample_tail_touched(&s->stage.sample, &s->results, i))
+        if (i < l->count && atoll_cuda_sample_tail_touched(&s->stage.sample, stage, around, i))
             distance = 0;
-        else if (s->results.guards[i].changed)
-            b = atoll_layout_trespass(l, i, s->results.guards[i].first, &distance);
+        else if (around->guards[i].changed)
+            b = atoll_layout_trespass(l, i, around->guards[i].first, &distance);
         else
             continue;
         const char *name = b < task->tensor_count ? task->tensors[b].name
@@ -114,11 +116,12 @@ static int guards_judge(struct atoll_cuda_trial_state *s)
                                : "Triton's own scratch";
         atoll_cuda_device_drop(s->device); /* who knows what else it wrote to */
         if (distance < 0)
-            return trial_judge(s, ATOLL_V_WRONG, 5, "wrote out of bounds: %lld bytes before the start of %s",
-                               (long long)-distance, name);
+            return trial_judge(s, ATOLL_V_WRONG, 5,
+                               "wrote out of bounds: %lld bytes before the start of %s%s",
+                               (long long)-distance, name, when);
         return trial_judge(s, ATOLL_V_WRONG, 5,
-                           "wrote out of bounds: %lld bytes past the end of %s (%llu bytes)",
-                           (long long)distance, name, (unsigned long long)l->buffers[b].bytes);
+                           "wrote out of bounds: %lld bytes past the end of %s (%llu bytes)%s",
+                           (long long)distance, name, (unsigned long long)l->buffers[b].bytes, when);
     }
     return 0;
 }
@@ -222,7 +225,7 @@ static int outputs_judge(struct atoll_cuda_trial_state *s, struct atoll_err *err
 static int trial_conclude(struct atoll_cuda_trial_state *s, struct atoll_err *err)
 {
     int rc;
-    if ((rc = guards_judge(s)) != 0)
+    if ((rc = guards_judge(s, ATOLL_SAMPLE_TIMED, &s->results.around)) != 0)
         return rc;
     for (size_t i = 0; s->stage.sample.hashes_late && i < s->known->task->tensor_count; i++)
         if (atoll_cuda_is_output(s->known->task, i) && s->results.stop_hash[i] != s->results.end_hash[i])
@@ -353,6 +356,15 @@ static int run_time(struct atoll_cuda_trial_state *s, struct atoll_err *err)
     return 0;
 }
 
+/* What it wrote around its buffers in the untimed run. */
+static int warming_judge(struct atoll_cuda_trial_state *s, struct atoll_err *err)
+{
+    if (atoll_cuda_sample_read_warming(&s->stage.sample, &s->device->reply, &s->results.around, err) == 0)
+        return guards_judge(s, ATOLL_SAMPLE_WARMING, &s->results.around);
+    atoll_cuda_device_drop(s->device);
+    return TRIAL_FAILED;
+}
+
 static int sampled_run(struct atoll_cuda_trial_state *s, struct atoll_err *err)
 {
     struct atoll_cuda_device *d = s->device;
@@ -381,7 +393,7 @@ static int sampled_run(struct atoll_cuda_trial_state *s, struct atoll_err *err)
     rc = run_time(s, err);
     if (rc == 0)
         run_account(s);
-    return rc;
+    return rc == 0 && s->stage.sample.is_warm ? warming_judge(s, err) : rc;
 }
 
 /* ---- the check ---- */
@@ -450,14 +462,18 @@ static int hand_over(struct atoll_cuda_trial_state *s, uint64_t candidate, uint3
 static int trial_once(struct atoll_cuda_trial_state *s, struct atoll_err *err)
 {
     const struct atoll_cuda_loaded_candidate *loaded = atoll_cuda_loaded_candidate_of(s->candidate);
-    uint32_t stack_bytes = 0;
-    for (size_t k = 0; k < loaded->cubin.kernel_count; k++)
-        if (loaded->cubin.kernels[k].stack_bytes > stack_bytes)
-            stack_bytes = loaded->cubin.kernels[k].stack_bytes;
+    uint32_t local_bytes = atoll_cuda_loaded_candidate_local_bytes(s->candidate);
     s->mark_ns = atoll_referee_now_ns();
+    if (local_bytes > ATOLL_SUPPORT_LOCAL_BYTES && s->referee->setup.is_warm)
+        return trial_judge(s, ATOLL_V_LAUNCH_ERROR, 4,
+                           "its threads have %u bytes of local memory; warm timing clears %u between the "
+                           "untimed and the timed run: use less, shared memory or scratch",
+                           local_bytes, ATOLL_SUPPORT_LOCAL_BYTES);
+    if (local_bytes > ATOLL_SUPPORT_LOCAL_BYTES && s->device->last_candidate == loaded->number)
+        atoll_cuda_device_drop(s->device); /* no kernel of ours reaches what it may have left there */
     int rc = trial_prepare(s, err);
     if (rc == 0)
-        rc = hand_over(s, loaded->number, stack_bytes, err);
+        rc = hand_over(s, loaded->number, local_bytes, err);
     trial_mark(s, ATOLL_PHASE_INPUTS);
     if (rc == 0)
         rc = atoll_cuda_answer_have(s, err);

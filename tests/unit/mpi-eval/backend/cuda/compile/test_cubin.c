@@ -95,6 +95,26 @@ static void stacks(void **state)
     assert_int_equal(bytes, 40);
 }
 
+/* A stack that moves and calls that no frame counts: what a function that calls itself may leave is within reach. */
+static void local_memory(void **state)
+{
+    static const struct {
+        const char *fixture, *kernel;
+        uint32_t stack_bytes, local_bytes;
+    } rows[] = {{"stack_90a", "called", 400, 400 + 1024},
+                {"stack_90a", "itself", 0, 1024},
+                {"stack_90a", "both", 608, 608 + 1024},
+                {"mixed_90a", "scale", 0, 0}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        read_fixture(rows[i].fixture, "");
+        const struct atoll_cubin_kernel *k = atoll_cubin_find(&cubin, rows[i].kernel);
+        assert_non_null(k);
+        assert_int_equal(k->stack_bytes, rows[i].stack_bytes);
+        assert_int_equal(k->local_bytes, rows[i].local_bytes);
+    }
+}
+
 static void tensor_units_and_maps(void **state)
 {
     read_fixture("tensor_90a", "");
@@ -231,6 +251,7 @@ int main(void)
         cmocka_unit_test(kernels_and_resources),
         cmocka_unit_test(globals_and_needs),
         cmocka_unit_test(stacks),
+        cmocka_unit_test(local_memory),
         cmocka_unit_test(tensor_units_and_maps),
         cmocka_unit_test(features),
         cmocka_unit_test(hostile),

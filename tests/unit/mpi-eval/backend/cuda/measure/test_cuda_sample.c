@@ -244,6 +244,14 @@ static size_t own_launch(uint32_t kernel, size_t n, void *ret_params, size_t byt
     return count;
 }
 
+static size_t launch_at(uint32_t kernel, size_t n)
+{
+    size_t i = 0;
+    while (i < count && !(is_launch_of(i, kernel) && n-- == 0))
+        i++;
+    return i;
+}
+
 static size_t step_of_event(uint32_t event)
 {
     size_t i = 0;
@@ -285,11 +293,21 @@ static void test_warm_run(void **state)
         assert_non_null(r);
         assert_int_equal(memcmp(&before.of, &r->of, sizeof(r->of)) == 0, i >= 2);
     }
-    for (size_t i = 0; i <= sample->layout.count;
-         i++) { /* once: what the untimed launch did to them is seen */
-        assert_non_null(region_at(0, sample->layout.guards[i].address));
-        assert_null(region_at(1, sample->layout.guards[i].address));
+    for (size_t i = 0; i <= sample->layout.count; i++) {
+        /* a pattern for the untimed launches, looked at behind them, and another one for the timed ones */
+        const struct atoll_region *r = region_at(0, sample->layout.guards[i].address);
+        assert_non_null(r);
+        uint64_t key = r->of.key;
+        r = region_at(1, sample->layout.guards[i].address);
+        assert_true(r && r->of.key != key);
+        const struct atoll_zone *z = zone_at(0, sample->layout.guards[i].address);
+        assert_true(z && z->is_guard && z->key == key && z->bytes == sample->layout.guards[i].bytes);
     }
+    size_t looked = launch_at(ATOLL_KERNEL_inspect, 0);
+    assert_true(looked > warming + 1 && looked < filled);
+    assert_int_equal(kinds(ATOLL_DEVICE_COMMAND_READ), 1 + 4); /* of guards, and the tails */
+    for (size_t i = 0; i < count; i++)
+        assert_true(list[i].kind != ATOLL_DEVICE_COMMAND_READ || (i > looked && i < filled));
     for (size_t i = 0; i < 2; i++) {
         size_t touched = own_launch(ATOLL_KERNEL_flush_read, i, &p, sizeof(p));
         assert_true(touched > filled && touched < step_of_event(ATOLL_SAMPLE_FILLED));
@@ -304,10 +322,40 @@ static void test_warm_run(void **state)
     assert_false(has_words(FLUSH));
     assert_int_equal(step_of_event(ATOLL_SAMPLE_FILLED), start - 2); /* and the clock probe */
     assert_int_equal(list[start - 3].kind, ATOLL_DEVICE_COMMAND_GATE);
-    assert_int_equal(kinds(ATOLL_DEVICE_COMMAND_SYNC) + kinds(ATOLL_DEVICE_COMMAND_MODULE_LOAD) +
-                         kinds(ATOLL_DEVICE_COMMAND_READ),
-                     0);
+    assert_int_equal(kinds(ATOLL_DEVICE_COMMAND_SYNC) + kinds(ATOLL_DEVICE_COMMAND_MODULE_LOAD), 0);
     assert_false(has_words(seal.key.words[0]) || has_words(PLAIN) || has_words(SEALED + seal.offset));
+}
+
+/* What a candidate has of local memory is overwritten before a sample and between the untimed and the timed launches; one
+ * that has none costs nothing. */
+static void test_local_memory_is_overwritten(void **state)
+{
+    static const struct {
+        uint32_t local_bytes, kernel;
+        int is_warm;
+        size_t launches; /* two for each time */
+    } rows[] = {{0, ATOLL_KERNEL_local_1k, 0, 0},    {0, ATOLL_KERNEL_local_1k, 1, 0},
+                {16, ATOLL_KERNEL_local_1k, 0, 2},   {16, ATOLL_KERNEL_local_1k, 1, 4},
+                {1040, ATOLL_KERNEL_local_2k, 1, 4}, {5000, ATOLL_KERNEL_local_2k, 0, 2}};
+    (void)state;
+    sample->threads_per_multiprocessor = 2048;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        image.cubin.kernel_count = 2;
+        image.cubin.kernels[1].local_bytes = rows[i].local_bytes;
+        sample->is_warm = rows[i].is_warm;
+        atoll_command_batch_clear(&batch);
+        assert_int_equal(atoll_cuda_sample_run(sample, &batch, NULL), 0);
+        decode();
+        assert_int_equal(launches_between(ATOLL_KERNEL_local_1k, ATOLL_KERNEL_local_2k + 1),
+                         rows[i].launches);
+        assert_int_equal(launches_between(rows[i].kernel, rows[i].kernel + 1), rows[i].launches);
+        size_t first = launch_at(rows[i].kernel, 0), between = launch_at(rows[i].kernel, 2);
+        assert_true(!rows[i].local_bytes || first < sample->first_launch);
+        if (rows[i].local_bytes && rows[i].is_warm)
+            assert_true(first < sample->first_warming && between > sample->first_warming + 1 &&
+                        between < sample->first_launch);
+    }
+    image.cubin.kernels[1].local_bytes = 0;
 }
 
 static void test_warm_run_restores_globals(void **state)
@@ -585,24 +633,51 @@ static void test_guards(void **state)
     }
 }
 
-/* Bytes between the end of a buffer and the next whole word: not zero, or zeros written there would not be seen. */
+/* The 8 bytes that a batch sets at an address, the n-th time; 0: it does not. */
+static uint64_t word_set_at(uint64_t address, size_t n)
+{
+    uint64_t low = 0, high = 0;
+    size_t seen[2] = {0, 0};
+    for (size_t i = 0; i < count; i++) {
+        if (list[i].kind != ATOLL_DEVICE_COMMAND_SET || list[i].count != 1)
+            continue;
+        if (list[i].address == address && seen[0]++ == n)
+            low = list[i].slot;
+        if (list[i].address == address + 4 && seen[1]++ == n)
+            high = list[i].slot;
+    }
+    return high << 32 | low;
+}
+
+/* Bytes between the end of a buffer and the next whole word: keyed, of tensors and scratch, others for each buffer, run and
+ * stage; who sees one cannot compute another (atoll_random_at could be turned back: these are no words of it). */
 static void test_tails(void **state)
 {
+    uint64_t seen[64];
     size_t tails = 0;
     (void)state;
-    assert_int_equal(atoll_cuda_sample_run(sample, &batch, NULL), 0);
-    decode();
-    for (size_t i = 0; i < count; i++)
-        for (size_t b = 0; b < sample->layout.count; b++) {
-            const struct atoll_span *buffer = &sample->layout.buffers[b];
-            if (list[i].kind != ATOLL_DEVICE_COMMAND_SET ||
-                list[i].address != buffer->address + buffer->bytes / 8 * 8)
-                continue;
-            assert_int_equal(list[i].count, 2);
-            assert_true(list[i].slot & 0xff && list[i].slot >> 24);
-            tails++;
+    for (uint64_t run = 0; run < 2; run++)
+        for (int warm = 0; warm < 2; warm++) {
+            sample->placement = 77 + run;
+            sample->is_warm = warm;
+            atoll_command_batch_clear(&batch);
+            assert_int_equal(atoll_cuda_sample_run(sample, &batch, NULL), 0);
+            decode();
+            for (size_t b = 0; b < sample->layout.count; b++)
+                for (size_t n = 0; n <= (size_t)warm; n++) {
+                    const struct atoll_span *buffer = &sample->layout.buffers[b];
+                    uint64_t word = word_set_at(buffer->address + buffer->bytes / 8 * 8, n);
+                    assert_true((word != 0) == (buffer->bytes % 8 != 0));
+                    for (uint64_t c = 0; word && c < 64; c++)
+                        assert_true(word != atoll_random_at(sample->placement, c));
+                    if (word && !(warm && n == 1)) /* the timed ones of both are the same */
+                        seen[tails++] = word;
+                }
         }
-    assert_int_equal(tails, 4);
+    assert_int_equal(tails, 2 * 2 * 4);
+    for (size_t i = 0; i < tails; i++)
+        for (size_t k = 0; k < i; k++)
+            assert_true(seen[i] != seen[k]);
 }
 
 /* Inputs are hashed in the check; outputs right after the stop, and in the check by the pass that looks at them, under the same
@@ -826,13 +901,16 @@ static void test_plain_plan(void **state)
     assert_true(p->print_bytes >= atoll_cuda_fingerprint_bytes(19 * 37) && p->print_bytes % 256 == 0);
 }
 
+static uint64_t tail_sent[8]; /* what a reply says of tails, in their order */
+
 /* A reply as the device process would send it. */
 static void reply_put(struct atoll_command_batch_reply *reply, const unsigned char *results, size_t length,
                       int tails)
 {
+    static const uint64_t none = 0;
     atoll_buffer_put_blob(&reply->results, results, length);
     for (int i = 0; i < tails; i++)
-        atoll_buffer_put_blob(&reply->results, "\x96\xc3\xa5\x96\x96\xc3\xa5\x96", 8);
+        atoll_buffer_put_blob(&reply->results, i < 8 ? (const void *)&tail_sent[i] : &none, 8);
     atoll_reader_init(&reply->reader, reply->results.data, reply->results.length);
 }
 
@@ -858,7 +936,8 @@ static void test_read(void **state)
     atoll_command_batch_reply_init(reply);
     reply_put(reply, results, length, tails);
     assert_int_equal(atoll_cuda_sample_read(sample, reply, r, &err), 0);
-    assert_true(atoll_cuda_sample_tail_touched(sample, r, 0)); /* that is not what had been written there */
+    assert_true(
+        atoll_cuda_sample_tail_touched(sample, ATOLL_SAMPLE_TIMED, &r->around, 0)); /* none was written */
     atoll_command_batch_reply_fini(reply);
     atoll_command_batch_reply_init(reply);
     reply_put(reply, results, length - 8, tails);
@@ -872,6 +951,55 @@ static void test_read(void **state)
     free(results);
     free(reply);
     free(r);
+}
+
+/* Tails and guards as they were written are in order, at both stages; the least change to one is not. */
+static void test_surroundings(void **state)
+{
+    struct atoll_command_batch_reply *reply = calloc(1, sizeof(*reply));
+    struct atoll_cuda_surroundings *around = calloc(1, sizeof(*around));
+    const size_t length = 16 * (ATOLL_LAYOUT_BUFFER_LIMIT + 1);
+    unsigned char zones[16 * (ATOLL_LAYOUT_BUFFER_LIMIT + 1)] = {0};
+    (void)state;
+    assert_true(reply && around);
+    sample->is_warm = 1;
+    assert_int_equal(atoll_cuda_sample_run(sample, &batch, NULL), 0);
+    decode();
+    for (int stage = ATOLL_SAMPLE_WARMING; stage <= ATOLL_SAMPLE_TIMED; stage++)
+        for (int touched = -1; touched < 4; touched++) {
+            size_t sent = 0;
+            for (size_t b = 0; b < sample->layout.count; b++)
+                if (sample->layout.buffers[b].bytes % 8)
+                    tail_sent[sent++] = word_set_at(sample->layout.buffers[b].address +
+                                                        sample->layout.buffers[b].bytes / 8 * 8,
+                                                    (size_t)stage);
+            assert_int_equal(sent, 4);
+            for (size_t i = 0; i < sent; i++) /* the buffer's own bytes are its own */
+                tail_sent[i] ^= 0x5a;
+            if (touched >= 0)
+                tail_sent[touched] ^= (uint64_t)1 << 63;
+            zones[16 * 2] = 3;
+            zones[16 * 2 + 8] = 9;
+            atoll_command_batch_reply_init(reply);
+            reply_put(reply, zones, length, 4);
+            assert_int_equal(atoll_cuda_sample_read_warming(sample, reply, around, NULL), 0);
+            atoll_command_batch_reply_fini(reply);
+            assert_true(around->guards[2].changed == 3 && around->guards[2].first == 9);
+            for (size_t b = 0, i = 0; b < sample->layout.count; b++) {
+                int has_tail = sample->layout.buffers[b].bytes % 8 != 0;
+                assert_int_equal(
+                    atoll_cuda_sample_tail_touched(sample, (enum atoll_sample_stage)stage, around, b),
+                    has_tail && (int)i == touched);
+                i += (size_t)has_tail;
+            }
+        }
+    atoll_command_batch_reply_init(reply);
+    reply_put(reply, zones, length - 16, 4);
+    assert_int_equal(atoll_cuda_sample_read_warming(sample, reply, around, NULL), -1);
+    atoll_command_batch_reply_fini(reply);
+    memset(tail_sent, 0, sizeof(tail_sent));
+    free(reply);
+    free(around);
 }
 
 /* What PyTorch says was written to the plain area before: it is sealed or compared, and wiped, and nothing puts other values or
@@ -916,6 +1044,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_put, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_guards, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_tails, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_surroundings, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_local_memory_is_overwritten, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_hashes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_hashes_elsewhere, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_print, set_up, tear_down),
