@@ -163,6 +163,10 @@ const struct atoll_rule atoll_rules_cuda[] = {
      .prefixes = " get_sreg_clock get_sreg_globaltimer get_sreg_pm __nvvm_read_ptx_sreg_clock "
                  "__nvvm_read_ptx_sreg_globaltimer ",
      .calls = " clock "},
+    {"launch-number",
+     "a kernel may not know which launch it is, nor the memory that the system keeps for launches",
+     .names = " get_sreg_gridid get_grid_workspace grid_workspace reserved_shared_ptr multi_warp_scratch ",
+     .prefixes = " get_sreg_envreg get_sreg_reserved_smem get_sreg_current_graph_exec load_env_reg "},
     {"persisting",
      "nothing may stay in the cache beyond the launch: no evict_last of the L2, no persisting lines",
      .broken = persisting_name},
@@ -183,6 +187,11 @@ const struct atoll_rule atoll_rules_cuda[] = {
      .find = atoll_ptx_hidden},
     {"assembly-clock", "clocks, timers and performance counters are not allowed, not in asm either",
      .find = atoll_ptx_clock},
+    {"assembly-system",
+     "%gridid, %current_graph_exec, %envreg and %reserved_smem registers are not allowed in asm: they tell a "
+     "launch "
+     "from another one, or where the system keeps its own memory",
+     .find = atoll_ptx_system},
     {"assembly-persisting",
      "nothing may stay in the cache beyond the launch: no L2::evict_last, discard or applypriority in asm",
      .find = atoll_ptx_persisting},

@@ -166,6 +166,16 @@ size_t atoll_ptx_persisting(const struct atoll_token *tokens, size_t count)
     return SEARCH(tokens, count, patterns);
 }
 
+/* %gridid counts launches; the environment's registers lead to memory of the driver's that no sample clears. */
+size_t atoll_ptx_system(const struct atoll_token *tokens, size_t count)
+{
+    static const struct pattern patterns[] = {{ANYWHERE, "%gridid"},
+                                              {ANYWHERE, "%reserved_smem"},
+                                              {ANYWHERE, "%envreg"},
+                                              {ANYWHERE, "%current_graph_exec"}};
+    return SEARCH(tokens, count, patterns);
+}
+
 /* What the compiler writes into PTX by itself (directives, calls, traps of unreachable places) says nothing. */
 int atoll_rules_check_ptx(const char *ptx, struct atoll_err *err)
 {
@@ -183,6 +193,10 @@ int atoll_rules_check_ptx(const char *ptx, struct atoll_err *err)
           {ANYWHERE, "%pm3"},
           {ANYWHERE, "%pm4"},
           {OPCODE, "pmevent"}}},
+        /* cooperative groups read the others by themselves */
+        {"assembly-system",
+         "it reads the number of its launch",
+         {{ANYWHERE, "%gridid"}, {ANYWHERE, "%current_graph_exec"}}},
         {"assembly-persisting",
          "something would stay in the cache beyond the launch",
          {{ANYWHERE, "L2::evict_last"},

@@ -108,6 +108,8 @@ size_t atoll_scope_unlinked_kernel(const struct atoll_token *tokens, size_t coun
  * one, in any case. */
 /* Clocks, timers and performance counters. */
 size_t atoll_ptx_clock(const struct atoll_token *tokens, size_t count);
+/* Registers that tell a launch from another one, or where the system keeps its own. */
+size_t atoll_ptx_system(const struct atoll_token *tokens, size_t count);
 /* Directives, calls, traps and dependent launches. */
 size_t atoll_ptx_forbidden(const struct atoll_token *tokens, size_t count);
 /* Lines that stay in the L2 cache beyond the launch. */

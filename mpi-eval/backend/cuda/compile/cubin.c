@@ -20,6 +20,12 @@
 
 #define INSTRUCTION_BYTES 16
 #define OPERATION_MASK    0x1ffu
+#define MOV               0x002u
+#define IMAD              0x024u
+#define ULDC              0x0b9u
+#define LDC               0x182u
+#define LDCU              0x1acu
+#define CONSTANT_OPERAND  5u /* form of an operand: in a bank */
 #define NOP               0x118u
 #define CS2R              0x005u
 #define S2R               0x119u
@@ -55,7 +61,7 @@
 /* special registers, and what CCTL does */
 #define SR_CLOCK            0x50u
 #define SR_GLOBALTIMER_HIGH 0x53u
-#define SR_PM               0x64u
+#define SR_PM               0x64u /* eight of 64 bits, two numbers each */
 #define CCTL_PREFETCH_LAST  9u
 #define CCTL_APPLY_PRIORITY 10u
 #define CCTL_DISCARD        11u
@@ -139,17 +145,41 @@ static uint64_t word_at(const unsigned char *bytes)
     return value;
 }
 
+/* Where the driver puts %gridid and %current_graph_exec into bank 0, in front of a kernel's parameters: bytes, read off ptxas's
+ * output for 8.0, 9.0a, 10.0a and 12.0a. */
+static const struct {
+    unsigned least_target;
+    uint32_t grid, graph;
+} launch_numbers[] = {{100, 0x140, 0x2e8}, {90, 0x30, 0x190}, {80, 0x30, 0x130}};
+
+static int reads_launch_number(unsigned operation, uint64_t low, unsigned target)
+{
+    unsigned form = (unsigned)(low >> 9 & 7), bank = (unsigned)(low >> 54 & 0x1f);
+    uint32_t at = (uint32_t)(low >> (operation == LDCU ? 37 : 38) & (operation == LDCU ? 0x1ffff : 0xffff));
+    int has_constant = operation == LDC || operation == LDCU || operation == ULDC ||
+                       (operation == MOV && form == CONSTANT_OPERAND) ||
+                       (operation == IMAD && form == CONSTANT_OPERAND);
+    if (!has_constant || bank != 0)
+        return 0;
+    for (size_t i = 0; i < sizeof(launch_numbers) / sizeof(*launch_numbers); i++)
+        if (target >= launch_numbers[i].least_target)
+            return at / 8 * 8 == launch_numbers[i].grid || at / 8 * 8 == launch_numbers[i].graph;
+    return 0;
+}
+
 /* What a rule refuses in a source and an instruction shows all the same: read off ptxas's output for 7.5, 8.0, 9.0a, 10.0a and
  * 12.0a.  Policies of cache hints are numbers like any other: PTX tells them, an image does not. */
-static const char *breaks_of(unsigned operation, uint64_t high)
+static const char *breaks_of(unsigned operation, uint64_t low, uint64_t high, unsigned target)
 {
     unsigned special = (unsigned)(high >> 8 & 0xff), cache = (unsigned)(high >> 23 & 0xf);
+    if (reads_launch_number(operation, low, target))
+        return "reads the number of its launch";
     switch (operation) {
     case CS2R:
     case S2R:
     case S2UR:
         return special >= SR_CLOCK && special <= SR_GLOBALTIMER_HIGH ? "reads a clock"
-               : special >= SR_PM && special < SR_PM + 8             ? "reads a performance monitor"
+               : special >= SR_PM && special < SR_PM + 16            ? "reads a performance monitor"
                                                                      : NULL;
     case CCTL:
         return cache == CCTL_DISCARD                                         ? "discards lines of the cache"
@@ -408,7 +438,8 @@ static int kernels_read(const struct image *m, struct atoll_err *err)
              at += INSTRUCTION_BYTES) {
             const unsigned char *instruction = m->bytes + s.sh_offset + at;
             has_frames |= moves_stack(word_at(instruction));
-            c->breaks = breaks_of((unsigned)word_at(instruction) & OPERATION_MASK, word_at(instruction + 8));
+            c->breaks = breaks_of((unsigned)word_at(instruction) & OPERATION_MASK, word_at(instruction),
+                                  word_at(instruction + 8), c->target);
             if (c->breaks)
                 snprintf(c->breaks_in, sizeof(c->breaks_in), "%s", name);
         }

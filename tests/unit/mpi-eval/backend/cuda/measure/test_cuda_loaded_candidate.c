@@ -203,6 +203,11 @@ static void test_instructions(void **state)
         {0x0000000000047805, 0x000fcc0000015200, "reads a clock"}, /* %globaltimer */
         {0x0000000000057919, 0x000e2e0000005300, "reads a clock"}, /* by S2R */
         {0x0000000000057805, 0x000fe20000006400, "reads a performance monitor"},
+        {0x0000000000057805, 0x000fe20000007200, "reads a performance monitor"}, /* %pm7 */
+        {0x00000c00ff047b82, 0x000e220000000a00, "number of its launch"}, /* %gridid of 9.0: LDC c[0][0x30] */
+        {0x00006400ff047b82, 0x000e220000000a00, "number of its launch"}, /* %current_graph_exec */
+        {0x00008400ff027b82, 0x000e240000000a00, NULL},                   /* the first parameter */
+        {0x0000820000047ab9, 0x000fce0000000a00, NULL},                   /* ULDC of a descriptor */
         {0x000000000200798f, 0x001fe20005800100, "discards lines"},
         {0x000000000200798f, 0x001fe20005000100, "makes lines stay"},
         {0x000000000200798f, 0x001fe20004800100, "makes lines stay"}, /* prefetch.L2::evict_last */
