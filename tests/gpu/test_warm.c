@@ -145,8 +145,7 @@ static void memos(void **state)
         unsigned verdicts;
     } cases[] = {
         {"honest", honest, CHEATS_VERDICT(CORRECT)},
-        {"memo by address", memo, CHEATS_VERDICT(CORRECT)},
-        /* local memory is overwritten: it finds none */,
+        {"memo by address", memo, CHEATS_VERDICT(CORRECT)}, /* it finds none */
         {"outputs of last time", outputs_stand, CHEATS_VERDICT(WRONG)},
     };
     struct rig g;
