@@ -134,7 +134,7 @@ struct atoll_order {
     struct atoll_order_candidate elite;     /* duel only, and none of purpose RIVAL */
     double baseline_ns;                     /* 0 unknown; deadline = clamp(20 x baseline, 0.2 s, 10 s) */
     double incumbent_ns; /* evaluate: the elite of its cell; drop early when clearly slower; 0 = none */
-    /* evaluate: the same at one variant, where that is known; then incumbent_ns says nothing of it; 0 = none */
+    /* evaluate: the same at one variant, where that is known; where it is at all, their mean counts if less; 0 = none */
     double bars_ns[ATOLL_TASK_VARIANT_LIMIT];
     double alpha, margin; /* duel: error rate of this challenge; ln(1.01) */
     uint32_t pair_limit;  /* duel */

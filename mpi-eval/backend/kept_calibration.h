@@ -1,18 +1,14 @@
 /* kept_calibration.h - what a calibration found, kept for the next process on the same device.
- * Layer: mpi-eval, backend.  Plain values; a file for each device, in a folder that somebody else makes and removes, which
- * the nodes of a job may share.
- *
- * A record counts for the boot, device, driver, compiler and build that it was made with, and for ATOLL_KEPT_CALIBRATION_S.
- * Nobody believes in one before a probe has agreed with it (atoll_kept_calibration_agrees).  Kept only where
- * ATOLL_KEPT_CALIBRATION_VARIABLE names a folder that is there and this user's alone: in runs of a job
- * (atoll-eval --keep-calibration). */
+ * Layer: mpi-eval, backend.  A record (mpi-eval/referee/kept_record.h): nobody believes in one before a probe has agreed with
+ * it (atoll_kept_calibration_agrees). */
 #ifndef ATOLL_MPI_EVAL_BACKEND_KEPT_CALIBRATION_H
 #define ATOLL_MPI_EVAL_BACKEND_KEPT_CALIBRATION_H
 
 #include "core/message.h"
+#include "mpi-eval/referee/kept_record.h"
 
-#define ATOLL_KEPT_CALIBRATION_VARIABLE "ATOLL_KEEP_CALIBRATION"
-#define ATOLL_KEPT_CALIBRATION_S        7200.0
+#define ATOLL_KEPT_CALIBRATION_VARIABLE ATOLL_KEPT_RECORD_VARIABLE
+#define ATOLL_KEPT_CALIBRATION_S        ATOLL_KEPT_RECORD_S
 
 /* 1: info has bandwidth, peaks and times of a record that counts for the device that it describes, and ret_jitter_ns its spread;
  * 0: there is none.  how: what else the numbers follow from (the compiler's flags). */

@@ -1,7 +1,8 @@
 /* counting.h - level 7: whose hardware counters are read, and what an evaluation says of where its kernel stands.  Never
  * part of a timed run; never changes a verdict.  A binary is counted once, and counting takes no more than a share of the
- * device's time, but for the fastest of each task (docs/adr/0026).
- * Layer: mpi-eval, referee.  A zeroed atoll_counting_book is an empty one; fini. */
+ * device's time, but for the fastest of each task, which gets beyond it with a tenth of gain (docs/adr/0026).
+ * Layer: mpi-eval, referee.  A zeroed atoll_counting_book is an empty one; fini.  In runs of a job a book outlives its
+ * referee (kept_record.h): the share is one of the job's time, and no part counts what another one has counted. */
 #ifndef ATOLL_MPI_EVAL_REFEREE_COUNTING_H
 #define ATOLL_MPI_EVAL_REFEREE_COUNTING_H
 
@@ -29,7 +30,7 @@ enum atoll_counting {
 
 struct atoll_counting_facts {
     unsigned known; /* sets that the same binary was counted with before, at the same variant: bit 1 << set */
-    int is_fastest; /* of its task, of all that this referee counted */
+    double ahead; /* of its task: so many times as fast as the fastest that was counted; HUGE_VAL: none was */
     double
         behind; /* its time over the one that it is held against; below 1 it may enter a cell, 0: nothing is there */
     double cost_ns[ATOLL_METRICS_SET_COUNT]; /* what counting it will take */
@@ -44,9 +45,11 @@ const char *atoll_counting_reason(enum atoll_counting choice);
 
 /* What was read of a binary. */
 struct atoll_counted_kernel {
-    uint32_t task, variant;
+    struct atoll_id task; /* its content: parts of a job number tasks as they like */
+    uint32_t variant;
     struct atoll_id binary;
     uint64_t evaluation;
+    int is_earlier; /* the evaluation is one of another run */
     enum atoll_metrics_set set;
     double counters[ATOLL_COUNTER_COUNT];
     double intensity_flops_per_byte;
@@ -69,10 +72,18 @@ double atoll_counting_cost_ns(const struct atoll_counting_book *book, enum atoll
 void atoll_counting_paid(struct atoll_counting_book *book, enum atoll_metrics_set set, double time_ns,
                          double wall_ns);
 /* NULL when it is not known (any more); borrowed until the next put.  A zero binary is never known. */
-const struct atoll_counted_kernel *atoll_counting_find(const struct atoll_counting_book *book, uint32_t task,
-                                                       uint32_t variant, const struct atoll_id *binary);
+const struct atoll_counted_kernel *atoll_counting_find(const struct atoll_counting_book *book,
+                                                       const struct atoll_id *task, uint32_t variant,
+                                                       const struct atoll_id *binary);
 /* In place of what was there of this binary.  Without memory it is not kept. */
 void atoll_counting_put(struct atoll_counting_book *book, const struct atoll_counted_kernel *counted);
+
+/* For the next process on the same device.  What cannot be kept or read costs it what it cost before. */
+void atoll_counting_keep(const struct atoll_counting_book *book, const struct atoll_device_info *info,
+                         int64_t now_unix_ns);
+/* book: an empty one; it stays so where nothing is kept. */
+void atoll_counting_remember(struct atoll_counting_book *book, const struct atoll_device_info *info,
+                             int64_t now_unix_ns);
 
 struct atoll_referee;
 struct atoll_case;

@@ -91,8 +91,10 @@ struct atoll_referee *atoll_referee_create(const struct atoll_backend *backend,
     r->compiler = compiler;
     if (getrandom(&r->salt, sizeof(r->salt), 0) != (ssize_t)sizeof(r->salt))
         atoll_err_errno(err, errno, "no random numbers from the system");
-    else if (backend->open(r, err) == 0)
+    else if (backend->open(r, err) == 0) {
+        atoll_counting_remember(&r->counting, &r->info, atoll_clock_unix_ns());
         return r;
+    }
     atoll_referee_destroy(r);
     return NULL;
 }
@@ -105,6 +107,7 @@ void atoll_referee_destroy(struct atoll_referee *referee)
     for (size_t i = 0; i < referee->case_count; i++)
         atoll_case_destroy(referee, referee->cases[i]);
     free(referee->cases);
+    atoll_counting_keep(&referee->counting, &referee->info, atoll_clock_unix_ns());
     atoll_counting_book_fini(&referee->counting);
     referee->backend->close(referee);
     free(referee);

@@ -8,8 +8,10 @@
 #include "core/task/task.h"
 #include "mpi-eval/backend/backends.h"
 #include "mpi-eval/referee/counting.h"
+#include "mpi-eval/referee/kept_record.h"
 #include "mpi-eval/referee/state.h"
 #include "mpi-eval/referee/trial.h"
+#include "tests/unit/archive-h5/scratch.h"
 
 #define OFF    ATOLL_COUNTING_OFF
 #define KNOWN  ATOLL_COUNTING_KNOWN
@@ -19,6 +21,7 @@
 #define FULL   ATOLL_COUNTING_FULL
 #define MS     1e6
 #define SECOND 1e9
+#define NEW    HUGE_VAL /* none of the task was counted before */
 
 /* Sets that are known, by bit. */
 #define HAS_SMALL (1u << ATOLL_METRICS_SMALL)
@@ -34,10 +37,10 @@ static void who_is_counted(void **state)
         enum atoll_counting choice;
     } rows[] = {
         /* switched off is off for all */
-        {0, 0.1, 0, {0, 1, 0, {1, 1}, SECOND, 0}, OFF},
-        {0, 0.1, 1, {HAS_FULL, 1, 0, {1, 1}, SECOND, 0}, OFF},
+        {0, 0.1, 0, {0, NEW, 0, {1, 1}, SECOND, 0}, OFF},
+        {0, 0.1, 1, {HAS_FULL, NEW, 0, {1, 1}, SECOND, 0}, OFF},
         /* a binary is counted once, whoever brings it and wherever it stands */
-        {1.5, 0.1, 0, {HAS_FULL, 1, 0, {1, 1}, SECOND, 0}, KNOWN},
+        {1.5, 0.1, 0, {HAS_FULL, NEW, 0, {1, 1}, SECOND, 0}, KNOWN},
         {1.5, 0.1, 0, {HAS_FULL, 0, 9, {1, 1}, SECOND, 0}, KNOWN},
         {1.5, 0.1, 1, {HAS_FULL, 0, 1, {1, 1}, SECOND, 0}, KNOWN},
         /* with the small set, too, unless the full one is wanted now */
@@ -45,32 +48,37 @@ static void who_is_counted(void **state)
         {1.5, 0.1, 0, {HAS_SMALL, 0, 1.2, {1, 1}, SECOND, 0}, KNOWN},
         {1.5, 0.1, 0, {HAS_SMALL, 0, 0.9, {1, 1}, SECOND, 0}, FULL},
         {1.5, 0.1, 0, {HAS_SMALL, 0, 0.9, {1, SECOND}, SECOND, 0}, KNOWN},
-        {1.5, 0.1, 0, {HAS_SMALL, 1, 9, {1, 1}, SECOND, 0}, FULL},
-        {1.5, 0.1, 0, {HAS_SMALL, 1, 9, {1, SECOND}, SECOND, 0}, KNOWN},
+        {1.5, 0.1, 0, {HAS_SMALL, NEW, 9, {1, 1}, SECOND, 0}, FULL},
+        {1.5, 0.1, 0, {HAS_SMALL, NEW, 9, {1, SECOND}, SECOND, 0}, KNOWN},
         {1.5, 0, 1, {HAS_SMALL, 0, 9, {1, SECOND}, SECOND, 0}, FULL},
         /* where all are wanted: whatever it costs */
         {1.5, 0, 1, {0, 0, 9, {1, SECOND}, SECOND, SECOND}, FULL},
-        /* the fastest of its task: the small set always, the full one up to twice the budget */
-        {1.5, 0.1, 0, {0, 1, 0, {SECOND, SECOND}, 0, 0}, SMALL},
-        {1.5, 0, 0, {0, 1, 9, {SECOND, SECOND}, SECOND, SECOND}, SMALL},
-        {1.5, 0.1, 0, {0, 1, 9, {1, 100 * MS}, 900 * MS, 100 * MS}, FULL},
-        {1.5, 0.1, 0, {0, 1, 9, {1, 100 * MS}, 900 * MS, 101 * MS}, SMALL},
+        /* the fastest of its task: both sets up to the budget, beyond it the small one where none was counted or the
+         * gain is a tenth */
+        {1.5, 0.1, 0, {0, NEW, 0, {SECOND, SECOND}, 0, 0}, SMALL},
+        {1.5, 0, 0, {0, NEW, 9, {SECOND, SECOND}, SECOND, SECOND}, SMALL},
+        {1.5, 0.1, 0, {0, NEW, 9, {1, 100 * MS}, 900 * MS, 0}, FULL},
+        {1.5, 0.1, 0, {0, NEW, 9, {1, 100 * MS}, 899 * MS, 0}, SMALL},
+        {1.5, 0.1, 0, {0, 1.05, 9, {20 * MS, 100 * MS}, 980 * MS, 80 * MS}, SMALL},
+        {1.5, 0.1, 0, {0, 1.05, 9, {20 * MS, 100 * MS}, 980 * MS, 81 * MS}, SPENT},
+        {1.5, 0.1, 0, {0, 1.1, 9, {20 * MS, 100 * MS}, 980 * MS, 300 * MS}, SMALL},
+        {1.5, 0.1, 0, {0, 1, 9, {20 * MS, 100 * MS}, 980 * MS, 0}, FAR},
         /* near ends at the ratio */
         {1.5, 1, 0, {0, 0, 1.5, {MS, MS}, SECOND, 0}, SMALL},
         {1.5, 1, 0, {0, 0, 1.51, {MS, MS}, SECOND, 0}, FAR},
         {3, 1, 0, {0, 0, 2.9, {MS, MS}, SECOND, 0}, SMALL},
-        /* what may enter a cell has the whole budget: 100 of 1,000 ms, this counting among them */
-        {1.5, 0.1, 0, {0, 0, 0, {1, 100 * MS}, 900 * MS, 0}, FULL},
-        {1.5, 0.1, 0, {0, 0, 0.9, {1, 100 * MS}, 899 * MS, 0}, SMALL},
-        {1.5, 0.1, 0, {0, 0, 0.9, {1, 50 * MS}, 950 * MS, 50 * MS}, FULL},
-        {1.5, 0.1, 0, {0, 0, 0.9, {1, 50 * MS}, 950 * MS, 51 * MS}, SMALL},
-        {1.5, 0.1, 0, {0, 0, 0.9, {10 * MS, 50 * MS}, 950 * MS, 99 * MS}, SPENT},
-        /* what does not has half of it, for the small set */
-        {1.5, 0.1, 0, {0, 0, 1, {50 * MS, 1}, 950 * MS, 0}, SMALL},
-        {1.5, 0.1, 0, {0, 0, 1, {50 * MS, 1}, 950 * MS, 1 * MS}, SPENT},
-        {1.5, 0.1, 0, {0, 0, 1.2, {50 * MS, 1}, 949 * MS, 0}, SPENT},
+        /* what may enter a cell has four fifths of it: 80 of 1,000 ms, this counting among them */
+        {1.5, 0.1, 0, {0, 0, 0, {1, 80 * MS}, 921 * MS, 0}, FULL},
+        {1.5, 0.1, 0, {0, 0, 0.9, {1, 80 * MS}, 919 * MS, 0}, SMALL},
+        {1.5, 0.1, 0, {0, 0, 0.9, {1, 50 * MS}, 951 * MS, 30 * MS}, FULL},
+        {1.5, 0.1, 0, {0, 0, 0.9, {1, 50 * MS}, 950 * MS, 31 * MS}, SMALL},
+        {1.5, 0.1, 0, {0, 0, 0.9, {10 * MS, 50 * MS}, 950 * MS, 79 * MS}, SPENT},
+        /* what does not has two fifths of it, for the small set */
+        {1.5, 0.1, 0, {0, 0, 1, {40 * MS, 1}, 961 * MS, 0}, SMALL},
+        {1.5, 0.1, 0, {0, 0, 1, {40 * MS, 1}, 960 * MS, 1 * MS}, SPENT},
+        {1.5, 0.1, 0, {0, 0, 1.2, {40 * MS, 1}, 959 * MS, 0}, SPENT},
         {1.5, 0, 0, {0, 0, 0.5, {1, 1}, SECOND, 0}, SPENT},
-        {1.5, 1, 0, {0, 0, 0.5, {SECOND, SECOND}, 5 * SECOND, 5 * SECOND}, FULL},
+        {1.5, 1, 0, {0, 0, 0.5, {SECOND, SECOND}, 5 * SECOND, 3 * SECOND}, FULL},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
@@ -92,7 +100,7 @@ static void the_share_is_kept(void **state)
     for (unsigned i = 0; i < 1000; i++) {
         struct atoll_counting_facts facts = {
             .behind = i % 2 ? 0.9 : 1.1,
-            .is_fastest = i == 0,
+            .ahead = i == 0 ? NEW : 0,
             .cost_ns = {atoll_counting_cost_ns(&book, ATOLL_METRICS_SMALL, 1 * MS),
                         atoll_counting_cost_ns(&book, ATOLL_METRICS_FULL, 1 * MS)},
             .device_ns = book.device_ns + 200 * MS,
@@ -108,8 +116,43 @@ static void the_share_is_kept(void **state)
         if (i > 20)
             assert_true(book.counting_ns <= 0.1 * book.device_ns);
     }
-    assert_true(book.counting_ns > 0.095 * book.device_ns);
-    assert_true(small > 50 && full > 50);
+    assert_true(book.counting_ns > 0.075 * book.device_ns);
+    if (small <= 200 || full <= 5)
+        fail_msg("%u small, %u full", small, full);
+}
+
+/* Kernels of 300 ms, each a little faster than the one before, at nine runs an evaluation: what leads pays, too. */
+static void slow_leaders_keep_the_share(void **state)
+{
+    struct atoll_setup setup = {.profile_ratio = 1.5, .profile_budget = 0.1};
+    struct atoll_counting_book book = {0};
+    double counted_ns = 0, time_ns = 300 * MS;
+    unsigned counted = 0;
+    (void)state;
+    for (unsigned i = 0; i < 400; i++, time_ns *= 0.99) {
+        struct atoll_counting_facts facts = {
+            .behind = 0.99,
+            .ahead = counted_ns > 0 ? counted_ns / time_ns : NEW,
+            .cost_ns = {atoll_counting_cost_ns(&book, ATOLL_METRICS_SMALL, time_ns),
+                        atoll_counting_cost_ns(&book, ATOLL_METRICS_FULL, time_ns)},
+            .device_ns = book.device_ns + 9 * time_ns,
+            .counting_ns = book.counting_ns};
+        enum atoll_counting choice = atoll_counting_choose(&setup, &facts);
+        double wall_ns = choice == FULL    ? 125 * MS + 6 * time_ns
+                         : choice == SMALL ? 27 * MS + 2 * time_ns
+                                           : 0;
+        if (wall_ns > 0) {
+            atoll_counting_paid(&book, choice == FULL ? ATOLL_METRICS_FULL : ATOLL_METRICS_SMALL, time_ns,
+                                wall_ns);
+            counted_ns = time_ns;
+            counted++;
+        }
+        book.device_ns += 9 * time_ns + wall_ns;
+        if (i > 20)
+            assert_true(book.counting_ns <= 0.11 * book.device_ns);
+        assert_true(counted_ns / time_ns < 1.1); /* the best is never far from one that was counted */
+    }
+    assert_in_range(counted, 40, 300);
 }
 
 static void the_cost_is_learnt(void **state)
@@ -150,29 +193,31 @@ static void the_book_forgets_the_oldest(void **state)
 {
     struct atoll_counting_book book = {0};
     struct atoll_id none = {{0}}, first = id(1), second = id(2), last = id(ATOLL_COUNTED_LIMIT + 1),
-                    middle = id(500);
+                    middle = id(500), task3 = id(3), task2 = id(2);
     (void)state;
     atoll_counting_put(&book, &(struct atoll_counted_kernel){.binary = none});
-    assert_null(atoll_counting_find(&book, 0, 0, &none));
+    assert_null(atoll_counting_find(&book, &none, 0, &none));
     for (uint64_t i = 1; i <= ATOLL_COUNTED_LIMIT + 1; i++)
-        atoll_counting_put(&book,
-                           &(struct atoll_counted_kernel){.task = 3, .binary = id(i), .evaluation = 10 * i});
+        atoll_counting_put(
+            &book, &(struct atoll_counted_kernel){.task = task3, .binary = id(i), .evaluation = 10 * i});
     assert_int_equal(book.count, ATOLL_COUNTED_LIMIT);
-    assert_null(atoll_counting_find(&book, 3, 0, &first));
-    assert_int_equal(atoll_counting_find(&book, 3, 0, &second)->evaluation, 20);
-    assert_int_equal(atoll_counting_find(&book, 3, 0, &last)->evaluation, 10 * (ATOLL_COUNTED_LIMIT + 1));
-    assert_null(atoll_counting_find(&book, 2, 0, &last)); /* another task, another variant: other work */
-    assert_null(atoll_counting_find(&book, 3, 1, &last));
-    assert_null(atoll_counting_find(&book, 3, 0, &none));
+    assert_null(atoll_counting_find(&book, &task3, 0, &first));
+    assert_int_equal(atoll_counting_find(&book, &task3, 0, &second)->evaluation, 20);
+    assert_int_equal(atoll_counting_find(&book, &task3, 0, &last)->evaluation,
+                     10 * (ATOLL_COUNTED_LIMIT + 1));
+    assert_null(atoll_counting_find(&book, &task2, 0, &last)); /* another task, another variant: other work */
+    assert_null(atoll_counting_find(&book, &task3, 1, &last));
+    assert_null(atoll_counting_find(&book, &task3, 0, &none));
     /* the full set takes the place of the small one */
-    atoll_counting_put(&book, &(struct atoll_counted_kernel){
-                                  .task = 3, .binary = middle, .evaluation = 5, .set = ATOLL_METRICS_FULL});
-    assert_int_equal(atoll_counting_find(&book, 3, 0, &middle)->evaluation, 5);
-    assert_int_equal(atoll_counting_find(&book, 3, 0, &middle)->set, ATOLL_METRICS_FULL);
-    assert_int_equal(atoll_counting_find(&book, 3, 0, &last)->set, ATOLL_METRICS_SMALL);
-    assert_int_equal(atoll_counting_find(&book, 3, 0, &second)->evaluation, 20);
+    atoll_counting_put(&book,
+                       &(struct atoll_counted_kernel){
+                           .task = task3, .binary = middle, .evaluation = 5, .set = ATOLL_METRICS_FULL});
+    assert_int_equal(atoll_counting_find(&book, &task3, 0, &middle)->evaluation, 5);
+    assert_int_equal(atoll_counting_find(&book, &task3, 0, &middle)->set, ATOLL_METRICS_FULL);
+    assert_int_equal(atoll_counting_find(&book, &task3, 0, &last)->set, ATOLL_METRICS_SMALL);
+    assert_int_equal(atoll_counting_find(&book, &task3, 0, &second)->evaluation, 20);
     atoll_counting_book_fini(&book);
-    assert_null(atoll_counting_find(&book, 3, 0, &second));
+    assert_null(atoll_counting_find(&book, &task3, 0, &second));
 }
 
 /* ---- an evaluation ---- */
@@ -316,7 +361,7 @@ static void a_binary_is_counted_once(void **state)
     atoll_counting_book_fini(&p.referee.counting);
 }
 
-/* However little device time there was, and however far it is behind a rival. */
+/* However little device time there was, and however far it is behind a rival: with a tenth of gain. */
 static void the_fastest_of_a_task_is_counted(void **state)
 {
     static const struct {
@@ -324,7 +369,7 @@ static void the_fastest_of_a_task_is_counted(void **state)
         unsigned calls;
     } rows[] = {
         {1e5, 9e6, 1},   {0, 9.5e6, 1},    {1e5, 8e6, 2}, {8e6, 8e6, 2},
-        {8e6, 7.9e6, 3}, {9e6, 7.95e6, 3}, {0, 1e6, 4},
+        {8e6, 7.9e6, 2}, {9e6, 7.95e6, 2}, {0, 1e6, 3},
     };
     struct place p;
     (void)state;
@@ -340,14 +385,58 @@ static void the_fastest_of_a_task_is_counted(void **state)
     assert_string_equal(run(&p, 90, id(90), 9e6, 7.95e6).reason, "");
     assert_string_equal(run(&p, 91, id(91), 7e6, 7.95e6).reason, "the small set of counters");
     assert_string_equal(run(&p, 92, id(92), 9e6, 0.9e6).reason, "");
-    assert_int_equal(calls, 7);
+    assert_int_equal(calls, 6);
     assert_int_equal(calls_full, 2);
     /* what was only near is read in full when it leads */
     run(&p, 93, id(91), 9e6, 7.95e6);
     assert_int_equal(calls_full, 3);
     run(&p, 94, id(91), 9e6, 7.95e6);
-    assert_int_equal(calls, 8);
+    assert_int_equal(calls, 7);
     atoll_counting_book_fini(&p.referee.counting);
+}
+
+/* The next part of a job knows what was counted, and goes on with the same share. */
+static void a_book_outlives_its_referee(void **state)
+{
+    struct atoll_device_info info = {.backend = "x", .model = "m", .uuid = "u", .node = "n"}, other = info;
+    char folder[PATH_MAX];
+    struct place p;
+    (void)state;
+    snprintf(other.uuid, sizeof(other.uuid), "v");
+    scratch_make(folder);
+    place_init(&p, &with, 1.5);
+    task.id = id(40);
+    run(&p, 17, id(5), 0, 1e6);
+    p.referee.counting.device_ns = 3 * SECOND;
+    double counting_ns = p.referee.counting.counting_ns;
+    atoll_counting_keep(&p.referee.counting, &info, 1); /* nobody asked for it */
+    setenv(ATOLL_KEPT_RECORD_VARIABLE, folder, 1);
+    struct atoll_counting_book book = {0};
+    atoll_counting_remember(&book, &info, 2);
+    assert_true(book.count == 0 && book.device_ns == 0);
+    atoll_counting_keep(&p.referee.counting, &info, 1);
+    atoll_counting_remember(&book, &other, 2);
+    assert_int_equal(book.count, 0);
+    atoll_counting_book_fini(&p.referee.counting);
+
+    place_init(&p, &with, 1.5);
+    task.id = id(40);
+    p.known.number = 1; /* another number in another part */
+    p.known.counted_ns = 1e5;
+    atoll_counting_remember(&p.referee.counting, &info, 2);
+    assert_true(p.referee.counting.device_ns == 3 * SECOND && p.referee.counting.counting_ns == counting_ns);
+    struct atoll_profile again = run(&p, 3, id(5), 1e5, 1.1e6);
+    assert_int_equal(calls, 0);
+    assert_int_equal(again.tier, ATOLL_TIER_COUNTERS);
+    assert_true(again.counters[ATOLL_COUNTER_DRAM_THROUGHPUT] == 88 && again.intensity_flops_per_byte == 2);
+    assert_string_equal(again.reason,
+                        "counters of evaluation 17 of an earlier run, which has the same binary");
+    task.id = id(41); /* the same binary is another task's work */
+    run(&p, 4, id(5), 0, 0.1e6);
+    assert_int_equal(calls, 1);
+    atoll_counting_book_fini(&p.referee.counting);
+    unsetenv(ATOLL_KEPT_RECORD_VARIABLE);
+    scratch_remove(folder);
 }
 
 /* With a bar at each variant they decide; the incumbent then says nothing. */
@@ -394,11 +483,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_is_counted),
         cmocka_unit_test(the_share_is_kept),
+        cmocka_unit_test(slow_leaders_keep_the_share),
         cmocka_unit_test(the_cost_is_learnt),
         cmocka_unit_test(the_book_forgets_the_oldest),
         cmocka_unit_test(an_evaluation_says_what_it_is),
         cmocka_unit_test(a_binary_is_counted_once),
         cmocka_unit_test(the_fastest_of_a_task_is_counted),
+        cmocka_unit_test(a_book_outlives_its_referee),
         cmocka_unit_test(bars_of_variants_decide),
         cmocka_unit_test(backends_are_found),
     };
