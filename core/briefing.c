@@ -1,6 +1,7 @@
 #include "core/briefing.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "core/text_limit.h"
 
@@ -20,6 +21,11 @@ const char *atoll_brief_kind_name(enum atoll_brief_kind kind)
     return (unsigned)kind < ATOLL_BRIEF_KIND_COUNT ? names[kind] : "unknown";
 }
 
+int atoll_brief_is_told(const struct atoll_brief *brief)
+{
+    return brief->text && brief->cut_bytes < strlen(brief->text);
+}
+
 static size_t text_limit(enum atoll_brief_kind kind)
 {
     return kind == ATOLL_BRIEF_DEMONSTRATION ? ATOLL_BRIEF_SOURCE_LIMIT : ATOLL_BRIEF_TEXT_LIMIT;
@@ -37,6 +43,8 @@ void atoll_briefing_encode(const struct atoll_briefing *briefing, struct atoll_b
         atoll_text_put(out, b->text, text_limit(b->kind));
         atoll_buffer_put_f64(out, b->score);
     }
+    for (uint32_t i = 0; i < briefing->count; i++)
+        atoll_buffer_put_u32(out, briefing->briefs[i].cut_bytes);
 }
 
 void atoll_briefing_decode(struct atoll_reader *reader, struct atoll_arena *arena,
@@ -57,6 +65,9 @@ void atoll_briefing_decode(struct atoll_reader *reader, struct atoll_arena *aren
         if (!isfinite(b->score))
             reader->failed = ATOLL_E_PROTOCOL;
     }
+    int has_cuts = reader->offset < reader->length;
+    for (uint32_t i = 0; i < count && has_cuts; i++)
+        briefing.briefs[i].cut_bytes = atoll_reader_u32(reader);
     briefing.count = reader->failed ? 0 : count;
     *ret_briefing = briefing;
 }

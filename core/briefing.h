@@ -10,8 +10,9 @@
 #define ATOLL_BRIEF_LIMIT 128 /* of one ask */
 #define ATOLL_BRIEF_TEXT_LIMIT                                                                               \
     (4u << 10) /* bytes of a brief's text; what is longer is cut when it is encoded */
-#define ATOLL_BRIEF_SOURCE_LIMIT (16u << 10) /* the same of a DEMONSTRATION */
-#define ATOLL_BRIEF_TITLE_LIMIT  256u
+#define ATOLL_BRIEF_SOURCE_LIMIT                                                                             \
+    (68u << 10) /* the same of a DEMONSTRATION: a source of 64 KiB, and what is said of it */
+#define ATOLL_BRIEF_TITLE_LIMIT 256u
 
 /* The order is the order in journals and archives: new ones go before COUNT. */
 enum atoll_brief_kind {
@@ -39,7 +40,10 @@ struct atoll_brief {
     struct atoll_id id;       /* of what was given, zero: it has none */
     const char *title, *text; /* NULL reads back as "" */
     double score;             /* how well it fitted, 0 unsaid */
+    uint32_t cut_bytes;       /* of the text, that the prompt had no room for; all of them: it was not told */
 };
+/* Something of its text was told. */
+int atoll_brief_is_told(const struct atoll_brief *brief);
 
 struct atoll_briefing {
     uint64_t ask;
@@ -48,7 +52,7 @@ struct atoll_briefing {
 };
 
 void atoll_briefing_encode(const struct atoll_briefing *briefing, struct atoll_buffer *out);
-/* Hostile input; texts are copied into arena. */
+/* Hostile input; texts are copied into arena.  Journals of before say nothing of what was cut: then nothing was. */
 void atoll_briefing_decode(struct atoll_reader *reader, struct atoll_arena *arena,
                            struct atoll_briefing *ret_briefing);
 

@@ -180,7 +180,8 @@ static int add_brief(struct atoll_projection *p, const struct atoll_briefing *br
                                   .ask = briefing->ask,
                                   .kind = (uint8_t)b->kind,
                                   .id = b->id,
-                                  .score = b->score};
+                                  .score = b->score,
+                                  .cut_bytes = b->cut_bytes};
     return atoll_projection_put_text(p, b->title, &row.title, err) != 0 ||
                    atoll_projection_put_text(p, b->text, &row.text, err) != 0
                ? -1
@@ -204,7 +205,7 @@ static int add_uses(struct atoll_projection *p, unsigned which, const struct ato
     told->first_use[which] = atoll_tables_count(p->tables, books->uses);
     for (uint32_t i = 0; i < briefing->count; i++) {
         const struct atoll_brief *b = &briefing->briefs[i];
-        if (!(kinds >> b->kind & 1u))
+        if (!(kinds >> b->kind & 1u) || !atoll_brief_is_told(b))
             continue;
         row.ordinal = i;
         row.hint = b->id;

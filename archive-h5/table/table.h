@@ -374,6 +374,7 @@ struct atoll_row_brief {
     struct atoll_id id;
     uint32_t title, text; /* texts */
     double score;
+    uint32_t cut_bytes;
 };
 
 /* What is of the turn stands with its first call. */

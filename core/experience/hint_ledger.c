@@ -101,7 +101,8 @@ int atoll_hint_ledger_used(struct atoll_hint_ledger *l, const struct atoll_diagn
     }
     for (uint32_t i = 0; i < briefing->count; i++) {
         const struct atoll_brief *b = &briefing->briefs[i];
-        uint32_t position = kinds >> b->kind & 1u ? atoll_hint_ledger_find(l, &b->id) : ATOLL_NONE;
+        uint32_t position =
+            kinds >> b->kind & 1u && atoll_brief_is_told(b) ? atoll_hint_ledger_find(l, &b->id) : ATOLL_NONE;
         if (position == ATOLL_NONE)
             continue;
         l->told[l->told_count++] = position;

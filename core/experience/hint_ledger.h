@@ -42,8 +42,8 @@ uint32_t atoll_hint_ledger_find(const struct atoll_hint_ledger *ledger, const st
 /* With what earlier campaigns said. */
 struct atoll_hint_statistics atoll_hint_account_whole(const struct atoll_hint_account *account);
 
-/* An ask about a kernel of this diagnosis (NULL: there is none yet) was told these; briefs of other kinds and what was
- * not added are passed over, and so is an ask that is known. */
+/* An ask about a kernel of this diagnosis (NULL: there is none yet) was told these; briefs of other kinds, what the prompt had no
+ * room for and what was not added are passed over, and so is an ask that is known. */
 int atoll_hint_ledger_used(struct atoll_hint_ledger *ledger, const struct atoll_diagnosis *diagnosis,
                            const struct atoll_briefing *briefing, struct atoll_err *err);
 /* A kernel that answers the ask was measured.  parent_ns: 0 where the parent is wrong or there is none.  1: it is the best so far

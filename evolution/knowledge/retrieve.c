@@ -117,6 +117,18 @@ static int keep_kernel(struct atoll_retrieval *r, const struct atoll_kernel_text
     return rc;
 }
 
+/* The text of an example that is not proven, under another name. */
+static int is_unproven(const struct atoll_knowledge_base *base, const char *source)
+{
+    for (size_t i = 0; i < base->count; i++) {
+        const struct atoll_knowledge_entry *e = &base->entries[i];
+        if (e->kind == ATOLL_KNOWLEDGE_EXAMPLE && e->kernel && !atoll_knowledge_is_proven(e) &&
+            strcmp(e->kernel, source) == 0)
+            return 1;
+    }
+    return 0;
+}
+
 static const char *first_word(const char *const *list)
 {
     return list && list[0] && strcmp(list[0], ATOLL_KNOWLEDGE_ANY) != 0 ? list[0] : "";
@@ -170,7 +182,7 @@ static int add_kernels(struct atoll_retrieval *r, const struct atoll_knowledge_p
     for (uint32_t i = 0; pack && i < pack->count; i++) {
         struct atoll_kernel_text k;
         int got = atoll_kernel_text_read(&pack->files[i], &r->base->index, r->arena, &k, err);
-        if (got < 0 || (got > 0 && keep_kernel(r, &k, except, err) != 0))
+        if (got < 0 || (got > 0 && !is_unproven(r->base, k.source) && keep_kernel(r, &k, except, err) != 0))
             return -1;
     }
     return 0;
@@ -473,6 +485,7 @@ static size_t rank(const struct atoll_retrieval *r, const struct view *v, struct
                                       .is_critical = e->kind == ATOLL_KNOWLEDGE_CONSTRAINT &&
                                                      e->severity == ATOLL_KNOWLEDGE_CRITICAL,
                                       .is_called_for = is_called_for(r, at, v)};
+        f->has_code = !f->is_critical || f->is_called_for || v->q->is_first_draft;
         f->score = fit_of(r, at, v, f->is_called_for) * fmin(1.5, fmax(0.5, atoll_hint_lift(&whole)));
         count += f->is_critical || f->score > 0.3;
     }

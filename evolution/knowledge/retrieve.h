@@ -37,6 +37,7 @@ struct atoll_retrieval_query {
     uint8_t stage;                           /* enum atoll_issue_stage; COUNT: none */
     unsigned depth;                          /* improvements that the parent has behind it */
     const char *const *cells;                /* of the parent: "memory 2", ends with NULL; NULL none */
+    int is_first_draft; /* no model has shown yet that it can do the task: code of critical constraints is told, too */
 };
 
 enum atoll_retrieved_kind { ATOLL_RETRIEVED_ENTRY, ATOLL_RETRIEVED_KERNEL };
@@ -44,6 +45,7 @@ struct atoll_retrieved {
     enum atoll_retrieved_kind kind;
     uint32_t at;                    /* entry of the base, or kernel of the retrieval */
     int is_critical, is_called_for; /* called for: by the diagnosis */
+    int has_code;                   /* wrong and right code are told beside the sentence */
     double score;
 };
 

@@ -48,9 +48,7 @@ static void put_entry(const struct atoll_knowledge_entry *e, const struct atoll_
                       struct atoll_buffer *out)
 {
     switch (e->kind) {
-    case ATOLL_KNOWLEDGE_CONSTRAINT:
-        put_constraint(e, !found->is_critical || found->is_called_for, out);
-        break;
+    case ATOLL_KNOWLEDGE_CONSTRAINT: put_constraint(e, found->has_code, out); break;
     case ATOLL_KNOWLEDGE_PATTERN: put_pattern(e, out); break;
     case ATOLL_KNOWLEDGE_EXAMPLE: put_example(e, out); break;
     default: put(out, "", e->text);

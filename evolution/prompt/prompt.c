@@ -291,16 +291,20 @@ static void give(size_t wish, size_t *room, size_t *left)
     *left -= more;
 }
 
-/* Room per section: what is ours, then up to the promise, then up to what it needs, each time in the order of rank. */
+/* Room per section: what is ours, then up to the promise, then up to what it needs, each time in the order of rank.  Kernels of similar
+ * tasks stand beside a limit that nobody set: who chose them kept to one (mpi-eval/operator/knowledge_briefs.h). */
 static void give_room(const struct atoll_prompt_form_row *form, const struct atoll_prompt_text *texts,
-                      size_t limit, size_t ret_room[ATOLL_PROMPT_SECTION_COUNT])
+                      size_t limit, int is_beside, size_t ret_room[ATOLL_PROMPT_SECTION_COUNT])
 {
     size_t need[ATOLL_PROMPT_SECTION_COUNT], left = limit;
     for (unsigned i = 0; i < ATOLL_PROMPT_SECTION_COUNT; i++) {
         int is_there = texts[i].piece_count > 0;
         need[i] = is_there ? atoll_prompt_text_bytes(&texts[i]) + title_bytes(form, i) : 0;
         ret_room[i] = is_there ? atoll_prompt_text_fixed_bytes(&texts[i]) + title_bytes(form, i) : 0;
-        left -= ret_room[i] < left ? ret_room[i] : left;
+        if (i == ATOLL_PROMPT_DEMONSTRATIONS && is_beside)
+            ret_room[i] = need[i];
+        else
+            left -= ret_room[i] < left ? ret_room[i] : left;
     }
     for (unsigned pass = 0; pass < 2; pass++) {
         for (unsigned rank = 0; rank < ATOLL_PROMPT_SECTION_COUNT; rank++) {
@@ -310,6 +314,23 @@ static void give_room(const struct atoll_prompt_form_row *form, const struct ato
                     give(pass == 0 && promise < need[i] ? promise : need[i], &ret_room[i], &left);
             }
         }
+    }
+}
+
+/* Each brief is of one section; the first line of a constraint is always there. */
+static void count_cuts(const struct atoll_prompt_input *input, const struct atoll_prompt_text *texts,
+                       struct atoll_prompt *prompt)
+{
+    for (size_t i = 0; i < input->brief_count && i < ATOLL_BRIEF_LIMIT; i++) {
+        const struct atoll_brief *b = &input->briefs[i];
+        uint32_t bytes = b->text ? (uint32_t)strlen(b->text) : 0, least = bytes;
+        for (unsigned s = 0; s < ATOLL_PROMPT_SECTION_COUNT; s++) {
+            uint32_t cut = texts[s].piece_count ? atoll_prompt_text_cut_of(&texts[s], i + 1, bytes) : bytes;
+            least = cut < least ? cut : least;
+        }
+        if (b->kind == ATOLL_BRIEF_CONSTRAINT && bytes && texts[ATOLL_PROMPT_KNOWLEDGE].piece_count)
+            least -= (uint32_t)(least == bytes) * (uint32_t)strcspn(b->text, "\n");
+        prompt->brief_cut_bytes[i] = least;
     }
 }
 
@@ -340,7 +361,7 @@ int atoll_prompt_write(const struct atoll_prompt_input *input, struct atoll_prom
         if (atoll_buffer_check(&texts[i].text, err))
             goto out;
     }
-    give_room(form, texts, limit, room);
+    give_room(form, texts, limit, !input->user_limit_bytes, room);
     for (unsigned i = 0; i < ATOLL_PROMPT_SECTION_COUNT; i++) {
         size_t title = title_bytes(form, i), before = prompt->user.length;
         if (!texts[i].piece_count)
@@ -351,6 +372,7 @@ int atoll_prompt_write(const struct atoll_prompt_input *input, struct atoll_prom
         prompt->cut_bytes[i] = cut < UINT32_MAX ? (uint32_t)cut : UINT32_MAX;
         prompt->section_bytes[i] = (uint32_t)(prompt->user.length - before);
     }
+    count_cuts(input, texts, prompt);
     rc = atoll_buffer_check(&prompt->user, err);
 out:
     for (unsigned i = 0; i < ATOLL_PROMPT_SECTION_COUNT; i++)

@@ -113,14 +113,15 @@ struct atoll_prompt_input {
     const char *language_text;
     unsigned tool_limit; /* > 0: so many calls of tools, whose schemas come beside the prompt */
     size_t
-        user_limit_bytes; /* of the user text, from what the model's context leaves; 0: 48 KiB, at least 4 KiB; what is ours
-                                is never cut, some KiB */
+        user_limit_bytes; /* of the user text, from what the model's context leaves; 0: 48 KiB, beside kernels of similar
+                             tasks; at least 4 KiB; what is ours is never cut, some KiB */
 };
 
 struct atoll_prompt {
     struct atoll_buffer system, user;                   /* owned */
     uint32_t section_bytes[ATOLL_PROMPT_SECTION_COUNT]; /* of the user text, with their titles */
     uint32_t cut_bytes[ATOLL_PROMPT_SECTION_COUNT];     /* what did not fit */
+    uint32_t brief_cut_bytes[ATOLL_BRIEF_LIMIT];        /* of each brief of the input (core/briefing.h) */
 };
 void atoll_prompt_init(struct atoll_prompt *prompt);
 void atoll_prompt_fini(struct atoll_prompt *prompt);

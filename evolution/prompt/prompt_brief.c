@@ -25,7 +25,7 @@ static void put_briefs(const struct atoll_prompt_input *input, struct atoll_prom
             continue;
         atoll_prompt_put(t, "%s\n%zu.\n\n", count ? "" : what, count + 1);
         count++;
-        atoll_prompt_put_brief(t, &input->briefs[i], atoll_prompt_cap(input, BRIEF_BYTES));
+        atoll_prompt_put_brief(t, input, i, atoll_prompt_cap(input, BRIEF_BYTES));
     }
 }
 

@@ -53,7 +53,8 @@ static const struct atoll_prompt_form_row rows[ATOLL_FORM_COUNT] = {
          1,
          1,
          0,
-         SCENE | SIZES | BIT(PARENT) | BIT(HINTS) | BIT(KNOWLEDGE) | BIT(FAILURES) | END,
+         SCENE | SIZES | BIT(PARENT) | BIT(DEMONSTRATIONS) | BIT(HINTS) | BIT(KNOWLEDGE) | BIT(FAILURES) |
+             END,
          {[ATOLL_PROMPT_PARENT] = "The kernel to translate"}},
     [ATOLL_FORM_PLAN] = {"part/planner",
                          1,

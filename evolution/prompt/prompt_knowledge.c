@@ -6,8 +6,7 @@
 
 #define ENTRY_BYTES  2400 /* of each, for a budget of 48 KiB */
 #define DETAIL_BYTES 1600 /* of a constraint beside its line */
-#define KERNEL_BYTES 7000
-#define SAID_BYTES   800 /* of a kernel */
+#define SAID_BYTES   800  /* of a kernel */
 
 static size_t line_length(const char *text)
 {
@@ -26,8 +25,10 @@ static void put_constraints(const struct atoll_prompt_input *input, struct atoll
         if (count++ == 0)
             atoll_prompt_put(t, "What must hold on this device, whatever else you do:\n\n");
         atoll_prompt_put_kept(t, b->text, length);
+        t->brief = i + 1;
         if (*rest)
             atoll_prompt_put_quote(t, rest, atoll_prompt_cap(input, DETAIL_BYTES));
+        t->brief = 0;
     }
 }
 
@@ -48,7 +49,7 @@ void atoll_prompt_write_knowledge(const struct atoll_prompt_input *input, struct
                              t->piece_count ? "\n" : "");
         }
         atoll_prompt_put(t, "\n%zu.\n\n", ++count);
-        atoll_prompt_put_brief(t, b, atoll_prompt_cap(input, ENTRY_BYTES));
+        atoll_prompt_put_brief(t, input, i, atoll_prompt_cap(input, ENTRY_BYTES));
     }
 }
 
@@ -74,14 +75,15 @@ static void put_said(struct atoll_prompt_text *t, const char *text, size_t lengt
     atoll_prompt_put_quote(t, said, 0);
 }
 
+/* A kernel is shown whole, or what is said of it alone: half of one teaches nothing. */
 void atoll_prompt_write_demonstrations(const struct atoll_prompt_input *input, struct atoll_prompt_text *t)
 {
     size_t count = 0;
     for (size_t i = 0; i < input->brief_count && input->briefs; i++) {
         const struct atoll_brief *b = &input->briefs[i];
-        const char *text = b->text ? b->text : "", *source = strstr(text, "\n\n");
-        if (b->kind != ATOLL_BRIEF_DEMONSTRATION || !source)
+        if (b->kind != ATOLL_BRIEF_DEMONSTRATION || !b->text || !b->text[0])
             continue;
+        const char *end = strstr(b->text, "\n\n");
         if (count == 0) {
             atoll_prompt_put(
                 t, "Kernels that are correct and fast, of tasks like this one, the most similar first. "
@@ -89,8 +91,11 @@ void atoll_prompt_write_demonstrations(const struct atoll_prompt_input *input, s
                    "shapes are others.\n");
         }
         atoll_prompt_put(t, "\n## Kernel %zu\n\n", ++count);
-        put_said(t, text, (size_t)(source - text));
+        put_said(t, b->text, end ? (size_t)(end - b->text) : strlen(b->text));
         atoll_prompt_put(t, "\n");
-        atoll_prompt_put_code(t, language_of(b), source + 2, atoll_prompt_cap(input, KERNEL_BYTES));
+        t->brief = i + 1;
+        if (end)
+            atoll_prompt_put_whole(t, language_of(b), end + 2);
+        t->brief = 0;
     }
 }

@@ -28,5 +28,5 @@ void atoll_prompt_write_outcomes(const struct atoll_prompt_input *input, struct 
 {
     for (size_t i = 0; i < input->brief_count; i++)
         if (input->briefs[i].kind == ATOLL_BRIEF_PROMPT)
-            atoll_prompt_put_brief(t, &input->briefs[i], 0);
+            atoll_prompt_put_brief(t, input, i, 0);
 }

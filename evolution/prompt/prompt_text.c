@@ -113,7 +113,8 @@ static struct atoll_prompt_piece *add_piece(struct atoll_prompt_text *t, enum at
     if (t->piece_count == ATOLL_PROMPT_PIECE_LIMIT)
         return NULL;
     last = &t->pieces[t->piece_count++];
-    *last = (struct atoll_prompt_piece){.begin = t->text.length, .cut = cut};
+    *last = (struct atoll_prompt_piece){
+        .begin = t->text.length, .cut = cut, .brief = cut == ATOLL_PROMPT_KEEP ? 0 : t->brief};
     return last;
 }
 
@@ -159,7 +160,7 @@ static void put_hostile(struct atoll_prompt_text *t, enum atoll_prompt_cut cut, 
         t->dropped_bytes += strlen(text);
         return;
     }
-    if (cut == ATOLL_PROMPT_MIDDLE)
+    if (cut == ATOLL_PROMPT_MIDDLE || cut == ATOLL_PROMPT_WHOLE)
         atoll_prompt_clean(text, &t->text);
     else
         atoll_prompt_clean_message(text, &t->text);
@@ -176,6 +177,11 @@ static void put_hostile(struct atoll_prompt_text *t, enum atoll_prompt_cut cut, 
 void atoll_prompt_put_code(struct atoll_prompt_text *t, const char *language, const char *code, size_t cap)
 {
     put_hostile(t, ATOLL_PROMPT_MIDDLE, language, code, cap);
+}
+
+void atoll_prompt_put_whole(struct atoll_prompt_text *t, const char *language, const char *code)
+{
+    put_hostile(t, ATOLL_PROMPT_WHOLE, language, code, 0);
 }
 
 void atoll_prompt_put_quote(struct atoll_prompt_text *t, const char *text, size_t cap)
@@ -200,12 +206,19 @@ void atoll_prompt_put_kept(struct atoll_prompt_text *t, const char *line, size_t
     free(text);
 }
 
-void atoll_prompt_put_brief(struct atoll_prompt_text *t, const struct atoll_brief *brief, size_t cap)
+void atoll_prompt_put_brief(struct atoll_prompt_text *t, const struct atoll_prompt_input *input, size_t index,
+                            size_t cap)
 {
     char text[2 * ATOLL_BRIEF_TEXT_LIMIT];
+    const struct atoll_brief *brief = &input->briefs[index];
     const char *title = brief->title ? brief->title : "", *rest = brief->text ? brief->text : "";
     snprintf(text, sizeof(text), "%s%s%s", title, title[0] && rest[0] ? "\n" : "", rest);
+    size_t first = t->piece_count;
+    t->brief = index + 1;
     atoll_prompt_put_quote(t, text, cap);
+    t->brief = 0;
+    if (title[0] && first < t->piece_count)
+        t->pieces[first].title_bytes = strcspn((const char *)t->text.data + t->pieces[first].begin, "\n") + 1;
 }
 
 /* ---- quoting ---- */
@@ -300,17 +313,29 @@ size_t atoll_prompt_text_fixed_bytes(const struct atoll_prompt_text *t)
     return bytes;
 }
 
+static int is_shared(const struct atoll_prompt_piece *p)
+{
+    return p->cut == ATOLL_PROMPT_MIDDLE || p->cut == ATOLL_PROMPT_TAIL;
+}
+
+/* What pieces take together with a share each. */
+static size_t bytes_of_share(const struct atoll_prompt_text *t, size_t share)
+{
+    size_t sum = 0;
+    for (size_t i = 0; i < t->piece_count; i++) {
+        size_t w = is_shared(&t->pieces[i]) ? wish(&t->pieces[i]) : 0;
+        sum += w < share ? w : share;
+    }
+    return sum;
+}
+
 /* The largest share per piece with which all of them fit. */
 static size_t share_of(const struct atoll_prompt_text *t, size_t room)
 {
     size_t low = 0, high = room;
     while (low < high) {
-        size_t middle = low + (high - low + 1) / 2, sum = 0;
-        for (size_t i = 0; i < t->piece_count; i++) {
-            size_t w = t->pieces[i].cut == ATOLL_PROMPT_KEEP ? 0 : wish(&t->pieces[i]);
-            sum += w < middle ? w : middle;
-        }
-        if (sum <= room)
+        size_t middle = low + (high - low + 1) / 2;
+        if (bytes_of_share(t, middle) <= room)
             low = middle;
         else
             high = middle - 1;
@@ -318,20 +343,44 @@ static size_t share_of(const struct atoll_prompt_text *t, size_t room)
     return low;
 }
 
-size_t atoll_prompt_text_render(const struct atoll_prompt_text *t, size_t limit, struct atoll_buffer *out)
+size_t atoll_prompt_text_render(struct atoll_prompt_text *t, size_t limit, struct atoll_buffer *out)
 {
-    size_t fixed = atoll_prompt_text_fixed_bytes(t), cut = t->dropped_bytes;
-    size_t share = share_of(t, limit > fixed ? limit - fixed : 0);
+    size_t fixed = atoll_prompt_text_fixed_bytes(t), cut = t->dropped_bytes,
+           room = limit > fixed ? limit - fixed : 0, share = share_of(t, room);
+    room -= bytes_of_share(t, share); /* for what is shown whole or not at all */
     for (size_t i = 0; i < t->piece_count; i++) {
-        const struct atoll_prompt_piece *p = &t->pieces[i];
+        struct atoll_prompt_piece *p = &t->pieces[i];
         const char *text = text_of(t, p);
         size_t keep = wish(p) < share ? wish(p) : share;
-        if (p->cut == ATOLL_PROMPT_KEEP)
+        p->cut_bytes = 0;
+        if (p->cut == ATOLL_PROMPT_KEEP) {
             atoll_buffer_put_bytes(out, text, p->length);
-        else if (p->cut == ATOLL_PROMPT_MIDDLE)
-            cut += render_code(text, p->length, keep, p->info, out);
-        else
-            cut += render_quote(text, p->length, keep, out);
+        } else if (p->cut == ATOLL_PROMPT_MIDDLE) {
+            p->cut_bytes = render_code(text, p->length, keep, p->info, out);
+        } else if (p->cut == ATOLL_PROMPT_TAIL) {
+            p->cut_bytes = render_quote(text, p->length, keep, out);
+        } else if (p->length <= room) {
+            render_code(text, p->length, p->length, p->info, out);
+            room -= p->length;
+        } else {
+            atoll_buffer_printf(out, "(Its source of %zu bytes is left out: no room.)\n", p->length);
+            p->cut_bytes = p->length;
+        }
+        cut += p->cut_bytes;
     }
     return cut;
+}
+
+uint32_t atoll_prompt_text_cut_of(const struct atoll_prompt_text *t, size_t brief, size_t bytes)
+{
+    size_t cut = 0;
+    int is_shown = 0;
+    for (size_t i = 0; i < t->piece_count; i++) {
+        const struct atoll_prompt_piece *p = &t->pieces[i];
+        if (p->brief != brief)
+            continue;
+        cut += p->cut_bytes;
+        is_shown |= p->length - p->cut_bytes > p->title_bytes;
+    }
+    return (uint32_t)(!is_shown ? bytes : cut < bytes ? cut : bytes - 1);
 }

@@ -384,11 +384,42 @@ static const char *step_of(const struct atoll_briefer *b, const struct atoll_ask
     return step ? step->title : NULL;
 }
 
-int atoll_briefer_wants_kernels(const struct atoll_ask *ask)
+/* Correct kernels of the task that models wrote in the ask's language, one a source, at most ATOLL_BRIEFER_FIRST. */
+static unsigned count_written(const struct atoll_briefer *b, const struct atoll_engine *engine,
+                              const struct atoll_ask *ask)
 {
-    return ask->kind == ATOLL_ASK_WRITE &&
-           (atoll_id_is_zero(&ask->parent) || ask->op == ATOLL_OPERATOR_INITIALISE ||
-            ask->op == ATOLL_OPERATOR_TRANSLATE);
+    const char *language = atoll_prompt_io_language(engine, b->backend, ask), *own, *text;
+    struct atoll_id seen[ATOLL_BRIEFER_FIRST];
+    struct atoll_candidate_view view;
+    uint32_t cursor = 0;
+    unsigned count = 0;
+    while (count < ATOLL_BRIEFER_FIRST &&
+           atoll_engine_next_view(engine, ask->task, ask->model, &cursor, &view)) {
+        const struct atoll_ask_record *asked =
+            view.is_correct && view.ask
+                ? atoll_ask_history_find(atoll_prompt_context_asks(b->context), view.ask)
+                : NULL;
+        if (!asked || asked->status == ATOLL_REPLY_BUILTIN ||
+            atoll_engine_source(engine, &view.source, &own, &text) != 0 || strcmp(own, language) != 0)
+            continue;
+        unsigned i = 0;
+        while (i < count && !atoll_id_equal(&seen[i], &view.source))
+            i++;
+        seen[i] = view.source;
+        count += i == count;
+    }
+    return count;
+}
+
+int atoll_briefer_wants_kernels(const struct atoll_briefer *b, const struct atoll_engine *engine,
+                                const struct atoll_ask *ask)
+{
+    int is_whole = ask->kind == ATOLL_ASK_WRITE &&
+                   (ask->op == ATOLL_OPERATOR_UNIVERSAL || ask->op == ATOLL_OPERATOR_INITIALISE ||
+                    ask->op == ATOLL_OPERATOR_TRANSLATE);
+    if (b->search->strategy == ATOLL_STRATEGY_REPEATED)
+        return is_whole && atoll_id_is_zero(&ask->parent);
+    return is_whole && count_written(b, engine, ask) < ATOLL_BRIEFER_FIRST;
 }
 
 /* "memory 2" and so on, as patterns name cells. */
@@ -427,8 +458,10 @@ static int tell_knowledge(struct atoll_briefer *b, const struct atoll_engine *en
     const char *cells[DIMENSIONS + 1];
     if (known > 0)
         put_cells(&parent.behaviour, room, cells);
+    int is_first = atoll_briefer_wants_kernels(b, engine, ask);
     const struct atoll_retrieval_query query = {
         .task = atoll_engine_task(engine, ask->task),
+        .is_first_draft = is_first,
         .cells = known > 0 ? cells : NULL,
         .language = atoll_prompt_io_language(engine, b->backend, ask),
         .device = device ? atoll_device_family(device) : "",
@@ -441,11 +474,9 @@ static int tell_knowledge(struct atoll_briefer *b, const struct atoll_engine *en
                      ? ask->stage
                      : (uint8_t)ATOLL_ISSUE_STAGE_COUNT,
         .depth = depth_of(engine, ask)};
-    return known < 0
-               ? -1
-               : atoll_knowledge_briefs_make(b->knowledge, &query,
-                                             atoll_briefer_wants_kernels(ask) && b->search->knowledge > 1,
-                                             briefing, err);
+    return known < 0 ? -1
+                     : atoll_knowledge_briefs_make(b->knowledge, &query, is_first && b->search->knowledge > 1,
+                                                   briefing, err);
 }
 
 static void tell_memory(const struct atoll_briefer *b, const struct atoll_ask *ask,

@@ -26,8 +26,11 @@ int atoll_briefer_add_hint(struct atoll_briefer *briefer, const struct atoll_exp
  * engine: knows its candidates. */
 int atoll_briefer_add_event(struct atoll_briefer *briefer, const struct atoll_engine *engine,
                             const struct atoll_event *event, struct atoll_err *err);
-/* Whether it is a first draft, which is shown kernels of other tasks. */
-int atoll_briefer_wants_kernels(const struct atoll_ask *ask);
+/* Whether it is a first draft, which is shown kernels of other tasks: a whole kernel is wanted, and models have not written
+ * ATOLL_BRIEFER_FIRST correct ones of the task in its language on its device model.  Of repeated samples every one without a parent is. */
+#define ATOLL_BRIEFER_FIRST 4u
+int atoll_briefer_wants_kernels(const struct atoll_briefer *briefer, const struct atoll_engine *engine,
+                                const struct atoll_ask *ask);
 /* Texts are borrowed until the next event is added.  Errors: MEMORY. */
 int atoll_briefer_make(struct atoll_briefer *briefer, const struct atoll_engine *engine,
                        const struct atoll_ask *ask, struct atoll_briefing *ret_briefing,

@@ -1,6 +1,7 @@
 #include "mpi-eval/operator/knowledge_briefs.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define TOLD_BYTES ((size_t)8 << 20)
 
@@ -61,6 +62,35 @@ static int add(struct atoll_knowledge_briefs *b, const struct atoll_retrieved *f
     return 0;
 }
 
+/* The text of a kernel that does not fit: what is said of it, and its size. */
+static int name_alone(struct atoll_knowledge_briefs *b, const char *text, const char *end, size_t bytes,
+                      const char **ret_text, struct atoll_err *err)
+{
+    struct atoll_buffer out;
+    atoll_buffer_init(&out, ATOLL_BRIEF_SOURCE_LIMIT);
+    atoll_buffer_put_bytes(&out, text, (size_t)(end - text));
+    atoll_buffer_printf(&out, "\nIts source of %zu bytes is too long to be shown.\n", bytes);
+    int rc = atoll_buffer_check(&out, err);
+    const char *kept = rc == 0 ? atoll_arena_text(b->told, (const char *)out.data, out.length, err) : NULL;
+    atoll_buffer_fini(&out);
+    if (!kept)
+        return -1;
+    *ret_text = kept;
+    return 0;
+}
+
+/* room: what is left for sources. */
+static int fit_kernel(struct atoll_knowledge_briefs *b, struct atoll_brief *brief, size_t *room,
+                      struct atoll_err *err)
+{
+    const char *end = strstr(brief->text, "\n\n");
+    size_t bytes = end ? strlen(end + 2) : 0;
+    if (bytes > ATOLL_KNOWLEDGE_KERNEL_BYTES || bytes > *room)
+        return name_alone(b, brief->text, end, bytes, &brief->text, err);
+    *room -= bytes;
+    return 0;
+}
+
 int atoll_knowledge_briefs_make(struct atoll_knowledge_briefs *b, const struct atoll_retrieval_query *query,
                                 int wants_kernels, struct atoll_briefing *briefing, struct atoll_err *err)
 {
@@ -75,9 +105,13 @@ int atoll_knowledge_briefs_make(struct atoll_knowledge_briefs *b, const struct a
     for (size_t i = 0; i < entry_count; i++)
         if (add(b, &entries[i], briefing, err) != 0)
             return -1;
-    for (size_t i = 0; i < kernel_count; i++)
-        if (add(b, &kernels[i], briefing, err) != 0)
+    size_t room = ATOLL_KNOWLEDGE_KERNELS_BYTES;
+    for (size_t i = 0; i < kernel_count; i++) {
+        uint32_t at = briefing->count;
+        if (add(b, &kernels[i], briefing, err) != 0 ||
+            (briefing->count > at && fit_kernel(b, &briefing->briefs[at], &room, err) != 0))
             return -1;
+    }
     return 0;
 }
 

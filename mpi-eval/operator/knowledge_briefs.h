@@ -15,6 +15,9 @@ struct atoll_knowledge_briefs *atoll_knowledge_briefs_create(const struct atoll_
                                                              const char *except, struct atoll_err *err);
 void atoll_knowledge_briefs_destroy(struct atoll_knowledge_briefs *briefs); /* NULL is fine */
 
+/* Bytes of the sources of kernels that an ask is shown, each and together; the others are named with their size. */
+#define ATOLL_KNOWLEDGE_KERNEL_BYTES  ((size_t)64 << 10)
+#define ATOLL_KNOWLEDGE_KERNELS_BYTES ((size_t)96 << 10)
 /* Appends to a briefing what fits into it; texts live until the next call.  wants_kernels: a first draft. */
 int atoll_knowledge_briefs_make(struct atoll_knowledge_briefs *briefs,
                                 const struct atoll_retrieval_query *query, int wants_kernels,

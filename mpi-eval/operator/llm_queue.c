@@ -28,6 +28,7 @@
 #define BACKOFF_LONGEST_S 60.0
 #define GIVE_UP_LASTING   3
 #define GIVE_UP_PASSING   20
+#define BRIEFING_BYTES    ((size_t)16 << 20)
 
 enum ask_state { ASK_ADDED, ASK_BRIEFING, ASK_SENT, ASK_ANSWERED, ASK_CALLING, ASK_TURNING, ASK_DELIVERED };
 
@@ -520,20 +521,28 @@ int atoll_llm_queue_advance(struct atoll_llm_queue *queue, double now_ns, struct
     return take_results(queue, now_ns, err);
 }
 
-/* The briefing lies in the ask's arena: whoever it was chosen from may change before it is durable. */
+/* The briefing lies in the ask's arena, as the journal will hold it: whoever it was chosen from may change before it is durable. */
 static int make_briefing(struct atoll_llm_queue *queue, struct open_ask *a, const struct atoll_engine *engine,
                          struct atoll_briefing *ret_briefing, struct atoll_err *err)
 {
+    struct atoll_prompt_io io = prompt_io_of(queue, engine);
     struct atoll_briefing briefing;
+    struct atoll_buffer bytes;
+    struct atoll_reader reader;
     if (atoll_briefer_make(queue->briefer, engine, &a->ask, &briefing, err) != 0)
         return -1;
-    for (uint32_t i = 0; i < briefing.count; i++) {
-        struct atoll_brief *b = &briefing.briefs[i];
-        b->title = atoll_arena_text(a->arena, b->title, strlen(b->title), err);
-        b->text = atoll_arena_text(a->arena, b->text, strlen(b->text), err);
-        if (!b->title || !b->text)
-            return -1;
+    atoll_buffer_init(&bytes, BRIEFING_BYTES);
+    atoll_briefing_encode(&briefing, &bytes);
+    int rc = atoll_buffer_check(&bytes, err);
+    if (rc == 0) {
+        atoll_reader_init(&reader, bytes.data, bytes.length);
+        atoll_briefing_decode(&reader, a->arena, &briefing);
+        rc = atoll_reader_finish(&reader, "briefing", err);
     }
+    atoll_buffer_fini(&bytes);
+    if (rc != 0)
+        return -1;
+    atoll_prompt_io_count_cuts(&io, &a->ask, &briefing, a->arena);
     *ret_briefing = briefing;
     return 0;
 }
@@ -542,7 +551,7 @@ static int make_briefing(struct atoll_llm_queue *queue, struct open_ask *a, cons
 static int may_be_briefed(struct atoll_llm_queue *queue, const struct open_ask *a,
                           const struct atoll_engine *engine, double now_ns)
 {
-    return !queue->embedder || !atoll_briefer_wants_kernels(&a->ask) ||
+    return !queue->embedder || !atoll_briefer_wants_kernels(queue->briefer, engine, &a->ask) ||
            atoll_embedder_ready(queue->embedder, engine, a->ask.task, now_ns);
 }
 

@@ -176,6 +176,7 @@ static int write_prompt(const struct atoll_prompt_input *input, struct atoll_are
         request->messages[1] = (struct atoll_llm_message){.role = ATOLL_LLM_USER, .text = user};
         request->message_count = 2;
         put_sections(&prompt, question);
+        memcpy(question->brief_cut_bytes, prompt.brief_cut_bytes, sizeof(question->brief_cut_bytes));
     }
     atoll_prompt_fini(&prompt);
     return rc;
@@ -277,6 +278,12 @@ static int tell_ancestors(const struct kernels *k, struct told *t, struct atoll_
     return 0;
 }
 
+static int is_result(enum atoll_brief_kind kind)
+{
+    return kind == ATOLL_BRIEF_SIBLING || kind == ATOLL_BRIEF_SLOWER || kind == ATOLL_BRIEF_BEST ||
+           kind == ATOLL_BRIEF_COMBINATION;
+}
+
 /* A result that the briefing names. */
 static int tell_result(const struct kernels *k, const struct atoll_brief *brief, struct told *t,
                        struct atoll_prompt_input *input, struct atoll_err *err)
@@ -309,16 +316,10 @@ static int tell_briefing(const struct kernels *k, const struct atoll_briefing *b
     input->briefs = t->briefs;
     for (uint32_t i = 0; i < briefing->count; i++) {
         const struct atoll_brief *brief = &briefing->briefs[i];
-        switch (brief->kind) {
-        case ATOLL_BRIEF_SIBLING:
-        case ATOLL_BRIEF_SLOWER:
-        case ATOLL_BRIEF_BEST:
-        case ATOLL_BRIEF_COMBINATION:
-            if (tell_result(k, brief, t, input, err) != 0)
-                return -1;
-            break;
-        default: t->briefs[input->brief_count++] = *brief;
-        }
+        if (!is_result(brief->kind))
+            t->briefs[input->brief_count++] = *brief;
+        else if (tell_result(k, brief, t, input, err) != 0)
+            return -1;
     }
     return 0;
 }
@@ -408,12 +409,11 @@ static int say_whose(const struct atoll_prompt_io *io, const struct atoll_ask *a
     return request->key ? 0 : -1;
 }
 
-int atoll_prompt_io_request(const struct atoll_prompt_io *io, const struct atoll_ask *ask,
-                            struct atoll_arena *arena, struct atoll_prompt_question *ret_question,
-                            struct atoll_err *err)
+/* The first two messages.  record: NULL: nothing is known of the ask. */
+static int word(const struct atoll_prompt_io *io, const struct atoll_ask *ask,
+                const struct atoll_ask_record *record, struct atoll_arena *arena,
+                struct atoll_prompt_question *ret_question, struct atoll_err *err)
 {
-    const struct atoll_ask_record *record =
-        atoll_ask_history_find(atoll_prompt_context_asks(io->context), ask->number);
     struct kernels k = {io,
                         ask,
                         atoll_engine_task(io->engine, ask->task),
@@ -447,7 +447,32 @@ int atoll_prompt_io_request(const struct atoll_prompt_io *io, const struct atoll
         atoll_prompt_version_text(io->texts, atoll_prompt_context_asks(io->context), k.language, ask->prompt,
                                   arena, &input.language_text, err) != 0)
         return -1;
-    if (tell(&k, record, told, &input, err) != 0 || write_prompt(&input, arena, ret_question, err) != 0 ||
+    return tell(&k, record, told, &input, err) == 0 ? write_prompt(&input, arena, ret_question, err) : -1;
+}
+
+void atoll_prompt_io_count_cuts(const struct atoll_prompt_io *io, const struct atoll_ask *ask,
+                                struct atoll_briefing *briefing, struct atoll_arena *arena)
+{
+    const struct atoll_ask_record *known =
+        atoll_ask_history_find(atoll_prompt_context_asks(io->context), ask->number);
+    struct atoll_ask_record record = known ? *known : (struct atoll_ask_record){.ask = *ask};
+    struct atoll_prompt_question *question = atoll_arena_alloc(arena, sizeof(*question), NULL);
+    record.briefing = briefing;
+    int is_written = question && word(io, ask, &record, arena, question, NULL) == 0;
+    for (uint32_t i = 0, text = 0; i < briefing->count; i++) {
+        struct atoll_brief *b = &briefing->briefs[i];
+        if (!is_result(b->kind))
+            b->cut_bytes = is_written ? question->brief_cut_bytes[text++] : (uint32_t)strlen(b->text);
+    }
+}
+
+int atoll_prompt_io_request(const struct atoll_prompt_io *io, const struct atoll_ask *ask,
+                            struct atoll_arena *arena, struct atoll_prompt_question *ret_question,
+                            struct atoll_err *err)
+{
+    const struct atoll_ask_record *record =
+        atoll_ask_history_find(atoll_prompt_context_asks(io->context), ask->number);
+    if (word(io, ask, record, arena, ret_question, err) != 0 ||
         add_tools(io, ask, record, arena, &ret_question->request, err) != 0)
         return -1;
     return say_whose(io, ask, record ? record->turn_count : 0, arena, &ret_question->request, err);

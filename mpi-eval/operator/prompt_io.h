@@ -20,6 +20,7 @@ struct atoll_prompt_question {
     struct atoll_llm_request request;
     uint32_t section_count;
     struct atoll_dialogue_section sections[ATOLL_DIALOGUE_SECTION_LIMIT]; /* that the prompt has */
+    uint32_t brief_cut_bytes[ATOLL_BRIEF_LIMIT]; /* of the briefs that are told as texts, in their order */
 };
 
 /* All borrowed. */
@@ -50,6 +51,10 @@ const char *atoll_prompt_io_language(const struct atoll_engine *engine, const ch
 int atoll_prompt_io_request(const struct atoll_prompt_io *io, const struct atoll_ask *ask,
                             struct atoll_arena *arena, struct atoll_prompt_question *ret_question,
                             struct atoll_err *err);
+/* What of a briefing the ask's first prompt has no room for, into its cut_bytes; where no prompt can be written, all of it.  The arena is
+ * the ask's: what is written there is not needed any more. */
+void atoll_prompt_io_count_cuts(const struct atoll_prompt_io *io, const struct atoll_ask *ask,
+                                struct atoll_briefing *briefing, struct atoll_arena *arena);
 /* The reply for the engine; question: what was asked.  An outcome that is no answer gives a reply without sources and items, an
  * answer to anything but an ask for candidates that says nothing is EMPTY. */
 int atoll_prompt_io_reply(const struct atoll_prompt_io *io, const struct atoll_ask *ask,

@@ -77,7 +77,11 @@ static void fill(struct atoll_event *e)
         e->briefing = (struct atoll_briefing){
             .ask = 9,
             .count = 2,
-            .briefs = {{.kind = ATOLL_BRIEF_MEMORY, .title = "tiles", .text = "it was faster", .score = 0.5},
+            .briefs = {{.kind = ATOLL_BRIEF_MEMORY,
+                        .title = "tiles",
+                        .text = "it was faster",
+                        .score = 0.5,
+                        .cut_bytes = 13},
                        {.kind = ATOLL_BRIEF_HINT, .id = {.bytes = {7}}, .score = -1}}};
         break;
     case ATOLL_EVENT_TOOL:
@@ -132,6 +136,8 @@ static void every_type_travels(void **state)
         for (size_t length = 0; length < a.length - newer; length++) {
             /* older engines' settings end here */
             int ends = type == ATOLL_EVENT_START && length == HEAD_BYTES + OLD_SETTINGS_BYTES;
+            /* what prompts had no room for was not told once */
+            ends |= type == ATOLL_EVENT_BRIEFING && length == a.length - 2 * sizeof(uint32_t);
             assert_int_equal(atoll_event_decode(a.data, length, arena, &back, NULL), ends ? 0 : -1);
         }
         atoll_buffer_put_u8(&a, 0); /* something follows */
@@ -295,6 +301,10 @@ static void briefings_and_turns_are_bounded(void **state)
     assert_int_equal(strlen(back->tool_turn.calls[1].result), ATOLL_TOOL_RESULT_LIMIT);
     assert_int_equal(strlen(back->tool_turn.calls[1].id), ATOLL_TOOL_NAME_LIMIT);
     assert_string_equal(back->tool_turn.calls[0].arguments, "{\"source\": \"x\"}");
+    const struct atoll_brief told[] = {
+        {.text = "four", .cut_bytes = 3}, {.text = "four", .cut_bytes = 4}, {.text = ""}, {.id = {{1}}}};
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(atoll_brief_is_told(&told[i]), i == 0);
     for (int i = 0; i < ATOLL_BRIEF_KIND_COUNT; i++)
         assert_string_not_equal(atoll_brief_kind_name((enum atoll_brief_kind)i), "unknown");
     for (int i = 0; i < ATOLL_TOOL_STATUS_COUNT; i++)

@@ -76,10 +76,11 @@ static void brief(uint64_t number)
     atoll_event_init(&e, ATOLL_EVENT_BRIEFING);
     e.briefing =
         (struct atoll_briefing){.ask = number,
-                                .count = 3,
-                                .briefs = {{ATOLL_BRIEF_HINT, sample_id(501), "first", "Do this.", 1.5},
-                                           {ATOLL_BRIEF_MEMORY, sample_id(502), "a rewrite", "It was.", 0},
-                                           {ATOLL_BRIEF_HINT, sample_id(503), "second", "Do that.", 1.25}}};
+                                .count = 4,
+                                .briefs = {{ATOLL_BRIEF_HINT, sample_id(501), "first", "Do this.", 1.5, 3},
+                                           {ATOLL_BRIEF_MEMORY, sample_id(502), "a rewrite", "It was.", 0, 0},
+                                           {ATOLL_BRIEF_HINT, sample_id(503), "second", "Do that.", 1.25, 0},
+                                           {ATOLL_BRIEF_HINT, sample_id(504), "third", "No room.", 1, 8}}};
     put_event(&e);
 }
 
@@ -134,8 +135,13 @@ static void test_briefing(void **state)
     brief(ASK);
     brief(ASK);     /* told again after a resume */
     brief(ASK + 1); /* nobody asked */
-    assert_int_equal(atoll_tables_count(tables, ATOLL_TABLE_BRIEFS), 3);
+    assert_int_equal(atoll_tables_count(tables, ATOLL_TABLE_BRIEFS), 4);
+    /* What the prompt had no room for is in the archive, and gets no credit. */
     assert_int_equal(atoll_tables_count(tables, ATOLL_TABLE_HINT_USES), 2);
+    for (uint64_t i = 0; i < 4; i++) {
+        atoll_tables_get(tables, ATOLL_TABLE_BRIEFS, i, &row);
+        assert_int_equal(row.cut_bytes, i == 0 ? 3 : i == 3 ? 8 : 0);
+    }
     atoll_tables_get(tables, ATOLL_TABLE_BRIEFS, 1, &row);
     assert_true(row.ask == ASK && row.kind == ATOLL_BRIEF_MEMORY && row.ordinal == 1);
     assert_string_equal(atoll_tables_text(tables, row.title), "a rewrite");

@@ -73,7 +73,8 @@ static void entries_are_told(void **state)
     give(&s, ATOLL_BRIEF_HINT, "a hint", "Elsewhere.");
     give(&s, ATOLL_BRIEF_DEMONSTRATION, "kernel gpu/mean/seed.cu",
          "Of mean, 3 us.\n\n__global__ void k();\n");
-    give(&s, ATOLL_BRIEF_DEMONSTRATION, "kernel gpu/sum/seed.c", "no source");
+    give(&s, ATOLL_BRIEF_DEMONSTRATION, "kernel gpu/sum/seed.c", "Of sum; 70000 bytes.\n");
+    give(&s, ATOLL_BRIEF_HINT, "an empty hint", "");
     const char *text = written(&s), *section = strstr(text, "# Knowledge\n");
     assert_non_null(section);
     const char *line = strstr(section, "\n| Never do < |that|>.\n| wrong:\n| int x;\n"),
@@ -84,12 +85,22 @@ static void entries_are_told(void **state)
     assert_non_null(section);
     assert_non_null(
         strstr(section, "## Kernel 1\n\n| Of mean, 3 us.\n\n```cuda\n__global__ void k();\n```\n"));
-    assert_null(strstr(section, "## Kernel 2"));
+    assert_non_null(strstr(section, "## Kernel 2\n\n| Of sum; 70000 bytes.\n"));
+    static const uint32_t cuts[] = {0, 0, 0, 0, 21, 0}; /* a kernel of which the size is told is not told */
+    for (size_t i = 0; i < 6; i++)
+        assert_int_equal(s.prompt.brief_cut_bytes[i], cuts[i]);
+    /* A translator is shown kernels of the language that it writes. */
+    s.ask.op = ATOLL_OPERATOR_TRANSLATE;
+    const struct atoll_prompt_kernel elite = {.source = "int elite;\n"};
+    s.input.parent = &elite;
+    assert_non_null(strstr(written(&s), "# Kernels of similar tasks"));
+    s.input.parent = NULL;
     /* Who only orders stages is told nothing of it; who refines a stage is shown no other kernels. */
     s.ask.op = ATOLL_OPERATOR_STAGED;
     s.ask.stage = ATOLL_ISSUE_STAGE_MEMORY;
     text = written(&s);
     assert_true(strstr(text, "# Knowledge\n") && !strstr(text, "# Kernels of similar tasks"));
+    assert_int_equal(s.prompt.brief_cut_bytes[3], strlen(s.briefs[3].text)); /* so it was not told */
     s.ask.kind = ATOLL_ASK_SUMMARISE;
     assert_null(strstr(written(&s), "# Knowledge\n"));
     scene_fini(&s);
@@ -107,6 +118,7 @@ static void constraints_stay(void **state)
     s.briefs[1].text = s.long_text;
     give(&s, ATOLL_BRIEF_KNOWLEDGE, "pattern c-y", s.long_text);
     give(&s, ATOLL_BRIEF_DEMONSTRATION, "kernel a/b/c.c", s.long_text);
+    give(&s, ATOLL_BRIEF_DEMONSTRATION, "kernel a/b/d.c", s.long_text);
     s.input.user_limit_bytes = 1;
     const char *text = written(&s);
     assert_non_null(strstr(text, "| Keep this line.\n"));
@@ -114,10 +126,23 @@ static void constraints_stay(void **state)
     assert_non_null(strstr(text, "\n| what it is\n"));
     assert_true(s.prompt.cut_bytes[ATOLL_PROMPT_KNOWLEDGE] > 20000);
     assert_true(s.prompt.cut_bytes[ATOLL_PROMPT_DEMONSTRATIONS] > 10000);
+    assert_non_null(strstr(text, "(Its source of 19988 bytes is left out: no room.)\n"));
+    assert_null(strstr(text, "int begin;\nx"));
+    assert_int_equal(s.prompt.brief_cut_bytes[4], 20000);
+    assert_true(s.prompt.brief_cut_bytes[3] > 5000 && s.prompt.brief_cut_bytes[3] <= 20000);
+    assert_true(s.prompt.brief_cut_bytes[0] > 0 && s.prompt.brief_cut_bytes[0] < strlen(s.briefs[0].text));
+    /* The more similar one first, and none in part. */
+    s.input.user_limit_bytes = 42000;
+    text = written(&s);
+    assert_true(s.prompt.brief_cut_bytes[4] == 0 && s.prompt.brief_cut_bytes[5] == 20000);
     s.input.user_limit_bytes = 200000;
     text = written(&s);
     assert_non_null(strstr(text, "```c\nint begin;\n"));
-    assert_true(s.prompt.section_bytes[ATOLL_PROMPT_DEMONSTRATIONS] > 8000);
+    assert_true(s.prompt.section_bytes[ATOLL_PROMPT_DEMONSTRATIONS] > 40000);
+    /* Beside a limit that nobody set. */
+    s.input.user_limit_bytes = 0;
+    text = written(&s);
+    assert_true(s.prompt.brief_cut_bytes[4] == 0 && s.prompt.brief_cut_bytes[5] == 0);
     assert_string_equal(atoll_prompt_section_name(ATOLL_PROMPT_KNOWLEDGE), "knowledge");
     scene_fini(&s);
 }

@@ -186,7 +186,7 @@ static void knowledge_is_told(void **state)
     struct atoll_knowledge_pack *pack = atoll_knowledge_pack_create(NULL);
     struct stand s;
     struct atoll_briefing b;
-    static const double times_ms[16] = {[0] = 10, [1] = 5};
+    static const double times_ms[16] = {[0] = 10, [1] = 5, [3] = 5, [4] = 6, [5] = 7};
     (void)state;
     for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
         assert_int_equal(
@@ -200,9 +200,26 @@ static void knowledge_is_told(void **state)
     struct atoll_ask ask = *op_at(s.sim, 0);
     assert_int_equal(brief(&s, &ask).count, 0);
     atoll_briefer_set_knowledge(s.briefer, all);
+    /* Models have shown nothing yet: kernels, and the code of what is critical; then four of theirs are correct. */
+    b = brief(&s, &ask);
+    assert_int_equal(b.count, 2);
+    assert_int_equal(b.briefs[0].kind, ATOLL_BRIEF_CONSTRAINT);
+    assert_string_equal(b.briefs[0].text,
+                        "One.\nWrong:\na\nwhich is answered with: m\nRight:\nb\nSource: s\n");
+    assert_int_equal(b.briefs[1].kind, ATOLL_BRIEF_DEMONSTRATION);
+    ask.op = ATOLL_OPERATOR_EXECUTE;
+    assert_int_equal(brief(&s, &ask).count, 1);
+    ask.op = ATOLL_OPERATOR_UNIVERSAL;
+    for (uint32_t kernel = 1; kernel <= 5; kernel++) { /* the second is wrong */
+        const struct atoll_ask asked = *op_at(s.sim, 0);
+        assert_int_equal(atoll_prompt_context_add_ask(s.context, &asked, NULL), 0);
+        assert_int_equal(brief(&s, &ask).count, 2);
+        op_kernel(s.sim, asked.number, kernel);
+        op_evaluate(s.sim, times_ms);
+        feed(&s);
+    }
     b = brief(&s, &ask);
     assert_int_equal(b.count, 1);
-    assert_int_equal(b.briefs[0].kind, ATOLL_BRIEF_CONSTRAINT);
     assert_string_equal(b.briefs[0].text, "One.\nSource: s\n");
     s.told.strategy = ATOLL_STRATEGY_REPEATED;
     assert_int_equal(brief(&s, &ask).count, 1);
@@ -224,6 +241,49 @@ static void knowledge_is_told(void **state)
     tear_down(&s);
     atoll_knowledge_briefs_destroy(all);
     atoll_knowledge_briefs_destroy(some);
+    atoll_knowledge_pack_destroy(pack);
+}
+
+/* Sources of 64 KiB at most, and of 96 KiB together; of the others the size is told. */
+static void kernels_are_shown_whole(void **state)
+{
+    static const size_t bytes[] = {60000, 70000, 40000, 30000};
+    static const int is_shown[] = {1, 0, 0, 1};
+    static char text[80000];
+    struct atoll_knowledge_pack *pack = atoll_knowledge_pack_create(NULL);
+    static const char index[] = "version: 1\ndevices: [{name: cpu, vendor: x86, what: one}]\nfamilies: "
+                                "[{name: copies, words: [copy]}]\n";
+    struct stand s;
+    struct atoll_briefing b;
+    (void)state;
+    assert_int_equal(atoll_knowledge_pack_put(pack, "index.yaml", index, strlen(index), NULL), 0);
+    for (size_t i = 0; i < 4; i++) { /* the faster the earlier */
+        char path[64];
+        int head =
+            snprintf(text, sizeof(text), "task: copy_%zu\nsummary: copy\ngain: %u\n\n", i, 4 - (unsigned)i);
+        memset(text + head, 'a' + (int)i, bytes[i]);
+        snprintf(path, sizeof(path), "kernels/a/t%zu/k.c", i);
+        assert_int_equal(atoll_knowledge_pack_put(pack, path, text, (size_t)head + bytes[i], NULL), 0);
+    }
+    struct atoll_knowledge_briefs *knowledge = atoll_knowledge_briefs_create(pack, NULL, NULL);
+    set_up(&s, plain, 1);
+    op_evaluate(s.sim, (const double[16]){[0] = 10});
+    feed(&s);
+    s.told.trajectory = s.told.hints = 0;
+    atoll_briefer_set_knowledge(s.briefer, knowledge);
+    b = brief(&s, op_at(s.sim, 0));
+    assert_int_equal(count_of(&b, ATOLL_BRIEF_DEMONSTRATION), 4);
+    for (uint32_t i = 0; i < 4; i++) {
+        char title[64], size[64];
+        snprintf(title, sizeof(title), "kernel a/t%u/k.c", i);
+        snprintf(size, sizeof(size), "Its source of %zu bytes is too long to be shown.\n", bytes[i]);
+        assert_string_equal(b.briefs[i].title, title);
+        assert_int_equal(strlen(b.briefs[i].text) >= bytes[i], is_shown[i]);
+        assert_int_equal(strstr(b.briefs[i].text, size) == NULL, is_shown[i]);
+        assert_true(strlen(b.briefs[i].text) < ATOLL_BRIEF_SOURCE_LIMIT);
+    }
+    tear_down(&s);
+    atoll_knowledge_briefs_destroy(knowledge);
     atoll_knowledge_pack_destroy(pack);
 }
 
@@ -326,7 +386,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(neighbours_are_told),     cmocka_unit_test(combinations_are_told_the_fastest_first),
         cmocka_unit_test(what_was_learnt_is_told), cmocka_unit_test(knowledge_is_told),
-        cmocka_unit_test(types_that_won_are_told),
+        cmocka_unit_test(types_that_won_are_told), cmocka_unit_test(kernels_are_shown_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
