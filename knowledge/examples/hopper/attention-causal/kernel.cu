@@ -10,7 +10,7 @@
             {"launch": [{"kernel": "plain",
                          "grid": ["B * H * L"],
                          "block": ["128"],
-                         "shared_bytes": "4 * L",
+                         "shared_bytes": "cdiv(L, 4) * 16",
                          "args": ["q", "k", "v", "y", "i64:H", "i64:H", "i64:L", "i64:D"]}]}]
 } */
 /* Warp group 0: warp 0 loads (one thread), warps 1 and 2 send results off (one thread each).  Warp groups 1 and 2: 64 of the

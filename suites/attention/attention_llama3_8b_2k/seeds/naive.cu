@@ -1,6 +1,6 @@
 /* atoll-plan {
   "version": 1,
-  "launch": [{"kernel": "attention", "grid": ["B * H * L"], "block": ["128"], "shared_bytes": "4 * L",
+  "launch": [{"kernel": "attention", "grid": ["B * H * L"], "block": ["128"], "shared_bytes": "cdiv(L, 4) * 16",
               "args": ["q", "k", "v", "y", "i64:L", "i64:D"]}]
 } */
 /* A block per row: all scores in shared memory, their softmax, then a thread per column of the result. */
