@@ -1,7 +1,8 @@
 /* triton.c - a job goes from the queue to a child of the zygote, whose answer gives PTX; the PTX is judged and goes to ptxas; the
  * cubin, with the words on how it is launched in front of ptxas's, is kept and done.  The zygote is started for the first job.
  * When it dies, jobs under way go to a fresh one, once.  One that does not work is tried again only after a while, so that a
- * node without Triton says so at once for every candidate. */
+ * node without Triton says so at once for every candidate.  A job that another evaluator of the node has claimed waits for what
+ * that one puts into the cache, for as long as compiling may take. */
 #include "mpi-eval/backend/cuda/triton/triton.h"
 
 #include <limits.h>
@@ -30,6 +31,7 @@
 #define ATTEMPTS    2
 #define GRACE_NS    20e9 /* beyond a child's deadline, by which the zygote has ended it */
 #define RETRY_NS    60e9 /* until a Triton that does not work is looked for again */
+#define LOOK_NS     50e6 /* between two looks at what others compile */
 #define EXIT_MEMORY 73
 #define CAUSE_BYTES 1500
 #define KEY_BYTES   ((size_t)20 << 20)
@@ -48,6 +50,7 @@ struct slot {
     uint64_t serial;
     double since_ns, sent_ns;
     struct atoll_triton_images images;
+    struct atoll_compile_claim claim; /* of the job */
 };
 
 struct triton {
@@ -64,6 +67,8 @@ struct triton {
     struct slot *slots;
     unsigned slot_count;
     struct atoll_compile_queue queued, done;
+    struct atoll_compile_queue waiting; /* others compile the same */
+    double looked_ns;                   /* at those */
 };
 
 static void slot_finish(struct triton *t, struct slot *slot, enum atoll_compile_status status,
@@ -71,6 +76,7 @@ static void slot_finish(struct triton *t, struct slot *slot, enum atoll_compile_
 {
     atoll_compile_job_finish(slot->job, status, diagnostics, report, atoll_clock_mono_ns() - slot->since_ns);
     atoll_compile_queue_put(&t->done, slot->job);
+    atoll_compile_cache_unclaim(t->cache, &slot->claim);
     slot->job = NULL;
     slot->stage = FREE;
 }
@@ -109,6 +115,52 @@ static int finish_from_cache(struct triton *t, struct atoll_compile_job *job)
     }
     free(report);
     return is_whole;
+}
+
+/* 1: the slot compiles its job; 0: the job went elsewhere. */
+static int slot_claim(struct triton *t, struct slot *slot)
+{
+    struct atoll_compile_job *job = slot->job;
+    struct atoll_id key;
+    double now = atoll_clock_mono_ns();
+    int is_patient = !(job->waits_until_ns > 0) || now < job->waits_until_ns;
+    job_key(t, job, &key);
+    if (slot->claim.fd >= 0 || !t->cache || atoll_id_is_zero(&key) || !is_patient)
+        return 1;
+    int is_ours = atoll_compile_cache_claim(t->cache, &key, &slot->claim);
+    if (is_ours && !finish_from_cache(t, job))
+        return 1;
+    atoll_compile_cache_unclaim(t->cache, &slot->claim);
+    if (!is_ours && !(job->waits_until_ns > 0))
+        job->waits_until_ns = now + t->settings.deadline_ns + GRACE_NS;
+    atoll_compile_queue_put(is_ours ? &t->done : &t->waiting, job);
+    slot->job = NULL;
+    slot->stage = FREE;
+    return 0;
+}
+
+/* What others have put meanwhile is done; what they gave up, or take too long for, is queued again. */
+static void waiting_look(struct triton *t)
+{
+    struct atoll_compile_queue looked_at = t->waiting;
+    double now = atoll_clock_mono_ns();
+    if (!t->waiting.first || now - t->looked_ns < LOOK_NS)
+        return;
+    t->looked_ns = now;
+    t->waiting = (struct atoll_compile_queue){0};
+    for (struct atoll_compile_job *job; (job = atoll_compile_queue_take(&looked_at));) {
+        struct atoll_id key;
+        struct atoll_compile_claim claim;
+        job_key(t, job, &key);
+        int is_free = atoll_compile_cache_claim(t->cache, &key, &claim);
+        int is_done = is_free && finish_from_cache(t, job);
+        if (is_free)
+            atoll_compile_cache_unclaim(t->cache, &claim);
+        atoll_compile_queue_put(is_done                                 ? &t->done
+                                : is_free || now >= job->waits_until_ns ? &t->queued
+                                                                        : &t->waiting,
+                                job);
+    }
 }
 
 /* ---- the zygote ---- */
@@ -439,7 +491,8 @@ static void slot_advance(struct triton *t, struct slot *slot)
         struct atoll_compile_job *job = atoll_compile_queue_take(&t->queued);
         if (!job)
             return;
-        *slot = (struct slot){.stage = WAITS, .job = job, .since_ns = atoll_clock_mono_ns()};
+        *slot =
+            (struct slot){.stage = WAITS, .job = job, .since_ns = atoll_clock_mono_ns(), .claim = {.fd = -1}};
     }
     if (slot->stage != WAITS)
         return;
@@ -447,12 +500,8 @@ static void slot_advance(struct triton *t, struct slot *slot)
         slot_finish(t, slot, ATOLL_COMPILE_BROKEN, t->trouble, "");
         return;
     }
-    if (finish_from_cache(t, slot->job)) { /* the identity is known now */
-        atoll_compile_queue_put(&t->done, slot->job);
-        slot->job = NULL;
-        slot->stage = FREE;
+    if (!slot_claim(t, slot)) /* the identity is known now */
         return;
-    }
     uint64_t serial = t->serial + 1;
     int sent = atoll_triton_zygote_send(t->zygote, serial, slot->job->text, slot->job->length);
     if (sent < 0)
@@ -469,6 +518,7 @@ static void advance(struct triton *t)
     zygote_poll(t);
     ptxas_collect(t);
     deadlines_look(t);
+    waiting_look(t);
     for (unsigned i = 0; i < t->slot_count; i++) {
         slot_advance(t, &t->slots[i]);
         if (t->slots[i].stage == COMPILES && t->zygote)
@@ -483,9 +533,12 @@ static void triton_destroy(struct atoll_compiler *compiler)
     struct triton *t = (struct triton *)compiler;
     atoll_triton_zygote_destroy(t->zygote);
     atoll_compiler_destroy(t->ptxas);
-    for (unsigned i = 0; i < t->slot_count; i++)
+    for (unsigned i = 0; i < t->slot_count; i++) {
+        atoll_compile_cache_unclaim(t->cache, &t->slots[i].claim);
         atoll_compile_job_destroy(t->slots[i].job);
+    }
     atoll_compile_queue_fini(&t->queued);
+    atoll_compile_queue_fini(&t->waiting);
     atoll_compile_queue_fini(&t->done);
     atoll_compile_cache_destroy(t->cache);
     free((char *)(uintptr_t)t->settings.command);
@@ -533,7 +586,8 @@ static int triton_timeout_ms(const struct atoll_compiler *compiler)
         return 0;
     for (unsigned i = 0; i < t->slot_count; i++)
         waits |= t->slots[i].stage == COMPILES || t->slots[i].stage == WAITS;
-    return waits && (least < 0 || least > 1000) ? 1000 : least;
+    int look_ms = t->waiting.first ? (int)(LOOK_NS / 1e6) : waits ? 1000 : -1;
+    return look_ms >= 0 && (least < 0 || least > look_ms) ? look_ms : least;
 }
 
 static int triton_collect(struct atoll_compiler *compiler, struct atoll_compiled *ret_compiled)
@@ -589,6 +643,8 @@ struct atoll_compiler *atoll_triton_create(const struct atoll_triton_settings *s
     t->settings.command = NULL;
     t->settings.flags = "";
     t->slot_count = s->slots;
+    for (unsigned i = 0; i < t->slot_count; i++)
+        t->slots[i].claim.fd = -1;
     snprintf(t->version, sizeof(t->version), "triton");
     if (!settings->cache || settings->cache[0]) {
         struct atoll_err why = ATOLL_ERR_INIT;

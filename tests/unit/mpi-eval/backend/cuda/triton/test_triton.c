@@ -3,12 +3,15 @@
 #include "tests/support/expect.h"
 
 #include <dirent.h>
+#include <elf.h>
+#include <fcntl.h>
 #include <glob.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -130,28 +133,74 @@ static void test_launch(void **state)
     free(launch);
 }
 
-/* The instructions of each class are those that triton.compile makes for it. */
+/* What triton.compile's side of a comparison reads: same.py UNIT IMAGE ... */
+#define SAME_LIMIT 64
+struct comparison {
+    char *argv[2 + 2 * SAME_LIMIT + 1];
+    size_t count;
+};
+
+static void comparison_write(struct comparison *k, const char *suffix, const void *bytes, size_t length)
+{
+    char path[256];
+    snprintf(path, sizeof(path), "%s/same-%zu%s", scratch, k->count / 2, suffix);
+    FILE *f = fopen(path, "w");
+    assert_true(f && k->count < 2 * SAME_LIMIT && fwrite(bytes, 1, length, f) == length && fclose(f) == 0);
+    k->argv[2 + k->count++] = strdup(path);
+}
+
+static void comparison_add(struct comparison *k, const struct atoll_prepared *p,
+                           const struct atoll_compiled *c)
+{
+    comparison_write(k, ".json", p->unit_text, p->unit_length);
+    comparison_write(k, ".cubin", c->object, c->object_length);
+}
+
+/* What it says of all; the comparison is over. */
+static void comparison_run(struct comparison *k, char *ret_said, size_t bytes)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    k->argv[0] = strdup(python);
+    k->argv[1] = strdup(ATOLL_SOURCE_DIR "/tests/fixtures/triton/same.py");
+    if (atoll_spawn_output(k->argv, NULL, 300000, ret_said, bytes, &err) != 0)
+        fail_msg("%s", err.text);
+    for (size_t i = 0; k->argv[i]; i++)
+        free(k->argv[i]);
+}
+
+/* Another bit in the section of this name. */
+static void text_change(unsigned char *image, size_t length, const char *name)
+{
+    Elf64_Ehdr head;
+    assert_true(length > sizeof(head));
+    memcpy(&head, image, sizeof(head));
+    const Elf64_Shdr *sections = (const Elf64_Shdr *)(const void *)(image + head.e_shoff);
+    const char *names = (const char *)image + sections[head.e_shstrndx].sh_offset;
+    for (unsigned i = 0; i < head.e_shnum; i++)
+        if (strcmp(names + sections[i].sh_name, name) == 0) {
+            image[sections[i].sh_offset] ^= 1;
+            return;
+        }
+    fail_msg("no section %s", name);
+}
+
+/* The instructions of each class are those that triton.compile makes for it; where they are not, it is seen. */
 static void test_same_as_jit(void **state)
 {
+    static const char *const says[] = {"2 classes, all the same\n",
+                                       "2 classes, different: k__a0 of same-0.json\n"};
     struct atoll_prepared *p = prepare(PLAN(", \"num_warps\": 2, \"num_stages\": 2", ARGS) KERNEL);
     struct atoll_compiled c = run(compiler, p);
-    struct atoll_err err = ATOLL_ERR_INIT;
-    char unit[256], cubin[256], said[512] = "";
-    snprintf(unit, sizeof(unit), "%s/unit.json", scratch);
-    snprintf(cubin, sizeof(cubin), "%s/image.cubin", scratch);
-    FILE *f = fopen(unit, "w"), *g = fopen(cubin, "w");
-    assert_true(f && g && c.status == ATOLL_COMPILE_OK);
-    fwrite(p->unit_text, 1, p->unit_length, f);
-    fwrite(c.object, 1, c.object_length, g);
-    fclose(f);
-    fclose(g);
-    char *argv[] = {strdup(python), strdup(ATOLL_SOURCE_DIR "/tests/fixtures/triton/same.py"), unit, cubin,
-                    NULL};
-    if (atoll_spawn_output(argv, NULL, 60000, said, sizeof(said), &err) != 0)
-        fail_msg("%s", err.text);
-    assert_string_equal(said, "2 classes, all the same\n");
-    free(argv[0]);
-    free(argv[1]);
+    assert_int_equal(c.status, ATOLL_COMPILE_OK);
+    for (int is_changed = 0; is_changed < 2; is_changed++) {
+        struct comparison same = {0};
+        char said[512] = "";
+        if (is_changed)
+            text_change(c.object, c.object_length, ".text.k__a0");
+        comparison_add(&same, p, &c);
+        comparison_run(&same, said, sizeof(said));
+        assert_string_equal(said, says[is_changed]);
+    }
     atoll_compiled_fini(&c);
     atoll_prepared_destroy(p);
 }
@@ -392,8 +441,71 @@ static void test_cache(void **state)
     atoll_compiler_destroy(with);
 }
 
-/* Every Triton seed of the bundled suites, and the worked example, with its first choice: compiled, and what was made fits the
- * plan and breaks no rule.  Links to other tasks' seeds are theirs. */
+/* The one claim of the cache, and a descriptor of its own on it. */
+static int claim_open(void)
+{
+    glob_t found = {0};
+    char pattern[128];
+    snprintf(pattern, sizeof(pattern), "%s/claim-*", cache);
+    int fd =
+        glob(pattern, 0, NULL, &found) == 0 && found.gl_pathc == 1 ? open(found.gl_pathv[0], O_RDWR) : -1;
+    globfree(&found);
+    return fd;
+}
+
+/* Two evaluators of a node are asked for the same source: one compiles it, the other one waits, or compiles it when the
+ * first has died. */
+static void test_claims(void **state)
+{
+    for (int is_killed = 0; is_killed < 2; is_killed++) {
+        struct atoll_triton_settings settings = settings_of(python, cache);
+        struct atoll_prepared *p =
+            prepare(is_killed ? PLAN("", ARGS) "#\n" KERNEL : PLAN("", ARGS) "##\n" KERNEL);
+        struct atoll_compiler *one = atoll_triton_create(&settings, NULL),
+                              *other = atoll_triton_create(&settings, NULL);
+        struct atoll_compiled first = {0}, second = {0};
+        int got_first = 0, got_second = 0;
+        assert_int_equal(
+            atoll_compiler_submit(one, 1, p->unit_name, p->unit_text, p->unit_length, NULL, 0, NULL), 0);
+        double until = atoll_clock_mono_ns() + 60e9;
+        int fd = -1;
+        while (fd < 0 && !got_first && atoll_clock_mono_ns() < until) { /* until it has the claim */
+            got_first = atoll_compiler_collect(one, &first) == 1;
+            fd = got_first ? -1 : claim_open();
+        }
+        assert_true(fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0);
+        assert_int_equal(
+            atoll_compiler_submit(other, 2, p->unit_name, p->unit_text, p->unit_length, NULL, 0, NULL), 0);
+        for (int i = 0; i < 20; i++) { /* the first stands still: the other one does not begin */
+            assert_int_equal(atoll_compiler_collect(other, &second), 0);
+            poll(NULL, 0, 10);
+        }
+        if (is_killed) {
+            atoll_compiler_destroy(one);
+            one = NULL;
+        }
+        while ((!got_second || (one && !got_first)) && atoll_clock_mono_ns() < until) {
+            got_first |= one && !got_first && atoll_compiler_collect(one, &first) == 1;
+            got_second |= !got_second && atoll_compiler_collect(other, &second) == 1;
+            poll(NULL, 0, 5);
+        }
+        assert_true(got_second && got_first == !is_killed);
+        assert_int_equal(second.status, ATOLL_COMPILE_OK);
+        assert_int_equal(second.from_cache, !is_killed);
+        assert_true(is_killed || (!first.from_cache && first.object_length == second.object_length));
+        assert_int_equal(claim_open(), -1); /* nothing is left of it */
+        close(fd);
+        if (!is_killed)
+            atoll_compiled_fini(&first);
+        atoll_compiled_fini(&second);
+        atoll_prepared_destroy(p);
+        atoll_compiler_destroy(one);
+        atoll_compiler_destroy(other);
+    }
+}
+
+/* Every Triton seed of the bundled suites, and the worked example, with its first choice: compiled, what was made fits the
+ * plan and breaks no rule, and its instructions are those of triton.compile.  Links to other tasks' seeds are theirs. */
 #define SEED_LIMIT 64
 struct seed {
     char what[160];
@@ -456,6 +568,8 @@ static void test_seeds(void **state)
     struct atoll_triton_settings settings = settings_of(python, "");
     settings.compiler.deadline_ns = 120e9;
     struct atoll_compiler *with = atoll_triton_create(&settings, NULL);
+    struct comparison same = {0};
+    char said[4096] = "";
     size_t count = seeds_submit(with, ATOLL_SOURCE_DIR "/suites/*/*/seeds/*.py", seeds, 0), done = 0;
     count = seeds_submit(with, ATOLL_SOURCE_DIR "/knowledge/prompts/example/seeds/*.py", seeds, count);
     count = seeds_submit(with, ATOLL_SOURCE_DIR "/tests/fixtures/plans/*/seeds/*.py", seeds, count);
@@ -484,6 +598,7 @@ static void test_seeds(void **state)
                 fail_msg("%s: %s", s->what, err.text);
         }
         s->prepared->report = NULL;
+        comparison_add(&same, s->prepared, &c);
         atoll_prepared_destroy(s->prepared);
         atoll_task_destroy(s->task);
         atoll_compiled_fini(&c);
@@ -491,6 +606,9 @@ static void test_seeds(void **state)
     }
     assert_int_equal(done, count);
     atoll_compiler_destroy(with);
+    comparison_run(&same, said, sizeof(said));
+    if (!strstr(said, "classes, all the same"))
+        fail_msg("%s", said);
     free(cubin);
 }
 
@@ -536,10 +654,10 @@ static void test_by_language(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_launch),     cmocka_unit_test(test_classes), cmocka_unit_test(test_same_as_jit),
-        cmocka_unit_test(test_errors),     cmocka_unit_test(test_hostile), cmocka_unit_test(test_cache),
-        cmocka_unit_test(test_memory),     cmocka_unit_test(test_seeds),   cmocka_unit_test(test_missing),
-        cmocka_unit_test(test_by_language)};
+        cmocka_unit_test(test_launch),  cmocka_unit_test(test_classes),    cmocka_unit_test(test_same_as_jit),
+        cmocka_unit_test(test_errors),  cmocka_unit_test(test_hostile),    cmocka_unit_test(test_cache),
+        cmocka_unit_test(test_claims),  cmocka_unit_test(test_memory),     cmocka_unit_test(test_seeds),
+        cmocka_unit_test(test_missing), cmocka_unit_test(test_by_language)};
     python = triton_python();
     if (!python)
         return 77;
