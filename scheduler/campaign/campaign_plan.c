@@ -294,7 +294,8 @@ int atoll_campaign_plan_make(struct atoll_campaign_plan *ret_plan, struct atoll_
         search_choose(settings, &ret_plan->search, err) != 0 ||
         setup_choose(settings, &ret_plan->setup, err) != 0 ||
         atoll_run_tasks_collect(&ret_plan->tasks, suites, suite_count, &settings->only, settings->backend,
-                                ret_plan->search.triton, err) != 0) {
+                                ret_plan->search.triton, settings->model.where || settings->reuse.count > 0,
+                                err) != 0) {
         return -1;
     }
     if ((settings->model.where || settings->knowledge.count > 0 ||

@@ -31,7 +31,7 @@ static int has_variant(const struct atoll_task *task, const char *backend, enum 
 }
 
 int atoll_task_fits_backend(const struct atoll_task *task, const char *backend, enum atoll_triton triton,
-                            char *ret_why, size_t why_bytes)
+                            int are_written, char *ret_why, size_t why_bytes)
 {
     static const char *const suffixes[ATOLL_LANGUAGE_COUNT] = {[ATOLL_LANGUAGE_C] = "c",
                                                                [ATOLL_LANGUAGE_CUDA] = "cu",
@@ -39,11 +39,12 @@ int atoll_task_fits_backend(const struct atoll_task *task, const char *backend, 
                                                                [ATOLL_LANGUAGE_CUDA_TRITON] = "cu"};
     enum atoll_language language = atoll_language_of_backend(backend, triton);
 
-    if (!has_seed(task, language)) {
+    if (!has_seed(task, language) && !(task->rival_count && are_written)) {
         int is_triton = language == ATOLL_LANGUAGE_CUDA && has_seed(task, ATOLL_LANGUAGE_TRITON);
-        snprintf(ret_why, why_bytes, "no seed in the language %s; add one as seeds/NAME.%s%s",
+        snprintf(ret_why, why_bytes, "no seed in the language %s; add one as seeds/NAME.%s%s%s",
                  atoll_language_name(language), suffixes[language],
-                 is_triton ? ", or search those in Triton with --set triton=alone" : "");
+                 is_triton ? ", or search those in Triton with --set triton=alone" : "",
+                 task->rival_count ? ", or ask a model for the first kernel (--model)" : "");
         return 0;
     }
     if (!has_variant(task, backend, ATOLL_VARIANT_CHECK) ||
@@ -89,7 +90,7 @@ static int add(void *context, const char *dir, struct atoll_err *err)
                      : 0;
         goto leave_out;
     }
-    if (!atoll_task_fits_backend(task, backend, list->triton, why, sizeof(why))) {
+    if (!atoll_task_fits_backend(task, backend, list->triton, list->are_written, why, sizeof(why))) {
         if (list->only->count) { /* it was asked for by name */
             atoll_err_set(err, ATOLL_E_INPUT, "%s: %s", dir, why);
             goto leave_out;
@@ -161,11 +162,12 @@ int atoll_run_tasks_find_suite(const char *name, char *ret_dir, size_t bytes, st
 
 int atoll_run_tasks_collect(struct atoll_run_tasks *ret_tasks, const char *const *suites, size_t suite_count,
                             const struct atoll_option_list *only, const char *backend,
-                            enum atoll_triton triton, struct atoll_err *err)
+                            enum atoll_triton triton, int are_written, struct atoll_err *err)
 {
     struct atoll_run_tasks *list = ret_tasks;
 
-    *list = (struct atoll_run_tasks){.backend = backend, .triton = triton, .only = only};
+    *list = (struct atoll_run_tasks){
+        .backend = backend, .triton = triton, .are_written = are_written, .only = only};
     for (size_t i = 0; i < suite_count; i++) {
         char dir[PATH_MAX];
 

@@ -10,6 +10,7 @@
 struct atoll_run_tasks {
     const char *backend;                  /* as given */
     enum atoll_triton triton;             /* the search's setting */
+    int are_written;                      /* kernels come from elsewhere, too: a model, another campaign */
     const struct atoll_option_list *only; /* names; empty: all */
     struct atoll_task **tasks;            /* owned, as their folders */
     char **dirs;
@@ -27,12 +28,13 @@ int atoll_run_tasks_find_suite(const char *name, char *ret_dir, size_t bytes, st
  * backend, no task that does), NOTFOUND (no task, or none of that name). */
 int atoll_run_tasks_collect(struct atoll_run_tasks *ret_tasks, const char *const *suites, size_t suite_count,
                             const struct atoll_option_list *only, const char *backend,
-                            enum atoll_triton triton, struct atoll_err *err);
+                            enum atoll_triton triton, int are_written, struct atoll_err *err);
 void atoll_run_tasks_fini(struct atoll_run_tasks *tasks);
 
 /* 1 when the task can be evolved with a backend ("cpu", "cuda") and a search's setting triton; 0 with a clause on what is
- * missing and what to do. */
+ * missing and what to do.  A task without a seed in the backend's languages can where it has a rival and are_written says that
+ * kernels come from elsewhere, too. */
 int atoll_task_fits_backend(const struct atoll_task *task, const char *backend, enum atoll_triton triton,
-                            char *ret_why, size_t why_bytes);
+                            int are_written, char *ret_why, size_t why_bytes);
 
 #endif

@@ -69,6 +69,12 @@ void atoll_task_table_failure(const struct atoll_query *query, uint64_t task_row
             return;
         }
     }
+    if (task.done && task.reason == ATOLL_REASON_NO_BASELINE)
+        snprintf(
+            ret_text, bytes,
+            "%s has no seed, and PyTorch, which could take its place, was not timed: add a seed, or name a "
+            "Python with torch (--python)",
+            atoll_tables_text(tables, task.name));
 }
 
 /* Columns of the table: with a rival in the archive speedups are over it, and over the seed stand second; without one the share of
