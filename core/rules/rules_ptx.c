@@ -176,6 +176,23 @@ size_t atoll_ptx_system(const struct atoll_token *tokens, size_t count)
     return SEARCH(tokens, count, patterns);
 }
 
+/* A policy of cache hints is a number of 64 bits: what createpolicy makes of L2::evict_last begins with 0x14 whatever its
+ * fraction, and stands in finished PTX as a constant, in whatever way the source came to it. */
+static int has_policy_number(const char *ptx)
+{
+    const char *p = strstr(ptx, "cache_hint") ? ptx : "";
+    for (; *p; p++) {
+        if (*p < '0' || *p > '9' || (p > ptx && (is_name_byte(p[-1]) || p[-1] == '.')))
+            continue;
+        char *end;
+        unsigned long long value = strtoull(p, &end, 0);
+        if (value >> 56 == 0x14 && !is_name_byte(*end))
+            return 1;
+        p = end > p ? end - 1 : p;
+    }
+    return 0;
+}
+
 /* What the compiler writes into PTX by itself (directives, calls, traps of unreachable places) says nothing. */
 int atoll_rules_check_ptx(const char *ptx, struct atoll_err *err)
 {
@@ -199,11 +216,7 @@ int atoll_rules_check_ptx(const char *ptx, struct atoll_err *err)
          {{ANYWHERE, "%gridid"}, {ANYWHERE, "%current_graph_exec"}}},
         {"assembly-persisting",
          "something would stay in the cache beyond the launch",
-         {{ANYWHERE, "L2::evict_last"},
-          {OPCODE, "discard"},
-          {OPCODE, "applypriority"},
-          {WORD, "1513209474796486656"}, /* the policy evict_last of cache hints */
-          {WORD, "0x14F0000000000000"}}},
+         {{ANYWHERE, "L2::evict_last"}, {OPCODE, "discard"}, {OPCODE, "applypriority"}}},
         {"dependent-launch", "dependent launches are the plan's business", {{WORD, "griddepcontrol"}}},
         {"print", "printing from a kernel is not allowed", {{WORD, "vprintf"}}},
         {"memory", "memory comes from the plan's scratch, not from an allocator", {{WORD, "malloc"}}},
@@ -222,6 +235,11 @@ int atoll_rules_check_ptx(const char *ptx, struct atoll_err *err)
             rc = atoll_err_set(err, ATOLL_E_INPUT, "rule %s, in the PTX that the compiler made: %s ('%s')",
                                rows[i].id, rows[i].why, rows[i].patterns[found].text);
     }
+    if (!rc && has_policy_number(text))
+        rc =
+            atoll_err_set(err, ATOLL_E_INPUT,
+                          "rule assembly-persisting, in the PTX that the compiler made: something would stay "
+                          "in the cache beyond the launch (the number of L2::evict_last)");
     free(text);
     return rc;
 }

@@ -90,7 +90,14 @@ static inline void cheats_stop(struct cheats_built *b, unsigned at, enum atoll_v
 static inline int cheats_compile(struct cheats_built *b, struct atoll_compiler *compiler,
                                  struct atoll_err *err)
 {
-    static const char *const states[] = {"", "", "past the deadline; ", "out of memory; ", "no compiler; "};
+    static const struct {
+        const char *text;
+        enum atoll_verdict verdict;
+    } states[] = {[ATOLL_COMPILE_ERROR] = {"", ATOLL_V_COMPILE_ERROR},
+                  [ATOLL_COMPILE_TIMEOUT] = {"past the deadline; ", ATOLL_V_COMPILE_ERROR},
+                  [ATOLL_COMPILE_MEMORY] = {"out of memory; ", ATOLL_V_COMPILE_ERROR},
+                  [ATOLL_COMPILE_BROKEN] = {"no compiler; ", ATOLL_V_INFRASTRUCTURE},
+                  [ATOLL_COMPILE_FORBIDDEN] = {"", ATOLL_V_FORBIDDEN}};
     struct atoll_compiled *o = &b->compiled;
     char detail[ATOLL_DETAIL_BYTES];
     if (atoll_compiler_run(compiler, "candidate.cu", b->prepared->unit_text, b->prepared->unit_length, NULL,
@@ -98,9 +105,8 @@ static inline int cheats_compile(struct cheats_built *b, struct atoll_compiler *
         return -1;
     if (o->status == ATOLL_COMPILE_OK)
         return 0;
-    snprintf(detail, sizeof(detail), "%s%s", states[o->status], o->diagnostics);
-    cheats_stop(b, AT_COMPILE,
-                o->status == ATOLL_COMPILE_BROKEN ? ATOLL_V_INFRASTRUCTURE : ATOLL_V_COMPILE_ERROR, detail);
+    snprintf(detail, sizeof(detail), "%s%s", states[o->status].text, o->diagnostics);
+    cheats_stop(b, AT_COMPILE, states[o->status].verdict, detail);
     return 0;
 }
 

@@ -7,8 +7,11 @@
 
 #define HOSTILE_CUDA_FOLDER ATOLL_SOURCE_DIR "/tests/fixtures/hostile-cuda/"
 
-enum hostile_cuda_task { GELU, MM, ROWSUM, SOFTMAX, HOSTILE_CUDA_TASK_COUNT };
-static const char *const hostile_cuda_tasks[HOSTILE_CUDA_TASK_COUNT] = {"gelu", "mm", "rowsum", "softmax"};
+/* LETTERS: what one launch leaves for the next; TEXTS: what a text may not say; EDGES and LIMITS: instructions and memory that
+ * few kernels use, and what is not theirs. */
+enum hostile_cuda_task { GELU, MM, ROWSUM, SOFTMAX, LETTERS, TEXTS, EDGES, LIMITS, HOSTILE_CUDA_TASK_COUNT };
+static const char *const hostile_cuda_tasks[HOSTILE_CUDA_TASK_COUNT] = {
+    "gelu", "mm", "rowsum", "softmax", "letters", "texts", "edges", "limits"};
 
 /* verdicts: those that are right, as bits of CHEATS_VERDICT; CORRECT of a cheat: it gains nothing.  at: where it may be
  * stopped (cheats.h), 0: it is honest.  is_dear: compiling it, or what it does to a device, takes long. */
@@ -74,6 +77,56 @@ static const struct hostile_cuda {
     {SOFTMAX, "cheat_bomb_templates", AT_COMPILE, CHEATS_VERDICT(COMPILE_ERROR), "", 1},
     {SOFTMAX, "cheat_bomb_unroll", AT_COMPILE | AT_DEVICE,
      CHEATS_VERDICT(COMPILE_ERROR) | CHEATS_VERDICT(CORRECT), "", 1},
+    {LETTERS, "honest_evict_first", 0, CHEATS_VERDICT(CORRECT), "", 0},
+    {LETTERS, "honest_local_table", 0, CHEATS_VERDICT(CORRECT), "", 0},
+    {LETTERS, "honest_setup", 0, CHEATS_VERDICT(CORRECT), "", 0},
+    {LETTERS, "cheat_warm_guard_memo", AT_DEVICE, CHEATS_VERDICT(WRONG), "", 0},
+    {LETTERS, "cheat_guard_order", AT_DEVICE, CHEATS_VERDICT(WRONG), "", 0},
+    {LETTERS, "cheat_tail_letter", AT_DEVICE, CHEATS_VERDICT(WRONG), "", 0},
+    {LETTERS, "cheat_scratch_tail", AT_DEVICE, CHEATS_VERDICT(WRONG), "", 0},
+    /* found or not, nothing is gained: what they look for was overwritten */
+    {LETTERS, "cheat_local_table", AT_DEVICE, CHEATS_VERDICT(CORRECT), "", 0},
+    {LETTERS, "cheat_recursion_letter", AT_DEVICE, CHEATS_VERDICT(CORRECT), "", 0},
+    {LETTERS, "cheat_local_deep", AT_DEVICE, CHEATS_VERDICT(CORRECT) | CHEATS_VERDICT(LAUNCH_ERROR), "", 0},
+    {LETTERS, "cheat_shared_letter", AT_DEVICE, CHEATS_VERDICT(CORRECT), "", 0},
+    {LETTERS, "cheat_mbarrier_letter", AT_DEVICE, CHEATS_VERDICT(CORRECT), "", 0},
+    {LETTERS, "cheat_dsmem_letter", AT_DEVICE, CHEATS_VERDICT(WRONG) | CHEATS_VERDICT(CORRECT), "", 0},
+    {LETTERS, "cheat_l2_prefetch_next", AT_DEVICE, CHEATS_VERDICT(CORRECT) | CHEATS_VERDICT(CRASH), "", 0},
+    {TEXTS, "honest_registers", 0, CHEATS_VERDICT(CORRECT), "", 0},
+    {TEXTS, "honest_words", 0, CHEATS_VERDICT(CORRECT), "", 0},
+    {TEXTS, "cheat_gridid", AT_RULES, CHEATS_VERDICT(FORBIDDEN), "rule assembly-system", 0},
+    {TEXTS, "cheat_gridid_split", AT_RULES, CHEATS_VERDICT(FORBIDDEN), "rule assembly-system", 0},
+    {TEXTS, "cheat_gridid_by_name", AT_RULES, CHEATS_VERDICT(FORBIDDEN), "rule launch-number", 0},
+    {TEXTS, "cheat_graph_exec", AT_RULES, CHEATS_VERDICT(FORBIDDEN), "rule assembly-system", 0},
+    {TEXTS, "cheat_reserved_smem", AT_RULES, CHEATS_VERDICT(FORBIDDEN), "rule assembly-system", 0},
+    {TEXTS, "cheat_envreg", AT_RULES, CHEATS_VERDICT(FORBIDDEN), "rule assembly-system", 0},
+    {TEXTS, "cheat_workspace_by_name", AT_RULES, CHEATS_VERDICT(FORBIDDEN), "rule launch-number", 0},
+    {TEXTS, "cheat_clock_hi", AT_RULES, CHEATS_VERDICT(FORBIDDEN), "rule assembly-clock", 0},
+    {TEXTS, "cheat_pm7", AT_RULES, CHEATS_VERDICT(FORBIDDEN), "rule assembly-clock", 0},
+    {TEXTS, "cheat_clock_spliced", AT_RULES, CHEATS_VERDICT(FORBIDDEN), "rule ", 0},
+    {TEXTS, "cheat_trap_predicated", AT_RULES, CHEATS_VERDICT(FORBIDDEN), "rule assembly", 0},
+    {TEXTS, "cheat_brkpt_label", AT_RULES, CHEATS_VERDICT(FORBIDDEN), "rule assembly", 0},
+    {TEXTS, "cheat_pragma_in_asm", AT_RULES, CHEATS_VERDICT(FORBIDDEN), "rule assembly", 0},
+    {EDGES, "honest_bulk", 0, CHEATS_VERDICT(CORRECT), "", 0},
+    {EDGES, "honest_mapa", 0, CHEATS_VERDICT(CORRECT), "", 0},
+    {EDGES, "cheat_griddepcontrol", AT_RULES, CHEATS_VERDICT(FORBIDDEN), "rule assembly", 0},
+    {EDGES, "cheat_discard_l2", AT_RULES, CHEATS_VERDICT(FORBIDDEN), "rule assembly-persisting", 0},
+    {EDGES, "cheat_applypriority", AT_RULES, CHEATS_VERDICT(FORBIDDEN), "rule assembly-persisting", 0},
+    {EDGES, "cheat_createpolicy", AT_RULES, CHEATS_VERDICT(FORBIDDEN), "rule assembly-persisting", 0},
+    {EDGES, "cheat_include_path", AT_RULES, CHEATS_VERDICT(FORBIDDEN), "rule include", 0},
+    {EDGES, "cheat_file_memo", AT_RULES, CHEATS_VERDICT(FORBIDDEN), "rule stamp", 0},
+    {EDGES, "cheat_policy_computed", AT_COMPILE, CHEATS_VERDICT(FORBIDDEN), "rule assembly-persisting", 0},
+    {EDGES, "cheat_bulk_after_exit", AT_DEVICE,
+     CHEATS_VERDICT(WRONG) | CHEATS_VERDICT(CORRECT) | CHEATS_VERDICT(CRASH), "", 0},
+    {EDGES, "cheat_constant_patch", AT_DEVICE, CHEATS_VERDICT(CRASH) | CHEATS_VERDICT(CORRECT), "", 0},
+    {LIMITS, "honest_rounding", 0, CHEATS_VERDICT(CORRECT), "", 0},
+    {LIMITS, "cheat_printf_split", AT_RULES, CHEATS_VERDICT(FORBIDDEN), "rule print", 0},
+    {LIMITS, "cheat_heap_by_asm", AT_RULES, CHEATS_VERDICT(FORBIDDEN), "rule assembly", 0},
+    {LIMITS, "cheat_asm_escape", AT_RULES, CHEATS_VERDICT(FORBIDDEN), "rule assembly-text", 0},
+    {LIMITS, "cheat_bomb_constexpr", AT_COMPILE, CHEATS_VERDICT(COMPILE_ERROR), "", 0},
+    {LIMITS, "cheat_flush_denormals", AT_DEVICE, CHEATS_VERDICT(CORRECT), "", 0},
+    {LIMITS, "cheat_half_sum", AT_DEVICE, CHEATS_VERDICT(WRONG), "", 0},
+    {LIMITS, "cheat_nanosleep_stretch", AT_DEVICE, CHEATS_VERDICT(CORRECT) | CHEATS_VERDICT(UNSTABLE), "", 0},
     /* last: they may cost device processes */
     /* it faults where a row's largest value is beyond 30, which some draws have */
     {SOFTMAX, "cheat_illegal", AT_DEVICE, CHEATS_VERDICT(CRASH) | CHEATS_VERDICT(CORRECT), "", 1},
@@ -84,6 +137,22 @@ static const struct hostile_cuda {
      CHEATS_VERDICT(CRASH) | CHEATS_VERDICT(WRONG) | CHEATS_VERDICT(CORRECT), "", 1},
     {ROWSUM, "probe_code_read", AT_DEVICE, CHEATS_VERDICT(CRASH) | CHEATS_VERDICT(WRONG), "", 1},
     {ROWSUM, "probe_code_write", AT_DEVICE, CHEATS_VERDICT(CRASH), "", 1},
+    {EDGES, "cheat_recursion", AT_COMPILE | AT_DEVICE,
+     CHEATS_VERDICT(CRASH) | CHEATS_VERDICT(COMPILE_ERROR) | CHEATS_VERDICT(CORRECT), "", 1},
+    {EDGES, "cheat_texture", AT_DEVICE, CHEATS_VERDICT(CRASH) | CHEATS_VERDICT(WRONG), "", 1},
+    {EDGES, "cheat_multimem", AT_DEVICE, CHEATS_VERDICT(CRASH) | CHEATS_VERDICT(WRONG), "", 1},
+    {EDGES, "cheat_mapa", AT_DEVICE, CHEATS_VERDICT(CRASH) | CHEATS_VERDICT(WRONG) | CHEATS_VERDICT(TIMEOUT),
+     "", 1},
+    {LIMITS, "cheat_surface", AT_DEVICE, CHEATS_VERDICT(CRASH) | CHEATS_VERDICT(CORRECT), "", 1},
+    {LIMITS, "cheat_tensor_map_forged", AT_DEVICE,
+     CHEATS_VERDICT(CRASH) | CHEATS_VERDICT(CORRECT) | CHEATS_VERDICT(TIMEOUT), "", 1},
+    {LIMITS, "cheat_red_async", AT_DEVICE,
+     CHEATS_VERDICT(CRASH) | CHEATS_VERDICT(CORRECT) | CHEATS_VERDICT(TIMEOUT), "", 1},
+    {LIMITS, "cheat_grid_sync_alone", AT_DEVICE,
+     CHEATS_VERDICT(CRASH) | CHEATS_VERDICT(CORRECT) | CHEATS_VERDICT(TIMEOUT) | CHEATS_VERDICT(LAUNCH_ERROR),
+     "", 1},
+    {LIMITS, "cheat_far_read", AT_DEVICE, CHEATS_VERDICT(CRASH) | CHEATS_VERDICT(CORRECT), "", 1},
+    {LIMITS, "cheat_pinned_address", AT_DEVICE, CHEATS_VERDICT(CRASH) | CHEATS_VERDICT(CORRECT), "", 1},
 };
 #define HOSTILE_CUDA_COUNT (sizeof(hostile_cuda) / sizeof(hostile_cuda[0]))
 
