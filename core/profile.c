@@ -152,6 +152,21 @@ unsigned atoll_mix_beyond(const uint32_t mix[ATOLL_MIX_COUNT], const struct atol
     return beyond;
 }
 
+unsigned atoll_conversions_beyond(unsigned conversions, const struct atoll_task *task)
+{
+    const unsigned eighth = 1u << ATOLL_F8E4M3 | 1u << ATOLL_F8E5M2, tf32 = 1u << ATOLL_DTYPE_COUNT;
+    const unsigned half = 1u << ATOLL_F16 | 1u << ATOLL_BF16 | eighth;
+    const unsigned integers = 1u << ATOLL_I8 | 1u << ATOLL_U8;
+    unsigned has = task->precisions, allowed = 0;
+    for (size_t i = 0; i < task->tensor_count; i++)
+        has |= 1u << task->tensors[i].dtype;
+    allowed |= has & half ? 1u << ATOLL_MIX_FP16 : 0;
+    allowed |= has & (half | tf32) ? 1u << ATOLL_MIX_TENSOR_TF32 : 0;
+    allowed |= has & eighth ? 1u << ATOLL_MIX_TENSOR_F8 : 0;
+    allowed |= has & integers ? 1u << ATOLL_MIX_TENSOR_OTHER : 0;
+    return conversions & ~allowed;
+}
+
 const char *atoll_mix_names(unsigned set, char *text, size_t bytes)
 {
     size_t used = 0;

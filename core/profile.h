@@ -153,6 +153,10 @@ struct atoll_profile {
  * Packed half instructions of a task with tensors of such a type are conversions, and are not counted. */
 struct atoll_task;
 unsigned atoll_mix_beyond(const uint32_t mix[ATOLL_MIX_COUNT], const struct atoll_task *task);
+/* Of what instructions do besides (the same bits: FP16 conversions to f16 or bf16 and functions of them, TENSOR_TF32 and
+ * TENSOR_F8 conversions to these types, TENSOR_OTHER products of integers), what neither a precision of the task nor a tensor's
+ * type accounts for. */
+unsigned atoll_conversions_beyond(unsigned conversions, const struct atoll_task *task);
 /* Their names, "tensor_f16, fp16"; returns text. */
 const char *atoll_mix_names(unsigned set, char *text, size_t bytes);
 

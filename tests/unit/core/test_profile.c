@@ -472,10 +472,44 @@ static void test_beyond_precisions(void **state)
     assert_int_equal(strlen(atoll_mix_names(1u << ATOLL_MIX_TENSOR_F8, few, sizeof(few))), 4);
 }
 
+/* What values are rounded to, against a task's precisions and the types of its tensors. */
+static void test_conversions_beyond(void **state)
+{
+    const unsigned tf32 = 1u << ATOLL_DTYPE_COUNT, half = 1u << ATOLL_MIX_FP16;
+    const unsigned rounded = 1u << ATOLL_MIX_TENSOR_TF32, eighth = 1u << ATOLL_MIX_TENSOR_F8;
+    const unsigned integers = 1u << ATOLL_MIX_TENSOR_OTHER, all = half | rounded | eighth | integers;
+    const struct {
+        unsigned precisions;
+        enum atoll_dtype stored;
+        unsigned beyond; /* of all */
+    } rows[] = {
+        {1u << ATOLL_F32, ATOLL_F32, all},
+        {1u << ATOLL_F64, ATOLL_F64, all},
+        {1u << ATOLL_F32 | tf32, ATOLL_F32, all & ~rounded},
+        {1u << ATOLL_F32, ATOLL_BF16, eighth | integers},
+        {1u << ATOLL_F16, ATOLL_F16, eighth | integers},
+        {1u << ATOLL_F32, ATOLL_F8E4M3, integers},
+        {1u << ATOLL_F32, ATOLL_I8, all & ~integers},
+        {1u << ATOLL_F32, ATOLL_I32, all},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct atoll_task *task = calloc(1, sizeof(*task));
+        assert_non_null(task);
+        task->precisions = rows[i].precisions;
+        task->tensor_count = 1;
+        task->tensors[0].dtype = rows[i].stored;
+        assert_int_equal(atoll_conversions_beyond(all, task), rows[i].beyond);
+        assert_int_equal(atoll_conversions_beyond(0, task), 0);
+        free(task);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_beyond_precisions),
+        cmocka_unit_test(test_conversions_beyond),
         cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_each_field_alone),
         cmocka_unit_test(test_implausible_numbers_travel_as_unknown),

@@ -35,7 +35,16 @@
 #define ACQBULK           0x02eu
 #define HFMA2             0x031u
 #define HFMA2_MMA         0x035u
+#define F2FP              0x03eu
 #define HMMA              0x03cu
+#define IMMA              0x037u
+#define BMMA              0x03du
+#define UTCMMA            0x1eau
+#define MUFU              0x108u
+#define F2F               0x104u
+#define I2F               0x106u
+#define FRND              0x107u
+#define WIDE              0x00cu /* added to these three: one side has 64 bits */
 #define HGMMA             0x1f0u
 #define IGMMA             0x1f1u
 #define BGMMA             0x1f2u
@@ -87,6 +96,11 @@ static const struct {
     [0x02a] = {CLASS(FP64), "DSETP"},          [0x02b] = {CLASS(FP64), "DFMA"},
     [0x02d] = {CLASS(OTHER), "PREEXIT"},       [0x02e] = {CLASS(OTHER), "ACQBULK"},
     [0x02f] = {CLASS(OTHER), "ELECT"},         [0x030] = {CLASS(FP16), "HADD2"},
+    [0x033] = {CLASS(FP16), "HSET2"},          [0x034] = {CLASS(FP16), "HSETP2"},
+    [0x03d] = {CLASS(TENSOR_OTHER), "BMMA"},   [0x03e] = {CLASS(OTHER), "F2FP"},
+    [0x049] = {CLASS(FP32), "FFMA2"},          [0x04a] = {CLASS(FP32), "FMUL2"},
+    [0x04b] = {CLASS(FP32), "FADD2"},          [0x07f] = {CLASS(TENSOR_F8), "OMMA"},
+    [0x107] = {CLASS(OTHER), "FRND"},          [0x1ea] = {CLASS(TENSOR_F16), "UTCMMA"},
     [0x031] = {CLASS(FP16), "HFMA2"},          [0x032] = {CLASS(FP16), "HMUL2"},
     [0x035] = {CLASS(FP16), "HFMA2.MMA"},      [0x036] = {CLASS(INTEGER), "VIADD"},
     [0x037] = {CLASS(TENSOR_OTHER), "IMMA"},   [0x03b] = {CLASS(SHARED), "LDSM"},
@@ -133,8 +147,8 @@ static const struct {
     [0x1b6] = {CLASS(OTHER), "UTMAREDG"},      [0x1ba] = {CLASS(ASYNC_COPY), "UBLKCP"},
     [0x1c3] = {CLASS(OTHER), "S2UR"},          [0x1c5] = {CLASS(BARRIER), "WARPGROUP"},
     [0x1c6] = {CLASS(BARRIER), "FENCE"},       [0x1c7] = {CLASS(BARRIER), "UCGABAR"},
-    [0x1f0] = {CLASS(TENSOR_F16), "HGMMA"},    [0x1f1] = {CLASS(OTHER), "IGMMA"},
-    [0x1f2] = {CLASS(OTHER), "BGMMA"},         [0x1f3] = {CLASS(TENSOR_F8), "QGMMA"},
+    [0x1f0] = {CLASS(TENSOR_F16), "HGMMA"},    [0x1f1] = {CLASS(TENSOR_OTHER), "IGMMA"},
+    [0x1f2] = {CLASS(TENSOR_OTHER), "BGMMA"},  [0x1f3] = {CLASS(TENSOR_F8), "QGMMA"},
 };
 
 static uint64_t word_at(const unsigned char *bytes)
@@ -191,6 +205,16 @@ static const char *breaks_of(unsigned operation, uint64_t low, uint64_t high, un
     }
 }
 
+/* tcgen05.mma: integers, f8 and below, or f16 and tf32, which only its descriptor in a register tells apart: taken for the
+ * lesser of both.  Packed f4 (UTCOMMA) is marked beside the kind. */
+static enum atoll_mix tensor_class_of(uint64_t low, uint64_t high)
+{
+    unsigned kind = (unsigned)(high >> 8 & 3);
+    return kind == 1                ? ATOLL_MIX_TENSOR_OTHER
+           : kind != 0 || low >> 62 ? ATOLL_MIX_TENSOR_F8
+                                    : ATOLL_MIX_TENSOR_F16;
+}
+
 /* Operations whose class depends on more than their number. */
 static enum atoll_mix class_of(unsigned operation, uint64_t low, uint64_t high)
 {
@@ -198,12 +222,43 @@ static enum atoll_mix class_of(unsigned operation, uint64_t low, uint64_t high)
         operations[operation].class ? (enum atoll_mix)(operations[operation].class - 1) : ATOLL_MIX_OTHER;
     if (operation == HMMA && high >> 19 & 1)
         return ATOLL_MIX_TENSOR_TF32;
+    if (operation == UTCMMA)
+        return tensor_class_of(low, high);
     if (operation == HGMMA && (high >> 12 & 3) == 2)
         return ATOLL_MIX_TENSOR_TF32;
     /* The compiler moves constants through the half-precision pipe: -RZ * RZ + constant. */
     if ((operation == HFMA2_MMA || operation == HFMA2) && (low >> 24 & 0xff) == ZERO_REGISTER)
         return ATOLL_MIX_INTEGER;
     return class;
+}
+
+/* What an instruction makes numbers less exact by, other than by arithmetic of a class of its own; read off ptxas's output for
+ * 8.0, 8.9, 9.0a, 10.0a and 12.0a.  cvt.rna.tf32 is integer arithmetic there, and shows in products alone. */
+static unsigned conversion_of(unsigned operation, uint64_t low, uint64_t high)
+{
+    const unsigned half = 1u << ATOLL_MIX_FP16;
+    unsigned format = (unsigned)(high >> 8 & 0xfffff), to = (unsigned)(high >> 11 & 7);
+    switch (operation) {
+    case MUFU: return high >> 8 & 3 ? half : 0; /* of f16, bf16 */
+    case F2F:
+    case F2F + WIDE:
+    case I2F:
+    case I2F + WIDE:
+    case FRND:
+    case FRND + WIDE: return to == 1 || to == 4 ? half : 0;
+    case F2FP:
+        if (format & 0x40000)
+            return 1u << ATOLL_MIX_TENSOR_F8;
+        if ((format & 0x200f0) == 0x20050)
+            return 1u << ATOLL_MIX_TENSOR_TF32;
+        return format & 0x20000 ? 0 : half; /* the former unpacks */
+    case IMMA:
+    case BMMA:
+    case IGMMA:
+    case BGMMA: return 1u << ATOLL_MIX_TENSOR_OTHER;
+    case UTCMMA: return 1u << tensor_class_of(low, high) & 1u << ATOLL_MIX_TENSOR_OTHER;
+    default: return 0;
+    }
 }
 
 /* What is counted besides its class; COUNT: nothing.  Accesses of 128 bits have size 6. */
@@ -461,6 +516,7 @@ static int kernels_read(const struct image *m, struct atoll_err *err)
             unsigned operation = (unsigned)low & OPERATION_MASK;
             enum atoll_mix feature = feature_of(operation, high);
             has_calls |= operation == CALL_ABSOLUTE || operation == CALL_RELATIVE;
+            k->conversions |= conversion_of(operation, low, high);
             if (operation != NOP)
                 k->mix[class_of(operation, low, high)]++;
             if (feature != ATOLL_MIX_COUNT)

@@ -25,6 +25,9 @@ struct atoll_cubin_kernel {
         uint32_t offset, bytes;
     } params[ATOLL_CUBIN_PARAM_LIMIT];
     uint32_t code_bytes;
+    /* What its instructions make of numbers besides what mix counts, bits of ATOLL_MIX_FP16, _TENSOR_TF32, _TENSOR_F8 and
+     * _TENSOR_OTHER (atoll_conversions_beyond). */
+    unsigned conversions;
     uint32_t mix[ATOLL_MIX_COUNT];
 };
 

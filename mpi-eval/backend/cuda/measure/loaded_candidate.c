@@ -22,13 +22,28 @@ static enum atoll_verdict verdict_set(char *ret_detail, enum atoll_verdict verdi
     return verdict;
 }
 
+/* Where the task is strict: nothing in a kernel is less exact than its precisions. */
+static enum atoll_verdict precisions_check(const struct atoll_task *task,
+                                           const struct atoll_cubin_kernel *kernel, char *ret_detail)
+{
+    unsigned beyond = task->precisions_strict ? atoll_mix_beyond(kernel->mix, task) : 0;
+    unsigned converted = task->precisions_strict ? atoll_conversions_beyond(kernel->conversions, task) : 0;
+    char names[128];
+    if (!beyond && !converted)
+        return ATOLL_V_CORRECT;
+    return verdict_set(ret_detail, ATOLL_V_FORBIDDEN,
+                       "rule precisions-strict: the image of kernel \"%s\" %s %s, which is "
+                       "less exact than the precisions of the task allow",
+                       kernel->name, beyond ? "computes with" : "rounds to, or multiplies numbers of,",
+                       atoll_mix_names(beyond ? beyond : converted, names, sizeof(names)));
+}
+
 /* What Triton said of its images is held against them. */
 static enum atoll_verdict images_check(const struct atoll_prepared *prepared, const char *report,
                                        const struct atoll_cubin *cubin, char *ret_detail)
 {
     struct atoll_triton_images images;
     struct atoll_err err = ATOLL_ERR_INIT;
-    char names[128];
     if (atoll_triton_images_read(report, &images) != 0)
         return verdict_set(ret_detail, ATOLL_V_LAUNCH_ERROR,
                            "nothing says how the images of this candidate are launched");
@@ -41,14 +56,8 @@ static enum atoll_verdict images_check(const struct atoll_prepared *prepared, co
         if (atoll_cuda_image_fits(&prepared->plan->launches[images.classes[i].launch], image, kernel, &err) !=
             0)
             return verdict_set(ret_detail, ATOLL_V_LAUNCH_ERROR, "%s", err.text);
-        unsigned beyond =
-            prepared->task->precisions_strict ? atoll_mix_beyond(kernel->mix, prepared->task) : 0;
-        if (beyond)
-            return verdict_set(
-                ret_detail, ATOLL_V_FORBIDDEN,
-                "rule precisions-strict: the image of kernel \"%s\" computes with %s, which is "
-                "less exact than the precisions of the task allow",
-                image->symbol, atoll_mix_names(beyond, names, sizeof(names)));
+        if (precisions_check(prepared->task, kernel, ret_detail) != ATOLL_V_CORRECT)
+            return ATOLL_V_FORBIDDEN;
     }
     return ATOLL_V_CORRECT;
 }
@@ -89,15 +98,8 @@ enum atoll_verdict atoll_cuda_image_check(const struct atoll_prepared *prepared,
         }
         if (atoll_cuda_launch_fits(l, kernel, &err) != 0)
             return verdict_set(ret_detail, ATOLL_V_LAUNCH_ERROR, "%s", err.text);
-        unsigned beyond =
-            prepared->task->precisions_strict ? atoll_mix_beyond(kernel->mix, prepared->task) : 0;
-        char names[128];
-        if (beyond)
-            return verdict_set(
-                ret_detail, ATOLL_V_FORBIDDEN,
-                "rule precisions-strict: the image of kernel \"%s\" computes with %s, which is "
-                "less exact than the precisions of the task allow",
-                l->symbol, atoll_mix_names(beyond, names, sizeof(names)));
+        if (precisions_check(prepared->task, kernel, ret_detail) != ATOLL_V_CORRECT)
+            return ATOLL_V_FORBIDDEN;
     }
     return ATOLL_V_CORRECT;
 }

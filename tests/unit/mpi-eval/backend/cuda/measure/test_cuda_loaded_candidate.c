@@ -236,6 +236,39 @@ static void test_instructions(void **state)
     }
 }
 
+/* A conversion alone is enough where the task is strict. */
+static void test_strict_conversions(void **state)
+{
+    static const struct {
+        uint64_t low, high;
+        int is_strict;
+        unsigned precisions;
+        const char *says; /* NULL: it may */
+    } rows[] = {
+        {0x000000050005723e, 0x004fca00000010ff, 1, 1u << ATOLL_F32, "numbers of, fp16"}, /* cvt.bf16x2.f32 */
+        {0x000000050005723e, 0x004fca00000010ff, 0, 1u << ATOLL_F32, NULL},
+        {0x000000050005723e, 0x004fca00000010ff, 1, 1u << ATOLL_F32 | 1u << ATOLL_BF16, NULL},
+        {0x000000050005723e, 0x004fca00048070ff, 1, 1u << ATOLL_BF16,
+         "numbers of, tensor_f8"},                                          /* cvt.e4m3x2.f32 */
+        {0x00000000ff05723e, 0x004fca00020006ff, 1, 1u << ATOLL_F32, NULL}, /* cvt.f16x2.e4m3x2 */
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct cuda_candidate c;
+        char detail[ATOLL_DETAIL_BYTES] = "";
+        cuda_candidate_open(&c, K_PLAN("twice", "\"y\""));
+        c.task->precisions_strict = rows[i].is_strict;
+        c.task->precisions = rows[i].precisions;
+        size_t length = fixture("mixed_90a");
+        instruction_set(length, "twice", rows[i].low, rows[i].high);
+        enum atoll_verdict v = atoll_cuda_image_check(&c.prepared, image, length, "", &cubin, detail);
+        if (v != (rows[i].says ? ATOLL_V_FORBIDDEN : ATOLL_V_CORRECT) ||
+            (rows[i].says && !strstr(detail, rows[i].says)))
+            fail_msg("row %zu: %s, %s", i, atoll_verdict_name(v), detail);
+        cuda_candidate_close(&c);
+    }
+}
+
 static void test_no_image(void **state)
 {
     struct cuda_candidate c;
@@ -270,7 +303,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_image_check),    cmocka_unit_test(test_described),
         cmocka_unit_test(test_launch_is_told), cmocka_unit_test(test_strict_precisions),
-        cmocka_unit_test(test_instructions),   cmocka_unit_test(test_no_image),
-        cmocka_unit_test(test_empty_scratch)};
+        cmocka_unit_test(test_instructions),   cmocka_unit_test(test_strict_conversions),
+        cmocka_unit_test(test_no_image),       cmocka_unit_test(test_empty_scratch)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
