@@ -26,6 +26,16 @@
 #define CLOCK_LIMIT      1024
 #define REMEASURE_LIMIT  3 /* a busy machine may have looked slower than it is; of one evaluation */
 
+/* What a candidate's time is spent on, in order. */
+enum session_phase {
+    PHASE_COMPILING,
+    PHASE_LOADING,
+    PHASE_CHECKING,
+    PHASE_PATHS,
+    PHASE_SAMPLING,
+    PHASE_AUDIT
+};
+
 /* One evaluation while it is under way. */
 struct session {
     struct atoll_referee *referee;
@@ -33,9 +43,11 @@ struct session {
     const struct atoll_order *order;
     struct atoll_loaded_candidate candidate;
     struct atoll_evaluation *e;
-    double deadline_ns; /* of one run */
-    double whole_ns;    /* from the start of the compiler to the verdict */
-    double end_ns;      /* when that is over; it moves on while something of ours takes the time */
+    double deadline_ns;              /* of one run */
+    double whole_ns;                 /* from the start of the compiler to the verdict */
+    enum session_phase phase, spent; /* what comes, and what took the time so far, at which variant */
+    uint32_t spent_variant;
+    double end_ns; /* when that is over; it moves on while something of ours takes the time */
     unsigned bench_count;
     int remeasured; /* times the device was calibrated again on this candidate's account */
     size_t clock_count;
@@ -69,17 +81,38 @@ static void session_say(struct session *s, const char *format, ...)
         snprintf(detail + used, sizeof(s->e->detail) - used, "%s%s", used ? "; " : "", text);
 }
 
+/* "while it was sampled at variant bench". */
+static const char *session_phase_text(const struct session *s, char *text, size_t bytes)
+{
+    static const char *const did[] = {
+        [PHASE_COMPILING] = "compiled",
+        [PHASE_LOADING] = "loaded",
+        [PHASE_CHECKING] = "checked",
+        [PHASE_PATHS] = "checked on a path of its plan that no variant of the task takes",
+        [PHASE_SAMPLING] = "sampled",
+        [PHASE_AUDIT] = "checked once more, being faster than its work seems to allow,",
+    };
+    if (s->spent < PHASE_CHECKING || s->spent == PHASE_PATHS)
+        snprintf(text, bytes, "while it was %s", did[s->spent]);
+    else
+        snprintf(text, bytes, "while it was %s at variant %s", did[s->spent],
+                 s->known->task->variants[s->spent_variant].name);
+    return text;
+}
+
 /* -1: the candidate's time is over. */
 static int session_in_time(struct session *s, double *ret_left_ns)
 {
+    char phase[160];
     *ret_left_ns = s->end_ns - atoll_referee_now_ns();
     if (*ret_left_ns > 0)
         return 0;
     return session_end(
         s, ATOLL_V_TIMEOUT, s->bench_count ? 6 : 4,
-        "no verdict after %.3g s from the start of the compiler, %.3g s of it compiling; of %u "
-        "runs each was in time",
-        s->whole_ns / 1e9, s->candidate.prepared->compile_ns / 1e9, s->e->draw_count);
+        "no verdict after %.3g s from the start of the compiler, %.3g s of it compiling; that was over %s; "
+        "of %u runs each was in time",
+        s->whole_ns / 1e9, s->candidate.prepared->compile_ns / 1e9,
+        session_phase_text(s, phase, sizeof(phase)), s->e->draw_count);
 }
 
 /* One trial; -1 when it ended the evaluation. */
@@ -95,14 +128,24 @@ static int session_try(struct session *s, const struct atoll_input_set *input_se
     if (session_in_time(s, &left_ns) != 0)
         return -1;
     order.deadline_ns = fmin(order.deadline_ns, left_ns);
+    s->spent = s->phase;
+    s->spent_variant = input_set->variant;
     atoll_referee_trial(s->referee, s->known, &s->candidate, &order, trial);
     s->end_ns += trial->reference_ns; /* our own time */
     s->e->draw_count++;
     s->e->fully_compared_count += trial->compared_fully ? 1 : 0;
     s->e->worst_error = fmax(s->e->worst_error, trial->worst_error);
-    return trial->verdict == ATOLL_V_CORRECT
-               ? 0
-               : session_end(s, trial->verdict, trial->level, "%s", trial->detail);
+    if (trial->verdict == ATOLL_V_CORRECT)
+        return 0;
+    if (trial->verdict == ATOLL_V_TIMEOUT && order.deadline_ns < s->deadline_ns) {
+        char phase[160];
+        return session_end(s, trial->verdict, trial->level,
+                           "%.1000s, which was all that was left of %.3g s from the start of the compiler, "
+                           "%.3g s of it compiling; that was over %s",
+                           trial->detail, s->whole_ns / 1e9, s->candidate.prepared->compile_ns / 1e9,
+                           session_phase_text(s, phase, sizeof(phase)));
+    }
+    return session_end(s, trial->verdict, trial->level, "%s", trial->detail);
 }
 
 /* Input sets of different distributions where the task has them. */
@@ -143,6 +186,7 @@ static int session_check_made(void *context, const struct atoll_input_set *input
 static int session_check_paths(struct session *s)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
+    s->phase = PHASE_PATHS;
     int rc = atoll_path_check(s->referee, s->known, s->candidate.prepared, ATOLL_VARIANT_CHECK,
                               s->order->evaluation, CHECK_INPUT_SETS, session_check_made, s, &err);
     if (rc != 0 && err.code != ATOLL_OK)
@@ -287,6 +331,7 @@ static int audit(struct session *s, uint32_t variant)
 {
     struct atoll_trial trial;
     uint64_t key = atoll_referee_placement(s->referee);
+    s->phase = PHASE_AUDIT;
     for (unsigned i = 0; i < AUDIT_INPUT_SETS; i++) {
         struct atoll_input_set d =
             atoll_case_fresh_input_set(s->referee, s->known, variant, s->order->evaluation, i);
@@ -488,6 +533,7 @@ static int race_run(struct session *s)
     struct race *race = calloc(1, sizeof(*race));
     if (!race)
         return session_end(s, ATOLL_V_INFRASTRUCTURE, 0, "no memory for samples");
+    s->phase = PHASE_SAMPLING;
     int rc = race_begin(s, race, &err), more = 1;
     while (rc == 0 && more > 0)
         more = race_round(s, race);
@@ -512,6 +558,8 @@ static int load_and_check(struct session *s, const struct atoll_prepared *prepar
     char detail[ATOLL_DETAIL_BYTES];
     s->whole_ns = whole_deadline_ns(s, prepared);
     s->end_ns = atoll_referee_now_ns() + s->whole_ns - prepared->compile_ns;
+    s->spent = prepared->compile_ns < s->whole_ns ? PHASE_LOADING : PHASE_COMPILING;
+    s->phase = PHASE_CHECKING;
     enum atoll_verdict loaded =
         atoll_referee_load(s->referee, prepared, object, object_length, &s->candidate, detail);
     if (loaded != ATOLL_V_CORRECT)

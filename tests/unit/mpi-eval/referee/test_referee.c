@@ -190,11 +190,12 @@ static const struct {
      "not finished after 0.2 s"},
 };
 
-/* One deadline from the start of the compiler to the verdict: what compiling took is missing afterwards, in a run that hangs
+/* One deadline from the start of the compiler to the verdict, and the detail says in what it was over: what compiling took is missing afterwards, in a run that hangs
  * as well as between runs, and it is the candidate's. */
 static void test_whole_deadline(void **state)
 {
     static const char hangs[] = LOOP "y[i * n + j] = " RIGHT "; for (volatile int k = 1; k;) ;";
+    static const char hangs_timed[] = LOOP "y[i * n + j] = " RIGHT "; for (volatile int k = n == 512; k;) ;";
     static const struct {
         const char *body;
         double left_ns;
@@ -203,7 +204,11 @@ static void test_whole_deadline(void **state)
     } rows[] = {
         {LOOP "y[i * n + j] = " RIGHT ";", 60e9, ATOLL_V_CORRECT, ""},
         {LOOP "y[i * n + j] = " RIGHT ";", 0, ATOLL_V_TIMEOUT, "no verdict after 110 s"},
+        {LOOP "y[i * n + j] = " RIGHT ";", 0, ATOLL_V_TIMEOUT, "that was over while it was compiled;"},
+        {LOOP "y[i * n + j] = " RIGHT ";", 1, ATOLL_V_TIMEOUT, "that was over while it was loaded;"},
         {hangs, 50e6, ATOLL_V_TIMEOUT, "not finished after 0.0"},
+        {hangs, 500e6, ATOLL_V_TIMEOUT, "that was over while it was checked at variant check"},
+        {hangs_timed, 2e9, ATOLL_V_TIMEOUT, "that was over while it was sampled at variant bench"},
     };
     struct atoll_setup setup = {.compile_deadline_ns = 20e9, .sample_wall_ns = 3e9};
     (void)state;
@@ -523,10 +528,11 @@ static void test_early_drop_of_several(void **state)
                 {{1000, 0}, 0, NULL},
                 {{0, 0}, 1000, "times the 1 us that it is held against"},
                 {{0, 0}, 0, NULL}};
-    struct atoll_backend noting = *referee->backend;
+    static struct atoll_backend noting; /* a failure leaves it behind */
     const struct atoll_backend *usual = referee->backend;
     struct built b = compile_body(pair, SLOW_BODY);
     (void)state;
+    noting = *usual;
     noting.trial = trial_that_notes;
     noting.is_tiled = is_first_bench;
     referee->backend = &noting;
