@@ -581,7 +581,7 @@ static int tails_take(const struct atoll_cuda_sample *s, struct atoll_command_ba
                                  "results of a sample: the end of buffer %zu is missing", i);
         memcpy(ret->tails[i], bytes, 8);
     }
-    return atoll_reader_finish(&reply->reader, "results of a sample", err);
+    return 0;
 }
 
 static void results_take(const unsigned char *bytes, struct atoll_cuda_sample_results *r)
@@ -609,19 +609,34 @@ int atoll_cuda_sample_read(const struct atoll_cuda_sample *s, struct atoll_comma
     if (length != AT_END)
         return atoll_err_set(err, ATOLL_E_PROTOCOL, "results of a sample: %zu bytes, not %d", length, AT_END);
     results_take(bytes, ret);
-    return tails_take(s, reply, &ret->around, err);
+    return tails_take(s, reply, &ret->around, err) == 0
+               ? atoll_reader_finish(&reply->reader, "results of a sample", err)
+               : -1;
+}
+
+/* Each loading of a module tells of its functions. */
+static void loading_skip(const struct atoll_cuda_sample *s, struct atoll_command_batch_reply *reply)
+{
+    size_t length;
+    if (atoll_cuda_loaded_candidate_of(s->candidate)->cubin.state_bytes)
+        for (size_t k = 0; k < atoll_cuda_function_count(s->candidate->prepared); k++)
+            atoll_command_batch_take_bytes(reply, &length);
 }
 
 int atoll_cuda_sample_read_warming(const struct atoll_cuda_sample *s, struct atoll_command_batch_reply *reply,
                                    struct atoll_cuda_surroundings *ret, struct atoll_err *err)
 {
     size_t length = 0;
+    loading_skip(s, reply); /* before the untimed launches */
     const void *bytes = atoll_command_batch_take_bytes(reply, &length);
     if (length != AT_WARMING_END - AT_WARMING)
         return atoll_err_set(err, ATOLL_E_PROTOCOL, "guards of an untimed launch: %zu bytes, not %d", length,
                              AT_WARMING_END - AT_WARMING);
     guards_take(bytes, ret);
-    return tails_take(s, reply, ret, err);
+    if (tails_take(s, reply, ret, err) != 0)
+        return -1;
+    loading_skip(s, reply); /* before the timed ones */
+    return atoll_reader_finish(&reply->reader, "guards of an untimed launch", err);
 }
 
 int atoll_cuda_sample_tail_touched(const struct atoll_cuda_sample *s, enum atoll_sample_stage stage,

@@ -993,6 +993,22 @@ static void test_surroundings(void **state)
                 i += (size_t)has_tail;
             }
         }
+    /* with the functions of a module that is loaded before each of the two runs */
+    image.cubin.state_bytes = 8;
+    for (int loads = 1; loads <= 2; loads++) {
+        atoll_command_batch_reply_init(reply);
+        for (int k = 0; k < 2; k++)
+            atoll_buffer_put_blob(&reply->results, "function", 8);
+        reply_put(reply, zones, length, 4);
+        for (int k = 0; k < 2 && loads == 2; k++)
+            atoll_buffer_put_blob(&reply->results, "function", 8);
+        atoll_reader_init(&reply->reader, reply->results.data, reply->results.length);
+        memset(around, 0, sizeof(*around));
+        assert_int_equal(atoll_cuda_sample_read_warming(sample, reply, around, NULL), loads == 2 ? 0 : -1);
+        assert_true(around->guards[2].changed == 3 && around->guards[2].first == 9);
+        atoll_command_batch_reply_fini(reply);
+    }
+    image.cubin.state_bytes = 0;
     atoll_command_batch_reply_init(reply);
     reply_put(reply, zones, length - 16, 4);
     assert_int_equal(atoll_cuda_sample_read_warming(sample, reply, around, NULL), -1);
