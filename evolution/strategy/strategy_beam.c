@@ -6,6 +6,7 @@
  * correct candidate of each group is the pool, the fastest of the pool are the next beam, and places that are left go to
  * members of the last one.  What nobody asked for, seeds and imports, is a group of its own: so the first beam are the
  * fastest seeds.  A beam never holds a candidate twice; it is smaller while fewer are known.
+ * What is translated from another language or device model is a group, too: it joins the pool of the iteration in which it comes.
  * A slot of the beam works on one island, whose role stands in the asks for its plans. */
 #include <stdlib.h>
 
@@ -14,6 +15,7 @@
 #include "evolution/population/inspire.h"
 #include "evolution/population/null_control.h"
 #include "evolution/strategy/strategy.h"
+#include "evolution/strategy/translate.h"
 
 #define WIDTH_LIMIT 64 /* of the setting */
 
@@ -232,6 +234,18 @@ static int ask_attempts(struct atoll_engine *e, struct atoll_task_state *t, stru
     return (is_here ? atoll_ask_make_here : atoll_ask_make)(e, t, &asked, err);
 }
 
+static int ask_translation(struct atoll_engine *e, struct atoll_task_state *t, uint32_t elite,
+                           struct atoll_err *err)
+{
+    struct beam *b = t->strategy;
+    if (atoll_array_reserve(&b->groups, &b->group_capacity, b->group_count + 1, sizeof(*b->groups), err))
+        return -1;
+    struct atoll_asked asked = atoll_translate_ask(e, t, elite, b->iterations % e->search.islands);
+    b->groups[b->group_count++] =
+        (struct group){.ask = asked.ask.number, .left = ATOLL_NONE, .best = ATOLL_NONE};
+    return atoll_ask_make(e, t, &asked, err);
+}
+
 static int ready(const struct atoll_engine *e, const struct atoll_task_state *t)
 {
     struct beam *b = t->strategy;
@@ -259,6 +273,9 @@ static int ready(const struct atoll_engine *e, const struct atoll_task_state *t)
 static int propose(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_err *err)
 {
     struct beam *b = t->strategy;
+    uint32_t elite = atoll_ask_is_outside(e, t) ? atoll_translate_elite(e, t) : ATOLL_NONE;
+    if (elite != ATOLL_NONE)
+        return ask_translation(e, t, elite, err);
     if (!next_plan(b) && next_member(e, t, b) == b->member_count) {
         if (!b->is_curated) { /* the next plans are made by what this iteration taught */
             b->is_curated = 1;

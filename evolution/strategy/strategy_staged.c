@@ -8,7 +8,8 @@
  * the default one is taken, without a candidate the round is lost.  An issue of a type that
  * its analyser made up opens the stage it names, an open proposal that of discovery; their words are in the reply whose ask stands in those that follow from it.  When the rounds are
  * used up and somebody outside tried, a last ask is for what can be made of these tries (papers/002 IV-B).  All random numbers are the tuner's, of t->random:
- * runs differ because they draw one after the other. */
+ * runs differ because they draw one after the other.  An elite of another language or device model
+ * is asked to be translated beside the runs, when one is due; none begins before that is settled, for it may be the best by then. */
 #include "evolution/strategy/strategy_staged.h"
 
 #include <stdlib.h>
@@ -18,6 +19,7 @@
 #include "evolution/strategy/ask.h"
 #include "evolution/strategy/builtin.h"
 #include "evolution/strategy/strategy.h"
+#include "evolution/strategy/translate.h"
 
 #define STAGE_BIT(stage) ((uint32_t)1 << (stage))
 #define KNOWN_ISSUES     ((UINT64_C(1) << ATOLL_ISSUE_COUNT) - 1)
@@ -242,8 +244,9 @@ static uint32_t next_run(const struct atoll_engine *e, const struct atoll_task_s
         int may_act = 0;
         switch (run->state) {
         case ATOLL_STAGED_WAITING: /* the first runs begin when every seed and every duel over them is answered */
-            may_act = at >= e->search.islands ? s->runs[at - e->search.islands].state == ATOLL_STAGED_OVER
-                                              : s->runs[0].state != ATOLL_STAGED_WAITING || !t->under_way;
+            may_act = s->translation            ? 0 /* which may be where it begins */
+                      : at >= e->search.islands ? s->runs[at - e->search.islands].state == ATOLL_STAGED_OVER
+                                                : s->runs[0].state != ATOLL_STAGED_WAITING || !t->under_way;
             break;
         case ATOLL_STAGED_ANALYSE:
         case ATOLL_STAGED_ORDER:
@@ -296,8 +299,17 @@ static int ask_for(struct atoll_engine *e, struct atoll_task_state *t, struct at
 static int propose(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_err *err)
 {
     struct atoll_staged *s = staged_of(t);
-    uint32_t at = next_run(e, t);
+    uint32_t at = next_run(e, t),
+             elite = atoll_ask_is_outside(e, t) && atoll_ask_allowed(e, t) && !s->translation
+                         ? atoll_translate_elite(e, t)
+                         : ATOLL_NONE;
     struct atoll_staged_run *run = &s->runs[at];
+    if (elite != ATOLL_NONE) {
+        struct atoll_asked asked = atoll_translate_ask(e, t, elite, at % e->search.islands);
+        s->translation = asked.ask.number;
+        s->left = ATOLL_NONE;
+        return atoll_ask_make(e, t, &asked, err);
+    }
     s->next = (at + 1) % s->run_count;
     if (!is_correct(e, run->kernel)) /* a kernel that a duel proved wrong gives way to the task's best */
         run->kernel = is_correct(e, t->best) ? t->best : ATOLL_NONE;
@@ -423,9 +435,15 @@ static int replied(struct atoll_engine *e, struct atoll_task_state *t, const str
         [ATOLL_ASK_WRITE] = {ATOLL_STAGED_WRITING, ATOLL_STAGED_EXTRACTING, written},
         [ATOLL_ASK_PLAN] = {ATOLL_STAGED_STATE_COUNT, ATOLL_STAGED_STATE_COUNT, NULL}, /* never asked */
     };
+    struct atoll_staged *s = staged_of(t);
     enum atoll_ask_kind kind = asked->ask.kind;
+    if (asked->ask.number == s->translation) {
+        s->left = accepted;
+        s->translation = accepted ? s->translation : 0;
+        return 0;
+    }
     struct atoll_staged_run *run =
-        waiting_for(staged_of(t), asked->ask.number, answers[kind].state, answers[kind].or_state);
+        waiting_for(s, asked->ask.number, answers[kind].state, answers[kind].or_state);
     if (run && answers[kind].handle)
         answers[kind].handle(e, t, run, reply, accepted);
     return 0;
@@ -434,8 +452,14 @@ static int replied(struct atoll_engine *e, struct atoll_task_state *t, const str
 static int settled(struct atoll_engine *e, struct atoll_task_state *t, uint64_t ask, uint32_t individual,
                    struct atoll_err *err)
 {
+    struct atoll_staged *s = staged_of(t);
+    if (ask && ask == s->translation) {
+        s->left -= s->left && s->left != ATOLL_NONE;
+        s->translation = s->left ? s->translation : 0;
+        return 0;
+    }
     struct atoll_staged_run *run =
-        ask ? waiting_for(staged_of(t), ask, ATOLL_STAGED_TRYING, ATOLL_STAGED_VERIFYING) : NULL;
+        ask ? waiting_for(s, ask, ATOLL_STAGED_TRYING, ATOLL_STAGED_VERIFYING) : NULL;
     if (!run)
         return 0;
     if (individual != ATOLL_NONE) {
@@ -467,6 +491,11 @@ static int codec(struct atoll_engine *e, struct atoll_task_state *t, struct atol
     struct atoll_staged *s = staged_of(t);
     atoll_codec_u32(c, &s->next);
     atoll_codec_u64(c, &s->strays);
+    atoll_codec_u64(c, &s->translation);
+    atoll_codec_u32(c, &s->left);
+    if (c->in && (s->translation >= e->next_ask || (s->translation != 0) != (s->left != 0) ||
+                  (s->left != ATOLL_NONE && s->left > ATOLL_ASK_COUNT_LIMIT)))
+        c->in->failed = 1;
     for (uint32_t i = 0; i < s->run_count && !atoll_codec_failed(c); i++) {
         run_codec(&s->runs[i], e->individuals.count, c);
         if (c->in && (!is_of(e, t, s->runs[i].kernel) || !is_of(e, t, s->runs[i].winner)))

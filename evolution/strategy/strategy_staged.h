@@ -75,9 +75,11 @@ enum atoll_staged_event atoll_staged_close_round(struct atoll_staged_run *run, u
 
 /* Run k lives on island k % islands and begins when run k - islands is over. */
 struct atoll_staged {
-    uint32_t run_count; /* search.staged_runs */
-    uint32_t next;      /* whose turn it is */
-    uint64_t strays;    /* replies and verdicts that no run waited for */
+    uint32_t run_count;   /* search.staged_runs */
+    uint32_t next;        /* whose turn it is */
+    uint64_t strays;      /* replies and verdicts that no run waited for */
+    uint64_t translation; /* the ask for one, which is not settled; 0: none */
+    uint32_t left;        /* of its candidates, ATOLL_NONE: it is not answered */
     struct atoll_staged_run runs[];
 };
 
