@@ -20,6 +20,7 @@
 #include "mpi-eval/coordinator/setup.h"
 #include "mpi-eval/referee/rival.h"
 #include "mpi-eval/torch/interpreter.h"
+#include "scheduler/cli/agreement.h"
 #include "scheduler/cli/archive_view.h"
 #include "scheduler/doctor/calibrate_device.h"
 
@@ -34,19 +35,11 @@ struct recheck {
     unsigned checked, failed, disagreed;
 };
 
-/* What the campaign says of a final comparison; ratio 0 when it made none.  Journals from before there were intervals give the
- * ratio alone. */
-struct recorded {
-    double ratio, lo, hi;
-};
-
 /* One comparison, measured again. */
 struct again {
     int is_measured;
     struct atoll_duel duel;
-    struct recorded recorded;
-    double
-        gap; /* how many times the intervals are apart, 1 when they agree, 0 when there is nothing to compare */
+    struct atoll_agreement agreement; /* with the record */
 };
 
 /* A task under check. */
@@ -197,75 +190,53 @@ static void measure_rival(struct recheck *r, struct subject *s, const struct sid
     s->rival.is_measured = 1;
 }
 
-/* ---- the record ---- */
-
-static struct recorded recorded_of(double ratio, uint32_t pairs, double lo, double hi)
+/* Holds it against the campaign's final comparison, of so many pairs (0: it made none).  0 where they disagree. */
+static int hold_against(struct recheck *r, struct again *a, uint32_t pairs, struct atoll_ratio recorded)
 {
-    if (pairs == 0)
-        return (struct recorded){0, 0, 0};
-    return (struct recorded){ratio, hi > 0 ? lo : ratio, hi > 0 ? hi : ratio};
-}
+    const struct atoll_duel *d = &a->duel;
+    struct atoll_ratio none = {0, 0, 0}, measured = {d->ratio, d->ratio_lo, d->ratio_hi};
+    int disagrees;
 
-/* 1 where it agrees with the record, or there is none. */
-static int hold_against(struct recheck *r, struct again *a, struct recorded recorded)
-{
-    a->recorded = recorded;
-    if (recorded.ratio > 0 && a->duel.ratio_hi > 0)
-        a->gap = atoll_interval_gap(a->duel.ratio_lo, a->duel.ratio_hi, recorded.lo, recorded.hi);
-    r->disagreed += a->gap > 1;
-    return a->gap <= 1;
+    a->agreement = atoll_agreement_of(pairs ? recorded : none, d->ratio_hi > 0 ? measured : none);
+    disagrees = a->agreement.kind == ATOLL_AGREEMENT_DISAGREES;
+    r->disagreed += (unsigned)disagrees;
+    return !disagrees;
 }
 
 /* ---- what is printed ---- */
 
-static void print_agreement(const struct again *a)
-{
-    if (!(a->gap > 0)) {
-        atoll_print(stdout, "     the campaign made no final comparison to hold this against\n");
-        return;
-    }
-    atoll_print(stdout,
-                "     recorded %.2fx (%.2f to %.2f), measured %.2fx (%.2f to %.2f): ", a->recorded.ratio,
-                a->recorded.lo, a->recorded.hi, a->duel.ratio, a->duel.ratio_lo, a->duel.ratio_hi);
-    if (a->gap > 1)
-        printf("they disagree, %.2f times the record; the intervals are %.2f times apart\n",
-               a->duel.ratio / a->recorded.ratio, a->gap);
-    else
-        puts("they agree");
-}
-
 static void print_again(const char *head, const char *over, const struct again *a)
 {
-    char other[32], best[32];
+    char other[32], best[32], text[256];
 
     atoll_print(stdout, "%s %s -> %s  %.2fx over the %s  p %.1g  %u pairs  %s %s\n", head,
                 atoll_duration_text(a->duel.elite_ns, other, sizeof(other)),
                 atoll_duration_text(a->duel.challenger_ns, best, sizeof(best)), a->duel.ratio, over,
                 a->duel.p_value, a->duel.pair_count, atoll_verdict_name(a->duel.verdict), a->duel.detail);
-    print_agreement(a);
+    atoll_print(stdout, "     %s\n", atoll_agreement_text(&a->agreement, text, sizeof(text)));
 }
 
-static json_t *interval_json(double ratio, double lo, double hi)
+static json_t *interval_json(const struct atoll_ratio *r)
 {
-    return ratio > 0 && hi > 0 ? json_pack("[f, f]", lo, hi) : json_null();
+    return r->ratio > 0 ? json_pack("[f, f]", r->lo, r->hi) : json_null();
 }
 
 /* yardstick: the key of the time that stands against the best's. */
 static json_t *again_json(const struct again *a, const char *yardstick)
 {
     const struct atoll_duel *d = &a->duel;
+    const struct atoll_agreement *g = &a->agreement;
 
     if (!a->is_measured)
         return json_null();
     return json_pack("{s:s, s:f, s:o, s:f, s:f, s:f, s:i, s:o, s:o, s:o, s:o, s:o}", "verdict",
                      atoll_verdict_name(d->verdict), "speedup", d->ratio, "speedup_interval",
-                     interval_json(d->ratio, d->ratio_lo, d->ratio_hi), "p_value", d->p_value, yardstick,
-                     d->elite_ns, "best_ns", d->challenger_ns, "pairs", (int)d->pair_count, "detail",
-                     atoll_json_text(d->detail), "recorded_speedup",
-                     a->recorded.ratio > 0 ? json_real(a->recorded.ratio) : json_null(), "recorded_interval",
-                     interval_json(a->recorded.ratio, a->recorded.lo, a->recorded.hi), "agrees",
-                     a->gap > 0 ? json_boolean(a->gap <= 1) : json_null(), "times_apart",
-                     a->gap > 0 ? json_real(a->gap) : json_null());
+                     interval_json(&g->measured), "p_value", d->p_value, yardstick, d->elite_ns, "best_ns",
+                     d->challenger_ns, "pairs", (int)d->pair_count, "detail", atoll_json_text(d->detail),
+                     "recorded_speedup", g->recorded.ratio > 0 ? json_real(g->recorded.ratio) : json_null(),
+                     "recorded_interval", interval_json(&g->recorded), "agrees",
+                     g->times_apart > 0 ? json_boolean(g->kind == ATOLL_AGREEMENT_AGREES) : json_null(),
+                     "times_apart", g->times_apart > 0 ? json_real(g->times_apart) : json_null());
 }
 
 /* The headline's fields at the top, those of both comparisons below "seed" and "rival". */
@@ -411,15 +382,14 @@ static int recheck_task(struct recheck *r, uint32_t number, struct atoll_err *er
                                 r->settings->json);
     }
     if (s.seed.is_measured) {
-        int agrees = hold_against(
-            r, &s.seed, recorded_of(s.row.final_ratio, s.row.final_pairs, s.row.final_lo, s.row.final_hi));
+        struct atoll_ratio recorded = {s.row.final_ratio, s.row.final_lo, s.row.final_hi};
+        int agrees = hold_against(r, &s.seed, s.row.final_pairs, recorded);
 
         passed &= seed->verdict == ATOLL_V_CORRECT && seed->better && agrees;
     }
     if (s.rival.is_measured) {
-        int agrees = hold_against(r, &s.rival,
-                                  recorded_of(s.row.final_rival_ratio, s.row.final_rival_pairs,
-                                              s.row.final_rival_lo, s.row.final_rival_hi));
+        struct atoll_ratio recorded = {s.row.final_rival_ratio, s.row.final_rival_lo, s.row.final_rival_hi};
+        int agrees = hold_against(r, &s.rival, s.row.final_rival_pairs, recorded);
 
         passed &= rival->verdict == ATOLL_V_CORRECT && agrees;
     }
@@ -477,6 +447,11 @@ int atoll_recheck(const char *dir, const struct atoll_recheck *settings, struct 
     if (status == 0) {
         status = settings->task ? find_task(r.replayed.engine, settings->task, err) : 0;
         status = status == 0 ? atoll_setup_of_campaign(r.view.campaign, 0, &r.device.setup, err) : -1;
+        if (status == 0 && r.device.setup.backend_null)
+            status = atoll_err_set(err, ATOLL_E_USAGE,
+                                   "%s: its backend is null: its times are invented, there is nothing to "
+                                   "measure again",
+                                   dir);
         if (status == 0) {
             r.device.setup.sample_wall_ns = 2e9;
             r.has_torch = choose_python(&r.device.setup);

@@ -39,7 +39,8 @@ static const struct atoll_command verify_command = {
     "and hash. With --recheck: "
     "compiles the recorded sources again, measures, and says whether the interval of the measured ratio "
     "agrees "
-    "with that of the record, and by how much it does not. Exit status 0 when everything holds.",
+    "with that of the record, and by how much it does not. Exit status 0 when everything holds, 1 when a "
+    "result does not: its record disagrees, it is wrong, or not better than its baseline.",
     "atoll verify my-campaign\natoll verify my-campaign --recheck --minimum 1.5",
     verify_options,
     NULL};
