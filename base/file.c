@@ -158,7 +158,7 @@ int atoll_file_make_directory(const struct atoll_file_ops *ops, const char *path
 int atoll_file_write(const struct atoll_file_ops *ops, const char *path, const void *bytes, size_t length,
                      struct atoll_err *err)
 {
-    int fd = ops->open(ops->context, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int fd = ops->open(ops->context, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666);
     if (fd < 0)
         return atoll_file_write_failed(path, "create the file", errno, err);
     int failed = 0;
@@ -277,13 +277,11 @@ int atoll_folder_absolute(const char *path, char *ret_path, size_t bytes, struct
     return rest_append(path + length, ret_path, bytes, err);
 }
 
-int atoll_file_open(const char *path, uint64_t *ret_bytes, struct atoll_err *err)
+/* Closes what is not regular.  fd, or -1. */
+static int regular_only(int fd, const char *path, uint64_t *ret_bytes, struct atoll_err *err)
 {
     struct stat st;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0)
-        return atoll_err_errno(err, errno, "%s: cannot read", path);
-    int failed = fstat(fd, &st) != 0    ? atoll_err_errno(err, errno, "%s: cannot read", path)
+    int failed = fstat(fd, &st) != 0    ? atoll_err_errno(err, errno, "%s: cannot be looked at", path)
                  : !S_ISREG(st.st_mode) ? atoll_err_set(err, ATOLL_E_INPUT, "%s: is not a regular file", path)
                                         : 0;
     if (failed) {
@@ -293,6 +291,35 @@ int atoll_file_open(const char *path, uint64_t *ret_bytes, struct atoll_err *err
     if (ret_bytes)
         *ret_bytes = (uint64_t)st.st_size;
     return fd;
+}
+
+int atoll_file_open(const char *path, uint64_t *ret_bytes, struct atoll_err *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return atoll_err_errno(err, errno, "%s: cannot read", path);
+    return regular_only(fd, path, ret_bytes, err);
+}
+
+FILE *atoll_file_stream(const char *path, struct atoll_err *err)
+{
+    int fd = atoll_file_open(path, NULL, err);
+    FILE *stream = fd >= 0 ? fdopen(fd, "r") : NULL;
+    if (fd >= 0 && !stream) {
+        atoll_err_errno(err, errno, "%s: cannot read", path);
+        close(fd);
+    }
+    return stream;
+}
+
+int atoll_file_open_to_write(const char *path, int flags, mode_t mode, struct atoll_err *err)
+{
+    int fd = open(path, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, mode);
+    if (fd < 0 && errno == ENXIO) /* a FIFO that nobody reads, a socket */
+        return atoll_err_set(err, ATOLL_E_INPUT, "%s: is not a regular file", path);
+    if (fd < 0)
+        return atoll_file_write_failed(path, "open the file", errno, err);
+    return regular_only(fd, path, NULL, err);
 }
 
 char *atoll_file_read(const char *path, size_t limit_bytes, size_t *ret_length, struct atoll_err *err)

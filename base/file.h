@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -67,6 +68,12 @@ int atoll_file_write_failed(const char *path, const char *doing, int sys_errno, 
 /* Opens a regular file for reading, whatever lies at path: a FIFO or a device does not make the caller wait.  ret_bytes: its size;
  * may be NULL.  A descriptor, or -1.  Errors: NOTFOUND, DENIED, INPUT (no regular file), IO. */
 int atoll_file_open(const char *path, uint64_t *ret_bytes, struct atoll_err *err);
+
+/* The same for stdio; the caller closes it. */
+FILE *atoll_file_stream(const char *path, struct atoll_err *err);
+/* Opens a regular file for writing with flags (O_WRONLY, O_CREAT, O_APPEND ...), whatever lies at path.  A descriptor, or -1.
+ * Errors: as atoll_file_write_failed, INPUT (no regular file). */
+int atoll_file_open_to_write(const char *path, int flags, mode_t mode, struct atoll_err *err);
 
 /* Reads a whole regular file of at most limit_bytes: owned bytes with a NUL behind them, free() them.  Errors: NOTFOUND, LIMIT,
  * INPUT (no regular file), MEMORY, IO. */

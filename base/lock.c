@@ -14,9 +14,9 @@ int atoll_lock_take(const char *path, int *ret_fd, struct atoll_err *err)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     char host[128] = "", text[160] = "";
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    int fd = atoll_file_open_to_write(path, O_RDWR | O_CREAT, 0666, err);
     if (fd < 0)
-        return atoll_file_write_failed(path, "open the lock file", errno, err);
+        return -1;
     if (fcntl(fd, F_OFD_SETLK, &lock) == 0) {
         gethostname(host, sizeof(host) - 1);
         int length = snprintf(text, sizeof(text), "pid %ld on host %.64s\n", (long)getpid(), host);

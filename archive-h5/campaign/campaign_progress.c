@@ -251,7 +251,7 @@ static int hint_put(struct atoll_buffer *out, const struct atoll_progress_json *
 static int file_replace(const char *path, const char *temporary, const struct atoll_buffer *text,
                         const struct atoll_file_ops *ops, struct atoll_err *err)
 {
-    int fd = ops->open(ops->context, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int fd = ops->open(ops->context, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666);
     if (fd < 0)
         return atoll_file_write_failed(temporary, "create the file", errno, err);
     int failed = atoll_file_write_all(ops, fd, text->data, text->length, 0) != 0 ? errno : 0;

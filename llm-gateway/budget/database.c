@@ -387,9 +387,9 @@ static int uri_of(const char *path, char ret_uri[PATH_BYTES], struct atoll_err *
 /* What was said is its owner's to read; SQLite's journals have the mode of their file. */
 static int make_private(const char *path, struct atoll_err *err)
 {
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    int fd = atoll_file_open_to_write(path, O_RDWR | O_CREAT, 0600, err);
     if (fd < 0)
-        return atoll_file_write_failed(path, "open the file", errno, err);
+        return -1;
     close(fd);
     return 0;
 }
@@ -580,7 +580,7 @@ static int move_file(const char *from, const char *to, struct atoll_err *err)
 {
     char block[1 << 16];
     ssize_t got = 0;
-    int source = open(from, O_RDONLY | O_CLOEXEC),
+    int source = atoll_file_open(from, NULL, NULL),
         target = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     int is_good = source >= 0 && target >= 0;
     while (is_good && (got = read(source, block, sizeof(block))) > 0)
@@ -605,9 +605,9 @@ static int ask_for_copy(const char *path, const char *target, double wait_s, str
     if (beside(path, WANTED, wanted, err) || beside(path, COPY, copy, err))
         return -1;
     unlink(copy);
-    int fd = open(wanted, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    int fd = atoll_file_open_to_write(wanted, O_WRONLY | O_CREAT, 0600, err);
     if (fd < 0)
-        return atoll_err_errno(err, errno, "%s: cannot ask the owner for a copy", wanted);
+        return atoll_err_add(err, "the owner of the database cannot be asked for a copy");
     close(fd);
     while (access(wanted, F_OK) == 0) {
         if (now_s() > until_s) {

@@ -262,7 +262,7 @@ int atoll_old_exchanges_convert(const char *from, const char *to, size_t *ret_co
                                 struct atoll_err *err)
 {
     struct stat st;
-    int fd = open(from, O_RDONLY | O_CLOEXEC);
+    int fd = open(from, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0 || fstat(fd, &st)) {
         int system = errno;
         if (fd >= 0)

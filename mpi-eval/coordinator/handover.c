@@ -20,9 +20,9 @@ static const char *const words[ATOLL_HANDOVER_STAGE_COUNT] = {[ATOLL_HANDOVER_ST
 
 int atoll_handover_make(const char *path, struct atoll_err *err)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int fd = atoll_file_open_to_write(path, O_WRONLY | O_CREAT | O_TRUNC, 0666, err);
     if (fd < 0)
-        return atoll_err_errno(err, errno, "cannot make %s", path);
+        return -1;
     close(fd);
     return 0;
 }
@@ -30,9 +30,9 @@ int atoll_handover_make(const char *path, struct atoll_err *err)
 /* Only to a file that is there: one whose reader has gone is not made again. */
 static int line_append(const char *path, const char *line, struct atoll_err *err)
 {
-    int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+    int fd = atoll_file_open_to_write(path, O_WRONLY | O_APPEND, 0, err);
     if (fd < 0)
-        return atoll_err_errno(err, errno, "cannot write %s", path);
+        return -1;
     int rc = atoll_write_all(fd, line, strlen(line));
     int failed = errno;
     close(fd);

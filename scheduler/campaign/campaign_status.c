@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/print.h"
 #include "base/units.h"
 #include "base/json.h"
@@ -304,7 +305,7 @@ static void history_print(const struct atoll_sweep *sweep, FILE *out)
     char path[PATH_MAX], line[2048], shown[HISTORY_SHOWN][2048];
     size_t count = 0;
     FILE *file = atoll_sweep_path(sweep, ATOLL_SWEEP_HISTORY, path, sizeof(path), NULL) == 0
-                     ? fopen(path, "re")
+                     ? atoll_file_stream(path, NULL)
                      : NULL;
 
     while (file && fgets(line, sizeof(line), file)) {

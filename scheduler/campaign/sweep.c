@@ -353,9 +353,9 @@ int atoll_sweep_mark(const char *dir, enum atoll_sweep_mark mark, int is_set, st
         return unlink(path) == 0 || errno == ENOENT ? 0
                                                     : atoll_err_errno(err, errno, "%s: cannot remove", path);
     }
-    fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    fd = atoll_file_open_to_write(path, O_WRONLY | O_CREAT, 0666, err);
     if (fd < 0)
-        return atoll_err_errno(err, errno, "%s: cannot write", path);
+        return -1;
     close(fd);
     return 0;
 }
@@ -379,7 +379,7 @@ static void line_append(const char *path, const char *line)
 {
     size_t length = strlen(line);
     char *bytes = malloc(length + 2);
-    int fd = bytes ? open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666) : -1;
+    int fd = bytes ? atoll_file_open_to_write(path, O_RDWR | O_CREAT | O_APPEND, 0666, NULL) : -1;
 
     if (fd >= 0) {
         off_t end = lseek(fd, 0, SEEK_END);

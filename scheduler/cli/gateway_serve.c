@@ -110,7 +110,7 @@ struct announcement {
 static void announcement_withdraw(const struct announcement *a)
 {
     char url[sizeof(a->url)] = "";
-    FILE *file = *a->url ? fopen(a->path, "re") : NULL;
+    FILE *file = *a->url ? atoll_file_stream(a->path, NULL) : NULL;
 
     if (!file)
         return;

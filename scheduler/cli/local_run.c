@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "archive-h5/campaign/campaign_progress.h"
 #include "archive-h5/hdf5/archive.h"
 #include "archive-h5/report/report.h"
@@ -79,7 +80,7 @@ static void read_line(const char *line, struct log_summary *log)
 /* From the position on at which it ended before the run. */
 static void read_log(const char *path, long begin, struct log_summary *ret_log)
 {
-    FILE *file = fopen(path, "re");
+    FILE *file = atoll_file_stream(path, NULL);
     char line[2048];
 
     *ret_log = (struct log_summary){.reason = "no reason was logged"};

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "base/clock.h"
 #include "base/process.h"
@@ -91,7 +92,7 @@ static void drain_ask(struct atoll_pilot_step *step)
     }
     step->drain_said = 1;
     atoll_log(ATOLL_LOG_INFO, "pilot.drain", "a signal came: the step is asked to end in order");
-    fd = open(step->settings.drain_file, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    fd = atoll_file_open_to_write(step->settings.drain_file, O_WRONLY | O_CREAT, 0666, NULL);
     if (fd >= 0) {
         close(fd);
     } else {

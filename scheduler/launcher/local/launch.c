@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/process.h"
 #include "base/program.h"
 
@@ -76,9 +77,9 @@ int atoll_launch_start(const struct atoll_launch_settings *settings, struct atol
 
     if (build(settings, &line, err) != 0)
         return -1;
-    log_fd = open(settings->log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    log_fd = atoll_file_open_to_write(settings->log_path, O_WRONLY | O_CREAT | O_APPEND, 0644, err);
     if (log_fd < 0)
-        return atoll_err_errno(err, errno, "cannot write %s", settings->log_path);
+        return -1;
     if (pipe2(ends, O_CLOEXEC) != 0) {
         close(log_fd);
         return atoll_err_errno(err, errno, "cannot make a pipe");

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/process.h"
+#include "base/file.h"
 #include "scheduler/launcher/launcher_ops.h"
 #include "scheduler/launcher/local/local_jobs.h"
 
@@ -133,9 +134,9 @@ static int wish(const char *root, unsigned long number, const char *name, struct
     int fd;
 
     atoll_local_path(root, number, name, path);
-    fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    fd = atoll_file_open_to_write(path, O_WRONLY | O_CREAT, 0600, err);
     if (fd < 0)
-        return atoll_err_errno(err, errno, "%s: cannot write", path);
+        return -1;
     close(fd);
     return atoll_local_supervise(root, err);
 }

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/lock.h"
 #include "base/process.h"
 #include "scheduler/launcher/local/local_jobs.h"
@@ -111,7 +112,7 @@ static void environment_set(const char *root, const struct atoll_local_job *job)
     FILE *file;
 
     atoll_local_path(root, job->number, "environment", path);
-    file = fopen(path, "re");
+    file = atoll_file_stream(path, NULL);
     clearenv();
     while (file && getdelim(&variable, &bytes, '\0', file) > 0) {
         char *value = strchr(variable, '=');
@@ -143,7 +144,7 @@ __attribute__((noreturn)) static void script_exec(const char *root, const struct
                                                   pid_t supervisor)
 {
     int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    int log = open(job->log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    int log = atoll_file_open_to_write(job->log_path, O_WRONLY | O_CREAT | O_APPEND, 0644, NULL);
     char script[PATH_MAX];
 
     setsid();

@@ -1,6 +1,7 @@
 #include "tests/support/expect.h"
 
 #include <limits.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -117,6 +118,16 @@ static void test_opened_for_reading(void **state)
     unlink(path);
     assert_int_equal(mkfifo(path, 0600), 0);
     assert_int_equal(atoll_file_open(path, &bytes, &err), -1);
+    expect_err(&err, ATOLL_E_INPUT, "is not a regular file");
+    atoll_err_clear(&err);
+    assert_null(atoll_file_stream(path, &err));
+    expect_err(&err, ATOLL_E_INPUT, "is not a regular file");
+    atoll_err_clear(&err);
+    assert_int_equal(atoll_file_open_to_write(path, O_WRONLY | O_CREAT, 0600, &err),
+                     -1); /* nobody reads it */
+    expect_err(&err, ATOLL_E_INPUT, "is not a regular file");
+    atoll_err_clear(&err);
+    assert_int_equal(atoll_file_open_to_write(path, O_RDWR, 0600, &err), -1);
     expect_err(&err, ATOLL_E_INPUT, "is not a regular file");
     unlink(path);
     atoll_err_clear(&err);
