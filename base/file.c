@@ -318,7 +318,7 @@ int atoll_file_open_to_write(const char *path, int flags, mode_t mode, struct at
     if (fd < 0 && errno == ENXIO) /* a FIFO that nobody reads, a socket */
         return atoll_err_set(err, ATOLL_E_INPUT, "%s: is not a regular file", path);
     if (fd < 0)
-        return atoll_file_write_failed(path, "open the file", errno, err);
+        return atoll_file_write_failed(path, "write", errno, err);
     return regular_only(fd, path, NULL, err);
 }
 

@@ -25,6 +25,13 @@ enum atoll_model_role atoll_model_role_find(const char *name, size_t length)
     return (enum atoll_model_role)role;
 }
 
+int atoll_model_role_has_candidates(enum atoll_model_role role)
+{
+    return role == ATOLL_MODEL_ROLE_PLANNER || role == ATOLL_MODEL_ROLE_EXECUTOR ||
+           role == ATOLL_MODEL_ROLE_TEMPLATER || role == ATOLL_MODEL_ROLE_WRITER ||
+           role == ATOLL_MODEL_ROLE_REFINER;
+}
+
 static enum atoll_model_role role_of_writing(enum atoll_operator op)
 {
     switch (op) {

@@ -28,6 +28,8 @@ enum atoll_model_role {
 const char *atoll_model_role_name(enum atoll_model_role role); /* "writer" ...; "unknown" beyond */
 /* By name; ATOLL_MODEL_ROLE_COUNT: there is none. */
 enum atoll_model_role atoll_model_role_find(const char *name, size_t length);
+/* 1: it may be asked for several candidates, or plans, at once; 0: its answer is one. */
+int atoll_model_role_has_candidates(enum atoll_model_role role);
 /* Of whom an ask of this kind for this operator is asked. */
 enum atoll_model_role atoll_model_role_of_ask(const struct atoll_ask *ask);
 

@@ -13,6 +13,8 @@ struct atoll_speedup_sums {
     uint64_t task_count;  /* tasks that fast_share is of: with a rival measured; over the seed, all */
     uint64_t timed_count; /* tasks with a speedup */
     double geometric_mean, arithmetic_mean; /* of those, 0 = none */
+    /* 95 % interval of the geometric mean, propagated from those of the tasks' ratios (docs/adr/0050); 0 = one has none */
+    double geometric_lo, geometric_hi;
     /* fast_p: share of task_count with a correct kernel more than 1, 1.5, 2, 3, 5 times as fast */
     double fast_share[ATOLL_FAST_COUNT];
     int are_final; /* each of those speedups is of a final comparison */

@@ -2,6 +2,7 @@
 #include "archive-h5/report/report_page.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "archive-h5/report/archive_summary.h"
 
@@ -23,12 +24,17 @@ static void put_tiles(struct atoll_buffer *out, const struct atoll_archive_summa
             100 * s->tasks.floor_mean);
     }
     if (sums->geometric_mean > 0) {
+        char interval[64] = "";
+        if (sums->geometric_hi > 0)
+            snprintf(interval, sizeof(interval), " <span class=\"range\">%.2f&#8211;%.2f</span>",
+                     sums->geometric_lo, sums->geometric_hi);
         atoll_buffer_printf(
             out,
-            "<div class=\"tile\"><b>%s%.2f&#215;</b><span>geometric mean speedup over the %s, %llu "
+            "<div class=\"tile\"><b>%s%.2f&#215;</b>%s<span>geometric mean speedup over the %s, %llu "
             "of %llu tasks; arithmetic %.2f&#215;</span></div>\n",
-            sums->are_final ? "" : "~", sums->geometric_mean, over, (unsigned long long)sums->timed_count,
-            (unsigned long long)s->tasks.task_count, sums->arithmetic_mean);
+            sums->are_final ? "" : "~", sums->geometric_mean, interval, over,
+            (unsigned long long)sums->timed_count, (unsigned long long)s->tasks.task_count,
+            sums->arithmetic_mean);
     } else {
         atoll_buffer_printf(out,
                             "<div class=\"tile\"><b>&#8211;</b><span>geometric mean speedup</span></div>\n");
@@ -117,12 +123,15 @@ static void put_failed(struct atoll_buffer *out, const struct atoll_task_summary
     const char *between = "";
     atoll_buffer_printf(out, "<td class=\"l soft\">");
     for (unsigned v = ATOLL_V_CORRECT + 1; v < ATOLL_VERDICT_COUNT; v++) {
-        if (!t->verdicts[v])
+        if (!t->verdicts[v] || v == ATOLL_V_INFRASTRUCTURE)
             continue;
         atoll_buffer_printf(out, "%s%llu&#160;%s", between, (unsigned long long)t->verdicts[v],
                             atoll_verdict_name((enum atoll_verdict)v));
         between = "<br/>";
     }
+    if (t->verdicts[ATOLL_V_INFRASTRUCTURE]) /* no candidate's */
+        atoll_buffer_printf(out, "%s%llu&#160;without a verdict", between,
+                            (unsigned long long)t->verdicts[ATOLL_V_INFRASTRUCTURE]);
     atoll_buffer_printf(out, "</td>");
 }
 

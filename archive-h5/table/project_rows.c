@@ -432,12 +432,16 @@ static int add_duel(struct atoll_projection *p, const struct atoll_duel *d, stru
 }
 
 /* What the campaign had come to when it was extended does not hold any more: no task is done, no final is the last. */
-static void reopen(struct atoll_projection *p)
+static void reopen(struct atoll_projection *p, const struct atoll_extension *by)
 {
     struct atoll_row_campaign campaign;
     struct atoll_row_task row;
     atoll_tables_get(p->tables, ATOLL_TABLE_CAMPAIGN, 0, &campaign);
     campaign.stop_reason = ATOLL_REASON_NONE;
+    campaign.extensions++;
+    campaign.extended_evaluations += by->evaluations;
+    campaign.extended_device_ns += by->device_ns;
+    campaign.extended_wall_ns += by->wall_ns;
     atoll_tables_set(p->tables, ATOLL_TABLE_CAMPAIGN, 0, &campaign);
     for (uint64_t i = 0; i < atoll_tables_count(p->tables, ATOLL_TABLE_TASKS); i++) {
         atoll_tables_get(p->tables, ATOLL_TABLE_TASKS, i, &row);
@@ -474,7 +478,7 @@ int atoll_projection_event(struct atoll_projection *p, uint64_t number, const st
     case ATOLL_EVENT_EVALUATED: return add_evaluation(p, &e->evaluation, err);
     case ATOLL_EVENT_DUELLED: return add_duel(p, &e->duel, err);
     case ATOLL_EVENT_RIVAL: return atoll_projection_add_rival(p, &e->rival, err);
-    case ATOLL_EVENT_EXTEND: reopen(p); return 0;
+    case ATOLL_EVENT_EXTEND: reopen(p, &e->extension); return 0;
     case ATOLL_EVENT_DEVICE_TIME:
         return atoll_projection_put_device_times(p, e->unix_ns, &e->device_times, err);
     default: return 0;

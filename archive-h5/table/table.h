@@ -31,6 +31,9 @@ struct atoll_row_campaign {
     double cost_usd;
     uint8_t strategy;
     uint32_t settings, suite, command_line, options;
+    uint32_t extensions; /* how often it was extended, and by how much of each budget */
+    uint64_t extended_evaluations;
+    double extended_device_ns, extended_wall_ns;
 };
 
 struct atoll_row_task {

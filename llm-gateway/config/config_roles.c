@@ -8,7 +8,7 @@
 /* A role with what is checked between its keys, at their place in the file. */
 struct role_draft {
     struct atoll_gateway_role role;
-    const struct atoll_yaml_node *temperature, *top_p, *max_tokens;
+    const struct atoll_yaml_node *temperature, *top_p, *max_tokens, *candidates;
 };
 
 static int read_model(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
@@ -51,7 +51,9 @@ static int read_candidates(struct atoll_yaml_walk *walk, const struct atoll_yaml
     if (count > ATOLL_CONFIG_CANDIDATES_MOST)
         return atoll_yaml_fail(walk, node, "%u candidates of one ask are more than %d", count,
                                ATOLL_CONFIG_CANDIDATES_MOST);
-    *(uint32_t *)target = count;
+    struct role_draft *draft = target;
+    draft->candidates = node;
+    draft->role.candidates = count;
     return 0;
 }
 
@@ -62,7 +64,7 @@ static const struct atoll_yaml_row role_rows[] = {
     {"top_p", ATOLL_YAML_OPTIONAL, read_top_p, 0},
     {"effort", ATOLL_YAML_OPTIONAL, atoll_config_read_effort, ROLE(effort)},
     {"max_tokens", ATOLL_YAML_OPTIONAL, read_max_tokens, 0},
-    {"candidates", ATOLL_YAML_OPTIONAL, read_candidates, ROLE(candidates)},
+    {"candidates", ATOLL_YAML_OPTIONAL, read_candidates, 0},
 };
 static const struct atoll_yaml_section role_section = {role_rows, sizeof(role_rows) / sizeof(*role_rows)};
 
@@ -96,10 +98,17 @@ static int check_role(struct atoll_yaml_walk *walk, const struct role_draft *dra
 
 static int read_role(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
 {
+    const struct atoll_config_draft *d = walk->owner;
     struct atoll_gateway_role *role = target;
     struct role_draft draft = {.role = *role};
+    ptrdiff_t which = role - d->config.roles;
     if (atoll_yaml_map(walk, &role_section, node, &draft) || check_role(walk, &draft))
         return -1;
+    if (draft.candidates && which != ATOLL_MODEL_ROLE_COUNT &&
+        !atoll_model_role_has_candidates((enum atoll_model_role)which))
+        return atoll_yaml_fail(walk, draft.candidates,
+                               "candidates of a role whose answer is one have no effect; writer, planner, "
+                               "executor, refiner and templater take them");
     draft.role.is_said = 1;
     *role = draft.role;
     return 0;

@@ -96,17 +96,26 @@ static int parse_number(const struct row *row, const char *value, double *ret_nu
     return rc;
 }
 
+/* The value is one of known, names with blanks between them.  what: "choice of counters". */
+static int is_one_of(const char *value, const char *known, const char *what, struct atoll_err *err)
+{
+    char hint[ATOLL_SPELLING_HINT_BYTES], all[128];
+    size_t length = strlen(value);
+    for (const char *at = known; length && (at = strstr(at, value)) != NULL; at++)
+        if ((at == known || at[-1] == ' ') && (at[length] == ' ' || !at[length]))
+            return 0;
+    snprintf(all, sizeof(all), "there are: %s", known);
+    return atoll_err_set(err, ATOLL_E_INPUT, "'%.100s' is no %s; %s", value, what,
+                         atoll_spelling_hint_in(value, known, all, hint));
+}
+
 static int apply_backend(struct atoll_setup *setup, const char *value, struct atoll_err *err)
 {
     setup->backend_null = strcmp(value, "null") == 0;
     if (setup->backend_null)
         return 0;
-    if (!value[0] || !atoll_backend_find(value)) {
-        char hint[ATOLL_SPELLING_HINT_BYTES];
-        return atoll_err_set(
-            err, ATOLL_E_INPUT, "'%s' is no backend; %s", value,
-            atoll_spelling_hint_in(value, "cpu cuda null", "there are cpu, cuda and null", hint));
-    }
+    if (!value[0] || !atoll_backend_find(value))
+        return is_one_of(value, "cpu cuda null", "backend", err);
     snprintf(setup->backend, sizeof(setup->backend), "%s", value);
     /* What compiles for the backend unless the campaign says otherwise. */
     int is_cuda = strcmp(setup->backend, "cuda") == 0;
@@ -119,8 +128,8 @@ static int apply_backend(struct atoll_setup *setup, const char *value, struct at
 
 static int apply_timing(struct atoll_setup *setup, const char *value, struct atoll_err *err)
 {
-    if (strcmp(value, "cold") != 0 && strcmp(value, "warm") != 0)
-        return atoll_err_set(err, ATOLL_E_INPUT, "'%s' is no way of timing; there are cold and warm", value);
+    if (is_one_of(value, "cold warm", "way of timing", err) != 0)
+        return -1;
     setup->is_warm = strcmp(value, "warm") == 0;
     return 0;
 }
@@ -128,10 +137,8 @@ static int apply_timing(struct atoll_setup *setup, const char *value, struct ato
 /* none, near (the elite of their cell) or all. */
 static int apply_counters(struct atoll_setup *setup, const char *value, struct atoll_err *err)
 {
-    if (strcmp(value, "none") != 0 && strcmp(value, "near") != 0 && strcmp(value, "all") != 0) {
-        return atoll_err_set(err, ATOLL_E_INPUT,
-                             "'%s' is no choice of counters; there are none, near and all", value);
-    }
+    if (is_one_of(value, "none near all", "choice of counters", err) != 0)
+        return -1;
     setup->profile_all = strcmp(value, "all") == 0;
     if (strcmp(value, "none") == 0)
         setup->profile_ratio = 0;
@@ -141,8 +148,8 @@ static int apply_counters(struct atoll_setup *setup, const char *value, struct a
 /* none or finals. */
 static int apply_sanitize(struct atoll_setup *setup, const char *value, struct atoll_err *err)
 {
-    if (strcmp(value, "none") != 0 && strcmp(value, "finals") != 0)
-        return atoll_err_set(err, ATOLL_E_INPUT, "'%s' is no choice; there are none and finals", value);
+    if (is_one_of(value, "none finals", "choice of what is sanitized", err) != 0)
+        return -1;
     if (strcmp(value, "none") == 0)
         setup->sanitize_deadline_ns = 0;
     return 0;

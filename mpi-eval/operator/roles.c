@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/spelling.h"
+
 /* Upper bound of tokens of the system text and of what a provider adds, and bytes of a token: code has about three, a margin
  * of a third is kept. */
 #define SYSTEM_TOKENS   8000u
@@ -59,10 +61,12 @@ static void names_put(char *out, size_t bytes)
 
 static int unknown_role(const char *option, struct part name, struct atoll_err *err)
 {
-    char names[256];
+    char names[256], word[64], hint[ATOLL_SPELLING_HINT_BYTES];
     names_put(names, sizeof(names));
-    return atoll_err_set(err, ATOLL_E_USAGE, "%s: no role is called '%.*s'; there are %s and *", option,
-                         (int)(name.length < 64 ? name.length : 64), name.text, names);
+    snprintf(word, sizeof(word), "%.*s", (int)(name.length < 64 ? name.length : 64), name.text);
+    atoll_spelling_hint_in(word, names, "", hint);
+    return atoll_err_set(err, ATOLL_E_USAGE, "%s: no role is called '%s'; there are %s and *%s%s", option,
+                         word, names, *hint ? "; " : "", hint);
 }
 
 static int is_all(struct part name)
@@ -185,10 +189,21 @@ static int put_parameters(struct atoll_roles *roles, struct part name, struct pa
                                    memcmp(parameters[at].name, key.text, key.length) != 0))
             at++;
         if (at == PARAMETERS) {
+            char word[64], hint[ATOLL_SPELLING_HINT_BYTES];
+            snprintf(word, sizeof(word), "%.*s", (int)(key.length < 64 ? key.length : 64), key.text);
+            return atoll_err_set(
+                err, ATOLL_E_USAGE, "--role: '%s' is not known; %s", word,
+                atoll_spelling_hint_in(word, "temperature top-p effort max-tokens candidates context tools",
+                                       "a role has temperature, top-p, effort, max-tokens, candidates, "
+                                       "context and tools",
+                                       hint));
+        }
+        if (parameters[at].offset == offsetof(struct atoll_role_settings, candidates) && !is_all(name) &&
+            !atoll_model_role_has_candidates(role)) {
             return atoll_err_set(err, ATOLL_E_USAGE,
-                                 "--role: '%.*s' is not known; a role has temperature, top-p, effort, "
-                                 "max-tokens, candidates, context and tools",
-                                 (int)key.length, key.text);
+                                 "--role %s:candidates has no effect: its answer is one; writer, planner, "
+                                 "executor, refiner and templater take candidates",
+                                 atoll_model_role_name(role));
         }
         for (unsigned i = 0; i < ATOLL_MODEL_ROLE_COUNT; i++)
             if ((is_all(name) || i == (unsigned)role) &&

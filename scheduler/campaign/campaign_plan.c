@@ -86,7 +86,7 @@ const struct atoll_option atoll_plan_options[] = {
      "File with the gateway's token, for http and unix; ATOLL_GATEWAY_TOKEN_FILE when not given."},
     {"ask-deadline", 0, ATOLL_OPT_DURATION, FIELD(model.deadline_s), "TIME", "15m", 1, 604800, NULL,
      "A question to a model that is not answered by then has failed."},
-    {"only", 0, ATOLL_OPT_LIST, FIELD(only), "TASK", NULL, 0, 0, NULL, "Only this task."},
+    {"only", 0, ATOLL_OPT_LIST, FIELD(only), "TASK", NULL, 0, 0, NULL, "Only this task, or these: a,b."},
     {"islands", 0, ATOLL_OPT_TEXT, FIELD(search.islands), "N", NULL, 0, 0, NULL, "Islands per task."},
     {"set", 0, ATOLL_OPT_LIST, FIELD(search.set), "NAME=VALUE", NULL, 0, 0, NULL,
      "One setting of the search, of those that --list-settings prints (--set help prints them too)."},

@@ -68,6 +68,17 @@ void atoll_run_tasks_fini(struct atoll_run_tasks *list)
     free(list->dirs);
 }
 
+/* Whether an item of --only, one name or several with commas between them, names the task. */
+static int names_task(const char *item, const char *name)
+{
+    for (size_t length; *item; item += length + (item[length] == ',')) {
+        length = strcspn(item, ",");
+        if (length == strlen(name) && strncmp(item, name, length) == 0)
+            return 1;
+    }
+    return 0;
+}
+
 /* Takes a folder's task into the list, where it is wanted and the backend can evolve it. */
 static int add(void *context, const char *dir, struct atoll_err *err)
 {
@@ -81,7 +92,7 @@ static int add(void *context, const char *dir, struct atoll_err *err)
     if (!task)
         return -1;
     for (size_t i = 0; i < list->only->count; i++)
-        is_wanted |= strcmp(list->only->items[i], task->name) == 0;
+        is_wanted |= names_task(list->only->items[i], task->name);
     if (!is_wanted) {
         if (list->name_count < sizeof(list->names) / sizeof(list->names[0]))
             list->names[list->name_count++] = strdup(task->name);
@@ -160,6 +171,27 @@ int atoll_run_tasks_find_suite(const char *name, char *ret_dir, size_t bytes, st
     return 0;
 }
 
+/* NOTFOUND, with the nearest one, where a name of --only is that of no task. */
+static int check_only(const struct atoll_run_tasks *list, const char *item, const char *suite,
+                      struct atoll_err *err)
+{
+    for (size_t length; *item; item += length + (item[length] == ',')) {
+        char name[256], hint[ATOLL_SPELLING_HINT_BYTES];
+        size_t k = 0;
+
+        length = strcspn(item, ",");
+        snprintf(name, sizeof(name), "%.*s", (int)(length < sizeof(name) ? length : sizeof(name) - 1), item);
+        while (k < list->count && strcmp(list->tasks[k]->name, name) != 0)
+            k++;
+        if (k < list->count)
+            continue;
+        atoll_spelling_hint(name, (const char *const *)list->names, list->name_count,
+                            "its folders are its tasks", hint);
+        return atoll_err_set(err, ATOLL_E_NOTFOUND, "--only %s: no such task in %s; %s", name, suite, hint);
+    }
+    return 0;
+}
+
 int atoll_run_tasks_collect(struct atoll_run_tasks *ret_tasks, const char *const *suites, size_t suite_count,
                             const struct atoll_option_list *only, const char *backend,
                             enum atoll_triton triton, int are_written, struct atoll_err *err)
@@ -176,20 +208,9 @@ int atoll_run_tasks_collect(struct atoll_run_tasks *ret_tasks, const char *const
             return -1;
         }
     }
-    for (size_t i = 0; i < only->count; i++) {
-        size_t k = 0;
-
-        while (k < list->count && strcmp(list->tasks[k]->name, only->items[i]) != 0)
-            k++;
-        if (k == list->count) {
-            char hint[ATOLL_SPELLING_HINT_BYTES];
-
-            atoll_spelling_hint(only->items[i], (const char *const *)list->names, list->name_count,
-                                "its folders are its tasks", hint);
-            return atoll_err_set(err, ATOLL_E_NOTFOUND, "--only %s: no such task in %s; %s", only->items[i],
-                                 suites[0], hint);
-        }
-    }
+    for (size_t i = 0; i < only->count; i++)
+        if (check_only(list, only->items[i], suites[0], err) != 0)
+            return -1;
     if (list->count)
         return 0;
     return list->skipped

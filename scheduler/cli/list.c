@@ -17,6 +17,7 @@
 #include "base/buffer.h"
 #include "scheduler/cli/archive_view.h"
 #include "scheduler/cli/diagnosis_view.h"
+#include "scheduler/cli/task_table.h"
 
 enum list_sort { SORT_TIME, SORT_SPEEDUP, SORT_ORDER, SORT_ID };
 
@@ -58,7 +59,7 @@ static const struct atoll_command list_command = {
     "how it "
     "was made, and its parameters or, where it failed, why. "
     "Of several evaluations the best one counts. Speedups are quotients of two medians (~); only finals "
-    "(`atoll best`) compare kernels side by side.",
+    "(`atoll best`) compare kernels side by side. +-: half the 95 % interval, in percent of the time.",
     "atoll list my-campaign --task softmax_rows\natoll list my-campaign --verdict wrong\n"
     "atoll list my-campaign --sort speedup --most 10\natoll list my-campaign --level 2 --category matmul",
     list_options,
@@ -71,6 +72,7 @@ struct entry {
     const char *task;    /* borrowed */
     const char *verdict; /* "open" without an evaluation */
     double time_ns;      /* 0 where it was not timed */
+    double lo_ns, hi_ns; /* its 95 % interval, 0 = not known */
     /* over the task's rival and baseline on its device model, quotients of two medians; 0 unknown */
     double over_rival, over_seed;
     const char *detail;          /* of the verdict; "" */
@@ -99,6 +101,8 @@ static void entry_fill(const struct atoll_archive_view *view, uint64_t row, stru
         ret->verdict = atoll_verdict_name((enum atoll_verdict)e.verdict);
         ret->detail = atoll_tables_text(view->tables, e.detail);
         ret->time_ns = e.verdict == ATOLL_V_CORRECT ? e.time_ns : 0;
+        ret->lo_ns = e.time_lo_ns;
+        ret->hi_ns = e.time_hi_ns;
         atoll_diagnosis_view_label(&e, ret->diagnosis, sizeof(ret->diagnosis));
     }
     struct atoll_row_judgement judgement;
@@ -186,7 +190,7 @@ static void print_entries(const struct atoll_archive_view *view, const struct en
 
     for (size_t i = 0; i < count; i++)
         has_rivals |= entries[i].has_rival;
-    atoll_print(stdout, "%-*s  %-20s %-14s %12s %s%9s%s\n", digits, "id", "task", "verdict", "time",
+    atoll_print(stdout, "%-*s  %-20s %-14s %13s %s%9s%s\n", digits, "id", "task", "verdict", "time +-",
                 has_rivals ? "  speedup " : "", "over seed",
                 is_narrow ? "" : "  limited by           made by              parameters, or why it failed");
     for (size_t i = 0; i < count; i++) {
@@ -195,11 +199,9 @@ static void print_entries(const struct atoll_archive_view *view, const struct en
         const char *text =
             is_good || !*e->detail ? atoll_tables_text(view->tables, e->candidate.choice) : e->detail;
         const char *origin = atoll_tables_text(view->tables, e->candidate.origin);
-        char id[ATOLL_ID_HEX], time[32] = "-", rival[32] = "", seed[32], made[64], line[160];
+        char id[ATOLL_ID_HEX], time[48], rival[32] = "", seed[32], made[64], line[160];
 
         atoll_id_hex(&e->candidate.id, id);
-        if (e->time_ns > 0)
-            atoll_duration_text(e->time_ns, time, sizeof(time));
         ratio_text(e->over_seed, seed, sizeof(seed));
         if (has_rivals) {
             ratio_text(e->over_rival, line, sizeof(line));
@@ -210,8 +212,8 @@ static void print_entries(const struct atoll_archive_view *view, const struct en
                  origin);
         atoll_utf8_line(made, sizeof(made), made, strlen(made));
         atoll_utf8_line(line, sizeof(line), text, strlen(text));
-        atoll_print(stdout, "%.*s  %-20s %-14s %12s %s%9s", digits, id, e->task, e->verdict, time, rival,
-                    seed);
+        atoll_print(stdout, "%.*s  %-20s %-14s %13s %s%9s", digits, id, e->task, e->verdict,
+                    atoll_task_table_time(e->time_ns, e->lo_ns, e->hi_ns, time, sizeof(time)), rival, seed);
         if (is_narrow) {
             fputc('\n', stdout);
             atoll_print_line(stdout, 6, "    %s%s%s%s%s", made, *line ? ": " : "", line,
@@ -233,9 +235,11 @@ static json_t *entry_json(const struct atoll_archive_view *view, const struct en
     atoll_id_hex(&c->id, id);
     atoll_id_hex(&c->parent, parent);
     return json_pack(
-        "{s:s, s:o, s:s, s:o, s:s, s:f, s:f, s:s, s:f, s:s, s:o, s:i, s:i, s:o, s:o, s:i}", "candidate", id,
-        "task", atoll_json_text(e->task), "verdict", e->verdict, "detail", atoll_json_text(e->detail),
-        "diagnosis", e->diagnosis, "time_ns", e->time_ns, "speedup", speedup_of(e), "speedup_over",
+        "{s:s, s:o, s:s, s:o, s:s, s:f, s:o, s:f, s:s, s:f, s:s, s:o, s:i, s:i, s:o, s:o, s:i}", "candidate",
+        id, "task", atoll_json_text(e->task), "verdict", e->verdict, "detail", atoll_json_text(e->detail),
+        "diagnosis", e->diagnosis, "time_ns", e->time_ns, "time_interval_ns",
+        e->time_ns > 0 && e->hi_ns > 0 ? json_pack("[f, f]", e->lo_ns, e->hi_ns) : json_null(), "speedup",
+        speedup_of(e), "speedup_over",
         atoll_yardstick_name(e->has_rival ? ATOLL_OVER_RIVAL : ATOLL_OVER_SEED), "speedup_seed", e->over_seed,
         "operator", atoll_operator_name((enum atoll_operator)c->operator_), "origin",
         atoll_json_text(atoll_tables_text(view->tables, c->origin)), "island", (int)c->island, "generation",

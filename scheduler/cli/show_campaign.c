@@ -52,6 +52,41 @@ static const char *budget_text(double ns, char *ret_text, size_t bytes)
     return ns > 0 ? atoll_duration_text(ns, ret_text, bytes) : "no limit";
 }
 
+/* What extensions added to the budgets, and what is used of them all. */
+static void print_used(const struct atoll_archive_view *view, uint64_t campaign,
+                       const struct atoll_row_campaign *c)
+{
+    const struct atoll_tables *t = view->tables;
+    unsigned long long evaluated = 0;
+    struct atoll_device_time time;
+    char text[32];
+
+    if (c->extensions) {
+        printf("extended      %u time%s, by", c->extensions, c->extensions == 1 ? "" : "s");
+        if (c->extended_wall_ns > 0)
+            printf(" %s of clock", atoll_duration_text(c->extended_wall_ns, text, sizeof(text)));
+        if (c->extended_device_ns > 0)
+            printf(" %s of devices", atoll_duration_text(c->extended_device_ns, text, sizeof(text)));
+        if (c->extended_evaluations)
+            printf(" %llu evaluations", (unsigned long long)c->extended_evaluations);
+        putchar('\n');
+    }
+    for (uint64_t i = 0; i < atoll_tables_count(t, ATOLL_TABLE_TASKS); i++) {
+        struct atoll_row_task task;
+
+        atoll_tables_get(t, ATOLL_TABLE_TASKS, i, &task);
+        evaluated += task.campaign == campaign ? task.evaluated : 0;
+    }
+    printf("used          %s of clock, ", atoll_duration_text((double)c->campaign_ns, text, sizeof(text)));
+    if (atoll_query_campaign_time(view->query, (uint32_t)campaign, &time))
+        printf("%s of devices, ",
+               atoll_duration_text(atoll_device_time_occupied_ns(&time), text, sizeof(text)));
+    printf("%llu evaluations", evaluated);
+    if (c->tokens)
+        printf(", %llu tokens, $%.2f", (unsigned long long)c->tokens, c->cost_usd);
+    putchar('\n');
+}
+
 void atoll_show_campaign_print(const struct atoll_archive_view *view)
 {
     const struct atoll_tables *t = view->tables;
@@ -83,6 +118,7 @@ void atoll_show_campaign_print(const struct atoll_archive_view *view)
             printf("%llu evaluations\n", (unsigned long long)c.evaluation_budget);
         else
             puts("any number of evaluations");
+        print_used(view, i, &c);
         print_indented("options", atoll_tables_text(t, c.options));
     }
     for (uint64_t i = 0; i < atoll_tables_count(t, ATOLL_TABLE_DEVICES); i++) {
@@ -118,7 +154,8 @@ json_t *atoll_show_campaign_json(const struct atoll_archive_view *view)
         atoll_id_hex(&c.id, id);
         json_array_append_new(
             campaigns,
-            json_pack("{s:s, s:I, s:o, s:i, s:I, s:s, s:o, s:o, s:s, s:I, s:f, s:f, s:I, s:o, s:o}",
+            json_pack("{s:s, s:I, s:o, s:i, s:I, s:s, s:o, s:o, s:s, s:I, s:f, s:f, s:I, s:i, s:f, s:f, s:I, "
+                      "s:o, s:o}",
                       "campaign", id, "created_unix_ns", (json_int_t)c.created_unix_ns, "atoll_version",
                       atoll_json_text(atoll_tables_text(t, c.atoll_version)), "engine_version",
                       (int)c.engine_version, "campaign_ns", (json_int_t)c.campaign_ns, "stop_reason",
@@ -127,8 +164,11 @@ json_t *atoll_show_campaign_json(const struct atoll_archive_view *view)
                       atoll_json_text(atoll_tables_text(t, c.command_line)), "strategy",
                       atoll_strategy_name(c.strategy), "seed", (json_int_t)c.seed, "wall_budget_ns",
                       c.wall_budget_ns, "device_budget_ns", c.device_budget_ns, "evaluation_budget",
-                      (json_int_t)c.evaluation_budget, "options", lines_json(atoll_tables_text(t, c.options)),
-                      "settings", lines_json(atoll_tables_text(t, c.settings))));
+                      (json_int_t)c.evaluation_budget, "extensions", (int)c.extensions, "extended_wall_ns",
+                      c.extended_wall_ns, "extended_device_ns", c.extended_device_ns, "extended_evaluations",
+                      (json_int_t)c.extended_evaluations, "options",
+                      lines_json(atoll_tables_text(t, c.options)), "settings",
+                      lines_json(atoll_tables_text(t, c.settings))));
     }
     for (uint64_t i = 0; i < atoll_tables_count(t, ATOLL_TABLE_DEVICES); i++) {
         struct atoll_row_device d;

@@ -81,16 +81,17 @@ static void add_evidence(json_t *row, const struct atoll_task_summary *s)
     json_t *verdicts = json_object(), *more;
 
     for (unsigned v = 0; v < ATOLL_VERDICT_COUNT; v++)
-        if (s->verdicts[v])
+        if (s->verdicts[v] && v != ATOLL_V_INFRASTRUCTURE)
             json_object_set_new(verdicts, atoll_verdict_name((enum atoll_verdict)v),
                                 json_integer((json_int_t)s->verdicts[v]));
-    more = json_pack("{s:o, s:o, s:o, s:I, s:b, s:f, s:o, s:s, s:o, s:f, s:f}", "baseline_interval_ns",
+    more = json_pack("{s:o, s:o, s:o, s:I, s:b, s:f, s:o, s:I, s:s, s:o, s:f, s:f}", "baseline_interval_ns",
                      interval_json(seed->yardstick_lo_ns, seed->yardstick_hi_ns), "best_interval_ns",
                      interval_json(s->best_lo_ns, s->best_hi_ns), "speedup_interval",
                      interval_json(first->lo, first->hi), "pairs", (json_int_t)first->pair_count,
                      "baseline_is_best", s->is_baseline_best, "correct_rate", s->correct_share, "verdicts",
-                     verdicts, "made_by", atoll_maker_name(s->made_by), "origin", atoll_json_text(s->origin),
-                     "best_seed_ns", s->seed_ns, "gain_over_seeds", s->gain_over_seeds);
+                     verdicts, "infrastructure", (json_int_t)s->verdicts[ATOLL_V_INFRASTRUCTURE], "made_by",
+                     atoll_maker_name(s->made_by), "origin", atoll_json_text(s->origin), "best_seed_ns",
+                     s->seed_ns, "gain_over_seeds", s->gain_over_seeds);
     json_object_update(row, more);
     json_decref(more);
 }
@@ -161,8 +162,9 @@ static json_t *sums_json(const struct atoll_task_sums *s)
             snprintf(name, sizeof(name), "%g", atoll_fast_thresholds[k]);
             json_object_set_new(fast, name, json_real(over->fast_share[k]));
         }
-        sums = json_pack("{s:I, s:I, s:f, s:f, s:b, s:o}", "tasks", (json_int_t)over->task_count, "timed",
-                         (json_int_t)over->timed_count, "geometric_mean", over->geometric_mean,
+        sums = json_pack("{s:I, s:I, s:f, s:o, s:f, s:b, s:o}", "tasks", (json_int_t)over->task_count,
+                         "timed", (json_int_t)over->timed_count, "geometric_mean", over->geometric_mean,
+                         "geometric_mean_interval", interval_json(over->geometric_lo, over->geometric_hi),
                          "arithmetic_mean", over->arithmetic_mean, "final",
                          over->timed_count && over->are_final, "fast", fast);
         json_object_set_new(object, atoll_yardstick_name((enum atoll_yardstick)y),

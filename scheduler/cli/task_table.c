@@ -85,10 +85,9 @@ struct printing {
     int is_narrow; /* a terminal on which a whole line does not fit: what a first look does not need is left out */
 };
 
-#define WHOLE_COLUMNS 118 /* with rivals 22 more */
+#define WHOLE_COLUMNS 126 /* with rivals 22 more */
 
-/* "6.37 ms 3%": half the 95 % interval behind the time, where it is known. */
-static const char *time_text(double ns, double lo, double hi, char *ret_text, size_t bytes)
+const char *atoll_task_table_time(double ns, double lo, double hi, char *ret_text, size_t bytes)
 {
     char time[32];
 
@@ -102,18 +101,21 @@ static const char *time_text(double ns, double lo, double hi, char *ret_text, si
     return ret_text;
 }
 
-/* "2 wrong, 1 compile_error"; "" when nothing failed. */
+/* "2 wrong, 1 compile_error; 3 without a verdict"; "" when nothing failed.  Failures of the infrastructure are no candidate's. */
 static void failures_text(const struct atoll_task_summary *s, char *ret_text, size_t bytes)
 {
     size_t at = 0;
 
     *ret_text = '\0';
     for (unsigned v = ATOLL_V_CORRECT + 1; v < ATOLL_VERDICT_COUNT && at < bytes; v++) {
-        if (!s->verdicts[v])
+        if (!s->verdicts[v] || v == ATOLL_V_INFRASTRUCTURE)
             continue;
         at += (size_t)snprintf(ret_text + at, bytes - at, "%s%llu %s", at ? ", " : "",
                                (unsigned long long)s->verdicts[v], atoll_verdict_name((enum atoll_verdict)v));
     }
+    if (s->verdicts[ATOLL_V_INFRASTRUCTURE] && at < bytes)
+        snprintf(ret_text + at, bytes - at, "%s%llu without a verdict, by a failure of the infrastructure",
+                 at ? "; " : "", (unsigned long long)s->verdicts[ATOLL_V_INFRASTRUCTURE]);
 }
 
 static void print_dead_templates(FILE *out, const struct atoll_query *query, uint64_t task_row)
@@ -160,15 +162,18 @@ static void print_figures(const struct printing *printing, const struct atoll_ta
     const struct atoll_speedup *seed = &s->over[ATOLL_OVER_SEED], *rival = &s->over[ATOLL_OVER_RIVAL];
     const struct atoll_speedup *first = printing->has_rivals ? rival : seed;
     char other[48], best[48], ratio[32];
-    const char *best_text = time_text(s->best_ns, s->best_lo_ns, s->best_hi_ns, best, sizeof(best));
-    const char *other_text =
-        time_text(first->yardstick_ns, first->yardstick_lo_ns, first->yardstick_hi_ns, other, sizeof(other));
+    const char *best_text =
+        atoll_task_table_time(s->best_ns, s->best_lo_ns, s->best_hi_ns, best, sizeof(best));
+    const char *other_text = atoll_task_table_time(first->yardstick_ns, first->yardstick_lo_ns,
+                                                   first->yardstick_hi_ns, other, sizeof(other));
 
     if (!printing->has_rivals)
         print_share(printing->out, s->floor_share);
     else if (!printing->is_narrow)
         atoll_print(printing->out, "%-12.12s ", *s->rival ? s->rival : "-");
-    atoll_print(printing->out, "%13s %13s ", other_text, best_text);
+    if (!printing->is_narrow)
+        atoll_print(printing->out, "%13s ", other_text);
+    atoll_print(printing->out, "%13s ", best_text);
     if (printing->is_narrow) {
         atoll_print(printing->out, "%9s ", atoll_speedup_text(first, ratio, sizeof(ratio)));
         if (printing->has_rivals)
@@ -187,15 +192,17 @@ static void print_row(void *context, const struct atoll_query *query, const stru
 {
     const struct printing *printing = context;
     FILE *out = printing->out;
-    char failures[256], id[ATOLL_ID_HEX] = "-";
+    char failures[256], gain[32] = "-", id[ATOLL_ID_HEX] = "-";
 
     if (!atoll_id_is_zero(&task->best))
         atoll_id_hex(&task->best, id);
     atoll_print(out, "%-20s ", s->name);
     print_figures(printing, s);
+    if (s->gain_over_seeds > 0)
+        snprintf(gain, sizeof(gain), "%.2fx", s->gain_over_seeds);
     if (!printing->is_narrow)
-        atoll_print(out, "%6llu %7llu  %-7s  ", (unsigned long long)s->evaluated,
-                    (unsigned long long)s->correct, s->made_by ? atoll_maker_name(s->made_by) : "-");
+        atoll_print(out, "%6llu %7llu ", (unsigned long long)s->evaluated, (unsigned long long)s->correct);
+    atoll_print(out, "%7s %-7s  ", gain, s->made_by ? atoll_maker_name(s->made_by) : "-");
     atoll_print(out, "%-*.*s%s%s\n", *s->model ? printing->id_digits : 0, printing->id_digits, id,
                 *s->model ? "  " : "", s->model);
     atoll_rival_view_print_failed(query, s->row, out);
@@ -257,10 +264,14 @@ static void print_reasons(const struct atoll_query *query, const char *only, FIL
 static const char *means_text(const char *before, const struct atoll_speedup_sums *sums, const char *over,
                               char ret_text[MEANS_BYTES])
 {
+    char interval[48] = "";
+
     *ret_text = '\0';
+    if (sums->geometric_hi > 0)
+        snprintf(interval, sizeof(interval), " (%.2f-%.2f)", sums->geometric_lo, sums->geometric_hi);
     if (sums->timed_count > 0)
-        snprintf(ret_text, MEANS_BYTES, "%sgeometric mean %s%.2fx, arithmetic %.2fx over %s", before,
-                 sums->are_final ? "" : "~", sums->geometric_mean, sums->arithmetic_mean, over);
+        snprintf(ret_text, MEANS_BYTES, "%sgeometric mean %s%.2fx%s, arithmetic %.2fx over %s", before,
+                 sums->are_final ? "" : "~", sums->geometric_mean, interval, sums->arithmetic_mean, over);
     return ret_text;
 }
 
@@ -342,10 +353,10 @@ static void print_head(const struct printing *printing)
 
     atoll_print(out, "%-20s ", "task");
     if (printing->is_narrow) {
-        atoll_print(out, printing->has_rivals ? "%13s %13s %9s %9s kernel\n" : "%9s %13s %13s %9s kernel\n",
-                    printing->has_rivals ? "rival's +-" : "of floor",
-                    printing->has_rivals ? "best +-" : "seed +-",
+        atoll_print(out, printing->has_rivals ? "%13s %9s %9s " : "%9s %13s %9s ",
+                    printing->has_rivals ? "best +-" : "of floor",
                     printing->has_rivals ? "speedup" : "best +-", "over seed");
+        atoll_print(out, "%7s %-7s  kernel\n", "gain", "made by");
         return;
     }
     if (printing->has_rivals) {
@@ -355,7 +366,7 @@ static void print_head(const struct printing *printing)
         atoll_print(out, "%9s %13s %13s %9s %13s %5s ", "of floor", "seed +-", "best +-", "over seed",
                     "95 % interval", "pairs");
     }
-    atoll_print(out, "%6s %7s  %-7s  %s\n", "evals", "correct", "made by", "kernel");
+    atoll_print(out, "%6s %7s %7s %-7s  %s\n", "evals", "correct", "gain", "made by", "kernel");
 }
 
 void atoll_task_table_print(const struct atoll_query *query, const char *only, FILE *out)
@@ -376,8 +387,9 @@ void atoll_task_table_print(const struct atoll_query *query, const char *only, F
     print_head(&printing);
     each_task(query, only, print_row, &printing);
     if (printing.is_narrow)
-        atoll_print_line(
-            out, 0, "(a wider terminal shows intervals, pairs, evaluations and who made it; so does --json)");
+        atoll_print_line(out, 0,
+                         "(gain: over the best of the seeds; a wider terminal shows times compared with, "
+                         "intervals, pairs and evaluations; so does --json)");
     if (floors_differ)
         fprintf(out, "no shares of floors: they were made in different ways (column floor_model) and cannot "
                      "be compared\n");

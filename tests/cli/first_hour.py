@@ -53,7 +53,7 @@ def floors_hold(width):
 
 
 def interrupted_and_gone_on():
-    words = [f"{build}/atoll", "run", f"{source}/suites/starter", "--only", "softmax_rows", "--only", "transpose", "-o", "mine", "--seconds",
+    words = [f"{build}/atoll", "run", f"{source}/suites/starter", "--only", "softmax_rows,transpose", "-o", "mine", "--seconds",
              "600", "--seed", "3"]
     process = subprocess.Popen(words, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     end = time.monotonic() + PATIENCE_S
@@ -90,12 +90,27 @@ def looked_at():
     subprocess.run(["cc", "-std=gnu11", "-O2", "-fopenmp-simd", "-w", "-c", kernel, "-o", root / "kernel.o"], check=True, timeout=PATIENCE_S)
     json.loads(run("best", "mine", "--source", "--task", task, "--json"))
     run("report", "mine")
+    used = [line for line in run("show", "mine").splitlines() if line.startswith(("budget ", "used ", "extended "))]
+    check(len(used) == 3 and "10m 00s of clock" in used[0] and "40 evaluations" in used[1] and "of devices" in used[2], used)
+    check(re.match("task .* gain made by +kernel", run("best", "mine").splitlines()[0]), run("best", "mine"))
     run("verify", "mine")
 
 
 def mistyped():
     for words, hint in ((("rnu", "x"), "run"), (("run", f"{source}/suites/starter", "--only", "softmx_rows"), "softmax_rows"),
-                        (("show", "mine", "transpse"), "transpose"), (("export", "mine", "--csv", "candidate"), "candidates")):
+                        (("show", "mine", "transpse"), "transpose"), (("export", "mine", "--csv", "evalutions"), "did you mean 'evaluations'?"),
+                        (("run", f"{source}/suites/starter", "--backend", "cpo"), "did you mean 'cpu'?"),
+                        (("run", f"{source}/suites/starter", "--counters", "nera"), "did you mean 'near'?"),
+                        (("run", f"{source}/suites/starter", "--timing", "wrm"), "did you mean 'warm'?"),
+                        (("run", f"{source}/suites/starter", "--strategy", "bem"), "did you mean 'beam'?"),
+                        (("run", f"{source}/suites/starter", "--set", "judge=finls"), "did you mean 'finals'?"),
+                        (("run", f"{source}/suites/starter", "--only", "transpose,softmx_rows"), "did you mean 'softmax_rows'?"),
+                        (("run", f"{source}/suites/starter", "--ranks", "99"), "take --ranks"),
+                        (("run", f"{source}/suites/starter", "--threads", "999"), "take --threads"),
+                        (("list", "mine", "--sort", "tme"), "did you mean 'time'?"),
+                        (("list", "mine", "--verdict", "corect"), "did you mean 'correct'?"),
+                        (("verify", "mine", "--recheck", "--task", "transpos"), "did you mean 'transpose'?"),
+                        (("submit", f"{source}/suites/starter", "--site", "locl", "-o", "never"), "did you mean 'local'?")):
         done = subprocess.run([f"{build}/atoll", *words], capture_output=True, text=True, timeout=PATIENCE_S, cwd=root)
         check(done.returncode != 0 and hint in done.stderr, f"atoll {' '.join(words)}: {done.returncode} {done.stderr}")
     check("start one" not in run("best", "/etc", status=66), "best /etc advises to start a campaign there")

@@ -46,6 +46,11 @@ def texts_are_harmless():
     run("run", fixtures / "evil", "-o", "c", "--evaluations", "7", "--seconds", "0")
     run("best", "c")
     run("best", "c", "--json")
+    for words in (["list", "c"], ["list", "c", "--json"], ["show", "c"], ["show", "c", "--json"], ["status", "c"], ["status", "c", "--json"], ["watch", "c"],
+                  ["replay", "c"], ["verify", "c"], ["resume", "c"], ["experience", "list", "c"]):
+        run(*words)
+    run("best", "c", "--task", "evil", "--source", status=None)
+    run("show", "c", "evil\x1b[31m", status=66)
     candidates = [json.loads(line) for line in run("export", "c", "--jsonl", "candidates").splitlines()]
     check(len(candidates) >= 7, f"{len(candidates)} candidates")
     escapes = 0
@@ -53,6 +58,9 @@ def texts_are_harmless():
         said = run("show", "c", c["id"])
         run("show", "c", c["id"], "--json")
         escapes += "\\033[" in said
+        run("diff", "c", candidates[0]["id"], c["id"])
+        run("diff", "c", candidates[0]["id"], c["id"], "--json")
+        run("show", "c", c["id"], "--prompt", status=None)
     check(escapes >= 2, "what steers a terminal is not shown as \\033")
     for table in ("tasks", "candidates", "evaluations", "devices", "decisions"):
         for row in csv.reader(io.StringIO(run("export", "c", "--csv", table), newline="")):

@@ -109,6 +109,8 @@ def extended():
     check(evaluations("extended") == 50, f"30 and 20 evaluations are {evaluations('extended')}")
     check(finals("extended") >= before, "finals of before are gone")
     holds("extended")
+    told = run("show", "extended")
+    check("extended      1 time, by 20 evaluations" in told and ", 50 evaluations\n" in told and "30 evaluations" in told, told[:800])
     # A kill behind the extension: it is in the journal, a plain resume goes on.
     status, said = interrupt("extended", signal.SIGINT, "--evaluations", 40, after=8, times=2)
     check(status == 130, f"two interrupts: {status}\n{said}")

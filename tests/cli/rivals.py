@@ -82,7 +82,7 @@ check(re.match(r"softmax_rows +compiled +1\.25 ms +1% +1\.00 ms +1% +1\.25x +1\.
 matmul = next(line for line in lines if line.startswith("matmul "))
 check(re.match(r"matmul +- +- +\d+ us +0% +- +- +- +~\d+\.\d\dx ", matmul), matmul)
 has(table, "    rival tuned: compile_error: unsupported: torch.compile needs <Triton>\n",
-    "1 of 2 tasks timed beside a rival: geometric mean 1.25x, arithmetic 1.25x over the rival; ", "more than 1x the rival: 1 of 1 tasks",
+    "1 of 2 tasks timed beside a rival: geometric mean 1.25x (1.2", "-1.27), arithmetic 1.25x over the rival; ", "more than 1x the rival: 1 of 1 tasks",
     "\n~ the quotient of two times measured apart")
 check(re.search(r"^level +tasks correct +over +fast_1 fast_1\.5 geometric arithmetic\n1 +1 +100 % +rival +100 % +0 % +1\.25x +1\.25x\n"
                 r" +eager +100 % +100 % +~\d", table, re.M), table)
@@ -113,9 +113,9 @@ def on_terminal(columns, *words):
 for words in (["best", "mine"], ["list", "mine"], ["status", "mine"], ["show", "mine"], ["run", "--list-settings"], ["help"], ["best", "/nowhere/" + 9 * "long words "]):
     lines = on_terminal(80, *words).splitlines()
     check(lines and all(len(line) <= 80 for line in lines), f"{words}: " + "\n".join(line for line in lines if len(line) > 80))
-check(re.match(r"task +rival's \+- +best \+- +speedup over seed kernel\n", on_terminal(80, "best", "mine")), on_terminal(80, "best", "mine"))
-has(on_terminal(80, "best", "mine"), "(a wider terminal shows intervals")
-check(on_terminal(200, "best", "mine") == table, on_terminal(200, "best", "mine"))
+check(re.match(r"task +best \+- +speedup over seed +gain made by +kernel\n", on_terminal(80, "best", "mine")), on_terminal(80, "best", "mine"))
+has(on_terminal(80, "best", "mine"), "(gain: over the best of the seeds")
+check(on_terminal(260, "best", "mine") == table, on_terminal(260, "best", "mine"))
 check(on_terminal(200, "list", "mine") == run("list", "mine"), "a wide terminal has the whole list")
 
 # JSON: the headline says over what it is; the rest stands beside it.

@@ -201,6 +201,16 @@ static void test_summary(void **state)
     const struct atoll_speedup_sums *rival = &s.tasks.over[ATOLL_OVER_RIVAL];
     assert_int_equal(rival->task_count, 1);
     assert_true(rival->are_final && fabs(rival->geometric_mean - SAMPLE_RIVAL_RATIO) < 1e-9);
+    /* Of one task the mean's interval is the task's own; where one of two has none there is none. */
+    for (uint64_t i = 0; i < 2; i++) {
+        atoll_query_task_summary(query, i, &t);
+        if (t.over[ATOLL_OVER_RIVAL].ratio > 0) {
+            assert_true(t.over[ATOLL_OVER_RIVAL].hi > 0);
+            assert_true(fabs(rival->geometric_lo - t.over[ATOLL_OVER_RIVAL].lo) < 1e-9);
+            assert_true(fabs(rival->geometric_hi - t.over[ATOLL_OVER_RIVAL].hi) < 1e-9);
+        }
+    }
+    assert_true(seed->geometric_lo == 0 && seed->geometric_hi == 0);
     assert_true(rival->fast_share[0] == 1 && rival->fast_share[1] == 0);
     /* By the account of the device, not by what evaluations and duels say. */
     expect_close(s.candidate_ns, 1e9, 1e-12);

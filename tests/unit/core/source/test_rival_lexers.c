@@ -1,11 +1,12 @@
 /* test_rival_lexers.c - our tokens against those of gcc and clang: random texts of all that splices, quotes and opens
  * comments, those that the rules let pass, through "cc -E"; what comes out must hold the same tokens in the same order.
- * argv: rounds, first seed. */
+ * argv: rounds, first seed.  Without one it is of the day, so that each day has other texts, and is printed. */
 #include "tests/support/expect.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/process.h"
 #include "base/random.h"
@@ -17,7 +18,7 @@
 
 static const char *const compilers[] = {"gcc", "clang"};
 static unsigned rounds = 12;
-static atoll_u64 first_seed = 1;
+static atoll_u64 first_seed;
 
 /* No directive that includes, defines or asks: what they do is not a lexer's business.  #if 0 stands for all groups. */
 static const char *const fair[] = {
@@ -222,14 +223,18 @@ static void blame(const char *compiler, atoll_u64 key)
             continue;
         char *theirs = preprocess(compiler, whole), *a = flatten(whole), *b = flatten(theirs);
         print_error("text:\n%s\nours:\n%s\ntheirs:\n%s\n", whole, a, b);
-        fail_msg("%s reads another program (seed %llu, text %zu)", compiler, key, i);
+        fail_msg("%s reads another program (text %zu): test_core_rival_lexers 1 %llu shows it again",
+                 compiler, i, key);
     }
-    fail_msg("%s reads another program (seed %llu), but only of all texts together", compiler, key);
+    fail_msg("%s reads another program, but only of all texts together: test_core_rival_lexers 1 %llu shows "
+             "it again",
+             compiler, key);
 }
 
 static void test_same_tokens(void **state)
 {
     size_t compared = 0, found = 0;
+    print_message("%u rounds from seed %llu on\n", rounds, first_seed);
     for (unsigned round = 0; round < rounds; round++) {
         char *text = NULL;
         size_t length = 0;
@@ -278,6 +283,6 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_same_tokens),
                                        cmocka_unit_test(test_finds_differences)};
     rounds = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : rounds;
-    first_seed = argc > 2 ? strtoull(argv[2], NULL, 10) : first_seed;
+    first_seed = argc > 2 ? strtoull(argv[2], NULL, 10) : (atoll_u64)(time(NULL) / 86400) * 1000;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

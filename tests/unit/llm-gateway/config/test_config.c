@@ -139,7 +139,7 @@ static void check_whole_roles(const struct atoll_gateway_config *c)
         char text[256];
         struct atoll_err err = ATOLL_ERR_INIT;
         const char *name = atoll_model_role_name((enum atoll_model_role)i);
-        snprintf(text, sizeof(text), "%sroles: {%s: {candidates: 7}}\n", BASE, name);
+        snprintf(text, sizeof(text), "%sroles: {%s: {max_tokens: 700}}\n", BASE, name);
         struct atoll_gateway_config *one = load_text(text, &err);
         if (!one)
             fail_msg("%s", err.text);
@@ -294,6 +294,7 @@ static const struct {
     {BASE "roles: {planner: {effort: max}}\n", ":4: unknown effort 'max'"},
     {BASE "roles: {planner: {max_tokens: 0}}\n", "0 is too few"},
     {BASE "roles: {planner: {candidates: 65}}\n", ":4: 65 candidates of one ask are more than 64"},
+    {BASE "roles: {judge: {candidates: 2}}\n", ":4: candidates of a role whose answer is one have no effect"},
     {BASE "roles: {planner: {}, planner: {}}\n", ":4: "},
     {"version: 1\n" ENDPOINT
      "models: [{name: m, endpoint: e, sampling: false}]\nroles:\n  planner:\n    model: m\n    top_p: 1\n",
