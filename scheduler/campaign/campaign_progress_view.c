@@ -153,6 +153,7 @@ static void print_sums(FILE *out, const struct atoll_campaign_progress_row *rows
     char device[32];
     struct sums sums;
     const char *between = ": ";
+    uint64_t budget = 0;
 
     sums_make(rows, count, &sums);
     atoll_print(out, "%zu task%s in %zu part%s", sums.tasks, sums.tasks == 1 ? "" : "s", count,
@@ -163,7 +164,16 @@ static void print_sums(FILE *out, const struct atoll_campaign_progress_row *rows
             between = ", ";
         }
     }
-    fprintf(out, "; %llu evaluations", (unsigned long long)sums.evaluated);
+    /* Of the budget as extensions left it, where each part has one. */
+    for (size_t i = 0; i < count; i++) {
+        uint64_t own = rows[i].progress ? rows[i].progress->evaluation_budget : 0;
+
+        budget = own && (i == 0 || budget) ? budget + own : 0;
+    }
+    fprintf(out, "; %llu ", (unsigned long long)sums.evaluated);
+    if (budget)
+        fprintf(out, "of %llu ", (unsigned long long)budget);
+    fputs("evaluations", out);
     if (sums.device_s > 0)
         atoll_print(out, ", %s of device time",
                     atoll_duration_text(1e9 * sums.device_s, device, sizeof(device)));

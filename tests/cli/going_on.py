@@ -111,6 +111,7 @@ def extended():
     holds("extended")
     told = run("show", "extended")
     check("extended      1 time, by 20 evaluations" in told and ", 50 evaluations\n" in told and "30 evaluations" in told, told[:800])
+    check("; 50 of 50 evaluations" in run("status", "extended"), run("status", "extended"))
     # A kill behind the extension: it is in the journal, a plain resume goes on.
     status, said = interrupt("extended", signal.SIGINT, "--evaluations", 40, after=8, times=2)
     check(status == 130, f"two interrupts: {status}\n{said}")
