@@ -83,6 +83,22 @@ static int is_listed(const struct look_settings *s, const struct atoll_knowledge
            (!s->family || atoll_knowledge_has(e->families, s->family));
 }
 
+/* USAGE, with the nearest one, where there is no such kind. */
+static int check_kind(const char *kind, struct atoll_err *err)
+{
+    const char *names[ATOLL_KNOWLEDGE_KIND_COUNT];
+    char hint[ATOLL_SPELLING_HINT_BYTES];
+
+    for (unsigned i = 0; i < ATOLL_KNOWLEDGE_KIND_COUNT; i++) {
+        names[i] = atoll_knowledge_kind_name((enum atoll_knowledge_kind)i);
+        if (!kind || strcmp(kind, names[i]) == 0)
+            return 0;
+    }
+    return atoll_err_set(
+        err, ATOLL_E_USAGE, "--kind %.40s: no such kind; %s", kind,
+        atoll_spelling_hint(kind, names, ATOLL_KNOWLEDGE_KIND_COUNT, "--help names them", hint));
+}
+
 static const char *list_text(const char *const *list, char *ret, size_t bytes)
 {
     size_t used = 0;
@@ -286,7 +302,7 @@ static const struct atoll_command list_command = {
 static int run_list(void *given, const char *const *arguments, size_t count, struct atoll_err *err)
 {
     const struct look_settings *s = given;
-    struct atoll_knowledge_base *base = base_open(&s->folders, err);
+    struct atoll_knowledge_base *base = check_kind(s->kind, err) == 0 ? base_open(&s->folders, err) : NULL;
     json_t *rows = s->json ? json_array() : NULL;
     (void)arguments, (void)count;
     for (size_t i = 0; base && i < base->count; i++) {

@@ -108,6 +108,7 @@ def mistyped():
                         (("run", f"{source}/suites/starter", "--ranks", "99"), "take --ranks"),
                         (("run", f"{source}/suites/starter", "--threads", "999"), "take --threads"),
                         (("list", "mine", "--sort", "tme"), "did you mean 'time'?"),
+                        (("knowledge", "list", "--kind", "patern"), "did you mean 'pattern'?"),
                         (("list", "mine", "--verdict", "corect"), "did you mean 'correct'?"),
                         (("verify", "mine", "--recheck", "--task", "transpos"), "did you mean 'transpose'?"),
                         (("submit", f"{source}/suites/starter", "--site", "locl", "-o", "never"), "did you mean 'local'?")):
