@@ -173,6 +173,7 @@ struct atoll_task {
     size_t tag_count;
     const char *tags[ATOLL_TASK_TAG_LIMIT];
     const char *instructions; /* the user's own words for prompts; NULL = none */
+    const char *unseeded;     /* why it has no seed in some language, or none; NULL = nothing is said */
     struct atoll_task_origin origin;
 };
 

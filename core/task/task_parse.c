@@ -14,6 +14,7 @@
 #define INSTRUCTIONS_LIMIT 4000
 #define DEFINITIONS_LIMIT  1000
 #define ORIGIN_LIMIT       255
+#define UNSEEDED_LIMIT     400
 
 #define TASK(m) offsetof(struct atoll_task, m)
 #define TOL(m)  offsetof(struct atoll_tolerance, m)
@@ -269,6 +270,15 @@ static int read_instructions(struct atoll_yaml_walk *w, const struct atoll_yaml_
     return atoll_task_copy(w, text, target);
 }
 
+static int read_unseeded(struct atoll_yaml_walk *w, const struct atoll_yaml_node *node, void *target)
+{
+    const char *text = atoll_yaml_scalar(node);
+    if (!text || strlen(text) > UNSEEDED_LIMIT)
+        return atoll_yaml_fail(w, node, "unseeded must be one text of 1 to %d characters; shorten it",
+                               UNSEEDED_LIMIT);
+    return atoll_task_copy(w, text, target);
+}
+
 static int read_origin_text(struct atoll_yaml_walk *w, const struct atoll_yaml_node *node, void *target)
 {
     const char *text = atoll_yaml_scalar(node);
@@ -317,6 +327,7 @@ static const struct atoll_yaml_row task_rows[] = {
     {"level", ATOLL_YAML_OPTIONAL, read_level, TASK(level)},
     {"tags", ATOLL_YAML_OPTIONAL, read_tags, 0},
     {"instructions", ATOLL_YAML_OPTIONAL, read_instructions, TASK(instructions)},
+    {"unseeded", ATOLL_YAML_OPTIONAL, read_unseeded, TASK(unseeded)},
     {"source", ATOLL_YAML_OPTIONAL, read_origin, TASK(origin)},
 };
 static const struct atoll_yaml_section task_section = {task_rows, sizeof(task_rows) / sizeof(*task_rows)};

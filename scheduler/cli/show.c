@@ -20,6 +20,7 @@
 #include "scheduler/cli/diagnosis_view.h"
 #include "scheduler/cli/kernel_file.h"
 #include "scheduler/cli/rival_view.h"
+#include "scheduler/cli/seed_view.h"
 #include "scheduler/cli/show_ask.h"
 #include "scheduler/cli/show_campaign.h"
 
@@ -375,6 +376,7 @@ static void print_speedups(const struct atoll_archive_view *view, const struct a
 {
     static const enum atoll_yardstick order[] = {ATOLL_OVER_RIVAL, ATOLL_OVER_SEED};
     struct shown_task shown;
+    char none[512];
 
     if (shown_task_find(view, c, &shown) != 0)
         return;
@@ -393,6 +395,9 @@ static void print_speedups(const struct atoll_archive_view *view, const struct a
             atoll_print(stdout, " over the seed\n");
     }
     atoll_rival_view_print(view->query, shown.row, stdout);
+    atoll_seed_view_none(view->query, shown.row, none, sizeof(none));
+    if (*none)
+        atoll_print(stdout, "seeds %s\n", none);
 }
 
 static void print_candidate(const struct atoll_archive_view *view, uint64_t row, int with_samples)

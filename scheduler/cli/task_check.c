@@ -106,6 +106,17 @@ static int check_task(void *context, const char *dir, struct atoll_err *err)
     }
     if (!state->json)
         atoll_print(stdout, "%s: %s\n", task->name, task->summary);
+    if (task->seed_count == 0) {
+        char why[1100];
+        snprintf(why, sizeof(why), "none: %s",
+                 task->unseeded      ? task->unseeded
+                 : task->rival_count ? "its first kernel, a model's, is compared with PyTorch"
+                                     : "nor has it a rival, so it cannot be evolved");
+        if (state->json)
+            print_row(state, "seeds", 1, why);
+        else
+            atoll_print(stdout, "  seeds: %s\n", why);
+    }
     fflush(stdout);
     status = atoll_referee_admit(state->host->referee, state->device ? state->device->referee : NULL, task,
                                  state->combinations, print_row, state, err);

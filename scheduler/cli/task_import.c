@@ -32,6 +32,7 @@
 #include "mpi-eval/torch/interpreter.h"
 #include "mpi-eval/torch/process.h"
 #include "scheduler/cli/local_run.h"
+#include "scheduler/import/import_counts.h"
 #include "scheduler/import/problem_list.h"
 #include "scheduler/import/suite_writer.h"
 
@@ -40,13 +41,14 @@
 #define VALUE_LIMIT  2000000
 #define REASON_BYTES 1000
 #define JOB_LIMIT    64
+#define LIST_LIMIT   3
 #define USUAL_JOBS   8                             /* at most, where nobody asks for more */
 #define USUAL_MEMORY ((unsigned long long)8 << 30) /* that each of them has at least */
 #define ERASE        "\r\033[K"
 #define LINE_COLUMNS 79 /* of a terminal: behind the last one some begin a new line */
 
 struct import_settings {
-    const char *levels, *suite, *python, *gpu, *names;
+    const char *levels, *suite, *python, *gpu, *names, *list;
     double deadline_s;
     unsigned long long memory_bytes;
     long long jobs;
@@ -61,10 +63,14 @@ static const struct atoll_option import_options[] = {
     {"level", 0, ATOLL_OPT_TEXT, FIELD(levels), "N,...", NULL, 0, 0, NULL,
      "Levels of KernelBench; 1,2,3 without it. Of robust-kbench: its copies of these levels instead of its "
      "own tasks."},
+    {"list", 0, ATOLL_OPT_TEXT, FIELD(list), "NAME", NULL, 0, 0, NULL,
+     "Only the problems of a list that papers report on: metr (METR's filtered KernelBench, levels 1 to 3), "
+     "robust-kbench (the 111 of KernelBench that pass all of its filters), robust-tasks (its own tasks), "
+     "kernelfoundry (20 of level 1 and 20 of level 2)."},
     {"filtered", 0, ATOLL_OPT_FLAG, FIELD(is_filtered), NULL, NULL, 0, 0, NULL,
-     "Only the 111 problems of KernelBench that pass all of robust-kbench's filters."},
+     "The same as --list robust-kbench."},
     {"representative", 0, ATOLL_OPT_FLAG, FIELD(is_representative), NULL, NULL, 0, 0, NULL,
-     "Only the 20 of level 1 and 20 of level 2 that KernelFoundry reports on."},
+     "The same as --list kernelfoundry."},
     {"names", 0, ATOLL_OPT_TEXT, FIELD(names), "FILE", NULL, 0, 0, NULL,
      "Only the problems named in this file, one a line, as the import prints them (level1/19_ReLU) or by "
      "their task's name."},
@@ -124,8 +130,10 @@ struct import {
     const struct import_settings *settings;
     struct atoll_problem_list list;
     char python[PATH_MAX];
-    json_t *record, *problems;          /* the whole file, and its member */
-    json_t *wanted;                     /* names of --names; NULL: all */
+    json_t *record, *problems; /* the whole file, and its member */
+    json_t *wanted;            /* names of --names; NULL: all */
+    const struct atoll_name_list *name_lists[LIST_LIMIT];
+    size_t name_list_count;
     int is_watched;                     /* somebody reads along: the lines are as wide as a terminal */
     const struct atoll_problem *latest; /* that was begun */
     unsigned jobs;
@@ -177,12 +185,9 @@ static int read_names(struct import *import, const char *path, struct atoll_err 
 
 static int is_wanted(struct import *import, const struct atoll_problem *problem)
 {
-    const struct import_settings *s = import->settings;
-    if (s->is_filtered && !atoll_name_list_has(ATOLL_NAMES_FILTERED, problem->level, problem->number))
-        return 0;
-    if (s->is_representative &&
-        !atoll_name_list_has(ATOLL_NAMES_REPRESENTATIVE, problem->level, problem->number))
-        return 0;
+    for (size_t i = 0; i < import->name_list_count; i++)
+        if (!atoll_name_list_has(import->name_lists[i], problem))
+            return 0;
     if (!import->wanted)
         return 1;
     const char *name = json_object_get(import->wanted, problem->name) ? problem->name : problem->task;
@@ -192,8 +197,28 @@ static int is_wanted(struct import *import, const struct atoll_problem *problem)
     return 1;
 }
 
+/* Several lists: what is in all of them. */
+static int find_lists(struct import *import, struct atoll_err *err)
+{
+    const struct import_settings *s = import->settings;
+    const char *const names[LIST_LIMIT] = {s->list, s->is_filtered ? "robust-kbench" : NULL,
+                                           s->is_representative ? "kernelfoundry" : NULL};
+    for (size_t i = 0; i < LIST_LIMIT; i++) {
+        const struct atoll_name_list *list = names[i] ? atoll_name_list_find(names[i], err) : NULL;
+        if (names[i] && !list)
+            return -1;
+        if (list)
+            import->name_lists[import->name_list_count++] = list;
+    }
+    return 0;
+}
+
 static int check_names(const struct import *import, struct atoll_err *err)
 {
+    if (import->step_count == 0 && import->name_list_count > 0)
+        return atoll_err_set(err, ATOLL_E_NOTFOUND,
+                             "%s: no problem of %s there is in the list that is asked for", import->list.path,
+                             import->list.format);
     const char *name;
     json_t *found;
     json_object_foreach(import->wanted, name, found)
@@ -412,17 +437,20 @@ static int has_reached(const json_t *answer, const char *stage)
 }
 
 /* Flaws that make a task worthless; a wasteful baseline alone is told, as the comparison stays fair (KernelFoundry, appendix D). */
-static int is_degenerate(const json_t *answer, char *ret_reason, size_t bytes)
+static int is_degenerate(const json_t *answer, char *ret_reason, size_t bytes, const char **ret_cause)
 {
     const json_t *flaw;
     size_t i, count = 0;
     ret_reason[0] = '\0';
+    *ret_cause = "";
     json_array_foreach(json_object_get(answer, "flaws"), i, flaw)
     {
         size_t used = strlen(ret_reason);
-        if (strcmp(atoll_json_member(flaw, "criterion"), "baseline") != 0)
-            snprintf(ret_reason + used, bytes - used, "%s%s", count++ ? "; " : "",
-                     atoll_json_member(flaw, "reason"));
+        if (strcmp(atoll_json_member(flaw, "criterion"), "baseline") == 0)
+            continue;
+        *ret_cause = count ? *ret_cause : atoll_json_member(flaw, "criterion");
+        snprintf(ret_reason + used, bytes - used, "%s%s", count++ ? "; " : "",
+                 atoll_json_member(flaw, "reason"));
     }
     return count > 0;
 }
@@ -433,17 +461,19 @@ static json_t *settle(const struct import *import, const struct atoll_problem *p
 {
     static const char *const kept[] = {"flaws",     "public",  "notes",    "worst_error",
                                        "precision", "no_seed", "operators"};
-    const char *status = "imported", *refused = json_string_value(json_object_get(answer, "refused"));
+    const char *status = "imported", *refused = json_string_value(json_object_get(answer, "refused")), *cause;
     char reason[REASON_BYTES];
-    int seeded = 0, degenerate = is_degenerate(answer, reason, sizeof(reason));
+    int seeded = 0, degenerate = is_degenerate(answer, reason, sizeof(reason), &cause);
     if (refused) {
         const char *kind = atoll_json_member(answer, "kind");
         status = strcmp(kind, "unsupported") == 0 ? "unsupported" : "failed";
+        cause = atoll_json_member(answer, "cause");
         snprintf(reason, sizeof(reason), "%s", refused);
     } else if (degenerate && !import->settings->is_all) {
         status = "degenerate";
     } else {
-        const struct atoll_suite_task task = {import->settings->suite, import->list.format, hash, problem};
+        const struct atoll_suite_task task = {import->settings->suite, import->list.format, hash,
+                                              atoll_json_member(answer, "no_seed"), problem};
         struct atoll_err why = ATOLL_ERR_INIT;
         if (atoll_suite_write_task(&task, answer, &seeded, &why) != 0) {
             if (why.code != ATOLL_E_INPUT && why.code != ATOLL_E_PROTOCOL) {
@@ -451,27 +481,32 @@ static json_t *settle(const struct import *import, const struct atoll_problem *p
                 return NULL;
             }
             status = "unsupported";
+            cause = "task";
             snprintf(reason, sizeof(reason), "%s", why.text);
         }
     }
-    json_t *entry =
-        json_pack("{s:s, s:s, s:s, s:o, s:b, s:b, s:b, s:b, s:b}", "task", problem->task, "hash", hash,
-                  "status", status, "reason", atoll_json_text(reason), "read", has_reached(answer, "read"),
-                  "checked", has_reached(answer, "checked"), "expressible",
-                  has_reached(answer, "expressible") && strcmp(status, "unsupported") != 0, "seeded",
-                  seeded || json_is_string(json_object_get(json_object_get(answer, "seeds"), "naive.cu")),
-                  "degenerate", degenerate);
+    json_t *entry = json_pack(
+        "{s:s, s:s, s:s, s:o, s:o, s:b, s:b, s:b, s:b, s:b}", "task", problem->task, "hash", hash, "status",
+        status, "reason", atoll_json_text(reason), "cause", atoll_json_text(cause), "read",
+        has_reached(answer, "read"), "checked", has_reached(answer, "checked"), "expressible",
+        has_reached(answer, "expressible") && strcmp(status, "unsupported") != 0, "seeded",
+        seeded || json_is_string(json_object_get(json_object_get(answer, "seeds"), "naive.cu")), "degenerate",
+        degenerate);
     for (size_t i = 0; entry && i < sizeof(kept) / sizeof(*kept); i++)
         if (json_object_get(answer, kept[i]))
             json_object_set(entry, kept[i], json_object_get(answer, kept[i]));
     return entry;
 }
 
-static json_t *failed_entry(const struct atoll_problem *problem, const char *hash, const char *reason)
+static json_t *failed_entry(const struct atoll_problem *problem, const char *hash,
+                            const struct atoll_err *why)
 {
-    return json_pack("{s:s, s:s, s:s, s:o, s:b, s:b, s:b, s:b, s:b}", "task", problem->task, "hash", hash,
-                     "status", "failed", "reason", atoll_json_text(reason), "read", 0, "checked", 0,
-                     "expressible", 0, "seeded", 0, "degenerate", 0);
+    const char *cause = why->code == ATOLL_E_LIMIT     ? "memory"
+                        : why->code == ATOLL_E_TIMEOUT ? "deadline"
+                                                       : "process";
+    return json_pack("{s:s, s:s, s:s, s:o, s:s, s:b, s:b, s:b, s:b, s:b}", "task", problem->task, "hash",
+                     hash, "status", "failed", "reason", atoll_json_text(why->text), "cause", cause, "read",
+                     0, "checked", 0, "expressible", 0, "seeded", 0, "degenerate", 0);
 }
 
 /* Errors that the next problem would meet, too. */
@@ -577,7 +612,7 @@ static int import_problem(struct import *import, struct step *step, struct atoll
         return atoll_err_set(err, why.code, "%s", why.text);
     if (!answer && why.code == ATOLL_E_LIMIT && import->jobs > 2 && !import->settings->memory_bytes)
         atoll_err_add(&why, "; with --jobs 1 it may have half of the machine's");
-    entry = answer ? settle(import, problem, hash, answer, err) : failed_entry(problem, hash, why.text);
+    entry = answer ? settle(import, problem, hash, answer, err) : failed_entry(problem, hash, &why);
     json_decref(answer);
     if (!entry)
         return -1;
@@ -589,40 +624,6 @@ static int import_problem(struct import *import, struct step *step, struct atoll
 }
 
 /* ---- all of them ---- */
-
-struct counts {
-    unsigned listed, read, checked, expressible, seeded, degenerate, imported, failed;
-};
-
-static void count(struct counts *counts, const json_t *entry)
-{
-    counts->listed++;
-    counts->read += (unsigned)json_is_true(json_object_get(entry, "read"));
-    counts->checked += (unsigned)json_is_true(json_object_get(entry, "checked"));
-    counts->expressible += (unsigned)json_is_true(json_object_get(entry, "expressible"));
-    counts->seeded += (unsigned)json_is_true(json_object_get(entry, "seeded"));
-    counts->degenerate += (unsigned)json_is_true(json_object_get(entry, "degenerate"));
-    counts->imported += strcmp(status_of(entry), "imported") == 0;
-    counts->failed += strcmp(status_of(entry), "failed") == 0;
-}
-
-static void print_counts(const struct import *import, const struct counts *c)
-{
-    if (import->settings->is_json) {
-        atoll_json_print(json_pack("{s:{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i}}", "counts", "problems",
-                                   c->listed, "read", c->read, "checked", c->checked, "expressible",
-                                   c->expressible, "seeded", c->seeded, "degenerate", c->degenerate,
-                                   "imported", c->imported, "failed", c->failed),
-                         JSON_COMPACT, stdout);
-        return;
-    }
-    printf(
-        "%u problems: %u read, %u checked, %u expressible, %u seeded; %u degenerate%s, %u failed; %u tasks\n",
-        c->listed, c->read, c->checked, c->expressible, c->seeded, c->degenerate,
-        c->degenerate && !import->settings->is_all ? " (left out)" : "", c->failed, c->imported);
-    if (c->imported > 0)
-        atoll_print(stdout, "next: atoll task check %s\n", import->settings->suite);
-}
 
 static int find_python(struct import *import, struct atoll_err *err)
 {
@@ -689,7 +690,7 @@ static void *work(void *context)
     return NULL;
 }
 
-static int import_all(struct import *import, struct counts *counts, struct atoll_err *err)
+static int import_all(struct import *import, struct atoll_import_counts *counts, struct atoll_err *err)
 {
     pthread_t others[JOB_LIMIT];
     unsigned other_count = 0;
@@ -703,7 +704,8 @@ static int import_all(struct import *import, struct counts *counts, struct atoll
         return -1;
     }
     for (size_t i = 0; i < import->step_count; i++)
-        count(counts, json_object_get(import->problems, import->steps[i].problem->name));
+        atoll_import_count(counts, import->steps[i].problem->name,
+                           json_object_get(import->problems, import->steps[i].problem->name));
     return 0;
 }
 
@@ -715,9 +717,9 @@ static int run_import(void *given, const char *const *arguments, size_t argument
                             .list = {.format = arguments[0], .path = arguments[1]},
                             .turns = -1,
                             .lock = PTHREAD_MUTEX_INITIALIZER};
-    struct counts counts = {0};
+    struct atoll_import_counts counts = {0};
     char lock[PATH_MAX];
-    int fd = -1, status;
+    int fd = -1, status, has_failed;
     import.is_watched = !settings->is_json && isatty(STDOUT_FILENO) && term && strcmp(term, "dumb") != 0;
     if (!settings->suite)
         return atoll_err_set(err, ATOLL_E_USAGE,
@@ -725,7 +727,7 @@ static int run_import(void *given, const char *const *arguments, size_t argument
     if (read_levels(settings->levels, &import.list.levels, err) != 0)
         return -1;
     snprintf(lock, sizeof(lock), "%s/.import.lock", settings->suite);
-    status = atoll_problem_list_collect(&import.list, err) != 0 ||
+    status = atoll_problem_list_collect(&import.list, err) != 0 || find_lists(&import, err) != 0 ||
              (settings->names && read_names(&import, settings->names, err) != 0) ||
              settle_steps(&import, err) != 0 || settle_jobs(&import, err) != 0 ||
              find_python(&import, err) != 0 || atoll_folder_make(settings->suite, err) != 0 ||
@@ -739,7 +741,11 @@ static int run_import(void *given, const char *const *arguments, size_t argument
         fflush(stdout);
     }
     if (!status)
-        print_counts(&import, &counts);
+        atoll_import_counts_print(&counts, settings->is_json, settings->is_all);
+    if (!status && !settings->is_json && counts.imported > 0)
+        atoll_print(stdout, "next: atoll task check %s\n", settings->suite);
+    has_failed = counts.failed > 0;
+    atoll_import_counts_fini(&counts);
     atoll_lock_release(fd);
     if (import.turns >= 0)
         close(import.turns);
@@ -747,7 +753,7 @@ static int run_import(void *given, const char *const *arguments, size_t argument
     json_decref(import.record);
     json_decref(import.wanted);
     atoll_problem_list_fini(&import.list);
-    return status ? -1 : counts.failed > 0;
+    return status ? -1 : has_failed;
 }
 
 const struct atoll_subcommand atoll_command_task_import = {

@@ -7,6 +7,7 @@
 #include "core/decision.h"
 #include "scheduler/cli/diagnosis_view.h"
 #include "scheduler/cli/rival_view.h"
+#include "scheduler/cli/seed_view.h"
 
 #define GROUP_LIMIT 64 /* levels, or categories */
 
@@ -99,7 +100,7 @@ static void add_evidence(json_t *row, const struct atoll_task_summary *s)
 static json_t *row_json(const struct atoll_query *query, const struct atoll_task_summary *s,
                         const struct atoll_row_task *task)
 {
-    char names[128];
+    char names[128], none[512];
     char best[ATOLL_ID_HEX] = "";
     const struct atoll_speedup *first = &s->over[s->headline];
     json_t *row;
@@ -120,6 +121,8 @@ static json_t *row_json(const struct atoll_query *query, const struct atoll_task
         "correct", (json_int_t)s->correct, "limiter", limiter_of(query, task, &best_row), "ended",
         task->done ? json_string(atoll_reason_name((enum atoll_reason)task->reason)) : json_null());
     json_object_set_new(row, "diagnosis", atoll_diagnosis_view_json(&best_row));
+    atoll_seed_view_none(query, s->row, none, sizeof(none));
+    json_object_set_new(row, "no_seed", *none ? atoll_json_text(none + strlen("none: ")) : json_null());
     add_yardsticks(row, query, s);
     add_evidence(row, s);
     return row;

@@ -10,6 +10,7 @@
 #include "archive-h5/report/failure.h"
 #include "archive-h5/report/query_name.h"
 #include "scheduler/cli/rival_view.h"
+#include "scheduler/cli/seed_view.h"
 
 #define GROUP_LIMIT 64 /* levels, or categories */
 #define MEANS_BYTES 128
@@ -214,7 +215,11 @@ static void print_row(void *context, const struct atoll_query *query, const stru
         atoll_print(out, "    its baseline was unstable in all %llu tries\n",
                     (unsigned long long)s->unstable_tries);
     if (s->over[ATOLL_OVER_SEED].yardstick_ns <= 0) {
-        char failure[512];
+        char failure[512], none[512];
+
+        atoll_seed_view_none(query, s->row, none, sizeof(none));
+        if (*none)
+            atoll_print_line(out, 6, "    seeds: %s", none);
 
         atoll_task_table_failure(query, s->row, failure, sizeof(failure));
         if (*failure)

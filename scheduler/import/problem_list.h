@@ -38,8 +38,12 @@ const char *atoll_problem_formats(void);
 int atoll_problem_list_collect(struct atoll_problem_list *list, struct atoll_err *err);
 void atoll_problem_list_fini(struct atoll_problem_list *list);
 
-/* Subsets of KernelBench by name; the sources stand in name_lists.c. */
-enum atoll_name_list { ATOLL_NAMES_ALL, ATOLL_NAMES_FILTERED, ATOLL_NAMES_REPRESENTATIVE };
-int atoll_name_list_has(enum atoll_name_list list, unsigned level, unsigned number);
+/* Subsets of benchmarks that papers report on; what each is, and its source, stands in name_lists.c. */
+struct atoll_name_list;
+/* Their names, "a, b, c". */
+const char *atoll_name_lists(void);
+/* NULL with a suggestion: USAGE. */
+const struct atoll_name_list *atoll_name_list_find(const char *name, struct atoll_err *err);
+int atoll_name_list_has(const struct atoll_name_list *list, const struct atoll_problem *problem);
 
 #endif

@@ -13,10 +13,12 @@
 
 #include "base/buffer.h"
 #include "base/file.h"
+#include "base/utf8.h"
 #include "core/task/task.h"
 
-#define HIDDEN     ".import-"
-#define TEXT_FLAGS (JSON_ENSURE_ASCII | JSON_ENCODE_ANY)
+#define HIDDEN         ".import-"
+#define UNSEEDED_BYTES 301 /* of its reason */
+#define TEXT_FLAGS     (JSON_ENSURE_ASCII | JSON_ENCODE_ANY)
 
 static const char *const seed_names[] = {"naive.cu", "naive.c"};
 #define SEED_COUNT (sizeof(seed_names) / sizeof(*seed_names))
@@ -48,6 +50,16 @@ static void put_text(struct atoll_buffer *out, const char *key, const char *text
     json_t *value = json_string(text);
     put_key(out, key, value);
     json_decref(value);
+}
+
+static void put_unseeded(struct atoll_buffer *out, const char *why)
+{
+    char text[UNSEEDED_BYTES];
+    size_t length = strlen(why);
+    if (length >= sizeof(text))
+        length = atoll_utf8_cut(why, sizeof(text) - 1);
+    atoll_utf8_line(text, sizeof(text), why, length);
+    put_text(out, "unseeded", text);
 }
 
 static void put_variants(struct atoll_buffer *out, const json_t *variants)
@@ -116,6 +128,7 @@ static void put_task(struct atoll_buffer *out, const struct atoll_suite_task *of
     put_variants(out, json_object_get(task, "variants"));
     put_baselines(out, seeds);
     put_text(out, "instructions", json_string_value(json_object_get(task, "instructions")));
+    put_unseeded(out, of->no_seed);
 }
 
 /* ---- its folder ---- */

@@ -10,9 +10,10 @@
 #include "scheduler/import/problem_list.h"
 
 struct atoll_suite_task {
-    const char *suite;  /* folder */
-    const char *origin; /* name of the benchmark */
-    const char *hash;   /* of the problem's text, hex */
+    const char *suite;   /* folder */
+    const char *origin;  /* name of the benchmark */
+    const char *hash;    /* of the problem's text, hex */
+    const char *no_seed; /* why it has no seed for a GPU; "": it has */
     const struct atoll_problem *problem;
 };
 

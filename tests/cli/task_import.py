@@ -45,6 +45,12 @@ def refusals(scratch):
              (["task", "import", "kernelbench", fixtures / "problems", "--level", "1,x", "-o", scratch / "s"], "levels are 1 to 9"),
              (["task", "import", "kernelbench", fixtures / "problems", "-o", scratch / "s", "--jobs", "3", "--memory", "900T"],
               "give a lower --jobs"),
+             (["task", "import", "kernelbench", fixtures / "problems", "--list", "kernelfoundri", "-o", scratch / "s"],
+              "no list 'kernelfoundri'; did you mean 'kernelfoundry'?"),
+             (["task", "import", "kernelbench", fixtures / "problems", "--list", "no", "-o", scratch / "s"],
+              "known: metr, robust-kbench, robust-tasks, kernelfoundry"),
+             (["task", "import", "kernelbench", fixtures / "problems", "--list", "metr", "-o", scratch / "s"],
+              "no problem of kernelbench there is in the list"),
              (["task", "import", "t4", fixtures, "-o", scratch / "s"], "neither the kernel nor what it computes")]
     for arguments, said in cases:
         done = subprocess.run([f"{build}/atoll", *map(str, arguments)], capture_output=True, text=True, env=environment)
@@ -53,6 +59,54 @@ def refusals(scratch):
                           capture_output=True, text=True, env=dict(environment, ATOLL_PYTHON="none"))
     check(done.returncode == 5 or "needs a Python with torch" in done.stderr, f"without torch: {done.stderr!r}")
     check(not (scratch / "s").exists(), "a refused import made its suite")
+
+
+def lists(scratch):
+    """What a list takes of a checkout, by level and number, or by name: seen in what fails, for want of a module."""
+    for level, numbers in ((1, (1, 8, 20, 23, 100, 101)), (2, (1, 2, 9)), (3, (1, 3, 50)), (4, (1,))):
+        (scratch / "kb" / f"level{level}").mkdir(parents=True)
+        for number in numbers:
+            (scratch / "kb" / f"level{level}" / f"{number}_of.py").write_text("raise ValueError('never')\n")
+    for name in ("layernorm", "mine", "mnist_linear"):
+        for task in ("forward", "backward"):
+            folder = scratch / "rk" / "tasks" / name
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / f"func_{task}.py").write_text("raise ValueError('never')\n")
+            (folder / f"config_{task}.json").write_text("{}")
+    expected = {"metr": ("kernelbench", "kb", ["level1/1", "level1/20", "level1/100", "level1/101", "level2/1", "level2/2", "level3/1",
+                                               "level3/50"]),
+                "robust-kbench": ("kernelbench", "kb", ["level1/1", "level1/8", "level1/20", "level1/100", "level2/1"]),
+                "kernelfoundry": ("kernelbench", "kb", ["level1/20", "level2/1"]),
+                "robust-tasks": ("robust-kbench", "rk", ["layernorm_backward", "layernorm_forward", "mnist_linear_backward",
+                                                         "mnist_linear_forward"])}
+    for name, (form, where, wanted) in expected.items():
+        rows, counts = rows_of(atoll("task", "import", form, scratch / where, "--list", name, "-o", scratch / f"of-{name}", "--json", status=1))
+        check([r.removesuffix("_of") for r in rows] == wanted, f"--list {name}: {list(rows)}")
+        check(counts["reasons"] == {"failed: it raises an error": len(wanted)},
+              f"--list {name}: {counts}")
+
+
+def fallout(scratch):
+    """What falls out is counted by its reason, and a task without a seed says why it has none."""
+    suite = scratch / "fallout"
+    rows, counts = rows_of(atoll("task", "import", "kernelbench", fixtures / "fallout", "-o", suite, "--json", "--jobs", "2"))
+    expected = {"1_axis": ("degenerate", "axis"), "2_impact": ("degenerate", "impact"), "3_data": ("unsupported", "data-dependent"),
+                "4_many": ("unsupported", "tensors"), "5_complex": ("unsupported", "dtype"), "6_unseeded": ("imported", "")}
+    got = {name: (row["status"], row["cause"]) for name, row in rows.items()}
+    check(got == expected, f"causes: {got}")
+    check(counts["reasons"] == {"degenerate: the output is the same along an axis": 1,
+                                "degenerate: the output does not depend on an input": 1,
+                                "unsupported: shapes or control flow depend on data": 1, "unsupported: too many tensors": 1,
+                                "unsupported: a type that no task has": 1}, f"{counts}")
+    check(counts["no_seeds"] == {"aten.sort.default": 1} and (counts["seeded"], counts["expressible"]) == (2, 3), f"{counts}")
+    said = atoll("task", "import", "kernelbench", fixtures / "fallout", "-o", suite).stdout
+    for line in ("    1 unsupported: too many tensors: 4_many", "    1 without a seed, because of aten.sort.default: 6_unseeded"):
+        check(line in said, f"no '{line}' in\n{said}")
+    check('unseeded: "aten.sort.default"' in (suite / "p006_unseeded" / "task.yaml").read_text(), "the task does not say why it has no seed")
+    said = atoll("task", "check", suite).stdout
+    check("  seeds: none: aten.sort.default" in said, said)
+    rows = [json.loads(line) for line in atoll("task", "check", suite, "--json").stdout.splitlines()]
+    check({"task": "p006_unseeded", "test": "seeds", "passed": True, "detail": "none: aten.sort.default"} in rows, f"{rows[:3]}")
 
 
 def turns():
@@ -194,12 +248,25 @@ def others(scratch):
     backward = (scratch / "robust" / "scaled_backward" / "task.yaml").read_text()
     for part in ('"backward": true', '"of": "0"', '"of": "x"', '"batch_size": 50', '"features": 36'):
         check(part in backward, f"backward: no {part} in\n{backward}")
+    for name in "scaled_forward", "scaled_backward":  # the other configurations: small ones are checked, large ones are timed
+        told = (scratch / "robust" / name / "task.yaml").read_text()
+        for part in ('check.3: {"features": 36, "batch_size": 7}', 'bench.2: {"features": 9000, "batch_size": 50}',
+                     'check.4: {"features": 9000, "batch_size": 7}', "several-shapes"):
+            check(part in told, f"{name}: no {part} in\n{told}")
     check("unused" not in backward, "a parameter without gradient is a tensor")
     rows, _ = rows_of(atoll("task", "import", "flashinfer", fixtures / "definition", "-o", scratch / "defined", "--json"))
     check(rows.get("row_scale", {}).get("status") == "imported", f"{rows}")
     defined = (scratch / "defined" / "row_scale" / "task.yaml").read_text()
-    check('"dtype": "bf16"' in defined and 'bench: {"rows": 90, "columns": 48}' in defined, defined)
-    text = atoll("task", "check", scratch / "robust" / "scaled_backward", scratch / "defined").stdout
+    check('"dtype": "bf16"' in defined and 'bench: {"rows": 6000, "columns": 48}' in defined, defined)
+    check('check.3: {"rows": 3, "columns": 48}' in defined and 'check.4: {"rows": 90, "columns": 48}' in defined, defined)
+    rows, _ = rows_of(atoll("task", "import", "ai-bench", fixtures / "ai-bench", "-o", scratch / "ai", "--json"))
+    check(rows.get("level1/7_shift", {}).get("status") == "imported", f"{rows}")
+    shift = (scratch / "ai" / "l1_007_shift" / "task.yaml").read_text()
+    for part in ('"dtype": "f32"', 'bench: {"BATCH": 96, "WIDTH": 128}', 'bench.2: {"BATCH": 2048, "WIDTH": 160}',
+                 'check.3: {"BATCH": 5, "WIDTH": 12}'):
+        check(part in shift, f"ai-bench: no {part} in\n{shift}")
+    check("64" not in shift.split("variants:")[1], f"another type's shape is a variant:\n{shift}")
+    text = atoll("task", "check", scratch / "robust" / "scaled_backward", scratch / "defined", scratch / "ai").stdout
     check("FAIL" not in text, text)
 
 
@@ -209,6 +276,8 @@ with tempfile.TemporaryDirectory(prefix="atoll-import-") as folder:
     if subprocess.run([python, "-c", "import torch"], stderr=subprocess.DEVNULL).returncode != 0:
         print(f"skipped: {python} has no torch")
         sys.exit(1 if bad else 77)
+    lists(pathlib.Path(folder))
+    fallout(pathlib.Path(folder))
     modules(pathlib.Path(folder))
     terminal(pathlib.Path(folder))
     others(pathlib.Path(folder))

@@ -138,7 +138,11 @@ def check_found(suite, said, campaign, prompts):
     check(verdicts.count("wrong") == 1 and "correct" in verdicts, f"{suite.name}: {verdicts}")
     best = json.loads(atoll("best", campaign, "--json"))
     check("rival" in json.dumps(best), f"{suite.name}: best is compared with {best}")
+    none = "seeds none: the task has none in a language of this campaign"
+    check(none.replace("seeds ", "    seeds: ") in said, said)
+    check(best["tasks"][0]["no_seed"] if "tasks" in best else True, f"{best}")
     shown = atoll("show", campaign, suite.name)
+    check(none in shown, shown)
     check("made by model" in shown and "over the rival" in shown, shown)
     replayed = json.loads(atoll("replay", campaign, "--json"))
     check(replayed["prompts"] == len(asks), f"{suite.name}: {replayed}")

@@ -33,6 +33,7 @@ EXPRESSION_LIMIT = 4000
 CHECK_ELEMENTS, SMALL_ELEMENTS, HIDDEN_ELEMENTS = 40000, 1500, 300000
 CHECK_WORK, HIDDEN_WORK = 1e9, 8e9
 HOST_BENCH_BYTES, HOST_BENCH_WORK, BENCH_ELEMENTS = 1 << 30, 1e9, 1000000  # beyond them hosts get a bench variant of their own
+SHAPE_LIMIT, SHAPE_ELEMENTS = 3, 200000  # further shapes of the benchmark's: of each kind; a check variant has at most
 SEARCH_S = 60.0  # for smaller shapes
 ILL_CONDITIONED = 2e-3  # relative error of single precision, above which a shape is not used
 HOST_BYTES, HOST_WORK = 8 << 30, 2e11  # beyond them nothing is run on the host
@@ -111,7 +112,7 @@ class Inspection:
         s = self.chosen[self.smallest()][2]
         if self.device.type == "cpu" and (2 * s.meter.peak > HOST_BYTES or work_of(s) > HOST_WORK):
             raise Refusal("memory", "its smallest shape needs %.1f GiB and %.3g operations: name a GPU with --gpu to have it checked"
-                          % (2 * s.meter.peak / 2.0 ** 30, work_of(s)))
+                          % (2 * s.meter.peak / 2.0 ** 30, work_of(s)), cause="memory")
 
     # ---- variants ----
 
@@ -137,9 +138,31 @@ class Inspection:
                 chosen.append(("bench.cpu", found[0], found[1]))
                 self.backends = {"bench.cpu": "cpu", "bench": "cuda"}
         chosen.append(("bench", {}, self.bench))
-        self.chosen = chosen
+        self.chosen = chosen[:-1] + self.other_shapes(sizes, [dims for _, dims, _ in chosen]) + chosen[-1:]
         self.sizes = sizes
         self.choose_dims(sizes)
+
+    def other_shapes(self, sizes, known):
+        """The benchmark's further shapes: checked where they are small, else measured beside the first."""
+        found = {"check": [], "bench": []}
+        for dims in self.request.get("shapes") or []:
+            dims = {n: v for n, v in dims.items() if self.constants.get(n, v) != v}
+            s = sizes.same_form(dims) if dims and dims not in known else None
+            if s is None:
+                continue
+            known.append(dims)
+            is_small = sum(t.numel() for t in self.given(s) + s.outputs) <= SHAPE_ELEMENTS and work_of(s) <= CHECK_WORK
+            of = found["check" if is_small else "bench"]
+            if len(of) < SHAPE_LIMIT and (not is_small or sizes.runs(dims, False)):
+                of.append((dims, s))
+        chosen = []
+        for kind, first in (("check", 3), ("bench", 2)):
+            chosen += [("%s.%d" % (kind, first + i), dims, s) for i, (dims, s) in enumerate(found[kind])]
+        if chosen:
+            self.tags.add("several-shapes")
+        if self.backends:
+            self.backends.update({name: "cuda" for name, _, _ in chosen if name.startswith("bench")})
+        return chosen
 
     def choose_dims(self, sizes):
         """Constants that are dims of the task: what varies, then what extents are made of."""
@@ -147,7 +170,7 @@ class Inspection:
                                                     for _, dims, _ in self.chosen)]
         if len(varying) > DIM_LIMIT:
             raise Refusal("unsupported", "%d constants vary between the variants, a task has at most %d dims"
-                          % (len(varying), DIM_LIMIT))
+                          % (len(varying), DIM_LIMIT), cause="dims")
         extents = {int(e) for s in [self.bench] for t in [t for _, t in s.inputs] + s.outputs + list(s.parameters.values())
                    for e in t.shape}
         more = [n for n in self.constants if n not in varying and self.constants[n] > 7 and self.constants[n] in extents
@@ -173,23 +196,23 @@ class Inspection:
             if known == values:
                 return name
         if len(self.dims) >= DIM_LIMIT:
-            raise Refusal("unsupported", "an extent is no expression over the dims, and there are %d dims already" % DIM_LIMIT)
+            raise Refusal("unsupported", "an extent is no expression over the dims, and there are %d dims already" % DIM_LIMIT, cause="dims")
         name = clean("extent", set(self.dims) | set(self.taken) | set(self.constants))
         self.dims[name] = values
         return name
 
     def shape(self, tensors):
         if tensors[0].dim() > RANK_LIMIT:
-            raise Refusal("unsupported", "a tensor has %d axes, a task's at most %d" % (tensors[0].dim(), RANK_LIMIT))
+            raise Refusal("unsupported", "a tensor has %d axes, a task's at most %d" % (tensors[0].dim(), RANK_LIMIT), cause="rank")
         if tensors[0].dim() and any(e < 1 for t in tensors for e in t.shape):
-            raise Refusal("unsupported", "a tensor has no elements")
+            raise Refusal("unsupported", "a tensor has no elements", cause="empty")
         return [self.expression([t.shape[k] for t in tensors]) for k in range(tensors[0].dim())]
 
     # ---- tensors ----
 
     def dtype(self, tensor, what):
         if tensor.dtype not in DTYPES:
-            raise Refusal("unsupported", "%s is of %s, which no task has" % (what, tensor.dtype))
+            raise Refusal("unsupported", "%s is of %s, which no task has" % (what, tensor.dtype), cause="dtype")
         return DTYPES[tensor.dtype]
 
     def find_tensors(self):
@@ -205,20 +228,20 @@ class Inspection:
                 conversions[name] = "torch.bool"
             self.tensors.append(t)
         if conversions and self.is_function:
-            raise Refusal("unsupported", "a function takes booleans")
+            raise Refusal("unsupported", "a function takes booleans", cause="dtype")
         self.conversions = conversions
         self.find_weights(surveys)
         self.outs = []
         for k, tensor in enumerate(self.bench.outputs):
             if tensor.is_complex():
-                raise Refusal("unsupported", "an output is complex")
+                raise Refusal("unsupported", "an output is complex", cause="dtype")
             self.outs.append({"name": clean("y" if len(self.bench.outputs) == 1 else "y%d" % k, self.taken),
                               "dtype": self.dtype(tensor, "output %d" % k),
                               "shape": self.shape([s.outputs[k] for s in surveys]), "role": "out"})
         if not self.bench.outputs:
-            raise Refusal("unsupported", "it returns no tensor")
+            raise Refusal("unsupported", "it returns no tensor", cause="no-output")
         if any(t.dtype == torch.bool for t in self.bench.outputs):
-            raise Refusal("unsupported", "an output is boolean")
+            raise Refusal("unsupported", "an output is boolean", cause="dtype")
 
     def completed(self, inputs, weights):
         """Inputs, weights and what is answered: the outputs, or for a backward pass the gradients of all that needs one, with the
@@ -230,7 +253,7 @@ class Inspection:
         needed = [t for t, (_, tensor) in zip(inputs, self.bench.inputs) if tensor.requires_grad] + \
             [w for w in weights if "segments" in w["init"] or w["parameter"] in self.bench.parameters]
         if not needed:
-            raise Refusal("unsupported", "nothing needs a gradient")
+            raise Refusal("unsupported", "nothing needs a gradient", cause="no-gradient")
         outs = []
         for t in needed:
             out = {"name": clean("grad_" + t["name"], self.taken), "dtype": t["dtype"], "role": "out", "of": t["name"]}
@@ -245,7 +268,7 @@ class Inspection:
             if not tensor.is_floating_point() or (is_buffer and self.is_fixed(name, tensor)) or name in unused:
                 continue
             if any(name not in (s.buffers if is_buffer else s.parameters) for s in surveys):
-                raise Refusal("unsupported", "parameter %s is not there at every shape" % name)
+                raise Refusal("unsupported", "parameter %s is not there at every shape" % name, cause="shapes")
             each = [(s.buffers if is_buffer else s.parameters)[name] for s in surveys]
             self.weights.append({"parameter": name, "dtype": self.dtype(tensor, "parameter %s" % name), "each": each,
                                  "init": self.init(each, surveys, ("buffer" if is_buffer else "parameter", name)),
@@ -422,7 +445,7 @@ class Inspection:
         if all(torch.equal(a, b) or bool(torch.isnan(a).any()) for a, b in twice):
             return
         if self.is_eval or self.is_function:
-            raise Refusal("unsupported", "it draws random numbers when it is called: two calls with the same inputs differ")
+            raise Refusal("unsupported", "it draws random numbers when it is called: two calls with the same inputs differ", cause="random")
         self.is_eval = True
         self.tags.add("eval-mode")
         self.notes.append("dropout draws random numbers in training mode: evaluation mode")
@@ -745,7 +768,7 @@ class Inspection:
         self.drop_silent_weights()
         self.tensors = self.completed(self.tensors, self.weight_tensors(self.weights))
         if len(self.tensors) > TENSOR_LIMIT:
-            raise Refusal("unsupported", "%d tensors, a task has at most %d" % (len(self.tensors), TENSOR_LIMIT))
+            raise Refusal("unsupported", "%d tensors, a task has at most %d" % (len(self.tensors), TENSOR_LIMIT), cause="tensors")
         self.oracles = {}
         self.reached.add("expressible")
         self.measure()

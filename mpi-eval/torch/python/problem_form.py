@@ -12,6 +12,7 @@ import re
 from atoll.problem_text import bound
 from atoll.refusal import Refusal
 
+SHAPES = 8  # of a benchmark beside the one that is measured first
 ADDED = "\n\n# Added by `atoll task import`: %s.\n"
 
 
@@ -64,7 +65,7 @@ def robust(request):
     if wanted["inputs"] is None or wanted["init"] is None:
         raise Refusal("problem", "problem.py: there is no get_inputs() or no Model at its top level")
     names = top_names(tree)
-    lines, constants, calls = [ADDED % "the configuration that is measured"], {}, {}
+    lines, constants, calls, places = [ADDED % "the configuration that is measured"], {}, {}, {}
     for place in ("inputs", "init"):
         arguments = []
         for key, value in given[place].items():
@@ -74,6 +75,7 @@ def robust(request):
             if constants.setdefault(name, value) != value:
                 name = "%s_%s" % (place, key)
                 constants[name] = value
+            places.setdefault(key, []).append(name)
             arguments.append("%s=%s" % (key, name))
         calls[place] = ", ".join(arguments)
     defaults = defaults_of(tree, wanted["inputs"])
@@ -86,7 +88,36 @@ def robust(request):
               "\n\nclass AtollModel(Model):\n    def __init__(self):\n        super().__init__(%s)\n" % calls["init"],
               "\n\ndef get_init_inputs():\n    return []\n"]
     return {"source": source.rstrip("\n") + "".join(lines), "entry": "AtollModel", "form": "module",
-            "title": request["title"], "level": request.get("level", 0), "backward": request.get("backward", False)}
+            "title": request["title"], "level": request.get("level", 0), "backward": request.get("backward", False),
+            "shapes": robust_shapes(config, places, constants)}
+
+
+def robust_shapes(config, places, constants):
+    """The other configurations that differ from the first in sizes alone, as values of its constants."""
+    found = []
+    for of_input in config.get("multi_input_configs") or [{}]:
+        for of_init in config.get("multi_init_configs") or [{}]:
+            for shared in config.get("multi_shared_configs") or [{}]:
+                values = {name: value for part in (shared, of_init, of_input) for key, value in part.items()
+                          for name in places.get(key, [])}
+                found.append(sizes_beside(values, constants))
+    return distinct(found)
+
+
+def sizes_beside(values, constants):
+    """{constant: size} of what differs from the constants; {}: nothing, or more than sizes."""
+    other = {name: value for name, value in values.items() if constants.get(name) != value}
+    are_sizes = all(type(value) is int and value > 0 and type(constants.get(name)) is int for name, value in other.items())
+    return other if are_sizes else {}
+
+
+def distinct(shapes):
+    """Largest first, as a benchmark's small ones are seen in the check variants anyway."""
+    kept = []
+    for shape in shapes:
+        if shape and shape not in kept:
+            kept.append(shape)
+    return kept[:SHAPES]
 
 
 def top_names(tree):
@@ -123,10 +154,10 @@ def definition(request):
         if key not in d:
             raise Refusal("problem", "definition.json: there is no \"%s\"" % key)
     if d.get("custom_inputs_entrypoint"):
-        raise Refusal("unsupported", "its inputs are made by a function of its own (%s)" % d["custom_inputs_entrypoint"])
+        raise Refusal("unsupported", "its inputs are made by a function of its own (%s)" % d["custom_inputs_entrypoint"], cause="inputs")
     workloads = [w for w in workloads_of(request) if usable(w)]
     if not workloads:
-        raise Refusal("unsupported", "no workload has random inputs alone: the others are files")
+        raise Refusal("unsupported", "no workload has random inputs alone: the others are files", cause="inputs")
     axes = {n: a.get("value") for n, a in d["axes"].items()}
     variable = [n for n, a in d["axes"].items() if a.get("type") == "var"]
 
@@ -166,18 +197,27 @@ def definition(request):
     lines.append("\n\nclass AtollModel(_torch.nn.Module):\n    def forward(self, %s):\n        return run(%s)\n"
                  % (", ".join(tensors), ", ".join(calls)))
     return {"source": d["reference"].rstrip("\n") + "".join(lines), "entry": "AtollModel", "form": "module",
-            "title": request["title"], "level": 0, "summary": d.get("description") or ""}
+            "title": request["title"], "level": 0, "summary": d.get("description") or "",
+            "shapes": distinct([sizes_beside(sizes_of(w, variable), axes) for w in workloads if scalars_of(w) == scalars_of(chosen)])}
+
+
+def sizes_of(workload, variable):
+    return {axis: workload.get("axes", {}).get(axis) for axis in variable}
+
+
+def scalars_of(workload):
+    return {n: i.get("value") for n, i in (workload.get("inputs") or {}).items() if i.get("type") == "scalar"}
 
 
 def random_input(spec):
     dtype = DTYPES.get(spec.get("dtype"))
     if dtype is None:
-        raise Refusal("unsupported", "an input is of %s, which no task has" % spec.get("dtype"))
+        raise Refusal("unsupported", "an input is of %s, which no task has" % spec.get("dtype"), cause="dtype")
     shape = "(%s)" % "".join("%s, " % extent for extent in spec["shape"])
     if not re.fullmatch(r"[\w\s()+*/,-]*", shape):
         raise Refusal("problem", "definition.json: a shape holds %r" % shape[:80])
     if dtype.startswith(("int", "uint")):
-        raise Refusal("unsupported", "an input is of %s, and nothing says of what range" % dtype)
+        raise Refusal("unsupported", "an input is of %s, and nothing says of what range" % dtype, cause="inputs")
     if dtype == "bool":
         return "_torch.randint(0, 2, %s).bool()" % shape
     return "_torch.randn(%s).to(_torch.%s)" % (shape, dtype)
@@ -203,10 +243,9 @@ def ai_bench(request):
     """Shapes, dtypes and arguments of a specification for a module of KernelBench."""
     source, spec = request["files"]["source"], document(request, "spec")
     inputs, bench = spec.get("inputs") or {}, None
-    for section in ("bench-gpu", "bench-xpu", "bench-cpu", "ci"):
-        if spec.get(section):
-            bench = spec[section][0]
-            break
+    sections = [spec[section] for section in ("bench-gpu", "bench-xpu", "bench-cpu", "ci") if spec.get(section)]
+    if sections:
+        bench = sections[0][0]
     if bench is None:
         raise Refusal("problem", "the specification has no variant")
     tree = ast.parse(source)
@@ -232,8 +271,16 @@ def ai_bench(request):
         lines.append("\n\ndef get_init_inputs():\n    return [%s]\n" % ", ".join(given))
     lines.append("\n\nclass AtollModel(Model):\n    def __init__(self, *arguments):\n        super().__init__(*arguments)\n"
                  "        self.to(torch.%s)\n" % (dtype if dtype.startswith(("float", "bfloat")) else "float32"))
+    constants = {rename[k]: v for k, v in dims.items()}
+    others = [one for section in sections for one in section if same_but_sizes(one, bench)]
+    shapes = [sizes_beside({rename[str(k)]: number_of(v) for k, v in (one.get("dims") or {}).items() if str(k) in rename}, constants)
+              for one in others]
     return {"source": source.rstrip("\n") + "".join(lines), "entry": "AtollModel", "form": "module", "title": request["title"],
-            "level": request.get("level", 0)}
+            "level": request.get("level", 0), "shapes": distinct(shapes)}
+
+
+def same_but_sizes(one, other):
+    return all(one.get(key, other.get(key)) == other.get(key) for key in ("params", "dtype"))
 
 
 def number_of(text):

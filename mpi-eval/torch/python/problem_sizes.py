@@ -47,6 +47,10 @@ class Sizes:
             return None
         return s
 
+    def same_form(self, dims):
+        """A survey at somebody else's dims, or None where the module is another there."""
+        return self._try(dims)
+
     def _same(self, name):
         """Constants with the same value, which may have to change together."""
         return [other for other in self.values if self.values[other] == self.values[name] and not FIXED.search(other)]
@@ -135,7 +139,7 @@ class Sizes:
             s = self._try(dims) if dims else None
             if s is None:
                 break
-            if not self._runs(dims, is_strict):
+            if not self.runs(dims, is_strict):
                 elements *= 6
                 continue
             if best is None or work_of(s) < work_of(best[1]):
@@ -145,7 +149,7 @@ class Sizes:
             elements = max(32, elements // 8)
         return best
 
-    def _runs(self, dims, is_strict):
+    def runs(self, dims, is_strict):
         """Not all that is wrong with shapes is seen on the meta device."""
         try:
             self.prove(dims, is_strict)
