@@ -66,6 +66,9 @@ def check(condition, message):
 
 def atoll(*words, status=0):
     result = subprocess.run([f"{build}/atoll", *map(str, words)], capture_output=True, text=True, timeout=250)
+    if result.returncode == 65 != status and "unstable" in result.stdout:  # a machine that others use is no fault
+        print(f"too many samples were disturbed here: {result.stderr.splitlines()[-1]}")
+        sys.exit(77)
     check(result.returncode == status, f"atoll {' '.join(map(str, words))}: {result.returncode}\n{result.stdout}\n{result.stderr}")
     return result.stdout + result.stderr
 
