@@ -17,7 +17,9 @@ const char *atoll_brief_kind_name(enum atoll_brief_kind kind)
                                                               [ATOLL_BRIEF_COMBINATION] = "combination",
                                                               [ATOLL_BRIEF_CONSTRAINT] = "constraint",
                                                               [ATOLL_BRIEF_DEMONSTRATION] = "demonstration",
-                                                              [ATOLL_BRIEF_ISSUE_TYPE] = "issue_type"};
+                                                              [ATOLL_BRIEF_ISSUE_TYPE] = "issue_type",
+                                                              [ATOLL_BRIEF_FAILURE] = "failure",
+                                                              [ATOLL_BRIEF_PLAN] = "plan"};
     return (unsigned)kind < ATOLL_BRIEF_KIND_COUNT ? names[kind] : "unknown";
 }
 

@@ -21,14 +21,17 @@ enum atoll_brief_kind {
     ATOLL_BRIEF_KNOWLEDGE, /* an entry of the knowledge base */
     ATOLL_BRIEF_PROMPT,    /* a passage of the prompt itself, in the place of the one that is built in */
     /* results that were chosen among many: id is the candidate, score its time in ns, without texts */
-    ATOLL_BRIEF_SIBLING,     /* another child of the parent */
-    ATOLL_BRIEF_SLOWER,      /* a child that is slower than the parent */
-    ATOLL_BRIEF_BEST,        /* the best of the task */
-    ATOLL_BRIEF_COMBINATION, /* of the parameters of the parent's template */
+    ATOLL_BRIEF_SIBLING, /* another child of the parent */
+    ATOLL_BRIEF_SLOWER,  /* a child that is slower than the parent */
+    ATOLL_BRIEF_BEST,    /* the best of the task */
+    ATOLL_BRIEF_COMBINATION, /* of the parameters of the parent's template; the first has no candidate: its text is "TRIED CORRECT", how
+                                many there are of which the others were chosen */
     /* of the knowledge base, too; the first line of a constraint's text is never cut */
     ATOLL_BRIEF_CONSTRAINT, /* a critical one, for its language and device: told whatever else is */
     ATOLL_BRIEF_DEMONSTRATION, /* a kernel of a similar task: its text is what is said of it, an empty line, the source */
     ATOLL_BRIEF_ISSUE_TYPE, /* a type of issues that an analyser of the campaign made up, and that was worth something */
+    ATOLL_BRIEF_FAILURE, /* a candidate that failed, older than those which the ask names; a result as above, without a time */
+    ATOLL_BRIEF_PLAN, /* a step that was planned for the parent already, and what came of it */
     ATOLL_BRIEF_KIND_COUNT
 };
 const char *atoll_brief_kind_name(enum atoll_brief_kind kind); /* "hint" ... */

@@ -237,6 +237,8 @@ static const struct row rows[ATOLL_PROMPT_SECTION_COUNT] = {
                                  18},
     [ATOLL_PROMPT_SIBLINGS] = {"siblings", "What was made from the parent already",
                                atoll_prompt_write_siblings, 50, 19},
+    [ATOLL_PROMPT_PLANS] = {"plans", "Steps that were planned for the parent already",
+                            atoll_prompt_write_plans, 30, 23},
     [ATOLL_PROMPT_DEMONSTRATIONS] = {"demonstrations", "Kernels of similar tasks",
                                      atoll_prompt_write_demonstrations, 240, 21},
     [ATOLL_PROMPT_INSPIRATION] = {"inspiration", "Other kernels", atoll_prompt_write_inspiration, 70, 20},

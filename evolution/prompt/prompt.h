@@ -59,6 +59,7 @@ enum atoll_prompt_section {
     ATOLL_PROMPT_DIAGNOSIS, /* the verdict and its evidence in plain sentences: an error class with what to do, or a limiter */
     ATOLL_PROMPT_TRAJECTORY,     /* the parent's ancestors with their times, and what each changed */
     ATOLL_PROMPT_SIBLINGS,       /* what was made from the parent already: correct kernels, slower tries */
+    ATOLL_PROMPT_PLANS,          /* steps that were planned for the parent already */
     ATOLL_PROMPT_DEMONSTRATIONS, /* kernels of similar tasks */
     ATOLL_PROMPT_INSPIRATION,    /* the best so far, and elites of other cells */
     ATOLL_PROMPT_MEMORY,         /* rewrites of the optimization memory */
@@ -99,6 +100,7 @@ struct atoll_prompt_input {
     size_t ancestor_count, sibling_count, slower_count;
     const struct atoll_prompt_combination *table; /* of the parent's template, in any order */
     size_t combination_count;
+    size_t tried_count, correct_count; /* of all, of which the table has some; 0: those are all */
     const struct atoll_brief
         *briefs; /* HINT, MEMORY and those of the knowledge base are told, in their order */
     size_t brief_count;

@@ -46,6 +46,14 @@ void atoll_prompt_write_hints(const struct atoll_prompt_input *input, struct ato
                "its context does; judge that before you follow it.\n");
 }
 
+void atoll_prompt_write_plans(const struct atoll_prompt_input *input, struct atoll_prompt_text *t)
+{
+    put_briefs(input, t, ATOLL_BRIEF_PLAN,
+               "The newest first, with what came of each. Plan something else: a step that is one of these "
+               "again is thrown away. Say what was wrong with the attempt where you want one of them done "
+               "otherwise.\n");
+}
+
 /* ---- issues ---- */
 
 static void put_gain(struct atoll_prompt_text *t, const struct atoll_reply_item *item)

@@ -60,7 +60,8 @@ static const struct atoll_prompt_form_row rows[ATOLL_FORM_COUNT] = {
                          1,
                          0,
                          1,
-                         SCENE | SIZES | KERNEL | HISTORY | BIT(INSPIRATION) | LEARNT | BIT(ADVICE) | END,
+                         SCENE | SIZES | KERNEL | HISTORY | BIT(PLANS) | BIT(INSPIRATION) | LEARNT |
+                             BIT(ADVICE) | END,
                          {0}},
     [ATOLL_FORM_ANALYSE] =
         {"part/analyser",

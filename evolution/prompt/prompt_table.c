@@ -15,7 +15,8 @@
 struct table {
     const struct atoll_plan *plan;
     const struct atoll_prompt_combination **rows; /* correct ones, the fastest first, then what failed */
-    size_t count, correct;
+    size_t count, correct;                        /* of rows */
+    size_t more_correct, more_failed;             /* that are not among them */
 };
 
 static int is_timed(const struct atoll_prompt_combination *c)
@@ -64,6 +65,9 @@ static void put_fastest(struct atoll_prompt_text *t, const struct table *table)
         atoll_prompt_put(t, "| ... %zu between%.*s |\n", slow - shown, (int)params, "||||||||||||||||");
     for (size_t i = slow; i < table->correct; i++)
         put_row(t, table, i);
+    if (table->more_correct)
+        atoll_prompt_put(t, "| ... %zu more, slower than the %zu first%.*s |\n", table->more_correct, shown,
+                         (int)params, "||||||||||||||||");
 }
 
 static void put_values(struct atoll_prompt_text *t, const struct table *table, size_t p)
@@ -94,9 +98,10 @@ static void put_failed(struct atoll_prompt_text *t, const struct table *table)
                          atoll_choice_text(table->plan, table->rows[i]->choice, choice, sizeof(choice)),
                          atoll_verdict_name(table->rows[i]->verdict));
     }
-    if (table->count > table->correct + FAILED_SHOWN)
-        atoll_prompt_put(t, "; and %zu more", table->count - table->correct - FAILED_SHOWN);
-    atoll_prompt_put(t, table->count > table->correct ? ".\n" : "");
+    size_t failed = table->count - table->correct, shown = failed < FAILED_SHOWN ? failed : FAILED_SHOWN;
+    if (failed && failed - shown + table->more_failed)
+        atoll_prompt_put(t, "; and %zu more", failed - shown + table->more_failed);
+    atoll_prompt_put(t, failed ? ".\n" : "");
 }
 
 static void put_table(const struct atoll_prompt_input *input, struct atoll_prompt_text *t,
@@ -112,11 +117,19 @@ static void put_table(const struct atoll_prompt_input *input, struct atoll_promp
         table->correct++;
     if (!table->count)
         return;
-    atoll_prompt_put(
-        t,
-        "%zu measured combinations of its params, %zu of them correct. The best time among them with "
-        "each value (-: none has it):\n\n",
-        table->count, table->correct);
+    size_t tried = input->tried_count > table->count ? input->tried_count : table->count, most = tried;
+    most -= table->count - table->correct; /* that can be correct, whatever was said */
+    size_t correct = input->correct_count > table->correct ? input->correct_count : table->correct;
+    correct = correct < most ? correct : most;
+    table->more_correct = correct - table->correct;
+    table->more_failed = tried - correct - (table->count - table->correct);
+    atoll_prompt_put(t, "%zu combinations of its params were measured: %zu correct, %zu failed.", tried,
+                     correct, tried - correct);
+    if (tried > table->count)
+        atoll_prompt_put(t, " Shown are %zu, the %zu fastest and %zu that failed.", table->count,
+                         table->correct, table->count - table->correct);
+    atoll_prompt_put(t, " The best time among %s with each value (-: none has it):\n\n",
+                     tried > table->count ? "those shown" : "them");
     for (size_t p = 0; p < table->plan->param_count; p++)
         put_values(t, table, p);
     if (table->correct)

@@ -70,7 +70,7 @@ atoll_prompt_writer atoll_prompt_write_task, atoll_prompt_write_instructions, at
     atoll_prompt_write_trajectory, atoll_prompt_write_siblings, atoll_prompt_write_inspiration,
     atoll_prompt_write_memory, atoll_prompt_write_hints, atoll_prompt_write_advice, atoll_prompt_write_issues,
     atoll_prompt_write_rounds, atoll_prompt_write_failures, atoll_prompt_write_knowledge,
-    atoll_prompt_write_demonstrations, atoll_prompt_write_regions, atoll_prompt_write_outcomes,
-    atoll_prompt_write_plan, atoll_prompt_write_tools, atoll_prompt_write_answer;
+    atoll_prompt_write_demonstrations, atoll_prompt_write_plans, atoll_prompt_write_regions,
+    atoll_prompt_write_outcomes, atoll_prompt_write_plan, atoll_prompt_write_tools, atoll_prompt_write_answer;
 
 #endif

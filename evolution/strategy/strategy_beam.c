@@ -4,14 +4,16 @@
  * close their place, so that nothing waits for what is lost; a member none of whose samples brought a plan is planned for,
  * and worked on, by the built-in operator.  When every group is closed what was learnt is summarised; then the fastest
  * correct candidate of each group is the pool, the fastest of the pool are the next beam, and places that are left go to
- * members of the last one.  What nobody asked for, seeds and imports, is a group of its own: so the first beam are the
- * fastest seeds.  A beam never holds a candidate twice; it is smaller while fewer are known.
+ * members of the last one.  A plan that says what was planned for the same member before, word for word, is asked for once
+ * more, and dropped when it comes again.  What nobody asked for, seeds and imports, is a group of its own: so the
+ * first beam are the fastest seeds.  A beam never holds a candidate twice; it is smaller while fewer are known.
  * What is translated from another language or device model is a group, too: it joins the pool of the iteration in which it comes.
  * A slot of the beam works on one island, whose role stands in the asks for its plans. */
 #include <stdlib.h>
 
 #include "evolution/strategy/ask.h"
 #include "evolution/strategy/lesson.h"
+#include "evolution/strategy/plan_repeat.h"
 #include "evolution/population/inspire.h"
 #include "evolution/population/null_control.h"
 #include "evolution/strategy/strategy.h"
@@ -25,6 +27,9 @@ struct member {
     uint8_t is_alone; /* the built-in operator plans, for nobody else did */
 };
 
+/* A plan that repeats another one of its member. */
+enum again { AGAIN_NOT, AGAIN_WANTED, AGAIN_ASKED, AGAIN_COUNT };
+
 /* An ask for plans. */
 struct plan {
     uint64_t ask;
@@ -33,6 +38,7 @@ struct plan {
     uint32_t count; /* that came, ATOLL_NONE: not answered */
     uint32_t tried; /* of these: attempts are asked for */
     uint8_t here;   /* the built-in operator plans, so it also carries out */
+    uint8_t again;  /* enum again */
 };
 
 struct group {
@@ -47,8 +53,9 @@ struct beam {
     uint32_t member_count, plan_count, plan_capacity, group_count, group_capacity;
     uint8_t is_curated; /* what the iteration taught is chosen */
     struct member members[WIDTH_LIMIT];
-    struct plan *plans; /* both in the order of their asks */
+    struct plan *plans; /* both in the order of their asks; one that is asked for again keeps its place */
     struct group *groups;
+    struct atoll_plan_repeats repeats;
 };
 
 static int create(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_err *err)
@@ -62,6 +69,7 @@ static void destroy(void *state)
     struct beam *b = state;
     free(b->plans);
     free(b->groups);
+    atoll_plan_repeats_fini(&b->repeats);
     free(b);
 }
 
@@ -164,6 +172,14 @@ static struct plan *next_plan(const struct beam *b)
     return NULL;
 }
 
+static struct plan *next_again(const struct beam *b)
+{
+    for (uint32_t i = 0; i < b->plan_count; i++)
+        if (b->plans[i].again == AGAIN_WANTED)
+            return &b->plans[i];
+    return NULL;
+}
+
 /* All of its samples are answered, and none is a plan. */
 static int is_unplanned(const struct beam *b, uint32_t member)
 {
@@ -217,6 +233,22 @@ static int ask_plan(struct atoll_engine *e, struct atoll_task_state *t, uint32_t
     return (plan.here ? atoll_ask_make_here : atoll_ask_make)(e, t, &asked, err);
 }
 
+/* One more sample in the place of one that repeated another; nobody outside left: it is dropped. */
+static int ask_again(struct atoll_engine *e, struct atoll_task_state *t, struct plan *p,
+                     struct atoll_err *err)
+{
+    struct atoll_asked asked = ask_about(e, t, p->member, ATOLL_ASK_PLAN, ATOLL_OPERATOR_PLAN);
+    p->again = AGAIN_ASKED;
+    if (!atoll_ask_is_outside(e, t) || asked.parent == ATOLL_NONE ||
+        e->individuals.items[asked.parent].state == ATOLL_INDIVIDUAL_DISCARDED) {
+        p->count = 0;
+        return 0;
+    }
+    p->ask = asked.ask.number;
+    atoll_inspire(e, t, &asked);
+    return atoll_ask_make(e, t, &asked, err);
+}
+
 static int ask_attempts(struct atoll_engine *e, struct atoll_task_state *t, struct plan *p,
                         struct atoll_err *err)
 {
@@ -251,7 +283,7 @@ static int ready(const struct atoll_engine *e, const struct atoll_task_state *t)
     struct beam *b = t->strategy;
     if (!atoll_ask_allowed(e, t) || (!atoll_ask_is_outside(e, t) && !t->template_count))
         return 0;
-    if (next_plan(b) || next_member(e, t, b) < b->member_count)
+    if (next_plan(b) || next_again(b) || next_member(e, t, b) < b->member_count)
         return 1;
     if (b->iterations >= e->search.beam_iterations)
         return 0;
@@ -276,6 +308,8 @@ static int propose(struct atoll_engine *e, struct atoll_task_state *t, struct at
     uint32_t elite = atoll_ask_is_outside(e, t) ? atoll_translate_elite(e, t) : ATOLL_NONE;
     if (elite != ATOLL_NONE)
         return ask_translation(e, t, elite, err);
+    if (next_again(b))
+        return ask_again(e, t, next_again(b), err);
     if (!next_plan(b) && next_member(e, t, b) == b->member_count) {
         if (!b->is_curated) { /* the next plans are made by what this iteration taught */
             b->is_curated = 1;
@@ -302,6 +336,16 @@ static void close_plan(const struct atoll_task_state *t, struct plan *p, const s
     p->here |= asked->is_here && t->template_count;
 }
 
+/* 1: all that it says its member had before. */
+static int repeats(struct beam *b, const struct plan *p, const struct atoll_asked *asked,
+                   const struct atoll_reply *reply, struct atoll_err *err)
+{
+    const struct atoll_reply_item *step = atoll_items_plan(reply->items, reply->item_count, 0);
+    if (!step || asked->is_here || asked->ask.count != 1)
+        return 0;
+    return atoll_plan_repeats_add(&b->repeats, b->members[p->member].individual, step->text, err);
+}
+
 static int replied(struct atoll_engine *e, struct atoll_task_state *t, const struct atoll_asked *asked,
                    const struct atoll_reply *reply, uint32_t accepted, struct atoll_err *err)
 {
@@ -310,9 +354,19 @@ static int replied(struct atoll_engine *e, struct atoll_task_state *t, const str
     uint32_t plans = reply->status == ATOLL_REPLY_OK ? reply->plan_count : 0;
     if (group)
         group->left = accepted;
-    for (uint32_t i = 0; i < b->plan_count && !group; i++)
-        if (b->plans[i].ask == reply->ask)
-            close_plan(t, &b->plans[i], asked, plans);
+    for (uint32_t i = 0; i < b->plan_count && !group; i++) {
+        struct plan *p = &b->plans[i];
+        if (p->ask != reply->ask)
+            continue;
+        int is_repeat = plans ? repeats(b, p, asked, reply, err) : 0;
+        if (is_repeat < 0)
+            return -1;
+        if (is_repeat && p->again == AGAIN_NOT)
+            p->again = AGAIN_WANTED; /* it stays unanswered */
+        else
+            close_plan(t, p, asked, is_repeat ? 0 : plans);
+        break;
+    }
     return 0;
 }
 
@@ -352,7 +406,7 @@ static int plans_codec(const struct atoll_engine *e, struct beam *b, struct atol
                        struct atoll_err *err)
 {
     uint32_t count = b->plan_count;
-    atoll_codec_count(c, &count, 25);
+    atoll_codec_count(c, &count, 26);
     if (c->in && atoll_array_reserve(&b->plans, &b->plan_capacity, count, sizeof(*b->plans), err))
         return -1;
     b->plan_count = count;
@@ -364,10 +418,12 @@ static int plans_codec(const struct atoll_engine *e, struct beam *b, struct atol
         atoll_codec_u32(c, &p->count);
         atoll_codec_u32(c, &p->tried);
         atoll_codec_u8(c, &p->here);
+        atoll_codec_u8(c, &p->again);
         if (c->in && (!p->ask || p->ask >= e->next_ask || p->member >= b->member_count ||
                       p->first >= e->search.beam_plans ||
                       (p->count != ATOLL_NONE && p->count > e->search.beam_plans) || p->tried > p->count ||
-                      p->here > 1)) {
+                      p->here > 1 || p->again >= AGAIN_COUNT ||
+                      (p->again == AGAIN_WANTED && p->count != ATOLL_NONE))) {
             c->in->failed = 1;
         }
     }
@@ -400,7 +456,7 @@ static int codec(struct atoll_engine *e, struct atoll_task_state *t, struct atol
             c->in->failed = 1;
         }
     }
-    return 0;
+    return atoll_plan_repeats_codec(&b->repeats, e->individuals.count, c, err);
 }
 
 const struct atoll_strategy atoll_strategy_beam = {.name = "beam",

@@ -259,6 +259,20 @@ const struct atoll_ask_record *atoll_ask_history_analysis(const struct atoll_ask
     return r && r->ask.kind == ATOLL_ASK_ANALYSE && r->is_answered && r->status == ATOLL_REPLY_OK ? r : NULL;
 }
 
+size_t atoll_ask_history_plans(const struct atoll_ask_history *h, const struct atoll_ask *ask,
+                               const struct atoll_ask_record **ret_plans, size_t limit)
+{
+    size_t count = 0;
+    for (uint32_t i = h->count; i-- > 0 && count < limit;) {
+        const struct atoll_ask_record *r = &h->entries[i]->record;
+        if (r->ask.kind == ATOLL_ASK_PLAN && r->is_answered && r->status == ATOLL_REPLY_OK &&
+            r->ask.number < ask->number && r->ask.task == ask->task && r->ask.model == ask->model &&
+            atoll_id_equal(&r->ask.parent, &ask->parent))
+            ret_plans[count++] = r;
+    }
+    return count;
+}
+
 static int is_round_before(const struct atoll_ask *round, const struct atoll_ask *ask)
 {
     return round->kind == ATOLL_ASK_WRITE && round->op == ATOLL_OPERATOR_STAGED &&

@@ -51,6 +51,9 @@ const struct atoll_reply_item *atoll_ask_history_step(const struct atoll_ask_his
 /* The analysis that a stage's ask rests on; NULL: the built-in operator made it. */
 const struct atoll_ask_record *atoll_ask_history_analysis(const struct atoll_ask_history *history,
                                                           const struct atoll_ask *ask);
+/* The answered asks for plans of the ask's parent that came before it, the newest first, at most limit; how many. */
+size_t atoll_ask_history_plans(const struct atoll_ask_history *history, const struct atoll_ask *ask,
+                               const struct atoll_ask_record **ret_plans, size_t limit);
 /* The rounds of an ask's stage that came before it, the oldest first, the last `limit` of them; how many. */
 size_t atoll_ask_history_rounds(const struct atoll_ask_history *history, const struct atoll_ask *ask,
                                 const struct atoll_ask_record **ret_rounds, size_t limit);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "core/behaviour/behaviour.h"
 #include "core/diagnosis.h"
 #include "core/model_role.h"
@@ -21,6 +22,10 @@
 #define DIMENSIONS   3u /* of a behaviour */
 #define DEPTH_MOST   4u /* improvements that are counted */
 #define OUTCOMES     16u
+#define FAILURES     8u /* that are older than those an ask names */
+#define PLANS        12u
+#define STEP_BYTES   600u /* of each */
+#define PLAN_BYTES   ((size_t)64 << 10)
 
 /* What each role is told. */
 static const struct told {
@@ -29,13 +34,21 @@ static const struct told {
     unsigned memory : 1;       /* rewrites */
     unsigned hints : 1;
     unsigned knowledge : 1;
-    unsigned types : 1; /* of issues, that analysers made up */
+    unsigned types : 1;    /* of issues, that analysers made up */
+    unsigned failures : 1; /* older ones */
+    unsigned plans : 1;    /* that the parent has already */
 } told[ATOLL_MODEL_ROLE_COUNT] = {
-    [ATOLL_MODEL_ROLE_WRITER] = {.neighbours = 1, .combinations = 1, .memory = 1, .hints = 1, .knowledge = 1},
-    [ATOLL_MODEL_ROLE_PLANNER] =
-        {.neighbours = 1, .combinations = 1, .memory = 1, .hints = 1, .knowledge = 1},
+    [ATOLL_MODEL_ROLE_WRITER] =
+        {.neighbours = 1, .combinations = 1, .memory = 1, .hints = 1, .knowledge = 1, .failures = 1},
+    [ATOLL_MODEL_ROLE_PLANNER] = {.neighbours = 1,
+                                  .combinations = 1,
+                                  .memory = 1,
+                                  .hints = 1,
+                                  .knowledge = 1,
+                                  .failures = 1,
+                                  .plans = 1},
     [ATOLL_MODEL_ROLE_EXECUTOR] = {.combinations = 1, .knowledge = 1},
-    [ATOLL_MODEL_ROLE_ANALYSER] = {.knowledge = 1, .types = 1},
+    [ATOLL_MODEL_ROLE_ANALYSER] = {.knowledge = 1, .types = 1, .failures = 1},
     [ATOLL_MODEL_ROLE_REFINER] = {.combinations = 1, .hints = 1, .knowledge = 1},
     [ATOLL_MODEL_ROLE_EXTRACTOR] = {.knowledge = 1},
     [ATOLL_MODEL_ROLE_TEMPLATER] = {.combinations = 1, .knowledge = 1},
@@ -50,6 +63,8 @@ struct atoll_briefer {
     struct atoll_issue_types *types;
     struct atoll_knowledge_briefs *knowledge; /* NULL: nothing of it is told */
     struct atoll_buffer outcomes;             /* the last ones that were told */
+    char counts[24];                          /* of combinations, the same */
+    struct atoll_arena *steps;                /* of plans, the same */
 };
 
 struct atoll_briefer *atoll_briefer_create(const struct atoll_search *search, const char *backend,
@@ -67,7 +82,8 @@ struct atoll_briefer *atoll_briefer_create(const struct atoll_search *search, co
     b->experience = atoll_experience_create(err);
     b->rewrites = b->experience ? atoll_rewrites_create(search->memory_size, err) : NULL;
     b->types = b->rewrites ? atoll_issue_types_create(err) : NULL;
-    if (b->types)
+    b->steps = b->types ? atoll_arena_create(PLAN_BYTES, err) : NULL;
+    if (b->steps)
         return b;
     atoll_briefer_destroy(b);
     return NULL;
@@ -80,6 +96,7 @@ void atoll_briefer_destroy(struct atoll_briefer *b)
     atoll_experience_destroy(b->experience);
     atoll_rewrites_destroy(b->rewrites);
     atoll_issue_types_destroy(b->types);
+    atoll_arena_destroy(b->steps);
     atoll_buffer_fini(&b->outcomes);
     free(b);
 }
@@ -315,15 +332,18 @@ static void tell_best(const struct atoll_engine *engine, const struct atoll_ask 
 }
 
 /* The parent itself is one of them. */
-static void tell_combinations(const struct atoll_engine *engine, const struct atoll_ask *ask,
-                              const struct atoll_candidate_view *parent, struct atoll_briefing *briefing)
+static void tell_combinations(struct atoll_briefer *b, const struct atoll_engine *engine,
+                              const struct atoll_ask *ask, const struct atoll_candidate_view *parent,
+                              struct atoll_briefing *briefing)
 {
     struct choice correct = {.limit = COMBINATIONS}, broken = {.limit = BROKEN};
     struct atoll_candidate_view view;
-    uint32_t cursor = 0;
+    uint32_t cursor = 0, tried_count = 0, correct_count = 0;
     while (atoll_engine_next_view(engine, ask->task, ask->model, &cursor, &view)) {
         if (!view.is_settled || !atoll_id_equal(&view.source, &parent->source))
             continue;
+        tried_count++;
+        correct_count += view.is_correct != 0;
         if (view.is_correct)
             choose(&correct, ATOLL_BRIEF_COMBINATION, &view, 1);
         else
@@ -331,8 +351,85 @@ static void tell_combinations(const struct atoll_engine *engine, const struct at
     }
     if (correct.count + broken.count < 2)
         return; /* no template, or nothing beside the parent */
+    snprintf(b->counts, sizeof(b->counts), "%u %u", tried_count, correct_count);
+    if (briefing->count < ATOLL_BRIEF_LIMIT)
+        briefing->briefs[briefing->count++] =
+            (struct atoll_brief){.kind = ATOLL_BRIEF_COMBINATION, .title = "", .text = b->counts};
     tell(briefing, &correct);
     tell(briefing, &broken);
+}
+
+/* Those of the parent's own template are in its table. */
+static void tell_failures(const struct atoll_engine *engine, const struct atoll_ask *ask,
+                          const struct atoll_candidate_view *parent, struct atoll_briefing *briefing)
+{
+    struct choice failed = {.limit = FAILURES};
+    struct atoll_candidate_view view;
+    uint32_t cursor = 0;
+    while (failed.count < FAILURES && atoll_engine_next_view(engine, ask->task, ask->model, &cursor, &view))
+        if (view.is_settled && !view.is_correct && !is_named(ask, &view.id) &&
+            !(parent && atoll_id_equal(&view.source, &parent->source)))
+            choose(&failed, ATOLL_BRIEF_FAILURE, &view, 0);
+    tell(briefing, &failed);
+}
+
+/* ---- plans ---- */
+
+/* What came of the attempts at one plan; 0: none is measured yet, below 0: none was correct. */
+static double best_attempt_ns(const struct atoll_briefer *b, const struct atoll_engine *engine,
+                              const struct atoll_ask *ask, uint64_t plan, uint32_t plan_index)
+{
+    struct atoll_candidate_view view;
+    uint32_t cursor = 0;
+    double best_ns = 0;
+    while (atoll_engine_next_view(engine, ask->task, ask->model, &cursor, &view)) {
+        const struct atoll_ask *attempt = find_ask(b, view.ask);
+        if (!attempt || attempt->plan != plan || attempt->plan_index != plan_index || !view.is_settled)
+            continue;
+        if (view.is_correct && view.time_ns > 0 && (best_ns <= 0 || view.time_ns < best_ns))
+            best_ns = view.time_ns;
+        else if (best_ns >= 0 && best_ns <= 0)
+            best_ns = -1;
+    }
+    return best_ns;
+}
+
+/* "At best 1.2 times as fast as the parent. Give tile_b a second buffer; ..." */
+static void tell_plan(struct atoll_briefer *b, const struct atoll_reply_item *step, double best_ns,
+                      double parent_ns, struct atoll_briefing *briefing)
+{
+    char text[STEP_BYTES + 128];
+    int used;
+    if (best_ns > 0 && parent_ns > 0)
+        used =
+            snprintf(text, sizeof(text), "At best %.3g times as fast as the parent. ", parent_ns / best_ns);
+    else
+        used = snprintf(text, sizeof(text), "%s",
+                        best_ns < 0 ? "No attempt was correct. " : "Nothing has come of it yet. ");
+    size_t length = strlen(step->text),
+           kept = length <= STEP_BYTES ? length : atoll_utf8_cut((const void *)step->text, STEP_BYTES);
+    used += snprintf(text + used, sizeof(text) - (size_t)used, "%.*s", (int)kept, step->text);
+    const char *told_text = atoll_arena_text(b->steps, text, (size_t)used, NULL);
+    if (told_text && briefing->count < ATOLL_BRIEF_LIMIT) /* else no memory: it goes untold */
+        briefing->briefs[briefing->count++] =
+            (struct atoll_brief){.kind = ATOLL_BRIEF_PLAN, .title = step->title, .text = told_text};
+}
+
+static void tell_plans(struct atoll_briefer *b, const struct atoll_engine *engine,
+                       const struct atoll_ask *ask, const struct atoll_candidate_view *parent,
+                       struct atoll_briefing *briefing)
+{
+    const struct atoll_ask_record *plans[PLANS];
+    size_t count = atoll_ask_history_plans(atoll_prompt_context_asks(b->context), ask, plans, PLANS);
+    atoll_arena_reset(b->steps);
+    for (size_t i = 0; i < count; i++) {
+        const struct atoll_reply_item *step;
+        for (uint32_t at = 0; at < ATOLL_REPLY_ITEM_LIMIT &&
+                              (step = atoll_items_plan(plans[i]->items, plans[i]->item_count, at)) != NULL;
+             at++)
+            tell_plan(b, step, best_attempt_ns(b, engine, ask, plans[i]->ask.number, at), parent->time_ns,
+                      briefing);
+    }
 }
 
 /* ---- what was learnt ---- */
@@ -563,7 +660,11 @@ int atoll_briefer_make(struct atoll_briefer *b, const struct atoll_engine *engin
         tell_best(engine, ask, ret_briefing);
     }
     if (b->search->trajectory && wanted->combinations && has_parent)
-        tell_combinations(engine, ask, &parent, ret_briefing);
+        tell_combinations(b, engine, ask, &parent, ret_briefing);
+    if (b->search->trajectory && wanted->failures)
+        tell_failures(engine, ask, has_parent ? &parent : NULL, ret_briefing);
+    if (b->search->trajectory && wanted->plans && has_parent)
+        tell_plans(b, engine, ask, &parent, ret_briefing);
     if (b->search->memory && wanted->memory)
         tell_memory(b, ask, ret_briefing);
     return b->search->hints && wanted->hints ? tell_hints(b, engine, ask, ret_briefing, err) : 0;

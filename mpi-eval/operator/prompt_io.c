@@ -245,8 +245,8 @@ static int add_tools(const struct atoll_prompt_io *io, const struct atoll_ask *a
 /* Room for what input points to. */
 struct told {
     struct atoll_prompt_kernel parent, best, inspirations[ATOLL_ASK_INSPIRATION_LIMIT],
-        failures[ATOLL_ASK_FAILURE_LIMIT], ancestors[ANCESTORS], siblings[ATOLL_BRIEF_LIMIT],
-        slower[ATOLL_BRIEF_LIMIT];
+        failures[ATOLL_ASK_FAILURE_LIMIT + ATOLL_BRIEF_LIMIT], ancestors[ANCESTORS],
+        siblings[ATOLL_BRIEF_LIMIT], slower[ATOLL_BRIEF_LIMIT];
     struct atoll_prompt_combination table[ATOLL_BRIEF_LIMIT];
     struct atoll_brief briefs[ATOLL_BRIEF_LIMIT];
     struct atoll_reply_item issues[ATOLL_REPLY_ITEM_LIMIT];
@@ -281,7 +281,7 @@ static int tell_ancestors(const struct kernels *k, struct told *t, struct atoll_
 static int is_result(enum atoll_brief_kind kind)
 {
     return kind == ATOLL_BRIEF_SIBLING || kind == ATOLL_BRIEF_SLOWER || kind == ATOLL_BRIEF_BEST ||
-           kind == ATOLL_BRIEF_COMBINATION;
+           kind == ATOLL_BRIEF_COMBINATION || kind == ATOLL_BRIEF_FAILURE;
 }
 
 /* A result that the briefing names. */
@@ -289,12 +289,17 @@ static int tell_result(const struct kernels *k, const struct atoll_brief *brief,
                        struct atoll_prompt_input *input, struct atoll_err *err)
 {
     struct atoll_prompt_kernel kernel;
+    if (brief->kind == ATOLL_BRIEF_COMBINATION && atoll_id_is_zero(&brief->id)) { /* of all */
+        sscanf(brief->text, "%9zu %9zu", &input->tried_count, &input->correct_count);
+        return 0;
+    }
     int got = find_kernel(k, &brief->id, &kernel, err);
     if (got <= 0)
         return got;
     switch (brief->kind) {
     case ATOLL_BRIEF_SIBLING: t->siblings[input->sibling_count++] = kernel; break;
     case ATOLL_BRIEF_SLOWER: t->slower[input->slower_count++] = kernel; break;
+    case ATOLL_BRIEF_FAILURE: t->failures[input->failure_count++] = kernel; break;
     case ATOLL_BRIEF_BEST:
         t->best = kernel;
         input->best = &t->best;

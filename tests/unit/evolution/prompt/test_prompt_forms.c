@@ -739,7 +739,8 @@ static void large_tables_are_cut(void **state)
         s.input.table = table;
         s.input.combination_count = 100;
         const char *text =
-            strstr(written(&s), "100 measured combinations of its params, 80 of them correct.");
+            strstr(written(&s), "100 combinations of its params were measured: 80 correct, 20 failed. The "
+                                "best time among them with each value");
         assert_non_null(text);
         assert_non_null(
             strstr(text, "| 16 | 4 | 15 | 415 us |\n| ... 60 between||| |\n| 16 | 4 | 76 | 476 us |\n"));
@@ -748,6 +749,37 @@ static void large_tables_are_cut(void **state)
             assert_string_equal(text, before);
         assert_true(strlen(text) < sizeof(before));
         strcpy(before, text);
+        scene_fini(&s);
+    }
+}
+
+/* A table that was cut before it came says how many there are of all, and what is shown of them. */
+static void counts_are_those_of_all(void **state)
+{
+    static const struct {
+        size_t tried, correct;
+        const char *counts, *more;
+    } rows[] = {
+        {6, 4, "6 combinations of its params were measured: 5 correct, 1 failed. The best time among them",
+         NULL},
+        {90, 60,
+         "90 combinations of its params were measured: 60 correct, 30 failed. Shown are 6, the 5 fastest and "
+         "1 "
+         "that failed. The best time among those shown",
+         "| ... 55 more, slower than the 5 first"},
+        {3, 900, "6 combinations of its params were measured: 5 correct, 1 failed. The", NULL}, /* hostile */
+    };
+    static struct scene s;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        scene_init(&s);
+        as_template(&s);
+        s.input.tried_count = rows[i].tried;
+        s.input.correct_count = rows[i].correct;
+        const char *text = written(&s);
+        assert_non_null(strstr(text, rows[i].counts));
+        assert_int_equal(strstr(text, "more, slower than") != NULL, rows[i].more != NULL);
+        assert_int_equal(strstr(text, "; and 29 more.") != NULL, rows[i].more != NULL);
+        assert_true(!rows[i].more || strstr(text, rows[i].more));
         scene_fini(&s);
     }
 }
@@ -872,6 +904,7 @@ int main(void)
         cmocka_unit_test(budgets_are_kept),
         cmocka_unit_test(changes_are_shown_shortly),
         cmocka_unit_test(large_tables_are_cut),
+        cmocka_unit_test(counts_are_those_of_all),
         cmocka_unit_test(an_executor_without_a_step_is_a_writer),
         cmocka_unit_test(many_issues_are_told),
         cmocka_unit_test(system_texts_name_what_is_read),

@@ -123,6 +123,49 @@ static void a_small_search_by_hand(void **state)
     op_finish(s);
 }
 
+static void reply_step(struct sim *s, uint64_t ask, const char *step)
+{
+    struct atoll_reply reply = {.ask = ask, .item_count = 1};
+    reply.items[0] = (struct atoll_reply_item){.kind = ATOLL_ITEM_PLAN, .title = "A step", .text = step};
+    atoll_reply_count_items(&reply);
+    op_reply(s, &reply);
+}
+
+/* A step that its parent had, in the same words, is asked for once more; what comes then is carried out, or dropped. */
+static void a_repeated_plan_is_asked_for_again(void **state)
+{
+    static const double times[] = {4, 3, 2, 1};
+    for (int is_new = 0; is_new < 2; is_new++) {
+        struct atoll_search search = settings();
+        search.beam_width = 1;
+        search.beam_attempts = 1;
+        search.beam_iterations = 1;
+        struct sim *s = op_start(1, &search, &plain, 1);
+        sim_capacity(s, 8);
+        op_evaluate(s, times);
+        assert_int_equal(op_count(s), 2);
+        uint32_t parent = op_number(s, 0, &op_at(s, 0)->parent);
+        reply_step(s, 1, "Tile the loop over k by 8.");
+        reply_step(s, 2, "tile the loop,\n  over K, by 8");
+        assert_int_equal(op_count(s), 2); /* attempts at the first, and the second anew */
+        for (uint32_t i = 0; i < 2; i++) {
+            assert_int_equal(op_at(s, i)->kind, i == 0 ? ATOLL_ASK_WRITE : ATOLL_ASK_PLAN);
+            assert_int_equal(op_number(s, 0, &op_at(s, i)->parent), parent);
+        }
+        assert_int_equal(op_at(s, 0)->plan, 1);
+        uint64_t again = op_at(s, 1)->number;
+        reply_step(s, again, is_new ? "Unroll it." : "Tile the loop over k by 8!");
+        assert_int_equal(op_count(s), is_new ? 2 : 1);
+        if (is_new)
+            assert_int_equal(op_at(s, 1)->plan, again);
+        while (op_count(s))
+            op_status(s, op_at(s, 0)->number, ATOLL_REPLY_EMPTY);
+        assert_int_equal(s->last[ATOLL_DECIDE_TASK_DONE].reason, ATOLL_REASON_EXHAUSTED);
+        op_evaluate(s, times);
+        op_finish(s);
+    }
+}
+
 /* A member that a duel proved wrong is not in the next beam, nor is it filled up with it. */
 static void what_was_refuted_does_not_go_on(void **state)
 {
@@ -537,6 +580,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_small_search_by_hand),
+        cmocka_unit_test(a_repeated_plan_is_asked_for_again),
         cmocka_unit_test(what_was_refuted_does_not_go_on),
         cmocka_unit_test(a_refuted_beam_begins_again),
         cmocka_unit_test(imports_join),

@@ -40,6 +40,7 @@ static struct atoll_search settings(enum atoll_strategy_kind strategy)
     search.staged_runs = 3;
     search.stagnation_limit = 0;
     search.prompt_interval = 1;
+    search.judge = ATOLL_JUDGE_ALL;
     return search;
 }
 
@@ -47,12 +48,11 @@ static struct atoll_search settings(enum atoll_strategy_kind strategy)
 
 static void fill_items(struct sim *s, const struct atoll_ask *ask, struct atoll_reply *reply)
 {
-    static const enum atoll_item_kind kinds[ATOLL_ASK_KIND_COUNT] = {[ATOLL_ASK_PLAN] = ATOLL_ITEM_PLAN,
-                                                                     [ATOLL_ASK_ANALYSE] = ATOLL_ITEM_ISSUE,
-                                                                     [ATOLL_ASK_SUMMARISE] =
-                                                                         ATOLL_ITEM_REWRITE,
-                                                                     [ATOLL_ASK_DISTIL] = ATOLL_ITEM_HINT,
-                                                                     [ATOLL_ASK_META] = ATOLL_ITEM_EDIT};
+    static const enum atoll_item_kind kinds[ATOLL_ASK_KIND_COUNT] = {
+        [ATOLL_ASK_PLAN] = ATOLL_ITEM_PLAN,         [ATOLL_ASK_ANALYSE] = ATOLL_ITEM_ISSUE,
+        [ATOLL_ASK_SUMMARISE] = ATOLL_ITEM_REWRITE, [ATOLL_ASK_DISTIL] = ATOLL_ITEM_HINT,
+        [ATOLL_ASK_META] = ATOLL_ITEM_EDIT,         [ATOLL_ASK_JUDGE] = ATOLL_ITEM_JUDGEMENT};
+    static const char *const steps[] = {"a text", "A text!", "another", "a third"};
     if (ask->kind == ATOLL_ASK_ORDER || ask->kind == ATOLL_ASK_WRITE)
         return;
     reply->item_count = (uint32_t)sim_below(s, 4);
@@ -60,7 +60,8 @@ static void fill_items(struct sim *s, const struct atoll_ask *ask, struct atoll_
         reply->items[i] = (struct atoll_reply_item){.kind = kinds[ask->kind],
                                                     .issue = (uint8_t)sim_below(s, ATOLL_ISSUE_COUNT + 1),
                                                     .title = "a title",
-                                                    .text = "a text"};
+                                                    .gain_low = ask->kind == ATOLL_ASK_JUDGE ? 0.3 * i : 0,
+                                                    .text = steps[sim_below(s, 4)]};
         if (!sim_below(s, 6)) /* of another kind than was asked for */
             reply->items[i].kind = (enum atoll_item_kind)sim_below(s, ATOLL_ITEM_KIND_COUNT);
     }
@@ -112,7 +113,33 @@ static void brief(struct sim *s, uint64_t ask)
     free(event);
 }
 
-static void advance(struct sim *s, struct op_moods *moods)
+/* Two device models, on the first of which what models write is fast: the other is asked for translations of it. */
+static void capacity(struct sim *s, int has_two_models)
+{
+    struct atoll_event event;
+    if (!has_two_models) {
+        sim_capacity(s, 2);
+        return;
+    }
+    atoll_event_init(&event, ATOLL_EVENT_CAPACITY);
+    event.slots = event.model_count = 2;
+    event.models[0] = (struct atoll_capacity){"new", 1, 0, {0}};
+    event.models[1] = (struct atoll_capacity){"old", 1, 0, {0}};
+    sim_step(s, &event);
+}
+
+static void evaluate(struct sim *s, int has_two_models)
+{
+    if (!has_two_models || s->orders[0].type != ATOLL_DECIDE_EVALUATE || s->orders[0].model != 0 ||
+        s->orders[0].op == ATOLL_OPERATOR_SEED) {
+        sim_answer(s);
+        return;
+    }
+    struct atoll_decision order = sim_take(s, 0);
+    sim_evaluated(s, &order, ATOLL_V_CORRECT, 0.1 * sim_time(&order.candidate));
+}
+
+static void advance(struct sim *s, struct op_moods *moods, int has_two_models)
 {
     if (op_count(s) && (!s->order_count || sim_below(s, 2))) {
         const struct atoll_ask ask = *op_at(s, (uint32_t)sim_below(s, op_count(s)));
@@ -120,7 +147,7 @@ static void advance(struct sim *s, struct op_moods *moods)
             brief(s, ask.number);
         answer(s, moods, &ask);
     } else {
-        sim_answer(s);
+        evaluate(s, has_two_models);
     }
 }
 
@@ -216,21 +243,22 @@ static uint32_t campaign(enum atoll_strategy_kind strategy, uint64_t seed)
     struct op_moods moods = {.failed = (unsigned)(seed % 3 * 15), .known = 10, .next = 2};
     uint64_t seen = 0;
     uint32_t roles = 0;
+    int has_two_models = seed == 3;
     assert_non_null(asked);
     s->infrastructure = s->wrong = 8;
     s->noise = 0.05;
-    sim_capacity(s, 2);
+    capacity(s, has_two_models);
     for (unsigned i = 0; !s->counts[ATOLL_DECIDE_STOP]; i++) {
         assert_true(s->order_count + op_count(s) > 0 && i < 20000);
         kill_here(s);
         if (!sim_below(s, 12)) { /* and goes on there */
             sim_reload(s);
             sim_simple(s, ATOLL_EVENT_RESUME);
-            sim_capacity(s, 2);
+            capacity(s, has_two_models);
         }
         note(s, asked, &seen);
         roles |= roles_of(s);
-        advance(s, &moods);
+        advance(s, &moods, has_two_models);
     }
     op_finish(s);
     free(asked);
@@ -240,15 +268,15 @@ static uint32_t campaign(enum atoll_strategy_kind strategy, uint64_t seed)
 static void nothing_is_asked_twice(void **state)
 {
     static const uint32_t expected[ATOLL_STRATEGY_COUNT] = {
-        [ATOLL_STRATEGY_ISLANDS] =
-            WRITES(UNIVERSAL) | WRITES(TEMPLATE) | ASKS(SUMMARISE) | ASKS(META) | ASKS(DISTIL),
-        [ATOLL_STRATEGY_BEAM] =
-            ASKS(PLAN) | WRITES(EXECUTE) | WRITES(TEMPLATE) | ASKS(SUMMARISE) | ASKS(META) | ASKS(DISTIL),
-        [ATOLL_STRATEGY_TREE] = WRITES(INITIALISE) | WRITES(UNIVERSAL) | WRITES(TEMPLATE) | ASKS(SUMMARISE) |
-                                ASKS(META) | ASKS(DISTIL),
+        [ATOLL_STRATEGY_ISLANDS] = WRITES(UNIVERSAL) | WRITES(TRANSLATE) | WRITES(TEMPLATE) |
+                                   ASKS(SUMMARISE) | ASKS(META) | ASKS(DISTIL) | ASKS(JUDGE),
+        [ATOLL_STRATEGY_BEAM] = ASKS(PLAN) | WRITES(EXECUTE) | WRITES(TEMPLATE) | ASKS(SUMMARISE) |
+                                ASKS(META) | ASKS(DISTIL) | ASKS(JUDGE),
+        [ATOLL_STRATEGY_TREE] = WRITES(INITIALISE) | WRITES(UNIVERSAL) | WRITES(TRANSLATE) |
+                                WRITES(TEMPLATE) | ASKS(SUMMARISE) | ASKS(META) | ASKS(DISTIL) | ASKS(JUDGE),
         [ATOLL_STRATEGY_STAGED] = ASKS(ANALYSE) | ASKS(ORDER) | WRITES(STAGED) | WRITES(EXTRACT) |
-                                  WRITES(TEMPLATE) | ASKS(SUMMARISE) | ASKS(META),
-        [ATOLL_STRATEGY_REPEATED] = WRITES(INITIALISE)};
+                                  WRITES(TEMPLATE) | ASKS(SUMMARISE) | ASKS(META) | ASKS(JUDGE),
+        [ATOLL_STRATEGY_REPEATED] = WRITES(INITIALISE) | ASKS(JUDGE)};
     for (unsigned strategy = 0; strategy < ATOLL_STRATEGY_COUNT; strategy++) {
         uint32_t roles = 0;
         for (uint64_t seed = 1; seed <= 4; seed++)

@@ -110,18 +110,22 @@ static void neighbours_are_told(void **state)
     s.told.hints = 0;
     struct atoll_ask ask = *op_at(s.sim, 0);
     b = brief(&s, &ask);
-    assert_int_equal(b.count, 5); /* the best is the fastest sibling */
+    assert_int_equal(b.count, 6); /* the best is the fastest sibling */
     expect(&s, &b, 0, ATOLL_BRIEF_SIBLING, 4);
     expect(&s, &b, 1, ATOLL_BRIEF_SIBLING, 6);
     expect(&s, &b, 2, ATOLL_BRIEF_SIBLING, 7);
     expect(&s, &b, 3, ATOLL_BRIEF_SLOWER, 5); /* the newest first */
     expect(&s, &b, 4, ATOLL_BRIEF_SLOWER, 2);
+    expect(&s, &b, 5, ATOLL_BRIEF_FAILURE, 3);
     assert_true(b.briefs[0].score > 4.9e6 && b.briefs[0].score < 5.1e6);
     /* what is named is not told twice */
     ask.inspirations[ask.inspiration_count++] = b.briefs[0].id;
     b = brief(&s, &ask);
     expect(&s, &b, 0, ATOLL_BRIEF_SIBLING, 6);
     assert_int_equal(count_of(&b, ATOLL_BRIEF_BEST), 0);
+    ask.failures[ask.failure_count++] = b.briefs[b.count - 1].id;
+    b = brief(&s, &ask);
+    assert_int_equal(count_of(&b, ATOLL_BRIEF_FAILURE), 0);
     /* of a child: the other children of its parent, and the best */
     ask.inspiration_count = 0;
     ask.parent = b.briefs[0].id;
@@ -146,6 +150,7 @@ static void combinations_are_told_the_fastest_first(void **state)
     struct atoll_candidate_view view;
     struct atoll_ask ask = {.number = 1, .kind = ATOLL_ASK_WRITE, .op = ATOLL_OPERATOR_EXECUTE, .count = 1};
     uint32_t cursor = 0, correct = 0, broken = 0;
+    char counts[24];
     (void)state;
     set_up(&s, tuned, 2);
     s.sim->wrong = 30;
@@ -161,11 +166,15 @@ static void combinations_are_told_the_fastest_first(void **state)
     }
     assert_true(correct >= 3 && broken >= 1);
     struct atoll_briefing b = brief(&s, &ask);
-    assert_int_equal(b.count, (correct < 8 ? correct : 8) + (broken < 4 ? broken : 4));
-    for (uint32_t i = 0; i < b.count; i++) {
+    assert_int_equal(b.count, 1 + (correct < 8 ? correct : 8) + (broken < 4 ? broken : 4));
+    assert_true(b.count < 1 + correct + broken); /* the table is cut, and the counts are those of all */
+    assert_true(b.briefs[0].kind == ATOLL_BRIEF_COMBINATION && atoll_id_is_zero(&b.briefs[0].id));
+    snprintf(counts, sizeof(counts), "%u %u", correct + broken, correct);
+    assert_string_equal(b.briefs[0].text, counts);
+    for (uint32_t i = 1; i < b.count; i++) {
         assert_int_equal(b.briefs[i].kind, ATOLL_BRIEF_COMBINATION);
         assert_int_equal(op_number(s.sim, 0, &b.briefs[i].id), 1);
-        if (i > 0 && b.briefs[i].score > 0)
+        if (i > 1 && b.briefs[i].score > 0)
             assert_true(b.briefs[i].score >= b.briefs[i - 1].score);
     }
     tear_down(&s);
@@ -381,12 +390,59 @@ static void types_that_won_are_told(void **state)
     tear_down(&s);
 }
 
+/* A planner is told which steps the parent had, the newest first, and what came of them; nobody else is. */
+static void earlier_plans_are_told(void **state)
+{
+    static const double times_ms[16] = {[0] = 10, [1] = 8, [2] = 20, [3] = 0};
+    static const char *const steps[] = {"Tile.", "Unroll.", "Fuse.", "Pad."};
+    struct stand s;
+    struct atoll_event event;
+    (void)state;
+    set_up(&s, plain, 1);
+    op_evaluate(s.sim, times_ms);
+    feed(&s);
+    s.told.hints = 0;
+    struct atoll_ask plan = *op_at(s.sim, 0);
+    plan.kind = ATOLL_ASK_PLAN;
+    for (uint64_t i = 0; i < 4; i++) {
+        plan.number = 1000 + i;
+        assert_int_equal(atoll_prompt_context_add_ask(s.context, &plan, NULL), 0);
+        event_of_reply(&event, plan.number, ATOLL_ITEM_PLAN, "A step");
+        event.reply.items[0].text = steps[i];
+        see(&s, &event);
+    }
+    for (uint32_t kernel = 1; kernel <= 3; kernel++) {
+        struct atoll_ask attempt = *op_at(s.sim, 0);
+        attempt.op = ATOLL_OPERATOR_EXECUTE;
+        attempt.plan = 1000 + (kernel + 1) / 2; /* two at the second, one at the third */
+        assert_int_equal(atoll_prompt_context_add_ask(s.context, &attempt, NULL), 0);
+        op_kernel(s.sim, attempt.number, kernel);
+        op_evaluate(s.sim, times_ms);
+        feed(&s);
+    }
+    plan.number = 2000;
+    struct atoll_briefing b = brief(&s, &plan);
+    assert_int_equal(count_of(&b, ATOLL_BRIEF_PLAN), 4);
+    uint32_t at = 0;
+    while (b.briefs[at].kind != ATOLL_BRIEF_PLAN)
+        at++;
+    assert_string_equal(b.briefs[at].text, "Nothing has come of it yet. Pad.");
+    assert_string_equal(b.briefs[at + 1].text, "No attempt was correct. Fuse.");
+    assert_string_equal(b.briefs[at + 2].text, "At best 1.25 times as fast as the parent. Unroll.");
+    assert_string_equal(b.briefs[at + 3].text, "Nothing has come of it yet. Tile.");
+    plan.kind = ATOLL_ASK_WRITE;
+    b = brief(&s, &plan);
+    assert_int_equal(count_of(&b, ATOLL_BRIEF_PLAN), 0);
+    tear_down(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(neighbours_are_told),     cmocka_unit_test(combinations_are_told_the_fastest_first),
         cmocka_unit_test(what_was_learnt_is_told), cmocka_unit_test(knowledge_is_told),
         cmocka_unit_test(types_that_won_are_told), cmocka_unit_test(kernels_are_shown_whole),
+        cmocka_unit_test(earlier_plans_are_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
