@@ -9,6 +9,7 @@ static const char *const names[ATOLL_MODEL_ROLE_COUNT] = {
     [ATOLL_MODEL_ROLE_EXTRACTOR] = "extractor",   [ATOLL_MODEL_ROLE_TEMPLATER] = "templater",
     [ATOLL_MODEL_ROLE_SUMMARIZER] = "summarizer", [ATOLL_MODEL_ROLE_DISTILLER] = "distiller",
     [ATOLL_MODEL_ROLE_PROMPTER] = "prompter",     [ATOLL_MODEL_ROLE_JUDGE] = "judge",
+    [ATOLL_MODEL_ROLE_DRAFTER] = "drafter",
 };
 
 const char *atoll_model_role_name(enum atoll_model_role role)
@@ -32,12 +33,18 @@ int atoll_model_role_has_candidates(enum atoll_model_role role)
            role == ATOLL_MODEL_ROLE_REFINER;
 }
 
+enum atoll_model_role atoll_model_role_base(enum atoll_model_role role)
+{
+    return role == ATOLL_MODEL_ROLE_DRAFTER ? ATOLL_MODEL_ROLE_WRITER : ATOLL_MODEL_ROLE_COUNT;
+}
+
 static enum atoll_model_role role_of_writing(enum atoll_operator op)
 {
     switch (op) {
     case ATOLL_OPERATOR_EXECUTE: return ATOLL_MODEL_ROLE_EXECUTOR;
     case ATOLL_OPERATOR_STAGED: return ATOLL_MODEL_ROLE_REFINER;
     case ATOLL_OPERATOR_EXTRACT: return ATOLL_MODEL_ROLE_EXTRACTOR;
+    case ATOLL_OPERATOR_INITIALISE: return ATOLL_MODEL_ROLE_DRAFTER;
     case ATOLL_OPERATOR_TEMPLATE: return ATOLL_MODEL_ROLE_TEMPLATER;
     default: return ATOLL_MODEL_ROLE_WRITER;
     }

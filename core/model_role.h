@@ -10,7 +10,7 @@
 
 /* The order is the order in archives: new ones go before COUNT. */
 enum atoll_model_role {
-    ATOLL_MODEL_ROLE_WRITER,     /* one prompt with everything known; first drafts and translations too */
+    ATOLL_MODEL_ROLE_WRITER,     /* one prompt with everything known; translations too */
     ATOLL_MODEL_ROLE_PLANNER,    /* plans of one step */
     ATOLL_MODEL_ROLE_EXECUTOR,   /* carries out a plan */
     ATOLL_MODEL_ROLE_ANALYSER,   /* issues of a kernel */
@@ -22,6 +22,7 @@ enum atoll_model_role {
     ATOLL_MODEL_ROLE_DISTILLER,  /* hints from a chain of improvements */
     ATOLL_MODEL_ROLE_PROMPTER,   /* edits of prompt texts */
     ATOLL_MODEL_ROLE_JUDGE,      /* whether a kernel cheats */
+    ATOLL_MODEL_ROLE_DRAFTER,    /* first drafts */
     ATOLL_MODEL_ROLE_COUNT
 };
 
@@ -30,6 +31,8 @@ const char *atoll_model_role_name(enum atoll_model_role role); /* "writer" ...; 
 enum atoll_model_role atoll_model_role_find(const char *name, size_t length);
 /* 1: it may be asked for several candidates, or plans, at once; 0: its answer is one. */
 int atoll_model_role_has_candidates(enum atoll_model_role role);
+/* The role that says what is unsaid of this one: of drafter writer; COUNT: none does. */
+enum atoll_model_role atoll_model_role_base(enum atoll_model_role role);
 /* Of whom an ask of this kind for this operator is asked. */
 enum atoll_model_role atoll_model_role_of_ask(const struct atoll_ask *ask);
 

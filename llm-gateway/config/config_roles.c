@@ -129,6 +129,7 @@ static const struct atoll_yaml_row roles_rows[] = {
     {"distiller", ATOLL_YAML_OPTIONAL, read_role, OF(ATOLL_MODEL_ROLE_DISTILLER)},
     {"prompter", ATOLL_YAML_OPTIONAL, read_role, OF(ATOLL_MODEL_ROLE_PROMPTER)},
     {"judge", ATOLL_YAML_OPTIONAL, read_role, OF(ATOLL_MODEL_ROLE_JUDGE)},
+    {"drafter", ATOLL_YAML_OPTIONAL, read_role, OF(ATOLL_MODEL_ROLE_DRAFTER)},
     {"*", ATOLL_YAML_OPTIONAL, read_role, OF(ATOLL_MODEL_ROLE_COUNT)},
 };
 _Static_assert(sizeof(roles_rows) / sizeof(*roles_rows) == ATOLL_GATEWAY_ROLE_COUNT, "a role has no row");
@@ -151,6 +152,8 @@ const struct atoll_gateway_role *atoll_gateway_role_of(const struct atoll_gatewa
 {
     size_t role =
         purpose && *purpose ? atoll_model_role_find(purpose, strlen(purpose)) : ATOLL_MODEL_ROLE_COUNT;
+    if (!config->roles[role].is_said)
+        role = atoll_model_role_base((enum atoll_model_role)role);
     if (config->roles[role].is_said)
         return &config->roles[role];
     return config->roles[ATOLL_MODEL_ROLE_COUNT].is_said ? &config->roles[ATOLL_MODEL_ROLE_COUNT] : NULL;

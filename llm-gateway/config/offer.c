@@ -141,6 +141,9 @@ int atoll_offer_parse(const void *bytes, size_t length, struct atoll_offer *ret_
     }
     for (i = 0; i < ATOLL_GATEWAY_ROLE_COUNT; i++) {
         const json_t *role = json_object_get(roles, role_name(i));
+        enum atoll_model_role base = atoll_model_role_base((enum atoll_model_role)i);
+        if (!json_is_object(role) && base < ATOLL_MODEL_ROLE_COUNT)
+            role = json_object_get(roles, role_name(base));
         take_role(json_is_object(role) ? role : json_object_get(roles, "*"), &offer->roles[i]);
     }
     json_decref(document);

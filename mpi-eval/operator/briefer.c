@@ -40,6 +40,8 @@ static const struct told {
 } told[ATOLL_MODEL_ROLE_COUNT] = {
     [ATOLL_MODEL_ROLE_WRITER] =
         {.neighbours = 1, .combinations = 1, .memory = 1, .hints = 1, .knowledge = 1, .failures = 1},
+    [ATOLL_MODEL_ROLE_DRAFTER] =
+        {.neighbours = 1, .combinations = 1, .memory = 1, .hints = 1, .knowledge = 1, .failures = 1},
     [ATOLL_MODEL_ROLE_PLANNER] = {.neighbours = 1,
                                   .combinations = 1,
                                   .memory = 1,

@@ -60,9 +60,10 @@ struct atoll_llm_queue {
     int has_trajectory;
     struct atoll_prompt_context *context;
     struct atoll_briefer *briefer;
-    struct atoll_knowledge_briefs *knowledge;   /* NULL: nothing of it is told */
-    struct atoll_embedder *embedder;            /* NULL: words alone say which kernels are similar */
-    struct trust trust[ATOLL_MODEL_ROLE_COUNT]; /* at the first role of each model */
+    struct atoll_knowledge_briefs *knowledge; /* NULL: nothing of it is told */
+    struct atoll_embedder *embedder;          /* NULL: words alone say which kernels are similar */
+    /* at the first role of each model, behind them those of islands alone */
+    struct trust trust[ATOLL_MODEL_ROLE_COUNT + ATOLL_ROLES_ISLAND_LIMIT];
     char campaign[ATOLL_ID_HEX];
     const char *account; /* borrowed from the campaign; NULL: its own */
     char backend[16];
@@ -250,10 +251,14 @@ static enum atoll_model_role role_of(const struct open_ask *a)
 /* Roles of one model share their luck; where the gateway chooses the model, each has its own. */
 static struct trust *trust_of(struct atoll_llm_queue *queue, const struct open_ask *a)
 {
-    const char *model = queue->roles.of[role_of(a)].model;
-    unsigned first = 0;
-    while (strcmp(queue->roles.of[first].model, model) != 0)
+    const struct atoll_roles *roles = &queue->roles;
+    const char *model = atoll_roles_model(roles, role_of(a), a->ask.island);
+    unsigned first = 0, island = 0;
+    while (first < ATOLL_MODEL_ROLE_COUNT && strcmp(roles->of[first].model, model) != 0)
         first++;
+    while (first == ATOLL_MODEL_ROLE_COUNT && strcmp(roles->islands[island].model, model) != 0)
+        island++;
+    first += island;
     return &queue->trust[strcmp(model, ATOLL_ROLES_BY_GATEWAY) != 0 ? first : (unsigned)role_of(a)];
 }
 
@@ -375,7 +380,7 @@ static void count_cost(struct atoll_llm_queue *queue, const struct atoll_llm_out
 static void record_outcome(struct atoll_llm_queue *queue, const struct open_ask *a)
 {
     struct trust *trust = trust_of(queue, a);
-    const char *model = queue->roles.of[role_of(a)].model;
+    const char *model = atoll_roles_model(&queue->roles, role_of(a), a->ask.island);
     const struct atoll_llm_outcome *outcome = &a->outcome;
     count_cost(queue, outcome);
     if (!is_failure(outcome->status)) {

@@ -410,7 +410,7 @@ static int say_whose(const struct atoll_prompt_io *io, const struct atoll_ask *a
     request->generation = ask->generation;
     request->deadline_s = io->deadline_s;
     request->sample = ask->number; /* asks of one prompt are independent samples */
-    atoll_roles_apply(io->roles, atoll_model_role_of_ask(ask), request);
+    atoll_roles_apply(io->roles, atoll_model_role_of_ask(ask), ask->island, request);
     return request->key ? 0 : -1;
 }
 

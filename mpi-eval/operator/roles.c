@@ -84,13 +84,54 @@ static int put_model(struct atoll_role_settings *s, struct part model, struct at
     return 0;
 }
 
+static enum atoll_model_role role_of(struct part name)
+{
+    return atoll_model_role_find(name.text, name.length);
+}
+
+/* "writer@0", "@0" or "*@0", behind whose sign `island` stands. */
+static int put_island(struct atoll_roles *roles, struct part name, struct part island, struct part model,
+                      struct atoll_err *err)
+{
+    struct atoll_role_settings kept;
+    enum atoll_model_role role = name.length ? role_of(name) : ATOLL_MODEL_ROLE_COUNT;
+    char text[16], *end = text;
+    snprintf(text, sizeof(text), "%.*s", (int)island.length, island.text);
+    unsigned long number = *text >= '0' && *text <= '9' ? strtoul(text, &end, 10) : ATOLL_ISLAND_LIMIT;
+    if (name.length && role == ATOLL_MODEL_ROLE_COUNT && !is_all(name))
+        return unknown_role("--model", name, err);
+    if (end == text || *end || number >= ATOLL_ISLAND_LIMIT)
+        return atoll_err_set(err, ATOLL_E_USAGE,
+                             "--model: '@%s' is no island; they are numbered from 0 to %d", text,
+                             ATOLL_ISLAND_LIMIT - 1);
+    for (uint32_t i = 0; i < roles->island_count; i++)
+        if (roles->islands[i].role == role && roles->islands[i].island == number)
+            return atoll_err_set(err, ATOLL_E_USAGE, "--model: '%.*s@%lu' has two models", (int)name.length,
+                                 name.text, number);
+    if (roles->island_count == ATOLL_ROLES_ISLAND_LIMIT)
+        return atoll_err_set(err, ATOLL_E_USAGE, "--model: more than %d models of islands",
+                             ATOLL_ROLES_ISLAND_LIMIT);
+    if (put_model(&kept, model, err) != 0)
+        return -1;
+    struct atoll_role_island *entry = &roles->islands[roles->island_count++];
+    entry->role = role;
+    entry->island = (uint32_t)number;
+    memcpy(entry->model, kept.model, sizeof(entry->model));
+    return 0;
+}
+
 static int parse_models(const char *text, struct atoll_roles *roles, struct atoll_err *err)
 {
-    struct part part, name, model, rest = {NULL, 0};
+    struct part part, name, model, plain, island, rest = {NULL, 0};
     int is_named[ATOLL_MODEL_ROLE_COUNT] = {0};
     while (next_part(&text, ',', &part)) {
         if (split(part, '=', &name, &model) != 0)
             name = (struct part){"*", 1}, model = part;
+        if (split(name, '@', &plain, &island) == 0) {
+            if (put_island(roles, plain, island, model, err) != 0)
+                return -1;
+            continue;
+        }
         enum atoll_model_role role = atoll_model_role_find(name.text, name.length);
         if (role == ATOLL_MODEL_ROLE_COUNT && !is_all(name))
             return unknown_role("--model", name, err);
@@ -103,6 +144,13 @@ static int parse_models(const char *text, struct atoll_roles *roles, struct atol
             return -1;
         else
             is_named[role] = 1;
+    }
+    for (unsigned i = 0; i < ATOLL_MODEL_ROLE_COUNT; i++) { /* a base comes before whose it is */
+        enum atoll_model_role base = atoll_model_role_base((enum atoll_model_role)i);
+        if (base < ATOLL_MODEL_ROLE_COUNT && !is_named[i] && is_named[base]) {
+            memcpy(roles->of[i].model, roles->of[base].model, sizeof(roles->of[i].model));
+            is_named[i] = 1;
+        }
     }
     for (unsigned i = 0; rest.text && i < ATOLL_MODEL_ROLE_COUNT; i++)
         if (!is_named[i] && put_model(&roles->of[i], rest, err) != 0)
@@ -167,10 +215,11 @@ static int put_parameter(struct atoll_role_settings *s, const struct parameter *
     return 0;
 }
 
-static int put_parameters(struct atoll_roles *roles, struct part name, struct part values,
+/* said: of each role the parameters that were given to it by its name. */
+static int put_parameters(struct atoll_roles *roles, struct part name, struct part values, uint32_t *said,
                           struct atoll_err *err)
 {
-    enum atoll_model_role role = atoll_model_role_find(name.text, name.length);
+    enum atoll_model_role role = role_of(name);
     struct part pair, key, value;
     char list[512];
     const char *text = list;
@@ -205,10 +254,14 @@ static int put_parameters(struct atoll_roles *roles, struct part name, struct pa
                                  "executor, refiner and templater take candidates",
                                  atoll_model_role_name(role));
         }
-        for (unsigned i = 0; i < ATOLL_MODEL_ROLE_COUNT; i++)
-            if ((is_all(name) || i == (unsigned)role) &&
+        for (unsigned i = 0; i < ATOLL_MODEL_ROLE_COUNT; i++) {
+            int is_base = atoll_model_role_base((enum atoll_model_role)i) == role && !(said[i] >> at & 1);
+            if ((is_all(name) || i == (unsigned)role || (role < ATOLL_MODEL_ROLE_COUNT && is_base)) &&
                 put_parameter(&roles->of[i], &parameters[at], value, err) != 0)
                 return -1;
+        }
+        if (role < ATOLL_MODEL_ROLE_COUNT)
+            said[role] |= (uint32_t)1 << at;
     }
     return 0;
 }
@@ -216,13 +269,14 @@ static int put_parameters(struct atoll_roles *roles, struct part name, struct pa
 static int parse_parameters(const char *text, struct atoll_roles *roles, struct atoll_err *err)
 {
     struct part part, name, values;
+    uint32_t said[ATOLL_MODEL_ROLE_COUNT] = {0};
     while (next_part(&text, ';', &part)) {
         if (split(part, ':', &name, &values) != 0) {
             return atoll_err_set(err, ATOLL_E_USAGE,
                                  "--role %.*s: say it as planner:temperature=0.3,effort=high",
                                  (int)part.length, part.text);
         }
-        if (put_parameters(roles, name, values, err) != 0)
+        if (put_parameters(roles, name, values, said, err) != 0)
             return -1;
     }
     return 0;
@@ -245,11 +299,42 @@ int atoll_roles_parse(const char *models, const char *parameters_text, struct at
     return 0;
 }
 
-void atoll_roles_apply(const struct atoll_roles *roles, enum atoll_model_role role,
+const char *atoll_roles_model(const struct atoll_roles *roles, enum atoll_model_role role, uint32_t island)
+{
+    const char *model = roles->of[role].model;
+    enum atoll_model_role base = atoll_model_role_base(role);
+    unsigned best = 0; /* how narrow what was found is: the island, the role's base there, the role there */
+    for (uint32_t i = 0; i < roles->island_count; i++) {
+        const struct atoll_role_island *entry = &roles->islands[i];
+        unsigned fit = entry->island != island                 ? 0
+                       : entry->role == role                   ? 3
+                       : entry->role == ATOLL_MODEL_ROLE_COUNT ? 1
+                       : entry->role == base                   ? 2
+                                                               : 0;
+        if (fit > best) {
+            best = fit;
+            model = entry->model;
+        }
+    }
+    return model;
+}
+
+int atoll_roles_check_islands(const struct atoll_roles *roles, uint32_t islands, struct atoll_err *err)
+{
+    for (uint32_t i = 0; i < roles->island_count; i++)
+        if (roles->islands[i].island >= islands)
+            return atoll_err_set(err, ATOLL_E_USAGE,
+                                 "--model: there is no island %u: the search has %u, numbered from 0 (--set "
+                                 "islands)",
+                                 roles->islands[i].island, islands);
+    return 0;
+}
+
+void atoll_roles_apply(const struct atoll_roles *roles, enum atoll_model_role role, uint32_t island,
                        struct atoll_llm_request *request)
 {
     const struct atoll_role_settings *s = &roles->of[role];
-    request->model = s->model;
+    request->model = atoll_roles_model(roles, role, island);
     request->purpose = atoll_model_role_name(role);
     request->temperature = s->temperature;
     request->top_p = s->top_p;

@@ -66,7 +66,11 @@ const struct atoll_option atoll_plan_options[] = {
      "Language model (or ensemble) that is asked beside the tuner, as the gateway calls it, or one a role: "
      "planner=A,executor=B,*=C. Roles are writer, planner, executor, analyser, orderer, refiner, extractor, "
      "templater, "
-     "summarizer, distiller, prompter and judge; without * the gateway's own roles say who the others are. "
+     "summarizer, distiller, prompter, judge and drafter (first drafts; writer where it is not named); "
+     "without * "
+     "the gateway's own roles say who the others are. writer@0=A is the writer of island 0 alone, @1=B all "
+     "roles "
+     "of island 1. "
      "Without this "
      "option the "
      "tuner works alone. How often a model is asked: --set ask_share, 0.5 when not given."},

@@ -87,12 +87,25 @@ static void put_offer(const struct atoll_model_options *options, struct atoll_bu
         int is_by_role = !*own || strcmp(own, ATOLL_LLM_BY_ROLE) == 0;
         const struct atoll_offer_model *model =
             atoll_offer_find(offer, is_by_role ? offer->roles[i].model : own);
+        uint32_t context = model ? model->context_tokens : 0;
+        int has_no_tools = model && model->has_no_tools;
+        for (uint32_t island = 0; island < roles.island_count; island++) { /* what fits all of them */
+            const struct atoll_role_island *entry = &roles.islands[island];
+            const struct atoll_offer_model *there = atoll_offer_find(offer, entry->model);
+            if (!there || (entry->role != (enum atoll_model_role)i && entry->role != ATOLL_MODEL_ROLE_COUNT &&
+                           entry->role != atoll_model_role_base((enum atoll_model_role)i)))
+                continue;
+            context = !context || (there->context_tokens && there->context_tokens < context)
+                          ? there->context_tokens
+                          : context;
+            has_no_tools |= there->has_no_tools;
+        }
         uint32_t candidates = offer->roles[i].candidates;
-        if (model && model->context_tokens >= CONTEXT_LEAST)
-            atoll_buffer_printf(text, "%s:context=%u;", name, model->context_tokens);
-        if (model && model->has_no_tools)
+        if (context >= CONTEXT_LEAST)
+            atoll_buffer_printf(text, "%s:context=%u;", name, context);
+        if (has_no_tools)
             atoll_buffer_printf(text, "%s:tools=0;", name);
-        if (candidates)
+        if (candidates && atoll_model_role_has_candidates((enum atoll_model_role)i))
             atoll_buffer_printf(text, "%s:candidates=%u;", name,
                                 candidates < ATOLL_ASK_COUNT_LIMIT ? candidates
                                                                    : (uint32_t)ATOLL_ASK_COUNT_LIMIT);
@@ -113,7 +126,8 @@ static int roles_complete(struct atoll_model_options *options, const struct atol
         atoll_buffer_printf(&text, "%s%s", i ? ";" : "", options->role.items[i]);
     atoll_buffer_put_u8(&text, 0);
     if (atoll_buffer_check(&text, err) != 0 ||
-        atoll_roles_parse(options->model, (const char *)text.data, &roles, err) != 0) {
+        atoll_roles_parse(options->model, (const char *)text.data, &roles, err) != 0 ||
+        atoll_roles_check_islands(&roles, search->islands, err) != 0) {
         atoll_buffer_fini(&text);
         return -1;
     }

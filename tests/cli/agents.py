@@ -25,11 +25,12 @@ PATIENCE_S = 120
 KILLED_AT = (1, 5, 11)  # questions that were answered until then
 
 STRATEGIES = {  # settings, and the kinds of asks that a model has to answer
-    "islands": ([], {"write/universal", "write/template", "summarise/plan"}),
+    "islands": (["prompt_interval=1", "generation_size=4", "judge=all"],
+                {"write/universal", "write/template", "summarise/plan", "meta/plan", "judge/plan"}),
     "beam": (["beam_width=2", "beam_plans=3", "beam_attempts=2", "beam_iterations=2"],
              {"plan/plan", "write/execute", "write/template", "summarise/plan"}),
     "staged": (["stage_rounds=2", "staged_runs=2"],
-               {"analyse/staged", "order/staged", "write/staged", "write/template"}),
+               {"analyse/staged", "order/staged", "write/staged", "write/extract", "write/template"}),
 }
 
 
@@ -61,7 +62,7 @@ def kernel(prompt, mark):
 
 
 ANSWERS = {
-    "planner": lambda prompt, mark: fenced({"plans": [{"title": f"Unroll {mark}", "step": "Unroll the inner loop by four.",
+    "planner": lambda prompt, mark: fenced({"plans": [{"title": f"Unroll {mark}", "step": f"Unroll the inner loop by four ({mark}).",
                                                       "why": "few instructions are under way", "gain": [1.1, 1.3]}]}),
     "analyser": lambda prompt, mark: fenced({
         "issues": [{"type": "missing_prefetch", "severity": 4, "description": f"Loads wait ({mark}).", "fix": "Prefetch."},
@@ -75,6 +76,7 @@ ANSWERS = {
     "prompter": lambda prompt, mark: fenced({"edits": [{"region": "pitfalls", "search": "", "replace": f"- Rows that are odd ({mark}).",
                                                        "why": "two of them broke"},
                                                       {"region": "rules", "search": "a", "replace": "b"}]}),
+    "judge": lambda prompt, mark: fenced({"judgement": {"likelihood": 0.1, "reason": f"It computes what the reference does ({mark})."}}),
 }
 CALL = {"role": "assistant", "content": "Let me look.", "tool_calls": [
     {"id": "one", "type": "function", "function": {"name": "search_knowledge", "arguments": '{"words": "registers"}'}}]}
@@ -205,7 +207,8 @@ def check_archive(strategy, campaign, asks):
     """Role, who was asked, sections, items and calls of every ask; and what each improvement cost."""
     roles = {"write/universal": "writer", "write/template": "templater", "summarise/plan": "summarizer", "plan/plan": "planner",
              "write/execute": "executor", "analyse/staged": "analyser", "order/staged": "orderer", "write/staged": "refiner",
-             "write/extract": "extractor", "distil/plan": "distiller", "meta/plan": "prompter"}
+             "write/extract": "extractor", "distil/plan": "distiller", "meta/plan": "prompter",
+             "write/initialise": "drafter", "judge/plan": "judge"}
     sections, items, calls = {}, {}, {}
     for found, table in (sections, "sections"), (items, "items"), (calls, "tool_calls"):
         for row in rows(campaign, table):

@@ -12,7 +12,7 @@ static void one_model_is_for_all(void **state)
     assert_int_equal(atoll_roles_parse("strong", NULL, &roles, NULL), 0);
     for (unsigned i = 0; i < ATOLL_MODEL_ROLE_COUNT; i++) {
         atoll_llm_request_init(&request);
-        atoll_roles_apply(&roles, (enum atoll_model_role)i, &request);
+        atoll_roles_apply(&roles, (enum atoll_model_role)i, 0, &request);
         assert_string_equal(request.model, "strong");
         assert_string_equal(request.purpose, atoll_model_role_name((enum atoll_model_role)i));
         assert_true(isnan(request.temperature) && isnan(request.top_p));
@@ -34,7 +34,7 @@ static void roles_have_their_own(void **state)
                           &roles, NULL),
         0);
     atoll_llm_request_init(&request);
-    atoll_roles_apply(&roles, ATOLL_MODEL_ROLE_PLANNER, &request);
+    atoll_roles_apply(&roles, ATOLL_MODEL_ROLE_PLANNER, 0, &request);
     assert_string_equal(request.model, "A");
     assert_true(request.temperature == 0.3 && request.top_p == 0.9);
     assert_int_equal(request.effort, ATOLL_LLM_EFFORT_HIGH);
@@ -59,12 +59,57 @@ static void roles_have_their_own(void **state)
     assert_int_equal(atoll_roles_prompt_bytes(&roles, ATOLL_MODEL_ROLE_WRITER), 0);
 }
 
+/* The narrowest holds: the role on its island, its base there, the island, the role, all. */
+static void islands_have_their_own(void **state)
+{
+    static const struct {
+        enum atoll_model_role role;
+        uint32_t island;
+        const char *model;
+    } rows[] = {
+        {ATOLL_MODEL_ROLE_WRITER, 0, "A"},  {ATOLL_MODEL_ROLE_WRITER, 1, "B"},
+        {ATOLL_MODEL_ROLE_WRITER, 2, "W"},  {ATOLL_MODEL_ROLE_PLANNER, 0, "C"},
+        {ATOLL_MODEL_ROLE_PLANNER, 1, "B"}, {ATOLL_MODEL_ROLE_DRAFTER, 0, "A"},
+        {ATOLL_MODEL_ROLE_DRAFTER, 1, "D"}, {ATOLL_MODEL_ROLE_DRAFTER, 2, "W"},
+    };
+    struct atoll_roles roles;
+    struct atoll_llm_request request;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    (void)state;
+    assert_int_equal(atoll_roles_parse("writer=W,writer@0=A,@1=B,drafter@1=D,*=C",
+                                       "writer:effort=low,tools=3", &roles, NULL),
+                     0);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        assert_string_equal(atoll_roles_model(&roles, rows[i].role, rows[i].island), rows[i].model);
+        atoll_llm_request_init(&request);
+        atoll_roles_apply(&roles, rows[i].role, rows[i].island, &request);
+        assert_string_equal(request.model, rows[i].model);
+    }
+    assert_int_equal(roles.of[ATOLL_MODEL_ROLE_DRAFTER].effort, ATOLL_LLM_EFFORT_LOW);
+    assert_int_equal(atoll_roles_check_islands(&roles, 2, NULL), 0);
+    assert_int_equal(atoll_roles_check_islands(&roles, 1, &err), -1);
+    expect_err(&err, ATOLL_E_USAGE, "there is no island 1: the search has 1");
+    assert_int_equal(
+        atoll_roles_parse("*=C,drafter=D", "drafter:effort=high;writer:effort=low,tools=3", &roles, NULL), 0);
+    assert_string_equal(atoll_roles_model(&roles, ATOLL_MODEL_ROLE_DRAFTER, 5), "D");
+    assert_int_equal(roles.of[ATOLL_MODEL_ROLE_DRAFTER].effort, ATOLL_LLM_EFFORT_HIGH);
+    assert_int_equal(roles.of[ATOLL_MODEL_ROLE_DRAFTER].tools, 3);
+}
+
 static void what_does_not_fit_is_said(void **state)
 {
     static const struct {
         const char *models, *parameters, *part;
     } rows[] = {
         {"painter=A", NULL, "no role is called 'painter'; there are writer, planner"},
+        {"plannr=A", NULL, "judge, drafter and *; did you mean 'planner'?"},
+        {"A", "planner:temprature=1", "did you mean 'temperature'?"},
+        {"plannr@0=A", NULL, "did you mean 'planner'?"},
+        {"planner@16=A", NULL, "'@16' is no island; they are numbered from 0 to 15"},
+        {"planner@=A", NULL, "is no island"},
+        {"planner@-1=A", NULL, "is no island"},
+        {"@1=", NULL, "is no name of a model"},
+        {"@1=A,*@1=B", NULL, "'*@1' has two models"},
         {"planner=A,planner=B", NULL, "'planner' has two models"},
         {"A,B", NULL, "'*' has two models"},
         {"planner=", NULL, "is no name of a model"},
@@ -76,7 +121,7 @@ static void what_does_not_fit_is_said(void **state)
         {"A", "planner:candidates=1.5", "candidates is a whole number from 1 to 64"},
         {"A", "judge:candidates=2", "--role judge:candidates has no effect"},
         {"A", "analyser:effort=low,candidates=2", "--role analyser:candidates has no effect"},
-        {"jugde=A", NULL, "summarizer, distiller, prompter, judge and *; did you mean 'judge'?"},
+        {"jugde=A", NULL, "summarizer, distiller, prompter, judge, drafter and *; did you mean 'judge'?"},
         {"A", "planner:efort=low", "'efort' is not known; did you mean 'effort'?"},
         {"A", "planner:tools=21", "tools is a whole number from 0 to 20"},
         {"A", "planner:effort=huge", "effort is minimal, low, medium or high, not 'huge'"},
@@ -97,6 +142,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_model_is_for_all),
         cmocka_unit_test(roles_have_their_own),
+        cmocka_unit_test(islands_have_their_own),
         cmocka_unit_test(what_does_not_fit_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
