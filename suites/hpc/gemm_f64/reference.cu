@@ -1,0 +1,1 @@
+../../starter/matmul/reference.cu

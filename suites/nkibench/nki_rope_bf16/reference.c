@@ -1,0 +1,1 @@
+../nki_rope/reference.c

@@ -1,0 +1,1 @@
+../../gpu/silu/reference.c
