@@ -701,6 +701,7 @@ static int coordinator_resume(struct coordinator *c, struct atoll_err *err)
     struct atoll_engine_status status;
     atoll_engine_status(c->engine, &status);
     c->notice.evaluated = status.evaluated;
+    atoll_notice_triton(&c->notice, s->setup, atoll_engine_triton(c->engine));
     atoll_progress_begin_file(&c->progress, s->campaign, c->attempt_dir,
                               atoll_journal_durable_bytes(atoll_commit_journal(c->commit)));
     if (rc == 0)

@@ -1,6 +1,7 @@
 /* notice.c - each text goes to the log and, as the run's message, to whoever watches it. */
 #include "mpi-eval/coordinator/notice.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 #include "base/units.h"
 #include "base/utf8.h"
 #include "core/candidate.h"
+#include "mpi-eval/torch/interpreter.h"
 
 #define BARREN_AFTER   2 /* combinations that were tried: the tuner soon leaves such a template alone */
 #define WAITS_NS       20e9
@@ -30,6 +32,19 @@ static void word(struct atoll_notice *notice, const char *format, ...)
     for (char *c = notice->text; *c; c++)
         if (*c == '"' || *c == '\\')
             *c = '\'';
+}
+
+int atoll_notice_triton(struct atoll_notice *notice, const struct atoll_setup *setup,
+                        enum atoll_triton triton)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    char python[PATH_MAX];
+    if (triton == ATOLL_TRITON_NONE || setup->backend_null || strcmp(setup->backend, "cuda") != 0 ||
+        atoll_triton_find(setup->python, python, sizeof(python), &err) == 0)
+        return 0;
+    word(notice, "sources in Triton may come (setting triton), and none will count here: %.400s", err.text);
+    atoll_log(ATOLL_LOG_WARNING, "eval.triton.missing", "%s", notice->text);
+    return 1;
 }
 
 /* As the task names its seed; of a source from elsewhere the beginning of its identity. */

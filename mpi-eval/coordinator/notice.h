@@ -1,9 +1,10 @@
 /* notice.h - what a person should know while a run goes on: that no result counts, and why; that nothing of a template compiles;
- * what a task's rivals took.
+ * what a task's rivals took; that there is no Triton where it may be used.
  * Layer: mpi-eval, part of the coordinator.  Plain values. */
 #ifndef ATOLL_MPI_EVAL_COORDINATOR_NOTICE_H
 #define ATOLL_MPI_EVAL_COORDINATOR_NOTICE_H
 
+#include "core/message.h"
 #include "evolution/engine/engine.h"
 
 struct atoll_notice {
@@ -24,6 +25,9 @@ struct atoll_notice_facts {
     uint64_t under_way;
 };
 
+/* At the start of an attempt: where sources in Triton may come and this machine has no Triton, that, and what to do.  1: said so. */
+int atoll_notice_triton(struct atoll_notice *notice, const struct atoll_setup *setup,
+                        enum atoll_triton triton);
 /* The engine has seen this result. */
 void atoll_notice_result(struct atoll_notice *notice, const struct atoll_engine *engine, uint32_t task,
                          const struct atoll_evaluation *evaluation);

@@ -136,6 +136,19 @@ int atoll_python_find(const char *asked, const char *module, char *ret_python, s
                          why.text, why.text[0] ? "" : "it has no ", why.text[0] ? "" : module, module);
 }
 
+int atoll_triton_find(const char *asked, char *ret_python, size_t bytes, struct atoll_err *err)
+{
+    int found = atoll_python_find(asked, "triton", ret_python, bytes, err);
+    int is_refused = asked && strcmp(asked, ATOLL_TORCH_NONE) == 0;
+    if (found <= 0)
+        return found;
+    return atoll_err_set(
+        err, ATOLL_E_MISSING,
+        "%s has no Triton; install it (pip install triton) or name a Python that has it with "
+        "--python or in " ATOLL_TORCH_VARIABLE,
+        is_refused ? "a run without Python (--python none)" : "the python3 of PATH");
+}
+
 int atoll_torch_find(const char *asked, char *ret_python, size_t bytes, struct atoll_err *err)
 {
     return atoll_python_find(asked, "torch", ret_python, bytes, err);

@@ -22,6 +22,9 @@ int atoll_torch_find(const char *asked, char *ret_python, size_t bytes, struct a
 int atoll_python_find(const char *asked, const char *module, char *ret_python, size_t bytes,
                       struct atoll_err *err);
 
+/* Of Triton, which must be there: -1 also where nobody named a Python that has it, with what to do (MISSING). */
+int atoll_triton_find(const char *asked, char *ret_python, size_t bytes, struct atoll_err *err);
+
 /* What an interpreter says of itself, the caller's to json_decref: {"executable", "python", "torch", "cuda", "triton": versions as
  * their files tell them, "" none, "path": folders that modules are looked for in, "folders": all that it reads of its own}.  ATOLL_E_MISSING where it does not
  * run. */

@@ -207,15 +207,7 @@ static int python_find(struct triton *t, struct atoll_err *err)
     char python[PATH_MAX];
     if (t->settings.command) /* found before */
         return 0;
-    int found = atoll_python_find(t->python, "triton", python, sizeof(python), err);
-    if (found > 0)
-        return atoll_err_set(
-            err, ATOLL_E_MISSING,
-            "%s has no Triton; install it (pip install triton) or name a Python that has it with --python "
-            "or in " ATOLL_TORCH_VARIABLE,
-            strcmp(t->python, ATOLL_TORCH_NONE) == 0 ? "a run without Python (--python none)"
-                                                     : "the python3 of PATH");
-    if (found < 0 || identity_set(t, python, err) != 0)
+    if (atoll_triton_find(t->python, python, sizeof(python), err) != 0 || identity_set(t, python, err) != 0)
         return -1;
     t->settings.command = strdup(python);
     return t->settings.command ? 0 : atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a path");

@@ -130,12 +130,41 @@ static void nothing_counts(void **state)
     end(s);
 }
 
+static void triton_is_missing(void **state)
+{
+    static const struct {
+        const char *backend, *python, *says;
+        enum atoll_triton triton;
+        uint32_t is_null;
+    } rows[] = {{"cuda", "none",
+                 "a run without Python (--python none) has no Triton; install it (pip install triton)",
+                 ATOLL_TRITON_BESIDE, 0},
+                {"cuda", "/no/such/python3",
+                 "is no program that can be started; name a Python that has triton", ATOLL_TRITON_ALONE, 0},
+                {"cuda", "none", NULL, ATOLL_TRITON_NONE, 0},
+                {"cuda", "none", NULL, ATOLL_TRITON_BESIDE, 1},
+                {"cpu", "none", NULL, ATOLL_TRITON_BESIDE, 0}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct atoll_notice notice = {.text = ""};
+        struct atoll_setup setup = {.backend_null = rows[i].is_null};
+        snprintf(setup.backend, sizeof(setup.backend), "%s", rows[i].backend);
+        snprintf(setup.python, sizeof(setup.python), "%s", rows[i].python);
+        assert_int_equal(atoll_notice_triton(&notice, &setup, rows[i].triton), rows[i].says != NULL);
+        if (rows[i].says)
+            expect_text(&notice, rows[i].says);
+        else
+            assert_string_equal(notice.text, "");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_compiles),
         cmocka_unit_test(nothing_comes),
         cmocka_unit_test(nothing_counts),
+        cmocka_unit_test(triton_is_missing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
