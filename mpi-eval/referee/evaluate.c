@@ -491,15 +491,21 @@ static int race_begin(struct session *s, struct race *race, struct atoll_err *er
 static int race_round(struct session *s, struct race *race)
 {
     int is_open = 0, is_unstable = 0;
+    double wall_ns = 0;
     for (size_t i = 0; i < race->count; i++) {
         struct series *r = &race->series[i];
         if (r->state == ATOLL_SAMPLING_MORE && series_step(s, r) != 0)
             return -1;
         is_open |= r->state == ATOLL_SAMPLING_MORE;
         is_unstable |= r->state == ATOLL_SAMPLING_UNSTABLE;
+        wall_ns += r->wall_ns;
     }
-    if (!atoll_sampling_is_behind(race->samplings, race->weights, race->count, race->bar_ns))
-        return is_open && !is_unstable;
+    size_t busiest = atoll_sampling_busiest(race->samplings, race->count, wall_ns);
+    if (!atoll_sampling_is_behind(race->samplings, race->weights, race->count, race->bar_ns)) {
+        if (busiest < race->count && is_open)
+            race->series[busiest].state = ATOLL_SAMPLING_UNSTABLE;
+        return is_open && !is_unstable && busiest == race->count;
+    }
     for (size_t i = 0; i < race->count; i++)
         race->series[i].state = ATOLL_SAMPLING_DROPPED;
     return 0;

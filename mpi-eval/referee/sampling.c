@@ -10,6 +10,7 @@
 #define CHOSEN_RATIO 1.25    /* what a cache that others have used may cost */
 #define CHOSEN_NS    20000.0 /* what ends a sample takes now more, now less */
 
+#define PATIENCE_LATE  2    /* instead of ATOLL_SAMPLING_PATIENCE, past the limit */
 #define INTERVAL_LEAST 6    /* samples that have a 95 % interval */
 #define CLEAR_RATIO    1.05 /* beyond that interval */
 
@@ -87,6 +88,22 @@ enum atoll_sampling_fault atoll_sampling_fault_of(const struct atoll_sampling *s
                                                                   : ATOLL_SAMPLING_FINE;
 }
 
+size_t atoll_sampling_busiest(const struct atoll_sampling *const *series, size_t count, double wall_ns)
+{
+    size_t kept = 0, discarded = 0, busiest = 0;
+    for (size_t i = 0; i < count; i++) {
+        kept += series[i]->count;
+        discarded += series[i]->discarded;
+        if (series[i]->discarded > series[busiest]->discarded)
+            busiest = i;
+    }
+    if (discarded <= kept)
+        return count;
+    const struct atoll_sampling_rules *rules = &series[busiest]->rules;
+    size_t patience = wall_ns >= rules->wall_limit_ns ? PATIENCE_LATE : ATOLL_SAMPLING_PATIENCE;
+    return kept + discarded >= patience * rules->sample_min ? busiest : count;
+}
+
 static enum atoll_sampling_state end_with(const struct atoll_sampling *s, enum atoll_sampling_state state)
 {
     return atoll_sampling_fault_of(s) == ATOLL_SAMPLING_FINE ? state : ATOLL_SAMPLING_UNSTABLE;
@@ -135,7 +152,7 @@ static enum atoll_sampling_state discard(struct atoll_sampling *s, const struct 
     own_add(s, sample, 1);
     if (!sample->is_slowed)
         s->least_ns = fmin(s->least_ns > 0 ? s->least_ns : sample->ns, sample->ns - sample->lost_ns);
-    size_t all = s->count + s->discarded, patience = is_late ? 2 : ATOLL_SAMPLING_PATIENCE;
+    size_t all = s->count + s->discarded, patience = is_late ? PATIENCE_LATE : ATOLL_SAMPLING_PATIENCE;
     if (s->discarded > s->count && all >= patience * s->rules.sample_min)
         return ATOLL_SAMPLING_UNSTABLE;
     return is_late && s->count >= s->rules.sample_min ? end_with(s, ATOLL_SAMPLING_LIMIT)

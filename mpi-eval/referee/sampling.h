@@ -78,6 +78,9 @@ int atoll_sampling_disturbed(const struct atoll_sampling_sample *sample);
  * from, with an interval of each by the mean of the lower ends (docs/adr/0046).  weights: of the variants. */
 int atoll_sampling_is_behind(const struct atoll_sampling *const *series, const double *weights, size_t count,
                              double incumbent_ns);
+/* The variant that is unstable when more than half of the samples of all are disturbed, so many as end a single variant (fewer
+ * once wall_ns, spent on all of them, is a variant's share); count: none is.  What disturbs one disturbs the others. */
+size_t atoll_sampling_busiest(const struct atoll_sampling *const *series, size_t count, double wall_ns);
 /* Why the numbers so far say nothing.  CHOSEN: by the processor's own account the disturbed samples took longer than nine of
  * ten others.  What others take from a sample adds no work to it, so that they were not disturbed by chance. */
 enum atoll_sampling_fault atoll_sampling_fault_of(const struct atoll_sampling *s);

@@ -305,6 +305,38 @@ static void test_drop_of_several(void **state)
     }
 }
 
+/* A busy machine is seen in the samples of all variants together, as soon as in those of one. */
+static void test_busy_of_several(void **state)
+{
+    static const struct {
+        size_t kept[2], discarded[2];
+        double wall_ns;
+        size_t busiest;
+    } rows[] = {
+        {{0, 0}, {7, 7}, 1e9, 0}, {{0, 0}, {6, 8}, 1e9, 1}, {{0, 0}, {6, 7}, 1e9, 2},
+        {{0, 0}, {7, 7}, 9e8, 2}, {{0, 0}, {14, 14}, 1, 0}, {{0, 0}, {13, 14}, 1, 2},
+        {{7, 0}, {0, 7}, 1e9, 2}, {{6, 0}, {0, 8}, 1e9, 1}, {{20, 2}, {1, 20}, 1e9, 2},
+        {{7, 7}, {0, 0}, 2e9, 2}, {{0, 0}, {0, 0}, 2e9, 2},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct atoll_sampling both[2];
+        const struct atoll_sampling *series[2] = {&both[0], &both[1]};
+        struct atoll_sampling_sample bad = {2e6, 1e6, 0, 0};
+        for (size_t v = 0; v < 2; v++) {
+            assert_int_equal(atoll_sampling_init(&both[v], &base, NULL), 0);
+            for (size_t k = 0; k < rows[i].kept[v]; k++)
+                atoll_sampling_add(&both[v], 1e6, 1);
+            for (size_t k = 0; k < rows[i].discarded[v]; k++)
+                atoll_sampling_take(&both[v], &bad, 1);
+        }
+        if (atoll_sampling_busiest(series, 2, rows[i].wall_ns) != rows[i].busiest)
+            fail_msg("row %zu", i);
+        for (size_t v = 0; v < 2; v++)
+            atoll_sampling_fini(&both[v]);
+    }
+}
+
 /* A device that is slowed down all the time: nothing is dropped, and the numbers say nothing. */
 static void test_slowed(void **state)
 {
@@ -389,8 +421,8 @@ int main(void)
         cmocka_unit_test(test_stops),           cmocka_unit_test(test_sample_limit),
         cmocka_unit_test(test_disturbed),       cmocka_unit_test(test_disturbed_ends),
         cmocka_unit_test(test_chosen_samples),  cmocka_unit_test(test_disturbed_drop),
-        cmocka_unit_test(test_drop_of_several), cmocka_unit_test(test_slowed),
-        cmocka_unit_test(test_duel_clocks),     cmocka_unit_test(test_duel_plan),
-        cmocka_unit_test(test_duel_decides)};
+        cmocka_unit_test(test_drop_of_several), cmocka_unit_test(test_busy_of_several),
+        cmocka_unit_test(test_slowed),          cmocka_unit_test(test_duel_clocks),
+        cmocka_unit_test(test_duel_plan),       cmocka_unit_test(test_duel_decides)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
