@@ -46,3 +46,16 @@ int atoll_knowledge_is_proven(const struct atoll_knowledge_entry *example)
     }
     return seen == 3u;
 }
+
+int atoll_knowledge_is_kernel_of(const struct atoll_knowledge_entry *example, const char *source)
+{
+    const char *kernel = example->kernel;
+    size_t length = kernel ? strlen(kernel) : 0, have = strlen(source), front = 0, back = 0;
+    if (length == 0 || have < length)
+        return 0;
+    while (front < length && kernel[front] == source[front])
+        front++;
+    while (back < length && kernel[length - 1 - back] == source[have - 1 - back])
+        back++;
+    return front + back >= length;
+}

@@ -98,5 +98,7 @@ int atoll_knowledge_has(const char *const *list, const char *word);
 /* Whether an example may be shown and started from: measured at shapes of its task and at one that was held out, and nowhere slower
  * than its rival by more than the share. */
 int atoll_knowledge_is_proven(const struct atoll_knowledge_entry *example);
+/* Whether a source of a task is the kernel of an example: the same text, perhaps with the task's definitions put in. */
+int atoll_knowledge_is_kernel_of(const struct atoll_knowledge_entry *example, const char *source);
 
 #endif

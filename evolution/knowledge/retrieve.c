@@ -117,13 +117,15 @@ static int keep_kernel(struct atoll_retrieval *r, const struct atoll_kernel_text
     return rc;
 }
 
-/* The text of an example that is not proven, under another name. */
-static int is_unproven(const struct atoll_knowledge_base *base, const char *source)
+/* The text of an example that is shown to nobody, under another name. */
+static int is_hidden(const struct atoll_knowledge_base *base, const char *except, const char *source)
 {
     for (size_t i = 0; i < base->count; i++) {
         const struct atoll_knowledge_entry *e = &base->entries[i];
-        if (e->kind == ATOLL_KNOWLEDGE_EXAMPLE && e->kernel && !atoll_knowledge_is_proven(e) &&
-            strcmp(e->kernel, source) == 0)
+        if (e->kind == ATOLL_KNOWLEDGE_EXAMPLE &&
+            (!atoll_knowledge_is_proven(e) ||
+             is_any_excepted(except, e->families, count_words(e->families))) &&
+            atoll_knowledge_is_kernel_of(e, source))
             return 1;
     }
     return 0;
@@ -182,7 +184,8 @@ static int add_kernels(struct atoll_retrieval *r, const struct atoll_knowledge_p
     for (uint32_t i = 0; pack && i < pack->count; i++) {
         struct atoll_kernel_text k;
         int got = atoll_kernel_text_read(&pack->files[i], &r->base->index, r->arena, &k, err);
-        if (got < 0 || (got > 0 && !is_unproven(r->base, k.source) && keep_kernel(r, &k, except, err) != 0))
+        if (got < 0 ||
+            (got > 0 && !is_hidden(r->base, except, k.source) && keep_kernel(r, &k, except, err) != 0))
             return -1;
     }
     return 0;
@@ -339,6 +342,17 @@ static int has_features(const struct view *v, const struct atoll_knowledge_entry
     return 1;
 }
 
+/* Of the device's family, or of a narrower one that its features name. */
+static int is_for_device(const struct view *v, const struct atoll_knowledge_entry *e)
+{
+    if (atoll_retrieval_is_for(e->devices, v->q->device ? v->q->device : ""))
+        return 1;
+    for (const char *const *d = e->devices; d && *d && v->q->features; d++)
+        if (has_word(v->q->features, *d))
+            return 1;
+    return 0;
+}
+
 /* The very message that an entry says it causes: then it is told, whatever family the task is of. */
 static int is_said(const struct view *v, const struct atoll_knowledge_entry *e)
 {
@@ -352,9 +366,8 @@ static int may_be_told(const struct atoll_retrieval *r, uint32_t at, const struc
     struct atoll_hint_statistics whole = atoll_hint_account_whole(&r->ledger.accounts[at]);
     int is_critical = e->kind == ATOLL_KNOWLEDGE_CONSTRAINT && e->severity == ATOLL_KNOWLEDGE_CRITICAL;
     int is_example = e->kind == ATOLL_KNOWLEDGE_EXAMPLE;
-    return atoll_knowledge_has(e->languages, v->q->language ? v->q->language : "") &&
-           atoll_retrieval_is_for(e->devices, v->q->device ? v->q->device : "") && has_features(v, e) &&
-           (!e->families || is_of_family(v, e) || is_said(v, e)) &&
+    return atoll_knowledge_has(e->languages, v->q->language ? v->q->language : "") && is_for_device(v, e) &&
+           has_features(v, e) && (!e->families || is_of_family(v, e) || is_said(v, e)) &&
            (is_critical || !atoll_hint_is_losing(&whole)) &&
            (!is_example || (atoll_knowledge_is_proven(e) &&
                             !is_any_excepted(r->except, e->families, count_words(e->families))));

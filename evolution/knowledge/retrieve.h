@@ -28,8 +28,9 @@ void atoll_retrieval_destroy(struct atoll_retrieval *retrieval); /* NULL is fine
 /* What an ask is about.  Texts may be NULL. */
 struct atoll_retrieval_query {
     const struct atoll_task *task;
-    const char *language, *device;           /* device: a family (core/experience/hint.h); "" unknown */
-    const char *const *features;             /* of the device, ends with NULL; NULL: not known */
+    const char *language, *device; /* device: a family (core/experience/hint.h); "" unknown */
+    const char *const *
+        features; /* of the device, or narrower families that it is of ("arm-sve"); ends with NULL; NULL: not known */
     const struct atoll_diagnosis *diagnosis; /* of the parent; NULL: there is none yet */
     const char *message;                     /* of a parent that fails: what the compiler or the check said */
     const char *source;                      /* of the parent */

@@ -72,6 +72,23 @@ static void put_figures(const struct atoll_shape *s, struct atoll_buffer *out)
                         s->resident, s->waves);
 }
 
+/* Tiles in groups of so many rows: the blocks that run together read about as many rows as columns, so few of both, from L2. */
+static void put_group(const struct atoll_shape_problem *p, const struct atoll_device_shape *device,
+                      const struct atoll_shape *s, struct atoll_buffer *out)
+{
+    double bm = (double)s->values[ATOLL_SHAPE_TILE_M], bn = (double)s->values[ATOLL_SHAPE_TILE_N],
+           together = s->resident * device->multiprocessors;
+    if (p->family != ATOLL_SHAPE_MATRIX || !(bm > 0 && bn > 0 && s->waves > 1) || s->blocks < 16)
+        return;
+    double rows = exp2(round(log2(sqrt(together * bn / bm)))), most = ceil(p->m / bm);
+    rows = fmin(fmin(fmax(rows, 2), 16), most);
+    if (rows > 1)
+        atoll_buffer_printf(out,
+                            "    in groups of %.0f rows of tiles, column after column inside of a group: "
+                            "%.0f blocks run together\n",
+                            rows, together);
+}
+
 static size_t put_shapes(const struct atoll_shape_problem *p, const struct atoll_device_shape *device,
                          const char *variant, struct atoll_buffer *out)
 {
@@ -82,6 +99,7 @@ static size_t put_shapes(const struct atoll_shape_problem *p, const struct atoll
     for (size_t i = 0; i < count && i < SHAPES; i++) {
         put_sizes(&shapes[i], out);
         put_figures(&shapes[i], out);
+        put_group(p, device, &shapes[i], out);
     }
     return count;
 }

@@ -3,6 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#if defined(__aarch64__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+#endif
+
 #define TOLD_BYTES ((size_t)8 << 20)
 
 struct atoll_knowledge_briefs {
@@ -132,6 +137,9 @@ const char *const *atoll_knowledge_processor_features(void)
         if (known[i].is_there)
             features[count++] = known[i].name;
     features[count] = NULL;
+#elif defined(__aarch64__)
+    features[0] = "arm-neon";
+    features[1] = getauxval(AT_HWCAP) & HWCAP_SVE ? "arm-sve" : NULL;
 #endif
     return features;
 }

@@ -40,17 +40,38 @@ static int merge_pack(struct atoll_hint_file *sum, const struct atoll_knowledge_
                                                                                    : merge(sum, &more, err);
 }
 
-/* Those of the pack are checked in any case. */
-static int hints_put(struct atoll_knowledge_pack *pack, const struct atoll_option_list *files,
-                     struct atoll_err *err)
+/* Hints for the categories of a family that is left out. */
+static void leave_out(struct atoll_hint_file *sum, const struct atoll_knowledge_index *index,
+                      const struct atoll_option_list *except)
 {
+    size_t kept = 0;
+    for (size_t i = 0; i < sum->hint_count; i++) {
+        const char *families[ATOLL_KNOWLEDGE_FAMILY_LIMIT];
+        size_t count = atoll_knowledge_families_of(index, sum->hints[i].category, "", families,
+                                                   ATOLL_KNOWLEDGE_FAMILY_LIMIT);
+        int is_of_one = 0;
+        for (size_t f = 0; f < count; f++)
+            for (size_t x = 0; x < except->count; x++)
+                is_of_one |= strcmp(families[f], except->items[x]) == 0;
+        if (!is_of_one)
+            sum->hints[kept++] = sum->hints[i];
+    }
+    sum->hint_count = kept;
+}
+
+/* Those of the pack are checked in any case. */
+static int hints_put(struct atoll_knowledge_pack *pack, const struct atoll_knowledge_index *index,
+                     const struct atoll_plan_settings *settings, struct atoll_err *err)
+{
+    const struct atoll_option_list *files = &settings->experience, *except = &settings->knowledge_except;
     struct atoll_hint_file sum = {0};
     struct atoll_buffer text;
     int rc = merge_pack(&sum, pack, err);
     for (size_t i = 0; rc == 0 && i < files->count; i++)
         rc = merge_file(&sum, files->items[i], err);
     atoll_buffer_init(&text, ATOLL_YAML_FILE_BYTES);
-    if (rc == 0 && files->count > 0) {
+    if (rc == 0 && (files->count > 0 || except->count > 0)) {
+        leave_out(&sum, index, except);
         atoll_hint_file_write_yaml(&sum, &text);
         rc = text.failed == ATOLL_E_LIMIT
                  ? atoll_err_set(err, ATOLL_E_LIMIT,
@@ -94,10 +115,27 @@ static void put_word(struct atoll_buffer *out, const char *word)
     atoll_buffer_printf(out, "%s%s", out->length ? "," : "", word);
 }
 
-/* Families that are left out, and the tasks of the run that are of one. */
-static int except_put(struct atoll_campaign_plan *plan, const struct atoll_knowledge_index *index,
+/* A seed of the task is the kernel of an example of a family that is left out. */
+static int has_excepted_seed(const struct atoll_task *task, const struct atoll_knowledge_base *base,
+                             const struct atoll_option_list *except)
+{
+    for (size_t i = 0; i < base->count; i++) {
+        const struct atoll_knowledge_entry *e = &base->entries[i];
+        int is_out = 0;
+        for (size_t x = 0; x < except->count; x++)
+            is_out |= e->families && atoll_knowledge_has(e->families, except->items[x]);
+        for (size_t s = 0; s < task->seed_count && is_out && e->kind == ATOLL_KNOWLEDGE_EXAMPLE; s++)
+            if (atoll_knowledge_is_kernel_of(e, task->seeds[s].source))
+                return 1;
+    }
+    return 0;
+}
+
+/* Families that are left out, and the tasks of the run that are of one, or begin with a kernel of one. */
+static int except_put(struct atoll_campaign_plan *plan, const struct atoll_knowledge_base *base,
                       struct atoll_err *err)
 {
+    const struct atoll_knowledge_index *index = &base->index;
     const struct atoll_option_list *except = &plan->settings->knowledge_except;
     for (size_t i = 0; i < except->count; i++) {
         if (!is_family(index, except->items[i], err))
@@ -108,7 +146,7 @@ static int except_put(struct atoll_campaign_plan *plan, const struct atoll_knowl
         const char *families[ATOLL_KNOWLEDGE_FAMILY_LIMIT];
         size_t count =
             atoll_knowledge_families(index, plan->tasks.tasks[t], families, ATOLL_KNOWLEDGE_FAMILY_LIMIT);
-        int is_of_one = 0;
+        int is_of_one = has_excepted_seed(plan->tasks.tasks[t], base, except);
         for (size_t f = 0; f < count; f++)
             for (size_t i = 0; i < except->count; i++)
                 is_of_one |= strcmp(families[f], except->items[i]) == 0;
@@ -138,10 +176,10 @@ int atoll_plan_knowledge_write(struct atoll_campaign_plan *plan, int is_quiet, s
     if (!is_quiet)
         replaced_print(pack);
     struct atoll_knowledge_base *base = atoll_knowledge_base_parse(pack, pass_over, NULL, err);
-    int rc = base ? except_put(plan, &base->index, err) : -1;
+    int rc = base ? except_put(plan, base, err) : -1;
+    rc = rc == 0 ? hints_put(pack, &base->index, settings, err) : rc;
     atoll_knowledge_base_destroy(base);
     rc = rc == 0 ? atoll_prompt_texts_check(pack, err) : rc; /* now, and not at the first ask */
-    rc = rc == 0 ? hints_put(pack, &settings->experience, err) : rc;
     rc = rc == 0 && settings->model.where && plan->search.knowledge > 1
              ? atoll_plan_kernels_put(plan, pack, err)
              : rc;

@@ -29,7 +29,9 @@
 
 static const char index_text[] =
     "version: 1\n"
-    "devices: [{name: cpu, vendor: x86, what: one}, {name: hopper, vendor: nvidia, what: two}]\n"
+    "devices: [{name: cpu, vendor: x86, what: one}, {name: hopper, vendor: nvidia, what: two}, {name: "
+    "arm-sve, "
+    "vendor: arm, what: three}]\n"
     "features: [{name: avx2, device: cpu, what: v}, {name: avx512, device: cpu, what: w}]\n"
     "families: [{name: norm, categories: [normalisation]}, {name: sparse, categories: [sparse]}]\n";
 static const char constraints_text[] =
@@ -37,9 +39,10 @@ static const char constraints_text[] =
         CONSTRAINT("c-norms", "critical", "devices: \"*\", families: [norm]")
             CONSTRAINT("c-sparse", "critical", "devices: \"*\", families: [sparse]")
                 CONSTRAINT("c-hopper", "critical", "devices: [hopper]")
-                    CONSTRAINT("c-wide", "critical", "devices: [cpu], features: [avx512]")
-                        CONSTRAINT("c-race", "warning", "devices: \"*\", errors: [race]")
-                            CONSTRAINT("c-detail", "info", "devices: \"*\"");
+                    CONSTRAINT("c-sve", "critical", "devices: [arm-sve]")
+                        CONSTRAINT("c-wide", "critical", "devices: [cpu], features: [avx512]")
+                            CONSTRAINT("c-race", "warning", "devices: \"*\", errors: [race]")
+                                CONSTRAINT("c-detail", "info", "devices: \"*\"");
 static const char patterns_text[] =
     "version: 1\npatterns:\n" PATTERN("c-block", "algorithm", "devices: \"*\", families: [norm]")
         PATTERN("c-prefetch", "memory", "devices: \"*\", limiters: [dram]")
@@ -106,7 +109,8 @@ static size_t place_of(const struct scene *s, const char *id)
 
 static void critical_constraints_are_always_told(void **state)
 {
-    static const char *const wide[] = {"avx2", "avx512", NULL}, *const narrow[] = {"avx2", NULL};
+    static const char *const wide[] = {"avx2", "avx512", NULL}, *const narrow[] = {"avx2", NULL},
+                             *const arm[] = {"arm-neon", "arm-sve", NULL};
     struct atoll_diagnosis diagnosis = {.error = ATOLL_ERROR_NONE, .limiter = ATOLL_LIMITER_DRAM};
     struct scene s;
     (void)state;
@@ -125,7 +129,10 @@ static void critical_constraints_are_always_told(void **state)
     }
     s.query.features = narrow;
     look(&s);
-    assert_true(place_of(&s, "c-always") && !place_of(&s, "c-wide"));
+    assert_true(place_of(&s, "c-always") && !place_of(&s, "c-wide") && !place_of(&s, "c-sve"));
+    s.query.features = arm; /* of processors one family is told by its features */
+    look(&s);
+    assert_true(place_of(&s, "c-always") && !place_of(&s, "c-wide") && place_of(&s, "c-sve"));
     s.query.language = "cuda";
     look(&s);
     assert_false(place_of(&s, "c-always"));

@@ -235,6 +235,43 @@ static void what_is_excepted_is_not_shown(void **state)
     atoll_retrieval_destroy(some);
 }
 
+/* The kernel of an example under a name that says nothing of its family, with a task's definitions put in: it goes with the example. */
+static void no_example_hides_under_another_name(void **state)
+{
+    static const struct {
+        const char *except;
+        int is_shown;
+    } rows[] = {{NULL, 1}, {"sparse", 1}, {"convolution", 0}};
+    const struct atoll_knowledge_entry *e = NULL;
+    (void)state;
+    for (size_t i = 0; i < corpus.base->count && !e; i++)
+        if (corpus.base->entries[i].kind == ATOLL_KNOWLEDGE_EXAMPLE &&
+            atoll_knowledge_is_proven(&corpus.base->entries[i]) && corpus.base->entries[i].families &&
+            atoll_knowledge_has(corpus.base->entries[i].families, "convolution"))
+            e = &corpus.base->entries[i];
+    assert_non_null(e);
+    struct atoll_knowledge_pack *pack = atoll_knowledge_pack_create(NULL);
+    struct atoll_buffer text;
+    const char *plan = strstr(e->kernel, "*/\n");
+    assert_non_null(plan);
+    atoll_buffer_init(&text, 1u << 20);
+    atoll_buffer_printf(&text, "task: elsewhere\n\n%.*s#define EPS 1\n%s", (int)(plan + 3 - e->kernel),
+                        e->kernel, plan + 3);
+    assert_int_equal(
+        atoll_knowledge_pack_put(pack, "kernels/a/b/c.cu", (const char *)text.data, text.length, NULL), 0);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct atoll_retrieval *r = atoll_retrieval_create(corpus.base, pack, rows[i].except, NULL);
+        int is_shown = 0;
+        for (uint32_t k = 0; k < r->kernel_count; k++)
+            is_shown |= strcmp(r->kernels[k].name, "a/b/c.cu") == 0;
+        assert_int_equal(is_shown, rows[i].is_shown);
+        atoll_retrieval_destroy(r);
+    }
+    assert_false(atoll_knowledge_is_kernel_of(e, "int x;"));
+    atoll_buffer_fini(&text);
+    atoll_knowledge_pack_destroy(pack);
+}
+
 /* Vectors that contradict the words: the order follows from both. */
 static void vectors_count_as_much_as_words(void **state)
 {
@@ -273,6 +310,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(similar_kernels_are_found),
                                        cmocka_unit_test(what_is_excepted_is_not_shown),
+                                       cmocka_unit_test(no_example_hides_under_another_name),
                                        cmocka_unit_test(vectors_count_as_much_as_words)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

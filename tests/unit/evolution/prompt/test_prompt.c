@@ -844,6 +844,31 @@ static void a_beaten_floor_is_not_told(void **state)
     scene_fini(&s);
 }
 
+/* Where the grid is larger than what runs together, the order of the tiles; of a small one nothing. */
+static void large_grids_are_told_an_order(void **state)
+{
+    static const struct {
+        const char *task;
+        int is_told;
+    } rows[] = {{"gemm_bf16", 1}, {"silu", 0}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        static struct scene s;
+        char dir[512];
+        snprintf(dir, sizeof(dir), ATOLL_SOURCE_DIR "/suites/gpu/%s", rows[i].task);
+        scene_init(&s, dir, "cuda");
+        s.device.limits.shared_bytes_per_multiprocessor = 233472;
+        s.device.limits.registers_per_multiprocessor = 65536;
+        assert_int_equal(atoll_prompt_write(&s.input, &s.prompt, NULL), 0);
+        atoll_buffer_put_u8(&s.prompt.user, 0);
+        const char *sizes = strstr((const char *)s.prompt.user.data, "# Sizes");
+        assert_non_null(sizes);
+        assert_int_equal(strstr(sizes, " rows of tiles, column after column inside of a group: ") != NULL,
+                         rows[i].is_told);
+        scene_fini(&s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -869,6 +894,7 @@ int main(void)
         cmocka_unit_test(wrong_folders_are_named),
         cmocka_unit_test(texts_are_plain_ascii),
         cmocka_unit_test(bad_input_is_refused),
+        cmocka_unit_test(large_grids_are_told_an_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
