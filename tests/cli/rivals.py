@@ -129,6 +129,11 @@ check(rival["lo_ns"] <= rival["time_ns"] <= rival["hi_ns"] and rival["host_ns"] 
 check([(r["name"], r["verdict"]) for r in row["rivals"]] == [("eager", "correct"), ("compiled", "correct"), ("tuned", "compile_error")], row)
 check((row["level"], row["category"], row["tags"]) == (1, "softmax", "memory reduction"), row)
 row = rows["matmul"]
+check("infrastructure" not in row["verdicts"] and row["infrastructure"] == 1 and row["verdicts"]["wrong"] == 4, row["verdicts"])
+check(row["made_by"] == "tuner" and row["gain_over_seeds"] > 1 and f"{row['gain_over_seeds']:.2f}x tuner " in matmul, (row, matmul))
+has(table, "    4 wrong; 1 without a verdict, by a failure of the infrastructure\n")
+has(run("list", "mine").splitlines()[0], "time +-")
+check(any(c["time_interval_ns"] for c in json.loads(run("list", "mine", "--json"))), "no interval in list --json")
 check(row["speedup_over"] == "seed" and row["rival"] is None and row["rivals"] == [] and row["speedup"] == row["speedup_seed"] > 1, row)
 
 # The sums that the table has, beside the tasks where they are asked for.
