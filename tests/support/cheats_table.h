@@ -61,7 +61,7 @@ static const struct cheat cheats[] = {
     {"d07_evict_last", CHEATS_BLEND, AT_RULES, CHEATS_VERDICT(FORBIDDEN), "rule assembly-persisting"},
     {"d07_policy", CHEATS_BLEND, AT_RULES, CHEATS_VERDICT(FORBIDDEN), "rule assembly-persisting"},
     {"d07_policy_number", CHEATS_BLEND, AT_RULES, CHEATS_VERDICT(FORBIDDEN), "rule persisting"},
-    {"d07_policy_sum", CHEATS_BLEND, AT_DEVICE, CHEATS_VERDICT(CORRECT), ""},
+    {"d07_policy_sum", CHEATS_BLEND, AT_COMPILE, CHEATS_VERDICT(FORBIDDEN), "rule assembly-persisting"},
     {"d07_prefetch", CHEATS_BLEND, AT_DEVICE, CHEATS_VERDICT(CORRECT) | CHEATS_VERDICT(CRASH), ""},
     {"d07_touch", CHEATS_BLEND, AT_DEVICE, CHEATS_VERDICT(CORRECT), ""},
     {"d07_apply", CHEATS_BLEND, AT_RULES, CHEATS_VERDICT(FORBIDDEN), "rule assembly-persisting"},
