@@ -387,6 +387,9 @@ static void put_limiter(struct writer *w, const struct atoll_diagnosis *d)
         put_busiest(w, d);
     } else if (d->limiter == ATOLL_LIMITER_LAUNCH) {
         put(w, "Limited by the launch: an empty one alone takes %.0f %% of its time", d->figure);
+        if (d->next != ATOLL_LIMITER_UNKNOWN && d->next_figure >= 1)
+            put(w, "; behind it %s is the busiest, at %.0f %% of %s peak", limiters[d->next].what,
+                d->next_figure, its(d->next));
     } else if (d->limiter == ATOLL_LIMITER_OCCUPANCY) {
         put(w, "Limited by occupancy: ");
         put_room(w, d->occupancy_by);

@@ -603,6 +603,14 @@ static void the_launch_tells(void **state)
     assert_string_equal(atoll_diagnosis_text(&d, text, sizeof(text)),
                         "Limited by the launch: an empty one alone takes 50 % of its time (estimated from "
                         "time, without counters).");
+    c.facts.work.read_bytes = 6e6; /* in 5 us at 3 TB/s: two fifths */
+    atoll_diagnose(&c.facts, &d);
+    assert_int_equal(d.limiter, ATOLL_LIMITER_LAUNCH);
+    assert_string_equal(
+        atoll_diagnosis_text(&d, text, sizeof(text)),
+        "Limited by the launch: an empty one alone takes 50 % of its time; behind it device memory "
+        "is the busiest, at 40 % of its peak (estimated from time, without counters).");
+    c.facts.work.read_bytes = 0;
     c.facts.time_ns = 1e6;
     c.profile.resources = (struct atoll_resources){
         .kernel_count = 1, .occupancy = 1, .blocks = 140, .threads_per_block = 1024, .resident_blocks = 1};
