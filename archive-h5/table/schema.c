@@ -121,10 +121,10 @@ static const struct atoll_column campaign_columns[] = {
     ADDED(campaign, command_line, TEXT, "", "command that made it, for a shell", 6),
     ADDED(campaign, options, TEXT, "",
           "options of the run, a line `name: value` each: backend, compiler, its flags ...", 6),
-    ADDED(campaign, extensions, U32, "", "how often it was extended", 6),
-    ADDED(campaign, extended_evaluations, U64, "", "evaluations granted by extensions, beside the budget", 6),
-    ADDED(campaign, extended_device_ns, F64, "ns", "device time granted by extensions", 6),
-    ADDED(campaign, extended_wall_ns, F64, "ns", "wall time granted by extensions", 6),
+    ADDED(campaign, extensions, U32, "", "how often it was extended", 7),
+    ADDED(campaign, extended_evaluations, U64, "", "evaluations granted by extensions, beside the budget", 7),
+    ADDED(campaign, extended_device_ns, F64, "ns", "device time granted by extensions", 7),
+    ADDED(campaign, extended_wall_ns, F64, "ns", "wall time granted by extensions", 7),
 };
 
 static const struct atoll_column task_columns[] = {

@@ -116,8 +116,9 @@ static const struct atoll_column brief_columns[] = {
     COL(brief, title, TEXT, "", "its title"),
     COL(brief, text, TEXT, "", "its text, as the prompt had it"),
     COL(brief, score, F64, "", "how well it fitted; of a candidate its time in ns"),
-    COL(brief, cut_bytes, U32, "B",
-        "of the text, that the prompt had no room for; all of them: it was not told, and gets no credit"),
+    ADDED(brief, cut_bytes, U32, "B",
+          "of the text, that the prompt had no room for; all of them: it was not told, and gets no credit",
+          7),
 };
 
 static const struct atoll_column tool_call_columns[] = {

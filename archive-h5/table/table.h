@@ -325,7 +325,7 @@ struct atoll_row_device_time {
     struct atoll_device_time time; /* a column for each part */
 };
 
-#define ATOLL_ARCHIVE_SCHEMA 6
+#define ATOLL_ARCHIVE_SCHEMA 7
 #define ATOLL_COLUMN_LIMIT   96
 
 /* A hint and what came of it; prior_: of earlier campaigns.  Also of the table knowledge_entries: trigger is the kind of the entry

@@ -133,7 +133,8 @@ static void use(struct atoll_experience *e, uint64_t ask, const struct atoll_dia
     for (size_t i = 0; name && i < atoll_experience_count(e); i++) {
         atoll_experience_standing(e, i, &s);
         if (strcmp(s.hint->name, name) == 0)
-            briefing.briefs[briefing.count++] = (struct atoll_brief){.kind = ATOLL_BRIEF_HINT, .id = s.id};
+            briefing.briefs[briefing.count++] =
+                (struct atoll_brief){.kind = ATOLL_BRIEF_HINT, .id = s.id, .text = "told"};
     }
     briefing.briefs[briefing.count] = briefing.briefs[0]; /* of another kind: no hint */
     briefing.briefs[briefing.count++].kind = ATOLL_BRIEF_MEMORY;
