@@ -24,7 +24,8 @@ static int copy_event(struct copy *c, const struct atoll_record *record, struct 
     atoll_event_init(&event, ATOLL_EVENT_DUELLED);
     if (atoll_event_decode(record->bytes, record->length, c->arena, &event, err) != 0)
         return -1;
-    if (event.type == ATOLL_EVENT_DUELLED && event.duel.purpose == ATOLL_DUEL_FINAL && event.duel.pair_count) {
+    if (event.type == ATOLL_EVENT_DUELLED && event.duel.purpose == ATOLL_DUEL_FINAL &&
+        event.duel.pair_count) {
         event.duel.ratio = c->ratio;
         event.duel.ratio_lo = c->lo;
         event.duel.ratio_hi = c->hi;
