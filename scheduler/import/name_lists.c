@@ -6,7 +6,7 @@
  * robust-tasks: robust-kbench's own tasks, forward and backward, as its folder tasks/ has them (078f5ba: 11; the paper counts 12).
  * kernelfoundry: 20 of each level, KernelFoundry, appendix F.2, table 8.
  * metr: METR's filtered KernelBench ("Measuring Automated Kernel Engineering", metr.org, 14 February 2025): the problems that are in
- * tasks/level_1 to level_3 of KernelBenchFiltered, of its first commit (9507be4, by the author of the post), read in the public copy
+ * tasks/level_1 to level_3 of KernelBenchFiltered, of its first commit (9507be4), read in the public copy
  * pavanyellow/KernelBenchFiltered 67a4e2b, as METR's own is not to be had any more: 91, 80 and 37.  Level 1's 101 is none of
  * KernelBench's today, and its level 5 is METR's own. */
 #include "scheduler/import/problem_list.h"
