@@ -96,15 +96,15 @@ static int parse_number(const struct row *row, const char *value, double *ret_nu
     return rc;
 }
 
-/* The value is one of known, names with blanks between them.  what: "choice of counters". */
-static int is_one_of(const char *value, const char *known, const char *what, struct atoll_err *err)
+/* The value is one of known, names with blanks between them.  what: "choice of counters"; all: "there are a and b". */
+static int is_one_of(const char *value, const char *known, const char *what, const char *all,
+                     struct atoll_err *err)
 {
-    char hint[ATOLL_SPELLING_HINT_BYTES], all[128];
+    char hint[ATOLL_SPELLING_HINT_BYTES];
     size_t length = strlen(value);
     for (const char *at = known; length && (at = strstr(at, value)) != NULL; at++)
         if ((at == known || at[-1] == ' ') && (at[length] == ' ' || !at[length]))
             return 0;
-    snprintf(all, sizeof(all), "there are: %s", known);
     return atoll_err_set(err, ATOLL_E_INPUT, "'%.100s' is no %s; %s", value, what,
                          atoll_spelling_hint_in(value, known, all, hint));
 }
@@ -115,7 +115,7 @@ static int apply_backend(struct atoll_setup *setup, const char *value, struct at
     if (setup->backend_null)
         return 0;
     if (!value[0] || !atoll_backend_find(value))
-        return is_one_of(value, "cpu cuda null", "backend", err);
+        return is_one_of(value, "cpu cuda null", "backend", "there are cpu, cuda and null", err);
     snprintf(setup->backend, sizeof(setup->backend), "%s", value);
     /* What compiles for the backend unless the campaign says otherwise. */
     int is_cuda = strcmp(setup->backend, "cuda") == 0;
@@ -128,7 +128,7 @@ static int apply_backend(struct atoll_setup *setup, const char *value, struct at
 
 static int apply_timing(struct atoll_setup *setup, const char *value, struct atoll_err *err)
 {
-    if (is_one_of(value, "cold warm", "way of timing", err) != 0)
+    if (is_one_of(value, "cold warm", "way of timing", "there are cold and warm", err) != 0)
         return -1;
     setup->is_warm = strcmp(value, "warm") == 0;
     return 0;
@@ -137,7 +137,7 @@ static int apply_timing(struct atoll_setup *setup, const char *value, struct ato
 /* none, near (the elite of their cell) or all. */
 static int apply_counters(struct atoll_setup *setup, const char *value, struct atoll_err *err)
 {
-    if (is_one_of(value, "none near all", "choice of counters", err) != 0)
+    if (is_one_of(value, "none near all", "choice of counters", "there are none, near and all", err) != 0)
         return -1;
     setup->profile_all = strcmp(value, "all") == 0;
     if (strcmp(value, "none") == 0)
@@ -148,7 +148,7 @@ static int apply_counters(struct atoll_setup *setup, const char *value, struct a
 /* none or finals. */
 static int apply_sanitize(struct atoll_setup *setup, const char *value, struct atoll_err *err)
 {
-    if (is_one_of(value, "none finals", "choice of what is sanitized", err) != 0)
+    if (is_one_of(value, "none finals", "choice of what is sanitized", "there are none and finals", err) != 0)
         return -1;
     if (strcmp(value, "none") == 0)
         setup->sanitize_deadline_ns = 0;
