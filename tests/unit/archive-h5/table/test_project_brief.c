@@ -208,10 +208,10 @@ static void test_knowledge(void **state)
     e.briefing = (struct atoll_briefing){
         .ask = ASK,
         .count = 4,
-        .briefs = {{ATOLL_BRIEF_HINT, sample_id(501), "first", "Do this.", 1},
-                   {ATOLL_BRIEF_CONSTRAINT, sample_id(511), "constraint c-one", "Never that.", 9},
-                   {ATOLL_BRIEF_KNOWLEDGE, sample_id(512), "pattern c-two", "Rather this.", 2},
-                   {ATOLL_BRIEF_DEMONSTRATION, sample_id(513), "kernel a/b/c.c", "One.\n\nint x;", 1}}};
+        .briefs = {{ATOLL_BRIEF_HINT, sample_id(501), "first", "Do this.", 1, 0},
+                   {ATOLL_BRIEF_CONSTRAINT, sample_id(511), "constraint c-one", "Never that.", 9, 0},
+                   {ATOLL_BRIEF_KNOWLEDGE, sample_id(512), "pattern c-two", "Rather this.", 2, 0},
+                   {ATOLL_BRIEF_DEMONSTRATION, sample_id(513), "kernel a/b/c.c", "One.\n\nint x;", 1, 0}}};
     put_event(&e);
     atoll_tables_destroy(atoll_projection_cut(projection, NULL));
     answer(ASK, 600, ATOLL_V_CORRECT, 0.5 * task.baseline_ns);
