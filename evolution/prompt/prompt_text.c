@@ -217,8 +217,11 @@ void atoll_prompt_put_brief(struct atoll_prompt_text *t, const struct atoll_prom
     t->brief = index + 1;
     atoll_prompt_put_quote(t, text, cap);
     t->brief = 0;
-    if (title[0] && first < t->piece_count)
-        t->pieces[first].title_bytes = strcspn((const char *)t->text.data + t->pieces[first].begin, "\n") + 1;
+    if (title[0] && first < t->piece_count) {
+        struct atoll_prompt_piece *p = &t->pieces[first];
+        const unsigned char *begin = t->text.data + p->begin, *end = memchr(begin, '\n', p->length);
+        p->title_bytes = (end ? (size_t)(end - begin) : p->length) + 1;
+    }
 }
 
 /* ---- quoting ---- */
