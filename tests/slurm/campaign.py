@@ -278,10 +278,7 @@ def limit_sudden(scene):
 def controller_killed(scene):
     campaign = scene.submit("headless", evaluations=1000, site=Site(pace_ms=50))  # it must outlast Slurm's notes
     campaign.wait_acks(30)
-    # Slurm writes what it knows seconds after something changed; what it forgets it starts again, finds there, and holds.
-    begin = time.time()
-    scene.slurm("scontrol", "update", f"JobId={campaign.jobs()[0]}", "Comment=changed")
-    campaign.wait(lambda: (scene.cluster.folder / "state/job_state").stat().st_mtime > begin, "Slurm's own notes")
+    scene.cluster.wait_for_notes(campaign.jobs()[0])
     scene.cluster.ctld_kill()
     before = len(campaign.acknowledged())
     check(not campaign.history("done"), "the campaign was over before the controller")

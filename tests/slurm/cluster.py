@@ -317,6 +317,14 @@ class Cluster:
     def ctld_start(self):
         self.start("slurmctld")
 
+    def wait_for_notes(self, job):
+        """The controller writes what it knows seconds after something changed: until a job that runs stands there.
+
+        A job that a killed controller had not noted is started again by the next one, found on its node, and held."""
+        begin = time.time()
+        self.run("scontrol", "update", f"JobId={job}", "Comment=changed")
+        wait_until(lambda: (self.folder / "state/job_state").stat().st_mtime > begin, 120, "Slurm's own notes")
+
     def ctld_kill(self):
         pid = self.pid_of("slurmctld")
         if pid:

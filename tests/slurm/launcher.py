@@ -233,6 +233,7 @@ def check_hanging_command(cluster, folder):
 def check_silent_controller(cluster, launchers):
     job = launchers[0].submit("s-long", "sleep 1000")
     launchers[0].wait_for(job, "running")
+    cluster.wait_for_notes(job)
 
     def each(act):
         together(*[lambda launcher=launcher: act(launcher) for launcher in launchers])
