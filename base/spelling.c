@@ -43,8 +43,8 @@ const char *atoll_spelling_nearest(const char *word, const char *const *known, s
         return NULL;
     for (size_t i = 0; i < count; i++) {
         size_t known_length = strlen(known[i]);
-        if (known_length > WORD_LIMIT)
-            continue;
+        if (known_length > WORD_LIMIT || known_length + best <= length || length + best <= known_length)
+            continue; /* no nearer than their lengths */
         size_t d = distance(word, length, known[i], known_length);
         if (d < best) {
             best = d;

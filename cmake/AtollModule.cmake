@@ -14,9 +14,12 @@ function(atoll_program name)
 endfunction()
 
 # atoll_add_test(name label timeout command...): one ctest entry.  ATOLL_QUIET_TESTS run alone and wait for a quiet machine
-# (tests/quiet.py); ATOLL_SLOW_TESTS are unit tests under the label slow.
+# (tests/quiet.py); ATOLL_SLOW_TESTS are unit tests under the label slow; ATOLL_PLAIN_TESTS do not run under sanitizers.
 function(atoll_add_test name label timeout)
   set(command ${ARGN})
+  if(ATOLL_SANITIZE AND name IN_LIST ATOLL_PLAIN_TESTS)
+    return()
+  endif()
   if(name IN_LIST ATOLL_SLOW_TESTS)
     set(label slow)
   endif()
@@ -29,7 +32,9 @@ function(atoll_add_test name label timeout)
     math(EXPR timeout "${timeout} * 5")
   endif()
   # A Python with torch would be found in PATH on some machines: tests that want one say so.
-  set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT ${timeout} SKIP_RETURN_CODE 77 ENVIRONMENT ATOLL_PYTHON=none)
+  # Short stacks and a small quarantine of freed memory: a quarter of the sanitizers' time.
+  set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT ${timeout} SKIP_RETURN_CODE 77
+                       ENVIRONMENT "ATOLL_PYTHON=none;ASAN_OPTIONS=malloc_context_size=6:quarantine_size_mb=16")
   if(name IN_LIST ATOLL_QUIET_TESTS)
     math(EXPR timeout "${timeout} * 2 + 120") # it may wait twice, and run twice
     set_tests_properties(${name} PROPERTIES TIMEOUT ${timeout} RUN_SERIAL TRUE FIXTURES_REQUIRED quiet)

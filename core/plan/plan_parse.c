@@ -449,10 +449,10 @@ static int check_keys(struct atoll_plan_reader *p, enum level level, const char 
     json_object_foreach(object, key, value)
     {
         char part[ATOLL_PLAN_PATH_BYTES];
-        const char *near = atoll_spelling_nearest(key, keys, n);
-        field_path(part, path, key);
         if (atoll_plan_find_name(keys, n, key) >= 0)
             continue;
+        const char *near = atoll_spelling_nearest(key, keys, n);
+        field_path(part, path, key);
         if (near)
             return atoll_plan_fail(p, part, "unknown key; did you mean '%s'?", near);
         return atoll_plan_fail(p, part, "unknown key for language %s; see docs/spec/plan.md", p->language);

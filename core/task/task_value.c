@@ -61,9 +61,9 @@ int atoll_task_read_expression(struct atoll_yaml_walk *w, const struct atoll_yam
         return atoll_task_pass(w, node, &inner);
     for (size_t i = 0; i < atoll_expression_name_count(e); i++) {
         const char *name = atoll_expression_name(e, i);
-        const char *near = atoll_spelling_nearest(name, atoll_task_of(w)->dims, atoll_task_of(w)->dim_count);
         if (atoll_task_is_dim(atoll_task_of(w), name))
             continue;
+        const char *near = atoll_spelling_nearest(name, atoll_task_of(w)->dims, atoll_task_of(w)->dim_count);
         if (near) {
             return atoll_yaml_fail(w, node, "unknown name '%s' in '%.80s'; did you mean '%s'?", name, text,
                                    near);

@@ -21,9 +21,9 @@ case $check in
         ;;
     tidy)
         need clang-tidy
-        # A third of the paths that the analyzer would walk by itself: the rest is nine tenths of its time in long functions.
+        # A ninth of the paths that the analyzer would walk by itself: of 41 s (35 files) 22 are left, 4 without any.
         bound=()
-        for word in -analyzer-config max-nodes="${ATOLL_TIDY_NODES:-75000}"; do
+        for word in -analyzer-config max-nodes="${ATOLL_TIDY_NODES:-25000}"; do
             bound+=(--extra-arg=-Xclang --extra-arg="$word")
         done
         printf '%s\0' "${sources[@]}" | xargs -0 -n 1 -P "$(nproc)" clang-tidy --quiet -p "$build" "${bound[@]}" 2>/dev/null

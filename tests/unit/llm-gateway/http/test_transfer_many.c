@@ -116,9 +116,11 @@ static unsigned memory_find(const unsigned char *complement)
             if (at <= (unsigned long)bytes + sizeof(bytes) && at + room >= (unsigned long)bytes)
                 continue; /* this very buffer */
             ssize_t got = pread(memory, bytes, room, (off_t)at);
-            for (ssize_t i = 0; i + KEY_BYTES <= got; i++) {
+            const unsigned char *end = bytes + (got > KEY_BYTES ? got - KEY_BYTES + 1 : 0), *p = bytes;
+            for (; p < end && (p = memchr(p, (unsigned char)~complement[0], (size_t)(end - p))) != NULL;
+                 p++) {
                 int k = 0;
-                while (k < KEY_BYTES && bytes[i + k] == (unsigned char)~complement[k])
+                while (k < KEY_BYTES && (p[k] ^ complement[k]) == 0xff)
                     k++;
                 found += k == KEY_BYTES;
             }
@@ -163,6 +165,13 @@ static void test_keys_are_wiped(void **state)
         ask_with_key(complement, is_tls);
         assert_int_equal(memory_find(complement), 0);
     }
+    unsigned char *left = malloc(KEY_BYTES);
+    assert_non_null(left);
+    for (int k = 0; k < KEY_BYTES; k++)
+        left[k] = (unsigned char)~complement[k];
+    assert_true(memory_find(complement) > 0); /* what is left behind is found */
+    explicit_bzero(left, KEY_BYTES);
+    free(left);
 }
 
 int main(void)
