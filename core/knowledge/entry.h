@@ -69,6 +69,7 @@ struct atoll_knowledge_entry {
     const char *source;    /* who says so */
     int replaces;          /* the entry of the same id that was there before */
     const char *const *languages, *const *devices, *const *families, *const *features;
+    const char *const *about; /* words of tasks that it is for above all */
     const char *const *errors, *const *limiters, *const *stalls, *const *unused, *const *cells;
     const char *task; /* "suites/gpu/gemm_bf16": what its plan, or its kernel, is of; NULL */
 

@@ -285,6 +285,14 @@ static int has_word(const char *text, const char *word)
     return 0;
 }
 
+int atoll_knowledge_names_any(const char *text, const char *const *words)
+{
+    for (size_t i = 0; words && words[i]; i++)
+        if (has_word(text, words[i]))
+            return 1;
+    return 0;
+}
+
 size_t atoll_knowledge_families_of(const struct atoll_knowledge_index *index, const char *category,
                                    const char *words, const char **ret_families, size_t limit)
 {
@@ -294,9 +302,7 @@ size_t atoll_knowledge_families_of(const struct atoll_knowledge_index *index, co
         int is_of = 0;
         for (size_t k = 0; f->categories && f->categories[k]; k++)
             is_of |= strcmp(f->categories[k], category) == 0;
-        for (size_t k = 0; f->words && f->words[k]; k++)
-            is_of |= has_word(words, f->words[k]);
-        if (is_of)
+        if (is_of || atoll_knowledge_names_any(words, f->words))
             ret_families[count++] = f->name;
     }
     return count;

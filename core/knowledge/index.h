@@ -58,6 +58,10 @@ size_t atoll_knowledge_families(const struct atoll_knowledge_index *index, const
 size_t atoll_knowledge_families_of(const struct atoll_knowledge_index *index, const char *category,
                                    const char *words, const char **ret_families, size_t limit);
 
+/* Whether one of some words, which end with NULL, stands in a text; letters alone belong to a word, so that "gemm" stands in
+ * "gemm_bf16"; case does not matter.  words: NULL is none. */
+int atoll_knowledge_names_any(const char *text, const char *const *words);
+
 /* ---- what files of knowledge are read with ---- */
 
 /* const char *: one line of printable ASCII; ends of lines become blanks. */

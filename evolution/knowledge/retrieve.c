@@ -19,6 +19,8 @@
 #define DEPTH_MOST    4.0
 #define PIECE_BYTES   400 /* of a source: about as many words as a query has */
 #define SOURCE_BYTES  65536
+#define VARIED        24  /* entries of a draft that are put in order by families */
+#define ALIKE         0.2 /* what one counts less for each before it that is about the same family */
 
 /* ---- what there is ---- */
 
@@ -80,6 +82,7 @@ static int add_entry(struct atoll_retrieval *r, size_t at, struct atoll_err *err
     for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
         atoll_buffer_printf(&all, "%s\n", texts[i] ? texts[i] : "");
     put_list(&all, e->families);
+    put_list(&all, e->about);
     put_list(&all, e->features);
     put_list(&all, e->learn);
     int rc = atoll_buffer_check(&all, err);
@@ -309,6 +312,7 @@ struct view {
     const struct atoll_retrieval_query *q;
     const char *families[ATOLL_KERNEL_FAMILY_LIMIT];
     size_t family_count;
+    char name[1024]; /* of the task, and its summary */
     int is_wrong;
     double progress;             /* 0..1 */
     double *by_task, *by_source; /* scores of words */
@@ -405,13 +409,21 @@ static double breadth_of(const struct atoll_knowledge_entry *e)
     }
 }
 
-/* Its first family is what it is about before all else. */
+/* Which family of the task its first one is; family_count: none. */
+static size_t family_of(const struct view *v, const struct atoll_knowledge_entry *e)
+{
+    size_t i = 0;
+    while (i < v->family_count && !(e->families && strcmp(e->families[0], v->families[i]) == 0))
+        i++;
+    return i;
+}
+
+/* Its first family is what it is about before all else; of a whole kernel the others say little. */
 static double family_fit(const struct view *v, const struct atoll_knowledge_entry *e)
 {
-    for (size_t i = 0; e->families && i < v->family_count; i++)
-        if (strcmp(e->families[0], v->families[i]) == 0)
-            return 1;
-    return e->families ? 0.6 : 0.2;
+    if (family_of(v, e) < v->family_count)
+        return 1;
+    return e->families && e->kind != ATOLL_KNOWLEDGE_EXAMPLE ? 0.6 : 0.2;
 }
 
 /* Whether the task has a tensor of a type, by the beginning of its name. */
@@ -438,6 +450,16 @@ static int is_of_other_type(const struct view *v, const struct atoll_knowledge_e
     return 0;
 }
 
+/* An entry that is about tasks of some kind fits these better than one about all of the family, and others worse. */
+static double about_fit(const struct view *v, const struct atoll_knowledge_entry *e)
+{
+    if (!e->about)
+        return 0;
+    if (!atoll_knowledge_names_any(v->name, e->about))
+        return -1.5;
+    return family_of(v, e) < v->family_count ? 0.5 : 0;
+}
+
 static double fit_of(const struct atoll_retrieval *r, uint32_t at, const struct view *v, int called_for)
 {
     const struct atoll_knowledge_entry *e = &r->base->entries[at];
@@ -458,7 +480,7 @@ static double fit_of(const struct atoll_retrieval *r, uint32_t at, const struct 
                  0.6 * device + 0.8 * v->by_task[at] + 0.5 * v->by_source[at] + 1.5 * is_of_stage;
     if (v->q->diagnosis && has_triggers && !called_for)
         fit *= 0.6; /* it answers to another diagnosis */
-    fit -= is_of_other_type(v, e);
+    fit += about_fit(v, e) - is_of_other_type(v, e);
     if (p >= 0.5 && !called_for && !is_of_stage && v->by_task[at] < 0.5)
         fit = 0; /* by now there is evidence for what matters */
     return fit;
@@ -514,6 +536,37 @@ static size_t entry_limit(const struct view *v)
     return ATOLL_RETRIEVE_ENTRIES - fewer;
 }
 
+static double less_of(const struct atoll_retrieval *r, const struct view *v, const size_t *told,
+                      const struct atoll_retrieved *f)
+{
+    size_t family = family_of(v, &r->base->entries[f->at]);
+    return family < v->family_count ? ALIKE * (double)told[family] : 0;
+}
+
+/* A draft of a task of several families is told of each: what is first about one that others before it were about counts less. */
+static void vary(const struct atoll_retrieval *r, const struct view *v, struct atoll_retrieved *all,
+                 size_t count)
+{
+    size_t told[ATOLL_KERNEL_FAMILY_LIMIT] = {0}, first = 0;
+    if (v->is_wrong || v->q->diagnosis || v->family_count < 2)
+        return;
+    while (first < count && all[first].is_critical)
+        first++;
+    for (size_t to = first; to < count && to < first + VARIED; to++) {
+        size_t best = to;
+        for (size_t i = to; i < count; i++)
+            if (all[i].score - less_of(r, v, told, &all[i]) >
+                all[best].score - less_of(r, v, told, &all[best]))
+                best = i;
+        struct atoll_retrieved kept = all[best];
+        kept.score -= less_of(r, v, told, &kept);
+        memmove(&all[to + 1], &all[to], (best - to) * sizeof(*all));
+        all[to] = kept;
+        size_t family = family_of(v, &r->base->entries[kept.at]);
+        told[family < v->family_count ? family : 0] += family < v->family_count;
+    }
+}
+
 static size_t choose(const struct atoll_retrieval *r, const struct view *v, const struct atoll_retrieved *all,
                      size_t count, struct atoll_retrieved *ret_found, size_t limit)
 {
@@ -537,9 +590,11 @@ static void view_init(struct view *v, const struct atoll_retrieval *r, const str
     const struct atoll_diagnosis *d = q->diagnosis;
     *v = (struct view){.q = q, .is_wrong = d && d->error != ATOLL_ERROR_NONE};
     v->progress = d && !v->is_wrong ? fmin(q->depth, DEPTH_MOST) / DEPTH_MOST : 0;
-    if (q->task)
-        v->family_count =
-            atoll_knowledge_families(&r->base->index, q->task, v->families, ATOLL_KERNEL_FAMILY_LIMIT);
+    if (!q->task)
+        return;
+    v->family_count =
+        atoll_knowledge_families(&r->base->index, q->task, v->families, ATOLL_KERNEL_FAMILY_LIMIT);
+    snprintf(v->name, sizeof(v->name), "%s %s", q->task->name, q->task->summary ? q->task->summary : "");
 }
 
 /* Of the task, the words given, and what the diagnosis says in words. */
@@ -573,7 +628,9 @@ size_t atoll_retrieval_entries(struct atoll_retrieval *r, const struct atoll_ret
         v.by_source = scores + count;
         v.by_failure = v.is_wrong && q->message ? scores + 2 * count : NULL;
         score_words(r, &v);
-        chosen = choose(r, &v, all, rank(r, &v, all), ret_found, limit);
+        size_t ranked = rank(r, &v, all);
+        vary(r, &v, all, ranked);
+        chosen = choose(r, &v, all, ranked, ret_found, limit);
     }
     free(scores);
     free(all);

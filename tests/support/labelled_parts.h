@@ -1,5 +1,5 @@
 /* labelled_parts.h - the parts of a set that was labelled by hand, and how well each is found: two halves by a fixed hash of what is asked,
- * and what was written after the weights were set. */
+ * and what was written after the weights were set, once and once more. */
 #ifndef ATOLL_TESTS_SUPPORT_LABELLED_PARTS_H
 #define ATOLL_TESTS_SUPPORT_LABELLED_PARTS_H
 
@@ -8,10 +8,10 @@
 
 #include "base/id.h"
 
-enum part { TUNING_HALF, HELD_OUT_HALF, FRESH, PART_COUNT };
+enum part { TUNING_HALF, HELD_OUT_HALF, FRESH, LATER, PART_COUNT };
 
 struct parts {
-    int is_fresh; /* while the list of these is read */
+    int is_fresh, is_later; /* while the list of these is read */
     double recall[PART_COUNT], rank[PART_COUNT];
     size_t count[PART_COUNT];
 };
@@ -22,7 +22,8 @@ static inline void parts_add(struct parts *p, const char *task, const char *lang
 {
     char text[256];
     snprintf(text, sizeof(text), "%s %s %s", task, language, diagnosis ? diagnosis : "");
-    enum part part = p->is_fresh                                           ? FRESH
+    enum part part = p->is_later                                           ? LATER
+                     : p->is_fresh                                         ? FRESH
                      : (atoll_id_of(text, strlen(text)).bytes[0] & 1) != 0 ? HELD_OUT_HALF
                                                                            : TUNING_HALF;
     p->recall[part] += recall;
@@ -33,7 +34,7 @@ static inline void parts_add(struct parts *p, const char *task, const char *lang
 /* Of a part: at least so good. */
 static inline int parts_reach(const struct parts *p, enum part part, double recall, double rank)
 {
-    static const char *const names[] = {"tuning half", "held-out half", "fresh"};
+    static const char *const names[] = {"tuning half", "held-out half", "fresh", "later"};
     double n = p->count[part] ? (double)p->count[part] : 1;
     print_message("%s, %zu queries: recall at 5 %.3f, mean reciprocal rank %.3f\n", names[part],
                   p->count[part], p->recall[part] / n, p->rank[part] / n);
