@@ -51,7 +51,7 @@ def task_copy(name, change=None, file="task.yaml"):
 
 
 def small(campaign, *more):
-    return ["run", suite, "--only", "softmax_rows", "-o", str(campaign), "--seconds", "6", "--seed", "1", "-q", *more]
+    return ["run", suite, "--only", "softmax_rows", "-o", str(campaign), "--seconds", "6", "--evaluations", "8", "--seed", "1", "-q", *more]
 
 
 def finished_campaign():
@@ -144,7 +144,7 @@ def broken_reference():
     reference.write_text(reference.read_text() + "\nthis is not C;\n")
     expect("broken reference", run("run", str(task), "-o", str(root / "c4"), "-q", "--seconds", "5"), EXIT["input"],
            "reference.c", "broken_rows")
-    both = run("run", str(task), f"{suite}/transpose", "-o", str(root / "c5"), "-q", "--seconds", "12")
+    both = run("run", str(task), f"{suite}/transpose", "-o", str(root / "c5"), "-q", "--seconds", "12", "--evaluations", "6")
     both.stderr = both.stdout + both.stderr
     # the table of a whole run: two lines a task and one of its failure, its sums, one a device, what was made again
     expect("broken reference beside a good task", both, 0, "1 of 2 tasks timed", "reference.c", lines=13)

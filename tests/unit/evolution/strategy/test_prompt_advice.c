@@ -24,7 +24,7 @@
 #ifdef ATOLL_SANITIZED /* ten times as slow */
 static unsigned long seeds = 20;
 #else
-static unsigned long seeds = 100;
+static unsigned long seeds = 40;
 #endif
 
 struct school {

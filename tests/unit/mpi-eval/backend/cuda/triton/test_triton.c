@@ -557,8 +557,11 @@ static size_t seeds_submit(struct atoll_compiler *with, const char *pattern, str
     return count;
 }
 
+/* Each is compiled; a third, each with ATOLL_TEST_TRITON=all, is compared with Triton's own code. */
 static void test_seeds(void **state)
 {
+    const char *wanted = getenv("ATOLL_TEST_TRITON");
+    int all = wanted && strcmp(wanted, "all") == 0;
 #ifdef ATOLL_SANITIZED
     print_message("the seeds are compiled by the build without sanitizers\n");
     return;
@@ -598,7 +601,8 @@ static void test_seeds(void **state)
                 fail_msg("%s: %s", s->what, err.text);
         }
         s->prepared->report = NULL;
-        comparison_add(&same, s->prepared, &c);
+        if (all || done % 3 == 0)
+            comparison_add(&same, s->prepared, &c);
         atoll_prepared_destroy(s->prepared);
         atoll_task_destroy(s->task);
         atoll_compiled_fini(&c);
