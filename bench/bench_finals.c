@@ -52,8 +52,7 @@ static int kernel_build(struct bench *b, const struct atoll_seed *seed, struct k
         return -1;
     if (ret->prepared->verdict != ATOLL_V_CORRECT)
         return atoll_err_set(err, ATOLL_E_INPUT, "%s: %s", seed->name, ret->prepared->detail);
-    if (atoll_compiler_run(b->device.compiler, ret->prepared->unit_name, ret->prepared->unit_text,
-                           ret->prepared->unit_length, NULL, 0, &ret->compiled, err) != 0)
+    if (atoll_prepared_compile(ret->prepared, b->device.compiler, &ret->compiled, err) != 0)
         return -1;
     if (ret->compiled.status != ATOLL_COMPILE_OK)
         return atoll_err_set(err, ATOLL_E_INPUT, "%s: %s", seed->name, ret->compiled.diagnostics);

@@ -45,12 +45,10 @@ static int measure(struct atoll_bench_device *device, const struct atoll_task *t
     prepared =
         atoll_prepared_create(task, backend, &order.candidate, atoll_referee_device(device->referee), err);
     if (!medians || !prepared || prepared->verdict != ATOLL_V_CORRECT ||
-        atoll_compiler_run(device->compiler, prepared->unit_name, prepared->unit_text, prepared->unit_length,
-                           NULL, 0, &compiled, err) != 0 ||
+        atoll_prepared_compile(prepared, device->compiler, &compiled, err) != 0 ||
         compiled.status != ATOLL_COMPILE_OK || atoll_referee_add_task(device->referee, 0, task, err) != 0) {
         return -1;
     }
-    prepared->report = compiled.report;
     for (unsigned i = 0; i < repeats; i++) {
         struct atoll_evaluation e;
         double start = atoll_clock_mono_ns();

@@ -8,6 +8,7 @@
 #include "core/candidate.h"
 #include "mpi-eval/backend/backends.h"
 #include "mpi-eval/coordinator/setup.h"
+#include "mpi-eval/torch/interpreter.h"
 
 #define PLAN_BYTES (4u << 20)
 
@@ -36,6 +37,7 @@ int atoll_solo_open(struct atoll_solo *solo, const char *backend, struct atoll_e
     if (atoll_bench_setup(&solo->device.setup, err) != 0 ||
         atoll_setup_option(&solo->device.setup, "backend", backend, err) < 0 ||
         atoll_setup_option(&solo->device.setup, "counters", "none", err) < 0 ||
+        atoll_setup_option(&solo->device.setup, "python", ATOLL_TORCH_AUTO, err) < 0 ||
         setup_of_environment(&solo->device.setup, err) != 0)
         return -1;
     solo->backend = atoll_backend_find(backend);
@@ -88,12 +90,10 @@ static int compile(struct atoll_solo *solo, const struct atoll_task *task, struc
     if (k->prepared->verdict != ATOLL_V_CORRECT)
         return atoll_err_set(err, ATOLL_E_MISMATCH, "%s: %.1000s", atoll_verdict_name(k->prepared->verdict),
                              k->prepared->detail);
-    if (atoll_compiler_run(solo->device.compiler, k->prepared->unit_name, k->prepared->unit_text,
-                           k->prepared->unit_length, NULL, 0, &k->compiled, err) != 0)
+    if (atoll_prepared_compile(k->prepared, solo->device.compiler, &k->compiled, err) != 0)
         return -1;
     if (k->compiled.status != ATOLL_COMPILE_OK)
         return atoll_err_set(err, ATOLL_E_MISMATCH, "it does not compile: %.1000s", k->compiled.diagnostics);
-    k->prepared->report = k->compiled.report;
     return 0;
 }
 

@@ -356,8 +356,7 @@ static int seed_build(struct admission *a, const struct atoll_seed *seed, const 
         snprintf(detail, ATOLL_DETAIL_BYTES, "%s: %.1900s", atoll_verdict_name(p->verdict), p->detail);
         return -1;
     }
-    if (!p || atoll_compiler_run(a->referee->compiler, p->unit_name, p->unit_text, p->unit_length, NULL, 0,
-                                 ret_compiled, &err) != 0) {
+    if (!p || atoll_prepared_compile(p, a->referee->compiler, ret_compiled, &err) != 0) {
         snprintf(detail, ATOLL_DETAIL_BYTES, "%s", err.text);
         return -1;
     }

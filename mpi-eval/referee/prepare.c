@@ -247,3 +247,14 @@ void atoll_prepared_destroy(struct atoll_prepared *prepared)
     atoll_arena_destroy(prepared->arena);
     free(prepared);
 }
+
+int atoll_prepared_compile(struct atoll_prepared *prepared, struct atoll_compiler *compiler,
+                           struct atoll_compiled *ret_compiled, struct atoll_err *err)
+{
+    if (atoll_compiler_run(compiler, prepared->unit_name, prepared->unit_text, prepared->unit_length, NULL, 0,
+                           ret_compiled, err) != 0)
+        return -1;
+    prepared->report = ret_compiled->report;
+    prepared->compile_ns = ret_compiled->wall_ns;
+    return 0;
+}

@@ -6,6 +6,7 @@
 #include "core/message.h"
 #include "core/plan/plan_cover.h"
 #include "core/task/task.h"
+#include "mpi-eval/evaluator/compiler.h"
 
 struct atoll_prepared {
     struct atoll_id id;
@@ -39,6 +40,11 @@ struct atoll_prepared *atoll_prepared_create(const struct atoll_task *task,
                                              const struct atoll_order_candidate *candidate,
                                              const struct atoll_device_info *device, struct atoll_err *err);
 void atoll_prepared_destroy(struct atoll_prepared *prepared);
+/* Compiles the unit and waits.  What loads the object finds the compiler's report in prepared (for Triton: how the images are
+ * launched), so ret_compiled, which the caller finishes, must live as long as prepared is used.  -1: the compiler does not
+ * work; what it says of the unit is in ret_compiled->status.  prepared->verdict must be CORRECT. */
+int atoll_prepared_compile(struct atoll_prepared *prepared, struct atoll_compiler *compiler,
+                           struct atoll_compiled *ret_compiled, struct atoll_err *err);
 
 /* ---- for backends: their prepare calls atoll_prepare with what they add to it ---- */
 

@@ -90,15 +90,12 @@ static int side_compile(struct side *side, struct atoll_bench_device *device, co
                              atoll_verdict_name(side->prepared->verdict), side->prepared->detail);
     }
     side->candidate.id = side->prepared->id;
-    if (atoll_compiler_run(device->compiler, side->prepared->unit_name, side->prepared->unit_text,
-                           side->prepared->unit_length, NULL, 0, &side->compiled, err) != 0) {
+    if (atoll_prepared_compile(side->prepared, device->compiler, &side->compiled, err) != 0)
         return -1;
-    }
     if (side->compiled.status != ATOLL_COMPILE_OK) {
         return atoll_err_set(err, ATOLL_E_MISMATCH, "%s: the %s does not compile here: %s", task->name, name,
                              side->compiled.diagnostics);
     }
-    side->prepared->report = side->compiled.report;
     return 0;
 }
 

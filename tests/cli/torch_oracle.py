@@ -108,6 +108,14 @@ with tempfile.TemporaryDirectory(prefix="atoll-torch-") as folder:
     check(status == 1 and "task 'function' is defined by PyTorch (problem.py), and there is no Python with torch here: name one "
           "with --python or in ATOLL_PYTHON" in text, f"no torch: status {status}\n{text}")
 
+    # A bench takes the interpreter that the environment names, for the definition of correct as for rivals.
+    if os.access(f"{build}/bench/bench_rivals", os.X_OK):
+        path = pathlib.Path(one, "function", "task.yaml")
+        path.write_text(path.read_text().replace("plain.c}]", 'plain.c}, {torch: "2 * x + w"}]'))
+        result = subprocess.run([f"{build}/bench/bench_rivals", "--backend", "cpu", f"{one}/function"], capture_output=True, text=True, timeout=120,
+                                env={**os.environ, "ATOLL_PYTHON": PYTHON, "ATOLL_BENCH_SETUP": "sample-wall=0.05,sample-device=0.05"})
+        check(result.returncode == 0 and '"median_ns"' in result.stdout, f"bench_rivals: {result.stdout}{result.stderr}")
+
     old = pathlib.Path(folder, "old", "torch")
     old.mkdir(parents=True)
     (old / "__init__.py").write_text("__version__ = '1.12.1'\n")

@@ -709,13 +709,32 @@ static void count_row(void *context, const char *test, int passed, const char *d
     ++*(int *)context;
 }
 
+static unsigned opened, opened_without_report;
+
+/* What the compiler says comes with the object: a Triton image cannot be launched without it. */
+static enum atoll_verdict open_with_report(struct atoll_referee *r, const struct atoll_prepared *prepared,
+                                           const void *object, size_t length,
+                                           struct atoll_loaded_candidate *ret_candidate, char *ret_detail)
+{
+    opened++;
+    opened_without_report += !prepared->report || !*prepared->report;
+    return atoll_backend_cpu.candidate_open(r, prepared, object, length, ret_candidate, ret_detail);
+}
+
 static void test_admission(void **state)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_backend watched = atoll_backend_cpu;
+    const struct atoll_backend *own = referee->backend;
     int rows = 0;
     (void)state;
-    assert_int_equal(atoll_referee_admit(referee, NULL, task, 2, count_row, &rows, &err), 0);
-    assert_true(rows >= 15);
+    watched.candidate_open = open_with_report;
+    referee->backend = &watched;
+    int rc = atoll_referee_admit(referee, NULL, task, 2, count_row, &rows, &err);
+    referee->backend = own;
+    assert_int_equal(rc, 0);
+    assert_true(rows >= 15 && opened >= 1);
+    assert_int_equal(opened_without_report, 0);
 }
 
 static void test_bad_arguments(void **state)
