@@ -423,7 +423,7 @@ void atoll_referee_duel(struct atoll_referee *referee, uint32_t task, const stru
     ret_duel->candidate_ns = m->sides[ELITE].candidate_ns + m->sides[CHALLENGER].candidate_ns;
     for (int side = ELITE; side <= CHALLENGER; side++)
         if (m->sides[side].prepared)
-            referee->backend->candidate_close(referee, &m->sides[side]);
+            atoll_referee_unload(referee, &m->sides[side]);
     ret_duel->occupied_ns = atoll_referee_now_ns() - begin;
     referee->counting.device_ns += ret_duel->occupied_ns;
     free(m);

@@ -623,7 +623,7 @@ static void judge(struct atoll_referee *referee, uint32_t task, const struct ato
     if (load_and_check(&s, prepared, object, object_length) == 0 && !is_checked_only)
         sample_and_count(&s);
     if (s.candidate.prepared)
-        referee->backend->candidate_close(referee, &s.candidate);
+        atoll_referee_unload(referee, &s.candidate);
     ret_evaluation->candidate_ns = s.candidate.candidate_ns;
     ret_evaluation->occupied_ns = atoll_referee_now_ns() - begin;
 }

@@ -202,6 +202,13 @@ enum atoll_verdict atoll_referee_load(struct atoll_referee *referee, const struc
     return verdict;
 }
 
+void atoll_referee_unload(struct atoll_referee *referee, struct atoll_loaded_candidate *candidate)
+{
+    enum atoll_time_part before = atoll_time_account_enter(referee->account, ATOLL_TIME_PROCESSES);
+    referee->backend->candidate_close(referee, candidate);
+    atoll_time_account_enter(referee->account, before);
+}
+
 enum atoll_verdict atoll_referee_sanitize(struct atoll_referee *referee, struct atoll_case *known,
                                           struct atoll_loaded_candidate *candidate, char *ret_detail)
 {

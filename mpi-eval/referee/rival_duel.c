@@ -376,7 +376,7 @@ void atoll_referee_rival_duel(struct atoll_referee *referee, uint32_t task, cons
     ret_duel->verdict = c->session.verdict;
     ret_duel->candidate_ns = c->candidate.candidate_ns;
     if (c->candidate.prepared)
-        referee->backend->candidate_close(referee, &c->candidate);
+        atoll_referee_unload(referee, &c->candidate);
     atoll_rival_session_close(&c->session);
     free(c);
     ret_duel->occupied_ns = atoll_referee_now_ns() - begin;

@@ -65,6 +65,7 @@ void atoll_referee_trial(struct atoll_referee *referee, struct atoll_case *known
 enum atoll_verdict atoll_referee_load(struct atoll_referee *referee, const struct atoll_prepared *prepared,
                                       const void *object, size_t object_length,
                                       struct atoll_loaded_candidate *ret_candidate, char *ret_detail);
+void atoll_referee_unload(struct atoll_referee *referee, struct atoll_loaded_candidate *candidate);
 enum atoll_verdict atoll_referee_sanitize(struct atoll_referee *referee, struct atoll_case *known,
                                           struct atoll_loaded_candidate *candidate, char *ret_detail);
 

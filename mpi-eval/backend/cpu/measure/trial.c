@@ -562,7 +562,9 @@ void atoll_cpu_trial(struct atoll_referee *referee, struct atoll_case *known,
         trial_set(ret_trial, ATOLL_V_INFRASTRUCTURE, 0, "%s", err.text);
     if (s->expected && ret_trial->verdict == ATOLL_V_CORRECT && !ret_trial->detail[0])
         atoll_trial_note_precision(ret_trial, s->expected->truth.precision, "");
+    double settles_ns = atoll_referee_now_ns();
     atoll_runner_settle(candidate->runner);
+    referee->phases.ns[ATOLL_PHASE_FORK] += atoll_referee_now_ns() - settles_ns;
     for (size_t i = 0; i < s->block_count; i++)
         atoll_block_close(s->cpu->memory, &s->blocks[i]);
     s->block_count = 0;

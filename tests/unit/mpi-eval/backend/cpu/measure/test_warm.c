@@ -7,11 +7,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/id.h"
 #include "mpi-eval/backend/cpu/process/runner.h"
 #include "mpi-eval/backend/backends.h"
 #include "mpi-eval/backend/cpu/measure/memory.h"
 #include "mpi-eval/referee/referee.h"
+#include "mpi-eval/referee/time_account.h"
 #include "tests/unit/mpi-eval/fixture_candidates.h"
 
 #define RUN_LIMIT      4096
@@ -26,6 +28,7 @@ static struct {
     size_t flushes, touches, runs;
     struct atoll_id contents[RUN_LIMIT]; /* of the inputs */
     uint64_t guards[RUN_LIMIT];          /* the first word of the first buffer's file */
+    const struct atoll_runner *finished; /* whose candidate ran last */
     int trespass;                        /* 1: what stands there is changed right after each untimed run */
 } seen;
 
@@ -61,12 +64,38 @@ void __wrap_atoll_runner_finish(struct atoll_runner *runner, const struct atoll_
         assert_true(pread(request->buffers[0].fd, &seen.guards[seen.runs], 8, 0) == 8);
         seen.contents[seen.runs++] = contents_of(request);
         seen.touches += request->touch != 0;
+        seen.finished = runner;
     }
     __real_atoll_runner_finish(runner, request, ret_result);
     if (request->kind == ATOLL_RUN_CANDIDATE && seen.trespass && seen.runs % 2) {
         uint64_t memo = 0x6b657074;
         assert_true(pwrite(request->buffers[0].fd, &memo, sizeof(memo), 0) == sizeof(memo));
     }
+}
+
+/* What takes time here whenever the child that follows a candidate's sample is waited for, and when a worker is ended: 0 no longer than it does. */
+static double settle_ns, end_ns;
+
+static void pass(double ns)
+{
+    for (double until = atoll_clock_mono_ns() + ns; atoll_clock_mono_ns() < until;)
+        ;
+}
+
+void __real_atoll_runner_settle(struct atoll_runner *runner);
+void __wrap_atoll_runner_settle(struct atoll_runner *runner);
+void __wrap_atoll_runner_settle(struct atoll_runner *runner)
+{
+    pass(runner && runner == seen.finished ? settle_ns : 0);
+    __real_atoll_runner_settle(runner);
+}
+
+void __real_atoll_runner_destroy(struct atoll_runner *runner);
+void __wrap_atoll_runner_destroy(struct atoll_runner *runner);
+void __wrap_atoll_runner_destroy(struct atoll_runner *runner)
+{
+    pass(runner ? end_ns : 0);
+    __real_atoll_runner_destroy(runner);
 }
 
 /* ---- a referee of either mode ---- */
@@ -168,6 +197,32 @@ static void test_cold(void **state)
     rig_close(&g);
 }
 
+/* That a sample's child is waited for, and that a worker is ended, is time of processes. */
+static void test_processes(void **state)
+{
+    struct rig g;
+    struct atoll_time_report report;
+    struct atoll_time_account *account = atoll_time_account_create(NULL, NULL, NULL);
+    (void)state;
+    rig_open(&g, 0);
+    assert_non_null(account);
+    atoll_referee_set_account(g.referee, account);
+    atoll_time_account_begin(account, ATOLL_TIME_OTHER, 0);
+    settle_ns = 10e6;
+    end_ns = 100e6;
+    expect_verdict(&g, FIXTURE_RIGHT, ATOLL_V_CORRECT, "", NULL);
+    settle_ns = end_ns = 0;
+    const double *ns = atoll_referee_phases(g.referee)->ns;
+    assert_true(ns[ATOLL_PHASE_FORK] >= (double)seen.runs * 10e6);
+    assert_int_equal(atoll_time_account_report(account, 1, &report, NULL), 0);
+    assert_int_equal(report.times[0].task, 0);
+    assert_true(report.times[0].time.ns[ATOLL_TIME_PROCESSES] >=
+                ns[ATOLL_PHASE_FORK] + ns[ATOLL_PHASE_DEATH] + 99e6);
+    free(report.times);
+    rig_close(&g);
+    atoll_time_account_destroy(account);
+}
+
 /* A run before each sample, on contents that no run before or after it has; nothing is flushed. */
 static void test_warm(void **state)
 {
@@ -262,8 +317,9 @@ static void test_duel(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cold), cmocka_unit_test(test_warm),
-                                       cmocka_unit_test(test_nothing_is_kept),
-                                       cmocka_unit_test(test_guards_change), cmocka_unit_test(test_duel)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_cold),          cmocka_unit_test(test_processes),
+        cmocka_unit_test(test_warm),          cmocka_unit_test(test_nothing_is_kept),
+        cmocka_unit_test(test_guards_change), cmocka_unit_test(test_duel)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
