@@ -6,7 +6,8 @@
               "args": ["pos", "mass", "acc", "i32:N"]}]
 } */
 /* Tiles of BLOCK bodies in shared memory pull PER bodies a thread; SPLIT groups of threads take every SPLIT-th tile and
- * their sums are added at the end. */
+ * their sums are added at the end.  A tile's pulls are added up before they are added to the rest: in f32 one long sum of many
+ * like terms loses a bit of each to the size of the sum. */
 struct body {
     real x, y, z, mass;
 };
@@ -41,6 +42,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK *SPLIT)
             own = {pos[j], pos[bodies + j], pos[2 * bodies + j], mass[j]};
         tiles[threadIdx.y][threadIdx.x] = own;
         __syncthreads();
+        real px[PER] = {}, py[PER] = {}, pz[PER] = {};
 #pragma unroll UNROLL
         for (int t = 0; t < BLOCK; t++) {
             const body b = tiles[threadIdx.y][t];
@@ -49,10 +51,16 @@ extern "C" __global__ void __launch_bounds__(BLOCK *SPLIT)
                 const real dx = b.x - x[p], dy = b.y - y[p], dz = b.z - z[p];
                 const real inverse = root(dx * dx + (dy * dy + (dz * dz + (real)0.01)));
                 const real w = b.mass * inverse * (inverse * inverse);
-                ax[p] += w * dx;
-                ay[p] += w * dy;
-                az[p] += w * dz;
+                px[p] += w * dx;
+                py[p] += w * dy;
+                pz[p] += w * dz;
             }
+        }
+#pragma unroll
+        for (int p = 0; p < PER; p++) {
+            ax[p] += px[p];
+            ay[p] += py[p];
+            az[p] += pz[p];
         }
         __syncthreads();
     }
