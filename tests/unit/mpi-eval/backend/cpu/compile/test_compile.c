@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "mpi-eval/backend/cpu/compile/compile.h"
 #include "mpi-eval/backend/compile/diagnostics.h"
 #include "mpi-eval/backend/sandbox/sandbox.h"
@@ -432,7 +433,13 @@ static void test_many_jobs(void **state)
     assert_int_equal(result.status, ATOLL_COMPILE_OK);
     drop(&result);
     assert_int_equal(collect(compiler, 8), 0xff);
-    assert_int_equal(atoll_compiler_collect(compiler, &result), 0);
+    /* no job is left; a header that tests before this one included may still be parsed */
+    struct pollfd fds[4];
+    double until = atoll_clock_mono_ns() + 60e9;
+    do
+        assert_int_equal(atoll_compiler_collect(compiler, &result), 0);
+    while (atoll_compiler_timeout_ms(compiler) >= 0 && atoll_clock_mono_ns() < until &&
+           poll(fds, (nfds_t)atoll_compiler_pollfds(compiler, fds, 4), 100) >= 0);
     assert_int_equal(atoll_compiler_timeout_ms(compiler), -1);
 }
 
