@@ -219,6 +219,19 @@ const char *atoll_duration_text(double ns, char *ret_text, size_t text_bytes)
     return ret_text;
 }
 
+const char *atoll_duration_interval_text(double ns, double lo, double hi, char *ret_text, size_t text_bytes)
+{
+    char time[32];
+    if (!(ns > 0))
+        return "-";
+    atoll_duration_text(ns, time, sizeof(time));
+    if (hi > 0)
+        snprintf(ret_text, text_bytes, "%s %3.0f%%", time, 50 * (hi - lo) / ns);
+    else
+        snprintf(ret_text, text_bytes, "%s     ", time);
+    return ret_text;
+}
+
 const char *atoll_count_text(double count, char *ret_text, size_t text_bytes)
 {
     static const char *const prefixes[] = {"k", "M", "G", "T", "P", "E"};

@@ -33,12 +33,17 @@ struct atoll_campaign_progress_task {
     /* While its baseline's times are unstable: rounds in which it was tried again, of so many at most; 0 and 0 else, and in files
      * of before. */
     uint64_t unstable_rounds, unstable_limit;
+    /* 95 % intervals of both times, and of both ratios of final comparisons; 0 and 0 where they are not known, and in files of
+     * before. */
+    double baseline_lo_ns, baseline_hi_ns, best_lo_ns, best_hi_ns;
+    double final_lo, final_hi, rival_lo, rival_hi;
 };
 
 /* A speedup as a person is told it. */
 struct atoll_progress_speedup {
-    double ratio; /* 0 = unknown */
-    int is_final; /* from a final comparison; else the quotient of two medians */
+    double ratio;  /* 0 = unknown */
+    int is_final;  /* from a final comparison; else the quotient of two medians */
+    double lo, hi; /* its 95 % interval, 0 = not known */
 };
 /* Over the task's rival, and over its baseline. */
 struct atoll_progress_speedup atoll_progress_over_rival(const struct atoll_campaign_progress_task *task);

@@ -52,23 +52,16 @@ static void add_campaigns(const struct atoll_query *q, struct atoll_archive_summ
     }
 }
 
-/* One task among those of a yardstick; the means hold sums until sums_end: the ends of the interval those of the squares of what
- * lies below and above the logarithm, the lower one less than 0 where a task has no interval. */
+/* One task among those of a yardstick; arithmetic mean and shares hold sums until sums_end. */
 static void speedup_add(struct atoll_speedup_sums *s, const struct atoll_speedup *speedup)
 {
     s->task_count++;
     if (!(speedup->ratio > 0))
         return;
     s->timed_count++;
-    s->geometric_mean += log(speedup->ratio);
+    atoll_ratio_mean_add(&s->geometric, speedup->ratio, speedup->lo, speedup->hi);
     s->arithmetic_mean += speedup->ratio;
     s->are_final &= speedup->is_final;
-    if (!(speedup->lo > 0) || !(speedup->hi > 0)) {
-        s->geometric_lo = -INFINITY;
-    } else {
-        s->geometric_lo += pow(log(speedup->ratio / speedup->lo), 2);
-        s->geometric_hi += pow(log(speedup->hi / speedup->ratio), 2);
-    }
     for (size_t k = 0; k < ATOLL_FAST_COUNT; k++)
         s->fast_share[k] += speedup->ratio > atoll_fast_thresholds[k];
 }
@@ -78,10 +71,7 @@ static void speedup_end(struct atoll_speedup_sums *s)
     double timed = s->timed_count ? (double)s->timed_count : 1;
     for (size_t k = 0; k < ATOLL_FAST_COUNT; k++)
         s->fast_share[k] /= s->task_count ? (double)s->task_count : 1;
-    s->geometric_mean = s->timed_count ? exp(s->geometric_mean / timed) : 0;
-    int is_known = s->timed_count > 0 && s->geometric_lo >= 0;
-    s->geometric_lo = is_known ? s->geometric_mean / exp(sqrt(s->geometric_lo) / timed) : 0;
-    s->geometric_hi = is_known ? s->geometric_mean * exp(sqrt(s->geometric_hi) / timed) : 0;
+    s->geometric_mean = atoll_ratio_mean_value(&s->geometric, &s->geometric_lo, &s->geometric_hi);
     s->arithmetic_mean /= timed;
 }
 

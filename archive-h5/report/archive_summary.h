@@ -4,6 +4,7 @@
 #define ATOLL_ARCHIVE_H5_REPORT_ARCHIVE_SUMMARY_H
 
 #include "archive-h5/report/task_summary.h"
+#include "core/ratio_mean.h"
 
 #define ATOLL_FAST_COUNT 5
 extern const double atoll_fast_thresholds[ATOLL_FAST_COUNT]; /* 1, 1.5, 2, 3, 5 */
@@ -15,6 +16,7 @@ struct atoll_speedup_sums {
     double geometric_mean, arithmetic_mean; /* of those, 0 = none */
     /* 95 % interval of the geometric mean, propagated from those of the tasks' ratios (docs/adr/0050); 0 = one has none */
     double geometric_lo, geometric_hi;
+    struct atoll_ratio_mean geometric; /* what these three come from */
     /* fast_p: share of task_count with a correct kernel more than 1, 1.5, 2, 3, 5 times as fast */
     double fast_share[ATOLL_FAST_COUNT];
     int are_final; /* each of those speedups is of a final comparison */

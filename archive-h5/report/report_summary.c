@@ -234,10 +234,14 @@ static void put_group(struct atoll_buffer *out, const struct atoll_task_group *g
         atoll_buffer_printf(out, "<td class=\"l\">%s</td><td>%.0f&#8201;%%</td><td>%.0f&#8201;%%</td>",
                             atoll_yardstick_name((enum atoll_yardstick)y), 100 * over->fast_share[0],
                             100 * over->fast_share[1]);
+        char interval[80] = "";
+        if (over->geometric_hi > 0)
+            snprintf(interval, sizeof(interval), " <span class=\"range\">%.2f&#8211;%.2f</span>",
+                     over->geometric_lo, over->geometric_hi);
         if (over->timed_count)
-            atoll_buffer_printf(out, "<td>%s%.2f&#215;</td><td>%s%.2f&#215;</td></tr>\n",
-                                over->are_final ? "" : "~", over->geometric_mean, over->are_final ? "" : "~",
-                                over->arithmetic_mean);
+            atoll_buffer_printf(out, "<td>%s%.2f&#215;%s</td><td>%s%.2f&#215;</td></tr>\n",
+                                over->are_final ? "" : "~", over->geometric_mean, interval,
+                                over->are_final ? "" : "~", over->arithmetic_mean);
         else
             atoll_buffer_printf(out, "<td>&#8211;</td><td>&#8211;</td></tr>\n");
         is_first = 0;

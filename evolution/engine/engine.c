@@ -166,12 +166,18 @@ int atoll_engine_task_status(const struct atoll_engine *engine, uint32_t task, u
         .done = t->done,
         .reason = (enum atoll_reason)t->reason,
     };
-    if (t->baseline != ATOLL_NONE)
-        s.baseline = engine->individuals.items[t->baseline].id;
+    if (t->baseline != ATOLL_NONE) {
+        const struct atoll_individual *baseline = &engine->individuals.items[t->baseline];
+        s.baseline = baseline->id;
+        s.baseline_lo_ns = baseline->lo_ns;
+        s.baseline_hi_ns = baseline->hi_ns;
+    }
     if (t->best != ATOLL_NONE) {
         const struct atoll_individual *best = &engine->individuals.items[t->best];
         s.best = best->id;
         s.best_ns = best->time_ns;
+        s.best_lo_ns = best->lo_ns;
+        s.best_hi_ns = best->hi_ns;
         s.best_fitness = best->fitness;
         /* A search that was extended may have a better one since, which no final has confirmed. */
         if (t->best == t->finalist || (t->best == t->baseline && t->final == ATOLL_FINAL_OVER))

@@ -85,6 +85,8 @@ int atoll_engine_kernel(const struct atoll_engine *engine, uint32_t position,
 struct atoll_task_status {
     uint64_t evaluated, correct, under_way, challenges, promotions, noop_challenges, noop_promotions;
     double baseline_ns, best_ns, floor_ns, best_fitness; /* 0 while unknown */
+    /* 95 % intervals of these two times, 0 where they are not known */
+    double baseline_lo_ns, baseline_hi_ns, best_lo_ns, best_hi_ns;
     double final_ratio; /* baseline / best from the final duel, 0 before it */
     double rival_ns; /* at every bench variant the fastest rival, combined by weight; 0: none was measured */
     double rival_ratio; /* rival / best from their duel, 0 before it */

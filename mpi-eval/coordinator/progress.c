@@ -3,6 +3,7 @@
 #include "mpi-eval/coordinator/progress.h"
 
 #include <fcntl.h>
+#include <math.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include "archive-h5/campaign/campaign_progress.h"
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/utf8.h"
@@ -18,6 +20,7 @@
 #define FILE_NS           10e9
 #define LINE_BYTES        (4u << 20)
 #define LAST_LINE_WAIT_MS 1000
+#define RATIO_DIGITS      1e-8 /* to which two ratios are the same */
 
 void atoll_progress_init(struct atoll_progress *p, int fd, double now_ns)
 {
@@ -28,6 +31,35 @@ void atoll_progress_init(struct atoll_progress *p, int fd, double now_ns)
 void atoll_progress_fini(struct atoll_progress *p)
 {
     atoll_buffer_fini(&p->line);
+    free(p->finals);
+}
+
+/* ---- intervals of final comparisons ---- */
+
+/* Without memory it stays unknown. */
+static void final_add(struct atoll_progress *p, int is_rival, double ratio, double lo, double hi)
+{
+    if (!(ratio > 0) || !(lo > 0) || !(hi > 0) ||
+        atoll_array_reserve(&p->finals, &p->final_capacity, p->final_count + 1, sizeof(*p->finals), NULL) !=
+            0) {
+        return;
+    }
+    p->finals[p->final_count++] = (struct atoll_progress_final){is_rival, ratio, lo, hi};
+}
+
+/* That of the ratio as the engine has it; 0 and 0 where it is not known.  A ratio is as good as a name: two comparisons with the same
+ * to the last digit would have to be told apart by nobody.  progress.json has nine digits of it. */
+static void final_interval(const struct atoll_progress *p, int is_rival, double ratio, double *ret_lo,
+                           double *ret_hi)
+{
+    *ret_lo = *ret_hi = 0;
+    for (uint32_t i = 0; i < p->final_count && ratio > 0; i++) {
+        const struct atoll_progress_final *f = &p->finals[i];
+        if (f->is_rival == is_rival && fabs(f->ratio - ratio) <= RATIO_DIGITS * ratio) {
+            *ret_lo = f->lo;
+            *ret_hi = f->hi;
+        }
+    }
 }
 
 /* ---- lines ---- */
@@ -45,10 +77,11 @@ static void put_text(const char *key, const char *text, struct atoll_buffer *out
     atoll_buffer_printf(out, "\",");
 }
 
-static void put_task(const struct atoll_engine *engine, uint32_t number, uint32_t model,
-                     struct atoll_buffer *out)
+static void put_task(const struct atoll_progress *p, const struct atoll_engine *engine, uint32_t number,
+                     uint32_t model, struct atoll_buffer *out)
 {
     struct atoll_task_status s;
+    double ends[4];
     const struct atoll_task *task = atoll_engine_task(engine, number);
     if (!task || atoll_engine_task_status(engine, number, model, &s) != 0)
         return;
@@ -60,6 +93,14 @@ static void put_task(const struct atoll_engine *engine, uint32_t number, uint32_
     if (s.unstable_limit)
         atoll_buffer_printf(out, "\"unstable_rounds\":%u,\"unstable_limit\":%u,", s.unstable_rounds,
                             s.unstable_limit);
+    final_interval(p, 0, s.final_ratio, &ends[0], &ends[1]);
+    final_interval(p, 1, s.rival_ratio, &ends[2], &ends[3]);
+    atoll_buffer_printf(out,
+                        "\"baseline_lo_ns\":%.17g,\"baseline_hi_ns\":%.17g,\"best_lo_ns\":%.17g,"
+                        "\"best_hi_ns\":%.17g,\"final_lo\":%.17g,\"final_hi\":%.17g,\"rival_lo\":%.17g,"
+                        "\"rival_hi\":%.17g,",
+                        s.baseline_lo_ns, s.baseline_hi_ns, s.best_lo_ns, s.best_hi_ns, ends[0], ends[1],
+                        ends[2], ends[3]);
     atoll_buffer_printf(out,
                         "\"evaluated\":%llu,\"correct\":%llu,\"baseline_ns\":%.17g,\"best_ns\":%.17g,"
                         "\"floor_ns\":%.17g,\"best_fitness\":%.6g,\"final_ratio\":%.17g,\"rival_ns\":%.17g,"
@@ -70,8 +111,8 @@ static void put_task(const struct atoll_engine *engine, uint32_t number, uint32_
                         (unsigned long long)s.promotions, s.done, atoll_reason_name(s.reason));
 }
 
-static void put_line(const struct atoll_progress_facts *facts, double rate, int is_last,
-                     struct atoll_buffer *out)
+static void put_line(const struct atoll_progress *p, const struct atoll_progress_facts *facts, double rate,
+                     int is_last, struct atoll_buffer *out)
 {
     struct atoll_engine_status s;
     atoll_engine_status(facts->engine, &s);
@@ -95,7 +136,7 @@ static void put_line(const struct atoll_progress_facts *facts, double rate, int 
     uint32_t models = atoll_engine_model_count(facts->engine);
     for (uint32_t i = 0; i < atoll_engine_task_count(facts->engine); i++)
         for (uint32_t model = 0; model < (models ? models : 1); model++)
-            put_task(facts->engine, i, model, out);
+            put_task(p, facts->engine, i, model, out);
     atoll_buffer_printf(out, "]");
     if (facts->message)
         atoll_buffer_printf(out, ",\"message\":\"%s\"", facts->message);
@@ -115,7 +156,7 @@ void atoll_progress_write_line(struct atoll_progress *p, const struct atoll_prog
     p->line_ns = now_ns;
     p->line_evaluated = status.evaluated;
     atoll_buffer_clear(&p->line);
-    put_line(facts, rate, is_last, &p->line);
+    put_line(p, facts, rate, is_last, &p->line);
     while (!p->line.failed && written < p->line.length) {
         struct pollfd ready = {.fd = p->fd, .events = POLLOUT};
         if (poll(&ready, 1, is_last || written ? LAST_LINE_WAIT_MS : 0) <= 0 || !(ready.revents & POLLOUT))
@@ -150,6 +191,11 @@ void atoll_progress_begin_file(struct atoll_progress *p, const struct atoll_camp
     p->campaign = campaign;
     p->evaluated = before.evaluated;
     p->duelled = before.duelled;
+    for (size_t i = 0; before.has_hint && i < before.hint.task_count; i++) {
+        const struct atoll_campaign_progress_task *t = &before.hint.tasks[i];
+        final_add(p, 0, t->final_ratio, t->final_lo, t->final_hi);
+        final_add(p, 1, t->rival_ratio, t->rival_lo, t->rival_hi);
+    }
     atoll_campaign_progress_fini(&before);
 }
 
@@ -159,6 +205,10 @@ void atoll_progress_count(struct atoll_progress *p, const struct atoll_event *ev
     for (size_t i = 0; i < count; i++) {
         p->evaluated += events[i].type == ATOLL_EVENT_EVALUATED;
         p->duelled += events[i].type == ATOLL_EVENT_DUELLED;
+        const struct atoll_duel *duel = &events[i].duel;
+        if (events[i].type == ATOLL_EVENT_DUELLED && duel->verdict == ATOLL_V_CORRECT &&
+            (duel->purpose == ATOLL_DUEL_FINAL || duel->purpose == ATOLL_DUEL_RIVAL))
+            final_add(p, duel->purpose == ATOLL_DUEL_RIVAL, duel->ratio, duel->ratio_lo, duel->ratio_hi);
     }
     p->journal_bytes = journal_bytes;
 }
@@ -168,8 +218,8 @@ int atoll_progress_file_is_due(const struct atoll_progress *p, double now_ns)
     return p->campaign && (p->file_ns <= 0 || now_ns - p->file_ns >= FILE_NS);
 }
 
-static void fill_task(const struct atoll_engine *engine, uint32_t number, uint32_t model,
-                      struct atoll_progress_json *json)
+static void fill_task(const struct atoll_progress *p, const struct atoll_engine *engine, uint32_t number,
+                      uint32_t model, struct atoll_progress_json *json)
 {
     struct atoll_task_status s;
     const struct atoll_task *task = atoll_engine_task(engine, number);
@@ -188,6 +238,12 @@ static void fill_task(const struct atoll_engine *engine, uint32_t number, uint32
     row->final_ratio = s.final_ratio;
     row->rival_ns = s.rival_ns;
     row->rival_ratio = s.rival_ratio;
+    row->baseline_lo_ns = s.baseline_lo_ns;
+    row->baseline_hi_ns = s.baseline_hi_ns;
+    row->best_lo_ns = s.best_lo_ns;
+    row->best_hi_ns = s.best_hi_ns;
+    final_interval(p, 0, s.final_ratio, &row->final_lo, &row->final_hi);
+    final_interval(p, 1, s.rival_ratio, &row->rival_lo, &row->rival_hi);
     if (s.rival_ns > 0)
         snprintf(row->rival, sizeof(row->rival), "%s", task->rivals[s.rival].name);
     row->unstable_rounds = s.unstable_rounds;
@@ -270,7 +326,7 @@ void atoll_progress_write_file(struct atoll_progress *p, const struct atoll_prog
     }
     for (uint32_t i = 0; i < tasks; i++)
         for (uint32_t model = 0; model < models; model++)
-            fill_task(facts->engine, i, model, &json);
+            fill_task(p, facts->engine, i, model, &json);
     fill_devices(facts->times, &json);
     if (atoll_progress_json_write(atoll_campaign_dir(p->campaign), &json, NULL, &err) != 0)
         complain(p, &err);

@@ -1,16 +1,16 @@
 #include "scheduler/campaign/campaign_progress_view.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/json.h"
 #include "base/print.h"
 #include "base/units.h"
 #include "core/decision.h"
+#include "core/ratio_mean.h"
 #include "scheduler/campaign/device_time_json.h"
 
 #define DEVICES_SHOWN 8   /* with a line each */
-#define WHOLE_COLUMNS 116 /* of a task's line */
+#define WHOLE_COLUMNS 130 /* of a task's line; with rivals 10 more */
 #define KERNEL_DIGITS 8   /* of an id: rarely more are needed, and whoever wants one is told */
 
 static const char *const state_names[ATOLL_STATE_COUNT] = {
@@ -64,8 +64,7 @@ static double age_s(const struct atoll_campaign_progress *s, int64_t now_unix_ns
 
 /* Geometric mean of tasks' speedups over one yardstick. */
 struct mean {
-    double logs;
-    size_t count;
+    struct atoll_ratio_mean ratios;
     int is_unconfirmed; /* one of them is no final comparison's */
 };
 
@@ -77,8 +76,7 @@ static void mean_add(struct mean *mean, struct atoll_progress_speedup speedup)
 {
     if (!(speedup.ratio > 0))
         return;
-    mean->logs += log(speedup.ratio);
-    mean->count++;
+    atoll_ratio_mean_add(&mean->ratios, speedup.ratio, speedup.lo, speedup.hi);
     mean->is_unconfirmed |= !speedup.is_final;
 }
 
@@ -92,8 +90,10 @@ static void means_add(struct means *means, const struct atoll_campaign_progress 
 
 static struct atoll_progress_speedup mean_value(const struct mean *mean)
 {
-    return (struct atoll_progress_speedup){mean->count ? exp(mean->logs / (double)mean->count) : 0,
-                                           !mean->is_unconfirmed};
+    struct atoll_progress_speedup value = {.is_final = !mean->is_unconfirmed};
+
+    value.ratio = atoll_ratio_mean_value(&mean->ratios, &value.lo, &value.hi);
+    return value;
 }
 
 /* Speedups are over the rival where a task of these has one; over the seed they stand second. */
@@ -132,20 +132,33 @@ static void sums_make(const struct atoll_campaign_progress_row *rows, size_t cou
     }
 }
 
+/* "1.90x (1.85-1.95)"; "~3.00x" where one of its ratios is unconfirmed. */
+static const char *mean_text(const struct mean *mean, char *ret_text, size_t bytes)
+{
+    struct atoll_progress_speedup value = mean_value(mean);
+    int length = snprintf(ret_text, bytes, "%s%.2fx", value.is_final ? "" : "~", value.ratio);
+
+    if (value.hi > 0)
+        snprintf(ret_text + length, bytes - (size_t)length, " (%.2f-%.2f)", value.lo, value.hi);
+    return ret_text;
+}
+
 static void print_means(FILE *out, const struct sums *sums)
 {
     const struct mean *rival = &sums->means.rival, *seed = &sums->means.seed;
-    const struct mean *first = rival->count > 0 ? rival : seed;
+    const struct mean *first = rival->ratios.count > 0 ? rival : seed;
+    char text[2][96], second[128] = "";
 
-    if (first->count == 0)
+    if (first->ratios.count == 0)
         return;
-    atoll_print(out, "%zu of %zu tasks timed%s, geometric mean %s%.2fx over the %s", first->count,
-                sums->tasks, rival->count > 0 ? " beside a rival" : "; no rival measured",
-                first->is_unconfirmed ? "~" : "", mean_value(first).ratio,
-                rival->count > 0 ? "rival" : "seed");
-    if (rival->count > 0 && seed->count > 0)
-        atoll_print(out, ", %s%.2fx over the seed", seed->is_unconfirmed ? "~" : "", mean_value(seed).ratio);
-    fputs(first->is_unconfirmed ? " (~ the quotient of two times measured apart)\n" : "\n", out);
+    if (first == rival && seed->ratios.count > 0)
+        snprintf(second, sizeof(second), ", %s over the seed", mean_text(seed, text[1], sizeof(text[1])));
+    atoll_print_line(
+        out, 4, "%llu of %zu tasks timed%s, geometric mean %s over the %s%s%s",
+        (unsigned long long)first->ratios.count, sums->tasks,
+        first == rival ? " beside a rival" : "; no rival measured",
+        mean_text(first, text[0], sizeof(text[0])), first == rival ? "rival" : "seed", second,
+        first->is_unconfirmed || seed->is_unconfirmed ? " (~ the quotient of two times measured apart)" : "");
 }
 
 static void print_sums(FILE *out, const struct atoll_campaign_progress_row *rows, size_t count)
@@ -249,6 +262,15 @@ static void print_speedup(FILE *out, struct atoll_progress_speedup speedup)
     atoll_print(out, "%9s ", text);
 }
 
+static void print_interval(FILE *out, struct atoll_progress_speedup speedup)
+{
+    char text[48] = "-";
+
+    if (speedup.hi > 0)
+        snprintf(text, sizeof(text), "%.2f-%.2f", speedup.lo, speedup.hi);
+    atoll_print(out, "%13s ", text);
+}
+
 static void print_count(FILE *out, int is_known, uint64_t count)
 {
     if (is_known)
@@ -257,14 +279,37 @@ static void print_count(FILE *out, int is_known, uint64_t count)
         atoll_print(out, " %8s", "-");
 }
 
-/* is_narrow: a terminal on which a whole line does not fit; counts, kernel and the part's name are left out. */
+/* The first of its speedups with the interval, where there are rivals that over the seed, too. */
+static void print_speedups(FILE *out, const struct atoll_campaign_progress_task *t, int has_rivals,
+                           int with_interval)
+{
+    struct atoll_progress_speedup seed = atoll_progress_over_seed(t),
+                                  first = has_rivals ? atoll_progress_over_rival(t) : seed;
+
+    print_speedup(out, first);
+    if (with_interval)
+        print_interval(out, first);
+    if (has_rivals)
+        print_speedup(out, seed);
+}
+
+/* is_narrow: a terminal on which a whole line does not fit; what the best is compared with, counts, kernel and the part's name
+ * are left out, beside rivals the interval, too. */
 static void print_tasks(FILE *out, const struct atoll_campaign_progress_row *row, int has_rivals,
                         int is_narrow)
 {
     const struct atoll_campaign_progress *s = row->progress;
 
+    int with_interval = !is_narrow || !has_rivals;
+
     if (!s) {
-        atoll_print(out, "%-20s %12s %12s %9s %s", "-", "-", "-", "-", has_rivals ? "        - " : "");
+        atoll_print(out, "%-20s ", "-");
+        for (int dash = 0; dash < 4 && !is_narrow; dash++)
+            atoll_print(out, dash == 2 ? "%9s " : "%13s ", "-");
+        if (is_narrow)
+            atoll_print(out, has_rivals ? "%13s %9s " : "%13s %9s %13s ", "-", "-", "-");
+        if (has_rivals)
+            atoll_print(out, "%9s ", "-");
         if (is_narrow)
             atoll_print(out, "%8s  %s\n", "-", state_text(row));
         else
@@ -276,16 +321,20 @@ static void print_tasks(FILE *out, const struct atoll_campaign_progress_row *row
     for (size_t i = 0; i < s->hint.task_count; i++) {
         const struct atoll_campaign_progress_task *t = &s->hint.tasks[i];
         double yardstick_ns = has_rivals ? t->rival_ns : t->baseline_ns;
-        char yardstick[32], best[32], waits[96];
+        char yardstick[48], best[48], waits[96];
         const char *unstable =
             atoll_unstable_text(t->unstable_rounds, t->unstable_limit, waits, sizeof(waits));
 
-        atoll_print(out, "%-20s %12s %12s ", t->name,
-                    yardstick_ns > 0 ? atoll_duration_text(yardstick_ns, yardstick, sizeof(yardstick)) : "-",
-                    t->best_ns > 0 ? atoll_duration_text(t->best_ns, best, sizeof(best)) : "-");
-        if (has_rivals)
-            print_speedup(out, atoll_progress_over_rival(t));
-        print_speedup(out, atoll_progress_over_seed(t));
+        atoll_print(out, "%-20s ", t->name);
+        if (!is_narrow)
+            atoll_print(out, "%13s ",
+                        atoll_duration_interval_text(yardstick_ns, has_rivals ? 0 : t->baseline_lo_ns,
+                                                     has_rivals ? 0 : t->baseline_hi_ns, yardstick,
+                                                     sizeof(yardstick)));
+        atoll_print(
+            out, "%13s ",
+            atoll_duration_interval_text(t->best_ns, t->best_lo_ns, t->best_hi_ns, best, sizeof(best)));
+        print_speedups(out, t, has_rivals, with_interval);
         print_count(out, is_counted(s), task_evaluated(s, t));
         if (is_narrow) {
             atoll_print(out, "  %s\n", t->is_done ? "done" : state_text(row));
@@ -307,7 +356,7 @@ static void print_part(FILE *out, const struct atoll_campaign_progress_row *row,
 {
     const struct atoll_campaign_progress *s = row->progress;
     char device[32], age[32], done[48];
-    struct means means = {.rival.count = 0};
+    struct means means = {.rival.is_unconfirmed = 0};
     size_t done_count = 0;
 
     if (!s) {
@@ -338,14 +387,16 @@ void atoll_campaign_progress_view_print(FILE *out, const struct atoll_campaign_p
     const char *speedups = has_rivals ? "  speedup over seed" : "over seed";
 
     size_t columns = atoll_print_columns(out);
-    int is_narrow = columns > 0 && columns < WHOLE_COLUMNS;
+    int is_narrow = columns > 0 && columns < WHOLE_COLUMNS + (has_rivals ? 10u : 0u);
 
     if (by_task && is_narrow) {
-        atoll_print(out, "%-20s %12s %12s %s  %8s  %s\n", "task", has_rivals ? "rival" : "seed", "best",
-                    speedups, "evals", "state");
+        atoll_print(out, "%-20s %13s %s  %8s  %s\n", "task", "best +-",
+                    has_rivals ? speedups : "over seed 95 % interval", "evals", "state");
     } else if (by_task) {
-        atoll_print(out, "%-20s %12s %12s %s  %8s %8s  %-*s %-8s %s\n", "task", has_rivals ? "rival" : "seed",
-                    "best", speedups, "evals", "correct", KERNEL_DIGITS, "kernel", "state", "part");
+        atoll_print(out, "%-20s %13s %13s %9s %13s %s %8s %8s  %-*s %-8s %s\n", "task",
+                    has_rivals ? "rival" : "seed +-", "best +-", has_rivals ? "speedup" : "over seed",
+                    "95 % interval", has_rivals ? "over seed " : "", "evals", "correct", KERNEL_DIGITS,
+                    "kernel", "state", "part");
     } else {
         atoll_print(out, "%-12s %-10s %9s %s  %8s %8s %12s %10s  %s\n", "part", "state", "tasks", speedups,
                     "evals", "correct", "device", "told", "job");
@@ -364,6 +415,11 @@ void atoll_campaign_progress_view_print(FILE *out, const struct atoll_campaign_p
 static json_t *known_real(int is_known, double value)
 {
     return is_known ? json_real(value) : json_null();
+}
+
+static json_t *known_interval(double lo, double hi)
+{
+    return hi > 0 ? json_pack("[f, f]", lo, hi) : json_null();
 }
 
 static json_t *known_count(int is_known, uint64_t value)
@@ -394,14 +450,19 @@ static void add_progress(json_t *part, const struct atoll_campaign_progress *s, 
         struct atoll_progress_speedup first = t->rival_ns > 0 ? rival : seed;
 
         json_array_append_new(
-            tasks, json_pack("{s:o, s:o, s:o, s:o, s:f, s:f, s:f, s:b, s:s, s:f, s:f, s:o, s:b, s:o, s:o}",
+            tasks, json_pack("{s:o, s:o, s:o, s:o, s:f, s:f, s:f, s:b, s:s, s:f, s:f, s:o, s:b, s:o, s:o, "
+                             "s:o, s:o, s:o, s:o}",
                              "task", atoll_json_text(t->name), "model", known_text(t->model), "evaluated",
                              known_count(is_counted(s), task_evaluated(s, t)), "correct",
                              known_count(s->has_hint, t->correct), "baseline_ns", t->baseline_ns, "best_ns",
                              t->best_ns, "ratio", first.ratio, "final", first.is_final, "ratio_over",
                              t->rival_ns > 0 ? "rival" : "seed", "ratio_seed", seed.ratio, "rival_ns",
                              t->rival_ns, "rival", known_text(t->rival), "done", t->is_done, "reason",
-                             known_text(t->is_done ? t->reason : ""), "candidate", known_text(t->best)));
+                             known_text(t->is_done ? t->reason : ""), "candidate", known_text(t->best),
+                             "baseline_interval_ns", known_interval(t->baseline_lo_ns, t->baseline_hi_ns),
+                             "best_interval_ns", known_interval(t->best_lo_ns, t->best_hi_ns),
+                             "ratio_interval", known_interval(first.lo, first.hi), "ratio_seed_interval",
+                             known_interval(seed.lo, seed.hi)));
     }
     for (size_t i = 0; i < hint->device_count; i++) {
         struct atoll_device_time time = atoll_campaign_progress_device_time(&hint->devices[i]);
@@ -442,14 +503,17 @@ json_t *atoll_campaign_progress_view_json(const struct atoll_campaign_progress_r
         json_array_append_new(parts, part);
     }
     sums_make(rows, count, &sums);
-    first = sums.means.rival.count > 0 ? &sums.means.rival : &sums.means.seed;
+    first = sums.means.rival.ratios.count > 0 ? &sums.means.rival : &sums.means.seed;
     all = json_pack("{s:I, s:I, s:I, s:I, s:I, s:f, s:I, s:o, s:s, s:o}", "parts", (json_int_t)count, "tasks",
-                    (json_int_t)sums.tasks, "timed", (json_int_t)first->count, "evaluated",
+                    (json_int_t)sums.tasks, "timed", (json_int_t)first->ratios.count, "evaluated",
                     (json_int_t)sums.evaluated, "duelled", (json_int_t)sums.duelled, "device_s",
                     sums.device_s, "evaluators", (json_int_t)sums.evaluators, "geometric_mean",
-                    known_real(first->count > 0, mean_value(first).ratio), "geometric_mean_over",
-                    sums.means.rival.count > 0 ? "rival" : "seed", "geometric_mean_seed",
-                    known_real(sums.means.seed.count > 0, mean_value(&sums.means.seed).ratio));
+                    known_real(first->ratios.count > 0, mean_value(first).ratio), "geometric_mean_over",
+                    sums.means.rival.ratios.count > 0 ? "rival" : "seed", "geometric_mean_seed",
+                    known_real(sums.means.seed.ratios.count > 0, mean_value(&sums.means.seed).ratio));
+    struct atoll_progress_speedup mean = mean_value(first), mean_seed = mean_value(&sums.means.seed);
+    json_object_set_new(all, "geometric_mean_interval", known_interval(mean.lo, mean.hi));
+    json_object_set_new(all, "geometric_mean_seed_interval", known_interval(mean_seed.lo, mean_seed.hi));
     for (size_t i = 0; all && i < ATOLL_STATE_COUNT; i++)
         json_object_set_new(all, state_names[i], json_integer((json_int_t)sums.states[i]));
     return json_pack("{s:o, s:o}", "parts", parts, "sums", all);

@@ -36,9 +36,10 @@ void atoll_campaign_progress_view_print(FILE *out, const struct atoll_campaign_p
 /* {"parts": [{"part", "state", "attempt", "attempts", "evaluated", "duelled", "correct", "evaluation_budget", "campaign_s",
  *   "device_s", "busy", "evaluators", "reason", "hint_age_s", "holder", "error", "asks", "devices": [{"key", "node", "model", and what device_time_json.h says}], "tasks": [{"task", "model",
  *   "evaluated", "correct", "baseline_ns", "best_ns", "ratio", "final", "ratio_over", "ratio_seed", "rival_ns", "rival", "done", "reason",
- *   "candidate"}]}],
+ *   "candidate", "baseline_interval_ns", "best_interval_ns", "ratio_interval", "ratio_seed_interval"}]}],
  *  "sums": {"parts", "fresh", "running", "waiting", "ended", "unreadable", "tasks", "timed", "evaluated", "duelled",
- *   "device_s", "evaluators", "geometric_mean", "geometric_mean_over", "geometric_mean_seed"}}
+ *   "device_s", "evaluators", "geometric_mean", "geometric_mean_over", "geometric_mean_seed",
+ *   "geometric_mean_interval", "geometric_mean_seed_interval"}}; an interval is [lo, hi], null where it is not known
  * What only a hint could tell is null where there is none.  New reference; NULL without memory. */
 json_t *atoll_campaign_progress_view_json(const struct atoll_campaign_progress_row *rows, size_t count,
                                           int64_t now_unix_ns);

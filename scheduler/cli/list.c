@@ -213,7 +213,8 @@ static void print_entries(const struct atoll_archive_view *view, const struct en
         atoll_utf8_line(made, sizeof(made), made, strlen(made));
         atoll_utf8_line(line, sizeof(line), text, strlen(text));
         atoll_print(stdout, "%.*s  %-20s %-14s %13s %s%9s", digits, id, e->task, e->verdict,
-                    atoll_task_table_time(e->time_ns, e->lo_ns, e->hi_ns, time, sizeof(time)), rival, seed);
+                    atoll_duration_interval_text(e->time_ns, e->lo_ns, e->hi_ns, time, sizeof(time)), rival,
+                    seed);
         if (is_narrow) {
             fputc('\n', stdout);
             atoll_print_line(stdout, 6, "    %s%s%s%s%s", made, *line ? ": " : "", line,

@@ -17,9 +17,12 @@
 #define LINE_LIMIT     (1u << 20)
 #define PLAIN_PERIOD_S 5
 #define BAR_CELLS      20
-/* Of a task's line, up to its evaluations; the speedup over the seed as well takes ten more. */
-#define TASK_COLUMNS 78
-#define WHOLE_TOTALS 90
+/* Of a task's line, up to its evaluations; the speedup over the seed as well takes ten more, intervals twice five and fourteen,
+ * where there is room for a word behind them. */
+#define TASK_COLUMNS     78
+#define INTERVAL_COLUMNS 24
+#define WORD_COLUMNS     20
+#define WHOLE_TOTALS     90
 
 /* Head, totals, and the line that the cursor stands on. */
 #define LINES_BESIDE_TASKS 3
@@ -115,12 +118,51 @@ static const char *ratio_text(double ratio, int is_final_ratio, char *ret_text, 
     return ret_text;
 }
 
+static unsigned line_columns(int with_rivals, int with_intervals)
+{
+    return TASK_COLUMNS + (with_rivals ? 10u : 0u) + (with_intervals ? INTERVAL_COLUMNS : 0u);
+}
+
+static int shows_intervals(unsigned columns, int with_rivals)
+{
+    return columns == 0 || columns >= line_columns(with_rivals, 1) + WORD_COLUMNS;
+}
+
+/* of: "baseline", "best", "rival"; a rival's interval is not told. */
+static const char *time_text(const json_t *task, const char *of, int with_interval, char *ret_text,
+                             size_t bytes)
+{
+    char key[3][32];
+    double ns;
+
+    snprintf(key[0], sizeof(key[0]), "%s_ns", of);
+    snprintf(key[1], sizeof(key[1]), "%s_lo_ns", of);
+    snprintf(key[2], sizeof(key[2]), "%s_hi_ns", of);
+    ns = number(task, key[0]);
+    if (with_interval)
+        return atoll_duration_interval_text(ns, number(task, key[1]), number(task, key[2]), ret_text, bytes);
+    return ns > 0 ? atoll_duration_text(ns, ret_text, bytes) : "-";
+}
+
+/* of: "final", "rival": whose ratio. */
+static const char *interval_text(const json_t *task, const char *of, char *ret_text, size_t bytes)
+{
+    char key[2][32];
+
+    snprintf(key[0], sizeof(key[0]), "%s_lo", of);
+    snprintf(key[1], sizeof(key[1]), "%s_hi", of);
+    if (!(number(task, key[1]) > 0))
+        return "-";
+    snprintf(ret_text, bytes, "%.2f-%.2f", number(task, key[0]), number(task, key[1]));
+    return ret_text;
+}
+
 /* While the search goes on, a task that is done shows why in place of its bar: what stands at the line's end a narrow terminal
  * cuts off. */
 static void draw_task(FILE *out, const json_t *task, int is_searching, int with_rivals, unsigned columns)
 {
-    char other[32], best[32], first[32], seed[32], waits[96], rest[256] = "";
-    double yardstick = number(task, with_rivals ? "rival_ns" : "baseline_ns");
+    char other[48], best[48], first[32], seed[32], waits[96], rest[256] = "";
+    int with_intervals = shows_intervals(columns, with_rivals), time_columns = with_intervals ? 13 : 8;
     double fitness = number(task, "best_fitness");
     /* Fitness 0.5..1 is the way from the baseline to the floor: that way is the bar. */
     int full = fitness > 0.5 ? (int)((fitness - 0.5) * 2 * BAR_CELLS + 0.5) : 0;
@@ -132,18 +174,22 @@ static void draw_task(FILE *out, const json_t *task, int is_searching, int with_
         fputc(i < full ? '#' : '.', out);
     fputc(']', out);
     if (over_seed(task) > 0 || over_rival(task) > 0) {
-        atoll_print(out, " %8s -> %8s %9s",
-                    yardstick > 0 ? atoll_duration_text(yardstick, other, sizeof(other)) : "-",
-                    atoll_duration_text(number(task, "best_ns"), best, sizeof(best)),
+        atoll_print(out, " %*s -> %*s %9s", time_columns,
+                    time_text(task, with_rivals ? "rival" : "baseline", with_intervals, other, sizeof(other)),
+                    time_columns, time_text(task, "best", with_intervals, best, sizeof(best)),
                     with_rivals
                         ? ratio_text(over_rival(task), number(task, "rival_ratio") > 0, first, sizeof(first))
                         : ratio_text(over_seed(task), number(task, "final_ratio") > 0, first, sizeof(first)));
+        if (with_intervals)
+            atoll_print(out, " %13s",
+                        interval_text(task, with_rivals ? "rival" : "final", waits, sizeof(waits)));
         if (with_rivals)
             atoll_print(out, " %9s",
                         ratio_text(over_seed(task), number(task, "final_ratio") > 0, seed, sizeof(seed)));
     } else {
         const char *unstable = unstable_text(task, waits, sizeof(waits));
-        atoll_print(out, " %-*s", with_rivals ? 40 : 30, *unstable ? unstable : "waiting for its baseline");
+        atoll_print(out, " %-*s", (with_rivals ? 40 : 30) + (with_intervals ? INTERVAL_COLUMNS : 0),
+                    *unstable ? unstable : "waiting for its baseline");
     }
     atoll_print(out, " %5.0f", number(task, "evaluated"));
     if (number(task, "done") > 0)
@@ -152,7 +198,7 @@ static void draw_task(FILE *out, const json_t *task, int is_searching, int with_
     snprintf(rest + strlen(rest), sizeof(rest) - strlen(rest), "%s%s", *text(task, "model") ? "  " : "",
              text(task, "model"));
     /* Of what is cut off a terminal shows the last character. */
-    if (columns == 0 || TASK_COLUMNS + (with_rivals ? 10u : 0u) + strlen(rest) <= columns)
+    if (columns == 0 || line_columns(with_rivals, with_intervals) + strlen(rest) <= columns)
         atoll_print(out, "%s", rest);
 }
 
@@ -207,14 +253,19 @@ static void draw_bars(struct atoll_progress_view *view, const json_t *line)
     size_t room = is_last(line) ? SIZE_MAX : tasks_that_fit(view);
     int with_rivals = have_rivals(tasks);
     unsigned columns = atoll_print_columns(view->target);
+    int with_intervals = shows_intervals(columns, with_rivals), time_columns = with_intervals ? 13 : 8;
 
     fputs("\033[?7l", view->out);
     if (view->drawn_lines)
         fprintf(view->out, "\033[%dA", view->drawn_lines);
     /* The bar's ends are named above it. */
-    fprintf(view->out, "  %-16s [%-*s] %8s -> %8s %9s%s evals\033[K\n", "task", BAR_CELLS,
-            "seed           floor", with_rivals ? "rival" : "seed", "best",
-            with_rivals ? "speedup" : "over seed", with_rivals ? " over seed" : "");
+    fprintf(view->out, "  %-16s [%-*s] %*s -> %*s %9s%s%s evals\033[K\n", "task", BAR_CELLS,
+            "seed           floor", time_columns,
+            with_rivals      ? "rival"
+            : with_intervals ? "seed +-"
+                             : "seed",
+            time_columns, with_intervals ? "best +-" : "best", with_rivals ? "speedup" : "over seed",
+            with_intervals ? " 95 % interval" : "", with_rivals ? " over seed" : "");
     for (int done = 0; done < (count > room ? 2 : 1); done++) {
         json_array_foreach((json_t *)(uintptr_t)tasks, index, task)
         {

@@ -86,21 +86,8 @@ struct printing {
     int is_narrow; /* a terminal on which a whole line does not fit: what a first look does not need is left out */
 };
 
+#define GROUP_COLUMNS 93  /* of a line of levels or categories */
 #define WHOLE_COLUMNS 126 /* with rivals 22 more */
-
-const char *atoll_task_table_time(double ns, double lo, double hi, char *ret_text, size_t bytes)
-{
-    char time[32];
-
-    if (!(ns > 0))
-        return "-";
-    atoll_duration_text(ns, time, sizeof(time));
-    if (hi > 0)
-        snprintf(ret_text, bytes, "%s %3.0f%%", time, 50 * (hi - lo) / ns);
-    else
-        snprintf(ret_text, bytes, "%s     ", time);
-    return ret_text;
-}
 
 /* "2 wrong, 1 compile_error; 3 without a verdict"; "" when nothing failed.  Failures of the infrastructure are no candidate's. */
 static void failures_text(const struct atoll_task_summary *s, char *ret_text, size_t bytes)
@@ -164,9 +151,9 @@ static void print_figures(const struct printing *printing, const struct atoll_ta
     const struct atoll_speedup *first = printing->has_rivals ? rival : seed;
     char other[48], best[48], ratio[32];
     const char *best_text =
-        atoll_task_table_time(s->best_ns, s->best_lo_ns, s->best_hi_ns, best, sizeof(best));
-    const char *other_text = atoll_task_table_time(first->yardstick_ns, first->yardstick_lo_ns,
-                                                   first->yardstick_hi_ns, other, sizeof(other));
+        atoll_duration_interval_text(s->best_ns, s->best_lo_ns, s->best_hi_ns, best, sizeof(best));
+    const char *other_text = atoll_duration_interval_text(first->yardstick_ns, first->yardstick_lo_ns,
+                                                          first->yardstick_hi_ns, other, sizeof(other));
 
     if (!printing->has_rivals)
         print_share(printing->out, s->floor_share);
@@ -311,14 +298,18 @@ static void print_groups(FILE *out, const struct atoll_query *query, enum atoll_
 {
     struct atoll_task_group groups[GROUP_LIMIT];
     size_t count = atoll_query_groups(query, by, groups, GROUP_LIMIT);
+    unsigned columns = atoll_print_columns(out);
+    int has_several = 0, is_narrow, name_columns;
 
-    int has_several = 0;
     for (size_t i = 0; i < count; i++)
         has_several |= groups[i].sums.task_count > 1;
     if (count == 0 || (by == ATOLL_BY_CATEGORY && !has_several)) /* then the tasks' own lines say it */
         return;
-    atoll_print(out, "\n%-18s %5s %7s  %-8s %6s %8s %9s %10s\n", by == ATOLL_BY_LEVEL ? "level" : "category",
-                "tasks", "correct", "over", "fast_1", "fast_1.5", "geometric", "arithmetic");
+    is_narrow = columns > 0 && columns < GROUP_COLUMNS;
+    name_columns = is_narrow ? 16 : 18;
+    atoll_print(out, "\n%-*s %5s %7s  %-8s %6s %8s %9s %13s%s\n", name_columns,
+                by == ATOLL_BY_LEVEL ? "level" : "category", "tasks", "correct", "over", "fast_1", "fast_1.5",
+                "geometric", "95 % interval", is_narrow ? "" : " arithmetic");
     for (size_t i = 0; i < count; i++) {
         const struct atoll_task_sums *s = &groups[i].sums;
         char name[64];
@@ -329,7 +320,7 @@ static void print_groups(FILE *out, const struct atoll_query *query, enum atoll_
             snprintf(name, sizeof(name), "%.60s", *groups[i].category ? groups[i].category : "-");
         for (int y = 0, is_first = 1; y < ATOLL_YARDSTICK_COUNT; y++) {
             const struct atoll_speedup_sums *over = &s->over[y];
-            char correct[16], fast[2][16], means[2][32];
+            char correct[16], fast[2][16], means[2][32], interval[48] = "-";
 
             if (y == ATOLL_OVER_SEED ? !over->timed_count && !is_first : !over->task_count)
                 continue;
@@ -340,13 +331,19 @@ static void print_groups(FILE *out, const struct atoll_query *query, enum atoll_
             snprintf(means[0], sizeof(means[0]), "%s%.2fx", over->are_final ? "" : "~", over->geometric_mean);
             snprintf(means[1], sizeof(means[1]), "%s%.2fx", over->are_final ? "" : "~",
                      over->arithmetic_mean);
+            if (over->geometric_hi > 0)
+                snprintf(interval, sizeof(interval), "%.2f-%.2f", over->geometric_lo, over->geometric_hi);
             if (is_first)
-                atoll_print(out, "%-18s %5llu %7s  ", name, (unsigned long long)s->task_count, correct);
+                atoll_print(out, "%-*.*s %5llu %7s  ", name_columns, is_narrow ? name_columns : 60, name,
+                            (unsigned long long)s->task_count, correct);
             else
-                atoll_print(out, "%-18s %5s %7s  ", "", "", "");
-            atoll_print(out, "%-8s %6s %8s %9s %10s\n", atoll_yardstick_name((enum atoll_yardstick)y),
-                        fast[0], fast[1], over->timed_count ? means[0] : "-",
-                        over->timed_count ? means[1] : "-");
+                atoll_print(out, "%-*s %5s %7s  ", name_columns, "", "", "");
+            atoll_print(out, "%-8s %6s %8s %9s %13s", atoll_yardstick_name((enum atoll_yardstick)y), fast[0],
+                        fast[1], over->timed_count ? means[0] : "-", interval);
+            if (is_narrow)
+                fputc('\n', out);
+            else
+                atoll_print(out, " %10s\n", over->timed_count ? means[1] : "-");
             is_first = 0;
         }
     }

@@ -9,9 +9,6 @@
 /* only: name of one task, NULL = all. */
 void atoll_task_table_print(const struct atoll_query *query, const char *only, FILE *out);
 
-/* "6.37 ms   3%": half the 95 % interval behind the time, where it is known; "-" where the time is not. */
-const char *atoll_task_table_time(double ns, double lo, double hi, char *ret_text, size_t bytes);
-
 /* Why a task has no baseline: its first failure with the seed's name, "" when nothing failed.  task: row of
  * tasks. */
 void atoll_task_table_failure(const struct atoll_query *query, uint64_t task_row, char *ret_text,

@@ -84,7 +84,7 @@ check(re.match(r"matmul +- +- +\d+ us +0% +- +- +- +~\d+\.\d\dx ", matmul), matm
 has(table, "    rival tuned: compile_error: unsupported: torch.compile needs <Triton>\n",
     "1 of 2 tasks timed beside a rival: geometric mean 1.25x (1.2", "-1.27), arithmetic 1.25x over the rival; ", "more than 1x the rival: 1 of 1 tasks",
     "\n~ the quotient of two times measured apart")
-check(re.search(r"^level +tasks correct +over +fast_1 fast_1\.5 geometric arithmetic\n1 +1 +100 % +rival +100 % +0 % +1\.25x +1\.25x\n"
+check(re.search(r"^level +tasks correct +over +fast_1 fast_1\.5 geometric 95 % interval arithmetic\n1 +1 +100 % +rival +100 % +0 % +1\.25x +1\.2\d-1\.27 +1\.25x\n"
                 r" +eager +100 % +100 % +~\d", table, re.M), table)
 check("\ncategory " not in table, "a table of categories, though each has one task")
 
@@ -191,7 +191,7 @@ if has_torch:
                      "--evaluations", 60, "-o", "live")
     check(re.search(r"best \w+ ~?\d+\.\d\dx over its rival\n", live.stdout + live.stderr), live.stdout + live.stderr)
     status = run("status", "live")
-    check(re.match(r"task +rival +best +speedup over seed ", status.splitlines()[1]), status)
+    check(re.match(r"task +rival +best \+- +speedup 95 % interval over seed ", status.splitlines()[1]), status)
     has(status, "2 of 2 tasks timed beside a rival, geometric mean ", "x over the rival, ", "x over the seed\n")
     part = json.loads(run("status", "live", "--json"))[0]
     check(part["sums"]["geometric_mean_over"] == "rival" and part["parts"][0]["tasks"][0]["rival"], part)

@@ -101,7 +101,15 @@ static inline struct atoll_progress_json sample_hint(struct atoll_campaign_progr
                                                     .correct = 5,
                                                     .baseline_ns = 4e6,
                                                     .best_ns = 1e6,
+                                                    .baseline_lo_ns = 3.5e6,
+                                                    .baseline_hi_ns = 4.5e6,
+                                                    .best_lo_ns = 0.875e6,
+                                                    .best_hi_ns = 1.125e6,
                                                     .final_ratio = 3.5,
+                                                    .final_lo = 3.25,
+                                                    .final_hi = 3.75,
+                                                    .rival_lo = 1.25,
+                                                    .rival_hi = 1.75,
                                                     .is_done = 1};
     rows[1] = (struct atoll_campaign_progress_task){.name = "matmul", .model = "a device \"X\""};
     static struct atoll_campaign_progress_device device = {

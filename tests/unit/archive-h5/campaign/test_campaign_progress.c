@@ -51,6 +51,11 @@ static void test_round_trip(void **state)
     assert_true(s.hint.busy == 0.875 && s.hint.device_s == 10 && s.hint.evaluators == 3);
     assert_true(s.hint.has_asks && s.hint.asks.tokens == 4000 && s.hint.asks.cost_usd == 0.25);
     assert_true(s.hint.tasks[0].final_ratio == 3.5 && s.hint.tasks[0].is_done);
+    const struct atoll_campaign_progress_task *first = &s.hint.tasks[0];
+    assert_true(first->baseline_lo_ns == 3.5e6 && first->baseline_hi_ns == 4.5e6);
+    assert_true(first->best_lo_ns == 0.875e6 && first->best_hi_ns == 1.125e6);
+    assert_true(first->final_lo == 3.25 && first->final_hi == 3.75);
+    assert_true(first->rival_lo == 1.25 && first->rival_hi == 1.75);
     assert_string_equal(s.hint.tasks[1].model, "a device \"X\"");
     assert_int_equal(s.hint.device_count, 1);
     assert_string_equal(s.hint.devices[0].key, "00000000000000ff");

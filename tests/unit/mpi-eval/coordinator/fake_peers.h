@@ -274,6 +274,8 @@ static inline void enqueue_result(struct peers *p, unsigned peer, const struct a
     atoll_evaluation_init(&evaluation);
     if (order->kind == ATOLL_ORDER_DUEL) {
         atoll_synthetic_duel(order, &duel);
+        duel.ratio_lo = 0.75 * duel.ratio;
+        duel.ratio_hi = 1.5 * duel.ratio;
         atoll_duel_encode(&duel, &payload);
     } else {
         assert_int_equal(atoll_synthetic_evaluate(p->tasks[order->task], order, &evaluation, NULL), 0);

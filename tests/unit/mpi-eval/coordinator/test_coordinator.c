@@ -2,6 +2,8 @@
  * and misbehaves as a case asks. */
 #include "tests/unit/mpi-eval/coordinator/fake_peers.h"
 
+#include <math.h>
+
 /* ---- campaigns ---- */
 
 static int entry_remove(const char *path, const struct stat *st, int kind, struct FTW *walk)
@@ -149,6 +151,25 @@ static unsigned acks_count(void **state)
     }
     if (file)
         fclose(file);
+    return count;
+}
+
+/* A ratio of a final comparison has its interval, also when an earlier attempt made it.  Returns how many there are. */
+static unsigned intervals_check(void **state)
+{
+    struct atoll_campaign_progress s;
+    unsigned count = 0;
+    assert_int_equal(atoll_campaign_progress_read(path_of(state, "c"), &s, NULL), 0);
+    assert_true(s.has_hint);
+    for (size_t i = 0; i < s.hint.task_count; i++) {
+        const struct atoll_campaign_progress_task *t = &s.hint.tasks[i];
+        if (!(t->final_ratio > 1)) /* of a baseline that stayed the best there is none */
+            continue;
+        assert_true(fabs(t->final_lo / t->final_ratio - 0.75) < 1e-6);
+        assert_true(fabs(t->final_hi / t->final_ratio - 1.5) < 1e-6);
+        count++;
+    }
+    atoll_campaign_progress_fini(&s);
     return count;
 }
 
@@ -315,7 +336,7 @@ static void test_extended(void **state)
         struct atoll_err err = ATOLL_ERR_INIT;
         struct atoll_search search = search_of();
         const struct atoll_extension by = {.evaluations = 15};
-        uint64_t evaluated = 0;
+        uint64_t evaluated = 0, intervals = 0;
         search.strategy = (enum atoll_strategy_kind)strategy;
         search.stagnation_limit = 0;
         campaign_make_with(state, &search);
@@ -329,12 +350,16 @@ static void test_extended(void **state)
                 assert_true(result.evaluated >= (round ? 15 : BUDGET));
             evaluated += result.evaluated + result.duelled;
             assert_int_equal(acks_count(state), evaluated);
-            replay_check(state);
+            intervals += intervals_check(state);
+            if (round ==
+                2) /* which takes progress.json away, from which the next attempt learns of earlier finals */
+                replay_check(state);
             peers_destroy(p);
         }
         if (campaign_run(state, HONEST, 0, &result, &err) != 0)
             fail_msg("%s", err.text);
         assert_true(result.was_finished);
+        assert_true(intervals > 0);
         assert_int_equal(dir_remove(state), 0);
         assert_int_equal(dir_make(state), 0);
     }

@@ -1,5 +1,6 @@
 #include "tests/support/expect.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,11 @@ static struct atoll_campaign_progress_task timed[] = {
      .correct = 50,
      .baseline_ns = 4e6,
      .best_ns = 1e6,
+     .best_lo_ns = 0.98e6,
+     .best_hi_ns = 1.02e6,
      .final_ratio = 4.5,
+     .final_lo = 4.4,
+     .final_hi = 4.6,
      .is_done = 1,
      .reason = "floor",
      .best = "3fa9c1277e01b4aa"},
@@ -150,16 +155,18 @@ static void tasks_have_a_line_each(void **state)
 
     (void)state;
     assert_string_equal(line_with(out, "softmax", line, sizeof(line)),
-                        "softmax                   4.00 ms      1.00 ms     4.50x        60       50  "
-                        "3fa9c127 done     0000  "
+                        "softmax               4.00 ms       1.00 ms   2%     4.50x     4.40-4.60        60 "
+                        "      50  3fa9c127 done     0000  "
                         "floor goal reached");
+    assert_string_equal(line_with(out, "matmul", line, sizeof(line)),
+                        "matmul                8.00 ms       4.00 ms         ~2.00x             -        40  "
+                        "     30  -        "
+                        "running  "
+                        "0000  device \"B\"");
     assert_string_equal(
-        line_with(out, "matmul", line, sizeof(line)),
-        "matmul                    8.00 ms      4.00 ms    ~2.00x        40       30  -        running  "
-        "0000  device \"B\"");
-    assert_string_equal(line_with(out, "gemv", line, sizeof(line)),
-                        "gemv                            -            -         -         -        -  -     "
-                        "   ended    0003");
+        line_with(out, "gemv", line, sizeof(line)),
+        "gemv                             -             -         -             -         -   "
+        "     -  -        ended    0003");
     assert_non_null(strstr(out, "unreadable 0004\n    parts/0004"));
     free(out);
 }
@@ -227,6 +234,15 @@ static void devices_say_where_their_time_went(void **state)
     json_decref(all);
 }
 
+static int interval_is(const json_t *object, const char *key, double lo, double hi)
+{
+    const json_t *interval = json_object_get(object, key);
+
+    return json_array_size(interval) == 2 &&
+           fabs(json_real_value(json_array_get(interval, 0)) / lo - 1) < 1e-9 &&
+           fabs(json_real_value(json_array_get(interval, 1)) / hi - 1) < 1e-9;
+}
+
 /* Over the rival first where one was measured, over the seed second; the mean is of those that have one. */
 static void rivals_come_first(void **state)
 {
@@ -237,18 +253,20 @@ static void rivals_come_first(void **state)
     snprintf(softmax->rival, sizeof(softmax->rival), "compiled");
     softmax->rival_ns = 2e6;
     softmax->rival_ratio = 1.9;
+    softmax->rival_lo = 1.85;
+    softmax->rival_hi = 1.95;
     out = printed(ROWS, 1);
     line_with(out, "task", head, sizeof(head));
     assert_non_null(strstr(head, "rival"));
     line_with(out, "softmax", line, sizeof(line));
-    assert_non_null(strstr(line, "2.00 ms      1.00 ms     1.90x     4.50x        60"));
+    assert_non_null(strstr(line, "2.00 ms       1.00 ms   2%     1.90x     1.85-1.95     4.50x        60"));
     assert_int_equal(strstr(head, "speedup") + 7 - head, strstr(line, "1.90x") + 5 - line);
     assert_int_equal(strstr(head, "over seed") + 9 - head, strstr(line, "4.50x") + 5 - line);
-    assert_non_null(
-        strstr(line_with(out, "matmul", line, sizeof(line)), "       -      4.00 ms         -    ~2.00x"));
-    assert_non_null(
-        strstr(out, "1 of 6 tasks timed beside a rival, geometric mean 1.90x over the rival, ~3.00x over "
-                    "the seed\n"));
+    assert_non_null(strstr(line_with(out, "matmul", line, sizeof(line)),
+                           "       -  4.00 ms              -             -    ~2.00x"));
+    assert_non_null(strstr(
+        out, "1 of 6 tasks timed beside a rival, geometric mean 1.90x (1.85-1.95) over the rival, ~3.00x "
+             "over the seed (~ "));
     free(out);
     out = printed(ROWS, 0);
     line_with(out, "part", head, sizeof(head));
@@ -265,10 +283,18 @@ static void rivals_come_first(void **state)
     assert_string_equal(json_string_value(json_object_get(first, "ratio_over")), "rival");
     assert_string_equal(json_string_value(json_object_get(first, "rival")), "compiled");
     assert_true(json_real_value(json_object_get(first, "ratio_seed")) == 4.5);
+    assert_true(interval_is(first, "ratio_interval", 1.85, 1.95) &&
+                interval_is(first, "ratio_seed_interval", 4.4, 4.6) &&
+                interval_is(first, "best_interval_ns", 0.98e6, 1.02e6));
+    assert_true(json_is_null(json_object_get(first, "baseline_interval_ns")) &&
+                json_is_null(json_object_get(second, "ratio_interval")));
+    json_t *sums = json_object_get(all, "sums");
+    assert_true(interval_is(sums, "geometric_mean_interval", 1.85, 1.95));
+    assert_true(json_is_null(json_object_get(sums, "geometric_mean_seed_interval")));
     assert_string_equal(json_string_value(json_object_get(second, "ratio_over")), "seed");
     json_decref(all);
     memset(softmax->rival, 0, sizeof(softmax->rival));
-    softmax->rival_ns = softmax->rival_ratio = 0;
+    softmax->rival_ns = softmax->rival_ratio = softmax->rival_lo = softmax->rival_hi = 0;
 }
 
 static void json_tells_the_same(void **state)

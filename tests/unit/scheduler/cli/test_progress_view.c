@@ -166,6 +166,7 @@ static void a_low_screen_is_not_left(void **state)
     snprintf(last, sizeof(last), "{\"type\": \"summary\", %s", tasks);
     atoll_progress_view_feed(view, line, strlen(line));
     read_until(master, "\033[?7h", shown, sizeof(shown));
+    assert_non_null(strstr(shown, "     seed ->     best over seed evals")); /* intervals need more columns */
     assert_non_null(strstr(shown, "two"));
     assert_non_null(strstr(shown, "four"));
     assert_non_null(strstr(shown, "one"));
@@ -184,12 +185,14 @@ static void a_low_screen_is_not_left(void **state)
 /* The last line is always shown, has the ratio that the table has, says why tasks ended and why its times are others. */
 static void the_end_is_told(void **state)
 {
-    static const char end[] = "{\"type\": \"summary\", \"elapsed_s\": 3, \"evaluated\": 13, \"stopped\": 1, "
-                              "\"tasks\": [{\"name\": \"softmax\", "
-                              "\"baseline_ns\": 4e6, \"best_ns\": 1e6, \"final_ratio\": 3.5, \"evaluated\": "
-                              "13, \"done\": 1, \"reason\": "
-                              "\"floor\"}, {\"name\": \"other\", \"baseline_ns\": 4e6, \"best_ns\": 2e6, "
-                              "\"done\": 1, \"reason\": \"wall_time\"}]}\n";
+    static const char end[] =
+        "{\"type\": \"summary\", \"elapsed_s\": 3, \"evaluated\": 13, \"stopped\": 1, "
+        "\"tasks\": [{\"name\": \"softmax\", "
+        "\"baseline_ns\": 4e6, \"best_ns\": 1e6, \"best_lo_ns\": 0.95e6, \"best_hi_ns\": 1.05e6, "
+        "\"final_ratio\": 3.5, \"final_lo\": 3.4, \"final_hi\": 3.6, \"evaluated\": "
+        "13, \"done\": 1, \"reason\": "
+        "\"floor\"}, {\"name\": \"other\", \"baseline_ns\": 4e6, \"best_ns\": 2e6, "
+        "\"done\": 1, \"reason\": \"wall_time\"}]}\n";
     char text[2048], *plain, *bars;
 
     (void)state;
@@ -199,8 +202,8 @@ static void the_end_is_told(void **state)
     assert_non_null(strstr(plain, "13 evaluations"));
     assert_non_null(strstr(plain, "best softmax ~4.00x over its seed"));
     assert_non_null(strstr(plain, "best softmax 3.50x over its seed\n"));
-    assert_non_null(strstr(bars, "3.50x "));
-    assert_non_null(strstr(bars, "~2.00x"));
+    assert_non_null(strstr(bars, " 4.00 ms      ->  1.00 ms   5%     3.50x     3.40-3.60 "));
+    assert_non_null(strstr(bars, "    ~2.00x             - "));
     assert_non_null(strstr(bars, "done: floor goal reached"));
     assert_non_null(strstr(bars, "done: time is over"));
     assert_non_null(strstr(bars, "the table has those of the final comparisons"));
@@ -234,15 +237,16 @@ static void rivals_come_first(void **state)
         "\"compiled\", "
         "\"rival_ns\": 3e6, \"rival_ratio\": 0}, {\"name\": \"norm\", \"baseline_ns\": 8e6, \"best_ns\": "
         "2e6, "
-        "\"final_ratio\": 3.9, \"rival_ns\": 2e6, \"rival_ratio\": 1.05}]}\n";
+        "\"final_ratio\": 3.9, \"rival_ns\": 2e6, \"rival_ratio\": 1.05, \"rival_lo\": 1.04, "
+        "\"rival_hi\": 1.06}]}\n";
     char *plain = shown(ATOLL_PROGRESS_PLAIN, line, 4096), *bars = shown(ATOLL_PROGRESS_BARS, line, 4096);
 
     (void)state;
     assert_non_null(strstr(plain, "best softmax ~1.50x over its rival\n"));
-    assert_non_null(strstr(bars, "   rival ->     best   speedup over seed evals"));
-    assert_non_null(strstr(bars, " 3.00 ms ->  2.00 ms    ~1.50x    ~2.00x"));
-    assert_non_null(strstr(bars, " 2.00 ms ->  2.00 ms     1.05x     3.90x"));
-    assert_non_null(strstr(bars, "       - ->  1.00 ms         -    ~9.00x"));
+    assert_non_null(strstr(bars, "        rival ->       best +-   speedup 95 % interval over seed evals"));
+    assert_non_null(strstr(bars, " 3.00 ms      ->  2.00 ms         ~1.50x             -    ~2.00x"));
+    assert_non_null(strstr(bars, " 2.00 ms      ->  2.00 ms          1.05x     1.04-1.06     3.90x"));
+    assert_non_null(strstr(bars, "            - ->  1.00 ms              -             -    ~9.00x"));
     free(plain);
     free(bars);
 }
