@@ -1,6 +1,8 @@
 /* rules_c.c - the rules of language "c". */
 #include "core/rules/rules_row.h"
 
+#include <string.h>
+
 #define HEADERS                                                                                              \
     "stddef.h stdint.h inttypes.h stdbool.h stdalign.h math.h complex.h float.h limits.h string.h stdlib.h " \
     "assert.h immintrin.h x86intrin.h xmmintrin.h emmintrin.h pmmintrin.h tmmintrin.h smmintrin.h "          \
@@ -46,6 +48,72 @@ static int brackets_forbidden(const struct atoll_rule_site *s)
     return atoll_rule_brackets_forbidden(s, " " STANDARD_ATTRIBUTES " ");
 }
 
+/* ---- gcc's intrinsics of AMX tiles are macros over inline assembly ---- */
+
+#define ASSEMBLY_BYTES 128
+
+/* The texts behind the bracket, joined, quotes left out; at: the first token after them.  0: there is none, or more than any intrinsic has. */
+static size_t join_texts(const struct atoll_rule_site *s, size_t *at, char ret_text[ASSEMBLY_BYTES])
+{
+    size_t used = 0;
+    for (; atoll_rule_token(s, *at)->kind == ATOLL_TOKEN_STRING; ++*at) {
+        const struct atoll_token *t = atoll_rule_token(s, *at);
+        if (t->length < 2 || t->text[0] != '"' || used + t->length - 2 >= ASSEMBLY_BYTES)
+            return 0;
+        memcpy(ret_text + used, t->text + 1, t->length - 2);
+        used += t->length - 2;
+    }
+    ret_text[used] = '\0';
+    return used;
+}
+
+/* known: with # where the number of a tile stands. */
+static int is_of_tiles(const char *text, const char *known)
+{
+    for (; *known; known++, text++)
+        if (*known == '#' ? *text < '0' || *text > '7' : *text != *known)
+            return 0;
+    return *text == '\0';
+}
+
+/* What <immintrin.h> of gcc 11 and later makes of _tile_loadd and its kin, word for word, on registers that the compiler chose and no
+ * result but in memory. */
+static int is_tile_intrinsic(const struct atoll_rule_site *s)
+{
+#define PRODUCT(name) "{" name "\\t%%tmm#, %%tmm#, %%tmm#|" name "\\t%%tmm#, %%tmm#, %%tmm#}"
+    static const char *const known[] = {"{tileloadd\\t(%0,%1,1), %%tmm#|tileloadd\\t%%tmm#, [%0+%1*1]}",
+                                        "{tileloaddt1\\t(%0,%1,1), %%tmm#|tileloaddt1\\t%%tmm#, [%0+%1*1]}",
+                                        "{tilestored\\t%%tmm#, (%0,%1,1)|tilestored\\t[%0+%1*1], %%tmm#}",
+                                        "tilezero\\t%%tmm#",
+                                        PRODUCT("tdpbf16ps"),
+                                        PRODUCT("tdpfp16ps"),
+                                        PRODUCT("tdpbssd"),
+                                        PRODUCT("tdpbsud"),
+                                        PRODUCT("tdpbusd"),
+                                        PRODUCT("tdpbuud")};
+    char text[ASSEMBLY_BYTES];
+    size_t at = 3, depth = 1;
+    int is_known = 0;
+    if (!atoll_rule_is(s, 0, "__asm__") || !atoll_rule_is(s, 1, "volatile") || !atoll_rule_is(s, 2, "(") ||
+        join_texts(s, &at, text) == 0)
+        return 0;
+    for (size_t i = 0; i < ATOLL_RULE_COUNT(known); i++)
+        is_known |= is_of_tiles(text, known[i]);
+    for (; is_known && depth > 0 && s->at + at < s->count; at++) {
+        depth += (size_t)atoll_rule_is(s, at, "(");
+        depth -= (size_t)atoll_rule_is(s, at, ")");
+        if (atoll_rule_token(s, at)->kind == ATOLL_TOKEN_STRING && !atoll_rule_is(s, at, "\"r\"") &&
+            !atoll_rule_is(s, at, "\"memory\""))
+            return 0;
+    }
+    return is_known && depth == 0;
+}
+
+static int assembly_forbidden(const struct atoll_rule_site *s)
+{
+    return atoll_rule_any(atoll_rule_token(s, 0), " asm __asm __asm__ _asm ") && !is_tile_intrinsic(s);
+}
+
 const struct atoll_rule atoll_rules_c[] = {
     ATOLL_RULES_OF_TEXTS,
     {"odd-byte",
@@ -64,7 +132,7 @@ const struct atoll_rule atoll_rules_c[] = {
     {"pragma-operator", "_Pragma is not allowed; write #pragma on a line of its own",
      .names = ATOLL_RULE_OPERATORS},
     {"assembly", "inline assembly is not allowed; use intrinsics of <immintrin.h> or <arm_neon.h>",
-     .names = " asm __asm __asm__ _asm "},
+     .broken = assembly_forbidden},
     {"attribute",
      "this attribute is not allowed: none that places, aliases, exports or runs code outside of a call",
      .broken = atoll_rule_attribute_forbidden},

@@ -7,6 +7,7 @@
  * can neither sleep nor wake each other, for no futex is allowed any more: when the kernel takes a core from one of them,
  * the cause lies outside of the sample.  The filter comes once no thread is in a futex and before any stands. */
 #include "mpi-eval/backend/cpu/process/sample.h"
+#include "mpi-eval/backend/cpu/process/tiles.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -276,6 +277,8 @@ static void *thread_main(void *argument)
     if (seat->core >= 0)
         pin(seat->core);
     touch_stack(seat->index);
+    if (sample.zygote->has_tiles)
+        atoll_tiles_touch();
     if (atomic_fetch_add_explicit(&sample.seated, 1, memory_order_acq_rel) + 1 == sample.thread_count)
         atoll_futex_wake(&sample.seated, 0);
     while (atomic_load_explicit(&sample.told, memory_order_acquire) == 0)

@@ -20,6 +20,7 @@
 
 #include "mpi-eval/backend/cpu/compile/object.h"
 #include "mpi-eval/backend/cpu/process/sample.h"
+#include "mpi-eval/backend/cpu/process/tiles.h"
 
 static int receive_setup(struct atoll_control_setup *setup, struct atoll_err *err)
 {
@@ -206,6 +207,7 @@ int atoll_zygote_load(struct atoll_zygote *zygote, struct atoll_err *err)
         return -1;
     move_to_cores(&zygote->setup);
     offer_to_oom_killer();
+    zygote->has_tiles = atoll_tiles_permit(); /* its children, too; they cannot ask */
     /* What an object may need is loaded while files can still be opened. */
     dlopen("libm.so.6", RTLD_NOW | RTLD_GLOBAL);
     dlopen("libmvec.so.1", RTLD_NOW | RTLD_GLOBAL);

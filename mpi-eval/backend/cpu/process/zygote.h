@@ -24,6 +24,7 @@ struct atoll_zygote {
     size_t range_count;
     unsigned calls; /* enum atoll_object_call */
     enum atoll_flush flush;
+    int has_tiles; /* candidates may use those of AMX */
     pid_t pid;
 };
 

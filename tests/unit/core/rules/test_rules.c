@@ -78,6 +78,14 @@ static const struct {
     {"assembly", 2, "void f(void) {\n__asm__ volatile(\"syscall\"); }"},
     {"assembly", 1, "#define NOP __asm(\"nop\")\n"},
     {"assembly", 1, "void f(void) { as\\\nm(\"nop\"); }"},
+    {"assembly", 1, "void f(void) { __asm__ volatile (\"tilezero\\t%%tmm\" \"8\" ::); }"},
+    {"assembly", 1, "void f(void) { __asm__ volatile (\"tilezero\\t%%tmm\" \"0\" \"; syscall\" ::); }"},
+    {"assembly", 1, "void f(void) { __asm__ volatile (\"tilezero\\t%%tmm\" \"0\" :: : \"rbx\"); }"},
+    {"assembly", 1, "void f(long x) { __asm__ volatile (\"tilezero\\t%%tmm\" \"0\" : \"=r\"(x)); }"},
+    {"assembly", 1, "void f(void) { __asm__ volatile (\"tilezero\\t%%tmm\" \"0\" ::"},
+    {"assembly", 1,
+     "void f(void) { __asm__ volatile (\"tilezero\\t%%tmm\" \"0\" :: \"r\" (({ asm(\"nop\"); 1L; }))); }"},
+    {"assembly", 1, "void f(void) { __asm__ (\"tilezero\\t%%tmm\" \"0\"); }"},
     {"attribute", 1, "__attribute__((constructor)) void f(void) {}"},
     {"attribute", 1, "__attribute__((aligned(8), __destructor__)) void f(void) {}"},
     {"attribute", 1, "__attribute__((ifunc(\"r\"))) void f(void);"},
@@ -229,6 +237,15 @@ static void test_preprocessed(void **state)
         {NULL, GCC_HEAD "int a;\n# 1 \"plan\"\nint atoll_x;\n# 1 \"plan.launch[0]\"\nint atoll_y;\n"},
         {NULL, GCC_HEAD "# 9 \"candidate\"\nint a;\n"},
         {"assembly, line 5", GCC_HEAD MATH "extern void gg (void) __asm__ (\"\" \"memcpy; .incbin\");\n"},
+        {NULL, GCC_HEAD "void f(const char *a, float *c) { __asm__ volatile (\"{tileloadd\\t(%0,%1,1), "
+                        "%%tmm\"\"1\"\"|tileloadd\\t%%tmm\"\"1\"\", "
+                        "[%0+%1*1]}\" :: \"r\" ((const void*) (a)), \"r\" ((long) (64)));\n __asm__ volatile "
+                        "(\"tilezero\\t%%tmm\"\"0\" ::);\n"
+                        " __asm__ volatile (\"{tdpbf16ps\\t%%tmm\"\"2\"\", %%tmm\"\"1\"\", "
+                        "%%tmm\"\"0\"\"|tdpbf16ps\\t%%tmm\"\"0\"\", %%tmm\"\"1\"\", %%tmm\"\"2\"\"}\" ::);\n"
+                        " __asm__ volatile (\"{tilestored\\t%%tmm\"\"0\"\", "
+                        "(%0,%1,1)|tilestored\\t[%0+%1*1], %%tmm\"\"0\"\"}\" :: \"r\" ((void*) (c)), \"r\" "
+                        "((long) (64)) : \"memory\"); }\n"},
         {"assembly, line 6", CLANG_HEAD MATH "\nasm(\"nop\");\n"},
         {"assembly, line 12", GCC_HEAD "int a;\n# 12 \"candidate.c\"\nasm(\"nop\");\n"},
         {"attribute, line 1", GCC_HEAD "__attribute__((section(\"x\"))) void f(void);\n"},

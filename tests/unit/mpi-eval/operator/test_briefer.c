@@ -436,13 +436,38 @@ static void earlier_plans_are_told(void **state)
     tear_down(&s);
 }
 
+/* As Linux names them; what a processor has without the kernel giving it is not told. */
+static void features_are_the_processors(void **state)
+{
+    static const struct {
+        const char *name, *flag;
+    } known[] = {{"avx2", " avx2 "},
+                 {"avx512", " avx512bw "},
+                 {"avx512-vnni", " avx512_vnni "},
+                 {"amx", " amx_bf16 "}};
+    static char text[8192];
+    const char *const *features = atoll_knowledge_processor_features();
+    FILE *f = fopen("/proc/cpuinfo", "r");
+    (void)state;
+    assert_non_null(f);
+    text[fread(text, 1, sizeof(text) - 1, f)] = '\0';
+    fclose(f);
+    for (size_t i = 0; strstr(text, "flags") && i < sizeof(known) / sizeof(*known); i++) {
+        int is_told = 0;
+        for (size_t k = 0; features[k]; k++)
+            is_told |= strcmp(features[k], known[i].name) == 0;
+        print_message("%s: %d\n", known[i].name, is_told);
+        assert_int_equal(is_told, strstr(text, known[i].flag) != NULL);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(neighbours_are_told),     cmocka_unit_test(combinations_are_told_the_fastest_first),
         cmocka_unit_test(what_was_learnt_is_told), cmocka_unit_test(knowledge_is_told),
         cmocka_unit_test(types_that_won_are_told), cmocka_unit_test(kernels_are_shown_whole),
-        cmocka_unit_test(earlier_plans_are_told),
+        cmocka_unit_test(earlier_plans_are_told),  cmocka_unit_test(features_are_the_processors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

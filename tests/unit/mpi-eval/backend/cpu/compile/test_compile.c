@@ -305,6 +305,16 @@ static void test_large_headers_are_parsed_once(void **state)
     } rows[] = {
         {"#include <immintrin.h>\n#define J(a, b) a##b\nlong f(void) { return J(__rd, tsc)(); }\n",
          ATOLL_COMPILE_FORBIDDEN, "rule clock, line 3"},
+#if defined(__x86_64__)
+        {"#include <immintrin.h>\n__attribute__((target(\"amx-tile,amx-bf16,amx-int8\"))) void f(float *p)\n"
+         "{ _tile_zero(0); _tile_loadd(1, p, 64); _tile_stream_loadd(2, p, 64); _tile_dpbf16ps(0, 1, 2); "
+         "_tile_dpbssd(3, 1, 2);\n"
+         "  _tile_dpbsud(3, 1, 2); _tile_dpbusd(3, 1, 2); _tile_dpbuud(3, 1, 2); _tile_stored(0, p, 64); "
+         "_tile_release(); }\n",
+         ATOLL_COMPILE_OK, ""},
+        {"#include <immintrin.h>\n__attribute__((target(\"amx-tile\"))) void f(void)\n{ _tile_zero(9); }\n",
+         ATOLL_COMPILE_FORBIDDEN, "rule assembly, line 3"},
+#endif
         {"#include <immintrin.h>\nint f(void)\n{\n    return y;\n}\n", ATOLL_COMPILE_ERROR, "candidate.c:4:"},
         {"#if 0\n#include <immintrin.h>\n#endif\nint _mm_getcsr(int a) { return a; }\n", ATOLL_COMPILE_OK,
          ""},

@@ -15,6 +15,7 @@
 #include "mpi-eval/backend/cpu/compile/compile.h"
 #include "mpi-eval/backend/cpu/process/control.h"
 #include "mpi-eval/backend/cpu/process/runner.h"
+#include "mpi-eval/backend/cpu/process/tiles.h"
 
 #define WORKER      ATOLL_BUILD_DIR "/atoll-worker"
 #define BYTES       65536
@@ -39,6 +40,17 @@ static const char source[] =
     "    __asm__ volatile(\"syscall\" : \"=a\"(r) : \"a\"(202L), \"D\"(y), \"S\"(129L), \"d\"(1L) : \"rcx\", "
     "\"r11\", "
     "\"memory\");\n#endif\n}\n"
+    "#if defined(__x86_64__)\n#include <immintrin.h>\n"
+    "__attribute__((target(\"amx-tile,amx-bf16\"))) void multiply(long b, long e, const union w *w) {\n"
+    "    _Alignas(64) unsigned char tiles[64]; volatile unsigned char *t = tiles;\n"
+    "    for (int i = 0; i < 64; i++) t[i] = i == 0 ? 1 : i >= 16 && i < 22 && i % 2 == 0 ? 64 : i >= 48 && "
+    "i < 51 ? 16 : 0;\n"
+    "    _tile_loadconfig(tiles);\n"
+    "    for (long i = b; i < e; i++) { _tile_zero(0); _tile_loadd(1, w[0].p, 64); _tile_loadd(2, w[1].p, "
+    "64);\n"
+    "        _tile_dpbf16ps(0, 1, 2); _tile_stored(0, (float *)w[2].p + 256 * i, 64); }\n    "
+    "_tile_release(); }\n"
+    "#else\nvoid multiply(long b, long e, const union w *w) { (void)b, (void)e, (void)w; }\n#endif\n"
     "void step(long b, long e, const union w *w) { int *y = w[0].p; for (long i = b; i < e; i++) y[i]++; }\n"
     "void call_step(long b, long e, const union w *w) { step(b, e, w); }\n"
     "void forever(long b, long e, const union w *w) { volatile long long *y = w[0].p; for (;;) ++*y; }\n"
@@ -48,9 +60,21 @@ static const char source[] =
     "    for (long i = b; i < e; i++) { a->scratch[1] = ((const int *)a->in[0])[i]; a->out[1][i] = "
     "a->scratch[1] * a->dims[1];\n"
     "        if (a->scale[1]) a->scale[1][i] = 1; } }\n";
-static const char *const symbols[] = {
-    "count", "reverse", "add", "where", "remember", "wake", "forever", "call_step", "atoll_reference_range"};
-enum symbol { COUNT, REVERSE, ADD, WHERE, REMEMBER, WAKE, FOREVER, CALL_STEP, REFERENCE, SYMBOL_COUNT };
+static const char *const symbols[] = {"count", "reverse", "add",       "where",    "remember",
+                                      "wake",  "forever", "call_step", "multiply", "atoll_reference_range"};
+enum symbol {
+    COUNT,
+    REVERSE,
+    ADD,
+    WHERE,
+    REMEMBER,
+    WAKE,
+    FOREVER,
+    CALL_STEP,
+    MULTIPLY,
+    REFERENCE,
+    SYMBOL_COUNT
+};
 
 static void *object;
 static size_t object_length;
@@ -205,6 +229,30 @@ static void test_names_of_the_library(void **state)
     memset(y, 0, BYTES);
     expect_done(runner, &request);
     assert_int_equal(y[999], 1);
+    atoll_runner_destroy(runner);
+}
+
+/* Tile registers of AMX, for which a candidate cannot ask itself; each thread has its own. */
+static void test_tiles(void **state)
+{
+    (void)state;
+    if (!atoll_tiles_permit()) {
+        print_message("this machine has no tile registers, or its kernel gives none\n");
+        skip();
+    }
+    struct atoll_run_request request = request_of(MULTIPLY, 4);
+    struct atoll_runner *runner = create(2, 0);
+    request.launches[0].argument_count = 3;
+    for (int i = 0; i < 3; i++)
+        request.launches[0].arguments[i] = (struct atoll_run_argument){.buffer = i};
+    for (int i = 0; i < 512; i++) {
+        ((uint16_t *)memory[0])[i] = 0x3f80; /* 1 */
+        ((uint16_t *)memory[1])[i] = 0x4000; /* 2 */
+    }
+    memset(memory[2], 0, BYTES);
+    expect_done(runner, &request);
+    for (int i = 0; i < 4 * 256; i++)
+        assert_float_equal(((float *)memory[2])[i], 64, 0);
     atoll_runner_destroy(runner);
 }
 
@@ -534,6 +582,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_bad_settings),
         cmocka_unit_test(test_units_are_split),
         cmocka_unit_test(test_names_of_the_library),
+        cmocka_unit_test(test_tiles),
         cmocka_unit_test(test_barrier_between_launches),
         cmocka_unit_test(test_arguments),
         cmocka_unit_test(test_samples_share_nothing),
