@@ -189,6 +189,15 @@ static int read_effort(const char *text, enum atoll_llm_effort *ret_effort)
     return -1;
 }
 
+/* "" where none is near. */
+static const char *effort_hint(const char *text, char ret_hint[ATOLL_SPELLING_HINT_BYTES])
+{
+    const char *known[ATOLL_LLM_EFFORT_COUNT];
+    for (unsigned i = 1; i < ATOLL_LLM_EFFORT_COUNT; i++)
+        known[i - 1] = atoll_llm_effort_name((enum atoll_llm_effort)i);
+    return atoll_spelling_hint(text, known, ATOLL_LLM_EFFORT_COUNT - 1, "", ret_hint);
+}
+
 static int put_parameter(struct atoll_role_settings *s, const struct parameter *p, struct part value,
                          struct atoll_err *err)
 {
@@ -199,8 +208,11 @@ static int put_parameter(struct atoll_role_settings *s, const struct parameter *
     if (p->kind == EFFORT) {
         if (read_effort(text, field) == 0)
             return 0;
-        return atoll_err_set(err, ATOLL_E_USAGE, "--role: effort is minimal, low, medium or high, not '%s'",
-                             text);
+        char hint[ATOLL_SPELLING_HINT_BYTES];
+        const char *near = effort_hint(text, hint);
+        return atoll_err_set(err, ATOLL_E_USAGE,
+                             "--role: effort is minimal, low, medium or high, not '%s'%s%s", text,
+                             *near ? "; " : "", near);
     }
     double number = value.length && value.length < sizeof(text) ? strtod(text, &end) : NAN;
     int is_whole = p->kind == REAL || number == floor(number);

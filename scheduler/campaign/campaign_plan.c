@@ -302,7 +302,7 @@ int atoll_campaign_plan_make(struct atoll_campaign_plan *ret_plan, struct atoll_
                                 err) != 0) {
         return -1;
     }
-    if ((settings->model.where || settings->knowledge.count > 0 ||
+    if ((settings->model.where || settings->knowledge.count > 0 || settings->experience.count > 0 ||
          settings->knowledge_except.count > 0) && /* nobody else is told of any */
         atoll_plan_knowledge_write(ret_plan, is_quiet, err) != 0) {
         return -1;

@@ -99,6 +99,78 @@ static int check_kind(const char *kind, struct atoll_err *err)
         atoll_spelling_hint(kind, names, ATOLL_KNOWLEDGE_KIND_COUNT, "--help names them", hint));
 }
 
+/* Names of one kind that a base knows; enough for those of the index, and of every entry beside it. */
+#define FILTER_LIMIT 256
+struct names {
+    const char *known[FILTER_LIMIT]; /* borrowed */
+    size_t count;
+};
+
+static void name_add(struct names *names, const char *name)
+{
+    for (size_t i = 0; i < names->count; i++)
+        if (strcmp(names->known[i], name) == 0)
+            return;
+    if (names->count < FILTER_LIMIT)
+        names->known[names->count++] = name;
+}
+
+static void names_add(struct names *names, const char *const *list)
+{
+    for (size_t i = 0; list && list[i]; i++)
+        name_add(names, list[i]);
+}
+
+/* USAGE, with what there is and the nearest one, where it is given and nothing holds for it by name. */
+static int check_name(const char *option, const char *given, const struct names *names, struct atoll_err *err)
+{
+    char hint[ATOLL_SPELLING_HINT_BYTES], all[512] = "";
+
+    for (size_t i = 0; i < names->count; i++)
+        if (given && strcmp(given, names->known[i]) == 0)
+            return 0;
+    if (!given)
+        return 0;
+    for (size_t i = 0; i < names->count && strlen(all) < sizeof(all) - 1; i++)
+        snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s", i ? ", " : "", names->known[i]);
+    atoll_spelling_hint(given, names->known, names->count, "", hint);
+    return atoll_err_set(err, ATOLL_E_USAGE, "--%s %.40s: nothing is of it; %s%sthere are: %s", option, given,
+                         hint, *hint ? " " : "", all);
+}
+
+/* Languages, devices and families that are asked for are known: to the index, or to an entry. */
+static int check_filters(const struct look_settings *s, const struct atoll_knowledge_base *base,
+                         struct atoll_err *err)
+{
+    struct names languages = {.count = 0}, devices = {.count = 0}, families = {.count = 0};
+
+    for (size_t i = 0; i < base->index.device_count; i++)
+        name_add(&devices, base->index.devices[i].name);
+    for (size_t i = 0; i < base->index.family_count; i++)
+        name_add(&families, base->index.families[i].name);
+    for (size_t i = 0; i < base->count; i++) {
+        names_add(&languages, base->entries[i].languages);
+        names_add(&devices, base->entries[i].devices);
+        names_add(&families, base->entries[i].families);
+    }
+    return check_name("language", s->language, &languages, err) != 0 ||
+                   check_name("device", s->device, &devices, err) != 0 ||
+                   check_name("family", s->family, &families, err) != 0
+               ? -1
+               : 0;
+}
+
+/* Of a folder of knowledge, once the filters are known to mean something.  NULL: err says why not. */
+static struct atoll_knowledge_base *base_open_filtered(const struct look_settings *s, struct atoll_err *err)
+{
+    struct atoll_knowledge_base *base = check_kind(s->kind, err) == 0 ? base_open(&s->folders, err) : NULL;
+
+    if (!base || check_filters(s, base, err) == 0)
+        return base;
+    atoll_knowledge_base_destroy(base);
+    return NULL;
+}
+
 static const char *list_text(const char *const *list, char *ret, size_t bytes)
 {
     size_t used = 0;
@@ -302,7 +374,7 @@ static const struct atoll_command list_command = {
 static int run_list(void *given, const char *const *arguments, size_t count, struct atoll_err *err)
 {
     const struct look_settings *s = given;
-    struct atoll_knowledge_base *base = check_kind(s->kind, err) == 0 ? base_open(&s->folders, err) : NULL;
+    struct atoll_knowledge_base *base = base_open_filtered(s, err);
     json_t *rows = s->json ? json_array() : NULL;
     (void)arguments, (void)count;
     for (size_t i = 0; base && i < base->count; i++) {
@@ -384,7 +456,7 @@ static void print_hits(const struct look_settings *s, const struct atoll_knowled
 static int run_search(void *given, const char *const *arguments, size_t count, struct atoll_err *err)
 {
     const struct look_settings *s = given;
-    struct atoll_knowledge_base *base = base_open(&s->folders, err);
+    struct atoll_knowledge_base *base = base_open_filtered(s, err);
     struct atoll_text_index *index = base ? atoll_text_index_create(ENTRY_LIMIT, err) : NULL;
     struct atoll_text_query query;
     struct atoll_text_hit hits[ATOLL_KNOWLEDGE_ENTRY_LIMIT];

@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/json.h"
 #include "base/print.h"
+#include "base/spelling.h"
 #include "core/experience/hint.h"
 #include "core/knowledge/knowledge_base.h"
 #include "scheduler/cli/archive_view.h"
@@ -205,11 +206,28 @@ static void print_totals(const struct stats_settings *settings, const struct tot
         atoll_json_print(rows, JSON_INDENT(2), stdout);
 }
 
+/* USAGE, with the nearest one, where there is no such kind. */
+static int check_kind(const char *kind, struct atoll_err *err)
+{
+    const char *names[ATOLL_KNOWLEDGE_KIND_COUNT + 1] = {
+        "kernel"}; /* of other tasks, beside those of knowledge */
+    char hint[ATOLL_SPELLING_HINT_BYTES];
+
+    for (unsigned i = 0; i < ATOLL_KNOWLEDGE_KIND_COUNT; i++)
+        names[i + 1] = atoll_knowledge_kind_name((enum atoll_knowledge_kind)i);
+    for (unsigned i = 0; i <= ATOLL_KNOWLEDGE_KIND_COUNT; i++)
+        if (!kind || strcmp(kind, names[i]) == 0)
+            return 0;
+    return atoll_err_set(
+        err, ATOLL_E_USAGE, "--kind %.40s: no such kind; %s", kind,
+        atoll_spelling_hint(kind, names, ATOLL_KNOWLEDGE_KIND_COUNT + 1, "--help names them", hint));
+}
+
 static int run_stats(void *given, const char *const *arguments, size_t count, struct atoll_err *err)
 {
     const struct stats_settings *settings = given;
     struct totals totals = {0};
-    int rc = 0;
+    int rc = check_kind(settings->kind, err);
     for (size_t i = 0; rc == 0 && i < count; i++)
         rc = add_archive(&totals, arguments[i], err);
     if (rc == 0 && settings->all)

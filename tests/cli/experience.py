@@ -74,6 +74,12 @@ for text, words in [("version: 1\nhints:\n  - {name: d, trigger: limiter dramm, 
 check("no such file" in atoll("experience", "import", library, root / "none.yaml", status=66).lower(), "a file that is not there")
 atoll("experience", "import", library, status=2)
 
+# A run that asks no model opens the file, too: what is wrong with it is said before anything is made.
+for name, status, word in [(root / "none.yaml", 66, "none.yaml"), (root / "bad.yaml", 65, "bad.yaml")]:
+    said = atoll("run", f"{source}/suites/starter", "--only", "transpose", "--backend", "null", "--evaluations", 5, "-o", root / "never",
+                 "--experience", name, status=status)
+    check(word in said and not (root / "never").exists(), said)
+
 # A campaign that asked no model has learned nothing; what is exported can be imported.
 subprocess.run([f"{build}/tests/bin/sample_campaign", root], check=True, stdout=subprocess.DEVNULL)
 check("hints: []" in atoll("experience", "export", root / "campaign"), "export")

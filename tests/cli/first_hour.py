@@ -109,6 +109,11 @@ def mistyped():
                         (("run", f"{source}/suites/starter", "--threads", "999"), "take --threads"),
                         (("list", "mine", "--sort", "tme"), "did you mean 'time'?"),
                         (("knowledge", "list", "--kind", "patern"), "did you mean 'pattern'?"),
+                        (("knowledge", "stats", "mine", "--kind", "kernl"), "did you mean 'kernel'?"),
+                        (("knowledge", "search", "--kind", "patern", "alias"), "did you mean 'pattern'?"),
+                        (("knowledge", "list", "--language", "cudda"), "did you mean 'cuda'? there are: c, cuda, "),
+                        (("knowledge", "list", "--device", "hoper"), "did you mean 'hopper'? there are: "),
+                        (("knowledge", "search", "--family", "gem", "alias"), "did you mean 'gemm'? there are: "),
                         (("list", "mine", "--verdict", "corect"), "did you mean 'correct'?"),
                         (("verify", "mine", "--recheck", "--task", "transpos"), "did you mean 'transpose'?"),
                         (("submit", f"{source}/suites/starter", "--site", "locl", "-o", "never"), "did you mean 'local'?")):

@@ -15,6 +15,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 
 PATIENCE_S, HANG_S = 240, 60
 build, source = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
@@ -69,6 +71,59 @@ def texts_are_harmless():
     check("it is not defined by a PyTorch module" in run("export", "c", "--kernelbench", "-o", root / "k", status=None), "why no kernel is exported")
     run("report", "c")
     check("<script" not in (root / "c/report.html").read_text(), "a script got into the report")
+
+
+HOSTILE = "\x1b[31mred\x1b]0;owned\a\x1bP1;2q\x1b\\ \x9b2J \x9d0;t\x9c \u202e \x7f \b\r over\n=cmd|' /C calc'!A0\n@SUM(1+1)\n"
+
+
+class Model(threading.Thread):
+    """Answers with a kernel of the task, and with what would steer a terminal or a spreadsheet, in its words or in the source too."""
+
+    def __init__(self, spool):
+        super().__init__(daemon=True)
+        self.spool, self.count, self.stopping = spool, 0, False
+
+    def run(self):
+        kernel = (fixtures / "evil/seeds/naive.c").read_text(errors="replace")
+        while not self.stopping:
+            for path in sorted(self.spool.glob("*/*.request")) if self.spool.exists() else []:
+                reply = path.with_suffix(".reply")
+                if reply.exists() or not path.exists():
+                    continue
+                self.count += 1
+                inside = f"/* {HOSTILE} */\n" if self.count % 2 else ""
+                beside = reply.with_name("." + reply.name)
+                beside.write_text(json.dumps({"object": "chat.completion", "model": HOSTILE, "choices": [
+                    {"index": 0, "finish_reason": "stop", "message": {
+                        "role": "assistant", "reasoning_content": HOSTILE,
+                        "content": f"{HOSTILE}```c\n{inside}{kernel}\n/* {self.count} */\n```\n{HOSTILE}"}}],
+                    "usage": {"prompt_tokens": 10, "completion_tokens": 1}}))
+                os.rename(beside, reply)
+            time.sleep(0.01)
+
+
+def prompts_are_harmless():
+    """What was said to a model and by it, in every form that shows it."""
+    model = Model(root / "spool")
+    model.start()
+    run("run", fixtures / "evil", "-o", "m", "--backend", "null", "--model", "m", "--gateway", f"spool:{root}/spool", "--evaluations", 20,
+        "--seconds", 0, "--seed", 5, "--set", "ask_share=1", "--set", "tools=0")
+    model.stopping = True
+    model.join()
+    shown = []
+    for c in (json.loads(line) for line in run("export", "m", "--jsonl", "candidates").splitlines()):
+        said = run("show", "m", c["id"], "--prompt", status=None)
+        if "==== answer ====" in said:
+            shown.append(said)
+            run("show", "m", c["id"])
+            run("show", "m", c["id"], "--prompt", "--json")
+    check(shown and all("\\033[31mred\\033]0;owned" in said and "\\302\\2332J" in said for said in shown), f"{len(shown)} prompts of {model.count} asks")
+    check(any("==== reasoning ====" in said for said in shown), "no reasoning is shown")
+    for table in ("asks", "candidates", "sections"):
+        for row in csv.reader(io.StringIO(run("export", "m", "--csv", table), newline="")):
+            check(not [cell for cell in row if cell[:1] in ("=", "+", "@")], f"a formula in {table}: {row}")
+        run("export", "m", "--jsonl", table)
+    run("report", "m")
 
 
 def limited(megabytes):
@@ -131,6 +186,7 @@ def a_hole_costs_no_memory():
 
 if __name__ == "__main__":
     texts_are_harmless()
+    prompts_are_harmless()
     what_is_no_file_hangs_nobody()
     a_hole_costs_no_memory()
     print("ok")

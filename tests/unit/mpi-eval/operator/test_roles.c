@@ -122,6 +122,7 @@ static void what_does_not_fit_is_said(void **state)
         {"A", "judge:candidates=2", "--role judge:candidates has no effect"},
         {"A", "analyser:effort=low,candidates=2", "--role analyser:candidates has no effect"},
         {"jugde=A", NULL, "summarizer, distiller, prompter, judge, drafter and *; did you mean 'judge'?"},
+        {"A", "planner:effort=hihg", "or high, not 'hihg'; did you mean 'high'?"},
         {"A", "planner:efort=low", "'efort' is not known; did you mean 'effort'?"},
         {"A", "planner:tools=21", "tools is a whole number from 0 to 20"},
         {"A", "planner:effort=huge", "effort is minimal, low, medium or high, not 'huge'"},
