@@ -150,8 +150,8 @@ struct atoll_task {
     const char *device_source;    /* text of reference.cu, the same by tiles on a device; NULL = none */
     const struct atoll_expression *units;   /* independent units */
     const struct atoll_expression *scratch; /* doubles of scratch per unit; NULL = none */
-    const struct atoll_expression
-        *flops; /* useful operations; with matrix_flops: those that are no matrix products */
+    const struct atoll_expression *
+        flops; /* useful operations; with matrix_flops: those that are no matrix products; NULL = not known */
     const struct atoll_expression
         *matrix_flops; /* useful operations of matrix products; NULL = not told apart */
     const struct atoll_expression *reads, *writes; /* compulsory bytes, NULL = from the roles */
@@ -208,9 +208,9 @@ int atoll_task_element_count(const struct atoll_task *task, size_t tensor,
                              const struct atoll_variant *variant, size_t *ret_count, struct atoll_err *err);
 /* Numbers of the roofline floor at a variant: useful operations, compulsory bytes read and written. */
 struct atoll_work {
-    double flops, read_bytes, write_bytes;
-    double matrix_flops; /* beside flops, where the task tells them apart */
-    int is_split;        /* it does */
+    double flops, read_bytes, write_bytes; /* flops: 0 where they are not known */
+    double matrix_flops;                   /* beside flops, where the task tells them apart */
+    int is_split;                          /* it does */
 };
 int atoll_task_work(const struct atoll_task *task, const struct atoll_variant *variant,
                     struct atoll_work *ret_work, struct atoll_err *err);

@@ -148,8 +148,15 @@ static int read_definitions(struct atoll_yaml_walk *w, const struct atoll_yaml_n
     return atoll_task_copy(w, text, target);
 }
 
+/* An expression, or the word unknown, which leaves NULL. */
+static int read_flops(struct atoll_yaml_walk *w, const struct atoll_yaml_node *node, void *target)
+{
+    const char *text = atoll_yaml_scalar(node);
+    return text && strcmp(text, "unknown") == 0 ? 0 : atoll_task_read_expression(w, node, target);
+}
+
 static const struct atoll_yaml_row work_rows[] = {
-    {"flops", ATOLL_YAML_REQUIRED, atoll_task_read_expression, TASK(flops)},
+    {"flops", ATOLL_YAML_REQUIRED, read_flops, TASK(flops)},
     {"matrix_flops", ATOLL_YAML_OPTIONAL, atoll_task_read_expression, TASK(matrix_flops)},
     {"reads", ATOLL_YAML_OPTIONAL, atoll_task_read_expression, TASK(reads)},
     {"writes", ATOLL_YAML_OPTIONAL, atoll_task_read_expression, TASK(writes)},
@@ -158,8 +165,13 @@ static const struct atoll_yaml_section work = {work_rows, sizeof(work_rows) / si
 
 static int read_work(struct atoll_yaml_walk *w, const struct atoll_yaml_node *node, void *target)
 {
+    struct atoll_task *task = atoll_task_of(w);
     atoll_task_parse_of(w)->work_node = node;
-    return atoll_yaml_map(w, &work, node, atoll_task_of(w));
+    if (atoll_yaml_map(w, &work, node, task) != 0)
+        return -1;
+    return task->flops || !task->matrix_flops
+               ? 0
+               : atoll_yaml_fail(w, node, "where flops are unknown, matrix_flops cannot be told");
 }
 
 static const struct atoll_yaml_row tolerance_rows[] = {

@@ -148,8 +148,9 @@ static void put_variants(const struct atoll_prompt_input *input, struct atoll_pr
             struct atoll_work work;
             char flops[32], reads[32], writes[32];
             if (atoll_task_work(task, v, &work, NULL) == 0) {
+                atoll_count_text(work.flops + work.matrix_flops, flops, sizeof(flops));
                 atoll_prompt_put(t, "; %s useful operations, at least %sB read and %sB written",
-                                 atoll_count_text(work.flops + work.matrix_flops, flops, sizeof(flops)),
+                                 task->flops ? flops : "an unknown number of",
                                  atoll_count_text(work.read_bytes, reads, sizeof(reads)),
                                  atoll_count_text(work.write_bytes, writes, sizeof(writes)));
             }
@@ -328,7 +329,9 @@ void atoll_prompt_write_state(const struct atoll_prompt_input *input, struct ato
     put_time(t, "best so far", input->best_ns, input->baseline_ns);
     put_time(t, "the parent", parent && !input->parent_device ? parent->time_ns : 0, input->baseline_ns);
     double fastest_ns = input->best_ns > 0 ? input->best_ns : input->baseline_ns;
-    put_time(t, "floor (nothing can be faster than bandwidth and peak arithmetic allow)",
+    put_time(t,
+             input->task->flops ? "floor (nothing can be faster than bandwidth and peak arithmetic allow)"
+                                : "floor of memory (nothing can be faster than bandwidth allows)",
              atoll_floor_trusted_ns(input->floor_ns, fastest_ns), input->baseline_ns);
     atoll_prompt_put(t, "%s%s\n", t->piece_count ? "\n" : "", wanted(input));
 }

@@ -198,7 +198,9 @@ int atoll_shape_problem_of(const struct atoll_task *task, const struct atoll_var
         atoll_task_work(task, variant, &work, err)) {
         return -1;
     }
-    double operations = work.matrix_flops > 0 ? work.matrix_flops : work.flops;
+    double operations = work.matrix_flops > 0 ? work.matrix_flops
+                        : task->flops         ? work.flops
+                                              : 2 * out.elements * in.last; /* not known: as of a product */
     p.element_bytes = (double)atoll_dtype_bytes(task->tensors[in.tensor].dtype);
     switch (p.family) {
     case ATOLL_SHAPE_MATRIX: set_matrix(task, variant, &out, operations, &p); break;

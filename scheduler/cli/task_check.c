@@ -87,6 +87,15 @@ static void print_row(void *context, const char *test, int passed, const char *d
     fflush(stdout);
 }
 
+/* What is no test, but has to be known of a task. */
+static void told(struct check_state *state, const char *name, const char *text)
+{
+    if (state->json)
+        print_row(state, name, 1, text);
+    else
+        atoll_print(stdout, "  %s: %s\n", name, text);
+}
+
 static int check_task(void *context, const char *dir, struct atoll_err *err)
 {
     struct check_state *state = context;
@@ -106,16 +115,15 @@ static int check_task(void *context, const char *dir, struct atoll_err *err)
     }
     if (!state->json)
         atoll_print(stdout, "%s: %s\n", task->name, task->summary);
+    if (!task->flops)
+        told(state, "floor", "of memory alone: how many operations the task needs is not known");
     if (task->seed_count == 0) {
         char why[1100];
         snprintf(why, sizeof(why), "none: %s",
                  task->unseeded      ? task->unseeded
                  : task->rival_count ? "its first kernel, a model's, is compared with PyTorch"
                                      : "nor has it a rival, so it cannot be evolved");
-        if (state->json)
-            print_row(state, "seeds", 1, why);
-        else
-            atoll_print(stdout, "  seeds: %s\n", why);
+        told(state, "seeds", why);
     }
     fflush(stdout);
     status = atoll_referee_admit(state->host->referee, state->device ? state->device->referee : NULL, task,

@@ -81,6 +81,8 @@ with tempfile.TemporaryDirectory(prefix="atoll-task-check-") as scratch:
     make(suite, "aligned", seed=PATHS.replace("WHEN", "N > 1000 && N % 32 == 0"))  # and right wherever that holds
     make(suite, "lax", seed=PATHS.replace("WHEN", "N > 1000"))  # wrong where it holds and N is uneven
     make(suite, "narrow", seed=PATHS.replace("WHEN", "N == 4000"))
+    yaml = suite / "narrow" / "task.yaml"
+    yaml.write_text(yaml.read_text().replace('flops: "N"', "flops: unknown"))
     result = subprocess.run([f"{build}/atoll", "task", "check", suite], capture_output=True, text=True, timeout=280)
     text = result.stdout
     check(result.returncode == 1, f"status {result.returncode}: {result.stderr}{text}")
@@ -90,6 +92,8 @@ with tempfile.TemporaryDirectory(prefix="atoll-task-check-") as scratch:
     check(parts["edge"].count("FAIL") == 1, text)
     check("FAIL" not in parts["aligned"], text)
     check(re.search(r"wrong: variant check\.path\[0\], y: .*; made for paths\[0\]: N=\d+", parts["lax"]), text)
+    floor = "  floor: of memory alone: how many operations the task needs is not known"
+    check(floor in parts["narrow"] and text.count(floor) == 1, text)
     check("bad_plan: plan: field 'paths[0]': variant 'bench' takes it, no check variant does" in parts["narrow"], text)
     says = "line 4 of reference.c says: put_y(a, "
     check("reference.c:4:" in parts["broken"] and f"{says}uint, 2 * get_x(a, unit));" in parts["broken"], text)

@@ -101,7 +101,9 @@ def fallout(scratch):
     for line in ("    1 unsupported: too many tensors: 4_many", "    1 without a seed, because of aten.sort.default: 6_unseeded"):
         check(line in said, f"no '{line}' in\n{said}")
     check('unseeded: "aten.sort.default"' in (suite / "p006_unseeded" / "task.yaml").read_text(), "the task does not say why it has no seed")
+    check('work: {"flops": "unknown"}' in (suite / "p006_unseeded" / "task.yaml").read_text(), "operations that were not counted are told")
     said = atoll("task", "check", suite).stdout
+    check("  floor: of memory alone" in said, said)
     check("  seeds: none: aten.sort.default" in said, said)
     rows = [json.loads(line) for line in atoll("task", "check", suite, "--json").stdout.splitlines()]
     check({"task": "p006_unseeded", "test": "seeds", "passed": True, "detail": "none: aten.sort.default"} in rows, f"{rows[:3]}")

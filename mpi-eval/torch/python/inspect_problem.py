@@ -639,7 +639,7 @@ class Inspection:
         each = product_text([e for e in largest["shape"]]) or "1"
         counts = {len(s.meter.products) for s in surveys}
         if counts == {0}:
-            return {"flops": each}
+            return {"flops": "unknown"}  # torch's counter knows products alone
         text = None
         if len(counts) == 1:
             text = self.product_sum([s.meter.products for s in surveys])

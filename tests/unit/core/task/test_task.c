@@ -191,6 +191,7 @@ static const struct {
     {8, "reference: {file: reference.c, units: N, scratch: \"N - 4\"}", 8, "scratch 'N - 4' is -1"},
     {9, "work: {}", 9, "key 'flops' is missing"},
     {9, "work: {flops: \"N - 4\"}", 9, "work.flops is -1"},
+    {9, "work: {flops: unknown, matrix_flops: N}", 9, "where flops are unknown, matrix_flops cannot be told"},
     {10, "tolerance: {}", 10, "states no bound"},
     {10, "tolerance: {rtol: -1}", 10, "must not be negative"},
     {10, "tolerance: {rtol: 1, wrong_share: 2}", 10, "between 0 and 1"},
@@ -737,6 +738,21 @@ static void test_numbers(void **state)
     atoll_task_destroy(task);
 }
 
+static void test_unknown_flops(void **state)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_work work;
+    (void)state;
+    write_task(9, "work: {flops: unknown}");
+    struct atoll_task *task = atoll_task_load(folder, &err);
+    if (!task)
+        fail_msg("%s", err.text);
+    assert_null(task->flops);
+    assert_int_equal(atoll_task_work(task, &task->variants[0], &work, &err), 0);
+    assert_true(work.flops == 0 && work.read_bytes == 60 && work.write_bytes == 60);
+    atoll_task_destroy(task);
+}
+
 static void encode_fixture(const char *name, struct atoll_buffer *out)
 {
     char path[512];
@@ -928,6 +944,7 @@ int main(void)
         cmocka_unit_test(test_shared_with_an_example),
         cmocka_unit_test(test_too_long),
         cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_unknown_flops),
         cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_device_reference),
         cmocka_unit_test(test_decode_hostile),

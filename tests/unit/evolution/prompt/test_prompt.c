@@ -160,6 +160,20 @@ static void softmax_parent(struct scene *s)
     s->input.inspiration_count = 1;
 }
 
+static void test_unknown_operations(void **state)
+{
+    struct scene s;
+    (void)state;
+    scene_init(&s, STARTER "softmax_rows", "c");
+    add_parent(&s, seed_of(s.task, "c", 0), ATOLL_V_CORRECT, "");
+    s.task->flops = NULL;
+    const char *text = written(&s);
+    assert_non_null(strstr(text, "; an unknown number of useful operations, at least "));
+    assert_non_null(strstr(text, "floor of memory (nothing can be faster than bandwidth allows)"));
+    assert_null(strstr(text, "peak arithmetic allow"));
+    scene_fini(&s);
+}
+
 static void wrong_matmul(struct scene *s)
 {
     add_parent(
@@ -872,6 +886,7 @@ static void large_grids_are_told_an_order(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_unknown_operations),
         cmocka_unit_test(prompts_are_as_they_were),
         cmocka_unit_test(the_same_input_gives_the_same_bytes),
         cmocka_unit_test(long_texts_are_cut),
