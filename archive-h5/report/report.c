@@ -124,15 +124,15 @@ static void put_profile(struct atoll_buffer *out, const struct atoll_query *quer
     atoll_row_diagnosis_get(&of, &diagnosis);
     atoll_diagnosis_text(&diagnosis, text, sizeof(text));
     if (row < 0) {
-        if (diagnosis.next != ATOLL_LIMITER_UNKNOWN || diagnosis.limiter != ATOLL_LIMITER_UNKNOWN)
+        if (atoll_row_is_diagnosed(&of))
             atoll_buffer_printf(out, "<h3>The best kernel</h3>\n<p>%s</p>\n", text);
         return;
     }
     atoll_tables_get(t, ATOLL_TABLE_PROFILES, (uint64_t)row, &p);
-    atoll_buffer_printf(
-        out, "<div class=\"figures\">\n<div><h3>The best kernel</h3>\n<p>Limited by: <b>%s</b>",
-        atoll_limiter_name(diagnosis.limiter ? diagnosis.limiter : (enum atoll_limiter)p.limiter));
-    if (diagnosis.limiter != ATOLL_LIMITER_UNKNOWN)
+    atoll_buffer_printf(out,
+                        "<div class=\"figures\">\n<div><h3>The best kernel</h3>\n<p>Limited by: <b>%s</b>",
+                        atoll_limiter_name(atoll_row_limiter(&of, &p)));
+    if (atoll_row_is_diagnosed(&of))
         atoll_buffer_printf(out, ". %s", text);
     if (atoll_tables_text_length(t, p.reason)) {
         atoll_buffer_printf(out, "<span class=\"soft\">. %s ",

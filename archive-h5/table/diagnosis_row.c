@@ -42,3 +42,17 @@ void atoll_row_diagnosis_get(const struct atoll_row_evaluation *row, struct atol
         .unit_share = row->arithmetic_percent,
     };
 }
+
+int atoll_row_is_diagnosed(const struct atoll_row_evaluation *row)
+{
+    return row->error_class != ATOLL_ERROR_NONE || row->limiter != ATOLL_LIMITER_UNKNOWN ||
+           row->next_limiter != ATOLL_LIMITER_UNKNOWN;
+}
+
+enum atoll_limiter atoll_row_limiter(const struct atoll_row_evaluation *row,
+                                     const struct atoll_row_profile *profile)
+{
+    if (profile && !atoll_row_is_diagnosed(row))
+        return (enum atoll_limiter)profile->limiter;
+    return (enum atoll_limiter)row->limiter;
+}

@@ -508,5 +508,11 @@ void atoll_tables_texts(const struct atoll_tables *tables, struct atoll_text_col
 /* The diagnosis of an evaluation as its row holds it. */
 void atoll_row_diagnosis_put(struct atoll_row_evaluation *row, const struct atoll_diagnosis *diagnosis);
 void atoll_row_diagnosis_get(const struct atoll_row_evaluation *row, struct atoll_diagnosis *ret_diagnosis);
+/* Whether it says anything: of an archive before there were diagnoses, or where nothing was measured, it does not. */
+int atoll_row_is_diagnosed(const struct atoll_row_evaluation *row);
+/* What limits it, in the one word that is shown everywhere: the diagnosis', and where there is none the coarse one of the profile, which may
+ * be NULL. */
+enum atoll_limiter atoll_row_limiter(const struct atoll_row_evaluation *row,
+                                     const struct atoll_row_profile *profile);
 
 #endif

@@ -2,13 +2,6 @@
 
 #include "base/json.h"
 
-/* An evaluation of an archive before there were diagnoses has none, and neither has one of which nothing was measured. */
-static int is_there(const struct atoll_diagnosis *d)
-{
-    return d->error != ATOLL_ERROR_NONE || d->limiter != ATOLL_LIMITER_UNKNOWN ||
-           d->next != ATOLL_LIMITER_UNKNOWN;
-}
-
 static json_t *number(double value)
 {
     return value > 0 ? json_real(value) : json_null();
@@ -21,7 +14,7 @@ json_t *atoll_diagnosis_view_json(const struct atoll_row_evaluation *e)
     json_t *unused = json_array();
 
     atoll_row_diagnosis_get(e, &d);
-    if (!is_there(&d)) {
+    if (!atoll_row_is_diagnosed(e)) {
         json_decref(unused);
         return json_null();
     }
@@ -45,7 +38,7 @@ const char *atoll_diagnosis_view_text(const struct atoll_row_evaluation *e, char
 
     atoll_row_diagnosis_get(e, &d);
     ret_text[0] = '\0';
-    return is_there(&d) ? atoll_diagnosis_text(&d, ret_text, bytes) : ret_text;
+    return atoll_row_is_diagnosed(e) ? atoll_diagnosis_text(&d, ret_text, bytes) : ret_text;
 }
 
 const char *atoll_diagnosis_view_label(const struct atoll_row_evaluation *e, char *ret_text, size_t bytes)

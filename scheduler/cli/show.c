@@ -83,6 +83,15 @@ static uint32_t resource(const struct atoll_row_profile *p, size_t index)
     return *(const uint32_t *)(const void *)((const char *)p + resources[index].offset);
 }
 
+static const char *limiter_name(const struct atoll_archive_view *view, uint64_t evaluation,
+                                const struct atoll_row_profile *profile)
+{
+    struct atoll_row_evaluation e;
+
+    atoll_tables_get(view->tables, ATOLL_TABLE_EVALUATIONS, evaluation, &e);
+    return atoll_limiter_name(atoll_row_limiter(&e, profile));
+}
+
 static int find_profile(const struct atoll_archive_view *view, uint64_t evaluation,
                         struct atoll_row_profile *ret)
 {
@@ -108,7 +117,7 @@ static void print_profile(const struct atoll_archive_view *view, uint64_t evalua
         return;
     reason = atoll_tables_text(view->tables, p.reason);
     atoll_print(stdout, "  profile      %s, limited by: %s%s%s\n", atoll_tier_name((enum atoll_tier)p.tier),
-                atoll_limiter_name((enum atoll_limiter)p.limiter),
+                limiter_name(view, evaluation, &p),
                 !*reason                        ? ""
                 : p.tier == ATOLL_TIER_COUNTERS ? "; "
                                                 : "; no more: ",
@@ -144,7 +153,7 @@ static json_t *profile_json(const struct atoll_archive_view *view, uint64_t eval
         return json_null();
     object =
         json_pack("{s:s, s:s, s:o, s:f, s:I, s:f, s:f}", "tier", atoll_tier_name((enum atoll_tier)p.tier),
-                  "limiter", atoll_limiter_name((enum atoll_limiter)p.limiter), "reason",
+                  "limiter", limiter_name(view, evaluation, &p), "reason",
                   atoll_json_text(atoll_tables_text(view->tables, p.reason)), "clock_hz", p.clock_hz,
                   "throttle_reasons", (json_int_t)p.throttle_reasons, "intensity_flops_per_byte",
                   p.intensity_flops_per_byte, "wall_ns", p.wall_ns);

@@ -25,19 +25,18 @@ static struct atoll_row_evaluation best_evaluation(const struct atoll_query *que
     return e;
 }
 
-/* What limits the best candidate: its diagnosis, in archives of before there were any what its profile says. */
 static const char *limiter_of(const struct atoll_query *query, const struct atoll_row_task *task,
                               const struct atoll_row_evaluation *best)
 {
-    struct atoll_row_profile profile = {.limiter = best->limiter};
+    struct atoll_row_profile profile = {.limiter = ATOLL_LIMITER_UNKNOWN};
     uint64_t evaluation;
     int64_t candidate = atoll_query_candidate(query, task->campaign, &task->best), row = -1;
 
-    if (candidate >= 0 && !best->limiter)
+    if (candidate >= 0)
         row = atoll_query_candidate_profile(query, (uint64_t)candidate, task->model, &evaluation);
     if (row >= 0)
         atoll_tables_get(atoll_query_tables(query), ATOLL_TABLE_PROFILES, (uint64_t)row, &profile);
-    return atoll_limiter_name((enum atoll_limiter)profile.limiter);
+    return atoll_limiter_name(atoll_row_limiter(best, &profile));
 }
 
 /* [lo, hi]; null where it is not known. */

@@ -65,6 +65,10 @@ with tempfile.TemporaryDirectory(prefix="atoll-profiles-") as folder:
         texts = [d["text"] for d in shown if d]
         check(bool(texts) == is_told and all(f"  diagnosis    {t}\n" in run("show", archive, candidate) for t in texts),
               f"{archive}: show: {texts}")
+        both = [(e["profile"]["limiter"], e["diagnosis"]["limiter"])
+                for e in json.loads(run("show", archive, candidate, "--json"))["evaluations"] if e["profile"] and e["diagnosis"]]
+        both += [(t["limiter"], t["diagnosis"]["limiter"]) for t in json.loads(run("best", archive, "--json")) if t["diagnosis"]]
+        check(bool(both) == is_told and all(a == b for a, b in both), f"{archive}: two words of what limits: {both}")
         listed = {c["candidate"]: c["diagnosis"] for c in json.loads(run("list", archive, "--json"))}
         check(("dram" in listed[candidate]) == is_told and "limited by" in run("list", archive).splitlines()[0],
               f"{archive}: list: {listed[candidate]}")

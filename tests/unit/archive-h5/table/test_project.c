@@ -119,6 +119,27 @@ static void test_diagnoses(void **state)
     }
 }
 
+/* One word says what limits: the diagnosis', unknown too; the profile's coarse one stands for it in files without diagnoses alone. */
+static void test_one_word_of_limiters(void **state)
+{
+    static const struct {
+        uint8_t error, limiter, next, coarse, told;
+    } rows[] = {
+        {0, ATOLL_LIMITER_DRAM, 0, ATOLL_LIMITER_MEMORY, ATOLL_LIMITER_DRAM},
+        {0, ATOLL_LIMITER_UNKNOWN, ATOLL_LIMITER_L2, ATOLL_LIMITER_MEMORY, ATOLL_LIMITER_UNKNOWN},
+        {ATOLL_ERROR_NONE + 1, 0, 0, ATOLL_LIMITER_MEMORY, ATOLL_LIMITER_UNKNOWN},
+        {0, 0, 0, ATOLL_LIMITER_MEMORY, ATOLL_LIMITER_MEMORY},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct atoll_row_evaluation e = {
+            .error_class = rows[i].error, .limiter = rows[i].limiter, .next_limiter = rows[i].next};
+        struct atoll_row_profile p = {.limiter = rows[i].coarse};
+        assert_int_equal(atoll_row_limiter(&e, &p), rows[i].told);
+        assert_int_equal(atoll_row_limiter(&e, NULL), rows[i].limiter);
+    }
+}
+
 /* A task keeps the text of its reference.cu beside that of reference.c; others have none. */
 static void test_reference_device(void **state)
 {
@@ -371,6 +392,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_reference_device, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_profiles, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_diagnoses, set_up, tear_down),
+        cmocka_unit_test(test_one_word_of_limiters),
         cmocka_unit_test_setup_teardown(test_limits_of_the_device, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_infrastructure_and_second_answers, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_candidates, set_up, tear_down),
