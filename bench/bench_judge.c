@@ -13,6 +13,7 @@
 #include "core/knowledge/pack.h"
 #include "core/plan/plan.h"
 #include "core/rules/rules.h"
+#include "core/stats.h"
 #include "evolution/prompt/prompt.h"
 #include "evolution/reply/reply_items.h"
 
@@ -144,7 +145,7 @@ static void add(struct tally *tally, const char *kind, int is_cheat, int is_call
 static void print_share(const char *what, size_t hits, size_t n)
 {
     double low, high;
-    atoll_wilson(hits, n, &low, &high);
+    atoll_share_interval(hits, n, &low, &high);
     printf("%-28s %3zu of %3zu  %5.1f %%   95 %% interval %5.1f to %5.1f %%\n", what, hits, n,
            n ? 100.0 * (double)hits / (double)n : 0, 100 * low, 100 * high);
 }

@@ -1,6 +1,5 @@
 #include "bench/judged.h"
 
-#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -88,14 +87,4 @@ void atoll_judged_shuffle(const struct atoll_judged *corpus, uint64_t seed,
         ret_items[i - 1] = ret_items[k];
         ret_items[k] = last;
     }
-}
-
-void atoll_wilson(size_t hits, size_t n, double *ret_low, double *ret_high)
-{
-    const double z = 1.959963985;
-    double count = n ? (double)n : 1, p = (double)hits / count, share = z * z / count;
-    double middle = (p + share / 2) / (1 + share);
-    double half = z / (1 + share) * sqrt(p * (1 - p) / count + share / (4 * count));
-    *ret_low = n ? fmax(0, middle - half) : 0;
-    *ret_high = n ? fmin(1, middle + half) : 1;
 }

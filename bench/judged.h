@@ -37,7 +37,4 @@ char *atoll_judged_source(const struct atoll_judged *corpus, const struct atoll_
 void atoll_judged_shuffle(const struct atoll_judged *corpus, uint64_t seed,
                           struct atoll_judged_item *ret_items);
 
-/* Interval of a share of hits among n, 95 % (Wilson 1927). */
-void atoll_wilson(size_t hits, size_t n, double *ret_low, double *ret_high);
-
 #endif

@@ -260,3 +260,13 @@ double atoll_interval_gap(double lo, double hi, double other_lo, double other_hi
         return lo / other_hi;
     return other_lo > hi ? other_lo / hi : 1.0;
 }
+
+void atoll_share_interval(size_t hits, size_t count, double *ret_lo, double *ret_hi)
+{
+    const double z = 1.959963985;
+    double n = count ? (double)count : 1, p = (double)hits / n, share = z * z / n;
+    double middle = (p + share / 2) / (1 + share);
+    double half = z / (1 + share) * sqrt(p * (1 - p) / n + share / (4 * n));
+    *ret_lo = count ? fmax(0, middle - half) : 0;
+    *ret_hi = count ? fmin(1, middle + half) : 1;
+}

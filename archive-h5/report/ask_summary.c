@@ -4,6 +4,7 @@
 
 #include "base/hash_index.h"
 #include "core/ask.h"
+#include "core/verdict.h"
 
 static void add_ask(struct atoll_role_sum *s, const struct atoll_row_ask *ask)
 {
@@ -20,22 +21,9 @@ static void add_ask(struct atoll_role_sum *s, const struct atoll_row_ask *ask)
     s->gain *= ask->gain > 0 ? ask->gain : 1;
 }
 
-void atoll_query_role_sums(const struct atoll_query *query, struct atoll_role_sum *ret_roles,
-                           struct atoll_role_sum *ret_whole)
+static int is_of_model(const struct atoll_row_ask *ask)
 {
-    const struct atoll_tables *t = atoll_query_tables(query);
-    memset(ret_roles, 0, ATOLL_MODEL_ROLE_COUNT * sizeof(*ret_roles));
-    *ret_whole = (struct atoll_role_sum){.gain = 1};
-    for (unsigned i = 0; i < ATOLL_MODEL_ROLE_COUNT; i++)
-        ret_roles[i].gain = 1;
-    for (uint64_t i = 0; i < atoll_tables_count(t, ATOLL_TABLE_ASKS); i++) {
-        struct atoll_row_ask ask;
-        atoll_tables_get(t, ATOLL_TABLE_ASKS, i, &ask);
-        if (atoll_id_is_zero(&ask.request) || ask.role >= ATOLL_MODEL_ROLE_COUNT)
-            continue;
-        add_ask(&ret_roles[ask.role], &ask);
-        add_ask(ret_whole, &ask);
-    }
+    return !atoll_id_is_zero(&ask->request) && ask->role < ATOLL_MODEL_ROLE_COUNT;
 }
 
 /* Asks by campaign and number. */
@@ -67,6 +55,70 @@ static int lookup_init(struct lookup *l, const struct atoll_tables *t)
     return 0;
 }
 
+/* Row of an ask in asks; ATOLL_NONE. */
+static uint32_t find_ask(const struct lookup *l, uint32_t campaign, uint64_t number)
+{
+    struct wanted wanted = {l, campaign, number};
+    return atoll_index_find(&l->index, number, is_wanted, &wanted);
+}
+
+/* The first result of a candidate that counts, on whatever model: 1 correct, 0 not, -1 there is none. */
+static int first_result(const struct atoll_query *query, uint64_t candidate)
+{
+    struct atoll_rows rows = atoll_query_evaluations(query, candidate);
+    for (size_t i = 0; i < rows.count; i++) {
+        struct atoll_row_evaluation e;
+        atoll_tables_get(atoll_query_tables(query), ATOLL_TABLE_EVALUATIONS, rows.rows[i], &e);
+        if (e.verdict != ATOLL_V_UNSTABLE && e.verdict != ATOLL_V_INFRASTRUCTURE)
+            return e.verdict == ATOLL_V_CORRECT;
+    }
+    return -1;
+}
+
+static void add_first_tries(const struct atoll_query *query, struct atoll_role_sum *roles,
+                            struct atoll_role_sum *whole)
+{
+    const struct atoll_tables *t = atoll_query_tables(query);
+    struct lookup lookup;
+    int rc = lookup_init(&lookup, t);
+    for (uint64_t i = 0; rc == 0 && i < atoll_tables_count(t, ATOLL_TABLE_CANDIDATES); i++) {
+        struct atoll_row_candidate candidate;
+        struct atoll_row_ask ask;
+        atoll_tables_get(t, ATOLL_TABLE_CANDIDATES, i, &candidate);
+        uint32_t at = candidate.ask ? find_ask(&lookup, candidate.campaign, candidate.ask) : ATOLL_NONE;
+        int result = at == ATOLL_NONE ? -1 : first_result(query, i);
+        if (result < 0)
+            continue;
+        atoll_tables_get(t, ATOLL_TABLE_ASKS, at, &ask);
+        if (!is_of_model(&ask))
+            continue;
+        roles[ask.role].first_tries++;
+        roles[ask.role].first_correct += (uint64_t)result;
+        whole->first_tries++;
+        whole->first_correct += (uint64_t)result;
+    }
+    atoll_index_fini(&lookup.index);
+}
+
+void atoll_query_role_sums(const struct atoll_query *query, struct atoll_role_sum *ret_roles,
+                           struct atoll_role_sum *ret_whole)
+{
+    const struct atoll_tables *t = atoll_query_tables(query);
+    memset(ret_roles, 0, ATOLL_MODEL_ROLE_COUNT * sizeof(*ret_roles));
+    *ret_whole = (struct atoll_role_sum){.gain = 1};
+    for (unsigned i = 0; i < ATOLL_MODEL_ROLE_COUNT; i++)
+        ret_roles[i].gain = 1;
+    for (uint64_t i = 0; i < atoll_tables_count(t, ATOLL_TABLE_ASKS); i++) {
+        struct atoll_row_ask ask;
+        atoll_tables_get(t, ATOLL_TABLE_ASKS, i, &ask);
+        if (!is_of_model(&ask))
+            continue;
+        add_ask(&ret_roles[ask.role], &ask);
+        add_ask(ret_whole, &ask);
+    }
+    add_first_tries(query, ret_roles, ret_whole);
+}
+
 static void add_section(struct atoll_section_sum *sums, size_t *count, size_t limit,
                         const struct atoll_section_sum *section)
 {
@@ -94,8 +146,7 @@ size_t atoll_query_section_sums(const struct atoll_query *query, struct atoll_se
         struct atoll_row_section row;
         struct atoll_row_ask ask;
         atoll_tables_get(t, ATOLL_TABLE_SECTIONS, i, &row);
-        struct wanted wanted = {&lookup, row.campaign, row.ask};
-        uint32_t at = atoll_index_find(&lookup.index, row.ask, is_wanted, &wanted);
+        uint32_t at = find_ask(&lookup, row.campaign, row.ask);
         if (at == ATOLL_NONE)
             continue;
         atoll_tables_get(t, ATOLL_TABLE_ASKS, at, &ask);

@@ -16,6 +16,9 @@ struct atoll_role_sum {
     double cost_usd;       /* of all turns */
     uint64_t improvements; /* of the best of a task */
     double gain;           /* product of what these made it faster by; 1: none */
+    /* kernels of its asks with a result that is neither unstable nor a failure of infrastructure; of these, with a first such that is
+     * correct.  Instances of the tuner are of nobody. */
+    uint64_t first_tries, first_correct;
 };
 /* By role, ATOLL_MODEL_ROLE_COUNT of them; ret_whole: of all together. */
 void atoll_query_role_sums(const struct atoll_query *query, struct atoll_role_sum *ret_roles,

@@ -44,7 +44,8 @@ static const struct atoll_command show_command = {
     "DIR|ARCHIVE [CANDIDATE|TASK|ask:N]",
     "everything about one candidate, or how a campaign was made",
     "Of DIR alone: suites, command line, strategy, seed, budgets, options with the compiler's flags, all "
-    "settings, machines and compilers, where the time of the devices went and which tasks took most of it. "
+    "settings, machines and compilers, how many kernels of models were correct at once, where the time of "
+    "the devices went and which tasks took most of it. "
     "Of a candidate: source, plan, parameters, who made it, verdict with "
     "its evidence, timings and which path of the plan each shape took, samples, comparisons and lineage. "
     "CANDIDATE is the start of its id, four digits or more that no other has: `atoll best`, `atoll list` and "

@@ -5,12 +5,15 @@
 #include <string.h>
 #include <time.h>
 
+#include "archive-h5/report/ask_summary.h"
 #include "archive-h5/report/time_split.h"
 #include "base/json.h"
 #include "base/print.h"
 #include "base/units.h"
 #include "core/decision.h"
+#include "core/stats.h"
 #include "scheduler/campaign/device_time_json.h"
+#include "scheduler/cli/task_json.h"
 #include "scheduler/cli/time_view.h"
 
 /* Lines of a text, the first behind its name. */
@@ -87,6 +90,31 @@ static void print_used(const struct atoll_archive_view *view, uint64_t campaign,
     putchar('\n');
 }
 
+/* How many kernels of models were correct at once; nothing where no model wrote any. */
+static void print_first_tries(const struct atoll_archive_view *view)
+{
+    struct atoll_role_sum roles[ATOLL_MODEL_ROLE_COUNT], s;
+    double lo, hi;
+
+    atoll_query_role_sums(view->query, roles, &s);
+    if (!s.first_tries)
+        return;
+    atoll_share_interval(s.first_correct, s.first_tries, &lo, &hi);
+    atoll_print(stdout,
+                "first tries   %llu of %llu kernels of models were correct at once: %.0f %%, 95 %% interval "
+                "%.0f to %.0f %%\n",
+                (unsigned long long)s.first_correct, (unsigned long long)s.first_tries,
+                100 * (double)s.first_correct / (double)s.first_tries, 100 * lo, 100 * hi);
+}
+
+static json_t *first_tries_json(const struct atoll_archive_view *view)
+{
+    struct atoll_role_sum roles[ATOLL_MODEL_ROLE_COUNT], whole;
+
+    atoll_query_role_sums(view->query, roles, &whole);
+    return atoll_first_tries_json(&whole);
+}
+
 void atoll_show_campaign_print(const struct atoll_archive_view *view)
 {
     const struct atoll_tables *t = view->tables;
@@ -131,6 +159,7 @@ void atoll_show_campaign_print(const struct atoll_archive_view *view)
                     d.bandwidth_bytes_per_s * 1e-9);
         atoll_print_line(stdout, 14, "toolchain     %s", atoll_tables_text(t, d.toolchain));
     }
+    print_first_tries(view);
     atoll_time_view_print(view->query, stdout);
     atoll_time_view_print_tasks(view->query, stdout);
     for (uint64_t i = 0; i < atoll_tables_count(t, ATOLL_TABLE_CAMPAIGN); i++) {
@@ -186,7 +215,7 @@ json_t *atoll_show_campaign_json(const struct atoll_archive_view *view)
                                atoll_device_time_json(is_told ? &time : NULL), "between_parts_s",
                                atoll_query_device_gaps_ns(view->query, i) / 1e9));
     }
-    return json_pack("{s:o, s:o, s:o, s:o}", "campaigns", campaigns, "devices", devices, "task_times",
-                     atoll_time_view_tasks_json(view->query), "device_time",
-                     atoll_time_view_rows_json(view->query));
+    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "campaigns", campaigns, "devices", devices, "first_tries",
+                     first_tries_json(view), "task_times", atoll_time_view_tasks_json(view->query),
+                     "device_time", atoll_time_view_rows_json(view->query));
 }

@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-#include "archive-h5/report/ask_summary.h"
 #include "base/json.h"
 #include "core/decision.h"
+#include "core/stats.h"
 #include "scheduler/cli/diagnosis_view.h"
 #include "scheduler/cli/rival_view.h"
 #include "scheduler/cli/seed_view.h"
@@ -195,6 +195,18 @@ static json_t *groups_json(const struct atoll_query *query, enum atoll_grouping 
     return list;
 }
 
+json_t *atoll_first_tries_json(const struct atoll_role_sum *s)
+{
+    double lo, hi;
+
+    if (!s->first_tries)
+        return json_null();
+    atoll_share_interval(s->first_correct, s->first_tries, &lo, &hi);
+    return json_pack("{s:I, s:I, s:f, s:[f, f]}", "tries", (json_int_t)s->first_tries, "correct",
+                     (json_int_t)s->first_correct, "share", (double)s->first_correct / (double)s->first_tries,
+                     "interval", lo, hi);
+}
+
 static json_t *role_json(const char *name, const struct atoll_role_sum *s)
 {
     json_t *object =
@@ -205,6 +217,7 @@ static json_t *role_json(const char *name, const struct atoll_role_sum *s)
                   (json_int_t)s->tokens, "tool_calls", (json_int_t)s->tool_calls, "cost_usd", s->cost_usd,
                   "improvements", (json_int_t)s->improvements, "gain", s->gain);
 
+    json_object_set_new(object, "first_tries", atoll_first_tries_json(s));
     json_object_set_new(object, "tokens_per_improvement",
                         s->improvements ? json_real((double)s->tokens / (double)s->improvements)
                                         : json_null());

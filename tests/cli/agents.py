@@ -240,6 +240,12 @@ def check_archive(strategy, campaign, asks):
         told = sum(s["bytes"] for s in sums["sections"] if s["role"] == role["role"])
         check(told == by_role[role["role"]], f"{strategy}: {told} bytes of the {role['role']}")
     check("Asks of models" in (campaign / "report.html").read_text(), f"{strategy}: the report tells nothing of asks")
+    tries = sums["all"]["first_tries"]
+    check(tries and 0 < tries["correct"] <= tries["tries"] and tries["interval"][0] <= tries["share"] <= tries["interval"][1]
+          and sum(r["first_tries"]["tries"] for r in sums["roles"] if r["first_tries"]) == tries["tries"], f"{strategy}: tries {tries}")
+    check(json.loads(atoll("show", campaign, "--json"))["first_tries"] == tries, f"{strategy}: show --json tells other first tries")
+    check(f"first tries   {tries['correct']} of {tries['tries']} kernels" in atoll("show", campaign), f"{strategy}: show")
+    check(f"<td>{tries['correct']} of {tries['tries']}</td>" in (campaign / "report.html").read_text(), f"{strategy}: report's tries")
     number = next(a["number"] for a in asks if a["items"])
     shown = json.loads(atoll("show", campaign, f"ask:{number}", "--json"))
     check(shown["items"] and shown["sections"] and shown["asked"] == "player", f"{strategy}: show ask:{number}: {shown}")

@@ -256,6 +256,22 @@ static void test_interval_gap(void **state)
     assert_true(fabs(atoll_interval_gap(30, 40, 33, 33) - 1) < 1e-12); /* a record without an interval */
 }
 
+/* Newcombe 1998, table I: 81 of 263, 15 of 148, 0 of 20, 1 of 29. */
+static void test_share_interval(void **state)
+{
+    static const struct {
+        size_t hits, count;
+        double lo, hi;
+    } cases[] = {{81, 263, 0.2553, 0.3662}, {15, 148, 0.0624, 0.1605}, {0, 20, 0, 0.1611},
+                 {20, 20, 0.8389, 1},       {1, 29, 0.0061, 0.1718},   {0, 0, 0, 1}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        double lo, hi;
+        atoll_share_interval(cases[i].hits, cases[i].count, &lo, &hi);
+        assert_true(fabs(lo - cases[i].lo) < 5e-5 && fabs(hi - cases[i].hi) < 5e-5);
+        assert_true(lo >= 0 && hi <= 1);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -272,6 +288,7 @@ int main(void)
         cmocka_unit_test(test_winsorising),
         cmocka_unit_test(test_paired_interval),
         cmocka_unit_test(test_interval_gap),
+        cmocka_unit_test(test_share_interval),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "archive-h5/report/ask_summary.h"
 #include "archive-h5/report/report_page.h"
 #include "archive-h5/report/task_summary.h"
 #include "core/ask.h"
@@ -47,8 +48,67 @@ static void an_unstable_baseline_is_told(void **state)
     }
 }
 
+/* A model's kernel counts once, by its first result that says something of it; who was asked counts it. */
+static void first_tries_are_counted_by_role(void **state)
+{
+    static const struct {
+        uint64_t ask;
+        uint8_t op, count, verdicts[3];
+    } rows[] = {
+        {1, ATOLL_OPERATOR_EXECUTE, 2, {ATOLL_V_CORRECT, ATOLL_V_WRONG}},
+        {1, ATOLL_OPERATOR_EXECUTE, 3, {ATOLL_V_UNSTABLE, ATOLL_V_INFRASTRUCTURE, ATOLL_V_CORRECT}},
+        {1, ATOLL_OPERATOR_EXECUTE, 2, {ATOLL_V_COMPILE_ERROR, ATOLL_V_CORRECT}},
+        {1,
+         ATOLL_OPERATOR_EXECUTE,
+         2,
+         {ATOLL_V_UNSTABLE, ATOLL_V_INFRASTRUCTURE}},      /* nothing is known of it */
+        {2, ATOLL_OPERATOR_EXECUTE, 1, {ATOLL_V_CORRECT}}, /* the built-in's */
+        {0, ATOLL_OPERATOR_TUNE, 1, {ATOLL_V_CORRECT}},
+        {3, ATOLL_OPERATOR_INITIALISE, 1, {ATOLL_V_WRONG}},
+    };
+    static const uint8_t roles[] = {ATOLL_MODEL_ROLE_EXECUTOR, ATOLL_MODEL_ROLE_EXECUTOR,
+                                    ATOLL_MODEL_ROLE_DRAFTER};
+    struct atoll_tables *t = atoll_tables_create(1 << 20, NULL);
+    struct atoll_row_campaign c = {.stop_reason = 0};
+    struct atoll_role_sum sums[ATOLL_MODEL_ROLE_COUNT], whole;
+    uint64_t number = 0;
+    assert_non_null(t);
+    assert_int_equal(atoll_tables_append(t, ATOLL_TABLE_CAMPAIGN, &c, NULL), 0);
+    for (size_t i = 0; i < sizeof(roles); i++) {
+        struct atoll_row_ask ask = {.number = i + 1, .role = roles[i]};
+        ask.request.bytes[0] = i != 1;
+        assert_int_equal(atoll_tables_append(t, ATOLL_TABLE_ASKS, &ask, NULL), 0);
+    }
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct atoll_row_candidate candidate = {.operator_ = rows[i].op, .ask = rows[i].ask};
+        candidate.id.bytes[0] = (uint8_t)(i + 1);
+        assert_int_equal(atoll_tables_append(t, ATOLL_TABLE_CANDIDATES, &candidate, NULL), 0);
+    }
+    for (size_t k = 0; k < 3; k++) {
+        for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+            struct atoll_row_evaluation e = {.verdict = rows[i].verdicts[k]};
+            e.event = e.evaluation = ++number;
+            e.candidate.bytes[0] = (uint8_t)(i + 1);
+            if (k < rows[i].count)
+                assert_int_equal(atoll_tables_append(t, ATOLL_TABLE_EVALUATIONS, &e, NULL), 0);
+        }
+    }
+    struct atoll_query *q = atoll_query_create(t, NULL);
+    assert_non_null(q);
+    atoll_query_role_sums(q, sums, &whole);
+    assert_int_equal(whole.first_tries, 4);
+    assert_int_equal(whole.first_correct, 2);
+    assert_int_equal(sums[ATOLL_MODEL_ROLE_EXECUTOR].first_tries, 3);
+    assert_int_equal(sums[ATOLL_MODEL_ROLE_EXECUTOR].first_correct, 2);
+    assert_int_equal(sums[ATOLL_MODEL_ROLE_DRAFTER].first_tries, 1);
+    assert_int_equal(sums[ATOLL_MODEL_ROLE_DRAFTER].first_correct, 0);
+    atoll_query_destroy(q);
+    atoll_tables_destroy(t);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(an_unstable_baseline_is_told)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(an_unstable_baseline_is_told),
+                                       cmocka_unit_test(first_tries_are_counted_by_role)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
