@@ -75,8 +75,15 @@ static const struct field task_fields[] = {
 };
 
 /* Files of earlier versions lack these. */
-static const struct field budget_field =
-    FIELD(atoll_progress_json, COUNT, "evaluation_budget", evaluation_budget);
+static const struct field budget_fields[] = {
+    FIELD(atoll_progress_json, COUNT, "evaluation_budget", evaluation_budget),
+    FIELD(atoll_progress_json, SECONDS, "wall_budget_s", wall_budget_s),
+    FIELD(atoll_progress_json, SECONDS, "device_budget_s", device_budget_s),
+    FIELD(atoll_progress_json, COUNT, "token_budget", token_budget),
+    FIELD(atoll_progress_json, SECONDS, "money_budget_usd", money_budget_usd),
+    FIELD(atoll_progress_json, COUNT, "tokens", tokens),
+    FIELD(atoll_progress_json, SECONDS, "cost_usd", cost_usd),
+};
 static const struct field late_task_fields[] = {
     FIELD(atoll_campaign_progress_task, TEXT, "reason", reason),
     FIELD(atoll_campaign_progress_task, TEXT, "best", best),
@@ -234,7 +241,7 @@ static int hint_put(struct atoll_buffer *out, const struct atoll_progress_json *
     atoll_buffer_printf(out, "{\"schema\":%d,\"campaign\":\"%s\",", SCHEMA, hex);
     int is_good = fields_put(out, hint_fields, COUNT_OF(hint_fields), hint);
     atoll_buffer_put_u8(out, ',');
-    is_good &= field_put(out, &budget_field, hint);
+    is_good &= fields_put(out, budget_fields, COUNT_OF(budget_fields), hint);
     if (hint->has_asks) {
         word_put(out, ",\"asks\":{");
         is_good &= fields_put(out, asks_fields, COUNT_OF(asks_fields), &hint->asks);
@@ -351,6 +358,17 @@ static int object_take(const struct field *fields, size_t count, const json_t *o
     return json_is_object(object);
 }
 
+/* What is there of fields that files of earlier versions lack; 0 where one is out of its range. */
+static int late_take(const struct field *fields, size_t count, const json_t *object, void *to)
+{
+    for (size_t i = 0; i < count; i++) {
+        const json_t *value = json_object_get(object, fields[i].key);
+        if (value && !field_take(&fields[i], value, to))
+            return 0;
+    }
+    return 1;
+}
+
 static int tasks_take(const struct atoll_config *config, const json_t *array,
                       struct atoll_progress_json *hint)
 {
@@ -363,12 +381,9 @@ static int tasks_take(const struct atoll_config *config, const json_t *array,
     for (size_t i = 0; i < count; i++) {
         struct atoll_campaign_progress_task *t = &hint->tasks[i];
         const json_t *object = json_array_get(array, i);
-        if (!object_take(task_fields, COUNT_OF(task_fields), object, t))
+        if (!object_take(task_fields, COUNT_OF(task_fields), object, t) ||
+            !late_take(late_task_fields, COUNT_OF(late_task_fields), object, t)) {
             return 0;
-        for (size_t f = 0; f < COUNT_OF(late_task_fields); f++) {
-            const json_t *value = json_object_get(object, late_task_fields[f].key);
-            if (value && !field_take(&late_task_fields[f], value, t))
-                return 0;
         }
         size_t tried = 0; /* from where the last one was found: the file has them in the campaign's order */
         while (tried < config->task_count && strcmp(config->tasks[at].name, t->name) != 0) {
@@ -398,6 +413,16 @@ static int devices_take(const json_t *array, struct atoll_progress_json *hint)
     return 1;
 }
 
+/* As the campaign began. */
+static void budgets_begin(const struct atoll_config *config, struct atoll_progress_json *hint)
+{
+    hint->evaluation_budget = config->search.evaluation_budget;
+    hint->wall_budget_s = config->search.wall_budget_ns / 1e9;
+    hint->device_budget_s = config->search.device_budget_ns / 1e9;
+    hint->token_budget = config->search.token_budget;
+    hint->money_budget_usd = config->search.money_budget_usd;
+}
+
 static int hint_take(const struct atoll_config *config, const json_t *object,
                      struct atoll_progress_json *hint)
 {
@@ -408,10 +433,9 @@ static int hint_take(const struct atoll_config *config, const json_t *object,
         !atoll_id_equal(&hint->campaign, &config->id)) {
         return 0;
     }
-    const json_t *budget = json_object_get(object, budget_field.key);
     hint->has_asks = asks != NULL;
-    hint->evaluation_budget = config->search.evaluation_budget;
-    return (!budget || field_take(&budget_field, budget, hint)) &&
+    budgets_begin(config, hint);
+    return late_take(budget_fields, COUNT_OF(budget_fields), object, hint) &&
            object_take(hint_fields, COUNT_OF(hint_fields), object, hint) &&
            (!asks || object_take(asks_fields, COUNT_OF(asks_fields), asks, &hint->asks)) &&
            tasks_take(config, json_object_get(object, "tasks"), hint) &&
@@ -547,6 +571,7 @@ static int progress_find(struct atoll_campaign_progress *s, const struct look *l
         s->hint.tasks = calloc(config->task_count + 1, sizeof(*s->hint.tasks));
         if (!s->hint.tasks)
             return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for %zu tasks", config->task_count);
+        budgets_begin(config, &s->hint);
         s->hint.task_count = config->task_count;
         for (size_t i = 0; i < config->task_count; i++)
             snprintf(s->hint.tasks[i].name, sizeof(s->hint.tasks[i].name), "%s", config->tasks[i].name);

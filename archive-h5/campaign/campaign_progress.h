@@ -77,7 +77,10 @@ struct atoll_progress_json {
     double busy, candidate_share; /* of the evaluators' time in this attempt, 0..1 */
     uint64_t evaluators;          /* that answered then */
     int is_finishing, is_stopped;
-    uint64_t evaluation_budget;               /* as it holds after extensions, 0 = no limit */
+    /* Budgets as they hold after extensions, 0 = no limit; in files of before, and without a file, as the campaign began; and what
+     * the campaign spent on models, 0 then. */
+    uint64_t evaluation_budget, token_budget, tokens;
+    double wall_budget_s, device_budget_s, money_budget_usd, cost_usd;
     char reason[32];                          /* why it stops, "none" before */
     int has_asks;                             /* a language model is asked */
     struct atoll_campaign_progress_asks asks; /* of this attempt */

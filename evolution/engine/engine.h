@@ -108,6 +108,9 @@ struct atoll_engine_status {
     uint64_t evaluated, under_way, ignored;
     uint64_t evaluation_budget;       /* 0: none */
     double wall_budget_ns, device_ns; /* budget in campaign time, 0: none; device time so far */
+    double device_budget_ns;          /* 0: none */
+    uint64_t tokens, token_budget;    /* spent; budget, 0: none */
+    double cost_usd, money_budget_usd;
     int finishing, stopped;
     enum atoll_reason reason;
 };

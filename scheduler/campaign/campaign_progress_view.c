@@ -161,12 +161,64 @@ static void print_means(FILE *out, const struct sums *sums)
         first->is_unconfirmed || seed->is_unconfirmed ? " (~ the quotient of two times measured apart)" : "");
 }
 
+/* ", 5m 00s of 10m 00s of device time": budget 0 is none. */
+static void print_used(FILE *out, double used_s, double budget_s, const char *what)
+{
+    char used[32], budget[32];
+
+    if (!(used_s > 0) && !(budget_s > 0))
+        return;
+    atoll_print(out, ", %s", atoll_duration_text(1e9 * used_s, used, sizeof(used)));
+    if (budget_s > 0)
+        atoll_print(out, " of %s", atoll_duration_text(1e9 * budget_s, budget, sizeof(budget)));
+    atoll_print(out, " of %s", what);
+}
+
+/* What parts used of their budgets, as extensions left those; a sum has one where each part has one.  The clock is told of one
+ * part only, models where they cost something or may. */
+static void print_budgets(FILE *out, const struct atoll_campaign_progress_row *rows, size_t count,
+                          const struct sums *sums)
+{
+    struct atoll_progress_json all = {.tokens = 0};
+
+    for (size_t i = 0; i < count; i++) {
+        const struct atoll_campaign_progress *s = rows[i].progress;
+        struct atoll_progress_json own = s ? s->hint : all;
+
+        own.evaluation_budget = s ? s->evaluation_budget : 0;
+#define SUM(field) all.field = own.field > 0 && (i == 0 || all.field > 0) ? all.field + own.field : 0
+        SUM(evaluation_budget);
+        SUM(device_budget_s);
+        SUM(token_budget);
+        SUM(money_budget_usd);
+#undef SUM
+        all.tokens += s ? own.tokens : 0;
+        all.cost_usd += s ? own.cost_usd : 0;
+    }
+    fprintf(out, "; %llu ", (unsigned long long)sums->evaluated);
+    if (all.evaluation_budget)
+        fprintf(out, "of %llu ", (unsigned long long)all.evaluation_budget);
+    fputs("evaluations", out);
+    if (count == 1 && rows[0].progress && rows[0].progress->hint.wall_budget_s > 0)
+        print_used(out, rows[0].progress->campaign_s, rows[0].progress->hint.wall_budget_s, "clock");
+    print_used(out, sums->device_s, all.device_budget_s, "device time");
+    if (all.tokens || all.token_budget)
+        fprintf(out, ", %llu ", (unsigned long long)all.tokens);
+    if (all.token_budget)
+        fprintf(out, "of %llu ", (unsigned long long)all.token_budget);
+    if (all.tokens || all.token_budget)
+        fputs("tokens", out);
+    if (all.cost_usd > 0 || all.money_budget_usd > 0)
+        fprintf(out, ", $%.2f", all.cost_usd);
+    if (all.money_budget_usd > 0)
+        fprintf(out, " of $%.2f", all.money_budget_usd);
+    fputc('\n', out);
+}
+
 static void print_sums(FILE *out, const struct atoll_campaign_progress_row *rows, size_t count)
 {
-    char device[32];
     struct sums sums;
     const char *between = ": ";
-    uint64_t budget = 0;
 
     sums_make(rows, count, &sums);
     atoll_print(out, "%zu task%s in %zu part%s", sums.tasks, sums.tasks == 1 ? "" : "s", count,
@@ -177,20 +229,7 @@ static void print_sums(FILE *out, const struct atoll_campaign_progress_row *rows
             between = ", ";
         }
     }
-    /* Of the budget as extensions left it, where each part has one. */
-    for (size_t i = 0; i < count; i++) {
-        uint64_t own = rows[i].progress ? rows[i].progress->evaluation_budget : 0;
-
-        budget = own && (i == 0 || budget) ? budget + own : 0;
-    }
-    fprintf(out, "; %llu ", (unsigned long long)sums.evaluated);
-    if (budget)
-        fprintf(out, "of %llu ", (unsigned long long)budget);
-    fputs("evaluations", out);
-    if (sums.device_s > 0)
-        atoll_print(out, ", %s of device time",
-                    atoll_duration_text(1e9 * sums.device_s, device, sizeof(device)));
-    fputc('\n', out);
+    print_budgets(out, rows, count, &sums);
     print_means(out, &sums);
 }
 
@@ -482,6 +521,13 @@ static void add_progress(json_t *part, const struct atoll_campaign_progress *s, 
                      "evaluators", known_count(s->has_hint, hint->evaluators), "hint_age_s",
                      known_real(s->has_hint, age_s(s, now_unix_ns)), "asks", asks, "tasks", tasks, "devices",
                      devices);
+    json_object_update(part, more);
+    json_decref(more);
+    more =
+        json_pack("{s:f, s:f, s:I, s:f, s:o, s:o}", "wall_budget_s", hint->wall_budget_s, "device_budget_s",
+                  hint->device_budget_s, "token_budget", (json_int_t)hint->token_budget, "money_budget_usd",
+                  hint->money_budget_usd, "tokens", known_count(s->has_hint, hint->tokens), "cost_usd",
+                  known_real(s->has_hint, hint->cost_usd));
     json_object_update(part, more);
     json_decref(more);
 }

@@ -33,7 +33,7 @@ const char *atoll_campaign_progress_state_name(enum atoll_campaign_progress_stat
 void atoll_campaign_progress_view_print(FILE *out, const struct atoll_campaign_progress_row *rows,
                                         size_t count, int by_task, int64_t now_unix_ns);
 
-/* {"parts": [{"part", "state", "attempt", "attempts", "evaluated", "duelled", "correct", "evaluation_budget", "campaign_s",
+/* {"parts": [{"part", "state", "attempt", "attempts", "evaluated", "duelled", "correct", "evaluation_budget", "wall_budget_s", "device_budget_s", "token_budget", "money_budget_usd", "tokens", "cost_usd", "campaign_s",
  *   "device_s", "busy", "evaluators", "reason", "hint_age_s", "holder", "error", "asks", "devices": [{"key", "node", "model", and what device_time_json.h says}], "tasks": [{"task", "model",
  *   "evaluated", "correct", "baseline_ns", "best_ns", "ratio", "final", "ratio_over", "ratio_seed", "rival_ns", "rival", "done", "reason",
  *   "candidate", "baseline_interval_ns", "best_interval_ns", "ratio_interval", "ratio_seed_interval"}]}],

@@ -49,6 +49,9 @@ static void test_round_trip(void **state)
     assert_true(s.campaign_s == 12.5);
     assert_int_equal(s.last_unix_ns, 1700000001000000000);
     assert_true(s.hint.busy == 0.875 && s.hint.device_s == 10 && s.hint.evaluators == 3);
+    assert_true(s.hint.wall_budget_s == 120.5 && s.hint.device_budget_s == 60.25);
+    assert_true(s.hint.token_budget == 9000 && s.hint.money_budget_usd == 5.5);
+    assert_true(s.hint.tokens == 4500 && s.hint.cost_usd == 0.75);
     assert_true(s.hint.has_asks && s.hint.asks.tokens == 4000 && s.hint.asks.cost_usd == 0.25);
     assert_true(s.hint.tasks[0].final_ratio == 3.5 && s.hint.tasks[0].is_done);
     const struct atoll_campaign_progress_task *first = &s.hint.tasks[0];

@@ -149,6 +149,48 @@ static void parts_have_a_line_each(void **state)
     free(out);
 }
 
+/* What is used stands beside what is granted, where there is a limit; of several parts only where each has one. */
+static void budgets_are_told(void **state)
+{
+    struct atoll_campaign_progress granted = running;
+    const struct atoll_campaign_progress_row one[] = {{"0000", &granted, NULL, 1, "7"},
+                                                      {"0001", &running, NULL, 1, "7"}};
+    json_t *all, *part;
+
+    (void)state;
+    granted.evaluation_budget = 200;
+    granted.hint.wall_budget_s = 120;
+    granted.hint.device_budget_s = 600;
+    granted.hint.tokens = 4000;
+    granted.hint.token_budget = 9000;
+    granted.hint.cost_usd = 0.25;
+    granted.hint.money_budget_usd = 5;
+    for (size_t count = 1; count <= 2; count++) {
+        char *out = NULL;
+        size_t length = 0;
+        FILE *stream = open_memstream(&out, &length);
+
+        atoll_campaign_progress_view_print(stream, one, count, 0, NOW_NS);
+        fclose(stream);
+        assert_non_null(strstr(out, count == 1
+                                        ? "; 103 of 200 evaluations, 1m 20s of 2m 00s of clock, 5m 00s "
+                                          "of 10m 00s of device time, 4000 of 9000 tokens, $0.25 of "
+                                          "$5.00\n"
+                                        : "; 206 evaluations, 10m 00s of device time, 4000 tokens, "
+                                          "$0.25\n"));
+        free(out);
+    }
+    all = atoll_campaign_progress_view_json(one, 1, NOW_NS);
+    part = json_array_get(json_object_get(all, "parts"), 0);
+    assert_true(json_real_value(json_object_get(part, "wall_budget_s")) == 120);
+    assert_true(json_real_value(json_object_get(part, "device_budget_s")) == 600);
+    assert_int_equal(json_integer_value(json_object_get(part, "token_budget")), 9000);
+    assert_int_equal(json_integer_value(json_object_get(part, "tokens")), 4000);
+    assert_true(json_real_value(json_object_get(part, "cost_usd")) == 0.25);
+    assert_true(json_real_value(json_object_get(part, "money_budget_usd")) == 5);
+    json_decref(all);
+}
+
 static void tasks_have_a_line_each(void **state)
 {
     char line[256], *out = printed(ROWS, 1);
@@ -337,6 +379,7 @@ int main(void)
         cmocka_unit_test(states_follow_from_lease_and_progress),
         cmocka_unit_test(parts_have_a_line_each),
         cmocka_unit_test(tasks_have_a_line_each),
+        cmocka_unit_test(budgets_are_told),
         cmocka_unit_test(heads_fit),
         cmocka_unit_test(json_tells_the_same),
         cmocka_unit_test(devices_say_where_their_time_went),
