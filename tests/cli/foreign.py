@@ -159,6 +159,15 @@ def what_is_no_file_hangs_nobody():
             if words[0] in ("best", "resume") and str(name) == "campaign.yaml" or words[0] == "resume" and str(name) == "log":
                 check(status != 0 and "is not a regular file" in said, f"{words}, {name}: {status} {said[-500:]}")
     check(refused >= 8, f"{refused} refusals")
+    for words in (["resume", "fifo", "-q", "--evaluations", "1"], ["verify", "fifo"], ["replay", "fifo"], ["knowledge", "stats", "fifo"],
+                  ["best", "fifo"], ["status", "fifo"], ["export", "fifo", "--jsonl", "knowledge"]):
+        shutil.rmtree(root / "fifo", ignore_errors=True)  # of a campaign that asks a model: what models are told of
+        shutil.copytree(root / "m", root / "fifo")
+        (root / "fifo/knowledge.json").unlink()
+        os.mkfifo(root / "fifo/knowledge.json")
+        status, said = at_once(*words)
+        check(status == 0 or "knowledge.json" in said, f"{words} with a FIFO knowledge.json: {status} {said[-500:]}")
+        check(words[0] not in ("resume", "verify") or status != 0 and "is not a regular file" in said, f"{words}: {status} {said[-500:]}")
     shutil.rmtree(root / "fifo")
     os.mkfifo(root / "fifo")
     for words in (["gateway", "check", "--config", "fifo"], ["experience", "list", "fifo"], ["experience", "import", "library.yaml", "fifo"],
