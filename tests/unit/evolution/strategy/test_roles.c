@@ -270,12 +270,13 @@ static void nothing_is_asked_twice(void **state)
     static const uint32_t expected[ATOLL_STRATEGY_COUNT] = {
         [ATOLL_STRATEGY_ISLANDS] = WRITES(UNIVERSAL) | WRITES(TRANSLATE) | WRITES(TEMPLATE) |
                                    ASKS(SUMMARISE) | ASKS(META) | ASKS(DISTIL) | ASKS(JUDGE),
-        [ATOLL_STRATEGY_BEAM] = ASKS(PLAN) | WRITES(EXECUTE) | WRITES(TEMPLATE) | ASKS(SUMMARISE) |
-                                ASKS(META) | ASKS(DISTIL) | ASKS(JUDGE),
+        [ATOLL_STRATEGY_BEAM] = ASKS(PLAN) | WRITES(EXECUTE) | WRITES(TRANSLATE) | WRITES(TEMPLATE) |
+                                ASKS(SUMMARISE) | ASKS(META) | ASKS(DISTIL) | ASKS(JUDGE),
         [ATOLL_STRATEGY_TREE] = WRITES(INITIALISE) | WRITES(UNIVERSAL) | WRITES(TRANSLATE) |
                                 WRITES(TEMPLATE) | ASKS(SUMMARISE) | ASKS(META) | ASKS(DISTIL) | ASKS(JUDGE),
         [ATOLL_STRATEGY_STAGED] = ASKS(ANALYSE) | ASKS(ORDER) | WRITES(STAGED) | WRITES(EXTRACT) |
-                                  WRITES(TEMPLATE) | ASKS(SUMMARISE) | ASKS(META) | ASKS(JUDGE),
+                                  WRITES(TRANSLATE) | WRITES(TEMPLATE) | ASKS(SUMMARISE) | ASKS(META) |
+                                  ASKS(JUDGE),
         [ATOLL_STRATEGY_REPEATED] = WRITES(INITIALISE) | ASKS(JUDGE)};
     for (unsigned strategy = 0; strategy < ATOLL_STRATEGY_COUNT; strategy++) {
         uint32_t roles = 0;
