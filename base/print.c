@@ -77,11 +77,11 @@ static void print_part(FILE *out, const char *text, size_t length)
     free(part);
 }
 
-/* Bytes of the next word with the blanks before it. */
+/* Bytes of the next word with the blanks before it; a number keeps its percent sign. */
 static size_t word_bytes(const char *text)
 {
-    size_t blanks = strspn(text, " ");
-    return blanks + strcspn(text + blanks, " \n");
+    size_t blanks = strspn(text, " "), length = blanks + strcspn(text + blanks, " \n");
+    return strncmp(text + length, " %", 2) ? length : length + 1 + strcspn(text + length + 1, " \n");
 }
 
 void atoll_print_folded(FILE *out, unsigned columns, unsigned indent, const char *text)

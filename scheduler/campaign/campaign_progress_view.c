@@ -212,24 +212,31 @@ static void print_budgets(FILE *out, const struct atoll_campaign_progress_row *r
         fprintf(out, ", $%.2f", all.cost_usd);
     if (all.money_budget_usd > 0)
         fprintf(out, " of $%.2f", all.money_budget_usd);
-    fputc('\n', out);
 }
 
 static void print_sums(FILE *out, const struct atoll_campaign_progress_row *rows, size_t count)
 {
     struct sums sums;
     const char *between = ": ";
+    char *text = NULL;
+    size_t length = 0;
+    FILE *line = open_memstream(&text, &length);
 
     sums_make(rows, count, &sums);
-    atoll_print(out, "%zu task%s in %zu part%s", sums.tasks, sums.tasks == 1 ? "" : "s", count,
-                count == 1 ? "" : "s");
-    for (size_t i = 0; i < ATOLL_STATE_COUNT; i++) {
-        if (sums.states[i]) {
-            atoll_print(out, "%s%zu %s", between, sums.states[i], state_names[i]);
-            between = ", ";
+    if (line) {
+        atoll_print(line, "%zu task%s in %zu part%s", sums.tasks, sums.tasks == 1 ? "" : "s", count,
+                    count == 1 ? "" : "s");
+        for (size_t i = 0; i < ATOLL_STATE_COUNT; i++) {
+            if (sums.states[i]) {
+                atoll_print(line, "%s%zu %s", between, sums.states[i], state_names[i]);
+                between = ", ";
+            }
         }
+        print_budgets(line, rows, count, &sums);
+        if (fclose(line) == 0)
+            atoll_print_line(out, 4, "%s", text);
+        free(text);
     }
-    print_budgets(out, rows, count, &sums);
     print_means(out, &sums);
 }
 

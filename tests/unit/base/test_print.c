@@ -70,6 +70,8 @@ static void test_folded_lines(void **state)
         {10, 2, "caf\xc3\xa9 caf\xc3\xa9 x", "caf\xc3\xa9 caf\xc3\xa9\n  x\n"}, /* characters, not bytes */
         {10, 2, "one two\n three four", "one two\n three\n  four\n"},
         {6, 4, "too narrow for that", "too narrow for that\n"},
+        {12, 2, "compiling 9 %, other 28 %",
+         "compiling\n  9 %, other\n  28 %\n"}, /* a number keeps its sign */
         {12, 0, "an \033[31m escape", "an \\033[31m\nescape\n"},
         {80, 4, "", "\n"},
     };

@@ -126,7 +126,7 @@ void atoll_device_describe(const struct atoll_device *device, const char *toolch
         }
         hwloc_topology_destroy(topology);
     }
-    snprintf(info.toolchain, sizeof(info.toolchain), "%.127s", toolchain);
+    snprintf(info.toolchain, sizeof(info.toolchain), "%s", toolchain);
     atoll_runner_isolation(isolation, sizeof(isolation));
     snprintf(info.isolation, sizeof(info.isolation), "%s; flush %s; clock probe none", isolation,
              atoll_memory_flush_name());

@@ -30,8 +30,21 @@ static void test_lasting(void **state)
     expect_close(atoll_probes_pace(&probes, 50e3), 2, 1e-12);
 }
 
+/* Flags of a compiler are told whole. */
+static void test_described(void **state)
+{
+    const struct atoll_device device = {.core_count = 1};
+    char flags[300] = "";
+    struct atoll_device_info info;
+    (void)state;
+    memset(flags, 'f', sizeof(flags) - 1);
+    atoll_device_describe(&device, flags, &info);
+    assert_string_equal(info.toolchain, flags);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pace), cmocka_unit_test(test_lasting)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pace), cmocka_unit_test(test_lasting),
+                                       cmocka_unit_test(test_described)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
