@@ -43,7 +43,7 @@ static const char *cell_text(const struct atoll_tables *t, const struct atoll_co
 
 /* RFC 4180: quotes around a field with a comma, quote or line end; quotes doubled.  A text that a spreadsheet would take for a
  * formula gets an apostrophe in front, which makes it a text there, and quotes. */
-static void put_csv(FILE *out, const char *text, int is_number)
+void atoll_export_csv_field(FILE *out, const char *text, int is_number)
 {
     int is_formula = !is_number && *text && strchr("=+-@\t\r", *text);
     int is_quoted = is_formula || strpbrk(text, ",\"\r\n");
@@ -72,7 +72,7 @@ static int put_row(FILE *out, const struct atoll_tables *t, enum atoll_table tab
         if (c)
             fputs(format == ATOLL_EXPORT_CSV ? "," : ", ", out);
         if (format == ATOLL_EXPORT_CSV) {
-            put_csv(out, text, number);
+            atoll_export_csv_field(out, text, number);
             continue;
         }
         fprintf(out, "\"%s\": ", schema->columns[c].name);

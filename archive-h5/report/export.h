@@ -14,5 +14,7 @@ enum atoll_export_format { ATOLL_EXPORT_CSV, ATOLL_EXPORT_JSONL };
 /* Writes all rows to out (borrowed).  Errors: IO, FULL (from the stream), MEMORY. */
 int atoll_export_table(const struct atoll_tables *tables, enum atoll_table table,
                        enum atoll_export_format format, FILE *out, struct atoll_err *err);
+/* One field of such CSV, without its comma.  is_number: no text, so never taken for a formula. */
+void atoll_export_csv_field(FILE *out, const char *text, int is_number);
 
 #endif

@@ -7,6 +7,7 @@
 #include "base/print.h"
 #include "archive-h5/report/query_name.h"
 #include "scheduler/cli/archive_view.h"
+#include "scheduler/cli/curve_view.h"
 #include "scheduler/cli/kernel_file.h"
 #include "scheduler/cli/task_json.h"
 #include "scheduler/cli/task_table.h"
@@ -15,7 +16,7 @@
 
 struct best_settings {
     const char *task;
-    int source, json, sums;
+    int source, json, sums, curve;
 };
 
 #define FIELD(name) offsetof(struct best_settings, name)
@@ -32,6 +33,13 @@ static const struct atoll_option best_options[] = {
      "With --json: an object of the tasks and their sums, over all, by level and by category, and of asks of "
      "models by role, with the share of first tries that were correct, its 95 % interval and what an "
      "improvement cost, and by role and section the bytes of their prompts."},
+    {"curve", 0, ATOLL_OPT_FLAG, FIELD(curve), NULL, NULL, 0, 0, NULL,
+     "CSV (with --json an array) with a line each time that a faster kernel became the best of a task: "
+     "number of its evaluation; evaluations of the task until then; seconds of campaign; tokens of the "
+     "answers to asks about the task until then, those of turns with tools included; its time; percent of "
+     "the floor; speedup over the seed and over the rival (quotients of two times); who made it. Empty "
+     "(null): not known. What was found to be wrong or a cheat later is left out, and a slower kernel that "
+     "the finals chose."},
     {0}};
 
 static const struct atoll_command best_command = {
@@ -52,7 +60,8 @@ static const struct atoll_command best_command = {
     "one task "
     "needs no --task.",
     "atoll best my-campaign\natoll best my-campaign --task matmul --source > matmul.c && cc -O3 "
-    "-march=native -c matmul.c\natoll best my-campaign --json --sums",
+    "-march=native -c matmul.c\natoll best my-campaign --json --sums\n"
+    "atoll best my-campaign --curve > curve.csv",
     best_options,
     NULL};
 
@@ -104,7 +113,12 @@ static int print_best(const struct atoll_archive_view *view, const struct best_s
         return -1;
     if (settings->source)
         return print_best_source(view, settings, err);
-    if (settings->json) {
+    if (settings->curve) {
+        if (settings->json)
+            atoll_json_print(atoll_curve_view_json(view->query, settings->task), JSON_INDENT(2), stdout);
+        else
+            atoll_curve_view_csv(view->query, settings->task, stdout);
+    } else if (settings->json) {
         json_t *rows = atoll_task_json(view->query, settings->task);
 
         if (settings->sums)
@@ -127,6 +141,8 @@ static int run_best(void *given, const char *const *arguments, size_t count, str
                              "--sums goes with --json, and is of all tasks: leave --task and --source out; "
                              "without --json the sums stand below the table");
     }
+    if (settings->curve && (settings->source || settings->sums))
+        return atoll_err_set(err, ATOLL_E_USAGE, "--curve goes with --task and --json alone");
     if (atoll_archive_view_open(arguments[0], &view, err) != 0)
         return -1;
     status = print_best(&view, settings, err);

@@ -88,6 +88,21 @@ check(re.search(r"^level +tasks correct +over +fast_1 fast_1\.5 geometric 95 % i
                 r" +eager +100 % +100 % +~\d", table, re.M), table)
 check("\ncategory " not in table, "a table of categories, though each has one task")
 
+# How the best came down: CSV and JSON say the same, what is not known is empty and null; over the rival where there is one.
+points = json.loads(run("best", "mine", "--curve", "--json"))
+lines = list(csv.DictReader(io.StringIO(run("best", "mine", "--curve"))))
+check(len(lines) == len(points) > 6 and all(list(line) == list(point) for line, point in zip(lines, points)), lines)
+for line, point in zip(lines, points):
+    check(all(not line[k] if v is None else line[k] == v if isinstance(v, str) else abs(float(line[k]) - v) <= 1e-9 * v for k, v in point.items()), (line, point))
+    check((point["speedup_rival"] is None) == (point["task"] == "matmul") and point["speedup_seed"] > 0 and 0 < point["floor_percent"] <= 100, point)
+of_one = json.loads(run("best", "mine", "--curve", "--json", "--task", "softmax_rows"))
+check(of_one == [p for p in points if p["task"] == "softmax_rows"] != points, of_one)
+for name in ("evaluations", "evaluation", "seconds", "speedup_rival"):
+    check([p[name] for p in of_one] == sorted({p[name] for p in of_one}), f"{name} does not grow: {of_one}")
+check(of_one[-1]["candidate"] == json.loads(run("best", "mine", "--json", "--task", "softmax_rows"))[0]["candidate"], of_one[-1])
+for words in (["--sums", "--json"], ["--source", "--task", "matmul"]):
+    has(run("best", "mine", "--curve", *words, status=2, which="stderr"), "--curve goes with --task and --json alone")
+
 
 
 # On a terminal no line is longer than it: tables leave columns out, words go on below.

@@ -1,0 +1,37 @@
+/* best_curve.h - how the best time of a task came down: a point each time that a faster kernel became its best.
+ * Layer: archive-h5, pure.  Texts are borrowed from the tables. */
+#ifndef ATOLL_ARCHIVE_H5_REPORT_BEST_CURVE_H
+#define ATOLL_ARCHIVE_H5_REPORT_BEST_CURVE_H
+
+#include "archive-h5/report/maker.h"
+
+struct atoll_curve_point {
+    uint64_t
+        evaluation; /* number of the kernel's last correct one until then, 0 = it is not in the archive */
+    uint64_t evaluations; /* of the task until then, that one included; failures of infrastructure are none */
+    int64_t campaign_ns;  /* campaign time at which it became the best, 0 = not known */
+    uint64_t tokens;      /* of the answers to asks about the task until then, turns with tools included */
+    double best_ns;       /* the kernel's time, as it became the best */
+    double floor_share;   /* floor / best_ns, 0 = unknown, or as atoll_task_summary.floors_differ */
+    double seed_ratio;    /* the baseline's time over best_ns: a quotient of two medians, 0 = unknown */
+    double rival_ratio;   /* the same of the fastest rival, whenever that was measured */
+    enum atoll_maker maker; /* of the kernel */
+    const char *origin;     /* of its source, "" = none */
+    struct atoll_id candidate;
+};
+
+/* Where it is; one pass over the decisions of an archive.  The query is borrowed. */
+struct atoll_curve {
+    const struct atoll_query *query;
+    struct atoll_row_task task;
+    uint64_t task_row; /* in tasks */
+    int floors_differ;
+    uint64_t next;  /* row in decisions */
+    double best_ns; /* of the last point, 0 = none yet */
+};
+void atoll_curve_begin(struct atoll_curve *curve, const struct atoll_query *query, uint64_t task_row);
+/* 1 and the next point, 0 behind the last.  Each is faster than the one before.  Kernels that a judge had discarded or a comparison
+ * proved wrong are left out, as is a slower best that the finals chose: the last point need not be the best of the summary. */
+int atoll_curve_next(struct atoll_curve *curve, struct atoll_curve_point *ret_point);
+
+#endif
