@@ -249,13 +249,18 @@ static size_t put_printable(const char *text, size_t length, char *ret_text, siz
 
 void atoll_tool_result_cut(const char *text, size_t length, char *ret_text)
 {
-    static const size_t limit = ATOLL_TOOL_RESULT_LIMIT;
+    atoll_tool_text_cut(text, length, ATOLL_TOOL_RESULT_LIMIT, ret_text);
+}
+
+void atoll_tool_text_cut(const char *text, size_t length, size_t limit, char *ret_text)
+{
     if (length <= limit) {
         ret_text[put_printable(text, length, ret_text, 0, limit)] = '\0';
         return;
     }
     char note[64];
-    size_t begin = limit - END_BYTES - sizeof(note), end = length - END_BYTES;
+    size_t tail = END_BYTES < limit / 4 ? END_BYTES : limit / 4;
+    size_t begin = limit - tail - sizeof(note), end = length - tail;
     while (end < length && ((unsigned char)text[end] & 0xc0) == 0x80)
         end++;
     size_t used = put_printable(text, begin, ret_text, 0, begin);

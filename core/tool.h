@@ -62,5 +62,8 @@ int atoll_tool_answer_decode(const void *bytes, size_t length, struct atoll_aren
 /* Makes any bytes a result: a text that is UTF-8 without control characters but line ends and tabs; of one that is too long the
  * beginning and the end, and between them how much is left out.  ret_text: ATOLL_TOOL_RESULT_LIMIT + 1 bytes. */
 void atoll_tool_result_cut(const char *text, size_t length, char *ret_text);
+/* The same within limit bytes, of which ret_text has one more; ATOLL_TOOL_CUT_LEAST..ATOLL_TOOL_RESULT_LIMIT. */
+#define ATOLL_TOOL_CUT_LEAST ((size_t)512)
+void atoll_tool_text_cut(const char *text, size_t length, size_t limit, char *ret_text);
 
 #endif

@@ -482,7 +482,7 @@ static int begin_calls(struct atoll_llm_queue *queue, struct open_ask *a, const 
     const struct atoll_ask_record *record = record_of(queue, a);
     unsigned limit = atoll_prompt_io_tool_limit(&io, &a->ask);
     struct atoll_llm_outcome *outcome = &a->outcome;
-    if (record->call_count >= limit || record->turn_count == ATOLL_TOOL_CALL_LIMIT) {
+    if (limit == 0 || a->question.request.is_tool_free || record->turn_count == ATOLL_TOOL_CALL_LIMIT) {
         atoll_llm_outcome_set(outcome, outcome->text.length ? ATOLL_LLM_OK : ATOLL_LLM_EMPTY,
                               "it called tools where no call was left");
         return 0;

@@ -17,6 +17,7 @@
 #define THOUGHT_KEPT_BYTES ((size_t)256 << 10)
 #define ANCESTORS          12u
 #define ROUNDS             8u
+#define TURN_LEAST         ((size_t)2 << 10) /* bytes that a turn of tools is worth asking for */
 
 /* Where the kernels of one prompt are looked up. */
 struct kernels {
@@ -194,10 +195,25 @@ unsigned atoll_prompt_io_tool_limit(const struct atoll_prompt_io *io, const stru
     }
 }
 
-/* What a model said in a turn, and what its calls gave. */
-static int add_turn(const struct atoll_tool_turn *turn, struct atoll_arena *arena,
+/* A result in what room is left for it; whole where that is enough. */
+static const char *fit_result(const char *result, size_t room, struct atoll_arena *arena,
+                              struct atoll_err *err)
+{
+    size_t length = strlen(result), limit = room > ATOLL_TOOL_CUT_LEAST ? room : ATOLL_TOOL_CUT_LEAST;
+    char *cut = length > limit ? atoll_arena_alloc(arena, limit + 1, err) : NULL;
+    if (length <= limit)
+        return result;
+    if (cut)
+        atoll_tool_text_cut(result, length, limit, cut);
+    return cut;
+}
+
+/* What a model said in a turn, and what its calls gave.  room: bytes that are left for this turn and those after it, which has
+ * what it took taken off; a turn before is told as it was, so that the request of each is the beginning of the next. */
+static int add_turn(const struct atoll_tool_turn *turn, size_t *room, struct atoll_arena *arena,
                     struct atoll_llm_request *request, struct atoll_err *err)
 {
+    size_t used = strlen(turn->said);
     struct atoll_llm_tool_call *calls = atoll_arena_alloc_array(arena, turn->call_count, sizeof(*calls), err);
     if (!calls)
         return -1;
@@ -209,19 +225,34 @@ static int add_turn(const struct atoll_tool_turn *turn, struct atoll_arena *aren
                                    .text = turn->said,
                                    .tool_call_count = turn->call_count,
                                    .tool_calls = calls};
+    for (uint32_t i = 0; i < turn->call_count; i++)
+        used += strlen(turn->calls[i].arguments);
     for (uint32_t i = 0; i < turn->call_count; i++) {
         const struct atoll_tool_call *call = &turn->calls[i];
+        size_t left = *room > used ? *room - used : 0;
+        const char *result = fit_result(call->result, left / (turn->call_count - i), arena, err);
+        if (!result)
+            return -1;
+        used += strlen(result);
         calls[i] = (struct atoll_llm_tool_call){call->id, call->name, call->arguments};
         request->messages[request->message_count++] =
             (struct atoll_llm_message){.role = ATOLL_LLM_TOOL,
-                                       .text = call->result,
+                                       .text = result,
                                        .tool_call_id = call->id,
                                        .is_error = call->status != ATOLL_TOOL_OK};
     }
+    *room -= used < *room ? used : *room;
     return 0;
 }
 
-/* What may be called, and the turns so far. */
+/* Of the room of a prompt what its turns have for sure; they have what the prompt leaves besides. */
+static size_t turns_bytes(const struct atoll_prompt_io *io, const struct atoll_ask *ask)
+{
+    size_t all = atoll_roles_prompt_bytes(io->roles, atoll_model_role_of_ask(ask));
+    return atoll_prompt_io_tool_limit(io, ask) ? all / 4 : 0;
+}
+
+/* What may be called, and the turns so far; nothing any more where a further turn would find no room. */
 static int add_tools(const struct atoll_prompt_io *io, const struct atoll_ask *ask,
                      const struct atoll_ask_record *record, struct atoll_arena *arena,
                      struct atoll_llm_request *request, struct atoll_err *err)
@@ -233,10 +264,13 @@ static int add_tools(const struct atoll_prompt_io *io, const struct atoll_ask *a
                                     .description = atoll_tool_description((enum atoll_tool)tool),
                                     .schema = atoll_tool_schema((enum atoll_tool)tool)};
     }
-    request->is_tool_free = limit && record && record->call_count >= limit;
+    size_t all = atoll_roles_prompt_bytes(io->roles, atoll_model_role_of_ask(ask));
+    size_t prompt = strlen(request->messages[1].text);
+    size_t room = all == 0 ? SIZE_MAX : all > prompt ? all - prompt : 0;
     for (const struct atoll_ask_turn *t = record ? record->turns : NULL; t; t = t->next)
-        if (add_turn(&t->turn, arena, request, err) != 0)
+        if (add_turn(&t->turn, &room, arena, request, err) != 0)
             return -1;
+    request->is_tool_free = limit && record && (record->call_count >= limit || room < TURN_LEAST);
     return 0;
 }
 
@@ -436,7 +470,8 @@ static int word(const struct atoll_prompt_io *io, const struct atoll_ask *ask,
                                        .floor_ns = ask->floor_ns,
                                        .tool_limit = atoll_prompt_io_tool_limit(io, ask),
                                        .user_limit_bytes =
-                                           atoll_roles_prompt_bytes(io->roles, atoll_model_role_of_ask(ask))};
+                                           atoll_roles_prompt_bytes(io->roles, atoll_model_role_of_ask(ask)) -
+                                           turns_bytes(io, ask)};
     struct told *told = atoll_arena_alloc(arena, sizeof(*told), err);
     if (!told)
         return -1;

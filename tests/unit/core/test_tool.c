@@ -162,6 +162,10 @@ static void test_results_are_texts(void **state)
     assert_true(strlen(result) > ATOLL_TOOL_RESULT_LIMIT - 200);
     assert_non_null(strstr(result, "bytes are left out ...]"));
     assert_string_equal(result + strlen(result) - 9, "\xe2\x82\xac the e");
+    atoll_tool_text_cut(text, sizeof(text), ATOLL_TOOL_CUT_LEAST, result);
+    assert_true(strlen(result) <= ATOLL_TOOL_CUT_LEAST && strlen(result) > ATOLL_TOOL_CUT_LEAST - 100);
+    assert_memory_equal(result, "abcdef", 6);
+    assert_string_equal(result + strlen(result) - 9, "\xe2\x82\xac the e");
     for (int round = 0; round < 50; round++) {
         size_t length = (size_t)atoll_random_below(atoll_random_next(&random), sizeof(text));
         for (size_t i = 0; i < length; i++)

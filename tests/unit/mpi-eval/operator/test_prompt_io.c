@@ -171,6 +171,62 @@ static void a_translation_speaks_of_two_languages(void **state)
     atoll_buffer_fini(&task);
 }
 
+static size_t bytes_of(const struct atoll_llm_request *request)
+{
+    size_t bytes = 0;
+    for (size_t i = 1; i < request->message_count; i++) {
+        const struct atoll_llm_message *m = &request->messages[i];
+        bytes += m->text ? strlen(m->text) : 0;
+        for (size_t k = 0; k < m->tool_call_count; k++)
+            bytes += strlen(m->tool_calls[k].arguments);
+    }
+    return bytes;
+}
+
+/* Each request is the beginning of the next one, and none is longer than the model's context: results are cut, then no more
+ * calls are wanted. */
+static void turns_fit_the_context(void **state)
+{
+    struct stand *s = *state;
+    const struct atoll_ask ask = *op_at(s->sim, 0);
+    struct atoll_role_settings *role = &s->roles.of[atoll_model_role_of_ask(&ask)];
+    char *result = calloc(1, ATOLL_TOOL_RESULT_LIMIT + 1), *last = NULL;
+    struct atoll_llm_request request;
+    uint32_t turn = 0;
+    memset(result, 'r', ATOLL_TOOL_RESULT_LIMIT);
+    s->io.tool_limit = ATOLL_TOOL_CALL_LIMIT;
+    assert_int_equal(atoll_prompt_context_add_ask(s->context, &ask, NULL), 0);
+    role->context_tokens = 40000; /* 32,000 bytes without what is kept */
+    for (request = request_of(s, &ask, s->arena); !request.is_tool_free; turn++) {
+        struct atoll_event event = {.type = ATOLL_EVENT_TOOL,
+                                    .tool_turn = {.ask = ask.number,
+                                                  .turn = turn,
+                                                  .said = "I look.",
+                                                  .call_count = 2,
+                                                  .calls = {{"a", "compile", "{}", result, ATOLL_TOOL_OK, 0},
+                                                            {"b", "check", "{}", result, ATOLL_TOOL_OK, 0}}}};
+        assert_true(turn < ATOLL_TOOL_CALL_LIMIT / 2 - 1);
+        assert_int_equal(atoll_prompt_context_add_event(s->context, &event, NULL), 0);
+        atoll_arena_reset(s->arena);
+        request = request_of(s, &ask, s->arena);
+        assert_int_equal(request.message_count, 2 + 3 * (turn + 1));
+        assert_true(bytes_of(&request) <= 32000);
+        if (last)
+            assert_string_equal(request.messages[1 + 3 * turn].text, last);
+        free(last);
+        last = strdup(request.messages[4 + 3 * turn].text);
+    }
+    assert_true(turn > 0 && bytes_of(&request) > 32000 - 4096);
+    assert_non_null(strstr(last, "bytes are left out"));
+    role->context_tokens = 0;
+    atoll_arena_reset(s->arena);
+    request = request_of(s, &ask, s->arena);
+    assert_false(request.is_tool_free);
+    assert_string_equal(request.messages[request.message_count - 1].text, result);
+    free(last);
+    free(result);
+}
+
 static void words_do_not_change(void **state)
 {
     struct stand *s = *state;
@@ -305,6 +361,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_ask_becomes_a_request, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_role_limits_its_calls, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_translation_speaks_of_two_languages, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(turns_fit_the_context, set_up, tear_down),
         cmocka_unit_test_setup_teardown(words_do_not_change, set_up, tear_down),
         cmocka_unit_test_setup_teardown(outcomes_become_replies, set_up, tear_down),
         cmocka_unit_test_setup_teardown(nuls_and_odd_costs_do_no_harm, set_up, tear_down),
