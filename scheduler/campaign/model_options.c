@@ -70,6 +70,31 @@ static int paths_complete(struct atoll_model_options *options, const char *gatew
     return options->token_file && !options->token ? -1 : 0;
 }
 
+/* Of the models that a role asks, as the gateway says: the smallest context in tokens (0: it says none), and whether one of them
+ * can call no tools. */
+static uint32_t context_of(const struct atoll_offer *offer, const struct atoll_roles *roles, unsigned role,
+                           int *ret_has_no_tools)
+{
+    const char *own = roles->of[role].model;
+    int is_by_role = !*own || strcmp(own, ATOLL_LLM_BY_ROLE) == 0;
+    const struct atoll_offer_model *model =
+        atoll_offer_find(offer, is_by_role ? offer->roles[role].model : own);
+    uint32_t context = model ? model->context_tokens : 0;
+    *ret_has_no_tools = model && model->has_no_tools;
+    for (uint32_t island = 0; island < roles->island_count; island++) { /* what fits all of them */
+        const struct atoll_role_island *entry = &roles->islands[island];
+        const struct atoll_offer_model *there = atoll_offer_find(offer, entry->model);
+        if (!there || (entry->role != (enum atoll_model_role)role && entry->role != ATOLL_MODEL_ROLE_COUNT &&
+                       entry->role != atoll_model_role_base((enum atoll_model_role)role)))
+            continue;
+        context = !context || (there->context_tokens && there->context_tokens < context)
+                      ? there->context_tokens
+                      : context;
+        *ret_has_no_tools |= there->has_no_tools;
+    }
+    return context;
+}
+
 /* What the gateway says of context and candidates where the campaign does not: kept with the campaign, because prompts follow from
  * it.  A gateway that is not there yet, or a person with a spool, says nothing. */
 static void put_offer(const struct atoll_model_options *options, struct atoll_buffer *text)
@@ -83,23 +108,9 @@ static void put_offer(const struct atoll_model_options *options, struct atoll_bu
         return;
     }
     for (unsigned i = 0; i < ATOLL_MODEL_ROLE_COUNT; i++) {
-        const char *own = roles.of[i].model, *name = atoll_model_role_name((enum atoll_model_role)i);
-        int is_by_role = !*own || strcmp(own, ATOLL_LLM_BY_ROLE) == 0;
-        const struct atoll_offer_model *model =
-            atoll_offer_find(offer, is_by_role ? offer->roles[i].model : own);
-        uint32_t context = model ? model->context_tokens : 0;
-        int has_no_tools = model && model->has_no_tools;
-        for (uint32_t island = 0; island < roles.island_count; island++) { /* what fits all of them */
-            const struct atoll_role_island *entry = &roles.islands[island];
-            const struct atoll_offer_model *there = atoll_offer_find(offer, entry->model);
-            if (!there || (entry->role != (enum atoll_model_role)i && entry->role != ATOLL_MODEL_ROLE_COUNT &&
-                           entry->role != atoll_model_role_base((enum atoll_model_role)i)))
-                continue;
-            context = !context || (there->context_tokens && there->context_tokens < context)
-                          ? there->context_tokens
-                          : context;
-            has_no_tools |= there->has_no_tools;
-        }
+        const char *name = atoll_model_role_name((enum atoll_model_role)i);
+        int has_no_tools;
+        uint32_t context = context_of(offer, &roles, i, &has_no_tools);
         uint32_t candidates = offer->roles[i].candidates;
         if (context >= CONTEXT_LEAST)
             atoll_buffer_printf(text, "%s:context=%u;", name, context);
@@ -150,6 +161,38 @@ int atoll_model_options_complete(struct atoll_model_options *options, struct ato
         return -1;
     }
     return options->where && strcmp(options->where, "none") != 0 ? where_check(options, err) : 0;
+}
+
+int atoll_model_options_fit(const struct atoll_model_options *options, const struct atoll_model_kept *kept,
+                            struct atoll_err *err)
+{
+    struct atoll_roles before, now;
+    const char *model = options->model ? options->model : kept->model;
+    const char *where = options->where ? options->where : kept->gateway;
+    struct atoll_offer *offer = malloc(sizeof(*offer));
+    int rc = 0, has_no_tools;
+    if (!offer)
+        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for what a gateway offers");
+    if (model && where && strcmp(where, "none") != 0 &&
+        atoll_roles_parse(model, kept->roles, &before, NULL) == 0 &&
+        atoll_roles_parse(model, NULL, &now, NULL) == 0 &&
+        atoll_check_offer(where, options->token ? options->token : kept->token, OFFER_S, offer, NULL) == 0) {
+        for (unsigned i = 0; i < ATOLL_MODEL_ROLE_COUNT && rc == 0; i++) {
+            uint32_t context = context_of(offer, &now, i, &has_no_tools);
+            if (context && context < before.of[i].context_tokens) {
+                rc = atoll_err_set(
+                    err, ATOLL_E_USAGE,
+                    "the model of role %s has a context of %u tokens at %s, and this campaign's prompts are "
+                    "made for %u, for as long as it lives: name a model with as much, or start a new "
+                    "campaign "
+                    "with --reuse",
+                    atoll_model_role_name((enum atoll_model_role)i), context, where,
+                    before.of[i].context_tokens);
+            }
+        }
+    }
+    free(offer);
+    return rc;
 }
 
 int atoll_model_options_apply(struct atoll_model_options *options, const struct atoll_search_options *given,

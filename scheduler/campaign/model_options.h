@@ -25,6 +25,14 @@ int atoll_model_options_apply(struct atoll_model_options *options, const struct 
                               struct atoll_search *search, struct atoll_err *err);
 /* The same without the rules of a new run: each may be given alone; --gateway none is a gateway too. */
 int atoll_model_options_complete(struct atoll_model_options *options, struct atoll_err *err);
+/* What a campaign keeps of its models; each may be NULL: nothing. */
+struct atoll_model_kept {
+    const char *model, *roles, *gateway, *token;
+};
+/* Whether completed options of a resume name models that take prompts as long as the campaign's are; asks the gateway, and one
+ * that says nothing is no hindrance.  Errors: USAGE, which names the role; MEMORY. */
+int atoll_model_options_fit(const struct atoll_model_options *options, const struct atoll_model_kept *kept,
+                            struct atoll_err *err);
 void atoll_model_options_fini(struct atoll_model_options *options);
 /* Arguments for atoll-eval that say the same (resume): up to six into ret_arguments, returns how many. */
 size_t atoll_model_options_arguments(const struct atoll_model_options *options, const char **ret_arguments);

@@ -9,6 +9,7 @@
 #include "archive-h5/campaign/campaign_progress.h"
 #include "core/search.h"
 #include "mpi-eval/coordinator/resume.h"
+#include "mpi-eval/operator/roles.h"
 #include "scheduler/cli/continue.h"
 #include "scheduler/cli/local_run.h"
 #include "scheduler/campaign/model_options.h"
@@ -42,7 +43,9 @@ static const struct atoll_option resume_options[] = {
     {"ranks", 'n', ATOLL_OPT_INT, FIELD(ranks), "N", NULL, 0, 4096, NULL,
      "Another number of MPI ranks than the campaign was made with."},
     {"model", 'm', ATOLL_OPT_TEXT, FIELD(model.model), "NAME", NULL, 0, 0, NULL,
-     "Another model or ensemble than the campaign was made with, or one a role (see atoll-run)."},
+     "Another model or ensemble than the campaign was made with, or one a role (see atoll-run). Prompts stay "
+     "as long as "
+     "they were, and what --role said stays: a model with a smaller context is refused."},
     {"gateway", 'g', ATOLL_OPT_TEXT, FIELD(model.gateway), "WHERE", NULL, 0, 0, NULL,
      "Another gateway than the campaign was made with (forms: see atoll-run), or none: the tuner goes on "
      "alone."},
@@ -231,9 +234,18 @@ static int run_resume(void *given, const char *const *arguments, size_t count, s
                                    .ack_log = settings->ack_log,
                                    .is_json = settings->json,
                                    .is_quiet = settings->quiet};
+    const struct atoll_model_kept kept = {atoll_campaign_option(campaign, ATOLL_ROLES_MODEL_OPTION),
+                                          atoll_campaign_option(campaign, ATOLL_ROLES_OPTION),
+                                          atoll_campaign_option(campaign, "gateway"),
+                                          atoll_campaign_option(campaign, "gateway-token")};
+    int rc = atoll_model_options_complete(&settings->model, err);
+    if (rc == 0 && settings->model.model && !settings->finish)
+        rc = atoll_model_options_fit(&settings->model, &kept, err);
     atoll_campaign_close(campaign);
-    if (atoll_model_options_complete(&settings->model, err) != 0)
+    if (rc != 0) {
+        atoll_model_options_fini(&settings->model);
         return -1;
+    }
     size_t used = atoll_model_options_arguments(&settings->model, run.arguments);
     if (settings->finish)
         run.arguments[used++] = "--finish";

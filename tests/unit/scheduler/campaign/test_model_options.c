@@ -106,6 +106,39 @@ static void no_offer_adds_nothing(void **state)
     }
 }
 
+/* A campaign's prompts are as long as the models that it was made with could read. */
+static void a_resume_wants_as_much_context(void **state)
+{
+    static const struct {
+        const char *model, *gateway, *roles, *words;
+    } cases[] = {
+        {"big", NULL, "planner:context=128000;", NULL},
+        {"small", NULL, "planner:context=9000;writer:context=9000;", NULL},
+        {"small", NULL, "writer:context=9001;", "role writer has a context of 9000 tokens"},
+        {"*=big,executor=small", NULL, "executor:context=128000", "role executor"},
+        {"*=big,executor=small", NULL, "planner:context=128000", NULL},
+        {NULL, NULL, "planner:context=128000;", "role planner"}, /* the campaign's own, elsewhere */
+        {"unheard-of", NULL, "planner:context=128000;", NULL},
+        {"small", "none", "planner:context=128000;", NULL},
+        {"small", NULL, NULL, NULL},
+    };
+    write_offer(
+        "{\"data\":[{\"id\":\"big\",\"atoll\":{\"context_tokens\":128000}},{\"id\":\"small\",\"atoll\":{"
+        "\"context_tokens\":9000}}],\"atoll\":{\"roles\":{}}}");
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct atoll_model_options options = {.model = cases[i].model, .gateway = cases[i].gateway};
+        const struct atoll_model_kept kept = {.model = "small", .roles = cases[i].roles, .gateway = spool};
+        struct atoll_err err = ATOLL_ERR_INIT;
+        assert_int_equal(atoll_model_options_complete(&options, &err), 0);
+        int rc = atoll_model_options_fit(&options, &kept, &err);
+        if ((rc == 0) != !cases[i].words)
+            fail_msg("case %zu: %s", i, rc ? err.text : "taken");
+        if (rc != 0)
+            expect_err(&err, ATOLL_E_USAGE, cases[i].words);
+        atoll_model_options_fini(&options);
+    }
+}
+
 static void what_does_not_fit_is_refused(void **state)
 {
     static const struct {
@@ -134,6 +167,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_offer_is_kept),
         cmocka_unit_test(no_offer_adds_nothing),
+        cmocka_unit_test(a_resume_wants_as_much_context),
         cmocka_unit_test(what_does_not_fit_is_refused),
     };
     return cmocka_run_group_tests_name("scheduler.model-options", tests, setup, teardown);
