@@ -252,7 +252,7 @@ static size_t turns_bytes(const struct atoll_prompt_io *io, const struct atoll_a
     return atoll_prompt_io_tool_limit(io, ask) ? all / 4 : 0;
 }
 
-/* What may be called, and the turns so far; nothing any more where a further turn would find no room. */
+/* What may be called, and the turns so far; nothing any more where one more turn would find no room. */
 static int add_tools(const struct atoll_prompt_io *io, const struct atoll_ask *ask,
                      const struct atoll_ask_record *record, struct atoll_arena *arena,
                      struct atoll_llm_request *request, struct atoll_err *err)
@@ -270,7 +270,8 @@ static int add_tools(const struct atoll_prompt_io *io, const struct atoll_ask *a
     for (const struct atoll_ask_turn *t = record ? record->turns : NULL; t; t = t->next)
         if (add_turn(&t->turn, &room, arena, request, err) != 0)
             return -1;
-    request->is_tool_free = limit && record && (record->call_count >= limit || room < TURN_LEAST);
+    request->is_tool_free =
+        limit && record && (record->call_count >= limit || (record->turns && room < TURN_LEAST));
     return 0;
 }
 

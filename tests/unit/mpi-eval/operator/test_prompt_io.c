@@ -196,6 +196,10 @@ static void turns_fit_the_context(void **state)
     memset(result, 'r', ATOLL_TOOL_RESULT_LIMIT);
     s->io.tool_limit = ATOLL_TOOL_CALL_LIMIT;
     assert_int_equal(atoll_prompt_context_add_ask(s->context, &ask, NULL), 0);
+    role->context_tokens = 20000; /* a prompt alone, and one turn that may be tried */
+    request = request_of(s, &ask, s->arena);
+    assert_false(request.is_tool_free);
+    atoll_arena_reset(s->arena);
     role->context_tokens = 40000; /* 32,000 bytes without what is kept */
     for (request = request_of(s, &ask, s->arena); !request.is_tool_free; turn++) {
         struct atoll_event event = {.type = ATOLL_EVENT_TOOL,
