@@ -113,7 +113,6 @@ static void an_ask_becomes_a_request(void **state)
     assert_non_null(strstr(request.messages[1].text, "processor"));
 }
 
-/* docs/adr/0014: whatever else is measured while a model thinks, and over a snapshot, the words stay. */
 /* As many calls as the search allows, or the ask's role; none where nobody could carry them out. */
 static void a_role_limits_its_calls(void **state)
 {
@@ -231,6 +230,7 @@ static void turns_fit_the_context(void **state)
     free(result);
 }
 
+/* docs/adr/0014: whatever else is measured while a model thinks, and over a snapshot, the words stay. */
 static void words_do_not_change(void **state)
 {
     struct stand *s = *state;
