@@ -34,10 +34,10 @@ class Secret:
         self.needles = [random[:24].encode(), random[-24:].encode()]
 
 
-def memory_of(pid):
+def pieces_of(maps, memory):
     """Everything that can be read, in pieces that overlap a little."""
     budget = SCANNED_MIB << 20
-    with open(f"/proc/{pid}/maps") as maps, open(f"/proc/{pid}/mem", "rb", 0) as memory:
+    with maps, memory:
         for line in maps:
             span, rights = line.split()[:2]
             if rights[0] != "r" or line.rstrip().endswith(("[vvar]", "[vsyscall]", "[vvar_vclock]")):
@@ -56,22 +56,23 @@ def memory_of(pid):
                 start += len(data) if start + len(data) >= end else max(len(data) - 64, 1)
 
 
-def places_of(pid):
-    for place in ("environ", "cmdline"):
-        yield place, [pathlib.Path(f"/proc/{pid}/{place}").read_bytes()]
-    yield "memory", memory_of(pid)
-
-
 def scan(pid, wanted):
-    """{(secret, place)} of what one process holds; None: it is gone."""
-    found = set()
+    """(name, {(secret, place)}) of what one process holds; None: it is gone, or became another program meanwhile.
+
+    A child of fork() has its parent's name until execve(); what was opened is the memory of the name that stands before and after.
+    """
+    found, name = set(), name_of(pid)
     try:
-        for place, pieces in places_of(pid):
+        places = [(place, [pathlib.Path(f"/proc/{pid}/{place}").read_bytes()]) for place in ("environ", "cmdline")]
+        places.append(("memory", pieces_of(open(f"/proc/{pid}/maps"), open(f"/proc/{pid}/mem", "rb", 0))))
+        if name_of(pid) != name:
+            return None
+        for place, pieces in places:
             for data in pieces:
                 found |= {(secret.name, place) for secret in wanted for needle in secret.needles if needle in data}
     except (FileNotFoundError, ProcessLookupError):
         return None
-    return found
+    return name, found
 
 
 def tree(pid):
@@ -116,12 +117,11 @@ class Job:
     def watch(self, wanted):
         while self.child.poll() is None:
             for pid in [self.child.pid] + tree(self.child.pid):
-                name = name_of(pid)
-                found = scan(pid, wanted)
-                if found is not None:
+                seen = scan(pid, wanted)
+                if seen:
                     self.scans += 1
-                    self.names.add(name)
-                    self.found.setdefault(name, set()).update(found)
+                    self.names.add(seen[0])
+                    self.found.setdefault(seen[0], set()).update(seen[1])
             time.sleep(0.02)
         if self.child.returncode not in (0, NO_BASELINE):
             sys.exit(f"the run ended with status {self.child.returncode}:\n{self.log.read_text()[-2000:]}")
@@ -197,7 +197,7 @@ def run(options, root):
         if not options.plant:
             jobs.append(Job(options, root, gateway, file_key, "cpu"))
             jobs[1].watch([*keys, token])
-        gateway_found = scan(gateway.child.pid, [*keys, token])
+        gateway_found = scan(gateway.child.pid, [*keys, token])[1]
         metrics = metrics_of(gateway, token)
         asked = provider.stats(False)["seen"]
         gateway.stop()
