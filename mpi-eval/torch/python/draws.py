@@ -2,6 +2,8 @@
 torch's own random numbers, because only figures are taken from them here."""
 import torch
 
+from atoll.shape_fit import evaluate
+
 DISTRIBUTIONS = ("base", "scaled", "ties", "sparse", "signed")
 
 
@@ -26,7 +28,6 @@ class Draws:
         if kind == "uniform":
             return self._uniform(count, last, given["low"], given["high"])
         if kind == "integer":
-            from atoll.inspect_problem import evaluate
             high = given["high"]
             high = evaluate(high, values) if isinstance(high, str) else int(high)
             return torch.randint(int(given.get("low", 0)), high, (count,), generator=self.generator)

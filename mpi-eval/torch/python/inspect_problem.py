@@ -3,7 +3,6 @@
 inspect(request) is the whole of it; see the README of this folder for the request and the answer.  Shapes come from runs on
 the meta device, numbers from runs of the very code that answers for the oracle (problem.py) at the check variants."""
 import ast
-import hashlib
 import math
 import re
 import time
@@ -13,10 +12,16 @@ import torch
 from atoll import problem, problem_text, shape_fit
 from atoll.admission import Tolerance, judge, public_figures, root_mean_square, waste_in
 from atoll.draws import DISTRIBUTIONS, Draws
+from atoll.init_fit import fit_values, inits_of, is_symmetric
+from atoll.problem_category import category_of
+from atoll.problem_seed import seeds_of
 from atoll.problem_sizes import Sizes
-from atoll.problem_survey import OnDevice, survey, work_of
+from atoll.problem_survey import survey, work_of
 from atoll.refusal import Refusal
+from atoll.shape_fit import evaluate
+from atoll.task_names import NAME_LIMIT, RESERVED, clean
 from atoll.tensor_origin import SAME
+from atoll.tolerance import Spread, relative_error
 
 DTYPES = {torch.float64: "f64", torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16", torch.int64: "i64",
           torch.int32: "i32", torch.int16: "i16", torch.int8: "i8", torch.uint8: "u8", torch.bool: "u8"}
@@ -28,7 +33,6 @@ TORCH = {"f64": torch.float64, "f32": torch.float32, "f16": torch.float16, "bf16
 
 TENSOR_LIMIT, DIM_LIMIT, RANK_LIMIT = 32, 32, 6
 WEIGHT_LIMIT = 8          # more are packed into one constant
-NAME_LIMIT = 31
 EXPRESSION_LIMIT = 4000
 CHECK_ELEMENTS, SMALL_ELEMENTS, HIDDEN_ELEMENTS = 40000, 1500, 300000
 CHECK_WORK, HIDDEN_WORK = 1e9, 8e9
@@ -39,34 +43,6 @@ ILL_CONDITIONED = 2e-3  # relative error of single precision, above which a shap
 HOST_BYTES, HOST_WORK = 8 << 30, 2e11  # beyond them nothing is run on the host
 BENCH_DRAWN = 1e8  # elements that are drawn at the benchmark's shape, on a GPU
 DEAR_S = 1.5  # of one answer: fewer draws then
-RESERVED = {"min", "max", "cdiv", "ilog2", "weight", "backend", "tensormap", "torch", "math", "F", "lambda", "int", "float",
-            "double", "long", "char", "short", "void", "const", "in", "out", "for", "if", "else", "while", "do", "return",
-            "register", "auto", "static", "signed", "unsigned", "volatile", "switch", "case", "default", "break", "union",
-            "struct", "enum", "extern", "goto", "inline", "restrict", "sizeof", "typedef", "continue", "template", "class",
-            "this", "new", "delete", "operator", "private", "public", "using", "virtual", "and", "or", "not", "xor", "bool",
-            "true", "false", "try", "catch", "throw", "friend", "half"}
-# KernelBench, src/kernelbench/eval.py, get_tolerance_for_precision: 1e-4 for float32, 1e-2 for float16 and bfloat16
-BENCHMARK_TOLERANCE = {"f64": 1e-4, "f32": 1e-4, "f16": 1e-2, "bf16": 1e-2}
-SAFETY = 4.0  # times eager's worst error against float64
-
-
-def clean(text, taken, limit=NAME_LIMIT):
-    """A name for C, Python and expressions, not used yet."""
-    name = re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_") or "t"
-    if not name[0].isalpha():
-        name = "t_" + name
-    if len(name) > limit:
-        name = name[:limit - 9] + "_" + hashlib.blake2b(text.encode(), digest_size=4).hexdigest()
-    if name in RESERVED:
-        name += "_t"
-    base, number = name, 1
-    while name in taken:
-        number += 1
-        name = "%s_%d" % (base[:limit - 4], number)
-    taken.add(name)
-    return name
-
-
 class Inspection:
     def __init__(self, request, device, turns):
         self.request, self.device, self.turns = request, device, turns
@@ -542,30 +518,20 @@ class Inspection:
             judged = len(self.chosen) - 1
             variants.append(judged)
         is_exact = all(t["dtype"][0] in "iu" for t in tensors if t["role"] == "out")
-        worst, scale, kept = 0.0, None, []
+        spread, kept = Spread(), []
         for variant in variants:
             for seed in (1, 2, 3)[:2 if self.is_dear else 3]:
                 values = self.values(self.description(tensors, variant), tensors, variant, Draws(seed))
                 right, eager = self.answer(tensors, variant, values), self.eager(tensors, variant, values)
                 if variant == judged:
                     kept.append(right)
-                for r, e in zip(right, eager):
-                    size = root_mean_square(r[torch.isfinite(r)]) if r.numel() else 0
-                    scale = size if scale is None else min(scale, size)
-                    worst = max(worst, relative_error(e, r, size))
-        self.worst = worst
-        if not math.isfinite(worst):
+                spread.add(right, eager)
+        self.worst = spread.worst
+        if not math.isfinite(spread.worst):
             self.notes.append("outputs are not finite everywhere at the check shapes")
-            worst = 0.0
-        least = max(BENCHMARK_TOLERANCE.get(t["dtype"], 0.0) for t in tensors if t["role"] == "out")
-        share = rounded(max(least, SAFETY * worst))
-        if is_exact:
-            self.tolerance = {"rtol": 0}
-            tolerance = Tolerance(0, 0, 0)
-        else:
-            atol = rounded(share * min(1.0, scale or 1.0)) or 1e-12
-            self.tolerance = {"rtol": share, "atol": atol, "norm": rounded(2 * share)}
-            tolerance = Tolerance(share, atol, 2 * share)
+        self.tolerance = spread.bounds([t["dtype"] for t in tensors if t["role"] == "out"])
+        share, atol = (self.tolerance.get(name, 0) for name in ("rtol", "atol"))
+        tolerance = Tolerance(share, atol, 2 * share)
         self.find_flaws(tensors, judged, kept, tolerance)
         self.find_distributions(tensors, variants, tolerance, is_exact)
 
@@ -666,75 +632,6 @@ class Inspection:
             terms[key] = terms.get(key, 0) + constant
         return " + ".join("%d * %s" % (n, key) if key else str(n) for key, n in terms.items()) or None
 
-    # ---- seeds ----
-
-    def seeds(self):
-        """Texts of plain seeds, or why there is none."""
-        try:
-            from atoll import aten_graph, seed
-        except ImportError:
-            return {}, "this installation writes no seeds"
-        if self.is_backward:
-            return {}, "no plain seed is written for a backward pass"
-        try:
-            graphs = [self.graph(aten_graph, s) for _, _, s in self.chosen]
-        except aten_graph.Unsupported as reason:
-            return {}, str(reason)
-        except Exception as error:
-            return {}, "the operators could not be recorded: %s" % str(error).split("\n")[0]
-        places = {name: None for name in self.silent}
-        names = {t["parameter"]: t["name"] for t in self.tensors if t.get("parameter")}
-        for (argument, _), t in zip(self.bench.inputs, [t for t in self.tensors if t["role"] == "in"]):
-            places[argument] = (t["name"], 0)
-        offset = {}
-        for w in self.weights:
-            if w["parameter"] in names:
-                places[w["parameter"]] = (names[w["parameter"]], 0)
-                continue
-            holder = next(t["name"] for t in self.tensors if t.get("init", {}).get("segments")
-                          and any(s["parameter"] == w["parameter"] for s in t["init"]["segments"]))
-            at = offset.setdefault(holder, [0] * len(self.chosen))
-            places[w["parameter"]] = (holder, list(at))
-            offset[holder] = [a + t.numel() for a, t in zip(at, w["each"])]
-        outputs = [t["name"] for t in self.tensors if t["role"] == "out"]
-        written, reason = {}, None
-        for language, name in (("cuda", "naive.cu"), ("c", "naive.c")):
-            try:
-                text, why = seed.seed_text(graphs, places, outputs, self.dims, len(self.chosen) - 1, language=language)
-            except Exception as error:
-                text, why = None, "the seed writer failed: %s: %s" % (type(error).__name__, str(error).split("\n")[0])
-            if text:
-                written[name] = text
-            else:
-                reason = reason or why
-        return written, None if "naive.cu" in written else reason
-
-    def graph(self, aten_graph, s):
-        self.leave_out_silent(s)
-        named = list(s.inputs) + list(s.parameters.items()) + list(s.buffers.items())
-
-        def run():
-            with torch.no_grad(), OnDevice("meta"):
-                return s.target(*s.given)
-
-        return aten_graph.record(run, named)
-
-    def leave_out_silent(self, s):
-        """A seed cannot read what is no tensor of the task; a bias or a number without influence it does not need."""
-        known = {w["parameter"] for w in self.weights}
-        for name in [n for n in s.parameters if n not in known]:
-            owner, leaf = s.target, name.split(".")[-1]
-            for part in name.split(".")[:-1]:
-                owner = getattr(owner, part)
-            if leaf == "bias" and isinstance(owner, (torch.nn.modules.conv._ConvNd, torch.nn.Linear)):
-                owner.bias = None
-            elif s.parameters[name].numel() == 1:
-                del owner._parameters[leaf]
-                setattr(owner, leaf, 0.0)
-            else:
-                continue
-            del s.parameters[name]
-
     # ---- all of it ----
 
     def inspect(self):
@@ -760,7 +657,7 @@ class Inspection:
             self.try_other("check-inits", "weights are drawn as the module draws them at the check shape: drawn as at the bench "
                            "shape, the check shape shows no difference")
         work = self.work()
-        seeds, no_seed = self.seeds()
+        seeds, no_seed = seeds_of(self)
         return self.reply(work, seeds, no_seed)
 
     def describe(self):
@@ -826,45 +723,6 @@ class Inspection:
         return ("%s: %s" % (title, said) if said else title).encode("ascii", "replace").decode()[:400]
 
 
-
-def evaluate(text, values):
-    """An expression of shape_fit's, whose / is that of C on positive numbers."""
-    tree = ast.parse(text.replace("&&", " and ").replace("/", "//"), mode="eval")
-    return int(eval(compile(tree, "expression", "eval"), {"__builtins__": {}}, dict(values)))
-
-
-def fit_values(values):
-    values = values.reshape(-1)
-    if values.dtype == torch.bool:
-        return {"integer": {"low": 0, "high": 2}}
-    wide = values.double()
-    wide = wide[torch.isfinite(wide)]
-    if wide.numel() == 0:
-        return {"constant": 0}
-    low, high, mean = float(wide.min()), float(wide.max()), float(wide.mean())
-    if low == high:
-        return {"constant": rounded(low)}
-    if not values.is_floating_point():
-        return {"integer": {"low": int(low), "high": int(high) + 1}}
-    std = float(wide.std()) if wide.numel() > 1 else abs(high)
-    if wide.numel() > 8 and (high - low) / std > 4.6:
-        return {"normal": {"mean": rounded(mean), "std": rounded(std)}}
-    return {"uniform": {"low": rounded(low), "high": rounded(high)}}
-
-
-def rounded(value):
-    return float("%.4g" % value)
-
-
-def relative_error(answer, right, size):
-    """Largest |answer - right| over |right| + the root mean square; what is not finite in both alike is right."""
-    if not answer.numel():
-        return 0.0
-    same = (answer == right) | (torch.isnan(answer) & torch.isnan(right))
-    bound = right.abs() + size + 1e-300
-    return float(torch.where(same, torch.zeros_like(bound), (answer - right).abs() / bound).max())
-
-
 def widened(given):
     return [problem.with_tensors(torch, value, iter([t.double() if t.is_floating_point() else t for t in problem.tensors_in(torch, value)]))
             for value in given]
@@ -875,49 +733,5 @@ def unmoved(first, second):
     return relative_error(second, first, size) < 1e-9
 
 
-def inits_of(init):
-    if not init:
-        return []
-    if "segments" in init:
-        return [k for s in init["segments"] for k in s["init"]]
-    return list(init)
-
-
-def is_symmetric(init):
-    """An init about 0, which the distribution `signed` wants."""
-    of = (init or {}).get("normal"), (init or {}).get("uniform")
-    return bool(of[0] and of[0].get("mean", 0) == 0 or of[1] and of[1]["low"] == -of[1]["high"])
-
-
 def product_text(texts):
     return " * ".join(t if re.fullmatch(r"\w+", t) else "(%s)" % t for t in texts if t != "1")
-
-
-FAMILIES = (("attention", {"_scaled_dot_product_attention_math", "_scaled_dot_product_efficient_attention",
-                           "_scaled_dot_product_flash_attention", "_scaled_dot_product_fused_attention_overrideable"}),
-            ("rnn", {"lstm", "gru", "rnn_tanh", "_thnn_fused_lstm_cell", "mkldnn_rnn_layer"}),
-            ("conv", {"convolution", "_convolution"}),
-            ("matmul", {"mm", "addmm", "bmm", "baddbmm", "mv", "addmv", "dot", "matmul"}),
-            ("norm", {"native_batch_norm", "native_layer_norm", "native_group_norm", "_native_batch_norm_legit",
-                      "_native_batch_norm_legit_functional", "linalg_vector_norm", "norm", "rsqrt",
-                      "_native_batch_norm_legit_no_training"}),
-            ("pool", {"max_pool2d_with_indices", "max_pool3d_with_indices", "avg_pool2d", "avg_pool3d",
-                      "_adaptive_avg_pool2d", "_adaptive_avg_pool3d", "max_pool2d"}),
-            ("softmax", {"_softmax", "_log_softmax"}),
-            ("scan", {"cumsum", "cumprod"}),
-            ("reduction", {"sum", "mean", "amax", "amin", "max", "min", "argmax", "argmin", "prod", "logsumexp", "std", "var"}))
-
-
-def category_of(names, level):
-    """One word: the family of the dearest operator; of whole networks, that they are such."""
-    ran = {n.rstrip("_") for n in names}
-    if level == 3 and len(names) > 60:
-        softmax = "_softmax" in ran and {"bmm", "baddbmm"} & ran
-        return "transformer" if softmax else "rnn" if "convolution" not in ran else "network"
-    if "_softmax" in ran and len([n for n in names if n in ("bmm", "baddbmm")]) >= 2:
-        return "attention"
-    for family, members in FAMILIES:
-        if members & ran:
-            return family
-    return "elementwise"
-

@@ -9,6 +9,7 @@ import json
 import re
 
 from atoll import seed_aten, seed_tile, shape_fit
+from atoll import seed_move, seed_pointwise, seed_product, seed_reduce  # noqa: F401 - they fill seed_aten.OPERATORS
 from atoll.aten_graph import Unsupported, unify
 from atoll.seed_kernel import C_TYPES, LOCAL, RESERVED, Kernel, wrap
 from atoll.seed_node import (BROADCAST, CHEAP, LOOP, LOOP_MANY, MOVED, SAME, Chosen, Fold, Generated, Pointwise, Scan,

@@ -1,0 +1,45 @@
+"""How much an answer may be off where nobody says it: by the error of PyTorch's own answer in the task's types."""
+import math
+
+import torch
+
+from atoll.admission import root_mean_square
+
+# KernelBench, src/kernelbench/eval.py, get_tolerance_for_precision: 1e-4 for float32, 1e-2 for float16 and bfloat16
+BENCHMARK_TOLERANCE = {"f64": 1e-4, "f32": 1e-4, "f16": 1e-2, "bf16": 1e-2}
+SAFETY = 4.0  # times eager's worst error against float64
+
+
+class Spread:
+    """Eager's errors over draws."""
+
+    def __init__(self):
+        self.worst, self.scale = 0.0, None
+
+    def add(self, right, eager):
+        """The outputs of one draw, as doubles: the true ones, and those of the task's types."""
+        for r, e in zip(right, eager):
+            size = root_mean_square(r[torch.isfinite(r)]) if r.numel() else 0
+            self.scale = size if self.scale is None else min(self.scale, size)
+            self.worst = max(self.worst, relative_error(e, r, size))
+
+    def bounds(self, dtypes):
+        """A task's tolerance for outputs of these types; integers are exact."""
+        if all(dtype[0] in "iu" for dtype in dtypes):
+            return {"rtol": 0}
+        least = max(BENCHMARK_TOLERANCE.get(dtype, 0.0) for dtype in dtypes)
+        share = rounded(max(least, SAFETY * self.worst if math.isfinite(self.worst) else 0.0))
+        return {"rtol": share, "atol": rounded(share * min(1.0, self.scale or 1.0)) or 1e-12, "norm": rounded(2 * share)}
+
+
+def rounded(value):
+    return float("%.4g" % value)
+
+
+def relative_error(answer, right, size):
+    """Largest |answer - right| over |right| + the root mean square; what is not finite in both alike is right."""
+    if not answer.numel():
+        return 0.0
+    same = (answer == right) | (torch.isnan(answer) & torch.isnan(right))
+    bound = right.abs() + size + 1e-300
+    return float(torch.where(same, torch.zeros_like(bound), (answer - right).abs() / bound).max())
