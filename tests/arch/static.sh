@@ -12,7 +12,7 @@ need() {
 case $check in
     format)
         need clang-format-16
-        clang-format-16 --dry-run -Werror "${files[@]}" || exit 1
+        printf '%s\0' "${files[@]}" | xargs -0 -n 64 -P "$(nproc)" clang-format-16 --dry-run -Werror || exit 1
         if grep -nE '\bsizeof +[^(]' "${files[@]}" | grep -vE '^[^:]+:[0-9]+: *"'; then # lists of words begin with a quote
             echo "sizeof has parentheses here: sizeof(x)"
             exit 1
