@@ -167,6 +167,7 @@ static void the_witness_complains(void **state)
                  {move, "a migrant"},
                  {stop, NULL},
                  {order(10), "follows the stop"}};
+    SKIP_UNDER_SANITIZERS();
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         int result = atoll_witness_decision(&w, &search, &orders, &cases[i].decision, &err);
         assert_int_equal(result, cases[i].complaint ? -1 : 0);

@@ -21,11 +21,7 @@
     "end -->\n"
 #define COORDINATES ATOLL_AUTHOR_COORDINATES
 
-#ifdef ATOLL_SANITIZED /* ten times as slow */
-static unsigned long seeds = 20;
-#else
 static unsigned long seeds = 40;
-#endif
 
 struct school {
     const struct atoll_landscape *landscapes;

@@ -166,6 +166,7 @@ static void failures_are_avoided(void **state)
 {
     struct atoll_space s = grid(5, 8, all_legal, NULL);
     unsigned failed = 0;
+    SKIP_UNDER_SANITIZERS();
     for (uint64_t seed = 1; seed <= 4; seed++) {
         struct atoll_tune *tune = create(&s, 1u << ATOLL_TUNE_MODEL);
         struct atoll_random random = {seed, 0};
@@ -200,6 +201,7 @@ static double best_of(const struct atoll_space *space, unsigned strategies, uint
 static void every_strategy_beats_random(void **state)
 {
     struct atoll_space s = grid(6, 8, odd_sum, NULL);
+    SKIP_UNDER_SANITIZERS();
     for (unsigned strategy = 0; strategy < ATOLL_TUNE_RANDOM; strategy++) {
         unsigned wins = 0;
         for (uint64_t seed = 1; seed <= 12; seed++)
@@ -355,6 +357,7 @@ static void hints_help_and_nonsense_does_little_harm(void **state)
 {
     struct atoll_space s = grid(6, 8, all_legal, NULL);
     double without = 0, helped = 0, misled = 0;
+    SKIP_UNDER_SANITIZERS();
     for (uint64_t seed = 1; seed <= 10; seed++) {
         without += best_with_hints(&s, seed, 0, 0) - 100;
         helped += best_with_hints(&s, seed, 60, 1) - 100;
