@@ -237,6 +237,7 @@ static void device_close(struct atoll_referee *r)
     atoll_calibration_destroy(c->calibration);
     atoll_expected_cache_destroy(c->expected_cache);
     atoll_torch_oracle_destroy(c->torch);
+    atoll_torch_oracle_destroy(c->torch_other);
     atoll_memory_destroy(c->memory);
     atoll_memory_destroy(c->oracle_memory);
     atoll_team_destroy(c->team);
@@ -327,19 +328,20 @@ static int expect_elsewhere(struct atoll_referee *r, struct atoll_case *known,
     struct atoll_runner_settings settings = c->runner;
     int is_torch = known->task->torch != NULL, is_plain = question->is_unoptimised && !is_torch;
     struct atoll_compiler *plain = is_plain ? compiler_of(&r->setup, "-O0", 1, err) : NULL;
-    struct atoll_torch_oracle *torch = is_torch ? torch_create(r, question->threads, err) : NULL;
-    if ((is_plain && !plain) || (is_torch && !torch))
+    if (is_torch && !c->torch_other)
+        c->torch_other = torch_create(r, question->threads, err);
+    if ((is_plain && !plain) || (is_torch && !c->torch_other))
         return -1;
     settings.thread_count = question->threads;
     settings.cores = NULL;
     settings.spin = 0;
-    struct atoll_oracle *oracle = atoll_oracle_create(known->task, plain ? plain : r->compiler, &settings,
-                                                      c->oracle_memory, torch, r->salt, err);
+    struct atoll_oracle *oracle =
+        atoll_oracle_create(known->task, plain ? plain : r->compiler, &settings, c->oracle_memory,
+                            is_torch ? c->torch_other : NULL, r->salt, err);
     int failed =
         oracle ? atoll_oracle_ask(oracle, question->input_set, question->changed_tensor, ret_truth, err) : -1;
     atoll_oracle_destroy(oracle);
     atoll_compiler_destroy(plain);
-    atoll_torch_oracle_destroy(torch);
     return failed;
 }
 
