@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "archive-h5/report/budget_text.h"
 #include "base/units.h"
 #include "base/utf8.h"
 #include "core/search.h"
@@ -91,27 +92,13 @@ void atoll_html_duration(struct atoll_buffer *out, double ns)
         atoll_buffer_printf(out, "<span class=\"soft\">&#8211;</span>");
 }
 
+/* What it may use, and what extensions added. */
 static void put_budget(struct atoll_buffer *out, const struct atoll_row_campaign *c)
 {
-    int is_any = 0;
-    atoll_buffer_printf(out, ", budget ");
-    if (c->wall_budget_ns > 0) {
-        atoll_html_duration(out, c->wall_budget_ns);
-        atoll_buffer_printf(out, " of clock");
-        is_any = 1;
-    }
-    if (c->device_budget_ns > 0) {
-        atoll_buffer_printf(out, is_any ? ", " : "");
-        atoll_html_duration(out, c->device_budget_ns);
-        atoll_buffer_printf(out, " of devices");
-        is_any = 1;
-    }
-    if (c->evaluation_budget) {
-        atoll_buffer_printf(out, "%s%llu evaluations", is_any ? ", " : "",
-                            (unsigned long long)c->evaluation_budget);
-        is_any = 1;
-    }
-    atoll_buffer_printf(out, is_any ? "" : "not limited");
+    char text[ATOLL_BUDGET_TEXT_BYTES];
+    atoll_buffer_printf(out, ", budget %s", atoll_budget_text(c, text));
+    if (*atoll_budget_extended_text(c, text))
+        atoll_buffer_printf(out, ", extended %s", text);
 }
 
 /* With what the campaign was made; files of earlier schemas do not say it. */

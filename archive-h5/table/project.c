@@ -69,6 +69,8 @@ static int add_campaign(struct atoll_projection *p, const struct atoll_config *c
                                      .evaluation_budget = c->search.evaluation_budget,
                                      .device_budget_ns = c->search.device_budget_ns,
                                      .wall_budget_ns = c->search.wall_budget_ns,
+                                     .token_budget = c->search.token_budget,
+                                     .money_budget_usd = c->search.money_budget_usd,
                                      .strategy = (uint8_t)c->search.strategy,
                                      .timing = 0};
     for (size_t i = 0; i < c->option_count; i++) /* one way of timing holds for a whole campaign */

@@ -442,6 +442,8 @@ static void reopen(struct atoll_projection *p, const struct atoll_extension *by)
     campaign.extended_evaluations += by->evaluations;
     campaign.extended_device_ns += by->device_ns;
     campaign.extended_wall_ns += by->wall_ns;
+    campaign.extended_tokens += by->tokens;
+    campaign.extended_money_usd += by->money_usd;
     atoll_tables_set(p->tables, ATOLL_TABLE_CAMPAIGN, 0, &campaign);
     for (uint64_t i = 0; i < atoll_tables_count(p->tables, ATOLL_TABLE_TASKS); i++) {
         atoll_tables_get(p->tables, ATOLL_TABLE_TASKS, i, &row);

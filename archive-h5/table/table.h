@@ -34,6 +34,8 @@ struct atoll_row_campaign {
     uint32_t extensions; /* how often it was extended, and by how much of each budget */
     uint64_t extended_evaluations;
     double extended_device_ns, extended_wall_ns;
+    uint64_t token_budget, extended_tokens;
+    double money_budget_usd, extended_money_usd;
 };
 
 struct atoll_row_task {
@@ -454,6 +456,7 @@ struct atoll_column {
     unsigned value_count;
     uint32_t since; /* schema that added it; files of an earlier one have zeros there; 0 = the first */
     int may_be_nan; /* F64: NaN where it was not measured */
+    int is_late;    /* the schema had files before it was added: one without it has zeros there, too */
 };
 
 struct atoll_table_schema {

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "archive-h5/report/ask_summary.h"
+#include "archive-h5/report/budget_text.h"
 #include "archive-h5/report/time_split.h"
 #include "base/json.h"
 #include "base/print.h"
@@ -49,12 +50,6 @@ static json_t *lines_json(const char *lines)
     return object;
 }
 
-/* "7.5 s" or "no limit". */
-static const char *budget_text(double ns, char *ret_text, size_t bytes)
-{
-    return ns > 0 ? atoll_duration_text(ns, ret_text, bytes) : "no limit";
-}
-
 /* What extensions added to the budgets, and what is used of them all. */
 static void print_used(const struct atoll_archive_view *view, uint64_t campaign,
                        const struct atoll_row_campaign *c)
@@ -62,18 +57,10 @@ static void print_used(const struct atoll_archive_view *view, uint64_t campaign,
     const struct atoll_tables *t = view->tables;
     unsigned long long evaluated = 0;
     struct atoll_device_time time;
-    char text[32];
+    char text[32], budget[ATOLL_BUDGET_TEXT_BYTES];
 
-    if (c->extensions) {
-        printf("extended      %u time%s, by", c->extensions, c->extensions == 1 ? "" : "s");
-        if (c->extended_wall_ns > 0)
-            printf(" %s of clock", atoll_duration_text(c->extended_wall_ns, text, sizeof(text)));
-        if (c->extended_device_ns > 0)
-            printf(" %s of devices", atoll_duration_text(c->extended_device_ns, text, sizeof(text)));
-        if (c->extended_evaluations)
-            printf(" %llu evaluations", (unsigned long long)c->extended_evaluations);
-        putchar('\n');
-    }
+    if (*atoll_budget_extended_text(c, budget))
+        atoll_print_line(stdout, 14, "extended      %s", budget);
     for (uint64_t i = 0; i < atoll_tables_count(t, ATOLL_TABLE_TASKS); i++) {
         struct atoll_row_task task;
 
@@ -121,7 +108,7 @@ void atoll_show_campaign_print(const struct atoll_archive_view *view)
 
     for (uint64_t i = 0; i < atoll_tables_count(t, ATOLL_TABLE_CAMPAIGN); i++) {
         struct atoll_row_campaign c;
-        char id[ATOLL_ID_HEX], wall[32], device[32], ran[32], date[32] = "";
+        char id[ATOLL_ID_HEX], ran[32], date[32] = "", budget[ATOLL_BUDGET_TEXT_BYTES];
         time_t seconds;
         struct tm utc;
 
@@ -138,14 +125,9 @@ void atoll_show_campaign_print(const struct atoll_archive_view *view)
                          atoll_reason_text(atoll_reason_name((enum atoll_reason)c.stop_reason)));
         atoll_print_line(stdout, 14, "suites        %s\ncommand       %s", atoll_tables_text(t, c.suite),
                          atoll_tables_text(t, c.command_line));
-        atoll_print(stdout, "strategy      %s, seed %llu\nbudget        %s of clock, %s of devices, ",
-                    atoll_strategy_name(c.strategy), (unsigned long long)c.seed,
-                    budget_text(c.wall_budget_ns, wall, sizeof(wall)),
-                    budget_text(c.device_budget_ns, device, sizeof(device)));
-        if (c.evaluation_budget)
-            printf("%llu evaluations\n", (unsigned long long)c.evaluation_budget);
-        else
-            puts("any number of evaluations");
+        atoll_print(stdout, "strategy      %s, seed %llu\n", atoll_strategy_name(c.strategy),
+                    (unsigned long long)c.seed);
+        atoll_print_line(stdout, 14, "budget        %s", atoll_budget_text(&c, budget));
         print_used(view, i, &c);
         print_indented("options", atoll_tables_text(t, c.options));
     }
@@ -184,7 +166,7 @@ json_t *atoll_show_campaign_json(const struct atoll_archive_view *view)
         json_array_append_new(
             campaigns,
             json_pack("{s:s, s:I, s:o, s:i, s:I, s:s, s:o, s:o, s:s, s:I, s:f, s:f, s:I, s:i, s:f, s:f, s:I, "
-                      "s:o, s:o}",
+                      "s:o, s:o, s:I, s:f, s:I, s:f}",
                       "campaign", id, "created_unix_ns", (json_int_t)c.created_unix_ns, "atoll_version",
                       atoll_json_text(atoll_tables_text(t, c.atoll_version)), "engine_version",
                       (int)c.engine_version, "campaign_ns", (json_int_t)c.campaign_ns, "stop_reason",
@@ -197,7 +179,9 @@ json_t *atoll_show_campaign_json(const struct atoll_archive_view *view)
                       c.extended_wall_ns, "extended_device_ns", c.extended_device_ns, "extended_evaluations",
                       (json_int_t)c.extended_evaluations, "options",
                       lines_json(atoll_tables_text(t, c.options)), "settings",
-                      lines_json(atoll_tables_text(t, c.settings))));
+                      lines_json(atoll_tables_text(t, c.settings)), "token_budget",
+                      (json_int_t)c.token_budget, "money_budget_usd", c.money_budget_usd, "extended_tokens",
+                      (json_int_t)c.extended_tokens, "extended_money_usd", c.extended_money_usd));
     }
     for (uint64_t i = 0; i < atoll_tables_count(t, ATOLL_TABLE_DEVICES); i++) {
         struct atoll_row_device d;

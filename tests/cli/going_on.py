@@ -118,8 +118,12 @@ def extended():
     run("resume", "extended", "-q")
     check(evaluations("extended") == 90, f"50 and 40 evaluations are {evaluations('extended')}")
     # The budget that ended it gives way to the one that is given.
-    run("resume", "extended", "-q", "--seconds", 1)
+    run("resume", "extended", "-q", "--seconds", 1, "--tokens", 1000, "--money", 0.5)
     check(evaluations("extended") > 90, "nothing was done in another second")
+    by = "extended      3 times, by 1.00 s of clock, 60 evaluations, 1000 tokens, $0.50\n"
+    check(by in run("show", "extended"), run("show", "extended")[:800])
+    row = json.loads(run("show", "extended", "--json"))["campaigns"][0]
+    check((row["token_budget"], row["extended_tokens"], row["extended_money_usd"]) == (0, 1000, 0.5), row)
     holds("extended")
 
 

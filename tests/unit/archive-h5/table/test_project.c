@@ -350,10 +350,17 @@ static void test_extended(void **state)
     assert_int_equal(atoll_projection_decision(projection, 1001, &done, NULL), 0);
     assert_int_equal(atoll_projection_decision(projection, 1001, &best, NULL), 0);
     atoll_event_init(&extend, ATOLL_EVENT_EXTEND);
-    extend.extension.evaluations = 10;
+    extend.extension = (struct atoll_extension){
+        .evaluations = 10, .device_ns = 20, .wall_ns = 30, .tokens = 40, .money_usd = 0.5};
+    assert_int_equal(atoll_projection_event(projection, 1002, &extend, NULL), 0);
     assert_int_equal(atoll_projection_event(projection, 1002, &extend, NULL), 0);
     atoll_tables_get(tables, ATOLL_TABLE_CAMPAIGN, 0, &c);
     assert_int_equal(c.stop_reason, ATOLL_REASON_NONE);
+    assert_int_equal(c.extensions, 2);
+    assert_int_equal(c.extended_evaluations, 20);
+    assert_true(c.extended_device_ns == 40 && c.extended_wall_ns == 60);
+    assert_int_equal(c.extended_tokens, 80);
+    assert_true(c.extended_money_usd == 1);
     for (uint64_t i = 0; i < atoll_tables_count(tables, ATOLL_TABLE_TASKS); i++) {
         atoll_tables_get(tables, ATOLL_TABLE_TASKS, i, &t);
         assert_true(!t.done && t.reason == ATOLL_REASON_NONE && !(t.final_ratio > 0) && !t.final_pairs);
