@@ -8,11 +8,7 @@
 #include <sys/auxv.h>
 #endif
 
-#if defined(__x86_64__)
-#include <cpuid.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-#endif
+#include "mpi-eval/backend/cpu/process/tiles.h"
 
 #define TOLD_BYTES ((size_t)8 << 20)
 
@@ -126,21 +122,6 @@ int atoll_knowledge_briefs_make(struct atoll_knowledge_briefs *b, const struct a
     return 0;
 }
 
-#if defined(__x86_64__)
-#define TILES_GET     0x1021                           /* ARCH_GET_XCOMP_SUPP */
-#define TILES_FEATURE (1ul << 18)                      /* XFEATURE_XTILEDATA */
-#define TILES_EDX     (1u << 22 | 1u << 24 | 1u << 25) /* amx_bf16, amx_tile, amx_int8 */
-
-/* Of the processor, and given by the kernel. */
-static int has_tiles(void)
-{
-    unsigned a = 0, b = 0, c = 0, d = 0;
-    unsigned long given = 0;
-    return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d & TILES_EDX) == TILES_EDX &&
-           syscall(SYS_arch_prctl, TILES_GET, &given) == 0 && (given & TILES_FEATURE);
-}
-#endif
-
 const char *const *atoll_knowledge_processor_features(void)
 {
     static const char *features[8];
@@ -154,7 +135,7 @@ const char *const *atoll_knowledge_processor_features(void)
                                 __builtin_cpu_supports("avx512vl")},
                  {"avx512-vnni", __builtin_cpu_supports("avx512vnni")},
                  {"avx512-bf16", __builtin_cpu_supports("avx512bf16")},
-                 {"amx", has_tiles()}};
+                 {"amx", atoll_tiles_known()}};
     for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
         if (known[i].is_there)
             features[count++] = known[i].name;

@@ -122,7 +122,7 @@ static void check_device(struct findings *findings, const char *compiler)
     const struct atoll_device_info *info;
     struct atoll_bench_device device;
     struct atoll_err err = ATOLL_ERR_INIT;
-    char text[512], cache[32];
+    char text[512], cache[32], tiles[96] = "";
 
     if (atoll_bench_setup(&device.setup, &err) != 0) {
         find(findings, "random", 0, err.text);
@@ -139,9 +139,12 @@ static void check_device(struct findings *findings, const char *compiler)
              info->threads == 1 ? "" : "s",
              atoll_bytes_text((uint64_t)info->last_level_cache_bytes, cache, sizeof(cache)));
     find(findings, "device", 1, text);
-    snprintf(text, sizeof(text), "%.1f GB/s, f32 %.1f GFLOP/s, f64 %.1f GFLOP/s, empty launch %.0f ns",
+    if (info->limits.tensor_flops[ATOLL_BF16] > 0)
+        snprintf(tiles, sizeof(tiles), ", in tiles bf16 %.1f GFLOP/s, i8 %.1f GOP/s",
+                 info->limits.tensor_flops[ATOLL_BF16] / 1e9, info->limits.tensor_flops[ATOLL_I8] / 1e9);
+    snprintf(text, sizeof(text), "%.1f GB/s, f32 %.1f GFLOP/s, f64 %.1f GFLOP/s%s, empty launch %.0f ns",
              info->bandwidth_bytes_per_s / 1e9, info->peak_flops[ATOLL_F32] / 1e9,
-             info->peak_flops[ATOLL_F64] / 1e9, info->empty_launch_ns);
+             info->peak_flops[ATOLL_F64] / 1e9, tiles, info->empty_launch_ns);
     find(findings, "calibration", info->bandwidth_bytes_per_s > 0, text);
     atoll_bench_device_close(&device);
 }

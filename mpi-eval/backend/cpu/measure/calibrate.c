@@ -8,10 +8,12 @@
 #include <sys/auxv.h>
 #endif
 
+#include "base/log.h"
 #include "base/random.h"
 #include "core/stats.h"
 #include "mpi-eval/backend/kept_calibration.h"
 #include "mpi-eval/backend/cpu/measure/memory.h"
+#include "mpi-eval/backend/cpu/process/tiles.h"
 
 #define LONG_BYTES     ((size_t)32 << 20) /* hides launch overhead */
 #define SHORT_BYTES    ((size_t)2 << 20)  /* slips between whatever else the machine does */
@@ -76,7 +78,9 @@ enum kernel {
     KERNEL_KNOWN,
     KERNEL_PEAK_F32, /* of every kind of peak */
     KERNEL_PEAK_F64 = KERNEL_PEAK_F32 + PEAK_COUNT,
-    KERNEL_STREAM = KERNEL_PEAK_F64 + PEAK_COUNT, /* of every width, but the last, which is one for all */
+    KERNEL_TILES_BF16 = KERNEL_PEAK_F64 + PEAK_COUNT, /* of matrix units */
+    KERNEL_TILES_I8,
+    KERNEL_STREAM, /* of every width, but the last, which is one for all */
     KERNEL_COPY_PAST = KERNEL_STREAM + WIDTH_COUNT * STREAM_COPY_PAST,
     KERNEL_COUNT
 };
@@ -89,11 +93,11 @@ static unsigned stream_kernel(enum stream stream, enum width width)
 }
 
 static const char *const symbols[KERNEL_COUNT] = {
-    "k_empty",       "k_known",           "k_peak_f32_16", "k_peak_f32_32",     "k_peak_f32_32_fma",
-    "k_peak_f32_64", "k_peak_f32_sve",    "k_peak_f64_16", "k_peak_f64_32",     "k_peak_f64_32_fma",
-    "k_peak_f64_64", "k_peak_f64_sve",    "k_read_16",     "k_read_streams_16", "k_update_16",
-    "k_read_32",     "k_read_streams_32", "k_update_32",   "k_read_64",         "k_read_streams_64",
-    "k_update_64",   "k_copy_past"};
+    "k_empty",           "k_known",           "k_peak_f32_16", "k_peak_f32_32",     "k_peak_f32_32_fma",
+    "k_peak_f32_64",     "k_peak_f32_sve",    "k_peak_f64_16", "k_peak_f64_32",     "k_peak_f64_32_fma",
+    "k_peak_f64_64",     "k_peak_f64_sve",    "k_tiles_bf16",  "k_tiles_i8",        "k_read_16",
+    "k_read_streams_16", "k_update_16",       "k_read_32",     "k_read_streams_32", "k_update_32",
+    "k_read_64",         "k_read_streams_64", "k_update_64",   "k_copy_past"};
 
 /* A unit is one line of 64 bytes for the stream kernels, one thread for the peaks, one element for the known
  * answer. A peak kernel tells how many operations one of its steps has, 0 where the compiler has not got it: no host
@@ -228,6 +232,40 @@ static const char source[] =
     "#else\n"
     "KERNEL(k_peak_f32_sve) { double *out = w[0].p; if (b < e) out[b] = 0; }\n"
     "KERNEL(k_peak_f64_sve) { double *out = w[0].p; if (b < e) out[b] = 0; }\n"
+    "#endif\n"
+    /* Six tiles of sums hide a latency of 52 cycles at a product each 16 (tiles.md of knowledge/hardware/x86/amx).  Zeros take as
+     * long as other numbers.  A step is a sixteenth of six products, so that a run is as long as one of vectors. */
+    "#define TILES(name, product, pairs) KERNEL(name) { double *out = w[0].p; \\\n"
+    "    struct { unsigned char palette, start, none[14]; unsigned short bytes[16]; unsigned char rows[16]; "
+    "} \\\n"
+    "        config __attribute__((aligned(64))) = {.palette = 1}; \\\n"
+    "    for (int t = 0; t < 8; t++) { config.bytes[t] = 64; config.rows[t] = 16; } \\\n"
+    "    __asm__ volatile(\"ldtilecfg %0\" : : \"m\"(config)); \\\n"
+    "    __asm__ volatile(\"tilezero %tmm0\\n\\ttilezero %tmm1\\n\\ttilezero %tmm2\\n\\ttilezero "
+    "%tmm3\\n\\t\" \\\n"
+    "                     \"tilezero %tmm4\\n\\ttilezero %tmm5\\n\\ttilezero %tmm6\\n\\ttilezero %tmm7\"); "
+    "\\\n"
+    "    for (long i = 0; i < w[1].i; i += 16) \\\n"
+    "        __asm__ volatile(product \" %tmm7, %tmm6, %tmm0\\n\\t\" product \" %tmm7, %tmm6, %tmm1\\n\\t\" "
+    "\\\n"
+    "                         product \" %tmm7, %tmm6, %tmm2\\n\\t\" product \" %tmm7, %tmm6, %tmm3\\n\\t\" "
+    "\\\n"
+    "                         product \" %tmm7, %tmm6, %tmm4\\n\\t\" product \" %tmm7, %tmm6, %tmm5\"); \\\n"
+    "    __asm__ volatile(\"tilerelease\"); \\\n"
+    "    if (b < e) out[b] = 6 * 2.0 * 16 * 16 * pairs / 16; }\n"
+    "#define NO_TILES(name) KERNEL(name) { double *out = w[0].p; if (b < e) out[b] = 0; }\n"
+    "#define HAS_TILES 0\n"
+    "#if defined(__x86_64__) && defined(__has_include)\n"
+    "#if __has_include(<amxtileintrin.h>) || __has_include(<amxintrin.h>)\n" /* gcc's, clang's: assemblers of their time know tiles */
+    "#undef HAS_TILES\n#define HAS_TILES 1\n"
+    "#endif\n"
+    "#endif\n"
+    "#if HAS_TILES\n"
+    "TILES(k_tiles_bf16, \"tdpbf16ps\", 32)\n"
+    "TILES(k_tiles_i8, \"tdpbssd\", 64)\n"
+    "#else\n"
+    "NO_TILES(k_tiles_bf16)\n"
+    "NO_TILES(k_tiles_i8)\n"
     "#endif\n"
     "KERNEL(k_known) { const unsigned *x = w[0].p; unsigned *y = w[1].p; for (long i = b; i < e; i++) y[i] = "
     "x[i] * 3u + (unsigned)i; }\n";
@@ -492,6 +530,31 @@ static int measure_peak(struct atoll_calibration *cal, struct atoll_memory *memo
     return 0;
 }
 
+/* Of matrix units, where the processor has them and no width of vectors is forced.  A system that promises tiles and does not give
+ * them to a sandbox leaves them without a peak, as where there are none. */
+static int measure_tiles(struct atoll_calibration *cal, struct atoll_memory *memory, double *tensor_flops,
+                         struct atoll_err *err)
+{
+    static const struct {
+        unsigned kernel;
+        enum atoll_dtype type;
+    } units[] = {{KERNEL_TILES_BF16, ATOLL_BF16}, {KERNEL_TILES_I8, ATOLL_I8}};
+    size_t best;
+    for (size_t i = 0; i < sizeof(units) / sizeof(*units) && !cal->forced_bytes && atoll_tiles_known(); i++) {
+        const struct probe probe = {.kernel = units[i].kernel, .runs = PEAK_RUNS};
+        struct atoll_err why = ATOLL_ERR_INIT;
+        if (best_measure(cal, memory, &probe, 1, &tensor_flops[units[i].type], &best, &why) == 0)
+            continue;
+        if (why.code != ATOLL_E_CHILD) {
+            *err = why;
+            return -1;
+        }
+        atoll_log(ATOLL_LOG_WARNING, "eval.calibration.tiles", "matrix units have no peak: %s", why.text);
+        return 0;
+    }
+    return 0;
+}
+
 static int measure_streams(struct atoll_calibration *cal, struct atoll_memory *memory, enum width width,
                            double *bandwidth, struct atoll_err *err)
 {
@@ -529,6 +592,7 @@ int atoll_calibration_measure(struct atoll_calibration *calibration, struct atol
     int failed =
         measure_peak(calibration, memory, KERNEL_PEAK_F64, &info->peak_flops[ATOLL_F64], &of_f64, err) != 0 ||
         measure_peak(calibration, memory, KERNEL_PEAK_F32, &info->peak_flops[ATOLL_F32], &width, err) != 0 ||
+        measure_tiles(calibration, memory, info->limits.tensor_flops, err) != 0 ||
         measure_streams(calibration, memory, width, &info->bandwidth_bytes_per_s, err) != 0 ||
         measure_empty(calibration, info, ret_jitter_ns, err) != 0;
     atoll_memory_destroy(memory);

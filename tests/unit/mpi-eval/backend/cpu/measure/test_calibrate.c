@@ -7,6 +7,7 @@
 
 #include "mpi-eval/backend/backends.h"
 #include "mpi-eval/backend/cpu/measure/device.h"
+#include "mpi-eval/backend/cpu/process/tiles.h"
 
 #define WIDTH_VARIABLE "ATOLL_CALIBRATION_VECTOR_BYTES"
 #define USUAL_NS       1e5
@@ -17,6 +18,7 @@ static struct {
     size_t name_count;
     unsigned runs[NAME_LIMIT];
     const char *slow; /* part of the names of kernels that take ten times as long */
+    const char *dead; /* part of the names of kernels that the system ends */
     double step;      /* what each run of a kernel takes of the time of the one before */
     FILE *object;     /* gets what was compiled; NULL */
 } processor;
@@ -57,6 +59,8 @@ int __wrap_atoll_runner_run(struct atoll_runner *runner, const struct atoll_run_
         ret_result->ns *= processor.step;
     if (processor.slow && strstr(processor.names[k], processor.slow))
         ret_result->ns *= 10;
+    if (processor.dead && strstr(processor.names[k], processor.dead))
+        ret_result->status = ATOLL_RUN_CRASHED;
     processor.runs[k]++;
     return rc;
 }
@@ -154,6 +158,31 @@ static void test_slow_width(void **state)
     atoll_calibration_destroy(calibration);
 }
 
+/* Matrix units have peaks of their own where they may be used, and never are in the way of the others. */
+static void test_tiles(void **state)
+{
+    static const struct {
+        const char *width, *dead;
+        int has_bf16, has_i8;
+    } rows[] = {{"", NULL, 1, 1}, {"16", NULL, 0, 0}, {"", "k_tiles", 0, 0}, {"", "k_tiles_i8", 1, 0}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct atoll_err err = ATOLL_ERR_INIT;
+        struct atoll_device_info info = {.threads = 1};
+        struct atoll_calibration *calibration = open_calibration(rows[i].width, &err);
+        int is_there = atoll_tiles_known();
+        double product = 2.0 * 16 * 16 * 32, by_bf16 = 6 * product / 16 * 400000 / USUAL_NS * 1e9;
+        assert_non_null(calibration);
+        processor.dead = rows[i].dead;
+        calibrate(calibration, &info);
+        assert_true(info.limits.tensor_flops[ATOLL_BF16] == (is_there && rows[i].has_bf16 ? by_bf16 : 0));
+        assert_true(info.limits.tensor_flops[ATOLL_I8] == (is_there && rows[i].has_i8 ? 2 * by_bf16 : 0));
+        assert_int_equal(runs_of("k_tiles") > 0, is_there && !*rows[i].width);
+        assert_true(info.peak_flops[ATOLL_F32] > 0 && info.bandwidth_bytes_per_s > 0);
+        atoll_calibration_destroy(calibration);
+    }
+}
+
 /* A clock that is still on its way up: the best kernel runs again while it gains. */
 static void test_rise(void **state)
 {
@@ -228,13 +257,16 @@ static void test_operations(void **state)
 {
     static const struct {
         const char *kernel, *multiplications;
-    } rows[] = {{"k_peak_f64_16", "mul[a-z]*pd.*xmm"},
-                {"k_peak_f32_16", "mul[a-z]*ps.*xmm"},
-                {"k_peak_f64_32", "mulpd.*ymm"},
-                {"k_peak_f32_32_fma", "fmadd[0-9]*ps.*ymm"},
-                {"k_peak_f64_32_fma", "fmadd[0-9]*pd.*ymm"},
-                {"k_peak_f32_64", "fmadd[0-9]*ps.*zmm"},
-                {"k_peak_f64_64", "fmadd[0-9]*pd.*zmm"}};
+        int count;
+    } rows[] = {{"k_peak_f64_16", "mul[a-z]*pd.*xmm", 12},
+                {"k_peak_f32_16", "mul[a-z]*ps.*xmm", 12},
+                {"k_peak_f64_32", "mulpd.*ymm", 12},
+                {"k_peak_f32_32_fma", "fmadd[0-9]*ps.*ymm", 12},
+                {"k_peak_f64_32_fma", "fmadd[0-9]*pd.*ymm", 12},
+                {"k_peak_f32_64", "fmadd[0-9]*ps.*zmm", 12},
+                {"k_peak_f64_64", "fmadd[0-9]*pd.*zmm", 12},
+                {"k_tiles_bf16", "tdpbf16ps", 6},
+                {"k_tiles_i8", "tdpbssd", 6}};
     struct atoll_err err = ATOLL_ERR_INIT;
     struct atoll_device_info info = {.threads = 1};
     char path[] = "/tmp/atoll-calibrate-XXXXXX", command[512];
@@ -262,8 +294,8 @@ static void test_operations(void **state)
         FILE *from = popen(command, "r");
         assert_true(from && fscanf(from, "%d", &found) == 1);
         pclose(from);
-        if (found < 12 || found % 12 != 0)
-            fail_msg("%s: %d multiplications of 12", rows[i].kernel, found);
+        if (found < rows[i].count || found % rows[i].count != 0)
+            fail_msg("%s: %d multiplications of %d", rows[i].kernel, found, rows[i].count);
     }
     unlink(path);
     atoll_calibration_destroy(calibration);
@@ -387,10 +419,10 @@ static void test_bad_width(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_slow_width), cmocka_unit_test(test_rise),
-                                       cmocka_unit_test(test_forced),     cmocka_unit_test(test_probe),
-                                       cmocka_unit_test(test_operations), cmocka_unit_test(test_arm),
-                                       cmocka_unit_test(test_bad_width)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_slow_width), cmocka_unit_test(test_tiles),
+                                       cmocka_unit_test(test_rise),       cmocka_unit_test(test_forced),
+                                       cmocka_unit_test(test_probe),      cmocka_unit_test(test_operations),
+                                       cmocka_unit_test(test_arm),        cmocka_unit_test(test_bad_width)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     atoll_compiler_destroy(compiler);
     free(unit);
