@@ -188,7 +188,7 @@ static struct atoll_compiler *make(const struct atoll_check_compilers *all,
     settings.command = "nvrtc";
     settings.flags = "";
     settings.target = one->flags;
-    const struct atoll_nvrtc_settings cuda = {.compiler = settings};
+    const struct atoll_nvrtc_settings cuda = {.compiler = settings, .cache = all->cache ? NULL : ""};
     const struct atoll_triton_settings triton = {.compiler = settings, .python = all->python};
     return one->kind == ATOLL_CHECK_CUDA ? atoll_nvrtc_create(&cuda, err) : atoll_triton_create(&triton, err);
 }

@@ -173,6 +173,12 @@ def broken():
     check(all(r["result"] == ("failed" if "W=3" in what else "ok") for what, r in chosen.items()) and "unheard" in str(chosen), chosen)
     few = findings("--alone", root, "--python", "none", "--only", "t-example", "--choices", "0", status=1)
     check(not any(r["what"].startswith("kernel W=") for r in few), "--choices 0 compiles the first choice alone")
+    # Neither verdicts nor cubins of other checks are used or kept.
+    os.environ["ATOLL_SCRATCH"] = empty = os.path.join(scratch, "empty")
+    os.mkdir(empty)
+    findings("--alone", root, "--python", "none", "--only", "t-gpu", "--no-cache", status=1)
+    os.environ["ATOLL_SCRATCH"] = scratch
+    check(not os.listdir(empty), f"--no-cache leaves {os.listdir(empty)}")
     check(any("hints.yaml:3: " in r["text"] and r["result"] == "failed" for r in rows), "nothing is said of the hint's trigger")
     place = of(rows, "t-otherwise", "wrong, cc")[0]["place"]
     line = (root / "constraints/all.yaml").read_text().splitlines().index("  - id: t-otherwise") + 1
