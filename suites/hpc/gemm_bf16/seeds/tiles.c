@@ -1,0 +1,1 @@
+../../../../knowledge/examples/amx/gemm_bf16/kernel.c
