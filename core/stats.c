@@ -267,6 +267,7 @@ void atoll_share_interval(size_t hits, size_t count, double *ret_lo, double *ret
     double n = count ? (double)count : 1, p = (double)hits / n, share = z * z / n;
     double middle = (p + share / 2) / (1 + share);
     double half = z / (1 + share) * sqrt(p * (1 - p) / n + share / (4 * n));
-    *ret_lo = count ? fmax(0, middle - half) : 0;
-    *ret_hi = count ? fmin(1, middle + half) : 1;
+    *ret_lo =
+        hits ? fmax(0, middle - half) : 0; /* of none and of all the ends are exact, whatever sums round to */
+    *ret_hi = hits < count ? fmin(1, middle + half) : 1;
 }

@@ -270,6 +270,13 @@ static void test_share_interval(void **state)
         assert_true(fabs(lo - cases[i].lo) < 5e-5 && fabs(hi - cases[i].hi) < 5e-5);
         assert_true(lo >= 0 && hi <= 1);
     }
+    for (size_t n = 1; n <= 100; n++) { /* a share is within its interval */
+        double lo, hi;
+        atoll_share_interval(n, n, &lo, &hi);
+        assert_true(hi == 1);
+        atoll_share_interval(0, n, &lo, &hi);
+        assert_true(lo == 0);
+    }
 }
 
 int main(void)
