@@ -1,5 +1,6 @@
 /* synthetic.h - answers without measuring, for the null backend: the time of a candidate is a function of its
- * identity, so that coordinator, journal and search can be tested and timed without compilers and devices.
+ * identity, or what its source says of itself, so that coordinator, journal and search can be tested and timed without compilers
+ * and devices.
  * Layer: mpi-eval.  Pure. */
 #ifndef ATOLL_MPI_EVAL_EVALUATOR_SYNTHETIC_H
 #define ATOLL_MPI_EVAL_EVALUATOR_SYNTHETIC_H
@@ -11,6 +12,8 @@
 void atoll_synthetic_device(struct atoll_device_info *ret_device);
 /* 1 ms to 3 ms, from the first bytes of the identity. */
 double atoll_synthetic_time_ns(const struct atoll_id *candidate);
+/* The same, or the N of the first "null-time N" in its source, 1 to 1e9 ns.  source: NULL where it is not known. */
+double atoll_synthetic_time_of(const struct atoll_order_candidate *candidate);
 /* ret_evaluation: init'ed by the caller. */
 int atoll_synthetic_evaluate(const struct atoll_task *task, const struct atoll_order *order,
                              struct atoll_evaluation *ret_evaluation, struct atoll_err *err);

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Every strategy with a model behind a spool that plays all roles: each asks every kind that is its own, a run that was killed
-asks nothing twice, answers that are none change nothing but texts, and a replay words and reads all of them again.  The model
-is a script that sees the prompts alone and answers with JSON and kernels, now and then with nonsense, now and then with calls.
+"""Every strategy with a model behind a spool that plays all roles: each asks every kind that is its own, a run that is killed at
+the first question of each kind, and at the first that follows calls, asks nothing twice, answers that are none change nothing but
+texts, and a replay words and reads all of them again.  The model is a script that sees the prompts alone and answers with JSON and
+kernels, now and then with nonsense, now and then with calls.  Every kernel says a time below its parent's (null-time), so that
+there is something to sum up and to distil whenever two follow each other.
 
     agents.py BUILD SOURCE
 """
@@ -22,16 +24,19 @@ build, source = sys.argv[1:3]
 root = pathlib.Path(tempfile.mkdtemp(prefix="atoll-agents-"))
 atexit.register(shutil.rmtree, root, ignore_errors=True)
 PATIENCE_S = 120
-KILLED_AT = (1, 5, 11)  # questions that were answered until then
-
-STRATEGIES = {  # settings, and the kinds of asks that a model has to answer
-    "islands": (["prompt_interval=1", "generation_size=4", "judge=all"],
-                {"write/universal", "write/template", "summarise/plan", "meta/plan", "judge/plan"}),
-    "beam": (["beam_width=2", "beam_plans=3", "beam_attempts=2", "beam_iterations=2"],
-             {"plan/plan", "write/execute", "write/template", "summarise/plan"}),
-    "staged": (["stage_rounds=2", "staged_runs=2"],
-               {"analyse/staged", "order/staged", "write/staged", "write/extract", "write/template"}),
+STRATEGIES = {  # settings, and the kinds of asks that a model has to answer; it is killed at each
+    "islands": (["islands=2", "prompt_interval=1", "generation_size=4", "judge=all"],
+                {"write/universal", "write/template", "summarise/plan", "distil/plan", "meta/plan", "judge/plan"}),
+    "beam": (["beam_width=2", "beam_plans=2", "beam_attempts=2", "beam_iterations=4"],
+             {"plan/plan", "write/execute", "write/template", "summarise/plan", "distil/plan"}),
+    "staged": (["stage_rounds=2", "staged_runs=2", "islands=2", "generation_size=1"],
+               {"analyse/staged", "order/staged", "write/staged", "write/extract", "write/template", "distil/plan"}),
+    "two languages": (["generation_size=4", "triton=beside"], {"write/universal", "write/translate", "write/template"}),
 }
+ROLES = {"write/universal": "writer", "write/template": "templater", "summarise/plan": "summarizer", "plan/plan": "planner",
+         "write/execute": "executor", "analyse/staged": "analyser", "order/staged": "orderer", "write/staged": "refiner",
+         "write/extract": "extractor", "distil/plan": "distiller", "meta/plan": "prompter",
+         "write/initialise": "drafter", "judge/plan": "judge", "write/translate": "writer"}
 
 
 def check(condition, message):
@@ -53,15 +58,48 @@ def fenced(value):
     return f"Here it is.\n\n```json\n{json.dumps(value)}\n```\n"
 
 
-def kernel(prompt, mark):
-    """The first kernel of the prompt that has a plan, with a mark that makes it another text."""
-    for fence in re.finditer(r"^(`{3,})c\n(.*?)^\1$", prompt, re.S | re.M):
-        if "atoll-plan" in fence.group(2):
-            return f"Try this.\n\n```c\n{fence.group(2).rstrip()}\n/* {mark} */\n```\n"
+def timed(text, language, may_fail):
+    """The same kernel, which says that it takes a tenth less, or for the first time how long it takes.  may_fail: of times around 2.6 ms a tenth more, so that rounds end
+    without a gain."""
+    def said(match):
+        before = int(match.group(1))
+        return f"null-time {before * 11 // 10 if may_fail and 2500000 < before < 2800000 else max(600000, before * 9 // 10)}"
+    return re.sub(r"null-time (\d+)", said, text) if "null-time" in text else text + COMMENTS[language] % SLOW
+
+
+def kernel(prompt, mark, may_fail=False):
+    """The first kernel of the prompt that has a plan, with a mark that makes it another text; to be translated, one in Triton."""
+    for fence in re.finditer(r"^(`{3,})(c|cuda|triton)\n(.*?)^\1$", prompt, re.S | re.M):
+        _, language, text = fence.groups()
+        if "atoll-plan" not in text:
+            continue
+        if is_translated(prompt):
+            said = re.search(r"null-time \d+", text)
+            language, text = "triton", TRITON + COMMENTS["triton"] % (said.group() if said else SLOW)
+        return f"Try this.\n\n```{language}\n{timed(text, language, may_fail)}{COMMENTS[language] % mark}```\n"
     return "There is no kernel to begin with."
 
 
+def is_translated(prompt):
+    return "# The kernel to translate" in prompt
+
+
+TRITON = """# atoll-plan {"version": 1, "launch": [{"kernel": "copy", "grid": ["cdiv(N, 256)"], "args": ["x", "y", "i32:N"]}]}
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def copy(x, y, n):
+    at = tl.program_id(0) * 256 + tl.arange(0, 256)
+    tl.store(y + at, tl.load(x + at, mask=at < n), mask=at < n)
+"""
+COMMENTS = {"c": "/* %s */\n", "cuda": "/* %s */\n", "triton": "# %s\n"}
+SLOW = "null-time 2900000"
+
+
 ANSWERS = {
+    "refiner": lambda prompt, mark: kernel(prompt, mark, may_fail=True),
     "planner": lambda prompt, mark: fenced({"plans": [{"title": f"Unroll {mark}", "step": f"Unroll the inner loop by four ({mark}).",
                                                       "why": "few instructions are under way", "gain": [1.1, 1.3]}]}),
     "analyser": lambda prompt, mark: fenced({
@@ -83,20 +121,34 @@ CALL = {"role": "assistant", "content": "Let me look.", "tool_calls": [
 
 
 class Model(threading.Thread):
-    def __init__(self, spool, missing=()):
-        """missing: roles whose model is not there."""
+    def __init__(self, spool, missing=(), kinds=()):
+        """missing: roles whose model is not there.  kinds: at the first question of each nothing is answered until go_on()."""
         super().__init__(daemon=True)
         self.spool, self.bodies, self.count, self.stopping, self.trouble = spool, {}, 0, False, None
-        self.missing, self.missed = missing, 0
+        self.missing, self.missed, self.left, self.waits_at = missing, 0, set(kinds), None
+        self.has_called, self.answered = False, set()  # roles that said something of use
+
+    def go_on(self):
+        self.left.discard(self.waits_at)
+        self.waits_at = None
+
+    @staticmethod
+    def kind_of(request):
+        if len(request["messages"]) > 2:
+            return "turn"
+        return "translate" if is_translated(request["messages"][1]["content"]) else request["atoll"]["purpose"]
 
     def answer(self, request):
         self.count += 1
         role, prompt = request["atoll"]["purpose"], request["messages"][1]["content"]
-        if self.count % 7 == 3 and len(request["messages"]) == 2 and request.get("tools"):
+        if (self.count % 7 == 3 or not self.has_called) and len(request["messages"]) == 2 and request.get("tools"):
+            self.has_called = True
             return CALL, "tool_calls"
         text = ANSWERS.get(role, kernel)(prompt, f"answer {self.count}")
-        if self.count % 11 == 5:
-            text = "```json\n{\"plans\": [[[" + "[" * 2000 + "\n" + text[:40]
+        is_first = role not in self.answered
+        self.answered.add(role)
+        if self.count % 11 == 5 and not is_first:
+            text = "```json\n{\"plans\": [[[" + "[" * 2000 + f"\n{SLOW}\n" + text[:40]
         return {"role": "assistant", "content": text}, "stop"
 
     def answer_all(self):
@@ -115,6 +167,9 @@ class Model(threading.Thread):
             key, asked = request["atoll"]["key"], json.dumps([request["messages"], request.get("tools")])
             if self.bodies.setdefault(key, asked) != asked:
                 self.trouble = f"{key} was asked again, in other words"
+            if self.kind_of(request) in self.left:
+                self.waits_at = self.kind_of(request)
+                return
             if request["atoll"]["purpose"] in self.missing:
                 self.missed += 1
                 self.write(reply, {"error": {"message": "no such model", "code": 404},
@@ -133,7 +188,8 @@ class Model(threading.Thread):
 
     def run(self):
         while not self.stopping:
-            self.answer_all()
+            if not self.waits_at:
+                self.answer_all()
             time.sleep(0.01)
 
     def stop(self):
@@ -141,8 +197,8 @@ class Model(threading.Thread):
         self.join()
 
 
-def start(words):
-    return subprocess.Popen([f"{build}/atoll", *map(str, words)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+def start(words, program="atoll"):
+    return subprocess.Popen([f"{build}/{program}", *map(str, words)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                             start_new_session=True)
 
 
@@ -158,7 +214,9 @@ def suite():
     task = root / "suite" / "stencil5"
     shutil.copytree(f"{source}/suites/starter/stencil5", task)
     for seed in (task / "seeds").iterdir():
-        if not seed.name.startswith("naive."):
+        if seed.name.startswith("naive."):
+            seed.write_text(seed.read_text() + COMMENTS["c"] % SLOW)
+        else:
             seed.unlink()
     return task.parent
 
@@ -171,27 +229,41 @@ def command(campaign, model, strategy, settings, who="*=player", evaluations=40)
     return words
 
 
-def run(strategy, settings):
-    """Killed again and again in its midst; returns what the model saw."""
-    campaign, model = root / strategy, Model(root / f"{strategy}-spool")
+def run(strategy, settings, wanted):
+    """Killed at the first question of each kind, whose answer comes before it goes on or behind that; returns what the model saw."""
+    kinds = {"translate" if kind == "write/translate" else ROLES[kind] for kind in wanted} | {"turn"}
+    campaign, model = root / strategy, Model(root / f"{strategy}-spool", kinds=kinds)
     words = command(campaign, model, strategy, settings)
-    process = start(words)
+    resumed = ["resume", campaign, "-q"], "atoll"
+    if strategy == "two languages":  # which no processor has, and here is no GPU
+        words = command(campaign, model, "islands", settings, evaluations=20)
+        words[words.index("null")] = "cuda"
+        atoll(*words, "--create-only")
+        resumed = [campaign, "--null-backend"], "atoll-eval"
+    process = start(*(resumed if strategy == "two languages" else (words, "atoll")))
     model.start()
-    for questions in KILLED_AT:
-        wait_for(lambda: model.count >= questions or process.poll() is not None, f"{questions} questions")
-        check(process.poll() is None, f"{strategy}: it ended after {model.count} questions")
+    for kills in range(len(kinds)):
+        wait_for(lambda: model.waits_at or process.poll() is not None, f"{sorted(model.left)}")
+        check(process.poll() is None, f"{strategy}: it ended after {model.count} questions, without {sorted(model.left)}")
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-        process = start(["resume", campaign, "-q"])
+        answered = model.count
+        if kills % 2:
+            model.go_on()
+            wait_for(lambda: model.count > answered, "an answer to nobody")
+        process = start(*resumed)
+        model.go_on()
     try:
         check(process.wait(PATIENCE_S) == 0, f"{strategy}: the resumed run failed")
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         sys.exit(f"{strategy}: the resumed run does not end; {model.count} questions")
     model.stop()
+    if strategy == "two languages":
+        atoll("report", campaign, "-o", campaign / "report.html")
     check(not model.trouble, f"{strategy}: {model.trouble}")
     check(model.count == len(model.bodies), f"{strategy}: {model.count} answers to {len(model.bodies)} questions")
-    return campaign, model
+    return campaign, model, len(kinds)
 
 
 def check_told(strategy, asks):
@@ -205,17 +277,13 @@ def check_told(strategy, asks):
 
 def check_archive(strategy, campaign, asks):
     """Role, who was asked, sections, items and calls of every ask; and what each improvement cost."""
-    roles = {"write/universal": "writer", "write/template": "templater", "summarise/plan": "summarizer", "plan/plan": "planner",
-             "write/execute": "executor", "analyse/staged": "analyser", "order/staged": "orderer", "write/staged": "refiner",
-             "write/extract": "extractor", "distil/plan": "distiller", "meta/plan": "prompter",
-             "write/initialise": "drafter", "judge/plan": "judge"}
     sections, items, calls = {}, {}, {}
     for found, table in (sections, "sections"), (items, "items"), (calls, "tool_calls"):
         for row in rows(campaign, table):
             found.setdefault(row["ask"], []).append(row)
     for ask in asks:
         kind = f"{ask['kind']}/{ask['operator']}"
-        check(ask["role"] == roles[kind], f"{strategy}: {kind} is asked of the {ask['role']}")
+        check(ask["role"] == ROLES[kind], f"{strategy}: {kind} is asked of the {ask['role']}")
         check(ask["items"] == len(items.get(ask["number"], [])) and ask["tool_calls"] == len(calls.get(ask["number"], [])),
               f"{strategy}: items and calls of ask {ask['number']}")
         if ask["prompt"]:
@@ -254,7 +322,7 @@ def check_archive(strategy, campaign, asks):
     check(whole == sum(a["tokens"] + a["tool_tokens"] for a in asks), f"{strategy}: {whole} tokens")
 
 
-def check_asks(strategy, campaign, wanted):
+def check_asks(strategy, campaign, wanted, kills):
     asks = rows(campaign, "asks")
     answered = {f"{a['kind']}/{a['operator']}" for a in asks if a["status"] == "ok" and a["answer"]}
     check(wanted <= answered, f"{strategy}: only {sorted(answered)} were answered, of {sorted(wanted)}")
@@ -264,7 +332,7 @@ def check_asks(strategy, campaign, wanted):
     kept = json.loads(atoll("replay", campaign, "--json", "--record", recording))["kept"]
     report = json.loads(atoll("replay", campaign, "--json", "--gateway", f"replay:{recording}"))
     ok = sum(1 for a in asks if a["status"] == "ok" and a["answer"])
-    check(report["attempts"] == 1 + len(KILLED_AT) and report["other_prompts"] == 0 and report["answers"] == ok,
+    check(report["attempts"] == 1 + kills and report["other_prompts"] == 0 and report["answers"] == ok,
           f"{strategy}: replay: {report}, {ok} answers")
     check(report["recorded"] == ok and kept == ok + turns, f"{strategy}: the recording: {report}, {kept} kept, {turns} turns")
     check_told(strategy, asks)
@@ -296,7 +364,7 @@ def test_missing_models(process, model):
 suite()
 missing = start_with_missing_models()
 for strategy, (settings, wanted) in STRATEGIES.items():
-    campaign, model = run(strategy, settings)
-    asks = check_asks(strategy, campaign, wanted)
-    print(f"{strategy}: {len(asks)} asks, {model.count} questions")
+    campaign, model, kills = run(strategy, settings, wanted)
+    asks = check_asks(strategy, campaign, wanted, kills)
+    print(f"{strategy}: {len(asks)} asks, {model.count} questions, {kills} times killed")
 test_missing_models(*missing)

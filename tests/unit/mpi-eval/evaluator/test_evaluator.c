@@ -271,7 +271,7 @@ static void test_surplus_is_no_failure(void **state)
     atoll_buffer_fini(&payload);
 }
 
-/* The time of a candidate is its identity's; comparisons agree with it. */
+/* The time of a candidate is its identity's, or what its source says; comparisons agree with it. */
 static void test_synthetic_results_agree(void **state)
 {
     struct atoll_order order = {.margin = 0.01, .alpha = 0.05};
@@ -286,6 +286,12 @@ static void test_synthetic_results_agree(void **state)
         assert_int_equal(duel.better, ratio > 1.0100502);
         assert_true(atoll_synthetic_time_ns(&order.elite.id) >= 1e6);
     }
+    order.candidate.source = "/* null-time 2000000 */ void f(void); /* null-time 5 */";
+    order.elite.source = "/* null-time 2400000 */";
+    atoll_synthetic_duel(&order, &duel);
+    assert_true(duel.ratio == 1.2 && duel.challenger_ns == 2e6);
+    order.elite.source = "/* null-time soon */";
+    assert_true(atoll_synthetic_time_of(&order.elite) == atoll_synthetic_time_ns(&order.elite.id));
 }
 
 int main(void)
