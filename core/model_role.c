@@ -33,6 +33,13 @@ int atoll_model_role_has_candidates(enum atoll_model_role role)
            role == ATOLL_MODEL_ROLE_REFINER;
 }
 
+int atoll_model_role_has_tools(enum atoll_model_role role)
+{
+    return role != ATOLL_MODEL_ROLE_ORDERER && role != ATOLL_MODEL_ROLE_SUMMARIZER &&
+           role != ATOLL_MODEL_ROLE_DISTILLER && role != ATOLL_MODEL_ROLE_PROMPTER &&
+           role != ATOLL_MODEL_ROLE_JUDGE && role < ATOLL_MODEL_ROLE_COUNT;
+}
+
 enum atoll_model_role atoll_model_role_base(enum atoll_model_role role)
 {
     return role == ATOLL_MODEL_ROLE_DRAFTER ? ATOLL_MODEL_ROLE_WRITER : ATOLL_MODEL_ROLE_COUNT;

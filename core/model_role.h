@@ -31,6 +31,8 @@ const char *atoll_model_role_name(enum atoll_model_role role); /* "writer" ...; 
 enum atoll_model_role atoll_model_role_find(const char *name, size_t length);
 /* 1: it may be asked for several candidates, or plans, at once; 0: its answer is one. */
 int atoll_model_role_has_candidates(enum atoll_model_role role);
+/* 1: it may call tools; 0: who only orders, sums up or judges has nothing to try. */
+int atoll_model_role_has_tools(enum atoll_model_role role);
 /* The role that says what is unsaid of this one: of drafter writer; COUNT: none does. */
 enum atoll_model_role atoll_model_role_base(enum atoll_model_role role);
 /* Of whom an ask of this kind for this operator is asked. */

@@ -45,7 +45,7 @@
 struct settings {
     int local, evaluator, null_backend, verbose;
     long long evaluators, progress_fd;
-    const char *ack_log, *job, *gateway, *model, *token_file, *gate, *stage, *keep_calibration;
+    const char *ack_log, *job, *gateway, *model, *role, *token_file, *gate, *stage, *keep_calibration;
     double heartbeat_timeout_s, wall_s, lease_time_s;
     long long takeover, restarts, until;
     int on_signal, finish;
@@ -104,6 +104,8 @@ static const struct atoll_option options[] = {
      "the campaign's."},
     {"model", 0, ATOLL_OPT_TEXT, offsetof(struct settings, model), "NAME", NULL, 0, 0, NULL,
      "Model or ensemble, as the gateway calls it, or one a role; instead of the campaign's."},
+    {"role", 0, ATOLL_OPT_TEXT, offsetof(struct settings, role), "ROLE:KEY=VALUE,...;...", NULL, 0, 0, NULL,
+     "Parameters of roles; instead of the campaign's."},
     {"gateway-token", 0, ATOLL_OPT_TEXT, offsetof(struct settings, token_file), "FILE", NULL, 0, 0, NULL,
      "File with the gateway's token; instead of the campaign's."},
     {"gate", 0, ATOLL_OPT_TEXT, offsetof(struct settings, gate), "FILE", NULL, 0, 0, NULL,
@@ -257,7 +259,7 @@ static struct atoll_llm_queue_settings llm_settings_of(const struct settings *se
     struct atoll_llm_queue_settings llm = {
         .gateway = given_or_kept(settings->gateway, campaign, "gateway"),
         .model = given_or_kept(settings->model, campaign, ATOLL_ROLES_MODEL_OPTION),
-        .roles = given_or_kept(NULL, campaign, ATOLL_ROLES_OPTION),
+        .roles = given_or_kept(settings->role, campaign, ATOLL_ROLES_OPTION),
         .token_file = given_or_kept(settings->token_file, campaign, "gateway-token"),
         .deadline_s = deadline ? strtod(deadline, NULL) : 0};
     if (!llm.model || (llm.gateway && strcmp(llm.gateway, "none") == 0))

@@ -41,6 +41,7 @@ struct open_ask {
     struct atoll_llm_outcome outcome;
     uint64_t call; /* the client's number of it; 0: it was not sent */
     double sent_ns;
+    int has_logged_room;
     struct atoll_tool_loop loop;
     const char *states[ATOLL_TOOL_CALL_LIMIT]; /* of the provider, one a turn of this attempt; NULL */
 };
@@ -289,6 +290,21 @@ static void hand_back_states(struct open_ask *a)
             a->question.request.messages[i].provider_state = a->states[turn++];
 }
 
+/* Once an ask: turns of tools have filled the model's context. */
+static void log_room(const struct atoll_llm_queue *queue, struct open_ask *a)
+{
+    if (!a->question.is_short_of_room || a->has_logged_room)
+        return;
+    const struct atoll_ask_record *record = record_of(queue, a);
+    const char *role = atoll_model_role_name(role_of(a));
+    a->has_logged_room = 1;
+    atoll_log(ATOLL_LOG_INFO, "eval.ask.room",
+              "ask %llu: after %u calls of tools the %s's context of %u tokens is nearly full; %s",
+              (unsigned long long)a->ask.number, record ? record->call_count : 0, role,
+              queue->roles.of[role_of(a)].context_tokens,
+              a->question.request.is_tool_free ? "no more calls are wanted" : "what calls give is cut");
+}
+
 static void send_ask(struct atoll_llm_queue *queue, struct open_ask *a, const struct atoll_engine *engine,
                      double now_ns)
 {
@@ -300,6 +316,7 @@ static void send_ask(struct atoll_llm_queue *queue, struct open_ask *a, const st
         atoll_llm_outcome_set(&a->outcome, ATOLL_LLM_INVALID, "%s", err.text);
         return;
     }
+    log_room(queue, a);
     hand_back_states(a);
     a->state = ASK_SENT;
     if (atoll_client_ask(queue->client, &a->question.request, on_outcome, a, &a->call, &err) != 0) {

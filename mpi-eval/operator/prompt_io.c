@@ -183,16 +183,9 @@ static int write_prompt(const struct atoll_prompt_input *input, struct atoll_are
     return rc;
 }
 
-/* Nobody who only orders or sums up has anything to try. */
 unsigned atoll_prompt_io_tool_limit(const struct atoll_prompt_io *io, const struct atoll_ask *ask)
 {
-    uint32_t own = io->roles->of[atoll_model_role_of_ask(ask)].tools;
-    switch (ask->kind) {
-    case ATOLL_ASK_WRITE:
-    case ATOLL_ASK_PLAN:
-    case ATOLL_ASK_ANALYSE: return io->tool_limit && own <= ATOLL_TOOL_CALL_LIMIT ? own : io->tool_limit;
-    default: return 0;
-    }
+    return atoll_roles_tool_limit(io->roles, atoll_model_role_of_ask(ask), io->tool_limit);
 }
 
 /* A result in what room is left for it; whole where that is enough. */
@@ -208,12 +201,29 @@ static const char *fit_result(const char *result, size_t room, struct atoll_aren
     return cut;
 }
 
+static size_t length_of(const char *text)
+{
+    return text ? strlen(text) : 0;
+}
+
+/* What a model said, thought and called in a turn, which all goes back to it: of thoughts that its provider sealed the tokens
+ * tell. */
+static size_t answer_bytes(const struct atoll_tool_turn *turn)
+{
+    size_t texts = length_of(turn->said) + length_of(turn->thought);
+    for (uint32_t i = 0; i < turn->call_count; i++)
+        texts += length_of(turn->calls[i].arguments);
+    size_t tokens = atoll_roles_token_bytes(turn->tokens_out);
+    return texts > tokens ? texts : tokens;
+}
+
 /* What a model said in a turn, and what its calls gave.  room: bytes that are left for this turn and those after it, which has
  * what it took taken off; a turn before is told as it was, so that the request of each is the beginning of the next. */
 static int add_turn(const struct atoll_tool_turn *turn, size_t *room, struct atoll_arena *arena,
-                    struct atoll_llm_request *request, struct atoll_err *err)
+                    struct atoll_prompt_question *question, struct atoll_err *err)
 {
-    size_t used = strlen(turn->said);
+    struct atoll_llm_request *request = &question->request;
+    size_t used = answer_bytes(turn);
     struct atoll_llm_tool_call *calls = atoll_arena_alloc_array(arena, turn->call_count, sizeof(*calls), err);
     if (!calls)
         return -1;
@@ -225,14 +235,13 @@ static int add_turn(const struct atoll_tool_turn *turn, size_t *room, struct ato
                                    .text = turn->said,
                                    .tool_call_count = turn->call_count,
                                    .tool_calls = calls};
-    for (uint32_t i = 0; i < turn->call_count; i++)
-        used += strlen(turn->calls[i].arguments);
     for (uint32_t i = 0; i < turn->call_count; i++) {
         const struct atoll_tool_call *call = &turn->calls[i];
         size_t left = *room > used ? *room - used : 0;
         const char *result = fit_result(call->result, left / (turn->call_count - i), arena, err);
         if (!result)
             return -1;
+        question->is_short_of_room |= result != call->result;
         used += strlen(result);
         calls[i] = (struct atoll_llm_tool_call){call->id, call->name, call->arguments};
         request->messages[request->message_count++] =
@@ -255,8 +264,9 @@ static size_t turns_bytes(const struct atoll_prompt_io *io, const struct atoll_a
 /* What may be called, and the turns so far; nothing any more where one more turn would find no room. */
 static int add_tools(const struct atoll_prompt_io *io, const struct atoll_ask *ask,
                      const struct atoll_ask_record *record, struct atoll_arena *arena,
-                     struct atoll_llm_request *request, struct atoll_err *err)
+                     struct atoll_prompt_question *question, struct atoll_err *err)
 {
+    struct atoll_llm_request *request = &question->request;
     unsigned limit = atoll_prompt_io_tool_limit(io, ask);
     for (unsigned tool = 0; limit && tool < ATOLL_TOOL_COUNT; tool++) {
         request->tools[request->tool_count++] =
@@ -268,10 +278,11 @@ static int add_tools(const struct atoll_prompt_io *io, const struct atoll_ask *a
     size_t prompt = strlen(request->messages[1].text);
     size_t room = all == 0 ? SIZE_MAX : all > prompt ? all - prompt : 0;
     for (const struct atoll_ask_turn *t = record ? record->turns : NULL; t; t = t->next)
-        if (add_turn(&t->turn, &room, arena, request, err) != 0)
+        if (add_turn(&t->turn, &room, arena, question, err) != 0)
             return -1;
-    request->is_tool_free =
-        limit && record && (record->call_count >= limit || (record->turns && room < TURN_LEAST));
+    int is_full = limit && record && record->turns && room < TURN_LEAST;
+    question->is_short_of_room |= is_full;
+    request->is_tool_free = is_full || (limit && record && record->call_count >= limit);
     return 0;
 }
 
@@ -514,7 +525,7 @@ int atoll_prompt_io_request(const struct atoll_prompt_io *io, const struct atoll
     const struct atoll_ask_record *record =
         atoll_ask_history_find(atoll_prompt_context_asks(io->context), ask->number);
     if (word(io, ask, record, arena, ret_question, err) != 0 ||
-        add_tools(io, ask, record, arena, &ret_question->request, err) != 0)
+        add_tools(io, ask, record, arena, ret_question, err) != 0)
         return -1;
     return say_whose(io, ask, record ? record->turn_count : 0, arena, &ret_question->request, err);
 }

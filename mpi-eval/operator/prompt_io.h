@@ -21,6 +21,7 @@ struct atoll_prompt_question {
     uint32_t section_count;
     struct atoll_dialogue_section sections[ATOLL_DIALOGUE_SECTION_LIMIT]; /* that the prompt has */
     uint32_t brief_cut_bytes[ATOLL_BRIEF_LIMIT]; /* of the briefs that are told as texts, in their order */
+    int is_short_of_room; /* a result was cut, or no more calls are wanted, because the model's context is full */
 };
 
 /* All borrowed. */

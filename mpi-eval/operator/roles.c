@@ -168,6 +168,7 @@ static const struct parameter {
     size_t offset;
     double least, most;
 } parameters[] = {
+    /* prompts and search follow from all that are counts */
     {"temperature", REAL, offsetof(struct atoll_role_settings, temperature), 0, 2},
     {"top-p", REAL, offsetof(struct atoll_role_settings, top_p), 0, 1},
     {"effort", EFFORT, offsetof(struct atoll_role_settings, effort), 0, 0},
@@ -354,6 +355,19 @@ void atoll_roles_apply(const struct atoll_roles *roles, enum atoll_model_role ro
     request->max_output_tokens = s->max_tokens;
 }
 
+unsigned atoll_roles_tool_limit(const struct atoll_roles *roles, enum atoll_model_role role, unsigned limit)
+{
+    uint32_t own = roles->of[role].tools;
+    if (!limit || !atoll_model_role_has_tools(role))
+        return 0;
+    return own <= ATOLL_TOOL_CALL_LIMIT ? own : limit;
+}
+
+size_t atoll_roles_token_bytes(uint64_t tokens)
+{
+    return tokens < PROMPT_MOST ? (size_t)tokens * BYTES_PER_TOKEN : PROMPT_MOST * BYTES_PER_TOKEN;
+}
+
 size_t atoll_roles_prompt_bytes(const struct atoll_roles *roles, enum atoll_model_role role)
 {
     const struct atoll_role_settings *s = &roles->of[role];
@@ -362,6 +376,17 @@ size_t atoll_roles_prompt_bytes(const struct atoll_roles *roles, enum atoll_mode
         return 0;
     size_t bytes = s->context_tokens > kept ? (size_t)(s->context_tokens - kept) * BYTES_PER_TOKEN : 0;
     return bytes < PROMPT_LEAST ? PROMPT_LEAST : bytes > PROMPT_MOST ? PROMPT_MOST : bytes;
+}
+
+const char *atoll_roles_frozen(const struct atoll_role_settings *before,
+                               const struct atoll_role_settings *now)
+{
+    const char *const a = (const char *)before, *const b = (const char *)now;
+    for (size_t i = 0; i < PARAMETERS; i++)
+        if (parameters[i].kind == COUNT &&
+            memcmp(a + parameters[i].offset, b + parameters[i].offset, sizeof(uint32_t)) != 0)
+            return parameters[i].name;
+    return NULL;
 }
 
 void atoll_roles_candidates(const struct atoll_roles *roles, struct atoll_search *search)

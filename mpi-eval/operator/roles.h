@@ -54,8 +54,15 @@ int atoll_roles_check_islands(const struct atoll_roles *roles, uint32_t islands,
 /* The role's model on the island and what is said of its parameters, into a request; its purpose is the role. */
 void atoll_roles_apply(const struct atoll_roles *roles, enum atoll_model_role role, uint32_t island,
                        struct atoll_llm_request *request);
+/* Calls of tools that an ask of this role may make; limit: the campaign's setting, 0: nobody may. */
+unsigned atoll_roles_tool_limit(const struct atoll_roles *roles, enum atoll_model_role role, unsigned limit);
+/* Bytes that so many tokens are taken for; at most 2 MiB. */
+size_t atoll_roles_token_bytes(uint64_t tokens);
 /* Bytes that the user text of a prompt of this role may have; 0: as prompts do by themselves. */
 size_t atoll_roles_prompt_bytes(const struct atoll_roles *roles, enum atoll_model_role role);
+/* The first parameter that differs, of those that prompts and search follow from; NULL: none does.  Static storage. */
+const char *atoll_roles_frozen(const struct atoll_role_settings *before,
+                               const struct atoll_role_settings *now);
 /* Candidates per ask, into the settings of the search that say so. */
 void atoll_roles_candidates(const struct atoll_roles *roles, struct atoll_search *search);
 

@@ -163,6 +163,40 @@ int atoll_model_options_complete(struct atoll_model_options *options, struct ato
     return options->where && strcmp(options->where, "none") != 0 ? where_check(options, err) : 0;
 }
 
+int atoll_model_options_resume_roles(struct atoll_model_options *options, const struct atoll_model_kept *kept,
+                                     struct atoll_err *err)
+{
+    struct atoll_roles before, now;
+    struct atoll_buffer text;
+    if (options->role.count == 0)
+        return 0;
+    atoll_buffer_init(&text, ROLES_BYTES);
+    if (kept->roles && *kept->roles)
+        atoll_buffer_printf(&text, "%s%s", kept->roles,
+                            kept->roles[strlen(kept->roles) - 1] == ';' ? "" : ";");
+    for (size_t i = 0; i < options->role.count; i++)
+        atoll_buffer_printf(&text, "%s%s", i ? ";" : "", options->role.items[i]);
+    atoll_buffer_put_u8(&text, 0);
+    int rc = atoll_buffer_check(&text, err);
+    rc = rc == 0 ? atoll_roles_parse(NULL, kept->roles, &before, err) : rc;
+    rc = rc == 0 ? atoll_roles_parse(NULL, (const char *)text.data, &now, err) : rc;
+    for (unsigned i = 0; i < ATOLL_MODEL_ROLE_COUNT && rc == 0; i++) {
+        const char *what = atoll_roles_frozen(&before.of[i], &now.of[i]);
+        if (what)
+            rc = atoll_err_set(err, ATOLL_E_USAGE,
+                               "--role: %s of the %s cannot be changed any more: this campaign's prompts and "
+                               "search follow from it; temperature, top-p and effort can, or start a new "
+                               "campaign with --reuse",
+                               what, atoll_model_role_name((enum atoll_model_role)i));
+    }
+    if (rc != 0) {
+        atoll_buffer_fini(&text);
+        return -1;
+    }
+    options->roles = (char *)text.data;
+    return 0;
+}
+
 int atoll_model_options_fit(const struct atoll_model_options *options, const struct atoll_model_kept *kept,
                             struct atoll_err *err)
 {
@@ -179,7 +213,14 @@ int atoll_model_options_fit(const struct atoll_model_options *options, const str
         atoll_check_offer(where, options->token ? options->token : kept->token, OFFER_S, offer, NULL) == 0) {
         for (unsigned i = 0; i < ATOLL_MODEL_ROLE_COUNT && rc == 0; i++) {
             uint32_t context = context_of(offer, &now, i, &has_no_tools);
-            if (context && context < before.of[i].context_tokens) {
+            if (has_no_tools && atoll_roles_tool_limit(&before, (enum atoll_model_role)i, kept->tools)) {
+                rc = atoll_err_set(
+                    err, ATOLL_E_USAGE,
+                    "the model of role %s can call no tools at %s, and this campaign's prompts offer some, "
+                    "for "
+                    "as long as it lives: name a model that can, or start a new campaign with --reuse",
+                    atoll_model_role_name((enum atoll_model_role)i), where);
+            } else if (context && context < before.of[i].context_tokens) {
                 rc = atoll_err_set(
                     err, ATOLL_E_USAGE,
                     "the model of role %s has a context of %u tokens at %s, and this campaign's prompts are "
@@ -230,8 +271,10 @@ void atoll_model_options_fini(struct atoll_model_options *options)
 
 size_t atoll_model_options_arguments(const struct atoll_model_options *options, const char **ret_arguments)
 {
-    const char *const pairs[][2] = {
-        {"--gateway", options->where}, {"--model", options->model}, {"--gateway-token", options->token}};
+    const char *const pairs[][2] = {{"--gateway", options->where},
+                                    {"--model", options->model},
+                                    {"--gateway-token", options->token},
+                                    {"--role", options->roles}};
     size_t count = 0;
     for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++) {
         if (pairs[i][1]) {

@@ -11,7 +11,7 @@ struct atoll_model_options {
     struct atoll_option_list role; /* parameters of roles, as given (mpi-eval/operator/roles.h) */
     double deadline_s;
     char *where, *token; /* owned: with absolute paths, as a campaign keeps them; NULL: no model is asked */
-    char *roles;         /* owned: parameters of roles as a campaign keeps them; NULL: none */
+    char *roles; /* owned: parameters of roles as a campaign keeps them, or a resume says them; NULL: none */
 };
 
 /* Share of proposals that a model is asked for where nothing else is said: the tuner goes on with the rest. */
@@ -28,13 +28,18 @@ int atoll_model_options_complete(struct atoll_model_options *options, struct ato
 /* What a campaign keeps of its models; each may be NULL: nothing. */
 struct atoll_model_kept {
     const char *model, *roles, *gateway, *token;
+    uint32_t tools; /* the search's setting */
 };
-/* Whether completed options of a resume name models that take prompts as long as the campaign's are; asks the gateway, and one
- * that says nothing is no hindrance.  Errors: USAGE, which names the role; MEMORY. */
+/* What a resume says of roles behind what the campaign keeps, into options->roles.  Errors: USAGE, what is no parameter or one that
+ * prompts and search follow from; LIMIT, MEMORY. */
+int atoll_model_options_resume_roles(struct atoll_model_options *options, const struct atoll_model_kept *kept,
+                                     struct atoll_err *err);
+/* Whether completed options of a resume name models that take prompts as long as the campaign's are, and call tools where these
+ * offer some; asks the gateway, and one that says nothing is no hindrance.  Errors: USAGE, which names the role; MEMORY. */
 int atoll_model_options_fit(const struct atoll_model_options *options, const struct atoll_model_kept *kept,
                             struct atoll_err *err);
 void atoll_model_options_fini(struct atoll_model_options *options);
-/* Arguments for atoll-eval that say the same (resume): up to six into ret_arguments, returns how many. */
+/* Arguments for atoll-eval that say the same (resume): up to eight into ret_arguments, returns how many. */
 size_t atoll_model_options_arguments(const struct atoll_model_options *options, const char **ret_arguments);
 
 #endif

@@ -44,11 +44,14 @@ static const struct atoll_option resume_options[] = {
      "Another number of MPI ranks than the campaign was made with."},
     {"model", 'm', ATOLL_OPT_TEXT, FIELD(model.model), "NAME", NULL, 0, 0, NULL,
      "Another model or ensemble than the campaign was made with, or one a role (see atoll-run). Prompts stay "
-     "as long as "
-     "they were, and what --role said stays: a model with a smaller context is refused."},
+     "as they were: a model with a smaller context, or without tools where they offer some, is refused."},
+    {"role", 0, ATOLL_OPT_LIST, FIELD(model.role), "ROLE:KEY=VALUE,...", NULL, 0, 0, NULL,
+     "Another temperature, top-p or effort of a role, or of all (*), for this resume (see atoll-run). What "
+     "prompts and search follow from (max-tokens, candidates, context, tools) stays as the campaign was "
+     "made."},
     {"gateway", 'g', ATOLL_OPT_TEXT, FIELD(model.gateway), "WHERE", NULL, 0, 0, NULL,
      "Another gateway than the campaign was made with (forms: see atoll-run), or none: the tuner goes on "
-     "alone."},
+     "alone. Its models are looked at as with --model."},
     {"gateway-token", 0, ATOLL_OPT_TEXT, FIELD(model.token_file), "FILE", NULL, 0, 0, NULL,
      "Another file with the gateway's token."},
     {"ack-log", 0, ATOLL_OPT_TEXT, FIELD(ack_log), "FILE", NULL, 0, 0, NULL,
@@ -173,8 +176,8 @@ static int resume_sweep(const struct resume_settings *settings, const char *dir,
     struct atoll_sweep *sweep;
     int status = -1;
 
-    if (settings->model.model || settings->model.gateway || settings->ack_log || settings->finish ||
-        settings->ranks) {
+    if (settings->model.model || settings->model.gateway || settings->model.role.count || settings->ack_log ||
+        settings->finish || settings->ranks) {
         return atoll_err_set(err, ATOLL_E_USAGE,
                              "%s was submitted: its jobs take no options of atoll resume but budgets", dir);
     }
@@ -205,7 +208,8 @@ static int run_resume(void *given, const char *const *arguments, size_t count, s
     campaign = atoll_campaign_open(dir, NULL, err);
     if (!campaign)
         return -1;
-    if (settings->model.model && !(atoll_campaign_config(campaign)->search.ask_share > 0)) {
+    if ((settings->model.model || settings->model.role.count) &&
+        !(atoll_campaign_config(campaign)->search.ask_share > 0)) {
         atoll_campaign_close(campaign);
         return atoll_err_set(
             err, ATOLL_E_USAGE,
@@ -234,12 +238,14 @@ static int run_resume(void *given, const char *const *arguments, size_t count, s
                                    .ack_log = settings->ack_log,
                                    .is_json = settings->json,
                                    .is_quiet = settings->quiet};
-    const struct atoll_model_kept kept = {atoll_campaign_option(campaign, ATOLL_ROLES_MODEL_OPTION),
-                                          atoll_campaign_option(campaign, ATOLL_ROLES_OPTION),
-                                          atoll_campaign_option(campaign, "gateway"),
-                                          atoll_campaign_option(campaign, "gateway-token")};
+    const struct atoll_model_kept kept = {
+        atoll_campaign_option(campaign, ATOLL_ROLES_MODEL_OPTION),
+        atoll_campaign_option(campaign, ATOLL_ROLES_OPTION), atoll_campaign_option(campaign, "gateway"),
+        atoll_campaign_option(campaign, "gateway-token"), atoll_campaign_config(campaign)->search.tools};
     int rc = atoll_model_options_complete(&settings->model, err);
-    if (rc == 0 && settings->model.model && !settings->finish)
+    if (rc == 0)
+        rc = atoll_model_options_resume_roles(&settings->model, &kept, err);
+    if (rc == 0 && (settings->model.model || settings->model.gateway) && !settings->finish)
         rc = atoll_model_options_fit(&settings->model, &kept, err);
     atoll_campaign_close(campaign);
     if (rc != 0) {

@@ -82,14 +82,15 @@ static int tear_down(void **state)
     return 0;
 }
 
+static struct atoll_prompt_question last_question;
+
 static struct atoll_llm_request request_of(struct stand *s, const struct atoll_ask *ask,
                                            struct atoll_arena *arena)
 {
-    struct atoll_prompt_question question;
     struct atoll_err err = ATOLL_ERR_INIT;
-    if (atoll_prompt_io_request(&s->io, ask, arena, &question, &err) != 0)
+    if (atoll_prompt_io_request(&s->io, ask, arena, &last_question, &err) != 0)
         fail_msg("%s", err.text);
-    return question.request;
+    return last_question.request;
 }
 
 static void an_ask_becomes_a_request(void **state)
@@ -221,13 +222,50 @@ static void turns_fit_the_context(void **state)
     }
     assert_true(turn > 0 && bytes_of(&request) > 32000 - 4096);
     assert_non_null(strstr(last, "bytes are left out"));
+    assert_true(last_question.is_short_of_room);
     role->context_tokens = 0;
     atoll_arena_reset(s->arena);
     request = request_of(s, &ask, s->arena);
-    assert_false(request.is_tool_free);
+    assert_false(request.is_tool_free || last_question.is_short_of_room);
     assert_string_equal(request.messages[request.message_count - 1].text, result);
     free(last);
     free(result);
+}
+
+/* Thoughts go back with their turn: their text takes room, or, where the provider sealed it, their tokens do. */
+static void thoughts_take_room(void **state)
+{
+    struct stand *s = *state;
+    const struct atoll_ask ask = *op_at(s->sim, 0);
+    char *thought = calloc(1, 30001);
+    memset(thought, 't', 30000);
+    const struct {
+        const char *thought;
+        uint64_t tokens;
+        int is_full;
+    } rows[] = {{"", 10, 0}, {thought, 10, 1}, {"", 15000, 1}, {NULL, UINT64_MAX, 1}};
+    s->io.tool_limit = 4;
+    s->roles.of[atoll_model_role_of_ask(&ask)].context_tokens = 40000;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct atoll_prompt_context *context = atoll_prompt_context_create(0, NULL);
+        struct atoll_event event = {
+            .type = ATOLL_EVENT_TOOL,
+            .tool_turn = {.ask = ask.number,
+                          .said = "I look.",
+                          .thought = rows[i].thought,
+                          .tokens_out = rows[i].tokens,
+                          .call_count = 1,
+                          .calls = {{"a", "compile", "{}", "fine", ATOLL_TOOL_OK, 0}}}};
+        s->io.context = context;
+        assert_int_equal(atoll_prompt_context_add_ask(context, &ask, NULL), 0);
+        assert_int_equal(atoll_prompt_context_add_event(context, &event, NULL), 0);
+        atoll_arena_reset(s->arena);
+        assert_int_equal(request_of(s, &ask, s->arena).is_tool_free, rows[i].is_full);
+        assert_int_equal(last_question.is_short_of_room, rows[i].is_full);
+        atoll_prompt_context_destroy(context);
+    }
+    s->io.context = s->context;
+    free(thought);
 }
 
 /* docs/adr/0014: whatever else is measured while a model thinks, and over a snapshot, the words stay. */
@@ -366,6 +404,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_role_limits_its_calls, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_translation_speaks_of_two_languages, set_up, tear_down),
         cmocka_unit_test_setup_teardown(turns_fit_the_context, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(thoughts_take_room, set_up, tear_down),
         cmocka_unit_test_setup_teardown(words_do_not_change, set_up, tear_down),
         cmocka_unit_test_setup_teardown(outcomes_become_replies, set_up, tear_down),
         cmocka_unit_test_setup_teardown(nuls_and_odd_costs_do_no_harm, set_up, tear_down),

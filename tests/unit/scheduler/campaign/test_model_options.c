@@ -106,28 +106,38 @@ static void no_offer_adds_nothing(void **state)
     }
 }
 
-/* A campaign's prompts are as long as the models that it was made with could read. */
-static void a_resume_wants_as_much_context(void **state)
+/* A campaign's prompts are as long as the models that it was made with could read, and offer tools where these could call some. */
+static void a_resume_wants_as_much(void **state)
 {
     static const struct {
         const char *model, *gateway, *roles, *words;
+        uint32_t tools;
     } cases[] = {
-        {"big", NULL, "planner:context=128000;", NULL},
-        {"small", NULL, "planner:context=9000;writer:context=9000;", NULL},
-        {"small", NULL, "writer:context=9001;", "role writer has a context of 9000 tokens"},
-        {"*=big,executor=small", NULL, "executor:context=128000", "role executor"},
-        {"*=big,executor=small", NULL, "planner:context=128000", NULL},
-        {NULL, NULL, "planner:context=128000;", "role planner"}, /* the campaign's own, elsewhere */
-        {"unheard-of", NULL, "planner:context=128000;", NULL},
-        {"small", "none", "planner:context=128000;", NULL},
-        {"small", NULL, NULL, NULL},
+        {"big", NULL, "planner:context=128000;", NULL, 0},
+        {"small", NULL, "planner:context=9000;writer:context=9000;", NULL, 0},
+        {"small", NULL, "writer:context=9001;", "role writer has a context of 9000 tokens", 0},
+        {"*=big,executor=small", NULL, "executor:context=128000", "role executor", 0},
+        {"*=big,executor=small", NULL, "planner:context=128000", NULL, 0},
+        {NULL, NULL, "planner:context=128000;", "role planner", 0}, /* the campaign's own, elsewhere */
+        {"unheard-of", NULL, "planner:context=128000;", NULL, 0},
+        {"small", "none", "planner:context=128000;", NULL, 0},
+        {"small", NULL, NULL, NULL, 0},
+        {"mute", NULL, NULL, "role writer can call no tools", 8},
+        {"mute", "none", NULL, NULL, 8},
+        {"mute", NULL, NULL, NULL, 0},
+        {"mute", NULL, "*:tools=0", NULL, 8},
+        {"*=big,judge=mute", NULL, NULL, NULL, 8}, /* which is offered none */
+        {"*=big,refiner=mute", NULL, "*:tools=0;refiner:tools=2;", "role refiner can call no tools", 8},
+        {"*=big,@1=mute", NULL, NULL, "can call no tools", 8},
     };
     write_offer(
-        "{\"data\":[{\"id\":\"big\",\"atoll\":{\"context_tokens\":128000}},{\"id\":\"small\",\"atoll\":{"
+        "{\"data\":[{\"id\":\"big\",\"atoll\":{\"context_tokens\":128000}},{\"id\":\"mute\",\"atoll\":{"
+        "\"tools\":false}},{\"id\":\"small\",\"atoll\":{"
         "\"context_tokens\":9000}}],\"atoll\":{\"roles\":{}}}");
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct atoll_model_options options = {.model = cases[i].model, .gateway = cases[i].gateway};
-        const struct atoll_model_kept kept = {.model = "small", .roles = cases[i].roles, .gateway = spool};
+        const struct atoll_model_kept kept = {
+            .model = "small", .roles = cases[i].roles, .gateway = spool, .tools = cases[i].tools};
         struct atoll_err err = ATOLL_ERR_INIT;
         assert_int_equal(atoll_model_options_complete(&options, &err), 0);
         int rc = atoll_model_options_fit(&options, &kept, &err);
@@ -135,6 +145,41 @@ static void a_resume_wants_as_much_context(void **state)
             fail_msg("case %zu: %s", i, rc ? err.text : "taken");
         if (rc != 0)
             expect_err(&err, ATOLL_E_USAGE, cases[i].words);
+        atoll_model_options_fini(&options);
+    }
+}
+
+/* What a request alone says may be another; behind what the campaign keeps, so that it holds. */
+static void a_resume_says_more_of_roles(void **state)
+{
+    static const struct {
+        const char *kept, *role, *roles, *words;
+    } cases[] = {
+        {NULL, NULL, NULL, NULL},
+        {NULL, "writer:temperature=0.3", "writer:temperature=0.3", NULL},
+        {"", "*:effort=low", "*:effort=low", NULL},
+        {"writer:context=9000;", "*:top-p=0.5", "writer:context=9000;*:top-p=0.5", NULL},
+        {"writer:effort=high", "writer:effort=low", "writer:effort=high;writer:effort=low", NULL},
+        {"writer:context=9000;", "writer:context=9000", "writer:context=9000;writer:context=9000", NULL},
+        {"writer:context=9000;", "writer:context=9001", NULL, "context of the writer cannot be changed"},
+        {NULL, "planner:candidates=3", NULL, "candidates of the planner cannot be changed"},
+        {NULL, "*:tools=0", NULL, "tools of the writer cannot be changed"},
+        {NULL, "judge:max-tokens=5", NULL, "max-tokens of the judge cannot be changed"},
+        {NULL, "writer:temprature=1", NULL, "temprature"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct atoll_model_options options = {.model = NULL};
+        const struct atoll_model_kept kept = {.roles = cases[i].kept};
+        const char *arguments[8];
+        struct atoll_err err = ATOLL_ERR_INIT;
+        if (cases[i].role)
+            options.role.items[options.role.count++] = cases[i].role;
+        assert_int_equal(atoll_model_options_resume_roles(&options, &kept, &err), cases[i].words ? -1 : 0);
+        assert_int_equal(atoll_model_options_arguments(&options, arguments), cases[i].roles ? 2 : 0);
+        if (cases[i].words)
+            expect_err(&err, ATOLL_E_USAGE, cases[i].words);
+        else if (cases[i].roles)
+            assert_string_equal(arguments[1], cases[i].roles);
         atoll_model_options_fini(&options);
     }
 }
@@ -167,7 +212,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_offer_is_kept),
         cmocka_unit_test(no_offer_adds_nothing),
-        cmocka_unit_test(a_resume_wants_as_much_context),
+        cmocka_unit_test(a_resume_wants_as_much),
+        cmocka_unit_test(a_resume_says_more_of_roles),
         cmocka_unit_test(what_does_not_fit_is_refused),
     };
     return cmocka_run_group_tests_name("scheduler.model-options", tests, setup, teardown);
