@@ -214,13 +214,6 @@ static int check_references(struct input *in, const char *table, const struct at
     return 0;
 }
 
-/* Whether the file is too old for the column. */
-static int is_missing(const struct input *in, hid_t group, const struct atoll_column *column)
-{
-    return column->since > in->schema || (column->is_late && column->since == in->schema &&
-                                          H5Lexists(group, column->name, H5P_DEFAULT) == 0);
-}
-
 static int read_columns(struct input *in, hid_t group, enum atoll_table table)
 {
     const struct atoll_table_schema *schema = atoll_table_schema(table);
@@ -228,7 +221,7 @@ static int read_columns(struct input *in, hid_t group, enum atoll_table table)
     uint64_t count = 0, have;
     for (size_t c = 0; c < schema->column_count; c++) {
         const struct atoll_column *column = &schema->columns[c];
-        if (is_missing(in, group, column)) { /* never the first column */
+        if (column->since > in->schema) { /* never the first column */
             if (count)
                 memset(cells[c], 0, (size_t)count * atoll_column_bytes(column->type));
             continue;

@@ -125,10 +125,10 @@ static const struct atoll_column campaign_columns[] = {
     ADDED(campaign, extended_evaluations, U64, "", "evaluations granted by extensions, beside the budget", 7),
     ADDED(campaign, extended_device_ns, F64, "ns", "device time granted by extensions", 7),
     ADDED(campaign, extended_wall_ns, F64, "ns", "wall time granted by extensions", 7),
-    LATE(campaign, token_budget, U64, "", "tokens granted, 0 = no limit", 7),
-    LATE(campaign, money_budget_usd, F64, "USD", "money granted, 0 = no limit", 7),
-    LATE(campaign, extended_tokens, U64, "", "tokens granted by extensions", 7),
-    LATE(campaign, extended_money_usd, F64, "USD", "money granted by extensions", 7),
+    ADDED(campaign, token_budget, U64, "", "tokens granted, 0 = no limit", 7),
+    ADDED(campaign, money_budget_usd, F64, "USD", "money granted, 0 = no limit", 7),
+    ADDED(campaign, extended_tokens, U64, "", "tokens granted by extensions", 7),
+    ADDED(campaign, extended_money_usd, F64, "USD", "money granted by extensions", 7),
 };
 
 static const struct atoll_column task_columns[] = {

@@ -29,10 +29,6 @@
     {                                                                                                        \
         COLUMN(row, field, kind, in, text), .since = schema                                                  \
     }
-#define LATE(row, field, kind, in, text, schema)                                                             \
-    {                                                                                                        \
-        COLUMN(row, field, kind, in, text), .since = schema, .is_late = 1                                    \
-    }
 #define ENUM(row, field, names, count, text)                                                                 \
     {                                                                                                        \
         COLUMN(row, field, U8, "", text), .value_name = names, .value_count = count                          \

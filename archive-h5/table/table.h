@@ -456,7 +456,6 @@ struct atoll_column {
     unsigned value_count;
     uint32_t since; /* schema that added it; files of an earlier one have zeros there; 0 = the first */
     int may_be_nan; /* F64: NaN where it was not measured */
-    int is_late;    /* the schema had files before it was added: one without it has zeros there, too */
 };
 
 struct atoll_table_schema {
