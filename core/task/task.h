@@ -158,6 +158,8 @@ struct atoll_task {
     unsigned precisions;   /* bit 1 << enum atoll_dtype; tf32 is bit ATOLL_DTYPE_COUNT */
     int precisions_strict; /* an image that computes less exactly is refused, not only told */
     struct atoll_tolerance tolerance;
+    int has_tolerance;          /* 0: of atoll_task_load_draft alone */
+    const char *tolerance_from; /* how it was found, where nobody chose it; NULL = nothing is said */
     unsigned distributions;
     int allow_mutable_globals;
     size_t variant_count;
@@ -180,6 +182,8 @@ struct atoll_task {
 /* Loads DIR/task.yaml, its reference and every file of DIR/seeds.  Errors: ATOLL_E_INPUT "file:line: what;
  * remedy". */
 struct atoll_task *atoll_task_load(const char *dir, struct atoll_err *err);
+/* The same, but a task that PyTorch defines may lack its tolerance (has_tolerance). */
+struct atoll_task *atoll_task_load_draft(const char *dir, struct atoll_err *err);
 /* Canonical bytes of a loaded task, complete (seeds too), and back: how a task travels to evaluators and
  * into the journal.  Hostile input: every bound is checked again. */
 struct atoll_buffer;

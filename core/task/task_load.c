@@ -250,16 +250,27 @@ static int load_into(struct atoll_task_owner *owner, const char *dir, struct ato
     return atoll_task_parse(owner, name, yaml, &store, err);
 }
 
-struct atoll_task *atoll_task_load(const char *dir, struct atoll_err *err)
+static struct atoll_task *load(const char *dir, int is_draft, struct atoll_err *err)
 {
     struct atoll_task_owner *owner = owner_create(err);
     if (!owner)
         return NULL;
+    owner->is_draft = is_draft;
     if (load_into(owner, dir, err)) {
         atoll_task_destroy(&owner->task);
         return NULL;
     }
     return &owner->task;
+}
+
+struct atoll_task *atoll_task_load(const char *dir, struct atoll_err *err)
+{
+    return load(dir, 0, err);
+}
+
+struct atoll_task *atoll_task_load_draft(const char *dir, struct atoll_err *err)
+{
+    return load(dir, 1, err);
 }
 
 /* ---- as bytes ---- */

@@ -174,12 +174,26 @@ static int read_work(struct atoll_yaml_walk *w, const struct atoll_yaml_node *no
                : atoll_yaml_fail(w, node, "where flops are unknown, matrix_flops cannot be told");
 }
 
+static int read_origin_text(struct atoll_yaml_walk *w, const struct atoll_yaml_node *node, void *target)
+{
+    const char *text = atoll_yaml_scalar(node);
+    if (text && strlen(text) > ORIGIN_LIMIT)
+        return atoll_yaml_fail(w, node, "at most %d characters may stand here; shorten it", ORIGIN_LIMIT);
+    return atoll_yaml_read_text(w, node, target);
+}
+
+static int read_tolerance_from(struct atoll_yaml_walk *w, const struct atoll_yaml_node *node, void *target)
+{
+    return read_origin_text(w, node, &atoll_task_of(w)->tolerance_from);
+}
+
 static const struct atoll_yaml_row tolerance_rows[] = {
     {"rtol", ATOLL_YAML_OPTIONAL, atoll_yaml_read_number, TOL(rtol)},
     {"atol", ATOLL_YAML_OPTIONAL, atoll_yaml_read_number, TOL(atol)},
     {"norm", ATOLL_YAML_OPTIONAL, atoll_yaml_read_positive, TOL(norm)},
     {"cosine", ATOLL_YAML_OPTIONAL, atoll_yaml_read_share, TOL(cosine)},
     {"wrong_share", ATOLL_YAML_OPTIONAL, atoll_yaml_read_share, TOL(wrong_share)},
+    {"from", ATOLL_YAML_OPTIONAL, read_tolerance_from, 0},
 };
 static const struct atoll_yaml_section tolerance = {tolerance_rows,
                                                     sizeof(tolerance_rows) / sizeof(*tolerance_rows)};
@@ -189,6 +203,7 @@ static int read_tolerance(struct atoll_yaml_walk *w, const struct atoll_yaml_nod
     struct atoll_tolerance *t = target;
     if (atoll_yaml_map(w, &tolerance, node, t))
         return -1;
+    atoll_task_of(w)->has_tolerance = 1;
     if (t->rtol > 0 || t->atol > 0 || t->norm > 0 || t->cosine > 0 || atoll_yaml_find(node, "rtol"))
         return 0;
     return atoll_yaml_fail(
@@ -291,14 +306,6 @@ static int read_unseeded(struct atoll_yaml_walk *w, const struct atoll_yaml_node
     return atoll_task_copy(w, text, target);
 }
 
-static int read_origin_text(struct atoll_yaml_walk *w, const struct atoll_yaml_node *node, void *target)
-{
-    const char *text = atoll_yaml_scalar(node);
-    if (text && strlen(text) > ORIGIN_LIMIT)
-        return atoll_yaml_fail(w, node, "at most %d characters may stand here; shorten it", ORIGIN_LIMIT);
-    return atoll_yaml_read_text(w, node, target);
-}
-
 static int read_hash(struct atoll_yaml_walk *w, const struct atoll_yaml_node *node, void *target)
 {
     const char *text = atoll_yaml_scalar(node);
@@ -329,7 +336,7 @@ static const struct atoll_yaml_row task_rows[] = {
     {"work", ATOLL_YAML_REQUIRED, read_work, 0},
     {"precisions", ATOLL_YAML_OPTIONAL, read_precisions, TASK(precisions)},
     {"precisions_strict", ATOLL_YAML_OPTIONAL, atoll_yaml_read_flag, TASK(precisions_strict)},
-    {"tolerance", ATOLL_YAML_REQUIRED, read_tolerance, TASK(tolerance)},
+    {"tolerance", ATOLL_YAML_OPTIONAL, read_tolerance, TASK(tolerance)},
     {"distributions", ATOLL_YAML_OPTIONAL, read_distributions, TASK(distributions)},
     {"allow_mutable_globals", ATOLL_YAML_OPTIONAL, atoll_yaml_read_flag, TASK(allow_mutable_globals)},
     {"variants", ATOLL_YAML_REQUIRED, read_variants, 0},
@@ -343,6 +350,18 @@ static const struct atoll_yaml_row task_rows[] = {
     {"source", ATOLL_YAML_OPTIONAL, read_origin, TASK(origin)},
 };
 static const struct atoll_yaml_section task_section = {task_rows, sizeof(task_rows) / sizeof(*task_rows)};
+
+/* PyTorch's own error says it where PyTorch defines the task, but only once: what follows is written down. */
+static int check_tolerance(struct atoll_task_parse *p, const struct atoll_yaml_node *root)
+{
+    if (p->task->has_tolerance || (p->task->torch && p->owner->is_draft))
+        return 0;
+    if (!p->task->torch)
+        return atoll_yaml_fail(&p->walk, root, "key 'tolerance' is missing here; add it");
+    return atoll_yaml_fail(&p->walk, root,
+                           "key 'tolerance' is missing here; add it, or let `atoll task check` measure what "
+                           "PyTorch's own answer is off and write it down");
+}
 
 static int identify(struct atoll_task_parse *p)
 {
@@ -374,7 +393,8 @@ int atoll_task_parse(struct atoll_task_owner *owner, const char *file, const cha
     owner->yaml = yaml;
     owner->task.file = file;
     int rc = atoll_yaml_map(&p.walk, &task_section, root, p.task) || atoll_task_add_seeds(&p.walk, root) ||
-                     atoll_task_settle_rivals(&p, root) || atoll_task_check(&p, root) || identify(&p)
+                     atoll_task_settle_rivals(&p, root) || check_tolerance(&p, root) ||
+                     atoll_task_check(&p, root) || identify(&p)
                  ? -1
                  : 0;
     atoll_yaml_destroy(tree);

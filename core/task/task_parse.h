@@ -20,6 +20,7 @@ struct atoll_task_owner {
     struct atoll_task task; /* first: destroy gets its address */
     struct atoll_arena *arena;
     const char *yaml; /* text of task.yaml */
+    int is_draft;     /* its tolerance may be missing */
     size_t text_count;
     struct atoll_task_text texts[ATOLL_TASK_TEXT_LIMIT];
 };

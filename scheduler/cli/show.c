@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "base/print.h"
+#include "base/yaml.h"
 #include "base/units.h"
 #include "core/ask.h"
 #include "core/behaviour/behaviour.h"
@@ -380,6 +381,20 @@ static int shown_task_find(const struct atoll_archive_view *view, const struct a
     return 0;
 }
 
+/* Of a task whose tolerance nobody chose. */
+static void print_tolerance(const struct atoll_archive_view *view, const struct atoll_row_task *task)
+{
+    const char *definition = atoll_tables_text(view->tables, task->definition);
+    struct atoll_err ignored = ATOLL_ERR_INIT;
+    struct atoll_yaml *yaml = atoll_yaml_parse("task.yaml", definition, strlen(definition), &ignored);
+    const struct atoll_yaml_node *node = yaml ? atoll_yaml_find(atoll_yaml_root(yaml), "tolerance") : NULL;
+
+    node = node ? atoll_yaml_find(node, "from") : NULL;
+    if (node && atoll_yaml_scalar(node))
+        atoll_print_line(stdout, 0, "tolerance from %s", atoll_yaml_scalar(node));
+    atoll_yaml_destroy(yaml);
+}
+
 /* Over the rival first, over the seed second; and what the rivals of the task are. */
 static void print_speedups(const struct atoll_archive_view *view, const struct atoll_row_candidate *c,
                            uint64_t row)
@@ -408,6 +423,7 @@ static void print_speedups(const struct atoll_archive_view *view, const struct a
     atoll_seed_view_none(view->query, shown.row, none, sizeof(none));
     if (*none)
         atoll_print(stdout, "seeds %s\n", none);
+    print_tolerance(view, &shown.task);
 }
 
 static void print_candidate(const struct atoll_archive_view *view, uint64_t row, int with_samples)

@@ -11,6 +11,7 @@
 #include "mpi-eval/coordinator/setup.h"
 #include "scheduler/campaign/run_tasks.h"
 #include "scheduler/doctor/calibrate_device.h"
+#include "scheduler/import/tolerance.h"
 #include "base/json.h"
 #include "base/spelling.h"
 #include "base/print.h"
@@ -52,12 +53,16 @@ static const struct atoll_command check_command = {
     "with itself, "
     "and every seed must compile and be correct, a template with a sample of its parameters. What failed is "
     "printed "
-    "first, what passed with -v. Exit status 0 when all tasks pass.",
+    "first, what passed with -v. Exit status 0 when all tasks pass.\n\n"
+    "A task that PyTorch defines (reference: {torch: ...}) may lack its tolerance. It is measured here, from "
+    "what PyTorch's own answer in the task's types is off against double precision, and written into its "
+    "task.yaml, with how it was found: so it is the same ever after.",
     "atoll task check suites/starter\natoll task check --backend cuda suites/gpu",
     check_options,
     NULL};
 
 struct check_state {
+    const struct check_settings *settings;
     struct atoll_bench_device *host, *device; /* device: NULL, the host alone */
     const char *task;
     int json, verbose;
@@ -96,12 +101,25 @@ static void told(struct check_state *state, const char *name, const char *text)
         atoll_print(stdout, "  %s: %s\n", name, text);
 }
 
+/* A task of PyTorch's without a tolerance gets one, for good. */
+static struct atoll_task *load(const struct check_state *state, const char *dir, struct atoll_err *err)
+{
+    struct atoll_task *task = atoll_task_load_draft(dir, err);
+    int failed;
+
+    if (!task || task->has_tolerance)
+        return task;
+    failed = atoll_tolerance_settle(dir, task, state->settings->python, state->device ? "0" : NULL, err);
+    atoll_task_destroy(task);
+    return failed ? NULL : atoll_task_load(dir, err);
+}
+
 static int check_task(void *context, const char *dir, struct atoll_err *err)
 {
     struct check_state *state = context;
     char *good = NULL;
     size_t good_bytes = 0;
-    struct atoll_task *task = atoll_task_load(dir, err);
+    struct atoll_task *task = load(state, dir, err);
     int status;
 
     if (!task)
@@ -115,6 +133,12 @@ static int check_task(void *context, const char *dir, struct atoll_err *err)
     }
     if (!state->json)
         atoll_print(stdout, "%s: %s\n", task->name, task->summary);
+    if (task->tolerance_from) {
+        char text[400];
+        snprintf(text, sizeof(text), "rtol %g, atol %g: %s", task->tolerance.rtol, task->tolerance.atol,
+                 task->tolerance_from);
+        told(state, "tolerance", text);
+    }
     if (!task->flops)
         told(state, "floor", "of memory alone: how many operations the task needs is not known");
     if (task->seed_count == 0) {
@@ -163,7 +187,8 @@ static int run_check(void *given, const char *const *arguments, size_t count, st
 {
     const struct check_settings *settings = given;
     struct atoll_bench_device host, device;
-    struct check_state state = {.host = &host,
+    struct check_state state = {.settings = settings,
+                                .host = &host,
                                 .json = settings->json,
                                 .verbose = settings->verbose,
                                 .combinations = (unsigned)settings->combinations};

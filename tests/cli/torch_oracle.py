@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Tasks that PyTorch defines, as a person checks them: own modules of each form, and what is said where torch is not there.
 Debian's python3-torch will do."""
+import json
 import os
 import pathlib
 import subprocess
@@ -75,19 +76,41 @@ def task_check(*words, **environment):
 
 with tempfile.TemporaryDirectory(prefix="atoll-torch-") as folder:
     good, bad = f"{folder}/good", f"{folder}/bad"
-    task(good, "module", MODULE % "2 * x + self.inner.w")
+    task(good, "module", MODULE % "(2 * x + self.inner.w + 1e5) - 1e5")  # in single precision it is off
     # Paths that bench alone takes: PyTorch answers for shapes that are made, of one name and different extents.
     for name, when in (("even", "N > 1000 && N % 32 == 0"), ("large", "N > 1500")):
         launch = '"launch": [{"function": "twice", "units": "N", "args": ["x", "w", "y"]}]'
         paths = '"paths": [{"when": "%s", %s}, {%s}]' % (when, launch, launch)
         pathlib.Path(good, "module", "seeds", name + ".c").write_text(SEED.replace(launch, paths))
+    # Without a tolerance it gets one, written down; without PyTorch, and in a run, that is what is missing.
+    path = pathlib.Path(good, "module", "task.yaml")
+    bare = "".join(line for line in path.read_text().splitlines(True) if not line.startswith("tolerance"))
+    path.write_text(bare)
+    status, text = task_check("--python", "none", good)
+    check(status == 69 and "a Python with torch has to find it" in text and "task.yaml has no tolerance" in text, f"no torch: {status} {text}")
+    result = subprocess.run([f"{build}/atoll", "run", good, "-o", f"{folder}/none"], capture_output=True, text=True)
+    check(result.returncode == 65 and "let `atoll task check` measure" in result.stderr, f"a run without tolerance: {result}")
+    check(path.read_text() == bare, "task.yaml was written")
     status, text = task_check("--python", PYTHON, good)
+    added = path.read_text().removeprefix(bare)
+    check(added.startswith("tolerance: ") and added.count("\n") == 1, f"added: {added!r}")
+    tolerance = json.loads(added.removeprefix("tolerance: "))
+    told = "4 times eager's worst error against f64 ("
+    worst = float(tolerance["from"].removeprefix(told).split(" in 7 draws, ")[0])
+    check(2e-3 < tolerance["rtol"] < 0.1 and abs(tolerance["rtol"] / worst - 4) < 0.05, f"not four times the error: {tolerance}")
+    check(tolerance["norm"] == 2 * tolerance["rtol"] and 0 < tolerance["atol"] <= tolerance["rtol"], f"{tolerance}")
+    check(f"tolerance: rtol {tolerance['rtol']:g}, atol {tolerance['atol']:g}: {told}" in text, f"the tolerance is not told:\n{text}")
     check(status == 0 and " 0 failed" in text, f"good tasks: status {status}\n{text}")
     check("baseline plain is right" in text and all(f"seed {n} is right" in text for n in ("even", "large")), f"no seed was checked:\n{text}")
+
+    again = task_check("--python", "none", good)[1]
+    check(told in again and path.read_text() == bare + added, f"a tolerance was found again:\n{again}")
 
     task(bad, "raises", MODULE % "nothing")
     task(bad, "differs", MODULE % "2 * x - self.inner.w")
     task(bad, "single", MODULE % "torch.matmul(torch.ones(1, 1), (2 * x + self.inner.w).reshape(1, -1))")
+    path = pathlib.Path(bad, "single", "task.yaml")
+    path.write_text(path.read_text().replace("atol: 1.0e-6}", "atol: 1.0e-6, from: a guess}"))
     status, text = task_check("--python", PYTHON, bad)
     for said in ("raises: the reference failed at variant check: problem.py:9: NameError: name 'nothing' is not defined",
                  "not in double precision, which its module cannot: in f32", "wrong"):
@@ -101,6 +124,8 @@ with tempfile.TemporaryDirectory(prefix="atoll-torch-") as folder:
     check(" correct " in text, f"no candidate was correct:\n{text}")
     text = subprocess.run([f"{build}/atoll", "show", f"{folder}/campaign", "single"], capture_output=True, text=True).stdout
     check("expected values are PyTorch's in f32" in text, f"the record does not say in what precision:\n{text}")
+
+    check("tolerance from a guess" in text, f"where the tolerance is from is not shown:\n{text}")
 
     one = f"{folder}/one"
     task(one, "function", FUNCTION, "function")

@@ -1,6 +1,10 @@
 """The role of the import: reads a problem of one of the public forms and says what it is like as a task."""
-from atoll import inspect_problem, problem, problem_form
+import math
+import mmap
+
+from atoll import fill, inspect_problem, problem, problem_form
 from atoll.refusal import Refusal
+from atoll.tolerance import Spread
 from atoll.turns import Turns
 
 
@@ -31,6 +35,37 @@ class Role:
             answer = {"refused": refusal.text, "kind": refusal.kind, "cause": refusal.cause, "trace": refusal.trace}
         answer["reached"] = sorted(inspection.reached) if inspection else []
         return answer
+
+    def op_tolerance(self, request, fd):
+        """{"draws": [{"description", "inputs": {tensor: {"offset", "bytes"}}}]}, the referee's values in the memory -> {"tolerance"}:
+        how much an answer may be off, by what eager's is off.  All draws are of one task."""
+        memory, spread, precision = mmap.mmap(fd, 0), Spread(), "f64"
+        for draw in request["draws"]:
+            description = draw["description"]
+            eager, _ = self.answer(description, draw["inputs"], memory, None)
+            right, precision = self.answer(description, draw["inputs"], memory, self.host.torch.float64 if precision == "f64" else None)
+            spread.add(right, eager)
+        if not math.isfinite(spread.worst):
+            raise Refusal("problem", "answers are not finite in every draw; give a tolerance, or other inits")
+        dtypes = [t["dtype"] for t in description["tensors"] if t["role"] in ("out", "inout")]
+        return {"tolerance": spread.bounds(dtypes, precision, self.host.device)}
+
+    def answer(self, description, inputs, memory, dtype):
+        """The outputs as doubles, and what they were computed in: dtype, or the task's own types where the module does not run in it."""
+        torch, values = self.host.torch, {}
+        for t in description["tensors"]:
+            if t["role"] != "out":
+                values[t["name"]] = torch.empty(t["shape"], dtype=fill.dtype_of(t["dtype"]), device=self.host.device)
+        fill.fill(values, inputs, memory, None)
+        wide = {name: t.to(dtype) if dtype is not None and t.is_floating_point() else t for name, t in values.items()}
+        try:
+            found = problem.load(torch, description, self.host.device, dtype).call(wide)
+        except Refusal as refusal:
+            if refusal.kind != "problem" or dtype is None:
+                raise
+            return self.answer(description, inputs, memory, None)
+        found = found + [wide[t["name"]] for t in description["tensors"] if t["role"] == "inout"]
+        return [t.detach().double().cpu() for t in found], "f64" if dtype is not None else "its own types"
 
 
 # What the meta device, which has no data, cannot do; and what PyTorch says where it cannot.

@@ -529,7 +529,7 @@ class Inspection:
         self.worst = spread.worst
         if not math.isfinite(spread.worst):
             self.notes.append("outputs are not finite everywhere at the check shapes")
-        self.tolerance = spread.bounds([t["dtype"] for t in tensors if t["role"] == "out"])
+        self.tolerance = spread.bounds([t["dtype"] for t in tensors if t["role"] == "out"], self.precision, self.device)
         share, atol = (self.tolerance.get(name, 0) for name in ("rtol", "atol"))
         tolerance = Tolerance(share, atol, 2 * share)
         self.find_flaws(tensors, judged, kept, tolerance)

@@ -14,22 +14,25 @@ class Spread:
     """Eager's errors over draws."""
 
     def __init__(self):
-        self.worst, self.scale = 0.0, None
+        self.worst, self.scale, self.draws = 0.0, None, 0
 
     def add(self, right, eager):
         """The outputs of one draw, as doubles: the true ones, and those of the task's types."""
+        self.draws += 1
         for r, e in zip(right, eager):
             size = root_mean_square(r[torch.isfinite(r)]) if r.numel() else 0
             self.scale = size if self.scale is None else min(self.scale, size)
             self.worst = max(self.worst, relative_error(e, r, size))
 
-    def bounds(self, dtypes):
-        """A task's tolerance for outputs of these types; integers are exact."""
+    def bounds(self, dtypes, precision, device):
+        """A task's tolerance for outputs of these types, and what it is from; integers are exact.  precision: of the true answers."""
         if all(dtype[0] in "iu" for dtype in dtypes):
-            return {"rtol": 0}
+            return {"rtol": 0, "from": "the outputs are integers"}
         least = max(BENCHMARK_TOLERANCE.get(dtype, 0.0) for dtype in dtypes)
         share = rounded(max(least, SAFETY * self.worst if math.isfinite(self.worst) else 0.0))
-        return {"rtol": share, "atol": rounded(share * min(1.0, self.scale or 1.0)) or 1e-12, "norm": rounded(2 * share)}
+        told = "%g times eager's worst error against %s (%.3g in %d draws, torch %s on %s), at least KernelBench's %g" % (
+            SAFETY, precision, self.worst, self.draws, torch.__version__, "the host" if device.type == "cpu" else "a GPU", least)
+        return {"rtol": share, "atol": rounded(share * min(1.0, self.scale or 1.0)) or 1e-12, "norm": rounded(2 * share), "from": told}
 
 
 def rounded(value):

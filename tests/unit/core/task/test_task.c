@@ -193,6 +193,7 @@ static const struct {
     {9, "work: {flops: \"N - 4\"}", 9, "work.flops is -1"},
     {9, "work: {flops: unknown, matrix_flops: N}", 9, "where flops are unknown, matrix_flops cannot be told"},
     {10, "tolerance: {}", 10, "states no bound"},
+    {10, "category: odd", 1, "key 'tolerance' is missing here; add it"},
     {10, "tolerance: {rtol: -1}", 10, "must not be negative"},
     {10, "tolerance: {rtol: 1, wrong_share: 2}", 10, "between 0 and 1"},
     {10, "tolerance: {rtol: 1}\nprecisions: [f31]", 11, "unknown precision 'f31'"},
@@ -300,6 +301,32 @@ static void expect_failure(enum atoll_code code, const char *says)
 #define TORCH_OUT  "  - {name: y, dtype: f32, shape: [N], role: out}\n"
 #define TORCH_TAIL "work: {flops: N}\ntolerance: {rtol: 0}\nvariants: {check: {N: 5}, bench: {N: 20}}\n"
 #define WEIGHT     "  - {name: w, dtype: f32, shape: [N], role: constant, init: {normal: {}}"
+
+/* Where PyTorch defines the task, and for who asks for it. */
+static void test_draft(void **state)
+{
+    static const char without[] = TORCH_HEAD TORCH_OUT "reference: {torch: problem.py}\nwork: {flops: N}\n"
+                                                       "variants: {check: {N: 5}, bench: {N: 20}}\n";
+    struct atoll_err err = ATOLL_ERR_INIT;
+    write_text("task.yaml", without);
+    expect_failure(ATOLL_E_INPUT,
+                   "key 'tolerance' is missing here; add it, or let `atoll task check` measure");
+    struct atoll_task *task = atoll_task_load_draft(folder, &err);
+    if (!task)
+        fail_msg("%s", err.text);
+    assert_false(task->has_tolerance);
+    atoll_task_destroy(task);
+    char whole[1024];
+    snprintf(whole, sizeof(whole), "%stolerance: {\"rtol\": 0.5, \"from\": \"a guess\"}\n", without);
+    write_text("task.yaml", whole);
+    task = atoll_task_load(folder, NULL);
+    assert_non_null(task);
+    assert_true(task->has_tolerance && task->tolerance.rtol == 0.5);
+    assert_string_equal(task->tolerance_from, "a guess");
+    atoll_task_destroy(task);
+    write_task(10, "category: odd");
+    assert_null(atoll_task_load_draft(folder, NULL));
+}
 
 static void test_torch(void **state)
 {
@@ -933,6 +960,7 @@ int main(void)
         cmocka_unit_test(test_good),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_torch),
+        cmocka_unit_test(test_draft),
         cmocka_unit_test(test_rivals),
         cmocka_unit_test(test_torch_refused),
         cmocka_unit_test(test_describe),
