@@ -1,35 +1,97 @@
 #include "archive-h5/report/best_curve.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "archive-h5/report/task_summary.h"
 
 #include "core/decision.h"
 #include "core/fitness.h"
 
-void atoll_curve_begin(struct atoll_curve *curve, const struct atoll_query *q, uint64_t task_row)
+static int compare_events(const void *a, const void *b)
 {
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static int compare_answers(const void *a, const void *b)
+{
+    int64_t x = ((const struct atoll_curve_answer *)a)->answered_ns,
+            y = ((const struct atoll_curve_answer *)b)->answered_ns;
+    return (x > y) - (x < y);
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+    return memcmp(a, b, sizeof(struct atoll_id));
+}
+
+static void gather_evaluations(struct atoll_curve *curve, const struct atoll_tables *t,
+                               struct atoll_rows rows)
+{
+    const uint64_t *events = atoll_tables_column_named(t, ATOLL_TABLE_EVALUATIONS, "event");
+    const uint8_t *verdicts = atoll_tables_column_named(t, ATOLL_TABLE_EVALUATIONS, "verdict");
+    for (size_t i = 0; i < rows.count; i++)
+        if (verdicts[rows.rows[i]] != ATOLL_V_INFRASTRUCTURE)
+            curve->evaluated[curve->evaluated_count++] = events[rows.rows[i]];
+    qsort(curve->evaluated, curve->evaluated_count, sizeof(*curve->evaluated), compare_events);
+}
+
+static void gather_answers(struct atoll_curve *curve, const struct atoll_tables *t, struct atoll_rows rows)
+{
+    for (size_t i = 0; i < rows.count; i++) {
+        struct atoll_row_ask ask;
+        atoll_tables_get(t, ATOLL_TABLE_ASKS, rows.rows[i], &ask);
+        if (ask.answered_ns > 0)
+            curve->answers[curve->answer_count++] =
+                (struct atoll_curve_answer){ask.answered_ns, ask.tokens + ask.tool_tokens};
+    }
+    qsort(curve->answers, curve->answer_count, sizeof(*curve->answers), compare_answers);
+    for (size_t i = 1; i < curve->answer_count; i++)
+        curve->answers[i].tokens += curve->answers[i - 1].tokens;
+}
+
+static void gather_wrong(struct atoll_curve *curve, const struct atoll_tables *t, struct atoll_rows rows)
+{
+    for (size_t i = 0; i < rows.count; i++) {
+        struct atoll_row_duel duel;
+        atoll_tables_get(t, ATOLL_TABLE_DUELS, rows.rows[i], &duel);
+        if (duel.verdict != ATOLL_V_CORRECT && duel.verdict != ATOLL_V_INFRASTRUCTURE &&
+            duel.verdict != ATOLL_V_UNSTABLE)
+            curve->wrong[curve->wrong_count++] = duel.challenger;
+    }
+    qsort(curve->wrong, curve->wrong_count, sizeof(*curve->wrong), compare_ids);
+}
+
+int atoll_curve_init(struct atoll_curve *curve, const struct atoll_query *q, uint64_t task_row,
+                     struct atoll_err *err)
+{
+    const struct atoll_tables *t = atoll_query_tables(q);
+    struct atoll_rows evaluations = atoll_query_task_evaluations(q, task_row),
+                      asks = atoll_query_task_asks(q, task_row), duels = atoll_query_task_duels(q, task_row);
     struct atoll_task_summary summary;
     atoll_query_task_summary(q, task_row, &summary);
     *curve = (struct atoll_curve){.query = q, .task_row = task_row, .floors_differ = summary.floors_differ};
-    atoll_tables_get(atoll_query_tables(q), ATOLL_TABLE_TASKS, task_row, &curve->task);
+    atoll_tables_get(t, ATOLL_TABLE_TASKS, task_row, &curve->task);
+    curve->evaluated = malloc((evaluations.count + 1) * sizeof(*curve->evaluated));
+    curve->answers = malloc((asks.count + 1) * sizeof(*curve->answers));
+    curve->wrong = malloc((duels.count + 1) * sizeof(*curve->wrong));
+    if (!curve->evaluated || !curve->answers || !curve->wrong) {
+        atoll_curve_fini(curve);
+        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the curve of a task");
+    }
+    gather_evaluations(curve, t, evaluations);
+    gather_answers(curve, t, asks);
+    gather_wrong(curve, t, duels);
+    return 0;
 }
 
-/* Whether a comparison that it was sent into found it wrong. */
-static int is_proved_wrong(const struct atoll_curve *curve, const struct atoll_id *candidate)
+void atoll_curve_fini(struct atoll_curve *curve)
 {
-    const struct atoll_tables *t = atoll_query_tables(curve->query);
-    const uint32_t *tasks = atoll_tables_column_named(t, ATOLL_TABLE_DUELS, "task");
-    for (uint64_t i = 0; i < atoll_tables_count(t, ATOLL_TABLE_DUELS); i++) {
-        struct atoll_row_duel duel;
-        if (tasks[i] != curve->task.task)
-            continue;
-        atoll_tables_get(t, ATOLL_TABLE_DUELS, i, &duel);
-        if (duel.campaign == curve->task.campaign && duel.model == curve->task.model &&
-            atoll_id_equal(&duel.challenger, candidate) && duel.verdict != ATOLL_V_CORRECT &&
-            duel.verdict != ATOLL_V_INFRASTRUCTURE && duel.verdict != ATOLL_V_UNSTABLE) {
-            return 1;
-        }
-    }
-    return 0;
+    free(curve->evaluated);
+    free(curve->answers);
+    free(curve->wrong);
+    *curve = (struct atoll_curve){.query = NULL};
 }
 
 /* The next time that a faster kernel, which is one to this day, became the best: 1, the decision and the candidate's row. */
@@ -38,20 +100,19 @@ static int next_improvement(struct atoll_curve *curve, struct atoll_row_decision
 {
     const struct atoll_tables *t = atoll_query_tables(curve->query);
     const uint8_t *types = atoll_tables_column_named(t, ATOLL_TABLE_DECISIONS, "type");
-    while (curve->next < atoll_tables_count(t, ATOLL_TABLE_DECISIONS)) {
-        uint64_t row = curve->next++;
+    struct atoll_rows rows = atoll_query_task_decisions(curve->query, curve->task_row);
+    while (curve->next < rows.count) {
+        uint64_t row = rows.rows[curve->next++];
         struct atoll_row_candidate c;
         struct atoll_row_judgement judgement;
         if (types[row] != ATOLL_DECIDE_BEST)
             continue;
         atoll_tables_get(t, ATOLL_TABLE_DECISIONS, row, ret);
-        if (ret->campaign != curve->task.campaign || ret->task != curve->task.task ||
-            ret->model != curve->task.model || !(ret->time_ns > 0) ||
-            (curve->best_ns > 0 && ret->time_ns >= curve->best_ns)) {
+        if (!(ret->time_ns > 0) || (curve->best_ns > 0 && ret->time_ns >= curve->best_ns))
             continue;
-        }
         int64_t candidate = atoll_query_candidate(curve->query, ret->campaign, &ret->candidate);
-        if (candidate < 0 || is_proved_wrong(curve, &ret->candidate))
+        if (candidate < 0 ||
+            bsearch(&ret->candidate, curve->wrong, curve->wrong_count, sizeof(*curve->wrong), compare_ids))
             continue;
         *ret_candidate = (uint64_t)candidate;
         atoll_tables_get(t, ATOLL_TABLE_CANDIDATES, *ret_candidate, &c);
@@ -79,34 +140,31 @@ static void add_evaluation(const struct atoll_curve *curve, const struct atoll_r
     }
 }
 
+/* How many of the sorted are not behind it. */
 static uint64_t evaluations_until(const struct atoll_curve *curve, uint64_t event)
 {
-    const struct atoll_tables *t = atoll_query_tables(curve->query);
-    const uint64_t *events = atoll_tables_column_named(t, ATOLL_TABLE_EVALUATIONS, "event");
-    const uint8_t *verdicts = atoll_tables_column_named(t, ATOLL_TABLE_EVALUATIONS, "verdict");
-    struct atoll_rows rows = atoll_query_task_evaluations(curve->query, curve->task_row);
-    uint64_t count = 0;
-    for (size_t i = 0; i < rows.count; i++)
-        count += events[rows.rows[i]] <= event && verdicts[rows.rows[i]] != ATOLL_V_INFRASTRUCTURE;
-    return count;
+    size_t low = 0, high = curve->evaluated_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (curve->evaluated[middle] <= event)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
 }
 
 static uint64_t tokens_until(const struct atoll_curve *curve, int64_t campaign_ns)
 {
-    const struct atoll_tables *t = atoll_query_tables(curve->query);
-    const uint32_t *tasks = atoll_tables_column_named(t, ATOLL_TABLE_ASKS, "task");
-    uint64_t tokens = 0;
-    for (uint64_t i = 0; i < atoll_tables_count(t, ATOLL_TABLE_ASKS); i++) {
-        struct atoll_row_ask ask;
-        if (tasks[i] != curve->task.task)
-            continue;
-        atoll_tables_get(t, ATOLL_TABLE_ASKS, i, &ask);
-        if (ask.campaign == curve->task.campaign && ask.model == curve->task.model && ask.answered_ns > 0 &&
-            ask.answered_ns <= campaign_ns) {
-            tokens += ask.tokens + ask.tool_tokens;
-        }
+    size_t low = 0, high = curve->answer_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (curve->answers[middle].answered_ns <= campaign_ns)
+            low = middle + 1;
+        else
+            high = middle;
     }
-    return tokens;
+    return low ? curve->answers[low - 1].tokens : 0;
 }
 
 int atoll_curve_next(struct atoll_curve *curve, struct atoll_curve_point *ret)

@@ -20,16 +20,27 @@ struct atoll_curve_point {
     struct atoll_id candidate;
 };
 
-/* Where it is; one pass over the decisions of an archive.  The query is borrowed. */
+/* Where it is.  All curves of an archive together take a time that grows with its rows as sorting does.  Lifetime: init/fini;
+ * the query is borrowed. */
 struct atoll_curve {
     const struct atoll_query *query;
     struct atoll_row_task task;
     uint64_t task_row; /* in tasks */
     int floors_differ;
-    uint64_t next;  /* row in decisions */
+    size_t next;    /* of the task's decisions */
     double best_ns; /* of the last point, 0 = none yet */
+    uint64_t *
+        evaluated; /* owned; events of the task's evaluations, ascending, failures of infrastructure left out */
+    struct atoll_curve_answer { /* owned; ascending by time, tokens: of this and all before */
+        int64_t answered_ns;
+        uint64_t tokens;
+    } *answers;
+    struct atoll_id *wrong; /* owned; ascending; challengers that a comparison found wrong */
+    size_t evaluated_count, answer_count, wrong_count;
 };
-void atoll_curve_begin(struct atoll_curve *curve, const struct atoll_query *query, uint64_t task_row);
+int atoll_curve_init(struct atoll_curve *curve, const struct atoll_query *query, uint64_t task_row,
+                     struct atoll_err *err);
+void atoll_curve_fini(struct atoll_curve *curve);
 /* 1 and the next point, 0 behind the last.  Each is faster than the one before.  Kernels that a judge had discarded or a comparison
  * proved wrong are left out, as is a slower best that the finals chose: the last point need not be the best of the summary. */
 int atoll_curve_next(struct atoll_curve *curve, struct atoll_curve_point *ret_point);

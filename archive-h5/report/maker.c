@@ -26,15 +26,10 @@ enum atoll_maker atoll_query_maker(const struct atoll_query *q, uint64_t candida
     struct atoll_row_candidate c, other;
     atoll_tables_get(atoll_query_tables(q), ATOLL_TABLE_CANDIDATES, candidate_row, &c);
     enum atoll_maker maker = maker_of_operator(c.operator_);
-    for (uint64_t i = 0; maker == ATOLL_MAKER_TUNER && i < candidate_row; i++) {
-        atoll_tables_get(atoll_query_tables(q), ATOLL_TABLE_CANDIDATES, i, &other);
-        if (other.campaign != c.campaign || !atoll_id_equal(&other.source_id, &c.source_id))
-            continue;
-        enum atoll_maker writer = maker_of_operator(other.operator_);
-        if (writer == ATOLL_MAKER_SEED)
-            break;
-        if (writer != ATOLL_MAKER_NONE)
-            maker = writer;
-    }
-    return maker;
+    int64_t writer = maker == ATOLL_MAKER_TUNER ? atoll_query_writer(q, c.campaign, &c.source_id) : -1;
+    if (writer < 0 || (uint64_t)writer > candidate_row)
+        return maker;
+    atoll_tables_get(atoll_query_tables(q), ATOLL_TABLE_CANDIDATES, (uint64_t)writer, &other);
+    maker = maker_of_operator(other.operator_);
+    return maker == ATOLL_MAKER_SEED ? ATOLL_MAKER_TUNER : maker;
 }

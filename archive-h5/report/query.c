@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/hash_index.h"
+#include "core/ask.h"
 #include "core/event.h"
 #include "core/verdict.h"
 
@@ -16,9 +17,9 @@ struct groups {
 
 struct atoll_query {
     const struct atoll_tables *tables;
-    struct atoll_index candidates, evaluations;
-    struct groups by_candidate, by_task, rivals, timings, samples, profiles;
-    struct atoll_index tasks;
+    struct atoll_index candidates, evaluations, writers; /* writers: of a source, by its id */
+    struct groups by_candidate, by_task, rivals, decisions, duels, asks, timings, samples, profiles;
+    struct atoll_index tasks, judgements; /* judgements by source */
 };
 
 struct candidate_key {
@@ -41,6 +42,43 @@ int64_t atoll_query_candidate(const struct atoll_query *q, uint32_t campaign, co
                                 campaign, id};
     uint32_t row = atoll_index_find(&q->candidates, atoll_id_u64(id), candidate_matches, &key);
     return row == ATOLL_NONE ? -1 : (int64_t)row;
+}
+
+struct source_key {
+    const struct atoll_id *sources;
+    const uint32_t *campaigns;
+    uint32_t campaign;
+    const struct atoll_id *source;
+};
+
+static int source_matches(const void *context, uint32_t row)
+{
+    const struct source_key *key = context;
+    return key->campaigns[row] == key->campaign && atoll_id_equal(&key->sources[row], key->source);
+}
+
+int64_t atoll_query_writer(const struct atoll_query *q, uint32_t campaign, const struct atoll_id *source)
+{
+    struct source_key key = {atoll_tables_column_named(q->tables, ATOLL_TABLE_CANDIDATES, "source_id"),
+                             atoll_tables_column_named(q->tables, ATOLL_TABLE_CANDIDATES, "campaign"),
+                             campaign, source};
+    uint32_t row = atoll_index_find(&q->writers, atoll_id_u64(source), source_matches, &key);
+    return row == ATOLL_NONE ? -1 : (int64_t)row;
+}
+
+/* The first of each source. */
+static int index_writers(struct atoll_query *q, struct atoll_err *err)
+{
+    const struct atoll_id *sources =
+        atoll_tables_column_named(q->tables, ATOLL_TABLE_CANDIDATES, "source_id");
+    const uint32_t *campaigns = atoll_tables_column_named(q->tables, ATOLL_TABLE_CANDIDATES, "campaign");
+    const uint8_t *operators = atoll_tables_column_named(q->tables, ATOLL_TABLE_CANDIDATES, "operator");
+    for (uint64_t i = 0; i < atoll_tables_count(q->tables, ATOLL_TABLE_CANDIDATES); i++)
+        if (operators[i] != ATOLL_OPERATOR_TUNE && operators[i] != ATOLL_OPERATOR_NULL_CONTROL &&
+            atoll_query_writer(q, campaigns[i], &sources[i]) < 0 &&
+            atoll_index_add(&q->writers, atoll_id_u64(&sources[i]), (uint32_t)i, err) != 0)
+            return -1;
+    return 0;
 }
 
 struct event_key {
@@ -93,7 +131,7 @@ int64_t atoll_query_task_row(const struct atoll_query *q, uint32_t campaign, uin
     return row;
 }
 
-/* Row in tasks of the population that a row of evaluations or rivals belongs to; -1. */
+/* Row in tasks of the population that a row of a table belongs to; -1. */
 static int64_t task_of(const struct atoll_query *q, enum atoll_table table, uint64_t of)
 {
     const uint32_t *campaigns = atoll_tables_column_named(q->tables, table, "campaign"),
@@ -102,7 +140,7 @@ static int64_t task_of(const struct atoll_query *q, enum atoll_table table, uint
     return find_task(q, campaigns[of], tasks[of], models[of]);
 }
 
-/* The rows of a table by owner: evaluations by candidate or task, rivals by task, the rows of other tables by evaluation.  Counting sort, which
+/* The rows of a table by owner: evaluations by candidate or task, rivals, decisions, duels and asks by task, the rows of other tables by evaluation.  Counting sort, which
  * keeps the order of rows; rows without owner are left out. */
 static int group(struct atoll_query *q, struct groups *g, enum atoll_table table, enum atoll_table owner,
                  struct atoll_err *err)
@@ -168,9 +206,16 @@ struct atoll_query *atoll_query_create(const struct atoll_tables *t, struct atol
         atoll_tables_get(t, ATOLL_TABLE_TASKS, i, &row);
         failed = atoll_index_add(&q->tasks, task_hash(row.campaign, row.task, row.model), (uint32_t)i, err);
     }
-    if (failed || group(q, &q->by_candidate, ATOLL_TABLE_EVALUATIONS, ATOLL_TABLE_CANDIDATES, err) != 0 ||
+    const struct atoll_id *sources = atoll_tables_column_named(t, ATOLL_TABLE_JUDGEMENTS, "source_id");
+    for (uint64_t i = 0; !failed && i < atoll_tables_count(t, ATOLL_TABLE_JUDGEMENTS); i++)
+        failed = atoll_index_add(&q->judgements, atoll_id_u64(&sources[i]), (uint32_t)i, err);
+    if (failed || index_writers(q, err) != 0 ||
+        group(q, &q->by_candidate, ATOLL_TABLE_EVALUATIONS, ATOLL_TABLE_CANDIDATES, err) != 0 ||
         group(q, &q->by_task, ATOLL_TABLE_EVALUATIONS, ATOLL_TABLE_TASKS, err) != 0 ||
         group(q, &q->rivals, ATOLL_TABLE_RIVALS, ATOLL_TABLE_TASKS, err) != 0 ||
+        group(q, &q->decisions, ATOLL_TABLE_DECISIONS, ATOLL_TABLE_TASKS, err) != 0 ||
+        group(q, &q->duels, ATOLL_TABLE_DUELS, ATOLL_TABLE_TASKS, err) != 0 ||
+        group(q, &q->asks, ATOLL_TABLE_ASKS, ATOLL_TABLE_TASKS, err) != 0 ||
         group(q, &q->timings, ATOLL_TABLE_TIMINGS, ATOLL_TABLE_EVALUATIONS, err) != 0 ||
         group(q, &q->samples, ATOLL_TABLE_SAMPLES, ATOLL_TABLE_EVALUATIONS, err) != 0 ||
         group(q, &q->profiles, ATOLL_TABLE_PROFILES, ATOLL_TABLE_EVALUATIONS, err) != 0) {
@@ -187,8 +232,10 @@ void atoll_query_destroy(struct atoll_query *q)
     atoll_index_fini(&q->candidates);
     atoll_index_fini(&q->evaluations);
     atoll_index_fini(&q->tasks);
-    struct groups *const groups[] = {&q->by_candidate, &q->by_task, &q->rivals,
-                                     &q->timings,      &q->samples, &q->profiles};
+    atoll_index_fini(&q->judgements);
+    atoll_index_fini(&q->writers);
+    struct groups *const groups[] = {&q->by_candidate, &q->by_task, &q->rivals,  &q->decisions, &q->duels,
+                                     &q->asks,         &q->timings, &q->samples, &q->profiles};
     for (size_t i = 0; i < sizeof(groups) / sizeof(*groups); i++) {
         free(groups[i]->begin);
         free(groups[i]->rows);
@@ -223,6 +270,21 @@ struct atoll_rows atoll_query_task_rivals(const struct atoll_query *q, uint64_t 
     return rows_of(&q->rivals, task_row);
 }
 
+struct atoll_rows atoll_query_task_decisions(const struct atoll_query *q, uint64_t task_row)
+{
+    return rows_of(&q->decisions, task_row);
+}
+
+struct atoll_rows atoll_query_task_duels(const struct atoll_query *q, uint64_t task_row)
+{
+    return rows_of(&q->duels, task_row);
+}
+
+struct atoll_rows atoll_query_task_asks(const struct atoll_query *q, uint64_t task_row)
+{
+    return rows_of(&q->asks, task_row);
+}
+
 struct atoll_rows atoll_query_timings(const struct atoll_query *q, uint64_t evaluation_row)
 {
     return rows_of(&q->timings, evaluation_row);
@@ -233,16 +295,34 @@ struct atoll_rows atoll_query_samples(const struct atoll_query *q, uint64_t eval
     return rows_of(&q->samples, evaluation_row);
 }
 
+struct judgement_key {
+    const struct atoll_tables *tables;
+    const struct atoll_row_candidate *of;
+    int64_t last; /* row so far, -1 = none */
+};
+
+/* Takes no row, so that it is asked for each: the last one counts. */
+static int note_judgement(const void *context, uint32_t row)
+{
+    struct judgement_key *key = *(struct judgement_key *const *)context;
+    struct atoll_row_judgement j;
+    if ((int64_t)row <= key->last)
+        return 0;
+    atoll_tables_get(key->tables, ATOLL_TABLE_JUDGEMENTS, row, &j);
+    if (j.campaign == key->of->campaign && j.task == key->of->task && j.model == key->of->model &&
+        atoll_id_equal(&j.source_id, &key->of->source_id))
+        key->last = row;
+    return 0;
+}
+
 int atoll_query_judgement(const struct atoll_query *q, const struct atoll_row_candidate *c,
                           struct atoll_row_judgement *ret)
 {
-    for (uint64_t i = atoll_tables_count(q->tables, ATOLL_TABLE_JUDGEMENTS); i-- > 0;) {
-        atoll_tables_get(q->tables, ATOLL_TABLE_JUDGEMENTS, i, ret);
-        if (ret->campaign == c->campaign && ret->task == c->task && ret->model == c->model &&
-            atoll_id_equal(&ret->source_id, &c->source_id))
-            return 1;
-    }
-    return 0;
+    struct judgement_key key = {q->tables, c, -1}, *context = &key;
+    atoll_index_find(&q->judgements, atoll_id_u64(&c->source_id), note_judgement, &context);
+    if (key.last >= 0)
+        atoll_tables_get(q->tables, ATOLL_TABLE_JUDGEMENTS, (uint64_t)key.last, ret);
+    return key.last >= 0;
 }
 
 int atoll_query_discarded(const struct atoll_query *q, const struct atoll_row_candidate *c,

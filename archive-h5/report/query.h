@@ -14,6 +14,8 @@ const struct atoll_tables *atoll_query_tables(const struct atoll_query *query);
 
 /* Row of the candidate with this id; -1 when there is none. */
 int64_t atoll_query_candidate(const struct atoll_query *query, uint32_t campaign, const struct atoll_id *id);
+/* Row of the candidate that brought a source: the first that is no tuned instance of it and no control; -1 when there is none. */
+int64_t atoll_query_writer(const struct atoll_query *query, uint32_t campaign, const struct atoll_id *source);
 /* Row in tasks of a campaign's task on a device model, else on its first; -1 where there is none. */
 int64_t atoll_query_task_row(const struct atoll_query *query, uint32_t campaign, uint32_t task,
                              uint32_t model);
@@ -25,6 +27,9 @@ struct atoll_rows {
 struct atoll_rows atoll_query_evaluations(const struct atoll_query *query, uint64_t candidate_row);
 struct atoll_rows atoll_query_task_evaluations(const struct atoll_query *query, uint64_t task_row);
 struct atoll_rows atoll_query_task_rivals(const struct atoll_query *query, uint64_t task_row);
+struct atoll_rows atoll_query_task_decisions(const struct atoll_query *query, uint64_t task_row);
+struct atoll_rows atoll_query_task_duels(const struct atoll_query *query, uint64_t task_row);
+struct atoll_rows atoll_query_task_asks(const struct atoll_query *query, uint64_t task_row);
 struct atoll_rows atoll_query_timings(const struct atoll_query *query, uint64_t evaluation_row);
 struct atoll_rows atoll_query_samples(const struct atoll_query *query, uint64_t evaluation_row);
 /* Row in profiles of an evaluation; -1 when nothing is known of its binary and counters. */

@@ -114,10 +114,14 @@ static int print_best(const struct atoll_archive_view *view, const struct best_s
     if (settings->source)
         return print_best_source(view, settings, err);
     if (settings->curve) {
-        if (settings->json)
-            atoll_json_print(atoll_curve_view_json(view->query, settings->task), JSON_INDENT(2), stdout);
-        else
-            atoll_curve_view_csv(view->query, settings->task, stdout);
+        json_t *points;
+
+        if (!settings->json)
+            return atoll_curve_view_csv(view->query, settings->task, stdout, err);
+        points = atoll_curve_view_json(view->query, settings->task, err);
+        if (!points)
+            return -1;
+        atoll_json_print(points, JSON_INDENT(2), stdout);
     } else if (settings->json) {
         json_t *rows = atoll_task_json(view->query, settings->task);
 

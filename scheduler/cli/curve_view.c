@@ -45,7 +45,7 @@ static json_t *point_json(const struct atoll_query *query, const struct atoll_ro
     return object;
 }
 
-json_t *atoll_curve_view_json(const struct atoll_query *query, const char *only)
+json_t *atoll_curve_view_json(const struct atoll_query *query, const char *only, struct atoll_err *err)
 {
     const struct atoll_tables *t = atoll_query_tables(query);
     json_t *rows = json_array();
@@ -53,12 +53,18 @@ json_t *atoll_curve_view_json(const struct atoll_query *query, const char *only)
     for (uint64_t i = 0; i < atoll_tables_count(t, ATOLL_TABLE_TASKS); i++) {
         struct atoll_curve curve;
         struct atoll_curve_point point;
+        struct atoll_row_task task;
 
-        atoll_curve_begin(&curve, query, i);
-        if (only && strcmp(only, atoll_tables_text(t, curve.task.name)) != 0)
+        atoll_tables_get(t, ATOLL_TABLE_TASKS, i, &task);
+        if (only && strcmp(only, atoll_tables_text(t, task.name)) != 0)
             continue;
+        if (atoll_curve_init(&curve, query, i, err) != 0) {
+            json_decref(rows);
+            return NULL;
+        }
         while (atoll_curve_next(&curve, &point))
-            json_array_append_new(rows, point_json(query, &curve.task, &point));
+            json_array_append_new(rows, point_json(query, &task, &point));
+        atoll_curve_fini(&curve);
     }
     return rows;
 }
@@ -73,12 +79,14 @@ static void put_value(FILE *out, const json_t *value)
         fprintf(out, "%.12g", json_real_value(value));
 }
 
-void atoll_curve_view_csv(const struct atoll_query *query, const char *only, FILE *out)
+int atoll_curve_view_csv(const struct atoll_query *query, const char *only, FILE *out, struct atoll_err *err)
 {
-    json_t *rows = atoll_curve_view_json(query, only);
+    json_t *rows = atoll_curve_view_json(query, only, err);
     size_t i;
     json_t *row;
 
+    if (!rows)
+        return -1;
     for (size_t c = 0; c < COLUMN_COUNT; c++)
         fprintf(out, "%s%s", columns[c], c + 1 < COLUMN_COUNT ? "," : "\r\n");
     json_array_foreach(rows, i, row)
@@ -89,4 +97,5 @@ void atoll_curve_view_csv(const struct atoll_query *query, const char *only, FIL
         }
     }
     json_decref(rows);
+    return 0;
 }

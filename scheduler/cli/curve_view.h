@@ -8,9 +8,9 @@
 #include "archive-h5/report/query.h"
 
 /* An object per point of archive-h5/report/best_curve.h, task by task.  only: name of one task, NULL = all.  What is not known is null.
- * New reference. */
-json_t *atoll_curve_view_json(const struct atoll_query *query, const char *only);
+ * New reference; NULL without memory. */
+json_t *atoll_curve_view_json(const struct atoll_query *query, const char *only, struct atoll_err *err);
 /* The same as CSV (RFC 4180) with a line of names, which are those of the members; what is not known is empty. */
-void atoll_curve_view_csv(const struct atoll_query *query, const char *only, FILE *out);
+int atoll_curve_view_csv(const struct atoll_query *query, const char *only, FILE *out, struct atoll_err *err);
 
 #endif

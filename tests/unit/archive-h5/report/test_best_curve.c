@@ -28,7 +28,7 @@ static size_t check_task(const struct atoll_query *q, uint64_t task_row)
     uint64_t evaluations = 0;
     size_t points = 0;
     atoll_tables_get(t, ATOLL_TABLE_TASKS, task_row, &task);
-    atoll_curve_begin(&curve, q, task_row);
+    assert_int_equal(atoll_curve_init(&curve, q, task_row, NULL), 0);
     for (size_t i = 0; i < rows.count; i++) {
         struct atoll_row_evaluation e;
         atoll_tables_get(t, ATOLL_TABLE_EVALUATIONS, rows.rows[i], &e);
@@ -51,6 +51,7 @@ static size_t check_task(const struct atoll_query *q, uint64_t task_row)
     assert_int_equal(atoll_curve_next(&curve, &p), 0);
     assert_int_equal(evaluations, task.evaluated);
     assert_true(curve.best_ns == task.best_ns);
+    atoll_curve_fini(&curve);
     assert_int_equal(p.maker, ATOLL_MAKER_TUNER);
     return points;
 }
@@ -142,7 +143,7 @@ static void only_what_counts_to_this_day_is_a_point(void **state)
     }
     struct atoll_query *q = atoll_query_create(t, NULL);
     assert_non_null(q);
-    atoll_curve_begin(&curve, q, 0);
+    assert_int_equal(atoll_curve_init(&curve, q, 0, NULL), 0);
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         if (!rows[i].is_told)
             continue;
@@ -156,6 +157,7 @@ static void only_what_counts_to_this_day_is_a_point(void **state)
         assert_true(p.floor_share == 0 && p.seed_ratio == 0 && p.rival_ratio == 0);
     }
     assert_int_equal(atoll_curve_next(&curve, &p), 0);
+    atoll_curve_fini(&curve);
     atoll_query_destroy(q);
     atoll_tables_destroy(t);
 }
