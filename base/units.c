@@ -225,8 +225,11 @@ const char *atoll_duration_interval_text(double ns, double lo, double hi, char *
     if (!(ns > 0))
         return "-";
     atoll_duration_text(ns, time, sizeof(time));
-    if (hi > 0)
-        snprintf(ret_text, text_bytes, "%s %3.0f%%", time, 50 * (hi - lo) / ns);
+    double percent = 50 * (hi - lo) / ns;
+    if (hi > 0 && percent > 0 && percent < 0.5)
+        snprintf(ret_text, text_bytes, "%s  <1%%", time);
+    else if (hi > 0)
+        snprintf(ret_text, text_bytes, "%s %3.0f%%", time, percent);
     else
         snprintf(ret_text, text_bytes, "%s     ", time);
     return ret_text;

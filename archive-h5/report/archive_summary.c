@@ -95,6 +95,7 @@ static void sums_add(struct atoll_task_sums *s, const struct atoll_task_summary 
             speedup_add(&s->over[y], &t->over[y]);
     if (t->floor_share > 0) {
         s->floor_count++;
+        s->memory_floor_count += t->is_memory_floor != 0;
         s->floor_mean += log(t->floor_share);
     }
     if (t->headline < s->headline)

@@ -26,8 +26,9 @@ struct atoll_task_sums {
     uint64_t task_count, solved_count;   /* solved: with a correct kernel */
     uint64_t evaluated, correct, judged; /* judged: neither unstable nor infrastructure */
     struct atoll_speedup_sums over[ATOLL_YARDSTICK_COUNT];
-    uint64_t floor_count; /* tasks whose share of the floor is known */
-    double floor_mean;    /* geometric mean of those shares, 0 = none */
+    uint64_t floor_count;        /* tasks whose share of the floor is known */
+    uint64_t memory_floor_count; /* of these, whose floor is of memory alone */
+    double floor_mean;           /* geometric mean of those shares, 0 = none */
     /* That of headlines: the rival where one of the tasks has one. */
     enum atoll_yardstick headline;
 };

@@ -196,6 +196,8 @@ static const struct {
     {"of floor",
      "Of floor: the roofline floor (memory traffic or arithmetic that the task cannot avoid, from "
      "bandwidth and peaks measured on the device) over the best time."},
+    {"&#8201;%*</td>",
+     "*: the floor is of memory alone, as how many operations the task needs is not known."},
     {"not correct</th>", "Correct: share of the evaluations that judged a candidate; an unstable one says "
                          "nothing of it."},
     {"class=\"plot\"", "In the plots every dot is a correct candidate and the line is the best so far; the "

@@ -45,10 +45,14 @@ static void put_tiles(struct atoll_buffer *out, const struct atoll_archive_summa
         "%s</span></div>\n",
         sums->fast_share[1] * tasks, (double)sums->task_count, over);
     if (s->tasks.headline != ATOLL_OVER_SEED && s->tasks.over[ATOLL_OVER_SEED].timed_count) {
+        const struct atoll_speedup_sums *seed = &s->tasks.over[ATOLL_OVER_SEED];
+        char interval[64] = "";
+        if (seed->geometric_hi > 0)
+            snprintf(interval, sizeof(interval), " <span class=\"range\">%.2f&#8211;%.2f</span>",
+                     seed->geometric_lo, seed->geometric_hi);
         atoll_buffer_printf(
-            out, "<div class=\"tile\"><b>%s%.2f&#215;</b><span>geometric mean over the seed</span></div>\n",
-            s->tasks.over[ATOLL_OVER_SEED].are_final ? "" : "~",
-            s->tasks.over[ATOLL_OVER_SEED].geometric_mean);
+            out, "<div class=\"tile\"><b>%s%.2f&#215;</b>%s<span>geometric mean over the seed</span></div>\n",
+            seed->are_final ? "" : "~", seed->geometric_mean, interval);
     }
     atoll_buffer_printf(
         out, "<div class=\"tile\"><b>%llu</b><span>evaluations, %.0f&#8201;%% correct</span></div>\n",
@@ -135,10 +139,11 @@ static void put_failed(struct atoll_buffer *out, const struct atoll_task_summary
     atoll_buffer_printf(out, "</td>");
 }
 
-static void put_share(struct atoll_buffer *out, double share)
+/* mark: "*" or "" */
+static void put_share(struct atoll_buffer *out, double share, const char *mark)
 {
     if (share > 0)
-        atoll_buffer_printf(out, "<td>%.0f&#8201;%%</td>", 100 * share);
+        atoll_buffer_printf(out, "<td>%.0f&#8201;%%%s</td>", 100 * share, mark);
     else
         atoll_buffer_printf(out, "<td><span class=\"soft\">&#8211;</span></td>");
 }
@@ -157,6 +162,17 @@ static void put_yardstick(struct atoll_buffer *out, const struct atoll_task_summ
     atoll_buffer_printf(out, "</td>");
 }
 
+/* Over the seed, where a rival is the first: with the interval and the pairs of its own final comparison. */
+static void put_second(struct atoll_buffer *out, const struct atoll_speedup *seed)
+{
+    atoll_buffer_printf(out, "<td>%s%.2f&#215;", seed->is_final ? "" : "~", seed->ratio);
+    if (seed->hi > 0)
+        atoll_buffer_printf(out, "<br/><span class=\"soft range\">%.2f to %.2f</span>", seed->lo, seed->hi);
+    if (seed->pair_count)
+        atoll_buffer_printf(out, "<br/><span class=\"soft range\">%u pairs</span>", seed->pair_count);
+    atoll_buffer_printf(out, "</td>");
+}
+
 static void put_task_row(struct atoll_buffer *out, const struct atoll_task_summary *t, double most,
                          int has_rivals)
 {
@@ -169,7 +185,7 @@ static void put_task_row(struct atoll_buffer *out, const struct atoll_task_summa
     }
     atoll_buffer_printf(out, "</a></td>");
     if (!has_rivals)
-        put_share(out, t->floor_share);
+        put_share(out, t->floor_share, t->is_memory_floor ? "*" : "");
     put_yardstick(out, t, has_rivals);
     atoll_buffer_printf(out, "<td>");
     atoll_html_time(out, t->best_ns, t->best_lo_ns, t->best_hi_ns);
@@ -178,15 +194,15 @@ static void put_task_row(struct atoll_buffer *out, const struct atoll_task_summa
     if (has_rivals) {
         const struct atoll_speedup *seed = &t->over[ATOLL_OVER_SEED];
         if (seed->ratio > 0)
-            atoll_buffer_printf(out, "<td>%s%.2f&#215;</td>", seed->is_final ? "" : "~", seed->ratio);
+            put_second(out, seed);
         else
             atoll_buffer_printf(out, "<td><span class=\"soft\">&#8211;</span></td>");
     }
     put_maker(out, t);
     if (has_rivals)
-        put_share(out, t->floor_share);
+        put_share(out, t->floor_share, t->is_memory_floor ? "*" : "");
     atoll_buffer_printf(out, "<td>%llu</td>", (unsigned long long)t->evaluated);
-    put_share(out, t->correct_share);
+    put_share(out, t->correct_share, "");
     put_failed(out, t);
     atoll_buffer_printf(out, "</tr>\n");
 }

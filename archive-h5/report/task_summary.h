@@ -44,6 +44,7 @@ struct atoll_task_summary {
     double floor_ns;
     int is_baseline_best; /* nothing was to be compared with it */
     double floor_share;   /* floor / best, 0 = unknown, or floors_differ */
+    int is_memory_floor;  /* how many operations the task needs is not known: its floor is of memory alone */
     int floors_differ;    /* from those of another archive in the table: of another model, or told by none */
     const char *floor_model;    /* of floor_ns, atoll_floor_model_name */
     unsigned beyond_precisions; /* of the best kernel: bits of enum atoll_mix, 0 none or not known */

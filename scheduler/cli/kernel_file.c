@@ -222,29 +222,61 @@ static void put_shapes(struct atoll_buffer *out, const struct kernel *k)
     }
 }
 
-/* Of the task's best: over the rival first, over the baseline seed second. */
+/* A time with its 95 % interval, where that is known. */
+static const char *time_text(double ns, double lo, double hi, char *ret_text, size_t bytes)
+{
+    char time[32], low[32], high[32];
+
+    atoll_duration_text(ns, time, sizeof(time));
+    if (hi > 0)
+        snprintf(ret_text, bytes, "%s (%s to %s)", time, atoll_duration_text(lo, low, sizeof(low)),
+                 atoll_duration_text(hi, high, sizeof(high)));
+    else
+        snprintf(ret_text, bytes, "%s", time);
+    return ret_text;
+}
+
+/* " (95 % interval 2.20 to 2.45)", "" where it is not known. */
+static const char *ratio_interval_text(double lo, double hi, char *ret_text, size_t bytes)
+{
+    *ret_text = '\0';
+    if (hi > 0)
+        snprintf(ret_text, bytes, " (95 %% interval %.4g to %.4g)", lo, hi);
+    return ret_text;
+}
+
+/* Of the task's best: over the rival first, over the baseline seed second; what was compared stands below. */
 static void put_finals(struct atoll_buffer *out, const struct kernel *k)
 {
-    char line[512], best[32], other[32];
+    const struct atoll_row_task *t = &k->task;
+    char line[512], interval[64], best[112], other[112];
 
-    if (k->task_row < 0 || !atoll_id_equal(&k->task.best, &k->candidate.id))
+    if (k->task_row < 0 || !atoll_id_equal(&t->best, &k->candidate.id))
         return;
-    if (k->task.final_rival_ratio > 0) {
+    if (t->final_rival_ratio > 0) {
         snprintf(line, sizeof(line),
-                 "%.4gx over the rival %.100s of PyTorch (%s against %s), alternating blocks on fresh data, "
-                 "%u pairs",
-                 k->task.final_rival_ratio, text_of(k, k->task.rival),
-                 atoll_duration_text(k->task.final_rival_best_ns, best, sizeof(best)),
-                 atoll_duration_text(k->task.final_rival_ns, other, sizeof(other)),
-                 k->task.final_rival_pairs);
+                 "%.4gx%s over the rival %.100s of PyTorch, alternating blocks on fresh data, %u pairs:",
+                 t->final_rival_ratio,
+                 ratio_interval_text(t->final_rival_lo, t->final_rival_hi, interval, sizeof(interval)),
+                 text_of(k, t->rival), t->final_rival_pairs);
         put(out, "final", line);
+        snprintf(
+            line, sizeof(line), "%s against %s",
+            time_text(t->final_rival_best_ns, t->final_rival_best_lo_ns, t->final_rival_best_hi_ns, best,
+                      sizeof(best)),
+            time_text(t->final_rival_ns, t->final_rival_lo_ns, t->final_rival_hi_ns, other, sizeof(other)));
+        put(out, "", line);
     }
-    if (k->task.final_ratio > 0) {
+    if (t->final_ratio > 0) {
         snprintf(line, sizeof(line),
-                 "%.4gx over the baseline seed (%s against %s), side by side on fresh data, %u pairs",
-                 k->task.final_ratio, atoll_duration_text(k->task.final_best_ns, best, sizeof(best)),
-                 atoll_duration_text(k->task.final_baseline_ns, other, sizeof(other)), k->task.final_pairs);
-        put(out, k->task.final_rival_ratio > 0 ? "" : "final", line);
+                 "%.4gx%s over the baseline seed, side by side on fresh data, %u pairs:", t->final_ratio,
+                 ratio_interval_text(t->final_lo, t->final_hi, interval, sizeof(interval)), t->final_pairs);
+        put(out, t->final_rival_ratio > 0 ? "" : "final", line);
+        snprintf(line, sizeof(line), "%s against %s",
+                 time_text(t->final_best_ns, t->final_best_lo_ns, t->final_best_hi_ns, best, sizeof(best)),
+                 time_text(t->final_baseline_ns, t->final_baseline_lo_ns, t->final_baseline_hi_ns, other,
+                           sizeof(other)));
+        put(out, "", line);
     }
 }
 

@@ -17,9 +17,10 @@
 #define LINE_LIMIT     (1u << 20)
 #define PLAIN_PERIOD_S 5
 #define BAR_CELLS      20
-/* Of a task's line, up to its evaluations; the speedup over the seed as well takes ten more, intervals twice five and fourteen,
- * where there is room for a word behind them. */
+/* Of a task's line, up to its evaluations; the speedup over the seed as well takes ten more, its interval fourteen, and those of
+ * times twice five, where there is room for a word behind them. */
 #define TASK_COLUMNS     78
+#define RATIO_COLUMNS    14
 #define INTERVAL_COLUMNS 24
 #define WORD_COLUMNS     20
 #define WHOLE_TOTALS     90
@@ -128,6 +129,12 @@ static int shows_intervals(unsigned columns, int with_rivals)
     return columns == 0 || columns >= line_columns(with_rivals, 1) + WORD_COLUMNS;
 }
 
+/* That of the speedup alone. */
+static int shows_ratio_interval(unsigned columns, int with_rivals)
+{
+    return columns == 0 || columns >= line_columns(with_rivals, 0) + RATIO_COLUMNS;
+}
+
 /* of: "baseline", "best", "rival"; a rival's interval is not told. */
 static const char *time_text(const json_t *task, const char *of, int with_interval, char *ret_text,
                              size_t bytes)
@@ -163,6 +170,7 @@ static void draw_task(FILE *out, const json_t *task, int is_searching, int with_
 {
     char other[48], best[48], first[32], seed[32], waits[96], rest[256] = "";
     int with_intervals = shows_intervals(columns, with_rivals), time_columns = with_intervals ? 13 : 8;
+    int with_ratio_interval = shows_ratio_interval(columns, with_rivals);
     double fitness = number(task, "best_fitness");
     /* Fitness 0.5..1 is the way from the baseline to the floor: that way is the bar. */
     int full = fitness > 0.5 ? (int)((fitness - 0.5) * 2 * BAR_CELLS + 0.5) : 0;
@@ -180,7 +188,7 @@ static void draw_task(FILE *out, const json_t *task, int is_searching, int with_
                     with_rivals
                         ? ratio_text(over_rival(task), number(task, "rival_ratio") > 0, first, sizeof(first))
                         : ratio_text(over_seed(task), number(task, "final_ratio") > 0, first, sizeof(first)));
-        if (with_intervals)
+        if (with_ratio_interval)
             atoll_print(out, " %13s",
                         interval_text(task, with_rivals ? "rival" : "final", waits, sizeof(waits)));
         if (with_rivals)
@@ -188,7 +196,10 @@ static void draw_task(FILE *out, const json_t *task, int is_searching, int with_
                         ratio_text(over_seed(task), number(task, "final_ratio") > 0, seed, sizeof(seed)));
     } else {
         const char *unstable = unstable_text(task, waits, sizeof(waits));
-        atoll_print(out, " %-*s", (with_rivals ? 40 : 30) + (with_intervals ? INTERVAL_COLUMNS : 0),
+        atoll_print(out, " %-*s",
+                    (with_rivals ? 40 : 30) + (with_intervals        ? INTERVAL_COLUMNS
+                                               : with_ratio_interval ? RATIO_COLUMNS
+                                                                     : 0),
                     *unstable ? unstable : "waiting for its baseline");
     }
     atoll_print(out, " %5.0f", number(task, "evaluated"));
@@ -198,7 +209,9 @@ static void draw_task(FILE *out, const json_t *task, int is_searching, int with_
     snprintf(rest + strlen(rest), sizeof(rest) - strlen(rest), "%s%s", *text(task, "model") ? "  " : "",
              text(task, "model"));
     /* Of what is cut off a terminal shows the last character. */
-    if (columns == 0 || line_columns(with_rivals, with_intervals) + strlen(rest) <= columns)
+    if (columns == 0 || line_columns(with_rivals, with_intervals) +
+                                (with_ratio_interval && !with_intervals ? RATIO_COLUMNS : 0) + strlen(rest) <=
+                            columns)
         atoll_print(out, "%s", rest);
 }
 
@@ -265,7 +278,8 @@ static void draw_bars(struct atoll_progress_view *view, const json_t *line)
             : with_intervals ? "seed +-"
                              : "seed",
             time_columns, with_intervals ? "best +-" : "best", with_rivals ? "speedup" : "over seed",
-            with_intervals ? " 95 % interval" : "", with_rivals ? " over seed" : "");
+            shows_ratio_interval(columns, with_rivals) ? " 95 % interval" : "",
+            with_rivals ? " over seed" : "");
     for (int done = 0; done < (count > room ? 2 : 1); done++) {
         json_array_foreach((json_t *)(uintptr_t)tasks, index, task)
         {
@@ -307,7 +321,7 @@ static void print_plain(struct atoll_progress_view *view, const json_t *line)
 {
     const json_t *tasks = json_object_get(line, "tasks"), *task, *leader = NULL;
     double elapsed = number(line, "elapsed_s");
-    char ratio[32], waits[96];
+    char ratio[32], waits[96], ends[48] = "";
     size_t index;
 
     if (view->printed_s > 0 && elapsed < view->printed_s + PLAIN_PERIOD_S && !is_last(line))
@@ -322,8 +336,12 @@ static void print_plain(struct atoll_progress_view *view, const json_t *line)
     }
     print_totals(view->out, line, 0);
     if (leader && speedup(leader) > 0) {
-        atoll_print(view->out, "  best %s %s over %s%s%s", text(leader, "name"),
-                    ratio_text(speedup(leader), is_final(leader), ratio, sizeof(ratio)),
+        if (is_final(leader) &&
+            strcmp(interval_text(leader, has_rival(leader) ? "rival" : "final", waits, sizeof(waits)), "-") !=
+                0)
+            snprintf(ends, sizeof(ends), " (%.40s)", waits);
+        atoll_print(view->out, "  best %s %s%s over %s%s%s", text(leader, "name"),
+                    ratio_text(speedup(leader), is_final(leader), ratio, sizeof(ratio)), ends,
                     has_rival(leader) ? "its rival" : "its seed", *text(leader, "model") ? " on " : "",
                     text(leader, "model"));
     }

@@ -119,6 +119,8 @@ static json_t *row_json(const struct atoll_query *query, const struct atoll_task
         atoll_mix_names(s->beyond_precisions, names, sizeof(names)), "evaluations", (json_int_t)s->evaluated,
         "correct", (json_int_t)s->correct, "limiter", limiter_of(query, task, &best_row), "ended",
         task->done ? json_string(atoll_reason_name((enum atoll_reason)task->reason)) : json_null());
+    json_object_set_new(row, "floor_of_memory",
+                        s->floor_ns > 0 ? json_boolean(s->is_memory_floor) : json_null());
     json_object_set_new(row, "diagnosis", atoll_diagnosis_view_json(&best_row));
     atoll_seed_view_none(query, s->row, none, sizeof(none));
     json_object_set_new(row, "no_seed", *none ? atoll_json_text(none + strlen("none: ")) : json_null());

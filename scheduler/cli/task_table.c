@@ -84,10 +84,13 @@ struct printing {
     FILE *out;
     int id_digits, has_rivals;
     int is_narrow; /* a terminal on which a whole line does not fit: what a first look does not need is left out */
+    int is_lowest;         /* on which intervals and pairs do not fit either: they stand below */
+    int has_memory_floors; /* some share is of a floor of memory alone */
 };
 
-#define GROUP_COLUMNS 93  /* of a line of levels or categories */
-#define WHOLE_COLUMNS 126 /* with rivals 22 more */
+#define GROUP_COLUMNS  93  /* of a line of levels or categories */
+#define WHOLE_COLUMNS  126 /* with rivals 22 more */
+#define MIDDLE_COLUMNS 100 /* of a line without what a first look does not need */
 
 /* "2 wrong, 1 compile_error; 3 without a verdict"; "" when nothing failed.  Failures of the infrastructure are no candidate's. */
 static void failures_text(const struct atoll_task_summary *s, char *ret_text, size_t bytes)
@@ -136,10 +139,22 @@ static void print_speedup(FILE *out, const struct atoll_speedup *s)
     atoll_print(out, "%9s %13s %5s ", atoll_speedup_text(s, ratio, sizeof(ratio)), interval, pairs);
 }
 
-static void print_share(FILE *out, double share)
+/* "    95 % interval 2.20-2.45, 16 pairs" */
+static void print_interval_below(FILE *out, const struct atoll_speedup *s)
 {
-    if (share > 0)
-        fprintf(out, "%7.1f %% ", 100 * share);
+    if (s->hi > 0)
+        atoll_print(out, "    95 %% interval %.2f-%.2f", s->lo, s->hi);
+    if (s->pair_count)
+        atoll_print(out, "%s%u pairs", s->hi > 0 ? ", " : "    ", s->pair_count);
+    if (s->hi > 0 || s->pair_count)
+        fputc('\n', out);
+}
+
+/* * of a floor of memory alone. */
+static void print_share(FILE *out, const struct atoll_task_summary *s)
+{
+    if (s->floor_share > 0)
+        fprintf(out, "%7.1f %%%c", 100 * s->floor_share, s->is_memory_floor ? '*' : ' ');
     else
         atoll_print(out, "%9s ", "-");
 }
@@ -156,22 +171,21 @@ static void print_figures(const struct printing *printing, const struct atoll_ta
                                                           first->yardstick_hi_ns, other, sizeof(other));
 
     if (!printing->has_rivals)
-        print_share(printing->out, s->floor_share);
+        print_share(printing->out, s);
     else if (!printing->is_narrow)
         atoll_print(printing->out, "%-12.12s ", *s->rival ? s->rival : "-");
     if (!printing->is_narrow)
         atoll_print(printing->out, "%13s ", other_text);
     atoll_print(printing->out, "%13s ", best_text);
-    if (printing->is_narrow) {
+    if (printing->is_lowest)
         atoll_print(printing->out, "%9s ", atoll_speedup_text(first, ratio, sizeof(ratio)));
-        if (printing->has_rivals)
-            atoll_print(printing->out, "%9s ", atoll_speedup_text(seed, ratio, sizeof(ratio)));
-        return;
-    }
-    print_speedup(printing->out, first);
+    else
+        print_speedup(printing->out, first);
     if (printing->has_rivals) {
         atoll_print(printing->out, "%9s ", atoll_speedup_text(seed, ratio, sizeof(ratio)));
-        print_share(printing->out, s->floor_share);
+        if (printing->is_narrow)
+            return;
+        print_share(printing->out, s);
     }
 }
 
@@ -193,6 +207,8 @@ static void print_row(void *context, const struct atoll_query *query, const stru
     atoll_print(out, "%7s %-7s  ", gain, s->made_by ? atoll_maker_name(s->made_by) : "-");
     atoll_print(out, "%-*.*s%s%s\n", *s->model ? printing->id_digits : 0, printing->id_digits, id,
                 *s->model ? "  " : "", s->model);
+    if (printing->is_lowest)
+        print_interval_below(out, &s->over[printing->has_rivals ? ATOLL_OVER_RIVAL : ATOLL_OVER_SEED]);
     atoll_rival_view_print_failed(query, s->row, out);
     failures_text(s, failures, sizeof(failures));
     if (*failures)
@@ -284,7 +300,10 @@ static void print_headline(FILE *out, const struct atoll_task_sums *s)
                     rival->fast_share[1] * (double)rival->task_count);
     } else if (seed->timed_count > 0) {
         if (s->floor_count > 0)
-            snprintf(means[0], MEANS_BYTES, ", geometric mean %.1f %% of the floor", 100 * s->floor_mean);
+            snprintf(means[0], MEANS_BYTES, ", geometric mean %.1f %% of the floor%s", 100 * s->floor_mean,
+                     !s->memory_floor_count                    ? ""
+                     : s->memory_floor_count == s->floor_count ? " (of memory alone)"
+                                                               : " (some of memory alone)");
         atoll_print_line(out, 0, "no rival measured; %llu of %llu tasks timed%s%s",
                          (unsigned long long)seed->timed_count, (unsigned long long)s->task_count, means[0],
                          means_text(", ", seed, "the seed", means[1]));
@@ -355,9 +374,13 @@ static void print_head(const struct printing *printing)
 
     atoll_print(out, "%-20s ", "task");
     if (printing->is_narrow) {
-        atoll_print(out, printing->has_rivals ? "%13s %9s %9s " : "%9s %13s %9s ",
-                    printing->has_rivals ? "best +-" : "of floor",
-                    printing->has_rivals ? "speedup" : "best +-", "over seed");
+        if (!printing->has_rivals)
+            atoll_print(out, "%9s ", "of floor");
+        atoll_print(out, "%13s %9s ", "best +-", printing->has_rivals ? "speedup" : "over seed");
+        if (!printing->is_lowest)
+            atoll_print(out, "%13s %5s ", "95 % interval", "pairs");
+        if (printing->has_rivals)
+            atoll_print(out, "%9s ", "over seed");
         atoll_print(out, "%7s %-7s  kernel\n", "gain", "made by");
         return;
     }
@@ -383,15 +406,22 @@ void atoll_task_table_print(const struct atoll_query *query, const char *only, F
         atoll_query_task_summary(query, i, &task);
         floors_differ |= task.floors_differ;
         printing.has_rivals |= task.headline != ATOLL_OVER_SEED;
+        printing.has_memory_floors |= task.is_memory_floor && task.floor_share > 0;
     }
     unsigned columns = atoll_print_columns(out);
     printing.is_narrow = columns > 0 && columns < WHOLE_COLUMNS + (printing.has_rivals ? 22u : 0u);
+    printing.is_lowest = printing.is_narrow && columns < MIDDLE_COLUMNS;
     print_head(&printing);
     each_task(query, only, print_row, &printing);
     if (printing.is_narrow)
+        atoll_print_line(
+            out, 0,
+            "(gain: over the best of the seeds; a wider terminal shows times compared with%s and "
+            "evaluations; so does --json)",
+            printing.has_rivals ? ", shares of floors" : "");
+    if (printing.has_memory_floors && !(printing.is_narrow && printing.has_rivals))
         atoll_print_line(out, 0,
-                         "(gain: over the best of the seeds; a wider terminal shows times compared with, "
-                         "intervals, pairs and evaluations; so does --json)");
+                         "* of a floor of memory alone: how many operations the task needs is not known");
     if (floors_differ)
         fprintf(out, "no shares of floors: they were made in different ways (column floor_model) and cannot "
                      "be compared\n");

@@ -150,6 +150,10 @@ static void test_texts(void **state)
         assert_string_equal(atoll_duration_text(times[i].ns, text, sizeof(text)), times[i].text);
     assert_string_equal(atoll_duration_interval_text(4.56e6, 4.4688e6, 4.6512e6, text, sizeof(text)),
                         "4.56 ms   2%");
+    assert_string_equal(atoll_duration_interval_text(4.56e6, 4.55e6, 4.57e6, text, sizeof(text)),
+                        "4.56 ms  <1%");
+    assert_string_equal(atoll_duration_interval_text(4.56e6, 4.56e6, 4.56e6, text, sizeof(text)),
+                        "4.56 ms   0%");
     assert_string_equal(atoll_duration_interval_text(4.56e6, 0, 0, text, sizeof(text)), "4.56 ms     ");
     assert_string_equal(atoll_duration_interval_text(0, 0, 0, text, sizeof(text)), "-");
     static const struct {

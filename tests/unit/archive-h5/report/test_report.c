@@ -215,6 +215,46 @@ static void test_what_is_counted(void **state)
     atoll_tables_destroy(t);
 }
 
+/* A share of a floor that knows no operations is marked, and the legend says why; another one is not. */
+static void test_floors_of_memory(void **state)
+{
+    static const struct {
+        const char *definition;
+        int is_of_memory;
+    } rows[] = {{"name: a\nwork:\n  flops: unknown\n", 1},
+                {"name: a\nsummary: of unknown size\nwork:\n  flops: \"2 * N\"\n", 0},
+                {"work: {flops: unknown", 0}, /* no YAML */
+                {"name: unknown\n", 0},
+                {"", 0}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct atoll_tables *t = judged_task(13, 2);
+        struct atoll_task_summary s;
+        struct atoll_archive_summary all;
+        struct atoll_row_task task;
+        struct atoll_buffer page;
+        atoll_tables_get(t, ATOLL_TABLE_TASKS, 0, &task);
+        task.floor_ns = 125;
+        assert_int_equal(
+            atoll_tables_add_text(t, rows[i].definition, strlen(rows[i].definition), &task.definition, NULL),
+            0);
+        atoll_tables_set(t, ATOLL_TABLE_TASKS, 0, &task);
+        struct atoll_query *q = atoll_query_create(t, NULL);
+        assert_non_null(q);
+        atoll_query_task_summary(q, 0, &s);
+        atoll_query_summary(q, &all);
+        assert_true(s.floor_share == 0.5 && s.is_memory_floor == rows[i].is_of_memory);
+        assert_int_equal(all.tasks.memory_floor_count, rows[i].is_of_memory);
+        atoll_query_destroy(q);
+        atoll_buffer_init(&page, 1 << 20);
+        assert_int_equal(atoll_report_render(t, &page, NULL), 0);
+        atoll_buffer_put_u8(&page, 0);
+        assert_true(!strstr((char *)page.data, "50&#8201;%*</td>") == !rows[i].is_of_memory);
+        assert_true(!strstr((char *)page.data, "the floor is of memory alone") == !rows[i].is_of_memory);
+        atoll_buffer_fini(&page);
+        atoll_tables_destroy(t);
+    }
+}
+
 static void test_report_of_nothing(void **state)
 {
     (void)state;
@@ -239,6 +279,7 @@ int main(void)
         CASE(test_report_of_nothing),
         CASE(test_who_made_the_best),
         CASE(test_what_is_counted),
+        cmocka_unit_test(test_floors_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

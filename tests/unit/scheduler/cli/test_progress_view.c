@@ -144,6 +144,53 @@ static void read_until(int fd, const char *said, char *ret_text, size_t bytes)
     }
 }
 
+/* The further end of a terminal, and a stream to the near one. */
+static int terminal_open(unsigned short rows, unsigned short columns, FILE **ret_stream)
+{
+    const struct winsize size = {.ws_row = rows, .ws_col = columns};
+    int master = posix_openpt(O_RDWR | O_NOCTTY), slave;
+
+    assert_true(master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0);
+    slave = open(ptsname(master), O_RDWR | O_NOCTTY);
+    assert_true(slave >= 0 && ioctl(slave, TIOCSWINSZ, &size) == 0);
+    *ret_stream = fdopen(slave, "w");
+    return master;
+}
+
+/* The ratio's interval needs less room than those of times; no line is longer than its terminal. */
+static void intervals_stand_where_there_is_room(void **state)
+{
+    static const char line[] =
+        "{\"type\": \"summary\", \"elapsed_s\": 3, \"evaluated\": 13, \"stopped\": 1, \"tasks\": [{\"name\": "
+        "\"softmax\", \"baseline_ns\": 4e6, \"best_ns\": 1e6, \"best_lo_ns\": 0.95e6, \"best_hi_ns\": "
+        "1.05e6, \"final_ratio\": 3.5, \"final_lo\": 3.4, \"final_hi\": 3.6, \"evaluated\": 13, \"done\": 1, "
+        "\"reason\": \"floor\"}]}\n";
+    static const struct {
+        unsigned short columns;
+        int has_ratio, has_time;
+    } rows[] = {{80, 0, 0}, {91, 0, 0}, {92, 1, 0}, {100, 1, 0}, {200, 1, 1}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        char text[8192];
+        FILE *stream;
+        int master = terminal_open(24, rows[i].columns, &stream);
+        struct atoll_progress_view *view = atoll_progress_view_create(stream, ATOLL_PROGRESS_BARS, NULL);
+
+        atoll_progress_view_feed(view, line, strlen(line));
+        read_until(master, "\033[?7h", text, sizeof(text));
+        assert_int_equal(strstr(text, "3.40-3.60") != NULL, rows[i].has_ratio);
+        assert_int_equal(strstr(text, "95 % interval") != NULL, rows[i].has_ratio);
+        assert_int_equal(strstr(text, "1.00 ms   5%") != NULL, rows[i].has_time);
+        char *at = strstr(text, "  softmax");
+        assert_non_null(at);
+        assert_true(strcspn(at, "\033\r\n") <= rows[i].columns);
+        atoll_progress_view_destroy(view);
+        fclose(stream);
+        close(master);
+    }
+}
+
 /* More tasks than lines: those in work are drawn, the others counted; the last picture has all. */
 static void a_low_screen_is_not_left(void **state)
 {
@@ -151,16 +198,11 @@ static void a_low_screen_is_not_left(void **state)
                                 "{\"name\": \"three\", \"done\": 1}, "
                                 "{\"name\": \"four\"}, {\"name\": \"five\", \"done\": 1}]}\n";
     char line[512], last[512], shown[8192] = "";
-    const struct winsize size = {.ws_row = 6, .ws_col = 80};
-    int master = posix_openpt(O_RDWR | O_NOCTTY), slave;
-    struct atoll_progress_view *view;
     FILE *stream;
+    int master = terminal_open(6, 80, &stream);
+    struct atoll_progress_view *view;
 
     (void)state;
-    assert_true(master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0);
-    slave = open(ptsname(master), O_RDWR | O_NOCTTY);
-    assert_true(slave >= 0 && ioctl(slave, TIOCSWINSZ, &size) == 0);
-    stream = fdopen(slave, "w");
     view = atoll_progress_view_create(stream, ATOLL_PROGRESS_BARS, NULL);
     snprintf(line, sizeof(line), "{\"type\": \"progress\", %s", tasks);
     snprintf(last, sizeof(last), "{\"type\": \"summary\", %s", tasks);
@@ -201,7 +243,7 @@ static void the_end_is_told(void **state)
     bars = shown(ATOLL_PROGRESS_BARS, text, 4096);
     assert_non_null(strstr(plain, "13 evaluations"));
     assert_non_null(strstr(plain, "best softmax ~4.00x over its seed"));
-    assert_non_null(strstr(plain, "best softmax 3.50x over its seed\n"));
+    assert_non_null(strstr(plain, "best softmax 3.50x (3.40-3.60) over its seed\n"));
     assert_non_null(strstr(bars, " 4.00 ms      ->  1.00 ms   5%     3.50x     3.40-3.60 "));
     assert_non_null(strstr(bars, "    ~2.00x             - "));
     assert_non_null(strstr(bars, "done: floor goal reached"));
@@ -321,7 +363,7 @@ int main(void)
         cmocka_unit_test(a_low_screen_is_not_left),    cmocka_unit_test(models_are_named),
         cmocka_unit_test(rivals_come_first),           cmocka_unit_test(messages_are_shown_once),
         cmocka_unit_test(json_passes_through),         cmocka_unit_test(garbage_is_skipped),
-        cmocka_unit_test(an_endless_line_is_dropped),
+        cmocka_unit_test(an_endless_line_is_dropped),  cmocka_unit_test(intervals_stand_where_there_is_room),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
