@@ -48,11 +48,20 @@ static int make_diff(struct atoll_prompt_text *t, const char *from, const char *
     return 1;
 }
 
-void atoll_prompt_put_change(struct atoll_prompt_text *t, const char *language, const char *from,
-                             const char *to, size_t cap)
+int atoll_prompt_put_diff(struct atoll_prompt_text *t, const char *from, const char *to, size_t cap)
 {
     struct atoll_buffer out;
     const char *diff;
+    int is_short = make_diff(t, from, to, &out, &diff) && strlen(diff) < strlen(to) / 4 * 3;
+    if (is_short)
+        atoll_prompt_put_code(t, "diff", diff, cap);
+    atoll_buffer_fini(&out);
+    return is_short;
+}
+
+void atoll_prompt_put_change(struct atoll_prompt_text *t, const char *language, const char *from,
+                             const char *to, size_t cap)
+{
     if (!from) {
         atoll_prompt_put_code(t, language, to, cap);
         return;
@@ -61,11 +70,8 @@ void atoll_prompt_put_change(struct atoll_prompt_text *t, const char *language, 
         atoll_prompt_put(t, "The same source, with other params.\n");
         return;
     }
-    if (make_diff(t, from, to, &out, &diff) && strlen(diff) < strlen(to) / 4 * 3)
-        atoll_prompt_put_code(t, "diff", diff, cap);
-    else
+    if (!atoll_prompt_put_diff(t, from, to, cap))
         atoll_prompt_put_code(t, language, to, cap);
-    atoll_buffer_fini(&out);
 }
 
 static int has_words(const char *line, size_t length)

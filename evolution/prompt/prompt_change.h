@@ -9,6 +9,8 @@
  * atoll_prompt_put_code. */
 void atoll_prompt_put_change(struct atoll_prompt_text *t, const char *language, const char *from,
                              const char *to, size_t cap);
+/* The diff alone; 0: nothing is put, for it is hardly shorter than `to`.  from and to differ. */
+int atoll_prompt_put_diff(struct atoll_prompt_text *t, const char *from, const char *to, size_t cap);
 /* The same in one line: how many lines came and went, and the first that came. */
 void atoll_prompt_put_change_line(struct atoll_prompt_text *t, const char *from, const char *to);
 /* The lines of source that a compiler's message quotes, each with those around it; 0: it quotes none. */

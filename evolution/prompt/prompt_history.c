@@ -35,8 +35,12 @@ static void put_step(const struct atoll_prompt_input *input, struct atoll_prompt
     atoll_prompt_put(t, "\n## Step %zu%s: ", number, to == input->parent ? ", the parent" : "");
     atoll_prompt_put_line(input, t, to, "its predecessor's", from->time_ns);
     atoll_prompt_put(t, "\n\n");
-    atoll_prompt_put_change(t, input->language, source_of(from), to->source,
-                            atoll_prompt_cap(input, STEP_BYTES));
+    const char *before = source_of(from);
+    size_t cap = atoll_prompt_cap(input, STEP_BYTES);
+    if (to != input->parent || (before && strcmp(before, to->source) == 0))
+        atoll_prompt_put_change(t, input->language, before, to->source, cap);
+    else if (!before || !atoll_prompt_put_diff(t, before, to->source, cap)) /* shown once is enough */
+        atoll_prompt_put(t, "Written anew: it is the kernel that stands above.\n");
 }
 
 /* Oldest first, then the parent. */
@@ -145,7 +149,10 @@ void atoll_prompt_write_inspiration(const struct atoll_prompt_input *input, stru
         return;
     }
     if (input->best) {
-        atoll_prompt_put(t, "## The best so far, of another line\n\n");
+        int is_behind =
+            input->parent && input->parent->time_ns > 0 && input->parent->time_ns < input->best->time_ns;
+        atoll_prompt_put(t, "## The best %s, of another line\n\n",
+                         is_behind ? "that a comparison confirmed" : "so far");
         put_other(input, t, input->best);
         atoll_prompt_put_change(t, input->language, source_of(input->parent), input->best->source, 0);
     }

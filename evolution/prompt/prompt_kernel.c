@@ -88,9 +88,11 @@ static void add_resources(struct facts *f, const struct atoll_resources *r)
 {
     if (!r->kernel_count)
         return;
-    add_fact(f, "%u registers per thread", r->registers);
-    add_fact(f, "%u bytes of static and %u of dynamic shared memory", r->static_shared_bytes,
-             r->dynamic_shared_bytes);
+    if (r->registers) { /* a device: a processor's binary tells of neither */
+        add_fact(f, "%u registers per thread", r->registers);
+        add_fact(f, "%u bytes of static and %u of dynamic shared memory", r->static_shared_bytes,
+                 r->dynamic_shared_bytes);
+    }
     if (r->spill_store_bytes || r->spill_load_bytes)
         add_fact(f, "%u bytes spilled and %u loaded again per thread", r->spill_store_bytes,
                  r->spill_load_bytes);
@@ -487,7 +489,9 @@ void atoll_prompt_write_diagnosis(const struct atoll_prompt_input *input, struct
             e->worst_error);
     } else if (e->worst_error > 0 && e->worst_error < 0.05) {
         atoll_prompt_put(
-            t, "Its worst error is only %.2g of the tolerance: less exact and cheaper arithmetic may do.\n",
+            t,
+            "Its worst error is only %.2g of the tolerance: cheaper arithmetic may do, as far as the allowed "
+            "precisions go.\n",
             e->worst_error);
     }
 }

@@ -119,11 +119,12 @@ static size_t put_caches(const struct atoll_shape_problem *p, uint32_t threads, 
     put_problem(p, variant, out);
     switch (p->family) {
     case ATOLL_SHAPE_MATRIX:
-        atoll_buffer_printf(
-            out,
-            "  sums in registers: 6 rows of 2 vectors (%.0f columns at 64 bytes a vector, half of it at "
-            "32); %.0f deep keeps a panel of columns in half of L1, %.0f rows of that depth half of L2\n",
-            2 * lanes, depth, power_below(L2_BYTES / 2 / (depth * p->element_bytes)));
+        atoll_buffer_printf(out,
+                            "  sums in registers: 12 rows of 2 vectors with 32 registers (AVX-512: %.0f "
+                            "columns), 6 rows of 2 "
+                            "with 16 (half of the columns); %.0f deep keeps a panel of columns in half of "
+                            "L1, %.0f rows of that depth half of L2\n",
+                            2 * lanes, depth, power_below(L2_BYTES / 2 / (depth * p->element_bytes)));
         break;
     case ATOLL_SHAPE_ATTENTION:
         atoll_buffer_printf(out, "  keys and values of %.0f rows fill half of L2\n",

@@ -279,7 +279,8 @@ static const char *wanted(const struct atoll_prompt_input *input)
         [ATOLL_FORM_EXECUTE] = "Wanted: the parent with the step below carried out, correct and faster.",
         [ATOLL_FORM_REFINE] =
             "Wanted: a kernel that is correct and faster than the stage's kernel, by work on the "
-            "stage's issues alone. It counts when it is at least 1 % faster in a direct comparison.",
+            "stage's issues alone. It counts when it is at least 1 % faster and the intervals of both times "
+            "lie apart.",
         [ATOLL_FORM_EXTRACT] =
             "Wanted: the one kernel that the attempts below support most: correct, and faster than the "
             "stage's kernel.",
@@ -325,9 +326,14 @@ static void put_time(struct atoll_prompt_text *t, const char *what, double ns, d
 void atoll_prompt_write_state(const struct atoll_prompt_input *input, struct atoll_prompt_text *t)
 {
     const struct atoll_prompt_kernel *parent = input->parent;
+    double parent_ns = parent && !input->parent_device ? parent->time_ns : 0;
+    /* the best of a task has won its comparisons; what is faster by its own time has yet to */
+    int is_ahead = parent_ns > 0 && parent_ns < input->best_ns;
     put_time(t, "baseline", input->baseline_ns, 0);
-    put_time(t, "best so far", input->best_ns, input->baseline_ns);
-    put_time(t, "the parent", parent && !input->parent_device ? parent->time_ns : 0, input->baseline_ns);
+    put_time(t, is_ahead ? "best that a comparison confirmed" : "best so far", input->best_ns,
+             input->baseline_ns);
+    put_time(t, is_ahead ? "the parent, faster but not confirmed yet" : "the parent", parent_ns,
+             input->baseline_ns);
     double fastest_ns = input->best_ns > 0 ? input->best_ns : input->baseline_ns;
     put_time(t,
              input->task->flops ? "floor (nothing can be faster than bandwidth and peak arithmetic allow)"
