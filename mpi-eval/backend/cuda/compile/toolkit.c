@@ -192,6 +192,9 @@ static int add_option(struct atoll_compile_options *o, const char *prefix, const
     return 0;
 }
 
+#define FAST_COMPILE       "--Ofast-compile="
+#define FAST_COMPILE_SINCE 13 /* of NVRTC; nobody tried an older one */
+
 /* Options that change the code and name no file. */
 static int flag_allowed(const char *flag, size_t length)
 {
@@ -223,6 +226,7 @@ static int flag_allowed(const char *flag, size_t length)
         {"-device-int128", 1},
         {"--ptxas-options=-O", 0},
         {"-Xptxas=-O", 0},
+        {FAST_COMPILE, 0},
         {"--split-compile=", 0},
         {"-split-compile=", 0},
         {"--extra-device-vectorization", 1},
@@ -236,7 +240,14 @@ static int flag_allowed(const char *flag, size_t length)
     return 0;
 }
 
-static int add_flags(struct atoll_compile_options *o, const char *flags, struct atoll_err *err)
+static int is_too_new(const char *flag, const struct atoll_toolkit *toolkit)
+{
+    return strncmp(flag, FAST_COMPILE, strlen(FAST_COMPILE)) == 0 &&
+           strtol(toolkit->version, NULL, 10) < FAST_COMPILE_SINCE;
+}
+
+static int add_flags(struct atoll_compile_options *o, const char *flags, const struct atoll_toolkit *toolkit,
+                     struct atoll_err *err)
 {
     for (const char *at = flags ? flags : ""; *at;) {
         size_t blank = strspn(at, " \t\n"), length = strcspn(at + blank, " \t\n");
@@ -247,7 +258,7 @@ static int add_flags(struct atoll_compile_options *o, const char *flags, struct 
                 "the compiler flag %.*s is not one that NVRTC may be given; use options on precision, "
                 "language, macros or registers",
                 (int)(length < 200 ? length : 200), flag);
-        if (length > 0 && add_option(o, "", flag, length, err) != 0)
+        if (length > 0 && !is_too_new(flag, toolkit) && add_option(o, "", flag, length, err) != 0)
             return -1;
         at += blank + length;
     }
@@ -267,7 +278,7 @@ int atoll_compile_options_init(struct atoll_compile_options *o,
     for (size_t i = 0; i < toolkit->include_count; i++)
         if (add_option(o, "-I", toolkit->includes[i], strlen(toolkit->includes[i]), err) != 0)
             return -1;
-    return add_flags(o, flags, err);
+    return add_flags(o, flags, toolkit, err);
 }
 
 void atoll_compile_options_fini(struct atoll_compile_options *o)

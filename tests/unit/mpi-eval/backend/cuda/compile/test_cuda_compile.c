@@ -87,6 +87,32 @@ static void test_finished_ptx_is_judged(void **state)
     atoll_compiled_fini(&result);
 }
 
+/* An option of time alone is left out where NVRTC may not know it. */
+static void test_options_of_newer_toolkits(void **state)
+{
+    static const struct {
+        const char *version;
+        size_t more;
+    } rows[] = {{"13.0", 1}, {"14.1", 1}, {"12.9", 0}, {"9.2", 0}, {"", 0}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct atoll_compiler_settings settings = {.target = "sm_90a", .flags = "--use_fast_math"};
+        struct atoll_toolkit toolkit = {0};
+        struct atoll_compile_options plain = {0}, fast = {0};
+        struct atoll_err err = ATOLL_ERR_INIT;
+        snprintf(toolkit.version, sizeof(toolkit.version), "%s", rows[i].version);
+        assert_int_equal(atoll_compile_options_init(&plain, &settings, &toolkit, &err), 0);
+        settings.flags = "--Ofast-compile=mid --use_fast_math";
+        assert_int_equal(atoll_compile_options_init(&fast, &settings, &toolkit, &err), 0);
+        if (fast.count != plain.count + rows[i].more)
+            fail_msg("%s: %zu options, not %zu and %zu", rows[i].version, fast.count, plain.count,
+                     rows[i].more);
+        assert_string_equal(fast.texts[fast.count - 1], "--use_fast_math");
+        atoll_compile_options_fini(&plain);
+        atoll_compile_options_fini(&fast);
+    }
+}
+
 static void test_good_source(void **state)
 {
     (void)state;
@@ -682,6 +708,7 @@ int main(void)
     has_headers = toolkit.toolkit_include_count > 0;
     atoll_toolkit_fini(&toolkit);
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_options_of_newer_toolkits),
         cmocka_unit_test(test_good_source),
         cmocka_unit_test(test_finished_ptx_is_judged),
         cmocka_unit_test(test_headers),
