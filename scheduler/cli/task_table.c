@@ -83,14 +83,17 @@ void atoll_task_table_failure(const struct atoll_query *query, uint64_t task_row
 struct printing {
     FILE *out;
     int id_digits, has_rivals;
+    int name_width; /* of the longest name of a task */
     int is_narrow; /* a terminal on which a whole line does not fit: what a first look does not need is left out */
     int is_lowest;         /* on which intervals and pairs do not fit either: they stand below */
     int has_memory_floors; /* some share is of a floor of memory alone */
 };
 
-#define GROUP_COLUMNS  93  /* of a line of levels or categories */
-#define WHOLE_COLUMNS  126 /* with rivals 22 more */
-#define MIDDLE_COLUMNS 100 /* of a line without what a first look does not need */
+#define GROUP_COLUMNS 93 /* of a line of levels or categories */
+/* Of a line beside the task's name and the kernel's id. */
+#define WHOLE_COLUMNS  101u
+#define RIVAL_COLUMNS  23u /* so many more with rivals */
+#define MIDDLE_COLUMNS 72u /* without what a first look does not need */
 
 /* "2 wrong, 1 compile_error; 3 without a verdict"; "" when nothing failed.  Failures of the infrastructure are no candidate's. */
 static void failures_text(const struct atoll_task_summary *s, char *ret_text, size_t bytes)
@@ -198,7 +201,7 @@ static void print_row(void *context, const struct atoll_query *query, const stru
 
     if (!atoll_id_is_zero(&task->best))
         atoll_id_hex(&task->best, id);
-    atoll_print(out, "%-20s ", s->name);
+    atoll_print(out, "%-*s ", printing->name_width, s->name);
     print_figures(printing, s);
     if (s->gain_over_seeds > 0)
         snprintf(gain, sizeof(gain), "%.2fx", s->gain_over_seeds);
@@ -372,7 +375,7 @@ static void print_head(const struct printing *printing)
 {
     FILE *out = printing->out;
 
-    atoll_print(out, "%-20s ", "task");
+    atoll_print(out, "%-*s ", printing->name_width, "task");
     if (printing->is_narrow) {
         if (!printing->has_rivals)
             atoll_print(out, "%9s ", "of floor");
@@ -396,7 +399,7 @@ static void print_head(const struct printing *printing)
 
 void atoll_task_table_print(const struct atoll_query *query, const char *only, FILE *out)
 {
-    struct printing printing = {.out = out, .id_digits = atoll_query_id_digits(query)};
+    struct printing printing = {.out = out, .id_digits = atoll_query_id_digits(query), .name_width = 12};
     struct atoll_archive_summary summary;
     int floors_differ = 0;
 
@@ -406,11 +409,15 @@ void atoll_task_table_print(const struct atoll_query *query, const char *only, F
         atoll_query_task_summary(query, i, &task);
         floors_differ |= task.floors_differ;
         printing.has_rivals |= task.headline != ATOLL_OVER_SEED;
+        if ((!only || strcmp(only, task.name) == 0) && (int)strlen(task.name) > printing.name_width)
+            printing.name_width = (int)strlen(task.name);
         printing.has_memory_floors |= task.is_memory_floor && task.floor_share > 0;
     }
     unsigned columns = atoll_print_columns(out);
-    printing.is_narrow = columns > 0 && columns < WHOLE_COLUMNS + (printing.has_rivals ? 22u : 0u);
-    printing.is_lowest = printing.is_narrow && columns < MIDDLE_COLUMNS;
+    unsigned own_columns = (unsigned)(printing.name_width + printing.id_digits);
+    printing.is_narrow =
+        columns > 0 && columns < own_columns + WHOLE_COLUMNS + (printing.has_rivals ? RIVAL_COLUMNS : 0u);
+    printing.is_lowest = printing.is_narrow && columns < own_columns + MIDDLE_COLUMNS;
     print_head(&printing);
     each_task(query, only, print_row, &printing);
     if (printing.is_narrow)

@@ -130,6 +130,10 @@ for words in (["best", "mine"], ["list", "mine"], ["status", "mine"], ["show", "
     check(lines and all(len(line) <= 80 for line in lines), f"{words}: " + "\n".join(line for line in lines if len(line) > 80))
 check(re.match(r"task +best \+- +speedup over seed +gain made by +kernel\n", on_terminal(80, "best", "mine")), on_terminal(80, "best", "mine"))
 has(on_terminal(80, "best", "mine"), "(gain: over the best of the seeds", "\n    95 % interval 1.23-1.27, 12 pairs\n")
+for columns in (80, 90, 91, 142, 143, 144):  # beside the edges at which columns come and go
+    lines = on_terminal(columns, "best", "mine").splitlines()
+    check(all(len(line) <= columns for line in lines), f"{columns}: " + "\n".join(lines))
+    check(("95 % interval pairs" in lines[0], "evals" in lines[0]) == (columns >= 91, columns >= 143), f"{columns}: {lines[0]}")
 middle = on_terminal(100, "best", "mine")
 check(re.match(r"task +best \+- +speedup 95 % interval pairs over seed +gain made by +kernel\n", middle), middle)
 check(re.search(r"^softmax_rows +1\.00 ms +1% +1\.25x +1\.23-1\.27 +12 ", middle, re.M) and all(len(line) <= 100 for line in middle.splitlines()), middle)
