@@ -26,7 +26,7 @@ static void put_tiles(struct atoll_buffer *out, const struct atoll_archive_summa
     if (sums->geometric_mean > 0) {
         char interval[64] = "";
         if (sums->geometric_hi > 0)
-            snprintf(interval, sizeof(interval), " <span class=\"range\">%.2f&#8211;%.2f</span>",
+            snprintf(interval, sizeof(interval), " <span class=\"range\">%.2f&#8211;%.2f</span><br/>",
                      sums->geometric_lo, sums->geometric_hi);
         atoll_buffer_printf(
             out,
@@ -48,7 +48,7 @@ static void put_tiles(struct atoll_buffer *out, const struct atoll_archive_summa
         const struct atoll_speedup_sums *seed = &s->tasks.over[ATOLL_OVER_SEED];
         char interval[64] = "";
         if (seed->geometric_hi > 0)
-            snprintf(interval, sizeof(interval), " <span class=\"range\">%.2f&#8211;%.2f</span>",
+            snprintf(interval, sizeof(interval), " <span class=\"range\">%.2f&#8211;%.2f</span><br/>",
                      seed->geometric_lo, seed->geometric_hi);
         atoll_buffer_printf(
             out, "<div class=\"tile\"><b>%s%.2f&#215;</b>%s<span>geometric mean over the seed</span></div>\n",

@@ -54,7 +54,7 @@ static void test_report(void **state)
     assert_non_null(strstr(page, "<td class=\"l\">dram throughput</td><td>"));
     assert_non_null(strstr(page, "tensor f16</text>"));
     assert_non_null(strstr(page, "132 multiprocessors"));
-    assert_non_null(strstr(page, "geometric mean speedup over the rival, 1 of 2 tasks"));
+    assert_non_null(strstr(page, "</span><br/><span>geometric mean speedup over the rival, 1 of 2 tasks"));
     assert_non_null(strstr(page, "<th class=\"l\">rival</th><th>its time</th>"));
     assert_non_null(strstr(page, "Speedup over the rival</h3>"));
     assert_non_null(strstr(page, "Speedup over the seed</h3>")); /* of the task without one */
