@@ -358,50 +358,71 @@ static enum atoll_counted how_counted(const struct atoll_diagnosis_facts *facts)
                                                 : ATOLL_COUNTED_TIMED;
 }
 
-/* Of a family of reasons, see enum atoll_stall; what is not known waits for nothing. */
+/* The other reason of a family, see enum atoll_stall; UNKNOWN, which waits for nothing: it has one. */
+static const enum atoll_stall other_of_family[ATOLL_STALL_COUNT] = {
+    [ATOLL_STALL_LONG_SCOREBOARD] = ATOLL_STALL_LG,
+    [ATOLL_STALL_LG] = ATOLL_STALL_LONG_SCOREBOARD,
+    [ATOLL_STALL_SHORT_SCOREBOARD] = ATOLL_STALL_MIO,
+    [ATOLL_STALL_MIO] = ATOLL_STALL_SHORT_SCOREBOARD,
+};
+
 static double family_share(const double waits[ATOLL_STALL_COUNT], enum atoll_stall reason)
 {
-    static const enum atoll_stall beside[ATOLL_STALL_COUNT] = {
-        [ATOLL_STALL_LONG_SCOREBOARD] = ATOLL_STALL_LG,
-        [ATOLL_STALL_LG] = ATOLL_STALL_LONG_SCOREBOARD,
-        [ATOLL_STALL_SHORT_SCOREBOARD] = ATOLL_STALL_MIO,
-        [ATOLL_STALL_MIO] = ATOLL_STALL_SHORT_SCOREBOARD,
-    };
-    return waits[reason] + waits[beside[reason]];
+    return waits[reason] + waits[other_of_family[reason]];
+}
+
+/* The larger reason of the largest family beside one; UNKNOWN: all others are 0. */
+static enum atoll_stall largest_family(const double waits[ATOLL_STALL_COUNT], enum atoll_stall beside)
+{
+    enum atoll_stall found = ATOLL_STALL_UNKNOWN;
+    double most = 0;
+    for (unsigned i = ATOLL_STALL_UNKNOWN + 1; i < ATOLL_STALL_COUNT; i++) {
+        enum atoll_stall reason = (enum atoll_stall)i;
+        double family = family_share(waits, reason);
+        if (beside != ATOLL_STALL_UNKNOWN && (reason == beside || reason == other_of_family[beside]))
+            continue;
+        if (family > most || (family > 0 && family >= most && waits[i] > waits[found])) {
+            most = family;
+            found = reason;
+        }
+    }
+    return found;
+}
+
+static const enum atoll_counter reasons[ATOLL_STALL_COUNT] = {
+    [ATOLL_STALL_LONG_SCOREBOARD] = ATOLL_COUNTER_STALL_LONG_SCOREBOARD,
+    [ATOLL_STALL_SHORT_SCOREBOARD] = ATOLL_COUNTER_STALL_SHORT_SCOREBOARD,
+    [ATOLL_STALL_BARRIER] = ATOLL_COUNTER_STALL_BARRIER,
+    [ATOLL_STALL_MIO] = ATOLL_COUNTER_STALL_MIO,
+    [ATOLL_STALL_LG] = ATOLL_COUNTER_STALL_LG,
+    [ATOLL_STALL_MATH] = ATOLL_COUNTER_STALL_MATH,
+    [ATOLL_STALL_WAIT] = ATOLL_COUNTER_STALL_WAIT,
+    [ATOLL_STALL_TENSOR] = ATOLL_COUNTER_STALL_TENSOR,
+};
+
+/* What was not counted waits for nothing.  0: that may be too little, for devices without wgmma alone lack a reason. */
+static int read_waits(const struct atoll_profile *profile, double ret_waits[ATOLL_STALL_COUNT])
+{
+    int is_complete = 1;
+    ret_waits[ATOLL_STALL_UNKNOWN] = 0;
+    for (unsigned i = ATOLL_STALL_UNKNOWN + 1; i < ATOLL_STALL_COUNT; i++) {
+        double value = profile ? profile->counters[reasons[i]] : (double)NAN;
+        ret_waits[i] = isnan(value) ? 0 : value;
+        is_complete &= !isnan(value) || i == ATOLL_STALL_TENSOR;
+    }
+    return is_complete;
 }
 
 /* Share of what a warp waits between two issues; the largest reason, where it is known to be that. */
 static void find_stall(const struct atoll_diagnosis_facts *facts, struct atoll_diagnosis *d)
 {
-    static const enum atoll_counter reasons[ATOLL_STALL_COUNT] = {
-        [ATOLL_STALL_LONG_SCOREBOARD] = ATOLL_COUNTER_STALL_LONG_SCOREBOARD,
-        [ATOLL_STALL_SHORT_SCOREBOARD] = ATOLL_COUNTER_STALL_SHORT_SCOREBOARD,
-        [ATOLL_STALL_BARRIER] = ATOLL_COUNTER_STALL_BARRIER,
-        [ATOLL_STALL_MIO] = ATOLL_COUNTER_STALL_MIO,
-        [ATOLL_STALL_LG] = ATOLL_COUNTER_STALL_LG,
-        [ATOLL_STALL_MATH] = ATOLL_COUNTER_STALL_MATH,
-        [ATOLL_STALL_WAIT] = ATOLL_COUNTER_STALL_WAIT,
-        [ATOLL_STALL_TENSOR] = ATOLL_COUNTER_STALL_TENSOR,
-    };
-    double most = 0, sum = 1, waits[ATOLL_STALL_COUNT] = {0}; /* 1: the warp that issues */
-    int is_complete = 1;
-    enum atoll_stall found = ATOLL_STALL_UNKNOWN;
+    double sum = 1, waits[ATOLL_STALL_COUNT]; /* 1: the warp that issues */
+    int is_complete = read_waits(facts->profile, waits);
     double ready = counter(facts, ATOLL_COUNTER_STALL_NOT_SELECTED);
-    for (unsigned i = ATOLL_STALL_UNKNOWN + 1; i < ATOLL_STALL_COUNT; i++) {
-        double value = counter(facts, reasons[i]);
-        if (isnan(value)) {
-            is_complete &= i == ATOLL_STALL_TENSOR; /* devices without wgmma have none */
-            continue;
-        }
-        sum += waits[i] = value;
-    }
-    for (unsigned i = ATOLL_STALL_UNKNOWN + 1; i < ATOLL_STALL_COUNT; i++) {
-        double family = family_share(waits, (enum atoll_stall)i);
-        if (family > most || (family > 0 && family >= most && waits[i] > waits[found])) {
-            most = family;
-            found = (enum atoll_stall)i;
-        }
-    }
+    for (unsigned i = ATOLL_STALL_UNKNOWN + 1; i < ATOLL_STALL_COUNT; i++)
+        sum += waits[i];
+    enum atoll_stall found = largest_family(waits, ATOLL_STALL_UNKNOWN);
+    double most = family_share(waits, found);
     sum += ready > 0 ? ready : 0;
     /* With some of the reasons only: warps that there are for each that issues tell the sum. */
     double warps = 0;
@@ -417,16 +438,31 @@ static void find_stall(const struct atoll_diagnosis_facts *facts, struct atoll_d
     d->stall_share = 100 * most / sum;
 }
 
-/* Percent of the device's time in which an incomplete wave leaves multiprocessors idle; 0 none or unknown. */
-static double idle_share(const struct atoll_diagnosis_facts *facts)
+void atoll_diagnosis_add_launch(struct atoll_diagnosis *d, const struct atoll_profile *profile,
+                                const struct atoll_device_info *device)
 {
-    const struct atoll_resources *r = &facts->profile->resources;
-    double places = facts->device ? (double)facts->device->limits.multiprocessors * r->resident_blocks : 0;
-    if (!(places > 0) || !r->blocks || r->kernel_count > 1)
+    double waits[ATOLL_STALL_COUNT];
+    if (read_waits(profile, waits) && d->stall != ATOLL_STALL_UNKNOWN && family_share(waits, d->stall) > 0) {
+        d->next_stall = largest_family(waits, d->stall);
+        d->next_stall_share =
+            d->stall_share * family_share(waits, d->next_stall) / family_share(waits, d->stall);
+    }
+    const struct atoll_resources *r = profile ? &profile->resources : NULL;
+    uint64_t places = r && device ? (uint64_t)device->limits.multiprocessors * r->resident_blocks : 0;
+    if (!places || places > UINT32_MAX || !r->blocks || r->kernel_count > 1)
+        return;
+    d->blocks = r->blocks;
+    d->wave_blocks = (uint32_t)places;
+}
+
+/* Percent of the device's time in which an incomplete wave leaves multiprocessors idle; 0 none or unknown. */
+static double idle_share(const struct atoll_diagnosis_facts *facts, const struct atoll_diagnosis *d)
+{
+    if (!d->wave_blocks)
         return 0;
-    double waves = r->blocks / places;
+    double waves = (double)d->blocks / d->wave_blocks;
     if (waves < 1) /* what a multiprocessor could hold beside its only block is occupancy, not a tail */
-        waves = fmin(1, (double)r->blocks / facts->device->limits.multiprocessors);
+        waves = fmin(1, (double)d->blocks / facts->device->limits.multiprocessors);
     return 100 * (1 - waves / ceil(waves));
 }
 
@@ -592,7 +628,7 @@ static void find_waiting(const struct atoll_diagnosis_facts *facts, struct atoll
 {
     const struct atoll_resources *r = &facts->profile->resources;
     double fits = 100 * r->occupancy, there = counter(facts, ATOLL_COUNTER_OCCUPANCY),
-           idle = idle_share(facts), spills = spill_share(r);
+           idle = idle_share(facts, d), spills = spill_share(r);
     int is_global = d->stall == ATOLL_STALL_LONG_SCOREBOARD || d->stall == ATOLL_STALL_LG;
     int is_memory = d->stall == ATOLL_STALL_LONG_SCOREBOARD || d->stall == ATOLL_STALL_UNKNOWN;
     /* Products on tensor units live from few warps with deep pipelines. */
@@ -735,6 +771,7 @@ void atoll_diagnose(const struct atoll_diagnosis_facts *facts, struct atoll_diag
         int has_binary = facts->profile && facts->profile->resources.kernel_count && facts->device;
         measure_work(facts, &d);
         find_stall(facts, &d);
+        atoll_diagnosis_add_launch(&d, facts->profile, facts->device);
         find_limiter(facts, &d);
         if (has_binary)
             d.unused = facts->device->limits.compute_capability ? unused_by_device(facts, d.unit)

@@ -18,7 +18,7 @@
 #include "core/task/task.h"
 #include "core/verdict.h"
 
-#define ATOLL_DIAGNOSIS_BYTES 1024 /* room for every text */
+#define ATOLL_DIAGNOSIS_BYTES 1536 /* room for every text */
 
 /* Kinds of failures: what has to be done next differs between them. */
 enum atoll_error_class {
@@ -125,6 +125,11 @@ struct atoll_diagnosis {
     enum atoll_counted is_counted;
     enum atoll_stall stall; /* the larger reason of the largest family, whatever limits it */
     double stall_share;     /* of the family */
+    /* the same of the family that is next to it; UNKNOWN: it has none, or not all reasons were counted */
+    enum atoll_stall next_stall;
+    double next_stall_share;
+    /* of a plan's only kernel: blocks of its launch, and those that the device holds at once, a wave; 0: not known */
+    uint32_t blocks, wave_blocks;
     enum atoll_occupancy_limit
         occupancy_by; /* of OCCUPANCY; of LATENCY where few warps fit, too; of TAIL: see figure */
     uint32_t unused;
@@ -150,6 +155,11 @@ void atoll_diagnose(const struct atoll_diagnosis_facts *facts, struct atoll_diag
 /* Of an evaluation at its first timed variant; task, device: NULL unknown. */
 void atoll_diagnose_evaluation(const struct atoll_evaluation *evaluation, const struct atoll_task *task,
                                const struct atoll_device_info *device, struct atoll_diagnosis *ret);
+
+/* What follows from archived counters and the launch alone, so that it has no columns: next_stall, next_stall_share, blocks and
+ * wave_blocks; of a diagnosis with its stall.  device: NULL unknown.  The others do it by themselves. */
+void atoll_diagnosis_add_launch(struct atoll_diagnosis *diagnosis, const struct atoll_profile *profile,
+                                const struct atoll_device_info *device);
 
 /* The class alone. */
 enum atoll_error_class atoll_error_class_of(enum atoll_verdict verdict, const char *detail);

@@ -8,10 +8,13 @@
 
 #include "base/units.h"
 
-#define FULL   80.0 /* % of a peak: what is above it limits, what is below is only the busiest */
-#define TOLD   15.0 /* % of a warp's time that a reason to wait has, to be told */
-#define THERE  0.5  /* % below which a figure is not worth a word */
-#define WASTES 0.8  /* bytes that have to be moved over those that are: below it, traffic is told */
+#define FULL 80.0 /* % of a peak: what is above it limits, what is below is only the busiest */
+#define TOLD 15.0 /* % of a warp's time that a reason to wait has, to be told */
+#define NEXT 5.0  /* the same of the reason next to it */
+#define UNEVEN                                                                                               \
+    10.0 /* % of the device's time that a last wave leaves idle, to be told of a kernel that it does not limit */
+#define THERE  0.5 /* % below which a figure is not worth a word */
+#define WASTES 0.8 /* bytes that have to be moved over those that are: below it, traffic is told */
 
 static const struct {
     const char *name, *what, *advice;
@@ -307,6 +310,25 @@ static void put_wait(struct writer *w, const struct atoll_diagnosis *d, char bef
     if (d->stall != ATOLL_STALL_UNKNOWN && d->stall_share >= TOLD)
         put(w, "%c warps wait most for %s (%.0f %% of their time)", before, waits[d->stall].what,
             d->stall_share);
+    if (d->stall != ATOLL_STALL_UNKNOWN && d->stall_share >= TOLD && d->next_stall != ATOLL_STALL_UNKNOWN &&
+        d->next_stall_share >= NEXT)
+        put(w, ", next for %s (%.0f %%)", waits[d->next_stall].what, d->next_stall_share);
+}
+
+/* How many times the device is filled by its blocks, and how far the last time; nothing where that is not known, or the last is
+ * as good as full. */
+static void put_waves(struct writer *w, const struct atoll_diagnosis *d)
+{
+    uint32_t rest = d->wave_blocks ? d->blocks % d->wave_blocks : 0;
+    double waves = d->wave_blocks ? (double)d->blocks / d->wave_blocks : 0;
+    int is_grid = d->limiter == ATOLL_LIMITER_TAIL;
+    if (!d->wave_blocks || (!is_grid && (waves < 1 || 100 * (1 - waves / ceil(waves)) < UNEVEN)))
+        return;
+    put(w, " Its %u blocks are %.3g waves of the %u that the device holds at once", d->blocks, waves,
+        d->wave_blocks);
+    if (waves > 1 && rest)
+        put(w, "; the last is %.0f %% full", 100.0 * rest / d->wave_blocks);
+    put(w, ".");
 }
 
 /* "no unit is above 41 % of its peak (the FMA pipes)" */
@@ -461,7 +483,8 @@ static void put_unused(struct writer *w, const struct atoll_diagnosis *d)
 static int is_sound(const struct atoll_diagnosis *d)
 {
     return (unsigned)d->error < ATOLL_ERROR_COUNT && (unsigned)d->limiter < ATOLL_LIMITER_COUNT &&
-           (unsigned)d->next < ATOLL_LIMITER_COUNT && (unsigned)d->stall < ATOLL_STALL_COUNT;
+           (unsigned)d->next < ATOLL_LIMITER_COUNT && (unsigned)d->stall < ATOLL_STALL_COUNT &&
+           (unsigned)d->next_stall < ATOLL_STALL_COUNT;
 }
 
 const char *atoll_diagnosis_text(const struct atoll_diagnosis *d, char *ret_text, size_t bytes)
@@ -475,6 +498,7 @@ const char *atoll_diagnosis_text(const struct atoll_diagnosis *d, char *ret_text
         put(&w, "Not usable: %s.", errors[d->error].what);
     } else {
         put_limiter(&w, d);
+        put_waves(&w, d);
         put_work(&w, d);
         put_unused(&w, d);
     }

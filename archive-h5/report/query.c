@@ -361,6 +361,38 @@ int64_t atoll_query_profile(const struct atoll_query *q, uint64_t evaluation_row
     return rows.count ? (int64_t)rows.rows[rows.count - 1] : -1;
 }
 
+static void find_device(const struct atoll_query *q, const struct atoll_row_evaluation *e,
+                        struct atoll_device_info *ret)
+{
+    struct atoll_row_device row;
+    for (uint64_t i = 0; i < atoll_tables_count(q->tables, ATOLL_TABLE_DEVICES); i++) {
+        atoll_tables_get(q->tables, ATOLL_TABLE_DEVICES, i, &row);
+        if (row.key == e->device && row.campaign == e->campaign)
+            ret->limits.multiprocessors = row.multiprocessors;
+    }
+}
+
+void atoll_query_diagnosis(const struct atoll_query *q, uint64_t evaluation_row, struct atoll_diagnosis *ret)
+{
+    struct atoll_row_evaluation e;
+    struct atoll_row_profile row;
+    struct atoll_profile profile;
+    struct atoll_device_info device = {.key = 0};
+    int64_t profile_row = atoll_query_profile(q, evaluation_row);
+    atoll_tables_get(q->tables, ATOLL_TABLE_EVALUATIONS, evaluation_row, &e);
+    atoll_row_diagnosis_get(&e, ret);
+    if (profile_row < 0 || ret->error != ATOLL_ERROR_NONE)
+        return;
+    atoll_tables_get(q->tables, ATOLL_TABLE_PROFILES, (uint64_t)profile_row, &row);
+    atoll_profile_init(&profile);
+    memcpy(profile.counters, row.counters, sizeof(profile.counters));
+    profile.resources.kernel_count = row.kernel_count;
+    profile.resources.blocks = row.blocks;
+    profile.resources.resident_blocks = row.resident_blocks;
+    find_device(q, &e, &device);
+    atoll_diagnosis_add_launch(ret, &profile, &device);
+}
+
 int64_t atoll_query_candidate_profile(const struct atoll_query *q, uint64_t candidate_row, uint32_t model,
                                       uint64_t *ret_evaluation)
 {

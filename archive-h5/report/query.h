@@ -34,6 +34,9 @@ struct atoll_rows atoll_query_timings(const struct atoll_query *query, uint64_t 
 struct atoll_rows atoll_query_samples(const struct atoll_query *query, uint64_t evaluation_row);
 /* Row in profiles of an evaluation; -1 when nothing is known of its binary and counters. */
 int64_t atoll_query_profile(const struct atoll_query *query, uint64_t evaluation_row);
+/* The diagnosis of an evaluation, with what follows from its profile and its device. */
+void atoll_query_diagnosis(const struct atoll_query *query, uint64_t evaluation_row,
+                           struct atoll_diagnosis *ret_diagnosis);
 /* Why a judge had a candidate discarded: 1 and the row; 0: it is not. */
 int atoll_query_discarded(const struct atoll_query *query, const struct atoll_row_candidate *candidate,
                           struct atoll_row_judgement *ret_judgement);

@@ -115,14 +115,15 @@ static void put_profile(struct atoll_buffer *out, const struct atoll_query *quer
         atoll_id_is_zero(&task.best) ? -1 : atoll_query_candidate(query, task.campaign, &task.best);
     struct atoll_row_evaluation of = {.error_class = 0};
     struct atoll_diagnosis diagnosis;
-    char text[ATOLL_DIAGNOSIS_BYTES];
+    char text[ATOLL_DIAGNOSIS_BYTES] = "";
     int64_t row =
         best < 0 ? -1 : atoll_query_candidate_profile(query, (uint64_t)best, task.model, &evaluation);
     int64_t counted = best < 0 ? -1 : atoll_query_best_evaluation(query, (uint64_t)best, task.model);
-    if (counted >= 0)
+    if (counted >= 0) {
         atoll_tables_get(t, ATOLL_TABLE_EVALUATIONS, (uint64_t)counted, &of);
-    atoll_row_diagnosis_get(&of, &diagnosis);
-    atoll_diagnosis_text(&diagnosis, text, sizeof(text));
+        atoll_query_diagnosis(query, (uint64_t)counted, &diagnosis);
+        atoll_diagnosis_text(&diagnosis, text, sizeof(text));
+    }
     if (row < 0) {
         if (atoll_row_is_diagnosed(&of))
             atoll_buffer_printf(out, "<h3>The best kernel</h3>\n<p>%s</p>\n", text);

@@ -248,7 +248,7 @@ static void print_evaluations(const struct atoll_archive_view *view, uint64_t ca
             atoll_print_line(stdout, 2, "  %s", atoll_tables_text(view->tables, e.detail));
         print_timings(view, plan, rows.rows[i], with_samples);
         print_profile(view, rows.rows[i]);
-        if (*atoll_diagnosis_view_text(&e, diagnosis, sizeof(diagnosis)))
+        if (*atoll_diagnosis_view_text(view->query, rows.rows[i], diagnosis, sizeof(diagnosis)))
             atoll_print_line(stdout, 15, "  diagnosis    %s", diagnosis);
     }
     json_decref(plan);
@@ -474,7 +474,7 @@ static json_t *evaluations_json(const struct atoll_archive_view *view, uint64_t 
                       "fitness", e.fitness, "cell", (int)e.memory, (int)e.algorithm, (int)e.coordination,
                       "timings", atoll_kernel_times(view, (int64_t)rows.rows[i]), "samples", samples,
                       "profile", profile_json(view, rows.rows[i]), "diagnosis",
-                      atoll_diagnosis_view_json(&e)));
+                      atoll_diagnosis_view_json(view->query, rows.rows[i])));
     }
     return array;
 }

@@ -11,18 +11,14 @@
 
 #define GROUP_LIMIT 64 /* levels, or categories */
 
-/* The best candidate's evaluation that counts; its verdict is INFRASTRUCTURE where there is none. */
-static struct atoll_row_evaluation best_evaluation(const struct atoll_query *query,
-                                                   const struct atoll_row_task *task)
+/* The row of the best candidate's evaluation that counts, -1 where there is none. */
+static int64_t best_evaluation(const struct atoll_query *query, const struct atoll_row_task *task)
 {
-    struct atoll_row_evaluation e = {.verdict = ATOLL_V_INFRASTRUCTURE};
     int64_t candidate = atoll_query_candidate(query, task->campaign, &task->best), row = -1;
 
     if (candidate >= 0)
         row = atoll_query_best_evaluation(query, (uint64_t)candidate, task->model);
-    if (row >= 0)
-        atoll_tables_get(atoll_query_tables(query), ATOLL_TABLE_EVALUATIONS, (uint64_t)row, &e);
-    return e;
+    return row;
 }
 
 static const char *limiter_of(const struct atoll_query *query, const struct atoll_row_task *task,
@@ -104,7 +100,10 @@ static json_t *row_json(const struct atoll_query *query, const struct atoll_task
     const struct atoll_speedup *first = &s->over[s->headline];
     json_t *row;
 
-    struct atoll_row_evaluation best_row = best_evaluation(query, task);
+    struct atoll_row_evaluation best_row = {.verdict = ATOLL_V_INFRASTRUCTURE};
+    int64_t evaluation = best_evaluation(query, task);
+    if (evaluation >= 0)
+        atoll_tables_get(atoll_query_tables(query), ATOLL_TABLE_EVALUATIONS, (uint64_t)evaluation, &best_row);
 
     if (!atoll_id_is_zero(&task->best))
         atoll_id_hex(&task->best, best);
@@ -121,7 +120,7 @@ static json_t *row_json(const struct atoll_query *query, const struct atoll_task
         task->done ? json_string(atoll_reason_name((enum atoll_reason)task->reason)) : json_null());
     json_object_set_new(row, "floor_of_memory",
                         s->floor_ns > 0 ? json_boolean(s->is_memory_floor) : json_null());
-    json_object_set_new(row, "diagnosis", atoll_diagnosis_view_json(&best_row));
+    json_object_set_new(row, "diagnosis", atoll_diagnosis_view_json(query, evaluation));
     atoll_seed_view_none(query, s->row, none, sizeof(none));
     json_object_set_new(row, "no_seed", *none ? atoll_json_text(none + strlen("none: ")) : json_null());
     add_yardsticks(row, query, s);

@@ -266,6 +266,26 @@ static void expect_largest(const char *name, const struct atoll_diagnosis_facts 
         assert_false(families[i] > families[family_of[d->stall - 1]]);
 }
 
+/* The next reason to wait is of another family, and no third one is between the two. */
+static void expect_next_stall(const struct atoll_diagnosis_facts *facts, const struct atoll_diagnosis *d)
+{
+    const double *waits = &facts->profile->counters[ATOLL_COUNTER_STALL_LONG_SCOREBOARD];
+    double tensor = sum(facts->profile->counters[ATOLL_COUNTER_STALL_TENSOR], 0);
+    const double families[] = {
+        sum(waits[0], waits[4]), sum(waits[1], waits[3]), waits[2], waits[5], waits[6], tensor};
+    static const size_t family_of[] = {0, 1, 2, 1, 0, 3, 4, 5};
+    if (d->next_stall == ATOLL_STALL_UNKNOWN)
+        return;
+    size_t first = family_of[d->stall - 1], next = family_of[d->next_stall - 1];
+    assert_true(d->stall != ATOLL_STALL_UNKNOWN && first != next && families[next] <= families[first]);
+    double scaled = d->stall_share * families[next] / families[first];
+    assert_true(fabs(d->next_stall_share - scaled) < 1e-6);
+    for (size_t i = 0; i < 6; i++)
+        if (i != first && families[i] > families[next])
+            fail_msg("%s is next at %g, but %g is larger", atoll_stall_name(d->next_stall), families[next],
+                     families[i]);
+}
+
 static void case_check(const struct fact *c)
 {
     struct atoll_diagnosis d;
@@ -280,8 +300,10 @@ static void case_check(const struct fact *c)
         print_message("%s|%s|%s\n", c->name, is, text);
     else if (strcmp(is, c->is) != 0 || strcmp(text, c->says) != 0)
         fail_msg("%s is: %s\nand not: %s\nsays: %s\nand not: %s", c->name, is, c->is, text, c->says);
-    if (!d.error)
+    if (!d.error) {
         expect_largest(c->name, &c->facts, &d);
+        expect_next_stall(&c->facts, &d);
+    }
 }
 
 static void captured_cases_get_their_sentences(void **state)
@@ -352,6 +374,7 @@ static void what_is_claimed_is_the_largest(void **state)
         c.profile.resources.resident_blocks = (uint32_t)(atoll_random_next(&random) % 4);
         atoll_diagnose(&c.facts, &d);
         expect_largest("random", &c.facts, &d);
+        expect_next_stall(&c.facts, &d);
         assert_true(strlen(atoll_diagnosis_text(&d, text, sizeof(text))) < sizeof(text) - 1);
     }
 }
@@ -617,9 +640,21 @@ static void the_launch_tells(void **state)
     atoll_diagnose(&c.facts, &d);
     assert_int_equal(d.limiter, ATOLL_LIMITER_TAIL);
     assert_in_range((uintmax_t)d.figure, 46, 47); /* 140 blocks in two waves of 132 */
+    assert_non_null(strstr(
+        atoll_diagnosis_text(&d, text, sizeof(text)),
+        " Its 140 blocks are 1.06 waves of the 132 that the device holds at once; the last is 6 % full."));
     c.profile.resources.blocks = 132;
     atoll_diagnose(&c.facts, &d);
     assert_int_equal(d.limiter, ATOLL_LIMITER_UNKNOWN);
+    c.facts.work.read_bytes = 2.7e9; /* of what it does not limit it is told where it leaves a tenth idle */
+    static const uint32_t blocks[] = {300, 1320, 1340, 66};
+    for (size_t i = 0; i < sizeof(blocks) / sizeof(*blocks); i++) {
+        c.profile.resources.blocks = blocks[i];
+        atoll_diagnose(&c.facts, &d);
+        assert_int_equal(d.limiter, ATOLL_LIMITER_DRAM);
+        assert_true(!strstr(atoll_diagnosis_text(&d, text, sizeof(text)), " waves ") == (i > 0));
+    }
+    c.facts.work.read_bytes = 0;
 
     c.facts.work = (struct atoll_work){.flops = 1e12, .read_bytes = 6e7, .write_bytes = 3e7};
     c.facts.precisions = 1u << ATOLL_BF16 | 1u << ATOLL_F32;
@@ -685,6 +720,10 @@ static void every_text_has_room(void **state)
                                     .figure = 79.4,
                                     .next_figure = 79.3,
                                     .stall_share = 100,
+                                    .next_stall = ATOLL_STALL_MIO,
+                                    .next_stall_share = 100,
+                                    .blocks = UINT32_MAX,
+                                    .wave_blocks = 1234567891,
                                     .unused = (1u << ATOLL_UNUSED_COUNT) - 1,
                                     .traffic = 1.234e-5,
                                     .memory_share = 100,
