@@ -1,8 +1,10 @@
 #include "archive-h5/report/ask_summary.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/hash_index.h"
+#include "base/utf8.h"
 #include "core/ask.h"
 #include "core/verdict.h"
 
@@ -127,12 +129,44 @@ static void add_section(struct atoll_section_sum *sums, size_t *count, size_t li
         at++;
     if (at == limit)
         return;
-    if (at == *count)
-        sums[(*count)++] = (struct atoll_section_sum){.role = section->role, .name = section->name};
+    if (at == *count) {
+        sums[*count] = (struct atoll_section_sum){.role = section->role};
+        memcpy(sums[(*count)++].name, section->name, sizeof(section->name));
+    }
     sums[at].prompts++;
     sums[at].bytes += section->bytes;
     sums[at].cut_bytes += section->cut_bytes;
     sums[at].tokens = sums[at].bytes / ATOLL_BYTES_PER_TOKEN;
+}
+
+static void name_section(struct atoll_section_sum *section, const char *before, const char *name,
+                         size_t length)
+{
+    size_t room = sizeof(section->name) - 1 - strlen(before);
+    length = length <= room ? length : atoll_utf8_cut(name, room);
+    snprintf(section->name, sizeof(section->name), "%s%.*s", before, (int)length, name);
+    section->bytes = 0;
+}
+
+static void add_system_text(struct atoll_section_sum *sums, size_t *count, size_t limit,
+                            enum atoll_model_role role, const char *text)
+{
+    struct atoll_section_sum section = {.role = role};
+    int is_code = 0;
+    name_section(&section, "system", "", 0);
+    for (const char *line = text, *next; *line; line = next) {
+        size_t length = strcspn(line, "\n");
+        next = line + length + (line[length] == '\n');
+        is_code ^= strncmp(line, "```", 3) == 0;
+        if (!is_code && strncmp(line, "# ", 2) == 0) {
+            if (section.bytes)
+                add_section(sums, count, limit, &section);
+            name_section(&section, "system: ", line + 2, length - 2);
+        }
+        section.bytes += (uint64_t)(next - line);
+    }
+    if (section.bytes)
+        add_section(sums, count, limit, &section);
 }
 
 size_t atoll_query_section_sums(const struct atoll_query *query, struct atoll_section_sum *ret_sections,
@@ -150,11 +184,18 @@ size_t atoll_query_section_sums(const struct atoll_query *query, struct atoll_se
         if (at == ATOLL_NONE)
             continue;
         atoll_tables_get(t, ATOLL_TABLE_ASKS, at, &ask);
-        const struct atoll_section_sum section = {.role = (enum atoll_model_role)ask.role,
-                                                  .name = atoll_tables_text(t, row.name),
-                                                  .bytes = row.bytes,
-                                                  .cut_bytes = row.cut_bytes};
+        struct atoll_section_sum section = {.role = (enum atoll_model_role)ask.role,
+                                            .cut_bytes = row.cut_bytes};
+        name_section(&section, "", atoll_tables_text(t, row.name), strlen(atoll_tables_text(t, row.name)));
+        section.bytes = row.bytes;
         add_section(ret_sections, &count, limit, &section);
+    }
+    for (uint64_t i = 0; rc == 0 && i < atoll_tables_count(t, ATOLL_TABLE_ASKS); i++) {
+        struct atoll_row_ask ask;
+        atoll_tables_get(t, ATOLL_TABLE_ASKS, i, &ask);
+        if (is_of_model(&ask))
+            add_system_text(ret_sections, &count, limit, (enum atoll_model_role)ask.role,
+                            atoll_tables_text(t, ask.system));
     }
     atoll_index_fini(&lookup.index);
     return count;

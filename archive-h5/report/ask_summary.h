@@ -6,7 +6,7 @@
 #include "archive-h5/report/query.h"
 #include "core/model_role.h"
 
-#define ATOLL_SECTION_SUM_LIMIT 320
+#define ATOLL_SECTION_SUM_LIMIT 512
 
 struct atoll_role_sum {
     uint64_t asks, answered; /* that a model was asked; of these, with an answer that could be used */
@@ -26,11 +26,12 @@ void atoll_query_role_sums(const struct atoll_query *query, struct atoll_role_su
 
 struct atoll_section_sum {
     enum atoll_model_role role;
-    const char *name; /* borrowed from the tables */
+    char name[64]; /* of the prompt's; of a system text "system: ", with the heading that the part has */
     uint64_t prompts, bytes, cut_bytes;
     uint64_t tokens; /* estimated from the bytes as budgets do (ATOLL_BYTES_PER_TOKEN) */
 };
-/* Of the prompts of each role, in the order of their first appearance; how many, at most limit. */
+/* Of the prompts of each role, in the order of their first appearance, then of their system texts, whose parts begin with a line
+ * "# HEADING" outside of code; how many, at most limit. */
 size_t atoll_query_section_sums(const struct atoll_query *query, struct atoll_section_sum *ret_sections,
                                 size_t limit);
 

@@ -32,7 +32,7 @@ static const struct atoll_option best_options[] = {
     {"sums", 0, ATOLL_OPT_FLAG, FIELD(sums), NULL, NULL, 0, 0, NULL,
      "With --json: an object of the tasks and their sums, over all, by level and by category, and of asks of "
      "models by role, with the share of first tries that were correct, its 95 % interval and what an "
-     "improvement cost, and by role and section the bytes of their prompts."},
+     "improvement cost, and by role and section the bytes of their prompts and system texts."},
     {"curve", 0, ATOLL_OPT_FLAG, FIELD(curve), NULL, NULL, 0, 0, NULL,
      "CSV (with --json an array) with a line each time that a faster kernel became the best of a task: "
      "number of its evaluation; evaluations of the task until then; seconds of campaign; tokens of the "

@@ -299,13 +299,21 @@ def check_archive(strategy, campaign, asks):
     check(gain * task["best_ns"] / task["baseline_ns"] > 1 - 1e-6, f"{strategy}: asks gained {gain} together, not all")
     sums = json.loads(atoll("best", campaign, "--json", "--sums"))["sums"]["asks"]
     check(sum(r["improvements"] for r in sums["roles"]) == sum(a["improvements"] for a in asks), f"{strategy}: sums {sums}")
-    check(sum(s["bytes"] for s in sums["sections"]) == sum(len(a["prompt"].encode()) for a in asks), f"{strategy}: sections {sums}")
+    systems = [s for s in sums["sections"] if s["section"].startswith("system")]
+    check(sum(s["bytes"] for s in sums["sections"] if s not in systems) == sum(len(a["prompt"].encode()) for a in asks),
+          f"{strategy}: sections {sums}")
+    for role in {a["role"] for a in asks if a["prompt"]}:
+        texts = [a["system"] for a in asks if a["role"] == role]
+        own = {s["section"]: s for s in systems if s["role"] == role}
+        check(sum(s["bytes"] for s in own.values()) == sum(len(t.encode()) for t in texts), f"{strategy}: system texts of the {role}: {own}")
+        parts = sum(s["prompts"] for name, s in own.items() if name.startswith("system: Your part"))
+        check(len(own) >= (6 if role == "writer" else 2) and parts == sum(1 for t in texts if t), f"{strategy}: parts of the {role}: {own}")
     check(all(s["tokens_estimated"] == s["bytes"] // 3 for s in sums["sections"]), f"{strategy}: tokens of sections {sums}")
     by_role = {}
     for ask in asks:
         by_role[ask["role"]] = by_role.get(ask["role"], 0) + len(ask["prompt"].encode())
     for role in sums["roles"]:
-        told = sum(s["bytes"] for s in sums["sections"] if s["role"] == role["role"])
+        told = sum(s["bytes"] for s in sums["sections"] if s["role"] == role["role"] and s not in systems)
         check(told == by_role[role["role"]], f"{strategy}: {told} bytes of the {role['role']}")
     check("Asks of models" in (campaign / "report.html").read_text(), f"{strategy}: the report tells nothing of asks")
     tries = sums["all"]["first_tries"]
