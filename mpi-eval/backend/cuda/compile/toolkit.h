@@ -48,8 +48,8 @@ struct atoll_compile_options {
     size_t count;
 };
 
-/* C++17 unless the flags say otherwise; --Ofast-compile is left out where NVRTC is older than 13.  ATOLL_E_INPUT names a flag that reads files or is unknown.  After a failure fini
- * is due as well. */
+/* C++17 unless the flags say otherwise; --Ofast-compile is left out where NVRTC is older than 13.  ATOLL_E_INPUT names a flag
+ * that reads files or is unknown.  After a failure fini is due as well. */
 int atoll_compile_options_init(struct atoll_compile_options *o,
                                const struct atoll_compiler_settings *settings,
                                const struct atoll_toolkit *toolkit, struct atoll_err *err);
