@@ -107,8 +107,8 @@ static int holds_at(const struct atoll_task *task, const struct atoll_variant *v
     if (!atoll_expression_eval(r->e, bindings, n, &value, err))
         return value != 0;
     if (r->path >= 0)
-        return atoll_err_add(err, "; while checking plan field 'paths[%ld].require[%zu]'", r->path, r->index);
-    return atoll_err_add(err, "; while checking plan field 'require[%zu]'", r->index);
+        return atoll_err_add(err, "while checking plan field 'paths[%ld].require[%zu]'", r->path, r->index);
+    return atoll_err_add(err, "while checking plan field 'require[%zu]'", r->index);
 }
 
 /* A path's requirement at every variant that takes it; the plan's own at all of them. */

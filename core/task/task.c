@@ -25,7 +25,7 @@ int atoll_task_element_count(const struct atoll_task *task, size_t tensor,
     for (size_t i = 0; i < t->rank; i++) {
         int64_t extent = 0;
         if (atoll_expression_eval(t->shape[i], bindings, binding_count, &extent, err))
-            return atoll_err_add(err, "; while sizing tensor '%s' at variant '%s'", t->name, variant->name);
+            return atoll_err_add(err, "while sizing tensor '%s' at variant '%s'", t->name, variant->name);
         if (extent < 1) {
             return atoll_err_set(
                 err, ATOLL_E_INPUT, "tensor '%s': extent '%s' is %lld at variant '%s', must be at least 1",
@@ -79,10 +79,8 @@ int atoll_task_work(const struct atoll_task *task, const struct atoll_variant *v
         int64_t value = 0;
         if (!rows[i].e)
             continue;
-        if (atoll_expression_eval(rows[i].e, bindings, binding_count, &value, err)) {
-            return atoll_err_add(err, "; while computing work.%s at variant '%s'", rows[i].name,
-                                 variant->name);
-        }
+        if (atoll_expression_eval(rows[i].e, bindings, binding_count, &value, err))
+            return atoll_err_add(err, "while computing work.%s at variant '%s'", rows[i].name, variant->name);
         if (value < 0) {
             return atoll_err_set(err, ATOLL_E_INPUT, "work.%s is %lld at variant '%s', must not be negative",
                                  rows[i].name, (long long)value, variant->name);
@@ -108,7 +106,7 @@ int atoll_task_segment_count(const struct atoll_task *task, const struct atoll_s
     size_t binding_count = atoll_task_bindings(task, variant, bindings);
     int64_t count = 0;
     if (atoll_expression_eval(segment->count, bindings, binding_count, &count, err))
-        return atoll_err_add(err, "; while sizing a segment at variant '%s'", variant->name);
+        return atoll_err_add(err, "while sizing a segment at variant '%s'", variant->name);
     if (count < 1 || count > ELEMENT_LIMIT) {
         return atoll_err_set(err, ATOLL_E_INPUT,
                              "segment '%s': count '%s' is %lld at variant '%s', must lie between 1 and 2^40",

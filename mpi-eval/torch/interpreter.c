@@ -112,10 +112,9 @@ int atoll_python_find(const char *asked, const char *module, char *ret_python, s
 {
     struct atoll_err why = ATOLL_ERR_INIT;
     char python[PATH_MAX];
-    const char *named =
-        asked && asked[0] && strcmp(asked, ATOLL_TORCH_AUTO) != 0 ? asked : getenv(ATOLL_TORCH_VARIABLE);
+    const char *named = asked && strcmp(asked, ATOLL_TORCH_AUTO) != 0 ? asked : getenv(ATOLL_TORCH_VARIABLE);
     int is_named = named && named[0] && strcmp(named, ATOLL_TORCH_AUTO) != 0;
-    if (is_named && strcmp(named, ATOLL_TORCH_NONE) == 0)
+    if ((asked && !asked[0]) || (is_named && strcmp(named, ATOLL_TORCH_NONE) == 0))
         return 1;
     json_t *answer = NULL;
     if (locate(is_named ? named : "python3", python, sizeof(python), &why) == 0)
@@ -158,7 +157,7 @@ void atoll_torch_versions(const char *asked, int needs_cuda, char *ret_text, siz
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     char python[PATH_MAX];
-    int found = asked[0] ? atoll_torch_find(asked, python, sizeof(python), &err) : 1;
+    int found = atoll_torch_find(asked, python, sizeof(python), &err);
     json_t *answer = found == 0 ? atoll_torch_examine(python, &err) : NULL;
     ret_text[0] = '\0';
     if (err.text[0])

@@ -13,7 +13,7 @@
 #define ATOLL_TORCH_AUTO     "auto" /* asked for: whatever is found */
 #define ATOLL_TORCH_VARIABLE "ATOLL_PYTHON"
 
-/* asked: a command or path, "none", or "" or "auto" (NULL is the same) for ATOLL_PYTHON, else the python3 of PATH where that has
+/* asked: a command or path, "none" or "" for none, "auto" (NULL is the same) for ATOLL_PYTHON, else the python3 of PATH where that has
  * torch.  0: found, its absolute path in ret_python.  1: none is wanted, or nobody named one and python3 has no torch.  -1: the one
  * that was named is not there, does not run or has no torch (MISSING, with the remedy). */
 int atoll_torch_find(const char *asked, char *ret_python, size_t bytes, struct atoll_err *err);
@@ -31,7 +31,7 @@ int atoll_triton_find(const char *asked, char *ret_python, size_t bytes, struct 
 json_t *atoll_torch_examine(const char *python, struct atoll_err *err);
 /* "torch 2.11.0, CUDA 13.0, Triton 3.5"; "" without torch. */
 void atoll_torch_describe(const json_t *answer, char *ret_text, size_t bytes);
-/* What a device may say that it has: asked as a setup says it ("" none); "" where there is none, also of one that was named and
+/* What a device may say that it has: "" where there is none, also of one that was named and
  * does not work. */
 void atoll_torch_versions(const char *asked, int needs_cuda, char *ret_text, size_t bytes);
 /* 1: a version of torch that Atoll was tried with (1.13 to 2.11); 0: a later one, or no version; -1: too old. */

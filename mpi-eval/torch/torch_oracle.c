@@ -29,7 +29,7 @@ struct atoll_torch_oracle *atoll_torch_oracle_create(const struct atoll_torch_or
     if (o) {
         atoll_shared_memory_init(&o->memory);
         o->settings = *settings;
-        o->asked = strdup(settings->python && settings->python[0] ? settings->python : ATOLL_TORCH_NONE);
+        o->asked = strdup(settings->python ? settings->python : ATOLL_TORCH_NONE);
         o->gpu = settings->gpu ? strdup(settings->gpu) : NULL;
     }
     if (o && o->asked && (o->gpu || !settings->gpu))

@@ -248,7 +248,7 @@ static int load_record(struct import *import, struct atoll_err *err)
         import->record = atoll_json_load(text, length, VALUE_LIMIT, 0, err);
         free(text);
         if (!import->record)
-            return atoll_err_add(err, "; while reading %s: remove it, and all problems are looked at again",
+            return atoll_err_add(err, "while reading %s: remove it, and all problems are looked at again",
                                  path);
     }
     import->problems = json_object_get(import->record, "problems");
@@ -611,7 +611,7 @@ static int import_problem(struct import *import, struct step *step, struct atoll
     if (!answer && !unread && is_ours(why.code))
         return atoll_err_set(err, why.code, "%s", why.text);
     if (!answer && why.code == ATOLL_E_LIMIT && import->jobs > 2 && !import->settings->memory_bytes)
-        atoll_err_add(&why, "; with --jobs 1 it may have half of the machine's");
+        atoll_err_add(&why, "with --jobs 1 it may have half of the machine's");
     entry = answer ? settle(import, problem, hash, answer, err) : failed_entry(problem, hash, &why);
     json_decref(answer);
     if (!entry)

@@ -49,7 +49,7 @@ static int launch_check(const struct atoll_prepared *p, const struct atoll_varia
                                                              device ? &device->limits : NULL, err) != 0)
         return -1;
     if (atoll_cuda_launch_make(p, v, launch, NULL, &made, err) != 0)
-        return atoll_err_add(err, "; in field '%s'", atoll_plan_launch_field(p->plan, launch, field));
+        return atoll_err_add(err, "in field '%s'", atoll_plan_launch_field(p->plan, launch, field));
     return 0;
 }
 

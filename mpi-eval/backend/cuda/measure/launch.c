@@ -28,8 +28,7 @@ static int scope_eval(const struct scope *s, const struct atoll_expression *e, c
 {
     int64_t value;
     if (atoll_expression_eval(e, s->bindings, s->count, &value, err) != 0)
-        return atoll_err_add(err, "; in %s \"%s\" at variant %s", field, atoll_expression_text(e),
-                             s->variant);
+        return atoll_err_add(err, "in %s \"%s\" at variant %s", field, atoll_expression_text(e), s->variant);
     if (value < low || value > high)
         return atoll_err_set(
             err, ATOLL_E_INPUT, "%s \"%s\" is %lld at variant %s; it must lie between %lld and %lld", field,
@@ -208,7 +207,7 @@ int atoll_cuda_map_make(const struct atoll_prepared *p, const struct atoll_varia
     uint64_t packed = atoll_dtype_bytes(m->dtype);
     for (size_t i = 0; i < m->rank; i++) {
         if (map_axis(&scope, m, i, packed, &map, err) != 0)
-            return atoll_err_add(err, "; in argument \"%s\"", a->text);
+            return atoll_err_add(err, "in argument \"%s\"", a->text);
         uint64_t stride = i ? map.stride_bytes[i - 1] : packed;
         if (map.extent[i] > (uint64_t)STRIDE_MAX / stride)
             return atoll_err_set(err, ATOLL_E_INPUT, "argument \"%s\": larger than any tensor at variant %s",
@@ -216,7 +215,7 @@ int atoll_cuda_map_make(const struct atoll_prepared *p, const struct atoll_varia
         packed = stride * map.extent[i];
     }
     if (map_box_check(&scope, &map, err) != 0)
-        return atoll_err_add(err, "; in argument \"%s\"", a->text);
+        return atoll_err_add(err, "in argument \"%s\"", a->text);
     if (!map_is_within(&map, buffer->bytes))
         return atoll_err_set(
             err, ATOLL_E_INPUT,

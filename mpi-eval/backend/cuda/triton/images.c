@@ -15,7 +15,7 @@ static int letter_of(const struct atoll_arg *a, const struct atoll_binding *bind
     if (a->kind != ATOLL_ARG_INTEGER)
         return 0;
     if (atoll_expression_eval(a->value, bindings, count, &value, err) != 0)
-        return atoll_err_add(err, "; in argument \"%s\"", a->text);
+        return atoll_err_add(err, "in argument \"%s\"", a->text);
     *ret = value == 1 ? '1' : value % 16 == 0 ? 'D' : '-';
     return 0;
 }

@@ -228,7 +228,12 @@ static void test_find(void **state)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     char python[256] = "";
+    assert_int_equal(setenv(ATOLL_TORCH_VARIABLE, "/no/such/python", 1), 0);
+    assert_int_equal(atoll_torch_find("auto", python, sizeof(python), &err), -1);
+    atoll_err_clear(&err);
     assert_int_equal(atoll_torch_find("none", python, sizeof(python), &err), 1);
+    assert_int_equal(atoll_torch_find("", python, sizeof(python), &err),
+                     1); /* as a setup has it that names none */
     assert_int_equal(setenv(ATOLL_TORCH_VARIABLE, "none", 1), 0);
     assert_int_equal(atoll_torch_find(NULL, python, sizeof(python), &err), 1);
     assert_int_equal(atoll_torch_find("auto", python, sizeof(python), &err), 1);
