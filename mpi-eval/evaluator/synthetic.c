@@ -9,6 +9,7 @@
 #define SAMPLES    7
 #define DEVICE_KEY 0x6c6c756eu /* "null" */
 #define TIME_SAID  "null-time "
+#define RATIO_HALF 0.01 /* of a comparison's 95 % interval, a share of the ratio */
 
 void atoll_synthetic_device(struct atoll_device_info *ret_device)
 {
@@ -124,6 +125,8 @@ void atoll_synthetic_duel(const struct atoll_order *order, struct atoll_duel *re
                                     .elite_ns = elite_ns,
                                     .challenger_ns = atoll_synthetic_time_of(&order->candidate)};
     ret_duel->ratio = ret_duel->elite_ns / ret_duel->challenger_ns;
+    ret_duel->ratio_lo = ret_duel->ratio * (1 - RATIO_HALF);
+    ret_duel->ratio_hi = ret_duel->ratio * (1 + RATIO_HALF);
     ret_duel->better = log(ret_duel->ratio) > order->margin;
     ret_duel->p_value = ret_duel->better ? order->alpha / 2 : 1;
     ret_duel->candidate_ns = 8 * (ret_duel->elite_ns + ret_duel->challenger_ns);

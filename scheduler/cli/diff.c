@@ -177,6 +177,12 @@ static json_t *times_compare(const struct atoll_archive_view *view, const struct
     return list;
 }
 
+/* An end of the interval of a ratio, turned where the ratio is; null where there is none. */
+static json_t *end_json(double end, int is_turned)
+{
+    return end > 0 ? json_real(is_turned ? 1 / end : end) : json_null();
+}
+
 /* Comparisons in which both ran side by side; "ratio" is the time of A over that of B. */
 static json_t *duels_find(const struct atoll_archive_view *view, const struct side *a, const struct side *b)
 {
@@ -193,8 +199,11 @@ static json_t *duels_find(const struct atoll_archive_view *view, const struct si
                                                atoll_id_equal(&d.elite, &a->candidate.id)))) {
             continue;
         }
-        json_array_append_new(list, json_pack("{s:f, s:f, s:i}", "ratio", is_turned ? 1 / d.ratio : d.ratio,
-                                              "p_value", d.p_value, "pairs", (int)d.pair_count));
+        json_array_append_new(
+            list, json_pack("{s:f, s:o, s:o, s:f, s:i}", "ratio", is_turned ? 1 / d.ratio : d.ratio,
+                            "ratio_lo", end_json(is_turned ? d.ratio_hi : d.ratio_lo, is_turned), "ratio_hi",
+                            end_json(is_turned ? d.ratio_lo : d.ratio_hi, is_turned), "p_value", d.p_value,
+                            "pairs", (int)d.pair_count));
     }
     return list;
 }
@@ -262,27 +271,34 @@ static int plans_compare(const struct side *a, const struct side *b, char **ret_
 
 /* ---- what is printed ---- */
 
-/* "  ~1.20x the rival's speed, ~4.5x the seed's"; "" where nothing is known. */
-static void print_speedups(const struct side *side)
+#define SPEEDUPS_BYTES 96
+
+/* "  ~1.20x over the rival  ~4.50x over the seed"; "" where nothing is known. */
+static const char *speedups_text(const struct side *side, char ret_text[SPEEDUPS_BYTES])
 {
-    if (time_of(side) > 0 && side->rival_ns > 0)
-        printf("  ~%.2fx over the rival", side->rival_ns / time_of(side));
-    if (time_of(side) > 0 && side->baseline_ns > 0)
-        printf("  ~%.2fx over the seed", side->baseline_ns / time_of(side));
+    double time = time_of(side);
+    int length = 0;
+
+    ret_text[0] = '\0';
+    if (time > 0 && side->rival_ns > 0)
+        length = snprintf(ret_text, SPEEDUPS_BYTES, "  ~%.2fx over the rival", side->rival_ns / time);
+    if (time > 0 && side->baseline_ns > 0 && length < SPEEDUPS_BYTES)
+        snprintf(ret_text + length, SPEEDUPS_BYTES - (size_t)length, "  ~%.2fx over the seed",
+                 side->baseline_ns / time);
+    return ret_text;
 }
 
 static void print_side(const struct atoll_archive_view *view, char mark, const struct side *side, int digits)
 {
-    char time[32] = "-";
+    char time[32] = "-", speedups[SPEEDUPS_BYTES];
 
     if (time_of(side) > 0)
         atoll_duration_text(time_of(side), time, sizeof(time));
-    atoll_print(stdout, "%c  %.*s  %s  %s  %s  %s%s%s", mark, digits, side->id, side->task, verdict_of(side),
-                time, atoll_operator_name((enum atoll_operator)side->candidate.operator_),
-                *atoll_tables_text(view->tables, side->candidate.origin) ? " of " : "",
-                atoll_tables_text(view->tables, side->candidate.origin));
-    print_speedups(side);
-    putchar('\n');
+    atoll_print_line(stdout, 3, "%c  %.*s  %s  %s  %s  %s%s%s%s", mark, digits, side->id, side->task,
+                     verdict_of(side), time,
+                     atoll_operator_name((enum atoll_operator)side->candidate.operator_),
+                     *atoll_tables_text(view->tables, side->candidate.origin) ? " of " : "",
+                     atoll_tables_text(view->tables, side->candidate.origin), speedups_text(side, speedups));
 }
 
 static void print_time(const char *variant, const json_t *row)
@@ -332,8 +348,14 @@ static void print_diff(const struct atoll_archive_view *view, const struct side 
     }
     json_array_foreach(duels, i, row)
     {
-        printf("  side by side   A/B %.3f, p %.2g, %d pairs\n",
-               json_number_value(json_object_get(row, "ratio")),
+        const json_t *lo = json_object_get(row, "ratio_lo"), *hi = json_object_get(row, "ratio_hi");
+        char interval[64] = "";
+
+        if (json_is_number(lo) && json_is_number(hi))
+            snprintf(interval, sizeof(interval), " (%.3f to %.3f)", json_number_value(lo),
+                     json_number_value(hi));
+        printf("  side by side   A/B %.3f%s, p %.2g, %d pairs\n",
+               json_number_value(json_object_get(row, "ratio")), interval,
                json_number_value(json_object_get(row, "p_value")),
                (int)json_integer_value(json_object_get(row, "pairs")));
     }

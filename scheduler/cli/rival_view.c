@@ -5,15 +5,18 @@
 #include "base/units.h"
 #include "core/verdict.h"
 
-/* "6.37 ms (6.30 ms to 6.44 ms), one call of it 6.51 ms" */
-static void print_time(double ns, double lo, double hi, double host_ns, FILE *out)
+#define TIME_BYTES 192
+
+/* "6.37 ms (6.30 ms to 6.44 ms), one call from Python 6.51 ms" */
+static const char *time_text(double ns, double lo, double hi, double host_ns, char ret_text[TIME_BYTES])
 {
     char time[32], low[32], high[32], host[32];
 
-    atoll_print(out, "%s (%s to %s)", atoll_duration_text(ns, time, sizeof(time)),
-                atoll_duration_text(lo, low, sizeof(low)), atoll_duration_text(hi, high, sizeof(high)));
-    if (host_ns > 0)
-        atoll_print(out, ", one call from Python %s", atoll_duration_text(host_ns, host, sizeof(host)));
+    atoll_duration_text(host_ns, host, sizeof(host));
+    snprintf(ret_text, TIME_BYTES, "%s (%s to %s)%s%s", atoll_duration_text(ns, time, sizeof(time)),
+             atoll_duration_text(lo, low, sizeof(low)), atoll_duration_text(hi, high, sizeof(high)),
+             host_ns > 0 ? ", one call from Python " : "", host_ns > 0 ? host : "");
+    return ret_text;
 }
 
 static void print_variants(const struct atoll_query *query, uint64_t row, FILE *out)
@@ -24,11 +27,11 @@ static void print_variants(const struct atoll_query *query, uint64_t row, FILE *
 
     for (size_t i = 0; count > 1 && i < count; i++) {
         struct atoll_row_rival_timing t;
+        char time[TIME_BYTES];
 
         atoll_tables_get(tables, ATOLL_TABLE_RIVAL_TIMINGS, timings[i], &t);
-        atoll_print(out, "  %-12s ", atoll_tables_text(tables, t.variant_name));
-        print_time(t.median_ns, t.lo95_ns, t.hi95_ns, t.host_ns, out);
-        fputc('\n', out);
+        atoll_print_line(out, 15, "  %-12s %s", atoll_tables_text(tables, t.variant_name),
+                         time_text(t.median_ns, t.lo95_ns, t.hi95_ns, t.host_ns, time));
     }
 }
 
@@ -48,16 +51,17 @@ void atoll_rival_view_print(const struct atoll_query *query, uint64_t task_row, 
         fputs("no rival measured\n", out);
     for (size_t i = 0; i < count; i++) {
         struct atoll_row_rival r;
+        char time[TIME_BYTES];
 
         atoll_tables_get(tables, ATOLL_TABLE_RIVALS, rows[i], &r);
         if (r.verdict != ATOLL_V_CORRECT) {
             print_failure(tables, &r, out);
             continue;
         }
-        atoll_print(out, "rival %s: ", atoll_tables_text(tables, r.name));
-        print_time(r.time_ns, r.time_lo_ns, r.time_hi_ns, r.host_ns, out);
-        atoll_print(out, "; %s%s%s\n", atoll_torch_mode_name((enum atoll_torch_mode)r.mode),
-                    r.versions ? ", " : "", atoll_tables_text(tables, r.versions));
+        atoll_print_line(out, 6, "rival %s: %s; %s%s%s", atoll_tables_text(tables, r.name),
+                         time_text(r.time_ns, r.time_lo_ns, r.time_hi_ns, r.host_ns, time),
+                         atoll_torch_mode_name((enum atoll_torch_mode)r.mode), r.versions ? ", " : "",
+                         atoll_tables_text(tables, r.versions));
         print_variants(query, rows[i], out);
     }
 }

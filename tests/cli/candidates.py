@@ -71,14 +71,24 @@ check("did you mean 'correct'?" in run("list", "mine", "--verdict", "corect", st
 run("list", "mine", "--task", "nothing", status=66)
 
 # What tells two apart.
+compared = 0
 for task in TASKS:
     text = run("diff", "mine", f"{task}/baseline", task)
     for part in (best[task][:digits], "times", "parameters", "plan", "source"):
         check(part in text, f"diff of {task} lacks {part}:\n{text}")
     apart = json.loads(run("diff", "mine", f"{task}/baseline", best[task][:digits], "--json"))
     check(apart["b"]["candidate"] == best[task] and apart["a"]["origin"] == "naive", apart["a"])
+    turned = json.loads(run("diff", "mine", task, f"{task}/baseline", "--json"))
+    for there, back in zip(apart["comparisons"], turned["comparisons"], strict=True):
+        check(there["ratio_lo"] < there["ratio"] < there["ratio_hi"], there)
+        check(all(abs(there[a] * back[b] - 1) < 1e-9 for a, b in (("ratio", "ratio"), ("ratio_lo", "ratio_hi"), ("ratio_hi", "ratio_lo"))),
+              (there, back))
+        interval = f'A/B {there["ratio"]:.3f} ({there["ratio_lo"]:.3f} to {there["ratio_hi"]:.3f}), p '
+        check(interval in text, f"diff of {task} lacks {interval}:\n{text}")
+    compared += len(apart["comparisons"])
     same = json.loads(run("diff", "mine", task, task, "--json"))
     check(same["a"] == same["b"] and not same["source"] and not same["plan"] and not same["parameters"], same)
+check(compared, "no two ran side by side")
 twins = {}
 for c in json.loads(run("list", "mine", "--json")):
     twins.setdefault((c["task"], c["origin"]), []).append(c)
