@@ -442,7 +442,8 @@ void atoll_diagnosis_add_launch(struct atoll_diagnosis *d, const struct atoll_pr
                                 const struct atoll_device_info *device)
 {
     double waits[ATOLL_STALL_COUNT];
-    if (read_waits(profile, waits) && d->stall != ATOLL_STALL_UNKNOWN && family_share(waits, d->stall) > 0) {
+    int is_known = d->stall != ATOLL_STALL_UNKNOWN && (unsigned)d->stall < ATOLL_STALL_COUNT;
+    if (is_known && read_waits(profile, waits) && family_share(waits, d->stall) > 0) {
         d->next_stall = largest_family(waits, d->stall);
         d->next_stall_share =
             d->stall_share * family_share(waits, d->next_stall) / family_share(waits, d->stall);

@@ -157,7 +157,8 @@ void atoll_diagnose_evaluation(const struct atoll_evaluation *evaluation, const 
                                const struct atoll_device_info *device, struct atoll_diagnosis *ret);
 
 /* What follows from archived counters and the launch alone, so that it has no columns: next_stall, next_stall_share, blocks and
- * wave_blocks; of a diagnosis with its stall.  device: NULL unknown.  The others do it by themselves. */
+ * wave_blocks; of a diagnosis with its stall, which may be none that there is (files of others).  device: NULL unknown.  The
+ * others do it by themselves. */
 void atoll_diagnosis_add_launch(struct atoll_diagnosis *diagnosis, const struct atoll_profile *profile,
                                 const struct atoll_device_info *device);
 

@@ -760,6 +760,23 @@ static void names_and_small_buffers(void **state)
     assert_string_equal(atoll_diagnosis_advice(&d), "");
 }
 
+/* Numbers of a file of others are no reasons. */
+static void foreign_reasons_are_none(void **state)
+{
+    const unsigned reasons[] = {ATOLL_STALL_COUNT, 200, UINT8_MAX};
+    (void)state;
+    for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++) {
+        struct atoll_diagnosis d = {.stall = (enum atoll_stall)reasons[i], .stall_share = 50};
+        struct atoll_profile profile;
+        atoll_profile_init(&profile);
+        for (unsigned c = 0; c < ATOLL_COUNTER_COUNT; c++)
+            profile.counters[c] = 1;
+        atoll_diagnosis_add_launch(&d, &profile, NULL);
+        assert_int_equal(d.next_stall, ATOLL_STALL_UNKNOWN);
+        assert_true(d.next_stall_share == 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -774,6 +791,7 @@ int main(void)
         cmocka_unit_test(hostile_messages_do_nothing),
         cmocka_unit_test(every_text_has_room),
         cmocka_unit_test(names_and_small_buffers),
+        cmocka_unit_test(foreign_reasons_are_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
