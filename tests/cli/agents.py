@@ -59,8 +59,8 @@ def fenced(value):
 
 
 def timed(text, language, may_fail):
-    """The same kernel, which says that it takes a tenth less, or for the first time how long it takes.  may_fail: of times around 2.6 ms a tenth more, so that rounds end
-    without a gain."""
+    """The same kernel, which says that it takes a tenth less, or for the first time how long it takes.  may_fail: of times around 2.6 ms
+    a tenth more, so that rounds end without a gain."""
     def said(match):
         before = int(match.group(1))
         return f"null-time {before * 11 // 10 if may_fail and 2500000 < before < 2800000 else max(600000, before * 9 // 10)}"
@@ -229,6 +229,11 @@ def command(campaign, model, strategy, settings, who="*=player", evaluations=40)
     return words
 
 
+def attempts(campaign):
+    """Those that have begun: whose journal has its header."""
+    return sum(1 for path in campaign.glob("jobs/*/journal.atl") if path.stat().st_size > 128)
+
+
 def run(strategy, settings, wanted):
     """Killed at the first question of each kind, whose answer comes before it goes on or behind that; returns what the model saw."""
     kinds = {"translate" if kind == "write/translate" else ROLES[kind] for kind in wanted} | {"turn"}
@@ -247,12 +252,14 @@ def run(strategy, settings, wanted):
         check(process.poll() is None, f"{strategy}: it ended after {model.count} questions, without {sorted(model.left)}")
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-        answered = model.count
+        answered, begun = model.count, attempts(campaign)
         if kills % 2:
             model.go_on()
             wait_for(lambda: model.count > answered, "an answer to nobody")
         process = start(*resumed)
-        model.go_on()
+        wait_for(lambda: attempts(campaign) > begun, "another attempt")  # questions of the last one may lie there still
+        if not kills % 2:
+            model.go_on()
     try:
         check(process.wait(PATIENCE_S) == 0, f"{strategy}: the resumed run failed")
     except subprocess.TimeoutExpired:
