@@ -211,7 +211,7 @@ check(len(run("export", "mine", "--csv", "rival_samples").splitlines()) == 19, "
 if has_torch:
     live = run_torch("run", f"{source}/suites/starter", "--only", "softmax_rows", "--only", "transpose", "--backend", "null", "--seed", 3,
                      "--evaluations", 60, "-o", "live")
-    check(re.search(r"best \w+ ~?\d+\.\d\dx over its rival\n", live.stdout + live.stderr), live.stdout + live.stderr)
+    check(re.search(r"best \w+ ~?\d+\.\d\dx \(\d+\.\d\d-\d+\.\d\d\) over its rival\n", live.stdout + live.stderr), live.stdout + live.stderr)
     status = run("status", "live")
     check(re.match(r"task +rival +best \+- +speedup 95 % interval over seed ", status.splitlines()[1]), status)
     has(status, "2 of 2 tasks timed beside a rival, geometric mean ", "x over the rival, ", "x over the seed\n")

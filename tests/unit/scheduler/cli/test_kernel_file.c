@@ -113,11 +113,12 @@ static void test_finals(void **state)
         assert_int_equal(atoll_kernel_file_write(&view, (uint64_t)(is_best ? best : baseline), &file, NULL),
                          0);
         atoll_buffer_put_u8(&file, 0);
-        const char *rival = strstr(
-                       (char *)file.data,
-                       "* final       1.25x (95 % interval 1.225 to 1.275) over the rival compiled of PyTorch, "
-                       "alternating blocks on fresh data, 12 pairs:\n *             1.00 ms ("),
-                   *seed = strstr((char *)file.data, "x over the baseline seed, side by side");
+        const char
+            *rival = strstr(
+                (char *)file.data,
+                "* final       1.25x (95 % interval 1.225 to 1.275) over the rival compiled of PyTorch, "
+                "alternating blocks on fresh data, 12 pairs:\n *             1.00 ms ("),
+            *seed = strstr((char *)file.data, "x over the baseline seed, side by side");
         assert_true(is_best ? rival && seed && rival < seed : !rival && !seed);
         atoll_buffer_fini(&file);
     }
