@@ -62,6 +62,8 @@ static const char *written(struct scene *s)
     struct atoll_err err = ATOLL_ERR_INIT;
     if (atoll_prompt_write(&s->input, &s->prompt, &err))
         fail_msg("%s", err.text);
+    atoll_buffer_put_u8(&s->prompt.user, 0); /* an end, for strstr() */
+    assert_false(s->prompt.user.failed);
     return (const char *)s->prompt.user.data;
 }
 
