@@ -26,7 +26,7 @@ atexit.register(shutil.rmtree, root, ignore_errors=True)
 PATIENCE_S = 120
 STRATEGIES = {  # settings, and the kinds of asks that a model has to answer; it is killed at each
     "islands": (["islands=2", "prompt_interval=1", "generation_size=4", "judge=all"],
-                {"write/universal", "write/template", "summarise/plan", "distil/plan", "meta/plan", "judge/plan"}),
+                {"write/universal", "write/template", "summarise/plan", "meta/plan", "judge/plan"}),  # not each of whose runs has a way that is worth a lesson
     "beam": (["beam_width=2", "beam_plans=2", "beam_attempts=2", "beam_iterations=4"],
              {"plan/plan", "write/execute", "write/template", "summarise/plan", "distil/plan"}),
     "staged": (["stage_rounds=2", "staged_runs=2", "islands=2", "generation_size=1"],
@@ -238,8 +238,7 @@ def run(strategy, settings, wanted):
     """Killed at the first question of each kind, whose answer comes before it goes on or behind that; returns what the model saw."""
     kinds = {"translate" if kind == "write/translate" else ROLES[kind] for kind in wanted} | {"turn"}
     campaign, model = root / strategy, Model(root / f"{strategy}-spool", kinds=kinds)
-    # After 40 evaluations of islands no best had a way to it that is worth a lesson in two of six runs, after 80 in none of eight.
-    words = command(campaign, model, strategy, settings, evaluations=100 if strategy == "islands" else 40)
+    words = command(campaign, model, strategy, settings)
     resumed = ["resume", campaign, "-q"], "atoll"
     if strategy == "two languages":  # which no processor has, and here is no GPU
         words = command(campaign, model, "islands", settings, evaluations=20)

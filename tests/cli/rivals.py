@@ -214,7 +214,7 @@ if has_torch:
     check(re.search(r"best \w+ ~?\d+\.\d\dx \(\d+\.\d\d-\d+\.\d\d\) over its rival\n", live.stdout + live.stderr), live.stdout + live.stderr)
     status = run("status", "live")
     check(re.match(r"task +rival +best \+- +speedup 95 % interval over seed ", status.splitlines()[1]), status)
-    has(status, "2 of 2 tasks timed beside a rival, geometric mean ", "x over the rival, ", "x over the seed\n")
+    has(status, "2 of 2 tasks timed beside a rival, geometric mean ", ") over the rival, ", ") over the seed\n")
     part = json.loads(run("status", "live", "--json"))[0]
     check(part["sums"]["geometric_mean_over"] == "rival" and part["parts"][0]["tasks"][0]["rival"], part)
     result = json.loads(run("best", "live", "--json"))
