@@ -197,10 +197,11 @@ static int ask_to_distil(struct atoll_engine *e, struct atoll_task_state *t, str
     return atoll_ask_make(e, t, &asked, err);
 }
 
+/* Every end chooses summaries anew, so a lesson that waited for the last of them might wait for ever. */
 static int propose(struct atoll_engine *e, struct atoll_task_state *t, struct atoll_err *err)
 {
     struct atoll_lessons *l = &t->lessons;
-    if (l->chosen_next == l->chosen_count)
+    if (l->distil != ATOLL_NONE)
         return ask_to_distil(e, t, err);
     const struct atoll_lesson lesson = l->chosen[l->chosen_next++];
     if (!is_correct(e, lesson.slow) || !is_correct(e, lesson.fast))

@@ -6,7 +6,7 @@
  * one ask.  When its last candidate has its verdict the group teaches something if its fastest is faster than the parent by
  * memory_gain, or slower by memory_loss.  At the end of an iteration, or of a generation of the task, at most memory_top
  * of these pairs are asked about, those of a gain first, at most half of them; what was not asked by the next end is
- * dropped.  Such asks have an allowance of their own and keep nobody waiting but a beam. */
+ * dropped.  The way to a best goes before all pairs, or ends that come fast would leave it no turn.  Such asks have an allowance of their own and keep nobody waiting but a beam. */
 #ifndef ATOLL_EVOLUTION_STRATEGY_LESSON_H
 #define ATOLL_EVOLUTION_STRATEGY_LESSON_H
 

@@ -26,7 +26,7 @@ atexit.register(shutil.rmtree, root, ignore_errors=True)
 PATIENCE_S = 120
 STRATEGIES = {  # settings, and the kinds of asks that a model has to answer; it is killed at each
     "islands": (["islands=2", "prompt_interval=1", "generation_size=4", "judge=all"],
-                {"write/universal", "write/template", "summarise/plan", "meta/plan", "judge/plan"}),  # not each of whose runs has a way that is worth a lesson
+                {"write/universal", "write/template", "summarise/plan", "distil/plan", "meta/plan", "judge/plan"}),
     "beam": (["beam_width=2", "beam_plans=2", "beam_attempts=2", "beam_iterations=4"],
              {"plan/plan", "write/execute", "write/template", "summarise/plan", "distil/plan"}),
     "staged": (["stage_rounds=2", "staged_runs=2", "islands=2", "generation_size=1"],

@@ -166,6 +166,28 @@ static void a_way_is_distilled(void **state)
     }
 }
 
+/* Where one is asked at a time the way goes before the pairs, whose next choice would take its turn. */
+static void a_way_goes_before_summaries(void **state)
+{
+    struct atoll_search search = beam_settings();
+    search.memory_top = 1;
+    search.beam_iterations = 3;
+    struct sim *s = first_iteration(&search, times);
+    expect_summary(s, 7, 1, 3, 1);
+    op_status(s, 7, ATOLL_REPLY_OK);
+    op_plans(s, 8, 1);
+    op_plans(s, 9, 0);
+    op_plans(s, 10, 0);
+    op_kernels(s, 11, (const uint32_t[]){8, 9}, 2);
+    op_evaluate(s, times);
+    assert_int_equal(op_count(s), 2);
+    ask_of(s, 12, ATOLL_ASK_DISTIL);
+    expect_summary(s, 13, 3, 8, 8);
+    sim_simple(s, ATOLL_EVENT_FINISH);
+    op_evaluate(s, times);
+    op_finish(s);
+}
+
 /* ---- whatever happens, with every strategy ---- */
 
 struct seen {
@@ -264,6 +286,7 @@ int main(void)
         cmocka_unit_test(an_iteration_is_summarised),
         cmocka_unit_test(settings_say_what_is_summarised),
         cmocka_unit_test(a_way_is_distilled),
+        cmocka_unit_test(a_way_goes_before_summaries),
         cmocka_unit_test(the_rule_holds_whatever_happens),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
