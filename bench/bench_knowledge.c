@@ -4,7 +4,8 @@
  * TASK_DIR is the task with its own bench variants: the kernel's params are chosen there, one after the other from the
  * default on, each by the value that is fastest over all of them.  Every SHAPE_DIR is the same task with one bench variant: there the
  * kernel as it was chosen and the fastest rival are timed in alternating blocks, rounds times; what is printed of each side is its
- * least median of a round, so that other work on the machine speaks against both alike. */
+ * least median of a round, so that other work on the machine speaks against both alike.  Every choice that was tried is a line on stderr,
+ * with its times. */
 #include <getopt.h>
 #include <math.h>
 #include <stdio.h>
@@ -88,14 +89,27 @@ static int evaluate(struct bench *b, struct shape *s, const struct atoll_choice 
     }
 }
 
+static void choice_print(const struct shape *s, const struct atoll_plan *plan,
+                         const struct atoll_choice *choice, const char *refused)
+{
+    char text[512];
+    atoll_choice_text(plan, choice, text, sizeof(text));
+    fprintf(stderr, "%s:", text);
+    for (size_t i = 0; i < s->evaluation.timing_count; i++)
+        fprintf(stderr, " %s %.1f us", s->task->variants[s->evaluation.timings[i].variant].name,
+                s->evaluation.timings[i].summary.median / 1e3);
+    fprintf(stderr, "%s%s\n", refused ? " " : "", refused ? refused : "");
+}
+
 /* The time of one choice over all bench variants of the task; infinite when it is not right. */
-static double choice_time(struct bench *b, struct shape *all, const struct atoll_choice *choice,
-                          struct atoll_err *err)
+static double choice_time(struct bench *b, struct shape *all, const struct atoll_plan *plan,
+                          const struct atoll_choice *choice, struct atoll_err *err)
 {
     struct shape s = {.task = all->task, .number = all->number};
     atoll_evaluation_init(&s.evaluation);
-    double ns =
-        evaluate(b, &s, choice, err) == 0 ? atoll_evaluation_time_ns(&s.evaluation, s.task) : INFINITY;
+    int right = evaluate(b, &s, choice, err) == 0;
+    double ns = right ? atoll_evaluation_time_ns(&s.evaluation, s.task) : INFINITY;
+    choice_print(&s, plan, choice, right ? NULL : err->text);
     atoll_evaluation_fini(&s.evaluation);
     atoll_kernel_fini(&s.kernel);
     return ns;
@@ -115,7 +129,7 @@ static void descend(struct bench *b, struct shape *all, const struct atoll_plan 
             if (try.values[p] == kept || atoll_plan_choice_legal(all->task, plan, &try, &ignored) != 1)
                 continue;
             left--;
-            double ns = choice_time(b, all, &try, &ignored);
+            double ns = choice_time(b, all, plan, &try, &ignored);
             if (ns < best_ns) {
                 best_ns = ns;
                 b->choice = try;
@@ -154,7 +168,7 @@ static int choose(struct bench *b, const char *dir, struct atoll_err *err)
         rc == 0 ? atoll_plan_parse(arena, all.task, b->language, b->source, &body, err) : NULL;
     if (plan) {
         atoll_plan_first_choice(plan, &b->choice);
-        double ns = choice_time(b, &all, &b->choice, err);
+        double ns = choice_time(b, &all, plan, &b->choice, err);
         rc = isfinite(ns) ? 0 : -1;
         if (rc == 0)
             descend(b, &all, plan, ns);
