@@ -1,7 +1,7 @@
 /* seed_check.c - whether the seeds of tasks are candidates, for tests in Python: seed_check TASK... [--compile
  * TASK...] parses every seed's plan, holds it against every variant and against every device, checks the static rules, and
- * compiles what is CUDA of the tasks after --compile for sm_90 where there is NVRTC.  Prints how many were compiled; the
- * first seed that fails ends it. */
+ * compiles what is CUDA of the tasks after --compile for sm_90 where there is NVRTC.  No two tasks have one name, so that a campaign may
+ * have suites together.  Prints how many were compiled; the first seed that fails ends it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +12,8 @@
 #include "core/rules/rules.h"
 #include "core/task/task.h"
 #include "mpi-eval/backend/cuda/compile/compile.h"
+
+#define TASK_LIMIT 1000
 
 static void fail(const char *task, const char *seed, const char *what)
 {
@@ -85,6 +87,25 @@ static int check(struct atoll_compiler *compiler, struct atoll_arena *arena, con
     return 1;
 }
 
+static void check_name(const struct atoll_task *task, const char *dir)
+{
+    static struct {
+        char name[64];
+        const char *dir;
+    } seen[TASK_LIMIT];
+    static size_t count;
+
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(seen[i].name, task->name) == 0) {
+            fprintf(stderr, "%s: a task named %s is already in %s\n", dir, task->name, seen[i].dir);
+            exit(1);
+        }
+    if (count == TASK_LIMIT)
+        fail(dir, "", "more tasks than are looked at");
+    snprintf(seen[count].name, sizeof(seen[count].name), "%s", task->name);
+    seen[count++].dir = dir;
+}
+
 int main(int argc, char **argv)
 {
     struct atoll_compiler *compiler = NULL;
@@ -101,6 +122,7 @@ int main(int argc, char **argv)
 
         if (!arena || !task)
             fail(argv[i], "", err.text);
+        check_name(task, argv[i]);
         for (size_t s = 0; s < task->seed_count; s++, checked++)
             compiled += check(compiler, arena, task, &task->seeds[s]);
         atoll_task_destroy(task);
