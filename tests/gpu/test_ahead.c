@@ -1,5 +1,5 @@
 /* Draws answered ahead on a device: how many, that the evaluation after it asks the reference no more, judges as ever, and that
- * nothing which is sealed gives way; a process that is gone takes them with it. */
+ * nothing which is sealed gives way; a process that is gone leaves them, one that is in doubt takes them with it. */
 #include "tests/gpu/device.h"
 
 #include <math.h>
@@ -123,6 +123,10 @@ static void draws_are_answered_ahead(void **state)
     assert_true(asked_ns == 0);
     atoll_cuda_device_drop(atoll_cuda_device_of(referee)); /* nobody starts a process for them */
     assert_int_equal(answers_ahead(0, 0), 0);
+    evaluate(0);
+    printf("the next process asked the reference for %.2f ms\n", asked_ns / 1e6);
+    assert_true(asked_ns == 0 || atoll_cuda_device_of(referee)->sealed.is_shut);
+    atoll_cuda_device_drop_all(atoll_cuda_device_of(referee));
     evaluate(0);
     assert_true(asked_ns > 0);
     assert_true(answers_ahead(0, 0) > 0);

@@ -6,8 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "mpi-eval/backend/cuda/process/driver.h"
+#include "mpi-eval/backend/cuda/process/executor.h"
 
 static inline unsigned driver_fine(void)
 {
@@ -124,6 +126,49 @@ static inline unsigned driver_function_attribute(int *ret, unsigned attribute, s
     (void)function;
     *ret = 0;
     return driver_init(attribute);
+}
+
+/* ---- a test as the device process, which its own evaluator side starts (worker.h) ---- */
+
+static inline int driver_moved(int is_put, void *bytes, size_t length)
+{
+    char *at = bytes;
+    while (length > 0) {
+        ssize_t n = is_put ? write(ATOLL_CUDA_LINK_FD, at, length) : read(ATOLL_CUDA_LINK_FD, at, length);
+        if (n <= 0)
+            return -1;
+        at += n;
+        length -= (size_t)n;
+    }
+    return 0;
+}
+
+/* Carries out batches on this driver until the other end is gone; what main returns. */
+static inline int driver_serve(const struct atoll_cuda *table, const struct atoll_cuda_hello *hello)
+{
+    struct atoll_cuda_hello first = *hello;
+    struct atoll_cuda_executor *executor = atoll_cuda_executor_create_on(table, "0", NULL);
+    uint64_t length;
+    if (!executor || driver_moved(1, &first, sizeof(first)) != 0)
+        return 1;
+    while (driver_moved(0, &length, sizeof(length)) == 0) {
+        struct atoll_command_batch_reply reply;
+        struct atoll_buffer out;
+        unsigned char *batch = malloc((size_t)length + 1);
+        if (!batch || driver_moved(0, batch, (size_t)length) != 0)
+            return 1;
+        atoll_command_batch_reply_init(&reply);
+        atoll_buffer_init(&out, ATOLL_CUDA_LINK_BYTES);
+        atoll_cuda_executor_run(executor, batch, (size_t)length, &reply);
+        atoll_command_batch_reply_encode(&reply, &out);
+        length = out.length;
+        driver_moved(1, &length, sizeof(length));
+        driver_moved(1, out.data, out.length);
+        atoll_buffer_fini(&out);
+        atoll_command_batch_reply_fini(&reply);
+        free(batch);
+    }
+    return 0;
 }
 
 #define DRIVER_BASICS                                                                                        \

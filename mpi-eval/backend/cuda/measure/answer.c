@@ -125,7 +125,7 @@ static int hashes_learn(struct atoll_cuda_trial_state *s, struct atoll_err *err)
     const struct atoll_task *task = s->known->task;
     for (size_t i = 0; a->has_hashes && i < task->tensor_count; i++)
         if (a->input_hash[i] != s->results.input_hash[i]) {
-            atoll_cuda_device_drop(s->device);
+            atoll_cuda_device_drop_all(s->device);
             atoll_err_set(err, ATOLL_E_CHILD, "the device makes other values of input %s of the same draw",
                           task->tensors[i].name);
             return TRIAL_AGAIN;
@@ -170,12 +170,17 @@ static int expected_run(struct atoll_cuda_trial_state *s, unsigned parts, struct
     return rc;
 }
 
+int atoll_cuda_answer_inputs(struct atoll_cuda_trial_state *s, struct atoll_err *err)
+{
+    return s->sealed->generation == s->device->generation ? 0 : expected_run(s, 0, err);
+}
+
 int atoll_cuda_answer_have(struct atoll_cuda_trial_state *s, struct atoll_err *err)
 {
     const struct atoll_sealed *a = s->sealed;
     unsigned parts = parts_reserve(s, parts_wanted(s));
     int rc = 0;
-    if (parts || !a->has_hashes || a->generation != s->device->generation)
+    if (parts || !a->has_hashes)
         rc = expected_run(s, parts, err);
     if (rc != 0)
         parts_forget(s, parts);

@@ -34,6 +34,9 @@ enum { TRIAL_FAILED = -1, TRIAL_AGAIN = 1, TRIAL_JUDGED = 2 };
 /* Makes what the trial's draw is compared with where it is not kept, and says in what way outputs are looked at.  Returns as parts
  * of a trial do. */
 int atoll_cuda_answer_have(struct atoll_cuda_trial_state *s, struct atoll_err *err);
+/* Whether this device process makes the inputs of the trial's draw as they were first made: 0 it does, else as parts of a trial
+ * return.  What lay in the place of the sample is gone then, and the trial's results. */
+int atoll_cuda_answer_inputs(struct atoll_cuda_trial_state *s, struct atoll_err *err);
 /* What is expected, as hashed by the first look at it: a change means damage. */
 void atoll_cuda_answer_hashes(struct atoll_cuda_trial_state *s, enum atoll_expected_kind kind);
 /* How large outputs are, from what the device has just found. */

@@ -500,7 +500,7 @@ static int is_slowed(struct atoll_referee *referee)
     struct atoll_cuda_device *d = atoll_cuda_device_of(referee);
     struct atoll_trial trial = {.verdict = ATOLL_V_CORRECT};
     if (atoll_watch_record(&d->watch, atoll_referee_now_ns(), &trial))
-        atoll_cuda_device_drop(d);
+        atoll_cuda_device_drop_all(d);
     return trial.disturbed || trial.verdict != ATOLL_V_CORRECT;
 }
 
@@ -508,7 +508,7 @@ static int is_slowed(struct atoll_referee *referee)
 static void let_go(struct atoll_referee *referee)
 {
     struct atoll_cuda_device *d = atoll_cuda_device_of(referee);
-    atoll_cuda_device_drop(d);
+    atoll_cuda_device_drop_all(d);
     memset(d->wanted, 0, sizeof(d->wanted));
     d->facts.free_bytes = 0;
 }

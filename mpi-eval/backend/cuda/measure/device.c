@@ -61,6 +61,8 @@ int atoll_cuda_device_run(struct atoll_cuda_device *d, double deadline_ns, struc
 int atoll_cuda_device_run_own(struct atoll_cuda_device *d, const char *what, struct atoll_err *err)
 {
     int rc = atoll_cuda_device_run(d, ATOLL_CUDA_OWN_DEADLINE_NS, err);
+    if (rc > 0)
+        atoll_cuda_device_drop_all(d);
     if (rc == 0 && d->reply.status == ATOLL_COMMAND_BATCH_REFUSED)
         return atoll_err_set(err, ATOLL_E_CHILD, "%s: command %u was refused: %s", what, d->reply.command,
                              d->reply.text);
@@ -74,46 +76,104 @@ void atoll_cuda_device_drop(struct atoll_cuda_device *d)
     memset(d->areas, 0, sizeof(d->areas));
     memset(d->candidates, 0, sizeof(d->candidates));
     memset(d->oracles, 0, sizeof(d->oracles));
-    if (d->expected_store)
+    if (d->expected_store && !d->sealed.bytes)
         atoll_expected_store_reset(d->expected_store, 0);
 }
 
+void atoll_cuda_device_drop_all(struct atoll_cuda_device *d)
+{
+    atoll_cuda_sealed_memory_fini(&d->sealed);
+    atoll_cuda_device_drop(d);
+}
+
 /* ---- memory ---- */
+
+/* The areas whose size is not the wanted one give their memory back. */
+static int areas_free(struct atoll_cuda_device *d, const int *is_new, struct atoll_err *err)
+{
+    int count = 0;
+    atoll_command_batch_clear(&d->batch);
+    for (uint32_t i = 0; i < ATOLL_AREA_COUNT; i++)
+        if (is_new[i] && d->areas[i].bytes) {
+            atoll_command_batch_free(&d->batch, i);
+            count++;
+        }
+    int rc = count ? atoll_cuda_device_run_own(d, "memory of the device", err) : 0;
+    for (uint32_t i = 0; rc == 0 && i < ATOLL_AREA_COUNT; i++)
+        if (is_new[i])
+            d->areas[i] = (struct atoll_span){0, 0};
+    return rc;
+}
+
+/* The sealed area in the memory of its own process, with what is sealed there when it has that size already: 0, or, where there is
+ * none (any more), it is left to areas_take.  1 lost, -1. */
+static int sealed_attach(struct atoll_cuda_device *d, struct atoll_err *err)
+{
+    struct atoll_cuda_worker_settings settings;
+    uint64_t bytes = d->wanted[ATOLL_AREA_SEALED];
+    atoll_cuda_device_settings(d, &settings);
+    int has = bytes ? atoll_cuda_sealed_memory_have(&d->sealed, &settings, bytes) : 0;
+    if (has != 1)
+        atoll_expected_store_reset(d->expected_store, bytes);
+    if (has < 0 || !bytes)
+        return 0;
+    atoll_command_batch_clear(&d->batch);
+    atoll_command_batch_attach(&d->batch, ATOLL_AREA_SEALED, d->sealed.handle, bytes);
+    int rc = atoll_cuda_device_run(d, ATOLL_CUDA_OWN_DEADLINE_NS, err);
+    if (rc == 0 && d->reply.status == ATOLL_COMMAND_BATCH_DONE) {
+        d->areas[ATOLL_AREA_SEALED] = (struct atoll_span){atoll_command_batch_take_u64(&d->reply), bytes};
+        return 0;
+    }
+    if (rc >= 0) { /* a driver that does not bear it would be lost each time */
+        atoll_cuda_sealed_memory_shut(&d->sealed, d->reply.text);
+        atoll_expected_store_reset(d->expected_store, rc == 0 ? bytes : 0);
+    }
+    return rc;
+}
+
+static int areas_take(struct atoll_cuda_device *d, struct atoll_err *err)
+{
+    int is_taken[ATOLL_AREA_COUNT], count = 0;
+    atoll_command_batch_clear(&d->batch);
+    for (uint32_t i = 0; i < ATOLL_AREA_COUNT; i++) {
+        is_taken[i] = d->wanted[i] && !d->areas[i].bytes;
+        count += is_taken[i];
+        if (is_taken[i])
+            atoll_command_batch_alloc(&d->batch, i, d->wanted[i]);
+    }
+    int rc = count ? atoll_cuda_device_run_own(d, "memory of the device", err) : 0;
+    for (uint32_t i = 0; rc == 0 && i < ATOLL_AREA_COUNT; i++)
+        if (is_taken[i])
+            d->areas[i] = (struct atoll_span){atoll_command_batch_take_u64(&d->reply), d->wanted[i]};
+    if (rc == 0 && count && atoll_reader_finish(&d->reply.reader, "addresses of the device", err) != 0)
+        rc = -1;
+    return rc;
+}
 
 /* Allocates the areas whose wanted size differs from what there is: first frees, then takes. */
 static int areas_make(struct atoll_cuda_device *d, struct atoll_err *err)
 {
     int is_new[ATOLL_AREA_COUNT], count = 0;
-    atoll_command_batch_clear(&d->batch);
     for (uint32_t i = 0; i < ATOLL_AREA_COUNT; i++) {
         is_new[i] = d->wanted[i] != d->areas[i].bytes;
         count += is_new[i];
-        if (is_new[i] && d->areas[i].bytes)
-            atoll_command_batch_free(&d->batch, i);
     }
     if (!count)
         return 0;
-    for (uint32_t i = 0; i < ATOLL_AREA_COUNT; i++)
-        if (is_new[i] && d->wanted[i])
-            atoll_command_batch_alloc(&d->batch, i, d->wanted[i]);
-    if (is_new[ATOLL_AREA_SEALED])
-        atoll_expected_store_reset(d->expected_store, d->wanted[ATOLL_AREA_SEALED]);
-    int rc = atoll_cuda_device_run_own(d, "memory of the device", err);
-    for (uint32_t i = 0; rc == 0 && i < ATOLL_AREA_COUNT; i++)
-        if (is_new[i])
-            d->areas[i] =
-                (struct atoll_span){d->wanted[i] ? atoll_command_batch_take_u64(&d->reply) : 0, d->wanted[i]};
-    if (rc == 0 && atoll_reader_finish(&d->reply.reader, "addresses of the device", err) != 0)
-        rc = -1;
+    int rc = areas_free(d, is_new, err);
+    if (rc == 0 && is_new[ATOLL_AREA_SEALED])
+        rc = sealed_attach(d, err);
+    if (rc == 0)
+        rc = areas_take(d, err);
     if (rc < 0) /* what is allocated now is not known */
-        atoll_cuda_device_drop(d);
+        atoll_cuda_device_drop_all(d);
     return rc;
 }
 
 /* What arena, plain and sealed area may take together, and what the sealed one takes where there is enough. */
 static uint64_t areas_budget(const struct atoll_cuda_device *d, uint64_t *ret_sealed)
 {
-    uint64_t kept = MARGIN_BYTES + d->torch_room,
+    uint64_t kept = MARGIN_BYTES + d->torch_room + (d->sealed.is_shut ? 0 : ATOLL_CUDA_SEALED_CONTEXT_BYTES),
              budget = (d->facts.free_bytes > kept ? d->facts.free_bytes - kept : 0),
              fixed = d->wanted[ATOLL_AREA_FLUSH] + d->wanted[ATOLL_AREA_RESULT];
     budget = budget > fixed ? budget - fixed : 0;
@@ -271,6 +331,8 @@ static int process_start(struct atoll_cuda_device *d, struct atoll_err *err)
         return -1;
     d->generation++;
     struct atoll_cuda_facts facts = *atoll_cuda_worker_facts(d->worker);
+    if (d->sealed.worker) /* what it has is ours */
+        facts.free_bytes += d->sealed.bytes + ATOLL_CUDA_SEALED_CONTEXT_BYTES;
     if (d->facts.free_bytes && facts.free_bytes > d->facts.free_bytes)
         facts.free_bytes = d->facts.free_bytes; /* a plan of memory holds */
     d->facts = facts;
@@ -446,7 +508,7 @@ void atoll_cuda_device_close(struct atoll_referee *referee)
     struct atoll_cuda_device *d = atoll_cuda_device_of(referee);
     if (!d)
         return;
-    atoll_cuda_device_drop(d);
+    atoll_cuda_device_drop_all(d);
     atoll_torch_oracle_destroy(d->torch);
     atoll_torch_oracle_destroy(d->torch_host);
     atoll_expected_store_destroy(d->expected_store);

@@ -2,13 +2,15 @@
  * Layer: mpi-eval, backend/cuda.  Lifetime: open/close with the referee; one owner thread.
  *
  * The device process survives over candidates.  After a fault, a deadline, a lost process or touched guard zones it is
- * dropped: the next batch finds another one with everything to be loaded again, told by `generation`.  Every new process
+ * dropped: the next batch finds another one with everything to be loaded again, told by `generation`.  What is sealed outlives it
+ * (sealed_memory.h) where the driver lets processes share memory, unless it is in doubt.  Every new process
  * must pass the known-answer kernel; a device that fails twice in a row is in quarantine for good. */
 #ifndef ATOLL_MPI_EVAL_BACKEND_CUDA_MEASURE_DEVICE_H
 #define ATOLL_MPI_EVAL_BACKEND_CUDA_MEASURE_DEVICE_H
 
 #include "mpi-eval/backend/cuda/measure/expected.h"
 #include "mpi-eval/backend/cuda/measure/layout.h"
+#include "mpi-eval/backend/cuda/measure/sealed_memory.h"
 #include "mpi-eval/backend/cuda/measure/support.h"
 #include "mpi-eval/backend/cuda/measure/monitor.h"
 #include "mpi-eval/backend/cuda/process/worker.h"
@@ -63,6 +65,7 @@ struct atoll_cuda_device {
     uint32_t support_stack_bytes;              /* that a thread of support's may spill */
     struct atoll_span areas[ATOLL_AREA_COUNT]; /* bytes 0: not allocated */
     uint64_t wanted[ATOLL_AREA_COUNT];         /* bytes, kept over processes */
+    struct atoll_cuda_sealed_memory sealed; /* that areas[ATOLL_AREA_SEALED] attaches, where it is not shut */
     struct atoll_expected_store *expected_store;
     struct atoll_torch_oracle *torch,
         *torch_host;     /* torch_answer.h; NULL before a task of PyTorch is known */
@@ -110,14 +113,18 @@ void atoll_cuda_device_close(struct atoll_referee *referee);
 
 /* A process that computes: started and qualified when there is none.  ATOLL_E_CHILD when the device is in quarantine. */
 int atoll_cuda_device_ready(struct atoll_cuda_device *device, struct atoll_err *err);
-void atoll_cuda_device_drop(struct atoll_cuda_device *device); /* the process and all it held */
+/* The process and all it held.  Sealed values stay where a process of their own has them. */
+void atoll_cuda_device_drop(struct atoll_cuda_device *device);
+/* The same, and everything that is sealed: it is in doubt, or its memory is for others. */
+void atoll_cuda_device_drop_all(struct atoll_cuda_device *device);
 /* Runs the known-answer kernel on the process there is. */
 int atoll_cuda_device_qualify(struct atoll_cuda_device *device, struct atoll_err *err);
 
 /* Runs device->batch; the reply is in device->reply.  0 done or refused (the status tells), 1 the process is lost and
  * was dropped (status and text stay), -1 err: the batch could not be sent. */
 int atoll_cuda_device_run(struct atoll_cuda_device *device, double deadline_ns, struct atoll_err *err);
-/* The same for batches of ours, which nothing refuses: 0, 1, or -1 with what the device said. */
+/* The same for batches of ours, which nothing refuses: 0, 1 (what is sealed is dropped, too: that memory may be why), or -1 with
+ * what the device said. */
 int atoll_cuda_device_run_own(struct atoll_cuda_device *device, const char *what, struct atoll_err *err);
 
 /* Makes sure that the areas have at least this much, 0: whatever.  A larger arena or plain area takes from the sealed

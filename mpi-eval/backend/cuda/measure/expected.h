@@ -24,7 +24,7 @@ struct atoll_sealed {
     struct atoll_input_set input_set;
     int has_hashes;      /* input_hash was seen once; it never changes */
     int was_answered;    /* it had an answer, which it may have no more */
-    uint32_t generation; /* of the device process that made the inputs last */
+    uint32_t generation; /* of the device process that made the inputs as they were first made */
     uint64_t input_hash[ATOLL_TASK_TENSOR_LIMIT];
     int is_sealed;                                  /* offset and bytes hold expected values */
     uint64_t offset, bytes;                         /* in the sealed memory */

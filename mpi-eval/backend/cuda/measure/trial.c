@@ -126,17 +126,22 @@ static int guards_judge(struct atoll_cuda_trial_state *s, enum atoll_sample_stag
     return 0;
 }
 
-static int inputs_judge(struct atoll_cuda_trial_state *s)
+/* A process that has not made this draw's inputs before is asked whether it makes the same ones when it matters only. */
+static int inputs_judge(struct atoll_cuda_trial_state *s, struct atoll_err *err)
 {
     const struct atoll_task *task = s->known->task;
     for (size_t i = 0; i < task->tensor_count; i++) {
         enum atoll_role role = task->tensors[i].role;
-        if ((role == ATOLL_ROLE_IN || role == ATOLL_ROLE_CONSTANT) &&
-            s->results.input_hash[i] != s->sealed->input_hash[i])
-            return trial_judge(s, ATOLL_V_WRONG, 5,
-                               "changed the input %s; tensors of role %s must stay as they are",
-                               task->tensors[i].name, role == ATOLL_ROLE_IN ? "in" : "constant");
+        if ((role != ATOLL_ROLE_IN && role != ATOLL_ROLE_CONSTANT) ||
+            s->results.input_hash[i] == s->sealed->input_hash[i])
+            continue;
+        int rc = atoll_cuda_answer_inputs(s, err);
+        return rc != 0 ? rc
+                       : trial_judge(s, ATOLL_V_WRONG, 5,
+                                     "changed the input %s; tensors of role %s must stay as they are",
+                                     task->tensors[i].name, role == ATOLL_ROLE_IN ? "in" : "constant");
     }
+    s->sealed->generation = s->device->generation;
     return 0;
 }
 
@@ -159,8 +164,9 @@ static int damage_judge(struct atoll_cuda_trial_state *s)
         atoll_expected_store_unseal(s->device->expected_store, a);
         atoll_expected_store_unseal_print(s->device->expected_store, a);
         a->has_expected = ATOLL_EXPECTED_UNKNOWN;
-        atoll_cuda_device_drop(
-            s->device); /* with what the candidate may have kept of this input set's first run */
+        /* with what the candidate may have kept of this input set's first run, and all that is sealed: who knows what else was
+         * written to */
+        atoll_cuda_device_drop_all(s->device);
         if (++atoll_cuda_loaded_candidate_of(s->candidate)->damages < DAMAGE_LIMIT)
             return TRIAL_AGAIN;
         return trial_judge(s, ATOLL_V_WRONG, 5,
@@ -231,7 +237,7 @@ static int trial_conclude(struct atoll_cuda_trial_state *s, struct atoll_err *er
         if (atoll_cuda_is_output(s->known->task, i) && s->results.stop_hash[i] != s->results.end_hash[i])
             return trial_judge(s, ATOLL_V_WRONG, 6,
                                "outputs were written after the sample had said that it was done");
-    if ((rc = inputs_judge(s)) != 0)
+    if ((rc = inputs_judge(s, err)) != 0)
         return rc;
     rc = outputs_judge(s, err);
     if (rc == 0 && s->doubted) {
@@ -309,6 +315,7 @@ static int run_lost(struct atoll_cuda_trial_state *s, struct atoll_err *err)
     if (r->status == ATOLL_COMMAND_BATCH_FAULT && !is_hardware(r->code))
         return trial_judge(s, ATOLL_V_CRASH, 4, "%s", r->text);
     atoll_err_set(err, ATOLL_E_CHILD, "the device process was lost: %s", r->text);
+    atoll_cuda_device_drop_all(s->device); /* memory that is broken may be what is sealed */
     return TRIAL_AGAIN;
 }
 
@@ -498,7 +505,7 @@ static void trial_run(struct atoll_cuda_trial_state *s)
     }
     if (rc == 0 || rc == TRIAL_JUDGED) {
         if (atoll_watch_record(&s->device->watch, s->mark_ns, s->trial))
-            atoll_cuda_device_drop(s->device);
+            atoll_cuda_device_drop_all(s->device);
         return;
     }
     s->trial->verdict = ATOLL_V_INFRASTRUCTURE;

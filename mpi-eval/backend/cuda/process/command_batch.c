@@ -181,6 +181,18 @@ void atoll_command_batch_foreign_close(struct atoll_command_batch *batch)
     step_put(batch, ATOLL_DEVICE_COMMAND_FOREIGN_CLOSE, 0, 0, 0, 0);
 }
 
+void atoll_command_batch_share(struct atoll_command_batch *batch, uint32_t memory)
+{
+    step_put(batch, ATOLL_DEVICE_COMMAND_SHARE, memory, 0, 0, 0);
+}
+
+void atoll_command_batch_attach(struct atoll_command_batch *batch, uint32_t memory, const void *handle,
+                                uint64_t bytes)
+{
+    step_put(batch, ATOLL_DEVICE_COMMAND_ATTACH, memory, 0, 0, bytes);
+    atoll_buffer_put_blob(&batch->bytes, handle, ATOLL_DEVICE_COMMAND_HANDLE_BYTES);
+}
+
 /* ---- kernel parameters ---- */
 
 long atoll_device_command_param(struct atoll_device_command_launch *launch, const void *value, uint32_t bytes)
@@ -266,6 +278,7 @@ static int rest_take(struct atoll_reader *r, struct atoll_device_command *comman
     case ATOLL_DEVICE_COMMAND_MODULE_LOAD:
     case ATOLL_DEVICE_COMMAND_WRITE: command->bytes = atoll_reader_blob(r, &command->length); break;
     case ATOLL_DEVICE_COMMAND_FOREIGN_OPEN:
+    case ATOLL_DEVICE_COMMAND_ATTACH:
         command->bytes = atoll_reader_blob(r, &command->length);
         return command->length == ATOLL_DEVICE_COMMAND_HANDLE_BYTES ? 0 : -1;
     case ATOLL_DEVICE_COMMAND_FOREIGN_COPY: command->offset = atoll_reader_u64(r); break;

@@ -41,6 +41,8 @@ enum atoll_device_command_kind {
     ATOLL_DEVICE_COMMAND_FOREIGN_OPEN, /* handle, bytes that it must have: memory of another process on this device is mapped */
     ATOLL_DEVICE_COMMAND_FOREIGN_COPY,  /* address, offset in it, count: device to device */
     ATOLL_DEVICE_COMMAND_FOREIGN_CLOSE, /* waits for the copies; the mapping is gone */
+    ATOLL_DEVICE_COMMAND_SHARE,         /* memory slot -> handle by which another process attaches it */
+    ATOLL_DEVICE_COMMAND_ATTACH, /* memory slot, handle, bytes that it must have -> u64 address; mapped until FREE */
     ATOLL_DEVICE_COMMAND_KIND_COUNT
 };
 
@@ -116,6 +118,10 @@ void atoll_command_batch_foreign_open(struct atoll_command_batch *batch, const v
 void atoll_command_batch_foreign_copy(struct atoll_command_batch *batch, uint64_t address, uint64_t offset,
                                       uint64_t count);
 void atoll_command_batch_foreign_close(struct atoll_command_batch *batch);
+void atoll_command_batch_share(struct atoll_command_batch *batch, uint32_t memory);
+/* handle: ATOLL_DEVICE_COMMAND_HANDLE_BYTES.  The memory stays mapped beside kernels: nothing that is secret lies in it plain. */
+void atoll_command_batch_attach(struct atoll_command_batch *batch, uint32_t memory, const void *handle,
+                                uint64_t bytes);
 
 /* Appends one parameter (aligned to 8); the offset it got, or -1 when there is no room.  bytes: 1, 2, 4, 8, or 128 (a
  * tensor map).  value NULL: zeros. */

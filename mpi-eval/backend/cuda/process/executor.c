@@ -6,7 +6,9 @@
  * it when its batch has ended.
  *
  * Memory of another process (PyTorch's answers) is mapped in a batch that launches nothing, and nothing runs when a batch
- * begins: no kernel, whoever's, ever runs beside a mapping.  One that does not go when it is closed takes the process with it. */
+ * begins: no kernel, whoever's, ever runs beside such a mapping.  One that does not go when it is closed takes the process with it.
+ * What is attached to a memory slot is another matter: it stays, as what the slot would have allocated itself; only what is sealed
+ * lies there (docs/adr/0054). */
 #include "mpi-eval/backend/cuda/process/executor.h"
 
 #include <math.h>
@@ -48,6 +50,7 @@ struct atoll_cuda_executor {
     struct function functions[ATOLL_DEVICE_COMMAND_FUNCTION_LIMIT];
     uint32_t function_module[ATOLL_DEVICE_COMMAND_FUNCTION_LIMIT];
     atoll_cuda_address memory[ATOLL_DEVICE_COMMAND_MEMORY_LIMIT];
+    unsigned char is_attached[ATOLL_DEVICE_COMMAND_MEMORY_LIMIT]; /* of memory: another process has it */
     unsigned char *staging;
     struct atoll_counters *counters;
     /* of the batch under way */
@@ -344,8 +347,13 @@ static unsigned memory_free(struct atoll_cuda_executor *x, uint32_t slot)
     if (slot >= ATOLL_DEVICE_COMMAND_MEMORY_LIMIT)
         return refuse(x, "no such memory slot");
     atoll_cuda_address address = x->memory[slot];
+    int is_attached = x->is_attached[slot];
     x->memory[slot] = 0;
-    return address ? x->cuda->cuMemFree(address) : ATOLL_CUDA_SUCCESS;
+    x->is_attached[slot] = 0;
+    if (!address || !is_attached)
+        return address ? x->cuda->cuMemFree(address) : ATOLL_CUDA_SUCCESS;
+    unsigned r = stream_wait(x), closed = x->cuda->cuIpcCloseMemHandle(address);
+    return r == ATOLL_CUDA_SUCCESS ? closed : r;
 }
 
 static unsigned memory_alloc(struct atoll_cuda_executor *x, const struct atoll_device_command *s)
@@ -407,6 +415,58 @@ static unsigned memory_write(struct atoll_cuda_executor *x, const struct atoll_d
 
 /* ---- memory of another process ---- */
 
+static unsigned memory_share(struct atoll_cuda_executor *x, uint32_t slot)
+{
+    struct atoll_cuda_ipc handle;
+    if (slot >= ATOLL_DEVICE_COMMAND_MEMORY_LIMIT || !x->memory[slot] || x->is_attached[slot])
+        return refuse(x, "no such memory to be shared");
+    if (!x->cuda->cuIpcGetMemHandle)
+        return ATOLL_CUDA_ERROR_NOT_SUPPORTED;
+    unsigned r = x->cuda->cuIpcGetMemHandle(&handle, x->memory[slot]);
+    if (r == ATOLL_CUDA_SUCCESS)
+        atoll_buffer_put_blob(&x->reply->results, &handle, sizeof(handle));
+    return r;
+}
+
+/* Bytes from address to the end of its allocation. */
+static unsigned bytes_behind(struct atoll_cuda_executor *x, atoll_cuda_address address, uint64_t *ret_bytes)
+{
+    atoll_cuda_address base = 0;
+    size_t bytes = 0;
+    unsigned r = x->cuda->cuMemGetAddressRange(&base, &bytes, address);
+    *ret_bytes =
+        r == ATOLL_CUDA_SUCCESS && base <= address && address - base <= bytes ? bytes - (address - base) : 0;
+    return r;
+}
+
+static unsigned memory_attach(struct atoll_cuda_executor *x, const struct atoll_device_command *s)
+{
+    struct atoll_cuda_ipc handle;
+    uint64_t bytes = 0;
+    unsigned r = memory_free(x, s->slot);
+    if (r != ATOLL_CUDA_SUCCESS)
+        return r;
+    if (!x->cuda->cuIpcOpenMemHandle || !x->cuda->cuIpcCloseMemHandle)
+        return ATOLL_CUDA_ERROR_NOT_SUPPORTED;
+    memcpy(&handle, s->bytes, sizeof(handle));
+    r = x->cuda->cuIpcOpenMemHandle(&x->memory[s->slot], handle, ATOLL_CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+    if (r != ATOLL_CUDA_SUCCESS) {
+        x->memory[s->slot] = 0;
+        return r;
+    }
+    x->is_attached[s->slot] = 1;
+    uint64_t address = x->memory[s->slot];
+    r = bytes_behind(x, address, &bytes);
+    if (r == ATOLL_CUDA_SUCCESS && bytes >= s->count) {
+        result_u64(x, &address, 1);
+        return r;
+    }
+    unsigned closed = memory_free(x, s->slot);
+    if (r != ATOLL_CUDA_SUCCESS || closed != ATOLL_CUDA_SUCCESS)
+        return r != ATOLL_CUDA_SUCCESS ? r : closed;
+    return refuse(x, "memory of another process is smaller than was said");
+}
+
 static unsigned foreign_close(struct atoll_cuda_executor *x)
 {
     unsigned r = stream_wait(x), closed = x->cuda->cuIpcCloseMemHandle(x->foreign);
@@ -418,8 +478,6 @@ static unsigned foreign_close(struct atoll_cuda_executor *x)
 static unsigned foreign_open(struct atoll_cuda_executor *x, const struct atoll_device_command *s)
 {
     struct atoll_cuda_ipc handle;
-    atoll_cuda_address base = 0;
-    size_t bytes = 0;
     if (x->has_launched || x->foreign)
         return refuse(x, "memory of another process is opened alone in its batch");
     if (!x->cuda->cuIpcOpenMemHandle || !x->cuda->cuIpcCloseMemHandle)
@@ -431,10 +489,7 @@ static unsigned foreign_open(struct atoll_cuda_executor *x, const struct atoll_d
         x->foreign = 0;
         return r;
     }
-    r = x->cuda->cuMemGetAddressRange(&base, &bytes, x->foreign);
-    x->foreign_bytes = r == ATOLL_CUDA_SUCCESS && base <= x->foreign && x->foreign - base <= bytes
-                           ? bytes - (x->foreign - base)
-                           : 0;
+    r = bytes_behind(x, x->foreign, &x->foreign_bytes);
     if (r == ATOLL_CUDA_SUCCESS && x->foreign_bytes < s->count)
         return refuse(x, "memory of another process is smaller than was said");
     return r;
@@ -572,6 +627,8 @@ static unsigned carry_out(struct atoll_cuda_executor *x, const struct atoll_devi
     case ATOLL_DEVICE_COMMAND_FOREIGN_COPY: return foreign_copy(x, s);
     case ATOLL_DEVICE_COMMAND_FOREIGN_CLOSE:
         return x->foreign ? foreign_close(x) : refuse(x, "no memory of another process is open");
+    case ATOLL_DEVICE_COMMAND_SHARE: return memory_share(x, s->slot);
+    case ATOLL_DEVICE_COMMAND_ATTACH: return memory_attach(x, s);
     case ATOLL_DEVICE_COMMAND_KIND_COUNT: break;
     }
     return refuse(x, "no such command");
@@ -714,7 +771,7 @@ void atoll_cuda_executor_destroy(struct atoll_cuda_executor *executor)
             cuda->cuModuleUnload(executor->modules[i]);
     for (int i = 0; i < ATOLL_DEVICE_COMMAND_MEMORY_LIMIT; i++)
         if (executor->memory[i])
-            cuda->cuMemFree(executor->memory[i]);
+            (executor->is_attached[i] ? cuda->cuIpcCloseMemHandle : cuda->cuMemFree)(executor->memory[i]);
     if (executor->staging)
         cuda->cuMemFreeHost(executor->staging);
     if (executor->stream)

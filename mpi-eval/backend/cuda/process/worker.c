@@ -305,6 +305,11 @@ const struct atoll_cuda_facts *atoll_cuda_worker_facts(const struct atoll_cuda_w
     return &worker->facts;
 }
 
+pid_t atoll_cuda_worker_pid(const struct atoll_cuda_worker *worker)
+{
+    return worker->pid;
+}
+
 /* ---- batches ---- */
 
 static void reply_fail(struct atoll_cuda_worker *w, enum transfer t, struct atoll_command_batch_reply *reply)

@@ -7,6 +7,8 @@
 #ifndef ATOLL_MPI_EVAL_BACKEND_CUDA_PROCESS_WORKER_H
 #define ATOLL_MPI_EVAL_BACKEND_CUDA_PROCESS_WORKER_H
 
+#include <sys/types.h>
+
 #include "core/message.h"
 #include "mpi-eval/backend/cuda/process/command_batch.h"
 
@@ -39,6 +41,7 @@ struct atoll_cuda_worker *atoll_cuda_worker_create(const struct atoll_cuda_worke
 void atoll_cuda_worker_destroy(
     struct atoll_cuda_worker *worker); /* kills the group and reaps it; NULL is fine */
 const struct atoll_cuda_facts *atoll_cuda_worker_facts(const struct atoll_cuda_worker *worker); /* borrowed */
+pid_t atoll_cuda_worker_pid(const struct atoll_cuda_worker *worker); /* 0: it has ended */
 
 /* Carries out one batch.  deadline_ns: of wall time; then the group is killed and the status is TIMEOUT.  After FAULT,
  * TIMEOUT and LOST nothing but destroy may follow, or end where a watcher still has to write down what it saw.  0, or
@@ -53,7 +56,7 @@ int atoll_cuda_worker_end(struct atoll_cuda_worker *worker, double limit_ns);
 /* How both ends talk: one stream socket; after the hello, batches one way and replies the other, each a u64 length and as
  * many bytes.  Both are built from the same tree and start each other: the version only catches a program left over from
  * another build. */
-#define ATOLL_CUDA_LINK_VERSION 5
+#define ATOLL_CUDA_LINK_VERSION 6
 #define ATOLL_CUDA_LINK_FD      3 /* of the socket in the device process */
 #define ATOLL_CUDA_LINK_BYTES   (ATOLL_COMMAND_BATCH_BYTES + 65536)
 #define ATOLL_CUDA_LINK_ORDERLY                                                                              \

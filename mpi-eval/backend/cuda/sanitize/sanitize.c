@@ -290,7 +290,7 @@ static enum atoll_verdict tools_run(struct atoll_referee *referee,
 {
     double until = atoll_referee_now_ns() + referee->setup.sanitize_deadline_ns;
     struct words words = {"", ""};
-    atoll_cuda_device_drop(atoll_cuda_device_of(referee));
+    atoll_cuda_device_drop_all(atoll_cuda_device_of(referee));
     for (unsigned tool = 0; tool < ATOLL_SANITIZER_TOOL_COUNT; tool++) {
         const char *name = atoll_sanitizer_name(tool);
         struct atoll_sanitizer_report report;

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "mpi-eval/backend/cuda/measure/window.h"
-#include "mpi-eval/backend/cuda/process/executor.h"
 #include "tests/unit/mpi-eval/fixture_cuda_driver.h"
 
 #define LARGE   ATOLL_TORCH_WINDOW_LEAST
@@ -86,19 +85,6 @@ static unsigned range(atoll_cuda_address *ret_base, size_t *ret_bytes, atoll_cud
     return ATOLL_CUDA_SUCCESS;
 }
 
-static int moved(int is_put, void *bytes, size_t length)
-{
-    char *at = bytes;
-    while (length > 0) {
-        ssize_t n = is_put ? write(ATOLL_CUDA_LINK_FD, at, length) : read(ATOLL_CUDA_LINK_FD, at, length);
-        if (n <= 0)
-            return -1;
-        at += n;
-        length -= (size_t)n;
-    }
-    return 0;
-}
-
 static int device_main(void)
 {
     static const struct atoll_cuda table = {DRIVER_BASICS,
@@ -109,29 +95,8 @@ static int device_main(void)
                                             .cuMemcpyDtoH = copy_out_now,
                                             .cuIpcOpenMemHandle = ipc_open,
                                             .cuIpcCloseMemHandle = ipc_close};
-    static struct atoll_cuda_hello hello = {.version = ATOLL_CUDA_LINK_VERSION};
-    struct atoll_cuda_executor *executor = atoll_cuda_executor_create_on(&table, "0", NULL);
-    uint64_t length;
-    if (!executor || moved(1, &hello, sizeof(hello)) != 0)
-        return 1;
-    while (moved(0, &length, sizeof(length)) == 0) {
-        struct atoll_command_batch_reply reply;
-        struct atoll_buffer out;
-        unsigned char *batch = malloc((size_t)length + 1);
-        if (!batch || moved(0, batch, (size_t)length) != 0)
-            return 1;
-        atoll_command_batch_reply_init(&reply);
-        atoll_buffer_init(&out, ATOLL_CUDA_LINK_BYTES);
-        atoll_cuda_executor_run(executor, batch, (size_t)length, &reply);
-        atoll_command_batch_reply_encode(&reply, &out);
-        length = out.length;
-        moved(1, &length, sizeof(length));
-        moved(1, out.data, out.length);
-        atoll_buffer_fini(&out);
-        atoll_command_batch_reply_fini(&reply);
-        free(batch);
-    }
-    return 0;
+    static const struct atoll_cuda_hello hello = {.version = ATOLL_CUDA_LINK_VERSION};
+    return driver_serve(&table, &hello);
 }
 
 /* ---- who shows: STRETCH bytes in a file ---- */

@@ -60,6 +60,8 @@ static void all_put(struct atoll_command_batch *batch)
     atoll_command_batch_foreign_open(batch, handle, (uint64_t)1 << 33);
     atoll_command_batch_foreign_copy(batch, 4000, (uint64_t)1 << 32, 99);
     atoll_command_batch_foreign_close(batch);
+    atoll_command_batch_share(batch, 5);
+    atoll_command_batch_attach(batch, 6, handle, (uint64_t)1 << 34);
 }
 
 static void expect_map(const struct atoll_device_command_map *a, const struct atoll_device_command_map *b)
@@ -102,6 +104,8 @@ static void batch_round_trip(void **state)
         {ATOLL_DEVICE_COMMAND_FOREIGN_OPEN, 0, 0, 0, (uint64_t)1 << 33, sizeof(handle), 0},
         {ATOLL_DEVICE_COMMAND_FOREIGN_COPY, 0, 0, 4000, 99, 0, 0},
         {ATOLL_DEVICE_COMMAND_FOREIGN_CLOSE, 0, 0, 0, 0, 0, 0},
+        {ATOLL_DEVICE_COMMAND_SHARE, 5, 0, 0, 0, 0, 0},
+        {ATOLL_DEVICE_COMMAND_ATTACH, 6, 0, 0, (uint64_t)1 << 34, sizeof(handle), 0},
     };
     struct atoll_command_batch s;
     struct atoll_reader reader;
@@ -121,7 +125,7 @@ static void batch_round_trip(void **state)
             command.length != rows[i].length || command.name_length != rows[i].name_length ||
             command.offset != (rows[i].kind == ATOLL_DEVICE_COMMAND_FOREIGN_COPY ? (uint64_t)1 << 32 : 0))
             fail_msg("step %zu came out as kind %d, slot %u", i, (int)command.kind, command.slot);
-        if (command.kind == ATOLL_DEVICE_COMMAND_FOREIGN_OPEN)
+        if (command.length == sizeof(handle))
             assert_memory_equal(command.bytes, handle, sizeof(handle));
     }
     assert_int_equal(atoll_device_command_next(&reader, &command, &got), 0);

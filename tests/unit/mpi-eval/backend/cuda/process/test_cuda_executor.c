@@ -11,6 +11,7 @@
 
 #define WINDOW 0x7000000ull
 #define BYTES  4096u
+#define OWN    0x9000000ull /* memory of this process */
 
 /* What the driver was asked to do, and what it shall say. */
 static struct {
@@ -70,10 +71,33 @@ static unsigned copy(atoll_cuda_address to, atoll_cuda_address from, size_t byte
     return driver.copy_result;
 }
 
+static unsigned memory_alloc(atoll_cuda_address *ret, size_t bytes)
+{
+    (void)bytes;
+    *ret = OWN;
+    return ATOLL_CUDA_SUCCESS;
+}
+static unsigned memory_free(atoll_cuda_address address)
+{
+    assert_int_equal(address, OWN);
+    note("free");
+    return ATOLL_CUDA_SUCCESS;
+}
+static unsigned ipc_handle(struct atoll_cuda_ipc *ret, atoll_cuda_address address)
+{
+    assert_int_equal(address, OWN);
+    note("share");
+    *ret = (struct atoll_cuda_ipc){.reserved = {'h'}};
+    return driver.copy_result;
+}
+
 static const struct atoll_cuda table = {DRIVER_BASICS,
                                         .cuLaunchKernelEx = launch,
                                         .cuMemGetAddressRange = range,
                                         .cuMemcpyDtoDAsync = copy,
+                                        .cuMemAlloc = memory_alloc,
+                                        .cuMemFree = memory_free,
+                                        .cuIpcGetMemHandle = ipc_handle,
                                         .cuIpcOpenMemHandle = ipc_open,
                                         .cuIpcCloseMemHandle = ipc_close};
 
@@ -81,7 +105,7 @@ static const unsigned char handle[ATOLL_DEVICE_COMMAND_HANDLE_BYTES] = {'h'};
 static struct atoll_cuda_executor *executor;
 
 /* A letter a command: o open, b open of more than there is, c copy, e copy beyond the end, s a set, x close, l launch, g gate,
- * n counters. */
+ * n counters; of slot 3: m alloc, M free, S share, a attach, A attach of more than there is. */
 static void batch_make(struct atoll_command_batch *batch, const char *commands)
 {
     struct atoll_device_command_launch l = {.function = 0, .grid = {1, 1, 1}, .block = {1, 1, 1}};
@@ -97,6 +121,11 @@ static void batch_make(struct atoll_command_batch *batch, const char *commands)
         case 'x': atoll_command_batch_foreign_close(batch); break;
         case 'l': atoll_command_batch_launch(batch, &l); break;
         case 'g': atoll_command_batch_gate(batch, 0); break;
+        case 'm': atoll_command_batch_alloc(batch, 3, BYTES); break;
+        case 'M': atoll_command_batch_free(batch, 3); break;
+        case 'S': atoll_command_batch_share(batch, 3); break;
+        case 'a': atoll_command_batch_attach(batch, 3, handle, BYTES); break;
+        case 'A': atoll_command_batch_attach(batch, 3, handle, BYTES + 1); break;
         case 'n': atoll_command_batch_counters_begin(batch, 0); break;
         default: fail_msg("no command %c", *commands);
         }
@@ -210,6 +239,64 @@ static void test_after(void **state)
     atoll_cuda_executor_destroy(executor);
 }
 
+/* Memory of another process in a slot of this one: it stays beside kernels and batches until the slot is freed or taken, and goes
+ * the way it came. */
+static void test_attached(void **state)
+{
+    static const struct {
+        const char *batches[3];
+        enum atoll_command_batch_status status; /* of the last one */
+        const char *text, *calls;
+        unsigned open_result, range_result, share_result;
+    } rows[] = {
+        {{"a", "l", "M"}, ATOLL_COMMAND_BATCH_DONE, "", "open LAUNCH-WHILE-OPEN close", 0, 0, 0},
+        {{"a", "a", "M"}, ATOLL_COMMAND_BATCH_DONE, "", "open close open close", 0, 0, 0},
+        {{"a", "m", "M"}, ATOLL_COMMAND_BATCH_DONE, "", "open close free", 0, 0, 0},
+        {{"m", "a", "M"}, ATOLL_COMMAND_BATCH_DONE, "", "free open close", 0, 0, 0},
+        {{"a", "MM", NULL}, ATOLL_COMMAND_BATCH_DONE, "", "open close", 0, 0, 0},
+        {{"a", NULL, NULL}, ATOLL_COMMAND_BATCH_DONE, "", "open close", 0, 0, 0}, /* with the process */
+        {{"A", NULL, NULL}, ATOLL_COMMAND_BATCH_REFUSED, "smaller than was said", "open close", 0, 0, 0},
+        {{"a", NULL, NULL}, ATOLL_COMMAND_BATCH_REFUSED, "ERROR_201", "open", 201, 0, 0},
+        {{"a", NULL, NULL}, ATOLL_COMMAND_BATCH_REFUSED, "ERROR_1", "open close", 0, 1, 0},
+        {{"m", "S", "M"}, ATOLL_COMMAND_BATCH_DONE, "", "share free", 0, 0, 0},
+        {{"mS", NULL, NULL}, ATOLL_COMMAND_BATCH_REFUSED, "ERROR_801", "share free", 0, 0, 801},
+        {{"S", NULL, NULL}, ATOLL_COMMAND_BATCH_REFUSED, "no such memory to be shared", "", 0, 0, 0},
+        {{"a", "S", NULL}, ATOLL_COMMAND_BATCH_REFUSED, "no such memory to be shared", "open close", 0, 0, 0},
+        {{"a", "ocx", NULL}, ATOLL_COMMAND_BATCH_DONE, "", "open open copy(77,8,4088) close close", 0, 0, 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct atoll_command_batch batch;
+        struct atoll_command_batch_reply reply;
+        struct atoll_err err = ATOLL_ERR_INIT;
+        executor = atoll_cuda_executor_create_on(&table, "0", &err);
+        assert_non_null(executor);
+        atoll_command_batch_reply_init(&reply);
+        for (size_t k = 0; k < 4 && (k == 0 || rows[i].batches[k - 1]); k++) {
+            batch_make(&batch, k ? rows[i].batches[k - 1] : "");
+            if (k == 0) {
+                atoll_command_batch_module_load(&batch, 0, "image", 5);
+                atoll_command_batch_function(&batch, 0, 0, "kernel");
+                memset(&driver, 0, sizeof(driver));
+                driver.open_result = rows[i].open_result;
+                driver.range_result = rows[i].range_result;
+                driver.copy_result = rows[i].share_result;
+            }
+            atoll_command_batch_reply_fini(&reply);
+            atoll_command_batch_reply_init(&reply);
+            atoll_cuda_executor_run(executor, batch.bytes.data, batch.bytes.length, &reply);
+            if (rows[i].batches[0][0] == 'a' && k == 1 && reply.status == ATOLL_COMMAND_BATCH_DONE)
+                assert_int_equal(reply.results.length, 4 + 8); /* the address */
+            atoll_command_batch_fini(&batch);
+        }
+        atoll_cuda_executor_destroy(executor);
+        if (reply.status != rows[i].status || !strstr(reply.text, rows[i].text) ||
+            strcmp(driver.calls, rows[i].calls) != 0)
+            fail_msg("row %zu: status %d, '%s', calls '%s'", i, (int)reply.status, reply.text, driver.calls);
+        atoll_command_batch_reply_fini(&reply);
+    }
+}
+
 /* An old driver has no such functions. */
 static void test_none(void **state)
 {
@@ -234,6 +321,6 @@ static void test_none(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_batches), cmocka_unit_test(test_after),
-                                       cmocka_unit_test(test_none)};
+                                       cmocka_unit_test(test_attached), cmocka_unit_test(test_none)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

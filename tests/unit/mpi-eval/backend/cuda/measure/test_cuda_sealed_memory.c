@@ -1,0 +1,374 @@
+/* test_cuda_sealed_memory.c - what is sealed outlives device processes, but for those that leave it in doubt: two real processes by the
+ * way of worker.h, on a driver whose device is a folder.  An allocation is a file there, locked by who has it; a handle is its path. */
+#include "tests/support/expect.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "mpi-eval/backend/cuda/measure/device.h"
+#include "tests/unit/mpi-eval/fixture_cuda_driver.h"
+
+#define FILES      12
+#define FILE_BYTES ((off_t)1 << 30) /* nothing is in them but what is written */
+#define MARGIN     ((uint64_t)768 << 20)
+#define BUDGET     ((uint64_t)200 << 20) /* of arena, plain and sealed area */
+#define PRINT      4096u
+
+/* ---- as the device process: argv[0] says so, argv[1] names the folder ---- */
+
+static const char *device_folder;
+static struct {
+    atoll_cuda_address address;
+    size_t bytes;
+    int fd;
+    char path[ATOLL_CUDA_IPC_BYTES];
+} taken[2 * FILES];
+
+static int has(const char *name)
+{
+    char path[128];
+    snprintf(path, sizeof(path), "%s/%s", device_folder, name);
+    return access(path, F_OK) == 0;
+}
+
+static unsigned file_map(const char *path, int fd, size_t bytes, atoll_cuda_address *ret)
+{
+    union {
+        void *pointer;
+        atoll_cuda_address number;
+    } a = {.pointer = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)};
+    size_t i = 0;
+    while (i < 2 * FILES && taken[i].address)
+        i++;
+    if (a.pointer == MAP_FAILED || i == 2 * FILES)
+        return ATOLL_CUDA_ERROR_OUT_OF_MEMORY;
+    taken[i].address = *ret = a.number;
+    taken[i].bytes = bytes;
+    taken[i].fd = fd;
+    snprintf(taken[i].path, sizeof(taken[i].path), "%s", path);
+    return ATOLL_CUDA_SUCCESS;
+}
+static size_t taken_at(atoll_cuda_address address)
+{
+    for (size_t i = 0; i < 2 * FILES; i++)
+        if (taken[i].address == address)
+            return i;
+    abort();
+}
+static unsigned memory_alloc(atoll_cuda_address *ret, size_t bytes)
+{
+    for (int i = 0; i < FILES; i++) {
+        char path[ATOLL_CUDA_IPC_BYTES];
+        snprintf(path, sizeof(path), "%s/%d", device_folder, i);
+        int fd = open(path, O_RDWR | O_CLOEXEC);
+        if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+            return file_map(path, fd, bytes, ret);
+        close(fd);
+    }
+    return ATOLL_CUDA_ERROR_OUT_OF_MEMORY;
+}
+static unsigned memory_free(atoll_cuda_address address)
+{
+    size_t i = taken_at(address);
+    union {
+        atoll_cuda_address number;
+        void *pointer;
+    } a = {address};
+    munmap(a.pointer, taken[i].bytes);
+    close(taken[i].fd);
+    taken[i].address = 0;
+    return ATOLL_CUDA_SUCCESS;
+}
+static unsigned ipc_handle(struct atoll_cuda_ipc *ret, atoll_cuda_address address)
+{
+    memcpy(ret->reserved, taken[taken_at(address)].path, sizeof(ret->reserved));
+    return has("no-share") ? ATOLL_CUDA_ERROR_NOT_SUPPORTED : ATOLL_CUDA_SUCCESS;
+}
+static unsigned ipc_open(atoll_cuda_address *ret, struct atoll_cuda_ipc handle, unsigned flags)
+{
+    int fd = open(handle.reserved, O_RDWR | O_CLOEXEC);
+    (void)flags;
+    if (has("death"))
+        _exit(7);
+    return fd < 0 || has("no-attach") ? ATOLL_CUDA_ERROR_INVALID_VALUE
+                                      : file_map(handle.reserved, fd, (size_t)FILE_BYTES, ret);
+}
+static unsigned range(atoll_cuda_address *ret_base, size_t *ret_bytes, atoll_cuda_address address)
+{
+    *ret_base = address;
+    *ret_bytes = taken[taken_at(address)].bytes;
+    return ATOLL_CUDA_SUCCESS;
+}
+static unsigned copy_in(atoll_cuda_address to, const void *from, size_t bytes, struct CUstream_st *stream)
+{
+    union {
+        atoll_cuda_address number;
+        void *pointer;
+    } a = {to};
+    memcpy(a.pointer, from, bytes);
+    return driver_stream_wait(stream);
+}
+static unsigned copy_out(void *to, atoll_cuda_address from, size_t bytes, struct CUstream_st *stream)
+{
+    union {
+        atoll_cuda_address number;
+        void *pointer;
+    } a = {from};
+    memcpy(to, a.pointer, bytes);
+    return driver_stream_wait(stream);
+}
+
+static int device_main(void)
+{
+    static const struct atoll_cuda table = {DRIVER_BASICS,
+                                            .cuMemAlloc = memory_alloc,
+                                            .cuMemFree = memory_free,
+                                            .cuMemGetAddressRange = range,
+                                            .cuMemcpyHtoDAsync = copy_in,
+                                            .cuMemcpyDtoHAsync = copy_out,
+                                            .cuIpcGetMemHandle = ipc_handle,
+                                            .cuIpcOpenMemHandle = ipc_open,
+                                            .cuIpcCloseMemHandle = memory_free};
+    struct atoll_cuda_hello hello = {.version = ATOLL_CUDA_LINK_VERSION};
+    hello.facts.compute_mode = has("exclusive") ? 3 : 0;
+    return driver_serve(&table, &hello);
+}
+
+/* ---- the tests ---- */
+
+static char folder[] = "/dev/shm/atoll-sealed-XXXXXX";
+static char own[4096];
+static struct atoll_cuda_device *d;
+
+static void touch(const char *name, int is_there)
+{
+    char path[128];
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    int fd = is_there ? open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600) : -1;
+    if (is_there)
+        assert_true(fd >= 0 && (name[0] > '9' || ftruncate(fd, FILE_BYTES) == 0) && close(fd) == 0);
+    else
+        unlink(path);
+}
+
+/* Allocations of all processes. */
+static int files_taken(void)
+{
+    int count = 0;
+    for (int i = 0; i < FILES; i++) {
+        char path[128];
+        snprintf(path, sizeof(path), "%s/%d", folder, i);
+        int fd = open(path, O_RDWR | O_CLOEXEC);
+        count += flock(fd, LOCK_EX | LOCK_NB) != 0;
+        close(fd);
+    }
+    return count;
+}
+
+static void worker_start(void)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_cuda_worker_settings settings;
+    atoll_cuda_device_settings(d, &settings);
+    d->worker = atoll_cuda_worker_create(&settings, &err);
+    if (!d->worker)
+        fail_msg("%s", err.text);
+    d->generation++;
+}
+
+static int set_up(void **state)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    (void)state;
+    d = calloc(1, sizeof(*d));
+    assert_non_null(d);
+    d->settings = (struct atoll_cuda_worker_settings){.program = own, .uuid = folder};
+    d->facts.free_bytes = MARGIN + ATOLL_CUDA_SEALED_CONTEXT_BYTES + BUDGET;
+    d->expected_store = atoll_expected_store_create(&err);
+    assert_non_null(d->expected_store);
+    atoll_command_batch_init(&d->batch);
+    atoll_command_batch_reply_init(&d->reply);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    atoll_cuda_device_drop_all(d);
+    assert_int_equal(files_taken(), 0);
+    atoll_expected_store_destroy(d->expected_store);
+    atoll_command_batch_fini(&d->batch);
+    atoll_command_batch_reply_fini(&d->reply);
+    free(d);
+    return 0;
+}
+
+static void reserve(uint64_t plain)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    if (!d->worker)
+        worker_start();
+    if (atoll_cuda_device_reserve(d, 4096, 8192, plain, &err) != 0)
+        fail_msg("%s", err.text);
+    assert_true(d->areas[ATOLL_AREA_SEALED].bytes > 0);
+}
+
+static struct atoll_sealed *draw(void)
+{
+    const struct atoll_input_set set = {.number = 5, .seed = 77};
+    struct atoll_sealed *a = atoll_expected_store_take(d->expected_store, 1, &set);
+    assert_non_null(a);
+    return a;
+}
+
+static unsigned char sealed_bytes[PRINT];
+
+static void print_seal(struct atoll_sealed *a)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    for (size_t i = 0; i < PRINT; i++)
+        sealed_bytes[i] = (unsigned char)(i * 31 + i / 256 + 1);
+    assert_int_equal(atoll_expected_store_reserve_print(d->expected_store, a, PRINT), 0);
+    atoll_command_batch_clear(&d->batch);
+    atoll_command_batch_write(&d->batch, d->areas[ATOLL_AREA_SEALED].address + a->print.offset, sealed_bytes,
+                              PRINT);
+    assert_int_equal(atoll_cuda_device_run_own(d, "sealing", &err), 0);
+}
+
+/* 1: the store says that it is there, and it is. */
+static int print_is_there(const struct atoll_sealed *a)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    size_t length = 0;
+    if (!a->print.is_sealed)
+        return 0;
+    atoll_command_batch_clear(&d->batch);
+    atoll_command_batch_read(&d->batch, d->areas[ATOLL_AREA_SEALED].address + a->print.offset, PRINT);
+    assert_int_equal(atoll_cuda_device_run_own(d, "reading", &err), 0);
+    const void *bytes = atoll_command_batch_take_bytes(&d->reply, &length);
+    assert_int_equal(length, PRINT);
+    assert_memory_equal(bytes, sealed_bytes, PRINT);
+    return 1;
+}
+
+static int lost_batch(int is_ours)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    kill(atoll_cuda_worker_pid(d->worker), SIGKILL);
+    atoll_command_batch_clear(&d->batch);
+    atoll_command_batch_sync(&d->batch);
+    return is_ours ? atoll_cuda_device_run_own(d, "a batch of ours", &err)
+                   : atoll_cuda_device_run(d, 5e9, &err);
+}
+
+static void test_outlives(void **state)
+{
+    static const struct {
+        const char *what;
+        int stays;
+    } rows[] = {{"dropped", 1},
+                {"lost while a candidate ran", 1},
+                {"lost in a batch of ours", 0},
+                {"in doubt", 0},
+                {"another size", 0}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        reserve(4096);
+        struct atoll_sealed *a = draw();
+        print_seal(a);
+        assert_true(print_is_there(a));
+        assert_int_equal(files_taken(), 3); /* arena, plain and sealed area, which is there once */
+        switch (i) {
+        case 0: atoll_cuda_device_drop(d); break;
+        case 1: assert_int_equal(lost_batch(0), 1); break;
+        case 2: assert_int_equal(lost_batch(1), 1); break;
+        case 3: atoll_cuda_device_drop_all(d); break;
+        default: reserve(BUDGET / 3 * 2); break;
+        }
+        assert_int_equal(files_taken(), i == 4 ? 3 : rows[i].stays);
+        reserve(4096);
+        if (print_is_there(a) != rows[i].stays)
+            fail_msg("%s: %s", rows[i].what, rows[i].stays ? "gone" : "still there");
+        assert_false(d->sealed.is_shut);
+        atoll_expected_store_give(d->expected_store, a);
+        atoll_cuda_device_drop_all(d);
+        memset(d->wanted, 0, sizeof(d->wanted));
+    }
+}
+
+/* Where no process can keep them, all is as with one process, for good. */
+static void test_shut(void **state)
+{
+    static const char *const why[] = {"no-share", "no-attach", "death", "exclusive"};
+    (void)state;
+    for (size_t i = 0; i < sizeof(why) / sizeof(*why); i++) {
+        struct atoll_err err = ATOLL_ERR_INIT;
+        touch(why[i], 1);
+        worker_start();
+        int rc = atoll_cuda_device_reserve(d, 4096, 8192, 4096, &err);
+        if (rc != (strcmp(why[i], "death") == 0)) /* that process is lost, the next one is not */
+            fail_msg("%s: %d, %s", why[i], rc, err.text);
+        reserve(4096);
+        assert_true(d->sealed.is_shut);
+        assert_null(d->sealed.worker);
+        struct atoll_sealed *a = draw();
+        print_seal(a);
+        assert_true(print_is_there(a));
+        atoll_cuda_device_drop(d);
+        assert_int_equal(a->print.is_sealed, 0);
+        assert_int_equal(files_taken(), 0);
+        atoll_expected_store_give(d->expected_store, a);
+        touch(why[i], 0);
+        reserve(4096);
+        assert_true(d->sealed.is_shut);
+        atoll_cuda_device_drop_all(d);
+        memset(d->wanted, 0, sizeof(d->wanted));
+        d->sealed.is_shut = 0;
+    }
+}
+
+/* A process that is gone takes the memory along; who attaches it finds that out. */
+static void test_gone(void **state)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    (void)state;
+    reserve(4096);
+    struct atoll_sealed *a = draw();
+    print_seal(a);
+    kill(atoll_cuda_worker_pid(d->sealed.worker), SIGKILL);
+    assert_int_equal(atoll_cuda_device_reserve(d, 4096, 8192, BUDGET / 3 * 2, &err), 0);
+    assert_true(d->sealed.is_shut);
+    assert_int_equal(print_is_there(a), 0);
+    atoll_expected_store_give(d->expected_store, a);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(test_outlives, set_up, tear_down),
+                                       cmocka_unit_test_setup_teardown(test_shut, set_up, tear_down),
+                                       cmocka_unit_test_setup_teardown(test_gone, set_up, tear_down)};
+    if (argc == 2 && strcmp(argv[0], "atoll-worker-cuda") == 0) {
+        device_folder = argv[1];
+        return device_main();
+    }
+    ssize_t length = readlink("/proc/self/exe", own, sizeof(own) - 1);
+    if (length <= 0 || !mkdtemp(folder)) {
+        printf("%s: %s\n", folder, strerror(errno));
+        return 1;
+    }
+    char name[16];
+    for (int i = 0; i < FILES; i++, touch(name, 1))
+        snprintf(name, sizeof(name), "%d", i);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    for (int i = 0; i < FILES; i++, touch(name, 0))
+        snprintf(name, sizeof(name), "%d", i);
+    rmdir(folder);
+    return failed;
+}
