@@ -1,6 +1,6 @@
 /* atoll-plan {
   "version": 1,
-  "params": {"BM": [128, 64, 256], "BN": [128, 64, 256], "BK": [16, 8, 32], "TM": [8, 4, 16], "TN": [8, 4],
+  "params": {"LANES": [1, 0], "BM": [128, 64, 256], "BN": [128, 64, 256], "BK": [16, 8, 32], "TM": [8, 4, 16], "TN": [8, 4],
              "GROUP": [8, 1, 4, 16], "BLOCKS": [2, 1]},
   "require": ["BM / TM * (BN / TN) % 32 == 0", "BM / TM % 4 == 0", "BN / TN % 8 == 0",
               "BM / TM * (BN / TN) <= 512", "BM / TM * (BN / TN) >= 64",
@@ -12,7 +12,8 @@
 } */
 /* A block computes BM x BN, a thread TM x TN of it in registers.  The next tiles of A and B are on their way from
  * memory while these are multiplied; two halves of shared memory need one barrier a step.  The lanes of a warp stand
- * as 4 x 8, so a vector of A or B is one transfer.  GROUP rows of blocks run side by side and share columns of B. */
+ * as 4 x 8, so a vector of A or B is one transfer; LANES: so that those who differ in the lowest bit read one column, those who differ
+ * in the next one a row.  GROUP rows of blocks run side by side and share columns of B. */
 #define THREADS (BM / TM * (BN / TN))
 #define PA      (BM * BK / 4 / THREADS)
 #define PB      (BK * BN / 4 / THREADS)
@@ -131,7 +132,8 @@ static __device__ void product(const float *a, const float *b, float *c, long lo
     struct fetched f;
     __align__(16) float sums[TM][TN] = {{0.0f}};
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32, across = BN / TN / 8;
-    int y = warp / across * 4 + lane / 8, x = warp % across * 8 + lane % 8, half = 0;
+    int down = LANES ? lane % 2 + lane / 16 * 2 : lane / 8, aside = LANES ? lane / 2 % 8 : lane % 8;
+    int y = warp / across * 4 + down, x = warp % across * 8 + aside, half = 0;
     fetch(&f, a, b, row, column, 0, m, n, depth);
     put(&t, 0, &f);
     __syncthreads();
