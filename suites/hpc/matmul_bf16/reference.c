@@ -1,6 +1,10 @@
-/* The unit of every eighth element of a row computes eight, whose sums do not wait for each other.  The scale is what roundings of
- * single terms add up to: |c| and the root of the sum of squares. */
+/* On a device a thread computes an element.  On a host the unit of every eighth element of a row computes eight, whose sums
+ * do not wait for each other.  The scale is what roundings of single terms add up to: |c| and the root of the sum of squares. */
+#ifdef ATOLL_DEVICE
+#define COLUMNS 1
+#else
 #define COLUMNS 8
+#endif
 
 static void columns(const struct atoll_reference_args *a, long row, long first, const long count)
 {

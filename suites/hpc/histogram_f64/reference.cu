@@ -1,0 +1,1 @@
+../histogram_f32/reference.cu

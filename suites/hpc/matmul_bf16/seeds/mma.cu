@@ -1,0 +1,1 @@
+../../../gpu/gemm_bf16/seeds/mma.cu

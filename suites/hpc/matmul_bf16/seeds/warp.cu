@@ -1,0 +1,1 @@
+../../../../knowledge/examples/hopper/gemm-bf16/kernel.cu

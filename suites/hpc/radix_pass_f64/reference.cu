@@ -1,0 +1,1 @@
+../radix_pass_f32/reference.cu
