@@ -219,20 +219,37 @@ const char *atoll_duration_text(double ns, char *ret_text, size_t text_bytes)
     return ret_text;
 }
 
+/* The value's text and half its interval. */
+static const char *interval_text(const char *text, double value, double lo, double hi, char *ret_text,
+                                 size_t text_bytes)
+{
+    double percent = 50 * (hi - lo) / value;
+    if (hi > 0 && percent > 0 && percent < 0.5)
+        snprintf(ret_text, text_bytes, "%s  <1%%", text);
+    else if (hi > 0)
+        snprintf(ret_text, text_bytes, "%s %3.0f%%", text, percent);
+    else
+        snprintf(ret_text, text_bytes, "%s     ", text);
+    return ret_text;
+}
+
 const char *atoll_duration_interval_text(double ns, double lo, double hi, char *ret_text, size_t text_bytes)
 {
     char time[32];
     if (!(ns > 0))
         return "-";
     atoll_duration_text(ns, time, sizeof(time));
-    double percent = 50 * (hi - lo) / ns;
-    if (hi > 0 && percent > 0 && percent < 0.5)
-        snprintf(ret_text, text_bytes, "%s  <1%%", time);
-    else if (hi > 0)
-        snprintf(ret_text, text_bytes, "%s %3.0f%%", time, percent);
-    else
-        snprintf(ret_text, text_bytes, "%s     ", time);
-    return ret_text;
+    return interval_text(time, ns, lo, hi, ret_text, text_bytes);
+}
+
+const char *atoll_ratio_interval_text(int is_rough, double ratio, double lo, double hi, char *ret_text,
+                                      size_t text_bytes)
+{
+    char text[32];
+    if (!(ratio > 0))
+        return "-";
+    snprintf(text, sizeof(text), "%s%.2fx", is_rough ? "~" : "", ratio);
+    return interval_text(text, ratio, lo, hi, ret_text, text_bytes);
 }
 
 const char *atoll_count_text(double count, char *ret_text, size_t text_bytes)

@@ -19,6 +19,9 @@ const char *atoll_size_text(double bytes, char *ret_text, size_t text_bytes);
 const char *atoll_duration_text(double ns, char *ret_text, size_t text_bytes);
 /* A measured time with half the width of its 95 % interval (lo to hi, 0 = not known) in percent of it: "4.56 ms   2%", "4.56 ms  <1%"; "-" of 0. */
 const char *atoll_duration_interval_text(double ns, double lo, double hi, char *ret_text, size_t text_bytes);
+/* A ratio in the same way: "2.31x   2%", "~2.31x     " where is_rough; "-" of 0. */
+const char *atoll_ratio_interval_text(int is_rough, double ratio, double lo, double hi, char *ret_text,
+                                      size_t text_bytes);
 /* The shortest text that is read back as this number: "0.1"; 32 bytes are enough. */
 const char *atoll_number_text(double value, char *ret_text, size_t text_bytes);
 const char *atoll_count_text(double count, char *ret_text, size_t text_bytes); /* "12.3 k" */

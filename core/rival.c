@@ -82,8 +82,13 @@ void atoll_rival_times_add(struct atoll_rival_times *times, const struct atoll_r
         return;
     for (size_t i = 0; i < r->timing_count; i++) {
         const struct atoll_timing *t = &r->timings[i];
-        if (t->variant < ATOLL_TASK_VARIANT_LIMIT && isfinite(t->summary.median) && t->summary.median > 0)
-            times->ns[r->number][t->variant] = t->summary.median;
+        if (t->variant >= ATOLL_TASK_VARIANT_LIMIT || !isfinite(t->summary.median) ||
+            !(t->summary.median > 0)) {
+            continue;
+        }
+        times->ns[r->number][t->variant] = t->summary.median;
+        times->lo_ns[r->number][t->variant] = t->summary.lo95;
+        times->hi_ns[r->number][t->variant] = t->summary.hi95;
     }
 }
 
@@ -102,11 +107,21 @@ static double mean_ns(const double *variants_ns, const struct atoll_task *task)
     return atoll_timings_mean_ns(timings, count, task, ATOLL_TIMING_MEDIAN);
 }
 
+/* 0: where a time is known, its interval's end is not. */
+static double end_ns(const double *ends_ns, const double *times_ns, const struct atoll_task *task)
+{
+    for (uint32_t v = 0; v < ATOLL_TASK_VARIANT_LIMIT; v++)
+        if (times_ns[v] > 0 && !(isfinite(ends_ns[v]) && ends_ns[v] > 0))
+            return 0;
+    return mean_ns(ends_ns, task);
+}
+
 struct atoll_fastest_rival atoll_rival_times_fastest(const struct atoll_rival_times *times,
                                                      const struct atoll_task *task)
 {
     struct atoll_fastest_rival fastest = {.time_ns = 0};
     double best_ns[ATOLL_TASK_VARIANT_LIMIT] = {0}, least_ns = 0;
+    double lo_ns[ATOLL_TASK_VARIANT_LIMIT] = {0}, hi_ns[ATOLL_TASK_VARIANT_LIMIT] = {0};
     uint8_t numbers[ATOLL_TASK_VARIANT_LIMIT] = {0};
     for (uint8_t n = 0; n < ATOLL_TASK_RIVAL_LIMIT; n++) {
         double own_ns = mean_ns(times->ns[n], task);
@@ -117,11 +132,17 @@ struct atoll_fastest_rival atoll_rival_times_fastest(const struct atoll_rival_ti
         for (uint32_t v = 0; v < ATOLL_TASK_VARIANT_LIMIT; v++) {
             if (times->ns[n][v] > 0 && (!(best_ns[v] > 0) || times->ns[n][v] < best_ns[v])) {
                 best_ns[v] = times->ns[n][v];
+                lo_ns[v] = times->lo_ns[n][v];
+                hi_ns[v] = times->hi_ns[n][v];
                 numbers[v] = n;
             }
         }
     }
     fastest.time_ns = mean_ns(best_ns, task);
+    fastest.lo_ns = end_ns(lo_ns, best_ns, task);
+    fastest.hi_ns = end_ns(hi_ns, best_ns, task);
+    if (!(fastest.lo_ns > 0) || !(fastest.hi_ns > 0))
+        fastest.lo_ns = fastest.hi_ns = 0;
     for (uint32_t v = 0; v < ATOLL_TASK_VARIANT_LIMIT; v++)
         fastest.numbers[v] = best_ns[v] > 0 ? numbers[v] : (uint8_t)fastest.number;
     return fastest;

@@ -40,6 +40,9 @@ double atoll_rival_time_ns(const struct atoll_rival *r, const struct atoll_task 
 /* The times of a task's correct rivals on one device model; plain value, zero at first. */
 struct atoll_rival_times {
     double ns[ATOLL_TASK_RIVAL_LIMIT][ATOLL_TASK_VARIANT_LIMIT]; /* median at a bench variant; 0: not known */
+    /* ends of its 95 % interval; 0: not known */
+    double lo_ns[ATOLL_TASK_RIVAL_LIMIT][ATOLL_TASK_VARIANT_LIMIT];
+    double hi_ns[ATOLL_TASK_RIVAL_LIMIT][ATOLL_TASK_VARIANT_LIMIT];
 };
 
 /* Takes over what was measured of a correct rival; of another it does nothing. */
@@ -47,8 +50,9 @@ void atoll_rival_times_add(struct atoll_rival_times *times, const struct atoll_r
 
 /* What speedups are told against: at every bench variant the fastest rival, combined by weight. */
 struct atoll_fastest_rival {
-    double time_ns;  /* 0: no rival was measured */
-    uint32_t number; /* the one with the least combined time of its own */
+    double time_ns;      /* 0: no rival was measured */
+    double lo_ns, hi_ns; /* the ends of the intervals combined in the same way; 0: one of them is not known */
+    uint32_t number;     /* the one with the least combined time of its own */
     uint8_t numbers
         [ATOLL_TASK_VARIANT_LIMIT]; /* the fastest at each bench variant, the lowest of equals; number elsewhere */
 };

@@ -100,6 +100,10 @@ static const struct field late_task_fields[] = {
     FIELD(atoll_campaign_progress_task, SECONDS, "final_hi", final_hi),
     FIELD(atoll_campaign_progress_task, SECONDS, "rival_lo", rival_lo),
     FIELD(atoll_campaign_progress_task, SECONDS, "rival_hi", rival_hi),
+    FIELD(atoll_campaign_progress_task, SECONDS, "rival_lo_ns", rival_lo_ns),
+    FIELD(atoll_campaign_progress_task, SECONDS, "rival_hi_ns", rival_hi_ns),
+    FIELD(atoll_campaign_progress_task, COUNT, "final_pairs", final_pairs),
+    FIELD(atoll_campaign_progress_task, COUNT, "rival_pairs", rival_pairs),
 };
 
 #define PART(index, key) FIELD(atoll_campaign_progress_device, SECONDS, key, part_s[ATOLL_TIME_##index])
@@ -140,23 +144,25 @@ atoll_campaign_progress_device_time(const struct atoll_campaign_progress_device 
     return time;
 }
 
-static struct atoll_progress_speedup speedup_of(double final_ratio, double lo, double hi, double yardstick_ns,
-                                                double best_ns)
+static struct atoll_progress_speedup speedup_of(double final_ratio, double lo, double hi, uint64_t pair_count,
+                                                double yardstick_ns, double best_ns)
 {
     if (final_ratio > 0)
-        return (struct atoll_progress_speedup){final_ratio, 1, lo, hi};
+        return (struct atoll_progress_speedup){final_ratio, 1, lo, hi, pair_count};
     return (struct atoll_progress_speedup){.ratio =
                                                yardstick_ns > 0 && best_ns > 0 ? yardstick_ns / best_ns : 0};
 }
 
 struct atoll_progress_speedup atoll_progress_over_rival(const struct atoll_campaign_progress_task *task)
 {
-    return speedup_of(task->rival_ratio, task->rival_lo, task->rival_hi, task->rival_ns, task->best_ns);
+    return speedup_of(task->rival_ratio, task->rival_lo, task->rival_hi, task->rival_pairs, task->rival_ns,
+                      task->best_ns);
 }
 
 struct atoll_progress_speedup atoll_progress_over_seed(const struct atoll_campaign_progress_task *task)
 {
-    return speedup_of(task->final_ratio, task->final_lo, task->final_hi, task->baseline_ns, task->best_ns);
+    return speedup_of(task->final_ratio, task->final_lo, task->final_hi, task->final_pairs, task->baseline_ns,
+                      task->best_ns);
 }
 
 /* ---- writing: by hand, since rank 0 waits for it ---- */

@@ -37,13 +37,17 @@ struct atoll_campaign_progress_task {
      * before. */
     double baseline_lo_ns, baseline_hi_ns, best_lo_ns, best_hi_ns;
     double final_lo, final_hi, rival_lo, rival_hi;
+    /* That of rival_ns, and the pairs of both final comparisons; 0 where they are not known, and in files of before. */
+    double rival_lo_ns, rival_hi_ns;
+    uint64_t final_pairs, rival_pairs;
 };
 
 /* A speedup as a person is told it. */
 struct atoll_progress_speedup {
-    double ratio;  /* 0 = unknown */
-    int is_final;  /* from a final comparison; else the quotient of two medians */
-    double lo, hi; /* its 95 % interval, 0 = not known */
+    double ratio;        /* 0 = unknown */
+    int is_final;        /* from a final comparison; else the quotient of two medians */
+    double lo, hi;       /* its 95 % interval, 0 = not known */
+    uint64_t pair_count; /* of the final comparison, 0 = not known */
 };
 /* Over the task's rival, and over its baseline. */
 struct atoll_progress_speedup atoll_progress_over_rival(const struct atoll_campaign_progress_task *task);

@@ -100,15 +100,13 @@ static int choose_fastest(struct atoll_projection *p, const struct atoll_rival *
         const struct atoll_timing *timing = &r->timings[i];
         if (timing->variant >= ATOLL_TASK_VARIANT_LIMIT)
             continue;
-        known->lo[r->number][timing->variant] = timing->summary.lo95;
-        known->hi[r->number][timing->variant] = timing->summary.hi95;
         known->host[r->number][timing->variant] = r->host_ns[i];
     }
     struct atoll_fastest_rival fastest = atoll_rival_times_fastest(&known->times, t->task);
     atoll_tables_get(p->tables, ATOLL_TABLE_TASKS, task_row, &row);
     row.rival_ns = fastest.time_ns;
-    row.rival_lo_ns = combine(known->lo, &fastest, &known->times, t->task);
-    row.rival_hi_ns = combine(known->hi, &fastest, &known->times, t->task);
+    row.rival_lo_ns = fastest.lo_ns;
+    row.rival_hi_ns = fastest.hi_ns;
     row.rival_host_ns = combine(known->host, &fastest, &known->times, t->task);
     row.eager_ns = eager_ns(&known->times, t->task);
     if (put_names(p, t->task, &known->times, fastest.numbers, &row.rival, &row.rival_mode, err) != 0)

@@ -42,11 +42,9 @@ struct atoll_projection_task {
     uint32_t rivals[ATOLL_MODEL_LIMIT]; /* number of its element of rivals, from 1; 0 = none was measured */
 };
 
-/* What is known of the correct rivals of a task on a model: medians, ends of their intervals, single calls. */
+/* What is known of the correct rivals of a task on a model: times, single calls. */
 struct atoll_projection_rivals {
     struct atoll_rival_times times;
-    double lo[ATOLL_TASK_RIVAL_LIMIT][ATOLL_TASK_VARIANT_LIMIT];
-    double hi[ATOLL_TASK_RIVAL_LIMIT][ATOLL_TASK_VARIANT_LIMIT];
     double host[ATOLL_TASK_RIVAL_LIMIT][ATOLL_TASK_VARIANT_LIMIT];
 };
 

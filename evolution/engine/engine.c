@@ -159,6 +159,8 @@ int atoll_engine_task_status(const struct atoll_engine *engine, uint32_t task, u
         .noop_promotions = t->noop_promotions,
         .baseline_ns = t->baseline_ns,
         .rival_ns = t->rivals.fastest.time_ns,
+        .rival_lo_ns = t->rivals.fastest.lo_ns,
+        .rival_hi_ns = t->rivals.fastest.hi_ns,
         .rival = t->rivals.fastest.number,
         .floor_ns = fmax(0, t->floor_ns),
         .unstable_rounds = t->unstable.rounds,

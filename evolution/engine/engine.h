@@ -89,6 +89,8 @@ struct atoll_task_status {
     double baseline_lo_ns, baseline_hi_ns, best_lo_ns, best_hi_ns;
     double final_ratio; /* baseline / best from the final duel, 0 before it */
     double rival_ns; /* at every bench variant the fastest rival, combined by weight; 0: none was measured */
+    double rival_lo_ns,
+        rival_hi_ns;    /* its interval; 0 where it is not known, as in an engine that was loaded */
     double rival_ratio; /* rival / best from their duel, 0 before it */
     uint32_t rival;     /* the fastest over all variants, into task->rivals; counts where rival_ns does */
     struct atoll_id baseline, best; /* zero: there is none */

@@ -20,7 +20,7 @@
 #define FILE_NS           10e9
 #define LINE_BYTES        (4u << 20)
 #define LAST_LINE_WAIT_MS 1000
-#define RATIO_DIGITS      1e-8 /* to which two ratios are the same */
+#define VALUE_DIGITS      1e-8 /* to which two values are the same */
 
 void atoll_progress_init(struct atoll_progress *p, int fd, double now_ns)
 {
@@ -31,35 +31,53 @@ void atoll_progress_init(struct atoll_progress *p, int fd, double now_ns)
 void atoll_progress_fini(struct atoll_progress *p)
 {
     atoll_buffer_fini(&p->line);
-    free(p->finals);
+    free(p->values);
 }
 
-/* ---- intervals of final comparisons ---- */
+/* ---- intervals ---- */
 
 /* Without memory it stays unknown. */
-static void final_add(struct atoll_progress *p, int is_rival, double ratio, double lo, double hi)
+static void value_add(struct atoll_progress *p, struct atoll_progress_value value)
 {
-    if (!(ratio > 0) || !(lo > 0) || !(hi > 0) ||
-        atoll_array_reserve(&p->finals, &p->final_capacity, p->final_count + 1, sizeof(*p->finals), NULL) !=
+    if (!(value.value > 0) || !(value.lo > 0) || !(value.hi > 0) ||
+        atoll_array_reserve(&p->values, &p->value_capacity, p->value_count + 1, sizeof(*p->values), NULL) !=
             0) {
         return;
     }
-    p->finals[p->final_count++] = (struct atoll_progress_final){is_rival, ratio, lo, hi};
+    p->values[p->value_count++] = value;
 }
 
-/* That of the ratio as the engine has it; 0 and 0 where it is not known.  A ratio is as good as a name: two comparisons with the same
+/* That of the value as the engine has it; zeros where it is not known.  A value is as good as a name: two comparisons with the same
  * to the last digit would have to be told apart by nobody.  progress.json has nine digits of it. */
-static void final_interval(const struct atoll_progress *p, int is_rival, double ratio, double *ret_lo,
-                           double *ret_hi)
+static struct atoll_progress_value value_find(const struct atoll_progress *p,
+                                              enum atoll_progress_value_kind kind, double value)
 {
-    *ret_lo = *ret_hi = 0;
-    for (uint32_t i = 0; i < p->final_count && ratio > 0; i++) {
-        const struct atoll_progress_final *f = &p->finals[i];
-        if (f->is_rival == is_rival && fabs(f->ratio - ratio) <= RATIO_DIGITS * ratio) {
-            *ret_lo = f->lo;
-            *ret_hi = f->hi;
-        }
+    struct atoll_progress_value found = {.kind = kind, .value = value};
+    for (uint32_t i = 0; i < p->value_count && value > 0; i++) {
+        const struct atoll_progress_value *v = &p->values[i];
+        if (v->kind == kind && fabs(v->value - value) <= VALUE_DIGITS * value)
+            found = *v;
     }
+    return found;
+}
+
+/* Of a task's values with their intervals. */
+struct task_values {
+    struct atoll_progress_value final, rival_final, rival_time;
+};
+
+static struct task_values values_of(const struct atoll_progress *p, const struct atoll_task_status *s)
+{
+    struct task_values values = {
+        value_find(p, ATOLL_PROGRESS_FINAL, s->final_ratio),
+        value_find(p, ATOLL_PROGRESS_RIVAL_FINAL, s->rival_ratio),
+        value_find(p, ATOLL_PROGRESS_RIVAL_TIME, s->rival_ns),
+    };
+    if (s->rival_lo_ns > 0) {
+        values.rival_time.lo = s->rival_lo_ns;
+        values.rival_time.hi = s->rival_hi_ns;
+    }
+    return values;
 }
 
 /* ---- lines ---- */
@@ -81,7 +99,6 @@ static void put_task(const struct atoll_progress *p, const struct atoll_engine *
                      uint32_t model, struct atoll_buffer *out)
 {
     struct atoll_task_status s;
-    double ends[4];
     const struct atoll_task *task = atoll_engine_task(engine, number);
     if (!task || atoll_engine_task_status(engine, number, model, &s) != 0)
         return;
@@ -93,14 +110,16 @@ static void put_task(const struct atoll_progress *p, const struct atoll_engine *
     if (s.unstable_limit)
         atoll_buffer_printf(out, "\"unstable_rounds\":%u,\"unstable_limit\":%u,", s.unstable_rounds,
                             s.unstable_limit);
-    final_interval(p, 0, s.final_ratio, &ends[0], &ends[1]);
-    final_interval(p, 1, s.rival_ratio, &ends[2], &ends[3]);
+    struct task_values values = values_of(p, &s);
     atoll_buffer_printf(out,
                         "\"baseline_lo_ns\":%.17g,\"baseline_hi_ns\":%.17g,\"best_lo_ns\":%.17g,"
                         "\"best_hi_ns\":%.17g,\"final_lo\":%.17g,\"final_hi\":%.17g,\"rival_lo\":%.17g,"
-                        "\"rival_hi\":%.17g,",
-                        s.baseline_lo_ns, s.baseline_hi_ns, s.best_lo_ns, s.best_hi_ns, ends[0], ends[1],
-                        ends[2], ends[3]);
+                        "\"rival_hi\":%.17g,\"rival_lo_ns\":%.17g,\"rival_hi_ns\":%.17g,"
+                        "\"final_pairs\":%llu,\"rival_pairs\":%llu,",
+                        s.baseline_lo_ns, s.baseline_hi_ns, s.best_lo_ns, s.best_hi_ns, values.final.lo,
+                        values.final.hi, values.rival_final.lo, values.rival_final.hi, values.rival_time.lo,
+                        values.rival_time.hi, (unsigned long long)values.final.pair_count,
+                        (unsigned long long)values.rival_final.pair_count);
     atoll_buffer_printf(out,
                         "\"evaluated\":%llu,\"correct\":%llu,\"baseline_ns\":%.17g,\"best_ns\":%.17g,"
                         "\"floor_ns\":%.17g,\"best_fitness\":%.6g,\"final_ratio\":%.17g,\"rival_ns\":%.17g,"
@@ -193,8 +212,13 @@ void atoll_progress_begin_file(struct atoll_progress *p, const struct atoll_camp
     p->duelled = before.duelled;
     for (size_t i = 0; before.has_hint && i < before.hint.task_count; i++) {
         const struct atoll_campaign_progress_task *t = &before.hint.tasks[i];
-        final_add(p, 0, t->final_ratio, t->final_lo, t->final_hi);
-        final_add(p, 1, t->rival_ratio, t->rival_lo, t->rival_hi);
+        const struct atoll_progress_value values[] = {
+            {ATOLL_PROGRESS_FINAL, t->final_ratio, t->final_lo, t->final_hi, t->final_pairs},
+            {ATOLL_PROGRESS_RIVAL_FINAL, t->rival_ratio, t->rival_lo, t->rival_hi, t->rival_pairs},
+            {ATOLL_PROGRESS_RIVAL_TIME, t->rival_ns, t->rival_lo_ns, t->rival_hi_ns, 0},
+        };
+        for (size_t v = 0; v < sizeof(values) / sizeof(*values); v++)
+            value_add(p, values[v]);
     }
     atoll_campaign_progress_fini(&before);
 }
@@ -208,7 +232,10 @@ void atoll_progress_count(struct atoll_progress *p, const struct atoll_event *ev
         const struct atoll_duel *duel = &events[i].duel;
         if (events[i].type == ATOLL_EVENT_DUELLED && duel->verdict == ATOLL_V_CORRECT &&
             (duel->purpose == ATOLL_DUEL_FINAL || duel->purpose == ATOLL_DUEL_RIVAL))
-            final_add(p, duel->purpose == ATOLL_DUEL_RIVAL, duel->ratio, duel->ratio_lo, duel->ratio_hi);
+            value_add(
+                p, (struct atoll_progress_value){
+                       duel->purpose == ATOLL_DUEL_RIVAL ? ATOLL_PROGRESS_RIVAL_FINAL : ATOLL_PROGRESS_FINAL,
+                       duel->ratio, duel->ratio_lo, duel->ratio_hi, duel->pair_count});
     }
     p->journal_bytes = journal_bytes;
 }
@@ -242,8 +269,15 @@ static void fill_task(const struct atoll_progress *p, const struct atoll_engine 
     row->baseline_hi_ns = s.baseline_hi_ns;
     row->best_lo_ns = s.best_lo_ns;
     row->best_hi_ns = s.best_hi_ns;
-    final_interval(p, 0, s.final_ratio, &row->final_lo, &row->final_hi);
-    final_interval(p, 1, s.rival_ratio, &row->rival_lo, &row->rival_hi);
+    struct task_values values = values_of(p, &s);
+    row->final_lo = values.final.lo;
+    row->final_hi = values.final.hi;
+    row->final_pairs = values.final.pair_count;
+    row->rival_lo = values.rival_final.lo;
+    row->rival_hi = values.rival_final.hi;
+    row->rival_pairs = values.rival_final.pair_count;
+    row->rival_lo_ns = values.rival_time.lo;
+    row->rival_hi_ns = values.rival_time.hi;
     if (s.rival_ns > 0)
         snprintf(row->rival, sizeof(row->rival), "%s", task->rivals[s.rival].name);
     row->unstable_rounds = s.unstable_rounds;

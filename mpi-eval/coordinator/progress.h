@@ -7,7 +7,7 @@
  *  ["asks":{"open":..,"answered":..,"failed":..,"tokens":..,"cost_usd":..,"over":0|1},]
  *  "busy":0..1,"candidate_share":0..1,"finishing":0|1,"stopped":0|1,"reason":"..","tasks":[{"name":"..",["model":"..",]["rival":"..",]["unstable_rounds":..,"unstable_limit":..,]"evaluated":..,
  *  "correct":..,"baseline_ns":..,"best_ns":..,"floor_ns":..,"best_fitness":..,"final_ratio":..,"rival_ns":..,"rival_ratio":..,
- *  "baseline_lo_ns":..,"baseline_hi_ns":..,"best_lo_ns":..,"best_hi_ns":..,"final_lo":..,"final_hi":..,"rival_lo":..,"rival_hi":..,"promotions":..,"done":0|1}]}
+ *  "baseline_lo_ns":..,"baseline_hi_ns":..,"best_lo_ns":..,"best_hi_ns":..,"final_lo":..,"final_hi":..,"rival_lo":..,"rival_hi":..,"rival_lo_ns":..,"rival_hi_ns":..,"final_pairs":..,"rival_pairs":..,"promotions":..,"done":0|1}]}
  */
 #ifndef ATOLL_MPI_EVAL_COORDINATOR_PROGRESS_H
 #define ATOLL_MPI_EVAL_COORDINATOR_PROGRESS_H
@@ -29,10 +29,16 @@ struct atoll_progress_facts {
     const struct atoll_time_ledger *times; /* NULL = nobody keeps it */
 };
 
-/* A final comparison of this attempt, or one that the last progress.json told of: the engine keeps its ratio only. */
-struct atoll_progress_final {
-    int is_rival; /* with the rival, not with the baseline */
-    double ratio, lo, hi;
+/* What the engine keeps of a measurement without its interval: of this attempt, or told by the last progress.json. */
+enum atoll_progress_value_kind {
+    ATOLL_PROGRESS_FINAL,       /* ratio of a final comparison with the baseline */
+    ATOLL_PROGRESS_RIVAL_FINAL, /* with the rival */
+    ATOLL_PROGRESS_RIVAL_TIME /* ns of the fastest rival; an engine that was loaded knows no interval of it */
+};
+struct atoll_progress_value {
+    enum atoll_progress_value_kind kind;
+    double value, lo, hi;
+    uint64_t pair_count; /* of a comparison; 0: not known */
 };
 
 struct atoll_progress {
@@ -45,8 +51,8 @@ struct atoll_progress {
     const char *attempt_dir;               /* borrowed */
     uint64_t evaluated, duelled;           /* in the journals, up to journal_bytes of this attempt's */
     uint64_t journal_bytes;
-    struct atoll_progress_final *finals; /* owned */
-    uint32_t final_count, final_capacity;
+    struct atoll_progress_value *values; /* owned */
+    uint32_t value_count, value_capacity;
     double file_ns; /* when it was written last */
     int has_complained;
 };

@@ -10,8 +10,11 @@
 #include "scheduler/campaign/device_time_json.h"
 
 #define DEVICES_SHOWN 8   /* with a line each */
-#define WHOLE_COLUMNS 130 /* of a task's line; with rivals 10 more */
-#define KERNEL_DIGITS 8   /* of an id: rarely more are needed, and whoever wants one is told */
+#define WHOLE_COLUMNS 136 /* of a task's line; with rivals 13 more */
+#define PART_COLUMNS  106 /* of a part's line; with rivals 13 more */
+#define NAME_COLUMNS  20  /* of a task; a longer one stands above its figures */
+#define NARROW_NAME   16
+#define KERNEL_DIGITS 8 /* of an id: rarely more are needed, and whoever wants one is told */
 
 static const char *const state_names[ATOLL_STATE_COUNT] = {
     [ATOLL_STATE_FRESH] = "fresh", [ATOLL_STATE_RUNNING] = "running",       [ATOLL_STATE_WAITING] = "waiting",
@@ -301,104 +304,119 @@ static void print_times(FILE *out, const struct atoll_campaign_progress_row *row
 
 static void print_speedup(FILE *out, struct atoll_progress_speedup speedup)
 {
-    char text[32] = "-";
+    char text[48];
+
+    atoll_print(out, "%12s ",
+                atoll_ratio_interval_text(!speedup.is_final, speedup.ratio, speedup.lo, speedup.hi, text,
+                                          sizeof(text)));
+}
+
+/* The same in two columns. */
+static void print_speedup_wide(FILE *out, struct atoll_progress_speedup speedup)
+{
+    char text[48] = "-", interval[48] = "-";
 
     if (speedup.ratio > 0)
         snprintf(text, sizeof(text), "%s%.2fx", speedup.is_final ? "" : "~", speedup.ratio);
-    atoll_print(out, "%9s ", text);
-}
-
-static void print_interval(FILE *out, struct atoll_progress_speedup speedup)
-{
-    char text[48] = "-";
-
     if (speedup.hi > 0)
-        snprintf(text, sizeof(text), "%.2f-%.2f", speedup.lo, speedup.hi);
-    atoll_print(out, "%13s ", text);
+        snprintf(interval, sizeof(interval), "%.2f-%.2f", speedup.lo, speedup.hi);
+    atoll_print(out, "%9s %13s ", text, interval);
 }
 
-static void print_count(FILE *out, int is_known, uint64_t count)
+static void print_count(FILE *out, int columns, int is_known, uint64_t count)
 {
     if (is_known)
-        fprintf(out, " %8llu", (unsigned long long)count);
+        fprintf(out, "%*llu ", columns, (unsigned long long)count);
     else
-        atoll_print(out, " %8s", "-");
+        atoll_print(out, "%*s ", columns, "-");
 }
 
-/* The first of its speedups with the interval, where there are rivals that over the seed, too. */
-static void print_speedups(FILE *out, const struct atoll_campaign_progress_task *t, int has_rivals,
-                           int with_interval)
+static void print_time(FILE *out, double ns, double lo, double hi)
 {
+    char text[48];
+
+    atoll_print(out, "%13s ", atoll_duration_interval_text(ns, lo, hi, text, sizeof(text)));
+}
+
+static void print_name(FILE *out, int columns, const char *name)
+{
+    if ((int)strlen(name) > columns)
+        atoll_print(out, "%s\n%*s ", name, columns, "");
+    else
+        atoll_print(out, "%-*s ", columns, name);
+}
+
+/* A terminal on which a whole line does not fit: what the best is compared with, correct ones, kernel and the part's name are left
+ * out, intervals are told in percent. */
+static void print_task_narrow(FILE *out, const struct atoll_campaign_progress_row *row,
+                              const struct atoll_campaign_progress_task *t, int has_rivals)
+{
+    const struct atoll_campaign_progress *s = row->progress;
     struct atoll_progress_speedup seed = atoll_progress_over_seed(t),
                                   first = has_rivals ? atoll_progress_over_rival(t) : seed;
 
+    print_name(out, NARROW_NAME, t->name);
+    print_time(out, t->best_ns, t->best_lo_ns, t->best_hi_ns);
     print_speedup(out, first);
-    if (with_interval)
-        print_interval(out, first);
+    print_count(out, 5, first.pair_count > 0, first.pair_count);
     if (has_rivals)
         print_speedup(out, seed);
+    print_count(out, 6, is_counted(s), task_evaluated(s, t));
+    atoll_print(out, " %s\n", t->is_done ? "done" : state_text(row));
 }
 
-/* is_narrow: a terminal on which a whole line does not fit; what the best is compared with, counts, kernel and the part's name
- * are left out, beside rivals the interval, too. */
+static void print_task_wide(FILE *out, const struct atoll_campaign_progress_row *row,
+                            const struct atoll_campaign_progress_task *t, int has_rivals)
+{
+    const struct atoll_campaign_progress *s = row->progress;
+    struct atoll_progress_speedup seed = atoll_progress_over_seed(t),
+                                  first = has_rivals ? atoll_progress_over_rival(t) : seed;
+
+    print_name(out, NAME_COLUMNS, t->name);
+    if (has_rivals)
+        print_time(out, t->rival_ns, t->rival_lo_ns, t->rival_hi_ns);
+    else
+        print_time(out, t->baseline_ns, t->baseline_lo_ns, t->baseline_hi_ns);
+    print_time(out, t->best_ns, t->best_lo_ns, t->best_hi_ns);
+    print_speedup_wide(out, first);
+    print_count(out, 5, first.pair_count > 0, first.pair_count);
+    if (has_rivals)
+        print_speedup(out, seed);
+    print_count(out, 8, is_counted(s), task_evaluated(s, t));
+    print_count(out, 8, s->has_hint, t->correct);
+    atoll_print(out, " %-*.*s %-8s %s%s%s%s%s\n", KERNEL_DIGITS, KERNEL_DIGITS, *t->best ? t->best : "-",
+                t->is_done ? "done" : state_text(row), row->name, *t->model ? "  " : "", t->model,
+                t->is_done && *t->reason ? "  " : "", t->is_done ? atoll_reason_text(t->reason) : "");
+}
+
 static void print_tasks(FILE *out, const struct atoll_campaign_progress_row *row, int has_rivals,
                         int is_narrow)
 {
     const struct atoll_campaign_progress *s = row->progress;
 
-    int with_interval = !is_narrow || !has_rivals;
-
     if (!s) {
-        atoll_print(out, "%-20s ", "-");
-        for (int dash = 0; dash < 4 && !is_narrow; dash++)
-            atoll_print(out, dash == 2 ? "%9s " : "%13s ", "-");
-        if (is_narrow)
-            atoll_print(out, has_rivals ? "%13s %9s " : "%13s %9s %13s ", "-", "-", "-");
-        if (has_rivals)
-            atoll_print(out, "%9s ", "-");
-        if (is_narrow)
-            atoll_print(out, "%8s  %s\n", "-", state_text(row));
-        else
-            atoll_print(out, " %8s %8s  %-*s %-8s %s\n", "-", "-", KERNEL_DIGITS, "-", state_text(row),
-                        row->name);
+        atoll_print(out, "%s: %s\n", row->name, state_text(row));
         atoll_print_line(out, 6, "    %s", row->trouble ? row->trouble : "it cannot be read");
         return;
     }
     for (size_t i = 0; i < s->hint.task_count; i++) {
         const struct atoll_campaign_progress_task *t = &s->hint.tasks[i];
-        double yardstick_ns = has_rivals ? t->rival_ns : t->baseline_ns;
-        char yardstick[48], best[48], waits[96];
+        char waits[96];
         const char *unstable =
             atoll_unstable_text(t->unstable_rounds, t->unstable_limit, waits, sizeof(waits));
 
-        atoll_print(out, "%-20s ", t->name);
-        if (!is_narrow)
-            atoll_print(out, "%13s ",
-                        atoll_duration_interval_text(yardstick_ns, has_rivals ? 0 : t->baseline_lo_ns,
-                                                     has_rivals ? 0 : t->baseline_hi_ns, yardstick,
-                                                     sizeof(yardstick)));
-        atoll_print(
-            out, "%13s ",
-            atoll_duration_interval_text(t->best_ns, t->best_lo_ns, t->best_hi_ns, best, sizeof(best)));
-        print_speedups(out, t, has_rivals, with_interval);
-        print_count(out, is_counted(s), task_evaluated(s, t));
-        if (is_narrow) {
-            atoll_print(out, "  %s\n", t->is_done ? "done" : state_text(row));
-            if (*unstable)
-                atoll_print_line(out, 6, "    %s", unstable);
-            continue;
-        }
-        print_count(out, s->has_hint, t->correct);
-        atoll_print(out, "  %-*.*s %-8s %s%s%s%s%s\n", KERNEL_DIGITS, KERNEL_DIGITS, *t->best ? t->best : "-",
-                    t->is_done ? "done" : state_text(row), row->name, *t->model ? "  " : "", t->model,
-                    t->is_done && *t->reason ? "  " : "", t->is_done ? atoll_reason_text(t->reason) : "");
+        if (is_narrow)
+            print_task_narrow(out, row, t, has_rivals);
+        else
+            print_task_wide(out, row, t, has_rivals);
         if (*unstable)
             atoll_print_line(out, 6, "    %s", unstable);
     }
 }
 
+/* Of a narrow terminal: without the correct ones, the device's time, and when it was told. */
 static void print_part(FILE *out, const struct atoll_campaign_progress_row *row, int has_rivals,
-                       int64_t now_unix_ns)
+                       int is_narrow, int64_t now_unix_ns)
 {
     const struct atoll_campaign_progress *s = row->progress;
     char device[32], age[32], done[48];
@@ -406,8 +424,8 @@ static void print_part(FILE *out, const struct atoll_campaign_progress_row *row,
     size_t done_count = 0;
 
     if (!s) {
-        atoll_print(out, "%-12s %-10s\n    %s\n", row->name, state_text(row),
-                    row->trouble ? row->trouble : "it cannot be read");
+        atoll_print(out, "%-12s %s\n", row->name, state_text(row));
+        atoll_print_line(out, 6, "    %s", row->trouble ? row->trouble : "it cannot be read");
         return;
     }
     means_add(&means, s);
@@ -418,40 +436,56 @@ static void print_part(FILE *out, const struct atoll_campaign_progress_row *row,
     if (has_rivals)
         print_speedup(out, mean_value(&means.rival));
     print_speedup(out, mean_value(&means.seed));
-    print_count(out, 1, s->evaluated);
-    print_count(out, s->has_hint, s->hint.correct);
-    atoll_print(out, " %12s %10s%s%s\n",
-                s->has_hint ? atoll_duration_text(1e9 * s->hint.device_s, device, sizeof(device)) : "-",
-                s->has_hint ? atoll_duration_text(1e9 * age_s(s, now_unix_ns), age, sizeof(age)) : "-",
-                row->holder ? "  " : "", row->holder ? row->holder : "");
+    print_count(out, 8, 1, s->evaluated);
+    if (!is_narrow) {
+        print_count(out, 8, s->has_hint, s->hint.correct);
+        atoll_print(out, "%12s %10s ",
+                    s->has_hint ? atoll_duration_text(1e9 * s->hint.device_s, device, sizeof(device)) : "-",
+                    s->has_hint ? atoll_duration_text(1e9 * age_s(s, now_unix_ns), age, sizeof(age)) : "-");
+    }
+    atoll_print(out, "%s%s\n", row->holder ? " " : "", row->holder ? row->holder : "");
+}
+
+static void print_tasks_head(FILE *out, int has_rivals, int is_narrow)
+{
+    if (is_narrow) {
+        atoll_print(out, "%-*s %13s %12s %5s %s%6s  %s\n", NARROW_NAME, "task", "best +-",
+                    has_rivals ? "speedup +-" : "over seed +-", "pairs", has_rivals ? "over seed +- " : "",
+                    "evals", "state");
+        return;
+    }
+    atoll_print(out, "%-*s %13s %13s %9s %13s %5s %s%8s %8s  %-*s %-8s %s\n", NAME_COLUMNS, "task",
+                has_rivals ? "rival +-" : "seed +-", "best +-", has_rivals ? "speedup" : "over seed",
+                "95 % interval", "pairs", has_rivals ? "over seed +- " : "", "evals", "correct",
+                KERNEL_DIGITS, "kernel", "state", "part");
+}
+
+static void print_parts_head(FILE *out, int has_rivals, int is_narrow)
+{
+    atoll_print(out, "%-12s %-10s %9s %s%12s %8s ", "part", "state", "tasks",
+                has_rivals ? "  speedup +- " : "", "over seed +-", "evals");
+    if (!is_narrow)
+        atoll_print(out, "%8s %12s %10s ", "correct", "device", "told");
+    fputs(" job\n", out);
 }
 
 void atoll_campaign_progress_view_print(FILE *out, const struct atoll_campaign_progress_row *rows,
                                         size_t count, int by_task, int64_t now_unix_ns)
 {
     int has_rivals = have_rivals(rows, count);
-    const char *speedups = has_rivals ? "  speedup over seed" : "over seed";
-
     size_t columns = atoll_print_columns(out);
-    int is_narrow = columns > 0 && columns < WHOLE_COLUMNS + (has_rivals ? 10u : 0u);
+    int is_narrow =
+        columns > 0 && columns < (by_task ? WHOLE_COLUMNS : PART_COLUMNS) + (has_rivals ? 13u : 0u);
 
-    if (by_task && is_narrow) {
-        atoll_print(out, "%-20s %13s %s  %8s  %s\n", "task", "best +-",
-                    has_rivals ? speedups : "over seed 95 % interval", "evals", "state");
-    } else if (by_task) {
-        atoll_print(out, "%-20s %13s %13s %9s %13s %s %8s %8s  %-*s %-8s %s\n", "task",
-                    has_rivals ? "rival" : "seed +-", "best +-", has_rivals ? "speedup" : "over seed",
-                    "95 % interval", has_rivals ? "over seed " : "", "evals", "correct", KERNEL_DIGITS,
-                    "kernel", "state", "part");
-    } else {
-        atoll_print(out, "%-12s %-10s %9s %s  %8s %8s %12s %10s  %s\n", "part", "state", "tasks", speedups,
-                    "evals", "correct", "device", "told", "job");
-    }
+    if (by_task)
+        print_tasks_head(out, has_rivals, is_narrow);
+    else
+        print_parts_head(out, has_rivals, is_narrow);
     for (size_t i = 0; i < count; i++)
         if (by_task)
             print_tasks(out, &rows[i], has_rivals, is_narrow);
         else
-            print_part(out, &rows[i], has_rivals, now_unix_ns);
+            print_part(out, &rows[i], has_rivals, is_narrow, now_unix_ns);
     print_sums(out, rows, count);
     print_times(out, rows, count);
 }
@@ -497,7 +531,7 @@ static void add_progress(json_t *part, const struct atoll_campaign_progress *s, 
 
         json_array_append_new(
             tasks, json_pack("{s:o, s:o, s:o, s:o, s:f, s:f, s:f, s:b, s:s, s:f, s:f, s:o, s:b, s:o, s:o, "
-                             "s:o, s:o, s:o, s:o}",
+                             "s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
                              "task", atoll_json_text(t->name), "model", known_text(t->model), "evaluated",
                              known_count(is_counted(s), task_evaluated(s, t)), "correct",
                              known_count(s->has_hint, t->correct), "baseline_ns", t->baseline_ns, "best_ns",
@@ -508,7 +542,10 @@ static void add_progress(json_t *part, const struct atoll_campaign_progress *s, 
                              "baseline_interval_ns", known_interval(t->baseline_lo_ns, t->baseline_hi_ns),
                              "best_interval_ns", known_interval(t->best_lo_ns, t->best_hi_ns),
                              "ratio_interval", known_interval(first.lo, first.hi), "ratio_seed_interval",
-                             known_interval(seed.lo, seed.hi)));
+                             known_interval(seed.lo, seed.hi), "rival_interval_ns",
+                             known_interval(t->rival_lo_ns, t->rival_hi_ns), "pairs",
+                             known_count(first.pair_count > 0, first.pair_count), "pairs_seed",
+                             known_count(seed.pair_count > 0, seed.pair_count)));
     }
     for (size_t i = 0; i < hint->device_count; i++) {
         struct atoll_device_time time = atoll_campaign_progress_device_time(&hint->devices[i]);

@@ -290,41 +290,34 @@ static const char *speedups_text(const struct side *side, char ret_text[SPEEDUPS
 
 static void print_side(const struct atoll_archive_view *view, char mark, const struct side *side, int digits)
 {
-    char time[32] = "-", speedups[SPEEDUPS_BYTES];
-
-    if (time_of(side) > 0)
-        atoll_duration_text(time_of(side), time, sizeof(time));
+    char time[48], speedups[SPEEDUPS_BYTES];
     atoll_print_line(stdout, 3, "%c  %.*s  %s  %s  %s  %s%s%s%s", mark, digits, side->id, side->task,
-                     verdict_of(side), time,
+                     verdict_of(side),
+                     atoll_duration_interval_text(time_of(side), side->of.time_lo_ns, side->of.time_hi_ns,
+                                                  time, sizeof(time)),
                      atoll_operator_name((enum atoll_operator)side->candidate.operator_),
                      *atoll_tables_text(view->tables, side->candidate.origin) ? " of " : "",
                      atoll_tables_text(view->tables, side->candidate.origin), speedups_text(side, speedups));
 }
 
+/* "  16x1024        A 9.08 ms   2%  B 728 us  <1%  A/B ~12.472" */
 static void print_time(const char *variant, const json_t *row)
 {
     const json_t *sides[] = {json_object_get(row, "a"), json_object_get(row, "b")};
     double medians[2] = {0, 0};
+    char times[2][48], ratio[32] = "";
 
-    atoll_print(stdout, "  %-14s", variant);
     for (size_t i = 0; i < 2; i++) {
-        char median[32], low[32], high[32];
-
         medians[i] = json_number_value(json_object_get(sides[i], "median_ns"));
-        if (medians[i] > 0) {
-            atoll_print(stdout, " %c %s (%s to %s)", i ? 'B' : 'A',
-                        atoll_duration_text(medians[i], median, sizeof(median)),
-                        atoll_duration_text(json_number_value(json_object_get(sides[i], "lo95_ns")), low,
-                                            sizeof(low)),
-                        atoll_duration_text(json_number_value(json_object_get(sides[i], "hi95_ns")), high,
-                                            sizeof(high)));
-        } else {
-            printf(" %c -", i ? 'B' : 'A');
-        }
+        snprintf(times[i], sizeof(times[i]), "%s",
+                 atoll_duration_interval_text(
+                     medians[i], json_number_value(json_object_get(sides[i], "lo95_ns")),
+                     json_number_value(json_object_get(sides[i], "hi95_ns")), ratio, sizeof(ratio)));
     }
+    ratio[0] = '\0';
     if (medians[0] > 0 && medians[1] > 0)
-        printf("  A/B %.3f", medians[0] / medians[1]);
-    putchar('\n');
+        snprintf(ratio, sizeof(ratio), "  A/B ~%.3f", medians[0] / medians[1]);
+    atoll_print_line(stdout, 17, "  %-14s A %13s  B %13s%s", variant, times[0], times[1], ratio);
 }
 
 static void print_diff(const struct atoll_archive_view *view, const struct side *a, const struct side *b,

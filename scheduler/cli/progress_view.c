@@ -17,13 +17,14 @@
 #define LINE_LIMIT     (1u << 20)
 #define PLAIN_PERIOD_S 5
 #define BAR_CELLS      20
-/* Of a task's line, up to its evaluations; the speedup over the seed as well takes ten more, its interval fourteen, and those of
- * times twice five, where there is room for a word behind them. */
-#define TASK_COLUMNS     78
-#define RATIO_COLUMNS    14
-#define INTERVAL_COLUMNS 24
-#define WORD_COLUMNS     20
-#define WHOLE_TOTALS     90
+#define NAME_COLUMNS   19
+#define EVALS_COLUMNS  6
+/* Of a task's line with its best time and its first speedup; what is added where a terminal has the room, in this order. */
+#define TASK_COLUMNS      74
+#define PAIRS_COLUMNS     6
+#define RATIO_COLUMNS     13 /* with rivals the speedup over the seed, too */
+#define YARDSTICK_COLUMNS 17
+#define WHOLE_TOTALS      90
 
 /* Head, totals, and the line that the cursor stands on. */
 #define LINES_BESIDE_TASKS 3
@@ -119,36 +120,54 @@ static const char *ratio_text(double ratio, int is_final_ratio, char *ret_text, 
     return ret_text;
 }
 
-static unsigned line_columns(int with_rivals, int with_intervals)
+/* What of a task's line is shown. */
+struct layout {
+    int with_rivals, with_seed, with_yardstick, with_pairs;
+    unsigned columns; /* without what follows the evaluations */
+};
+
+static int take_room(struct layout *layout, unsigned terminal_columns, unsigned columns)
 {
-    return TASK_COLUMNS + (with_rivals ? 10u : 0u) + (with_intervals ? INTERVAL_COLUMNS : 0u);
+    if (terminal_columns > 0 && layout->columns + columns > terminal_columns)
+        return 0;
+    layout->columns += columns;
+    return 1;
 }
 
-static int shows_intervals(unsigned columns, int with_rivals)
+/* columns: of the terminal, 0 = no limit. */
+static struct layout layout_choose(unsigned columns, int with_rivals)
 {
-    return columns == 0 || columns >= line_columns(with_rivals, 1) + WORD_COLUMNS;
+    struct layout layout = {.with_rivals = with_rivals, .columns = TASK_COLUMNS};
+
+    layout.with_pairs = take_room(&layout, columns, PAIRS_COLUMNS);
+    layout.with_seed = with_rivals && take_room(&layout, columns, RATIO_COLUMNS);
+    layout.with_yardstick = take_room(&layout, columns, YARDSTICK_COLUMNS);
+    return layout;
 }
 
-/* That of the speedup alone. */
-static int shows_ratio_interval(unsigned columns, int with_rivals)
-{
-    return columns == 0 || columns >= line_columns(with_rivals, 0) + RATIO_COLUMNS;
-}
-
-/* of: "baseline", "best", "rival"; a rival's interval is not told. */
-static const char *time_text(const json_t *task, const char *of, int with_interval, char *ret_text,
-                             size_t bytes)
+/* of: "baseline", "best", "rival" */
+static const char *time_text(const json_t *task, const char *of, char *ret_text, size_t bytes)
 {
     char key[3][32];
-    double ns;
 
     snprintf(key[0], sizeof(key[0]), "%s_ns", of);
     snprintf(key[1], sizeof(key[1]), "%s_lo_ns", of);
     snprintf(key[2], sizeof(key[2]), "%s_hi_ns", of);
-    ns = number(task, key[0]);
-    if (with_interval)
-        return atoll_duration_interval_text(ns, number(task, key[1]), number(task, key[2]), ret_text, bytes);
-    return ns > 0 ? atoll_duration_text(ns, ret_text, bytes) : "-";
+    return atoll_duration_interval_text(number(task, key[0]), number(task, key[1]), number(task, key[2]),
+                                        ret_text, bytes);
+}
+
+/* "~2.31x     ", "2.31x   2%"; ~ where no final comparison confirmed it. */
+static const char *over_seed_text(const json_t *task, char *ret_text, size_t bytes)
+{
+    return atoll_ratio_interval_text(!(number(task, "final_ratio") > 0), over_seed(task),
+                                     number(task, "final_lo"), number(task, "final_hi"), ret_text, bytes);
+}
+
+static const char *over_rival_text(const json_t *task, char *ret_text, size_t bytes)
+{
+    return atoll_ratio_interval_text(!(number(task, "rival_ratio") > 0), over_rival(task),
+                                     number(task, "rival_lo"), number(task, "rival_hi"), ret_text, bytes);
 }
 
 /* of: "final", "rival": whose ratio. */
@@ -164,55 +183,82 @@ static const char *interval_text(const json_t *task, const char *of, char *ret_t
     return ret_text;
 }
 
-/* While the search goes on, a task that is done shows why in place of its bar: what stands at the line's end a narrow terminal
- * cuts off. */
-static void draw_task(FILE *out, const json_t *task, int is_searching, int with_rivals, unsigned columns)
+static void draw_bar(FILE *out, const json_t *task)
 {
-    char other[48], best[48], first[32], seed[32], waits[96], rest[256] = "";
-    int with_intervals = shows_intervals(columns, with_rivals), time_columns = with_intervals ? 13 : 8;
-    int with_ratio_interval = shows_ratio_interval(columns, with_rivals);
     double fitness = number(task, "best_fitness");
     /* Fitness 0.5..1 is the way from the baseline to the floor: that way is the bar. */
     int full = fitness > 0.5 ? (int)((fitness - 0.5) * 2 * BAR_CELLS + 0.5) : 0;
 
-    atoll_print(out, "  %-16.16s [", text(task, "name"));
-    if (number(task, "done") > 0 && is_searching)
-        atoll_print(out, "%-*.*s", BAR_CELLS, BAR_CELLS, atoll_reason_text(text(task, "reason")));
-    for (int i = 0; i < BAR_CELLS && !(number(task, "done") > 0 && is_searching); i++)
+    for (int i = 0; i < BAR_CELLS; i++)
         fputc(i < full ? '#' : '.', out);
-    fputc(']', out);
-    if (over_seed(task) > 0 || over_rival(task) > 0) {
-        atoll_print(out, " %*s -> %*s %9s", time_columns,
-                    time_text(task, with_rivals ? "rival" : "baseline", with_intervals, other, sizeof(other)),
-                    time_columns, time_text(task, "best", with_intervals, best, sizeof(best)),
-                    with_rivals
-                        ? ratio_text(over_rival(task), number(task, "rival_ratio") > 0, first, sizeof(first))
-                        : ratio_text(over_seed(task), number(task, "final_ratio") > 0, first, sizeof(first)));
-        if (with_ratio_interval)
-            atoll_print(out, " %13s",
-                        interval_text(task, with_rivals ? "rival" : "final", waits, sizeof(waits)));
-        if (with_rivals)
-            atoll_print(out, " %9s",
-                        ratio_text(over_seed(task), number(task, "final_ratio") > 0, seed, sizeof(seed)));
-    } else {
-        const char *unstable = unstable_text(task, waits, sizeof(waits));
-        atoll_print(out, " %-*s",
-                    (with_rivals ? 40 : 30) + (with_intervals        ? INTERVAL_COLUMNS
-                                               : with_ratio_interval ? RATIO_COLUMNS
-                                                                     : 0),
+}
+
+static void draw_figures(FILE *out, const json_t *task, const struct layout *layout)
+{
+    char text[48];
+    double pairs = number(task, layout->with_rivals ? "rival_pairs" : "final_pairs");
+
+    if (layout->with_yardstick)
+        atoll_print(out, " %13s ->",
+                    time_text(task, layout->with_rivals ? "rival" : "baseline", text, sizeof(text)));
+    atoll_print(out, " %13s", time_text(task, "best", text, sizeof(text)));
+    atoll_print(out, " %12s",
+                layout->with_rivals ? over_rival_text(task, text, sizeof(text))
+                                    : over_seed_text(task, text, sizeof(text)));
+    if (layout->with_pairs && pairs > 0)
+        atoll_print(out, " %5.0f", pairs);
+    else if (layout->with_pairs)
+        atoll_print(out, " %5s", "-");
+    if (layout->with_seed)
+        atoll_print(out, " %12s", over_seed_text(task, text, sizeof(text)));
+}
+
+/* While the search goes on, a task that is done shows why in place of its bar: what stands at the line's end a narrow terminal
+ * cuts off.  One that waits says for what in place of all figures. */
+static void draw_task(FILE *out, const json_t *task, int is_searching, const struct layout *layout,
+                      unsigned columns)
+{
+    char waits[96], rest[256] = "";
+    const char *unstable = unstable_text(task, waits, sizeof(waits));
+    int is_done = number(task, "done") > 0;
+    int has_figures = over_seed(task) > 0 || over_rival(task) > 0;
+
+    atoll_print(out, "  %-16.16s ", text(task, "name"));
+    if (!has_figures && !is_done) {
+        atoll_print(out, "%-*s", (int)layout->columns - NAME_COLUMNS - EVALS_COLUMNS,
                     *unstable ? unstable : "waiting for its baseline");
+    } else {
+        fputc('[', out);
+        if (is_done && is_searching)
+            atoll_print(out, "%-*.*s", BAR_CELLS, BAR_CELLS, atoll_reason_text(text(task, "reason")));
+        else
+            draw_bar(out, task);
+        fputc(']', out);
+        draw_figures(out, task, layout);
     }
     atoll_print(out, " %5.0f", number(task, "evaluated"));
-    if (number(task, "done") > 0)
+    if (is_done)
         snprintf(rest, sizeof(rest), "  done%s%s", *atoll_reason_text(text(task, "reason")) ? ": " : "",
                  atoll_reason_text(text(task, "reason")));
     snprintf(rest + strlen(rest), sizeof(rest) - strlen(rest), "%s%s", *text(task, "model") ? "  " : "",
              text(task, "model"));
     /* Of what is cut off a terminal shows the last character. */
-    if (columns == 0 || line_columns(with_rivals, with_intervals) +
-                                (with_ratio_interval && !with_intervals ? RATIO_COLUMNS : 0) + strlen(rest) <=
-                            columns)
+    if (columns == 0 || layout->columns + strlen(rest) <= columns)
         atoll_print(out, "%s", rest);
+}
+
+/* The bar's ends are named above it. */
+static void draw_head(FILE *out, const struct layout *layout)
+{
+    atoll_print(out, "  %-16s [%-*s]", "task", BAR_CELLS, "seed           floor");
+    if (layout->with_yardstick)
+        atoll_print(out, " %13s ->", layout->with_rivals ? "rival +-" : "seed +-");
+    atoll_print(out, " %13s %12s", "best +-", layout->with_rivals ? "speedup +-" : "over seed +-");
+    if (layout->with_pairs)
+        atoll_print(out, " pairs");
+    if (layout->with_seed)
+        atoll_print(out, " over seed +-");
+    fputs(" evals\033[K\n", out);
 }
 
 static void print_totals(FILE *out, const json_t *line, unsigned columns)
@@ -264,28 +310,19 @@ static void draw_bars(struct atoll_progress_view *view, const json_t *line)
     const json_t *tasks = json_object_get(line, "tasks"), *task;
     size_t index, drawn = 0, count = json_array_size(tasks);
     size_t room = is_last(line) ? SIZE_MAX : tasks_that_fit(view);
-    int with_rivals = have_rivals(tasks);
     unsigned columns = atoll_print_columns(view->target);
-    int with_intervals = shows_intervals(columns, with_rivals), time_columns = with_intervals ? 13 : 8;
+    struct layout layout = layout_choose(columns, have_rivals(tasks));
 
     fputs("\033[?7l", view->out);
     if (view->drawn_lines)
         fprintf(view->out, "\033[%dA", view->drawn_lines);
-    /* The bar's ends are named above it. */
-    fprintf(view->out, "  %-16s [%-*s] %*s -> %*s %9s%s%s evals\033[K\n", "task", BAR_CELLS,
-            "seed           floor", time_columns,
-            with_rivals      ? "rival"
-            : with_intervals ? "seed +-"
-                             : "seed",
-            time_columns, with_intervals ? "best +-" : "best", with_rivals ? "speedup" : "over seed",
-            shows_ratio_interval(columns, with_rivals) ? " 95 % interval" : "",
-            with_rivals ? " over seed" : "");
+    draw_head(view->out, &layout);
     for (int done = 0; done < (count > room ? 2 : 1); done++) {
         json_array_foreach((json_t *)(uintptr_t)tasks, index, task)
         {
             if (drawn < room && (count <= room || (number(task, "done") > 0) == done)) {
                 draw_task(view->out, task, number(line, "finishing") == 0 && number(line, "stopped") == 0,
-                          with_rivals, columns);
+                          &layout, columns);
                 fputs("\033[K\n", view->out);
                 drawn++;
             }

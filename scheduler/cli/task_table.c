@@ -92,8 +92,8 @@ struct printing {
 #define GROUP_COLUMNS 93 /* of a line of levels or categories */
 /* Of a line beside the task's name and the kernel's id. */
 #define WHOLE_COLUMNS  101u
-#define RIVAL_COLUMNS  23u /* so many more with rivals */
-#define MIDDLE_COLUMNS 72u /* without what a first look does not need */
+#define RIVAL_COLUMNS  26u /* so many more with rivals */
+#define MIDDLE_COLUMNS 75u /* without what a first look does not need */
 
 /* "2 wrong, 1 compile_error; 3 without a verdict"; "" when nothing failed.  Failures of the infrastructure are no candidate's. */
 static void failures_text(const struct atoll_task_summary *s, char *ret_text, size_t bytes)
@@ -185,7 +185,9 @@ static void print_figures(const struct printing *printing, const struct atoll_ta
     else
         print_speedup(printing->out, first);
     if (printing->has_rivals) {
-        atoll_print(printing->out, "%9s ", atoll_speedup_text(seed, ratio, sizeof(ratio)));
+        atoll_print(printing->out, "%12s ",
+                    atoll_ratio_interval_text(!seed->is_final, seed->ratio, seed->lo, seed->hi, ratio,
+                                              sizeof(ratio)));
         if (printing->is_narrow)
             return;
         print_share(printing->out, s);
@@ -383,13 +385,13 @@ static void print_head(const struct printing *printing)
         if (!printing->is_lowest)
             atoll_print(out, "%13s %5s ", "95 % interval", "pairs");
         if (printing->has_rivals)
-            atoll_print(out, "%9s ", "over seed");
+            atoll_print(out, "%12s ", "over seed +-");
         atoll_print(out, "%7s %-7s  kernel\n", "gain", "made by");
         return;
     }
     if (printing->has_rivals) {
-        atoll_print(out, "%-12s %13s %13s %9s %13s %5s %9s %9s ", "rival", "its time +-", "best +-",
-                    "speedup", "95 % interval", "pairs", "over seed", "of floor");
+        atoll_print(out, "%-12s %13s %13s %9s %13s %5s %12s %9s ", "rival", "its time +-", "best +-",
+                    "speedup", "95 % interval", "pairs", "over seed +-", "of floor");
     } else {
         atoll_print(out, "%9s %13s %13s %9s %13s %5s ", "of floor", "seed +-", "best +-", "over seed",
                     "95 % interval", "pairs");

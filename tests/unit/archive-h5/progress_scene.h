@@ -110,6 +110,11 @@ static inline struct atoll_progress_json sample_hint(struct atoll_campaign_progr
                                                     .final_hi = 3.75,
                                                     .rival_lo = 1.25,
                                                     .rival_hi = 1.75,
+                                                    .rival_ns = 1.5e6,
+                                                    .rival_lo_ns = 1.375e6,
+                                                    .rival_hi_ns = 1.625e6,
+                                                    .final_pairs = 16,
+                                                    .rival_pairs = 24,
                                                     .is_done = 1};
     rows[1] = (struct atoll_campaign_progress_task){.name = "matmul", .model = "a device \"X\""};
     static struct atoll_campaign_progress_device device = {

@@ -156,6 +156,9 @@ static void test_texts(void **state)
                         "4.56 ms   0%");
     assert_string_equal(atoll_duration_interval_text(4.56e6, 0, 0, text, sizeof(text)), "4.56 ms     ");
     assert_string_equal(atoll_duration_interval_text(0, 0, 0, text, sizeof(text)), "-");
+    assert_string_equal(atoll_ratio_interval_text(0, 2.5, 2.4, 2.6, text, sizeof(text)), "2.50x   4%");
+    assert_string_equal(atoll_ratio_interval_text(1, 2.5, 0, 0, text, sizeof(text)), "~2.50x     ");
+    assert_string_equal(atoll_ratio_interval_text(1, 0, 0, 0, text, sizeof(text)), "-");
     static const struct {
         double count;
         const char *text;

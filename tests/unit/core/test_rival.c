@@ -188,8 +188,10 @@ static void say(struct atoll_rival_times *times, uint32_t number, enum atoll_ver
     atoll_rival_init(&r);
     r.number = number;
     r.verdict = verdict;
-    r.timings[0] = (struct atoll_timing){.variant = 1, .summary.median = first_ns};
-    r.timings[1] = (struct atoll_timing){.variant = 3, .summary.median = third_ns};
+    r.timings[0] = (struct atoll_timing){
+        .variant = 1, .summary = {.median = first_ns, .lo95 = first_ns / 2, .hi95 = first_ns * 2}};
+    r.timings[1] = (struct atoll_timing){
+        .variant = 3, .summary = {.median = third_ns, .lo95 = third_ns / 4, .hi95 = third_ns * 4}};
     r.timing_count = third_ns > 0 ? 2 : 1;
     atoll_rival_times_add(times, &r);
 }
@@ -208,6 +210,8 @@ static void test_the_fastest(void **state)
     say(&times, 2, ATOLL_V_CORRECT, 160, 100);
     f = atoll_rival_times_fastest(&times, &task);
     expect_close(f.time_ns / pow(16 * 1e6, 0.25), 1, 1e-12);
+    expect_close(f.lo_ns / pow(8 * pow(25, 3), 0.25), 1, 1e-12); /* of those that are the fastest */
+    expect_close(f.hi_ns / pow(32 * pow(400, 3), 0.25), 1, 1e-12);
     assert_int_equal(f.number, 2);
     assert_true(f.numbers[0] == 2 && f.numbers[1] == 0 && f.numbers[3] == 2);
     say(&times, 3, ATOLL_V_CORRECT, 16, 100); /* no better anywhere: the lower number stays */
@@ -215,6 +219,9 @@ static void test_the_fastest(void **state)
     assert_true(f.number == 3 && f.numbers[1] == 0 && f.numbers[3] == 2);
     say(&times, 4, ATOLL_V_CORRECT, NAN, -3);
     expect_close(atoll_rival_times_fastest(&times, &task).time_ns / f.time_ns, 1, 1e-12);
+    times.hi_ns[0][1] = 0; /* no whole interval */
+    f = atoll_rival_times_fastest(&times, &task);
+    assert_true(f.time_ns > 0 && f.lo_ns == 0 && f.hi_ns == 0);
     say(&times, ATOLL_TASK_RIVAL_LIMIT, ATOLL_V_CORRECT, 1, 1); /* no such rival */
     expect_close(atoll_rival_times_fastest(&times, &task).time_ns / f.time_ns, 1, 1e-12);
 }

@@ -59,6 +59,9 @@ static void test_round_trip(void **state)
     assert_true(first->best_lo_ns == 0.875e6 && first->best_hi_ns == 1.125e6);
     assert_true(first->final_lo == 3.25 && first->final_hi == 3.75);
     assert_true(first->rival_lo == 1.25 && first->rival_hi == 1.75);
+    assert_true(first->rival_lo_ns == 1.375e6 && first->rival_hi_ns == 1.625e6);
+    assert_int_equal(first->final_pairs, 16);
+    assert_int_equal(first->rival_pairs, 24);
     assert_string_equal(s.hint.tasks[1].model, "a device \"X\"");
     assert_int_equal(s.hint.device_count, 1);
     assert_string_equal(s.hint.devices[0].key, "00000000000000ff");

@@ -167,6 +167,7 @@ static unsigned intervals_check(void **state)
             continue;
         assert_true(fabs(t->final_lo / t->final_ratio - 0.75) < 1e-6);
         assert_true(fabs(t->final_hi / t->final_ratio - 1.5) < 1e-6);
+        assert_true(t->final_pairs > 0);
         count++;
     }
     atoll_campaign_progress_fini(&s);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "scheduler/campaign/campaign_progress_view.h"
+#include "tests/support/terminal.h"
 
 #define NOW_NS 1700000012000000000
 
@@ -14,12 +15,15 @@ static struct atoll_campaign_progress_task timed[] = {
      .evaluated = 60,
      .correct = 50,
      .baseline_ns = 4e6,
+     .baseline_lo_ns = 3.88e6,
+     .baseline_hi_ns = 4.12e6,
      .best_ns = 1e6,
      .best_lo_ns = 0.98e6,
      .best_hi_ns = 1.02e6,
      .final_ratio = 4.5,
      .final_lo = 4.4,
      .final_hi = 4.6,
+     .final_pairs = 16,
      .is_done = 1,
      .reason = "floor",
      .best = "3fa9c1277e01b4aa"},
@@ -31,7 +35,8 @@ static struct atoll_campaign_progress_task timed[] = {
      .best_ns = 4e6},
 };
 static struct atoll_campaign_progress_task named[] = {{.name = "layernorm"}};
-static struct atoll_campaign_progress_task named_two[] = {{.name = "gemv"}, {.name = "scan"}};
+static struct atoll_campaign_progress_task named_two[] = {{.name = "gemv"},
+                                                          {.name = "a-name-that-is-longer-than-its-column"}};
 
 static struct atoll_campaign_progress_device devices[] = {
     {.key = "a",
@@ -133,10 +138,10 @@ static void parts_have_a_line_each(void **state)
     (void)state;
     assert_string_equal(
         line_with(out, "0000", line, sizeof(line)),
-        "0000         running          1/2    ~3.00x       103       80       5m 00s     5.00 s  7");
+        "0000         running          1/2  ~3.00x           103       80       5m 00s     5.00 s  7");
     assert_string_equal(
         line_with(out, "0001", line, sizeof(line)),
-        "0001         fresh            0/1         -         0        -            -          -");
+        "0001         fresh            0/1            -        0        -            -          - ");
     assert_non_null(strstr(line_with(out, "0002", line, sizeof(line)), " 77 "));
     assert_non_null(strstr(out, "    parts/0004/jobs/1.0/journal.atl: damaged\n"));
     assert_non_null(strstr(out, "6 tasks in 5 parts: 1 fresh, 1 running, 1 waiting, 1 ended, 1 unreadable; "
@@ -196,20 +201,22 @@ static void tasks_have_a_line_each(void **state)
     char line[256], *out = printed(ROWS, 1);
 
     (void)state;
-    assert_string_equal(line_with(out, "softmax", line, sizeof(line)),
-                        "softmax               4.00 ms       1.00 ms   2%     4.50x     4.40-4.60        60 "
-                        "      50  3fa9c127 done     0000  "
-                        "floor goal reached");
-    assert_string_equal(line_with(out, "matmul", line, sizeof(line)),
-                        "matmul                8.00 ms       4.00 ms         ~2.00x             -        40  "
-                        "     30  -        "
-                        "running  "
-                        "0000  device \"B\"");
+    assert_string_equal(
+        line_with(out, "softmax", line, sizeof(line)),
+        "softmax               4.00 ms   3%  1.00 ms   2%     4.50x     4.40-4.60    16       60 "
+        "      50  3fa9c127 done     0000  "
+        "floor goal reached");
+    assert_string_equal(
+        line_with(out, "matmul", line, sizeof(line)),
+        "matmul                8.00 ms       4.00 ms         ~2.00x             -     -       40  "
+        "     30  -        "
+        "running  "
+        "0000  device \"B\"");
     assert_string_equal(
         line_with(out, "gemv", line, sizeof(line)),
-        "gemv                             -             -         -             -         -   "
+        "gemv                             -             -         -             -     -        -   "
         "     -  -        ended    0003");
-    assert_non_null(strstr(out, "unreadable 0004\n    parts/0004"));
+    assert_non_null(strstr(out, "\n0004: unreadable\n    parts/0004"));
     free(out);
 }
 
@@ -276,6 +283,54 @@ static void devices_say_where_their_time_went(void **state)
     json_decref(all);
 }
 
+/* Every time and ratio has its interval, also where a terminal is narrow; no line is longer than its terminal. */
+static void lines_fit_their_terminal(void **state)
+{
+    static const unsigned short columns[] = {80, 100, 200};
+    static const char *const figures[2][2] = {
+        {" 1.00 ms   2%   4.50x   2%    16     60  done",
+         " 4.00 ms   3%  1.00 ms   2%     4.50x     4.40-4.60    16       60 "},
+        {" 1.00 ms   2%   1.90x   3%    24   4.50x   2%     60  done",
+         " 2.00 ms   1%  1.00 ms   2%     1.90x     1.85-1.95    24   4.50x   2%       60 "}};
+    struct atoll_campaign_progress_task *softmax = &timed[0], was = timed[0];
+
+    (void)state;
+    for (int has_rivals = 0; has_rivals < 2; has_rivals++) {
+        for (size_t i = 0; i < 2 * sizeof(columns) / sizeof(*columns); i++) {
+            char text[8192], line[256];
+            unsigned width = columns[i / 2];
+            int by_task = i % 2, wide_task = by_task && width == 200;
+            FILE *stream;
+            int master = terminal_open(24, columns[i / 2], &stream);
+
+            atoll_campaign_progress_view_print(stream, rows, ROWS, by_task, NOW_NS);
+            fputs("END\n", stream);
+            fflush(stream);
+            terminal_read(master, "END", text, sizeof(text));
+            fclose(stream);
+            close(master);
+            for (const char *at = text; *at; at += strspn(at, "\r\n"), at += strcspn(at, "\r\n"))
+                if (strcspn(at + strspn(at, "\r\n"), "\r\n") > width)
+                    fail_msg("longer than %u columns:\n%s", width, at);
+            if (!by_task)
+                continue;
+            line_with(text, "softmax", line, sizeof(line));
+            if (!strstr(line, figures[has_rivals][wide_task]))
+                fail_msg("at %u columns: %s", width, line);
+            assert_non_null(strstr(text, "a-name-that-is-longer-than-its-column"));
+        }
+        snprintf(softmax->rival, sizeof(softmax->rival), "compiled");
+        softmax->rival_ns = 2e6;
+        softmax->rival_ratio = 1.9;
+        softmax->rival_lo = 1.85;
+        softmax->rival_hi = 1.95;
+        softmax->rival_lo_ns = 1.98e6;
+        softmax->rival_hi_ns = 2.02e6;
+        softmax->rival_pairs = 24;
+    }
+    *softmax = was;
+}
+
 static int interval_is(const json_t *object, const char *key, double lo, double hi)
 {
     const json_t *interval = json_object_get(object, key);
@@ -297,15 +352,19 @@ static void rivals_come_first(void **state)
     softmax->rival_ratio = 1.9;
     softmax->rival_lo = 1.85;
     softmax->rival_hi = 1.95;
+    softmax->rival_lo_ns = 1.98e6;
+    softmax->rival_hi_ns = 2.02e6;
+    softmax->rival_pairs = 24;
     out = printed(ROWS, 1);
     line_with(out, "task", head, sizeof(head));
     assert_non_null(strstr(head, "rival"));
     line_with(out, "softmax", line, sizeof(line));
-    assert_non_null(strstr(line, "2.00 ms       1.00 ms   2%     1.90x     1.85-1.95     4.50x        60"));
+    assert_non_null(
+        strstr(line, "2.00 ms   1%  1.00 ms   2%     1.90x     1.85-1.95    24   4.50x   2%       60"));
     assert_int_equal(strstr(head, "speedup") + 7 - head, strstr(line, "1.90x") + 5 - line);
-    assert_int_equal(strstr(head, "over seed") + 9 - head, strstr(line, "4.50x") + 5 - line);
+    assert_int_equal(strstr(head, "over seed") + 9 - head, strstr(line, "4.50x") + 7 - line);
     assert_non_null(strstr(line_with(out, "matmul", line, sizeof(line)),
-                           "       -  4.00 ms              -             -    ~2.00x"));
+                           "       -  4.00 ms              -             -     -  ~2.00x     "));
     assert_non_null(strstr(
         out, "1 of 6 tasks timed beside a rival, geometric mean 1.90x (1.85-1.95) over the rival, ~3.00x "
              "over the seed (~ "));
@@ -313,7 +372,7 @@ static void rivals_come_first(void **state)
     out = printed(ROWS, 0);
     line_with(out, "part", head, sizeof(head));
     line_with(out, "0000", line, sizeof(line));
-    assert_int_equal(strstr(head, "speedup") + 7 - head, strstr(line, "1.90x") + 5 - line);
+    assert_int_equal(strstr(head, "speedup") + 7 - head, strstr(line, "1.90x") + 7 - line);
     assert_int_equal(strstr(head, "evals") + 5 - head, strstr(line, "103") + 3 - line);
     free(out);
     json_t *all = atoll_campaign_progress_view_json(rows, ROWS, NOW_NS);
@@ -327,8 +386,12 @@ static void rivals_come_first(void **state)
     assert_true(json_real_value(json_object_get(first, "ratio_seed")) == 4.5);
     assert_true(interval_is(first, "ratio_interval", 1.85, 1.95) &&
                 interval_is(first, "ratio_seed_interval", 4.4, 4.6) &&
-                interval_is(first, "best_interval_ns", 0.98e6, 1.02e6));
-    assert_true(json_is_null(json_object_get(first, "baseline_interval_ns")) &&
+                interval_is(first, "best_interval_ns", 0.98e6, 1.02e6) &&
+                interval_is(first, "rival_interval_ns", 1.98e6, 2.02e6));
+    assert_int_equal(json_integer_value(json_object_get(first, "pairs")), 24);
+    assert_int_equal(json_integer_value(json_object_get(first, "pairs_seed")), 16);
+    assert_true(json_is_null(json_object_get(second, "pairs")));
+    assert_true(interval_is(first, "baseline_interval_ns", 3.88e6, 4.12e6) &&
                 json_is_null(json_object_get(second, "ratio_interval")));
     json_t *sums = json_object_get(all, "sums");
     assert_true(interval_is(sums, "geometric_mean_interval", 1.85, 1.95));
@@ -337,6 +400,8 @@ static void rivals_come_first(void **state)
     json_decref(all);
     memset(softmax->rival, 0, sizeof(softmax->rival));
     softmax->rival_ns = softmax->rival_ratio = softmax->rival_lo = softmax->rival_hi = 0;
+    softmax->rival_lo_ns = softmax->rival_hi_ns = 0;
+    softmax->rival_pairs = 0;
 }
 
 static void json_tells_the_same(void **state)
@@ -384,6 +449,7 @@ int main(void)
         cmocka_unit_test(json_tells_the_same),
         cmocka_unit_test(devices_say_where_their_time_went),
         cmocka_unit_test(rivals_come_first),
+        cmocka_unit_test(lines_fit_their_terminal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

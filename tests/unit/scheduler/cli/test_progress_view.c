@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "scheduler/cli/progress_view.h"
+#include "tests/support/terminal.h"
 
 #define LINE                                                                                                 \
     "{\"type\": \"progress\", \"elapsed_s\": 2, \"budget_s\": 10, \"evaluated\": 12, \"rate\": 6, "          \
@@ -129,65 +130,65 @@ static void a_redraw_is_one_write(void **state)
     }
 }
 
-/* What came out of a terminal until it said something; a terminal hands on in pieces. */
-static void read_until(int fd, const char *said, char *ret_text, size_t bytes)
+/* What a terminal of so many columns shows of a line. */
+static void show_on_terminal(unsigned short columns, const char *line, char *ret_text, size_t bytes)
 {
-    size_t length = 0;
+    FILE *stream;
+    int master = terminal_open(24, columns, &stream);
+    struct atoll_progress_view *view = atoll_progress_view_create(stream, ATOLL_PROGRESS_BARS, NULL);
 
-    ret_text[0] = '\0';
-    while (!strstr(ret_text, said)) {
-        ssize_t got = read(fd, ret_text + length, bytes - 1 - length);
-
-        assert_true(got > 0);
-        length += (size_t)got;
-        ret_text[length] = '\0';
-    }
+    atoll_progress_view_feed(view, line, strlen(line));
+    terminal_read(master, "\033[?7h", ret_text, bytes);
+    atoll_progress_view_destroy(view);
+    fclose(stream);
+    close(master);
 }
 
-/* The further end of a terminal, and a stream to the near one. */
-static int terminal_open(unsigned short rows, unsigned short columns, FILE **ret_stream)
+/* Every time and ratio that is shown has its interval, on each terminal; no line is longer than its terminal. */
+static void intervals_stand_on_each_terminal(void **state)
 {
-    const struct winsize size = {.ws_row = rows, .ws_col = columns};
-    int master = posix_openpt(O_RDWR | O_NOCTTY), slave;
-
-    assert_true(master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0);
-    slave = open(ptsname(master), O_RDWR | O_NOCTTY);
-    assert_true(slave >= 0 && ioctl(slave, TIOCSWINSZ, &size) == 0);
-    *ret_stream = fdopen(slave, "w");
-    return master;
-}
-
-/* The ratio's interval needs less room than those of times; no line is longer than its terminal. */
-static void intervals_stand_where_there_is_room(void **state)
-{
-    static const char line[] =
-        "{\"type\": \"summary\", \"elapsed_s\": 3, \"evaluated\": 13, \"stopped\": 1, \"tasks\": [{\"name\": "
-        "\"softmax\", \"baseline_ns\": 4e6, \"best_ns\": 1e6, \"best_lo_ns\": 0.95e6, \"best_hi_ns\": "
-        "1.05e6, \"final_ratio\": 3.5, \"final_lo\": 3.4, \"final_hi\": 3.6, \"evaluated\": 13, \"done\": 1, "
-        "\"reason\": \"floor\"}]}\n";
+#define TASK                                                                                                 \
+    "{\"name\": \"softmax\", \"baseline_ns\": 4e6, \"baseline_lo_ns\": 3.88e6, \"baseline_hi_ns\": 4.12e6, " \
+    "\"best_ns\": 1e6, \"best_lo_ns\": 0.95e6, \"best_hi_ns\": 1.05e6, \"final_ratio\": 3.5, "               \
+    "\"final_lo\": 3.43, \"final_hi\": 3.57, \"final_pairs\": 16, \"evaluated\": 13, \"done\": 1, "          \
+    "\"reason\": \"floor\""
+    static const char own[] = "{\"type\": \"summary\", \"elapsed_s\": 3, \"stopped\": 1, \"tasks\": [" TASK
+                              "}, {\"name\": \"other\", \"unstable_rounds\": 2, \"unstable_limit\": 5}]}\n";
+    static const char rivals[] =
+        "{\"type\": \"summary\", \"elapsed_s\": 3, \"stopped\": 1, \"tasks\": [" TASK
+        ", \"rival\": \"eager\", \"rival_ns\": 2e6, \"rival_lo_ns\": 1.92e6, \"rival_hi_ns\": 2.08e6, "
+        "\"rival_ratio\": 1.9, \"rival_lo\": 1.786, \"rival_hi\": 2.014, \"rival_pairs\": 24}]}\n";
     static const struct {
+        const char *line;
         unsigned short columns;
-        int has_ratio, has_time;
-    } rows[] = {{80, 0, 0}, {91, 0, 0}, {92, 1, 0}, {100, 1, 0}, {200, 1, 1}};
+        const char *figures; /* behind the bar */
+    } rows[] = {
+        {own, 79, "]  1.00 ms   5%   3.50x   2%    13"},
+        {own, 80, "]  1.00 ms   5%   3.50x   2%    16    13"},
+        {own, 100, "]  4.00 ms   3% ->  1.00 ms   5%   3.50x   2%    16    13"},
+        {own, 200, "]  4.00 ms   3% ->  1.00 ms   5%   3.50x   2%    16    13  done: floor goal reached"},
+        {rivals, 80, "]  1.00 ms   5%   1.90x   6%    24    13"},
+        {rivals, 100, "]  1.00 ms   5%   1.90x   6%    24   3.50x   2%    13"},
+        {rivals, 200,
+         "]  2.00 ms   4% ->  1.00 ms   5%   1.90x   6%    24   3.50x   2%    13  done: floor goal reached"},
+    };
 
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-        char text[8192];
-        FILE *stream;
-        int master = terminal_open(24, rows[i].columns, &stream);
-        struct atoll_progress_view *view = atoll_progress_view_create(stream, ATOLL_PROGRESS_BARS, NULL);
+        char text[8192], figures[256];
+        const char *at;
 
-        atoll_progress_view_feed(view, line, strlen(line));
-        read_until(master, "\033[?7h", text, sizeof(text));
-        assert_int_equal(strstr(text, "3.40-3.60") != NULL, rows[i].has_ratio);
-        assert_int_equal(strstr(text, "95 % interval") != NULL, rows[i].has_ratio);
-        assert_int_equal(strstr(text, "1.00 ms   5%") != NULL, rows[i].has_time);
-        char *at = strstr(text, "  softmax");
-        assert_non_null(at);
-        assert_true(strcspn(at, "\033\r\n") <= rows[i].columns);
-        atoll_progress_view_destroy(view);
-        fclose(stream);
-        close(master);
+        show_on_terminal(rows[i].columns, rows[i].line, text, sizeof(text));
+        snprintf(figures, sizeof(figures), "%s\033[K", rows[i].figures);
+        if (!strstr(text, figures))
+            fail_msg("at %u columns there is no '%s' in:\n%s", rows[i].columns, rows[i].figures, text);
+        assert_true(rows[i].line == rivals ||
+                    strstr(text, "  other            baseline unstable, tried again 2 of 5"));
+        for (at = strstr(text, "  task"); at; at = strchr(at, '\n')) {
+            at += strspn(at, "\r\n");
+            if (strcspn(at, "\033\r\n") > rows[i].columns)
+                fail_msg("longer than %u columns:\n%s", rows[i].columns, at);
+        }
     }
 }
 
@@ -207,15 +208,15 @@ static void a_low_screen_is_not_left(void **state)
     snprintf(line, sizeof(line), "{\"type\": \"progress\", %s", tasks);
     snprintf(last, sizeof(last), "{\"type\": \"summary\", %s", tasks);
     atoll_progress_view_feed(view, line, strlen(line));
-    read_until(master, "\033[?7h", shown, sizeof(shown));
-    assert_non_null(strstr(shown, "     seed ->     best over seed evals")); /* intervals need more columns */
+    terminal_read(master, "\033[?7h", shown, sizeof(shown));
+    assert_non_null(strstr(shown, "]       best +- over seed +- pairs evals"));
     assert_non_null(strstr(shown, "two"));
     assert_non_null(strstr(shown, "four"));
     assert_non_null(strstr(shown, "one"));
     assert_null(strstr(shown, "five"));
     assert_non_null(strstr(shown, "(2 more tasks)"));
     atoll_progress_view_feed(view, last, strlen(last));
-    read_until(master, "\033[?7h", shown, sizeof(shown));
+    terminal_read(master, "\033[?7h", shown, sizeof(shown));
     assert_non_null(strstr(shown, "\033[5A"));
     assert_non_null(strstr(shown, "five"));
     assert_null(strstr(shown, "more tasks"));
@@ -244,8 +245,8 @@ static void the_end_is_told(void **state)
     assert_non_null(strstr(plain, "13 evaluations"));
     assert_non_null(strstr(plain, "best softmax ~4.00x over its seed"));
     assert_non_null(strstr(plain, "best softmax 3.50x (3.40-3.60) over its seed\n"));
-    assert_non_null(strstr(bars, " 4.00 ms      ->  1.00 ms   5%     3.50x     3.40-3.60 "));
-    assert_non_null(strstr(bars, "    ~2.00x             - "));
+    assert_non_null(strstr(bars, " 4.00 ms      ->  1.00 ms   5%   3.50x   3%     -    13"));
+    assert_non_null(strstr(bars, "  2.00 ms       ~2.00x          -     0"));
     assert_non_null(strstr(bars, "done: floor goal reached"));
     assert_non_null(strstr(bars, "done: time is over"));
     assert_non_null(strstr(bars, "the table has those of the final comparisons"));
@@ -285,10 +286,10 @@ static void rivals_come_first(void **state)
 
     (void)state;
     assert_non_null(strstr(plain, "best softmax ~1.50x over its rival\n"));
-    assert_non_null(strstr(bars, "        rival ->       best +-   speedup 95 % interval over seed evals"));
-    assert_non_null(strstr(bars, " 3.00 ms      ->  2.00 ms         ~1.50x             -    ~2.00x"));
-    assert_non_null(strstr(bars, " 2.00 ms      ->  2.00 ms          1.05x     1.04-1.06     3.90x"));
-    assert_non_null(strstr(bars, "            - ->  1.00 ms              -             -    ~9.00x"));
+    assert_non_null(strstr(bars, "      rival +- ->       best +-   speedup +- pairs over seed +- evals"));
+    assert_non_null(strstr(bars, " 3.00 ms      ->  2.00 ms       ~1.50x          -  ~2.00x     "));
+    assert_non_null(strstr(bars, " 2.00 ms      ->  2.00 ms        1.05x   1%     -   3.90x     "));
+    assert_non_null(strstr(bars, "            - ->  1.00 ms                 -     -  ~9.00x     "));
     free(plain);
     free(bars);
 }
@@ -363,7 +364,7 @@ int main(void)
         cmocka_unit_test(a_low_screen_is_not_left),    cmocka_unit_test(models_are_named),
         cmocka_unit_test(rivals_come_first),           cmocka_unit_test(messages_are_shown_once),
         cmocka_unit_test(json_passes_through),         cmocka_unit_test(garbage_is_skipped),
-        cmocka_unit_test(an_endless_line_is_dropped),  cmocka_unit_test(intervals_stand_where_there_is_room),
+        cmocka_unit_test(an_endless_line_is_dropped),  cmocka_unit_test(intervals_stand_on_each_terminal),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
