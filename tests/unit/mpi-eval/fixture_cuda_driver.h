@@ -171,7 +171,7 @@ static inline int driver_serve(const struct atoll_cuda *table, const struct atol
     return 0;
 }
 
-#define DRIVER_BASICS                                                                                        \
+#define DRIVER_BUT_SETS                                                                                      \
     .cuInit = driver_init, .cuGetErrorName = driver_error_name, .cuGetErrorString = driver_error_name,       \
     .cuDeviceGetCount = driver_device_count, .cuDeviceGet = driver_device_get,                               \
     .cuDeviceGetUuid = driver_device_uuid, .cuDevicePrimaryCtxSetFlags = driver_context_flags,               \
@@ -179,8 +179,9 @@ static inline int driver_serve(const struct atoll_cuda *table, const struct atol
     .cuCtxSetCurrent = driver_context_set, .cuCtxSetLimit = driver_context_limit,                            \
     .cuMemHostAlloc = driver_host_alloc, .cuMemFreeHost = driver_host_free,                                  \
     .cuStreamCreate = driver_stream_create, .cuStreamSynchronize = driver_stream_wait,                       \
-    .cuEventCreate = driver_event_create, .cuMemsetD32Async = driver_set_words,                              \
-    .cuModuleLoadData = driver_module_load, .cuModuleUnload = driver_module_unload,                          \
-    .cuModuleGetFunction = driver_module_function, .cuFuncGetAttribute = driver_function_attribute
+    .cuEventCreate = driver_event_create, .cuModuleLoadData = driver_module_load,                            \
+    .cuModuleUnload = driver_module_unload, .cuModuleGetFunction = driver_module_function,                   \
+    .cuFuncGetAttribute = driver_function_attribute
+#define DRIVER_BASICS DRIVER_BUT_SETS, .cuMemsetD32Async = driver_set_words
 
 #endif

@@ -510,6 +510,7 @@ static void let_go(struct atoll_referee *referee)
     struct atoll_cuda_device *d = atoll_cuda_device_of(referee);
     atoll_cuda_device_drop_all(d);
     memset(d->wanted, 0, sizeof(d->wanted));
+    memset(d->usual, 0, sizeof(d->usual));
     d->facts.free_bytes = 0;
 }
 

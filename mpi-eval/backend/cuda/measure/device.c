@@ -21,6 +21,7 @@
     ((uint64_t)16 << 30) /* what is free of it is overwritten whenever another candidate runs */
 #define MARGIN_BYTES ((uint64_t)768 << 20) /* local memory of kernels, code, printf, the profiler's */
 #define ARENA_MIN    ((uint64_t)64 << 20)
+#define LENT_BYTES   ((uint64_t)4 << 30) /* an area of more is a task's for as long as that runs */
 #define FLUSH_MIN    ((uint64_t)32 << 20)
 #define KNOWN_BYTES  ((uint64_t)1 << 20)
 #define FLUSH_CACHES 4 /* twice the cache is written, as much is read */
@@ -106,8 +107,8 @@ static int areas_free(struct atoll_cuda_device *d, const int *is_new, struct ato
 }
 
 /* The sealed area in the memory of its own process, with what is sealed there when it has that size already: 0, or, where there is
- * none (any more), it is left to areas_take.  1 lost, -1. */
-static int sealed_attach(struct atoll_cuda_device *d, struct atoll_err *err)
+ * none (any more), it is left to areas_take.  1 lost, -1.  *ret_kept: 1 where something may be sealed there. */
+static int sealed_attach(struct atoll_cuda_device *d, int *ret_kept, struct atoll_err *err)
 {
     struct atoll_cuda_worker_settings settings;
     uint64_t bytes = d->wanted[ATOLL_AREA_SEALED];
@@ -122,6 +123,7 @@ static int sealed_attach(struct atoll_cuda_device *d, struct atoll_err *err)
     int rc = atoll_cuda_device_run(d, ATOLL_CUDA_OWN_DEADLINE_NS, err);
     if (rc == 0 && d->reply.status == ATOLL_COMMAND_BATCH_DONE) {
         d->areas[ATOLL_AREA_SEALED] = (struct atoll_span){atoll_command_batch_take_u64(&d->reply), bytes};
+        *ret_kept = has;
         return 0;
     }
     if (rc >= 0) { /* a driver that does not bear it would be lost each time */
@@ -129,6 +131,16 @@ static int sealed_attach(struct atoll_cuda_device *d, struct atoll_err *err)
         atoll_expected_store_reset(d->expected_store, rc == 0 ? bytes : 0);
     }
     return rc;
+}
+
+/* What a process frees it may be given again as it is: with what candidates wrote there. */
+static int areas_overwrite(struct atoll_cuda_device *d, const int *is_new, struct atoll_err *err)
+{
+    atoll_command_batch_clear(&d->batch);
+    for (uint32_t i = 0; i < ATOLL_AREA_COUNT; i++)
+        if (is_new[i] && d->areas[i].bytes)
+            atoll_command_batch_set(&d->batch, d->areas[i].address, 0, d->areas[i].bytes / 4);
+    return atoll_cuda_device_run_own(d, "overwriting new memory", err);
 }
 
 static int areas_take(struct atoll_cuda_device *d, struct atoll_err *err)
@@ -150,10 +162,10 @@ static int areas_take(struct atoll_cuda_device *d, struct atoll_err *err)
     return rc;
 }
 
-/* Allocates the areas whose wanted size differs from what there is: first frees, then takes. */
+/* Allocates the areas whose wanted size differs from what there is: first frees, then takes, then overwrites. */
 static int areas_make(struct atoll_cuda_device *d, struct atoll_err *err)
 {
-    int is_new[ATOLL_AREA_COUNT], count = 0;
+    int is_new[ATOLL_AREA_COUNT], count = 0, is_kept = 0;
     for (uint32_t i = 0; i < ATOLL_AREA_COUNT; i++) {
         is_new[i] = d->wanted[i] != d->areas[i].bytes;
         count += is_new[i];
@@ -162,9 +174,13 @@ static int areas_make(struct atoll_cuda_device *d, struct atoll_err *err)
         return 0;
     int rc = areas_free(d, is_new, err);
     if (rc == 0 && is_new[ATOLL_AREA_SEALED])
-        rc = sealed_attach(d, err);
+        rc = sealed_attach(d, &is_kept, err);
     if (rc == 0)
         rc = areas_take(d, err);
+    if (is_kept)
+        is_new[ATOLL_AREA_SEALED] = 0;
+    if (rc == 0)
+        rc = areas_overwrite(d, is_new, err);
     if (rc < 0) /* what is allocated now is not known */
         atoll_cuda_device_drop_all(d);
     return rc;
@@ -182,6 +198,14 @@ static uint64_t areas_budget(const struct atoll_cuda_device *d, uint64_t *ret_se
     return budget;
 }
 
+/* Small areas only grow, so that tasks in turns share them.  Large ones go when a task comes that does not need them: whenever
+ * another candidate runs all of them is overwritten. */
+static uint64_t area_size(const struct atoll_cuda_device *d, enum atoll_cuda_area area, uint64_t wanted)
+{
+    uint64_t had = wanted > LENT_BYTES ? d->wanted[area] : d->usual[area];
+    return had > wanted ? had : wanted;
+}
+
 int atoll_cuda_device_has_room(const struct atoll_cuda_device *d, uint64_t arena, uint64_t plain)
 {
     const uint64_t *w = d->wanted;
@@ -196,8 +220,8 @@ int atoll_cuda_device_reserve(struct atoll_cuda_device *d, uint64_t arena_least,
                               uint64_t plain, struct atoll_err *err)
 {
     uint64_t *w = d->wanted, sealed, budget = areas_budget(d, &sealed);
-    uint64_t arena = w[ATOLL_AREA_ARENA] > arena_wanted ? w[ATOLL_AREA_ARENA] : arena_wanted;
-    uint64_t all_plain = w[ATOLL_AREA_PLAIN] > plain ? w[ATOLL_AREA_PLAIN] : plain;
+    uint64_t arena = area_size(d, ATOLL_AREA_ARENA, arena_wanted);
+    uint64_t all_plain = area_size(d, ATOLL_AREA_PLAIN, plain);
     if (arena > budget || all_plain > budget - arena || arena + all_plain + sealed > budget) {
         /* what earlier tasks wanted goes first, then the expected values, then the rotation */
         arena = arena_wanted > ARENA_MIN ? arena_wanted : ARENA_MIN;
@@ -214,6 +238,9 @@ int atoll_cuda_device_reserve(struct atoll_cuda_device *d, uint64_t arena_least,
     }
     w[ATOLL_AREA_ARENA] = arena;
     w[ATOLL_AREA_PLAIN] = all_plain;
+    for (uint32_t i = 0; i < ATOLL_AREA_COUNT; i++)
+        if (w[i] <= LENT_BYTES && w[i] > d->usual[i])
+            d->usual[i] = w[i];
     w[ATOLL_AREA_SEALED] = sealed / ATOLL_LAYOUT_ALIGN * ATOLL_LAYOUT_ALIGN;
     return areas_make(d, err);
 }

@@ -65,6 +65,7 @@ struct atoll_cuda_device {
     uint32_t support_stack_bytes;              /* that a thread of support's may spill */
     struct atoll_span areas[ATOLL_AREA_COUNT]; /* bytes 0: not allocated */
     uint64_t wanted[ATOLL_AREA_COUNT];         /* bytes, kept over processes */
+    uint64_t usual[ATOLL_AREA_COUNT];          /* the most that was asked for without being lent */
     struct atoll_cuda_sealed_memory sealed; /* that areas[ATOLL_AREA_SEALED] attaches, where it is not shut */
     struct atoll_expected_store *expected_store;
     struct atoll_torch_oracle *torch,

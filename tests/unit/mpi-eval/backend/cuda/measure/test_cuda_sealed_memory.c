@@ -16,7 +16,7 @@
 #include "tests/unit/mpi-eval/fixture_cuda_driver.h"
 
 #define FILES      12
-#define FILE_BYTES ((off_t)1 << 30) /* nothing is in them but what is written */
+#define FILE_BYTES ((off_t)1 << 36) /* nothing is in them but what is written */
 #define MARGIN     ((uint64_t)768 << 20)
 #define BUDGET     ((uint64_t)200 << 20) /* of arena, plain and sealed area */
 #define PRINT      4096u
@@ -125,9 +125,17 @@ static unsigned copy_out(void *to, atoll_cuda_address from, size_t bytes, struct
     return driver_stream_wait(stream);
 }
 
+/* The first and the last word: the files are full of holes. */
+static unsigned set_words(atoll_cuda_address to, unsigned value, size_t count, struct CUstream_st *stream)
+{
+    copy_in(to, &value, sizeof(value), stream);
+    return copy_in(to + 4 * (count - 1), &value, sizeof(value), stream);
+}
+
 static int device_main(void)
 {
-    static const struct atoll_cuda table = {DRIVER_BASICS,
+    static const struct atoll_cuda table = {DRIVER_BUT_SETS,
+                                            .cuMemsetD32Async = set_words,
                                             .cuMemAlloc = memory_alloc,
                                             .cuMemFree = memory_free,
                                             .cuMemGetAddressRange = range,
@@ -349,9 +357,66 @@ static void test_gone(void **state)
     atoll_expected_store_give(d->expected_store, a);
 }
 
+/* ---- arena and plain area ---- */
+
+#define GIB ((uint64_t)1 << 30)
+
+/* Small ones grow, large ones are lent, and nobody finds what another one has left there. */
+static void test_lent(void **state)
+{
+    static const struct {
+        uint64_t arena_wanted, plain, arena, plain_area; /* MiB */
+        int sealed_stays;
+    } rows[] = {{100, 50, 100, 50, 1},
+                {300, 20, 300, 50, 1},
+                {200, 200, 300, 200, 1},
+                {9000, 5000, 9000, 5000, 1},
+                {8000, 100, 9000, 200, 1},
+                {200, 100, 300, 200, 1},
+                {4096, 4096, 4096, 4096, 1},
+                {9000, 100, 9000, 4096, 1},
+                {100, 100, 4096, 4096, 1},
+                /* what does not fit beside it goes first: the sealed area */
+                {40000, 100, 40000, 100, 0},
+                {100, 100, 4096, 4096, 0}};
+    static const char letter[] = "letter!", nothing[4] = "";
+    struct atoll_err err = ATOLL_ERR_INIT;
+    (void)state;
+    d->facts.free_bytes = MARGIN + ATOLL_CUDA_SEALED_CONTEXT_BYTES + 48 * GIB;
+    worker_start();
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        const struct atoll_span *a = d->areas, before[ATOLL_AREA_COUNT] = {a[0], a[1], a[2]};
+        if (atoll_cuda_device_reserve(d, 4096, rows[i].arena_wanted << 20, rows[i].plain << 20, &err) != 0)
+            fail_msg("row %zu: %s", i, err.text);
+        if (a[ATOLL_AREA_ARENA].bytes >> 20 != rows[i].arena ||
+            a[ATOLL_AREA_PLAIN].bytes >> 20 != rows[i].plain_area)
+            fail_msg("row %zu: %llu and %llu MiB", i, (unsigned long long)a[ATOLL_AREA_ARENA].bytes >> 20,
+                     (unsigned long long)a[ATOLL_AREA_PLAIN].bytes >> 20);
+        if (i)
+            assert_int_equal(before[ATOLL_AREA_SEALED].bytes == a[ATOLL_AREA_SEALED].bytes,
+                             rows[i].sealed_stays);
+        atoll_command_batch_clear(&d->batch);
+        for (uint32_t k = 0; k < ATOLL_AREA_COUNT; k++)
+            if (a[k].bytes)
+                atoll_command_batch_read(&d->batch, a[k].address, sizeof(nothing));
+        for (uint32_t k = 0; k < ATOLL_AREA_COUNT; k++)
+            if (a[k].bytes)
+                atoll_command_batch_write(&d->batch, a[k].address, letter, sizeof(letter));
+        assert_int_equal(atoll_cuda_device_run_own(d, "letters", &err), 0);
+        for (uint32_t k = 0; k < ATOLL_AREA_COUNT; k++) {
+            size_t length = 0;
+            const void *bytes = a[k].bytes ? atoll_command_batch_take_bytes(&d->reply, &length) : NULL;
+            int is_same = k < 3 && before[k].address == a[k].address && before[k].bytes == a[k].bytes;
+            if (bytes)
+                assert_memory_equal(bytes, is_same ? letter : nothing, sizeof(nothing));
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(test_outlives, set_up, tear_down),
+                                       cmocka_unit_test_setup_teardown(test_lent, set_up, tear_down),
                                        cmocka_unit_test_setup_teardown(test_shut, set_up, tear_down),
                                        cmocka_unit_test_setup_teardown(test_gone, set_up, tear_down)};
     if (argc == 2 && strcmp(argv[0], "atoll-worker-cuda") == 0) {
