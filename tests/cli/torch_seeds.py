@@ -213,6 +213,24 @@ def check_fit():
     assert shape_fit.fit([3, 3, 3], dims, names=True) == "k"
     assert shape_fit.fit([1, 2], {"n": [4, 4]}) is None
     assert shape_fit.fit([7], {"n": [4]}) == "7"
+    check_windows()
+
+
+def check_windows():
+    """Strided windows of every divisor, shift and offset that is tried are found, and what is found holds; no others are."""
+    limit, of = shape_fit.NUMBER_LIMIT, (129, 31, 224)
+
+    def is_window(values):
+        return any(all((o + shift) // divisor + offset == v for o, v in zip(of, values)) for divisor in range(2, limit + 1)
+                   for shift in range(-min(of), limit + 1) for offset in (-1, 0, 1))
+
+    for divisor in (2, 3, 31, limit, limit + 1):
+        for shift in (-limit, -1, 5, limit):
+            for offset in (-1, 1, 2):
+                values = tuple((o + shift) // divisor + offset for o in of)
+                found = shape_fit._floored(values, of, ("n", shape_fit.ATOM))
+                assert bool(found) == is_window(values), (values, found)
+                assert not found or tuple(host_seed.evaluate(found[0], {"n": o}) for o in of) == values, (values, found)
 
 
 seed.PARTS, seed.PARTS_LOOPS = 4, 512  # so that a few thousand elements are shared by blocks

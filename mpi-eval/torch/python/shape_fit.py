@@ -86,16 +86,25 @@ def _affine(values, of, term):
 
 
 def _floored(values, of, term):
-    """(term + shift) / divisor + offset: what strided windows leave of an extent."""
-    for divisor in range(2, NUMBER_LIMIT + 1):
-        if max(of) < divisor:
-            break
-        for shift in sorted(range(-NUMBER_LIMIT, NUMBER_LIMIT + 1), key=abs):
-            if min(of) + shift < 0:
-                continue
-            offset = values[0] - (of[0] + shift) // divisor
-            if abs(offset) <= 1 and all((o + shift) // divisor + offset == v for o, v in zip(of, values)):
-                return _plus(("%s / %d" % (_wrap(_plus(term, shift), PRODUCT), divisor), PRODUCT), offset)
+    """(term + shift) / divisor + offset: what strided windows leave of an extent.  The first divisor that serves, with its nearest
+    shift to 0.  A shift serves where divisor * (value - offset) <= of + shift < divisor * (value - offset + 1) for all variants."""
+    low, high = of.index(min(of)), of.index(max(of))
+    apart, rise = of[high] - of[low], values[high] - values[low]
+    if rise < 0:
+        return None
+    first = max(2, apart // (rise + 1) + 1)  # a quotient rises by less than apart / divisor + 1, and by more than that - 1
+    last = min(NUMBER_LIMIT, of[high], (apart - 1) // (rise - 1) if rise > 1 else NUMBER_LIMIT)
+    for divisor in range(first, last + 1):
+        starts = [divisor * v - o for v, o in zip(values, of)]
+        found = []
+        for offset in (-1, 0, 1):
+            least = max(max(starts) - divisor * offset, -of[low], -NUMBER_LIMIT)
+            most = min(min(starts) - divisor * offset + divisor - 1, NUMBER_LIMIT)
+            if least <= most:
+                found.append((least if least > 0 else min(most, 0), offset))
+        if found:
+            shift, offset = min(found, key=lambda f: (abs(f[0]), f[0]))
+            return _plus(("%s / %d" % (_wrap(_plus(term, shift), PRODUCT), divisor), PRODUCT), offset)
     return None
 
 
