@@ -121,6 +121,17 @@ const char *atoll_stage_name(enum atoll_issue_stage stage)
     return (unsigned)stage < ATOLL_ISSUE_STAGE_COUNT ? stage_names[stage] : "unknown";
 }
 
+uint64_t atoll_issues_of_language(const char *language)
+{
+    static const uint64_t of_devices =
+        BIT(ATOLL_ISSUE_MISSING_BULK_COPY) | BIT(ATOLL_ISSUE_MISSING_PERSISTENT) |
+        BIT(ATOLL_ISSUE_WORKERS_HARDCODED) | BIT(ATOLL_ISSUE_UNEVEN_WAVES) | BIT(ATOLL_ISSUE_LOW_OCCUPANCY) |
+        BIT(ATOLL_ISSUE_NO_COOPERATION) | BIT(ATOLL_ISSUE_SUBGROUPS_UNUSED) |
+        BIT(ATOLL_ISSUE_EXCESS_BARRIERS) | BIT(ATOLL_ISSUE_ATOMIC_CONTENTION);
+    uint64_t all = BIT(ATOLL_ISSUE_COUNT) - 1;
+    return strcmp(language, "c") == 0 ? all & ~of_devices : all;
+}
+
 uint64_t atoll_issues_of_stage(uint64_t issues, enum atoll_issue_stage stage)
 {
     uint64_t of_stage = 0;

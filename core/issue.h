@@ -89,6 +89,8 @@ const struct atoll_issue_row *atoll_issue_row(enum atoll_issue issue);
 /* "algorithm" ...; "unknown" outside. */
 const char *atoll_stage_name(enum atoll_issue_stage stage);
 
+/* Those that a kernel in a language can have: of C none that blocks, waves, barriers and atomics of a device make. */
+uint64_t atoll_issues_of_language(const char *language);
 /* Those issues of the mask that a stage works on. */
 uint64_t atoll_issues_of_stage(uint64_t issues, enum atoll_issue_stage stage);
 /* Bit per stage that has one of the issues. */

@@ -63,6 +63,12 @@ const char *atoll_strategy_name(unsigned strategy)
     return strategy < ATOLL_STRATEGY_COUNT ? strategy_names[strategy] : "unknown";
 }
 
+int atoll_search_leaves_params(const struct atoll_search *search)
+{
+    return search->ask_share >= 1 &&
+           (search->strategy == ATOLL_STRATEGY_BEAM || search->strategy == ATOLL_STRATEGY_TREE);
+}
+
 void atoll_search_defaults(struct atoll_search *ret_search)
 {
     *ret_search = (struct atoll_search){

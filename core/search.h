@@ -173,6 +173,9 @@ void atoll_search_print(const struct atoll_search *search, const struct atoll_se
                         struct atoll_buffer *out);
 
 void atoll_search_defaults(struct atoll_search *ret_search);
+/* Whether nobody tries further combinations of a template before the templates at the search's end: where a beam or a tree leaves
+ * nothing to the built-in operator.  Islands have the tuner try some while models think, stages have one for it. */
+int atoll_search_leaves_params(const struct atoll_search *search);
 /* What rows mean that are not there: the defaults, but of what changes a search that began without them. */
 void atoll_search_unsaid(struct atoll_search *ret_search);
 /* ln(1 + margin): the margin of a paired test, of decisions and of orders. */

@@ -31,6 +31,7 @@ enum { SOURCE = 1, WORDS = 2, PATTERN = 4, NAME = 8, LINE = 16 };
 static const struct {
     const char *name, *description, *schema;
     unsigned takes;
+    const char *of_c; /* description where sources are C; NULL: the same */
 } tools[ATOLL_TOOL_COUNT] = {
     [ATOLL_TOOL_COMPILE] =
         {"compile",
@@ -39,26 +40,31 @@ static const struct {
          "the "
          "mix of machine instructions; with a pattern also the lines of the instruction listing around those "
          "that match it. Of a template the first legal combination is compiled.",
-         OBJECT(SOURCE_SCHEMA "," PATTERN_SCHEMA, "\"source\""), SOURCE | PATTERN},
+         OBJECT(SOURCE_SCHEMA "," PATTERN_SCHEMA, "\"source\""), SOURCE | PATTERN,
+         "Compiles a source with the compiler and the flags of an evaluation, and costs none. Gives the "
+         "diagnostics with the lines they name, or, where it compiles, the mix of machine instructions and "
+         "the innermost loop with the most arithmetic on floats as the compiler wrote it: operands on the "
+         "stack (%rsp) are registers that did not suffice; with a pattern also the lines of that loop around "
+         "those that match it. Of a template the first legal combination is compiled."},
     [ATOLL_TOOL_CHECK] =
         {"check",
          "Compiles a source and runs it at the small check variants on the device: whether its results are "
          "right, and if not what is wrong with them. No time is measured.",
-         OBJECT(SOURCE_SCHEMA, "\"source\""), SOURCE},
+         OBJECT(SOURCE_SCHEMA, "\"source\""), SOURCE, NULL},
     [ATOLL_TOOL_SEARCH_KNOWLEDGE] = {"search_knowledge",
                                      "Finds texts on hardware, languages and optimizations by words or by a "
                                      "pattern, and shows the lines that fit. read_file gives a whole text.",
-                                     OBJECT(WORDS_SCHEMA "," PATTERN_SCHEMA, ""), WORDS | PATTERN},
+                                     OBJECT(WORDS_SCHEMA "," PATTERN_SCHEMA, ""), WORDS | PATTERN, NULL},
     [ATOLL_TOOL_SEARCH_ARCHIVE] = {"search_archive",
                                    "Finds kernels that this search has tried, by words or by a pattern, and "
                                    "shows their times or verdicts and the lines that fit.",
-                                   OBJECT(WORDS_SCHEMA "," PATTERN_SCHEMA, ""), WORDS | PATTERN},
+                                   OBJECT(WORDS_SCHEMA "," PATTERN_SCHEMA, ""), WORDS | PATTERN, NULL},
     [ATOLL_TOOL_READ_FILE] =
         {"read_file", "Gives a text of knowledge by the name that search_knowledge shows.",
          OBJECT("\"name\":{\"type\":\"string\"},\"line\":{\"type\":\"integer\",\"description\":\"The first "
                 "line that is wanted; 1 where it is left out.\"}",
                 "\"name\""),
-         NAME | LINE},
+         NAME | LINE, NULL},
 };
 
 const char *atoll_tool_name(enum atoll_tool tool)
@@ -66,9 +72,9 @@ const char *atoll_tool_name(enum atoll_tool tool)
     return tools[tool].name;
 }
 
-const char *atoll_tool_description(enum atoll_tool tool)
+const char *atoll_tool_description(enum atoll_tool tool, const char *language)
 {
-    return tools[tool].description;
+    return tools[tool].of_c && strcmp(language, "c") == 0 ? tools[tool].of_c : tools[tool].description;
 }
 
 const char *atoll_tool_schema(enum atoll_tool tool)

@@ -21,8 +21,8 @@ enum atoll_tool {
 const char *atoll_tool_name(enum atoll_tool tool);
 /* Of this name; ATOLL_TOOL_COUNT: none. */
 enum atoll_tool atoll_tool_find(const char *name);
-/* For models: what it does, and the JSON schema of its arguments. */
-const char *atoll_tool_description(enum atoll_tool tool);
+/* For models: what it does for who writes in a language, and the JSON schema of its arguments. */
+const char *atoll_tool_description(enum atoll_tool tool, const char *language);
 const char *atoll_tool_schema(enum atoll_tool tool);
 
 /* "" where an argument is not there. */

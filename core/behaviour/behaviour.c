@@ -300,7 +300,8 @@ const char *atoll_behaviour_level_text_of(const char *language, unsigned dimensi
         {
             {"scalar or strided access", "vectorised contiguous access", "cache blocking",
              "several levels: tiles with register blocks, packing or prefetch"},
-            {"direct translation of the reference", "fused, one pass over the data",
+            {"direct translation of the reference",
+             "fused: fewer launches or passes than the reference has steps",
              "reformulated: online, running or approximated", "structurally new algorithm"},
             {"none, independent units", "reductions over several accumulators", "several phases",
              "atomics between units"},
@@ -309,7 +310,8 @@ const char *atoll_behaviour_level_text_of(const char *language, unsigned dimensi
             {"scalar or uncoalesced access", "coalesced or vectorised access", "tiles in shared memory",
              "several levels: shared tiles with register blocks, tensor fragments, asynchronous copies or "
              "prefetch"},
-            {"direct translation of the reference", "fused, one pass over the data",
+            {"direct translation of the reference",
+             "fused: fewer launches or passes than the reference has steps",
              "reformulated: online, running or approximated", "structurally new algorithm"},
             {"none, independent threads", "barriers of a block",
              "within warps: shuffles, votes, reductions, warps with roles of their own",
@@ -318,7 +320,8 @@ const char *atoll_behaviour_level_text_of(const char *language, unsigned dimensi
         {
             {"single elements", "contiguous blocks, each loaded once", "tiles that a loop goes through",
              "several levels: pipelined tiles of tl.dot, tensor descriptors, warps with roles of their own"},
-            {"direct translation of the reference", "fused, one pass over the data",
+            {"direct translation of the reference",
+             "fused: fewer launches or passes than the reference has steps",
              "reformulated: online, running or approximated", "structurally new algorithm"},
             {"none, independent programs", "reductions or products within a block",
              "scans, sorts, warps with roles of their own",

@@ -177,10 +177,23 @@ static int read_device(struct atoll_yaml_walk *walk, const struct atoll_yaml_nod
                       &index->device_count);
 }
 
+static int read_types(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, void *target)
+{
+    enum atoll_dtype type;
+    if (atoll_knowledge_read_words(walk, node, target))
+        return -1;
+    for (const char *const *name = *(const char *const **)target; *name; name++)
+        if (atoll_dtype_parse(*name, &type) != 0)
+            return atoll_yaml_fail(walk, node, "there is no type '%.40s'; there are %s", *name,
+                                   atoll_dtype_names());
+    return 0;
+}
+
 static const struct atoll_yaml_row feature_rows[] = {
     {"name", ATOLL_YAML_REQUIRED, read_name, DEVICE(name)},
     {"device", ATOLL_YAML_REQUIRED, read_name, DEVICE(device)},
     {"what", ATOLL_YAML_REQUIRED, atoll_knowledge_read_line, DEVICE(what)},
+    {"types", ATOLL_YAML_OPTIONAL, read_types, DEVICE(types)},
     {"compile", ATOLL_YAML_OPTIONAL, read_compile, DEVICE(compile)},
 };
 static const struct atoll_yaml_section feature_section = {feature_rows, COUNT(feature_rows)};

@@ -22,6 +22,8 @@ struct atoll_knowledge_device {
     const char *name, *what;
     const char *vendor; /* of a family; NULL else */
     const char *device; /* of a feature: the family that may have it */
+    /* Of a feature: types of elements that it computes with; NULL: it is for all.  End with NULL. */
+    const char *const *types;
     /* By language: how the check compiles for it: a target ("sm_90a") or flags; NULL: it cannot. */
     const char *compile[ATOLL_KNOWLEDGE_LANGUAGES];
 };

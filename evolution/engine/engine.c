@@ -65,6 +65,11 @@ const char *atoll_engine_model(const struct atoll_engine *engine, uint32_t model
     return model < engine->model_count ? engine->models[model].name : NULL;
 }
 
+const struct atoll_search *atoll_engine_search(const struct atoll_engine *engine)
+{
+    return &engine->search;
+}
+
 enum atoll_triton atoll_engine_triton(const struct atoll_engine *engine)
 {
     return engine->search.triton;

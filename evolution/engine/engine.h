@@ -33,6 +33,8 @@ struct atoll_id atoll_engine_digest(const struct atoll_engine *engine); /* of th
 const struct atoll_task *atoll_engine_task(const struct atoll_engine *engine,
                                            uint32_t task); /* NULL beyond */
 uint32_t atoll_engine_task_count(const struct atoll_engine *engine);
+const struct atoll_search *
+atoll_engine_search(const struct atoll_engine *engine);                   /* its settings; borrowed */
 enum atoll_triton atoll_engine_triton(const struct atoll_engine *engine); /* as its settings say */
 /* Text and language of a source; -1 when unknown. */
 int atoll_engine_source(const struct atoll_engine *engine, const struct atoll_id *source,

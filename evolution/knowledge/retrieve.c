@@ -337,24 +337,45 @@ static int is_of_family(const struct view *v, const struct atoll_knowledge_entry
     return 0;
 }
 
-/* A device whose features are not known may have all of them. */
-static int has_features(const struct view *v, const struct atoll_knowledge_entry *e)
+/* Of the device's family, or of a narrower one that its features name; with all features that it needs.  A device whose features are
+ * not known may have all of them. */
+int atoll_retrieval_fits_device(const struct atoll_knowledge_entry *e, const char *family,
+                                const char *const *features)
 {
-    for (const char *const *f = e->features; f && *f && v->q->features; f++)
-        if (!has_word(v->q->features, *f))
+    int is_of_device = atoll_retrieval_is_for(e->devices, family);
+    for (const char *const *d = e->devices; d && *d && features; d++)
+        is_of_device |= has_word(features, *d);
+    for (const char *const *f = e->features; f && *f && features; f++)
+        if (!has_word(features, *f))
             return 0;
-    return 1;
+    return is_of_device;
 }
 
-/* Of the device's family, or of a narrower one that its features name. */
-static int is_for_device(const struct view *v, const struct atoll_knowledge_entry *e)
+/* Whether the task computes with what one of its features is for: has it in a tensor, or may use it inside. */
+static int suits_types(const struct atoll_task *task, const struct atoll_knowledge_device *feature)
 {
-    if (atoll_retrieval_is_for(e->devices, v->q->device ? v->q->device : ""))
-        return 1;
-    for (const char *const *d = e->devices; d && *d && v->q->features; d++)
-        if (has_word(v->q->features, *d))
+    for (const char *const *name = feature->types; name && *name; name++) {
+        enum atoll_dtype type;
+        if (atoll_dtype_parse(*name, &type) != 0)
+            continue;
+        if (task->precisions >> type & 1)
             return 1;
-    return 0;
+        for (size_t i = 0; i < task->tensor_count; i++)
+            if (task->tensors[i].dtype == type)
+                return 1;
+    }
+    return feature->types == NULL;
+}
+
+static int has_types(const struct atoll_retrieval *r, const struct view *v,
+                     const struct atoll_knowledge_entry *e)
+{
+    for (const char *const *f = e->features; f && *f && v->q->task; f++) {
+        const struct atoll_knowledge_device *feature = atoll_knowledge_feature_find(&r->base->index, *f);
+        if (feature && !suits_types(v->q->task, feature))
+            return 0;
+    }
+    return 1;
 }
 
 /* The very message that an entry says it causes: then it is told, whatever family the task is of. */
@@ -370,8 +391,9 @@ static int may_be_told(const struct atoll_retrieval *r, uint32_t at, const struc
     struct atoll_hint_statistics whole = atoll_hint_account_whole(&r->ledger.accounts[at]);
     int is_critical = e->kind == ATOLL_KNOWLEDGE_CONSTRAINT && e->severity == ATOLL_KNOWLEDGE_CRITICAL;
     int is_example = e->kind == ATOLL_KNOWLEDGE_EXAMPLE;
-    return atoll_knowledge_has(e->languages, v->q->language ? v->q->language : "") && is_for_device(v, e) &&
-           has_features(v, e) && (!e->families || is_of_family(v, e) || is_said(v, e)) &&
+    return atoll_knowledge_has(e->languages, v->q->language ? v->q->language : "") &&
+           atoll_retrieval_fits_device(e, v->q->device ? v->q->device : "", v->q->features) &&
+           has_types(r, v, e) && (!e->families || is_of_family(v, e) || is_said(v, e)) &&
            (is_critical || !atoll_hint_is_losing(&whole)) &&
            (!is_example || (atoll_knowledge_is_proven(e) &&
                             !is_any_excepted(r->except, e->families, count_words(e->families))));
@@ -533,7 +555,8 @@ static size_t rank(const struct atoll_retrieval *r, const struct view *v, struct
 static size_t entry_limit(const struct view *v)
 {
     size_t fewer = v->is_wrong ? 2 : (size_t)(3 * v->progress);
-    return ATOLL_RETRIEVE_ENTRIES - fewer;
+    size_t limit = ATOLL_RETRIEVE_ENTRIES - fewer;
+    return v->q->is_narrow ? (limit + 1) / 2 : limit;
 }
 
 static double less_of(const struct atoll_retrieval *r, const struct view *v, const size_t *told,

@@ -38,6 +38,7 @@ struct atoll_retrieval_query {
     uint8_t stage;                           /* enum atoll_issue_stage; COUNT: none */
     unsigned depth;                          /* improvements that the parent has behind it */
     const char *const *cells;                /* of the parent: "memory 2", ends with NULL; NULL none */
+    int is_narrow; /* what is to be done was chosen by another: half as many entries */
     int is_first_draft; /* no model has shown yet that it can do the task: code of critical constraints is told, too */
 };
 
@@ -59,6 +60,10 @@ size_t atoll_retrieval_kernels(struct atoll_retrieval *retrieval, const struct a
 /* The same as a brief; texts go into arena. */
 int atoll_retrieval_brief(const struct atoll_retrieval *retrieval, const struct atoll_retrieved *found,
                           struct atoll_arena *arena, struct atoll_brief *ret_brief, struct atoll_err *err);
+
+/* Whether an entry is about a device: family "" is none that is known; features as of a query, NULL: not known. */
+int atoll_retrieval_fits_device(const struct atoll_knowledge_entry *entry, const char *family,
+                                const char *const *features);
 
 uint32_t atoll_retrieval_kernel_count(const struct atoll_retrieval *retrieval);
 

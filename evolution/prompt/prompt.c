@@ -63,21 +63,40 @@ static const char *text_of(const struct atoll_prompt_input *input, const struct 
     return input->language_text && strcmp(file->path, path) == 0 ? input->language_text : file->text;
 }
 
+/* What a judge needs of a text: how a kernel is run, which stands before the first heading of level two; the rest is for who writes. */
+static void put_first_part(const char *text, struct atoll_buffer *out)
+{
+    const char *end = strncmp(text, "## ", 3) == 0 ? text : strstr(text, "\n## ");
+    atoll_buffer_put_bytes(out, text, end ? (size_t)(end - text) : strlen(text));
+}
+
+static void put_texts(struct system *s, int is_judge)
+{
+    for (uint32_t i = 0; i < s->languages.count; i++) {
+        const struct atoll_prompt_language_row *row = &s->languages.rows[i];
+        if (!row->text || !atoll_prompt_language_holds(row, s->input->language, s->family))
+            continue;
+        if (is_judge)
+            put_first_part(text_of(s->input, row->text), s->out);
+        else
+            atoll_regions_strip(text_of(s->input, row->text), s->out);
+    }
+}
+
 static void put_language(struct system *s)
 {
     const char *language = s->input->language;
+    int is_judge = s->input->ask->kind == ATOLL_ASK_JUDGE;
     put_text(s, "plan");
-    for (uint32_t i = 0; i < s->languages.count; i++) {
-        const struct atoll_prompt_language_row *row = &s->languages.rows[i];
-        if (row->text && atoll_prompt_language_holds(row, language, s->family))
-            atoll_regions_strip(text_of(s->input, row->text), s->out);
-    }
-    if (atoll_rules_count(language) > 0) {
+    if (!is_judge)
+        put_text(s, s->input->leaves_params ? "params-left" : "params");
+    put_texts(s, is_judge);
+    if (atoll_rules_count(language) > 0 && !is_judge) {
         atoll_buffer_printf(s->out,
                             "\n## Static rules\n\nA source that breaks one of these is refused before "
                             "it is compiled; comments and strings of your own are fine.\n\n");
     }
-    for (unsigned r = 0; r < atoll_rules_count(language); r++)
+    for (unsigned r = 0; r < atoll_rules_count(language) && !is_judge; r++)
         atoll_buffer_printf(s->out, "- %s: %s\n", atoll_rules_id(language, r), atoll_rules_why(language, r));
     put_text(s, "honesty");
 }
@@ -98,14 +117,15 @@ static void put_example(struct system *s)
     put_text(s, "answer");
 }
 
-static void put_issue_types(struct atoll_buffer *out)
+static void put_issue_types(const char *language, struct atoll_buffer *out)
 {
+    uint64_t known = atoll_issues_of_language(language);
     atoll_buffer_printf(out, "\n## Types of issues, by the stage that works on them\n");
     for (unsigned s = 0; s < ATOLL_ISSUE_STAGE_COUNT; s++) {
         atoll_buffer_printf(out, "\n%s:\n\n", atoll_stage_name((enum atoll_issue_stage)s));
         for (unsigned i = 0; i < ATOLL_ISSUE_COUNT; i++) {
             const struct atoll_issue_row *row = atoll_issue_row((enum atoll_issue)i);
-            if (row->stage == (enum atoll_issue_stage)s)
+            if (row->stage == (enum atoll_issue_stage)s && (known >> i & 1))
                 atoll_buffer_printf(out, "- %s: %s\n", row->name, row->meaning);
         }
     }
@@ -151,7 +171,7 @@ static int write_system(struct system *s, struct atoll_err *err)
         put_example(s);
     put_text(s, form->part);
     if (ask->kind == ATOLL_ASK_ANALYSE)
-        put_issue_types(s->out);
+        put_issue_types(s->input->language, s->out);
     if (ask->kind == ATOLL_ASK_DISTIL)
         put_triggers(s->out);
     if (form->has_island)

@@ -21,7 +21,7 @@
 
 /* Raised with every change of what the program says in prompts: a replay compares prompts of its own version only.  The texts of
  * knowledge/prompts are the campaign's own, frozen. */
-#define ATOLL_PROMPT_VERSION 6
+#define ATOLL_PROMPT_VERSION 7
 
 /* A kernel as a prompt shows it.  All borrowed. */
 struct atoll_prompt_kernel {
@@ -113,7 +113,10 @@ struct atoll_prompt_input {
     size_t round_count;
     /* of the version that the ask names, in the place of the pack's prompts/LANGUAGE.md; NULL: that one.  META: what is edited */
     const char *language_text;
-    unsigned tool_limit; /* > 0: so many calls of tools, whose schemas come beside the prompt */
+    int leaves_params; /* of templates only the first combination is measured, before the search turns to templates at its end */
+    uint32_t round_limit;  /* staged: attempts of a stage, 0 unknown */
+    uint32_t alternatives; /* PLAN: so many are asked for a plan for the same parent; 0 or 1: one alone */
+    unsigned tool_limit;   /* > 0: so many calls of tools, whose schemas come beside the prompt */
     size_t
         user_limit_bytes; /* of the user text, from what the model's context leaves; 0: 48 KiB, beside kernels of similar
                              tasks; at least 4 KiB; what is ours is never cut, some KiB */

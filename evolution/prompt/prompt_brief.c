@@ -191,10 +191,10 @@ void atoll_prompt_write_issues(const struct atoll_prompt_input *input, struct at
     }
     if (ask->stage >= ATOLL_ISSUE_STAGE_COUNT)
         return;
-    atoll_prompt_put(t,
-                     "Stage of the work: %s. Known issues of the stage's kernel, the severest first; work on "
-                     "these alone:\n",
-                     atoll_stage_name((enum atoll_issue_stage)ask->stage));
+    atoll_prompt_put(t, "Stage of the work: %s", atoll_stage_name((enum atoll_issue_stage)ask->stage));
+    if (ask->op == ATOLL_OPERATOR_STAGED && input->round_limit)
+        atoll_prompt_put(t, ", attempt %u of %u", ask->round + 1u, input->round_limit);
+    atoll_prompt_put(t, ". Known issues of the stage's kernel, the severest first; work on these alone:\n");
     put_issues(input, t, STAGE(ask->stage), known_issues(input));
 }
 
@@ -238,13 +238,14 @@ void atoll_prompt_write_tools(const struct atoll_prompt_input *input, struct ato
         t, "You may call tools before you answer, %u call%s in all; they are described beside this text. ",
         input->tool_limit, input->tool_limit == 1 ? "" : "s");
     if (atoll_prompt_form_row(atoll_prompt_form_of(input))->writes) {
-        atoll_prompt_put(t, "They cost no evaluation, your answer does: compile what you are going to hand "
-                            "in, repair it until "
-                            "it compiles without spills that you do not want, and check it at the small "
-                            "shapes while calls are "
-                            "left. Keep one call for the last version. What is measured is your answer "
-                            "alone, so it holds the "
-                            "whole kernel even where a tool has seen it.\n");
+        int is_c = strcmp(input->language, "c") == 0; /* whose compiler tells of no spills */
+        atoll_prompt_put(
+            t,
+            "They cost no evaluation, your answer does: compile what you are going to hand "
+            "in, repair it until it compiles%s, and check it at the small shapes while calls are "
+            "left. Keep one call for the last version. What is measured is your answer "
+            "alone, so it holds the whole kernel even where a tool has seen it.\n",
+            is_c ? " to the loop that you meant" : " without spills that you do not want");
     } else {
         atoll_prompt_put(
             t, "Use them for what you would otherwise guess: how an instruction is written, what was tried "
@@ -293,9 +294,22 @@ static void put_plans(const struct atoll_prompt_input *input, struct atoll_promp
                          "in what they change.\n",
                          input->ask->count);
     } else {
-        atoll_prompt_put(
-            t, "Write one plan, as the JSON described above. Others answer the same question with the same "
-               "facts: take what the evidence supports most, not what comes to mind first.\n");
+        static const char *const others[] = {
+            "take what the evidence supports most, not what comes to mind first",
+            "leave the most obvious step to them, and take the best one of another kind (fewer passes or "
+            "bytes "
+            "instead of a faster loop, another split of the work instead of another copy, or the other way "
+            "round)",
+            "take the one that could win most, even if it is a larger change, as long as the evidence allows "
+            "it "
+            "and it can be written in one go"};
+        size_t which = input->alternatives > 1 ? input->ask->number % (sizeof(others) / sizeof(*others)) : 0;
+        atoll_prompt_put(t, "Write one plan, as the JSON described above. ");
+        if (input->alternatives > 1)
+            atoll_prompt_put(t, "%u answer the same question with the same facts: %s.\n", input->alternatives,
+                             others[which]);
+        else
+            atoll_prompt_put(t, "Of several steps %s.\n", others[0]);
     }
 }
 

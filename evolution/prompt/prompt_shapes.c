@@ -155,7 +155,8 @@ static const char of_devices[] =
     "Computed from the timed shapes and this device, not measured; the most promising first "
     "(resident: blocks of a multiprocessor at a time; waves: how often all of them are filled).";
 static const char of_caches[] =
-    "Computed from the timed shapes for caches of 32 KiB and 1 MiB a core, not measured.";
+    "Computed from the timed shapes for caches of 32 KiB and 1 MiB a core, which nobody measured: this "
+    "processor's may be larger.";
 
 /* All of it is quoted, so that it gives way where a prompt is short. */
 void atoll_prompt_write_shapes(const struct atoll_prompt_input *input, struct atoll_prompt_text *t)

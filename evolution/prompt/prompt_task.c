@@ -334,11 +334,17 @@ void atoll_prompt_write_state(const struct atoll_prompt_input *input, struct ato
              input->baseline_ns);
     put_time(t, is_ahead ? "the parent, faster but not confirmed yet" : "the parent", parent_ns,
              input->baseline_ns);
+    double floor_ns =
+        parent && parent_ns > 0 &&
+                parent->evaluation /* of the parent's own round, as it stands beside its times */
+            ? atoll_evaluation_floor_ns(parent->evaluation, input->task)
+            : 0;
     double fastest_ns = input->best_ns > 0 ? input->best_ns : input->baseline_ns;
     put_time(t,
              input->task->flops ? "floor (nothing can be faster than bandwidth and peak arithmetic allow)"
                                 : "floor of memory (nothing can be faster than bandwidth allows)",
-             atoll_floor_trusted_ns(input->floor_ns, fastest_ns), input->baseline_ns);
+             atoll_floor_trusted_ns(floor_ns > 0 ? floor_ns : input->floor_ns, fastest_ns),
+             input->baseline_ns);
     atoll_prompt_put(t, "%s%s\n", t->piece_count ? "\n" : "", wanted(input));
 }
 

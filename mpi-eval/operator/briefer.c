@@ -558,21 +558,22 @@ static int tell_knowledge(struct atoll_briefer *b, const struct atoll_engine *en
     if (known > 0)
         put_cells(&parent.behaviour, room, cells);
     int is_first = atoll_briefer_wants_kernels(b, engine, ask);
-    const struct atoll_retrieval_query query = {
-        .task = atoll_engine_task(engine, ask->task),
-        .is_first_draft = is_first,
-        .cells = known > 0 ? cells : NULL,
-        .language = atoll_prompt_io_language(engine, b->backend, ask),
-        .device = device ? atoll_device_family(device) : "",
-        .features = strcmp(b->backend, "cpu") == 0 ? atoll_knowledge_processor_features() : NULL,
-        .diagnosis = known > 0 ? &parent.diagnosis : NULL,
-        .message = known > 0 ? parent.detail : NULL,
-        .source = source_of(engine, ask),
-        .words = step_of(b, ask),
-        .stage = ask->op == ATOLL_OPERATOR_STAGED || ask->op == ATOLL_OPERATOR_EXTRACT
-                     ? ask->stage
-                     : (uint8_t)ATOLL_ISSUE_STAGE_COUNT,
-        .depth = depth_of(engine, ask)};
+    const struct atoll_retrieval_query query = {.task = atoll_engine_task(engine, ask->task),
+                                                .is_first_draft = is_first,
+                                                .is_narrow = ask->op == ATOLL_OPERATOR_EXECUTE,
+                                                .cells = known > 0 ? cells : NULL,
+                                                .language = atoll_prompt_io_language(engine, b->backend, ask),
+                                                .device = device ? atoll_device_family(device) : "",
+                                                .features = atoll_knowledge_features(b->backend),
+                                                .diagnosis = known > 0 ? &parent.diagnosis : NULL,
+                                                .message = known > 0 ? parent.detail : NULL,
+                                                .source = source_of(engine, ask),
+                                                .words = step_of(b, ask),
+                                                .stage = ask->op == ATOLL_OPERATOR_STAGED ||
+                                                                 ask->op == ATOLL_OPERATOR_EXTRACT
+                                                             ? ask->stage
+                                                             : (uint8_t)ATOLL_ISSUE_STAGE_COUNT,
+                                                .depth = depth_of(engine, ask)};
     return known < 0 ? -1
                      : atoll_knowledge_briefs_make(b->knowledge, &query, is_first && b->search->knowledge > 1,
                                                    briefing, err);

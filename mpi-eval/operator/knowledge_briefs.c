@@ -122,9 +122,11 @@ int atoll_knowledge_briefs_make(struct atoll_knowledge_briefs *b, const struct a
     return 0;
 }
 
-const char *const *atoll_knowledge_processor_features(void)
+const char *const *atoll_knowledge_features(const char *backend)
 {
     static const char *features[8];
+    if (strcmp(backend, "cpu") != 0)
+        return NULL;
 #if defined(__x86_64__)
     size_t count = 0;
     const struct {

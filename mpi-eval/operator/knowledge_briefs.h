@@ -25,7 +25,8 @@ int atoll_knowledge_briefs_make(struct atoll_knowledge_briefs *briefs,
 /* For what came of it, and for vectors. */
 struct atoll_retrieval *atoll_knowledge_briefs_retrieval(struct atoll_knowledge_briefs *briefs);
 
-/* Features of this machine's processor as index.yaml calls them, on Arm the families of devices that it is of; ends with NULL.  Static storage. */
-const char *const *atoll_knowledge_processor_features(void);
+/* Of backend "cpu" the features of this machine's processor as index.yaml calls them, on Arm the families of devices that it is of; ends
+ * with NULL.  Static storage.  NULL of others: not known. */
+const char *const *atoll_knowledge_features(const char *backend);
 
 #endif

@@ -504,7 +504,11 @@ static int begin_calls(struct atoll_llm_queue *queue, struct open_ask *a, const 
                               "it called tools where no call was left");
         return 0;
     }
+    const struct atoll_device_info *device =
+        atoll_prompt_context_device(queue->context, atoll_engine_model(engine, a->ask.model));
     const struct atoll_tool_scene scene = {.engine = engine,
+                                           .device = device ? atoll_device_family(device) : "",
+                                           .features = atoll_knowledge_features(queue->backend),
                                            .task = a->ask.task,
                                            .model = a->ask.model,
                                            .language =

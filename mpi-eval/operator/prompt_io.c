@@ -268,10 +268,11 @@ static int add_tools(const struct atoll_prompt_io *io, const struct atoll_ask *a
 {
     struct atoll_llm_request *request = &question->request;
     unsigned limit = atoll_prompt_io_tool_limit(io, ask);
+    const char *language = atoll_prompt_io_language(io->engine, io->backend, ask);
     for (unsigned tool = 0; limit && tool < ATOLL_TOOL_COUNT; tool++) {
         request->tools[request->tool_count++] =
             (struct atoll_llm_tool){.name = atoll_tool_name((enum atoll_tool)tool),
-                                    .description = atoll_tool_description((enum atoll_tool)tool),
+                                    .description = atoll_tool_description((enum atoll_tool)tool, language),
                                     .schema = atoll_tool_schema((enum atoll_tool)tool)};
     }
     size_t all = atoll_roles_prompt_bytes(io->roles, atoll_model_role_of_ask(ask));
@@ -465,25 +466,29 @@ static int word(const struct atoll_prompt_io *io, const struct atoll_ask *ask,
                 const struct atoll_ask_record *record, struct atoll_arena *arena,
                 struct atoll_prompt_question *ret_question, struct atoll_err *err)
 {
+    const struct atoll_search *search = atoll_engine_search(io->engine);
     struct kernels k = {io,
                         ask,
                         atoll_engine_task(io->engine, ask->task),
                         atoll_engine_model(io->engine, ask->model),
                         atoll_prompt_io_language(io->engine, io->backend, ask),
                         arena};
-    struct atoll_prompt_input input = {.texts = io->texts,
-                                       .ask = ask,
-                                       .task = k.task,
-                                       .language = k.language,
-                                       .backend = io->backend,
-                                       .device = atoll_prompt_context_device(io->context, k.model),
-                                       .baseline_ns = ask->baseline_ns,
-                                       .best_ns = ask->best_ns,
-                                       .floor_ns = ask->floor_ns,
-                                       .tool_limit = atoll_prompt_io_tool_limit(io, ask),
-                                       .user_limit_bytes =
-                                           atoll_roles_prompt_bytes(io->roles, atoll_model_role_of_ask(ask)) -
-                                           turns_bytes(io, ask)};
+    struct atoll_prompt_input input = {
+        .texts = io->texts,
+        .ask = ask,
+        .task = k.task,
+        .language = k.language,
+        .backend = io->backend,
+        .device = atoll_prompt_context_device(io->context, k.model),
+        .baseline_ns = ask->baseline_ns,
+        .best_ns = ask->best_ns,
+        .floor_ns = ask->floor_ns,
+        .leaves_params = ask->op != ATOLL_OPERATOR_TEMPLATE && atoll_search_leaves_params(search),
+        .round_limit = search->stage_rounds,
+        .alternatives = search->strategy == ATOLL_STRATEGY_BEAM ? search->beam_plans : 1,
+        .tool_limit = atoll_prompt_io_tool_limit(io, ask),
+        .user_limit_bytes =
+            atoll_roles_prompt_bytes(io->roles, atoll_model_role_of_ask(ask)) - turns_bytes(io, ask)};
     struct told *told = atoll_arena_alloc(arena, sizeof(*told), err);
     if (!told)
         return -1;

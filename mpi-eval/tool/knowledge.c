@@ -9,18 +9,25 @@
 #include "base/spelling.h"
 #include "base/text_index.h"
 #include "base/word_list.h"
+#include "core/experience/hint_file.h"
 #include "core/knowledge/knowledge_base.h"
+#include "evolution/knowledge/retrieve.h"
 #include "mpi-eval/tool/search.h"
 
 #define ENTRY_LIMIT (4u << 20)
 #define NAMED_LIMIT 16
+#define HINTS       "hints.yaml"
+#define HINT_BYTES  ((size_t)8 << 10)
+#define ARENA_BYTES ((size_t)64 << 20)
+#define WIDTH       100 /* of a hint's lines */
 
-/* A whole text, or an entry of one. */
+/* A whole text, an entry of one, or a hint. */
 struct item {
-    const char *name;        /* its path, or its id */
+    const char *name;        /* its path, its id, or "hints/" and a hint's name */
     const char *path, *text; /* path: of the text that it is in */
     size_t length;
-    const char *const *languages; /* NULL any */
+    const struct atoll_knowledge_entry *entry; /* NULL: a hint, or for all */
+    const struct atoll_experience_hint *hint;  /* NULL: none */
 };
 
 struct atoll_knowledge_tool {
@@ -30,7 +37,9 @@ struct atoll_knowledge_tool {
     struct item *items; /* in the order of the index */
     uint32_t count, capacity;
     struct atoll_text_index *index;
-    const char *language; /* while a search runs: of who searches */
+    struct atoll_hint_file hints;
+    struct atoll_arena *arena;                   /* names and texts of hints */
+    const struct atoll_knowledge_reader *reader; /* while a search runs */
 };
 
 void atoll_knowledge_tool_destroy(struct atoll_knowledge_tool *k)
@@ -39,6 +48,8 @@ void atoll_knowledge_tool_destroy(struct atoll_knowledge_tool *k)
         return;
     atoll_text_index_destroy(k->index);
     atoll_knowledge_base_destroy(k->base);
+    atoll_hint_file_fini(&k->hints);
+    atoll_arena_destroy(k->arena);
     free(k->items);
     free(k);
 }
@@ -117,7 +128,7 @@ static int add_lines(struct atoll_knowledge_tool *k, const struct atoll_knowledg
     end = next && next->line > e->line && strcmp(next->path, e->path) == 0 ? line_at(file->text, next->line)
                                                                            : NULL;
     end = end ? end : file->text + file->length;
-    const struct item item = {e->id, e->path, begin, (size_t)(end - begin), e->languages};
+    const struct item item = {e->id, e->path, begin, (size_t)(end - begin), e, NULL};
     return add_item(k, &item, err);
 }
 
@@ -128,22 +139,22 @@ static int add_entry(struct atoll_knowledge_tool *k, size_t i, struct atoll_err 
         return add_lines(k, e, i + 1 < k->base->count ? e + 1 : NULL, err);
     if (e->kind != ATOLL_KNOWLEDGE_HARDWARE)
         return 0;
-    const struct item item = {e->id, e->path, e->text, strlen(e->text), e->languages};
+    const struct item item = {e->id, e->path, e->text, strlen(e->text), e, NULL};
     return add_item(k, &item, err);
 }
 
-/* Whole are those that hold no entries that are looked for one by one. */
+/* Whole are those that hold nothing that is looked for one by one. */
 static int is_whole(const char *path)
 {
-    return !begins(path, "constraints/") && !begins(path, "patterns/") && !begins(path, "hardware/");
+    return !begins(path, "constraints/") && !begins(path, "patterns/") && !begins(path, "hardware/") &&
+           strcmp(path, HINTS) != 0;
 }
 
 static int add_file(struct atoll_knowledge_tool *k, const struct atoll_knowledge_file *file,
                     struct atoll_err *err)
 {
-    const struct atoll_knowledge_entry *example = example_of(k, file->path);
-    const struct item item = {file->path, file->path, file->text, file->length,
-                              example ? example->languages : NULL};
+    const struct item item = {file->path, file->path, file->text, file->length, example_of(k, file->path),
+                              NULL};
     return is_whole(file->path) && may_read(k, file->path) ? add_item(k, &item, err) : 0;
 }
 
@@ -153,18 +164,67 @@ static void log_problem(void *context, const struct atoll_err *problem)
     atoll_log_err(ATOLL_LOG_WARNING, "eval.knowledge.entry", problem);
 }
 
+/* Words of a text in lines that are shown whole. */
+static void put_wrapped(const char *text, struct atoll_buffer *out)
+{
+    size_t column = 0;
+    for (const char *at = text; *at;) {
+        size_t word = strcspn(at, " ");
+        if (column > 0 && column + 1 + word > WIDTH)
+            column = 0;
+        atoll_buffer_printf(out, "%s%.*s", column ? " " : out->length ? "\n" : "", (int)word, at);
+        column += (column ? 1 : 0) + word;
+        at += word + strspn(at + word, " ");
+    }
+}
+
+/* What the library says of one, as a text of its own: when, and what to do. */
+static int add_hint(struct atoll_knowledge_tool *k, const struct atoll_experience_hint *hint,
+                    struct atoll_err *err)
+{
+    char trigger[ATOLL_HINT_TRIGGER_BYTES], name[ATOLL_HINT_NAME_BYTES + sizeof("hints/")];
+    struct atoll_buffer text;
+    int length = snprintf(name, sizeof(name), "hints/%s", hint->name);
+    atoll_buffer_init(&text, HINT_BYTES);
+    atoll_buffer_printf(&text, "When: %s", atoll_trigger_text(&hint->trigger, trigger));
+    if (*hint->context)
+        put_wrapped(hint->context, &text);
+    put_wrapped(hint->advice, &text);
+    atoll_buffer_printf(&text, "\n");
+    int rc = atoll_buffer_check(&text, err);
+    struct item item = {.path = HINTS, .length = text.length, .hint = hint};
+    item.name = rc == 0 ? atoll_arena_text(k->arena, name, (size_t)length, err) : NULL;
+    item.text = item.name ? atoll_arena_text(k->arena, (const char *)text.data, text.length, err) : NULL;
+    atoll_buffer_fini(&text);
+    return item.text ? add_item(k, &item, err) : -1;
+}
+
+/* A library that cannot be read is passed over: who tells hints says so. */
+static int add_hints(struct atoll_knowledge_tool *k, struct atoll_err *err)
+{
+    struct atoll_err why = ATOLL_ERR_INIT;
+    const struct atoll_knowledge_file *file = atoll_knowledge_pack_find(k->pack, HINTS);
+    if (file && atoll_hint_file_parse(HINTS, file->text, file->length, &k->hints, &why) != 0)
+        return why.code == ATOLL_E_MEMORY ? atoll_err_set(err, why.code, "%s", why.text) : 0;
+    for (size_t i = 0; i < k->hints.hint_count; i++)
+        if (add_hint(k, &k->hints.hints[i], err) != 0)
+            return -1;
+    return 0;
+}
+
 static int fill(struct atoll_knowledge_tool *k, struct atoll_err *err)
 {
     int rc = 0;
     k->base = atoll_knowledge_base_parse(k->pack, log_problem, NULL, err);
     k->index = k->base ? atoll_text_index_create(ENTRY_LIMIT, err) : NULL;
-    if (!k->index)
+    k->arena = k->index ? atoll_arena_create(ARENA_BYTES, err) : NULL;
+    if (!k->arena)
         return -1;
     for (uint32_t i = 0; rc == 0 && i < k->pack->count; i++)
         rc = add_file(k, &k->pack->files[i], err);
     for (size_t i = 0; rc == 0 && i < k->base->count; i++)
         rc = add_entry(k, i, err);
-    return rc;
+    return rc == 0 ? add_hints(k, err) : rc;
 }
 
 struct atoll_knowledge_tool *atoll_knowledge_tool_create(const struct atoll_knowledge_pack *pack,
@@ -183,22 +243,34 @@ struct atoll_knowledge_tool *atoll_knowledge_tool_create(const struct atoll_know
     return NULL;
 }
 
+static int is_for(const struct atoll_knowledge_reader *r, const struct item *item)
+{
+    const struct atoll_knowledge_entry *e = item->entry;
+    const struct atoll_experience_hint *h = item->hint;
+    int is_device_known = r->device && *r->device;
+    if (h)
+        return (!r->language || !*h->language || strcmp(h->language, r->language) == 0) &&
+               (!is_device_known || atoll_device_family_holds(h->device, r->device));
+    return !e || ((!r->language || atoll_knowledge_has(e->languages, r->language)) &&
+                  (!is_device_known || atoll_retrieval_fits_device(e, r->device, r->features)));
+}
+
 static int text_at(void *context, uint32_t position, struct atoll_searched *ret_text)
 {
     const struct atoll_knowledge_tool *k = context;
     const struct item *item = &k->items[position];
-    if (k->language && !atoll_knowledge_has(item->languages, k->language))
+    if (!is_for(k->reader, item))
         return -1;
     *ret_text = (struct atoll_searched){.text = item->text, .length = item->length};
     snprintf(ret_text->title, sizeof(ret_text->title), "%s", item->name);
     return 0;
 }
 
-int atoll_knowledge_tool_search(struct atoll_knowledge_tool *k, const char *language,
+int atoll_knowledge_tool_search(struct atoll_knowledge_tool *k, const struct atoll_knowledge_reader *reader,
                                 const struct atoll_tool_arguments *arguments, struct atoll_buffer *out,
                                 struct atoll_err *err)
 {
-    k->language = language;
+    k->reader = reader;
     return atoll_search(k->index, NULL, arguments, text_at, k, "texts of knowledge", out, err);
 }
 
@@ -240,7 +312,7 @@ static int find(const struct atoll_knowledge_tool *k, const char *name, struct i
     }
     if (!file || !may_read(k, file->path))
         return 0;
-    *ret_item = (struct item){file->path, file->path, file->text, file->length, NULL};
+    *ret_item = (struct item){file->path, file->path, file->text, file->length, NULL, NULL};
     return 1;
 }
 

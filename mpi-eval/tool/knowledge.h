@@ -14,9 +14,15 @@ struct atoll_knowledge_tool;
 struct atoll_knowledge_tool *atoll_knowledge_tool_create(const struct atoll_knowledge_pack *pack,
                                                          const char *except, struct atoll_err *err);
 void atoll_knowledge_tool_destroy(struct atoll_knowledge_tool *knowledge); /* NULL is fine */
-/* Appends the result of a call.  language: entries of others are not found; NULL any.  -1 with INPUT: what the model is told
- * instead. */
-int atoll_knowledge_tool_search(struct atoll_knowledge_tool *knowledge, const char *language,
+/* Who searches: entries and hints of other languages, of other families of devices and for features that are not there are not found.
+ * NULL any; device "" too. */
+struct atoll_knowledge_reader {
+    const char *language, *device;
+    const char *const *features;
+};
+/* Appends the result of a call.  -1 with INPUT: what the model is told instead. */
+int atoll_knowledge_tool_search(struct atoll_knowledge_tool *knowledge,
+                                const struct atoll_knowledge_reader *reader,
                                 const struct atoll_tool_arguments *arguments, struct atoll_buffer *out,
                                 struct atoll_err *err);
 int atoll_knowledge_tool_read(const struct atoll_knowledge_tool *knowledge,

@@ -124,7 +124,10 @@ static int look_up(struct atoll_tools *tools, struct call *call, const struct at
     atoll_buffer_init(&found, FOUND_BYTES);
     switch (tool) {
     case ATOLL_TOOL_SEARCH_KNOWLEDGE:
-        rc = atoll_knowledge_tool_search(tools->knowledge, scene->language, arguments, &found, &why);
+        rc = atoll_knowledge_tool_search(
+            tools->knowledge,
+            &(struct atoll_knowledge_reader){scene->language, scene->device, scene->features}, arguments,
+            &found, &why);
         break;
     case ATOLL_TOOL_SEARCH_ARCHIVE:
         rc = atoll_kernels_search(tools->kernels, scene->engine, scene->task, scene->model, arguments, &found,

@@ -24,11 +24,13 @@ void atoll_tools_destroy(struct atoll_tools *tools); /* NULL is fine */
 
 /* ---- for who asks models ---- */
 
-/* What an ask is about.  language: of the sources that it wants. */
+/* What an ask is about.  language: of the sources that it wants; device: the family of its device, NULL or "" unknown; features: of
+ * it (evolution/knowledge/retrieve.h), NULL not known. */
 struct atoll_tool_scene {
     const struct atoll_engine *engine;
     uint32_t task, model;
-    const char *language;
+    const char *language, *device;
+    const char *const *features;
 };
 
 /* Begins a call as a model wrote it: an unknown name and arguments that are wrong have a result like any other.  ret_call: its

@@ -280,6 +280,14 @@ def check_told(strategy, asks):
     for kind, words in told.items():
         prompts = [a["prompt"] for a in asks if f"{a['kind']}/{a['operator']}" == kind and a["prompt"]]
         check(not prompts or any(words in p for p in prompts), f"{strategy}: no prompt for {kind} tells '{words}'")
+    promised = {"plan/plan": "2 answer the same question", "write/staged": "attempt 1 of 2"}  # settings that prompts speak of
+    for kind, words in promised.items():
+        prompts = [a["prompt"] for a in asks if f"{a['kind']}/{a['operator']}" == kind and a["prompt"]]
+        check(not prompts or any(words in p for p in prompts), f"{strategy}: no prompt for {kind} says '{words}'")
+    for ask in asks:
+        left = strategy == "beam" and ask["operator"] != "template"
+        has_params = "tuner tries the legal combinations" in ask["system"], "only the first combination is measured" in ask["system"]
+        check(not any(has_params) or has_params == (not left, left), f"{strategy}: what the {ask['role']} is told of params")
 
 
 def check_archive(strategy, campaign, asks):

@@ -297,6 +297,19 @@ static void wrong_values_are_named(void **state)
     }
 }
 
+static void params_are_left_where_nobody_tunes(void **state)
+{
+    for (unsigned strategy = 0; strategy < ATOLL_STRATEGY_COUNT; strategy++) {
+        struct atoll_search s;
+        int is_left = strategy == ATOLL_STRATEGY_BEAM || strategy == ATOLL_STRATEGY_TREE;
+        atoll_search_defaults(&s);
+        s.strategy = (enum atoll_strategy_kind)strategy;
+        assert_int_equal(atoll_search_leaves_params(&s), 0);
+        s.ask_share = 1;
+        assert_int_equal(atoll_search_leaves_params(&s), is_left);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -306,6 +319,7 @@ int main(void)
         cmocka_unit_test(no_limit_has_a_word),
         cmocka_unit_test(every_field_is_set_by_text),
         cmocka_unit_test(wrong_values_are_named),
+        cmocka_unit_test(params_are_left_where_nobody_tunes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,8 +39,12 @@ static void test_schemas(void **state)
             assert_non_null(json_object_get(json_object_get(read, "properties"), json_string_value(name)));
         json_decref(read);
         assert_int_equal(atoll_tool_find(atoll_tool_name(tool)), tool);
-        assert_true(strlen(atoll_tool_description(tool)) > 20);
+        assert_true(strlen(atoll_tool_description(tool, "c")) > 20);
+        assert_true(strlen(atoll_tool_description(tool, "cuda")) > 20);
     }
+    assert_non_null(strstr(atoll_tool_description(ATOLL_TOOL_COMPILE, "cuda"), "registers, spills"));
+    assert_null(strstr(atoll_tool_description(ATOLL_TOOL_COMPILE, "c"), "spills"));
+    assert_non_null(strstr(atoll_tool_description(ATOLL_TOOL_COMPILE, "c"), "innermost loop"));
     assert_int_equal(atoll_tool_find("rm"), ATOLL_TOOL_COUNT);
     assert_int_equal(atoll_tool_find(""), ATOLL_TOOL_COUNT);
 }

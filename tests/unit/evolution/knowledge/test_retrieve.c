@@ -32,7 +32,8 @@ static const char index_text[] =
     "devices: [{name: cpu, vendor: x86, what: one}, {name: hopper, vendor: nvidia, what: two}, {name: "
     "arm-sve, "
     "vendor: arm, what: three}]\n"
-    "features: [{name: avx2, device: cpu, what: v}, {name: avx512, device: cpu, what: w}]\n"
+    "features: [{name: avx2, device: cpu, what: v}, {name: avx512, device: cpu, what: w}, {name: tiles, "
+    "device: cpu, what: t, types: [bf16, i8]}]\n"
     "families: [{name: norm, categories: [normalisation]}, {name: lines, words: [rmsnorm]}, {name: sparse, "
     "categories: [sparse]}]\n";
 static const char constraints_text[] =
@@ -42,8 +43,9 @@ static const char constraints_text[] =
                 CONSTRAINT("c-hopper", "critical", "devices: [hopper]")
                     CONSTRAINT("c-sve", "critical", "devices: [arm-sve]")
                         CONSTRAINT("c-wide", "critical", "devices: [cpu], features: [avx512]")
-                            CONSTRAINT("c-race", "warning", "devices: \"*\", errors: [race]")
-                                CONSTRAINT("c-detail", "info", "devices: \"*\"");
+                            CONSTRAINT("c-tiles", "critical", "devices: [cpu], features: [tiles]")
+                                CONSTRAINT("c-race", "warning", "devices: \"*\", errors: [race]")
+                                    CONSTRAINT("c-detail", "info", "devices: \"*\"");
 static const char patterns_text[] =
     "version: 1\npatterns:\n" PATTERN("c-block", "algorithm", "devices: \"*\", families: [norm]")
         PATTERN("c-prefetch", "memory", "devices: \"*\", limiters: [dram]")
@@ -153,6 +155,43 @@ static void critical_constraints_are_always_told(void **state)
 }
 
 /* A draft is told what is broad; with evidence what it calls for comes first, and later nothing else. */
+/* Tiles of bf16 are for tasks that have bf16, in a tensor or inside. */
+static void features_compute_with_types(void **state)
+{
+    static const char *const features[] = {"avx2", "tiles", NULL};
+    struct scene s;
+    (void)state;
+    scene_init(&s);
+    s.query.features = features;
+    look(&s);
+    assert_int_equal(place_of(&s, "c-tiles"), 0);
+    s.task->precisions |= 1u << ATOLL_BF16;
+    look(&s);
+    assert_true(place_of(&s, "c-tiles") > 0);
+    s.task->precisions = 1u << ATOLL_F32;
+    s.task->tensors[0].dtype = ATOLL_I8;
+    look(&s);
+    assert_true(place_of(&s, "c-tiles") > 0);
+    s.query.task = NULL; /* nobody knows of what */
+    look(&s);
+    assert_true(place_of(&s, "c-tiles") > 0);
+    scene_fini(&s);
+}
+
+/* Who carries out a step that is chosen is told less. */
+static void a_step_needs_less(void **state)
+{
+    struct scene s;
+    (void)state;
+    scene_init_with(&s, varied_text);
+    look(&s);
+    size_t all = s.count;
+    s.query.is_narrow = 1;
+    look(&s);
+    assert_true(s.count > 0 && s.count < all && place_of(&s, "c-always"));
+    scene_fini(&s);
+}
+
 static void evidence_narrows(void **state)
 {
     static const char *const cells[] = {"memory 0", "algorithm 2", "coordination 1", NULL};
@@ -417,6 +456,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(critical_constraints_are_always_told), cmocka_unit_test(evidence_narrows),
+        cmocka_unit_test(features_compute_with_types),          cmocka_unit_test(a_step_needs_less),
         cmocka_unit_test(a_draft_is_told_of_each_family),       cmocka_unit_test(what_loses_is_dropped),
         cmocka_unit_test(all_that_are_critical_find_room),      cmocka_unit_test(what_is_wanted_is_found)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -833,8 +833,9 @@ static void system_texts_name_what_is_read(void **state)
     as_analyse(&s);
     written(&s);
     for (unsigned i = 0; i < ATOLL_ISSUE_COUNT; i++)
-        assert_non_null(
-            strstr((const char *)s.prompt.system.data, atoll_issue_row((enum atoll_issue)i)->meaning));
+        if (atoll_issues_of_language(s.input.language) >> i & 1)
+            assert_non_null(
+                strstr((const char *)s.prompt.system.data, atoll_issue_row((enum atoll_issue)i)->meaning));
     scene_fini(&s);
     scene_init(&s);
     as_distil(&s);

@@ -1,4 +1,5 @@
-/* Where a parent stands: beside the best, beside what it came from, and on a device that has no registers of threads. */
+/* Where a parent stands: beside the best, beside what it came from, and on a device that has no registers of threads; and that nothing is
+ * promised that the language, the strategy or the tools do not keep. */
 #include "tests/support/expect.h"
 
 #include <stdio.h>
@@ -135,12 +136,168 @@ static void registers_are_a_devices(void **state)
     }
 }
 
+/* ---- what is promised ---- */
+
+static const char *system_of(struct scene *s)
+{
+    written(s);
+    atoll_buffer_put_u8(&s->prompt.system, 0);
+    assert_false(s->prompt.system.failed);
+    return (const char *)s->prompt.system.data;
+}
+
+/* Whoever may not wait for a tuner is told so, but for who writes the templates that it goes through. */
+static void params_are_searched_where_somebody_does(void **state)
+{
+    for (int left = 0; left < 2; left++) {
+        struct scene s;
+        scene_init(&s);
+        s.input.leaves_params = left;
+        const char *text = system_of(&s);
+        has(text, "Params are searched for you", !left);
+        has(text, "only the first combination is measured", left);
+        s.ask.kind = ATOLL_ASK_PLAN;
+        s.ask.op = ATOLL_OPERATOR_PLAN;
+        text = system_of(&s);
+        has(text, "searched without you", 0);
+        has(text, "Params are searched for you", !left);
+        scene_fini(&s);
+    }
+}
+
+static void analysts_are_told_of_issues_that_there_are(void **state)
+{
+    static const char *const of_devices[] = {"missing_bulk_copy", "missing_persistent", "workers_hardcoded",
+                                             "uneven_waves",      "low_occupancy",      "no_cooperation",
+                                             "subgroups_unused",  "excess_barriers",    "atomic_contention"};
+    for (int is_device = 0; is_device < 2; is_device++) {
+        struct scene s;
+        scene_init(&s);
+        s.ask.kind = ATOLL_ASK_ANALYSE;
+        s.input.language = is_device ? "cuda" : "c";
+        s.input.backend = is_device ? "cuda" : "cpu";
+        const char *text = system_of(&s);
+        for (size_t i = 0; i < sizeof(of_devices) / sizeof(*of_devices); i++)
+            has(text, of_devices[i], is_device);
+        has(text, "- missing_tiles: ", 1);
+        has(text, "- launch_bound: ", 1);
+        scene_fini(&s);
+    }
+}
+
+/* What is run and what is a cheat; nothing of how to write. */
+static void a_judge_is_told_what_it_judges_by(void **state)
+{
+    static const struct {
+        const char *language, *run;
+    } rows[] = {{"c", "It computes\n  the units unit_begin"},
+                {"cuda", "Blocks run in any order"},
+                {"triton", "Programs run in any order"}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct scene s;
+        scene_init(&s);
+        s.input.language = rows[i].language;
+        s.input.backend = i ? "cuda" : "cpu";
+        size_t writer = strlen(system_of(&s));
+        s.ask.kind = ATOLL_ASK_JUDGE;
+        const char *text = system_of(&s);
+        has(text, rows[i].run, 1);
+        has(text, "# The launch plan", 1);
+        has(text, "# No cheating", 1);
+        has(text, "# Your part: judge", 1);
+        has(text, "## How it is written", 0);
+        has(text, "## Static rules", 0);
+        has(text, "What usually helps", 0);
+        has(text, "Params are searched", 0);
+        if (strlen(text) * 10 > writer * 7)
+            fail_msg("%zu bytes for a judge, %zu for a writer in %s", strlen(text), writer, rows[i].language);
+        scene_fini(&s);
+    }
+}
+
+static void a_refiner_knows_how_many_attempts_there_are(void **state)
+{
+    struct scene s;
+    scene_init(&s);
+    s.ask.op = ATOLL_OPERATOR_STAGED;
+    s.ask.stage = ATOLL_ISSUE_STAGE_MEMORY;
+    s.ask.round = 1;
+    has(written(&s), "Stage of the work: memory. Known issues", 1);
+    s.input.round_limit = 3;
+    has(written(&s), "Stage of the work: memory, attempt 2 of 3. Known issues", 1);
+    s.ask.op = ATOLL_OPERATOR_EXTRACT;
+    has(written(&s), "attempt 2 of 3", 0);
+    scene_fini(&s);
+}
+
+/* Those who plan for the same parent are sent in different directions; one alone is told of no others. */
+static void planners_are_told_apart(void **state)
+{
+    struct scene s;
+    char last[3][512];
+    scene_init(&s);
+    s.ask.kind = ATOLL_ASK_PLAN;
+    s.ask.op = ATOLL_OPERATOR_PLAN;
+    has(written(&s), "answer the same question", 0);
+    s.input.alternatives = 3;
+    for (uint64_t i = 0; i < 3; i++) {
+        s.ask.number = 7 + i;
+        const char *text = strstr(written(&s), "3 answer the same question");
+        assert_non_null(text);
+        snprintf(last[i], sizeof(last[i]), "%s", text);
+    }
+    assert_true(strcmp(last[0], last[1]) != 0 && strcmp(last[1], last[2]) != 0 &&
+                strcmp(last[0], last[2]) != 0);
+    scene_fini(&s);
+}
+
+static void spills_are_told_where_a_tool_tells_them(void **state)
+{
+    struct scene s;
+    scene_init(&s);
+    s.input.tool_limit = 8;
+    const char *text = written(&s);
+    has(text, "until it compiles to the loop that you meant, and check", 1);
+    has(text, "spills", 0);
+    s.input.language = s.input.backend = "cuda";
+    has(written(&s), "until it compiles without spills that you do not want, and check", 1);
+    scene_fini(&s);
+}
+
+/* The floor beside the state is that beside the parent's times. */
+static void there_is_one_floor(void **state)
+{
+    struct scene s;
+    struct atoll_timing timing = {.variant = 0, .floor_ns = 180e3};
+    scene_init(&s);
+    while (s.task->variants[timing.variant].kind != ATOLL_VARIANT_BENCH)
+        timing.variant++;
+    timing.summary.median = 302e3;
+    timing.summary.count = 9;
+    s.input.floor_ns = 208e3;
+    has(written(&s), ": 208 us", 1);
+    s.evaluation.timings[0] = timing;
+    s.evaluation.timing_count = 1;
+    const char *text = written(&s);
+    has(text, "208 us", 0);
+    has(text, "arithmetic allow): 180 us", 1);
+    has(text, "; floor 180 us", 1);
+    scene_fini(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parent_may_be_ahead),
         cmocka_unit_test(parent_is_shown_once),
         cmocka_unit_test(registers_are_a_devices),
+        cmocka_unit_test(params_are_searched_where_somebody_does),
+        cmocka_unit_test(analysts_are_told_of_issues_that_there_are),
+        cmocka_unit_test(a_judge_is_told_what_it_judges_by),
+        cmocka_unit_test(a_refiner_knows_how_many_attempts_there_are),
+        cmocka_unit_test(planners_are_told_apart),
+        cmocka_unit_test(spills_are_told_where_a_tool_tells_them),
+        cmocka_unit_test(there_is_one_floor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

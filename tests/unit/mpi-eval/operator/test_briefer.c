@@ -446,7 +446,7 @@ static void features_are_the_processors(void **state)
                  {"avx512-vnni", " avx512_vnni "},
                  {"amx", " amx_bf16 "}};
     static char text[8192];
-    const char *const *features = atoll_knowledge_processor_features();
+    const char *const *features = atoll_knowledge_features("cpu");
     FILE *f = fopen("/proc/cpuinfo", "r");
     (void)state;
     assert_non_null(f);

@@ -53,7 +53,8 @@ static void put_entries(const char *folder)
         assert_int_equal(mkdir(path, 0755), 0);
     }
     put(folder, "base/index.yaml",
-        "version: 1\ndevices:\n  - {name: cpu, vendor: x86, what: a processor}\nfamilies:\n  - {name: gemm, "
+        "version: 1\ndevices:\n  - {name: cpu, vendor: x86, what: a processor}\n  - {name: hopper, "
+        "vendor: nvidia, what: a GPU}\nfamilies:\n  - {name: gemm, "
         "what: "
         "products, words: [gemm]}\n");
     put(folder, "base/constraints/all.yaml",
@@ -66,6 +67,12 @@ static void put_entries(const char *folder)
         "     fails: compile, message: m, source: s}\n"
         "  - {id: any-zebra, severity: warning, language: \"*\", devices: \"*\", what: a zebra of all, "
         "wrong: a, right: b,\n"
+        "     fails: compile, message: m, source: s}\n"
+        "  - {id: hopper-gnu, severity: warning, language: \"*\", devices: hopper, what: a gnu, wrong: a, "
+        "right: b,\n"
+        "     fails: compile, message: m, source: s}\n"
+        "  - {id: any-gnu, severity: warning, language: \"*\", devices: \"*\", what: a gnu, wrong: a, right: "
+        "b,\n"
         "     fails: compile, message: m, source: s}\n");
     put(folder, "base/examples/cpu/good/example.yaml",
         "version: 1\nid: good-example\nwhat: giraffe\nlanguage: c\nfamily: [gemm]\ntask: t\nkernel: "
@@ -74,6 +81,13 @@ static void put_entries(const char *folder)
         "  - {variant: h, dims: {M: 2}, device: d, time_us: 1, rival: r, rival_us: 1, date: 2026-11-23, "
         "held_out: "
         "yes}\nlearn: [x]\nsource: s\n");
+    put(folder, "base/hints.yaml",
+        "version: 1\nhints:\n"
+        "  - {name: of-c, trigger: limiter dram, language: c, context: long rows, advice: \"Let the okapi "
+        "graze.\"}\n"
+        "  - {name: of-cuda, trigger: limiter dram, language: cuda, advice: \"An okapi of warps.\"}\n"
+        "  - {name: of-gpus, trigger: limiter dram, device: hopper, advice: \"An okapi of Hopper.\"}\n"
+        "  - {name: of-all, trigger: error race, advice: \"An okapi goes first.\"}\n");
     put(folder, "base/examples/cpu/good/kernel.c", "void giraffe(void);\n");
     put(folder, "base/examples/cpu/bad/example.yaml",
         "version: 1\nid: bad-example\nwhat: giraffe\nlanguage: c\nfamily: [gemm]\ntask: t\nkernel: kernel.c\n"
@@ -118,7 +132,7 @@ static int set_up(void **state)
     for (int i = 0; i < 30; i++)
         sim_answer(s.sim);
     atoll_buffer_fini(&task);
-    s.scene = (struct atoll_tool_scene){s.sim->engine, 0, 0, "c"};
+    s.scene = (struct atoll_tool_scene){s.sim->engine, 0, 0, "c", "cpu", NULL};
     *state = &s;
     return 0;
 }
@@ -160,7 +174,7 @@ static void test_what_is_looked_up(void **state)
         {"search_knowledge", "{\"pattern\":\"^a warp|secret\"}", ATOLL_TOOL_OK, "     2: A warp reads them.",
          "secret"},
         {"search_knowledge", "{\"words\":\"nobody owns that\"}", ATOLL_TOOL_OK,
-         "nothing fits; 9 texts of knowledge were looked through", NULL},
+         "nothing fits; 15 texts of knowledge were looked through", NULL},
         {"search_knowledge", "{\"words\":\"memory\",\"pattern\":\"registers\"}", ATOLL_TOOL_OK,
          "nothing fits", NULL},
         {"search_knowledge", "{\"words\":\"hopper\"}", ATOLL_TOOL_OK, "1. hopper/wgmma.md (0 lines fit)\n",
@@ -172,6 +186,13 @@ static void test_what_is_looked_up(void **state)
         {"search_knowledge", "{\"words\":\"zebra\"}", ATOLL_TOOL_OK, "1. any-zebra (1 line fits)\n",
          "all.yaml"},
         {"search_knowledge", "{\"words\":\"giraffe\"}", ATOLL_TOOL_OK, "examples/cpu/good/kernel.c", "bad"},
+        {"search_knowledge", "{\"words\":\"gnu\"}", ATOLL_TOOL_OK, "any-gnu", "hopper-gnu"},
+        {"search_knowledge", "{\"words\":\"okapi\"}", ATOLL_TOOL_OK, "hints/of-c (1 line fits)\n", "of-cuda"},
+        {"search_knowledge", "{\"words\":\"okapi\"}", ATOLL_TOOL_OK, "hints/of-all (1 line fits)\n",
+         "of-gpus"},
+        {"search_knowledge", "{\"words\":\"okapi\"}", ATOLL_TOOL_OK, "Let the okapi graze.", "hints.yaml"},
+        {"read_file", "{\"name\":\"hints/of-c\"}", ATOLL_TOOL_OK,
+         "When: limiter dram\nlong rows\nLet the okapi graze.\n", "warps"},
         {"read_file", "{\"name\":\"cuda-zebra\"}", ATOLL_TOOL_OK, "a zebra of cuda", "c-zebra"},
         {"read_file", "{\"name\":\"constraints/all.yaml\"}", ATOLL_TOOL_OK, "any-zebra", NULL},
         {"read_file", "{\"name\":\"examples/cpu/good/kernel.c\"}", ATOLL_TOOL_OK, "void giraffe(void)", NULL},
