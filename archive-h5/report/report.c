@@ -6,6 +6,7 @@
 
 #include "archive-h5/report/archive_summary.h"
 #include "archive-h5/report/report_page.h"
+#include "archive-h5/report/task_words.h"
 #include "base/units.h"
 
 #define PAGE_LIMIT_BYTES ((size_t)512 << 20)
@@ -166,6 +167,7 @@ static void put_profile(struct atoll_buffer *out, const struct atoll_query *quer
 static void put_task(struct atoll_buffer *out, const struct atoll_query *query, uint64_t row)
 {
     struct atoll_row_task task;
+    char from[400];
     struct atoll_task_summary summary;
     const struct atoll_tables *t = atoll_query_tables(query);
     atoll_tables_get(t, ATOLL_TABLE_TASKS, row, &task);
@@ -178,6 +180,10 @@ static void put_task(struct atoll_buffer *out, const struct atoll_query *query, 
     }
     atoll_buffer_printf(out, "</h2>\n<p class=\"soft\">");
     atoll_html_text(out, atoll_tables_text(t, task.summary));
+    if (atoll_task_word(t, &task, "tolerance", "from", from, sizeof(from))) {
+        atoll_buffer_printf(out, "<br/>Tolerance: ");
+        atoll_html_text(out, from);
+    }
     atoll_buffer_printf(out, "</p>\n<div class=\"figures\">\n<div><h3>Speedup over the %s</h3>\n",
                         summary.headline == ATOLL_OVER_RIVAL ? "rival" : "seed");
     atoll_svg_progress(out, query, row);

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "archive-h5/report/task_rival.h"
+#include "archive-h5/report/task_words.h"
 
-#include "base/yaml.h"
 #include "core/ask.h"
 #include "core/evaluation.h"
 #include "core/fitness.h"
@@ -176,19 +176,13 @@ static void add_rival(const struct atoll_query *q, const struct atoll_row_task *
         add_quotient(eager, row->eager_ns, row->best_ns);
 }
 
-/* What the task's text says of its operations. */
-static int says_no_operations(const char *definition)
+static int says_no_operations(const struct atoll_tables *t, const struct atoll_row_task *row)
 {
-    struct atoll_err ignored = ATOLL_ERR_INIT;
-    if (!strstr(definition, "unknown")) /* most tasks: no need to look closer */
-        return 0;
-    struct atoll_yaml *yaml = atoll_yaml_parse("task.yaml", definition, strlen(definition), &ignored);
-    const struct atoll_yaml_node *work = yaml ? atoll_yaml_find(atoll_yaml_root(yaml), "work") : NULL,
-                                 *flops = work ? atoll_yaml_find(work, "flops") : NULL;
-    const char *text = flops ? atoll_yaml_scalar(flops) : NULL;
-    int is_unknown = text && strcmp(text, "unknown") == 0;
-    atoll_yaml_destroy(yaml);
-    return is_unknown;
+    char word[16];
+    return strstr(atoll_tables_text(t, row->definition),
+                  "unknown") && /* most tasks: no need to look closer */
+           atoll_task_word(t, row, "work", "flops", word, sizeof(word)) &&
+           strcmp(word, "unknown") == 0;
 }
 
 static void add_floor(const struct atoll_query *q, const struct atoll_row_task *row,
@@ -204,7 +198,7 @@ static void add_floor(const struct atoll_query *q, const struct atoll_row_task *
         if (floors[i] > 0 && row->floor_ns > 0)
             s->floors_differ |=
                 !models[i] != !row->floor_model || (tasks[i] == row->name && models[i] != row->floor_model);
-    s->is_memory_floor = s->floor_ns > 0 && says_no_operations(atoll_tables_text(t, row->definition));
+    s->is_memory_floor = s->floor_ns > 0 && says_no_operations(t, row);
     if (s->floor_ns > 0 && s->best_ns > 0 && !s->floors_differ)
         s->floor_share = s->floor_ns / s->best_ns;
 }

@@ -1,10 +1,9 @@
 #include "scheduler/cli/seed_view.h"
 
 #include <stdio.h>
-#include <string.h>
 
+#include "archive-h5/report/task_words.h"
 #include "archive-h5/table/table.h"
-#include "base/yaml.h"
 #include "core/ask.h"
 
 #define NOTHING_SAID "the task has none in a language of this campaign"
@@ -30,11 +29,7 @@ void atoll_seed_view_none(const struct atoll_query *query, uint64_t task_row, ch
     if (!is_begun)
         return;
 
-    struct atoll_err ignored = ATOLL_ERR_INIT;
-    const char *definition = atoll_tables_text(tables, task.definition);
-    struct atoll_yaml *yaml = atoll_yaml_parse("task.yaml", definition, strlen(definition), &ignored);
-    const struct atoll_yaml_node *node = yaml ? atoll_yaml_find(atoll_yaml_root(yaml), "unseeded") : NULL;
-    const char *why = node ? atoll_yaml_scalar(node) : NULL;
-    snprintf(ret_text, bytes, "none: %s", why ? why : NOTHING_SAID);
-    atoll_yaml_destroy(yaml);
+    char why[1000];
+    int is_said = atoll_task_word(tables, &task, "unseeded", NULL, why, sizeof(why));
+    snprintf(ret_text, bytes, "none: %s", is_said ? why : NOTHING_SAID);
 }

@@ -8,7 +8,6 @@
 
 #include "base/json.h"
 #include "base/print.h"
-#include "base/yaml.h"
 #include "base/units.h"
 #include "core/ask.h"
 #include "core/behaviour/behaviour.h"
@@ -17,6 +16,7 @@
 #include "archive-h5/report/maker.h"
 #include "archive-h5/report/query_name.h"
 #include "archive-h5/report/task_summary.h"
+#include "archive-h5/report/task_words.h"
 #include "scheduler/cli/archive_view.h"
 #include "scheduler/cli/diagnosis_view.h"
 #include "scheduler/cli/kernel_file.h"
@@ -381,27 +381,13 @@ static int shown_task_find(const struct atoll_archive_view *view, const struct a
     return 0;
 }
 
-/* Of a task whose tolerance nobody chose. */
-static void print_tolerance(const struct atoll_archive_view *view, const struct atoll_row_task *task)
-{
-    const char *definition = atoll_tables_text(view->tables, task->definition);
-    struct atoll_err ignored = ATOLL_ERR_INIT;
-    struct atoll_yaml *yaml = atoll_yaml_parse("task.yaml", definition, strlen(definition), &ignored);
-    const struct atoll_yaml_node *node = yaml ? atoll_yaml_find(atoll_yaml_root(yaml), "tolerance") : NULL;
-
-    node = node ? atoll_yaml_find(node, "from") : NULL;
-    if (node && atoll_yaml_scalar(node))
-        atoll_print_line(stdout, 0, "tolerance from %s", atoll_yaml_scalar(node));
-    atoll_yaml_destroy(yaml);
-}
-
 /* Over the rival first, over the seed second; and what the rivals of the task are. */
 static void print_speedups(const struct atoll_archive_view *view, const struct atoll_row_candidate *c,
                            uint64_t row)
 {
     static const enum atoll_yardstick order[] = {ATOLL_OVER_RIVAL, ATOLL_OVER_SEED};
     struct shown_task shown;
-    char none[512];
+    char none[512], from[400];
 
     if (shown_task_find(view, c, &shown) != 0)
         return;
@@ -423,7 +409,8 @@ static void print_speedups(const struct atoll_archive_view *view, const struct a
     atoll_seed_view_none(view->query, shown.row, none, sizeof(none));
     if (*none)
         atoll_print(stdout, "seeds %s\n", none);
-    print_tolerance(view, &shown.task);
+    if (atoll_task_word(view->tables, &shown.task, "tolerance", "from", from, sizeof(from)))
+        atoll_print_line(stdout, 0, "tolerance from %s", from);
 }
 
 static void print_candidate(const struct atoll_archive_view *view, uint64_t row, int with_samples)

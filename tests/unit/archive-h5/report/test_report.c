@@ -9,6 +9,7 @@
 #include "archive-h5/report/failure.h"
 #include "archive-h5/report/report.h"
 #include "archive-h5/report/report_page.h"
+#include "archive-h5/report/task_words.h"
 #include "tests/unit/archive-h5/sample_query.h"
 
 static void test_escape(void **state)
@@ -255,6 +256,42 @@ static void test_floors_of_memory(void **state)
     }
 }
 
+/* What single words of a task's archived text are, and that the page tells where a tolerance is from. */
+static void test_words_of_a_task(void **state)
+{
+    static const struct {
+        const char *definition, *key, *inner, *word;
+        int is_there;
+    } rows[] = {{"unseeded: <no> matrices\n", "unseeded", NULL, "<no> mat", 1},
+                {"tolerance: {rtol: 1, from: \"a < b\"}\n", "tolerance", "from", "a < b", 1},
+                {"tolerance: {rtol: 1}\nfrom: b\n", "tolerance", "from", "", 0},
+                {"from: b\n", "tolerance", "from", "", 0},
+                {"unseeded: [1, 2]\n", "unseeded", NULL, "", 0},
+                {"unseeded: {", "unseeded", NULL, "", 0}, /* no YAML */
+                {"", "unseeded", NULL, "", 0}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct atoll_tables *t = judged_task(13, 2);
+        struct atoll_row_task task;
+        struct atoll_buffer page;
+        char word[9] = "before";
+        atoll_tables_get(t, ATOLL_TABLE_TASKS, 0, &task);
+        assert_int_equal(
+            atoll_tables_add_text(t, rows[i].definition, strlen(rows[i].definition), &task.definition, NULL),
+            0);
+        atoll_tables_set(t, ATOLL_TABLE_TASKS, 0, &task);
+        assert_int_equal(atoll_task_word(t, &task, rows[i].key, rows[i].inner, word, sizeof(word)),
+                         rows[i].is_there);
+        assert_string_equal(word, rows[i].word);
+        atoll_buffer_init(&page, 1 << 20);
+        assert_int_equal(atoll_report_render(t, &page, NULL), 0);
+        atoll_buffer_put_u8(&page, 0);
+        assert_true(!strstr((char *)page.data, "<br/>Tolerance: a &#60; b</p>") == (i != 1));
+        assert_true(!strstr((char *)page.data, "Tolerance: ") == (i != 1));
+        atoll_buffer_fini(&page);
+        atoll_tables_destroy(t);
+    }
+}
+
 static void test_report_of_nothing(void **state)
 {
     (void)state;
@@ -280,6 +317,7 @@ int main(void)
         CASE(test_who_made_the_best),
         CASE(test_what_is_counted),
         cmocka_unit_test(test_floors_of_memory),
+        cmocka_unit_test(test_words_of_a_task),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
