@@ -109,8 +109,8 @@ static struct atoll_task *load(const struct check_state *state, const char *dir,
 
     if (!task || task->has_tolerance)
         return task;
-    failed = atoll_tolerance_settle(dir, task, state->settings->python, state->device ? "0" : NULL, err);
     atoll_task_destroy(task);
+    failed = atoll_tolerance_settle(dir, state->settings->python, state->device ? "0" : NULL, err);
     return failed ? NULL : atoll_task_load(dir, err);
 }
 

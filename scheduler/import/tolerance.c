@@ -1,10 +1,13 @@
 #include "scheduler/import/tolerance.h"
 
+#include <fcntl.h>
 #include <jansson.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include "base/buffer.h"
 #include "base/file.h"
@@ -143,8 +146,8 @@ static int append(const char *dir, const json_t *tolerance, struct atoll_err *er
     return failed ? -1 : 0;
 }
 
-int atoll_tolerance_settle(const char *dir, const struct atoll_task *task, const char *python,
-                           const char *gpu, struct atoll_err *err)
+static int settle(const char *dir, const struct atoll_task *task, const char *python, const char *gpu,
+                  struct atoll_err *err)
 {
     struct draws d = {.task = task, .asked = json_array()};
     json_t *answer = NULL;
@@ -159,5 +162,20 @@ int atoll_tolerance_settle(const char *dir, const struct atoll_task *task, const
     json_decref(answer);
     json_decref(d.asked);
     atoll_shared_memory_fini(&d.memory);
+    return failed ? -1 : 0;
+}
+
+/* Two that check the task at once: the second waits for the first, and finds its tolerance.  The lock is the folder's, so that no
+ * file is left; where a file system has none for folders, nothing is waited for. */
+int atoll_tolerance_settle(const char *dir, const char *python, const char *gpu, struct atoll_err *err)
+{
+    int lock = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (lock >= 0)
+        (void)!flock(lock, LOCK_EX);
+    struct atoll_task *task = atoll_task_load_draft(dir, err);
+    int failed = !task || (!task->has_tolerance && settle(dir, task, python, gpu, err) != 0);
+    atoll_task_destroy(task);
+    if (lock >= 0)
+        close(lock);
     return failed ? -1 : 0;
 }

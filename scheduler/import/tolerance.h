@@ -4,15 +4,14 @@
 #ifndef ATOLL_SCHEDULER_IMPORT_TOLERANCE_H
 #define ATOLL_SCHEDULER_IMPORT_TOLERANCE_H
 
-#include "core/task/task.h"
+#include "base/err.h"
 
 /* Compares PyTorch's answer in the task's types with that in double precision, at the first two check variants and in fixed draws of the
- * referee's, and appends the tolerance that follows (docs/spec/task.md) as a line to DIR/task.yaml, which is replaced.
- * task: of DIR, by atoll_task_load_draft; it has none.  python: as a setup says it ("auto", a path, "none").  gpu: number or UUID; NULL:
- * the host.
- * Errors: MISSING (no Python with torch), INPUT (the problem's doing), LIMIT (its check variants are too large), those of the process
- * and of writing. */
-int atoll_tolerance_settle(const char *dir, const struct atoll_task *task, const char *python,
-                           const char *gpu, struct atoll_err *err);
+ * referee's, and appends the tolerance that follows (docs/spec/task.md) as a line to DIR/task.yaml, which is replaced.  A task that has
+ * one is left as it is; of two processes at once the second waits, and finds the first's.
+ * python: as a setup says it ("auto", a path, "none").  gpu: number or UUID; NULL: the host.
+ * Errors: MISSING (no Python with torch), INPUT (the problem's doing), LIMIT (its check variants are too large), those of the process,
+ * of atoll_task_load_draft and of writing. */
+int atoll_tolerance_settle(const char *dir, const char *python, const char *gpu, struct atoll_err *err);
 
 #endif

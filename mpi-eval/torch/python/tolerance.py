@@ -25,13 +25,16 @@ class Spread:
             self.worst = max(self.worst, relative_error(e, r, size))
 
     def bounds(self, dtypes, precision, device):
-        """A task's tolerance for outputs of these types, and what it is from; integers are exact.  precision: of the true answers."""
+        """A task's tolerance for outputs of these types, and what it is from; integers are exact.  precision: of the true answers,
+        "f64" or that of the task's types, which then are eager's own."""
         if all(dtype[0] in "iu" for dtype in dtypes):
             return {"rtol": 0, "from": "the outputs are integers"}
         least = max(BENCHMARK_TOLERANCE.get(dtype, 0.0) for dtype in dtypes)
         share = rounded(max(least, SAFETY * self.worst if math.isfinite(self.worst) else 0.0))
-        told = "%g times eager's worst error against %s (%.3g in %d draws, torch %s on %s), at least KernelBench's %g" % (
-            SAFETY, precision, self.worst, self.draws, torch.__version__, "the host" if device.type == "cpu" else "a GPU", least)
+        place = "torch %s on %s" % (torch.__version__, "the host" if device.type == "cpu" else "a GPU")
+        told = "%g times eager's worst error against %s (%.3g in %d draws, %s), at least KernelBench's %g" % (
+            SAFETY, precision, self.worst, self.draws, place, least) if precision == "f64" else \
+            "KernelBench's %g: eager's error is not known, as the module does not run in double precision (%s)" % (least, place)
         return {"rtol": share, "atol": rounded(share * min(1.0, self.scale or 1.0)) or 1e-12, "norm": rounded(2 * share), "from": told}
 
 
