@@ -8,12 +8,15 @@ DISTRIBUTIONS = ("base", "scaled", "ties", "sparse", "signed")
 
 
 class Draws:
-    def __init__(self, seed, distribution="base"):
-        self.generator = torch.Generator().manual_seed(seed)
-        self.distribution = distribution
+    """Of every tensor for itself: one can be drawn without the others."""
 
-    def fill(self, shape, dtype, init, values):
-        """values: of the dims, for bounds that are expressions."""
+    def __init__(self, seed, distribution="base"):
+        self.seed, self.distribution = seed, distribution
+
+    def fill(self, number, shape, dtype, init, values):
+        """number: of the tensor, or of its segment.  values: of the dims, for bounds that are expressions."""
+        self.generator = torch.Generator().manual_seed(self.seed + (number << 32))
+        self.wide = torch.float64 if dtype == torch.float64 else torch.float32
         (kind, given), = init.items()
         count = 1
         for extent in shape:
@@ -35,11 +38,11 @@ class Draws:
             rows = [torch.randperm(last, generator=self.generator) for _ in range(max(1, count // max(1, last)))]
             return torch.cat(rows)
         if kind == "constant":
-            return torch.full((count,), float(given), dtype=torch.float64)
+            return torch.full((count,), float(given), dtype=self.wide)
         raise ValueError(kind)
 
     def _unit(self, count):
-        return torch.rand(count, generator=self.generator, dtype=torch.float64)
+        return torch.rand(count, generator=self.generator, dtype=self.wide)
 
     def _factor(self):
         return (2.0 ** -4, 2.0 ** -2, 0.5, 2.0, 4.0)[int(torch.randint(0, 5, (1,), generator=self.generator))]
@@ -49,7 +52,7 @@ class Draws:
         return signs.repeat_interleave(max(1, last))[:count]
 
     def _normal(self, count, last, is_symmetric):
-        z = torch.randn(count, generator=self.generator, dtype=torch.float64).clamp(-4.9, 4.9)
+        z = torch.randn(count, generator=self.generator, dtype=self.wide).clamp_(-4.9, 4.9)
         if self.distribution == "scaled":
             return z * self._factor()
         if self.distribution == "ties":

@@ -359,20 +359,20 @@ class Inspection:
 
     # ---- numbers ----
 
-    def values(self, description, tensors, variant, draws):
-        """Contents of every in and constant tensor: {name: tensor of its dtype}."""
+    def values(self, description, tensors, draws, only=None):
+        """Contents of every in and constant tensor, or of some by name: {name: tensor of its dtype}."""
         dims = description["dims"]
         filled, inits = {}, {t["name"]: t.get("init") for t in tensors}
-        for d in description["tensors"]:
-            if d["role"] == "out":
+        for number, d in enumerate(description["tensors"]):
+            if d["role"] == "out" or only is not None and d["name"] not in only:
                 continue
             init = inits[d["name"]]
             if "segments" in init:
-                parts = [draws.fill([s["count"]], TORCH[d["dtype"]], w["init"], dims)
-                         for s, w in zip(d["segments"], init["segments"])]
+                parts = [draws.fill(number + (k << 8), [s["count"]], TORCH[d["dtype"]], w["init"], dims)
+                         for k, (s, w) in enumerate(zip(d["segments"], init["segments"]))]
                 filled[d["name"]] = torch.cat(parts)
             else:
-                filled[d["name"]] = draws.fill(d["shape"], TORCH[d["dtype"]], init, dims)
+                filled[d["name"]] = draws.fill(number, d["shape"], TORCH[d["dtype"]], init, dims)
         return filled
 
     def wide(self, values):
@@ -405,7 +405,7 @@ class Inspection:
         tensors = self.plain_tensors()
         variant = self.smallest()
         description = self.description(tensors, variant)
-        drawn = self.values(description, tensors, variant, Draws(1))
+        drawn = self.values(description, tensors, Draws(1))
 
         def once(seed):
             loaded.bind(values)
@@ -481,14 +481,13 @@ class Inspection:
             return set()
         tensors, found = self.plain, set()
         description = self.description(tensors, variant)
-        values = self.values(description, tensors, variant, Draws(seed))
-        first, other = self.answer(tensors, variant, values), self.values(description, tensors, variant, Draws(seed + 1))
+        values = self.values(description, tensors, Draws(seed))
+        first = self.answer(tensors, variant, values)
         for t in tensors:
             if t.get("parameter") not in suspects or "constant" in t["init"]:
                 continue
-            changed = dict(values)
-            changed[t["name"]] = other[t["name"]]
-            if all(unmoved(a, b) for a, b in zip(first, self.answer(tensors, variant, changed))):
+            changed = self.values(description, tensors, Draws(seed + 1), [t["name"]])
+            if all(unmoved(a, b) for a, b in zip(first, self.answer(tensors, variant, {**values, **changed}))):
                 found.add(t["parameter"])
         return found
 
@@ -496,7 +495,7 @@ class Inspection:
         """Double precision where the module runs in it."""
         self.precision = "f64"
         tensors, variant = self.plain, self.smallest()
-        values = self.values(self.description(tensors, variant), tensors, variant, Draws(1))
+        values = self.values(self.description(tensors, variant), tensors, Draws(1))
         begin = time.process_time()  # of this process: others may work beside it
         try:
             self.answer(tensors, variant, values)
@@ -521,7 +520,7 @@ class Inspection:
         spread, kept = Spread(), []
         for variant in variants:
             for seed in (1, 2, 3)[:2 if self.is_dear else 3]:
-                values = self.values(self.description(tensors, variant), tensors, variant, Draws(seed))
+                values = self.values(self.description(tensors, variant), tensors, Draws(seed))
                 right, eager = self.answer(tensors, variant, values), self.eager(tensors, variant, values)
                 if variant == judged:
                     kept.append(right)
@@ -541,20 +540,15 @@ class Inspection:
 
     def find_flaws(self, tensors, variant, kept, tolerance):
         description = self.description(tensors, variant)
-        silent, inputs_only = [], []
-        base = self.values(description, tensors, variant, Draws(1))
-        for t in tensors:
-            (kind, _), = (t.get("init") or {"constant": 0}).items()
-            if t["role"] == "out" or kind == "constant":
-                continue
-            if all(self.is_unmoved(tensors, variant, t["name"], seed, right, tolerance)
-                   for seed, right in zip((1, 2), kept)):
-                silent.append(t["name"])
+        inputs_only, base = [], None
+        silent = [t["name"] for t in tensors if t["role"] != "out" and "constant" not in (t.get("init") or {"constant": 0})]
+        for seed, right in zip((1, 2), kept):
+            values = self.values(description, tensors, Draws(seed))
+            base = base or values
+            silent = [name for name in silent if self.is_unmoved(tensors, variant, values, name, seed, right, tolerance)]
         for seed in (1, 2, 3)[:2 if self.is_dear else 3]:
-            values = dict(base)
-            drawn = self.values(description, tensors, variant, Draws(seed))
-            values.update({t["name"]: drawn[t["name"]] for t in tensors if t["role"] == "in"})
-            inputs_only.append(self.answer(tensors, variant, values))
+            drawn = self.values(description, tensors, Draws(seed), [t["name"] for t in tensors if t["role"] == "in"])
+            inputs_only.append(self.answer(tensors, variant, {**base, **drawn}))
         self.marks = judge(kept, tolerance, silent)
         for t in tensors:
             given = base.get(t["name"])
@@ -566,12 +560,10 @@ class Inspection:
         for reason in self.waste:
             self.marks.append({"criterion": "baseline", "reason": reason})
 
-    def is_unmoved(self, tensors, variant, name, seed, right, tolerance):
+    def is_unmoved(self, tensors, variant, values, name, seed, right, tolerance):
         """Whether other values of a tensor give the answer that this draw has."""
-        description = self.description(tensors, variant)
-        values = self.values(description, tensors, variant, Draws(seed))
-        values[name] = self.values(description, tensors, variant, Draws(seed + 6))[name]
-        moved = self.answer(tensors, variant, values)
+        changed = self.values(self.description(tensors, variant), tensors, Draws(seed + 6), [name])
+        moved = self.answer(tensors, variant, {**values, **changed})
         return all(tolerance.distance(m, r) <= 1 for m, r in zip(moved, right))
 
     def find_waste(self):
@@ -590,7 +582,7 @@ class Inspection:
         for name in DISTRIBUTIONS[1:]:
             good = name != "signed" or any(is_symmetric(t.get("init")) for t in tensors)
             for seed in (21, 22):
-                values = self.values(self.description(tensors, variant), tensors, variant, Draws(seed, name))
+                values = self.values(self.description(tensors, variant), tensors, Draws(seed, name))
                 right, eager = self.answer(tensors, variant, values), self.eager(tensors, variant, values)
                 good = good and all(bool(torch.isfinite(r).all()) and tolerance.passes(e, r) for r, e in zip(right, eager))
             if good:

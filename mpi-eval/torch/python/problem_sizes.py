@@ -11,6 +11,7 @@ from atoll.refusal import Refusal
 FIXED = re.compile(r"kernel|stride|pad|dilat|group|head|pool|window|patch|block_len|factor|ratio|rate|expan|reduc|ksize|"
                    r"num_layers|repeats|^dim$|^axis$", re.I)
 LEAST = 2
+LESS = 0.9  # of the work: what saves not so much is not worth a proof
 MULTIPLES = (1, 2, 3, 4, 6, 8, 16, 32, 64, 128)
 
 
@@ -29,6 +30,7 @@ class Sizes:
     def __init__(self, look, prove, values, budget_s):
         self.look, self.prove, self.values = look, prove, dict(values)
         self.end = time.process_time() + budget_s
+        self.looked, self.proven = {}, {}  # by dims: each is tried once
         self.bench = look({})
         self.form = form_of(self.bench)
         self.tries = 0
@@ -36,16 +38,18 @@ class Sizes:
 
     def _try(self, dims):
         """A survey of the same form, or None."""
-        if time.process_time() > self.end:
-            return None
+        key = frozenset(dims.items())
+        if key not in self.looked and time.process_time() <= self.end:
+            self.looked[key] = self._look(dims)
+        return self.looked.get(key)
+
+    def _look(self, dims):
         self.tries += 1
         try:
             s = self.look(dims)
         except Refusal:
             return None
-        if form_of(s) != self.form or any(0 in t.shape for t in s.outputs):
-            return None
-        return s
+        return None if form_of(s) != self.form or any(0 in t.shape for t in s.outputs) else s
 
     def same_form(self, dims):
         """A survey at somebody else's dims, or None where the module is another there."""
@@ -137,7 +141,7 @@ class Sizes:
         for _ in range(5):
             dims = self.scaled(elements)
             s = self._try(dims) if dims else None
-            if s is None:
+            if s is None or best and work_of(s) > LESS * work_of(best[1]):
                 break
             if not self.runs(dims, is_strict):
                 elements *= 6
@@ -151,11 +155,14 @@ class Sizes:
 
     def runs(self, dims, is_strict):
         """Not all that is wrong with shapes is seen on the meta device."""
-        try:
-            self.prove(dims, is_strict)
-            return True
-        except Refusal as refusal:
-            if refusal.kind == "memory":
-                raise
-            return False
+        key = (frozenset(dims.items()), is_strict)
+        if key not in self.proven:
+            try:
+                self.prove(dims, is_strict)
+                self.proven[key] = True
+            except Refusal as refusal:
+                if refusal.kind == "memory":
+                    raise
+                self.proven[key] = False
+        return self.proven[key]
 

@@ -9,26 +9,44 @@ from torch.overrides import TorchFunctionMode
 
 from atoll import problem
 from atoll.refusal import Refusal
-from atoll.tensor_origin import Meter, Origins
+from atoll.tensor_origin import Meter, Origins, key_of
 
 FACTORIES = {getattr(torch, name) for name in (
     "rand randn randint randperm ones zeros full empty arange tensor eye linspace logspace empty_strided normal "
     "tril_indices triu_indices scalar_tensor hann_window as_tensor").split() if hasattr(torch, name)}
+KNOWN = {getattr(torch, name) for name in ("arange", "linspace", "logspace", "tensor", "zeros", "ones", "full")}
+KNOWN_ELEMENTS = 4096
 
 
 class OnDevice(TorchFunctionMode):
-    """Factories without a device get this one; torch 1.13 has no torch.device("meta") as a context."""
+    """Factories without a device get this one; torch 1.13 has no torch.device("meta") as a context.  Small tables of numbers that a
+    module reads while it is built (rates by depth) have theirs on the meta device as well."""
 
     def __init__(self, device):
         super().__init__()
         self.device = device
+        self.known = {}  # storage: (the tensor, so that no storage is used again, its numbers)
+
+    def number(self, tensor):
+        """Of one element of such a table as it was made; None: not known."""
+        made, numbers = self.known.get(key_of(tensor), (None, None))
+        if made is None or tensor.numel() != 1 or tensor._version or tensor.dtype != made.dtype:
+            return None
+        return numbers[tensor.storage_offset()]
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
         kwargs = dict(kwargs or {})
+        if function is torch.Tensor.item and args[0].is_meta:
+            number = self.number(args[0])
+            if number is not None:
+                return number
         if function in FACTORIES and kwargs.get("device") is None and not \
                 (function is getattr(torch, "normal", None) and args and isinstance(args[0], torch.Tensor)):
             kwargs["device"] = self.device
-        return function(*args, **kwargs)
+        result = function(*args, **kwargs)
+        if function in KNOWN and result.is_meta and 0 < result.numel() <= KNOWN_ELEMENTS:
+            self.known[key_of(result)] = result, function(*args, **dict(kwargs, device="cpu")).reshape(-1).tolist()
+        return result
 
 
 def meta_pool_3d():
