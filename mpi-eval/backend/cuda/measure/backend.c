@@ -11,6 +11,7 @@
 #include "core/plan/plan.h"
 #include "mpi-eval/backend/cuda/compile/compile.h"
 #include "mpi-eval/backend/cuda/measure/describe.h"
+#include "mpi-eval/backend/cuda/measure/keeping.h"
 #include "mpi-eval/backend/cuda/measure/launch.h"
 #include "mpi-eval/backend/cuda/measure/loaded_candidate.h"
 #include "mpi-eval/backend/cuda/measure/oracle.h"
@@ -373,10 +374,36 @@ static void tiles_prove(struct atoll_referee *referee, struct atoll_case *known)
                   "task '%s': reference.c answers, reference.cu does not: %s", known->task->name, o->refusal);
 }
 
+/* What is kept of its draws wants room.  A variant whose plan is not known says so when it is used. */
+static void demand_tell(struct atoll_referee *referee, const struct atoll_case *known)
+{
+    struct atoll_cuda_device *d = atoll_cuda_device_of(referee);
+    uint64_t bytes = 0;
+    for (size_t v = 0; v < known->task->variant_count; v++) {
+        const struct atoll_variant *variant = &known->task->variants[v];
+        struct atoll_cuda_plain plain;
+        int is_bench = variant->kind == ATOLL_VARIANT_BENCH;
+        if ((!is_bench && variant->kind != ATOLL_VARIANT_CHECK) ||
+            !atoll_variant_is_here(referee->backend, variant) ||
+            atoll_cuda_plain_plan(known->task, variant, d->facts.limits.multiprocessors, 0, &plain, NULL) !=
+                0)
+            continue;
+        struct atoll_keeping keeping = {.tolerance = &known->task->tolerance,
+                                        .kind = variant->kind,
+                                        .bytes = plain.sealed_bytes,
+                                        .pool_size =
+                                            is_bench ? ATOLL_INPUT_SET_POOL_MIN : ATOLL_INPUT_SET_CHECK_POOL,
+                                        .full_compares = referee->setup.full_compares};
+        bytes += atoll_keeping_demand(&keeping, plain.print_bytes);
+    }
+    atoll_cuda_device_expect(d, bytes);
+}
+
 static int case_open(struct atoll_referee *referee, struct atoll_case *known, struct atoll_err *err)
 {
     if (atoll_cuda_case_open(referee, known, err) != 0)
         return -1;
+    demand_tell(referee, known);
     if (known->task->device_source && !referee->setup.backend_null)
         tiles_prove(referee, known);
     return 0;

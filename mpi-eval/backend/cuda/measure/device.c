@@ -17,14 +17,13 @@
 #define START_LIMIT   3
 #define COMPILE_LIMIT 3
 #define SEALED_SHARE  0.35
-#define SEALED_MOST                                                                                          \
-    ((uint64_t)16 << 30) /* what is free of it is overwritten whenever another candidate runs */
-#define MARGIN_BYTES ((uint64_t)768 << 20) /* local memory of kernels, code, printf, the profiler's */
-#define ARENA_MIN    ((uint64_t)64 << 20)
-#define LENT_BYTES   ((uint64_t)4 << 30) /* an area of more is a task's for as long as that runs */
-#define FLUSH_MIN    ((uint64_t)32 << 20)
-#define KNOWN_BYTES  ((uint64_t)1 << 20)
-#define FLUSH_CACHES 4 /* twice the cache is written, as much is read */
+#define SEALED_LEAST  ((uint64_t)4 << 30)   /* and four times as much, and all of its share */
+#define MARGIN_BYTES  ((uint64_t)768 << 20) /* local memory of kernels, code, printf, the profiler's */
+#define ARENA_MIN     ((uint64_t)64 << 20)
+#define LENT_BYTES    ((uint64_t)4 << 30) /* an area of more is a task's for as long as that runs */
+#define FLUSH_MIN     ((uint64_t)32 << 20)
+#define KNOWN_BYTES   ((uint64_t)1 << 20)
+#define FLUSH_CACHES  4 /* twice the cache is written, as much is read */
 
 void atoll_cuda_device_choose(struct atoll_cuda_worker_settings *ret)
 {
@@ -113,6 +112,7 @@ static int sealed_attach(struct atoll_cuda_device *d, int *ret_kept, struct atol
     struct atoll_cuda_worker_settings settings;
     uint64_t bytes = d->wanted[ATOLL_AREA_SEALED];
     atoll_cuda_device_settings(d, &settings);
+    *ret_kept = 0;
     int has = bytes ? atoll_cuda_sealed_memory_have(&d->sealed, &settings, bytes) : 0;
     if (has != 1)
         atoll_expected_store_reset(d->expected_store, bytes);
@@ -126,10 +126,16 @@ static int sealed_attach(struct atoll_cuda_device *d, int *ret_kept, struct atol
         *ret_kept = has;
         return 0;
     }
-    if (rc >= 0) { /* a driver that does not bear it would be lost each time */
-        atoll_cuda_sealed_memory_shut(&d->sealed, d->reply.text);
-        atoll_expected_store_reset(d->expected_store, rc == 0 ? bytes : 0);
+    if (rc < 0)
+        return rc;
+    if (has) { /* that process may have ended: another one, with nothing in it */
+        atoll_cuda_sealed_memory_fini(&d->sealed);
+        atoll_expected_store_reset(d->expected_store, 0);
+        return rc == 0 ? sealed_attach(d, ret_kept, err) : rc;
     }
+    /* a driver that does not bear it would be lost each time */
+    atoll_cuda_sealed_memory_shut(&d->sealed, d->reply.text);
+    atoll_expected_store_reset(d->expected_store, rc == 0 ? bytes : 0);
     return rc;
 }
 
@@ -193,8 +199,10 @@ static uint64_t areas_budget(const struct atoll_cuda_device *d, uint64_t *ret_se
              budget = (d->facts.free_bytes > kept ? d->facts.free_bytes - kept : 0),
              fixed = d->wanted[ATOLL_AREA_FLUSH] + d->wanted[ATOLL_AREA_RESULT];
     budget = budget > fixed ? budget - fixed : 0;
-    uint64_t sealed = (uint64_t)(SEALED_SHARE * (double)budget);
-    *ret_sealed = sealed > SEALED_MOST ? SEALED_MOST : sealed;
+    uint64_t share = (uint64_t)(SEALED_SHARE * (double)budget), sealed = SEALED_LEAST;
+    while (sealed < d->sealed_demand && sealed < share)
+        sealed *= 4;
+    *ret_sealed = sealed > share ? share : sealed;
     return budget;
 }
 
@@ -204,6 +212,11 @@ static uint64_t area_size(const struct atoll_cuda_device *d, enum atoll_cuda_are
 {
     uint64_t had = wanted > LENT_BYTES ? d->wanted[area] : d->usual[area];
     return had > wanted ? had : wanted;
+}
+
+void atoll_cuda_device_expect(struct atoll_cuda_device *d, uint64_t bytes)
+{
+    d->sealed_demand += bytes;
 }
 
 int atoll_cuda_device_has_room(const struct atoll_cuda_device *d, uint64_t arena, uint64_t plain)

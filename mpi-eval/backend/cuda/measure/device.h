@@ -67,6 +67,7 @@ struct atoll_cuda_device {
     uint64_t wanted[ATOLL_AREA_COUNT];         /* bytes, kept over processes */
     uint64_t usual[ATOLL_AREA_COUNT];          /* the most that was asked for without being lent */
     struct atoll_cuda_sealed_memory sealed; /* that areas[ATOLL_AREA_SEALED] attaches, where it is not shut */
+    uint64_t sealed_demand;                 /* bytes that tasks have said they want there */
     struct atoll_expected_store *expected_store;
     struct atoll_torch_oracle *torch,
         *torch_host;     /* torch_answer.h; NULL before a task of PyTorch is known */
@@ -132,6 +133,10 @@ int atoll_cuda_device_run_own(struct atoll_cuda_device *device, const char *what
  * values.  0, 1 lost, -1: ATOLL_E_LIMIT "needs X bytes, device has Y". */
 int atoll_cuda_device_reserve(struct atoll_cuda_device *device, uint64_t arena_least, uint64_t arena_wanted,
                               uint64_t plain, struct atoll_err *err);
+
+/* So many bytes more are wanted of sealed memory.  It has as much as tasks want, in few steps (what is sealed is lost with each) and
+ * up to its share: what is free of it is overwritten whenever another candidate runs. */
+void atoll_cuda_device_expect(struct atoll_cuda_device *device, uint64_t bytes);
 
 /* 1 when they can have at least this much without anything that is sealed giving way; 0 as well without a process. */
 int atoll_cuda_device_has_room(const struct atoll_cuda_device *device, uint64_t arena, uint64_t plain);

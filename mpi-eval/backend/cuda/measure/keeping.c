@@ -2,18 +2,28 @@
 
 #include "mpi-eval/backend/cuda/measure/fingerprint.h"
 
-static int prints_decide(const struct atoll_keeping *k, const struct atoll_sealed *a)
+/* Of draws of the pool. */
+static int prints_decide(const struct atoll_keeping *k)
 {
-    return k->kind == ATOLL_VARIANT_BENCH && a->input_set.series == 0 &&
-           k->bytes > ATOLL_KEEPING_SMALL_BYTES && atoll_cuda_fingerprint_decides(k->tolerance) &&
-           !k->has_nonfinite;
+    return k->kind == ATOLL_VARIANT_BENCH && k->bytes > ATOLL_KEEPING_SMALL_BYTES &&
+           atoll_cuda_fingerprint_decides(k->tolerance) && !k->has_nonfinite;
+}
+
+uint64_t atoll_keeping_demand(const struct atoll_keeping *k, uint64_t print_bytes)
+{
+    uint64_t pool = k->pool_size, whole = pool, prints = 0;
+    if (prints_decide(k)) {
+        whole = k->full_compares + ATOLL_KEEPING_SPARE;
+        prints = pool * print_bytes;
+    }
+    return (whole < pool ? whole : pool) * k->bytes + prints;
 }
 
 unsigned atoll_keeping_wanted(const struct atoll_keeping *k, const struct atoll_expected_store *store,
                               const struct atoll_sealed *a)
 {
     int is_full = k->comparing == ATOLL_COMPARING_FULL;
-    if (!prints_decide(k, a)) {
+    if (a->input_set.series != 0 || !prints_decide(k)) {
         size_t others = a->input_set.series ? 1 : k->pool_size; /* a fresh one comes alone */
         return !a->is_sealed && atoll_expected_store_is_kept(store, k->bytes, others) ? ATOLL_SAMPLE_VALUES
                                                                                       : 0;

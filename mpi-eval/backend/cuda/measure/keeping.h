@@ -26,6 +26,9 @@ struct atoll_keeping {
 unsigned atoll_keeping_wanted(const struct atoll_keeping *keeping, const struct atoll_expected_store *store,
                               const struct atoll_sealed *sealed);
 
+/* Bytes that the pool of the variant takes where all of it has room that is to be kept.  print_bytes: of a draw's fingerprint. */
+uint64_t atoll_keeping_demand(const struct atoll_keeping *keeping, uint64_t print_bytes);
+
 /* Whole, against the reference's own values or the sealed ones, or by the fingerprint; what does not match that is looked at
  * once more, whole. */
 enum atoll_looking { ATOLL_LOOKING_REFERENCE, ATOLL_LOOKING_VALUES, ATOLL_LOOKING_PRINT };

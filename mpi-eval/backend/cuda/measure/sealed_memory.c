@@ -56,16 +56,17 @@ int atoll_cuda_sealed_memory_have(struct atoll_cuda_sealed_memory *s,
         return -1;
     if (s->worker && s->bytes == bytes)
         return 1;
-    int is_new = !s->worker;
-    if (is_new)
-        s->worker = atoll_cuda_worker_create(settings, &err);
+    if (s->worker && memory_take(s, bytes, &err) == 0)
+        return 0;
+    atoll_cuda_sealed_memory_fini(s); /* it has ended, or cannot have so much */
+    atoll_err_clear(&err);
+    s->worker = atoll_cuda_worker_create(settings, &err);
     if (s->worker && atoll_cuda_worker_facts(s->worker)->compute_mode != 0) {
         atoll_err_set(&err, ATOLL_E_DENIED, "the device's compute mode allows one process");
     } else if (s->worker && memory_take(s, bytes, &err) == 0) {
-        if (is_new)
-            atoll_log(ATOLL_LOG_INFO, "eval.answers.own",
-                      "answers outlive device processes: process %d has the %.1f GB where they lie sealed",
-                      (int)atoll_cuda_worker_pid(s->worker), (double)bytes / 1e9);
+        atoll_log(ATOLL_LOG_INFO, "eval.answers.own",
+                  "answers outlive device processes: process %d has the %.1f GB where they lie sealed",
+                  (int)atoll_cuda_worker_pid(s->worker), (double)bytes / 1e9);
         return 0;
     }
     atoll_cuda_sealed_memory_shut(s, err.text);

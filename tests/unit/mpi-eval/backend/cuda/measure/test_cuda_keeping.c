@@ -143,10 +143,37 @@ static void test_looking(void **state)
     }
 }
 
+static void test_demand(void **state)
+{
+    static const struct {
+        const struct atoll_tolerance *tolerance;
+        enum atoll_variant_kind kind;
+        uint64_t bytes;
+        size_t pool_size, full_compares;
+        uint64_t demand;
+    } rows[] = {
+        {&element, ATOLL_VARIANT_BENCH, LARGE, 16, 5, 8 * LARGE + 16 * PRINT},
+        {&element, ATOLL_VARIANT_BENCH, LARGE, 16, 40, 16 * LARGE + 16 * PRINT}, /* no more than there are */
+        {&element, ATOLL_VARIANT_BENCH, ATOLL_KEEPING_SMALL_BYTES, 16, 5, 16 * ATOLL_KEEPING_SMALL_BYTES},
+        {&norm, ATOLL_VARIANT_BENCH, LARGE, 16, 5, 16 * LARGE},
+        {&element, ATOLL_VARIANT_CHECK, LARGE, 8, 5, 8 * LARGE},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct atoll_keeping k = {.tolerance = rows[i].tolerance,
+                                  .kind = rows[i].kind,
+                                  .bytes = rows[i].bytes,
+                                  .pool_size = rows[i].pool_size,
+                                  .full_compares = rows[i].full_compares};
+        if (atoll_keeping_demand(&k, PRINT) != rows[i].demand)
+            fail_msg("row %zu: %llu", i, (unsigned long long)atoll_keeping_demand(&k, PRINT));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(test_wanted, set_up, tear_down),
                                        cmocka_unit_test_setup_teardown(test_enough, set_up, tear_down),
-                                       cmocka_unit_test(test_looking)};
+                                       cmocka_unit_test(test_looking), cmocka_unit_test(test_demand)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

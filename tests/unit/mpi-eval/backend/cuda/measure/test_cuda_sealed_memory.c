@@ -97,6 +97,10 @@ static unsigned ipc_open(atoll_cuda_address *ret, struct atoll_cuda_ipc handle, 
     (void)flags;
     if (has("death"))
         _exit(7);
+    if (has("gone") && fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) == 0) { /* nobody has it any more */
+        close(fd);
+        return ATOLL_CUDA_ERROR_INVALID_VALUE;
+    }
     return fd < 0 || has("no-attach") ? ATOLL_CUDA_ERROR_INVALID_VALUE
                                       : file_map(handle.reserved, fd, (size_t)FILE_BYTES, ret);
 }
@@ -342,19 +346,35 @@ static void test_shut(void **state)
     }
 }
 
-/* A process that is gone takes the memory along; who attaches it finds that out. */
+/* A process that is gone takes the memory along; another one takes its place. */
 static void test_gone(void **state)
 {
-    struct atoll_err err = ATOLL_ERR_INIT;
     (void)state;
-    reserve(4096);
-    struct atoll_sealed *a = draw();
-    print_seal(a);
-    kill(atoll_cuda_worker_pid(d->sealed.worker), SIGKILL);
-    assert_int_equal(atoll_cuda_device_reserve(d, 4096, 8192, BUDGET / 3 * 2, &err), 0);
-    assert_true(d->sealed.is_shut);
-    assert_int_equal(print_is_there(a), 0);
-    atoll_expected_store_give(d->expected_store, a);
+    for (int is_resized = 0; is_resized < 2; is_resized++) {
+        reserve(4096);
+        struct atoll_sealed *a = draw();
+        print_seal(a);
+        pid_t gone = atoll_cuda_worker_pid(d->sealed.worker);
+        kill(gone, SIGKILL);
+        if (is_resized) {
+            reserve(BUDGET / 3 * 2);
+        } else {
+            while (files_taken() != 2) /* until its end has come */
+                ;
+            atoll_cuda_device_drop(d);
+            touch("gone", 1);
+            reserve(4096);
+            touch("gone", 0);
+        }
+        assert_false(d->sealed.is_shut);
+        assert_true(atoll_cuda_worker_pid(d->sealed.worker) != gone);
+        assert_int_equal(print_is_there(a), 0);
+        print_seal(a);
+        assert_true(print_is_there(a));
+        atoll_expected_store_give(d->expected_store, a);
+        atoll_cuda_device_drop_all(d);
+        memset(d->wanted, 0, sizeof(d->wanted));
+    }
 }
 
 /* ---- arena and plain area ---- */
@@ -383,6 +403,7 @@ static void test_lent(void **state)
     struct atoll_err err = ATOLL_ERR_INIT;
     (void)state;
     d->facts.free_bytes = MARGIN + ATOLL_CUDA_SEALED_CONTEXT_BYTES + 48 * GIB;
+    atoll_cuda_device_expect(d, 4 * GIB + 1);
     worker_start();
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         const struct atoll_span *a = d->areas, before[ATOLL_AREA_COUNT] = {a[0], a[1], a[2]};
@@ -413,10 +434,35 @@ static void test_lent(void **state)
     }
 }
 
+/* As much as is wanted, in steps, up to a share. */
+static void test_demand(void **state)
+{
+    static const struct {
+        uint64_t demand_mib, free_gib, sealed_mib;
+    } rows[] = {{0, 100, 4096},      {4096, 100, 4096},   {4097, 100, 16384}, {16384, 100, 16384},
+                {20000, 100, 35840}, {90000, 100, 35840}, {0, 10, 3584},      {90000, 10, 3584}};
+    struct atoll_err err = ATOLL_ERR_INIT;
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        memset(d->wanted, 0, sizeof(d->wanted));
+        d->facts.free_bytes = MARGIN + ATOLL_CUDA_SEALED_CONTEXT_BYTES + rows[i].free_gib * GIB;
+        d->sealed_demand = 0;
+        atoll_cuda_device_expect(d, (rows[i].demand_mib << 20) / 2);
+        atoll_cuda_device_expect(d, (rows[i].demand_mib << 20) / 2);
+        if (!d->worker)
+            worker_start();
+        if (atoll_cuda_device_reserve(d, 4096, 8192, 4096, &err) != 0)
+            fail_msg("row %zu: %s", i, err.text);
+        if (d->areas[ATOLL_AREA_SEALED].bytes >> 20 != rows[i].sealed_mib)
+            fail_msg("row %zu: %llu MiB", i, (unsigned long long)d->areas[ATOLL_AREA_SEALED].bytes >> 20);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(test_outlives, set_up, tear_down),
                                        cmocka_unit_test_setup_teardown(test_lent, set_up, tear_down),
+                                       cmocka_unit_test_setup_teardown(test_demand, set_up, tear_down),
                                        cmocka_unit_test_setup_teardown(test_shut, set_up, tear_down),
                                        cmocka_unit_test_setup_teardown(test_gone, set_up, tear_down)};
     if (argc == 2 && strcmp(argv[0], "atoll-worker-cuda") == 0) {
