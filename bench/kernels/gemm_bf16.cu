@@ -1,6 +1,6 @@
 /* atoll-plan {
   "version": 1,
-  "params": {"PIPE_STAGES": [4, 3], "RASTER_GROUP": [8, 4, 16], "CLUSTER_CTAS": [2, 1]},
+  "params": {"PIPE_STAGES": [4, 3], "RASTER_GROUP": [8, 4, 16], "CLUSTER_CTAS": [1, 2]},
   "paths": [{"when": "N % 8 == 0 && K % 8 == 0",
              "launch": [{"kernel": "gemm", "grid": [132], "block": [384], "cluster": ["CLUSTER_CTAS"],
                          "shared_bytes": "PIPE_STAGES * 49152 + (10 - 2 * PIPE_STAGES) * 16384 + 1152",

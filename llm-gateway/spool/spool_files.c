@@ -321,11 +321,10 @@ static int refuse_foreign(const char *root, struct atoll_err *err)
     return failed;
 }
 
-static int make_tree(const char *root, struct atoll_err *err)
+/* Those that are missing: a copy of a spool may have lost what was empty. */
+static int make_folders(const char *root, struct atoll_err *err)
 {
-    char path[PATH_MAX], tag[SPOOL_TAG_BYTES], temporary[SPOOL_TAG_BYTES + 16];
-    if (refuse_foreign(root, err) != 0)
-        return -1;
+    char path[PATH_MAX];
     for (unsigned i = 0; i <= SPOOL_FOLDER_COUNT; i++) {
         if (i < SPOOL_FOLDER_COUNT)
             snprintf(path, sizeof(path), "%s/%02x", root, i);
@@ -334,6 +333,14 @@ static int make_tree(const char *root, struct atoll_err *err)
         if (mkdir(path, 0777) != 0 && errno != EEXIST)
             return atoll_file_write_failed(path, "make the folder", errno, err);
     }
+    return 0;
+}
+
+static int make_tree(const char *root, struct atoll_err *err)
+{
+    char tag[SPOOL_TAG_BYTES], temporary[SPOOL_TAG_BYTES + 16];
+    if (refuse_foreign(root, err) != 0 || make_folders(root, err) != 0)
+        return -1;
     atoll_spool_tag_draw(tag);
     snprintf(temporary, sizeof(temporary), ".spool.%s.tmp", tag);
     return publish(root, ".", temporary, "spool", MARK, strlen(MARK), err) < 0 ? -1 : 0;
@@ -360,7 +367,7 @@ int atoll_spool_tree_open(const char *root, struct atoll_err *err)
         int is_ours = bytes.length == strlen(MARK) && memcmp(text, MARK, bytes.length) == 0;
         int is_newer = bytes.length > 12 && memcmp(text, MARK, 12) == 0;
         result =
-            is_ours ? 0
+            is_ours ? make_folders(root, err)
             : is_newer
                 ? atoll_err_set(err, ATOLL_E_SCHEMA, "%s: a spool of a newer version of Atoll", mark)
                 : atoll_err_set(err, ATOLL_E_INPUT, "%s: not the mark of a spool; name another folder", mark);

@@ -47,6 +47,15 @@ enum atoll_pair_fault atoll_pair_fault_of(const struct atoll_sample_block *rival
                : ATOLL_PAIR_FINE;
 }
 
+double atoll_pair_log_ratio(const struct atoll_sample_block *rival, const struct atoll_sample_block *best)
+{
+    double by_time = log(atoll_sample_block_ns(rival) / atoll_sample_block_ns(best));
+    if (atoll_pair_fault_of(rival, best) != ATOLL_PAIR_CLOCKS)
+        return by_time;
+    double by_cycles = by_time + log(atoll_sample_block_hz(rival) / atoll_sample_block_hz(best));
+    return fmin(by_time, by_cycles);
+}
+
 void atoll_rival_score_init(struct atoll_rival_score *score, unsigned pair_limit, double target)
 {
     if (!pair_limit)
@@ -60,15 +69,21 @@ void atoll_rival_score_init(struct atoll_rival_score *score, unsigned pair_limit
     score->ratio = 1;
 }
 
+unsigned atoll_rival_score_repeated(const struct atoll_rival_score *score)
+{
+    return score->clocks < ATOLL_BLOCK_CLOCK_PAIRS ? score->clocks : ATOLL_BLOCK_CLOCK_PAIRS;
+}
+
 enum atoll_rival_score_state atoll_rival_score_add(struct atoll_rival_score *s, double log_ratio,
                                                    enum atoll_pair_fault fault)
 {
-    if (fault == ATOLL_PAIR_FINE && !isfinite(log_ratio))
+    if (!isfinite(log_ratio))
         fault = ATOLL_PAIR_DISTURBED;
     s->disturbed += fault == ATOLL_PAIR_DISTURBED;
     s->clocks += fault == ATOLL_PAIR_CLOCKS;
-    if (fault != ATOLL_PAIR_FINE) {
-        size_t lost = s->disturbed + s->clocks, all = s->pair_count + lost;
+    if (fault == ATOLL_PAIR_DISTURBED ||
+        (fault == ATOLL_PAIR_CLOCKS && s->clocks <= ATOLL_BLOCK_CLOCK_PAIRS)) {
+        size_t lost = s->disturbed + atoll_rival_score_repeated(s), all = s->pair_count + lost;
         return all >= FAULT_PAIRS && 2 * lost > all ? ATOLL_RIVAL_SCORE_UNSTABLE : ATOLL_RIVAL_SCORE_MORE;
     }
     if (s->pair_count < s->pair_limit)

@@ -10,6 +10,8 @@
 #define ATOLL_BLOCK_SAMPLE_LIMIT 16
 #define ATOLL_BLOCK_PAIR_LEAST   6
 #define ATOLL_BLOCK_CLOCK_APART  0.02
+#define ATOLL_BLOCK_CLOCK_PAIRS                                                                              \
+    2 /* so many pairs with clocks apart are repeated; from then on they count (docs/adr/0056) */
 
 /* Samples of one side at one variant, one after the other. */
 struct atoll_sample_block {
@@ -33,14 +35,16 @@ enum atoll_pair_fault {
 };
 enum atoll_pair_fault atoll_pair_fault_of(const struct atoll_sample_block *rival,
                                           const struct atoll_sample_block *best);
+/* ln(rival / best) of a pair: by time, or, where their clocks are apart, the lower one of that and of the ratio by cycles. */
+double atoll_pair_log_ratio(const struct atoll_sample_block *rival, const struct atoll_sample_block *best);
 
 struct atoll_rival_score {
     unsigned pair_limit;
     double target; /* half width of the interval, relative to the ratio */
     size_t pair_count;
     double log_ratios[ATOLL_DUEL_PAIR_LIMIT]; /* ln(rival / best), weighted over bench variants */
-    unsigned disturbed, clocks;               /* pairs that do not count, by their fault */
-    double ratio, ratio_lo, ratio_hi;         /* of all pairs that count; 1, 0, 0 before there are four */
+    unsigned disturbed, clocks; /* pairs with that fault; all but the first ones with clocks apart count */
+    double ratio, ratio_lo, ratio_hi; /* of all pairs that count; 1, 0, 0 before there are four */
 };
 
 enum atoll_rival_score_state {
@@ -51,7 +55,9 @@ enum atoll_rival_score_state {
 
 /* pair_limit: 0 = 16; at least ATOLL_BLOCK_PAIR_LEAST, at most ATOLL_DUEL_PAIR_LIMIT. */
 void atoll_rival_score_init(struct atoll_rival_score *score, unsigned pair_limit, double target);
-/* One pair of blocks per bench variant; log_ratio is not looked at when fault says that the pair does not count. */
+/* Pairs whose clocks were apart and that are not in log_ratios. */
+unsigned atoll_rival_score_repeated(const struct atoll_rival_score *score);
+/* One pair of blocks per bench variant, with the sum of their weighted log ratios and the worst fault among them. */
 enum atoll_rival_score_state atoll_rival_score_add(struct atoll_rival_score *score, double log_ratio,
                                                    enum atoll_pair_fault fault);
 

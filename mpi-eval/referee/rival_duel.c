@@ -214,9 +214,11 @@ static int round_play(struct comparison *c, unsigned number, enum atoll_rival_sc
             b->ns[side][k] = atoll_sample_block_ns(&blocks[side]);
             atoll_sample_block_add(&c->clocks[side], 1, atoll_sample_block_hz(&blocks[side]), 0);
         }
-        if (fault == ATOLL_PAIR_FINE)
-            fault = atoll_pair_fault_of(&blocks[RIVAL], &blocks[BEST]);
-        log_ratio += atoll_duel_log_ratio(&b->weight, &b->ns[RIVAL][k], &b->ns[BEST][k], 1);
+        if (fault != ATOLL_PAIR_DISTURBED) {
+            enum atoll_pair_fault here = atoll_pair_fault_of(&blocks[RIVAL], &blocks[BEST]);
+            fault = here == ATOLL_PAIR_FINE ? fault : here;
+        }
+        log_ratio += b->weight * atoll_pair_log_ratio(&blocks[RIVAL], &blocks[BEST]);
     }
     *state = atoll_rival_score_add(&c->score, log_ratio, fault);
     return 0;
@@ -254,11 +256,17 @@ static void detail_write(struct comparison *c)
     if (rival > 0 && best > 0)
         n += (size_t)snprintf(d->detail + n, sizeof(d->detail) - n, "; clocks %.4g and %.4g GHz", rival / 1e9,
                               best / 1e9);
-    if (c->score.clocks || c->score.disturbed)
+    unsigned repeated = atoll_rival_score_repeated(&c->score);
+    if (c->score.clocks > repeated)
+        n += (size_t)snprintf(d->detail + n, sizeof(d->detail) - n,
+                              "; in %u pairs the clocks are more than %.0f %% apart, and the lower ratio "
+                              "counts, by time or by cycles",
+                              c->score.clocks - repeated, 100 * ATOLL_BLOCK_CLOCK_APART);
+    if (repeated || c->score.disturbed)
         n += (size_t)snprintf(
             d->detail + n, sizeof(d->detail) - n,
-            "; %u pairs with clocks more than %.0f %% apart and %u disturbed ones do not count",
-            c->score.clocks, 100 * ATOLL_BLOCK_CLOCK_APART, c->score.disturbed);
+            "; %u pairs with clocks more than %.0f %% apart and %u disturbed ones do not count", repeated,
+            100 * ATOLL_BLOCK_CLOCK_APART, c->score.disturbed);
     snprintf(d->detail + n, sizeof(d->detail) - n,
              "; the kernel is right at the hidden variants, %s%s%.1000s",
              c->varies ? "two runs on the same inputs differ" : "deterministic", c->watched[0] ? ", " : "",
@@ -340,8 +348,8 @@ static void compare(struct comparison *c)
             c, ATOLL_V_UNSTABLE,
             "%u of %u pairs of blocks do not count (%u with clocks more than %.0f %% apart, %u disturbed): "
             "nothing is decided",
-            c->score.clocks + c->score.disturbed, rounds, c->score.clocks, 100 * ATOLL_BLOCK_CLOCK_APART,
-            c->score.disturbed);
+            atoll_rival_score_repeated(&c->score) + c->score.disturbed, rounds,
+            atoll_rival_score_repeated(&c->score), 100 * ATOLL_BLOCK_CLOCK_APART, c->score.disturbed);
     else
         detail_write(c);
 }

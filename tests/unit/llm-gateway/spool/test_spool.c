@@ -764,6 +764,22 @@ static void test_a_missing_folder(void **state)
     atoll_spool_server_close(server);
 }
 
+/* As a copy leaves it that takes files alone: asked for once more as if nothing were missing. */
+static void test_a_copy_without_empty_folders(void **state)
+{
+    struct scene *scene = *state;
+    struct atoll_spool_client *client = client_of(scene);
+    char path[PATH_MAX], name[ATOLL_SPOOL_NAME_BYTES];
+    atoll_spool_client_close(client);
+    for (unsigned i = 0; i < 256; i++) {
+        snprintf(path, sizeof(path), "%s/%02x", scene->folder, i);
+        assert_int_equal(rmdir(path), 0);
+    }
+    client = client_of(scene);
+    ask(client, "k1", name);
+    atoll_spool_client_close(client);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -789,6 +805,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_wrong_names, scene_make, scene_end),
         cmocka_unit_test_setup_teardown(test_links_are_not_followed, scene_make, scene_end),
         cmocka_unit_test_setup_teardown(test_a_missing_folder, scene_make, scene_end),
+        cmocka_unit_test_setup_teardown(test_a_copy_without_empty_folders, scene_make, scene_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

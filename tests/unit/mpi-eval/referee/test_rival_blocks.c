@@ -122,14 +122,41 @@ static void test_discarded(void **state)
     /* Half is not. */
     atoll_rival_score_init(&s, 10, 0);
     for (end = ATOLL_RIVAL_SCORE_MORE, n = 0; end == ATOLL_RIVAL_SCORE_MORE && n < 100; n++)
-        end = atoll_rival_score_add(&s, 0.1, n % 2 ? ATOLL_PAIR_CLOCKS : ATOLL_PAIR_FINE);
+        end = atoll_rival_score_add(&s, 0.1, n % 2 ? ATOLL_PAIR_DISTURBED : ATOLL_PAIR_FINE);
     assert_int_equal(end, ATOLL_RIVAL_SCORE_ENOUGH);
-    assert_int_equal(s.clocks, 9);
+    assert_int_equal(s.disturbed, 9);
+}
+
+static void test_clocks_apart(void **state)
+{
+    (void)state;
+    /* By time the best is twice as fast; its clock is higher, and at one clock it would be less: that counts. */
+    struct atoll_sample_block rival = {0}, best = {0};
+    for (int i = 0; i < 3; i++) {
+        atoll_sample_block_add(&rival, 200, 1.6e9, 0);
+        atoll_sample_block_add(&best, 100, 2.0e9, 0);
+    }
+    assert_int_equal(atoll_pair_fault_of(&rival, &best), ATOLL_PAIR_CLOCKS);
+    expect_close(exp(atoll_pair_log_ratio(&rival, &best)), 1.6, 1e-9);
+    expect_close(exp(atoll_pair_log_ratio(&best, &rival)), 0.5, 1e-9);
+    best.clocks_hz[0] = best.clocks_hz[1] = best.clocks_hz[2] = 1.61e9;
+    expect_close(exp(atoll_pair_log_ratio(&rival, &best)), 2, 1e-9);
+    /* The first ones are repeated; what keeps coming belongs to the kernels. */
+    struct atoll_rival_score s;
+    enum atoll_rival_score_state end = ATOLL_RIVAL_SCORE_MORE;
+    atoll_rival_score_init(&s, 8, 0);
+    for (int i = 0; end == ATOLL_RIVAL_SCORE_MORE && i < 100; i++)
+        end = atoll_rival_score_add(&s, i < ATOLL_BLOCK_CLOCK_PAIRS ? 9 : log(1.5), ATOLL_PAIR_CLOCKS);
+    assert_int_equal(end, ATOLL_RIVAL_SCORE_ENOUGH);
+    expect_close(s.ratio, 1.5, 1e-9);
+    assert_int_equal(s.clocks, 8 + ATOLL_BLOCK_CLOCK_PAIRS);
+    assert_int_equal(atoll_rival_score_repeated(&s), ATOLL_BLOCK_CLOCK_PAIRS);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_block), cmocka_unit_test(test_fault),
-                                       cmocka_unit_test(test_enough), cmocka_unit_test(test_discarded)};
+                                       cmocka_unit_test(test_enough), cmocka_unit_test(test_discarded),
+                                       cmocka_unit_test(test_clocks_apart)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
