@@ -1,6 +1,6 @@
 /* atoll-plan {
   "version": 1,
-  "params": {"LANES": [1, 0], "ASYNC": [1, 0], "BK": [16, 8], "BM": [128, 64, 32], "BN": [128, 64, 256], "TM": [8, 4], "TN": [8, 4], "BLOCKS": [2, 1]},
+  "params": {"ASYNC": [1, 0], "BK": [16, 8], "BM": [128, 64, 32], "BN": [128, 64, 256], "TM": [8, 4], "TN": [8, 4], "BLOCKS": [2, 1]},
   "require": ["BM / TM * (BN / TN) % 32 == 0", "BM / TM % 4 == 0", "BN / TN % 8 == 0",
               "BM / TM * (BN / TN) <= 512", "BM / TM * (BN / TN) >= 64",
               "BM * BK % (4 * (BM / TM) * (BN / TN)) == 0", "BM / TM * (BN / TN) % BN == 0",
@@ -19,9 +19,8 @@
 } */
 /* A product of filters with columns of the image: F x (C R S) times (C R S) x (P Q).  The first kernel turns the
  * filters round (padded to vectors of four) and writes where each tap stands in the image; the second one gathers a
- * pixel per thread and multiplies in registers, the next tiles on their way meanwhile.  Where tiles of 128 filters would leave more
- * than a third of their last one empty, they have 64.  LANES: lanes stand so in their warp that both factors of a step are read in two
- * passes of shared memory: pairs that differ in the lowest bit read the same columns, pairs that differ in the next one the same rows. */
+ * pixel per thread and multiplies in registers, the next tiles on their way meanwhile.  Where tiles of 128 filters would leave
+ * half of their last one empty, they have 64.  ASYNC: tiles go to shared memory without registers in between. */
 #include <cuda_pipeline_primitives.h>
 
 template <int ROWS, int COLUMNS, int PER_ROW, int PER_COLUMN> struct shape {
@@ -165,8 +164,7 @@ static __device__ __forceinline__ void convolve(const float *__restrict__ x, con
     int row = blockIdx.x / wide * T::M, column = blockIdx.x % wide * T::N, own = column + threadIdx.x % T::N;
     const float *pixel = own < pixels ? x + own / q * width + own % q : 0;
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32, across = T::N / T::TILE_N / 8;
-    int down = LANES ? lane % 2 + lane / 16 * 2 : lane / 8, aside = LANES ? lane / 2 % 8 : lane % 8;
-    int i = warp / across * 4 + down, j = warp % across * 8 + aside, half = 0;
+    int i = warp / across * 4 + lane / 8, j = warp % across * 8 + lane % 8, half = 0;
     if (ASYNC) {
         copy<T>(&t, 0, packed, offset, x, pixel, row, 0, pitch, depth);
         __pipeline_wait_prior(0);

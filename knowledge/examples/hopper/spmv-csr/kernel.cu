@@ -1,6 +1,6 @@
 /* atoll-plan {
   "version": 1,
-  "params": {"STREAM": [1, 0], "ENTRIES": [2048, 1024, 4096], "BLOCK": [256, 128, 512], "UNROLL": [2, 1, 4], "SHARE": [4, 2, 8]},
+  "params": {"STREAM": [1, 0], "ENTRIES": [1024, 2048, 4096], "BLOCK": [256, 128, 512], "UNROLL": [2, 1, 4], "SHARE": [4, 2, 8]},
   "launch": [{"kernel": "multiply", "grid": ["STREAM * cdiv(M, max(1, min(BLOCK, ENTRIES * 7 / 8 * M / NNZ))) + (1 - STREAM) * cdiv(M * (1 + (NNZ > SHARE * M) + 2 * (NNZ > 2 * SHARE * M) + 4 * (NNZ > 4 * SHARE * M) + 8 * (NNZ > 8 * SHARE * M)), BLOCK)"],
               "block": ["BLOCK"],
               "args": ["ptr", "col", "val", "x", "y", "i32:M", "i32:NNZ", "i32:max(1, min(BLOCK, ENTRIES * 7 / 8 * M / NNZ))",

@@ -1,6 +1,6 @@
 /* atoll-plan {
   "version": 1,
-  "params": {"AHEAD": [1, 0], "RUN": [16, 4, 8, 32, 1], "BY": [8, 4, 2, 16], "BX": [32, 64], "WIDE": [4, 2], "STREAM": [1, 0]},
+  "params": {"RUN": [32, 16, 8, 4], "BY": [8, 4, 2, 16], "BX": [32, 64], "WIDE": [4, 2], "STREAM": [0, 1]},
   "paths": [{"when": "X % 4 == 0",
              "launch": [{"kernel": "stencil_wide", "grid": ["cdiv(X, BX * WIDE)", "cdiv(Y, BY)", "cdiv(Z, RUN)"], "block": ["BX", "BY"],
                          "args": ["x", "y", "i32:Z", "i32:Y", "i32:X"]}]},
@@ -8,8 +8,8 @@
                          "args": ["x", "y", "i32:Z", "i32:Y", "i32:X"]}]}]
 } */
 /* A thread marches through RUN planes with WIDE points side by side: those above and below stay in registers, rows beside come
- * from the caches, which nobody waits for at a barrier, and points beside from the lanes beside.  AHEAD: the
- * plane below the next one is on its way, too.  STREAM: results go past the caches. */
+ * from the caches, which nobody waits for at a barrier, and points beside from the lanes beside.  STREAM: results go past
+ * the caches. */
 template <int W> struct __align__(W * sizeof(real) < 16 ? W * sizeof(real) : 16) points
 {
     real at[W];
@@ -53,16 +53,10 @@ static __device__ __forceinline__ void march(const real *__restrict__ x, real *_
         return;
     const real *from = x + first * plane + (long long)j * width + k;
     real *to = y + first * plane + (long long)j * width + k;
-    points<W> up = load<W>(from - plane, inside && first > 0), here = load<W>(from, inside), down = {};
-    if (AHEAD)
-        down = load<W>(from + plane, inside && first + 1 < depth);
+    points<W> up = load<W>(from - plane, inside && first > 0), here = load<W>(from, inside);
 #pragma unroll 4
     for (int r = 0; r < last; r++, from += plane, to += plane) {
-        const int below = first + r + 1 + AHEAD;
-        const points<W> next =
-            load<W>(from + plane + AHEAD * plane, inside && r + AHEAD < last && below < depth);
-        if (!AHEAD)
-            down = next;
+        const points<W> down = load<W>(from + plane, inside && first + r + 1 < depth);
         const points<W> north = load<W>(from - width, inside && j > 0);
         const points<W> south = load<W>(from + width, inside && j + 1 < height);
         real left = __shfl_up_sync(0xffffffffu, here.at[W - 1], 1);
@@ -83,7 +77,6 @@ static __device__ __forceinline__ void march(const real *__restrict__ x, real *_
             store<W>(to, value);
         up = here;
         here = down;
-        down = next;
     }
 }
 
