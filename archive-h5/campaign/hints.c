@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/yaml.h"
 #include "archive-h5/campaign/knowledge.h"
+#include "archive-h5/campaign/learned.h"
 
 /* Those of the pack; none where the campaign names no pack or tells no hints. */
 static int read_pack(const struct atoll_campaign *campaign, struct atoll_hint_file *ret_file,
@@ -26,6 +27,27 @@ static int read_pack(const struct atoll_campaign *campaign, struct atoll_hint_fi
     return rc;
 }
 
+/* What parts before this one learned stands beside them. */
+static int add_learned(const struct atoll_campaign *campaign, struct atoll_hint_file *file,
+                       struct atoll_err *err)
+{
+    struct atoll_hint_file learned, sum = {0};
+    size_t new, known;
+    int got = atoll_campaign_learned_read(atoll_campaign_dir(campaign), &learned, err);
+    if (got <= 0)
+        return got;
+    int rc = atoll_hint_file_merge(&sum, file, &new, &known, err);
+    rc = rc == 0 ? atoll_hint_file_merge(&sum, &learned, &new, &known, err) : rc;
+    atoll_hint_file_fini(&learned);
+    if (rc != 0) {
+        atoll_hint_file_fini(&sum);
+        return -1;
+    }
+    atoll_hint_file_fini(file);
+    *file = sum;
+    return 0;
+}
+
 int atoll_campaign_hints_read(const struct atoll_campaign *campaign, struct atoll_hint_file *ret_file,
                               struct atoll_err *err)
 {
@@ -33,8 +55,17 @@ int atoll_campaign_hints_read(const struct atoll_campaign *campaign, struct atol
     struct atoll_err why = ATOLL_ERR_INIT;
     char path[PATH_MAX], hex[ATOLL_ID_HEX];
     size_t length;
-    if (!digest)
-        return read_pack(campaign, ret_file, err);
+    if (!digest) {
+        struct atoll_hint_file file;
+        if (read_pack(campaign, &file, err) != 0)
+            return -1;
+        if (atoll_campaign_config(campaign)->search.hints && add_learned(campaign, &file, err) != 0) {
+            atoll_hint_file_fini(&file);
+            return -1;
+        }
+        *ret_file = file;
+        return 0;
+    }
     snprintf(path, sizeof(path), "%s/" ATOLL_HINTS_FILE, atoll_campaign_dir(campaign));
     void *bytes = atoll_file_read(path, ATOLL_YAML_FILE_BYTES, &length, &why);
     if (!bytes)

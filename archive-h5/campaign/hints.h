@@ -1,5 +1,6 @@
 /* hints.h - the hints that a campaign began with (docs/spec/experience.md): hints.yaml of its knowledge (knowledge.h), or, of one
- * that an earlier version made, DIR/hints.yaml, whose BLAKE2b the option `hints` in campaign.yaml is.
+ * that an earlier version made, DIR/hints.yaml, whose BLAKE2b the option `hints` in campaign.yaml is; and of a part those that parts
+ * before it learned (learned.h).
  * Layer: archive-h5. */
 #ifndef ATOLL_ARCHIVE_H5_CAMPAIGN_HINTS_H
 #define ATOLL_ARCHIVE_H5_CAMPAIGN_HINTS_H

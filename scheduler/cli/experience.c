@@ -1,7 +1,6 @@
 /* experience.c - `atoll experience list`, `export` and `import`: what campaigns learned, carried from one to the next
  * (docs/spec/experience.md).  Files are YAML or JSON; one reader takes both. */
 #include <limits.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,75 +11,19 @@
 #include "base/program.h"
 #include "base/yaml.h"
 #include "core/experience/hint_file.h"
+#include "scheduler/campaign/learned.h"
 #include "scheduler/cli/archive_view.h"
 #include "scheduler/cli/command.h"
 
 #define OWN_HINTS "knowledge/hints.yaml"
 
-/* ---- hints of an archive ---- */
-
-static void statistics_of(const struct atoll_row_hint *row, struct atoll_hint_statistics *ret)
-{
-    *ret =
-        (struct atoll_hint_statistics){.uses = row->uses,
-                                       .outcomes = row->outcomes,
-                                       .wins = row->wins,
-                                       .expected = row->expected,
-                                       .gains = row->gains,
-                                       .log_gain = row->mean_gain > 0 ? row->gains * log(row->mean_gain) : 0};
-}
-
-/* Texts stay the tables'; 0: the row is no hint that could be told again. */
-static int hint_of_row(const struct atoll_tables *t, const struct atoll_row_hint *row,
-                       struct atoll_experience_hint *ret)
-{
-    struct atoll_experience_hint h = {.name = atoll_tables_text(t, row->name),
-                                      .language = atoll_tables_text(t, row->language),
-                                      .device = atoll_tables_text(t, row->device),
-                                      .category = atoll_tables_text(t, row->category),
-                                      .role = ATOLL_ISLAND_ROLE_COUNT,
-                                      .context = atoll_tables_text(t, row->context),
-                                      .advice = atoll_tables_text(t, row->advice),
-                                      .source = atoll_tables_text(t, row->source),
-                                      .origin = (enum atoll_hint_origin)row->origin};
-    const char *role = atoll_tables_text(t, row->role);
-    for (unsigned r = 0; r < ATOLL_ISLAND_ROLE_COUNT; r++)
-        if (strcmp(role, atoll_hint_role_name((uint8_t)r)) == 0)
-            h.role = (uint8_t)r;
-    if (atoll_trigger_parse(atoll_tables_text(t, row->trigger), &h.trigger, NULL) != 0 ||
-        h.origin >= ATOLL_HINT_ORIGIN_COUNT || atoll_experience_hint_check(&h, NULL) != 0) {
-        return 0;
-    }
-    statistics_of(row, &h.prior);
-    *ret = h;
-    return 1;
-}
-
-/* Hints of all campaigns of an archive; those that nobody was told only where is_all says so, or where a model wrote them. */
+/* Of all campaigns of an archive. */
 static int read_archive(const char *path, int is_all, struct atoll_hint_file *ret, struct atoll_err *err)
 {
     struct atoll_archive_view view;
-    int rc = 0;
     if (atoll_archive_view_open(path, &view, err) != 0)
         return -1;
-    for (uint64_t i = 0; rc == 0 && i < atoll_tables_count(view.tables, ATOLL_TABLE_HINTS); i++) {
-        struct atoll_row_hint row;
-        struct atoll_experience_hint hint;
-        struct atoll_hint_file one = {.hints = &hint, .hint_count = 1};
-        size_t new, known;
-        atoll_tables_get(view.tables, ATOLL_TABLE_HINTS, i, &row);
-        if (hint_of_row(view.tables, &row, &hint) &&
-            (is_all || hint.prior.uses > 0 || hint.origin == ATOLL_HINT_DISTILLED)) {
-            rc = atoll_hint_file_merge(ret, &one, &new, &known, err);
-        }
-    }
-    for (uint64_t i = 0; rc == 0 && i < atoll_tables_count(view.tables, ATOLL_TABLE_CAMPAIGN); i++) {
-        struct atoll_row_campaign row;
-        struct atoll_hint_file one = {.campaigns = &row.id, .campaign_count = 1};
-        size_t new, known;
-        atoll_tables_get(view.tables, ATOLL_TABLE_CAMPAIGN, i, &row);
-        rc = atoll_hint_file_merge(ret, &one, &new, &known, err);
-    }
+    int rc = atoll_learned_add_tables(view.tables, is_all, ret, err);
     atoll_archive_view_close(&view);
     return rc;
 }

@@ -26,6 +26,7 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "scheduler/campaign/finalize.h"
+#include "scheduler/campaign/learned.h"
 #include "scheduler/campaign/sweep_jobs.h"
 #include "scheduler/job/calibration_folder.h"
 #include "scheduler/job/job_submitter.h"
@@ -332,6 +333,20 @@ static int running_watch(struct pilot *p, struct atoll_err *err)
     }
 }
 
+/* A part that begins gets what others have learned; without that it is as good as the first one. */
+static void learned_give(const struct pilot *p, size_t part)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    size_t hints, parts;
+
+    if (atoll_learned_give(p->sweep, part, &hints, &parts, &err) != 0)
+        atoll_log_err(ATOLL_LOG_WARNING, "pilot.learned", &err);
+    else if (hints)
+        atoll_log(ATOLL_LOG_INFO, "pilot.learned",
+                  "part %s begins with what %zu ended parts learned: %zu hints", p->sweep->parts[part].name,
+                  parts, hints);
+}
+
 /* silent_epoch: as atoll_pilot_choose gives it. */
 static int part_run(struct pilot *p, size_t part, uint32_t silent_epoch, struct atoll_err *err)
 {
@@ -349,6 +364,7 @@ static int part_run(struct pilot *p, size_t part, uint32_t silent_epoch, struct 
                        "takes part %s%s", p->sweep->parts[part].name,
                        silent_epoch ? ", whose holder stood still" : "");
     p->evaluators = p->asked = 0;
+    learned_give(p, part);
     p->running = (struct worker){seat_for(p, part, silent_epoch, err), before};
     p->is_ahead_tried = 0;
     return p->running.seat ? running_watch(p, err) : -1;

@@ -24,6 +24,8 @@ build, source = sys.argv[1:3]
 root = pathlib.Path(tempfile.mkdtemp(prefix="atoll-agents-"))
 atexit.register(shutil.rmtree, root, ignore_errors=True)
 PATIENCE_S = 120
+os.environ.update(ATOLL_QUEUE=str(root / "queue"), XDG_STATE_HOME=str(root / "state"))  # of the campaign that is submitted
+os.environ.pop("ATOLL_SITE", None)
 STRATEGIES = {  # settings, and the kinds of asks that a model has to answer; it is killed at each
     "islands": (["islands=2", "prompt_interval=1", "generation_size=4", "judge=all"],
                 {"write/universal", "write/template", "summarise/plan", "distil/plan", "meta/plan", "judge/plan"}),
@@ -370,6 +372,34 @@ def start_with_missing_models():
     return start(command(campaign, model, "staged", STRATEGIES["staged"][0], "analyser=gone,orderer=gone,templater=gone,*=player", 30)), model
 
 
+def start_sweep():
+    """Two parts behind each other, of which the second begins with what the first learned; beside the others, too."""
+    second, model = root / "two" / "second", Model(root / "sweep-spool")
+    shutil.copytree(root / "suite" / "stencil5", root / "two" / "stencil5")
+    shutil.copytree(root / "two" / "stencil5", second)
+    text = (second / "task.yaml").read_text()
+    (second / "task.yaml").write_text(re.sub(r"^name: *stencil5", "name: second", text, flags=re.M))
+    model.start()
+    words = command(root / "sweep", model, "islands", STRATEGIES["islands"][0], evaluations=80)
+    words[:2] = ["submit", root / "two"]
+    atoll(*(word for word in words if word != "-q"), "--site", "local", "--time", "10m", "--tasks-per-part", 1)
+    return model
+
+
+def test_sweep(model):
+    wait_for(lambda: (root / "sweep/done.json").exists(), "both parts")
+    model.stop()
+    parts = sorted((root / "sweep/parts").iterdir(), key=lambda part: (part / "learned.yaml").exists())
+    given = [part / "learned.yaml" for part in parts]
+    check(len(parts) == 2 and not given[0].exists() and given[1].exists(), f"one of both is given something: {given}")
+    first = {row["id"] for row in rows(parts[0], "hints") if row["uses"] or row["origin"] == "distilled"}
+    began = {row["id"] for row in rows(parts[1], "hints")}
+    check(first and first <= began, f"{len(first)} hints were learned, of which the other part has {len(first & began)}")
+    for part in parts:
+        report = json.loads(atoll("replay", part, "--json"))
+        check(report["other_prompts"] == 0 and report["prompts"] > 10, f"replay of {part.name}: {report}")
+
+
 def test_missing_models(process, model):
     """Whose model is not there is asked no more, and the built-in operator answers in its place; the others go on."""
     check(process.wait(PATIENCE_S) == 0, "without an analyser: the run failed")
@@ -386,8 +416,10 @@ def test_missing_models(process, model):
 
 suite()
 missing = start_with_missing_models()
+sweep = start_sweep()
 for strategy, (settings, wanted) in STRATEGIES.items():
     campaign, model, kills = run(strategy, settings, wanted)
     asks = check_asks(strategy, campaign, wanted, kills)
     print(f"{strategy}: {len(asks)} asks, {model.count} questions, {kills} times killed")
 test_missing_models(*missing)
+test_sweep(sweep)
