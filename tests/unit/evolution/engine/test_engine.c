@@ -139,7 +139,7 @@ static void run_random(struct fixture *f, uint64_t seed)
 static void random_campaigns_replay(void **state)
 {
     const char *wanted = getenv("ATOLL_SIMULATION_SEEDS");
-    unsigned long count = wanted ? strtoul(wanted, NULL, 10) : 1000;
+    unsigned long count = wanted ? strtoul(wanted, NULL, 10) : RANDOM_CASES(1000);
     for (uint64_t seed = 1; seed <= count; seed++)
         run_random(*state, seed);
 }

@@ -530,7 +530,7 @@ static struct atoll_search random_settings(uint64_t seed, double ask_share)
 
 static void the_rule_holds_whatever_happens(void **state)
 {
-    for (uint64_t seed = 1; seed <= 120; seed++) {
+    for (uint64_t seed = 1; seed <= RANDOM_CASES(120); seed++) {
         struct atoll_search search = random_settings(seed, 1);
         struct sim *s = op_start(seed, &search, &plain, 1);
         struct op_moods moods = op_random_moods(s, 3);
@@ -557,7 +557,7 @@ static void the_rule_holds_whatever_happens(void **state)
 static void it_ends_whatever_happens(void **state)
 {
     static const double shares[] = {0, 0.5, 1};
-    for (uint64_t seed = 1; seed <= 120; seed++) {
+    for (uint64_t seed = 1; seed <= RANDOM_CASES(120); seed++) {
         struct atoll_search search = random_settings(seed, shares[seed % 3]);
         struct sim *s = op_start(seed, &search, seed % 2 ? &tuned : &plain, 1 + (uint32_t)(seed % 2));
         struct op_moods moods = op_random_moods(s, 3);

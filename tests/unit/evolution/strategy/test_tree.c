@@ -411,7 +411,7 @@ static struct atoll_search random_settings(uint64_t seed, double ask_share)
 
 static void the_policy_holds_whatever_happens(void **state)
 {
-    for (uint64_t seed = 1; seed <= 120; seed++) {
+    for (uint64_t seed = 1; seed <= RANDOM_CASES(120); seed++) {
         struct atoll_search search = random_settings(seed, 1);
         struct sim *s = op_start(seed, &search, &plain, 1);
         struct op_moods moods = op_random_moods(s, 2);
@@ -430,7 +430,7 @@ static void the_policy_holds_whatever_happens(void **state)
 static void it_ends_whatever_happens(void **state)
 {
     static const double shares[] = {0, 0.5, 1};
-    for (uint64_t seed = 1; seed <= 120; seed++) {
+    for (uint64_t seed = 1; seed <= RANDOM_CASES(120); seed++) {
         struct atoll_search search = random_settings(seed, shares[seed % 3]);
         struct sim *s = op_start(seed, &search, seed % 2 ? &tuned : &plain, 1 + (uint32_t)(seed % 2));
         struct op_moods moods = op_random_moods(s, 2);
@@ -443,7 +443,7 @@ static void it_ends_whatever_happens(void **state)
 /* An operator that brings nothing new is not asked for ever, without any budget. */
 static void nothing_new_is_an_end(void **state)
 {
-    for (uint64_t seed = 1; seed <= 100; seed++) {
+    for (uint64_t seed = 1; seed <= RANDOM_CASES(100); seed++) {
         struct atoll_search search = random_settings(seed, 1);
         search.evaluation_budget = 0;
         struct sim *s = op_start(seed, &search, &plain, 1);
