@@ -199,6 +199,7 @@ def modules(scratch):
         check(row.get("status") == status and reason in row.get("reason", ""), f"{name}: {row.get('status')}: {row.get('reason')}")
     check((counts.get("problems"), counts.get("imported"), counts.get("degenerate"), counts.get("failed")) == (9, 4, 1, 3), f"{counts}")
 
+    check(rows["1_good"]["seeded"], f"no seed of a module that makes tensors when it is called: {rows['1_good'].get('no_seed')}")
     good = (suite / "p001_good" / "task.yaml").read_text()
     for part in ('dims: ["batch", "shape_0", "width"]', '"init": {"uniform": {"low": -1.0, "high": 1.0}}', '"dtype": "u8"',
                  '"parameter": "gain"', '{"normal": {"mean": 0.0, "std": 0.5}}', 'bench: {"batch": 64, "shape_0": 48, "width": 32}',

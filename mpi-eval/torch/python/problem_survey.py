@@ -19,12 +19,13 @@ KNOWN_ELEMENTS = 4096
 
 
 class OnDevice(TorchFunctionMode):
-    """Factories without a device get this one; torch 1.13 has no torch.device("meta") as a context.  Small tables of numbers that a
-    module reads while it is built (rates by depth) have theirs on the meta device as well."""
+    """Factories without a device get this one; torch 1.13 has no torch.device("meta") as a context.  is_building: small
+    tables of numbers that a module reads while it is built (rates by depth) have theirs on the meta device as well; a run would have
+    the calls that find them among its operators."""
 
-    def __init__(self, device):
+    def __init__(self, device, is_building=False):
         super().__init__()
-        self.device = device
+        self.device, self.is_building = device, is_building
         self.known = {}  # storage: (the tensor, so that no storage is used again, its numbers)
 
     def number(self, tensor):
@@ -44,7 +45,7 @@ class OnDevice(TorchFunctionMode):
                 (function is getattr(torch, "normal", None) and args and isinstance(args[0], torch.Tensor)):
             kwargs["device"] = self.device
         result = function(*args, **kwargs)
-        if function in KNOWN and result.is_meta and 0 < result.numel() <= KNOWN_ELEMENTS:
+        if self.is_building and function in KNOWN and result.is_meta and 0 < result.numel() <= KNOWN_ELEMENTS:
             self.known[key_of(result)] = result, function(*args, **dict(kwargs, device="cpu")).reshape(-1).tolist()
         return result
 
@@ -131,7 +132,7 @@ def survey(source, entry, dims, device="meta", is_function=False, dtype=None, na
     def build():
         with contextlib.ExitStack() as stack:
             stack.enter_context(s.origins)
-            stack.enter_context(OnDevice(device))
+            stack.enter_context(OnDevice(device, is_building=True))
             make(source, entry, dims, device, is_function, s, name)
 
     problem.guarded("", name, build)
