@@ -11,7 +11,7 @@
 #define ATOLL_BLOCK_PAIR_LEAST   6
 #define ATOLL_BLOCK_CLOCK_APART  0.02
 #define ATOLL_BLOCK_CLOCK_PAIRS                                                                              \
-    2 /* so many pairs with clocks apart are repeated; from then on they count (docs/adr/0056) */
+    2 /* so many pairs with clocks apart are repeated; from then on they count (docs/adr/0057) */
 
 /* Samples of one side at one variant, one after the other. */
 struct atoll_sample_block {
