@@ -25,7 +25,7 @@ def call(*words, status):
 
 with tempfile.TemporaryDirectory(prefix="atoll-prove-") as scratch:
     folder, rows = pathlib.Path(scratch, "out"), pathlib.Path(scratch, "rows")
-    check("example-gemm-bf16" in call(folder, "--list", status=0) and not folder.exists(), "the rows that are kept")
+    check("mix-none" in call(folder, "--list", status=0) and not folder.exists(), "the rows that are kept")
 
     rows.write_text("# a comment\nends | 1 | echo $LEFT >$DIR/left\nfails | 1 | exit 3\ntwice | 1 | [ -e $DIR/once ] && exit 0; touch $DIR/once; exit 75\n"
                     "long | 1 | trap 'touch $DIR/ended; exit 1' TERM; sleep 60 & wait\ndear | 500 | true\nabsent | 1 | ls $KERNELBENCH\n")
