@@ -88,8 +88,7 @@ static void choice_draw(const struct atoll_task *task, const struct atoll_plan *
     }
 }
 
-/* The first Triton seed; seed_count: none. */
-static size_t triton_seed(const struct atoll_task *task)
+size_t atoll_mix_triton_seed(const struct atoll_task *task)
 {
     size_t i = 0;
     while (i < task->seed_count && strcmp(task->seeds[i].language, "triton") != 0)
@@ -192,7 +191,7 @@ static int place_fill(const struct atoll_mix_tasks *tasks, size_t place, size_t 
     size_t seed_count = atoll_mix_seeds(tasks->tasks[task], seeds);
     enum atoll_mutant mutant = mutant_at(place, count);
     size_t chosen = mutant == ATOLL_MUTANT_COMMENT ? seeds[turn % seed_count] : seeds[0];
-    size_t other = triton_seed(tasks->tasks[task]);
+    size_t other = atoll_mix_triton_seed(tasks->tasks[task]);
     if (tasks->has_triton && mutant == ATOLL_MUTANT_COMMENT && turn % 2 &&
         other < tasks->tasks[task]->seed_count)
         chosen = other;

@@ -23,6 +23,8 @@ void atoll_mix_tasks_fini(struct atoll_mix_tasks *tasks);
 
 /* Indices of a task's seeds in CUDA; ret_seeds has room for ATOLL_TASK_SEED_LIMIT. */
 size_t atoll_mix_seeds(const struct atoll_task *task, size_t *ret_seeds);
+/* The first Triton seed; seed_count: none. */
+size_t atoll_mix_triton_seed(const struct atoll_task *task);
 
 struct atoll_mix_candidate {
     uint32_t task;

@@ -87,7 +87,10 @@ static int task_warm(struct atoll_session *s, uint32_t task, double *ret_medians
 {
     size_t seeds[ATOLL_TASK_SEED_LIMIT];
     size_t count = atoll_mix_seeds(s->tasks.tasks[task], seeds);
+    size_t triton = atoll_mix_triton_seed(s->tasks.tasks[task]);
     double wall_ns = 0;
+    if (s->options.has_triton && triton < s->tasks.tasks[task]->seed_count)
+        seeds[count++] = triton;
     printf("  %-16s", s->tasks.tasks[task]->name);
     for (size_t i = 0; i < count; i++) {
         ret_medians[i] = 0;

@@ -174,16 +174,16 @@ void atoll_html_time(struct atoll_buffer *out, double ns, double lo, double hi)
 static const struct {
     const char *mark, *text;
 } legend[] = {
-    {"pairs</span>", "Speedup is the time of what is compared with over the best time, the ratio of "
-                     "interleaved samples of both on one "
-                     "device where "
-                     "a final comparison was made, with its one-sided p-value and the number of pairs."},
+    {" pairs</span>", "Speedup is the time of what is compared with over the best time, the ratio of "
+                      "interleaved samples of both on one "
+                      "device where "
+                      "a final comparison was made, with its one-sided p-value and the number of pairs."},
     {"~", "~ is the quotient of two medians measured apart: no final comparison was made."},
-    {"<th>its time</th>", "The rival is what PyTorch makes of the task: at every shape the fastest of eager "
-                          "and what torch.compile made, "
-                          "measured by the same ruler; comparisons with it alternate blocks of samples in "
-                          "two processes. The seed is the task's "
-                          "own plain kernel."},
+    {"<th>rival</th>", "The rival is what PyTorch makes of the task: at every shape the fastest of eager "
+                       "and what torch.compile made, "
+                       "measured by the same ruler; comparisons with it alternate blocks of samples in "
+                       "two processes. The seed is the task's "
+                       "own plain kernel."},
     {"one call from Python",
      "One call from Python: with nothing queued ahead, so what Python and the driver take is in it."},
     {"no rival measured",
@@ -198,8 +198,9 @@ static const struct {
      "bandwidth and peaks measured on the device) over the best time."},
     {"&#8201;%*</td>",
      "*: the floor is of memory alone, as how many operations the task needs is not known."},
-    {"not correct</th>", "Correct: share of the evaluations that judged a candidate; an unstable one says "
-                         "nothing of it."},
+    {"<th>evaluations</th>",
+     "Correct: share of the evaluations that judged a candidate; an unstable one says "
+     "nothing of it."},
     {"class=\"plot\"", "In the plots every dot is a correct candidate and the line is the best so far; the "
                        "dotted line is what is compared with."},
     {"class=\"elites\"",

@@ -84,12 +84,26 @@ static void put_tiles(struct atoll_buffer *out, const struct atoll_archive_summa
     atoll_buffer_printf(out, "</section>\n");
 }
 
-/* With a bar, short enough that the table fits a page, its interval, and the final comparison in a cell of its own. */
+/* The final comparison behind a speedup. */
+static void put_final(struct atoll_buffer *out, const struct atoll_task_summary *t,
+                      const struct atoll_speedup *s)
+{
+    if (!s->pair_count) {
+        atoll_buffer_printf(out, "<br/><span class=\"soft range\">%s</span>",
+                            t->is_baseline_best ? "baseline is best" : "not compared");
+        return;
+    }
+    atoll_buffer_printf(out, "<br/><span class=\"%s range\">", s->p_value < SIGNIFICANT ? "good" : "soft");
+    atoll_buffer_printf(out, s->p_value < 0.0001 ? "p &lt; 0.0001" : "p = %.4f", s->p_value);
+    atoll_buffer_printf(out, ", %u pairs</span>", s->pair_count);
+}
+
+/* With a bar, short enough that the table fits a page, its interval and the final comparison. */
 static void put_speedup(struct atoll_buffer *out, const struct atoll_task_summary *t,
                         const struct atoll_speedup *s, double most)
 {
     if (s->ratio <= 0) {
-        atoll_buffer_printf(out, "<td class=\"l\"><span class=\"soft\">&#8211;</span></td><td></td>");
+        atoll_buffer_printf(out, "<td class=\"l\"><span class=\"soft\">&#8211;</span></td>");
         return;
     }
     atoll_buffer_printf(
@@ -97,15 +111,8 @@ static void put_speedup(struct atoll_buffer *out, const struct atoll_task_summar
         fmax(2, BAR_PX * s->ratio / most), s->is_final ? "" : "~", s->ratio);
     if (s->hi > 0)
         atoll_buffer_printf(out, "<br/><span class=\"soft range\">%.2f to %.2f</span>", s->lo, s->hi);
+    put_final(out, t, s);
     atoll_buffer_printf(out, "</td>");
-    if (s->pair_count) {
-        atoll_buffer_printf(out, "<td class=\"%s\">", s->p_value < SIGNIFICANT ? "good" : "soft");
-        atoll_buffer_printf(out, s->p_value < 0.0001 ? "p &lt; 0.0001" : "p = %.4f", s->p_value);
-        atoll_buffer_printf(out, "<br/><span class=\"soft range\">%u pairs</span></td>", s->pair_count);
-    } else {
-        atoll_buffer_printf(out, "<td class=\"soft\">%s</td>",
-                            t->is_baseline_best ? "baseline is best" : "not compared");
-    }
 }
 
 /* Who made the best kernel, and what the search added to the seeds. */
@@ -122,19 +129,21 @@ static void put_maker(struct atoll_buffer *out, const struct atoll_task_summary 
     atoll_buffer_printf(out, "</td>");
 }
 
-static void put_failed(struct atoll_buffer *out, const struct atoll_task_summary *t)
+/* How many, how many of them are correct, and what became of the others. */
+static void put_evaluations(struct atoll_buffer *out, const struct atoll_task_summary *t)
 {
-    const char *between = "";
-    atoll_buffer_printf(out, "<td class=\"l soft\">");
+    atoll_buffer_printf(out, "<td>%llu", (unsigned long long)t->evaluated);
+    if (t->correct_share > 0)
+        atoll_buffer_printf(out, "<br/><span class=\"soft range\">%.0f&#8201;%% correct</span>",
+                            100 * t->correct_share);
     for (unsigned v = ATOLL_V_CORRECT + 1; v < ATOLL_VERDICT_COUNT; v++) {
         if (!t->verdicts[v] || v == ATOLL_V_INFRASTRUCTURE)
             continue;
-        atoll_buffer_printf(out, "%s%llu&#160;%s", between, (unsigned long long)t->verdicts[v],
-                            atoll_verdict_name((enum atoll_verdict)v));
-        between = "<br/>";
+        atoll_buffer_printf(out, "<br/><span class=\"soft range\">%llu&#160;%s</span>",
+                            (unsigned long long)t->verdicts[v], atoll_verdict_name((enum atoll_verdict)v));
     }
     if (t->verdicts[ATOLL_V_INFRASTRUCTURE]) /* no candidate's */
-        atoll_buffer_printf(out, "%s%llu&#160;without a verdict", between,
+        atoll_buffer_printf(out, "<br/><span class=\"soft range\">%llu&#160;without a verdict</span>",
                             (unsigned long long)t->verdicts[ATOLL_V_INFRASTRUCTURE]);
     atoll_buffer_printf(out, "</td>");
 }
@@ -148,17 +157,17 @@ static void put_share(struct atoll_buffer *out, double share, const char *mark)
         atoll_buffer_printf(out, "<td><span class=\"soft\">&#8211;</span></td>");
 }
 
-/* The rival's name, and its time; or that of the seed where no task has a rival. */
+/* The rival's time and its name; or the time of the seed where no task has a rival. */
 static void put_yardstick(struct atoll_buffer *out, const struct atoll_task_summary *t, int has_rivals)
 {
     const struct atoll_speedup *first = &t->over[has_rivals ? ATOLL_OVER_RIVAL : ATOLL_OVER_SEED];
-    if (has_rivals) {
-        atoll_buffer_printf(out, "<td class=\"l\">");
-        atoll_html_text(out, *t->rival ? t->rival : "-");
-        atoll_buffer_printf(out, "</td>");
-    }
     atoll_buffer_printf(out, "<td>");
     atoll_html_time(out, first->yardstick_ns, first->yardstick_lo_ns, first->yardstick_hi_ns);
+    if (has_rivals && *t->rival) {
+        atoll_buffer_printf(out, "<br/><span class=\"soft range\">");
+        atoll_html_text(out, t->rival);
+        atoll_buffer_printf(out, "</span>");
+    }
     atoll_buffer_printf(out, "</td>");
 }
 
@@ -201,9 +210,7 @@ static void put_task_row(struct atoll_buffer *out, const struct atoll_task_summa
     put_maker(out, t);
     if (has_rivals)
         put_share(out, t->floor_share, t->is_memory_floor ? "*" : "");
-    atoll_buffer_printf(out, "<td>%llu</td>", (unsigned long long)t->evaluated);
-    put_share(out, t->correct_share, "");
-    put_failed(out, t);
+    put_evaluations(out, t);
     atoll_buffer_printf(out, "</tr>\n");
 }
 
@@ -294,15 +301,13 @@ void atoll_html_summary(struct atoll_buffer *out, const struct atoll_query *quer
     }
     put_tiles(out, &s);
     int has_rivals = s.tasks.headline != ATOLL_OVER_SEED;
-    atoll_buffer_printf(
-        out,
-        "<h2>Tasks</h2>\n<div class=\"card scroll\"><table><tr><th "
-        "class=\"l\">task</th>%s<th>best</th><th class=\"l\">%s</th><th>final "
-        "comparison</th>%s<th class=\"l\">made by</th>%s<th>evaluations</th><th>correct</th><th "
-        "class=\"l\">not correct</th></tr>\n",
-        has_rivals ? "<th class=\"l\">rival</th><th>its time</th>" : "<th>of floor</th><th>seed</th>",
-        has_rivals ? "speedup" : "over seed", has_rivals ? "<th>over seed</th>" : "",
-        has_rivals ? "<th>of floor</th>" : "");
+    atoll_buffer_printf(out,
+                        "<h2>Tasks</h2>\n<div class=\"card scroll\"><table><tr><th "
+                        "class=\"l\">task</th>%s<th>best</th><th class=\"l\">%s</th>%s<th class=\"l\">made "
+                        "by</th>%s<th>evaluations</th></tr>\n",
+                        has_rivals ? "<th>rival</th>" : "<th>of floor</th><th>seed</th>",
+                        has_rivals ? "speedup" : "over seed", has_rivals ? "<th>over seed</th>" : "",
+                        has_rivals ? "<th>of floor</th>" : "");
     for (uint64_t i = 0; i < s.tasks.task_count; i++) {
         struct atoll_task_summary t;
         atoll_query_task_summary(query, i, &t);

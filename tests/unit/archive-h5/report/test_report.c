@@ -56,7 +56,10 @@ static void test_report(void **state)
     assert_non_null(strstr(page, "tensor f16</text>"));
     assert_non_null(strstr(page, "132 multiprocessors"));
     assert_non_null(strstr(page, "</span><br/><span>geometric mean speedup over the rival, 1 of 2 tasks"));
-    assert_non_null(strstr(page, "<th class=\"l\">rival</th><th>its time</th>"));
+    assert_non_null(strstr(page, "<th>rival</th><th>best</th>"));
+    assert_non_null(
+        strstr(page, "&#8201;% correct")); /* in the cell of evaluations: the table fits its page */
+    assert_null(strstr(page, "<th>final comparison</th>"));
     assert_non_null(strstr(page, "Speedup over the rival</h3>"));
     assert_non_null(strstr(page, "Speedup over the seed</h3>")); /* of the task without one */
     assert_non_null(strstr(page, "unsupported: torch.compile needs &#60;Triton&#62;"));
@@ -192,7 +195,7 @@ static void test_what_is_counted(void **state)
     assert_non_null(strstr((char *)page.data, "<td class=\"l\">model<br/>"));
     assert_null(strstr((char *)page.data, "Under the roofline")); /* there is none */
     assert_non_null(strstr((char *)page.data, "<th>seed</th>"));
-    assert_null(strstr((char *)page.data, "its time</th>"));
+    assert_null(strstr((char *)page.data, "<th>rival</th>"));
     assert_null(strstr((char *)page.data, "In the grids"));
     atoll_buffer_fini(&page);
     atoll_tables_destroy(t);
