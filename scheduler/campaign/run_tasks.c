@@ -114,8 +114,8 @@ static int add(void *context, const char *dir, struct atoll_err *err)
     for (size_t i = 0; i < list->count; i++) {
         if (strcmp(list->tasks[i]->name, task->name) == 0) {
             atoll_err_set(err, ATOLL_E_INPUT,
-                          "%s: a task named %s is already in %s; rename one, or leave one out", dir, task->name,
-                          list->dirs[i]);
+                          "%s: a task named %s is already in %s; rename one, or leave one out", dir,
+                          task->name, list->dirs[i]);
             goto leave_out;
         }
     }
