@@ -129,6 +129,7 @@ class Model(threading.Thread):
         self.spool, self.bodies, self.count, self.stopping, self.trouble = spool, {}, 0, False, None
         self.missing, self.missed, self.left, self.waits_at = missing, 0, set(kinds), None
         self.has_called, self.answered = False, set()  # roles that said something of use
+        self.held = None  # the request it waits at: the first to be answered when it goes on
 
     def go_on(self):
         self.left.discard(self.waits_at)
@@ -155,7 +156,7 @@ class Model(threading.Thread):
 
     def answer_all(self):
         try:
-            requests = sorted(self.spool.glob("*/*.request"))
+            requests = sorted(self.spool.glob("*/*.request"), key=lambda path: (path != self.held, path))
         except FileNotFoundError:  # a folder went while it was looked through
             return
         for path in requests:
@@ -170,7 +171,7 @@ class Model(threading.Thread):
             if self.bodies.setdefault(key, asked) != asked:
                 self.trouble = f"{key} was asked again, in other words"
             if self.kind_of(request) in self.left:
-                self.waits_at = self.kind_of(request)
+                self.waits_at, self.held = self.kind_of(request), path
                 return
             if request["atoll"]["purpose"] in self.missing:
                 self.missed += 1
