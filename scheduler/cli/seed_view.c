@@ -5,6 +5,7 @@
 #include "archive-h5/report/task_words.h"
 #include "archive-h5/table/table.h"
 #include "core/ask.h"
+#include "core/decision.h"
 
 #define NOTHING_SAID "the task has none in a language of this campaign"
 
@@ -17,7 +18,8 @@ void atoll_seed_view_none(const struct atoll_query *query, uint64_t task_row, ch
 
     *ret_text = '\0';
     atoll_tables_get(tables, ATOLL_TABLE_TASKS, task_row, &task);
-    is_begun = task.done;
+    /* What ended for another reason may have ended before its seeds were asked for. */
+    is_begun = task.done && task.reason == ATOLL_REASON_NO_BASELINE;
     for (uint64_t i = 0; i < atoll_tables_count(tables, ATOLL_TABLE_CANDIDATES); i++) {
         atoll_tables_get(tables, ATOLL_TABLE_CANDIDATES, i, &candidate);
         if (candidate.campaign != task.campaign || candidate.task != task.task)

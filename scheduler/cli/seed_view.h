@@ -6,8 +6,8 @@
 
 #include "archive-h5/report/query.h"
 
-/* "none: why" where a task of the archive got as far as an evaluation, or to its end, and no seed of it was ever a candidate; else
- * "".  why: what its task.yaml says. */
+/* "none: why" where a task of the archive had a candidate, or ended for want of a baseline, and no seed of it was ever one; else
+ * "": what ended before its seeds were asked for says nothing of them.  why: what its task.yaml says. */
 void atoll_seed_view_none(const struct atoll_query *query, uint64_t task_row, char *ret_text, size_t bytes);
 
 #endif
