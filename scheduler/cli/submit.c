@@ -110,7 +110,30 @@ static void parts_print(const struct atoll_submission *s)
     }
 }
 
-static int dry_run(struct atoll_submission *s, struct atoll_err *err)
+static void parts_json(const struct atoll_submission *s, unsigned jobs, const struct atoll_buffer *script)
+{
+    json_t *parts = json_array();
+    size_t first = 0;
+
+    for (size_t i = 0; i < s->sweep.part_count; i++) {
+        struct atoll_plan_part part = atoll_submission_part(s, i, first);
+        json_t *tasks = json_array();
+
+        for (size_t k = 0; k < part.count; k++)
+            json_array_append_new(tasks, atoll_json_text(s->plan.tasks.tasks[first + k]->name));
+        json_array_append_new(parts,
+                              json_pack("{s:o, s:f, s:o}", "part", atoll_json_text(s->sweep.parts[i].name),
+                                        "seconds", part.search.wall_budget_ns / 1e9, "tasks", tasks));
+        first += part.count;
+    }
+    char *text = strndup((const char *)script->data, script->length);
+    atoll_json_print(json_pack("{s:o, s:i, s:o}", "parts", parts, "jobs", (int)jobs, "script",
+                               atoll_json_text(text ? text : "")),
+                     JSON_INDENT(2), stdout);
+    free(text);
+}
+
+static int dry_run(struct atoll_submission *s, int is_json, struct atoll_err *err)
 {
     unsigned jobs = s->sweep.part_count < s->sweep.jobs ? (unsigned)s->sweep.part_count : s->sweep.jobs;
     struct atoll_job_request request;
@@ -124,7 +147,9 @@ static int dry_run(struct atoll_submission *s, struct atoll_err *err)
     status = atoll_sweep_request(&s->sweep, s->site, (const char *)s->script.data, s->arena, &request, err);
     request.array_count = status == 0 && s->site->limits.has_arrays && jobs > 1 ? jobs : 0;
     status = status == 0 ? atoll_job_script(&request, &text, err) : status;
-    if (status == 0) {
+    if (status == 0 && is_json) {
+        parts_json(s, jobs, &text);
+    } else if (status == 0) {
         parts_print(s);
         atoll_print(stdout, "# %u jobs with this script, as far as the queue takes them:\n%.*s", jobs,
                     (int)text.length, (const char *)text.data);
@@ -180,7 +205,8 @@ static int run_submit(void *given, const char *const *arguments, size_t count, s
     settings->make.is_quiet = settings->json;
     status = atoll_submission_plan(&submission, &settings->make, arguments, count, err);
     if (status == 0)
-        status = settings->dry_run ? dry_run(&submission, err) : submit(settings, &submission, err);
+        status = settings->dry_run ? dry_run(&submission, settings->json, err)
+                                   : submit(settings, &submission, err);
     atoll_submission_fini(&submission);
     return status;
 }

@@ -147,6 +147,9 @@ def nothing_is_made(name, words, status, text):
 def no_cluster():
     """Slurm's commands without a cluster: the launcher that works is taken, and said with the reason; a profile that was named is kept."""
     words = ["submit", f"{source}/suites/starter", "--only", "transpose", "--backend", "null", "--dry-run", "-o", "none"]
+    planned = json.loads(subprocess.run([f"{build}/atoll", *words, "--site", "generic-slurm", "--json"], capture_output=True, text=True,
+                                        cwd=root, env=environment).stdout)
+    check(planned["parts"][0]["tasks"] == ["transpose"] and planned["jobs"] == 1 and planned["script"].startswith("#!/bin/bash"), planned)
     for named in ([], ["--site", "generic-slurm"]):
         done = subprocess.run([f"{build}/atoll", *words, *named], capture_output=True, text=True, cwd=root,
                               env={**environment, "SLURM_CONF": str(root / "nowhere.conf")})
