@@ -174,6 +174,10 @@ static int load_config(struct atoll_campaign *c, struct atoll_err *err)
     char *text = atoll_file_read(path, CONFIG_LIMIT_BYTES, &length, &local);
     if (!text && local.code == ATOLL_E_NOTFOUND)
         return say_no_campaign(c->dir, err);
+    if (!text && local.sys_errno == ENOTDIR)
+        return atoll_err_set(err, ATOLL_E_NOTFOUND,
+                             "%s: is a file and no campaign; name the folder that was given to atoll run -o",
+                             c->dir);
     if (!text) {
         if (err)
             *err = local;

@@ -74,7 +74,11 @@ static const char *task_hint(const struct atoll_query *q, const char *word,
         atoll_tables_get(atoll_query_tables(q), ATOLL_TABLE_TASKS, count, &task);
         names[count] = atoll_tables_text(atoll_query_tables(q), task.name);
     }
-    atoll_spelling_hint(word, names, count, "atoll best and atoll list print both", ret_hint);
+    if (task_count > 0)
+        atoll_spelling_hint(word, names, count, "atoll best and atoll list print both", ret_hint);
+    else /* of a campaign that was only made */
+        snprintf(ret_hint, ATOLL_SPELLING_HINT_BYTES,
+                 "there is no task yet, for nothing was begun: atoll resume begins");
     free(names);
     return ret_hint;
 }
@@ -105,8 +109,10 @@ int atoll_query_find(const struct atoll_query *q, const char *word, uint64_t *re
             continue;
         int64_t row = atoll_query_candidate(q, task.campaign, *rest ? &task.baseline : &task.best);
         if (row < 0) {
-            return atoll_err_set(err, ATOLL_E_NOTFOUND, "task %s has no correct %s yet", name,
-                                 *rest ? "baseline" : "kernel");
+            return atoll_err_set(
+                err, ATOLL_E_NOTFOUND,
+                "task %s has no correct %s; what was tried, and how it ended: atoll list --task %s", name,
+                *rest ? "baseline" : "kernel", name);
         }
         *ret_row = (uint64_t)row;
         return 0;

@@ -387,6 +387,10 @@ static int list_tasks(const char *dir, int levels, char **dirs, size_t *count, s
     int n = scandir(dir, &entries, visible, bytewise), system = errno;
     if (n < 0) {
         char hint[ATOLL_SPELLING_HINT_BYTES];
+        if (system == ENOTDIR)
+            return atoll_err_set(
+                err, ATOLL_E_INPUT,
+                "'%s' is a file; name a task's folder (it holds task.yaml) or a suite of them", dir);
         atoll_err_errno(err, system, "cannot list the suite '%s'", dir);
         return system == ENOENT && *atoll_spelling_hint_path(dir, "", hint) ? atoll_err_add(err, "%s", hint)
                                                                             : -1;

@@ -149,6 +149,9 @@ int atoll_run_tasks_find_suite(const char *name, char *ret_dir, size_t bytes, st
 {
     char relative[PATH_MAX], found[PATH_MAX], whole[PATH_MAX];
 
+    if (!*name) /* an unset variable, and not all suites that came with the program */
+        return atoll_err_set(err, ATOLL_E_USAGE,
+                             "the name of a suite is empty; name a suite or a task's folder");
     for (size_t i = 0; i < 2 && name[0] != '/' && access(name, F_OK) != 0; i++) {
         int length = snprintf(relative, sizeof(relative), "%s%s", i == 0 ? "" : "suites/", name);
 
@@ -183,7 +186,7 @@ static int check_only(const struct atoll_run_tasks *list, const char *item, cons
         snprintf(name, sizeof(name), "%.*s", (int)(length < sizeof(name) ? length : sizeof(name) - 1), item);
         while (k < list->count && strcmp(list->tasks[k]->name, name) != 0)
             k++;
-        if (k < list->count)
+        if (k < list->count || !*name)
             continue;
         atoll_spelling_hint(name, (const char *const *)list->names, list->name_count,
                             "its folders are its tasks", hint);
@@ -218,5 +221,8 @@ int atoll_run_tasks_collect(struct atoll_run_tasks *ret_tasks, const char *const
                                "no task of %s has what the backend %s needs; add seeds in its language or "
                                "choose another one with --backend",
                                suites[0], backend)
+           : only->count
+               ? atoll_err_set(err, ATOLL_E_USAGE,
+                               "--only names no task; name some, as %s has them, or leave it out", suites[0])
                : atoll_err_set(err, ATOLL_E_NOTFOUND, "%s holds no task", suites[0]);
 }

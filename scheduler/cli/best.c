@@ -83,8 +83,10 @@ static int print_best_source(const struct atoll_archive_view *view, const struct
     atoll_tables_get(view->tables, ATOLL_TABLE_TASKS, (uint64_t)row, &task);
     best = atoll_query_candidate(view->query, task.campaign, &task.best);
     if (best < 0) {
-        return atoll_err_set(err, ATOLL_E_NOTFOUND, "task %s has no correct kernel yet",
-                             atoll_tables_text(view->tables, task.name));
+        return atoll_err_set(
+            err, ATOLL_E_NOTFOUND,
+            "task %s has no correct kernel; what was tried, and how it ended: atoll list --task %s",
+            atoll_tables_text(view->tables, task.name), atoll_tables_text(view->tables, task.name));
     }
     if (settings->json) {
         json_t *kernel = atoll_kernel_file_json(view, (uint64_t)best, err);

@@ -65,6 +65,14 @@ def finished_campaign():
 def usage():
     expect("no such command", run("runn"), 2, "runn", "did you mean 'run'?")
     expect("no suite", run("run"), 2, "suites/starter")
+    expect("empty suite", run("run", ""), 2, "is empty", "name a suite")
+    (root / "file").write_text("text")
+    expect("file as a suite", run("run", str(root / "file")), EXIT["input"], "is a file", "task.yaml")
+    expect("task.yaml as a suite", run("task", "check", f"{suite}/transpose/task.yaml"), EXIT["input"], "is a file", "folder")
+    for words in (("resume",), ("status",), ("watch",), ("replay",)):
+        expect(f"file as a campaign of {words[0]}", run(*words, str(root / "file")), EXIT["notfound"], "is a file and no campaign", "-o")
+    for only in ("", ","):
+        expect(f"--only '{only}'", run("run", suite, "--only", only), 2, "--only names no task")
     expect("suite is not there", run("run", str(root / "nowhere")), EXIT["notfound"], "nowhere")
     expect("option out of bounds", run("run", suite, "--ranks", "0"), 2, "--ranks")
     cores = len(os.sched_getaffinity(0))

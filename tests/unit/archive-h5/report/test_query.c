@@ -78,6 +78,33 @@ static void test_find_word(void **state)
     assert_non_null(strstr(err.text, "did you mean '"));
 }
 
+/* A campaign that was only made, and a task of which nothing is correct: what to do is said. */
+static void test_nothing_to_find(void **state)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_row_task task;
+    uint32_t name;
+    uint64_t row;
+    (void)state;
+    struct atoll_tables *own = atoll_tables_create(1 << 20, NULL);
+    struct atoll_query *q = atoll_query_create(own, NULL);
+    assert_int_equal(atoll_query_find(q, "softmax_rows", &row, &err), -1);
+    assert_non_null(strstr(err.text, "nothing was begun: atoll resume"));
+    atoll_err_clear(&err);
+    assert_int_equal(atoll_query_task_named(q, "softmax_rows", &err), -1);
+    assert_non_null(strstr(err.text, "nothing was begun: atoll resume"));
+    atoll_query_destroy(q);
+    assert_int_equal(atoll_tables_add_text(own, "rows", 4, &name, NULL), 0);
+    task = (struct atoll_row_task){.name = name};
+    assert_int_equal(atoll_tables_append(own, ATOLL_TABLE_TASKS, &task, NULL), 0);
+    q = atoll_query_create(own, NULL);
+    atoll_err_clear(&err);
+    assert_int_equal(atoll_query_find(q, "rows", &row, &err), -1);
+    assert_non_null(strstr(err.text, "atoll list --task rows"));
+    atoll_query_destroy(q);
+    atoll_tables_destroy(own);
+}
+
 /* As many digits as tell all apart, and no more; what two parts of a campaign share does not count. */
 static void test_digits(void **state)
 {
@@ -171,6 +198,7 @@ int main(void)
         CASE(test_find_candidate),
         CASE(test_find_word),
         CASE(test_digits),
+        cmocka_unit_test(test_nothing_to_find),
         CASE(test_rows_of_candidate),
         cmocka_unit_test(test_last_judgement),
     };
