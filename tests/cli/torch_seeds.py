@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Seeds that are written for imported tasks compute what PyTorch computes: operators of every kind, at two variants, as C and
 as CUDA run on the host.  ATOLL_TEST_TORCH names a Python with torch; whose version may be any from 1.13 on."""
+import contextlib
 import json
+import math
 import os
 import pathlib
 import subprocess
@@ -36,6 +38,8 @@ sys.modules["atoll"] = package
 import host_seed  # noqa: E402
 import operators  # noqa: E402
 from atoll import aten_graph, seed, seed_tile, shape_fit  # noqa: E402
+from atoll.problem_survey import OnDevice, survey, work_of  # noqa: E402
+from atoll.tensor_origin import Meter  # noqa: E402
 
 
 def copies(model, inputs, device):
@@ -71,8 +75,12 @@ def observe(build, dims, variant):
     with torch.no_grad():
         answers = [t.clone() for t in flatten(run_model(*run_inputs))]
     is_new = tuple(int(n) for n in torch.__version__.split(".")[:2]) >= (2, 0)
-    model, inputs, named = copies(model, inputs, "meta" if is_new else "cpu")
-    return aten_graph.record(lambda: model(*inputs), named), tensors, answers
+    model, inputs, named = copies(model, inputs, "meta" if is_new or build.__name__.startswith("recurrences") else "cpu")
+
+    def run():
+        with OnDevice("meta") if inputs[0].is_meta else contextlib.nullcontext():
+            return flatten(model(*inputs))
+    return aten_graph.record(run, named), tensors, answers
 
 
 def differs(name, answer, got):
@@ -111,7 +119,7 @@ def write_task(folder, name, dims, observed, outs, texts):
 
 def check_candidates(tasks, count):
     """Plans hold, rules are kept; NVRTC compiles some of each kind."""
-    some = [t for t in tasks if os.path.basename(t) in ("convolutions", "convolutions_1d", "long_reductions", "scans", "activations")]
+    some = [t for t in tasks if os.path.basename(t) in ("convolutions", "convolutions_1d", "long_reductions", "scans", "activations", "recurrences")]
     rest = [t for t in tasks if t not in some]
     done = subprocess.run([f"{sys.argv[1]}/tests/bin/seed_check", *rest, "--compile", *some], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           env=dict(os.environ, ATOLL_COMPILE_CUDA=f"{sys.argv[1]}/atoll-compile-cuda"), text=True)
@@ -190,6 +198,34 @@ def check_refusals():
         assert "changed in place" in str(refusal)
 
 
+RECURRENT = """import torch
+STEPS, LAYERS = 5, 2
+class Model(torch.nn.Module):
+    def __init__(self, kind):
+        super().__init__()
+        self.layer = getattr(torch.nn, kind)(7, 11, LAYERS, batch_first=True, bidirectional=True)
+    def forward(self, x):
+        return self.layer(x)
+def get_inputs():
+    return [torch.rand(3, STEPS, 7)]
+def get_init_inputs():
+    return ["%s"]
+"""
+
+
+def check_looks():
+    """A look at a recurrence takes one operator however many steps it has, and tells what it takes unrolled."""
+    for kind in ("LSTM", "GRU", "RNN"):
+        looked = survey(RECURRENT % kind, "Model", {})
+        unrolled = Meter()
+        with torch.no_grad(), unrolled:
+            answers = [t for part in looked.target(*looked.given) for t in (part if isinstance(part, tuple) else [part])]
+        assert [(t.shape, t.dtype) for t in looked.outputs] == [(t.shape, t.dtype) for t in answers], kind
+        assert work_of(looked) == sum(math.prod(factors) for factors in unrolled.products) > 0, kind
+        names = survey(RECURRENT % kind, "Model", {"STEPS": 400, "LAYERS": 3}).meter.names
+        assert len(names) < 5 and len(unrolled.names) > 50, (len(names), len(unrolled.names))
+
+
 def check_silent():
     """What changes no result is no tensor of the task: taken for zeros."""
     x, p = torch.rand(4, 4), torch.rand(4)
@@ -236,5 +272,6 @@ def check_windows():
 seed.PARTS, seed.PARTS_LOOPS = 4, 512  # so that a few thousand elements are shared by blocks
 check_fit()
 check_refusals()
+check_looks()
 check_silent()
 check_seeds()

@@ -7,7 +7,7 @@ import contextlib
 import torch
 from torch.overrides import TorchFunctionMode
 
-from atoll import problem
+from atoll import problem, recurrence
 from atoll.refusal import Refusal
 from atoll.tensor_origin import Meter, Origins, key_of
 
@@ -41,6 +41,8 @@ class OnDevice(TorchFunctionMode):
             number = self.number(args[0])
             if number is not None:
                 return number
+        if recurrence.is_whole(function, args, kwargs):
+            return recurrence.call(function, args)
         if function in FACTORIES and kwargs.get("device") is None and not \
                 (function is getattr(torch, "normal", None) and args and isinstance(args[0], torch.Tensor)):
             kwargs["device"] = self.device

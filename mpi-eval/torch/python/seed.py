@@ -9,9 +9,10 @@ import json
 import re
 
 from atoll import seed_aten, seed_tile, shape_fit
-from atoll import seed_move, seed_pointwise, seed_product, seed_reduce  # noqa: F401 - they fill seed_aten.OPERATORS
+from atoll import seed_move, seed_pointwise, seed_product, seed_recurrence, seed_reduce  # noqa: F401 - they fill seed_aten.OPERATORS
 from atoll.aten_graph import Unsupported, unify
 from atoll.seed_kernel import C_TYPES, LOCAL, RESERVED, Kernel, wrap
+from atoll.seed_recurrence import Recurrence
 from atoll.seed_node import (BROADCAST, CHEAP, LOOP, LOOP_MANY, MOVED, SAME, Chosen, Fold, Generated, Pointwise, Scan,
                              Source, Viewed, expand, is_one, pointwise, product)
 
@@ -219,7 +220,7 @@ class Lowering:
         name, _, form = op.partition(".")[2].partition(".")
         function = seed_aten.OPERATORS.get("aten.%s.%s" % (name if name.startswith("_") else name.rstrip("_"), form)) or \
             seed_aten.OPERATORS.get("aten.%s.%s" % (name.rstrip("_"), form))
-        if function is None or not op.startswith("aten."):
+        if function is None or not op.startswith(("aten.", "atoll.")):
             raise Unsupported(op)
         if any(s and any(e == 0 for axis in s[0] for e in axis) for s in shapes[:1]):
             raise Unsupported("%s of nothing" % op)
@@ -338,7 +339,7 @@ class Seed:
                                               many or edge in (BROADCAST, LOOP_MANY)))
 
     def is_kept(self, node, sites, folds):
-        if isinstance(node, Scan):
+        if isinstance(node, (Scan, Recurrence)):
             return True
         loop, many = any(s[2] for s in sites), any(s[3] for s in sites)
         if isinstance(node, Fold):
@@ -360,7 +361,7 @@ class Seed:
             for source, edge in pending.pop().edges:
                 if edge not in (SAME, MOVED) or source.buffer is not None or self.readers[source.number] > 1:
                     continue
-                if isinstance(source, (Fold, Scan)):
+                if isinstance(source, (Fold, Scan, Recurrence)):
                     return True
                 pending.append(source)
         return False
@@ -424,6 +425,9 @@ class Seed:
         if len(roots) > LAUNCH_LIMIT:
             raise Unsupported("%d launches, %d are allowed" % (len(roots), LAUNCH_LIMIT))
         for root in roots:
+            if isinstance(root, Recurrence):
+                self.kernels.append(self.recurrence(root))
+                continue
             tiled = self.tiled_fold(root)
             if tiled:
                 self.kernels.append(self.tiled_kernel(root, tiled))
@@ -453,6 +457,16 @@ class Seed:
         kernel = Kernel("", root, self.target)
         kernel.tiled_fold = fold
         seed_tile.write(kernel, root, fold)
+        kernel.is_written = root.buffer
+        return kernel
+
+    def recurrence(self, root):
+        kernel = Kernel("", root, self.target)
+        one = (1,) * self.variants
+        kernel.shape = (one, root.shape[1], one)
+        kernel.coordinates = kernel.make_coordinates()
+        kernel.block_fold = root if self.target.language == "cuda" else None
+        root.write(kernel)
         kernel.is_written = root.buffer
         return kernel
 
@@ -655,7 +669,7 @@ def _cost(node):
     total, pending, seen = 0, [node], set()
     while pending:
         one = pending.pop()
-        if one.number in seen or isinstance(one, (Fold, Scan, Source)):
+        if one.number in seen or isinstance(one, (Fold, Scan, Recurrence, Source)):
             continue
         seen.add(one.number)
         total += one.cost

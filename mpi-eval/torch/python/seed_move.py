@@ -89,11 +89,11 @@ def split(call):
 def concatenated(call):
     nodes = [n for n in call.nodes("tensors") if n.shape and not all(e == 0 for s in n.shape for e in s)]
     axis = call.axis("dim", len(call.shape)) if call["dim"] is not None else 0
-    return joined(call, nodes, axis)
+    return joined(call.shape, call.kind, nodes, axis, call.name)
 
 
-def joined(call, nodes, axis):
-    cases, start = [], (0,) * call.variants
+def joined(shape, kind, nodes, axis, op):
+    cases, start = [], (0,) * len(shape[axis])
     for node in nodes:
         end = tuple(s + e for s, e in zip(start, node.shape[axis]))
 
@@ -104,7 +104,7 @@ def joined(call, nodes, axis):
             return index[:axis] + [shift(kernel, index[axis], start, "-")] + index[axis + 1:]
         cases.append((condition, node, moved))
         start = end
-    return Chosen(call.shape, call.kind, cases, "0", call.name)
+    return Chosen(shape, kind, cases, "0", op)
 
 
 @operator("stack.default")
@@ -112,7 +112,7 @@ def stacked(call):
     axis = call.axis("dim", len(call.shape)) if call["dim"] is not None else 0
     one = call.all(1)
     nodes = [view(n, list(n.shape[:axis]) + [one] + list(n.shape[axis:])) for n in call.nodes("tensors")]
-    return joined(call, nodes, axis)
+    return joined(call.shape, call.kind, nodes, axis, call.name)
 
 
 @operator("flip.default")

@@ -8,6 +8,8 @@ import weakref
 
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from atoll import recurrence
+
 SAME = {"clone", "contiguous", "_to_copy", "to", "view", "reshape", "_reshape_alias", "detach", "alias", "t", "transpose",
         "permute", "squeeze", "unsqueeze", "_unsafe_view", "lift_fresh", "lift_fresh_copy", "flatten"}
 FILLS = {"rand": ("uniform", 0.0, 1.0), "rand_like": ("uniform", 0.0, 1.0), "randn": ("normal", 0.0, 1.0),
@@ -182,14 +184,22 @@ class Meter(TorchDispatchMode):
         results = [r for r in (result if isinstance(result, (tuple, list)) else [result]) if hasattr(r, "numel")]
         if results and args and hasattr(args[0], "numel"):
             self.steps.append((name, args[0].numel(), results[0].numel()))
-        factors = product_of(name, args, results)
-        if factors:
-            self.products.append(factors)
-        elif name not in SAME and results:
+        products = products_of(function, name, args, results)
+        if function.namespace == "atoll":
+            self.peak = max(self.peak, self.bytes + recurrence.gates_bytes(args))
+        self.products += products
+        if not products and name not in SAME and results:
             self.elements += results[0].numel()
         for tensor in results:
             self.hold(tensor)
         return result
+
+
+def products_of(function, name, args, results):
+    if function.namespace == "atoll":
+        return recurrence.products_of(args)
+    factors = product_of(name, args, results)
+    return [factors] if factors else []
 
 
 def product_of(name, args, results):
