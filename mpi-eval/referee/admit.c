@@ -128,6 +128,17 @@ static double distance_ask(struct admission *a, const char *test, struct atoll_r
     return distance;
 }
 
+/* Whether the task asks for the gradient of a tensor: it need not depend on that one, as with a bias. */
+static int is_differentiated(const struct atoll_task *task, const struct atoll_tensor *of)
+{
+    for (size_t i = 0; i < task->tensor_count; i++) {
+        const struct atoll_tensor *t = &task->tensors[i];
+        if (t->role == ATOLL_ROLE_OUT && t->of && strcmp(t->of, of->name) == 0)
+            return 1;
+    }
+    return 0;
+}
+
 static void admit_impact(struct admission *a)
 {
     for (size_t i = 0; i < a->task->tensor_count; i++) {
@@ -136,7 +147,7 @@ static void admit_impact(struct admission *a)
                                                           .changed_tensor = (long)i};
         char test[96];
         if (t->role == ATOLL_ROLE_OUT || t->init.kind == ATOLL_INIT_CONSTANT ||
-            t->init.kind == ATOLL_INIT_INDEX)
+            t->init.kind == ATOLL_INIT_INDEX || is_differentiated(a->task, t))
             continue;
         snprintf(test, sizeof(test), "reacts to %s", t->name);
         double distance = distance_ask(a, test, a->referee, a->known, &question, &a->values[0]);

@@ -541,7 +541,9 @@ class Inspection:
     def find_flaws(self, tensors, variant, kept, tolerance):
         description = self.description(tensors, variant)
         inputs_only, base = [], None
-        silent = [t["name"] for t in tensors if t["role"] != "out" and "constant" not in (t.get("init") or {"constant": 0})]
+        asked = [t.get("of") for t in tensors if t["role"] == "out"]  # a gradient need not depend on what it is of: a bias
+        silent = [t["name"] for t in tensors if t["role"] != "out" and t["name"] not in asked and
+                  "constant" not in (t.get("init") or {"constant": 0})]
         for seed, right in zip((1, 2), kept):
             values = self.values(description, tensors, Draws(seed))
             base = base or values
