@@ -226,7 +226,7 @@ int atoll_main(int argc, char **argv)
         atoll_print_line(stderr, 0, "atoll: %s", err.text);
         return atoll_code_exit_status(err.code);
     }
-    if (fflush(stdout) != 0) {
+    if (fflush(stdout) != 0 || ferror(stdout)) { /* or what was written before did not reach it */
         fputs("atoll: cannot write to standard output\n", stderr);
         return atoll_code_exit_status(ATOLL_E_IO);
     }

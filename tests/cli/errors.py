@@ -81,6 +81,10 @@ def usage():
     expect("more threads than cores", run("run", suite, "--threads", "999", "-o", str(root / "many")), EXIT["limit"], f"the {cores} core",
            "--threads")
     assert not (root / "many").exists(), "a campaign was made that could not run"
+    for words in (("run", "--list-settings"), ("run", "--help")):  # more, and less, than a buffer holds
+        with open("/dev/full", "w") as full:
+            said = subprocess.run([atoll, *words], stdout=full, stderr=subprocess.PIPE, text=True, timeout=120)
+        expect(f"{' '.join(words)} to a full disk", said, 74, "cannot write to standard output")
     expect("nearest option", run("run", suite, "--second", "5"), 2, "--seconds")
 
 
