@@ -129,14 +129,14 @@ static void print_hint(const struct atoll_experience_hint *h)
              *h->language && *h->device ? ", " : "", h->device);
     if (s->outcomes > 0)
         snprintf(worth, sizeof(worth), "%.0f of %.0f, %.1fx", s->wins, s->outcomes, atoll_hint_lift(s));
-    atoll_print(stdout, "%-42s %-26s %-16s %6.0f  %-18s %s\n", h->name,
-                atoll_trigger_text(&h->trigger, trigger), where, s->uses, worth,
-                atoll_hint_is_losing(s) ? "dropped" : "");
+    atoll_print_line(stdout, 4, "%-42s %-26s %-16s %6.0f  %-18s %s", h->name,
+                     atoll_trigger_text(&h->trigger, trigger), where, s->uses, worth,
+                     atoll_hint_is_losing(s) ? "dropped" : "");
 }
 
 static void print_hints(const struct atoll_hint_file *file)
 {
-    atoll_print(stdout, "%-42s %-26s %-16s %6s  %s\n", "hint", "told at", "for", "uses", "gains, lift");
+    atoll_print_line(stdout, 4, "%-42s %-26s %-16s %6s  %s", "hint", "told at", "for", "uses", "gains, lift");
     for (size_t i = 0; i < file->hint_count; i++)
         print_hint(&file->hints[i]);
 }

@@ -272,10 +272,10 @@ static void print_row(const struct atoll_knowledge_entry *e)
 {
     char languages[64], devices[128];
     int is_long = strlen(e->what) > WHAT_BYTES;
-    atoll_print(stdout, "%-10s  %-44s  %-10s  %-16s  %.*s%s\n", atoll_knowledge_kind_name(e->kind), e->id,
-                list_text(e->languages, languages, sizeof(languages)),
-                list_text(e->devices, devices, sizeof(devices)), is_long ? WHAT_BYTES - 3 : WHAT_BYTES,
-                e->what, is_long ? "..." : "");
+    atoll_print_line(stdout, 4, "%-10s  %-44s  %-10s  %-16s  %.*s%s", atoll_knowledge_kind_name(e->kind),
+                     e->id, list_text(e->languages, languages, sizeof(languages)),
+                     list_text(e->devices, devices, sizeof(devices)), is_long ? WHAT_BYTES - 3 : WHAT_BYTES,
+                     e->what, is_long ? "..." : "");
 }
 
 static void print_list(const char *name, const char *const *list)

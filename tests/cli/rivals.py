@@ -125,7 +125,7 @@ def on_terminal(columns, *words):
     return text.decode().replace("\r\n", "\n")
 
 
-for words in (["best", "mine"], ["list", "mine"], ["status", "mine"], ["show", "mine"], ["run", "--list-settings"], ["help"], ["best", "/nowhere/" + 9 * "long words "]):
+for words in (["best", "mine"], ["list", "mine"], ["status", "mine"], ["show", "mine"], ["run", "--list-settings"], ["help"], ["knowledge", "list"], ["experience", "list"], ["best", "/nowhere/" + 9 * "long words "]):
     lines = on_terminal(80, *words).splitlines()
     check(lines and all(len(line) <= 80 for line in lines), f"{words}: " + "\n".join(line for line in lines if len(line) > 80))
 apart = on_terminal(80, "diff", "mine", "softmax_rows/baseline", "softmax_rows").split("\nplan")[0]  # sources are as they are
