@@ -54,10 +54,12 @@ static void put_tiles(struct atoll_buffer *out, const struct atoll_archive_summa
             out, "<div class=\"tile\"><b>%s%.2f&#215;</b>%s<span>geometric mean over the seed</span></div>\n",
             seed->are_final ? "" : "~", seed->geometric_mean, interval);
     }
-    atoll_buffer_printf(
-        out, "<div class=\"tile\"><b>%llu</b><span>evaluations, %.0f&#8201;%% correct</span></div>\n",
-        (unsigned long long)s->tasks.evaluated,
-        s->tasks.judged ? 100.0 * (double)s->tasks.correct / (double)s->tasks.judged : 0.0);
+    char correct[48] = ""; /* of none there is no share */
+    if (s->tasks.judged)
+        snprintf(correct, sizeof(correct), ", %.0f&#8201;%% correct",
+                 100.0 * (double)s->tasks.correct / (double)s->tasks.judged);
+    atoll_buffer_printf(out, "<div class=\"tile\"><b>%llu</b><span>evaluations%s</span></div>\n",
+                        (unsigned long long)s->tasks.evaluated, correct);
     if (s->noop_challenges) {
         atoll_buffer_printf(out,
                             "<div class=\"tile\"><b class=\"%s\">%llu of %llu</b><span>false promotions of "

@@ -302,6 +302,8 @@ static void test_report_of_nothing(void **state)
     struct atoll_tables *empty = atoll_tables_create(1 << 20, NULL);
     atoll_buffer_init(&out, 1 << 20);
     assert_int_equal(atoll_report_render(empty, &out, NULL), 0);
+    atoll_buffer_put_u8(&out, 0);
+    assert_non_null(strstr((const char *)out.data, "<b>0</b><span>evaluations</span>"));
     atoll_buffer_fini(&out);
     atoll_buffer_init(&out, 100);
     struct atoll_err err = ATOLL_ERR_INIT;
