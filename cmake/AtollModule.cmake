@@ -1,8 +1,14 @@
+# Modules that wait for compilers, devices and other processes for most of their time.
+set(ATOLL_WAITING_MODULES eval scheduler)
+
 # atoll_module(name SOURCES... LINK targets...): one static library, atoll_<name>, of one folder.
 function(atoll_module name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
   add_library(atoll_${name} STATIC ${ARG_SOURCES})
   target_link_libraries(atoll_${name} PUBLIC atoll_flags ${ARG_LINK} m)
+  if(ATOLL_SANITIZE AND name IN_LIST ATOLL_WAITING_MODULES) # what these do takes as long as others take; compiling them took a third
+    target_compile_options(atoll_${name} PRIVATE -O0)
+  endif()
 endfunction()
 
 # atoll_program(name SOURCES... LINK...): one executable in the build folder's root, installed to bin.
@@ -27,14 +33,22 @@ function(atoll_add_test name label timeout)
     set(command ${ATOLL_PYTHON} ${PROJECT_SOURCE_DIR}/tests/quiet.py ${CMAKE_BINARY_DIR}/tests/skips.txt -- ${command})
   endif()
   add_test(NAME ${name} COMMAND ${command})
-  # A guard against what hangs, no measure of speed; sanitizers make some tests ten times as slow.
+  # A guard against what hangs, no measure of speed: timeout is generous on a quiet machine, others may want it, too, and
+  # sanitizers make some tests ten times as slow.
+  math(EXPR timeout "${timeout} * 3")
   if(ATOLL_SANITIZE)
-    math(EXPR timeout "${timeout} * 5")
+    math(EXPR timeout "${timeout} * 2")
   endif()
   # A Python with torch would be found in PATH on some machines: tests that want one say so.
   # Short stacks and a small quarantine of freed memory: a quarter of the sanitizers' time.
   set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT ${timeout} SKIP_RETURN_CODE 77
                        ENVIRONMENT "ATOLL_PYTHON=none;ASAN_OPTIONS=malloc_context_size=6:quarantine_size_mb=16")
+  list(FIND ATOLL_TEST_SECONDS ${name} at)
+  if(at GREATER -1)
+    math(EXPR at "${at} + 1")
+    list(GET ATOLL_TEST_SECONDS ${at} seconds)
+    set_tests_properties(${name} PROPERTIES COST ${seconds})
+  endif()
   if(name IN_LIST ATOLL_QUIET_TESTS)
     math(EXPR timeout "${timeout} * 2 + 120") # it may wait twice, and run twice
     set_tests_properties(${name} PROPERTIES TIMEOUT ${timeout} RUN_SERIAL TRUE FIXTURES_REQUIRED quiet)
@@ -47,8 +61,11 @@ function(atoll_test_program target)
   add_executable(${target} ${ARG_SOURCES})
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/bin)
   target_link_libraries(${target} PRIVATE atoll_flags ${ARG_LINK} m)
-  if(ATOLL_SANITIZE) # optimizing what the sanitizers add to a test takes longer than running it
+  # Optimizing a test, and what the sanitizers add to it, takes longer than running it: what it tests is optimized, in libraries.
+  if(ATOLL_SANITIZE)
     target_compile_options(${target} PRIVATE -O0)
+  else() # gcc's warnings that hang on what the optimizer knows are false without all of it
+    target_compile_options(${target} PRIVATE -Og -g1 $<$<C_COMPILER_ID:GNU>:-Wno-format-truncation;-Wno-maybe-uninitialized>)
   endif()
 endfunction()
 

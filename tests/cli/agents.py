@@ -23,7 +23,7 @@ import time
 build, source = sys.argv[1:3]
 root = pathlib.Path(tempfile.mkdtemp(prefix="atoll-agents-"))
 atexit.register(shutil.rmtree, root, ignore_errors=True)
-PATIENCE_S = 120
+PATIENCE_S = 400
 os.environ.update(ATOLL_QUEUE=str(root / "queue"), XDG_STATE_HOME=str(root / "state"))  # of the campaign that is submitted
 os.environ.pop("ATOLL_SITE", None)
 STRATEGIES = {  # settings, and the kinds of asks that a model has to answer; it is killed at each

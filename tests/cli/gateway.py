@@ -19,7 +19,7 @@ import time
 build, source = map(os.path.abspath, sys.argv[1:3])
 root = pathlib.Path(tempfile.mkdtemp(prefix="atoll-gateway-"))
 atexit.register(shutil.rmtree, root, ignore_errors=True)
-PATIENCE_S = 60
+PATIENCE_S = 300
 SECRET, TOKEN = "sk-not-to-be-seen", "token-of-this-test"
 started = []
 
@@ -132,6 +132,12 @@ class Gateway:
         check(SECRET not in self.log.read_text() and TOKEN not in self.log.read_text(), "a key is in the log")
 
 
+def is_pending(pid, number):
+    """Whether a signal was sent to a process and not taken yet."""
+    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    return any(int(mask, 16) >> (number - 1) & 1 for mask in re.findall(r"^(?:Shd|Sig)Pnd:\s*(\w+)$", status, re.M))
+
+
 def run_words(campaign, gateway, *more, evaluations=400):
     return ["run", f"{source}/suites/starter", "--only", "matmul", "--only", "transpose", "-o", campaign, "--backend", "null",
             "--model", "strong", "--gateway", gateway, "--evaluations", evaluations, "--seconds", 0, "--seed", 5, "--set", "ask_share=1",
@@ -147,8 +153,8 @@ def statuses(campaign):
 
 
 def spend(where):
-    """What a running gateway tells is at most a second old."""
-    time.sleep(1.2)
+    """What a running gateway tells is at most a second old, and a little older on a busy machine."""
+    time.sleep(2.5)
     report = json.loads(atoll("gateway", "spend", "--json", cwd=where))
     return report, {(a["scope"], a["name"], a["task"]): a for a in report["accounts"]}
 
@@ -382,6 +388,7 @@ def test_second_interrupt():
                      f"Content-Length: {len(body)}\r\n\r\n{body}".encode())
         wait_for(lambda: provider.stats()["requests"] > seen, "the slow call")
         gateway.process.send_signal(signal.SIGINT)
+        wait_for(lambda: not is_pending(gateway.process.pid, signal.SIGINT), "the first interrupt to be taken")  # or both are one
         time.sleep(0.3)
         check(gateway.process.poll() is None, "the first interrupt did not wait for the call")
         gateway.end(signal.SIGINT, 130)

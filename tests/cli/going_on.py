@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 
-PATIENCE_S = 120
+PATIENCE_S = 300
 build, source = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 root = pathlib.Path(os.path.realpath(tempfile.mkdtemp(prefix="atoll-going-on-")))
 atexit.register(shutil.rmtree, root, ignore_errors=True)

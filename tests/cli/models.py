@@ -21,7 +21,7 @@ import time
 build, source = sys.argv[1:3]
 root = pathlib.Path(tempfile.mkdtemp(prefix="atoll-models-"))
 atexit.register(shutil.rmtree, root, ignore_errors=True)
-PATIENCE_S = 120
+PATIENCE_S = 400
 EVALUATIONS = 2000  # of the null backend, which makes about a thousand a second: long enough for answers to come
 
 

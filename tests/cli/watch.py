@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 
-PATIENCE_S = 120
+PATIENCE_S = 300
 build, source = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 root = pathlib.Path(os.path.realpath(tempfile.mkdtemp(prefix="atoll-watch-")))
 atexit.register(shutil.rmtree, root, ignore_errors=True)

@@ -166,15 +166,15 @@ def victims(process, what):
     return [p for p in everyone[1:] if NAMES[what] in command_line(p)]
 
 
-def one_kill(campaign, options, chance):
+def one_kill(campaign, options, chance, longest):
     process = campaign.start()
-    time.sleep(chance.uniform(0, options.longest))
+    time.sleep(chance.uniform(0, longest))
     kill_all(victims(process, options.what))
     if options.what in ("evaluator", "worker", "spawner"):
-        time.sleep(chance.uniform(0.05, options.longest))  # the run goes on or ends in order; then all go
+        time.sleep(chance.uniform(0.05, longest))  # the run goes on or ends in order; then all go
         kill_all([process.pid])
     process.wait()
-    left = wait_for_nobody(10)
+    left = wait_for_nobody(60)
     if left:
         kill_all([p for p, _ in left])
         sys.exit(f"processes left after the kill: {left}")
@@ -219,10 +219,14 @@ def main():
         campaign = Campaign(options, root)
         acknowledged = lost = 0
         number = 0
+        longest = options.longest
         while number < options.kills or (acknowledged < options.kills and number < 4 * options.kills):
-            one_kill(campaign, options, chance)
+            one_kill(campaign, options, chance, longest)
             number += 1
+            before = acknowledged
             acknowledged, lost, doubled = campaign.check()
+            if number >= options.kills and acknowledged == before:
+                longest *= 2  # a busy machine needs longer to begin than a run was left alone
             if options.lie and lost:
                 print(f"the lying sync was noticed after {number} kills: {len(lost)} acknowledged results lost")
                 return

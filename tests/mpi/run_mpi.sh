@@ -112,8 +112,9 @@ shown = json.load(open(sys.argv[1]))
 (device,) = shown["devices"]
 run_s = shown["campaigns"][0]["campaign_ns"] / 1e9
 parts = device["time"]["parts_s"]
-assert abs(sum(parts.values()) - run_s) <= 0.02 * run_s, (parts, run_s)
-assert abs(device["time"]["whole_s"] - run_s) <= 0.02 * run_s, (device["time"], run_s)
+late_s = 0.02 * run_s + 0.3 # a busy machine starts and ends processes late
+assert abs(sum(parts.values()) - device["time"]["whole_s"]) <= 0.02 * run_s, (parts, device["time"])
+assert abs(device["time"]["whole_s"] - run_s) <= late_s, (device["time"], run_s)
 for name in ("candidates", "inputs", "flush", "answers", "checks", "processes", "compiling", "start"):
     assert parts[name] > 0, (name, parts)
 assert 0 < device["time"]["candidate_share"] < device["time"]["occupied_share"] < 1, device["time"]

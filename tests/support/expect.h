@@ -26,6 +26,13 @@
 #define RANDOM_CASES(count) (count)
 #endif
 
+/* Damage at every byte; under sanitizers at every third one, which meets each byte of words of eight all the same. */
+#ifdef ATOLL_SANITIZED
+#define EVERY_BYTE 3
+#else
+#define EVERY_BYTE 1
+#endif
+
 /* err has this code and part in its one line of text. */
 static inline void expect_err(const struct atoll_err *err, enum atoll_code code, const char *part)
 {

@@ -128,7 +128,7 @@ static void test_torn_at_every_byte(void **state)
     (void)state;
     size_t length;
     char *bytes = scratch_read(path, &length);
-    for (size_t cut = 0; cut <= length; cut++) {
+    for (size_t cut = 0; cut <= length; cut += EVERY_BYTE) {
         struct atoll_journal_tally want, got;
         scratch_write(path, bytes, cut);
         assert_int_equal(read_all(&want, NULL), 0);
@@ -145,7 +145,7 @@ static void test_damage_at_every_byte(void **state)
     (void)state;
     size_t length, refused = 0;
     char *bytes = scratch_read(path, &length);
-    for (size_t at = 0; at < length; at++) {
+    for (size_t at = 0; at < length; at += EVERY_BYTE) {
         struct atoll_err err = ATOLL_ERR_INIT;
         struct atoll_journal_tally want, got;
         bytes[at] = (char)(bytes[at] ^ 0x41);
@@ -163,7 +163,7 @@ static void test_damage_at_every_byte(void **state)
         }
         bytes[at] = (char)(bytes[at] ^ 0x41);
     }
-    assert_true(refused > 20 * 4 * GROUPS); /* headers, at least */
+    assert_true(refused > 20 * 4 * GROUPS / EVERY_BYTE); /* headers, at least */
     free(bytes);
 }
 
