@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 
-PATIENCE_S = 150
+PATIENCE_S = 400
 build, source = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 root = pathlib.Path(os.path.realpath(tempfile.mkdtemp(prefix="atoll-campaign-")))
 atexit.register(shutil.rmtree, root, ignore_errors=True)

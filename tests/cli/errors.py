@@ -170,7 +170,7 @@ def read_only():
         print("skip read-only directory: no user namespaces")
         return
     script = f"mount -t tmpfs -o ro none {folder} && exec {atoll} run {suite} --only softmax_rows -o {folder}/c -q --seconds 5"
-    result = subprocess.run(["unshare", "-rm", "sh", "-c", script], capture_output=True, text=True, timeout=60)
+    result = subprocess.run(["unshare", "-rm", "sh", "-c", script], capture_output=True, text=True, timeout=240)
     expect("read-only directory", result, EXIT["denied"], f"{folder}/c", "read-only")
 
 
@@ -196,7 +196,7 @@ def full_disk():
         {atoll} run {suite} -o {folder}/c --create-only --seconds 3000 --evaluations 100000 >/dev/null || exit 98
         {build}/atoll-eval --local --null-backend --ack-log {root}/full.acks {folder}/c 2>{root}/full.log &
         pid=$!
-        for i in $(seq 100); do grep -q "No space" {root}/full.log && break; sleep 0.1; done
+        for i in $(seq 600); do grep -q "No space" {root}/full.log && break; sleep 0.1; done
         grep -q "No space" {root}/full.log || {{ kill -9 $pid; cat {root}/full.log; exit 97; }}
         kill -9 $pid; wait $pid 2>/dev/null
         cp -r {folder}/c {root}/full-campaign
@@ -223,7 +223,7 @@ def second_process():
     run(*small(campaign, "--create-only"))
     first = subprocess.Popen([f"{build}/atoll-eval", "--local", "--null-backend", str(campaign)], stderr=subprocess.DEVNULL)
     try:
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 120
         while time.monotonic() < deadline and not list(campaign.glob("jobs/*/journal.atl")):
             time.sleep(0.02)
         expect("second process on one campaign", run("resume", str(campaign), "-q"), EXIT["busy"], str(first.pid))

@@ -23,7 +23,7 @@ def check(condition, message):
 
 
 def atoll(*words, status=0):
-    result = subprocess.run([f"{build}/atoll", *map(str, words)], capture_output=True, text=True, timeout=60)
+    result = subprocess.run([f"{build}/atoll", *map(str, words)], capture_output=True, text=True, timeout=240)
     check(result.returncode == status, f"atoll {' '.join(map(str, words))}: status {result.returncode}\n{result.stdout}\n{result.stderr}")
     return result.stdout if status == 0 else result.stderr
 

@@ -163,7 +163,7 @@ result = subprocess.run([f"{build}/atoll", "submit", f"{source}/suites/starter",
                          "--model", "m", "--gateway", f"spool:{root}/spool", "--tasks-per-part", "1", "--evaluations", "100", "--time", "1h"],
                         capture_output=True, text=True, timeout=120, env=environment)
 atoll("pause", "--now", root / "sweep")
-end = time.monotonic() + 60
+end = time.monotonic() + 240
 while any(f'"state": "{word}"' in job.read_text() for word in ("pending", "running", "completing") for job in root.glob("state/atoll/jobs/*/*/job.json")):
     check(time.monotonic() < end, "the job does not end")
     time.sleep(0.05)

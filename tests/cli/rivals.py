@@ -33,7 +33,7 @@ def check(condition, text):
 
 
 def run(*words, status=0, which="stdout"):
-    done = subprocess.run([f"{build}/atoll", *map(str, words)], capture_output=True, text=True, timeout=60, cwd=root)
+    done = subprocess.run([f"{build}/atoll", *map(str, words)], capture_output=True, text=True, timeout=240, cwd=root)
     check(status is None or done.returncode == status, f"atoll {' '.join(map(str, words))}: status {done.returncode}, not {status}\n"
                                      f"{done.stdout[-2000:]}\n{done.stderr[-2000:]}")
     return getattr(done, which)

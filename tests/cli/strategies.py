@@ -18,7 +18,7 @@ root = pathlib.Path(tempfile.mkdtemp(prefix="atoll-strategies-"))
 atexit.register(shutil.rmtree, root, ignore_errors=True)
 STRATEGIES = ["islands", "beam", "tree", "staged", "repeated"]
 TABLES = ["tasks", "candidates", "evaluations", "timings", "duels", "elites", "migrations", "decisions"]
-PATIENCE_S = 120
+PATIENCE_S = 400
 KILL_AFTER = 100  # acknowledged results
 
 

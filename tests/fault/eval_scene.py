@@ -9,7 +9,7 @@ import time
 
 import journal
 
-PATIENCE_S = 120  # of a machine that is busy with something else
+PATIENCE_S = 400  # of a machine that is busy with something else
 
 
 def children(pid):

@@ -25,7 +25,7 @@ class UnixConnection(http.client.HTTPConnection):
         self.sock.connect(self.socket_path)
 
 
-def connect(url, timeout=60):
+def connect(url, timeout=240):
     if url.startswith("unix:"):
         return UnixConnection(url[5:], timeout)
     return http.client.HTTPConnection("127.0.0.1", int(url.rstrip("/").rsplit(":", 1)[1]), timeout=timeout)
@@ -48,7 +48,7 @@ class Provider:
     def connect_tls(self):
         context = ssl.create_default_context(cafile=self.ca_file)
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # it asks about servers with wrong ones, too
-        return http.client.HTTPSConnection("127.0.0.1", int(self.url.rsplit(":", 1)[1]), timeout=60,
+        return http.client.HTTPSConnection("127.0.0.1", int(self.url.rsplit(":", 1)[1]), timeout=240,
                                            context=context)
 
     def stats(self, ids=True):

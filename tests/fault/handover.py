@@ -22,7 +22,7 @@ import time
 sys.path.insert(0, os.path.dirname(__file__))
 import journal
 
-PATIENCE_S = float(os.environ.get("PATIENCE", 120))
+PATIENCE_S = float(os.environ.get("PATIENCE", 400))
 PARTS, EVALUATIONS = 3, 40
 build, source, case = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), sys.argv[3]
 root = pathlib.Path(os.path.realpath(tempfile.mkdtemp(prefix="atoll-handover-")))

@@ -22,7 +22,7 @@ sys.path.insert(0, os.path.dirname(__file__))
 import journal
 import stop_at
 
-PATIENCE_S = 120
+PATIENCE_S = 400
 build, source, what = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), sys.argv[3]
 careless = "--careless" in sys.argv
 every = int(sys.argv[sys.argv.index("--every") + 1]) if "--every" in sys.argv else 1

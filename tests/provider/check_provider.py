@@ -26,7 +26,7 @@ class Server:
         return self.child.wait(10)
 
     def connect(self):
-        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
 
     def get(self, path, headers={}):
         link = self.connect()
@@ -50,7 +50,7 @@ class Server:
     def raw(self, model, ident="x", stream=False, path="/v1/chat/completions"):
         """All bytes of the reply and how it ended: 'end' or 'reset'."""
         body = json.dumps(question(model, ident, stream)).encode()
-        link = socket.create_connection(("127.0.0.1", self.port), timeout=20)
+        link = socket.create_connection(("127.0.0.1", self.port), timeout=120)
         link.sendall(b"POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % (path.encode(), len(body)) + body)
         got, end = b"", "end"
         try:
@@ -187,7 +187,7 @@ class Provider(unittest.TestCase):
         self.assertEqual((stats["answered"], stats["broken"]), (1, 11))
 
     def test_silence(self):
-        link = socket.create_connection(("127.0.0.1", self.server.port), timeout=20)
+        link = socket.create_connection(("127.0.0.1", self.server.port), timeout=120)
         body = json.dumps(question("silent-after-30", "s", False)).encode()
         link.sendall(b"POST /v1/messages HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
         got = b""
@@ -269,7 +269,7 @@ class Provider(unittest.TestCase):
         self.assertEqual(self.server.post("/v1/messages", {})[0].status, 400)
         self.assertEqual(self.server.get("/nowhere")[0].status, 404)
         self.assertEqual(self.server.get("/v1/models", {"Authorization": "Bearer bad-key"})[0].status, 401)
-        link = socket.create_connection(("127.0.0.1", self.server.port), timeout=20)
+        link = socket.create_connection(("127.0.0.1", self.server.port), timeout=120)
         link.sendall(b"\x16\x03\x01nonsense")
         self.assertIn(b"400", link.recv(1000))
         link.close()
@@ -280,7 +280,7 @@ class Provider(unittest.TestCase):
         self.assertIn("ok", [model["id"] for model in json.loads(self.server.get("/v1/models")[1])["data"]])
 
     def test_many_connections(self):
-        links = [socket.create_connection(("127.0.0.1", self.server.port), timeout=20) for _ in range(900)]
+        links = [socket.create_connection(("127.0.0.1", self.server.port), timeout=120) for _ in range(900)]
         body = json.dumps(question("ok", "many", False)).encode()
         for link in links:
             link.sendall(b"POST /v1/messages HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
@@ -298,7 +298,7 @@ class Doors(unittest.TestCase):
                                  ("self-signed", "self")):
                 server = Server("--tls", f"{folder}/{name}.pem")
                 self.assertTrue(server.url.startswith("https://127.0.0.1:"))
-                link = http.client.HTTPSConnection("127.0.0.1", server.port, timeout=20,
+                link = http.client.HTTPSConnection("127.0.0.1", server.port, timeout=120,
                                                    context=ssl.create_default_context(cafile=f"{folder}/ca.pem"))
                 try:
                     link.request("GET", "/v1/models")
