@@ -641,14 +641,6 @@ int atoll_table_find(const char *name, enum atoll_table *ret_table)
     return -1;
 }
 
-const char *atoll_table_names(void)
-{
-    return "campaign, tasks, devices, asks, candidates, evaluations, timings, samples, profiles, duels, "
-           "elites, migrations, decisions, rivals, rival_timings, rival_samples, device_time, hints, "
-           "hint_uses, memory, briefs, tool_calls, items, sections, knowledge_entries, knowledge_uses, "
-           "knowledge, judgements, prompts";
-}
-
 static const struct {
     const char *name;
     size_t bytes;

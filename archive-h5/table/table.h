@@ -467,7 +467,12 @@ struct atoll_table_schema {
 };
 const struct atoll_table_schema *atoll_table_schema(enum atoll_table table); /* static storage */
 int atoll_table_find(const char *name, enum atoll_table *ret_table);         /* -1 when unknown */
-const char *atoll_table_names(void); /* "campaign, tasks, ..." for error texts */
+
+/* All tables, for helps and error texts. */
+#define ATOLL_TABLE_NAMES                                                                                    \
+    "campaign, tasks, devices, asks, candidates, evaluations, timings, samples, profiles, duels, elites, "   \
+    "migrations, decisions, rivals, rival_timings, rival_samples, device_time, hints, hint_uses, memory, "   \
+    "briefs, tool_calls, items, sections, knowledge_entries, knowledge_uses, knowledge, judgements, prompts"
 
 struct atoll_tables;
 

@@ -39,9 +39,8 @@ static const struct atoll_command export_command = {
     "export",
     "(--csv TABLE | --jsonl TABLE | --kernelbench -o OUT) DIR|ARCHIVE",
     "print a table of the archive, or write its kernels for KernelBench",
-    "Tables: campaign, tasks, devices, candidates, evaluations, timings, samples, profiles, duels, elites, "
-    "migrations, decisions. Columns and "
-    "units are those of the HDF5 archive. CSV is for people and spreadsheets: bytes that steer a terminal "
+    "Tables: " ATOLL_TABLE_NAMES ". Columns and units are those of the HDF5 archive. CSV is for people and "
+                                 "spreadsheets: bytes that steer a terminal "
     "are "
     "written as \\033, and a "
     "text that begins with = + - @ gets an apostrophe in front. JSON lines and HDF5 hold texts as they are. "
@@ -139,8 +138,8 @@ static int table_find(const char *name, enum atoll_table *ret_table, struct atol
 
     if (atoll_table_find(name, ret_table) == 0)
         return 0;
-    atoll_spelling_hint_in(name, atoll_table_names(), "", hint);
-    return atoll_err_set(err, ATOLL_E_USAGE, "no table '%.64s'; there are %s%s%s", name, atoll_table_names(),
+    atoll_spelling_hint_in(name, ATOLL_TABLE_NAMES, "", hint);
+    return atoll_err_set(err, ATOLL_E_USAGE, "no table '%.64s'; there are %s%s%s", name, ATOLL_TABLE_NAMES,
                          *hint ? "; " : "", hint);
 }
 
