@@ -199,6 +199,7 @@ void atoll_setup_encode(const struct atoll_setup *s, struct atoll_buffer *out)
     atoll_buffer_put_u32(out, s->profile_all != 0);
     atoll_buffer_put_f64(out, s->profile_ratio);
     atoll_buffer_put_f64(out, s->profile_budget);
+    atoll_buffer_put_u32(out, s->wants_triton != 0);
 }
 
 int atoll_setup_decode(const void *bytes, size_t length, struct atoll_setup *ret_setup, struct atoll_err *err)
@@ -227,6 +228,7 @@ int atoll_setup_decode(const void *bytes, size_t length, struct atoll_setup *ret
     s.profile_all = atoll_reader_u32_in(&r, 0, 1);
     s.profile_ratio = atoll_reader_f64_in(&r, 0.0, RATIO_LIMIT);
     s.profile_budget = atoll_reader_f64_in(&r, 0.0, 1.0);
+    s.wants_triton = atoll_reader_u32_in(&r, 0, 1);
     if (atoll_reader_finish(&r, "setup", err))
         return -1;
     *ret_setup = s;

@@ -110,6 +110,8 @@ struct atoll_setup {
     double profile_ratio; /* near: at most this many times the elite's time; 0 = no counters; default 1.5 */
     /* near: share of the device's time that counters may take, but for the best of each task; default 0.1 */
     double profile_budget;
+    uint32_t
+        wants_triton; /* cuda: 1: sources in Triton may come (setting triton), so its interpreter starts at once */
 };
 void atoll_setup_encode(const struct atoll_setup *s, struct atoll_buffer *out);
 int atoll_setup_decode(const void *bytes, size_t length, struct atoll_setup *ret_setup,

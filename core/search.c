@@ -230,7 +230,7 @@ static const struct atoll_search_field fields[] = {
     FIELD(distil, U32, 0, 1, "models: hints are learnt from what improved"),
     FIELD(ask_candidates, U32, 1, ATOLL_ASK_COUNT_LIMIT,
           "models: kernels that an ask wants, where the strategy says no number"),
-    FIELD(knowledge, U32, 0, 2, "models: entries of the knowledge base are told, 2 = similar kernels, too"),
+    FIELD(knowledge, U32, 0, 2, "models: entries of knowledge are told, not hints; 2 = similar kernels, too"),
     NAMES(judge, judge_names, "models: who is asked about as a possible cheat: finalists, or elites too"),
     FIELD(judge_limit, F64, 0, 1, "models: likelihood of a cheat above which a candidate is discarded"),
     FIELD(prompt_evolution, U32, 0, 1, "models: prompt texts evolve; 0: they stay as they came"),

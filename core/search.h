@@ -138,7 +138,7 @@ struct atoll_search {
     uint32_t translate; /* 0: elites of other languages or device models are not translated */
     uint32_t shapes;    /* first trials of a template that follow from shapes and device, 0..12; default 3 */
     uint32_t
-        knowledge; /* 0: nothing of the knowledge base is told, 1: its entries, 2: similar kernels, too */
+        knowledge; /* 0: no entry of the knowledge base is told (hints and tools are settings of their own), 1: entries, 2: similar kernels, too */
     enum atoll_judge_mode judge;
     double
         judge_limit; /* likelihood of a cheat above which a candidate is discarded (papers/001 3.2.2: 0.5) */

@@ -9,13 +9,24 @@
 #define SIGNIFICANT  0.05
 #define BAR_PX       56 /* of the largest speedup */
 #define GROUPS_SHOWN 64u
+#define RANGE_BYTES  64
 
-static void put_tiles(struct atoll_buffer *out, const struct atoll_archive_summary *s)
+/* The interval of a geometric mean, between its tile's figure and words; "" where there is none. */
+static const char *range_text(const struct atoll_speedup_sums *sums, char ret_text[RANGE_BYTES])
+{
+    ret_text[0] = '\0';
+    if (sums->geometric_hi > 0)
+        snprintf(ret_text, RANGE_BYTES, " <span class=\"range\">%.2f&#8211;%.2f</span><br/>",
+                 sums->geometric_lo, sums->geometric_hi);
+    return ret_text;
+}
+
+/* Over what is told first, and over the seed where that is something else. */
+static void put_speedup_tiles(struct atoll_buffer *out, const struct atoll_archive_summary *s)
 {
     const struct atoll_speedup_sums *sums = &s->tasks.over[s->tasks.headline];
     const char *over = s->tasks.headline == ATOLL_OVER_SEED ? "seed" : "rival";
     double tasks = sums->task_count ? (double)sums->task_count : 1;
-    atoll_buffer_printf(out, "<section class=\"tiles\">\n");
     if (s->tasks.headline == ATOLL_OVER_SEED && s->tasks.floor_count) {
         atoll_buffer_printf(
             out,
@@ -24,15 +35,12 @@ static void put_tiles(struct atoll_buffer *out, const struct atoll_archive_summa
             100 * s->tasks.floor_mean);
     }
     if (sums->geometric_mean > 0) {
-        char interval[64] = "";
-        if (sums->geometric_hi > 0)
-            snprintf(interval, sizeof(interval), " <span class=\"range\">%.2f&#8211;%.2f</span><br/>",
-                     sums->geometric_lo, sums->geometric_hi);
+        char range[RANGE_BYTES];
         atoll_buffer_printf(
             out,
             "<div class=\"tile\"><b>%s%.2f&#215;</b>%s<span>geometric mean speedup over the %s, %llu "
             "of %llu tasks; arithmetic %.2f&#215;</span></div>\n",
-            sums->are_final ? "" : "~", sums->geometric_mean, interval, over,
+            sums->are_final ? "" : "~", sums->geometric_mean, range_text(sums, range), over,
             (unsigned long long)sums->timed_count, (unsigned long long)s->tasks.task_count,
             sums->arithmetic_mean);
     } else {
@@ -46,14 +54,17 @@ static void put_tiles(struct atoll_buffer *out, const struct atoll_archive_summa
         sums->fast_share[1] * tasks, (double)sums->task_count, over);
     if (s->tasks.headline != ATOLL_OVER_SEED && s->tasks.over[ATOLL_OVER_SEED].timed_count) {
         const struct atoll_speedup_sums *seed = &s->tasks.over[ATOLL_OVER_SEED];
-        char interval[64] = "";
-        if (seed->geometric_hi > 0)
-            snprintf(interval, sizeof(interval), " <span class=\"range\">%.2f&#8211;%.2f</span><br/>",
-                     seed->geometric_lo, seed->geometric_hi);
+        char range[RANGE_BYTES];
         atoll_buffer_printf(
             out, "<div class=\"tile\"><b>%s%.2f&#215;</b>%s<span>geometric mean over the seed</span></div>\n",
-            seed->are_final ? "" : "~", seed->geometric_mean, interval);
+            seed->are_final ? "" : "~", seed->geometric_mean, range_text(seed, range));
     }
+}
+
+static void put_tiles(struct atoll_buffer *out, const struct atoll_archive_summary *s)
+{
+    atoll_buffer_printf(out, "<section class=\"tiles\">\n");
+    put_speedup_tiles(out, s);
     char correct[48] = ""; /* of none there is no share */
     if (s->tasks.judged)
         snprintf(correct, sizeof(correct), ", %.0f&#8201;%% correct",
@@ -150,11 +161,12 @@ static void put_evaluations(struct atoll_buffer *out, const struct atoll_task_su
     atoll_buffer_printf(out, "</td>");
 }
 
-/* mark: "*" or "" */
-static void put_share(struct atoll_buffer *out, double share, const char *mark)
+/* Of the floor; of one that knows no operations it has a mark. */
+static void put_share(struct atoll_buffer *out, const struct atoll_task_summary *t)
 {
-    if (share > 0)
-        atoll_buffer_printf(out, "<td>%.0f&#8201;%%%s</td>", 100 * share, mark);
+    if (t->floor_share > 0)
+        atoll_buffer_printf(out, "<td>%.0f&#8201;%%%s</td>", 100 * t->floor_share,
+                            t->is_memory_floor ? "*" : "");
     else
         atoll_buffer_printf(out, "<td><span class=\"soft\">&#8211;</span></td>");
 }
@@ -196,7 +208,7 @@ static void put_task_row(struct atoll_buffer *out, const struct atoll_task_summa
     }
     atoll_buffer_printf(out, "</a></td>");
     if (!has_rivals)
-        put_share(out, t->floor_share, t->is_memory_floor ? "*" : "");
+        put_share(out, t);
     put_yardstick(out, t, has_rivals);
     atoll_buffer_printf(out, "<td>");
     atoll_html_time(out, t->best_ns, t->best_lo_ns, t->best_hi_ns);
@@ -211,7 +223,7 @@ static void put_task_row(struct atoll_buffer *out, const struct atoll_task_summa
     }
     put_maker(out, t);
     if (has_rivals)
-        put_share(out, t->floor_share, t->is_memory_floor ? "*" : "");
+        put_share(out, t);
     put_evaluations(out, t);
     atoll_buffer_printf(out, "</tr>\n");
 }

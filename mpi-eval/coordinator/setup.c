@@ -219,6 +219,8 @@ int atoll_setup_of_campaign(const struct atoll_campaign *campaign, int is_null, 
     setup.backend_null |= is_null != 0;
     if (setup.backend_null && !atoll_campaign_option(campaign, "sample-device"))
         setup.sample_device_ns = 0;
+    setup.wants_triton = !setup.backend_null && config->search.triton != ATOLL_TRITON_NONE &&
+                         strcmp(setup.backend, "cuda") == 0;
     if (getrandom(setup.secret, sizeof(setup.secret), 0) != (ssize_t)sizeof(setup.secret))
         return atoll_err_errno(err, errno, "cannot draw the run's secret");
     *ret_setup = setup;

@@ -22,7 +22,7 @@
 
 /* Without the secret (zero). */
 void atoll_setup_defaults(struct atoll_setup *ret_setup);
-/* Defaults, then the campaign's options, then a fresh secret.  is_null: the null backend whatever the
+/* Defaults, then the campaign's options, whether its search has Triton (setting triton), then a fresh secret.  is_null: the null backend whatever the
  * campaign says; it answers at once, or after the campaign's sample-device where that is given. ATOLL_E_INPUT
  * names the option. */
 int atoll_setup_of_campaign(const struct atoll_campaign *campaign, int is_null, struct atoll_setup *ret_setup,

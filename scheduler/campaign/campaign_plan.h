@@ -81,6 +81,9 @@ struct atoll_campaign_plan {
  * standard error what takes the place of ours, unless is_quiet.  Errors: those of reading them, with the file; LIMIT; USAGE (no such
  * family). */
 int atoll_plan_knowledge_write(struct atoll_campaign_plan *plan, int is_quiet, struct atoll_err *err);
+/* What of the folders still reaches a model without their entries (setting knowledge 0), a sentence on how to leave it out, too; NULL:
+ * nothing, or entries are told. */
+const char *atoll_plan_knowledge_left(const struct atoll_search *search);
 /* Seeds of the installed suites and what was best in the campaigns of --reuse, in the languages that the plan evolves (kernels.c). */
 int atoll_plan_kernels_put(const struct atoll_campaign_plan *plan, struct atoll_knowledge_pack *pack,
                            struct atoll_err *err);

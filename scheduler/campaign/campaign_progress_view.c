@@ -512,6 +512,29 @@ static json_t *known_text(const char *text)
     return text && *text ? atoll_json_text(text) : json_null();
 }
 
+static json_t *task_json(const struct atoll_campaign_progress *s,
+                         const struct atoll_campaign_progress_task *t)
+{
+    struct atoll_progress_speedup rival = atoll_progress_over_rival(t), seed = atoll_progress_over_seed(t);
+    struct atoll_progress_speedup first = t->rival_ns > 0 ? rival : seed;
+
+    return json_pack(
+        "{s:o, s:o, s:o, s:o, s:f, s:f, s:f, s:b, s:s, s:f, s:f, s:o, s:b, s:o, s:o, "
+        "s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+        "task", atoll_json_text(t->name), "model", known_text(t->model), "evaluated",
+        known_count(is_counted(s), task_evaluated(s, t)), "correct", known_count(s->has_hint, t->correct),
+        "baseline_ns", t->baseline_ns, "best_ns", t->best_ns, "ratio", first.ratio, "final", first.is_final,
+        "ratio_over", t->rival_ns > 0 ? "rival" : "seed", "ratio_seed", seed.ratio, "rival_ns", t->rival_ns,
+        "rival", known_text(t->rival), "done", t->is_done, "reason", known_text(t->is_done ? t->reason : ""),
+        "candidate", known_text(t->best), "baseline_interval_ns",
+        known_interval(t->baseline_lo_ns, t->baseline_hi_ns), "best_interval_ns",
+        known_interval(t->best_lo_ns, t->best_hi_ns), "ratio_interval", known_interval(first.lo, first.hi),
+        "ratio_seed_interval", known_interval(seed.lo, seed.hi), "rival_interval_ns",
+        known_interval(t->rival_lo_ns, t->rival_hi_ns), "pairs",
+        known_count(first.pair_count > 0, first.pair_count), "pairs_seed",
+        known_count(seed.pair_count > 0, seed.pair_count));
+}
+
 static void add_progress(json_t *part, const struct atoll_campaign_progress *s, int64_t now_unix_ns)
 {
     const struct atoll_progress_json *hint = &s->hint;
@@ -522,31 +545,8 @@ static void add_progress(json_t *part, const struct atoll_campaign_progress *s, 
                            : json_pack("{s:I, s:I, s:I, s:I, s:f}", "open", (json_int_t)a->open, "answered",
                                        (json_int_t)a->answered, "failed", (json_int_t)a->failed, "tokens",
                                        (json_int_t)a->tokens, "cost_usd", a->cost_usd);
-    for (size_t i = 0; i < hint->task_count; i++) {
-        const struct atoll_campaign_progress_task *t = &hint->tasks[i];
-
-        struct atoll_progress_speedup rival = atoll_progress_over_rival(t),
-                                      seed = atoll_progress_over_seed(t);
-        struct atoll_progress_speedup first = t->rival_ns > 0 ? rival : seed;
-
-        json_array_append_new(
-            tasks, json_pack("{s:o, s:o, s:o, s:o, s:f, s:f, s:f, s:b, s:s, s:f, s:f, s:o, s:b, s:o, s:o, "
-                             "s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
-                             "task", atoll_json_text(t->name), "model", known_text(t->model), "evaluated",
-                             known_count(is_counted(s), task_evaluated(s, t)), "correct",
-                             known_count(s->has_hint, t->correct), "baseline_ns", t->baseline_ns, "best_ns",
-                             t->best_ns, "ratio", first.ratio, "final", first.is_final, "ratio_over",
-                             t->rival_ns > 0 ? "rival" : "seed", "ratio_seed", seed.ratio, "rival_ns",
-                             t->rival_ns, "rival", known_text(t->rival), "done", t->is_done, "reason",
-                             known_text(t->is_done ? t->reason : ""), "candidate", known_text(t->best),
-                             "baseline_interval_ns", known_interval(t->baseline_lo_ns, t->baseline_hi_ns),
-                             "best_interval_ns", known_interval(t->best_lo_ns, t->best_hi_ns),
-                             "ratio_interval", known_interval(first.lo, first.hi), "ratio_seed_interval",
-                             known_interval(seed.lo, seed.hi), "rival_interval_ns",
-                             known_interval(t->rival_lo_ns, t->rival_hi_ns), "pairs",
-                             known_count(first.pair_count > 0, first.pair_count), "pairs_seed",
-                             known_count(seed.pair_count > 0, seed.pair_count)));
-    }
+    for (size_t i = 0; i < hint->task_count; i++)
+        json_array_append_new(tasks, task_json(s, &hint->tasks[i]));
     for (size_t i = 0; i < hint->device_count; i++) {
         struct atoll_device_time time = atoll_campaign_progress_device_time(&hint->devices[i]);
         json_t *device =

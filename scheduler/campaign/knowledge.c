@@ -165,6 +165,17 @@ static void pass_over(void *context, const struct atoll_err *problem)
     (void)problem;
 }
 
+const char *atoll_plan_knowledge_left(const struct atoll_search *search)
+{
+    static const char *const left[2][2] = {
+        {NULL, "calls of tools, which search them (--set tools=0 leaves them out)"},
+        {"hints (--set hints=0 leaves them out)",
+         "hints, and calls of tools, which search them (--set hints=0 --set tools=0 leaves both out)"}};
+    int has_hints =
+        search->hints && search->strategy != ATOLL_STRATEGY_REPEATED; /* whose asks are told none */
+    return search->knowledge ? NULL : left[has_hints][search->tools > 0];
+}
+
 int atoll_plan_knowledge_write(struct atoll_campaign_plan *plan, int is_quiet, struct atoll_err *err)
 {
     const struct atoll_plan_settings *settings = plan->settings;
@@ -173,8 +184,12 @@ int atoll_plan_knowledge_write(struct atoll_campaign_plan *plan, int is_quiet, s
         atoll_knowledge_pack_load(settings->site_knowledge, given->items, given->count, err);
     if (!pack)
         return -1;
+    const char *left = settings->model.where ? atoll_plan_knowledge_left(&plan->search) : NULL;
     if (!is_quiet)
         replaced_print(pack);
+    if (!is_quiet && left)
+        fprintf(stderr,
+                "atoll: knowledge=0 tells models no entries; what they still get of its folders: %s\n", left);
     struct atoll_knowledge_base *base = atoll_knowledge_base_parse(pack, pass_over, NULL, err);
     int rc = base ? except_put(plan, base, err) : -1;
     rc = rc == 0 ? hints_put(pack, &base->index, settings, err) : rc;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/print.h"
 #include "base/program.h"
 #include "base/spelling.h"
@@ -79,6 +80,16 @@ static int names_task(const char *item, const char *name)
     return 0;
 }
 
+/* Room for one more; MEMORY. */
+static int list_reserve(struct atoll_run_tasks *list, struct atoll_err *err)
+{
+    uint32_t count = (uint32_t)list->count + 1, capacity = list->capacity; /* both arrays have the same */
+    return atoll_array_reserve(&list->tasks, &capacity, count, sizeof(*list->tasks), err) != 0 ||
+                   atoll_array_reserve(&list->dirs, &list->capacity, count, sizeof(*list->dirs), err) != 0
+               ? -1
+               : 0;
+}
+
 /* Takes a folder's task into the list, where it is wanted and the backend can evolve it. */
 static int add(void *context, const char *dir, struct atoll_err *err)
 {
@@ -119,20 +130,8 @@ static int add(void *context, const char *dir, struct atoll_err *err)
             goto leave_out;
         }
     }
-    if (list->count == list->capacity) {
-        size_t capacity = list->capacity ? 2 * list->capacity : 16;
-        struct atoll_task **tasks = realloc(list->tasks, capacity * sizeof(*tasks));
-        char **dirs = NULL;
-
-        list->tasks = tasks ? tasks : list->tasks;
-        dirs = tasks ? realloc(list->dirs, capacity * sizeof(*dirs)) : NULL;
-        if (!dirs) {
-            atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the task list");
-            goto leave_out;
-        }
-        list->dirs = dirs;
-        list->capacity = capacity;
-    }
+    if (list_reserve(list, err) != 0)
+        goto leave_out;
     list->dirs[list->count] = strdup(dir);
     if (!list->dirs[list->count]) {
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the task list");

@@ -16,7 +16,8 @@ struct atoll_run_tasks {
     char **dirs;
     char *names[256]; /* owned: of tasks that were not asked for, to suggest one of them */
     size_t name_count;
-    size_t count, capacity, skipped; /* skipped: left out, each with a warning on standard error */
+    size_t count, skipped; /* skipped: left out, each with a warning on standard error */
+    uint32_t capacity;
 };
 
 /* The folder that a user means by a suite's or task's name: the path itself where it is there, else what was installed with

@@ -347,10 +347,10 @@ static void print_diff(const struct atoll_archive_view *view, const struct side 
         if (json_is_number(lo) && json_is_number(hi))
             snprintf(interval, sizeof(interval), " (%.3f to %.3f)", json_number_value(lo),
                      json_number_value(hi));
-        printf("  side by side   A/B %.3f%s, p %.2g, %d pairs\n",
-               json_number_value(json_object_get(row, "ratio")), interval,
-               json_number_value(json_object_get(row, "p_value")),
-               (int)json_integer_value(json_object_get(row, "pairs")));
+        atoll_print_line(stdout, 17, "  side by side   A/B %.3f%s, p %.2g, %d pairs",
+                         json_number_value(json_object_get(row, "ratio")), interval,
+                         json_number_value(json_object_get(row, "p_value")),
+                         (int)json_integer_value(json_object_get(row, "pairs")));
     }
     atoll_print(stdout, "\nparameters%s\n", json_array_size(parameters) ? "" : ": the same");
     json_array_foreach(parameters, i, row)

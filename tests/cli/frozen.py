@@ -72,7 +72,9 @@ check(frozen["version"] == 1 and names == sorted(names) and option(campaign) == 
 check({"index.yaml", "prices.yaml", "prompts/role.md", "prompts/mine.md", "constraints/c-dialect.yaml"} <= set(names), names)
 check(MARK in frozen["files"]["prompts/c.md"] and "of-a-friend" in frozen["files"]["hints.yaml"], "overlays")
 check(not (campaign / "hints.yaml").exists(), "hints have a file of their own")
-run("again", "--knowledge", site, "--experience", hints)
+check("tells models no entries" not in run("again", "--knowledge", site, "--experience", hints), "all is told")
+said = run("bare", "--set", "knowledge=0")
+check("knowledge=0 tells models no entries" in said and "--set hints=0 --set tools=0" in said, said)
 check(option(root / "again") == option(campaign), "the same texts have another name")
 
 (root / "bad").mkdir()

@@ -128,8 +128,13 @@ def on_terminal(columns, *words):
 for words in (["best", "mine"], ["list", "mine"], ["status", "mine"], ["show", "mine"], ["run", "--list-settings"], ["help"], ["knowledge", "list"], ["experience", "list"], ["best", "/nowhere/" + 9 * "long words "]):
     lines = on_terminal(80, *words).splitlines()
     check(lines and all(len(line) <= 80 for line in lines), f"{words}: " + "\n".join(line for line in lines if len(line) > 80))
-apart = on_terminal(80, "diff", "mine", "softmax_rows/baseline", "softmax_rows").split("\nplan")[0]  # sources are as they are
-check(all(len(line) <= 80 for line in apart.splitlines()), apart)
+def apart_on(columns):  # sources are as they are
+    return on_terminal(columns, "diff", "mine", "softmax_rows/baseline", "softmax_rows").split("\nplan")[0]
+
+
+apart = apart_on(80)
+narrow = apart_on(40)  # as long names would make it: each line of ours is folded, and says the same
+check(all(len(line) <= 40 for line in narrow.splitlines()) and "side by side" in narrow and narrow.split() == apart.split(), narrow)
 check(re.search(r"\n  \S+ +A +[\d.]+ \ws +(<1|\d+)%  B +[\d.]+ \ws +(<1|\d+)%  A/B ~\d+\.\d{3}\n", apart), apart)
 check(re.match(r"task +best \+- +speedup over seed \+- +gain made by +kernel\n", on_terminal(80, "best", "mine")), on_terminal(80, "best", "mine"))
 has(on_terminal(80, "best", "mine"), "(gain: over the best of the seeds", "\n    95 % interval 1.23-1.27, 12 pairs\n")

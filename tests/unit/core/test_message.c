@@ -115,6 +115,7 @@ static void fill_setup(struct atoll_setup *s)
     s->profile_all = 1;
     s->profile_ratio = 1.5;
     s->profile_budget = 0.1;
+    s->wants_triton = 1;
 }
 
 static void encode_setup(struct atoll_buffer *out)
@@ -575,11 +576,14 @@ static void test_hostile_profile_settings(void **state)
     fill_setup(&s);
     atoll_buffer_clear(&b);
     atoll_setup_encode(&s, &b);
-    b.data[b.length - 20] = 2; /* profile_all, before ratio and budget */
-    assert_int_equal(atoll_setup_decode(b.data, b.length, &s, NULL), -1);
-    b.data[b.length - 20] = 1;
-    b.data[b.length - 24] = 2; /* is_warm */
-    assert_int_equal(atoll_setup_decode(b.data, b.length, &s, NULL), -1);
+    static const size_t flags[] = {4, 24,
+                                   28}; /* wants_triton; profile_all, before ratio and budget; is_warm */
+    for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++) {
+        b.data[b.length - flags[i]] = 2;
+        assert_int_equal(atoll_setup_decode(b.data, b.length, &s, NULL), -1);
+        b.data[b.length - flags[i]] = 1;
+        assert_int_equal(atoll_setup_decode(b.data, b.length, &s, NULL), 0);
+    }
     atoll_buffer_fini(&b);
 }
 

@@ -451,7 +451,8 @@ static struct atoll_compiler *compiler_create(const struct atoll_setup *setup, u
                                                          .memory_bytes = setup->compile_memory_bytes,
                                                          .output_bytes = OBJECT_BYTES},
                                             .include_path = setup->include_path};
-    struct atoll_triton_settings other = {.compiler = settings.compiler, .python = setup->python};
+    struct atoll_triton_settings other = {
+        .compiler = settings.compiler, .python = setup->python, .starts_now = setup->wants_triton != 0};
     struct atoll_compiler *cuda = atoll_nvrtc_create(&settings, err);
     return cuda ? atoll_cuda_compiler_by_language_create(cuda, atoll_triton_create(&other, err), err) : NULL;
 }

@@ -1,5 +1,6 @@
 /* triton.c - a job goes from the queue to a child of the zygote, whose answer gives PTX; the PTX is judged and goes to ptxas; the
- * cubin, with the words on how it is launched in front of ptxas's, is kept and done.  The zygote is started for the first job.
+ * cubin, with the words on how it is launched in front of ptxas's, is kept and done.  The zygote is started for the first job, or
+ * with the compiler (starts_now).
  * When it dies, jobs under way go to a fresh one, once.  One that does not work is tried again only after a while, so that a
  * node without Triton says so at once for every candidate.  A job that another evaluator of the node has claimed waits for what
  * that one puts into the cache, for as long as compiling may take. */
@@ -642,5 +643,7 @@ struct atoll_compiler *atoll_triton_create(const struct atoll_triton_settings *s
         struct atoll_err why = ATOLL_ERR_INIT;
         t->cache = atoll_compile_cache_create(settings->cache, ATOLL_COMPILE_CACHE_BYTES, &why);
     }
+    if (settings->starts_now)
+        zygote_start(t);
     return &t->base;
 }

@@ -1,6 +1,6 @@
 /* triton.h - the compiler of Triton sources (compiler.h): children forked from one process that has imported Triton make PTX, and
  * ptxas of Triton's own package makes the cubin, as Triton's launcher would.
- * Layer: mpi-eval, backend/cuda.  Nothing is started before the first job. */
+ * Layer: mpi-eval, backend/cuda.  Nothing is started before the first job, unless starts_now says so. */
 #ifndef ATOLL_MPI_EVAL_BACKEND_CUDA_TRITON_TRITON_H
 #define ATOLL_MPI_EVAL_BACKEND_CUDA_TRITON_TRITON_H
 
@@ -11,6 +11,7 @@ struct atoll_triton_settings {
     const char *python;                      /* as a setup says it: a path, "auto", "" or "none" */
     const char *script; /* NULL: ATOLL_TRITON_SCRIPT, else atoll_triton.py of this installation */
     const char *cache;  /* folder of the cache; NULL: as compile.h; "" none */
+    int starts_now; /* 1: the process starts with the compiler and imports while others work; what fails is logged, and jobs say it */
 };
 
 /* Jobs whose file name ends in ".py" (request.h).  Where no interpreter has Triton, a job ends as BROKEN and says so. */

@@ -1,140 +1,8 @@
 /* Whole campaigns against the evaluators of fake_peers.h: they answer orders as the null backend does,
  * and misbehaves as a case asks. */
-#include "tests/unit/mpi-eval/coordinator/fake_peers.h"
+#include "tests/unit/mpi-eval/coordinator/campaign_run.h"
 
 #include <math.h>
-
-/* ---- campaigns ---- */
-
-static int entry_remove(const char *path, const struct stat *st, int kind, struct FTW *walk)
-{
-    return remove(path);
-}
-
-static int dir_make(void **state)
-{
-    static char dir[] = ATOLL_BUILD_DIR "/tests/coordinator.XXXXXX";
-    static char path[sizeof(dir)];
-    memcpy(path, dir, sizeof(dir));
-    *state = mkdtemp(path);
-    return *state ? 0 : -1;
-}
-
-static int dir_remove(void **state)
-{
-    return nftw(*state, entry_remove, 16, FTW_DEPTH | FTW_PHYS);
-}
-
-static const char *path_of(void **state, const char *name)
-{
-    static char paths[4][512];
-    static unsigned turn;
-    char *path = paths[turn++ % 4];
-    snprintf(path, sizeof(paths[0]), "%s/%s", (const char *)*state, name);
-    return path;
-}
-
-static void campaign_make_with(void **state, const struct atoll_search *search)
-{
-    static const char *const names[] = {"softmax_rows", "transpose"};
-    static char dirs[2][512];
-    struct atoll_campaign_task told[2];
-    struct atoll_task *tasks[2];
-    struct atoll_config config = {.engine_version = ATOLL_ENGINE_VERSION, .task_count = 2, .tasks = told};
-    for (int i = 0; i < 2; i++) {
-        snprintf(dirs[i], sizeof(dirs[i]), "%s/suites/starter/%s", ATOLL_SOURCE_DIR, names[i]);
-        tasks[i] = atoll_task_load(dirs[i], NULL);
-        assert_non_null(tasks[i]);
-        told[i] = (struct atoll_campaign_task){tasks[i]->name, dirs[i], tasks[i]->id};
-    }
-    snprintf(config.atoll_version, sizeof(config.atoll_version), "%s", ATOLL_VERSION);
-    config.id = atoll_id_of("test", 4);
-    config.search = *search;
-    struct atoll_campaign *campaign = atoll_campaign_create(path_of(state, "c"), &config, NULL, NULL);
-    assert_non_null(campaign);
-    atoll_campaign_close(campaign);
-    atoll_task_destroy(tasks[0]);
-    atoll_task_destroy(tasks[1]);
-}
-
-static struct atoll_search search_of(void)
-{
-    struct atoll_search search;
-    atoll_search_defaults(&search);
-    search.seed = 7;
-    search.evaluation_budget = BUDGET;
-    return search;
-}
-
-static void campaign_make(void **state)
-{
-    struct atoll_search search = search_of();
-    campaign_make_with(state, &search);
-}
-
-static void fake_stage(void *context, enum atoll_handover_stage stage)
-{
-    struct peers *p = context;
-    assert_true(p->told_count < 4);
-    p->told[p->told_count++] =
-        (struct told){stage, p->stops, p->results, access(path_of(p->state, "c/archive.h5"), F_OK) == 0};
-}
-
-/* Evaluators were told to stop, and the attempt's archive is not there yet. */
-static void fake_life(void *context)
-{
-    struct peers *p = context;
-    assert_true(p->stops > 0);
-    if (p->lives++ == 0 && !p->had_archive)
-        assert_int_not_equal(access(path_of(p->state, "c/archive.h5"), F_OK), 0);
-}
-
-static int fake_devices(void *context);
-
-static int campaign_run_with(void **state, struct peers *p, sig_atomic_t interrupts,
-                             struct atoll_coordinator_result *ret_result, struct atoll_err *err)
-{
-    struct atoll_setup setup;
-    struct atoll_campaign *campaign = atoll_campaign_open(path_of(state, "c"), NULL, err);
-    assert_non_null(campaign);
-    assert_int_equal(atoll_campaign_lock(campaign, err), 0);
-    assert_int_equal(atoll_setup_of_campaign(campaign, 1, &setup, err), 0);
-    int progress = open(path_of(state, "progress"), O_WRONLY | O_CREAT | O_APPEND, 0600);
-    p->had_archive = access(path_of(state, "c/archive.h5"), F_OK) == 0;
-    const struct atoll_coordinator_settings settings = {
-        .peers = {p, PEERS, 0, fake_send, fake_receive, fake_wait, fake_pollfds, fake_drop, fake_waiting},
-        .campaign = campaign,
-        .setup = &setup,
-        .job = "test",
-        .ack_log = path_of(state, "acks"),
-        .progress_fd = progress,
-        .heartbeat_timeout_ns = p->mischief == HANGS ? 15e9 : 1e12,
-        .now_ns = has_own_clock(p) ? fake_now : NULL,
-        .interrupts = &p->asked,
-        .drains_on_interrupt = p->drains,
-        .until_ns = p->until_ns,
-        .is_to_finish = p->finishes,
-        .extension = p->extension,
-        .on_stage = fake_stage,
-        .on_life = fake_life,
-        .has_devices = p->waits_for_devices ? fake_devices : NULL,
-        .stage_context = p};
-    p->state = state;
-    p->asked = interrupts;
-    int rc = atoll_coordinator_run(&settings, ret_result, err);
-    close(progress);
-    atoll_campaign_close(campaign);
-    return rc;
-}
-
-static int campaign_run(void **state, enum mischief mischief, sig_atomic_t interrupts,
-                        struct atoll_coordinator_result *ret_result, struct atoll_err *err)
-{
-    struct peers *p = peers_create(mischief);
-    int rc = campaign_run_with(state, p, interrupts, ret_result, err);
-    peers_destroy(p);
-    return rc;
-}
 
 /* Each evaluation number at most once; returns how many. */
 static unsigned acks_count(void **state)
@@ -412,18 +280,6 @@ static void test_stages_are_told(void **state)
     assert_true(result.was_finished);
     assert_int_equal(p->told_count, 0);
     peers_destroy(p);
-}
-
-static int fake_devices(void *context)
-{
-    struct peers *p = context;
-    if (p->devices_after > 0) {
-        for (unsigned i = 0; i < PEERS; i++)
-            assert_int_equal(p->setups[i], 0);
-        enqueue_pulse(p, p->devices_after % PEERS);
-        return --p->devices_after == 0;
-    }
-    return 1;
 }
 
 /* Nobody is sent anything before the devices are free, and then everybody who was heard is. */
@@ -749,24 +605,6 @@ static void test_device_times(void **state)
     peers_destroy(p);
 }
 
-static void test_progress_lines(void **state)
-{
-    struct atoll_coordinator_result result;
-    char line[8192] = "";
-    campaign_make(state);
-    assert_int_equal(campaign_run(state, HONEST, 0, &result, NULL), 0);
-    FILE *file = fopen(path_of(state, "progress"), "r");
-    assert_non_null(file);
-    char last[sizeof(line)] = "";
-    while (fgets(line, sizeof(line), file))
-        memcpy(last, line, sizeof(last));
-    fclose(file);
-    assert_non_null(strstr(last, "{\"type\":\"summary\""));
-    assert_non_null(strstr(last, "\"stopped\":1"));
-    assert_non_null(strstr(last, "\"name\":\"softmax_rows\""));
-    assert_non_null(strstr(last, "]}\n"));
-}
-
 int main(void)
 {
     atoll_log_setup(-1, ATOLL_LOG_ERROR, "");
@@ -793,7 +631,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_replay_finds_the_difference, dir_make, dir_remove),
         cmocka_unit_test_setup_teardown(test_newer_engine, dir_make, dir_remove),
         cmocka_unit_test_setup_teardown(test_device_times, dir_make, dir_remove),
-        cmocka_unit_test_setup_teardown(test_progress_lines, dir_make, dir_remove),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "evolution/engine/engine.h"
 #include "mpi-eval/coordinator/setup.h"
+#include "tests/unit/archive-h5/scratch.h"
 
 static void test_options(void **state)
 {
@@ -114,6 +116,48 @@ static void test_sanitize(void **state)
     }
 }
 
+/* Who compiles for GPUs is told whether the search has Triton, so that nobody waits for its interpreter later. */
+static void test_triton(void **state)
+{
+    static const struct {
+        const char *backend;
+        enum atoll_triton triton;
+        int is_null;
+        uint32_t wants;
+    } rows[] = {{"cuda", ATOLL_TRITON_NONE, 0, 0},
+                {"cuda", ATOLL_TRITON_BESIDE, 0, 1},
+                {"cuda", ATOLL_TRITON_ALONE, 0, 1},
+                {"cuda", ATOLL_TRITON_ALONE, 1, 0},
+                {"cpu", ATOLL_TRITON_ALONE, 0, 0}};
+    static const char dir[] = ATOLL_SOURCE_DIR "/suites/starter/softmax_rows";
+    struct atoll_task *task = atoll_task_load(dir, NULL);
+    assert_non_null(task);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char folder[PATH_MAX], path[PATH_MAX];
+        const struct atoll_config_option option = {"backend", rows[i].backend};
+        const struct atoll_campaign_task listed = {task->name, dir, task->id};
+        struct atoll_config config = {.engine_version = ATOLL_ENGINE_VERSION,
+                                      .id = atoll_id_of("setup", 5),
+                                      .option_count = 1,
+                                      .options = &option,
+                                      .task_count = 1,
+                                      .tasks = &listed};
+        struct atoll_setup s;
+        atoll_search_defaults(&config.search);
+        config.search.triton = rows[i].triton;
+        scratch_make(folder);
+        struct atoll_campaign *campaign =
+            atoll_campaign_create(scratch_join(path, folder, "c"), &config, NULL, NULL);
+        assert_non_null(campaign);
+        assert_int_equal(atoll_setup_of_campaign(campaign, rows[i].is_null, &s, NULL), 0);
+        if (s.wants_triton != rows[i].wants)
+            fail_msg("row %zu: %u", i, s.wants_triton);
+        atoll_campaign_close(campaign);
+        scratch_remove(folder);
+    }
+    atoll_task_destroy(task);
+}
+
 static void test_wrong_values(void **state)
 {
     static char long_text[2000];
@@ -148,8 +192,9 @@ static void test_wrong_values(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_options), cmocka_unit_test(test_cuda),
-                                       cmocka_unit_test(test_counters_budget),
-                                       cmocka_unit_test(test_sanitize), cmocka_unit_test(test_wrong_values)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_options),         cmocka_unit_test(test_cuda),
+        cmocka_unit_test(test_counters_budget), cmocka_unit_test(test_sanitize),
+        cmocka_unit_test(test_triton),          cmocka_unit_test(test_wrong_values)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

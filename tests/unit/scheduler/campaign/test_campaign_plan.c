@@ -31,8 +31,34 @@ static void test_sampling_by_budget(void **state)
     }
 }
 
+/* Who switches knowledge off for a comparison is told what is still there. */
+static void test_knowledge_left(void **state)
+{
+    static const struct {
+        uint32_t knowledge, hints, tools;
+        enum atoll_strategy_kind strategy;
+        const char *begins; /* NULL: nothing is said */
+    } rows[] = {
+        {2, 1, 8, ATOLL_STRATEGY_ISLANDS, NULL},           {1, 1, 8, ATOLL_STRATEGY_ISLANDS, NULL},
+        {0, 1, 8, ATOLL_STRATEGY_ISLANDS, "hints, and c"}, {0, 1, 0, ATOLL_STRATEGY_BEAM, "hints (--set"},
+        {0, 0, 8, ATOLL_STRATEGY_ISLANDS, "calls of t"},   {0, 0, 0, ATOLL_STRATEGY_ISLANDS, NULL},
+        {0, 1, 8, ATOLL_STRATEGY_REPEATED, "calls of t"},  {0, 1, 0, ATOLL_STRATEGY_REPEATED, NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct atoll_search search = {.knowledge = rows[i].knowledge,
+                                            .hints = rows[i].hints,
+                                            .tools = rows[i].tools,
+                                            .strategy = rows[i].strategy};
+        const char *left = atoll_plan_knowledge_left(&search), *begins = rows[i].begins;
+        if (!left != !begins || (left && strncmp(left, begins, strlen(begins)) != 0))
+            fail_msg("row %zu: %s", i, left ? left : "nothing");
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_sampling_by_budget)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_sampling_by_budget),
+                                       cmocka_unit_test(test_knowledge_left)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

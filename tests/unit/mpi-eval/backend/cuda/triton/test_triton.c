@@ -626,18 +626,49 @@ static void test_missing(void **state)
                 {"/no/such/python3", "name a Python that has triton with --python"},
                 {"/bin/true", "name a Python that has triton with --python"}};
     struct atoll_prepared *p = prepare(PLAN("", ARGS) KERNEL);
-    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-        struct atoll_triton_settings settings = settings_of(rows[i].python, "");
+    for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(*rows); i++) {
+        struct atoll_triton_settings settings = settings_of(rows[i / 2].python, "");
+        settings.starts_now = i % 2; /* what fails is said by the job all the same */
         struct atoll_compiler *with = atoll_triton_create(&settings, NULL);
+        assert_non_null(with);
         for (int k = 0; k < 2; k++) {
             struct atoll_compiled c = run(with, p);
-            if (c.status != ATOLL_COMPILE_BROKEN || !strstr(c.diagnostics, rows[i].says))
-                fail_msg("%s: status %d: %s", rows[i].python, (int)c.status, c.diagnostics);
+            if (c.status != ATOLL_COMPILE_BROKEN || !strstr(c.diagnostics, rows[i / 2].says))
+                fail_msg("%s: status %d: %s", rows[i / 2].python, (int)c.status, c.diagnostics);
             atoll_compiled_fini(&c);
         }
         atoll_compiler_destroy(with);
     }
     atoll_prepared_destroy(p);
+}
+
+/* Where Triton is wanted it is imported, warm and has its ptxas before there is a job; else nothing of it runs. */
+static void test_starts_now(void **state)
+{
+    struct atoll_triton_settings settings = settings_of(python, "");
+    struct pollfd fds[8];
+    struct atoll_compiled none;
+    for (int now = 0; now < 2; now++) {
+        settings.starts_now = now;
+        struct atoll_compiler *with = atoll_triton_create(&settings, NULL);
+        assert_int_equal(atoll_compiler_pollfds(with, fds, 8), now);
+        assert_int_equal(atoll_compiler_timeout_ms(with), -1);
+        if (now) { /* its word that it is ready is all that comes unasked */
+            double until = atoll_clock_mono_ns() + 100e9;
+            for (int is_there = 0; !is_there;) {
+                assert_int_equal(poll(fds, (nfds_t)atoll_compiler_pollfds(with, fds, 8), 100000), 1);
+                is_there = (fds[0].revents & POLLIN) != 0;
+                assert_int_equal(atoll_compiler_collect(with, &none), 0);
+                assert_true(atoll_clock_mono_ns() < until);
+            }
+            struct atoll_prepared *p = prepare(PLAN("", ARGS) KERNEL);
+            struct atoll_compiled c = run(with, p);
+            assert_int_equal(c.status, ATOLL_COMPILE_OK);
+            atoll_compiled_fini(&c);
+            atoll_prepared_destroy(p);
+        }
+        atoll_compiler_destroy(with);
+    }
 }
 
 /* Behind the interface that the backend gives its callers, a job that is waited for is a job like others. */
@@ -659,10 +690,12 @@ static void test_by_language(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_launch),  cmocka_unit_test(test_classes),    cmocka_unit_test(test_same_as_jit),
-        cmocka_unit_test(test_errors),  cmocka_unit_test(test_hostile),    cmocka_unit_test(test_cache),
-        cmocka_unit_test(test_claims),  cmocka_unit_test(test_memory),     cmocka_unit_test(test_seeds),
-        cmocka_unit_test(test_missing), cmocka_unit_test(test_by_language)};
+        cmocka_unit_test(test_launch),      cmocka_unit_test(test_classes),
+        cmocka_unit_test(test_same_as_jit), cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_hostile),     cmocka_unit_test(test_cache),
+        cmocka_unit_test(test_claims),      cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_seeds),       cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_starts_now),  cmocka_unit_test(test_by_language)};
     python = triton_python();
     if (!python)
         return 77;
