@@ -14,7 +14,7 @@
 #include "mpi-eval/backend/compile/diagnostics.h"
 #include "mpi-eval/backend/sandbox/sandbox.h"
 
-static const struct atoll_compiler_settings usual = {"cc", "-O1", NULL, 2, 20e9, UINT64_C(2) << 30, 16 << 20};
+static const struct atoll_compiler_settings usual = {"cc", "-O1", NULL, 2, 120e9, UINT64_C(2) << 30, 16 << 20};
 static char scratch[] = "/tmp/atoll-test-XXXXXX";
 static struct atoll_compiler *compiler;
 
@@ -92,11 +92,11 @@ static void test_bad_settings(void **state)
     } rows[] = {
         {"cc", "", 0, 1e9, ATOLL_E_LIMIT, "0 compile slots"},
         {"cc", "", 1, 0, ATOLL_E_LIMIT, "deadline"},
-        {"no-such-compiler", "", 1, 20e9, ATOLL_E_MISSING, "apt install gcc"},
-        {"/etc/passwd", "", 1, 20e9, ATOLL_E_MISSING, "no C compiler"},
-        {"true", "", 1, 20e9, ATOLL_E_MISSING, "makes no shared object"},
-        {"cc", "-fno-such-flag", 1, 20e9, ATOLL_E_MISSING, "-fno-such-flag"},
-        {"cc", "-c", 1, 20e9, ATOLL_E_MISSING, "not a shared object"},
+        {"no-such-compiler", "", 1, 120e9, ATOLL_E_MISSING, "apt install gcc"},
+        {"/etc/passwd", "", 1, 120e9, ATOLL_E_MISSING, "no C compiler"},
+        {"true", "", 1, 120e9, ATOLL_E_MISSING, "makes no shared object"},
+        {"cc", "-fno-such-flag", 1, 120e9, ATOLL_E_MISSING, "-fno-such-flag"},
+        {"cc", "-c", 1, 120e9, ATOLL_E_MISSING, "not a shared object"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct atoll_compiler_settings settings = usual;
@@ -386,7 +386,7 @@ static void test_limits(void **state)
     } rows[] = {
         {9, 2e9, UINT64_C(2) << 30, 16 << 20, ATOLL_COMPILE_TIMEOUT, "not done after 2"},
         {7, 60e9, UINT64_C(160) << 20, 16 << 20, ATOLL_COMPILE_MEMORY, "memory"},
-        {5, 20e9, UINT64_C(2) << 30, 64 << 10, ATOLL_COMPILE_ERROR, ""},
+        {5, 120e9, UINT64_C(2) << 30, 64 << 10, ATOLL_COMPILE_ERROR, ""},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct atoll_compiler_settings settings = {
