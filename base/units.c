@@ -203,6 +203,10 @@ const char *atoll_duration_text(double ns, char *ret_text, size_t text_bytes)
         snprintf(ret_text, text_bytes, "?");
         return ret_text;
     }
+    if (ns == 0.0) {
+        snprintf(ret_text, text_bytes, "0 s");
+        return ret_text;
+    }
     for (size_t i = 0; i < 3; i++)
         if (ns / steps[i].factor < 999.5)
             return digits_text(ns / steps[i].factor, steps[i].name, ret_text, text_bytes);
