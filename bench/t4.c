@@ -108,11 +108,6 @@ static int params_collect(struct reader *r, json_t *configuration, size_t at, st
 
 static const char *const status_names[ATOLL_T4_STATUS_COUNT] = {"correct", "compile", "runtime", "incorrect"};
 
-const char *atoll_t4_status_name(enum atoll_t4_status status)
-{
-    return (unsigned)status < ATOLL_T4_STATUS_COUNT ? status_names[status] : "?";
-}
-
 /* The value of the first objective; 0 when there is none above 0. */
 static double objective_of(json_t *result)
 {

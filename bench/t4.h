@@ -37,7 +37,5 @@ struct atoll_t4 *atoll_t4_load(const char *path, struct atoll_err *err);
 void atoll_t4_destroy(struct atoll_t4 *t4);
 /* NULL when the point is not legal. */
 const struct atoll_t4_entry *atoll_t4_find(const struct atoll_t4 *t4, const struct atoll_point *point);
-/* "correct", "compile", "runtime", "incorrect" */
-const char *atoll_t4_status_name(enum atoll_t4_status status);
 
 #endif

@@ -216,6 +216,8 @@ static int check_folder(const char *dir, struct atoll_err *err)
     const size_t leftover_count = sizeof(leftovers) / sizeof(*leftovers);
     int failed = 0;
     DIR *d = opendir(dir);
+    if (!d && errno == ENOTDIR)
+        return atoll_err_set(err, ATOLL_E_EXISTS, "%s: is a file; choose a folder, new or empty", dir);
     if (!d)
         return atoll_err_errno(err, errno, "%s: cannot open the folder", dir);
     if (faccessat(dirfd(d), "campaign.yaml", F_OK, 0) == 0) {

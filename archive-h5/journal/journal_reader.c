@@ -227,8 +227,8 @@ static int end_of_good(struct atoll_journal_reader *r, struct atoll_err *err)
     if (fstat(r->fd, &st) != 0)
         return atoll_err_errno(err, errno, "%s: cannot read the journal", r->path);
     r->end.file_bytes = (uint64_t)st.st_size > r->offset ? (uint64_t)st.st_size : r->offset;
-    if (r->offset == 0 && pread_all(r->fd, first, 4, 0) == 4 && memcmp(first, "ATLF", 4) != 0 &&
-        memcmp(first, zeros, 4) != 0)
+    ssize_t have = r->offset == 0 ? pread_all(r->fd, first, sizeof(first), 0) : 0;
+    if (have > 0 && memcmp(first, "ATLF", (size_t)have) != 0 && memcmp(first, zeros, (size_t)have) != 0)
         return atoll_err_set(err, ATOLL_E_CORRUPT, "%s: is not a journal of Atoll", r->path);
     int found = atoll_journal_witness(r->fd, r->path, r->offset, r->end.file_bytes, &witness, err);
     if (found < 0)

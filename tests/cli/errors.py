@@ -71,6 +71,7 @@ def usage():
     expect("task.yaml as a suite", run("task", "check", f"{suite}/transpose/task.yaml"), EXIT["input"], "is a file", "folder")
     for words in (("resume",), ("status",), ("watch",), ("replay",)):
         expect(f"file as a campaign of {words[0]}", run(*words, str(root / "file")), EXIT["notfound"], "is a file and no campaign", "-o")
+    expect("file as a new campaign", run("run", suite, "-o", str(root / "file")), EXIT["exists"], "is a file", "choose a folder")
     for only in ("", ","):
         expect(f"--only '{only}'", run("run", suite, "--only", only), 2, "--only names no task")
     expect("suite is not there", run("run", str(root / "nowhere")), EXIT["notfound"], "nowhere")

@@ -178,60 +178,26 @@ static const struct rule sample_allowed[] = {
 /* No sleep: two threads that hand work to each other would look like cores that somebody else took. */
 static const struct rule sample_spin_allowed[] = {USAGE_AND_EXIT};
 
+/* Starts no process, signals none, and changes the limits and the scheduling of none. */
+#define NOTHING_TO_OTHERS                                                                                    \
+    ANY("execve"), ANY("execveat"), ANY("fork"), ANY("vfork"), MASKED("clone", 0, CLONE_THREAD, 0),          \
+        ANY("kill"), ANY("tkill"), ANY("rt_sigqueueinfo"), ANY("rt_tgsigqueueinfo"), ANY("pidfd_open"),      \
+        ANY("pidfd_send_signal"), OF_OTHERS("prlimit64"), /* limits of the evaluator, say */                 \
+        OF_OTHERS("sched_setparam"),                                                                         \
+        MASKED("fcntl", 1, UINT32_MAX, F_SETOWN), /* input would send a signal to whom it names */           \
+        MASKED("fcntl", 1, UINT32_MAX, F_SETOWN_EX), MASKED("fcntl", 1, UINT32_MAX, F_SETSIG),               \
+        MASKED("prctl", 0, UINT32_MAX, PR_SET_PDEATHSIG), ANY("setpriority"), ANY("sched_setscheduler"),     \
+        ANY("sched_setattr"), ANY("ioprio_set")
+
 static const struct rule alone_denied[] = {
-    ANY("execve"),
-    ANY("execveat"),
-    ANY("fork"),
-    ANY("vfork"),
-    MASKED("clone", 0, CLONE_THREAD, 0),
-    ANY("kill"),
-    ANY("tkill"),
-    ANY("rt_sigqueueinfo"),
-    ANY("rt_tgsigqueueinfo"),
-    ANY("pidfd_open"),
-    OF_OTHERS("prlimit64"), /* limits of the evaluator, say */
-    OF_OTHERS("sched_setparam"),
-    ANY("pidfd_send_signal"),
-    MASKED("fcntl", 1, UINT32_MAX, F_SETOWN), /* input would send a signal to whom it names */
-    MASKED("fcntl", 1, UINT32_MAX, F_SETOWN_EX),
-    MASKED("fcntl", 1, UINT32_MAX, F_SETSIG),
-    MASKED("prctl", 0, UINT32_MAX, PR_SET_PDEATHSIG),
-    ANY("setpriority"),
-    ANY("sched_setscheduler"),
-    OF_OTHERS("sched_setaffinity"),
-    ANY("sched_setattr"),
-    ANY("ioprio_set"),
-    ANY("memfd_create"),
-    ANY("chmod"),
-    ANY("fchmod"),
-    ANY("fchmodat"),
+    NOTHING_TO_OTHERS,   OF_OTHERS("sched_setaffinity"),
+    ANY("memfd_create"), ANY("chmod"),
+    ANY("fchmod"),       ANY("fchmodat"),
     ANY("utimensat"),
 };
 
 /* Python imports torch before this holds. */
-static const struct rule module_denied[] = {
-    ANY("execve"),
-    ANY("execveat"),
-    ANY("fork"),
-    ANY("vfork"),
-    MASKED("clone", 0, CLONE_THREAD, 0),
-    ANY("kill"),
-    ANY("tkill"),
-    ANY("rt_sigqueueinfo"),
-    ANY("rt_tgsigqueueinfo"),
-    ANY("pidfd_open"),
-    OF_OTHERS("prlimit64"), /* limits of the evaluator, say */
-    OF_OTHERS("sched_setparam"),
-    ANY("pidfd_send_signal"),
-    MASKED("fcntl", 1, UINT32_MAX, F_SETOWN), /* input would send a signal to whom it names */
-    MASKED("fcntl", 1, UINT32_MAX, F_SETOWN_EX),
-    MASKED("fcntl", 1, UINT32_MAX, F_SETSIG),
-    MASKED("prctl", 0, UINT32_MAX, PR_SET_PDEATHSIG),
-    ANY("setpriority"),
-    ANY("sched_setscheduler"),
-    ANY("sched_setattr"),
-    ANY("ioprio_set"),
-};
+static const struct rule module_denied[] = {NOTHING_TO_OTHERS};
 
 #define ROWS(table) table, sizeof(table) / sizeof(table[0])
 static const struct filter_table {

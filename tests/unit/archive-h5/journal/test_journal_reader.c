@@ -222,10 +222,13 @@ static void test_no_journal(void **state)
     struct atoll_err err = ATOLL_ERR_INIT;
     struct atoll_journal_end end;
     uint64_t events;
-    scratch_write(path, "name: no journal at all, but a text\n", 36);
-    assert_int_equal(read_all(&end, &events, &err), -1);
-    assert_int_equal(err.code, ATOLL_E_CORRUPT);
-    assert_non_null(strstr(err.text, "is not a journal"));
+    static const size_t lengths[] = {36, 3, 1};
+    for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
+        scratch_write(path, "name: no journal at all, but a text\n", lengths[i]);
+        assert_int_equal(read_all(&end, &events, &err), -1);
+        assert_int_equal(err.code, ATOLL_E_CORRUPT);
+        assert_non_null(strstr(err.text, "is not a journal"));
+    }
     unlink(path);
     assert_null(atoll_journal_reader_open(path, &err));
     assert_int_equal(err.code, ATOLL_E_NOTFOUND);
