@@ -14,11 +14,12 @@
 struct atoll_compiler;
 
 struct atoll_compiler_settings {
-    const char *command;   /* cpu: "cc", searched in PATH once.  cuda: "nvrtc", or an nvcc */
-    const char *flags;     /* split at blanks; no shell */
-    const char *target;    /* cuda: "sm_90a"; NULL elsewhere */
-    unsigned slots;        /* children at once, >= 1 */
-    double deadline_ns;    /* per job, of running time (pauses do not count) */
+    const char *command; /* cpu: "cc", searched in PATH once.  cuda: "nvrtc", or an nvcc */
+    const char *flags;   /* split at blanks; no shell */
+    const char *target;  /* cuda: "sm_90a"; NULL elsewhere */
+    unsigned slots;      /* children at once, >= 1 */
+    double
+        deadline_ns; /* of a candidate's job, of running time (pauses do not count); others have 180 s at least */
     uint64_t memory_bytes; /* address space of a child */
     uint64_t output_bytes; /* of one object */
 };

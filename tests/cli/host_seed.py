@@ -112,12 +112,12 @@ def compile_all(seeds, folder):
                    path + ".c", "-lm"], text)
             continue
         plain = text.replace('extern "C" ', "").replace("#include <cuda_fp16.h>\n", "")
-        body += "\nnamespace seed%d {\n%s}\n" % (number, plain)
+        body += "\nnamespace seed_%d {\n%s}\n" % (number, plain)
         for step in plan_of(text)["launch"]:
             name = step["kernel"]
             waits = "__syncthreads" in re.search(r"%s\(.*?\n\}\n" % name, text, re.S).group()
             body += 'extern "C" void launch_%d_%s(const long long *grid, int block, void **args)\n{\n' \
-                    "    launch(seed%d::%s, grid, block, %d, args);\n}\n" % (number, name, number, name, waits)
+                    "    launch(seed_%d::%s, grid, block, %d, args);\n}\n" % (number, name, number, name, waits)
     with open(stem + ".cc", "w") as out:
         out.write(body)
     build(["g++", "-std=c++17", "-O0", "-fPIC", "-shared", "-Wall", "-Werror", "-Wno-unused-variable", "-Wno-unused-function",

@@ -1,5 +1,6 @@
 #include "mpi-eval/backend/compile/compile_job.h"
 
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,12 @@ void atoll_compile_job_destroy(struct atoll_compile_job *job)
     free(job->defines);
     free(job->text);
     free(job);
+}
+
+double atoll_compile_job_deadline_ns(const struct atoll_compile_job *job, double deadline_ns)
+{
+    int is_hostile = strncmp(job->file_name, ATOLL_COMPILE_CANDIDATE, strlen(ATOLL_COMPILE_CANDIDATE)) == 0;
+    return is_hostile ? deadline_ns : fmax(deadline_ns, ATOLL_COMPILE_OWN_NS);
 }
 
 static int copy_in(struct atoll_compile_job *job, const char *text, size_t length, const char *const *defines,

@@ -543,6 +543,11 @@ static double running_ns(const struct cc *cc, const struct slot *slot)
     return slot->ran_ns + (cc->paused ? 0 : atoll_clock_mono_ns() - slot->since_ns);
 }
 
+static double slot_deadline_ns(const struct cc *cc, const struct slot *slot)
+{
+    return atoll_compile_job_deadline_ns(slot->job, cc->deadline_ns);
+}
+
 /* Running time left until the next deadline; -1: none runs. */
 static double time_left_ns(const struct cc *cc)
 {
@@ -551,7 +556,7 @@ static double time_left_ns(const struct cc *cc)
         const struct slot *slot = &cc->slots[i];
         if (!slot->job || cc->paused)
             continue;
-        double left = cc->deadline_ns - running_ns(cc, slot);
+        double left = slot_deadline_ns(cc, slot) - running_ns(cc, slot);
         left = left < 0 ? 0 : left;
         least = least < 0 || left < least ? left : least;
     }
@@ -635,7 +640,7 @@ static void job_conclude(struct cc *cc, struct slot *slot, int wait_status)
                         : atoll_compile_judge(slot->output, slot->job->file_name, wait_status);
     if (status == ATOLL_COMPILE_TIMEOUT)
         snprintf(diagnostics, sizeof(diagnostics), "the compiler was not done after %.3g s",
-                 cc->deadline_ns / 1e9);
+                 slot_deadline_ns(cc, slot) / 1e9);
     else if (status != ATOLL_COMPILE_OK)
         atoll_diagnostics_trim(slot->output, slot->folder, diagnostics);
     struct atoll_err err = ATOLL_ERR_INIT;
@@ -647,10 +652,11 @@ static void job_conclude(struct cc *cc, struct slot *slot, int wait_status)
         status = err.code == ATOLL_E_INPUT ? ATOLL_COMPILE_FORBIDDEN : ATOLL_COMPILE_BROKEN;
         snprintf(diagnostics, sizeof(diagnostics), "%s", err.text);
     }
-    if (status == ATOLL_COMPILE_OK && slot->ran_ns > cc->deadline_ns) {
+    if (status == ATOLL_COMPILE_OK && slot->ran_ns > slot_deadline_ns(cc, slot)) {
         status = ATOLL_COMPILE_TIMEOUT;
         snprintf(diagnostics, sizeof(diagnostics),
-                 "what the compiler made was not looked through after %.3g s", cc->deadline_ns / 1e9);
+                 "what the compiler made was not looked through after %.3g s",
+                 slot_deadline_ns(cc, slot) / 1e9);
     }
     if (status == ATOLL_COMPILE_OK && slot_read_object(slot, cc->style.object_name, cc->output_bytes) != 0) {
         status = ATOLL_COMPILE_BROKEN;
@@ -675,7 +681,7 @@ static int cc_collect(struct atoll_compiler *compiler, struct atoll_compiled *re
         if (!slot->job)
             continue;
         slot_drain(slot);
-        if (!slot->timed_out && running_ns(cc, slot) > cc->deadline_ns) {
+        if (!slot->timed_out && running_ns(cc, slot) > slot_deadline_ns(cc, slot)) {
             slot->timed_out = 1;
             slot_kill(slot);
         }

@@ -97,11 +97,9 @@ static void job_finish(struct nvrtc *n, struct slot *slot, enum atoll_compile_st
         atoll_compile_cache_unclaim(n->cache, &slot->claim);
 }
 
-/* Hostile texts have the deadline of the settings; one of ours that did not end by it would end all. */
 static double job_deadline_ns(const struct nvrtc *n, const struct atoll_compile_job *job)
 {
-    int is_hostile = strcmp(job->file_name, ATOLL_COMPILE_WIRE_CANDIDATE) == 0;
-    return is_hostile ? n->deadline_ns : fmax(n->deadline_ns, ATOLL_COMPILE_OWN_NS);
+    return atoll_compile_job_deadline_ns(job, n->deadline_ns);
 }
 
 /* What a slot has from since_ns on: its child to stand ready, or the job. */

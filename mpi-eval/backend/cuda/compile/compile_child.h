@@ -23,10 +23,7 @@
 #define ATOLL_COMPILE_WIRE_HEAD_BYTES    4
 /* A result that NVRTC does not have: the PTX it made breaks a rule; the log says which. */
 #define ATOLL_COMPILE_WIRE_FORBIDDEN 0xF0B1DDu
-/* The unit whose PTX is judged, and that a deadline for hostile texts holds for.  Every other one is of ours or of the task
- * (support, calibration, references): large, trusted, and needed in any case. */
-#define ATOLL_COMPILE_WIRE_CANDIDATE "candidate.cu"
-#define ATOLL_COMPILE_OWN_NS         180e9 /* that such a one may take, at least */
+#define ATOLL_COMPILE_WIRE_CANDIDATE "candidate.cu" /* the unit whose PTX is judged */
 
 enum atoll_compile_child_state {
     ATOLL_COMPILE_CHILD_NONE,

@@ -14,7 +14,8 @@
 #include "mpi-eval/backend/compile/diagnostics.h"
 #include "mpi-eval/backend/sandbox/sandbox.h"
 
-static const struct atoll_compiler_settings usual = {"cc", "-O1", NULL, 2, 120e9, UINT64_C(2) << 30, 16 << 20};
+static const struct atoll_compiler_settings usual = {"cc",    "-O1", NULL, 2, 120e9, UINT64_C(2) << 30,
+                                                     16 << 20};
 static char scratch[] = "/tmp/atoll-test-XXXXXX";
 static struct atoll_compiler *compiler;
 
@@ -405,6 +406,27 @@ static void test_limits(void **state)
     }
 }
 
+/* What is not a candidate's is needed in any case, however busy the machine is. */
+static void test_own_units_have_time(void **state)
+{
+    (void)state;
+    static const struct atoll_compiler_settings hasty = {"cc",    "-O1", NULL, 1, 1e6, UINT64_C(2) << 30,
+                                                         16 << 20};
+    static const struct {
+        const char *name;
+        enum atoll_compile_status status;
+    } rows[] = {{ATOLL_CC_CANDIDATE, ATOLL_COMPILE_TIMEOUT},
+                {"reference.c", ATOLL_COMPILE_OK},
+                {"calibrate.c", ATOLL_COMPILE_OK}};
+    struct atoll_compiler *with = create(&hasty); /* its probe is no candidate, either */
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct atoll_compiled result = run_as(with, rows[i].name, "int f;\n", NULL, 0);
+        assert_int_equal(result.status, rows[i].status);
+        drop(&result);
+    }
+    atoll_compiler_destroy(with);
+}
+
 static void submit(struct atoll_compiler *to, uint64_t job, const char *text)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
@@ -537,6 +559,7 @@ int main(void)
         cmocka_unit_test(test_equal_sources_give_equal_objects),
         cmocka_unit_test(test_bad_sources),
         cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_own_units_have_time),
         cmocka_unit_test(test_a_machine_at_fault),
         cmocka_unit_test(test_preprocessed_text_is_judged),
         cmocka_unit_test(test_many_jobs),
