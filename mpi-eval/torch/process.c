@@ -35,6 +35,8 @@
 #define SLOW_LOOK_NS       500e6 /* between looks at the memory of a group, and at files */
 #define WORDS_BYTES        4001
 #define REPLY_VALUES       ((size_t)1 << 18)
+#define SERVER_LIMIT_NS    60e9 /* for a server to fork or to reap */
+#define FD_LIMIT           3
 #define ENVIRONMENT_LIMIT  32
 #define FILE_LIMIT         ((rlim_t)256 << 20)
 #define RIVAL_FILE_LIMIT   ((rlim_t)8 << 30)
@@ -44,8 +46,12 @@
 #define FILTER_BYTES       (1 << 16)
 
 struct atoll_torch {
-    pid_t pid; /* leads its group; 0: gone */
+    pid_t pid; /* leads its group, unless a server forked it; 0: gone */
     int socket, log;
+    int is_server;              /* forks others */
+    struct atoll_torch *server; /* that forked it; borrowed */
+    json_t *interpreter;        /* of a server: what its children need to know */
+    char *script;
     int watches_group; /* it may have children */
     double slow_looked_ns;
     uint64_t memory_bytes, folder_bytes;
@@ -111,25 +117,37 @@ static int is_role(const struct atoll_torch_settings *s, const char *role)
     return strcmp(s->role, role) == 0;
 }
 
+/* What it may read, and the folder that it may write to. */
+static int ruleset_make(const struct atoll_torch_settings *s, const char *script, const char *folder,
+                        const json_t *interpreter, int *ret_ruleset, struct atoll_err *err)
+{
+    struct atoll_python_places *places = calloc(1, sizeof(*places));
+    if (!places)
+        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory to start Python");
+    atoll_python_places_make(places, interpreter, script, folder, s->gpu != NULL, is_role(s, "rival"));
+    int rc = atoll_landlock_create(places->paths, places->count, ret_ruleset, err);
+    atoll_python_places_fini(places);
+    free(places);
+    return rc;
+}
+
 static pid_t process_spawn(const struct atoll_torch_settings *s, const char *script, const char *folder,
                            const json_t *interpreter, int socket, int log, struct atoll_err *err)
 {
     const struct atoll_limit limits[] = {{RLIMIT_CORE, 0},
                                          {RLIMIT_FSIZE, is_role(s, "rival") ? RIVAL_FILE_LIMIT : FILE_LIMIT}};
     struct atoll_filter filter = {0};
-    struct atoll_python_places *places = calloc(1, sizeof(*places));
     struct environment environment;
     char *argv[] = {strdup(s->python), strdup("-I"), strdup("-B"), strdup(script), strdup(s->role), NULL};
     int ruleset = -1, local = s->gpu || is_role(s, "rival");
     pid_t pid = -1;
     environment_make(&environment, s, folder);
-    if (!places || !argv[0] || !argv[1] || !argv[2] || !argv[3] || !argv[4]) {
+    if (!argv[0] || !argv[1] || !argv[2] || !argv[3] || !argv[4]) {
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory to start Python");
         goto done;
     }
-    atoll_python_places_make(places, interpreter, script, folder, s->gpu != NULL, is_role(s, "rival"));
     if (atoll_filter_init(&filter, local ? ATOLL_FILTER_DEVICE : ATOLL_FILTER_COMPILE, err) != 0 ||
-        atoll_landlock_create(places->paths, places->count, &ruleset, err) != 0)
+        ruleset_make(s, script, folder, interpreter, &ruleset, err) != 0)
         goto done;
     struct atoll_spawn spawn = {.path = s->python,
                                 .argv = argv,
@@ -149,12 +167,40 @@ done:
         close(ruleset);
     atoll_filter_fini(&filter);
     environment_fini(&environment);
-    if (places)
-        atoll_python_places_fini(places);
-    free(places);
     for (size_t i = 0; i < sizeof(argv) / sizeof(*argv); i++)
         free(argv[i]);
     return pid;
+}
+
+/* ---- its end ---- */
+
+static int server_reap(struct atoll_torch *server, int is_waiting, pid_t *ret_pid, int *ret_status);
+
+/* As waitpid, of one that a server forked as well, whose parent the server is. */
+static pid_t reap(struct atoll_torch *t, int is_waiting, int *ret_status)
+{
+    pid_t pid = -1;
+    if (t->server)
+        return server_reap(t->server, is_waiting, &pid, ret_status) == 0 ? pid : t->pid;
+    while ((pid = waitpid(t->pid, ret_status, is_waiting ? 0 : WNOHANG)) < 0 && errno == EINTR)
+        ;
+    return pid;
+}
+
+/* Between calls a server is stopped alone: its child goes on. */
+static pid_t group_of(const struct atoll_torch *t)
+{
+    return t->server || t->is_server ? t->pid : -t->pid;
+}
+
+static void group_kill(struct atoll_torch *t)
+{
+    int status;
+    if (t->pid <= 0)
+        return;
+    kill(t->server ? t->pid : -t->pid, SIGKILL);
+    reap(t, 1, &status);
+    t->pid = 0;
 }
 
 /* ---- watching ---- */
@@ -262,16 +308,6 @@ static uint64_t folder_bytes(const struct atoll_torch *t)
     return sum;
 }
 
-static void group_kill(struct atoll_torch *t)
-{
-    if (t->pid <= 0)
-        return;
-    kill(-t->pid, SIGKILL);
-    while (waitpid(t->pid, NULL, 0) < 0 && errno == EINTR)
-        ;
-    t->pid = 0;
-}
-
 /* The last line that it printed, or "". */
 static const char *last_words(struct atoll_torch *t)
 {
@@ -290,13 +326,14 @@ static int gone(struct atoll_torch *t, struct atoll_err *err)
 {
     struct timespec grace = {.tv_nsec = 100000000};
     int status = 0;
-    pid_t reaped = t->pid > 0 ? waitpid(t->pid, &status, WNOHANG) : 0;
+    pid_t reaped = t->pid > 0 ? reap(t, 0, &status) : 0;
     if (reaped == 0 && t->pid > 0) {
         nanosleep(&grace, NULL);
-        reaped = waitpid(t->pid, &status, WNOHANG);
+        reaped = reap(t, 0, &status);
     }
     if (reaped == t->pid && reaped > 0) {
-        kill(-t->pid, SIGKILL); /* what it may have left behind */
+        if (!t->server)
+            kill(-t->pid, SIGKILL); /* what it may have left behind */
         t->pid = 0;
     }
     const char *words = last_words(t);
@@ -320,7 +357,7 @@ static int look_at_size(struct atoll_torch *t, int is_due, struct atoll_err *err
     if (is_due || now - t->slow_looked_ns > SLOW_LOOK_NS) {
         t->slow_looked_ns = now;
         bytes = t->watches_group ? group_bytes(t->pid) : bytes;
-        written = folder_bytes(t);
+        written = t->is_server ? 0 : folder_bytes(t); /* its children's lie in its own */
     }
     if (bytes <= t->memory_bytes && written <= t->folder_bytes)
         return 0;
@@ -364,31 +401,38 @@ static int wait_for(struct atoll_torch *t, short events, const struct transfer *
     return p[0].revents & events ? 0 : look(t, to->deadline, to->limit_ns, err);
 }
 
-static int put_all(struct atoll_torch *t, const void *bytes, size_t length, int fd, const struct transfer *to,
-                   struct atoll_err *err)
+/* Descriptors that go with the first byte of a frame. */
+struct descriptors {
+    int fds[FD_LIMIT];
+    size_t count;
+};
+
+static int put_all(struct atoll_torch *t, const void *bytes, size_t length,
+                   const struct descriptors *descriptors, const struct transfer *to, struct atoll_err *err)
 {
     const char *at = bytes;
+    size_t fd_bytes = descriptors->count * sizeof(int);
     union {
-        char room[CMSG_SPACE(sizeof(int))];
+        char room[CMSG_SPACE(FD_LIMIT * sizeof(int))];
         struct cmsghdr align;
     } control = {{0}};
     while (length > 0) {
         struct iovec iov = {(void *)(uintptr_t)at, length};
         struct msghdr message = {.msg_iov = &iov, .msg_iovlen = 1};
-        if (fd >= 0) {
+        if (fd_bytes > 0) {
             message.msg_control = control.room;
-            message.msg_controllen = sizeof(control.room);
+            message.msg_controllen = CMSG_SPACE(fd_bytes);
             struct cmsghdr *c = CMSG_FIRSTHDR(&message);
             c->cmsg_level = SOL_SOCKET;
             c->cmsg_type = SCM_RIGHTS;
-            c->cmsg_len = CMSG_LEN(sizeof(int));
-            memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+            c->cmsg_len = CMSG_LEN(fd_bytes);
+            memcpy(CMSG_DATA(c), descriptors->fds, fd_bytes);
         }
         ssize_t n = sendmsg(t->socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
         if (n > 0) {
             at += n;
             length -= (size_t)n;
-            fd = -1;
+            fd_bytes = 0;
         } else if (n < 0 && errno != EAGAIN && errno != EINTR) {
             return gone(t, err);
         } else if (wait_for(t, POLLOUT, to, err) != 0) {
@@ -426,8 +470,8 @@ static int take_all(struct atoll_torch *t, void *bytes, size_t length, const str
     return 0;
 }
 
-static int frame_put(struct atoll_torch *t, const json_t *request, int fd, const struct transfer *to,
-                     struct atoll_err *err)
+static int frame_put(struct atoll_torch *t, const json_t *request, const struct descriptors *descriptors,
+                     const struct transfer *to, struct atoll_err *err)
 {
     struct atoll_buffer frame;
     atoll_buffer_init(&frame, ATOLL_TORCH_FRAME_BYTES + 4);
@@ -437,7 +481,7 @@ static int frame_put(struct atoll_torch *t, const json_t *request, int fd, const
         uint32_t length = (uint32_t)frame.length - 4;
         for (int i = 0; i < 4; i++)
             frame.data[i] = (unsigned char)(length >> 8 * i);
-        rc = put_all(t, frame.data, frame.length, fd, to, err);
+        rc = put_all(t, frame.data, frame.length, descriptors, to, err);
     }
     atoll_buffer_fini(&frame);
     return rc;
@@ -484,8 +528,8 @@ static int refused(const json_t *reply, struct atoll_err *err)
     return atoll_err_set(err, code, "%.900s", *text ? text : "the torch process gave no reason");
 }
 
-int atoll_torch_call(struct atoll_torch *torch, json_t *request, int fd, double deadline_ns,
-                     json_t **ret_reply, struct atoll_err *err)
+static int call(struct atoll_torch *torch, json_t *request, const struct descriptors *descriptors,
+                double deadline_ns, json_t **ret_reply, struct atoll_err *err)
 {
     const struct transfer to = {atoll_clock_mono_ns() + deadline_ns, deadline_ns};
     json_t *reply = NULL;
@@ -493,8 +537,8 @@ int atoll_torch_call(struct atoll_torch *torch, json_t *request, int fd, double 
         json_decref(request);
         return atoll_err_set(err, ATOLL_E_CHILD, "the torch process is gone");
     }
-    kill(-torch->pid, SIGCONT);
-    if (frame_put(torch, request, fd, &to, err) == 0)
+    kill(group_of(torch), SIGCONT);
+    if (frame_put(torch, request, descriptors, &to, err) == 0)
         reply = frame_take(torch, &to, err);
     json_decref(request);
     /* A short call is not looked at while it runs; a rival's folder is large, and its calls are many. */
@@ -503,7 +547,7 @@ int atoll_torch_call(struct atoll_torch *torch, json_t *request, int fd, double 
         reply = NULL;
     }
     if (torch->pid > 0)
-        kill(-torch->pid, SIGSTOP);
+        kill(group_of(torch), SIGSTOP);
     words_take(torch);
     if (!reply)
         return -1;
@@ -514,6 +558,13 @@ int atoll_torch_call(struct atoll_torch *torch, json_t *request, int fd, double 
     }
     *ret_reply = reply;
     return 0;
+}
+
+int atoll_torch_call(struct atoll_torch *torch, json_t *request, int fd, double deadline_ns,
+                     json_t **ret_reply, struct atoll_err *err)
+{
+    const struct descriptors descriptors = {.fds = {fd}, .count = fd >= 0};
+    return call(torch, request, &descriptors, deadline_ns, ret_reply, err);
 }
 
 int atoll_torch_send_kernels(struct atoll_torch *torch, const void *kernels, size_t bytes, double deadline_ns,
@@ -545,7 +596,7 @@ static void fact(char *ret, size_t bytes, const json_t *reply, const char *name)
 static int hello(struct atoll_torch *t, const struct atoll_torch_settings *s, json_t *path,
                  struct atoll_err *err)
 {
-    int is_confined = !is_role(s, "rival") && !is_role(s, "probe"), fd = -1, rc = -1;
+    int is_confined = !is_role(s, "rival") && !is_role(s, "probe") && !t->is_server, fd = -1, rc = -1;
     json_t *reply = NULL, *cores = json_array();
     if (is_confined && (fd = atoll_python_filter_file(ATOLL_FILTER_MODULE, err)) < 0) {
         json_decref(path);
@@ -578,39 +629,49 @@ static uint64_t half_of_memory(void)
     return (uint64_t)sysconf(_SC_PHYS_PAGES) * page_bytes() / 2;
 }
 
+struct pipes {
+    int link[2], log[2]; /* ours first; -1: closed */
+};
+
+static int pipes_make(struct pipes *p, struct atoll_err *err)
+{
+    *p = (struct pipes){{-1, -1}, {-1, -1}};
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, p->link) != 0 || pipe2(p->log, O_CLOEXEC) != 0)
+        return atoll_err_errno(err, errno, "cannot make a link to Python");
+    fcntl(p->log[0], F_SETFL, O_NONBLOCK);
+    return 0;
+}
+
+/* Ours become the process's; the others are closed: while they are open here, the end of the process goes unseen. */
+static void pipes_give(struct pipes *p, struct atoll_torch *t)
+{
+    t->socket = p->link[0];
+    t->log = p->log[0];
+    if (p->link[1] >= 0)
+        close(p->link[1]);
+    if (p->log[1] >= 0)
+        close(p->log[1]);
+}
+
 static int process_start(struct atoll_torch *t, const struct atoll_torch_settings *s, struct atoll_err *err)
 {
     char own[PATH_MAX];
-    int link[2] = {-1, -1}, log[2] = {-1, -1}, rc = -1;
+    struct pipes pipes;
     const char *script = s->script ? s->script : getenv("ATOLL_TORCH_SCRIPT");
-    json_t *interpreter = NULL;
     if (!script && atoll_program_data("torch/atoll_torch.py", own, sizeof(own), err) != 0)
         return -1;
-    script = script ? script : own;
-    if (!(t->scratch = atoll_scratch_create(err)) || !(interpreter = atoll_torch_examine(s->python, err)))
-        goto done;
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, link) != 0 || pipe2(log, O_CLOEXEC) != 0) {
-        atoll_err_errno(err, errno, "cannot make a link to Python");
-        goto done;
-    }
-    t->socket = link[0];
-    t->log = log[0];
-    fcntl(t->log, F_SETFL, O_NONBLOCK);
-    t->pid = process_spawn(s, script, atoll_scratch_path(t->scratch), interpreter, link[1], log[1], err);
-    close(link[1]); /* while it is open here, the end of the process goes unseen */
-    link[1] = -1;
-    if (t->pid > 0)
-        rc = hello(t, s, json_incref(json_object_get(interpreter, "path")), err);
-done:
-    if (link[1] >= 0)
-        close(link[1]);
-    if (log[1] >= 0)
-        close(log[1]);
-    json_decref(interpreter);
-    return rc;
+    if (!(t->script = strdup(script ? script : own)))
+        return atoll_err_set(err, ATOLL_E_MEMORY, "no memory to start Python");
+    if (!(t->scratch = atoll_scratch_create(err)) || !(t->interpreter = atoll_torch_examine(s->python, err)))
+        return -1;
+    if (pipes_make(&pipes, err) == 0)
+        t->pid = process_spawn(s, t->script, atoll_scratch_path(t->scratch), t->interpreter, pipes.link[1],
+                               pipes.log[1], err);
+    pipes_give(&pipes, t);
+    return t->pid > 0 ? hello(t, s, json_incref(json_object_get(t->interpreter, "path")), err) : -1;
 }
 
-struct atoll_torch *atoll_torch_start(const struct atoll_torch_settings *settings, struct atoll_err *err)
+static struct atoll_torch *torch_create(const struct atoll_torch_settings *settings, struct atoll_err *err)
 {
     struct atoll_torch *t = calloc(1, sizeof(*t));
     if (!t) {
@@ -618,16 +679,80 @@ struct atoll_torch *atoll_torch_start(const struct atoll_torch_settings *setting
         return NULL;
     }
     t->socket = t->log = -1;
+    t->is_server = is_role(settings, ATOLL_TORCH_FORK_SERVER);
     t->watches_group = is_role(settings, "rival");
     t->memory_bytes = settings->memory_bytes ? settings->memory_bytes : half_of_memory();
     t->folder_bytes = settings->folder_bytes       ? settings->folder_bytes
                       : is_role(settings, "rival") ? RIVAL_FOLDER_BYTES
                                                    : FOLDER_BYTES;
     t->cancelled = settings->cancelled;
-    if (process_start(t, settings, err) == 0)
-        return t;
-    atoll_torch_stop(t);
-    return NULL;
+    return t;
+}
+
+struct atoll_torch *atoll_torch_start(const struct atoll_torch_settings *settings, struct atoll_err *err)
+{
+    struct atoll_torch *t = torch_create(settings, err);
+    if (t && process_start(t, settings, err) != 0) {
+        atoll_torch_stop(t);
+        t = NULL;
+    }
+    return t;
+}
+
+/* ---- children of a server ---- */
+
+static int server_reap(struct atoll_torch *server, int is_waiting, pid_t *ret_pid, int *ret_status)
+{
+    const struct descriptors none = {.count = 0};
+    struct atoll_err why = ATOLL_ERR_INIT;
+    json_t *reply = NULL;
+    if (call(server, json_pack("{s:s, s:b}", "op", "reap", "is_waiting", is_waiting), &none, SERVER_LIMIT_NS,
+             &reply, &why) != 0)
+        return -1; /* with the server its child is gone, too */
+    *ret_pid = (pid_t)json_integer_value(json_object_get(reply, "pid"));
+    *ret_status = (int)json_integer_value(json_object_get(reply, "status"));
+    json_decref(reply);
+    return 0;
+}
+
+static int process_fork(struct atoll_torch *t, const struct atoll_torch_settings *s, struct atoll_err *err)
+{
+    struct pipes pipes;
+    struct descriptors sent = {.count = 0};
+    json_t *reply = NULL;
+    int ruleset = -1;
+    if (!(t->scratch = atoll_scratch_create_in(atoll_scratch_path(t->server->scratch), err)) ||
+        ruleset_make(s, t->server->script, atoll_scratch_path(t->scratch), t->server->interpreter, &ruleset,
+                     err) != 0)
+        return -1;
+    if (pipes_make(&pipes, err) == 0) {
+        sent = (struct descriptors){{pipes.link[1], pipes.log[1], ruleset}, ruleset >= 0 ? 3 : 2};
+        call(t->server,
+             json_pack("{s:s, s:s, s:s, s:i, s:i, s:i}", "op", "fork", "role", s->role, "folder",
+                       atoll_scratch_path(t->scratch), "landlock", (int)SYS_landlock_restrict_self, "seccomp",
+                       (int)SYS_seccomp, "tgkill", (int)SYS_tgkill),
+             &sent, SERVER_LIMIT_NS, &reply, err);
+    }
+    pipes_give(&pipes, t);
+    if (ruleset >= 0)
+        close(ruleset);
+    t->pid = (pid_t)json_integer_value(json_object_get(reply, "pid"));
+    json_decref(reply);
+    return t->pid > 0 ? hello(t, s, json_incref(json_object_get(t->server->interpreter, "path")), err) : -1;
+}
+
+struct atoll_torch *atoll_torch_fork(struct atoll_torch *server, const struct atoll_torch_settings *settings,
+                                     struct atoll_err *err)
+{
+    struct atoll_torch *t = torch_create(settings, err);
+    if (!t)
+        return NULL;
+    t->server = server;
+    if (process_fork(t, settings, err) != 0) {
+        atoll_torch_stop(t);
+        t = NULL;
+    }
+    return t;
 }
 
 void atoll_torch_stop(struct atoll_torch *torch)
@@ -643,6 +768,8 @@ void atoll_torch_stop(struct atoll_torch *torch)
     if (torch->log >= 0)
         close(torch->log);
     atoll_scratch_destroy(torch->scratch);
+    json_decref(torch->interpreter);
+    free(torch->script);
     free(torch);
 }
 

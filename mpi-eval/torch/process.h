@@ -19,12 +19,13 @@
 #include "base/err.h"
 
 #define ATOLL_TORCH_FRAME_BYTES ((uint32_t)16 << 20)
+#define ATOLL_TORCH_FORK_SERVER "fork_server" /* the role of a process that forks others */
 
 struct atoll_torch;
 
 struct atoll_torch_settings {
     const char *python; /* absolute path (interpreter.h) */
-    const char *role;   /* "oracle", "rival", "inspect", "probe" */
+    const char *role;   /* "oracle", "rival", "inspect", "probe", ATOLL_TORCH_FORK_SERVER */
     const char *script; /* NULL: ATOLL_TORCH_SCRIPT, else atoll_torch.py of this installation */
     const char *gpu;    /* UUID for CUDA_VISIBLE_DEVICES; NULL: no GPU */
     unsigned threads;   /* of torch on the host; 0: 1 */
@@ -45,6 +46,12 @@ struct atoll_torch_facts {
 /* Started, sandboxed, torch imported.  Errors: MISSING (no torch, an old one, none that can use the GPU, no such role), CHILD,
  * TIMEOUT, LIMIT (memory), BUSY (cancelled). */
 struct atoll_torch *atoll_torch_start(const struct atoll_torch_settings *settings, struct atoll_err *err);
+/* The same by a server that was started with the same interpreter and GPU and imported torch already: what it costs is a fork.  One
+ * at a time, by the server's owner thread; it is stopped before the server is.  What is promised of a process holds for each: a
+ * sandbox, a folder, words, limits and a deadline of its own.  settings: as above, but python and script are the server's; niceness
+ * and threads beyond 1 as well.  Errors besides: MISSING (at the start of the server: this torch cannot be forked). */
+struct atoll_torch *atoll_torch_fork(struct atoll_torch *server, const struct atoll_torch_settings *settings,
+                                     struct atoll_err *err);
 void atoll_torch_stop(struct atoll_torch *torch); /* kills the group and removes its folder; NULL is fine */
 const struct atoll_torch_facts *atoll_torch_facts(const struct atoll_torch *torch); /* borrowed */
 

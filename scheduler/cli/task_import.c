@@ -25,6 +25,7 @@
 #include "base/id.h"
 #include "base/json.h"
 #include "base/lock.h"
+#include "base/log.h"
 #include "base/print.h"
 #include "base/utf8.h"
 #include "base/yaml.h"
@@ -403,9 +404,38 @@ static int read_problem(const struct import *import, const struct atoll_problem 
     return failed ? -1 : 0;
 }
 
-/* Asks one process about one problem; takes the request.  NULL with err: nothing is known of it.  Others work meanwhile. */
-static json_t *ask(struct import *import, json_t *request, struct atoll_err *err)
+/* One of those that look at problems side by side. */
+struct job {
+    struct import *import;
+    struct atoll_torch *server; /* NULL: not started, or goes_without */
+    int goes_without;           /* it cannot be: each process imports torch anew */
+};
+
+static struct atoll_torch *fork_one(struct job *job, const struct atoll_torch_settings *settings)
 {
+    struct atoll_torch_settings own = *settings;
+    struct atoll_torch *torch = NULL;
+    struct atoll_err why = ATOLL_ERR_INIT;
+    own.role = ATOLL_TORCH_FORK_SERVER;
+    if (!job->goes_without && !job->server)
+        job->server = atoll_torch_start(&own, &why);
+    if (job->server)
+        torch = atoll_torch_fork(job->server, settings, &why);
+    if (torch || job->goes_without)
+        return torch;
+    job->goes_without = 1;
+    atoll_torch_stop(job->server);
+    job->server = NULL;
+    if (!atomic_load(&job->import->stopped))
+        atoll_log(ATOLL_LOG_WARNING, "import.fork", "torch is imported anew for each problem: %.900s",
+                  why.text);
+    return NULL;
+}
+
+/* Asks one process about one problem; takes the request.  NULL with err: nothing is known of it.  Others work meanwhile. */
+static json_t *ask(struct job *job, json_t *request, struct atoll_err *err)
+{
+    struct import *import = job->import;
     const struct import_settings *s = import->settings;
     const struct atoll_torch_settings settings = {.python = import->python,
                                                   .role = "inspect",
@@ -413,8 +443,10 @@ static json_t *ask(struct import *import, json_t *request, struct atoll_err *err
                                                   .memory_bytes = import->memory_bytes,
                                                   .cancelled = &import->stopped};
     pthread_mutex_unlock(&import->lock);
-    struct atoll_torch *torch = atoll_torch_start(&settings, err);
+    struct atoll_torch *torch = fork_one(job, &settings);
     json_t *answer = NULL;
+    if (!torch)
+        torch = atoll_torch_start(&settings, err);
     if (!torch)
         json_decref(request);
     else if (atoll_torch_call(torch, request, import->turns, s->deadline_s * 1e9, &answer, err) != 0)
@@ -586,8 +618,9 @@ static void finish(struct import *import, struct step *step, double seconds)
     print_now(import);
 }
 
-static int import_problem(struct import *import, struct step *step, struct atoll_err *err)
+static int import_problem(struct job *job, struct step *step, struct atoll_err *err)
 {
+    struct import *import = job->import;
     const struct atoll_problem *problem = step->problem;
     struct atoll_err why = ATOLL_ERR_INIT;
     char hash[ATOLL_ID_HEX] = "";
@@ -602,7 +635,7 @@ static int import_problem(struct import *import, struct step *step, struct atoll
     if (!unread) {
         import->latest = problem;
         print_now(import);
-        answer = ask(import, request, &why);
+        answer = ask(job, request, &why);
     }
     if (atomic_load(&import->stopped)) { /* by another job's error: nothing is known of this one */
         json_decref(answer);
@@ -679,14 +712,16 @@ static int settle_steps(struct import *import, struct atoll_err *err)
 static void *work(void *context)
 {
     struct import *import = context;
+    struct job job = {import, NULL, 0};
     struct atoll_err err = ATOLL_ERR_INIT;
     pthread_mutex_lock(&import->lock);
     while (!atomic_load(&import->stopped) && import->next < import->step_count)
-        if (import_problem(import, &import->steps[import->next++], &err) != 0) {
+        if (import_problem(&job, &import->steps[import->next++], &err) != 0) {
             import->err = err;
             atomic_store(&import->stopped, 1);
         }
     pthread_mutex_unlock(&import->lock);
+    atoll_torch_stop(job.server);
     return NULL;
 }
 

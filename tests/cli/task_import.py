@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import types
 
 build, source = sys.argv[1], pathlib.Path(sys.argv[2])
@@ -93,14 +94,15 @@ def fallout(scratch):
     suite = scratch / "fallout"
     rows, counts = rows_of(atoll("task", "import", "kernelbench", fixtures / "fallout", "-o", suite, "--json", "--jobs", "2"))
     expected = {"1_axis": ("degenerate", "axis"), "2_impact": ("degenerate", "impact"), "3_data": ("unsupported", "data-dependent"),
-                "4_many": ("unsupported", "tensors"), "5_complex": ("unsupported", "dtype"), "6_unseeded": ("imported", "")}
+                "4_many": ("unsupported", "tensors"), "5_complex": ("unsupported", "dtype"), "6_unseeded": ("imported", ""),
+                "7_order": ("imported", "")}
     got = {name: (row["status"], row["cause"]) for name, row in rows.items()}
     check(got == expected, f"causes: {got}")
     check(counts["reasons"] == {"degenerate: the output is the same along an axis": 1,
                                 "degenerate: the output does not depend on an input": 1,
                                 "unsupported: shapes or control flow depend on data": 1, "unsupported: too many tensors": 1,
                                 "unsupported: a type that no task has": 1}, f"{counts}")
-    check(counts["no_seeds"] == {"aten.sort.default": 1} and (counts["seeded"], counts["expressible"]) == (2, 3), f"{counts}")
+    check(counts["no_seeds"] == {"aten.sort.default": 1} and (counts["seeded"], counts["expressible"]) == (3, 4), f"{counts}")
     said = atoll("task", "import", "kernelbench", fixtures / "fallout", "-o", suite).stdout
     for line in ("    1 unsupported: too many tensors: 4_many", "    1 without a seed, because of aten.sort.default: 6_unseeded"):
         check(line in said, f"no '{line}' in\n{said}")
@@ -110,6 +112,18 @@ def fallout(scratch):
     done = subprocess.run([f"{build}/atoll", "task", "check", suite / "p006_unseeded", "--json", "--python", "none"], capture_output=True, text=True)
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     check({"task": "p006_unseeded", "test": "seeds", "passed": True, "detail": "none: aten.sort.default"} in rows, f"{rows[:3]} {done.stderr}")
+
+
+def hostile(scratch):
+    """One Python imports torch and forks the rest: none of them reaches it, or finds what another one left."""
+    done = atoll("task", "import", "kernelbench", fixtures / "hostile", "-o", scratch / "hostile", "--json", "--jobs", "1", status=1)
+    rows, _ = rows_of(done)
+    expected = {"1_reaches": "reached: nothing", "2_ends": "ended by itself (exit status 3); it said: going",
+                "3_changes": "OSError: [Errno 9]", "4_good": ""}
+    check(list(rows) == list(expected), f"{list(rows)}")
+    for name, reason in expected.items():
+        check(reason in rows[name]["reason"] and (rows[name]["status"] == "imported") == (not reason), f"{name}: {rows[name]}")
+    check("imported anew" not in done.stderr, done.stderr)
 
 
 def turns():
@@ -146,15 +160,34 @@ def turns():
         os.close(fd)
 
 
+def here(folder):
+    """Processes that work in a folder."""
+    found = []
+    for process in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            found += [process.name] if os.readlink(process / "cwd").startswith(str(folder)) else []
+        except OSError:
+            pass
+    return found
+
+
 def killed(suite):
-    """Ends it after its first task; nothing half written is left for the next one to trip over, and what was done is known."""
+    """Ends it after its first task; nothing half written is left for the next one to trip over, and what was done is known.  Nothing
+    that it started goes on."""
+    scratch = suite.parent / "killed"
+    scratch.mkdir()
     child = subprocess.Popen([f"{build}/atoll", "task", "import", "kernelbench", str(fixtures / "problems"), "-o", str(suite), "--json",
-                              "--memory", "1500M", "--jobs", "2"], stdout=subprocess.PIPE, text=True, env=environment, start_new_session=True)
+                              "--memory", "1500M", "--jobs", "2"], stdout=subprocess.PIPE, text=True, env=dict(environment, TMPDIR=str(scratch)),
+                             start_new_session=True)
     first = json.loads(child.stdout.readline())
     os.killpg(child.pid, signal.SIGKILL)
     child.wait()
     child.stdout.close()
     check(first["problem"] == "1_good" and first["status"] == "imported", f"first: {first}")
+    end = time.monotonic() + 60
+    while here(scratch) and time.monotonic() < end:
+        time.sleep(0.05)
+    check(not here(scratch), f"left by a kill: {here(scratch)}")
     done = {e["task"] for e in json.loads((suite / "import.json").read_text())["problems"].values() if e["status"] == "imported"}
     there = {p.name for p in suite.glob("[!.]*/")}
     check("p001_good" in done and done <= there and len(there) <= 3, f"after a kill: {done} {sorted(suite.iterdir())}")
@@ -265,15 +298,16 @@ def others(scratch):
     rows, _ = rows_of(atoll("task", "import", "ai-bench", fixtures / "ai-bench", "-o", scratch / "ai", "--json"))
     check(rows.get("level1/7_shift", {}).get("status") == "imported", f"{rows}")
     shift = (scratch / "ai" / "l1_007_shift" / "task.yaml").read_text()
-    for part in ('"dtype": "f32"', 'bench: {"BATCH": 96, "WIDTH": 128}', 'bench.2: {"BATCH": 2048, "WIDTH": 160}',
-                 'check.3: {"BATCH": 5, "WIDTH": 12}'):
+    for part in ('"dtype": "f32"', 'bench: {"BATCH": 96, "WIDTH": 128, "SHIFT_SHAPE_1": 128}',
+                 'bench.2: {"BATCH": 2048, "WIDTH": 160, "SHIFT_SHAPE_1": 160}', 'check.3: {"BATCH": 5, "WIDTH": 12, "SHIFT_SHAPE_1": 12}'):
         check(part in shift, f"ai-bench: no {part} in\n{shift}")
     check("64" not in shift.split("variants:")[1], f"another type's shape is a variant:\n{shift}")
+    check("4096" not in shift, f"a list of another length is a size:\n{shift}")
 
 
 def check_all(scratch):
     """The battery of what was imported: all at once, for each check starts torch."""
-    text = atoll("task", "check", "--combinations", "0", scratch / "fallout", scratch / "all", scratch / "robust" / "scaled_backward", scratch / "defined",
+    text = atoll("task", "check", "--combinations", "0", scratch / "fallout" / "p006_unseeded", scratch / "all", scratch / "robust" / "scaled_backward", scratch / "defined",
                  scratch / "ai", status=1).stdout
     told, name = {}, ""
     for line in text.splitlines():
@@ -299,6 +333,7 @@ with tempfile.TemporaryDirectory(prefix="atoll-import-") as folder:
         sys.exit(1 if bad else 77)
     lists(pathlib.Path(folder))
     fallout(pathlib.Path(folder))
+    hostile(pathlib.Path(folder))
     modules(pathlib.Path(folder))
     terminal(pathlib.Path(folder))
     others(pathlib.Path(folder))

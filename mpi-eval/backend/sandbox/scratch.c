@@ -72,7 +72,11 @@ static void remove_if_stale(int base_fd, const char *name)
 
 struct atoll_scratch *atoll_scratch_create(struct atoll_err *err)
 {
-    const char *base = atoll_scratch_base();
+    return atoll_scratch_create_in(atoll_scratch_base(), err);
+}
+
+struct atoll_scratch *atoll_scratch_create_in(const char *base, struct atoll_err *err)
+{
     struct atoll_scratch *scratch = calloc(1, sizeof(*scratch));
     if (!scratch || asprintf(&scratch->path, "%s/%sXXXXXX", base, PREFIX) < 0) {
         free(scratch);

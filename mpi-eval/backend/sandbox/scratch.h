@@ -13,6 +13,7 @@ const char *atoll_scratch_base(void);
  * there that a killed process left behind (this user's, not locked, older than a minute) are removed first.
  */
 struct atoll_scratch *atoll_scratch_create(struct atoll_err *err);
+struct atoll_scratch *atoll_scratch_create_in(const char *base, struct atoll_err *err); /* elsewhere */
 void atoll_scratch_destroy(struct atoll_scratch *scratch); /* removes the folder; NULL is fine */
 const char *atoll_scratch_path(const struct atoll_scratch *scratch);
 /* Removes everything in a folder, without following links; depth bounds how far down.  The folder itself

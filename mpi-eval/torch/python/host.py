@@ -3,8 +3,10 @@
 A role is a module of this package with a class Role(host), whose methods op_NAME(request, fd) answer the request
 {"op": "NAME", ...}: they return a dict or raise Refusal.  The descriptor (-1: none) is closed after the call."""
 import ctypes
+import errno
 import importlib
 import os
+import struct
 import sys
 import traceback
 
@@ -13,7 +15,7 @@ from atoll.refusal import Refusal
 
 LINK_FD = 3
 OLDEST = (1, 13)
-ROLES = ("oracle", "rival", "inspect", "probe")
+ROLES = ("oracle", "rival", "inspect", "probe", "fork_server")
 SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC = 1, 1
 
 
@@ -33,6 +35,10 @@ def version_of(torch):
         return int(major), int(minor)
     except ValueError:
         return OLDEST
+
+
+def path_take(request):
+    sys.path[:] = request["path"] + [path for path in sys.path if path not in request["path"]]
 
 
 def torch_import():
@@ -87,6 +93,14 @@ def install(call_number, code):
                       % (os.strerror(ctypes.get_errno()) if status < 0 else "thread %d has another one" % status))
 
 
+def no_signal_to_others(call_number, own):
+    """A filter that leaves tgkill to the process itself, by which it aborts."""
+    load, equal, give = 0x20, 0x15, 0x06  # BPF_LD|W|ABS, BPF_JMP|JEQ|K, BPF_RET|K
+    code = [(load, 0, 0, 0), (equal, 0, 2, call_number), (load, 0, 0, 16), (equal, 0, 1, own),
+            (give, 0, 0, 0x7FFF0000), (give, 0, 0, 0x00050000 | errno.EPERM)]
+    return b"".join(struct.pack("<HBBI", *row) for row in code)
+
+
 def facts_of(host):
     try:
         from importlib import metadata
@@ -103,7 +117,7 @@ def begin(name, link):
     request, fd = link.receive()
     if request is None:
         os._exit(0)
-    sys.path[:] = request["path"] + [path for path in sys.path if path not in request["path"]]
+    path_take(request)
     if request.get("cores"):
         os.sched_setaffinity(0, request["cores"])
     torch = torch_import()
@@ -144,7 +158,14 @@ def main():
     if len(sys.argv) != 2 or sys.argv[1] not in ROLES:
         sys.exit("atoll_torch.py: a role is one of %s" % ", ".join(ROLES))
     link = Link(LINK_FD)
-    value, reply = reply_of(begin, sys.argv[1], link)
+    if sys.argv[1] == "fork_server":
+        importlib.import_module("atoll.fork_server").serve(link)
+    serve(sys.argv[1], link)
+
+
+def serve(name, link):
+    """One role, until the link closes.  Never returns."""
+    value, reply = reply_of(begin, name, link)
     role, facts = value or (None, {})
     link.send({**reply, **facts})
     while reply["ok"]:

@@ -250,9 +250,9 @@ def ai_bench(request):
         raise Refusal("problem", "the specification has no variant")
     tree = ast.parse(source)
     names = top_names(tree)
-    dims = {str(k): number_of(v) for k, v in (bench.get("dims") or {}).items()}
+    dims = bench.get("dims") or {}
     rename = {k: k if k not in names else "of_" + k for k in dims}
-    lines = [ADDED % "shapes of the specification"] + ["%s = %r\n" % (rename[k], v) for k, v in dims.items()]
+    lines = [ADDED % "shapes of the specification"] + [dim_text(rename[k], v) for k, v in dims.items()]
     made, dtype = [], "float32"
     for name in bench.get("params") or list(inputs):
         one = inputs.get(name)
@@ -271,16 +271,35 @@ def ai_bench(request):
         lines.append("\n\ndef get_init_inputs():\n    return [%s]\n" % ", ".join(given))
     lines.append("\n\nclass AtollModel(Model):\n    def __init__(self, *arguments):\n        super().__init__(*arguments)\n"
                  "        self.to(torch.%s)\n" % (dtype if dtype.startswith(("float", "bfloat")) else "float32"))
-    constants = {rename[k]: v for k, v in dims.items()}
+    constants = dim_values(dims, rename)
     others = [one for section in sections for one in section if same_but_sizes(one, bench)]
-    shapes = [sizes_beside({rename[str(k)]: number_of(v) for k, v in (one.get("dims") or {}).items() if str(k) in rename}, constants)
-              for one in others]
+    shapes = [sizes_beside(dim_values(one.get("dims") or {}, rename), constants) for one in others]
     return {"source": source.rstrip("\n") + "".join(lines), "entry": "AtollModel", "form": "module", "title": request["title"],
             "level": request.get("level", 0), "shapes": distinct(shapes)}
 
 
 def same_but_sizes(one, other):
     return all(one.get(key, other.get(key)) == other.get(key) for key in ("params", "dtype"))
+
+
+def dim_text(name, value):
+    """A dim's constant; of a list each element has its own."""
+    if not isinstance(value, list):
+        return "%s = %r\n" % (name, number_of(value))
+    names = ["%s_%d" % (name, index) for index in range(len(value))]
+    return "".join(map(dim_text, names, value)) + "%s = [%s]\n" % (name, ", ".join(names))
+
+
+def dim_values(dims, rename):
+    """{constant: its value}; how long a list is, is no size, and so a text."""
+    values = {}
+    for name, value in dims.items():
+        if name in rename and isinstance(value, list):
+            values[rename[name]] = "%d elements" % len(value)
+            values.update({"%s_%d" % (rename[name], index): number_of(one) for index, one in enumerate(value)})
+        elif name in rename:
+            values[rename[name]] = number_of(value)
+    return values
 
 
 def number_of(text):

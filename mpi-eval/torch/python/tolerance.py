@@ -3,11 +3,15 @@ import math
 
 import torch
 
-from atoll.admission import root_mean_square
+from atoll.admission import largest_share, root_mean_square
 
 # KernelBench, src/kernelbench/eval.py, get_tolerance_for_precision: 1e-4 for float32, 1e-2 for float16 and bfloat16
 BENCHMARK_TOLERANCE = {"f64": 1e-4, "f32": 1e-4, "f16": 1e-2, "bf16": 1e-2}
 SAFETY = 4.0  # times eager's worst error against float64
+
+
+def benchmark_tolerance(dtypes):
+    return max(BENCHMARK_TOLERANCE.get(dtype, 0.0) for dtype in dtypes)
 
 
 class Spread:
@@ -29,7 +33,7 @@ class Spread:
         "f64" or that of the task's types, which then are eager's own."""
         if all(dtype[0] in "iu" for dtype in dtypes):
             return {"rtol": 0, "from": "the outputs are integers"}
-        least = max(BENCHMARK_TOLERANCE.get(dtype, 0.0) for dtype in dtypes)
+        least = benchmark_tolerance(dtypes)
         share = rounded(max(least, SAFETY * self.worst if math.isfinite(self.worst) else 0.0))
         place = "torch %s on %s" % (torch.__version__, "the host" if device.type == "cpu" else "a GPU")
         told = "%g times eager's worst error against %s (%.3g in %d draws, %s), at least KernelBench's %g" % (
@@ -43,9 +47,5 @@ def rounded(value):
 
 
 def relative_error(answer, right, size):
-    """Largest |answer - right| over |right| + the root mean square; what is not finite in both alike is right."""
-    if not answer.numel():
-        return 0.0
-    same = (answer == right) | (torch.isnan(answer) & torch.isnan(right))
-    bound = right.abs() + size + 1e-300
-    return float(torch.where(same, torch.zeros_like(bound), (answer - right).abs() / bound).max())
+    """Largest |answer - right| over |right| + the root mean square."""
+    return largest_share(answer, right, lambda r: r.abs() + size + 1e-300)

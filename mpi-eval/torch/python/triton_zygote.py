@@ -12,7 +12,6 @@ Frames on descriptor 0, each a u32 length and as many bytes, numbers little-endi
   zygote:       u64 serial, u32 how (0 answered, 1 exit status, 2 signal, 3 wall time, 4 too long), u32 which, u64 peak bytes beyond ours,
                 blob the child's answer, or what it printed"""
 import ctypes
-import errno
 import json
 import mmap
 import os
@@ -82,14 +81,6 @@ def own_memory():
     with open("/proc/self/statm") as file:
         pages = [int(word) for word in file.read().split()[:2]]
     return [count * resource.getpagesize() for count in pages]
-
-
-def no_signal_to_others(call_number, own):
-    """A filter that leaves tgkill to the process itself, by which it aborts."""
-    load, equal, give = 0x20, 0x15, 0x06  # BPF_LD|W|ABS, BPF_JMP|JEQ|K, BPF_RET|K
-    code = [(load, 0, 0, 0), (equal, 0, 2, call_number), (load, 0, 0, 16), (equal, 0, 1, own),
-            (give, 0, 0, 0x7FFF0000), (give, 0, 0, 0x00050000 | errno.EPERM)]
-    return b"".join(struct.pack("<HBBI", *row) for row in code)
 
 
 class Child:
@@ -170,7 +161,7 @@ class Zygote:
         if self.settings["has_landlock"] and self.libc.syscall(ctypes.c_long(self.settings["landlock"]), RULESET, 0) != 0:
             raise OSError(ctypes.get_errno(), "landlock_restrict_self")
         host.install(self.settings["seccomp"], self.filter)
-        host.install(self.settings["seccomp"], no_signal_to_others(self.settings["tgkill"], os.getpid()))
+        host.install(self.settings["seccomp"], host.no_signal_to_others(self.settings["tgkill"], os.getpid()))
 
     def child(self, request, answer, words):
         """Never returns."""

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <errno.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -14,7 +15,9 @@
 
 #define PYTHON "/usr/bin/python3"
 
-static struct atoll_torch *start(const char *kind, uint64_t memory_bytes, const atomic_int *cancelled)
+/* server: that forks it; NULL: by itself */
+static struct atoll_torch *begin(struct atoll_torch *server, const char *kind, uint64_t memory_bytes,
+                                 const atomic_int *cancelled)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     struct atoll_torch_settings settings = {.python = PYTHON,
@@ -23,10 +26,16 @@ static struct atoll_torch *start(const char *kind, uint64_t memory_bytes, const 
                                             .memory_bytes = memory_bytes,
                                             .folder_bytes = 1 << 21,
                                             .cancelled = cancelled};
-    struct atoll_torch *t = atoll_torch_start(&settings, &err);
+    struct atoll_torch *t =
+        server ? atoll_torch_fork(server, &settings, &err) : atoll_torch_start(&settings, &err);
     if (!t)
         fail_msg("%s", err.text);
     return t;
+}
+
+static struct atoll_torch *start(const char *kind, uint64_t memory_bytes, const atomic_int *cancelled)
+{
+    return begin(NULL, kind, memory_bytes, cancelled);
 }
 
 /* 'T': stopped, and in no sleep that it could wake from. */
@@ -127,7 +136,8 @@ static void test_refusals(void **state)
     atoll_torch_stop(t);
 }
 
-static void test_misbehaviour(void **state)
+/* Of one that is started, and of one that a server forks: the server lives on. */
+static void misbehave(struct atoll_torch *server)
 {
     static const struct {
         const char *kind;
@@ -149,7 +159,7 @@ static void test_misbehaviour(void **state)
          "of files in its temporary folder and was killed: it may have 0.0021 GB"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        struct atoll_torch *t = start(cases[i].kind, (uint64_t)200 << 20, NULL);
+        struct atoll_torch *t = begin(server, cases[i].kind, (uint64_t)200 << 20, NULL);
         struct atoll_err err = ATOLL_ERR_INIT;
         json_t *reply = NULL;
         assert_int_equal(atoll_torch_call(t, json_object(), -1, cases[i].deadline_ns, &reply, &err), -1);
@@ -159,6 +169,52 @@ static void test_misbehaviour(void **state)
         expect_err(&err, ATOLL_E_CHILD, "is gone");
         atoll_torch_stop(t);
     }
+}
+
+static void test_misbehaviour(void **state)
+{
+    misbehave(NULL);
+}
+
+static long number_of(const json_t *reply, const char *name)
+{
+    return (long)json_integer_value(json_object_get(reply, name));
+}
+
+/* A child has a folder and a stop of its own, and the next one the same server, whatever it did. */
+static void test_fork(void **state)
+{
+    struct atoll_torch *server = start(ATOLL_TORCH_FORK_SERVER, 0, NULL), *t;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    char first[256] = "";
+    long parent = 0;
+    for (int i = 0; i < 2; i++) {
+        json_t *reply = NULL;
+        t = begin(server, "echo", 0, NULL);
+        assert_int_equal(atoll_torch_call(t, json_object(), -1, 20e9, &reply, &err), 0);
+        if (i) {
+            assert_int_equal(number_of(reply, "parent"), parent);
+            assert_string_not_equal(atoll_json_member(reply, "folder"), first);
+        }
+        parent = number_of(reply, "parent");
+        snprintf(first, sizeof(first), "%s", atoll_json_member(reply, "folder"));
+        assert_int_equal(access(first, F_OK), 0);
+        assert_int_equal(state_of(number_of(reply, "pid")), 'T');
+        json_decref(reply);
+        if (i == 0) {
+            atoll_torch_stop(t);
+            assert_int_equal(access(first, F_OK), -1);
+            misbehave(server);
+        }
+    }
+    /* the server's end is its children's, and is told */
+    assert_int_equal(kill((pid_t)parent, SIGKILL), 0);
+    atoll_torch_stop(t);
+    assert_int_equal(access(first, F_OK), -1);
+    const struct atoll_torch_settings settings = {.python = PYTHON, .role = "echo"};
+    assert_null(atoll_torch_fork(server, &settings, &err));
+    expect_err(&err, ATOLL_E_CHILD, "is gone");
+    atoll_torch_stop(server);
 }
 
 static void test_stillborn(void **state)
@@ -278,7 +334,7 @@ int main(void)
         cmocka_unit_test(test_ask),      cmocka_unit_test(test_large),        cmocka_unit_test(test_stopped),
         cmocka_unit_test(test_refusals), cmocka_unit_test(test_misbehaviour), cmocka_unit_test(test_words),
         cmocka_unit_test(test_cancel),   cmocka_unit_test(test_sandbox),      cmocka_unit_test(test_find),
-        cmocka_unit_test(test_versions), cmocka_unit_test(test_stillborn)};
+        cmocka_unit_test(test_versions), cmocka_unit_test(test_stillborn),    cmocka_unit_test(test_fork)};
     if (access(PYTHON, X_OK) != 0) {
         printf("no " PYTHON "\n");
         return 77;
