@@ -450,13 +450,15 @@ static struct atoll_support_output large_at(uint64_t *ret_sealed)
     return o;
 }
 
-/* Zeros everywhere, so that what is measured is a comparison of right values. */
-static void compare_prepare(void)
+/* Zeros everywhere, so that what is measured is a comparison of right values; or all outputs are as wrong as each other. */
+static void compare_prepare(int is_equally_wrong)
 {
     uint64_t sealed;
     struct atoll_support_output o = large_at(&sealed);
     atoll_command_batch_set(&b.batch, o.address, 0, (uint64_t)FLOATS * 3);
     atoll_support_seal(&b.batch, &o, sealed, &key, 1);
+    if (is_equally_wrong)
+        atoll_command_batch_set(&b.batch, o.address, 0x00800000 /* the least normal number */, FLOATS);
     atoll_support_compare_clear(&b.batch, b.area);
     bench_run(&b);
 }
@@ -478,6 +480,13 @@ static void put_sealed_compare(void)
     put_compare(1);
 }
 
+/* All blocks have the worst error. */
+static void put_equal_compare(void)
+{
+    atoll_support_compare_clear(&b.batch, b.area);
+    put_compare(1);
+}
+
 static void put_copy(void)
 {
     atoll_support_copy(&b.batch, b.area, b.area + HALF, HALF, b.multiprocessors);
@@ -496,14 +505,15 @@ static void rates(void **state)
         {"flush", put_flush, 2.0 * HALF},
         {"compare, plain f32", put_plain_compare, 12.0 * FLOATS},
         {"compare, sealed f32", put_sealed_compare, 12.0 * FLOATS},
+        {"compare, equal errors", put_equal_compare, 12.0 * FLOATS},
         {"copy", put_copy, 2.0 * HALF},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-        if (rows[i].put == put_plain_compare)
-            compare_prepare();
+        if (rows[i].put == put_plain_compare || rows[i].put == put_equal_compare)
+            compare_prepare(rows[i].put == put_equal_compare);
         double ns = timed(rows[i].put);
         assert_true(ns > 0);
-        print_message("%-20s %8.1f GB/s\n", rows[i].name, rows[i].bytes / ns);
+        print_message("%-24s %8.1f GB/s\n", rows[i].name, rows[i].bytes / ns);
     }
 }
 

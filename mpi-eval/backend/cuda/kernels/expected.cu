@@ -105,25 +105,39 @@ static __device__ __forceinline__ void visitor(seen &s, const atoll_compare_laun
     }
 }
 
-/* One thread of a block, for the whole grid: few blocks get as far as the lock, since most are not worse than what is
- * there already. */
+/* Of two equal errors the one at the lower index.  Without the lock as well: the index is written before its error and read behind
+ * it, so that whoever sees half of a change is let in and looks again, or is not the worst any more. */
+ATOLL_INLINE bool is_worst(const volatile atoll_finding_area *area, double error, atoll_u64 index)
+{
+    double known = area->worst_error;
+    __threadfence();
+    return error > known || (error == known && index < area->worst_index);
+}
+
+/* One thread of a block, for the whole grid.  Where many blocks have the same error (values of few bits), nearly all of them leave
+ * without the lock, which is theirs one after the other. */
 ATOLL_INLINE void keep_worst(atoll_finding_area *area, double error, const seen &s, const atoll_compare_launch &p)
 {
     atoll_u64 bits = atoll_bits_of(error);
     if (!(error > 0) || atomicMax(&area->worst_bits, bits) > bits)
         return;
-    while (atomicCAS(&area->lock, 0u, 1u))
-        __nanosleep(100);
-    __threadfence();
     volatile atoll_finding_area *a = area;
-    if (error > a->worst_error || (error == a->worst_error && s.worst_index < a->worst_index)) {
-        a->worst_error = error;
-        a->worst_index = s.worst_index;
-        a->worst_expected = expected_at(p, s.worst_index);
-        a->worst_got = atoll_dtype_decode(p.dtype, element_get(p.address, s.worst_index, element_bytes(p.dtype)));
+    while (is_worst(a, error, s.worst_index)) {
+        if (atomicCAS(&area->lock, 0u, 1u)) {
+            __nanosleep(100);
+            continue;
+        }
+        __threadfence();
+        if (is_worst(a, error, s.worst_index)) {
+            a->worst_index = s.worst_index;
+            __threadfence();
+            a->worst_error = error;
+            a->worst_expected = expected_at(p, s.worst_index);
+            a->worst_got = atoll_dtype_decode(p.dtype, element_get(p.address, s.worst_index, element_bytes(p.dtype)));
+        }
+        __threadfence();
+        atomicExch(&area->lock, 0u);
     }
-    __threadfence();
-    atomicExch(&area->lock, 0u);
 }
 
 /* The thread of the block with the largest error, the lowest index among equals. */

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "base/log.h"
 #include "base/random.h"
 #include "mpi-eval/backend/cuda/measure/lock.h"
 #include "mpi-eval/node/gpus.h"
@@ -403,8 +405,14 @@ int atoll_cuda_device_ready(struct atoll_cuda_device *d, struct atoll_err *err)
 {
     struct atoll_err why = ATOLL_ERR_INIT;
     for (int i = 0; !d->worker && !d->is_quarantined && i < START_LIMIT; i++) {
+        double begin = atoll_clock_raw_ns();
         atoll_err_clear(&why);
-        if (process_start(d, &why) == 0 && process_equip(d, &why) == 0) {
+        int is_started = process_start(d, &why) == 0;
+        double started = atoll_clock_raw_ns();
+        if (is_started && process_equip(d, &why) == 0) {
+            atoll_log(ATOLL_LOG_INFO, "eval.device.started",
+                      "device process %u started in %.0f ms, and had its kernels and memory %.0f ms later",
+                      d->generation, (started - begin) / 1e6, (atoll_clock_raw_ns() - started) / 1e6);
             d->failures = 0;
             return 0;
         }
