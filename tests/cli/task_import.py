@@ -126,6 +126,45 @@ def hostile(scratch):
     check("imported anew" not in done.stderr, done.stderr)
 
 
+COMPARISONS = """
+import sys, types
+package = types.ModuleType("atoll")
+package.__path__ = [sys.argv[1]]
+sys.modules["atoll"] = package
+import torch
+from atoll import admission
+from atoll.tolerance import relative_error
+torch.manual_seed(1)
+right = torch.randn(7, 11, dtype=torch.float64)
+right[6, 3] = float("inf")
+same, off, late, nan = (right.clone() for _ in range(4))
+off[0, 0] += 1e-3 * abs(off[0, 0])
+late[6, 10] += 0.5
+nan[3, 3] = float("nan")
+tolerance = admission.Tolerance(1e-2, 1e-3, 1e-5)
+finite = right.nan_to_num(0, 0, 0)
+for piece in (3, 1 << 17):
+    admission.PIECE = piece
+    print([(tolerance.passes(a.nan_to_num(0, 0, 0), finite), tolerance.is_same(a, right), "%.9g" % relative_error(a, right, 0.5))
+           for a in (same, off, late, nan, right.float())],
+          tolerance.passes(torch.tensor(1.0), torch.ones(5) + 1e-6), tolerance.passes(torch.tensor(1.0), finite),
+          "%.9g" % admission.root_mean_square(right, True), admission.root_mean_square(right), admission.is_finite(right),
+          admission.is_finite(finite), [admission.small(finite * scale, axis) for scale in (1, 1e-3) for axis in (0, 1)],
+          [bool((torch.std(finite * scale, dim=axis) < 0.01).all()) for scale in (1, 1e-3) for axis in (0, 1)])
+"""
+
+
+def comparisons():
+    """By pieces the same comes out as of the whole, wherever what differs lies."""
+    done = subprocess.run([python, "-c", COMPARISONS, str(source / "mpi-eval" / "torch" / "python")], capture_output=True, text=True)
+    lines = done.stdout.splitlines()
+    check(len(lines) == 2 and lines[0] == lines[1], f"{done.stdout}\n{done.stderr}")
+    wanted = ("[(True, True, '0'), (False, True, '0.000", "(False, False, 'nan')", "True False", "inf False True",
+              "[False, False, True, True] [False, False, True, True]")
+    for part in wanted:
+        check(part in done.stdout, f"no {part} in {done.stdout}\n{done.stderr}")
+
+
 def turns():
     """Of a GPU, without one: one process at a time; the next when the holder ended; without the lock after a wait."""
     names = {}
@@ -334,6 +373,7 @@ with tempfile.TemporaryDirectory(prefix="atoll-import-") as folder:
     lists(pathlib.Path(folder))
     fallout(pathlib.Path(folder))
     hostile(pathlib.Path(folder))
+    comparisons()
     modules(pathlib.Path(folder))
     terminal(pathlib.Path(folder))
     others(pathlib.Path(folder))

@@ -27,7 +27,7 @@ class Draws:
     def _flat(self, kind, given, count, shape, values):
         last = shape[-1] if shape else 1
         if kind == "normal":
-            return given.get("mean", 0) + given.get("std", 1) * self._normal(count, last, given.get("mean", 0) == 0)
+            return self._normal(count, last, given.get("mean", 0) == 0).mul_(given.get("std", 1)).add_(given.get("mean", 0))
         if kind == "uniform":
             return self._uniform(count, last, given["low"], given["high"])
         if kind == "integer":
@@ -64,7 +64,7 @@ class Draws:
         return z
 
     def _uniform(self, count, last, low, high):
-        u = low + (high - low) * self._unit(count)
+        u = self._unit(count).mul_(high - low).add_(low)
         if self.distribution == "scaled" and low <= 0 <= high:
             return u * min(1.0, self._factor())
         if self.distribution == "ties":

@@ -10,7 +10,7 @@ import time
 import torch
 
 from atoll import problem, problem_text, shape_fit
-from atoll.admission import Tolerance, judge, public_figures, root_mean_square, waste_in
+from atoll.admission import Tolerance, is_finite, judge, public_figures, root_mean_square, waste_in
 from atoll.draws import DISTRIBUTIONS, Draws
 from atoll.init_fit import fit_values, inits_of, is_symmetric
 from atoll.problem_category import category_of
@@ -380,13 +380,13 @@ class Inspection:
 
     def answer(self, tensors, variant, values):
         """The true outputs, as doubles."""
-        key, wide = (variant, len(tensors)), self.wide(values)
+        key = (variant, len(tensors))
         with self.turns:
             if key not in self.oracles:
                 description = self.description(tensors, variant)
                 self.oracles = {}  # its memory is free before the next is made
                 self.oracles = {key: problem.load(torch, description, self.device, self.float64())}
-            return [t.detach().double().cpu() for t in self.oracles[key].call(self.to_device(wide))]
+            return [t.detach().double().cpu() for t in self.oracles[key].call(self.wide(self.to_device(values)))]
 
     def eager(self, tensors, variant, values):
         description = self.description(tensors, variant)
@@ -395,7 +395,7 @@ class Inspection:
             return [t.detach().cpu() for t in loaded.call(self.to_device(values))]
 
     def to_device(self, values):
-        return {n: t.to(self.device) for n, t in values.items()}
+        return {n: t.to(self.device, copy=True) for n, t in values.items()}  # a module may write into its inputs
 
     def float64(self):
         return torch.float64 if self.precision == "f64" else None
@@ -517,13 +517,14 @@ class Inspection:
             judged = len(self.chosen) - 1
             variants.append(judged)
         is_exact = all(t["dtype"][0] in "iu" for t in tensors if t["role"] == "out")
-        spread, kept = Spread(), []
+        spread, kept, drawn = Spread(), [], []
         for variant in variants:
             for seed in (1, 2, 3)[:2 if self.is_dear else 3]:
                 values = self.values(self.description(tensors, variant), tensors, Draws(seed))
                 right, eager = self.answer(tensors, variant, values), self.eager(tensors, variant, values)
                 if variant == judged:
                     kept.append(right)
+                    drawn.append(values)
                 spread.add(right, eager)
         self.worst = spread.worst
         if not math.isfinite(spread.worst):
@@ -531,30 +532,29 @@ class Inspection:
         self.tolerance = spread.bounds([t["dtype"] for t in tensors if t["role"] == "out"], self.precision, self.device)
         share, atol = (self.tolerance.get(name, 0) for name in ("rtol", "atol"))
         tolerance = Tolerance(share, atol, 2 * share)
-        self.find_flaws(tensors, judged, kept, tolerance)
+        self.find_flaws(tensors, judged, drawn, kept, tolerance)
         self.find_distributions(tensors, variants, tolerance, is_exact)
 
     @staticmethod
     def given(s):
         return [t for _, t in s.inputs] + list(s.parameters.values())
 
-    def find_flaws(self, tensors, variant, kept, tolerance):
-        description = self.description(tensors, variant)
-        inputs_only, base = [], None
+    def find_flaws(self, tensors, variant, drawn, kept, tolerance):
+        """drawn: what went in, for each of the answers kept."""
+        base = drawn[0]
+        inputs = [t["name"] for t in tensors if t["role"] == "in"]
         asked = [t.get("of") for t in tensors if t["role"] == "out"]  # a gradient need not depend on what it is of: a bias
         silent = [t["name"] for t in tensors if t["role"] != "out" and t["name"] not in asked and
                   "constant" not in (t.get("init") or {"constant": 0})]
-        for seed, right in zip((1, 2), kept):
-            values = self.values(description, tensors, Draws(seed))
-            base = base or values
+        for seed, values, right in zip((1, 2), drawn, kept):
             silent = [name for name in silent if self.is_unmoved(tensors, variant, values, name, seed, right, tolerance)]
-        for seed in (1, 2, 3)[:2 if self.is_dear else 3]:
-            drawn = self.values(description, tensors, Draws(seed), [t["name"] for t in tensors if t["role"] == "in"])
-            inputs_only.append(self.answer(tensors, variant, {**base, **drawn}))
+        inputs_only = kept  # where there is nothing but inputs
+        if len(inputs) < len(base):
+            inputs_only = kept[:1] + [self.answer(tensors, variant, {**base, **{n: values[n] for n in inputs}}) for values in drawn[1:]]
         self.marks = judge(kept, tolerance, silent)
         for t in tensors:
             given = base.get(t["name"])
-            if given is not None and any(given.numel() == r.numel() and tolerance.passes(given.double().cpu().reshape(r.shape), r)
+            if given is not None and any(given.numel() == r.numel() and tolerance.passes(given.cpu(), r)
                                          for r in kept[0]):
                 self.marks.append({"criterion": "copy", "reason": "a copy of %s passes" % t["name"]})
         self.public = public_figures(kept, inputs_only)
@@ -566,7 +566,7 @@ class Inspection:
         """Whether other values of a tensor give the answer that this draw has."""
         changed = self.values(self.description(tensors, variant), tensors, Draws(seed + 6), [name])
         moved = self.answer(tensors, variant, {**values, **changed})
-        return all(tolerance.distance(m, r) <= 1 for m, r in zip(moved, right))
+        return all(tolerance.is_same(m, r) for m, r in zip(moved, right))
 
     def find_waste(self):
         return waste_in(self.bench.meter.names, self.bench.meter.steps)
@@ -586,7 +586,7 @@ class Inspection:
             for seed in (21, 22):
                 values = self.values(self.description(tensors, variant), tensors, Draws(seed, name))
                 right, eager = self.answer(tensors, variant, values), self.eager(tensors, variant, values)
-                good = good and all(bool(torch.isfinite(r).all()) and tolerance.passes(e, r) for r, e in zip(right, eager))
+                good = good and all(is_finite(r) and tolerance.passes(e, r) for r, e in zip(right, eager))
             if good:
                 self.distributions.append(name)
 

@@ -24,7 +24,7 @@ class Spread:
         """The outputs of one draw, as doubles: the true ones, and those of the task's types."""
         self.draws += 1
         for r, e in zip(right, eager):
-            size = root_mean_square(r[torch.isfinite(r)]) if r.numel() else 0
+            size = root_mean_square(r, is_of_finite=True)
             self.scale = size if self.scale is None else min(self.scale, size)
             self.worst = max(self.worst, relative_error(e, r, size))
 
