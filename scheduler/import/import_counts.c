@@ -29,7 +29,7 @@ static const struct {
                 {"shapes", "a parameter is not there at every shape"},
                 {"data-dependent", "shapes or control flow depend on data"},
                 {"random", "it draws random numbers when it is called"},
-                {"inputs", "inputs that are files, or made by a function of the benchmark's"},
+                {"inputs", "inputs that are files, or integers of no told range"},
                 {"form", "not of the form"},
                 {"package", "a Python package is missing"},
                 {"torch", "this torch lacks something"},

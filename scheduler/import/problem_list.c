@@ -337,6 +337,25 @@ const char *atoll_problem_formats(void)
     return "kernelbench, robust-kbench, ai-bench, sol-execbench, flashinfer";
 }
 
+/* Folders of one name in different places: "cuda/rmsnorm", "triton/rmsnorm".  Sorted, they lie side by side. */
+static void name_places(struct atoll_problem_list *list)
+{
+    size_t root = strlen(list->path);
+    for (size_t i = 0, end; i < list->count; i = end) {
+        char name[ATOLL_PROBLEM_NAME_BYTES];
+        snprintf(name, sizeof(name), "%s", list->problems[i].name);
+        for (end = i + 1; end < list->count && strcmp(list->problems[end].name, name) == 0;)
+            end++;
+        for (size_t k = i; end - i > 1 && k < end; k++) {
+            const char *place = list->problems[k].files[0].path + root;
+            place += strspn(place, "/");
+            size_t cut = strlen(ends_with(place, "/definition.json") ? "/definition.json" : ".json");
+            snprintf(list->problems[k].name, sizeof(list->problems[k].name), "%.*s",
+                     (int)(strlen(place) - cut), place);
+        }
+    }
+}
+
 /* Two problems may give one name once it is shortened. */
 static void tell_apart(struct atoll_problem_list *list)
 {
@@ -372,6 +391,8 @@ int atoll_problem_list_collect(struct atoll_problem_list *list, struct atoll_err
         return atoll_err_set(err, ATOLL_E_NOTFOUND,
                              "%s holds no problem of the format %s; name the folder of its checkout",
                              list->path, list->format);
+    qsort(list->problems, list->count, sizeof(*list->problems), by_number);
+    name_places(list);
     qsort(list->problems, list->count, sizeof(*list->problems), by_number);
     tell_apart(list);
     return 0;

@@ -330,8 +330,12 @@ def others(scratch):
             check(part in told, f"{name}: no {part} in\n{told}")
     check("unused" not in backward, "a parameter without gradient is a tensor")
     rows, _ = rows_of(atoll("task", "import", "flashinfer", fixtures / "definition", "-o", scratch / "defined", "--json"))
-    check(rows.get("row_scale", {}).get("status") == "imported", f"{rows}")
-    defined = (scratch / "defined" / "row_scale" / "task.yaml").read_text()
+    check({n: (r["status"], r["task"]) for n, r in rows.items()} == {"other/row_scale": ("imported", "row_scale"),
+                                                                      "row_scale": ("imported", "row_scale_2")}, f"{rows}")
+    made = (scratch / "defined" / "row_scale" / "task.yaml").read_text()  # its inputs come from a function of its own
+    for part in ('"init": {"normal": {"mean": 0.0, "std": 0.288', '"init": {"integer": {"low": 0, "high": "rows"}}', "check.3: {\"rows\": 90"):
+        check(part in made, f"inputs of its own: no {part} in\n{made}")
+    defined = (scratch / "defined" / "row_scale_2" / "task.yaml").read_text()
     check('"dtype": "bf16"' in defined and 'bench: {"rows": 6000, "columns": 48}' in defined, defined)
     check('check.3: {"rows": 3, "columns": 48}' in defined and 'check.4: {"rows": 90, "columns": 48}' in defined, defined)
     rows, _ = rows_of(atoll("task", "import", "ai-bench", fixtures / "ai-bench", "-o", scratch / "ai", "--json"))
@@ -352,7 +356,7 @@ def check_all(scratch):
     for line in text.splitlines():
         name = name if line.startswith("  ") else line.split(":")[0]
         told.setdefault(name, []).append(line)
-    expected = ["p006_unseeded", "p004_constant", "scaled_backward", "row_scale", "l1_007_shift"]
+    expected = ["p006_unseeded", "p004_constant", "scaled_backward", "row_scale", "row_scale_2", "l1_007_shift"]
     check(list(told)[:-1] == expected, f"{list(told)}")
     for name in expected:
         rows = [line for line in told.get(name, []) if line.startswith("  FAIL ")]

@@ -153,9 +153,8 @@ def definition(request):
     for key in ("reference", "axes", "inputs"):
         if key not in d:
             raise Refusal("problem", "definition.json: there is no \"%s\"" % key)
-    if d.get("custom_inputs_entrypoint"):
-        raise Refusal("unsupported", "its inputs are made by a function of its own (%s)" % d["custom_inputs_entrypoint"], cause="inputs")
-    workloads = [w for w in workloads_of(request) if usable(w)]
+    maker = d.get("custom_inputs_entrypoint")
+    workloads = [w for w in workloads_of(request) if usable(w, maker)]
     if not workloads:
         raise Refusal("unsupported", "no workload has random inputs alone: the others are files", cause="inputs")
     axes = {n: a.get("value") for n, a in d["axes"].items()}
@@ -180,19 +179,26 @@ def definition(request):
         lines.append("%s = %s\n" % (axis, int(value) if value is not None else "int(%s)" % d["axes"][axis]["expression"]))
         if axis in taken:
             raise Refusal("unsupported", "axis \"%s\" is a name of its program as well" % axis)
-    made, calls, scalars = [], [], {}
+    made, calls, scalars, is_given = [], [], {}, False
     for name, spec in d["inputs"].items():
         how = (chosen.get("inputs") or {}).get(name, {"type": "random"})
         if how.get("type") == "scalar":
             scalars[name] = how.get("value")
         elif spec.get("shape") is None:
             scalars[name] = how.get("value", 1)
+        elif how.get("type") == "custom":
+            is_given = True
+            made.append("given[%r]" % name)
         else:
             made.append(random_input(spec))
     names = list(d["inputs"])
     for name in names:
         calls.append(literal(scalars[name]) if name in scalars else name)
-    lines.append("\n\ndef get_inputs():\n    return [%s]\n" % ", ".join(made))
+    lines.append("\n\ndef get_inputs():\n")
+    if is_given:
+        known = ["%r: %s" % (axis, axis) for axis in axes] + ["%r: %s" % (name, literal(value)) for name, value in scalars.items()]
+        lines.append("    given = %s({%s}, _torch.empty(0).device)\n" % (identifier(maker), ", ".join(known)))
+    lines.append("    return [%s]\n" % ", ".join(made))
     tensors = [n for n in names if n not in scalars]
     lines.append("\n\nclass AtollModel(_torch.nn.Module):\n    def forward(self, %s):\n        return run(%s)\n"
                  % (", ".join(tensors), ", ".join(calls)))
@@ -235,8 +241,16 @@ def workloads_of(request):
     return found
 
 
-def usable(workload):
-    return all(i.get("type") in ("random", "scalar") for i in (workload.get("inputs") or {}).values())
+def usable(workload, maker):
+    """maker: a function of the definition's that makes inputs; None."""
+    kinds = ("random", "scalar", "custom") if maker else ("random", "scalar")
+    return all(i.get("type") in kinds for i in (workload.get("inputs") or {}).values())
+
+
+def identifier(name):
+    if not isinstance(name, str) or not name.isidentifier():
+        raise Refusal("problem", "definition.json: %r is no function's name" % (name,))
+    return name
 
 
 def ai_bench(request):
