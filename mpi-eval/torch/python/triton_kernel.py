@@ -7,9 +7,11 @@ Request, JSON: {"name", "source", "launches": [{"kernel", "args": [{"text", "typ
 "constexprs": {NAME: VALUE}, "params": {NAME: VALUE}, "num_warps", "num_stages"}]}.  A type is i32, i64, fp32, fp64 or "*" and what
 the pointer points to; a class has a letter for each argument: "D" a multiple of 16, "1" the integer 1, "-" anything else.
 
-Answer: {"ok": true, "ptx", "images": [{"name", "warps", "shared", "scratch", "scratch_align", "profile_scratch", "passed"}],
-"launches": [[image of each class]]}; the PTX has all images as entries with names of their own; passed: the arguments that the image takes, by number.  Or {"ok": false, "kind": "plan" (what
-the plan says does not fit) or "source", "error"}."""
+A request may go to several children, parts of 0, 1, ...: each compiles the images whose number is its own modulo the parts.
+
+Answer: {"ok": true, "ptx": [text of each image], "images": [{"name", "warps", "shared", "scratch", "scratch_align", "profile_scratch", "passed"}],
+"launches": [[image of each class]]}; texts and images of other parts are null.  The texts, one after the other, are one module, in which each image is an entry with a
+name of its own; passed: the arguments that the image takes, by number.  Or {"ok": false, "kind": "plan" (what the plan says does not fit) or "source", "error"}."""
 import json
 import linecache
 import os
@@ -83,24 +85,21 @@ class Compiler:
         return module, {"num_warps": options.num_warps, "num_ctas": options.num_ctas, **metadata}
 
 
-def merged(texts, names):
-    """One module of several, each with one entry, which gets the name beside it.  What a module declares gets an ending of
+def piece_of(text, number, name):
+    """Of a module with one entry, which gets this name, the part of one module of all images that is its.  What it declares gets an ending of
     its own; lines of debugging, which refer to labels of one module, go.  ptxas makes of each entry what it makes of it alone."""
-    whole = []
-    for number, (text, name) in enumerate(zip(texts, names)):
-        text = re.sub(r"^[ \t]*\.section\s+\S+\s*\{[^}]*\}", "", text, flags=re.M)
-        text = re.sub(r"^[ \t]*\.(loc|file)\b.*$", "", text, flags=re.M)
-        text = re.sub(r"[ \t]*//.*$", "", text, flags=re.M)
-        if number:
-            text = re.sub(r"^[ \t]*\.(version|target|address_size)\b.*$", "", text, flags=re.M)
-        declared = re.findall(r"^[ \t]*(?:\.(?:visible|weak|extern|common)\s+)?\.(?:global|const|shared)\b[^;={]*?([\w$]+)\s*"
-                              r"(?:\[[^\]]*\]\s*)*[;=]", text, flags=re.M)
-        declared += re.findall(r"^[ \t]*(?:\.(?:visible|weak)\s+)?\.func\s+(?:\([^)]*\)\s*)?([\w$]+)", text, flags=re.M)
-        for other in set(declared):
-            text = re.sub(r"(?<![\w$.%%])%s(?![\w$])" % re.escape(other), "%s__a%d" % (other, number), text)
-        text = re.sub(r"(\.entry\s+)[\w$]+", r"\g<1>" + name, text)
-        whole.append(re.sub(r"\n\s*\n+", "\n", text))
-    return "\n".join(whole)
+    text = re.sub(r"^[ \t]*\.section\s+\S+\s*\{[^}]*\}", "", text, flags=re.M)
+    text = re.sub(r"^[ \t]*\.(loc|file)\b.*$", "", text, flags=re.M)
+    text = re.sub(r"[ \t]*//.*$", "", text, flags=re.M)
+    if number:
+        text = re.sub(r"^[ \t]*\.(version|target|address_size)\b.*$", "", text, flags=re.M)
+    declared = re.findall(r"^[ \t]*(?:\.(?:visible|weak|extern|common)\s+)?\.(?:global|const|shared)\b[^;={]*?([\w$]+)\s*"
+                          r"(?:\[[^\]]*\]\s*)*[;=]", text, flags=re.M)
+    declared += re.findall(r"^[ \t]*(?:\.(?:visible|weak)\s+)?\.func\s+(?:\([^)]*\)\s*)?([\w$]+)", text, flags=re.M)
+    for other in set(declared):
+        text = re.sub(r"(?<![\w$.%%])%s(?![\w$])" % re.escape(other), "%s__a%d" % (other, number), text)
+    text = re.sub(r"(\.entry\s+)[\w$]+", r"\g<1>" + name, text)
+    return re.sub(r"\n\s*\n+", "\n", text)
 
 
 def module_of(name, source):
@@ -209,7 +208,7 @@ def image_of(compiler, function, launch, letters):
                  "profile_scratch": says.get("profile_scratch_size") or 0, "passed": passed}
 
 
-def images_of(compiler, request):
+def images_of(compiler, request, part, parts):
     module = module_of(request["name"], request["source"])
     images, texts, known, launches = [], [], {}, []
     for launch in request["launches"]:
@@ -222,15 +221,17 @@ def images_of(compiler, request):
                 if len(images) == IMAGE_LIMIT:
                     raise Unfit("the plan's launches come to more than %d classes of arguments over the task's variants; pass "
                                 "fewer integers, or name them in do_not_specialize" % IMAGE_LIMIT)
-                known[key] = len(images)
-                text, image = image_of(compiler, function, launch, letters)
-                image["name"] = "%.100s__a%d" % (image["name"], len(images))
+                known[key] = number = len(images)
+                text, image = None, None
+                if number % parts == part:
+                    text, image = image_of(compiler, function, launch, letters)
+                    image["name"] = "%.100s__a%d" % (image["name"], number)
+                    text = piece_of(text, number, image["name"])
                 texts.append(text)
                 images.append(image)
             numbers.append(known[key])
         launches.append(numbers)
-    ptx = merged(texts, [image["name"] for image in images])
-    return {"ok": True, "ptx": ptx, "images": images, "launches": launches}
+    return {"ok": True, "ptx": texts, "images": images, "launches": launches}
 
 
 def words(error, name):
@@ -248,10 +249,10 @@ def words(error, name):
     return text[:ERROR_BYTES]
 
 
-def answer(compiler, body):
+def answer(compiler, body, part=0, parts=1):
     request = json.loads(body)
     try:
-        return images_of(compiler, request)
+        return images_of(compiler, request, part, parts)
     except Unfit as unfit:
         return {"ok": False, "kind": "plan", "error": str(unfit)}
     except MemoryError:

@@ -1,4 +1,4 @@
-"""Imports Triton once, and forks a child for each source: what is hostile runs in the child alone.
+"""Imports Triton once, and forks a child for each source, or for each part of its images: what is hostile runs in the child alone.
 
 The zygote takes requests as bytes and passes a child's bytes on as they are; it looks into neither, and no later child has a copy of
 them (a request is wiped once its child is forked, answers lie in memory that is not inherited).  Before a child reads
@@ -8,7 +8,7 @@ its request it has no link, no descriptor but its answer's, no program, process 
 Frames on descriptor 0, each a u32 length and as many bytes, numbers little-endian:
   Atoll, once:  blob JSON {"path", "arch", "seconds", "memory", "has_landlock", "landlock", "seccomp", "tgkill"}
   zygote, once: u32 0 or 1, text: JSON of facts, or why it cannot be
-  Atoll:        u64 serial, blob request (triton_kernel.py)
+  Atoll:        u64 serial, u32 part, u32 parts, blob request (triton_kernel.py)
   zygote:       u64 serial, u32 how (0 answered, 1 exit status, 2 signal, 3 wall time, 4 too long), u32 which, u64 peak bytes beyond ours,
                 blob the child's answer, or what it printed"""
 import ctypes
@@ -163,7 +163,7 @@ class Zygote:
         host.install(self.settings["seccomp"], self.filter)
         host.install(self.settings["seccomp"], host.no_signal_to_others(self.settings["tgkill"], os.getpid()))
 
-    def child(self, request, answer, words):
+    def child(self, request, part, parts, answer, words):
         """Never returns."""
         status = 70
         try:
@@ -172,7 +172,7 @@ class Zygote:
             os.dup2(answer, 0)  # the link is gone
             self.confine()
             os.closerange(3, 1024)
-            says = self.kernel.answer(self.compiler, request)
+            says = self.kernel.answer(self.compiler, request, part, parts)
             if not says["ok"]:
                 says["printed"] = os.pread(2, WORDS_BYTES, 0).decode("utf-8", "replace").replace("\0", " ")
             body = json.dumps(says).encode()
@@ -193,12 +193,12 @@ class Zygote:
 
     def start(self):
         received = receive(self.request)
-        serial, length = struct.unpack_from("<QI", self.request)
+        serial, part, parts, length = struct.unpack_from("<QIII", self.request)
         answer, other = os.pipe()
         words = os.memfd_create("words", 0)
         pid = os.fork()
         if pid == 0:
-            self.child(self.request[12:12 + length], other, words)
+            self.child(self.request[20:20 + length], part, parts, other, words)
         self.request[:received] = bytes(received)
         os.close(other)
         self.children.append(Child(serial, pid, answer, words, time.monotonic() + self.settings["seconds"],

@@ -293,36 +293,102 @@ static int words_read(const json_t *root, enum atoll_triton_answer_kind *ret_kin
     return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a compiler's words");
 }
 
-int atoll_triton_answer_read(const void *bytes, size_t length, const char *request,
+/* The PTX and the images of all parts, as one answer has them that is whole; NULL: they do not go together. */
+static json_t *joined(json_t *const *roots, unsigned count, struct atoll_err *err)
+{
+    json_t *ptx = json_object_get(roots[0], "ptx"), *images = json_object_get(roots[0], "images");
+    size_t image_count = json_array_size(ptx);
+    for (unsigned p = 0; p < count; p++) {
+        json_t *own_ptx = json_object_get(roots[p], "ptx"), *own_images = json_object_get(roots[p], "images");
+        if (!json_is_array(own_ptx) || !json_is_array(own_images) || image_count == 0 ||
+            json_array_size(own_ptx) != image_count || json_array_size(own_images) != image_count) {
+            wrong(err, "no PTX");
+            return NULL;
+        }
+        if (!json_equal(json_object_get(roots[p], "launches"), json_object_get(roots[0], "launches"))) {
+            wrong(err, "another one each time");
+            return NULL;
+        }
+        for (size_t i = p; p > 0 && i < image_count; i += count) {
+            json_array_set(ptx, i, json_array_get(own_ptx, i));
+            json_array_set(images, i, json_array_get(own_images, i));
+        }
+    }
+    return roots[0];
+}
+
+/* One module of the images' texts. */
+static char *ptx_join(const json_t *texts, struct atoll_err *err)
+{
+    struct atoll_buffer b;
+    char *whole = NULL;
+    atoll_buffer_init(&b, ATOLL_TRITON_PTX_BYTES + 1);
+    for (size_t i = 0; i < json_array_size(texts); i++) {
+        const json_t *text = json_array_get(texts, i);
+        if (!json_is_string(text)) {
+            atoll_buffer_fini(&b);
+            wrong(err, "no PTX");
+            return NULL;
+        }
+        if (i > 0)
+            atoll_buffer_put_u8(&b, '\n');
+        atoll_buffer_put_bytes(&b, json_string_value(text), json_string_length(text));
+    }
+    atoll_buffer_put_u8(&b, 0);
+    if (b.failed)
+        atoll_err_set(err, ATOLL_E_INPUT,
+                      "the compiler makes more than %zu MiB of PTX of this source; use less "
+                      "unrolling, or fewer classes of arguments",
+                      ATOLL_TRITON_PTX_BYTES >> 20);
+    else if (!(whole = strdup((const char *)b.data)))
+        atoll_err_set(err, ATOLL_E_MEMORY, "no memory for PTX");
+    atoll_buffer_fini(&b);
+    return whole;
+}
+
+size_t atoll_triton_request_classes(const char *request)
+{
+    json_t *root = json_loads(request, 0, NULL);
+    const json_t *launches = json_object_get(root, "launches");
+    size_t count = 0;
+    for (size_t k = 0; k < json_array_size(launches); k++)
+        count += json_array_size(json_object_get(json_array_get(launches, k), "classes"));
+    json_decref(root);
+    return count;
+}
+
+int atoll_triton_answer_read(const struct atoll_triton_answer *answers, unsigned count, const char *request,
                              enum atoll_triton_answer_kind *ret_kind, struct atoll_triton_images *ret_images,
                              char **ret_ptx, char **ret_words, struct atoll_err *err)
 {
-    json_t *asked = json_loads(request, 0, NULL);
-    json_t *root = atoll_json_load(bytes, length, ANSWER_VALUES, 0, NULL);
-    const json_t *ptx = json_object_get(root, "ptx"), *error = json_object_get(root, "error");
-    const char *kind = json_is_object(root) ? atoll_json_member(root, "kind") : "";
-    int rc = 0;
+    json_t *roots[ATOLL_TRITON_PART_LIMIT] = {NULL}, *asked = json_loads(request, 0, NULL), *root = NULL;
+    int rc = 0, is_ptx = 1;
     *ret_ptx = *ret_words = NULL;
-    if (json_is_true(json_object_get(root, "ok"))) {
+    for (unsigned p = 0; p < count && is_ptx; p++) {
+        root = roots[p] = atoll_json_load(answers[p].bytes, answers[p].length, ANSWER_VALUES, 0, NULL);
+        is_ptx = json_is_true(json_object_get(root, "ok"));
+    }
+    const char *kind = json_is_object(root) ? atoll_json_member(root, "kind") : "";
+    if (is_ptx) {
         *ret_kind = ATOLL_TRITON_ANSWER_PTX;
-        if (!json_is_string(ptx) || strlen(json_string_value(ptx)) != json_string_length(ptx))
-            rc = wrong(err, "no PTX");
-        else if (json_string_length(ptx) > ATOLL_TRITON_PTX_BYTES)
-            rc = atoll_err_set(err, ATOLL_E_INPUT,
-                               "the compiler makes more than %zu MiB of PTX of this source; use less "
-                               "unrolling, or fewer classes of arguments",
-                               ATOLL_TRITON_PTX_BYTES >> 20);
-        else
-            rc = images_read(root, ret_images, err) || classes_read(root, asked, ret_images, err) ? -1 : 0;
-        *ret_ptx = rc == 0 ? strdup(json_string_value(ptx)) : NULL;
-        if (rc == 0 && !*ret_ptx)
-            rc = atoll_err_set(err, ATOLL_E_MEMORY, "no memory for PTX");
-    } else if (json_is_string(error) && (strcmp(kind, "plan") == 0 || strcmp(kind, "source") == 0)) {
+        root = joined(roots, count, err);
+        *ret_ptx = root ? ptx_join(json_object_get(root, "ptx"), err) : NULL;
+        rc = *ret_ptx && images_read(root, ret_images, err) == 0 &&
+                     classes_read(root, asked, ret_images, err) == 0
+                 ? 0
+                 : -1;
+        if (rc != 0) {
+            free(*ret_ptx);
+            *ret_ptx = NULL;
+        }
+    } else if (json_is_string(json_object_get(root, "error")) &&
+               (strcmp(kind, "plan") == 0 || strcmp(kind, "source") == 0)) {
         rc = words_read(root, ret_kind, ret_words, err);
     } else {
         rc = wrong(err, "no answer");
     }
     json_decref(asked);
-    json_decref(root);
+    for (unsigned p = 0; p < count; p++)
+        json_decref(roots[p]);
     return rc;
 }

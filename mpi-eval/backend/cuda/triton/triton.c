@@ -1,6 +1,7 @@
 /* triton.c - a job goes from the queue to a child of the zygote, whose answer gives PTX; the PTX is judged and goes to ptxas; the
  * cubin, with the words on how it is launched in front of ptxas's, is kept and done.  The zygote is started for the first job, or
- * with the compiler (starts_now).
+ * with the compiler (starts_now).  Where slots are idle, half of them help: the job's images are shared among several children, and
+ * it goes on when all have answered.
  * When it dies, jobs under way go to a fresh one, once.  One that does not work is tried again only after a while, so that a
  * node without Triton says so at once for every candidate.  A job that another evaluator of the node has claimed waits for what
  * that one puts into the cache, for as long as compiling may take. */
@@ -42,14 +43,17 @@
     "%%rd<2>;\nld.param.u64 "                                                                                \
     "%%rd1, [p];\nret;\n}\n"
 
-enum stage { FREE, WAITS, COMPILES, ASSEMBLES };
+enum stage { FREE, WAITS, COMPILES, ANSWERED, ASSEMBLES };
 
 struct slot {
     enum stage stage;
-    struct atoll_compile_job *job; /* owned; NULL: free */
+    struct atoll_compile_job *job; /* owned; NULL: free, or a helper's */
+    struct slot *lead;             /* whose job it is: itself, or the slot that it helps */
+    unsigned part, parts;          /* which images; parts 0: not said yet */
     unsigned attempts;
     uint64_t serial;
     double since_ns, sent_ns;
+    struct atoll_triton_reply reply; /* once it answered: its bytes are owned */
     struct atoll_triton_images images;
     struct atoll_compile_claim claim; /* of the job */
 };
@@ -72,9 +76,31 @@ struct triton {
     double looked_ns;                   /* at those */
 };
 
+static void reply_drop(struct slot *slot)
+{
+    free((void *)(uintptr_t)slot->reply.bytes);
+    slot->reply.bytes = NULL;
+}
+
+/* The slots that help this one have nothing to do; nor is any answer wanted any more. */
+static void helpers_free(struct triton *t, struct slot *lead)
+{
+    for (unsigned i = 0; i < t->slot_count; i++) {
+        struct slot *slot = &t->slots[i];
+        if (slot->stage == FREE || slot->lead != lead)
+            continue;
+        reply_drop(slot);
+        if (slot != lead)
+            slot->stage = FREE;
+    }
+}
+
+/* Of the job that a slot has or helps with. */
 static void slot_finish(struct triton *t, struct slot *slot, enum atoll_compile_status status,
                         const char *diagnostics, const char *report)
 {
+    slot = slot->lead;
+    helpers_free(t, slot);
     atoll_compile_job_finish(slot->job, status, diagnostics, report, atoll_clock_mono_ns() - slot->since_ns);
     atoll_compile_queue_put(&t->done, slot->job);
     atoll_compile_cache_unclaim(t->cache, &slot->claim);
@@ -368,12 +394,12 @@ static void ptx_take(struct triton *t, struct slot *slot, const char *ptx)
         slot_finish(t, slot, ATOLL_COMPILE_BROKEN, err.text, "");
 }
 
-static void answer_take(struct triton *t, struct slot *slot, const struct atoll_triton_reply *r)
+static void answers_take(struct triton *t, struct slot *slot, const struct atoll_triton_answer *answers)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     enum atoll_triton_answer_kind kind;
     char *ptx = NULL, *words = NULL;
-    if (atoll_triton_answer_read(r->bytes, r->length, slot->job->text, &kind, &slot->images, &ptx, &words,
+    if (atoll_triton_answer_read(answers, slot->parts, slot->job->text, &kind, &slot->images, &ptx, &words,
                                  &err) != 0)
         words_finish(t, slot,
                      err.code == ATOLL_E_MISSING ? ATOLL_COMPILE_PLAN
@@ -416,16 +442,10 @@ static void child_died(struct triton *t, struct slot *slot, const struct atoll_t
     }
 }
 
-static void reply_take(struct triton *t, const struct atoll_triton_reply *r)
+/* How a job ends of which a child gave no answer. */
+static void unanswered(struct triton *t, struct slot *slot, const struct atoll_triton_reply *r)
 {
-    struct slot *slot = NULL;
-    for (unsigned i = 0; i < t->slot_count; i++)
-        if (t->slots[i].stage == COMPILES && t->slots[i].serial == r->serial)
-            slot = &t->slots[i];
-    if (!slot)
-        return;
     switch (r->end) {
-    case ATOLL_TRITON_ANSWERED: answer_take(t, slot, r); break;
     case ATOLL_TRITON_LATE:
         slot_finish(t, slot, ATOLL_COMPILE_TIMEOUT, "the compiler was not done in its time", "");
         break;
@@ -437,7 +457,61 @@ static void reply_take(struct triton *t, const struct atoll_triton_reply *r)
     }
 }
 
+/* All parts of a job are there: what is wrong with the first that is wrong is wrong with the job. */
+static void parts_take(struct triton *t, struct slot *slot, const struct slot *const *parts)
+{
+    struct atoll_triton_answer answers[ATOLL_TRITON_PART_LIMIT];
+    for (unsigned p = 0; p < slot->parts; p++) {
+        answers[p] = (struct atoll_triton_answer){parts[p]->reply.bytes, parts[p]->reply.length};
+        if (parts[p]->reply.end != ATOLL_TRITON_ANSWERED) {
+            unanswered(t, slot, &parts[p]->reply);
+            return;
+        }
+    }
+    answers_take(t, slot, answers);
+    if (slot->stage == ASSEMBLES)
+        helpers_free(t, slot);
+}
+
+static void reply_take(struct triton *t, const struct atoll_triton_reply *r)
+{
+    struct slot *slot = NULL, *lead;
+    const struct slot *parts[ATOLL_TRITON_PART_LIMIT] = {NULL};
+    unsigned count = 0;
+    for (unsigned i = 0; i < t->slot_count; i++)
+        if (t->slots[i].stage == COMPILES && t->slots[i].serial == r->serial)
+            slot = &t->slots[i];
+    if (!slot)
+        return;
+    void *bytes = malloc(r->length + 1);
+    if (!bytes) {
+        slot_finish(t, slot, ATOLL_COMPILE_BROKEN, "no memory for what Triton answered", "");
+        return;
+    }
+    memcpy(bytes, r->bytes, r->length);
+    slot->reply = *r;
+    slot->reply.bytes = bytes;
+    slot->stage = ANSWERED;
+    lead = slot->lead;
+    for (unsigned i = 0; i < t->slot_count; i++)
+        if (t->slots[i].stage == ANSWERED && t->slots[i].lead == lead) {
+            parts[t->slots[i].part] = &t->slots[i];
+            count++;
+        }
+    if (count == lead->parts)
+        parts_take(t, lead, parts);
+}
+
 /* ---- moving on ---- */
+
+static unsigned triton_idle_count(struct atoll_compiler *compiler)
+{
+    const struct triton *t = (const struct triton *)compiler;
+    unsigned count = 0;
+    for (unsigned i = 0; i < t->slot_count && !t->queued.first; i++)
+        count += t->slots[i].stage == FREE;
+    return count;
+}
 
 static void zygote_poll(struct triton *t)
 {
@@ -478,14 +552,27 @@ static void deadlines_look(struct triton *t)
         zygote_lost(t, &why);
 }
 
+/* Half of the slots that nobody waits for help with a job of several images. */
+static void parts_spread(struct triton *t, struct slot *slot)
+{
+    size_t idle = triton_idle_count(&t->base), most = atoll_triton_request_classes(slot->job->text);
+    most = most > ATOLL_TRITON_PART_LIMIT ? ATOLL_TRITON_PART_LIMIT : most;
+    most = most > 1 + (idle + 1) / 2 ? 1 + (idle + 1) / 2 : most;
+    slot->parts = most > 1 ? (unsigned)most : 1;
+    for (unsigned i = 0, part = 1; i < t->slot_count && part < slot->parts; i++)
+        if (t->slots[i].stage == FREE)
+            t->slots[i] = (struct slot){
+                .stage = WAITS, .lead = slot, .part = part++, .parts = slot->parts, .claim = {.fd = -1}};
+}
+
 static void slot_advance(struct triton *t, struct slot *slot)
 {
     if (slot->stage == FREE) {
         struct atoll_compile_job *job = atoll_compile_queue_take(&t->queued);
         if (!job)
             return;
-        *slot =
-            (struct slot){.stage = WAITS, .job = job, .since_ns = atoll_clock_mono_ns(), .claim = {.fd = -1}};
+        *slot = (struct slot){
+            .stage = WAITS, .job = job, .lead = slot, .since_ns = atoll_clock_mono_ns(), .claim = {.fd = -1}};
     }
     if (slot->stage != WAITS)
         return;
@@ -493,10 +580,13 @@ static void slot_advance(struct triton *t, struct slot *slot)
         slot_finish(t, slot, ATOLL_COMPILE_BROKEN, t->trouble, "");
         return;
     }
-    if (!slot_claim(t, slot)) /* the identity is known now */
+    if (slot->lead == slot && !slot_claim(t, slot)) /* the identity is known now */
         return;
+    if (slot->parts == 0)
+        parts_spread(t, slot);
     uint64_t serial = t->serial + 1;
-    int sent = atoll_triton_zygote_send(t->zygote, serial, slot->job->text, slot->job->length);
+    const struct atoll_compile_job *job = slot->lead->job;
+    int sent = atoll_triton_zygote_send(t->zygote, serial, slot->part, slot->parts, job->text, job->length);
     if (sent < 0)
         slot_finish(t, slot, ATOLL_COMPILE_ERROR, "the source is too long", "");
     if (sent != 1)
@@ -529,6 +619,7 @@ static void triton_destroy(struct atoll_compiler *compiler)
     for (unsigned i = 0; i < t->slot_count; i++) {
         atoll_compile_cache_unclaim(t->cache, &t->slots[i].claim);
         atoll_compile_job_destroy(t->slots[i].job);
+        reply_drop(&t->slots[i]);
     }
     atoll_compile_queue_fini(&t->queued);
     atoll_compile_queue_fini(&t->waiting);
@@ -588,15 +679,6 @@ static int triton_collect(struct atoll_compiler *compiler, struct atoll_compiled
     struct triton *t = (struct triton *)compiler;
     advance(t);
     return atoll_compile_queue_collect(&t->done, ret_compiled);
-}
-
-static unsigned triton_idle_count(struct atoll_compiler *compiler)
-{
-    const struct triton *t = (const struct triton *)compiler;
-    unsigned count = 0;
-    for (unsigned i = 0; i < t->slot_count && !t->queued.first; i++)
-        count += t->slots[i].stage == FREE;
-    return count;
 }
 
 static void triton_pause(struct atoll_compiler *compiler)

@@ -226,14 +226,16 @@ int atoll_triton_zygote_poll(struct atoll_triton_zygote *z, struct atoll_triton_
     return failed ? -1 : 1;
 }
 
-int atoll_triton_zygote_send(struct atoll_triton_zygote *z, uint64_t serial, const void *request,
-                             size_t length)
+int atoll_triton_zygote_send(struct atoll_triton_zygote *z, uint64_t serial, unsigned part, unsigned parts,
+                             const void *request, size_t length)
 {
     struct atoll_buffer frame;
     if (z->child.state != ATOLL_COMPILE_CHILD_READY || z->child.out_done < z->child.out.length)
         return 0;
     atoll_buffer_init(&frame, ATOLL_COMPILE_WIRE_REQUEST_BYTES);
     atoll_buffer_put_u64(&frame, serial);
+    atoll_buffer_put_u32(&frame, part);
+    atoll_buffer_put_u32(&frame, parts);
     atoll_buffer_put_blob(&frame, request, length);
     int rc = atoll_compile_child_send(&z->child, &frame);
     atoll_buffer_fini(&frame);

@@ -1,4 +1,4 @@
-/* zygote.h - a Python that has imported Triton and forks a child for each source (torch/python/triton_zygote.py).
+/* zygote.h - a Python that has imported Triton and forks a child for each source, or several (torch/python/triton_zygote.py).
  * Layer: mpi-eval, backend/cuda.  Lifetime: create/destroy.  One owner thread, which the process dies with.  Asynchronous: what the
  * zygote says is polled for.  The zygote itself never reads what a candidate wrote; what its children answer is hostile.
  *
@@ -53,9 +53,10 @@ struct atoll_triton_reply {
 /* 1: something was said; 0: not yet; -1: it is gone, or does not work here (MISSING), or talks nonsense: destroy it. */
 int atoll_triton_zygote_poll(struct atoll_triton_zygote *zygote, struct atoll_triton_reply *ret_reply,
                              struct atoll_err *err);
-/* 1: sent for; 0: not ready, or another request is still on its way; -1: too long, no memory. */
-int atoll_triton_zygote_send(struct atoll_triton_zygote *zygote, uint64_t serial, const void *request,
-                             size_t length);
+/* Images part, part + parts, ... of the request.  1: sent for; 0: not ready, or another request is still on its way; -1: too long, no
+ * memory. */
+int atoll_triton_zygote_send(struct atoll_triton_zygote *zygote, uint64_t serial, unsigned part,
+                             unsigned parts, const void *request, size_t length);
 struct pollfd atoll_triton_zygote_pollfd(const struct atoll_triton_zygote *zygote);
 /* Once it is ready: "3.6.0"; the ptxas of its package. */
 const char *atoll_triton_zygote_version(const struct atoll_triton_zygote *zygote);

@@ -286,6 +286,22 @@ static void test_errors(void **state)
     }
 }
 
+/* As if the rules had not seen it: the text goes into a unit that was prepared for another. */
+static struct atoll_compiled run_as(struct atoll_compiler *with, const struct atoll_prepared *innocent,
+                                    const char *source)
+{
+    struct atoll_compiled c;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    json_t *root = json_loads(innocent->unit_text, 0, NULL);
+    json_object_set_new(root, "source", json_string(source));
+    char *unit = json_dumps(root, JSON_COMPACT);
+    json_decref(root);
+    if (atoll_compiler_run(with, "candidate.py", unit, strlen(unit), NULL, 0, &c, &err) != 0)
+        fail_msg("%s", err.text);
+    free(unit);
+    return c;
+}
+
 /* They pass the rules on purpose: what a source may do is its sandbox's to say. */
 static const struct {
     const char *what, *source;
@@ -357,28 +373,62 @@ static void test_hostile(void **state)
     static const char file[] = "/tmp/atoll-test-written";
     struct atoll_prepared *innocent = prepare(PLAN("", ARGS) KERNEL);
     for (size_t i = 0; i < sizeof(hostile) / sizeof(*hostile); i++) {
-        /* as if the rules had not seen it: the text goes into a unit that was prepared for another */
-        char *unit = NULL;
-        struct atoll_compiled c;
-        struct atoll_err err = ATOLL_ERR_INIT;
-        json_t *root = json_loads(innocent->unit_text, 0, NULL);
-        json_object_set_new(root, "source", json_string(hostile[i].source));
-        unit = json_dumps(root, JSON_COMPACT);
-        json_decref(root);
-        if (atoll_compiler_run(compiler, "candidate.py", unit, strlen(unit), NULL, 0, &c, &err) != 0)
-            fail_msg("%s", err.text);
+        struct atoll_compiled c = run_as(compiler, innocent, hostile[i].source);
         if (c.status != hostile[i].status || !strstr(c.diagnostics, hostile[i].says))
             fail_msg("%s: status %d: %s", hostile[i].what, (int)c.status, c.diagnostics);
         if (access(file, F_OK) == 0)
             fail_msg("%s wrote a file", hostile[i].what);
         atoll_compiled_fini(&c);
-        free(unit);
     }
     /* the next one is compiled as if nothing had been */
     struct atoll_compiled c = run(compiler, innocent);
     assert_int_equal(c.status, ATOLL_COMPILE_OK);
     atoll_compiled_fini(&c);
     atoll_prepared_destroy(innocent);
+}
+
+/* Which part of how many a child has. */
+#define PART                                                                                                 \
+    "import triton\nimport triton.language as tl\nimport sys\nat = sys._getframe()\nwhile 'parts' not in "   \
+    "at.f_locals: at = at.f_back\n"                                                                          \
+    "part, parts = at.f_locals['part'], at.f_locals['parts']\n"
+
+/* Idle slots share the classes of a job, and what comes of it is the same; the first part that fails says why. */
+static void test_parts(void **state)
+{
+    static const struct {
+        unsigned slots;
+        const char *source, *says;
+    } rows[] = {
+        {1, PART "raise ValueError('%d of %d' % (part, parts))\n", "ValueError: 0 of 1"},
+        {3, PART "raise ValueError('%d of %d' % (part, parts))\n", "ValueError: 0 of 2"},
+        {3, PART "if part: raise ValueError('%d of %d' % (part, parts))\n" KERNEL, "ValueError: 1 of 2"},
+        {3, PART "import os\nif part: os._exit(9)\n" KERNEL, "exit status 9"}};
+    struct atoll_prepared *p = prepare(PLAN("", ARGS) KERNEL);
+    struct atoll_compiled made[2];
+    for (unsigned i = 0; i < 2; i++) {
+        struct atoll_triton_settings settings = settings_of(python, "");
+        settings.compiler.slots = i ? 3 : 1;
+        settings.compiler.deadline_ns = 120e9;
+        struct atoll_compiler *with = atoll_triton_create(&settings, NULL);
+        made[i] = run(with, p);
+        assert_int_equal(made[i].status, ATOLL_COMPILE_OK);
+        for (size_t k = 0; k < sizeof(rows) / sizeof(*rows); k++) {
+            if (rows[k].slots != settings.compiler.slots)
+                continue;
+            struct atoll_compiled c = run_as(with, p, rows[k].source);
+            if (c.status != ATOLL_COMPILE_ERROR || !strstr(c.diagnostics, rows[k].says))
+                fail_msg("row %zu: status %d: %s", k, (int)c.status, c.diagnostics);
+            atoll_compiled_fini(&c);
+            assert_int_equal(atoll_compiler_idle_count(with), rows[k].slots);
+        }
+        atoll_compiler_destroy(with);
+    }
+    assert_true(made[0].object_length == made[1].object_length);
+    assert_memory_equal(made[0].object, made[1].object, made[0].object_length);
+    atoll_compiled_fini(&made[0]);
+    atoll_compiled_fini(&made[1]);
+    atoll_prepared_destroy(p);
 }
 
 /* The limit is what a source takes beyond its interpreter, which has more; LLVM says in its own way that it is not enough. */
@@ -690,12 +740,11 @@ static void test_by_language(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_launch),      cmocka_unit_test(test_classes),
-        cmocka_unit_test(test_same_as_jit), cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_hostile),     cmocka_unit_test(test_cache),
-        cmocka_unit_test(test_claims),      cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_seeds),       cmocka_unit_test(test_missing),
-        cmocka_unit_test(test_starts_now),  cmocka_unit_test(test_by_language)};
+        cmocka_unit_test(test_launch),     cmocka_unit_test(test_classes), cmocka_unit_test(test_same_as_jit),
+        cmocka_unit_test(test_errors),     cmocka_unit_test(test_hostile), cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_cache),      cmocka_unit_test(test_claims),  cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_seeds),      cmocka_unit_test(test_missing), cmocka_unit_test(test_starts_now),
+        cmocka_unit_test(test_by_language)};
     python = triton_python();
     if (!python)
         return 77;
