@@ -171,6 +171,15 @@ def check_refusals():
     assert refused(torch.linalg.svdvals, x).startswith("aten."), refused(torch.linalg.svdvals, x)
     assert "bernoulli" in refused(lambda t: torch.nn.functional.dropout(t, 0.5), x)
 
+    held = torch.rand(9, 9)
+    for kept in (lambda t: held.add(1).copy_(t), lambda t: held[0].copy_(t[0]), lambda t: held.copy_(held * 2)):
+        try:
+            refused(kept, torch.rand(9, 9))
+        except aten_graph.Unsupported as why:
+            assert "neither input, parameter nor buffer" in str(why), why
+        else:
+            raise AssertionError("what is read before it is written whole has a seed")
+
     def many(t):
         for _ in range(80):
             t = torch.softmax(t @ t, dim=1)

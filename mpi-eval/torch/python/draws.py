@@ -1,5 +1,7 @@
 """Draws of a task's inputs as the referee's are, in kind: the same inits and distributions (docs/spec/task.md, Draws), but
 torch's own random numbers, because only figures are taken from them here."""
+import zlib
+
 import torch
 
 from atoll.shape_fit import evaluate
@@ -15,7 +17,8 @@ class Draws:
 
     def fill(self, number, shape, dtype, init, values):
         """number: of the tensor, or of its segment.  values: of the dims, for bounds that are expressions."""
-        self.generator = torch.Generator().manual_seed(self.seed + (number << 32))
+        # a generator of the host's takes 32 bits of what it is given
+        self.generator = torch.Generator().manual_seed(zlib.crc32(b"%d of %d" % (number, self.seed)))
         self.wide = torch.float64 if dtype == torch.float64 else torch.float32
         (kind, given), = init.items()
         count = 1
