@@ -6,6 +6,7 @@
 #define LEAST_PRESSURE 1e-2 /* as among cells (select.c) */
 #define MEMORY         16.0 /* answers over which a level is averaged */
 #define SPREAD_PRIOR   0.25 /* of the noise, until there is enough of it */
+#define SLOPE_PRIOR    1.0  /* sum of squares at which half of a slope is believed */
 
 double atoll_prompt_credit(int is_correct, double gain)
 {
@@ -130,14 +131,49 @@ static void drop_losers(struct atoll_prompt_archive *a)
     }
 }
 
+double atoll_prompt_slope(const struct atoll_prompt_parents *parents)
+{
+    return fmin(fmax(parents->products / (SLOPE_PRIOR + parents->squares), 0), 1);
+}
+
+/* ln(from / to), 0 where one of them is not known. */
+static double log_ratio(double from_ns, double to_ns)
+{
+    double ratio = from_ns > 0 && to_ns > 0 ? log(from_ns / to_ns) : 0;
+    return isfinite(ratio) ? ratio : 0;
+}
+
+/* Means and sums of products with one pair more (Welford 1962). */
+static void learn(struct atoll_prompt_parents *p, double behind, double gain)
+{
+    double share = 1 / (double)++p->answers;
+    double farther = behind - p->behind, more = gain - p->gain;
+    p->behind += share * farther;
+    p->gain += share * more;
+    p->squares += (1 - share) * farther * farther;
+    p->products += (1 - share) * farther * more;
+}
+
+/* What the answer gained beyond what its parent gives; nobody's parent is unusual before there was another. */
+static double own_gain(struct atoll_prompt_parents *p, const struct atoll_prompt_outcome *outcome)
+{
+    double gain = fmin(fmax(log_ratio(outcome->from_ns, outcome->time_ns), -ATOLL_PROMPT_GAIN_MAX),
+                       ATOLL_PROMPT_GAIN_MAX);
+    double behind = fmin(fmax(log_ratio(outcome->from_ns, outcome->best_ns), 0), ATOLL_PROMPT_GAIN_MAX);
+    double own = gain - (p->answers ? atoll_prompt_slope(p) * (behind - p->behind) : 0);
+    learn(p, behind, gain);
+    return own;
+}
+
 void atoll_prompt_archive_credit(struct atoll_prompt_archive *a, struct atoll_prompt_level *level,
-                                 uint32_t version, int is_correct, double gain)
+                                 uint32_t version, const struct atoll_prompt_outcome *outcome)
 {
     begin(a);
     uint32_t at = position_of(a, version);
     struct atoll_prompt_version *v = at < a->count ? &a->versions[at] : NULL;
-    double credit = atoll_prompt_credit(is_correct, gain), fitness = v ? v->fitness : 0;
-    double rest = credit - fitness - level->level;
+    double credit =
+        atoll_prompt_credit(outcome->is_correct, outcome->is_correct ? own_gain(&a->parents, outcome) : 0);
+    double rest = credit - (v ? v->fitness : 0) - level->level;
     level->answers++;
     level->level += rest / fmin((double)level->answers, MEMORY);
     if (!v)
@@ -146,8 +182,8 @@ void atoll_prompt_archive_credit(struct atoll_prompt_archive *a, struct atoll_pr
     a->spread += rest * rest;
     v->answers++;
     v->fitness += rest / (ATOLL_PROMPT_PRIOR + (double)v->answers);
-    if (is_correct && isfinite(gain))
-        v->best = fmax(v->best, gain);
+    if (outcome->is_correct)
+        v->best = fmax(v->best, log_ratio(outcome->from_ns, outcome->time_ns));
     drop_losers(a);
 }
 

@@ -266,15 +266,16 @@ static void put_outcome(struct atoll_projection *p, unsigned which, const struct
     }
 }
 
-/* What a kernel without a correct parent is held against. */
-static double baseline_of(struct atoll_projection *p, const struct atoll_row_ask *ask, struct atoll_err *err)
+/* What a kernel without a correct parent is held against, and the best, whose decision comes behind the evaluation that made it. */
+static void times_of_task(struct atoll_projection *p, const struct atoll_row_ask *ask,
+                          double *ret_baseline_ns, double *ret_best_ns, struct atoll_err *err)
 {
-    struct atoll_row_task task;
+    struct atoll_row_task task = {0};
     uint64_t row;
-    if (atoll_projection_task_row(p, ask->task, ask->model, &row, err) != 1)
-        return 0;
-    atoll_tables_get(p->tables, ATOLL_TABLE_TASKS, row, &task);
-    return task.baseline_ns;
+    if (atoll_projection_task_row(p, ask->task, ask->model, &row, err) == 1)
+        atoll_tables_get(p->tables, ATOLL_TABLE_TASKS, row, &task);
+    *ret_baseline_ns = task.baseline_ns;
+    *ret_best_ns = task.best_ns;
 }
 
 int atoll_projection_credit(struct atoll_projection *p, uint64_t ask_number,
@@ -290,8 +291,11 @@ int atoll_projection_credit(struct atoll_projection *p, uint64_t ask_number,
         atoll_tables_get(p->tables, ATOLL_TABLE_ASKS, ask_row, &ask);
     has_ask = has_ask && ask.model == e->model;
     double parent_ns = has_ask ? time_of(first_of(p, &ask.parent, ask.model)) : 0;
-    if (has_ask && atoll_projection_prompt_credit(
-                       p, &ask, e, parent_ns > 0 ? parent_ns : baseline_of(p, &ask, err), err) != 0)
+    double baseline_ns = 0, best_ns = 0;
+    if (has_ask)
+        times_of_task(p, &ask, &baseline_ns, &best_ns, err);
+    if (has_ask && atoll_projection_prompt_credit(p, &ask, e, parent_ns > 0 ? parent_ns : baseline_ns,
+                                                  best_ns, err) != 0)
         return -1;
     if (e->verdict == ATOLL_V_UNSTABLE)
         return 0;

@@ -209,7 +209,7 @@ int atoll_projection_prompt_edited(struct atoll_projection *p, const struct atol
 }
 
 int atoll_projection_prompt_credit(struct atoll_projection *p, const struct atoll_row_ask *ask,
-                                   const struct atoll_row_evaluation *e, double parent_ns,
+                                   const struct atoll_row_evaluation *e, double parent_ns, double best_ns,
                                    struct atoll_err *err)
 {
     const char *name = language_of_candidate(p, &e->candidate);
@@ -222,9 +222,11 @@ int atoll_projection_prompt_credit(struct atoll_projection *p, const struct atol
     struct level *level = pool ? level_of(p, ask->task, ask->model, language, err) : NULL;
     if (!level || begin_pool(p, pool, err) != 0)
         return -1;
-    int is_correct = e->verdict == ATOLL_V_CORRECT && e->time_ns > 0;
-    atoll_prompt_archive_credit(&pool->archive, &level->level, ask->version, is_correct,
-                                is_correct && parent_ns > 0 ? log(parent_ns / e->time_ns) : 0);
+    struct atoll_prompt_outcome outcome = {.is_correct = e->verdict == ATOLL_V_CORRECT && e->time_ns > 0,
+                                           .time_ns = e->time_ns,
+                                           .from_ns = parent_ns,
+                                           .best_ns = best_ns};
+    atoll_prompt_archive_credit(&pool->archive, &level->level, ask->version, &outcome);
     update_rows(p, pool);
     return 0;
 }

@@ -161,7 +161,7 @@ int atoll_projection_put_briefing(struct atoll_projection *p, const struct atoll
 int atoll_projection_credit(struct atoll_projection *p, uint64_t ask, const struct atoll_row_evaluation *e,
                             struct atoll_err *err);
 /* Versions of prompt texts: who is asked with which, what answers are worth, what edits make of one.  parent_ns: what the kernel is held
- * against. */
+ * against; best_ns: the task's best before it, 0 none. */
 void atoll_projection_prompts_init(struct atoll_projection_prompts *prompts,
                                    const struct atoll_search *search);
 void atoll_projection_prompts_fini(struct atoll_projection_prompts *prompts);
@@ -170,7 +170,7 @@ int atoll_projection_prompt_asked(struct atoll_projection *p, const struct atoll
 int atoll_projection_prompt_edited(struct atoll_projection *p, const struct atoll_row_ask *ask,
                                    const struct atoll_reply *reply, struct atoll_err *err);
 int atoll_projection_prompt_credit(struct atoll_projection *p, const struct atoll_row_ask *ask,
-                                   const struct atoll_row_evaluation *e, double parent_ns,
+                                   const struct atoll_row_evaluation *e, double parent_ns, double best_ns,
                                    struct atoll_err *err);
 /* Rewrites and hints of a reply. */
 /* Of a reply that is taken: its items, and the sections of its prompt. */

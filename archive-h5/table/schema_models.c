@@ -240,7 +240,7 @@ static const struct atoll_column prompt_columns[] = {
     COL(prompt, uses, U32, "", "asks that were worded with it"),
     COL(prompt, answers, U32, "", "candidates of theirs that were evaluated"),
     COL(prompt, fitness, F64, "",
-        "factor of the speed over the parent, beside what the task gives; 1 = nothing"),
+        "factor of the speed over the parent, beside what the task and the parent give; 1 = nothing"),
     COL(prompt, best, F64, "", "largest speedup of one of them over its parent; 1 = none"),
     COL(prompt, dropped, U8, "", "1 = it lost, or gave way to others; its figures are those of that time"),
     COL(prompt, text, TEXT, "", "all of it"),

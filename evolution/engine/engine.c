@@ -391,6 +391,7 @@ static int use(struct atoll_engine *e, const struct atoll_proposal *p,
     struct atoll_individual *r = &e->individuals.items[p->individual];
     uint32_t island = r->island;
     int failed = 0;
+    t->best_before_ns = t->best == ATOLL_NONE ? 0 : e->individuals.items[t->best].time_ns;
     judge(e, t, r, evaluation);
     e->evaluated++;
     t->evaluated++;

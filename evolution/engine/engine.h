@@ -8,7 +8,7 @@
 #include "core/decision.h"
 #include "core/event.h"
 
-#define ATOLL_ENGINE_VERSION 11
+#define ATOLL_ENGINE_VERSION 12
 
 struct atoll_engine;
 

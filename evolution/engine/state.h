@@ -193,6 +193,8 @@ struct atoll_task_state {
     struct atoll_failures failures;
     struct atoll_share share;
     uint32_t baseline, best; /* individuals */
+    double
+        best_before_ns; /* time of the best before the evaluation that is being used; not saved: no event outlives it */
     struct atoll_unstable_baseline unstable;
     /* the fastest that waits for a duel with the best; the last that the best beat */
     uint32_t best_waiting, best_refused;

@@ -16,13 +16,16 @@ static const char *language_of(const struct atoll_engine *e, uint32_t individual
 
 /* ---- what became of it ---- */
 
-/* ln of what the kernel is compared with over its own time: its parent, else what the task began with. */
-static double gain_of(const struct atoll_engine *e, const struct atoll_task_state *t,
-                      const struct atoll_individual *r)
+/* Held against its parent, else against what the task began with. */
+static struct atoll_prompt_outcome outcome_of(const struct atoll_engine *e, const struct atoll_task_state *t,
+                                              const struct atoll_individual *r)
 {
     const struct atoll_individual *parent = r->parent == ATOLL_NONE ? NULL : &e->individuals.items[r->parent];
-    double from_ns = parent && parent->state == ATOLL_V_CORRECT ? parent->time_ns : t->yardstick_ns;
-    return r->state == ATOLL_V_CORRECT && from_ns > 0 && r->time_ns > 0 ? log(from_ns / r->time_ns) : 0;
+    return (struct atoll_prompt_outcome){
+        .is_correct = r->state == ATOLL_V_CORRECT,
+        .time_ns = r->time_ns,
+        .from_ns = parent && parent->state == ATOLL_V_CORRECT ? parent->time_ns : t->yardstick_ns,
+        .best_ns = t->best_before_ns};
 }
 
 static uint64_t generation_of(const struct atoll_engine *e, const struct atoll_prompts *pool)
@@ -46,8 +49,9 @@ static int settled(struct atoll_engine *e, struct atoll_task_state *t, uint64_t 
     if (!r->prompt || language >= ATOLL_PROMPT_LANGUAGES)
         return 0;
     t->prompts.outcomes[language]++;
+    struct atoll_prompt_outcome outcome = outcome_of(e, t, r);
     atoll_prompt_archive_credit(&pool->archives[language], &t->prompts.levels[language], r->prompt - 1,
-                                r->state == ATOLL_V_CORRECT, gain_of(e, t, r));
+                                &outcome);
     return 0;
 }
 
@@ -193,6 +197,15 @@ static void level_codec(struct atoll_prompt_level *level, struct atoll_codec *c)
     atoll_codec_u64(c, &level->answers);
 }
 
+static void parents_codec(struct atoll_prompt_parents *p, struct atoll_codec *c)
+{
+    atoll_codec_u64(c, &p->answers);
+    number_codec(&p->behind, c);
+    number_codec(&p->gain, c);
+    number_codec(&p->squares, c);
+    number_codec(&p->products, c);
+}
+
 static void archive_codec(struct atoll_prompt_archive *a, struct atoll_codec *c)
 {
     atoll_codec_count(c, &a->count, 32);
@@ -213,6 +226,7 @@ static void archive_codec(struct atoll_prompt_archive *a, struct atoll_codec *c)
     }
     number_codec(&a->spread, c);
     atoll_codec_u64(c, &a->answers);
+    parents_codec(&a->parents, c);
 }
 
 int atoll_prompts_codec(const struct atoll_engine *e, struct atoll_task_state *t, struct atoll_codec *c,

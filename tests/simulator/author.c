@@ -251,6 +251,21 @@ static void carry_out(struct writing *w, uint64_t seed, struct atoll_landscape_p
         change_trait(w, p);
 }
 
+/* What is obvious is done, and no advice is needed for it; 0: nothing is. */
+static int do_the_obvious(struct writing *w, struct atoll_landscape_point *p)
+{
+    struct atoll_task_status status;
+    struct atoll_landscape_point best;
+    if (!(w->author->obvious > 0) || atoll_engine_task_status(w->engine, w->ask->task, 0, &status) ||
+        look_up(w, &status.best, &best) ||
+        !(atoll_landscape_time_ns(w->landscape, p) >
+          w->author->obvious * atoll_landscape_time_ns(w->landscape, &best)))
+        return 0;
+    *p = best;
+    change_trait(w, p);
+    return 1;
+}
+
 static void draft(struct writing *w, struct atoll_landscape_point *p)
 {
     for (unsigned steps = 1 + below(w, DRAFT_STEPS); steps; steps--)
@@ -265,7 +280,7 @@ static void write_source(struct writing *w, uint64_t seed, uint32_t index, struc
         draft(w, &p);
     else if (w->ask->plan)
         carry_out(w, seed, &p);
-    else
+    else if (!do_the_obvious(w, &p))
         mutate_anew(w, &p);
     p.attempt = w->ask->number * ATOLL_ASK_COUNT_LIMIT + index;
     if (happens(w, w->author->garbled))

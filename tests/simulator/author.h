@@ -8,7 +8,8 @@
  *
  * What it is told beside the ask (hints, rewrites, a trajectory: struct atoll_author_told) is moves that may help, and points that
  * were tried: it follows one of the moves with the probability heeds, and turns away from a point that was tried with
- * recalls.  How much of that a model does is not known; it is a parameter. */
+ * recalls.  How much of that a model does is not known; it is a parameter.  What is wrong with a naive parent everybody sees: with
+ * `obvious` the step is one from the task's best, and nothing that was told matters. */
 #ifndef ATOLL_TESTS_SIMULATOR_AUTHOR_H
 #define ATOLL_TESTS_SIMULATOR_AUTHOR_H
 
@@ -23,6 +24,8 @@ struct atoll_author_settings {
     double advised, cast, inspired;         /* follows advice, a role, an inspiration; 0.6, 0.5, 0.4 */
     double refused, failed, empty, garbled; /* shares of replies; 0 */
     double heeds, recalls;                  /* of what it is told; 0.5, 0.7 */
+    double
+        obvious; /* a parent so many times slower than the best is brought to about there, whatever the author is told; 0 none */
 };
 
 /* Coordinates of a point: levels 0 to 2, traits from 3 on. */
