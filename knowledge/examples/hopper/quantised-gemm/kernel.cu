@@ -1,14 +1,15 @@
 /* atoll-plan {
   "version": 1,
-  "params": {"PIPE_STAGES": [6, 5, 4], "RASTER_GROUP": [4, 2, 8], "WARPS": [2, 4, 8], "SPLITS": [14, 4, 8, 2], "ROWS": [16], "BLOCK": [128], "PARTS": [16], "AHEAD": [4]},
+  "params": {"PIPE_STAGES": [5, 4, 6], "RASTER_GROUP": [8, 4, 2], "WARPS": [2, 4, 8], "SPLITS": [14, 4, 8, 2], "ROWS": [16], "BLOCK": [128], "PARTS": [16], "AHEAD": [4]},
   "require": ["ROWS * 4 * BLOCK * 4 <= 65536"],
-  "scratch": {"partial": "4 * PARTS * M * N", "few": "4 * SPLITS * M * N"},
+  "scratch": {"partial": "4 * PARTS * M * N", "few": "4 * SPLITS * M * N", "rest": "132 * 131072", "done": "264 * 4"},
   "paths": [{"when": "M >= 128 && G % 64 == 0 && N % 16 == 0 && K % 4 == 0",
-             "launch": [{"kernel": "product",
+             "launch": [{"kernel": "reset", "grid": ["1"], "block": ["264"], "args": ["done"]},
+                        {"kernel": "product",
                          "grid": ["132"],
                          "block": ["384"],
-                         "shared_bytes": "PIPE_STAGES * 36864 + 1152",
-                         "args": ["tensormap(x, [2 * K, M], [64, 128], swizzle=128, l2=256)", "tensormap(w, [N, K], [128, 32], swizzle=128, l2=256)", "s", "y", "i32:M", "i32:N", "i32:K", "i32:G"]}]},
+                         "shared_bytes": "PIPE_STAGES * 37120 + 1152",
+                         "args": ["tensormap(x, [2 * K, M], [64, 128], swizzle=128, l2=256)", "tensormap(w, [N, K], [128, 32], swizzle=128, l2=256)", "tensormap(s, [N, cdiv(2 * K, G)], [128, 1])", "y", "rest", "done", "i32:M", "i32:N", "i32:K", "i32:G"]}]},
             {"when": "M <= 64 && G % 64 == 0 && N % 8 == 0 && K % 4 == 0",
              "launch": [{"kernel": "narrow",
                          "grid": ["cdiv(N, 64 * WARPS)", "cdiv(M, 16)", "SPLITS"],
@@ -28,9 +29,12 @@
                          "args": ["partial", "y", "i64:M * N"]}]}]
 } */
 /* Many rows: the transposed product is made, so that the weights are the factor that comes through registers.  A byte of W is two
- * neighbours of the depth, as one register of the instruction holds them: a thread reads its four bytes, makes bf16 of them and
- * multiplies by the scale of their group; rows of x are read in place.  A block has 256 rows and 128 columns of y: warp group 0 is the
- * producer (one thread issues bulk copies), warp groups 1 and 2 have 64 columns each.
+ * neighbours of the depth, as one register of the instruction holds them: ldmatrix brings a thread the bytes of its two columns, which
+ * become bf16 and are multiplied by the scale of their group; rows of x are read in place.  A block has tiles of 256 rows and 128 columns
+ * of y: warp group 0 is the producer (one thread issues bulk copies), warp groups 1 and 2 have 64 columns each.
+ * Where whole tiles would leave blocks idle in the last wave, the last tiles (those of one wave and what is left) are shared: they are one
+ * line of units of 128 of the depth, of which every block has an equal stretch.  Who begins inside a tile leaves its sums in `rest`; who has the
+ * tile's first unit waits for those of the blocks behind it, adds them in order and writes the tile.
  * Few rows are bound by the weights' bytes, which go from memory to registers and from there into the tensor cores: 16 rows of x, 64
  * columns a warp, the depth in SPLITS that blocks share; a second kernel adds them.  What shapes are left have a thread for four columns.
  * The first grid is the 132 multiprocessors of an H100 SXM or H200. */
@@ -43,6 +47,8 @@ constexpr int kStages = PIPE_STAGES;
 constexpr int kGroup = RASTER_GROUP;
 constexpr unsigned kBytesX = 32768u;                      /* 256 rows, 64 of the depth */
 constexpr unsigned kBytesStage = kBytesX + 4096u;         /* 32 pairs of the depth, 128 columns */
+constexpr unsigned kBytesScale = 256u;                    /* of 128 columns */
+constexpr int kVectors = 256 * 128 / 4 / 256;             /* of four sums of a tile, a thread */
 
 /* wgmma descriptor without its address: 128-byte swizzle, 1024 bytes from 8 rows to the next 8 rows. */
 constexpr unsigned long long kDesc = (1ull << 62) | (64ull << 32) | (1ull << 16);
@@ -161,33 +167,38 @@ static __device__ unsigned short to_bf16(float v)
     return (unsigned short)((u + 0x7fffu + (u >> 16 & 1u)) >> 16);
 }
 
-/* Two levels of a byte as bf16: 128 + q is 0x4300 + q, so that 8 less of q are 136 less. */
-static __device__ __forceinline__ unsigned weigh(unsigned byte, __nv_bfloat162 scale)
+static __device__ __forceinline__ unsigned pack(float low, float high)
 {
-    const unsigned both = 0x43004300u | (byte & 15u) | (byte & 240u) << 12;
-    __nv_bfloat162 v = *reinterpret_cast<const __nv_bfloat162 *>(&both);
-    v = __hmul2(__hsub2(v, __nv_bfloat162(__float2bfloat16_rn(136.0f), __float2bfloat16_rn(136.0f))), scale);
+    const __nv_bfloat162 v = __floats2bfloat162_rn(low, high);
     return *reinterpret_cast<const unsigned *>(&v);
 }
 
-static __device__ __forceinline__ __nv_bfloat162 scale_of(const unsigned short *s, int group, int column, int n)
+/* Byte i of four, as two weights: 0x4300 with a nibble is 128 more than it in bf16, so that 8 less of it are 136 less. */
+static __device__ __forceinline__ unsigned weigh_one(unsigned low, unsigned high, unsigned scale, int i)
 {
-    const unsigned v = column < n ? s[(long long)group * n + column] : 0u, both = v | v << 16;
-    return *reinterpret_cast<const __nv_bfloat162 *>(&both);
+    const unsigned both = (__byte_perm(low, high, (unsigned)(i | i << 4 | (4 + i) << 8 | i << 12)) & 0x000f000fu) | 0x43004300u;
+    const __nv_bfloat162 level = *reinterpret_cast<const __nv_bfloat162 *>(&both);
+    const __nv_bfloat162 v = __hmul2(__hsub2(level, __nv_bfloat162(__float2bfloat16_rn(136.0f), __float2bfloat16_rn(136.0f))),
+                                     *reinterpret_cast<const __nv_bfloat162 *>(&scale));
+    return *reinterpret_cast<const unsigned *>(&v);
 }
 
-/* Weights of 64 of the depth: at[i]: where the thread's pair i of the first 16 lies; even i are of one column, odd ones of the other. */
-static __device__ __forceinline__ void load_weights(unsigned (&f)[4][4], const unsigned (&at)[4], unsigned tile, __nv_bfloat162 s0,
-                                                    __nv_bfloat162 s1)
+/* Weights of 64 of the depth from 32 rows of pairs of 16 columns: a register of ldmatrix has of 8 rows the bytes of two neighbours in columns in
+ * two rows, in the order in which the instruction wants them since `at` takes every row of its second half after one of its first half. */
+static __device__ __forceinline__ void load_weights(unsigned (&f)[4][4], unsigned at, unsigned scales)
 {
+    unsigned v[4], both;
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(v[0]), "=r"(v[1]), "=r"(v[2]), "=r"(v[3])
+                 : "r"(at)
+                 : "memory");
+    asm volatile("ld.shared.u32 %0, [%1];" : "=r"(both) : "r"(scales) : "memory");
+    const unsigned s0 = __byte_perm(both, 0u, 0x1010), s1 = __byte_perm(both, 0u, 0x3232);
 #pragma unroll
     for (int u = 0; u < 4; u++)
 #pragma unroll
-        for (int i = 0; i < 4; i++) {
-            unsigned byte;
-            asm volatile("ld.shared.u8 %0, [%1];" : "=r"(byte) : "r"(tile + at[i] + 1024u * u));
-            f[u][i] = weigh(byte, i % 2 ? s1 : s0);
-        }
+        for (int i = 0; i < 4; i++)
+            f[u][i] = weigh_one(v[u], v[u] >> 4, i % 2 ? s1 : s0, i);
 }
 
 static __device__ __forceinline__ void multiply_stage(float (&d)[128], const unsigned (&f)[4][4], unsigned tile)
@@ -200,33 +211,133 @@ static __device__ __forceinline__ void multiply_stage(float (&d)[128], const uns
     mma_commit();
 }
 
-static __device__ __forceinline__ void place(int tile, int down, int across, int &row, int &column)
+/* ---- who does what ---- */
+
+/* Tiles of a block, one after the other, with the units of the depth that are its own. */
+struct work {
+    int down, across, units; /* tiles, and units of 128 of the depth in each */
+    int whole, shared_units; /* tiles before this are a block's alone; units of all others */
+    int tile, at, end;       /* next tile of its own, next shared unit, and where its shared units end */
+};
+
+struct item {
+    int tile, from, to;
+};
+
+/* First shared unit of a block. */
+static __device__ __forceinline__ int share_of(const work &w, int block)
 {
-    const int first = tile / (kGroup * across) * kGroup;
-    const int height = down - first < kGroup ? down - first : kGroup;
-    const int within = tile - first * across;
+    return (int)((long long)w.shared_units * block / (int)gridDim.x);
+}
+
+static __device__ __forceinline__ work work_of(int m, int n, int pairs)
+{
+    work w;
+    w.down = (m + 255) / 256;
+    w.across = (n + 127) / 128;
+    w.units = (2 * pairs + 127) / 128; /* what lies beyond the depth is level 0 times rows of 0 */
+    const int blocks = (int)gridDim.x, total = w.down * w.across, waves = (total + blocks - 1) / blocks;
+    const bool shares = waves * blocks * 8 > total * 9; /* an eighth of the time would be spent idle */
+    w.whole = !shares ? total : waves > 1 ? (waves - 2) * blocks : 0;
+    w.shared_units = (total - w.whole) * w.units;
+    w.tile = (int)blockIdx.x;
+    w.at = share_of(w, (int)blockIdx.x);
+    w.end = share_of(w, (int)blockIdx.x + 1);
+    return w;
+}
+
+static __device__ __forceinline__ bool next_item(work &w, item &i)
+{
+    if (w.tile < w.whole) {
+        i.tile = w.tile;
+        i.from = 0;
+        i.to = w.units;
+        w.tile += (int)gridDim.x;
+        return true;
+    }
+    if (w.at >= w.end)
+        return false;
+    i.tile = w.whole + w.at / w.units;
+    i.from = w.at % w.units;
+    i.to = i.from + w.end - w.at < w.units ? i.from + w.end - w.at : w.units;
+    w.at += i.to - i.from;
+    return true;
+}
+
+static __device__ void place(const work &w, int tile, int &row, int &column)
+{
+    const int first = tile / (kGroup * w.across) * kGroup;
+    const int height = w.down - first < kGroup ? w.down - first : kGroup;
+    const int within = tile - first * w.across;
     row = (first + within % height) * 256;
     column = within / height * 128;
 }
 
+/* ---- sums of a tile that several blocks make; a warp group has those of its columns ---- */
+
+static __device__ __forceinline__ void meet(unsigned thread)
+{
+    asm volatile("bar.sync %0, 128;" ::"r"(1u + thread / 128u) : "memory");
+}
+
+static __device__ __forceinline__ void leave_sums(const float (&d)[128], float4 *rest, unsigned *done, unsigned thread)
+{
+    float4 *to = rest + (long long)blockIdx.x * (kVectors * 256) + thread;
+#pragma unroll
+    for (int j = 0; j < kVectors; j++)
+        __stcg(to + j * 256, make_float4(d[4 * j], d[4 * j + 1], d[4 * j + 2], d[4 * j + 3]));
+    __threadfence();
+    meet(thread);
+    if (thread % 128u == 0u)
+        asm volatile("st.release.gpu.global.u32 [%0], 1;" ::"l"(done + blockIdx.x * 2u + thread / 128u) : "memory");
+}
+
+static __device__ __forceinline__ void add_sums(float (&d)[128], const float4 *rest, const unsigned *done, const work &w, int tile, unsigned thread)
+{
+    const int end = (tile - w.whole + 1) * w.units;
+    for (int block = (int)blockIdx.x + 1; share_of(w, block) < end; block++) {
+        if (share_of(w, block) == share_of(w, block + 1))
+            continue;
+        if (thread % 128u == 0u) {
+            unsigned there;
+            do
+                asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(there) : "l"(done + block * 2 + thread / 128u) : "memory");
+            while (there == 0u);
+        }
+        meet(thread);
+        const float4 *from = rest + (long long)block * (kVectors * 256) + thread;
+#pragma unroll
+        for (int j = 0; j < kVectors; j++) {
+            const float4 v = __ldcg(from + j * 256);
+            d[4 * j] += v.x;
+            d[4 * j + 1] += v.y;
+            d[4 * j + 2] += v.z;
+            d[4 * j + 3] += v.w;
+        }
+    }
+}
+
+extern "C" __global__ void reset(unsigned *done)
+{
+    done[threadIdx.x] = 0u;
+}
+
 extern "C" __global__ void __launch_bounds__(384, 1)
-    product(const __grid_constant__ CUtensorMap map_x, const __grid_constant__ CUtensorMap map_w, const unsigned short *s, unsigned short *y,
-            int m, int n, int pairs, int share)
+    product(const __grid_constant__ CUtensorMap map_x, const __grid_constant__ CUtensorMap map_w, const __grid_constant__ CUtensorMap map_s,
+            unsigned short *y, float4 *rest, unsigned *done, int m, int n, int pairs, int group_depth)
 {
     extern __shared__ __align__(1024) unsigned char shared[];
     const unsigned start = address_of(shared);
     const unsigned skip = (1024u - start % 1024u) % 1024u;
-    const unsigned tiles = start + skip;
-    unsigned char *bars = shared + skip + (unsigned)kStages * kBytesStage;
+    const unsigned tiles = start + skip, scales = tiles + (unsigned)kStages * kBytesStage;
+    unsigned char *bars = shared + skip + (unsigned)kStages * (kBytesStage + kBytesScale);
     cuda::std::uint64_t *full = reinterpret_cast<cuda::std::uint64_t *>(bars);
     cuda::std::uint64_t *empty = full + kStages;
-    const int down = (m + 255) / 256, across = (n + 127) / 128;
-    const int total = down * across, steps = (2 * pairs + 127) / 128 * 2; /* even: what lies beyond the depth is level 0 times rows of 0 */
-    const int groups = (2 * pairs + share - 1) / share;
 
     if (threadIdx.x == 0) {
         prefetch_map(&map_x);
         prefetch_map(&map_w);
+        prefetch_map(&map_s);
         for (int i = 0; i < kStages; i++) {
             init_barrier(address_of(full + i), 1u);
             init_barrier(address_of(empty + i), 8u);
@@ -237,22 +348,25 @@ extern "C" __global__ void __launch_bounds__(384, 1)
     __syncthreads();
 
     const int group = __shfl_sync(0xffffffffu, (int)threadIdx.x / 128, 0);
+    work w = work_of(m, n, pairs);
+    item item;
     if (group == 0) {
         asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
         if (threadIdx.x == 0) {
             int stage = 0;
             unsigned phase = 0;
-            for (int t = (int)blockIdx.x; t < total; t += (int)gridDim.x) {
+            while (next_item(w, item)) {
                 int row, column;
-                place(t, down, across, row, column);
-                for (int k = 0; k < steps; k++) {
+                place(w, item.tile, row, column);
+                for (int k = item.from * 2; k < item.to * 2; k++) {
                     wait_for(empty + stage, phase ^ 1u);
                     const unsigned barrier = address_of(full + stage);
                     const unsigned tile = tiles + (unsigned)stage * kBytesStage;
-                    expect_bytes(barrier, kBytesStage);
+                    expect_bytes(barrier, kBytesStage + kBytesScale);
+                    load_box(tile + kBytesX, &map_w, barrier, column, k * 32);
+                    load_box(scales + (unsigned)stage * kBytesScale, &map_s, barrier, column, k * 64 / group_depth);
                     load_box(tile, &map_x, barrier, k * 64, row);
                     load_box(tile + 16384u, &map_x, barrier, k * 64, row + 128);
-                    load_box(tile + kBytesX, &map_w, barrier, column, k * 32);
                     if (++stage == kStages) {
                         stage = 0;
                         phase ^= 1u;
@@ -263,50 +377,34 @@ extern "C" __global__ void __launch_bounds__(384, 1)
         __syncwarp();
     } else {
         asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
-        const unsigned lane = threadIdx.x % 32u, warp = threadIdx.x / 32u - 4u; /* columns 16 * warp and up */
-        /* Element i: column lane / 4, 8 more for odd i; pair lane % 4 of the depth, 4 more for i > 1.  16 bytes are swizzled. */
-        unsigned at[4];
-#pragma unroll
-        for (unsigned i = 0; i < 4u; i++) {
-            const unsigned column = warp * 16u + lane / 4u + i % 2u * 8u, k = lane % 4u + i / 2u * 4u;
-            at[i] = kBytesX + k * 128u + ((column / 16u ^ k) << 4) + column % 16u;
-        }
+        const unsigned thread = threadIdx.x - 128u, lane = thread % 32u, warp = thread / 32u; /* columns 16 * warp and up */
+        /* Rows of pairs as ldmatrix gets them: 8 for each instruction, 0 4 1 5 2 6 3 7.  16 bytes are swizzled. */
+        const unsigned pair = lane / 8u * 8u + lane % 8u / 2u + lane % 2u * 4u;
+        const unsigned at = tiles + kBytesX + pair * 128u + ((warp ^ pair % 8u) << 4), own = scales + (warp * 16u + lane / 4u * 2u) * 2u;
         int stage = 0;
         unsigned phase = 0;
-        for (int t = (int)blockIdx.x; t < total; t += (int)gridDim.x) {
-            int row, column;
-            place(t, down, across, row, column);
-            const int left = column + (int)(warp * 16u + lane / 4u);
+        while (next_item(w, item)) {
             float d[128];
             unsigned f[4][4], g[4][4]; /* of even and odd steps: one is still read when the other is made */
 #pragma unroll
             for (int i = 0; i < 128; i++)
                 clear(d[i]);
-            int previous = 0;
-            for (int k = 0; k < steps; k += 2) {
-                int own = k * 64 / share;
-                own = own < groups ? own : groups - 1;
-                __nv_bfloat162 s0 = scale_of(s, own, left, n), s1 = scale_of(s, own, left + 8, n);
+            int previous = -1;
+            for (int k = item.from; k < item.to; k++) {
                 wait_for(full + stage, phase);
-                unsigned tile = tiles + (unsigned)stage * kBytesStage;
-                load_weights(f, at, tile, s0, s1);
-                multiply_stage(d, f, tile);
+                load_weights(f, at + (unsigned)stage * kBytesStage, own + (unsigned)stage * kBytesScale);
+                multiply_stage(d, f, tiles + (unsigned)stage * kBytesStage);
                 mma_wait<1>();
-                if (k > 0 && lane == 0)
+                if (previous >= 0 && lane == 0)
                     arrive_here(address_of(empty + previous));
                 previous = stage;
                 if (++stage == kStages) {
                     stage = 0;
                     phase ^= 1u;
                 }
-                own = (k + 1) * 64 / share;
-                own = own < groups ? own : groups - 1;
-                s0 = scale_of(s, own, left, n);
-                s1 = scale_of(s, own, left + 8, n);
                 wait_for(full + stage, phase);
-                tile = tiles + (unsigned)stage * kBytesStage;
-                load_weights(g, at, tile, s0, s1);
-                multiply_stage(d, g, tile);
+                load_weights(g, at + (unsigned)stage * kBytesStage, own + (unsigned)stage * kBytesScale);
+                multiply_stage(d, g, tiles + (unsigned)stage * kBytesStage);
                 mma_wait<1>();
                 if (lane == 0)
                     arrive_here(address_of(empty + previous));
@@ -321,15 +419,24 @@ extern "C" __global__ void __launch_bounds__(384, 1)
                 arrive_here(address_of(empty + previous));
             __syncwarp();
 
-            /* Eight neighbours of a row at a time. */
-            const int top = row + (int)(lane % 4u) * 2;
+            if (item.from > 0) {
+                leave_sums(d, rest, done, thread);
+                continue;
+            }
+            if (item.to < w.units)
+                add_sums(d, rest, done, w, item.tile, thread);
+            int row, column;
+            place(w, item.tile, row, column);
+            row += (int)(lane % 4u) * 2;
+            column += (int)(warp * 16u + lane / 4u * 2u);
+            if (column < n) {
+                unsigned *to = reinterpret_cast<unsigned *>(y + (long long)row * n + column);
 #pragma unroll
-            for (int j = 0; j < 32; j++) {
-#pragma unroll
-                for (int e = 0; e < 4; e++) {
-                    const int r = top + 8 * j + e % 2, c = left + e / 2 * 8;
-                    if (r < m && c < n)
-                        y[(long long)r * n + c] = to_bf16(d[4 * j + e]);
+                for (int j = 0; j < 32; j++, to += 4 * n) {
+                    if (row + 8 * j < m)
+                        to[0] = pack(d[4 * j], d[4 * j + 2]);
+                    if (row + 8 * j + 1 < m)
+                        to[n / 2] = pack(d[4 * j + 1], d[4 * j + 3]);
                 }
             }
         }
@@ -374,16 +481,6 @@ static __device__ __forceinline__ weights fetch(const unsigned char *w, const un
             v.pair[i] = __ldcs(reinterpret_cast<const uint2 *>(from));
     }
     return v;
-}
-
-/* Byte i of four, as two weights: low and high halves stand in registers of their own. */
-static __device__ __forceinline__ unsigned weigh_one(unsigned low, unsigned high, unsigned scale, int i)
-{
-    const unsigned both = (__byte_perm(low, high, (unsigned)(i | i << 4 | (4 + i) << 8 | i << 12)) & 0x000f000fu) | 0x43004300u;
-    const __nv_bfloat162 level = *reinterpret_cast<const __nv_bfloat162 *>(&both);
-    const __nv_bfloat162 v = __hmul2(__hsub2(level, __nv_bfloat162(__float2bfloat16_rn(136.0f), __float2bfloat16_rn(136.0f))),
-                                     *reinterpret_cast<const __nv_bfloat162 *>(&scale));
-    return *reinterpret_cast<const unsigned *>(&v);
 }
 
 /* The transposed product, 16 columns x 8 rows x 16 of the depth at a time.  Which columns and which of the depth an instruction takes is
