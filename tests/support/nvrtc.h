@@ -7,6 +7,13 @@
 
 #include "mpi-eval/backend/cuda/compile/nvrtc.h"
 
+/* The option for texts of which only matters that they compile: a quarter of the time; NULL where NVRTC is older than 13. */
+static inline const char *test_nvrtc_quick(const struct atoll_nvrtc_library *nvrtc)
+{
+    int major = 0, minor = 0;
+    return nvrtc->nvrtcVersion(&major, &minor) == 0 && major >= 13 ? "--Ofast-compile=max" : NULL;
+}
+
 /* A cubin that the caller frees, NULL when the text does not compile; ret_log: what the compiler said, owned too. */
 static inline void *test_nvrtc_compile(const struct atoll_nvrtc_library *nvrtc, const char *text,
                                        const char *arch, const char *option, size_t *ret_length,
