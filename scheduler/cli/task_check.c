@@ -183,6 +183,21 @@ static int open_devices(const struct check_settings *settings, struct atoll_benc
     return 0;
 }
 
+/* A mistyped name is said before the device is measured. */
+static int are_there(const char *const *names, size_t count, struct atoll_err *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        char dir[PATH_MAX], **dirs;
+        size_t dir_count;
+
+        if (atoll_run_tasks_find_suite(names[i], dir, sizeof(dir), err) != 0 ||
+            atoll_suite_list(dir, &dirs, &dir_count, err) != 0)
+            return -1;
+        atoll_suite_free(dirs, dir_count);
+    }
+    return 0;
+}
+
 static int run_check(void *given, const char *const *arguments, size_t count, struct atoll_err *err)
 {
     const struct check_settings *settings = given;
@@ -203,7 +218,7 @@ static int run_check(void *given, const char *const *arguments, size_t count, st
             err, ATOLL_E_USAGE, "atoll task check: --backend %.40s: %s", settings->backend,
             atoll_spelling_hint_in(settings->backend, "cpu cuda", "there are cpu and cuda", hint));
     }
-    if (open_devices(settings, &host, state.device, err) != 0)
+    if (are_there(arguments, count, err) != 0 || open_devices(settings, &host, state.device, err) != 0)
         return -1;
     for (size_t i = 0; i < count && status == 0; i++) {
         char dir[PATH_MAX];
