@@ -273,7 +273,7 @@ static void every_strategy_goes_on_after_loading(void **state)
         continue_alike(&large, strategies, 55);
         continue_alike(&vast, strategies, 30);
     }
-    continue_alike(&large, ALL, 330);
+    continue_alike(&large, ALL, RANDOM_CASES(330));
     continue_alike(&open, 1u << ATOLL_TUNE_MODEL, 55);
 }
 
