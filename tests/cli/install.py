@@ -49,15 +49,15 @@ with tempfile.TemporaryDirectory(prefix="atoll-install-") as folder:
     plugins = list(prefix.glob("lib/atoll/atoll-slurm-*.so"))
     check(bool(plugins) == bool(list(pathlib.Path(build).glob("atoll-slurm-*.so"))), f"plugins: {plugins}")
 
-    # A suite by its name, from a folder that has none. Only a few evaluations: what they say of a loaded machine is nothing.
+    # A suite by its names, from a folder that has none. Only a few evaluations: what they say of a loaded machine is nothing.
     for name in ("starter", "suites/starter"):
-        out = work / ("of-" + name.replace("/", "-"))
-        result = subprocess.run([prefix / "bin/atoll", "run", name, "-o", out, "--only", "softmax_rows", "--evaluations", "3",
-                                 "--seconds", "25", "--quiet"], cwd=work, env=environment, capture_output=True, text=True)
-        noise = "no task has a correct baseline" in result.stderr
-        check(result.returncode == 0 or noise, f"atoll run {name}: {result.returncode}\n{result.stderr}")
-        evaluations = [json.loads(line) for line in atoll("export", "--jsonl", "evaluations", out).splitlines()]
-        check(evaluations and (out / "report.html").is_file(), f"nothing was evaluated of {name}: {evaluations}")
+        atoll("run", name, "-o", work / ("of-" + name.replace("/", "-")), "--only", "softmax_rows", "--evaluations", "3", "--seconds", "25", "--create-only")
+    out = work / "of-starter"
+    result = subprocess.run([prefix / "bin/atoll", "resume", out, "--quiet"], cwd=work, env=environment, capture_output=True, text=True)
+    noise = "no task has a correct baseline" in result.stderr
+    check(result.returncode == 0 or noise, f"atoll resume: {result.returncode}\n{result.stderr}")
+    evaluations = [json.loads(line) for line in atoll("export", "--jsonl", "evaluations", out).splitlines()]
+    check(evaluations and (out / "report.html").is_file(), f"nothing was evaluated: {evaluations}")
     check("no-such-suite" in atoll("run", "no-such-suite", "-o", work / "none", status=66), "the error names no suite")
 
     # What models are told of: all that is in the source tree, examples and hardware too, from the installation alone.
