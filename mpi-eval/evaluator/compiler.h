@@ -11,6 +11,9 @@
 
 #include "base/err.h"
 
+/* A candidate's unit, in any language, begins so and ends in the language's suffix: it is hostile, and other units are ours. */
+#define ATOLL_COMPILE_CANDIDATE "candidate."
+
 struct atoll_compiler;
 
 struct atoll_compiler_settings {

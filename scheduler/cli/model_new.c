@@ -234,9 +234,9 @@ static int image_make(const char *source, const char *target, struct atoll_compi
                                                                .output_bytes = OBJECT_BYTES}};
     struct atoll_err why = ATOLL_ERR_INIT;
     struct atoll_compiler *compiler = atoll_nvrtc_create(&settings, &why);
-    int status =
-        compiler ? atoll_compiler_run(compiler, "candidate.cu", source, strlen(source), NULL, 0, ret, &why)
-                 : -1;
+    int status = compiler ? atoll_compiler_run(compiler, ATOLL_COMPILE_CANDIDATE "cu", source, strlen(source),
+                                               NULL, 0, ret, &why)
+                          : -1;
 
     if (status != 0)
         snprintf(ret_note, ATOLL_MODEL_NEW_REASON_BYTES, "%.250s", why.text);

@@ -254,8 +254,8 @@ static void check_triton(struct findings *findings, const char *asked)
                                              .cache = ""};
     struct atoll_compiler *compiler = atoll_triton_create(&settings, &err);
     struct atoll_compiled compiled = {0};
-    int works = compiler && atoll_compiler_run(compiler, "candidate.py", unit, sizeof(unit) - 1, NULL, 0,
-                                               &compiled, &err) == 0;
+    int works = compiler && atoll_compiler_run(compiler, ATOLL_COMPILE_CANDIDATE "py", unit, sizeof(unit) - 1,
+                                               NULL, 0, &compiled, &err) == 0;
     int ok = works && compiled.status == ATOLL_COMPILE_OK;
 
     snprintf(text, sizeof(text), "%.100s%s%s%s%.1000s", ok ? atoll_compiler_version(compiler) : "",

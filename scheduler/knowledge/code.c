@@ -229,7 +229,7 @@ static int prepare_body(struct atoll_check_code *code, const struct target *targ
     const char *language = target->language;
     struct atoll_err why = ATOLL_ERR_INIT;
     struct job *job = &code->jobs[code->count - 1];
-    const char *name = target->kind == ATOLL_CHECK_OPENCL ? "candidate.cl"
+    const char *name = target->kind == ATOLL_CHECK_OPENCL ? ATOLL_COMPILE_CANDIDATE "cl"
                        : target->kind == ATOLL_CHECK_CUDA ? atoll_backend_find("cuda")->unit_name
                                                           : ATOLL_CC_CANDIDATE;
     if (atoll_rules_count(language) > 0 && atoll_rules_check(language, source, 1, &why) != 0) {

@@ -29,8 +29,7 @@ struct atoll_compile_job *atoll_compile_job_create(uint64_t number, const char *
                                                    const char *const *defines, size_t define_count,
                                                    struct atoll_err *err);
 void atoll_compile_job_destroy(struct atoll_compile_job *job); /* NULL is fine */
-#define ATOLL_COMPILE_CANDIDATE "candidate." /* a candidate's unit, in any language, begins so */
-#define ATOLL_COMPILE_OWN_NS    180e9        /* that another unit may take, at least */
+#define ATOLL_COMPILE_OWN_NS 180e9                             /* that another unit may take, at least */
 /* Nanoseconds that a job may run: of a candidate's unit, which is hostile, those of the settings.  Every other one is of ours or of
  * the task (probes, support, calibration, references), trusted and needed in any case: one that did not end on a busy machine would
  * end all. */

@@ -6,7 +6,7 @@
 #include "mpi-eval/evaluator/compiler.h"
 
 /* The unit that is a candidate's: what the preprocessor makes of it is judged by the static rules of "c". */
-#define ATOLL_CC_CANDIDATE "candidate.c"
+#define ATOLL_CC_CANDIDATE ATOLL_COMPILE_CANDIDATE "c"
 /* What #line calls the harness's part behind it. */
 #define ATOLL_CC_HARNESS "plan"
 

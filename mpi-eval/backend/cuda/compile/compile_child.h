@@ -8,6 +8,7 @@
 
 #include "base/buffer.h"
 #include "mpi-eval/backend/sandbox/spawn.h"
+#include "mpi-eval/evaluator/compiler.h"
 
 /* What both send over a stream socket.  A frame is a u32 length
  * (little-endian) and that many bytes, laid out with base/buffer.h:
@@ -23,7 +24,7 @@
 #define ATOLL_COMPILE_WIRE_HEAD_BYTES    4
 /* A result that NVRTC does not have: the PTX it made breaks a rule; the log says which. */
 #define ATOLL_COMPILE_WIRE_FORBIDDEN 0xF0B1DDu
-#define ATOLL_COMPILE_WIRE_CANDIDATE "candidate.cu" /* the unit whose PTX is judged */
+#define ATOLL_COMPILE_WIRE_CANDIDATE ATOLL_COMPILE_CANDIDATE "cu" /* the unit whose PTX is judged */
 
 enum atoll_compile_child_state {
     ATOLL_COMPILE_CHILD_NONE,

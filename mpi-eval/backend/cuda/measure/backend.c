@@ -545,7 +545,7 @@ static void let_go(struct atoll_referee *referee)
 const struct atoll_backend atoll_backend_cuda = {
     .name = "cuda",
     .language = "cuda",
-    .unit_name = "candidate.cu",
+    .unit_name = ATOLL_COMPILE_CANDIDATE "cu",
     .other_language = ATOLL_TRITON_LANGUAGE,
     .other_unit_name = ATOLL_TRITON_UNIT,
     .compiles_beside = 1,

@@ -10,10 +10,11 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "mpi-eval/evaluator/compiler.h"
 #include "mpi-eval/referee/prepare.h"
 
 #define ATOLL_TRITON_LANGUAGE    "triton"
-#define ATOLL_TRITON_UNIT        "candidate.py"
+#define ATOLL_TRITON_UNIT        ATOLL_COMPILE_CANDIDATE "py"
 #define ATOLL_TRITON_IMAGE_LIMIT 24
 #define ATOLL_TRITON_CLASS_LIMIT 64
 #define ATOLL_TRITON_ALIGN_LIMIT 256u /* of scratch: what a device allocation has */

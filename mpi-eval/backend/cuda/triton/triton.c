@@ -37,7 +37,7 @@
 #define EXIT_MEMORY 73
 #define CAUSE_BYTES 1500
 #define KEY_BYTES   ((size_t)20 << 20)
-#define PTX_NAME    "candidate.ptx"
+#define PTX_NAME    ATOLL_COMPILE_CANDIDATE "ptx"
 #define PROBE_PTX                                                                                            \
     ".version %s\n.target %s\n.address_size 64\n.visible .entry probe(.param .u64 p)\n{\n.reg .b64 "         \
     "%%rd<2>;\nld.param.u64 "                                                                                \
