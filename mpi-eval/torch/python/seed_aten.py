@@ -107,7 +107,8 @@ def number_text(kernel, value, kind):
         return "(%s)" % text if text.startswith("-") else text
     if all(isinstance(v, int) or float(v).is_integer() for v in value):
         return "(%s)%s" % (kind, kernel.extent(tuple(int(v) for v in value)))
-    for power, form in ((-1, "1.0f / %s"), (-2, "1.0f / sqrtf((float)%s)"), (2, "sqrtf((float)%s)")):
+    for power, form in ((-1, "1.0f / %s"), (-2, "1.0f / sqrtf((float)%s)"), (2, "sqrtf((float)%s)"),
+                        (-4, "1.0f / sqrtf(sqrtf((float)%s))")):
         whole = tuple(round(1 / v if power == -1 else v ** power) for v in value)
         back = [1 / w if power == -1 else w ** (1 / power) for w in whole if w > 0]
         if len(back) == len(value) and all(abs(b - v) <= 1e-12 * abs(v) for b, v in zip(back, value)):
