@@ -164,17 +164,24 @@ static void print_means(FILE *out, const struct sums *sums)
         first->is_unconfirmed || seed->is_unconfirmed ? " (~ the quotient of two times measured apart)" : "");
 }
 
-/* ", 5m 00s of 10m 00s of device time": budget 0 is none. */
+/* ", 5m 00s of 10m 00s of device time": budget 0 is none.  What was under way at the end of a budget may take more:
+ * ", 10m 05s of device time (10m 00s were given)". */
 static void print_used(FILE *out, double used_s, double budget_s, const char *what)
 {
     char used[32], budget[32];
+    int is_beyond;
 
     if (!(used_s > 0) && !(budget_s > 0))
         return;
-    atoll_print(out, ", %s", atoll_duration_text(1e9 * used_s, used, sizeof(used)));
-    if (budget_s > 0)
-        atoll_print(out, " of %s", atoll_duration_text(1e9 * budget_s, budget, sizeof(budget)));
+    atoll_duration_text(1e9 * used_s, used, sizeof(used));
+    atoll_duration_text(1e9 * budget_s, budget, sizeof(budget));
+    is_beyond = used_s > budget_s && strcmp(used, budget) != 0;
+    atoll_print(out, ", %s", used);
+    if (budget_s > 0 && !is_beyond)
+        atoll_print(out, " of %s", budget);
     atoll_print(out, " of %s", what);
+    if (budget_s > 0 && is_beyond)
+        atoll_print(out, " (%s were given)", budget);
 }
 
 /* What parts used of their budgets, as extensions left those; a sum has one where each part has one.  The clock is told of one

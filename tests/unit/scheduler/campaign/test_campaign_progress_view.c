@@ -185,6 +185,20 @@ static void budgets_are_told(void **state)
                                           "$0.25\n"));
         free(out);
     }
+    /* More than a budget is not "of" it, unless both read alike. */
+    for (unsigned alike = 0; alike < 2; alike++) {
+        char *out = NULL;
+        size_t length = 0;
+        FILE *stream = open_memstream(&out, &length);
+
+        granted.hint.wall_budget_s = alike ? granted.campaign_s - 1e-3 : 75;
+        atoll_campaign_progress_view_print(stream, one, 1, 0, NOW_NS);
+        fclose(stream);
+        assert_non_null(
+            strstr(out, alike ? ", 1m 20s of 1m 20s of clock, " : ", 1m 20s of clock (1m 15s were given), "));
+        free(out);
+    }
+    granted.hint.wall_budget_s = 120;
     all = atoll_campaign_progress_view_json(one, 1, NOW_NS);
     part = json_array_get(json_object_get(all, "parts"), 0);
     assert_true(json_real_value(json_object_get(part, "wall_budget_s")) == 120);
