@@ -92,6 +92,21 @@ int64_t atoll_query_task_named(const struct atoll_query *q, const char *name, st
                    : row;
 }
 
+int atoll_query_kernel_of_task(const struct atoll_query *q, const struct atoll_row_task *task,
+                               int is_baseline, uint64_t *ret_row, struct atoll_err *err)
+{
+    int64_t row = atoll_query_candidate(q, task->campaign, is_baseline ? &task->baseline : &task->best);
+    const char *name = atoll_tables_text(atoll_query_tables(q), task->name);
+    if (row < 0) {
+        return atoll_err_set(
+            err, ATOLL_E_NOTFOUND,
+            "task %s has no correct %s; what was tried, and how it ended: atoll list --task %s", name,
+            is_baseline ? "baseline" : "kernel", name);
+    }
+    *ret_row = (uint64_t)row;
+    return 0;
+}
+
 int atoll_query_find(const struct atoll_query *q, const char *word, uint64_t *ret_row, struct atoll_err *err)
 {
     size_t length = strlen(word);
@@ -107,15 +122,7 @@ int atoll_query_find(const struct atoll_query *q, const char *word, uint64_t *re
         rest = word + name_length;
         if (*rest && strcmp(rest, "/baseline") != 0)
             continue;
-        int64_t row = atoll_query_candidate(q, task.campaign, *rest ? &task.baseline : &task.best);
-        if (row < 0) {
-            return atoll_err_set(
-                err, ATOLL_E_NOTFOUND,
-                "task %s has no correct %s; what was tried, and how it ended: atoll list --task %s", name,
-                *rest ? "baseline" : "kernel", name);
-        }
-        *ret_row = (uint64_t)row;
-        return 0;
+        return atoll_query_kernel_of_task(q, &task, *rest != 0, ret_row, err);
     }
     if (length >= 4 && length <= 64 && strspn(word, "0123456789abcdef") == length)
         return atoll_query_candidate_prefix(q, word, ret_row, err);

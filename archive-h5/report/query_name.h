@@ -10,6 +10,9 @@
 int atoll_query_candidate_prefix(const struct atoll_query *query, const char *prefix, uint64_t *ret_row,
                                  struct atoll_err *err);
 
+/* Row of a task's best kernel, or of what that is compared with; -1 with NOTFOUND, which says where to look. */
+int atoll_query_kernel_of_task(const struct atoll_query *query, const struct atoll_row_task *task,
+                               int is_baseline, uint64_t *ret_row, struct atoll_err *err);
 /* Row of a candidate by what a person types: TASK means its best kernel and TASK/baseline what that is compared with (on the
  * first of its device models), anything else the start of an id.  Errors: those of atoll_query_candidate_prefix; NOTFOUND for a
  * task without such a kernel, and with the nearest task's name where neither is meant. */

@@ -72,7 +72,7 @@ static int print_best_source(const struct atoll_archive_view *view, const struct
     int64_t row = settings->task ? atoll_query_task(view->query, settings->task) : task_count == 1 ? 0 : -1;
     struct atoll_row_task task;
     struct atoll_buffer file;
-    int64_t best;
+    uint64_t best;
     int status;
 
     if (row < 0) {
@@ -81,15 +81,10 @@ static int print_best_source(const struct atoll_archive_view *view, const struct
                              (unsigned long long)task_count);
     }
     atoll_tables_get(view->tables, ATOLL_TABLE_TASKS, (uint64_t)row, &task);
-    best = atoll_query_candidate(view->query, task.campaign, &task.best);
-    if (best < 0) {
-        return atoll_err_set(
-            err, ATOLL_E_NOTFOUND,
-            "task %s has no correct kernel; what was tried, and how it ended: atoll list --task %s",
-            atoll_tables_text(view->tables, task.name), atoll_tables_text(view->tables, task.name));
-    }
+    if (atoll_query_kernel_of_task(view->query, &task, 0, &best, err) != 0)
+        return -1;
     if (settings->json) {
-        json_t *kernel = atoll_kernel_file_json(view, (uint64_t)best, err);
+        json_t *kernel = atoll_kernel_file_json(view, best, err);
 
         if (!kernel)
             return -1;
@@ -97,7 +92,7 @@ static int print_best_source(const struct atoll_archive_view *view, const struct
         return 0;
     }
     atoll_buffer_init(&file, FILE_BYTES);
-    status = atoll_kernel_file_write(view, (uint64_t)best, &file, err);
+    status = atoll_kernel_file_write(view, best, &file, err);
     if (status == 0) {
         atoll_buffer_put_u8(&file, 0);
         status = atoll_buffer_check(&file, err);
