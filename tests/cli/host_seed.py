@@ -96,7 +96,7 @@ def build(command, text):
 
 
 # Small enough for small shapes; every bound of a tile is met.
-PARAMS = {"BLOCK": 8, "TILE": 2, "PER": 2, "DEPTH": 3}
+PARAMS = {"BLOCK": 8, "EACH": 3, "TILE": 2, "PER": 2, "DEPTH": 3}
 
 
 def compile_all(seeds, folder):

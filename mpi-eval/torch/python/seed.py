@@ -25,6 +25,7 @@ SOURCE_LIMIT = 240 << 10
 PLAN_LIMIT = 30 << 10
 
 BLOCK_VALUES = [256, 128, 512, 1024, 64]
+EACH_VALUES = [4, 1, 2, 8]  # elements of a thread, whose loads are on their way at the same time
 DEAR = 30            # operations that are stored rather than done in two kernels
 BLOCK_LOOPS = 256    # terms from which a block shares a fold ...
 BLOCK_RESULTS = 65536  # ... when there are no more results than this
@@ -53,6 +54,7 @@ class Target:
         self.taken = self.names | RESERVED
         self.depth = 1 if language == "cuda" else 2
         self.block = "BLOCK" if "BLOCK" not in taken and "BLOCK" not in dims else "BLOCK_SIZE"
+        self.each = "EACH" if "EACH" not in taken and "EACH" not in dims else "EACH_THREAD"
         self.texts, self.helpers = {}, set()
         self.renamed = {name: self.safe(name) for name in dims}
 
@@ -504,6 +506,7 @@ class Seed:
         if self.target.language == "cuda":
             params = {} if all(k.tiled_fold for k in self.kernels) else {self.target.block: BLOCK_VALUES}
             is_tiled = any(k.tiled_fold for k in self.kernels)
+            params.update({self.target.each: EACH_VALUES} if any(self.target.each in body for body in bodies) else {})
             params.update(seed_tile.PARAMS if is_tiled else {})
             plan.append('  "params": %s' % json.dumps(params))
             if is_tiled:
@@ -600,8 +603,9 @@ class Seed:
         pointers = [b for b in kernel.pointers.values() if b.key != out.key]
         if len(pointers) != len(kernel.pointers) or len({b.c_name for b in pointers}) != len(pointers):
             raise Unsupported("a kernel that reads what it writes")
-        params = ["const %s *%s" % (C_TYPES[b.dtype], b.c_name) for b in pointers]
-        params.append("%s *%s" % (C_TYPES[out.dtype], out.c_name))
+        alone = "__restrict__ " if cuda else ""
+        params = ["const %s *%s%s" % (C_TYPES[b.dtype], alone, b.c_name) for b in pointers]
+        params.append("%s *%s%s" % (C_TYPES[out.dtype], alone, out.c_name))
         used = {w for line in lines + body + ([count] if with_count else [])
                 for w in re.findall(r"[A-Za-z_]\w*", line)}
         dims = [d for d in kernel.dims if target.dim_name(d) in used]
@@ -610,20 +614,32 @@ class Seed:
         if len(args) > ARG_LIMIT:
             raise Unsupported("a kernel of %d arguments" % len(args))
         whole = target.count(count_shape)
+        is_short = with_count and not isinstance(kernel.root, Scan) and not any("for (" in line for line in body)
         title = "/* %s: %s. */" % (", ".join(kernel.ops) or "copy",
                                    "a block per element" if is_block else "TILE x TILE threads per block"
-                                   if is_tiled else "a line per thread" if isinstance(kernel.root, Scan) else "one thread per element")
+                                   if is_tiled else "a line per thread" if isinstance(kernel.root, Scan)
+                                   else "%s elements per thread, the last one again where there are no more" % target.each
+                                   if is_short else "one thread per element")
         if cuda:
-            grid = whole if is_block else "cdiv(%s, %s)" % (whole, target.block)
+            grid = whole if is_block else "cdiv(%s, %s)" % (whole, target.block + (" * " + target.each if is_short else ""))
             launch = {"kernel": kernel.name, "grid": [grid], "block": [target.block], "args": args}
             threads = target.block
             if is_tiled:
                 threads = "TILE * TILE"
                 launch.update(grid=seed_tile.grid(kernel.tiled_fold, target), block=[threads])
-            begin = [] if is_tiled else ["    const long long i = blockIdx.x;"] if is_block else [
-                "    const long long i = (long long)blockIdx.x * %s + threadIdx.x;" % target.block,
-                "    if (i >= %s)" % count, "        return;"]
-            lines += begin + body
+            if is_short:
+                lines += ["    const long long last = %s - 1;" % count, "#pragma unroll",
+                          "    for (int e = 0; e < %s; e++) {" % target.each,
+                          "        const long long at = ((long long)blockIdx.x * %s + e) * %s + threadIdx.x;" % (target.each, target.block),
+                          "        const long long i = at < last ? at : last;"]
+                lines += ["    " + line for line in body] + ["    }"]
+            elif is_tiled:
+                lines += body
+            elif is_block:
+                lines += ["    const long long i = blockIdx.x;"] + body
+            else:
+                lines += ["    const long long i = (long long)blockIdx.x * %s + threadIdx.x;" % target.block,
+                          "    if (i >= %s)" % count, "        return;"] + body
             opening = 'extern "C" __global__ void __launch_bounds__(%s)\n    %s(' % (threads, kernel.name)
         else:
             title = title.replace("thread", "unit")
