@@ -125,6 +125,7 @@ static void count(struct rig *g, uint32_t slot, unsigned launches)
 {
     size_t length;
     atoll_command_batch_counters_begin(&g->batch, slot);
+    atoll_command_batch_counters_start(&g->batch);
     for (unsigned i = 0; i < launches; i++)
         atoll_command_batch_launch(&g->batch, &g->launch);
     atoll_command_batch_counters_end(&g->batch);

@@ -406,10 +406,16 @@ static int warming_add(struct atoll_cuda_sample *s, struct atoll_command_batch *
     return 0;
 }
 
+static void flush_add(const struct atoll_cuda_sample *s, struct atoll_command_batch *batch)
+{
+    uint64_t half = s->flush.bytes / 2 / 4096 * 4096;
+    atoll_support_flush(batch, s->flush.address, half, s->multiprocessors, s->shared_bytes, key_of(s, 3, 0),
+                        s->result + AT_FLUSH);
+}
+
 int atoll_cuda_sample_run(struct atoll_cuda_sample *s, struct atoll_command_batch *batch,
                           struct atoll_err *err)
 {
-    uint64_t half = s->flush.bytes / 2 / 4096 * 4096;
     if (atoll_cuda_loaded_candidate_of(s->candidate)->cubin.state_bytes)
         atoll_cuda_loaded_candidate_append_load(batch, s->candidate);
     atoll_command_batch_cache_reset(batch);
@@ -429,8 +435,7 @@ int atoll_cuda_sample_run(struct atoll_cuda_sample *s, struct atoll_command_batc
     atoll_command_batch_event(batch, ATOLL_SAMPLE_FILLED);
     atoll_support_clock_probe(batch, s->result + AT_PROBES);
     if (!s->is_warm)
-        atoll_support_flush(batch, s->flush.address, half, s->multiprocessors, s->shared_bytes,
-                            key_of(s, 3, 0), s->result + AT_FLUSH);
+        flush_add(s, batch);
     atoll_command_batch_event(batch, ATOLL_SAMPLE_START);
     s->first_launch = launches_add(s, batch);
     atoll_command_batch_event(batch, ATOLL_SAMPLE_STOP);
@@ -463,6 +468,9 @@ int atoll_cuda_sample_count(struct atoll_cuda_sample *s, struct atoll_command_ba
     if (contents_make(s, batch, s->input_set->seed, ATOLL_SAMPLE_TIMED, err) != 0)
         return -1;
     atoll_command_batch_counters_begin(batch, slot);
+    if (!s->is_warm) /* each pass finds the caches as a sample does */
+        flush_add(s, batch);
+    atoll_command_batch_counters_start(batch);
     launches_add(s, batch);
     atoll_command_batch_counters_end(batch);
     return 0;

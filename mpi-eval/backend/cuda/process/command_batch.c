@@ -158,6 +158,11 @@ void atoll_command_batch_counters_begin(struct atoll_command_batch *batch, uint3
     step_put(batch, ATOLL_DEVICE_COMMAND_COUNTERS_BEGIN, slot, 0, 0, 0);
 }
 
+void atoll_command_batch_counters_start(struct atoll_command_batch *batch)
+{
+    step_put(batch, ATOLL_DEVICE_COMMAND_COUNTERS_START, 0, 0, 0, 0);
+}
+
 void atoll_command_batch_counters_end(struct atoll_command_batch *batch)
 {
     step_put(batch, ATOLL_DEVICE_COMMAND_COUNTERS_END, 0, 0, 0, 0);

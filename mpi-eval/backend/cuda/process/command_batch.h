@@ -36,8 +36,9 @@ enum atoll_device_command_kind {
     ATOLL_DEVICE_COMMAND_SYNC,
     ATOLL_DEVICE_COMMAND_GATE, /* function slot (struct atoll_gate_launch): the device waits there until all is queued */
     ATOLL_DEVICE_COMMAND_COUNTERS_OPEN, /* slot, names of metrics; slow (most of a second), once per set -> u64 passes */
-    ATOLL_DEVICE_COMMAND_COUNTERS_BEGIN, /* slot; the commands until END are repeated and their launches counted, a range each */
-    ATOLL_DEVICE_COMMAND_COUNTERS_END, /* -> u32 ranges, then per range one f64 per metric */
+    ATOLL_DEVICE_COMMAND_COUNTERS_BEGIN, /* slot; the commands until END are repeated, pass by pass ... */
+    ATOLL_DEVICE_COMMAND_COUNTERS_START, /* ... and the launches from here to END counted, a range each */
+    ATOLL_DEVICE_COMMAND_COUNTERS_END,   /* -> u32 ranges, then per range one f64 per metric */
     ATOLL_DEVICE_COMMAND_FOREIGN_OPEN, /* handle, bytes that it must have: memory of another process on this device is mapped */
     ATOLL_DEVICE_COMMAND_FOREIGN_COPY,  /* address, offset in it, count: device to device */
     ATOLL_DEVICE_COMMAND_FOREIGN_CLOSE, /* waits for the copies; the mapping is gone */
@@ -111,6 +112,7 @@ void atoll_command_batch_gate(struct atoll_command_batch *batch, uint32_t functi
 void atoll_command_batch_counters_open(struct atoll_command_batch *batch, uint32_t slot,
                                        const char *const *names, uint32_t count);
 void atoll_command_batch_counters_begin(struct atoll_command_batch *batch, uint32_t slot);
+void atoll_command_batch_counters_start(struct atoll_command_batch *batch);
 void atoll_command_batch_counters_end(struct atoll_command_batch *batch);
 /* Memory of another process, one piece at a time.  A batch that opens some launches nothing, before or after, and no mapping
  * outlives its batch: one that cannot be closed ends the process (FAULT).  handle: ATOLL_DEVICE_COMMAND_HANDLE_BYTES. */

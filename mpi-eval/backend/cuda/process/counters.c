@@ -301,9 +301,11 @@ int atoll_counters_open(struct atoll_counters *c, unsigned slot, const char *con
 
 /* ---- counting ---- */
 
-static int start(struct atoll_counters *c, struct atoll_err *err)
+int atoll_counters_start(struct atoll_counters *c, struct atoll_err *err)
 {
     ATOLL_CUPTI_PARAMS(start, params, .pRangeProfilerObject = c->profiler);
+    if (!c->begun)
+        return atoll_err_set(err, ATOLL_E_USAGE, "counting has not begun");
     return CALL(c->cupti, cuptiRangeProfilerStart, &params, err);
 }
 
@@ -324,9 +326,8 @@ int atoll_counters_begin(struct atoll_counters *c, unsigned slot, struct atoll_e
         .range = ATOLL_CUPTI_AutoRange, .replayMode = ATOLL_CUPTI_UserReplay,
         .maxRangesPerPass = ATOLL_COUNTERS_RANGE_LIMIT, .numNestingLevels = 1, .minNestingLevel = 1);
     if (CALL(c->cupti, cuptiRangeProfilerCounterDataImageInitialize, &data, err) ||
-        CALL(c->cupti, cuptiRangeProfilerSetConfig, &config, err) || start(c, err)) {
+        CALL(c->cupti, cuptiRangeProfilerSetConfig, &config, err))
         return -1;
-    }
     c->begun = set;
     c->passes_done = 0;
     return 0;
@@ -342,7 +343,7 @@ int atoll_counters_pass(struct atoll_counters *c, int *ret_more, struct atoll_er
     *ret_more = !params.isAllPassSubmitted;
     if (*ret_more && ++c->passes_done > PASS_LIMIT)
         return atoll_err_set(err, ATOLL_E_MISSING, "CUPTI did not finish after %d passes", PASS_LIMIT);
-    return *ret_more ? start(c, err) : 0;
+    return 0;
 }
 
 static int decode(const struct atoll_counters *c, const struct set *set, size_t *ret_ranges,

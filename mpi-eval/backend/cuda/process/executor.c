@@ -571,7 +571,18 @@ static unsigned counters_begin(struct atoll_cuda_executor *x, unsigned slot)
     return atoll_counters_begin(x->counters, slot, &err) == 0 ? r : counters_fail(x, &err);
 }
 
-/* Goes back to the first launch until the last pass is done. */
+static unsigned counters_start(struct atoll_cuda_executor *x)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    if (!x->counters)
+        return refuse(x, "no counters are open");
+    unsigned r = stream_wait(x);
+    if (r != ATOLL_CUDA_SUCCESS)
+        return r;
+    return atoll_counters_start(x->counters, &err) == 0 ? r : counters_fail(x, &err);
+}
+
+/* Goes back to what follows the begin until the last pass is done. */
 static unsigned counters_end(struct atoll_cuda_executor *x)
 {
     int more = 0;
@@ -622,6 +633,7 @@ static unsigned carry_out(struct atoll_cuda_executor *x, const struct atoll_devi
     case ATOLL_DEVICE_COMMAND_GATE: return gate_close(x, s->slot, l);
     case ATOLL_DEVICE_COMMAND_COUNTERS_OPEN: return counters_open(x, s);
     case ATOLL_DEVICE_COMMAND_COUNTERS_BEGIN: return counters_begin(x, s->slot);
+    case ATOLL_DEVICE_COMMAND_COUNTERS_START: return counters_start(x);
     case ATOLL_DEVICE_COMMAND_COUNTERS_END: return counters_end(x);
     case ATOLL_DEVICE_COMMAND_FOREIGN_OPEN: return foreign_open(x, s);
     case ATOLL_DEVICE_COMMAND_FOREIGN_COPY: return foreign_copy(x, s);

@@ -50,10 +50,11 @@ int atoll_counters_open(struct atoll_counters *counters, unsigned slot, const ch
 int atoll_counters_plan(const char *chip, const char *const *names, size_t count, size_t *ret_passes,
                         struct atoll_err *err);
 
-/* Launches between begin and end are counted; outside of them nothing is slowed down.  The stream is idle at both.
- * More launches than ATOLL_COUNTERS_RANGE_LIMIT: ATOLL_E_LIMIT at the end. */
+/* From begin to end passes are made: the launches between start and pass are counted, outside of them nothing is slowed down.  The
+ * stream is idle at all of them.  More launches than ATOLL_COUNTERS_RANGE_LIMIT: ATOLL_E_LIMIT at the end. */
 int atoll_counters_begin(struct atoll_counters *counters, unsigned slot, struct atoll_err *err);
-/* After each pass, its launches done.  *ret_more: the same launches once more, then this again; else end. */
+int atoll_counters_start(struct atoll_counters *counters, struct atoll_err *err);
+/* After each pass, its launches done.  *ret_more: start, the same launches once more, then this again; else end. */
 int atoll_counters_pass(struct atoll_counters *counters, int *ret_more, struct atoll_err *err);
 /* ret_values: range by range, metric by metric, borrowed until the next begin. */
 int atoll_counters_end(struct atoll_counters *counters, const double **ret_values, size_t *ret_ranges,

@@ -347,6 +347,32 @@ static void test_spills_are_overwritten(void **state)
     oracle.stack_bytes = 0;
 }
 
+/* A pass of counters finds the caches as a sample does, and counts the plan's launches alone. */
+static void test_counted(void **state)
+{
+    (void)state;
+    for (int is_warm = 0; is_warm < 2; is_warm++) {
+        size_t begin = 0, start = 0;
+        sample->is_warm = is_warm;
+        atoll_command_batch_clear(&batch);
+        assert_int_equal(atoll_cuda_sample_count(sample, &batch, 1, NULL), 0);
+        decode();
+        for (size_t i = 0; i < count; i++) {
+            begin = list[i].kind == ATOLL_DEVICE_COMMAND_COUNTERS_BEGIN ? i : begin;
+            start = list[i].kind == ATOLL_DEVICE_COMMAND_COUNTERS_START ? i : start;
+        }
+        assert_int_equal(start - begin, is_warm ? 1 : 3);
+        if (!is_warm)
+            assert_true(is_launch_of(begin + 1, ATOLL_KERNEL_flush_write) &&
+                        is_launch_of(begin + 2, ATOLL_KERNEL_flush_read));
+        assert_int_equal(list[count - 1].kind, ATOLL_DEVICE_COMMAND_COUNTERS_END);
+        for (size_t i = start + 1; i < count - 1; i++)
+            assert_true(list[i].kind == ATOLL_DEVICE_COMMAND_LAUNCH &&
+                        launches[i].function >= ATOLL_SUPPORT_FUNCTION_END);
+    }
+    sample->is_warm = 0;
+}
+
 static void test_agreement(void **state)
 {
     const struct atoll_cuda_units units = {.count = 7, .first = 5, .stride = 3};
@@ -567,6 +593,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_check, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_tiled, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_spills_are_overwritten, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_counted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_agreement, set_up, tear_down),
 
         cmocka_unit_test_setup_teardown(test_surroundings, set_up, tear_down),

@@ -56,6 +56,7 @@ static void all_put(struct atoll_command_batch *batch)
     atoll_command_batch_gate(batch, 9);
     atoll_command_batch_counters_open(batch, 1, names, 2);
     atoll_command_batch_counters_begin(batch, 3);
+    atoll_command_batch_counters_start(batch);
     atoll_command_batch_counters_end(batch);
     atoll_command_batch_foreign_open(batch, handle, (uint64_t)1 << 33);
     atoll_command_batch_foreign_copy(batch, 4000, (uint64_t)1 << 32, 99);
@@ -100,6 +101,7 @@ static void batch_round_trip(void **state)
         {ATOLL_DEVICE_COMMAND_GATE, 9, 0, 0, 0, 0, 0},
         {ATOLL_DEVICE_COMMAND_COUNTERS_OPEN, 1, 0, 0, 2, 4 + 14 + 4 + 15, 0},
         {ATOLL_DEVICE_COMMAND_COUNTERS_BEGIN, 3, 0, 0, 0, 0, 0},
+        {ATOLL_DEVICE_COMMAND_COUNTERS_START, 0, 0, 0, 0, 0, 0},
         {ATOLL_DEVICE_COMMAND_COUNTERS_END, 0, 0, 0, 0, 0, 0},
         {ATOLL_DEVICE_COMMAND_FOREIGN_OPEN, 0, 0, 0, (uint64_t)1 << 33, sizeof(handle), 0},
         {ATOLL_DEVICE_COMMAND_FOREIGN_COPY, 0, 0, 4000, 99, 0, 0},

@@ -18,7 +18,7 @@ enum { IMAGE_LETTER, IMAGE_PASSES, IMAGE_BYTES = 8 };
 enum { DATA_LETTER, DATA_COUNTED, DATA_RANGES, DATA_BYTES = 8 };
 
 static struct CUpti_RangeProfiler_Object {
-    int is_enabled, has_begun;
+    int is_enabled, is_started, has_begun;
     unsigned enables, pass;
     uint8_t sized; /* letter of the set whose size was asked for; 0: none since enable */
     const uint8_t *config;
@@ -120,6 +120,8 @@ static unsigned int set_config(struct atoll_cupti_set_config *p)
 static unsigned int start(struct atoll_cupti_start *p)
 {
     (void)p;
+    assert_false(profiler.is_started);
+    profiler.is_started = 1;
     if (!profiler.has_begun)
         memcpy(profiler.device, profiler.config, sizeof(profiler.device));
     profiler.has_begun = 1;
@@ -127,6 +129,8 @@ static unsigned int start(struct atoll_cupti_start *p)
 }
 static unsigned int stop(struct atoll_cupti_stop *p)
 {
+    assert_true(profiler.is_started); /* nothing is counted that was not wanted */
+    profiler.is_started = 0;
     p->isAllPassSubmitted = ++profiler.pass == profiler.device[IMAGE_PASSES];
     if (p->isAllPassSubmitted)
         profiler.pass = 0;
@@ -223,8 +227,10 @@ static void assert_counts(struct atoll_counters *c, unsigned slot, size_t metric
     size_t ranges = 0, count = 0, passes = 0;
     int more = 1;
     assert_int_equal(atoll_counters_begin(c, slot, NULL), 0);
-    for (; more; passes++)
+    for (; more; passes++) {
+        assert_int_equal(atoll_counters_start(c, NULL), 0);
         assert_int_equal(atoll_counters_pass(c, &more, NULL), 0);
+    }
     assert_int_equal(atoll_counters_end(c, &values, &ranges, &count, NULL), 0);
     assert_int_equal(passes, metrics);
     assert_int_equal(ranges, 1);
