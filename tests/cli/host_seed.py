@@ -15,7 +15,7 @@ SHIM = r"""
 #define __global__
 #define __device__
 #define __shared__ static
-#define __launch_bounds__(threads)
+#define __launch_bounds__(...)
 struct extents { unsigned x, y, z; };
 static extents threadIdx, blockIdx;
 static ucontext_t scheduler;

@@ -37,7 +37,7 @@ sys.modules["atoll"] = package
 
 import host_seed  # noqa: E402
 import operators  # noqa: E402
-from atoll import aten_graph, seed, seed_tile, shape_fit  # noqa: E402
+from atoll import aten_graph, seed, seed_kernel, seed_tile, shape_fit  # noqa: E402
 from atoll.problem_survey import OnDevice, survey, work_of  # noqa: E402
 from atoll.tensor_origin import Meter  # noqa: E402
 
@@ -278,7 +278,52 @@ def check_windows():
                 assert not found or tuple(host_seed.evaluate(found[0], {"n": o}) for o in of) == values, (values, found)
 
 
-seed.PARTS, seed.PARTS_LOOPS = 4, 512  # so that a few thousand elements are shared by blocks
+def check_long_sums():
+    """Sums of 32768 positive terms in f32 stay exact, by one thread, by a block, by tiles, and over the taps of a convolution."""
+    def about(*shape):
+        """Values so near to each other that the rounding errors of their sums do not cancel out."""
+        return torch.rand(*shape) * 1e-4 + 0.84
+
+    torch.manual_seed(0)
+    depth = 32768
+    rows, weights, bias = about(3, depth), about(5, depth), torch.rand(5)
+    ways = [("thread", 1e-6, 0, 32, torch.nn.functional.linear, rows, weights, bias),
+            ("block", 1e-6, 65536, 32, torch.nn.functional.linear, rows, weights, bias),
+            ("tiles", 5e-6, 65536, 2, torch.nn.functional.linear, rows, weights, bias),
+            ("channels", 1e-6, 0, 32, torch.nn.functional.conv1d, about(1, depth // 8, 9), about(2, depth // 8, 8)),
+            ("taps", 1e-6, 0, 32, torch.nn.functional.conv1d, about(1, 64, 514), about(2, 64, 512))]
+    seeds = []
+    for _, _, seed.BLOCK_RESULTS, seed_tile.LEAST, function, *inputs in ways:
+        graph = aten_graph.record(lambda: [function(*inputs)], [(f"x{i}", t) for i, t in enumerate(inputs)])
+        text, reason = seed.seed_text([graph], {f"x{i}": (f"x{i}", 0) for i in range(len(inputs))}, ["y"], {"n": [4]}, 0)
+        assert text, reason
+        seeds.append(("cuda", text))
+    with tempfile.TemporaryDirectory() as folder:
+        for (way, limit, _, _, function, *inputs), compiled in zip(ways, host_seed.compile_all(seeds, folder)):
+            answer = function(*[t.double() for t in inputs])
+            y = torch.zeros(answer.shape)
+            compiled.run({"n": 4}, dict({f"x{i}": t for i, t in enumerate(inputs)}, y=y))
+            error = float(((y.double() - answer) / answer).abs().max())
+            assert error < limit, f"a long sum by {way} is {error:.3g} off"
+
+
+def check_branches():
+    """A product that several operations on the way read is shared by blocks as well."""
+    x, w = torch.rand(40, 50), torch.rand(60, 50)
+
+    def f(x, w):
+        y = torch.nn.functional.linear(x, w)
+        return torch.sigmoid(y) * 2 + y
+    graph = aten_graph.record(lambda: [f(x, w)], [("x", x), ("w", w)])
+    text, reason = seed.seed_text([graph], {"x": ("x", 0), "w": ("w", 0)}, ["y"], {"n": [4]}, 0)
+    assert text and "TILE" in text, (reason, text)
+
+
+check_long_sums()
+seed.BLOCK_RESULTS, seed_tile.LEAST = 65536, 32
+check_branches()
+# So that a few thousand elements are shared by blocks, and short sums are cut.
+seed.PARTS, seed.PARTS_LOOPS, seed_kernel.PIECE = 4, 512, 8
 check_fit()
 check_refusals()
 check_looks()

@@ -625,8 +625,8 @@ class Seed:
             launch = {"kernel": kernel.name, "grid": [grid], "block": [target.block], "args": args}
             threads = target.block
             if is_tiled:
-                threads = "TILE * TILE"
-                launch.update(grid=seed_tile.grid(kernel.tiled_fold, target), block=[threads])
+                threads = seed_tile.launch_bounds(kernel.tiled_fold, target)
+                launch.update(grid=seed_tile.grid(kernel.tiled_fold, target), block=["TILE * TILE"])
             if is_short:
                 lines += ["    const long long last = %s - 1;" % count, "#pragma unroll",
                           "    for (int e = 0; e < %s; e++) {" % target.each,

@@ -9,6 +9,8 @@ from atoll.aten_graph import Unsupported
 from atoll.seed_node import is_one, product
 
 WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+PIECE = 256        # terms that are summed on their own before they are added to a total in f32, so that long sums stay exact
+LEAST_BLOCK = 64   # threads of a block
 # What no name of ours may be: C and C++, and what a source of a candidate may not say (docs/spec/rules.md).
 RESERVED = frozenset("""
     alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t class compl
@@ -27,7 +29,7 @@ RESERVED = frozenset("""
 C_TYPES = {"float64": "double", "float32": "float", "float16": "unsigned short", "bfloat16": "unsigned short",
            "int64": "long long", "int32": "int", "int16": "short", "int8": "signed char", "uint8": "unsigned char",
            "bool": "unsigned char"}
-LOCAL = re.compile(r"[rzepq]|half|k0|row|column|first_row|first_column|left|right|sums|(i|v|k|n|at|part|sum|product|most|least|any|all)[0-9]*")
+LOCAL = re.compile(r"[rzepq]|half|k0|row|column|first_row|first_column|left|right|sums|parts|start|(i|v|k|n|at|part|end|sum|product|most|least|any|all)[0-9]*")
 FOLD_NAMES = {"sum": "sum", "product": "product", "max": "most", "min": "least", "argmax": "most", "argmin": "least",
               "any": "any", "all": "all"}
 
@@ -279,20 +281,56 @@ class Kernel:
             return self.fold_by_block(node, index)
         start = self.depth
         names = self.accumulators(node)
-        opened = []
+        opened, part = [], []
+        cut, step = self.piece_loop(node)
 
         def loops(position):
+            nonlocal part
             while len(opened) <= position:
+                at, first, bound = len(opened), "0", self.extent(node.loops[len(opened)])
+                if at == cut and step > 1:
+                    first, bound = self.open_pieces(first, bound, step)
+                    part = [self.variable("float", "0", "", "part"), self.depth]
                 name = self.fresh("k")
-                bound = node.loops[len(opened)]
                 opened.append(name)
-                self.open("for (long long %s = 0; %s < %s; %s++) {" % (name, name, self.extent(bound), name))
+                self.open("for (long long %s = %s; %s < %s; %s++) {" % (name, first, name, bound, name))
+                if at == cut and step == 1:
+                    part = [self.variable("float", "0", "", "part"), self.depth]
             return opened[position]
 
-        self.accumulate(node, names, node.body(self, index, loops), lambda: self.flat(opened, node.loops))
-        while self.depth > start:
-            self.close()
+        term = node.body(self, index, loops)
+        self.accumulate(node, part or names, term, lambda: self.flat(opened, node.loops))
+        self.close_pieces(start, names, part)
         return names[-1]
+
+    def piece_loop(self, node):
+        """Which of its loops a long sum in f32 is cut at, and how many rounds of it are a piece; (None, 0) where it is short."""
+        if node.fold != "sum" or self.target.accumulator(node.value_kind) != "float":
+            return None, 0
+        inner = 1
+        for position in reversed(range(len(node.loops))):
+            terms = max(product(node.loops[position:], self.target.variants))
+            if terms > PIECE:
+                return position, PIECE // inner
+            inner = terms
+        return None, 0
+
+    def open_pieces(self, first, bound, step):
+        """Opens a loop over pieces; where the loop over the terms of one starts and ends."""
+        name = self.fresh("k")
+        self.open("for (long long %s = %s; %s < %s; %s += %s) {" % (name, first, name, bound, name, step))
+        end = self.put_let("long long", "%s + %s < %s ? %s + %s : %s" % (name, step, bound, name, step, bound), "", "end",
+                           False)
+        return name, end
+
+    def close_pieces(self, start, names, part):
+        """Closes what a fold has opened.  part: nothing, or the sum of a piece and the depth of the block that it lives in."""
+        while True:
+            if part and self.depth == part[1]:
+                self.line("%s += %s;" % (names[0], part[0]))
+            if self.depth == start:
+                return
+            self.close()
 
     def accumulators(self, node):
         is_arg = node.fold in ("argmax", "argmin")
@@ -346,11 +384,14 @@ class Kernel:
             first = "(long long)%s * %s + threadIdx.x" % (wrap(index[-1]), block)
             step = "%d * %s" % (node.parts, block)
             index = index[:-1]
+        part, terms = [], max(product(node.loops, self.target.variants))
+        if self.piece_loop(node)[1] and terms > PIECE * LEAST_BLOCK * (node.parts or 1):
+            first, total = self.open_pieces(first, total, "%d * %s" % (PIECE, step))
+            part = [self.variable("float", "0", "", "part"), self.depth]
         self.open("for (long long r = %s; r < %s; r += %s) {" % (first, total, step))
         places = self.split("r", node.loops)
-        self.accumulate(node, names, node.body(self, index, lambda position: places[position]), lambda: "r")
-        while self.depth > start:
-            self.close()
+        self.accumulate(node, part or names, node.body(self, index, lambda position: places[position]), lambda: "r")
+        self.close_pieces(start, names, part)
         self.share(node, names)
         return names[-1]
 

@@ -1,6 +1,7 @@
 """A kernel of a seed for a product of large factors: blocks of TILE x TILE threads keep slabs of both in shared memory, and each
 thread computes PER x PER elements.  A plain way to do it, with what is worth tuning as parameters."""
 
+from atoll import seed_kernel
 from atoll.seed_node import Pointwise, Product, product
 
 PARAMS = {"TILE": [16, 8, 32], "PER": [4, 8, 2, 1], "DEPTH": [16, 8, 32]}
@@ -8,6 +9,7 @@ REQUIRE = ["TILE * PER <= 128", "DEPTH * TILE * PER <= 4096"]
 LEAST = 32            # extents from which it is worth it
 GRID_LIMIT = 65535    # of the axes that rows and the rest lie on
 LEAST_SPAN = 8        # of a block: TILE * PER at its least
+PIECE = 16            # slabs that are summed on their own where the sums are long
 
 
 def fits(root, fold, target, bench):
@@ -21,12 +23,16 @@ def fits(root, fold, target, bench):
     if min(rows[bench], columns[bench], depth[bench]) < LEAST or max(rest) > GRID_LIMIT or \
             max(rows) > GRID_LIMIT * LEAST_SPAN:
         return False
-    node = root
-    while node is not fold:
+    pending, seen = [root], {fold.number}
+    while pending:
+        node = pending.pop()
+        if node.number in seen:
+            continue
+        seen.add(node.number)
         inner = [n for n, _ in node.edges if n.buffer is None and holds(n, fold)]
-        if not isinstance(node, Pointwise) or len(inner) != 1 or inner[0].shape != root.shape:
+        if not isinstance(node, Pointwise) or any(n.shape != root.shape for n in inner):
             return False
-        node = inner[0]
+        pending += inner
     return True
 
 
@@ -51,6 +57,16 @@ def grid(fold, target):
     return ["cdiv(%s, TILE * PER)" % target.count(columns), "cdiv(%s, TILE * PER)" % target.count(rows), target.count(rest)]
 
 
+def is_long(fold, variants):
+    """Whether the sums are made of pieces."""
+    return max(product(fold.loops, variants)) > seed_kernel.PIECE
+
+
+def launch_bounds(fold, target):
+    """With pieces an element takes two registers.  So many blocks have room as without: what then has no register is the totals."""
+    return "TILE * TILE" + (", (PER > 4 ? 512 : 1024) / (TILE * TILE)" if is_long(fold, target.variants) else "")
+
+
 def write(kernel, root, fold):
     """The statements of the kernel."""
     variants = kernel.target.variants
@@ -67,21 +83,38 @@ def write(kernel, root, fold):
     kernel.line("const long long first_row = (long long)blockIdx.y * (TILE * PER);")
     kernel.line("const long long first_column = (long long)blockIdx.x * (TILE * PER);")
     kernel.line("float sums[PER][PER] = {{0.0f}};")
-    kernel.open("for (long long k0 = 0; k0 < %s; k0 += DEPTH) {" % depth)
+    in_pieces = is_long(fold, variants)
+    if in_pieces:
+        kernel.open("for (long long start = 0; start < %s; start += %d * DEPTH) {" % (depth, PIECE))
+        kernel.line("float parts[PER][PER] = {{0.0f}};")
+        kernel.open("for (long long k0 = start; k0 < %s && k0 < start + %d * DEPTH; k0 += DEPTH) {" % (depth, PIECE))
+    else:
+        kernel.open("for (long long k0 = 0; k0 < %s; k0 += DEPTH) {" % depth)
     load(kernel, fold, index, "left", "row", height, depth)
     load(kernel, fold, index, "right", "column", width, depth)
     kernel.line("__syncthreads();")
     kernel.open("for (int k = 0; k < DEPTH; k++) {")
-    kernel.line("#pragma unroll")
-    kernel.open("for (int p = 0; p < PER; p++) {")
-    kernel.line("#pragma unroll")
-    kernel.open("for (int q = 0; q < PER; q++) {")
-    kernel.line("sums[p][q] += left[k][threadIdx.x / TILE + p * TILE] * right[k][threadIdx.x % TILE + q * TILE];")
+    open_own(kernel)
+    kernel.line("%s[p][q] += left[k][threadIdx.x / TILE + p * TILE] * right[k][threadIdx.x %% TILE + q * TILE];" %
+                ("parts" if in_pieces else "sums"))
     for _ in range(3):
         kernel.close()
     kernel.line("__syncthreads();")
     kernel.close()
+    if in_pieces:
+        open_own(kernel)
+        kernel.line("sums[p][q] += parts[p][q];")
+        for _ in range(3):
+            kernel.close()
     finish(kernel, root, fold, index, height, width)
+
+
+def open_own(kernel):
+    """Loops over the elements of a thread."""
+    kernel.line("#pragma unroll")
+    kernel.open("for (int p = 0; p < PER; p++) {")
+    kernel.line("#pragma unroll")
+    kernel.open("for (int q = 0; q < PER; q++) {")
 
 
 def put(kernel, index, axes, flat, fold):
@@ -112,10 +145,7 @@ def load(kernel, fold, index, side, word, width, depth):
 def finish(kernel, root, fold, index, height, width):
     """What follows the product, element by element."""
     start = kernel.depth
-    kernel.line("#pragma unroll")
-    kernel.open("for (int p = 0; p < PER; p++) {")
-    kernel.line("#pragma unroll")
-    kernel.open("for (int q = 0; q < PER; q++) {")
+    open_own(kernel)
     kernel.line("const long long row = first_row + threadIdx.x / TILE + p * TILE;")
     kernel.line("const long long column = first_column + threadIdx.x % TILE + q * TILE;")
     kernel.guard("row < %s && column < %s" % (height, width))
