@@ -300,7 +300,7 @@ const char *atoll_behaviour_level_text_of(const char *language, unsigned dimensi
         {
             {"scalar or strided access", "vectorised contiguous access", "cache blocking",
              "several levels: tiles with register blocks, packing or prefetch"},
-            {"direct translation of the reference",
+            {"the reference's own sums and passes, by whatever instructions",
              "fused: fewer launches or passes than the reference has steps",
              "reformulated: online, running or approximated", "structurally new algorithm"},
             {"none, independent units", "reductions over several accumulators", "several phases",
@@ -310,7 +310,7 @@ const char *atoll_behaviour_level_text_of(const char *language, unsigned dimensi
             {"scalar or uncoalesced access", "coalesced or vectorised access", "tiles in shared memory",
              "several levels: shared tiles with register blocks, tensor fragments, asynchronous copies or "
              "prefetch"},
-            {"direct translation of the reference",
+            {"the reference's own sums and passes, by whatever instructions",
              "fused: fewer launches or passes than the reference has steps",
              "reformulated: online, running or approximated", "structurally new algorithm"},
             {"none, independent threads", "barriers of a block",
@@ -320,7 +320,7 @@ const char *atoll_behaviour_level_text_of(const char *language, unsigned dimensi
         {
             {"single elements", "contiguous blocks, each loaded once", "tiles that a loop goes through",
              "several levels: pipelined tiles of tl.dot, tensor descriptors, warps with roles of their own"},
-            {"direct translation of the reference",
+            {"the reference's own sums and passes, by whatever instructions",
              "fused: fewer launches or passes than the reference has steps",
              "reformulated: online, running or approximated", "structurally new algorithm"},
             {"none, independent programs", "reductions or products within a block",

@@ -255,7 +255,7 @@ static const struct row rows[ATOLL_PROMPT_SECTION_COUNT] = {
     [ATOLL_PROMPT_DIAGNOSIS] = {"diagnosis", "Diagnosis", atoll_prompt_write_diagnosis, 40, 10},
     [ATOLL_PROMPT_TRAJECTORY] = {"trajectory", "How the parent came about", atoll_prompt_write_trajectory, 60,
                                  18},
-    [ATOLL_PROMPT_SIBLINGS] = {"siblings", "What was made from the parent already",
+    [ATOLL_PROMPT_SIBLINGS] = {"siblings", "What was made from the parent, or from its own parent, already",
                                atoll_prompt_write_siblings, 50, 19},
     [ATOLL_PROMPT_PLANS] = {"plans", "Steps that were planned for the parent already",
                             atoll_prompt_write_plans, 30, 23},

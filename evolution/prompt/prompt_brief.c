@@ -140,8 +140,10 @@ static void put_issues(const struct atoll_prompt_input *input, struct atoll_prom
         const struct atoll_issue_row *row = atoll_issue_row((enum atoll_issue)i);
         if (!(known & UINT64_C(1) << i) || !(stages & STAGE(row->stage)))
             continue;
-        atoll_prompt_put(t, "- %s%s%s: %s.\n", row->name, says_stage ? ", stage " : "",
-                         says_stage ? atoll_stage_name(row->stage) : "", row->meaning);
+        atoll_prompt_put(t, "- %s%s%s: %s (%s).\n", row->name, says_stage ? ", stage " : "",
+                         says_stage ? atoll_stage_name(row->stage) : "", row->meaning,
+                         i == ATOLL_ISSUE_OPEN_ENDED ? "nobody named one: look for it yourself"
+                                                     : "a rule suspects it; see whether and where it holds");
     }
 }
 
@@ -194,7 +196,9 @@ void atoll_prompt_write_issues(const struct atoll_prompt_input *input, struct at
     atoll_prompt_put(t, "Stage of the work: %s", atoll_stage_name((enum atoll_issue_stage)ask->stage));
     if (ask->op == ATOLL_OPERATOR_STAGED && input->round_limit)
         atoll_prompt_put(t, ", attempt %u of %u", ask->round + 1u, input->round_limit);
-    atoll_prompt_put(t, ". Known issues of the stage's kernel, the severest first; work on these alone:\n");
+    atoll_prompt_put(t, ". Known issues of the stage's kernel, the severest first; work on these alone, and "
+                        "take from hints and "
+                        "knowledge what serves them:\n");
     put_issues(input, t, STAGE(ask->stage), known_issues(input));
 }
 
@@ -260,7 +264,11 @@ static void put_kernels(const struct atoll_prompt_input *input, struct atoll_pro
     uint32_t count = input->ask->count;
     int has_edits = input->parent && form != ATOLL_FORM_TRANSLATE;
     if (count > 1 && form == ATOLL_FORM_EXECUTE)
-        atoll_prompt_put(t, "Write %u attempts at this one step, different in how they carry it out", count);
+        atoll_prompt_put(
+            t,
+            "Write %u attempts at this one step. All keep its idea; they differ in what it leaves open: "
+            "sizes of tiles, depth of a pipeline, layout, which threads do what",
+            count);
     else if (count > 1)
         atoll_prompt_put(t, "Write %u different %ss", count, what);
     if (count > 1) {

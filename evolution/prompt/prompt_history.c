@@ -40,7 +40,8 @@ static void put_step(const struct atoll_prompt_input *input, struct atoll_prompt
     if (to != input->parent || (before && strcmp(before, to->source) == 0))
         atoll_prompt_put_change(t, input->language, before, to->source, cap);
     else if (!before || !atoll_prompt_put_diff(t, before, to->source, cap)) /* shown once is enough */
-        atoll_prompt_put(t, "Written anew: it is the kernel that stands above.\n");
+        atoll_prompt_put(t, "It shares so little with its predecessor that no difference is shown: it is the "
+                            "kernel that stands above.\n");
 }
 
 /* Oldest first, then the parent. */
@@ -94,13 +95,13 @@ static void put_children(const struct atoll_prompt_input *input, struct atoll_pr
 void atoll_prompt_write_siblings(const struct atoll_prompt_input *input, struct atoll_prompt_text *t)
 {
     if (input->siblings && input->sibling_count) {
-        atoll_prompt_put(t,
-                         "Correct kernels, not slower. What they gained can be combined with what you do; a "
-                         "repetition gains nothing.\n");
+        atoll_prompt_put(t, "Correct kernels, not slower than a correct parent. What they gained can be "
+                            "combined with what you do; "
+                            "a repetition gains nothing.\n");
         put_children(input, t, input->siblings, input->sibling_count, SIBLINGS_SHOWN, SIBLING_BYTES);
     }
     if (input->slower && input->slower_count) {
-        atoll_prompt_put(t, "%sCorrect, but slower: these ideas lost, as they were carried out.\n",
+        atoll_prompt_put(t, "%sCorrect, but not faster than the parent, as they were carried out.\n",
                          t->piece_count ? "\n" : "");
         put_children(input, t, input->slower, input->slower_count, SLOWER_SHOWN, SLOWER_BYTES);
     }

@@ -17,9 +17,38 @@
 
 #define PLAN_ARENA_BYTES ((size_t)4 << 20)
 #define NEAR_FLOOR       1.15               /* time over floor: little is left */
+#define SAME             1.05               /* as two figures of the same thing may differ */
 #define BUDGET           ((size_t)48 << 10) /* for which caps are given */
 #define FACT_LIMIT       (ATOLL_COUNTER_COUNT + ATOLL_MIX_COUNT + 8)
 #define FACT_BYTES       80
+
+/* Which of the two roofs a floor is, and what stands in it: a floor of bandwidth leaves out what may stay in the last cache. */
+static void put_roof(const struct atoll_prompt_input *input, struct atoll_prompt_text *t, uint32_t variant,
+                     double floor_ns)
+{
+    struct atoll_work work;
+    const struct atoll_device_info *device = input->device;
+    if (!device || !(device->bandwidth_bytes_per_s > 0) ||
+        atoll_task_work(input->task, &input->task->variants[variant], &work, NULL) != 0)
+        return;
+    char counted[32], stays[32];
+    double all = work.read_bytes + work.write_bytes,
+           moved = work.read_bytes + fmax(0, work.write_bytes - device->last_level_cache_bytes);
+    if (floor_ns <
+        1e9 * moved / device->bandwidth_bytes_per_s / SAME) /* of warm caches, or another calibration */
+        return;
+    if (floor_ns <= device->empty_launch_ns * SAME)
+        atoll_prompt_put(t, ", by the launch alone");
+    else if (floor_ns > 1e9 * moved / device->bandwidth_bytes_per_s * SAME &&
+             work.flops + work.matrix_flops > 0)
+        atoll_prompt_put(t, ", by peak arithmetic");
+    else if (moved < all)
+        atoll_prompt_put(t, ", by bandwidth for %sB; %sB of writes may stay in the last-level cache",
+                         atoll_count_text(moved, counted, sizeof(counted)),
+                         atoll_count_text(all - moved, stays, sizeof(stays)));
+    else
+        atoll_prompt_put(t, ", by bandwidth for %sB", atoll_count_text(moved, counted, sizeof(counted)));
+}
 
 static void put_timings(const struct atoll_prompt_input *input, struct atoll_prompt_text *t,
                         const struct atoll_evaluation *evaluation)
@@ -38,9 +67,11 @@ static void put_timings(const struct atoll_prompt_input *input, struct atoll_pro
                          atoll_duration_text(m->summary.hi95, high, sizeof(high)), m->summary.count);
         double floor_ns = atoll_floor_trusted_ns(m->floor_ns, m->summary.median);
         if (floor_ns > 0 && m->summary.median > 0) {
-            atoll_prompt_put(t, "; floor %s (%.0f %% of it reached)",
+            atoll_prompt_put(t, "; floor %s (%.0f %% of it reached",
                              atoll_duration_text(floor_ns, floor_text, sizeof(floor_text)),
                              100 * floor_ns / m->summary.median);
+            put_roof(input, t, m->variant, floor_ns);
+            atoll_prompt_put(t, ")");
         }
         atoll_prompt_put(t, "%s\n",
                          m->flags & ATOLL_TIMING_DROPPED_EARLY ? "; dropped early: clearly slower" : "");
@@ -226,7 +257,7 @@ void atoll_prompt_put_speed(struct atoll_prompt_text *t, const struct atoll_prom
     char time[32];
     if (!(kernel->time_ns > 0))
         return;
-    atoll_prompt_put(t, "Time %s (weighted over the timed shapes)",
+    atoll_prompt_put(t, "Time %s (the weighted geometric mean over the timed shapes)",
                      atoll_duration_text(kernel->time_ns, time, sizeof(time)));
     if (kernel->speedup > 0)
         atoll_prompt_put(t, ", %.3g times the baseline's speed", kernel->speedup);
@@ -464,6 +495,59 @@ static void put_spills(struct atoll_prompt_text *t, const struct atoll_resources
     }
 }
 
+/* Where no limiter is named: what the launch and the image say without counters. */
+static void put_launch_shape(const struct atoll_prompt_input *input, struct atoll_prompt_text *t,
+                             const struct atoll_resources *r)
+{
+    static const char *const by[ATOLL_OCCUPANCY_COUNT] = {
+        [ATOLL_OCCUPANCY_BLOCKS] = ", limited by their small size",
+        [ATOLL_OCCUPANCY_REGISTERS] = ", limited by registers",
+        [ATOLL_OCCUPANCY_SHARED] = ", limited by shared memory"};
+    uint32_t processors = input->device ? input->device->limits.multiprocessors : 0;
+    if (!r->kernel_count || !r->blocks || !processors)
+        return;
+    atoll_prompt_put(t, "Its %slaunch has %u block%s of %u threads on %u multiprocessors",
+                     r->kernel_count > 1 ? "largest " : "", r->blocks, r->blocks == 1 ? "" : "s",
+                     r->threads_per_block, processors);
+    if (r->blocks < processors)
+        atoll_prompt_put(t, ": %u of these have nothing to do", processors - r->blocks);
+    else if (r->resident_blocks)
+        atoll_prompt_put(t, ": %u at a time on each%s, %.2f waves", r->resident_blocks,
+                         (unsigned)r->occupancy_by < ATOLL_OCCUPANCY_COUNT && by[r->occupancy_by]
+                             ? by[r->occupancy_by]
+                             : "",
+                         (double)r->blocks / ((double)r->resident_blocks * processors));
+    if (r->occupancy > 0)
+        atoll_prompt_put(t, "; %.0f %% of a multiprocessor's warps fit", 100 * r->occupancy);
+    atoll_prompt_put(t, ".\n");
+}
+
+/* The nearest kernel of which a limiter was counted: what limits it is none of the parent's facts, and is said to be so. */
+static int put_relative(const struct atoll_prompt_input *input, struct atoll_prompt_text *t,
+                        const struct atoll_prompt_kernel *k, const char *what)
+{
+    char text[ATOLL_DIAGNOSIS_BYTES];
+    struct atoll_diagnosis d;
+    if (!atoll_prompt_is_correct(k))
+        return 0;
+    atoll_diagnose_evaluation(k->evaluation, input->task, input->device, &d);
+    if (!d.is_counted || d.limiter == ATOLL_LIMITER_UNKNOWN)
+        return 0;
+    atoll_prompt_put(t, "Counted of %s, not of this one: %s", what,
+                     atoll_duration_text(k->time_ns, text, sizeof(text)));
+    atoll_prompt_put(t, "; %s.\n", atoll_diagnosis_label(&d, text, sizeof(text)));
+    return 1;
+}
+
+static void put_relatives(const struct atoll_prompt_input *input, struct atoll_prompt_text *t)
+{
+    int done = 0;
+    for (size_t i = input->ancestors ? input->ancestor_count : 0; i-- > 0 && !done;)
+        done = put_relative(input, t, &input->ancestors[i], "the nearest ancestor that was");
+    for (size_t i = 0; input->siblings && i < input->sibling_count && !done; i++)
+        done = put_relative(input, t, &input->siblings[i], "a kernel made beside it");
+}
+
 void atoll_prompt_write_diagnosis(const struct atoll_prompt_input *input, struct atoll_prompt_text *t)
 {
     const struct atoll_prompt_kernel *parent = input->parent;
@@ -481,6 +565,10 @@ void atoll_prompt_write_diagnosis(const struct atoll_prompt_input *input, struct
     floor_ns = atoll_floor_trusted_ns(floor_ns > 0 ? floor_ns : input->floor_ns, time_ns);
     atoll_prompt_put(t, "The parent is correct. ");
     put_diagnosis(t, &d);
+    if (d.limiter == ATOLL_LIMITER_UNKNOWN) {
+        put_launch_shape(input, t, &e->profile.resources);
+        put_relatives(input, t);
+    }
     put_gap(t, time_ns, floor_ns);
     put_spills(t, &e->profile.resources);
     if (e->worst_error > 0.5 && e->worst_error < 1) {

@@ -323,6 +323,16 @@ static void put_time(struct atoll_prompt_text *t, const char *what, double ns, d
     atoll_prompt_put(t, "\n");
 }
 
+/* Where the floor is about what an empty launch takes. */
+static void put_launch(const struct atoll_prompt_input *input, struct atoll_prompt_text *t, double floor_ns)
+{
+    double empty_ns = input->device ? input->device->empty_launch_ns : 0;
+    char time[32];
+    if (floor_ns > 0 && empty_ns > 0 && floor_ns < 1.5 * empty_ns)
+        atoll_prompt_put(t, "- an empty launch alone takes %s, so no kernel comes below that\n",
+                         atoll_duration_text(empty_ns, time, sizeof(time)));
+}
+
 void atoll_prompt_write_state(const struct atoll_prompt_input *input, struct atoll_prompt_text *t)
 {
     const struct atoll_prompt_kernel *parent = input->parent;
@@ -340,12 +350,43 @@ void atoll_prompt_write_state(const struct atoll_prompt_input *input, struct ato
             ? atoll_evaluation_floor_ns(parent->evaluation, input->task)
             : 0;
     double fastest_ns = input->best_ns > 0 ? input->best_ns : input->baseline_ns;
-    put_time(t,
-             input->task->flops ? "floor (nothing can be faster than bandwidth and peak arithmetic allow)"
-                                : "floor of memory (nothing can be faster than bandwidth allows)",
-             atoll_floor_trusted_ns(floor_ns > 0 ? floor_ns : input->floor_ns, fastest_ns),
-             input->baseline_ns);
+    floor_ns = atoll_floor_trusted_ns(floor_ns > 0 ? floor_ns : input->floor_ns, fastest_ns);
+    put_time(
+        t,
+        input->task->flops
+            ? "floor (nothing can be faster than bandwidth, for what cannot stay in the last-level cache, "
+              "and peak arithmetic allow)"
+            : "floor of memory (nothing can be faster than bandwidth allows for what cannot stay in the "
+              "last-level cache)",
+        floor_ns, input->baseline_ns);
+    put_launch(input, t, floor_ns);
     atoll_prompt_put(t, "%s%s\n", t->piece_count ? "\n" : "", wanted(input));
+}
+
+static unsigned level_of(const struct atoll_behaviour *b, unsigned dimension)
+{
+    return dimension == 0 ? b->memory : dimension == 1 ? b->algorithm : b->coordination;
+}
+
+/* A direction is learnt of the cell, not of this kernel.  One down is none for a parent that has just won by going up; threads that
+ * share an output are none where each has a sum of its own for a whole tile. */
+static int contradicts(const struct atoll_prompt_input *input, const struct atoll_advice *advice)
+{
+    static const char *const of_tiles[] = {"convolution", "matmul", "attention"};
+    const struct atoll_prompt_kernel *parent = input->parent,
+                                     *before = input->ancestors && input->ancestor_count
+                                                   ? &input->ancestors[input->ancestor_count - 1]
+                                                   : NULL;
+    const char *category = input->task->category;
+    for (size_t i = 0; category && i < sizeof(of_tiles) / sizeof(*of_tiles); i++)
+        if (advice->dimension == 2 && advice->sign > 0 && advice->level == 0 &&
+            strcmp(category, of_tiles[i]) == 0)
+            return 1;
+    if (advice->sign > 0 || !parent || !before || !parent->evaluation || !before->evaluation)
+        return 0;
+    return parent->time_ns > 0 && parent->time_ns < before->time_ns &&
+           level_of(&parent->evaluation->behaviour, advice->dimension) >
+               level_of(&before->evaluation->behaviour, advice->dimension);
 }
 
 void atoll_prompt_write_advice(const struct atoll_prompt_input *input, struct atoll_prompt_text *t)
@@ -354,7 +395,7 @@ void atoll_prompt_write_advice(const struct atoll_prompt_input *input, struct at
     int any = 0;
     for (size_t i = 0; i < ask->advice_count && i < ATOLL_ASK_ADVICE_LIMIT; i++) {
         const char *sentence = atoll_advice_text(input->language, &ask->advice[i]);
-        if (!sentence)
+        if (!sentence || contradicts(input, &ask->advice[i]))
             continue;
         if (!any) {
             atoll_prompt_put(

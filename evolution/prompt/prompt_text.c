@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "evolution/prompt/prompt_excerpt.h"
 
 static const char *const markers[] = {"<|",       "<\xef\xbd\x9c",   "</s>",          "[/INST]",
                                       "<</SYS>>", "<start_of_turn>", "<end_of_turn>", "<think>",
@@ -265,7 +266,7 @@ size_t atoll_prompt_text_bytes(const struct atoll_prompt_text *t)
     return bytes;
 }
 
-/* Two thirds from the beginning, the rest from the end: plan and signatures stand at the top. */
+/* What the first path launches (prompt_excerpt.h); of what has no functions two thirds from the beginning, the rest from the end. */
 static size_t render_code(const char *text, size_t length, size_t keep, const char *info,
                           struct atoll_buffer *out)
 {
@@ -277,6 +278,9 @@ static size_t render_code(const char *text, size_t length, size_t keep, const ch
     atoll_buffer_printf(out, "%s%s\n", fence, info);
     if (keep >= length) {
         atoll_buffer_put_bytes(out, text, length);
+    } else if ((cut = atoll_prompt_excerpt(text, length, keep, out)) > 0) {
+        atoll_buffer_printf(out, "%s\n", fence);
+        return cut;
     } else {
         size_t head = keep / 3 * 2, tail = length - (keep - head);
         while (head > 0 && text[head - 1] != '\n')
@@ -294,7 +298,7 @@ static size_t render_code(const char *text, size_t length, size_t keep, const ch
 
 static size_t render_quote(const char *text, size_t length, size_t keep, struct atoll_buffer *out)
 {
-    size_t end = keep < length ? atoll_utf8_cut(text, keep) : length;
+    size_t end = keep < length ? atoll_prompt_sentence_end(text, length, atoll_utf8_cut(text, keep)) : length;
     while (end > 0 && end < length && text[end - 1] == '\n')
         end--;
     if (end == 1) /* half of a mark */

@@ -2,6 +2,7 @@
  * promised that the language, the strategy or the tools do not keep. */
 #include "tests/support/expect.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -102,13 +103,13 @@ static void parent_is_shown_once(void **state)
     s.input.ancestors = &s.ancestor;
     s.input.ancestor_count = 1;
     const char *text = written(&s), *at = strstr(text, "void join(void)");
-    has(text, "Written anew: it is the kernel that stands above.", 1);
+    has(text, "no difference is shown: it is the kernel that stands above.", 1);
     assert_non_null(at);
     assert_null(strstr(at + 1, "void join(void)"));
     s.ancestor.source = parent_source; /* other params */
     text = written(&s);
     has(text, "The same source, with other params.", 1);
-    has(text, "Written anew", 0);
+    has(text, "no difference is shown", 0);
     scene_fini(&s);
 }
 
@@ -285,6 +286,158 @@ static void there_is_one_floor(void **state)
     scene_fini(&s);
 }
 
+/* What decides a floor, and what it leaves out. */
+static void a_floor_says_what_it_is_of(void **state)
+{
+    static const struct {
+        double floor_ns, cache, empty_ns;
+        const char *says;
+    } rows[] = {
+        {12.6e3, 0, 1e3, "reached, by bandwidth for 12.6 MB)"},
+        {20e3, 0, 1e3, "reached, by peak arithmetic)"},
+        {12.6e3, 0, 12.6e3, "reached, by the launch alone)"},
+        {12.583e3, 2048, 1e3,
+         "reached, by bandwidth for 12.6 MB; 2.05 kB of writes may stay in the last-level cache)"},
+        {3e3, 0, 1e3, "reached)"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct scene s;
+        struct atoll_device_info device = {.bandwidth_bytes_per_s = 1e12,
+                                           .empty_launch_ns = rows[i].empty_ns,
+                                           .last_level_cache_bytes = (uint64_t)rows[i].cache};
+        struct atoll_timing timing = {.variant = 0, .floor_ns = rows[i].floor_ns};
+        scene_init(&s);
+        while (s.task->variants[timing.variant].kind != ATOLL_VARIANT_BENCH)
+            timing.variant++;
+        timing.summary.median = 302e3;
+        timing.summary.count = 9;
+        s.input.device = &device;
+        s.evaluation.timings[0] = timing;
+        s.evaluation.timing_count = 1;
+        const char *text = written(&s);
+        has(text, rows[i].says, 1);
+        has(text, "An empty launch alone takes", 0);
+        has(text, "- an empty launch alone takes 12.6 us", rows[i].empty_ns > 10e3);
+        scene_fini(&s);
+    }
+}
+
+/* Without a limiter the launch is told, and what was counted of an ancestor as what it is. */
+static void what_is_known_without_counters_is_told(void **state)
+{
+    struct scene s;
+    struct atoll_device_info device = {.bandwidth_bytes_per_s = 1e12,
+                                       .limits = {.multiprocessors = 132, .compute_capability = 90}};
+    static struct atoll_evaluation counted;
+    scene_init(&s);
+    struct atoll_resources *r = &s.evaluation.profile.resources;
+    for (unsigned i = 0; i < ATOLL_COUNTER_COUNT; i++)
+        s.evaluation.profile.counters[i] = NAN;
+    s.input.device = &device;
+    *r = (struct atoll_resources){.kernel_count = 2,
+                                  .blocks = 528,
+                                  .threads_per_block = 256,
+                                  .resident_blocks = 2,
+                                  .occupancy = 0.5,
+                                  .occupancy_by = ATOLL_OCCUPANCY_SHARED};
+    const char *text = written(&s);
+    text = strstr(text, "# Diagnosis");
+    has(text, "What limits it is not known", 1);
+    has(text,
+        "Its largest launch has 528 blocks of 256 threads on 132 multiprocessors: 2 at a time on each, "
+        "limited by "
+        "shared memory, 2.00 waves; 50 % of a multiprocessor's warps fit.",
+        1);
+    r->blocks = 1;
+    r->threads_per_block = 64;
+    has(written(&s),
+        "Its largest launch has 1 block of 64 threads on 132 multiprocessors: 131 of these have nothing to "
+        "do",
+        1);
+    has(strstr(written(&s), "# Diagnosis"), "Counted of", 0);
+    counted = s.evaluation;
+    counted.profile.counters[ATOLL_COUNTER_DRAM_THROUGHPUT] = 91;
+    s.ancestor.evaluation = &counted;
+    s.input.ancestors = &s.ancestor;
+    s.input.ancestor_count = 1;
+    has(strstr(written(&s), "# Diagnosis"),
+        "Counted of the nearest ancestor that was, not of this one: 14.0 ms; dram 91 %.", 1);
+    scene_fini(&s);
+}
+
+/* A prompt shows the part of a source that counts, and ends what it quotes with a sentence. */
+static void what_is_cut_stays_useful(void **state)
+{
+    static char source[9000], text[6000];
+    struct atoll_prompt_kernel other = {.source = source, .time_ns = 1e5};
+    struct atoll_brief brief = {.kind = ATOLL_BRIEF_MEMORY, .title = "a title", .text = text};
+    struct scene s;
+    size_t used = (size_t)sprintf(
+        source, "/* atoll-plan {\"launch\": [{\"function\": \"fast\"}]} */\nvoid slow(void)\n{\n");
+    while (used < 4000)
+        used += (size_t)sprintf(source + used, "    slow_line(%zu);\n", used);
+    used += (size_t)sprintf(source + used, "}\n\nvoid fast(void)\n{\n    here();\n}\n\nvoid last(void)\n{\n");
+    while (used < 8000)
+        used += (size_t)sprintf(source + used, "    last_line(%zu);\n", used);
+    sprintf(source + used, "}\n");
+    for (used = 0; used < 5000;)
+        used += (size_t)sprintf(text + used, "A sentence of several words is here, number %zu. ", used);
+    scene_init(&s);
+    s.input.inspirations = &other;
+    s.input.inspiration_count = 1;
+    s.input.user_limit_bytes = 12000;
+    s.input.briefs = &brief;
+    s.input.brief_count = 1;
+    const char *shown = strstr(written(&s), "# Other kernels");
+    assert_non_null(shown);
+    has(shown, "bytes are left out here", 1);
+    has(shown, "    here();", 1);
+    shown = strstr(written(&s), "# Rewrites learnt");
+    assert_non_null(shown);
+    const char *mark = strstr(shown, "\n| ... (");
+    assert_non_null(mark);
+    assert_memory_equal(mark - 1, ".", 1);
+    scene_fini(&s);
+}
+
+/* No step down from what the parent has just won by; no tree of threads for sums of tiles. */
+static void directions_do_not_contradict(void **state)
+{
+    struct scene s;
+    struct atoll_evaluation before;
+    scene_init(&s);
+    s.ask.advice_count = 1;
+    s.ask.advice[0] = (struct atoll_advice){.dimension = 0, .level = 3, .sign = -1, .weight = 1};
+    s.evaluation.behaviour.memory = 3;
+    has(written(&s), "# Directions", 1);
+    before = s.evaluation;
+    before.behaviour.memory = 2;
+    s.ancestor.evaluation = &before;
+    s.input.ancestors = &s.ancestor;
+    s.input.ancestor_count = 1;
+    has(written(&s), "# Directions", 0);
+    s.ancestor.time_ns = 100e3; /* it lost by going up */
+    has(written(&s), "# Directions", 1);
+    s.ask.advice[0] = (struct atoll_advice){.dimension = 2, .level = 0, .sign = 1, .weight = 1};
+    has(written(&s), "# Directions", 1);
+    s.task->category = "convolution";
+    has(written(&s), "# Directions", 0);
+    scene_fini(&s);
+}
+
+/* Rows and columns are none of a window's. */
+static void a_convolution_has_no_sizes_of_a_product(void **state)
+{
+    struct scene s;
+    struct atoll_device_info device = {.bandwidth_bytes_per_s = 1e12};
+    scene_init(&s);
+    s.input.device = &device;
+    has(written(&s), "# Sizes", 1);
+    s.task->category = "convolution";
+    has(written(&s), "# Sizes", 0);
+    scene_fini(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -298,6 +451,11 @@ int main(void)
         cmocka_unit_test(planners_are_told_apart),
         cmocka_unit_test(spills_are_told_where_a_tool_tells_them),
         cmocka_unit_test(there_is_one_floor),
+        cmocka_unit_test(a_floor_says_what_it_is_of),
+        cmocka_unit_test(what_is_known_without_counters_is_told),
+        cmocka_unit_test(what_is_cut_stays_useful),
+        cmocka_unit_test(directions_do_not_contradict),
+        cmocka_unit_test(a_convolution_has_no_sizes_of_a_product),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
