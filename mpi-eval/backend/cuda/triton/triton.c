@@ -560,9 +560,11 @@ static void parts_spread(struct triton *t, struct slot *slot)
     most = most > 1 + (idle + 1) / 2 ? 1 + (idle + 1) / 2 : most;
     slot->parts = most > 1 ? (unsigned)most : 1;
     for (unsigned i = 0, part = 1; i < t->slot_count && part < slot->parts; i++)
-        if (t->slots[i].stage == FREE)
+        if (t->slots[i].stage == FREE) {
             t->slots[i] = (struct slot){
-                .stage = WAITS, .lead = slot, .part = part++, .parts = slot->parts, .claim = {.fd = -1}};
+                .stage = WAITS, .lead = slot, .part = part, .parts = slot->parts, .claim = {.fd = -1}};
+            part++;
+        }
 }
 
 static void slot_advance(struct triton *t, struct slot *slot)
