@@ -75,7 +75,8 @@ static void tool_result(struct atoll_held_order *work, struct atoll_buffer *out)
     char text[ATOLL_TOOL_RESULT_LIMIT + 1];
     struct atoll_tool_answer answer = {work->tool.call, ATOLL_TOOL_OK, text};
     if (!work->report.length)
-        answer.status = atoll_tool_report_verdict(work->tool.tool, &work->request.evaluation, &work->report);
+        answer.status = atoll_tool_report_verdict(work->tool.tool, &work->request.evaluation,
+                                                  work->prepared[ATOLL_HELD_CANDIDATE], &work->report);
     atoll_tool_result_cut((const char *)work->report.data, work->report.length, text);
     atoll_tool_answer_encode(&answer, out);
 }

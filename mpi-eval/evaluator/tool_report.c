@@ -88,8 +88,27 @@ void atoll_tool_report_compiled(const struct atoll_backend *backend, const struc
     atoll_buffer_fini(&listing);
 }
 
+/* Which code the runs of a plan with several paths went through: a path that none took is not known to be right. */
+static void put_paths(const struct atoll_prepared *p, struct atoll_buffer *out)
+{
+    int any = 0;
+    if (!p || !p->plan || p->plan->path_count < 2)
+        return;
+    for (size_t i = 0; i < p->task->variant_count + p->cover.count; i++) {
+        const struct atoll_variant *v = i < p->task->variant_count
+                                            ? &p->task->variants[i]
+                                            : &p->cover.variants[i - p->task->variant_count];
+        size_t path;
+        if (v->kind != ATOLL_VARIANT_CHECK || atoll_plan_path_at(p->task, p->plan, v, &path, NULL) != 0)
+            continue;
+        atoll_buffer_printf(out, "%s%s took paths[%zu]", any ? ", " : "; of the plan ", v->name, path);
+        any = 1;
+    }
+}
+
 enum atoll_tool_status atoll_tool_report_verdict(enum atoll_tool tool,
                                                  const struct atoll_evaluation *evaluation,
+                                                 const struct atoll_prepared *prepared,
                                                  struct atoll_buffer *out)
 {
     const char *name = atoll_verdict_name(evaluation->verdict);
@@ -98,14 +117,16 @@ enum atoll_tool_status atoll_tool_report_verdict(enum atoll_tool tool,
                             evaluation->detail);
         return ATOLL_TOOL_ERROR;
     }
-    if (evaluation->verdict == ATOLL_V_CORRECT)
+    if (evaluation->verdict == ATOLL_V_CORRECT) {
         atoll_buffer_printf(
             out,
             "it is right at all check variants: %u runs, every output compared in full, the largest "
             "error %.3g of the tolerance; no time was measured",
             evaluation->draw_count, evaluation->worst_error);
-    else
+        put_paths(prepared, out);
+    } else {
         atoll_buffer_printf(out, "%s%s: %s", tool == ATOLL_TOOL_CHECK ? "it is refused: " : "", name,
                             evaluation->detail);
+    }
     return ATOLL_TOOL_OK;
 }

@@ -15,9 +15,11 @@ int atoll_tool_candidate(const struct atoll_task *task, const struct atoll_tool_
 void atoll_tool_report_compiled(const struct atoll_backend *backend, const struct atoll_prepared *prepared,
                                 const struct atoll_object *object, const struct atoll_device_info *device,
                                 const char *pattern, struct atoll_buffer *out);
-/* Of a verdict.  Returns what the call's status is. */
+/* Of a verdict.  prepared: whose plan may have several paths, of which the taken ones are told; NULL: not known.  Returns what the call's
+ * status is. */
 enum atoll_tool_status atoll_tool_report_verdict(enum atoll_tool tool,
                                                  const struct atoll_evaluation *evaluation,
+                                                 const struct atoll_prepared *prepared,
                                                  struct atoll_buffer *out);
 
 #endif

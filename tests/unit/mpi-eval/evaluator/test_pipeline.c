@@ -281,6 +281,15 @@ static void test_refusals(void **state)
     "[{\"function\": \"f\", \"units\": \"M\", \"args\": [\"x\", \"w\", \"y\", \"i32:N\"]}]} */\nint "        \
     "never[T];\n"
 
+/* The same kernel twice, for even and for other rows. */
+#define OF_PATHS                                                                                             \
+    "/* atoll-plan {\"version\": 1, \"scratch\": {\"s\": \"4 * N\"}, \"paths\": [{\"when\": \"N % 2 == "     \
+    "0\", "                                                                                                  \
+    "\"launch\": [{\"function\": \"f\", \"units\": \"M\", \"args\": [\"x\", \"w\", \"y\", \"s\", "           \
+    "\"i32:N\"]}]}, "                                                                                        \
+    "{\"launch\": [{\"function\": \"f\", \"units\": \"M\", \"args\": [\"x\", \"w\", \"y\", \"s\", "          \
+    "\"i32:N\"]}]}]} */\n" FIXTURE_HEAD "y[i * n + j] = " FIXTURE_VALUE ";\n}\n"
+
 static const struct {
     enum atoll_tool tool;
     const char *source, *pattern;
@@ -294,6 +303,8 @@ static const struct {
     {ATOLL_TOOL_COMPILE, FIXTURE_PLAN "#include <stdio.h>\n", "", ATOLL_TOOL_OK, "forbidden: ", "include"},
     {ATOLL_TOOL_CHECK, FIXTURE_RIGHT, "", ATOLL_TOOL_OK, "it is right at all check variants: 2 runs",
      "no time was measured"},
+    {ATOLL_TOOL_CHECK, OF_PATHS, "", ATOLL_TOOL_OK, "no time was measured; of the plan check took paths[",
+     " took paths[0]"},
     {ATOLL_TOOL_CHECK, FIXTURE_WRONG, "", ATOLL_TOOL_OK, "it is refused: wrong: ", "constant factor of 2"},
     {ATOLL_TOOL_CHECK, FIXTURE_ERROR, "", ATOLL_TOOL_OK, "it is refused: compile_error: ", "no_such_thing"},
     {ATOLL_TOOL_CHECK, "", "", ATOLL_TOOL_OK, "it is refused: bad_plan: ", "plan"},
