@@ -12,7 +12,8 @@
 #define LEAST_PART  200          /* bytes of a block that is worth being shown in part */
 #define MARK_BYTES  ((size_t)48) /* of a mark; the frame of a quotation has room for one (prompt_text.c) */
 
-enum rank { LAUNCHED, CALLED, PLAN, BETWEEN, OTHER }; /* in the order of choice */
+/* In the order of choice.  A kernel may be a frame of a few lines around a template that does the work, so what is called is no worse. */
+enum rank { REACHED, PLAN, BETWEEN, OTHER };
 
 struct block {
     size_t begin, end; /* of the text */
@@ -27,6 +28,7 @@ struct excerpt {
     struct block blocks[BLOCK_LIMIT];
     char names[NAME_LIMIT][NAME_BYTES]; /* of what the first path launches */
     size_t name_count;
+    int is_python;
 };
 
 static size_t line_end(const struct excerpt *e, size_t at)
@@ -46,11 +48,11 @@ static int is_word(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Whether the name stands in the block as a word with a parenthesis behind it. */
+/* Whether the name stands in the block as a word with a parenthesis, or arguments of a template, behind it. */
 static int has_call(const struct excerpt *e, const struct block *b, const char *name, size_t bytes)
 {
     for (size_t i = b->begin; bytes && i + bytes < b->end; i++)
-        if (memcmp(e->text + i, name, bytes) == 0 && e->text[i + bytes] == '(' &&
+        if (memcmp(e->text + i, name, bytes) == 0 && strchr("(<", e->text[i + bytes]) &&
             (i == b->begin || !is_word(e->text[i - 1])))
             return 1;
     return 0;
@@ -58,7 +60,11 @@ static int has_call(const struct excerpt *e, const struct block *b, const char *
 
 static void add_block(struct excerpt *e, size_t begin, size_t end, enum rank rank, int is_function)
 {
-    if (end > begin && e->count < BLOCK_LIMIT)
+    int is_empty = end == begin + 1 && e->text[begin] == '\n';
+    if (is_empty && e->count) { /* an empty line is of what it follows */
+        struct block *last = &e->blocks[e->count - 1];
+        last->end = last->head = last->tail = end;
+    } else if (end > begin && e->count < BLOCK_LIMIT)
         e->blocks[e->count++] = (struct block){
             .begin = begin, .end = end, .head = end, .tail = end, .rank = rank, .is_function = is_function};
 }
@@ -96,6 +102,7 @@ static void split_source(struct excerpt *e)
 {
     size_t at = 0, begin;
     int is_python = starts(e, 0, "#") && !starts(e, 0, "#include") && !starts(e, 0, "#define");
+    e->is_python = is_python;
     if (is_python)
         while (at < e->length && e->text[at] == '#')
             at = line_end(e, at);
@@ -123,15 +130,23 @@ static void split_source(struct excerpt *e)
     add_block(e, begin, e->length, BETWEEN, is_body);
 }
 
+/* The last byte of a comment that begins here, else the place itself. */
+static size_t past_comment(const struct excerpt *e, const struct block *b, size_t at)
+{
+    size_t end = at;
+    if (starts(e, at, "/*"))
+        for (end++; end + 1 < b->end && !starts(e, end - 1, "*/");)
+            end++;
+    return end;
+}
+
 /* The name of a function: what stands before the first parenthesis that arguments or a body follow. */
 static size_t name_of(const struct excerpt *e, const struct block *b, const char **ret_name)
 {
     size_t found = 0;
     for (size_t i = b->begin; i < b->end && e->text[i] != '{'; i++) {
-        if (starts(e, i, "/*"))
-            while (i + 1 < b->end && !starts(e, i, "*/"))
-                i++;
-        else if (e->text[i] == '#' || starts(e, i, "//"))
+        i = past_comment(e, b, i);
+        if (e->text[i] == '#' || starts(e, i, "//"))
             i = line_end(e, i) - 1;
         size_t from = i;
         if (e->text[i] != '(')
@@ -158,7 +173,7 @@ static void rank_functions(struct excerpt *e)
         b->rank = bytes ? OTHER : BETWEEN; /* a type */
         for (size_t k = 0; k < e->name_count; k++)
             if (strlen(e->names[k]) == bytes && memcmp(e->names[k], name, bytes) == 0)
-                b->rank = LAUNCHED;
+                b->rank = REACHED;
     }
     for (int any = 1; any;) { /* what these call, and what that calls */
         any = 0;
@@ -166,8 +181,8 @@ static void rank_functions(struct excerpt *e)
             const char *name = "";
             size_t bytes = e->blocks[i].rank == OTHER ? name_of(e, &e->blocks[i], &name) : 0;
             for (size_t k = 0; k < e->count && bytes; k++) {
-                if (e->blocks[k].rank <= CALLED && has_call(e, &e->blocks[k], name, bytes)) {
-                    e->blocks[i].rank = CALLED;
+                if (e->blocks[k].rank == REACHED && has_call(e, &e->blocks[k], name, bytes)) {
+                    e->blocks[i].rank = REACHED;
                     any = 1;
                     break;
                 }
@@ -183,11 +198,11 @@ static void split_diff(struct excerpt *e)
     size_t begin = 0;
     for (size_t at = 0; at < e->length; at = line_end(e, at)) {
         if (at > begin && starts(e, at, "@@")) {
-            add_block(e, begin, at, LAUNCHED, 0);
+            add_block(e, begin, at, REACHED, 0);
             begin = at;
         }
     }
-    add_block(e, begin, e->length, LAUNCHED, 0);
+    add_block(e, begin, e->length, REACHED, 0);
 }
 
 /* ---- choosing ---- */
@@ -199,7 +214,7 @@ static struct block *next_block(struct excerpt *e, const unsigned char *tried)
         struct block *b = &e->blocks[i];
         if (!tried[i] &&
             (!best || b->rank < best->rank ||
-             (b->rank == best->rank && b->rank <= CALLED && b->end - b->begin > best->end - best->begin)))
+             (b->rank == best->rank && b->rank == REACHED && b->end - b->begin > best->end - best->begin)))
             best = b;
     }
     return best;
@@ -209,8 +224,8 @@ static struct block *next_block(struct excerpt *e, const unsigned char *tried)
 static void show_part(const struct excerpt *e, struct block *b, size_t room)
 {
     size_t at = b->begin, loop = 0, end;
-    while (b->is_function && at < b->end && e->text[at] != '{' && e->text[at] != ':')
-        at++;
+    for (char opens = e->is_python ? ':' : '{'; b->is_function && at < b->end && e->text[at] != opens; at++)
+        at = past_comment(e, b, at);
     b->head = at < b->end ? line_end(e, at) : b->end;
     if (!b->is_function || b->head - b->begin > room / 2)
         b->head = b->begin;
@@ -272,7 +287,7 @@ size_t atoll_prompt_excerpt(const char *text, size_t length, size_t keep, struct
         rank_functions(&e);
     }
     for (size_t i = 0; i < e.count; i++)
-        functions += is_diff || e.blocks[i].rank == LAUNCHED;
+        functions += is_diff || e.blocks[i].rank == REACHED;
     if (functions < 1 || e.count < 2 || e.count == BLOCK_LIMIT)
         return 0;
     size_t used = choose(&e, keep);

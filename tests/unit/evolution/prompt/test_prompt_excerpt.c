@@ -25,7 +25,8 @@ static const char source[] =
     "\n"
     "extern \"C\" __global__ void pack(float *x)\n{\n    x[1] = 3;\n}\n"
     "\n"
-    "extern \"C\" __global__ void __launch_bounds__(384, 1)\n    fast(float *x)\n{\n    int set_up = "
+    "/* It goes: {first}, second. */\nextern \"C\" __global__ void __launch_bounds__(384, 1)\n    fast(float "
+    "*x)\n{\n    int set_up = "
     "0;\n" FILL "    for (int i = 0; i < 9; i++)\n        load(x + i);\n" FILL8 "}\n"
     "\n"
     "extern \"C\" __global__ void plain(float *x)\n{\n" FILL8 FILL8 "}\n";
@@ -93,14 +94,15 @@ static void helpers_of_the_fast_path_come_first(void **state)
 {
     static const char text[] = "/* {\"launch\": [{\"function\": \"f\"}]} */\n"
                                "static void idle(float *x)\n{\n" FILL8 "}\n\n"
-                               "static void helper(float *x)\n{\n" FILL8 "}\n\n"
-                               "void f(float *x)\n{\n    helper(x);\n}\n";
+                               "template <int N> static void helper(float *x)\n{\n" FILL8 "}\n\n\n"
+                               "void f(float *x)\n{\n    helper<3>(x);\n}\n";
     struct atoll_buffer out;
     size_t cut;
     const char *shown = excerpt_of(text, strlen(text) - 300, &out, &cut);
     (void)state;
     has(shown, "void helper(", 1);
     has(shown, "void idle(", 0);
+    has(shown, "}\n\n\nvoid f(", 1);
     atoll_buffer_fini(&out);
 }
 
