@@ -9,6 +9,7 @@
 #define BLOCK_LIMIT 256
 #define NAME_LIMIT  16
 #define NAME_BYTES  64
+#define CALL_DEPTH  4            /* of calls that are followed, so that no source takes long to read */
 #define LEAST_PART  200          /* bytes of a block that is worth being shown in part */
 #define MARK_BYTES  ((size_t)48) /* of a mark; the frame of a quotation has room for one (prompt_text.c) */
 
@@ -175,7 +176,8 @@ static void rank_functions(struct excerpt *e)
             if (strlen(e->names[k]) == bytes && memcmp(e->names[k], name, bytes) == 0)
                 b->rank = REACHED;
     }
-    for (int any = 1; any;) { /* what these call, and what that calls */
+    for (int any = 1, depth = 0; any && depth < CALL_DEPTH;
+         depth++) { /* what these call, and what that calls */
         any = 0;
         for (size_t i = 0; i < e->count; i++) {
             const char *name = "";
@@ -220,19 +222,40 @@ static struct block *next_block(struct excerpt *e, const unsigned char *tried)
     return best;
 }
 
-/* Its signature, and as much as fits from its first loop on. */
+static size_t indent(const struct excerpt *e, size_t at)
+{
+    size_t i = at;
+    while (i < e->length && (e->text[i] == ' ' || e->text[i] == '\t'))
+        i++;
+    return i - at;
+}
+
+/* Of a loop that begins with this line: to the next line that is indented no more. */
+static size_t loop_bytes(const struct excerpt *e, const struct block *b, size_t at)
+{
+    size_t end = line_end(e, at);
+    while (end < b->end && (strchr("\n#", e->text[end]) || indent(e, end) > indent(e, at)))
+        end = line_end(e, end);
+    return end - at;
+}
+
+/* Its signature, and as much as fits from its longest loop on. */
 static void show_part(const struct excerpt *e, struct block *b, size_t room)
 {
-    size_t at = b->begin, loop = 0, end;
+    size_t at = b->begin, loop = 0, longest = 0, end;
     for (char opens = e->is_python ? ':' : '{'; b->is_function && at < b->end && e->text[at] != opens; at++)
         at = past_comment(e, b, at);
     b->head = at < b->end ? line_end(e, at) : b->end;
     if (!b->is_function || b->head - b->begin > room / 2)
         b->head = b->begin;
-    for (at = b->head; b->is_function && at < b->end && !loop; at = line_end(e, at)) {
-        size_t text = at + strspn(e->text + at, " \t");
+    for (at = b->head; b->is_function && at < b->end; at = line_end(e, at)) {
+        size_t text = at + indent(e, at), bytes = 0;
         if (starts(e, text, "for ") || starts(e, text, "while ") || starts(e, text, "for("))
+            bytes = loop_bytes(e, b, at);
+        if (bytes > longest) {
+            longest = bytes;
             loop = at;
+        }
     }
     b->tail = loop ? loop : b->head;
     room -= b->head - b->begin;

@@ -10,7 +10,7 @@
 /* Appends at most about keep bytes of a source or a diff of length bytes, in their order, with a mark in each gap; what a mark takes is
  * not counted.  A source is cut by functions: what the plan's first path launches and what that calls come first, the longest
  * before the others, then the plan, what stands between functions, and at last functions of other paths.  A
- * function that does not fit is shown from its loops on.  A diff keeps the hunks with the most lines.  Returns the bytes
+ * function that does not fit is shown from its longest loop on.  A diff keeps the hunks with the most lines.  Returns the bytes
  * that are left out; 0 and nothing appended: it has neither functions nor hunks to choose from, or
  * those would fill less than half of the room. */
 size_t atoll_prompt_excerpt(const char *text, size_t length, size_t keep, struct atoll_buffer *out);

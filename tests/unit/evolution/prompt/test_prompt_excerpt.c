@@ -27,7 +27,8 @@ static const char source[] =
     "\n"
     "/* It goes: {first}, second. */\nextern \"C\" __global__ void __launch_bounds__(384, 1)\n    fast(float "
     "*x)\n{\n    int set_up = "
-    "0;\n" FILL "    for (int i = 0; i < 9; i++)\n        load(x + i);\n" FILL8 "}\n"
+    "0;\n" FILL "    for (int k = 0; k < 9; k++)\n        x[k] = 0;\n    for (int i = 0; i < 9; i++)\n       "
+                " load(x + i +\n             1);\n" FILL8 "}\n"
     "\n"
     "extern \"C\" __global__ void plain(float *x)\n{\n" FILL8 FILL8 "}\n";
 
@@ -54,8 +55,8 @@ static void the_fast_path_is_kept(void **state)
     size_t cut;
     const char *text = excerpt_of(source, 1900, &out, &cut);
     (void)state;
-    static const char *const kept[] = {"fast(float *x)\n{", "load(x + i)", "void load(",
-                                       "void pack(",        "atoll-plan",  "struct pair"},
+    static const char *const kept[] = {"fast(float *x)\n{", "load(x + i +", "void load(",
+                                       "void pack(",        "atoll-plan",   "struct pair"},
                              *const left[] = {"void plain(", "void unused("};
     for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++)
         has(text, kept[i], 1);
@@ -85,6 +86,7 @@ static void a_long_kernel_keeps_its_loop(void **state)
     has(text, "    fast(float *x)\n{\n/* ...", 1);
     has(text, "for (int i = 0", 1);
     has(text, "set_up", 0);
+    has(text, "for (int k", 0);
     has(text, "atoll-plan", 0);
     atoll_buffer_fini(&out);
 }
@@ -93,16 +95,20 @@ static void a_long_kernel_keeps_its_loop(void **state)
 static void helpers_of_the_fast_path_come_first(void **state)
 {
     static const char text[] = "/* {\"launch\": [{\"function\": \"f\"}]} */\n"
-                               "static void idle(float *x)\n{\n" FILL8 "}\n\n"
+                               "static void idle(float *x)\n{\n" FILL8 "}\n\n\n"
+                               "static void idle_too(float *x)\n{\n" FILL8 "}\n\n\n"
                                "template <int N> static void helper(float *x)\n{\n" FILL8 "}\n\n\n"
                                "void f(float *x)\n{\n    helper<3>(x);\n}\n";
     struct atoll_buffer out;
     size_t cut;
-    const char *shown = excerpt_of(text, strlen(text) - 300, &out, &cut);
+    const char *shown = excerpt_of(text, strlen(text) - 900, &out, &cut);
     (void)state;
     has(shown, "void helper(", 1);
     has(shown, "void idle(", 0);
     has(shown, "}\n\n\nvoid f(", 1);
+    const char *mark = strstr(shown, "/* ... "); /* one for both, and not for the empty lines between them */
+    assert_non_null(mark);
+    assert_null(strstr(mark + 1, "/* ... "));
     atoll_buffer_fini(&out);
 }
 
