@@ -14,6 +14,8 @@ import subprocess
 import sys
 import tempfile
 
+PATIENCE_S = 1500  # a guard against what hangs: a minute of processor time on a busy machine
+
 build, what = sys.argv[1:3]
 root = pathlib.Path(tempfile.mkdtemp(prefix="atoll-knowledge-"))
 atexit.register(shutil.rmtree, root, ignore_errors=True)
@@ -28,7 +30,7 @@ def check(condition, message):
 
 
 def atoll(*words, status=0):
-    result = subprocess.run([f"{build}/atoll", "knowledge", *map(str, words)], capture_output=True, text=True, timeout=280)
+    result = subprocess.run([f"{build}/atoll", "knowledge", *map(str, words)], capture_output=True, text=True, timeout=PATIENCE_S)
     check(result.returncode == status, f"atoll knowledge {' '.join(map(str, words))}: status {result.returncode}\n{result.stdout[-3000:]}\n{result.stderr}")
     return result.stdout + result.stderr
 
