@@ -61,8 +61,9 @@ struct coordinator {
     struct atoll_event capacity; /* the last CAPACITY */
     const char *attempt_dir;     /* borrowed from the campaign */
     int ack_fd, has_asked_for_end, has_told_end;
-    int is_held;    /* the devices are another run's still */
-    int is_writing; /* the last files; nothing else is left to do */
+    int is_held;      /* the devices are another run's still */
+    int is_disk_full; /* the round waits for space */
+    int is_writing;   /* the last files; nothing else is left to do */
     double tick_ns, times_ns;
 };
 
@@ -95,6 +96,7 @@ static void gather_facts(const struct coordinator *c, const char *message, struc
         .budget_ns = status.wall_budget_ns,
         .attempt_ns = now_ns(c) - c->clock.started_ns,
         .evaluators = atoll_peer_table_ready_count(c->peers),
+        .is_disk_full = c->is_disk_full,
         .message = message,
         .has_model = c->settings->llm.gateway != NULL,
         .times = c->times,
@@ -411,10 +413,12 @@ static int sync_round(struct coordinator *c, struct atoll_err *err)
                 *err = why;
             return -1;
         }
+        c->is_disk_full = 1;
         write_progress_if_due(c, "no space left for the journal; the run waits until there is some");
         atoll_peer_table_excuse_silence(c->peers);
         atoll_err_clear(&why);
     }
+    c->is_disk_full = 0;
     return 0;
 }
 

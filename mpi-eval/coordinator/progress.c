@@ -138,11 +138,12 @@ static void put_line(const struct atoll_progress *p, const struct atoll_progress
     atoll_buffer_printf(
         out,
         "{\"type\":\"%s\",\"elapsed_s\":%.3f,\"budget_s\":%.3f,\"evaluated\":%llu,\"rate\":%.3f,"
-        "\"under_way\":%llu,\"evaluators\":%u,\"busy\":%.4f,\"candidate_share\":%.4f,\"finishing\":%d,"
-        "\"stopped\":%d,\"reason\":\"%s\",",
+        "\"under_way\":%llu,\"evaluators\":%u,\"busy\":%.4f,\"candidate_share\":%.4f,\"disk_full\":%d,"
+        "\"finishing\":%d,\"stopped\":%d,\"reason\":\"%s\",",
         is_last ? "summary" : "progress", facts->elapsed_ns / 1e9, facts->budget_ns / 1e9,
         (unsigned long long)s.evaluated, rate, (unsigned long long)s.under_way, facts->evaluators,
-        facts->busy, facts->candidate_share, s.finishing, s.stopped, atoll_reason_name(s.reason));
+        facts->busy, facts->candidate_share, facts->is_disk_full, s.finishing, s.stopped,
+        atoll_reason_name(s.reason));
     if (facts->has_model) {
         const struct atoll_llm_queue_counts *q = &facts->asks;
         atoll_buffer_printf(out,

@@ -5,7 +5,7 @@
  *
  * {"type":"progress"|"summary","elapsed_s":..,"budget_s":..,"evaluated":..,"rate":..,"under_way":..,"evaluators":..,
  *  ["asks":{"open":..,"answered":..,"failed":..,"tokens":..,"cost_usd":..,"over":0|1},]
- *  "busy":0..1,"candidate_share":0..1,"finishing":0|1,"stopped":0|1,"reason":"..","tasks":[{"name":"..",["model":"..",]["rival":"..",]["unstable_rounds":..,"unstable_limit":..,]"evaluated":..,
+ *  "busy":0..1,"candidate_share":0..1,"disk_full":0|1,"finishing":0|1,"stopped":0|1,"reason":"..","tasks":[{"name":"..",["model":"..",]["rival":"..",]["unstable_rounds":..,"unstable_limit":..,]"evaluated":..,
  *  "correct":..,"baseline_ns":..,"best_ns":..,"floor_ns":..,"best_fitness":..,"final_ratio":..,"rival_ns":..,"rival_ratio":..,
  *  "baseline_lo_ns":..,"baseline_hi_ns":..,"best_lo_ns":..,"best_hi_ns":..,"final_lo":..,"final_hi":..,"rival_lo":..,"rival_hi":..,"rival_lo_ns":..,"rival_hi_ns":..,"final_pairs":..,"rival_pairs":..,"promotions":..,"done":0|1}]}
  */
@@ -23,6 +23,7 @@ struct atoll_progress_facts {
     double attempt_ns;            /* since this attempt's start */
     double busy, candidate_share; /* of the evaluators' time */
     unsigned evaluators;          /* ready */
+    int is_disk_full;             /* 1: nothing goes on until the journal can be written */
     const char *message;          /* of ours, without quotes or backslashes; NULL = none */
     int has_model;                /* 1: a language model is asked, and this is how that goes */
     struct atoll_llm_queue_counts asks;

@@ -267,6 +267,7 @@ static void print_totals(FILE *out, const json_t *line, unsigned columns)
     char elapsed[32], budget[32];
     double seconds = number(line, "elapsed_s");
     const char *phase = number(line, "stopped") > 0     ? "done"
+                        : number(line, "disk_full") > 0 ? "disk full: waiting"
                         : number(line, "finishing") > 0 ? "finals"
                                                         : "search";
 

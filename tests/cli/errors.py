@@ -200,10 +200,11 @@ def full_disk():
     script = f"""
         mount -t tmpfs -o size=1m none {folder} || exit 99
         {atoll} run {suite} -o {folder}/c --create-only --seconds 3000 --evaluations 100000 >/dev/null || exit 98
-        {build}/atoll-eval --local --null-backend --ack-log {root}/full.acks {folder}/c 2>{root}/full.log &
+        {build}/atoll-eval --local --null-backend --ack-log {root}/full.acks --progress-fd 3 {folder}/c 2>{root}/full.log 3>{root}/full.progress &
         pid=$!
         for i in $(seq 600); do grep -q "No space" {root}/full.log && break; sleep 0.1; done
         grep -q "No space" {root}/full.log || {{ kill -9 $pid; cat {root}/full.log; exit 97; }}
+        for i in $(seq 600); do grep -q '"disk_full":1' {root}/full.progress && break; sleep 0.1; done
         kill -9 $pid; wait $pid 2>/dev/null
         cp -r {folder}/c {root}/full-campaign
     """
@@ -214,6 +215,10 @@ def full_disk():
     log = (root / "full.log").read_text()
     result.stderr = log
     expect("full disk", result, 0, "No space", "waits until there is space")
+    lines = (root / "full.progress").read_text().splitlines()
+    if not lines or '"disk_full":1' not in lines[-1]:
+        failures.append("full disk, progress")
+        print(f"FAIL full disk: progress does not say that it waits: {lines[-1:]}")
     sys.path.insert(0, f"{source}/tests/fault")
     import journal
     found = journal.results(root / "full-campaign")

@@ -43,6 +43,7 @@ static void test_lines_and_file_agree(void **state)
     json_t *file = json_load_file(path_of(state, "c/" ATOLL_CAMPAIGN_PROGRESS_FILE), 0, NULL);
     assert_string_equal(json_string_value(json_object_get(line, "type")), "summary");
     assert_int_equal(json_integer_value(json_object_get(line, "stopped")), 1);
+    assert_true(number(line, "disk_full") == 0);
     const json_t *told = json_object_get(line, "tasks"), *kept = json_object_get(file, "tasks");
     assert_int_equal(json_array_size(told), 2);
     assert_int_equal(json_array_size(kept), 2);

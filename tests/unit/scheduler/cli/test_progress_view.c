@@ -99,6 +99,22 @@ static void an_unstable_baseline_is_told(void **state)
     }
 }
 
+/* While nothing can be written a run waits beyond its time. */
+static void a_full_disk_is_told(void **state)
+{
+    static const enum atoll_progress_mode modes[] = {ATOLL_PROGRESS_PLAIN, ATOLL_PROGRESS_BARS};
+    static const char full[] = "{\"elapsed_s\": 12, \"budget_s\": 6, \"finishing\": 1, \"disk_full\": 1, "
+                               "\"evaluated\": 3, \"tasks\": []}\n";
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+        char *out = shown(modes[i], full, 4096);
+
+        assert_non_null(strstr(out, "12.0 s of 6.00 s  disk full: waiting  3 evaluations"));
+        free(out);
+    }
+}
+
 static ssize_t count_write(void *cookie, const char *bytes, size_t length)
 {
     (void)bytes;
@@ -358,13 +374,21 @@ static void an_endless_line_is_dropped(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_may_be_split_anywhere), cmocka_unit_test(plain_lines_are_rare),
-        cmocka_unit_test(bars_are_redrawn_in_place),   cmocka_unit_test(an_unstable_baseline_is_told),
-        cmocka_unit_test(a_redraw_is_one_write),       cmocka_unit_test(the_end_is_told),
-        cmocka_unit_test(a_low_screen_is_not_left),    cmocka_unit_test(models_are_named),
-        cmocka_unit_test(rivals_come_first),           cmocka_unit_test(messages_are_shown_once),
-        cmocka_unit_test(json_passes_through),         cmocka_unit_test(garbage_is_skipped),
-        cmocka_unit_test(an_endless_line_is_dropped),  cmocka_unit_test(intervals_stand_on_each_terminal),
+        cmocka_unit_test(lines_may_be_split_anywhere),
+        cmocka_unit_test(plain_lines_are_rare),
+        cmocka_unit_test(bars_are_redrawn_in_place),
+        cmocka_unit_test(an_unstable_baseline_is_told),
+        cmocka_unit_test(a_full_disk_is_told),
+        cmocka_unit_test(a_redraw_is_one_write),
+        cmocka_unit_test(the_end_is_told),
+        cmocka_unit_test(a_low_screen_is_not_left),
+        cmocka_unit_test(models_are_named),
+        cmocka_unit_test(rivals_come_first),
+        cmocka_unit_test(messages_are_shown_once),
+        cmocka_unit_test(json_passes_through),
+        cmocka_unit_test(garbage_is_skipped),
+        cmocka_unit_test(an_endless_line_is_dropped),
+        cmocka_unit_test(intervals_stand_on_each_terminal),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
