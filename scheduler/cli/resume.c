@@ -190,15 +190,44 @@ static int resume_sweep(const struct resume_settings *settings, const char *dir,
     return status;
 }
 
+/* Why the campaign ended, in the search's words; "" while it has not. */
+static void ended_reason(const struct atoll_campaign *campaign, char *ret_reason, size_t bytes)
+{
+    struct atoll_campaign_progress progress;
+
+    *ret_reason = '\0';
+    if (atoll_campaign_progress_of(campaign, &progress, NULL) != 0)
+        return;
+    if (progress.phase == ATOLL_CAMPAIGN_PROGRESS_ENDED)
+        snprintf(ret_reason, bytes, "%s", progress.reason);
+    atoll_campaign_progress_fini(&progress);
+}
+
+/* What is asked of models now fits what the campaign was made with, and what was not named is as it was kept. */
+static int models_resume(struct resume_settings *settings, const struct atoll_campaign *campaign,
+                         struct atoll_err *err)
+{
+    const struct atoll_model_kept kept = {
+        atoll_campaign_option(campaign, ATOLL_ROLES_MODEL_OPTION),
+        atoll_campaign_option(campaign, ATOLL_ROLES_OPTION), atoll_campaign_option(campaign, "gateway"),
+        atoll_campaign_option(campaign, "gateway-token"), atoll_campaign_config(campaign)->search.tools};
+    int rc = atoll_model_options_complete(&settings->model, err);
+
+    if (rc == 0)
+        rc = atoll_model_options_resume_roles(&settings->model, &kept, err);
+    if (rc == 0 && (settings->model.model || settings->model.gateway) && !settings->finish)
+        rc = atoll_model_options_fit(&settings->model, &kept, err);
+    return rc;
+}
+
 static int run_resume(void *given, const char *const *arguments, size_t count, struct atoll_err *err)
 {
     struct resume_settings *settings = given;
     const char *dir = arguments[0], *ranks, *threads;
     struct atoll_campaign *campaign;
-    struct atoll_campaign_progress progress;
     struct atoll_local_run run;
     struct atoll_search more;
-    char extensions[BUDGETS][64];
+    char extensions[BUDGETS][64], ended[128];
     int status, extended = extension_read(&settings->more, &more, err);
 
     if (extended < 0)
@@ -217,12 +246,7 @@ static int run_resume(void *given, const char *const *arguments, size_t count, s
             "--model and --reuse %s",
             dir, dir);
     }
-    char ended[sizeof(progress.reason)] = "";
-    if (atoll_campaign_progress_of(campaign, &progress, NULL) == 0) {
-        if (progress.phase == ATOLL_CAMPAIGN_PROGRESS_ENDED)
-            snprintf(ended, sizeof(ended), "%s", progress.reason);
-        atoll_campaign_progress_fini(&progress);
-    }
+    ended_reason(campaign, ended, sizeof(ended));
     ranks = atoll_campaign_option(campaign, "ranks");
     threads = atoll_campaign_option(campaign, "threads");
     unsigned rank_count = settings->ranks ? (unsigned)settings->ranks
@@ -238,15 +262,7 @@ static int run_resume(void *given, const char *const *arguments, size_t count, s
                                    .ack_log = settings->ack_log,
                                    .is_json = settings->json,
                                    .is_quiet = settings->quiet};
-    const struct atoll_model_kept kept = {
-        atoll_campaign_option(campaign, ATOLL_ROLES_MODEL_OPTION),
-        atoll_campaign_option(campaign, ATOLL_ROLES_OPTION), atoll_campaign_option(campaign, "gateway"),
-        atoll_campaign_option(campaign, "gateway-token"), atoll_campaign_config(campaign)->search.tools};
-    int rc = atoll_model_options_complete(&settings->model, err);
-    if (rc == 0)
-        rc = atoll_model_options_resume_roles(&settings->model, &kept, err);
-    if (rc == 0 && (settings->model.model || settings->model.gateway) && !settings->finish)
-        rc = atoll_model_options_fit(&settings->model, &kept, err);
+    int rc = models_resume(settings, campaign, err);
     atoll_campaign_close(campaign);
     if (rc != 0) {
         atoll_model_options_fini(&settings->model);
