@@ -79,17 +79,44 @@ static int hello_send(struct atoll_triton_zygote *z, const struct atoll_triton_z
     return rc;
 }
 
+/* What the interpreter sees of the environment: its own folder everywhere, and where to look for libraries, as we do. */
+struct environment {
+    char home[PATH_MAX + 8], temporary[PATH_MAX + 8], cache[PATH_MAX + 24], locale[24], hash[24], search[24],
+        libraries[8192];
+    char *list[8];
+};
+
+static void environment_make(struct environment *e, const char *folder)
+{
+    const char *libraries = getenv("LD_LIBRARY_PATH");
+    size_t count = 0;
+    snprintf(e->home, sizeof(e->home), "HOME=%s", folder);
+    snprintf(e->temporary, sizeof(e->temporary), "TMPDIR=%s", folder);
+    snprintf(e->cache, sizeof(e->cache), "TRITON_CACHE_DIR=%s", folder);
+    snprintf(e->locale, sizeof(e->locale), "LC_ALL=C.UTF-8");
+    snprintf(e->hash, sizeof(e->hash), "PYTHONHASHSEED=0");
+    snprintf(e->search, sizeof(e->search), "PATH=/usr/bin:/bin");
+    snprintf(e->libraries, sizeof(e->libraries), "LD_LIBRARY_PATH=%s", libraries ? libraries : "");
+    e->list[count++] = e->home;
+    e->list[count++] = e->temporary;
+    e->list[count++] = e->cache;
+    e->list[count++] = e->locale;
+    e->list[count++] = e->hash;
+    e->list[count++] = e->search;
+    if (libraries)
+        e->list[count++] = e->libraries;
+    e->list[count] = NULL;
+}
+
 static int process_start(struct atoll_triton_zygote *z, const struct atoll_triton_zygote_settings *s,
                          const json_t *interpreter, struct atoll_err *err)
 {
     struct atoll_python_places *places = calloc(1, sizeof(*places));
     struct atoll_filter filter = {0};
     struct atoll_limit limits[] = {{RLIMIT_CORE, 0}, {RLIMIT_FSIZE, FILE_LIMIT}};
-    char script[PATH_MAX], home[PATH_MAX + 8], temporary[PATH_MAX + 8], cache[PATH_MAX + 24];
-    char locale[] = "LC_ALL=C.UTF-8", hash[] = "PYTHONHASHSEED=0", search[] = "PATH=/usr/bin:/bin",
-         libraries[8192] = "";
+    struct environment environment;
+    char script[PATH_MAX];
     char *argv[] = {strdup(s->python), strdup("-I"), strdup("-B"), NULL, NULL};
-    char *environment[8] = {home, temporary, cache, locale, hash, search, NULL, NULL};
     int rulesets[2] = {-1, -1}, filter_fd = -1, rc = -1;
     const char *named = s->script ? s->script : getenv("ATOLL_TRITON_SCRIPT");
     if (named)
@@ -102,13 +129,7 @@ static int process_start(struct atoll_triton_zygote *z, const struct atoll_trito
         goto done;
     }
     const char *folder = atoll_scratch_path(z->scratch);
-    snprintf(home, sizeof(home), "HOME=%s", folder);
-    snprintf(temporary, sizeof(temporary), "TMPDIR=%s", folder);
-    snprintf(cache, sizeof(cache), "TRITON_CACHE_DIR=%s", folder);
-    if (getenv("LD_LIBRARY_PATH")) {
-        snprintf(libraries, sizeof(libraries), "LD_LIBRARY_PATH=%s", getenv("LD_LIBRARY_PATH"));
-        environment[6] = libraries;
-    }
+    environment_make(&environment, folder);
     atoll_python_places_make(places, interpreter, script, folder, 0, 0);
     if (atoll_filter_init(&filter, ATOLL_FILTER_COMPILE, err) != 0 ||
         atoll_landlock_create(places->paths, places->count, &rulesets[0], err) != 0 ||
@@ -117,7 +138,7 @@ static int process_start(struct atoll_triton_zygote *z, const struct atoll_trito
         goto done;
     struct atoll_spawn spawn = {.path = s->python,
                                 .argv = argv,
-                                .environment = environment,
+                                .environment = environment.list,
                                 .folder = folder,
                                 .fds = {-1, -1, -1, filter_fd, rulesets[1]},
                                 .fd_count = 5,
