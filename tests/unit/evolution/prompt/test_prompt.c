@@ -28,7 +28,8 @@ static void test_unknown_operations(void **state)
     s.task->flops = NULL;
     const char *text = written(&s);
     assert_non_null(strstr(text, "; an unknown number of useful operations, at least "));
-    assert_non_null(strstr(text, "floor of memory (nothing can be faster than bandwidth allows for what cannot stay"));
+    assert_non_null(
+        strstr(text, "floor of memory (nothing can be faster than bandwidth allows for what cannot stay"));
     assert_null(strstr(text, "peak arithmetic allow"));
     scene_fini(&s);
 }

@@ -21,7 +21,8 @@ static void changes_are_shown_shortly(void **state)
     s.kernels[PARENT].source = texts[0];
     s.kernels[SIBLING].source = texts[1];
     s.input.user_limit_bytes = 100000;
-    const char *text = strstr(written(&s), "# What was made from the parent, or from its own parent, already");
+    const char *text =
+        strstr(written(&s), "# What was made from the parent, or from its own parent, already");
     assert_non_null(text);
     assert_non_null(strstr(text, "~dram 79 %:\n\n```c\nline 0 of 1;\n"));
     free(texts[0]);

@@ -28,7 +28,7 @@ static const char source[] =
     "/* It goes: {first}, second. */\nextern \"C\" __global__ void __launch_bounds__(384, 1)\n    fast(float "
     "*x)\n{\n    int set_up = "
     "0;\n" FILL "    for (int k = 0; k < 9; k++)\n        x[k] = 0;\n    for (int i = 0; i < 9; i++)\n       "
-                " load(x + i +\n             1);\n" FILL8 "}\n"
+    " load(x + i +\n             1);\n" FILL8 "}\n"
     "\n"
     "extern \"C\" __global__ void plain(float *x)\n{\n" FILL8 FILL8 "}\n";
 

@@ -240,7 +240,8 @@ static void sentences_follow_from_what_is_known(void **state)
         {"universal", "one that is near the parent as what it changes"},
         {"extract", "- A proposal, expected 2 times the speed:\n| Multiply by ones\n"},
         {"template", "Write 8 different templates, each under"},
-        {"execute", "Write 2 attempts at this one step. All keep its idea; they differ in what it leaves open: sizes of "},
+        {"execute", "Write 2 attempts at this one step. All keep its idea; they differ in what it leaves "
+                    "open: sizes of "},
         {"refine", "say in at most five sentences what the attempts so far show, what you change"},
         {"plan", "Write one plan, as the JSON"},
         {"analyse", "Wanted: what keeps the parent from being faster."},
