@@ -116,7 +116,7 @@ def make_seed():
 def write_file(folder, text, name="of_somebody"):
     """What the exporter prints."""
     plan = host_seed.plan_of(text)
-    kernel = {"task": name, "candidate": "00ff", "device": NASTY, "times": [], "parameters": {"BLOCK": 8},
+    kernel = {"task": name, "candidate": "00ff", "device": NASTY, "times": [], "parameters": {name: host_seed.PARAMS[name] for name in plan["params"]},
               "plan": {"scratch": plan["scratch"], "launch": plan["launch"]}, "target": "sm_90a",
               "dims": {"batch_size": 60, "features": 10}, "variants": {"check": {"batch_size": 3, "features": 5}}}
     kernel["plan"]["launch"][0]["cooperative"] = False
