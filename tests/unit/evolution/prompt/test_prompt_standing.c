@@ -304,7 +304,7 @@ static void a_floor_says_what_it_is_of(void **state)
         struct scene s;
         struct atoll_device_info device = {.bandwidth_bytes_per_s = 1e12,
                                            .empty_launch_ns = rows[i].empty_ns,
-                                           .last_level_cache_bytes = (uint64_t)rows[i].cache};
+                                           .last_level_cache_bytes = rows[i].cache};
         struct atoll_timing timing = {.variant = 0, .floor_ns = rows[i].floor_ns};
         scene_init(&s);
         while (s.task->variants[timing.variant].kind != ATOLL_VARIANT_BENCH)
