@@ -1,15 +1,8 @@
 /* executor.c - one stream, no waiting between commands.
- * Small reads and writes are queued like every other command: reads land in pinned staging and move to their place
- * in the results when all is done, writes leave from there.  A large read waits for the stream.  Events are looked
- * at while the stream works, so that the referee has a second clock: when the host saw each of them.  Batches,
+ * Events are looked at while the stream works, so that the referee has a second clock: when the host saw each of them.  Batches,
  * staging and results hold keys and expected values, and a device may address host memory: whoever owns one wipes
- * it when its batch has ended.
- *
- * Memory of another process (PyTorch's answers) is mapped in a batch that launches nothing, and nothing runs when a batch
- * begins: no kernel, whoever's, ever runs beside such a mapping.  One that does not go when it is closed takes the process with it.
- * What is attached to a memory slot is another matter: it stays, as what the slot would have allocated itself; only what is sealed
- * lies there (docs/adr/0054). */
-#include "mpi-eval/backend/cuda/process/executor.h"
+ * it when its batch has ended.  executor_memory.c has the commands on memory. */
+#include "mpi-eval/backend/cuda/process/executor_state.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -18,65 +11,17 @@
 
 #include "base/clock.h"
 #include "mpi-eval/backend/cuda/kernels/params.h"
-#include "mpi-eval/backend/cuda/process/command_batch.h"
-#include "mpi-eval/backend/cuda/process/driver.h"
 
-#define STAGING_BYTES  ((size_t)1 << 20)
-#define READ_LIMIT     256    /* small reads of one batch */
 #define GATE_BYTES     64     /* behind the staging */
 #define SHARED_DEFAULT 49152u /* dynamic shared bytes that need no opt-in */
 
-/* Where a function here returns unsigned, it is a CUresult; trouble of ours is a text in the reply and INVALID_VALUE. */
-
-struct function {
-    struct CUfunc_st *handle;
-    uint32_t param_count;  /* 0 where the driver does not tell */
-    uint32_t shared_bytes; /* opted in */
-    int wide_cluster;
-};
-
-/* A small read under way: `bytes` from staging belong at `place` of the results. */
-struct reading {
-    size_t staged, place, bytes;
-};
-
-struct atoll_cuda_executor {
-    const struct atoll_cuda *cuda;
-    int device, has_context;
-    struct CUctx_st *context;
-    struct CUstream_st *stream;
-    struct CUevent_st *events[ATOLL_DEVICE_COMMAND_EVENT_LIMIT];
-    struct CUmod_st *modules[ATOLL_DEVICE_COMMAND_MODULE_LIMIT];
-    struct function functions[ATOLL_DEVICE_COMMAND_FUNCTION_LIMIT];
-    uint32_t function_module[ATOLL_DEVICE_COMMAND_FUNCTION_LIMIT];
-    atoll_cuda_address memory[ATOLL_DEVICE_COMMAND_MEMORY_LIMIT];
-    unsigned char is_attached[ATOLL_DEVICE_COMMAND_MEMORY_LIMIT]; /* of memory: another process has it */
-    unsigned char *staging;
-    struct atoll_counters *counters;
-    /* of the batch under way */
-    struct atoll_command_batch_reply *reply;
-    struct reading readings[READ_LIMIT];
-    size_t reading_count, staged;
-    uint32_t recorded; /* bit per event */
-    uint32_t *gate;    /* behind the staging; not 0: open */
-    int is_gated;      /* a gate of the batch is not open yet */
-    double begin_ns;
-    struct atoll_reader reader;
-    size_t pass_offset;    /* of the first command of a counting pass, */
-    uint32_t pass_command; /* and its number */
-    int has_launched, has_foreign;
-    /* memory of another process; 0: none */
-    atoll_cuda_address foreign;
-    uint64_t foreign_bytes;
-};
-
-static unsigned refuse(struct atoll_cuda_executor *x, const char *text)
+unsigned atoll_executor_refuse(struct atoll_cuda_executor *x, const char *text)
 {
     snprintf(x->reply->text, sizeof(x->reply->text), "%s", text);
     return ATOLL_CUDA_ERROR_INVALID_VALUE;
 }
 
-static void result_u64(struct atoll_cuda_executor *x, const uint64_t *values, size_t count)
+void atoll_executor_result_u64(struct atoll_cuda_executor *x, const uint64_t *values, size_t count)
 {
     atoll_buffer_put_u32(&x->reply->results, (uint32_t)(8 * count));
     for (size_t i = 0; i < count; i++)
@@ -132,7 +77,7 @@ static unsigned map_encode(struct atoll_cuda_executor *x, const struct atoll_dev
     return r;
 }
 
-static unsigned function_opt_in(struct atoll_cuda_executor *x, struct function *f,
+static unsigned function_opt_in(struct atoll_cuda_executor *x, struct atoll_executor_function *f,
                                 const struct atoll_device_command_launch *l)
 {
     unsigned r = ATOLL_CUDA_SUCCESS;
@@ -171,11 +116,12 @@ static unsigned launch(struct atoll_cuda_executor *x, struct atoll_device_comman
 {
     struct atoll_cuda_launch_attribute attributes[2];
     if (x->has_foreign)
-        return refuse(x, "nothing is launched in a batch that opens memory of another process");
+        return atoll_executor_refuse(x,
+                                     "nothing is launched in a batch that opens memory of another process");
     x->has_launched = 1;
     if (l->function >= ATOLL_DEVICE_COMMAND_FUNCTION_LIMIT || !x->functions[l->function].handle)
-        return refuse(x, "no such function");
-    struct function *f = &x->functions[l->function];
+        return atoll_executor_refuse(x, "no such function");
+    struct atoll_executor_function *f = &x->functions[l->function];
     memset(attributes, 0, sizeof(attributes));
     unsigned r = function_opt_in(x, f, l);
     for (uint32_t i = 0; r == ATOLL_CUDA_SUCCESS && i < l->map_count; i++)
@@ -194,7 +140,7 @@ static unsigned launch(struct atoll_cuda_executor *x, struct atoll_device_comman
                                        .numAttrs = attributes_set(l, attributes)};
     void *params[ATOLL_DEVICE_COMMAND_PARAM_LIMIT];
     if (x->cuda->cuFuncGetParamInfo && f->param_count != l->param_count)
-        return refuse(x, "the launch has not as many parameters as its kernel");
+        return atoll_executor_refuse(x, "the launch has not as many parameters as its kernel");
     for (uint32_t i = 0; i < l->param_count; i++)
         params[i] = l->params + l->param_offset[i];
     return x->cuda->cuLaunchKernelEx(&config, f->handle, params, NULL);
@@ -211,7 +157,7 @@ static unsigned gate_close(struct atoll_cuda_executor *x, uint32_t function,
     } word = {x->gate};
     struct atoll_gate_launch p = {.word = word.number, .limit_ns = ATOLL_GATE_LIMIT_NS};
     if (!isnan(x->reply->opened_ns) || x->is_gated)
-        return refuse(x, "a batch has one gate");
+        return atoll_executor_refuse(x, "a batch has one gate");
     memset(l, 0, sizeof(*l));
     l->function = function;
     for (int i = 0; i < 3; i++)
@@ -236,7 +182,7 @@ static void gate_open(struct atoll_cuda_executor *x)
     x->is_gated = 0;
 }
 
-static unsigned stream_wait(struct atoll_cuda_executor *x)
+unsigned atoll_executor_stream_wait(struct atoll_cuda_executor *x)
 {
     gate_open(x);
     return x->cuda->cuStreamSynchronize(x->stream);
@@ -245,7 +191,7 @@ static unsigned stream_wait(struct atoll_cuda_executor *x)
 static unsigned event_record(struct atoll_cuda_executor *x, uint32_t event)
 {
     if (event >= ATOLL_DEVICE_COMMAND_EVENT_LIMIT)
-        return refuse(x, "no such event");
+        return atoll_executor_refuse(x, "no such event");
     x->recorded |= 1u << event;
     return x->cuda->cuEventRecord(x->events[event], x->stream);
 }
@@ -265,7 +211,7 @@ static unsigned stream_wait_watching(struct atoll_cuda_executor *x)
             return r;
         x->reply->seen_ns[i] = atoll_clock_raw_ns() - x->begin_ns;
     }
-    return stream_wait(x);
+    return atoll_executor_stream_wait(x);
 }
 
 /* ---- modules, and the functions in them; a function ends with its module ---- */
@@ -273,7 +219,7 @@ static unsigned stream_wait_watching(struct atoll_cuda_executor *x)
 static unsigned module_unload(struct atoll_cuda_executor *x, uint32_t slot)
 {
     if (slot >= ATOLL_DEVICE_COMMAND_MODULE_LIMIT)
-        return refuse(x, "no such module slot");
+        return atoll_executor_refuse(x, "no such module slot");
     for (uint32_t i = 0; i < ATOLL_DEVICE_COMMAND_FUNCTION_LIMIT; i++)
         if (x->function_module[i] == slot)
             x->functions[i].handle = NULL;
@@ -288,7 +234,7 @@ static unsigned module_load(struct atoll_cuda_executor *x, const struct atoll_de
     return r == ATOLL_CUDA_SUCCESS ? x->cuda->cuModuleLoadData(&x->modules[s->slot], s->bytes) : r;
 }
 
-static void function_describe(struct atoll_cuda_executor *x, struct function *function,
+static void function_describe(struct atoll_cuda_executor *x, struct atoll_executor_function *function,
                               struct atoll_buffer *out)
 {
     static const unsigned attributes[] = {ATOLL_CU_FUNC_ATTRIBUTE_NUM_REGS,
@@ -321,11 +267,11 @@ static unsigned function_get(struct atoll_cuda_executor *x, const struct atoll_d
     char name[256];
     if (s->slot >= ATOLL_DEVICE_COMMAND_FUNCTION_LIMIT || s->other >= ATOLL_DEVICE_COMMAND_MODULE_LIMIT ||
         !x->modules[s->other] || s->name_length >= sizeof(name))
-        return refuse(x, "no such function slot or module");
+        return atoll_executor_refuse(x, "no such function slot or module");
     memcpy(name, s->name, s->name_length);
     name[s->name_length] = '\0';
-    struct function *f = &x->functions[s->slot];
-    *f = (struct function){.shared_bytes = SHARED_DEFAULT};
+    struct atoll_executor_function *f = &x->functions[s->slot];
+    *f = (struct atoll_executor_function){.shared_bytes = SHARED_DEFAULT};
     x->function_module[s->slot] = s->other;
     unsigned r = x->cuda->cuModuleGetFunction(&f->handle, x->modules[s->other], name);
     if (r != ATOLL_CUDA_SUCCESS) {
@@ -338,190 +284,6 @@ static unsigned function_get(struct atoll_cuda_executor *x, const struct atoll_d
     atoll_buffer_put_blob(&x->reply->results, out.data, out.length);
     atoll_buffer_fini(&out);
     return r;
-}
-
-/* ---- memory; small reads and writes by way of the pinned staging ---- */
-
-static unsigned memory_free(struct atoll_cuda_executor *x, uint32_t slot)
-{
-    if (slot >= ATOLL_DEVICE_COMMAND_MEMORY_LIMIT)
-        return refuse(x, "no such memory slot");
-    atoll_cuda_address address = x->memory[slot];
-    int is_attached = x->is_attached[slot];
-    x->memory[slot] = 0;
-    x->is_attached[slot] = 0;
-    if (!address || !is_attached)
-        return address ? x->cuda->cuMemFree(address) : ATOLL_CUDA_SUCCESS;
-    unsigned r = stream_wait(x), closed = x->cuda->cuIpcCloseMemHandle(address);
-    return r == ATOLL_CUDA_SUCCESS ? closed : r;
-}
-
-static unsigned memory_alloc(struct atoll_cuda_executor *x, const struct atoll_device_command *s)
-{
-    unsigned r = memory_free(x, s->slot);
-    if (r == ATOLL_CUDA_SUCCESS)
-        r = x->cuda->cuMemAlloc(&x->memory[s->slot], (size_t)s->count);
-    if (r != ATOLL_CUDA_SUCCESS)
-        return r;
-    uint64_t address = x->memory[s->slot];
-    result_u64(x, &address, 1);
-    return r;
-}
-
-/* There is room. */
-static unsigned char *staging_take(struct atoll_cuda_executor *x, size_t bytes)
-{
-    unsigned char *at = x->staging + x->staged;
-    x->staged += (bytes + 15) / 16 * 16;
-    x->staged = x->staged > STAGING_BYTES ? STAGING_BYTES : x->staged;
-    return at;
-}
-
-static unsigned memory_read(struct atoll_cuda_executor *x, const struct atoll_device_command *s)
-{
-    size_t place, bytes = (size_t)s->count;
-    if (s->count > ATOLL_COMMAND_BATCH_BYTES)
-        return refuse(x, "more is read than a reply holds");
-    /* Reserves the place of a read in the results; what is read now is zero. */
-    size_t *ret_place = &place;
-    static const unsigned char zeros[4096];
-    struct atoll_buffer *out = &x->reply->results;
-    atoll_buffer_put_u32(out, (uint32_t)bytes);
-    *ret_place = out->length;
-    for (size_t left = bytes; left > 0 && !out->failed;) {
-        size_t n = left < sizeof(zeros) ? left : sizeof(zeros);
-        atoll_buffer_put_bytes(out, zeros, n);
-        left -= n;
-    }
-    unsigned char *to = out->failed ? NULL : out->data + *ret_place;
-    if (!to)
-        return refuse(x, "more is read than a reply holds");
-    if (bytes > STAGING_BYTES - x->staged || x->reading_count == READ_LIMIT) {
-        unsigned r = stream_wait(x);
-        return r == ATOLL_CUDA_SUCCESS ? x->cuda->cuMemcpyDtoH(to, s->address, bytes) : r;
-    }
-    x->readings[x->reading_count++] = (struct reading){x->staged, place, bytes};
-    return x->cuda->cuMemcpyDtoHAsync(staging_take(x, bytes), s->address, bytes, x->stream);
-}
-
-/* From pageable memory the driver would wait for the stream first, and nothing could be queued meanwhile. */
-static unsigned memory_write(struct atoll_cuda_executor *x, const struct atoll_device_command *s)
-{
-    const void *from = s->bytes;
-    if (s->length <= STAGING_BYTES - x->staged)
-        from = memcpy(staging_take(x, s->length), s->bytes, s->length);
-    return x->cuda->cuMemcpyHtoDAsync(s->address, from, s->length, x->stream);
-}
-
-/* ---- memory of another process ---- */
-
-static unsigned memory_share(struct atoll_cuda_executor *x, uint32_t slot)
-{
-    struct atoll_cuda_ipc handle;
-    if (slot >= ATOLL_DEVICE_COMMAND_MEMORY_LIMIT || !x->memory[slot] || x->is_attached[slot])
-        return refuse(x, "no such memory to be shared");
-    if (!x->cuda->cuIpcGetMemHandle)
-        return ATOLL_CUDA_ERROR_NOT_SUPPORTED;
-    unsigned r = x->cuda->cuIpcGetMemHandle(&handle, x->memory[slot]);
-    if (r == ATOLL_CUDA_SUCCESS)
-        atoll_buffer_put_blob(&x->reply->results, &handle, sizeof(handle));
-    return r;
-}
-
-/* Bytes from address to the end of its allocation. */
-static unsigned bytes_behind(struct atoll_cuda_executor *x, atoll_cuda_address address, uint64_t *ret_bytes)
-{
-    atoll_cuda_address base = 0;
-    size_t bytes = 0;
-    unsigned r = x->cuda->cuMemGetAddressRange(&base, &bytes, address);
-    *ret_bytes =
-        r == ATOLL_CUDA_SUCCESS && base <= address && address - base <= bytes ? bytes - (address - base) : 0;
-    return r;
-}
-
-static unsigned memory_attach(struct atoll_cuda_executor *x, const struct atoll_device_command *s)
-{
-    struct atoll_cuda_ipc handle;
-    uint64_t bytes = 0;
-    unsigned r = memory_free(x, s->slot);
-    if (r != ATOLL_CUDA_SUCCESS)
-        return r;
-    if (!x->cuda->cuIpcOpenMemHandle || !x->cuda->cuIpcCloseMemHandle)
-        return ATOLL_CUDA_ERROR_NOT_SUPPORTED;
-    memcpy(&handle, s->bytes, sizeof(handle));
-    r = x->cuda->cuIpcOpenMemHandle(&x->memory[s->slot], handle, ATOLL_CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
-    if (r != ATOLL_CUDA_SUCCESS) {
-        x->memory[s->slot] = 0;
-        return r;
-    }
-    x->is_attached[s->slot] = 1;
-    uint64_t address = x->memory[s->slot];
-    r = bytes_behind(x, address, &bytes);
-    if (r == ATOLL_CUDA_SUCCESS && bytes >= s->count) {
-        result_u64(x, &address, 1);
-        return r;
-    }
-    unsigned closed = memory_free(x, s->slot);
-    if (r != ATOLL_CUDA_SUCCESS || closed != ATOLL_CUDA_SUCCESS)
-        return r != ATOLL_CUDA_SUCCESS ? r : closed;
-    return refuse(x, "memory of another process is smaller than was said");
-}
-
-static unsigned foreign_close(struct atoll_cuda_executor *x)
-{
-    unsigned r = stream_wait(x), closed = x->cuda->cuIpcCloseMemHandle(x->foreign);
-    if (closed == ATOLL_CUDA_SUCCESS)
-        x->foreign = 0; /* else the end of the batch finds it */
-    return r == ATOLL_CUDA_SUCCESS ? closed : r;
-}
-
-static unsigned foreign_open(struct atoll_cuda_executor *x, const struct atoll_device_command *s)
-{
-    struct atoll_cuda_ipc handle;
-    if (x->has_launched || x->foreign)
-        return refuse(x, "memory of another process is opened alone in its batch");
-    if (!x->cuda->cuIpcOpenMemHandle || !x->cuda->cuIpcCloseMemHandle)
-        return ATOLL_CUDA_ERROR_NOT_SUPPORTED;
-    memcpy(&handle, s->bytes, sizeof(handle));
-    x->has_foreign = 1;
-    unsigned r = x->cuda->cuIpcOpenMemHandle(&x->foreign, handle, ATOLL_CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
-    if (r != ATOLL_CUDA_SUCCESS) {
-        x->foreign = 0;
-        return r;
-    }
-    r = bytes_behind(x, x->foreign, &x->foreign_bytes);
-    if (r == ATOLL_CUDA_SUCCESS && x->foreign_bytes < s->count)
-        return refuse(x, "memory of another process is smaller than was said");
-    return r;
-}
-
-static unsigned foreign_copy(struct atoll_cuda_executor *x, const struct atoll_device_command *s)
-{
-    if (!x->foreign)
-        return refuse(x, "no memory of another process is open");
-    if (s->offset > x->foreign_bytes || s->count > x->foreign_bytes - s->offset)
-        return refuse(x, "memory of another process ends before what is copied");
-    return x->cuda->cuMemcpyDtoDAsync(s->address, x->foreign + s->offset, (size_t)s->count, x->stream);
-}
-
-/* Whatever became of the batch: what it has opened goes, or the process does. */
-static void foreign_end(struct atoll_cuda_executor *x)
-{
-    struct atoll_command_batch_reply *reply = x->reply;
-    char text[128];
-    if (!x->foreign)
-        return;
-    unsigned r = foreign_close(x);
-    if (x->foreign) {
-        reply->status = ATOLL_COMMAND_BATCH_FAULT;
-        reply->code = (int32_t)r;
-        snprintf(reply->text, sizeof(reply->text), "memory of another process stays mapped: %s",
-                 atoll_cuda_describe(x->cuda, r, text, sizeof(text)));
-    } else if (reply->status == ATOLL_COMMAND_BATCH_DONE) {
-        reply->status = ATOLL_COMMAND_BATCH_REFUSED;
-        reply->code = ATOLL_CUDA_ERROR_INVALID_VALUE;
-        snprintf(reply->text, sizeof(reply->text), "the batch left memory of another process open");
-    }
 }
 
 /* ---- hardware counters over the launches of a batch, which are repeated pass by pass ---- */
@@ -545,14 +307,14 @@ static unsigned counters_open(struct atoll_cuda_executor *x, const struct atoll_
         list[i] = text[i];
     }
     if (names.failed)
-        return refuse(x, "a metric's name is too long");
+        return atoll_executor_refuse(x, "a metric's name is too long");
     if (!x->counters)
         x->counters = atoll_counters_create(x->context, &err);
     size_t passes = 0;
     if (!x->counters || atoll_counters_open(x->counters, s->slot, list, (size_t)s->count, &passes, &err) != 0)
         return counters_fail(x, &err);
     uint64_t told = passes;
-    result_u64(x, &told, 1);
+    atoll_executor_result_u64(x, &told, 1);
     return ATOLL_CUDA_SUCCESS;
 }
 
@@ -560,10 +322,10 @@ static unsigned counters_begin(struct atoll_cuda_executor *x, unsigned slot)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     if (x->has_foreign)
-        return refuse(x, "nothing is counted in a batch that opens memory of another process");
+        return atoll_executor_refuse(x, "nothing is counted in a batch that opens memory of another process");
     if (!x->counters)
-        return refuse(x, "no counters are open");
-    unsigned r = stream_wait(x);
+        return atoll_executor_refuse(x, "no counters are open");
+    unsigned r = atoll_executor_stream_wait(x);
     if (r != ATOLL_CUDA_SUCCESS)
         return r;
     x->pass_offset = x->reader.offset;
@@ -575,8 +337,8 @@ static unsigned counters_start(struct atoll_cuda_executor *x)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     if (!x->counters)
-        return refuse(x, "no counters are open");
-    unsigned r = stream_wait(x);
+        return atoll_executor_refuse(x, "no counters are open");
+    unsigned r = atoll_executor_stream_wait(x);
     if (r != ATOLL_CUDA_SUCCESS)
         return r;
     return atoll_counters_start(x->counters, &err) == 0 ? r : counters_fail(x, &err);
@@ -590,8 +352,8 @@ static unsigned counters_end(struct atoll_cuda_executor *x)
     const double *values;
     size_t ranges = 0, metrics = 0;
     if (!x->counters)
-        return refuse(x, "no counters are open");
-    unsigned r = stream_wait(x);
+        return atoll_executor_refuse(x, "no counters are open");
+    unsigned r = atoll_executor_stream_wait(x);
     if (r != ATOLL_CUDA_SUCCESS)
         return r;
     if (atoll_counters_pass(x->counters, &more, &err) != 0)
@@ -620,37 +382,38 @@ static unsigned carry_out(struct atoll_cuda_executor *x, const struct atoll_devi
     case ATOLL_DEVICE_COMMAND_MODULE_LOAD: return module_load(x, s);
     case ATOLL_DEVICE_COMMAND_MODULE_UNLOAD: return module_unload(x, s->slot);
     case ATOLL_DEVICE_COMMAND_FUNCTION: return function_get(x, s);
-    case ATOLL_DEVICE_COMMAND_ALLOC: return memory_alloc(x, s);
-    case ATOLL_DEVICE_COMMAND_FREE: return memory_free(x, s->slot);
+    case ATOLL_DEVICE_COMMAND_ALLOC: return atoll_executor_alloc(x, s);
+    case ATOLL_DEVICE_COMMAND_FREE: return atoll_executor_free(x, s->slot);
     case ATOLL_DEVICE_COMMAND_LAUNCH: return launch(x, l);
-    case ATOLL_DEVICE_COMMAND_WRITE: return memory_write(x, s);
-    case ATOLL_DEVICE_COMMAND_READ: return memory_read(x, s);
+    case ATOLL_DEVICE_COMMAND_WRITE: return atoll_executor_write(x, s);
+    case ATOLL_DEVICE_COMMAND_READ: return atoll_executor_read(x, s);
     case ATOLL_DEVICE_COMMAND_SET:
         return x->cuda->cuMemsetD32Async(s->address, s->slot, (size_t)s->count, x->stream);
     case ATOLL_DEVICE_COMMAND_EVENT: return event_record(x, s->slot);
     case ATOLL_DEVICE_COMMAND_CACHE_RESET: return x->cuda->cuCtxResetPersistingL2Cache();
-    case ATOLL_DEVICE_COMMAND_SYNC: return stream_wait(x);
+    case ATOLL_DEVICE_COMMAND_SYNC: return atoll_executor_stream_wait(x);
     case ATOLL_DEVICE_COMMAND_GATE: return gate_close(x, s->slot, l);
     case ATOLL_DEVICE_COMMAND_COUNTERS_OPEN: return counters_open(x, s);
     case ATOLL_DEVICE_COMMAND_COUNTERS_BEGIN: return counters_begin(x, s->slot);
     case ATOLL_DEVICE_COMMAND_COUNTERS_START: return counters_start(x);
     case ATOLL_DEVICE_COMMAND_COUNTERS_END: return counters_end(x);
-    case ATOLL_DEVICE_COMMAND_FOREIGN_OPEN: return foreign_open(x, s);
-    case ATOLL_DEVICE_COMMAND_FOREIGN_COPY: return foreign_copy(x, s);
+    case ATOLL_DEVICE_COMMAND_FOREIGN_OPEN: return atoll_executor_foreign_open(x, s);
+    case ATOLL_DEVICE_COMMAND_FOREIGN_COPY: return atoll_executor_foreign_copy(x, s);
     case ATOLL_DEVICE_COMMAND_FOREIGN_CLOSE:
-        return x->foreign ? foreign_close(x) : refuse(x, "no memory of another process is open");
-    case ATOLL_DEVICE_COMMAND_SHARE: return memory_share(x, s->slot);
-    case ATOLL_DEVICE_COMMAND_ATTACH: return memory_attach(x, s);
+        return x->foreign ? atoll_executor_foreign_close(x)
+                          : atoll_executor_refuse(x, "no memory of another process is open");
+    case ATOLL_DEVICE_COMMAND_SHARE: return atoll_executor_share(x, s->slot);
+    case ATOLL_DEVICE_COMMAND_ATTACH: return atoll_executor_attach(x, s);
     case ATOLL_DEVICE_COMMAND_KIND_COUNT: break;
     }
-    return refuse(x, "no such command");
+    return atoll_executor_refuse(x, "no such command");
 }
 
 /* A failed call leaves the context in order unless the stream cannot be waited for any more. */
 static void batch_fail(struct atoll_cuda_executor *x, unsigned result)
 {
     struct atoll_command_batch_reply *reply = x->reply;
-    unsigned after = stream_wait(x);
+    unsigned after = atoll_executor_stream_wait(x);
     char own[sizeof(reply->text)];
     memcpy(own, reply->text, sizeof(own));
     reply->status = after == ATOLL_CUDA_SUCCESS ? ATOLL_COMMAND_BATCH_REFUSED : ATOLL_COMMAND_BATCH_FAULT;
@@ -669,7 +432,7 @@ static void commands_run(struct atoll_cuda_executor *x, struct atoll_device_comm
         x->reply->command += r == ATOLL_CUDA_SUCCESS;
     }
     if (r == ATOLL_CUDA_SUCCESS && more < 0)
-        r = refuse(x, "the batch is broken");
+        r = atoll_executor_refuse(x, "the batch is broken");
     if (r == ATOLL_CUDA_SUCCESS)
         r = stream_wait_watching(x);
     x->reply->wall_ns = atoll_clock_raw_ns() - x->begin_ns;
@@ -708,7 +471,7 @@ void atoll_cuda_executor_run(struct atoll_cuda_executor *executor, const void *b
         batch_fail(x, ATOLL_CUDA_ERROR_OUT_OF_MEMORY);
     }
     free(l);
-    foreign_end(x);
+    atoll_executor_foreign_end(x);
     explicit_bzero(x->staging, x->staged);
 }
 
@@ -738,10 +501,10 @@ static int resources_open(struct atoll_cuda_executor *x, struct atoll_err *err)
     void *staging = NULL;
     unsigned r = cuda->cuStreamCreate(&x->stream, ATOLL_CU_STREAM_NON_BLOCKING);
     if (r == ATOLL_CUDA_SUCCESS)
-        r = cuda->cuMemHostAlloc(&staging, STAGING_BYTES + GATE_BYTES, 0);
+        r = cuda->cuMemHostAlloc(&staging, ATOLL_EXECUTOR_STAGING_BYTES + GATE_BYTES, 0);
     x->staging = staging;
     if (staging)
-        x->gate = (uint32_t *)(void *)(x->staging + STAGING_BYTES);
+        x->gate = (uint32_t *)(void *)(x->staging + ATOLL_EXECUTOR_STAGING_BYTES);
     for (int i = 0; r == ATOLL_CUDA_SUCCESS && i < ATOLL_DEVICE_COMMAND_EVENT_LIMIT; i++)
         r = cuda->cuEventCreate(&x->events[i], ATOLL_CU_EVENT_DEFAULT);
     return r == ATOLL_CUDA_SUCCESS ? 0 : atoll_cuda_fail(cuda, r, "cannot set up the device", err);
