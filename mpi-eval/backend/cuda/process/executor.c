@@ -15,19 +15,6 @@
 #define GATE_BYTES     64     /* behind the staging */
 #define SHARED_DEFAULT 49152u /* dynamic shared bytes that need no opt-in */
 
-unsigned atoll_executor_refuse(struct atoll_cuda_executor *x, const char *text)
-{
-    snprintf(x->reply->text, sizeof(x->reply->text), "%s", text);
-    return ATOLL_CUDA_ERROR_INVALID_VALUE;
-}
-
-void atoll_executor_result_u64(struct atoll_cuda_executor *x, const uint64_t *values, size_t count)
-{
-    atoll_buffer_put_u32(&x->reply->results, (uint32_t)(8 * count));
-    for (size_t i = 0; i < count; i++)
-        atoll_buffer_put_u64(&x->reply->results, values[i]);
-}
-
 /* ---- launches, and the tensor maps in their parameters ---- */
 
 static unsigned map_type(uint32_t dtype)
@@ -168,26 +155,6 @@ static unsigned gate_close(struct atoll_cuda_executor *x, uint32_t function,
     return launch(x, l);
 }
 
-/* What has passed by now was not held back: it is recorded as seen before. */
-static void gate_open(struct atoll_cuda_executor *x)
-{
-    if (!x->is_gated)
-        return;
-    for (uint32_t i = 0; i < ATOLL_DEVICE_COMMAND_EVENT_LIMIT; i++)
-        if ((x->recorded >> i & 1) && isnan(x->reply->seen_ns[i]) &&
-            x->cuda->cuEventQuery(x->events[i]) == ATOLL_CUDA_SUCCESS)
-            x->reply->seen_ns[i] = atoll_clock_raw_ns() - x->begin_ns;
-    x->reply->opened_ns = atoll_clock_raw_ns() - x->begin_ns;
-    __atomic_store_n(x->gate, 1u, __ATOMIC_SEQ_CST);
-    x->is_gated = 0;
-}
-
-unsigned atoll_executor_stream_wait(struct atoll_cuda_executor *x)
-{
-    gate_open(x);
-    return x->cuda->cuStreamSynchronize(x->stream);
-}
-
 static unsigned event_record(struct atoll_cuda_executor *x, uint32_t event)
 {
     if (event >= ATOLL_DEVICE_COMMAND_EVENT_LIMIT)
@@ -200,7 +167,7 @@ static unsigned event_record(struct atoll_cuda_executor *x, uint32_t event)
 static unsigned stream_wait_watching(struct atoll_cuda_executor *x)
 {
     unsigned r = ATOLL_CUDA_SUCCESS;
-    gate_open(x);
+    atoll_executor_gate_open(x);
     for (uint32_t i = 0; i < ATOLL_DEVICE_COMMAND_EVENT_LIMIT; i++) {
         if (!(x->recorded >> i & 1) || !isnan(x->reply->seen_ns[i]))
             continue;

@@ -1,4 +1,4 @@
-/* executor_state.h - what the parts of the executor share: executor.c carries out batches, executor_memory.c their commands on memory.
+/* executor_state.h - what the parts of the executor share: its state, refusals and results in the reply, waiting for the stream.
  * Layer: mpi-eval, backend/cuda, inside of the device process.  Of this folder alone.
  *
  * Where a function here returns unsigned, it is a CUresult; trouble of ours is a text in the reply and INVALID_VALUE. */
@@ -54,11 +54,11 @@ struct atoll_cuda_executor {
     uint64_t foreign_bytes;
 };
 
-/* ---- executor.c ---- */
-
 /* The text goes into the reply. */
 unsigned atoll_executor_refuse(struct atoll_cuda_executor *x, const char *text);
 void atoll_executor_result_u64(struct atoll_cuda_executor *x, const uint64_t *values, size_t count);
+/* What has passed by now was not held back: it is recorded as seen before. */
+void atoll_executor_gate_open(struct atoll_cuda_executor *x);
 /* Opens the gate first. */
 unsigned atoll_executor_stream_wait(struct atoll_cuda_executor *x);
 
