@@ -13,6 +13,7 @@
 #include "base/random.h"
 #include "mpi-eval/backend/cuda/measure/lock.h"
 #include "mpi-eval/node/gpus.h"
+#include "mpi-eval/referee/time_account.h"
 #include "mpi-eval/torch/interpreter.h"
 
 #define FAILURE_LIMIT 2 /* known-answer kernels in a row */
@@ -24,6 +25,7 @@
 #define ARENA_MIN     ((uint64_t)64 << 20)
 #define LENT_BYTES    ((uint64_t)4 << 30) /* an area of more is a task's for as long as that runs */
 #define FLUSH_MIN     ((uint64_t)32 << 20)
+#define SEALED_GRAIN  ((uint64_t)2 << 20) /* the device's large pages: other processes map it */
 #define KNOWN_BYTES   ((uint64_t)1 << 20)
 #define FLUSH_CACHES  4 /* twice the cache is written, as much is read */
 
@@ -170,10 +172,19 @@ static int areas_take(struct atoll_cuda_device *d, struct atoll_err *err)
     return rc;
 }
 
+/* ns since *mark_ns, which moves on. */
+static double lap_ns(double *mark_ns)
+{
+    double now = atoll_clock_raw_ns(), ns = now - *mark_ns;
+    *mark_ns = now;
+    return ns;
+}
+
 /* Allocates the areas whose wanted size differs from what there is: first frees, then takes, then overwrites. */
 static int areas_make(struct atoll_cuda_device *d, struct atoll_err *err)
 {
     int is_new[ATOLL_AREA_COUNT], count = 0, is_kept = 0;
+    double mark = atoll_clock_raw_ns();
     for (uint32_t i = 0; i < ATOLL_AREA_COUNT; i++) {
         is_new[i] = d->wanted[i] != d->areas[i].bytes;
         count += is_new[i];
@@ -183,12 +194,15 @@ static int areas_make(struct atoll_cuda_device *d, struct atoll_err *err)
     int rc = areas_free(d, is_new, err);
     if (rc == 0 && is_new[ATOLL_AREA_SEALED])
         rc = sealed_attach(d, &is_kept, err);
+    d->steps.attached_ns = lap_ns(&mark);
     if (rc == 0)
         rc = areas_take(d, err);
+    d->steps.taken_ns = lap_ns(&mark);
     if (is_kept)
         is_new[ATOLL_AREA_SEALED] = 0;
     if (rc == 0)
         rc = areas_overwrite(d, is_new, err);
+    d->steps.overwritten_ns = lap_ns(&mark);
     if (rc < 0) /* what is allocated now is not known */
         atoll_cuda_device_drop_all(d);
     return rc;
@@ -256,7 +270,7 @@ int atoll_cuda_device_reserve(struct atoll_cuda_device *d, uint64_t arena_least,
     for (uint32_t i = 0; i < ATOLL_AREA_COUNT; i++)
         if (w[i] <= LENT_BYTES && w[i] > d->usual[i])
             d->usual[i] = w[i];
-    w[ATOLL_AREA_SEALED] = sealed / ATOLL_LAYOUT_ALIGN * ATOLL_LAYOUT_ALIGN;
+    w[ATOLL_AREA_SEALED] = sealed / SEALED_GRAIN * SEALED_GRAIN;
     return areas_make(d, err);
 }
 
@@ -389,19 +403,26 @@ static int process_equip(struct atoll_cuda_device *d, struct atoll_err *err)
     d->wanted[ATOLL_AREA_RESULT] = ATOLL_CUDA_RESULT_BYTES;
     if (!d->wanted[ATOLL_AREA_ARENA])
         d->wanted[ATOLL_AREA_ARENA] = ARENA_MIN;
+    double mark = atoll_clock_raw_ns();
     atoll_command_batch_clear(&d->batch);
     atoll_support_load(&d->batch, d->support.bytes, d->support.length, d->calibration.bytes,
                        d->calibration.length);
     int rc = atoll_cuda_device_run_own(d, "kernels of ours", err);
+    d->steps.loaded_ns = lap_ns(&mark);
     if (rc == 0)
         rc = atoll_cuda_device_reserve(d, ARENA_MIN, ARENA_MIN, 0, err);
     if (rc > 0)
         return atoll_err_set(err, ATOLL_E_CHILD, "the device process was lost while it was set up: %s",
                              d->reply.text);
-    return rc == 0 ? atoll_cuda_device_qualify(d, err) : -1;
+    mark = atoll_clock_raw_ns();
+    if (rc == 0)
+        rc = atoll_cuda_device_qualify(d, err);
+    d->steps.qualified_ns = lap_ns(&mark);
+    return rc;
 }
 
-int atoll_cuda_device_ready(struct atoll_cuda_device *d, struct atoll_err *err)
+/* Another process, equipped, where one was lost. */
+static int process_replace(struct atoll_cuda_device *d, struct atoll_err *err)
 {
     struct atoll_err why = ATOLL_ERR_INIT;
     for (int i = 0; !d->worker && !d->is_quarantined && i < START_LIMIT; i++) {
@@ -410,9 +431,13 @@ int atoll_cuda_device_ready(struct atoll_cuda_device *d, struct atoll_err *err)
         int is_started = process_start(d, &why) == 0;
         double started = atoll_clock_raw_ns();
         if (is_started && process_equip(d, &why) == 0) {
-            atoll_log(ATOLL_LOG_INFO, "eval.device.started",
-                      "device process %u started in %.0f ms, and had its kernels and memory %.0f ms later",
-                      d->generation, (started - begin) / 1e6, (atoll_clock_raw_ns() - started) / 1e6);
+            atoll_log(
+                ATOLL_LOG_INFO, "eval.device.started",
+                "device process %u started in %.0f ms, and had its kernels and memory %.0f ms later: loaded "
+                "%.0f, what is sealed attached %.0f, memory taken %.0f, overwritten %.0f, known answer %.0f",
+                d->generation, (started - begin) / 1e6, (atoll_clock_raw_ns() - started) / 1e6,
+                d->steps.loaded_ns / 1e6, d->steps.attached_ns / 1e6, d->steps.taken_ns / 1e6,
+                d->steps.overwritten_ns / 1e6, d->steps.qualified_ns / 1e6);
             d->failures = 0;
             return 0;
         }
@@ -428,6 +453,17 @@ int atoll_cuda_device_ready(struct atoll_cuda_device *d, struct atoll_err *err)
                              d->uuid[0] ? d->uuid : "(unnamed)",
                              why.text[0] ? why.text : "it failed its known-answer kernel twice");
     return atoll_err_set(err, why.code, "%s", why.text);
+}
+
+/* The time is the start's, whoever waits for it. */
+int atoll_cuda_device_ready(struct atoll_cuda_device *d, struct atoll_err *err)
+{
+    if (d->worker)
+        return 0;
+    enum atoll_time_part before = atoll_time_account_enter(d->referee->account, ATOLL_TIME_START);
+    int rc = process_replace(d, err);
+    atoll_time_account_enter(d->referee->account, before);
+    return rc;
 }
 
 /* ---- opening ---- */

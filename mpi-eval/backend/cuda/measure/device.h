@@ -58,6 +58,9 @@ struct atoll_cuda_device {
     struct atoll_cuda_facts facts;
     uint32_t generation; /* of the process; from 1 */
     unsigned failures;   /* known-answer kernels failed in a row */
+    struct {
+        double loaded_ns, attached_ns, taken_ns, overwritten_ns, qualified_ns;
+    } steps; /* of the last equipment of a process and of the last change of areas, for the log */
     int is_quarantined;
     int lock_fd;
     struct atoll_watch watch;

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "mpi-eval/backend/cuda/measure/device.h"
+#include "mpi-eval/referee/time_account.h"
 #include "tests/unit/mpi-eval/fixture_cuda_driver.h"
 
 #define FILES      12
@@ -377,6 +378,42 @@ static void test_gone(void **state)
     }
 }
 
+/* What a device takes to have another process is the start's time, whatever the evaluation was at. */
+static double ticking_ns(void *context)
+{
+    return *(double *)context += 1;
+}
+
+static void test_start_is_told(void **state)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_time_report report;
+    struct atoll_referee *referee = calloc(1, sizeof(*referee));
+    double now = 0, start = 0, compiling = 0;
+    (void)state;
+    assert_non_null(referee);
+    referee->account = atoll_time_account_create(ticking_ns, &now, NULL);
+    d->referee = referee;
+    atoll_time_account_begin(referee->account, ATOLL_TIME_COMPILING, 7);
+    worker_start();
+    assert_int_equal(atoll_cuda_device_ready(d, &err), 0); /* there is one: nothing to wait for */
+    atoll_cuda_device_drop(d);
+    assert_int_equal(atoll_cuda_device_ready(d, &err), -1); /* nothing computes a known answer here */
+    assert_int_equal(atoll_time_account_enter(referee->account, ATOLL_TIME_OTHER), ATOLL_TIME_COMPILING);
+    assert_int_equal(atoll_time_account_report(referee->account, 1, &report, NULL), 0);
+    for (size_t i = 0; i < report.count; i++)
+        if (report.times[i].task == 7) {
+            start = report.times[i].time.ns[ATOLL_TIME_START];
+            compiling = report.times[i].time.ns[ATOLL_TIME_COMPILING];
+        }
+    free(report.times);
+    assert_true(start == 1); /* the clock ticks when somebody looks */
+    assert_true(compiling == 2);
+    atoll_time_account_destroy(referee->account);
+    free(referee);
+    d->referee = NULL;
+}
+
 /* ---- arena and plain area ---- */
 
 #define GIB ((uint64_t)1 << 30)
@@ -402,7 +439,7 @@ static void test_lent(void **state)
     static const char letter[] = "letter!", nothing[4] = "";
     struct atoll_err err = ATOLL_ERR_INIT;
     (void)state;
-    d->facts.free_bytes = MARGIN + ATOLL_CUDA_SEALED_CONTEXT_BYTES + 48 * GIB;
+    d->facts.free_bytes = MARGIN + ATOLL_CUDA_SEALED_CONTEXT_BYTES + 48 * GIB + 4096; /* no whole pages */
     atoll_cuda_device_expect(d, 4 * GIB + 1);
     worker_start();
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
@@ -413,6 +450,7 @@ static void test_lent(void **state)
             a[ATOLL_AREA_PLAIN].bytes >> 20 != rows[i].plain_area)
             fail_msg("row %zu: %llu and %llu MiB", i, (unsigned long long)a[ATOLL_AREA_ARENA].bytes >> 20,
                      (unsigned long long)a[ATOLL_AREA_PLAIN].bytes >> 20);
+        assert_int_equal(a[ATOLL_AREA_SEALED].bytes % ((uint64_t)2 << 20), 0); /* whole pages */
         if (i)
             assert_int_equal(before[ATOLL_AREA_SEALED].bytes == a[ATOLL_AREA_SEALED].bytes,
                              rows[i].sealed_stays);
@@ -460,11 +498,13 @@ static void test_demand(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(test_outlives, set_up, tear_down),
-                                       cmocka_unit_test_setup_teardown(test_lent, set_up, tear_down),
-                                       cmocka_unit_test_setup_teardown(test_demand, set_up, tear_down),
-                                       cmocka_unit_test_setup_teardown(test_shut, set_up, tear_down),
-                                       cmocka_unit_test_setup_teardown(test_gone, set_up, tear_down)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_outlives, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_lent, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_demand, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_shut, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_gone, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_start_is_told, set_up, tear_down)};
     if (argc == 2 && strcmp(argv[0], "atoll-worker-cuda") == 0) {
         device_folder = argv[1];
         return device_main();
