@@ -10,6 +10,7 @@
 
 #include "mpi-eval/backend/cuda/measure/expected.h"
 #include "mpi-eval/backend/cuda/measure/layout.h"
+#include "mpi-eval/backend/cuda/measure/own_time.h"
 #include "mpi-eval/backend/cuda/measure/sealed_memory.h"
 #include "mpi-eval/backend/cuda/measure/support.h"
 #include "mpi-eval/backend/cuda/measure/monitor.h"
@@ -86,6 +87,7 @@ struct atoll_cuda_device {
     uint64_t last_key;
     int last_place;
     unsigned places;                                       /* of the last layout */
+    struct atoll_own_time own_time;                        /* of batches of samples */
     double flush_usual_ns;                                 /* the shortest flush of a sample so far; 0 none */
     uint32_t counters_generation[ATOLL_METRICS_SET_COUNT]; /* of the process where a set is open */
     char counters_reason[96]; /* why there are none; "" not known, or there are */

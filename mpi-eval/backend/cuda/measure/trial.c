@@ -16,8 +16,6 @@
 #include "mpi-eval/backend/cuda/measure/torch_answer.h"
 #include "mpi-eval/referee/check.h"
 
-#define OWN_NS            0.5e9 /* of the run batch beside the candidate */
-#define OWN_BYTES_PER_S   20e9
 #define DAMAGE_LIMIT      2
 #define EVIDENCE_ELEMENTS ((uint64_t)1 << 20)
 
@@ -319,11 +317,18 @@ static int run_lost(struct atoll_cuda_trial_state *s, struct atoll_err *err)
     return TRIAL_AGAIN;
 }
 
+/* Of tensors that a batch makes. */
+static uint64_t bytes_run(const struct atoll_cuda_trial_state *s)
+{
+    return (s->stage.sample.is_warm ? 2 : 1) * s->stage.total_bytes;
+}
+
 /* Where the time of the batch went: the flush by the device's clock, the rest by the process's. */
 static void run_account(struct atoll_cuda_trial_state *s)
 {
     const struct atoll_command_batch_reply *r = &s->device->reply;
     double *ns = s->referee->phases.ns, now = atoll_referee_now_ns(), wall = now - s->mark_ns;
+    atoll_own_time_add(&s->device->own_time, fmax(wall - s->trial->ns, 0), bytes_run(s));
     double flush = -r->event_ns[ATOLL_SAMPLE_FILLED], start = r->seen_ns[ATOLL_SAMPLE_START],
            span = s->trial->ns;
     s->mark_ns = now;
@@ -375,8 +380,8 @@ static int warming_judge(struct atoll_cuda_trial_state *s, struct atoll_err *err
 static int sampled_run(struct atoll_cuda_trial_state *s, struct atoll_err *err)
 {
     struct atoll_cuda_device *d = s->device;
-    double each = s->order->deadline_ns + 1e9 * (double)s->stage.total_bytes / OWN_BYTES_PER_S;
-    double deadline = OWN_NS + (s->stage.sample.is_warm ? 2 : 1) * each;
+    double deadline = (s->stage.sample.is_warm ? 2 : 1) * s->order->deadline_ns +
+                      atoll_own_time_limit_ns(&d->own_time, bytes_run(s));
     atoll_command_batch_clear(&d->batch);
     if (atoll_cuda_sample_run(&s->stage.sample, &d->batch, err) != 0)
         return TRIAL_FAILED;

@@ -1,0 +1,28 @@
+#include "mpi-eval/backend/cuda/measure/own_time.h"
+
+#include <math.h>
+
+#define MOST_NS     0.5e9
+#define BYTES_PER_S 20e9
+#define ENOUGH      64u /* batches */
+#define TIMES       10.0
+#define LEAST       0.2
+
+static double most_ns(uint64_t bytes)
+{
+    return MOST_NS + 1e9 * (double)bytes / BYTES_PER_S;
+}
+
+void atoll_own_time_add(struct atoll_own_time *own, double ns, uint64_t bytes)
+{
+    double part = ns / most_ns(bytes);
+    own->count += own->count < ENOUGH;
+    if (!(part <= own->worst)) /* what is no number is the worst */
+        own->worst = part <= 1 ? part : 1;
+}
+
+double atoll_own_time_limit_ns(const struct atoll_own_time *own, uint64_t bytes)
+{
+    double part = own->count < ENOUGH ? 1 : fmin(fmax(TIMES * own->worst, LEAST), 1);
+    return part * most_ns(bytes);
+}

@@ -1,0 +1,20 @@
+/* own_time.h - how long the batch of a sample may take beside its candidate: inputs, fills, loading, the way there and back.  A candidate
+ * that hangs costs its deadline and this; who waits no longer than such batches take wastes little, who waits too little blames a
+ * candidate for a host that stumbled.  Layer: mpi-eval, backend/cuda.  Pure; zeros are a device that nothing is known of. */
+#ifndef ATOLL_MPI_EVAL_BACKEND_CUDA_MEASURE_OWN_TIME_H
+#define ATOLL_MPI_EVAL_BACKEND_CUDA_MEASURE_OWN_TIME_H
+
+#include <stdint.h>
+
+struct atoll_own_time {
+    uint32_t count; /* batches that were seen to end */
+    double worst;   /* of them, in parts of what one may take at most */
+};
+
+/* A batch with so many bytes of tensors ended, and took so many ns beside its candidate. */
+void atoll_own_time_add(struct atoll_own_time *own, double ns, uint64_t bytes);
+/* ns that the next one may take: at most half a second, and 50 ms for each GB; once many were seen, ten times the worst of them,
+ * but no less than a fifth of that. */
+double atoll_own_time_limit_ns(const struct atoll_own_time *own, uint64_t bytes);
+
+#endif
