@@ -6,6 +6,7 @@
 
 #include "core/source/source_token.h"
 #include "core/task/reference.h"
+#include "core/task/reference_elements.h"
 #include "mpi-eval/backend/cuda/compile/cubin.h"
 #include "mpi-eval/backend/cuda/kernels/text.h"
 #include "mpi-eval/backend/cuda/measure/fingerprint.h"
@@ -387,11 +388,12 @@ static int settle_geometry(uint64_t units, uint64_t scratch_doubles, uint64_t sc
     return 0;
 }
 
-/* What both references are given; and their outputs, as they are before a run. */
+/* What both references are given; and their outputs, as they are before a run: NaN where no unit puts one, no scale where none says
+ * one.  units: how many run, each once; what each of them is known to put is not written twice.  0: nothing is known. */
 static void launch_fill(struct reference_launch *p, struct atoll_command_batch *batch,
                         const struct atoll_task *task, const struct atoll_variant *variant,
                         const uint64_t *inputs, const struct atoll_support_output *outputs,
-                        size_t output_count)
+                        size_t output_count, uint64_t units)
 {
     memset(p, 0, sizeof(*p));
     for (size_t i = 0; i < task->dim_count; i++)
@@ -399,11 +401,12 @@ static void launch_fill(struct reference_launch *p, struct atoll_command_batch *
     for (size_t i = 0; i < task->tensor_count; i++)
         p->inputs[i] = inputs[i];
     for (size_t i = 0; i < output_count; i++) {
+        int is_each = units == outputs[i].count;
         p->expected[outputs[i].tensor] = outputs[i].expected;
         p->scale[outputs[i].tensor] = outputs[i].scale;
-        atoll_command_batch_set(batch, outputs[i].expected, 0xffffffffu,
-                                2 * outputs[i].count); /* NaN where no unit puts one */
-        if (outputs[i].scale)
+        if (!is_each || !atoll_reference_puts_each(task, outputs[i].tensor, 0))
+            atoll_command_batch_set(batch, outputs[i].expected, 0xffffffffu, 2 * outputs[i].count);
+        if (outputs[i].scale && (!is_each || !atoll_reference_puts_each(task, outputs[i].tensor, 1)))
             atoll_command_batch_set(batch, outputs[i].scale, 0, 2 * outputs[i].count);
     }
 }
@@ -426,7 +429,7 @@ int atoll_cuda_reference_run(struct atoll_command_batch *batch, uint32_t functio
     uint64_t count = is_part ? some->count : (uint64_t)units;
     if (settle_geometry(count, (uint64_t)doubles, scratch_bytes, &geometry, err))
         return atoll_err_add(err, "while launching the reference of task '%s'", task->name);
-    launch_fill(&p, batch, task, variant, inputs, outputs, output_count);
+    launch_fill(&p, batch, task, variant, inputs, outputs, output_count, is_part ? 0 : count);
     p.scratch = scratch;
     p.scratch_doubles = doubles;
     p.units = (long long)count;
@@ -445,7 +448,7 @@ void atoll_cuda_tiled_run(struct atoll_command_batch *batch, uint32_t function, 
                           uint32_t multiprocessors)
 {
     struct reference_launch p;
-    launch_fill(&p, batch, task, variant, inputs, outputs, output_count);
+    launch_fill(&p, batch, task, variant, inputs, outputs, output_count, 0);
     for (p.phase = 0; p.phase < ATOLL_REFERENCE_PHASES; p.phase++)
         atoll_support_launch(batch, function, (uint64_t)multiprocessors * TILED_SPREAD, TILED_THREADS, 0, &p,
                              sizeof(p));

@@ -70,7 +70,7 @@ struct atoll_cuda_units {
 /* Runs the reference over its units, some NULL: all: expected (and scale) of every output is written; inputs: addresses by
  * tensor number (0 for out).  function: slot of its kernel.  scratch: address of an area of scratch_bytes for units' scratch;
  * threads in flight follow from it; ATOLL_E_LIMIT when it is too small for one.  expected is NaN where no unit puts a
- * value. */
+ * value: it is filled before, but where the text proves that each of all units puts its element (reference_elements.h). */
 int atoll_cuda_reference_run(struct atoll_command_batch *batch, uint32_t function,
                              const struct atoll_task *task, const struct atoll_variant *variant,
                              const uint64_t *inputs, const struct atoll_support_output *outputs,

@@ -200,6 +200,64 @@ static void test_reference_of_some_units(void **state)
     }
 }
 
+/* Words of these values that are set from an address on, before anything is launched. */
+static uint64_t words_set(struct atoll_command_batch *batch, uint64_t address, uint32_t value)
+{
+    struct atoll_reader reader;
+    struct atoll_device_command command = {.kind = ATOLL_DEVICE_COMMAND_SET};
+    static struct atoll_device_command_launch launch;
+    uint64_t words = 0;
+    atoll_reader_init(&reader, batch->bytes.data, batch->bytes.length);
+    while (command.kind == ATOLL_DEVICE_COMMAND_SET &&
+           atoll_device_command_next(&reader, &command, &launch) == 1)
+        if (command.kind == ATOLL_DEVICE_COMMAND_SET && command.address == address && command.slot == value)
+            words += command.count;
+    return words;
+}
+
+/* What all units are known to put is not written twice; everything else is NaN, or no scale, before. */
+static void test_reference_fills(void **state)
+{
+    static const struct {
+        const char *folder;
+        uint64_t units, elements; /* 0: all */
+        int has_fill, has_scale_fill;
+    } rows[] = {{"suites/starter/bias_gelu", 0, 0, 0, 0}, {"suites/starter/bias_gelu", 5, 0, 1, 1},
+                {"suites/starter/bias_gelu", 5, 5, 1, 1}, {"suites/starter/bias_gelu", 0, 6, 1, 1},
+                {"suites/starter/transpose", 0, 0, 0, 1}, {"suites/starter/layernorm", 0, 0, 1, 1}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        const struct atoll_cuda_units some = {rows[i].units, 0, 0};
+        uint64_t inputs[ATOLL_TASK_TENSOR_LIMIT] = {0};
+        char path[4096];
+        size_t elements, t = 0;
+        struct atoll_command_batch s;
+        snprintf(path, sizeof(path), ATOLL_SOURCE_DIR "/%s", rows[i].folder);
+        struct atoll_task *of = atoll_task_load(path, NULL);
+        assert_non_null(of);
+        while (strcmp(of->tensors[t].name, "y") != 0)
+            t++;
+        assert_int_equal(atoll_task_element_count(of, t, &of->variants[0], &elements, NULL), 0);
+        struct atoll_support_output output = {.tensor = t,
+                                              .count = rows[i].elements ? rows[i].elements : elements,
+                                              .expected = 65536,
+                                              .scale = 131072};
+        uint64_t words = 2 * output.count;
+        atoll_command_batch_init(&s);
+        assert_int_equal(atoll_cuda_reference_run(&s, 70, of, &of->variants[0], inputs, &output, 1, &some,
+                                                  4096, 1 << 20, NULL),
+                         0);
+        if (words_set(&s, 65536, 0xffffffffu) != (rows[i].has_fill ? words : 0) ||
+            words_set(&s, 131072, 0) != (rows[i].has_scale_fill ? words : 0))
+            fail_msg("row %zu", i);
+        atoll_command_batch_clear(&s);
+        atoll_cuda_tiled_run(&s, 71, of, &of->variants[0], inputs, &output, 1, 132);
+        assert_int_equal(words_set(&s, 65536, 0xffffffffu), words);
+        assert_int_equal(words_set(&s, 131072, 0), words);
+        atoll_command_batch_fini(&s);
+        atoll_task_destroy(of);
+    }
+}
+
 static void test_reference_scratch(void **state)
 {
     static struct atoll_device_command_launch last;
@@ -351,12 +409,19 @@ static void test_finding_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_threefry),           cmocka_unit_test(test_hash_terms),
-        cmocka_unit_test(test_fill_params),        cmocka_unit_test(test_sealed_bytes),
-        cmocka_unit_test(test_known_answer),       cmocka_unit_test(test_launches),
-        cmocka_unit_test(test_reference_geometry), cmocka_unit_test(test_reference_of_some_units),
-        cmocka_unit_test(test_reference_scratch),  cmocka_unit_test(test_judge),
-        cmocka_unit_test(test_judge_is_bounded),   cmocka_unit_test(test_finding_read),
+        cmocka_unit_test(test_threefry),
+        cmocka_unit_test(test_hash_terms),
+        cmocka_unit_test(test_fill_params),
+        cmocka_unit_test(test_sealed_bytes),
+        cmocka_unit_test(test_known_answer),
+        cmocka_unit_test(test_launches),
+        cmocka_unit_test(test_reference_geometry),
+        cmocka_unit_test(test_reference_of_some_units),
+        cmocka_unit_test(test_reference_scratch),
+        cmocka_unit_test(test_reference_fills),
+        cmocka_unit_test(test_judge),
+        cmocka_unit_test(test_judge_is_bounded),
+        cmocka_unit_test(test_finding_read),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
