@@ -193,7 +193,7 @@ int atoll_experience_hint_check(const struct atoll_experience_hint *h, struct at
         return atoll_err_set(err, ATOLL_E_INPUT, "hint '%s': it advises nothing", h->name);
     return check_word(h, "language", h->language, languages, sizeof(languages) / sizeof(*languages), err) ||
                    check_word(h, "device", h->device, known, FAMILY_COUNT + 1, err) ||
-                   check_text(h, "category", h->category, ATOLL_HINT_NAME_BYTES, err) ||
+                   check_text(h, "category", h->category, ATOLL_HINT_CATEGORY_BYTES, err) ||
                    check_text(h, "context", h->context, ATOLL_HINT_CONTEXT_BYTES, err) ||
                    check_text(h, "advice", h->advice, ATOLL_HINT_ADVICE_BYTES, err) ||
                    check_text(h, "source", h->source, ATOLL_HINT_SOURCE_BYTES, err)
@@ -202,8 +202,8 @@ int atoll_experience_hint_check(const struct atoll_experience_hint *h, struct at
 }
 
 #define ID_BYTES                                                                                             \
-    (7 * sizeof(uint32_t) + ATOLL_HINT_TRIGGER_BYTES + 3 * ATOLL_HINT_NAME_BYTES +                           \
-     ATOLL_HINT_CONTEXT_BYTES + ATOLL_HINT_ADVICE_BYTES)
+    (7 * sizeof(uint32_t) + ATOLL_HINT_TRIGGER_BYTES + 2 * ATOLL_HINT_NAME_BYTES +                           \
+     ATOLL_HINT_CATEGORY_BYTES + ATOLL_HINT_CONTEXT_BYTES + ATOLL_HINT_ADVICE_BYTES)
 
 /* Each text with its length before it, so that no two hints are the same bytes; no memory, so that it cannot fail. */
 struct atoll_id atoll_experience_hint_id(const struct atoll_experience_hint *h)

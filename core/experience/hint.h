@@ -11,11 +11,12 @@
 #include "core/diagnosis.h"
 #include "core/search.h"
 
-#define ATOLL_HINT_NAME_BYTES    64 /* all of these without the NUL */
-#define ATOLL_HINT_CONTEXT_BYTES 400
-#define ATOLL_HINT_ADVICE_BYTES  800
-#define ATOLL_HINT_SOURCE_BYTES  200
-#define ATOLL_HINT_TRIGGER_BYTES 64 /* with the NUL */
+#define ATOLL_HINT_NAME_BYTES     64 /* all of these without the NUL */
+#define ATOLL_HINT_CATEGORY_BYTES 128
+#define ATOLL_HINT_CONTEXT_BYTES  400
+#define ATOLL_HINT_ADVICE_BYTES   800
+#define ATOLL_HINT_SOURCE_BYTES   200
+#define ATOLL_HINT_TRIGGER_BYTES  64 /* with the NUL */
 
 /* What of a diagnosis it answers to. */
 enum atoll_trigger_kind {
@@ -52,7 +53,7 @@ struct atoll_experience_hint {
     struct atoll_trigger trigger;
     const char *language;        /* as sources say it; "" any */
     const char *device;          /* a family; "" any */
-    const char *category;        /* of tasks (task.yaml); "" any */
+    const char *category;        /* of tasks (task.yaml), or several with blanks between them; "" any */
     uint8_t role;                /* enum atoll_island_role that it belongs to; COUNT: to all */
     const char *context;         /* when it holds; "" always */
     const char *advice, *source; /* source: who says so; "" */

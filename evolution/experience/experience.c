@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/array.h"
 #include "base/random.h"
+#include "base/word_list.h"
 #include "core/experience/hint_ledger.h"
 
 #define TEXT_BYTES ((size_t)64 << 20)
@@ -124,7 +125,7 @@ static int fits(const struct atoll_experience *e, uint32_t at, const struct atol
     return atoll_trigger_holds(&hint->trigger, q->diagnosis) && !atoll_hint_is_losing(&whole) &&
            (!*hint->language || strcmp(hint->language, q->language) == 0) &&
            (!*hint->device || (*q->device && atoll_device_family_holds(hint->device, q->device))) &&
-           (!*hint->category || strcmp(hint->category, q->category) == 0);
+           (!*hint->category || atoll_word_is_in(hint->category, q->category));
 }
 
 static int is_of_role(const struct atoll_experience_hint *h, const struct atoll_experience_query *q)

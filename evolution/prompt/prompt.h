@@ -21,7 +21,7 @@
 
 /* Raised with every change of what the program says in prompts: a replay compares prompts of its own version only.  The texts of
  * knowledge/prompts are the campaign's own, frozen. */
-#define ATOLL_PROMPT_VERSION 8
+#define ATOLL_PROMPT_VERSION 9
 
 /* A kernel as a prompt shows it.  All borrowed. */
 struct atoll_prompt_kernel {

@@ -18,6 +18,7 @@
 #define ANCESTORS          12u
 #define ROUNDS             8u
 #define TURN_LEAST         ((size_t)2 << 10) /* bytes that a turn of tools is worth asking for */
+#define LEFT_BYTES         48u               /* of the note how many calls are left */
 
 /* Where the kernels of one prompt are looked up. */
 struct kernels {
@@ -201,6 +202,23 @@ static const char *fit_result(const char *result, size_t room, struct atoll_aren
     return cut;
 }
 
+/* Behind the last result of a turn: how many calls are left. */
+static const char *add_left(const char *result, unsigned left, struct atoll_arena *arena,
+                            struct atoll_err *err)
+{
+    char note[LEFT_BYTES];
+    int noted =
+        left ? snprintf(note, sizeof(note), "\n[%u more call%s may be made.]", left, left == 1 ? "" : "s")
+             : snprintf(note, sizeof(note), "\n[No more calls may be made: answer now.]");
+    size_t length = strlen(result);
+    char *text = atoll_arena_alloc(arena, length + (size_t)noted + 1, err);
+    if (!text)
+        return NULL;
+    memcpy(text, result, length);
+    memcpy(text + length, note, (size_t)noted + 1);
+    return text;
+}
+
 static size_t length_of(const char *text)
 {
     return text ? strlen(text) : 0;
@@ -217,13 +235,14 @@ static size_t answer_bytes(const struct atoll_tool_turn *turn)
     return texts > tokens ? texts : tokens;
 }
 
-/* What a model said in a turn, and what its calls gave.  room: bytes that are left for this turn and those after it, which has
- * what it took taken off; a turn before is told as it was, so that the request of each is the beginning of the next. */
-static int add_turn(const struct atoll_tool_turn *turn, size_t *room, struct atoll_arena *arena,
-                    struct atoll_prompt_question *question, struct atoll_err *err)
+/* What a model said in a turn, and what its calls gave.  left: calls that may be made after it.  room: bytes that are left for
+ * this turn and those after it, which has what it took taken off; a turn before is told as it was, so that the request of each
+ * is the beginning of the next. */
+static int add_turn(const struct atoll_tool_turn *turn, unsigned left, size_t *room,
+                    struct atoll_arena *arena, struct atoll_prompt_question *question, struct atoll_err *err)
 {
     struct atoll_llm_request *request = &question->request;
-    size_t used = answer_bytes(turn);
+    size_t used = answer_bytes(turn) + LEFT_BYTES;
     struct atoll_llm_tool_call *calls = atoll_arena_alloc_array(arena, turn->call_count, sizeof(*calls), err);
     if (!calls)
         return -1;
@@ -237,12 +256,16 @@ static int add_turn(const struct atoll_tool_turn *turn, size_t *room, struct ato
                                    .tool_calls = calls};
     for (uint32_t i = 0; i < turn->call_count; i++) {
         const struct atoll_tool_call *call = &turn->calls[i];
-        size_t left = *room > used ? *room - used : 0;
-        const char *result = fit_result(call->result, left / (turn->call_count - i), arena, err);
+        size_t free_bytes = *room > used ? *room - used : 0;
+        const char *result = fit_result(call->result, free_bytes / (turn->call_count - i), arena, err);
         if (!result)
             return -1;
         question->is_short_of_room |= result != call->result;
         used += strlen(result);
+        if (i + 1 == turn->call_count && call->status != ATOLL_TOOL_REFUSED)
+            result = add_left(result, left, arena, err);
+        if (!result)
+            return -1;
         calls[i] = (struct atoll_llm_tool_call){call->id, call->name, call->arguments};
         request->messages[request->message_count++] =
             (struct atoll_llm_message){.role = ATOLL_LLM_TOOL,
@@ -278,9 +301,12 @@ static int add_tools(const struct atoll_prompt_io *io, const struct atoll_ask *a
     size_t all = atoll_roles_prompt_bytes(io->roles, atoll_model_role_of_ask(ask));
     size_t prompt = strlen(request->messages[1].text);
     size_t room = all == 0 ? SIZE_MAX : all > prompt ? all - prompt : 0;
-    for (const struct atoll_ask_turn *t = record ? record->turns : NULL; t; t = t->next)
-        if (add_turn(&t->turn, &room, arena, question, err) != 0)
+    unsigned called = 0;
+    for (const struct atoll_ask_turn *t = record ? record->turns : NULL; t; t = t->next) {
+        called += t->turn.call_count;
+        if (add_turn(&t->turn, called < limit ? limit - called : 0, &room, arena, question, err) != 0)
             return -1;
+    }
     int is_full = limit && record && record->turns && room < TURN_LEAST;
     question->is_short_of_room |= is_full;
     request->is_tool_free = is_full || (limit && record && record->call_count >= limit);

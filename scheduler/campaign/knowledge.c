@@ -9,6 +9,7 @@
 #include "base/yaml.h"
 #include "core/experience/hint_file.h"
 #include "base/spelling.h"
+#include "base/word_list.h"
 #include "core/knowledge/knowledge_base.h"
 #include "core/knowledge/pack.h"
 #include "evolution/prompt/prompt.h"
@@ -40,22 +41,32 @@ static int merge_pack(struct atoll_hint_file *sum, const struct atoll_knowledge_
                                                                                    : merge(sum, &more, err);
 }
 
-/* Hints for the categories of a family that is left out. */
+/* Whether all the categories that a hint is for are of a family that is left out. */
+static int is_left_out(const struct atoll_experience_hint *hint, const struct atoll_knowledge_index *index,
+                       const struct atoll_option_list *except)
+{
+    const char *families[ATOLL_KNOWLEDGE_FAMILY_LIMIT], *at = hint->category;
+    size_t length, words = 0, out = 0;
+    for (; (length = atoll_word_at(&at)) > 0; at += length, words++) {
+        char word[ATOLL_HINT_CATEGORY_BYTES + 1];
+        int is_of_one = 0;
+        snprintf(word, sizeof(word), "%.*s", (int)length, at);
+        size_t count = atoll_knowledge_families_of(index, word, "", families, ATOLL_KNOWLEDGE_FAMILY_LIMIT);
+        for (size_t f = 0; f < count; f++)
+            for (size_t x = 0; x < except->count; x++)
+                is_of_one |= strcmp(families[f], except->items[x]) == 0;
+        out += (size_t)is_of_one;
+    }
+    return words > 0 && out == words;
+}
+
 static void leave_out(struct atoll_hint_file *sum, const struct atoll_knowledge_index *index,
                       const struct atoll_option_list *except)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < sum->hint_count; i++) {
-        const char *families[ATOLL_KNOWLEDGE_FAMILY_LIMIT];
-        size_t count = atoll_knowledge_families_of(index, sum->hints[i].category, "", families,
-                                                   ATOLL_KNOWLEDGE_FAMILY_LIMIT);
-        int is_of_one = 0;
-        for (size_t f = 0; f < count; f++)
-            for (size_t x = 0; x < except->count; x++)
-                is_of_one |= strcmp(families[f], except->items[x]) == 0;
-        if (!is_of_one)
+    for (size_t i = 0; i < sum->hint_count; i++)
+        if (!is_left_out(&sum->hints[i], index, except))
             sum->hints[kept++] = sum->hints[i];
-    }
     sum->hint_count = kept;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/word_list.h"
 #include "core/experience/hint_file.h"
 #include "core/knowledge/knowledge_base.h"
 #include "core/knowledge/region.h"
@@ -82,12 +83,25 @@ static void check_regions(const struct check *c, const struct atoll_knowledge_pa
     }
 }
 
+/* The first category of a hint that no family has; 0: all are known. */
+static int find_unknown(const struct check *c, const char *categories,
+                        char ret_word[ATOLL_HINT_CATEGORY_BYTES + 1])
+{
+    size_t length;
+    for (const char *at = categories; (length = atoll_word_at(&at)) > 0; at += length) {
+        snprintf(ret_word, ATOLL_HINT_CATEGORY_BYTES + 1, "%.*s", (int)length, at);
+        if (!is_category(c, ret_word))
+            return 1;
+    }
+    return 0;
+}
+
 static void check_hints(const struct check *c, const struct atoll_knowledge_pack *pack)
 {
     const struct atoll_knowledge_file *file = atoll_knowledge_pack_find(pack, "hints.yaml");
     struct atoll_hint_file hints;
     struct atoll_err why = ATOLL_ERR_INIT;
-    char text[64];
+    char text[64], unknown[ATOLL_HINT_CATEGORY_BYTES + 1];
     if (!file)
         return;
     if (atoll_hint_file_parse(file->path, file->text, file->length, &hints, &why) != 0) {
@@ -95,13 +109,13 @@ static void check_hints(const struct check *c, const struct atoll_knowledge_pack
         return;
     }
     for (size_t i = 0; i < hints.hint_count; i++)
-        if (*hints.hints[i].category && !is_category(c, hints.hints[i].category)) {
+        if (find_unknown(c, hints.hints[i].category, unknown)) {
             atoll_err_clear(&why);
             atoll_err_set(
                 &why, ATOLL_E_INPUT,
                 "%s: hint '%s' is for category '%s', which no family of index.yaml has; change it, or add "
                 "the category there",
-                file->path, hints.hints[i].name, hints.hints[i].category);
+                file->path, hints.hints[i].name, unknown);
             tell_problem((void *)(uintptr_t)c, &why);
         }
     snprintf(text, sizeof(text), "%zu hints", hints.hint_count);

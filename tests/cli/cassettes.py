@@ -16,7 +16,7 @@ cassettes = sorted(p for p in pathlib.Path(source, "tests/fixtures/cassettes").i
 replayed = 0
 # Who is asked what, in those of this version together.
 AGENTS = {"write/universal", "plan/plan", "write/execute", "analyse/staged", "order/staged", "write/staged", "write/extract",
-          "write/template", "summarise/plan", "distil/plan", "tools"}
+          "write/template", "summarise/plan", "distil/plan", "meta/plan", "judge/plan", "write/initialise", "tools"}
 agents = set()
 
 

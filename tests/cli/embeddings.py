@@ -107,10 +107,10 @@ check(len(models.texts) > 20 and sum(text.startswith("softmax_rows:") for text i
 check(all(len(text) < 6000 for text in models.texts), "texts are cut")
 hints = root / "hints.yaml"
 hints.write_text("version: 1\nhints:\n" + "".join(
-    f"  - name: of-{category}\n    trigger: limiter dram\n    category: {category}\n    advice: Do as {category} does.\n" for category in ("reduction", "elementwise")))
+    f"  - name: of-{category}\n    trigger: limiter dram\n    category: {category}\n    advice: Do as {category} does.\n" for category in ("reduction", "elementwise", "reduction elementwise")).replace("of-reduction elementwise", "of-both"))
 without, _ = drafts("without", False, "--knowledge-except", "reduction", "--experience", hints)
 told = json.loads((root / "without" / "knowledge.json").read_text())["files"]["hints.yaml"]
-check("of-elementwise" in told and "of-reduction" not in told, "hints of a family that is left out")
+check("of-elementwise" in told and "of-both" in told and "of-reduction" not in told, "hints of a family that is left out")
 check(without and not {"row_reduce", "rmsnorm", "layernorm"} & set(without), f"of a family that is left out: {without}")
 seeds = {c["origin"] for c in rows(root / "without", "candidates") if c["operator"] == "seed"}
 check(seeds == {"naive"} and len({c["origin"] for c in rows(root / "words", "candidates") if c["operator"] == "seed"}) > 1, f"seeds: {seeds}")

@@ -9,6 +9,8 @@ import atexit
 import json
 import os
 import pathlib
+import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -55,6 +57,19 @@ def installed():
     for who, why in sorted(missing):
         print(f"skipped: {who}: {why}")
     return 77 if missing else 0
+
+
+def every_category_has_a_family():
+    """Or hints and entries for its kind of work find no such task: those of our suites, and those that an import can say."""
+    source = pathlib.Path(__file__).parents[2]
+    rows = re.findall(r"categories: \[([^]]*)\]", (source / "knowledge/index.yaml").read_text())
+    known = {word for row in rows for word in row.split(", ")}
+    ours = {found.group(1) for task in source.glob("suites/*/*/task.yaml") if (found := re.search(r"^category: (\S+)", task.read_text(), re.M))}
+    imported = runpy.run_path(str(source / "mpi-eval/torch/python/problem_category.py"))
+    said = {family for family, _ in imported["FAMILIES"]} | {imported["category_of"](names, 3) for names in (
+        ["relu"] * 61, ["convolution"] * 61, ["_softmax", "bmm"] * 31)} | {imported["category_of"](["relu"], 1)}
+    check(said - ours == {"network", "pool", "rnn", "transformer"}, f"an import calls what our suites have otherwise: {said - ours}")
+    check(len(ours) > 10 and len(said) > 10 and ours | said <= known, f"categories without a family: {sorted((ours | said) - known)}")
 
 
 INDEX = """version: 1
@@ -147,6 +162,7 @@ def expect(rows, name, part, text):
 
 
 def broken():
+    every_category_has_a_family()
     write("index.yaml", INDEX)
     write("constraints/all.yaml", "version: 1\nconstraints:\n" + "".join(constraint(*row[:6]) for row in CONSTRAINTS))
     write("patterns/all.yaml", "version: 1\npatterns:\n"
@@ -187,7 +203,7 @@ def broken():
     check(place == f"constraints/all.yaml:{line}", place)
     # Again: what compilers said is kept, and says the same.
     check(findings("--alone", root, "--python", triton_python(), status=1) == rows, "another answer from what is kept")
-    write("hints.yaml", "version: 1\nhints:\n  - {name: a, trigger: dram, category: matmull, advice: b}\n")
+    write("hints.yaml", "version: 1\nhints:\n  - {name: a, trigger: dram, category: matmul matmull, advice: b}\n")
     rows = findings("--alone", root, "--no-compile", status=1)
     check(any("hint 'a' is for category 'matmull', which no family of index.yaml has" in r["text"] for r in rows), "a hint's category")
     text = (pathlib.Path(__file__).parents[2] / "knowledge/prompts/c.md").read_text()

@@ -3,7 +3,7 @@
 FAMILIES = (("attention", {"_scaled_dot_product_attention_math", "_scaled_dot_product_efficient_attention",
                            "_scaled_dot_product_flash_attention", "_scaled_dot_product_fused_attention_overrideable"}),
             ("rnn", {"lstm", "gru", "rnn_tanh", "rnn_relu", "_thnn_fused_lstm_cell", "mkldnn_rnn_layer"}),
-            ("conv", {"convolution", "_convolution"}),
+            ("convolution", {"convolution", "_convolution"}),
             ("matmul", {"mm", "addmm", "bmm", "baddbmm", "mv", "addmv", "dot", "matmul"}),
             ("norm", {"native_batch_norm", "native_layer_norm", "native_group_norm", "_native_batch_norm_legit",
                       "_native_batch_norm_legit_functional", "linalg_vector_norm", "norm", "rsqrt",

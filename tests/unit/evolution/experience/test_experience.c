@@ -36,6 +36,7 @@ static struct atoll_experience *library(void)
     add(e, "hopper", "limiter dram", "cuda", "hopper", "", ALL);
     add(e, "gpu", "stall lg", "", "cuda", "", ALL);
     add(e, "matmul", "limiter dram", "", "", "matmul", ALL);
+    add(e, "products", "limiter dram", "", "", "matmul convolution", ALL);
     add(e, "memory", "limiter dram", "", "", "", MEMORY);
     add(e, "fusion", "limiter dram", "", "", "", FUSION);
     add(e, "only-fusion", "limiter l2", "", "", "", FUSION);
@@ -66,7 +67,9 @@ static void test_who_is_told_what(void **state)
         {{&dram, "c", "cpu", "", ALL, 0}, 6, "any memory fusion", NULL},
         {{&dram, "cuda", "ampere", "", ALL, 0}, 6, "any cuda gpu memory fusion", NULL},
         {{&dram, "cuda", "hopper", "", ALL, 0}, 6, "any cuda hopper gpu memory fusion", "hopper"},
-        {{&dram, "c", "cpu", "matmul", ALL, 0}, 6, "any matmul memory fusion", "matmul"},
+        {{&dram, "c", "cpu", "matmul", ALL, 0}, 6, "any matmul products memory fusion", NULL},
+        {{&dram, "c", "cpu", "convolution", ALL, 0}, 6, "any products memory fusion", "products"},
+        {{&dram, "c", "cpu", "conv", ALL, 0}, 6, "any memory fusion", NULL}, /* no part of a word */
         {{&dram, "c", "cpu", "", MEMORY, 0}, 6, "any memory", "memory"},
         {{&dram, "c", "cpu", "", FUSION, 0}, 6, "any fusion", "fusion"},
         {{&dram, "c", "", "", FUSION, 0}, 1, "fusion", NULL},
@@ -77,7 +80,7 @@ static void test_who_is_told_what(void **state)
         {{&dram, "c", "cpu", "", ALL, 0}, 0, "", NULL},
     };
     struct atoll_experience *e = library();
-    assert_int_equal(atoll_experience_count(e), 10);
+    assert_int_equal(atoll_experience_count(e), 11);
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct atoll_brief briefs[ATOLL_EXPERIENCE_TOLD];
         char told[256], *at = NULL;

@@ -227,9 +227,46 @@ static void turns_fit_the_context(void **state)
     atoll_arena_reset(s->arena);
     request = request_of(s, &ask, s->arena);
     assert_false(request.is_tool_free || last_question.is_short_of_room);
-    assert_string_equal(request.messages[request.message_count - 1].text, result);
+    assert_memory_equal(request.messages[request.message_count - 1].text, result, strlen(result));
     free(last);
     free(result);
+}
+
+/* Behind what the last call of a turn gave stands how many are left; of a turn before what was left then. */
+static void calls_left_are_told(void **state)
+{
+    static const struct {
+        uint32_t calls;
+        enum atoll_tool_status status; /* of the last one */
+        const char *told;
+    } rows[] = {{2, ATOLL_TOOL_OK, "fine\n[3 more calls may be made.]"},
+                {2, ATOLL_TOOL_ERROR, "fine\n[1 more call may be made.]"},
+                {1, ATOLL_TOOL_OK, "fine\n[No more calls may be made: answer now.]"},
+                {1, ATOLL_TOOL_REFUSED, "fine"}};
+    struct stand *s = *state;
+    const struct atoll_ask ask = *op_at(s->sim, 0);
+    struct atoll_llm_request request;
+    s->io.tool_limit = 5;
+    assert_int_equal(atoll_prompt_context_add_ask(s->context, &ask, NULL), 0);
+    for (uint32_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct atoll_event event = {
+            .type = ATOLL_EVENT_TOOL,
+            .tool_turn = {.ask = ask.number, .turn = i, .said = "I look.", .call_count = rows[i].calls}};
+        for (uint32_t k = 0; k < rows[i].calls; k++)
+            event.tool_turn.calls[k] =
+                (struct atoll_tool_call){"a", "compile", "{}", "fine", rows[i].status, 0};
+        assert_int_equal(atoll_prompt_context_add_event(s->context, &event, NULL), 0);
+    }
+    request = request_of(s, &ask, s->arena);
+    size_t at = 2;
+    for (uint32_t i = 0; i < sizeof(rows) / sizeof(*rows); i++, at++) {
+        for (uint32_t k = 1; k < rows[i].calls; k++)
+            assert_string_equal(request.messages[at + k].text, "fine");
+        at += rows[i].calls;
+        assert_string_equal(request.messages[at].text, rows[i].told);
+    }
+    assert_int_equal(at, request.message_count);
+    assert_true(request.is_tool_free);
 }
 
 /* Thoughts go back with their turn: their text takes room, or, where the provider sealed it, their tokens do. */
@@ -404,6 +441,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_role_limits_its_calls, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_translation_speaks_of_two_languages, set_up, tear_down),
         cmocka_unit_test_setup_teardown(turns_fit_the_context, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(calls_left_are_told, set_up, tear_down),
         cmocka_unit_test_setup_teardown(thoughts_take_room, set_up, tear_down),
         cmocka_unit_test_setup_teardown(words_do_not_change, set_up, tear_down),
         cmocka_unit_test_setup_teardown(outcomes_become_replies, set_up, tear_down),
