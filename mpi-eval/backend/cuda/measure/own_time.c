@@ -23,6 +23,6 @@ void atoll_own_time_add(struct atoll_own_time *own, double ns, uint64_t bytes)
 
 double atoll_own_time_limit_ns(const struct atoll_own_time *own, uint64_t bytes)
 {
-    double part = own->count < ENOUGH ? 1 : fmin(fmax(TIMES * own->worst, LEAST), 1);
+    double part = !own || own->count < ENOUGH ? 1 : fmin(fmax(TIMES * own->worst, LEAST), 1);
     return part * most_ns(bytes);
 }

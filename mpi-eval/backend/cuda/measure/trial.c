@@ -323,12 +323,19 @@ static uint64_t bytes_run(const struct atoll_cuda_trial_state *s)
     return (s->stage.sample.is_warm ? 2 : 1) * s->stage.total_bytes;
 }
 
+/* Whether the batch loads the candidate's image again, however large that is. */
+static int loads_in_run(const struct atoll_cuda_trial_state *s)
+{
+    return atoll_cuda_loaded_candidate_of(s->candidate)->cubin.state_bytes != 0;
+}
+
 /* Where the time of the batch went: the flush by the device's clock, the rest by the process's. */
 static void run_account(struct atoll_cuda_trial_state *s)
 {
     const struct atoll_command_batch_reply *r = &s->device->reply;
     double *ns = s->referee->phases.ns, now = atoll_referee_now_ns(), wall = now - s->mark_ns;
-    atoll_own_time_add(&s->device->own_time, fmax(wall - s->trial->ns, 0), bytes_run(s));
+    if (!loads_in_run(s))
+        atoll_own_time_add(&s->device->own_time, fmax(wall - s->trial->ns, 0), bytes_run(s));
     double flush = -r->event_ns[ATOLL_SAMPLE_FILLED], start = r->seen_ns[ATOLL_SAMPLE_START],
            span = s->trial->ns;
     s->mark_ns = now;
@@ -381,7 +388,7 @@ static int sampled_run(struct atoll_cuda_trial_state *s, struct atoll_err *err)
 {
     struct atoll_cuda_device *d = s->device;
     double deadline = (s->stage.sample.is_warm ? 2 : 1) * s->order->deadline_ns +
-                      atoll_own_time_limit_ns(&d->own_time, bytes_run(s));
+                      atoll_own_time_limit_ns(loads_in_run(s) ? NULL : &d->own_time, bytes_run(s));
     atoll_command_batch_clear(&d->batch);
     if (atoll_cuda_sample_run(&s->stage.sample, &d->batch, err) != 0)
         return TRIAL_FAILED;

@@ -47,6 +47,7 @@ static void test_worst_stays(void **state)
     for (unsigned k = 0; k < 1000; k++)
         atoll_own_time_add(&own, 1e6, 0);
     expect_close(atoll_own_time_limit_ns(&own, 0), 0.4e9, 1e-12);
+    expect_close(atoll_own_time_limit_ns(NULL, 0), 0.5e9, 1e-12); /* one that is not like those */
 }
 
 int main(void)
