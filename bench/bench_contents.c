@@ -84,7 +84,7 @@ static int session_load(struct session *s, struct atoll_err *err)
     }
     if (rc == 0) {
         struct atoll_device_command_function function;
-        for (unsigned i = 0; i < ATOLL_SUPPORT_KERNEL_COUNT; i++)
+        for (unsigned i = 0; i < ATOLL_SUPPORT_LOADED_COUNT; i++)
             atoll_command_batch_take_function(&s->reply, &function);
         s->result = atoll_command_batch_take_u64(&s->reply);
         s->area = (s->result + RESULT_BYTES + 255) / 256 * 256;

@@ -21,7 +21,7 @@ enum atoll_phase {
     ATOLL_PHASE_DEATH,     /* the child killed and gone */
     ATOLL_PHASE_UNTOUCHED, /* guards and inputs checked */
     ATOLL_PHASE_OUTPUTS,   /* fingerprints and comparisons */
-    ATOLL_PHASE_START,     /* a device's process is started again */
+    ATOLL_PHASE_START,     /* a device's process is started again, or takes more local memory */
     ATOLL_PHASE_COUNT
 };
 

@@ -84,7 +84,7 @@ static inline int bench_open(struct bench *b, uint64_t bytes)
     atoll_support_load(&b->batch, support, lengths[0], calibration, lengths[1]);
     atoll_command_batch_alloc(&b->batch, 0, bytes);
     gpu_run(b->worker, &b->batch, &b->reply);
-    for (unsigned i = 0; i < ATOLL_SUPPORT_KERNEL_COUNT; i++) {
+    for (unsigned i = 0; i < ATOLL_SUPPORT_LOADED_COUNT; i++) {
         struct atoll_device_command_function function;
         atoll_command_batch_take_function(&b->reply, &function);
     }

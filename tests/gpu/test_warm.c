@@ -1,10 +1,11 @@
 /* Warm timing on a device: kernels that are right, cold and warm, with their medians (printed, judged by nobody), and
- * kernels that keep answers for the addresses they were given.  The whole corpus of cheats runs warm in
- * gpu.exploits-warm. */
+ * kernels that keep answers for the addresses they were given; then what larger frames of local memory keep, cold and warm, and which
+ * of them cost device processes.  The whole corpus of cheats runs warm in gpu.exploits-warm. */
 #include "tests/gpu/device.h"
 
+#include "mpi-eval/backend/cuda/measure/device.h"
 #include "tests/gpu/referee.h"
-#include "tests/support/cheats.h"
+#include "tests/support/hostile_cuda.h"
 
 #define PRODUCT                                                                                              \
     "/* atoll-plan {\"version\": 1, \"launch\": [{\"kernel\": \"product\", \"grid\": [\"cdiv(N, 32)\", "     \
@@ -174,8 +175,67 @@ static void memos(void **state)
     assert_int_equal(failed, 0);
 }
 
+/* Marks that a launch leaves are found by the next one of its sample and by nobody else.  Frames that kernels of ours overwrite cost no
+ * process; larger ones cost one for each sample, and calls beyond a frame one after such frames. */
+static void frames_run(const char *timing)
+{
+    static const struct {
+        const char *seed;
+        unsigned verdicts[2]; /* cold, warm */
+        int replaces[2];      /* device processes: 0 none, 1 one, 2 two or more */
+    } rows[] = {
+        {"naive", {CHEATS_VERDICT(CORRECT), CHEATS_VERDICT(CORRECT)}, {0, 0}},
+        {"cheat_frame_twice", {CHEATS_VERDICT(WRONG), CHEATS_VERDICT(WRONG)}, {0, 0}},
+        {"cheat_frame_3k", {CHEATS_VERDICT(CORRECT), CHEATS_VERDICT(CORRECT)}, {0, 0}},
+        {"cheat_frame_12k", {CHEATS_VERDICT(CORRECT), CHEATS_VERDICT(CORRECT)}, {0, 0}},
+        {"cheat_frame_6k", {CHEATS_VERDICT(CORRECT), CHEATS_VERDICT(CORRECT)}, {0, 0}},
+        {"cheat_frame_calls", {CHEATS_VERDICT(CORRECT), CHEATS_VERDICT(CORRECT)}, {1, 1}},
+        {"cheat_frame_20k", {CHEATS_VERDICT(CORRECT), CHEATS_VERDICT(LAUNCH_ERROR)}, {2, 0}},
+        {"naive", {CHEATS_VERDICT(CORRECT), CHEATS_VERDICT(CORRECT)}, {1, 0}},
+    };
+    int is_warm = strcmp(timing, "warm") == 0;
+    struct rig g;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_task *task = hostile_cuda_task_load(FRAMES, &err);
+    size_t failed = 0;
+    if (!task)
+        fail_msg("%s", err.text);
+    if (rig_open(&g, timing) != 0) {
+        atoll_task_destroy(task);
+        skip();
+    }
+    if (atoll_referee_add_task(g.referee, 0, task, &err) != 0)
+        fail_msg("%s", err.text);
+    const struct atoll_cuda_device *d = atoll_cuda_device_of(g.referee);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct outcome o;
+        uint32_t before = d->generation;
+        evaluate(&g, 0, task, hostile_cuda_source(task, rows[i].seed), &o);
+        uint32_t replaced = d->generation - before;
+        int is_good = rows[i].verdicts[is_warm] >> o.verdict & 1 &&
+                      (replaced < 2 ? (int)replaced : 2) == rows[i].replaces[is_warm];
+        failed += !is_good;
+        printf("%s  %s %-22s got %-12s processes %u, %u bytes of frames overwritten, %zu samples, median "
+               "%.1f us  "
+               "%.120s\n",
+               is_good ? "ok  " : "FAIL", timing, rows[i].seed, atoll_verdict_name(o.verdict), replaced,
+               d->local_bytes, o.summary.count, o.summary.median / 1e3, o.detail);
+    }
+    rig_close(&g);
+    atoll_task_destroy(task);
+    assert_int_equal(failed, 0);
+}
+
+static void frames(void **state)
+{
+    (void)state;
+    frames_run("cold");
+    frames_run("warm");
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(medians), cmocka_unit_test(memos)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(medians), cmocka_unit_test(memos),
+                                       cmocka_unit_test(frames)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,11 +7,22 @@
 
 #define HOSTILE_CUDA_FOLDER ATOLL_SOURCE_DIR "/tests/fixtures/hostile-cuda/"
 
-/* LETTERS: what one launch leaves for the next; TEXTS: what a text may not say; EDGES and LIMITS: instructions and memory that
- * few kernels use, and what is not theirs. */
-enum hostile_cuda_task { GELU, MM, ROWSUM, SOFTMAX, LETTERS, TEXTS, EDGES, LIMITS, HOSTILE_CUDA_TASK_COUNT };
+/* LETTERS: what one launch leaves for the next; FRAMES: what it leaves in large frames of local memory; TEXTS: what a text may not say;
+ * EDGES and LIMITS: instructions and memory that few kernels use, and what is not theirs. */
+enum hostile_cuda_task {
+    GELU,
+    MM,
+    ROWSUM,
+    SOFTMAX,
+    LETTERS,
+    FRAMES,
+    TEXTS,
+    EDGES,
+    LIMITS,
+    HOSTILE_CUDA_TASK_COUNT
+};
 static const char *const hostile_cuda_tasks[HOSTILE_CUDA_TASK_COUNT] = {
-    "gelu", "mm", "rowsum", "softmax", "letters", "texts", "edges", "limits"};
+    "gelu", "mm", "rowsum", "softmax", "letters", "frames", "texts", "edges", "limits"};
 
 /* verdicts: those that are right, as bits of CHEATS_VERDICT; CORRECT of a cheat: it gains nothing.  at: where it may be
  * stopped (cheats.h), 0: it is honest.  is_dear: compiling it, or what it does to a device, takes long. */
@@ -87,6 +98,12 @@ static const struct hostile_cuda {
     /* found or not, nothing is gained: what they look for was overwritten */
     {LETTERS, "cheat_local_table", AT_DEVICE, CHEATS_VERDICT(CORRECT), "", 0},
     {LETTERS, "cheat_recursion_letter", AT_DEVICE, CHEATS_VERDICT(CORRECT), "", 0},
+    {FRAMES, "cheat_frame_3k", AT_DEVICE, CHEATS_VERDICT(CORRECT), "", 0},
+    {FRAMES, "cheat_frame_6k", AT_DEVICE, CHEATS_VERDICT(CORRECT), "", 0},
+    {FRAMES, "cheat_frame_12k", AT_DEVICE, CHEATS_VERDICT(CORRECT), "", 0},
+    {FRAMES, "cheat_frame_calls", AT_DEVICE, CHEATS_VERDICT(CORRECT), "",
+     0}, /* a process without such frames */
+    {FRAMES, "cheat_frame_twice", AT_DEVICE, CHEATS_VERDICT(WRONG), "", 0}, /* it is seen where it is found */
     {LETTERS, "cheat_local_deep", AT_DEVICE, CHEATS_VERDICT(CORRECT) | CHEATS_VERDICT(LAUNCH_ERROR), "", 0},
     {LETTERS, "cheat_shared_letter", AT_DEVICE, CHEATS_VERDICT(CORRECT) | CHEATS_VERDICT(WRONG), "", 0},
     {LETTERS, "cheat_mbarrier_letter", AT_DEVICE, CHEATS_VERDICT(CORRECT), "", 0},
@@ -131,6 +148,7 @@ static const struct hostile_cuda {
     /* it faults where a row's largest value is beyond 30, which some draws have */
     {SOFTMAX, "cheat_illegal", AT_DEVICE, CHEATS_VERDICT(CRASH) | CHEATS_VERDICT(CORRECT), "", 1},
     {SOFTMAX, "cheat_local_huge", AT_DEVICE, CHEATS_VERDICT(LAUNCH_ERROR), "", 1},
+    {FRAMES, "cheat_frame_20k", AT_DEVICE, CHEATS_VERDICT(CORRECT) | CHEATS_VERDICT(LAUNCH_ERROR), "", 1},
     {ROWSUM, "cheat_duel_far_leave", AT_DEVICE,
      CHEATS_VERDICT(CRASH) | CHEATS_VERDICT(WRONG) | CHEATS_VERDICT(CORRECT), "", 1},
     {ROWSUM, "cheat_duel_far_find", AT_DEVICE,

@@ -22,11 +22,12 @@ endif()
 set(device mpi-eval/backend/cuda/kernels)
 set(shared ${device}/prelude.h base/random.h core/task/dtype.h core/task/dtype_value.h core/task/init_value.h ${device}/cipher.h
            ${device}/params.h ${device}/known_answer.h ${device}/grid.cuh)
-set(support_unit ${shared} ${device}/contents.cu ${device}/inspect.cu ${device}/caches.cu ${device}/expected.cu
+set(support_unit ${shared} ${device}/contents.cu ${device}/inspect.cu ${device}/local_wipe.cuh ${device}/caches.cu ${device}/expected.cu
                  ${device}/fingerprint.h ${device}/fingerprint.cu ${device}/known_answer.cu ${device}/agreement.cu)
+set(wide_frames_unit ${shared} ${device}/local_wipe.cuh ${device}/wide_frames.cu)
 set(tiles_unit ${device}/tile.cuh)
 set(calibration_unit ${shared} ${device}/calibrate.cu ${device}/tensor.cu)
-foreach(unit support calibration tiles)
+foreach(unit support calibration wide_frames tiles)
   set(out ${CMAKE_CURRENT_BINARY_DIR}/device_${unit}.c)
   list(TRANSFORM ${unit}_unit PREPEND ${PROJECT_SOURCE_DIR}/ OUTPUT_VARIABLE depends)
   string(REPLACE ";" "," files "${${unit}_unit}")

@@ -5,6 +5,7 @@
 
 extern const char atoll_device_support_text[];
 extern const char atoll_device_calibration_text[];
+extern const char atoll_device_wide_frames_text[];
 extern const char atoll_device_tiles_text[]; /* no unit: the head of a task's reference.cu */
 
 #endif

@@ -22,6 +22,7 @@
 #define SEALED_SHARE  0.35
 #define SEALED_LEAST  ((uint64_t)4 << 30)   /* and four times as much, and all of its share */
 #define MARGIN_BYTES  ((uint64_t)768 << 20) /* local memory of kernels, code, printf, the profiler's */
+#define LOCAL_SHARE   16                    /* no more than this part of the memory is left for more of it */
 #define ARENA_MIN     ((uint64_t)64 << 20)
 #define LENT_BYTES    ((uint64_t)4 << 30) /* an area of more is a task's for as long as that runs */
 #define FLUSH_MIN     ((uint64_t)32 << 20)
@@ -80,8 +81,16 @@ void atoll_cuda_device_drop(struct atoll_cuda_device *d)
     memset(d->areas, 0, sizeof(d->areas));
     memset(d->candidates, 0, sizeof(d->candidates));
     memset(d->oracles, 0, sizeof(d->oracles));
+    d->local_bytes = ATOLL_SUPPORT_LOCAL_BYTES;
+    d->has_unreached = 0;
     if (d->expected_store && !d->sealed.bytes)
         atoll_expected_store_reset(d->expected_store, 0);
+}
+
+void atoll_cuda_device_replace(struct atoll_cuda_device *d)
+{
+    atoll_cuda_device_drop(d);
+    d->last_stack_bytes = 0;
 }
 
 void atoll_cuda_device_drop_all(struct atoll_cuda_device *d)
@@ -222,6 +231,34 @@ static uint64_t areas_budget(const struct atoll_cuda_device *d, uint64_t *ret_se
     return budget;
 }
 
+/* Of frames so wide, beyond those that the margin has room for. */
+static uint64_t local_room(const struct atoll_cuda_device *d, uint32_t frame_bytes)
+{
+    const struct atoll_device_limits *l = &d->facts.limits;
+    return frame_bytes <= ATOLL_SUPPORT_LOCAL_BYTES
+               ? 0
+               : atoll_support_local_room(frame_bytes - ATOLL_SUPPORT_LOCAL_BYTES, l->multiprocessors,
+                                          l->threads_per_multiprocessor);
+}
+
+/* The budget less what is left for local memory while no task needs it. */
+static uint64_t areas_usual(const struct atoll_cuda_device *d, uint64_t budget)
+{
+    uint32_t frame_bytes = ATOLL_SUPPORT_LOCAL_WIDEST;
+    while (local_room(d, frame_bytes) > d->facts.free_bytes / LOCAL_SHARE)
+        frame_bytes /= 2;
+    uint64_t room = local_room(d, frame_bytes);
+    return budget > room ? budget - room : 0;
+}
+
+uint64_t atoll_cuda_device_spare(const struct atoll_cuda_device *d)
+{
+    uint64_t sealed, budget = areas_budget(d, &sealed);
+    uint64_t used = d->areas[ATOLL_AREA_ARENA].bytes + d->areas[ATOLL_AREA_PLAIN].bytes +
+                    d->areas[ATOLL_AREA_SEALED].bytes;
+    return budget > used ? budget - used : 0;
+}
+
 /* Small areas only grow, so that tasks in turns share them.  Large ones go when a task comes that does not need them: whenever
  * another candidate runs all of them is overwritten. */
 static uint64_t area_size(const struct atoll_cuda_device *d, enum atoll_cuda_area area, uint64_t wanted)
@@ -238,7 +275,7 @@ void atoll_cuda_device_expect(struct atoll_cuda_device *d, uint64_t bytes)
 int atoll_cuda_device_has_room(const struct atoll_cuda_device *d, uint64_t arena, uint64_t plain)
 {
     const uint64_t *w = d->wanted;
-    uint64_t sealed, budget = areas_budget(d, &sealed);
+    uint64_t sealed, budget = areas_usual(d, areas_budget(d, &sealed));
     uint64_t all_arena = w[ATOLL_AREA_ARENA] > arena ? w[ATOLL_AREA_ARENA] : arena;
     uint64_t all_plain = w[ATOLL_AREA_PLAIN] > plain ? w[ATOLL_AREA_PLAIN] : plain;
     return d->worker && all_arena <= budget && all_plain <= budget - all_arena &&
@@ -248,11 +285,13 @@ int atoll_cuda_device_has_room(const struct atoll_cuda_device *d, uint64_t arena
 int atoll_cuda_device_reserve(struct atoll_cuda_device *d, uint64_t arena_least, uint64_t arena_wanted,
                               uint64_t plain, struct atoll_err *err)
 {
-    uint64_t *w = d->wanted, sealed, budget = areas_budget(d, &sealed);
+    uint64_t *w = d->wanted, sealed, all = areas_budget(d, &sealed), budget = areas_usual(d, all);
     uint64_t arena = area_size(d, ATOLL_AREA_ARENA, arena_wanted);
     uint64_t all_plain = area_size(d, ATOLL_AREA_PLAIN, plain);
     if (arena > budget || all_plain > budget - arena || arena + all_plain + sealed > budget) {
-        /* what earlier tasks wanted goes first, then the expected values, then the rotation */
+        /* what earlier tasks wanted goes first, then the expected values, then the rotation, then the room of local memory */
+        if (arena_least > budget || plain > budget - arena_least)
+            budget = all;
         arena = arena_wanted > ARENA_MIN ? arena_wanted : ARENA_MIN;
         all_plain = plain;
         if (arena > budget || all_plain > budget - arena)
@@ -271,6 +310,12 @@ int atoll_cuda_device_reserve(struct atoll_cuda_device *d, uint64_t arena_least,
         if (w[i] <= LENT_BYTES && w[i] > d->usual[i])
             d->usual[i] = w[i];
     w[ATOLL_AREA_SEALED] = sealed / SEALED_GRAIN * SEALED_GRAIN;
+    if (d->local_bytes > ATOLL_SUPPORT_LOCAL_BYTES &&
+        w[ATOLL_AREA_ARENA] + w[ATOLL_AREA_PLAIN] + w[ATOLL_AREA_SEALED] + local_room(d, d->local_bytes) >
+            all) {
+        atoll_cuda_device_replace(d); /* the driver does not give local memory back */
+        return 1;
+    }
     return areas_make(d, err);
 }
 
@@ -282,8 +327,10 @@ int atoll_cuda_device_hand_over(struct atoll_cuda_device *d, uint64_t candidate,
     const struct atoll_span *sealed = &d->areas[ATOLL_AREA_SEALED];
     uint32_t left_bytes = d->last_stack_bytes;
     uint64_t offset, bytes;
-    if (d->last_candidate == candidate)
+    if (d->last_candidate == candidate) {
+        d->last_stack_bytes = stack_bytes; /* the process may be another one */
         return 0;
+    }
     atoll_command_batch_clear(&d->batch);
     for (size_t i = 0; i < sizeof(areas) / sizeof(*areas); i++)
         if (d->areas[areas[i]].bytes)
@@ -293,10 +340,19 @@ int atoll_cuda_device_hand_over(struct atoll_cuda_device *d, uint64_t candidate,
         atoll_command_batch_set(&d->batch, sealed->address + offset, (uint32_t)atoll_random_at(~key, k),
                                 bytes / 4);
     int is_wiped =
+        left_bytes <= d->local_bytes &&
         atoll_support_local_wipe(&d->batch, left_bytes, d->facts.limits.multiprocessors,
                                  d->facts.limits.threads_per_multiprocessor,
                                  atoll_random_at(key, 0x6c6f63616cull), atoll_cuda_result(d, 0)) == 0;
     int rc = is_wiped ? atoll_cuda_device_run_own(d, "handing the memory over", err) : 1;
+    if (rc < 0 && left_bytes > ATOLL_SUPPORT_LOCAL_BYTES && d->worker &&
+        d->reply.status ==
+            ATOLL_COMMAND_BATCH_REFUSED) { /* memory of larger frames, by a driver that had given it back */
+        atoll_err_clear(err);
+        d->local_refusals++;
+        is_wiped = 0;
+        rc = 1;
+    }
     if (!is_wiped)
         atoll_cuda_device_drop(d);
     if (rc == 0 || !is_wiped) {
@@ -502,26 +558,35 @@ int atoll_cuda_compile(struct atoll_cuda_device *d, const char *name, const char
     return failed ? failed : cubin_take(&compiled, name, ret_cubin, err);
 }
 
-/* Both units of ours, at the same time: calibration's is ready before support's. */
+/* All units of ours, at the same time: the others are ready before support's. */
 static int units_compile(struct atoll_cuda_device *d, struct atoll_err *err)
 {
-    static const uint64_t job = UINT64_MAX - 1; /* nobody else has jobs before the device is open */
-    static const char name[] = "calibration.cu";
-    const char *support = atoll_support_text(), *calibration = atoll_support_calibration_text();
+    static const uint64_t job =
+        UINT64_MAX - 1; /* and below: nobody else has jobs before the device is open */
+    const struct {
+        const char *name, *text;
+        struct atoll_cuda_cubin_bytes *to;
+    } others[] = {{"calibration.cu", atoll_support_calibration_text(), &d->calibration},
+                  {"wide_frames.cu", atoll_support_wide_frames_text(), &d->wide_frames}};
+    const char *support = atoll_support_text();
     struct atoll_compiler *compiler = d->referee->compiler;
-    struct atoll_compiled compiled = {0};
-    if (atoll_compiler_submit(compiler, job, name, calibration, strlen(calibration), NULL, 0, err) != 0)
-        return -1;
+    for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+        if (atoll_compiler_submit(compiler, job - i, others[i].name, others[i].text, strlen(others[i].text),
+                                  NULL, 0, err) != 0)
+            return -1;
     int failed = atoll_cuda_compile(d, "support.cu", support, strlen(support), &d->support, err);
-    if (atoll_compiler_wait(compiler, job, &compiled, err) != 0)
-        return -1;
-    if (!failed && compiled.status == ATOLL_COMPILE_TIMEOUT) { /* as above */
-        atoll_compiled_fini(&compiled);
-        return atoll_cuda_compile(d, name, calibration, strlen(calibration), &d->calibration, err);
+    for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+        struct atoll_compiled compiled = {0};
+        if (atoll_compiler_wait(compiler, job - i, &compiled, err) != 0)
+            return -1;
+        if (failed || compiled.status == ATOLL_COMPILE_TIMEOUT) /* the latter as above */
+            atoll_compiled_fini(&compiled);
+        if (!failed)
+            failed = compiled.status == ATOLL_COMPILE_TIMEOUT
+                         ? atoll_cuda_compile(d, others[i].name, others[i].text, strlen(others[i].text),
+                                              others[i].to, err)
+                         : cubin_take(&compiled, others[i].name, others[i].to, err);
     }
-    if (!failed)
-        return cubin_take(&compiled, name, &d->calibration, err);
-    atoll_compiled_fini(&compiled);
     return failed;
 }
 
@@ -577,6 +642,7 @@ int atoll_cuda_device_open(struct atoll_referee *referee, struct atoll_err *err)
     d->referee = referee;
     d->lock_fd = -1;
     d->last_place = -1;
+    d->local_bytes = ATOLL_SUPPORT_LOCAL_BYTES;
     atoll_command_batch_init(&d->batch);
     atoll_command_batch_reply_init(&d->reply);
     atoll_cuda_device_choose(&d->settings);
@@ -600,6 +666,7 @@ void atoll_cuda_device_close(struct atoll_referee *referee)
     atoll_cuda_unlock(d->lock_fd);
     free(d->support.bytes);
     free(d->calibration.bytes);
+    free(d->wide_frames.bytes);
     atoll_command_batch_fini(&d->batch);
     atoll_command_batch_reply_fini(&d->reply);
     free(d);

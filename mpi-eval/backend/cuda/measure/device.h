@@ -65,7 +65,7 @@ struct atoll_cuda_device {
     int is_quarantined;
     int lock_fd;
     struct atoll_watch watch;
-    struct atoll_cuda_cubin_bytes support, calibration;
+    struct atoll_cuda_cubin_bytes support, calibration, wide_frames;
     uint32_t support_stack_bytes;              /* that a thread of support's may spill */
     struct atoll_span areas[ATOLL_AREA_COUNT]; /* bytes 0: not allocated */
     uint64_t wanted[ATOLL_AREA_COUNT];         /* bytes, kept over processes */
@@ -83,6 +83,10 @@ struct atoll_cuda_device {
     uint64_t clock;
     uint64_t candidate_count, last_candidate; /* opened so far; who ran last */
     uint32_t last_stack_bytes;                /* of its kernels, a thread */
+    /* local_memory.h: of the process there is, */
+    uint32_t local_bytes;    /* what of a thread's local memory is overwritten */
+    int has_unreached;       /* a candidate with more ran in it */
+    unsigned local_refusals; /* of memory for it, so far */
     /* the placement before this one: two candidates of a pair share it */
     uint64_t last_key;
     int last_place;
@@ -124,6 +128,8 @@ int atoll_cuda_device_ready(struct atoll_cuda_device *device, struct atoll_err *
 void atoll_cuda_device_drop(struct atoll_cuda_device *device);
 /* The same, and everything that is sealed: it is in doubt, or its memory is for others. */
 void atoll_cuda_device_drop_all(struct atoll_cuda_device *device);
+/* A drop because of what candidates left, of which the next process has nothing. */
+void atoll_cuda_device_replace(struct atoll_cuda_device *device);
 /* Runs the known-answer kernel on the process there is. */
 int atoll_cuda_device_qualify(struct atoll_cuda_device *device, struct atoll_err *err);
 
@@ -135,7 +141,8 @@ int atoll_cuda_device_run(struct atoll_cuda_device *device, double deadline_ns, 
 int atoll_cuda_device_run_own(struct atoll_cuda_device *device, const char *what, struct atoll_err *err);
 
 /* Makes sure that the areas have at least this much, 0: whatever.  A larger arena or plain area takes from the sealed
- * values.  0, 1 lost, -1: ATOLL_E_LIMIT "needs X bytes, device has Y". */
+ * values, then from what is left for local memory (a process that has it already is replaced).  0, 1 lost, -1: ATOLL_E_LIMIT "needs X
+ * bytes, device has Y". */
 int atoll_cuda_device_reserve(struct atoll_cuda_device *device, uint64_t arena_least, uint64_t arena_wanted,
                               uint64_t plain, struct atoll_err *err);
 
@@ -143,13 +150,16 @@ int atoll_cuda_device_reserve(struct atoll_cuda_device *device, uint64_t arena_l
  * up to its share: what is free of it is overwritten whenever another candidate runs. */
 void atoll_cuda_device_expect(struct atoll_cuda_device *device, uint64_t bytes);
 
+/* Bytes that the areas leave of what they may take: for local memory. */
+uint64_t atoll_cuda_device_spare(const struct atoll_cuda_device *device);
+
 /* 1 when they can have at least this much without anything that is sealed giving way; 0 as well without a process. */
 int atoll_cuda_device_has_room(const struct atoll_cuda_device *device, uint64_t arena, uint64_t plain);
 
 /* Another candidate is about to run: what the last one may have left where nobody reads before writing (notes for its
  * relatives, on the very draw that both sides of a pair share; EXPLOITS.md D1, F10) is overwritten: all areas, but for what
- * is sealed, and local memory.  A process with more local memory than can be overwritten is replaced.  stack_bytes: of the
- * new one's kernels, a thread.  0, 1 lost, -1. */
+ * is sealed, and local memory.  A process whose local memory cannot be overwritten is replaced.  stack_bytes: of the
+ * new one's kernels, a thread (atoll_cuda_local_reach).  0, 1 lost, -1. */
 int atoll_cuda_device_hand_over(struct atoll_cuda_device *device, uint64_t candidate, uint32_t stack_bytes,
                                 uint64_t key, struct atoll_err *err);
 

@@ -7,6 +7,7 @@
 
 #include "base/random.h"
 #include "mpi-eval/backend/cuda/measure/backend.h"
+#include "mpi-eval/backend/cuda/measure/local_memory.h"
 #include "mpi-eval/backend/cuda/measure/stage.h"
 
 #define SERIES      ((uint64_t)1 << 61) /* input sets of their own */
@@ -237,11 +238,14 @@ static int launches_count(struct counting *c)
 static void count(struct counting *c)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    int rc = atoll_cuda_stage_set(&c->stage, &err);
+    int is_reached = 1, rc = atoll_cuda_stage_set(&c->stage, &err);
+    if (rc == 0)
+        rc = atoll_cuda_local_have(c->stage.device, c->stage.candidate, &is_reached, &err);
     if (rc != 0) {
         no_counters(c, rc > 0 ? "the device process was lost" : err.text);
         return;
     }
+    c->stage.device->has_unreached |= !is_reached;
     if (counters_open(c) != 0 || launches_count(c) != 0)
         return;
     c->profile->tier = ATOLL_TIER_COUNTERS;

@@ -187,12 +187,19 @@ static void plain_wipe(const struct atoll_cuda_sample *s, struct atoll_command_b
 
 /* What threads with a frame of so many bytes left, as far as it can be overwritten. */
 static void local_wipe(const struct atoll_cuda_sample *s, struct atoll_command_batch *batch,
-                       uint32_t frame_bytes)
+                       uint32_t frame_bytes, uint32_t most)
 {
-    uint32_t bytes = frame_bytes < ATOLL_SUPPORT_LOCAL_BYTES ? frame_bytes : ATOLL_SUPPORT_LOCAL_BYTES;
+    uint32_t bytes = frame_bytes < most ? frame_bytes : most;
     if (bytes)
         atoll_support_local_wipe(batch, bytes, s->multiprocessors, s->threads_per_multiprocessor,
                                  key_of(s, 3, 3), s->result + AT_FLUSH);
+}
+
+/* The candidate's frames. */
+static void candidate_wipe(const struct atoll_cuda_sample *s, struct atoll_command_batch *batch)
+{
+    uint32_t most = s->local_bytes > ATOLL_SUPPORT_LOCAL_BYTES ? s->local_bytes : ATOLL_SUPPORT_LOCAL_BYTES;
+    local_wipe(s, batch, atoll_cuda_loaded_candidate_local_bytes(s->candidate), most);
 }
 
 /* Inputs as they were: in and constant where the candidate had them (their hashes tell), inout made again.  some: of
@@ -223,13 +230,13 @@ static int reference_run_by(const struct atoll_cuda_sample *s, struct atoll_comm
                              outputs, count, s->multiprocessors);
         /* Blocks leave tiles in shared and in local memory; a candidate finds neither. */
         atoll_support_shared_wipe(batch, s->multiprocessors, s->shared_bytes, key_of(s, 3, 2));
-        local_wipe(s, batch, s->oracle->tiled_stack_bytes);
+        local_wipe(s, batch, s->oracle->tiled_stack_bytes, ATOLL_SUPPORT_LOCAL_BYTES);
         return 0;
     }
     if (atoll_cuda_reference_run(batch, atoll_cuda_oracle_function(s->oracle), s->task, s->variant, inputs,
                                  outputs, count, some, s->plain.scratch, s->plain.scratch_bytes, err) != 0)
         return -1;
-    local_wipe(s, batch, s->oracle->stack_bytes);
+    local_wipe(s, batch, s->oracle->stack_bytes, ATOLL_SUPPORT_LOCAL_BYTES);
     return 0;
 }
 
@@ -282,7 +289,7 @@ static void tails_fetch(const struct atoll_cuda_sample *s, struct atoll_command_
 /* The end of every batch that seals or compares. */
 static void results_fetch(const struct atoll_cuda_sample *s, struct atoll_command_batch *batch)
 {
-    local_wipe(s, batch, s->stack_bytes);
+    local_wipe(s, batch, s->stack_bytes, ATOLL_SUPPORT_LOCAL_BYTES);
     atoll_command_batch_read(batch, s->result, AT_END);
     tails_fetch(s, batch);
     results_clear(s, batch); /* findings quote expected values */
@@ -397,7 +404,7 @@ static int warming_add(struct atoll_cuda_sample *s, struct atoll_command_batch *
     atoll_inspection_end(&inspection);
     atoll_command_batch_read(batch, s->result + AT_WARMING, AT_WARMING_END - AT_WARMING);
     tails_fetch(s, batch);
-    local_wipe(s, batch, atoll_cuda_loaded_candidate_local_bytes(s->candidate));
+    candidate_wipe(s, batch);
     if (atoll_cuda_loaded_candidate_of(s->candidate)->cubin.state_bytes) {
         atoll_command_batch_sync(batch); /* a module goes when its kernels have ended */
         atoll_cuda_loaded_candidate_append_load(batch, s->candidate);
@@ -419,7 +426,7 @@ int atoll_cuda_sample_run(struct atoll_cuda_sample *s, struct atoll_command_batc
     if (atoll_cuda_loaded_candidate_of(s->candidate)->cubin.state_bytes)
         atoll_cuda_loaded_candidate_append_load(batch, s->candidate);
     atoll_command_batch_cache_reset(batch);
-    local_wipe(s, batch, atoll_cuda_loaded_candidate_local_bytes(s->candidate));
+    candidate_wipe(s, batch);
     atoll_command_batch_event(batch, ATOLL_SAMPLE_BEGUN);
     if ((s->is_warm && warming_add(s, batch, err) != 0) ||
         contents_make(s, batch, s->input_set->seed, ATOLL_SAMPLE_TIMED, err) != 0)

@@ -31,6 +31,8 @@ struct atoll_cuda_sample {
     uint64_t result, sealed; /* addresses of the areas */
     uint32_t multiprocessors, shared_bytes, threads_per_multiprocessor;
     uint32_t stack_bytes; /* that a thread of our kernels may spill: overwritten before a candidate runs */
+    uint32_t
+        local_bytes; /* of local memory of a thread, that the process overwrites; less than ATOLL_SUPPORT_LOCAL_BYTES: as much */
     struct atoll_device_command_launch *launches; /* room for ATOLL_PLAN_LAUNCH_LIMIT */
     size_t launch_count;
     size_t plan_launch; /* number of the first in the plan's list: the path's that is taken here */

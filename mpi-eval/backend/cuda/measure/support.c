@@ -35,6 +35,11 @@ const char *atoll_support_calibration_text(void)
     return atoll_device_calibration_text;
 }
 
+const char *atoll_support_wide_frames_text(void)
+{
+    return atoll_device_wide_frames_text;
+}
+
 int atoll_support_stack(const void *cubin, size_t length, uint32_t *ret_bytes, struct atoll_err *err)
 {
     const char *names[ATOLL_SUPPORT_KERNEL_COUNT];
@@ -60,7 +65,14 @@ void atoll_support_load(struct atoll_command_batch *batch, const void *cubin, si
 {
     atoll_command_batch_module_load(batch, 0, cubin, length);
     atoll_command_batch_module_load(batch, 1, calibration_cubin, calibration_length);
-    for (uint32_t i = 0; i < ATOLL_SUPPORT_KERNEL_COUNT; i++)
+    for (uint32_t i = 0; i < ATOLL_SUPPORT_LOADED_COUNT; i++)
+        atoll_command_batch_function(batch, i, kernels[i].module, kernels[i].name);
+}
+
+void atoll_support_wide_frames_load(struct atoll_command_batch *batch, const void *cubin, size_t length)
+{
+    atoll_command_batch_module_load(batch, 2, cubin, length);
+    for (uint32_t i = ATOLL_SUPPORT_LOADED_COUNT; i < ATOLL_SUPPORT_KERNEL_COUNT; i++)
         atoll_command_batch_function(batch, i, kernels[i].module, kernels[i].name);
 }
 
@@ -160,17 +172,48 @@ void atoll_support_shared_wipe(struct atoll_command_batch *batch, uint32_t multi
     atoll_support_launch(batch, ATOLL_KERNEL_flush_write, multiprocessors, 1024, shared_bytes, &p, sizeof(p));
 }
 
+static const struct {
+    uint32_t bytes, kernel;
+} frames[] = {{1024, ATOLL_KERNEL_local_1k},
+              {ATOLL_SUPPORT_LOCAL_BYTES, ATOLL_KERNEL_local_2k},
+              {4096, ATOLL_KERNEL_local_4k},
+              {8192, ATOLL_KERNEL_local_8k},
+              {ATOLL_SUPPORT_LOCAL_WIDEST, ATOLL_KERNEL_local_16k}};
+#define FRAMES (sizeof(frames) / sizeof(*frames))
+
+/* FRAMES: none. */
+static size_t frame_at(uint32_t bytes)
+{
+    size_t i = 0;
+    while (i < FRAMES && frames[i].bytes < bytes)
+        i++;
+    return i;
+}
+
+uint32_t atoll_support_local_frame(uint32_t frame_bytes)
+{
+    size_t i = frame_at(frame_bytes);
+    return i < FRAMES ? frames[i].bytes : 0;
+}
+
+uint64_t atoll_support_local_room(uint32_t frame_bytes, uint32_t multiprocessors,
+                                  uint32_t threads_per_multiprocessor)
+{
+    uint64_t bytes = (uint64_t)frame_bytes * multiprocessors * threads_per_multiprocessor;
+    return bytes + bytes / 8;
+}
+
 int atoll_support_local_wipe(struct atoll_command_batch *batch, uint32_t frame_bytes,
                              uint32_t multiprocessors, uint32_t threads_per_multiprocessor, uint64_t key,
                              uint64_t result)
 {
     struct atoll_area_launch p = {.key = key, .result = result};
     uint64_t blocks = (uint64_t)multiprocessors * (threads_per_multiprocessor / ATOLL_SUPPORT_BLOCK + 1);
-    if (frame_bytes > ATOLL_SUPPORT_LOCAL_BYTES)
+    size_t i = frame_at(frame_bytes);
+    if (i == FRAMES)
         return -1;
-    uint32_t kernel = frame_bytes > 1024 ? ATOLL_KERNEL_local_2k : ATOLL_KERNEL_local_1k;
     for (int twice = 0; twice < 2; twice++)
-        atoll_support_launch(batch, kernel, blocks, ATOLL_SUPPORT_BLOCK, 0, &p, sizeof(p));
+        atoll_support_launch(batch, frames[i].kernel, blocks, ATOLL_SUPPORT_BLOCK, 0, &p, sizeof(p));
     return 0;
 }
 

@@ -18,7 +18,7 @@
 
 /* Slots that support uses; callers use modules from ATOLL_SUPPORT_MODULE_END and functions from
  * ATOLL_SUPPORT_FUNCTION_END on. */
-#define ATOLL_SUPPORT_MODULE_END   2
+#define ATOLL_SUPPORT_MODULE_END   3
 #define ATOLL_SUPPORT_FUNCTION_END 64
 
 /* The translation unit of the support module and of the calibration module, to be compiled for the device (sm_90a where
@@ -26,12 +26,16 @@
  * besides the architecture; what must not be contracted is written so. */
 const char *atoll_support_text(void);
 const char *atoll_support_calibration_text(void);
+/* And that of frames above ATOLL_SUPPORT_LOCAL_BYTES, which a process loads when a candidate has such. */
+const char *atoll_support_wide_frames_text(void);
 /* Local memory of a thread of the support module's kernels, but those whose purpose it is: registers that a compiler spilled, of
  * expected values, inputs and keys.  ATOLL_E_MISSING where it is more than can be overwritten. */
 int atoll_support_stack(const void *cubin, size_t length, uint32_t *ret_bytes, struct atoll_err *err);
-/* Loads both and looks their kernels up (FUNCTION results: skip ATOLL_SUPPORT_KERNEL_COUNT of them). */
+/* Loads support and calibration and looks their kernels up (FUNCTION results: skip ATOLL_SUPPORT_LOADED_COUNT of them). */
 void atoll_support_load(struct atoll_command_batch *batch, const void *cubin, size_t length,
                         const void *calibration_cubin, size_t calibration_length);
+/* The same for wide frames. */
+void atoll_support_wide_frames_load(struct atoll_command_batch *batch, const void *cubin, size_t length);
 
 /* ---- before the candidate ---- */
 
@@ -52,12 +56,18 @@ void atoll_support_flush(struct atoll_command_batch *batch, uint64_t area, uint6
 void atoll_support_shared_wipe(struct atoll_command_batch *batch, uint32_t multiprocessors,
                                uint32_t shared_bytes, uint64_t key);
 
-/* Garbage in the local memory of every thread that a multiprocessor can hold, as far as frames of frame_bytes reach; -1:
- * more than ATOLL_SUPPORT_LOCAL_BYTES. */
-#define ATOLL_SUPPORT_LOCAL_BYTES 2048u
+/* Garbage in the local memory of every thread that a multiprocessor can hold, as far as frames of frame_bytes reach; -1: more than
+ * ATOLL_SUPPORT_LOCAL_WIDEST.  Frames above ATOLL_SUPPORT_LOCAL_BYTES want wide frames loaded. */
+#define ATOLL_SUPPORT_LOCAL_BYTES  2048u
+#define ATOLL_SUPPORT_LOCAL_WIDEST 16384u
 int atoll_support_local_wipe(struct atoll_command_batch *batch, uint32_t frame_bytes,
                              uint32_t multiprocessors, uint32_t threads_per_multiprocessor, uint64_t key,
                              uint64_t result);
+/* Of the smallest kernel that does so: bytes of a thread; 0: none. */
+uint32_t atoll_support_local_frame(uint32_t frame_bytes);
+/* Bytes of device memory that the driver keeps for such frames, a little more for what it rounds up. */
+uint64_t atoll_support_local_room(uint32_t frame_bytes, uint32_t multiprocessors,
+                                  uint32_t threads_per_multiprocessor);
 /* Reads `bytes` at address, but the last bytes % 16: as much of it as fits is in the cache afterwards. */
 void atoll_support_touch(struct atoll_command_batch *batch, uint64_t address, uint64_t bytes, uint64_t key,
                          uint64_t result);
@@ -180,11 +190,15 @@ int atoll_support_tensor(struct atoll_command_batch *batch, unsigned type, uint3
     X(tensor_tf32, 1)                                                                                        \
     X(tensor_f8e4m3, 1)                                                                                      \
     X(tensor_f8e5m2, 1)                                                                                      \
-    X(tensor_i8, 1)
+    X(tensor_i8, 1)                                                                                          \
+    X(local_4k, 2)                                                                                           \
+    X(local_8k, 2)                                                                                           \
+    X(local_16k, 2)
 
 #define ATOLL_SUPPORT_SLOT(name, module) ATOLL_KERNEL_##name,
 enum atoll_support_kernel { ATOLL_SUPPORT_KERNELS(ATOLL_SUPPORT_SLOT) ATOLL_SUPPORT_KERNEL_COUNT };
 #undef ATOLL_SUPPORT_SLOT
+#define ATOLL_SUPPORT_LOADED_COUNT ((unsigned)ATOLL_KERNEL_local_4k) /* of modules 0 and 1, the first ones */
 
 /* `blocks` blocks of `threads`; params: one struct by value, NULL none. */
 void atoll_support_launch(struct atoll_command_batch *batch, uint32_t function, uint64_t blocks,

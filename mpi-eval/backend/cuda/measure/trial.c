@@ -10,6 +10,7 @@
 #include "mpi-eval/backend/cuda/measure/answer.h"
 #include "mpi-eval/backend/cuda/measure/backend.h"
 #include "mpi-eval/backend/cuda/measure/launch.h"
+#include "mpi-eval/backend/cuda/measure/local_memory.h"
 #include "mpi-eval/backend/cuda/measure/monitor.h"
 #include "mpi-eval/backend/cuda/measure/oracle.h"
 #include "mpi-eval/backend/cuda/measure/sample.h"
@@ -323,10 +324,12 @@ static uint64_t bytes_run(const struct atoll_cuda_trial_state *s)
     return (s->stage.sample.is_warm ? 2 : 1) * s->stage.total_bytes;
 }
 
-/* Whether the batch loads the candidate's image again, however large that is. */
-static int loads_in_run(const struct atoll_cuda_trial_state *s)
+/* Whether the batch does what others do not: it loads the candidate's image again, however large that is, or local memory is
+ * overwritten, or grows, for larger frames. */
+static int is_longer(const struct atoll_cuda_trial_state *s)
 {
-    return atoll_cuda_loaded_candidate_of(s->candidate)->cubin.state_bytes != 0;
+    return atoll_cuda_loaded_candidate_of(s->candidate)->cubin.state_bytes != 0 ||
+           atoll_cuda_loaded_candidate_local_bytes(s->candidate) > ATOLL_SUPPORT_LOCAL_BYTES;
 }
 
 /* Where the time of the batch went: the flush by the device's clock, the rest by the process's. */
@@ -334,7 +337,7 @@ static void run_account(struct atoll_cuda_trial_state *s)
 {
     const struct atoll_command_batch_reply *r = &s->device->reply;
     double *ns = s->referee->phases.ns, now = atoll_referee_now_ns(), wall = now - s->mark_ns;
-    if (!loads_in_run(s))
+    if (!is_longer(s))
         atoll_own_time_add(&s->device->own_time, fmax(wall - s->trial->ns, 0), bytes_run(s));
     double flush = -r->event_ns[ATOLL_SAMPLE_FILLED], start = r->seen_ns[ATOLL_SAMPLE_START],
            span = s->trial->ns;
@@ -384,11 +387,34 @@ static int warming_judge(struct atoll_cuda_trial_state *s, struct atoll_err *err
     return TRIAL_FAILED;
 }
 
+static int local_judge(struct atoll_cuda_trial_state *s, uint32_t most)
+{
+    return trial_judge(s, ATOLL_V_LAUNCH_ERROR, 4,
+                       "its threads have %u bytes of local memory; warm timing clears %u between the "
+                       "untimed and the timed run: use less, shared memory or scratch",
+                       atoll_cuda_loaded_candidate_local_bytes(s->candidate), most);
+}
+
+/* What it leaves in local memory is overwritten before its next run, or the process is replaced. */
+static int local_prepare(struct atoll_cuda_trial_state *s, struct atoll_err *err)
+{
+    struct atoll_cuda_device *d = s->device;
+    int is_reached = 0, rc = atoll_cuda_local_have(d, s->candidate, &is_reached, err);
+    trial_mark(s, ATOLL_PHASE_START);
+    if (rc != 0)
+        return rc > 0 ? TRIAL_AGAIN : TRIAL_FAILED;
+    if (!is_reached && s->referee->setup.is_warm)
+        return local_judge(s, d->local_bytes);
+    d->has_unreached |= !is_reached;
+    s->stage.sample.local_bytes = d->local_bytes;
+    return 0;
+}
+
 static int sampled_run(struct atoll_cuda_trial_state *s, struct atoll_err *err)
 {
     struct atoll_cuda_device *d = s->device;
     double deadline = (s->stage.sample.is_warm ? 2 : 1) * s->order->deadline_ns +
-                      atoll_own_time_limit_ns(loads_in_run(s) ? NULL : &d->own_time, bytes_run(s));
+                      atoll_own_time_limit_ns(is_longer(s) ? NULL : &d->own_time, bytes_run(s));
     atoll_command_batch_clear(&d->batch);
     if (atoll_cuda_sample_run(&s->stage.sample, &d->batch, err) != 0)
         return TRIAL_FAILED;
@@ -401,6 +427,8 @@ static int sampled_run(struct atoll_cuda_trial_state *s, struct atoll_err *err)
         long k = atoll_cuda_sample_launch_of(&s->stage.sample, r->command);
         if (k < 0) {
             atoll_err_set(err, ATOLL_E_CHILD, "command %u of a sample was refused: %s", r->command, r->text);
+            d->local_refusals +=
+                d->local_bytes > ATOLL_SUPPORT_LOCAL_BYTES; /* a driver that had given memory back */
             atoll_cuda_device_drop(s->device);
             return TRIAL_AGAIN;
         }
@@ -481,15 +509,11 @@ static int hand_over(struct atoll_cuda_trial_state *s, uint64_t candidate, uint3
 static int trial_once(struct atoll_cuda_trial_state *s, struct atoll_err *err)
 {
     const struct atoll_cuda_loaded_candidate *loaded = atoll_cuda_loaded_candidate_of(s->candidate);
-    uint32_t local_bytes = atoll_cuda_loaded_candidate_local_bytes(s->candidate);
+    uint32_t local_bytes = atoll_cuda_local_reach(s->candidate);
     s->mark_ns = atoll_referee_now_ns();
-    if (local_bytes > ATOLL_SUPPORT_LOCAL_BYTES && s->referee->setup.is_warm)
-        return trial_judge(s, ATOLL_V_LAUNCH_ERROR, 4,
-                           "its threads have %u bytes of local memory; warm timing clears %u between the "
-                           "untimed and the timed run: use less, shared memory or scratch",
-                           local_bytes, ATOLL_SUPPORT_LOCAL_BYTES);
-    if (local_bytes > ATOLL_SUPPORT_LOCAL_BYTES && s->device->last_candidate == loaded->number)
-        atoll_cuda_device_drop(s->device); /* no kernel of ours reaches what it may have left there */
+    if (local_bytes == ATOLL_CUDA_LOCAL_UNREACHED && s->referee->setup.is_warm)
+        return local_judge(s, atoll_cuda_local_most(s->candidate));
+    atoll_cuda_local_begin(s->device, s->candidate);
     int rc = trial_prepare(s, err);
     if (rc == 0)
         rc = hand_over(s, loaded->number, local_bytes, err);
@@ -497,6 +521,8 @@ static int trial_once(struct atoll_cuda_trial_state *s, struct atoll_err *err)
     if (rc == 0)
         rc = atoll_cuda_answer_have(s, err);
     trial_mark(s, ATOLL_PHASE_EXPECTED);
+    if (rc == 0)
+        rc = local_prepare(s, err);
     if (rc == 0)
         rc = sampled_run(s, err);
     if (rc == 0)

@@ -43,7 +43,11 @@ static void frames_check(const char *what, const char *arch, const void *bytes, 
     static const struct {
         const char *name;
         uint32_t stack_bytes;
-    } wipes[] = {{"atoll_local_1k_kernel", 1024}, {"atoll_local_2k_kernel", ATOLL_SUPPORT_LOCAL_BYTES}};
+    } wipes[] = {{"atoll_local_1k_kernel", 1024},
+                 {"atoll_local_2k_kernel", ATOLL_SUPPORT_LOCAL_BYTES},
+                 {"atoll_local_4k_kernel", 4096},
+                 {"atoll_local_8k_kernel", 8192},
+                 {"atoll_local_16k_kernel", ATOLL_SUPPORT_LOCAL_WIDEST}};
     static struct atoll_cubin cubin;
     struct atoll_err err = ATOLL_ERR_INIT;
     if (atoll_cubin_read(bytes, length, "", &cubin, &err) != 0)
@@ -92,8 +96,10 @@ static void test_units(void **state)
             print_message("this NVRTC has no %s\n", archs[i].name);
             continue;
         }
-        if (all || is_oldest || archs[i].number == 90)
+        if (all || is_oldest || archs[i].number == 90) {
             check_text("support", atoll_support_text(), archs[i].name, 1);
+            check_text("wide frames", atoll_support_wide_frames_text(), archs[i].name, 1);
+        }
         is_oldest = 0;
         check_text("calibration", atoll_support_calibration_text(), archs[i].name, 1);
     }
@@ -132,8 +138,9 @@ static void test_references(void **state)
 /* The texts are whole: no include is left, every kernel that load asks for is there. */
 static void test_texts_are_complete(void **state)
 {
-    const char *texts[] = {atoll_support_text(), atoll_support_calibration_text()};
-    for (size_t i = 0; i < 2; i++) {
+    const char *texts[] = {atoll_support_text(), atoll_support_calibration_text(),
+                           atoll_support_wide_frames_text()};
+    for (size_t i = 0; i < 3; i++) {
         assert_null(strstr(texts[i], "#include"));
         assert_non_null(strstr(texts[i], "atoll_random_at"));
         assert_true(strlen(texts[i]) > 10000);
@@ -141,6 +148,7 @@ static void test_texts_are_complete(void **state)
     assert_non_null(strstr(texts[0], "atoll_compare_kernel"));
     assert_non_null(strstr(texts[0], "atoll_contents_kernel"));
     assert_non_null(strstr(texts[1], "atoll_empty_kernel"));
+    assert_non_null(strstr(texts[2], "atoll_local_16k_kernel"));
 }
 
 int main(void)

@@ -137,20 +137,32 @@ static void test_local_memory_is_overwritten(void **state)
     static const struct {
         uint32_t local_bytes, kernel;
         int is_warm;
-        size_t launches; /* two for each time */
-    } rows[] = {{0, ATOLL_KERNEL_local_1k, 0, 0},    {0, ATOLL_KERNEL_local_1k, 1, 0},
-                {16, ATOLL_KERNEL_local_1k, 0, 2},   {16, ATOLL_KERNEL_local_1k, 1, 4},
-                {1040, ATOLL_KERNEL_local_2k, 1, 4}, {5000, ATOLL_KERNEL_local_2k, 0, 2}};
+        size_t launches;        /* two for each time */
+        uint32_t process_bytes; /* that the process overwrites */
+    } rows[] = {{0, ATOLL_KERNEL_local_1k, 0, 0, 0},
+                {0, ATOLL_KERNEL_local_1k, 1, 0, 8192},
+                {16, ATOLL_KERNEL_local_1k, 0, 2, 0},
+                {16, ATOLL_KERNEL_local_1k, 1, 4, 8192},
+                {1040, ATOLL_KERNEL_local_2k, 1, 4, 0},
+                {5000, ATOLL_KERNEL_local_2k, 0, 2, 0},
+                {5000, ATOLL_KERNEL_local_2k, 0, 2, 2048},
+                {3072, ATOLL_KERNEL_local_4k, 0, 2, 4096},
+                {3072, ATOLL_KERNEL_local_4k, 1, 4, 16384},
+                {5000, ATOLL_KERNEL_local_8k, 1, 4, 8192},
+                {12288, ATOLL_KERNEL_local_16k, 1, 4, 16384},
+                {12288, ATOLL_KERNEL_local_4k, 0, 2, 4096}}; /* as far as it goes: no other kernel is there */
     (void)state;
     sample->threads_per_multiprocessor = 2048;
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         image.cubin.kernel_count = 2;
         image.cubin.kernels[1].local_bytes = rows[i].local_bytes;
         sample->is_warm = rows[i].is_warm;
+        sample->local_bytes = rows[i].process_bytes;
         atoll_command_batch_clear(&batch);
         assert_int_equal(atoll_cuda_sample_run(sample, &batch, NULL), 0);
         decode();
-        assert_int_equal(launches_between(ATOLL_KERNEL_local_1k, ATOLL_KERNEL_local_2k + 1),
+        assert_int_equal(launches_between(ATOLL_KERNEL_local_1k, ATOLL_KERNEL_local_2k + 1) +
+                             launches_between(ATOLL_KERNEL_local_4k, ATOLL_KERNEL_local_16k + 1),
                          rows[i].launches);
         assert_int_equal(launches_between(rows[i].kernel, rows[i].kernel + 1), rows[i].launches);
         size_t first = launch_at(rows[i].kernel, 0), between = launch_at(rows[i].kernel, 2);
@@ -160,6 +172,7 @@ static void test_local_memory_is_overwritten(void **state)
                         between < sample->first_launch);
     }
     image.cubin.kernels[1].local_bytes = 0;
+    sample->local_bytes = 0;
 }
 
 static void test_warm_run_restores_globals(void **state)

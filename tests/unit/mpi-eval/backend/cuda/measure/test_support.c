@@ -59,6 +59,44 @@ static void test_hash_terms(void **state)
     }
 }
 
+/* The smallest frame that covers a candidate's, and none for what is too large. */
+static void test_frames(void **state)
+{
+    static const struct {
+        uint32_t bytes, frame, kernel;
+    } rows[] = {{0, 1024, ATOLL_KERNEL_local_1k},
+                {1024, 1024, ATOLL_KERNEL_local_1k},
+                {1025, 2048, ATOLL_KERNEL_local_2k},
+                {2048, 2048, ATOLL_KERNEL_local_2k},
+                {2049, 4096, ATOLL_KERNEL_local_4k},
+                {3072, 4096, ATOLL_KERNEL_local_4k},
+                {4096, 4096, ATOLL_KERNEL_local_4k},
+                {4104, 8192, ATOLL_KERNEL_local_8k},
+                {8192, 8192, ATOLL_KERNEL_local_8k},
+                {12288, 16384, ATOLL_KERNEL_local_16k},
+                {16384, 16384, ATOLL_KERNEL_local_16k},
+                {16385, 0, 0},
+                {UINT32_MAX, 0, 0}};
+    struct atoll_command_batch batch;
+    atoll_command_batch_init(&batch);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct atoll_device_command_launch launch;
+        struct atoll_device_command command;
+        struct atoll_reader reader;
+        assert_int_equal(atoll_support_local_frame(rows[i].bytes), rows[i].frame);
+        atoll_command_batch_clear(&batch);
+        assert_int_equal(atoll_support_local_wipe(&batch, rows[i].bytes, 132, 2048, 1, 0),
+                         rows[i].frame ? 0 : -1);
+        assert_int_equal(batch.count, rows[i].frame ? 2 : 0);
+        atoll_reader_init(&reader, batch.bytes.data, batch.bytes.length);
+        while (atoll_device_command_next(&reader, &command, &launch) == 1)
+            assert_true(launch.function == rows[i].kernel && launch.grid[0] == 132 * 9 &&
+                        launch.block[0] == 256);
+    }
+    atoll_command_batch_fini(&batch);
+    assert_true(atoll_support_local_room(4096, 132, 2048) == (uint64_t)132 * 2048 * 4096 / 8 * 9);
+}
+
 static void test_fill_params(void **state)
 {
     for (unsigned t = 0; t < ATOLL_DTYPE_COUNT; t++)
@@ -412,6 +450,7 @@ int main(void)
         cmocka_unit_test(test_threefry),
         cmocka_unit_test(test_hash_terms),
         cmocka_unit_test(test_fill_params),
+        cmocka_unit_test(test_frames),
         cmocka_unit_test(test_sealed_bytes),
         cmocka_unit_test(test_known_answer),
         cmocka_unit_test(test_launches),
