@@ -212,10 +212,8 @@ static const char *add_left(const char *result, unsigned left, struct atoll_aren
              : snprintf(note, sizeof(note), "\n[No more calls may be made: answer now.]");
     size_t length = strlen(result);
     char *text = atoll_arena_alloc(arena, length + (size_t)noted + 1, err);
-    if (!text)
-        return NULL;
-    memcpy(text, result, length);
-    memcpy(text + length, note, (size_t)noted + 1);
+    if (text)
+        snprintf(text, length + (size_t)noted + 1, "%s%s", result, note);
     return text;
 }
 

@@ -72,6 +72,15 @@ def every_category_has_a_family():
     check(len(ours) > 10 and len(said) > 10 and ours | said <= known, f"categories without a family: {sorted((ours | said) - known)}")
 
 
+def every_stage_has_a_pattern():
+    """What a stage's analyser, refiner and extractor are told of their own: of the languages that most campaigns write."""
+    stages = set(re.findall(r'= "([a-z]+)"', re.search(r"stage_names\[.*?};", (pathlib.Path(__file__).parents[2] / "core/issue.c").read_text(), re.S).group(0)))
+    check(len(stages) == 9, f"stages: {stages}")
+    for language in ("c", "cuda"):
+        told = {e["stage"] for e in json.loads(atoll("list", "--json", "--kind", "pattern", "--language", language))}
+        check(told == stages, f"no pattern in {language} of the stages {sorted(stages - told)}")
+
+
 INDEX = """version: 1
 devices:
   - {name: cpu, vendor: x86, what: a processor, compile: {c: -march=x86-64-v3}}
@@ -163,6 +172,7 @@ def expect(rows, name, part, text):
 
 def broken():
     every_category_has_a_family()
+    every_stage_has_a_pattern()
     write("index.yaml", INDEX)
     write("constraints/all.yaml", "version: 1\nconstraints:\n" + "".join(constraint(*row[:6]) for row in CONSTRAINTS))
     write("patterns/all.yaml", "version: 1\npatterns:\n"
