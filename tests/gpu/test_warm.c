@@ -190,7 +190,9 @@ static void frames_run(const char *timing)
         {"cheat_frame_12k", {CHEATS_VERDICT(CORRECT), CHEATS_VERDICT(CORRECT)}, {0, 0}},
         {"cheat_frame_6k", {CHEATS_VERDICT(CORRECT), CHEATS_VERDICT(CORRECT)}, {0, 0}},
         {"cheat_frame_calls", {CHEATS_VERDICT(CORRECT), CHEATS_VERDICT(CORRECT)}, {1, 1}},
-        {"cheat_frame_20k", {CHEATS_VERDICT(CORRECT), CHEATS_VERDICT(LAUNCH_ERROR)}, {2, 0}},
+        {"cheat_frame_20k",
+         {CHEATS_VERDICT(CORRECT) | CHEATS_VERDICT(UNSTABLE), CHEATS_VERDICT(LAUNCH_ERROR)},
+         {2, 0}},
         {"naive", {CHEATS_VERDICT(CORRECT), CHEATS_VERDICT(CORRECT)}, {1, 0}},
     };
     int is_warm = strcmp(timing, "warm") == 0;

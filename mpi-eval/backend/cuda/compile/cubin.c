@@ -298,6 +298,12 @@ enum {
     EIATTR_REGCOUNT = 0x2f
 };
 
+/* Instructions that move the stack, and by how much the last of them does, where that is a number. */
+struct stack_moves {
+    unsigned count;
+    int32_t by;
+};
+
 struct image {
     const unsigned char *bytes;
     size_t length;
@@ -305,6 +311,7 @@ struct image {
     const char *names;
     size_t names_length;
     struct atoll_cubin *cubin;
+    struct stack_moves moves[ATOLL_CUBIN_KERNEL_LIMIT], other_moves;
 };
 
 static int broken(struct atoll_err *err, const char *what)
@@ -477,10 +484,20 @@ static int is_kernel(const struct image *m, const char *name)
     return 0;
 }
 
-static int kernels_read(const struct image *m, struct atoll_err *err)
+static void stack_follow(const struct image *m, const Elf64_Shdr *s, struct stack_moves *moves)
+{
+    for (size_t at = 0; at + INSTRUCTION_BYTES <= (size_t)s->sh_size; at += INSTRUCTION_BYTES) {
+        uint64_t low = word_at(m->bytes + s->sh_offset + at);
+        if (!moves_stack(low))
+            continue;
+        moves->count++;
+        moves->by = (int32_t)(uint32_t)(low >> 32);
+    }
+}
+
+static int kernels_read(struct image *m, struct atoll_err *err)
 {
     struct atoll_cubin *c = m->cubin;
-    int has_frames = 0; /* any function, for any may be called */
     Elf64_Shdr s;
     for (size_t i = 0; i < m->head.e_shnum; i++) {
         const char *name;
@@ -492,18 +509,20 @@ static int kernels_read(const struct image *m, struct atoll_err *err)
         for (size_t at = 0; at + INSTRUCTION_BYTES <= (size_t)s.sh_size && !c->breaks;
              at += INSTRUCTION_BYTES) {
             const unsigned char *instruction = m->bytes + s.sh_offset + at;
-            has_frames |= moves_stack(word_at(instruction));
             c->breaks = breaks_of((unsigned)word_at(instruction) & OPERATION_MASK, word_at(instruction),
                                   word_at(instruction + 8), c->target);
             if (c->breaks)
                 snprintf(c->breaks_in, sizeof(c->breaks_in), "%s", name);
         }
-        if (!is_kernel(m, name))
+        if (!is_kernel(m, name)) {
+            stack_follow(m, &s, &m->other_moves);
             continue;
+        }
         if (c->kernel_count == ATOLL_CUBIN_KERNEL_LIMIT || strlen(name) >= sizeof(c->kernels[0].name))
             return atoll_err_set(err, ATOLL_E_INPUT,
                                  "more than %d kernels, or a name of more than %zu characters",
                                  ATOLL_CUBIN_KERNEL_LIMIT, sizeof(c->kernels[0].name) - 1);
+        stack_follow(m, &s, &m->moves[c->kernel_count]);
         struct atoll_cubin_kernel *k = &c->kernels[c->kernel_count++];
         snprintf(k->name, sizeof(k->name), "%s", name);
         k->registers = s.sh_info >> 24; /* of images without the attribute */
@@ -524,9 +543,18 @@ static int kernels_read(const struct image *m, struct atoll_err *err)
         }
         k->local_bytes = has_calls ? STACK_DEFAULT : 0;
     }
-    for (size_t i = 0; i < c->kernel_count && !has_frames; i++)
-        c->kernels[i].local_bytes = 0;
     return 0;
+}
+
+/* Nothing but kernels moves the stack (any function may be called), each once and by its frame: what they call, the slow path of a
+ * division say, lies on no stack, and a function that calls itself must. */
+static int is_framed(const struct image *m)
+{
+    for (size_t i = 0; i < m->cubin->kernel_count; i++)
+        if (m->moves[i].count > 1 ||
+            (m->moves[i].count == 1 && m->moves[i].by != -(int64_t)m->cubin->kernels[i].stack_bytes))
+            return 0;
+    return m->other_moves.count == 0;
 }
 
 static void details_read(const struct image *m, const struct symbols *t)
@@ -604,8 +632,9 @@ int atoll_cubin_read(const void *bytes, size_t length, const char *report, struc
         }
         details_read(&m, &symbols);
         report_read(c, report ? report : "");
+        int is_all = is_framed(&m);
         for (size_t i = 0; i < c->kernel_count; i++)
-            c->kernels[i].local_bytes += c->kernels[i].stack_bytes;
+            c->kernels[i].local_bytes = c->kernels[i].stack_bytes + (is_all ? 0 : c->kernels[i].local_bytes);
         *ret_cubin = *c;
     }
     free(c);

@@ -16,7 +16,7 @@ struct atoll_cubin_kernel {
     char name[128];
     uint32_t registers, static_shared_bytes, stack_bytes;
     /* Of local memory, what a thread can reach: its stack; beyond it calls may go on (a function that calls itself is in no
-     * frame) where anything moves the stack. */
+     * frame) where anything moves the stack but kernels, once and by their frames. */
     uint32_t local_bytes;
     uint32_t spill_store_bytes, spill_load_bytes; /* from the compiler's report, 0 without */
     uint32_t threads_limit;                       /* of __launch_bounds__; 0 none */

@@ -7,7 +7,7 @@
  * (CU_CTX_LMEM_RESIZE_TO_MAX: "now the default and cannot be disabled", says the driver API of CUDA 13).  So no candidate's launch makes
  * it grow, and what it grows by was overwritten.
  *
- * Who calls functions beyond its frames has the process's whole stack within reach, which is as large as the largest frame that ran:
+ * Who calls functions beyond its frames (cubin.h) has the process's whole stack within reach, which is as large as the largest frame that ran:
  * such a candidate has a process where none was larger than ATOLL_SUPPORT_LOCAL_BYTES. */
 #ifndef ATOLL_MPI_EVAL_BACKEND_CUDA_MEASURE_LOCAL_MEMORY_H
 #define ATOLL_MPI_EVAL_BACKEND_CUDA_MEASURE_LOCAL_MEMORY_H

@@ -104,6 +104,7 @@ static void local_memory(void **state)
     } rows[] = {{"stack_90a", "called", 400, 400 + 1024},
                 {"stack_90a", "itself", 0, 1024},
                 {"stack_90a", "both", 608, 608 + 1024},
+                {"slow_path_90a", "slow_path", 3072, 3072}, /* what it calls has no stack */
                 {"mixed_90a", "scale", 0, 0}};
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
