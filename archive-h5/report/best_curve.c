@@ -5,6 +5,7 @@
 
 #include "archive-h5/report/task_summary.h"
 
+#include "core/ask.h"
 #include "core/decision.h"
 #include "core/fitness.h"
 
@@ -37,18 +38,29 @@ static void gather_evaluations(struct atoll_curve *curve, const struct atoll_tab
     qsort(curve->evaluated, curve->evaluated_count, sizeof(*curve->evaluated), compare_events);
 }
 
+/* Of an ask, by its texts: a spool may be answered by somebody who counts nothing. */
+static uint64_t estimate_tokens(const struct atoll_tables *t, const struct atoll_row_ask *ask)
+{
+    return (strlen(atoll_tables_text(t, ask->system)) + strlen(atoll_tables_text(t, ask->prompt)) +
+            strlen(atoll_tables_text(t, ask->answer)) + strlen(atoll_tables_text(t, ask->thought))) /
+           ATOLL_BYTES_PER_TOKEN;
+}
+
 static void gather_answers(struct atoll_curve *curve, const struct atoll_tables *t, struct atoll_rows rows)
 {
     for (size_t i = 0; i < rows.count; i++) {
         struct atoll_row_ask ask;
         atoll_tables_get(t, ATOLL_TABLE_ASKS, rows.rows[i], &ask);
+        uint64_t tokens = ask.tokens + ask.tool_tokens;
         if (ask.answered_ns > 0)
-            curve->answers[curve->answer_count++] =
-                (struct atoll_curve_answer){ask.answered_ns, ask.tokens + ask.tool_tokens};
+            curve->answers[curve->answer_count++] = (struct atoll_curve_answer){
+                ask.answered_ns, tokens, tokens ? tokens : estimate_tokens(t, &ask)};
     }
     qsort(curve->answers, curve->answer_count, sizeof(*curve->answers), compare_answers);
-    for (size_t i = 1; i < curve->answer_count; i++)
+    for (size_t i = 1; i < curve->answer_count; i++) {
         curve->answers[i].tokens += curve->answers[i - 1].tokens;
+        curve->answers[i].tokens_estimated += curve->answers[i - 1].tokens_estimated;
+    }
 }
 
 static void gather_wrong(struct atoll_curve *curve, const struct atoll_tables *t, struct atoll_rows rows)
@@ -154,7 +166,8 @@ static uint64_t evaluations_until(const struct atoll_curve *curve, uint64_t even
     return low;
 }
 
-static uint64_t tokens_until(const struct atoll_curve *curve, int64_t campaign_ns)
+/* The last answer until then, with the tokens of all until it; NULL: none. */
+static const struct atoll_curve_answer *answer_until(const struct atoll_curve *curve, int64_t campaign_ns)
 {
     size_t low = 0, high = curve->answer_count;
     while (low < high) {
@@ -164,7 +177,7 @@ static uint64_t tokens_until(const struct atoll_curve *curve, int64_t campaign_n
         else
             high = middle;
     }
-    return low ? curve->answers[low - 1].tokens : 0;
+    return low ? &curve->answers[low - 1] : NULL;
 }
 
 int atoll_curve_next(struct atoll_curve *curve, struct atoll_curve_point *ret)
@@ -177,9 +190,11 @@ int atoll_curve_next(struct atoll_curve *curve, struct atoll_curve_point *ret)
         return 0;
     atoll_tables_get(t, ATOLL_TABLE_CANDIDATES, candidate, &c);
     curve->best_ns = d.time_ns;
+    const struct atoll_curve_answer *answer = answer_until(curve, d.campaign_ns);
     *ret = (struct atoll_curve_point){.evaluations = evaluations_until(curve, d.event),
                                       .campaign_ns = d.campaign_ns,
-                                      .tokens = tokens_until(curve, d.campaign_ns),
+                                      .tokens = answer ? answer->tokens : 0,
+                                      .tokens_estimated = answer ? answer->tokens_estimated : 0,
                                       .best_ns = d.time_ns,
                                       .maker = atoll_query_maker(curve->query, candidate),
                                       .origin = atoll_tables_text(t, c.origin),

@@ -11,12 +11,14 @@ struct atoll_curve_point {
     uint64_t evaluations; /* of the task until then, that one included; failures of infrastructure are none */
     int64_t campaign_ns;  /* campaign time at which it became the best, 0 = not known */
     uint64_t tokens;      /* of the answers to asks about the task until then, turns with tools included */
-    double best_ns;       /* the kernel's time, as it became the best */
-    double floor_share;   /* floor / best_ns, 0 = unknown, or as atoll_task_summary.floors_differ */
-    double seed_ratio;    /* the baseline's time over best_ns: a quotient of two medians, 0 = unknown */
-    double rival_ratio;   /* the same of the fastest rival, whenever that was measured */
-    enum atoll_maker maker; /* of the kernel */
-    const char *origin;     /* of its source, "" = none */
+    uint64_t tokens_estimated; /* the same; of asks whose tokens nobody counted a token for each
+                                * ATOLL_BYTES_PER_TOKEN bytes of prompt and answer, turns with tools left out */
+    double best_ns;            /* the kernel's time, as it became the best */
+    double floor_share;        /* floor / best_ns, 0 = unknown, or as atoll_task_summary.floors_differ */
+    double seed_ratio;         /* the baseline's time over best_ns: a quotient of two medians, 0 = unknown */
+    double rival_ratio;        /* the same of the fastest rival, whenever that was measured */
+    enum atoll_maker maker;    /* of the kernel */
+    const char *origin;        /* of its source, "" = none */
     struct atoll_id candidate;
 };
 
@@ -33,7 +35,7 @@ struct atoll_curve {
         evaluated; /* owned; events of the task's evaluations, ascending, failures of infrastructure left out */
     struct atoll_curve_answer { /* owned; ascending by time, tokens: of this and all before */
         int64_t answered_ns;
-        uint64_t tokens;
+        uint64_t tokens, tokens_estimated;
     } *answers;
     struct atoll_id *wrong; /* owned; ascending; challengers that a comparison found wrong */
     size_t evaluated_count, answer_count, wrong_count;

@@ -6,9 +6,10 @@
 #include "archive-h5/report/export.h"
 #include "base/json.h"
 
-static const char *const columns[] = {"campaign",      "task",    "model",   "evaluation",    "evaluations",
-                                      "seconds",       "tokens",  "best_ns", "floor_percent", "speedup_seed",
-                                      "speedup_rival", "made_by", "origin",  "candidate"};
+static const char *const columns[] = {"campaign",    "task",          "model",        "evaluation",
+                                      "evaluations", "seconds",       "tokens",       "tokens_estimated",
+                                      "best_ns",     "floor_percent", "speedup_seed", "speedup_rival",
+                                      "made_by",     "origin",        "candidate"};
 #define COLUMN_COUNT (sizeof(columns) / sizeof(*columns))
 
 /* A number that is above 0 where it is known. */
@@ -32,6 +33,7 @@ static json_t *point_json(const struct atoll_query *query, const struct atoll_ro
                         json_integer((json_int_t)p->evaluations),
                         known((double)p->campaign_ns * 1e-9),
                         json_integer((json_int_t)p->tokens),
+                        json_integer((json_int_t)p->tokens_estimated),
                         json_real(p->best_ns),
                         known(100 * p->floor_share),
                         known(p->seed_ratio),

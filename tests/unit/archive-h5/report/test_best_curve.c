@@ -42,6 +42,7 @@ static size_t check_task(const struct atoll_query *q, uint64_t task_row)
         assert_int_equal(p.evaluations, evaluations);
         assert_int_equal(p.campaign_ns, e.campaign_ns);
         assert_int_equal(p.tokens, 0);
+        assert_int_equal(p.tokens_estimated, 0);
         assert_true(p.best_ns == e.time_ns);
         assert_close(p.floor_share, share_of_floor(&e));
         assert_close(p.seed_ratio, task.baseline_ns / e.time_ns);
@@ -102,6 +103,7 @@ static void only_what_counts_to_this_day_is_a_point(void **state)
         int64_t answered_ns;
     } asks[] = {{0, 1, 90}, {0, 1, 91}, {0, 1, 0}, {1, 1, 1}, {0, 0, 1}, {0, 1, 20}};
     static const uint64_t tokens[] = {0, 32 * 33, 33 * 33}; /* of the three points */
+    static const char uncounted[] = "a prompt of 27 bytes, or so";
     struct atoll_tables *t = atoll_tables_create(1 << 20, NULL);
     struct atoll_row_campaign c = {.stop_reason = 0};
     struct atoll_row_task task = {.model = 1};
@@ -120,6 +122,17 @@ static void only_what_counts_to_this_day_is_a_point(void **state)
                                     .tool_tokens = 32u << i};
         put(t, ATOLL_TABLE_ASKS, &ask);
     }
+    /* One of which nobody counted the tokens: 9 each for its four texts. */
+    uint32_t text;
+    assert_int_equal(atoll_tables_add_text(t, uncounted, strlen(uncounted), &text, NULL), 0);
+    struct atoll_row_ask silent = {.number = 100,
+                                   .model = 1,
+                                   .answered_ns = 30,
+                                   .system = text,
+                                   .prompt = text,
+                                   .answer = text,
+                                   .thought = text};
+    put(t, ATOLL_TABLE_ASKS, &silent);
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         const uint32_t of = rows[i].task, model = rows[i].model;
         struct atoll_row_candidate candidate = {.task = of, .operator_ = ATOLL_OPERATOR_EXECUTE};
@@ -150,6 +163,7 @@ static void only_what_counts_to_this_day_is_a_point(void **state)
         assert_int_equal(atoll_curve_next(&curve, &p), 1);
         assert_int_equal(p.candidate.bytes[0], i + 1);
         assert_true(p.best_ns == rows[i].time_ns);
+        assert_int_equal(p.tokens_estimated, tokens[points] + (points ? 36 : 0));
         assert_int_equal(p.tokens, tokens[points++]);
         assert_int_equal(p.maker, ATOLL_MAKER_MODEL);
         /* Nothing is known of its evaluation, of a floor, a seed or a rival. */
