@@ -41,8 +41,9 @@ function(atoll_add_test name label timeout)
   endif()
   # A Python with torch would be found in PATH on some machines: tests that want one say so.
   # Short stacks and a small quarantine of freed memory: a quarter of the sanitizers' time.
+  # A calibration takes one to three seconds, and each run made one: a probe says whether that of an earlier test holds.
   set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT ${timeout} SKIP_RETURN_CODE 77
-                       ENVIRONMENT "ATOLL_PYTHON=none;ASAN_OPTIONS=malloc_context_size=6:quarantine_size_mb=16")
+                       ENVIRONMENT "ATOLL_PYTHON=none;ATOLL_KEEP_CALIBRATION=${ATOLL_TEST_CALIBRATIONS};ASAN_OPTIONS=malloc_context_size=6:quarantine_size_mb=16")
   list(FIND ATOLL_TEST_SECONDS ${name} at)
   if(at GREATER -1)
     math(EXPR at "${at} + 1")
