@@ -14,7 +14,7 @@ struct atoll_own_time {
 /* A batch with so many bytes of tensors ended, and took so many ns beside its candidate. */
 void atoll_own_time_add(struct atoll_own_time *own, double ns, uint64_t bytes);
 /* ns that the next one may take: at most half a second, and 50 ms for each GB; once many were seen, ten times the worst of them, but
- * no less than a fifth of that.  own NULL: of one that is not like those. */
+ * no less than three fifths of that: a driver that tells of a trap was seen to take up to 0.3 s.  own NULL: of one that is not like those. */
 double atoll_own_time_limit_ns(const struct atoll_own_time *own, uint64_t bytes);
 
 #endif
