@@ -11,6 +11,7 @@
 #include "archive-h5/campaign/campaign.h"
 #include "archive-h5/table/project.h"
 #include "base/program.h"
+#include "core/diagnosis.h"
 #include "core/event.h"
 #include "core/experience/hint.h"
 #include "evolution/knowledge/kernel_corpus.h"
@@ -148,16 +149,44 @@ static const char *family_of(const struct atoll_tables *t, const char *model)
     return "";
 }
 
+/* Whether kernels in a language are timed at it. */
+static int is_timed(const struct atoll_variant *v, const char *language)
+{
+    return v->kind == ATOLL_VARIANT_BENCH &&
+           (!v->backend ||
+            atoll_language_takes(atoll_language_of_backend(v->backend, ATOLL_TRITON_BESIDE), language));
+}
+
 /* "M=4096 N=4096" of the first timed shape. */
-static void put_shape(const struct atoll_task *task, char *ret_shape, size_t bytes)
+static void put_shape(const struct atoll_task *task, const char *language, char *ret_shape, size_t bytes)
 {
     size_t v = 0, used = 0;
-    while (v < task->variant_count && task->variants[v].kind != ATOLL_VARIANT_BENCH)
+    while (v < task->variant_count && !is_timed(&task->variants[v], language))
         v++;
     *ret_shape = '\0';
     for (size_t d = 0; v < task->variant_count && d < task->dim_count && used < bytes; d++)
         used += (size_t)snprintf(ret_shape + used, bytes - used, "%s%s=%lld", d ? " " : "", task->dims[d],
                                  (long long)task->variants[v].dims[d]);
+}
+
+/* What limited a candidate on a device model when it was last measured there, as lists say it; "": not known. */
+static void put_limit(const struct atoll_tables *t, const struct atoll_id *candidate, uint32_t model,
+                      char *ret_text, size_t bytes)
+{
+    const uint8_t *verdicts = atoll_tables_column_named(t, ATOLL_TABLE_EVALUATIONS, "verdict");
+    *ret_text = '\0';
+    for (uint64_t i = atoll_tables_count(t, ATOLL_TABLE_EVALUATIONS); i-- > 0;) {
+        struct atoll_row_evaluation e;
+        struct atoll_diagnosis d;
+        if (verdicts[i] != ATOLL_V_CORRECT)
+            continue;
+        atoll_tables_get(t, ATOLL_TABLE_EVALUATIONS, i, &e);
+        if (e.model != model || !atoll_id_equal(&e.candidate, candidate))
+            continue;
+        atoll_row_diagnosis_get(&e, &d);
+        atoll_diagnosis_label(&d, ret_text, bytes);
+        return;
+    }
 }
 
 /* The best kernel of a task on a device model. */
@@ -166,7 +195,8 @@ static int add_best(struct kernels *k, const struct atoll_tables *t, const struc
 {
     struct atoll_row_candidate best;
     struct atoll_kernel_text text;
-    char name[2 * ATOLL_KNOWLEDGE_PATH_BYTES], shape[512], note[600] = "";
+    char name[2 * ATOLL_KNOWLEDGE_PATH_BYTES], shape[512], note[1024] = "", limit[128];
+    size_t used = 0;
     if (!(row->best_ns > 0) || !find_candidate(t, &row->best, &best))
         return 0;
     const char *language = atoll_tables_text(t, best.language), *choice = atoll_tables_text(t, best.choice),
@@ -179,9 +209,12 @@ static int add_best(struct kernels *k, const struct atoll_tables *t, const struc
     if (atoll_kernel_text_of(task, name, language, atoll_tables_text(t, best.source), NULL, k->arena, &text,
                              err) != 0)
         return -1;
-    put_shape(task, shape, sizeof(shape));
+    put_shape(task, language, shape, sizeof(shape));
     if (*choice && strcmp(choice, "{}") != 0)
-        snprintf(note, sizeof(note), "Its fastest parameters there: %.500s", choice);
+        used = (size_t)snprintf(note, sizeof(note), "Its fastest parameters there: %.500s", choice);
+    put_limit(t, &row->best, row->model, limit, sizeof(limit));
+    if (*limit)
+        snprintf(note + used, sizeof(note) - used, "%sWhat limits it there: %s", used ? ". " : "", limit);
     text.device = model;
     text.family = family_of(t, model);
     text.shape = shape;

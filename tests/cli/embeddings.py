@@ -127,4 +127,11 @@ winner = next(c for c in rows(root / "words", "candidates") if c["id"] == best["
 check(kernel == winner["source"] and abs(float(said["time_us"]) * 1e3 / best["best_ns"] - 1) < 1e-4 and float(said["gain"]) >= 1,
       f"the best of an earlier campaign: {head}")
 check(said["family"] == "cpu" and said["form"] == "in[a,b] out[a,b]" and said["shape"], f"what is said of it: {head}")
+check("What limits" not in said["note"], f"nobody knows what limits it: {said['note']}")
+# Of one that was measured on a GPU: the shape that it was timed at there, and what its counters said.
+shutil.copytree(f"{source}/tests/fixtures/cassettes/starter-h200/campaign", root / "h200")
+atoll("run", f"{source}/suites/starter", "--only", "row_reduce", "-o", root / "gpu", "--backend", "cuda", "--python", "none", "--create-only", "-q",
+      "--model", "author", "--gateway", f"spool:{root}/next-spool", "--reuse", root / "h200")
+head = json.loads((root / "gpu" / "knowledge.json").read_text())["files"]["kernels/reuse-1/attention/best.0.cu"].partition("\n\n")[0]
+check("shape: H=16 L=2048 D=64\n" in head and "UK=4. What limits it there: fma 67 %\n" in head, f"the best on a GPU: {head}")
 print(f"by words {words}, with vectors {both}")
