@@ -113,7 +113,7 @@ static void duel(enum atoll_duel_purpose purpose, enum hostile_cuda_task task, c
 }
 
 /* The defender leaves key and sum of each row; the challenger, where it finds them, reads three elements of a row.  Those with larger
- * frames leave marks, and whoever finds some is wrong. */
+ * frames leave marks, and whoever finds some is wrong; the larger the frame, the longer it takes. */
 static void letters(void **state)
 {
     static const struct {
@@ -141,10 +141,10 @@ static void letters(void **state)
         duel(ATOLL_DUEL_PROMOTION, pairs[i].task, pairs[i].elite, pairs[i].challenger, &d);
         snprintf(text, sizeof(text), "against %s: ratio %.3f, p %.3g, %u pairs; %.60s", pairs[i].elite,
                  d.ratio, d.p_value, d.pair_count, d.detail);
-        int is_marked = pairs[i].task == FRAMES && !pairs[i].is_dear &&
-                        (d.verdict != ATOLL_V_CORRECT || strstr(d.detail, "the defender failed"));
+        int is_lost = strstr(d.detail, "the defender failed") != NULL; /* as one with too large a frame may */
+        int is_clean = d.verdict == ATOLL_V_CORRECT && !is_lost;
         line(pairs[i].challenger, CHEATS_VERDICT(CORRECT), d.verdict, d.challenger_ns, text,
-             !is_marked && (!d.better || (pairs[i].is_dear && strstr(d.detail, "the defender failed"))));
+             (pairs[i].is_dear && is_lost) || (pairs[i].task == FRAMES ? is_clean : !d.better));
     }
     assert_int_equal(failed_count, failed);
 }
