@@ -371,7 +371,7 @@ def check_all(scratch):
 with tempfile.TemporaryDirectory(prefix="atoll-import-") as folder:
     refusals(pathlib.Path(folder))
     turns()
-    if subprocess.run([python, "-c", "import torch"], stderr=subprocess.DEVNULL).returncode != 0:
+    if subprocess.run([python, "-c", "import importlib.util as u, sys; sys.exit(not u.find_spec('torch'))"]).returncode != 0:
         print(f"skipped: {python} has no torch")
         sys.exit(1 if bad else 77)
     lists(pathlib.Path(folder))

@@ -16,7 +16,7 @@ build, source = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
 python = os.environ.get("ATOLL_TEST_TORCH", "/usr/bin/python3")
 
 if "ATOLL_TEST_INNER" not in os.environ:
-    if subprocess.run([python, "-c", "import torch"], stderr=subprocess.DEVNULL).returncode != 0:
+    if subprocess.run([python, "-c", "import importlib.util as u, sys; sys.exit(not u.find_spec('torch'))"]).returncode != 0:
         print(f"skipped: {python} has no torch")
         sys.exit(77)
     sys.exit(subprocess.run([python, __file__, *sys.argv[1:]], env=dict(os.environ, ATOLL_TEST_INNER="1", PYTHONPATH="",

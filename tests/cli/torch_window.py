@@ -9,7 +9,7 @@ import sys
 source = pathlib.Path(sys.argv[1])
 python = os.environ.get("ATOLL_TEST_TORCH", "/usr/bin/python3")
 if len(sys.argv) < 3:
-    if subprocess.run([python, "-c", "import torch"], stderr=subprocess.DEVNULL).returncode != 0:
+    if subprocess.run([python, "-c", "import importlib.util as u, sys; sys.exit(not u.find_spec('torch'))"]).returncode != 0:
         print(f"skipped: {python} has no torch")
         sys.exit(77)
     sys.exit(subprocess.run([python, "-B", __file__, str(source), "inside"]).returncode)
