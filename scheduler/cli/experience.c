@@ -106,7 +106,8 @@ static const struct atoll_command list_command = {
     "experience list",
     "[FILE|DIR|ARCHIVE]",
     "the hints that models are told, and what came of them",
-    "One line per hint: its name, what of a diagnosis it answers to, for which language and devices it is, "
+    "One line per hint: its name, what of a diagnosis it answers to, for which language, devices and kinds "
+    "of tasks it is, "
     "how many "
     "asks were "
     "told it, how many kernels were measured behind that and how many gained, how many times as many that is "
@@ -129,14 +130,15 @@ static void print_hint(const struct atoll_experience_hint *h)
              *h->language && *h->device ? ", " : "", h->device);
     if (s->outcomes > 0)
         snprintf(worth, sizeof(worth), "%.0f of %.0f, %.1fx", s->wins, s->outcomes, atoll_hint_lift(s));
-    atoll_print_line(stdout, 4, "%-42s %-26s %-16s %6.0f  %-18s %s", h->name,
+    atoll_print_line(stdout, 4, "%-42s %-26s %-16s %6.0f  %-18s %-7s  %s", h->name,
                      atoll_trigger_text(&h->trigger, trigger), where, s->uses, worth,
-                     atoll_hint_is_losing(s) ? "dropped" : "");
+                     atoll_hint_is_losing(s) ? "dropped" : "", *h->category ? h->category : "all");
 }
 
 static void print_hints(const struct atoll_hint_file *file)
 {
-    atoll_print_line(stdout, 4, "%-42s %-26s %-16s %6s  %s", "hint", "told at", "for", "uses", "gains, lift");
+    atoll_print_line(stdout, 4, "%-42s %-26s %-16s %6s  %-26s  %s", "hint", "told at", "for", "uses",
+                     "gains, lift", "tasks");
     for (size_t i = 0; i < file->hint_count; i++)
         print_hint(&file->hints[i]);
 }

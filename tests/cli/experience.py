@@ -42,6 +42,9 @@ own = json.loads(atoll("experience", "list", "--json"))
 check(len(own) >= 40, f"{len(own)} hints come with Atoll")
 check(all(h["origin"] == "curated" and len(h["id"]) == 64 and h["confidence"] == 0.25 and h["lift"] == 1 and not h["dropped"] for h in own), own[0])
 check(len(atoll("experience", "list").splitlines()) == len(own) + 1, "not a line per hint")
+tasks = {h["name"]: h.get("category") or "all" for h in own}
+lines = {line.split()[0]: line for line in atoll("experience", "list").splitlines()[1:]}
+check(len(set(tasks.values())) > 4 and all(lines[name].endswith("  " + tasks[name]) for name in tasks), "the tasks that a hint is for")
 
 # JSON into a new library, then YAML with a hint that is known; the same campaign again adds nothing.
 campaign = "ab" * 32
