@@ -54,7 +54,8 @@ def task_copy(name, change=None, file="task.yaml"):
 
 
 def small(campaign, *more):
-    return ["run", suite, "--only", "softmax_rows", "-o", str(campaign), "--seconds", "6", "--evaluations", "8", "--seed", "1", "-q", *more]
+    return ["run", suite, "--only", "softmax_rows", "-o", str(campaign), "--seconds", "6", "--evaluations", "8", "--sample-seconds", "0.05", "--seed", "1",
+            "-q", *more]
 
 
 def finished_campaign():
@@ -162,7 +163,7 @@ def broken_reference():
     reference.write_text(reference.read_text() + "\nthis is not C;\n")
     expect("broken reference", run("run", str(task), "-o", str(root / "c4"), "-q", "--seconds", "200", timeout=280), EXIT["input"],
            "reference.c", "broken_rows")
-    both = run("run", str(task), f"{suite}/transpose", "-o", str(root / "c5"), "-q", "--seconds", "40", "--evaluations", "6")
+    both = run("run", str(task), f"{suite}/transpose", "-o", str(root / "c5"), "-q", "--seconds", "40", "--evaluations", "6", "--sample-seconds", "0.05")
     both.stderr = both.stdout + both.stderr
     # the table of a whole run: two lines a task and one of its failure, its sums, one a device, what was made again, two legends
     if "its baseline was unstable" in both.stderr:  # a busy machine: the good task was tried and could not be timed

@@ -54,7 +54,7 @@ def floors_hold(width):
 
 def interrupted_and_gone_on():
     words = [f"{build}/atoll", "run", f"{source}/suites/starter", "--only", "softmax_rows,transpose", "-o", "mine", "--seconds",
-             "600", "--seed", "3"]
+             "600", "--sample-seconds", "0.05", "--seed", "3"]
     process = subprocess.Popen(words, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     end = time.monotonic() + PATIENCE_S
     while time.monotonic() < end and process.poll() is None:

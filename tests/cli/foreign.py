@@ -45,7 +45,7 @@ def run(*words, status=0):
 
 def texts_are_harmless():
     run("run", fixtures / "esckey", "-o", "no", "--seconds", "5", status=None)
-    run("run", fixtures / "evil", "-o", "c", "--evaluations", "7", "--seconds", "0")
+    run("run", fixtures / "evil", "-o", "c", "--evaluations", "7", "--seconds", "0", "--sample-seconds", "0.05")
     run("best", "c")
     run("best", "c", "--json")
     for words in (["list", "c"], ["list", "c", "--json"], ["show", "c"], ["show", "c", "--json"], ["status", "c"], ["status", "c", "--json"], ["watch", "c"],

@@ -80,9 +80,10 @@ def start_killed(campaign, name, hints):
 
 
 if sys.argv[3:] == ["--measured"]:
-    measured, _ = run("measured", "softmax_rows", 4, 12, "--seconds", 60)
+    cpu = ("--seconds", 60, "--sample-seconds", 0.05)
+    measured, _ = run("measured", "softmax_rows", 4, 12, *cpu)
     wanted = fastest_instance(measured)
-    again, said = run("again", "softmax_rows", 5, 12, "--seconds", 60, "--reuse", measured)
+    again, said = run("again", "softmax_rows", 5, 12, *cpu, "--reuse", measured)
     check("taken over: " in said and "another device model" not in said, f"said {said!r}")
     check(wanted in proposals(again)[:FIRST], "cpu: the earlier run's fastest instance is not among the first proposals")
     print("earlier results lead later runs on a processor")

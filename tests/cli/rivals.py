@@ -56,7 +56,7 @@ if "--measured" in sys.argv:
     if not has_torch:
         print(f"skipped: {PYTHON} has no torch")
         sys.exit(77)
-    run_torch("run", f"{source}/suites/starter", "--only", "softmax_rows", "--seconds", 12, "-o", "real", "-q", statuses=(0, 65))
+    run_torch("run", f"{source}/suites/starter", "--only", "softmax_rows", "--seconds", 12, "--evaluations", 8, "--sample-seconds", 0.05, "-o", "real", "-q", statuses=(0, 65))
     row = json.loads(run("best", "real", "--json"))[0]
     rivals = {r["name"]: r for r in row["rivals"]}
     check("eager" in rivals and rivals["eager"]["verdict"] in ("correct", "unstable"), row)

@@ -80,7 +80,7 @@ def kill_in_the_middle(campaign, strategy, evaluations, log):
 
 if sys.argv[3:] == ["--measured"]:
     measured = root / "cpu"
-    atoll(*command(measured, "tree", 12, "--seconds", 60, "--only", "softmax_rows"))
+    atoll(*command(measured, "tree", 12, "--seconds", 60, "--sample-seconds", 0.05, "--only", "softmax_rows"))
     count = len(check_campaign(measured, "tree", 12))
     check(re.search(r"^softmax_rows ", atoll("best", measured), re.M), "best lacks the task")
     print(f"tree on the cpu: {count} evaluations")

@@ -142,7 +142,7 @@ with tempfile.TemporaryDirectory(prefix="atoll-torch-") as folder:
                  "not in double precision, which its module cannot: in f32", "wrong"):
         check(status == 1 and said in text, f"bad tasks: status {status}, not said: {said}\n{text}")
 
-    result = subprocess.run([f"{build}/atoll", "run", f"{bad}/single", "-o", f"{folder}/campaign", "--seconds", "60", "--evaluations", "1",
+    result = subprocess.run([f"{build}/atoll", "run", f"{bad}/single", "-o", f"{folder}/campaign", "--seconds", "60", "--evaluations", "1", "--sample-seconds", "0.05",
                              "--python", PYTHON], capture_output=True, text=True, timeout=300)
     check(result.returncode == 0, f"a run: status {result.returncode}\n{result.stdout}{result.stderr}")
     check(f'python: "{PYTHON}"' in pathlib.Path(folder, "campaign", "campaign.yaml").read_text(), "campaign.yaml forgets the Python")
