@@ -567,7 +567,8 @@ void atoll_prompt_write_diagnosis(const struct atoll_prompt_input *input, struct
     put_diagnosis(t, &d);
     if (d.limiter == ATOLL_LIMITER_UNKNOWN) {
         put_launch_shape(input, t, &e->profile.resources);
-        put_relatives(input, t);
+        if (!d.is_counted)
+            put_relatives(input, t);
     }
     put_gap(t, time_ns, floor_ns);
     put_spills(t, &e->profile.resources);

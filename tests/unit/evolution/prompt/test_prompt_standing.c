@@ -362,6 +362,10 @@ static void what_is_known_without_counters_is_told(void **state)
     s.input.ancestor_count = 1;
     has(strstr(written(&s), "# Diagnosis"),
         "Counted of the nearest ancestor that was, not of this one: 14.0 ms; dram 91 %.", 1);
+    s.evaluation.profile.counters[ATOLL_COUNTER_ISSUE_ACTIVE] = 51; /* its own, though they name no limiter */
+    text = strstr(written(&s), "# Diagnosis");
+    has(text, "What limits it is not known", 1);
+    has(text, "Counted of", 0);
     scene_fini(&s);
 }
 
