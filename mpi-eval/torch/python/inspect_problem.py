@@ -380,7 +380,7 @@ class Inspection:
 
     def answer(self, tensors, variant, values):
         """The true outputs, as doubles."""
-        key = (variant, len(tensors))
+        key = (variant, tuple((t["name"], t.get("parameter")) for t in tensors))  # what a problem binds
         with self.turns:
             if key not in self.oracles:
                 description = self.description(tensors, variant)
@@ -669,7 +669,7 @@ class Inspection:
         """Other inits, kept where they leave fewer flaws. Initialisers follow the extents: at the small shapes those of the
         benchmark's may leave nothing to see."""
         kept = {name: getattr(self, name) for name in ("tensors", "weights", "marks", "public", "tolerance", "distributions",
-                                                       "worst", "plain", "waste", "taken", "source", "entry")}
+                                                       "worst", "plain", "waste", "taken", "source", "entry", "silent")}
         kept["tags"], kept["notes"], kept["dims"] = set(self.tags), list(self.notes), dict(self.dims)
         self.is_signed = tag == "signed-inputs"
         self.plain_tensors()
