@@ -8,6 +8,7 @@ import pathlib
 import pty
 import select
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -163,6 +164,56 @@ def comparisons():
               "[False, False, True, True] [False, False, True, True]")
     for part in wanted:
         check(part in done.stdout, f"no {part} in {done.stdout}\n{done.stderr}")
+
+
+LOADED = """
+import sys, types
+package = types.ModuleType("atoll")
+package.__path__ = [sys.argv[1]]
+sys.modules["atoll"] = package
+import torch
+from atoll import problem
+SOURCE = '''
+import torch
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.given, self.own = (torch.nn.Parameter(torch.full((3,), v)) for v in (5.0, 0.1))
+        self.tied = self.given
+        self.register_buffer("table", torch.tensor([1.0, 2.0, 3.0]))
+
+    def to(self, *arguments, **how):
+        self.came = [self.given.dtype, self.own.dtype, self.table.dtype]
+        return super().to(*arguments, **how)
+
+    def forward(self, x):
+        return x * self.given + self.own + self.tied * self.table
+'''
+tensors = [{"name": "x", "dtype": "f32", "role": "in", "shape": [3]},
+           {"name": "w", "dtype": "f32", "role": "constant", "shape": [3], "parameter": "given"},
+           {"name": "y", "dtype": "f32", "role": "out", "shape": [3]}]
+packed = dict(tensors[1], parameter=None, segments=[{"parameter": "given", "offset": 0, "count": 3}])
+for constant in (tensors[1], packed):
+    for dtype in (torch.float64, None):
+        loaded = problem.load(torch, {"tensors": [tensors[0], constant, tensors[2]], "dims": {}, "reference": {
+            "source": SOURCE, "file": "problem.py", "form": "module", "entry": "Model"}}, torch.device("cpu"), dtype)
+        x, w = (torch.tensor(v, dtype=dtype or torch.float32) for v in ([1.0, 1.0, 2.0], [7.0, 8.0, 9.0]))
+        print(loaded.target.came, loaded.call({"x": x, "w": w})[0].tolist())
+"""
+
+
+def loaded():
+    """What the task's constants replace is not converted: it has the answer's type before the rest has.  What they do not stays."""
+    done = subprocess.run([python, "-c", LOADED, str(source / "mpi-eval" / "torch" / "python")], capture_output=True, text=True)
+    lines, own = done.stdout.splitlines(), float(struct.unpack("f", struct.pack("f", 0.1))[0])
+    wide, narrow = ([[f"torch.float{bits}", "torch.float32", "torch.float32"] for bits in (64, 32)])
+    check(len(lines) == 4, f"{done.stdout}\n{done.stderr}")
+    for line, came in zip(lines, (wide, narrow) * 2):
+        names, values = line.split("] ")
+        check(names[1:].split(", ") == came, f"{line}: not {came}")
+        check(all(abs(a - b) < (1e-15 if came == wide else 1e-5) * b
+                  for a, b in zip(json.loads(values), (14 + own, 24 + own, 45 + own))), f"{line}: other values")
 
 
 def turns():
@@ -378,6 +429,7 @@ with tempfile.TemporaryDirectory(prefix="atoll-import-") as folder:
     fallout(pathlib.Path(folder))
     hostile(pathlib.Path(folder))
     comparisons()
+    loaded()
     modules(pathlib.Path(folder))
     terminal(pathlib.Path(folder))
     others(pathlib.Path(folder))

@@ -130,6 +130,12 @@ def with_tensors(torch, value, tensors):
     return value
 
 
+def parts_of(constant):
+    """Which parameter takes which of its elements, count None: all."""
+    return constant.get("segments") or (
+        [{"parameter": constant["parameter"], "offset": 0, "count": None}] if constant.get("parameter") else [])
+
+
 def seed_all(torch):
     random.seed(SEED)
     torch.manual_seed(SEED)
@@ -179,15 +185,23 @@ class Problem:
         module = guarded("", self.name, lambda: entry(*arguments, **keywords))
         if not isinstance(module, self.torch.nn.Module):
             raise Refusal("problem", "%s: %s is no torch.nn.Module" % (self.name, type(module).__name__))
+        guarded("", self.name, self._empty_parameters, module)
         module = guarded("", self.name, lambda: module.to(device=self.device, dtype=self.dtype))
         return module
+
+    def _empty_parameters(self, module):
+        """Room in place of values that a constant replaces before each call: to convert and to move a gigabyte takes seconds."""
+        for t in self.constants:
+            for part in parts_of(t):
+                held = named(module, part["parameter"]) if part.get("parameter") else None
+                if isinstance(held, self.torch.nn.Parameter) and held.is_floating_point():
+                    held.data = self.torch.empty(held.shape, dtype=self.dtype or held.dtype, device=self.device)
 
     def _find_parameters(self):
         """Which parameter or buffer takes which elements of which constant."""
         self.places, covered = [], set()
         for t in self.constants:
-            parts = t.get("segments") or ([{"parameter": t["parameter"], "offset": 0, "count": None}] if t.get("parameter") else [])
-            for part in parts:
+            for part in parts_of(t):
                 held = named(self.target, part["parameter"]) if part.get("parameter") else None
                 if not isinstance(held, self.torch.Tensor):
                     raise Refusal("problem", "%s: the module has no parameter or buffer \"%s\", which tensor %s names"
