@@ -6,22 +6,28 @@ gateway_secrets.py BUILD SOURCE [--plant environment|command|file]
 During the run the memory (/proc/PID/mem), the environment and the command line of every process of the job are read again and again;
 after it every file of the campaign and of the gateway, and the logs, and the gateway's metrics.  A key's halves are looked for
 one by one, so that one that was wiped in part is found, too.  A key is nowhere but in the gateway's memory, where it must be
-found, or the scanner does not work; the token is there and in rank 0.  --plant puts a key where none belongs: the scan must say so.
+found, or the scanner does not work; the token is there and in rank 0, and in the command only as long as it asks the gateway what
+it offers, before it has any process.  The gateway sleeps until that was seen, so that it does not depend on the load.  --plant puts a
+key where none belongs: the scan must say so.
 """
 import argparse
 import os
 import pathlib
 import secrets
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 
 sys.path.insert(0, os.path.dirname(__file__))
+from eval_scene import tree
 from gateway_scene import Config, Gateway, Provider, connect
 
 RANK_0 = "atoll-eval"
+ASKING = "the command that asks the gateway"
+ASKED_S = 1.5  # so long the gateway sleeps at most: it would not be waited for much longer
 NO_BASELINE = 65  # others use the machine: nothing could be timed, which is no matter here
 PIECE = 8 << 20
 SCANNED_MIB = 512  # of one process; what is larger is read up to there
@@ -75,17 +81,6 @@ def scan(pid, wanted):
     return name, found
 
 
-def tree(pid):
-    found = []
-    for task in pathlib.Path(f"/proc/{pid}/task").glob("*/children"):
-        try:
-            for child in task.read_text().split():
-                found += [int(child)] + tree(int(child))
-        except OSError:
-            pass
-    return found
-
-
 def name_of(pid):
     try:
         words = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
@@ -96,7 +91,7 @@ def name_of(pid):
 
 
 # What nobody's load keeps from asking the model; then what has workers and compilers, too.
-JOBS = {"null": ["--backend", "null", "--seconds", "3"], "cpu": ["--seconds", "4", "--sample-seconds", "0.05"]}
+JOBS = {"null": ["--backend", "null", "--seconds", "0", "--evaluations", "80"], "cpu": ["--seconds", "4", "--sample-seconds", "0.05"]}
 
 
 class Job:
@@ -112,17 +107,29 @@ class Job:
                    "--gateway-token", str(root / "secrets/token"), "--ask-deadline", "5s"]
         with open(self.log, "wb") as log:
             self.child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment)
-        self.found, self.scans, self.names = {}, 0, set()
+        self.found, self.scans, self.names, self.has_begun = {}, 0, set(), False
 
-    def watch(self, wanted):
+    def scan_all(self, wanted):
+        for pid in [self.child.pid] + tree(self.child.pid):
+            seen = scan(pid, wanted)
+            self.has_begun = self.has_begun or bool(tree(self.child.pid))
+            if seen:
+                holder = ASKING if pid == self.child.pid and not self.has_begun else seen[0]
+                self.scans += 1
+                self.names.add(seen[0])
+                self.found.setdefault(holder, set()).update(seen[1])
+
+    def watch(self, wanted, sleeper=None):
+        """sleeper: a gateway that was stopped before; it goes on when the command was seen to ask."""
+        end = time.monotonic() + ASKED_S
         while self.child.poll() is None:
-            for pid in [self.child.pid] + tree(self.child.pid):
-                seen = scan(pid, wanted)
-                if seen:
-                    self.scans += 1
-                    self.names.add(seen[0])
-                    self.found.setdefault(seen[0], set()).update(seen[1])
+            self.scan_all(wanted)
+            if sleeper and (self.found.get(ASKING) or self.has_begun or time.monotonic() > end):
+                sleeper.send_signal(signal.SIGCONT)
+                sleeper = None
             time.sleep(0.02)
+        if sleeper:
+            sleeper.send_signal(signal.SIGCONT)
         if self.child.returncode not in (0, NO_BASELINE):
             sys.exit(f"the run ended with status {self.child.returncode}:\n{self.log.read_text()[-2000:]}")
 
@@ -167,7 +174,7 @@ def metrics_of(gateway, token):
 def judge_job(job, token):
     for name, found in job.found.items():
         for secret, place in found:
-            if secret != token.name or place != "memory" or name != RANK_0:
+            if secret != token.name or place != "memory" or name not in (RANK_0, ASKING):
                 yield f"{secret} stands in the {place} of {name}"
     if (token.name, "memory") not in job.found.get(RANK_0, set()):
         yield f"the token was not found in rank 0 ({RANK_0}): the scanner is blind"
@@ -190,8 +197,9 @@ def run(options, root):
     keys = [file_key, env_key]
     provider, gateway = begin(options, root, file_key, env_key, token)
     try:
+        gateway.child.send_signal(signal.SIGSTOP)
         jobs = [Job(options, root, gateway, file_key, "null")]
-        jobs[0].watch([*keys, token])
+        jobs[0].watch([*keys, token], sleeper=gateway.child)
         if options.plant == "file":
             (root / "null/note").write_text(f"look: {file_key.text}")
         if not options.plant:
