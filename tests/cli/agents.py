@@ -21,6 +21,8 @@ import threading
 import time
 
 build, source = sys.argv[1:3]
+sys.path.insert(0, f"{source}/tests/fault")
+from eval_scene import kill_whole  # noqa: E402
 root = pathlib.Path(tempfile.mkdtemp(prefix="atoll-agents-"))
 atexit.register(shutil.rmtree, root, ignore_errors=True)
 PATIENCE_S = 400
@@ -237,6 +239,11 @@ def attempts(campaign):
     return sum(1 for path in campaign.glob("jobs/*/journal.atl") if path.stat().st_size > 128)
 
 
+def last_words(campaign):
+    log = campaign / "log"  # runs of atoll-eval alone have none
+    return log.read_text(errors="replace")[-1000:] if log.exists() else "it has no log"
+
+
 def run(strategy, settings, wanted):
     """Killed at the first question of each kind, whose answer comes before it goes on or behind that; returns what the model saw."""
     kinds = {"translate" if kind == "write/translate" else ROLES[kind] for kind in wanted} | {"turn"}
@@ -253,14 +260,14 @@ def run(strategy, settings, wanted):
     for kills in range(len(kinds)):
         wait_for(lambda: model.waits_at or process.poll() is not None, f"{sorted(model.left)}")
         check(process.poll() is None, f"{strategy}: it ended after {model.count} questions, without {sorted(model.left)}")
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        kill_whole(process)
         answered, begun = model.count, attempts(campaign)
         if kills % 2:
             model.go_on()
             wait_for(lambda: model.count > answered, "an answer to nobody")
         process = start(*resumed)
-        wait_for(lambda: attempts(campaign) > begun, "another attempt")  # questions of the last one may lie there still
+        wait_for(lambda: attempts(campaign) > begun or process.poll() is not None, "another attempt")  # the last one's questions may lie there
+        check(attempts(campaign) > begun, f"{strategy}: resumed, it ended with status {process.poll()}, without an attempt: {last_words(campaign)}")
         if not kills % 2:
             model.go_on()
     try:

@@ -19,6 +19,8 @@ import threading
 import time
 
 build, source = sys.argv[1:3]
+sys.path.insert(0, f"{source}/tests/fault")
+from eval_scene import kill_whole  # noqa: E402
 root = pathlib.Path(tempfile.mkdtemp(prefix="atoll-judge-"))
 atexit.register(shutil.rmtree, root, ignore_errors=True)
 PATIENCE_S = 400
@@ -113,8 +115,7 @@ def run(mode, killed_at):
         while len(model.bodies) < count and process.poll() is None and time.monotonic() < end:
             time.sleep(0.01)
         check(process.poll() is None, f"{mode}: it ended after {len(model.bodies)} questions")
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        kill_whole(process)
         process = start(["resume", campaign, "-q"])
     try:
         check(process.wait(PATIENCE_S) == 0, f"{mode}: the run failed")

@@ -11,7 +11,6 @@ import os
 import pathlib
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -19,6 +18,8 @@ import threading
 import time
 
 build, source = sys.argv[1:3]
+sys.path.insert(0, f"{source}/tests/fault")
+from eval_scene import kill_whole  # noqa: E402
 root = pathlib.Path(tempfile.mkdtemp(prefix="atoll-models-"))
 atexit.register(shutil.rmtree, root, ignore_errors=True)
 PATIENCE_S = 400
@@ -292,8 +293,7 @@ def test_kill():
     campaign, spool = root / "killed", root / "killed-spool"
     process = start(command(campaign, f"spool:{spool}"))
     wait_for(lambda: len(list(spool.glob("*/*.request"))) >= 3, "requests")
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    kill_whole(process)
     before = {p.name: p.read_bytes() for p in spool.glob("*/*.request")}
     author = Author(spool, is_json=True, calls=2)
     author.answer_all()

@@ -7,13 +7,14 @@ import os
 import pathlib
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 import time
 
 build, source = sys.argv[1:3]
+sys.path.insert(0, f"{source}/tests/fault")
+from eval_scene import kill_whole  # noqa: E402
 root = pathlib.Path(tempfile.mkdtemp(prefix="atoll-strategies-"))
 atexit.register(shutil.rmtree, root, ignore_errors=True)
 STRATEGIES = ["islands", "beam", "tree", "staged", "repeated"]
@@ -74,8 +75,7 @@ def kill_in_the_middle(campaign, strategy, evaluations, log):
     while len(acknowledged(log)) < KILL_AFTER and process.poll() is None and time.monotonic() < end:
         time.sleep(0.005)
     check(process.poll() is None, f"{strategy}: the run was over before it could be killed")
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    kill_whole(process)
 
 
 if sys.argv[3:] == ["--measured"]:

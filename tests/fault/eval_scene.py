@@ -29,6 +29,30 @@ def tree(pid):
     return found
 
 
+def is_running(pid):
+    """A process whose first thread has ended has its files and its locks until the last one has."""
+    for stat in pathlib.Path(f"/proc/{pid}/task").glob("*/stat"):
+        try:
+            if stat.read_text().rpartition(")")[2].split()[0] not in "ZX":
+                return True
+        except OSError:
+            pass
+    return False
+
+
+def kill_whole(process):
+    """Kills a run that has a session of its own, and waits until all that it started has ended, too: its rank 0 has a session of its
+    own and dies of its parent's death, a little later, and as long as it dies it holds the campaign, and whoever resumes is refused."""
+    everyone = tree(process.pid)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    end = time.monotonic() + PATIENCE_S
+    while any(is_running(pid) for pid in everyone):
+        if time.monotonic() > end:
+            sys.exit(f"of {everyone} some are there {PATIENCE_S} s after their run was killed")
+        time.sleep(0.01)
+
+
 class Run:
     """One atoll-eval --local; its log and its acknowledgements are its own."""
 
