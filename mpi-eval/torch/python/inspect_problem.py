@@ -21,7 +21,7 @@ from atoll.refusal import Refusal
 from atoll.shape_fit import evaluate
 from atoll.task_names import NAME_LIMIT, RESERVED, clean
 from atoll.tensor_origin import SAME
-from atoll.tolerance import Spread, benchmark_tolerance, relative_error
+from atoll.tolerance import SAFETY, Spread, benchmark_tolerance, relative_error
 
 DTYPES = {torch.float64: "f64", torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16", torch.int64: "i64",
           torch.int32: "i32", torch.int16: "i16", torch.int8: "i8", torch.uint8: "u8", torch.bool: "u8"}
@@ -529,6 +529,8 @@ class Inspection:
         self.worst = spread.worst
         if not math.isfinite(spread.worst):
             self.notes.append("outputs are not finite everywhere at the check shapes")
+        elif SAFETY * spread.worst >= 1:
+            self.notes.append("PyTorch's own answer in the task's types is off by %.0f %% of the right one" % (100 * spread.worst))
         self.tolerance = spread.bounds([t["dtype"] for t in tensors if t["role"] == "out"], self.precision, self.device)
         share, atol = (self.tolerance.get(name, 0) for name in ("rtol", "atol"))
         tolerance = Tolerance(share, atol, 2 * share)
