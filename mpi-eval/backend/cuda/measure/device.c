@@ -19,7 +19,7 @@
 #define FAILURE_LIMIT 2 /* known-answer kernels in a row */
 #define START_LIMIT   3
 #define COMPILE_LIMIT 3
-#define SEALED_SHARE  0.35
+#define SEALED_SHARE  0.5
 #define SEALED_LEAST  ((uint64_t)4 << 30)   /* and four times as much, and all of its share */
 #define MARGIN_BYTES  ((uint64_t)768 << 20) /* local memory of kernels, code, printf, the profiler's */
 #define LOCAL_SHARE   16                    /* no more than this part of the memory is left for more of it */
@@ -217,18 +217,28 @@ static int areas_make(struct atoll_cuda_device *d, struct atoll_err *err)
     return rc;
 }
 
-/* What arena, plain and sealed area may take together, and what the sealed one takes where there is enough. */
-static uint64_t areas_budget(const struct atoll_cuda_device *d, uint64_t *ret_sealed)
+/* What arena, plain and sealed area may take together. */
+static uint64_t areas_all(const struct atoll_cuda_device *d)
 {
     uint64_t kept = MARGIN_BYTES + d->torch_room + (d->sealed.is_shut ? 0 : ATOLL_CUDA_SEALED_CONTEXT_BYTES),
              budget = (d->facts.free_bytes > kept ? d->facts.free_bytes - kept : 0),
              fixed = d->wanted[ATOLL_AREA_FLUSH] + d->wanted[ATOLL_AREA_RESULT];
-    budget = budget > fixed ? budget - fixed : 0;
-    uint64_t share = (uint64_t)(SEALED_SHARE * (double)budget), sealed = SEALED_LEAST;
+    return budget > fixed ? budget - fixed : 0;
+}
+
+uint64_t atoll_cuda_device_sealed_most(const struct atoll_cuda_device *d)
+{
+    return (uint64_t)(SEALED_SHARE * (double)areas_all(d));
+}
+
+/* That, and what the sealed area takes of it where there is enough. */
+static uint64_t areas_budget(const struct atoll_cuda_device *d, uint64_t *ret_sealed)
+{
+    uint64_t share = atoll_cuda_device_sealed_most(d), sealed = SEALED_LEAST;
     while (sealed < d->sealed_demand && sealed < share)
         sealed *= 4;
     *ret_sealed = sealed > share ? share : sealed;
-    return budget;
+    return areas_all(d);
 }
 
 /* Of frames so wide, beyond those that the margin has room for. */

@@ -150,6 +150,9 @@ int atoll_cuda_device_reserve(struct atoll_cuda_device *device, uint64_t arena_l
  * up to its share: what is free of it is overwritten whenever another candidate runs. */
 void atoll_cuda_device_expect(struct atoll_cuda_device *device, uint64_t bytes);
 
+/* The most that sealed memory has, in bytes: its share of what areas may take, while no task needs more of that. */
+uint64_t atoll_cuda_device_sealed_most(const struct atoll_cuda_device *device);
+
 /* Bytes that the areas leave of what they may take: for local memory. */
 uint64_t atoll_cuda_device_spare(const struct atoll_cuda_device *device);
 

@@ -9,14 +9,15 @@ static int prints_decide(const struct atoll_keeping *k)
            atoll_cuda_fingerprint_decides(k->tolerance) && !k->has_nonfinite;
 }
 
-uint64_t atoll_keeping_demand(const struct atoll_keeping *k, uint64_t print_bytes)
+uint64_t atoll_keeping_demand(const struct atoll_keeping *k, uint64_t print_bytes, uint64_t most)
 {
     uint64_t pool = k->pool_size, whole = pool, prints = 0;
     if (prints_decide(k)) {
         whole = k->full_compares + ATOLL_KEEPING_SPARE;
         prints = pool * print_bytes;
     }
-    return (whole < pool ? whole : pool) * k->bytes + prints;
+    uint64_t bytes = (whole < pool ? whole : pool) * k->bytes;
+    return (bytes <= most ? bytes : 0) + prints;
 }
 
 unsigned atoll_keeping_wanted(const struct atoll_keeping *k, const struct atoll_expected_store *store,

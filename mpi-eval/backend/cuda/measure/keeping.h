@@ -26,8 +26,9 @@ struct atoll_keeping {
 unsigned atoll_keeping_wanted(const struct atoll_keeping *keeping, const struct atoll_expected_store *store,
                               const struct atoll_sealed *sealed);
 
-/* Bytes that the pool of the variant takes where all of it has room that is to be kept.  print_bytes: of a draw's fingerprint. */
-uint64_t atoll_keeping_demand(const struct atoll_keeping *keeping, uint64_t print_bytes);
+/* Bytes that the pool of the variant takes where all of it has room that is to be kept.  print_bytes: of a draw's fingerprint.  Whole
+ * answers that take more than `most` together find no room beside those of others, and are not counted. */
+uint64_t atoll_keeping_demand(const struct atoll_keeping *keeping, uint64_t print_bytes, uint64_t most);
 
 /* Whole, against the reference's own values or the sealed ones, or by the fingerprint; what does not match that is looked at
  * once more, whole. */

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +20,9 @@
 #include "base/clock.h"
 
 #define START_LIMIT_NS 60e9
-#define SPIN_NS        200e3 /* answers of short batches are not slept for */
+#define SPIN_NS        200e3 /* answers of short batches are not slept for, */
+#define SPIN_LONG_NS   20e6  /* and with so many cores nor are a sample's: a core that slept is late */
+#define SPIN_CORES     8
 #define LOOK_NS        2000000
 #define ARGUMENT_LIMIT 24
 #define FILE_LIMIT     ((rlim_t)4 << 30) /* of what a watcher writes */
@@ -65,11 +68,19 @@ static enum transfer put_all(int fd, const void *bytes, size_t length, double de
     return MOVED;
 }
 
-/* Looks without sleeping for a while: most batches are shorter than a wake-up is late. */
+/* How long is looked without sleeping: most batches are shorter than a wake-up is late.  The evaluator keeps two cores free of compile
+ * children, this thread's and the device process's. */
+static double spin_ns(void)
+{
+    cpu_set_t cores;
+    int count = sched_getaffinity(0, sizeof(cores), &cores) == 0 ? CPU_COUNT(&cores) : 1;
+    return count < SPIN_CORES ? SPIN_NS : SPIN_LONG_NS;
+}
+
 static enum transfer take_all(int fd, void *bytes, size_t length, double deadline)
 {
     unsigned char *at = bytes;
-    double spin_until = atoll_clock_raw_ns() + SPIN_NS;
+    double spin_until = atoll_clock_raw_ns() + spin_ns();
     while (length > 0) {
         ssize_t n = recv(fd, at, length, MSG_DONTWAIT);
         if (n > 0) {

@@ -157,6 +157,9 @@ static void test_demand(void **state)
         {&element, ATOLL_VARIANT_BENCH, ATOLL_KEEPING_SMALL_BYTES, 16, 5, 16 * ATOLL_KEEPING_SMALL_BYTES},
         {&norm, ATOLL_VARIANT_BENCH, LARGE, 16, 5, 16 * LARGE},
         {&element, ATOLL_VARIANT_CHECK, LARGE, 8, 5, 8 * LARGE},
+        {&element, ATOLL_VARIANT_BENCH, 2 * LARGE + 1, 16, 5,
+         16 * PRINT}, /* one byte more than there is room for */
+        {&norm, ATOLL_VARIANT_BENCH, LARGE + 1, 16, 5, 0},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
@@ -165,8 +168,8 @@ static void test_demand(void **state)
                                   .bytes = rows[i].bytes,
                                   .pool_size = rows[i].pool_size,
                                   .full_compares = rows[i].full_compares};
-        if (atoll_keeping_demand(&k, PRINT) != rows[i].demand)
-            fail_msg("row %zu: %llu", i, (unsigned long long)atoll_keeping_demand(&k, PRINT));
+        if (atoll_keeping_demand(&k, PRINT, 16 * LARGE) != rows[i].demand)
+            fail_msg("row %zu: %llu", i, (unsigned long long)atoll_keeping_demand(&k, PRINT, 16 * LARGE));
     }
 }
 

@@ -478,7 +478,7 @@ static void test_demand(void **state)
     static const struct {
         uint64_t demand_mib, free_gib, sealed_mib;
     } rows[] = {{0, 100, 4096},      {4096, 100, 4096},   {4097, 100, 16384}, {16384, 100, 16384},
-                {20000, 100, 35840}, {90000, 100, 35840}, {0, 10, 3584},      {90000, 10, 3584}};
+                {20000, 100, 51200}, {90000, 100, 51200}, {0, 10, 4096},      {90000, 10, 5120}};
     struct atoll_err err = ATOLL_ERR_INIT;
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
